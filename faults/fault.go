@@ -1,0 +1,84 @@
+// Package faults disturbs a cluster and proves that it did. One fault is one
+// file; what all share (landing, healing, the undo journal) is the engine's.
+package faults
+
+import (
+	"context"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// A Fault disturbs its target until it is healed.
+type Fault interface {
+	Name() string
+	// Plan looks and changes nothing. It answers what would be done and what
+	// will prove it.
+	Plan(ctx context.Context, target Target) (*Injection, error)
+}
+
+// A Target is what a fault acts on, resolved: which nodes, and what else there
+// is to compare them with.
+type Target struct {
+	Asked   string // leader
+	Nodes   []Node // as resolved
+	Control []Node // untouched ones, the witness last; never empty
+}
+
+// A Node is a broker process, as far as faults need it.
+type Node interface {
+	Name() string
+	// State reads the process itself: running, frozen, or exited with how
+	// (exit status 0, signal 9). It is the mechanism's own word.
+	State(ctx context.Context) (string, error)
+	// Probe does what a new client would do, connect and be answered, and says
+	// how long that took. It never uses an existing connection.
+	Probe(ctx context.Context) (time.Duration, error)
+	// Set brings the process into a state and returns when it is in it.
+	Set(ctx context.Context, want ProcessState) error
+}
+
+// ProcessState is what a process can be brought into.
+type ProcessState string
+
+const (
+	Running ProcessState = "running" // started, or thawed; serving again when Set returns
+	Frozen  ProcessState = "frozen"
+	Killed  ProcessState = "killed"  // SIGKILL
+	Stopped ProcessState = "stopped" // SIGTERM, the node's own shutdown
+)
+
+// A Layer is one thing that faults act on: a process, a link, a disk, a node's
+// resources. It shows exactly its active entries, rendered from scratch;
+// healing removes entries and renders again, and a layer with none is healthy.
+type Layer interface {
+	Render(ctx context.Context, active []Entry) error
+}
+
+// An Entry is one fault's part of a layer, as data: it is in the undo journal,
+// on disk, before it is rendered.
+type Entry struct {
+	Fault string         `json:"fault"` // f1
+	Layer string         `json:"layer"` // process/node-2
+	Want  string         `json:"want"`  // killed
+	Args  map[string]any `json:"args,omitempty"`
+}
+
+// An Injection is one fault, planned or in place.
+type Injection struct {
+	Mechanism string                      // sigkill, sigstop, freezer, …
+	Entries   []Entry                     // rendered while the fault is in place
+	Step      func(context.Context) error // what happens once and is not undone; may be nil
+	Proofs    []Proof                     // the mechanism's own word, the effect, the control
+}
+
+// A Proof is one signal and how to read it.
+type Proof struct {
+	Name   string
+	Role   history.Role
+	Want   history.Want
+	Expect string  // of WantState
+	Margin float64 // in Unit
+	Unit   string
+	Read   func(context.Context) history.Sample // Moment and TimeNS are the engine's
+}

@@ -1,0 +1,31 @@
+// Package checker holds the judges of single claims. A checker is a fold over
+// the history: no clock, no I/O, no context. All checkers, and their canaries,
+// go through the file in one pass.
+package checker
+
+import (
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// A Checker judges one claim. Add is called with every event in order of
+// recording, Result once, after the last.
+type Checker interface {
+	Add(*history.Batch)
+	Result() verdict.Result
+}
+
+// Context is what was recorded beside the events.
+type Context struct {
+	Run      *history.Run
+	Tables   *history.Tables
+	Landings []history.Landing
+	Complete Completeness
+}
+
+// Completeness says whether missing rows could explain a missing event. Only a
+// complete history can show a loss.
+type Completeness struct {
+	Closed bool     // the file ends in order, and every driver said how much it had written, and that much arrived
+	Why    []string // what is missing
+}

@@ -1,0 +1,102 @@
+// Package history is what was recorded: the events of a run, the tables that
+// name their numbers, the landings of its faults, and the frozen plan it ran
+// by. It is the one type in which the half of the program that acts on a
+// broker meets the half that judges: recording writes it, judging reads only
+// it.
+package history
+
+import "time"
+
+// None marks a number of an [Event] that does not apply.
+const None = -1
+
+// An Event is one row of the history. What takes time is two rows, a call and
+// its return; what happens at once is one point. A call without a return is of
+// unknown outcome, which is also how the crash of anything reads.
+type Event struct {
+	Index   int64         // order of recording, dense from 0
+	Call    int64         // on a return: the Index of its call; else None
+	Time    time.Duration // since the start of the run, on the machine's monotonic clock
+	Process int32         // the logical client, an index into Tables.Processes; None for the harness
+	Conn    int32         // connection incarnation of the process, from 0
+	Kind    Kind
+	Edge    Edge
+	Via     Source
+	Outcome Outcome // on a return
+	Reason  uint8   // MQTT reason code, where one was seen
+	QoS     uint8   // of the PUBLISH as sent or delivered
+	Flags   Flags
+	Node    int16   // the node talked to or acted on, an index into Tables.Nodes; None when unknown
+	Stream  int32   // the stream of a message, an index into Tables.Streams; None otherwise
+	Seq     int64   // the message's number in its stream, dense from 0; None otherwise
+	ID      int64   // packet id, offset or msg_id, where one was seen; else None
+	Value   float64 // of an observation
+	Text    string  // an error on a return; the name of a phase, a fault or an observed metric
+}
+
+// Kind is what happened.
+type Kind uint8
+
+const (
+	KindNone        Kind = iota
+	KindConnect          // call/return: CONNECT to CONNACK. Flags has SessionPresent
+	KindDisconnect       // point: the connection ended, by either side. Text says why
+	KindSubscribe        // call/return: SUBSCRIBE to SUBACK. Text is the filter
+	KindUnsubscribe      // call/return
+	KindPublish          // call/return: one message. The return is ok only where the broker's acknowledgement was seen
+	KindDeliver          // point: one message reached the subscriber
+	KindFetch            // call/return: a read of a register or of a mailbox. Seq is what was read, None for nothing
+	KindAck              // call/return or point: a consumer's acknowledgement
+	KindPause            // point: a process stopped reading
+	KindResume           // point: it reads again
+	KindEnd              // point: a process finished in order; Value is the number of events its driver wrote
+	KindDriver           // point: a driver started, broke the contract, exited. Text says which
+	KindInject           // call/return: a fault is put in place. Text is the fault's id
+	KindHeal             // call/return: a fault is taken out, read back. Text is the fault's id
+	KindPhase            // point: a phase of the run begins. Text is its name
+	KindObserve          // point: a measurement. Text is the metric's name
+)
+
+// Edge tells a call from its return and from what happens at once.
+type Edge uint8
+
+const (
+	Point Edge = iota
+	Call
+	Return
+)
+
+// Source is who saw the event.
+type Source uint8
+
+const (
+	ViaHarness Source = iota
+	ViaDriver         // an SDK, through its driver
+	ViaTap            // the wire
+	ViaNative         // a client of our own
+)
+
+// Outcome of a call that returned.
+type Outcome uint8
+
+const (
+	OutcomeNone Outcome = iota
+	OK                  // took effect
+	Fail                // did not take effect
+	Info                // may have taken effect
+)
+
+// Flags of a message or a connection.
+type Flags uint8
+
+const (
+	FlagDup Flags = 1 << iota
+	FlagRetain
+	FlagSessionPresent
+	FlagEnd     // the stream's end marker
+	FlagCorrupt // the payload's checksum does not match
+	FlagForeign // the payload carries another run's id, or no header at all
+)
+
+// Has reports whether all flags of g are set.
+func (f Flags) Has(g Flags) bool { return f&g == g }

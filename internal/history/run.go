@@ -1,0 +1,59 @@
+package history
+
+import "time"
+
+// Format is the version of the run directory's layout.
+const Format = 1
+
+// A Run is what a run was to do and what it was done to, frozen before the
+// first event: evidence/run.json. The verdict is decided from it, the tables,
+// the events and the landings, and from nothing else.
+type Run struct {
+	Format      int            `json:"format"`
+	ID          string         `json:"id"`
+	Tool        string         `json:"tool"` // version of rmq-mcp
+	Started     time.Time      `json:"started"`
+	Scenario    string         `json:"scenario"`        // mqtt/broker-kill-9; "" for an exploration by hand
+	ScenarioSHA string         `json:"scenario_sha256"` // of its text, which is kept beside this file
+	Seed        int64          `json:"seed"`
+	Tier        string         `json:"tier"`     // smoke, hardening
+	Protocol    string         `json:"protocol"` // mqtt3, mqtt5, mq9
+	SDK         string         `json:"sdk"`
+	Cluster     ClusterInfo    `json:"cluster"`
+	Claims      []string       `json:"claims"`     // names of the claims to judge
+	Faults      []PlannedFault `json:"faults"`     // what must land
+	Budget      Budget         `json:"budget"`     // what the tier asks for
+	RunBits     string         `json:"run_header"` // the eight characters by which payloads name this run
+}
+
+// ClusterInfo is the cluster as it really ran.
+type ClusterInfo struct {
+	Flavor    string            `json:"flavor"`    // reference, robustmq, mosquitto, external
+	Runtime   string            `json:"runtime"`   // process
+	Isolation string            `json:"isolation"` // namespaces, loopback
+	Nodes     int               `json:"nodes"`
+	Version   string            `json:"version"`
+	Binary    string            `json:"binary,omitempty"` // file name
+	BinarySHA string            `json:"binary_sha256,omitempty"`
+	Profile   string            `json:"profile"`             // tested, as-shipped
+	Config    map[string]any    `json:"config"`              // effective configuration
+	Differs   map[string]string `json:"differs_from_vendor"` // key → "vendor's → ours"
+	Promises  []string          `json:"promises"`            // claims the vendor makes for this flavor and configuration
+	Host      map[string]string `json:"host"`                // kernel, cores, memory
+}
+
+// A PlannedFault is one fault that the scenario's schedule requires.
+type PlannedFault struct {
+	Type   string `json:"type"`
+	Target string `json:"target"`
+}
+
+// A Budget is the least a run must reach to count for its tier.
+type Budget struct {
+	DurationS float64 `json:"duration_s"` // of the publishing phase
+	Messages  int64   `json:"messages"`   // acknowledged
+	Faults    int     `json:"faults"`     // landed
+	MinRate   float64 `json:"min_rate"`   // share of the steady rate that must be reached before and after the fault
+	ProgressS float64 `json:"progress_s"` // longest allowed silence of all publishers during a fault; 0 for no such claim
+	RecoveryS float64 `json:"recovery_s"` // bound on recovery after the heal
+}
