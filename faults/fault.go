@@ -34,12 +34,14 @@ type Node interface {
 	// Probe does what a new client would do, connect and be answered, and says
 	// how long that took. It never uses an existing connection.
 	Probe(ctx context.Context) (time.Duration, error)
-	// Set brings the process into a state and returns when it is in it.
-	Set(ctx context.Context, want ProcessState) error
+	// Set brings the process into a state, one of the four below, and returns
+	// when it is in it.
+	Set(ctx context.Context, want string) error
 }
 
-// ProcessState is what a process can be brought into.
-type ProcessState string
+// ProcessState is what a process can be brought into. It is a string by
+// another name, so that a node need not import this package to be one.
+type ProcessState = string
 
 const (
 	Running ProcessState = "running" // started, or thawed; serving again when Set returns
