@@ -1,0 +1,86 @@
+package history
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+)
+
+// A disk is what is needed of a file, so that a test can fill it up.
+type disk interface {
+	io.WriteCloser
+	Sync() error
+	Truncate(size int64) error
+}
+
+// An eventFile is history.arrow while it is written. Every message goes out in
+// one write, so that a crash leaves at most one torn.
+type eventFile struct {
+	disk    disk
+	size    int64 // of whole messages
+	schema  *arrow.Schema
+	message bytes.Buffer
+	writer  *ipc.Writer // into message
+	err     error       // sticky
+}
+
+func newEventFile(d disk) *eventFile {
+	f := &eventFile{disk: d, schema: newSchema()}
+	f.writer = ipc.NewWriter(&f.message, ipc.WithSchema(f.schema))
+	return f
+}
+
+// start writes the schema, by way of a batch without rows.
+func (f *eventFile) start() error { return f.append(newColumns(0)) }
+
+// append writes the rows as one record batch.
+func (f *eventFile) append(c *columns) error {
+	if err := f.writer.Write(c.record(f.schema)); err != nil {
+		return f.fail(err)
+	}
+	return f.flush()
+}
+
+// flush writes the message out. A part that was written is taken back, so that
+// the file ends with a whole message even on a full disk.
+func (f *eventFile) flush() error {
+	defer f.message.Reset()
+	if _, err := f.disk.Write(f.message.Bytes()); err != nil {
+		return f.fail(errors.Join(err, f.disk.Truncate(f.size)))
+	}
+	f.size += int64(f.message.Len())
+	return nil
+}
+
+func (f *eventFile) fail(err error) error {
+	f.err = fmt.Errorf("write %s: %w; the run cannot count, free the disk and run again", EventsFile, err)
+	return f.err
+}
+
+func (f *eventFile) sync() error {
+	if f.err != nil {
+		return f.err
+	}
+	if err := f.disk.Sync(); err != nil {
+		return f.fail(err)
+	}
+	return nil
+}
+
+// close ends the stream in order, unless something was lost.
+func (f *eventFile) close() error {
+	if f.err != nil {
+		return errors.Join(f.err, f.disk.Close())
+	}
+	if err := f.writer.Close(); err != nil {
+		return errors.Join(f.fail(err), f.disk.Close())
+	}
+	if err := f.flush(); err != nil {
+		return errors.Join(err, f.disk.Close())
+	}
+	return errors.Join(f.sync(), f.disk.Close())
+}

@@ -1,0 +1,94 @@
+package history
+
+import (
+	"fmt"
+	"strconv"
+	"unsafe"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// formatKey is the schema's metadata by which a file of ours is known.
+const formatKey = "rmq-mcp.history"
+
+// The columns of history.arrow, in order. FORMAT.md explains them. There is
+// none for Event.Index: it is the number of the row.
+const (
+	colTime = iota
+	colCall
+	colProcess
+	colConn
+	colKind
+	colEdge
+	colVia
+	colOutcome
+	colReason
+	colQoS
+	colFlags
+	colNode
+	colStream
+	colSeq
+	colID
+	colValue
+	colText
+	columnCount
+)
+
+// newSchema is the schema of history.arrow.
+func newSchema() *arrow.Schema {
+	fields := []arrow.Field{
+		colTime:    {Name: "t_ns", Type: arrow.PrimitiveTypes.Int64},
+		colCall:    {Name: "call", Type: arrow.PrimitiveTypes.Int32},
+		colProcess: {Name: "process", Type: arrow.PrimitiveTypes.Int32},
+		colConn:    {Name: "conn", Type: arrow.PrimitiveTypes.Int32},
+		colKind:    named("kind", kindNames),
+		colEdge:    named("edge", edgeNames),
+		colVia:     named("via", sourceNames),
+		colOutcome: named("outcome", outcomeNames),
+		colReason:  {Name: "reason", Type: arrow.PrimitiveTypes.Uint8},
+		colQoS:     {Name: "qos", Type: arrow.PrimitiveTypes.Uint8},
+		colFlags:   named("flags", flagNames),
+		colNode:    {Name: "node", Type: arrow.PrimitiveTypes.Int16},
+		colStream:  {Name: "stream", Type: arrow.PrimitiveTypes.Int32},
+		colSeq:     {Name: "seq", Type: arrow.PrimitiveTypes.Int64},
+		colID:      {Name: "id", Type: arrow.PrimitiveTypes.Int64},
+		colValue:   {Name: "value", Type: arrow.PrimitiveTypes.Float64},
+		colText:    {Name: "text", Type: arrow.BinaryTypes.String},
+	}
+	meta := arrow.NewMetadata([]string{formatKey}, []string{strconv.Itoa(Format)})
+	return arrow.NewSchema(fields, &meta)
+}
+
+// named is a column of an enum, or of flags, with its names in the metadata.
+func named(column, names string) arrow.Field {
+	return arrow.Field{
+		Name:     column,
+		Type:     arrow.PrimitiveTypes.Uint8,
+		Metadata: arrow.NewMetadata([]string{"names"}, []string{names}),
+	}
+}
+
+// checkSchema says what is wrong with a file's schema.
+func checkSchema(got *arrow.Schema) error {
+	format, ours := got.Metadata().GetValue(formatKey)
+	switch want := newSchema(); {
+	case !ours:
+		return fmt.Errorf("it is an Arrow stream, but not a history of rmq-mcp; name a run's evidence directory")
+	case format != strconv.Itoa(Format):
+		return fmt.Errorf("it has format %s and this version reads format %d; run.json beside it names the version of rmq-mcp that wrote it", format, Format)
+	case !got.Equal(want):
+		return fmt.Errorf("its columns are %v, not those of format %d; rmq-mcp verify says what changed", got.Fields(), Format)
+	}
+	return nil
+}
+
+// bytesOf is the memory of a column, for Arrow.
+func bytesOf[T any](column []T) []byte {
+	var zero T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(column))), len(column)*int(unsafe.Sizeof(zero)))
+}
+
+// columnOf is a column of Arrow's, as a type of ours with the same memory.
+func columnOf[T, A any](column []A) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(column))), len(column))
+}

@@ -1,0 +1,179 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// A tableRow is one line of tables.jsonl. Exactly one of Node, Process and
+// Stream is set, to the row's number.
+type tableRow struct {
+	Node    *int            `json:"node,omitempty"`
+	Process *int            `json:"process,omitempty"`
+	Stream  *int            `json:"stream,omitempty"`
+	Row     json.RawMessage `json:"row"`
+}
+
+// A tableFile is tables.jsonl while it is written. A row is written when it is
+// added, so it is in the file before any event can name it.
+type tableFile struct {
+	nodes, processes, streams atomic.Int32 // rows, for check
+
+	mu     sync.Mutex
+	disk   disk
+	size   int64 // of whole lines
+	tables Tables
+	err    error // sticky
+}
+
+func (f *tableFile) addNode(n Node) (int16, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i := len(f.tables.Nodes)
+	err := f.write(tableRow{Node: &i}, n)
+	f.tables.Nodes = append(f.tables.Nodes, n)
+	f.nodes.Add(1)
+	return int16(i), err
+}
+
+func (f *tableFile) addProcess(p Process) (int32, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i := len(f.tables.Processes)
+	err := f.write(tableRow{Process: &i}, p)
+	f.tables.Processes = append(f.tables.Processes, p)
+	f.processes.Add(1)
+	return int32(i), err
+}
+
+func (f *tableFile) addStream(s Stream) (int32, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i := len(f.tables.Streams)
+	err := f.write(tableRow{Stream: &i}, s)
+	f.tables.Streams = append(f.tables.Streams, s)
+	f.streams.Add(1)
+	return int32(i), err
+}
+
+func (f *tableFile) write(row tableRow, v any) error {
+	if f.err != nil {
+		return f.err
+	}
+	var err error
+	if row.Row, err = json.Marshal(v); err != nil {
+		return f.fail(err)
+	}
+	line, err := json.Marshal(row)
+	if err != nil {
+		return f.fail(err)
+	}
+	line = append(line, '\n')
+	if _, err := f.disk.Write(line); err != nil {
+		return f.fail(errors.Join(err, f.disk.Truncate(f.size)))
+	}
+	f.size += int64(len(line))
+	return nil
+}
+
+func (f *tableFile) fail(err error) error {
+	f.err = fmt.Errorf("write %s: %w; the run cannot count, free the disk and run again", TablesFile, err)
+	return f.err
+}
+
+// check replaces numbers that name nothing by None, and says which they were.
+func (f *tableFile) check(e *Event) error {
+	var wrong string
+	if n := f.nodes.Load(); e.Node < None || int32(e.Node) >= n {
+		wrong, e.Node = fmt.Sprintf("node %d of %d", e.Node, n), None
+	}
+	if n := f.processes.Load(); e.Process < None || e.Process >= n {
+		wrong, e.Process = fmt.Sprintf("process %d of %d", e.Process, n), None
+	}
+	if n := f.streams.Load(); e.Stream < None || e.Stream >= n {
+		wrong, e.Stream = fmt.Sprintf("stream %d of %d", e.Stream, n), None
+	}
+	if e.Call < None || e.Call >= e.Index {
+		wrong, e.Call = fmt.Sprintf("call %d of %d", e.Call, e.Index), None
+	}
+	if wrong == "" {
+		return nil
+	}
+	return fmt.Errorf("record event %d, %s: there is no %s; record what it names first, or use history.None", e.Index, e.Kind, wrong)
+}
+
+func (f *tableFile) copy() Tables {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return Tables{
+		Nodes:     slices.Clone(f.tables.Nodes),
+		Processes: slices.Clone(f.tables.Processes),
+		Streams:   slices.Clone(f.tables.Streams),
+	}
+}
+
+func (f *tableFile) sync() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil {
+		return f.err
+	}
+	if err := f.disk.Sync(); err != nil {
+		return f.fail(err)
+	}
+	return nil
+}
+
+func (f *tableFile) close() error {
+	return errors.Join(f.sync(), f.disk.Close())
+}
+
+// parseTables reads the whole lines of tables.jsonl and answers how many bytes
+// they are. A line that is not a row of ours, in its place, is an error.
+func parseTables(data []byte) (*Tables, int64, error) {
+	var t Tables
+	var size int64
+	for n := 1; ; n++ {
+		line, _, whole := bytes.Cut(data[size:], []byte{'\n'})
+		if !whole {
+			return &t, size, nil
+		}
+		if err := t.parse(line); err != nil {
+			return nil, 0, fmt.Errorf("line %d: %w", n, err)
+		}
+		size += int64(len(line)) + 1
+	}
+}
+
+func (t *Tables) parse(line []byte) error {
+	var row tableRow
+	if err := json.Unmarshal(line, &row); err != nil {
+		return err
+	}
+	switch {
+	case row.Node != nil:
+		return addRow(&t.Nodes, *row.Node, row.Row)
+	case row.Process != nil:
+		return addRow(&t.Processes, *row.Process, row.Row)
+	case row.Stream != nil:
+		return addRow(&t.Streams, *row.Stream, row.Row)
+	}
+	return errors.New("neither a node nor a process nor a stream")
+}
+
+func addRow[T any](rows *[]T, number int, data []byte) error {
+	if number != len(*rows) {
+		return fmt.Errorf("row %d where row %d is due", number, len(*rows))
+	}
+	var row T
+	if err := json.Unmarshal(data, &row); err != nil {
+		return err
+	}
+	*rows = append(*rows, row)
+	return nil
+}

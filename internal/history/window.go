@@ -1,0 +1,30 @@
+package history
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
+
+// Holds reports whether the fault was in place at t. Both ends belong to it.
+func (w Window) Holds(t time.Duration) bool { return w.Start <= t && t <= w.End }
+
+// Windows are the times during which faults were in place, in order of their
+// start: from applied to read back healed. A fault that was never applied has
+// none, one that was never seen healed ends with the run.
+func Windows(landings []Landing) []Window {
+	var windows []Window
+	for _, l := range landings {
+		if l.Times.AppliedNS == 0 {
+			continue
+		}
+		end := time.Duration(math.MaxInt64)
+		if l.Times.HealedNS != 0 {
+			end = time.Duration(l.Times.HealedNS)
+		}
+		windows = append(windows, Window{Fault: l.Fault, Start: time.Duration(l.Times.AppliedNS), End: end})
+	}
+	slices.SortStableFunc(windows, func(a, b Window) int { return cmp.Compare(a.Start, b.Start) })
+	return windows
+}
