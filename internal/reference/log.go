@@ -1,0 +1,35 @@
+package reference
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// logger writes the broker's lines the way nats-server does, to any writer.
+type logger struct {
+	mu  sync.Mutex
+	out io.Writer
+	pid int
+}
+
+func (l *logger) line(level, format string, v []any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at := time.Now().UTC().Format("2006/01/02 15:04:05.000000")
+	fmt.Fprintf(l.out, "[%d] %s [%s] %s\n", l.pid, at, level, fmt.Sprintf(format, v...))
+}
+
+func (l *logger) Noticef(format string, v ...any) { l.line("INF", format, v) }
+func (l *logger) Warnf(format string, v ...any)   { l.line("WRN", format, v) }
+func (l *logger) Errorf(format string, v ...any)  { l.line("ERR", format, v) }
+func (l *logger) Debugf(format string, v ...any)  { l.line("DBG", format, v) }
+func (l *logger) Tracef(format string, v ...any)  { l.line("TRC", format, v) }
+
+// Fatalf ends the process: the broker relies on it not to return.
+func (l *logger) Fatalf(format string, v ...any) {
+	l.line("FTL", format, v)
+	os.Exit(1)
+}
