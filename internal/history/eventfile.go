@@ -18,7 +18,8 @@ type disk interface {
 }
 
 // An eventFile is history.arrow while it is written. Every message goes out in
-// one write, so that a crash leaves at most one torn.
+// one write, the schema together with the first batch, so that a crash leaves
+// at most one torn.
 type eventFile struct {
 	disk    disk
 	size    int64 // of whole messages
@@ -33,9 +34,6 @@ func newEventFile(d disk) *eventFile {
 	f.writer = ipc.NewWriter(&f.message, ipc.WithSchema(f.schema))
 	return f
 }
-
-// start writes the schema, by way of a batch without rows.
-func (f *eventFile) start() error { return f.append(newColumns(0)) }
 
 // append writes the rows as one record batch.
 func (f *eventFile) append(c *columns) error {

@@ -68,11 +68,7 @@ func Create(dir string, opts Options) (*Recorder, error) {
 	if err != nil {
 		return nil, errors.Join(err, tables.Close())
 	}
-	r, err := newRecorder(tables, events, opts)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("record to %s: %w", dir, err), tables.Close(), events.Close())
-	}
-	return r, nil
+	return newRecorder(tables, events, opts), nil
 }
 
 func createFile(dir, name string) (*os.File, error) {
@@ -86,7 +82,7 @@ func createFile(dir, name string) (*os.File, error) {
 	return file, nil
 }
 
-func newRecorder(tables, events disk, opts Options) (*Recorder, error) {
+func newRecorder(tables, events disk, opts Options) *Recorder {
 	if opts.BatchRows <= 0 {
 		opts.BatchRows = 4096
 	}
@@ -103,12 +99,9 @@ func newRecorder(tables, events disk, opts Options) (*Recorder, error) {
 		done:   make(chan struct{}),
 		failed: make(chan struct{}),
 	}
-	if err := r.events.start(); err != nil {
-		return nil, err
-	}
 	r.timer = time.AfterFunc(math.MaxInt64, r.flush)
 	go r.write()
-	return r, nil
+	return r
 }
 
 // Record appends an event and answers its Index; e.Index is ignored. The event

@@ -1,0 +1,231 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+)
+
+// A Reader goes through a history once, batch by batch. It is not safe for
+// concurrent use.
+type Reader struct {
+	path     string
+	file     *os.File
+	messages *messages
+	stream   *ipc.Reader // nil where not even the schema is whole
+	tables   *Tables
+	torn     bool // the last line of the tables is not whole
+	batch    Batch
+	next     int64 // Index of the next event
+	err      error // io.EOF or what Next answered
+}
+
+// Open opens the history in dir, which may be still in writing: what is whole
+// when it is opened will be read.
+func Open(dir string) (*Reader, error) {
+	tables, torn, err := readTables(dir)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, EventsFile)
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, missing(err)
+	}
+	r := &Reader{path: path, file: file, tables: tables, torn: torn}
+	if err := r.start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), file.Close())
+	}
+	return r, nil
+}
+
+// readTables reads dir/tables.jsonl, and says whether its last line is torn.
+func readTables(dir string) (t *Tables, torn bool, err error) {
+	path := filepath.Join(dir, TablesFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, false, missing(err)
+	}
+	t, size, err := parseTables(data)
+	if err != nil {
+		return nil, false, fmt.Errorf("read %s: %w; the file is not as rmq-mcp wrote it, rmq-mcp verify says what changed", path, err)
+	}
+	return t, size < int64(len(data)), nil
+}
+
+func missing(err error) error {
+	return fmt.Errorf("read a history: %w; name the evidence directory of a run, rmq-mcp list runs shows them", err)
+}
+
+// start reads the schema.
+func (r *Reader) start() error {
+	info, err := r.file.Stat()
+	if err != nil {
+		return err
+	}
+	r.messages = &messages{file: r.file, size: info.Size()}
+	r.stream, err = ipc.NewReaderFromMessageReader(r.messages)
+	switch {
+	case err != nil && r.messages.end == errCut:
+		r.err = io.EOF // a crash before the first flush
+		return nil
+	case err != nil:
+		return fmt.Errorf("it is not a history of rmq-mcp: %w; name a run's evidence directory", err)
+	}
+	return checkSchema(r.stream.Schema())
+}
+
+// Tables are the names of the events' numbers. They are complete from the
+// start, and not to be changed.
+func (r *Reader) Tables() *Tables { return r.tables }
+
+// Next answers the next batch, which has at least one event and is valid until
+// the next call, or io.EOF after the last whole one. Every other error means
+// that the file is not as it was recorded.
+func (r *Reader) Next() (*Batch, error) {
+	for r.err == nil {
+		var rec arrow.RecordBatch
+		if rec, r.err = r.stream.Read(); r.err != nil {
+			break
+		}
+		if rec.NumRows() == 0 {
+			continue
+		}
+		if r.err = r.fill(rec); r.err == nil {
+			return &r.batch, nil
+		}
+	}
+	if r.err != io.EOF {
+		return nil, fmt.Errorf("read %s from event %d on: %w; rmq-mcp verify says whether it was changed", r.path, r.next, r.err)
+	}
+	return nil, io.EOF
+}
+
+// Ended reports, once Next answered io.EOF, whether the history was ended in
+// order: the marker is there and nothing was cut. Only then can a missing row
+// mean that something did not happen. A recovered history never is.
+func (r *Reader) Ended() bool {
+	return r.err == io.EOF && r.messages.end == io.EOF && !r.torn
+}
+
+// Close closes the file. Batches are invalid afterwards.
+func (r *Reader) Close() error {
+	if r.stream != nil {
+		r.stream.Release()
+		r.stream = nil
+	}
+	if r.err == nil {
+		r.err = os.ErrClosed
+	}
+	return r.file.Close()
+}
+
+// fill points the batch into the record, and checks that its numbers name
+// something: everything after the reader relies on it.
+func (r *Reader) fill(rec arrow.RecordBatch) (err error) {
+	// Arrow panics where a column is shorter than it says.
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	b := &r.batch
+	b.N = int(rec.NumRows())
+	b.Time = rec.Column(colTime).(*array.Int64).Int64Values()
+	b.Process = rec.Column(colProcess).(*array.Int32).Int32Values()
+	b.Conn = rec.Column(colConn).(*array.Int32).Int32Values()
+	b.Kind = columnOf[Kind](bytesIn(rec, colKind))
+	b.Edge = columnOf[Edge](bytesIn(rec, colEdge))
+	b.Via = columnOf[Source](bytesIn(rec, colVia))
+	b.Outcome = columnOf[Outcome](bytesIn(rec, colOutcome))
+	b.Reason = bytesIn(rec, colReason)
+	b.QoS = bytesIn(rec, colQoS)
+	b.Flags = columnOf[Flags](bytesIn(rec, colFlags))
+	b.Node = rec.Column(colNode).(*array.Int16).Int16Values()
+	b.Stream = rec.Column(colStream).(*array.Int32).Int32Values()
+	b.Seq = rec.Column(colSeq).(*array.Int64).Int64Values()
+	b.ID = rec.Column(colID).(*array.Int64).Int64Values()
+	b.Value = rec.Column(colValue).(*array.Float64).Float64Values()
+	if err := b.setText(rec.Column(colText).(*array.String)); err != nil {
+		return err
+	}
+	r.number(rec.Column(colCall).(*array.Int32).Int32Values())
+	return r.check()
+}
+
+func bytesIn(rec arrow.RecordBatch, column int) []uint8 {
+	return rec.Column(column).(*array.Uint8).Uint8Values()
+}
+
+// number widens the columns that are not in the file as the batch has them.
+func (r *Reader) number(calls []int32) {
+	b := &r.batch
+	if cap(b.Index) < b.N {
+		b.Index, b.Call = make([]int64, b.N), make([]int64, b.N)
+	}
+	b.Index, b.Call = b.Index[:b.N], b.Call[:b.N]
+	for i := range b.Index {
+		b.Index[i] = r.next + int64(i)
+	}
+	for i, call := range calls {
+		b.Call[i] = int64(call)
+	}
+	r.next += int64(b.N)
+}
+
+// setText makes Text read from column, whose strings last as long as the batch
+// while those of Text last.
+func (b *Batch) setText(column *array.String) error {
+	ends := column.ValueOffsets()
+	for i := range b.N {
+		if ends[i] > ends[i+1] {
+			return fmt.Errorf("the text of row %d ends before it begins", i)
+		}
+	}
+	b.Text = func(i int) string {
+		if ends[i] == ends[i+1] {
+			return ""
+		}
+		return strings.Clone(column.Value(i))
+	}
+	return nil
+}
+
+// check says which number of the batch names nothing.
+func (r *Reader) check() error {
+	b := &r.batch
+	switch {
+	case !within(b.Node, len(r.tables.Nodes)):
+		return r.unknown("node", len(r.tables.Nodes))
+	case !within(b.Process, len(r.tables.Processes)):
+		return r.unknown("process", len(r.tables.Processes))
+	case !within(b.Stream, len(r.tables.Streams)):
+		return r.unknown("stream", len(r.tables.Streams))
+	}
+	for i, call := range b.Call {
+		if call < None || call >= b.Index[i] {
+			return fmt.Errorf("event %d returns from event %d", b.Index[i], call)
+		}
+	}
+	return nil
+}
+
+func (r *Reader) unknown(what string, rows int) error {
+	return fmt.Errorf("an event names a %s that %s does not have (%d rows)", what, TablesFile, rows)
+}
+
+// within reports whether all numbers are None or that of a row.
+func within[T int16 | int32](numbers []T, rows int) bool {
+	lo, hi := T(0), T(None)
+	for _, n := range numbers {
+		lo, hi = min(lo, n), max(hi, n)
+	}
+	return lo >= None && int(hi) < rows
+}
