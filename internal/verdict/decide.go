@@ -1,0 +1,73 @@
+package verdict
+
+import (
+	"fmt"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// CapOneSeed is the cap that every single run carries: only a series lifts it.
+const CapOneSeed = "one seed: three agreeing make PASS-hardening"
+
+// NotRepeated is the reason of a violation that was seen in one run alone.
+const NotRepeated = "not repeated yet"
+
+// Decide gives the verdict on one run. A violation is a FAIL whatever else
+// went wrong; else the first shortfall in [States] names the state.
+func Decide(in Input) Verdict {
+	v := Verdict{Results: in.Results, Caps: []string{}, Reasons: []string{}, Runs: []string{}}
+	if in.Root != "" {
+		v.Runs = append(v.Runs, in.Root)
+	}
+	short := byRank(shortfalls(in))
+	failed := failures(in.Results)
+	if len(failed) > 0 {
+		v.State = FailNondetermin
+		v.Reasons = append(failReasons(in.Run, failed), NotRepeated)
+		v.Severity = Severity(failed)
+		v.Blame = Blame(failed, in.Harness)
+	} else if len(short) > 0 {
+		v.State = short[0].State()
+	} else {
+		v.State = PassHardening
+	}
+	for _, s := range short {
+		if s.cap() {
+			v.Caps = append(v.Caps, s.Text)
+		} else {
+			v.Reasons = append(v.Reasons, s.Text)
+		}
+	}
+	v.Headline = headline(v, in)
+	return v
+}
+
+func failures(results []Result) (list []Result) {
+	for _, r := range results {
+		if r.Status == Fail {
+			list = append(list, r)
+		}
+	}
+	return bySeverity(list)
+}
+
+func failReasons(run *history.Run, failed []Result) (list []string) {
+	for _, r := range failed {
+		list = append(list, fmt.Sprintf("%s (%s): %s", r.Claim.Name, r.Claim.Source, r.Summary))
+		if !r.Promised {
+			list = append(list, notPromised(run, r))
+		}
+	}
+	return list
+}
+
+func notPromised(run *history.Run, r Result) string {
+	return fmt.Sprintf("%s does not promise %s in this configuration", vendor(run), r.Claim.Name)
+}
+
+func vendor(run *history.Run) string {
+	if run == nil || run.Cluster.Flavor == "" {
+		return "the vendor"
+	}
+	return run.Cluster.Flavor
+}

@@ -1,0 +1,55 @@
+package verdict
+
+import "github.com/robustmq/rmq-mcp/internal/history"
+
+// Input is everything that decides one run. Nothing else may.
+type Input struct {
+	Run      *history.Run
+	Landings []history.Landing
+	Results  []Result
+	Complete Completeness
+	Coverage Coverage
+	Harness  []string // what the harness could not do, in words; a broken broker is not in here
+	Root     string   // root hash of the run's seal, "" before it is sealed
+}
+
+// Completeness says whether missing rows could explain a missing event. Only a
+// complete history can show a loss.
+type Completeness struct {
+	Closed bool     `json:"closed"`        // the file ends in order, and every driver said how much it had written, and that much arrived
+	Why    []string `json:"why,omitempty"` // what is missing
+}
+
+// Coverage is how much load a run really had. Rates are acknowledged publishes
+// per second; before and after are the later halves of the steady and of the
+// recovery phase, when clients had time to settle.
+type Coverage struct {
+	SteadyPerS    float64 `json:"steady_per_s"`
+	BeforePerS    float64 `json:"before_per_s"`
+	FaultPerS     float64 `json:"fault_per_s"`
+	AfterPerS     float64 `json:"after_per_s"`
+	LongestGapS   float64 `json:"longest_gap_s"` // longest silence of acknowledged publishes while publishing
+	DurationS     float64 `json:"duration_s"`    // of the publishing phase
+	Acked         int64   `json:"acked"`
+	Indeterminate float64 `json:"indeterminate"`  // share of publishes whose outcome is unknown, 0 to 1
+	HostStarvedS  float64 `json:"host_starved_s"` // time in which the host kept the harness from running
+	Recorded      int64   `json:"recorded"`       // events in the history
+}
+
+// Totals reconcile what was sent with what arrived, over the whole run.
+type Totals struct {
+	Sent       int64 `json:"sent"`       // publishes called
+	Acked      int64 `json:"acked"`      // the broker acknowledged
+	Unknown    int64 `json:"unknown"`    // outcome unknown
+	Received   int64 `json:"received"`   // deliveries, over all subscribers
+	Lost       int64 `json:"lost"`       // acknowledged, due and never delivered, per subscriber
+	Duplicated int64 `json:"duplicated"` // further deliveries of a message to the same subscriber
+	Recovered  int64 `json:"recovered"`  // outcome unknown, yet delivered: allowed
+}
+
+// maxIndeterminate is the share of unknown outcomes above which a history says
+// too little; maxStarvedS the seconds a host may keep us from running.
+const (
+	maxIndeterminate = 0.05
+	maxStarvedS      = 1.0
+)

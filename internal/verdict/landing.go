@@ -1,0 +1,76 @@
+package verdict
+
+import (
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// DecideLanding says whether an injection had effect, from the samples of its
+// proofs and nothing else. It answers the state, sentences that name the
+// proofs which decided it, and the proofs with Holds and Why filled in. An
+// injection that the engine called unsupported stays so.
+func DecideLanding(l history.Landing) (history.LandingState, []string, []history.ProofRecord) {
+	proofs := slices.Clone(l.Proofs)
+	roles := map[history.Role]*tally{
+		history.RoleMechanism: {}, history.RoleEffect: {}, history.RoleControl: {},
+	}
+	for i := range proofs {
+		r, why := read(proofs[i])
+		proofs[i].Holds, proofs[i].Why = r == held, why
+		if t := roles[proofs[i].Role]; t != nil {
+			t.add(r, why)
+		}
+	}
+	if l.State == history.Unsupported {
+		return history.Unsupported, l.Reasons, proofs
+	}
+	state, reasons := settle(roles[history.RoleMechanism], roles[history.RoleEffect], roles[history.RoleControl])
+	return state, reasons, proofs
+}
+
+func settle(mechanism, effect, control *tally) (history.LandingState, []string) {
+	switch {
+	case mechanism.all(refuted):
+		return history.NotLanded, mechanism.why[refuted]
+	case effect.all(refuted):
+		return history.NotLanded, effect.why[refuted]
+	case control.n == 0:
+		return history.Indeterminate, []string{"no control was sampled"}
+	case !control.all(held):
+		why := append(slices.Clone(control.why[refuted]), control.why[unreadable]...)
+		return history.Indeterminate, append(why, "a control was disturbed: something else happened at the same time")
+	case mechanism.split():
+		return history.Partial, mechanism.why[refuted]
+	case effect.split():
+		return history.Partial, effect.why[refuted]
+	case mechanism.any(held) && effect.any(held):
+		return history.Landed, nil
+	}
+	return history.Indeterminate, append(missing("mechanism", mechanism), missing("effect", effect)...)
+}
+
+func missing(role string, t *tally) []string {
+	switch {
+	case t.any(held):
+		return nil
+	case t.n == 0:
+		return []string{"no " + role + " proof was taken"}
+	}
+	return t.why[unreadable]
+}
+
+// A tally counts the proofs of one role by what they say.
+type tally struct {
+	n   int
+	why [3][]string
+}
+
+func (t *tally) add(r reading, why string) {
+	t.n++
+	t.why[r] = append(t.why[r], why)
+}
+
+func (t *tally) any(r reading) bool { return len(t.why[r]) > 0 }
+func (t *tally) all(r reading) bool { return t.n > 0 && len(t.why[r]) == t.n }
+func (t *tally) split() bool        { return t.any(held) && t.any(refuted) }

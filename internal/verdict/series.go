@@ -1,0 +1,152 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+)
+
+// An Attempt is one run among the repetitions of a scenario.
+type Attempt struct {
+	Seed    int64
+	Root    string // root hash of its seal
+	Verdict Verdict
+}
+
+// agreeing is how many seeds must agree for a pass to count as hardening.
+const agreeing = 3
+
+// worst orders the states, the worst first: several attempts count as the
+// worst of them.
+var worst = [...]State{
+	FailReproducible, FailNondetermin, InconclusiveFault, PartialSurface, InconclusiveEnv,
+	InconclusiveOracle, PartialModel, NotRun, PassSmoke, PassHardening,
+}
+
+// Series decides over all attempts of one scenario. Its results are those of
+// the first attempt that is as bad as the whole.
+func Series(attempts []Attempt) Verdict {
+	if len(attempts) == 0 {
+		return Verdict{State: NotRun, Headline: "NOT-RUN: no attempt was made", Caps: []string{}, Reasons: []string{}, Runs: []string{}}
+	}
+	v := attempts[worstOf(attempts)].Verdict
+	v.Runs = roots(attempts)
+	switch {
+	case isFail(v.State):
+		return failedSeries(v, attempts)
+	case isPass(v.State):
+		return passedSeries(v, attempts)
+	}
+	v.Reasons = append(slices.Clone(v.Reasons), fmt.Sprintf("%d of %d attempts passed", passes(attempts), len(attempts)))
+	return v
+}
+
+func worstOf(attempts []Attempt) int {
+	at := 0
+	for i, a := range attempts {
+		if rankOf(a.Verdict.State) < rankOf(attempts[at].Verdict.State) {
+			at = i
+		}
+	}
+	return at
+}
+
+func rankOf(s State) int {
+	if i := slices.Index(worst[:], s); i >= 0 {
+		return i
+	}
+	return 0 // a state nobody knows is nothing to be proud of
+}
+
+// failedSeries tells a violation that repeats from one that was seen once.
+func failedSeries(v Verdict, attempts []Attempt) Verdict {
+	claim, k := mostFailed(attempts)
+	n := len(attempts)
+	first := slices.IndexFunc(attempts, func(a Attempt) bool { return failedOn(a.Verdict, claim) })
+	if first >= 0 {
+		runs := v.Runs
+		v = attempts[first].Verdict
+		v.Runs = runs
+	}
+	v.State = FailNondetermin
+	reason := fmt.Sprintf("%s failed in %d of %d runs", claim, k, n)
+	if k >= 2 {
+		v.State = FailReproducible
+	}
+	reasons := []string{reason}
+	for _, r := range v.Reasons {
+		if r != NotRepeated || n == 1 {
+			reasons = append(reasons, r)
+		}
+	}
+	v.Reasons = reasons
+	v.Headline = fmt.Sprintf("%s: %s (%d of %d runs)", v.State, afterState(v.Headline), k, n)
+	return v
+}
+
+// mostFailed is the claim that failed in the most attempts, the more severe
+// one and then the first by name where there are several.
+func mostFailed(attempts []Attempt) (claim string, k int) {
+	counts := map[string]int{}
+	for _, a := range attempts {
+		for _, r := range a.Verdict.Results {
+			if r.Status == Fail {
+				counts[r.Claim.Name]++
+			}
+		}
+	}
+	for name, n := range counts {
+		switch {
+		case n > k,
+			n == k && severityOf(name) < severityOf(claim),
+			n == k && severityOf(name) == severityOf(claim) && name < claim:
+			claim, k = name, n
+		}
+	}
+	return claim, k
+}
+
+func failedOn(v Verdict, claim string) bool {
+	return slices.ContainsFunc(v.Results, func(r Result) bool { return r.Claim.Name == claim && r.Status == Fail })
+}
+
+// passedSeries lifts the cap of the single seed where enough seeds agree and
+// nothing else caps any of them.
+func passedSeries(v Verdict, attempts []Attempt) Verdict {
+	seeds := map[int64]bool{}
+	caps := []string{}
+	for _, a := range attempts {
+		seeds[a.Seed] = true
+		for _, c := range a.Verdict.Caps {
+			if c != CapOneSeed && !slices.Contains(caps, c) {
+				caps = append(caps, c)
+			}
+		}
+	}
+	if len(seeds) < agreeing {
+		caps = append(caps, fmt.Sprintf("%s, needed are %d", plural(int64(len(seeds)), "seed", "seeds"), agreeing))
+	}
+	v.Caps = caps
+	v.State = PassSmoke
+	if len(caps) == 0 {
+		v.State = PassHardening
+	}
+	v.Headline = fmt.Sprintf("%s: %d of %d runs pass; the first: %s", v.State, passes(attempts), len(attempts), afterState(attempts[0].Verdict.Headline))
+	return v
+}
+
+func passes(attempts []Attempt) (n int) {
+	for _, a := range attempts {
+		if isPass(a.Verdict.State) {
+			n++
+		}
+	}
+	return n
+}
+
+func roots(attempts []Attempt) []string {
+	list := make([]string, len(attempts))
+	for i, a := range attempts {
+		list[i] = a.Root
+	}
+	return list
+}

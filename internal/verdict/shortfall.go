@@ -1,0 +1,92 @@
+package verdict
+
+import "slices"
+
+// A Kind is one way in which a run falls short of its claim to a better state.
+type Kind string
+
+const (
+	NeverRun           Kind = "never-run"
+	CapabilityMissing  Kind = "capability-missing"
+	FaultUnsupported   Kind = "fault-unsupported"
+	FaultMissing       Kind = "fault-missing"
+	FaultNotLanded     Kind = "fault-not-landed"
+	FaultPartial       Kind = "fault-partial"
+	FaultIndeterminate Kind = "fault-indeterminate"
+	HealUnverified     Kind = "heal-unverified"
+	CheckerMissing     Kind = "checker-missing"
+	NoClaims           Kind = "no-claims"
+	HistoryIncomplete  Kind = "history-incomplete"
+	CheckerUnknown     Kind = "checker-unknown"
+	CanaryGreen        Kind = "canary-green"
+	HostStarved        Kind = "host-starved"
+	HarnessError       Kind = "harness-error"
+	Underload          Kind = "underload"
+	TooIndeterminate   Kind = "too-indeterminate"
+	EventsUnread       Kind = "events-unread"
+	BudgetShort        Kind = "budget-short"
+	NoFault            Kind = "no-fault"
+	SmokeTier          Kind = "smoke-tier"
+	OneSeed            Kind = "one-seed"
+)
+
+// States maps every kind of shortfall to exactly one state. The order is the
+// order of decision: of several shortfalls the first in this table names the
+// state, the others are reasons.
+var States = [...]struct {
+	Kind  Kind
+	State State
+}{
+	{NeverRun, NotRun},
+	{CapabilityMissing, InconclusiveEnv},
+	{FaultUnsupported, InconclusiveEnv},
+	{FaultMissing, InconclusiveFault},
+	{FaultNotLanded, InconclusiveFault},
+	{FaultPartial, InconclusiveFault},
+	{FaultIndeterminate, InconclusiveFault},
+	{HealUnverified, InconclusiveFault},
+	{CheckerMissing, PartialSurface},
+	{NoClaims, PartialSurface},
+	// What broke the harness or starved it also breaks its histories, so the
+	// cause is named before the symptom.
+	{HostStarved, InconclusiveEnv},
+	{HarnessError, InconclusiveEnv},
+	{HistoryIncomplete, InconclusiveOracle},
+	{CheckerUnknown, InconclusiveOracle},
+	{CanaryGreen, InconclusiveOracle},
+	{EventsUnread, PartialModel},
+	{Underload, InconclusiveOracle},
+	{TooIndeterminate, InconclusiveOracle},
+	{BudgetShort, PassSmoke},
+	{NoFault, PassSmoke},
+	{SmokeTier, PassSmoke},
+	{OneSeed, PassSmoke},
+}
+
+// A Shortfall is one of them, with what was seen.
+type Shortfall struct {
+	Kind Kind
+	Text string
+}
+
+// State is the best state that this shortfall leaves.
+func (s Shortfall) State() State { return States[s.rank()].State }
+
+func (s Shortfall) rank() int {
+	for i, row := range States {
+		if row.Kind == s.Kind {
+			return i
+		}
+	}
+	panic("verdict: no state for shortfall " + string(s.Kind))
+}
+
+// cap reports whether the shortfall leaves a pass a pass, only a lesser one.
+func (s Shortfall) cap() bool { return s.State() == PassSmoke }
+
+// byRank orders shortfalls as the table does, those of one kind as they came.
+func byRank(list []Shortfall) []Shortfall {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b Shortfall) int { return a.rank() - b.rank() })
+	return list
+}

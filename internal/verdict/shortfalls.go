@@ -1,0 +1,153 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// shortfalls lists everything that keeps a run from PASS-hardening.
+func shortfalls(in Input) []Shortfall {
+	var list []Shortfall
+	note := func(k Kind, format string, args ...any) {
+		list = append(list, Shortfall{k, fmt.Sprintf(format, args...)})
+	}
+	if in.Run == nil {
+		note(NeverRun, "the run has no frozen plan")
+		return list
+	}
+	if in.Coverage.Recorded == 0 {
+		note(NeverRun, "nothing was recorded")
+	}
+	landed := faultShortfalls(in, note)
+	claimShortfalls(in, note)
+	loadShortfalls(in, landed, note)
+	budgetShortfalls(in, landed, note)
+	return list
+}
+
+type noter func(k Kind, format string, args ...any)
+
+// faultShortfalls answers how many faults landed. The state of a landing is
+// decided again from its samples: what the file says of it is not believed.
+func faultShortfalls(in Input, note noter) (landed int) {
+	planned := slices.Clone(in.Run.Faults)
+	for _, l := range in.Landings {
+		planned = without(planned, l)
+		state, why, _ := DecideLanding(l)
+		name := fmt.Sprintf("%s (%s of %s)", l.Fault, l.Type, l.Target)
+		switch state {
+		case history.Landed:
+			landed++
+		case history.Unsupported:
+			note(FaultUnsupported, "%s is unsupported here%s", name, because(why))
+			continue
+		case history.NotLanded:
+			note(FaultNotLanded, "%s did not land%s", name, because(why))
+		case history.Partial:
+			note(FaultPartial, "%s landed in part%s", name, because(why))
+		default:
+			note(FaultIndeterminate, "whether %s landed cannot be told%s", name, because(why))
+		}
+		if l.Healed != history.HealVerified {
+			note(HealUnverified, "the heal of %s was not verified%s", name, because(l.Reasons))
+		}
+	}
+	for _, p := range planned {
+		kind := FaultMissing
+		if in.Run.Cluster.Flavor == "external" {
+			kind = FaultUnsupported
+		}
+		note(kind, "the planned %s of %s was never injected", p.Type, p.Target)
+	}
+	return landed
+}
+
+func without(planned []history.PlannedFault, l history.Landing) []history.PlannedFault {
+	i := slices.Index(planned, history.PlannedFault{Type: l.Type, Target: l.Target})
+	if i < 0 {
+		return planned
+	}
+	return slices.Delete(planned, i, i+1)
+}
+
+func claimShortfalls(in Input, note noter) {
+	if len(in.Run.Claims) == 0 && len(in.Results) == 0 {
+		note(NoClaims, "no claim was judged")
+	}
+	for _, name := range in.Run.Claims {
+		if !slices.ContainsFunc(in.Results, func(r Result) bool { return r.Claim.Name == name }) {
+			note(CheckerMissing, "the declared claim %s was not judged", name)
+		}
+	}
+	for _, r := range in.Results {
+		switch {
+		case r.Status == Fail:
+		case r.Status != Pass:
+			note(CheckerUnknown, "%s is unknown%s", r.Claim.Name, because(r.Reasons))
+		case !r.Canary.Red:
+			note(CanaryGreen, "%s passes, but its canary did not turn red%s", r.Claim.Name, because([]string{r.Canary.Skipped}))
+		}
+		if r.Consumed < in.Coverage.Recorded {
+			note(EventsUnread, "%s consumed %d of %d events", r.Claim.Name, r.Consumed, in.Coverage.Recorded)
+		}
+	}
+	if !in.Complete.Closed {
+		note(HistoryIncomplete, "the history is not complete%s", because(in.Complete.Why))
+	}
+}
+
+func loadShortfalls(in Input, landed int, note noter) {
+	c, least := in.Coverage, in.Run.Budget.MinRate
+	switch {
+	case least <= 0:
+	case c.SteadyPerS <= 0:
+		note(Underload, "nothing was acknowledged in the steady phase")
+	default:
+		if c.BeforePerS < least*c.SteadyPerS {
+			note(Underload, "underload before the fault: %.1f/s of %.1f/s steady, at least %.0f %% is needed", c.BeforePerS, c.SteadyPerS, 100*least)
+		}
+		if landed > 0 && c.AfterPerS < least*c.SteadyPerS {
+			note(Underload, "underload after the heal: %.1f/s of %.1f/s steady, at least %.0f %% is needed", c.AfterPerS, c.SteadyPerS, 100*least)
+		}
+	}
+	if c.Indeterminate > maxIndeterminate {
+		note(TooIndeterminate, "the outcome of %.1f %% of the publishes is unknown, at most %.0f %% may be", 100*c.Indeterminate, 100*maxIndeterminate)
+	}
+	if c.HostStarvedS > maxStarvedS {
+		note(HostStarved, "the host kept the harness from running for %.1f s", c.HostStarvedS)
+	}
+	for _, e := range in.Harness {
+		note(HarnessError, "the harness: %s", e)
+	}
+}
+
+func budgetShortfalls(in Input, landed int, note noter) {
+	b, c := in.Run.Budget, in.Coverage
+	if c.DurationS < b.DurationS {
+		note(BudgetShort, "published for %.1f s of the %.1f s that the tier asks for", c.DurationS, b.DurationS)
+	}
+	if c.Acked < b.Messages {
+		note(BudgetShort, "%d messages were acknowledged of the %d that the tier asks for", c.Acked, b.Messages)
+	}
+	if landed < b.Faults {
+		note(BudgetShort, "%d faults landed of the %d that the tier asks for", landed, b.Faults)
+	}
+	if landed == 0 && len(in.Run.Faults) == 0 && len(in.Landings) == 0 {
+		note(NoFault, "no fault was injected")
+	}
+	if in.Run.Tier != "hardening" {
+		note(SmokeTier, "the smoke tier: run it with --tier hardening for more")
+	}
+	note(OneSeed, CapOneSeed)
+}
+
+func because(why []string) string {
+	why = slices.DeleteFunc(slices.Clone(why), func(s string) bool { return s == "" })
+	if len(why) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(why, "; ")
+}
