@@ -1,0 +1,90 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+)
+
+const explorationDrain = 60 * time.Second
+
+// explorationClaims are judged when a cluster was explored by hand: all that
+// can be said of any workload.
+func explorationClaims() []string {
+	return []string{"qos1-no-loss", "qos2-no-loss", "no-unexpected", "no-corruption", "order-per-stream", "session-kept", "no-panic"}
+}
+
+// RunClient runs a scenario's workload with one SDK on the cluster as it is,
+// for as long as the scenario would, then drains it. It returns at once; the
+// status says how far it is.
+func (e *Experiment) RunClient(_ context.Context, in keeper.RunClient) (keeper.ClientStatus, error) {
+	e.journalled("call", in.Caller, nil)
+	if e.scenario != nil {
+		return keeper.ClientStatus{}, fmt.Errorf("run_client: %s runs scenario %s, which brings its own clients; start a cluster by cluster_start to explore by hand", e.env.ID, e.scenario.Name)
+	}
+	if e.cluster == nil || e.engine == nil {
+		return keeper.ClientStatus{}, fmt.Errorf("run_client: the cluster has not started yet; call cluster_status")
+	}
+	scenario, err := Load(in.Scenario)
+	if err != nil {
+		return keeper.ClientStatus{}, err
+	}
+	protocol := in.Protocol
+	if protocol == "" {
+		protocol = scenario.Protocol
+	}
+	name := in.SDK
+	if name == "" {
+		name = scenario.SDK
+	}
+	sdk, err := clients.Resolve(name, protocol)
+	if err != nil {
+		return keeper.ClientStatus{}, err
+	}
+	tier, err := scenario.Tier("smoke", e.start.Cluster.Flavor)
+	if err != nil {
+		return keeper.ClientStatus{}, err
+	}
+	s := e.add(&session{name: scenario.Name, sdk: sdk, protocol: protocol, rate: scenario.Rate(e.start.Cluster.Flavor)})
+	go e.explore(s, scenario, tier)
+	return s.status(e.live.snapshot(e.clock.Now())), nil
+}
+
+// explore runs the workload until its time is over or the experiment ends.
+func (e *Experiment) explore(s *session, scenario *Scenario, tier Tier) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-e.halted:
+		case <-ctx.Done():
+		}
+		cancel()
+	}()
+	if err := e.begin(ctx, s, scenario.Workload); err != nil {
+		e.fail(s, err)
+		return
+	}
+	e.enter(keeper.PhaseSteady)
+	if !hold(ctx, seconds(tier.SteadyS+tier.faultTime(scenario.Schedule)+tier.AfterS)) {
+		return // the experiment's own end drains it
+	}
+	e.enter(keeper.PhaseDrain)
+	s.drain(context.WithoutCancel(ctx), seconds(tier.DrainS))
+	e.settle(s, "done", nil)
+	e.enter(keeper.PhaseReady)
+}
+
+func (e *Experiment) fail(s *session, err error) {
+	e.settle(s, "failed", err)
+	e.say(fmt.Sprintf("run_client %d: %v", s.number, err))
+}
+
+func (e *Experiment) settle(s *session, state string, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s.state, s.err = state, err
+}

@@ -1,0 +1,173 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+func (e *Experiment) newEngine() *faults.Engine {
+	return faults.NewEngine(faults.Options{
+		Journal: e.journal, Record: e.rec.Record, Clock: e.clock,
+		Layer: e.layer, Decide: verdict.DecideLanding, Nodes: e.nodeIndex,
+		OnChange: e.landed,
+	})
+}
+
+// layer answers what a fault's entries of that name act on.
+func (e *Experiment) layer(name string) (faults.Layer, error) {
+	if node, ok := strings.CutPrefix(name, "process/"); ok {
+		n, err := e.node(node)
+		if err != nil {
+			return nil, err
+		}
+		return faults.NewProcessLayer(n), nil
+	}
+	return nil, fmt.Errorf("no layer %q", name)
+}
+
+// Inject puts one fault in place. It returns once the fault is applied and
+// first measured; healing is the engine's, at the end of its bounded time.
+func (e *Experiment) Inject(ctx context.Context, in keeper.Inject) (keeper.FaultStatus, error) {
+	if e.engine == nil {
+		return keeper.FaultStatus{}, fmt.Errorf("inject %s: the cluster has not started yet; call cluster_status", in.Type)
+	}
+	req, err := faults.Parse(in.Type, in.Params)
+	if err != nil {
+		return keeper.FaultStatus{}, err
+	}
+	target, err := e.target(ctx, in.Target)
+	if err != nil {
+		return keeper.FaultStatus{}, err
+	}
+	req.Target = in.Target
+	req.JournalCall = e.journalled("call", in.Caller, nil)
+	landing, err := e.engine.Inject(ctx, req, target)
+	st := e.faultStatus(landing)
+	e.journalled("answer", in.Caller, st)
+	return st, err
+}
+
+// Heal heals one fault now and answers its final landing.
+func (e *Experiment) Heal(ctx context.Context, h keeper.Heal) (keeper.FaultStatus, error) {
+	if e.engine == nil {
+		return keeper.FaultStatus{}, fmt.Errorf("heal %s: the cluster has not started yet; call cluster_status", h.Fault)
+	}
+	e.journalled("call", h.Caller, nil)
+	landing, err := e.engine.Heal(ctx, h.Fault)
+	st := e.faultStatus(landing)
+	e.journalled("answer", h.Caller, st)
+	return st, err
+}
+
+// target resolves a role by asking the brokers. Control is every node that is
+// neither in the target nor under a fault already, and the witness.
+func (e *Experiment) target(ctx context.Context, asked string) (faults.Target, error) {
+	nodes, err := e.cluster.Resolve(ctx, asked, e.topic())
+	if err != nil {
+		return faults.Target{}, fmt.Errorf("resolve target %q: %w", asked, err)
+	}
+	t := faults.Target{Asked: asked}
+	for _, n := range nodes {
+		t.Nodes = append(t.Nodes, n)
+	}
+	disturbed := e.disturbed()
+	for _, n := range e.cluster.Nodes() {
+		if !slices.Contains(nodes, n) && len(disturbed[n.Name()]) == 0 {
+			t.Control = append(t.Control, n)
+		}
+	}
+	t.Control = append(t.Control, e.witness)
+	return t, nil
+}
+
+// topic is one of the workload's, for asking who leads its data.
+func (e *Experiment) topic() string {
+	streams := e.rec.Tables().Streams
+	if len(streams) == 0 {
+		return ""
+	}
+	return streams[0].Topic
+}
+
+// disturbed answers the faults in place on each node.
+func (e *Experiment) disturbed() map[string][]string {
+	out := map[string][]string{}
+	if e.engine == nil {
+		return out
+	}
+	for _, l := range e.engine.Active() {
+		for _, n := range l.Nodes {
+			out[n] = append(out[n], l.Fault)
+		}
+	}
+	return out
+}
+
+func (e *Experiment) faultStatus(l history.Landing) keeper.FaultStatus {
+	st := keeper.FaultStatus{
+		ID: l.Fault, Type: l.Type, Target: l.Target, Nodes: l.Nodes,
+		State: l.State, Healed: l.Healed, Reasons: l.Reasons,
+	}
+	if l.Healed == history.HealPending && l.Times.AppliedNS > 0 {
+		left := l.Times.AppliedNS + l.Times.DurationNS - e.clock.Now().Nanoseconds()
+		st.HealsIn = max(0, float64(left)/1e9)
+	}
+	return st
+}
+
+// landed tells people about each change of an injection.
+func (e *Experiment) landed(l history.Landing) {
+	on := strings.Join(l.Nodes, ", ")
+	switch {
+	case l.Healed == history.HealVerified:
+		e.say(fmt.Sprintf("%s %s on %s: healed", l.Fault, l.Type, on))
+	case l.Healed == history.HealFailed:
+		e.say(fmt.Sprintf("%s %s on %s: not healed: %s", l.Fault, l.Type, on, strings.Join(l.Reasons, "; ")))
+	case l.State != "":
+		e.say(fmt.Sprintf("%s %s on %s: %s", l.Fault, l.Type, on, l.State))
+	}
+}
+
+func (e *Experiment) node(name string) (*cluster.Node, error) {
+	for _, n := range e.cluster.Nodes() {
+		if n.Name() == name {
+			return n, nil
+		}
+	}
+	return nil, fmt.Errorf("no node %q; there are %s", name, strings.Join(names(e.cluster.Nodes()), ", "))
+}
+
+func (e *Experiment) nodeIndex(name string) int16 {
+	for i, n := range e.cluster.Nodes() {
+		if n.Name() == name {
+			return int16(i)
+		}
+	}
+	return history.None
+}
+
+// nodeOf answers the node behind an endpoint that a client used.
+func (e *Experiment) nodeOf(endpoint string) int16 {
+	for i, n := range e.cluster.Nodes() {
+		if n.MQTT() == endpoint {
+			return int16(i)
+		}
+	}
+	return history.None
+}
+
+func names(nodes []*cluster.Node) []string {
+	out := make([]string, 0, len(nodes))
+	for _, n := range nodes {
+		out = append(out, n.Name())
+	}
+	return out
+}

@@ -1,0 +1,73 @@
+package scenarios
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+//go:embed library
+var library embed.FS
+
+// Library answers all built-in scenarios, by name.
+func Library() ([]*Scenario, error) {
+	var all []*Scenario
+	err := fs.WalkDir(library, "library", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path.Ext(file) != ".md" {
+			return err
+		}
+		s, err := fromLibrary(file)
+		if err == nil {
+			all = append(all, s)
+		}
+		return err
+	})
+	return all, err
+}
+
+// Load answers a scenario of the library by its name, or one that a person
+// wrote by the path of its file.
+func Load(nameOrPath string) (*Scenario, error) {
+	if file := path.Join("library", nameOrPath+".md"); fs.ValidPath(file) {
+		if _, err := fs.Stat(library, file); err == nil {
+			return fromLibrary(file)
+		}
+	}
+	if strings.HasSuffix(nameOrPath, ".md") {
+		text, err := os.ReadFile(nameOrPath)
+		if err != nil {
+			return nil, fmt.Errorf("read scenario: %w", err)
+		}
+		return Parse(nameOrPath, text)
+	}
+	names, err := Names()
+	if err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("no scenario %q; there are %s, or give the path of a .md file", nameOrPath, strings.Join(names, ", "))
+}
+
+// Names answers the names of the built-in scenarios, sorted.
+func Names() ([]string, error) {
+	all, err := Library()
+	names := make([]string, 0, len(all))
+	for _, s := range all {
+		names = append(names, s.Name)
+	}
+	return names, err
+}
+
+func fromLibrary(file string) (*Scenario, error) {
+	text, err := library.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(strings.TrimSuffix(strings.TrimPrefix(file, "library/"), ".md"), text)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,189 @@
+package scenarios
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+)
+
+// live follows the history as it is recorded: what the Runner waits for and
+// what people watch. It decides nothing; that is for the checkers, later, from
+// the file.
+type live struct {
+	mu        sync.Mutex
+	changed   chan struct{} // closed at the next event
+	processes map[int32]*liveProcess
+	streams   map[int32]*liveStream
+	counts    keeper.Counts
+	publishes meter
+	delivers  meter
+}
+
+type liveProcess struct {
+	connected  bool
+	subscribed int // filters acknowledged
+	ended      bool
+	delivered  int64
+	last       time.Duration  // of the last delivery
+	markers    map[int32]bool // streams whose end marker arrived
+}
+
+type liveStream struct {
+	acked  int64
+	marker bool // its end marker was acknowledged
+}
+
+func newLive() *live {
+	return &live{
+		changed:   make(chan struct{}),
+		processes: map[int32]*liveProcess{},
+		streams:   map[int32]*liveStream{},
+	}
+}
+
+// event takes one event, in order. It must not block.
+func (l *live) event(e history.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.Process != history.None {
+		l.take(e)
+	}
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+func (l *live) take(e history.Event) {
+	p := l.process(e.Process)
+	switch {
+	case e.Kind == history.KindConnect && e.Edge == history.Return:
+		p.connected = e.Outcome == history.OK
+	case e.Kind == history.KindDisconnect:
+		p.connected = false
+	case e.Kind == history.KindSubscribe && e.Edge == history.Return && e.Outcome == history.OK:
+		p.subscribed++
+	case e.Kind == history.KindEnd:
+		p.ended = true
+	case e.Kind == history.KindPublish && e.Edge == history.Call:
+		l.counts.Sent++
+	case e.Kind == history.KindPublish && e.Edge == history.Return:
+		l.published(e)
+	case e.Kind == history.KindDeliver:
+		l.counts.Received++
+		l.delivers.add(e.Time)
+		p.delivered++
+		p.last = e.Time
+		if e.Flags.Has(history.FlagEnd) {
+			p.markers[e.Stream] = true
+		}
+	}
+}
+
+func (l *live) published(e history.Event) {
+	if e.Outcome == history.Info {
+		l.counts.Unknown++
+	}
+	if e.Outcome != history.OK {
+		return
+	}
+	l.counts.Acked++
+	l.publishes.add(e.Time)
+	s := l.stream(e.Stream)
+	s.acked++
+	s.marker = s.marker || e.Flags.Has(history.FlagEnd)
+}
+
+func (l *live) process(i int32) *liveProcess {
+	p := l.processes[i]
+	if p == nil {
+		p = &liveProcess{markers: map[int32]bool{}}
+		l.processes[i] = p
+	}
+	return p
+}
+
+func (l *live) stream(i int32) *liveStream {
+	s := l.streams[i]
+	if s == nil {
+		s = &liveStream{}
+		l.streams[i] = s
+	}
+	return s
+}
+
+// snapshot answers the counts, with rates over the last second.
+func (l *live) snapshot(now time.Duration) keeper.Counts {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.counts
+	c.PublishPerS = l.publishes.perSecond(now)
+	c.DeliverPerS = l.delivers.perSecond(now)
+	return c
+}
+
+// wait returns when the condition holds, which is looked at after every
+// event, or when the bound has passed. The condition runs under the lock.
+func (l *live) wait(ctx context.Context, bound time.Duration, holds func() bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	for {
+		l.mu.Lock()
+		ok, changed := holds(), l.changed
+		l.mu.Unlock()
+		if ok {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// all answers a condition: every process of the list meets it.
+func (l *live) all(processes []int32, meets func(*liveProcess) bool) func() bool {
+	return func() bool {
+		for _, i := range processes {
+			if !meets(l.process(i)) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// A meter counts events in buckets of a tenth of a second.
+type meter struct {
+	buckets [16]int64
+	last    int64
+}
+
+const meterBucket = 100 * time.Millisecond
+
+func (m *meter) add(t time.Duration) {
+	m.advance(t)
+	m.buckets[int64(t/meterBucket)%int64(len(m.buckets))]++
+}
+
+func (m *meter) advance(t time.Duration) {
+	now := int64(t / meterBucket)
+	for b := max(m.last+1, now-int64(len(m.buckets))+1); b <= now; b++ {
+		m.buckets[b%int64(len(m.buckets))] = 0
+	}
+	m.last = max(m.last, now)
+}
+
+// perSecond is the rate over the ten full buckets before now.
+func (m *meter) perSecond(now time.Duration) float64 {
+	m.advance(now)
+	var n int64
+	for i := range int64(10) {
+		if b := m.last - 1 - i; b >= 0 {
+			n += m.buckets[b%int64(len(m.buckets))]
+		}
+	}
+	return float64(n)
+}

@@ -1,0 +1,172 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// Groups of processes, as recorded in the tables.
+const (
+	groupPublisher = "publisher"
+	groupOnline    = "online"
+	groupOffline   = "offline"
+	groupPaused    = "paused"
+	groupSlow      = "slow"
+	groupProbe     = "probe"
+)
+
+// A planner turns a workload into specifications for drivers. It writes the
+// names of what it plans into the run's tables, which comes before their
+// first use.
+type planner struct {
+	rec       tables
+	run       string // eight characters
+	number    int    // which run_client
+	sdk       string
+	protocol  string
+	dedupes   bool
+	cannot    []string
+	endpoints []string
+	user      string
+	password  string
+	rate      float64
+}
+
+type tables interface {
+	Process(history.Process) int32
+	Stream(history.Stream) int32
+}
+
+// A plan is one workload, ready for its two drivers.
+type plan struct {
+	publishers  clients.Spec
+	subscribers clients.Spec
+	groups      map[string][]int32 // processes by group
+	streams     []int32
+}
+
+const (
+	sessionExpiryS = 3600
+	keepAliveS     = 10
+	reconnectMS    = 250
+	ackWaitMS      = 20_000
+)
+
+func (p *planner) plan(w Workload) *plan {
+	out := &plan{groups: map[string][]int32{}}
+	out.publishers, out.subscribers = p.spec(), p.spec()
+	for i := range w.Publishers {
+		out.publishers.Clients = append(out.publishers.Clients, p.publisher(out, w, i))
+	}
+	for _, g := range []struct {
+		name  string
+		count int
+		delay int
+	}{
+		{groupOnline, w.Subscribers.Online, 0},
+		{groupOffline, w.Subscribers.Offline, 0},
+		{groupPaused, w.Subscribers.Paused, 0},
+		{groupSlow, w.Subscribers.Slow, w.SlowMS},
+	} {
+		for i := range g.count {
+			c := p.subscriber(out, w, g.name, i)
+			c.DelayMS = g.delay
+			out.subscribers.Clients = append(out.subscribers.Clients, c)
+		}
+	}
+	return out
+}
+
+func (p *planner) spec() clients.Spec {
+	return clients.Spec{Contract: clients.Contract, Run: p.run, AckWaitMS: ackWaitMS}
+}
+
+func (p *planner) publisher(out *plan, w Workload, i int) clients.Client {
+	c := p.client(out, groupPublisher, i, nil)
+	c.Start = "waiting"
+	c.Publish = &clients.Publish{
+		RatePerS:     p.rate / float64(w.Publishers),
+		PayloadBytes: w.PayloadBytes,
+		MaxInflight:  w.MaxInflight,
+	}
+	for _, qos := range w.QoS {
+		for n := range w.Streams {
+			c.Publish.Streams = append(c.Publish.Streams, p.stream(out, c.Process, qos, fmt.Sprintf("work/q%d/p%d-%d", qos, i+1, n+1)))
+		}
+	}
+	return c
+}
+
+func (p *planner) subscriber(out *plan, w Workload, group string, i int) clients.Client {
+	filter := clients.Filter{Filter: p.topic("work/#"), QoS: slices.Max(w.QoS)}
+	c := p.client(out, group, i, []clients.Filter{filter})
+	c.Start = "connected"
+	return c
+}
+
+// probe is a client that speaks to one node alone, publishes through it and
+// hears what was published through every other.
+func (p *planner) probe(out *plan, node int) clients.Client {
+	c := p.client(out, groupProbe, node, []clients.Filter{{Filter: p.topic("probe/#"), QoS: 1}})
+	c.Endpoints = p.endpoints[node : node+1]
+	c.Clean, c.ExpiryS = true, 0
+	c.Start = "connected"
+	c.Publish = &clients.Publish{
+		Streams:      []clients.Stream{p.stream(out, c.Process, 1, fmt.Sprintf("probe/%d", node+1))},
+		RatePerS:     10,
+		PayloadBytes: 128,
+		MaxInflight:  1,
+	}
+	return c
+}
+
+func (p *planner) client(out *plan, group string, i int, filters []clients.Filter) clients.Client {
+	name := fmt.Sprintf("%s-%d", group, i+1)
+	c := clients.Client{
+		ClientID:    fmt.Sprintf("r%s%c%c%d%d", p.run, group[0], group[1], p.number, i+1),
+		Endpoints:   rotate(p.endpoints, i),
+		Protocol:    p.protocol,
+		Username:    p.user,
+		Password:    p.password,
+		KeepAliveS:  keepAliveS,
+		ReconnectMS: reconnectMS,
+		Subscribe:   filters,
+	}
+	if p.protocol == "mqtt5" {
+		c.ExpiryS = sessionExpiryS
+	}
+	row := history.Process{
+		Name: name, ClientID: c.ClientID, Group: group, SDK: p.sdk, Protocol: p.protocol,
+		Clean: group == groupProbe, ExpiryS: c.ExpiryS, Run: p.number,
+		Dedupes: p.dedupes, Cannot: p.cannot,
+	}
+	for _, f := range filters {
+		row.Filters = append(row.Filters, history.Filter{Filter: f.Filter, QoS: f.QoS})
+	}
+	c.Process = p.rec.Process(row)
+	out.groups[group] = append(out.groups[group], c.Process)
+	return c
+}
+
+func (p *planner) stream(out *plan, producer int32, qos uint8, topic string) clients.Stream {
+	topic = p.topic(topic)
+	n := p.rec.Stream(history.Stream{Producer: producer, Topic: topic, QoS: qos})
+	out.streams = append(out.streams, n)
+	return clients.Stream{Stream: n, Topic: topic, QoS: qos}
+}
+
+// topic keeps runs, and the run_client calls of one run, out of each other's way.
+func (p *planner) topic(rest string) string {
+	return fmt.Sprintf("rmq/%s/%d/%s", p.run, p.number, rest)
+}
+
+func rotate(list []string, by int) []string {
+	if len(list) == 0 {
+		return list
+	}
+	by %= len(list)
+	return append(slices.Clone(list[by:]), list[:by]...)
+}

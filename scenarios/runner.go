@@ -1,0 +1,140 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+)
+
+// execute runs the scenario: load, steady, fault, recovery, drain. What a
+// broken broker makes impossible is left out and shows in the record; what
+// the harness could not do is noted.
+func (e *Experiment) execute(ctx context.Context) {
+	s := e.add(&session{name: e.scenario.Name, sdk: e.sdk, protocol: e.scenario.Protocol, rate: e.scenario.Rate(e.start.Cluster.Flavor)})
+	e.enter(keeper.PhaseLoad)
+	if err := e.begin(ctx, s, e.scenario.Workload); err != nil {
+		e.harness("%v", err)
+	} else if !s.loaded(ctx) {
+		e.say(fmt.Sprintf("load gate: fewer than %.0f acknowledged publishes a second within %s", s.rate, loadBound))
+	} else {
+		e.enter(keeper.PhaseSteady)
+		hold(ctx, seconds(e.tier.SteadyS))
+		e.disturb(ctx)
+		e.recover(ctx, s)
+	}
+	e.enter(keeper.PhaseDrain)
+	s.drain(context.WithoutCancel(ctx), seconds(e.tier.DrainS))
+	s.state = "done"
+}
+
+// disturb runs the schedule through, as many times as the tier asks.
+func (e *Experiment) disturb(ctx context.Context) {
+	if len(e.scenario.Schedule) == 0 {
+		return
+	}
+	for range e.tier.Rounds {
+		e.enter(keeper.PhaseFault)
+		g, ctx := errgroup.WithContext(ctx)
+		for _, step := range e.scenario.Schedule {
+			g.Go(func() error { return e.step(ctx, step) })
+		}
+		if err := g.Wait(); err != nil && ctx.Err() == nil {
+			e.say(err.Error())
+		}
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// step injects one fault at its time and waits until it is healed.
+func (e *Experiment) step(ctx context.Context, step Step) error {
+	if !hold(ctx, seconds(step.AtS)) {
+		return nil
+	}
+	params := map[string]any{"duration_s": e.tier.duration(step)}
+	for k, v := range step.Params {
+		params[k] = v
+	}
+	caller := keeper.Caller{Via: "scenario", Tool: "inject_fault", Args: map[string]any{"type": step.Fault, "target": step.Target, "params": params}}
+	st, err := e.Inject(ctx, keeper.Inject{Type: step.Fault, Target: step.Target, Params: params, Caller: caller})
+	if err != nil {
+		return fmt.Errorf("inject %s on %s: %w", step.Fault, step.Target, err)
+	}
+	_, err = e.engine.Wait(ctx, st.ID)
+	return err
+}
+
+// recover waits until every node serves again, goes on publishing for a
+// while, and then publishes and receives through every node.
+func (e *Experiment) recover(ctx context.Context, s *session) {
+	if ctx.Err() != nil {
+		return
+	}
+	e.enter(keeper.PhaseRecovery)
+	healed := e.clock.Now()
+	for _, n := range e.cluster.Nodes() {
+		if !until(ctx, seconds(e.tier.RecoveryS), func() bool { _, err := n.Probe(ctx); return err == nil }) {
+			e.say(fmt.Sprintf("recovery: %s does not answer %.0f s after the heal", n.Name(), e.tier.RecoveryS))
+		}
+	}
+	if !hold(ctx, seconds(e.tier.AfterS)) {
+		return
+	}
+	left := seconds(e.tier.RecoveryS) - (e.clock.Now() - healed)
+	if err := e.probes(ctx, s, max(left, 10*time.Second)); err != nil {
+		e.harness("probe the nodes after the heal: %v", err)
+	}
+}
+
+// enter begins a phase, in the history, the journal and before people's eyes.
+func (e *Experiment) enter(phase string) {
+	e.mu.Lock()
+	e.phase = phase
+	e.mu.Unlock()
+	if phase != keeper.PhaseDone && phase != keeper.PhaseJudge {
+		e.rec.Record(harnessEvent(e.clock.Now(), history.KindPhase, phase))
+	}
+	e.say(phase)
+}
+
+func harnessEvent(at time.Duration, kind history.Kind, text string) history.Event {
+	return history.Event{
+		Time: at, Kind: kind, Edge: history.Point, Via: history.ViaHarness, Text: text,
+		Call: history.None, Process: history.None, Conn: history.None, Node: history.None,
+		Stream: history.None, Seq: history.None, ID: history.None,
+	}
+}
+
+// hold goes on for a time of the workload, and reports whether it was not
+// stopped before.
+func hold(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// until asks again and again, a quarter of a second apart, until the answer is
+// yes or the bound has passed.
+func until(ctx context.Context, bound time.Duration, yes func() bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	for !yes() {
+		if !hold(ctx, 250*time.Millisecond) {
+			return false
+		}
+	}
+	return true
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

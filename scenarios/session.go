@@ -1,0 +1,239 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+)
+
+// A session is one workload with its drivers, from connecting to drained.
+type session struct {
+	e        *Experiment
+	number   int
+	name     string // of the scenario whose workload it is
+	sdk      clients.SDK
+	protocol string
+	rate     float64
+	plan     *plan
+	pubs     *clients.Driver
+	subs     *clients.Driver
+	state    string
+	err      error
+}
+
+// Bounds on what a healthy cluster does in a moment.
+const (
+	connectBound = 45 * time.Second
+	loadBound    = 30 * time.Second
+	endBound     = 30 * time.Second
+	quietFor     = 1500 * time.Millisecond
+)
+
+// begin provisions the SDK, starts the subscribers, brings each group into
+// its place, and starts the publishers.
+func (e *Experiment) begin(ctx context.Context, s *session, w Workload) error {
+	cmd, err := clients.Provision(ctx, filepath.Join(e.env.StateDir, "cache"), e.env.Self, s.sdk, e.say)
+	if err != nil {
+		return fmt.Errorf("provision %s: %w", s.sdk.Name(), err)
+	}
+	s.plan = e.planner(s).plan(w)
+	if len(s.plan.subscribers.Clients) > 0 {
+		if s.subs, err = e.drive(ctx, fmt.Sprintf("subscribers-%d", s.number), cmd, s.plan.subscribers); err != nil {
+			return err
+		}
+		if err := s.seat(ctx); err != nil {
+			return err
+		}
+	}
+	if s.pubs, err = e.drive(ctx, fmt.Sprintf("publishers-%d", s.number), cmd, s.plan.publishers); err != nil {
+		return err
+	}
+	return s.pubs.Do(clients.Command{Do: "connect", Process: history.None})
+}
+
+// seat waits until every subscriber has subscribed, then sends the offline
+// ones away and pauses the paused ones.
+func (s *session) seat(ctx context.Context) error {
+	l := s.e.live
+	var everyone []int32
+	for _, c := range s.plan.subscribers.Clients {
+		everyone = append(everyone, c.Process)
+	}
+	if !l.wait(ctx, connectBound, l.all(everyone, func(p *liveProcess) bool { return p.subscribed > 0 })) {
+		return fmt.Errorf("subscribers of %s: not all %d had subscribed within %s; see logs/ of the run for what the broker answered", s.name, len(everyone), connectBound)
+	}
+	for _, i := range s.plan.groups[groupOffline] {
+		if err := s.subs.Do(clients.Command{Do: "disconnect", Process: i}); err != nil {
+			return err
+		}
+	}
+	for _, i := range s.plan.groups[groupPaused] {
+		if err := s.subs.Do(clients.Command{Do: "pause", Process: i}); err != nil {
+			return err
+		}
+	}
+	if !l.wait(ctx, connectBound, l.all(s.plan.groups[groupOffline], func(p *liveProcess) bool { return !p.connected })) {
+		return fmt.Errorf("offline subscribers of %s did not disconnect within %s", s.name, connectBound)
+	}
+	return nil
+}
+
+// loaded is the load gate: publishes are acknowledged at most of the rate that
+// was asked for.
+func (s *session) loaded(ctx context.Context) bool {
+	const enough = 0.8
+	l := s.e.live
+	return l.wait(ctx, loadBound, func() bool {
+		return l.publishes.perSecond(s.e.clock.Now()) >= enough*s.rate
+	})
+}
+
+// drain ends the publishers with a marker on each stream, brings every
+// subscriber back, waits for the markers and for silence, and ends the
+// subscribers.
+func (s *session) drain(ctx context.Context, bound time.Duration) {
+	s.state = "draining"
+	if s.pubs != nil {
+		s.end(ctx, s.pubs, "publishers")
+	}
+	if s.subs == nil {
+		return
+	}
+	for _, group := range []struct{ name, command string }{{groupPaused, "resume"}, {groupOffline, "connect"}} {
+		for _, i := range s.plan.groups[group.name] {
+			if err := s.subs.Do(clients.Command{Do: group.command, Process: i}); err != nil {
+				s.e.harness("drain of %s: %s %s: %v", s.name, group.command, group.name, err)
+			}
+		}
+	}
+	s.await(ctx, bound)
+	s.end(ctx, s.subs, "subscribers")
+}
+
+// await waits until every subscriber has the end marker of every stream that
+// has one, and nothing was delivered for a while.
+func (s *session) await(ctx context.Context, bound time.Duration) {
+	l, clock := s.e.live, s.e.clock
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	markers := l.wait(ctx, bound, func() bool {
+		for _, c := range s.plan.subscribers.Clients {
+			if !s.hasMarkers(l.process(c.Process)) {
+				return false
+			}
+		}
+		return true
+	})
+	if !markers {
+		s.e.say("drain: not every subscriber has every end marker after " + bound.String())
+	}
+	for quiet := false; !quiet && ctx.Err() == nil; {
+		before := l.snapshot(clock.Now()).Received
+		more := l.wait(ctx, quietFor, func() bool { return l.counts.Received > before })
+		quiet = !more
+	}
+}
+
+func (s *session) hasMarkers(p *liveProcess) bool {
+	for _, stream := range s.plan.streams {
+		if s.e.live.stream(stream).marker && !p.markers[stream] {
+			return false
+		}
+	}
+	return true
+}
+
+// end tells a driver to end and waits for its last line. One that does not is
+// killed, and its own error says so in the record.
+func (s *session) end(ctx context.Context, d *clients.Driver, who string) {
+	if err := d.Do(clients.Command{Do: "end", Process: history.None}); err != nil {
+		s.e.say(fmt.Sprintf("end %s: %v", who, err))
+	}
+	select {
+	case <-d.Done():
+	case <-time.After(endBound + ackWaitMS*time.Millisecond):
+	case <-ctx.Done():
+	}
+	d.Close()
+	if err := d.Err(); err != nil {
+		s.e.harness("driver of the %s: %v", who, err)
+	}
+}
+
+// drive starts one driver on a host of its own.
+func (e *Experiment) drive(ctx context.Context, name string, cmd clients.Command0, spec clients.Spec) (*clients.Driver, error) {
+	host, err := e.network.Host(name)
+	if err != nil {
+		return nil, fmt.Errorf("make a host for %s: %w", name, err)
+	}
+	log, err := os.Create(filepath.Join(e.logs(), "driver-"+name+".log"))
+	if err != nil {
+		return nil, err
+	}
+	return clients.Start(ctx, clients.Options{
+		Host: host, Command: cmd, Spec: spec, Recorder: e.rec, Clock: e.clock,
+		Node: e.nodeOf, Stderr: log,
+	})
+}
+
+// probes publishes and receives through every node, on fresh connections, and
+// waits until each has done both.
+func (e *Experiment) probes(ctx context.Context, s *session, bound time.Duration) error {
+	sdk, err := clients.Resolve("go", s.protocol)
+	if err != nil {
+		return err
+	}
+	cmd, err := clients.Provision(ctx, filepath.Join(e.env.StateDir, "cache"), e.env.Self, sdk, e.say)
+	if err != nil {
+		return err
+	}
+	p := e.planner(s)
+	p.sdk = sdk.Name()
+	spec, out := p.spec(), &plan{groups: map[string][]int32{}}
+	for i := range p.endpoints {
+		spec.Clients = append(spec.Clients, p.probe(out, i))
+	}
+	d, err := e.drive(ctx, fmt.Sprintf("probe-%d", s.number), cmd, spec)
+	if err != nil {
+		return err
+	}
+	l := e.live
+	ok := l.wait(ctx, bound, func() bool {
+		for _, stream := range out.streams {
+			if l.stream(stream).acked == 0 {
+				return false
+			}
+		}
+		return l.all(out.groups[groupProbe], func(p *liveProcess) bool { return p.delivered > 0 })()
+	})
+	if !ok {
+		e.say(fmt.Sprintf("recovery: not every node had published and delivered within %s of the heal", bound))
+	}
+	s.end(ctx, d, "probes")
+	return nil
+}
+
+func (e *Experiment) run(ctx context.Context, ds ...func(context.Context) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, d := range ds {
+		g.Go(func() error { return d(ctx) })
+	}
+	return g.Wait()
+}
+
+// status of the session for people and agents.
+func (s *session) status(counts keeper.Counts) keeper.ClientStatus {
+	st := keeper.ClientStatus{Number: s.number, Workload: s.name, SDK: s.sdk.Name(), State: s.state, Counts: counts}
+	if s.err != nil {
+		st.Error = s.err.Error()
+	}
+	return st
+}
