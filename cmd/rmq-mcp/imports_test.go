@@ -31,7 +31,7 @@ func TestImports(t *testing.T) {
 		{[]string{"cluster"}, module + "faults", nil},
 		{[]string{"clients"}, module + "cluster", nil},
 		{[]string{"reports"}, module + "scenarios", nil},
-		{[]string{"scenarios"}, module + "internal/keeper", nil},
+		{[]string{"internal/keeper"}, module + "scenarios", nil},
 		{[]string{"*"}, module + "tools", []string{"tools", "cmd/rmq-mcp"}},
 	}
 	for _, p := range packages(t) {
