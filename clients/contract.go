@@ -10,9 +10,10 @@ const Contract = 1
 // A Spec is the first line on a driver's standard input.
 type Spec struct {
 	Contract  int      `json:"contract"`
-	Run       string   `json:"run"`         // eight characters, in every payload
-	Clients   []Client `json:"clients"`     // all run in the one driver process
-	AckWaitMS int      `json:"ack_wait_ms"` // how long after "end" to wait for outstanding acknowledgements
+	Run       string   `json:"run"`             // eight characters, in every payload
+	Epoch     int      `json:"epoch,omitempty"` // how many driver processes ran these clients before this one: the payload's incarnation
+	Clients   []Client `json:"clients"`         // all run in the one driver process
+	AckWaitMS int      `json:"ack_wait_ms"`     // how long after "end" to wait for outstanding acknowledgements
 }
 
 // A Client is one logical client, one MQTT session.

@@ -1,0 +1,360 @@
+package clients
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+const (
+	handshakeWait = 20 * time.Second // from the start of a driver to its hello
+	commandWait   = 5 * time.Second  // for a driver to read a command
+	closeWait     = 15 * time.Second // beyond the waits of the specification, from the last "end" to bye
+	maxLine       = 64 << 10         // bytes
+	maxProblems   = 20               // recorded of one driver
+)
+
+// All names every client of a driver in a [Command].
+const All = -1
+
+// A Recorder writes the history. *[history.Recorder] is one.
+type Recorder interface {
+	Record(history.Event) int64
+	Tables() history.Tables
+}
+
+// A Host starts processes where the drivers of an experiment run.
+type Host interface {
+	Start(*exec.Cmd) error
+}
+
+// Options of a driver. Command, Spec, Recorder and Clock are needed.
+type Options struct {
+	Host     Host    // nil: this machine, as it is
+	Command  Program // from [Provision]
+	Spec     Spec    // Contract is filled in; processes and streams are those of the Recorder's tables
+	Recorder Recorder
+	Clock    history.Clock
+	Node     func(endpoint string) int16 // nil: every node is unknown
+	Stderr   io.Writer                   // what the driver and its SDK print; nil: nowhere
+	OnError  func(error)                 // called once, with what Err will answer, as soon as it is known
+}
+
+// A Driver is a driver process that runs, and what it says is being recorded.
+// It may crash, hang, print rubbish or lie: then a point of kind KindDriver is
+// in the history, Err says so, its processes have no KindEnd, and nothing else
+// of the harness is touched.
+type Driver struct {
+	opts  Options
+	cmd   *exec.Cmd
+	stdin *os.File
+	tail  *tail
+	tr    *translator
+
+	greeted chan struct{} // closed when hello was read
+	done    chan struct{} // closed when the process is gone and all it said is recorded
+
+	writing sync.Mutex // of a line to stdin
+
+	mu       sync.Mutex
+	hello    Line
+	err      error
+	problems int
+	ended    map[int32]bool // processes that were told to end
+	bound    *time.Timer    // from the last end to bye
+}
+
+// Start starts a driver, hands it the specification and waits for its hello.
+// From then on everything it writes is recorded until Done. The driver is
+// killed when ctx ends.
+func Start(ctx context.Context, opts Options) (*Driver, error) {
+	if len(opts.Command.Argv) == 0 {
+		return nil, errors.New("start driver: no command; get one from Provision")
+	}
+	opts.Spec.Contract = Contract
+	d := &Driver{
+		opts:    opts,
+		tail:    &tail{next: opts.Stderr},
+		greeted: make(chan struct{}),
+		done:    make(chan struct{}),
+		ended:   map[int32]bool{},
+	}
+	d.tr = newTranslator(opts, history.MonotonicNow())
+	stdout, err := d.start()
+	if err != nil {
+		return nil, fmt.Errorf("start driver %s: %w", opts.Command, err)
+	}
+	go d.read(stdout)
+	if err := d.handshake(ctx); err != nil {
+		d.Close()
+		<-d.done
+		return nil, fmt.Errorf("start driver %s: %w%s", opts.Command, err, d.tail)
+	}
+	stop := context.AfterFunc(ctx, func() {
+		d.fail(fmt.Errorf("killed: %w", context.Cause(ctx)))
+		d.Close()
+	})
+	go func() { <-d.done; stop() }()
+	return d, nil
+}
+
+// start starts the process with a pipe at each end.
+func (d *Driver) start() (*os.File, error) {
+	childIn, stdin, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, childOut, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, childIn.Close(), stdin.Close())
+	}
+	d.stdin = stdin
+	d.cmd = exec.Command(d.opts.Command.Argv[0], d.opts.Command.Argv[1:]...)
+	d.cmd.Env = append(os.Environ(), d.opts.Command.Env...)
+	d.cmd.Stdin, d.cmd.Stdout, d.cmd.Stderr = childIn, childOut, d.tail
+	d.cmd.WaitDelay = time.Second // a grandchild may hold the pipes
+	run := (*exec.Cmd).Start
+	if d.opts.Host != nil {
+		run = func(cmd *exec.Cmd) error { return d.opts.Host.Start(cmd) }
+	}
+	err = run(d.cmd)
+	childIn.Close()
+	childOut.Close()
+	if err != nil {
+		stdin.Close()
+		stdout.Close()
+		return nil, err
+	}
+	d.tr.record(history.Event{Kind: history.KindDriver, Process: history.None, Text: "started " + d.opts.Command.String()})
+	return stdout, nil
+}
+
+// handshake writes the specification and waits for hello.
+func (d *Driver) handshake(ctx context.Context) error {
+	timeout := time.NewTimer(handshakeWait)
+	defer timeout.Stop()
+	if err := d.write(d.opts.Spec); err != nil {
+		return fmt.Errorf("write the specification: %w", err)
+	}
+	select {
+	case <-d.greeted:
+		return nil
+	case <-d.done:
+		if err := d.Err(); err != nil {
+			return err
+		}
+		return errors.New("it ended without a hello")
+	case <-timeout.C:
+		return fmt.Errorf("no hello within %s", handshakeWait)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// write writes one JSON line to the driver, within commandWait.
+func (d *Driver) write(v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	// Without deadlines on pipes (Windows) a driver that does not read is only
+	// noticed once the pipe is full.
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	_ = d.stdin.SetWriteDeadline(time.Now().Add(commandWait))
+	_, err = d.stdin.Write(append(data, '\n'))
+	return err
+}
+
+// read records all that the driver writes, and how it went.
+func (d *Driver) read(stdout *os.File) {
+	defer close(d.done)
+	lines := bufio.NewReaderSize(stdout, maxLine)
+	exit := make(chan error, 1)
+	go func() {
+		exit <- d.cmd.Wait()
+		// What a grandchild still writes is not the driver's.
+		_ = stdout.SetReadDeadline(time.Now().Add(time.Second))
+	}()
+	for {
+		line, err := lines.ReadSlice('\n')
+		if err == nil {
+			d.line(line[:len(line)-1])
+			continue
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			d.problem(fmt.Errorf("a line of more than %d bytes", maxLine))
+			if err = skipLine(lines); err == nil {
+				continue
+			}
+		}
+		if len(line) > 0 {
+			d.problem(fmt.Errorf("its last line is cut off: %.80q", line))
+		}
+		break
+	}
+	status := <-exit
+	stdout.Close()
+	d.mu.Lock()
+	if d.bound != nil {
+		d.bound.Stop()
+	}
+	d.mu.Unlock()
+	d.stdin.Close()
+	switch {
+	case !d.tr.bye:
+		d.problem(fmt.Errorf("it ended without bye (%s)", exitText(status)))
+	case status != nil:
+		d.problem(fmt.Errorf("it ended with %s after bye", exitText(status)))
+	}
+	d.tr.record(history.Event{Kind: history.KindDriver, Process: history.None, Text: "ended: " + exitText(status)})
+}
+
+// line records one line.
+func (d *Driver) line(data []byte) {
+	var l Line
+	now := history.MonotonicNow()
+	if err := ParseLine(data, &l); err != nil {
+		d.tr.lines++
+		d.problem(fmt.Errorf("line %d is not JSON of the contract: %.80q", d.tr.lines, data))
+		return
+	}
+	if err := d.tr.line(&l, now); err != nil {
+		d.problem(fmt.Errorf("line %d: %w: %.200s", d.tr.lines, err, data))
+		return
+	}
+	switch l.E {
+	case "hello":
+		d.mu.Lock()
+		d.hello = l
+		d.mu.Unlock()
+		close(d.greeted)
+	case "log":
+		fmt.Fprintf(d.tail, "driver: %s\n", l.X)
+	case "bye":
+		if written := d.tr.lines - 1; l.Lines != written {
+			d.problem(fmt.Errorf("it says that it wrote %d lines, and %d arrived", l.Lines, written))
+		}
+		d.mu.Lock()
+		honest := d.err == nil
+		d.mu.Unlock()
+		d.tr.end(l, honest)
+	}
+}
+
+// problem records that the driver broke the contract.
+func (d *Driver) problem(err error) {
+	err = fmt.Errorf("driver broke the contract: %w", err)
+	d.mu.Lock()
+	d.problems++
+	record := d.problems <= maxProblems
+	d.mu.Unlock()
+	if record {
+		d.tr.record(history.Event{Kind: history.KindDriver, Process: history.None, Text: err.Error()})
+	}
+	d.fail(err)
+}
+
+func (d *Driver) fail(err error) {
+	d.mu.Lock()
+	first := d.err == nil
+	if first {
+		d.err = err
+	}
+	d.mu.Unlock()
+	if first && d.opts.OnError != nil {
+		d.opts.OnError(err)
+	}
+}
+
+// Do sends a command. After "end" for all its clients the driver has the waits
+// of the specification and 15 s to say bye; then it is killed.
+func (d *Driver) Do(c Command) error {
+	select {
+	case <-d.done:
+		return fmt.Errorf("%s driver %s: it has ended", c.Do, d.opts.Command)
+	default:
+	}
+	if err := d.write(c); err != nil {
+		return fmt.Errorf("%s driver %s: %w", c.Do, d.opts.Command, err)
+	}
+	if c.Do == "end" {
+		d.expectBye(c)
+	}
+	return nil
+}
+
+// expectBye starts the time in which the driver must say bye, once all its
+// clients were told to end.
+func (d *Driver) expectBye(c Command) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, client := range d.opts.Spec.Clients {
+		if c.Process == All || c.Process == client.Process {
+			d.ended[client.Process] = true
+		}
+	}
+	if len(d.ended) == len(d.opts.Spec.Clients) && d.bound == nil {
+		wait := 2*time.Duration(d.opts.Spec.AckWaitMS)*time.Millisecond + closeWait
+		d.bound = time.AfterFunc(wait, func() {
+			d.fail(fmt.Errorf("driver broke the contract: no bye within %s of end", wait))
+			d.Close()
+		})
+	}
+}
+
+// Done is closed when the driver is gone and all that it wrote is recorded.
+func (d *Driver) Done() <-chan struct{} { return d.done }
+
+// Err is the first thing that went wrong: the history of this driver's
+// processes is not complete then. It is nil while all is well, and after an
+// end in order.
+func (d *Driver) Err() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.err
+}
+
+// Hello is the driver's first line: the SDK it drives and what that can show.
+func (d *Driver) Hello() Line {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.hello
+}
+
+// Pid is the driver's process.
+func (d *Driver) Pid() int { return d.cmd.Process.Pid }
+
+// Close kills the driver if it still runs. What it had written is recorded
+// before Done is closed.
+func (d *Driver) Close() error {
+	err := d.cmd.Process.Kill()
+	if errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
+	return err
+}
+
+func skipLine(r *bufio.Reader) error {
+	for {
+		if _, err := r.ReadSlice('\n'); !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+	}
+}
+
+func exitText(err error) string {
+	if err == nil {
+		return "exit status 0"
+	}
+	return err.Error()
+}

@@ -1,0 +1,40 @@
+package clients
+
+import (
+	"fmt"
+	"io"
+	"sync"
+)
+
+// A tail passes on what a driver prints and keeps the end of it for an error.
+type tail struct {
+	next io.Writer
+
+	mu   sync.Mutex
+	last []byte
+}
+
+const tailBytes = 1000
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = append(t.last, b...)
+	if extra := len(t.last) - tailBytes; extra > 0 {
+		t.last = t.last[:copy(t.last, t.last[extra:])]
+	}
+	if t.next == nil {
+		return len(b), nil
+	}
+	return t.next.Write(b)
+}
+
+// String is what to add to an error: nothing, or the last that was printed.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.last) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; it printed:\n%s", t.last)
+}

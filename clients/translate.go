@@ -1,0 +1,328 @@
+package clients
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// A translator turns a driver's lines into events, and refuses lines that
+// cannot be true. Only record may be called from several goroutines.
+type translator struct {
+	opts    Options
+	started int64 // host clock, nanoseconds
+	offset  int64 // host clock minus driver's clock
+	greeted bool
+	bye     bool
+	lines   int64 // received so far
+
+	procs   map[int32]*proc
+	calls   map[int64]call // open ones, by the driver's number
+	streams int            // rows of the table of streams, as last seen
+
+	mu sync.Mutex // of record: times are taken in the order of recording
+}
+
+// A proc is what is known of one of the driver's clients.
+type proc struct {
+	streams map[int32]*stream
+	conn    int32 // incarnation; -1 before the first
+	node    int16 // of the connection; None without one
+}
+
+type stream struct {
+	Stream
+	next int64 // sequence number
+}
+
+// A call is one that has not returned.
+type call struct {
+	event history.Event
+	host  int64 // when, on the host's clock
+}
+
+func newTranslator(opts Options, started int64) *translator {
+	if opts.Node == nil {
+		opts.Node = func(string) int16 { return history.None }
+	}
+	t := &translator{opts: opts, started: started, procs: map[int32]*proc{}, calls: map[int64]call{}}
+	for _, c := range opts.Spec.Clients {
+		p := &proc{streams: map[int32]*stream{}, conn: -1, node: history.None}
+		if c.Publish != nil {
+			for _, s := range c.Publish.Streams {
+				p.streams[s.Stream] = &stream{Stream: s}
+			}
+		}
+		t.procs[c.Process] = p
+	}
+	return t
+}
+
+// record records what the harness itself has to say of the driver, now.
+func (t *translator) record(e history.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e.Time = t.opts.Clock.Now()
+	e.Call, e.Node, e.Stream, e.Seq, e.ID = history.None, history.None, history.None, history.None, history.None
+	t.opts.Recorder.Record(e)
+}
+
+// line records what l says. now is when it was read, on the host's clock. An
+// error means that l broke the contract; nothing is recorded then.
+func (t *translator) line(l *Line, now int64) error {
+	t.lines++
+	switch {
+	case t.bye:
+		return errors.New("a line after bye")
+	case l.E == "hello":
+		return t.hello(l, now)
+	case !t.greeted:
+		return errors.New("the first line is not hello")
+	case l.E == "log":
+		return nil
+	case l.E == "bye":
+		t.bye = true
+		return nil
+	}
+	host, err := t.host(l.T, now)
+	if err != nil {
+		return err
+	}
+	p := t.procs[l.P]
+	if p == nil {
+		return fmt.Errorf("process %d is none of its own", l.P)
+	}
+	switch l.E {
+	case "call":
+		return t.call(l, p, host)
+	case "return":
+		return t.ret(l, p, host)
+	case "point":
+		return t.point(l, p, host)
+	}
+	return fmt.Errorf("event %q is none of the contract's", l.E)
+}
+
+func (t *translator) hello(l *Line, now int64) error {
+	switch {
+	case t.greeted:
+		return errors.New("a second hello")
+	case l.Contract != Contract:
+		return fmt.Errorf("contract %d, this is %d; use a driver of that version", l.Contract, Contract)
+	case l.Clock == "process":
+		t.offset = now - l.T
+	case l.Clock != "monotonic":
+		return fmt.Errorf("clock %q is neither monotonic nor process", l.Clock)
+	}
+	t.greeted = true
+	return nil
+}
+
+// host converts a time of the driver's to the host's clock. What a clock of
+// its own makes later than now is now: its offset was agreed late by the way
+// of one line.
+func (t *translator) host(at, now int64) (int64, error) {
+	host := at + t.offset
+	switch {
+	case host < t.started:
+		return 0, fmt.Errorf("its time is %s before the driver started", time.Duration(t.started-host))
+	case host <= now:
+		return host, nil
+	case t.offset != 0:
+		return now, nil
+	}
+	return 0, fmt.Errorf("its time is %s in the future", time.Duration(host-now))
+}
+
+func (t *translator) event(l *Line, p *proc, host int64) history.Event {
+	return history.Event{
+		Call: history.None, Time: t.opts.Clock.At(host), Process: l.P, Conn: max(p.conn, 0),
+		Via: history.ViaDriver, Node: p.node, Stream: history.None, Seq: history.None, ID: history.None,
+		QoS: l.Q, Reason: uint8(l.R), Text: l.X,
+	}
+}
+
+func (t *translator) call(l *Line, p *proc, host int64) error {
+	if _, open := t.calls[l.C]; open || l.C <= 0 {
+		return fmt.Errorf("call number %d is not new", l.C)
+	}
+	e := t.event(l, p, host)
+	e.Edge = history.Call
+	switch l.K {
+	case "connect":
+		e.Kind, e.Conn, e.Node, e.Text = history.KindConnect, p.conn+1, t.opts.Node(l.A), l.A
+	case "subscribe":
+		e.Kind = history.KindSubscribe
+	case "unsubscribe":
+		e.Kind = history.KindUnsubscribe
+	case "fetch":
+		e.Kind = history.KindFetch
+	case "publish":
+		if err := publish(l, p, &e); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("no call is of kind %q", l.K)
+	}
+	c := call{event: e, host: host}
+	c.event.Index = t.opts.Recorder.Record(e)
+	t.calls[l.C] = c
+	return nil
+}
+
+// publish fills in the message that a publish names, which must be the next
+// of its stream.
+func publish(l *Line, p *proc, e *history.Event) error {
+	if l.S == nil || l.N == nil {
+		return errors.New("a publish without stream and sequence number")
+	}
+	s := p.streams[*l.S]
+	switch {
+	case s == nil:
+		return fmt.Errorf("stream %d is none of process %d's", *l.S, l.P)
+	case *l.N != s.next:
+		return fmt.Errorf("sequence number %d of stream %d, want %d", *l.N, *l.S, s.next)
+	}
+	s.next++
+	e.Kind, e.Stream, e.Seq, e.QoS = history.KindPublish, *l.S, *l.N, s.QoS
+	if s.Retain {
+		e.Flags |= history.FlagRetain
+	}
+	if l.End {
+		e.Flags |= history.FlagEnd
+	}
+	return nil
+}
+
+func (t *translator) ret(l *Line, p *proc, host int64) error {
+	c, ok := t.calls[l.C]
+	switch {
+	case !ok:
+		return fmt.Errorf("a return from call %d, which is not open", l.C)
+	case c.event.Process != l.P:
+		return fmt.Errorf("process %d returns from a call of process %d", l.P, c.event.Process)
+	case host < c.host:
+		return fmt.Errorf("it returns %s before its call", time.Duration(c.host-host))
+	case l.R < 0 || l.R > 255:
+		return fmt.Errorf("reason code %d", l.R)
+	}
+	outcome, err := outcomeOf(l.O)
+	if err != nil {
+		return err
+	}
+	delete(t.calls, l.C)
+	e := c.event // kind, connection, node and message of the call
+	e.Edge, e.Call, e.Time, e.Outcome = history.Return, c.event.Index, t.opts.Clock.At(host), outcome
+	e.Reason, e.Text = uint8(l.R), l.X
+	if l.I != nil {
+		e.ID = *l.I
+	}
+	switch e.Kind {
+	case history.KindConnect:
+		if l.SP {
+			e.Flags |= history.FlagSessionPresent
+		}
+		if outcome == history.OK {
+			p.conn, p.node = p.conn+1, e.Node
+		}
+		e.Conn = max(p.conn, 0)
+	case history.KindFetch:
+		if l.H != "" {
+			t.identify(l, &e)
+		}
+	}
+	t.opts.Recorder.Record(e)
+	return nil
+}
+
+func outcomeOf(o string) (history.Outcome, error) {
+	switch o {
+	case "ok":
+		return history.OK, nil
+	case "fail":
+		return history.Fail, nil
+	case "info":
+		return history.Info, nil
+	}
+	return history.OutcomeNone, fmt.Errorf("outcome %q is none of ok, fail, info", o)
+}
+
+func (t *translator) point(l *Line, p *proc, host int64) error {
+	e := t.event(l, p, host)
+	switch l.K {
+	case "deliver":
+		e.Kind = history.KindDeliver
+		if l.Dup {
+			e.Flags |= history.FlagDup
+		}
+		if l.Ret {
+			e.Flags |= history.FlagRetain
+		}
+		if l.I != nil {
+			e.ID = *l.I
+		}
+		t.identify(l, &e)
+	case "disconnect":
+		e.Kind, p.node = history.KindDisconnect, history.None
+	case "pause":
+		e.Kind = history.KindPause
+	case "resume":
+		e.Kind = history.KindResume
+	case "ack":
+		e.Kind = history.KindAck
+	default:
+		return fmt.Errorf("no point is of kind %q", l.K)
+	}
+	t.opts.Recorder.Record(e)
+	return nil
+}
+
+// identify reads who a message is from its header: stream and number, or why
+// it cannot be told.
+func (t *translator) identify(l *Line, e *history.Event) {
+	h, err := ParseHeader(l.H)
+	crc, crcErr := parseCRC(l.Crc)
+	switch {
+	case errors.Is(err, ErrForeign):
+		e.Flags |= history.FlagForeign
+		e.Text = fmt.Sprintf("%.40q", l.H)
+	case err != nil:
+		e.Flags |= history.FlagCorrupt
+		e.Text = err.Error()
+	case crcErr != nil || crc != h.CRC || h.Len != l.Len:
+		e.Flags |= history.FlagCorrupt
+		e.Text = fmt.Sprintf("%d bytes with checksum %s; header %s", l.Len, l.Crc, l.H)
+	case h.Run != t.opts.Spec.Run || !t.known(h.Stream):
+		e.Flags |= history.FlagForeign
+		e.Text = l.H
+	default:
+		e.Stream, e.Seq = h.Stream, h.Seq
+		if h.End() {
+			e.Flags |= history.FlagEnd
+		}
+	}
+}
+
+// known reports whether the run's tables have the stream. They only grow.
+func (t *translator) known(stream int32) bool {
+	if int(stream) >= t.streams {
+		t.streams = len(t.opts.Recorder.Tables().Streams)
+	}
+	return int(stream) < t.streams
+}
+
+// end records a bye: how many lines were written and how many arrived, and,
+// of a driver that kept the contract, that its processes finished in order.
+func (t *translator) end(bye Line, honest bool) {
+	for _, c := range t.opts.Spec.Clients {
+		t.record(history.Event{Kind: history.KindObserve, Process: c.Process, Via: history.ViaDriver,
+			Text: "driver-lines", Value: float64(t.lines - 1)})
+		if honest {
+			t.record(history.Event{Kind: history.KindEnd, Process: c.Process, Via: history.ViaDriver,
+				Value: float64(bye.Lines)})
+		}
+	}
+}
