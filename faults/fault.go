@@ -4,16 +4,23 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
+// ErrUnsupported is what a fault wraps that cannot be done to this target:
+// what it needs was not armed when the cluster was started, or the host does
+// not have it. The error names what is missing. It is the standard library's
+// own, so that a node can answer it without knowing this package.
+var ErrUnsupported = errors.ErrUnsupported
+
 // A Fault disturbs its target until it is healed.
 type Fault interface {
 	Name() string
 	// Plan looks and changes nothing. It answers what would be done and what
-	// will prove it.
+	// will prove it, or an error wrapping [ErrUnsupported].
 	Plan(ctx context.Context, target Target) (*Injection, error)
 }
 
@@ -28,11 +35,13 @@ type Target struct {
 // A Node is a broker process, as far as faults need it.
 type Node interface {
 	Name() string
-	// State reads the process itself: running, frozen, or exited with how
-	// (exit status 0, signal 9). It is the mechanism's own word.
+	// State reads the process itself: running, frozen, or how it exited
+	// ("exited: status 0", "exited: signal 9 (killed)"). It is the mechanism's
+	// own word. A node that is not ours to touch answers [ErrUnsupported].
 	State(ctx context.Context) (string, error)
 	// Probe does what a new client would do, connect and be answered, and says
-	// how long that took. It never uses an existing connection.
+	// how long that took. It never uses an existing connection, and gives up by
+	// itself after a few seconds.
 	Probe(ctx context.Context) (time.Duration, error)
 	// Set brings the process into a state, one of the four below, and returns
 	// when it is in it.
@@ -77,6 +86,7 @@ type Injection struct {
 // A Proof is one signal and how to read it.
 type Proof struct {
 	Name   string
+	Node   string // the node it reads, where it reads one
 	Role   history.Role
 	Want   history.Want
 	Expect string  // of WantState

@@ -1,0 +1,75 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// maxDuration bounds every fault; an operator's envelope may lower it.
+const maxDuration = 300 * time.Second
+
+// Catalog is every kind of fault there is, by family.
+func Catalog() []Kind {
+	return []Kind{
+		// process
+		kill(),
+		stop(),
+		pause(),
+	}
+}
+
+// A Kind describes one type of fault: what it does, what it takes, where it
+// applies.
+type Kind struct {
+	Type            string
+	Family          string // process
+	Summary         string // one line
+	Params          []Param
+	Targets         []string // what it can be asked to act on
+	DefaultDuration time.Duration
+	MaxDuration     time.Duration
+	// New makes one from parameters that were checked and filled in.
+	New func(Params) (Fault, error)
+	// Available answers the mechanism this host would use, and what it lacks
+	// for it, "" for nothing.
+	Available func(context.Context) (mechanism, missing string)
+}
+
+// Parameters are the kind's own and duration_s, which all kinds take.
+func (k Kind) Parameters() []Param {
+	return append([]Param{{
+		Name: "duration_s", Doc: "how long until it heals by itself",
+		Default: k.DefaultDuration.Seconds(), Min: 0.1, Max: k.MaxDuration.Seconds(),
+	}}, k.Params...)
+}
+
+// Parse makes a request for a fault of a type from parameters as they came
+// from JSON or YAML. It changes nothing; its errors name the valid values.
+func Parse(typ string, params map[string]any) (Request, error) {
+	return parse(Catalog(), typ, params)
+}
+
+func parse(catalog []Kind, typ string, params map[string]any) (Request, error) {
+	var types []string
+	for _, k := range catalog {
+		if k.Type == typ {
+			return k.parse(params)
+		}
+		types = append(types, k.Type)
+	}
+	return Request{}, fmt.Errorf("no fault %q; valid: %s", typ, strings.Join(types, ", "))
+}
+
+func (k Kind) parse(params map[string]any) (Request, error) {
+	filled, err := fill(k.Parameters(), params)
+	if err != nil {
+		return Request{}, fmt.Errorf("fault %s: %w", k.Type, err)
+	}
+	f, err := k.New(filled)
+	if err != nil {
+		return Request{}, fmt.Errorf("fault %s: %w", k.Type, err)
+	}
+	return Request{Fault: f, Type: k.Type, Params: filled, Duration: filled.Seconds("duration_s")}, nil
+}

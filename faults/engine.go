@@ -1,0 +1,146 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// Options wire an [Engine]. Journal, Record, Clock, Layer and Decide are
+// required.
+type Options struct {
+	// Journal keeps what must be undone if nobody is left to do it. Append
+	// returns when the line is on disk.
+	Journal interface {
+		Append(kind string, data any) (int, error)
+	}
+	Record func(history.Event) int64 // adds to the history, answers the event's index
+	Clock  interface{ Now() time.Duration }
+	Layer  func(name string) (Layer, error)
+	// Decide reads a landing's samples: the state, the reasons, and the proofs
+	// with what each of them showed. It is pure.
+	Decide   func(history.Landing) (history.LandingState, []string, []history.ProofRecord)
+	Nodes    func(name string) int16 // index into the run's table of nodes
+	OnChange func(history.Landing)   // after every change of a landing; called from many goroutines
+
+	Settle   time.Duration // longest wait for the proofs to hold; 0: 5 s
+	Recovery time.Duration // longest wait for a healed node to serve again; 0: 60 s
+	Poll     time.Duration // between two looks; 0: 100 ms
+}
+
+// An Engine puts faults in place, proves them, and heals them, each at its
+// bound or earlier. Faults overlap and are healed in any order.
+type Engine struct {
+	opt    Options
+	layers *layers
+	list   *list
+}
+
+// A Request is a fault and how it was asked for. [Parse] makes one.
+type Request struct {
+	Fault       Fault
+	Type        string         // the catalogue's name of it
+	Target      string         // as asked: leader
+	Params      map[string]any // as the landing shows them, with defaults filled in
+	Duration    time.Duration  // until it heals by itself; 0: 10 s
+	JournalCall int            // the journal's entry that asked for it
+}
+
+// NewEngine makes an engine with nothing in place.
+func NewEngine(opt Options) *Engine {
+	if opt.Settle == 0 {
+		opt.Settle = 5 * time.Second
+	}
+	if opt.Recovery == 0 {
+		opt.Recovery = 60 * time.Second
+	}
+	if opt.Poll == 0 {
+		opt.Poll = 100 * time.Millisecond
+	}
+	if opt.Nodes == nil {
+		opt.Nodes = func(string) int16 { return history.None }
+	}
+	if opt.OnChange == nil {
+		opt.OnChange = func(history.Landing) {}
+	}
+	return &Engine{opt: opt, layers: newLayers(opt.Layer), list: &list{}}
+}
+
+// Inject puts a fault in place and returns once it was sampled there, with the
+// landing so far. From then on it heals by itself when its duration is over,
+// whoever is gone by then. Where ctx ends before Inject returns, the fault is
+// healed at once. A fault that cannot be done here is a landing of state
+// unsupported, and an error wrapping [ErrUnsupported].
+func (e *Engine) Inject(ctx context.Context, r Request, target Target) (history.Landing, error) {
+	p := e.list.open(r, target, e.opt.Clock.Now())
+	if err := e.plan(ctx, r.Fault, p); err != nil {
+		return e.abandon(p, err)
+	}
+	e.sample(ctx, p, history.Before, false)
+	if err := ctx.Err(); err != nil {
+		return e.abandon(p, fmt.Errorf("%s was not injected: %w", p.what(), err))
+	}
+	if err := e.apply(ctx, p); err != nil {
+		return e.takeOut(ctx, p, err)
+	}
+	e.settle(ctx, p)
+	go e.hold(context.WithoutCancel(ctx), p)
+	if err := ctx.Err(); err != nil {
+		p.heal()
+		<-p.done
+		return e.landing(p), fmt.Errorf("%s was healed early: %w", p.what(), err)
+	}
+	return e.landing(p), nil
+}
+
+// Heal takes a fault out now and waits until that was read back, also where
+// ctx is over: a heal is bounded by itself. Where another fault still holds
+// the same node, the landing stays pending until that one is healed. Healing
+// twice is fine, and repeats a heal that failed.
+func (e *Engine) Heal(ctx context.Context, id string) (history.Landing, error) {
+	p, err := e.list.find(id)
+	if err != nil {
+		return history.Landing{}, err
+	}
+	p.heal()
+	select {
+	case <-p.done:
+	case <-p.shared:
+		return e.landing(p), nil
+	}
+	e.healAgain(context.WithoutCancel(ctx), p)
+	return e.landing(p), p.healError()
+}
+
+// HealAll heals every fault and waits until all are read back, also where ctx
+// is over.
+func (e *Engine) HealAll(ctx context.Context) error {
+	all := e.list.all()
+	for _, p := range all {
+		p.heal()
+	}
+	var errs []error
+	for _, p := range all {
+		<-p.done
+		e.healAgain(context.WithoutCancel(ctx), p)
+		errs = append(errs, p.healError())
+	}
+	return errors.Join(errs...)
+}
+
+// Wait waits until a fault is healed and read back.
+func (e *Engine) Wait(ctx context.Context, id string) (history.Landing, error) {
+	p, err := e.list.find(id)
+	if err != nil {
+		return history.Landing{}, err
+	}
+	select {
+	case <-p.done:
+		return e.landing(p), nil
+	case <-ctx.Done():
+		return e.landing(p), fmt.Errorf("wait for the heal of %s: %w", p.what(), ctx.Err())
+	}
+}

@@ -1,0 +1,30 @@
+package faults
+
+import "context"
+
+// Kill ends the target's processes by SIGKILL and keeps them down until it is
+// healed, when they are started again with the data they left.
+type Kill struct{}
+
+// Name is kill.
+func (Kill) Name() string { return "kill" }
+
+// Plan plans a SIGKILL of every node.
+func (Kill) Plan(ctx context.Context, target Target) (*Injection, error) {
+	return sigkill().plan(ctx, target)
+}
+
+func sigkill() signal {
+	return signal{mechanism: "sigkill", want: Killed, expect: "exited: signal 9 (killed)"}
+}
+
+func kill() Kind {
+	return Kind{
+		Type: "kill", Family: "process",
+		Summary:         "SIGKILL: the process is gone between two instructions; healing starts it again on its data",
+		Targets:         processTargets(),
+		DefaultDuration: defaultDuration, MaxDuration: maxDuration,
+		New:       func(Params) (Fault, error) { return Kill{}, nil },
+		Available: sigkill().available,
+	}
+}

@@ -1,0 +1,127 @@
+package faults
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// defaultDuration bounds a fault that was asked for without a duration.
+const defaultDuration = 10 * time.Second
+
+// A list is every fault of a run, in the order they were asked for.
+type list struct {
+	mu     sync.Mutex
+	placed []*placement
+}
+
+// open gives a fault its id and its landing.
+func (l *list) open(r Request, target Target, now time.Duration) *placement {
+	if r.Type == "" {
+		r.Type = r.Fault.Name()
+	}
+	if r.Target == "" {
+		r.Target = target.Asked
+	}
+	if r.Duration <= 0 {
+		r.Duration = defaultDuration
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := newPlacement(fmt.Sprintf("f%d", len(l.placed)+1), target, r, now)
+	l.placed = append(l.placed, p)
+	return p
+}
+
+func (l *list) all() []*placement {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.placed)
+}
+
+func (l *list) find(id string) (*placement, error) {
+	var known []string
+	for _, p := range l.all() {
+		if p.id() == id {
+			return p, nil
+		}
+		known = append(known, p.what())
+	}
+	if len(known) == 0 {
+		return nil, fmt.Errorf("no fault %q: none was injected yet", id)
+	}
+	return nil, fmt.Errorf("no fault %q; known: %s", id, strings.Join(known, ", "))
+}
+
+// sharing are the other faults that are in place on a node of p.
+func (l *list) sharing(p *placement) []*placement {
+	var out []*placement
+	for _, name := range p.landing.Nodes {
+		for _, o := range l.holding(name, p) {
+			if !slices.Contains(out, o) {
+				out = append(out, o)
+			}
+		}
+	}
+	return out
+}
+
+// holding are the faults in place on a node, except p.
+func (l *list) holding(node string, p *placement) []*placement {
+	var out []*placement
+	for _, o := range l.all() {
+		if o != p && o.isIn() && slices.Contains(o.landing.Nodes, node) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// untouched keeps the nodes that no other fault holds. The last one stays: it
+// is the witness, which no fault acts on.
+func (l *list) untouched(control []Node, p *placement) []Node {
+	var out []Node
+	for i, n := range control {
+		if i == len(control)-1 || len(l.holding(n.Name(), p)) == 0 {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// An ActiveFault is a fault in place, and when it heals by itself.
+type ActiveFault struct {
+	history.Landing
+	HealsIn time.Duration `json:"-"`
+}
+
+// Active are the faults in place now, those whose heal failed among them.
+func (e *Engine) Active() []ActiveFault {
+	now := e.opt.Clock.Now()
+	var out []ActiveFault
+	for _, p := range e.list.all() {
+		l := p.snapshot()
+		if !p.isIn() && l.Healed != history.HealFailed {
+			continue
+		}
+		left := time.Duration(l.Times.AppliedNS+l.Times.DurationNS) - now
+		out = append(out, ActiveFault{Landing: l, HealsIn: max(left, 0)})
+	}
+	return out
+}
+
+// Landings are those of all faults so far, in the order they were asked for.
+func (e *Engine) Landings() []history.Landing {
+	out := []history.Landing{}
+	for _, p := range e.list.all() {
+		out = append(out, p.snapshot())
+	}
+	return out
+}
+
+// landing is that of one fault.
+func (e *Engine) landing(p *placement) history.Landing { return p.snapshot() }

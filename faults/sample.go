@@ -1,0 +1,77 @@
+package faults
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// sampleBound is the longest that one reading of one proof may take.
+const sampleBound = 5 * time.Second
+
+// records are the proofs as data, without samples yet.
+func records(proofs []Proof) []history.ProofRecord {
+	out := make([]history.ProofRecord, len(proofs))
+	for i, p := range proofs {
+		out[i] = history.ProofRecord{
+			Name: p.Name, Role: p.Role, Want: p.Want, Expect: p.Expect,
+			Margin: p.Margin, Unit: p.Unit, Samples: []history.Sample{},
+		}
+	}
+	return out
+}
+
+// sample reads all proofs at once. With replace it takes the place of the last
+// sample of the same moment: while a fault settles only the level it reaches
+// counts.
+func (e *Engine) sample(ctx context.Context, p *placement, m history.Moment, replace bool) {
+	ctx, cancel := context.WithTimeout(ctx, sampleBound)
+	defer cancel()
+	var wg sync.WaitGroup
+	for i, proof := range p.plan.Proofs {
+		wg.Go(func() {
+			if e.disturbed(proof, p) {
+				return
+			}
+			s := proof.Read(ctx)
+			s.Moment, s.TimeNS = m, int64(e.opt.Clock.Now())
+			if !e.disturbed(proof, p) {
+				p.change(func(l *history.Landing) { put(&l.Proofs[i], s, replace) })
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// disturbed reports whether a control is none at the moment: another fault
+// acts on its node.
+func (e *Engine) disturbed(proof Proof, p *placement) bool {
+	return proof.Role == history.RoleControl && len(e.list.holding(proof.Node, p)) > 0
+}
+
+func put(r *history.ProofRecord, s history.Sample, replace bool) {
+	last := len(r.Samples) - 1
+	if replace && last >= 0 && r.Samples[last].Moment == s.Moment {
+		r.Samples[last] = s
+		return
+	}
+	r.Samples = append(r.Samples, s)
+}
+
+// decide reads the landing's samples as they are now, and tells the result.
+func (e *Engine) decide(p *placement) history.LandingState {
+	l := p.snapshot()
+	var reasons []string
+	if l.State != history.Unsupported {
+		l.State, reasons, l.Proofs = e.opt.Decide(l)
+	}
+	p.change(func(now *history.Landing) {
+		now.State, now.Proofs = l.State, l.Proofs
+		now.Reasons = slices.Concat(reasons, p.problems)
+	})
+	e.opt.OnChange(p.snapshot())
+	return l.State
+}
