@@ -1,0 +1,36 @@
+package tools
+
+// All are the tools, in the order of the list an agent reads about them. Each
+// family has a file of its own.
+func All(b Backend, e Envelope) []Tool {
+	a := &agent{backend: b, envelope: e}
+	return []Tool{
+		a.clusterStart(), a.clusterStop(), a.clusterStatus(),
+		a.injectFault(), a.healFault(),
+		a.runClient(),
+		a.runScenario(), a.getRun(), a.stopRun(),
+		a.getLogs(), a.getMetrics(),
+		a.listScenarios(), a.preflight(),
+		a.pushReport(),
+	}
+}
+
+// agent is what the tools of one server share.
+type agent struct {
+	backend  Backend
+	envelope Envelope
+}
+
+func experimentParam() Param {
+	return Param{Name: "experiment", Type: String, About: "run_id of the experiment; needed only where several are live"}
+}
+
+// A call answers within maxWaitS, because some hosts give up after a minute.
+const (
+	maxWaitS     = 45
+	defaultWaitS = 30
+)
+
+func waitS() Param {
+	return Param{Name: "wait_s", Type: Number, About: "how long to wait before answering running", Min: 0, Max: maxWaitS, Default: float64(defaultWaitS), Example: "30"}
+}

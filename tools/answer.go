@@ -1,0 +1,95 @@
+package tools
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// An Answer is what every tool answers: one sentence, and at most three things
+// to do next. The rest of what the model needs lies beside it in the same
+// object, because some hosts show the model nothing else.
+type Answer struct {
+	Summary   string   `json:"summary"`
+	NextSteps []string `json:"next_steps"`
+}
+
+func answer(summary string, next ...string) Answer {
+	if len(next) > 3 {
+		next = next[:3]
+	}
+	return Answer{Summary: summary, NextSteps: next}
+}
+
+// outputSchema is the JSON schema of an answer. Lists in answers are never
+// null, so their schemas do not allow it.
+func outputSchema(t reflect.Type) (json.RawMessage, error) {
+	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", t, err)
+	}
+	text, err := json.Marshal(schema)
+	if err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", t, err)
+	}
+	var tree any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", t, err)
+	}
+	return json.Marshal(withoutNull(tree))
+}
+
+// withoutNull makes "type": ["null", "array"] an array.
+func withoutNull(node any) any {
+	switch n := node.(type) {
+	case []any:
+		for i := range n {
+			n[i] = withoutNull(n[i])
+		}
+	case map[string]any:
+		for key, value := range n {
+			n[key] = withoutNull(value)
+		}
+		if types, ok := n["type"].([]any); ok && len(types) == 2 && types[0] == "null" && types[1] == "array" {
+			n["type"] = "array"
+		}
+	}
+	return node
+}
+
+// neverNull replaces nil slices by empty ones and nil maps by empty ones, all
+// the way down, so that a reader needs no special case for nothing.
+func neverNull(v any) any {
+	value := reflect.New(reflect.TypeOf(v)).Elem()
+	value.Set(reflect.ValueOf(v))
+	fill(value)
+	return value.Interface()
+}
+
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fill(v.Field(i))
+			}
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			fill(v.Elem())
+		}
+	case reflect.Slice:
+		if v.IsNil() && v.CanSet() {
+			v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+		}
+		for i := range v.Len() {
+			fill(v.Index(i))
+		}
+	case reflect.Map:
+		if v.IsNil() && v.CanSet() {
+			v.Set(reflect.MakeMap(v.Type()))
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package tools
+
+import (
+	"context"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+)
+
+// An Experiment is a live one, as its keeper answers for it.
+type Experiment interface {
+	Status(ctx context.Context) (keeper.Status, error)
+	Wait(ctx context.Context, atMost time.Duration) (keeper.Status, error)
+	Watch(ctx context.Context, line func(keeper.Progress)) error
+	Inject(ctx context.Context, ask keeper.Inject) (keeper.FaultStatus, error)
+	Heal(ctx context.Context, ask keeper.Heal) (keeper.FaultStatus, error)
+	RunClient(ctx context.Context, ask keeper.RunClient) (keeper.ClientStatus, error)
+	Logs(ctx context.Context, ask keeper.Logs) (keeper.LogLines, error)
+	Metrics(ctx context.Context, ask keeper.Metrics) (keeper.MetricsAnswer, error)
+	Stop(ctx context.Context, by keeper.Caller) (keeper.Status, error)
+	Close() error
+}
+
+// A Backend is all that the tools act through. Its fields are functions so
+// that a test can put any of them in place of the real one.
+type Backend struct {
+	// Start starts an experiment in a keeper of its own and returns once the
+	// keeper answers; the cluster may still be coming up.
+	Start func(ctx context.Context, ask keeper.Start) (Experiment, error)
+	// Connect reaches a live experiment.
+	Connect func(id string) (Experiment, error)
+	// Live lists the live experiments, oldest first.
+	Live func() ([]keeper.Info, error)
+	// Find answers the directory of a run, live or finished, by its id or
+	// "latest". An error lists what there is.
+	Find func(id string) (dir string, err error)
+	// Scenarios is the library; Scenario one of them, whole.
+	Scenarios func() ([]ScenarioLine, error)
+	Scenario  func(name string) (ScenarioText, error)
+	// Faults and Languages are the names of the fault types and of the client
+	// languages there are.
+	Faults    []string
+	Languages []string
+	// Preflight looks at the host.
+	Preflight func(ctx context.Context) (Host, error)
+	// Push publishes runs with the agent's words beside them.
+	Push func(ctx context.Context, ask Publication) (Published, error)
+}
+
+// A ScenarioLine is one scenario of the library.
+type ScenarioLine struct {
+	Name     string  `json:"name"`
+	Protocol string  `json:"protocol"`
+	Type     string  `json:"type"`
+	Summary  string  `json:"summary"`
+	Expected float64 `json:"expected_s"`
+}
+
+// A ScenarioText is one scenario whole.
+type ScenarioText struct {
+	ScenarioLine
+	Text string `json:"text"` // as written: what is executed, and the prose to read
+}
+
+// A Host is what this machine can do.
+type Host struct {
+	Isolation string       `json:"isolation"` // namespaces, loopback
+	Abilities []Ability    `json:"abilities"`
+	Faults    []FaultMeans `json:"faults"`
+	Flavors   []Ability    `json:"flavors"`
+	SDKs      []Ability    `json:"sdks"`
+}
+
+// An Ability is one thing a host has or lacks.
+type Ability struct {
+	Name    string `json:"name"`
+	OK      bool   `json:"ok"`
+	Detail  string `json:"detail"`            // what was found
+	Install string `json:"install,omitempty"` // the line that would bring what is missing
+}
+
+// A FaultMeans is how a fault would be done here.
+type FaultMeans struct {
+	Type      string `json:"type"`
+	OK        bool   `json:"ok"`
+	Mechanism string `json:"mechanism"`
+	Missing   string `json:"missing,omitempty"`
+	Params    string `json:"params"` // its parameters in words
+}
+
+// A Publication is what push_report asks for: which runs, where, and the
+// agent's own words. Nothing in it decides anything.
+type Publication struct {
+	Runs        []string
+	Destination string
+	Words       Words
+	DryRun      bool
+	Caller      keeper.Caller
+}
+
+// Words are the agent's own.
+type Words struct {
+	Title, Problem, Analysis, Severity string
+	CodePaths                          []string
+}
+
+// Published is where a publication went.
+type Published struct {
+	Location string   `json:"location"`
+	Files    []string `json:"files"`
+	Roots    []string `json:"roots"` // root hash of each run
+}

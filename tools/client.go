@@ -1,0 +1,116 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+)
+
+// ClientAnswer is one client run as it is now.
+type ClientAnswer struct {
+	Answer
+	RunID  string              `json:"run_id"`
+	Client keeper.ClientStatus `json:"client"`
+}
+
+func (a *agent) runClient() Tool {
+	type args struct {
+		Protocol   string  `json:"protocol"`
+		Lang       string  `json:"sdk_lang"`
+		Version    string  `json:"sdk_version"`
+		Scenario   string  `json:"scenario"`
+		Experiment string  `json:"experiment"`
+		Wait       float64 `json:"wait_s"`
+	}
+	t := Tool{
+		Name:  "run_client",
+		Title: "Run an SDK's clients",
+		Description: "Runs a scenario's workload with one client SDK on the live cluster and answers the reconciliation: sent, acknowledged, " +
+			"received, lost, duplicated. Lost is known only when it is done. With wait_s 0 it answers at once and traffic goes on, " +
+			"which is what you want before inject_fault.",
+		Params: []Param{
+			{Name: "protocol", Type: String, Enum: []string{"mqtt3", "mqtt5"}, About: "default: the scenario's"},
+			{Name: "sdk_lang", Type: String, Required: true, Enum: a.backend.Languages, About: "preflight lists SDKs and versions", Example: `"go"`},
+			{Name: "sdk_version", Type: String, About: "default: the newest known", Example: `"1.5.1"`},
+			{Name: "scenario", Type: String, Required: true, About: "whose workload, from list_scenarios", Example: `"mqtt/qos-roundtrip"`},
+			experimentParam(), waitS(),
+		},
+		Example: `{"sdk_lang":"go","scenario":"mqtt/qos-roundtrip"}`,
+		Hints:   Hints{},
+	}
+	return handler(t, func(ctx context.Context, call *Call, in args) (ClientAnswer, error) {
+		if err := a.known(in.Scenario); err != nil {
+			return ClientAnswer{}, err
+		}
+		e, err := a.experiment(in.Experiment)
+		if err != nil {
+			return ClientAnswer{}, err
+		}
+		defer e.Close()
+		ask := keeper.RunClient{Scenario: in.Scenario, SDK: sdkName(in.Lang, in.Version), Protocol: in.Protocol, Caller: call.Caller}
+		started, err := e.RunClient(context.WithoutCancel(ctx), ask)
+		if err != nil {
+			return ClientAnswer{}, err
+		}
+		s, err := await(ctx, call, e, in.Wait, func(s keeper.Status) bool { return clientEnded(s, started.Number) || ended(s) })
+		if err != nil {
+			return ClientAnswer{}, err
+		}
+		if now := clientOf(s, started.Number); now != nil {
+			started = *now
+		}
+		return ClientAnswer{Answer: clientSummary(started), RunID: s.ID, Client: started}, nil
+	})
+}
+
+// known refuses what is not in the library. A person may run a file of their
+// own; what an agent names is never read from disk.
+func (a *agent) known(scenario string) error {
+	all, err := a.backend.Scenarios()
+	if err != nil {
+		return fmt.Errorf("read the scenario library: %w", err)
+	}
+	list := make([]string, len(all))
+	for i, s := range all {
+		if s.Name == scenario {
+			return nil
+		}
+		list[i] = s.Name
+	}
+	return fmt.Errorf("no scenario %q; there are: %s. Call list_scenarios for what each does. Nothing was changed", scenario, joined(list))
+}
+
+func sdkName(lang, version string) string {
+	if lang == "" || version == "" {
+		return lang
+	}
+	return lang + "@" + version
+}
+
+func clientOf(s keeper.Status, number int) *keeper.ClientStatus {
+	for i := range s.Clients {
+		if s.Clients[i].Number == number {
+			return &s.Clients[i]
+		}
+	}
+	return nil
+}
+
+func clientEnded(s keeper.Status, number int) bool {
+	c := clientOf(s, number)
+	return c != nil && (c.State == "done" || c.State == "failed")
+}
+
+func clientSummary(c keeper.ClientStatus) Answer {
+	counts := fmt.Sprintf("client run %d (%s) %s: %d sent, %d acknowledged, %d of unknown outcome, %d received",
+		c.Number, c.SDK, c.State, c.Counts.Sent, c.Counts.Acked, c.Counts.Unknown, c.Counts.Received)
+	switch c.State {
+	case "done":
+		return answer(fmt.Sprintf("%s, %d lost, %d duplicated", counts, c.Counts.Lost, c.Counts.Duplicated),
+			"cluster_stop to judge what happened", "run_client with another SDK to compare")
+	case "failed":
+		return answer(counts+": "+c.Error, "get_logs to see what the broker says", "run_client with another SDK to compare")
+	}
+	return answer(counts, "inject_fault while traffic flows", "cluster_status to see the counts move")
+}

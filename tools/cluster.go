@@ -1,0 +1,155 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+)
+
+// ClusterAnswer is a cluster as it is now.
+type ClusterAnswer struct {
+	Answer
+	RunID   string                `json:"run_id"`
+	Phase   string                `json:"phase"`
+	Elapsed float64               `json:"elapsed_s"`
+	Dir     string                `json:"dir"`
+	Cluster *history.ClusterInfo  `json:"cluster,omitempty"`
+	Nodes   []keeper.NodeStatus   `json:"nodes"`
+	Faults  []keeper.FaultStatus  `json:"faults"`
+	Clients []keeper.ClientStatus `json:"clients"`
+	Counts  keeper.Counts         `json:"counts"`
+}
+
+func clusterAnswer(s keeper.Status, a Answer) ClusterAnswer {
+	return ClusterAnswer{Answer: a, RunID: s.ID, Phase: s.Phase, Elapsed: s.Elapsed, Dir: s.Dir,
+		Cluster: s.Cluster, Nodes: s.Nodes, Faults: s.Faults, Clients: s.Clients, Counts: s.Counts}
+}
+
+func configParam() Param {
+	return Param{Name: "config", Type: Object, About: "what the nodes are", Example: `{"flavor":"reference"}`, Fields: []Param{
+		{Name: "flavor", Type: String, About: "reference is embedded; external is somebody else's", Enum: []string{"reference", "robustmq", "mosquitto", "external"}},
+		{Name: "binary", Type: String, About: "path, if the operator's envelope names it"},
+		{Name: "endpoints", Type: Array, Items: String, About: "external: host:port of each broker, if the envelope names them", Example: `["broker:1883"]`},
+		{Name: "username", Type: String}, {Name: "password", Type: String, About: "never recorded"},
+		{Name: "profile", Type: String, Enum: []string{"tested", "as-shipped"}, About: "as-shipped keeps the vendor's defaults"},
+		{Name: "settings", Type: Object, About: "the flavor's own keys"},
+	}}
+}
+
+func nodesParam() Param {
+	return Param{Name: "nodes", Type: Integer, About: "how many", Min: 1, Max: 5, Example: "3"}
+}
+
+func (a *agent) clusterStart() Tool {
+	type args struct {
+		Nodes  int            `json:"nodes"`
+		Config cluster.Config `json:"config"`
+		Wait   float64        `json:"wait_s"`
+	}
+	t := Tool{
+		Name:  "cluster_start",
+		Title: "Start a cluster",
+		Description: "Starts a broker cluster to explore by hand and waits until every node serves. Answers run_id, nodes, versions, " +
+			"the effective configuration and how it differs from the vendor's defaults. What you do with it is recorded and judged at cluster_stop. " +
+			"When nobody asks for it any more it is healed and stopped. For a whole experiment in one call use run_scenario.",
+		Params:  []Param{nodesParam(), configParam(), waitS()},
+		Example: `{"nodes":3,"config":{"flavor":"reference"}}`,
+		Hints:   Hints{},
+	}
+	return handler(t, func(ctx context.Context, call *Call, in args) (ClusterAnswer, error) {
+		in.Config.Nodes = in.Nodes
+		if err := a.envelope.Cluster(in.Config); err != nil {
+			return ClusterAnswer{}, err
+		}
+		// The cluster outlives the call that asked for it.
+		e, err := a.backend.Start(context.WithoutCancel(ctx), keeper.Start{Cluster: in.Config, Caller: call.Caller})
+		if err != nil {
+			return ClusterAnswer{}, err
+		}
+		defer e.Close()
+		status, err := await(ctx, call, e, in.Wait, func(s keeper.Status) bool { return s.Phase != keeper.PhaseStarting || ended(s) })
+		if err != nil {
+			return ClusterAnswer{}, fmt.Errorf("start the cluster: %w", err)
+		}
+		if status.Error != "" {
+			return ClusterAnswer{}, fmt.Errorf("start the cluster: %s. Nothing of it is left running; logs are in %s", status.Error, status.Dir)
+		}
+		if status.Phase == keeper.PhaseStarting {
+			return clusterAnswer(status, answer("starting: "+plural(len(status.Nodes), "node")+" not all serving yet", "cluster_status to look again")), nil
+		}
+		return clusterAnswer(status, answer(plural(len(status.Nodes), "node")+" serving",
+			"run_client to put traffic on it", "inject_fault while traffic flows", "cluster_stop to judge what happened")), nil
+	})
+}
+
+func (a *agent) clusterStop() Tool {
+	type args struct {
+		Experiment string  `json:"experiment"`
+		Wait       float64 `json:"wait_s"`
+	}
+	t := Tool{
+		Name:  "cluster_stop",
+		Title: "Stop the cluster",
+		Description: "Heals every fault, drains the clients, stops the cluster and judges what happened. Logs and the record are kept. " +
+			"Answers the verdict and the root hash of the sealed record, or running while it takes longer.",
+		Params:  []Param{experimentParam(), waitS()},
+		Example: `{}`,
+		Hints:   Hints{Destructive: true, Idempotent: true},
+	}
+	return handler(t, func(ctx context.Context, call *Call, in args) (RunAnswer, error) {
+		return a.stop(ctx, call, in.Experiment, in.Wait)
+	})
+}
+
+func (a *agent) clusterStatus() Tool {
+	type args struct {
+		Experiment string `json:"experiment"`
+	}
+	t := Tool{
+		Name:        "cluster_status",
+		Title:       "Look at the cluster",
+		Description: "Nodes with their state and roles (who leads), faults in place and when they heal, clients with their counts so far.",
+		Params:      []Param{experimentParam()},
+		Example:     `{}`,
+		Hints:       Hints{ReadOnly: true, Idempotent: true},
+	}
+	return handler(t, func(ctx context.Context, call *Call, in args) (ClusterAnswer, error) {
+		e, err := a.experiment(in.Experiment)
+		if err != nil {
+			return ClusterAnswer{}, err
+		}
+		defer e.Close()
+		s, err := e.Status(ctx)
+		if err != nil {
+			return ClusterAnswer{}, err
+		}
+		summary := fmt.Sprintf("%s: %s, %s, %s", s.Phase, plural(len(s.Nodes), "node"), plural(len(inPlace(s)), "fault")+" in place", plural(len(s.Clients), "client run"))
+		return clusterAnswer(s, answer(summary, nextFor(s)...)), nil
+	})
+}
+
+// inPlace are the faults that are not healed.
+func inPlace(s keeper.Status) []keeper.FaultStatus {
+	var list []keeper.FaultStatus
+	for _, f := range s.Faults {
+		if f.Healed != history.HealVerified && f.State != history.Unsupported {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func nextFor(s keeper.Status) []string {
+	switch {
+	case s.Scenario != "":
+		return []string{"get_run to wait for the verdict", "stop_run to end it early"}
+	case len(inPlace(s)) > 0:
+		return []string{"heal_fault to heal now", "get_logs around the fault"}
+	case len(s.Clients) == 0:
+		return []string{"run_client to put traffic on it"}
+	}
+	return []string{"inject_fault while traffic flows", "cluster_stop to judge what happened"}
+}

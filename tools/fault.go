@@ -1,0 +1,141 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+)
+
+// FaultAnswer is one injection as it is now.
+type FaultAnswer struct {
+	Answer
+	RunID string             `json:"run_id"`
+	Fault keeper.FaultStatus `json:"fault"`
+}
+
+const defaultFaultS = 10
+
+func (a *agent) injectFault() Tool {
+	type args struct {
+		Type       string         `json:"type"`
+		Target     string         `json:"target"`
+		Params     map[string]any `json:"params"`
+		Experiment string         `json:"experiment"`
+	}
+	t := Tool{
+		Name:  "inject_fault",
+		Title: "Inject a fault",
+		Description: "Puts one bounded fault on a node and proves whether it landed: by the mechanism, by its effect, and by a control that stays still. " +
+			"Answers fault_id, the landing so far and when it heals itself. Have traffic flowing first (run_client). " +
+			"A fault that did not land proves nothing about the broker.",
+		Params: []Param{
+			{Name: "type", Type: String, Required: true, Enum: a.backend.Faults, About: "preflight says how each is done here", Example: `"kill"`},
+			{Name: "target", Type: String, Required: true, About: "node-2, leader, follower or any", Example: `"leader"`},
+			{Name: "params", Type: Object, About: fmt.Sprintf("duration_s until it heals (default %d), and the fault's own", defaultFaultS), Example: `{"duration_s":10}`},
+			experimentParam(),
+		},
+		Example: `{"type":"kill","target":"leader","params":{"duration_s":10}}`,
+		Hints:   Hints{Destructive: true},
+	}
+	return handler(t, func(ctx context.Context, call *Call, in args) (FaultAnswer, error) {
+		duration, err := faultDuration(in.Params)
+		if err != nil {
+			return FaultAnswer{}, err
+		}
+		e, err := a.experiment(in.Experiment)
+		if err != nil {
+			return FaultAnswer{}, err
+		}
+		defer e.Close()
+		s, err := e.Status(ctx)
+		if err != nil {
+			return FaultAnswer{}, err
+		}
+		if err := a.envelope.Fault(in.Type, seconds(duration), len(inPlace(s))); err != nil {
+			return FaultAnswer{}, err
+		}
+		params := map[string]any{}
+		for key, value := range in.Params {
+			params[key] = value
+		}
+		params["duration_s"] = duration
+		// A caller that gives up does not leave half a fault.
+		f, err := e.Inject(context.WithoutCancel(ctx), keeper.Inject{Type: in.Type, Target: in.Target, Params: params, Caller: call.Caller})
+		if err != nil {
+			return FaultAnswer{}, err
+		}
+		return FaultAnswer{Answer: faultSummary(f), RunID: s.ID, Fault: f}, nil
+	})
+}
+
+// faultDuration is the bound every fault has.
+func faultDuration(params map[string]any) (float64, error) {
+	value, given := params["duration_s"]
+	if !given {
+		return defaultFaultS, nil
+	}
+	n, ok := coerceNumber(Number, value)
+	if !ok || n.(float64) <= 0 {
+		return 0, fmt.Errorf("inject_fault: \"params.duration_s\" is %s, expected a number of seconds above 0, such as 10. Nothing was changed", describe(value))
+	}
+	return n.(float64), nil
+}
+
+func faultSummary(f keeper.FaultStatus) Answer {
+	where := f.Target
+	if len(f.Nodes) > 0 {
+		where = fmt.Sprintf("%s (%s)", f.Target, joined(f.Nodes))
+	}
+	summary := fmt.Sprintf("%s: %s on %s: %s, heal %s", f.ID, f.Type, where, f.State, f.Healed)
+	if f.HealsIn > 0 {
+		summary += fmt.Sprintf(", heals itself in %.0f s", f.HealsIn)
+	}
+	if f.State == history.Unsupported {
+		return answer(summary, "preflight to see what is missing", "another fault type")
+	}
+	if f.Healed == history.HealVerified {
+		return answer(summary, "cluster_status to see the cluster recovered", "get_logs around the fault", "cluster_stop to judge what happened")
+	}
+	return answer(summary, "cluster_status to see roles move", "get_logs around the fault", "heal_fault to heal now")
+}
+
+func (a *agent) healFault() Tool {
+	type args struct {
+		Fault      string `json:"fault_id"`
+		Experiment string `json:"experiment"`
+	}
+	t := Tool{
+		Name:        "heal_fault",
+		Title:       "Heal a fault",
+		Description: "Heals a fault now instead of when its time is over, reads back that it is healed, and answers its final landing.",
+		Params:      []Param{{Name: "fault_id", Type: String, Required: true, About: "from inject_fault or cluster_status", Example: `"f1"`}, experimentParam()},
+		Example:     `{"fault_id":"f1"}`,
+		Hints:       Hints{Idempotent: true},
+	}
+	return handler(t, func(ctx context.Context, call *Call, in args) (FaultAnswer, error) {
+		e, err := a.experiment(in.Experiment)
+		if err != nil {
+			return FaultAnswer{}, err
+		}
+		defer e.Close()
+		s, err := e.Status(ctx)
+		if err != nil {
+			return FaultAnswer{}, err
+		}
+		f, err := e.Heal(context.WithoutCancel(ctx), keeper.Heal{Fault: in.Fault, Caller: call.Caller})
+		if err != nil {
+			return FaultAnswer{}, fmt.Errorf("heal %s: %w; faults of %s: %s", in.Fault, err, s.ID, faultIDs(s.Faults))
+		}
+		return FaultAnswer{Answer: faultSummary(f), RunID: s.ID, Fault: f}, nil
+	})
+}
+
+func faultIDs(list []keeper.FaultStatus) string {
+	ids := make([]string, len(list))
+	for i, f := range list {
+		ids[i] = fmt.Sprintf("%s (%s %s, heal %s)", f.ID, f.Type, f.Target, f.Healed)
+	}
+	return joined(ids)
+}

@@ -1,0 +1,161 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// HTTPOptions say who may speak to a server over HTTP.
+type HTTPOptions struct {
+	Token   string   // bearer token; "" lets anybody in
+	Origins []string // beside those of the loopback; what a browser sends
+	Hosts   []string // beside the loopback's names; what a request's Host may be
+}
+
+const (
+	maxBody     = 4 << 20
+	sessionIdle = 30 * time.Minute
+	// Path is where MCP is served.
+	Path = "/mcp"
+)
+
+// Handler serves MCP over streamable HTTP, behind the checks that mcp-go
+// leaves to its user.
+func (s *Server) Handler(o HTTPOptions) http.Handler {
+	stream := server.NewStreamableHTTPServer(s.mcp,
+		server.WithSessionIdleTTL(sessionIdle),
+		server.WithDisableLocalhostProtection(true), // guard checks the Host on every address
+	)
+	mux := http.NewServeMux()
+	mux.Handle(Path, stream)
+	return guard(o, mux)
+}
+
+// ServeHTTP serves on a listener until ctx ends, then ends what is in flight.
+func (s *Server) ServeHTTP(ctx context.Context, listener net.Listener, o HTTPOptions) error {
+	web := &http.Server{
+		Handler:           s.Handler(o),
+		ReadHeaderTimeout: 10 * time.Second,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+	}
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(listener) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve HTTP on %s: %w", listener.Addr(), err)
+	case <-ctx.Done():
+	}
+	// A stream that a client holds open has no end of its own.
+	if err := web.Close(); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// guard refuses what does not belong here before it is read: a foreign Host or
+// Origin (a page in a browser that found the port), a missing token, a body
+// that is too large.
+func guard(o HTTPOptions, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !allowedHost(r.Host, o.Hosts):
+			refuseHTTP(w, http.StatusForbidden, fmt.Sprintf("host %q is not served here; start the server with --host to allow it", r.Host))
+		case !allowedOrigin(r.Header.Get("Origin"), o.Origins):
+			refuseHTTP(w, http.StatusForbidden, fmt.Sprintf("origin %q is not allowed; start the server with --origin to allow it", r.Header.Get("Origin")))
+		case !allowedToken(r.Header.Get("Authorization"), o.Token):
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			refuseHTTP(w, http.StatusUnauthorized, "send the header `Authorization: Bearer TOKEN`; the server printed the token, or reads it from --token-file or RMQ_MCP_TOKEN")
+		case r.ContentLength > maxBody:
+			refuseBody(w)
+		default:
+			limited(w, r, next)
+		}
+	})
+}
+
+// limited reads the body before the handler sees it, because a body whose
+// length is not declared is only found too large in reading.
+func limited(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if r.Body == nil || r.Method != http.MethodPost {
+		next.ServeHTTP(w, r)
+		return
+	}
+	body, err := readAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		refuseBody(w)
+	case err != nil:
+		refuseHTTP(w, http.StatusBadRequest, "the body could not be read: "+err.Error())
+	default:
+		r.Body = body
+		next.ServeHTTP(w, r)
+	}
+}
+
+func refuseBody(w http.ResponseWriter) {
+	// The rest of the body is not read.
+	w.Header().Set("Connection", "close")
+	refuseHTTP(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d MiB", maxBody>>20))
+}
+
+func refuseHTTP(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": -32600, "message": text}})
+}
+
+func allowedHost(host string, more []string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	return loopback(name) || slices.Contains(more, name) || slices.Contains(more, host)
+}
+
+// allowedOrigin takes requests that no browser made, and those of pages on
+// this machine.
+func allowedOrigin(origin string, more []string) bool {
+	if origin == "" || slices.Contains(more, origin) {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && loopback(u.Hostname())
+}
+
+func loopback(name string) bool {
+	name = strings.Trim(name, "[]")
+	ip := net.ParseIP(name)
+	return strings.EqualFold(name, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// allowedToken compares digests, so that neither the token's content nor its
+// length shows in the time it takes.
+func allowedToken(header, token string) bool {
+	if token == "" {
+		return true
+	}
+	scheme, given, _ := strings.Cut(header, " ")
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(token))
+	return strings.EqualFold(scheme, "bearer") && subtle.ConstantTimeCompare(a[:], b[:]) == 1
+}
+
+// readAll answers a body that was read whole, as a body.
+func readAll(r io.Reader) (io.ReadCloser, error) {
+	text, err := io.ReadAll(r)
+	return io.NopCloser(bytes.NewReader(text)), err
+}

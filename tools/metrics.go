@@ -1,0 +1,86 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+)
+
+// MetricsAnswer are the nodes' metrics, summarized.
+type MetricsAnswer struct {
+	Answer
+	RunID string `json:"run_id"`
+	keeper.MetricsAnswer
+	Truncated bool `json:"truncated"`
+}
+
+// maxMetrics and maxPoints keep an answer within what a host shows its model.
+const (
+	maxMetrics = 60
+	maxPoints  = 60
+)
+
+func (a *agent) getMetrics() Tool {
+	type args struct {
+		Node       string   `json:"node"`
+		Names      []string `json:"names"`
+		Series     bool     `json:"series"`
+		Experiment string   `json:"experiment"`
+	}
+	t := Tool{
+		Name:  "get_metrics",
+		Title: "Read the brokers' metrics",
+		Description: "Metrics of a live experiment's nodes: now, and the range before, during and after the faults. Connections, message rates and memory unless you name others. " +
+			"series adds the values over time.",
+		Params: []Param{
+			{Name: "node", Type: String, About: "default: all", Example: `"node-2"`},
+			{Name: "names", Type: Array, Items: String, About: "regular expressions", Example: `["connections"]`},
+			{Name: "series", Type: Boolean},
+			experimentParam(),
+		},
+		Example: `{"node":"node-2"}`,
+		Hints:   Hints{ReadOnly: true, Idempotent: true},
+	}
+	return handler(t, func(ctx context.Context, call *Call, in args) (MetricsAnswer, error) {
+		e, err := a.experiment(in.Experiment)
+		if err != nil {
+			return MetricsAnswer{}, err
+		}
+		defer e.Close()
+		s, err := e.Status(ctx)
+		if err != nil {
+			return MetricsAnswer{}, err
+		}
+		got, err := e.Metrics(ctx, keeper.Metrics{Node: in.Node, Names: in.Names, Series: in.Series, Caller: call.Caller})
+		if err != nil {
+			return MetricsAnswer{}, err
+		}
+		out := MetricsAnswer{RunID: s.ID, MetricsAnswer: got}
+		if len(out.Metrics) > maxMetrics {
+			out.Left += len(out.Metrics) - maxMetrics
+			out.Metrics = out.Metrics[:maxMetrics]
+		}
+		for i := range out.Metrics {
+			out.Metrics[i].Series = thin(out.Metrics[i].Series, maxPoints)
+		}
+		out.Truncated = out.Left > 0
+		out.Answer = answer(fmt.Sprintf("%s, %d left out", plural(len(out.Metrics), "metric"), out.Left))
+		if out.Truncated {
+			out.NextSteps = []string{"get_metrics with names or node to choose others"}
+		}
+		return out, nil
+	})
+}
+
+// thin keeps at most n points, evenly, the last among them.
+func thin(series [][2]float64, n int) [][2]float64 {
+	if len(series) <= n {
+		return series
+	}
+	out := make([][2]float64, n)
+	for i := range out {
+		out[i] = series[i*(len(series)-1)/(n-1)]
+	}
+	return out
+}

@@ -1,0 +1,69 @@
+package tools
+
+// Type is a JSON type of a parameter.
+type Type string
+
+const (
+	String  Type = "string"
+	Integer Type = "integer"
+	Number  Type = "number"
+	Boolean Type = "boolean"
+	Object  Type = "object"
+	Array   Type = "array"
+)
+
+// A Param is one parameter of a tool, or one field of an object parameter. It
+// is the source of both the input schema and the messages about bad input.
+type Param struct {
+	Name     string
+	Type     Type
+	About    string
+	Required bool
+	Enum     []string // of a string
+	Min, Max float64  // of a number, where Max > Min
+	Default  any
+	Fields   []Param // of an object; none: any field
+	Items    Type    // of an array
+	Example  string  // as JSON
+}
+
+// inputSchema is the JSON schema of an object with the parameters as its
+// properties and no others.
+func inputSchema(params []Param) map[string]any {
+	properties := map[string]any{}
+	schema := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	var required []string
+	for _, p := range params {
+		properties[p.Name] = p.schema()
+		if p.Required {
+			required = append(required, p.Name)
+		}
+	}
+	if required != nil {
+		schema["required"] = required
+	}
+	return schema
+}
+
+func (p Param) schema() map[string]any {
+	schema := map[string]any{"type": p.Type}
+	if p.Type == Object && p.Fields != nil {
+		schema = inputSchema(p.Fields)
+	}
+	if p.About != "" {
+		schema["description"] = p.About
+	}
+	if p.Enum != nil {
+		schema["enum"] = p.Enum
+	}
+	if p.Max > p.Min {
+		schema["minimum"], schema["maximum"] = p.Min, p.Max
+	}
+	if p.Default != nil {
+		schema["default"] = p.Default
+	}
+	if p.Items != "" {
+		schema["items"] = map[string]any{"type": p.Items}
+	}
+	return schema
+}

@@ -1,0 +1,67 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+)
+
+// PushAnswer is where a report went, or would go.
+type PushAnswer struct {
+	Answer
+	Published
+	Done bool `json:"published"` // false for a dry run
+}
+
+func (a *agent) pushReport() Tool {
+	type report struct {
+		Runs        []string `json:"runs"`
+		Destination string   `json:"destination"`
+		Title       string   `json:"title"`
+		Problem     string   `json:"problem"`
+		Analysis    string   `json:"analysis"`
+		CodePaths   []string `json:"code_paths"`
+		Severity    string   `json:"proposed_severity"`
+	}
+	type args struct {
+		Report report `json:"report"`
+		DryRun bool   `json:"dry_run"`
+	}
+	t := Tool{
+		Name:  "push_report",
+		Title: "Publish a report",
+		Description: "Publishes sealed runs with your own words quoted beside what the server decided. The verdict, the counts and the evidence are the record's; " +
+			"yours are title, problem, analysis, code paths and a proposed severity. Goes to a destination the operator allows; dry_run shows where and what.",
+		Params: []Param{
+			{Name: "report", Type: Object, Required: true, Example: `{"runs":["latest"],"title":"…"}`, Fields: []Param{
+				{Name: "runs", Type: Array, Items: String, Required: true, About: "run_ids, or latest", Example: `["latest"]`},
+				{Name: "title", Type: String, Required: true},
+				{Name: "problem", Type: String, About: "what happened, at which stage"},
+				{Name: "analysis", Type: String, About: "suspected cause"},
+				{Name: "code_paths", Type: Array, Items: String, About: "where to look in the broker's source"},
+				{Name: "proposed_severity", Type: String, Enum: []string{"P0", "P1", "P2", "P3"}},
+				{Name: "destination", Type: String, About: "directory, git remote or github:owner/repo; default: the operator's first"},
+			}},
+			{Name: "dry_run", Type: Boolean},
+		},
+		Example: `{"report":{"runs":["latest"],"title":"offline session loses acknowledged messages"}}`,
+		Hints:   Hints{OpenWorld: true},
+	}
+	return handler(t, func(ctx context.Context, call *Call, in args) (PushAnswer, error) {
+		r := in.Report
+		to, err := a.envelope.Destination(r.Destination)
+		if err != nil {
+			return PushAnswer{}, err
+		}
+		ask := Publication{Runs: r.Runs, Destination: to, DryRun: in.DryRun, Caller: call.Caller,
+			Words: Words{Title: r.Title, Problem: r.Problem, Analysis: r.Analysis, CodePaths: r.CodePaths, Severity: r.Severity}}
+		published, err := a.backend.Push(ctx, ask)
+		if err != nil {
+			return PushAnswer{}, fmt.Errorf("publish to %s: %w", to, err)
+		}
+		if in.DryRun {
+			return PushAnswer{Answer: answer(fmt.Sprintf("would publish %s to %s", plural(len(r.Runs), "run"), published.Location),
+				"push_report without dry_run"), Published: published}, nil
+		}
+		return PushAnswer{Answer: answer(fmt.Sprintf("published %s to %s", plural(len(r.Runs), "run"), published.Location)), Published: published, Done: true}, nil
+	})
+}

@@ -1,0 +1,109 @@
+package tools
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// A run is named by its directory.
+func runID(dir string) string { return filepath.Base(dir) }
+
+func evidence(dir string) string { return filepath.Join(dir, reports.EvidenceDir) }
+
+// recorded is the status of a run whose keeper is gone, from what it wrote.
+func (a *agent) recorded(id string) (keeper.Status, error) {
+	dir, err := a.backend.Find(id)
+	if err != nil {
+		return keeper.Status{}, err
+	}
+	s := keeper.Status{ID: runID(dir), Dir: dir, Phase: keeper.PhaseDone}
+	if err := readStatus(dir, &s); err != nil {
+		return s, err
+	}
+	s.ID, s.Dir, s.Live = runID(dir), dir, false
+	if run, err := history.ReadRun(evidence(dir)); err == nil {
+		s.Scenario, s.Started, s.Cluster = run.Scenario, run.Started, &run.Cluster
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return s, err
+	}
+	if landings, err := history.ReadLandings(evidence(dir)); err == nil {
+		s.Faults = faultsOf(landings)
+	}
+	if seal, err := reports.ReadSeal(dir); err == nil {
+		s.Root = seal.Root
+	}
+	v, err := readVerdict(dir)
+	s.Verdict = v
+	return s, err
+}
+
+// readStatus reads the last status that the keeper left, if it left one.
+func readStatus(dir string, s *keeper.Status) error {
+	text, err := os.ReadFile(filepath.Join(dir, reports.StatusFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, s)
+	}
+	if err != nil {
+		return fmt.Errorf("read the status of run %s: %w", runID(dir), err)
+	}
+	return nil
+}
+
+// readVerdict answers nil for a run that was not judged.
+func readVerdict(dir string) (*verdict.Verdict, error) {
+	text, err := os.ReadFile(filepath.Join(dir, reports.VerdictFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var v verdict.Verdict
+	if err == nil {
+		err = json.Unmarshal(text, &v)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the verdict of run %s: %w; `rmq-mcp judge %s` decides it again from the evidence", runID(dir), err, runID(dir))
+	}
+	return &v, nil
+}
+
+func faultsOf(landings []history.Landing) []keeper.FaultStatus {
+	list := make([]keeper.FaultStatus, len(landings))
+	for i, l := range landings {
+		list[i] = keeper.FaultStatus{ID: l.Fault, Type: l.Type, Target: l.Target, Nodes: l.Nodes, State: l.State, Healed: l.Healed, Reasons: l.Reasons}
+	}
+	return list
+}
+
+// eachBatch goes through the events of a run in order. Stop it by answering
+// false.
+func eachBatch(dir string, add func(*history.Batch) bool) (*history.Tables, error) {
+	reader, err := history.Open(evidence(dir))
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	for {
+		batch, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return reader.Tables(), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !add(batch) {
+			return reader.Tables(), nil
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// RunAnswer is a run: what it is at, or what it showed.
+type RunAnswer struct {
+	Answer
+	RunID    string        `json:"run_id"`
+	Scenario string        `json:"scenario"`
+	Running  bool          `json:"running"`
+	Phase    string        `json:"phase"`
+	Elapsed  float64       `json:"elapsed_s"`
+	Expected float64       `json:"expected_s,omitempty"`
+	Counts   keeper.Counts `json:"counts"`
+	Faults   []FaultLine   `json:"faults"`
+	Verdict  *VerdictLine  `json:"verdict,omitempty"`
+	Root     string        `json:"root,omitempty"` // hash of the sealed record; quote it with the verdict
+	Dir      string        `json:"dir"`
+}
+
+// A VerdictLine is a verdict without the evidence of its results.
+type VerdictLine struct {
+	State    verdict.State `json:"state"`
+	Headline string        `json:"headline"`
+	Reasons  []string      `json:"reasons"`
+	Caps     []string      `json:"caps"`
+	Severity string        `json:"severity,omitempty"`
+	Blame    string        `json:"blame,omitempty"`
+	Claims   []ClaimLine   `json:"claims"`
+}
+
+// A ClaimLine is the result on one claim.
+type ClaimLine struct {
+	Claim    string           `json:"claim"`
+	Status   verdict.Status   `json:"status"`
+	Summary  string           `json:"summary"`
+	Source   string           `json:"source"`
+	Promised bool             `json:"promised"` // by the broker's vendor, for this configuration
+	Judged   int64            `json:"judged"`
+	Counts   map[string]int64 `json:"counts,omitempty"`
+	Reasons  []string         `json:"reasons,omitempty"`
+	Found    int              `json:"anomalies"` // recorded examples; view anomalies shows them
+}
+
+// A FaultLine is one injection and whether it counts.
+type FaultLine struct {
+	ID      string               `json:"fault_id"`
+	Type    string               `json:"type"`
+	Target  string               `json:"target"`
+	Nodes   []string             `json:"nodes"`
+	Landing history.LandingState `json:"landing"`
+	Healed  history.HealState    `json:"healed"`
+	Reasons []string             `json:"reasons,omitempty"`
+}
+
+func runAnswer(s keeper.Status) RunAnswer {
+	out := RunAnswer{RunID: s.ID, Scenario: s.Scenario, Running: !ended(s), Phase: s.Phase, Elapsed: s.Elapsed, Expected: s.Expected,
+		Counts: s.Counts, Root: s.Root, Dir: s.Dir, Verdict: verdictLine(s.Verdict)}
+	for _, f := range s.Faults {
+		out.Faults = append(out.Faults, FaultLine{f.ID, f.Type, f.Target, f.Nodes, f.State, f.Healed, f.Reasons})
+	}
+	out.Answer = runSummary(s)
+	return out
+}
+
+func runSummary(s keeper.Status) Answer {
+	switch {
+	case s.Error != "":
+		return answer("the harness could not do its job: "+s.Error, "preflight to see what the host lacks", "get_run with view journal")
+	case s.Verdict != nil && verdictFailed(s.Verdict.State):
+		return answer(string(s.Verdict.State)+": "+s.Verdict.Headline, "get_run with view anomalies",
+			"run_scenario again with another seed: a failure counts once it repeats", "push_report with your analysis")
+	case s.Verdict != nil && s.Verdict.State == verdict.InconclusiveFault:
+		return answer(string(s.Verdict.State)+": "+s.Verdict.Headline, "get_run with view landings", "preflight")
+	case s.Verdict != nil:
+		return answer(string(s.Verdict.State)+": "+s.Verdict.Headline, "get_run with view timeline", "run_scenario with another seed, sdk or flavor")
+	case ended(s):
+		return answer("ended in phase "+s.Phase+" without a verdict; its keeper is gone", "get_run with view journal", "run_scenario again")
+	}
+	text := fmt.Sprintf("running: %s, %.0f s", s.Phase, s.Elapsed)
+	if s.Expected > 0 {
+		text += fmt.Sprintf(" of about %.0f s", s.Expected)
+	}
+	if s.Scenario == "" {
+		return answer(text, "cluster_stop to judge what happened", "cluster_status")
+	}
+	return answer(text, fmt.Sprintf("get_run with run_id %q to wait on", s.ID), "stop_run to end it early")
+}
+
+func verdictFailed(s verdict.State) bool {
+	return s == verdict.FailReproducible || s == verdict.FailNondetermin
+}
+
+func verdictLine(v *verdict.Verdict) *VerdictLine {
+	if v == nil {
+		return nil
+	}
+	line := &VerdictLine{State: v.State, Headline: v.Headline, Reasons: v.Reasons, Caps: v.Caps, Severity: v.Severity, Blame: v.Blame}
+	for _, r := range v.Results {
+		line.Claims = append(line.Claims, ClaimLine{Claim: r.Claim.Name, Status: r.Status, Summary: r.Summary, Source: r.Claim.Source,
+			Promised: r.Promised, Judged: r.Judged, Counts: r.Counts, Reasons: r.Reasons, Found: len(r.Anomalies)})
+	}
+	return line
+}
+
+// finish waits for an experiment's end, or for the caller's patience. When the
+// keeper leaves between two looks, what it wrote answers instead.
+func (a *agent) finish(ctx context.Context, call *Call, e Experiment, wait float64) (RunAnswer, error) {
+	s, err := await(ctx, call, e, wait, ended)
+	if err != nil && s.ID != "" {
+		s, err = a.recorded(s.ID)
+	}
+	if err != nil {
+		return RunAnswer{}, err
+	}
+	return runAnswer(s), nil
+}
+
+// stop heals, ends and judges an experiment.
+func (a *agent) stop(ctx context.Context, call *Call, id string, wait float64) (RunAnswer, error) {
+	e, err := a.experiment(id)
+	if err != nil {
+		return RunAnswer{}, err
+	}
+	defer e.Close()
+	// Healing outlives the caller's patience.
+	if _, err := e.Stop(context.WithoutCancel(ctx), call.Caller); err != nil {
+		return RunAnswer{}, fmt.Errorf("stop the experiment: %w", err)
+	}
+	return a.finish(ctx, call, e, wait)
+}
+
+func (a *agent) stopRun() Tool {
+	type args struct {
+		RunID string  `json:"run_id"`
+		Wait  float64 `json:"wait_s"`
+	}
+	t := Tool{
+		Name:        "stop_run",
+		Title:       "End a run",
+		Description: "Heals and ends a live run before its time. What happened until then is still judged and sealed; the verdict says that it was cut short.",
+		Params:      []Param{{Name: "run_id", Type: String, Required: true, Example: `"latest"`}, waitS()},
+		Example:     `{"run_id":"latest"}`,
+		Hints:       Hints{Destructive: true, Idempotent: true},
+	}
+	return handler(t, func(ctx context.Context, call *Call, in args) (RunAnswer, error) {
+		dir, err := a.backend.Find(in.RunID)
+		if err != nil {
+			return RunAnswer{}, err
+		}
+		return a.stop(ctx, call, runID(dir), in.Wait)
+	})
+}

@@ -1,0 +1,95 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+)
+
+// ScenariosAnswer is the library, or one scenario of it.
+type ScenariosAnswer struct {
+	Answer
+	Scenarios []ScenarioLine `json:"scenarios"`
+	Text      string         `json:"text,omitempty"` // of the one that was named
+}
+
+func (a *agent) listScenarios() Tool {
+	type args struct {
+		Scenario string `json:"scenario"`
+	}
+	t := Tool{
+		Name:        "list_scenarios",
+		Title:       "List the scenarios",
+		Description: "The scenario library, one line each. Name one to get it whole: what is executed and judged, why, what to vary, and what to look at when it fails.",
+		Params:      []Param{{Name: "scenario", Type: String, About: "one to read whole", Example: `"mqtt/broker-kill-9"`}},
+		Example:     `{"scenario":"mqtt/broker-kill-9"}`,
+		Hints:       Hints{ReadOnly: true, Idempotent: true},
+	}
+	return handler(t, func(ctx context.Context, call *Call, in args) (ScenariosAnswer, error) {
+		if in.Scenario != "" {
+			if err := a.known(in.Scenario); err != nil {
+				return ScenariosAnswer{}, err
+			}
+			s, err := a.backend.Scenario(in.Scenario)
+			if err != nil {
+				return ScenariosAnswer{}, err
+			}
+			return ScenariosAnswer{Answer: answer(s.Name+": "+s.Summary, "run_scenario with scenario "+s.Name),
+				Scenarios: []ScenarioLine{s.ScenarioLine}, Text: s.Text}, nil
+		}
+		all, err := a.backend.Scenarios()
+		if err != nil {
+			return ScenariosAnswer{}, fmt.Errorf("read the scenario library: %w", err)
+		}
+		return ScenariosAnswer{Answer: answer(plural(len(all), "scenario"), "list_scenarios with one's name to read it whole", "run_scenario"), Scenarios: all}, nil
+	})
+}
+
+func (a *agent) runScenario() Tool {
+	type args struct {
+		Scenario string         `json:"scenario"`
+		Nodes    int            `json:"nodes"`
+		Config   cluster.Config `json:"config"`
+		Lang     string         `json:"sdk_lang"`
+		Version  string         `json:"sdk_version"`
+		Seed     int64          `json:"seed"`
+		Tier     string         `json:"tier"`
+		Wait     float64        `json:"wait_s"`
+	}
+	t := Tool{
+		Name:  "run_scenario",
+		Title: "Run a scenario",
+		Description: "A whole experiment: starts a cluster of its own, runs the workload, injects the scheduled faults, heals, drains, judges and seals. " +
+			"Answers the verdict, or run_id with running while it lasts: then call get_run. It goes on if you stop waiting.",
+		Params: []Param{
+			{Name: "scenario", Type: String, Required: true, About: "from list_scenarios", Example: `"mqtt/broker-kill-9"`},
+			nodesParam(), configParam(),
+			{Name: "sdk_lang", Type: String, Enum: a.backend.Languages, About: "default: the scenario's"},
+			{Name: "sdk_version", Type: String},
+			{Name: "seed", Type: Integer, About: "repeats the schedule of an earlier run", Min: 0, Max: 1 << 53, Example: "7"},
+			{Name: "tier", Type: String, Enum: []string{"smoke", "hardening"}, About: "how much; default smoke"},
+			waitS(),
+		},
+		Example: `{"scenario":"mqtt/broker-kill-9"}`,
+		Hints:   Hints{},
+	}
+	return handler(t, func(ctx context.Context, call *Call, in args) (RunAnswer, error) {
+		if err := a.known(in.Scenario); err != nil {
+			return RunAnswer{}, err
+		}
+		in.Config.Nodes = in.Nodes
+		if err := a.envelope.Cluster(in.Config); err != nil {
+			return RunAnswer{}, err
+		}
+		ask := keeper.Start{Scenario: in.Scenario, Cluster: in.Config, SDK: sdkName(in.Lang, in.Version), Seed: in.Seed, Tier: in.Tier, Caller: call.Caller}
+		// The run outlives the call that asked for it.
+		e, err := a.backend.Start(context.WithoutCancel(ctx), ask)
+		if err != nil {
+			return RunAnswer{}, err
+		}
+		defer e.Close()
+		return a.finish(ctx, call, e, in.Wait)
+	})
+}

@@ -1,0 +1,133 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// Instructions are what a host shows its model about this server. Hosts cut
+// them at 2 KB.
+//
+//go:embed instructions.md
+var Instructions string
+
+// Options of a server. Backend is required.
+type Options struct {
+	Version  string
+	Backend  Backend
+	Envelope Envelope
+	ReadOnly bool    // only tools that change nothing
+	Journal  Journal // nil: calls are not recorded
+}
+
+// A Server offers the tools over stdio or HTTP.
+type Server struct {
+	mcp     *server.MCPServer
+	done    *finished
+	journal Journal
+}
+
+// New makes a server. It returns an error where a tool cannot be described,
+// which is a mistake in this package.
+func New(o Options) (*Server, error) {
+	s := &Server{done: newFinished(), journal: o.Journal}
+	s.mcp = server.NewMCPServer("rmq-mcp", o.Version,
+		server.WithTitle("RobustMQ chaos testing"),
+		server.WithInstructions(Instructions),
+		server.WithToolCapabilities(false),
+		server.WithRecovery(),
+	)
+	s.mcp.Use(s.finishProgress)
+	for _, t := range All(o.Backend, o.Envelope) {
+		if o.ReadOnly && !t.Hints.ReadOnly {
+			continue
+		}
+		described, err := describeTool(t)
+		if err != nil {
+			return nil, err
+		}
+		s.mcp.AddTool(described, s.handle(t))
+	}
+	return s, nil
+}
+
+// MCP is the underlying server, for in-process clients.
+func (s *Server) MCP() *server.MCPServer { return s.mcp }
+
+// describeTool is a tool in the protocol's words.
+func describeTool(t Tool) (mcp.Tool, error) {
+	input, err := json.Marshal(inputSchema(t.Params))
+	if err != nil {
+		return mcp.Tool{}, fmt.Errorf("input schema of %s: %w", t.Name, err)
+	}
+	output, err := outputSchema(t.answer)
+	if err != nil {
+		return mcp.Tool{}, fmt.Errorf("output schema of %s: %w", t.Name, err)
+	}
+	return mcp.Tool{
+		Name:            t.Name,
+		Title:           t.Title,
+		Description:     t.Description,
+		RawInputSchema:  input,
+		RawOutputSchema: output,
+		Annotations: mcp.ToolAnnotation{
+			Title:           t.Title,
+			ReadOnlyHint:    &t.Hints.ReadOnly,
+			DestructiveHint: &t.Hints.Destructive,
+			IdempotentHint:  &t.Hints.Idempotent,
+			OpenWorldHint:   &t.Hints.OpenWorld,
+		},
+	}, nil
+}
+
+// handle is the way of every call: arguments as given are journalled before
+// anything is looked at, checked, acted on, and the answer is journalled.
+func (s *Server) handle(t Tool) server.ToolHandlerFunc {
+	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		given, isObject := request.GetRawArguments().(map[string]any)
+		if request.GetRawArguments() == nil {
+			given, isObject = map[string]any{}, true
+		}
+		caller := callerOf(ctx, request, given)
+		entry, err := s.recordCall(caller)
+		if err != nil {
+			return refusal(err), nil
+		}
+		if !isObject {
+			return s.conclude(entry, nil, &BadInput{Tool: t.Name, Example: t.Example,
+				Problems: []string{"the arguments are not an object"}}), nil
+		}
+		args, err := check(t, given)
+		if err != nil {
+			return s.conclude(entry, nil, err), nil
+		}
+		p := s.progress(ctx, request)
+		result, err := t.run(ctx, &Call{Args: args, Caller: caller, Progress: p.report})
+		p.settle()
+		return s.conclude(entry, result, err), nil
+	}
+}
+
+// conclude journals an answer and puts it into the protocol's words.
+func (s *Server) conclude(call int64, result any, err error) *mcp.CallToolResult {
+	if err != nil {
+		return refusal(errors.Join(err, s.recordAnswer(call, map[string]any{"error": err.Error()})))
+	}
+	result = neverNull(result)
+	text, err := json.Marshal(result)
+	if err != nil {
+		return refusal(fmt.Errorf("write the answer: %w", err))
+	}
+	if err := s.recordAnswer(call, map[string]any{"answer": json.RawMessage(text)}); err != nil {
+		return refusal(err)
+	}
+	return mcp.NewToolResultStructured(json.RawMessage(text), string(text))
+}
+
+func refusal(err error) *mcp.CallToolResult { return mcp.NewToolResultError(err.Error()) }

@@ -1,0 +1,123 @@
+package tools
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// LandingView is what proved each fault.
+type LandingView struct {
+	List []history.Landing `json:"list"`
+}
+
+// samplesShown of each proof; the file has all.
+const samplesShown = 12
+
+func landings(dir string) (*LandingView, error) {
+	list, err := history.ReadLandings(evidence(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return &LandingView{}, nil // none was injected yet
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		for j := range list[i].Proofs {
+			p := &list[i].Proofs[j]
+			if cut := len(p.Samples) - samplesShown; cut > 0 {
+				p.Why += fmt.Sprintf(" (the first %d samples are shown, %d more are in landings.json)", samplesShown, cut)
+				p.Samples = p.Samples[:samplesShown]
+			}
+		}
+	}
+	return &LandingView{List: list}, nil
+}
+
+// PageView is a part of a text.
+type PageView struct {
+	Text      string `json:"text"`
+	Truncated bool   `json:"truncated"`
+	Next      int    `json:"next,omitempty"` // pass it as after
+	Path      string `json:"path"`
+}
+
+const pageBytes = 20_000
+
+func report(dir string, after int) (*PageView, error) {
+	path := filepath.Join(dir, reports.MarkdownFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("run %s has no report yet: it is written once the run is judged; call get_run with view summary to wait", runID(dir))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the report: %w", err)
+	}
+	start := boundary(text, min(after, len(text)))
+	end := boundary(text, min(start+pageBytes, len(text)))
+	view := &PageView{Text: string(text[start:end]), Truncated: end < len(text), Path: path}
+	if view.Truncated {
+		view.Next = end
+	}
+	return view, nil
+}
+
+// boundary moves an offset back to the beginning of a rune.
+func boundary(text []byte, at int) int {
+	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
+		at--
+	}
+	return at
+}
+
+// JournalView are the calls of a run, as they were journalled.
+type JournalView struct {
+	Entries []map[string]any `json:"entries"`
+	Total   int              `json:"total"`
+	Next    int              `json:"next,omitempty"` // pass it as after
+}
+
+const (
+	journalPage  = 50
+	journalEntry = 1500 // bytes; a longer one is shown as text, cut
+)
+
+func journal(dir string, after int) (*JournalView, error) {
+	text, err := os.ReadFile(filepath.Join(evidence(dir), reports.JournalFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return &JournalView{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the journal: %w", err)
+	}
+	view := &JournalView{}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, len(text)+1)
+	for lines.Scan() {
+		if view.Total++; view.Total <= after || len(view.Entries) == journalPage {
+			continue
+		}
+		view.Entries = append(view.Entries, journalLine(lines.Bytes()))
+	}
+	if end := after + len(view.Entries); end < view.Total {
+		view.Next = end
+	}
+	return view, lines.Err()
+}
+
+func journalLine(line []byte) map[string]any {
+	entry := map[string]any{}
+	if len(line) > journalEntry || json.Unmarshal(line, &entry) != nil {
+		return map[string]any{"text": shorten(string(line), journalEntry)}
+	}
+	return entry
+}
