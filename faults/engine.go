@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
@@ -80,7 +81,7 @@ func (e *Engine) Inject(ctx context.Context, r Request, target Target) (history.
 		return e.abandon(p, err)
 	}
 	e.sample(ctx, p, history.Before, false)
-	if err := ctx.Err(); err != nil {
+	if err := p.stillWanted(ctx); err != nil {
 		return e.abandon(p, fmt.Errorf("%s was not injected: %w", p.what(), err))
 	}
 	if err := e.apply(ctx, p); err != nil {
@@ -90,10 +91,10 @@ func (e *Engine) Inject(ctx context.Context, r Request, target Target) (history.
 	go e.hold(context.WithoutCancel(ctx), p)
 	if err := ctx.Err(); err != nil {
 		p.heal()
-		<-p.done
-		return e.landing(p), fmt.Errorf("%s was healed early: %w", p.what(), err)
+		p.awaitHeal()
+		return p.snapshot(), fmt.Errorf("%s was healed early: %w", p.what(), err)
 	}
-	return e.landing(p), nil
+	return p.snapshot(), nil
 }
 
 // Heal takes a fault out now and waits until that was read back, also where
@@ -105,29 +106,24 @@ func (e *Engine) Heal(ctx context.Context, id string) (history.Landing, error) {
 	if err != nil {
 		return history.Landing{}, err
 	}
-	p.heal()
-	select {
-	case <-p.done:
-	case <-p.shared:
-		return e.landing(p), nil
-	}
-	e.healAgain(context.WithoutCancel(ctx), p)
-	return e.landing(p), p.healError()
+	e.healNow(ctx, p)
+	return p.snapshot(), p.healError()
 }
 
 // HealAll heals every fault and waits until all are read back, also where ctx
 // is over.
 func (e *Engine) HealAll(ctx context.Context) error {
 	all := e.list.all()
-	for _, p := range all {
-		p.heal()
+	errs := make([]error, len(all))
+	var wg sync.WaitGroup
+	for i, p := range all {
+		wg.Go(func() {
+			e.healNow(ctx, p)
+			<-p.done
+			errs[i] = p.healError()
+		})
 	}
-	var errs []error
-	for _, p := range all {
-		<-p.done
-		e.healAgain(context.WithoutCancel(ctx), p)
-		errs = append(errs, p.healError())
-	}
+	wg.Wait()
 	return errors.Join(errs...)
 }
 
@@ -139,8 +135,8 @@ func (e *Engine) Wait(ctx context.Context, id string) (history.Landing, error) {
 	}
 	select {
 	case <-p.done:
-		return e.landing(p), nil
+		return p.snapshot(), nil
 	case <-ctx.Done():
-		return e.landing(p), fmt.Errorf("wait for the heal of %s: %w", p.what(), ctx.Err())
+		return p.snapshot(), fmt.Errorf("wait for the heal of %s: %w", p.what(), ctx.Err())
 	}
 }

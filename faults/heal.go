@@ -31,12 +31,15 @@ func (e *Engine) heal(ctx context.Context, p *placement) {
 	e.decide(p)
 }
 
-// healAgain repeats a heal that failed. The layers render what they should
-// show once more.
-func (e *Engine) healAgain(ctx context.Context, p *placement) {
+// healNow heals a fault at once, or once more where that failed before: its
+// layers then render again what they should show.
+func (e *Engine) healNow(ctx context.Context, p *placement) {
 	if p.healError() != nil {
-		e.heal(ctx, p)
+		e.heal(context.WithoutCancel(ctx), p)
+		return
 	}
+	p.heal()
+	p.awaitHeal()
 }
 
 // remove takes the entries out of the layers, and then out of the journal.
@@ -81,7 +84,7 @@ func (e *Engine) readBack(ctx context.Context, p *placement) error {
 		if len(others) == 0 {
 			break
 		}
-		p.share()
+		e.share(p, others)
 		for _, o := range others {
 			<-o.done
 		}
@@ -102,6 +105,18 @@ func (e *Engine) readBack(ctx context.Context, p *placement) error {
 		case <-time.After(e.opt.Poll):
 		}
 	}
+}
+
+// share tells that all of p is out, and what its nodes still wait for. The
+// reason lasts until p is decided.
+func (e *Engine) share(p *placement, others []*placement) {
+	p.change(func(l *history.Landing) {
+		for _, o := range others {
+			l.Reasons = append(l.Reasons, fmt.Sprintf("taken out; it will be read back when %s is healed", o.what()))
+		}
+	})
+	p.share()
+	e.opt.OnChange(p.snapshot())
 }
 
 // serve checks that every node runs and answers.

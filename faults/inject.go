@@ -101,7 +101,7 @@ func (e *Engine) takeOut(ctx context.Context, p *placement, err error) (history.
 	p.wrong(err)
 	p.heal()
 	e.heal(context.WithoutCancel(ctx), p)
-	return e.landing(p), err
+	return p.snapshot(), err
 }
 
 // abandon ends a fault of which nothing was done, and which so has nothing to
@@ -116,5 +116,5 @@ func (e *Engine) abandon(p *placement, err error) (history.Landing, error) {
 	}
 	p.finish()
 	e.decide(p)
-	return e.landing(p), err
+	return p.snapshot(), err
 }

@@ -122,6 +122,3 @@ func (e *Engine) Landings() []history.Landing {
 	}
 	return out
 }
-
-// landing is that of one fault.
-func (e *Engine) landing(p *placement) history.Landing { return p.snapshot() }

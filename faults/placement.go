@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -60,7 +61,7 @@ func newPlacement(id string, target Target, r Request, now time.Duration) *place
 	return p
 }
 
-// id and what need no lock: they are set once.
+// id needs no lock, nor does what: both are set once.
 func (p *placement) id() string { return p.landing.Fault }
 
 // what names it in an error: f1 (pause node-2).
@@ -90,6 +91,25 @@ func (p *placement) wrong(err error) {
 	p.problem(err.Error())
 	if errors.Is(err, ErrUnsupported) {
 		p.change(func(l *history.Landing) { l.State = history.Unsupported })
+	}
+}
+
+// stillWanted is nil unless the caller is gone or asked to heal already.
+func (p *placement) stillWanted(ctx context.Context) error {
+	select {
+	case <-p.asked:
+		return errors.New("it was healed before it was in place")
+	default:
+		return ctx.Err()
+	}
+}
+
+// awaitHeal waits until the fault is healed, or until all that is missing is
+// another fault's end.
+func (p *placement) awaitHeal() {
+	select {
+	case <-p.done:
+	case <-p.shared:
 	}
 }
 

@@ -24,11 +24,12 @@ func records(proofs []Proof) []history.ProofRecord {
 	return out
 }
 
-// sample reads all proofs at once. With replace it takes the place of the last
+// sample reads all proofs at once. What was read while the caller left is no
+// sample: it failed because of us. With replace it takes the place of the last
 // sample of the same moment: while a fault settles only the level it reaches
 // counts.
 func (e *Engine) sample(ctx context.Context, p *placement, m history.Moment, replace bool) {
-	ctx, cancel := context.WithTimeout(ctx, sampleBound)
+	bound, cancel := context.WithTimeout(ctx, sampleBound)
 	defer cancel()
 	var wg sync.WaitGroup
 	for i, proof := range p.plan.Proofs {
@@ -36,9 +37,9 @@ func (e *Engine) sample(ctx context.Context, p *placement, m history.Moment, rep
 			if e.disturbed(proof, p) {
 				return
 			}
-			s := proof.Read(ctx)
+			s := proof.Read(bound)
 			s.Moment, s.TimeNS = m, int64(e.opt.Clock.Now())
-			if !e.disturbed(proof, p) {
+			if ctx.Err() == nil && !e.disturbed(proof, p) {
 				p.change(func(l *history.Landing) { put(&l.Proofs[i], s, replace) })
 			}
 		})

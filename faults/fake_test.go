@@ -1,0 +1,191 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// A rig is an engine on fakes, and everything they saw in order. Its times are
+// those of the synctest bubble it is made in.
+type rig struct {
+	*Engine
+	started time.Time
+	nodes   []*fakeNode
+	witness *fakeNode
+	full    string // the journal's kind of line that fails
+
+	mu     sync.Mutex
+	log    []string
+	lines  []Line
+	events []history.Event
+}
+
+func newRig(nodes int) *rig {
+	r := &rig{started: time.Now(), witness: &fakeNode{name: "witness", state: Running}}
+	for i := range nodes {
+		n := &fakeNode{name: fmt.Sprintf("node-%d", i+1), state: Running}
+		n.tell = r.note
+		r.nodes = append(r.nodes, n)
+	}
+	r.Engine = NewEngine(Options{
+		Journal: r, Record: r.record, Clock: r, Decide: verdict.DecideLanding,
+		Layer: r.layer, Nodes: r.index,
+	})
+	return r
+}
+
+func (r *rig) Now() time.Duration { return time.Since(r.started) }
+
+func (r *rig) note(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.log = append(r.log, fmt.Sprintf(format, args...))
+}
+
+func (r *rig) seen() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.log)
+}
+
+func (r *rig) Append(kind string, data any) (int, error) {
+	if kind == r.full {
+		return 0, errors.New("no space left on device")
+	}
+	r.note("journal %s", kind)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines = append(r.lines, Line{Kind: kind, Data: encode(data)})
+	return len(r.lines), nil
+}
+
+func (r *rig) record(e history.Event) int64 {
+	names := map[history.Kind]string{history.KindInject: "inject", history.KindHeal: "heal"}
+	edges := map[history.Edge]string{history.Call: "call", history.Return: "return"}
+	r.note("%s %s", names[e.Kind], edges[e.Edge])
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, e)
+	return int64(len(r.events) - 1)
+}
+
+func (r *rig) layer(name string) (Layer, error) {
+	for _, n := range r.nodes {
+		if name == "process/"+n.name {
+			return NewProcessLayer(n), nil
+		}
+	}
+	return nil, fmt.Errorf("no layer %q", name)
+}
+
+func (r *rig) index(name string) int16 {
+	return int16(slices.IndexFunc(r.nodes, func(n *fakeNode) bool { return n.name == name }))
+}
+
+// on is a target of the nodes with these numbers; the rest is the control.
+func (r *rig) on(numbers ...int) Target {
+	t := Target{Asked: "any"}
+	for i, n := range r.nodes {
+		if slices.Contains(numbers, i+1) {
+			t.Nodes = append(t.Nodes, n)
+		} else {
+			t.Control = append(t.Control, n)
+		}
+	}
+	t.Control = append(t.Control, r.witness)
+	return t
+}
+
+// inject injects a fault of a type and must not fail.
+func (r *rig) inject(t *testing.T, typ string, target Target, seconds float64) history.Landing {
+	t.Helper()
+	l, err := r.Inject(t.Context(), request(t, typ, seconds), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func request(t *testing.T, typ string, seconds float64) Request {
+	t.Helper()
+	req, err := Parse(typ, map[string]any{"duration_s": seconds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return req
+}
+
+// A fakeNode is a process whose behaviour a test can bend.
+type fakeNode struct {
+	name string
+	tell func(string, ...any)
+
+	deaf    bool  // Set does nothing and says nothing
+	answers bool  // the probe answers whatever the state
+	refuses error // Set's answer, unless it is to run
+	broken  error // Set's answer to running
+	exit    string
+	foreign bool // not ours
+
+	mu    sync.Mutex
+	state string
+}
+
+func (n *fakeNode) Name() string { return n.name }
+
+func (n *fakeNode) State(context.Context) (string, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.foreign {
+		return "", fmt.Errorf("%w: %s is somebody else's", ErrUnsupported, n.name)
+	}
+	return n.state, nil
+}
+
+func (n *fakeNode) Probe(ctx context.Context) (time.Duration, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.state == Running || n.answers {
+		return time.Millisecond, nil
+	}
+	return 0, fmt.Errorf("no answer from %s", n.name)
+}
+
+func (n *fakeNode) Set(ctx context.Context, want ProcessState) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.tell("set %s %s", n.name, want)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case want == Running && n.broken != nil:
+		return n.broken
+	case want != Running && n.refuses != nil:
+		return n.refuses
+	case n.deaf:
+		return nil
+	case want == Frozen && n.state != Running && n.state != Frozen:
+		return fmt.Errorf("it is not running: %s", n.state)
+	}
+	n.state = map[ProcessState]string{
+		Running: Running, Frozen: Frozen,
+		Killed: "exited: signal 9 (killed)", Stopped: "exited: status 0",
+	}[want]
+	if n.exit != "" && want != Running {
+		n.state = n.exit
+	}
+	return nil
+}
+
+func (n *fakeNode) now() string {
+	s, _ := n.State(context.Background())
+	return s
+}
