@@ -19,6 +19,9 @@ var errCut = errors.New("cut")
 // the length 0 is the end of the stream.
 const continuation = 0xFFFFFFFF
 
+// prefixSize is the continuation and the length.
+const prefixSize = 8
+
 // maxMetadata bounds what a rubbish length can make us allocate. Ours are
 // below 4 kB.
 const maxMetadata = 1 << 20
@@ -32,6 +35,7 @@ type messages struct {
 	pos  int64 // end of the last whole message
 	meta []byte
 	body []byte
+	back bool  // the message that was read last is to be answered again
 	end  error // io.EOF in order, errCut, or what is wrong; nil so far
 }
 
@@ -41,6 +45,10 @@ func (m *messages) Release() {}
 // Message answers the next whole message, which is valid until the next call.
 // After the last one it answers io.EOF, however the stream ended.
 func (m *messages) Message() (*ipc.Message, error) {
+	if m.back {
+		m.back = false
+		return ipc.NewMessage(memory.NewBufferBytes(m.meta), memory.NewBufferBytes(m.body)), nil
+	}
 	if m.end != nil {
 		return nil, io.EOF
 	}
@@ -66,23 +74,23 @@ func (m *messages) next() (msg *ipc.Message, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.meta, err = m.read(m.meta, 8, size); err != nil {
+	if m.meta, err = m.read(m.meta, prefixSize, size); err != nil {
 		return nil, err
 	}
 	bodySize := ipc.NewMessage(memory.NewBufferBytes(m.meta), memory.NewBufferBytes(nil)).BodyLen()
 	if bodySize < 0 {
 		return nil, fmt.Errorf("at byte %d: a body of %d bytes", m.pos, bodySize)
 	}
-	if m.body, err = m.read(m.body, 8+size, bodySize); err != nil {
+	if m.body, err = m.read(m.body, prefixSize+size, bodySize); err != nil {
 		return nil, err
 	}
-	m.pos += 8 + size + bodySize
+	m.pos += prefixSize + size + bodySize
 	return ipc.NewMessage(memory.NewBufferBytes(m.meta), memory.NewBufferBytes(m.body)), nil
 }
 
 // prefix reads what is before a message and answers the size of its metadata.
 func (m *messages) prefix() (int64, error) {
-	prefix, err := m.read(nil, 0, 8)
+	prefix, err := m.read(nil, 0, prefixSize)
 	if err != nil {
 		return 0, err
 	}
@@ -90,11 +98,11 @@ func (m *messages) prefix() (int64, error) {
 		return 0, fmt.Errorf("at byte %d: no message begins here", m.pos)
 	}
 	switch size := int64(binary.LittleEndian.Uint32(prefix[4:])); {
-	case size == 0 && m.pos+8 == m.size:
+	case size == 0 && m.pos+prefixSize == m.size:
 		return 0, io.EOF
 	case size == 0:
-		return 0, fmt.Errorf("at byte %d: %d bytes follow the end of the stream", m.pos, m.size-m.pos-8)
-	case size < 8 || size > maxMetadata:
+		return 0, fmt.Errorf("at byte %d: %d bytes follow the end of the stream", m.pos, m.size-m.pos-prefixSize)
+	case size < 4 || size > maxMetadata:
 		return 0, fmt.Errorf("at byte %d: a message with %d bytes of metadata", m.pos, size)
 	default:
 		return size, nil

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -71,15 +72,19 @@ func (r *Reader) start() error {
 		return err
 	}
 	r.messages = &messages{file: r.file, size: info.Size()}
-	r.stream, err = ipc.NewReaderFromMessageReader(r.messages)
-	switch {
-	case err != nil && r.messages.end == errCut:
+	switch _, err := r.messages.Message(); {
+	case r.messages.end == errCut:
 		r.err = io.EOF // a crash before the first flush
 		return nil
 	case err != nil:
-		return fmt.Errorf("it is not a history of rmq-mcp: %w; name a run's evidence directory", err)
+		return fmt.Errorf("it is not a history of rmq-mcp: %w; name the evidence directory of a run", err)
 	}
-	return checkSchema(r.stream.Schema())
+	if err := checkSchema(r.messages.meta); err != nil {
+		return err
+	}
+	r.messages.back = true
+	r.stream, err = ipc.NewReaderFromMessageReader(r.messages)
+	return err
 }
 
 // Tables are the names of the events' numbers. They are complete from the
@@ -138,6 +143,11 @@ func (r *Reader) fill(rec arrow.RecordBatch) (err error) {
 	}()
 	b := &r.batch
 	b.N = int(rec.NumRows())
+	for i, column := range rec.Columns() {
+		if column.Len() != b.N {
+			return fmt.Errorf("column %s has %d rows of %d", rec.ColumnName(i), column.Len(), b.N)
+		}
+	}
 	b.Time = rec.Column(colTime).(*array.Int64).Int64Values()
 	b.Process = rec.Column(colProcess).(*array.Int32).Int32Values()
 	b.Conn = rec.Column(colConn).(*array.Int32).Int32Values()
@@ -184,10 +194,8 @@ func (r *Reader) number(calls []int32) {
 // while those of Text last.
 func (b *Batch) setText(column *array.String) error {
 	ends := column.ValueOffsets()
-	for i := range b.N {
-		if ends[i] > ends[i+1] {
-			return fmt.Errorf("the text of row %d ends before it begins", i)
-		}
+	if ends[0] < 0 || !slices.IsSorted(ends) {
+		return errors.New("a text ends before it begins")
 	}
 	b.Text = func(i int) string {
 		if ends[i] == ends[i+1] {

@@ -17,22 +17,31 @@ import (
 // every reader of Arrow streams it is a valid one all the same. The recorder
 // must be dead.
 func Recover(dir string) (cut int64, err error) {
-	events, ended, err := recoverEvents(filepath.Join(dir, EventsFile))
+	return recovery{cutFile}.run(dir)
+}
+
+// A recovery cuts files by cut, from size to whole bytes.
+type recovery struct {
+	cut func(path string, whole, size int64) error
+}
+
+func (r recovery) run(dir string) (cut int64, err error) {
+	events, ended, err := r.events(filepath.Join(dir, EventsFile))
 	if err != nil {
 		return 0, err
 	}
-	tables, err := recoverTables(filepath.Join(dir, TablesFile))
+	tables, err := r.tables(filepath.Join(dir, TablesFile))
 	if err != nil {
 		return events, err
 	}
 	if tables > 0 && ended {
 		// A crash cannot do this; all the same it must not look complete.
-		return events + tables, unend(filepath.Join(dir, EventsFile))
+		return events + tables, r.unend(filepath.Join(dir, EventsFile))
 	}
 	return events + tables, nil
 }
 
-func recoverEvents(path string) (cut int64, ended bool, err error) {
+func (r recovery) events(path string) (cut int64, ended bool, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return 0, false, missing(err)
@@ -50,13 +59,13 @@ func recoverEvents(path string) (cut int64, ended bool, err error) {
 	case io.EOF:
 		return 0, true, nil
 	case errCut:
-		return m.size - m.pos, false, cutFile(path, m.pos, m.size)
+		return m.size - m.pos, false, r.cut(path, m.pos, m.size)
 	default:
 		return 0, false, fmt.Errorf("recover %s: %w; it was not torn by a crash but changed, nothing was done to it", path, m.end)
 	}
 }
 
-func recoverTables(path string) (cut int64, err error) {
+func (r recovery) tables(path string) (cut int64, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return 0, missing(err)
@@ -66,20 +75,19 @@ func recoverTables(path string) (cut int64, err error) {
 		return 0, fmt.Errorf("recover %s: %w; it was not torn by a crash but changed, nothing was done to it", path, err)
 	}
 	size := int64(len(data))
-	return size - whole, cutFile(path, whole, size)
+	return size - whole, r.cut(path, whole, size)
 }
 
 // unend removes the marker that ends the stream.
-func unend(path string) error {
+func (r recovery) unend(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return fmt.Errorf("recover: %w", err)
 	}
-	return cutFile(path, info.Size()-8, info.Size())
+	return r.cut(path, info.Size()-prefixSize, info.Size())
 }
 
-// cutFile cuts the file from size to whole bytes and returns when that is on
-// disk.
+// cutFile returns when the cut is on disk.
 func cutFile(path string, whole, size int64) error {
 	if whole == size {
 		return nil

@@ -1,11 +1,15 @@
 package history
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
 // formatKey is the schema's metadata by which a file of ours is known.
@@ -68,18 +72,31 @@ func named(column, names string) arrow.Field {
 	}
 }
 
-// checkSchema says what is wrong with a file's schema.
-func checkSchema(got *arrow.Schema) error {
-	format, ours := got.Metadata().GetValue(formatKey)
-	switch want := newSchema(); {
-	case !ours:
-		return fmt.Errorf("it is an Arrow stream, but not a history of rmq-mcp; name a run's evidence directory")
-	case format != strconv.Itoa(Format):
-		return fmt.Errorf("it has format %s and this version reads format %d; run.json beside it names the version of rmq-mcp that wrote it", format, Format)
-	case !got.Equal(want):
-		return fmt.Errorf("its columns are %v, not those of format %d; rmq-mcp verify says what changed", got.Fields(), Format)
+// schemaMessage is the metadata of the message that begins every history.
+func schemaMessage() ([]byte, error) {
+	payload := ipc.GetSchemaPayload(newSchema(), memory.DefaultAllocator)
+	defer payload.Release()
+	var message bytes.Buffer
+	if _, err := payload.WritePayload(&message); err != nil {
+		return nil, err
 	}
-	return nil
+	return message.Bytes()[prefixSize:], nil
+}
+
+// checkSchema says what is wrong with the metadata of a file's first message.
+// It compares bytes: reading a schema that somebody else wrote, or that was
+// changed, would trust its lengths.
+func checkSchema(got []byte) error {
+	switch want, err := schemaMessage(); {
+	case err != nil:
+		return err
+	case bytes.Equal(got, want):
+		return nil
+	case !bytes.Contains(got, []byte(formatKey)):
+		return errors.New("it is an Arrow stream but not a history of rmq-mcp; name the evidence directory of a run")
+	default:
+		return fmt.Errorf("its columns are not those of format %d; use the version of rmq-mcp that run.json beside it names, or see what rmq-mcp verify says", Format)
+	}
 }
 
 // bytesOf is the memory of a column, for Arrow.
