@@ -20,12 +20,10 @@ type Context struct {
 	Run      *history.Run
 	Tables   *history.Tables
 	Landings []history.Landing
-	Complete Completeness
+
+	ledger *ledger // filled by Judge, ahead of the checkers
 }
 
 // Completeness says whether missing rows could explain a missing event. Only a
 // complete history can show a loss.
-type Completeness struct {
-	Closed bool     // the file ends in order, and every driver said how much it had written, and that much arrived
-	Why    []string // what is missing
-}
+type Completeness = verdict.Completeness

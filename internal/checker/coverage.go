@@ -1,0 +1,128 @@
+package checker
+
+import (
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// coverage folds how much load there was, and when.
+type coverage struct {
+	ledger  *ledger
+	probe   []bool // streams of probes, which are no load
+	acks    timeline
+	phases  []phase
+	first   int64 // call of a publish
+	last    int64 // publish
+	starved float64
+	events  int64
+}
+
+type phase struct {
+	name string
+	at   int64
+}
+
+func newCoverage(l *ledger) *coverage {
+	c := &coverage{ledger: l, probe: make([]bool, len(l.tables.Streams)), first: never}
+	for i, s := range l.tables.Streams {
+		c.probe[i] = uint32(s.Producer) < uint32(len(l.tables.Processes)) && l.tables.Processes[s.Producer].Group == groupProbe
+	}
+	return c
+}
+
+func (c *coverage) add(b *history.Batch) {
+	c.events += int64(b.N)
+	for i, k := range b.Kind[:b.N] {
+		switch k {
+		case history.KindPublish:
+			s := b.Stream[i]
+			if uint32(s) >= uint32(len(c.probe)) || c.probe[s] {
+				continue
+			}
+			c.first, c.last = min(c.first, b.Time[i]), max(c.last, b.Time[i])
+			if acknowledged(b, i) {
+				c.acks.add(b.Time[i], b.Index[i])
+			}
+		case history.KindPhase:
+			c.phases = append(c.phases, phase{b.Text(i), b.Time[i]})
+		case history.KindObserve:
+			if b.Process[i] == history.None && b.Node[i] == history.None && b.Text(i) == ObserveStarved {
+				c.starved += b.Value[i]
+			}
+		}
+	}
+}
+
+func (c *coverage) result() verdict.Coverage {
+	end := c.drained()
+	out := verdict.Coverage{HostStarvedS: c.starved, Recorded: c.events, FaultPerS: c.rate("fault", 0, end)}
+	out.SteadyPerS = c.rate("steady", 0, end)
+	out.BeforePerS = c.rate("steady", 0.5, end)
+	out.AfterPerS = c.rate("recovery", 0.5, end)
+	c.acks.silences(end, func(s silence) { out.LongestGapS = max(out.LongestGapS, float64(s.length())/1e9) })
+	if end > c.first {
+		out.DurationS = float64(end-c.first) / 1e9
+	}
+	var called, unknown int64
+	for i := range c.ledger.sends.streams {
+		st := &c.ledger.sends.streams[i]
+		if c.ledger.tables.Streams[i].QoS == 0 || c.probe[i] {
+			continue
+		}
+		called += st.calls
+		out.Acked += st.outcomes[history.OK]
+		unknown += st.calls - st.outcomes[history.OK] - st.outcomes[history.Fail]
+	}
+	if called > 0 {
+		out.Indeterminate = float64(unknown) / float64(called)
+	}
+	return out
+}
+
+// drained is when publishing ended: the drain began, or the last publish.
+func (c *coverage) drained() int64 {
+	for _, p := range c.phases {
+		if p.name == "drain" {
+			return p.at
+		}
+	}
+	return c.last
+}
+
+// rate is the acknowledged publishes per second over all phases of a name,
+// leaving out the first part of each, a share of it.
+func (c *coverage) rate(name string, skip float64, end int64) float64 {
+	var time, count float64
+	for i, p := range c.phases {
+		if p.name != name {
+			continue
+		}
+		to := end
+		if i+1 < len(c.phases) {
+			to = c.phases[i+1].at
+		}
+		from := p.at + int64(skip*float64(to-p.at))
+		length := float64(to-from) / 1e9
+		time += length
+		count += c.acks.perSecond(from, to) * length
+	}
+	if time <= 0 {
+		return 0
+	}
+	return count / time
+}
+
+// totals reconciles the whole run.
+func totals(l *ledger, c *loss) verdict.Totals {
+	var t verdict.Totals
+	for s := range l.sends.streams {
+		st := &l.sends.streams[s]
+		t.Sent += st.calls
+		t.Acked += st.outcomes[history.OK]
+		t.Unknown += st.calls - st.outcomes[history.OK] - st.outcomes[history.Fail]
+	}
+	counts := c.Result().Counts
+	t.Received, t.Duplicated = counts["delivered"], counts["duplicated"]
+	t.Lost, t.Recovered = counts["lost"], counts["recovered"]
+	return t
+}

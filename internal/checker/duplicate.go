@@ -1,0 +1,158 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// once judges that a message of its QoS reaches an application at most once.
+type once struct {
+	ledger *ledger
+	qos    uint8
+	judges []bool // processes that can be judged
+	first  []marks
+	seen   int64 // deliveries judged
+	found  findings
+}
+
+func exactlyOnce(ctx Context) Checker {
+	return newOnce(ctx.ledger, 2, dedupes)
+}
+
+func atMostOnce(ctx Context) Checker {
+	return newOnce(ctx.ledger, 0, anyone)
+}
+
+func newOnce(l *ledger, qos uint8, judges func(history.Process) bool) *once {
+	c := &once{ledger: l, qos: qos, first: make([]marks, len(l.route.pairs)), judges: make([]bool, len(l.tables.Processes))}
+	for i, p := range l.tables.Processes {
+		c.judges[i] = judges(p)
+	}
+	return c
+}
+
+func (c *once) Add(b *history.Batch) {
+	l := c.ledger
+	deliveries(b, l.route, func(i, pair int) {
+		if b.QoS[i] != c.qos || l.tables.Streams[b.Stream[i]].QoS != c.qos || !c.judges[b.Process[i]] ||
+			b.Flags[i]&(history.FlagRetain|history.FlagCorrupt) != 0 || l.route.pairs[pair].filters > 1 {
+			return
+		}
+		c.seen++
+		if earlier := c.first[pair].swap(b.Seq[i], b.Index[i], false); earlier >= 0 {
+			c.again(b, i, earlier)
+		}
+	})
+}
+
+func (c *once) again(b *history.Batch, i int, earlier int64) {
+	l, p, s, seq := c.ledger, b.Process[i], b.Stream[i], b.Seq[i]
+	a := verdict.Anomaly{
+		Kind: "duplicated", Process: p, Stream: s, Seq: seq, TimeNS: b.Time[i],
+		Fault: l.fault(b.Time[i]), Events: events(earlier, b.Index[i]),
+	}
+	a.Text = sentence("%s reached %s again at %s%s", l.message(s, seq), l.process(p), clock(b.Time[i]), under(a.Fault))
+	c.found.add(a)
+}
+
+func (c *once) Result() verdict.Result {
+	r := c.found.judged(c.seen, map[string]int64{"delivered": c.seen, "duplicated": c.found.total},
+		sentence("no delivery of QoS %d could be judged%s", c.qos, c.whyNot()))
+	switch r.Status {
+	case verdict.Pass:
+		r.Summary = sentence("none of %d deliveries of QoS %d came twice", c.seen, c.qos)
+	case verdict.Fail:
+		r.Summary = sentence("%d of %d deliveries of QoS %d came again, the first: %s", c.found.total, c.seen, c.qos, r.Anomalies[0].Text)
+	}
+	return r
+}
+
+// whyNot says that SDKs which hand duplicates to the application cannot show
+// what the broker did.
+func (c *once) whyNot() string {
+	if c.qos == 2 && slices.Contains(c.judges, false) {
+		return ": an SDK that does not dedupe hands every copy to the application, so only the wire can tell"
+	}
+	return ""
+}
+
+// dupFlag judges that a message which is delivered again on one connection
+// says so. Only messages that were sent once count: what a publisher sent
+// twice is two messages to a broker.
+type dupFlag struct {
+	ledger *ledger
+	sees   []bool  // processes whose SDK shows the flag
+	conn   []marks // on which connection a message was seen last
+	seen   int64
+	judged int64 // deliveries again on the same connection
+	doubts []doubt
+}
+
+type doubt struct {
+	process, stream   int32
+	seq, index, t, id int64
+}
+
+func newDupFlag(ctx Context) Checker {
+	l := ctx.ledger
+	c := &dupFlag{ledger: l, conn: make([]marks, len(l.route.pairs)), sees: make([]bool, len(l.tables.Processes))}
+	for i, p := range l.tables.Processes {
+		c.sees[i] = !slices.Contains(p.Cannot, "dup")
+	}
+	return c
+}
+
+func (c *dupFlag) Add(b *history.Batch) {
+	l := c.ledger
+	deliveries(b, l.route, func(i, pair int) {
+		if b.QoS[i] != 1 || !c.sees[b.Process[i]] || b.Flags[i]&(history.FlagRetain|history.FlagCorrupt) != 0 || l.route.pairs[pair].filters > 1 {
+			return
+		}
+		c.seen++
+		if c.conn[pair].swap(b.Seq[i], int64(b.Conn[i]), true) != int64(b.Conn[i]) {
+			return
+		}
+		c.judged++
+		if !b.Flags[i].Has(history.FlagDup) && len(c.doubts) < 64*maxListed {
+			c.doubts = append(c.doubts, doubt{b.Process[i], b.Stream[i], b.Seq[i], b.Index[i], b.Time[i], b.ID[i]})
+		}
+	})
+}
+
+func (c *dupFlag) Result() verdict.Result {
+	var found findings
+	l := c.ledger
+	for _, d := range c.doubts {
+		m := l.sends.find(d.stream, d.seq)
+		if m == nil || m.outcome != history.OK || l.sentTwice(d.stream, m) {
+			continue
+		}
+		a := verdict.Anomaly{
+			Kind: "unflagged", Process: d.process, Stream: d.stream, Seq: d.seq, TimeNS: d.t,
+			Fault: l.fault(d.t), Events: events(m.call, m.ret, d.index),
+		}
+		a.Text = sentence("%s reached %s again on the same connection at %s without DUP%s", l.message(d.stream, d.seq), l.process(d.process), clock(d.t), under(a.Fault))
+		found.add(a)
+	}
+	r := found.judged(c.seen, map[string]int64{"delivered": c.seen, "redelivered": c.judged, "unflagged": found.total},
+		"no delivery of QoS 1 to an SDK that shows DUP")
+	switch r.Status {
+	case verdict.Pass:
+		r.Summary = sentence("%d of %d deliveries of QoS 1 were repetitions on the same connection, none of them without DUP", c.judged, c.seen)
+	case verdict.Fail:
+		r.Summary = sentence("%d deliveries of QoS 1 were repeated without DUP, the first: %s", found.total, r.Anomalies[0].Text)
+	}
+	return r
+}
+
+// sentTwice reports whether the publisher connected anew while the message was
+// under way, and so may have sent it again.
+func (l *ledger) sentTwice(stream int32, m *message) bool {
+	p := l.tables.Streams[stream].Producer
+	if uint32(p) >= uint32(len(l.sessions.of)) {
+		return true
+	}
+	return slices.ContainsFunc(l.sessions.of[p].connects, func(t int64) bool { return m.called <= t && t <= m.acked })
+}

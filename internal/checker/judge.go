@@ -1,0 +1,147 @@
+package checker
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// A Source goes through a history once. Next answers io.EOF after the last
+// batch; from then on Ended says whether the history ended in order.
+type Source interface {
+	Next() (*history.Batch, error)
+	Ended() bool
+}
+
+// A Report is all that was found in one run.
+type Report struct {
+	Results  []verdict.Result
+	Complete Completeness
+	Coverage verdict.Coverage
+	Totals   verdict.Totals
+}
+
+// Judge goes through a history once and judges the claims, in their order; no
+// claims means those of the run. The only errors are a claim that does not
+// exist and a history that cannot be read: whatever the broker did is a
+// result.
+func Judge(src Source, ctx Context, claims []string) (Report, error) {
+	j, err := newJudge(ctx, claims)
+	if err != nil {
+		return Report{}, err
+	}
+	for {
+		b, err := src.Next()
+		if errors.Is(err, io.EOF) {
+			return j.report(src.Ended()), nil
+		}
+		if err != nil {
+			return Report{}, fmt.Errorf("judge: %w", err)
+		}
+		j.add(b)
+	}
+}
+
+// A judge holds the folds that go through the history side by side.
+type judge struct {
+	ctx      Context
+	ledger   *ledger
+	benches  []*bench
+	complete *completeness
+	coverage *coverage
+	all      *loss // over both QoS, for the totals
+	events   int64
+}
+
+// A bench is one claim's checker and its canary.
+type bench struct {
+	entry    Entry
+	checker  Checker
+	canary   Checker
+	mutation *mutation
+}
+
+func newJudge(ctx Context, claims []string) (*judge, error) {
+	if len(claims) == 0 {
+		claims = ctx.Run.Claims
+	}
+	ctx.ledger = newLedger(ctx)
+	j := &judge{
+		ctx: ctx, ledger: ctx.ledger, all: newLoss(ctx.ledger, 0, 2),
+		complete: newCompleteness(ctx.ledger), coverage: newCoverage(ctx.ledger),
+	}
+	for _, name := range claims {
+		e, err := Find(name)
+		if err != nil {
+			return nil, fmt.Errorf("judge: %w", err)
+		}
+		j.benches = append(j.benches, &bench{entry: e, checker: e.New(ctx), canary: e.New(ctx), mutation: e.canary(ctx)})
+	}
+	return j, nil
+}
+
+func (j *judge) add(b *history.Batch) {
+	if b.N == 0 {
+		return
+	}
+	j.events += int64(b.N)
+	j.ledger.add(b)
+	j.complete.add(b)
+	j.coverage.add(b)
+	j.all.Add(b)
+	for _, bench := range j.benches {
+		bench.checker.Add(b)
+		if m := bench.mutation.batch(b); m.N > 0 {
+			bench.canary.Add(m)
+		}
+	}
+}
+
+func (j *judge) report(ended bool) Report {
+	out := Report{Complete: j.complete.result(ended), Coverage: j.coverage.result(), Totals: totals(j.ledger, j.all)}
+	for _, b := range j.benches {
+		r := b.result(out.Complete)
+		r.Consumed = j.events
+		r.Promised = slices.Contains(j.ctx.Run.Cluster.Promises, r.Claim.Name)
+		out.Results = append(out.Results, r)
+	}
+	return out
+}
+
+func (b *bench) result(complete Completeness) verdict.Result {
+	r := b.checker.Result()
+	r.Claim, r.Checker = b.entry.Claim, b.entry.Checker
+	r.Canary = b.flight()
+	switch {
+	case b.entry.NeedsComplete && !complete.Closed && r.Status != verdict.Unknown:
+		unsure(&r, "the history is not complete: what is missing could explain or hide it", complete.Why...)
+	case r.Status == verdict.Pass && r.Canary.Skipped != "":
+		unsure(&r, "its canary had nothing to mutate: "+r.Canary.Skipped)
+	case r.Status == verdict.Pass && !r.Canary.Red:
+		unsure(&r, "canary stayed green: the checker did not notice that we "+r.Canary.Mutation)
+	}
+	return r
+}
+
+// flight ends the canary and says whether it turned red.
+func (b *bench) flight() verdict.Canary {
+	if b.mutation.end != nil {
+		if rows := b.mutation.end(); len(rows) > 0 {
+			b.canary.Add(batchOf(rows))
+		}
+	}
+	if b.mutation.did == "" {
+		return verdict.Canary{Skipped: b.mutation.idle}
+	}
+	return verdict.Canary{Mutation: b.mutation.did, Red: b.canary.Result().Status == verdict.Fail}
+}
+
+// unsure makes a result unknown. What was found stays readable.
+func unsure(r *verdict.Result, why string, more ...string) {
+	r.Status = verdict.Unknown
+	r.Reasons = append(append(r.Reasons, why), more...)
+}

@@ -1,0 +1,121 @@
+package checker
+
+import (
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// loss judges that what was acknowledged arrives: every message of its QoS
+// that the broker acknowledged reaches every process whose session should have
+// lasted and whose subscription was acknowledged before the message was
+// called. A message of unknown outcome may arrive or not.
+type loss struct {
+	ledger *ledger
+	min    uint8 // QoS of the streams to judge
+	max    uint8
+	got    receipts
+	seen   int64 // deliveries
+	again  int64 // of them, not the first of their message
+	dup    int64 // of those, flagged as such
+}
+
+func newLoss(l *ledger, minQoS, maxQoS uint8) *loss {
+	return &loss{ledger: l, min: minQoS, max: maxQoS, got: newReceipts(l)}
+}
+
+func qos1Loss(ctx Context) Checker { return newLoss(ctx.ledger, 1, 1) }
+func qos2Loss(ctx Context) Checker { return newLoss(ctx.ledger, 2, 2) }
+
+func (c *loss) Add(b *history.Batch) {
+	streams := c.ledger.tables.Streams
+	deliveries(b, c.got.route, func(i, pair int) {
+		if q := streams[b.Stream[i]].QoS; q < c.min || q > c.max {
+			return
+		}
+		c.seen++
+		if !c.got.got[pair].add(b.Seq[i]) && !b.Flags[i].Has(history.FlagRetain) {
+			c.again++
+			if b.Flags[i].Has(history.FlagDup) {
+				c.dup++
+			}
+		}
+	})
+}
+
+func (c *loss) Result() verdict.Result {
+	var found findings
+	var due, session, recovered int64
+	c.pairs(func(p, s int32, from int64) {
+		st := &c.ledger.sends.streams[s]
+		got, lo := c.got.of(p, s), st.since(from)
+		due += st.acked.countFrom(lo)
+		st.acked.each(lo, got, func(seq int64) {
+			a, forgotten := c.lost(p, s, seq)
+			if forgotten {
+				session++
+			}
+			found.add(a)
+		})
+		recovered += got.n - overlap(got, &st.acked)
+	})
+	r := found.judged(due, map[string]int64{
+		"due": due, "delivered": c.seen, "lost": found.total, "lost_session": session,
+		"lost_message": found.total - session, "duplicated": c.again, "duplicated_flagged": c.dup, "recovered": recovered,
+	}, "no acknowledged message was due to any persistent subscriber")
+	switch r.Status {
+	case verdict.Pass:
+		r.Summary = sentence("none of %d acknowledged deliveries is missing", due)
+	case verdict.Fail:
+		r.Summary = sentence("%d of %d acknowledged deliveries never arrived (%d with their session), the first: %s", found.total, due, session, r.Anomalies[0].Text)
+	}
+	return r
+}
+
+// pairs calls f for each process and stream that are judged, with the time
+// from which on messages are due.
+func (c *loss) pairs(f func(process, stream int32, from int64)) {
+	l := c.ledger
+	for p := range l.tables.Processes {
+		if !l.sessions.persistent(int32(p)) {
+			continue
+		}
+		for s, row := range l.tables.Streams {
+			if row.Register || row.QoS < c.min || row.QoS > c.max || l.route.get(int32(p), int32(s)).lossy() {
+				continue
+			}
+			if from := l.sessions.due(int32(p), row.Topic); from != never {
+				f(int32(p), int32(s), from)
+			}
+		}
+	}
+}
+
+// lossy is a subscription at QoS 0: it promises nothing.
+func (q pair) lossy() bool { return q.filters > 0 && q.qos == 0 }
+
+func (c *loss) lost(p, s int32, seq int64) (a verdict.Anomaly, forgotten bool) {
+	l := c.ledger
+	m := l.sends.find(s, seq)
+	session := &l.sessions.of[p]
+	forgotten = session.lost && m.called < session.relost
+	a = verdict.Anomaly{
+		Kind: "lost", Process: p, Stream: s, Seq: seq, TimeNS: m.acked,
+		Fault: l.fault(m.acked), Events: events(m.call, m.ret),
+	}
+	why := ""
+	if forgotten {
+		why = "; its session was lost"
+	}
+	a.Text = sentence("%s never reached %s: acknowledged at %s%s%s", l.message(s, seq), l.process(p), clock(m.acked), under(a.Fault), why)
+	return a, forgotten
+}
+
+// overlap is how many numbers are in both.
+func overlap(a, b *bitmap) (n int64) {
+	a.each(0, &bitmap{}, func(seq int64) {
+		if b.has(seq) {
+			n++
+		}
+	})
+	return n
+}

@@ -1,0 +1,30 @@
+package checker
+
+// marks keeps a small number for each message of a stream.
+type marks struct {
+	list []int32 // the number plus one; 0 is none
+}
+
+// swap answers the number that seq had, or -1, and gives it value where it had
+// none, or where replace is set. A seq that is negative or far out has none.
+func (m *marks) swap(seq, value int64, replace bool) int64 {
+	if uint64(seq) >= uint64(len(m.list)) && !m.grow(seq) {
+		return -1
+	}
+	at := &m.list[seq]
+	had := int64(*at) - 1
+	if had < 0 || replace {
+		*at = int32(value) + 1
+	}
+	return had
+}
+
+func (m *marks) grow(seq int64) bool {
+	if uint64(seq) >= uint64(len(m.list))+far {
+		return false
+	}
+	list := make([]int32, max(int(seq)+1, 2*len(m.list), 256))
+	copy(list, m.list)
+	m.list = list
+	return true
+}

@@ -1,0 +1,73 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// A mutation makes the history that a canary sees: the recorded one with one
+// defect. It changes copies, never a batch it was given.
+type mutation struct {
+	apply func(*history.Batch) *history.Batch // nil: nothing
+	end   func() []history.Event              // rows to add behind the last; nil: none
+	did   string                              // what was done, "" while nothing was
+	idle  string                              // why, if nothing was to be done
+}
+
+func (m *mutation) batch(b *history.Batch) *history.Batch {
+	if m.apply == nil {
+		return b
+	}
+	return m.apply(b)
+}
+
+// without is a batch without the rows that drop names.
+func without(b *history.Batch, drop func(i int) bool) *history.Batch {
+	var kept []history.Event
+	for i := range b.N {
+		if !drop(i) {
+			kept = append(kept, row(b, i))
+		}
+	}
+	return batchOf(kept)
+}
+
+// with is a batch with a row inserted behind row i.
+func with(b *history.Batch, i int, e history.Event) *history.Batch {
+	rows := make([]history.Event, 0, b.N+1)
+	for j := range b.N {
+		rows = append(rows, row(b, j))
+		if j == i {
+			rows = append(rows, e)
+		}
+	}
+	return batchOf(rows)
+}
+
+func row(b *history.Batch, i int) history.Event { return b.Event(i) }
+
+// batchOf keeps the indices as they are, also a first one of 0.
+func batchOf(rows []history.Event) *history.Batch {
+	b := history.BatchOf(nil, rows)
+	for i := range rows {
+		b.Index[i] = rows[i].Index
+	}
+	return b
+}
+
+// reflagged is a batch with other flags in one row.
+func reflagged(b *history.Batch, i int, f history.Flags) *history.Batch {
+	c := *b
+	c.Flags = slices.Clone(b.Flags[:b.N])
+	c.Flags[i] = f
+	return &c
+}
+
+// renumbered is a batch with other sequence numbers in two rows.
+func renumbered(b *history.Batch, i int, a int64, j int, z int64) *history.Batch {
+	c := *b
+	c.Seq = slices.Clone(b.Seq[:b.N])
+	c.Seq[i], c.Seq[j] = a, z
+	return &c
+}

@@ -1,0 +1,301 @@
+package checker
+
+import (
+	"math"
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// lose drops the deliveries of one acknowledged message to one process.
+func lose(qos uint8) func(Context) *mutation {
+	return func(ctx Context) *mutation {
+		l := ctx.ledger
+		m := &mutation{idle: "no acknowledged message was delivered to a persistent subscriber"}
+		high := make([]int64, len(l.route.pairs))
+		var process, stream int32
+		var seq int64
+		choose := func(b *history.Batch) {
+			deliveries(b, l.route, func(i, pair int) {
+				first := b.Seq[i] >= high[pair]
+				high[pair] = max(high[pair], b.Seq[i]+1)
+				if m.did == "" && first && l.tables.Streams[b.Stream[i]].QoS == qos && l.owed(b.Process[i], b.Stream[i], b.Seq[i]) {
+					process, stream, seq = b.Process[i], b.Stream[i], b.Seq[i]
+					m.did = sentence("dropped every delivery of %s to %s", l.message(stream, seq), l.process(process))
+				}
+			})
+		}
+		m.apply = func(b *history.Batch) *history.Batch {
+			if m.did == "" {
+				choose(b)
+			}
+			is := func(i int) bool {
+				return b.Seq[i] == seq && b.Kind[i] == history.KindDeliver && b.Stream[i] == stream && b.Process[i] == process
+			}
+			if m.did == "" || !anyRow(b, is) {
+				return b
+			}
+			return without(b, is)
+		}
+		return m
+	}
+}
+
+// owed reports whether it is known already that a message must reach a process.
+func (l *ledger) owed(process, stream int32, seq int64) bool {
+	row := l.tables.Streams[stream]
+	if row.Register || !l.sessions.persistent(process) || l.route.get(process, stream).lossy() {
+		return false
+	}
+	m := l.sends.find(stream, seq)
+	return m != nil && m.outcome == history.OK && m.called >= l.sessions.due(process, row.Topic)
+}
+
+func anyRow(b *history.Batch, is func(i int) bool) bool {
+	for i := range b.N {
+		if is(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// repeat delivers one message twice: the first that the checker can judge.
+func repeat(qos uint8, judges func(history.Process) bool) func(Context) *mutation {
+	return func(ctx Context) *mutation {
+		l := ctx.ledger
+		return oneRow("no delivery of that QoS can be judged", func(b *history.Batch, i, pair int) (*history.Batch, string) {
+			if b.QoS[i] != qos || l.tables.Streams[b.Stream[i]].QoS != qos || !judges(l.tables.Processes[b.Process[i]]) ||
+				b.Flags[i]&(history.FlagRetain|history.FlagCorrupt) != 0 || l.route.pairs[pair].filters > 1 {
+				return nil, ""
+			}
+			return with(b, i, row(b, i)), sentence("delivered %s to %s twice", l.message(b.Stream[i], b.Seq[i]), l.process(b.Process[i]))
+		}, l)
+	}
+}
+
+// unflag repeats a delivery on its connection without DUP.
+func unflag(ctx Context) *mutation {
+	l := ctx.ledger
+	return oneRow("no delivery of QoS 1 can be judged", func(b *history.Batch, i, pair int) (*history.Batch, string) {
+		m := l.sends.find(b.Stream[i], b.Seq[i])
+		if b.QoS[i] != 1 || b.Flags[i]&(history.FlagRetain|history.FlagCorrupt) != 0 || l.route.pairs[pair].filters > 1 ||
+			slices.Contains(l.tables.Processes[b.Process[i]].Cannot, "dup") || m == nil || m.outcome != history.OK || l.sentTwice(b.Stream[i], m) {
+			return nil, ""
+		}
+		again := row(b, i)
+		again.Flags &^= history.FlagDup
+		return with(b, i, again), sentence("delivered %s to %s twice, without DUP", l.message(b.Stream[i], b.Seq[i]), l.process(b.Process[i]))
+	}, l)
+}
+
+// corrupt flips the checksum of the first delivery.
+func corrupt(ctx Context) *mutation {
+	m := &mutation{idle: "nothing was delivered"}
+	m.apply = func(b *history.Batch) *history.Batch {
+		i := slices.Index(b.Kind[:b.N], history.KindDeliver)
+		if m.did != "" || i < 0 {
+			return b
+		}
+		m.did = sentence("corrupted the delivery in row %d", b.Index[i])
+		return reflagged(b, i, b.Flags[i]|history.FlagCorrupt)
+	}
+	return m
+}
+
+// swap lets two first deliveries of one stream to one process change places.
+func swap(ctx Context) *mutation {
+	l := ctx.ledger
+	m := &mutation{idle: "no two messages of one stream reached one subscriber shortly after one another"}
+	high := make([]int64, len(l.route.pairs))
+	m.apply = func(b *history.Batch) *history.Batch {
+		if m.did != "" {
+			return b
+		}
+		out := b
+		last := map[int]int{} // row of the last first delivery in this batch, by pair
+		deliveries(b, l.route, func(i, pair int) {
+			if m.did != "" || b.Flags[i]&(history.FlagRetain|history.FlagCorrupt) != 0 || l.route.pairs[pair].shared > 0 ||
+				l.tables.Streams[b.Stream[i]].Register || b.Seq[i] < high[pair] {
+				return
+			}
+			high[pair] = b.Seq[i] + 1
+			if j, ok := last[pair]; ok {
+				out = renumbered(b, i, b.Seq[j], j, b.Seq[i])
+				m.did = sentence("swapped numbers %d and %d of %s on their way to %s", b.Seq[j], b.Seq[i], l.topic(b.Stream[i]), l.process(b.Process[i]))
+			}
+			last[pair] = i
+		})
+		return out
+	}
+	return m
+}
+
+// invent adds a delivery of a message that was never sent.
+func invent(ctx Context) *mutation {
+	l := ctx.ledger
+	var like *history.Event
+	m := &mutation{idle: "nothing was delivered"}
+	m.apply = func(b *history.Batch) *history.Batch {
+		if like == nil {
+			deliveries(b, l.route, func(i, _ int) {
+				if like == nil {
+					e := row(b, i)
+					like = &e
+				}
+			})
+		}
+		return b
+	}
+	m.end = func() []history.Event {
+		if like == nil {
+			return nil
+		}
+		e := *like
+		e.Seq = int64(len(l.sends.streams[e.Stream].messages))
+		e.Flags = 0
+		m.did = sentence("delivered %s, which was never sent, to %s", l.message(e.Stream, e.Seq), l.process(e.Process))
+		return []history.Event{e}
+	}
+	return m
+}
+
+// forget lets the broker know no session of a client that comes back.
+func forget(ctx Context) *mutation {
+	m := &mutation{idle: "no session was resumed"}
+	m.apply = func(b *history.Batch) *history.Batch {
+		out := b
+		for i, k := range b.Kind[:b.N] {
+			if k == history.KindConnect && b.Edge[i] == history.Return && b.Flags[i].Has(history.FlagSessionPresent) {
+				out = reflagged(out, i, out.Flags[i]&^history.FlagSessionPresent)
+				m.did = "took the session from every client that came back"
+			}
+		}
+		return out
+	}
+	return m
+}
+
+// stall lets everything after the beginning of the first fault happen later,
+// by more than publishers may have to wait.
+func stall(ctx Context) *mutation {
+	m := &mutation{idle: "no fault was in place"}
+	if len(ctx.ledger.windows) == 0 {
+		return m
+	}
+	w := ctx.ledger.windows[0]
+	by := int64(ctx.Run.Budget.ProgressS*1e9) + int64(1e9)
+	m.apply = func(b *history.Batch) *history.Batch {
+		if slices.Max(b.Time[:b.N]) < int64(w.Start) {
+			return b
+		}
+		c := *b
+		c.Time = slices.Clone(b.Time[:b.N])
+		for i, t := range c.Time {
+			if t >= int64(w.Start) {
+				c.Time[i] += by
+			}
+		}
+		m.did = sentence("stood still for %s from %s on, in %s", clock(by), clock(int64(w.Start)), w.Fault)
+		return &c
+	}
+	return m
+}
+
+// mute drops what the probes were delivered.
+func mute(ctx Context) *mutation {
+	l := ctx.ledger
+	m := &mutation{idle: "no probe was delivered anything"}
+	m.apply = func(b *history.Batch) *history.Batch {
+		is := func(i int) bool {
+			p := b.Process[i]
+			return b.Kind[i] == history.KindDeliver && uint32(p) < uint32(len(l.tables.Processes)) && l.tables.Processes[p].Group == groupProbe
+		}
+		if !anyRow(b, is) {
+			return b
+		}
+		m.did = "dropped what the probes were delivered"
+		return without(b, is)
+	}
+	return m
+}
+
+// crash adds a panic to the first node's log.
+func crash(ctx Context) *mutation {
+	m := &mutation{idle: "no node is known"}
+	m.end = func() []history.Event {
+		if len(ctx.Tables.Nodes) == 0 {
+			return nil
+		}
+		m.did = sentence("added a panic to the log of %s", ctx.Tables.Nodes[0].Name)
+		return []history.Event{{
+			Index: history.None, Call: history.None, Process: history.None, Conn: history.None, Kind: history.KindObserve,
+			Stream: history.None, Seq: history.None, ID: history.None, Value: 1, Text: ObservePanic,
+		}}
+	}
+	return m
+}
+
+// stale lets one read of a register, after an acknowledged write, see nothing.
+func stale(ctx Context) *mutation {
+	l := ctx.ledger
+	m := &mutation{idle: "no retained message was read after an acknowledged write"}
+	calls := map[int64]int64{}
+	m.apply = func(b *history.Batch) *history.Batch {
+		if m.did != "" {
+			return b
+		}
+		for i, k := range b.Kind[:b.N] {
+			switch {
+			case k != history.KindFetch:
+			case b.Edge[i] == history.Call:
+				calls[b.Index[i]] = b.Time[i]
+			case b.Outcome[i] == history.OK && b.Seq[i] >= 0 && b.Flags[i]&(history.FlagCorrupt|history.FlagForeign) == 0:
+				called, ok := calls[b.Call[i]]
+				if !ok || !l.writtenBefore(b.Stream[i], called) {
+					continue
+				}
+				m.did = sentence("made the read in row %d see nothing", b.Index[i])
+				return renumbered(b, i, history.None, i, history.None)
+			}
+		}
+		return b
+	}
+	return m
+}
+
+// writtenBefore reports whether a write of the stream's topic was acknowledged
+// before t.
+func (l *ledger) writtenBefore(stream int32, t int64) bool {
+	if uint32(stream) >= uint32(len(l.sends.streams)) {
+		return false
+	}
+	at := int64(math.MaxInt64)
+	for _, m := range l.sends.streams[stream].messages {
+		if m.outcome == history.OK {
+			at = min(at, m.acked)
+		}
+	}
+	return at < t
+}
+
+// oneRow changes the batch that has the first delivery which change accepts.
+func oneRow(idle string, change func(b *history.Batch, i, pair int) (*history.Batch, string), l *ledger) *mutation {
+	m := &mutation{idle: idle}
+	m.apply = func(b *history.Batch) *history.Batch {
+		if m.did != "" {
+			return b
+		}
+		out := b
+		deliveries(b, l.route, func(i, pair int) {
+			if m.did != "" {
+				return
+			}
+			if changed, did := change(b, i, pair); changed != nil {
+				out, m.did = changed, did
+			}
+		})
+		return out
+	}
+	return m
+}

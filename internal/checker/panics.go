@@ -1,0 +1,56 @@
+package checker
+
+import (
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// Metrics that the harness observes about itself and the nodes' logs.
+const (
+	ObservePanic       = "panic"        // a node's log shows one; Value is the line
+	ObserveStarved     = "host-starved" // Value seconds in which the harness did not run
+	ObserveDriverLines = "driver-lines" // Value lines that arrived from the driver of this process
+)
+
+// panics judges that no node's log shows a panic.
+type panics struct {
+	ledger   *ledger
+	external bool
+	found    findings
+}
+
+func newPanics(ctx Context) Checker {
+	return &panics{ledger: ctx.ledger, external: ctx.Run.Cluster.Flavor == "external"}
+}
+
+func (c *panics) Add(b *history.Batch) {
+	for i, k := range b.Kind[:b.N] {
+		if k == history.KindObserve && b.Text(i) == ObservePanic {
+			c.panicked(b, i)
+		}
+	}
+}
+
+func (c *panics) panicked(b *history.Batch, i int) {
+	fault := c.ledger.fault(b.Time[i])
+	c.found.add(verdict.Anomaly{
+		Kind: "panic", Process: history.None, Stream: history.None, Seq: history.None, TimeNS: b.Time[i],
+		Fault: fault, Events: events(b.Index[i]),
+		Text: sentence("%s panicked, line %.0f of its log, at %s%s", c.ledger.node(b.Node[i]), b.Value[i], clock(b.Time[i]), under(fault)),
+	})
+}
+
+func (c *panics) Result() verdict.Result {
+	if c.external {
+		return unjudged("the logs of an external broker are not ours to read")
+	}
+	n := int64(len(c.ledger.tables.Nodes))
+	r := c.found.judged(n, map[string]int64{"nodes": n, "panics": c.found.total}, "no node is known")
+	switch r.Status {
+	case verdict.Pass:
+		r.Summary = sentence("the logs of %d nodes show no panic", n)
+	case verdict.Fail:
+		r.Summary = sentence("%d panics in the logs, the first: %s", c.found.total, r.Anomalies[0].Text)
+	}
+	return r
+}

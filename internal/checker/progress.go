@@ -1,0 +1,97 @@
+package checker
+
+import (
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// progress judges that the cluster goes on: while a fault is in place, and
+// until it is overcome, publishers are not without an acknowledgement for
+// longer than the scenario allows.
+type progress struct {
+	ledger *ledger
+	bound  int64
+	acks   timeline
+	end    int64 // of publishing: the drain begins, or the last publish
+	drain  bool
+}
+
+func newProgress(ctx Context) Checker {
+	return &progress{ledger: ctx.ledger, bound: int64(ctx.Run.Budget.ProgressS * 1e9)}
+}
+
+func (c *progress) Add(b *history.Batch) {
+	for i, k := range b.Kind[:b.N] {
+		switch {
+		case k == history.KindPublish:
+			if !c.drain {
+				c.end = max(c.end, b.Time[i])
+			}
+			if acknowledged(b, i) {
+				c.acks.add(b.Time[i], b.Index[i])
+			}
+		case k == history.KindPhase && b.Text(i) == "drain":
+			c.drain, c.end = true, b.Time[i]
+		}
+	}
+}
+
+func (c *progress) Result() verdict.Result {
+	if c.bound <= 0 {
+		return unjudged("the scenario sets no bound on silence (progress_s)")
+	}
+	if len(c.ledger.windows) == 0 {
+		return unjudged("no fault was in place")
+	}
+	if len(c.acks.count) == 0 {
+		return unjudged("no publish was ever acknowledged")
+	}
+	var found findings
+	var longest, open int64
+	c.acks.silences(c.end, func(s silence) {
+		fault := c.overlapping(s)
+		if fault == "" {
+			return
+		}
+		longest = max(longest, s.length())
+		if s.length() > c.bound {
+			found.add(c.silent(s, fault))
+		} else if s.after == history.None {
+			open = s.length()
+		}
+	})
+	r := found.judged(int64(len(c.ledger.windows)), map[string]int64{"faults": int64(len(c.ledger.windows)), "silences": found.total, "longest_ms": longest / 1e6}, "")
+	switch {
+	case r.Status == verdict.Fail:
+		r.Summary = sentence("publishers went unanswered for up to %s, allowed are %s: %s", clock(longest), clock(c.bound), r.Anomalies[0].Text)
+	case open > int64(1e9):
+		r.Status = verdict.Unknown
+		r.Summary = sentence("publishing ended %s after the last acknowledgement", clock(open))
+		r.Reasons = []string{r.Summary + ", before the bound of " + clock(c.bound) + " could tell"}
+	default:
+		r.Summary = sentence("the longest silence around a fault was %s, allowed are %s", clock(longest), clock(c.bound))
+	}
+	return r
+}
+
+func (c *progress) overlapping(s silence) string {
+	for _, w := range c.ledger.windows {
+		if s.from <= int64(w.End) && int64(w.Start) <= s.to {
+			return w.Fault
+		}
+	}
+	return ""
+}
+
+func (c *progress) silent(s silence, fault string) verdict.Anomaly {
+	return verdict.Anomaly{
+		Kind: "no-progress", Process: history.None, Stream: history.None, Seq: history.None,
+		TimeNS: s.from, Fault: fault, Events: events(s.before, s.after),
+		Text: sentence("no publish was acknowledged from %s to %s, around %s", clock(s.from), clock(s.to), fault),
+	}
+}
+
+// unjudged is the result of a checker that had nothing to go by.
+func unjudged(why string) verdict.Result {
+	return verdict.Result{Status: verdict.Unknown, Summary: why, Reasons: []string{why}}
+}

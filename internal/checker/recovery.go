@@ -1,0 +1,141 @@
+package checker
+
+import (
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// recovery judges that after the last heal, within the scenario's bound, a
+// publish is acknowledged and a message delivered through every node. The
+// probes are processes of their own, one for each node.
+type recovery struct {
+	ledger *ledger
+	bound  int64
+	healed int64   // time of the last heal, or of the recovery phase where nothing was to be healed
+	byHeal bool    // healed is a heal's
+	node   []int16 // of each process, as last connected
+	probe  []bool
+	acks   []sighting
+	seen   []sighting
+}
+
+// A sighting is one probe's success through one node.
+type sighting struct {
+	node          int16
+	stream        int32
+	seq, t, index int64
+}
+
+func newRecovery(ctx Context) Checker {
+	l := ctx.ledger
+	c := &recovery{ledger: l, bound: int64(ctx.Run.Budget.RecoveryS * 1e9), healed: history.None}
+	c.node = make([]int16, len(l.tables.Processes))
+	c.probe = make([]bool, len(l.tables.Processes))
+	for i, p := range l.tables.Processes {
+		c.node[i], c.probe[i] = history.None, p.Group == groupProbe
+	}
+	return c
+}
+
+const groupProbe = "probe"
+
+func (c *recovery) Add(b *history.Batch) {
+	for i, k := range b.Kind[:b.N] {
+		switch k {
+		case history.KindHeal:
+			if b.Edge[i] == history.Return && b.Outcome[i] == history.OK {
+				c.healed, c.byHeal = b.Time[i], true
+			}
+		case history.KindPhase:
+			if !c.byHeal && b.Text(i) == "recovery" {
+				c.healed = b.Time[i]
+			}
+		case history.KindConnect, history.KindPublish, history.KindDeliver:
+			if p := b.Process[i]; uint32(p) < uint32(len(c.probe)) && c.probe[p] {
+				c.see(b, i)
+			}
+		}
+	}
+}
+
+func (c *recovery) see(b *history.Batch, i int) {
+	p := b.Process[i]
+	if b.Node[i] >= 0 {
+		c.node[p] = b.Node[i]
+	}
+	s := sighting{c.node[p], b.Stream[i], b.Seq[i], b.Time[i], b.Index[i]}
+	switch {
+	case b.Kind[i] == history.KindDeliver:
+		c.seen = append(c.seen, s)
+	case b.Kind[i] == history.KindPublish && b.Edge[i] == history.Return && b.Outcome[i] == history.OK:
+		c.acks = append(c.acks, s)
+	}
+}
+
+func (c *recovery) Result() verdict.Result {
+	l := c.ledger
+	switch {
+	case c.bound <= 0:
+		return unjudged("the scenario sets no bound on recovery (recovery_s)")
+	case c.healed < 0:
+		return unjudged("nothing was healed, and no recovery phase began")
+	case len(l.tables.Nodes) == 0:
+		return unjudged("no node is known")
+	case !c.probed():
+		return unjudged("no probe was started after the heal")
+	}
+	var found findings
+	var slowest int64
+	for n := range l.tables.Nodes {
+		published, delivered := c.first(c.acks, int16(n)), c.first(c.seen, int16(n))
+		slowest = max(slowest, published-c.healed, delivered-c.healed)
+		if published == never || delivered == never {
+			found.add(c.missing(int16(n), published, delivered))
+		}
+	}
+	n := int64(len(l.tables.Nodes))
+	r := found.judged(n, map[string]int64{"nodes": n, "not_recovered": found.total}, "")
+	if r.Status == verdict.Fail {
+		r.Summary = sentence("%d of %d nodes did not serve within %s of the last heal, the first: %s", found.total, n, clock(c.bound), r.Anomalies[0].Text)
+		return r
+	}
+	r.Counts["slowest_ms"] = slowest / 1e6
+	r.Summary = sentence("all of %d nodes took a publish and delivered a message within %s of the last heal", n, clock(slowest))
+	return r
+}
+
+func (c *recovery) probed() bool {
+	for p, row := range c.ledger.tables.Processes {
+		if row.Group == groupProbe && c.ledger.sessions.of[p].tried {
+			return true
+		}
+	}
+	return false
+}
+
+// first is when a message that was called after the heal was first seen
+// through a node, or never: later than the bound is never.
+func (c *recovery) first(list []sighting, node int16) int64 {
+	at := int64(never)
+	for _, s := range list {
+		m := c.ledger.sends.find(s.stream, s.seq)
+		if s.node == node && m != nil && m.called >= c.healed && s.t <= c.healed+c.bound {
+			at = min(at, s.t)
+		}
+	}
+	return at
+}
+
+func (c *recovery) missing(node int16, published, delivered int64) verdict.Anomaly {
+	what := "took no publish and delivered nothing"
+	switch {
+	case published != never:
+		what = "took a publish and delivered nothing"
+	case delivered != never:
+		what = "delivered a message and took no publish"
+	}
+	return verdict.Anomaly{
+		Kind: "not-recovered", Process: history.None, Stream: history.None, Seq: history.None, TimeNS: c.healed, Events: []int64{},
+		Text: sentence("%s %s between the last heal at %s and %s", c.ledger.node(node), what, clock(c.healed), clock(c.healed+c.bound)),
+	}
+}

@@ -1,0 +1,203 @@
+package checker
+
+import (
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// register judges that the retained message of a topic is a register: every
+// read, a fresh subscription, sees the last write, or one that was under way.
+type register struct {
+	ledger *ledger
+	topics map[string]int
+	names  []string
+	reads  [][]read // by topic
+	open   map[int64]read
+}
+
+// A read is one fresh subscription to a register's topic.
+type read struct {
+	topic     int
+	process   int32
+	call, ret int64 // Index
+	from, to  int64 // time
+	value     int64
+}
+
+const (
+	nothing      = 0 // the value of a register that was never written
+	unwritten    = -1
+	maxRegister  = 4000 // operations of one register: beyond, the search may not end
+	maxOpenEnded = 40   // writes of unknown outcome of one register, likewise
+	// A search that takes this long on any machine does not end on a faster
+	// one either: its answer is unknown.
+	searchBound = 20 * time.Second
+)
+
+func newRegister(ctx Context) Checker {
+	c := &register{ledger: ctx.ledger, topics: map[string]int{}, open: map[int64]read{}}
+	for _, s := range ctx.Tables.Streams {
+		if _, known := c.topics[s.Topic]; s.Register && !known {
+			c.topics[s.Topic] = len(c.names)
+			c.names = append(c.names, s.Topic)
+		}
+	}
+	c.reads = make([][]read, len(c.names))
+	return c
+}
+
+func (c *register) Add(b *history.Batch) {
+	for i, k := range b.Kind[:b.N] {
+		if k != history.KindFetch {
+			continue
+		}
+		if b.Edge[i] == history.Call {
+			c.call(b, i)
+		} else if b.Edge[i] == history.Return {
+			c.ret(b, i)
+		}
+	}
+}
+
+func (c *register) call(b *history.Batch, i int) {
+	topic := b.Text(i)
+	if b.Stream[i] >= 0 {
+		topic = c.ledger.topic(b.Stream[i])
+	}
+	at, ok := c.topics[topic]
+	if !ok {
+		return
+	}
+	c.open[b.Index[i]] = read{topic: at, process: b.Process[i], call: b.Index[i], from: b.Time[i]}
+}
+
+func (c *register) ret(b *history.Batch, i int) {
+	r, ok := c.open[b.Call[i]]
+	delete(c.open, b.Call[i])
+	if !ok || b.Outcome[i] != history.OK {
+		return
+	}
+	r.ret, r.to, r.value = b.Index[i], b.Time[i], nothing
+	if b.Flags[i]&(history.FlagCorrupt|history.FlagForeign) != 0 {
+		r.value = unwritten
+	} else if b.Seq[i] >= 0 {
+		r.value = valueOf(b.Stream[i], b.Seq[i])
+	}
+	c.reads[r.topic] = append(c.reads[r.topic], r)
+}
+
+func valueOf(stream int32, seq int64) int64 { return int64(stream)<<40 + seq + 1 }
+
+func (c *register) Result() verdict.Result {
+	var found findings
+	var reads, unknown int64
+	var reasons []string
+	for topic, list := range c.reads {
+		reads += int64(len(list))
+		ops, open := c.operations(topic, never)
+		switch {
+		case len(list) == 0:
+			continue
+		case len(ops) > maxRegister || open > maxOpenEnded:
+			unknown++
+			reasons = append(reasons, sentence("%s has %d operations, %d of them without an end: too many to search", c.names[topic], len(ops), open))
+			continue
+		}
+		switch porcupine.CheckOperationsTimeout(registerModel, ops, searchBound) {
+		case porcupine.Illegal:
+			found.add(c.illegal(topic))
+		case porcupine.Unknown:
+			unknown++
+			reasons = append(reasons, sentence("the search on %s did not end within %s", c.names[topic], searchBound))
+		}
+	}
+	r := found.judged(reads, map[string]int64{"registers": int64(len(c.names)), "reads": reads, "not_linearizable": found.total, "unknown": unknown},
+		"no retained message was read")
+	switch {
+	case r.Status == verdict.Fail:
+		r.Summary = sentence("%d of %d registers are not linearizable, the first: %s", found.total, len(c.names), r.Anomalies[0].Text)
+	case unknown > 0:
+		r.Status, r.Reasons = verdict.Unknown, reasons
+		r.Summary = reasons[0]
+	case r.Status == verdict.Pass:
+		r.Summary = sentence("%d reads of %d registers are linearizable", reads, len(c.names))
+	}
+	return r
+}
+
+// An input of the model: a write of a value, or a read that saw it.
+type input struct {
+	write bool
+	value int64
+}
+
+var registerModel = porcupine.Model{
+	Init: func() any { return int64(nothing) },
+	Step: func(state, in, _ any) (bool, any) {
+		op := in.(input)
+		if op.write {
+			return true, op.value
+		}
+		return state.(int64) == op.value, state
+	},
+}
+
+// operations are the writes and reads of a topic that were called until a
+// time. A write of unknown outcome never ends, one that failed never was.
+func (c *register) operations(topic int, until int64) (ops []porcupine.Operation, open int) {
+	for s, row := range c.ledger.tables.Streams {
+		if !row.Register || c.topics[row.Topic] != topic {
+			continue
+		}
+		for seq, m := range c.ledger.sends.streams[s].messages {
+			if m.call == history.None || m.outcome == history.Fail || m.called > until {
+				continue
+			}
+			end := m.acked
+			if m.outcome != history.OK {
+				end = never
+				open++
+			}
+			ops = append(ops, porcupine.Operation{ClientId: int(row.Producer), Input: input{true, valueOf(int32(s), int64(seq))}, Call: m.called, Return: end})
+		}
+	}
+	for _, r := range c.reads[topic] {
+		if r.to <= until {
+			ops = append(ops, porcupine.Operation{ClientId: int(r.process), Input: input{false, r.value}, Call: r.from, Return: r.to})
+		}
+	}
+	return ops, open
+}
+
+// illegal names the first read with which the register stops being one.
+func (c *register) illegal(topic int) verdict.Anomaly {
+	list := c.reads[topic]
+	lo, hi := 0, len(list)-1
+	for lo < hi {
+		mid := (lo + hi) / 2
+		ops, _ := c.operations(topic, list[mid].to)
+		if porcupine.CheckOperationsTimeout(registerModel, ops, searchBound) == porcupine.Illegal {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	r := list[lo]
+	saw := "nothing"
+	stream, seq := int32(history.None), int64(history.None)
+	switch {
+	case r.value == unwritten:
+		saw = "what nobody wrote"
+	case r.value != nothing:
+		stream, seq = int32((r.value-1)>>40), (r.value-1)&(1<<40-1)
+		saw = c.ledger.message(stream, seq)
+	}
+	fault := c.ledger.fault(r.to)
+	return verdict.Anomaly{
+		Kind: "not-linearizable", Process: r.process, Stream: stream, Seq: seq, TimeNS: r.to, Fault: fault, Events: events(r.call, r.ret),
+		Text: sentence("the read of %s from %s to %s saw %s, which no order of the writes explains%s", c.names[topic], clock(r.from), clock(r.to), saw, under(fault)),
+	}
+}

@@ -1,0 +1,78 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// maxListed is how many anomalies a result lists. Its counts have the totals.
+const maxListed = 100
+
+// findings collects the anomalies of one checker.
+type findings struct {
+	list  []verdict.Anomaly
+	total int64
+}
+
+// add keeps an anomaly. So that a disaster costs no memory, all but the first
+// are dropped now and then: anomalies come nearly in order of time.
+func (f *findings) add(a verdict.Anomaly) {
+	f.total++
+	f.list = append(f.list, a)
+	if len(f.list) >= 64*maxListed {
+		f.trim()
+	}
+}
+
+func (f *findings) trim() {
+	slices.SortFunc(f.list, func(a, b verdict.Anomaly) int {
+		return cmp.Or(
+			cmp.Compare(a.TimeNS, b.TimeNS), cmp.Compare(a.Process, b.Process),
+			cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Seq, b.Seq),
+			cmp.Compare(a.Kind, b.Kind), slices.Compare(a.Events, b.Events))
+	})
+	f.list = f.list[:min(len(f.list), maxListed)]
+}
+
+// first answers the anomalies to list.
+func (f *findings) first() []verdict.Anomaly {
+	f.trim()
+	return f.list
+}
+
+// judged makes a result out of what was found: fail if there is anything,
+// unknown if there was nothing to judge, else pass.
+func (f *findings) judged(n int64, counts map[string]int64, nothing string) verdict.Result {
+	r := verdict.Result{Status: verdict.Pass, Judged: n, Counts: counts, Anomalies: f.first()}
+	switch {
+	case f.total > 0:
+		r.Status = verdict.Fail
+	case n == 0:
+		r.Status = verdict.Unknown
+		r.Reasons = []string{nothing}
+		r.Summary = nothing
+	}
+	return r
+}
+
+// events lists the rows that exist, in order.
+func events(indices ...int64) []int64 {
+	list := slices.DeleteFunc(indices, func(i int64) bool { return i < 0 })
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func sentence(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+
+func clock(t int64) string { return fmt.Sprintf("%.3f s", float64(t)/1e9) }
+
+// under says which fault was in place, for the end of a sentence.
+func under(fault string) string {
+	if fault == "" {
+		return ""
+	}
+	return " during " + fault
+}

@@ -1,0 +1,58 @@
+package checker
+
+import "github.com/robustmq/rmq-mcp/internal/history"
+
+// A route says, for each process and stream, through which of the process's
+// filters the stream's messages reach it.
+type route struct {
+	streams int
+	pairs   []pair
+}
+
+type pair struct {
+	filters int8  // of its own that match
+	shared  int8  // of a shared subscription that match
+	qos     uint8 // the highest granted to one of its own
+}
+
+func newRoute(t *history.Tables) *route {
+	r := &route{streams: len(t.Streams), pairs: make([]pair, len(t.Processes)*len(t.Streams))}
+	for p, row := range t.Processes {
+		for _, f := range row.Filters {
+			for s, st := range t.Streams {
+				if Matches(f.Filter, st.Topic) {
+					r.pairs[p*r.streams+s].take(f)
+				}
+			}
+		}
+	}
+	return r
+}
+
+func (q *pair) take(f history.Filter) {
+	if _, _, shared := cutShare(f.Filter); shared {
+		q.shared++
+		return
+	}
+	q.filters++
+	q.qos = max(q.qos, f.QoS)
+}
+
+// at answers the pair's place in a table of all of them, or -1.
+func (r *route) at(process, stream int32) int {
+	if uint32(stream) >= uint32(r.streams) || process < 0 {
+		return -1
+	}
+	i := int(process)*r.streams + int(stream)
+	if i >= len(r.pairs) {
+		return -1
+	}
+	return i
+}
+
+func (r *route) get(process, stream int32) pair {
+	if i := r.at(process, stream); i >= 0 {
+		return r.pairs[i]
+	}
+	return pair{}
+}

@@ -1,0 +1,122 @@
+package checker
+
+import (
+	"sort"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// A message is one publish, from call to return.
+type message struct {
+	call, ret     int64 // Index of the rows; None where there is none
+	called, acked int64 // their times
+	outcome       history.Outcome
+	flags         uint8
+}
+
+const msgEnd = 1 // the stream's end marker
+
+// sends is what was published: per stream, by sequence number.
+type sends struct {
+	streams []stream
+	wrong   []string // what a driver numbered against the contract
+}
+
+type stream struct {
+	messages []message
+	acked    bitmap
+	outcomes [4]int64 // returns by outcome
+	calls    int64
+}
+
+func newSends(t *history.Tables) *sends {
+	return &sends{streams: make([]stream, len(t.Streams))}
+}
+
+func (s *sends) add(b *history.Batch) {
+	for i, k := range b.Kind[:b.N] {
+		if k != history.KindPublish {
+			continue
+		}
+		at, seq := b.Stream[i], b.Seq[i]
+		if uint32(at) >= uint32(len(s.streams)) || seq < 0 {
+			continue
+		}
+		st := &s.streams[at]
+		if b.Edge[i] == history.Call {
+			if !st.call(b, i, seq) {
+				s.mistake("stream", at, seq)
+			}
+		} else if b.Edge[i] == history.Return {
+			st.ret(b, i, seq)
+		}
+	}
+}
+
+func (st *stream) call(b *history.Batch, i int, seq int64) bool {
+	st.calls++
+	if seq > int64(len(st.messages))+far {
+		return false
+	}
+	for int64(len(st.messages)) <= seq {
+		st.messages = append(st.messages, message{call: history.None, ret: history.None})
+	}
+	m := &st.messages[seq]
+	if m.call != history.None {
+		return false
+	}
+	m.call, m.called = b.Index[i], b.Time[i]
+	if b.Flags[i].Has(history.FlagEnd) {
+		m.flags |= msgEnd
+	}
+	return true
+}
+
+func (st *stream) ret(b *history.Batch, i int, seq int64) {
+	if seq >= int64(len(st.messages)) || st.messages[seq].ret != history.None {
+		return
+	}
+	m := &st.messages[seq]
+	m.ret, m.acked, m.outcome = b.Index[i], b.Time[i], b.Outcome[i]
+	st.outcomes[m.outcome&3]++
+	if m.outcome == history.OK {
+		st.acked.add(seq)
+	}
+}
+
+func (s *sends) mistake(what string, at int32, seq int64) {
+	if len(s.wrong) < maxListed {
+		s.wrong = append(s.wrong, sentence("%s %d: number %d was called twice or out of reach, so its driver does not count", what, at, seq))
+	}
+}
+
+// find is the message, or nil if it was never called.
+func (s *sends) find(at int32, seq int64) *message {
+	if uint32(at) >= uint32(len(s.streams)) {
+		return nil
+	}
+	list := s.streams[at].messages
+	if uint64(seq) >= uint64(len(list)) || list[seq].call == history.None {
+		return nil
+	}
+	return &list[seq]
+}
+
+// since is the first number of the stream that was called at t or later: a
+// producer calls the messages of one stream in order.
+func (st *stream) since(t int64) int64 {
+	return int64(sort.Search(len(st.messages), func(i int) bool {
+		m := &st.messages[i]
+		return m.call != history.None && m.called >= t
+	}))
+}
+
+// end is the stream's end marker, or None.
+func (st *stream) end() int64 {
+	for i := len(st.messages) - 1; i >= 0; i-- {
+		if st.messages[i].flags&msgEnd != 0 {
+			return int64(i)
+		}
+	}
+	return history.None
+}

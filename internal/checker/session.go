@@ -1,0 +1,91 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// kept judges that the broker still knows a session when its client comes back
+// within its time.
+type kept struct {
+	ledger *ledger
+	of     []keeping
+	sent   map[int64]int64 // times of CONNECTs under way
+	back   int64           // connections that resumed a session, or should have
+	found  findings
+}
+
+type keeping struct {
+	judged    bool
+	connected bool // at least once
+	left      int64
+}
+
+func newKept(ctx Context) Checker {
+	l := ctx.ledger
+	c := &kept{ledger: l, of: make([]keeping, len(l.tables.Processes)), sent: map[int64]int64{}}
+	for i, p := range l.tables.Processes {
+		c.of[i] = keeping{judged: !slices.Contains(p.Cannot, "session_present"), left: never}
+	}
+	return c
+}
+
+func (c *kept) Add(b *history.Batch) {
+	for i, k := range b.Kind[:b.N] {
+		if k != history.KindConnect && k != history.KindDisconnect || uint32(b.Process[i]) >= uint32(len(c.of)) {
+			continue
+		}
+		p := &c.of[b.Process[i]]
+		switch {
+		case k == history.KindDisconnect:
+			p.left = b.Time[i]
+		case b.Edge[i] == history.Call:
+			c.sent[b.Index[i]] = b.Time[i]
+		case b.Edge[i] == history.Return:
+			c.connect(b, i, p)
+		}
+	}
+}
+
+func (c *kept) connect(b *history.Batch, i int, p *keeping) {
+	sent, ok := c.sent[b.Call[i]]
+	if !ok {
+		sent = b.Time[i]
+	}
+	delete(c.sent, b.Call[i])
+	if b.Outcome[i] != history.OK {
+		return
+	}
+	row := c.ledger.tables.Processes[b.Process[i]]
+	if p.judged && p.connected && lasts(row, p.left, sent) {
+		c.back++
+		if !b.Flags[i].Has(history.FlagSessionPresent) {
+			c.lost(b, i)
+		}
+	}
+	p.connected = true
+}
+
+func (c *kept) lost(b *history.Batch, i int) {
+	l, p := c.ledger, b.Process[i]
+	fault := l.fault(b.Time[i])
+	c.found.add(verdict.Anomaly{
+		Kind: "session-lost", Process: p, Stream: history.None, Seq: history.None, TimeNS: b.Time[i],
+		Fault: fault, Events: events(b.Call[i], b.Index[i]),
+		Text: sentence("%s came back at %s within its session's time, and the broker did not know it%s", l.process(p), clock(b.Time[i]), under(fault)),
+	})
+}
+
+func (c *kept) Result() verdict.Result {
+	r := c.found.judged(c.back, map[string]int64{"reconnects": c.back, "session_lost": c.found.total},
+		"no client with a persistent session came back")
+	switch r.Status {
+	case verdict.Pass:
+		r.Summary = sentence("%d reconnections found their session", c.back)
+	case verdict.Fail:
+		r.Summary = sentence("%d of %d reconnections found no session, the first: %s", c.found.total, c.back, r.Anomalies[0].Text)
+	}
+	return r
+}

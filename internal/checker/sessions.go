@@ -1,0 +1,166 @@
+package checker
+
+import (
+	"math"
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// sessions follows the MQTT sessions of all processes: when they connected,
+// what they had subscribed to, and when the broker forgot them.
+type sessions struct {
+	tables *history.Tables
+	of     []session
+	calls  map[int64]string // filters of SUBSCRIBEs under way
+	sent   map[int64]int64  // times of CONNECTs under way
+}
+
+type session struct {
+	subscribed []subscription
+	tried      bool    // it called CONNECT
+	connects   []int64 // times of those that succeeded
+	connected  bool    // now
+	at         int64   // time of the last connection
+	left       int64   // time of the last disconnect
+	ended      int64   // time of KindEnd; 0 is not yet
+	last       int64   // time of the last delivery
+	lost       bool    // the broker forgot it, at least once
+	relost     int64   // until when: the time of the first SUBACK after the last time
+}
+
+type subscription struct {
+	filter string
+	from   int64 // SUBACK, the first
+}
+
+const never = math.MaxInt64
+
+func newSessions(t *history.Tables) *sessions {
+	s := &sessions{tables: t, of: make([]session, len(t.Processes)), calls: map[int64]string{}, sent: map[int64]int64{}}
+	for i := range s.of {
+		s.of[i].left = never
+	}
+	return s
+}
+
+func (s *sessions) add(b *history.Batch) {
+	for i, k := range b.Kind[:b.N] {
+		if k == history.KindPublish || uint32(b.Process[i]) >= uint32(len(s.of)) {
+			continue
+		}
+		p := &s.of[b.Process[i]]
+		switch k {
+		case history.KindDeliver:
+			p.last = max(p.last, b.Time[i])
+		case history.KindConnect:
+			s.connect(b, i, p)
+		case history.KindDisconnect:
+			p.connected, p.left = false, b.Time[i]
+		case history.KindSubscribe:
+			s.subscribe(b, i, p)
+		case history.KindUnsubscribe:
+			if b.Edge[i] == history.Call {
+				p.unsubscribe(b.Text(i))
+			}
+		case history.KindEnd:
+			p.ended = b.Time[i]
+		}
+	}
+}
+
+func (s *sessions) connect(b *history.Batch, i int, p *session) {
+	if b.Edge[i] == history.Call {
+		p.tried = true
+		s.sent[b.Index[i]] = b.Time[i]
+		return
+	}
+	if b.Edge[i] != history.Return || b.Outcome[i] != history.OK {
+		return
+	}
+	sent, ok := s.sent[b.Call[i]]
+	if !ok {
+		sent = b.Time[i]
+	}
+	delete(s.sent, b.Call[i])
+	if len(p.connects) > 0 && !b.Flags[i].Has(history.FlagSessionPresent) {
+		p.forget(lasts(s.tables.Processes[b.Process[i]], p.left, sent))
+	}
+	p.connects = append(p.connects, b.Time[i])
+	p.connected, p.at = true, b.Time[i]
+}
+
+// forget notes that the broker has no session any more: against its promise,
+// or because the session was over.
+func (p *session) forget(promised bool) {
+	if promised {
+		p.lost, p.relost = true, never
+		return
+	}
+	p.subscribed, p.lost = nil, false
+}
+
+// lasts reports whether a process's session outlives the time from left to
+// back.
+func lasts(row history.Process, left, back int64) bool {
+	const forever = 0xFFFFFFFF
+	switch {
+	case row.Clean:
+		return false
+	case row.Protocol != "mqtt5", row.ExpiryS == forever:
+		return true
+	case left == never:
+		return row.ExpiryS > 0
+	}
+	return back-left < int64(row.ExpiryS)*1e9
+}
+
+func (s *sessions) subscribe(b *history.Batch, i int, p *session) {
+	if b.Edge[i] == history.Call {
+		s.calls[b.Index[i]] = b.Text(i)
+		return
+	}
+	filter := s.calls[b.Call[i]]
+	delete(s.calls, b.Call[i])
+	if b.Edge[i] != history.Return || b.Outcome[i] != history.OK {
+		return
+	}
+	if p.lost && p.relost == never {
+		p.relost = b.Time[i]
+	}
+	if !slices.ContainsFunc(p.subscribed, func(u subscription) bool { return u.filter == filter }) {
+		p.subscribed = append(p.subscribed, subscription{filter, b.Time[i]})
+	}
+}
+
+func (p *session) unsubscribe(filter string) {
+	p.subscribed = slices.DeleteFunc(p.subscribed, func(u subscription) bool { return u.filter == filter })
+}
+
+// persistent reports whether the process's session is to outlive connections.
+func (s *sessions) persistent(process int32) bool {
+	row := s.tables.Processes[process]
+	return !row.Clean && (row.Protocol != "mqtt5" || row.ExpiryS > 0)
+}
+
+// due is the time from which on acknowledged messages on a topic must reach
+// the process, or never.
+func (s *sessions) due(process int32, topic string) int64 {
+	from := int64(never)
+	for _, u := range s.of[process].subscribed {
+		if _, _, shared := cutShare(u.filter); !shared && Matches(u.filter, topic) {
+			from = min(from, u.from)
+		}
+	}
+	return from
+}
+
+// takes reports whether any filter that the process ever had matches.
+func (s *sessions) takes(process int32, topic string) bool {
+	for _, f := range s.tables.Processes[process].Filters {
+		if Matches(f.Filter, topic) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.of[process].subscribed, func(u subscription) bool { return Matches(u.filter, topic) })
+}
