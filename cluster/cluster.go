@@ -1,0 +1,166 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// Options say what to start and where.
+type Options struct {
+	Config   Config
+	Network  Network
+	Dir      string       // the nodes' configuration and data are made below it
+	Logs     string       // directory of the nodes' logs; "": logs, below Dir
+	Self     []string     // argv prefix that runs this binary's hidden node command; the reference flavor's nodes
+	Seed     int64        // of the choice that the roles any, follower, majority and minority make
+	Progress func(string) // told what happens, one line each; may be nil
+}
+
+// A Cluster is the brokers of one experiment, running until Stop or Kill.
+type Cluster struct {
+	flavor flavor
+	plan   *plan
+	info   history.ClusterInfo
+
+	mu    sync.Mutex
+	dice  *rand.Rand
+	topic string // that a leader was last asked for
+}
+
+// Start starts a cluster and returns when every node serves as a member of it.
+// That is bounded in time, by the flavor. What is wrong with the options is
+// said before anything runs; a start that does not succeed names the node,
+// shows the last lines of its log, and leaves nothing running.
+func Start(ctx context.Context, opts Options) (*Cluster, error) {
+	f, config, err := check(opts.Config)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Network == nil {
+		return nil, errors.New("start cluster: no network given")
+	}
+	if opts.Progress == nil {
+		opts.Progress = func(string) {}
+	}
+	opts.Logs = cmp.Or(opts.Logs, filepath.Join(opts.Dir, "logs"))
+	if err := os.MkdirAll(opts.Logs, 0o755); err != nil {
+		return nil, fmt.Errorf("make the directory of the logs: %w", err)
+	}
+	opts.Config = config
+	p, err := f.plan(opts)
+	if err != nil {
+		return nil, fmt.Errorf("plan %s: %w", config.Flavor, err)
+	}
+	if err := checkPorts(opts.Network, p.nodes); err != nil {
+		return nil, err
+	}
+	c := &Cluster{flavor: f, plan: p, dice: rand.New(rand.NewPCG(uint64(opts.Seed), 0))}
+	sum := hashLater(p.binary)
+	if err := c.start(ctx, opts.Progress); err != nil {
+		c.Kill()
+		return nil, err
+	}
+	c.info = c.describe(opts, <-sum)
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context, progress func(string)) error {
+	ctx, cancel := context.WithTimeout(ctx, c.plan.startBound)
+	defer cancel()
+	group, groupCtx := errgroup.WithContext(ctx)
+	if c.plan.sequential {
+		group.SetLimit(1)
+	}
+	for _, n := range c.plan.nodes {
+		n.ready = func(ctx context.Context) error { return c.flavor.ready(ctx, c.plan, n, false) }
+		first := func(ctx context.Context) error { return c.flavor.ready(ctx, c.plan, n, true) }
+		group.Go(func() error {
+			if groupCtx.Err() != nil {
+				return groupCtx.Err() // an earlier one of a sequence did not start
+			}
+			began := time.Now()
+			if err := n.start(groupCtx, first); err != nil {
+				return fmt.Errorf("start %s: %w", n.name, err)
+			}
+			progress(fmt.Sprintf("%s serves MQTT at %s after %.1f s", n.name, n.mqtt, time.Since(began).Seconds()))
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// Nodes are the brokers, in the order of their names.
+func (c *Cluster) Nodes() []*Node { return c.plan.nodes }
+
+// Info is the cluster as it really runs. It holds no password.
+func (c *Cluster) Info() history.ClusterInfo { return c.info }
+
+// Credentials are what a client logs in with; empty where none are needed.
+func (c *Cluster) Credentials() (user, password string) { return c.plan.user, c.plan.password }
+
+// Endpoints are the MQTT listeners, host:port, one per node, in their order.
+func (c *Cluster) Endpoints() []string {
+	var all []string
+	for _, n := range c.plan.nodes {
+		all = append(all, n.mqtt)
+	}
+	return all
+}
+
+// Stop ends all nodes in order, at the same time, thawing frozen ones first.
+// When it returns none is running; those that had to be killed for it are in
+// the error.
+func (c *Cluster) Stop(ctx context.Context) error {
+	errs := make([]error, len(c.plan.nodes))
+	var group sync.WaitGroup
+	for i, n := range c.plan.nodes {
+		group.Go(func() { errs[i] = n.end(ctx) })
+	}
+	group.Wait()
+	c.Kill()
+	return errors.Join(errs...)
+}
+
+// Kill ends all nodes at once by SIGKILL and returns when they are gone.
+func (c *Cluster) Kill() {
+	for _, n := range c.plan.nodes {
+		n.kill()
+	}
+}
+
+// Follow calls fn, from one goroutine, with every line that a node writes to
+// its standard output or error, those already written first, until ctx is
+// done. At is when the line was read, at most a tenth of a second after it was
+// written. What it answers is closed after the last call.
+func (c *Cluster) Follow(ctx context.Context, fn func(node, line string, at time.Time)) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		follow(ctx, c.plan.nodes, fn)
+	}()
+	return done
+}
+
+// node answers the node of that name.
+func (c *Cluster) node(name string) (*Node, error) {
+	var names []string
+	for _, n := range c.plan.nodes {
+		if n.name == name {
+			return n, nil
+		}
+		names = append(names, n.name)
+	}
+	return nil, fmt.Errorf("no node %q; there are %s", name, strings.Join(names, ", "))
+}

@@ -1,0 +1,52 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// external is brokers that somebody else runs: clients can use them, faults
+// cannot reach them.
+type external struct{}
+
+func (external) check(config Config) (Config, error) {
+	if len(config.Endpoints) == 0 {
+		return config, errors.New("external needs endpoints, host:port of each broker's MQTT listener")
+	}
+	if config.Nodes != 0 && config.Nodes != len(config.Endpoints) {
+		return config, fmt.Errorf("%d nodes but %d endpoints; leave nodes out", config.Nodes, len(config.Endpoints))
+	}
+	config.Nodes = len(config.Endpoints)
+	for _, e := range config.Endpoints {
+		if _, port, err := net.SplitHostPort(e); err != nil || port == "" {
+			return config, fmt.Errorf("endpoint %q is not host:port, as in broker.example:1883", e)
+		}
+	}
+	if config.Binary != "" || len(config.Settings) > 0 {
+		return config, errors.New("external starts nothing; leave binary and settings out")
+	}
+	return config, nil
+}
+
+func (external) plan(opts Options) (*plan, error) {
+	p := &plan{
+		version: "unknown", user: opts.Config.Username, password: opts.Config.Password,
+		startBound: 15 * time.Second, config: map[string]any{"endpoints": opts.Config.Endpoints},
+	}
+	for i, name := range nodeNames(len(opts.Config.Endpoints)) {
+		p.nodes = append(p.nodes, &Node{name: name, mqtt: opts.Config.Endpoints[i], user: p.user, pass: p.password})
+	}
+	return p, nil
+}
+
+func (external) ready(ctx context.Context, _ *plan, n *Node, _ bool) error {
+	_, err := n.Probe(ctx)
+	return err
+}
+
+func (external) leader(context.Context, *plan, string) (string, error) {
+	return "", fmt.Errorf("ask an external broker: %w", ErrUnsupported)
+}

@@ -1,0 +1,85 @@
+package cluster
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/shirou/gopsutil/v3/host"
+	"github.com/shirou/gopsutil/v3/mem"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// describe is what is recorded of a cluster that runs.
+func (c *Cluster) describe(opts Options, sum string) history.ClusterInfo {
+	info := history.ClusterInfo{
+		Flavor:    opts.Config.Flavor,
+		Runtime:   "process",
+		Isolation: opts.Network.Isolation(),
+		Nodes:     len(c.plan.nodes),
+		Version:   c.plan.version,
+		BinarySHA: sum,
+		Profile:   opts.Config.Profile,
+		Config:    c.plan.config,
+		Differs:   c.plan.differs,
+		Promises:  c.plan.promises,
+		Host:      hostFacts(),
+	}
+	if c.plan.binary != "" {
+		info.Binary = filepath.Base(c.plan.binary)
+	}
+	if info.Version == "" && len(c.plan.nodes) > 0 {
+		info.Version = c.plan.nodes[0].Version()
+	}
+	return info
+}
+
+// hostFacts are the machine's kernel, cores and memory; what cannot be read is
+// left out.
+func hostFacts() map[string]string {
+	facts := map[string]string{
+		"os":    runtime.GOOS + "/" + runtime.GOARCH,
+		"cores": fmt.Sprint(runtime.NumCPU()),
+	}
+	if kernel, err := host.KernelVersion(); err == nil {
+		facts["kernel"] = kernel
+	}
+	if memory, err := mem.VirtualMemory(); err == nil {
+		facts["memory_mb"] = fmt.Sprint(memory.Total >> 20)
+	}
+	return facts
+}
+
+// hashLater hashes a file, hundreds of megabytes for some brokers, while the
+// nodes start. It answers "" for one that cannot be read.
+func hashLater(path string) <-chan string {
+	sum := make(chan string, 1)
+	go func() {
+		defer close(sum)
+		f, err := os.Open(path)
+		if err != nil {
+			return
+		}
+		defer f.Close()
+		h := sha256.New()
+		if _, err := io.Copy(h, f); err == nil {
+			sum <- hex.EncodeToString(h.Sum(nil))
+		}
+	}()
+	return sum
+}
+
+// absolute is a path below the experiment's directory that means the same to a
+// process with another working directory.
+func absolute(parts ...string) (string, error) {
+	path, err := filepath.Abs(filepath.Join(parts...))
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", filepath.Join(parts...), err)
+	}
+	return path, nil
+}

@@ -1,0 +1,112 @@
+package cluster
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	psutil "github.com/shirou/gopsutil/v3/process"
+)
+
+// Metrics are the node's figures now, by name: those it publishes itself, with
+// their labels in the name, and those of its process, which begin with
+// "process_" and carry their unit. Histograms are their count and sum. Left
+// out is what has one row per client, connection, topic or address.
+func (n *Node) Metrics(ctx context.Context) (map[string]float64, error) {
+	all := map[string]float64{}
+	var errs []error
+	if n.process() != nil {
+		errs = append(errs, n.processMetrics(ctx, all))
+	}
+	if n.http != "" {
+		page, err := call(ctx, n.http, "/metrics", "", nil)
+		errs = append(errs, err)
+		parseMetrics(page, all)
+	}
+	if err := errors.Join(errs...); err != nil && len(all) == 0 {
+		return nil, fmt.Errorf("read metrics of %s: %w", n.name, err)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("read metrics of %s: it publishes none we could reach: %w", n.name, ErrUnsupported)
+	}
+	return all, nil
+}
+
+// processMetrics are what the operating system counts; what it does not tell
+// is left out.
+func (n *Node) processMetrics(ctx context.Context, into map[string]float64) error {
+	if p := n.process(); p.exited() {
+		return errors.New(p.exit)
+	}
+	p, err := psutil.NewProcessWithContext(ctx, int32(n.PID()))
+	if err != nil {
+		return fmt.Errorf("look at process %d: %w", n.PID(), err)
+	}
+	if memory, err := p.MemoryInfoWithContext(ctx); err == nil {
+		into["process_memory_bytes"] = float64(memory.RSS)
+	}
+	if fds, err := p.NumFDsWithContext(ctx); err == nil {
+		into["process_fds"] = float64(fds)
+	}
+	if threads, err := p.NumThreadsWithContext(ctx); err == nil {
+		into["process_threads"] = float64(threads)
+	}
+	if cpu, err := p.TimesWithContext(ctx); err == nil {
+		into["process_cpu_s"] = cpu.User + cpu.System
+	}
+	return nil
+}
+
+// parseMetrics reads Prometheus text. A line that is not a sample is passed
+// over: one bad row is no reason to have none.
+func parseMetrics(page []byte, into map[string]float64) {
+	lines := bufio.NewScanner(bytes.NewReader(page))
+	lines.Buffer(nil, len(page)+1)
+	for lines.Scan() {
+		name, value, ok := parseSample(lines.Text())
+		if ok {
+			into[name] = value
+		}
+	}
+}
+
+// parseSample reads `name{label="value"} 1.5`, with or without labels, and a
+// time after it that is not needed.
+func parseSample(line string) (name string, value float64, ok bool) {
+	line = strings.TrimSpace(line)
+	if line == "" || line[0] == '#' {
+		return "", 0, false
+	}
+	end := strings.LastIndexByte(line, '}') + 1
+	if end == 0 {
+		end = strings.IndexAny(line, " \t")
+	}
+	if end <= 0 {
+		return "", 0, false
+	}
+	name = strings.TrimSuffix(line[:end], "{}")
+	fields := strings.Fields(line[end:])
+	if len(fields) == 0 || perEntity(name) {
+		return "", 0, false
+	}
+	value, err := strconv.ParseFloat(fields[0], 64)
+	return name, value, err == nil
+}
+
+// perEntity names the rows that would be thousands.
+func perEntity(name string) bool {
+	family, labels, _ := strings.Cut(name, "{")
+	if strings.HasSuffix(family, "_bucket") {
+		return true
+	}
+	for _, label := range []string{"client_id=", "connection_id=", "topic=", "topic_name=", "uri=", "quantile="} {
+		if strings.Contains(labels, label) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,190 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// A Node is one broker process, with an address that outlives it: killed and
+// started again it has the same configuration, data and ports.
+type Node struct {
+	name  string
+	host  Host
+	mqtt  string         // host:port
+	http  string         // host:port of the broker's own pages; "" where it has none
+	ports map[string]int // all it listens on, by service
+	user  string
+	pass  string
+
+	argv         []string
+	dir          string // working directory
+	log          string // file
+	guarded      bool   // the process ends when its standard input does
+	restartBound time.Duration
+	stopBound    time.Duration
+	ready        func(context.Context) error
+
+	setting sync.Mutex // one change of state at a time
+	mu      sync.Mutex
+	version string
+	proc    *process // nil before the first start
+}
+
+// Name is node-1, node-2, …
+func (n *Node) Name() string { return n.name }
+
+// Address is the host of its listeners.
+func (n *Node) Address() string {
+	host, _, _ := net.SplitHostPort(n.mqtt)
+	return host
+}
+
+// MQTT is its MQTT listener, host:port.
+func (n *Node) MQTT() string { return n.mqtt }
+
+// Ports are all it listens on, by service: mqtt, http, cluster, …
+func (n *Node) Ports() map[string]int { return n.ports }
+
+// Version is the broker's, as it reports itself.
+func (n *Node) Version() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.version
+}
+
+func (n *Node) setVersion(version string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.version = version
+}
+
+// LogPath is the file that holds its standard output and error.
+func (n *Node) LogPath() string { return n.log }
+
+// PID is its process, or the last one it had; 0 where nothing was started.
+func (n *Node) PID() int {
+	if p := n.process(); p != nil {
+		return p.pid
+	}
+	return 0
+}
+
+// State is what the operating system says of its process: running, frozen, or
+// how it ended, as in "exited: status 0" or "exited: signal 9 (killed)".
+func (n *Node) State(context.Context) (string, error) {
+	p := n.process()
+	if p == nil {
+		return "", fmt.Errorf("read the state of %s: %w", n.name, ErrUnsupported)
+	}
+	return p.state()
+}
+
+// Probe connects as a new MQTT client with an identifier of its own, waits for
+// the broker to accept it, and says how long that took. It is bounded by three
+// seconds.
+func (n *Node) Probe(ctx context.Context) (time.Duration, error) {
+	took, err := probe(ctx, n.mqtt, n.user, n.pass)
+	if err != nil {
+		return took, fmt.Errorf("connect to %s: %w", n.name, err)
+	}
+	return took, nil
+}
+
+func (n *Node) process() *process {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.proc
+}
+
+// start starts the process and returns when ready says it serves.
+func (n *Node) start(ctx context.Context, ready func(context.Context) error) error {
+	if n.argv != nil {
+		if err := n.launch(); err != nil {
+			return err
+		}
+	}
+	return n.await(ctx, ready)
+}
+
+func (n *Node) launch() error {
+	log, err := openLog(n.log, n.process() != nil)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(n.argv[0], n.argv[1:]...)
+	cmd.Dir, cmd.Env = n.dir, environment()
+	cmd.Stdout, cmd.Stderr = log, log
+	p, err := startProcess(n.host, cmd, n.guarded)
+	if err != nil {
+		return fmt.Errorf("run %s: %w", n.argv[0], err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.proc = p
+	return nil
+}
+
+// await returns when ready is nil. It does not wait for a process that is gone.
+func (n *Node) await(ctx context.Context, ready func(context.Context) error) error {
+	began, pause := time.Now(), 20*time.Millisecond
+	var gone <-chan struct{}
+	if p := n.process(); p != nil {
+		gone = p.gone
+	}
+	for {
+		err := ready(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-gone:
+			state, _ := n.process().state()
+			return fmt.Errorf("it ended before it served (%s); the last lines of its log:\n%s", state, tail(n.log))
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.Canceled) {
+				return ctx.Err()
+			}
+			return fmt.Errorf("it does not serve after %.0f s: %w; the last lines of its log:\n%s", time.Since(began).Seconds(), err, tail(n.log))
+		case <-time.After(pause):
+			pause = min(2*pause, 300*time.Millisecond)
+		}
+	}
+}
+
+// checkPorts looks whether the planned ports are free, where nodes share an
+// address with the rest of the machine.
+func checkPorts(network Network, nodes []*Node) error {
+	if network.Isolation() == "namespaces" {
+		return nil
+	}
+	for _, n := range nodes {
+		for service, port := range n.ports {
+			l, err := net.Listen("tcp", net.JoinHostPort(n.Address(), strconv.Itoa(port)))
+			if err != nil {
+				return fmt.Errorf("port %d, for %s of %s, is taken: %w; end what listens there and start again", port, service, n.name, err)
+			}
+			l.Close()
+		}
+	}
+	return nil
+}
+
+// makeDir makes the directory of a node's configuration and data.
+func makeDir(opts Options, node string) (string, error) {
+	dir, err := absolute(opts.Dir, node)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("make the directory of %s: %w", node, err)
+	}
+	return dir, nil
+}

@@ -1,0 +1,109 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// States of a process that is there. One that is gone says how it ended.
+const (
+	stateRunning = "running"
+	stateFrozen  = "frozen"
+	stateExited  = "exited: "
+	stateKilled  = stateExited + "signal 9 (killed)"
+)
+
+// ErrUnsupported is in the errors of what a flavor or this system cannot do.
+var ErrUnsupported = errors.New("unsupported here")
+
+// A process is one that this package started and nobody else waits for, so
+// that its number cannot be another's until it was waited for.
+type process struct {
+	pid   int
+	born  uint64 // start time as the kernel counts it; 0 where that is unknown
+	stdin io.Closer
+	gone  chan struct{} // closed once it was waited for
+	exit  string        // how it ended, valid after gone
+}
+
+// startProcess starts cmd on a host. With guard its standard input is a pipe
+// that ends when this process does.
+func startProcess(host Host, cmd *exec.Cmd, guard bool) (*process, error) {
+	p := &process{gone: make(chan struct{})}
+	if guard {
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			return nil, err
+		}
+		p.stdin = in
+	}
+	if err := host.Start(cmd); err != nil {
+		return nil, err
+	}
+	p.pid = cmd.Process.Pid
+	p.born = startTime(p.pid)
+	go func() {
+		defer close(p.gone)
+		p.exit = exitOf(cmd, cmd.Wait())
+	}()
+	return p, nil
+}
+
+func exitOf(cmd *exec.Cmd, err error) string {
+	if cmd.ProcessState == nil {
+		return fmt.Sprintf("%sunknown (%v)", stateExited, err)
+	}
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return fmt.Sprintf("%ssignal %d (%s)", stateExited, ws.Signal(), ws.Signal())
+	}
+	return fmt.Sprintf("%sstatus %d", stateExited, cmd.ProcessState.ExitCode())
+}
+
+// exited reports whether it is gone.
+func (p *process) exited() bool {
+	select {
+	case <-p.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// state is running, frozen, or how it ended.
+func (p *process) state() (string, error) {
+	if p.exited() {
+		return p.exit, nil
+	}
+	state, err := osState(p.pid)
+	if err != nil || state != "" {
+		return state, err
+	}
+	select { // it ended and is about to be waited for
+	case <-p.gone:
+		return p.exit, nil
+	case <-time.After(changeBound):
+		return "", fmt.Errorf("process %d is not to be seen, and nobody was told how it ended", p.pid)
+	}
+}
+
+// environment is what nodes inherit: nothing that would change a broker's
+// configuration behind our back, and no secret.
+func environment() []string {
+	var keep []string
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		name = strings.ToUpper(name)
+		if strings.HasPrefix(name, "ROBUST") || strings.Contains(name, "TOKEN") ||
+			strings.Contains(name, "SECRET") || strings.Contains(name, "PASSW") || strings.HasSuffix(name, "_KEY") {
+			continue
+		}
+		keep = append(keep, kv)
+	}
+	return keep
+}

@@ -1,0 +1,152 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// robustmq is the broker that this program is for, v0.4.10 and later: older
+// ones have another configuration, and ignore ours without a word.
+type robustmq struct{}
+
+const robustmqEnv = "RMQ_ROBUSTMQ_BIN"
+
+// Bounds for a broker that was built without optimization, on two busy cores.
+const (
+	robustmqFirst   = 90 * time.Second // per node
+	robustmqRestart = 120 * time.Second
+	robustmqStop    = 25 * time.Second // its own watchdog ends it after 20 s
+)
+
+func (robustmq) check(config Config) (Config, error) {
+	if err := checkNodes(&config, 3, 5); err != nil {
+		return config, err
+	}
+	if err := findBinary(&config, robustmqEnv); err != nil {
+		return config, fmt.Errorf("%w; set binary or %s to a broker-server of v0.4.10 or later", err, robustmqEnv)
+	}
+	var known []string
+	for key := range robustmqVendor() {
+		known = append(known, key)
+	}
+	return config, checkSettings(config, known)
+}
+
+func (r robustmq) plan(opts Options) (*plan, error) {
+	count := opts.Config.Nodes
+	p := &plan{
+		user: "admin", password: "robustmq", // the vendor's, which the broker makes at its first start
+		binary: opts.Config.Binary, sequential: true, startBound: time.Duration(count) * robustmqFirst,
+		config: r.effective(opts.Config), differs: map[string]string{}, promises: robustmqPromises(),
+	}
+	differs(p.differs, p.config, robustmqVendor())
+	certs, err := writeCertificate(opts)
+	if err != nil {
+		return nil, err
+	}
+	peers := map[string]any{}
+	for i, name := range nodeNames(count) {
+		n, err := r.place(opts, name)
+		if err != nil {
+			return nil, err
+		}
+		p.nodes = append(p.nodes, n)
+		peers[strconv.Itoa(i+1)] = fmt.Sprintf("%s:%d", n.Address(), n.ports["grpc"])
+	}
+	for i, n := range p.nodes {
+		if err := writeRobustmq(n, i+1, peers, certs, p.config); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// effective is the vendor's cluster configuration with what the profile and
+// the settings change, by dotted key.
+func (robustmq) effective(config Config) map[string]any {
+	keys := robustmqVendor()
+	if config.Profile == ProfileTested {
+		for key, value := range robustmqTested(config.Nodes) {
+			keys[key] = value
+		}
+	}
+	for key, value := range config.Settings {
+		keys[key] = value
+	}
+	return keys
+}
+
+func (robustmq) place(opts Options, name string) (*Node, error) {
+	host, err := opts.Network.Host(name)
+	if err != nil {
+		return nil, err
+	}
+	ports, err := portsOf(host, robustmqPorts())
+	if err != nil {
+		return nil, err
+	}
+	n, err := newNode(opts, host, ports)
+	if err != nil {
+		return nil, err
+	}
+	n.user, n.pass = "admin", "robustmq"
+	n.argv = []string{opts.Config.Binary, "--conf=" + filepath.Join(n.dir, "server.toml")}
+	n.restartBound, n.stopBound = robustmqRestart, robustmqStop
+	return n, nil
+}
+
+// ready asks the node who is in its cluster and whether its three Raft groups
+// have a leader, and logs in over MQTT. The broker's own health page cannot
+// say that it is ready: it tries to reach a UDP port by TCP.
+func (r robustmq) ready(ctx context.Context, p *plan, n *Node, first bool) error {
+	var info robustmqInfo
+	if err := robustmqAsk(ctx, n, "/api/info", nil, &info); err != nil {
+		return err
+	}
+	n.setVersion("robustmq " + info.Version)
+	for _, group := range []string{"metadata_0", "offset_0", "data_0"} {
+		if info.Meta[group].Leader == 0 {
+			return fmt.Errorf("its Raft group %s has no leader", group)
+		}
+	}
+	if first {
+		if err := info.complete(slices.Index(p.nodes, n) + 1); err != nil {
+			return err
+		}
+	}
+	_, err := n.Probe(ctx)
+	return err
+}
+
+// leader is the node that leads the segment to which the topic's messages are
+// written, as most nodes see it. A topic that does not exist yet has none;
+// then it is the leader of the Raft group data_0, which decides where data go.
+func (r robustmq) leader(ctx context.Context, p *plan, topic string) (string, error) {
+	ids, errs := map[int]int{}, []error{}
+	for _, n := range running(ctx, p.nodes) {
+		id, err := segmentLeader(ctx, n, topic)
+		if errors.Is(err, errNoTopic) {
+			id, err = dataLeader(ctx, n)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("ask %s: %w", n.name, err))
+			continue
+		}
+		ids[id]++
+	}
+	best := 0
+	for id, votes := range ids {
+		if id != 0 && (best == 0 || votes > ids[best] || votes == ids[best] && id < best) {
+			best = id
+		}
+	}
+	if best == 0 {
+		return "", errors.Join(append(errs, errors.New("no node names a leader of the data"))...)
+	}
+	return "node-" + strconv.Itoa(best), nil
+}

@@ -1,0 +1,159 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// robustmqInfo is what /api/info says. The Raft groups are as the first node
+// that can be reached sees them, not as the one that was asked.
+type robustmqInfo struct {
+	Version string `json:"version"`
+	Brokers []struct {
+		ID int `json:"node_id"`
+	} `json:"broker_node_list"`
+	Meta map[string]robustmqGroup `json:"meta"`
+}
+
+type robustmqGroup struct {
+	Leader     int `json:"current_leader"` // 0 for null
+	Membership struct {
+		Membership struct {
+			Configs [][]int `json:"configs"`
+		} `json:"membership"`
+	} `json:"membership_config"`
+}
+
+// complete says whether brokers and Raft groups are the nodes 1 to n.
+func (info robustmqInfo) complete(n int) error {
+	want := make([]int, n)
+	for i := range want {
+		want[i] = i + 1
+	}
+	var brokers []int
+	for _, b := range info.Brokers {
+		brokers = append(brokers, b.ID)
+	}
+	slices.Sort(brokers)
+	if !slices.Equal(brokers, want) {
+		return fmt.Errorf("it knows the brokers %v, not %v", brokers, want)
+	}
+	for name, group := range info.Meta {
+		configs := group.Membership.Membership.Configs
+		if len(configs) != 1 {
+			return fmt.Errorf("the members of Raft group %s are changing: %v", name, configs)
+		}
+		members := slices.Clone(configs[0])
+		slices.Sort(members)
+		if !slices.Equal(members, want) {
+			return fmt.Errorf("the members of Raft group %s are %v, not %v", name, members, want)
+		}
+	}
+	return nil
+}
+
+var errNoTopic = errors.New("no such topic")
+
+// segmentLeader is the number of the node that leads the active segment of the
+// topic's first partition.
+func segmentLeader(ctx context.Context, n *Node, topic string) (int, error) {
+	if topic == "" {
+		return 0, errNoTopic
+	}
+	var detail struct {
+		Storage map[string]struct {
+			Name  string `json:"shard_name"`
+			Shard struct {
+				Active int `json:"active_segment_seq"`
+			} `json:"shard"`
+		} `json:"storage_list"`
+	}
+	query := url.Values{"tenant": {"default"}, "topic_name": {topic}}
+	err := robustmqAsk(ctx, n, "/api/cluster/topic/detail?"+query.Encode(), nil, &detail)
+	var refused *robustmqError
+	if errors.As(err, &refused) || err == nil && len(detail.Storage) == 0 {
+		return 0, errNoTopic
+	}
+	if err != nil {
+		return 0, err
+	}
+	shard, ok := detail.Storage["0"]
+	if !ok {
+		return 0, errNoTopic
+	}
+	var list struct {
+		Segments []struct {
+			Segment struct {
+				Seq    int `json:"segment_seq"`
+				Leader int `json:"leader"`
+			} `json:"segment"`
+		} `json:"segment_list"`
+	}
+	if err := robustmqAsk(ctx, n, "/api/storage-engine/segment/list", map[string]any{"shard_name": shard.Name}, &list); err != nil {
+		return 0, err
+	}
+	for _, s := range list.Segments {
+		if s.Segment.Seq == shard.Shard.Active {
+			return s.Segment.Leader, nil
+		}
+	}
+	return 0, fmt.Errorf("topic %s: segment %d of shard %s is not listed", topic, shard.Shard.Active, shard.Name)
+}
+
+// dataLeader is the number of the node that leads the Raft group data_0.
+func dataLeader(ctx context.Context, n *Node) (int, error) {
+	var info robustmqInfo
+	err := robustmqAsk(ctx, n, "/api/info", nil, &info)
+	return info.Meta["data_0"].Leader, err
+}
+
+// robustmqError is an answer that says no.
+type robustmqError struct{ path, text string }
+
+func (e *robustmqError) Error() string { return fmt.Sprintf("ask %s: %s", e.path, e.text) }
+
+// robustmqAsk asks the admin page. It wants a login from anywhere but its own
+// loopback.
+func robustmqAsk(ctx context.Context, n *Node, path string, body, into any) error {
+	token := ""
+	if ip := net.ParseIP(n.Address()); ip == nil || !ip.IsLoopback() {
+		var login struct {
+			Token string `json:"token"`
+		}
+		who := map[string]any{"username": "admin", "password": "admin"}
+		if err := robustmqCall(ctx, n.http, "/api/v1/login", "", who, &login); err != nil {
+			return fmt.Errorf("log in to the admin page: %w", err)
+		}
+		token = login.Token
+	}
+	return robustmqCall(ctx, n.http, path, token, body, into)
+}
+
+func robustmqCall(ctx context.Context, address, path, token string, body, into any) error {
+	b, err := call(ctx, address, path, token, body)
+	if err != nil {
+		return err
+	}
+	short, _, _ := strings.Cut(path, "?")
+	var answer struct {
+		Code  int             `json:"code"`
+		Data  json.RawMessage `json:"data"`
+		Error string          `json:"error"`
+	}
+	if err := json.Unmarshal(b, &answer); err != nil {
+		return fmt.Errorf("read %s: %w", short, err)
+	}
+	if answer.Code != 0 {
+		return &robustmqError{path: short, text: answer.Error}
+	}
+	if err := json.Unmarshal(answer.Data, into); err != nil {
+		return fmt.Errorf("read %s: %w", short, err)
+	}
+	return nil
+}

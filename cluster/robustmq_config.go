@@ -1,0 +1,148 @@
+package cluster
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// robustmqPorts are all listeners of a node, which binds each of them at every
+// address, with the ports the vendor uses. The admin page is the exception:
+// the vendor's 58080 is among the ports that Linux gives to outgoing
+// connections, and a restarted node would find it taken now and then.
+func robustmqPorts() map[string]int {
+	return map[string]int{
+		"grpc": 1228, "http": 8080, "engine": 1779,
+		"mqtt": 1883, "mqtts": 1885, "ws": 8083, "wss": 8085, "quic": 9083,
+		"nats": 4222, "natss": 4223, "natsws": 4080, "natswss": 4443,
+		"kafka": 9092, "amqp": 5672,
+	}
+}
+
+// robustmqVendor is the vendor's configuration of a cluster, config/cluster in
+// its repository at v0.4.11, with the code's defaults for what it leaves out;
+// ports, paths and secrets apart.
+func robustmqVendor() map[string]any {
+	return map[string]any{
+		"broker_network.accept_thread_num": 1, "broker_network.handler_thread_num": 64, "broker_network.queue_size": 5000,
+		"meta_runtime.heartbeat_timeout_ms": 30000, "meta_runtime.heartbeat_check_time_ms": 1000,
+		"meta_runtime.raft_write_timeout_sec": 30, "meta_runtime.meta_worker_threads": 16,
+		"meta_runtime.offset_raft_group_num": 1, "meta_runtime.data_raft_group_num": 1,
+		"mqtt_runtime.broker_worker_threads":     16,
+		"mqtt_runtime.keep_alive.enable":         true,
+		"mqtt_runtime.keep_alive.default_time":   180,
+		"mqtt_runtime.offline_message.enable":    true,
+		"mqtt_runtime.offline_message.expire_ms": 3600000, "mqtt_runtime.offline_message.max_messages_num": 100000,
+		"mqtt_runtime.protocol.default_session_expiry_interval": 30,
+		"mqtt_runtime.protocol.max_session_expiry_interval":     1800,
+		"mqtt_runtime.protocol.max_message_expiry_interval":     3600,
+		"mqtt_runtime.protocol.client_pkid_persistent":          false,
+		"mqtt_runtime.protocol.receive_max":                     65535,
+		"mqtt_runtime.auth.durable_sessions_enable":             false,
+		"mqtt_runtime.auth.secret_free_login":                   false,
+		"mqtt_runtime.auth.is_self_protection_status":           false,
+		"storage_runtime.offset_enable_cache":                   true,
+		"storage_runtime.max_segment_size":                      1073741824, "storage_runtime.io_thread_num": 4,
+		"storage_runtime.replica_lag_time_max_ms": 10000, "storage_runtime.replica_fetch_max_wait_ms": 500,
+		"runtime.channels_per_address": 4, "runtime.server_worker_threads": 16,
+		"runtime.default_topic_partition_num": 1, "runtime.default_topic_replica_num": 1,
+	}
+}
+
+// robustmqTested is what an operator who wants to keep messages has to change:
+// sessions that outlive a node and an outage, and a copy of the data on every
+// node, up to three.
+func robustmqTested(nodes int) map[string]any {
+	return map[string]any{
+		"runtime.default_topic_partition_num":                   1,
+		"runtime.default_topic_replica_num":                     min(nodes, 3),
+		"mqtt_runtime.auth.durable_sessions_enable":             true,
+		"mqtt_runtime.protocol.default_session_expiry_interval": 1800,
+		"mqtt_runtime.protocol.max_session_expiry_interval":     86400,
+		"mqtt_runtime.protocol.max_message_expiry_interval":     86400,
+	}
+}
+
+// writeRobustmq writes server.toml and logger.toml of a node. All paths in
+// them are absolute, and it logs to its standard output alone.
+func writeRobustmq(n *Node, id int, peers map[string]any, certs certificate, effective map[string]any) error {
+	logger := filepath.Join(n.dir, "logger.toml")
+	keys := map[string]any{
+		"cluster_name": "rmq-mcp", "broker_id": id, "broker_ip": n.Address(),
+		"roles": []string{"meta", "broker", "engine"}, "meta_addrs": peers,
+		"grpc_port": n.ports["grpc"], "http_port": n.ports["http"], "data_path": filepath.Join(n.dir, "data"),
+		"log.log_config": logger, "log.log_path": filepath.Join(n.dir, "logs"),
+		"broker_network.tls_cert": certs.cert, "broker_network.tls_key": certs.key,
+		"storage_runtime.tcp_port": n.ports["engine"], "storage_runtime.data_path": []string{filepath.Join(n.dir, "engine")},
+		"mqtt_runtime.auth.default_user": n.user, "mqtt_runtime.auth.default_password": n.pass,
+		"mqtt_runtime.server.tcp_port": n.ports["mqtt"], "mqtt_runtime.server.tls_port": n.ports["mqtts"],
+		"mqtt_runtime.server.websocket_port": n.ports["ws"], "mqtt_runtime.server.websockets_port": n.ports["wss"],
+		"mqtt_runtime.server.quic_port": n.ports["quic"],
+		"nats_runtime.tcp_port":         n.ports["nats"], "nats_runtime.tls_port": n.ports["natss"],
+		"nats_runtime.ws_port": n.ports["natsws"], "nats_runtime.wss_port": n.ports["natswss"],
+		"kafka_runtime.tcp_port": n.ports["kafka"], "amqp_runtime.tcp_port": n.ports["amqp"],
+	}
+	for key, value := range effective {
+		keys[key] = value
+	}
+	if err := os.WriteFile(filepath.Join(n.dir, "server.toml"), toml(keys), 0o600); err != nil {
+		return fmt.Errorf("write node configuration: %w", err)
+	}
+	console := map[string]any{"stdout.kind": "console", "stdout.level": "info", "stdout.ansi": false}
+	if err := os.WriteFile(logger, toml(console), 0o644); err != nil {
+		return fmt.Errorf("write node configuration: %w", err)
+	}
+	return nil
+}
+
+// toml writes dotted keys as tables, in order.
+func toml(keys map[string]any) []byte {
+	tables := map[string][]string{}
+	for key, value := range keys {
+		table, name := "", key
+		if dot := strings.LastIndexByte(key, '.'); dot >= 0 {
+			table, name = key[:dot], key[dot+1:]
+		}
+		tables[table] = append(tables[table], name+" = "+tomlValue(value))
+	}
+	var names []string
+	for name, lines := range tables {
+		slices.Sort(lines)
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var b strings.Builder
+	for _, name := range names {
+		if name != "" {
+			fmt.Fprintf(&b, "\n[%s]\n", name)
+		}
+		b.WriteString(strings.Join(tables[name], "\n") + "\n")
+	}
+	return []byte(b.String())
+}
+
+func tomlValue(v any) string {
+	switch v := v.(type) {
+	case string:
+		return strconv.Quote(v)
+	case []string:
+		quoted := make([]string, len(v))
+		for i, s := range v {
+			quoted[i] = strconv.Quote(s)
+		}
+		return "[" + strings.Join(quoted, ", ") + "]"
+	case map[string]any:
+		var pairs []string
+		for key, value := range v {
+			pairs = append(pairs, key+" = "+tomlValue(value))
+		}
+		slices.Sort(pairs)
+		return "{ " + strings.Join(pairs, ", ") + " }"
+	case float64: // a whole number that came as JSON
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return fmt.Sprint(v)
+}
