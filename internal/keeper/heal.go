@@ -1,0 +1,59 @@
+package keeper
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// HealDead undoes what dead keepers left: for every run that did not end in
+// order and that nobody is taking care of, its remaining processes are ended
+// and recover replays its undo journal. It answers the runs that were healed;
+// one whose recovery fails stays noted, and is tried again at the next call.
+func HealDead(stateDir string, recover func(runDir string) error) ([]string, error) {
+	locks, err := filepath.Glob(livePath(stateDir, "*", ".lock"))
+	if err != nil {
+		return nil, fmt.Errorf("find dead experiments: %w", err)
+	}
+	var healed []string
+	var errs []error
+	for _, path := range locks {
+		id := strings.TrimSuffix(filepath.Base(path), ".lock")
+		ok, err := healDead(stateDir, id, recover)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("heal %s: %w", id, err))
+		}
+		if ok {
+			healed = append(healed, id)
+		}
+	}
+	return healed, errors.Join(errs...)
+}
+
+func healDead(stateDir, id string, recover func(runDir string) error) (bool, error) {
+	lock, err := lockRun(stateDir, id)
+	if lock == nil {
+		return false, err
+	}
+	defer lock.Close()
+	info, err := readInfo(livePath(stateDir, id, ".json"))
+	if err == nil && info.Keeper.alive() {
+		return false, nil // its guard was killed a moment ago, and it follows
+	}
+	if err := killAnnounced(livePath(stateDir, id, ".children")); err != nil {
+		return false, err
+	}
+	dir := runDir(stateDir, id)
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		if err := recover(dir); err != nil {
+			return false, err
+		}
+	}
+	info.ID = id
+	removeEntry(stateDir, info)
+	finishRun(lock)
+	return true, nil
+}

@@ -1,0 +1,149 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// Sockets whose path would be too long for the kernel are in a directory of
+// their own.
+const (
+	maxSocketPath   = 100
+	socketDirPrefix = "rmq-mcp-"
+)
+
+// KeeperMain is the hidden command keeper: it owns one experiment, made by
+// run, and serves it on a unix socket until it is over. It is started by a
+// guard, and ends at once when that is gone.
+func KeeperMain(_ []string, run Runner) error {
+	signal.Ignore(syscall.SIGPIPE)
+	mouth := &mouth{w: os.Stdout}
+	os.Stdout = os.Stderr // what anybody prints belongs into the log
+	err := keep(mouth, run)
+	var denied deniedError
+	switch {
+	case errors.As(err, &denied):
+		mouth.say(sayDenied, err.Error())
+		return nil
+	case err != nil:
+		mouth.say(sayError, err.Error())
+	}
+	return err
+}
+
+func keep(mouth *mouth, run Runner) error {
+	o, err := readOrder(os.Stdin)
+	if err != nil {
+		return err
+	}
+	me, err := thisProcess() // before /proc is our own
+	if err != nil {
+		return err
+	}
+	if o.Contained {
+		if err := isolate(o.Isolation); err != nil {
+			return deniedError{fmt.Errorf("isolate experiment: %w", err)}
+		}
+		go reapOrphans()
+	}
+	go beat(mouth)
+	children := livePath(o.StateDir, o.ID, ".children")
+	go endWithGuard(children)
+
+	env := Env{
+		ID: o.ID, Dir: runDir(o.StateDir, o.ID), StateDir: o.StateDir, Self: o.Self, Isolation: o.Isolation,
+		Log:      slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Announce: func(int) error { return nil },
+	}
+	if !o.Contained {
+		env.Announce = announcer(children)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	exp, err := run(ctx, env, o.Start)
+	if err != nil {
+		return err
+	}
+	listener, err := listen(o.StateDir, o.ID)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	err = writeInfo(o.StateDir, Info{
+		ID: o.ID, Dir: env.Dir, Scenario: o.Start.Scenario, Isolation: o.Isolation,
+		Socket: listener.Addr().String(), Keeper: me, Guard: o.Guard, Started: time.Now().UTC(),
+	})
+	if err != nil {
+		return err
+	}
+	return serve(ctx, listener, exp, o.Start, env.Log, mouth)
+}
+
+// serve runs the experiment, and serves it as long as it runs.
+func serve(ctx context.Context, l net.Listener, exp Experiment, start Start, log *slog.Logger, mouth *mouth) error {
+	s := newServer(exp, start, log)
+	go s.http.Serve(l)
+	go stopOnSignal(ctx, exp, log)
+	mouth.say(sayReady, "")
+	err := exp.Run(ctx)
+	s.over()
+	if err != nil {
+		return fmt.Errorf("run experiment: %w", err)
+	}
+	return nil
+}
+
+// beat tells the guard every second that this process is alive.
+func beat(mouth *mouth) {
+	for range time.Tick(time.Second) {
+		mouth.say(sayBeat, "")
+	}
+}
+
+// endWithGuard ends everything when the guard is gone: its end of the pipe
+// closes. Linux kills the keeper before it can notice.
+func endWithGuard(children string) {
+	io.Copy(io.Discard, os.Stdin)
+	killAnnounced(children)
+	os.Exit(1)
+}
+
+// stopOnSignal ends an experiment in order when the host shuts down.
+func stopOnSignal(ctx context.Context, exp Experiment, log *slog.Logger) {
+	quit := make(chan os.Signal, 1)
+	signal.Notify(quit, os.Interrupt, syscall.SIGTERM)
+	select {
+	case <-ctx.Done():
+	case s := <-quit:
+		log.Warn("told to end", "signal", s.String())
+		if _, err := exp.Stop(ctx, Caller{Via: "keeper", Tool: "signal"}); err != nil {
+			log.Error("stop on signal", "error", err)
+		}
+	}
+}
+
+// listen opens the keeper's socket.
+func listen(stateDir, id string) (net.Listener, error) {
+	path := livePath(stateDir, id, ".sock")
+	if len(path) > maxSocketPath {
+		dir, err := os.MkdirTemp("", socketDirPrefix+"*")
+		if err != nil {
+			return nil, fmt.Errorf("open socket: %w", err)
+		}
+		path = filepath.Join(dir, "sock")
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("open socket: %w", err)
+	}
+	return l, nil
+}

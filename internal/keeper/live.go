@@ -1,0 +1,125 @@
+package keeper
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// A Process is one process and no later one with the same pid.
+type Process struct {
+	Pid   int    `json:"pid"`
+	Start int64  `json:"start"`          // in the system's own unit
+	Boot  string `json:"boot,omitempty"` // id of the boot that Start counts from
+}
+
+// Info is a keeper that runs, as live/ID.json says.
+type Info struct {
+	ID        string    `json:"id"`
+	Dir       string    `json:"dir"`
+	Scenario  string    `json:"scenario,omitempty"` // "": driven by hand
+	Isolation string    `json:"isolation"`
+	Socket    string    `json:"socket"`
+	Keeper    Process   `json:"keeper"` // as seen outside its pid namespace
+	Guard     Process   `json:"guard"`
+	Started   time.Time `json:"started"`
+}
+
+// List answers the keepers that run, oldest first. Entries of dead ones are
+// removed; what those may have left undone stays noted for HealDead.
+func List(stateDir string) ([]Info, error) {
+	paths, err := filepath.Glob(livePath(stateDir, "*", ".json"))
+	if err != nil {
+		return nil, fmt.Errorf("list experiments: %w", err)
+	}
+	var live []Info
+	for _, path := range paths {
+		info, err := readInfo(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it ended meanwhile
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list experiments: %w", err)
+		}
+		if info.Keeper.alive() {
+			live = append(live, info)
+		} else if !info.Guard.alive() { // else it is at it
+			removeEntry(stateDir, info)
+		}
+	}
+	slices.SortFunc(live, func(a, b Info) int { return a.Started.Compare(b.Started) })
+	return live, nil
+}
+
+func readInfo(path string) (Info, error) {
+	var info Info
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &info)
+	}
+	if err != nil {
+		return info, fmt.Errorf("read %s: %w", path, err)
+	}
+	return info, nil
+}
+
+func writeInfo(stateDir string, info Info) error {
+	text, err := json.MarshalIndent(info, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write entry of %s: %w", info.ID, err)
+	}
+	return writeFile(livePath(stateDir, info.ID, ".json"), text)
+}
+
+// removeEntry removes how to reach a keeper that is gone.
+func removeEntry(stateDir string, info Info) {
+	os.Remove(livePath(stateDir, info.ID, ".json"))
+	if info.Socket == "" {
+		return
+	}
+	os.Remove(info.Socket)
+	if dir := filepath.Dir(info.Socket); strings.HasPrefix(filepath.Base(dir), socketDirPrefix) {
+		os.Remove(dir)
+	}
+}
+
+// lockRun takes a run's lock, which its guard holds for as long as it lives;
+// nil means that somebody has it.
+func lockRun(stateDir, id string) (*flock.Flock, error) {
+	path := livePath(stateDir, id, ".lock")
+	for {
+		lock := flock.New(path)
+		ok, err := lock.TryLock()
+		if err != nil {
+			return nil, fmt.Errorf("lock run %s: %w", id, err)
+		}
+		if !ok {
+			return nil, nil
+		}
+		mine, err := lock.Stat()
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("lock run %s: %w", id, err), lock.Close())
+		}
+		if there, err := os.Stat(path); err == nil && os.SameFile(mine, there) {
+			return lock, nil
+		}
+		lock.Close() // of a file that its last owner removed meanwhile
+	}
+}
+
+// finishRun removes a run's lock: nothing of it is left to undo.
+func finishRun(lock *flock.Flock) {
+	err := os.Remove(lock.Path())
+	lock.Close()
+	if err != nil { // Windows removes no open file
+		os.Remove(lock.Path())
+	}
+}

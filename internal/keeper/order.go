@@ -1,0 +1,60 @@
+package keeper
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// An order is what a guard, and then its keeper, is told on standard input:
+// not in its arguments, where everyone could read a password.
+type order struct {
+	ID        string   `json:"id"`
+	StateDir  string   `json:"state_dir"`
+	Self      []string `json:"self"`
+	Isolation string   `json:"isolation"` // to the guard "": the best there is
+	Contained bool     `json:"contained"` // the keeper is process 1 of a pid namespace
+	Guard     Process  `json:"guard"`
+	Start     Start    `json:"start"`
+}
+
+func readOrder(r io.Reader) (order, error) {
+	var o order
+	if err := json.NewDecoder(r).Decode(&o); err != nil {
+		return o, fmt.Errorf("read order on standard input: %w; this command is rmq-mcp's own, run `rmq-mcp run` instead", err)
+	}
+	return o, nil
+}
+
+// A word is one line of what a keeper says to its guard, and a guard to
+// whoever started it.
+type word struct {
+	Say  string `json:"say"`
+	Text string `json:"text,omitempty"`
+}
+
+const (
+	sayBeat   = "beat"   // the keeper is alive
+	sayReady  = "ready"  // its socket answers
+	sayDenied = "denied" // the host does not allow this isolation; Text says what
+	sayError  = "error"  // the experiment could not be; Text says why
+	sayGone   = "gone"   // the keeper ended; Text says how. The guard says this to itself
+)
+
+// A mouth writes words.
+type mouth struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// say writes a word. That nobody listens is not the speaker's concern.
+func (m *mouth) say(what, text string) {
+	line, err := json.Marshal(word{what, text})
+	if err != nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.w.Write(append(line, '\n'))
+}
