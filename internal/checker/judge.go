@@ -23,6 +23,7 @@ type Report struct {
 	Complete Completeness
 	Coverage verdict.Coverage
 	Totals   verdict.Totals
+	Lost     []Span // which messages Totals.Lost counts
 }
 
 // Judge goes through a history once and judges the claims, in their order; no
@@ -102,7 +103,7 @@ func (j *judge) add(b *history.Batch) {
 }
 
 func (j *judge) report(ended bool) Report {
-	out := Report{Complete: j.complete.result(ended), Coverage: j.coverage.result(), Totals: totals(j.ledger, j.all)}
+	out := Report{Complete: j.complete.result(ended), Coverage: j.coverage.result(), Totals: totals(j.ledger, j.all), Lost: j.all.spans()}
 	for _, b := range j.benches {
 		r := b.result(out.Complete)
 		r.Consumed = j.events

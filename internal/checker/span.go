@@ -1,0 +1,37 @@
+package checker
+
+// A Span is consecutive messages of one stream that one subscriber never got,
+// all of them acknowledged.
+type Span struct {
+	Process, Stream int32
+	First, Last     int64 // sequence numbers
+	FromNS, ToNS    int64 // when the first and the last were published
+}
+
+// Len is how many messages it holds.
+func (s Span) Len() int64 { return s.Last - s.First + 1 }
+
+// maxSpans bounds how many are listed. The counts have the totals.
+const maxSpans = 10_000
+
+// spans lists what was lost, without a gap up to maxSpans, by subscriber, by
+// stream and in order.
+func (c *loss) spans() []Span {
+	var list []Span
+	c.pairs(func(p, s int32, from int64) {
+		st := &c.ledger.sends.streams[s]
+		st.acked.each(st.since(from), c.got.of(p, s), func(seq int64) {
+			at := st.messages[seq].called
+			if n := len(list); n > 0 && list[n-1].takes(p, s, seq) {
+				list[n-1].Last, list[n-1].ToNS = seq, at
+			} else if n < maxSpans {
+				list = append(list, Span{Process: p, Stream: s, First: seq, Last: seq, FromNS: at, ToNS: at})
+			}
+		})
+	})
+	return list
+}
+
+func (s Span) takes(process, stream int32, seq int64) bool {
+	return s.Process == process && s.Stream == stream && s.Last+1 == seq
+}
