@@ -14,7 +14,7 @@ func (s Span) Len() int64 { return s.Last - s.First + 1 }
 // maxSpans bounds how many are listed. The counts have the totals.
 const maxSpans = 10_000
 
-// spans lists what was lost, without a gap up to maxSpans, by subscriber, by
+// spans lists what was lost, the first maxSpans of it, by subscriber, by
 // stream and in order.
 func (c *loss) spans() []Span {
 	var list []Span
