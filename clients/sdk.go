@@ -41,14 +41,24 @@ func SDKs() []SDK {
 			Cannot: []string{CannotResumePubrel}},
 		{Lang: "go", Package: "paho.golang", Version: "0.23.0", Protocols: []string{MQTT5}, Builtin: true, Dedupes: true},
 		{Lang: "python", Package: "paho-mqtt", Version: "2.1.0", Protocols: []string{MQTT3, MQTT5}, Dedupes: true},
-		{Lang: "python", Package: "paho-mqtt", Version: "1.6.1", Protocols: []string{MQTT3, MQTT5}, Dedupes: true},
+		{Lang: "python", Package: "paho-mqtt", Version: "1.6.1", Protocols: []string{MQTT3, MQTT5}, Dedupes: true,
+			Cannot: []string{CannotPauseConnected, CannotPublishReason}},
 	}
 }
 
-// CannotResumePubrel is what an SDK cannot that forgets, when its connection is
-// lost, which of its QoS 2 messages had been received: it sends PUBLISH again
-// where only PUBREL is allowed. A duplicate of such a message is the SDK's.
-const CannotResumePubrel = "resume_pubrel"
+// What an SDK cannot show or do.
+const (
+	// CannotResumePubrel: when its connection is lost it forgets which of its
+	// QoS 2 messages had been received, and sends PUBLISH again where only
+	// PUBREL is allowed. A duplicate of such a message is the SDK's.
+	CannotResumePubrel = "resume_pubrel"
+	// CannotPauseConnected: while paused it sends no pings, and loses its
+	// connection after one and a half times its keep alive.
+	CannotPauseConnected = "pause_connected"
+	// CannotPublishReason: it shows no reason code of a PUBACK, so that a
+	// message refused by an MQTT 5 broker reads as acknowledged.
+	CannotPublishReason = "publish_reason"
+)
 
 // Resolve finds the SDK that a person means: go, go@1.5.1,
 // go/paho.mqtt.golang@1.5.1, python@2.x. Without a version it is the newest.

@@ -1,0 +1,59 @@
+package driver
+
+import (
+	"sync/atomic"
+
+	"github.com/robustmq/rmq-mcp/clients"
+)
+
+// Outcomes of a call.
+const (
+	OK   = "ok"   // the broker acknowledged
+	Fail = "fail" // it did not take effect: refused, or never sent
+	Info = "info" // it may have taken effect
+)
+
+// An Ack is how a call went.
+type Ack struct {
+	Outcome        string
+	Reason         int   // MQTT reason code
+	ID             int64 // packet id; 0 where there is none
+	SessionPresent bool
+	Text           string // an error in words
+	Read           *Message
+}
+
+// Failed is the Ack of a call that did not take effect.
+func Failed(err error) Ack { return Ack{Outcome: Fail, Text: err.Error()} }
+
+// Unknown is the Ack of a call that may have taken effect.
+func Unknown(err error) Ack { return Ack{Outcome: Info, Text: err.Error()} }
+
+// A Call is in the history and has not returned yet.
+type Call struct {
+	number   int64
+	kind     string
+	process  int32
+	writer   *writer
+	returned atomic.Bool
+	then     func(Ack) // after the return line; may be nil
+}
+
+// Return writes the return of the call. Only the first counts.
+func (c *Call) Return(a Ack) {
+	if c.returned.Swap(true) {
+		return
+	}
+	l := clients.Line{E: "return", K: c.kind, P: c.process, C: c.number,
+		O: a.Outcome, R: a.Reason, SP: a.SessionPresent, X: a.Text}
+	if a.ID != 0 {
+		l.I = &a.ID
+	}
+	if a.Read != nil {
+		a.Read.describe(&l)
+	}
+	c.writer.Write(&l)
+	if c.then != nil {
+		c.then(a)
+	}
+}

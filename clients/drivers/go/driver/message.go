@@ -1,0 +1,43 @@
+package driver
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/robustmq/rmq-mcp/clients"
+)
+
+// A Message is one that arrived.
+type Message struct {
+	Payload []byte
+	Topic   string
+	QoS     byte
+	Dup     bool
+	Retain  bool
+	ID      uint16
+}
+
+// describe fills in what a line says of a message that arrived.
+func (m *Message) describe(l *clients.Line) {
+	l.Q, l.Dup, l.Ret, l.Len = m.QoS, m.Dup, m.Retain, len(m.Payload)
+	l.H = latin1(m.Payload[:min(len(m.Payload), clients.HeaderLen)])
+	l.Crc = fmt.Sprintf("%08x", clients.Checksum(m.Payload))
+	if m.ID != 0 {
+		id := int64(m.ID)
+		l.I = &id
+	}
+}
+
+// latin1 writes each byte as the character of that number.
+func latin1(b []byte) string {
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			r := make([]rune, len(b))
+			for i, c := range b {
+				r[i] = rune(c)
+			}
+			return string(r)
+		}
+	}
+	return string(b)
+}

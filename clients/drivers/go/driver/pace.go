@@ -1,0 +1,52 @@
+package driver
+
+import "time"
+
+// catchUp is how much of a delay the pace makes up for. What a stall kept from
+// being sent for longer is not sent in a burst afterwards.
+const catchUp = 100 * time.Millisecond
+
+// A pace spaces messages evenly. The zero value does not wait.
+type pace struct {
+	interval time.Duration
+	next     time.Time
+}
+
+func newPace(perSecond float64) *pace {
+	if perSecond <= 0 {
+		return &pace{}
+	}
+	return &pace{interval: time.Duration(float64(time.Second) / perSecond)}
+}
+
+// wait returns true when the next message is due, false if stop is closed
+// first.
+func (p *pace) wait(stop <-chan struct{}) bool {
+	now := time.Now()
+	if now.Sub(p.next) > catchUp {
+		p.next = now
+	}
+	due := p.next
+	p.next = p.next.Add(p.interval)
+	if !due.After(now) {
+		select {
+		case <-stop:
+			return false
+		default:
+			return true
+		}
+	}
+	return sleep(due.Sub(now), stop)
+}
+
+// sleep waits for a time; it is false if stop is closed first.
+func sleep(d time.Duration, stop <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-stop:
+		return false
+	}
+}

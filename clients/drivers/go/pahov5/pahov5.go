@@ -1,0 +1,221 @@
+// Package pahov5 drives github.com/eclipse/paho.golang, MQTT 5: one paho.Client
+// for each connection, all on one session state, which resends what was in
+// flight where the broker kept the session, and drops it where it did not.
+package pahov5
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/eclipse/paho.golang/paho"
+	"github.com/eclipse/paho.golang/paho/session"
+
+	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/drivers/go/driver"
+)
+
+// Name and Version of the SDK.
+const (
+	Name    = "paho.golang"
+	Version = "0.23.0"
+)
+
+// wait bounds what the SDK may block for: CONNACK, SUBACK, a free place in
+// the broker's receive maximum.
+const wait = 5 * time.Second
+
+// Main is the driver.
+func Main(stdin io.Reader, stdout io.Writer) error {
+	return driver.Main(driver.SDK{
+		Name: Name, Version: Version, Protocol: clients.MQTT5, Dedupes: true, Open: open,
+	}, stdin, stdout)
+}
+
+type mqttSession struct {
+	p     *driver.Process
+	state *ledger
+
+	mu      sync.Mutex
+	client  *paho.Client
+	changed chan struct{} // closed when client changes
+	cancel  context.CancelFunc
+	ctx     context.Context
+	stopped chan struct{}
+}
+
+func open(p *driver.Process) driver.Session {
+	return &mqttSession{p: p, state: newLedger(), changed: make(chan struct{})}
+}
+
+func (s *mqttSession) Connect() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.stopped = make(chan struct{})
+	go s.stayConnected(s.ctx, s.stopped)
+}
+
+func (s *mqttSession) Disconnect() {
+	s.mu.Lock()
+	cancel, stopped := s.cancel, s.stopped
+	s.mu.Unlock()
+	if cancel == nil {
+		return
+	}
+	cancel()
+	<-stopped
+}
+
+// stayConnected tries one endpoint after the other until ctx ends.
+func (s *mqttSession) stayConnected(ctx context.Context, stopped chan struct{}) {
+	defer close(stopped)
+	c := s.p.Client()
+	for ctx.Err() == nil {
+		for _, endpoint := range c.Endpoints {
+			if ctx.Err() == nil && s.serve(ctx, endpoint) {
+				break
+			}
+		}
+		select {
+		case <-time.After(time.Duration(c.ReconnectMS) * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// serve connects to an endpoint and returns when the connection has ended. It
+// is false where there was none.
+func (s *mqttSession) serve(ctx context.Context, endpoint string) bool {
+	conn, err := s.p.Dial(ctx, endpoint)
+	if err != nil {
+		return false
+	}
+	client := paho.NewClient(paho.ClientConfig{
+		Conn: conn, Session: s.state, PacketTimeout: wait,
+		OnPublishReceived: []func(paho.PublishReceived) (bool, error){
+			func(m paho.PublishReceived) (bool, error) {
+				// Received is acknowledged, as soon as this returns: what a
+				// lost connection lets through here is delivered all the same.
+				s.p.Hold(conn)
+				s.p.Deliver(message(m.Packet), conn)
+				return true, nil
+			},
+		},
+		OnServerDisconnect: func(*paho.Disconnect) {},
+	})
+	s.state.use(conn)
+	if _, err := client.Connect(ctx, s.connect()); err != nil {
+		conn.Close()
+		return false
+	}
+	s.set(client)
+	s.p.Connected(conn)
+	select {
+	case <-client.Done():
+	case <-ctx.Done():
+		// The connection may be gone, which is as good.
+		_ = client.Disconnect(&paho.Disconnect{ReasonCode: 0})
+	}
+	s.set(nil)
+	return true
+}
+
+func (s *mqttSession) connect() *paho.Connect {
+	c := s.p.Client()
+	expiry, receive := uint32(c.ExpiryS), uint16(c.ReceiveMax)
+	connect := &paho.Connect{
+		ClientID: c.ClientID, KeepAlive: uint16(c.KeepAliveS), CleanStart: c.Clean,
+		Username: c.Username, UsernameFlag: c.Username != "",
+		Password: []byte(c.Password), PasswordFlag: c.Password != "",
+		Properties: &paho.ConnectProperties{SessionExpiryInterval: &expiry},
+	}
+	if receive > 0 {
+		connect.Properties.ReceiveMaximum = &receive
+	}
+	return connect
+}
+
+// set changes the client that publishes go through.
+func (s *mqttSession) set(client *paho.Client) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.client = client
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// online waits for a connected client; it is nil when the session is closed.
+func (s *mqttSession) online() *paho.Client {
+	for {
+		s.mu.Lock()
+		client, changed, ctx := s.client, s.changed, s.ctx
+		s.mu.Unlock()
+		if client != nil {
+			return client
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (s *mqttSession) Subscribe(f clients.Filter) driver.Ack {
+	client := s.online()
+	if client == nil {
+		return driver.Failed(errClosed)
+	}
+	ack, err := client.Subscribe(context.Background(), &paho.Subscribe{
+		Subscriptions: []paho.SubscribeOptions{{Topic: f.Filter, QoS: f.QoS}},
+	})
+	switch {
+	case ack == nil:
+		return driver.Unknown(err)
+	case err != nil:
+		return driver.Ack{Outcome: driver.Fail, Reason: int(ack.Reasons[0]), Text: err.Error()}
+	}
+	return driver.Ack{Outcome: driver.OK, Reason: int(ack.Reasons[0])}
+}
+
+// Publish puts the message into the session state and on the wire. The
+// acknowledgement is seen by the ledger, after a reconnect too.
+func (s *mqttSession) Publish(call *driver.Call, stream clients.Stream, payload []byte) {
+	message := &paho.Publish{Topic: stream.Topic, QoS: stream.QoS, Retain: stream.Retain, Payload: payload}
+	for {
+		client := s.online()
+		if client == nil {
+			call.Return(driver.Failed(errClosed))
+			return
+		}
+		s.state.expect(call)
+		_, err := client.PublishWithOptions(context.Background(), message, paho.PublishOptions{Method: paho.PublishMethod_AsyncSend})
+		taken := s.state.taken()
+		switch {
+		case stream.QoS == 0 && err != nil:
+			call.Return(driver.Unknown(err))
+		case stream.QoS == 0:
+			call.Return(driver.Ack{Outcome: driver.OK})
+		case taken: // a failed write is repeated by the session
+		case errors.Is(err, session.ErrNoConnection), errors.Is(err, context.DeadlineExceeded):
+			// Not in the session, so nothing was sent: the next connection.
+			continue
+		default:
+			call.Return(driver.Failed(fmt.Errorf("not sent: %w", err)))
+		}
+		return
+	}
+}
+
+var errClosed = errors.New("never sent: the session was closed")
+
+func message(m *paho.Publish) *driver.Message {
+	return &driver.Message{
+		Payload: m.Payload, Topic: m.Topic, QoS: m.QoS,
+		Dup: m.Duplicate(), Retain: m.Retain, ID: m.PacketID,
+	}
+}
