@@ -56,7 +56,7 @@ func (c *loss) Result() verdict.Result {
 			}
 			found.add(a)
 		})
-		recovered += got.n - overlap(got, &st.acked)
+		recovered += st.recovered(got)
 	})
 	r := found.judged(due, map[string]int64{
 		"due": due, "delivered": c.seen, "lost": found.total, "lost_session": session,
@@ -80,7 +80,7 @@ func (c *loss) pairs(f func(process, stream int32, from int64)) {
 			continue
 		}
 		for s, row := range l.tables.Streams {
-			if row.Register || row.QoS < c.min || row.QoS > c.max || l.route.get(int32(p), int32(s)).lossy() {
+			if row.Register || row.QoS == 0 || row.QoS < c.min || row.QoS > c.max || l.route.get(int32(p), int32(s)).lossy() {
 				continue
 			}
 			if from := l.sessions.due(int32(p), row.Topic); from != never {
@@ -110,10 +110,10 @@ func (c *loss) lost(p, s int32, seq int64) (a verdict.Anomaly, forgotten bool) {
 	return a, forgotten
 }
 
-// overlap is how many numbers are in both.
-func overlap(a, b *bitmap) (n int64) {
-	a.each(0, &bitmap{}, func(seq int64) {
-		if b.has(seq) {
+// recovered is how many messages of unknown outcome were delivered all the same.
+func (st *stream) recovered(got *bitmap) (n int64) {
+	got.each(0, &st.acked, func(seq int64) {
+		if seq < int64(len(st.messages)) && st.messages[seq].unknown() {
 			n++
 		}
 	})

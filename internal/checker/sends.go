@@ -14,6 +14,11 @@ type message struct {
 	flags         uint8
 }
 
+// unknown reports whether the message was called and may have taken effect.
+func (m *message) unknown() bool {
+	return m.call != history.None && (m.outcome == history.OutcomeNone || m.outcome == history.Info)
+}
+
 const msgEnd = 1 // the stream's end marker
 
 // sends is what was published: per stream, by sequence number.

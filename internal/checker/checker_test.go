@@ -1,0 +1,413 @@
+package checker
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+func judgeStory(t *testing.T, s *story, claims ...string) Report {
+	t.Helper()
+	r, err := Judge(s.source(1000), s.context(), claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestCheckers(t *testing.T) {
+	const pass, fail, unknown = verdict.Pass, verdict.Fail, verdict.Unknown
+	for _, test := range []struct {
+		name  string
+		claim string
+		tell  func(s *story)
+		want  verdict.Status
+		count map[string]int64 // of Counts
+		text  string           // in the first anomaly, or in a reason
+	}{
+		{"all arrives", "qos1-no-loss", func(s *story) {
+			s.join(sub).acked(q1, 0, 3).delivered(sub, q1, 0, 3)
+		}, pass, map[string]int64{"due": 4, "lost": 0}, ""},
+		{"one is lost", "qos1-no-loss", func(s *story) {
+			s.join(sub).fault(time.Minute).acked(q1, 0, 3).delivered(sub, q1, 0, 1).deliver(sub, q1, 3)
+		}, fail, map[string]int64{"due": 4, "lost": 1, "lost_message": 1}, "message 2 of pub-1 on work/1 (QoS 1) never reached sub-1"},
+		{"one is lost to one of two", "qos1-no-loss", func(s *story) {
+			s.join(sub, other).acked(q1, 0, 1).delivered(sub, q1, 0, 1).deliver(other, q1, 1)
+		}, fail, map[string]int64{"due": 4, "lost": 1}, "sub-2"},
+		{"another stream is not judged", "qos1-no-loss", func(s *story) {
+			s.join(sub).acked(q1, 0, 1).acked(q2, 0, 1).delivered(sub, q1, 0, 1)
+		}, pass, map[string]int64{"due": 2}, ""},
+		{"an unknown outcome may be missing", "qos1-no-loss", func(s *story) {
+			s.join(sub).publish(q1, 0, history.OK).publish(q1, 1, history.Info).deliver(sub, q1, 0)
+		}, pass, map[string]int64{"recovered": 0}, ""},
+		{"an unknown outcome may arrive", "qos1-no-loss", func(s *story) {
+			s.join(sub).publish(q1, 0, history.OK).publish(q1, 1, history.Info).delivered(sub, q1, 0, 1)
+		}, pass, map[string]int64{"recovered": 1}, ""},
+		{"sent before the subscription", "qos1-no-loss", func(s *story) {
+			s.acked(q1, 0, 4).join(sub).acked(q1, 5, 6).delivered(sub, q1, 5, 6)
+		}, pass, map[string]int64{"due": 2}, ""},
+		{"a clean session is owed nothing", "qos1-no-loss", func(s *story) {
+			s.join(fleet).acked(q1, 0, 4)
+		}, unknown, nil, "no acknowledged message was due"},
+		{"a broken session loses what was in it", "qos1-no-loss", func(s *story) {
+			s.join(sub).acked(q1, 0, 1).delivered(sub, q1, 0, 1).disconnect(sub).acked(q1, 2, 4)
+			s.join(sub).publish(q1, 5, history.OK).deliver(sub, q1, 5)
+		}, fail, map[string]int64{"lost": 3, "lost_session": 3, "lost_message": 0}, "its session was lost"},
+		{"a session that was over is owed nothing", "qos1-no-loss", func(s *story) {
+			s.tables.Processes[sub].Protocol, s.tables.Processes[sub].ExpiryS = "mqtt5", 10
+			s.join(sub).disconnect(sub).acked(q1, 0, 4).wait(time.Minute)
+			s.join(sub).publish(q1, 5, history.OK).deliver(sub, q1, 5)
+		}, pass, map[string]int64{"due": 1}, ""},
+		{"a history with an open end shows no loss", "qos1-no-loss", func(s *story) {
+			s.torn = true
+			s.join(sub).acked(q1, 0, 3).delivered(sub, q1, 0, 2)
+		}, unknown, map[string]int64{"lost": 1}, "cut off"},
+		{"QoS 2", "qos2-no-loss", func(s *story) {
+			s.join(sub).acked(q2, 0, 3).delivered(sub, q2, 1, 3)
+		}, fail, map[string]int64{"lost": 1}, "message 0"},
+
+		{"once each", "qos2-exactly-once", func(s *story) {
+			s.join(sub).acked(q2, 0, 1).delivered(sub, q2, 0, 1)
+		}, pass, map[string]int64{"delivered": 2}, ""},
+		{"twice", "qos2-exactly-once", func(s *story) {
+			s.join(sub).acked(q2, 0, 1).delivered(sub, q2, 0, 1).deliver(sub, q2, 0, history.FlagDup)
+		}, fail, map[string]int64{"duplicated": 1}, "again"},
+		{"twice, to an SDK that does not dedupe", "qos2-exactly-once", func(s *story) {
+			s.tables.Processes[sub].Dedupes = false
+			s.join(sub).acked(q2, 0, 1).delivered(sub, q2, 0, 1).deliver(sub, q2, 0, history.FlagDup)
+		}, unknown, nil, "does not dedupe"},
+		{"QoS 1 twice", "qos1-no-loss", func(s *story) {
+			s.join(sub).acked(q1, 0, 1).delivered(sub, q1, 0, 1).deliver(sub, q1, 0, history.FlagDup)
+		}, pass, map[string]int64{"duplicated": 1, "duplicated_flagged": 1}, ""},
+		{"QoS 0 twice", "qos0-at-most-once", func(s *story) {
+			s.join(sub).publish(q0, 0, history.Info).deliver(sub, q0, 0).deliver(sub, q0, 0)
+		}, fail, map[string]int64{"duplicated": 1}, "work/0"},
+		{"QoS 0 once or never", "qos0-at-most-once", func(s *story) {
+			s.join(sub).publish(q0, 0, history.Info).publish(q0, 1, history.Info).deliver(sub, q0, 1)
+		}, pass, nil, ""},
+
+		{"again with DUP", "qos1-dup-flag", func(s *story) {
+			s.connect(pub, false).join(sub).acked(q1, 0, 0).deliver(sub, q1, 0).deliver(sub, q1, 0, history.FlagDup)
+		}, pass, map[string]int64{"redelivered": 1}, ""},
+		{"again without DUP", "qos1-dup-flag", func(s *story) {
+			s.connect(pub, false).join(sub).acked(q1, 0, 0).deliver(sub, q1, 0).deliver(sub, q1, 0)
+		}, fail, map[string]int64{"unflagged": 1}, "without DUP"},
+		{"sent again, so delivered again", "qos1-dup-flag", func(s *story) {
+			s.connect(pub, false).join(sub).acked(q1, 0, 0).deliver(sub, q1, 0)
+			e := s.publishing(q1, 1)
+			c := s.call(e)
+			s.deliver(sub, q1, 1).disconnect(pub).connect(pub, true)
+			s.ret(e, c, history.OK)
+			s.deliver(sub, q1, 1)
+		}, pass, map[string]int64{"redelivered": 1}, ""},
+		{"the SDK does not show DUP", "qos1-dup-flag", func(s *story) {
+			s.tables.Processes[sub].Cannot = []string{"dup"}
+			s.connect(pub, false).join(sub).acked(q1, 0, 0).deliver(sub, q1, 0).deliver(sub, q1, 0)
+		}, unknown, nil, "shows DUP"},
+
+		{"sent and subscribed", "no-unexpected", func(s *story) {
+			s.join(sub).acked(q1, 0, 1).delivered(sub, q1, 0, 1)
+		}, pass, nil, ""},
+		{"recorded before its call", "no-unexpected", func(s *story) {
+			s.join(sub).deliver(sub, q1, 0).acked(q1, 0, 1)
+		}, pass, nil, ""},
+		{"never sent", "no-unexpected", func(s *story) {
+			s.join(sub).acked(q1, 0, 1).deliver(sub, q1, 7)
+		}, fail, map[string]int64{"unexpected": 1}, "was never sent"},
+		{"absurd number", "no-unexpected", func(s *story) {
+			s.join(sub).acked(q1, 0, 1).deliver(sub, q1, 1<<60)
+		}, fail, map[string]int64{"unexpected": 1}, "was never sent"},
+		{"of another run", "no-unexpected", func(s *story) {
+			s.join(sub).acked(q1, 0, 1).deliver(sub, history.None, history.None, history.FlagForeign)
+		}, fail, map[string]int64{"foreign": 1}, "not of this run"},
+		{"to the wrong one", "no-unexpected", func(s *story) {
+			s.join(sub, away).acked(q1, 0, 1).deliver(away, q1, 0)
+		}, fail, map[string]int64{"misrouted": 1}, "no subscription that matches"},
+
+		{"intact", "no-corruption", func(s *story) {
+			s.join(sub).acked(q1, 0, 1).delivered(sub, q1, 0, 1)
+		}, pass, nil, ""},
+		{"corrupt", "no-corruption", func(s *story) {
+			s.join(sub).acked(q1, 0, 1).deliver(sub, history.None, history.None, history.FlagCorrupt)
+		}, fail, map[string]int64{"corrupted": 1}, "checksum"},
+
+		{"in order", "order-per-stream", func(s *story) {
+			s.join(sub).acked(q1, 0, 3).delivered(sub, q1, 0, 2).delivered(sub, q1, 1, 3)
+		}, pass, map[string]int64{"first_deliveries": 4, "skipped": 0}, ""},
+		{"a gap is no disorder", "order-per-stream", func(s *story) {
+			s.join(sub).acked(q1, 0, 3).deliver(sub, q1, 0).delivered(sub, q1, 2, 3)
+		}, pass, map[string]int64{"skipped": 1}, ""},
+		{"out of order", "order-per-stream", func(s *story) {
+			s.join(sub).acked(q1, 0, 3).deliver(sub, q1, 0).deliver(sub, q1, 2).deliver(sub, q1, 1)
+		}, fail, map[string]int64{"nonmonotonic": 1}, "after number 2"},
+		{"streams are not ordered among each other", "order-per-stream", func(s *story) {
+			s.join(sub).acked(q1, 0, 1).acked(q1b, 0, 1).delivered(sub, q1b, 0, 1).delivered(sub, q1, 0, 1)
+		}, pass, nil, ""},
+
+		{"the session is there", "session-kept", func(s *story) {
+			s.join(sub).disconnect(sub).connect(sub, true)
+		}, pass, map[string]int64{"reconnects": 1}, ""},
+		{"the session is gone", "session-kept", func(s *story) {
+			s.join(sub).disconnect(sub).connect(sub, false)
+		}, fail, map[string]int64{"session_lost": 1}, "sub-1 came back"},
+		{"the session was over", "session-kept", func(s *story) {
+			s.tables.Processes[sub].Protocol, s.tables.Processes[sub].ExpiryS = "mqtt5", 10
+			s.join(sub).disconnect(sub).wait(time.Minute).connect(sub, false)
+		}, unknown, nil, "no client with a persistent session came back"},
+		{"a clean session has none", "session-kept", func(s *story) {
+			s.join(fleet).disconnect(fleet).connect(fleet, false)
+		}, unknown, nil, "came back"},
+
+		{"goes on", "progress", func(s *story) {
+			s.acked(q1, 0, 3).fault(2*time.Second).wait(2*time.Second).acked(q1, 4, 6)
+		}, pass, nil, ""},
+		{"stands still", "progress", func(s *story) {
+			s.acked(q1, 0, 3).fault(2*time.Second).wait(6*time.Second).acked(q1, 4, 6)
+		}, fail, map[string]int64{"silences": 1}, "around f1"},
+		{"stands still for good", "progress", func(s *story) {
+			s.acked(q1, 0, 3).fault(2 * time.Second).wait(6 * time.Second).phase("drain")
+		}, fail, nil, "around f1"},
+		{"ends before it could be told", "progress", func(s *story) {
+			s.acked(q1, 0, 3).fault(2 * time.Second).wait(3 * time.Second).phase("drain")
+		}, unknown, nil, "could tell"},
+		{"no bound", "progress", func(s *story) {
+			s.run.Budget.ProgressS = 0
+			s.acked(q1, 0, 3).fault(2*time.Second).acked(q1, 4, 5)
+		}, unknown, nil, "progress_s"},
+
+		{"both nodes serve again", "recovery", func(s *story) {
+			s.heal().join(probe1, probe2).acked(probed, 0, 0).acked(probed2, 0, 0).deliver(probe1, probed, 0).deliver(probe2, probed, 0)
+		}, pass, map[string]int64{"nodes": 2}, ""},
+		{"one delivers nothing", "recovery", func(s *story) {
+			s.heal().join(probe1, probe2).acked(probed, 0, 0).acked(probed2, 0, 0).deliver(probe1, probed, 0)
+		}, fail, map[string]int64{"not_recovered": 1}, "node-2 took a publish and delivered nothing"},
+		{"one recovers late", "recovery", func(s *story) {
+			s.heal().join(probe1, probe2).acked(probed, 0, 0).acked(probed2, 0, 0).deliver(probe1, probed, 0).wait(11*time.Second).deliver(probe2, probed, 0)
+		}, fail, nil, "node-2"},
+		{"nothing was healed", "recovery", func(s *story) {
+			s.join(probe1, probe2)
+		}, unknown, nil, "nothing was healed"},
+
+		{"quiet logs", "no-panic", func(s *story) { s.phase("steady") }, pass, nil, ""},
+		{"a panic", "no-panic", func(s *story) { s.observe(ObservePanic, history.None, 1, 42) }, fail, nil, "node-2 panicked, line 42"},
+
+		{"last write is read", "retained-register", func(s *story) {
+			s.publish(reg, 0, history.OK).fetch(reg, 0).publish(reg, 1, history.OK).fetch(reg, 1)
+		}, pass, map[string]int64{"reads": 2}, ""},
+		{"an old write is read", "retained-register", func(s *story) {
+			s.publish(reg, 0, history.OK).fetch(reg, 0).publish(reg, 1, history.OK).fetch(reg, 0).fetch(reg, 1)
+		}, fail, nil, "message 0 of pub-1 on reg/1"},
+		{"nothing is read after a write", "retained-register", func(s *story) {
+			s.publish(reg, 0, history.OK).fetch(reg, history.None)
+		}, fail, nil, "saw nothing"},
+		{"an unknown write may count or not", "retained-register", func(s *story) {
+			s.publish(reg, 0, history.OK).publish(reg, 1, history.Info).fetch(reg, 0).fetch(reg, 1)
+		}, pass, nil, ""},
+		{"an unknown write does not come and go", "retained-register", func(s *story) {
+			s.publish(reg, 0, history.OK).publish(reg, 1, history.Info).fetch(reg, 1).fetch(reg, 0)
+		}, fail, nil, "message 0"},
+		{"a failed write never was", "retained-register", func(s *story) {
+			s.publish(reg, 0, history.OK).publish(reg, 1, history.Fail).fetch(reg, 1)
+		}, fail, nil, "message 1"},
+	} {
+		t.Run(test.claim+"/"+test.name, func(t *testing.T) {
+			s := newStory()
+			test.tell(s)
+			for st, end := range ends(s) {
+				if st == q1 || st == q2 || st == q1b {
+					s.marked(st, end)
+				}
+			}
+			s.finish()
+			r := judgeStory(t, s, test.claim).Results[0]
+			if r.Status != test.want {
+				t.Errorf("status %s, want %s: %s %v", r.Status, test.want, r.Summary, r.Reasons)
+			}
+			for name, want := range test.count {
+				if got := r.Counts[name]; got != want {
+					t.Errorf("%s = %d, want %d", name, got, want)
+				}
+			}
+			if !strings.Contains(said(r), test.text) {
+				t.Errorf("it says %q, which lacks %q", said(r), test.text)
+			}
+			if r.Summary == "" {
+				t.Error("no summary")
+			}
+		})
+	}
+}
+
+// ends are the next numbers of the streams that were published to.
+func ends(s *story) map[int32]int64 {
+	next := map[int32]int64{}
+	for _, e := range s.events {
+		if e.Kind == history.KindPublish {
+			next[e.Stream] = max(next[e.Stream], e.Seq+1)
+		}
+	}
+	return next
+}
+
+// marked lets a stream end with a marker that is not acknowledged, so that it
+// counts for nothing, and yet reaches every subscriber.
+func (s *story) marked(st int32, seq int64) {
+	s.marker(st, seq, history.Fail)
+	for p := range int32(numProc) {
+		if p == sub || p == other {
+			s.deliver(p, st, seq, history.FlagEnd, history.FlagRetain)
+		}
+	}
+}
+
+func said(r verdict.Result) string {
+	list := r.Reasons
+	if len(r.Anomalies) > 0 {
+		list = append([]string{r.Anomalies[0].Text}, list...)
+	}
+	return strings.Join(list, "; ")
+}
+
+// healthy is a story in which every claim has something to judge, and holds.
+func healthy() *story {
+	s := newStory()
+	s.connect(pub, false).join(sub, other, fleet)
+	s.phase("steady")
+	for seq := range int64(20) {
+		for _, st := range []int32{q0, q1, q2, q1b} {
+			s.publish(st, seq, history.OK).deliver(sub, st, seq).deliver(fleet, st, seq)
+			if seq < 10 {
+				s.deliver(other, st, seq)
+			}
+		}
+		s.publish(reg, seq, history.OK).fetch(reg, seq)
+		if seq == 9 {
+			s.disconnect(other).phase("fault").fault(time.Second).wait(time.Second).heal().phase("recovery")
+		}
+	}
+	s.join(probe1, probe2).acked(probed, 0, 1).acked(probed2, 0, 1)
+	for _, p := range []int32{probe1, probe2} {
+		s.delivered(p, probed, 0, 1).delivered(p, probed2, 0, 1)
+	}
+	s.phase("drain")
+	for _, st := range []int32{q1, q2, q1b} {
+		s.marker(st, 20, history.OK)
+	}
+	s.connect(other, true)
+	for _, st := range []int32{q1, q2, q1b} {
+		s.delivered(other, st, 10, 19).deliver(other, st, 20, history.FlagEnd).deliver(sub, st, 20, history.FlagEnd)
+	}
+	return s.finish()
+}
+
+func names() (list []string) {
+	for _, e := range All {
+		list = append(list, e.Claim.Name)
+	}
+	return list
+}
+
+func TestHealthyPassesAndCanariesAreRed(t *testing.T) {
+	report := judgeStory(t, healthy(), names()...)
+	if !report.Complete.Closed {
+		t.Error("not complete:", report.Complete.Why)
+	}
+	for _, r := range report.Results {
+		if r.Status != verdict.Pass || !r.Canary.Red {
+			t.Errorf("%s is %s, canary red %v (%s%s): %s %v", r.Claim.Name, r.Status, r.Canary.Red, r.Canary.Mutation, r.Canary.Skipped, r.Summary, r.Reasons)
+		}
+		if r.Consumed != int64(len(healthy().events)) || r.Judged == 0 {
+			t.Errorf("%s consumed %d, judged %d", r.Claim.Name, r.Consumed, r.Judged)
+		}
+	}
+	want := verdict.Totals{Sent: 107, Acked: 107, Received: 20*4*2 + 10*4 + 8 + 3*12}
+	if got := report.Totals; got != want {
+		t.Errorf("totals %+v, want %+v", got, want)
+	}
+}
+
+// How a history is cut into batches must not matter to any result.
+func TestSameBytesWhateverTheBatches(t *testing.T) {
+	var first []byte
+	for _, size := range []int{1000, 97, 8} {
+		s := healthy()
+		r, err := Judge(s.source(size), s.context(), names())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range r.Results {
+			r.Results[i].Canary.Mutation = "" // which message is lost may differ
+		}
+		data, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = data
+		}
+		if string(data) != string(first) {
+			t.Errorf("batches of %d:\n%s\nof 1000:\n%s", size, data, first)
+		}
+	}
+}
+
+func TestCanaryThatStaysGreenMakesUnknown(t *testing.T) {
+	s := healthy()
+	j, err := newJudge(s.context(), []string{"order-per-stream"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.benches[0].canary = blind{j.benches[0].canary}
+	src := s.source(100)
+	for b, err := src.Next(); err == nil; b, err = src.Next() {
+		j.add(b)
+	}
+	r := j.report(true).Results[0]
+	if r.Status != verdict.Unknown || !strings.Contains(said(r), "canary stayed green") {
+		t.Errorf("%s: %s", r.Status, said(r))
+	}
+}
+
+// blind is a checker that finds nothing.
+type blind struct{ Checker }
+
+func (b blind) Result() verdict.Result { return verdict.Result{Status: verdict.Pass} }
+
+func TestPromised(t *testing.T) {
+	s := healthy()
+	s.run.Cluster.Promises = []string{"no-panic"}
+	for _, r := range judgeStory(t, s, "no-panic", "recovery").Results {
+		if r.Promised != (r.Claim.Name == "no-panic") {
+			t.Errorf("%s promised: %v", r.Claim.Name, r.Promised)
+		}
+	}
+}
+
+func TestUnknownClaim(t *testing.T) {
+	s := newStory()
+	_, err := Judge(s.source(1), s.context(), []string{"no-such"})
+	if err == nil || !strings.Contains(err.Error(), "qos1-no-loss") {
+		t.Errorf("error %v does not list the claims", err)
+	}
+}
+
+func TestEveryEntryIsWhole(t *testing.T) {
+	seen := map[string]bool{}
+	for _, e := range All {
+		c := e.Claim
+		if c.Name == "" || c.Text == "" || c.Source == "" || e.Checker == "" || len(e.Protocols) == 0 || e.New == nil || e.canary == nil {
+			t.Errorf("%q is not whole", c.Name)
+		}
+		if seen[c.Name] {
+			t.Errorf("%q is there twice", c.Name)
+		}
+		seen[c.Name] = true
+		if s := verdict.Severity([]verdict.Result{{Claim: c}}); s == "" {
+			t.Errorf("%q has no severity", c.Name)
+		}
+	}
+}

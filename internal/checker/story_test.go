@@ -1,0 +1,256 @@
+package checker
+
+import (
+	"io"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// A story is a small history, told event by event; each takes a millisecond.
+type story struct {
+	run      history.Run
+	tables   history.Tables
+	landings []history.Landing
+	events   []history.Event
+	now      time.Duration
+	torn     bool
+}
+
+// Processes and streams of every story.
+const (
+	pub     int32 = iota // publishes
+	sub                  // subscribes to work/#, with a persistent session
+	other                // likewise
+	fleet                // subscribes to work/#, with a clean session
+	probe1               // speaks to node-1
+	probe2               // speaks to node-2
+	away                 // subscribes to elsewhere/#
+	numProc = iota
+)
+
+const (
+	q0 int32 = iota
+	q1
+	q2
+	q1b // another topic
+	reg
+	probed // what probe1 publishes
+	probed2
+)
+
+func newStory() *story {
+	persistent := func(name string) history.Process {
+		return history.Process{Name: name, Protocol: "mqtt3", Dedupes: true, Filters: []history.Filter{{Filter: "work/#", QoS: 2}}}
+	}
+	clean := func(name, group, filter string) history.Process {
+		return history.Process{Name: name, Protocol: "mqtt3", Group: group, Clean: true, Dedupes: true, Filters: []history.Filter{{Filter: filter, QoS: 2}}}
+	}
+	s := &story{tables: history.Tables{
+		Nodes: []history.Node{{Name: "node-1"}, {Name: "node-2"}},
+		Processes: []history.Process{
+			{Name: "pub-1", Group: "publisher", Protocol: "mqtt3"},
+			persistent("sub-1"), persistent("sub-2"), clean("fleet-1", "online", "work/#"),
+			clean("probe-1", "probe", "probe/#"), clean("probe-2", "probe", "probe/#"), clean("away-1", "online", "elsewhere/#"),
+		},
+		Streams: []history.Stream{
+			{Topic: "work/0", QoS: 0}, {Topic: "work/1", QoS: 1}, {Topic: "work/2", QoS: 2}, {Topic: "work/1b", QoS: 1},
+			{Topic: "reg/1", QoS: 1, Retain: true, Register: true},
+			{Topic: "probe/1", QoS: 1, Producer: probe1}, {Topic: "probe/2", QoS: 1, Producer: probe2},
+		},
+	}}
+	s.run.Budget.RecoveryS, s.run.Budget.ProgressS = 10, 5
+	s.run.Cluster.Flavor = "reference"
+	return s
+}
+
+func (s *story) add(e history.Event) int64 {
+	s.now += time.Millisecond
+	e.Index, e.Time = int64(len(s.events)), s.now
+	s.events = append(s.events, e)
+	return e.Index
+}
+
+func blank(kind history.Kind, process int32) history.Event {
+	return history.Event{Kind: kind, Process: process, Call: history.None, Node: history.None, Stream: history.None, Seq: history.None, ID: history.None}
+}
+
+func (s *story) wait(d time.Duration) *story { s.now += d; return s }
+
+func (s *story) call(e history.Event) int64 { e.Edge = history.Call; return s.add(e) }
+
+func (s *story) ret(e history.Event, call int64, o history.Outcome) {
+	e.Edge, e.Call, e.Outcome = history.Return, call, o
+	s.add(e)
+}
+
+func (s *story) connect(p int32, present bool) *story {
+	e := blank(history.KindConnect, p)
+	if p == probe1 || p == probe2 {
+		e.Node = int16(p - probe1)
+	}
+	c := s.call(e)
+	if present {
+		e.Flags = history.FlagSessionPresent
+	}
+	s.ret(e, c, history.OK)
+	return s
+}
+
+func (s *story) disconnect(p int32) *story { s.add(blank(history.KindDisconnect, p)); return s }
+
+func (s *story) subscribe(p int32) *story {
+	e := blank(history.KindSubscribe, p)
+	e.Text = s.tables.Processes[p].Filters[0].Filter
+	c := s.call(e)
+	e.Text = ""
+	s.ret(e, c, history.OK)
+	return s
+}
+
+// join connects and subscribes.
+func (s *story) join(list ...int32) *story {
+	for _, p := range list {
+		s.connect(p, false).subscribe(p)
+	}
+	return s
+}
+
+func (s *story) publishing(st int32, seq int64) history.Event {
+	e := blank(history.KindPublish, s.tables.Streams[st].Producer)
+	e.Stream, e.Seq, e.QoS = st, seq, s.tables.Streams[st].QoS
+	return e
+}
+
+func (s *story) publish(st int32, seq int64, o history.Outcome) *story {
+	e := s.publishing(st, seq)
+	s.ret(e, s.call(e), o)
+	return s
+}
+
+// acked publishes numbers from one to another, all acknowledged.
+func (s *story) acked(st int32, from, to int64) *story {
+	for seq := from; seq <= to; seq++ {
+		s.publish(st, seq, history.OK)
+	}
+	return s
+}
+
+// marker publishes the stream's end marker.
+func (s *story) marker(st int32, seq int64, o history.Outcome) *story {
+	e := s.publishing(st, seq)
+	e.Flags = history.FlagEnd
+	s.ret(e, s.call(e), o)
+	return s
+}
+
+func (s *story) deliver(p, st int32, seq int64, flags ...history.Flags) *story {
+	e := blank(history.KindDeliver, p)
+	e.Stream, e.Seq = st, seq
+	if st >= 0 {
+		e.QoS = s.tables.Streams[st].QoS
+	}
+	for _, f := range flags {
+		e.Flags |= f
+	}
+	if p == probe1 || p == probe2 {
+		e.Node = int16(p - probe1)
+	}
+	s.add(e)
+	return s
+}
+
+func (s *story) delivered(p, st int32, from, to int64) *story {
+	for seq := from; seq <= to; seq++ {
+		s.deliver(p, st, seq)
+	}
+	return s
+}
+
+func (s *story) phase(name string) *story {
+	e := blank(history.KindPhase, history.None)
+	e.Text = name
+	s.add(e)
+	return s
+}
+
+// fault puts f1 in place for a time, from now on.
+func (s *story) fault(d time.Duration) *story {
+	s.landings = append(s.landings, history.Landing{Fault: "f1", Times: history.LandingTimes{
+		AppliedNS: int64(s.now), HealedNS: int64(s.now + d)}})
+	return s
+}
+
+func (s *story) heal() *story {
+	e := blank(history.KindHeal, history.None)
+	s.ret(e, s.call(e), history.OK)
+	return s
+}
+
+func (s *story) fetch(st int32, seq int64) *story {
+	e := blank(history.KindFetch, fleet)
+	e.Text = s.tables.Streams[st].Topic
+	c := s.call(e)
+	e.Text = ""
+	if seq >= 0 {
+		e.Stream, e.Seq = st, seq
+	}
+	s.ret(e, c, history.OK)
+	return s
+}
+
+func (s *story) observe(name string, p int32, node int16, value float64) *story {
+	e := blank(history.KindObserve, p)
+	e.Text, e.Node, e.Value = name, node, value
+	s.add(e)
+	return s
+}
+
+// finish ends every driver in order.
+func (s *story) finish() *story {
+	s.wait(2 * time.Second)
+	spoke := map[int32]bool{}
+	for _, e := range s.events {
+		if e.Kind == history.KindConnect {
+			spoke[e.Process] = true
+		}
+	}
+	for p := range int32(numProc) {
+		if spoke[p] {
+			s.disconnect(p).observe(ObserveDriverLines, p, history.None, 7)
+			e := blank(history.KindEnd, p)
+			e.Value = 7
+			s.add(e)
+		}
+	}
+	return s
+}
+
+func (s *story) context() Context {
+	return Context{Run: &s.run, Tables: &s.tables, Landings: s.landings}
+}
+
+// memory is a history in memory, in batches of a size.
+type memory struct {
+	batches []*history.Batch
+	at      int
+	torn    bool
+}
+
+func (s *story) source(size int) *memory {
+	m := &memory{torn: s.torn}
+	for from := 0; from < len(s.events); from += size {
+		m.batches = append(m.batches, batchOf(s.events[from:min(from+size, len(s.events))]))
+	}
+	return m
+}
+
+func (m *memory) Next() (*history.Batch, error) {
+	if m.at == len(m.batches) {
+		return nil, io.EOF
+	}
+	m.at++
+	return m.batches[m.at-1], nil
+}
+
+func (m *memory) Ended() bool { return !m.torn }
