@@ -82,7 +82,8 @@ func TestLanding(t *testing.T) {
 	}
 }
 
-// A pause that another fault's target is the control of does not spoil it.
+// A control that becomes another fault's target is none from then on, and does
+// not spoil the first fault.
 func TestControlUnderAnotherFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(3)

@@ -1,0 +1,90 @@
+package faults
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParse(t *testing.T) {
+	r, err := Parse("pause", map[string]any{"duration_s": 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Request{Fault: Pause{}, Type: "pause", Params: map[string]any{"duration_s": 2.0}, Duration: 2 * time.Second}
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Error(diff)
+	}
+	r, err = Parse("kill", nil)
+	if err != nil || r.Duration != 10*time.Second {
+		t.Errorf("default: %v, %v", r.Duration, err)
+	}
+}
+
+func TestParseSaysWhatIsValid(t *testing.T) {
+	catalog := []Kind{{
+		Type: "shape", DefaultDuration: time.Second, MaxDuration: time.Minute,
+		Params: []Param{
+			{Name: "delay_ms", Default: 5.0, Min: 1, Max: 100},
+			{Name: "mode", Default: "drop", OneOf: []string{"drop", "reset"}},
+			{Name: "peer", Default: ""},
+			{Name: "both", Default: false},
+		},
+		New: func(Params) (Fault, error) { return Kill{}, nil },
+	}}
+	tests := []struct {
+		name   string
+		typ    string
+		params map[string]any
+		want   string // "" for no error
+	}{
+		{"all of them", "shape", map[string]any{"duration_s": 60, "delay_ms": 1.5, "mode": "reset", "peer": "node-2", "both": true}, ""},
+		{"unknown type", "shade", nil, `no fault "shade"; valid: shape`},
+		{"unknown parameter", "shape", map[string]any{"delay": 5}, `no parameter "delay"; valid: duration_s, delay_ms, mode, peer, both`},
+		{"text for a number", "shape", map[string]any{"duration_s": "10s"}, `parameter duration_s: got "10s"; valid: a number from 0.1 to 60`},
+		{"nothing for a number", "shape", map[string]any{"delay_ms": nil}, "parameter delay_ms: got <nil>; valid: a number from 1 to 100"},
+		{"too large", "shape", map[string]any{"duration_s": 61}, "valid: a number from 0.1 to 60"},
+		{"not a number", "shape", map[string]any{"duration_s": math.NaN()}, "valid: a number from 0.1 to 60"},
+		{"another word", "shape", map[string]any{"mode": "cut"}, `parameter mode: got "cut"; valid: drop, reset`},
+		{"number for a text", "shape", map[string]any{"peer": 2}, "parameter peer: got 2; valid: a string"},
+		{"text for a yes", "shape", map[string]any{"both": "yes"}, `got "yes"; valid: true, false`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := parse(catalog, test.typ, test.params)
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("error %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// What the catalogue says of a fault is true of it.
+func TestCatalog(t *testing.T) {
+	var types []string
+	for _, k := range Catalog() {
+		if slices.Contains(types, k.Type) {
+			t.Errorf("two faults are called %s", k.Type)
+		}
+		types = append(types, k.Type)
+		r, err := Parse(k.Type, nil)
+		if err != nil {
+			t.Errorf("%s with its defaults: %v", k.Type, err)
+			continue
+		}
+		if r.Fault.Name() != k.Type {
+			t.Errorf("%s calls itself %s", k.Type, r.Fault.Name())
+		}
+		if k.Summary == "" || k.Family == "" || len(k.Targets) == 0 || k.DefaultDuration > k.MaxDuration {
+			t.Errorf("%s is not described: %+v", k.Type, k)
+		}
+		if mechanism, missing := k.Available(context.Background()); mechanism == "" && missing == "" {
+			t.Errorf("%s says neither how it is done nor what is missing", k.Type)
+		}
+	}
+}
