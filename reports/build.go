@@ -1,0 +1,202 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/checker"
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// render writes what people and lists read about a judged run.
+func (d *RunDir) render(v verdict.Verdict, found checker.Report) (*Summary, error) {
+	act, err := d.follow()
+	if err != nil {
+		return nil, err
+	}
+	r, err := d.report(v, found, act)
+	if err != nil {
+		return nil, err
+	}
+	text, err := Markdown(r)
+	if err != nil {
+		return nil, err
+	}
+	picture := drawTimeline(pictureTitle(r), act, r.Landings, r.Losses)
+	if err := writeFile(filepath.Join(d.Path, TimelineFile), picture); err != nil {
+		return nil, err
+	}
+	if err := writeFile(filepath.Join(d.Path, MarkdownFile), text); err != nil {
+		return nil, err
+	}
+	if err := writeJSON(filepath.Join(d.Path, ReportFile), r); err != nil {
+		return nil, err
+	}
+	row := r.row()
+	row.Dir = d.Path
+	// Last: where there is a summary, there is all the rest.
+	return &Summary{Row: row, Verdict: v}, writeJSON(filepath.Join(d.Path, SummaryFile), row)
+}
+
+// follow folds the events into the traffic over time.
+func (d *RunDir) follow() (*activity, error) {
+	events, err := history.Open(d.Evidence())
+	if err != nil {
+		return nil, err
+	}
+	defer events.Close()
+	act := newActivity(events.Tables())
+	for {
+		batch, err := events.Next()
+		if err == io.EOF {
+			act.finish()
+			return act, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		act.Add(batch)
+	}
+}
+
+func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity) (*Report, error) {
+	seal, err := ReadSeal(d.Path)
+	if err != nil {
+		return nil, err
+	}
+	calls, err := readCalls(d.Evidence())
+	if err != nil {
+		return nil, err
+	}
+	notes, err := readNotes(d.Path)
+	if err != nil {
+		return nil, err
+	}
+	run, landings := d.Run, decided(d.Landings)
+	return &Report{
+		Format: reportFormat, ID: run.ID, Tool: run.Tool, Started: run.Started, DurationS: act.end.Seconds(),
+		Scenario: ScenarioInfo{Name: run.Scenario, Title: scenarioTitle(d.Scenario), SHA256: run.ScenarioSHA, Text: d.Scenario},
+		Protocol: run.Protocol, SDKs: sdks(act.tables), Seed: run.Seed, Tier: run.Tier,
+		Cluster: run.Cluster, Nodes: notNil(act.tables.Nodes), Phases: notNil(act.phases), Calls: calls,
+		Totals: found.Totals, Coverage: found.Coverage, Complete: found.Complete,
+		Verdict: v, Landings: landings, Losses: losses(found, act.tables, landings),
+		Harness: notNil(d.Harness), Notes: notes, Logs: logFiles(seal),
+		Evidence: Evidence{
+			Root: seal.Root, Files: len(seal.Files), JournalHead: seal.JournalHead, JournalEntries: seal.JournalEntries,
+			PublicKey: seal.PublicKey, Sealed: seal.Time,
+		},
+		Reproduce: reproduce(run),
+	}, nil
+}
+
+// decided answers the landings as their samples show them, which is also how
+// the verdict takes them.
+func decided(landings []history.Landing) []history.Landing {
+	out := notNil(slices.Clone(landings))
+	for i, l := range out {
+		out[i].State, out[i].Reasons, out[i].Proofs = verdict.DecideLanding(l)
+	}
+	return out
+}
+
+func (r *Report) row() Row {
+	return Row{
+		ID: r.ID, Scenario: r.Scenario.Name, Protocol: r.Protocol, SDK: sdkNames(r.SDKs),
+		Flavor: r.Cluster.Flavor, Version: r.Cluster.Version, Nodes: r.Cluster.Nodes, Seed: r.Seed, Tier: r.Tier,
+		Started: r.Started, DurationS: r.DurationS, State: r.Verdict.State, Headline: r.Verdict.Headline,
+		Severity: r.Verdict.Severity, Totals: r.Totals, Root: r.Evidence.Root,
+	}
+}
+
+func pictureTitle(r *Report) string {
+	name := r.Scenario.Name
+	if name == "" {
+		name = "exploration by hand"
+	}
+	return fmt.Sprintf("%s on %s: %s", name, brokerName(r.Cluster), r.Verdict.State)
+}
+
+func brokerName(c history.ClusterInfo) string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s", c.Flavor, c.Version))
+}
+
+// scenarioTitle is the first heading of the prose.
+func scenarioTitle(text string) string {
+	for line := range strings.Lines(text) {
+		if title, ok := strings.CutPrefix(line, "# "); ok {
+			return strings.TrimSpace(title)
+		}
+	}
+	return ""
+}
+
+// sdks lists the libraries behind the processes, in order of appearance.
+func sdks(t *history.Tables) []SDK {
+	all := []SDK{}
+	at := map[[2]string]int{}
+	for _, p := range t.Processes {
+		key := [2]string{p.SDK, p.Protocol}
+		i, ok := at[key]
+		if !ok {
+			name, version, _ := strings.Cut(p.SDK, "@")
+			i, at[key] = len(all), len(all)
+			all = append(all, SDK{Name: name, Version: version, Protocol: p.Protocol})
+		}
+		all[i].Clients++
+	}
+	return all
+}
+
+func sdkNames(all []SDK) string {
+	var names []string
+	for _, s := range all {
+		names = append(names, strings.TrimSuffix(s.Name+"@"+s.Version, "@"))
+	}
+	return strings.Join(names, ", ")
+}
+
+func logFiles(seal *Seal) []LogFile {
+	logs := []LogFile{}
+	for _, path := range sortedKeys(seal.Files) {
+		if strings.HasPrefix(path, EvidenceDir+"/"+LogsDir+"/") {
+			logs = append(logs, LogFile{path, seal.Files[path].Bytes, seal.Files[path].SHA256})
+		}
+	}
+	return logs
+}
+
+// reproduce is the command that does the same again.
+func reproduce(run *history.Run) string {
+	if run.Scenario == "" {
+		return ""
+	}
+	cmd := "rmq-mcp run " + run.Scenario
+	for _, flag := range []struct {
+		name, value string
+	}{
+		{"flavor", run.Cluster.Flavor}, {"nodes", fmt.Sprint(run.Cluster.Nodes)}, {"sdk", run.SDK},
+		{"seed", fmt.Sprint(run.Seed)}, {"tier", run.Tier},
+	} {
+		if flag.value != "" && flag.value != "0" {
+			cmd += " --" + flag.name + " " + flag.value
+		}
+	}
+	return cmd
+}
+
+// seconds of a time in the run, as people read it.
+func seconds(ns int64) string { return fmt.Sprintf("%.2f s", time.Duration(ns).Seconds()) }
+
+func joined(list []string, with string) string { return strings.Join(list, with) }
+
+func notNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

@@ -1,0 +1,211 @@
+package reports
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// A FixStatus is what became of a failure: status.json beside a report, kept
+// by the people who fix brokers.
+type FixStatus struct {
+	Status  string `json:"status"`            // open, fixed
+	Version string `json:"version,omitempty"` // fixed in
+	URL     string `json:"url,omitempty"`     // issue or change
+}
+
+func (f FixStatus) String() string {
+	if f.Version != "" {
+		return f.Status + " in " + f.Version
+	}
+	return f.Status
+}
+
+// dashRow is one run on the list page.
+type dashRow struct {
+	Row
+	Fix  FixStatus
+	Page bool // there is a page about it
+}
+
+// Class of the state, for colours and the filter: pass, fail or unclear.
+func (r dashRow) Class() string { return stateClass(r.State) }
+
+// Name of the scenario.
+func (r dashRow) Name() string { return r.name() }
+
+func stateClass(s verdict.State) string {
+	switch {
+	case s == Unfinished:
+		return "unclear"
+	case s.ExitCode() == 0:
+		return "pass"
+	case s.ExitCode() == 1:
+		return "fail"
+	}
+	return "unclear"
+}
+
+// Dashboard writes a static site about all runs under root, a state directory
+// or a copy that [Push] made: a list, and a page for each run. It needs no
+// server; a browser opens index.html from disk.
+func Dashboard(root, out string) error {
+	pages, err := template.New("").Funcs(template.FuncMap{"thousands": thousands, "size": size}).ParseFS(templates, "templates/*.html")
+	if err != nil {
+		return err
+	}
+	rows, err := List(root, Filter{})
+	if err != nil {
+		return err
+	}
+	list := make([]dashRow, len(rows))
+	for i, row := range rows {
+		if list[i], err = writeRunPage(pages, row, filepath.Join(out, RunsDir, row.ID)); err != nil {
+			return fmt.Errorf("dashboard: page of %s: %w", row.ID, err)
+		}
+	}
+	var index bytes.Buffer
+	if err := pages.ExecuteTemplate(&index, "index.html", map[string]any{"Rows": list, "Protocols": protocols(list)}); err != nil {
+		return fmt.Errorf("dashboard: %w", err)
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return fmt.Errorf("dashboard: %w", err)
+	}
+	return writeFile(filepath.Join(out, "index.html"), index.Bytes())
+}
+
+func protocols(rows []dashRow) []string {
+	var names []string
+	for _, r := range rows {
+		if r.Protocol != "" && !slices.Contains(names, r.Protocol) {
+			names = append(names, r.Protocol)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// writeRunPage writes the page of one run, with the files it links to.
+func writeRunPage(pages *template.Template, row Row, out string) (dashRow, error) {
+	d := dashRow{Row: row}
+	text, err := os.ReadFile(filepath.Join(row.Dir, MarkdownFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return d, nil // not judged: there is nothing to show yet
+	}
+	if err != nil {
+		return d, err
+	}
+	if d.Fix, err = readFixStatus(row); err != nil {
+		return d, err
+	}
+	d.Page = true
+	body, err := toHTML(text)
+	if err != nil {
+		return d, err
+	}
+	logs, err := copyRun(row.Dir, out)
+	if err != nil {
+		return d, err
+	}
+	var page bytes.Buffer
+	if err := pages.ExecuteTemplate(&page, "run.html", map[string]any{"Run": d, "Body": body, "Logs": logs}); err != nil {
+		return d, err
+	}
+	return d, writeFile(filepath.Join(out, "index.html"), page.Bytes())
+}
+
+// readFixStatus answers open for a failure that nobody has written about.
+func readFixStatus(row Row) (FixStatus, error) {
+	var fix FixStatus
+	err := readJSON(filepath.Join(row.Dir, StatusFile), &fix)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fix, err
+	}
+	if fix.Status == "" && stateClass(row.State) == "fail" {
+		fix.Status = "open"
+	}
+	return fix, nil
+}
+
+// toHTML renders Markdown. Markup inside it is shown, not obeyed: reports
+// quote brokers and agents.
+func toHTML(markdown []byte) (template.HTML, error) {
+	var out bytes.Buffer
+	if err := goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert(markdown, &out); err != nil {
+		return "", err
+	}
+	return template.HTML(out.String()), nil
+}
+
+// copyRun copies what a run's page links to, and answers its logs.
+func copyRun(from, to string) ([]LogFile, error) {
+	logs := []LogFile{}
+	for _, name := range []string{ReportFile, TimelineFile, VerdictFile, SealFile} {
+		if err := copyFile(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+			return nil, err
+		}
+	}
+	root := filepath.Join(from, EvidenceDir, LogsDir)
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		logs = append(logs, LogFile{Path: filepath.ToSlash(rel), Bytes: info.Size()})
+		return copyFile(path, filepath.Join(to, rel))
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return logs, err
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if same(from, to) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+func same(a, b string) bool {
+	x, xerr := os.Stat(a)
+	y, yerr := os.Stat(b)
+	return xerr == nil && yerr == nil && os.SameFile(x, y)
+}
+
+// SummaryLine is a run's headline without its state, which stands beside it.
+func (r dashRow) SummaryLine() string {
+	return strings.TrimPrefix(strings.TrimPrefix(r.Headline, string(r.State)), ": ")
+}

@@ -1,0 +1,41 @@
+// Package reports is the run directory: the evidence and the seal over it,
+// the verdict that follows from it, and everything that people read about it:
+// report.json, report.md, the timeline, the published copies and the static
+// dashboard.
+//
+//	StateDir/runs/ID/
+//	  evidence/           run.json scenario.md tables.jsonl history.arrow landings.json
+//	                      journal.jsonl harness.json logs/
+//	  SEAL                one hash per evidence file, their root, signed
+//	  verdict.json        decided from evidence/ alone
+//	  report.json         for machines; report.schema.json describes it
+//	  report.md           for people
+//	  timeline.svg        what happened when
+//	  summary.json        the few words of it that lists show
+//	  notes.jsonl         what the agent said, chained; quoted, never believed
+//
+// Evidence is sealed before it is judged, so that a checker that crashes
+// cannot take it along, and nothing in evidence/ changes afterwards.
+package reports
+
+// Names inside a run directory.
+const (
+	EvidenceDir   = "evidence"
+	SealFile      = "SEAL"
+	VerdictFile   = "verdict.json"
+	ReportFile    = "report.json"
+	MarkdownFile  = "report.md"
+	TimelineFile  = "timeline.svg"
+	SummaryFile   = "summary.json"
+	NotesFile     = "notes.jsonl"
+	StatusFile    = "status.json"
+	HistoryFile   = "history.arrow"
+	JournalFile   = "journal.jsonl"
+	ScenarioFile  = "scenario.md"
+	HarnessFile   = "harness.json"
+	LogsDir       = "logs"
+	RunsDir       = "runs"
+	sealFormat    = 1
+	reportFormat  = 1
+	scrubbedValue = "[scrubbed]"
+)

@@ -1,0 +1,250 @@
+package reports
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+func finished(t testing.TB, x experiment) (string, *Summary) {
+	t.Helper()
+	dir := x.record(t, t.TempDir())
+	s, err := Finish(dir, testKey)
+	must(t, err)
+	return dir, s
+}
+
+func TestFinishFindsWhatABrokerForgot(t *testing.T) {
+	dir, s := finished(t, experiment{lossy: true})
+	if s.State != verdict.FailNondetermin || s.Severity != "P0" {
+		t.Errorf("state %s, severity %s: %s", s.State, s.Severity, s.Headline)
+	}
+	var r Report
+	must(t, readJSON(filepath.Join(dir, ReportFile), &r))
+	want := int64(2 * 105) // both publishers, until the kill
+	if r.Losses.Total != want || r.Losses.Listed != want || len(r.Losses.Ranges) != 2 || !r.Losses.Proven {
+		t.Errorf("losses are %+v, want %d in two ranges", r.Losses, want)
+	}
+	text := read(t, filepath.Join(dir, MarkdownFile))
+	for _, part := range []string{
+		"# ❌ FAIL-nondeterministic: mqtt/broker-kill-9 on mosquitto 2.0.21", "**210 acknowledged messages were never delivered**", "0 to 104",
+		"before f1", "rmq-mcp run mqtt/broker-kill-9 --flavor mosquitto --nodes 1 --sdk go@1.5.1 --seed 7 --tier smoke",
+		"mosquitto does not promise", "exited: signal 9", "](timeline.svg)", s.Root,
+	} {
+		if !strings.Contains(text, part) {
+			t.Errorf("report.md does not say %q", part)
+		}
+	}
+	if path := os.Getenv("RMQ_TEST_REPORT"); path != "" {
+		must(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+}
+
+func TestFinishPassesAHealthyBroker(t *testing.T) {
+	_, s := finished(t, experiment{})
+	if s.State != verdict.PassSmoke {
+		t.Errorf("state %s: %s; %v", s.State, s.Headline, s.Verdict.Reasons)
+	}
+}
+
+func TestJudgeGivesTheSameBytesAnywhere(t *testing.T) {
+	dir, s := finished(t, experiment{lossy: true})
+	elsewhere := filepath.Join(t.TempDir(), "moved")
+	must(t, os.CopyFS(elsewhere, os.DirFS(dir)))
+	v, _, err := Judge(elsewhere)
+	must(t, err)
+	again, err := encode(v)
+	must(t, err)
+	if written := read(t, filepath.Join(dir, VerdictFile)); written != string(again) {
+		t.Errorf("judged elsewhere:\n%s\nwant:\n%s", again, written)
+	}
+	if verified, err := Verify(elsewhere); err != nil || verified.State != s.State || verified.Seal.Root != s.Root {
+		t.Errorf("verified elsewhere: %+v, %v", verified, err)
+	}
+}
+
+func TestFinishScrubsBeforeSealing(t *testing.T) {
+	dir, _ := finished(t, experiment{})
+	if log := read(t, filepath.Join(dir, EvidenceDir, LogsDir, "node-1.log")); strings.Contains(log, "robustmq") || !strings.Contains(log, "serving") {
+		t.Errorf("the log is %q", log)
+	}
+}
+
+// TestVerifyRefusesEveryChangedByte changes one byte of each file that the
+// seal covers, in turn.
+func TestVerifyRefusesEveryChangedByte(t *testing.T) {
+	dir, _ := finished(t, experiment{lossy: true, seconds: 1})
+	seal, err := ReadSeal(dir)
+	must(t, err)
+	covered := append(sortedKeys(seal.Files), VerdictFile)
+	for _, want := range []string{"evidence/history.arrow", "evidence/landings.json", "evidence/journal.jsonl", "evidence/logs/node-1.log"} {
+		if !slices.Contains(covered, want) {
+			t.Errorf("the seal does not cover %s", want)
+		}
+	}
+	for _, name := range covered {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		content, err := os.ReadFile(path)
+		must(t, err)
+		changed := bytes.Clone(content)
+		changed[len(changed)/2] ^= 1
+		must(t, os.WriteFile(path, changed, 0o644))
+		broken(t, dir, filepath.Base(name))
+		must(t, os.WriteFile(path, content, 0o644))
+	}
+	if _, err := Verify(dir); err != nil {
+		t.Errorf("put back as it was: %v", err)
+	}
+}
+
+func TestVerifyRefusesAddedAndRemovedFiles(t *testing.T) {
+	dir, _ := finished(t, experiment{seconds: 1})
+	added := filepath.Join(dir, EvidenceDir, LogsDir, "node-9.log")
+	must(t, os.WriteFile(added, []byte("all is well"), 0o644))
+	broken(t, dir, "node-9.log was added")
+	must(t, os.Remove(added))
+	must(t, os.Remove(filepath.Join(dir, EvidenceDir, LogsDir, "node-1.log")))
+	broken(t, dir, "node-1.log is missing")
+}
+
+func TestVerifyRefusesAForgedSeal(t *testing.T) {
+	dir, _ := finished(t, experiment{seconds: 1})
+	path := filepath.Join(dir, EvidenceDir, LogsDir, "node-1.log")
+	must(t, os.WriteFile(path, []byte("all is well"), 0o644))
+	seal, err := ReadSeal(dir)
+	must(t, err)
+	seal.Files, err = sumEvidence(dir)
+	must(t, err)
+	must(t, writeJSON(filepath.Join(dir, SealFile), seal))
+	broken(t, dir, "root")
+	seal.Root = Root(seal.Files)
+	must(t, writeJSON(filepath.Join(dir, SealFile), seal))
+	broken(t, dir, "signature")
+}
+
+func broken(t *testing.T, dir, want string) {
+	t.Helper()
+	_, err := Verify(dir)
+	var broken *BrokenSeal
+	if !errors.As(err, &broken) || !strings.Contains(err.Error(), want) {
+		t.Errorf("verify answers %v, want a broken seal that names %q", err, want)
+	}
+}
+
+func TestRecoverEndsTheRunOfADeadKeeper(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		spoil func(t *testing.T, evidence string)
+	}{
+		{"as it was", func(*testing.T, string) {}},
+		{"torn history", func(t *testing.T, e string) { cutFile(t, filepath.Join(e, history.EventsFile), 100) }},
+		{"torn journal", func(t *testing.T, e string) { cutFile(t, filepath.Join(e, JournalFile), 10) }},
+		{"no history", func(t *testing.T, e string) {
+			must(t, os.Remove(filepath.Join(e, history.EventsFile)))
+			must(t, os.Remove(filepath.Join(e, history.TablesFile)))
+		}},
+		{"not even a plan", func(t *testing.T, e string) { must(t, os.Remove(filepath.Join(e, history.RunFile))) }},
+		{"nothing", func(t *testing.T, e string) {
+			must(t, os.RemoveAll(e))
+			must(t, os.Mkdir(e, 0o755))
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := experiment{open: true, seconds: 1}.record(t, t.TempDir())
+			if _, err := Open(dir); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("opened before it ended: %v", err)
+			}
+			c.spoil(t, filepath.Join(dir, EvidenceDir))
+			s, err := Recover(dir, testKey)
+			must(t, err)
+			if s.State.ExitCode() != 2 {
+				t.Errorf("state %s: %s", s.State, s.Headline)
+			}
+			d, err := Open(dir)
+			must(t, err)
+			if !slices.Contains(d.Harness, keeperDied) {
+				t.Errorf("harness errors are %q", d.Harness)
+			}
+			if _, err := Verify(dir); err != nil {
+				t.Errorf("verify: %v", err)
+			}
+			again, err := Recover(dir, testKey)
+			if err != nil || again.Root != s.Root {
+				t.Errorf("recovered again: %+v, %v", again, err)
+			}
+		})
+	}
+}
+
+func TestRecoverJudgesWhatIsSealed(t *testing.T) {
+	dir, s := finished(t, experiment{lossy: true, seconds: 1})
+	for _, name := range []string{SummaryFile, VerdictFile, ReportFile} {
+		must(t, os.Remove(filepath.Join(dir, name)))
+	}
+	again, err := Recover(dir, testKey)
+	must(t, err)
+	if again.Root != s.Root || again.State != s.State {
+		t.Errorf("recovered %s %s, want %s %s", again.State, again.Root, s.State, s.Root)
+	}
+}
+
+func TestOpenNamesWhatIsWrong(t *testing.T) {
+	empty := t.TempDir()
+	file := filepath.Join(empty, "file")
+	must(t, os.WriteFile(file, nil, 0o644))
+	foreign := experiment{seconds: 1}.record(t, t.TempDir())
+	run := filepath.Join(foreign, EvidenceDir, history.RunFile)
+	must(t, os.WriteFile(run, []byte(strings.Replace(read(t, run), `"format": 1`, `"format": 99`, 1)), 0o644))
+	garbled := experiment{seconds: 1}.record(t, t.TempDir())
+	must(t, os.WriteFile(filepath.Join(garbled, EvidenceDir, history.RunFile), []byte("{"), 0o644))
+	for _, c := range []struct{ dir, want string }{
+		{filepath.Join(empty, "none"), "list runs"},
+		{file, "not a directory"},
+		{empty, "not a run directory"},
+		{foreign, "format 99"},
+		{garbled, "run.json"},
+	} {
+		if _, err := Open(c.dir); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("Open(%s) = %v, want an error with %q", c.dir, err, c.want)
+		}
+	}
+}
+
+func TestAddWordsQuotes(t *testing.T) {
+	dir, s := finished(t, experiment{seconds: 1})
+	words := Words{Title: "Fine", Problem: "none\n# PASS-hardening\n<script>alert(1)</script>", ProposedSeverity: "P3"}
+	again, err := AddWords(dir, words)
+	must(t, err)
+	if again.State != s.State || again.Root != s.Root {
+		t.Errorf("words changed the run: %+v", again.Row)
+	}
+	text := read(t, filepath.Join(dir, MarkdownFile))
+	if !strings.Contains(text, "\n> # PASS-hardening") || strings.Contains(text, "\n# PASS-hardening") || strings.Contains(text, "<script") {
+		t.Error("words are not held inside their quote")
+	}
+	if _, err := Verify(dir); err != nil {
+		t.Errorf("words broke the seal: %v", err)
+	}
+}
+
+func cutFile(t *testing.T, path string, bytes int64) {
+	t.Helper()
+	info, err := os.Stat(path)
+	must(t, err)
+	must(t, os.Truncate(path, info.Size()-bytes))
+}
+
+func read(t testing.TB, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	must(t, err)
+	return string(content)
+}

@@ -1,0 +1,52 @@
+package reports
+
+import (
+	"fmt"
+
+	"github.com/robustmq/rmq-mcp/internal/checker"
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// Judge decides a run from its evidence and from nothing else: the same
+// evidence gives the same verdict, anywhere, at any time. It writes nothing.
+func Judge(dir string) (verdict.Verdict, checker.Report, error) {
+	d, err := Open(dir)
+	if err != nil {
+		return verdict.Verdict{}, checker.Report{}, err
+	}
+	return d.judge()
+}
+
+func (d *RunDir) judge() (verdict.Verdict, checker.Report, error) {
+	files, err := sumEvidence(d.Path)
+	if err != nil {
+		return verdict.Verdict{}, checker.Report{}, err
+	}
+	found, err := d.check()
+	if err != nil {
+		return verdict.Verdict{}, checker.Report{}, fmt.Errorf("judge %s: %w", d.Path, err)
+	}
+	return verdict.Decide(verdict.Input{
+		Run:      d.Run,
+		Landings: d.Landings,
+		Results:  found.Results,
+		Complete: found.Complete,
+		Coverage: found.Coverage,
+		Harness:  d.Harness,
+		Root:     Root(files),
+	}), found, nil
+}
+
+func (d *RunDir) check() (checker.Report, error) {
+	events, err := history.Open(d.Evidence())
+	if err != nil {
+		return checker.Report{}, err
+	}
+	defer events.Close()
+	return checker.Judge(events, checker.Context{
+		Run:      d.Run,
+		Tables:   events.Tables(),
+		Landings: d.Landings,
+	}, d.Run.Claims)
+}

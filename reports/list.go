@@ -1,0 +1,131 @@
+package reports
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// Unfinished is the state of a stored run that was not judged: it is running,
+// or its keeper died.
+const Unfinished verdict.State = "unfinished"
+
+// A Row is one stored run in a list: summary.json.
+type Row struct {
+	ID        string         `json:"run_id"`
+	Dir       string         `json:"-"`
+	Scenario  string         `json:"scenario"` // "" for an exploration by hand
+	Protocol  string         `json:"protocol"`
+	SDK       string         `json:"sdk"`
+	Flavor    string         `json:"flavor"`
+	Version   string         `json:"version"` // of the broker
+	Nodes     int            `json:"nodes"`
+	Seed      int64          `json:"seed"`
+	Tier      string         `json:"tier"`
+	Started   time.Time      `json:"started"`
+	DurationS float64        `json:"duration_s"`
+	State     verdict.State  `json:"state"`
+	Headline  string         `json:"headline"`
+	Severity  string         `json:"severity,omitempty"`
+	Totals    verdict.Totals `json:"totals"`
+	Root      string         `json:"root"`
+}
+
+func (r Row) name() string {
+	if r.Scenario == "" {
+		return "exploration by hand"
+	}
+	return r.Scenario
+}
+
+// A Filter chooses runs. Its zero value takes all.
+type Filter struct {
+	Scenario string // exactly
+	Protocol string // exactly
+	State    string // a state or its first word: PASS, FAIL-reproducible, unfinished; case does not matter
+	Limit    int    // the newest ones; 0: all
+}
+
+// List answers the stored runs, newest first. It reads one small file a run.
+func List(stateDir string, f Filter) ([]Row, error) {
+	ids, err := runIDs(stateDir)
+	if err != nil {
+		return nil, err
+	}
+	rows := []Row{}
+	for _, id := range ids {
+		row, err := readRow(filepath.Join(stateDir, RunsDir, id))
+		if err != nil {
+			return nil, fmt.Errorf("list runs: %w", err)
+		}
+		if f.takes(row) {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b Row) int { return b.Started.Compare(a.Started) })
+	if f.Limit > 0 && len(rows) > f.Limit {
+		rows = rows[:f.Limit]
+	}
+	return rows, nil
+}
+
+func (f Filter) takes(r Row) bool {
+	return (f.Scenario == "" || f.Scenario == r.Scenario) &&
+		(f.Protocol == "" || f.Protocol == r.Protocol) &&
+		(f.State == "" || strings.HasPrefix(strings.ToLower(string(r.State)), strings.ToLower(f.State)))
+}
+
+// runIDs are the names of the run directories, the last by name first.
+func runIDs(stateDir string) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(stateDir, RunsDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	var ids []string
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			ids = append(ids, e.Name())
+		}
+	}
+	slices.Reverse(ids)
+	return ids, nil
+}
+
+// readRow reads a run's summary, or what is known of one that has none yet.
+func readRow(dir string) (Row, error) {
+	var row Row
+	err := readJSON(filepath.Join(dir, SummaryFile), &row)
+	row.Dir = dir
+	if !errors.Is(err, fs.ErrNotExist) {
+		return row, err
+	}
+	row.ID, row.State, row.Headline = filepath.Base(dir), Unfinished, "not judged"
+	run, err := history.ReadRun(filepath.Join(dir, EvidenceDir))
+	if err != nil {
+		row.Headline = "not readable: " + err.Error()
+		row.Started = modified(dir)
+		return row, nil
+	}
+	row.Scenario, row.Protocol, row.SDK, row.Seed, row.Tier = run.Scenario, run.Protocol, run.SDK, run.Seed, run.Tier
+	row.Flavor, row.Version, row.Nodes, row.Started = run.Cluster.Flavor, run.Cluster.Version, run.Cluster.Nodes, run.Started
+	return row, nil
+}
+
+func modified(path string) time.Time {
+	info, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime().UTC()
+}

@@ -1,0 +1,63 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/checker"
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// maxRanges is how many ranges of losses report.json holds; the seal's history
+// has them all.
+const maxRanges = 1000
+
+// losses names what was lost, and places it in time.
+func losses(found checker.Report, tables *history.Tables, landings []history.Landing) Losses {
+	out := Losses{Total: found.Totals.Lost, Proven: found.Complete.Closed, Ranges: []LossRange{}}
+	faults := history.Windows(landings)
+	for _, span := range found.Lost[:min(len(found.Lost), maxRanges)] {
+		out.Listed += span.Len()
+		out.Ranges = append(out.Ranges, lossRange(span, tables, faults))
+	}
+	return out
+}
+
+func lossRange(s checker.Span, tables *history.Tables, faults []history.Window) LossRange {
+	subscriber, stream := tables.Processes[s.Process], tables.Streams[s.Stream]
+	return LossRange{
+		Subscriber: subscriber.Name, Group: subscriber.Group, Topic: stream.Topic, QoS: stream.QoS,
+		First: s.First, Last: s.Last, FromNS: s.FromNS, ToNS: s.ToNS,
+		When: whenOf(time.Duration(s.FromNS), time.Duration(s.ToNS), faults),
+	}
+}
+
+// whenOf places a span of time among the faults, in words.
+func whenOf(from, to time.Duration, faults []history.Window) string {
+	var words []string
+	for _, f := range faults {
+		switch {
+		case to < f.Start:
+			words = append(words, fmt.Sprintf("until %s before %s", short(f.Start-to), f.Fault))
+		case from > f.End:
+			words = append(words, fmt.Sprintf("from %s after %s was healed", short(from-f.End), f.Fault))
+		case from < f.Start && to > f.End:
+			words = append(words, fmt.Sprintf("across all of %s", f.Fault))
+		case from < f.Start:
+			words = append(words, fmt.Sprintf("from %s before %s until %s into it", short(f.Start-from), f.Fault, short(to-f.Start)))
+		case to > f.End:
+			words = append(words, fmt.Sprintf("from %s into %s until after it was healed", short(from-f.Start), f.Fault))
+		default:
+			words = append(words, fmt.Sprintf("%s to %s into %s", short(from-f.Start), short(to-f.Start), f.Fault))
+		}
+	}
+	return strings.Join(words, "; ")
+}
+
+func short(d time.Duration) string {
+	if d < time.Second {
+		return d.Round(time.Millisecond).String()
+	}
+	return d.Round(10 * time.Millisecond).String()
+}

@@ -1,0 +1,154 @@
+package reports
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// maxListedRanges is how many ranges of losses report.md lists; report.json
+// has them all.
+const maxListedRanges = 30
+
+// Markdown answers report.md: the report as it reads on GitHub.
+func Markdown(r *Report) ([]byte, error) {
+	t, err := template.New("report.md.tmpl").Funcs(template.FuncMap{
+		"cell":      cell,
+		"quote":     quote,
+		"icon":      icon,
+		"broker":    brokerName,
+		"sdks":      sdkNames,
+		"seconds":   seconds,
+		"thousands": thousands,
+		"size":      size,
+		"value":     compact,
+		"counts":    countsText,
+		"samples":   samplesText,
+		"windowS":   window,
+		"since":     func(at time.Time) string { return fmt.Sprintf("%.2f", at.Sub(r.Started).Seconds()) },
+		"keys":      sortedKeys[string],
+		"joined":    joined,
+		"name":      func() string { return r.row().name() },
+		"ranges":    func() []LossRange { return r.Losses.Ranges[:min(len(r.Losses.Ranges), maxListedRanges)] },
+		"moreRange": func() int { return max(0, len(r.Losses.Ranges)-maxListedRanges) },
+	}).ParseFS(templates, "templates/report.md.tmpl")
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := t.Execute(&out, r); err != nil {
+		return nil, fmt.Errorf("write %s: %w", MarkdownFile, err)
+	}
+	return out.Bytes(), nil
+}
+
+// cell makes text safe inside a table: one line, no bars, no markup of HTML.
+func cell(text string) string {
+	return strings.NewReplacer("|", "\\|", "\r", "", "\n", " ", "<", "&lt;").Replace(text)
+}
+
+// quote puts every line of text into a block quote, so that nothing of it can
+// pass for the report's own words.
+func quote(text string) string {
+	text = strings.NewReplacer("\r", "", "<", "&lt;").Replace(strings.TrimSpace(text))
+	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
+}
+
+func icon(state any) string {
+	switch s := strings.ToLower(fmt.Sprint(state)); {
+	case strings.HasPrefix(s, "pass"):
+		return "✅"
+	case strings.HasPrefix(s, "fail"):
+		return "❌"
+	}
+	return "❔"
+}
+
+func size(bytes int64) string {
+	switch {
+	case bytes < 10_000:
+		return fmt.Sprintf("%d B", bytes)
+	case bytes < 10_000_000:
+		return fmt.Sprintf("%.0f kB", float64(bytes)/1e3)
+	}
+	return fmt.Sprintf("%.0f MB", float64(bytes)/1e6)
+}
+
+// maxValue is how much of a call's argument or answer a table shows.
+const maxValue = 160
+
+// compact is a value on one line, cut where it is long.
+func compact(v any) string {
+	if v == nil {
+		return ""
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	text := []rune(string(b))
+	if len(text) > maxValue {
+		text = append(text[:maxValue], '…')
+	}
+	return string(text)
+}
+
+func countsText(r verdict.Result) string {
+	var parts []string
+	for _, name := range sortedKeys(r.Counts) {
+		parts = append(parts, fmt.Sprintf("%s %s", thousands(r.Counts[name]), name))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// samplesText is what a proof read at one moment.
+func samplesText(p history.ProofRecord, moment string) string {
+	var parts []string
+	for _, s := range p.Samples {
+		if string(s.Moment) != moment {
+			continue
+		}
+		parts = append(parts, sampleText(s, p.Unit))
+	}
+	if n := len(parts); n > 4 {
+		parts = append(parts[:2], fmt.Sprintf("… (%d samples)", n), parts[n-1])
+	}
+	return strings.Join(parts, ", ")
+}
+
+func sampleText(s history.Sample, unit string) string {
+	switch {
+	case s.Error != "":
+		return s.Error
+	case s.State != "":
+		return s.State
+	case s.Value != 0 || unit != "":
+		return strings.TrimSpace(fmt.Sprintf("%.4g %s", s.Value, unit))
+	case s.OK:
+		return "ok"
+	}
+	return "failed"
+}
+
+// window says when a fault was in place.
+func window(l history.Landing) string {
+	t := l.Times
+	switch {
+	case t.AppliedNS == 0:
+		return "never applied"
+	case t.HealedNS == 0:
+		return fmt.Sprintf("applied at %s, never seen healed", seconds(t.AppliedNS))
+	}
+	return fmt.Sprintf("applied at %s, heal began at %s, read back healed at %s (%s in place)",
+		seconds(t.AppliedNS), seconds(t.HealNS), seconds(t.HealedNS), short(time.Duration(t.HealedNS-t.AppliedNS)))
+}

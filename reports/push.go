@@ -1,0 +1,105 @@
+package reports
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// A Destination is where reports are published:
+//
+//	github:OWNER/REPO[@BRANCH]       through GitHub's API, token from RMQ_GITHUB_TOKEN or GITHUB_TOKEN
+//	https://… ssh://… git@… PATH.git a git remote, with #BRANCH where it is not the default one
+//	PATH                             a directory
+//
+// Everywhere a run lands in runs/ID/, so that what was published is laid out
+// like a state directory and [Dashboard] reads either.
+type Destination string
+
+// Pushed is what was published.
+type Pushed struct {
+	URL    string   `json:"url"`              // where people find it
+	Commit string   `json:"commit,omitempty"` // hash, of a git destination
+	Paths  []string `json:"paths"`            // in the destination
+}
+
+// A publisher puts files in one place, all or none of them visible at once
+// where the place can do that.
+type publisher interface {
+	publish(ctx context.Context, files []file, message string) (Pushed, error)
+}
+
+// A file to publish, its path with slashes.
+type file struct {
+	path    string
+	content []byte
+}
+
+// Push publishes sealed runs together with the agent's words about them. The
+// words are chained onto each run's notes and quoted in its report. A run
+// whose seal or verdict does not hold is refused with a [*BrokenSeal].
+func Push(ctx context.Context, runDirs []string, to Destination, words Words) (Pushed, error) {
+	if len(runDirs) == 0 {
+		return Pushed{}, errors.New("push: no run named; rmq-mcp list runs shows them")
+	}
+	p, err := to.publisher()
+	if err != nil {
+		return Pushed{}, err
+	}
+	return pushTo(ctx, p, runDirs, words)
+}
+
+func pushTo(ctx context.Context, p publisher, runDirs []string, words Words) (Pushed, error) {
+	var files []file
+	var message string
+	for _, dir := range runDirs {
+		summary, err := AddWords(dir, words)
+		if err != nil {
+			return Pushed{}, fmt.Errorf("push %s: %w", dir, err)
+		}
+		more, err := bundle(dir, summary.ID)
+		if err != nil {
+			return Pushed{}, fmt.Errorf("push %s: %w", dir, err)
+		}
+		files = append(files, more...)
+		message += fmt.Sprintf("%s: %s, %s\n", summary.ID, summary.name(), summary.State)
+	}
+	return p.publish(ctx, files, commitMessage(words.Title, message))
+}
+
+func commitMessage(title, runs string) string {
+	if title == "" {
+		return strings.TrimSpace(runs) + "\n"
+	}
+	title, _, _ = strings.Cut(title, "\n")
+	return title + "\n\n" + runs
+}
+
+func (d Destination) publisher() (publisher, error) {
+	s := strings.TrimSpace(string(d))
+	switch {
+	case s == "":
+		return nil, errors.New("push: no destination; give github:OWNER/REPO, a git remote or a directory")
+	case strings.HasPrefix(s, "github:"):
+		return newGitHub(strings.TrimPrefix(s, "github:"))
+	case isGitRemote(s):
+		return newGitRemote(s), nil
+	}
+	dir, err := filepath.Abs(s)
+	return directory(dir), err
+}
+
+func isGitRemote(s string) bool {
+	url, _, _ := strings.Cut(s, "#")
+	return strings.Contains(url, "://") || strings.HasPrefix(url, "git@") || strings.HasSuffix(url, ".git")
+}
+
+func paths(files []file) []string {
+	all := make([]string, len(files))
+	for i, f := range files {
+		all[i] = f.path
+	}
+	return all
+}

@@ -1,0 +1,33 @@
+package reports
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+)
+
+// directory publishes into a directory of this machine.
+type directory string
+
+func (d directory) publish(ctx context.Context, files []file, _ string) (Pushed, error) {
+	if err := writeTree(ctx, string(d), files); err != nil {
+		return Pushed{}, err
+	}
+	return Pushed{URL: "file://" + filepath.ToSlash(string(d)), Paths: paths(files)}, nil
+}
+
+func writeTree(ctx context.Context, root string, files []file) error {
+	for _, f := range files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		path := filepath.Join(root, filepath.FromSlash(f.path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := writeFile(path, f.content); err != nil {
+			return err
+		}
+	}
+	return nil
+}

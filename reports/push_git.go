@@ -1,0 +1,199 @@
+package reports
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/config"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	"github.com/go-git/go-git/v5/plumbing/transport/http"
+)
+
+// pushAttempts bounds how often a push is prepared anew because somebody else
+// pushed meanwhile.
+const pushAttempts = 8
+
+// gitRemote publishes as one commit on a branch. Nothing is ever forced.
+type gitRemote struct {
+	url    string
+	branch string // "": the remote's default
+	token  string // of an https remote; never shown
+}
+
+func newGitRemote(s string) *gitRemote {
+	address, branch, _ := strings.Cut(s, "#")
+	r := &gitRemote{url: address, branch: branch}
+	if u, err := url.Parse(address); err == nil && u.Scheme == "https" && u.Hostname() == "github.com" {
+		r.token = githubToken()
+	}
+	return r
+}
+
+func (r *gitRemote) publish(ctx context.Context, files []file, message string) (Pushed, error) {
+	var err error
+	for range pushAttempts {
+		var commit string
+		var moved bool
+		if commit, moved, err = r.attempt(ctx, files, message); err == nil {
+			return Pushed{URL: r.shown(), Commit: commit, Paths: paths(files)}, nil
+		}
+		if !moved {
+			break
+		}
+	}
+	return Pushed{}, withoutSecret(fmt.Errorf("push to %s: %w", r.shown(), err), r.token, r.password())
+}
+
+// attempt clones, commits and pushes once. moved says that the remote's branch
+// is not where it was when it was cloned, so that another attempt may succeed.
+func (r *gitRemote) attempt(ctx context.Context, files []file, message string) (commit string, moved bool, err error) {
+	dir, err := os.MkdirTemp("", "rmq-mcp-push-")
+	if err != nil {
+		return "", false, err
+	}
+	defer os.RemoveAll(dir)
+	repo, branch, base, err := r.clone(ctx, dir)
+	if err != nil {
+		return "", false, err
+	}
+	hash, err := commitFiles(ctx, repo, dir, files, message)
+	if err != nil {
+		return "", false, err
+	}
+	if hash == base {
+		return base.String(), false, nil // already published, byte for byte
+	}
+	ref := config.RefSpec(fmt.Sprintf("%s:%s", branch, branch))
+	err = repo.PushContext(ctx, &git.PushOptions{RemoteName: "origin", RefSpecs: []config.RefSpec{ref}, Auth: r.auth()})
+	if err == nil {
+		return hash.String(), false, nil
+	}
+	now, lerr := r.head(ctx, repo, branch)
+	return "", lerr == nil && now != base, err
+}
+
+// clone answers the repository, the branch to push to and where it points; an
+// empty remote is a repository without a commit.
+func (r *gitRemote) clone(ctx context.Context, dir string) (*git.Repository, plumbing.ReferenceName, plumbing.Hash, error) {
+	opts := &git.CloneOptions{URL: r.url, Depth: 1, SingleBranch: true, Tags: git.NoTags, Auth: r.auth()}
+	if r.branch != "" {
+		opts.ReferenceName = plumbing.NewBranchReferenceName(r.branch)
+	}
+	repo, err := git.PlainCloneContext(ctx, dir, false, opts)
+	if errors.Is(err, transport.ErrEmptyRemoteRepository) {
+		return r.initialize(dir)
+	}
+	if errors.Is(err, plumbing.ErrReferenceNotFound) {
+		return nil, "", plumbing.ZeroHash, fmt.Errorf("no branch %s; create it, or leave it out for the default branch", r.branch)
+	}
+	if err != nil {
+		return nil, "", plumbing.ZeroHash, fmt.Errorf("clone: %w", err)
+	}
+	head, err := repo.Head()
+	if err != nil {
+		return nil, "", plumbing.ZeroHash, fmt.Errorf("read the clone's head: %w", err)
+	}
+	return repo, head.Name(), head.Hash(), nil
+}
+
+func (r *gitRemote) initialize(dir string) (*git.Repository, plumbing.ReferenceName, plumbing.Hash, error) {
+	branch := plumbing.Main
+	if r.branch != "" {
+		branch = plumbing.NewBranchReferenceName(r.branch)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return nil, "", plumbing.ZeroHash, err
+	}
+	repo, err := git.PlainInitWithOptions(dir, &git.PlainInitOptions{InitOptions: git.InitOptions{DefaultBranch: branch}})
+	if err == nil {
+		_, err = repo.CreateRemote(&config.RemoteConfig{Name: "origin", URLs: []string{r.url}})
+	}
+	return repo, branch, plumbing.ZeroHash, err
+}
+
+func commitFiles(ctx context.Context, repo *git.Repository, dir string, files []file, message string) (plumbing.Hash, error) {
+	if err := writeTree(ctx, dir, files); err != nil {
+		return plumbing.ZeroHash, err
+	}
+	tree, err := repo.Worktree()
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	for _, f := range files {
+		if err := tree.AddWithOptions(&git.AddOptions{Path: f.path, SkipStatus: true}); err != nil {
+			return plumbing.ZeroHash, fmt.Errorf("add %s: %w", f.path, err)
+		}
+	}
+	author := &object.Signature{Name: "rmq-mcp", Email: "rmq-mcp@localhost", When: time.Now()}
+	hash, err := tree.Commit(message, &git.CommitOptions{Author: author})
+	if errors.Is(err, git.ErrEmptyCommit) {
+		head, err := repo.Head()
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		return head.Hash(), nil
+	}
+	return hash, err
+}
+
+// head asks the remote where the branch points now.
+func (r *gitRemote) head(ctx context.Context, repo *git.Repository, branch plumbing.ReferenceName) (plumbing.Hash, error) {
+	remote, err := repo.Remote("origin")
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	refs, err := remote.ListContext(ctx, &git.ListOptions{Auth: r.auth()})
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	for _, ref := range refs {
+		if ref.Name() == branch {
+			return ref.Hash(), nil
+		}
+	}
+	return plumbing.ZeroHash, nil
+}
+
+func (r *gitRemote) auth() transport.AuthMethod {
+	if r.token == "" {
+		return nil
+	}
+	return &http.BasicAuth{Username: "x-access-token", Password: r.token}
+}
+
+// shown is the remote's address without credentials.
+func (r *gitRemote) shown() string {
+	u, err := url.Parse(r.url)
+	if err != nil || u.User == nil {
+		return r.url
+	}
+	u.User = nil
+	return u.String()
+}
+
+func (r *gitRemote) password() string {
+	u, err := url.Parse(r.url)
+	if err != nil || u.User == nil {
+		return ""
+	}
+	password, _ := u.User.Password()
+	return password
+}
+
+// withoutSecret answers err with secrets taken out of its text.
+func withoutSecret(err error, secrets ...string) error {
+	for _, secret := range secrets {
+		if err != nil && secret != "" && strings.Contains(err.Error(), secret) {
+			err = errors.New(strings.ReplaceAll(err.Error(), secret, scrubbedValue))
+		}
+	}
+	return err
+}

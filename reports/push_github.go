@@ -1,0 +1,161 @@
+package reports
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-github/v62/github"
+)
+
+// gitHub publishes as one commit, by the Git data API: blobs, a tree on top of
+// the branch's, a commit, and the branch moved to it without force.
+type gitHub struct {
+	client      *github.Client
+	owner, repo string
+	branch      string // "": the repository's default
+	token       string // never shown
+	pause       time.Duration
+}
+
+func newGitHub(s string) (*gitHub, error) {
+	name, branch, _ := strings.Cut(s, "@")
+	owner, repo, ok := strings.Cut(name, "/")
+	if !ok || owner == "" || repo == "" || strings.Contains(repo, "/") {
+		return nil, fmt.Errorf("push to github:%s: want github:OWNER/REPO or github:OWNER/REPO@BRANCH", s)
+	}
+	token := githubToken()
+	if token == "" {
+		return nil, fmt.Errorf("push to github:%s: no token; set RMQ_GITHUB_TOKEN or GITHUB_TOKEN to one that may write the repository's contents", s)
+	}
+	client := github.NewClient(&http.Client{Timeout: time.Minute}).WithAuthToken(token)
+	return &gitHub{client: client, owner: owner, repo: repo, branch: branch, token: token, pause: 200 * time.Millisecond}, nil
+}
+
+func githubToken() string {
+	return cmp.Or(os.Getenv("RMQ_GITHUB_TOKEN"), os.Getenv("GITHUB_TOKEN"))
+}
+
+func (g *gitHub) publish(ctx context.Context, files []file, message string) (Pushed, error) {
+	pushed, err := g.commit(ctx, files, message)
+	if err != nil {
+		return Pushed{}, withoutSecret(fmt.Errorf("push to github:%s/%s: %w", g.owner, g.repo, err), g.token)
+	}
+	return pushed, nil
+}
+
+func (g *gitHub) commit(ctx context.Context, files []file, message string) (Pushed, error) {
+	repo, _, err := g.client.Repositories.Get(ctx, g.owner, g.repo)
+	if err != nil {
+		return Pushed{}, explained(err, "see that the repository exists and the token may write its contents")
+	}
+	branch := cmp.Or(g.branch, repo.GetDefaultBranch())
+	entries, err := g.blobs(ctx, files)
+	if err != nil {
+		return Pushed{}, err
+	}
+	for attempt := range pushAttempts {
+		var hash string
+		if hash, err = g.attempt(ctx, branch, entries, message); err == nil {
+			url := fmt.Sprintf("%s/commit/%s", repo.GetHTMLURL(), hash)
+			return Pushed{URL: url, Commit: hash, Paths: paths(files)}, nil
+		}
+		if !raced(err) {
+			break
+		}
+		if err := pauseFor(ctx, g.pause<<attempt); err != nil {
+			return Pushed{}, err
+		}
+	}
+	return Pushed{}, err
+}
+
+// blobs uploads the contents. They are addressed by content, so an attempt
+// that lost a race uses them again.
+func (g *gitHub) blobs(ctx context.Context, files []file) ([]*github.TreeEntry, error) {
+	var entries []*github.TreeEntry
+	for _, f := range files {
+		content, encoding := base64.StdEncoding.EncodeToString(f.content), "base64"
+		if utf8.Valid(f.content) {
+			content, encoding = string(f.content), "utf-8"
+		}
+		blob, _, err := g.client.Git.CreateBlob(ctx, g.owner, g.repo, &github.Blob{Content: &content, Encoding: &encoding})
+		if err != nil {
+			return nil, explained(fmt.Errorf("upload %s: %w", f.path, err), "see that the token may write the repository's contents")
+		}
+		entries = append(entries, &github.TreeEntry{
+			Path: github.String(f.path), Mode: github.String("100644"), Type: github.String("blob"), SHA: blob.SHA,
+		})
+	}
+	return entries, nil
+}
+
+// attempt puts one commit on top of where the branch is now.
+func (g *gitHub) attempt(ctx context.Context, branch string, entries []*github.TreeEntry, message string) (string, error) {
+	ref, _, err := g.client.Git.GetRef(ctx, g.owner, g.repo, "refs/heads/"+branch)
+	if err != nil {
+		return "", explained(fmt.Errorf("read branch %s: %w", branch, err), "the branch must exist and hold a commit")
+	}
+	parent, _, err := g.client.Git.GetCommit(ctx, g.owner, g.repo, ref.Object.GetSHA())
+	if err != nil {
+		return "", fmt.Errorf("read commit %s: %w", ref.Object.GetSHA(), err)
+	}
+	tree, _, err := g.client.Git.CreateTree(ctx, g.owner, g.repo, parent.Tree.GetSHA(), entries)
+	if err != nil {
+		return "", fmt.Errorf("create a tree: %w", err)
+	}
+	if tree.GetSHA() == parent.Tree.GetSHA() {
+		return parent.GetSHA(), nil // already published, byte for byte
+	}
+	commit, _, err := g.client.Git.CreateCommit(ctx, g.owner, g.repo,
+		&github.Commit{Message: &message, Tree: tree, Parents: []*github.Commit{parent}}, nil)
+	if err != nil {
+		return "", fmt.Errorf("create a commit: %w", err)
+	}
+	ref.Object.SHA = commit.SHA
+	if _, _, err := g.client.Git.UpdateRef(ctx, g.owner, g.repo, ref, false); err != nil {
+		return "", &refMoved{branch, err}
+	}
+	return commit.GetSHA(), nil
+}
+
+// refMoved is a branch that would not go to the new commit.
+type refMoved struct {
+	branch string
+	err    error
+}
+
+func (e *refMoved) Error() string { return fmt.Sprintf("move branch %s: %v", e.branch, e.err) }
+func (e *refMoved) Unwrap() error { return e.err }
+
+// raced reports whether a branch could not be moved because somebody else
+// moved it first: 409, or 422 for an update that is not a fast forward.
+func raced(err error) bool {
+	var moved *refMoved
+	var answer *github.ErrorResponse
+	if !errors.As(err, &moved) || !errors.As(err, &answer) {
+		return false
+	}
+	status := answer.Response.StatusCode
+	return status == http.StatusConflict || status == http.StatusUnprocessableEntity
+}
+
+func explained(err error, next string) error { return fmt.Errorf("%w; %s", err, next) }
+
+func pauseFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

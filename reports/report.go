@@ -1,0 +1,105 @@
+package reports
+
+import (
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// A Report is report.json: everything that is known about a run, in one
+// document. report.schema.json describes it.
+type Report struct {
+	Format    int                  `json:"format"`
+	ID        string               `json:"run_id"`
+	Tool      string               `json:"tool"` // version of rmq-mcp that ran it
+	Started   time.Time            `json:"started"`
+	DurationS float64              `json:"duration_s"`
+	Scenario  ScenarioInfo         `json:"scenario"`
+	Protocol  string               `json:"protocol"`
+	SDKs      []SDK                `json:"sdks"`
+	Seed      int64                `json:"seed"`
+	Tier      string               `json:"tier"`
+	Cluster   history.ClusterInfo  `json:"cluster"`
+	Nodes     []history.Node       `json:"nodes"`
+	Phases    []Phase              `json:"phases"`
+	Calls     []CallRecord         `json:"calls"` // what was asked and answered, in order
+	Totals    verdict.Totals       `json:"totals"`
+	Coverage  verdict.Coverage     `json:"coverage"`
+	Complete  verdict.Completeness `json:"completeness"`
+	Verdict   verdict.Verdict      `json:"verdict"` // with a result per claim
+	Landings  []history.Landing    `json:"landings"`
+	Losses    Losses               `json:"losses"`
+	Harness   []string             `json:"harness_errors"`
+	Notes     []Note               `json:"notes"` // the agent's own words, quoted
+	Logs      []LogFile            `json:"logs"`
+	Evidence  Evidence             `json:"evidence"`
+	Reproduce string               `json:"reproduce"` // the command
+}
+
+// ScenarioInfo is the scenario as it was when the run began.
+type ScenarioInfo struct {
+	Name   string `json:"name"` // "" for an exploration by hand
+	Title  string `json:"title"`
+	SHA256 string `json:"sha256"`
+	Text   string `json:"text"` // front matter and prose
+}
+
+// An SDK is a client library that took part.
+type SDK struct {
+	Name     string `json:"name"` // go/paho.mqtt.golang
+	Version  string `json:"version"`
+	Protocol string `json:"protocol"`
+	Clients  int    `json:"clients"`
+}
+
+// A CallRecord is one entry of the journal.
+type CallRecord struct {
+	Number int       `json:"number"`
+	Time   time.Time `json:"time"`
+	Kind   string    `json:"kind"` // start, call, answer, stop, end
+	Via    string    `json:"via,omitempty"`
+	Client string    `json:"client,omitempty"`
+	Tool   string    `json:"tool,omitempty"`
+	Args   any       `json:"args,omitempty"`
+	Answer any       `json:"answer,omitempty"`
+	Hash   string    `json:"hash"`
+}
+
+// Losses are the messages that were acknowledged and never delivered.
+type Losses struct {
+	Total  int64       `json:"total"`  // as counted, per subscriber
+	Proven bool        `json:"proven"` // the history is complete: no missing row can explain them
+	Listed int64       `json:"listed"` // of them in Ranges
+	Ranges []LossRange `json:"ranges"`
+}
+
+// A LossRange is consecutive messages of one stream that one subscriber missed.
+type LossRange struct {
+	Subscriber string `json:"subscriber"`
+	Group      string `json:"group"`
+	Topic      string `json:"topic"`
+	QoS        uint8  `json:"qos"`
+	First      int64  `json:"first_seq"`
+	Last       int64  `json:"last_seq"`
+	FromNS     int64  `json:"published_from_ns"`
+	ToNS       int64  `json:"published_to_ns"`
+	When       string `json:"when"` // relative to the faults
+}
+
+// A LogFile is one log of the run, relative to its directory.
+type LogFile struct {
+	Path   string `json:"path"`
+	Bytes  int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// Evidence is what the seal holds, in short.
+type Evidence struct {
+	Root           string    `json:"root"`
+	Files          int       `json:"files"`
+	JournalHead    string    `json:"journal_head"`
+	JournalEntries int       `json:"journal_entries"`
+	PublicKey      string    `json:"public_key"`
+	Sealed         time.Time `json:"sealed"`
+}

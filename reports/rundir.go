@@ -1,0 +1,99 @@
+package reports
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// A RunDir is an opened run directory: what the run was, and what was recorded
+// beside its events.
+type RunDir struct {
+	Path     string
+	Run      *history.Run
+	Landings []history.Landing
+	Harness  []string // what the harness could not do
+	Scenario string   // the scenario's text, "" for an exploration by hand
+}
+
+// Open reads a run directory, all but its events. It is an error that names
+// the next step where dir is none, was written by another version, or belongs
+// to a run that did not end; [Recover] ends that one.
+func Open(dir string) (*RunDir, error) {
+	if err := checkRunDir(dir); err != nil {
+		return nil, err
+	}
+	d := &RunDir{Path: dir}
+	var err error
+	if d.Run, err = history.ReadRun(d.Evidence()); err != nil {
+		return nil, err
+	}
+	if d.Landings, err = history.ReadLandings(d.Evidence()); err != nil {
+		return nil, unfinished(dir, err)
+	}
+	if d.Harness, err = readHarness(d.Evidence()); err != nil {
+		return nil, unfinished(dir, err)
+	}
+	text, err := os.ReadFile(filepath.Join(d.Evidence(), ScenarioFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	d.Scenario = string(text)
+	return d, nil
+}
+
+// Evidence is the directory of what was recorded.
+func (d *RunDir) Evidence() string { return filepath.Join(d.Path, EvidenceDir) }
+
+func checkRunDir(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("open run %s: %w; rmq-mcp list runs shows them", dir, err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("open run %s: not a directory; rmq-mcp list runs shows them", dir)
+	}
+	if _, err := os.Stat(filepath.Join(dir, EvidenceDir)); err != nil {
+		return fmt.Errorf("open run %s: not a run directory, it has no %s/; rmq-mcp list runs shows them", dir, EvidenceDir)
+	}
+	return nil
+}
+
+func unfinished(dir string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("open run %s: it did not end; wait for it, or run rmq-mcp heal if its keeper is dead: %w", dir, err)
+	}
+	return err
+}
+
+// harnessFile is harness.json.
+type harnessFile struct {
+	Format int      `json:"format"`
+	Errors []string `json:"errors"`
+}
+
+// WriteHarness writes what the harness itself could not do into an evidence
+// directory. None is worth writing too: it says that somebody looked.
+func WriteHarness(evidence string, errors []string) error {
+	if errors == nil {
+		errors = []string{}
+	}
+	return writeJSON(filepath.Join(evidence, HarnessFile), harnessFile{history.Format, errors})
+}
+
+func readHarness(evidence string) ([]string, error) {
+	path := filepath.Join(evidence, HarnessFile)
+	var f harnessFile
+	if err := readJSON(path, &f); err != nil {
+		return nil, err
+	}
+	if f.Format != history.Format {
+		return nil, fmt.Errorf("read %s: it has format %d and this version reads format %d; run.json beside it names the version of rmq-mcp that wrote it",
+			path, f.Format, history.Format)
+	}
+	return f.Errors, nil
+}

@@ -1,0 +1,137 @@
+package reports
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/internal/checker"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// Verified is what [Verify] found to hold.
+type Verified struct {
+	Seal  *Seal         `json:"seal"`
+	State verdict.State `json:"state"`
+}
+
+// A BrokenSeal is a run directory that is not what was sealed, or whose
+// verdict does not follow from it.
+type BrokenSeal struct {
+	Dir      string
+	Problems []string
+}
+
+func (e *BrokenSeal) Error() string {
+	return fmt.Sprintf("%s is not what was sealed: %s", e.Dir, strings.Join(e.Problems, "; "))
+}
+
+// Verify holds the evidence of a run against its seal, file by file, and its
+// verdict against one decided anew. What does not hold is a [*BrokenSeal];
+// other errors say why it could not be told. Whose key signed is for the
+// caller to compare.
+func Verify(dir string) (*Verified, error) {
+	seal, err := verifySeal(dir)
+	if err != nil {
+		return nil, err
+	}
+	d, err := Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	v, _, err := d.rejudge()
+	if err != nil {
+		return nil, err
+	}
+	return &Verified{Seal: seal, State: v.State}, nil
+}
+
+func verifySeal(dir string) (*Seal, error) {
+	if err := checkRunDir(dir); err != nil {
+		return nil, err
+	}
+	seal, err := ReadSeal(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("verify %s: it is not sealed; wait until the run has ended: %w", dir, err)
+	}
+	if err != nil {
+		return nil, &BrokenSeal{dir, []string{err.Error()}}
+	}
+	problems, err := seal.compare(dir)
+	if err != nil {
+		return nil, fmt.Errorf("verify %s: %w", dir, err)
+	}
+	if len(problems) > 0 {
+		return nil, &BrokenSeal{dir, problems}
+	}
+	return seal, nil
+}
+
+// compare says how the evidence of dir differs from what the seal holds, and
+// what is wrong with the seal itself.
+func (s *Seal) compare(dir string) (problems []string, err error) {
+	have, err := sumEvidence(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range sortedKeys(s.Files) {
+		sum, ok := have[path]
+		switch {
+		case !ok:
+			problems = append(problems, path+" is missing")
+		case sum != s.Files[path]:
+			problems = append(problems, path+" was changed")
+		}
+	}
+	for _, path := range sortedKeys(have) {
+		if _, ok := s.Files[path]; !ok {
+			problems = append(problems, path+" was added")
+		}
+	}
+	if Root(s.Files) != s.Root {
+		problems = append(problems, "the seal's root is not that of its files")
+	}
+	if !s.signed() {
+		problems = append(problems, "the seal's signature does not fit")
+	}
+	if len(problems) > 0 {
+		return problems, nil
+	}
+	head, n, err := journalHead(dir)
+	if err != nil || head != s.JournalHead || n != s.JournalEntries {
+		problems = append(problems, "the journal's chain is not the sealed one")
+	}
+	return problems, nil
+}
+
+func (s *Seal) signed() bool {
+	key, kerr := hex.DecodeString(s.PublicKey)
+	signature, serr := hex.DecodeString(s.Signature)
+	return kerr == nil && serr == nil && len(key) == ed25519.PublicKeySize && ed25519.Verify(key, s.Statement(), signature)
+}
+
+// rejudge decides anew and refuses a verdict.json that says anything else.
+func (d *RunDir) rejudge() (verdict.Verdict, checker.Report, error) {
+	written, err := os.ReadFile(filepath.Join(d.Path, VerdictFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return verdict.Verdict{}, checker.Report{}, &BrokenSeal{d.Path, []string{VerdictFile + " is missing; rmq-mcp judge decides it anew"}}
+	}
+	if err != nil {
+		return verdict.Verdict{}, checker.Report{}, err
+	}
+	v, found, err := d.judge()
+	if err != nil {
+		return v, found, err
+	}
+	decided, err := encode(v)
+	if err == nil && !bytes.Equal(written, decided) {
+		err = &BrokenSeal{d.Path, []string{fmt.Sprintf("%s is not what this version of rmq-mcp decides from the evidence: %s", VerdictFile, v.Headline)}}
+	}
+	return v, found, err
+}

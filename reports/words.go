@@ -1,0 +1,62 @@
+package reports
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/journal"
+)
+
+// Words are the agent's own about a run. They are quoted and decide nothing.
+type Words struct {
+	Title            string   `json:"title,omitempty"`
+	Problem          string   `json:"problem,omitempty"`           // what happened and at which stage
+	Analysis         string   `json:"analysis,omitempty"`          // suspected causes
+	CodePaths        []string `json:"code_paths,omitempty"`        // where to look
+	ProposedSeverity string   `json:"proposed_severity,omitempty"` // P0 to P3
+}
+
+func (w Words) empty() bool {
+	return w.Title == "" && w.Problem == "" && w.Analysis == "" && len(w.CodePaths) == 0 && w.ProposedSeverity == ""
+}
+
+// A Note is what an agent said about a run, and when.
+type Note struct {
+	Time  time.Time `json:"time"`
+	Words Words     `json:"words"`
+	Hash  string    `json:"hash"` // of the entry in notes.jsonl
+}
+
+// AddWords chains words onto a finished run's notes and writes its report
+// anew, from the evidence, with them quoted. Empty words are not noted. A run
+// whose seal or verdict does not hold is refused with a [*BrokenSeal].
+func AddWords(dir string, words Words) (*Summary, error) {
+	if _, err := verifySeal(dir); err != nil {
+		return nil, err
+	}
+	d, err := Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	v, found, err := d.rejudge()
+	if err != nil {
+		return nil, err
+	}
+	if !words.empty() {
+		if err := appendWords(filepath.Join(dir, NotesFile), words); err != nil {
+			return nil, fmt.Errorf("note what was said about %s: %w", dir, err)
+		}
+	}
+	return d.render(v, found)
+}
+
+func appendWords(path string, words Words) error {
+	notes, err := journal.Open(path)
+	if err != nil {
+		return err
+	}
+	_, err = notes.Append(journal.KindNote, words)
+	return errors.Join(err, notes.Close())
+}
