@@ -66,39 +66,51 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	if err := checkPorts(opts.Network, p.nodes); err != nil {
 		return nil, err
 	}
-	c := &Cluster{flavor: f, plan: p, dice: rand.New(rand.NewPCG(uint64(opts.Seed), 0))}
+	c := newCluster(f, p, opts.Seed)
 	sum := hashLater(p.binary)
-	if err := c.start(ctx, opts.Progress); err != nil {
-		c.Kill()
+	if err := c.startAll(ctx, opts.Progress); err != nil {
 		return nil, err
 	}
 	c.info = c.describe(opts, <-sum)
 	return c, nil
 }
 
-func (c *Cluster) start(ctx context.Context, progress func(string)) error {
+func newCluster(f flavor, p *plan, seed int64) *Cluster {
+	return &Cluster{flavor: f, plan: p, dice: rand.New(rand.NewPCG(uint64(seed), 0))}
+}
+
+// startAll starts the nodes, all or none of them.
+func (c *Cluster) startAll(ctx context.Context, progress func(string)) error {
 	ctx, cancel := context.WithTimeout(ctx, c.plan.startBound)
 	defer cancel()
-	group, groupCtx := errgroup.WithContext(ctx)
+	group, ctx := errgroup.WithContext(ctx)
 	if c.plan.sequential {
 		group.SetLimit(1)
 	}
 	for _, n := range c.plan.nodes {
-		n.ready = func(ctx context.Context) error { return c.flavor.ready(ctx, c.plan, n, false) }
-		first := func(ctx context.Context) error { return c.flavor.ready(ctx, c.plan, n, true) }
 		group.Go(func() error {
-			if groupCtx.Err() != nil {
-				return groupCtx.Err() // an earlier one of a sequence did not start
+			if ctx.Err() != nil {
+				return ctx.Err() // one before it did not start
 			}
-			began := time.Now()
-			if err := n.start(groupCtx, first); err != nil {
-				return fmt.Errorf("start %s: %w", n.name, err)
-			}
-			progress(fmt.Sprintf("%s serves MQTT at %s after %.1f s", n.name, n.mqtt, time.Since(began).Seconds()))
-			return nil
+			return c.startOne(ctx, n, progress)
 		})
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		c.Kill()
+		return err
+	}
+	return nil
+}
+
+func (c *Cluster) startOne(ctx context.Context, n *Node, progress func(string)) error {
+	n.ready = func(ctx context.Context) error { return c.flavor.ready(ctx, c.plan, n, false) }
+	began := time.Now()
+	err := n.start(ctx, func(ctx context.Context) error { return c.flavor.ready(ctx, c.plan, n, true) })
+	if err != nil {
+		return fmt.Errorf("start %s: %w", n.name, err)
+	}
+	progress(fmt.Sprintf("%s serves MQTT at %s after %.1f s", n.name, n.mqtt, time.Since(began).Seconds()))
+	return nil
 }
 
 // Nodes are the brokers, in the order of their names.

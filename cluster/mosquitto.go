@@ -25,7 +25,7 @@ func mosquittoDefaults() map[string]any {
 		"autosave_interval": 1800, "autosave_on_changes": false, "max_queued_messages": 1000,
 		"max_queued_bytes": 0, "max_inflight_messages": 20, "max_inflight_bytes": 0,
 		"queue_qos0_messages": false, "retain_available": true, "max_keepalive": 65535,
-		"max_packet_size": 0, "set_tcp_nodelay": false, "upgrade_outgoing_qos": false,
+		"set_tcp_nodelay": false, "upgrade_outgoing_qos": false,
 		"persistence": true, "sys_interval": 10,
 	}
 }

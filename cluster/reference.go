@@ -128,6 +128,13 @@ func (reference) ready(ctx context.Context, p *plan, n *Node, first bool) error 
 	if first && s.Peers < len(p.nodes) {
 		return fmt.Errorf("it is connected with %d of %d nodes", s.Peers, len(p.nodes))
 	}
+	if first && n != p.nodes[0] {
+		// The first MQTT client of a cluster makes it create its streams. Nodes
+		// that do so at the same time stand in each other's way for seconds.
+		if _, err := p.nodes[0].Probe(ctx); err != nil {
+			return err
+		}
+	}
 	_, err := n.Probe(ctx)
 	return err
 }
