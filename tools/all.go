@@ -19,6 +19,8 @@ func All(b Backend, e Envelope) []Tool {
 type agent struct {
 	backend  Backend
 	envelope Envelope
+
+	connections connections
 }
 
 func experimentParam() Param {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // An Experiment is a live one, as its keeper answers for it.
@@ -18,7 +20,11 @@ type Experiment interface {
 	Logs(ctx context.Context, ask keeper.Logs) (keeper.LogLines, error)
 	Metrics(ctx context.Context, ask keeper.Metrics) (keeper.MetricsAnswer, error)
 	Stop(ctx context.Context, by keeper.Caller) (keeper.Status, error)
-	Close() error
+	// Journal records what a caller was answered in the run's own journal.
+	Journal(ctx context.Context, caller keeper.Caller, answer any) error
+	Info() keeper.Info
+	// Gone is closed when the experiment's keeper is gone.
+	Gone() <-chan struct{}
 }
 
 // A Backend is all that the tools act through. Its fields are functions so
@@ -42,7 +48,7 @@ type Backend struct {
 	Faults    []string
 	Languages []string
 	// Preflight looks at the host.
-	Preflight func(ctx context.Context) (Host, error)
+	Preflight func(ctx context.Context) (scenarios.Preflight, error)
 	// Push publishes runs with the agent's words beside them.
 	Push func(ctx context.Context, ask Publication) (Published, error)
 }
@@ -62,51 +68,19 @@ type ScenarioText struct {
 	Text string `json:"text"` // as written: what is executed, and the prose to read
 }
 
-// A Host is what this machine can do.
-type Host struct {
-	Isolation string       `json:"isolation"` // namespaces, loopback
-	Abilities []Ability    `json:"abilities"`
-	Faults    []FaultMeans `json:"faults"`
-	Flavors   []Ability    `json:"flavors"`
-	SDKs      []Ability    `json:"sdks"`
-}
-
-// An Ability is one thing a host has or lacks.
-type Ability struct {
-	Name    string `json:"name"`
-	OK      bool   `json:"ok"`
-	Detail  string `json:"detail"`            // what was found
-	Install string `json:"install,omitempty"` // the line that would bring what is missing
-}
-
-// A FaultMeans is how a fault would be done here.
-type FaultMeans struct {
-	Type      string `json:"type"`
-	OK        bool   `json:"ok"`
-	Mechanism string `json:"mechanism"`
-	Missing   string `json:"missing,omitempty"`
-	Params    string `json:"params"` // its parameters in words
-}
-
 // A Publication is what push_report asks for: which runs, where, and the
 // agent's own words. Nothing in it decides anything.
 type Publication struct {
-	Runs        []string
+	Runs        []string // run directories
 	Destination string
-	Words       Words
+	Words       reports.Words
 	DryRun      bool
-	Caller      keeper.Caller
 }
 
-// Words are the agent's own.
-type Words struct {
-	Title, Problem, Analysis, Severity string
-	CodePaths                          []string
-}
-
-// Published is where a publication went.
+// Published is where a publication went, or would go.
 type Published struct {
 	Location string   `json:"location"`
+	Commit   string   `json:"commit,omitempty"`
 	Files    []string `json:"files"`
 	Roots    []string `json:"roots"` // root hash of each run
 }

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -31,4 +32,22 @@ func clientName(i mcp.Implementation) string {
 		return i.Name
 	}
 	return i.Name + " " + i.Version
+}
+
+// argumentsOf decodes a call's arguments; it answers false if they are not an
+// object. None are an empty object.
+func argumentsOf(request mcp.CallToolRequest) (map[string]any, bool) {
+	args := map[string]any{}
+	raw := request.Params.RawArguments
+	if raw == nil { // a client in this process
+		text, err := json.Marshal(request.GetRawArguments())
+		if err != nil {
+			return args, false
+		}
+		raw = text
+	}
+	if err := json.Unmarshal(raw, &args); err != nil {
+		return map[string]any{}, false
+	}
+	return args, true
 }

@@ -43,11 +43,10 @@ func (a *agent) runClient() Tool {
 		if err := a.known(in.Scenario); err != nil {
 			return ClientAnswer{}, err
 		}
-		e, err := a.experiment(in.Experiment)
+		e, err := a.experiment(call, in.Experiment)
 		if err != nil {
 			return ClientAnswer{}, err
 		}
-		defer e.Close()
 		ask := keeper.RunClient{Scenario: in.Scenario, SDK: sdkName(in.Lang, in.Version), Protocol: in.Protocol, Caller: call.Caller}
 		started, err := e.RunClient(context.WithoutCancel(ctx), ask)
 		if err != nil {

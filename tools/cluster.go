@@ -64,17 +64,15 @@ func (a *agent) clusterStart() Tool {
 		if err := a.envelope.Cluster(in.Config); err != nil {
 			return ClusterAnswer{}, err
 		}
-		// The cluster outlives the call that asked for it.
-		e, err := a.backend.Start(context.WithoutCancel(ctx), keeper.Start{Cluster: in.Config, Caller: call.Caller})
+		e, err := a.start(ctx, call, keeper.Start{Cluster: in.Config, Caller: call.Caller})
 		if err != nil {
 			return ClusterAnswer{}, err
 		}
-		defer e.Close()
 		status, err := await(ctx, call, e, in.Wait, func(s keeper.Status) bool { return s.Phase != keeper.PhaseStarting || ended(s) })
 		if err != nil {
 			return ClusterAnswer{}, fmt.Errorf("start the cluster: %w", err)
 		}
-		if status.Error != "" {
+		if ended(status) {
 			return ClusterAnswer{}, fmt.Errorf("start the cluster: %s. Nothing of it is left running; logs are in %s", status.Error, status.Dir)
 		}
 		if status.Phase == keeper.PhaseStarting {
@@ -100,7 +98,11 @@ func (a *agent) clusterStop() Tool {
 		Hints:   Hints{Destructive: true, Idempotent: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (RunAnswer, error) {
-		return a.stop(ctx, call, in.Experiment, in.Wait)
+		e, err := a.experiment(call, in.Experiment)
+		if err != nil {
+			return RunAnswer{}, err
+		}
+		return a.stop(ctx, call, e, in.Wait)
 	})
 }
 
@@ -117,11 +119,10 @@ func (a *agent) clusterStatus() Tool {
 		Hints:       Hints{ReadOnly: true, Idempotent: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (ClusterAnswer, error) {
-		e, err := a.experiment(in.Experiment)
+		e, err := a.experiment(call, in.Experiment)
 		if err != nil {
 			return ClusterAnswer{}, err
 		}
-		defer e.Close()
 		s, err := e.Status(ctx)
 		if err != nil {
 			return ClusterAnswer{}, err

@@ -44,11 +44,10 @@ func (a *agent) injectFault() Tool {
 		if err != nil {
 			return FaultAnswer{}, err
 		}
-		e, err := a.experiment(in.Experiment)
+		e, err := a.experiment(call, in.Experiment)
 		if err != nil {
 			return FaultAnswer{}, err
 		}
-		defer e.Close()
 		s, err := e.Status(ctx)
 		if err != nil {
 			return FaultAnswer{}, err
@@ -115,11 +114,10 @@ func (a *agent) healFault() Tool {
 		Hints:       Hints{Idempotent: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (FaultAnswer, error) {
-		e, err := a.experiment(in.Experiment)
+		e, err := a.experiment(call, in.Experiment)
 		if err != nil {
 			return FaultAnswer{}, err
 		}
-		defer e.Close()
 		s, err := e.Status(ctx)
 		if err != nil {
 			return FaultAnswer{}, err

@@ -51,7 +51,7 @@ func (a *agent) getRun() Tool {
 		Hints:   Hints{ReadOnly: true, Idempotent: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in getRunArgs) (RunView, error) {
-		dir, err := a.backend.Find(in.RunID)
+		dir, err := a.find(in.RunID)
 		if err != nil {
 			return RunView{}, err
 		}
@@ -76,11 +76,10 @@ func (a *agent) look(ctx context.Context, call *Call, id string, in getRunArgs) 
 		if l.ID != id {
 			continue
 		}
-		e, err := a.backend.Connect(id)
+		e, err := a.connect(call, id)
 		if err != nil {
 			break // it ended since
 		}
-		defer e.Close()
 		wait := in.Wait
 		if in.View != "summary" || l.Scenario == "" {
 			wait = 0
@@ -108,7 +107,7 @@ func (a *agent) view(out *RunView, s keeper.Status, dir string, in getRunArgs) (
 	case "report":
 		out.Report, err = report(dir, in.After)
 	case "journal":
-		out.Journal, err = journal(dir, in.After)
+		out.Journal, err = journalOf(dir, in.After)
 	}
 	return err
 }

@@ -1,8 +1,12 @@
 package tools
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
@@ -55,3 +59,21 @@ func withoutSecrets(args map[string]any) map[string]any {
 	}
 	return out
 }
+
+// noteAnswer puts what the agent gets to see into the journal of the run that
+// the call was about. A run that is sealed takes no more; the server's own
+// journal has the answer in any case.
+func noteAnswer(ctx context.Context, call *Call, answered *mcp.CallToolResult) {
+	if call.touched == nil {
+		return
+	}
+	var answer any = answered.StructuredContent
+	if answered.IsError {
+		answer = map[string]any{"error": mcp.GetTextFromContent(answered.Content[0])}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteBound)
+	defer cancel()
+	_ = call.touched.Journal(ctx, call.Caller, answer)
+}
+
+const noteBound = 2 * time.Second

@@ -51,11 +51,10 @@ func (a *agent) getLogs() Tool {
 		Hints:   Hints{ReadOnly: true, Idempotent: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (LogsAnswer, error) {
-		e, err := a.experiment(in.Experiment)
+		e, err := a.experiment(call, in.Experiment)
 		if err != nil {
 			return LogsAnswer{}, err
 		}
-		defer e.Close()
 		s, err := e.Status(ctx)
 		if err != nil {
 			return LogsAnswer{}, err

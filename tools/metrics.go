@@ -43,11 +43,10 @@ func (a *agent) getMetrics() Tool {
 		Hints:   Hints{ReadOnly: true, Idempotent: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (MetricsAnswer, error) {
-		e, err := a.experiment(in.Experiment)
+		e, err := a.experiment(call, in.Experiment)
 		if err != nil {
 			return MetricsAnswer{}, err
 		}
-		defer e.Close()
 		s, err := e.Status(ctx)
 		if err != nil {
 			return MetricsAnswer{}, err

@@ -3,12 +3,14 @@ package tools
 import (
 	"context"
 	"fmt"
+
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // PreflightAnswer is what this host can do, and what the operator allows.
 type PreflightAnswer struct {
 	Answer
-	Host
+	scenarios.Preflight
 	Envelope Limits `json:"envelope"`
 }
 
@@ -46,7 +48,7 @@ func (a *agent) preflight() Tool {
 		return PreflightAnswer{
 			Answer: answer(fmt.Sprintf("isolation %s, %d of %s can be done here", host.Isolation, can, plural(len(host.Faults), "fault type")),
 				"list_scenarios", "run_scenario mqtt/broker-kill-9"),
-			Host: host,
+			Preflight: host,
 			Envelope: Limits{e.MaxNodes, e.MaxFaultDurationS, e.MaxConcurrentFaults,
 				e.AllowedFlavors, e.AllowedBinaries, e.AllowedEndpoints, e.Push},
 		}, nil

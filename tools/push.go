@@ -2,7 +2,10 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // PushAnswer is where a report went, or would go.
@@ -52,8 +55,12 @@ func (a *agent) pushReport() Tool {
 		if err != nil {
 			return PushAnswer{}, err
 		}
-		ask := Publication{Runs: r.Runs, Destination: to, DryRun: in.DryRun, Caller: call.Caller,
-			Words: Words{Title: r.Title, Problem: r.Problem, Analysis: r.Analysis, CodePaths: r.CodePaths, Severity: r.Severity}}
+		dirs, err := a.findAll(r.Runs)
+		if err != nil {
+			return PushAnswer{}, err
+		}
+		ask := Publication{Runs: dirs, Destination: to, DryRun: in.DryRun,
+			Words: reports.Words{Title: r.Title, Problem: r.Problem, Analysis: r.Analysis, CodePaths: r.CodePaths, ProposedSeverity: r.Severity}}
 		published, err := a.backend.Push(ctx, ask)
 		if err != nil {
 			return PushAnswer{}, fmt.Errorf("publish to %s: %w", to, err)
@@ -64,4 +71,19 @@ func (a *agent) pushReport() Tool {
 		}
 		return PushAnswer{Answer: answer(fmt.Sprintf("published %s to %s", plural(len(r.Runs), "run"), published.Location)), Published: published, Done: true}, nil
 	})
+}
+
+func (a *agent) findAll(ids []string) ([]string, error) {
+	if len(ids) == 0 {
+		return nil, errors.New("push_report: report.runs is empty; name at least one run_id, or latest")
+	}
+	dirs := make([]string, len(ids))
+	for i, id := range ids {
+		dir, err := a.find(id)
+		if err != nil {
+			return nil, err
+		}
+		dirs[i] = dir
+	}
+	return dirs, nil
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
@@ -18,11 +19,20 @@ import (
 // A run is named by its directory.
 func runID(dir string) string { return filepath.Base(dir) }
 
+// find answers the directory of a run. A person may name any directory; an
+// agent names runs of this state directory.
+func (a *agent) find(id string) (string, error) {
+	if id == "" || id != filepath.Base(id) || strings.ContainsAny(id, `/\`) || strings.Trim(id, ".") == "" {
+		return "", fmt.Errorf("%q is not a run_id; take one that a tool answered, or latest", id)
+	}
+	return a.backend.Find(id)
+}
+
 func evidence(dir string) string { return filepath.Join(dir, reports.EvidenceDir) }
 
 // recorded is the status of a run whose keeper is gone, from what it wrote.
 func (a *agent) recorded(id string) (keeper.Status, error) {
-	dir, err := a.backend.Find(id)
+	dir, err := a.find(id)
 	if err != nil {
 		return keeper.Status{}, err
 	}

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
@@ -23,6 +24,7 @@ type RunAnswer struct {
 	Verdict  *VerdictLine  `json:"verdict,omitempty"`
 	Root     string        `json:"root,omitempty"` // hash of the sealed record; quote it with the verdict
 	Dir      string        `json:"dir"`
+	Harness  string        `json:"harness_error,omitempty"` // what the harness could not do
 }
 
 // A VerdictLine is a verdict without the evidence of its results.
@@ -62,7 +64,7 @@ type FaultLine struct {
 
 func runAnswer(s keeper.Status) RunAnswer {
 	out := RunAnswer{RunID: s.ID, Scenario: s.Scenario, Running: !ended(s), Phase: s.Phase, Elapsed: s.Elapsed, Expected: s.Expected,
-		Counts: s.Counts, Root: s.Root, Dir: s.Dir, Verdict: verdictLine(s.Verdict)}
+		Counts: s.Counts, Root: s.Root, Dir: s.Dir, Harness: s.Error, Verdict: verdictLine(s.Verdict)}
 	for _, f := range s.Faults {
 		out.Faults = append(out.Faults, FaultLine{f.ID, f.Type, f.Target, f.Nodes, f.State, f.Healed, f.Reasons})
 	}
@@ -72,8 +74,6 @@ func runAnswer(s keeper.Status) RunAnswer {
 
 func runSummary(s keeper.Status) Answer {
 	switch {
-	case s.Error != "":
-		return answer("the harness could not do its job: "+s.Error, "preflight to see what the host lacks", "get_run with view journal")
 	case s.Verdict != nil && verdictFailed(s.Verdict.State):
 		return answer(string(s.Verdict.State)+": "+s.Verdict.Headline, "get_run with view anomalies",
 			"run_scenario again with another seed: a failure counts once it repeats", "push_report with your analysis")
@@ -81,6 +81,8 @@ func runSummary(s keeper.Status) Answer {
 		return answer(string(s.Verdict.State)+": "+s.Verdict.Headline, "get_run with view landings", "preflight")
 	case s.Verdict != nil:
 		return answer(string(s.Verdict.State)+": "+s.Verdict.Headline, "get_run with view timeline", "run_scenario with another seed, sdk or flavor")
+	case ended(s) && s.Error != "":
+		return answer("the harness could not do its job: "+s.Error, "preflight to see what the host lacks", "get_run with view journal")
 	case ended(s):
 		return answer("ended in phase "+s.Phase+" without a verdict; its keeper is gone", "get_run with view journal", "run_scenario again")
 	}
@@ -110,12 +112,12 @@ func verdictLine(v *verdict.Verdict) *VerdictLine {
 	return line
 }
 
-// finish waits for an experiment's end, or for the caller's patience. When the
-// keeper leaves between two looks, what it wrote answers instead.
+// finish waits for an experiment's end, or for the caller's patience. When its
+// keeper left meanwhile, what it wrote answers instead.
 func (a *agent) finish(ctx context.Context, call *Call, e Experiment, wait float64) (RunAnswer, error) {
 	s, err := await(ctx, call, e, wait, ended)
-	if err != nil && s.ID != "" {
-		s, err = a.recorded(s.ID)
+	if errors.Is(err, keeper.ErrGone) {
+		s, err = a.recorded(e.Info().ID)
 	}
 	if err != nil {
 		return RunAnswer{}, err
@@ -124,17 +126,21 @@ func (a *agent) finish(ctx context.Context, call *Call, e Experiment, wait float
 }
 
 // stop heals, ends and judges an experiment.
-func (a *agent) stop(ctx context.Context, call *Call, id string, wait float64) (RunAnswer, error) {
-	e, err := a.experiment(id)
-	if err != nil {
-		return RunAnswer{}, err
+func (a *agent) stop(ctx context.Context, call *Call, e Experiment, wait float64) (RunAnswer, error) {
+	waiting, refuse := context.WithCancelCause(ctx)
+	defer refuse(nil)
+	go func() {
+		// It answers when all is judged, which the caller need not wait for.
+		_, err := e.Stop(context.WithoutCancel(ctx), call.Caller)
+		if err != nil && !errors.Is(err, keeper.ErrGone) {
+			refuse(fmt.Errorf("stop the experiment: %w", err))
+		}
+	}()
+	out, err := a.finish(waiting, call, e, wait)
+	if err != nil && waiting.Err() != nil {
+		err = context.Cause(waiting)
 	}
-	defer e.Close()
-	// Healing outlives the caller's patience.
-	if _, err := e.Stop(context.WithoutCancel(ctx), call.Caller); err != nil {
-		return RunAnswer{}, fmt.Errorf("stop the experiment: %w", err)
-	}
-	return a.finish(ctx, call, e, wait)
+	return out, err
 }
 
 func (a *agent) stopRun() Tool {
@@ -151,10 +157,19 @@ func (a *agent) stopRun() Tool {
 		Hints:       Hints{Destructive: true, Idempotent: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (RunAnswer, error) {
-		dir, err := a.backend.Find(in.RunID)
+		dir, err := a.find(in.RunID)
 		if err != nil {
 			return RunAnswer{}, err
 		}
-		return a.stop(ctx, call, runID(dir), in.Wait)
+		e, err := a.experiment(call, runID(dir))
+		if err != nil {
+			// One that is over cannot be ended again; what it showed answers.
+			s, recordErr := a.recorded(runID(dir))
+			if recordErr != nil {
+				return RunAnswer{}, errors.Join(err, recordErr)
+			}
+			return runAnswer(s), nil
+		}
+		return a.stop(ctx, call, e, in.Wait)
 	})
 }

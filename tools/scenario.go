@@ -84,12 +84,10 @@ func (a *agent) runScenario() Tool {
 			return RunAnswer{}, err
 		}
 		ask := keeper.Start{Scenario: in.Scenario, Cluster: in.Config, SDK: sdkName(in.Lang, in.Version), Seed: in.Seed, Tier: in.Tier, Caller: call.Caller}
-		// The run outlives the call that asked for it.
-		e, err := a.backend.Start(context.WithoutCancel(ctx), ask)
+		e, err := a.start(ctx, call, ask)
 		if err != nil {
 			return RunAnswer{}, err
 		}
-		defer e.Close()
 		return a.finish(ctx, call, e, in.Wait)
 	})
 }

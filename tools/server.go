@@ -90,10 +90,7 @@ func describeTool(t Tool) (mcp.Tool, error) {
 // anything is looked at, checked, acted on, and the answer is journalled.
 func (s *Server) handle(t Tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		given, isObject := request.GetRawArguments().(map[string]any)
-		if request.GetRawArguments() == nil {
-			given, isObject = map[string]any{}, true
-		}
+		given, isObject := argumentsOf(request)
 		caller := callerOf(ctx, request, given)
 		entry, err := s.recordCall(caller)
 		if err != nil {
@@ -108,9 +105,12 @@ func (s *Server) handle(t Tool) server.ToolHandlerFunc {
 			return s.conclude(entry, nil, err), nil
 		}
 		p := s.progress(ctx, request)
-		result, err := t.run(ctx, &Call{Args: args, Caller: caller, Progress: p.report})
+		c := &Call{Args: args, Caller: caller, Progress: p.report}
+		result, err := t.run(ctx, c)
+		answered := s.conclude(entry, result, err)
+		noteAnswer(ctx, c, answered)
 		p.settle()
-		return s.conclude(entry, result, err), nil
+		return answered, nil
 	}
 }
 

@@ -41,6 +41,8 @@ type Call struct {
 	Args     map[string]any
 	Caller   keeper.Caller
 	Progress func(done, total float64, text string) // never blocks; may be called from any goroutine
+
+	touched Experiment // the one it was about, whose journal gets the answer
 }
 
 // handler makes a typed function the body of a tool. A is a struct of the

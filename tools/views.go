@@ -91,7 +91,7 @@ const (
 	journalEntry = 1500 // bytes; a longer one is shown as text, cut
 )
 
-func journal(dir string, after int) (*JournalView, error) {
+func journalOf(dir string, after int) (*JournalView, error) {
 	text, err := os.ReadFile(filepath.Join(evidence(dir), reports.JournalFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return &JournalView{}, nil

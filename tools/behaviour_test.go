@@ -1,0 +1,210 @@
+package tools
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+)
+
+// runsDir has one run, latest, with a report and nothing else.
+func runsDir(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "latest", "evidence"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "latest", "report.md"), []byte("# Report\n"+strings.Repeat("é", pageBytes)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Every refusal says what was wrong, what would be right, and changes nothing.
+func TestBadInput(t *testing.T) {
+	tests := []struct {
+		name string
+		tool string
+		args map[string]any
+		want []string
+	}{
+		{"unknown argument", "inject_fault", map[string]any{"type": "kill", "target": "any", "duration": 3.0}, []string{`unknown argument "duration"`, "valid arguments: type, target, params, experiment", "Nothing was changed"}},
+		{"missing", "inject_fault", map[string]any{"type": "kill"}, []string{`"target" is missing`, `"leader"`}},
+		{"unknown fault", "inject_fault", map[string]any{"type": "meteor", "target": "any"}, []string{`"meteor"`, "kill, pause, stop"}},
+		{"wrong type", "cluster_start", map[string]any{"nodes": "three"}, []string{`"nodes" is "three"`, "an integer from 1 to 5", "such as 3"}},
+		{"fraction", "cluster_start", map[string]any{"nodes": 2.5}, []string{"an integer"}},
+		{"out of range", "cluster_start", map[string]any{"nodes": 9.0}, []string{`"nodes" is 9`, "1 to 5"}},
+		{"unknown field", "cluster_start", map[string]any{"config": map[string]any{"flavour": "reference"}}, []string{`"config.flavour"`, "flavor, binary"}},
+		{"unknown flavor", "cluster_start", map[string]any{"config": map[string]any{"flavor": "kafka"}}, []string{`"kafka"`, "reference, robustmq, mosquitto, external"}},
+		{"not an object", "cluster_start", map[string]any{"config": []any{1.0}}, []string{`"config"`, "an object"}},
+		{"unknown scenario", "run_scenario", map[string]any{"scenario": "mqtt/nope"}, []string{`"mqtt/nope"`, "mqtt/broker-kill-9", "list_scenarios"}},
+		{"a file", "run_scenario", map[string]any{"scenario": "/etc/passwd.md"}, []string{"no scenario"}},
+		{"unknown language", "run_client", map[string]any{"sdk_lang": "cobol", "scenario": "mqtt/broker-kill-9"}, []string{`"cobol"`, "go, python"}},
+		{"a path for a run", "get_run", map[string]any{"run_id": "../../etc"}, []string{"not a run_id", "latest"}},
+		{"unknown run", "get_run", map[string]any{"run_id": "r9"}, []string{"no run r9"}},
+		{"view", "get_run", map[string]any{"view": "everything"}, []string{`"everything"`, "summary, anomalies"}},
+		{"binary", "cluster_start", map[string]any{"config": map[string]any{"flavor": "robustmq", "binary": "/tmp/evil"}}, []string{"/tmp/evil", "allowed_binaries: [/tmp/evil]", "--envelope", "Nothing was changed"}},
+		{"endpoint", "cluster_start", map[string]any{"config": map[string]any{"flavor": "external", "endpoints": []any{"prod:1883"}}}, []string{"prod:1883", "allowed_endpoints"}},
+		{"long fault", "inject_fault", map[string]any{"type": "kill", "target": "any", "params": map[string]any{"duration_s": 4000.0}}, []string{"max_fault_duration_s"}},
+		{"endless fault", "inject_fault", map[string]any{"type": "kill", "target": "any", "params": map[string]any{"duration_s": 0.0}}, []string{"above 0"}},
+		{"destination", "push_report", map[string]any{"report": map[string]any{"runs": []any{"latest"}, "title": "x", "destination": "github:a/b"}}, []string{"github:a/b", "push: [github:a/b]"}},
+		{"heal of nothing", "heal_fault", map[string]any{"fault_id": "f9"}, []string{"heal f9", "faults of run-1: none"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFake("run-1", "")
+			h := &host{live: []*fake{f}, runs: runsDir(t)}
+			result := callTool(t, connectTo(t, h.server(t, Options{})), tt.tool, tt.args)
+			if !result.IsError {
+				t.Fatalf("it was accepted: %s", textOf(result))
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(textOf(result), want) {
+					t.Errorf("no %q in: %s", want, textOf(result))
+				}
+			}
+			if len(h.started)+len(h.pushed)+len(f.injected)+len(f.healed)+len(f.clients) > 0 || f.stopped {
+				t.Error("something was changed")
+			}
+		})
+	}
+}
+
+func TestWhatIsPlainlyMeantIsTaken(t *testing.T) {
+	h := &host{}
+	callTool(t, connectTo(t, h.server(t, Options{})), "cluster_start", map[string]any{"nodes": "3", "config": `{"flavor":"reference"}`, "wait_s": "0"})
+	if len(h.started) != 1 {
+		t.Fatal("not started")
+	}
+	if diff := cmp.Diff(cluster.Config{Flavor: "reference", Nodes: 3}, h.started[0].Cluster); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhichExperiment(t *testing.T) {
+	none := &host{}
+	if text := textOf(callTool(t, connectTo(t, none.server(t, Options{})), "cluster_status", nil)); !strings.Contains(text, "cluster_start") {
+		t.Errorf("none live: %s", text)
+	}
+	two := &host{live: []*fake{newFake("run-1", ""), newFake("run-2", "mqtt/broker-kill-9")}}
+	c := connectTo(t, two.server(t, Options{}))
+	if text := textOf(callTool(t, c, "cluster_status", nil)); !strings.Contains(text, "run-1") || !strings.Contains(text, "run-2") {
+		t.Errorf("two live: %s", text)
+	}
+	if got := structured(t, callTool(t, c, "cluster_status", map[string]any{"experiment": "run-2"})); got["run_id"] != "run-2" {
+		t.Errorf("asked for run-2, got %v", got["run_id"])
+	}
+}
+
+func TestScenarioThatLastsAnswersRunning(t *testing.T) {
+	h := &host{}
+	got := structured(t, callTool(t, connectTo(t, h.server(t, Options{})), "run_scenario", map[string]any{"scenario": "mqtt/broker-kill-9", "wait_s": 0.01}))
+	if got["running"] != true || !strings.Contains(got["next_steps"].([]any)[0].(string), "get_run") {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestStopAnswersTheVerdict(t *testing.T) {
+	f := newFake("run-1", "")
+	h := &host{live: []*fake{f}}
+	got := structured(t, callTool(t, connectTo(t, h.server(t, Options{})), "cluster_stop", map[string]any{"wait_s": 5}))
+	v, _ := got["verdict"].(map[string]any)
+	if v["state"] != "PASS-smoke" || got["root"] != "abc" || got["running"] != false {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestConcurrentFaultsAreLimited(t *testing.T) {
+	f := newFake("run-1", "")
+	for range 3 {
+		f.status.Faults = append(f.status.Faults, keeper.FaultStatus{State: history.Landed, Healed: history.HealPending})
+	}
+	h := &host{live: []*fake{f}}
+	result := callTool(t, connectTo(t, h.server(t, Options{})), "inject_fault", map[string]any{"type": "kill", "target": "any"})
+	if !result.IsError || !strings.Contains(textOf(result), "max_concurrent_faults") {
+		t.Error(textOf(result))
+	}
+}
+
+func TestFaultIsBoundedWhereNothingWasSaid(t *testing.T) {
+	f := newFake("run-1", "")
+	h := &host{live: []*fake{f}}
+	callTool(t, connectTo(t, h.server(t, Options{})), "inject_fault", map[string]any{"type": "kill", "target": "any"})
+	if got := f.injected[0].Params["duration_s"]; got != float64(defaultFaultS) {
+		t.Errorf("duration_s is %v", got)
+	}
+}
+
+// One connection to an experiment is enough, and it stays: an experiment
+// driven by hand ends with the last one.
+func TestConnectionIsKept(t *testing.T) {
+	f := newFake("run-1", "")
+	h := &host{live: []*fake{f}}
+	b := h.backend()
+	connects := 0
+	inner := b.Connect
+	b.Connect = func(id string) (Experiment, error) { connects++; return inner(id) }
+	s, err := New(Options{Version: "test", Backend: b, Envelope: DefaultEnvelope("/state")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := connectTo(t, s)
+	for range 3 {
+		callTool(t, c, "cluster_status", nil)
+	}
+	if connects != 1 {
+		t.Errorf("%d connections", connects)
+	}
+}
+
+func TestReportIsPaged(t *testing.T) {
+	h := &host{runs: runsDir(t)}
+	c := connectTo(t, h.server(t, Options{}))
+	page := structured(t, callTool(t, c, "get_run", map[string]any{"view": "report"}))["report"].(map[string]any)
+	if page["truncated"] != true || page["next"] == nil {
+		t.Fatalf("first page: truncated %v, next %v", page["truncated"], page["next"])
+	}
+	first := page["text"].(string)
+	page = structured(t, callTool(t, c, "get_run", map[string]any{"view": "report", "after": page["next"]}))["report"].(map[string]any)
+	for page["next"] != nil {
+		first += page["text"].(string)
+		page = structured(t, callTool(t, c, "get_run", map[string]any{"view": "report", "after": page["next"]}))["report"].(map[string]any)
+	}
+	first += page["text"].(string)
+	if want := "# Report\n" + strings.Repeat("é", pageBytes); first != want {
+		t.Errorf("pages make %d bytes, want %d", len(first), len(want))
+	}
+}
+
+func TestEnvelopeFile(t *testing.T) {
+	dir := t.TempDir()
+	good, bad := filepath.Join(dir, "good.yaml"), filepath.Join(dir, "bad.yaml")
+	os.WriteFile(good, []byte("max_nodes: 1\nallowed_faults: [pause]\nallowed_endpoints: [broker:1883]\n"), 0o644)
+	os.WriteFile(bad, []byte("max_node: 1\n"), 0o644)
+	e, err := LoadEnvelope(good, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Cluster(cluster.Config{Nodes: 2}); err == nil {
+		t.Error("two nodes are allowed")
+	}
+	if err := e.Cluster(cluster.Config{Flavor: "external", Endpoints: []string{"broker:1883"}}); err != nil {
+		t.Error(err)
+	}
+	if err := e.Fault("kill", time.Second, 0); err == nil || !strings.Contains(err.Error(), good) {
+		t.Errorf("kill: %v", err)
+	}
+	if _, err := LoadEnvelope(bad, dir); err == nil || !strings.Contains(err.Error(), "max_node") {
+		t.Errorf("a misspelled limit: %v", err)
+	}
+	if _, err := e.Destination(filepath.Join(dir, "published", "..", "..", "etc")); err == nil {
+		t.Error("a way out of the push directory is allowed")
+	}
+}

@@ -1,0 +1,319 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata")
+
+// connectTo is an in-process client of a server.
+func connectTo(t testing.TB, s *Server) *client.Client {
+	t.Helper()
+	c, err := client.NewInProcessClient(s.MCP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	ask := mcp.InitializeRequest{}
+	ask.Params.ProtocolVersion = mcp.LATEST_LEGACY_PROTOCOL_VERSION
+	ask.Params.ClientInfo = mcp.Implementation{Name: "tester", Version: "1"}
+	if err := c.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Initialize(t.Context(), ask); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func callTool(t testing.TB, c *client.Client, name string, args map[string]any) *mcp.CallToolResult {
+	t.Helper()
+	ask := mcp.CallToolRequest{}
+	ask.Params.Name, ask.Params.Arguments = name, args
+	result, err := c.CallTool(t.Context(), ask)
+	if err != nil {
+		t.Fatalf("%s answered a protocol error: %v", name, err)
+	}
+	return result
+}
+
+func textOf(r *mcp.CallToolResult) string { return mcp.GetTextFromContent(r.Content[0]) }
+
+// structured is a result as a host shows it to its model.
+func structured(t testing.TB, r *mcp.CallToolResult) map[string]any {
+	t.Helper()
+	if r.IsError {
+		t.Fatalf("error: %s", textOf(r))
+	}
+	text, err := json.Marshal(r.StructuredContent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out map[string]any
+	if err := json.Unmarshal(text, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func listRaw(t testing.TB, s *Server) []byte {
+	t.Helper()
+	answer := s.MCP().HandleMessage(context.Background(), json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+	text, err := json.Marshal(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tree struct {
+		Result struct {
+			Tools []json.RawMessage `json:"tools"`
+		} `json:"result"`
+	}
+	if err := json.Unmarshal(text, &tree); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	text, _ = json.Marshal(tree.Result.Tools)
+	if err := json.Indent(&out, text, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	return append(out.Bytes(), '\n')
+}
+
+// What an agent is offered is an interface: a change of it shows as a diff.
+func TestToolsGolden(t *testing.T) {
+	got := listRaw(t, (&host{}).server(t, Options{}))
+	const golden = "testdata/tools.json"
+	if *update {
+		if err := os.WriteFile(golden, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("tools/list changed (-was +is); go test ./tools -update accepts it:\n%s", diff)
+	}
+}
+
+type listed struct {
+	Name, Title, Description string
+	InputSchema              map[string]any `json:"inputSchema"`
+	OutputSchema             map[string]any `json:"outputSchema"`
+	Annotations              map[string]any
+}
+
+func TestEveryTool(t *testing.T) {
+	var all []listed
+	if err := json.Unmarshal(listRaw(t, (&host{}).server(t, Options{})), &all); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, tool := range all {
+		if seen[tool.Name] {
+			t.Errorf("%s is there twice", tool.Name)
+		}
+		seen[tool.Name] = true
+		if tool.Title == "" || len(tool.Description) < 60 || len(tool.Description) > 1000 {
+			t.Errorf("%s: title %q, description of %d characters", tool.Name, tool.Title, len(tool.Description))
+		}
+		for _, hint := range []string{"title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
+			if _, ok := tool.Annotations[hint]; !ok {
+				t.Errorf("%s has no %s", tool.Name, hint)
+			}
+		}
+		if tool.Annotations["readOnlyHint"] == true && tool.Annotations["destructiveHint"] == true {
+			t.Errorf("%s is read-only and destructive", tool.Name)
+		}
+		properties, ok := tool.InputSchema["properties"].(map[string]any)
+		if !ok || tool.InputSchema["type"] != "object" || tool.InputSchema["additionalProperties"] != false || len(properties) == 0 && tool.Name != "preflight" {
+			t.Errorf("%s: input schema %v", tool.Name, tool.InputSchema)
+		}
+		out, _ := tool.OutputSchema["properties"].(map[string]any)
+		if tool.OutputSchema["type"] != "object" || out["summary"] == nil || out["next_steps"] == nil {
+			t.Errorf("%s: output schema %v", tool.Name, tool.OutputSchema)
+		}
+		refuseVerdicts(t, tool.Name, tool.InputSchema)
+	}
+	for _, name := range []string{"cluster_start", "cluster_stop", "cluster_status", "inject_fault", "heal_fault", "run_client", "run_scenario",
+		"get_run", "stop_run", "get_logs", "get_metrics", "list_scenarios", "preflight", "push_report"} {
+		if !seen[name] {
+			t.Errorf("%s is missing", name)
+		}
+	}
+}
+
+// No tool takes what only the server may decide.
+func refuseVerdicts(t *testing.T, tool string, schema map[string]any) {
+	properties, _ := schema["properties"].(map[string]any)
+	for name, inner := range properties {
+		for _, word := range []string{"verdict", "passed", "count", "lost", "landed", "landing", "evidence", "status"} {
+			if strings.Contains(name, word) {
+				t.Errorf("%s takes %q", tool, name)
+			}
+		}
+		if object, ok := inner.(map[string]any); ok {
+			refuseVerdicts(t, tool, object)
+		}
+	}
+}
+
+// An agent pays for the list at every start. Four bytes a token is what
+// tokenizers get out of English; JSON is denser in tokens, so its punctuation
+// is counted as a token each on top.
+func TestTokenBudget(t *testing.T) {
+	var all []listed
+	if err := json.Unmarshal(listRaw(t, (&host{}).server(t, Options{})), &all); err != nil {
+		t.Fatal(err)
+	}
+	tokens := 0
+	for _, tool := range all {
+		schema, _ := json.Marshal(tool.InputSchema)
+		text := tool.Name + tool.Description + string(schema)
+		punctuation := strings.Count(text, "{") + strings.Count(text, ":") + strings.Count(text, ",")
+		tokens += (len(text)+3)/4 + punctuation
+	}
+	t.Logf("names, descriptions and input schemas: about %d tokens", tokens)
+	if tokens >= 5000 {
+		t.Errorf("%d tokens, the budget is 5000", tokens)
+	}
+	if len(Instructions) > 2000 {
+		t.Errorf("instructions are %d bytes, hosts cut at 2 KB", len(Instructions))
+	}
+}
+
+func TestReadOnlyServer(t *testing.T) {
+	var all []listed
+	if err := json.Unmarshal(listRaw(t, (&host{}).server(t, Options{ReadOnly: true})), &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range all {
+		if tool.Annotations["readOnlyHint"] != true {
+			t.Errorf("%s changes something", tool.Name)
+		}
+	}
+	if len(all) != 6 {
+		t.Errorf("%d tools", len(all))
+	}
+}
+
+// Every example in an error message works, and every answer fits the schema
+// that was promised for it.
+func TestExamplesWork(t *testing.T) {
+	for _, tool := range All((&host{}).backend(), DefaultEnvelope("/state")) {
+		t.Run(tool.Name, func(t *testing.T) {
+			h := &host{runs: runsDir(t)}
+			if tool.Name != "cluster_start" && tool.Name != "run_scenario" {
+				h.live = []*fake{newFake("run-1", "")}
+			}
+			c := connectTo(t, h.server(t, Options{}))
+			var args map[string]any
+			if err := json.Unmarshal([]byte(tool.Example), &args); err != nil {
+				t.Fatal(err)
+			}
+			if find(tool.Params, "wait_s") != nil {
+				args["wait_s"] = 0
+			}
+			got := structured(t, callTool(t, c, tool.Name, args))
+			text, err := outputSchema(tool.answer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var schema jsonschema.Schema
+			if err := json.Unmarshal(text, &schema); err != nil {
+				t.Fatal(err)
+			}
+			resolved, err := schema.Resolve(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := resolved.Validate(got); err != nil {
+				t.Errorf("answer does not fit: %v\n%v", err, got)
+			}
+			if got["summary"] == "" {
+				t.Error("no summary")
+			}
+			steps, _ := got["next_steps"].([]any)
+			if got["next_steps"] == nil || len(steps) > 3 {
+				t.Errorf("next steps: %v", got["next_steps"])
+			}
+			refuseNull(t, "", got)
+		})
+	}
+}
+
+func refuseNull(t *testing.T, path string, v any) {
+	switch v := v.(type) {
+	case nil:
+		t.Errorf("%s is null", path)
+	case map[string]any:
+		for key, inner := range v {
+			refuseNull(t, path+"."+key, inner)
+		}
+	case []any:
+		for _, inner := range v {
+			refuseNull(t, path+"[]", inner)
+		}
+	}
+}
+
+// memoryJournal keeps what a journal would write.
+type memoryJournal struct {
+	calls   []keeper.Caller
+	answers []any
+}
+
+func (m *memoryJournal) Call(c keeper.Caller) (int64, error) {
+	m.calls = append(m.calls, c)
+	return int64(len(m.calls)), nil
+}
+
+func (m *memoryJournal) Answer(_ int64, answer any) error {
+	m.answers = append(m.answers, answer)
+	return nil
+}
+
+func TestCallsAreJournalled(t *testing.T) {
+	j := &memoryJournal{}
+	f := newFake("run-1", "")
+	h := &host{live: []*fake{f}}
+	c := connectTo(t, h.server(t, Options{Journal: j}))
+	ask := mcp.CallToolRequest{}
+	ask.Params.Name = "inject_fault"
+	ask.Params.Arguments = map[string]any{"type": "kill", "target": "leader"}
+	ask.Params.Meta = mcp.NewMetaFromMap(map[string]any{"claudecode/toolUseId": "toolu_1"})
+	if _, err := c.CallTool(t.Context(), ask); err != nil {
+		t.Fatal(err)
+	}
+	callTool(t, c, "cluster_start", map[string]any{"config": map[string]any{"flavor": "external", "password": "hunter2"}})
+	if len(j.calls) != 2 || len(j.answers) != 2 {
+		t.Fatalf("%d calls, %d answers", len(j.calls), len(j.answers))
+	}
+	want := keeper.Caller{Via: "mcp", Client: "tester 1", Tool: "inject_fault", UseID: "toolu_1", Args: map[string]any{"type": "kill", "target": "leader"}}
+	if diff := cmp.Diff(want, j.calls[0]); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(want, f.injected[0].Caller); diff != "" {
+		t.Error(diff)
+	}
+	if len(f.noted) != 1 {
+		t.Errorf("the run's journal has %d answers", len(f.noted))
+	}
+	if text, _ := json.Marshal(j.calls); strings.Contains(string(text), "hunter2") {
+		t.Error("the journal has a password")
+	}
+}
