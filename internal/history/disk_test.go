@@ -2,6 +2,7 @@ package history
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,7 +51,7 @@ func TestFullDisk(t *testing.T) {
 	}{
 		{"no event fits", plenty, 0, EventsFile},
 		{"some events fit", plenty, 9000, EventsFile},
-		{"some tables fit", 30, plenty, TablesFile},
+		{"some tables fit", 70, plenty, TablesFile},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -58,9 +59,9 @@ func TestFullDisk(t *testing.T) {
 			tables, events := open(t, dir, test.tables, test.events)
 			r := newRecorder(tables, events, Options{BatchRows: 10})
 			r.Node(Node{Name: "node-1"})
-			r.Node(Node{Name: "node-2"})
+			node := r.Node(Node{Name: "node-2"})
 			for range 1000 {
-				r.Record(Event{Call: None, Process: None, Node: 0, Stream: None})
+				r.Record(Event{Call: None, Process: None, Node: node, Stream: None})
 			}
 			<-r.Failed()
 			for what, err := range map[string]error{"Err": r.Err(), "Sync": r.Sync(), "Close": r.Close()} {
@@ -87,6 +88,9 @@ func checkWhole(t *testing.T, dir string) {
 	defer r.Close()
 	for err == nil {
 		_, err = r.Next()
+	}
+	if err != io.EOF {
+		t.Errorf("Next: %v", err)
 	}
 	if r.Ended() {
 		t.Error("it looks complete")

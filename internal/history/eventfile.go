@@ -69,16 +69,15 @@ func (f *eventFile) sync() error {
 	return nil
 }
 
-// close ends the stream in order, unless something was lost.
-func (f *eventFile) close() error {
+// end ends the stream in order.
+func (f *eventFile) end() error {
 	if f.err != nil {
-		return errors.Join(f.err, f.disk.Close())
+		return f.err
 	}
 	if err := f.writer.Close(); err != nil {
-		return errors.Join(f.fail(err), f.disk.Close())
+		return f.fail(err)
 	}
-	if err := f.flush(); err != nil {
-		return errors.Join(err, f.disk.Close())
-	}
-	return errors.Join(f.sync(), f.disk.Close())
+	return errors.Join(f.flush(), f.sync())
 }
+
+func (f *eventFile) close() error { return f.disk.Close() }

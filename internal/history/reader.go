@@ -104,6 +104,7 @@ func (r *Reader) Next() (*Batch, error) {
 			continue
 		}
 		if r.err = r.fill(rec); r.err == nil {
+			r.next += int64(r.batch.N)
 			return &r.batch, nil
 		}
 	}
@@ -187,7 +188,6 @@ func (r *Reader) number(calls []int32) {
 	for i, call := range calls {
 		b.Call[i] = int64(call)
 	}
-	r.next += int64(b.N)
 }
 
 // setText makes Text read from column, whose strings last as long as the batch

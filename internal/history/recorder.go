@@ -216,21 +216,24 @@ func (r *Recorder) fail(err error) {
 	})
 }
 
-// Node adds a node to the tables and answers its number.
+// Node adds a node to the tables and answers its number, None where it could
+// not be written.
 func (r *Recorder) Node(n Node) int16 {
 	i, err := r.tables.addNode(n)
 	r.fail(err)
 	return i
 }
 
-// Process adds a process to the tables and answers its number.
+// Process adds a process to the tables and answers its number, None where it could
+// not be written.
 func (r *Recorder) Process(p Process) int32 {
 	i, err := r.tables.addProcess(p)
 	r.fail(err)
 	return i
 }
 
-// Stream adds a stream to the tables and answers its number.
+// Stream adds a stream to the tables and answers its number, None where it could
+// not be written.
 func (r *Recorder) Stream(s Stream) int32 {
 	i, err := r.tables.addStream(s)
 	r.fail(err)
@@ -255,7 +258,11 @@ func (r *Recorder) write() {
 			close(t.synced)
 		}
 	}
-	r.fail(errors.Join(r.tables.close(), r.events.close()))
+	r.fail(r.tables.close())
+	if r.Err() == nil { // else it must not look complete
+		r.fail(r.events.end())
+	}
+	r.fail(r.events.close())
 }
 
 func (r *Recorder) recycle(c *columns) {

@@ -35,30 +35,36 @@ func (f *tableFile) addNode(n Node) (int16, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	i := len(f.tables.Nodes)
-	err := f.write(tableRow{Node: &i}, n)
+	if err := f.write(tableRow{Node: &i}, n); err != nil {
+		return None, err
+	}
 	f.tables.Nodes = append(f.tables.Nodes, n)
 	f.nodes.Add(1)
-	return int16(i), err
+	return int16(i), nil
 }
 
 func (f *tableFile) addProcess(p Process) (int32, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	i := len(f.tables.Processes)
-	err := f.write(tableRow{Process: &i}, p)
+	if err := f.write(tableRow{Process: &i}, p); err != nil {
+		return None, err
+	}
 	f.tables.Processes = append(f.tables.Processes, p)
 	f.processes.Add(1)
-	return int32(i), err
+	return int32(i), nil
 }
 
 func (f *tableFile) addStream(s Stream) (int32, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	i := len(f.tables.Streams)
-	err := f.write(tableRow{Stream: &i}, s)
+	if err := f.write(tableRow{Stream: &i}, s); err != nil {
+		return None, err
+	}
 	f.tables.Streams = append(f.tables.Streams, s)
 	f.streams.Add(1)
-	return int32(i), err
+	return int32(i), nil
 }
 
 func (f *tableFile) write(row tableRow, v any) error {
