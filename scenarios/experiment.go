@@ -2,13 +2,14 @@ package scenarios
 
 import (
 	"context"
-	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 // which it is written down. Its keeper serves it.
 type Experiment struct {
 	env      keeper.Env
+	version  string // of this program
 	start    keeper.Start
 	scenario *Scenario // nil while exploring by hand
 	tier     Tier
@@ -33,6 +35,7 @@ type Experiment struct {
 	seed     int64
 	header   string // eight characters in every payload of this run
 
+	began   time.Time
 	clock   history.Clock
 	rec     *history.Recorder
 	journal *journal.Journal
@@ -43,7 +46,7 @@ type Experiment struct {
 	live    *live
 	logs    *logs
 
-	halt     context.CancelFunc // ends the work; healing, draining and judging go on
+	halt     func() // ends the work; healing, draining and judging go on
 	halted   chan struct{}
 	over     chan struct{}
 	mu       sync.Mutex
@@ -58,9 +61,9 @@ type Experiment struct {
 
 // New prepares an experiment in its run directory. It starts nothing. An
 // error is bad input and says what is valid.
-func New(_ context.Context, env keeper.Env, start keeper.Start) (*Experiment, error) {
+func New(version string, env keeper.Env, start keeper.Start) (*Experiment, error) {
 	e := &Experiment{
-		env: env, start: start, live: newLive(),
+		version: version, env: env, start: start, live: newLive(),
 		halted: make(chan struct{}), over: make(chan struct{}),
 		phase: keeper.PhaseStarting, watchers: map[chan keeper.Progress]bool{},
 	}
@@ -98,7 +101,7 @@ func (e *Experiment) load(start keeper.Start) (err error) {
 	if name == "" {
 		name = e.scenario.SDK
 	}
-	e.sdk, err = clients.Resolve(name, e.scenario.Protocol)
+	e.sdk, err = clients.ResolveFor(name, e.scenario.Protocol)
 	return err
 }
 
@@ -115,7 +118,7 @@ func (e *Experiment) open() (err error) {
 	if e.journal, err = journal.Open(filepath.Join(e.evidence(), "journal.jsonl")); err != nil {
 		return err
 	}
-	e.clock = history.NewClock()
+	e.began, e.clock = time.Now().UTC(), history.NewClock()
 	e.rec, err = history.Create(e.evidence(), history.Options{OnEvent: e.live.event})
 	return err
 }
@@ -153,45 +156,38 @@ func (e *Experiment) Run(ctx context.Context) error {
 
 // up starts the cluster and the witness, and freezes what the run is.
 func (e *Experiment) up(ctx context.Context) (err error) {
-	if e.network, err = e.newNetwork(); err != nil {
-		return errorsJoin(err, e.freeze())
+	if e.network, err = newNetwork(e.env); err != nil {
+		return errors.Join(err, e.freeze())
 	}
 	e.cluster, err = cluster.Start(ctx, cluster.Options{
 		Config: e.start.Cluster, Network: e.network, Dir: filepath.Join(e.env.Dir, "nodes"),
-		Logs: e.logDir(), Self: append(e.env.Self, "node"), Seed: e.seed, Progress: e.say,
+		Logs: e.logDir(), Self: slices.Concat(e.env.Self, []string{"node"}), Seed: e.seed, Progress: e.say,
 	})
 	if err != nil {
-		return errorsJoin(err, e.freeze())
+		return errors.Join(err, e.freeze())
 	}
 	e.info = e.cluster.Info()
 	e.info.Isolation = e.network.Isolation()
 	for _, n := range e.cluster.Nodes() {
 		e.rec.Node(history.Node{Name: n.Name(), Address: n.Address(), Version: n.Version()})
 	}
-	if e.witness, err = cluster.StartWitness(e.network, append(e.env.Self, "witness")); err != nil {
-		return errorsJoin(err, e.freeze())
+	if e.witness, err = cluster.StartWitness(e.network, slices.Concat(e.env.Self, []string{"witness"})); err != nil {
+		return errors.Join(err, e.freeze())
 	}
 	e.engine = e.newEngine()
 	e.logs = followLogs(e)
 	return e.freeze()
 }
 
-func (e *Experiment) newNetwork() (cluster.Network, error) {
-	if e.env.Isolation == "namespaces" {
-		return cluster.NewStar()
-	}
-	return cluster.NewLoopback(e.env.Isolation), nil
-}
-
 // freeze writes what the run is to do, before the first event of a client.
 func (e *Experiment) freeze() error {
 	run := &history.Run{
-		Format: history.Format, ID: e.env.ID, Tool: Version, Started: time.Now().UTC(),
+		Format: history.Format, ID: e.env.ID, Tool: e.version, Started: e.began,
 		Seed: e.seed, Cluster: e.info, RunBits: e.header, Claims: explorationClaims(),
 	}
 	if s := e.scenario; s != nil {
 		run.Scenario, run.ScenarioSHA, run.Tier = s.Name, s.SHA, tierName(e.start.Tier)
-		run.Protocol, run.SDK, run.Claims = s.Protocol, e.sdk.Name(), s.Claims
+		run.Protocol, run.SDK, run.Claims = s.Protocol, e.sdk.String(), s.Claims
 		for range e.tier.Rounds {
 			for _, step := range s.Schedule {
 				run.Faults = append(run.Faults, history.PlannedFault{Type: step.Fault, Target: step.Target})
@@ -222,13 +218,13 @@ func (e *Experiment) finish(ctx context.Context) error {
 	if e.engine != nil {
 		landings = e.engine.Landings()
 	}
-	err := errorsJoin(
+	err := errors.Join(
 		history.WriteLandings(e.evidence(), landings),
 		reports.WriteHarness(e.evidence(), e.notes),
 		e.rec.Close(),
 	)
 	e.journalled("end", keeper.Caller{Via: "keeper"}, map[string]any{"harness": e.notes})
-	err = errorsJoin(err, e.journal.Close())
+	err = errors.Join(err, e.journal.Close())
 	if err != nil {
 		return err
 	}
@@ -312,12 +308,4 @@ func (e *Experiment) harness(format string, args ...any) {
 	e.notes = append(e.notes, note)
 	e.mu.Unlock()
 	e.say(note)
-}
-
-func newHeader() string {
-	var b [4]byte
-	for i := range b {
-		b[i] = byte(rand.Uint32())
-	}
-	return hex.EncodeToString(b[:])
 }

@@ -40,7 +40,7 @@ func (e *Experiment) RunClient(_ context.Context, in keeper.RunClient) (keeper.C
 	if name == "" {
 		name = scenario.SDK
 	}
-	sdk, err := clients.Resolve(name, protocol)
+	sdk, err := clients.ResolveFor(name, protocol)
 	if err != nil {
 		return keeper.ClientStatus{}, err
 	}

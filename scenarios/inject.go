@@ -49,7 +49,7 @@ func (e *Experiment) Inject(ctx context.Context, in keeper.Inject) (keeper.Fault
 	}
 	req.Target = in.Target
 	req.JournalCall = e.journalled("call", in.Caller, nil)
-	landing, err := e.engine.Inject(ctx, req, target)
+	landing, err := e.engine.Inject(context.WithoutCancel(ctx), req, target)
 	st := e.faultStatus(landing)
 	e.journalled("answer", in.Caller, st)
 	return st, err

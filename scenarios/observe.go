@@ -81,7 +81,7 @@ func (e *Experiment) inPlace() []string {
 	}
 	var out []string
 	for _, l := range e.engine.Active() {
-		st := e.faultStatus(l)
+		st := e.faultStatus(l.Landing)
 		out = append(out, fmt.Sprintf("%s %v, heals in %.0f s", st.Type, st.Nodes, st.HealsIn))
 	}
 	return out

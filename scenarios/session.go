@@ -7,10 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/robustmq/rmq-mcp/clients"
-	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
 
@@ -42,7 +39,7 @@ const (
 func (e *Experiment) begin(ctx context.Context, s *session, w Workload) error {
 	cmd, err := clients.Provision(ctx, filepath.Join(e.env.StateDir, "cache"), e.env.Self, s.sdk, e.say)
 	if err != nil {
-		return fmt.Errorf("provision %s: %w", s.sdk.Name(), err)
+		return fmt.Errorf("provision %s: %w", s.sdk.String(), err)
 	}
 	s.plan = e.planner(s).plan(w)
 	if len(s.plan.subscribers.Clients) > 0 {
@@ -56,7 +53,7 @@ func (e *Experiment) begin(ctx context.Context, s *session, w Workload) error {
 	if s.pubs, err = e.drive(ctx, fmt.Sprintf("publishers-%d", s.number), cmd, s.plan.publishers); err != nil {
 		return err
 	}
-	return s.pubs.Do(clients.Command{Do: "connect", Process: history.None})
+	return s.pubs.Do(clients.Command{Do: "connect", Process: clients.All})
 }
 
 // seat waits until every subscriber has subscribed, then sends the offline
@@ -154,7 +151,7 @@ func (s *session) hasMarkers(p *liveProcess) bool {
 // end tells a driver to end and waits for its last line. One that does not is
 // killed, and its own error says so in the record.
 func (s *session) end(ctx context.Context, d *clients.Driver, who string) {
-	if err := d.Do(clients.Command{Do: "end", Process: history.None}); err != nil {
+	if err := d.Do(clients.Command{Do: "end", Process: clients.All}); err != nil {
 		s.e.say(fmt.Sprintf("end %s: %v", who, err))
 	}
 	select {
@@ -169,12 +166,12 @@ func (s *session) end(ctx context.Context, d *clients.Driver, who string) {
 }
 
 // drive starts one driver on a host of its own.
-func (e *Experiment) drive(ctx context.Context, name string, cmd clients.Command0, spec clients.Spec) (*clients.Driver, error) {
+func (e *Experiment) drive(ctx context.Context, name string, cmd clients.Program, spec clients.Spec) (*clients.Driver, error) {
 	host, err := e.network.Host(name)
 	if err != nil {
 		return nil, fmt.Errorf("make a host for %s: %w", name, err)
 	}
-	log, err := os.Create(filepath.Join(e.logs(), "driver-"+name+".log"))
+	log, err := os.Create(filepath.Join(e.logDir(), "driver-"+name+".log"))
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +184,7 @@ func (e *Experiment) drive(ctx context.Context, name string, cmd clients.Command
 // probes publishes and receives through every node, on fresh connections, and
 // waits until each has done both.
 func (e *Experiment) probes(ctx context.Context, s *session, bound time.Duration) error {
-	sdk, err := clients.Resolve("go", s.protocol)
+	sdk, err := clients.ResolveFor("go", s.protocol)
 	if err != nil {
 		return err
 	}
@@ -196,7 +193,7 @@ func (e *Experiment) probes(ctx context.Context, s *session, bound time.Duration
 		return err
 	}
 	p := e.planner(s)
-	p.sdk = sdk.Name()
+	p.sdk = sdk.String()
 	spec, out := p.spec(), &plan{groups: map[string][]int32{}}
 	for i := range p.endpoints {
 		spec.Clients = append(spec.Clients, p.probe(out, i))
@@ -221,17 +218,9 @@ func (e *Experiment) probes(ctx context.Context, s *session, bound time.Duration
 	return nil
 }
 
-func (e *Experiment) run(ctx context.Context, ds ...func(context.Context) error) error {
-	g, ctx := errgroup.WithContext(ctx)
-	for _, d := range ds {
-		g.Go(func() error { return d(ctx) })
-	}
-	return g.Wait()
-}
-
 // status of the session for people and agents.
 func (s *session) status(counts keeper.Counts) keeper.ClientStatus {
-	st := keeper.ClientStatus{Number: s.number, Workload: s.name, SDK: s.sdk.Name(), State: s.state, Counts: counts}
+	st := keeper.ClientStatus{Number: s.number, Workload: s.name, SDK: s.sdk.String(), State: s.state, Counts: counts}
 	if s.err != nil {
 		st.Error = s.err.Error()
 	}

@@ -2,10 +2,8 @@ package scenarios
 
 import (
 	"context"
-	"errors"
 	"strings"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
 
@@ -15,7 +13,7 @@ func (e *Experiment) Status(ctx context.Context) keeper.Status {
 	e.mu.Lock()
 	st := keeper.Status{
 		ID: e.env.ID, Dir: e.env.Dir, Phase: e.phase, Live: e.phase != keeper.PhaseDone,
-		Elapsed: e.clock.Now().Seconds(), Expected: e.expected(), Started: e.clock.Started(),
+		Elapsed: e.clock.Now().Seconds(), Expected: e.expected(), Started: e.began,
 		Counts: counts, Error: strings.Join(e.notes, "; "), Verdict: e.verdict,
 		Nodes: []keeper.NodeStatus{}, Faults: []keeper.FaultStatus{}, Clients: []keeper.ClientStatus{},
 	}
@@ -106,13 +104,11 @@ func (e *Experiment) running() []*session {
 func (e *Experiment) planner(s *session) *planner {
 	user, password := e.cluster.Credentials()
 	return &planner{
-		rec: e.rec, run: e.header, number: s.number, sdk: s.sdk.Name(), protocol: s.protocol,
+		rec: e.rec, run: e.header, number: s.number, sdk: s.sdk.String(), protocol: s.protocol,
 		dedupes: s.sdk.Dedupes, cannot: s.sdk.Cannot,
 		endpoints: e.cluster.Endpoints(), user: user, password: password, rate: s.rate,
 	}
 }
-
-func errorsJoin(errs ...error) error { return errors.Join(errs...) }
 
 func notNil[T any](list []T) []T {
 	if list == nil {
@@ -129,4 +125,3 @@ func tierName(name string) string {
 }
 
 var _ keeper.Experiment = (*Experiment)(nil)
-var _ = history.None
