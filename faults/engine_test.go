@@ -128,8 +128,8 @@ func TestHalfAppliedIsTakenOut(t *testing.T) {
 						t.Errorf("%s is %s", n.name, n.now())
 					}
 				}
-				if len(r.Active()) > 0 && l.Healed == history.HealVerified {
-					t.Errorf("active: %v", r.Active())
+				if len(r.Active()) > 0 || l.Healed != history.HealVerified {
+					t.Errorf("healed %s, active: %v", l.Healed, r.Active())
 				}
 			})
 		})

@@ -38,9 +38,10 @@ func (l *layers) add(ctx context.Context, entries []Entry) error {
 	})
 }
 
-// remove takes a fault's entries out of their layers and renders those. What
-// was never added is no error.
+// remove takes a fault's entries out of their layers and renders those. A
+// layer that could not be opened shows nothing, and stays as it is.
 func (l *layers) remove(ctx context.Context, fault string, entries []Entry) error {
+	entries = slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return !l.opened(e.Layer) })
 	return l.each(ctx, entries, func(s *stack, _ string) {
 		s.active = slices.DeleteFunc(s.active, func(e Entry) bool { return e.Fault == fault })
 	})
@@ -71,6 +72,12 @@ func (l *layers) render(ctx context.Context, name string, change func(*stack, st
 		return fmt.Errorf("render %s: %w", name, err)
 	}
 	return nil
+}
+
+func (l *layers) opened(name string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.by[name] != nil
 }
 
 func (l *layers) stack(name string) (*stack, error) {
