@@ -36,14 +36,17 @@ func Connect(stateDir, id string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{info: info, gone: make(chan struct{})}
-	c.http = &http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialSocket(ctx, info.Socket) },
-	}}
+	c := newClient(info)
 	if err := c.attend(); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+func newClient(info Info) *Client {
+	return &Client{info: info, gone: make(chan struct{}), http: &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialSocket(ctx, info.Socket) },
+	}}}
 }
 
 func choose(live []Info, id string) (Info, error) {

@@ -36,7 +36,7 @@ type level struct {
 // of the run directory.
 func GuardMain(_ []string, recover func(runDir string) error) error {
 	runtime.LockOSThread() // the keeper dies with the thread that started it
-	signal.Ignore(syscall.SIGPIPE)
+	outlivePipes()
 	o, err := readOrder(os.Stdin)
 	if err != nil {
 		return err

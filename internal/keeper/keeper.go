@@ -25,7 +25,7 @@ const (
 // run, and serves it on a unix socket until it is over. It is started by a
 // guard, and ends at once when that is gone.
 func KeeperMain(_ []string, run Runner) error {
-	signal.Ignore(syscall.SIGPIPE)
+	outlivePipes()
 	mouth := &mouth{w: os.Stdout}
 	os.Stdout = os.Stderr // what anybody prints belongs into the log
 	err := keep(mouth, run)

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"sync"
+	"syscall"
 )
 
 // An order is what a guard, and then its keeper, is told on standard input:
@@ -58,3 +61,8 @@ func (m *mouth) say(what, text string) {
 	defer m.mu.Unlock()
 	m.w.Write(append(line, '\n'))
 }
+
+// outlivePipes makes a write to a pipe that nobody reads an error, standard
+// output included. Children do not inherit that, as they would an ignored
+// signal.
+func outlivePipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -134,14 +135,18 @@ func awaitReady(ctx context.Context, answers *os.File, logPath string) error {
 	return fmt.Errorf("start experiment: %s; its log ends:\n%s", why, tail(logPath, 10))
 }
 
-// tail answers the last lines of a file.
+// tail answers the last lines of a log, or the first of a panic.
 func tail(path string, n int) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err.Error()
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+	at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "panic: ") })
+	if at < 0 {
+		at = max(0, len(lines)-n)
+	}
+	return strings.Join(lines[at:min(len(lines), at+n)], "\n")
 }
 
 // removeEmptyRun removes the directory of a run that never began.

@@ -1,0 +1,195 @@
+package keeper
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestExperiment(t *testing.T) {
+	ctx, dir := t.Context(), stateDir(t)
+	c := spawn(t, SpawnOptions{StateDir: dir, Start: Start{}})
+	if !strings.Contains(c.Info().ID, "-hand-") {
+		t.Errorf("id %q does not say that it is driven by hand", c.Info().ID)
+	}
+
+	fault, err := c.Inject(ctx, Inject{Type: "pause", Target: "node-1"})
+	if diff := cmp.Diff(FaultStatus{ID: "f1", Type: "pause", Target: "node-1"}, fault); err != nil || diff != "" {
+		t.Errorf("Inject: %v\n%s", err, diff)
+	}
+	if _, err := c.Inject(ctx, Inject{Type: "melt"}); err == nil || err.Error() != `no fault "melt"; there is pause` {
+		t.Errorf("Inject(melt) = %v", err)
+	}
+
+	other, err := Connect(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if st, err := other.Status(ctx); err != nil || len(st.Faults) != 1 || !st.Live {
+		t.Errorf("Status of another client = %+v, %v, want one fault, live", st, err)
+	}
+	if st, err := other.Heal(ctx, Heal{Fault: "f1"}); err != nil || st.ID != "f1" {
+		t.Errorf("Heal = %+v, %v", st, err)
+	}
+	if err := other.HealAll(ctx); err != nil {
+		t.Errorf("HealAll = %v", err)
+	}
+	if st, err := other.RunClient(ctx, RunClient{SDK: "go@1"}); err != nil || st.SDK != "go@1" {
+		t.Errorf("RunClient = %+v, %v", st, err)
+	}
+	if m, err := other.Metrics(ctx, Metrics{Node: "node-2"}); err != nil || m.Metrics[0].Node != "node-2" {
+		t.Errorf("Metrics = %+v, %v", m, err)
+	}
+	if err := other.Journal(ctx, Caller{Tool: "get_run"}, "fine"); err != nil {
+		t.Errorf("Journal = %v", err)
+	}
+	if st, _ := c.Status(ctx); st.Error != "get_run=fine" {
+		t.Errorf("journalled %q, want get_run=fine", st.Error)
+	}
+
+	watched := make(chan []string)
+	go func() {
+		var phases []string
+		err := other.Watch(ctx, func(p Progress) { phases = append(phases, p.Phase) })
+		if err != nil {
+			phases = append(phases, err.Error())
+		}
+		watched <- phases
+	}()
+	again, err := c.Wait(ctx, bound) // of one that is ready: at once
+	if err != nil || again.Phase != PhaseReady {
+		t.Errorf("Wait = %q, %v", again.Phase, err)
+	}
+	if st, err := c.Stop(ctx, Caller{Tool: "stop_run"}); err != nil || st.Phase != PhaseDone {
+		t.Errorf("Stop = %+v, %v", st, err)
+	}
+	if phases := <-watched; len(phases) > 1 || len(phases) == 1 && phases[0] != PhaseDone {
+		t.Errorf("watched %q, want done at most", phases)
+	}
+	<-c.Gone()
+	if _, err := c.Status(ctx); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), c.Info().Dir) {
+		t.Errorf("Status afterwards = %v, want ErrGone and where the run is", err)
+	}
+	nothingLeft(t, dir)
+	if _, err := os.Stat(filepath.Join(c.Info().Dir, "recovered")); err != nil {
+		t.Errorf("the undo journal was not replayed: %v", err)
+	}
+}
+
+func TestForward(t *testing.T) {
+	c := spawn(t, SpawnOptions{StateDir: stateDir(t)})
+	if _, err := c.Forward(t.Context(), "node-9", 1); err == nil || err.Error() != `no node "node-9"; there is node-1` {
+		t.Errorf("Forward(node-9) = %v", err)
+	}
+	conn, err := c.Forward(t.Context(), "node-1", 1883)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	io.WriteString(conn, "hello")
+	if err := closeWrite(conn); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(conn); err != nil || string(got) != "node-1:1883 hello" {
+		t.Errorf("read %q, %v", got, err)
+	}
+}
+
+func TestSpawnTellsWhy(t *testing.T) {
+	for _, c := range []struct{ scenario, want string }{
+		{"no/such", `no scenario "no/such"; call list_scenarios`},
+		{"panics", "a broken harness"},
+	} {
+		dir := stateDir(t)
+		exe, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Spawn(t.Context(), SpawnOptions{StateDir: dir, Self: []string{exe}, Start: Start{Scenario: c.scenario}})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("Spawn(%s) = %v, want %s", c.scenario, err, c.want)
+		}
+		nothingLeft(t, dir)
+	}
+}
+
+// A socket's path must fit into 108 bytes, a state directory's need not.
+func TestLongStateDir(t *testing.T) {
+	dir := filepath.Join(stateDir(t), strings.Repeat("long/", 20))
+	c := spawn(t, SpawnOptions{StateDir: dir})
+	socket := c.Info().Socket
+	if _, err := c.Stop(t.Context(), Caller{}); err != nil {
+		t.Fatal(err)
+	}
+	nothingLeft(t, dir)
+	if _, err := os.Stat(filepath.Dir(socket)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("directory of the socket %s: %v", socket, err)
+	}
+}
+
+func TestConnectErrors(t *testing.T) {
+	two := []Info{{ID: "a"}, {ID: "b"}}
+	for _, c := range []struct {
+		live     []Info
+		id, want string
+	}{
+		{nil, "", "no experiment is live; start one"},
+		{nil, "a", "experiment a is not live, nor is any other"},
+		{two, "", "2 experiments are live, say which one: a, b"},
+		{two, "c", "experiment c is not live; live are: a, b"},
+		{two, "b", ""},
+		{two[:1], "", ""},
+	} {
+		_, err := choose(c.live, c.id)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
+			t.Errorf("choose(%d live, %q) = %v, want %q", len(c.live), c.id, err, c.want)
+		}
+	}
+}
+
+func TestSlug(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                        "hand",
+		"mqtt/broker-kill-9":      "broker-kill-9",
+		"/tmp/My Own Scenario.md": "my-own-scenario",
+		"mqtt/../..":              "hand",
+	} {
+		if got := slug(in); got != want {
+			t.Errorf("slug(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestOpenState(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	for range 2 {
+		if err := OpenState(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "version"), []byte("7\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := OpenState(dir); err == nil || !strings.Contains(err.Error(), `version "7"`) {
+		t.Errorf("OpenState of version 7 = %v", err)
+	}
+}
+
+// nothingLeft checks that an experiment is gone, as far as every system can
+// tell; the files in live/ are the last to go.
+func nothingLeft(t *testing.T, dir string) {
+	t.Helper()
+	eventually(t, bound, "live/ is empty", func() bool {
+		if live, err := List(dir); err != nil || len(live) > 0 {
+			return false
+		}
+		files, err := os.ReadDir(filepath.Join(dir, "live"))
+		return err == nil && len(files) == 0
+	})
+}
