@@ -3,6 +3,11 @@
 // by. It is the one type in which the half of the program that acts on a
 // broker meets the half that judges: recording writes it, judging reads only
 // it.
+//
+// A [Recorder] writes history.arrow and tables.jsonl while the run goes, a
+// [Reader] goes through them in batches of columns, [Recover] closes what a
+// crash left. FORMAT.md beside this file says what is in the files, and how
+// to open them with other tools.
 package history
 
 import "time"
