@@ -47,5 +47,5 @@ func (s signal) missing() string {
 
 // processTargets are the targets of a fault that acts on processes.
 func processTargets() []string {
-	return []string{"node-N", "leader", "follower", "any", "majority"}
+	return []string{"node-N", "leader", "follower", "any", "majority", "minority", "all"}
 }

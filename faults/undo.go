@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -43,9 +44,9 @@ func Pending(lines []Line) ([]Entry, error) {
 	return entries, nil
 }
 
-// An Undo makes one layer healthy whatever was in it, and says what it did. It
-// may be called again after it succeeded.
-type Undo func(ctx context.Context, layer string) (did string, err error)
+// An Undo makes one layer healthy and says what it did. The entries are those
+// that may be in it. It may be called again after it succeeded.
+type Undo func(ctx context.Context, layer string, entries []Entry) (did string, err error)
 
 // Undoers are how to undo each kind of layer after the death of its keeper, by
 // what the layer's name begins with.
@@ -55,10 +56,16 @@ func Undoers() map[string]Undo {
 	}
 }
 
-// undoProcess has nothing to do: the kernel ended every process of the
-// experiment with its keeper, the frozen ones too.
-func undoProcess(_ context.Context, layer string) (string, error) {
-	return "nothing to undo: the kernel ended " + layer + " with its keeper", nil
+// undoProcess has nothing to do on Linux, where the kernel ends every process
+// of the experiment with its keeper, frozen ones too. Elsewhere they end with
+// their input, which a frozen one does not notice; and a process that we did
+// not start ourselves is not ours to signal.
+func undoProcess(_ context.Context, layer string, entries []Entry) (string, error) {
+	frozen := slices.ContainsFunc(entries, func(e Entry) bool { return e.Want == Frozen })
+	if frozen && runtime.GOOS != "linux" {
+		return "", fmt.Errorf("its process may still be frozen, and nothing on %s ends it with its keeper; look for a stopped broker with ps and end it", runtime.GOOS)
+	}
+	return "nothing to undo: " + layer + " ended with its keeper", nil
 }
 
 // Recover makes the layers of all pending entries healthy. It answers one
@@ -73,11 +80,11 @@ func Recover(ctx context.Context, pending []Entry, undoers map[string]Undo) ([]H
 		kind, _, _ := strings.Cut(layer, "/")
 		undo, ok := undoers[kind]
 		if !ok {
-			undo = func(context.Context, string) (string, error) {
+			undo = func(context.Context, string, []Entry) (string, error) {
 				return "", fmt.Errorf("nobody knows how to undo a layer of kind %q; a newer rmq-mcp may", kind)
 			}
 		}
-		text, err := undo(ctx, layer)
+		text, err := undo(ctx, layer, of(layer, pending))
 		if err != nil {
 			failed[layer] = true
 			errs = append(errs, fmt.Errorf("undo %s: %w", layer, err))
@@ -85,6 +92,15 @@ func Recover(ctx context.Context, pending []Entry, undoers map[string]Undo) ([]H
 		did[layer] = text
 	}
 	return undone(pending, did, failed), errors.Join(errs...)
+}
+
+func of(layer string, entries []Entry) (out []Entry) {
+	for _, e := range entries {
+		if e.Layer == layer {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // undone are the faults none of whose layers failed, in the order of pending.

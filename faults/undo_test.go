@@ -60,12 +60,12 @@ func TestRecover(t *testing.T) {
 	}
 	calls := 0
 	undoers := Undoers()
-	undoers["cgroup"] = func(_ context.Context, layer string) (string, error) {
+	undoers["cgroup"] = func(_ context.Context, layer string, _ []Entry) (string, error) {
 		calls++
 		return "removed " + layer, nil
 	}
-	undoers["disk"] = func(context.Context, string) (string, error) { return "", errors.New("device busy") }
-	ended := "nothing to undo: the kernel ended process/a with its keeper"
+	undoers["disk"] = func(context.Context, string, []Entry) (string, error) { return "", errors.New("device busy") }
+	ended := "nothing to undo: process/a ended with its keeper"
 	want := []Healed{{"f3", "removed cgroup/a; " + ended}, {"f1", ended}}
 	for range 2 {
 		got, err := Recover(t.Context(), pending, undoers)
