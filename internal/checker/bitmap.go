@@ -4,7 +4,7 @@ import "math/bits"
 
 // far is how far beyond its end a bitmap may be made to grow at once. A number
 // further out was not counted up to: it is nonsense, and must not cost memory.
-const far = 1 << 22
+const far = 1 << 20
 
 // A bitmap is a set of small numbers that are counted up from 0.
 type bitmap struct {

@@ -1,6 +1,9 @@
 package checker
 
 import (
+	"cmp"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -28,12 +31,11 @@ type read struct {
 }
 
 const (
-	nothing      = 0 // the value of a register that was never written
-	unwritten    = -1
-	maxRegister  = 4000 // operations of one register: beyond, the search may not end
-	maxOpenEnded = 40   // writes of unknown outcome of one register, likewise
-	// A search that takes this long on any machine does not end on a faster
-	// one either: its answer is unknown.
+	nothing     = 0 // the value of a register that was never written
+	unwritten   = -1
+	maxRegister = 4000 // operations of one register: beyond, the search may not end
+	// searchBound ends a search that would hardly end by itself. It is the one
+	// place where a clock may decide, and what it decides is unknown.
 	searchBound = 20 * time.Second
 )
 
@@ -97,16 +99,16 @@ func (c *register) Result() verdict.Result {
 	var reasons []string
 	for topic, list := range c.reads {
 		reads += int64(len(list))
-		ops, open := c.operations(topic, never)
-		switch {
-		case len(list) == 0:
-			continue
-		case len(ops) > maxRegister || open > maxOpenEnded:
-			unknown++
-			reasons = append(reasons, sentence("%s has %d operations, %d of them without an end: too many to search", c.names[topic], len(ops), open))
+		if len(list) == 0 {
 			continue
 		}
-		switch porcupine.CheckOperationsTimeout(registerModel, ops, searchBound) {
+		ops := c.operations(topic, never)
+		if len(ops) > maxRegister {
+			unknown++
+			reasons = append(reasons, sentence("%s has %d operations: too many to search", c.names[topic], len(ops)))
+			continue
+		}
+		switch search(ops) {
 		case porcupine.Illegal:
 			found.add(c.illegal(topic))
 		case porcupine.Unknown:
@@ -145,41 +147,68 @@ var registerModel = porcupine.Model{
 	},
 }
 
-// operations are the writes and reads of a topic that were called until a
-// time. A write of unknown outcome never ends, one that failed never was.
-func (c *register) operations(topic int, until int64) (ops []porcupine.Operation, open int) {
+// search looks for an order of the operations that explains every read. A read
+// of what was not being written by then needs none.
+func search(ops []porcupine.Operation) porcupine.CheckResult {
+	written := map[int64]int64{nothing: math.MinInt64}
+	for _, op := range ops {
+		if in := op.Input.(input); in.write {
+			written[in.value] = op.Call
+		}
+	}
+	for _, op := range ops {
+		if in := op.Input.(input); !in.write {
+			if called, ok := written[in.value]; !ok || called > op.Return {
+				return porcupine.Illegal
+			}
+		}
+	}
+	return porcupine.CheckOperationsTimeout(registerModel, ops, searchBound)
+}
+
+// operations are the writes and reads of a topic until a time. A write that
+// failed never was. One of unknown outcome may end at any time, which makes a
+// search long, and need not: where nobody read it, it can be the last or never
+// have been, and is left out; else it had ended when the first read that saw
+// it did.
+func (c *register) operations(topic int, until int64) (ops []porcupine.Operation) {
+	seen := map[int64]int64{}
+	for _, r := range c.reads[topic] {
+		if r.to > until {
+			continue
+		}
+		ops = append(ops, porcupine.Operation{ClientId: int(r.process), Input: input{false, r.value}, Call: r.from, Return: r.to})
+		if first, ok := seen[r.value]; !ok || r.to < first {
+			seen[r.value] = r.to
+		}
+	}
 	for s, row := range c.ledger.tables.Streams {
 		if !row.Register || c.topics[row.Topic] != topic {
 			continue
 		}
 		for seq, m := range c.ledger.sends.streams[s].messages {
-			if m.call == history.None || m.outcome == history.Fail || m.called > until {
+			end, value := m.acked, valueOf(int32(s), int64(seq))
+			if m.unknown() {
+				end = max(m.called, seen[value])
+			}
+			_, read := seen[value]
+			if m.call == history.None || m.called > until || m.outcome == history.Fail || m.unknown() && !read {
 				continue
 			}
-			end := m.acked
-			if m.outcome != history.OK {
-				end = never
-				open++
-			}
-			ops = append(ops, porcupine.Operation{ClientId: int(row.Producer), Input: input{true, valueOf(int32(s), int64(seq))}, Call: m.called, Return: end})
+			ops = append(ops, porcupine.Operation{ClientId: int(row.Producer), Input: input{true, value}, Call: m.called, Return: end})
 		}
 	}
-	for _, r := range c.reads[topic] {
-		if r.to <= until {
-			ops = append(ops, porcupine.Operation{ClientId: int(r.process), Input: input{false, r.value}, Call: r.from, Return: r.to})
-		}
-	}
-	return ops, open
+	return ops
 }
 
 // illegal names the first read with which the register stops being one.
 func (c *register) illegal(topic int) verdict.Anomaly {
 	list := c.reads[topic]
+	slices.SortStableFunc(list, func(a, b read) int { return cmp.Compare(a.to, b.to) })
 	lo, hi := 0, len(list)-1
 	for lo < hi {
 		mid := (lo + hi) / 2
-		ops, _ := c.operations(topic, list[mid].to)
-		if porcupine.CheckOperationsTimeout(registerModel, ops, searchBound) == porcupine.Illegal {
+		if search(c.operations(topic, list[mid].to)) == porcupine.Illegal {
 			hi = mid
 		} else {
 			lo = mid + 1

@@ -19,7 +19,10 @@ func (m *message) unknown() bool {
 	return m.call != history.None && (m.outcome == history.OutcomeNone || m.outcome == history.Info)
 }
 
-const msgEnd = 1 // the stream's end marker
+const (
+	msgEnd  = 1    // flag: the stream's end marker
+	maxHole = 4096 // numbers that a stream may leave out at once
+)
 
 // sends is what was published: per stream, by sequence number.
 type sends struct {
@@ -60,7 +63,7 @@ func (s *sends) add(b *history.Batch) {
 
 func (st *stream) call(b *history.Batch, i int, seq int64) bool {
 	st.calls++
-	if seq > int64(len(st.messages))+far {
+	if seq > int64(len(st.messages))+maxHole {
 		return false
 	}
 	for int64(len(st.messages)) <= seq {

@@ -18,9 +18,10 @@ type kept struct {
 }
 
 type keeping struct {
-	judged    bool
-	connected bool // at least once
-	left      int64
+	judged bool
+	known  bool // it was connected before
+	on     bool // it is connected now
+	left   int64
 }
 
 func newKept(ctx Context) Checker {
@@ -40,7 +41,9 @@ func (c *kept) Add(b *history.Batch) {
 		p := &c.of[b.Process[i]]
 		switch {
 		case k == history.KindDisconnect:
-			p.left = b.Time[i]
+			if p.on {
+				p.on, p.left = false, b.Time[i]
+			}
 		case b.Edge[i] == history.Call:
 			c.sent[b.Index[i]] = b.Time[i]
 		case b.Edge[i] == history.Return:
@@ -59,13 +62,13 @@ func (c *kept) connect(b *history.Batch, i int, p *keeping) {
 		return
 	}
 	row := c.ledger.tables.Processes[b.Process[i]]
-	if p.judged && p.connected && lasts(row, p.left, sent) {
+	if p.judged && p.known && lasts(row, p.left, sent) {
 		c.back++
 		if !b.Flags[i].Has(history.FlagSessionPresent) {
 			c.lost(b, i)
 		}
 	}
-	p.connected = true
+	p.known, p.on = true, true
 }
 
 func (c *kept) lost(b *history.Batch, i int) {

@@ -56,7 +56,9 @@ func (s *sessions) add(b *history.Batch) {
 		case history.KindConnect:
 			s.connect(b, i, p)
 		case history.KindDisconnect:
-			p.connected, p.left = false, b.Time[i]
+			if p.connected {
+				p.connected, p.left = false, b.Time[i]
+			}
 		case history.KindSubscribe:
 			s.subscribe(b, i, p)
 		case history.KindUnsubscribe:
