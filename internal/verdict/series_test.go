@@ -1,0 +1,66 @@
+package verdict
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestSeries(t *testing.T) {
+	run := func(seed int64, spoil func(*Input)) Attempt {
+		in := good()
+		spoil(&in)
+		return Attempt{Seed: seed, Root: string(rune('a' + seed)), Verdict: Decide(in)}
+	}
+	green := func(seed int64) Attempt { return run(seed, func(*Input) {}) }
+	red := func(seed int64, claim string) Attempt {
+		return run(seed, func(in *Input) { in.Results = []Result{result("qos1-no-loss", Pass), result(claim, Fail)} })
+	}
+	smoke := func(seed int64) Attempt { return run(seed, func(in *Input) { in.Run.Tier = "smoke" }) }
+	grey := func(seed int64) Attempt { return run(seed, func(in *Input) { in.Landings = nil }) }
+	for _, test := range []struct {
+		name     string
+		attempts []Attempt
+		want     State
+		says     string
+	}{
+		{"none", nil, NotRun, "no attempt"},
+		{"one green", []Attempt{green(1)}, PassSmoke, "1 seed, needed are 3"},
+		{"two agree", []Attempt{green(1), green(2)}, PassSmoke, "2 seeds, needed are 3"},
+		{"three agree", []Attempt{green(1), green(2), green(3)}, PassHardening, "3 of 3 runs pass"},
+		{"one seed three times", []Attempt{green(1), green(1), green(1)}, PassSmoke, "1 seed, needed"},
+		{"three agree on smoke", []Attempt{smoke(1), smoke(2), smoke(3)}, PassSmoke, "smoke tier"},
+		{"one of three is smoke", []Attempt{green(1), smoke(2), green(3)}, PassSmoke, "smoke tier"},
+		{"one red", []Attempt{red(1, "recovery")}, FailNondetermin, NotRepeated},
+		{"one red, two green", []Attempt{green(1), red(2, "recovery"), green(3)}, FailNondetermin, "recovery failed in 1 of 3 runs"},
+		{"two red, one green", []Attempt{red(1, "recovery"), green(2), red(3, "recovery")}, FailReproducible, "recovery failed in 2 of 3 runs"},
+		{"two red for different reasons", []Attempt{red(1, "recovery"), red(2, "no-corruption")}, FailNondetermin, "no-corruption failed in 1 of 2 runs"},
+		{"red beats grey", []Attempt{grey(1), red(2, "recovery"), grey(3)}, FailNondetermin, "1 of 3"},
+		{"grey beats green", []Attempt{green(1), green(2), grey(3)}, InconclusiveFault, "2 of 3 attempts passed"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			v := Series(test.attempts)
+			all := strings.Join(slices.Concat([]string{v.Headline}, v.Caps, v.Reasons), "\n")
+			if v.State != test.want || !strings.Contains(all, test.says) {
+				t.Errorf("%s, want %s with %q:\n%s", v.State, test.want, test.says, all)
+			}
+			if len(v.Runs) != len(test.attempts) || !strings.HasPrefix(v.Headline, string(v.State)+": ") {
+				t.Errorf("runs %v, headline %q", v.Runs, v.Headline)
+			}
+			if again := isFail(v.State) && len(test.attempts) > 1; again && slices.Contains(v.Reasons, NotRepeated) {
+				t.Errorf("it was repeated: %v", v.Reasons)
+			}
+		})
+	}
+}
+
+func TestEveryStateHasARank(t *testing.T) {
+	for _, row := range States {
+		if !slices.Contains(worst[:], row.State) {
+			t.Errorf("%s has no rank", row.State)
+		}
+	}
+	if len(worst) != 10 {
+		t.Errorf("%d states", len(worst))
+	}
+}
