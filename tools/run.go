@@ -75,12 +75,12 @@ func runAnswer(s keeper.Status) RunAnswer {
 func runSummary(s keeper.Status) Answer {
 	switch {
 	case s.Verdict != nil && verdictFailed(s.Verdict.State):
-		return answer(string(s.Verdict.State)+": "+s.Verdict.Headline, "get_run with view anomalies",
+		return answer(s.Verdict.Headline, "get_run with view anomalies",
 			"run_scenario again with another seed: a failure counts once it repeats", "push_report with your analysis")
 	case s.Verdict != nil && s.Verdict.State == verdict.InconclusiveFault:
-		return answer(string(s.Verdict.State)+": "+s.Verdict.Headline, "get_run with view landings", "preflight")
+		return answer(s.Verdict.Headline, "get_run with view landings", "preflight")
 	case s.Verdict != nil:
-		return answer(string(s.Verdict.State)+": "+s.Verdict.Headline, "get_run with view timeline", "run_scenario with another seed, sdk or flavor")
+		return answer(s.Verdict.Headline, "get_run with view timeline", "run_scenario with another seed, sdk or flavor")
 	case ended(s) && s.Error != "":
 		return answer("the harness could not do its job: "+s.Error, "preflight to see what the host lacks", "get_run with view journal")
 	case ended(s):
