@@ -2,7 +2,9 @@ package faults
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,13 +31,12 @@ func overlap(t *testing.T, random *rand.Rand) {
 			l := r.inject(t, types[random.IntN(3)], r.on(1+random.IntN(3), 1+random.IntN(3)), 300)
 			active[l.Fault] = l
 		} else {
-			for id := range active {
-				if _, err := r.Heal(t.Context(), id); err != nil {
-					t.Fatal(err)
-				}
-				delete(active, id)
-				break
+			ids := slices.Sorted(maps.Keys(active))
+			id := ids[random.IntN(len(ids))]
+			if _, err := r.Heal(t.Context(), id); err != nil {
+				t.Fatal(err)
 			}
+			delete(active, id)
 		}
 		checkShown(t, r, active)
 	}
