@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+func (a *app) dashboard() *cobra.Command {
+	var out, address string
+	cmd := &cobra.Command{
+		Use:   "dashboard",
+		Short: "The static site of all runs",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir, err := a.state()
+			if err != nil {
+				return err
+			}
+			switch {
+			case out != "" && address != "":
+				return errors.New("dashboard: give --out or --serve, not both")
+			case address != "":
+				return serveDashboard(cmd, dir, address)
+			case out == "":
+				out = filepath.Join(dir, "dashboard")
+			}
+			if err := reports.Dashboard(dir, out); err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(out, "index.html"))
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "`directory` to write it to (default: dashboard/ in the state directory)")
+	cmd.Flags().StringVar(&address, "serve", "", "serve it on this `address` instead, such as 127.0.0.1:8090")
+	return cmd
+}
+
+// serveDashboard renders the site anew at every start, into a directory that
+// goes with it.
+func serveDashboard(cmd *cobra.Command, dir, address string) error {
+	site, err := os.MkdirTemp("", "rmq-mcp-dashboard-")
+	if err != nil {
+		return fmt.Errorf("make a directory for the dashboard: %w", err)
+	}
+	defer os.RemoveAll(site)
+	if err := reports.Dashboard(dir, site); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", loopbackByDefault(address))
+	if err != nil {
+		return fmt.Errorf("serve the dashboard: %w; choose another address with --serve", err)
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "http://%s/\n", listener.Addr())
+	web := &http.Server{Handler: http.FileServer(http.Dir(site)), ReadHeaderTimeout: 10 * time.Second}
+	ctx, stop := interrupted(cmd.Context())
+	defer stop()
+	go func() { <-ctx.Done(); web.Close() }()
+	if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the dashboard: %w", err)
+	}
+	return nil
+}

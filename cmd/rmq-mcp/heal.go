@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+)
+
+func (a *app) heal() *cobra.Command {
+	return &cobra.Command{
+		Use:   "heal",
+		Short: "Undo whatever a dead experiment left behind",
+		Long:  "Ends the processes of experiments whose keeper is dead, undoes their faults, and seals and judges what they recorded.",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir, err := a.state()
+			if err != nil {
+				return err
+			}
+			healed, err := keeper.HealDead(dir, recoverRun)
+			if len(healed) > 0 {
+				fmt.Fprintf(cmd.OutOrStdout(), "healed %s\n", strings.Join(healed, ", "))
+			}
+			if err != nil {
+				return err
+			}
+			if len(healed) == 0 {
+				fmt.Fprintln(cmd.OutOrStdout(), "nothing to heal")
+			}
+			return nil
+		},
+	}
+}

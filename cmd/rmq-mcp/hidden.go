@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/robustmq/rmq-mcp/clients/drivers/go/builtin"
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/reference"
+	"github.com/robustmq/rmq-mcp/scenarios"
+)
+
+// hidden are the commands by which this binary starts itself again: the
+// processes of an experiment.
+func (a *app) hidden() []*cobra.Command {
+	command := func(name string, main func(ctx context.Context, args []string) error) *cobra.Command {
+		return &cobra.Command{Use: name, Hidden: true, DisableFlagParsing: true,
+			RunE: func(cmd *cobra.Command, args []string) error { return main(cmd.Context(), args) }}
+	}
+	return []*cobra.Command{
+		command("guard", func(_ context.Context, args []string) error { return keeper.GuardMain(args, recoverRun) }),
+		command("keeper", func(_ context.Context, args []string) error { return keeper.KeeperMain(args, newExperiment) }),
+		command("isolate", func(context.Context, []string) error { return keeper.IsolateMain() }),
+		command("node", func(ctx context.Context, args []string) error { return reference.Main(ctx, args, os.Stdout) }),
+		command("driver", func(_ context.Context, args []string) error { return builtin.Main(first(args), os.Stdin, os.Stdout) }),
+		command("witness", func(_ context.Context, args []string) error { return cluster.ServeWitness(first(args), os.Stdin) }),
+	}
+}
+
+// newExperiment is the keeper's Runner.
+func newExperiment(_ context.Context, env keeper.Env, start keeper.Start) (keeper.Experiment, error) {
+	e, err := scenarios.New(buildVersion(), env, start)
+	if err != nil {
+		return nil, err // not a nil *Experiment in a non-nil interface
+	}
+	return e, nil
+}
+
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+func (a *app) list() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:       "list scenarios|runs|sdks|faults",
+		Short:     "What there is to run, and what was run",
+		ValidArgs: []string{"scenarios", "runs", "sdks", "faults"},
+		Args:      oneOf("scenarios", "runs", "sdks", "faults"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			rows, columns, err := a.listing(args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), rows)
+			}
+			return printTable(cmd.OutOrStdout(), columns)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func oneOf(valid ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			for _, v := range valid {
+				if args[0] == v {
+					return nil
+				}
+			}
+		}
+		return fmt.Errorf("%s takes one of %s, not %q", cmd.CommandPath(), strings.Join(valid, ", "), strings.Join(args, " "))
+	}
+}
+
+// listing answers a list as data, and as the lines of a table.
+func (a *app) listing(what string) (rows any, table [][]string, err error) {
+	switch what {
+	case "scenarios":
+		return listScenarios()
+	case "runs":
+		return a.listRuns()
+	case "sdks":
+		return listSDKs()
+	}
+	return listFaults()
+}
+
+func listScenarios() (any, [][]string, error) {
+	lines, err := scenarioLines()
+	table := [][]string{{"SCENARIO", "PROTOCOL", "TYPE", "ABOUT", "WHAT"}}
+	for _, s := range lines {
+		table = append(table, []string{s.Name, s.Protocol, s.Type, fmt.Sprintf("%.0f s", s.Expected), s.Summary})
+	}
+	return lines, table, err
+}
+
+func (a *app) listRuns() (any, [][]string, error) {
+	dir, err := a.state()
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := reports.List(dir, reports.Filter{})
+	if rows == nil {
+		rows = []reports.Row{}
+	}
+	table := [][]string{{"RUN", "STARTED", "SCENARIO", "FLAVOR", "SDK", "STATE", "WHAT"}}
+	for _, r := range rows {
+		table = append(table, []string{r.ID, r.Started.Local().Format("01-02 15:04"), r.Scenario, r.Flavor, r.SDK, string(r.State), strings.TrimPrefix(r.Headline, string(r.State)+": ")})
+	}
+	return rows, table, err
+}
+
+func listSDKs() (any, [][]string, error) {
+	sdks := clients.SDKs()
+	table := [][]string{{"SDK", "PROTOCOLS", "DRIVER"}}
+	for _, s := range sdks {
+		driver := "built on first use"
+		if s.Builtin {
+			driver = "in this binary"
+		}
+		table = append(table, []string{s.String(), strings.Join(s.Protocols, ", "), driver})
+	}
+	return sdks, table, nil
+}
+
+// A faultLine is one type of fault in a list.
+type faultLine struct {
+	Type    string   `json:"type"`
+	Family  string   `json:"family"`
+	Summary string   `json:"summary"`
+	Targets []string `json:"targets"`
+	Params  []string `json:"params"`
+}
+
+func listFaults() (any, [][]string, error) {
+	lines := []faultLine{}
+	table := [][]string{{"FAULT", "TARGETS", "WHAT"}}
+	for _, k := range faults.Catalog() {
+		line := faultLine{Type: k.Type, Family: k.Family, Summary: k.Summary, Targets: k.Targets, Params: []string{}}
+		for _, p := range k.Parameters() {
+			line.Params = append(line.Params, fmt.Sprintf("%s (default %v): %s", p.Name, p.Default, p.Doc))
+		}
+		lines = append(lines, line)
+		table = append(table, []string{k.Type, strings.Join(k.Targets, ", "), k.Summary})
+	}
+	return lines, table, nil
+}
+
+func printTable(w io.Writer, lines [][]string) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, line := range lines {
+		fmt.Fprintln(table, strings.Join(line, "\t"))
+	}
+	return table.Flush()
+}

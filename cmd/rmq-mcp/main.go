@@ -1,0 +1,100 @@
+// Command rmq-mcp chaos-tests a message broker: as an MCP server for an agent,
+// or from the command line.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+)
+
+// Exit codes beside those of a verdict (0 PASS, 1 FAIL, 2 could not be told).
+const (
+	exitUndecided = 2
+	exitHarness   = 3 // the harness could not do its job
+)
+
+// An exit is a way to end that has been explained already.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+func main() { os.Exit(run(context.Background(), os.Args[1:])) }
+
+// run answers the exit code.
+func run(ctx context.Context, args []string) int {
+	root := newRoot()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var code exit
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &code):
+		return int(code)
+	}
+	fmt.Fprintf(os.Stderr, "rmq-mcp: %v\n", err)
+	return exitHarness
+}
+
+func newRoot() *cobra.Command {
+	a := &app{}
+	root := &cobra.Command{
+		Use:           "rmq-mcp",
+		Short:         "Chaos-tests a message broker, and proves what it cost",
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.PersistentFlags().StringVar(&a.dir, "dir", defaultDir(), "state directory")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w; `%s --help` lists the flags", err, cmd.CommandPath())
+	})
+	root.AddCommand(
+		a.serve(), a.runScenario(), a.list(), a.judge(), a.verify(), a.heal(),
+		a.doctor(), a.dashboard(), a.forward(), version(),
+	)
+	root.AddCommand(a.hidden()...)
+	return root
+}
+
+// app is what the commands share.
+type app struct {
+	dir string // the state directory, as given
+}
+
+// state opens the state directory and answers its absolute path.
+func (a *app) state() (string, error) {
+	dir, err := filepath.Abs(a.dir)
+	if err != nil {
+		return "", fmt.Errorf("find the state directory: %w", err)
+	}
+	return dir, keeper.OpenState(dir)
+}
+
+// self is the command line that executes this binary again.
+func self() ([]string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program's own file: %w", err)
+	}
+	return []string{path}, nil
+}
+
+func defaultDir() string {
+	if dir := os.Getenv("XDG_STATE_HOME"); dir != "" {
+		return filepath.Join(dir, "rmq-mcp")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return filepath.Join(os.TempDir(), "rmq-mcp")
+	}
+	return filepath.Join(home, ".local", "state", "rmq-mcp")
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/term"
+
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// A paint colours text, or leaves it alone.
+type paint bool
+
+// paintFor colours what goes to a terminal, unless NO_COLOR asks not to.
+func paintFor(f *os.File) paint {
+	_, no := os.LookupEnv("NO_COLOR")
+	return paint(!no && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd())))
+}
+
+func (p paint) in(code, text string) string {
+	if !p {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (p paint) good(text string) string  { return p.in("32", text) }
+func (p paint) bad(text string) string   { return p.in("31", text) }
+func (p paint) doubt(text string) string { return p.in("33", text) }
+func (p paint) bold(text string) string  { return p.in("1", text) }
+func (p paint) faint(text string) string { return p.in("2", text) }
+
+// state colours a verdict's state by its exit code.
+func (p paint) state(s verdict.State, text string) string {
+	switch s.ExitCode() {
+	case 0:
+		return p.good(text)
+	case 1:
+		return p.bad(text)
+	}
+	return p.doubt(text)
+}
+
+func (p paint) status(s verdict.Status) string {
+	text := fmt.Sprintf("%-7s", s)
+	switch s {
+	case verdict.Pass:
+		return p.good(text)
+	case verdict.Fail:
+		return p.bad(text)
+	}
+	return p.doubt(text)
+}
+
+// printVerdict prints a verdict for people: the headline, each claim, why it
+// is not better.
+func printVerdict(p paint, w io.Writer, v verdict.Verdict) {
+	fmt.Fprintln(w, p.state(v.State, p.bold(v.Headline)))
+	for _, r := range v.Results {
+		promised := ""
+		if r.Status == verdict.Fail && !r.Promised {
+			promised = p.faint(" (not promised by the vendor for this configuration)")
+		}
+		fmt.Fprintf(w, "  %s %-24s %s%s\n", p.status(r.Status), r.Claim.Name, r.Summary, promised)
+	}
+	for _, reason := range v.Reasons {
+		fmt.Fprintf(w, "  %s %s\n", p.faint("because"), reason)
+	}
+	for _, limit := range v.Caps {
+		fmt.Fprintf(w, "  %s  %s\n", p.faint("capped"), limit)
+	}
+	if v.Blame != "" {
+		fmt.Fprintf(w, "  %s   %s %s\n", p.faint("blame"), v.Blame, v.Severity)
+	}
+	for _, root := range v.Runs {
+		fmt.Fprintf(w, "  %s    %s\n", p.faint("root"), root)
+	}
+}
+
+func writeJSON(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
+}

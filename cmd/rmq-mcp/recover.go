@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/journal"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// undoBound is how long undoing one experiment's faults may take.
+const undoBound = time.Minute
+
+// recoverRun ends a run whose keeper is dead: its faults are undone, and what
+// it recorded is sealed and judged. A run that recorded nothing has nothing to
+// judge.
+func recoverRun(runDir string) error {
+	if err := undo(runDir); err != nil {
+		return err
+	}
+	key, err := reports.LoadKey(filepath.Dir(filepath.Dir(runDir)))
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(runDir, reports.EvidenceDir, history.RunFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	_, err = reports.Recover(runDir, key)
+	return err
+}
+
+// undo replays the undo journal, and writes down what is undone unless the
+// record is sealed already.
+func undo(runDir string) error {
+	path := filepath.Join(runDir, reports.EvidenceDir, reports.JournalFile)
+	entries, err := journal.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read what is to be undone: %w", err)
+	}
+	lines := make([]faults.Line, len(entries))
+	for i, e := range entries {
+		lines[i] = faults.Line{Kind: e.Kind, Data: e.Data}
+	}
+	pending, err := faults.Pending(lines)
+	if err != nil || len(pending) == 0 {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), undoBound)
+	defer cancel()
+	healed, err := faults.Recover(ctx, pending, faults.Undoers())
+	return errors.Join(err, note(runDir, path, healed))
+}
+
+func note(runDir, path string, healed []faults.Healed) error {
+	if _, err := reports.ReadSeal(runDir); err == nil {
+		return nil
+	}
+	j, err := journal.Open(path)
+	if err != nil {
+		return fmt.Errorf("write down what was undone: %w", err)
+	}
+	for _, h := range healed {
+		if _, err = j.Append(faults.KindHealed, h); err != nil {
+			break
+		}
+	}
+	return errors.Join(err, j.Close())
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// running are the flags of run.
+type running struct {
+	cluster cluster.Config
+	sdk     string
+	seed    int64
+	repeat  int
+	tier    string
+	asJSON  bool
+}
+
+func (a *app) runScenario() *cobra.Command {
+	var r running
+	cmd := &cobra.Command{
+		Use:   "run SCENARIO",
+		Short: "One experiment, from cluster to verdict",
+		Long: "Runs a scenario of the library, or a .md file of one's own, and prints the verdict.\n" +
+			"Ctrl-C heals, ends and judges what happened until then; a second one leaves the run to its keeper.\n" +
+			"Exit status: 0 PASS, 1 FAIL, 2 could not be told, 3 the harness could not do its job.",
+		Example: "  rmq-mcp run mqtt/broker-kill-9\n  rmq-mcp run mqtt/broker-kill-9 --flavor mosquitto --repeat 3",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runAll(cmd.Context(), cmd.OutOrStdout(), args[0], r)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&r.cluster.Flavor, "flavor", "", "what the nodes are: reference, robustmq, mosquitto, external (default: the scenario's)")
+	f.StringArrayVar(&r.cluster.Endpoints, "endpoint", nil, "`host:port` of a broker that somebody else runs; repeat it for each")
+	f.StringVar(&r.cluster.Binary, "binary", "", "`path` of the broker (default: RMQ_ROBUSTMQ_BIN, or mosquitto in PATH)")
+	f.StringVar(&r.cluster.Profile, "profile", "", "tested, or as-shipped: the vendor's own defaults")
+	f.IntVar(&r.cluster.Nodes, "nodes", 0, "how many nodes, 1 to 5 (default: the scenario's)")
+	f.StringVar(&r.sdk, "sdk", "", "`LANG@VERSION` of the client library (default: the scenario's)")
+	f.Int64Var(&r.seed, "seed", 0, "repeat the schedule of an earlier run")
+	f.IntVar(&r.repeat, "repeat", 1, "attempts, one after the other; the verdict is the series'")
+	f.StringVar(&r.tier, "tier", "", "smoke or hardening (default smoke)")
+	f.BoolVar(&r.asJSON, "json", false, "print report.json on stdout, and nothing else there")
+	return cmd
+}
+
+// runAll runs the attempts and judges them together. The exit code is that of
+// the series.
+func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r running) error {
+	if r.repeat < 1 {
+		return fmt.Errorf("run: --repeat is %d, expected 1 or more", r.repeat)
+	}
+	dir, err := a.state()
+	if err != nil {
+		return err
+	}
+	if len(r.cluster.Endpoints) > 0 && r.cluster.Flavor == "" {
+		r.cluster.Flavor = "external"
+	}
+	// What is not the answer goes to where it does not disturb it.
+	say := out
+	if r.asJSON {
+		say = os.Stderr
+	}
+	var attempts []verdict.Attempt
+	for i := range r.repeat {
+		if r.repeat > 1 {
+			fmt.Fprintf(say, "attempt %d of %d\n", i+1, r.repeat)
+		}
+		run, err := a.attempt(ctx, say, dir, scenario, r)
+		if err != nil {
+			return err
+		}
+		if r.asJSON {
+			if err := copyReport(out, run); err != nil {
+				return err
+			}
+		}
+		attempt, err := recordedAttempt(run)
+		if err != nil {
+			return err
+		}
+		attempts = append(attempts, attempt)
+	}
+	if len(attempts) == 1 {
+		return exitFor(attempts[0].Verdict.State)
+	}
+	series := verdict.Series(attempts)
+	fmt.Fprintf(say, "\nseries of %d: ", len(attempts))
+	printVerdict(paintTo(say), say, series)
+	return exitFor(series.State)
+}
+
+// attempt is one run, from start to printed verdict. It answers the run's
+// directory.
+func (a *app) attempt(ctx context.Context, say io.Writer, dir, scenario string, r running) (string, error) {
+	argv, err := self()
+	if err != nil {
+		return "", err
+	}
+	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + buildVersion(), Tool: "run", Args: map[string]any{"scenario": scenario}}
+	client, err := keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: keeper.Start{
+		Scenario: absolute(scenario), Cluster: r.cluster, SDK: r.sdk, Seed: r.seed, Tier: r.tier, Caller: caller,
+	}})
+	if err != nil {
+		return "", err
+	}
+	defer client.Close()
+	show := newDisplay(say)
+	status, err := follow(ctx, client, show, caller)
+	show.close()
+	if err != nil {
+		return "", err
+	}
+	run := client.Info().Dir
+	return run, conclude(say, status, run)
+}
+
+// absolute keeps a file of one's own findable for the keeper; names of the
+// library stay what they are.
+func absolute(scenario string) string {
+	if filepath.Ext(scenario) != ".md" {
+		return scenario
+	}
+	if path, err := filepath.Abs(scenario); err == nil {
+		return path
+	}
+	return scenario
+}
+
+// follow shows a run until it is over. The first interrupt stops it, the
+// second leaves it.
+func follow(ctx context.Context, client *keeper.Client, show *display, caller keeper.Caller) (keeper.Status, error) {
+	interrupts := make(chan os.Signal, 2)
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(interrupts)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go client.Watch(ctx, show.progress) // a run that cannot be watched is still waited for
+	over := make(chan error, 1)
+	var status keeper.Status
+	go func() {
+		var err error
+		status, err = untilOver(ctx, client)
+		over <- err
+	}()
+	stopping := false
+	for {
+		select {
+		case err := <-over:
+			return status, err
+		case <-interrupts:
+			if stopping {
+				return status, left(client)
+			}
+			stopping = true
+			show.say("stopping: heals, drains and judges what happened; interrupt again to leave it to its keeper")
+			go client.Stop(ctx, caller)
+		}
+	}
+}
+
+// left explains a run that goes on without us.
+func left(client *keeper.Client) error {
+	fmt.Fprintf(os.Stderr, "rmq-mcp: run %s goes on; see it with: rmq-mcp list runs\n", client.Info().ID)
+	return exit(exitUndecided)
+}
+
+// untilOver waits for the end. A keeper that is gone left a run directory.
+func untilOver(ctx context.Context, client *keeper.Client) (keeper.Status, error) {
+	for {
+		s, err := client.Wait(ctx, 30*time.Second)
+		if errors.Is(err, keeper.ErrGone) {
+			return keeper.Status{Dir: client.Info().Dir}, nil
+		}
+		if err != nil || s.Phase == keeper.PhaseDone {
+			return s, err
+		}
+	}
+}
+
+// conclude prints what a run showed, from what is on disk.
+func conclude(say io.Writer, status keeper.Status, run string) error {
+	summary, err := reports.ReadSummary(run)
+	if err != nil {
+		if status.Error != "" {
+			return fmt.Errorf("the run was not judged: %s; its logs are in %s", status.Error, run)
+		}
+		return fmt.Errorf("the run was not judged: its keeper ended before; `rmq-mcp heal` seals and judges what it recorded in %s", run)
+	}
+	v := summary.Verdict
+	v.Runs = []string{summary.Root}
+	printVerdict(paintTo(say), say, v)
+	fmt.Fprintf(say, "  report  %s\n", filepath.Join(run, reports.MarkdownFile))
+	return nil
+}
+
+// recordedAttempt is a judged run as part of a series.
+func recordedAttempt(run string) (verdict.Attempt, error) {
+	summary, err := reports.ReadSummary(run)
+	if err != nil {
+		return verdict.Attempt{}, err
+	}
+	return verdict.Attempt{Seed: summary.Seed, Root: summary.Root, Verdict: summary.Verdict}, nil
+}
+
+func copyReport(out io.Writer, run string) error {
+	text, err := os.ReadFile(filepath.Join(run, reports.ReportFile))
+	if err != nil {
+		return fmt.Errorf("read the report: %w", err)
+	}
+	_, err = out.Write(text)
+	return err
+}
+
+// paintTo colours what goes to a terminal.
+func paintTo(w io.Writer) paint {
+	if f, ok := w.(*os.File); ok {
+		return paintFor(f)
+	}
+	return false
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/robustmq/rmq-mcp/tools"
+)
+
+// serving are the flags of serve.
+type serving struct {
+	http, envelope, tokenFile string
+	readOnly, noToken         bool
+	origins, hosts            []string
+}
+
+func (a *app) serve() *cobra.Command {
+	var s serving
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "The MCP server: stdio, or streamable HTTP",
+		Long: "The MCP server. Over stdio it ends when its input does; experiments go on in processes of their own.\n" +
+			"Over HTTP it wants a bearer token: from --token-file, RMQ_MCP_TOKEN, or one that it makes and prints.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveMCP(cmd.Context(), s) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&s.http, "http", "", "serve streamable HTTP on this `address` instead of stdio, such as 127.0.0.1:8089")
+	f.StringVar(&s.envelope, "envelope", "", "YAML `file` with the limits that no tool call can leave")
+	f.BoolVar(&s.readOnly, "read-only", false, "offer only tools that change nothing")
+	f.StringVar(&s.tokenFile, "token-file", "", "`file` with the bearer token")
+	f.BoolVar(&s.noToken, "no-token", false, "let anybody in who reaches the address")
+	f.StringArrayVar(&s.origins, "origin", nil, "an `origin` of web pages to allow, beside those of this machine")
+	f.StringArrayVar(&s.hosts, "host", nil, "a `name` under which this server is reached, beside localhost")
+	return cmd
+}
+
+func (a *app) serveMCP(ctx context.Context, s serving) error {
+	dir, err := a.state()
+	if err != nil {
+		return err
+	}
+	envelope, err := tools.LoadEnvelope(s.envelope, dir)
+	if err != nil {
+		return err
+	}
+	backend, err := backendOf(dir)
+	if err != nil {
+		return err
+	}
+	journal, err := tools.OpenJournal(dir)
+	if err != nil {
+		return err
+	}
+	defer journal.Close()
+	server, err := tools.New(tools.Options{Version: buildVersion(), Backend: backend, Envelope: envelope, ReadOnly: s.readOnly, Journal: journal})
+	if err != nil {
+		return err
+	}
+	ctx, stop := interrupted(ctx)
+	defer stop()
+	if s.http == "" {
+		return server.ServeStdio(ctx, os.Stdin, os.Stdout, log.New(os.Stderr, "rmq-mcp: ", 0))
+	}
+	return serveHTTP(ctx, server, s)
+}
+
+func serveHTTP(ctx context.Context, server *tools.Server, s serving) error {
+	token, made, err := s.token()
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", loopbackByDefault(s.http))
+	if err != nil {
+		return fmt.Errorf("serve HTTP on %s: %w; choose another with --http", s.http, err)
+	}
+	fmt.Fprintf(os.Stderr, "rmq-mcp: serving http://%s%s\n", listener.Addr(), tools.Path)
+	if made {
+		fmt.Fprintf(os.Stderr, "rmq-mcp: token %s\n", token)
+	}
+	return server.ServeHTTP(ctx, listener, tools.HTTPOptions{Token: token, Origins: s.origins, Hosts: s.hosts})
+}
+
+// loopbackByDefault puts an address without a host on the loopback.
+func loopbackByDefault(address string) string {
+	if strings.HasPrefix(address, ":") {
+		return "127.0.0.1" + address
+	}
+	return address
+}
+
+// token answers the bearer token, and whether it was made just now.
+func (s serving) token() (token string, made bool, err error) {
+	if s.noToken {
+		return "", false, nil
+	}
+	if s.tokenFile != "" {
+		text, err := os.ReadFile(s.tokenFile)
+		if err != nil {
+			return "", false, fmt.Errorf("read the token: %w", err)
+		}
+		if token = strings.TrimSpace(string(text)); token == "" {
+			return "", false, errors.New("read the token: " + s.tokenFile + " is empty; --no-token serves without one")
+		}
+		return token, false, nil
+	}
+	if token = os.Getenv("RMQ_MCP_TOKEN"); token != "" {
+		return token, false, nil
+	}
+	return rand.Text(), true, nil
+}
