@@ -16,6 +16,9 @@ func Find(stateDir, ref string) (dir string, err error) {
 	if isRunDir(ref) {
 		return filepath.Abs(ref)
 	}
+	if named := filepath.Join(stateDir, RunsDir, ref); filepath.Base(named) == ref && isRunDir(named) {
+		return named, nil
+	}
 	ids, err := runIDs(stateDir)
 	if err != nil {
 		return "", err
@@ -28,7 +31,7 @@ func Find(stateDir, ref string) (dir string, err error) {
 	}
 	var fits []string
 	for _, id := range ids {
-		if id == ref {
+		if id == ref { // not even evidence in it
 			return filepath.Join(stateDir, RunsDir, id), nil
 		}
 		if ref != "" && strings.HasPrefix(id, ref) {

@@ -38,6 +38,7 @@ func Markdown(r *Report) ([]byte, error) {
 		"since":     func(at time.Time) string { return fmt.Sprintf("%.2f", at.Sub(r.Started).Seconds()) },
 		"keys":      sortedKeys[string],
 		"joined":    joined,
+		"prose":     func() string { return prose(r.Scenario.Text) },
 		"name":      func() string { return r.row().name() },
 		"ranges":    func() []LossRange { return r.Losses.Ranges[:min(len(r.Losses.Ranges), maxListedRanges)] },
 		"moreRange": func() int { return max(0, len(r.Losses.Ranges)-maxListedRanges) },
@@ -62,6 +63,19 @@ func cell(text string) string {
 func quote(text string) string {
 	text = strings.NewReplacer("\r", "", "<", "&lt;").Replace(strings.TrimSpace(text))
 	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
+}
+
+// prose is what a scenario says to people: its text without the front matter
+// and the title.
+func prose(text string) string {
+	if rest, ok := strings.CutPrefix(text, "---\n"); ok {
+		_, text, _ = strings.Cut(rest, "\n---\n")
+	}
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "# ") {
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	return strings.TrimSpace(text)
 }
 
 func icon(state any) string {
@@ -106,7 +120,9 @@ func compact(v any) string {
 func countsText(r verdict.Result) string {
 	var parts []string
 	for _, name := range sortedKeys(r.Counts) {
-		parts = append(parts, fmt.Sprintf("%s %s", thousands(r.Counts[name]), name))
+		if n := r.Counts[name]; n != 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", thousands(n), strings.ReplaceAll(name, "_", " ")))
+		}
 	}
 	return strings.Join(parts, ", ")
 }
@@ -130,14 +146,14 @@ func sampleText(s history.Sample, unit string) string {
 	switch {
 	case s.Error != "":
 		return s.Error
+	case !s.OK:
+		return "failed"
 	case s.State != "":
 		return s.State
 	case s.Value != 0 || unit != "":
 		return strings.TrimSpace(fmt.Sprintf("%.4g %s", s.Value, unit))
-	case s.OK:
-		return "ok"
 	}
-	return "failed"
+	return "ok"
 }
 
 // window says when a fault was in place.

@@ -29,6 +29,7 @@ type Pushed struct {
 // where the place can do that.
 type publisher interface {
 	publish(ctx context.Context, files []file, message string) (Pushed, error)
+	where() string // for people
 }
 
 // A file to publish, its path with slashes.
@@ -67,6 +68,31 @@ func pushTo(ctx context.Context, p publisher, runDirs []string, words Words) (Pu
 		message += fmt.Sprintf("%s: %s, %s\n", summary.ID, summary.name(), summary.State)
 	}
 	return p.publish(ctx, files, commitMessage(words.Title, message))
+}
+
+// Preview answers what Push would publish and where, and publishes nothing.
+// Words would add to a run's notes.
+func Preview(runDirs []string, to Destination) (Pushed, error) {
+	p, err := to.publisher()
+	if err != nil {
+		return Pushed{}, err
+	}
+	would := Pushed{URL: p.where(), Paths: []string{}}
+	for _, dir := range runDirs {
+		if _, err := Verify(dir); err != nil {
+			return Pushed{}, fmt.Errorf("push %s: %w", dir, err)
+		}
+		summary, err := ReadSummary(dir)
+		if err != nil {
+			return Pushed{}, fmt.Errorf("push %s: %w", dir, err)
+		}
+		files, err := bundle(dir, summary.ID)
+		if err != nil {
+			return Pushed{}, fmt.Errorf("push %s: %w", dir, err)
+		}
+		would.Paths = append(would.Paths, paths(files)...)
+	}
+	return would, nil
 }
 
 func commitMessage(title, runs string) string {

@@ -13,8 +13,10 @@ func (d directory) publish(ctx context.Context, files []file, _ string) (Pushed,
 	if err := writeTree(ctx, string(d), files); err != nil {
 		return Pushed{}, err
 	}
-	return Pushed{URL: "file://" + filepath.ToSlash(string(d)), Paths: paths(files)}, nil
+	return Pushed{URL: d.where(), Paths: paths(files)}, nil
 }
+
+func (d directory) where() string { return "file://" + filepath.ToSlash(string(d)) }
 
 func writeTree(ctx context.Context, root string, files []file) error {
 	for _, f := range files {

@@ -39,21 +39,25 @@ func newGitRemote(s string) *gitRemote {
 
 func (r *gitRemote) publish(ctx context.Context, files []file, message string) (Pushed, error) {
 	var err error
-	for range pushAttempts {
+	for attempt := range pushAttempts {
 		var commit string
 		var moved bool
 		if commit, moved, err = r.attempt(ctx, files, message); err == nil {
-			return Pushed{URL: r.shown(), Commit: commit, Paths: paths(files)}, nil
+			return Pushed{URL: r.where(), Commit: commit, Paths: paths(files)}, nil
 		}
 		if !moved {
 			break
 		}
+		if perr := pauseFor(ctx, 10*time.Millisecond<<attempt); perr != nil {
+			err = perr
+			break
+		}
 	}
-	return Pushed{}, withoutSecret(fmt.Errorf("push to %s: %w", r.shown(), err), r.token, r.password())
+	return Pushed{}, withoutSecret(fmt.Errorf("push to %s: %w", r.where(), err), r.token, r.password())
 }
 
-// attempt clones, commits and pushes once. moved says that the remote's branch
-// is not where it was when it was cloned, so that another attempt may succeed.
+// attempt clones, commits and pushes once. moved says that somebody else pushes
+// to the branch too, so that another attempt may succeed.
 func (r *gitRemote) attempt(ctx context.Context, files []file, message string) (commit string, moved bool, err error) {
 	dir, err := os.MkdirTemp("", "rmq-mcp-push-")
 	if err != nil {
@@ -77,7 +81,18 @@ func (r *gitRemote) attempt(ctx context.Context, files []file, message string) (
 		return hash.String(), false, nil
 	}
 	now, lerr := r.head(ctx, repo, branch)
-	return "", lerr == nil && now != base, err
+	return "", contended(err) || lerr == nil && now != base, err
+}
+
+// contended reports whether the remote was just taking another push: then its
+// branch may be seen to move only in a moment.
+func contended(err error) bool {
+	for _, answer := range []string{"failed to update ref", "lock", "incorrect old value"} {
+		if strings.Contains(err.Error(), answer) {
+			return true
+		}
+	}
+	return false
 }
 
 // clone answers the repository, the branch to push to and where it points; an
@@ -169,8 +184,8 @@ func (r *gitRemote) auth() transport.AuthMethod {
 	return &http.BasicAuth{Username: "x-access-token", Password: r.token}
 }
 
-// shown is the remote's address without credentials.
-func (r *gitRemote) shown() string {
+// where is the remote's address without credentials.
+func (r *gitRemote) where() string {
 	u, err := url.Parse(r.url)
 	if err != nil || u.User == nil {
 		return r.url

@@ -39,6 +39,8 @@ func newGitHub(s string) (*gitHub, error) {
 	return &gitHub{client: client, owner: owner, repo: repo, branch: branch, token: token, pause: 200 * time.Millisecond}, nil
 }
 
+func (g *gitHub) where() string { return fmt.Sprintf("https://github.com/%s/%s", g.owner, g.repo) }
+
 func githubToken() string {
 	return cmp.Or(os.Getenv("RMQ_GITHUB_TOKEN"), os.Getenv("GITHUB_TOKEN"))
 }

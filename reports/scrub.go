@@ -18,7 +18,13 @@ import (
 // JSON string, TOML, the Debug format of Rust, HTTP headers, URLs), and by
 // themselves where they are given.
 type Scrubber struct {
-	literals []*regexp.Regexp
+	literals []literal
+}
+
+// A literal is a secret that is known, and where it counts as one.
+type literal struct {
+	text []byte
+	form *regexp.Regexp
 }
 
 // NewScrubber answers a scrubber that also knows these secrets. They are taken
@@ -27,8 +33,8 @@ func NewScrubber(secrets ...string) *Scrubber {
 	s := &Scrubber{}
 	for _, secret := range secrets {
 		if secret != "" {
-			s.literals = append(s.literals, regexp.MustCompile(
-				`([=:]\s*(?:Some\()?\\*["']?|["'])`+regexp.QuoteMeta(secret)+`(\\*["']|[\s,;)}\]&@]|$)`))
+			s.literals = append(s.literals, literal{[]byte(secret), regexp.MustCompile(
+				`([=:]\s*(?:Some\()?\\*["']?|["'])` + regexp.QuoteMeta(secret) + `(\\*["']|[\s,;)}\]&@]|$)`)})
 		}
 	}
 	return s
@@ -38,18 +44,22 @@ const (
 	secretName = `[\w.\-]*(?:password|passwd|passphrase|pwd|secret|token|authorization|api[_-]?key|private[_-]?key|credentials?)`
 	colour     = `(?:\x1b\[[0-9;]*m)*`
 	// secretKey is the name, its closing quote, and what separates it from the value.
-	secretKey = `((?i:\b` + secretName + `)` + colour + `\\*["']?` + colour + `\s*(?:=>|=|:)\s*` + colour + `(?:Some\()?b?)`
+	secretKey = `(?i:\b` + secretName + `)` + colour + `\\*["']?` + colour + `\s*(?:=>|=|:)\s*` + colour
+	// wrapped is a key whose value Rust's Debug may have put into an option or
+	// called bytes.
+	wrapped = `(` + secretKey + `(?:Some\()?b?)`
+	plain   = `(` + secretKey + `)`
 )
 
 // secretForms are the shapes of a value behind a secret's name. Each captures
 // what stays before and after the value.
 var secretForms = compileAll(
-	secretKey+`(\\+")(?:.*?)(\\+")`,
-	secretKey+`(")(?:[^"\\]|\\.)*(")`,
-	secretKey+`(')[^']*(')`,
-	secretKey+`(\[)[0-9, ]+(\])`,
-	secretKey+`((?i:bearer|basic|digest)\s+)[^\s"',;]+()`,
-	secretKey+`()[^\s"'\\,;:{}()\[\]&<>=]+()`,
+	wrapped+`(\\+")(?:.*?)(\\+")`,
+	wrapped+`(")(?:[^"\\]|\\.)*(")`,
+	wrapped+`(')[^']*(')`,
+	wrapped+`(\[)[0-9, ]+(\])`,
+	plain+`((?i:bearer|basic|digest)\s+)[^\s"',;]+()`,
+	plain+`()[^\s"'\\,;:{}()\[\]&<>=\x1b]+([\s,;)}\]&\x1b]|$)`,
 	`()(://[^/\s:@"']*:)[^/\s@"']+(@)`,
 )
 
@@ -75,8 +85,10 @@ func (s *Scrubber) Line(line []byte) []byte {
 			line = form.ReplaceAllFunc(line, func(match []byte) []byte { return replaceValue(form, match) })
 		}
 	}
-	for _, literal := range s.literals {
-		line = literal.ReplaceAll(line, []byte("${1}"+scrubbedValue+"${2}"))
+	for _, l := range s.literals {
+		if bytes.Contains(line, l.text) {
+			line = l.form.ReplaceAll(line, []byte("${1}"+scrubbedValue+"${2}"))
+		}
 	}
 	return line
 }

@@ -1,0 +1,210 @@
+package reports
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5"
+	"golang.org/x/sync/errgroup"
+)
+
+var wantFiles = []string{
+	"SEAL", "evidence/history.arrow", "evidence/journal.jsonl", "evidence/landings.json", "evidence/logs/node-1.log", "notes.jsonl",
+	"report.json", "report.md", "timeline.svg", "verdict.json",
+}
+
+func TestPushToADirectory(t *testing.T) {
+	dir, s := finished(t, experiment{lossy: true, seconds: 1})
+	to := filepath.Join(t.TempDir(), "reports")
+	pushed, err := Push(t.Context(), []string{dir}, Destination(to), Words{Title: "It forgets", Analysis: "persistence is off"})
+	must(t, err)
+	copied := filepath.Join(to, RunsDir, s.ID)
+	for _, name := range wantFiles {
+		if !slices.Contains(pushed.Paths, "runs/"+s.ID+"/"+name) {
+			t.Errorf("%s is not in %q", name, pushed.Paths)
+		}
+	}
+	if text := read(t, filepath.Join(copied, MarkdownFile)); !strings.Contains(text, "> Analysis: persistence is off") {
+		t.Error("the published report does not quote the agent")
+	}
+	if _, err := Verify(copied); err != nil {
+		t.Errorf("the published copy: %v", err)
+	}
+	rows, err := List(to, Filter{})
+	if err != nil || len(rows) != 1 || rows[0].Root != s.Root {
+		t.Errorf("the published copy lists %+v, %v", rows, err)
+	}
+	must(t, Dashboard(to, t.TempDir()))
+}
+
+func TestPushRefusesWhatWasChanged(t *testing.T) {
+	dir, _ := finished(t, experiment{seconds: 1})
+	verdict := filepath.Join(dir, VerdictFile)
+	must(t, os.WriteFile(verdict, []byte(strings.Replace(read(t, verdict), "PASS-smoke", "PASS-hardening", 1)), 0o644))
+	to := filepath.Join(t.TempDir(), "reports")
+	_, err := Push(t.Context(), []string{dir}, Destination(to), Words{})
+	var broken *BrokenSeal
+	if !errors.As(err, &broken) {
+		t.Errorf("push answers %v, want a broken seal", err)
+	}
+	if _, err := os.Stat(to); !os.IsNotExist(err) {
+		t.Error("something was published all the same")
+	}
+}
+
+func TestPreviewPublishesNothing(t *testing.T) {
+	dir, s := finished(t, experiment{seconds: 1})
+	to := filepath.Join(t.TempDir(), "reports")
+	would, err := Preview([]string{dir}, Destination(to))
+	must(t, err)
+	if !slices.Contains(would.Paths, "runs/"+s.ID+"/report.md") || !strings.HasSuffix(would.URL, "/reports") {
+		t.Errorf("preview answers %+v", would)
+	}
+	if _, err := os.Stat(to); !os.IsNotExist(err) {
+		t.Error("a preview published")
+	}
+}
+
+func TestPushNamesWhatIsWrong(t *testing.T) {
+	t.Setenv("RMQ_GITHUB_TOKEN", "")
+	t.Setenv("GITHUB_TOKEN", "")
+	dir, _ := finished(t, experiment{seconds: 1})
+	for _, c := range []struct {
+		runs []string
+		to   Destination
+		want string
+	}{
+		{nil, "x", "no run named"},
+		{[]string{dir}, "", "no destination"},
+		{[]string{dir}, "github:robustmq", "OWNER/REPO"},
+		{[]string{dir}, "github:robustmq/reports", "set RMQ_GITHUB_TOKEN"},
+		{[]string{filepath.Join(dir, "none")}, Destination(t.TempDir()), "list runs"},
+	} {
+		if _, err := Push(t.Context(), c.runs, c.to, Words{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("push to %q answers %v, want an error with %q", c.to, err, c.want)
+		}
+	}
+}
+
+// needGit skips where git's own programs, which serve a repository on disk,
+// are not installed.
+func needGit(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err == nil {
+		return
+	}
+	if os.Getenv("RMQ_TEST_REQUIRE") == "all" {
+		t.Fatal("git is not installed")
+	}
+	t.Skip("git is not installed")
+}
+
+func TestPushToAGitRemote(t *testing.T) {
+	needGit(t)
+	remote := filepath.Join(t.TempDir(), "reports.git")
+	bare, err := git.PlainInit(remote, true)
+	must(t, err)
+	dir, s := finished(t, experiment{lossy: true, seconds: 1})
+	to := Destination(remote + "#main")
+	first, err := Push(t.Context(), []string{dir}, to, Words{Title: "It forgets"})
+	must(t, err)
+	again, err := Push(t.Context(), []string{dir}, to, Words{})
+	must(t, err)
+	if again.Commit != first.Commit {
+		t.Errorf("the same again made a commit: %s after %s", again.Commit, first.Commit)
+	}
+	names := filesAt(t, bare, first.Commit)
+	for _, name := range wantFiles {
+		if !slices.Contains(names, "runs/"+s.ID+"/"+name) {
+			t.Errorf("%s is not in the commit", name)
+		}
+	}
+}
+
+func TestConcurrentPushesToAGitRemoteAllArrive(t *testing.T) {
+	needGit(t)
+	remote := filepath.Join(t.TempDir(), "reports.git")
+	bare, err := git.PlainInit(remote, true)
+	must(t, err)
+	r := newGitRemote(remote + "#main")
+	_, err = r.publish(t.Context(), []file{{"first", []byte("1")}}, "first")
+	must(t, err)
+	g, ctx := errgroup.WithContext(t.Context())
+	for _, name := range []string{"a", "b", "c"} {
+		g.Go(func() error {
+			_, err := r.publish(ctx, []file{{name, []byte(name)}}, name)
+			return err
+		})
+	}
+	must(t, g.Wait())
+	head, err := bare.Reference("refs/heads/main", true)
+	must(t, err)
+	if names := filesAt(t, bare, head.Hash().String()); !slices.Equal(names, []string{"a", "b", "c", "first"}) {
+		t.Errorf("the branch holds %q", names)
+	}
+}
+
+func TestGitErrorsHoldNoSecret(t *testing.T) {
+	remote := "http://me:hunter2@127.0.0.1:1/reports.git"
+	_, err := newGitRemote(remote).publish(context.Background(), nil, "x")
+	if err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func filesAt(t *testing.T, repo *git.Repository, commit string) []string {
+	t.Helper()
+	hash, err := repo.ResolveRevision("refs/heads/main")
+	must(t, err)
+	if hash.String() != commit {
+		t.Fatalf("main is at %s, want %s", hash, commit)
+	}
+	c, err := repo.CommitObject(*hash)
+	must(t, err)
+	tree, err := c.Tree()
+	must(t, err)
+	var names []string
+	files := tree.Files()
+	for {
+		f, err := files.Next()
+		if err == io.EOF {
+			slices.Sort(names)
+			return names
+		}
+		must(t, err)
+		names = append(names, f.Name)
+	}
+}
+
+func TestBundleCutsLongLogs(t *testing.T) {
+	dir := experiment{seconds: 1}.record(t, t.TempDir())
+	line := strings.Repeat("x", 99) + "\n"
+	long := "first\n" + strings.Repeat(line, 20_000) + "last\n"
+	must(t, os.WriteFile(filepath.Join(dir, EvidenceDir, LogsDir, "node-1.log"), []byte(long), 0o644))
+	_, err := Finish(dir, testKey)
+	must(t, err)
+	files, err := bundle(dir, "id")
+	must(t, err)
+	content := map[string][]byte{}
+	for _, f := range files {
+		content[f.path] = f.content
+	}
+	cut := content["runs/id/evidence/logs/node-1.log"]
+	if len(cut) > maxPublishedLog+200 || !bytes.HasPrefix(cut, []byte("first\n")) || !bytes.HasSuffix(cut, []byte("last\n")) || !bytes.Contains(cut, []byte("left out")) {
+		t.Errorf("the log was cut to %d bytes", len(cut))
+	}
+	r, err := gzip.NewReader(bytes.NewReader(content["runs/id/evidence/logs/node-1.log.gz"]))
+	must(t, err)
+	if whole, err := io.ReadAll(r); err != nil || string(whole) != long {
+		t.Errorf("the packed log has %d bytes, %v", len(whole), err)
+	}
+}
