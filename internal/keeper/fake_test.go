@@ -177,6 +177,7 @@ func (f *fake) Status(context.Context) Status {
 	return Status{
 		ID: f.env.ID, Dir: f.env.Dir, Phase: f.phase, Scenario: f.start.Scenario,
 		Faults: append([]FaultStatus{}, f.faults...), Error: strings.Join(f.journal, " "),
+		Counts: Counts{Received: int64(len(f.subs))},
 	}
 }
 

@@ -96,11 +96,7 @@ func (g *guard) cleanUp() error {
 		killAnnounced(livePath(g.StateDir, g.ID, ".children")),
 		g.recover(runDir(g.StateDir, g.ID)),
 	)
-	info, infoErr := readInfo(livePath(g.StateDir, g.ID, ".json"))
-	if infoErr != nil {
-		info = Info{ID: g.ID}
-	}
-	removeEntry(g.StateDir, info)
+	removeEntry(g.StateDir, g.ID)
 	return err
 }
 

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 )
 
 // HealDead undoes what dead keepers left: for every run that did not end in
@@ -14,14 +12,13 @@ import (
 // and recover replays its undo journal. It answers the runs that were healed;
 // one whose recovery fails stays noted, and is tried again at the next call.
 func HealDead(stateDir string, recover func(runDir string) error) ([]string, error) {
-	locks, err := filepath.Glob(livePath(stateDir, "*", ".lock"))
+	ids, err := liveIDs(stateDir, ".lock")
 	if err != nil {
 		return nil, fmt.Errorf("find dead experiments: %w", err)
 	}
 	var healed []string
 	var errs []error
-	for _, path := range locks {
-		id := strings.TrimSuffix(filepath.Base(path), ".lock")
+	for _, id := range ids {
 		ok, err := healDead(stateDir, id, recover)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("heal %s: %w", id, err))
@@ -39,7 +36,7 @@ func healDead(stateDir, id string, recover func(runDir string) error) (bool, err
 		return false, err
 	}
 	defer lock.Close()
-	info, err := readInfo(livePath(stateDir, id, ".json"))
+	info, err := readInfo(stateDir, id)
 	if err == nil && info.Keeper.alive() {
 		return false, nil // its guard was killed a moment ago, and it follows
 	}
@@ -52,8 +49,7 @@ func healDead(stateDir, id string, recover func(runDir string) error) (bool, err
 			return false, err
 		}
 	}
-	info.ID = id
-	removeEntry(stateDir, info)
+	removeEntry(stateDir, id)
 	finishRun(lock)
 	return true, nil
 }

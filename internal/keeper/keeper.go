@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -14,12 +15,8 @@ import (
 	"time"
 )
 
-// Sockets whose path would be too long for the kernel are in a directory of
-// their own.
-const (
-	maxSocketPath   = 100
-	socketDirPrefix = "rmq-mcp-"
-)
+// maxSocketPath is what every system's kernel takes, with some to spare.
+const maxSocketPath = 100
 
 // KeeperMain is the hidden command keeper: it owns one experiment, made by
 // run, and serves it on a unix socket until it is over. It is started by a
@@ -131,12 +128,13 @@ func stopOnSignal(ctx context.Context, exp Experiment, log *slog.Logger) {
 	}
 }
 
-// listen opens the keeper's socket.
+// listen opens the keeper's socket, in live/ where the path is not too long
+// for the kernel.
 func listen(stateDir, id string) (net.Listener, error) {
 	path := livePath(stateDir, id, ".sock")
 	if len(path) > maxSocketPath {
-		dir, err := os.MkdirTemp("", socketDirPrefix+"*")
-		if err != nil {
+		dir := socketDir(stateDir, id)
+		if err := os.Mkdir(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("open socket: %w", err)
 		}
 		path = filepath.Join(dir, "sock")
@@ -146,4 +144,15 @@ func listen(stateDir, id string) (net.Listener, error) {
 		return nil, fmt.Errorf("open socket: %w", err)
 	}
 	return l, nil
+}
+
+// socketDir is where the socket is otherwise: short, and known to whoever
+// cleans up.
+func socketDir(stateDir, id string) string {
+	dir := runDir(stateDir, id)
+	if full, err := filepath.Abs(dir); err == nil {
+		dir = full
+	}
+	sum := sha256.Sum256([]byte(dir))
+	return filepath.Join(os.TempDir(), fmt.Sprintf("rmq-mcp-%x", sum[:6]))
 }

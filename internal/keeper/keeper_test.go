@@ -62,6 +62,10 @@ func TestExperiment(t *testing.T) {
 		}
 		watched <- phases
 	}()
+	eventually(t, bound, "watched", func() bool {
+		st, err := c.Status(ctx)
+		return err == nil && st.Counts.Received == 1
+	})
 	again, err := c.Wait(ctx, bound) // of one that is ready: at once
 	if err != nil || again.Phase != PhaseReady {
 		t.Errorf("Wait = %q, %v", again.Phase, err)
@@ -69,8 +73,8 @@ func TestExperiment(t *testing.T) {
 	if st, err := c.Stop(ctx, Caller{Tool: "stop_run"}); err != nil || st.Phase != PhaseDone {
 		t.Errorf("Stop = %+v, %v", st, err)
 	}
-	if phases := <-watched; len(phases) > 1 || len(phases) == 1 && phases[0] != PhaseDone {
-		t.Errorf("watched %q, want done at most", phases)
+	if diff := cmp.Diff([]string{PhaseDone}, <-watched); diff != "" {
+		t.Errorf("watched (-want +got):\n%s", diff)
 	}
 	<-c.Gone()
 	if _, err := c.Status(ctx); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), c.Info().Dir) {

@@ -132,9 +132,7 @@ func TestCallerKilled(t *testing.T) {
 			return err != nil || len(st.Faults) == 0
 		})
 		nothingLeft(t, dir)
-		if left := processesOf(id); len(left) > 0 {
-			t.Errorf("left: %v", left)
-		}
+		eventually(t, leftBound, "no process of "+id, func() bool { return len(processesOf(id)) == 0 })
 	})
 	t.Run("scenario", func(t *testing.T) {
 		dir := stateDir(t)

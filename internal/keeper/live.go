@@ -36,13 +36,13 @@ type Info struct {
 // List answers the keepers that run, oldest first. Entries of dead ones are
 // removed; what those may have left undone stays noted for HealDead.
 func List(stateDir string) ([]Info, error) {
-	paths, err := filepath.Glob(livePath(stateDir, "*", ".json"))
+	ids, err := liveIDs(stateDir, ".json")
 	if err != nil {
 		return nil, fmt.Errorf("list experiments: %w", err)
 	}
 	var live []Info
-	for _, path := range paths {
-		info, err := readInfo(path)
+	for _, id := range ids {
+		info, err := readInfo(stateDir, id)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // it ended meanwhile
 		}
@@ -52,15 +52,32 @@ func List(stateDir string) ([]Info, error) {
 		if info.Keeper.alive() {
 			live = append(live, info)
 		} else if !info.Guard.alive() { // else it is at it
-			removeEntry(stateDir, info)
+			removeEntry(stateDir, id)
 		}
 	}
 	slices.SortFunc(live, func(a, b Info) int { return a.Started.Compare(b.Started) })
 	return live, nil
 }
 
-func readInfo(path string) (Info, error) {
+// liveIDs are the runs that have such a file in live/. A state directory that
+// is not there yet has none.
+func liveIDs(stateDir, ext string) ([]string, error) {
+	files, err := os.ReadDir(filepath.Join(stateDir, "live"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var ids []string
+	for _, f := range files {
+		if id, ok := strings.CutSuffix(f.Name(), ext); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+func readInfo(stateDir, id string) (Info, error) {
 	var info Info
+	path := livePath(stateDir, id, ".json")
 	text, err := os.ReadFile(path)
 	if err == nil {
 		err = json.Unmarshal(text, &info)
@@ -76,19 +93,17 @@ func writeInfo(stateDir string, info Info) error {
 	if err != nil {
 		return fmt.Errorf("write entry of %s: %w", info.ID, err)
 	}
-	return writeFile(livePath(stateDir, info.ID, ".json"), text)
+	path := livePath(stateDir, info.ID, ".json")
+	return writeFile(path, path+".new", text)
 }
 
-// removeEntry removes how to reach a keeper that is gone.
-func removeEntry(stateDir string, info Info) {
-	os.Remove(livePath(stateDir, info.ID, ".json"))
-	if info.Socket == "" {
-		return
-	}
-	os.Remove(info.Socket)
-	if dir := filepath.Dir(info.Socket); strings.HasPrefix(filepath.Base(dir), socketDirPrefix) {
-		os.Remove(dir)
-	}
+// removeEntry removes how to reach a keeper that is gone, as far as it came
+// with writing that.
+func removeEntry(stateDir, id string) {
+	os.Remove(livePath(stateDir, id, ".json"))
+	os.Remove(livePath(stateDir, id, ".json.new"))
+	os.Remove(livePath(stateDir, id, ".sock"))
+	os.RemoveAll(socketDir(stateDir, id))
 }
 
 // lockRun takes a run's lock, which its guard holds for as long as it lives;

@@ -38,22 +38,19 @@ func OpenState(dir string) error {
 	if found != nil {
 		return nil
 	}
-	return writeFile(path, []byte(stateVersion+"\n"))
+	// Several may do this at once, each with a file of its own.
+	return writeFile(path, fmt.Sprintf("%s.new-%d", path, os.Getpid()), []byte(stateVersion+"\n"))
 }
 
-// writeFile replaces a file at once: a reader sees the old one or the new one.
-func writeFile(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	_, err = tmp.Write(data)
-	err = errors.Join(err, tmp.Close())
+// writeFile replaces a file at once, by way of another: a reader sees the old
+// one or the new one.
+func writeFile(path, tmp string, data []byte) error {
+	err := os.WriteFile(tmp, data, 0o600)
 	if err == nil {
-		err = os.Rename(tmp.Name(), path)
+		err = os.Rename(tmp, path)
 	}
 	if err != nil {
-		os.Remove(tmp.Name())
+		os.Remove(tmp)
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
