@@ -9,16 +9,25 @@ import (
 	embedded "github.com/robustmq/rmq-mcp/internal/reference"
 )
 
-// TestMain makes the test binary a node when it is started as one.
+// TestMain makes the test binary a node, or what owns some, when it is started
+// as one.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "node" {
-		if err := embedded.Main(context.Background(), os.Args[2:], os.Stdout); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		os.Exit(0)
+	if len(os.Args) < 2 {
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
+	var err error
+	switch os.Args[1] {
+	case "node":
+		err = embedded.Main(context.Background(), os.Args[2:], os.Stdout)
+	case "keeper":
+		err = keeperMain(os.Args[2])
+	default:
+		os.Exit(m.Run())
+	}
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
 }
 
 // self is the argv that makes this binary a node.

@@ -142,10 +142,11 @@ func (reference) ready(ctx context.Context, p *plan, n *Node, first bool) error 
 // leader is the node that most nodes name as the leader of the stream that
 // holds all messages; a node that was cut off may still name itself.
 func (reference) leader(ctx context.Context, p *plan, _ string) (string, error) {
-	said := make(chan string, len(p.nodes))
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	for _, n := range p.nodes {
+	voters := running(ctx, p.nodes)
+	said := make(chan string, len(voters))
+	for _, n := range voters {
 		go func() {
 			var s embedded.Status
 			getJSON(ctx, n.http, "/status", &s) // no answer is no vote
@@ -153,12 +154,16 @@ func (reference) leader(ctx context.Context, p *plan, _ string) (string, error) 
 		}()
 	}
 	votes, best := map[string]int{}, ""
-	for range p.nodes {
-		if name := <-said; name != "" {
-			votes[name]++
-			if votes[name] > votes[best] {
-				best = name
-			}
+	for range voters {
+		name := <-said
+		if name == "" {
+			continue
+		}
+		if votes[name]++; votes[name] > votes[best] {
+			best = name
+		}
+		if votes[best] > len(p.nodes)/2 {
+			return best, nil
 		}
 	}
 	if best == "" {
