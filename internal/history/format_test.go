@@ -22,9 +22,9 @@ func TestFormat1StaysReadable(t *testing.T) {
 	dir := filepath.Join("testdata", "format1")
 	want := []history.Event{
 		{Index: 0, Call: -1, Process: -1, Kind: history.KindPhase, Node: -1, Stream: -1, Seq: -1, ID: -1, Text: "load"},
-		{Index: 1, Call: -1, Time: time.Millisecond, Process: 0, Conn: 1, Kind: history.KindPublish, Edge: history.Call, Via: history.ViaDriver, QoS: 1, Flags: history.FlagDup, Node: 2, Stream: 6, Seq: 1 << 40, ID: 65535},
-		{Index: 2, Call: 1, Time: 2 * time.Millisecond, Process: 0, Conn: 1, Kind: history.KindPublish, Edge: history.Return, Via: history.ViaTap, Outcome: history.Info, Reason: 0x87, QoS: 1, Node: 2, Stream: 6, Seq: 1 << 40, ID: 65535, Text: "timed out: 世"},
-		{Index: 3, Call: -1, Time: -1, Process: 4, Kind: history.KindObserve, Node: 0, Stream: -1, Seq: -1, ID: -1, Value: -0.5, Text: "cpu"},
+		{Index: 1, Call: -1, Time: time.Millisecond, Process: 0, Conn: 1, Kind: history.KindPublish, Edge: history.Call, Via: history.ViaDriver, QoS: 1, Flags: history.FlagDup, Node: 1, Stream: 2, Seq: 1 << 40, ID: 65535},
+		{Index: 2, Call: 1, Time: 2 * time.Millisecond, Process: 0, Conn: 1, Kind: history.KindPublish, Edge: history.Return, Via: history.ViaTap, Outcome: history.Info, Reason: 0x87, QoS: 1, Node: 1, Stream: 2, Seq: 1 << 40, ID: 65535, Text: "timed out: 世"},
+		{Index: 3, Call: -1, Time: -1, Process: 0, Kind: history.KindObserve, Node: 0, Stream: -1, Seq: -1, ID: -1, Value: -0.5, Text: "cpu"},
 	}
 	if *update {
 		if err := os.RemoveAll(dir); err != nil {

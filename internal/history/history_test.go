@@ -3,6 +3,7 @@ package history_test
 import (
 	"io"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,16 +12,14 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
-// fillTables gives a recorder 3 nodes, 5 processes and 7 streams.
+// fillTables gives a recorder 2 nodes, 1 process and 3 streams: few, as some
+// tests read them thousands of times.
 func fillTables(r *history.Recorder) {
-	for i := range 3 {
-		r.Node(history.Node{Name: "node-" + string(rune('1'+i)), Address: "198.18.0.1"})
-	}
-	for i := range 5 {
-		r.Process(history.Process{Name: "pub-" + string(rune('1'+i)), Filters: []history.Filter{{Filter: "a/#", QoS: 1}}})
-	}
-	for i := range 7 {
-		r.Stream(history.Stream{Producer: int32(i % 5), Topic: "a/b", QoS: uint8(i % 3)})
+	r.Node(history.Node{Name: "node-1", Address: "198.18.0.1"})
+	r.Node(history.Node{Name: "node-2", Address: "198.18.0.2"})
+	r.Process(history.Process{Name: "pub-1", Filters: []history.Filter{{Filter: "a/#", QoS: 1}}})
+	for qos := range uint8(3) {
+		r.Stream(history.Stream{Producer: 0, Topic: "a/b", QoS: qos})
 	}
 }
 
@@ -33,7 +32,7 @@ func randomEvents(rng *rand.Rand, n int) []history.Event {
 			Index:   int64(i),
 			Call:    rng.Int64N(int64(i)+1) - 1,
 			Time:    time.Duration(rng.Int64()),
-			Process: rng.Int32N(6) - 1,
+			Process: rng.Int32N(2) - 1,
 			Conn:    rng.Int32(),
 			Kind:    history.Kind(rng.UintN(256)),
 			Edge:    history.Edge(rng.UintN(256)),
@@ -42,8 +41,8 @@ func randomEvents(rng *rand.Rand, n int) []history.Event {
 			Reason:  uint8(rng.UintN(256)),
 			QoS:     uint8(rng.UintN(256)),
 			Flags:   history.Flags(rng.UintN(256)),
-			Node:    int16(rng.IntN(4) - 1),
-			Stream:  rng.Int32N(8) - 1,
+			Node:    int16(rng.IntN(3) - 1),
+			Stream:  rng.Int32N(4) - 1,
 			Seq:     rng.Int64() - 1,
 			ID:      -rng.Int64(),
 			Value:   rng.NormFloat64(),
@@ -110,18 +109,13 @@ func TestRoundTrip(t *testing.T) {
 		dir := t.TempDir()
 		record(t, dir, history.Options{BatchRows: 1 + rng.IntN(500)}, want)
 		got, ended := readAll(t, dir)
-		if diff := cmp.Diff(want, got, cmp.Transformer("none", none)); diff != "" {
-			t.Fatalf("seed %d: events (-recorded +read):\n%s", seed, diff)
+		if !slices.Equal(want, got) { // a cmp.Diff of equal ones takes far longer
+			t.Fatalf("seed %d: events (-recorded +read):\n%s", seed, cmp.Diff(want, got))
 		}
 		if !ended {
 			t.Errorf("seed %d: a closed history is not ended", seed)
 		}
 	}
-}
-
-// none makes no events and nil the same.
-func none(events []history.Event) []history.Event {
-	return append(make([]history.Event, 0, len(events)), events...)
 }
 
 func TestTablesRoundTrip(t *testing.T) {
@@ -131,8 +125,8 @@ func TestTablesRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	fillTables(w)
-	if got := w.Node(history.Node{Name: "witness"}); got != 3 {
-		t.Errorf("the fourth node has number %d", got)
+	if got := w.Node(history.Node{Name: "witness"}); got != 2 {
+		t.Errorf("the third node has number %d", got)
 	}
 	want := w.Tables()
 	if err := w.Close(); err != nil {

@@ -119,9 +119,9 @@ func TestRecordRefusesWhatNamesNothing(t *testing.T) {
 		event func(*history.Event)
 		want  string
 	}{
-		{"node", func(e *history.Event) { e.Node = 3 }, "node 3 of 3"},
-		{"process", func(e *history.Event) { e.Process = -2 }, "process -2 of 5"},
-		{"stream", func(e *history.Event) { e.Stream = 7 }, "stream 7 of 7"},
+		{"node", func(e *history.Event) { e.Node = 2 }, "node 2 of 2"},
+		{"process", func(e *history.Event) { e.Process = -2 }, "process -2 of 1"},
+		{"stream", func(e *history.Event) { e.Stream = 3 }, "stream 3 of 3"},
 		{"its own call", func(e *history.Event) { e.Call = 0 }, "call 0 of 0"},
 	}
 	for _, test := range tests {
