@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
@@ -23,6 +24,72 @@ func BenchmarkJudge(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(len(s.events)*b.N)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+}
+
+// BenchmarkJudgeFromDisk is the same from a recorded file.
+func BenchmarkJudgeFromDisk(b *testing.B) {
+	s := load(1_000_000)
+	dir := b.TempDir()
+	record(b, s, dir)
+	claims := []string{"qos1-no-loss", "no-unexpected", "no-corruption", "order-per-stream", "session-kept", "progress", "recovery", "no-panic"}
+	for b.Loop() {
+		src, err := history.Open(dir)
+		if err != nil {
+			b.Fatal(err)
+		}
+		r, err := Judge(src, s.context(), claims)
+		if err != nil || r.Results[0].Judged == 0 {
+			b.Fatal(r.Results[0], err)
+		}
+		if err := src.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(len(s.events)*b.N)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+}
+
+func record(tb testing.TB, s *story, dir string) {
+	tb.Helper()
+	r, err := history.Create(dir, history.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, n := range s.tables.Nodes {
+		r.Node(n)
+	}
+	for _, p := range s.tables.Processes {
+		r.Process(p)
+	}
+	for _, st := range s.tables.Streams {
+		r.Stream(st)
+	}
+	for _, e := range s.events {
+		r.Record(e)
+	}
+	if err := r.Close(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// A history that went through the file is judged like the one in memory.
+func TestJudgeFromDisk(t *testing.T) {
+	s := healthy()
+	dir := t.TempDir()
+	record(t, s, dir)
+	src, err := history.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	ctx := s.context()
+	ctx.Tables = src.Tables()
+	got, err := Judge(src, ctx, names())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(judgeStory(t, s, names()...), got); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func load(events int) *story {

@@ -30,22 +30,18 @@ func newCompleteness(l *ledger) *completeness {
 }
 
 func (c *completeness) add(b *history.Batch) {
-	for i, k := range b.Kind[:b.N] {
+	rows := c.ledger.rows(b)
+	for _, d := range rows.delivered {
+		if b.Flags[d.i].Has(history.FlagEnd) {
+			c.markers[[2]int32{b.Process[d.i], b.Stream[d.i]}] = true
+		}
+	}
+	for _, i := range rows.control {
 		p := b.Process[i]
-		switch k {
-		case history.KindPublish:
-		case history.KindDeliver:
-			if b.Flags[i].Has(history.FlagEnd) {
-				c.markers[[2]int32{p, b.Stream[i]}] = true
-			}
-		case history.KindPhase:
-			if b.Text(i) == "drain" {
-				c.drain = b.Time[i]
-			}
-		case history.KindConnect, history.KindEnd, history.KindObserve:
-			if uint32(p) < uint32(len(c.drivers)) {
-				c.drivers[p].add(b, i)
-			}
+		if uint32(p) < uint32(len(c.drivers)) {
+			c.drivers[p].add(b, int(i))
+		} else if b.Kind[i] == history.KindPhase && b.Text(int(i)) == "drain" {
+			c.drain = b.Time[i]
 		}
 	}
 }

@@ -32,21 +32,23 @@ func newCoverage(l *ledger) *coverage {
 
 func (c *coverage) add(b *history.Batch) {
 	c.events += int64(b.N)
-	for i, k := range b.Kind[:b.N] {
-		switch k {
-		case history.KindPublish:
-			s := b.Stream[i]
-			if uint32(s) >= uint32(len(c.probe)) || c.probe[s] {
-				continue
-			}
-			c.first, c.last = min(c.first, b.Time[i]), max(c.last, b.Time[i])
-			if acknowledged(b, i) {
-				c.acks.add(b.Time[i], b.Index[i])
-			}
+	rows := c.ledger.rows(b)
+	for _, i := range rows.published {
+		s := b.Stream[i]
+		if uint32(s) >= uint32(len(c.probe)) || c.probe[s] {
+			continue
+		}
+		c.first, c.last = min(c.first, b.Time[i]), max(c.last, b.Time[i])
+		if acknowledged(b, int(i)) {
+			c.acks.add(b.Time[i], b.Index[i])
+		}
+	}
+	for _, i := range rows.control {
+		switch b.Kind[i] {
 		case history.KindPhase:
-			c.phases = append(c.phases, phase{b.Text(i), b.Time[i]})
+			c.phases = append(c.phases, phase{b.Text(int(i)), b.Time[i]})
 		case history.KindObserve:
-			if b.Process[i] == history.None && b.Node[i] == history.None && b.Text(i) == ObserveStarved {
+			if b.Process[i] == history.None && b.Node[i] == history.None && b.Text(int(i)) == ObserveStarved {
 				c.starved += b.Value[i]
 			}
 		}

@@ -35,16 +35,22 @@ func newOnce(l *ledger, qos uint8, judges func(history.Process) bool) *once {
 
 func (c *once) Add(b *history.Batch) {
 	l := c.ledger
-	deliveries(b, l.route, func(i, pair int) {
-		if b.QoS[i] != c.qos || l.tables.Streams[b.Stream[i]].QoS != c.qos || !c.judges[b.Process[i]] ||
-			b.Flags[i]&(history.FlagRetain|history.FlagCorrupt) != 0 || l.route.pairs[pair].filters > 1 {
-			return
+	for _, d := range l.rows(b).delivered {
+		i := int(d.i)
+		if d.pair < 0 || b.QoS[i] != c.qos || l.tables.Streams[b.Stream[i]].QoS != c.qos || !c.judges[b.Process[i]] || !l.plain(b, d) {
+			continue
 		}
 		c.seen++
-		if earlier := c.first[pair].swap(b.Seq[i], b.Index[i], false); earlier >= 0 {
+		if earlier := c.first[d.pair].swap(b.Seq[i], b.Index[i], false); earlier >= 0 {
 			c.again(b, i, earlier)
 		}
-	})
+	}
+}
+
+// plain reports whether a delivery is of one subscription alone, neither a
+// retained copy nor damaged: only then is a second one a repetition.
+func (l *ledger) plain(b *history.Batch, d delivery) bool {
+	return b.Flags[d.i]&(history.FlagRetain|history.FlagCorrupt) == 0 && l.route.pairs[d.pair].filters <= 1
 }
 
 func (c *once) again(b *history.Batch, i int, earlier int64) {
@@ -106,19 +112,20 @@ func newDupFlag(ctx Context) Checker {
 
 func (c *dupFlag) Add(b *history.Batch) {
 	l := c.ledger
-	deliveries(b, l.route, func(i, pair int) {
-		if b.QoS[i] != 1 || !c.sees[b.Process[i]] || b.Flags[i]&(history.FlagRetain|history.FlagCorrupt) != 0 || l.route.pairs[pair].filters > 1 {
-			return
+	for _, d := range l.rows(b).delivered {
+		i := int(d.i)
+		if d.pair < 0 || b.QoS[i] != 1 || !c.sees[b.Process[i]] || !l.plain(b, d) {
+			continue
 		}
 		c.seen++
-		if c.conn[pair].swap(b.Seq[i], int64(b.Conn[i]), true) != int64(b.Conn[i]) {
-			return
+		if c.conn[d.pair].swap(b.Seq[i], int64(b.Conn[i]), true) != int64(b.Conn[i]) {
+			continue
 		}
 		c.judged++
 		if !b.Flags[i].Has(history.FlagDup) && len(c.doubts) < 64*maxListed {
 			c.doubts = append(c.doubts, doubt{b.Process[i], b.Stream[i], b.Seq[i], b.Index[i], b.Time[i], b.ID[i]})
 		}
-	})
+	}
 }
 
 func (c *dupFlag) Result() verdict.Result {

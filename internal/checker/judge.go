@@ -19,10 +19,10 @@ type Source interface {
 
 // A Report is all that was found in one run.
 type Report struct {
-	Results  []verdict.Result
-	Complete Completeness
-	Coverage verdict.Coverage
-	Totals   verdict.Totals
+	Results  []verdict.Result `json:"results"`
+	Complete Completeness     `json:"complete"`
+	Coverage verdict.Coverage `json:"coverage"`
+	Totals   verdict.Totals   `json:"totals"`
 	Lost     []Span // which messages Totals.Lost counts
 }
 

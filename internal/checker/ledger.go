@@ -15,6 +15,9 @@ type ledger struct {
 	sends    *sends
 	sessions *sessions
 	route    *route
+
+	current         *history.Batch
+	sorted, mutated rows
 }
 
 func newLedger(ctx Context) *ledger {
@@ -28,8 +31,10 @@ func newLedger(ctx Context) *ledger {
 }
 
 func (l *ledger) add(b *history.Batch) {
-	l.sends.add(b)
-	l.sessions.add(b)
+	l.current = b
+	l.sorted.sort(b, l.route)
+	l.sends.add(b, l.sorted.published)
+	l.sessions.add(b, &l.sorted)
 }
 
 // fault names the faults in place at t, "" for none.

@@ -28,18 +28,21 @@ func qos2Loss(ctx Context) Checker { return newLoss(ctx.ledger, 2, 2) }
 
 func (c *loss) Add(b *history.Batch) {
 	streams := c.ledger.tables.Streams
-	deliveries(b, c.got.route, func(i, pair int) {
-		if q := streams[b.Stream[i]].QoS; q < c.min || q > c.max {
-			return
+	for _, d := range c.ledger.rows(b).delivered {
+		if d.pair < 0 {
+			continue
+		}
+		if q := streams[b.Stream[d.i]].QoS; q < c.min || q > c.max {
+			continue
 		}
 		c.seen++
-		if !c.got.got[pair].add(b.Seq[i]) && !b.Flags[i].Has(history.FlagRetain) {
+		if !c.got.got[d.pair].add(b.Seq[d.i]) && !b.Flags[d.i].Has(history.FlagRetain) {
 			c.again++
-			if b.Flags[i].Has(history.FlagDup) {
+			if b.Flags[d.i].Has(history.FlagDup) {
 				c.dup++
 			}
 		}
-	})
+	}
 }
 
 func (c *loss) Result() verdict.Result {

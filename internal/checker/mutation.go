@@ -22,12 +22,22 @@ func (m *mutation) batch(b *history.Batch) *history.Batch {
 	return m.apply(b)
 }
 
-// without is a batch without the rows that drop names.
-func without(b *history.Batch, drop func(i int) bool) *history.Batch {
+// without is a batch without those deliveries that drop names; where there are
+// none it is the batch itself.
+func without(b *history.Batch, from []delivery, drop func(i int32) bool) *history.Batch {
+	gone := map[int]bool{}
+	for _, d := range from {
+		if drop(d.i) {
+			gone[int(d.i)] = true
+		}
+	}
+	if len(gone) == 0 {
+		return b
+	}
 	var kept []history.Event
 	for i := range b.N {
-		if !drop(i) {
-			kept = append(kept, row(b, i))
+		if !gone[i] {
+			kept = append(kept, b.Event(i))
 		}
 	}
 	return batchOf(kept)
@@ -37,15 +47,13 @@ func without(b *history.Batch, drop func(i int) bool) *history.Batch {
 func with(b *history.Batch, i int, e history.Event) *history.Batch {
 	rows := make([]history.Event, 0, b.N+1)
 	for j := range b.N {
-		rows = append(rows, row(b, j))
+		rows = append(rows, b.Event(j))
 		if j == i {
 			rows = append(rows, e)
 		}
 	}
 	return batchOf(rows)
 }
-
-func row(b *history.Batch, i int) history.Event { return b.Event(i) }
 
 // batchOf keeps the indices as they are, also a first one of 0.
 func batchOf(rows []history.Event) *history.Batch {

@@ -16,26 +16,30 @@ func lose(qos uint8) func(Context) *mutation {
 		var process, stream int32
 		var seq int64
 		choose := func(b *history.Batch) {
-			deliveries(b, l.route, func(i, pair int) {
+			for _, d := range l.rows(b).delivered {
+				i, pair := int(d.i), d.pair
+				if pair < 0 {
+					continue
+				}
 				first := b.Seq[i] >= high[pair]
 				high[pair] = max(high[pair], b.Seq[i]+1)
-				if m.did == "" && first && l.tables.Streams[b.Stream[i]].QoS == qos && l.owed(b.Process[i], b.Stream[i], b.Seq[i]) {
+				if first && l.tables.Streams[b.Stream[i]].QoS == qos && l.owed(b.Process[i], b.Stream[i], b.Seq[i]) {
 					process, stream, seq = b.Process[i], b.Stream[i], b.Seq[i]
 					m.did = sentence("dropped every delivery of %s to %s", l.message(stream, seq), l.process(process))
+					return
 				}
-			})
+			}
 		}
 		m.apply = func(b *history.Batch) *history.Batch {
 			if m.did == "" {
 				choose(b)
 			}
-			is := func(i int) bool {
-				return b.Seq[i] == seq && b.Kind[i] == history.KindDeliver && b.Stream[i] == stream && b.Process[i] == process
-			}
-			if m.did == "" || !anyRow(b, is) {
+			if m.did == "" {
 				return b
 			}
-			return without(b, is)
+			return without(b, l.rows(b).delivered, func(i int32) bool {
+				return b.Seq[i] == seq && b.Stream[i] == stream && b.Process[i] == process
+			})
 		}
 		return m
 	}
@@ -51,25 +55,16 @@ func (l *ledger) owed(process, stream int32, seq int64) bool {
 	return m != nil && m.outcome == history.OK && m.called >= l.sessions.due(process, row.Topic)
 }
 
-func anyRow(b *history.Batch, is func(i int) bool) bool {
-	for i := range b.N {
-		if is(i) {
-			return true
-		}
-	}
-	return false
-}
-
 // repeat delivers one message twice: the first that the checker can judge.
 func repeat(qos uint8, judges func(history.Process) bool) func(Context) *mutation {
 	return func(ctx Context) *mutation {
 		l := ctx.ledger
-		return oneRow("no delivery of that QoS can be judged", func(b *history.Batch, i, pair int) (*history.Batch, string) {
-			if b.QoS[i] != qos || l.tables.Streams[b.Stream[i]].QoS != qos || !judges(l.tables.Processes[b.Process[i]]) ||
-				b.Flags[i]&(history.FlagRetain|history.FlagCorrupt) != 0 || l.route.pairs[pair].filters > 1 {
+		return oneRow("no delivery of that QoS can be judged", func(b *history.Batch, d delivery) (*history.Batch, string) {
+			i := int(d.i)
+			if b.QoS[i] != qos || l.tables.Streams[b.Stream[i]].QoS != qos || !judges(l.tables.Processes[b.Process[i]]) || !l.plain(b, d) {
 				return nil, ""
 			}
-			return with(b, i, row(b, i)), sentence("delivered %s to %s twice", l.message(b.Stream[i], b.Seq[i]), l.process(b.Process[i]))
+			return with(b, i, b.Event(i)), sentence("delivered %s to %s twice", l.message(b.Stream[i], b.Seq[i]), l.process(b.Process[i]))
 		}, l)
 	}
 }
@@ -77,13 +72,14 @@ func repeat(qos uint8, judges func(history.Process) bool) func(Context) *mutatio
 // unflag repeats a delivery on its connection without DUP.
 func unflag(ctx Context) *mutation {
 	l := ctx.ledger
-	return oneRow("no delivery of QoS 1 can be judged", func(b *history.Batch, i, pair int) (*history.Batch, string) {
+	return oneRow("no delivery of QoS 1 can be judged", func(b *history.Batch, d delivery) (*history.Batch, string) {
+		i := int(d.i)
 		m := l.sends.find(b.Stream[i], b.Seq[i])
-		if b.QoS[i] != 1 || b.Flags[i]&(history.FlagRetain|history.FlagCorrupt) != 0 || l.route.pairs[pair].filters > 1 ||
-			slices.Contains(l.tables.Processes[b.Process[i]].Cannot, "dup") || m == nil || m.outcome != history.OK || l.sentTwice(b.Stream[i], m) {
+		if b.QoS[i] != 1 || !l.plain(b, d) || slices.Contains(l.tables.Processes[b.Process[i]].Cannot, "dup") ||
+			m == nil || m.outcome != history.OK || l.sentTwice(b.Stream[i], m) {
 			return nil, ""
 		}
-		again := row(b, i)
+		again := b.Event(i)
 		again.Flags &^= history.FlagDup
 		return with(b, i, again), sentence("delivered %s to %s twice, without DUP", l.message(b.Stream[i], b.Seq[i]), l.process(b.Process[i]))
 	}, l)
@@ -93,12 +89,13 @@ func unflag(ctx Context) *mutation {
 func corrupt(ctx Context) *mutation {
 	m := &mutation{idle: "nothing was delivered"}
 	m.apply = func(b *history.Batch) *history.Batch {
-		i := slices.Index(b.Kind[:b.N], history.KindDeliver)
-		if m.did != "" || i < 0 {
+		list := ctx.ledger.rows(b).delivered
+		if m.did != "" || len(list) == 0 {
 			return b
 		}
+		i := list[0].i
 		m.did = sentence("corrupted the delivery in row %d", b.Index[i])
-		return reflagged(b, i, b.Flags[i]|history.FlagCorrupt)
+		return reflagged(b, int(i), b.Flags[i]|history.FlagCorrupt)
 	}
 	return m
 }
@@ -112,21 +109,20 @@ func swap(ctx Context) *mutation {
 		if m.did != "" {
 			return b
 		}
-		out := b
-		last := map[int]int{} // row of the last first delivery in this batch, by pair
-		deliveries(b, l.route, func(i, pair int) {
-			if m.did != "" || b.Flags[i]&(history.FlagRetain|history.FlagCorrupt) != 0 || l.route.pairs[pair].shared > 0 ||
-				l.tables.Streams[b.Stream[i]].Register || b.Seq[i] < high[pair] {
-				return
+		last := map[int32]int{} // row of the last first delivery in this batch, by pair
+		for _, d := range l.rows(b).delivered {
+			i := int(d.i)
+			if !l.ordered(b, d) || b.Seq[i] < high[d.pair] {
+				continue
 			}
-			high[pair] = b.Seq[i] + 1
-			if j, ok := last[pair]; ok {
-				out = renumbered(b, i, b.Seq[j], j, b.Seq[i])
+			high[d.pair] = b.Seq[i] + 1
+			if j, ok := last[d.pair]; ok {
 				m.did = sentence("swapped numbers %d and %d of %s on their way to %s", b.Seq[j], b.Seq[i], l.topic(b.Stream[i]), l.process(b.Process[i]))
+				return renumbered(b, i, b.Seq[j], j, b.Seq[i])
 			}
-			last[pair] = i
-		})
-		return out
+			last[d.pair] = i
+		}
+		return b
 	}
 	return m
 }
@@ -137,13 +133,11 @@ func invent(ctx Context) *mutation {
 	var like *history.Event
 	m := &mutation{idle: "nothing was delivered"}
 	m.apply = func(b *history.Batch) *history.Batch {
-		if like == nil {
-			deliveries(b, l.route, func(i, _ int) {
-				if like == nil {
-					e := row(b, i)
-					like = &e
-				}
-			})
+		for _, d := range l.rows(b).delivered {
+			if like == nil && d.pair >= 0 {
+				e := b.Event(int(d.i))
+				like = &e
+			}
 		}
 		return b
 	}
@@ -165,9 +159,9 @@ func forget(ctx Context) *mutation {
 	m := &mutation{idle: "no session was resumed"}
 	m.apply = func(b *history.Batch) *history.Batch {
 		out := b
-		for i, k := range b.Kind[:b.N] {
-			if k == history.KindConnect && b.Edge[i] == history.Return && b.Flags[i].Has(history.FlagSessionPresent) {
-				out = reflagged(out, i, out.Flags[i]&^history.FlagSessionPresent)
+		for _, i := range ctx.ledger.rows(b).control {
+			if b.Kind[i] == history.KindConnect && b.Edge[i] == history.Return && b.Flags[i].Has(history.FlagSessionPresent) {
+				out = reflagged(out, int(i), out.Flags[i]&^history.FlagSessionPresent)
 				m.did = "took the session from every client that came back"
 			}
 		}
@@ -206,16 +200,19 @@ func stall(ctx Context) *mutation {
 func mute(ctx Context) *mutation {
 	l := ctx.ledger
 	m := &mutation{idle: "no probe was delivered anything"}
+	probe := make([]bool, len(l.tables.Processes))
+	for i, p := range l.tables.Processes {
+		probe[i] = p.Group == groupProbe
+	}
 	m.apply = func(b *history.Batch) *history.Batch {
-		is := func(i int) bool {
+		out := without(b, l.rows(b).delivered, func(i int32) bool {
 			p := b.Process[i]
-			return b.Kind[i] == history.KindDeliver && uint32(p) < uint32(len(l.tables.Processes)) && l.tables.Processes[p].Group == groupProbe
+			return uint32(p) < uint32(len(probe)) && probe[p]
+		})
+		if out != b {
+			m.did = "dropped what the probes were delivered"
 		}
-		if !anyRow(b, is) {
-			return b
-		}
-		m.did = "dropped what the probes were delivered"
-		return without(b, is)
+		return out
 	}
 	return m
 }
@@ -245,9 +242,10 @@ func stale(ctx Context) *mutation {
 		if m.did != "" {
 			return b
 		}
-		for i, k := range b.Kind[:b.N] {
+		for _, i := range l.rows(b).control {
+			i := int(i)
 			switch {
-			case k != history.KindFetch:
+			case b.Kind[i] != history.KindFetch:
 			case b.Edge[i] == history.Call:
 				calls[b.Index[i]] = b.Time[i]
 			case b.Outcome[i] == history.OK && b.Seq[i] >= 0 && b.Flags[i]&(history.FlagCorrupt|history.FlagForeign) == 0:
@@ -280,22 +278,22 @@ func (l *ledger) writtenBefore(stream int32, t int64) bool {
 }
 
 // oneRow changes the batch that has the first delivery which change accepts.
-func oneRow(idle string, change func(b *history.Batch, i, pair int) (*history.Batch, string), l *ledger) *mutation {
+func oneRow(idle string, change func(b *history.Batch, d delivery) (*history.Batch, string), l *ledger) *mutation {
 	m := &mutation{idle: idle}
 	m.apply = func(b *history.Batch) *history.Batch {
 		if m.did != "" {
 			return b
 		}
-		out := b
-		deliveries(b, l.route, func(i, pair int) {
-			if m.did != "" {
-				return
+		for _, d := range l.rows(b).delivered {
+			if d.pair < 0 {
+				continue
 			}
-			if changed, did := change(b, i, pair); changed != nil {
-				out, m.did = changed, did
+			if changed, did := change(b, d); changed != nil {
+				m.did = did
+				return changed
 			}
-		})
-		return out
+		}
+		return b
 	}
 	return m
 }

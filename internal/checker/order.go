@@ -29,21 +29,28 @@ func newOrder(ctx Context) Checker {
 
 func (c *order) Add(b *history.Batch) {
 	l := c.ledger
-	deliveries(b, l.route, func(i, pair int) {
-		if b.Flags[i]&(history.FlagRetain|history.FlagCorrupt) != 0 || l.route.pairs[pair].shared > 0 || l.tables.Streams[b.Stream[i]].Register {
-			return
+	for _, d := range l.rows(b).delivered {
+		if !l.ordered(b, d) {
+			continue
 		}
-		line, seq := &c.lines[pair], b.Seq[i]
+		line, seq := &c.lines[d.pair], b.Seq[d.i]
 		if !line.got.add(seq) {
-			return
+			continue
 		}
 		c.seen++
 		if seq >= line.last {
-			line.last, line.index = seq+1, b.Index[i]
-			return
+			line.last, line.index = seq+1, b.Index[d.i]
+			continue
 		}
-		c.late(b, i, line)
-	})
+		c.late(b, int(d.i), line)
+	}
+}
+
+// ordered reports whether a delivery has a place in an order: not a retained
+// copy, not one of a shared subscription, not a register's.
+func (l *ledger) ordered(b *history.Batch, d delivery) bool {
+	return d.pair >= 0 && b.Flags[d.i]&(history.FlagRetain|history.FlagCorrupt) == 0 &&
+		l.route.pairs[d.pair].shared == 0 && !l.tables.Streams[b.Stream[d.i]].Register
 }
 
 func (c *order) late(b *history.Batch, i int, line *line) {

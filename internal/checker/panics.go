@@ -24,9 +24,9 @@ func newPanics(ctx Context) Checker {
 }
 
 func (c *panics) Add(b *history.Batch) {
-	for i, k := range b.Kind[:b.N] {
-		if k == history.KindObserve && b.Text(i) == ObservePanic {
-			c.panicked(b, i)
+	for _, i := range c.ledger.rows(b).control {
+		if b.Kind[i] == history.KindObserve && b.Text(int(i)) == ObservePanic {
+			c.panicked(b, int(i))
 		}
 	}
 }

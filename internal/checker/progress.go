@@ -12,26 +12,25 @@ type progress struct {
 	ledger *ledger
 	bound  int64
 	acks   timeline
-	end    int64 // of publishing: the drain begins, or the last publish
-	drain  bool
+	drain  int64 // when it began, or None
+	last   int64 // publish
 }
 
 func newProgress(ctx Context) Checker {
-	return &progress{ledger: ctx.ledger, bound: int64(ctx.Run.Budget.ProgressS * 1e9)}
+	return &progress{ledger: ctx.ledger, bound: int64(ctx.Run.Budget.ProgressS * 1e9), drain: history.None}
 }
 
 func (c *progress) Add(b *history.Batch) {
-	for i, k := range b.Kind[:b.N] {
-		switch {
-		case k == history.KindPublish:
-			if !c.drain {
-				c.end = max(c.end, b.Time[i])
-			}
-			if acknowledged(b, i) {
-				c.acks.add(b.Time[i], b.Index[i])
-			}
-		case k == history.KindPhase && b.Text(i) == "drain":
-			c.drain, c.end = true, b.Time[i]
+	rows := c.ledger.rows(b)
+	for _, i := range rows.published {
+		c.last = max(c.last, b.Time[i])
+		if acknowledged(b, int(i)) {
+			c.acks.add(b.Time[i], b.Index[i])
+		}
+	}
+	for _, i := range rows.control {
+		if b.Kind[i] == history.KindPhase && b.Text(int(i)) == "drain" {
+			c.drain = b.Time[i]
 		}
 	}
 }
@@ -48,7 +47,11 @@ func (c *progress) Result() verdict.Result {
 	}
 	var found findings
 	var longest, open int64
-	c.acks.silences(c.end, func(s silence) {
+	end := c.drain
+	if end < 0 {
+		end = c.last
+	}
+	c.acks.silences(end, func(s silence) {
 		fault := c.overlapping(s)
 		if fault == "" {
 			return

@@ -40,26 +40,38 @@ func newRecovery(ctx Context) Checker {
 const groupProbe = "probe"
 
 func (c *recovery) Add(b *history.Batch) {
-	for i, k := range b.Kind[:b.N] {
-		switch k {
-		case history.KindHeal:
-			if b.Edge[i] == history.Return && b.Outcome[i] == history.OK {
-				c.healed, c.byHeal = b.Time[i], true
-			}
-		case history.KindPhase:
-			if !c.byHeal && b.Text(i) == "recovery" {
-				c.healed = b.Time[i]
-			}
-		case history.KindConnect, history.KindPublish, history.KindDeliver:
-			if p := b.Process[i]; uint32(p) < uint32(len(c.probe)) && c.probe[p] {
-				c.see(b, i)
-			}
+	rows := c.ledger.rows(b)
+	for _, i := range rows.control {
+		c.turn(b, int(i))
+	}
+	for _, i := range rows.published {
+		c.see(b, int(i))
+	}
+	for _, d := range rows.delivered {
+		c.see(b, int(d.i))
+	}
+}
+
+func (c *recovery) turn(b *history.Batch, i int) {
+	switch b.Kind[i] {
+	case history.KindHeal:
+		if b.Edge[i] == history.Return && b.Outcome[i] == history.OK {
+			c.healed, c.byHeal = b.Time[i], true
 		}
+	case history.KindPhase:
+		if !c.byHeal && b.Text(i) == "recovery" {
+			c.healed = b.Time[i]
+		}
+	case history.KindConnect:
+		c.see(b, i)
 	}
 }
 
 func (c *recovery) see(b *history.Batch, i int) {
 	p := b.Process[i]
+	if uint32(p) >= uint32(len(c.probe)) || !c.probe[p] {
+		return
+	}
 	if b.Node[i] >= 0 {
 		c.node[p] = b.Node[i]
 	}

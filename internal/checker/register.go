@@ -52,8 +52,9 @@ func newRegister(ctx Context) Checker {
 }
 
 func (c *register) Add(b *history.Batch) {
-	for i, k := range b.Kind[:b.N] {
-		if k != history.KindFetch {
+	for _, i := range c.ledger.rows(b).control {
+		i := int(i)
+		if b.Kind[i] != history.KindFetch {
 			continue
 		}
 		if b.Edge[i] == history.Call {

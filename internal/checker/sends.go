@@ -41,22 +41,19 @@ func newSends(t *history.Tables) *sends {
 	return &sends{streams: make([]stream, len(t.Streams))}
 }
 
-func (s *sends) add(b *history.Batch) {
-	for i, k := range b.Kind[:b.N] {
-		if k != history.KindPublish {
-			continue
-		}
+func (s *sends) add(b *history.Batch, published []int32) {
+	for _, i := range published {
 		at, seq := b.Stream[i], b.Seq[i]
 		if uint32(at) >= uint32(len(s.streams)) || seq < 0 {
 			continue
 		}
 		st := &s.streams[at]
 		if b.Edge[i] == history.Call {
-			if !st.call(b, i, seq) {
+			if !st.call(b, int(i), seq) {
 				s.mistake("stream", at, seq)
 			}
 		} else if b.Edge[i] == history.Return {
-			st.ret(b, i, seq)
+			st.ret(b, int(i), seq)
 		}
 	}
 }

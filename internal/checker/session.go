@@ -34,7 +34,8 @@ func newKept(ctx Context) Checker {
 }
 
 func (c *kept) Add(b *history.Batch) {
-	for i, k := range b.Kind[:b.N] {
+	for _, i := range c.ledger.rows(b).control {
+		i, k := int(i), b.Kind[i]
 		if k != history.KindConnect && k != history.KindDisconnect || uint32(b.Process[i]) >= uint32(len(c.of)) {
 			continue
 		}

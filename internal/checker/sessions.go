@@ -44,15 +44,19 @@ func newSessions(t *history.Tables) *sessions {
 	return s
 }
 
-func (s *sessions) add(b *history.Batch) {
-	for i, k := range b.Kind[:b.N] {
-		if k == history.KindPublish || uint32(b.Process[i]) >= uint32(len(s.of)) {
+func (s *sessions) add(b *history.Batch, r *rows) {
+	for _, d := range r.delivered {
+		if p := b.Process[d.i]; uint32(p) < uint32(len(s.of)) {
+			s.of[p].last = max(s.of[p].last, b.Time[d.i])
+		}
+	}
+	for _, i := range r.control {
+		i := int(i)
+		if uint32(b.Process[i]) >= uint32(len(s.of)) {
 			continue
 		}
 		p := &s.of[b.Process[i]]
-		switch k {
-		case history.KindDeliver:
-			p.last = max(p.last, b.Time[i])
+		switch b.Kind[i] {
 		case history.KindConnect:
 			s.connect(b, i, p)
 		case history.KindDisconnect:

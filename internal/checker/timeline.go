@@ -67,9 +67,9 @@ func (t *timeline) silences(end int64, f func(silence)) {
 	}
 }
 
-// acknowledged reports whether row i shows a publish that was served: an
+// acknowledged reports whether row i, a publish, shows that it was served: an
 // acknowledgement, or for QoS 0, which has none, that it was sent.
 func acknowledged(b *history.Batch, i int) bool {
-	return b.Kind[i] == history.KindPublish && b.Edge[i] == history.Return &&
+	return b.Edge[i] == history.Return &&
 		(b.Outcome[i] == history.OK || b.QoS[i] == 0 && b.Outcome[i] == history.Info)
 }

@@ -26,15 +26,16 @@ func newUnexpected(ctx Context) Checker { return &unexpected{ledger: ctx.ledger}
 
 func (c *unexpected) Add(b *history.Batch) {
 	route, streams := c.ledger.route, c.ledger.sends.streams
-	for i, k := range b.Kind[:b.N] {
-		if k != history.KindDeliver || b.Flags[i].Has(history.FlagCorrupt) {
+	for _, d := range c.ledger.rows(b).delivered {
+		i := int(d.i)
+		if b.Flags[i].Has(history.FlagCorrupt) {
 			continue
 		}
 		c.seen++
 		s, seq := b.Stream[i], b.Seq[i]
 		foreign := b.Flags[i].Has(history.FlagForeign) || uint32(s) >= uint32(len(streams))
 		if !foreign && uint64(seq) < uint64(len(streams[s].messages)) && streams[s].messages[seq].call >= 0 {
-			if at := route.at(b.Process[i], s); at >= 0 && route.pairs[at].takes() {
+			if d.pair >= 0 && route.pairs[d.pair].takes() {
 				continue
 			}
 		}
@@ -91,13 +92,10 @@ type corruption struct {
 func newCorruption(ctx Context) Checker { return &corruption{ledger: ctx.ledger} }
 
 func (c *corruption) Add(b *history.Batch) {
-	for i, k := range b.Kind[:b.N] {
-		if k != history.KindDeliver {
-			continue
-		}
+	for _, d := range c.ledger.rows(b).delivered {
 		c.seen++
-		if b.Flags[i].Has(history.FlagCorrupt) {
-			c.corrupt(b, i)
+		if b.Flags[d.i].Has(history.FlagCorrupt) {
+			c.corrupt(b, int(d.i))
 		}
 	}
 }

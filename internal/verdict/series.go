@@ -31,6 +31,8 @@ func Series(attempts []Attempt) Verdict {
 	v := attempts[worstOf(attempts)].Verdict
 	v.Runs = roots(attempts)
 	switch {
+	case len(attempts) == 1:
+		return v
 	case isFail(v.State):
 		return failedSeries(v, attempts)
 	case isPass(v.State):
@@ -74,7 +76,7 @@ func failedSeries(v Verdict, attempts []Attempt) Verdict {
 	}
 	reasons := []string{reason}
 	for _, r := range v.Reasons {
-		if r != NotRepeated || n == 1 {
+		if r != NotRepeated {
 			reasons = append(reasons, r)
 		}
 	}
