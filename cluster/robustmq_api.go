@@ -60,32 +60,13 @@ func (info robustmqInfo) complete(n int) error {
 
 var errNoTopic = errors.New("no such topic")
 
-// segmentLeader is the number of the node that leads the active segment of the
-// topic's first partition.
+// segmentLeader is the number of the node that leads the last segment, the one
+// that is written to, of the topic's first partition. Only pages that answer
+// from the node's own memory are asked: others fail while a leader is down.
 func segmentLeader(ctx context.Context, n *Node, topic string) (int, error) {
-	if topic == "" {
-		return 0, errNoTopic
-	}
-	var detail struct {
-		Storage map[string]struct {
-			Name  string `json:"shard_name"`
-			Shard struct {
-				Active int `json:"active_segment_seq"`
-			} `json:"shard"`
-		} `json:"storage_list"`
-	}
-	query := url.Values{"tenant": {"default"}, "topic_name": {topic}}
-	err := robustmqAsk(ctx, n, "/api/cluster/topic/detail?"+query.Encode(), nil, &detail)
-	var refused *robustmqError
-	if errors.As(err, &refused) || err == nil && len(detail.Storage) == 0 {
-		return 0, errNoTopic
-	}
+	shard, err := firstShard(ctx, n, topic)
 	if err != nil {
 		return 0, err
-	}
-	shard, ok := detail.Storage["0"]
-	if !ok {
-		return 0, errNoTopic
 	}
 	var list struct {
 		Segments []struct {
@@ -95,15 +76,39 @@ func segmentLeader(ctx context.Context, n *Node, topic string) (int, error) {
 			} `json:"segment"`
 		} `json:"segment_list"`
 	}
-	if err := robustmqAsk(ctx, n, "/api/storage-engine/segment/list", map[string]any{"shard_name": shard.Name}, &list); err != nil {
+	if err := robustmqAsk(ctx, n, "/api/storage-engine/segment/list", map[string]any{"shard_name": shard}, &list); err != nil {
 		return 0, err
 	}
+	last, leader := -1, 0
 	for _, s := range list.Segments {
-		if s.Segment.Seq == shard.Shard.Active {
-			return s.Segment.Leader, nil
+		if s.Segment.Seq > last {
+			last, leader = s.Segment.Seq, s.Segment.Leader
 		}
 	}
-	return 0, fmt.Errorf("topic %s: segment %d of shard %s is not listed", topic, shard.Shard.Active, shard.Name)
+	return leader, nil
+}
+
+// firstShard is the name under which the topic's first partition is stored.
+func firstShard(ctx context.Context, n *Node, topic string) (string, error) {
+	if topic == "" {
+		return "", errNoTopic
+	}
+	var page struct {
+		Topics []struct {
+			Name   string            `json:"topic_name"`
+			Shards map[string]string `json:"storage_name_list"`
+		} `json:"data"`
+	}
+	query := url.Values{"tenant": {"default"}, "topic_name": {topic}, "limit": {"1000"}}
+	if err := robustmqAsk(ctx, n, "/api/cluster/topic/list?"+query.Encode(), nil, &page); err != nil {
+		return "", err
+	}
+	for _, t := range page.Topics { // the filter is any name that contains ours
+		if t.Name == topic && t.Shards["0"] != "" {
+			return t.Shards["0"], nil
+		}
+	}
+	return "", errNoTopic
 }
 
 // dataLeader is the number of the node that leads the Raft group data_0.
@@ -112,11 +117,6 @@ func dataLeader(ctx context.Context, n *Node) (int, error) {
 	err := robustmqAsk(ctx, n, "/api/info", nil, &info)
 	return info.Meta["data_0"].Leader, err
 }
-
-// robustmqError is an answer that says no.
-type robustmqError struct{ path, text string }
-
-func (e *robustmqError) Error() string { return fmt.Sprintf("ask %s: %s", e.path, e.text) }
 
 // robustmqAsk asks the admin page. It wants a login from anywhere but its own
 // loopback.
@@ -150,7 +150,7 @@ func robustmqCall(ctx context.Context, address, path, token string, body, into a
 		return fmt.Errorf("read %s: %w", short, err)
 	}
 	if answer.Code != 0 {
-		return &robustmqError{path: short, text: answer.Error}
+		return fmt.Errorf("ask %s: %s", short, answer.Error)
 	}
 	if err := json.Unmarshal(answer.Data, into); err != nil {
 		return fmt.Errorf("read %s: %w", short, err)
