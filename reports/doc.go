@@ -28,13 +28,14 @@ const (
 	TimelineFile  = "timeline.svg"
 	SummaryFile   = "summary.json"
 	NotesFile     = "notes.jsonl"
-	StatusFile    = "status.json"
+	StatusFile    = "status.json" // a [FixStatus], where somebody keeps one
 	HistoryFile   = "history.arrow"
 	JournalFile   = "journal.jsonl"
 	ScenarioFile  = "scenario.md"
 	HarnessFile   = "harness.json"
 	LogsDir       = "logs"
 	RunsDir       = "runs"
+	NodesDir      = "nodes" // what nodes store while a run lasts
 	sealFormat    = 1
 	reportFormat  = 1
 	scrubbedValue = "[scrubbed]"

@@ -70,6 +70,10 @@ func mend(dir string) error {
 		return err
 	}
 	notes = append(notes, keeperDied)
+	// What the nodes stored is not evidence; their logs are, and lie elsewhere.
+	if err := os.RemoveAll(filepath.Join(dir, NodesDir)); err != nil {
+		notes = append(notes, fmt.Sprintf("remove the nodes' data: %v", err))
+	}
 	if cut > 0 {
 		notes = append(notes, fmt.Sprintf("%d torn bytes were cut from the history", cut))
 	}
