@@ -78,20 +78,33 @@ func killRandomly(t *testing.T, isolation string, roles []string) {
 	}
 }
 
-// TestKillWithoutHeal is the promise: in namespaces, nobody needs to heal.
+// TestKillWithoutHeal is the promise: where there are namespaces nobody needs
+// to heal, and nowhere when the guard lives.
 func TestKillWithoutHeal(t *testing.T) {
-	for _, roles := range [][]string{{"keeper"}, {"guard"}, {"guard", "keeper"}} {
-		t.Run(fmt.Sprint(roles), func(t *testing.T) {
+	for _, c := range []struct{ isolation, roles string }{
+		{IsolationNamespaces, "keeper"},
+		{IsolationNamespaces, "guard"},
+		{IsolationNamespaces, "guard keeper"},
+		{IsolationHost, "keeper"},
+		{IsolationLoopback, "keeper"},
+	} {
+		t.Run(c.isolation+" "+c.roles, func(t *testing.T) {
 			dir := stateDir(t)
-			c := spawn(t, SpawnOptions{StateDir: dir})
-			needNamespaces(t, c)
-			id := c.Info().ID
+			o := SpawnOptions{StateDir: dir, Isolation: c.isolation}
+			if c.isolation == IsolationNamespaces {
+				o.Isolation = "" // and see
+			}
+			client := spawn(t, o)
+			if c.isolation == IsolationNamespaces {
+				needNamespaces(t, client)
+			}
+			id := client.Info().ID
 			if n := len(processesOf(id)); n != 4 {
 				t.Fatalf("%d processes, want guard, keeper and two children", n)
 			}
-			killAll(t, processesOf(id, roles...))
+			killAll(t, processesOf(id, strings.Fields(c.roles)...))
 			eventually(t, leftBound, "no process of "+id, func() bool { return len(processesOf(id)) == 0 })
-			<-c.Gone()
+			<-client.Gone()
 			eventually(t, leftBound, "not listed", func() bool {
 				live, err := List(dir)
 				return err == nil && len(live) == 0
