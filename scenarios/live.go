@@ -28,12 +28,11 @@ type liveProcess struct {
 	ended      bool
 	delivered  int64
 	last       time.Duration  // of the last delivery
-	markers    map[int32]bool // streams whose end marker arrived
+	got        map[int32]*set // of each stream, the messages that arrived
 }
 
 type liveStream struct {
-	acked  int64
-	marker bool // its end marker was acknowledged
+	acked set // acknowledged messages, the end marker among them
 }
 
 func newLive() *live {
@@ -75,8 +74,8 @@ func (l *live) take(e history.Event) {
 		l.delivers.add(e.Time)
 		p.delivered++
 		p.last = e.Time
-		if e.Flags.Has(history.FlagEnd) {
-			p.markers[e.Stream] = true
+		if e.Stream != history.None {
+			p.stream(e.Stream).add(e.Seq)
 		}
 	}
 }
@@ -90,18 +89,25 @@ func (l *live) published(e history.Event) {
 	}
 	l.counts.Acked++
 	l.publishes.add(e.Time)
-	s := l.stream(e.Stream)
-	s.acked++
-	s.marker = s.marker || e.Flags.Has(history.FlagEnd)
+	l.stream(e.Stream).acked.add(e.Seq)
 }
 
 func (l *live) process(i int32) *liveProcess {
 	p := l.processes[i]
 	if p == nil {
-		p = &liveProcess{markers: map[int32]bool{}}
+		p = &liveProcess{got: map[int32]*set{}}
 		l.processes[i] = p
 	}
 	return p
+}
+
+func (p *liveProcess) stream(i int32) *set {
+	s := p.got[i]
+	if s == nil {
+		s = &set{}
+		p.got[i] = s
+	}
+	return s
 }
 
 func (l *live) stream(i int32) *liveStream {
@@ -186,4 +192,33 @@ func (m *meter) perSecond(now time.Duration) float64 {
 		}
 	}
 	return float64(n)
+}
+
+// A set of small numbers.
+type set struct {
+	bits []uint64
+	n    int
+}
+
+func (s *set) add(i int64) {
+	if i < 0 {
+		return
+	}
+	for int64(len(s.bits)) <= i/64 {
+		s.bits = append(s.bits, 0)
+	}
+	if bit := uint64(1) << (i % 64); s.bits[i/64]&bit == 0 {
+		s.bits[i/64] |= bit
+		s.n++
+	}
+}
+
+// within reports whether every number of s is in other.
+func (s *set) within(other *set) bool {
+	for i, word := range s.bits {
+		if i >= len(other.bits) && word != 0 || i < len(other.bits) && word&^other.bits[i] != 0 {
+			return false
+		}
+	}
+	return true
 }

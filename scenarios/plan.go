@@ -46,6 +46,7 @@ type plan struct {
 	subscribers clients.Spec
 	groups      map[string][]int32 // processes by group
 	streams     []int32
+	guaranteed  []int32 // those of QoS 1 and 2
 }
 
 const (
@@ -155,6 +156,9 @@ func (p *planner) stream(out *plan, producer int32, qos uint8, topic string) cli
 	topic = p.topic(topic)
 	n := p.rec.Stream(history.Stream{Producer: producer, Topic: topic, QoS: qos})
 	out.streams = append(out.streams, n)
+	if qos > 0 {
+		out.guaranteed = append(out.guaranteed, n)
+	}
 	return clients.Stream{Stream: n, Topic: topic, QoS: qos}
 }
 

@@ -70,8 +70,8 @@ func (e *Experiment) step(ctx context.Context, step Step) error {
 	return err
 }
 
-// recover waits until every node serves again, goes on publishing for a
-// while, and then publishes and receives through every node.
+// recover waits until every node serves again, publishes and receives through
+// every node, and goes on with the workload for a while.
 func (e *Experiment) recover(ctx context.Context, s *session) {
 	if ctx.Err() != nil {
 		return
@@ -83,13 +83,11 @@ func (e *Experiment) recover(ctx context.Context, s *session) {
 			e.say(fmt.Sprintf("recovery: %s does not answer %.0f s after the heal", n.Name(), e.tier.RecoveryS))
 		}
 	}
-	if !hold(ctx, seconds(e.tier.AfterS)) {
-		return
-	}
 	left := seconds(e.tier.RecoveryS) - (e.clock.Now() - healed)
 	if err := e.probes(ctx, s, max(left, 10*time.Second)); err != nil {
 		e.harness("probe the nodes after the heal: %v", err)
 	}
+	hold(ctx, seconds(e.tier.AfterS))
 }
 
 // enter begins a phase, in the history, the journal and before people's eyes.

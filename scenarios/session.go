@@ -31,15 +31,15 @@ const (
 	connectBound = 45 * time.Second
 	loadBound    = 30 * time.Second
 	endBound     = 30 * time.Second
-	quietFor     = 1500 * time.Millisecond
+	quietFor     = 15 * time.Second
 )
 
 // begin provisions the SDK, starts the subscribers, brings each group into
 // its place, and starts the publishers.
 func (e *Experiment) begin(ctx context.Context, s *session, w Workload) error {
-	cmd, err := clients.Provision(ctx, filepath.Join(e.env.StateDir, "cache"), e.env.Self, s.sdk, e.say)
+	cmd, err := clients.Provision(ctx, cacheDir(e.env.StateDir), e.env.Self, s.sdk, e.say)
 	if err != nil {
-		return fmt.Errorf("provision %s: %w", s.sdk.String(), err)
+		return fmt.Errorf("prepare the driver of %s: %w", s.sdk, err)
 	}
 	s.plan = e.planner(s).plan(w)
 	if len(s.plan.subscribers.Clients) > 0 {
@@ -94,8 +94,7 @@ func (s *session) loaded(ctx context.Context) bool {
 }
 
 // drain ends the publishers with a marker on each stream, brings every
-// subscriber back, waits for the markers and for silence, and ends the
-// subscribers.
+// subscriber back, waits for what is still to come, and ends the subscribers.
 func (s *session) drain(ctx context.Context, bound time.Duration) {
 	s.state = "draining"
 	if s.pubs != nil {
@@ -115,34 +114,39 @@ func (s *session) drain(ctx context.Context, bound time.Duration) {
 	s.end(ctx, s.subs, "subscribers")
 }
 
-// await waits until every subscriber has the end marker of every stream that
-// has one, and nothing was delivered for a while.
+// await waits until every subscriber has every acknowledged message. Where one
+// is missing it goes on until nothing was delivered for longer than any broker
+// takes to deliver again what was not acknowledged to it.
 func (s *session) await(ctx context.Context, bound time.Duration) {
-	l, clock := s.e.live, s.e.clock
+	l := s.e.live
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	markers := l.wait(ctx, bound, func() bool {
-		for _, c := range s.plan.subscribers.Clients {
-			if !s.hasMarkers(l.process(c.Process)) {
-				return false
-			}
+	for ctx.Err() == nil {
+		before := l.snapshot(s.e.clock.Now()).Received
+		l.wait(ctx, quietFor, func() bool { return s.complete() || l.counts.Received > before })
+		l.mu.Lock()
+		complete, quiet := s.complete(), l.counts.Received == before
+		l.mu.Unlock()
+		if complete {
+			return
 		}
-		return true
-	})
-	if !markers {
-		s.e.say("drain: not every subscriber has every end marker after " + bound.String())
+		if quiet {
+			s.e.say(fmt.Sprintf("drain: acknowledged messages are missing, and nothing was delivered for %s", quietFor))
+			return
+		}
 	}
-	for quiet := false; !quiet && ctx.Err() == nil; {
-		before := l.snapshot(clock.Now()).Received
-		more := l.wait(ctx, quietFor, func() bool { return l.counts.Received > before })
-		quiet = !more
-	}
+	s.e.say(fmt.Sprintf("drain: acknowledged messages are missing after %s", bound))
 }
 
-func (s *session) hasMarkers(p *liveProcess) bool {
-	for _, stream := range s.plan.streams {
-		if s.e.live.stream(stream).marker && !p.markers[stream] {
-			return false
+// complete reports whether every subscriber has every acknowledged message of
+// QoS 1 and 2, the end markers among them.
+func (s *session) complete() bool {
+	for _, c := range s.plan.subscribers.Clients {
+		p := s.e.live.process(c.Process)
+		for _, stream := range s.plan.guaranteed {
+			if !s.e.live.stream(stream).acked.within(p.stream(stream)) {
+				return false
+			}
 		}
 	}
 	return true
@@ -188,7 +192,7 @@ func (e *Experiment) probes(ctx context.Context, s *session, bound time.Duration
 	if err != nil {
 		return err
 	}
-	cmd, err := clients.Provision(ctx, filepath.Join(e.env.StateDir, "cache"), e.env.Self, sdk, e.say)
+	cmd, err := clients.Provision(ctx, cacheDir(e.env.StateDir), e.env.Self, sdk, e.say)
 	if err != nil {
 		return err
 	}
@@ -205,7 +209,7 @@ func (e *Experiment) probes(ctx context.Context, s *session, bound time.Duration
 	l := e.live
 	ok := l.wait(ctx, bound, func() bool {
 		for _, stream := range out.streams {
-			if l.stream(stream).acked == 0 {
+			if l.stream(stream).acked.n == 0 {
 				return false
 			}
 		}
