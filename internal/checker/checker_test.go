@@ -2,6 +2,7 @@ package checker
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -384,6 +385,25 @@ func TestPromised(t *testing.T) {
 		if r.Promised != (r.Claim.Name == "no-panic") {
 			t.Errorf("%s promised: %v", r.Claim.Name, r.Promised)
 		}
+	}
+}
+
+func TestLostSpans(t *testing.T) {
+	s := newStory().join(sub, other).acked(q1, 0, 9)
+	s.delivered(sub, q1, 0, 2).delivered(sub, q1, 6, 8).delivered(other, q1, 1, 9).finish()
+	type span struct {
+		process     int32
+		first, last int64
+	}
+	var got []span
+	var n int64
+	report := judgeStory(t, s, "qos1-no-loss")
+	for _, l := range report.Lost {
+		got = append(got, span{l.Process, l.First, l.Last})
+		n += l.Len()
+	}
+	if want := []span{{sub, 3, 5}, {sub, 9, 9}, {other, 0, 0}}; !slices.Equal(got, want) || n != report.Totals.Lost {
+		t.Errorf("%v, %d of %d", got, n, report.Totals.Lost)
 	}
 }
 

@@ -23,7 +23,7 @@ type Report struct {
 	Complete Completeness     `json:"complete"`
 	Coverage verdict.Coverage `json:"coverage"`
 	Totals   verdict.Totals   `json:"totals"`
-	Lost     []Span // which messages Totals.Lost counts
+	Lost     []Span           // which messages Totals.Lost counts
 }
 
 // Judge goes through a history once and judges the claims, in their order; no
