@@ -32,7 +32,7 @@ func provisionPython(ctx context.Context, cacheDir string, sdk SDK, progress fun
 	if err != nil {
 		return Program{}, err
 	}
-	return Program{Argv: []string{venvPython(dir), "-u", script}}, nil
+	return Program{Argv: []string{venvPython(dir), script}}, nil
 }
 
 func buildVenv(ctx context.Context, dir string, sdk SDK, progress func(string)) error {

@@ -18,7 +18,7 @@ import (
 const (
 	handshakeWait = 20 * time.Second // from the start of a driver to its hello
 	commandWait   = 5 * time.Second  // for a driver to read a command
-	closeWait     = 15 * time.Second // beyond the waits of the specification, from the last "end" to bye
+	byeWait       = 15 * time.Second // beyond the waits of the specification, from the last "end" to bye
 	maxLine       = 64 << 10         // bytes
 	maxProblems   = 20               // recorded of one driver
 )
@@ -47,6 +47,7 @@ type Options struct {
 	Node     func(endpoint string) int16 // nil: every node is unknown
 	Stderr   io.Writer                   // what the driver and its SDK print; nil: nowhere
 	OnError  func(error)                 // called once, with what Err will answer, as soon as it is known
+	ByeWait  time.Duration               // for bye, beyond the waits of the specification; 0: 15 s
 }
 
 // A Driver is a driver process that runs, and what it says is being recorded.
@@ -61,6 +62,7 @@ type Driver struct {
 	tr    *translator
 
 	greeted chan struct{} // closed when hello was read
+	failed  chan struct{} // closed when Err is not nil any more
 	done    chan struct{} // closed when the process is gone and all it said is recorded
 
 	writing sync.Mutex // of a line to stdin
@@ -85,6 +87,7 @@ func Start(ctx context.Context, opts Options) (*Driver, error) {
 		opts:    opts,
 		tail:    &tail{next: opts.Stderr},
 		greeted: make(chan struct{}),
+		failed:  make(chan struct{}),
 		done:    make(chan struct{}),
 		ended:   map[int32]bool{},
 	}
@@ -148,11 +151,8 @@ func (d *Driver) handshake(ctx context.Context) error {
 	select {
 	case <-d.greeted:
 		return nil
-	case <-d.done:
-		if err := d.Err(); err != nil {
-			return err
-		}
-		return errors.New("it ended without a hello")
+	case <-d.failed:
+		return d.Err()
 	case <-timeout.C:
 		return fmt.Errorf("no hello within %s", handshakeWait)
 	case <-ctx.Done():
@@ -211,11 +211,12 @@ func (d *Driver) read(stdout *os.File) {
 	d.mu.Unlock()
 	d.stdin.Close()
 	switch {
-	case !d.tr.bye:
+	case d.tr.bye == nil:
 		d.problem(fmt.Errorf("it ended without bye (%s)", exitText(status)))
 	case status != nil:
 		d.problem(fmt.Errorf("it ended with %s after bye", exitText(status)))
 	}
+	d.tr.end(d.Err() == nil)
 	d.tr.record(history.Event{Kind: history.KindDriver, Process: history.None, Text: "ended: " + exitText(status)})
 }
 
@@ -241,13 +242,15 @@ func (d *Driver) line(data []byte) {
 	case "log":
 		fmt.Fprintf(d.tail, "driver: %s\n", l.X)
 	case "bye":
+		d.mu.Lock()
+		told := len(d.ended) == len(d.opts.Spec.Clients)
+		d.mu.Unlock()
+		if !told {
+			d.problem(errors.New("it said bye without being told to end"))
+		}
 		if written := d.tr.lines - 1; l.Lines != written {
 			d.problem(fmt.Errorf("it says that it wrote %d lines, and %d arrived", l.Lines, written))
 		}
-		d.mu.Lock()
-		honest := d.err == nil
-		d.mu.Unlock()
-		d.tr.end(l, honest)
 	}
 }
 
@@ -269,6 +272,7 @@ func (d *Driver) fail(err error) {
 	first := d.err == nil
 	if first {
 		d.err = err
+		close(d.failed)
 	}
 	d.mu.Unlock()
 	if first && d.opts.OnError != nil {
@@ -277,18 +281,18 @@ func (d *Driver) fail(err error) {
 }
 
 // Do sends a command. After "end" for all its clients the driver has the waits
-// of the specification and 15 s to say bye; then it is killed.
+// of the specification and ByeWait to say bye; then it is killed.
 func (d *Driver) Do(c Command) error {
 	select {
 	case <-d.done:
 		return fmt.Errorf("%s driver %s: it has ended", c.Do, d.opts.Command)
 	default:
 	}
-	if err := d.write(c); err != nil {
-		return fmt.Errorf("%s driver %s: %w", c.Do, d.opts.Command, err)
-	}
 	if c.Do == "end" {
 		d.expectBye(c)
+	}
+	if err := d.write(c); err != nil {
+		return fmt.Errorf("%s driver %s: %w", c.Do, d.opts.Command, err)
 	}
 	return nil
 }
@@ -304,7 +308,11 @@ func (d *Driver) expectBye(c Command) {
 		}
 	}
 	if len(d.ended) == len(d.opts.Spec.Clients) && d.bound == nil {
-		wait := 2*time.Duration(d.opts.Spec.AckWaitMS)*time.Millisecond + closeWait
+		wait := d.opts.ByeWait
+		if wait == 0 {
+			wait = byeWait
+		}
+		wait += 2 * time.Duration(d.opts.Spec.AckWaitMS) * time.Millisecond
 		d.bound = time.AfterFunc(wait, func() {
 			d.fail(fmt.Errorf("driver broke the contract: no bye within %s of end", wait))
 			d.Close()

@@ -16,7 +16,7 @@ type translator struct {
 	started int64 // host clock, nanoseconds
 	offset  int64 // host clock minus driver's clock
 	greeted bool
-	bye     bool
+	bye     *Line
 	lines   int64 // received so far
 
 	procs   map[int32]*proc
@@ -75,7 +75,7 @@ func (t *translator) record(e history.Event) {
 func (t *translator) line(l *Line, now int64) error {
 	t.lines++
 	switch {
-	case t.bye:
+	case t.bye != nil:
 		return errors.New("a line after bye")
 	case l.E == "hello":
 		return t.hello(l, now)
@@ -84,7 +84,8 @@ func (t *translator) line(l *Line, now int64) error {
 	case l.E == "log":
 		return nil
 	case l.E == "bye":
-		t.bye = true
+		bye := *l
+		t.bye = &bye
 		return nil
 	}
 	host, err := t.host(l.T, now)
@@ -314,15 +315,19 @@ func (t *translator) known(stream int32) bool {
 	return int(stream) < t.streams
 }
 
-// end records a bye: how many lines were written and how many arrived, and,
-// of a driver that kept the contract, that its processes finished in order.
-func (t *translator) end(bye Line, honest bool) {
+// end records how many lines arrived and, of a driver that kept the contract,
+// that its processes finished in order and how many it wrote.
+func (t *translator) end(inOrder bool) {
+	arrived := t.lines
+	if t.bye != nil {
+		arrived-- // bye does not count itself
+	}
 	for _, c := range t.opts.Spec.Clients {
 		t.record(history.Event{Kind: history.KindObserve, Process: c.Process, Via: history.ViaDriver,
-			Text: "driver-lines", Value: float64(t.lines - 1)})
-		if honest {
+			Text: "driver-lines", Value: float64(arrived)})
+		if inOrder {
 			t.record(history.Event{Kind: history.KindEnd, Process: c.Process, Via: history.ViaDriver,
-				Value: float64(bye.Lines)})
+				Value: float64(t.bye.Lines)})
 		}
 	}
 }

@@ -22,6 +22,8 @@ sys.stdout = sys.stderr
 
 import paho.mqtt  # noqa: E402
 import paho.mqtt.client as mqtt  # noqa: E402
+from paho.mqtt.packettypes import PacketTypes  # noqa: E402
+from paho.mqtt.properties import Properties  # noqa: E402
 
 try:
     from importlib.metadata import version as installed
@@ -204,7 +206,7 @@ class Session:
         kw = {}
         if self.c["protocol"] == "mqtt5":
             kw["clean_start"] = bool(self.c.get("clean"))
-            kw["properties"] = properties = mqtt.Properties(mqtt.PacketTypes.CONNECT)
+            kw["properties"] = properties = Properties(PacketTypes.CONNECT)
             properties.SessionExpiryInterval = self.c.get("expiry_s") or 0
             if self.c.get("receive_max"):
                 properties.ReceiveMaximum = self.c["receive_max"]
@@ -604,7 +606,15 @@ def read_commands(processes):
         p.commands.put("abandon")
 
 
+def crash(args):
+    """A thread that died, ours or the SDK's, is a driver that died."""
+    sys.__excepthook__(args.exc_type, args.exc_value, args.exc_traceback)
+    sys.stderr.flush()
+    os._exit(2)
+
+
 def main():
+    threading.excepthook = crash
     spec = read_spec()
     cannot = [] if V2 else ["pause_connected", "publish_reason"]
     w = Writer(LINES)

@@ -1,0 +1,186 @@
+package clients_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/robustmq/rmq-mcp/clients"
+)
+
+// broker is the address of a broker that speaks a protocol: nats-server as a
+// library for MQTT 3.1.1, mosquitto for 5.
+func broker(t testing.TB, protocol string) string {
+	t.Helper()
+	if protocol == clients.MQTT3 {
+		return natsBroker(t)
+	}
+	return mosquitto(t)
+}
+
+func natsBroker(t testing.TB) string {
+	t.Helper()
+	options := &server.Options{
+		ServerName: "n1", Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true,
+		JetStream: true, StoreDir: t.TempDir(),
+		MQTT: server.MQTTOpts{Host: "127.0.0.1", Port: -1},
+	}
+	s, err := server.NewServer(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(30 * time.Second) {
+		t.Fatal("nats-server is not ready after 30 s")
+	}
+	return fmt.Sprintf("127.0.0.1:%d", options.MQTT.Port)
+}
+
+func mosquitto(t testing.TB) string {
+	t.Helper()
+	path := tool(t, "mosquitto")
+	address := freeAddress(t)
+	_, port, _ := net.SplitHostPort(address)
+	config := filepath.Join(t.TempDir(), "mosquitto.conf")
+	text := fmt.Sprintf("listener %s 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\nset_tcp_nodelay true\n", port)
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "-c", config)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	answers(t, address)
+	return address
+}
+
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// answers waits until something listens.
+func answers(t testing.TB, address string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if conn, err := net.Dial("tcp", address); err == nil {
+			conn.Close()
+			return
+		}
+	}
+	t.Fatalf("nothing listens at %s after 30 s", address)
+}
+
+// A proxy passes connections on until they are cut.
+type proxy struct {
+	address string
+	mu      sync.Mutex
+	open    map[net.Conn]bool
+}
+
+func newProxy(t testing.TB, target string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{address: l.Addr().String(), open: map[net.Conn]bool{}}
+	t.Cleanup(func() { l.Close(); p.cut() })
+	go func() {
+		for {
+			a, err := l.Accept()
+			if err != nil {
+				return
+			}
+			b, err := net.Dial("tcp", target)
+			if err != nil {
+				a.Close()
+				continue
+			}
+			p.mu.Lock()
+			p.open[a], p.open[b] = true, true
+			p.mu.Unlock()
+			go p.pass(a, b)
+			go p.pass(b, a)
+		}
+	}()
+	return p
+}
+
+func (p *proxy) pass(from, to net.Conn) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		if _, failed := to.Write(buf[:n]); err != nil || failed != nil {
+			break
+		}
+	}
+	from.Close()
+	to.Close()
+	p.mu.Lock()
+	delete(p.open, from)
+	p.mu.Unlock()
+}
+
+// cut closes every connection.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for conn := range p.open {
+		conn.Close()
+	}
+}
+
+// mute is a broker that says yes to CONNECT and nothing ever after, and closes
+// each connection once it has read a little.
+func mute(t testing.TB, protocol string) string {
+	t.Helper()
+	connack := []byte{0x20, 2, 1, 0} // session present
+	if protocol == clients.MQTT5 {
+		connack = []byte{0x20, 3, 1, 0, 0}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				conn.SetDeadline(time.Now().Add(10 * time.Second))
+				buf := make([]byte, 4096)
+				if _, err := conn.Read(buf); err != nil { // CONNECT
+					return
+				}
+				conn.Write(connack)
+				for read := 0; read < 300; { // some PUBLISH
+					n, err := conn.Read(buf)
+					if err != nil {
+						return
+					}
+					read += n
+				}
+			}()
+		}
+	}()
+	return l.Addr().String()
+}

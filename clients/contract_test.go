@@ -1,0 +1,325 @@
+package clients_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// everyDriver runs a test with each SDK of the catalogue and each protocol it
+// speaks.
+func everyDriver(t *testing.T, test func(t *testing.T, sdk clients.SDK, program clients.Program, protocol string)) {
+	for _, sdk := range clients.SDKs() {
+		for _, protocol := range sdk.Protocols {
+			t.Run(strings.ReplaceAll(sdk.String(), "/", "-")+"/"+protocol, func(t *testing.T) {
+				test(t, sdk, provision(t, sdk), protocol)
+			})
+		}
+	}
+}
+
+// provisioned holds what the tests of this process share.
+type provisioned struct {
+	mu       sync.Mutex
+	dir      string
+	programs map[string]clients.Program
+	errs     map[string]error
+}
+
+var cache = provisioned{programs: map[string]clients.Program{}, errs: map[string]error{}}
+
+// provision makes an SDK's driver ready, once for all tests. RMQ_TEST_CACHE
+// names a folder that outlives them.
+func provision(t testing.TB, sdk clients.SDK) clients.Program {
+	t.Helper()
+	if sdk.Builtin {
+		return clients.Program{Argv: []string{os.Args[0]}, Env: []string{asDriver + "=" + sdk.Package}}
+	}
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	name := sdk.String()
+	if _, done := cache.programs[name]; !done {
+		if cache.dir == "" {
+			cache.dir = os.Getenv("RMQ_TEST_CACHE")
+		}
+		if cache.dir == "" {
+			dir, err := os.MkdirTemp("", "rmq-mcp-test-*")
+			if err != nil {
+				t.Fatal(err)
+			}
+			cache.dir = dir
+		}
+		cache.programs[name], cache.errs[name] = clients.Provision(t.Context(), cache.dir, nil, sdk, nil)
+	}
+	if err := cache.errs[name]; err != nil {
+		if os.Getenv("RMQ_TEST_REQUIRE") == "all" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	return cache.programs[name]
+}
+
+func client(process int32, protocol string, endpoints ...string) clients.Client {
+	return clients.Client{
+		Process: process, ClientID: "c" + string('0'+rune(process)), Endpoints: endpoints, Protocol: protocol,
+		ExpiryS: 600, KeepAliveS: 60, ReconnectMS: 50, Start: "waiting",
+	}
+}
+
+func subscriber(process int32, protocol string, endpoints ...string) clients.Client {
+	c := client(process, protocol, endpoints...)
+	c.Start = "connected"
+	c.Subscribe = []clients.Filter{{Filter: "t/#", QoS: 2}}
+	return c
+}
+
+// publisher publishes count messages on each of its streams, QoS 1 and 2.
+func publisher(process int32, protocol string, first int32, count int64, endpoints ...string) clients.Client {
+	c := client(process, protocol, endpoints...)
+	c.Publish = &clients.Publish{
+		Streams: []clients.Stream{{Stream: first, Topic: "t/one", QoS: 1}, {Stream: first + 1, Topic: "t/two", QoS: 2}},
+		Count:   2 * count, RatePerS: 500, PayloadBytes: 200, MaxInflight: 10,
+	}
+	return c
+}
+
+// delivered matches messages, but no end markers, of two streams that arrived.
+func delivered(process, first int32) func(history.Event) bool {
+	return func(e history.Event) bool {
+		return e.Process == process && e.Kind == history.KindDeliver && !end(e) && (e.Stream == first || e.Stream == first+1)
+	}
+}
+
+func not(match func(history.Event) bool) func(history.Event) bool {
+	return func(e history.Event) bool { return !match(e) }
+}
+
+func TestTheContract(t *testing.T) {
+	everyDriver(t, func(t *testing.T, sdk clients.SDK, program clients.Program, protocol string) {
+		at := broker(t, protocol)
+		const online, offline, first, second = 0, 1, 2, 3
+		r := start(t, program, 4,
+			subscriber(online, protocol, at), subscriber(offline, protocol, at),
+			publisher(first, protocol, 0, 20, at), publisher(second, protocol, 2, 5, at))
+
+		t.Log("hello says what the catalogue says")
+		hello := r.Hello()
+		got := clients.SDK{Package: hello.SDK, Version: hello.Version, Dedupes: hello.Dedupes, Cannot: hello.Cannot}
+		want := clients.SDK{Package: sdk.Package, Version: sdk.Version, Dedupes: sdk.Dedupes, Cannot: sdk.Cannot}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+
+		t.Log("two subscribers; one goes offline")
+		r.wait(t, "online subscribes", 1, and(is(online, history.KindSubscribe, history.Return), ok))
+		r.wait(t, "offline subscribes", 1, and(is(offline, history.KindSubscribe, history.Return), ok))
+		r.do(t, "disconnect", offline)
+		r.wait(t, "offline is disconnected", 1, is(offline, history.KindDisconnect, history.Point))
+
+		t.Log("what is published is acknowledged and delivered")
+		r.do(t, "connect", first)
+		r.wait(t, "acknowledgements", 40, and(is(first, history.KindPublish, history.Return), ok))
+		r.wait(t, "deliveries", 40, delivered(online, 0))
+		if n := r.count(delivered(offline, 0)); n != 0 {
+			t.Errorf("%d deliveries to a subscriber that is disconnected", n)
+		}
+
+		t.Log("the offline subscriber comes back to its session")
+		r.do(t, "connect", offline)
+		r.wait(t, "session", 1, func(e history.Event) bool {
+			return is(offline, history.KindConnect, history.Return)(e) && e.Conn == 1 && e.Flags.Has(history.FlagSessionPresent)
+		})
+		r.wait(t, "deliveries of the session", 40, delivered(offline, 0))
+
+		t.Log("a paused subscriber gets nothing until it is resumed")
+		r.do(t, "pause", online)
+		r.wait(t, "pause", 1, is(online, history.KindPause, history.Point))
+		r.do(t, "connect", second)
+		r.wait(t, "acknowledgements", 10, and(is(second, history.KindPublish, history.Return), ok))
+		r.wait(t, "deliveries to who is not paused", 10, delivered(offline, 2))
+		if n := r.count(delivered(online, 2)); n != 0 {
+			t.Errorf("%d deliveries to a subscriber that is paused", n)
+		}
+		r.do(t, "resume", online)
+		r.wait(t, "deliveries after the pause", 10, delivered(online, 2))
+
+		t.Log("reconnect")
+		r.do(t, "reconnect", online)
+		r.wait(t, "second connection", 2, and(is(online, history.KindConnect, history.Return), ok))
+
+		t.Log("a publisher ends with a marker on each stream")
+		r.do(t, "end", first)
+		r.do(t, "end", second)
+		marker := func(process int32) func(history.Event) bool {
+			return and(is(process, history.KindDeliver, history.Point), end)
+		}
+		r.wait(t, "end markers", 4, marker(online))
+		r.wait(t, "end markers", 4, marker(offline))
+		r.finish(t)
+
+		for process := range int32(4) {
+			if n := r.count(is(process, history.KindEnd, history.Point)); n != 1 {
+				t.Errorf("process %d ended %d times", process, n)
+			}
+		}
+		checkHistory(t, r.all())
+	})
+}
+
+// checkHistory is what holds of the history of any driver: what is in it is
+// whole, of this run, and was called before.
+func checkHistory(t *testing.T, events []history.Event) {
+	t.Helper()
+	type message struct {
+		stream int32
+		seq    int64
+	}
+	called := map[message]bool{}
+	for _, e := range events {
+		m := message{e.Stream, e.Seq}
+		switch {
+		case e.Kind == history.KindPublish && e.Edge == history.Call:
+			called[m] = true
+		case e.Flags.Has(history.FlagCorrupt) || e.Flags.Has(history.FlagForeign):
+			t.Errorf("damaged: %+v", e)
+		case e.Kind == history.KindDeliver && !called[m]:
+			t.Errorf("delivered before it was called: %+v", e)
+		case e.Kind == history.KindDeliver && e.Node != 0:
+			t.Errorf("delivered by no node: %+v", e)
+		case e.Kind == history.KindDriver && strings.Contains(e.Text, "broke"):
+			t.Errorf("%s", e.Text)
+		}
+	}
+}
+
+func TestAcknowledgementsAcrossLostConnections(t *testing.T) {
+	everyDriver(t, func(t *testing.T, _ clients.SDK, program clients.Program, protocol string) {
+		at := broker(t, protocol)
+		p := newProxy(t, at)
+		const sub, pub = 0, 1
+		producer := publisher(pub, protocol, 0, 0, p.address)
+		producer.Publish.Streams = producer.Publish.Streams[:1] // QoS 1
+		r := start(t, program, 1, subscriber(sub, protocol, at), producer)
+		r.wait(t, "subscription", 1, and(is(sub, history.KindSubscribe, history.Return), ok))
+		r.do(t, "connect", pub)
+		acked := and(is(pub, history.KindPublish, history.Return), ok)
+		for cut := range 3 {
+			r.wait(t, "connection", cut+1, and(is(pub, history.KindConnect, history.Return), ok))
+			r.wait(t, "acknowledgements", r.count(acked)+20, acked)
+			p.cut()
+			r.wait(t, "the lost connection", cut+1, is(pub, history.KindDisconnect, history.Point))
+		}
+		r.do(t, "end", pub)
+		r.wait(t, "end marker", 1, and(is(sub, history.KindDeliver, history.Point), end))
+		r.finish(t)
+		arrived := map[int64]bool{}
+		for _, e := range r.all() {
+			if e.Kind == history.KindDeliver {
+				arrived[e.Seq] = true
+			}
+		}
+		for _, e := range r.all() {
+			if acked(e) && !arrived[e.Seq] {
+				t.Errorf("acknowledged and never delivered: %+v", e)
+			}
+		}
+		checkHistory(t, r.all())
+	})
+}
+
+func TestNoAcknowledgementOutOfThinAir(t *testing.T) {
+	everyDriver(t, func(t *testing.T, _ clients.SDK, program clients.Program, protocol string) {
+		const pub = 0
+		r := start(t, program, 2, publisher(pub, protocol, 0, 50, mute(t, protocol)))
+		r.do(t, "connect", pub)
+		r.wait(t, "lost connections", 3, is(pub, history.KindDisconnect, history.Point))
+		if n := r.count(and(is(pub, history.KindPublish, history.Return), ok)); n != 0 {
+			t.Errorf("%d publishes are ok; the broker acknowledged none", n)
+		}
+		if err := r.Err(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTheNextEndpoint(t *testing.T) {
+	everyDriver(t, func(t *testing.T, _ clients.SDK, program clients.Program, protocol string) {
+		nowhere, at := freeAddress(t), broker(t, protocol)
+		r := start(t, program, 0, subscriber(0, protocol, nowhere, at))
+		r.wait(t, "subscription", 1, and(is(0, history.KindSubscribe, history.Return), ok))
+		var tried []string
+		for _, e := range r.all() {
+			if is(0, history.KindConnect, history.Call)(e) {
+				tried = append(tried, e.Text)
+			}
+		}
+		if diff := cmp.Diff([]string{nowhere, at}, tried); diff != "" {
+			t.Error(diff)
+		}
+		r.finish(t)
+	})
+}
+
+func TestRegisters(t *testing.T) {
+	everyDriver(t, func(t *testing.T, _ clients.SDK, program clients.Program, protocol string) {
+		at := broker(t, protocol)
+		const writer, reader = 0, 1
+		w := client(writer, protocol, at)
+		w.Publish = &clients.Publish{
+			Streams: []clients.Stream{{Stream: 0, Topic: "r/a", QoS: 1, Retain: true}}, Count: 3, MaxInflight: 1, PayloadBytes: 100,
+		}
+		rd := client(reader, protocol, at)
+		rd.ReadRegisters = &clients.ReadRegisters{Topics: []string{"r/a", "r/b"}, EveryMS: 10, WaitMS: 200}
+		r := start(t, program, 1, w, rd)
+		r.do(t, "connect", writer)
+		r.wait(t, "writes", 3, and(is(writer, history.KindPublish, history.Return), ok))
+		r.do(t, "connect", reader)
+		read := func(seq int64) func(history.Event) bool {
+			return func(e history.Event) bool {
+				return is(reader, history.KindFetch, history.Return)(e) && ok(e) && e.Seq == seq
+			}
+		}
+		r.wait(t, "reads of r/a", 2, read(2))
+		r.wait(t, "reads of r/b, which is empty", 2, read(history.None))
+		r.finish(t)
+	})
+}
+
+func TestAKilledDriverLeavesWholeLines(t *testing.T) {
+	everyDriver(t, func(t *testing.T, _ clients.SDK, program clients.Program, protocol string) {
+		r := start(t, program, 2, publisher(0, protocol, 0, 1<<30, broker(t, protocol)))
+		r.do(t, "connect", 0)
+		r.wait(t, "acknowledgements", 20, and(is(0, history.KindPublish, history.Return), ok))
+		r.Close()
+		<-r.Done()
+		if err := r.Err(); err == nil || !strings.Contains(err.Error(), "without bye (signal: killed)") {
+			t.Errorf("Err is %v", err)
+		}
+		if n := r.count(is(0, history.KindEnd, history.Point)); n != 0 {
+			t.Error("a killed driver is said to have ended in order")
+		}
+	})
+}
+
+func TestADriverEndsWithItsStdin(t *testing.T) {
+	everyDriver(t, func(t *testing.T, _ clients.SDK, program clients.Program, protocol string) {
+		cmd := exec.Command(program.Argv[0], program.Argv[1:]...)
+		cmd.Env = append(os.Environ(), program.Env...)
+		cmd.Stdin = strings.NewReader(`{"contract":1,"run":"testtest","ack_wait_ms":60000,"clients":[{"process":0,"client_id":"c","endpoints":["` +
+			freeAddress(t) + `"],"protocol":"` + protocol + `","reconnect_ms":100,"start":"connected","publish":{"streams":[{"stream":0,"topic":"a","qos":1}],"rate_per_s":10}}]}` + "\n")
+		began := time.Now()
+		out, err := cmd.Output()
+		if err != nil || !strings.Contains(string(out), `"e":"bye"`) {
+			t.Errorf("%v after %s:\n%s", err, time.Since(began), out)
+		}
+	})
+}
