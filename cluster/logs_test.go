@@ -1,0 +1,42 @@
+package cluster
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFollow(t *testing.T) {
+	dir := t.TempDir()
+	n := &Node{name: "node-1", log: filepath.Join(dir, "node-1.log")}
+	if err := os.WriteFile(n.log, []byte("one\ntw"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	c := &Cluster{plan: &plan{nodes: []*Node{n}}}
+	var got []string
+	done := c.Follow(ctx, func(_, line string, _ time.Time) {
+		got = append(got, line)
+		switch line {
+		case "one":
+			f, _ := openLog(n.log, false)
+			f.WriteString("o\nthree\n")
+			f.Close()
+		case "three":
+			cancel()
+		}
+	})
+	select {
+	case <-done:
+	case <-time.After(testBound):
+		t.Fatal("the last line was not seen")
+	}
+	if diff := cmp.Diff([]string{"one", "two", "three"}, got); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+}

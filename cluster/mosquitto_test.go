@@ -1,0 +1,32 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestMosquitto(t *testing.T) {
+	config := Config{Flavor: "mosquitto"}
+	if _, _, err := check(config); err != nil {
+		skip(t, err.Error())
+	}
+	ctx, c := startCluster(t, config)
+	n := c.Nodes()[0]
+	info := c.Info()
+	if info.Differs["max_queued_messages"] != "1000 → 0" || len(info.Differs) != 1 {
+		t.Errorf("differs from the vendor's in %v", info.Differs)
+	}
+	if slices.Contains(info.Promises, "qos1-no-loss") {
+		t.Error("mosquitto does not promise to keep messages when it is killed")
+	}
+	if len(info.BinarySHA) != 64 || !strings.HasPrefix(info.Version, "mosquitto ") {
+		t.Errorf("info is %+v", info)
+	}
+	checkFigures(t, ctx, n, "process_memory_bytes")
+	set(t, ctx, n, "killed")
+	wantState(t, n, stateKilled)
+	set(t, ctx, n, "running")
+	set(t, ctx, n, "stopped")
+	wantState(t, n, "exited: status 0")
+}
