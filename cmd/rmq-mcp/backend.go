@@ -21,9 +21,14 @@ func backendOf(dir string) (tools.Backend, error) {
 	}
 	b := tools.Backend{
 		Start: func(ctx context.Context, ask keeper.Start) (tools.Experiment, error) {
-			return connected(keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: ask}))
+			if ask.Scenario != "" {
+				if err := scenarios.Provision(ctx, dir, argv, ask.Scenario, ask.SDK, "", nil); err != nil {
+					return nil, err
+				}
+			}
+			return connected(dir, argv)(keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: ask}))
 		},
-		Connect:   func(id string) (tools.Experiment, error) { return connected(keeper.Connect(dir, id)) },
+		Connect:   func(id string) (tools.Experiment, error) { return connected(dir, argv)(keeper.Connect(dir, id)) },
 		Live:      func() ([]keeper.Info, error) { return keeper.List(dir) },
 		Find:      func(id string) (string, error) { return reports.Find(dir, id) },
 		Scenarios: scenarioLines,
@@ -42,12 +47,30 @@ func backendOf(dir string) (tools.Backend, error) {
 	return b, nil
 }
 
-// connected keeps a nil *Client from becoming an Experiment that is not nil.
-func connected(c *keeper.Client, err error) (tools.Experiment, error) {
-	if err != nil {
-		return nil, err
+// An experiment is a keeper's client that fetches what a driver needs before
+// the keeper, whose network has no way out, is asked to start it.
+type experiment struct {
+	*keeper.Client
+	dir  string
+	argv []string
+}
+
+// RunClient provisions the SDK, then asks the keeper.
+func (e *experiment) RunClient(ctx context.Context, ask keeper.RunClient) (keeper.ClientStatus, error) {
+	if err := scenarios.Provision(ctx, e.dir, e.argv, ask.Scenario, ask.SDK, ask.Protocol, nil); err != nil {
+		return keeper.ClientStatus{}, err
 	}
-	return c, nil
+	return e.Client.RunClient(ctx, ask)
+}
+
+// connected wraps a client; on an error there is none to wrap.
+func connected(dir string, argv []string) func(*keeper.Client, error) (tools.Experiment, error) {
+	return func(c *keeper.Client, err error) (tools.Experiment, error) {
+		if err != nil {
+			return nil, err
+		}
+		return &experiment{c, dir, argv}, nil
+	}
 }
 
 func scenarioLines() ([]tools.ScenarioLine, error) {
