@@ -11,7 +11,10 @@ import (
 )
 
 // A long wait holds one worker, and a host may have many in flight.
-const workers = 64
+const (
+	workers = 64
+	queued  = 4096 // a full queue would hold up the reading of everything else
+)
 
 // How long calls get to notice that their client is gone.
 const stdioGrace = time.Second
@@ -22,6 +25,7 @@ const stdioGrace = time.Second
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, logTo *log.Logger) error {
 	stdio := server.NewStdioServer(s.mcp)
 	server.WithWorkerPoolSize(workers)(stdio)
+	server.WithQueueSize(queued)(stdio)
 	server.WithErrorLogger(logTo)(stdio)
 	ended := make(chan struct{})
 	served := make(chan error, 1)

@@ -49,6 +49,9 @@ func (d *display) progress(p keeper.Progress) {
 		return
 	}
 	newPhase := p.Phase != d.last.Phase
+	if p.Text == p.Phase {
+		p.Text = "" // the phase is shown anyway
+	}
 	d.last = p
 	if d.block {
 		d.erase()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -85,15 +86,11 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 			return err
 		}
 		if r.asJSON {
-			if err := copyReport(out, run); err != nil {
+			if err := copyReport(out, run.Dir); err != nil {
 				return err
 			}
 		}
-		attempt, err := recordedAttempt(run)
-		if err != nil {
-			return err
-		}
-		attempts = append(attempts, attempt)
+		attempts = append(attempts, verdict.Attempt{Seed: run.Seed, Root: run.Root, Verdict: run.Verdict})
 	}
 	if len(attempts) == 1 {
 		return exitFor(attempts[0].Verdict.State)
@@ -104,29 +101,27 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 	return exitFor(series.State)
 }
 
-// attempt is one run, from start to printed verdict. It answers the run's
-// directory.
-func (a *app) attempt(ctx context.Context, say io.Writer, dir, scenario string, r running) (string, error) {
+// attempt is one run, from start to printed verdict.
+func (a *app) attempt(ctx context.Context, say io.Writer, dir, scenario string, r running) (*reports.Summary, error) {
 	argv, err := self()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + buildVersion(), Tool: "run", Args: map[string]any{"scenario": scenario}}
 	client, err := keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: keeper.Start{
 		Scenario: absolute(scenario), Cluster: r.cluster, SDK: r.sdk, Seed: r.seed, Tier: r.tier, Caller: caller,
 	}})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer client.Close()
 	show := newDisplay(say)
-	status, err := follow(ctx, client, show, caller)
+	err = follow(ctx, client, show, caller)
 	show.close()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	run := client.Info().Dir
-	return run, conclude(say, status, run)
+	return conclude(say, client.Info().Dir)
 }
 
 // absolute keeps a file of one's own findable for the keeper; names of the
@@ -143,7 +138,7 @@ func absolute(scenario string) string {
 
 // follow shows a run until it is over. The first interrupt stops it, the
 // second leaves it.
-func follow(ctx context.Context, client *keeper.Client, show *display, caller keeper.Caller) (keeper.Status, error) {
+func follow(ctx context.Context, client *keeper.Client, show *display, caller keeper.Caller) error {
 	interrupts := make(chan os.Signal, 2)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(interrupts)
@@ -151,20 +146,15 @@ func follow(ctx context.Context, client *keeper.Client, show *display, caller ke
 	defer cancel()
 	go client.Watch(ctx, show.progress) // a run that cannot be watched is still waited for
 	over := make(chan error, 1)
-	var status keeper.Status
-	go func() {
-		var err error
-		status, err = untilOver(ctx, client)
-		over <- err
-	}()
+	go func() { over <- untilOver(ctx, client) }()
 	stopping := false
 	for {
 		select {
 		case err := <-over:
-			return status, err
+			return err
 		case <-interrupts:
 			if stopping {
-				return status, left(client)
+				return left(client)
 			}
 			stopping = true
 			show.say("stopping: heals, drains and judges what happened; interrupt again to leave it to its keeper")
@@ -180,41 +170,51 @@ func left(client *keeper.Client) error {
 }
 
 // untilOver waits for the end. A keeper that is gone left a run directory.
-func untilOver(ctx context.Context, client *keeper.Client) (keeper.Status, error) {
+func untilOver(ctx context.Context, client *keeper.Client) error {
 	for {
 		s, err := client.Wait(ctx, 30*time.Second)
 		if errors.Is(err, keeper.ErrGone) {
-			return keeper.Status{Dir: client.Info().Dir}, nil
+			return nil
 		}
 		if err != nil || s.Phase == keeper.PhaseDone {
-			return s, err
+			return err
 		}
 	}
 }
 
-// conclude prints what a run showed, from what is on disk.
-func conclude(say io.Writer, status keeper.Status, run string) error {
-	summary, err := reports.ReadSummary(run)
-	if err != nil {
-		if status.Error != "" {
-			return fmt.Errorf("the run was not judged: %s; its logs are in %s", status.Error, run)
+// sealBound is how long sealing and judging may take after a keeper died: its
+// guard does it then.
+const sealBound = 30 * time.Second
+
+// judged waits until a run's summary is there.
+func judged(run string) (*reports.Summary, error) {
+	for deadline := time.Now().Add(sealBound); ; time.Sleep(100 * time.Millisecond) {
+		summary, err := reports.ReadSummary(run)
+		if err == nil || time.Now().After(deadline) {
+			return summary, err
 		}
-		return fmt.Errorf("the run was not judged: its keeper ended before; `rmq-mcp heal` seals and judges what it recorded in %s", run)
+	}
+}
+
+// conclude prints what a run showed, from what is on disk. A run that the
+// harness spoiled has said nothing about the broker, which is an error.
+func conclude(say io.Writer, run string) (*reports.Summary, error) {
+	summary, err := judged(run)
+	if err != nil {
+		return nil, fmt.Errorf("the run was not judged: %w; `rmq-mcp heal` seals and judges what it recorded in %s", err, run)
 	}
 	v := summary.Verdict
 	v.Runs = []string{summary.Root}
 	printVerdict(paintTo(say), say, v)
 	fmt.Fprintf(say, "  report  %s\n", filepath.Join(run, reports.MarkdownFile))
-	return nil
-}
-
-// recordedAttempt is a judged run as part of a series.
-func recordedAttempt(run string) (verdict.Attempt, error) {
-	summary, err := reports.ReadSummary(run)
+	d, err := reports.Open(run)
 	if err != nil {
-		return verdict.Attempt{}, err
+		return nil, err
 	}
-	return verdict.Attempt{Seed: summary.Seed, Root: summary.Root, Verdict: summary.Verdict}, nil
+	if len(d.Harness) > 0 && v.State.ExitCode() == exitUndecided {
+		return nil, fmt.Errorf("%s; logs and record are in %s", strings.Join(d.Harness, "; "), run)
+	}
+	return summary, nil
 }
 
 func copyReport(out io.Writer, run string) error {

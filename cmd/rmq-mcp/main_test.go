@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// binaryDir is where TestMain put the binary under test. A process of an
+// experiment is the same binary started again, so the test's own will not do.
+var binaryDir string
+
+func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+
+func testMain(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "rmq-mcp-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	// An ordinary user's processes must be able to execute it.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	build := exec.Command("go", "build", "-o", binaryIn(dir), ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build rmq-mcp: %v\n%s", err, out)
+		return 1
+	}
+	binaryDir = dir
+	return m.Run()
+}
+
+func binaryIn(dir string) string {
+	name := "rmq-mcp"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	return filepath.Join(dir, name)
+}
+
+func binary() string { return binaryIn(binaryDir) }
+
+// rmq is the binary with a state directory of its own.
+func rmq(dir string, args ...string) *exec.Cmd {
+	cmd := exec.Command(binary(), append([]string{"--dir", dir}, args...)...)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PATH", binaryDir+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			env.Setenv("XDG_STATE_HOME", env.WorkDir+"/state")
+			env.Setenv("RMQ_ROBUSTMQ_BIN", "")
+			return nil
+		},
+		RequireExplicitExec: true,
+	})
+}
