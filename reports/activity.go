@@ -31,8 +31,8 @@ type activity struct {
 // where the publish was called, not where it was acknowledged: a stall then
 // shows at the messages that felt it.
 type bucket struct {
-	acked, delivered int
-	latencies        []float32 // milliseconds
+	called, acked, delivered int
+	latencies                []float32 // milliseconds
 }
 
 func newActivity(tables *history.Tables) *activity {
@@ -49,6 +49,7 @@ func (a *activity) Add(b *history.Batch) {
 		case b.Process[i] == history.None || a.probe(b.Process[i]):
 		case b.Kind[i] == history.KindPublish && b.Edge[i] == history.Call:
 			a.open[b.Index[i]] = at
+			a.bucket(at).called++
 		case b.Kind[i] == history.KindPublish && b.Edge[i] == history.Return:
 			a.returned(b, i, at)
 		case b.Kind[i] == history.KindDeliver:
@@ -106,6 +107,7 @@ func (a *activity) merged(n int) (groups []bucket, width time.Duration) {
 	for i := 0; i < len(a.buckets); i += per {
 		var sum bucket
 		for _, b := range a.buckets[i:min(i+per, len(a.buckets))] {
+			sum.called += b.called
 			sum.acked += b.acked
 			sum.delivered += b.delivered
 			sum.latencies = append(sum.latencies, b.latencies...)

@@ -122,7 +122,10 @@ func pictureTitle(r *Report) string {
 }
 
 func brokerName(c history.ClusterInfo) string {
-	return strings.TrimSpace(fmt.Sprintf("%s %s", c.Flavor, c.Version))
+	if strings.HasPrefix(c.Version, c.Flavor) {
+		return c.Version
+	}
+	return strings.TrimSpace(c.Flavor + " " + c.Version)
 }
 
 // scenarioTitle is the first heading of the prose.

@@ -127,17 +127,17 @@ func countsText(r verdict.Result) string {
 	return strings.Join(parts, ", ")
 }
 
-// samplesText is what a proof read at one moment.
+// samplesText is what a proof read at one moment, what repeats once.
 func samplesText(p history.ProofRecord, moment string) string {
 	var parts []string
 	for _, s := range p.Samples {
-		if string(s.Moment) != moment {
-			continue
+		text := sampleText(s, p.Unit)
+		if n := len(parts); string(s.Moment) == moment && (n == 0 || parts[n-1] != text) {
+			parts = append(parts, text)
 		}
-		parts = append(parts, sampleText(s, p.Unit))
 	}
 	if n := len(parts); n > 4 {
-		parts = append(parts[:2], fmt.Sprintf("… (%d samples)", n), parts[n-1])
+		parts = []string{parts[0], parts[1], fmt.Sprintf("… %d more …", n-3), parts[n-1]}
 	}
 	return strings.Join(parts, ", ")
 }

@@ -25,13 +25,16 @@ func Recover(dir string, key ed25519.PrivateKey) (*Summary, error) {
 	if err := checkRunDir(dir); err != nil {
 		return nil, err
 	}
+	if summary, err := ReadSummary(dir); err == nil {
+		return summary, nil
+	}
 	lock := flock.New(filepath.Join(dir, ".recover"))
 	if err := lock.Lock(); err != nil {
 		return nil, fmt.Errorf("recover %s: %w", dir, err)
 	}
 	defer lock.Unlock()
 	if summary, err := ReadSummary(dir); err == nil {
-		return summary, nil
+		return summary, nil // somebody else was quicker
 	}
 	if _, err := ReadSeal(dir); err == nil {
 		return finish(dir)

@@ -201,11 +201,17 @@ func (t *timeline) latencyScale() (low, high float64) {
 }
 
 func durationLabel(ms float64) string {
-	return (time.Duration(math.Round(ms*1000)) * time.Microsecond).String()
+	switch {
+	case ms >= 1000:
+		return fmt.Sprintf("%g s", ms/1000)
+	case ms >= 1:
+		return fmt.Sprintf("%g ms", ms)
+	}
+	return fmt.Sprintf("%g µs", math.Round(ms*1000))
 }
 
-// losses marks when what was lost was published, one mark every few pixels at
-// most.
+// losses marks when what was lost was published: every few pixels, where there
+// was a publish.
 func (t *timeline) losses() {
 	t.line("axis", plotLeft, ratesBottom, plotRight, ratesBottom)
 	const grain = 4
@@ -213,7 +219,7 @@ func (t *timeline) losses() {
 	for _, r := range t.lost.Ranges {
 		from, to := t.x(float64(r.FromNS)/1e9), t.x(float64(r.ToNS)/1e9)
 		for x := from; x <= to; x += grain {
-			if at := int(x / grain); !marked[at] {
+			if at := int(x / grain); !marked[at] && t.published(x) {
 				marked[at] = true
 				t.mark("lost", x, lossY)
 			}
@@ -224,6 +230,12 @@ func (t *timeline) losses() {
 		label := thousands(t.lost.Total) + " lost"
 		t.text("small lostcount", min(last+8, plotRight-charWidth*float64(len(label))), lossY+9, label)
 	}
+}
+
+// published reports whether anything was published around x.
+func (t *timeline) published(x float64) bool {
+	column := int((x - plotLeft) / (plotRight - plotLeft) * t.end / t.width.Seconds())
+	return column < len(t.columns) && t.columns[column].called > 0
 }
 
 func (t *timeline) phases() {
