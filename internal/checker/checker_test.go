@@ -145,6 +145,14 @@ func TestCheckers(t *testing.T) {
 		{"out of order", "order-per-stream", func(s *story) {
 			s.join(sub).acked(q1, 0, 3).deliver(sub, q1, 0).deliver(sub, q1, 2).deliver(sub, q1, 1)
 		}, fail, map[string]int64{"nonmonotonic": 1}, "after number 2"},
+		{"what is sent again may come behind what is new", "order-per-stream", func(s *story) {
+			s.join(sub).acked(q1, 0, 1).resent(q1, 2, func() { s.acked(q1, 3, 3) })
+			s.delivered(sub, q1, 0, 1).deliver(sub, q1, 3).deliver(sub, q1, 2)
+		}, pass, map[string]int64{"nonmonotonic": 0, "unplaced": 1}, ""},
+		{"what was sent again and acknowledged has its place", "order-per-stream", func(s *story) {
+			s.join(sub).acked(q1, 0, 1).resent(q1, 2, func() {}).acked(q1, 3, 3)
+			s.delivered(sub, q1, 0, 1).deliver(sub, q1, 3).deliver(sub, q1, 2)
+		}, fail, map[string]int64{"nonmonotonic": 1}, "after number 3"},
 		{"streams are not ordered among each other", "order-per-stream", func(s *story) {
 			s.join(sub).acked(q1, 0, 1).acked(q1b, 0, 1).delivered(sub, q1b, 0, 1).delivered(sub, q1, 0, 1)
 		}, pass, nil, ""},

@@ -100,29 +100,32 @@ func corrupt(ctx Context) *mutation {
 	return m
 }
 
-// swap lets two first deliveries of one stream to one process change places.
+// swap lets, for every pair of stream and process, two first deliveries change
+// places once. Of one pair alone the two might have no known order.
 func swap(ctx Context) *mutation {
 	l := ctx.ledger
 	m := &mutation{idle: "no two messages of one stream reached one subscriber shortly after one another"}
 	high := make([]int64, len(l.route.pairs))
+	done := make([]bool, len(l.route.pairs))
 	m.apply = func(b *history.Batch) *history.Batch {
-		if m.did != "" {
-			return b
-		}
-		last := map[int32]int{} // row of the last first delivery in this batch, by pair
+		out, last := b, map[int32]int{} // row of the last first delivery in this batch, by pair
 		for _, d := range l.rows(b).delivered {
 			i := int(d.i)
-			if !l.ordered(b, d) || b.Seq[i] < high[d.pair] {
+			if !l.ordered(b, d) || done[d.pair] || b.Seq[i] < high[d.pair] {
 				continue
 			}
 			high[d.pair] = b.Seq[i] + 1
-			if j, ok := last[d.pair]; ok {
-				m.did = sentence("swapped numbers %d and %d of %s on their way to %s", b.Seq[j], b.Seq[i], l.topic(b.Stream[i]), l.process(b.Process[i]))
-				return renumbered(b, i, b.Seq[j], j, b.Seq[i])
+			j, ok := last[d.pair]
+			if !ok {
+				last[d.pair] = i
+				continue
 			}
-			last[d.pair] = i
+			if m.did == "" {
+				m.did = sentence("swapped numbers %d and %d of %s on their way to %s, and two of every other pair", b.Seq[j], b.Seq[i], l.topic(b.Stream[i]), l.process(b.Process[i]))
+			}
+			out, done[d.pair] = renumbered(out, i, b.Seq[j], j, b.Seq[i]), true
 		}
-		return b
+		return out
 	}
 	return m
 }

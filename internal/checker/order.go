@@ -6,14 +6,24 @@ import (
 )
 
 // order judges that the messages of one stream first arrive in the order in
-// which they were sent. Repetitions may come at any time: 1 2 3 2 3 4 is in
+// which the broker had them from their producer. What a producer sent again on
+// a new connection may have come behind what it published there: such messages
+// are counted and not judged, but for those acknowledged before. Repetitions may come at any time: 1 2 3 2 3 4 is in
 // order. A gap that is never filled is the business of no-loss, and is only
 // counted.
 type order struct {
 	ledger *ledger
 	lines  []line
 	seen   int64
-	found  findings
+	late   []lateRow
+}
+
+// A lateRow is a first delivery behind one with a higher number.
+type lateRow struct {
+	process, stream int32
+	seq, after      int64
+	index, behind   int64 // rows
+	time            int64
 }
 
 // A line is what one process has of one stream.
@@ -42,7 +52,10 @@ func (c *order) Add(b *history.Batch) {
 			line.last, line.index = seq+1, b.Index[d.i]
 			continue
 		}
-		c.late(b, int(d.i), line)
+		c.late = append(c.late, lateRow{
+			process: b.Process[d.i], stream: b.Stream[d.i], seq: seq, after: line.last - 1,
+			index: b.Index[d.i], behind: line.index, time: b.Time[d.i],
+		})
 	}
 }
 
@@ -53,14 +66,24 @@ func (l *ledger) ordered(b *history.Batch, d delivery) bool {
 		l.route.pairs[d.pair].shared == 0 && !l.tables.Streams[b.Stream[d.i]].Register
 }
 
-func (c *order) late(b *history.Batch, i int, line *line) {
-	l, p, s, seq := c.ledger, b.Process[i], b.Stream[i], b.Seq[i]
-	a := verdict.Anomaly{
-		Kind: "nonmonotonic", Process: p, Stream: s, Seq: seq, TimeNS: b.Time[i],
-		Fault: l.fault(b.Time[i]), Events: events(line.index, b.Index[i]),
+// placed are the late deliveries that break an order. It is asked for at the
+// end, when all acknowledgements are known: a message may reach a subscriber
+// before its acknowledgement reaches the producer.
+func (c *order) placed() *findings {
+	l, found := c.ledger, &findings{}
+	for _, r := range c.late {
+		m, later := l.sends.find(r.stream, r.seq), l.sends.find(r.stream, r.after)
+		if m == nil || later == nil || !m.before(later) {
+			continue
+		}
+		a := verdict.Anomaly{
+			Kind: "nonmonotonic", Process: r.process, Stream: r.stream, Seq: r.seq, TimeNS: r.time,
+			Fault: l.fault(r.time), Events: events(r.behind, r.index),
+		}
+		a.Text = sentence("%s first reached %s at %s, after number %d%s", l.message(r.stream, r.seq), l.process(r.process), clock(r.time), r.after, under(a.Fault))
+		found.add(a)
 	}
-	a.Text = sentence("%s first reached %s at %s, after number %d%s", l.message(s, seq), l.process(p), clock(b.Time[i]), line.last-1, under(a.Fault))
-	c.found.add(a)
+	return found
 }
 
 func (c *order) Result() verdict.Result {
@@ -71,14 +94,15 @@ func (c *order) Result() verdict.Result {
 			skipped += c.lines[i].last - n
 		}
 	}
-	r := c.found.judged(c.seen, map[string]int64{
-		"first_deliveries": c.seen, "nonmonotonic": c.found.total, "skipped": skipped, "pairs": pairs,
+	found := c.placed()
+	r := found.judged(c.seen, map[string]int64{
+		"first_deliveries": c.seen, "nonmonotonic": found.total, "skipped": skipped, "pairs": pairs, "unplaced": int64(len(c.late)) - found.total,
 	}, "nothing was delivered that has an order")
 	switch r.Status {
 	case verdict.Pass:
 		r.Summary = sentence("%d first deliveries came in order, over %d pairs of stream and subscriber", c.seen, pairs)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d first deliveries came out of order, the first: %s", c.found.total, c.seen, r.Anomalies[0].Text)
+		r.Summary = sentence("%d of %d first deliveries came out of order, the first: %s", found.total, c.seen, r.Anomalies[0].Text)
 	}
 	return r
 }

@@ -12,6 +12,7 @@ type message struct {
 	called, acked int64 // their times
 	outcome       history.Outcome
 	flags         uint8
+	conn          int32 // incarnation of the producer's connection at the call
 }
 
 // unknown reports whether the message was called and may have taken effect.
@@ -21,6 +22,7 @@ func (m *message) unknown() bool {
 
 const (
 	msgEnd  = 1    // flag: the stream's end marker
+	msgMove = 2    // flag: its call and its return were on two connections, so it may have been sent again
 	maxHole = 4096 // numbers that a stream may leave out at once
 )
 
@@ -70,7 +72,7 @@ func (st *stream) call(b *history.Batch, i int, seq int64) bool {
 	if m.call != history.None {
 		return false
 	}
-	m.call, m.called = b.Index[i], b.Time[i]
+	m.call, m.called, m.conn = b.Index[i], b.Time[i], b.Conn[i]
 	if b.Flags[i].Has(history.FlagEnd) {
 		m.flags |= msgEnd
 	}
@@ -83,6 +85,9 @@ func (st *stream) ret(b *history.Batch, i int, seq int64) {
 	}
 	m := &st.messages[seq]
 	m.ret, m.acked, m.outcome = b.Index[i], b.Time[i], b.Outcome[i]
+	if b.Conn[i] != m.conn {
+		m.flags |= msgMove
+	}
 	st.outcomes[m.outcome&3]++
 	if m.outcome == history.OK {
 		st.acked.add(seq)
@@ -105,6 +110,17 @@ func (s *sends) find(at int32, seq int64) *message {
 		return nil
 	}
 	return &list[seq]
+}
+
+// before reports whether the broker had m before later, which was called after
+// it: m was acknowledged on the connection on which it was first sent, or
+// before later was called. What was sent again on a new connection has no
+// known place among what was published there.
+func (m *message) before(later *message) bool {
+	if m.outcome != history.OK {
+		return false
+	}
+	return m.flags&msgMove == 0 || m.acked < later.called
 }
 
 // since is the first number of the stream that was called at t or later: a

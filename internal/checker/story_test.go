@@ -128,6 +128,17 @@ func (s *story) publish(st int32, seq int64, o history.Outcome) *story {
 	return s
 }
 
+// resent publishes a number on one connection, and sees it acknowledged on the
+// next, after what happens meanwhile.
+func (s *story) resent(st int32, seq int64, meanwhile func()) *story {
+	e := s.publishing(st, seq)
+	c := s.call(e)
+	meanwhile()
+	e.Conn = 1
+	s.ret(e, c, history.OK)
+	return s
+}
+
 // acked publishes numbers from one to another, all acknowledged.
 func (s *story) acked(st int32, from, to int64) *story {
 	for seq := from; seq <= to; seq++ {
