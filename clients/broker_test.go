@@ -30,7 +30,9 @@ func natsBroker(t testing.TB) string {
 	options := &server.Options{
 		ServerName: "n1", Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true,
 		JetStream: true, StoreDir: t.TempDir(),
-		MQTT: server.MQTTOpts{Host: "127.0.0.1", Port: -1},
+		// nats-server sends again when the acknowledgement is late, not when the
+		// client is back.
+		MQTT: server.MQTTOpts{Host: "127.0.0.1", Port: -1, AckWait: 2 * time.Second},
 	}
 	s, err := server.NewServer(options)
 	if err != nil {

@@ -3,12 +3,14 @@ package clients_test
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/internal/history"
@@ -99,10 +101,6 @@ func delivered(process, first int32) func(history.Event) bool {
 	}
 }
 
-func not(match func(history.Event) bool) func(history.Event) bool {
-	return func(e history.Event) bool { return !match(e) }
-}
-
 func TestTheContract(t *testing.T) {
 	everyDriver(t, func(t *testing.T, sdk clients.SDK, program clients.Program, protocol string) {
 		at := broker(t, protocol)
@@ -115,7 +113,7 @@ func TestTheContract(t *testing.T) {
 		hello := r.Hello()
 		got := clients.SDK{Package: hello.SDK, Version: hello.Version, Dedupes: hello.Dedupes, Cannot: hello.Cannot}
 		want := clients.SDK{Package: sdk.Package, Version: sdk.Version, Dedupes: sdk.Dedupes, Cannot: sdk.Cannot}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Error(diff)
 		}
 
@@ -321,5 +319,45 @@ func TestADriverEndsWithItsStdin(t *testing.T) {
 		if err != nil || !strings.Contains(string(out), `"e":"bye"`) {
 			t.Errorf("%v after %s:\n%s", err, time.Since(began), out)
 		}
+	})
+}
+
+func TestWhatPrintsToStdoutDoesNotBreakTheContract(t *testing.T) {
+	r := start(t, fake("noisy"), 0, clients.Client{
+		Process: 0, Endpoints: []string{freeAddress(t)}, Protocol: clients.MQTT3, Start: "waiting", ReconnectMS: 100,
+	})
+	r.finish(t)
+}
+
+func TestAPauseOutlivesItsConnection(t *testing.T) {
+	everyDriver(t, func(t *testing.T, sdk clients.SDK, program clients.Program, protocol string) {
+		at := broker(t, protocol)
+		p := newProxy(t, at)
+		const sub, pub = 0, 1
+		r := start(t, program, 2, subscriber(sub, protocol, p.address), publisher(pub, protocol, 0, 10, at))
+		r.wait(t, "subscription", 1, and(is(sub, history.KindSubscribe, history.Return), ok))
+		r.do(t, "pause", sub)
+		r.wait(t, "pause", 1, is(sub, history.KindPause, history.Point))
+		r.do(t, "connect", pub)
+		r.wait(t, "acknowledgements", 20, and(is(pub, history.KindPublish, history.Return), ok))
+		p.cut()
+		if !slices.Contains(sdk.Cannot, clients.CannotPauseConnected) {
+			r.wait(t, "second connection", 2, and(is(sub, history.KindConnect, history.Return), ok))
+		}
+		r.do(t, "resume", sub)
+		message := func(stream int32, seq int64) func(history.Event) bool {
+			return func(e history.Event) bool { return delivered(sub, 0)(e) && e.Stream == stream && e.Seq == seq }
+		}
+		for seq := range int64(10) {
+			r.wait(t, "delivery of QoS 1", 1, message(0, seq))
+			r.wait(t, "delivery of QoS 2", 1, message(1, seq))
+		}
+		r.finish(t)
+		for seq := range int64(10) {
+			if n := r.count(message(1, seq)); n != 1 && sdk.Dedupes {
+				t.Errorf("message %d of QoS 2 arrived %d times", seq, n)
+			}
+		}
+		checkHistory(t, r.all())
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/drivers/go/driver"
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
@@ -49,6 +50,10 @@ func lies() []struct{ name, lines, want string } {
 // fakeDriver is a driver that breaks the contract. It exits when stdin ends or
 // tells it to.
 func fakeDriver(mode string) {
+	if mode == "noisy" {
+		printingDriver()
+		return
+	}
 	in := bufio.NewReader(os.Stdin)
 	hello := fmt.Sprintf(`{"e":"hello","t":%d,"p":0,"contract":%d,"clock":"monotonic","sdk":"fake"}`, history.MonotonicNow(), clients.Contract)
 	switch mode {
@@ -87,14 +92,26 @@ func fakeDriver(mode string) {
 		fmt.Printf(`{"e":"bye","t":%d,"p":0,"lines":1}`+"\n", history.MonotonicNow())
 		return
 	}
+	in.ReadString('\n')
 	for _, lie := range lies() {
 		if lie.name == mode {
 			fmt.Print(strings.ReplaceAll(lie.lines, `"t":T`, fmt.Sprintf(`"t":%d`, history.MonotonicNow())))
 		}
 	}
-	in.ReadString('\n')
 	if !strings.Contains(mode, "bye") && mode != "wrong count" && mode != "cut line" {
 		fmt.Printf(`{"e":"bye","t":%d,"p":0,"lines":1}`+"\n", history.MonotonicNow())
+	}
+}
+
+// printingDriver is a driver in order whose SDK prints.
+func printingDriver() {
+	err := driver.Main(driver.SDK{Name: "noisy", Protocol: clients.MQTT3, Open: func(*driver.Process) driver.Session {
+		fmt.Println("welcome to this SDK")
+		os.NewFile(1, "stdout").WriteString("and to descriptor 1\n")
+		return nil
+	}}, os.Stdin, os.Stdout)
+	if err != nil {
+		os.Exit(1)
 	}
 }
 

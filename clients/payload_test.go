@@ -3,6 +3,7 @@ package clients
 import (
 	"bytes"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -104,5 +105,15 @@ func BenchmarkEncode(b *testing.B) {
 	for b.Loop() {
 		h.Seq++
 		h.Encode()
+	}
+}
+
+func TestTheContractHasTheGoldenPayload(t *testing.T) {
+	text, err := os.ReadFile("CONTRACT.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "\n"+goldenPayload+"\n") {
+		t.Errorf("CONTRACT.md does not show %s", goldenPayload)
 	}
 }

@@ -31,6 +31,7 @@ type proc struct {
 	streams map[int32]*stream
 	conn    int32 // incarnation; -1 before the first
 	node    int16 // of the connection; None without one
+	last    int16 // of the last connection
 }
 
 type stream struct {
@@ -50,7 +51,7 @@ func newTranslator(opts Options, started int64) *translator {
 	}
 	t := &translator{opts: opts, started: started, procs: map[int32]*proc{}, calls: map[int64]call{}}
 	for _, c := range opts.Spec.Clients {
-		p := &proc{streams: map[int32]*stream{}, conn: -1, node: history.None}
+		p := &proc{streams: map[int32]*stream{}, conn: -1, node: history.None, last: history.None}
 		if c.Publish != nil {
 			for _, s := range c.Publish.Streams {
 				p.streams[s.Stream] = &stream{Stream: s}
@@ -227,7 +228,7 @@ func (t *translator) ret(l *Line, p *proc, host int64) error {
 			e.Flags |= history.FlagSessionPresent
 		}
 		if outcome == history.OK {
-			p.conn, p.node = p.conn+1, e.Node
+			p.conn, p.node, p.last = p.conn+1, e.Node, e.Node
 		}
 		e.Conn = max(p.conn, 0)
 	case history.KindFetch:
@@ -255,7 +256,8 @@ func (t *translator) point(l *Line, p *proc, host int64) error {
 	e := t.event(l, p, host)
 	switch l.K {
 	case "deliver":
-		e.Kind = history.KindDeliver
+		// What had arrived may be handled when the connection is gone.
+		e.Kind, e.Node = history.KindDeliver, p.last
 		if l.Dup {
 			e.Flags |= history.FlagDup
 		}

@@ -235,6 +235,8 @@ class Session:
             return
         self.lost = threading.Event()
         self.up, self.turn, self.conn = True, 0, self.conn + 1
+        if V2:
+            self.mqtt.manual_ack_set(False)  # else what the broker sends of QoS 2 again is never answered
         self.returned("ok", sp=bool(present))
         threading.Thread(target=self.on_ready, args=(self, bool(present), self.lost), daemon=True).start()
 

@@ -1,0 +1,83 @@
+package clients
+
+import (
+	"testing"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+type sink struct{ n int64 }
+
+func (s *sink) Record(history.Event) int64 { s.n++; return s.n - 1 }
+func (s *sink) Tables() history.Tables     { return history.Tables{Streams: make([]history.Stream, 4)} }
+
+func translatorOf(run string) *translator {
+	t := newTranslator(Options{Spec: Spec{Run: run, Clients: []Client{{Process: 0}}}, Recorder: &sink{}}, 0)
+	t.greeted = true
+	return t
+}
+
+func TestADeliverysHeaderIsJudged(t *testing.T) {
+	line := func(h Header, change func(l *Line)) Line {
+		payload := h.Encode()
+		l := Line{H: string(payload[:HeaderLen]), Crc: hexCRC(Checksum(payload)), Len: len(payload)}
+		if change != nil {
+			change(&l)
+		}
+		return l
+	}
+	h := Header{Run: "run00001", Stream: 3, Seq: 42, QoS: 1, Kind: 'M', Len: 100}
+	for _, test := range []struct {
+		name   string
+		run    string
+		header Header
+		change func(*Line)
+		flags  history.Flags
+		known  bool
+	}{
+		{"whole", "run00001", h, nil, 0, true},
+		{"end marker", "run00001", Header{Run: "run00001", Stream: 1, Kind: 'E', Len: 92}, nil, history.FlagEnd, true},
+		{"other checksum", "run00001", h, func(l *Line) { l.Crc = "00000000" }, history.FlagCorrupt, false},
+		{"no checksum", "run00001", h, func(l *Line) { l.Crc = "" }, history.FlagCorrupt, false},
+		{"cut short", "run00001", h, func(l *Line) { l.Len-- }, history.FlagCorrupt, false},
+		{"damaged header", "run00001", h, func(l *Line) { l.H = l.H[:20] + "x" + l.H[21:] }, history.FlagCorrupt, false},
+		{"other run", "run00002", h, nil, history.FlagForeign, false},
+		{"unknown stream", "run00001", Header{Run: "run00001", Stream: 4, Kind: 'M'}, nil, history.FlagForeign, false},
+		{"no header", "run00001", h, func(l *Line) { l.H = "hello" }, history.FlagForeign, false},
+	} {
+		l := line(test.header, test.change)
+		e := history.Event{Stream: history.None, Seq: history.None}
+		translatorOf(test.run).identify(&l, &e)
+		if e.Flags != test.flags || (e.Stream != history.None) != test.known {
+			t.Errorf("%s: %+v", test.name, e)
+		}
+	}
+}
+
+// BenchmarkTranslate is how fast lines become events: publish calls and their
+// returns, and deliveries.
+func BenchmarkTranslate(b *testing.B) {
+	header := golden
+	payload := header.Encode()
+	deliver := (&Line{E: "point", T: 1, K: "deliver", Q: 1, I: ptr(int64(9)), H: string(payload[:HeaderLen]),
+		Crc: hexCRC(Checksum(payload)), Len: len(payload)}).AppendJSON(nil)
+	t := translatorOf(golden.Run)
+	t.procs[0].streams[0] = &stream{Stream: Stream{QoS: 1}}
+	var call, ret []byte
+	var l Line
+	seq := int64(0)
+	for b.Loop() {
+		call = (&Line{E: "call", T: 1, K: "publish", C: seq + 1, S: ptr(int32(0)), N: &seq, Q: 1}).AppendJSON(call[:0])
+		ret = (&Line{E: "return", T: 2, K: "publish", C: seq + 1, O: "ok", I: ptr(seq % 65536)}).AppendJSON(ret[:0])
+		for _, data := range [][]byte{call, ret, deliver} {
+			if err := ParseLine(data, &l); err != nil {
+				b.Fatal(err)
+			}
+			if err := t.line(&l, 10); err != nil {
+				b.Fatal(err)
+			}
+		}
+		seq++
+	}
+	b.ReportMetric(3*float64(b.N)/b.Elapsed().Seconds(), "lines/s")
+}
