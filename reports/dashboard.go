@@ -15,6 +15,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
 
+	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
@@ -42,6 +43,11 @@ type dashRow struct {
 
 // Class of the state, for colours and the filter: pass, fail or unclear.
 func (r dashRow) Class() string { return stateClass(r.State) }
+
+// Broker is what was under test, by name and version.
+func (r dashRow) Broker() string {
+	return brokerName(history.ClusterInfo{Flavor: r.Flavor, Version: r.Version})
+}
 
 // Name of the scenario.
 func (r dashRow) Name() string { return r.name() }
