@@ -100,14 +100,25 @@ func verdictFailed(s verdict.State) bool {
 	return s == verdict.FailReproducible || s == verdict.FailNondetermin
 }
 
+// briefly is what an answer shows of one reason; the report has it whole.
+const briefly = 400
+
+func brief(reasons []string) []string {
+	out := make([]string, len(reasons))
+	for i, r := range reasons {
+		out[i] = shorten(r, briefly)
+	}
+	return out
+}
+
 func verdictLine(v *verdict.Verdict) *VerdictLine {
 	if v == nil {
 		return nil
 	}
-	line := &VerdictLine{State: v.State, Headline: v.Headline, Reasons: v.Reasons, Caps: v.Caps, Severity: v.Severity, Blame: v.Blame}
+	line := &VerdictLine{State: v.State, Headline: v.Headline, Reasons: brief(v.Reasons), Caps: brief(v.Caps), Severity: v.Severity, Blame: v.Blame}
 	for _, r := range v.Results {
-		line.Claims = append(line.Claims, ClaimLine{Claim: r.Claim.Name, Status: r.Status, Summary: r.Summary, Source: r.Claim.Source,
-			Promised: r.Promised, Judged: r.Judged, Counts: r.Counts, Reasons: r.Reasons, Found: len(r.Anomalies)})
+		line.Claims = append(line.Claims, ClaimLine{Claim: r.Claim.Name, Status: r.Status, Summary: shorten(r.Summary, briefly), Source: r.Claim.Source,
+			Promised: r.Promised, Judged: r.Judged, Counts: r.Counts, Reasons: brief(r.Reasons), Found: len(r.Anomalies)})
 	}
 	return line
 }

@@ -64,10 +64,10 @@ func printVerdict(p paint, w io.Writer, v verdict.Verdict) {
 		if r.Status == verdict.Fail && !r.Promised {
 			promised = p.faint(" (not promised by the vendor for this configuration)")
 		}
-		fmt.Fprintf(w, "  %s %-24s %s%s\n", p.status(r.Status), r.Claim.Name, r.Summary, promised)
+		fmt.Fprintf(w, "  %s %-24s %s%s\n", p.status(r.Status), r.Claim.Name, short(r.Summary), promised)
 	}
 	for _, reason := range v.Reasons {
-		fmt.Fprintf(w, "  %s %s\n", p.faint("because"), reason)
+		fmt.Fprintf(w, "  %s %s\n", p.faint("because"), short(reason))
 	}
 	for _, limit := range v.Caps {
 		fmt.Fprintf(w, "  %s  %s\n", p.faint("capped"), limit)
@@ -84,4 +84,14 @@ func writeJSON(w io.Writer, v any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(v)
+}
+
+// shortLine is what a terminal shows of one reason; the report has it whole.
+const shortLine = 240
+
+func short(text string) string {
+	if runes := []rune(text); len(runes) > shortLine {
+		return string(runes[:shortLine-1]) + "…"
+	}
+	return text
 }

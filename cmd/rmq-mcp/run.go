@@ -116,12 +116,12 @@ func (a *app) attempt(ctx context.Context, say io.Writer, dir, scenario string, 
 	}
 	defer client.Close()
 	show := newDisplay(say)
-	err = follow(ctx, client, show, caller)
+	stopped, err := follow(ctx, client, show, caller)
 	show.close()
 	if err != nil {
 		return nil, err
 	}
-	return conclude(say, client.Info().Dir)
+	return conclude(say, client.Info().Dir, stopped)
 }
 
 // absolute keeps a file of one's own findable for the keeper; names of the
@@ -136,9 +136,9 @@ func absolute(scenario string) string {
 	return scenario
 }
 
-// follow shows a run until it is over. The first interrupt stops it, the
-// second leaves it.
-func follow(ctx context.Context, client *keeper.Client, show *display, caller keeper.Caller) error {
+// follow shows a run until it is over, and says whether it was stopped. The
+// first interrupt stops it, the second leaves it.
+func follow(ctx context.Context, client *keeper.Client, show *display, caller keeper.Caller) (stopped bool, err error) {
 	interrupts := make(chan os.Signal, 2)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(interrupts)
@@ -147,16 +147,15 @@ func follow(ctx context.Context, client *keeper.Client, show *display, caller ke
 	go client.Watch(ctx, show.progress) // a run that cannot be watched is still waited for
 	over := make(chan error, 1)
 	go func() { over <- untilOver(ctx, client) }()
-	stopping := false
 	for {
 		select {
 		case err := <-over:
-			return err
+			return stopped, err
 		case <-interrupts:
-			if stopping {
-				return left(client)
+			if stopped {
+				return true, left(client)
 			}
-			stopping = true
+			stopped = true
 			show.say("stopping: heals, drains and judges what happened; interrupt again to leave it to its keeper")
 			go client.Stop(ctx, caller)
 		}
@@ -197,8 +196,9 @@ func judged(run string) (*reports.Summary, error) {
 }
 
 // conclude prints what a run showed, from what is on disk. A run that the
-// harness spoiled has said nothing about the broker, which is an error.
-func conclude(say io.Writer, run string) (*reports.Summary, error) {
+// harness spoiled has said nothing about the broker, which is an error; one
+// that a person stopped is merely undecided.
+func conclude(say io.Writer, run string, stopped bool) (*reports.Summary, error) {
 	summary, err := judged(run)
 	if err != nil {
 		return nil, fmt.Errorf("the run was not judged: %w; `rmq-mcp heal` seals and judges what it recorded in %s", err, run)
@@ -211,7 +211,7 @@ func conclude(say io.Writer, run string) (*reports.Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(d.Harness) > 0 && v.State.ExitCode() == exitUndecided {
+	if !stopped && len(d.Harness) > 0 && v.State.ExitCode() == exitUndecided {
 		return nil, fmt.Errorf("%s; logs and record are in %s", strings.Join(d.Harness, "; "), run)
 	}
 	return summary, nil
