@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+)
+
+// echoes is an experiment with one node, which answers what it is sent.
+type echoes struct{ address string }
+
+func (e echoes) Forward(_ context.Context, node string, _ int) (net.Conn, error) {
+	if node != "node-1" {
+		return nil, errors.New("no node " + node)
+	}
+	return net.Dial("tcp", e.address)
+}
+
+func echo(t *testing.T) echoes {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() { defer conn.Close(); io.Copy(conn, conn) }()
+		}
+	}()
+	return echoes{listener.Addr().String()}
+}
+
+func TestForward(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	said, say := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- forward(ctx, say, echo(t), "node-1", 1883, "127.0.0.1:0") }()
+	line, err := bufio.NewReader(said).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, _, _ := strings.Cut(line, " ")
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "CONNECT"); err != nil {
+		t.Fatal(err)
+	}
+	// The end of one direction is passed on; the other one stays open.
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(conn); err != nil || string(got) != "CONNECT" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestForwardToNobody(t *testing.T) {
+	err := forward(t.Context(), io.Discard, echo(t), "node-9", 1883, "127.0.0.1:0")
+	if err == nil || !strings.Contains(err.Error(), "node-9") {
+		t.Errorf("%v", err)
+	}
+}
