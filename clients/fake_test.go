@@ -162,11 +162,15 @@ func TestADriverThatCrashesHangsOrForgets(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			told := make(chan error, 1)
+			var wait time.Duration
+			if mode == "hang" {
+				wait = 100 * time.Millisecond
+			}
 			m := newMemory(1)
 			d, err := clients.Start(t.Context(), clients.Options{
 				Command: fake(mode), Spec: clients.Spec{Run: "testtest", Clients: two()},
 				Recorder: m, Clock: history.NewClock(), OnError: func(err error) { told <- err },
-				ByeWait: time.Second,
+				ByeWait: wait,
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -38,7 +38,7 @@ func (s SDK) Speaks(protocol string) bool {
 func SDKs() []SDK {
 	return []SDK{
 		{Lang: "go", Package: "paho.mqtt.golang", Version: "1.5.1", Protocols: []string{MQTT3}, Builtin: true,
-			Cannot: []string{CannotResumePubrel}},
+			Cannot: []string{CannotExactlyOnce}},
 		{Lang: "go", Package: "paho.golang", Version: "0.23.0", Protocols: []string{MQTT5}, Builtin: true, Dedupes: true},
 		{Lang: "python", Package: "paho-mqtt", Version: "2.1.0", Protocols: []string{MQTT3, MQTT5}, Dedupes: true},
 		{Lang: "python", Package: "paho-mqtt", Version: "1.6.1", Protocols: []string{MQTT3, MQTT5}, Dedupes: true,
@@ -48,10 +48,9 @@ func SDKs() []SDK {
 
 // What an SDK cannot show or do.
 const (
-	// CannotResumePubrel: when its connection is lost it forgets which of its
-	// QoS 2 messages had been received, and sends PUBLISH again where only
-	// PUBREL is allowed. A duplicate of such a message is the SDK's.
-	CannotResumePubrel = "resume_pubrel"
+	// CannotExactlyOnce: what it publishes at QoS 2 it may itself send twice
+	// when its connection is lost, so that a duplicate need not be the broker's.
+	CannotExactlyOnce = "exactly_once"
 	// CannotPauseConnected: while paused it sends no pings, and loses its
 	// connection after one and a half times its keep alive.
 	CannotPauseConnected = "pause_connected"

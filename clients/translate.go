@@ -216,8 +216,11 @@ func (t *translator) ret(l *Line, p *proc, host int64) error {
 		return err
 	}
 	delete(t.calls, l.C)
-	e := c.event // kind, connection, node and message of the call
+	e := c.event // kind and message of the call; the connection is that on which the answer came
 	e.Edge, e.Call, e.Time, e.Outcome = history.Return, c.event.Index, t.opts.Clock.At(host), outcome
+	if e.Kind != history.KindConnect {
+		e.Conn, e.Node = max(p.conn, 0), p.last
+	}
 	e.Reason, e.Text = uint8(l.R), l.X
 	if l.I != nil {
 		e.ID = *l.I

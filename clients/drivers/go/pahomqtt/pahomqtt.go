@@ -7,6 +7,11 @@
 // The SDK deletes an outgoing message from its store when PUBACK or PUBCOMP
 // arrives, and only then: the store that we hand it sees the true
 // acknowledgement, across reconnects too.
+//
+// It cannot promise exactly once: it keeps no PUBREC, so that on a new
+// connection it sends PUBLISH again where only PUBREL is allowed; and resume,
+// which runs when the client is connected already, repeats what is published
+// meanwhile.
 package pahomqtt
 
 import (
@@ -37,7 +42,7 @@ const wait = 5 * time.Second
 func Main(stdin io.Reader, stdout io.Writer) error {
 	return driver.Main(driver.SDK{
 		Name: Name, Version: Version, Protocol: clients.MQTT3,
-		Cannot: []string{clients.CannotResumePubrel},
+		Cannot: []string{clients.CannotExactlyOnce},
 		Open:   open,
 	}, stdin, stdout)
 }
@@ -60,14 +65,15 @@ func open(p *driver.Process) driver.Session { return &session{p: p, store: newLe
 func (s *session) Connect() {
 	ctx, cancel := context.WithCancel(context.Background())
 	inbox := newInbox(s.p)
-	client := mqtt.NewClient(s.options(ctx, inbox))
+	ready := make(chan mqtt.Token, 1)
+	client := mqtt.NewClient(s.options(ctx, inbox, ready))
 	s.mu.Lock()
 	s.client, s.cancel, s.inbox = client, cancel, inbox
 	s.mu.Unlock()
-	client.Connect() // retried by the SDK until Disconnect
+	ready <- client.Connect() // retried by the SDK until Disconnect
 }
 
-func (s *session) options(ctx context.Context, inbox *inbox) *mqtt.ClientOptions {
+func (s *session) options(ctx context.Context, inbox *inbox, ready chan mqtt.Token) *mqtt.ClientOptions {
 	c := s.p.Client()
 	retry := time.Duration(c.ReconnectMS) * time.Millisecond
 	o := mqtt.NewClientOptions().
@@ -91,7 +97,13 @@ func (s *session) options(ctx context.Context, inbox *inbox) *mqtt.ClientOptions
 		s.mu.Unlock()
 		return conn, nil
 	})
-	o.SetOnConnectHandler(func(mqtt.Client) { s.p.Connected(s.current()) })
+	o.SetOnConnectHandler(func(mqtt.Client) {
+		// The first time, what the store held is sent when the token completes.
+		token := <-ready
+		ready <- token
+		token.Wait()
+		s.p.Connected(s.current())
+	})
 	o.SetDefaultPublishHandler(func(_ mqtt.Client, m mqtt.Message) { inbox.put(m, s.current()) })
 	return o
 }
