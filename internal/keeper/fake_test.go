@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,10 @@ import (
 
 // bound is how long anything may take that happens by itself.
 const bound = 10 * time.Second
+
+// killedAtRandom is the scenario of an experiment that may be killed at any
+// instant.
+const killedAtRandom = "killed/at-random"
 
 // TestMain plays every part: guard, keeper, a child of the experiment, and a
 // caller that is there to be killed.
@@ -116,6 +121,7 @@ func newFake(_ context.Context, env Env, start Start) (Experiment, error) {
 }
 
 func (f *fake) Run(ctx context.Context) error {
+	runtime.LockOSThread() // where children may hang on it
 	for _, stop := range []bool{false, true} {
 		cmd, _, err := f.child("stay")
 		if err != nil {
@@ -139,6 +145,9 @@ func (f *fake) child(part string) (*exec.Cmd, string, error) {
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, "", err
+	}
+	if f.start.Scenario == killedAtRandom {
+		dieWithParent(cmd) // as on loopback, for the instant until it is announced
 	}
 	if err := cmd.Start(); err != nil {
 		return nil, "", err

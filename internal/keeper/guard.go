@@ -80,7 +80,7 @@ func (g *guard) main() error {
 // one's: that takes them an instant.
 func (g *guard) lock() (*flock.Flock, error) {
 	for range 100 {
-		if lock, err := lockRun(g.StateDir, g.ID); lock != nil || err != nil {
+		if lock, err := lockRun(g.StateDir, g.ID, os.O_CREATE); lock != nil || err != nil {
 			return lock, err
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -31,7 +31,7 @@ func HealDead(stateDir string, recover func(runDir string) error) ([]string, err
 }
 
 func healDead(stateDir, id string, recover func(runDir string) error) (bool, error) {
-	lock, err := lockRun(stateDir, id)
+	lock, err := lockRun(stateDir, id, 0)
 	if lock == nil {
 		return false, err
 	}
@@ -44,10 +44,9 @@ func healDead(stateDir, id string, recover func(runDir string) error) (bool, err
 		return false, err
 	}
 	dir := runDir(stateDir, id)
-	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		if err := recover(dir); err != nil {
-			return false, err
-		}
+	err = recover(dir)
+	if _, gone := os.Stat(dir); err != nil && !errors.Is(gone, fs.ErrNotExist) {
+		return false, err // of a run that somebody deleted there is nothing to recover
 	}
 	removeEntry(stateDir, id)
 	finishRun(lock)

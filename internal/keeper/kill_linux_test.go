@@ -44,7 +44,9 @@ func killRandomly(t *testing.T, isolation string, roles []string) {
 	}
 	spawned := make(chan error, 1)
 	go func() {
-		c, err := Spawn(context.Background(), SpawnOptions{StateDir: dir, Self: []string{exe}, Isolation: isolation})
+		c, err := Spawn(context.Background(), SpawnOptions{
+			StateDir: dir, Self: []string{exe}, Isolation: isolation, Start: Start{Scenario: killedAtRandom},
+		})
 		if err == nil {
 			c.Close()
 		}
@@ -112,6 +114,43 @@ func TestKillWithoutHeal(t *testing.T) {
 			HealDead(dir, noteRecovery)
 			nothingLeft(t, dir)
 		})
+	}
+}
+
+// TestAnnounced: what was announced ends, what has its pid since does not.
+func TestAnnounced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.children")
+	announce := announcer(path)
+	var children []*exec.Cmd
+	for range 2 {
+		cmd := exec.Command("/proc/self/exe", "child", "stay", "nobody")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+		children = append(children, cmd)
+	}
+	if err := announce(children[0].Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	earlier := fmt.Sprintf(`{"pid":%d,"start":1,"boot":%q}`+"\n{", children[1].Process.Pid, bootID())
+	noted, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(noted, earlier...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time there is nothing to do
+		if err := killAnnounced(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := children[0].Wait(); err == nil || err.Error() != "signal: killed" {
+		t.Errorf("the announced child ended with %v, want signal: killed", err)
+	}
+	if other, err := identify(children[1].Process.Pid); err != nil || !other.alive() {
+		t.Errorf("the other child: %v, %v, want it alive", other, err)
 	}
 }
 

@@ -106,18 +106,22 @@ func removeEntry(stateDir, id string) {
 	os.RemoveAll(socketDir(stateDir, id))
 }
 
-// lockRun takes a run's lock, which its guard holds for as long as it lives;
-// nil means that somebody has it.
-func lockRun(stateDir, id string) (*flock.Flock, error) {
+// lockRun takes a run's lock, which its guard makes and holds for as long as
+// it lives. Nil means that somebody has it, or, without os.O_CREATE in flags,
+// that there is none: nothing is left to undo.
+func lockRun(stateDir, id string, flags int) (*flock.Flock, error) {
 	path := livePath(stateDir, id, ".lock")
 	for {
-		lock := flock.New(path)
+		lock := flock.New(path, flock.SetFlag(os.O_RDWR|flags), flock.SetPermissions(0o600))
 		ok, err := lock.TryLock()
+		if errors.Is(err, fs.ErrNotExist) && flags&os.O_CREATE == 0 {
+			return nil, nil
+		}
 		if err != nil {
 			return nil, fmt.Errorf("lock run %s: %w", id, err)
 		}
 		if !ok {
-			return nil, nil
+			return nil, lock.Close()
 		}
 		mine, err := lock.Stat()
 		if err != nil {
