@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -49,6 +48,7 @@ type Experiment struct {
 	halt     func() // ends the work; healing, draining and judging go on
 	halted   chan struct{}
 	over     chan struct{}
+	landings sync.Mutex // of landings.json
 	mu       sync.Mutex
 	phase    string
 	sessions []*session
@@ -78,6 +78,10 @@ func New(version string, env keeper.Env, start keeper.Start) (*Experiment, error
 		if err := e.load(start); err != nil {
 			return nil, err
 		}
+	}
+	var err error
+	if e.start.Cluster, err = cluster.Check(e.start.Cluster); err != nil {
+		return nil, err
 	}
 	return e, e.open()
 }
@@ -214,12 +218,8 @@ func (e *Experiment) finish(ctx context.Context) error {
 	}
 	e.down(ctx)
 	e.enter(keeper.PhaseJudge)
-	var landings []history.Landing
-	if e.engine != nil {
-		landings = e.engine.Landings()
-	}
 	err := errors.Join(
-		history.WriteLandings(e.evidence(), landings),
+		e.writeLandings(),
 		reports.WriteHarness(e.evidence(), e.notes),
 		e.rec.Close(),
 	)
@@ -252,11 +252,13 @@ func (e *Experiment) down(ctx context.Context) {
 	if e.logs != nil {
 		e.logs.close()
 	}
-	for _, c := range []io.Closer{e.witness, e.network} {
-		if c == nil {
-			continue
+	if e.witness != nil {
+		if err := e.witness.Close(); err != nil {
+			e.harness("end the witness: %v", err)
 		}
-		if err := c.Close(); err != nil {
+	}
+	if e.network != nil {
+		if err := e.network.Close(); err != nil {
 			e.harness("take down the network: %v", err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
@@ -17,7 +18,7 @@ func (e *Experiment) newEngine() *faults.Engine {
 	return faults.NewEngine(faults.Options{
 		Journal: e.journal, Record: e.rec.Record, Clock: e.clock,
 		Layer: e.layer, Decide: verdict.DecideLanding, Nodes: e.nodeIndex,
-		OnChange: e.landed,
+		OnChange: e.landed, Recovery: max(time.Minute, seconds(e.tier.RecoveryS)),
 	})
 }
 
@@ -123,8 +124,12 @@ func (e *Experiment) faultStatus(l history.Landing) keeper.FaultStatus {
 	return st
 }
 
-// landed tells people about each change of an injection.
+// landed writes each change of an injection down, so that a keeper's death
+// leaves what was proved until then, and tells people.
 func (e *Experiment) landed(l history.Landing) {
+	if err := e.writeLandings(); err != nil {
+		e.harness("write the landings: %v", err)
+	}
 	on := strings.Join(l.Nodes, ", ")
 	switch {
 	case l.Healed == history.HealVerified:
@@ -134,6 +139,16 @@ func (e *Experiment) landed(l history.Landing) {
 	case l.State != "":
 		e.say(fmt.Sprintf("%s %s on %s: %s", l.Fault, l.Type, on, l.State))
 	}
+}
+
+func (e *Experiment) writeLandings() error {
+	e.landings.Lock()
+	defer e.landings.Unlock()
+	var all []history.Landing
+	if e.engine != nil {
+		all = e.engine.Landings()
+	}
+	return history.WriteLandings(e.evidence(), all)
 }
 
 func (e *Experiment) node(name string) (*cluster.Node, error) {

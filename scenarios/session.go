@@ -179,7 +179,7 @@ func (e *Experiment) drive(ctx context.Context, name string, cmd clients.Program
 	if err != nil {
 		return nil, err
 	}
-	return clients.Start(ctx, clients.Options{
+	return clients.Start(context.WithoutCancel(ctx), clients.Options{ // a stopped run still drains
 		Host: host, Command: cmd, Spec: spec, Recorder: e.rec, Clock: e.clock,
 		Node: e.nodeOf, Stderr: log,
 	})

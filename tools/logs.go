@@ -36,7 +36,7 @@ func (a *agent) getLogs() Tool {
 		Name:  "get_logs",
 		Title: "Read the brokers' logs",
 		Description: "Lines of the brokers' logs of a live experiment that match, counted by level and paged. Seconds count from the start of the run, " +
-			"as they do in cluster_status and get_run. Of a finished run the logs are files under logs/ of its directory.",
+			"as they do in cluster_status and get_run. Of a finished run the logs are files under evidence/logs/ of its directory.",
 		Params: []Param{
 			{Name: "level", Type: String, Enum: []string{"error", "warn", "info", "debug"}, About: "that and worse"},
 			{Name: "time_range", Type: Object, Example: `{"from_s":10,"to_s":20}`, Fields: []Param{{Name: "from_s", Type: Number}, {Name: "to_s", Type: Number}}},

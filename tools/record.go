@@ -37,10 +37,6 @@ func (a *agent) recorded(id string) (keeper.Status, error) {
 		return keeper.Status{}, err
 	}
 	s := keeper.Status{ID: runID(dir), Dir: dir, Phase: keeper.PhaseDone}
-	if err := readStatus(dir, &s); err != nil {
-		return s, err
-	}
-	s.ID, s.Dir, s.Live = runID(dir), dir, false
 	if run, err := history.ReadRun(evidence(dir)); err == nil {
 		s.Scenario, s.Started, s.Cluster = run.Scenario, run.Started, &run.Cluster
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -49,27 +45,14 @@ func (a *agent) recorded(id string) (keeper.Status, error) {
 	if landings, err := history.ReadLandings(evidence(dir)); err == nil {
 		s.Faults = faultsOf(landings)
 	}
-	if seal, err := reports.ReadSeal(dir); err == nil {
-		s.Root = seal.Root
+	if summary, err := reports.ReadSummary(dir); err == nil {
+		t := summary.Totals
+		s.Root, s.Elapsed = summary.Root, summary.DurationS
+		s.Counts = keeper.Counts{Sent: t.Sent, Acked: t.Acked, Unknown: t.Unknown, Received: t.Received, Lost: t.Lost, Duplicated: t.Duplicated}
 	}
 	v, err := readVerdict(dir)
 	s.Verdict = v
 	return s, err
-}
-
-// readStatus reads the last status that the keeper left, if it left one.
-func readStatus(dir string, s *keeper.Status) error {
-	text, err := os.ReadFile(filepath.Join(dir, reports.StatusFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, s)
-	}
-	if err != nil {
-		return fmt.Errorf("read the status of run %s: %w", runID(dir), err)
-	}
-	return nil
 }
 
 // readVerdict answers nil for a run that was not judged.

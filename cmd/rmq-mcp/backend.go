@@ -114,10 +114,12 @@ func publish(ctx context.Context, ask tools.Publication) (tools.Published, error
 		}
 		out.Roots = append(out.Roots, verified.Seal.Root)
 	}
+	to := reports.Destination(ask.Destination)
+	publish := func() (reports.Pushed, error) { return reports.Push(ctx, ask.Runs, to, ask.Words) }
 	if ask.DryRun {
-		return out, nil
+		publish = func() (reports.Pushed, error) { return reports.Preview(ask.Runs, to) }
 	}
-	pushed, err := reports.Push(ctx, ask.Runs, reports.Destination(ask.Destination), ask.Words)
+	pushed, err := publish()
 	if err != nil {
 		return out, err
 	}

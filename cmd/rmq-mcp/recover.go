@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/faults"
-	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/journal"
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -19,18 +18,18 @@ import (
 const undoBound = time.Minute
 
 // recoverRun ends a run whose keeper is dead: its faults are undone, and what
-// it recorded is sealed and judged. A run that recorded nothing has nothing to
-// judge.
+// it recorded is sealed and judged. One that was refused before it began has
+// nothing to judge.
 func recoverRun(runDir string) error {
+	if _, err := os.Stat(filepath.Join(runDir, reports.EvidenceDir)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err := undo(runDir); err != nil {
 		return err
 	}
 	key, err := reports.LoadKey(filepath.Dir(filepath.Dir(runDir)))
 	if err != nil {
 		return err
-	}
-	if _, err := os.Stat(filepath.Join(runDir, reports.EvidenceDir, history.RunFile)); errors.Is(err, fs.ErrNotExist) {
-		return nil
 	}
 	_, err = reports.Recover(runDir, key)
 	return err

@@ -18,6 +18,7 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // running are the flags of run.
@@ -105,6 +106,9 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 func (a *app) attempt(ctx context.Context, say io.Writer, dir, scenario string, r running) (*reports.Summary, error) {
 	argv, err := self()
 	if err != nil {
+		return nil, err
+	}
+	if err := scenarios.Provision(ctx, dir, argv, scenario, r.sdk, "", func(line string) { fmt.Fprintln(say, line) }); err != nil {
 		return nil, err
 	}
 	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + buildVersion(), Tool: "run", Args: map[string]any{"scenario": scenario}}
