@@ -138,6 +138,11 @@ class Acks:
     def __init__(self):
         self.lock, self.waiting, self.early = threading.Lock(), {}, {}
 
+    def begin(self):
+        """Goes before the SDK's function: an id it then names is a new one."""
+        with self.lock:
+            self.early.clear()
+
     def expect(self, mid, then):
         with self.lock:
             if mid not in self.early:
@@ -176,7 +181,7 @@ class Session:
         self.lost = threading.Event()  # of the current connection
         self.call = None  # the connect that has not returned
         self.turn = 0
-        self.acks = Acks()
+        self.pubacks, self.subacks = Acks(), Acks()
         self.mqtt = self.make()
 
     def make(self):
@@ -192,8 +197,8 @@ class Session:
         window = (c.get("publish") or {}).get("max_inflight") or 20
         m.max_inflight_messages_set(window)
         m.on_connect, m.on_disconnect, m.on_connect_fail = self.connected, self.disconnected, self.connect_failed
-        m.on_publish = lambda _c, _u, mid, reason=0, *_: self.acks.arrived(mid, code(reason))
-        m.on_subscribe = lambda _c, _u, mid, reasons, *_: self.acks.arrived(mid, code(reasons[0]))
+        m.on_publish = lambda _c, _u, mid, reason=0, *_: self.pubacks.arrived(mid, code(reason))
+        m.on_subscribe = lambda _c, _u, mid, reasons, *_: self.subacks.arrived(mid, code(reasons[0]))
         m.on_message = lambda _c, _u, message: self.on_message(self, message)
         m.on_socket_open = lambda _c, _u, sock: self.expect_connack(sock)
         return m
@@ -266,7 +271,7 @@ class Session:
     def disconnect(self):
         self.wanted = False
         self.lost.set()
-        self.mqtt.disconnect()
+        unless_replaced(self.mqtt.disconnect)
         sock = self.mqtt.socket()
         timer = threading.Timer(2.0, lambda: cut(sock))  # a frozen broker reads no DISCONNECT
         timer.daemon = True
@@ -284,16 +289,30 @@ class Session:
         def arrived(reason):
             answer.append(reason)
             done.set()
-        rc, mid = self.mqtt.subscribe(topic, qos)
+        self.subacks.begin()
+        try:
+            rc, mid = self.mqtt.subscribe(topic, qos)
+        except OSError as e:
+            return "info", 0, str(e)
         if rc != mqtt.MQTT_ERR_SUCCESS:
             return "fail", 0, mqtt.error_string(rc)
-        self.acks.expect(mid, arrived)
+        self.subacks.expect(mid, arrived)
         deadline = time.monotonic() + WAIT
         while not done.wait(0.02):
             if lost.is_set() or time.monotonic() > deadline:
-                self.acks.forget(mid)
+                self.subacks.forget(mid)
                 return "info", 0, "no SUBACK"
         return ("fail", answer[0], "the broker refused") if answer[0] >= 0x80 else ("ok", answer[0], "")
+
+
+def unless_replaced(send, *args):
+    """Calls a function of the SDK that sends. It may raise while the network
+    thread is replacing the connection; then nothing is sent, as if it had been
+    lost a moment earlier."""
+    try:
+        send(*args)
+    except OSError as e:
+        print("driver: %s: %s" % (send.__name__, e))
 
 
 def cut(sock):
@@ -314,6 +333,7 @@ class Process:
         self.delay = (client.get("delay_ms") or 0) / 1000.0
         self.subscribed, self.subscribing = set(), threading.Lock()
         self.inbox, self.inbox_lock = collections.deque(), threading.Lock()
+        self.emptying = threading.Lock()
         self.producer = Producer(self) if (client.get("publish") or {}).get("streams") else None
         if client.get("read_registers"):
             self.session = Reader(self)
@@ -388,18 +408,20 @@ class Process:
         """Handles what arrived during a pause. What is QoS 1 and of an earlier
         connection was not acknowledged, so the broker sends it again; QoS 2 it
         does not send again, and QoS 0 never."""
-        while self.paused.is_open() or not self.online.is_open():
-            with self.inbox_lock:
-                if not self.inbox:
-                    return
-                conn, m = self.inbox[0]
-            current = self.session.up and conn == self.session.conn
-            if m.qos != 1 or current:
-                self.deliver(m, self.session.lost)
-                if m.qos == 2 or current:
-                    self.session.mqtt.ack(m.mid, m.qos)
-            with self.inbox_lock:
-                self.inbox.popleft()
+        with self.emptying:
+            while self.paused.is_open() or not self.online.is_open():
+                with self.inbox_lock:
+                    if not self.inbox:
+                        return
+                    conn, m = self.inbox[0]
+                s = self.session
+                current = s.up and conn == s.conn
+                if m.qos != 1 or current:
+                    self.deliver(m, s.lost)
+                    if s.up and (m.qos == 2 or current):
+                        unless_replaced(s.mqtt.ack, m.mid, m.qos)
+                with self.inbox_lock:
+                    self.inbox.popleft()
 
     def deliver(self, m, lost):
         self.w.write("point", k="deliver", p=self.id, **describe(m))
@@ -468,16 +490,20 @@ class Producer:
                 fields["x"] = text
             p.w.write("return", k="publish", p=p.id, c=call, o=outcome, **fields)
             then(outcome)
+        p.session.pubacks.begin()
         try:
             info = p.session.mqtt.publish(s["topic"], payload, qos, bool(s.get("retain")))
-        except (ValueError, RuntimeError) as e:
+        except ValueError as e:  # refused before it was queued
             returned("fail", text=str(e))
+            return
+        except (OSError, RuntimeError) as e:  # the connection is being replaced; it may be queued
+            returned("info", text=str(e))
             return
         if qos == 0:
             sent = info.rc == mqtt.MQTT_ERR_SUCCESS and p.session.up
             returned("ok" if sent else "info", text="" if sent else mqtt.error_string(info.rc))
         elif info.rc in (mqtt.MQTT_ERR_SUCCESS, mqtt.MQTT_ERR_NO_CONN):  # sent, or queued
-            p.session.acks.expect(info.mid, lambda reason: returned(
+            p.session.pubacks.expect(info.mid, lambda reason: returned(
                 "fail" if reason >= 0x80 else "ok", reason, info.mid))
         else:
             returned("fail", text=mqtt.error_string(info.rc))
