@@ -53,6 +53,12 @@ var All = [...]Entry{
 		Checker: "dup@1", Protocols: mqtt, New: newDupFlag, canary: unflag,
 	},
 	{
+		Claim: verdict.Claim{Name: "qos-granted",
+			Text:   "The QoS of Payload Messages sent in response to a Subscription MUST be the minimum of the QoS of the originally published message and the maximum QoS granted by the Server.",
+			Source: "MQTT 3.1.1 section 3.8.4 [MQTT-3.8.4-6]; MQTT 5.0 section 3.8.4 [MQTT-3.8.4-8]"},
+		Checker: "granted@1", Protocols: mqtt, New: newGranted, canary: raise,
+	},
+	{
 		Claim: verdict.Claim{Name: "no-unexpected", Gated: true,
 			Text:   "Only what was published is delivered, and only to those whose subscription matches its topic.",
 			Source: "MQTT 3.1.1 section 3.3.5 and 4.7"},

@@ -136,6 +136,14 @@ func TestCheckers(t *testing.T) {
 			s.join(sub).acked(q1, 0, 1).deliver(sub, history.None, history.None, history.FlagCorrupt)
 		}, fail, map[string]int64{"corrupted": 1}, "checksum"},
 
+		{"the QoS of its publish", "qos-granted", func(s *story) {
+			s.join(sub).acked(q1, 0, 1).delivered(sub, q1, 0, 1)
+		}, pass, map[string]int64{"delivered": 2, "wrong_qos": 0}, ""},
+		{"a QoS above that of its publish", "qos-granted", func(s *story) {
+			s.join(sub).acked(q1, 0, 1).deliver(sub, q1, 0).deliver(sub, q1, 1)
+			s.events[len(s.events)-1].QoS = 2
+		}, fail, map[string]int64{"wrong_qos": 1}, "with QoS 2, granted was"},
+
 		{"in order", "order-per-stream", func(s *story) {
 			s.join(sub).acked(q1, 0, 3).delivered(sub, q1, 0, 2).delivered(sub, q1, 1, 3)
 		}, pass, map[string]int64{"first_deliveries": 4, "skipped": 0}, ""},

@@ -37,7 +37,7 @@ func (c *once) Add(b *history.Batch) {
 	l := c.ledger
 	for _, d := range l.rows(b).delivered {
 		i := int(d.i)
-		if d.pair < 0 || b.QoS[i] != c.qos || l.tables.Streams[b.Stream[i]].QoS != c.qos || !c.judges[b.Process[i]] || !l.plain(b, d) {
+		if d.pair < 0 || min(l.tables.Streams[b.Stream[i]].QoS, l.route.pairs[d.pair].qos) != c.qos || !c.judges[b.Process[i]] || !l.plain(b, d) {
 			continue
 		}
 		c.seen++

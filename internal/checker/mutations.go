@@ -85,6 +85,26 @@ func unflag(ctx Context) *mutation {
 	}, l)
 }
 
+// raise delivers everything with a QoS other than its own.
+func raise(ctx Context) *mutation {
+	l := ctx.ledger
+	m := &mutation{idle: "nothing was delivered"}
+	m.apply = func(b *history.Batch) *history.Batch {
+		list := l.rows(b).delivered
+		if len(list) == 0 {
+			return b
+		}
+		c := *b
+		c.QoS = slices.Clone(b.QoS[:b.N])
+		for _, d := range list {
+			c.QoS[d.i] = (b.QoS[d.i] + 1) % 3
+		}
+		m.did = "delivered everything with another QoS"
+		return &c
+	}
+	return m
+}
+
 // corrupt flips the checksum of the first delivery.
 func corrupt(ctx Context) *mutation {
 	m := &mutation{idle: "nothing was delivered"}

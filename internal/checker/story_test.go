@@ -103,7 +103,7 @@ func (s *story) subscribe(p int32) *story {
 	e := blank(history.KindSubscribe, p)
 	e.Text = s.tables.Processes[p].Filters[0].Filter
 	c := s.call(e)
-	e.Text = ""
+	e.Text, e.Reason = "", s.tables.Processes[p].Filters[0].QoS
 	s.ret(e, c, history.OK)
 	return s
 }
