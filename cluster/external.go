@@ -34,7 +34,7 @@ func (external) check(config Config) (Config, error) {
 func (external) plan(opts Options) (*plan, error) {
 	p := &plan{
 		version: "unknown", user: opts.Config.Username, password: opts.Config.Password,
-		startBound: 15 * time.Second, config: map[string]any{"endpoints": opts.Config.Endpoints},
+		startBound: 15 * time.Second, leaderBound: time.Second, config: map[string]any{"endpoints": opts.Config.Endpoints},
 	}
 	for i, name := range nodeNames(len(opts.Config.Endpoints)) {
 		p.nodes = append(p.nodes, &Node{name: name, mqtt: opts.Config.Endpoints[i], user: p.user, pass: p.password})

@@ -50,6 +50,7 @@ type plan struct {
 	promises       []string          // names of claims
 	sequential     bool              // one node is started after the other serves
 	startBound     time.Duration     // of the whole cluster
+	leaderBound    time.Duration     // how long the data may be without a leader
 }
 
 func check(config Config) (flavor, Config, error) {

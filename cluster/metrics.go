@@ -6,16 +6,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
 	psutil "github.com/shirou/gopsutil/v3/process"
 )
 
-// Metrics are the node's figures now, by name: those it publishes itself, with
-// their labels in the name, and those of its process, which begin with
-// "process_" and carry their unit. Histograms are their count and sum. Left
-// out is what has one row per client, connection, topic or address.
+// Metrics are the node's figures now, by name: those it publishes itself, and
+// those of its process, which begin with "process_" and carry their unit. Rows
+// that differ by label are added up, but for the few labels that name a part of
+// the node; those are in the name. Histograms are their count and sum.
 func (n *Node) Metrics(ctx context.Context) (map[string]float64, error) {
 	all := map[string]float64{}
 	var errs []error
@@ -68,8 +69,8 @@ func parseMetrics(page []byte, into map[string]float64) {
 	lines.Buffer(nil, len(page)+1)
 	for lines.Scan() {
 		name, value, ok := parseSample(lines.Text())
-		if ok {
-			into[name] = value
+		if ok && !math.IsNaN(value) {
+			into[name] += value
 		}
 	}
 }
@@ -88,25 +89,15 @@ func parseSample(line string) (name string, value float64, ok bool) {
 	if end <= 0 {
 		return "", 0, false
 	}
-	name = strings.TrimSuffix(line[:end], "{}")
+	family, labels, _ := strings.Cut(line[:end], "{")
 	fields := strings.Fields(line[end:])
-	if len(fields) == 0 || perEntity(name) {
+	if len(fields) == 0 || strings.HasSuffix(family, "_bucket") || strings.Contains(labels, "quantile=") {
 		return "", 0, false
+	}
+	name = family
+	if strings.Contains(labels, "machine=") || strings.Contains(labels, "runtime=") { // a Raft group, a thread pool
+		name += "{" + labels
 	}
 	value, err := strconv.ParseFloat(fields[0], 64)
 	return name, value, err == nil
-}
-
-// perEntity names the rows that would be thousands.
-func perEntity(name string) bool {
-	family, labels, _ := strings.Cut(name, "{")
-	if strings.HasSuffix(family, "_bucket") {
-		return true
-	}
-	for _, label := range []string{"client_id=", "connection_id=", "topic=", "topic_name=", "uri=", "quantile="} {
-		if strings.Contains(labels, label) {
-			return true
-		}
-	}
-	return false
 }

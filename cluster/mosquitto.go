@@ -68,7 +68,7 @@ func (m mosquitto) plan(opts Options) (*plan, error) {
 	n.argv = []string{opts.Config.Binary, "-c", conf}
 	n.version, n.restartBound, n.stopBound = version, 20*time.Second, 10*time.Second
 	p := &plan{
-		nodes: []*Node{n}, version: version, binary: opts.Config.Binary, startBound: 20 * time.Second,
+		nodes: []*Node{n}, version: version, binary: opts.Config.Binary, startBound: 20 * time.Second, leaderBound: time.Second,
 		config: mosquittoDefaults(), differs: map[string]string{}, promises: mosquittoPromises(),
 	}
 	if opts.Config.Profile == ProfileTested {

@@ -40,8 +40,8 @@ func (r reference) plan(opts Options) (*plan, error) {
 	p := &plan{
 		version:    "nats-server " + embedded.Version,
 		binary:     lookSelf(opts.Self[0]),
-		startBound: 30 * time.Second,
-		differs:    map[string]string{},
+		startBound: 30 * time.Second, leaderBound: 30 * time.Second,
+		differs: map[string]string{},
 	}
 	node, err := r.node(opts, p)
 	if err != nil {

@@ -12,6 +12,11 @@ import (
 
 // robustmq is the broker that this program is for, v0.4.10 and later: older
 // ones have another configuration, and ignore ours without a word.
+//
+// Its nodes are started one after the other, as a fresh node that reaches no
+// peer makes a cluster of its own. A consequence, seen on v0.4.11: the inner
+// topics are made by node-1 while it is alone and stay on it alone, whatever
+// the replica count says: retained messages, wills and the state of QoS 2.
 type robustmq struct{}
 
 const robustmqEnv = "RMQ_ROBUSTMQ_BIN"
@@ -21,6 +26,7 @@ const (
 	robustmqFirst   = 90 * time.Second // per node
 	robustmqRestart = 120 * time.Second
 	robustmqStop    = 25 * time.Second // its own watchdog ends it after 20 s
+	robustmqLeader  = 60 * time.Second // data get another leader 29 s after theirs was killed
 )
 
 func (robustmq) check(config Config) (Config, error) {
@@ -42,7 +48,7 @@ func (r robustmq) plan(opts Options) (*plan, error) {
 	p := &plan{
 		user: "admin", password: "robustmq", // the vendor's, which the broker makes at its first start
 		binary: opts.Config.Binary, sequential: true, startBound: time.Duration(count) * robustmqFirst,
-		config: r.effective(opts.Config), differs: map[string]string{}, promises: robustmqPromises(),
+		leaderBound: robustmqLeader, config: r.effective(opts.Config), differs: map[string]string{}, promises: robustmqPromises(),
 	}
 	differs(p.differs, p.config, robustmqVendor())
 	certs, err := writeCertificate(opts)

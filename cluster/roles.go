@@ -10,9 +10,6 @@ import (
 	"time"
 )
 
-// leaderBound is how long Resolve waits for an election to end.
-const leaderBound = 30 * time.Second
-
 // Roles are what Resolve takes beside the names of nodes.
 func Roles() []string {
 	return []string{"leader", "follower", "any", "majority", "minority", "all"}
@@ -79,7 +76,7 @@ func (c *Cluster) resolve(ctx context.Context, role, topic string) ([]*Node, err
 }
 
 func (c *Cluster) awaitLeader(ctx context.Context, topic string) (*Node, error) {
-	ctx, cancel := context.WithTimeout(ctx, leaderBound)
+	ctx, cancel := context.WithTimeout(ctx, c.plan.leaderBound)
 	defer cancel()
 	for {
 		n, err := c.Leader(ctx, topic)
