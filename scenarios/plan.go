@@ -52,8 +52,12 @@ type plan struct {
 const (
 	sessionExpiryS = 3600
 	keepAliveS     = 10
-	reconnectMS    = 250
-	ackWaitMS      = 20_000
+
+	// Some SDKs send no pings while their application does not read.
+	pausedKeepAliveS = 300
+
+	reconnectMS = 250
+	ackWaitMS   = 20_000
 )
 
 func (p *planner) plan(w Workload) *plan {
@@ -75,6 +79,9 @@ func (p *planner) plan(w Workload) *plan {
 		for i := range g.count {
 			c := p.subscriber(out, w, g.name, i)
 			c.DelayMS = g.delay
+			if g.name == groupPaused {
+				c.KeepAliveS = pausedKeepAliveS
+			}
 			out.subscribers.Clients = append(out.subscribers.Clients, c)
 		}
 	}

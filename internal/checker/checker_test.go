@@ -71,6 +71,10 @@ func TestCheckers(t *testing.T) {
 			s.join(sub).acked(q2, 0, 3).delivered(sub, q2, 1, 3)
 		}, fail, map[string]int64{"lost": 1}, "message 0"},
 
+		{"a producer whose SDK may send twice proves nothing", "qos2-exactly-once", func(s *story) {
+			s.tables.Processes[s.tables.Streams[q2].Producer].Cannot = []string{"exactly_once"}
+			s.join(sub).acked(q2, 0, 1).delivered(sub, q2, 0, 1).deliver(sub, q2, 1)
+		}, unknown, nil, ""},
 		{"once each", "qos2-exactly-once", func(s *story) {
 			s.join(sub).acked(q2, 0, 1).delivered(sub, q2, 0, 1)
 		}, pass, map[string]int64{"delivered": 2}, ""},

@@ -12,6 +12,7 @@ type once struct {
 	ledger *ledger
 	qos    uint8
 	judges []bool // processes that can be judged
+	sent   []bool // streams whose producer sends a message once
 	first  []marks
 	seen   int64 // deliveries judged
 	found  findings
@@ -30,6 +31,10 @@ func newOnce(l *ledger, qos uint8, judges func(history.Process) bool) *once {
 	for i, p := range l.tables.Processes {
 		c.judges[i] = judges(p)
 	}
+	for _, st := range l.tables.Streams {
+		twice := qos == 2 && slices.Contains(l.tables.Processes[st.Producer].Cannot, "exactly_once")
+		c.sent = append(c.sent, !twice)
+	}
 	return c
 }
 
@@ -37,7 +42,7 @@ func (c *once) Add(b *history.Batch) {
 	l := c.ledger
 	for _, d := range l.rows(b).delivered {
 		i := int(d.i)
-		if d.pair < 0 || min(l.tables.Streams[b.Stream[i]].QoS, l.route.pairs[d.pair].qos) != c.qos || !c.judges[b.Process[i]] || !l.plain(b, d) {
+		if d.pair < 0 || min(l.tables.Streams[b.Stream[i]].QoS, l.route.pairs[d.pair].qos) != c.qos || !c.judges[b.Process[i]] || !c.sent[b.Stream[i]] || !l.plain(b, d) {
 			continue
 		}
 		c.seen++
@@ -75,9 +80,12 @@ func (c *once) Result() verdict.Result {
 	return r
 }
 
-// whyNot says that SDKs which hand duplicates to the application cannot show
-// what the broker did.
+// whyNot says which SDKs cannot show what the broker did: those which hand
+// duplicates to the application, and those which send them.
 func (c *once) whyNot() string {
+	if slices.Contains(c.sent, false) {
+		return ": the producer's SDK may send a message twice itself, so only the wire can tell"
+	}
 	if c.qos == 2 && slices.Contains(c.judges, false) {
 		return ": an SDK that does not dedupe hands every copy to the application, so only the wire can tell"
 	}
