@@ -31,7 +31,10 @@ const (
 	connectBound = 45 * time.Second
 	loadBound    = 30 * time.Second
 	endBound     = 30 * time.Second
-	quietFor     = 15 * time.Second
+
+	// RobustMQ sends four times, 5 s apart, before it gives up a message, and
+	// nothing to other clients meanwhile.
+	quietFor = 30 * time.Second
 )
 
 // begin provisions the SDK, starts the subscribers, brings each group into
