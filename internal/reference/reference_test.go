@@ -140,12 +140,14 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
+// connect connects as soon as the node accepts it: while nobody leads the
+// sessions it refuses.
 func connect(t *testing.T, n *testNode, id string, on mqtt.MessageHandler) mqtt.Client {
 	t.Helper()
 	opts := mqtt.NewClientOptions().AddBroker(n.mqtt()).SetClientID(id).SetCleanSession(false).
 		SetAutoReconnect(false).SetConnectTimeout(testBound).SetDefaultPublishHandler(on)
 	c := mqtt.NewClient(opts)
-	wait(t, "connect "+id, c.Connect())
+	until(t, id+" is connected", func() bool { return c.Connect().WaitTimeout(testBound) && c.IsConnectionOpen() })
 	t.Cleanup(func() { c.Disconnect(0) })
 	return c
 }
@@ -155,6 +157,19 @@ func wait(t *testing.T, what string, token mqtt.Token) {
 	if !token.WaitTimeout(testBound) || token.Error() != nil {
 		t.Fatalf("%s: %v", what, token.Error())
 	}
+}
+
+// acknowledged are the messages whose acknowledgement came in time. What was
+// on its way to a leader that died is never acknowledged on this connection.
+func acknowledged(sent []mqtt.Token, in time.Duration) []string {
+	var texts []string
+	deadline := time.Now().Add(in)
+	for i, token := range sent {
+		if token.WaitTimeout(time.Until(deadline)) && token.Error() == nil {
+			texts = append(texts, fmt.Sprint(i))
+		}
+	}
+	return texts
 }
 
 // What was acknowledged with QoS 1 is delivered although a node was killed
@@ -167,18 +182,16 @@ func TestKilledNodeLosesNothing(t *testing.T) {
 	offline.Disconnect(50)
 
 	publisher := connect(t, nodes[1], "publisher", nil)
-	var acked []string
+	var sent []mqtt.Token
 	for i := range 200 {
 		if i == 100 {
+			wait(t, "acknowledge the first hundred", sent[99])
 			nodes[2].cmd.Process.Kill()
 			nodes[2].cmd.Wait()
 		}
-		text := fmt.Sprint(i)
-		token := publisher.Publish("t/1", 1, false, text)
-		if token.WaitTimeout(testBound) && token.Error() == nil {
-			acked = append(acked, text)
-		}
+		sent = append(sent, publisher.Publish("t/1", 1, false, fmt.Sprint(i)))
 	}
+	acked := acknowledged(sent, 5*time.Second)
 	if len(acked) < 100 {
 		t.Fatalf("only %d messages were acknowledged", len(acked))
 	}
