@@ -33,7 +33,8 @@ func Library() ([]*Scenario, error) {
 // Load answers a scenario of the library by its name, or one that a person
 // wrote by the path of its file.
 func Load(nameOrPath string) (*Scenario, error) {
-	if file := path.Join("library", nameOrPath+".md"); fs.ValidPath(file) {
+	if fs.ValidPath(nameOrPath) {
+		file := path.Join("library", nameOrPath+".md")
 		if _, err := fs.Stat(library, file); err == nil {
 			return fromLibrary(file)
 		}
