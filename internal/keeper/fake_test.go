@@ -103,7 +103,6 @@ type fake struct {
 	mu      sync.Mutex
 	phase   string
 	faults  []FaultStatus
-	healed  int
 	journal []string
 	subs    map[chan Progress]bool
 	stopped chan struct{}
