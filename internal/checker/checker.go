@@ -13,6 +13,10 @@ import (
 type Checker interface {
 	Add(*history.Batch)
 	Result() verdict.Result
+
+	// fork answers a checker that has seen the same, and goes on by itself:
+	// the canary.
+	fork() Checker
 }
 
 // Context is what was recorded beside the events.
@@ -21,7 +25,8 @@ type Context struct {
 	Tables   *history.Tables
 	Landings []history.Landing
 
-	ledger *ledger // filled by Judge, ahead of the checkers
+	ledger   *ledger   // filled by Judge, ahead of the checkers
+	receipts *receipts // filled by the checkers of loss
 }
 
 // Completeness says whether missing rows could explain a missing event. Only a

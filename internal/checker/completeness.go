@@ -32,7 +32,7 @@ func newCompleteness(l *ledger) *completeness {
 func (c *completeness) add(b *history.Batch) {
 	rows := c.ledger.rows(b)
 	for _, d := range rows.delivered {
-		if b.Flags[d.i].Has(history.FlagEnd) {
+		if d.flags.Has(history.FlagEnd) {
 			c.markers[[2]int32{b.Process[d.i], b.Stream[d.i]}] = true
 		}
 	}
@@ -93,7 +93,7 @@ func (c *completeness) undrained() (why []string) {
 	l := c.ledger
 	for s := range l.tables.Streams {
 		st, row := &l.sends.streams[s], l.tables.Streams[s]
-		if row.Register || row.QoS == 0 || len(st.messages) == 0 {
+		if row.Register || row.QoS == 0 || st.messages.n == 0 {
 			continue
 		}
 		end := st.end()

@@ -32,7 +32,7 @@ func newOnce(l *ledger, qos uint8, judges func(history.Process) bool) *once {
 		c.judges[i] = judges(p)
 	}
 	for _, st := range l.tables.Streams {
-		twice := qos == 2 && slices.Contains(l.tables.Processes[st.Producer].Cannot, "exactly_once")
+		twice := qos == 2 && uint32(st.Producer) < uint32(len(l.tables.Processes)) && slices.Contains(l.tables.Processes[st.Producer].Cannot, "exactly_once")
 		c.sent = append(c.sent, !twice)
 	}
 	return c
@@ -42,11 +42,11 @@ func (c *once) Add(b *history.Batch) {
 	l := c.ledger
 	for _, d := range l.rows(b).delivered {
 		i := int(d.i)
-		if d.pair < 0 || min(l.tables.Streams[b.Stream[i]].QoS, l.route.pairs[d.pair].qos) != c.qos || !c.judges[b.Process[i]] || !c.sent[b.Stream[i]] || !l.plain(b, d) {
+		if d.pair < 0 || l.route.pairs[d.pair].due() != c.qos || !c.judges[b.Process[i]] || !c.sent[b.Stream[i]] || !l.plain(d) {
 			continue
 		}
 		c.seen++
-		if earlier := c.first[d.pair].swap(b.Seq[i], b.Index[i], false); earlier >= 0 {
+		if earlier := c.first[d.pair].swap(d.seq, b.Index[i], false); earlier >= 0 {
 			c.again(b, i, earlier)
 		}
 	}
@@ -54,8 +54,8 @@ func (c *once) Add(b *history.Batch) {
 
 // plain reports whether a delivery is of one subscription alone, neither a
 // retained copy nor damaged: only then is a second one a repetition.
-func (l *ledger) plain(b *history.Batch, d delivery) bool {
-	return b.Flags[d.i]&(history.FlagRetain|history.FlagCorrupt) == 0 && l.route.pairs[d.pair].filters <= 1
+func (l *ledger) plain(d delivery) bool {
+	return d.flags&(history.FlagRetain|history.FlagCorrupt) == 0 && l.route.pairs[d.pair].filters <= 1
 }
 
 func (c *once) again(b *history.Batch, i int, earlier int64) {
@@ -122,16 +122,16 @@ func (c *dupFlag) Add(b *history.Batch) {
 	l := c.ledger
 	for _, d := range l.rows(b).delivered {
 		i := int(d.i)
-		if d.pair < 0 || b.QoS[i] != 1 || !c.sees[b.Process[i]] || !l.plain(b, d) {
+		if d.pair < 0 || b.QoS[i] != 1 || !c.sees[b.Process[i]] || !l.plain(d) {
 			continue
 		}
 		c.seen++
-		if c.conn[d.pair].swap(b.Seq[i], int64(b.Conn[i]), true) != int64(b.Conn[i]) {
+		if c.conn[d.pair].swap(d.seq, int64(b.Conn[i]), true) != int64(b.Conn[i]) {
 			continue
 		}
 		c.judged++
-		if !b.Flags[i].Has(history.FlagDup) && len(c.doubts) < 64*maxListed {
-			c.doubts = append(c.doubts, doubt{b.Process[i], b.Stream[i], b.Seq[i], b.Index[i], b.Time[i], b.ID[i]})
+		if !d.flags.Has(history.FlagDup) && len(c.doubts) < 64*maxListed {
+			c.doubts = append(c.doubts, doubt{b.Process[i], b.Stream[i], d.seq, b.Index[i], b.Time[i], b.ID[i]})
 		}
 	}
 }

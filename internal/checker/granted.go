@@ -43,11 +43,11 @@ func (c *granted) Add(b *history.Batch) {
 		}
 	}
 	for _, d := range rows.delivered {
-		if d.pair < 0 || b.QoS[d.i] > 2 || !c.ledger.plain(b, d) {
+		if d.pair < 0 || b.QoS[d.i] > 2 || !c.ledger.plain(d) {
 			continue
 		}
 		if a := &c.came[d.pair][b.QoS[d.i]]; a.n == 0 {
-			*a = arrivals{1, b.Index[d.i], b.Time[d.i], b.Seq[d.i]}
+			*a = arrivals{1, b.Index[d.i], b.Time[d.i], d.seq}
 		} else {
 			a.n++
 		}

@@ -58,11 +58,12 @@ type judge struct {
 	events   int64
 }
 
-// A bench is one claim's checker and its canary.
+// A bench is one claim's checker and its canary. Up to the first row that is
+// mutated the two would see the same: there the canary is forked.
 type bench struct {
 	entry    Entry
 	checker  Checker
-	canary   Checker
+	canary   Checker // nil while nothing is mutated
 	mutation *mutation
 }
 
@@ -71,8 +72,9 @@ func newJudge(ctx Context, claims []string) (*judge, error) {
 		claims = ctx.Run.Claims
 	}
 	ctx.ledger = newLedger(ctx)
+	ctx.receipts = newReceipts(ctx.ledger)
 	j := &judge{
-		ctx: ctx, ledger: ctx.ledger, all: newLoss(ctx.ledger, 0, 2),
+		ctx: ctx, ledger: ctx.ledger, all: newLoss(ctx, 0, 2),
 		complete: newCompleteness(ctx.ledger), coverage: newCoverage(ctx.ledger),
 	}
 	for _, name := range claims {
@@ -80,7 +82,7 @@ func newJudge(ctx Context, claims []string) (*judge, error) {
 		if err != nil {
 			return nil, fmt.Errorf("judge: %w", err)
 		}
-		j.benches = append(j.benches, &bench{entry: e, checker: e.New(ctx), canary: e.New(ctx), mutation: e.canary(ctx)})
+		j.benches = append(j.benches, &bench{entry: e, checker: e.New(ctx), mutation: e.canary(ctx)})
 	}
 	return j, nil
 }
@@ -93,12 +95,25 @@ func (j *judge) add(b *history.Batch) {
 	j.ledger.add(b)
 	j.complete.add(b)
 	j.coverage.add(b)
+	for _, bench := range j.benches {
+		// Before any checker sees the batch: a canary forks it as it was.
+		if m := bench.mutation.batch(b); m != b || bench.canary != nil {
+			bench.show(m)
+		}
+	}
 	j.all.Add(b)
 	for _, bench := range j.benches {
 		bench.checker.Add(b)
-		if m := bench.mutation.batch(b); m.N > 0 {
-			bench.canary.Add(m)
-		}
+	}
+}
+
+// show lets the canary see a batch.
+func (b *bench) show(mutated *history.Batch) {
+	if b.canary == nil {
+		b.canary = b.checker.fork()
+	}
+	if mutated.N > 0 {
+		b.canary.Add(mutated)
 	}
 }
 
@@ -132,7 +147,7 @@ func (b *bench) result(complete Completeness) verdict.Result {
 func (b *bench) flight() verdict.Canary {
 	if b.mutation.end != nil {
 		if rows := b.mutation.end(); len(rows) > 0 {
-			b.canary.Add(batchOf(rows))
+			b.show(batchOf(rows))
 		}
 	}
 	if b.mutation.did == "" {

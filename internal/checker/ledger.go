@@ -16,6 +16,7 @@ type ledger struct {
 	sessions *sessions
 	route    *route
 
+	batches         int // taken
 	current         *history.Batch
 	sorted, mutated rows
 }
@@ -31,6 +32,7 @@ func newLedger(ctx Context) *ledger {
 }
 
 func (l *ledger) add(b *history.Batch) {
+	l.batches++
 	l.current = b
 	l.sorted.sort(b, l.route)
 	l.sends.add(b, l.sorted.published)

@@ -13,44 +13,24 @@ type loss struct {
 	ledger *ledger
 	min    uint8 // QoS of the streams to judge
 	max    uint8
-	got    receipts
-	seen   int64 // deliveries
-	again  int64 // of them, not the first of their message
-	dup    int64 // of those, flagged as such
+	got    *receipts
 }
 
-func newLoss(l *ledger, minQoS, maxQoS uint8) *loss {
-	return &loss{ledger: l, min: minQoS, max: maxQoS, got: newReceipts(l)}
+func newLoss(ctx Context, minQoS, maxQoS uint8) *loss {
+	return &loss{ledger: ctx.ledger, min: minQoS, max: maxQoS, got: ctx.receipts}
 }
 
-func qos1Loss(ctx Context) Checker { return newLoss(ctx.ledger, 1, 1) }
-func qos2Loss(ctx Context) Checker { return newLoss(ctx.ledger, 2, 2) }
+func qos1Loss(ctx Context) Checker { return newLoss(ctx, 1, 1) }
+func qos2Loss(ctx Context) Checker { return newLoss(ctx, 2, 2) }
 
-func (c *loss) Add(b *history.Batch) {
-	streams := c.ledger.tables.Streams
-	for _, d := range c.ledger.rows(b).delivered {
-		if d.pair < 0 {
-			continue
-		}
-		if q := streams[b.Stream[d.i]].QoS; q < c.min || q > c.max {
-			continue
-		}
-		c.seen++
-		if !c.got.got[d.pair].add(b.Seq[d.i]) && !b.Flags[d.i].Has(history.FlagRetain) {
-			c.again++
-			if b.Flags[d.i].Has(history.FlagDup) {
-				c.dup++
-			}
-		}
-	}
-}
+func (c *loss) Add(b *history.Batch) { c.got.add(b) }
 
 func (c *loss) Result() verdict.Result {
 	var found findings
 	var due, session, recovered int64
 	c.pairs(func(p, s int32, from int64) {
 		st := &c.ledger.sends.streams[s]
-		got, lo := c.got.of(p, s), st.since(from)
+		got, lo := c.got.got(p, s), st.since(from)
 		due += st.acked.countFrom(lo)
 		st.acked.each(lo, got, func(seq int64) {
 			a, forgotten := c.lost(p, s, seq)
@@ -61,9 +41,10 @@ func (c *loss) Result() verdict.Result {
 		})
 		recovered += st.recovered(got)
 	})
+	came := c.got.tally(c.min, c.max)
 	r := found.judged(due, map[string]int64{
-		"due": due, "delivered": c.seen, "lost": found.total, "lost_session": session,
-		"lost_message": found.total - session, "duplicated": c.again, "duplicated_flagged": c.dup, "recovered": recovered,
+		"due": due, "delivered": came.seen, "lost": found.total, "lost_session": session,
+		"lost_message": found.total - session, "duplicated": came.again, "duplicated_flagged": came.dup, "recovered": recovered,
 	}, "no acknowledged message was due to any persistent subscriber")
 	switch r.Status {
 	case verdict.Pass:
@@ -116,7 +97,7 @@ func (c *loss) lost(p, s int32, seq int64) (a verdict.Anomaly, forgotten bool) {
 // recovered is how many messages of unknown outcome were delivered all the same.
 func (st *stream) recovered(got *bitmap) (n int64) {
 	got.each(0, &st.acked, func(seq int64) {
-		if seq < int64(len(st.messages)) && st.messages[seq].unknown() {
+		if m := st.messages.at(seq); m != nil && m.unknown() {
 			n++
 		}
 	})

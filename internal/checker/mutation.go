@@ -24,15 +24,13 @@ func (m *mutation) batch(b *history.Batch) *history.Batch {
 
 // without is a batch without those deliveries that drop names; where there are
 // none it is the batch itself.
-func without(b *history.Batch, from []delivery, drop func(i int32) bool) *history.Batch {
-	gone := map[int]bool{}
-	for _, d := range from {
-		if drop(d.i) {
-			gone[int(d.i)] = true
-		}
-	}
-	if len(gone) == 0 {
+func without(b *history.Batch, from []delivery, drop func(delivery) bool) *history.Batch {
+	if !slices.ContainsFunc(from, drop) {
 		return b
+	}
+	gone := make([]bool, b.N)
+	for _, d := range from {
+		gone[d.i] = drop(d)
 	}
 	var kept []history.Event
 	for i := range b.N {

@@ -13,18 +13,18 @@ func lose(qos uint8) func(Context) *mutation {
 		l := ctx.ledger
 		m := &mutation{idle: "no acknowledged message was delivered to a persistent subscriber"}
 		high := make([]int64, len(l.route.pairs))
-		var process, stream int32
+		var pair int32
 		var seq int64
 		choose := func(b *history.Batch) {
 			for _, d := range l.rows(b).delivered {
-				i, pair := int(d.i), d.pair
-				if pair < 0 {
+				if d.pair < 0 {
 					continue
 				}
-				first := b.Seq[i] >= high[pair]
-				high[pair] = max(high[pair], b.Seq[i]+1)
-				if first && l.tables.Streams[b.Stream[i]].QoS == qos && l.owed(b.Process[i], b.Stream[i], b.Seq[i]) {
-					process, stream, seq = b.Process[i], b.Stream[i], b.Seq[i]
+				first := d.seq >= high[d.pair]
+				high[d.pair] = max(high[d.pair], d.seq+1)
+				process, stream := b.Process[d.i], b.Stream[d.i]
+				if first && l.route.pairs[d.pair].sent == qos && l.owed(process, stream, d.seq) {
+					pair, seq = d.pair, d.seq
 					m.did = sentence("dropped every delivery of %s to %s", l.message(stream, seq), l.process(process))
 					return
 				}
@@ -37,9 +37,7 @@ func lose(qos uint8) func(Context) *mutation {
 			if m.did == "" {
 				return b
 			}
-			return without(b, l.rows(b).delivered, func(i int32) bool {
-				return b.Seq[i] == seq && b.Stream[i] == stream && b.Process[i] == process
-			})
+			return without(b, l.rows(b).delivered, func(d delivery) bool { return d.seq == seq && d.pair == pair })
 		}
 		return m
 	}
@@ -61,7 +59,7 @@ func repeat(qos uint8, judges func(history.Process) bool) func(Context) *mutatio
 		l := ctx.ledger
 		return oneRow("no delivery of that QoS can be judged", func(b *history.Batch, d delivery) (*history.Batch, string) {
 			i := int(d.i)
-			if b.QoS[i] != qos || l.tables.Streams[b.Stream[i]].QoS != qos || !judges(l.tables.Processes[b.Process[i]]) || !l.plain(b, d) {
+			if b.QoS[i] != qos || l.route.pairs[d.pair].sent != qos || !judges(l.tables.Processes[b.Process[i]]) || !l.plain(d) {
 				return nil, ""
 			}
 			return with(b, i, b.Event(i)), sentence("delivered %s to %s twice", l.message(b.Stream[i], b.Seq[i]), l.process(b.Process[i]))
@@ -75,7 +73,7 @@ func unflag(ctx Context) *mutation {
 	return oneRow("no delivery of QoS 1 can be judged", func(b *history.Batch, d delivery) (*history.Batch, string) {
 		i := int(d.i)
 		m := l.sends.find(b.Stream[i], b.Seq[i])
-		if b.QoS[i] != 1 || !l.plain(b, d) || slices.Contains(l.tables.Processes[b.Process[i]].Cannot, "dup") ||
+		if b.QoS[i] != 1 || !l.plain(d) || slices.Contains(l.tables.Processes[b.Process[i]].Cannot, "dup") ||
 			m == nil || m.outcome != history.OK || l.sentTwice(b.Stream[i], m) {
 			return nil, ""
 		}
@@ -131,10 +129,10 @@ func swap(ctx Context) *mutation {
 		out, last := b, map[int32]int{} // row of the last first delivery in this batch, by pair
 		for _, d := range l.rows(b).delivered {
 			i := int(d.i)
-			if !l.ordered(b, d) || done[d.pair] || b.Seq[i] < high[d.pair] {
+			if !l.ordered(d) || done[d.pair] || d.seq < high[d.pair] {
 				continue
 			}
-			high[d.pair] = b.Seq[i] + 1
+			high[d.pair] = d.seq + 1
 			j, ok := last[d.pair]
 			if !ok {
 				last[d.pair] = i
@@ -169,7 +167,7 @@ func invent(ctx Context) *mutation {
 			return nil
 		}
 		e := *like
-		e.Seq = int64(len(l.sends.streams[e.Stream].messages))
+		e.Seq = l.sends.streams[e.Stream].messages.n
 		e.Flags = 0
 		m.did = sentence("delivered %s, which was never sent, to %s", l.message(e.Stream, e.Seq), l.process(e.Process))
 		return []history.Event{e}
@@ -223,15 +221,12 @@ func stall(ctx Context) *mutation {
 func mute(ctx Context) *mutation {
 	l := ctx.ledger
 	m := &mutation{idle: "no probe was delivered anything"}
-	probe := make([]bool, len(l.tables.Processes))
-	for i, p := range l.tables.Processes {
-		probe[i] = p.Group == groupProbe
-	}
 	m.apply = func(b *history.Batch) *history.Batch {
-		out := without(b, l.rows(b).delivered, func(i int32) bool {
-			p := b.Process[i]
-			return uint32(p) < uint32(len(probe)) && probe[p]
-		})
+		rows := l.rows(b)
+		if !rows.probed {
+			return b
+		}
+		out := without(b, rows.delivered, func(d delivery) bool { return l.route.probed(b.Process[d.i]) })
 		if out != b {
 			m.did = "dropped what the probes were delivered"
 		}
@@ -292,7 +287,7 @@ func (l *ledger) writtenBefore(stream int32, t int64) bool {
 		return false
 	}
 	at := int64(math.MaxInt64)
-	for _, m := range l.sends.streams[stream].messages {
+	for _, m := range l.sends.streams[stream].messages.each {
 		if m.outcome == history.OK {
 			at = min(at, m.acked)
 		}

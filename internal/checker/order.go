@@ -40,10 +40,10 @@ func newOrder(ctx Context) Checker {
 func (c *order) Add(b *history.Batch) {
 	l := c.ledger
 	for _, d := range l.rows(b).delivered {
-		if !l.ordered(b, d) {
+		if !l.ordered(d) {
 			continue
 		}
-		line, seq := &c.lines[d.pair], b.Seq[d.i]
+		line, seq := &c.lines[d.pair], d.seq
 		if !line.got.add(seq) {
 			continue
 		}
@@ -61,9 +61,9 @@ func (c *order) Add(b *history.Batch) {
 
 // ordered reports whether a delivery has a place in an order: not a retained
 // copy, not one of a shared subscription, not a register's.
-func (l *ledger) ordered(b *history.Batch, d delivery) bool {
-	return d.pair >= 0 && b.Flags[d.i]&(history.FlagRetain|history.FlagCorrupt) == 0 &&
-		l.route.pairs[d.pair].shared == 0 && !l.tables.Streams[b.Stream[d.i]].Register
+func (l *ledger) ordered(d delivery) bool {
+	return d.pair >= 0 && d.flags&(history.FlagRetain|history.FlagCorrupt) == 0 &&
+		l.route.pairs[d.pair].shared == 0 && !l.route.pairs[d.pair].register
 }
 
 // placed are the late deliveries that break an order. It is asked for at the

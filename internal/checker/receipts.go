@@ -1,19 +1,73 @@
 package checker
 
-// receipts is which messages reached which process: one bitmap for each pair
-// of process and stream.
+import "github.com/robustmq/rmq-mcp/internal/history"
+
+// receipts is what reached whom. The checkers of loss share one; each of their
+// canaries has its own.
 type receipts struct {
-	route *route
-	got   []bitmap
+	ledger *ledger
+	taken  int // batches
+	of     []receipt
 }
 
-func newReceipts(l *ledger) receipts {
-	return receipts{route: l.route, got: make([]bitmap, len(l.route.pairs))}
+// A receipt is what one process had of one stream.
+type receipt struct {
+	got   bitmap
+	seen  int64 // deliveries
+	again int64 // of them, not the first of their message
+	dup   int64 // of those, flagged as such
 }
 
-func (r *receipts) of(process, stream int32) *bitmap {
-	if i := r.route.at(process, stream); i >= 0 {
-		return &r.got[i]
+func newReceipts(l *ledger) *receipts {
+	return &receipts{ledger: l, of: make([]receipt, len(l.route.pairs))}
+}
+
+// add takes a batch, once for all that share the receipts.
+func (r *receipts) add(b *history.Batch) {
+	if b == r.ledger.current && r.taken == r.ledger.batches {
+		return
+	}
+	r.taken = r.ledger.batches
+	for _, d := range r.ledger.rows(b).delivered {
+		if d.pair < 0 {
+			continue
+		}
+		to := &r.of[d.pair]
+		to.seen++
+		if !to.got.add(d.seq) && !d.flags.Has(history.FlagRetain) {
+			to.again++
+			if d.flags.Has(history.FlagDup) {
+				to.dup++
+			}
+		}
+	}
+}
+
+func (r *receipts) fork() *receipts {
+	return &receipts{ledger: r.ledger, taken: r.taken, of: forks(r.of)}
+}
+
+func (r receipt) fork() receipt {
+	r.got = r.got.fork()
+	return r
+}
+
+// got is which messages of a stream reached a process.
+func (r *receipts) got(process, stream int32) *bitmap {
+	if i := r.ledger.route.at(process, stream); i >= 0 {
+		return &r.of[i].got
 	}
 	return &bitmap{}
+}
+
+// tally adds up the receipts of streams of a QoS.
+func (r *receipts) tally(minQoS, maxQoS uint8) (sum receipt) {
+	for i, q := range r.ledger.route.pairs {
+		if q.sent >= minQoS && q.sent <= maxQoS {
+			sum.seen += r.of[i].seen
+			sum.again += r.of[i].again
+			sum.dup += r.of[i].dup
+		}
+	}
+	return sum
 }

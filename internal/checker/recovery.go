@@ -14,7 +14,6 @@ type recovery struct {
 	healed int64   // time of the last heal, or of the recovery phase where nothing was to be healed
 	byHeal bool    // healed is a heal's
 	node   []int16 // of each process, as last connected
-	probe  []bool
 	acks   []sighting
 	seen   []sighting
 }
@@ -30,9 +29,8 @@ func newRecovery(ctx Context) Checker {
 	l := ctx.ledger
 	c := &recovery{ledger: l, bound: int64(ctx.Run.Budget.RecoveryS * 1e9), healed: history.None}
 	c.node = make([]int16, len(l.tables.Processes))
-	c.probe = make([]bool, len(l.tables.Processes))
-	for i, p := range l.tables.Processes {
-		c.node[i], c.probe[i] = history.None, p.Group == groupProbe
+	for i := range c.node {
+		c.node[i] = history.None
 	}
 	return c
 }
@@ -43,6 +41,9 @@ func (c *recovery) Add(b *history.Batch) {
 	rows := c.ledger.rows(b)
 	for _, i := range rows.control {
 		c.turn(b, int(i))
+	}
+	if !rows.probed {
+		return
 	}
 	for _, i := range rows.published {
 		c.see(b, int(i))
@@ -69,7 +70,7 @@ func (c *recovery) turn(b *history.Batch, i int) {
 
 func (c *recovery) see(b *history.Batch, i int) {
 	p := b.Process[i]
-	if uint32(p) >= uint32(len(c.probe)) || !c.probe[p] {
+	if !c.ledger.route.probed(p) {
 		return
 	}
 	if b.Node[i] >= 0 {

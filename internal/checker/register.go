@@ -187,8 +187,8 @@ func (c *register) operations(topic int, until int64) (ops []porcupine.Operation
 		if !row.Register || c.topics[row.Topic] != topic {
 			continue
 		}
-		for seq, m := range c.ledger.sends.streams[s].messages {
-			end, value := m.acked, valueOf(int32(s), int64(seq))
+		for seq, m := range c.ledger.sends.streams[s].messages.each {
+			end, value := m.acked, valueOf(int32(s), seq)
 			if m.unknown() {
 				end = max(m.called, seen[value])
 			}

@@ -7,17 +7,25 @@ import "github.com/robustmq/rmq-mcp/internal/history"
 type route struct {
 	streams int
 	pairs   []pair
+	probes  []bool // processes that are probes
 }
 
 type pair struct {
-	filters int8  // of its own that match
-	shared  int8  // of a shared subscription that match
-	qos     uint8 // the highest granted to one of its own
+	filters  int8  // of its own that match
+	shared   int8  // of a shared subscription that match
+	qos      uint8 // the highest granted to one of its own
+	sent     uint8 // QoS of the stream
+	register bool  // what the stream is
 }
 
 func newRoute(t *history.Tables) *route {
-	r := &route{streams: len(t.Streams), pairs: make([]pair, len(t.Processes)*len(t.Streams))}
+	r := &route{streams: len(t.Streams), pairs: make([]pair, len(t.Processes)*len(t.Streams)), probes: make([]bool, len(t.Processes))}
+	for i := range r.pairs {
+		st := t.Streams[i%r.streams]
+		r.pairs[i].sent, r.pairs[i].register = st.QoS, st.Register
+	}
 	for p, row := range t.Processes {
+		r.probes[p] = row.Group == groupProbe
 		for _, f := range row.Filters {
 			for s, st := range t.Streams {
 				if Matches(f.Filter, st.Topic) {
@@ -48,6 +56,13 @@ func (r *route) at(process, stream int32) int {
 		return -1
 	}
 	return i
+}
+
+// due is the QoS that a delivery is to come with.
+func (q pair) due() uint8 { return min(q.sent, q.qos) }
+
+func (r *route) probed(process int32) bool {
+	return uint32(process) < uint32(len(r.probes)) && r.probes[process]
 }
 
 func (r *route) get(process, stream int32) pair {

@@ -8,18 +8,25 @@ type rows struct {
 	delivered []delivery
 	published []int32 // calls and returns
 	control   []int32 // all else
+	probed    bool    // some row is a probe's
 }
 
-// A delivery is a row and its pair of process and stream, or -1 where the
-// payload says neither.
-type delivery struct{ i, pair int32 }
+// A delivery is a row, with what nearly every fold asks of it.
+type delivery struct {
+	i     int32
+	pair  int32 // of process and stream, or -1 where the payload does not say
+	seq   int64
+	flags history.Flags
+}
 
 func (r *rows) sort(b *history.Batch, to *route) {
-	r.delivered, r.published, r.control = r.delivered[:0], r.published[:0], r.control[:0]
+	r.delivered, r.published, r.control, r.probed = r.delivered[:0], r.published[:0], r.control[:0], false
 	for i, k := range b.Kind[:b.N] {
+		p := b.Process[i]
+		r.probed = r.probed || to.probed(p)
 		switch k {
 		case history.KindDeliver:
-			r.delivered = append(r.delivered, delivery{int32(i), int32(to.at(b.Process[i], b.Stream[i]))})
+			r.delivered = append(r.delivered, delivery{int32(i), int32(to.at(p, b.Stream[i])), b.Seq[i], b.Flags[i]})
 		case history.KindPublish:
 			r.published = append(r.published, int32(i))
 		default:

@@ -33,7 +33,7 @@ type sends struct {
 }
 
 type stream struct {
-	messages []message
+	messages messages
 	acked    bitmap
 	outcomes [4]int64 // returns by outcome
 	calls    int64
@@ -62,13 +62,10 @@ func (s *sends) add(b *history.Batch, published []int32) {
 
 func (st *stream) call(b *history.Batch, i int, seq int64) bool {
 	st.calls++
-	if seq > int64(len(st.messages))+maxHole {
+	if seq > st.messages.n+maxHole {
 		return false
 	}
-	for int64(len(st.messages)) <= seq {
-		st.messages = append(st.messages, message{call: history.None, ret: history.None})
-	}
-	m := &st.messages[seq]
+	m := st.messages.reach(seq)
 	if m.call != history.None {
 		return false
 	}
@@ -80,10 +77,10 @@ func (st *stream) call(b *history.Batch, i int, seq int64) bool {
 }
 
 func (st *stream) ret(b *history.Batch, i int, seq int64) {
-	if seq >= int64(len(st.messages)) || st.messages[seq].ret != history.None {
+	m := st.messages.at(seq)
+	if m == nil || m.ret != history.None {
 		return
 	}
-	m := &st.messages[seq]
 	m.ret, m.acked, m.outcome = b.Index[i], b.Time[i], b.Outcome[i]
 	if b.Conn[i] != m.conn {
 		m.flags |= msgMove
@@ -105,11 +102,10 @@ func (s *sends) find(at int32, seq int64) *message {
 	if uint32(at) >= uint32(len(s.streams)) {
 		return nil
 	}
-	list := s.streams[at].messages
-	if uint64(seq) >= uint64(len(list)) || list[seq].call == history.None {
-		return nil
+	if m := s.streams[at].messages.at(seq); m != nil && m.call != history.None {
+		return m
 	}
-	return &list[seq]
+	return nil
 }
 
 // before reports whether the broker had m before later, which was called after
@@ -126,17 +122,17 @@ func (m *message) before(later *message) bool {
 // since is the first number of the stream that was called at t or later: a
 // producer calls the messages of one stream in order.
 func (st *stream) since(t int64) int64 {
-	return int64(sort.Search(len(st.messages), func(i int) bool {
-		m := &st.messages[i]
+	return int64(sort.Search(int(st.messages.n), func(i int) bool {
+		m := st.messages.at(int64(i))
 		return m.call != history.None && m.called >= t
 	}))
 }
 
 // end is the stream's end marker, or None.
 func (st *stream) end() int64 {
-	for i := len(st.messages) - 1; i >= 0; i-- {
-		if st.messages[i].flags&msgEnd != 0 {
-			return int64(i)
+	for seq := st.messages.n - 1; seq >= 0; seq-- {
+		if st.messages.at(seq).flags&msgEnd != 0 {
+			return seq
 		}
 	}
 	return history.None

@@ -20,8 +20,8 @@ func (c *loss) spans() []Span {
 	var list []Span
 	c.pairs(func(p, s int32, from int64) {
 		st := &c.ledger.sends.streams[s]
-		st.acked.each(st.since(from), c.got.of(p, s), func(seq int64) {
-			at := st.messages[seq].called
+		st.acked.each(st.since(from), c.got.got(p, s), func(seq int64) {
+			at := st.messages.at(seq).called
 			if n := len(list); n > 0 && list[n-1].takes(p, s, seq) {
 				list[n-1].Last, list[n-1].ToNS = seq, at
 			} else if n < maxSpans {

@@ -12,7 +12,7 @@ const maxBuckets = 24 * 3600 * 100
 // are not recorded in order of time, so it does not rely on their order.
 type timeline struct {
 	count []int32
-	last  []int64 // Index of the last row in the bucket
+	last  []int64 // Index of the last row in the bucket, where there is one
 }
 
 func (t *timeline) add(at, index int64) {
@@ -20,9 +20,10 @@ func (t *timeline) add(at, index int64) {
 	if at < 0 || i >= maxBuckets {
 		return
 	}
-	for int64(len(t.count)) <= i {
-		t.count = append(t.count, 0)
-		t.last = append(t.last, history.None)
+	if i >= int64(len(t.count)) {
+		more := max(int(i)+1, 2*len(t.count), 256) - len(t.count)
+		t.count = append(t.count, make([]int32, more)...)
+		t.last = append(t.last, make([]int64, more)...)
 	}
 	t.count[i]++
 	t.last[i] = index

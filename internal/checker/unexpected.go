@@ -25,22 +25,19 @@ type suspect struct {
 func newUnexpected(ctx Context) Checker { return &unexpected{ledger: ctx.ledger} }
 
 func (c *unexpected) Add(b *history.Batch) {
-	route, streams := c.ledger.route, c.ledger.sends.streams
+	route, sends := c.ledger.route, c.ledger.sends
 	for _, d := range c.ledger.rows(b).delivered {
-		i := int(d.i)
-		if b.Flags[i].Has(history.FlagCorrupt) {
+		if d.flags.Has(history.FlagCorrupt) {
 			continue
 		}
 		c.seen++
-		s, seq := b.Stream[i], b.Seq[i]
-		foreign := b.Flags[i].Has(history.FlagForeign) || uint32(s) >= uint32(len(streams))
-		if !foreign && uint64(seq) < uint64(len(streams[s].messages)) && streams[s].messages[seq].call >= 0 {
-			if d.pair >= 0 && route.pairs[d.pair].takes() {
-				continue
-			}
+		i, s := d.i, b.Stream[d.i]
+		foreign := d.flags.Has(history.FlagForeign) || uint32(s) >= uint32(len(sends.streams))
+		if !foreign && d.pair >= 0 && route.pairs[d.pair].takes() && sends.find(s, d.seq) != nil {
+			continue
 		}
 		if len(c.suspects) < 1<<20 {
-			c.suspects = append(c.suspects, suspect{b.Process[i], s, seq, b.Index[i], b.Time[i], foreign})
+			c.suspects = append(c.suspects, suspect{b.Process[i], s, d.seq, b.Index[i], b.Time[i], foreign})
 		}
 	}
 }
@@ -94,7 +91,7 @@ func newCorruption(ctx Context) Checker { return &corruption{ledger: ctx.ledger}
 func (c *corruption) Add(b *history.Batch) {
 	for _, d := range c.ledger.rows(b).delivered {
 		c.seen++
-		if b.Flags[d.i].Has(history.FlagCorrupt) {
+		if d.flags.Has(history.FlagCorrupt) {
 			c.corrupt(b, int(d.i))
 		}
 	}

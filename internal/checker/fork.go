@@ -1,0 +1,109 @@
+package checker
+
+import (
+	"maps"
+	"slices"
+)
+
+// forks copies a list whose elements hold more than themselves.
+func forks[T interface{ fork() T }](list []T) []T {
+	out := make([]T, len(list))
+	for i, v := range list {
+		out[i] = v.fork()
+	}
+	return out
+}
+
+func (m bitmap) fork() bitmap {
+	m.words = slices.Clone(m.words)
+	return m
+}
+
+func (m marks) fork() marks { return marks{slices.Clone(m.list)} }
+
+func (t timeline) fork() timeline { return timeline{slices.Clone(t.count), slices.Clone(t.last)} }
+
+func (f findings) fork() findings {
+	f.list = slices.Clone(f.list)
+	return f
+}
+
+func (l line) fork() line {
+	l.got = l.got.fork()
+	return l
+}
+
+func (c *loss) fork() Checker {
+	f := *c
+	f.got = c.got.fork()
+	return &f
+}
+
+func (c *once) fork() Checker {
+	f := *c
+	f.first, f.found = forks(c.first), c.found.fork()
+	return &f
+}
+
+func (c *dupFlag) fork() Checker {
+	f := *c
+	f.conn, f.doubts = forks(c.conn), slices.Clone(c.doubts)
+	return &f
+}
+
+func (c *granted) fork() Checker {
+	f := *c
+	f.grant, f.came = slices.Clone(c.grant), slices.Clone(c.came)
+	return &f
+}
+
+func (c *unexpected) fork() Checker {
+	f := *c
+	f.suspects = slices.Clone(c.suspects)
+	return &f
+}
+
+func (c *corruption) fork() Checker {
+	f := *c
+	f.found = c.found.fork()
+	return &f
+}
+
+func (c *order) fork() Checker {
+	f := *c
+	f.lines, f.late = forks(c.lines), slices.Clone(c.late)
+	return &f
+}
+
+func (c *kept) fork() Checker {
+	f := *c
+	f.of, f.sent, f.found = slices.Clone(c.of), maps.Clone(c.sent), c.found.fork()
+	return &f
+}
+
+func (c *progress) fork() Checker {
+	f := *c
+	f.acks = c.acks.fork()
+	return &f
+}
+
+func (c *recovery) fork() Checker {
+	f := *c
+	f.node, f.acks, f.seen = slices.Clone(c.node), slices.Clone(c.acks), slices.Clone(c.seen)
+	return &f
+}
+
+func (c *panics) fork() Checker {
+	f := *c
+	f.found = c.found.fork()
+	return &f
+}
+
+func (c *register) fork() Checker {
+	f := *c
+	f.open, f.reads = maps.Clone(c.open), slices.Clone(c.reads)
+	for i := range f.reads {
+		f.reads[i] = slices.Clone(c.reads[i])
+	}
+	return &f
+}

@@ -1,0 +1,48 @@
+package checker
+
+import "github.com/robustmq/rmq-mcp/internal/history"
+
+// chunk is how many messages are made at once.
+const chunk = 256
+
+// messages are those of one stream by number, dense from 0. They lie in chunks,
+// so that a stream that grows is never copied.
+type messages struct {
+	chunks []*[chunk]message
+	n      int64
+}
+
+// at is the message of a number, or nil beyond the last.
+func (m *messages) at(seq int64) *message {
+	if uint64(seq) >= uint64(m.n) {
+		return nil
+	}
+	return &m.chunks[uint64(seq)/chunk][uint64(seq)%chunk]
+}
+
+// reach is the message of a number, made with all before it where there was
+// none.
+func (m *messages) reach(seq int64) *message {
+	for int64(len(m.chunks))*chunk <= seq {
+		m.chunks = append(m.chunks, newChunk())
+	}
+	m.n = max(m.n, seq+1)
+	return m.at(seq)
+}
+
+func newChunk() *[chunk]message {
+	c := new([chunk]message)
+	for i := range c {
+		c[i].call, c[i].ret = history.None, history.None
+	}
+	return c
+}
+
+// each goes through the messages in order, until f answers false.
+func (m *messages) each(f func(seq int64, m *message) bool) {
+	for seq := range m.n {
+		if !f(seq, m.at(seq)) {
+			return
+		}
+	}
+}
