@@ -1,8 +1,8 @@
 package main
 
 import (
+	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -41,13 +41,10 @@ func (a *app) judge() *cobra.Command {
 
 // judgeAll judges each run by its evidence alone; nothing is written.
 func (a *app) judgeAll(refs []string) ([]verdict.Attempt, error) {
-	dir, err := filepath.Abs(a.dir)
-	if err != nil {
-		return nil, err
-	}
 	var attempts []verdict.Attempt
+	var dirs []string
 	for _, ref := range refs {
-		run, err := reports.Find(dir, ref)
+		run, err := a.find(ref)
 		if err != nil {
 			return nil, err
 		}
@@ -56,8 +53,34 @@ func (a *app) judgeAll(refs []string) ([]verdict.Attempt, error) {
 			return nil, err
 		}
 		attempts = append(attempts, attempt)
+		dirs = append(dirs, run)
 	}
-	return attempts, nil
+	return attempts, sameExperiment(dirs)
+}
+
+// sameExperiment is an error where runs are no repetitions of each other: what
+// one scenario, build or SDK does proves nothing of another.
+func sameExperiment(dirs []string) error {
+	first := ""
+	for _, dir := range dirs {
+		d, err := reports.Open(dir)
+		if err != nil {
+			return err
+		}
+		r := d.Run
+		what := fmt.Sprintf("%s (%.8s, %s, %s tier) with %s on %d nodes of %s %s %.8s (%s)", r.Scenario, r.ScenarioSHA, r.Protocol,
+			r.Tier, r.SDK, r.Cluster.Nodes, r.Cluster.Flavor, r.Cluster.Version, r.Cluster.BinarySHA, r.Cluster.Profile)
+		if first == "" {
+			first = what
+		}
+		switch {
+		case len(dirs) > 1 && r.Scenario == "":
+			return fmt.Errorf("judge: %s was explored by hand and repeats nothing; judge it alone", dir)
+		case what != first:
+			return fmt.Errorf("judge: a series repeats one scenario on one build; %s is %s, and %s is %s", dirs[0], first, dir, what)
+		}
+	}
+	return nil
 }
 
 func judgeRun(dir string) (verdict.Attempt, error) {

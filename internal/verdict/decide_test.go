@@ -53,7 +53,8 @@ var shortOf = map[Kind]func(in *Input){
 	Underload:          func(in *Input) { in.Coverage.AfterPerS = 10 },
 	TooIndeterminate:   func(in *Input) { in.Coverage.Indeterminate = 0.2 },
 	EventsUnread:       func(in *Input) { in.Results[0].Consumed = 8999 },
-	BudgetShort:        func(in *Input) { in.Coverage.DurationS = 3 },
+	BudgetMissed:       func(in *Input) { in.Coverage.DurationS = 3 },
+	BudgetShort:        func(in *Input) { in.Coverage.DurationS = 15 },
 	NoFault:            func(in *Input) { in.Landings, in.Run.Faults, in.Run.Budget.Faults = nil, nil, 0 },
 	SmokeTier:          func(in *Input) { in.Run.Tier = "smoke" },
 	OneSeed:            func(*Input) {},
@@ -154,6 +155,9 @@ func TestDecide(t *testing.T) {
 		{"starvation explains underload", func(in *Input) {
 			in.Coverage.AfterPerS, in.Coverage.HostStarvedS = 0, 5
 		}, InconclusiveEnv, "host"},
+		{"smoke that misses its own budget is no pass", func(in *Input) {
+			in.Run.Tier, in.Coverage.Acked = "smoke", 999
+		}, InconclusiveOracle, "999 messages were acknowledged of the 1000"},
 		{"no plan", func(in *Input) { in.Run = nil }, NotRun, "no frozen plan"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

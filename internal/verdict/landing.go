@@ -44,17 +44,16 @@ func settle(mechanism, effect, control *tally) (history.LandingState, []string) 
 		return history.Partial, mechanism.why[refuted]
 	case effect.split():
 		return history.Partial, effect.why[refuted]
-	case mechanism.any(held) && effect.any(held):
+	case mechanism.all(held) && effect.all(held):
 		return history.Landed, nil
 	}
 	return history.Indeterminate, append(missing("mechanism", mechanism), missing("effect", effect)...)
 }
 
+// missing says what keeps the proofs of a role from showing that all of its
+// nodes were hit.
 func missing(role string, t *tally) []string {
-	switch {
-	case t.any(held):
-		return nil
-	case t.n == 0:
+	if t.n == 0 {
 		return []string{"no " + role + " proof was taken"}
 	}
 	return t.why[unreadable]

@@ -38,13 +38,14 @@ func sample(m history.Moment, word string) history.Sample {
 }
 
 var (
-	killed  = proof(history.RoleMechanism, history.WantState, "=running", "=exited =exited")
-	alive   = proof(history.RoleMechanism, history.WantState, "=running", "=running =running")
-	unread  = proof(history.RoleMechanism, history.WantState, "=running", "no")
-	refused = proof(history.RoleEffect, history.WantFails, "ok ok", "no no")
-	serving = proof(history.RoleEffect, history.WantFails, "ok ok", "ok ok")
-	still   = proof(history.RoleControl, history.WantStill, "5 6", "5 9")
-	shaken  = proof(history.RoleControl, history.WantStill, "5 6", "no 5")
+	killed     = proof(history.RoleMechanism, history.WantState, "=running", "=exited =exited")
+	alive      = proof(history.RoleMechanism, history.WantState, "=running", "=running =running")
+	unread     = proof(history.RoleMechanism, history.WantState, "=running", "no")
+	refused    = proof(history.RoleEffect, history.WantFails, "ok ok", "no no")
+	deafBefore = proof(history.RoleEffect, history.WantFails, "no", "no")
+	serving    = proof(history.RoleEffect, history.WantFails, "ok ok", "ok ok")
+	still      = proof(history.RoleControl, history.WantStill, "5 6", "5 9")
+	shaken     = proof(history.RoleControl, history.WantStill, "5 6", "no 5")
 )
 
 func TestProofs(t *testing.T) {
@@ -101,7 +102,8 @@ func TestDecideLanding(t *testing.T) {
 		{"one control of two disturbed", []history.ProofRecord{killed, refused, still, shaken}, history.Indeterminate, "something else"},
 		{"one node of two", []history.ProofRecord{killed, alive, refused, still}, history.Partial, "running"},
 		{"the effect on one node of two", []history.ProofRecord{killed, refused, serving, still}, history.Partial, "0 of 2 failed"},
-		{"one of two unreadable", []history.ProofRecord{killed, unread, refused, still}, history.Landed, ""},
+		{"one node of two unreadable", []history.ProofRecord{killed, unread, refused, still}, history.Indeterminate, "could not be read"},
+		{"the effect on one node of two unreadable", []history.ProofRecord{killed, killed, refused, deafBefore, still}, history.Indeterminate, "failed before"},
 		{"nothing was sampled", nil, history.Indeterminate, "no control"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -22,9 +22,11 @@ var worst = [...]State{
 	InconclusiveOracle, PartialModel, NotRun, PassSmoke, PassHardening,
 }
 
-// Series decides over all attempts of one scenario. Its results are those of
-// the first attempt that is as bad as the whole.
+// Series decides over all attempts of one scenario on one build. Its results
+// are those of the first attempt that is as bad as the whole. A run that is
+// named twice is one attempt: it repeats nothing.
 func Series(attempts []Attempt) Verdict {
+	attempts = distinct(attempts)
 	if len(attempts) == 0 {
 		return Verdict{State: NotRun, Headline: "NOT-RUN: no attempt was made", Caps: []string{}, Reasons: []string{}, Runs: []string{}}
 	}
@@ -40,6 +42,16 @@ func Series(attempts []Attempt) Verdict {
 	}
 	v.Reasons = append(slices.Clone(v.Reasons), fmt.Sprintf("%d of %d attempts passed", passes(attempts), len(attempts)))
 	return v
+}
+
+// distinct leaves out runs that are there already, by their root hash.
+func distinct(attempts []Attempt) (list []Attempt) {
+	for _, a := range attempts {
+		if a.Root == "" || !slices.ContainsFunc(list, func(b Attempt) bool { return b.Root == a.Root }) {
+			list = append(list, a)
+		}
+	}
+	return list
 }
 
 func worstOf(attempts []Attempt) int {

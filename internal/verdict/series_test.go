@@ -1,16 +1,19 @@
 package verdict
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 )
 
 func TestSeries(t *testing.T) {
+	roots := 0
 	run := func(seed int64, spoil func(*Input)) Attempt {
 		in := good()
 		spoil(&in)
-		return Attempt{Seed: seed, Root: string(rune('a' + seed)), Verdict: Decide(in)}
+		roots++
+		return Attempt{Seed: seed, Root: fmt.Sprint(roots), Verdict: Decide(in)}
 	}
 	green := func(seed int64) Attempt { return run(seed, func(*Input) {}) }
 	red := func(seed int64, claim string) Attempt {
@@ -51,6 +54,16 @@ func TestSeries(t *testing.T) {
 				t.Errorf("it was repeated: %v", v.Reasons)
 			}
 		})
+	}
+}
+
+// A run that is named twice repeats nothing.
+func TestSeriesOfOneRun(t *testing.T) {
+	in := good()
+	in.Results[0] = result("recovery", Fail)
+	a := Attempt{Seed: 1, Root: "r1", Verdict: Decide(in)}
+	if v := Series([]Attempt{a, a, a}); v.State != FailNondetermin || len(v.Runs) != 1 || !slices.Contains(v.Reasons, NotRepeated) {
+		t.Errorf("%s of %v: %v", v.State, v.Runs, v.Reasons)
 	}
 }
 

@@ -24,6 +24,7 @@ const (
 	Underload          Kind = "underload"
 	TooIndeterminate   Kind = "too-indeterminate"
 	EventsUnread       Kind = "events-unread"
+	BudgetMissed       Kind = "budget-missed"
 	BudgetShort        Kind = "budget-short"
 	NoFault            Kind = "no-fault"
 	SmokeTier          Kind = "smoke-tier"
@@ -57,6 +58,7 @@ var States = [...]struct {
 	{EventsUnread, PartialModel},
 	{Underload, InconclusiveOracle},
 	{TooIndeterminate, InconclusiveOracle},
+	{BudgetMissed, InconclusiveOracle},
 	{BudgetShort, PassSmoke},
 	{NoFault, PassSmoke},
 	{SmokeTier, PassSmoke},
