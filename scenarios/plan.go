@@ -15,6 +15,7 @@ const (
 	groupOffline   = "offline"
 	groupPaused    = "paused"
 	groupSlow      = "slow"
+	groupReader    = "reader"
 	groupProbe     = "probe"
 )
 
@@ -49,6 +50,17 @@ type plan struct {
 	guaranteed  []int32 // those of QoS 1 and 2
 }
 
+// listeners are the processes that subscribe and stay.
+func (p *plan) listeners() []int32 {
+	var all []int32
+	for _, c := range p.subscribers.Clients {
+		if len(c.Subscribe) > 0 {
+			all = append(all, c.Process)
+		}
+	}
+	return all
+}
+
 const (
 	sessionExpiryS = 3600
 	keepAliveS     = 10
@@ -58,6 +70,8 @@ const (
 
 	reconnectMS = 250
 	ackWaitMS   = 20_000
+	readEveryMS = 100
+	readWaitMS  = 2000
 )
 
 func (p *planner) plan(w Workload) *plan {
@@ -85,6 +99,9 @@ func (p *planner) plan(w Workload) *plan {
 			out.subscribers.Clients = append(out.subscribers.Clients, c)
 		}
 	}
+	for i := range w.Subscribers.Readers {
+		out.subscribers.Clients = append(out.subscribers.Clients, p.reader(out, w, i))
+	}
 	return out
 }
 
@@ -100,7 +117,13 @@ func (p *planner) publisher(out *plan, w Workload, i int) clients.Client {
 		PayloadBytes: w.PayloadBytes,
 		MaxInflight:  w.MaxInflight,
 	}
+	if w.Registers > 0 {
+		c.Publish.MaxInflight = 1 // a register's writer is sequential
+	}
 	for _, qos := range w.QoS {
+		for n := range w.Registers {
+			c.Publish.Streams = append(c.Publish.Streams, p.register(out, c.Process, qos, p.topic(registerTopic(n))))
+		}
 		for n := range w.Streams {
 			c.Publish.Streams = append(c.Publish.Streams, p.stream(out, c.Process, qos, fmt.Sprintf("work/q%d/p%d-%d", qos, i+1, n+1)))
 		}
@@ -131,6 +154,26 @@ func (p *planner) probe(out *plan, node int) clients.Client {
 	return c
 }
 
+// reader is a client that reads every register again and again.
+func (p *planner) reader(out *plan, w Workload, i int) clients.Client {
+	c := p.client(out, groupReader, i, nil)
+	c.Clean, c.ExpiryS = true, 0
+	c.Start = "connected"
+	c.ReadRegisters = &clients.ReadRegisters{EveryMS: readEveryMS, WaitMS: readWaitMS}
+	for n := range w.Registers {
+		c.ReadRegisters.Topics = append(c.ReadRegisters.Topics, p.topic(registerTopic(n)))
+	}
+	return c
+}
+
+func registerTopic(n int) string { return fmt.Sprintf("register/%d", n+1) }
+
+func (p *planner) register(out *plan, producer int32, qos uint8, topic string) clients.Stream {
+	n := p.rec.Stream(history.Stream{Producer: producer, Topic: topic, QoS: qos, Retain: true, Register: true})
+	out.streams = append(out.streams, n)
+	return clients.Stream{Stream: n, Topic: topic, QoS: qos, Retain: true}
+}
+
 func (p *planner) client(out *plan, group string, i int, filters []clients.Filter) clients.Client {
 	name := fmt.Sprintf("%s-%d", group, i+1)
 	c := clients.Client{
@@ -148,7 +191,7 @@ func (p *planner) client(out *plan, group string, i int, filters []clients.Filte
 	}
 	row := history.Process{
 		Name: name, ClientID: c.ClientID, Group: group, SDK: p.sdk, Protocol: p.protocol,
-		Clean: group == groupProbe, ExpiryS: c.ExpiryS, Run: p.number,
+		Clean: group == groupProbe || group == groupReader, ExpiryS: c.ExpiryS, Run: p.number,
 		Dedupes: p.dedupes, Cannot: p.cannot,
 	}
 	for _, f := range filters {

@@ -53,6 +53,10 @@ type Workload struct {
 	MaxInflight  int         `yaml:"max_inflight" json:"max_inflight"` // of each publisher
 	Subscribers  Subscribers `yaml:"subscribers" json:"subscribers"`
 	SlowMS       int         `yaml:"slow_ms" json:"slow_ms"` // a slow subscriber's time for each message
+
+	// Registers are topics that every publisher writes retained messages to,
+	// one at a time, instead of streams of its own.
+	Registers int `yaml:"registers" json:"registers"`
 }
 
 // Subscribers count the subscribers of each group. All but live ones keep
@@ -62,6 +66,7 @@ type Subscribers struct {
 	Offline int `yaml:"offline" json:"offline"` // subscribed, then away until the drain
 	Paused  int `yaml:"paused" json:"paused"`   // connected, reads nothing until the drain
 	Slow    int `yaml:"slow" json:"slow"`       // reads slower than is published
+	Readers int `yaml:"readers" json:"readers"` // read the registers, each time on a fresh session
 }
 
 // A Step is one fault of the schedule.
@@ -140,8 +145,8 @@ func (s *Scenario) check() error {
 		bad("protocol %q: valid are mqtt3, mqtt5", s.Protocol)
 	}
 	w := s.Workload
-	if w.Publishers < 1 || w.Streams < 1 || len(w.QoS) == 0 || w.RatePerS <= 0 || w.MaxInflight < 1 {
-		bad("workload: publishers, streams, qos, rate_per_s and max_inflight are required and above 0")
+	if w.Publishers < 1 || w.Streams < 1 && w.Registers < 1 || len(w.QoS) == 0 || w.RatePerS <= 0 || w.MaxInflight < 1 {
+		bad("workload: publishers, streams (or registers), qos, rate_per_s and max_inflight are required and above 0")
 	}
 	for _, q := range w.QoS {
 		if q > 2 {

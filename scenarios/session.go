@@ -63,10 +63,7 @@ func (e *Experiment) begin(ctx context.Context, s *session, w Workload) error {
 // ones away and pauses the paused ones.
 func (s *session) seat(ctx context.Context) error {
 	l := s.e.live
-	var everyone []int32
-	for _, c := range s.plan.subscribers.Clients {
-		everyone = append(everyone, c.Process)
-	}
+	everyone := s.plan.listeners()
 	if !l.wait(ctx, connectBound, l.all(everyone, func(p *liveProcess) bool { return p.subscribed > 0 })) {
 		return fmt.Errorf("subscribers of %s: not all %d had subscribed within %s; see logs/ of the run for what the broker answered", s.name, len(everyone), connectBound)
 	}
@@ -144,8 +141,8 @@ func (s *session) await(ctx context.Context, bound time.Duration) {
 // complete reports whether every subscriber has every acknowledged message of
 // QoS 1 and 2, the end markers among them.
 func (s *session) complete() bool {
-	for _, c := range s.plan.subscribers.Clients {
-		p := s.e.live.process(c.Process)
+	for _, i := range s.plan.listeners() {
+		p := s.e.live.process(i)
 		for _, stream := range s.plan.guaranteed {
 			if !s.e.live.stream(stream).acked.within(p.stream(stream)) {
 				return false
