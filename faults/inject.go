@@ -58,8 +58,11 @@ func (e *Engine) apply(ctx context.Context, p *placement) error {
 }
 
 // settle samples until the proofs hold, for a bounded time: it looks at
-// levels, so it does not matter when they were reached.
+// levels, so it does not matter when they were reached. Whoever asks to heal
+// does not wait for a sample to end.
 func (e *Engine) settle(ctx context.Context, p *placement) {
+	ctx, cancel := p.untilAsked(ctx)
+	defer cancel()
 	bound := time.NewTimer(min(e.opt.Settle, p.duration))
 	defer bound.Stop()
 	for again := false; ; again = true {
@@ -71,8 +74,6 @@ func (e *Engine) settle(ctx context.Context, p *placement) {
 		}
 		select {
 		case <-bound.C:
-			return
-		case <-p.asked:
 			return
 		case <-ctx.Done():
 			return
@@ -87,11 +88,13 @@ func (e *Engine) settle(ctx context.Context, p *placement) {
 func (e *Engine) hold(ctx context.Context, p *placement) {
 	bound := time.NewTimer(p.remaining(e.opt.Clock.Now()))
 	defer bound.Stop()
+	patience := sampleBound
 	select {
 	case <-bound.C:
 	case <-p.asked:
+		patience = hurriedBound
 	}
-	e.sample(ctx, p, history.During, false)
+	e.sampleWithin(ctx, patience, p, history.During, false)
 	e.heal(ctx, p)
 }
 

@@ -104,6 +104,19 @@ func (p *placement) stillWanted(ctx context.Context) error {
 	}
 }
 
+// untilAsked is a context that also ends when somebody asks to heal.
+func (p *placement) untilAsked(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-p.asked:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
 // awaitHeal waits until the fault is healed, or until all that is missing is
 // another fault's end.
 func (p *placement) awaitHeal() {

@@ -9,8 +9,12 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
-// sampleBound is the longest that one reading of one proof may take.
-const sampleBound = 5 * time.Second
+// The longest that one reading of one proof may take, and the last one when
+// somebody asked to heal: a node runs again within five seconds of that.
+const (
+	sampleBound  = 5 * time.Second
+	hurriedBound = 3 * time.Second
+)
 
 // records are the proofs as data, without samples yet.
 func records(proofs []Proof) []history.ProofRecord {
@@ -29,7 +33,11 @@ func records(proofs []Proof) []history.ProofRecord {
 // sample of the same moment: while a fault settles only the level it reaches
 // counts.
 func (e *Engine) sample(ctx context.Context, p *placement, m history.Moment, replace bool) {
-	bound, cancel := context.WithTimeout(ctx, sampleBound)
+	e.sampleWithin(ctx, sampleBound, p, m, replace)
+}
+
+func (e *Engine) sampleWithin(ctx context.Context, patience time.Duration, p *placement, m history.Moment, replace bool) {
+	bound, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var wg sync.WaitGroup
 	for i, proof := range p.plan.Proofs {

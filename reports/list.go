@@ -63,6 +63,9 @@ func List(stateDir string, f Filter) ([]Row, error) {
 	rows := []Row{}
 	for _, id := range ids {
 		row, err := readRow(filepath.Join(stateDir, RunsDir, id))
+		if errors.Is(err, errNotBegun) {
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("list runs: %w", err)
 		}
@@ -102,6 +105,9 @@ func runIDs(stateDir string) ([]string, error) {
 	return ids, nil
 }
 
+// errNotBegun says that a run has recorded nothing yet.
+var errNotBegun = errors.New("the run has not begun")
+
 // readRow reads a run's summary, or what is known of one that has none yet.
 func readRow(dir string) (Row, error) {
 	var row Row
@@ -109,6 +115,9 @@ func readRow(dir string) (Row, error) {
 	row.Dir = dir
 	if !errors.Is(err, fs.ErrNotExist) {
 		return row, err
+	}
+	if _, err := os.Stat(filepath.Join(dir, EvidenceDir)); errors.Is(err, fs.ErrNotExist) {
+		return row, errNotBegun
 	}
 	row.ID, row.State, row.Headline = filepath.Base(dir), Unfinished, "not judged"
 	run, err := history.ReadRun(filepath.Join(dir, EvidenceDir))

@@ -33,7 +33,8 @@ func store(t testing.TB, n int) (stateDir string) {
 
 func TestListFilters(t *testing.T) {
 	stateDir := store(t, 6)
-	must(t, os.MkdirAll(filepath.Join(stateDir, RunsDir, "1122-0000-hand-0000"), 0o755))
+	must(t, os.MkdirAll(filepath.Join(stateDir, RunsDir, "1122-0000-hand-0000", EvidenceDir), 0o755))
+	must(t, os.MkdirAll(filepath.Join(stateDir, RunsDir, "1122-0000-never-began"), 0o755))
 	running := experiment{id: "1120-0000-broker-kill-9-ffff", open: true, seconds: 1}.record(t, filepath.Join(stateDir, RunsDir))
 	for _, c := range []struct {
 		name   string

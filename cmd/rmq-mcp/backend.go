@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/faults"
@@ -13,8 +14,9 @@ import (
 	"github.com/robustmq/rmq-mcp/tools"
 )
 
-// backendOf is what the tools act through, on one state directory.
-func backendOf(dir string) (tools.Backend, error) {
+// backendOf is what the tools act through, on one state directory. Grace is
+// how long a cluster explored by hand outlives who uses it.
+func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 	argv, err := self()
 	if err != nil {
 		return tools.Backend{}, err
@@ -26,11 +28,12 @@ func backendOf(dir string) (tools.Backend, error) {
 					return nil, err
 				}
 			}
+			ask.GraceS = int(grace.Seconds())
 			return connected(dir, argv)(keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: ask}))
 		},
 		Connect:   func(id string) (tools.Experiment, error) { return connected(dir, argv)(keeper.Connect(dir, id)) },
 		Live:      func() ([]keeper.Info, error) { return keeper.List(dir) },
-		Find:      func(id string) (string, error) { return reports.Find(dir, id) },
+		Find:      func(id string) (string, error) { healDead(dir); return reports.Find(dir, id) },
 		Scenarios: scenarioLines,
 		Scenario:  scenarioText,
 		Preflight: func(ctx context.Context) (scenarios.Preflight, error) { return scenarios.Look(ctx, argv), nil },

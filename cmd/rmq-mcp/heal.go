@@ -16,7 +16,10 @@ func (a *app) heal() *cobra.Command {
 		Long:  "Ends the processes of experiments whose keeper is dead, undoes their faults, and seals and judges what they recorded.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := a.state()
+			dir, err := a.absolute()
+			if err == nil {
+				err = keeper.OpenState(dir)
+			}
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // Exit codes beside those of a verdict (0 PASS, 1 FAIL, 2 could not be told).
@@ -72,11 +73,42 @@ type app struct {
 
 // state opens the state directory and answers its absolute path.
 func (a *app) state() (string, error) {
+	dir, err := a.absolute()
+	if err != nil {
+		return "", err
+	}
+	if err := keeper.OpenState(dir); err != nil {
+		return "", err
+	}
+	healDead(dir)
+	return dir, nil
+}
+
+func (a *app) absolute() (string, error) {
 	dir, err := filepath.Abs(a.dir)
 	if err != nil {
 		return "", fmt.Errorf("find the state directory: %w", err)
 	}
-	return dir, keeper.OpenState(dir)
+	return dir, nil
+}
+
+// find answers the directory of the run that a person means.
+func (a *app) find(run string) (string, error) {
+	dir, err := a.absolute()
+	if err != nil {
+		return "", err
+	}
+	healDead(dir)
+	return reports.Find(dir, run)
+}
+
+// healDead ends the experiments whose keeper was killed together with its
+// guard. It is what every command does first; what it cannot do is said, and
+// holds up nothing.
+func healDead(dir string) {
+	if _, err := keeper.HealDead(dir, recoverRun); err != nil {
+		fmt.Fprintf(os.Stderr, "rmq-mcp: %v; `rmq-mcp heal` tries again\n", err)
+	}
 }
 
 // self is the command line that executes this binary again.

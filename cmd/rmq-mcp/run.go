@@ -186,15 +186,19 @@ func untilOver(ctx context.Context, client *keeper.Client) error {
 }
 
 // sealBound is how long sealing and judging may take after a keeper died: its
-// guard does it then.
+// guard does it then, or, if that died too, this process.
 const sealBound = 30 * time.Second
 
 // judged waits until a run's summary is there.
 func judged(run string) (*reports.Summary, error) {
 	for deadline := time.Now().Add(sealBound); ; time.Sleep(100 * time.Millisecond) {
 		summary, err := reports.ReadSummary(run)
-		if err == nil || time.Now().After(deadline) {
-			return summary, err
+		if err == nil {
+			return summary, nil
+		}
+		_, unhealed := keeper.HealDead(filepath.Dir(filepath.Dir(run)), recoverRun)
+		if time.Now().After(deadline) {
+			return nil, errors.Join(err, unhealed)
 		}
 	}
 }

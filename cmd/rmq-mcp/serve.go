@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +21,7 @@ type serving struct {
 	http, envelope, tokenFile string
 	readOnly, noToken         bool
 	origins, hosts            []string
+	grace                     time.Duration
 }
 
 func (a *app) serve() *cobra.Command {
@@ -36,6 +38,7 @@ func (a *app) serve() *cobra.Command {
 	f.StringVar(&s.http, "http", "", "serve streamable HTTP on this `address` instead of stdio, such as 127.0.0.1:8089")
 	f.StringVar(&s.envelope, "envelope", "", "YAML `file` with the limits that no tool call can leave")
 	f.BoolVar(&s.readOnly, "read-only", false, "offer only tools that change nothing")
+	f.DurationVar(&s.grace, "grace", time.Minute, "how long a cluster explored by hand outlives the last server or terminal that uses it")
 	f.StringVar(&s.tokenFile, "token-file", "", "`file` with the bearer token")
 	f.BoolVar(&s.noToken, "no-token", false, "let anybody in who reaches the address")
 	f.StringArrayVar(&s.origins, "origin", nil, "an `origin` of web pages to allow, beside those of this machine")
@@ -44,6 +47,9 @@ func (a *app) serve() *cobra.Command {
 }
 
 func (a *app) serveMCP(ctx context.Context, s serving) error {
+	if s.grace < time.Second {
+		return fmt.Errorf("serve: --grace is %s, expected 1s or more", s.grace)
+	}
 	dir, err := a.state()
 	if err != nil {
 		return err
@@ -52,7 +58,7 @@ func (a *app) serveMCP(ctx context.Context, s serving) error {
 	if err != nil {
 		return err
 	}
-	backend, err := backendOf(dir)
+	backend, err := backendOf(dir, s.grace)
 	if err != nil {
 		return err
 	}

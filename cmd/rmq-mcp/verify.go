@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -17,11 +16,7 @@ func (a *app) verify() *cobra.Command {
 		Short: "Is the seal intact, is the verdict the same",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := filepath.Abs(a.dir)
-			if err != nil {
-				return err
-			}
-			run, err := reports.Find(dir, args[0])
+			run, err := a.find(args[0])
 			if err != nil {
 				return err
 			}

@@ -89,7 +89,7 @@ func (g *guard) lock() (*flock.Flock, error) {
 }
 
 // cleanUp leaves nothing of an experiment whose keeper is gone, except its run
-// directory.
+// directory where something was recorded.
 func (g *guard) cleanUp() error {
 	err := errors.Join(
 		killOrphans(),
@@ -97,6 +97,7 @@ func (g *guard) cleanUp() error {
 		g.recover(runDir(g.StateDir, g.ID)),
 	)
 	removeEntry(g.StateDir, g.ID)
+	removeEmptyRun(runDir(g.StateDir, g.ID))
 	return err
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"time"
 )
 
 // HealDead undoes what dead keepers left: for every run that did not end in
@@ -27,7 +29,28 @@ func HealDead(stateDir string, recover func(runDir string) error) ([]string, err
 			healed = append(healed, id)
 		}
 	}
+	if err := removeStillborn(stateDir); err != nil {
+		errs = append(errs, fmt.Errorf("remove runs that never began: %w", err))
+	}
 	return healed, errors.Join(errs...)
+}
+
+// removeStillborn removes the directories of runs whose starter was killed
+// before there was a guard, or the guard before there was anything to record.
+func removeStillborn(stateDir string) error {
+	entries, err := os.ReadDir(filepath.Join(stateDir, "runs"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		dir := runDir(stateDir, e.Name())
+		_, recorded := os.Lstat(filepath.Join(dir, "evidence"))
+		info, err := e.Info()
+		if recorded != nil && err == nil && time.Since(info.ModTime()) > spawnBound {
+			removeEmptyRun(dir)
+		}
+	}
+	return nil
 }
 
 func healDead(stateDir, id string, recover func(runDir string) error) (bool, error) {

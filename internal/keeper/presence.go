@@ -10,6 +10,7 @@ import (
 const (
 	defaultGrace = 60 * time.Second
 	healBound    = time.Minute
+	healAgain    = 50 * time.Millisecond
 )
 
 // A presence counts who is there. When the last one leaves an experiment that
@@ -22,6 +23,7 @@ type presence struct {
 
 	mu    sync.Mutex
 	here  int
+	acts  int         // injections under way
 	timer *time.Timer // runs while nobody is there
 	ended bool
 }
@@ -69,13 +71,44 @@ func (p *presence) end() {
 	}
 }
 
+// act is called before a fault is put in place, and done after. Whoever asked
+// for it may be gone by then.
+func (p *presence) act() (done func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.acts++
+	if p.here == 0 && p.timer != nil && !p.ended {
+		go p.heal()
+	}
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.acts--
+	}
+}
+
+// heal heals every fault, also what is still being put in place.
 func (p *presence) heal() {
 	ctx, cancel := context.WithTimeout(context.Background(), healBound)
 	defer cancel()
 	p.log.Info("nobody is here, healing every fault")
-	if err := p.exp.HealAll(ctx); err != nil {
-		p.log.Error("heal every fault", "error", err)
+	for {
+		acting := p.acting()
+		if err := p.exp.HealAll(ctx); err != nil {
+			p.log.Error("heal every fault", "error", err)
+			return
+		}
+		if !acting || !p.deserted() {
+			return
+		}
+		time.Sleep(healAgain)
 	}
+}
+
+func (p *presence) acting() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.acts > 0
 }
 
 func (p *presence) stop() {

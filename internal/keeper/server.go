@@ -36,7 +36,7 @@ func newServer(exp Experiment, start Start, log *slog.Logger) *server {
 	mux.HandleFunc("GET /status", s.status)
 	mux.HandleFunc("GET /progress", s.progress)
 	mux.HandleFunc("GET /presence", s.attend)
-	mux.HandleFunc("POST /inject", act(exp.Inject))
+	mux.HandleFunc("POST /inject", act(s.inject))
 	mux.HandleFunc("POST /heal", act(exp.Heal))
 	mux.HandleFunc("POST /client", act(exp.RunClient))
 	mux.HandleFunc("POST /stop", act(s.stop))
@@ -150,6 +150,11 @@ func (s *server) attend(w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 	case <-s.done:
 	}
+}
+
+func (s *server) inject(ctx context.Context, ask Inject) (FaultStatus, error) {
+	defer s.presence.act()()
+	return s.exp.Inject(ctx, ask)
 }
 
 func (s *server) stop(ctx context.Context, caller Caller) (Status, error) {
