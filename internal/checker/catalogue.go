@@ -15,6 +15,8 @@ type Entry struct {
 	Protocols     []string // that make the claim
 	New           func(Context) Checker
 	NeedsComplete bool // missing rows could explain what it finds, or hide it
+	NeedsDrained  bool // what is still on its way could explain it
+	Timed         bool // a host that stands still could explain what it finds
 	canary        func(Context) *mutation
 }
 
@@ -26,25 +28,25 @@ var All = [...]Entry{
 		Claim: verdict.Claim{Name: "qos1-no-loss", Gated: true,
 			Text:   "QoS 1 ensures that the message arrives at the receiver at least once; a message whose PUBACK was sent is the broker's to deliver to every session that subscribed before.",
 			Source: "MQTT 3.1.1 section 4.3.2 [MQTT-4.3.2-2]; sessions: section 4.1 [MQTT-4.1.0-1]"},
-		Checker: "loss@1", Protocols: mqtt, New: qos1Loss, NeedsComplete: true, canary: lose(1),
+		Checker: "loss@2", Protocols: mqtt, New: qos1Loss, NeedsComplete: true, NeedsDrained: true, canary: lose(1),
 	},
 	{
 		Claim: verdict.Claim{Name: "qos2-no-loss", Gated: true,
 			Text:   "QoS 2 is for use when neither loss nor duplication of messages are acceptable; a message whose PUBCOMP was sent is the broker's to deliver to every session that subscribed before.",
 			Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-2]; sessions: section 4.1 [MQTT-4.1.0-1]"},
-		Checker: "loss@1", Protocols: mqtt, New: qos2Loss, NeedsComplete: true, canary: lose(2),
+		Checker: "loss@2", Protocols: mqtt, New: qos2Loss, NeedsComplete: true, NeedsDrained: true, canary: lose(2),
 	},
 	{
 		Claim: verdict.Claim{Name: "qos2-exactly-once", Gated: true,
 			Text:   "QoS 2, exactly once delivery: neither loss nor duplication of messages are acceptable.",
 			Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-1], [MQTT-4.3.3-2]"},
-		Checker: "once@1", Protocols: mqtt, New: exactlyOnce, canary: repeat(2, dedupes),
+		Checker: "once@2", Protocols: mqtt, New: exactlyOnce, canary: repeat(2, dedupes),
 	},
 	{
 		Claim: verdict.Claim{Name: "qos0-at-most-once", Gated: true,
 			Text:   "QoS 0, at most once delivery: the message arrives at the receiver either once or not at all.",
 			Source: "MQTT 3.1.1 section 4.3.1"},
-		Checker: "once@1", Protocols: mqtt, New: atMostOnce, canary: repeat(0, anyone),
+		Checker: "once@2", Protocols: mqtt, New: atMostOnce, canary: repeat(0, anyone),
 	},
 	{
 		Claim: verdict.Claim{Name: "qos1-dup-flag",
@@ -74,7 +76,7 @@ var All = [...]Entry{
 		Claim: verdict.Claim{Name: "order-per-stream", Gated: true,
 			Text:   "A Server MUST by default treat each Topic as an Ordered Topic: PUBLISH packets of a client, a topic and a QoS are sent to consumers in the order in which they were received.",
 			Source: "MQTT 3.1.1 section 4.6 [MQTT-4.6.0-5], [MQTT-4.6.0-6]; MQTT 5.0 section 4.6 [MQTT-4.6.0-5]"},
-		Checker: "order@1", Protocols: mqtt, New: newOrder, canary: swap,
+		Checker: "order@2", Protocols: mqtt, New: newOrder, canary: swap,
 	},
 	{
 		Claim: verdict.Claim{Name: "session-kept", Gated: true,
@@ -86,13 +88,13 @@ var All = [...]Entry{
 		Claim: verdict.Claim{Name: "progress",
 			Text:   "While a fault is in place the cluster goes on acknowledging publishes, after a silence that the scenario bounds (progress_s).",
 			Source: "the scenario's budget"},
-		Checker: "progress@1", Protocols: mqtt, New: newProgress, NeedsComplete: true, canary: stall,
+		Checker: "progress@2", Protocols: mqtt, New: newProgress, NeedsComplete: true, Timed: true, canary: stall,
 	},
 	{
 		Claim: verdict.Claim{Name: "recovery",
 			Text:   "After the last fault is healed, every node takes a publish and delivers a message again within the time that the scenario bounds (recovery_s).",
 			Source: "the scenario's budget"},
-		Checker: "recovery@1", Protocols: mqtt, New: newRecovery, NeedsComplete: true, canary: mute,
+		Checker: "recovery@2", Protocols: mqtt, New: newRecovery, NeedsComplete: true, Timed: true, canary: mute,
 	},
 	{
 		Claim: verdict.Claim{Name: "no-panic",
@@ -104,7 +106,7 @@ var All = [...]Entry{
 		Claim: verdict.Claim{Name: "retained-register", Gated: true,
 			Text:   "A new subscription is sent the last retained message of its topic: the topic is a register.",
 			Source: "MQTT 3.1.1 section 3.3.1.3 [MQTT-3.3.1-5], [MQTT-3.3.1-6]"},
-		Checker: "register@1", Protocols: mqtt, New: newRegister, canary: stale,
+		Checker: "register@2", Protocols: mqtt, New: newRegister, NeedsComplete: true, canary: stale,
 	},
 }
 

@@ -67,6 +67,14 @@ func TestCheckers(t *testing.T) {
 			s.torn = true
 			s.join(sub).acked(q1, 0, 3).delivered(sub, q1, 0, 2)
 		}, unknown, map[string]int64{"lost": 1}, "cut off"},
+		{"a grant of QoS 0 promises nothing", "qos1-no-loss", func(s *story) {
+			s.join(sub).acked(q1, 0, 3).deliver(sub, q1, 3)
+			s.granted(sub, 0)
+		}, unknown, nil, "no acknowledged message was due"},
+		{"an SDK that hides refusals proves no loss", "qos1-no-loss", func(s *story) {
+			s.tables.Processes[pub].Protocol, s.tables.Processes[pub].Cannot = "mqtt5", []string{"publish_reason"}
+			s.join(sub).acked(q1, 0, 3).deliver(sub, q1, 3)
+		}, unknown, nil, "no acknowledged message was due"},
 		{"QoS 2", "qos2-no-loss", func(s *story) {
 			s.join(sub).acked(q2, 0, 3).delivered(sub, q2, 1, 3)
 		}, fail, map[string]int64{"lost": 1}, "message 0"},
@@ -81,6 +89,10 @@ func TestCheckers(t *testing.T) {
 		{"twice", "qos2-exactly-once", func(s *story) {
 			s.join(sub).acked(q2, 0, 1).delivered(sub, q2, 0, 1).deliver(sub, q2, 0, history.FlagDup)
 		}, fail, map[string]int64{"duplicated": 1}, "again"},
+		{"twice, where QoS 1 was granted", "qos2-exactly-once", func(s *story) {
+			s.join(sub).acked(q2, 0, 1).delivered(sub, q2, 0, 1).deliver(sub, q2, 0, history.FlagDup)
+			s.granted(sub, 1)
+		}, unknown, nil, "could be judged"},
 		{"twice, to an SDK that does not dedupe", "qos2-exactly-once", func(s *story) {
 			s.tables.Processes[sub].Dedupes = false
 			s.join(sub).acked(q2, 0, 1).delivered(sub, q2, 0, 1).deliver(sub, q2, 0, history.FlagDup)
@@ -165,6 +177,14 @@ func TestCheckers(t *testing.T) {
 			s.join(sub).acked(q1, 0, 1).resent(q1, 2, func() {}).acked(q1, 3, 3)
 			s.delivered(sub, q1, 0, 1).deliver(sub, q1, 3).deliver(sub, q1, 2)
 		}, fail, map[string]int64{"nonmonotonic": 1}, "after number 3"},
+		{"what is called while an SDK sends again may be overtaken", "order-per-stream", func(s *story) {
+			s.connect(pub, false).join(sub).acked(q1, 0, 1).disconnect(pub).connect(pub, true).resent(q1, 2, func() {}).under(q1, 3, 4)
+			s.delivered(sub, q1, 0, 2).deliver(sub, q1, 4).deliver(sub, q1, 3)
+		}, pass, map[string]int64{"nonmonotonic": 0, "unplaced": 1}, ""},
+		{"later than that it may not", "order-per-stream", func(s *story) {
+			s.connect(pub, false).join(sub).acked(q1, 0, 1).disconnect(pub).connect(pub, true).resent(q1, 2, func() {}).wait(2*time.Second).under(q1, 3, 4)
+			s.delivered(sub, q1, 0, 2).deliver(sub, q1, 4).deliver(sub, q1, 3)
+		}, fail, map[string]int64{"nonmonotonic": 1}, ""},
 		{"streams are not ordered among each other", "order-per-stream", func(s *story) {
 			s.join(sub).acked(q1, 0, 1).acked(q1b, 0, 1).delivered(sub, q1b, 0, 1).delivered(sub, q1, 0, 1)
 		}, pass, nil, ""},
@@ -189,6 +209,12 @@ func TestCheckers(t *testing.T) {
 		{"stands still", "progress", func(s *story) {
 			s.acked(q1, 0, 3).fault(2*time.Second).wait(6*time.Second).acked(q1, 4, 6)
 		}, fail, map[string]int64{"silences": 1}, "around f1"},
+		{"probes and QoS 0 are no progress", "progress", func(s *story) {
+			s.acked(q1, 0, 3).fault(2*time.Second).wait(3*time.Second).publish(q0, 0, history.OK).acked(probed, 0, 0).wait(3*time.Second).acked(q1, 4, 6)
+		}, fail, map[string]int64{"silences": 1}, "around f1"},
+		{"a host that stands still explains it", "progress", func(s *story) {
+			s.acked(q1, 0, 3).fault(2*time.Second).wait(6*time.Second).observe(ObserveStarved, history.None, history.None, 5).acked(q1, 4, 6)
+		}, unknown, nil, "the host kept everything"},
 		{"stands still for good", "progress", func(s *story) {
 			s.acked(q1, 0, 3).fault(2 * time.Second).wait(6 * time.Second).phase("drain")
 		}, fail, nil, "around f1"},
@@ -208,6 +234,15 @@ func TestCheckers(t *testing.T) {
 		}, fail, map[string]int64{"not_recovered": 1}, "node-2 took a publish and delivered nothing"},
 		{"one recovers late", "recovery", func(s *story) {
 			s.heal().join(probe1, probe2).acked(probed, 0, 0).acked(probed2, 0, 0).deliver(probe1, probed, 0).wait(11*time.Second).deliver(probe2, probed, 0)
+		}, fail, nil, "node-2"},
+		{"a long start is part of the recovery", "recovery", func(s *story) {
+			e := blank(history.KindHeal, history.None)
+			c := s.call(e)
+			s.wait(11*time.Second).ret(e, c, history.OK)
+			s.join(probe1, probe2).acked(probed, 0, 0).acked(probed2, 0, 0).deliver(probe1, probed, 0).deliver(probe2, probed, 0)
+		}, fail, map[string]int64{"not_recovered": 2}, ""},
+		{"an undrained subscriber hides no failed recovery", "recovery", func(s *story) {
+			s.heal().join(probe1, probe2).acked(probed, 0, 0).deliver(probe1, probed, 0).join(sub).acked(q1, 0, 1).disconnect(sub)
 		}, fail, nil, "node-2"},
 		{"nothing was healed", "recovery", func(s *story) {
 			s.join(probe1, probe2)
@@ -231,6 +266,10 @@ func TestCheckers(t *testing.T) {
 		{"an unknown write does not come and go", "retained-register", func(s *story) {
 			s.publish(reg, 0, history.OK).publish(reg, 1, history.Info).fetch(reg, 1).fetch(reg, 0)
 		}, fail, nil, "message 0"},
+		{"a read of what was cut off proves nothing", "retained-register", func(s *story) {
+			s.torn = true
+			s.publish(reg, 0, history.OK).fetch(reg, 1)
+		}, unknown, nil, "cut off"},
 		{"a failed write never was", "retained-register", func(s *story) {
 			s.publish(reg, 0, history.OK).publish(reg, 1, history.Fail).fetch(reg, 1)
 		}, fail, nil, "message 1"},

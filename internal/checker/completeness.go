@@ -7,14 +7,16 @@ import (
 )
 
 // quiet is how long a subscriber must have been connected and been delivered
-// nothing, for a missing end marker to mean that it will not come.
-const quiet = int64(1e9)
+// nothing, for what it lacks to mean that it will not come. Brokers repeat what
+// was not acknowledged to them after 5 to 20 s, and deliver nothing else
+// meanwhile.
+const quiet = int64(25e9)
 
 // completeness folds the events that say whether anything is missing.
 type completeness struct {
 	ledger  *ledger
+	got     *receipts
 	drivers []driver // by process
-	drain   int64    // when the drain began, or None
 	markers map[[2]int32]bool
 }
 
@@ -25,8 +27,8 @@ type driver struct {
 	wrote, arrived        float64
 }
 
-func newCompleteness(l *ledger) *completeness {
-	return &completeness{ledger: l, drivers: make([]driver, len(l.tables.Processes)), drain: history.None, markers: map[[2]int32]bool{}}
+func newCompleteness(ctx Context) *completeness {
+	return &completeness{ledger: ctx.ledger, got: ctx.receipts, drivers: make([]driver, len(ctx.Tables.Processes)), markers: map[[2]int32]bool{}}
 }
 
 func (c *completeness) add(b *history.Batch) {
@@ -37,11 +39,8 @@ func (c *completeness) add(b *history.Batch) {
 		}
 	}
 	for _, i := range rows.control {
-		p := b.Process[i]
-		if uint32(p) < uint32(len(c.drivers)) {
+		if p := b.Process[i]; uint32(p) < uint32(len(c.drivers)) {
 			c.drivers[p].add(b, int(i))
-		} else if b.Kind[i] == history.KindPhase && b.Text(int(i)) == "drain" {
-			c.drain = b.Time[i]
 		}
 	}
 }
@@ -68,8 +67,7 @@ func (c *completeness) result(ended bool) Completeness {
 	}
 	why = append(why, c.unfinished()...)
 	why = append(why, c.ledger.sends.wrong...)
-	why = append(why, c.undrained()...)
-	return Completeness{Closed: len(why) == 0, Why: some(why)}
+	return Completeness{Closed: len(why) == 0, Why: some(why), Undrained: some(c.undrained())}
 }
 
 func (c *completeness) unfinished() (why []string) {
@@ -96,10 +94,8 @@ func (c *completeness) undrained() (why []string) {
 		if row.Register || row.QoS == 0 || st.messages.n == 0 {
 			continue
 		}
-		end := st.end()
-		acked := end >= 0 && st.acked.has(end)
 		for p := range l.tables.Processes {
-			if reason := c.waiting(int32(p), int32(s), row.Topic, acked); reason != "" {
+			if reason := c.waiting(int32(p), int32(s), row.Topic); reason != "" {
 				why = append(why, reason)
 			}
 		}
@@ -107,25 +103,46 @@ func (c *completeness) undrained() (why []string) {
 	return why
 }
 
-func (c *completeness) waiting(p, s int32, topic string, acked bool) string {
+// waiting says why a process may not have had all of a stream yet. A marker
+// that arrived does not say that what was sent before it did: a broker may
+// deliver that again, later.
+func (c *completeness) waiting(p, s int32, topic string) string {
 	l := c.ledger
-	session := &l.sessions.of[p]
-	if c.markers[[2]int32{p, s}] || !l.sessions.persistent(p) || l.route.get(p, s).lossy() || l.sessions.due(p, topic) == never {
+	from, session := l.sessions.due(p, topic), &l.sessions.of[p]
+	if !l.sessions.persistent(p) || l.route.get(p, s).lossy() || from == never {
 		return ""
 	}
-	until := session.left
+	st := &l.sends.streams[s]
+	end := st.end()
+	acked := end >= 0 && st.acked.has(end)
+	if !acked && !c.markers[[2]int32{p, s}] {
+		return sentence("the end marker of %s was neither acknowledged nor delivered to %s", topic, l.process(p))
+	}
+	if !st.lacks(from, c.got.got(p, s)) {
+		return ""
+	}
+	until, drained := session.left, int64(0)
 	if session.connected {
 		until = max(session.ended, session.last)
 	}
-	switch {
-	case !acked:
-		return sentence("the end marker of %s was neither acknowledged nor delivered to %s", topic, l.process(p))
-	case until == never || c.drain >= 0 && until < c.drain:
-		return sentence("%s was not connected while the run drained", l.process(p))
-	case until-max(session.last, session.at) < quiet:
-		return sentence("%s was still being delivered messages when the run ended, without the end marker of %s", l.process(p), topic)
+	if m := st.messages.at(end); m != nil {
+		drained = m.called
 	}
-	return "" // drained, and the marker itself is lost
+	switch {
+	case until == never || until < drained:
+		return sentence("%s was not connected while %s drained", l.process(p), topic)
+	case until-max(session.last, session.at) < quiet:
+		return sentence("%s lacks messages of %s and was connected without a delivery for only %s when the run ended, so they may have been on their way",
+			l.process(p), topic, clock(until-max(session.last, session.at)))
+	}
+	return "" // drained: what it lacks is lost
+}
+
+// lacks reports whether an acknowledged message that was called at from or
+// later is not in got.
+func (st *stream) lacks(from int64, got *bitmap) (any bool) {
+	st.acked.each(st.since(from), got, func(int64) { any = true })
+	return any
 }
 
 // some are the first of many sentences, each once.

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,14 +35,22 @@ func TestCompleteness(t *testing.T) {
 		}, ""},
 		{"still receiving", func(s *story) {
 			s.join(sub).acked(q1, 0, 1).phase("drain").marker(q1, 2, history.OK).wait(5*time.Second).deliver(sub, q1, 0).disconnect(sub).finish()
-		}, "still being delivered"},
+		}, "without a delivery for only 0.001 s"},
+		{"the marker arrived, and what was sent before it may still", func(s *story) {
+			s.join(sub).acked(q1, 0, 1).deliver(sub, q1, 1).phase("drain").marker(q1, 2, history.OK).deliver(sub, q1, 2, history.FlagEnd)
+			s.wait(10 * time.Second).disconnect(sub).finish()
+		}, "sub-1 lacks messages of work/1"},
+		{"two run_clients, each drained in its own time", func(s *story) {
+			s.join(sub).acked(q1, 0, 1).phase("drain").marker(q1, 2, history.OK).deliver(sub, q1, 2, history.FlagEnd)
+			s.wait(30*time.Second).disconnect(sub).phase("steady").acked(q0, 0, 3).phase("drain").finish()
+		}, ""},
 		{"away during the drain", func(s *story) {
 			s.join(sub).acked(q1, 0, 1).disconnect(sub).wait(time.Second).phase("drain").marker(q1, 2, history.OK)
 			s.observe(ObserveDriverLines, sub, history.None, 7)
 			e := blank(history.KindEnd, sub)
 			e.Value = 7
 			s.add(e)
-		}, "sub-1 was not connected while the run drained"},
+		}, "sub-1 was not connected while work/1 drained"},
 		{"a clean session is not waited for", func(s *story) {
 			s.join(fleet).acked(q1, 0, 1).phase("drain").finish()
 		}, ""},
@@ -50,11 +59,41 @@ func TestCompleteness(t *testing.T) {
 			s := newStory()
 			test.tell(s)
 			c := judgeStory(t, s, "no-panic").Complete
-			why := strings.Join(c.Why, "; ")
-			if c.Closed != (test.want == "") || !strings.Contains(why, test.want) {
+			why := strings.Join(append(c.Why, c.Undrained...), "; ")
+			if (c.Closed && len(c.Undrained) == 0) != (test.want == "") || !strings.Contains(why, test.want) {
 				t.Errorf("closed %v: %q, want %q", c.Closed, why, test.want)
 			}
 		})
+	}
+}
+
+// A fault disturbs a run_client while its messages are on their way, and none
+// between two of them.
+func TestIdleFaults(t *testing.T) {
+	at := func(s *story, name string) {
+		s.wait(time.Second).fault(time.Second)
+		s.landings[len(s.landings)-1].Fault = name
+		s.wait(2 * time.Second)
+	}
+	s := newStory()
+	s.tables.Processes[other].Run, s.tables.Processes[away].Run = 1, 1
+	s.tables.Streams[q1b].Producer = other
+	at(s, "early")
+	s.join(sub, other, away).acked(q1, 0, 1)
+	at(s, "waiting")
+	s.delivered(sub, q1, 0, 1)
+	for _, p := range []int32{sub, pub} {
+		s.add(blank(history.KindEnd, p))
+	}
+	at(s, "between")
+	s.acked(q1b, 0, 1)
+	at(s, "second")
+	for _, p := range []int32{other, away} {
+		s.add(blank(history.KindEnd, p))
+	}
+	at(s, "late")
+	if got := judgeStory(t, s, "no-panic").Coverage.Idle; !slices.Equal(got, []string{"early", "between", "late"}) {
+		t.Errorf("idle: %v", got)
 	}
 }
 

@@ -15,7 +15,12 @@ type coverage struct {
 	last    int64 // publish
 	starved float64
 	events  int64
+	works   map[int]*work // by run_client
 }
+
+// A work is the time in which the messages of one run_client were on their way:
+// from its first publish until its last client has ended, or for ever.
+type work struct{ from, to int64 }
 
 type phase struct {
 	name string
@@ -23,7 +28,7 @@ type phase struct {
 }
 
 func newCoverage(l *ledger) *coverage {
-	c := &coverage{ledger: l, probe: make([]bool, len(l.tables.Streams)), first: never}
+	c := &coverage{ledger: l, probe: make([]bool, len(l.tables.Streams)), first: never, works: map[int]*work{}}
 	for i, s := range l.tables.Streams {
 		c.probe[i] = uint32(s.Producer) < uint32(len(l.tables.Processes)) && l.tables.Processes[s.Producer].Group == groupProbe
 	}
@@ -39,12 +44,19 @@ func (c *coverage) add(b *history.Batch) {
 			continue
 		}
 		c.first, c.last = min(c.first, b.Time[i]), max(c.last, b.Time[i])
+		if b.Edge[i] == history.Call && b.Seq[i] == 0 {
+			w := c.work(b.Process[i])
+			w.from = min(w.from, b.Time[i])
+		}
 		if acknowledged(b, int(i)) {
 			c.acks.add(b.Time[i], b.Index[i])
 		}
 	}
 	for _, i := range rows.control {
 		switch b.Kind[i] {
+		case history.KindEnd:
+			w := c.work(b.Process[i])
+			w.to = max(w.to, b.Time[i])
 		case history.KindPhase:
 			c.phases = append(c.phases, phase{b.Text(int(i)), b.Time[i]})
 		case history.KindObserve:
@@ -55,9 +67,35 @@ func (c *coverage) add(b *history.Batch) {
 	}
 }
 
+// work is that of a process.
+func (c *coverage) work(process int32) *work {
+	run := history.None
+	if uint32(process) < uint32(len(c.ledger.tables.Processes)) && !c.ledger.route.probed(process) {
+		run = c.ledger.tables.Processes[process].Run
+	}
+	if c.works[run] == nil {
+		c.works[run] = &work{from: never}
+	}
+	return c.works[run]
+}
+
+// idle are the faults that disturbed nothing: no message was on its way.
+func (c *coverage) idle() (faults []string) {
+	for _, w := range c.ledger.windows {
+		busy := false
+		for run, work := range c.works {
+			busy = busy || run != history.None && work.from <= int64(w.End) && (work.to == 0 || int64(w.Start) <= work.to)
+		}
+		if !busy {
+			faults = append(faults, w.Fault)
+		}
+	}
+	return faults
+}
+
 func (c *coverage) result() verdict.Coverage {
 	end := c.drained()
-	out := verdict.Coverage{HostStarvedS: c.starved, Recorded: c.events, FaultPerS: c.rate("fault", 0, end)}
+	out := verdict.Coverage{HostStarvedS: c.starved, Recorded: c.events, FaultPerS: c.rate("fault", 0, end), Idle: c.idle()}
 	out.SteadyPerS = c.rate("steady", 0, end)
 	out.BeforePerS = c.rate("steady", 0.5, end)
 	out.AfterPerS = c.rate("recovery", 0.5, end)

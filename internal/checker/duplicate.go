@@ -42,7 +42,8 @@ func (c *once) Add(b *history.Batch) {
 	l := c.ledger
 	for _, d := range l.rows(b).delivered {
 		i := int(d.i)
-		if d.pair < 0 || l.route.pairs[d.pair].due() != c.qos || !c.judges[b.Process[i]] || !c.sent[b.Stream[i]] || !l.plain(d) {
+		if d.pair < 0 || l.route.pairs[d.pair].due() != c.qos || !c.judges[b.Process[i]] || !c.sent[b.Stream[i]] || !l.plain(d) ||
+			l.sessions.of[b.Process[i]].grant < c.qos {
 			continue
 		}
 		c.seen++

@@ -89,7 +89,7 @@ func (c *progress) fork() Checker {
 
 func (c *recovery) fork() Checker {
 	f := *c
-	f.node, f.acks, f.seen = slices.Clone(c.node), slices.Clone(c.acks), slices.Clone(c.seen)
+	f.node, f.acks, f.seen, f.began = slices.Clone(c.node), slices.Clone(c.acks), slices.Clone(c.seen), maps.Clone(c.began)
 	return &f
 }
 

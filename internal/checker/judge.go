@@ -75,7 +75,7 @@ func newJudge(ctx Context, claims []string) (*judge, error) {
 	ctx.receipts = newReceipts(ctx.ledger)
 	j := &judge{
 		ctx: ctx, ledger: ctx.ledger, all: newLoss(ctx, 0, 2),
-		complete: newCompleteness(ctx.ledger), coverage: newCoverage(ctx.ledger),
+		complete: newCompleteness(ctx), coverage: newCoverage(ctx.ledger),
 	}
 	for _, name := range claims {
 		e, err := Find(name)
@@ -120,7 +120,7 @@ func (b *bench) show(mutated *history.Batch) {
 func (j *judge) report(ended bool) Report {
 	out := Report{Complete: j.complete.result(ended), Coverage: j.coverage.result(), Totals: totals(j.ledger, j.all), Lost: j.all.spans()}
 	for _, b := range j.benches {
-		r := b.result(out.Complete)
+		r := b.result(out.Complete, out.Coverage.HostStarvedS)
 		r.Consumed = j.events
 		r.Promised = slices.Contains(j.ctx.Run.Cluster.Promises, r.Claim.Name)
 		out.Results = append(out.Results, r)
@@ -128,13 +128,21 @@ func (j *judge) report(ended bool) Report {
 	return out
 }
 
-func (b *bench) result(complete Completeness) verdict.Result {
+// starvedTooLong is how many seconds a host may stand still without explaining
+// what took too long.
+const starvedTooLong = 1.0
+
+func (b *bench) result(complete Completeness, starvedS float64) verdict.Result {
 	r := b.checker.Result()
 	r.Claim, r.Checker = b.entry.Claim, b.entry.Checker
 	r.Canary = b.flight()
 	switch {
 	case b.entry.NeedsComplete && !complete.Closed && r.Status != verdict.Unknown:
 		unsure(&r, "the history is not complete: what is missing could explain or hide it", complete.Why...)
+	case b.entry.NeedsDrained && len(complete.Undrained) > 0 && r.Status != verdict.Unknown:
+		unsure(&r, "a subscriber did not drain: what it lacks may still have been on its way", complete.Undrained...)
+	case b.entry.Timed && starvedS > starvedTooLong && r.Status == verdict.Fail:
+		unsure(&r, sentence("the host kept everything from running for %.1f s, which may be why it took so long", starvedS))
 	case r.Status == verdict.Pass && r.Canary.Skipped != "":
 		unsure(&r, "its canary had nothing to mutate: "+r.Canary.Skipped)
 	case r.Status == verdict.Pass && !r.Canary.Red:

@@ -59,6 +59,15 @@ func (l *ledger) process(p int32) string {
 	return fmt.Sprintf("process %d", p)
 }
 
+// works reports whether a stream is the workload's: a probe's is none.
+func (l *ledger) works(s int32) bool {
+	if uint32(s) >= uint32(len(l.tables.Streams)) {
+		return false
+	}
+	p := l.tables.Streams[s].Producer
+	return uint32(p) >= uint32(len(l.tables.Processes)) || l.tables.Processes[p].Group != groupProbe
+}
+
 func (l *ledger) topic(s int32) string {
 	if uint32(s) < uint32(len(l.tables.Streams)) {
 		return l.tables.Streams[s].Topic

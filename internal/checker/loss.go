@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"slices"
+
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
@@ -64,7 +66,7 @@ func (c *loss) pairs(f func(process, stream int32, from int64)) {
 			continue
 		}
 		for s, row := range l.tables.Streams {
-			if row.Register || row.QoS == 0 || row.QoS < c.min || row.QoS > c.max || l.route.get(int32(p), int32(s)).lossy() {
+			if row.Register || row.QoS == 0 || row.QoS < c.min || row.QoS > c.max || l.route.get(int32(p), int32(s)).lossy() || l.refusals(row.Producer) {
 				continue
 			}
 			if from := l.sessions.due(int32(p), row.Topic); from != never {
@@ -72,6 +74,16 @@ func (c *loss) pairs(f func(process, stream int32, from int64)) {
 			}
 		}
 	}
+}
+
+// refusals reports whether a producer's SDK hides that the broker refused a
+// message: what it calls acknowledged may never have been taken.
+func (l *ledger) refusals(producer int32) bool {
+	if uint32(producer) >= uint32(len(l.tables.Processes)) {
+		return false
+	}
+	p := l.tables.Processes[producer]
+	return p.Protocol == "mqtt5" && slices.Contains(p.Cannot, "publish_reason")
 }
 
 // lossy is a subscription at QoS 0: it promises nothing.

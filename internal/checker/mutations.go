@@ -46,7 +46,7 @@ func lose(qos uint8) func(Context) *mutation {
 // owed reports whether it is known already that a message must reach a process.
 func (l *ledger) owed(process, stream int32, seq int64) bool {
 	row := l.tables.Streams[stream]
-	if row.Register || !l.sessions.persistent(process) || l.route.get(process, stream).lossy() {
+	if row.Register || !l.sessions.persistent(process) || l.route.get(process, stream).lossy() || l.refusals(row.Producer) {
 		return false
 	}
 	m := l.sends.find(stream, seq)

@@ -73,7 +73,7 @@ func (c *order) placed() *findings {
 	l, found := c.ledger, &findings{}
 	for _, r := range c.late {
 		m, later := l.sends.find(r.stream, r.seq), l.sends.find(r.stream, r.after)
-		if m == nil || later == nil || !m.before(later) {
+		if m == nil || later == nil || !l.before(r.stream, m, later) {
 			continue
 		}
 		a := verdict.Anomaly{

@@ -24,7 +24,7 @@ func (c *progress) Add(b *history.Batch) {
 	rows := c.ledger.rows(b)
 	for _, i := range rows.published {
 		c.last = max(c.last, b.Time[i])
-		if acknowledged(b, int(i)) {
+		if b.QoS[i] > 0 && acknowledged(b, int(i)) && c.ledger.works(b.Stream[i]) {
 			c.acks.add(b.Time[i], b.Index[i])
 		}
 	}

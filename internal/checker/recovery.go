@@ -6,14 +6,16 @@ import (
 )
 
 // recovery judges that after the last heal, within the scenario's bound, a
-// publish is acknowledged and a message delivered through every node. The
-// probes are processes of their own, one for each node.
+// publish is acknowledged and a message delivered through every node. Its time
+// counts from the beginning of the heal: that a node takes long to start is
+// part of it. The probes are processes of their own, one for each node.
 type recovery struct {
 	ledger *ledger
 	bound  int64
-	healed int64   // time of the last heal, or of the recovery phase where nothing was to be healed
-	byHeal bool    // healed is a heal's
-	node   []int16 // of each process, as last connected
+	healed int64           // time at which the last heal began, or of the recovery phase where nothing was to be healed
+	byHeal bool            // healed is a heal's
+	began  map[int64]int64 // times of heals under way
+	node   []int16         // of each process, as last connected
 	acks   []sighting
 	seen   []sighting
 }
@@ -27,7 +29,7 @@ type sighting struct {
 
 func newRecovery(ctx Context) Checker {
 	l := ctx.ledger
-	c := &recovery{ledger: l, bound: int64(ctx.Run.Budget.RecoveryS * 1e9), healed: history.None}
+	c := &recovery{ledger: l, bound: int64(ctx.Run.Budget.RecoveryS * 1e9), healed: history.None, began: map[int64]int64{}}
 	c.node = make([]int16, len(l.tables.Processes))
 	for i := range c.node {
 		c.node[i] = history.None
@@ -56,8 +58,13 @@ func (c *recovery) Add(b *history.Batch) {
 func (c *recovery) turn(b *history.Batch, i int) {
 	switch b.Kind[i] {
 	case history.KindHeal:
-		if b.Edge[i] == history.Return && b.Outcome[i] == history.OK {
-			c.healed, c.byHeal = b.Time[i], true
+		if b.Edge[i] == history.Call {
+			c.began[b.Index[i]] = b.Time[i]
+		} else if t, ok := c.began[b.Call[i]]; ok && b.Outcome[i] == history.OK {
+			if !c.byHeal {
+				c.healed, c.byHeal = t, true
+			}
+			c.healed = max(c.healed, t)
 		}
 	case history.KindPhase:
 		if !c.byHeal && b.Text(i) == "recovery" {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/anishathalye/porcupine"
 	"github.com/robustmq/rmq-mcp/internal/history"
@@ -33,10 +32,8 @@ type read struct {
 const (
 	nothing     = 0 // the value of a register that was never written
 	unwritten   = -1
-	maxRegister = 4000 // operations of one register: beyond, the search may not end
-	// searchBound ends a search that would hardly end by itself. It is the one
-	// place where a clock may decide, and what it decides is unknown.
-	searchBound = 20 * time.Second
+	maxRegister = 4000       // operations of one register: beyond, the search may not end
+	searchSteps = 20_000_000 // of one search that would hardly end by itself; some seconds
 )
 
 func newRegister(ctx Context) Checker {
@@ -114,7 +111,7 @@ func (c *register) Result() verdict.Result {
 			found.add(c.illegal(topic))
 		case porcupine.Unknown:
 			unknown++
-			reasons = append(reasons, sentence("the search on %s did not end within %s", c.names[topic], searchBound))
+			reasons = append(reasons, sentence("the search on %s did not end within %d steps", c.names[topic], searchSteps))
 		}
 	}
 	r := found.judged(reads, map[string]int64{"registers": int64(len(c.names)), "reads": reads, "not_linearizable": found.total, "unknown": unknown},
@@ -137,15 +134,21 @@ type input struct {
 	value int64
 }
 
-var registerModel = porcupine.Model{
-	Init: func() any { return int64(nothing) },
-	Step: func(state, in, _ any) (bool, any) {
-		op := in.(input)
-		if op.write {
-			return true, op.value
-		}
-		return state.(int64) == op.value, state
-	},
+// registerModel is a register that counts the steps of a search. Beyond its
+// bound nothing fits any more, and the search ends: by steps and not by a clock,
+// so that it ends alike on every machine.
+func registerModel(steps *int) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return int64(nothing) },
+		Step: func(state, in, _ any) (bool, any) {
+			*steps++
+			op := in.(input)
+			if op.write {
+				return *steps <= searchSteps, op.value
+			}
+			return *steps <= searchSteps && state.(int64) == op.value, state
+		},
+	}
 }
 
 // search looks for an order of the operations that explains every read. A read
@@ -164,7 +167,15 @@ func search(ops []porcupine.Operation) porcupine.CheckResult {
 			}
 		}
 	}
-	return porcupine.CheckOperationsTimeout(registerModel, ops, searchBound)
+	steps := 0
+	fits := porcupine.CheckOperations(registerModel(&steps), ops)
+	switch {
+	case fits:
+		return porcupine.Ok
+	case steps > searchSteps:
+		return porcupine.Unknown
+	}
+	return porcupine.Illegal
 }
 
 // operations are the writes and reads of a topic until a time. A write that

@@ -108,15 +108,32 @@ func (s *sends) find(at int32, seq int64) *message {
 	return nil
 }
 
+// resuming is how long an SDK may take to send again what it kept from an
+// earlier connection. What is called meanwhile may be sent at once, or wait in
+// that queue: 12 overtakes 11.
+const resuming = int64(1e9)
+
 // before reports whether the broker had m before later, which was called after
-// it: m was acknowledged on the connection on which it was first sent, or
-// before later was called. What was sent again on a new connection has no
-// known place among what was published there.
-func (m *message) before(later *message) bool {
-	if m.outcome != history.OK {
+// it: m was acknowledged before later was called, or on the connection on which
+// it was first sent, where it did not wait behind what was sent again. What was
+// sent again on a new connection has no known place among what was published
+// there.
+func (l *ledger) before(stream int32, m, later *message) bool {
+	switch {
+	case m.outcome != history.OK:
+		return false
+	case m.acked < later.called:
+		return true
+	case m.flags&msgMove != 0:
+		return false
+	case m.conn == 0:
+		return true
+	}
+	p := l.tables.Streams[stream].Producer
+	if uint32(p) >= uint32(len(l.sessions.of)) || int(m.conn) >= len(l.sessions.of[p].connects) {
 		return false
 	}
-	return m.flags&msgMove == 0 || m.acked < later.called
+	return m.called >= l.sessions.of[p].connects[m.conn]+resuming
 }
 
 // since is the first number of the stream that was called at t or later: a

@@ -25,6 +25,7 @@ type session struct {
 	left       int64   // time of the last disconnect
 	ended      int64   // time of KindEnd; 0 is not yet
 	last       int64   // time of the last delivery
+	grant      uint8   // the lowest QoS that a SUBACK granted it so far
 	lost       bool    // the broker forgot it, at least once
 	relost     int64   // until when: the time of the first SUBACK after the last time
 }
@@ -39,7 +40,7 @@ const never = math.MaxInt64
 func newSessions(t *history.Tables) *sessions {
 	s := &sessions{tables: t, of: make([]session, len(t.Processes)), calls: map[int64]string{}, sent: map[int64]int64{}}
 	for i := range s.of {
-		s.of[i].left = never
+		s.of[i].left, s.of[i].grant = never, 2
 	}
 	return s
 }
@@ -134,6 +135,9 @@ func (s *sessions) subscribe(b *history.Batch, i int, p *session) {
 	if p.lost && p.relost == never {
 		p.relost = b.Time[i]
 	}
+	if !slices.Contains(s.tables.Processes[b.Process[i]].Cannot, "granted_qos") {
+		p.grant = min(p.grant, b.Reason[i])
+	}
 	if !slices.ContainsFunc(p.subscribed, func(u subscription) bool { return u.filter == filter }) {
 		p.subscribed = append(p.subscribed, subscription{filter, b.Time[i]})
 	}
@@ -153,6 +157,9 @@ func (s *sessions) persistent(process int32) bool {
 // the process, or never.
 func (s *sessions) due(process int32, topic string) int64 {
 	from := int64(never)
+	if s.of[process].grant == 0 { // the server said that it promises nothing
+		return never
+	}
 	for _, u := range s.of[process].subscribed {
 		if _, _, shared := cutShare(u.filter); !shared && Matches(u.filter, topic) {
 			from = min(from, u.from)

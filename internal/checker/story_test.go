@@ -139,6 +139,32 @@ func (s *story) resent(st int32, seq int64, meanwhile func()) *story {
 	return s
 }
 
+// under publishes numbers, all on connection 1 and called before any of them is
+// acknowledged.
+func (s *story) under(st int32, from, to int64) *story {
+	calls := map[int64]int64{}
+	for seq := from; seq <= to; seq++ {
+		e := s.publishing(st, seq)
+		e.Conn = 1
+		calls[seq] = s.call(e)
+	}
+	for seq := from; seq <= to; seq++ {
+		e := s.publishing(st, seq)
+		e.Conn = 1
+		s.ret(e, calls[seq], history.OK)
+	}
+	return s
+}
+
+// granted makes the SUBACKs of a process grant another QoS.
+func (s *story) granted(p int32, qos uint8) {
+	for i, e := range s.events {
+		if e.Kind == history.KindSubscribe && e.Edge == history.Return && e.Process == p {
+			s.events[i].Reason = qos
+		}
+	}
+}
+
 // acked publishes numbers from one to another, all acknowledged.
 func (s *story) acked(st int32, from, to int64) *story {
 	for seq := from; seq <= to; seq++ {
@@ -219,7 +245,7 @@ func (s *story) observe(name string, p int32, node int16, value float64) *story 
 
 // finish ends every driver in order.
 func (s *story) finish() *story {
-	s.wait(2 * time.Second)
+	s.wait(30 * time.Second)
 	spoke := map[int32]bool{}
 	for _, e := range s.events {
 		if e.Kind == history.KindConnect {

@@ -71,6 +71,5 @@ func (t *timeline) silences(end int64, f func(silence)) {
 // acknowledged reports whether row i, a publish, shows that it was served: an
 // acknowledgement, or for QoS 0, which has none, that it was sent.
 func acknowledged(b *history.Batch, i int) bool {
-	return b.Edge[i] == history.Return &&
-		(b.Outcome[i] == history.OK || b.QoS[i] == 0 && b.Outcome[i] == history.Info)
+	return b.Edge[i] == history.Return && b.Outcome[i] == history.OK
 }

@@ -42,6 +42,7 @@ var shortOf = map[Kind]func(in *Input){
 	FaultNotLanded:     func(in *Input) { in.Landings[0].Proofs = []history.ProofRecord{alive, refused, still} },
 	FaultPartial:       func(in *Input) { in.Landings[0].Proofs = []history.ProofRecord{killed, alive, refused, still} },
 	FaultIndeterminate: func(in *Input) { in.Landings[0].Proofs = []history.ProofRecord{killed, refused, shaken} },
+	FaultIdle:          func(in *Input) { in.Coverage.Idle = []string{"f1"} },
 	HealUnverified:     func(in *Input) { in.Landings[0].Healed = history.HealFailed },
 	CheckerMissing:     func(in *Input) { in.Results = in.Results[:1] },
 	NoClaims:           func(in *Input) { in.Run.Claims, in.Results = nil, nil },

@@ -15,26 +15,29 @@ type Input struct {
 }
 
 // Completeness says whether missing rows could explain a missing event. Only a
-// complete history can show a loss.
+// complete history can show a loss, and only to a subscriber that had the time
+// to get what waited for it.
 type Completeness struct {
-	Closed bool     `json:"closed"`        // the file ends in order, and every driver said how much it had written, and that much arrived
-	Why    []string `json:"why,omitempty"` // what is missing
+	Closed    bool     `json:"closed"`              // the file ends in order, and every driver said how much it had written, and that much arrived
+	Why       []string `json:"why,omitempty"`       // what is missing
+	Undrained []string `json:"undrained,omitempty"` // subscribers that may have had something still to get
 }
 
 // Coverage is how much load a run really had. Rates are acknowledged publishes
 // per second; before and after are the later halves of the steady and of the
 // recovery phase, when clients had time to settle.
 type Coverage struct {
-	SteadyPerS    float64 `json:"steady_per_s"`
-	BeforePerS    float64 `json:"before_per_s"`
-	FaultPerS     float64 `json:"fault_per_s"`
-	AfterPerS     float64 `json:"after_per_s"`
-	LongestGapS   float64 `json:"longest_gap_s"` // longest silence of acknowledged publishes while publishing
-	DurationS     float64 `json:"duration_s"`    // of the publishing phase
-	Acked         int64   `json:"acked"`
-	Indeterminate float64 `json:"indeterminate"`  // share of publishes whose outcome is unknown, 0 to 1
-	HostStarvedS  float64 `json:"host_starved_s"` // time in which the host kept the harness from running
-	Recorded      int64   `json:"recorded"`       // events in the history
+	SteadyPerS    float64  `json:"steady_per_s"`
+	BeforePerS    float64  `json:"before_per_s"`
+	FaultPerS     float64  `json:"fault_per_s"`
+	AfterPerS     float64  `json:"after_per_s"`
+	LongestGapS   float64  `json:"longest_gap_s"` // longest silence of acknowledged publishes while publishing
+	DurationS     float64  `json:"duration_s"`    // of the publishing phase
+	Acked         int64    `json:"acked"`
+	Indeterminate float64  `json:"indeterminate"`  // share of publishes whose outcome is unknown, 0 to 1
+	HostStarvedS  float64  `json:"host_starved_s"` // time in which the host kept the harness from running
+	Recorded      int64    `json:"recorded"`       // events in the history
+	Idle          []string `json:"idle,omitempty"` // faults in whose time no message was on its way
 }
 
 // Totals reconcile what was sent with what arrived, over the whole run.

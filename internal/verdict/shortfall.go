@@ -13,6 +13,7 @@ const (
 	FaultNotLanded     Kind = "fault-not-landed"
 	FaultPartial       Kind = "fault-partial"
 	FaultIndeterminate Kind = "fault-indeterminate"
+	FaultIdle          Kind = "fault-idle"
 	HealUnverified     Kind = "heal-unverified"
 	CheckerMissing     Kind = "checker-missing"
 	NoClaims           Kind = "no-claims"
@@ -45,6 +46,7 @@ var States = [...]struct {
 	{FaultNotLanded, InconclusiveFault},
 	{FaultPartial, InconclusiveFault},
 	{FaultIndeterminate, InconclusiveFault},
+	{FaultIdle, InconclusiveFault},
 	{HealUnverified, InconclusiveFault},
 	{CheckerMissing, PartialSurface},
 	{NoClaims, PartialSurface},

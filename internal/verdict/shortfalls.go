@@ -54,6 +54,9 @@ func faultShortfalls(in Input, note noter) (landed int) {
 		default:
 			note(FaultIndeterminate, "whether %s landed cannot be told%s", name, because(why))
 		}
+		if slices.Contains(in.Coverage.Idle, l.Fault) {
+			note(FaultIdle, "no message was on its way while %s was in place; inject it while a workload runs", name)
+		}
 		if l.Healed != history.HealVerified {
 			note(HealUnverified, "the heal of %s was not verified%s", name, because(l.Reasons))
 		}
