@@ -1,0 +1,270 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netlink"
+)
+
+// A lab is a state directory with a user of its own. What is started in it
+// carries a mark in its environment, by which it is found in /proc whoever
+// its parent is and whatever became of that.
+type lab struct {
+	base  string // everything below is the user's
+	dir   string // the state directory
+	mark  string
+	user  *syscall.Credential // nil: who runs the tests
+	links []string            // network interfaces of the host before
+	binds []string            // namespaces held by a mount before
+}
+
+const markName = "RMQ_TEST_LAB="
+
+// newLab makes a lab. A long one has a state directory whose path is too long
+// for a socket.
+func newLab(t *testing.T, user *syscall.Credential, long bool) *lab {
+	t.Helper()
+	base, err := os.MkdirTemp("", "rmq-lab-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if !t.Failed() || killsPerKind() == defaultRounds {
+			os.RemoveAll(base)
+		}
+	})
+	name := "state"
+	if long {
+		name = strings.Repeat("long", 25)
+	}
+	l := &lab{base: base, dir: filepath.Join(base, name), mark: markName + filepath.Base(base), user: user}
+	for _, dir := range []string{l.base, l.dir, l.temp()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if user != nil {
+			if err := os.Chown(dir, int(user.Uid), int(user.Gid)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, name := range []string{"no-fault.md", "one-node.md", "three-nodes.md"} {
+		text, err := os.ReadFile(filepath.Join("testdata/kill", name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(l.base, name), text, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var err1, err2 error
+	l.links, err1 = hostLinks()
+	l.binds, err2 = boundNamespaces()
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func (l *lab) temp() string { return filepath.Join(l.base, "tmp") }
+
+// command is the binary in the lab.
+func (l *lab) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(binary(), append([]string{"--dir", l.dir}, args...)...)
+	cmd.Dir = l.base
+	cmd.Env = append(os.Environ(), l.mark, "TMPDIR="+l.temp(), "HOME="+l.base)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: l.user}
+	return cmd
+}
+
+// A proc is a process of a lab.
+type proc struct {
+	pid   int
+	role  string // run, serve, guard, keeper, node, driver, witness
+	id    string // the last argument: of guard and keeper the run's id
+	state string // R, S, T, …
+}
+
+func (p proc) String() string { return fmt.Sprintf("%d %s %s (%s)", p.pid, p.role, p.id, p.state) }
+
+// processes are those of the lab, in these roles or all. The dead are not
+// among them, waited for or not.
+func (l *lab) processes(roles ...string) []proc {
+	var found []proc
+	paths, _ := filepath.Glob("/proc/[0-9]*")
+	for _, path := range paths {
+		environ, _ := os.ReadFile(path + "/environ")
+		line, _ := os.ReadFile(path + "/cmdline")
+		if !slices.Contains(strings.Split(string(environ), "\x00"), l.mark) && !strings.Contains(string(line), l.base+"/") {
+			continue
+		}
+		argv := strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
+		p := proc{state: stateOf(path), role: roleOf(argv), id: argv[len(argv)-1]}
+		p.pid, _ = strconv.Atoi(filepath.Base(path))
+		dead := p.state == "" || p.state == "Z" || p.state == "X"
+		if !dead && (len(roles) == 0 || slices.Contains(roles, p.role)) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+func roleOf(argv []string) string {
+	args := argv[min(1, len(argv)):]
+	if len(args) > 2 && args[0] == "--dir" {
+		args = args[2:]
+	}
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+func stateOf(path string) string {
+	text, err := os.ReadFile(path + "/stat")
+	if err != nil {
+		return ""
+	}
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	if len(fields) == 0 {
+		return ""
+	}
+	return fields[0]
+}
+
+// kill ends processes of the lab, all at once, and waits until they have let go
+// of everything.
+func (l *lab) kill(all []proc) {
+	for _, p := range all {
+		handle, err := os.FindProcess(p.pid) // from here on the pid is no other's
+		if err != nil {
+			continue // it has ended
+		}
+		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
+		if strings.Contains(string(environ), l.mark) {
+			handle.Signal(syscall.SIGKILL)
+		}
+		handle.Release()
+	}
+	for _, p := range all {
+		dir := fmt.Sprintf("/proc/%d", p.pid)
+		await(leftBound, func() string {
+			environ, _ := os.ReadFile(dir + "/environ")
+			if state := stateOf(dir); state == "" || state == "Z" || state == "X" || len(environ) > 0 && !strings.Contains(string(environ), l.mark) {
+				return "" // gone, or its pid is another's
+			}
+			return "dying"
+		})
+	}
+}
+
+// left says what an experiment left on the host, beside its run directory:
+// processes other than its server, interfaces, namespaces, sockets.
+func (l *lab) left() string {
+	var left []string
+	for _, p := range l.processes() {
+		if p.role != "run" && p.role != "serve" {
+			left = append(left, p.String())
+		} else if held := heldNamespaces(p.pid); len(held) > 0 {
+			left = append(left, fmt.Sprintf("%s holds %v", p, held))
+		}
+	}
+	links, err := hostLinks()
+	if err != nil {
+		left = append(left, err.Error())
+	}
+	binds, err := boundNamespaces()
+	if err != nil {
+		left = append(left, err.Error())
+	}
+	for _, name := range slices.Concat(links, binds) {
+		if !slices.Contains(l.links, name) && !slices.Contains(l.binds, name) {
+			left = append(left, name)
+		}
+	}
+	return strings.Join(left, ", ")
+}
+
+// noted says which files tell of a live experiment, or of one that is still to
+// be undone.
+func (l *lab) noted() string {
+	live, _ := filepath.Glob(filepath.Join(l.dir, "live", "*"))
+	sockets, _ := filepath.Glob(filepath.Join(l.temp(), "rmq-mcp-*"))
+	return strings.Join(slices.Concat(live, sockets), ", ")
+}
+
+func hostLinks() ([]string, error) {
+	links, err := netlink.LinkList()
+	if err != nil {
+		return nil, fmt.Errorf("list interfaces: %w", err)
+	}
+	var names []string
+	for _, link := range links {
+		names = append(names, "interface "+link.Attrs().Name)
+	}
+	return names, nil
+}
+
+// boundNamespaces are the mounts that keep a namespace alive.
+func boundNamespaces() ([]string, error) {
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, fmt.Errorf("list mounts: %w", err)
+	}
+	var binds []string
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, " - nsfs ") {
+			binds = append(binds, "mount "+strings.Fields(line)[4])
+		}
+	}
+	return binds, nil
+}
+
+// heldNamespaces are the network namespaces of which a process has a file open.
+func heldNamespaces(pid int) []string {
+	var held []string
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	for _, file := range files {
+		if to, err := os.Readlink(file); err == nil && strings.HasPrefix(to, "net:") {
+			held = append(held, to)
+		}
+	}
+	return held
+}
+
+// await polls a condition that comes by itself: what answers why it does not
+// hold yet.
+func await(bound time.Duration, what func() string) error {
+	for deadline := time.Now().Add(bound); ; time.Sleep(20 * time.Millisecond) {
+		why := what()
+		if why == "" {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("after %v: %s", bound, why)
+		}
+	}
+}
+
+// users are those that an experiment is tried as: root and nobody, or who runs
+// the tests.
+func users(t *testing.T) map[string]*syscall.Credential {
+	t.Helper()
+	if os.Getuid() != 0 {
+		if os.Getenv("RMQ_TEST_REQUIRE") == "all" {
+			t.Fatal("only root can try this as root and as an ordinary user")
+		}
+		return map[string]*syscall.Credential{"user": nil}
+	}
+	return map[string]*syscall.Credential{"root": nil, "user": {Uid: 65534, Gid: 65534}}
+}
