@@ -18,6 +18,7 @@ type live struct {
 	processes map[int32]*liveProcess
 	streams   map[int32]*liveStream
 	counts    keeper.Counts
+	stirred   int64 // deliveries, and connections made and lost
 	publishes meter
 	delivers  meter
 }
@@ -56,6 +57,9 @@ func (l *live) event(e history.Event) {
 
 func (l *live) take(e history.Event) {
 	p := l.process(e.Process)
+	if e.Kind == history.KindDeliver || e.Kind == history.KindDisconnect || e.Kind == history.KindConnect && e.Outcome == history.OK {
+		l.stirred++
+	}
 	switch {
 	case e.Kind == history.KindConnect && e.Edge == history.Return:
 		p.connected = e.Outcome == history.OK

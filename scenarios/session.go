@@ -115,22 +115,24 @@ func (s *session) drain(ctx context.Context, bound time.Duration) {
 }
 
 // await waits until every subscriber has every acknowledged message. Where one
-// is missing it goes on until nothing was delivered for longer than any broker
-// takes to deliver again what was not acknowledged to it.
+// is missing it goes on until nothing was delivered, and nobody came back, for
+// longer than any broker takes to deliver again what was not acknowledged.
 func (s *session) await(ctx context.Context, bound time.Duration) {
 	l := s.e.live
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	for ctx.Err() == nil {
-		before := l.snapshot(s.e.clock.Now()).Received
-		l.wait(ctx, quietFor, func() bool { return s.complete() || l.counts.Received > before })
 		l.mu.Lock()
-		complete, quiet := s.complete(), l.counts.Received == before
+		before := l.stirred
+		l.mu.Unlock()
+		l.wait(ctx, quietFor, func() bool { return s.complete() || l.stirred > before })
+		l.mu.Lock()
+		complete, quiet := s.complete(), l.stirred == before
 		l.mu.Unlock()
 		if complete {
 			return
 		}
-		if quiet {
+		if quiet && ctx.Err() == nil {
 			s.e.say(fmt.Sprintf("drain: acknowledged messages are missing, and nothing was delivered for %s", quietFor))
 			return
 		}
