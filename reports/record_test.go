@@ -69,7 +69,7 @@ func (x experiment) run() *history.Run {
 		Protocol: "mqtt3", SDK: "go@1.5.1", RunBits: "cafe0123",
 		Claims: []string{"qos1-no-loss", "no-unexpected", "no-corruption"},
 		Faults: []history.PlannedFault{{Type: "kill", Target: "leader"}},
-		Budget: history.Budget{DurationS: 5, Messages: 100, Faults: 1, MinRate: 0.5},
+		Budget: history.Budget{DurationS: x.seconds / 2, Messages: 100, Faults: 1, MinRate: 0.5},
 		Cluster: history.ClusterInfo{
 			Flavor: "mosquitto", Runtime: "process", Isolation: "loopback", Nodes: 1, Version: "2.0.21", Binary: "mosquitto",
 			BinarySHA: "0123456789abcdef", Profile: "tested", Config: map[string]any{"persistence": false},
@@ -157,9 +157,12 @@ func (x experiment) events(t testing.TB, evidence string) {
 	r.subscribe(offline, "work/#", x.at(1.1)+5*time.Millisecond)
 	r.backlog(x, streams[:], offline)
 	for _, p := range append(publishers[:], online, offline) {
-		wrote := float64(r.events[p])
-		r.record(history.Event{Time: x.at(1.6), Process: p, Kind: history.KindEnd, Value: wrote})
-		r.record(history.Event{Time: x.at(1.6), Process: p, Kind: history.KindObserve, Text: checker.ObserveDriverLines, Value: wrote})
+		wrote, end := float64(r.events[p]), x.at(1.6)
+		if x.lossy {
+			end += 30 * time.Second // it is waited for what does not come
+		}
+		r.record(history.Event{Time: end, Process: p, Kind: history.KindEnd, Value: wrote})
+		r.record(history.Event{Time: end, Process: p, Kind: history.KindObserve, Text: checker.ObserveDriverLines, Value: wrote})
 	}
 	if x.open {
 		must(t, rec.Sync())
@@ -249,7 +252,7 @@ func (r *recording) connect(p int32, at time.Duration, present bool) {
 
 func (r *recording) subscribe(p int32, filter string, at time.Duration) {
 	call := r.record(history.Event{Time: at, Process: p, Kind: history.KindSubscribe, Edge: history.Call, Text: filter})
-	r.record(history.Event{Time: at + time.Millisecond, Process: p, Kind: history.KindSubscribe, Edge: history.Return, Call: call, Outcome: history.OK, Text: filter})
+	r.record(history.Event{Time: at + time.Millisecond, Process: p, Kind: history.KindSubscribe, Edge: history.Return, Call: call, Outcome: history.OK, Reason: 1, Text: filter})
 }
 
 func (r *recording) publish(p, stream int32, seq int64, at, acked time.Duration, end bool) {
