@@ -45,18 +45,19 @@ type Experiment struct {
 	live    *live
 	logs    *logs
 
-	halt     func() // ends the work; healing, draining and judging go on
-	halted   chan struct{}
-	over     chan struct{}
-	landings sync.Mutex // of landings.json
-	mu       sync.Mutex
-	phase    string
-	sessions []*session
-	notes    []string // what the harness could not do
-	watchers map[chan keeper.Progress]bool
-	summary  *reports.Summary
-	info     history.ClusterInfo
-	verdict  *verdict.Verdict
+	halt      func() // ends the work; healing, draining and judging go on
+	halted    chan struct{}
+	over      chan struct{}
+	exploring sync.WaitGroup // run_client calls that begin, run or drain
+	landings  sync.Mutex     // of landings.json
+	mu        sync.Mutex
+	phase     string
+	sessions  []*session
+	notes     []string // what the harness could not do
+	watchers  map[chan keeper.Progress]bool
+	summary   *reports.Summary
+	info      history.ClusterInfo
+	verdict   *verdict.Verdict
 }
 
 // New prepares an experiment in its run directory. It starts nothing. An
@@ -212,6 +213,8 @@ func (e *Experiment) finish(ctx context.Context) error {
 			e.harness("heal: %v", err)
 		}
 	}
+	e.halt() // whoever explores by hand stops, or drains to its end
+	e.exploring.Wait()
 	for _, s := range e.running() {
 		s.drain(ctx, explorationDrain)
 		s.state = "done"

@@ -48,8 +48,13 @@ func (e *Experiment) RunClient(_ context.Context, in keeper.RunClient) (keeper.C
 	if err != nil {
 		return keeper.ClientStatus{}, err
 	}
+	select {
+	case <-e.halted:
+		return keeper.ClientStatus{}, fmt.Errorf("run_client: %s is being stopped; start another cluster by cluster_start", e.env.ID)
+	default:
+	}
 	s := e.add(&session{name: scenario.Name, sdk: sdk, protocol: protocol, rate: scenario.Rate(e.start.Cluster.Flavor)})
-	go e.explore(s, scenario, tier)
+	e.exploring.Go(func() { e.explore(s, scenario, tier) })
 	return s.status(e.live.snapshot(e.clock.Now())), nil
 }
 

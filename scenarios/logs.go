@@ -22,23 +22,29 @@ type logs struct {
 	lines []keeper.LogLine
 	left  int // lines beyond the bound, in the files alone
 	stop  context.CancelFunc
+	read  <-chan struct{} // closed when the last line was read
 }
 
 const logLinesKept = 200_000
 
 var (
-	panicLine = regexp.MustCompile(`panicked at|^panic: |fatal error: |SIGSEGV|stack overflow`)
+	panicLine = regexp.MustCompile(`\bpanicked at\b|^panic: |^fatal error: |\[signal SIGSEGV|has overflowed its stack`)
 	levelWord = regexp.MustCompile(`(?i)\b(trace|debug|info|notice|warn|warning|error|fatal|critical)\b|\[(TRC|DBG|INF|WRN|ERR|FTL)\]`)
 )
 
 func followLogs(e *Experiment) *logs {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &logs{e: e, stop: cancel}
-	e.cluster.Follow(ctx, l.line)
+	l.read = e.cluster.Follow(ctx, l.line)
 	return l
 }
 
-func (l *logs) close() { l.stop() }
+// close returns when all that the nodes wrote was read: a node may panic as it
+// ends.
+func (l *logs) close() {
+	l.stop()
+	<-l.read
+}
 
 func (l *logs) line(node, text string, at time.Time) {
 	when := l.e.clock.Now()

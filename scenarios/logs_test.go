@@ -24,10 +24,14 @@ func TestLevel(t *testing.T) {
 
 func TestPanicLine(t *testing.T) {
 	for line, want := range map[string]bool{
-		"thread 'tokio-runtime-worker' panicked at src/x.rs:4:2:": true,
-		"panic: runtime error: index out of range":                true,
-		"fatal error: concurrent map writes":                      true,
-		"INFO don't panic: all is well":                           false,
+		"thread 'tokio-runtime-worker' panicked at src/x.rs:4:2:":     true,
+		"thread 'main' has overflowed its stack":                      true,
+		"fatal error: all goroutines are asleep - deadlock!":          true,
+		"2026-01-01 WARN raft: fatal error: connection reset by peer": false,
+		"INFO topic a/stack overflow/b created":                       false,
+		"panic: runtime error: index out of range":                    true,
+		"fatal error: concurrent map writes":                          true,
+		"INFO don't panic: all is well":                               false,
 	} {
 		if got := panicLine.MatchString(line); got != want {
 			t.Errorf("%q is a panic: %v, want %v", line, got, want)

@@ -116,10 +116,11 @@ func (s *session) drain(ctx context.Context, bound time.Duration) {
 
 // await waits until every subscriber has every acknowledged message. Where one
 // is missing it goes on until nothing was delivered, and nobody came back, for
-// longer than any broker takes to deliver again what was not acknowledged.
+// longer than any broker takes to deliver again what was not acknowledged. The
+// bound is on how long deliveries may go on; what comes last gets its time.
 func (s *session) await(ctx context.Context, bound time.Duration) {
 	l := s.e.live
-	ctx, cancel := context.WithTimeout(ctx, bound)
+	ctx, cancel := context.WithTimeout(ctx, bound+quietFor)
 	defer cancel()
 	for ctx.Err() == nil {
 		l.mu.Lock()
