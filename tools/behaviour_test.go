@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -206,5 +207,54 @@ func TestEnvelopeFile(t *testing.T) {
 	}
 	if _, err := e.Destination(filepath.Join(dir, "published", "..", "..", "etc")); err == nil {
 		t.Error("a way out of the push directory is allowed")
+	}
+}
+
+// Nobody has judged what still runs: 0 lost would be a claim. What is judged
+// is shown as the judge read it, also while the keeper is still there.
+func TestLostIsShownOnceJudged(t *testing.T) {
+	f := newFake("run-1", "")
+	h := &host{live: []*fake{f}, runs: t.TempDir()}
+	c := connectTo(t, h.server(t, Options{}))
+	client := structured(t, callTool(t, c, "run_client", map[string]any{"sdk_lang": "go", "scenario": "mqtt/broker-kill-9"}))
+	status := structured(t, callTool(t, c, "cluster_status", nil))
+	for _, got := range []map[string]any{client, status} {
+		if counts := got["counts"].(map[string]any); counts["lost"] != nil || counts["duplicated"] != nil {
+			t.Errorf("%s: %v", got["summary"], counts)
+		}
+	}
+	writeRun(t, filepath.Join(h.runs, "run-1"), map[string]string{
+		"summary.json":      `{"run_id":"run-1","duration_s":12,"totals":{"sent":9,"acked":9,"lost":4,"duplicated":2}}`,
+		"verdict.json":      `{"state":"FAIL-nondeterministic"}`,
+		"evidence/run.json": `{"format":1,"id":"run-1","seed":7}`,
+	})
+	got := structured(t, callTool(t, c, "cluster_stop", map[string]any{"wait_s": 5}))
+	if counts := got["counts"].(map[string]any); counts["lost"] != 4.0 || counts["duplicated"] != 2.0 || got["elapsed_s"] != 12.0 || got["seed"] != 7.0 {
+		t.Errorf("%v", got)
+	}
+}
+
+// writeRun makes a run directory of files.
+func writeRun(t testing.TB, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Advice fits the state: traffic that is over is no time for a fault.
+func TestNextFitsTheState(t *testing.T) {
+	f := newFake("run-1", "")
+	f.status.Clients = []keeper.ClientStatus{{State: "done"}}
+	h := &host{live: []*fake{f}}
+	got := structured(t, callTool(t, connectTo(t, h.server(t, Options{})), "cluster_status", nil))
+	if steps := fmt.Sprint(got["next_steps"]); strings.Contains(steps, "inject_fault") || !strings.Contains(steps, "run_client") {
+		t.Error(steps)
 	}
 }

@@ -10,8 +10,9 @@ import (
 // ClientAnswer is one client run as it is now.
 type ClientAnswer struct {
 	Answer
-	RunID  string              `json:"run_id"`
-	Client keeper.ClientStatus `json:"client"`
+	RunID  string     `json:"run_id"`
+	Client ClientLine `json:"client"`
+	Counts Counts     `json:"counts"` // of all client runs of the experiment so far
 }
 
 func (a *agent) runClient() Tool {
@@ -26,9 +27,9 @@ func (a *agent) runClient() Tool {
 	t := Tool{
 		Name:  "run_client",
 		Title: "Run an SDK's clients",
-		Description: "Runs a scenario's workload with one client SDK on the live cluster and answers the reconciliation: sent, acknowledged, " +
-			"received, lost, duplicated. Lost is known only when it is done. With wait_s 0 it answers at once and traffic goes on, " +
-			"which is what you want before inject_fault.",
+		Description: "Runs a scenario's workload with one client SDK on the live cluster and answers what was sent, acknowledged and received so far, " +
+			"over all client runs. What was lost or came twice is judged at cluster_stop. With wait_s 0 it answers at once and traffic goes on " +
+			"for as long as in the scenario, some 20 s: inject_fault next. The first use of an SDK fetches it, which takes up to a minute.",
 		Params: []Param{
 			{Name: "protocol", Type: String, Enum: []string{"mqtt3", "mqtt5"}, About: "default: the scenario's"},
 			{Name: "sdk_lang", Type: String, Required: true, Enum: a.backend.Languages, About: "preflight lists SDKs and versions", Example: `"go"`},
@@ -59,7 +60,7 @@ func (a *agent) runClient() Tool {
 		if now := clientOf(s, started.Number); now != nil {
 			started = *now
 		}
-		return ClientAnswer{Answer: clientSummary(started), RunID: s.ID, Client: started}, nil
+		return ClientAnswer{Answer: clientSummary(s, started), RunID: s.ID, Client: clientLine(started), Counts: soFar(s.Counts)}, nil
 	})
 }
 
@@ -101,15 +102,17 @@ func clientEnded(s keeper.Status, number int) bool {
 	return c != nil && (c.State == "done" || c.State == "failed")
 }
 
-func clientSummary(c keeper.ClientStatus) Answer {
-	counts := fmt.Sprintf("client run %d (%s) %s: %d sent, %d acknowledged, %d of unknown outcome, %d received",
-		c.Number, c.SDK, c.State, c.Counts.Sent, c.Counts.Acked, c.Counts.Unknown, c.Counts.Received)
+func clientSummary(s keeper.Status, c keeper.ClientStatus) Answer {
+	text := fmt.Sprintf("client run %d (%s) %s; so far %d sent, %d acknowledged, %d of unknown outcome, %d received",
+		c.Number, c.SDK, c.State, s.Counts.Sent, s.Counts.Acked, s.Counts.Unknown, s.Counts.Received)
+	if len(s.Clients) > 1 {
+		text += fmt.Sprintf(" over all %d client runs", len(s.Clients))
+	}
 	switch c.State {
 	case "done":
-		return answer(fmt.Sprintf("%s, %d lost, %d duplicated", counts, c.Counts.Lost, c.Counts.Duplicated),
-			"cluster_stop to judge what happened", "run_client with another SDK to compare")
+		return answer(text+"; what was lost is judged at cluster_stop", "cluster_stop to judge what happened", "run_client with another SDK to compare")
 	case "failed":
-		return answer(counts+": "+c.Error, "get_logs to see what the broker says", "run_client with another SDK to compare")
+		return answer(text+": "+c.Error, "get_logs to see what the broker says", "run_client with another SDK to compare")
 	}
-	return answer(counts, "inject_fault while traffic flows", "cluster_status to see the counts move")
+	return answer(text, "inject_fault while traffic flows", "cluster_status to see the counts move")
 }

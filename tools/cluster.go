@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/history"
@@ -12,20 +13,20 @@ import (
 // ClusterAnswer is a cluster as it is now.
 type ClusterAnswer struct {
 	Answer
-	RunID   string                `json:"run_id"`
-	Phase   string                `json:"phase"`
-	Elapsed float64               `json:"elapsed_s"`
-	Dir     string                `json:"dir"`
-	Cluster *history.ClusterInfo  `json:"cluster,omitempty"`
-	Nodes   []keeper.NodeStatus   `json:"nodes"`
-	Faults  []keeper.FaultStatus  `json:"faults"`
-	Clients []keeper.ClientStatus `json:"clients"`
-	Counts  keeper.Counts         `json:"counts"`
+	RunID   string               `json:"run_id"`
+	Phase   string               `json:"phase"`
+	Elapsed float64              `json:"elapsed_s"`
+	Dir     string               `json:"dir"`
+	Cluster *history.ClusterInfo `json:"cluster,omitempty"` // as it was started; get_run has it later
+	Nodes   []keeper.NodeStatus  `json:"nodes"`
+	Faults  []keeper.FaultStatus `json:"faults"`
+	Clients []ClientLine         `json:"clients"`
+	Counts  Counts               `json:"counts"`
 }
 
 func clusterAnswer(s keeper.Status, a Answer) ClusterAnswer {
 	return ClusterAnswer{Answer: a, RunID: s.ID, Phase: s.Phase, Elapsed: s.Elapsed, Dir: s.Dir,
-		Cluster: s.Cluster, Nodes: s.Nodes, Faults: s.Faults, Clients: s.Clients, Counts: s.Counts}
+		Cluster: s.Cluster, Nodes: s.Nodes, Faults: s.Faults, Clients: clientLines(s.Clients), Counts: soFar(s.Counts)}
 }
 
 func configParam() Param {
@@ -76,10 +77,10 @@ func (a *agent) clusterStart() Tool {
 			return ClusterAnswer{}, fmt.Errorf("start the cluster: %s. Nothing of it is left running; logs are in %s", status.Error, status.Dir)
 		}
 		if status.Phase == keeper.PhaseStarting {
-			return clusterAnswer(status, answer("starting: "+plural(len(status.Nodes), "node")+" not all serving yet", "cluster_status to look again")), nil
+			return clusterAnswer(status, answer("starting: not every node serves yet", "cluster_status to look again")), nil
 		}
 		return clusterAnswer(status, answer(plural(len(status.Nodes), "node")+" serving",
-			"run_client to put traffic on it", "inject_fault while traffic flows", "cluster_stop to judge what happened")), nil
+			"run_client with wait_s 0 to put traffic on it", "inject_fault while traffic flows", "cluster_stop to judge what happened")), nil
 	})
 }
 
@@ -128,7 +129,9 @@ func (a *agent) clusterStatus() Tool {
 			return ClusterAnswer{}, err
 		}
 		summary := fmt.Sprintf("%s: %s, %s, %s", s.Phase, plural(len(s.Nodes), "node"), plural(len(inPlace(s)), "fault")+" in place", plural(len(s.Clients), "client run"))
-		return clusterAnswer(s, answer(summary, nextFor(s)...)), nil
+		out := clusterAnswer(s, answer(summary, nextFor(s)...))
+		out.Cluster = nil // it does not change
+		return out, nil
 	})
 }
 
@@ -149,8 +152,17 @@ func nextFor(s keeper.Status) []string {
 		return []string{"get_run to wait for the verdict", "stop_run to end it early"}
 	case len(inPlace(s)) > 0:
 		return []string{"heal_fault to heal now", "get_logs around the fault"}
+	case s.Phase == keeper.PhaseStarting:
+		return []string{"cluster_status to look again"}
 	case len(s.Clients) == 0:
-		return []string{"run_client to put traffic on it"}
+		return []string{"run_client with wait_s 0 to put traffic on it"}
+	case !trafficFlows(s):
+		return []string{"cluster_stop to judge what happened", "run_client with wait_s 0 for more traffic"}
 	}
 	return []string{"inject_fault while traffic flows", "cluster_stop to judge what happened"}
+}
+
+// trafficFlows reports whether any clients still publish.
+func trafficFlows(s keeper.Status) bool {
+	return slices.ContainsFunc(s.Clients, func(c keeper.ClientStatus) bool { return c.State == "running" })
 }

@@ -59,7 +59,7 @@ func (a *agent) getRun() Tool {
 		if err != nil {
 			return RunView{}, err
 		}
-		out := RunView{RunAnswer: runAnswer(s)}
+		out := RunView{RunAnswer: a.answerOf(s)}
 		err = a.view(&out, s, dir, in)
 		return out, err
 	})

@@ -46,9 +46,7 @@ func (a *agent) recorded(id string) (keeper.Status, error) {
 		s.Faults = faultsOf(landings)
 	}
 	if summary, err := reports.ReadSummary(dir); err == nil {
-		t := summary.Totals
 		s.Root, s.Elapsed = summary.Root, summary.DurationS
-		s.Counts = keeper.Counts{Sent: t.Sent, Acked: t.Acked, Unknown: t.Unknown, Received: t.Received, Lost: t.Lost, Duplicated: t.Duplicated}
 	}
 	v, err := readVerdict(dir)
 	s.Verdict = v

@@ -8,23 +8,27 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // RunAnswer is a run: what it is at, or what it showed.
 type RunAnswer struct {
 	Answer
-	RunID    string        `json:"run_id"`
-	Scenario string        `json:"scenario"`
-	Running  bool          `json:"running"`
-	Phase    string        `json:"phase"`
-	Elapsed  float64       `json:"elapsed_s"`
-	Expected float64       `json:"expected_s,omitempty"`
-	Counts   keeper.Counts `json:"counts"`
-	Faults   []FaultLine   `json:"faults"`
-	Verdict  *VerdictLine  `json:"verdict,omitempty"`
-	Root     string        `json:"root,omitempty"` // hash of the sealed record; quote it with the verdict
-	Dir      string        `json:"dir"`
-	Harness  string        `json:"harness_error,omitempty"` // what the harness could not do
+	RunID    string       `json:"run_id"`
+	Scenario string       `json:"scenario"`
+	Seed     int64        `json:"seed,omitempty"` // give it to run_scenario to repeat this run
+	SDK      string       `json:"sdk,omitempty"`
+	Tier     string       `json:"tier,omitempty"`
+	Running  bool         `json:"running"`
+	Phase    string       `json:"phase"`
+	Elapsed  float64      `json:"elapsed_s"`
+	Expected float64      `json:"expected_s,omitempty"`
+	Counts   Counts       `json:"counts"`
+	Faults   []FaultLine  `json:"faults"`
+	Verdict  *VerdictLine `json:"verdict,omitempty"`
+	Root     string       `json:"root,omitempty"` // hash of the sealed record; quote it with the verdict
+	Dir      string       `json:"dir"`
+	Harness  string       `json:"harness_error,omitempty"` // what the harness could not do
 }
 
 // A VerdictLine is a verdict without the evidence of its results.
@@ -62,25 +66,30 @@ type FaultLine struct {
 	Reasons []string             `json:"reasons,omitempty"`
 }
 
-func runAnswer(s keeper.Status) RunAnswer {
+// answerOf is the answer about a run. What was written about one that is over
+// counts, not what its keeper saw while it lasted.
+func (a *agent) answerOf(s keeper.Status) RunAnswer {
 	out := RunAnswer{RunID: s.ID, Scenario: s.Scenario, Running: !ended(s), Phase: s.Phase, Elapsed: s.Elapsed, Expected: s.Expected,
-		Counts: s.Counts, Root: s.Root, Dir: s.Dir, Harness: s.Error, Verdict: verdictLine(s.Verdict)}
+		Counts: soFar(s.Counts), Root: s.Root, Dir: s.Dir, Harness: s.Error, Verdict: verdictLine(s.Verdict)}
+	if dir, err := a.find(s.ID); err == nil {
+		if run, err := history.ReadRun(evidence(dir)); err == nil {
+			out.Seed, out.SDK, out.Tier = run.Seed, run.SDK, run.Tier
+		}
+		if summary, err := reports.ReadSummary(dir); err == nil && ended(s) {
+			out.Counts, out.Elapsed = judged(summary), summary.DurationS
+		}
+	}
 	for _, f := range s.Faults {
 		out.Faults = append(out.Faults, FaultLine{f.ID, f.Type, f.Target, f.Nodes, f.State, f.Healed, f.Reasons})
 	}
-	out.Answer = runSummary(s)
+	out.Answer = runSummary(s, out)
 	return out
 }
 
-func runSummary(s keeper.Status) Answer {
+func runSummary(s keeper.Status, run RunAnswer) Answer {
 	switch {
-	case s.Verdict != nil && verdictFailed(s.Verdict.State):
-		return answer(s.Verdict.Headline, "get_run with view anomalies",
-			"run_scenario again with another seed: a failure counts once it repeats", "push_report with your analysis")
-	case s.Verdict != nil && s.Verdict.State == verdict.InconclusiveFault:
-		return answer(s.Verdict.Headline, "get_run with view landings", "preflight")
 	case s.Verdict != nil:
-		return answer(s.Verdict.Headline, "get_run with view timeline", "run_scenario with another seed, sdk or flavor")
+		return answer(s.Verdict.Headline, afterVerdict(s, run)...)
 	case ended(s) && s.Error != "":
 		return answer("the harness could not do its job: "+s.Error, "preflight to see what the host lacks", "get_run with view journal")
 	case ended(s):
@@ -94,6 +103,23 @@ func runSummary(s keeper.Status) Answer {
 		return answer(text, "cluster_stop to judge what happened", "cluster_status")
 	}
 	return answer(text, fmt.Sprintf("get_run with run_id %q to wait on", s.ID), "stop_run to end it early")
+}
+
+// afterVerdict is what is worth doing once a run is judged.
+func afterVerdict(s keeper.Status, run RunAnswer) []string {
+	again := fmt.Sprintf("run_scenario again with seed %d, all else the same: a failure counts once it repeats", run.Seed)
+	if s.Scenario == "" {
+		again = "run_scenario of the workload's scenario: what was done by hand cannot be repeated"
+	}
+	switch {
+	case verdictFailed(s.Verdict.State):
+		return []string{"get_run with view anomalies", again, "push_report with your analysis"}
+	case s.Verdict.State == verdict.InconclusiveFault:
+		return []string{"get_run with view landings", "preflight"}
+	case s.Scenario == "" && run.Counts.Sent == 0 && s.Verdict.State == verdict.InconclusiveOracle:
+		return []string{"cluster_start, then run_client with wait_s 0: without traffic nothing can be judged"}
+	}
+	return []string{"get_run with view timeline", "run_scenario with another seed, sdk or flavor"}
 }
 
 func verdictFailed(s verdict.State) bool {
@@ -133,7 +159,7 @@ func (a *agent) finish(ctx context.Context, call *Call, e Experiment, wait float
 	if err != nil {
 		return RunAnswer{}, err
 	}
-	return runAnswer(s), nil
+	return a.answerOf(s), nil
 }
 
 // stop heals, ends and judges an experiment.
@@ -179,7 +205,7 @@ func (a *agent) stopRun() Tool {
 			if recordErr != nil {
 				return RunAnswer{}, errors.Join(err, recordErr)
 			}
-			return runAnswer(s), nil
+			return a.answerOf(s), nil
 		}
 		return a.stop(ctx, call, e, in.Wait)
 	})
