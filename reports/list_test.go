@@ -97,7 +97,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func BenchmarkList1000(b *testing.B) {
+func BenchmarkListOf1000(b *testing.B) {
 	stateDir := store(b, 1000)
 	for b.Loop() {
 		if rows, err := List(stateDir, Filter{}); err != nil || len(rows) != 1000 {
@@ -106,7 +106,7 @@ func BenchmarkList1000(b *testing.B) {
 	}
 }
 
-func BenchmarkGetRunOf1000(b *testing.B) {
+func BenchmarkFindOf1000(b *testing.B) {
 	stateDir := store(b, 1000)
 	for b.Loop() {
 		dir, err := Find(stateDir, "1121-0500-broker-kill-9-01f4")

@@ -167,14 +167,3 @@ func TestInputEndsTheServerWhileACallWaits(t *testing.T) {
 	w.end()
 	stopAll(t, dir)
 }
-
-func BenchmarkServeToToolsList(b *testing.B) {
-	dir := b.TempDir()
-	for b.Loop() {
-		w := openWire(b, dir)
-		w.initialize()
-		w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
-		w.answers(1)
-		w.end()
-	}
-}

@@ -44,9 +44,10 @@ func removeStillborn(stateDir string) error {
 	}
 	for _, e := range entries {
 		dir := runDir(stateDir, e.Name())
-		_, recorded := os.Lstat(filepath.Join(dir, "evidence"))
-		info, err := e.Info()
-		if recorded != nil && err == nil && time.Since(info.ModTime()) > spawnBound {
+		if _, err := os.Lstat(filepath.Join(dir, "evidence")); err == nil {
+			continue // nearly all
+		}
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > spawnBound {
 			removeEmptyRun(dir)
 		}
 	}
