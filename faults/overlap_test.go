@@ -98,19 +98,3 @@ func TestHealUnderAnotherFault(t *testing.T) {
 		}
 	})
 }
-
-// A fault on another node does not disturb the control: while it lasts, that
-// node is none.
-func TestControlUnderAnotherFault(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(3)
-		pause := r.inject(t, "pause", r.on(1), 10)
-		time.Sleep(2 * time.Second)
-		kill := r.inject(t, "kill", r.on(2), 20) // still in place when the pause is sampled last
-		for _, id := range []string{pause.Fault, kill.Fault} {
-			if l, err := r.Wait(t.Context(), id); err != nil || l.State != history.Landed {
-				t.Errorf("%s: %s %q, %v", id, l.State, l.Reasons, err)
-			}
-		}
-	})
-}

@@ -15,32 +15,45 @@ import (
 
 // render writes what people and lists read about a judged run.
 func (d *RunDir) render(v verdict.Verdict, found checker.Report) (*Summary, error) {
-	act, err := d.follow()
+	files, row, err := d.rendered(v, found)
 	if err != nil {
 		return nil, err
+	}
+	for _, f := range files {
+		if err := writeFile(filepath.Join(d.Path, f.path), f.content); err != nil {
+			return nil, err
+		}
+	}
+	row.Dir = d.Path
+	return &Summary{Row: row, Verdict: v}, nil
+}
+
+// rendered answers the files that people and lists read, which follow from the
+// evidence, the verdict and the notes alone. The summary comes last: where it
+// is written, there is all the rest.
+func (d *RunDir) rendered(v verdict.Verdict, found checker.Report) ([]file, Row, error) {
+	act, err := d.follow()
+	if err != nil {
+		return nil, Row{}, err
 	}
 	r, err := d.report(v, found, act)
 	if err != nil {
-		return nil, err
+		return nil, Row{}, err
 	}
 	text, err := Markdown(r)
 	if err != nil {
-		return nil, err
+		return nil, Row{}, err
 	}
-	picture := drawTimeline(pictureTitle(r), act, r.Landings, r.Losses)
-	if err := writeFile(filepath.Join(d.Path, TimelineFile), picture); err != nil {
-		return nil, err
-	}
-	if err := writeFile(filepath.Join(d.Path, MarkdownFile), text); err != nil {
-		return nil, err
-	}
-	if err := writeJSON(filepath.Join(d.Path, ReportFile), r); err != nil {
-		return nil, err
+	report, err := encode(r)
+	if err != nil {
+		return nil, Row{}, err
 	}
 	row := r.row()
-	row.Dir = d.Path
-	// Last: where there is a summary, there is all the rest.
-	return &Summary{Row: row, Verdict: v}, writeJSON(filepath.Join(d.Path, SummaryFile), row)
+	summary, err := encode(row)
+	return []file{
+		{TimelineFile, drawTimeline(pictureTitle(r), act, r.Landings, r.Losses)},
+		{MarkdownFile, text}, {ReportFile, report}, {SummaryFile, summary},
+	}, row, err
 }
 
 // follow folds the events into the traffic over time.

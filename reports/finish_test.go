@@ -84,7 +84,7 @@ func TestVerifyRefusesEveryChangedByte(t *testing.T) {
 	dir, _ := finished(t, experiment{lossy: true, seconds: 1})
 	seal, err := ReadSeal(dir)
 	must(t, err)
-	covered := append(sortedKeys(seal.Files), VerdictFile)
+	covered := append(sortedKeys(seal.Files), VerdictFile, ReportFile, MarkdownFile, TimelineFile, SummaryFile)
 	for _, want := range []string{"evidence/history.arrow", "evidence/landings.json", "evidence/journal.jsonl", "evidence/logs/node-1.log"} {
 		if !slices.Contains(covered, want) {
 			t.Errorf("the seal does not cover %s", want)
@@ -113,6 +113,17 @@ func TestVerifyRefusesAddedAndRemovedFiles(t *testing.T) {
 	must(t, os.Remove(added))
 	must(t, os.Remove(filepath.Join(dir, EvidenceDir, LogsDir, "node-1.log")))
 	broken(t, dir, "node-1.log is missing")
+}
+
+// One name of two lines would read like two files in the list that is sealed.
+func TestVerifyRefusesNamesOfTwoLines(t *testing.T) {
+	dir, _ := finished(t, experiment{seconds: 1})
+	if err := os.WriteFile(filepath.Join(dir, EvidenceDir, "a\nb"), nil, 0o644); err != nil {
+		t.Skip("this file system has no such names:", err)
+	}
+	if _, err := Verify(dir); err == nil || !strings.Contains(err.Error(), "more than one line") {
+		t.Errorf("verify answers %v", err)
+	}
 }
 
 func TestVerifyRefusesAForgedSeal(t *testing.T) {
@@ -151,6 +162,11 @@ func TestRecoverEndsTheRunOfADeadKeeper(t *testing.T) {
 			must(t, os.Remove(filepath.Join(e, history.EventsFile)))
 			must(t, os.Remove(filepath.Join(e, history.TablesFile)))
 		}},
+		{"half written", func(t *testing.T, e string) {
+			must(t, os.WriteFile(filepath.Join(e, ".landings.json-1"), []byte("["), 0o644))
+			must(t, os.WriteFile(filepath.Join(e, LogsDir, ".scrub.1"), []byte("pass"), 0o644))
+			must(t, os.WriteFile(filepath.Join(e, "..", ".report.md.1"), []byte("#"), 0o644))
+		}},
 		{"not even a plan", func(t *testing.T, e string) { must(t, os.Remove(filepath.Join(e, history.RunFile))) }},
 		{"nothing", func(t *testing.T, e string) {
 			must(t, os.RemoveAll(e))
@@ -176,6 +192,12 @@ func TestRecoverEndsTheRunOfADeadKeeper(t *testing.T) {
 			if _, err := Verify(dir); err != nil {
 				t.Errorf("verify: %v", err)
 			}
+			must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+				if strings.HasPrefix(d.Name(), ".") && d.Name() != recoverLock {
+					t.Errorf("%s is left", path)
+				}
+				return err
+			}))
 			again, err := Recover(dir, testKey)
 			if err != nil || again.Root != s.Root {
 				t.Errorf("recovered again: %+v, %v", again, err)

@@ -112,6 +112,9 @@ func sumEvidence(dir string) (map[string]FileSum, error) {
 		if err != nil {
 			return err
 		}
+		if strings.ContainsAny(rel, "\r\n") {
+			return fmt.Errorf("the name %q has more than one line, so that the seal could not tell it from two files", rel)
+		}
 		files[filepath.ToSlash(rel)], err = sumFile(path)
 		return err
 	})

@@ -32,8 +32,9 @@ func (e *BrokenSeal) Error() string {
 	return fmt.Sprintf("%s is not what was sealed: %s", e.Dir, strings.Join(e.Problems, "; "))
 }
 
-// Verify holds the evidence of a run against its seal, file by file, and its
-// verdict against one decided anew. What does not hold is a [*BrokenSeal];
+// Verify holds the evidence of a run against its seal, file by file, its
+// verdict against one decided anew, and what people read against one written
+// anew. What does not hold is a [*BrokenSeal];
 // other errors say why it could not be told. Whose key signed is for the
 // caller to compare.
 func Verify(dir string) (*Verified, error) {
@@ -45,11 +46,39 @@ func Verify(dir string) (*Verified, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, _, err := d.rejudge()
+	v, found, err := d.rejudge()
 	if err != nil {
 		return nil, err
 	}
+	if err := d.compareRendered(v, found); err != nil {
+		return nil, err
+	}
 	return &Verified{Seal: seal, State: v.State}, nil
+}
+
+// compareRendered refuses what people read where it says anything else than
+// the evidence and the notes.
+func (d *RunDir) compareRendered(v verdict.Verdict, found checker.Report) error {
+	files, _, err := d.rendered(v, found)
+	if err != nil {
+		return err
+	}
+	var problems []string
+	for _, f := range files {
+		written, err := os.ReadFile(filepath.Join(d.Path, f.path))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			problems = append(problems, f.path+" is missing")
+		case err != nil:
+			return err
+		case !bytes.Equal(written, f.content):
+			problems = append(problems, f.path+" is not what this version of rmq-mcp writes of the evidence and the notes")
+		}
+	}
+	if len(problems) > 0 {
+		return &BrokenSeal{d.Path, problems}
+	}
+	return nil
 }
 
 func verifySeal(dir string) (*Seal, error) {
