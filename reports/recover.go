@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/gofrs/flock"
 
@@ -16,6 +17,9 @@ import (
 
 // keeperDied is what harness.json says of a run that nobody ended.
 const keeperDied = "the keeper died before the run ended"
+
+// recoverLock is held by who recovers a run.
+const recoverLock = ".recover"
 
 // Recover ends a run whose keeper is dead: what was torn is cut back to what
 // is whole, what was never written is said to be missing, and the rest is
@@ -28,13 +32,16 @@ func Recover(dir string, key ed25519.PrivateKey) (*Summary, error) {
 	if summary, err := ReadSummary(dir); err == nil {
 		return summary, nil
 	}
-	lock := flock.New(filepath.Join(dir, ".recover"))
+	lock := flock.New(filepath.Join(dir, recoverLock))
 	if err := lock.Lock(); err != nil {
 		return nil, fmt.Errorf("recover %s: %w", dir, err)
 	}
 	defer lock.Unlock()
 	if summary, err := ReadSummary(dir); err == nil {
 		return summary, nil // somebody else was quicker
+	}
+	if err := removeHalves(dir); err != nil {
+		return nil, fmt.Errorf("recover %s: %w", dir, err)
 	}
 	if _, err := ReadSeal(dir); err == nil {
 		return finish(dir)
@@ -48,6 +55,9 @@ func Recover(dir string, key ed25519.PrivateKey) (*Summary, error) {
 // mend makes unsealed evidence readable.
 func mend(dir string) error {
 	evidence := filepath.Join(dir, EvidenceDir)
+	if err := errors.Join(removeHalves(evidence), removeHalves(filepath.Join(evidence, LogsDir))); err != nil {
+		return err
+	}
 	if err := mendJournal(filepath.Join(evidence, JournalFile)); err != nil {
 		return err
 	}
@@ -81,6 +91,24 @@ func mend(dir string) error {
 		notes = append(notes, fmt.Sprintf("%d torn bytes were cut from the history", cut))
 	}
 	return WriteHarness(evidence, notes)
+}
+
+// removeHalves removes what was being written and had not replaced anything
+// yet.
+func removeHalves(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") || e.Name() == recoverLock {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // mendRun says what little is known of a run that died before its plan was

@@ -373,7 +373,17 @@ func (r *round) check(l *lab, id string) (state string, err error) {
 	if err := listed(l, id, judged.State); err != nil {
 		return judged.State, err
 	}
-	return judged.State, errors.Join(r.honest(dir, judged.State), healed(dir))
+	return judged.State, errors.Join(r.honest(dir, judged.State), healed(dir), whole(dir))
+}
+
+// whole says what of a run directory was half written, and what is no record.
+func whole(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if name := d.Name(); strings.HasPrefix(name, ".") && name != ".recover" || name == reports.NodesDir {
+			return errors.Join(err, fmt.Errorf("%s is left", path))
+		}
+		return err
+	})
 }
 
 // honest says whether a run that was cut short passes for a whole one.
@@ -382,19 +392,19 @@ func (r *round) honest(dir, state string) error {
 	if err != nil {
 		return err
 	}
-	whole, err := ended(dir)
+	finished, err := ended(dir)
 	if err != nil {
 		return err
 	}
 	switch {
-	case !whole && strings.HasPrefix(state, "PASS"):
+	case !finished && strings.HasPrefix(state, "PASS"):
 		return fmt.Errorf("%s: cut short, and %s", dir, state)
-	case !whole && len(d.Harness) == 0:
+	case !finished && len(d.Harness) == 0:
 		return fmt.Errorf("%s: cut short, and nobody says so", dir)
-	case !whole && slices.Equal(r.kills, []string{"server"}):
+	case !finished && slices.Equal(r.kills, []string{"server"}):
 		return fmt.Errorf("%s: it ended with its server: %v", dir, d.Harness)
 	}
-	if whole {
+	if finished {
 		for _, landing := range d.Landings {
 			if landing.Healed != history.HealVerified {
 				return fmt.Errorf("%s: %s of %v: %s", dir, landing.Type, landing.Nodes, landing.Healed)
