@@ -3,6 +3,7 @@ package keeper
 import (
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -196,4 +197,30 @@ func nothingLeft(t *testing.T, dir string) {
 		files, err := os.ReadDir(filepath.Join(dir, "live"))
 		return err == nil && len(files) == 0
 	})
+}
+
+// TestDeserted: what is being put in place while the last one leaves is healed
+// too.
+func TestDeserted(t *testing.T) {
+	exp := &fake{}
+	p := newPresence(exp, Start{}, slog.New(slog.DiscardHandler))
+	defer p.end()
+	inject := func() {
+		if _, err := exp.Inject(t.Context(), Inject{Type: "pause"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	healed := func() bool { return len(exp.Status(t.Context()).Faults) == 0 }
+	p.come()
+	inject()
+	done := p.act()
+	p.leave()
+	eventually(t, bound, "healed", healed)
+	inject()
+	eventually(t, bound, "healed while another is put in place", healed)
+	done()
+	done = p.act() // asked for by who had left already
+	inject()
+	eventually(t, bound, "healed what came late", healed)
+	done()
 }
