@@ -1,9 +1,12 @@
 package main
 
 import (
+	"crypto/ed25519"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -29,9 +32,25 @@ func (a *app) verify() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "intact: %s, judged again: %s\nroot %s, signed by %s\n",
-				run, verified.State, verified.Seal.Root, verified.Seal.PublicKey)
+			fmt.Fprintf(cmd.OutOrStdout(), "intact: %s, judged again: %s\nroot %s, signed by %s%s\n",
+				run, verified.State, verified.Seal.Root, verified.Seal.PublicKey, a.whose(verified.Seal.PublicKey))
 			return nil
 		},
 	}
+}
+
+// whose says whether a seal is of this state directory: whoever rewrites a run
+// can seal it anew, but not with a key that they do not have.
+func (a *app) whose(public string) string {
+	if _, err := os.Stat(filepath.Join(a.dir, "key")); err != nil {
+		return ""
+	}
+	key, err := reports.LoadKey(a.dir)
+	if err != nil {
+		return fmt.Sprintf(" (%v)", err)
+	}
+	if hex.EncodeToString(key.Public().(ed25519.PublicKey)) == public {
+		return ", the key of " + a.dir
+	}
+	return ", which is NOT the key of " + a.dir + ": trust it only if you know whose it is"
 }
