@@ -3,11 +3,11 @@ package tools
 import (
 	"context"
 	"fmt"
-	"time"
+	"slices"
+	"strings"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
 // RunView is a run, and one view of it.
@@ -36,7 +36,7 @@ func (a *agent) getRun() Tool {
 	t := Tool{
 		Name:  "get_run",
 		Title: "Read a run",
-		Description: "Waits for a run and answers its verdict; or, with view: anomalies (each violation and its events), landings (what proved each fault), " +
+		Description: "Waits for a run and answers its verdict; or, with view: anomalies (who lost what and when; examples of each violation), landings (what proved each fault), " +
 			"timeline (rates over time), history (recorded rows around one message), report (as published), journal (what was asked and answered). " +
 			"Works on live and finished runs.",
 		Params: []Param{
@@ -93,11 +93,17 @@ func (a *agent) look(ctx context.Context, call *Call, id string, in getRunArgs) 
 }
 
 func (a *agent) view(out *RunView, s keeper.Status, dir string, in getRunArgs) (err error) {
-	switch in.View {
-	case "summary":
+	if in.View == "summary" {
 		out.Cluster = s.Cluster
+		return nil
+	}
+	out.Verdict = nil // the summary has its headline
+	out.NextSteps = slices.DeleteFunc(out.NextSteps, func(step string) bool { return strings.HasPrefix(step, "get_run with view "+in.View) })
+	switch in.View {
 	case "anomalies":
-		out.Anomalies = anomalies(s.Verdict, in.After)
+		if out.Anomalies, err = anomalies(dir, s.Verdict, in.After); err == nil {
+			out.NextSteps = out.Anomalies.next(out.NextSteps)
+		}
 	case "landings":
 		out.Landings, err = landings(dir)
 	case "timeline":
@@ -110,51 +116,4 @@ func (a *agent) view(out *RunView, s keeper.Status, dir string, in getRunArgs) (
 		out.Journal, err = journalOf(dir, in.After)
 	}
 	return err
-}
-
-// AnomalyView are the violations of a run, the first ones of each claim.
-type AnomalyView struct {
-	List  []AnomalyLine `json:"list"`
-	Total int           `json:"total"` // examples recorded; the claims' counts have how many there were
-	Next  int           `json:"next,omitempty"`
-}
-
-// An AnomalyLine is one violation.
-type AnomalyLine struct {
-	Claim string `json:"claim"`
-	verdict.Anomaly
-	AtS float64 `json:"at_s"`
-	At  string  `json:"at"` // for get_run view=history
-}
-
-const anomalyPage = 50
-
-func anomalies(v *verdict.Verdict, after int) *AnomalyView {
-	view := &AnomalyView{}
-	if v == nil {
-		return view
-	}
-	for _, r := range v.Results {
-		for _, x := range r.Anomalies {
-			if view.Total++; view.Total <= after || len(view.List) == anomalyPage {
-				continue
-			}
-			x.Events = x.Events[:min(len(x.Events), 20)]
-			view.List = append(view.List, AnomalyLine{Claim: r.Claim.Name, Anomaly: x, AtS: time.Duration(x.TimeNS).Seconds(), At: where(x)})
-		}
-	}
-	if end := after + len(view.List); end < view.Total {
-		view.Next = end
-	}
-	return view
-}
-
-func where(x verdict.Anomaly) string {
-	switch {
-	case x.Stream >= 0 && x.Seq >= 0:
-		return fmt.Sprintf("%d/%d", x.Stream, x.Seq)
-	case len(x.Events) > 0:
-		return fmt.Sprint(x.Events[0])
-	}
-	return ""
 }

@@ -59,14 +59,20 @@ func timeline(dir string) (*TimelineView, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range history.Windows(list.List) {
+	view.Faults = faultMarks(list.List)
+	return view, nil
+}
+
+func faultMarks(landings []history.Landing) []FaultMark {
+	var marks []FaultMark
+	for _, w := range history.Windows(landings) {
 		mark := FaultMark{Fault: w.Fault, FromS: round(w.Start.Seconds())}
 		if w.End < time.Duration(1<<62) {
 			mark.ToS = round(w.End.Seconds())
 		}
-		view.Faults = append(view.Faults, mark)
+		marks = append(marks, mark)
 	}
-	return view, nil
+	return marks
 }
 
 // traffic folds events into buckets.

@@ -1,0 +1,78 @@
+package tools
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// LossView is what each subscriber missed, and when it had been published.
+type LossView struct {
+	Total       int64            `json:"total"`
+	Proven      bool             `json:"proven"` // the history is complete: no missing row can explain them
+	Listed      int64            `json:"listed"` // of them below
+	Subscribers []SubscriberLoss `json:"subscribers"`
+	Faults      []FaultMark      `json:"faults"`
+}
+
+// A SubscriberLoss are the messages that one subscriber missed.
+type SubscriberLoss struct {
+	Subscriber string  `json:"subscriber"`
+	Group      string  `json:"group"` // online, offline, paused
+	Lost       int64   `json:"lost"`
+	Topics     int     `json:"topics"`
+	FromS      float64 `json:"published_from_s"`
+	ToS        float64 `json:"published_to_s"`
+}
+
+// losses answers nil where a run has no report yet, or lost nothing.
+func losses(dir string) (*LossView, error) {
+	text, err := os.ReadFile(filepath.Join(dir, reports.ReportFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var report struct {
+		Losses   reports.Losses    `json:"losses"`
+		Landings []history.Landing `json:"landings"`
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &report)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what run %s lost: %w", runID(dir), err)
+	}
+	if report.Losses.Total == 0 {
+		return nil, nil
+	}
+	l := report.Losses
+	return &LossView{Total: l.Total, Proven: l.Proven, Listed: l.Listed, Subscribers: bySubscriber(l.Ranges), Faults: faultMarks(report.Landings)}, nil
+}
+
+func bySubscriber(ranges []reports.LossRange) []SubscriberLoss {
+	var list []SubscriberLoss
+	index, topics := map[string]int{}, map[[2]string]bool{}
+	for _, r := range ranges {
+		from, to := time.Duration(r.FromNS).Seconds(), time.Duration(r.ToNS).Seconds()
+		i, known := index[r.Subscriber]
+		if !known {
+			i = len(list)
+			index[r.Subscriber] = i
+			list = append(list, SubscriberLoss{Subscriber: r.Subscriber, Group: r.Group, FromS: from, ToS: to})
+		}
+		s := &list[i]
+		s.Lost += r.Last - r.First + 1
+		s.FromS, s.ToS = min(s.FromS, from), max(s.ToS, to)
+		if topic := [2]string{r.Subscriber, r.Topic}; !topics[topic] {
+			topics[topic] = true
+			s.Topics++
+		}
+	}
+	return list
+}
