@@ -73,6 +73,36 @@ func TestHealEarlyTwiceAndAfterCancellation(t *testing.T) {
 	})
 }
 
+// Who asks to heal does not wait for the samples that are being taken.
+func TestHealWhileItSettles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(2)
+		r.nodes[0].slow = true
+		injected := make(chan history.Landing)
+		go func() {
+			l, err := r.Inject(t.Context(), request(t, "pause", 100), r.on(1))
+			if err != nil {
+				t.Error(err)
+			}
+			injected <- l
+		}()
+		time.Sleep(time.Second)
+		if r.nodes[0].now() != Frozen {
+			t.Fatalf("node-1 is %s", r.nodes[0].now())
+		}
+		if err := r.HealAll(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if took := r.Now() - time.Second; took > hurriedBound {
+			t.Errorf("healed %v after it was asked for, want %v", took, hurriedBound)
+		}
+		l, err := r.Heal(t.Context(), (<-injected).Fault)
+		if err != nil || l.State != history.Landed || l.Healed != history.HealVerified {
+			t.Errorf("%s, healed %s: %v %v", l.State, l.Healed, l.Reasons, err)
+		}
+	})
+}
+
 func TestInjectHealsWhenItsCallerLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(3)

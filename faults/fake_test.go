@@ -130,6 +130,7 @@ type fakeNode struct {
 
 	deaf    bool  // Set does nothing and says nothing
 	answers bool  // the probe answers whatever the state
+	slow    bool  // a probe that gets no answer waits for it as long as it may
 	refuses error // Set's answer, unless it is to run
 	broken  error // Set's answer to running
 	exit    string
@@ -151,10 +152,11 @@ func (n *fakeNode) State(context.Context) (string, error) {
 }
 
 func (n *fakeNode) Probe(ctx context.Context) (time.Duration, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.state == Running || n.answers {
+	if n.now() == Running || n.answers {
 		return time.Millisecond, nil
+	}
+	if n.slow {
+		<-ctx.Done()
 	}
 	return 0, fmt.Errorf("no answer from %s", n.name)
 }
