@@ -149,7 +149,7 @@ func (p *planner) probe(out *plan, node int) clients.Client {
 		Streams:      []clients.Stream{p.stream(out, c.Process, 1, fmt.Sprintf("probe/%d", node+1))},
 		RatePerS:     10,
 		PayloadBytes: 128,
-		MaxInflight:  1,
+		MaxInflight:  1000, // a message that is never answered does not end the probing
 	}
 	return c
 }

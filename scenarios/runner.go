@@ -70,22 +70,22 @@ func (e *Experiment) step(ctx context.Context, step Step) error {
 	return err
 }
 
-// recover waits until every node serves again, publishes and receives through
-// every node, and goes on with the workload for a while.
+// recover publishes and receives through every node, until each has served or
+// the bound has passed, and goes on with the workload for a while. No node is
+// waited for before the others are asked: one that stays away says nothing of
+// them.
 func (e *Experiment) recover(ctx context.Context, s *session) {
 	if ctx.Err() != nil {
 		return
 	}
 	e.enter(keeper.PhaseRecovery)
-	healed := e.clock.Now()
-	for _, n := range e.cluster.Nodes() {
-		if !until(ctx, seconds(e.tier.RecoveryS), func() bool { _, err := n.Probe(ctx); return err == nil }) {
-			e.say(fmt.Sprintf("recovery: %s does not answer %.0f s after the heal", n.Name(), e.tier.RecoveryS))
-		}
-	}
-	left := seconds(e.tier.RecoveryS) - (e.clock.Now() - healed)
-	if err := e.probes(ctx, s, max(left, 10*time.Second)); err != nil {
+	if err := e.probes(ctx, s, max(seconds(e.tier.RecoveryS), 10*time.Second)); err != nil {
 		e.harness("probe the nodes after the heal: %v", err)
+	}
+	for _, n := range e.cluster.Nodes() {
+		if _, err := n.Probe(ctx); err != nil {
+			e.say(fmt.Sprintf("recovery: %s does not answer: %v", n.Name(), err))
+		}
 	}
 	hold(ctx, seconds(e.tier.AfterS))
 }
@@ -120,19 +120,6 @@ func hold(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// until asks again and again, a quarter of a second apart, until the answer is
-// yes or the bound has passed.
-func until(ctx context.Context, bound time.Duration, yes func() bool) bool {
-	ctx, cancel := context.WithTimeout(ctx, bound)
-	defer cancel()
-	for !yes() {
-		if !hold(ctx, 250*time.Millisecond) {
-			return false
-		}
-	}
-	return true
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
