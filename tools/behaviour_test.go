@@ -56,6 +56,8 @@ func TestBadInput(t *testing.T) {
 		{"long fault", "inject_fault", map[string]any{"type": "kill", "target": "any", "params": map[string]any{"duration_s": 4000.0}}, []string{"max_fault_duration_s"}},
 		{"endless fault", "inject_fault", map[string]any{"type": "kill", "target": "any", "params": map[string]any{"duration_s": 0.0}}, []string{"above 0"}},
 		{"destination", "push_report", map[string]any{"report": map[string]any{"runs": []any{"latest"}, "title": "x", "destination": "github:a/b"}}, []string{"github:a/b", "push: [github:a/b]"}},
+		{"no title", "push_report", map[string]any{"report": map[string]any{"runs": []any{"latest"}, "title": " "}}, []string{`"report.title" is empty`, "Nothing was changed"}},
+		{"no node", "get_logs", map[string]any{"node": "node-9"}, []string{"node-9", "node-1, node-2"}},
 		{"heal of nothing", "heal_fault", map[string]any{"fault_id": "f9"}, []string{"heal f9", "faults of run-1: none"}},
 	}
 	for _, tt := range tests {

@@ -70,6 +70,9 @@ func (c *checker) value(p Param, value any, path string) any {
 	}
 	switch v := got.(type) {
 	case string:
+		if p.Required && strings.TrimSpace(v) == "" {
+			return c.refuse("%q is empty: %s", path, p.expects())
+		}
 		if p.Enum != nil && !contains(p.Enum, v) {
 			return c.refuse("%q is %q; valid values: %s", path, v, strings.Join(p.Enum, ", "))
 		}

@@ -83,7 +83,7 @@ func (e Envelope) refuse(what, key, value string) error {
 // Cluster checks a cluster that is asked for.
 func (e Envelope) Cluster(c cluster.Config) error {
 	if c.Nodes > e.MaxNodes {
-		return fmt.Errorf("%d nodes are more than the operator's envelope allows (max_nodes: %d). Nothing was changed", c.Nodes, e.MaxNodes)
+		return fmt.Errorf("%d nodes are more than the operator's envelope allows (max_nodes: %d); ask for fewer. Nothing was changed", c.Nodes, e.MaxNodes)
 	}
 	flavor := c.Flavor
 	if flavor == "" && len(c.Endpoints) > 0 {
@@ -113,7 +113,8 @@ func (e Envelope) Fault(kind string, duration time.Duration, inPlace int) error 
 		return e.refuse(fmt.Sprintf("fault %q (allowed: %s)", kind, strings.Join(e.AllowedFaults, ", ")), "allowed_faults", kind)
 	}
 	if limit := e.MaxFaultDurationS; duration.Seconds() > limit {
-		return fmt.Errorf("a fault of %s is longer than the operator's envelope allows (max_fault_duration_s: %s). Nothing was changed", duration, number(limit))
+		return fmt.Errorf("a fault of %s s is longer than the operator's envelope allows (max_fault_duration_s: %s); ask for a duration_s up to that. Nothing was changed",
+			number(duration.Seconds()), number(limit))
 	}
 	if inPlace >= e.MaxConcurrentFaults {
 		return fmt.Errorf("%s in place already, as many as the operator's envelope allows (max_concurrent_faults: %d); heal one with heal_fault, or wait. Nothing was changed",

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
@@ -10,9 +11,21 @@ import (
 // LogsAnswer are lines of the nodes' logs.
 type LogsAnswer struct {
 	Answer
-	RunID string `json:"run_id"`
-	keeper.LogLines
-	Truncated bool `json:"truncated"`
+	RunID     string         `json:"run_id"`
+	Lines     []LogLine      `json:"lines"`
+	Total     int            `json:"total"` // matches in the range
+	Levels    map[string]int `json:"levels"`
+	Next      string         `json:"next,omitempty"` // pass it as after
+	Truncated bool           `json:"truncated"`
+}
+
+// A LogLine is one line of a node's log. When it was read is known while the
+// run is live; afterwards there is what the broker itself wrote.
+type LogLine struct {
+	Node  string   `json:"node"`
+	AtS   *float64 `json:"at_s,omitempty"`
+	Level string   `json:"level,omitempty"`
+	Text  string   `json:"text"`
 }
 
 const maxLogLine = 500
@@ -35,8 +48,8 @@ func (a *agent) getLogs() Tool {
 	t := Tool{
 		Name:  "get_logs",
 		Title: "Read the brokers' logs",
-		Description: "Lines of the brokers' logs of a live experiment that match, counted by level and paged. Seconds count from the start of the run, " +
-			"as they do in cluster_status and get_run. Of a finished run the logs are files under evidence/logs/ of its directory.",
+		Description: "Lines of the brokers' logs that match, counted by level and paged. Seconds count from the start of the run, " +
+			"as they do in cluster_status and get_run. Of a finished run, named by its run_id, lines have no time but what the broker wrote, and time_range does not apply.",
 		Params: []Param{
 			{Name: "level", Type: String, Enum: []string{"error", "warn", "info", "debug"}, About: "that and worse"},
 			{Name: "time_range", Type: Object, Example: `{"from_s":10,"to_s":20}`, Fields: []Param{{Name: "from_s", Type: Number}, {Name: "to_s", Type: Number}}},
@@ -51,30 +64,68 @@ func (a *agent) getLogs() Tool {
 		Hints:   Hints{ReadOnly: true, Idempotent: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (LogsAnswer, error) {
-		e, err := a.experiment(call, in.Experiment)
+		if in.Range.To > 0 && in.Range.To < in.Range.From {
+			return LogsAnswer{}, fmt.Errorf("get_logs: time_range ends at %s s, before it begins at %s s; swap them", number(in.Range.To), number(in.Range.From))
+		}
+		ask := keeper.Logs{Node: in.Node, Level: in.Level, Match: in.Match, FromS: in.Range.From, ToS: in.Range.To,
+			Context: in.Context, Limit: in.Limit, After: in.After, Caller: call.Caller}
+		out, err := a.logs(ctx, call, in.Experiment, ask)
 		if err != nil {
 			return LogsAnswer{}, err
 		}
-		s, err := e.Status(ctx)
-		if err != nil {
-			return LogsAnswer{}, err
+		for i := range out.Lines {
+			out.Lines[i].Text = shorten(out.Lines[i].Text, maxLogLine)
 		}
-		lines, err := e.Logs(ctx, keeper.Logs{Node: in.Node, Level: in.Level, Match: in.Match, FromS: in.Range.From, ToS: in.Range.To,
-			Context: in.Context, Limit: in.Limit, After: in.After, Caller: call.Caller})
-		if err != nil {
-			return LogsAnswer{}, err
-		}
-		for i := range lines.Lines {
-			lines.Lines[i].Text = shorten(lines.Lines[i].Text, maxLogLine)
-		}
-		out := LogsAnswer{RunID: s.ID, LogLines: lines, Truncated: lines.Next != ""}
-		out.Answer = answer(fmt.Sprintf("%d of %s", len(lines.Lines), plural(lines.Total, "matching line")))
+		out.Truncated = out.Next != ""
+		out.Answer = answer(fmt.Sprintf("%d of %s", len(out.Lines), plural(out.Total, "matching line")))
 		switch {
-		case lines.Next != "":
-			out.NextSteps = []string{fmt.Sprintf("get_logs with after %q for more", lines.Next), "narrow it with level, match, node or time_range"}
-		case lines.Total == 0:
+		case out.Next != "":
+			out.NextSteps = []string{fmt.Sprintf("get_logs with after %q for more", out.Next), "narrow it with level, match, node or time_range"}
+		case out.Total == 0:
 			out.NextSteps = []string{"widen level or time_range; without arguments get_logs shows everything"}
 		}
 		return out, nil
 	})
+}
+
+// logs are a live experiment's, or those that a finished run left.
+func (a *agent) logs(ctx context.Context, call *Call, id string, ask keeper.Logs) (LogsAnswer, error) {
+	e, err := a.experiment(call, id)
+	if err != nil {
+		if dir, findErr := a.find(id); id != "" && findErr == nil {
+			return recordedLogs(dir, ask)
+		}
+		if id == "" {
+			err = fmt.Errorf("%w; `experiment` takes the run_id of a finished run too", err)
+		}
+		return LogsAnswer{}, err
+	}
+	s, err := e.Status(ctx)
+	if err != nil {
+		return LogsAnswer{}, err
+	}
+	if ask.Node != "" && !slices.ContainsFunc(s.Nodes, func(n keeper.NodeStatus) bool { return n.Name == ask.Node }) {
+		return LogsAnswer{}, noNode(ask.Node, nodeNames(s.Nodes))
+	}
+	got, err := e.Logs(ctx, ask)
+	if err != nil {
+		return LogsAnswer{}, err
+	}
+	out := LogsAnswer{RunID: s.ID, Total: got.Total, Levels: got.Levels, Next: got.Next}
+	for _, l := range got.Lines {
+		out.Lines = append(out.Lines, LogLine{l.Node, &l.At, l.Level, l.Text})
+	}
+	return out, nil
+}
+
+func noNode(name string, there []string) error {
+	return fmt.Errorf("get_logs: no node %q; there are %s", name, joined(there))
+}
+
+func nodeNames(list []keeper.NodeStatus) []string {
+	names := make([]string, len(list))
+	for i, n := range list {
+		names[i] = n.Name
+	}
+	return names
 }

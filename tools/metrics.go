@@ -31,8 +31,8 @@ func (a *agent) getMetrics() Tool {
 	t := Tool{
 		Name:  "get_metrics",
 		Title: "Read the brokers' metrics",
-		Description: "Metrics of a live experiment's nodes: now, and the range before, during and after the faults. Connections, message rates and memory unless you name others. " +
-			"series adds the values over time.",
+		Description: "Metrics of a live experiment's nodes: now, and the range before, during and after the faults. The first 60 unless you name a node or names; " +
+			"names end in their unit where they have one. series adds the values over time, as [seconds, value].",
 		Params: []Param{
 			{Name: "node", Type: String, About: "default: all", Example: `"node-2"`},
 			{Name: "names", Type: Array, Items: String, About: "regular expressions", Example: `["connections"]`},
@@ -65,8 +65,13 @@ func (a *agent) getMetrics() Tool {
 		}
 		out.Truncated = out.Left > 0
 		out.Answer = answer(fmt.Sprintf("%s, %d left out", plural(len(out.Metrics), "metric"), out.Left))
-		if out.Truncated {
+		switch {
+		case out.Truncated:
 			out.NextSteps = []string{"get_metrics with names or node to choose others"}
+		case len(out.Metrics) == 0 && len(in.Names) > 0:
+			out.NextSteps = []string{"get_metrics without names shows what there is"}
+		case len(out.Metrics) == 0:
+			out.NextSteps = []string{"get_metrics again: nodes are measured each second once they serve"}
 		}
 		return out, nil
 	})

@@ -69,7 +69,7 @@ func (a *agent) pushReport() Tool {
 			return PushAnswer{Answer: answer(fmt.Sprintf("would publish %s to %s", plural(len(r.Runs), "run"), published.Location),
 				"push_report without dry_run"), Published: published}, nil
 		}
-		return PushAnswer{Answer: answer(fmt.Sprintf("published %s to %s", plural(len(r.Runs), "run"), published.Location)), Published: published, Done: true}, nil
+		return PushAnswer{Answer: answer(fmt.Sprintf("published %s to %s", plural(len(r.Runs), "run"), published.Location), "tell the user where, with the verdicts and the roots"), Published: published, Done: true}, nil
 	})
 }
 

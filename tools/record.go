@@ -25,7 +25,11 @@ func (a *agent) find(id string) (string, error) {
 	if id == "" || id != filepath.Base(id) || strings.ContainsAny(id, `/\`) || strings.Trim(id, ".") == "" {
 		return "", fmt.Errorf("%q is not a run_id; take one that a tool answered, or latest", id)
 	}
-	return a.backend.Find(id)
+	dir, err := a.backend.Find(id)
+	if err != nil {
+		return "", fmt.Errorf("%w. Here, run_scenario makes a run and answers its run_id, and latest is the newest", err)
+	}
+	return dir, nil
 }
 
 func evidence(dir string) string { return filepath.Join(dir, reports.EvidenceDir) }
