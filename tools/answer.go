@@ -3,6 +3,7 @@ package tools
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -60,7 +61,8 @@ func withoutNull(node any) any {
 }
 
 // neverNull replaces nil slices by empty ones and nil maps by empty ones, all
-// the way down, so that a reader needs no special case for nothing.
+// the way down, so that a reader needs no special case for nothing. Numbers
+// lose the digits that nobody measured.
 func neverNull(v any) any {
 	value := reflect.New(reflect.TypeOf(v)).Elem()
 	value.Set(reflect.ValueOf(v))
@@ -80,6 +82,14 @@ func fill(v reflect.Value) {
 		if !v.IsNil() {
 			fill(v.Elem())
 		}
+	case reflect.Float64:
+		if v.CanSet() {
+			v.SetFloat(legible(v.Float()))
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(v.Index(i))
+		}
 	case reflect.Slice:
 		if v.IsNil() && v.CanSet() {
 			v.Set(reflect.MakeSlice(v.Type(), 0, 0))
@@ -92,4 +102,13 @@ func fill(v reflect.Value) {
 			v.Set(reflect.MakeMap(v.Type()))
 		}
 	}
+}
+
+// legible keeps three decimals, of small numbers six.
+func legible(f float64) float64 {
+	scale := 1e3
+	if math.Abs(f) < 1 {
+		scale = 1e6
+	}
+	return math.Round(f*scale) / scale
 }
