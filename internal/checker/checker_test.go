@@ -181,6 +181,13 @@ func TestCheckers(t *testing.T) {
 			s.connect(pub, false).join(sub).acked(q1, 0, 1).disconnect(pub).connect(pub, true).resent(q1, 2, func() {}).under(q1, 3, 4)
 			s.delivered(sub, q1, 0, 2).deliver(sub, q1, 4).deliver(sub, q1, 3)
 		}, pass, map[string]int64{"nonmonotonic": 0, "unplaced": 1}, ""},
+		{"a first copy may have ended with its connection", "order-per-stream", func(s *story) {
+			s.join(sub).acked(q1, 0, 1).disconnect(sub).connect(sub, true).acked(q1, 2, 2)
+			s.deliver(sub, q1, 0).deliver(sub, q1, 2).deliver(sub, q1, 1, history.FlagDup)
+		}, pass, map[string]int64{"nonmonotonic": 0, "unplaced": 1}, ""},
+		{"on one connection DUP excuses nothing", "order-per-stream", func(s *story) {
+			s.join(sub).acked(q1, 0, 2).deliver(sub, q1, 0).deliver(sub, q1, 2).deliver(sub, q1, 1, history.FlagDup)
+		}, fail, map[string]int64{"nonmonotonic": 1}, ""},
 		{"later than that it may not", "order-per-stream", func(s *story) {
 			s.connect(pub, false).join(sub).acked(q1, 0, 1).disconnect(pub).connect(pub, true).resent(q1, 2, func() {}).wait(2*time.Second).under(q1, 3, 4)
 			s.delivered(sub, q1, 0, 2).deliver(sub, q1, 4).deliver(sub, q1, 3)

@@ -8,9 +8,11 @@ import (
 // order judges that the messages of one stream first arrive in the order in
 // which the broker had them from their producer. What a producer sent again on
 // a new connection may have come behind what it published there: such messages
-// are counted and not judged, but for those acknowledged before. Repetitions may come at any time: 1 2 3 2 3 4 is in
-// order. A gap that is never filled is the business of no-loss, and is only
-// counted.
+// are counted and not judged, but for those acknowledged before. Nor is what
+// comes with DUP to a subscriber that had to come back meanwhile: a first copy
+// may have ended with its connection. Repetitions may come at any time: 1 2 3 2
+// 3 4 is in order. A gap that is never filled is the business of no-loss, and is
+// only counted.
 type order struct {
 	ledger *ledger
 	lines  []line
@@ -24,6 +26,7 @@ type lateRow struct {
 	seq, after      int64
 	index, behind   int64 // rows
 	time            int64
+	dup             bool
 }
 
 // A line is what one process has of one stream.
@@ -55,6 +58,7 @@ func (c *order) Add(b *history.Batch) {
 		c.late = append(c.late, lateRow{
 			process: b.Process[d.i], stream: b.Stream[d.i], seq: seq, after: line.last - 1,
 			index: b.Index[d.i], behind: line.index, time: b.Time[d.i],
+			dup: d.flags.Has(history.FlagDup),
 		})
 	}
 }
@@ -73,7 +77,7 @@ func (c *order) placed() *findings {
 	l, found := c.ledger, &findings{}
 	for _, r := range c.late {
 		m, later := l.sends.find(r.stream, r.seq), l.sends.find(r.stream, r.after)
-		if m == nil || later == nil || !l.before(r.stream, m, later) {
+		if m == nil || later == nil || !l.before(r.stream, m, later) || r.dup && l.sessions.cameBack(r.process, m.called, r.time) {
 			continue
 		}
 		a := verdict.Anomaly{

@@ -147,6 +147,11 @@ func (p *session) unsubscribe(filter string) {
 	p.subscribed = slices.DeleteFunc(p.subscribed, func(u subscription) bool { return u.filter == filter })
 }
 
+// cameBack reports whether a process connected between two times.
+func (s *sessions) cameBack(process int32, from, to int64) bool {
+	return slices.ContainsFunc(s.of[process].connects, func(t int64) bool { return from <= t && t <= to })
+}
+
 // persistent reports whether the process's session is to outlive connections.
 func (s *sessions) persistent(process int32) bool {
 	row := s.tables.Processes[process]
