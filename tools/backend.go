@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
@@ -49,6 +50,8 @@ type Backend struct {
 	Languages []string
 	// Preflight looks at the host.
 	Preflight func(ctx context.Context) (scenarios.Preflight, error)
+	// Series judges runs as repetitions of one experiment, from their records.
+	Series func(dirs []string) (verdict.Verdict, error)
 	// Push publishes runs with the agent's words beside them.
 	Push func(ctx context.Context, ask Publication) (Published, error)
 }

@@ -13,6 +13,7 @@ import (
 // RunView is a run, and one view of it.
 type RunView struct {
 	RunAnswer
+	Series    *SeriesView          `json:"series,omitempty"`
 	Cluster   *history.ClusterInfo `json:"cluster,omitempty"`
 	Anomalies *AnomalyView         `json:"anomalies,omitempty"`
 	Landings  *LandingView         `json:"landings,omitempty"`
@@ -24,12 +25,13 @@ type RunView struct {
 
 // getRunArgs are what get_run takes.
 type getRunArgs struct {
-	RunID string  `json:"run_id"`
-	View  string  `json:"view"`
-	Wait  float64 `json:"wait_s"`
-	At    string  `json:"at"`
-	Rows  int     `json:"rows"`
-	After int     `json:"after"`
+	RunID string   `json:"run_id"`
+	With  []string `json:"with"`
+	View  string   `json:"view"`
+	Wait  float64  `json:"wait_s"`
+	At    string   `json:"at"`
+	Rows  int      `json:"rows"`
+	After int      `json:"after"`
 }
 
 func (a *agent) getRun() Tool {
@@ -42,6 +44,7 @@ func (a *agent) getRun() Tool {
 		Params: []Param{
 			{Name: "run_id", Type: String, Default: "latest", Example: `"latest"`},
 			{Name: "view", Type: String, Enum: []string{"summary", "anomalies", "landings", "timeline", "history", "report", "journal"}, Default: "summary"},
+			{Name: "with", Type: Array, Items: String, About: "run_ids that repeat this run: judges all as one series, k of n", Example: `["latest"]`},
 			waitS(),
 			{Name: "at", Type: String, About: "history: stream/seq of a message, or the index of a row; anomalies name both", Example: `"3/120"`},
 			{Name: "rows", Type: Integer, About: "history: how many before and after", Min: 0, Max: 50, Default: float64(10), Example: "10"},
@@ -54,6 +57,9 @@ func (a *agent) getRun() Tool {
 		dir, err := a.find(in.RunID)
 		if err != nil {
 			return RunView{}, err
+		}
+		if len(in.With) > 0 {
+			return a.series(dir, in.With)
 		}
 		s, err := a.look(ctx, call, runID(dir), in)
 		if err != nil {

@@ -80,9 +80,9 @@ func (a *agent) getLogs() Tool {
 		out.Answer = answer(fmt.Sprintf("%d of %s", len(out.Lines), plural(out.Total, "matching line")))
 		switch {
 		case out.Next != "":
-			out.NextSteps = []string{fmt.Sprintf("get_logs with after %q for more", out.Next), "narrow it with level, match, node or time_range"}
+			out.NextSteps = []string{fmt.Sprintf("get_logs with after %q for more", out.Next), "narrow it with level, match or node"}
 		case out.Total == 0:
-			out.NextSteps = []string{"widen level or time_range; without arguments get_logs shows everything"}
+			out.NextSteps = []string{"widen what narrows it; without level, match, node and time_range get_logs shows everything"}
 		}
 		return out, nil
 	})

@@ -107,7 +107,7 @@ func runSummary(s keeper.Status, run RunAnswer) Answer {
 
 // afterVerdict is what is worth doing once a run is judged.
 func afterVerdict(s keeper.Status, run RunAnswer) []string {
-	again := fmt.Sprintf("run_scenario again with seed %d, all else the same: a failure counts once it repeats", run.Seed)
+	again := fmt.Sprintf("run_scenario again with seed %d, all else the same, then get_run with both: a failure counts once it repeats", run.Seed)
 	if s.Scenario == "" {
 		again = "run_scenario of the workload's scenario: what was done by hand cannot be repeated"
 	}

@@ -38,6 +38,7 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 		Scenario:  scenarioText,
 		Preflight: func(ctx context.Context) (scenarios.Preflight, error) { return scenarios.Look(ctx, argv), nil },
 		Push:      publish,
+		Series:    judgeSeries,
 	}
 	for _, k := range faults.Catalog() {
 		b.Faults = append(b.Faults, k.Type)

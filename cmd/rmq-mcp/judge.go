@@ -41,21 +41,36 @@ func (a *app) judge() *cobra.Command {
 
 // judgeAll judges each run by its evidence alone; nothing is written.
 func (a *app) judgeAll(refs []string) ([]verdict.Attempt, error) {
-	var attempts []verdict.Attempt
 	var dirs []string
 	for _, ref := range refs {
-		run, err := a.find(ref)
+		dir, err := a.find(ref)
 		if err != nil {
 			return nil, err
 		}
-		attempt, err := judgeRun(run)
+		dirs = append(dirs, dir)
+	}
+	return judgeDirs(dirs)
+}
+
+func judgeDirs(dirs []string) ([]verdict.Attempt, error) {
+	var attempts []verdict.Attempt
+	for _, dir := range dirs {
+		attempt, err := judgeRun(dir)
 		if err != nil {
 			return nil, err
 		}
 		attempts = append(attempts, attempt)
-		dirs = append(dirs, run)
 	}
 	return attempts, sameExperiment(dirs)
+}
+
+// judgeSeries judges runs as repetitions of one experiment.
+func judgeSeries(dirs []string) (verdict.Verdict, error) {
+	attempts, err := judgeDirs(dirs)
+	if err != nil {
+		return verdict.Verdict{}, err
+	}
+	return verdict.Series(attempts), nil
 }
 
 // sameExperiment is an error where runs are no repetitions of each other: what
