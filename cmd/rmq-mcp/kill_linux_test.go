@@ -127,6 +127,7 @@ type round struct {
 	judging  bool // the moment counts from when judging begins, else from when all were seen
 	moment   time.Duration
 	started  time.Time
+	dead     []string // the roles that were there to be killed
 	outcome  string
 }
 
@@ -163,7 +164,7 @@ func (r *round) String() string {
 	return fmt.Sprintf("round %d: %s of %s (%s) killed %s %v", r.number, strings.Join(r.kills, "+"), r.how, r.scenario, since, r.moment.Round(time.Millisecond))
 }
 
-func (r *round) killsRole(role string) bool { return slices.Contains(r.kills, role) }
+func (r *round) killed(role string) bool { return slices.Contains(r.dead, role) }
 
 // play starts an experiment, kills, and answers what of the promise did not
 // hold.
@@ -175,17 +176,16 @@ func (r *round) play(ctx context.Context, l *lab) error {
 		return err
 	}
 	var errs []error
-	victims, err := r.strike(l)
-	errs = append(errs, err)
-	if slices.Equal(r.kills, []string{"server"}) {
-		errs = append(errs, r.runsOn(l, victims))
-	} else if len(victims) > 0 {
+	errs = append(errs, r.strike(l))
+	if r.killed("keeper") || r.killed("guard") {
 		errs = append(errs, await(leftBound, func() string { return prefixed("still there: ", l.left()) }))
+	} else if len(r.dead) > 0 {
+		errs = append(errs, r.runsOn(l))
 	}
 	code := end()
 	// Whatever was killed too late has ended by itself.
 	errs = append(errs, await(endBound, func() string { return prefixed("not over: ", l.left()) }))
-	if r.killsRole("guard") && len(victims) > 0 {
+	if r.killed("guard") {
 		// Who takes care of a dead keeper is dead: the next command does it.
 		if out, err := l.command("list", "runs").CombinedOutput(); err != nil {
 			errs = append(errs, fmt.Errorf("list runs: %w: %s", err, out))
@@ -199,7 +199,7 @@ func (r *round) play(ctx context.Context, l *lab) error {
 			states, errs = append(states, state), append(errs, err)
 		}
 	}
-	r.outcome = fmt.Sprintf("killed %v, exit %d, %s", roles(victims), code, strings.Join(states, " "))
+	r.outcome = fmt.Sprintf("killed %v, exit %d, %s", r.dead, code, strings.Join(states, " "))
 	if code == 0 && r.how == "run" && slices.ContainsFunc(states, func(s string) bool { return !strings.HasPrefix(s, "PASS") }) {
 		errs = append(errs, errors.New("run exits 0 without a pass"))
 	}
@@ -211,14 +211,6 @@ func prefixed(prefix, text string) string {
 		return ""
 	}
 	return prefix + text
-}
-
-func roles(all []proc) []string {
-	names := []string{}
-	for _, p := range all {
-		names = append(names, p.role)
-	}
-	return names
 }
 
 // start starts a server, or a terminal, that starts an experiment. End ends it
@@ -288,18 +280,22 @@ func (r *round) drive(ctx context.Context, session *mcp.ClientSession) {
 
 // strike waits until all of those are there that are to be killed, and for the
 // moment, and kills what is there of them. An experiment may be over by then.
-func (r *round) strike(l *lab) ([]proc, error) {
+func (r *round) strike(l *lab) error {
 	var names []string
 	for _, role := range r.kills {
 		if role == "server" {
-			names = append(names, "run", "serve")
-		} else {
-			names = append(names, role)
+			role = "serve"
+			if r.how == "run" {
+				role = "run"
+			}
 		}
+		names = append(names, role)
 	}
 	err := await(endBound, func() string {
-		if there := l.processes(names...); len(there) < len(r.kills) {
-			return fmt.Sprintf("%v are not there: %v", r.kills, l.processes())
+		for _, name := range names {
+			if len(l.processes(name)) == 0 {
+				return fmt.Sprintf("no %s among %v", name, l.processes())
+			}
 		}
 		return ""
 	})
@@ -315,7 +311,10 @@ func (r *round) strike(l *lab) ([]proc, error) {
 	time.Sleep(r.moment) // the random moment; nothing waits for it
 	victims := l.processes(names...)
 	l.kill(victims)
-	return victims, err
+	for _, p := range victims {
+		r.dead = append(r.dead, p.role)
+	}
+	return err
 }
 
 // says reports whether a log of this round holds a text.
@@ -330,8 +329,8 @@ func (r *round) says(log, text string) bool {
 
 // runsOn checks what becomes of an experiment whose server is dead: a scenario
 // runs to its end; a cluster explored by hand is healed at once, and stopped.
-func (r *round) runsOn(l *lab, victims []proc) error {
-	if r.how != "by hand" || len(victims) == 0 {
+func (r *round) runsOn(l *lab) error {
+	if r.how != "by hand" {
 		return nil
 	}
 	frozen := func() string {
@@ -401,7 +400,7 @@ func (r *round) honest(dir, state string) error {
 		return fmt.Errorf("%s: cut short, and %s", dir, state)
 	case !finished && len(d.Harness) == 0:
 		return fmt.Errorf("%s: cut short, and nobody says so", dir)
-	case !finished && slices.Equal(r.kills, []string{"server"}):
+	case !finished && !r.killed("keeper") && !r.killed("guard"):
 		return fmt.Errorf("%s: it ended with its server: %v", dir, d.Harness)
 	}
 	if finished {
