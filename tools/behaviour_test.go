@@ -53,6 +53,8 @@ func TestBadInput(t *testing.T) {
 		{"view", "get_run", map[string]any{"view": "everything"}, []string{`"everything"`, "summary, anomalies"}},
 		{"binary", "cluster_start", map[string]any{"config": map[string]any{"flavor": "robustmq", "binary": "/tmp/evil"}}, []string{"/tmp/evil", "allowed_binaries: [/tmp/evil]", "--envelope", "Nothing was changed"}},
 		{"endpoint", "cluster_start", map[string]any{"config": map[string]any{"flavor": "external", "endpoints": []any{"prod:1883"}}}, []string{"prod:1883", "allowed_endpoints"}},
+		{"a directive in a setting", "cluster_start", map[string]any{"config": map[string]any{"flavor": "mosquitto", "settings": map[string]any{"max_queued_messages": "1\nlog_dest file /tmp/x"}}}, []string{`"max_queued_messages"`, "one plain word", "Nothing was changed"}},
+		{"a list in a setting", "run_scenario", map[string]any{"scenario": "mqtt/broker-kill-9", "config": map[string]any{"settings": map[string]any{"ack_wait_ms": []any{1.0}}}}, []string{`"ack_wait_ms"`}},
 		{"long fault", "inject_fault", map[string]any{"type": "kill", "target": "any", "params": map[string]any{"duration_s": 4000.0}}, []string{"max_fault_duration_s"}},
 		{"endless fault", "inject_fault", map[string]any{"type": "kill", "target": "any", "params": map[string]any{"duration_s": 0.0}}, []string{"above 0"}},
 		{"destination", "push_report", map[string]any{"report": map[string]any{"runs": []any{"latest"}, "title": "x", "destination": "github:a/b"}}, []string{"github:a/b", "push: [github:a/b]"}},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -103,6 +104,26 @@ func (e Envelope) Cluster(c cluster.Config) error {
 	}
 	if c.Binary != "" && !slices.Contains(e.AllowedBinaries, c.Binary) {
 		return e.refuse("binary "+c.Binary, "allowed_binaries", c.Binary)
+	}
+	return checkSettings(c.Settings)
+}
+
+// plainSetting is a value that no broker's configuration can read as more than
+// one value: a line break in one would add directives that the flavor does not
+// offer, such as files to write and code to load.
+var plainSetting = regexp.MustCompile(`^[A-Za-z0-9_.:+-]*$`)
+
+func checkSettings(settings map[string]any) error {
+	for _, key := range sortedKeys(settings) {
+		switch v := settings[key].(type) {
+		case bool, float64:
+			continue
+		case string:
+			if plainSetting.MatchString(v) {
+				continue
+			}
+		}
+		return fmt.Errorf("config.settings: %q is %s, expected a number, true, false or one plain word. Nothing was changed", key, describe(settings[key]))
 	}
 	return nil
 }
