@@ -39,11 +39,9 @@ func newOnce(l *ledger, qos uint8, judges func(history.Process) bool) *once {
 }
 
 func (c *once) Add(b *history.Batch) {
-	l := c.ledger
-	for _, d := range l.rows(b).delivered {
+	for _, d := range c.ledger.rows(b).delivered {
 		i := int(d.i)
-		if d.pair < 0 || l.route.pairs[d.pair].due() != c.qos || !c.judges[b.Process[i]] || !c.sent[b.Stream[i]] || !l.plain(d) ||
-			l.sessions.of[b.Process[i]].grant < c.qos {
+		if !c.takes(b, d) {
 			continue
 		}
 		c.seen++
@@ -51,6 +49,13 @@ func (c *once) Add(b *history.Batch) {
 			c.again(b, i, earlier)
 		}
 	}
+}
+
+// takes reports whether a second delivery like this one would be the broker's.
+func (c *once) takes(b *history.Batch, d delivery) bool {
+	p, l := b.Process[d.i], c.ledger
+	return d.pair >= 0 && l.route.pairs[d.pair].due() == c.qos && c.judges[p] && c.sent[b.Stream[d.i]] && l.plain(d) &&
+		l.sessions.of[p].grant >= c.qos
 }
 
 // plain reports whether a delivery is of one subscription alone, neither a

@@ -57,9 +57,10 @@ func (l *ledger) owed(process, stream int32, seq int64) bool {
 func repeat(qos uint8, judges func(history.Process) bool) func(Context) *mutation {
 	return func(ctx Context) *mutation {
 		l := ctx.ledger
+		c := newOnce(l, qos, judges)
 		return oneRow("no delivery of that QoS can be judged", func(b *history.Batch, d delivery) (*history.Batch, string) {
 			i := int(d.i)
-			if b.QoS[i] != qos || l.route.pairs[d.pair].sent != qos || !judges(l.tables.Processes[b.Process[i]]) || !l.plain(d) {
+			if !c.takes(b, d) {
 				return nil, ""
 			}
 			return with(b, i, b.Event(i)), sentence("delivered %s to %s twice", l.message(b.Stream[i], b.Seq[i]), l.process(b.Process[i]))
