@@ -39,6 +39,12 @@ func TestCheckers(t *testing.T) {
 		{"one is lost to one of two", "qos1-no-loss", func(s *story) {
 			s.join(sub, other).acked(q1, 0, 1).delivered(sub, q1, 0, 1).deliver(other, q1, 1)
 		}, fail, map[string]int64{"due": 4, "lost": 1}, "sub-2"},
+		{"one is lost, and another subscriber has not drained", "qos1-no-loss", func(s *story) {
+			s.join(sub, other).acked(q1, 0, 3).delivered(sub, q1, 0, 1).deliver(sub, q1, 3).disconnect(other)
+		}, fail, map[string]int64{"lost": 1, "waiting": 4}, "message 2 of pub-1"},
+		{"a subscriber has not drained", "qos1-no-loss", func(s *story) {
+			s.join(sub).acked(q1, 0, 3).disconnect(sub)
+		}, unknown, map[string]int64{"lost": 0, "waiting": 4}, "did not drain"},
 		{"another stream is not judged", "qos1-no-loss", func(s *story) {
 			s.join(sub).acked(q1, 0, 1).acked(q2, 0, 1).delivered(sub, q1, 0, 1)
 		}, pass, map[string]int64{"due": 2}, ""},
@@ -458,7 +464,8 @@ func TestPromised(t *testing.T) {
 
 func TestLostSpans(t *testing.T) {
 	s := newStory().join(sub, other).acked(q1, 0, 9)
-	s.delivered(sub, q1, 0, 2).delivered(sub, q1, 6, 8).delivered(other, q1, 1, 9).finish()
+	s.delivered(sub, q1, 0, 2).delivered(sub, q1, 6, 8).delivered(other, q1, 1, 9).marked(q1, 10)
+	s.finish()
 	type span struct {
 		process     int32
 		first, last int64

@@ -97,6 +97,7 @@ func (c *completeness) undrained() (why []string) {
 		for p := range l.tables.Processes {
 			if reason := c.waiting(int32(p), int32(s), row.Topic); reason != "" {
 				why = append(why, reason)
+				l.waiting[[2]int32{int32(p), int32(s)}] = reason
 			}
 		}
 	}

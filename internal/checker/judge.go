@@ -139,8 +139,6 @@ func (b *bench) result(complete Completeness, starvedS float64) verdict.Result {
 	switch {
 	case b.entry.NeedsComplete && !complete.Closed && r.Status != verdict.Unknown:
 		unsure(&r, "the history is not complete: what is missing could explain or hide it", complete.Why...)
-	case b.entry.NeedsDrained && len(complete.Undrained) > 0 && r.Status != verdict.Unknown:
-		unsure(&r, "a subscriber did not drain: what it lacks may still have been on its way", complete.Undrained...)
 	case b.entry.Timed && starvedS > starvedTooLong && r.Status == verdict.Fail:
 		unsure(&r, sentence("the host kept everything from running for %.1f s, which may be why it took so long", starvedS))
 	case r.Status == verdict.Pass && r.Canary.Skipped != "":

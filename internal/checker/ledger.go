@@ -15,6 +15,7 @@ type ledger struct {
 	sends    *sends
 	sessions *sessions
 	route    *route
+	waiting  map[[2]int32]string // why a process may not have had all of a stream yet; known at the end
 
 	batches         int // taken
 	current         *history.Batch
@@ -28,6 +29,7 @@ func newLedger(ctx Context) *ledger {
 		sends:    newSends(ctx.Tables),
 		sessions: newSessions(ctx.Tables),
 		route:    newRoute(ctx.Tables),
+		waiting:  map[[2]int32]string{},
 	}
 }
 

@@ -19,6 +19,9 @@ const maxSpans = 10_000
 func (c *loss) spans() []Span {
 	var list []Span
 	c.pairs(func(p, s int32, from int64) {
+		if c.ledger.waiting[[2]int32{p, s}] != "" {
+			return
+		}
 		st := &c.ledger.sends.streams[s]
 		st.acked.each(st.since(from), c.got.got(p, s), func(seq int64) {
 			at := st.messages.at(seq).called
