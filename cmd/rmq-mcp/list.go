@@ -19,7 +19,7 @@ func (a *app) list() *cobra.Command {
 		Use:       "list scenarios|runs|sdks|faults",
 		Short:     "What there is to run, and what was run",
 		ValidArgs: []string{"scenarios", "runs", "sdks", "faults"},
-		Args:      oneOf("scenarios", "runs", "sdks", "faults"),
+		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			rows, columns, err := a.listing(args[0])
 			if err != nil {
@@ -33,19 +33,6 @@ func (a *app) list() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
-}
-
-func oneOf(valid ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 1 {
-			for _, v := range valid {
-				if args[0] == v {
-					return nil
-				}
-			}
-		}
-		return fmt.Errorf("%s takes one of %s, not %q", cmd.CommandPath(), strings.Join(valid, ", "), strings.Join(args, " "))
-	}
 }
 
 // listing answers a list as data, and as the lines of a table.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +50,7 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "rmq-mcp",
 		Short:         "Chaos-tests a message broker, and proves what it cost",
-		Args:          cobra.NoArgs,
+		Args:          unknown,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -62,8 +63,34 @@ func newRoot() *cobra.Command {
 		a.serve(), a.runScenario(), a.list(), a.judge(), a.verify(), a.heal(),
 		a.doctor(), a.dashboard(), a.forward(), version(),
 	)
+	for _, cmd := range root.Commands() {
+		cmd.Args = called(cmd.Args)
+	}
 	root.AddCommand(a.hidden()...)
 	return root
+}
+
+// unknown refuses what is no command, and says what there is near to it.
+func unknown(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	near := ""
+	root.SuggestionsMinimumDistance = 2 // letters
+	if names := root.SuggestionsFor(args[0]); len(names) > 0 {
+		near = "; near to it: " + strings.Join(names, ", ")
+	}
+	return fmt.Errorf("no command %q%s; `rmq-mcp --help` lists all", args[0], near)
+}
+
+// called says how a command is called where its arguments are wrong.
+func called(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return fmt.Errorf("%s: arguments are %q, expected: %s", cmd.Name(), args, cmd.UseLine())
+		}
+		return nil
+	}
 }
 
 // app is what the commands share.
