@@ -19,6 +19,9 @@ func Find(stateDir, ref string) (dir string, err error) {
 	if named := filepath.Join(stateDir, RunsDir, ref); filepath.Base(named) == ref && isRunDir(named) {
 		return named, nil
 	}
+	if ref != "" && filepath.Base(ref) != ref { // a path; what is wrong with it is said where it is opened
+		return filepath.Abs(ref)
+	}
 	ids, err := runIDs(stateDir)
 	if err != nil {
 		return "", err
@@ -41,7 +44,7 @@ func Find(stateDir, ref string) (dir string, err error) {
 	if len(fits) == 1 {
 		return filepath.Join(stateDir, RunsDir, fits[0]), nil
 	}
-	return "", fmt.Errorf("no run %q; near to it: %s; rmq-mcp list runs shows all, latest is the newest", ref, strings.Join(nearest(ids, fits, ref), ", "))
+	return "", fmt.Errorf("no run %q; near to it: %s; `rmq-mcp list runs` shows all, `latest` means the newest", ref, strings.Join(nearest(ids, fits, ref), ", "))
 }
 
 func isRunDir(path string) bool {

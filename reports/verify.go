@@ -87,7 +87,7 @@ func verifySeal(dir string) (*Seal, error) {
 	}
 	seal, err := ReadSeal(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("verify %s: it is not sealed; wait until the run has ended: %w", dir, err)
+		return nil, fmt.Errorf("verify %s: it is not sealed; wait until the run has ended, or end it with `rmq-mcp heal`: %w", dir, err)
 	}
 	if err != nil {
 		return nil, &BrokenSeal{dir, []string{err.Error()}}

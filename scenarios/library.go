@@ -42,7 +42,7 @@ func Load(nameOrPath string) (*Scenario, error) {
 	if strings.HasSuffix(nameOrPath, ".md") {
 		text, err := os.ReadFile(nameOrPath)
 		if err != nil {
-			return nil, fmt.Errorf("read scenario: %w", err)
+			return nil, fmt.Errorf("read scenario: %w; `rmq-mcp list scenarios` shows those of the library", err)
 		}
 		return Parse(nameOrPath, text)
 	}

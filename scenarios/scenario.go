@@ -124,11 +124,11 @@ func Parse(name string, text []byte) (*Scenario, error) {
 }
 
 func split(text []byte) (front, prose []byte, err error) {
-	rest, ok := bytes.CutPrefix(text, []byte("---\n"))
-	if !ok {
+	if !bytes.HasPrefix(text, []byte("---\n")) {
 		return nil, nil, errors.New(`the first line is not "---": front matter is missing`)
 	}
-	front, prose, ok = bytes.Cut(rest, []byte("\n---\n"))
+	// The line break stays, so that the decoder counts lines as the file does.
+	front, prose, ok := bytes.Cut(text[len("---"):], []byte("\n---\n"))
 	if !ok {
 		return nil, nil, errors.New(`front matter is not closed by a line "---"`)
 	}
@@ -145,8 +145,16 @@ func (s *Scenario) check() error {
 		bad("protocol %q: valid are mqtt3, mqtt5", s.Protocol)
 	}
 	w := s.Workload
-	if w.Publishers < 1 || w.Streams < 1 && w.Registers < 1 || len(w.QoS) == 0 || w.RatePerS <= 0 || w.MaxInflight < 1 {
-		bad("workload: publishers, streams (or registers), qos, rate_per_s and max_inflight are required and above 0")
+	for _, required := range []struct {
+		field string
+		given bool
+	}{
+		{"publishers", w.Publishers > 0}, {"streams (or registers)", w.Streams > 0 || w.Registers > 0}, {"qos", len(w.QoS) > 0},
+		{"rate_per_s", w.RatePerS > 0}, {"max_inflight", w.MaxInflight > 0},
+	} {
+		if !required.given {
+			bad("workload: %s is required and above 0", required.field)
+		}
 	}
 	for _, q := range w.QoS {
 		if q > 2 {

@@ -28,11 +28,11 @@ func OpenState(dir string) error {
 			return fmt.Errorf("state directory %s has version %q, this rmq-mcp uses %s: give another with --dir, or use the rmq-mcp that made it", dir, v, stateVersion)
 		}
 	case !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("open state directory: %w", err)
+		return fmt.Errorf("open state directory: %w; give another with --dir", err)
 	}
 	for _, sub := range []string{"runs", "live", "cache"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
-			return fmt.Errorf("open state directory: %w", err)
+			return fmt.Errorf("make state directory: %w; give another with --dir", err)
 		}
 	}
 	if found != nil {
