@@ -3,9 +3,11 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Profiles of a configuration.
@@ -87,9 +89,17 @@ func checkNodes(config *Config, want, most int) error {
 
 // checkSettings refuses keys that the flavor does not have: brokers tend to
 // ignore what they do not know, and a setting without effect is a wrong
-// result.
+// result. Values are numbers, booleans and plain words: anything else could
+// carry a directive of its own into a configuration file.
 func checkSettings(config Config, known []string) error {
-	for key := range config.Settings {
+	for key, value := range config.Settings {
+		if word, ok := value.(string); ok && strings.ContainsFunc(word, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == '"' }) {
+			return fmt.Errorf("setting %s of %s: %q is not one plain word", key, config.Flavor, word)
+		}
+		switch reflect.ValueOf(value).Kind() {
+		case reflect.Map, reflect.Slice, reflect.Pointer, reflect.Invalid:
+			return fmt.Errorf("setting %s of %s: %v is no number, boolean or word", key, config.Flavor, value)
+		}
 		if !slices.Contains(known, key) {
 			slices.Sort(known)
 			return fmt.Errorf("%s has no setting %q; it has %s", config.Flavor, key, strings.Join(known, ", "))

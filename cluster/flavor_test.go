@@ -23,6 +23,8 @@ func TestConfig(t *testing.T) {
 		{"no binary", Config{Flavor: "robustmq"}, "set binary or RMQ_ROBUSTMQ_BIN"},
 		{"binary of reference", Config{Binary: "/bin/true"}, "leave binary out"},
 		{"unknown setting", Config{Settings: map[string]any{"sync": true}}, "it has ack_wait_ms, max_ack_pending, sync_always"},
+		{"setting that hides a directive", Config{Flavor: "mosquitto", Settings: map[string]any{"autosave_interval": "1\nlog_dest file /tmp/x"}}, "is not one plain word"},
+		{"setting that is a list", Config{Settings: map[string]any{"sync_always": []any{true}}}, "is no number, boolean or word"},
 		{"setting of the wrong type", Config{Settings: map[string]any{"sync_always": 7}}, "sync_always"},
 		{"no endpoints", Config{Flavor: "external"}, "external needs endpoints"},
 		{"endpoint", Config{Flavor: "external", Endpoints: []string{"host"}}, "not host:port"},

@@ -96,7 +96,7 @@ func (e *Experiment) load(start keeper.Start) (err error) {
 	if c.Flavor == "" {
 		c.Flavor = e.scenario.Cluster.Flavor
 	}
-	if c.Nodes == 0 && c.Flavor != "mosquitto" {
+	if c.Nodes == 0 && c.Flavor != "mosquitto" && c.Flavor != "external" { // those know themselves
 		c.Nodes = e.scenario.Cluster.Nodes
 	}
 	if e.tier, err = e.scenario.Tier(start.Tier, c.Flavor); err != nil {

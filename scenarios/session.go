@@ -19,6 +19,7 @@ type session struct {
 	sdk      clients.SDK
 	protocol string
 	rate     float64
+	lasts    time.Duration // of the traffic, while exploring by hand
 	plan     *plan
 	pubs     *clients.Driver
 	subs     *clients.Driver

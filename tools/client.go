@@ -21,6 +21,7 @@ func (a *agent) runClient() Tool {
 		Lang       string  `json:"sdk_lang"`
 		Version    string  `json:"sdk_version"`
 		Scenario   string  `json:"scenario"`
+		Duration   float64 `json:"duration_s"`
 		Experiment string  `json:"experiment"`
 		Wait       float64 `json:"wait_s"`
 	}
@@ -29,12 +30,13 @@ func (a *agent) runClient() Tool {
 		Title: "Run an SDK's clients",
 		Description: "Runs a scenario's workload with one client SDK on the live cluster and answers what was sent, acknowledged and received so far, " +
 			"over all client runs. What was lost or came twice is judged at cluster_stop. With wait_s 0 it answers at once and traffic goes on " +
-			"for as long as in the scenario, some 20 s: inject_fault next. The first use of an SDK fetches it, which takes up to a minute.",
+			"for duration_s: inject_fault next. The first use of an SDK fetches it, which takes up to a minute.",
 		Params: []Param{
 			{Name: "protocol", Type: String, Enum: []string{"mqtt3", "mqtt5"}, About: "default: the scenario's"},
 			{Name: "sdk_lang", Type: String, Required: true, Enum: a.backend.Languages, About: "preflight lists SDKs and versions", Example: `"go"`},
 			{Name: "sdk_version", Type: String, About: "default: the newest known", Example: `"1.5.1"`},
 			{Name: "scenario", Type: String, Required: true, About: "whose workload, from list_scenarios", Example: `"mqtt/qos-roundtrip"`},
+			{Name: "duration_s", Type: Number, About: "how long traffic goes on", Min: 5, Max: 600, Default: 60.0, Example: "60"},
 			experimentParam(), waitS(),
 		},
 		Example: `{"sdk_lang":"go","scenario":"mqtt/qos-roundtrip"}`,
@@ -48,7 +50,7 @@ func (a *agent) runClient() Tool {
 		if err != nil {
 			return ClientAnswer{}, err
 		}
-		ask := keeper.RunClient{Scenario: in.Scenario, SDK: sdkName(in.Lang, in.Version), Protocol: in.Protocol, Caller: call.Caller}
+		ask := keeper.RunClient{Scenario: in.Scenario, SDK: sdkName(in.Lang, in.Version), Protocol: in.Protocol, DurationS: in.Duration, Caller: call.Caller}
 		started, err := e.RunClient(context.WithoutCancel(ctx), ask)
 		if err != nil {
 			return ClientAnswer{}, err

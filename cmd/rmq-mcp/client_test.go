@@ -117,7 +117,7 @@ func (a *agent) explores() string {
 	if started["phase"] != keeper.PhaseReady {
 		a.t.Fatalf("cluster_start: %v", started["summary"])
 	}
-	a.call("run_client", map[string]any{"sdk_lang": "go", "scenario": "mqtt/qos-roundtrip", "wait_s": 0})
+	a.call("run_client", map[string]any{"sdk_lang": "go", "scenario": "mqtt/qos-roundtrip", "duration_s": 20, "wait_s": 0})
 	a.untilTrafficFlows()
 	fault := a.call("inject_fault", map[string]any{"type": "kill", "target": "any", "params": map[string]any{"duration_s": 2}})["fault"].(map[string]any)
 	healed := a.call("heal_fault", map[string]any{"fault_id": fault["fault_id"]})["fault"].(map[string]any)

@@ -131,7 +131,10 @@ type RunClient struct {
 	Scenario string `json:"scenario"` // its workload
 	SDK      string `json:"sdk"`      // lang@version
 	Protocol string `json:"protocol"`
-	Caller   Caller `json:"caller"`
+
+	DurationS float64 `json:"duration_s,omitempty"` // of the traffic; 0: a minute, or as long as the scenario would
+
+	Caller Caller `json:"caller"`
 }
 
 // Logs asks for lines of the nodes' logs.

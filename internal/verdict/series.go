@@ -93,8 +93,18 @@ func failedSeries(v Verdict, attempts []Attempt) Verdict {
 		}
 	}
 	v.Reasons = reasons
-	v.Headline = fmt.Sprintf("%s: %s (%d of %d runs)", v.State, afterState(v.Headline), k, n)
+	v.Headline = fmt.Sprintf("%s: %s (%s failed in %d of %d runs)", v.State, summaryOf(v, claim), claim, k, n)
 	return v
+}
+
+// summaryOf is what the verdict's result on a claim says.
+func summaryOf(v Verdict, claim string) string {
+	for _, r := range v.Results {
+		if r.Claim.Name == claim {
+			return r.Summary
+		}
+	}
+	return afterState(v.Headline)
 }
 
 // mostFailed is the claim that failed in the most attempts, the more severe
