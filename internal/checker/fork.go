@@ -6,10 +6,10 @@ import (
 )
 
 // forks copies a list whose elements hold more than themselves.
-func forks[T interface{ fork() T }](list []T) []T {
+func forks[T any](list []T, fork func(T) T) []T {
 	out := make([]T, len(list))
 	for i, v := range list {
-		out[i] = v.fork()
+		out[i] = fork(v)
 	}
 	return out
 }
@@ -41,13 +41,13 @@ func (c *loss) fork() Checker {
 
 func (c *once) fork() Checker {
 	f := *c
-	f.first, f.found = forks(c.first), c.found.fork()
+	f.first, f.found = forks(c.first, marks.fork), c.found.fork()
 	return &f
 }
 
 func (c *dupFlag) fork() Checker {
 	f := *c
-	f.conn, f.doubts = forks(c.conn), slices.Clone(c.doubts)
+	f.conn, f.doubts = forks(c.conn, marks.fork), slices.Clone(c.doubts)
 	return &f
 }
 
@@ -71,7 +71,7 @@ func (c *corruption) fork() Checker {
 
 func (c *order) fork() Checker {
 	f := *c
-	f.lines, f.late = forks(c.lines), slices.Clone(c.late)
+	f.lines, f.late = forks(c.lines, line.fork), slices.Clone(c.late)
 	return &f
 }
 

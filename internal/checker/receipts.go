@@ -44,7 +44,7 @@ func (r *receipts) add(b *history.Batch) {
 }
 
 func (r *receipts) fork() *receipts {
-	return &receipts{ledger: r.ledger, taken: r.taken, of: forks(r.of)}
+	return &receipts{ledger: r.ledger, taken: r.taken, of: forks(r.of, receipt.fork)}
 }
 
 func (r receipt) fork() receipt {
