@@ -20,7 +20,7 @@ const (
 )
 
 // ErrUnsupported is in the errors of what a flavor or this system cannot do.
-var ErrUnsupported = errors.New("unsupported here")
+var ErrUnsupported = fmt.Errorf("not possible here: %w", errors.ErrUnsupported)
 
 // A process is one that this package started and nobody else waits for, so
 // that its number cannot be another's until it was waited for.

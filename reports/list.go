@@ -113,8 +113,11 @@ func readRow(dir string) (Row, error) {
 	var row Row
 	err := readJSON(filepath.Join(dir, SummaryFile), &row)
 	row.Dir = dir
-	if !errors.Is(err, fs.ErrNotExist) {
-		return row, err
+	if err == nil {
+		return row, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) { // one that is damaged hides no other
+		return Row{Dir: dir, ID: filepath.Base(dir), State: Unfinished, Headline: "not readable: " + err.Error(), Started: modified(dir)}, nil
 	}
 	if _, err := os.Stat(filepath.Join(dir, EvidenceDir)); errors.Is(err, fs.ErrNotExist) {
 		return row, errNotBegun

@@ -123,3 +123,14 @@ func BenchmarkFindLatestOf1000(b *testing.B) {
 		must(b, err)
 	}
 }
+
+func TestListDamaged(t *testing.T) {
+	state := t.TempDir()
+	dir := filepath.Join(state, RunsDir, "0101-0000-damaged-0000")
+	must(t, os.MkdirAll(dir, 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, SummaryFile), []byte(`{"run_id":"0101`), 0o644))
+	rows, err := List(state, Filter{})
+	if err != nil || len(rows) != 1 || rows[0].State != Unfinished || !strings.Contains(rows[0].Headline, "not readable") {
+		t.Errorf("%+v, %v: want a row that says what cannot be read", rows, err)
+	}
+}

@@ -27,6 +27,11 @@ func (e *Experiment) execute(ctx context.Context) {
 		e.disturb(ctx)
 		e.recover(ctx, s)
 	}
+	if ctx.Err() != nil { // stopped: what is in place must not outlast that, nor hold up the drain
+		if err := e.engine.HealAll(context.WithoutCancel(ctx)); err != nil {
+			e.harness("heal: %v", err)
+		}
+	}
 	e.enter(keeper.PhaseDrain)
 	s.drain(context.WithoutCancel(ctx), seconds(e.tier.DrainS))
 	s.state = "done"

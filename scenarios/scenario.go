@@ -9,13 +9,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/robustmq/rmq-mcp/faults"
-	"github.com/robustmq/rmq-mcp/internal/checker"
 )
 
 // A Scenario is one experiment, as written down.
@@ -133,51 +129,6 @@ func split(text []byte) (front, prose []byte, err error) {
 		return nil, nil, errors.New(`front matter is not closed by a line "---"`)
 	}
 	return front, prose, nil
-}
-
-func (s *Scenario) check() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if s.Name == "" || s.Title == "" {
-		bad("name and title are required")
-	}
-	if !slices.Contains([]string{"mqtt3", "mqtt5"}, s.Protocol) {
-		bad("protocol %q: valid are mqtt3, mqtt5", s.Protocol)
-	}
-	w := s.Workload
-	for _, required := range []struct {
-		field string
-		given bool
-	}{
-		{"publishers", w.Publishers > 0}, {"streams (or registers)", w.Streams > 0 || w.Registers > 0}, {"qos", len(w.QoS) > 0},
-		{"rate_per_s", w.RatePerS > 0}, {"max_inflight", w.MaxInflight > 0},
-	} {
-		if !required.given {
-			bad("workload: %s is required and above 0", required.field)
-		}
-	}
-	for _, q := range w.QoS {
-		if q > 2 {
-			bad("workload: qos %d: valid are 0, 1, 2", q)
-		}
-	}
-	for i, step := range s.Schedule {
-		if _, err := faults.Parse(step.Fault, step.Params); err != nil {
-			bad("schedule step %d: %w", i+1, err)
-		}
-	}
-	for _, claim := range s.Claims {
-		if _, err := checker.Find(claim); err != nil {
-			bad("claims: %w", err)
-		}
-	}
-	if len(s.Claims) == 0 {
-		bad("claims: at least one is required, a run without claims judges nothing")
-	}
-	if _, ok := s.Tiers["smoke"]; !ok {
-		bad("tiers: smoke is required")
-	}
-	return errors.Join(errs...)
 }
 
 // Tier answers the tier of that name as a flavor runs it; "" is smoke.

@@ -82,7 +82,7 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 		if r.repeat > 1 {
 			fmt.Fprintf(say, "attempt %d of %d\n", i+1, r.repeat)
 		}
-		run, err := a.attempt(ctx, say, dir, scenario, r)
+		run, stopped, err := a.attempt(ctx, say, dir, scenario, r)
 		if err != nil {
 			return err
 		}
@@ -92,6 +92,9 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 			}
 		}
 		attempts = append(attempts, verdict.Attempt{Seed: run.Seed, Root: run.Root, Verdict: run.Verdict})
+		if stopped {
+			break
+		}
 	}
 	if len(attempts) == 1 {
 		return exitFor(attempts[0].Verdict.State)
@@ -102,30 +105,32 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 	return exitFor(series.State)
 }
 
-// attempt is one run, from start to printed verdict.
-func (a *app) attempt(ctx context.Context, say io.Writer, dir, scenario string, r running) (*reports.Summary, error) {
+// attempt is one run, from start to printed verdict, and whether a person
+// stopped it.
+func (a *app) attempt(ctx context.Context, say io.Writer, dir, scenario string, r running) (run *reports.Summary, stopped bool, err error) {
 	argv, err := self()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if err := scenarios.Provision(ctx, dir, argv, scenario, r.sdk, "", func(line string) { fmt.Fprintln(say, line) }); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + buildVersion(), Tool: "run", Args: map[string]any{"scenario": scenario}}
 	client, err := keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: keeper.Start{
 		Scenario: absolute(scenario), Cluster: r.cluster, SDK: r.sdk, Seed: r.seed, Tier: r.tier, Caller: caller,
 	}})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer client.Close()
 	show := newDisplay(say)
-	stopped, err := follow(ctx, client, show, caller)
+	stopped, err = follow(ctx, client, show, caller)
 	show.close()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return conclude(say, client.Info().Dir, stopped)
+	run, err = conclude(say, client.Info().Dir, stopped)
+	return run, stopped, err
 }
 
 // absolute keeps a file of one's own findable for the keeper; names of the
