@@ -72,7 +72,7 @@ func (d *RunDir) compareRendered(v verdict.Verdict, found checker.Report) error 
 		case err != nil:
 			return err
 		case !bytes.Equal(written, f.content):
-			problems = append(problems, f.path+" is not what this version of rmq-mcp writes of the evidence and the notes")
+			problems = append(problems, f.path+" is not what this version of rmq-mcp writes of the evidence and the notes; the run was recorded by "+d.Run.Tool)
 		}
 	}
 	if len(problems) > 0 {
