@@ -125,14 +125,14 @@ func (p *planner) publisher(out *plan, w Workload, i int) clients.Client {
 			c.Publish.Streams = append(c.Publish.Streams, p.register(out, c.Process, qos, p.topic(registerTopic(n))))
 		}
 		for n := range w.Streams {
-			c.Publish.Streams = append(c.Publish.Streams, p.stream(out, c.Process, qos, fmt.Sprintf("work/q%d/p%d-%d", qos, i+1, n+1)))
+			c.Publish.Streams = append(c.Publish.Streams, p.stream(out, c.Process, qos, fmt.Sprintf("load/q%d/p%d-%d", qos, i+1, n+1)))
 		}
 	}
 	return c
 }
 
 func (p *planner) subscriber(out *plan, w Workload, group string, i int) clients.Client {
-	filter := clients.Filter{Filter: p.topic("work/#"), QoS: slices.Max(w.QoS)}
+	filter := clients.Filter{Filter: p.topic("load/#"), QoS: slices.Max(w.QoS)}
 	c := p.client(out, group, i, []clients.Filter{filter})
 	c.Start = "connected"
 	return c
