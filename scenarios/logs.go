@@ -14,13 +14,13 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
 
-// logs are the nodes' lines as they were read, for looking at while the
-// experiment goes on. The files are the evidence.
+// logs are the nodes' lines as they were read, the first ones up to a bound,
+// for looking at while the experiment goes on. The files are the evidence.
 type logs struct {
 	e     *Experiment
 	mu    sync.Mutex
 	lines []keeper.LogLine
-	left  int // lines beyond the bound, in the files alone
+	count map[string]int // lines of each node's log so far
 	stop  context.CancelFunc
 	read  <-chan struct{} // closed when the last line was read
 }
@@ -34,7 +34,7 @@ var (
 
 func followLogs(e *Experiment) *logs {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &logs{e: e, stop: cancel}
+	l := &logs{e: e, stop: cancel, count: map[string]int{}}
 	l.read = e.cluster.Follow(ctx, l.line)
 	return l
 }
@@ -51,10 +51,9 @@ func (l *logs) line(node, text string, at time.Time) {
 	l.mu.Lock()
 	if len(l.lines) < logLinesKept {
 		l.lines = append(l.lines, keeper.LogLine{Node: node, At: when.Seconds(), Level: level(text), Text: text})
-	} else {
-		l.left++
 	}
-	n := len(l.lines) + l.left
+	l.count[node]++
+	n := l.count[node]
 	l.mu.Unlock()
 	if panicLine.MatchString(text) {
 		ev := harnessEvent(when, history.KindObserve, "panic")
