@@ -57,6 +57,10 @@ func listScenarios() (any, [][]string, error) {
 	return lines, table, err
 }
 
+// runHeadline is how much of a run's headline its line shows; --json has it
+// whole.
+const runHeadline = 70
+
 func (a *app) listRuns() (any, [][]string, error) {
 	dir, err := a.state()
 	if err != nil {
@@ -68,7 +72,7 @@ func (a *app) listRuns() (any, [][]string, error) {
 	}
 	table := [][]string{{"RUN", "STARTED", "SCENARIO", "FLAVOR", "SDK", "STATE", "WHAT"}}
 	for _, r := range rows {
-		table = append(table, []string{r.ID, r.Started.Local().Format("01-02 15:04"), r.Scenario, r.Flavor, r.SDK, string(r.State), strings.TrimPrefix(r.Headline, string(r.State)+": ")})
+		table = append(table, []string{r.ID, r.Started.Local().Format("01-02 15:04"), r.Scenario, r.Flavor, r.SDK, string(r.State), clip(strings.TrimPrefix(r.Headline, string(r.State)+": "), runHeadline)})
 	}
 	return rows, table, err
 }

@@ -73,7 +73,10 @@ func printVerdict(p paint, w io.Writer, v verdict.Verdict) {
 		fmt.Fprintf(w, "  %s  %s\n", p.faint("capped"), limit)
 	}
 	if v.Blame != "" {
-		fmt.Fprintf(w, "  %s   %s %s\n", p.faint("blame"), v.Blame, v.Severity)
+		fmt.Fprintf(w, "  %s   %s\n", p.faint("blame"), v.Blame)
+	}
+	if v.Severity != "" {
+		fmt.Fprintf(w, "  %s  %s\n", p.faint("severe"), v.Severity)
 	}
 	for _, root := range v.Runs {
 		fmt.Fprintf(w, "  %s    %s\n", p.faint("root"), root)
@@ -89,9 +92,12 @@ func writeJSON(w io.Writer, v any) error {
 // shortLine is what a terminal shows of one reason; the report has it whole.
 const shortLine = 240
 
-func short(text string) string {
-	if runes := []rune(text); len(runes) > shortLine {
-		return string(runes[:shortLine-1]) + "…"
+func short(text string) string { return clip(text, shortLine) }
+
+// clip cuts a text to so many characters.
+func clip(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
 	}
 	return text
 }
