@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients"
@@ -44,6 +45,7 @@ type Experiment struct {
 	engine  *faults.Engine
 	live    *live
 	logs    *logs
+	ready   atomic.Bool // cluster, witness, engine, logs and info are set; before, they are Run's alone
 
 	halt      func() // ends the work; healing, draining and judging go on
 	halted    chan struct{}
@@ -73,8 +75,7 @@ func New(version string, env keeper.Env, start keeper.Start) (*Experiment, error
 	if e.seed == 0 {
 		e.seed = time.Now().UnixNano() & (1<<31 - 1)
 	}
-	random := rand.New(rand.NewPCG(uint64(e.seed), uint64(time.Now().UnixNano())))
-	e.header = fmt.Sprintf("%08x", random.Uint32())
+	e.header = fmt.Sprintf("%08x", rand.Uint32())
 	if start.Scenario != "" {
 		if err := e.load(start); err != nil {
 			return nil, err
@@ -163,15 +164,16 @@ func (e *Experiment) Run(ctx context.Context) error {
 
 // up starts the cluster and the witness, and freezes what the run is.
 func (e *Experiment) up(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, e.freeze()) }()
 	if e.network, err = newNetwork(e.env); err != nil {
-		return errors.Join(err, e.freeze())
+		return err
 	}
 	e.cluster, err = cluster.Start(ctx, cluster.Options{
 		Config: e.start.Cluster, Network: e.network, Dir: filepath.Join(e.env.Dir, "nodes"),
 		Logs: e.logDir(), Self: slices.Concat(e.env.Self, []string{"node"}), Seed: e.seed, Progress: e.say,
 	})
 	if err != nil {
-		return errors.Join(err, e.freeze())
+		return err
 	}
 	e.info = e.cluster.Info()
 	e.info.Isolation = e.network.Isolation()
@@ -179,11 +181,12 @@ func (e *Experiment) up(ctx context.Context) (err error) {
 		e.rec.Node(history.Node{Name: n.Name(), Address: n.Address(), Version: n.Version()})
 	}
 	if e.witness, err = cluster.StartWitness(e.network, slices.Concat(e.env.Self, []string{"witness"})); err != nil {
-		return errors.Join(err, e.freeze())
+		return err
 	}
 	e.engine = e.newEngine()
 	e.logs = followLogs(e)
-	return e.freeze()
+	e.ready.Store(true)
+	return nil
 }
 
 // freeze writes what the run is to do, before the first event of a client.
@@ -213,25 +216,20 @@ func (e *Experiment) freeze() error {
 
 // finish heals, stops, closes what was recorded, and has it judged.
 func (e *Experiment) finish(ctx context.Context) error {
-	if e.engine != nil {
-		if err := e.engine.HealAll(ctx); err != nil {
-			e.harness("heal: %v", err)
-		}
-	}
+	e.heal(ctx)
 	e.halt() // whoever explores by hand stops, or drains to its end
 	e.exploring.Wait()
 	for _, s := range e.running() {
 		s.drain(ctx, explorationDrain)
-		s.state = "done"
 	}
 	e.down(ctx)
 	e.enter(keeper.PhaseJudge)
 	err := errors.Join(
 		e.writeLandings(),
-		reports.WriteHarness(e.evidence(), e.notes),
+		reports.WriteHarness(e.evidence(), e.noted()),
 		e.rec.Close(),
 	)
-	e.journalled("end", keeper.Caller{Via: "keeper"}, map[string]any{"harness": e.notes})
+	e.journalled("end", keeper.Caller{Via: "keeper"}, map[string]any{"harness": e.noted()})
 	err = errors.Join(err, e.journal.Close())
 	if err != nil {
 		return err
@@ -288,9 +286,16 @@ func (e *Experiment) Stop(ctx context.Context, caller keeper.Caller) (keeper.Sta
 	return e.Status(ctx), nil
 }
 
+// heal is HealAll where nobody waits for an error: it is noted.
+func (e *Experiment) heal(ctx context.Context) {
+	if err := e.HealAll(ctx); err != nil {
+		e.harness("heal: %v", err)
+	}
+}
+
 // HealAll heals every fault in place now.
 func (e *Experiment) HealAll(ctx context.Context) error {
-	if e.engine == nil {
+	if !e.ready.Load() {
 		return nil
 	}
 	return e.engine.HealAll(ctx)
@@ -298,16 +303,15 @@ func (e *Experiment) HealAll(ctx context.Context) error {
 
 // Forward dials a node's port from inside the experiment.
 func (e *Experiment) Forward(ctx context.Context, node string, port int) (net.Conn, error) {
-	if e.cluster == nil {
+	if !e.ready.Load() {
 		return nil, fmt.Errorf("forward %s: the cluster has not started yet", node)
 	}
-	for _, n := range e.cluster.Nodes() {
-		if n.Name() == node {
-			var d net.Dialer
-			return d.DialContext(ctx, "tcp", net.JoinHostPort(n.Address(), fmt.Sprint(port)))
-		}
+	n, err := e.node(node)
+	if err != nil {
+		return nil, fmt.Errorf("forward: %w", err)
 	}
-	return nil, fmt.Errorf("forward: no node %q; there are %v", node, names(e.cluster.Nodes()))
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", net.JoinHostPort(n.Address(), fmt.Sprint(port)))
 }
 
 // harness records what the harness itself could not do. It never becomes a
@@ -318,4 +322,11 @@ func (e *Experiment) harness(format string, args ...any) {
 	e.notes = append(e.notes, note)
 	e.mu.Unlock()
 	e.say(note)
+}
+
+// noted are the notes of harness so far.
+func (e *Experiment) noted() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.notes)
 }

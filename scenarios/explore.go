@@ -28,7 +28,7 @@ func (e *Experiment) RunClient(_ context.Context, in keeper.RunClient) (keeper.C
 	if e.scenario != nil {
 		return keeper.ClientStatus{}, fmt.Errorf("run_client: %s runs scenario %s, which brings its own clients; start a cluster by cluster_start to explore by hand", e.env.ID, e.scenario.Name)
 	}
-	if e.cluster == nil || e.engine == nil {
+	if !e.ready.Load() {
 		return keeper.ClientStatus{}, fmt.Errorf("run_client: the cluster has not started yet; call cluster_status")
 	}
 	scenario, err := Load(in.Scenario)
@@ -86,7 +86,6 @@ func (e *Experiment) explore(s *session, scenario *Scenario, tier Tier) {
 	}
 	e.enter(keeper.PhaseDrain)
 	s.drain(context.WithoutCancel(ctx), seconds(tier.DrainS))
-	e.settle(s, "done", nil)
 	e.enter(keeper.PhaseReady)
 }
 

@@ -38,7 +38,7 @@ func (e *Experiment) layer(name string) (faults.Layer, error) {
 // Inject puts one fault in place. It returns once the fault is applied and
 // first measured; healing is the engine's, at the end of its bounded time.
 func (e *Experiment) Inject(ctx context.Context, in keeper.Inject) (keeper.FaultStatus, error) {
-	if e.engine == nil {
+	if !e.ready.Load() {
 		return keeper.FaultStatus{}, fmt.Errorf("inject %s: the cluster has not started yet; call cluster_status", in.Type)
 	}
 	req, err := faults.Parse(in.Type, in.Params)
@@ -59,7 +59,7 @@ func (e *Experiment) Inject(ctx context.Context, in keeper.Inject) (keeper.Fault
 
 // Heal heals one fault now and answers its final landing.
 func (e *Experiment) Heal(ctx context.Context, h keeper.Heal) (keeper.FaultStatus, error) {
-	if e.engine == nil {
+	if !e.ready.Load() {
 		return keeper.FaultStatus{}, fmt.Errorf("heal %s: the cluster has not started yet; call cluster_status", h.Fault)
 	}
 	e.journalled("call", h.Caller, nil)
@@ -105,7 +105,7 @@ func (e *Experiment) topic() string {
 // disturbed answers the faults in place on each node.
 func (e *Experiment) disturbed() map[string][]string {
 	out := map[string][]string{}
-	if e.engine == nil {
+	if !e.ready.Load() {
 		return out
 	}
 	for _, l := range e.engine.Active() {
@@ -149,7 +149,7 @@ func (e *Experiment) writeLandings() error {
 	e.landings.Lock()
 	defer e.landings.Unlock()
 	var all []history.Landing
-	if e.engine != nil {
+	if e.ready.Load() {
 		all = e.engine.Landings()
 	}
 	return history.WriteLandings(e.evidence(), all)

@@ -91,7 +91,7 @@ func rank(level string) int {
 // cursor for more.
 func (e *Experiment) Logs(_ context.Context, q keeper.Logs) (keeper.LogLines, error) {
 	out := keeper.LogLines{Lines: []keeper.LogLine{}, Levels: map[string]int{}}
-	if e.logs == nil {
+	if !e.ready.Load() {
 		return out, fmt.Errorf("get_logs: the cluster has not started yet; call cluster_status")
 	}
 	if q.Level != "" && !slices.Contains([]string{"debug", "info", "warn", "error"}, q.Level) {

@@ -41,6 +41,7 @@ func TestPanicLine(t *testing.T) {
 
 func TestLogsPaged(t *testing.T) {
 	e := &Experiment{logs: &logs{}}
+	e.ready.Store(true)
 	for i, text := range []string{"INFO a", "ERROR b", "INFO c", "ERROR d", "WARN e"} {
 		e.logs.lines = append(e.logs.lines, keeper.LogLine{Node: "node-1", At: float64(i), Level: level(text), Text: text})
 	}

@@ -24,7 +24,7 @@ func (e *Experiment) Metrics(_ context.Context, q keeper.Metrics) (keeper.Metric
 		return out, err
 	}
 	if q.Node != "" {
-		if e.cluster == nil {
+		if !e.ready.Load() {
 			return out, fmt.Errorf("get_metrics: the cluster has not started yet; call cluster_status")
 		}
 		if _, err := e.node(q.Node); err != nil {
@@ -66,7 +66,7 @@ func patterns(names []string) ([]*regexp.Regexp, error) {
 }
 
 func (e *Experiment) windows() []history.Window {
-	if e.engine == nil {
+	if !e.ready.Load() {
 		return nil
 	}
 	return history.Windows(e.engine.Landings())

@@ -76,7 +76,7 @@ func (e *Experiment) tell(p keeper.Progress) {
 }
 
 func (e *Experiment) inPlace() []string {
-	if e.engine == nil {
+	if !e.ready.Load() {
 		return nil
 	}
 	var out []string

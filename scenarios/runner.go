@@ -28,13 +28,10 @@ func (e *Experiment) execute(ctx context.Context) {
 		e.recover(ctx, s)
 	}
 	if ctx.Err() != nil { // stopped: what is in place must not outlast that, nor hold up the drain
-		if err := e.engine.HealAll(context.WithoutCancel(ctx)); err != nil {
-			e.harness("heal: %v", err)
-		}
+		e.heal(context.WithoutCancel(ctx))
 	}
 	e.enter(keeper.PhaseDrain)
 	s.drain(context.WithoutCancel(ctx), seconds(e.tier.DrainS))
-	s.state = "done"
 }
 
 // disturb runs the schedule through, as many times as the tier asks.

@@ -133,9 +133,7 @@ func split(text []byte) (front, prose []byte, err error) {
 
 // Tier answers the tier of that name as a flavor runs it; "" is smoke.
 func (s *Scenario) Tier(name, flavor string) (Tier, error) {
-	if name == "" {
-		name = "smoke"
-	}
+	name = tierName(name)
 	t, ok := s.Tiers[name]
 	if !ok {
 		return Tier{}, fmt.Errorf("scenario %s has no tier %q; it has %s", s.Name, name, strings.Join(sortedKeys(s.Tiers), ", "))

@@ -97,7 +97,8 @@ func (s *session) loaded(ctx context.Context) bool {
 // drain ends the publishers with a marker on each stream, brings every
 // subscriber back, waits for what is still to come, and ends the subscribers.
 func (s *session) drain(ctx context.Context, bound time.Duration) {
-	s.state = "draining"
+	s.e.settle(s, "draining", nil)
+	defer s.e.settle(s, "done", nil)
 	if s.pubs != nil {
 		s.end(ctx, s.pubs, "publishers")
 	}
@@ -183,10 +184,19 @@ func (e *Experiment) drive(ctx context.Context, name string, cmd clients.Program
 	if err != nil {
 		return nil, err
 	}
-	return clients.Start(context.WithoutCancel(ctx), clients.Options{ // a stopped run still drains
+	d, err := clients.Start(context.WithoutCancel(ctx), clients.Options{ // a stopped run still drains
 		Host: host, Command: cmd, Spec: spec, Recorder: e.rec, Clock: e.clock,
 		Node: e.nodeOf, Stderr: log,
 	})
+	if err != nil {
+		log.Close()
+		return nil, err
+	}
+	go func() {
+		<-d.Done()
+		log.Close()
+	}()
+	return d, nil
 }
 
 // probes publishes and receives through every node, on fresh connections, and

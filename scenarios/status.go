@@ -9,7 +9,7 @@ import (
 
 // Status is all that is known about the experiment now.
 func (e *Experiment) Status(ctx context.Context) keeper.Status {
-	counts := e.live.snapshot(e.clock.Now())
+	counts, ready := e.live.snapshot(e.clock.Now()), e.ready.Load()
 	e.mu.Lock()
 	st := keeper.Status{
 		ID: e.env.ID, Dir: e.env.Dir, Phase: e.phase, Live: e.phase != keeper.PhaseDone,
@@ -23,7 +23,7 @@ func (e *Experiment) Status(ctx context.Context) keeper.Status {
 	if e.summary != nil {
 		st.Root = e.summary.Root
 	}
-	if e.info.Flavor != "" {
+	if ready {
 		info := e.info
 		st.Cluster = &info
 	}
@@ -32,12 +32,12 @@ func (e *Experiment) Status(ctx context.Context) keeper.Status {
 	}
 	down := e.phase == keeper.PhaseJudge || e.phase == keeper.PhaseDone
 	e.mu.Unlock()
-	if e.engine != nil {
+	if ready {
 		for _, l := range e.engine.Landings() {
 			st.Faults = append(st.Faults, e.faultStatus(l))
 		}
 	}
-	if e.cluster != nil && !down {
+	if ready && !down {
 		st.Nodes = e.nodes(ctx)
 	}
 	return st
