@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/builtin"
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // The test binary stands in for rmq-mcp: re-executed with one of these set it
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 		fakeDriver(mode)
 		return
 	}
-	code := m.Run()
+	code := hosttest.Alone(m)
 	if cache.dir != "" && cache.dir != os.Getenv("RMQ_TEST_CACHE") {
 		os.RemoveAll(cache.dir)
 	}

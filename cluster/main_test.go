@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 	embedded "github.com/robustmq/rmq-mcp/internal/reference"
 )
 
@@ -13,7 +14,7 @@ import (
 // as one.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 2 {
-		os.Exit(m.Run())
+		os.Exit(hosttest.Alone(m))
 	}
 	var err error
 	switch os.Args[1] {
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) {
 	case "keeper":
 		err = keeperMain(os.Args[2])
 	default:
-		os.Exit(m.Run())
+		os.Exit(hosttest.Alone(m))
 	}
 	if err != nil {
 		fmt.Println(err)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 	if addr := os.Getenv("FAULTS_TEST_ECHO"); addr != "" {
 		echo(addr, os.Getenv("FAULTS_TEST_STUBBORN") != "")
 	}
-	os.Exit(m.Run())
+	os.Exit(hosttest.Alone(m))
 }
 
 // Real processes, real signals, real connections.

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // binaryDir is where TestMain put the binary under test. A process of an
@@ -35,7 +37,7 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	binaryDir = dir
-	return m.Run()
+	return hosttest.Alone(m)
 }
 
 func binaryIn(dir string) string {

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // bound is how long anything may take that happens by itself.
@@ -42,7 +44,7 @@ func TestMain(m *testing.M) {
 	case "caller":
 		err = callerMain(args)
 	default:
-		os.Exit(m.Run())
+		os.Exit(hosttest.Alone(m))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

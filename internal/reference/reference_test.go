@@ -16,6 +16,8 @@ import (
 	"time"
 
 	mqtt "github.com/eclipse/paho.mqtt.golang"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 const testBound = 60 * time.Second
@@ -29,7 +31,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(hosttest.Alone(m))
 }
 
 // A testNode is one node in a process of its own, with standard input as its

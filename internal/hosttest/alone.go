@@ -1,0 +1,62 @@
+package hosttest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// HolderEnv is set, to the program that holds the lock, in a test binary that
+// runs alone and in every process that it starts: a process that still has it
+// when the tests are over was left behind.
+const HolderEnv = "RMQ_TEST_HOLDER"
+
+// named is how the file that names the holder ends.
+const named = ".holder"
+
+// Alone runs the tests of a package that starts brokers, faults, containers or
+// virtual machines, and answers the code to exit with. One such package at a
+// time runs on a machine: what one measures, another would disturb. The others
+// wait, and say for whom.
+//
+//	func TestMain(m *testing.M) { os.Exit(hosttest.Alone(m)) }
+func Alone(m *testing.M) int {
+	if os.Getenv(HolderEnv) != "" {
+		return m.Run() // the test that started this copy holds the lock
+	}
+	holder := fmt.Sprintf("%s (pid %d)", filepath.Base(os.Args[0]), os.Getpid())
+	release, err := lock(context.Background(), filepath.Join(os.TempDir(), "rmq-mcp-tests.lock"), holder)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer release()
+	os.Setenv(HolderEnv, holder)
+	return m.Run()
+}
+
+// lock takes the lock file for a holder, whom those who wait find named in a
+// file beside it: some systems let nobody read what is locked. The system lets go
+// of it when the holder ends, however it ends.
+func lock(ctx context.Context, path, holder string) (release func(), err error) {
+	f := flock.New(path, flock.SetPermissions(0o666))
+	held, err := f.TryLock()
+	if err == nil && !held {
+		other, _ := os.ReadFile(path + named)
+		fmt.Fprintf(os.Stderr, "%s waits for %s, which holds %s\n", holder, other, path)
+		_, err = f.TryLockContext(ctx, 100*time.Millisecond)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock %s, so that one package with real brokers is tested at a time: %w", path, err)
+	}
+	if err := os.WriteFile(path+named, []byte(holder), 0o666); err != nil {
+		f.Unlock()
+		return nil, fmt.Errorf("write down who holds %s: %w", path, err)
+	}
+	return func() { f.Unlock() }, nil
+}

@@ -1,0 +1,34 @@
+// Package hosttest is for tests that need something of the host: they are
+// skipped where it lacks that, or fail where nothing may be missing, and run in
+// namespaces of their own.
+package hosttest
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// Required reports whether this host must have all that tests need:
+// RMQ_TEST_REQUIRE is "all".
+func Required() bool { return os.Getenv("RMQ_TEST_REQUIRE") == "all" }
+
+// Skip skips a test for what the host lacks, or fails it where everything is
+// required.
+func Skip(t testing.TB, why string) {
+	t.Helper()
+	if Required() {
+		t.Fatal("required: " + why)
+	}
+	t.Skip(why)
+}
+
+// Program answers where a program is, and skips where there is none.
+func Program(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		Skip(t, err.Error())
+	}
+	return path
+}
