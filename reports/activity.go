@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/internal/checker"
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
@@ -25,6 +26,16 @@ type activity struct {
 	phases  []Phase
 	end     time.Duration // of the last event
 	open    map[int64]time.Duration
+	taken   map[taker][]taking
+}
+
+// A taker is a node, and the metric of what it takes.
+type taker struct{ node, metric string }
+
+// A taking is how much it took, in the unit of the quantity's trend.
+type taking struct {
+	at    time.Duration
+	value float64
 }
 
 // bucket is what happened within one bucketWidth. A publish's latency counts
@@ -36,7 +47,7 @@ type bucket struct {
 }
 
 func newActivity(tables *history.Tables) *activity {
-	return &activity{tables: tables, open: map[int64]time.Duration{}}
+	return &activity{tables: tables, open: map[int64]time.Duration{}, taken: map[taker][]taking{}}
 }
 
 func (a *activity) Add(b *history.Batch) {
@@ -46,6 +57,11 @@ func (a *activity) Add(b *history.Batch) {
 		switch {
 		case b.Kind[i] == history.KindPhase:
 			a.phase(b.Text(i), at)
+		case b.Kind[i] == history.KindObserve && b.Node[i] >= 0 && int(b.Node[i]) < len(a.tables.Nodes):
+			if scale, ok := checker.Scale(b.Text(i)); ok {
+				k := taker{a.tables.Nodes[b.Node[i]].Name, b.Text(i)}
+				a.taken[k] = append(a.taken[k], taking{at, b.Value[i] * scale})
+			}
 		case b.Process[i] == history.None || a.probe(b.Process[i]):
 		case b.Kind[i] == history.KindPublish && b.Edge[i] == history.Call:
 			a.open[b.Index[i]] = at

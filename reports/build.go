@@ -20,7 +20,7 @@ func (d *RunDir) render(v verdict.Verdict, found checker.Report) (*Summary, erro
 		return nil, err
 	}
 	for _, f := range files {
-		if err := writeFile(filepath.Join(d.Path, f.path), f.content); err != nil {
+		if err := WriteFile(filepath.Join(d.Path, f.path), f.content); err != nil {
 			return nil, err
 		}
 	}
@@ -51,7 +51,7 @@ func (d *RunDir) rendered(v verdict.Verdict, found checker.Report) ([]file, Row,
 	row := r.row()
 	summary, err := encode(row)
 	return []file{
-		{TimelineFile, drawTimeline(pictureTitle(r), act, r.Landings, r.Losses)},
+		{TimelineFile, drawTimeline(pictureTitle(r), act, r.Landings, r.Losses, trendsOf(v))},
 		{MarkdownFile, text}, {ReportFile, report}, {SummaryFile, summary},
 	}, row, err
 }
@@ -90,6 +90,14 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity) 
 	if err != nil {
 		return nil, err
 	}
+	matrix, err := readMembership(d.Path)
+	if err != nil {
+		return nil, err
+	}
+	plans, err := ReadPlans(d.Path)
+	if err != nil {
+		return nil, err
+	}
 	run, landings := d.Run, decided(d.Landings)
 	return &Report{
 		Format: reportFormat, ID: run.ID, Tool: run.Tool, Started: run.Started, DurationS: act.end.Seconds(),
@@ -103,7 +111,7 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity) 
 			Root: seal.Root, Files: len(seal.Files), JournalHead: seal.JournalHead, JournalEntries: seal.JournalEntries,
 			PublicKey: seal.PublicKey, Sealed: seal.Time,
 		},
-		Reproduce: reproduce(run),
+		Reproduce: reproduce(run), Matrix: matrix, Plans: plans,
 	}, nil
 }
 
@@ -196,7 +204,7 @@ func reproduce(run *history.Run) string {
 		name, value string
 	}{
 		{"flavor", run.Cluster.Flavor}, {"nodes", fmt.Sprint(run.Cluster.Nodes)}, {"sdk", run.SDK},
-		{"seed", fmt.Sprint(run.Seed)}, {"tier", run.Tier},
+		{"protocol", run.Protocol}, {"seed", fmt.Sprint(run.Seed)}, {"tier", run.Tier},
 	} {
 		if flag.value != "" && flag.value != "0" {
 			cmd += " --" + flag.name + " " + flag.value

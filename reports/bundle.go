@@ -28,9 +28,9 @@ func bundle(dir, id string) ([]file, error) {
 	add := func(rel string, content []byte) {
 		files = append(files, file{path.Join(RunsDir, id, rel), content})
 	}
-	for _, name := range []string{ReportFile, MarkdownFile, TimelineFile, SummaryFile, VerdictFile, SealFile, NotesFile} {
+	for _, name := range []string{ReportFile, MarkdownFile, TimelineFile, SummaryFile, VerdictFile, SealFile, NotesFile, MatrixFile, PlansFile} {
 		content, err := os.ReadFile(filepath.Join(dir, name))
-		if os.IsNotExist(err) && name == NotesFile {
+		if os.IsNotExist(err) && (name == NotesFile || name == MatrixFile || name == PlansFile) {
 			continue
 		}
 		if err != nil {

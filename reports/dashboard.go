@@ -68,7 +68,7 @@ func stateClass(s verdict.State) string {
 // or a copy that [Push] made: a list, and a page for each run. It needs no
 // server; a browser opens index.html from disk.
 func Dashboard(root, out string) error {
-	pages, err := template.New("").Funcs(template.FuncMap{"thousands": thousands, "size": size}).ParseFS(templates, "templates/*.html")
+	pages, err := pageTemplates()
 	if err != nil {
 		return err
 	}
@@ -82,14 +82,63 @@ func Dashboard(root, out string) error {
 			return fmt.Errorf("dashboard: page of %s: %w", row.ID, err)
 		}
 	}
+	matrices, err := writeMatrixPages(root, out, list)
+	if err != nil {
+		return fmt.Errorf("dashboard: %w", err)
+	}
 	var index bytes.Buffer
-	if err := pages.ExecuteTemplate(&index, "index.html", map[string]any{"Rows": list, "Protocols": protocols(list)}); err != nil {
+	if err := pages.ExecuteTemplate(&index, "index.html", map[string]any{"Rows": list, "Protocols": protocols(list), "Matrices": matrices}); err != nil {
 		return fmt.Errorf("dashboard: %w", err)
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return fmt.Errorf("dashboard: %w", err)
 	}
-	return writeFile(filepath.Join(out, "index.html"), index.Bytes())
+	return WriteFile(filepath.Join(out, "index.html"), index.Bytes())
+}
+
+func pageTemplates() (*template.Template, error) {
+	return template.New("").Funcs(template.FuncMap{
+		"thousands": thousands, "size": size, "joined": joined, "inc": func(n int) int { return n + 1 },
+	}).ParseFS(templates, "templates/*.html")
+}
+
+// writeMatrixPages writes the page of each matrix, and answers them, the newest
+// first. One that was begun and has shown nothing yet has no page.
+func writeMatrixPages(root, out string, runs []dashRow) (list []*matrixView, err error) {
+	dirs, err := Matrices(root)
+	if err != nil {
+		return nil, err
+	}
+	link := func(run string) string {
+		if slices.ContainsFunc(runs, func(r dashRow) bool { return r.ID == run && r.Page }) {
+			return "../../" + RunsDir + "/" + run + "/index.html"
+		}
+		return ""
+	}
+	for _, dir := range dirs {
+		m, err := ReadMatrix(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		view := newMatrixView(m, link)
+		page, err := view.html("../../index.html")
+		if err != nil {
+			return nil, fmt.Errorf("page of matrix %s: %w", m.ID, err)
+		}
+		to := filepath.Join(out, MatricesDir, m.ID)
+		if err := os.MkdirAll(to, 0o755); err != nil {
+			return nil, err
+		}
+		if err := errors.Join(WriteFile(filepath.Join(to, "index.html"), page), WriteJSON(filepath.Join(to, MatrixFile), m)); err != nil {
+			return nil, err
+		}
+		list = append(list, view)
+	}
+	slices.SortStableFunc(list, func(a, b *matrixView) int { return b.Started.Compare(a.Started) })
+	return list, nil
 }
 
 func protocols(rows []dashRow) []string {
@@ -129,7 +178,7 @@ func writeRunPage(pages *template.Template, row Row, out string) (dashRow, error
 	if err := pages.ExecuteTemplate(&page, "run.html", map[string]any{"Run": d, "Body": body, "Logs": logs}); err != nil {
 		return d, err
 	}
-	return d, writeFile(filepath.Join(out, "index.html"), page.Bytes())
+	return d, WriteFile(filepath.Join(out, "index.html"), page.Bytes())
 }
 
 // readFixStatus answers open for a failure that nobody has written about.

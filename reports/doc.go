@@ -4,14 +4,15 @@
 // dashboard.
 //
 //	StateDir/runs/ID/
-//	  evidence/           run.json scenario.md tables.jsonl history.arrow landings.json
-//	                      journal.jsonl harness.json logs/
+//	  evidence/           run.json start.json scenario.md tables.jsonl history.arrow
+//	                      landings.json journal.jsonl harness.json logs/
 //	  SEAL                one hash per evidence file, their root, signed
 //	  verdict.json        decided from evidence/ alone
 //	  report.json         for machines; report.schema.json describes it
 //	  report.md           for people
 //	  timeline.svg        what happened when
 //	  summary.json        the few words of it that lists show
+//	  plans.json          the frozen plans that it is an attempt of, if any
 //	  notes.jsonl         what the agent said, chained; quoted, never believed
 //
 // Evidence is sealed before it is judged, so that a checker that crashes
@@ -32,6 +33,7 @@ const (
 	HistoryFile   = "history.arrow"
 	JournalFile   = "journal.jsonl"
 	ScenarioFile  = "scenario.md"
+	StartFile     = "start.json" // how the run was started, for a replay
 	HarnessFile   = "harness.json"
 	LogsDir       = "logs"
 	RunsDir       = "runs"

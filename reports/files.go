@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// writeFile replaces path in one step, so that no reader sees half of it and a
+// WriteFile replaces path in one step, so that no reader sees half of it and a
 // full disk leaves the old one.
-func writeFile(path string, content []byte) error {
+func WriteFile(path string, content []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
@@ -33,12 +33,13 @@ func writeFile(path string, content []byte) error {
 	return os.Rename(tmp.Name(), path)
 }
 
-func writeJSON(path string, v any) error {
+// WriteJSON replaces path in one step with v, indented.
+func WriteJSON(path string, v any) error {
 	b, err := encode(v)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", path, err)
 	}
-	return writeFile(path, b)
+	return WriteFile(path, b)
 }
 
 func readJSON(path string, v any) error {

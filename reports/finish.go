@@ -39,7 +39,7 @@ func finish(dir string) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := writeJSON(filepath.Join(dir, VerdictFile), v); err != nil {
+	if err := WriteJSON(filepath.Join(dir, VerdictFile), v); err != nil {
 		return nil, err
 	}
 	return d.render(v, found)

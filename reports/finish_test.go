@@ -36,7 +36,7 @@ func TestFinishFindsWhatABrokerForgot(t *testing.T) {
 	text := read(t, filepath.Join(dir, MarkdownFile))
 	for _, part := range []string{
 		"# ❌ FAIL-nondeterministic: mqtt/broker-kill-9 on mosquitto 2.0.21", "**210 acknowledged messages were never delivered**", "0 to 104",
-		"before f1", "rmq-mcp run mqtt/broker-kill-9 --flavor mosquitto --nodes 1 --sdk go@1.5.1 --seed 7 --tier smoke",
+		"before f1", "rmq-mcp run mqtt/broker-kill-9 --flavor mosquitto --nodes 1 --sdk go@1.5.1 --protocol mqtt3 --seed 7 --tier smoke",
 		"mosquitto does not promise", "exited: signal 9", "](timeline.svg)", s.Root,
 	} {
 		if !strings.Contains(text, part) {
@@ -134,10 +134,10 @@ func TestVerifyRefusesAForgedSeal(t *testing.T) {
 	must(t, err)
 	seal.Files, err = sumEvidence(dir)
 	must(t, err)
-	must(t, writeJSON(filepath.Join(dir, SealFile), seal))
+	must(t, WriteJSON(filepath.Join(dir, SealFile), seal))
 	broken(t, dir, "root")
 	seal.Root = Root(seal.Files)
-	must(t, writeJSON(filepath.Join(dir, SealFile), seal))
+	must(t, WriteJSON(filepath.Join(dir, SealFile), seal))
 	broken(t, dir, "signature")
 }
 

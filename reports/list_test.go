@@ -25,7 +25,7 @@ func store(t testing.TB, n int) (stateDir string) {
 		}
 		dir := filepath.Join(stateDir, RunsDir, row.ID)
 		must(t, os.MkdirAll(filepath.Join(dir, EvidenceDir), 0o755))
-		must(t, writeJSON(filepath.Join(dir, SummaryFile), row))
+		must(t, WriteJSON(filepath.Join(dir, SummaryFile), row))
 		must(t, os.WriteFile(filepath.Join(dir, VerdictFile), []byte("{}"), 0o644))
 	}
 	return stateDir

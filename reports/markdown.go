@@ -32,9 +32,14 @@ func Markdown(r *Report) ([]byte, error) {
 		"thousands": thousands,
 		"size":      size,
 		"value":     compact,
+		"figure":    func(v float64) string { return fmt.Sprintf("%.1f", v) },
 		"counts":    countsText,
 		"samples":   samplesText,
 		"windowS":   window,
+		"quantity":  quantityText,
+		"slope":     slopeText,
+		"signed":    signed,
+		"trends":    func() []verdict.Trend { return trendsOf(r.Verdict) },
 		"since":     func(at time.Time) string { return fmt.Sprintf("%.2f", at.Sub(r.Started).Seconds()) },
 		"keys":      sortedKeys[string],
 		"joined":    joined,
@@ -162,9 +167,12 @@ func window(l history.Landing) string {
 	switch {
 	case t.AppliedNS == 0:
 		return "never applied"
+	case l.Healed == history.HealDown:
+		return fmt.Sprintf("applied at %s, heal began at %s; all of it was out, and a node had not come back, at %s",
+			seconds(t.AppliedNS), seconds(t.HealNS), seconds(t.HealedNS))
 	case t.HealedNS == 0:
 		return fmt.Sprintf("applied at %s, never seen healed", seconds(t.AppliedNS))
 	}
 	return fmt.Sprintf("applied at %s, heal began at %s, read back healed at %s (%s in place)",
-		seconds(t.AppliedNS), seconds(t.HealNS), seconds(t.HealedNS), short(time.Duration(t.HealedNS-t.AppliedNS)))
+		seconds(t.StartNS()), seconds(t.HealNS), seconds(t.HealedNS), short(time.Duration(t.HealNS-t.StartNS())))
 }

@@ -27,7 +27,7 @@ func writeTree(ctx context.Context, root string, files []file) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-		if err := writeFile(path, f.content); err != nil {
+		if err := WriteFile(path, f.content); err != nil {
 			return err
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,8 @@ import (
 
 	"github.com/go-git/go-git/v5"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 var wantFiles = []string{
@@ -95,21 +96,8 @@ func TestPushNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// needGit skips where git's own programs, which serve a repository on disk,
-// are not installed.
-func needGit(t *testing.T) {
-	t.Helper()
-	if _, err := exec.LookPath("git"); err == nil {
-		return
-	}
-	if os.Getenv("RMQ_TEST_REQUIRE") == "all" {
-		t.Fatal("git is not installed")
-	}
-	t.Skip("git is not installed")
-}
-
 func TestPushToAGitRemote(t *testing.T) {
-	needGit(t)
+	hosttest.Program(t, "git") // serves a repository on disk
 	remote := filepath.Join(t.TempDir(), "reports.git")
 	bare, err := git.PlainInit(remote, true)
 	must(t, err)
@@ -131,7 +119,7 @@ func TestPushToAGitRemote(t *testing.T) {
 }
 
 func TestConcurrentPushesToAGitRemoteAllArrive(t *testing.T) {
-	needGit(t)
+	hosttest.Program(t, "git") // serves a repository on disk
 	remote := filepath.Join(t.TempDir(), "reports.git")
 	bare, err := git.PlainInit(remote, true)
 	must(t, err)

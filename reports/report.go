@@ -35,6 +35,8 @@ type Report struct {
 	Logs      []LogFile            `json:"logs"`
 	Evidence  Evidence             `json:"evidence"`
 	Reproduce string               `json:"reproduce"` // the command
+	Matrix    *Membership          `json:"matrix,omitempty"`
+	Plans     []PlanPlace          `json:"plans,omitempty"` // that it is an attempt of
 }
 
 // ScenarioInfo is the scenario as it was when the run began.

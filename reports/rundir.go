@@ -82,7 +82,7 @@ func WriteHarness(evidence string, errors []string) error {
 	if errors == nil {
 		errors = []string{}
 	}
-	return writeJSON(filepath.Join(evidence, HarnessFile), harnessFile{history.Format, errors})
+	return WriteJSON(filepath.Join(evidence, HarnessFile), harnessFile{history.Format, errors})
 }
 
 func readHarness(evidence string) ([]string, error) {

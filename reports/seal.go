@@ -72,7 +72,7 @@ func sealEvidence(dir string, key ed25519.PrivateKey, now time.Time) (*Seal, err
 		return nil, fmt.Errorf("seal %s: %w", dir, err)
 	}
 	s.Signature = hex.EncodeToString(ed25519.Sign(key, s.Statement()))
-	return s, writeJSON(filepath.Join(dir, SealFile), s)
+	return s, WriteJSON(filepath.Join(dir, SealFile), s)
 }
 
 // ReadSeal reads the seal of a run directory. A run that is not sealed yet

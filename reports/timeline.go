@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"math"
@@ -8,10 +9,12 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
 // The picture: two panels over one time axis, phases in a strip below them,
-// faults shaded through both, losses on the line between.
+// faults shaded through both, losses on the line between. Trends, where there are
+// any, have a panel for each quantity below.
 const (
 	svgWidth, svgHeight      = 960, 420
 	plotLeft, plotRight      = 68, 944
@@ -34,19 +37,21 @@ type timeline struct {
 	act      *activity
 	landings []history.Landing
 	lost     Losses
+	trends   []verdict.Trend
 	columns  []bucket
 	width    time.Duration // of a column
 	end      float64       // seconds
 }
 
 // drawTimeline answers the picture of a run. The same run gives the same bytes.
-func drawTimeline(title string, act *activity, landings []history.Landing, lost Losses) []byte {
-	t := &timeline{act: act, landings: landings, lost: lost}
+func drawTimeline(title string, act *activity, landings []history.Landing, lost Losses, trends []verdict.Trend) []byte {
+	t := &timeline{act: act, landings: landings, lost: lost, trends: trends}
+	height := t.height()
 	t.columns, t.width = act.merged(maxColumns)
 	t.end = max(1, act.end.Seconds())
-	fmt.Fprintf(t, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img">`+"\n", svgWidth, svgHeight, svgWidth, svgHeight)
+	fmt.Fprintf(t, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img">`+"\n", svgWidth, height, svgWidth, height)
 	fmt.Fprintf(t, "<style>%s</style>\n", timelineStyle)
-	t.rect("paper", 0, 0, svgWidth, svgHeight)
+	t.rect("paper", 0, 0, svgWidth, float64(height))
 	t.text("title", 14, 22, title)
 	t.legend()
 	t.faults()
@@ -55,6 +60,7 @@ func drawTimeline(title string, act *activity, landings []history.Landing, lost 
 	t.losses()
 	t.phases()
 	t.timeAxis()
+	t.growth()
 	t.WriteString("</svg>\n")
 	return []byte(t.String())
 }
@@ -80,11 +86,13 @@ func (t *timeline) legend() {
 	t.text("small", x+14, 42, "lost, when published")
 }
 
-// faults are shaded, each labelled in a row of its own where they overlap.
+// faults are shaded until their heal begins, each labelled in a row of its own
+// where they overlap. A dashed line is where the heal was read back: until then
+// what one sees is how the system came back.
 func (t *timeline) faults() {
 	rows := []float64{} // where the last label of each row ends
 	for _, l := range t.landings {
-		start, end := float64(l.Times.AppliedNS)/1e9, float64(l.Times.HealedNS)/1e9
+		start, end := float64(l.Times.StartNS())/1e9, float64(l.Times.HealNS)/1e9
 		if l.Times.AppliedNS == 0 {
 			continue
 		}
@@ -97,6 +105,9 @@ func (t *timeline) faults() {
 		}
 		x0, x1 := t.x(start), t.x(end)
 		t.rect(class, x0, ratesTop, max(1.5, x1-x0), phaseTop-ratesTop)
+		if healed := float64(l.Times.HealedNS) / 1e9; healed > end {
+			t.line("healed", t.x(healed), ratesTop, t.x(healed), phaseTop)
+		}
 		label := faultLabel(l)
 		at := min(x0+3, plotRight-charWidth*float64(len(label)))
 		row := slices.IndexFunc(rows, func(end float64) bool { return end < at })
@@ -109,7 +120,7 @@ func (t *timeline) faults() {
 }
 
 func faultLabel(l history.Landing) string {
-	label := fmt.Sprintf("%s %s %s", l.Fault, l.Type, joined(l.Nodes, "+"))
+	label := fmt.Sprintf("%s %s %s", l.Fault, l.Type, cmp.Or(joined(l.Nodes, "+"), l.Target))
 	if l.State != history.Landed {
 		label += " (" + string(l.State) + ")"
 	}

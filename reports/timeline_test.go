@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/internal/checker"
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
 func TestTimelineIsAPictureOfTheRun(t *testing.T) {
@@ -35,10 +37,60 @@ func TestTimelineIsAPictureOfTheRun(t *testing.T) {
 	}
 }
 
+// The trends of a run have a panel for each quantity, with every node's slope and
+// interval, and a table in the report.
+func TestTrendsAreShown(t *testing.T) {
+	trend := func(quantity, node, unit, rate string, slope, low, high float64, levels ...float64) verdict.Trend {
+		return verdict.Trend{
+			Quantity: quantity, Metric: map[string]string{"memory": checker.ObserveMemory, "descriptors": checker.ObserveDescriptors}[quantity], Node: node, Unit: unit, PerHour: rate, Slope: slope, Low: low, High: high, Budget: 60, Samples: 40,
+			FromNS: 10e9, ToNS: 40e9, Levels: levels, Status: verdict.Pass,
+		}
+	}
+	act := newActivity(&history.Tables{Nodes: []history.Node{{Name: "node-1"}, {Name: "node-2"}}})
+	var rows []history.Event
+	for i := range 40 {
+		rows = append(rows, history.Event{
+			Time: time.Duration(i) * time.Second, Process: history.None, Kind: history.KindObserve, Node: int16(i % 2),
+			Text: checker.ObserveMemory, Value: float64(300+i) * (1 << 20),
+		})
+	}
+	act.Add(history.BatchOf(nil, rows))
+	act.finish()
+	trends := []verdict.Trend{
+		trend("memory", "node-1", "MiB", "MiB/h", 120.5, 80, 161, 310, 312, 315, 316, 320, 325, 330, 335),
+		trend("memory", "node-2", "MiB", "MiB/h", 0, -12, 12, 300, 300, 300, 300, 300, 300, 300, 300),
+		trend("descriptors", "node-1", "", "/h", 3, -1, 7, 90, 90, 91, 90, 90, 90, 91, 91),
+		{Quantity: "descriptors", Node: "node-2", Status: verdict.Unknown, PerHour: "/h", Levels: []float64{}, FromNS: 10e9, ToNS: 40e9},
+	}
+	picture := drawTimeline("a soak", act, nil, Losses{}, trends)
+	for i := range rows { // a metric that no trend is of
+		rows[i].Text, rows[i].Value = checker.ObserveAnonymous, 9<<30
+	}
+	act.Add(history.BatchOf(nil, rows))
+	if !bytes.Equal(picture, drawTimeline("a soak", act, nil, Losses{}, trends)) {
+		t.Error("what was read of a metric is drawn in the panel of another")
+	}
+	page, err := Markdown(&Report{Started: testStart, Verdict: verdict.Verdict{Results: []verdict.Result{{Status: verdict.Pass, Trends: trends}}}})
+	must(t, err)
+	for _, want := range []string{"memory MiB", "descriptors", "node-1 +120.5 MiB/h (+80 to +161)", "node-2 0 MiB/h (−12 to +12)", "node-2 not told", `class="level node1"`, `class="reading node0"`} {
+		if !bytes.Contains(picture, []byte(want)) {
+			t.Errorf("the picture does not show %q", want)
+		}
+	}
+	for _, want := range []string{"## Trends", "| memory MiB | node-1 | +120.5 MiB/h | +80 to +161 | +60 | 310, 312,", "| descriptors | node-2 | not told |"} {
+		if !bytes.Contains(page, []byte(want)) {
+			t.Errorf("the report does not say %q", want)
+		}
+	}
+	if path := os.Getenv("RMQ_TEST_PICTURE"); path != "" {
+		must(t, os.WriteFile(path+".trends.svg", picture, 0o644))
+	}
+}
+
 func TestTimelineOfNothing(t *testing.T) {
 	act := newActivity(&history.Tables{})
 	act.finish()
-	if picture := drawTimeline("nothing", act, nil, Losses{}); !bytes.Contains(picture, []byte("</svg>")) {
+	if picture := drawTimeline("nothing", act, nil, Losses{}, nil); !bytes.Contains(picture, []byte("</svg>")) {
 		t.Error("a run without events has no picture")
 	}
 }
@@ -51,7 +103,7 @@ func pictureOf(t *testing.T, dir string) []byte {
 	must(t, err)
 	_, found, err := d.judge()
 	must(t, err)
-	return drawTimeline("mqtt/broker-kill-9 on mosquitto 2.0.21", act, d.Landings, losses(found, act.tables, d.Landings))
+	return drawTimeline("mqtt/broker-kill-9 on mosquitto 2.0.21", act, d.Landings, losses(found, act.tables, d.Landings), nil)
 }
 
 func TestQuantile(t *testing.T) {

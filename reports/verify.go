@@ -38,7 +38,7 @@ func (e *BrokenSeal) Error() string {
 // other errors say why it could not be told. Whose key signed is for the
 // caller to compare.
 func Verify(dir string) (*Verified, error) {
-	seal, err := verifySeal(dir)
+	seal, err := VerifySeal(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,9 @@ func (d *RunDir) compareRendered(v verdict.Verdict, found checker.Report) error 
 	return nil
 }
 
-func verifySeal(dir string) (*Seal, error) {
+// VerifySeal holds the evidence of a run against its seal, file by file, and
+// nothing else. What does not hold is a [*BrokenSeal].
+func VerifySeal(dir string) (*Seal, error) {
 	if err := checkRunDir(dir); err != nil {
 		return nil, err
 	}

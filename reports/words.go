@@ -33,7 +33,7 @@ type Note struct {
 // anew, from the evidence, with them quoted. Empty words are not noted. A run
 // whose seal or verdict does not hold is refused with a [*BrokenSeal].
 func AddWords(dir string, words Words) (*Summary, error) {
-	if _, err := verifySeal(dir); err != nil {
+	if _, err := VerifySeal(dir); err != nil {
 		return nil, err
 	}
 	d, err := Open(dir)

@@ -19,14 +19,14 @@ var benchClaims = []string{"qos1-no-loss", "no-unexpected", "no-corruption", "or
 // fault scenario and their canaries: a publisher of eight streams, one half of
 // the subscribers online, the other offline until the end.
 func BenchmarkJudge(b *testing.B) {
-	s := load(1_000_000)
+	s := load(1_000_000, whole)
 	batches := s.source(4096).batches
 	measure(b, s, func() (Source, error) { return &memory{batches: batches}, nil })
 }
 
 // BenchmarkJudgeFromDisk is the same from a recorded file.
 func BenchmarkJudgeFromDisk(b *testing.B) {
-	s := load(1_000_000)
+	s := load(1_000_000, whole)
 	dir := b.TempDir()
 	record(b, s, dir)
 	measure(b, s, func() (Source, error) { return history.Open(dir) })
@@ -35,7 +35,7 @@ func BenchmarkJudgeFromDisk(b *testing.B) {
 // measure judges what open answers. The story's events are not kept, so that
 // they are no work for the garbage collector.
 func measure(b *testing.B, s *story, open func() (Source, error)) {
-	events := float64(len(s.events))
+	events := float64(s.rows())
 	s.events = nil
 	runtime.GC()
 	b.ReportAllocs()
@@ -75,6 +75,16 @@ func cpu(tb testing.TB) float64 {
 
 func record(tb testing.TB, s *story, dir string) {
 	tb.Helper()
+	r := recorder(tb, s, dir)
+	for _, e := range s.events {
+		r.Record(e)
+	}
+	closed(tb, r)
+}
+
+// recorder begins a history with the tables of a story.
+func recorder(tb testing.TB, s *story, dir string) *history.Recorder {
+	tb.Helper()
 	r, err := history.Create(dir, history.Options{})
 	if err != nil {
 		tb.Fatal(err)
@@ -88,9 +98,11 @@ func record(tb testing.TB, s *story, dir string) {
 	for _, st := range s.tables.Streams {
 		r.Stream(st)
 	}
-	for _, e := range s.events {
-		r.Record(e)
-	}
+	return r
+}
+
+func closed(tb testing.TB, r *history.Recorder) {
+	tb.Helper()
 	if err := r.Close(); err != nil {
 		tb.Fatal(err)
 	}
@@ -117,31 +129,48 @@ func TestJudgeFromDisk(t *testing.T) {
 	}
 }
 
-func load(events int) *story {
+// load tells a story of about so many events, and lets keep take what is told
+// now and then.
+func load(events int64, keep func(*story)) *story {
 	s := newStory()
+	s.step = min(time.Millisecond, time.Hour/time.Duration(events))
 	s.tables.Streams = nil
 	for range 8 {
 		s.tables.Streams = append(s.tables.Streams, history.Stream{Producer: pub, Topic: "work/x", QoS: 1})
 	}
 	s.connect(pub, false).join(sub, other, fleet)
 	s.phase("steady").disconnect(other)
-	for i := int64(0); len(s.events) < events*2/3; i++ {
+	last := int64(0)
+	for i := int64(0); s.rows() < events*2/3; i++ {
 		st := int32(i % 8)
 		e := s.publishing(st, i/8)
 		c := s.call(e)
 		s.deliver(sub, st, i/8)
 		s.ret(e, c, history.OK)
 		s.deliver(fleet, st, i/8)
-		if len(s.events) > events/2 && s.landings == nil {
+		if s.rows() > events/2 && s.landings == nil {
 			s.fault(time.Second)
 		}
+		last = i / 8
+		keep(s)
 	}
 	s.phase("drain").connect(other, true)
-	n := s.events[len(s.events)-6].Seq
-	for seq := range n {
+	for seq := range last {
 		for st := range int32(8) {
 			s.deliver(other, st, seq)
 		}
+		keep(s)
 	}
 	return s.finish()
+}
+
+func whole(*story) {}
+
+// spill records what is told and forgets it.
+func (s *story) spill(r *history.Recorder) {
+	for _, e := range s.events {
+		r.Record(e)
+	}
+	s.past += int64(len(s.events))
+	s.events = s.events[:0]
 }

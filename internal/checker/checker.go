@@ -27,6 +27,7 @@ type Context struct {
 
 	ledger   *ledger   // filled by Judge, ahead of the checkers
 	receipts *receipts // filled by the checkers of loss
+	dialogue *dialogue // filled by those of the protocol's rules
 }
 
 // Completeness says whether missing rows could explain a missing event. Only a

@@ -1,8 +1,6 @@
 package checker
 
 import (
-	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,15 +8,6 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
-
-func judgeStory(t *testing.T, s *story, claims ...string) Report {
-	t.Helper()
-	r, err := Judge(s.source(1000), s.context(), claims)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
 
 func TestCheckers(t *testing.T) {
 	const pass, fail, unknown = verdict.Pass, verdict.Fail, verdict.Unknown
@@ -202,6 +191,16 @@ func TestCheckers(t *testing.T) {
 			s.join(sub).acked(q1, 0, 1).acked(q1b, 0, 1).delivered(sub, q1b, 0, 1).delivered(sub, q1, 0, 1)
 		}, pass, nil, ""},
 
+		{"overlapping sends may be stored in another order", "mq9-fifo", func(s *story) {
+			s.mailboxes().join(sub).under(q1, 0, 2).stored(sub, q1, 0, 10).stored(sub, q1, 2, 20).stored(sub, q1, 1, 30)
+		}, pass, map[string]int64{"nonmonotonic": 0, "unplaced": 1}, ""},
+		{"stored before, delivered behind", "mq9-fifo", func(s *story) {
+			s.mailboxes().join(sub).under(q1, 0, 2).stored(sub, q1, 0, 10).stored(sub, q1, 1, 30).stored(sub, q1, 2, 20)
+		}, fail, map[string]int64{"nonmonotonic": 1}, "after number 1"},
+		{"answered before the next was sent, delivered behind", "mq9-fifo", func(s *story) {
+			s.mailboxes().join(sub).acked(q1, 0, 2).delivered(sub, q1, 1, 2).deliver(sub, q1, 0)
+		}, fail, map[string]int64{"nonmonotonic": 1}, "after number 2"},
+
 		{"the session is there", "session-kept", func(s *story) {
 			s.join(sub).disconnect(sub).connect(sub, true)
 		}, pass, map[string]int64{"reconnects": 1}, ""},
@@ -245,6 +244,9 @@ func TestCheckers(t *testing.T) {
 		{"one delivers nothing", "recovery", func(s *story) {
 			s.heal().join(probe1, probe2).acked(probed, 0, 0).acked(probed2, 0, 0).deliver(probe1, probed, 0)
 		}, fail, map[string]int64{"not_recovered": 1}, "node-2 took a publish and delivered nothing"},
+		{"the run is over before the time to recover is", "recovery", func(s *story) {
+			s.heal().join(probe1, probe2).acked(probed, 0, 0).acked(probed2, 0, 0).deliver(probe1, probed, 0).phase("drain")
+		}, unknown, nil, "before the time to recover"},
 		{"one recovers late", "recovery", func(s *story) {
 			s.heal().join(probe1, probe2).acked(probed, 0, 0).acked(probed2, 0, 0).deliver(probe1, probed, 0).wait(11*time.Second).deliver(probe2, probed, 0)
 		}, fail, nil, "node-2"},
@@ -257,12 +259,31 @@ func TestCheckers(t *testing.T) {
 		{"an undrained subscriber hides no failed recovery", "recovery", func(s *story) {
 			s.heal().join(probe1, probe2).acked(probed, 0, 0).deliver(probe1, probed, 0).join(sub).acked(q1, 0, 1).disconnect(sub)
 		}, fail, nil, "node-2"},
+		{"one does not come back", "recovery", func(s *story) {
+			s.down("node-2").heal().join(probe1, probe2).acked(probed, 0, 0).deliver(probe1, probed, 0)
+		}, fail, map[string]int64{"not_recovered": 1}, "node-2 did not come back after f1"},
+		{"one does not come back, and nobody was asked", "recovery", func(s *story) {
+			s.down("node-2").heal()
+		}, fail, map[string]int64{"not_recovered": 1}, "node-2 did not come back after f1"},
 		{"nothing was healed", "recovery", func(s *story) {
 			s.join(probe1, probe2)
 		}, unknown, nil, "nothing was healed"},
 
 		{"quiet logs", "no-panic", func(s *story) { s.phase("steady") }, pass, nil, ""},
 		{"a panic", "no-panic", func(s *story) { s.observe(ObservePanic, history.None, 1, 42) }, fail, nil, "node-2 panicked, line 42"},
+
+		{"every connection is closed", "no-leak", func(s *story) {}, pass, map[string]int64{"nodes": 2}, ""},
+		{"connections stay", "no-leak", func(s *story) { s.observe(ObserveDeserted, history.None, 1, 3) }, fail, map[string]int64{"leaking": 1}, "node-2 still has 3 connections"},
+		{"connections stayed for a while", "no-leak", func(s *story) {
+			s.observe(ObserveDeserted, history.None, 1, 3).observe(ObserveDeserted, history.None, 1, 0)
+		}, pass, nil, ""},
+		{"a fault was never healed", "no-leak", func(s *story) {
+			s.observe(ObserveDeserted, history.None, 1, 3).fault(time.Second)
+			s.landings[0].Times.HealedNS = 0
+		}, unknown, nil, "ten seconds"},
+		{"a fault was healed just now", "no-leak", func(s *story) {
+			s.observe(ObserveDeserted, history.None, 1, 3).fault(time.Hour)
+		}, unknown, nil, "ten seconds"},
 
 		{"last write is read", "retained-register", func(s *story) {
 			s.publish(reg, 0, history.OK).fetch(reg, 0).publish(reg, 1, history.OK).fetch(reg, 1)
@@ -315,6 +336,56 @@ func TestCheckers(t *testing.T) {
 	}
 }
 
+// Where several filters of one client match, copies of a message are the
+// broker's to send or not; to a client with one they are not. What is lost is.
+func TestOverlapping(t *testing.T) {
+	overlap := func() *story {
+		s := newStory()
+		s.tables.Processes[sub].Filters = []history.Filter{{Filter: "work/#", QoS: 2}, {Filter: "work/+", QoS: 2}, {Filter: "+/+", QoS: 2}}
+		return s.connect(pub, false).join(sub, other)
+	}
+	for _, test := range []struct {
+		name, claim string
+		tell        func() *story
+		want        verdict.Status
+	}{
+		{"copies of QoS 0", "qos0-at-most-once", func() *story {
+			return overlap().acked(q0, 0, 1).deliver(sub, q0, 0).deliver(sub, q0, 0).delivered(other, q0, 0, 1)
+		}, verdict.Pass},
+		{"copies of QoS 0 to another client", "qos0-at-most-once", func() *story {
+			return overlap().acked(q0, 0, 1).deliver(sub, q0, 0).deliver(other, q0, 0).deliver(other, q0, 0)
+		}, verdict.Fail},
+		{"copies of QoS 2", "qos2-exactly-once", func() *story {
+			return overlap().acked(q2, 0, 1).deliver(sub, q2, 0).deliver(sub, q2, 0).delivered(other, q2, 0, 1)
+		}, verdict.Pass},
+		{"copies of QoS 2 to another client", "qos2-exactly-once", func() *story {
+			return overlap().acked(q2, 0, 1).deliver(other, q2, 0).deliver(other, q2, 0)
+		}, verdict.Fail},
+		{"copies without DUP", "qos1-dup-flag", func() *story {
+			return overlap().acked(q1, 0, 1).deliver(sub, q1, 0).deliver(sub, q1, 0).delivered(other, q1, 0, 1)
+		}, verdict.Pass},
+		{"one copy behind the next message", "order-per-stream", func() *story {
+			return overlap().acked(q1, 0, 2).deliver(sub, q1, 0).deliver(sub, q1, 1).deliver(sub, q1, 0).deliver(sub, q1, 2).deliver(sub, q1, 1)
+		}, verdict.Pass},
+		{"one copy", "qos1-no-loss", func() *story {
+			s := overlap().acked(q1, 0, 2).delivered(sub, q1, 0, 2).delivered(other, q1, 0, 2)
+			s.marked(q1, 3)
+			return s
+		}, verdict.Pass},
+		{"none", "qos1-no-loss", func() *story {
+			s := overlap().acked(q1, 0, 2).delivered(sub, q1, 0, 1).delivered(other, q1, 0, 2)
+			s.marked(q1, 3)
+			return s
+		}, verdict.Fail},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if r := judgeStory(t, test.tell().finish(), test.claim).Results[0]; r.Status != test.want {
+				t.Errorf("%s is %s, want %s: %s %v", test.claim, r.Status, test.want, r.Summary, r.Reasons)
+			}
+		})
+	}
+}
+
 // ends are the next numbers of the streams that were published to.
 func ends(s *story) map[int32]int64 {
 	next := map[int32]int64{}
@@ -343,166 +414,4 @@ func said(r verdict.Result) string {
 		list = append([]string{r.Anomalies[0].Text}, list...)
 	}
 	return strings.Join(list, "; ")
-}
-
-// healthy is a story in which every claim has something to judge, and holds.
-func healthy() *story {
-	s := newStory()
-	s.connect(pub, false).join(sub, other, fleet)
-	s.phase("steady")
-	for seq := range int64(20) {
-		for _, st := range []int32{q0, q1, q2, q1b} {
-			s.publish(st, seq, history.OK).deliver(sub, st, seq).deliver(fleet, st, seq)
-			if seq < 10 {
-				s.deliver(other, st, seq)
-			}
-		}
-		s.publish(reg, seq, history.OK).fetch(reg, seq)
-		if seq == 9 {
-			s.disconnect(other).phase("fault").fault(time.Second).wait(time.Second).heal().phase("recovery")
-		}
-	}
-	s.join(probe1, probe2).acked(probed, 0, 1).acked(probed2, 0, 1)
-	for _, p := range []int32{probe1, probe2} {
-		s.delivered(p, probed, 0, 1).delivered(p, probed2, 0, 1)
-	}
-	s.phase("drain")
-	for _, st := range []int32{q1, q2, q1b} {
-		s.marker(st, 20, history.OK)
-	}
-	s.connect(other, true)
-	for _, st := range []int32{q1, q2, q1b} {
-		s.delivered(other, st, 10, 19).deliver(other, st, 20, history.FlagEnd).deliver(sub, st, 20, history.FlagEnd)
-	}
-	return s.finish()
-}
-
-func names() (list []string) {
-	for _, e := range All {
-		list = append(list, e.Claim.Name)
-	}
-	return list
-}
-
-func TestHealthyPassesAndCanariesAreRed(t *testing.T) {
-	report := judgeStory(t, healthy(), names()...)
-	if !report.Complete.Closed {
-		t.Error("not complete:", report.Complete.Why)
-	}
-	for _, r := range report.Results {
-		if r.Status != verdict.Pass || !r.Canary.Red {
-			t.Errorf("%s is %s, canary red %v (%s%s): %s %v", r.Claim.Name, r.Status, r.Canary.Red, r.Canary.Mutation, r.Canary.Skipped, r.Summary, r.Reasons)
-		}
-		if r.Consumed != int64(len(healthy().events)) || r.Judged == 0 {
-			t.Errorf("%s consumed %d, judged %d", r.Claim.Name, r.Consumed, r.Judged)
-		}
-	}
-	want := verdict.Totals{Sent: 107, Acked: 107, Received: 20*4*2 + 10*4 + 8 + 3*12}
-	if got := report.Totals; got != want {
-		t.Errorf("totals %+v, want %+v", got, want)
-	}
-}
-
-// How a history is cut into batches must not matter to any result.
-func TestSameBytesWhateverTheBatches(t *testing.T) {
-	var first []byte
-	for _, size := range []int{1000, 97, 8} {
-		s := healthy()
-		r, err := Judge(s.source(size), s.context(), names())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range r.Results {
-			r.Results[i].Canary.Mutation = "" // which message is lost may differ
-		}
-		data, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if first == nil {
-			first = data
-		}
-		if string(data) != string(first) {
-			t.Errorf("batches of %d:\n%s\nof 1000:\n%s", size, data, first)
-		}
-	}
-}
-
-func TestCanaryThatStaysGreenMakesUnknown(t *testing.T) {
-	s := healthy()
-	j, err := newJudge(s.context(), []string{"order-per-stream"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	j.benches[0].checker = blind{j.benches[0].checker}
-	src := s.source(100)
-	for b, err := src.Next(); err == nil; b, err = src.Next() {
-		j.add(b)
-	}
-	r := j.report(true).Results[0]
-	if r.Status != verdict.Unknown || !strings.Contains(said(r), "canary stayed green") {
-		t.Errorf("%s: %s", r.Status, said(r))
-	}
-}
-
-// blind is a checker that finds nothing.
-type blind struct{ Checker }
-
-func (b blind) Result() verdict.Result { return verdict.Result{Status: verdict.Pass} }
-
-func (b blind) fork() Checker { return blind{b.Checker.fork()} }
-
-func TestPromised(t *testing.T) {
-	s := healthy()
-	s.run.Cluster.Promises = []string{"no-panic"}
-	for _, r := range judgeStory(t, s, "no-panic", "recovery").Results {
-		if r.Promised != (r.Claim.Name == "no-panic") {
-			t.Errorf("%s promised: %v", r.Claim.Name, r.Promised)
-		}
-	}
-}
-
-func TestLostSpans(t *testing.T) {
-	s := newStory().join(sub, other).acked(q1, 0, 9)
-	s.delivered(sub, q1, 0, 2).delivered(sub, q1, 6, 8).delivered(other, q1, 1, 9).marked(q1, 10)
-	s.finish()
-	type span struct {
-		process     int32
-		first, last int64
-	}
-	var got []span
-	var n int64
-	report := judgeStory(t, s, "qos1-no-loss")
-	for _, l := range report.Lost {
-		got = append(got, span{l.Process, l.First, l.Last})
-		n += l.Len()
-	}
-	if want := []span{{sub, 3, 5}, {sub, 9, 9}, {other, 0, 0}}; !slices.Equal(got, want) || n != report.Totals.Lost {
-		t.Errorf("%v, %d of %d", got, n, report.Totals.Lost)
-	}
-}
-
-func TestUnknownClaim(t *testing.T) {
-	s := newStory()
-	_, err := Judge(s.source(1), s.context(), []string{"no-such"})
-	if err == nil || !strings.Contains(err.Error(), "qos1-no-loss") {
-		t.Errorf("error %v does not list the claims", err)
-	}
-}
-
-func TestEveryEntryIsWhole(t *testing.T) {
-	seen := map[string]bool{}
-	for _, e := range All {
-		c := e.Claim
-		if c.Name == "" || c.Text == "" || c.Source == "" || e.Checker == "" || len(e.Protocols) == 0 || e.New == nil || e.canary == nil {
-			t.Errorf("%q is not whole", c.Name)
-		}
-		if seen[c.Name] {
-			t.Errorf("%q is there twice", c.Name)
-		}
-		seen[c.Name] = true
-		if s := verdict.Severity([]verdict.Result{{Claim: c}}); s == "" {
-			t.Errorf("%q has no severity", c.Name)
-		}
-	}
 }

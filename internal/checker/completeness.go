@@ -74,7 +74,7 @@ func (c *completeness) unfinished() (why []string) {
 	for p, d := range c.drivers {
 		name := c.ledger.process(int32(p))
 		switch {
-		case !d.spoke:
+		case !d.spoke, !d.ended && d.counted && c.expendable(int32(p)): // killed, and all that it said is there
 		case !d.ended:
 			why = append(why, sentence("the driver of %s did not end in order", name))
 		case !d.counted:
@@ -86,12 +86,23 @@ func (c *completeness) unfinished() (why []string) {
 	return why
 }
 
+// expendable reports whether a process does no more than leave wills and hear what
+// is sent at QoS 0: what it did not live to say explains nothing that is missing
+// elsewhere.
+func (c *completeness) expendable(p int32) bool {
+	l := c.ledger
+	_, mortal := l.wills.of[p]
+	return mortal &&
+		!slices.ContainsFunc(l.tables.Processes[p].Filters, func(f history.Filter) bool { return f.QoS > 0 }) &&
+		!slices.ContainsFunc(l.tables.Streams, func(s history.Stream) bool { return s.Producer == p && !s.Will })
+}
+
 // undrained lists the subscribers that may still have had something to get.
 func (c *completeness) undrained() (why []string) {
 	l := c.ledger
 	for s := range l.tables.Streams {
 		st, row := &l.sends.streams[s], l.tables.Streams[s]
-		if row.Register || row.QoS == 0 || st.messages.n == 0 {
+		if row.Register || brief(row) || row.QoS == 0 || st.messages.n == 0 {
 			continue
 		}
 		for p := range l.tables.Processes {
@@ -101,7 +112,36 @@ func (c *completeness) undrained() (why []string) {
 			}
 		}
 	}
+	l.shares(func(g, s int32, from int64) {
+		if reason := c.unshared(g, s, from); reason != "" {
+			why = append(why, reason)
+			l.unshared[[2]int32{g, s}] = reason
+		}
+	})
 	return why
+}
+
+// unshared says why a group may not have had all of a stream yet: what it lacks
+// may wait for any of its members.
+func (c *completeness) unshared(g, s int32, from int64) string {
+	l := c.ledger
+	st, members, topic := &l.sends.streams[s], l.members(g), l.topic(s)
+	marked := slices.ContainsFunc(members, func(p int32) bool { return c.markers[[2]int32{p, s}] })
+	if st.messages.n == 0 {
+		return ""
+	}
+	if !st.marked() && !marked {
+		return sentence("the end marker of %s was neither acknowledged nor delivered to a member of %s", topic, l.route.groups[g].filter)
+	}
+	if !st.lacks(from, c.got.union(members, s)) {
+		return ""
+	}
+	for _, p := range members {
+		if reason := c.undrainedOf(p, s, topic); reason != "" {
+			return reason
+		}
+	}
+	return ""
 }
 
 // waiting says why a process may not have had all of a stream yet. A marker
@@ -109,24 +149,30 @@ func (c *completeness) undrained() (why []string) {
 // deliver that again, later.
 func (c *completeness) waiting(p, s int32, topic string) string {
 	l := c.ledger
-	from, session := l.sessions.due(p, topic), &l.sessions.of[p]
+	from := l.sessions.due(p, topic)
 	if !l.sessions.persistent(p) || l.route.get(p, s).lossy() || from == never {
 		return ""
 	}
 	st := &l.sends.streams[s]
-	end := st.end()
-	acked := end >= 0 && st.acked.has(end)
-	if !acked && !c.markers[[2]int32{p, s}] {
+	if !st.marked() && !c.markers[[2]int32{p, s}] {
 		return sentence("the end marker of %s was neither acknowledged nor delivered to %s", topic, l.process(p))
 	}
 	if !st.lacks(from, c.got.got(p, s)) {
 		return ""
 	}
+	return c.undrainedOf(p, s, topic)
+}
+
+// undrainedOf says why a process that lacks messages of a stream may still have
+// had them to get, "" where they are lost.
+func (c *completeness) undrainedOf(p, s int32, topic string) string {
+	l := c.ledger
+	session, st := &l.sessions.of[p], &l.sends.streams[s]
 	until, drained := session.left, int64(0)
 	if session.connected {
 		until = max(session.ended, session.last)
 	}
-	if m := st.messages.at(end); m != nil {
+	if m := st.messages.at(st.end()); m != nil {
 		drained = m.called
 	}
 	switch {
@@ -136,7 +182,13 @@ func (c *completeness) waiting(p, s int32, topic string) string {
 		return sentence("%s lacks messages of %s and was connected without a delivery for only %s when the run ended, so they may have been on their way",
 			l.process(p), topic, clock(until-max(session.last, session.at)))
 	}
-	return "" // drained: what it lacks is lost
+	return "" // drained
+}
+
+// marked reports whether the stream's end marker was acknowledged.
+func (st *stream) marked() bool {
+	end := st.end()
+	return end >= 0 && st.acked.has(end)
 }
 
 // lacks reports whether an acknowledged message that was called at from or

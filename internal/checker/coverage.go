@@ -106,7 +106,7 @@ func (c *coverage) result() verdict.Coverage {
 	var called, unknown int64
 	for i := range c.ledger.sends.streams {
 		st := &c.ledger.sends.streams[i]
-		if c.ledger.tables.Streams[i].QoS == 0 || c.probe[i] {
+		if row := c.ledger.tables.Streams[i]; row.QoS == 0 || row.Will || c.probe[i] {
 			continue
 		}
 		called += st.calls
@@ -156,6 +156,9 @@ func (c *coverage) rate(name string, skip float64, end int64) float64 {
 func totals(l *ledger, c *loss) verdict.Totals {
 	var t verdict.Totals
 	for s := range l.sends.streams {
+		if l.tables.Streams[s].Will { // nobody sent them
+			continue
+		}
 		st := &l.sends.streams[s]
 		t.Sent += st.calls
 		t.Acked += st.outcomes[history.OK]

@@ -13,6 +13,8 @@ type once struct {
 	qos    uint8
 	judges []bool // processes that can be judged
 	sent   []bool // streams whose producer sends a message once
+	taker  bool   // judge the subscriber's client alone, by the wire
+	blames bool   // the wire tells whose doing a second one is, whatever the SDKs cannot show
 	first  []marks
 	seen   int64 // deliveries judged
 	found  findings
@@ -20,6 +22,15 @@ type once struct {
 
 func exactlyOnce(ctx Context) Checker {
 	return newOnce(ctx.ledger, 2, dedupes)
+}
+
+func takenOnce(ctx Context) Checker {
+	c := newOnce(ctx.ledger, 2, dedupes)
+	c.taker = true
+	for i := range c.judges {
+		c.judges[i] = c.judges[i] && ctx.ledger.tests(int32(i))
+	}
+	return c
 }
 
 func atMostOnce(ctx Context) Checker {
@@ -35,6 +46,7 @@ func newOnce(l *ledger, qos uint8, judges func(history.Process) bool) *once {
 		twice := qos == 2 && uint32(st.Producer) < uint32(len(l.tables.Processes)) && slices.Contains(l.tables.Processes[st.Producer].Cannot, "exactly_once")
 		c.sent = append(c.sent, !twice)
 	}
+	c.blames = l.wire.on && qos == 2
 	return c
 }
 
@@ -54,14 +66,18 @@ func (c *once) Add(b *history.Batch) {
 // takes reports whether a second delivery like this one would be the broker's.
 func (c *once) takes(b *history.Batch, d delivery) bool {
 	p, l := b.Process[d.i], c.ledger
-	return d.pair >= 0 && l.route.pairs[d.pair].due() == c.qos && c.judges[p] && c.sent[b.Stream[d.i]] && l.plain(d) &&
+	return d.pair >= 0 && l.route.pairs[d.pair].due() == c.qos && l.route.pairs[d.pair].sent == c.qos && (c.blames || c.shows(p, b.Stream[d.i])) && l.plain(d) &&
 		l.sessions.of[p].grant >= c.qos
 }
+
+// shows reports whether the SDKs alone leave a second delivery to the broker.
+func (c *once) shows(process, stream int32) bool { return c.judges[process] && c.sent[stream] }
 
 // plain reports whether a delivery is of one subscription alone, neither a
 // retained copy nor damaged: only then is a second one a repetition.
 func (l *ledger) plain(d delivery) bool {
-	return d.flags&(history.FlagRetain|history.FlagCorrupt) == 0 && l.route.pairs[d.pair].filters <= 1
+	q := l.route.pairs[d.pair]
+	return d.flags&(history.FlagRetain|history.FlagCorrupt) == 0 && q.filters+q.shared <= 1
 }
 
 func (c *once) again(b *history.Batch, i int, earlier int64) {
@@ -71,7 +87,15 @@ func (c *once) again(b *history.Batch, i int, earlier int64) {
 		Fault: l.fault(b.Time[i]), Events: events(earlier, b.Index[i]),
 	}
 	a.Text = sentence("%s reached %s again at %s%s", l.message(s, seq), l.process(p), clock(b.Time[i]), under(a.Fault))
-	c.found.add(a)
+	if c.taker {
+		if to := l.wire.to(p, s, seq); to == nil || to.begun > 1 {
+			return
+		}
+	}
+	l.accuse(&a, l.wire.repeatedBy(p, s, seq, c.qos))
+	if a.Blame != "" || c.shows(p, s) {
+		c.found.add(a)
+	}
 }
 
 func (c *once) Result() verdict.Result {
@@ -89,6 +113,9 @@ func (c *once) Result() verdict.Result {
 // whyNot says which SDKs cannot show what the broker did: those which hand
 // duplicates to the application, and those which send them.
 func (c *once) whyNot() string {
+	if c.blames {
+		return ""
+	}
 	if slices.Contains(c.sent, false) {
 		return ": the producer's SDK may send a message twice itself, so only the wire can tell"
 	}
@@ -111,8 +138,8 @@ type dupFlag struct {
 }
 
 type doubt struct {
-	process, stream   int32
-	seq, index, t, id int64
+	process, stream int32
+	seq, index, t   int64
 }
 
 func newDupFlag(ctx Context) Checker {
@@ -137,7 +164,7 @@ func (c *dupFlag) Add(b *history.Batch) {
 		}
 		c.judged++
 		if !d.flags.Has(history.FlagDup) && len(c.doubts) < 64*maxListed {
-			c.doubts = append(c.doubts, doubt{b.Process[i], b.Stream[i], d.seq, b.Index[i], b.Time[i], b.ID[i]})
+			c.doubts = append(c.doubts, doubt{b.Process[i], b.Stream[i], d.seq, b.Index[i], b.Time[i]})
 		}
 	}
 }
@@ -147,14 +174,15 @@ func (c *dupFlag) Result() verdict.Result {
 	l := c.ledger
 	for _, d := range c.doubts {
 		m := l.sends.find(d.stream, d.seq)
-		if m == nil || m.outcome != history.OK || l.sentTwice(d.stream, m) {
+		if m == nil || m.outcome != history.OK || l.sentTwice(d.stream, m) || l.wire.another(d.process, d.stream, d.seq) {
 			continue
 		}
 		a := verdict.Anomaly{
 			Kind: "unflagged", Process: d.process, Stream: d.stream, Seq: d.seq, TimeNS: d.t,
-			Fault: l.fault(d.t), Events: events(m.call, m.ret, d.index),
+			Fault: l.fault(d.t), Events: events(m.call.index(), m.ret.index(), d.index),
 		}
 		a.Text = sentence("%s reached %s again on the same connection at %s without DUP%s", l.message(d.stream, d.seq), l.process(d.process), clock(d.t), under(a.Fault))
+		l.accuse(&a, l.wire.unflaggedBy(d.process, d.stream, d.seq))
 		found.add(a)
 	}
 	r := found.judged(c.seen, map[string]int64{"delivered": c.seen, "redelivered": c.judged, "unflagged": found.total},

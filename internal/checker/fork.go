@@ -60,6 +60,9 @@ func (c *granted) fork() Checker {
 func (c *unexpected) fork() Checker {
 	f := *c
 	f.suspects = slices.Clone(c.suspects)
+	if c.looks != nil {
+		f.looks = c.looks.fork()
+	}
 	return &f
 }
 
@@ -77,7 +80,7 @@ func (c *order) fork() Checker {
 
 func (c *kept) fork() Checker {
 	f := *c
-	f.of, f.sent, f.found = slices.Clone(c.of), maps.Clone(c.sent), c.found.fork()
+	f.of, f.dials, f.found = slices.Clone(c.of), maps.Clone(c.dials), c.found.fork()
 	return &f
 }
 
@@ -90,6 +93,7 @@ func (c *progress) fork() Checker {
 func (c *recovery) fork() Checker {
 	f := *c
 	f.node, f.acks, f.seen, f.began = slices.Clone(c.node), slices.Clone(c.acks), slices.Clone(c.seen), maps.Clone(c.began)
+	f.canary = true
 	return &f
 }
 
@@ -101,7 +105,7 @@ func (c *panics) fork() Checker {
 
 func (c *register) fork() Checker {
 	f := *c
-	f.open, f.reads = maps.Clone(c.open), slices.Clone(c.reads)
+	f.open, f.reads, f.ended = maps.Clone(c.open), slices.Clone(c.reads), slices.Clone(c.ended)
 	for i := range f.reads {
 		f.reads[i] = slices.Clone(c.reads[i])
 	}

@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write testdata/*.golden anew")
 // updates these files.
 func TestJudgedTheSameForEver(t *testing.T) {
 	for name, s := range map[string]*story{
-		"healthy": healthy(), "load": load(12_000), "correct-1": correct(1), "correct-2": correct(2),
+		"healthy": healthy(), "load": load(12_000, whole), "correct-1": correct(1), "correct-2": correct(2),
 		"misfortune": misfortune(), "torn": torn(),
 	} {
 		t.Run(name, func(t *testing.T) {

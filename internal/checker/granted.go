@@ -74,6 +74,7 @@ func (c *granted) Result() verdict.Result {
 				Fault: c.ledger.fault(a.time), Events: events(a.index),
 			}
 			v.Text = sentence("%s reached %s with QoS %d, granted was %d; with it %d further ones of this stream", c.ledger.message(s, a.seq), c.ledger.process(p), qos, c.grant[p], a.n-1)
+			c.ledger.accuse(&v, c.ledger.wire.raisedBy(p, s, a.seq, a.index, c.grant[p], uint8(qos)))
 			found.add(v)
 		}
 	}

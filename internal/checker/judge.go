@@ -71,8 +71,9 @@ func newJudge(ctx Context, claims []string) (*judge, error) {
 	if len(claims) == 0 {
 		claims = ctx.Run.Claims
 	}
+	claims = withWire(ctx.Run, claims)
 	ctx.ledger = newLedger(ctx)
-	ctx.receipts = newReceipts(ctx.ledger)
+	ctx.receipts, ctx.dialogue = newReceipts(ctx.ledger), newDialogue(ctx.ledger)
 	j := &judge{
 		ctx: ctx, ledger: ctx.ledger, all: newLoss(ctx, 0, 2),
 		complete: newCompleteness(ctx), coverage: newCoverage(ctx.ledger),
@@ -85,6 +86,21 @@ func newJudge(ctx Context, claims []string) (*judge, error) {
 		j.benches = append(j.benches, &bench{entry: e, checker: e.New(ctx), mutation: e.canary(ctx)})
 	}
 	return j, nil
+}
+
+// withWire adds the claims that are judged beside those of the run wherever its
+// packets were recorded.
+func withWire(run *history.Run, claims []string) []string {
+	if !run.Wire {
+		return claims
+	}
+	claims = slices.Clone(claims)
+	for _, e := range All {
+		if e.Claim.Wire && !slices.Contains(claims, e.Claim.Name) && (run.Protocol == "" || slices.Contains(e.Protocols, run.Protocol)) {
+			claims = append(claims, e.Claim.Name)
+		}
+	}
+	return claims
 }
 
 func (j *judge) add(b *history.Batch) {
@@ -128,10 +144,6 @@ func (j *judge) report(ended bool) Report {
 	return out
 }
 
-// starvedTooLong is how many seconds a host may stand still without explaining
-// what took too long.
-const starvedTooLong = 1.0
-
 func (b *bench) result(complete Completeness, starvedS float64) verdict.Result {
 	r := b.checker.Result()
 	r.Claim, r.Checker = b.entry.Claim, b.entry.Checker
@@ -139,7 +151,7 @@ func (b *bench) result(complete Completeness, starvedS float64) verdict.Result {
 	switch {
 	case b.entry.NeedsComplete && !complete.Closed && r.Status != verdict.Unknown:
 		unsure(&r, "the history is not complete: what is missing could explain or hide it", complete.Why...)
-	case b.entry.Timed && starvedS > starvedTooLong && r.Status == verdict.Fail:
+	case b.entry.Timed && starvedS > verdict.MaxStarvedS && r.Status == verdict.Fail && r.Counts[countEnded] == 0:
 		unsure(&r, sentence("the host kept everything from running for %.1f s, which may be why it took so long", starvedS))
 	case r.Status == verdict.Pass && r.Canary.Skipped != "":
 		unsure(&r, "its canary had nothing to mutate: "+r.Canary.Skipped)

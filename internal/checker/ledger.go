@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
@@ -11,11 +12,16 @@ import (
 // about to see. Canaries share it too: they mutate what came of it.
 type ledger struct {
 	tables   *history.Tables
+	tested   []bool // whether a process is of the SDK that the run is about
 	windows  []history.Window
+	landings []history.Landing
 	sends    *sends
 	sessions *sessions
 	route    *route
+	wire     *wire
+	wills    *wills
 	waiting  map[[2]int32]string // why a process may not have had all of a stream yet; known at the end
+	unshared map[[2]int32]string // likewise of a group
 
 	batches         int // taken
 	current         *history.Batch
@@ -23,13 +29,20 @@ type ledger struct {
 }
 
 func newLedger(ctx Context) *ledger {
+	route := newRoute(ctx.Tables)
+	wire := newWire(ctx, route)
 	return &ledger{
 		tables:   ctx.Tables,
+		tested:   testedBy(ctx),
 		windows:  history.Windows(ctx.Landings),
+		landings: ctx.Landings,
 		sends:    newSends(ctx.Tables),
-		sessions: newSessions(ctx.Tables),
-		route:    newRoute(ctx.Tables),
+		sessions: newSessions(ctx.Tables, wire),
+		route:    route,
+		wire:     wire,
+		wills:    newWills(ctx.Tables),
 		waiting:  map[[2]int32]string{},
+		unshared: map[[2]int32]string{},
 	}
 }
 
@@ -38,6 +51,8 @@ func (l *ledger) add(b *history.Batch) {
 	l.current = b
 	l.sorted.sort(b, l.route)
 	l.sends.add(b, l.sorted.published)
+	l.wills.add(b, l.sorted.control, l.sends)
+	l.wire.add(b, l.sorted.packets)
 	l.sessions.add(b, &l.sorted)
 }
 
@@ -54,12 +69,30 @@ func (l *ledger) fault(t int64) (name string) {
 	return name
 }
 
+// disturbed reports whether a fault was in place at any time between two.
+func (l *ledger) disturbed(from, to int64) bool {
+	return slices.ContainsFunc(l.windows, func(w history.Window) bool { return int64(w.Start) <= to && from <= int64(w.End) })
+}
+
 func (l *ledger) process(p int32) string {
 	if uint32(p) < uint32(len(l.tables.Processes)) {
 		return l.tables.Processes[p].Name
 	}
 	return fmt.Sprintf("process %d", p)
 }
+
+// testedBy says of each process whether it is of the SDK that the run is about.
+// Probes are of another, as a rule: what that one does is not this one's.
+func testedBy(ctx Context) []bool {
+	tested := make([]bool, len(ctx.Tables.Processes))
+	for i, p := range ctx.Tables.Processes {
+		tested[i] = p.SDK == ctx.Run.SDK || p.SDK == "" || ctx.Run.SDK == ""
+	}
+	return tested
+}
+
+// tests reports whether what a process does is the tested SDK's doing.
+func (l *ledger) tests(p int32) bool { return uint32(p) < uint32(len(l.tested)) && l.tested[p] }
 
 // works reports whether a stream is the workload's: a probe's is none.
 func (l *ledger) works(s int32) bool {
@@ -83,7 +116,11 @@ func (l *ledger) message(s int32, seq int64) string {
 		return fmt.Sprintf("message %d of stream %d", seq, s)
 	}
 	row := l.tables.Streams[s]
-	return fmt.Sprintf("message %d of %s on %s (QoS %d)", seq, l.process(row.Producer), row.Topic, row.QoS)
+	priority := ""
+	if row.Priority != "" {
+		priority = ", " + row.Priority
+	}
+	return fmt.Sprintf("message %d of %s on %s (QoS %d%s)", seq, l.process(row.Producer), row.Topic, row.QoS, priority)
 }
 
 func (l *ledger) node(n int16) string {

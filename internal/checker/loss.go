@@ -81,7 +81,7 @@ func (c *loss) pairs(f func(process, stream int32, from int64)) {
 			continue
 		}
 		for s, row := range l.tables.Streams {
-			if row.Register || row.QoS == 0 || row.QoS < c.min || row.QoS > c.max || l.route.get(int32(p), int32(s)).lossy() || l.refusals(row.Producer) {
+			if row.Register || brief(row) || row.QoS == 0 || row.QoS < c.min || row.QoS > c.max || l.route.get(int32(p), int32(s)).lossy() || l.refusals(row.Producer) {
 				continue
 			}
 			if from := l.sessions.due(int32(p), row.Topic); from != never {
@@ -90,6 +90,10 @@ func (c *loss) pairs(f func(process, stream int32, from int64)) {
 		}
 	}
 }
+
+// brief reports whether a stream's messages, or the mailbox that they are in,
+// have an end, or whether they are wills: what is lost of them is another claim's.
+func brief(s history.Stream) bool { return s.TTLS > 0 || s.MailboxTTLS > 0 || s.Will }
 
 // refusals reports whether a producer's SDK hides that the broker refused a
 // message: what it calls acknowledged may never have been taken.
@@ -111,13 +115,14 @@ func (c *loss) lost(p, s int32, seq int64) (a verdict.Anomaly, forgotten bool) {
 	forgotten = session.lost && m.called < session.relost
 	a = verdict.Anomaly{
 		Kind: "lost", Process: p, Stream: s, Seq: seq, TimeNS: m.acked,
-		Fault: l.fault(m.acked), Events: events(m.call, m.ret),
+		Fault: l.fault(m.acked), Events: events(m.call.index(), m.ret.index()),
 	}
 	why := ""
 	if forgotten {
 		why = "; its session was lost"
 	}
 	a.Text = sentence("%s never reached %s: acknowledged at %s%s%s", l.message(s, seq), l.process(p), clock(m.acked), under(a.Fault), why)
+	l.accuse(&a, l.wire.lostBy(p, s, seq))
 	return a, forgotten
 }
 

@@ -1,7 +1,5 @@
 package checker
 
-import "github.com/robustmq/rmq-mcp/internal/history"
-
 // chunk is how many messages are made at once.
 const chunk = 256
 
@@ -24,18 +22,10 @@ func (m *messages) at(seq int64) *message {
 // none.
 func (m *messages) reach(seq int64) *message {
 	for int64(len(m.chunks))*chunk <= seq {
-		m.chunks = append(m.chunks, newChunk())
+		m.chunks = append(m.chunks, new([chunk]message))
 	}
 	m.n = max(m.n, seq+1)
 	return m.at(seq)
-}
-
-func newChunk() *[chunk]message {
-	c := new([chunk]message)
-	for i := range c {
-		c[i].call, c[i].ret = history.None, history.None
-	}
-	return c
 }
 
 // each goes through the messages in order, until f answers false.

@@ -77,3 +77,11 @@ func renumbered(b *history.Batch, i int, a int64, j int, z int64) *history.Batch
 	c.Seq[i], c.Seq[j] = a, z
 	return &c
 }
+
+// exchanged lets two rows say each other's message, with the id that it has.
+func exchanged(b *history.Batch, i, j int) *history.Batch {
+	c := renumbered(b, i, b.Seq[j], j, b.Seq[i])
+	c.ID = slices.Clone(b.ID[:b.N])
+	c.ID[i], c.ID[j] = b.ID[j], b.ID[i]
+	return c
+}

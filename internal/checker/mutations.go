@@ -46,7 +46,7 @@ func lose(qos uint8) func(Context) *mutation {
 // owed reports whether it is known already that a message must reach a process.
 func (l *ledger) owed(process, stream int32, seq int64) bool {
 	row := l.tables.Streams[stream]
-	if row.Register || !l.sessions.persistent(process) || l.route.get(process, stream).lossy() || l.refusals(row.Producer) {
+	if row.Register || brief(row) || !l.sessions.persistent(process) || l.route.get(process, stream).lossy() || l.refusals(row.Producer) {
 		return false
 	}
 	m := l.sends.find(stream, seq)
@@ -75,7 +75,7 @@ func unflag(ctx Context) *mutation {
 		i := int(d.i)
 		m := l.sends.find(b.Stream[i], b.Seq[i])
 		if b.QoS[i] != 1 || !l.plain(d) || slices.Contains(l.tables.Processes[b.Process[i]].Cannot, "dup") ||
-			m == nil || m.outcome != history.OK || l.sentTwice(b.Stream[i], m) {
+			m == nil || m.outcome != history.OK || l.sentTwice(b.Stream[i], m) || l.wire.another(b.Process[i], b.Stream[i], b.Seq[i]) {
 			return nil, ""
 		}
 		again := b.Event(i)
@@ -135,14 +135,14 @@ func swap(ctx Context) *mutation {
 			}
 			high[d.pair] = d.seq + 1
 			j, ok := last[d.pair]
-			if !ok {
+			if !ok || l.requests(b.Stream[i]) && !(0 < b.ID[j] && b.ID[j] < b.ID[i]) {
 				last[d.pair] = i
 				continue
 			}
 			if m.did == "" {
 				m.did = sentence("swapped numbers %d and %d of %s on their way to %s, and two of every other pair", b.Seq[j], b.Seq[i], l.topic(b.Stream[i]), l.process(b.Process[i]))
 			}
-			out, done[d.pair] = renumbered(out, i, b.Seq[j], j, b.Seq[i]), true
+			out, done[d.pair] = exchanged(out, i, j), true
 		}
 		return out
 	}
@@ -152,12 +152,27 @@ func swap(ctx Context) *mutation {
 // invent adds a delivery of a message that was never sent.
 func invent(ctx Context) *mutation {
 	l := ctx.ledger
+	first := func(b *history.Batch) int {
+		list := l.rows(b).delivered
+		if i := slices.IndexFunc(list, func(d delivery) bool { return d.pair >= 0 }); i >= 0 {
+			return int(list[i].i)
+		}
+		return -1
+	}
+	return uncalled(l, "nothing was delivered", first, func(e history.Event) string {
+		return sentence("delivered %s, which was never sent, to %s", l.message(e.Stream, e.Seq), l.process(e.Process))
+	})
+}
+
+// uncalled adds a row like the first that is found, about a message that nobody
+// called.
+func uncalled(l *ledger, idle string, find func(*history.Batch) int, did func(history.Event) string) *mutation {
 	var like *history.Event
-	m := &mutation{idle: "nothing was delivered"}
+	m := &mutation{idle: idle}
 	m.apply = func(b *history.Batch) *history.Batch {
-		for _, d := range l.rows(b).delivered {
-			if like == nil && d.pair >= 0 {
-				e := b.Event(int(d.i))
+		if like == nil {
+			if i := find(b); i >= 0 {
+				e := b.Event(i)
 				like = &e
 			}
 		}
@@ -168,9 +183,8 @@ func invent(ctx Context) *mutation {
 			return nil
 		}
 		e := *like
-		e.Seq = l.sends.streams[e.Stream].messages.n
-		e.Flags = 0
-		m.did = sentence("delivered %s, which was never sent, to %s", l.message(e.Stream, e.Seq), l.process(e.Process))
+		e.Seq, e.Flags = l.sends.streams[e.Stream].messages.n, 0
+		m.did = did(e)
 		return []history.Event{e}
 	}
 	return m
@@ -201,12 +215,14 @@ func stall(ctx Context) *mutation {
 	}
 	w := ctx.ledger.windows[0]
 	by := int64(ctx.Run.Budget.ProgressS*1e9) + int64(1e9)
+	var times []int64 // of the batch, which lasts until the next
 	m.apply = func(b *history.Batch) *history.Batch {
 		if slices.Max(b.Time[:b.N]) < int64(w.Start) {
 			return b
 		}
 		c := *b
-		c.Time = slices.Clone(b.Time[:b.N])
+		times = append(times[:0], b.Time[:b.N]...)
+		c.Time = times
 		for i, t := range c.Time {
 			if t >= int64(w.Start) {
 				c.Time[i] += by

@@ -24,6 +24,7 @@ type order struct {
 type lateRow struct {
 	process, stream int32
 	seq, after      int64
+	stored          bool  // by the broker's own ids it was to come first
 	index, behind   int64 // rows
 	time            int64
 	dup             bool
@@ -34,6 +35,9 @@ type line struct {
 	got   bitmap
 	last  int64 // highest number so far, plus one
 	index int64 // of its row
+
+	// Of requests, what has the highest id so far.
+	id, idSeq, idIndex int64
 }
 
 func newOrder(ctx Context) Checker {
@@ -51,15 +55,25 @@ func (c *order) Add(b *history.Batch) {
 			continue
 		}
 		c.seen++
-		if seq >= line.last {
-			line.last, line.index = seq+1, b.Index[d.i]
-			continue
-		}
-		c.late = append(c.late, lateRow{
+		late := lateRow{
 			process: b.Process[d.i], stream: b.Stream[d.i], seq: seq, after: line.last - 1,
 			index: b.Index[d.i], behind: line.index, time: b.Time[d.i],
 			dup: d.flags.Has(history.FlagDup),
-		})
+		}
+		inTurn := seq >= line.last
+		if inTurn {
+			line.last, line.index = seq+1, late.index
+		}
+		if id := b.ID[d.i]; id > 0 && l.requests(late.stream) {
+			if id < line.id {
+				late.stored, late.after, late.behind = true, line.idSeq, line.idIndex
+			} else {
+				line.id, line.idSeq, line.idIndex = id, seq, late.index
+			}
+		}
+		if !inTurn || late.stored {
+			c.late = append(c.late, late)
+		}
 	}
 }
 
@@ -77,7 +91,7 @@ func (c *order) placed() *findings {
 	l, found := c.ledger, &findings{}
 	for _, r := range c.late {
 		m, later := l.sends.find(r.stream, r.seq), l.sends.find(r.stream, r.after)
-		if m == nil || later == nil || !l.before(r.stream, m, later) || r.dup && l.sessions.cameBack(r.process, m.called, r.time) {
+		if m == nil || later == nil || !l.placedBefore(r, m, later) || r.dup && l.sessions.cameBack(r.process, m.called, r.time) {
 			continue
 		}
 		a := verdict.Anomaly{
@@ -85,9 +99,27 @@ func (c *order) placed() *findings {
 			Fault: l.fault(r.time), Events: events(r.behind, r.index),
 		}
 		a.Text = sentence("%s first reached %s at %s, after number %d%s", l.message(r.stream, r.seq), l.process(r.process), clock(r.time), r.after, under(a.Fault))
+		l.accuse(&a, l.wire.disorderedBy(r.process, r.stream, r.seq, r.after))
 		found.add(a)
 	}
 	return found
+}
+
+// placedBefore reports whether the broker had the one that came late before the
+// other. Sends of mq9 are requests, which a broker may serve side by side: what
+// it had first is what it stored under the lower id, or had answered before the
+// other was called.
+func (l *ledger) placedBefore(r lateRow, m, later *message) bool {
+	if !l.requests(r.stream) {
+		return l.before(r.stream, m, later)
+	}
+	return r.stored || m.outcome == history.OK && m.acked < later.called
+}
+
+// requests reports whether a stream's messages are sent as requests.
+func (l *ledger) requests(stream int32) bool {
+	p := l.tables.Streams[stream].Producer
+	return uint32(p) < uint32(len(l.tables.Processes)) && l.tables.Processes[p].Protocol == "mq9"
 }
 
 func (c *order) Result() verdict.Result {

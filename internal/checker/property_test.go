@@ -28,8 +28,10 @@ type pending struct {
 	flags  history.Flags
 }
 
-func correct(seed uint64) *story {
-	b := &broker{story: newStory(), rng: rand.New(rand.NewPCG(seed, 1)), next: map[int32]int64{}, queue: map[int32][]pending{}, online: map[int32]bool{}}
+func correct(seed uint64) *story { return correctOn(newStory(), seed) }
+
+func correctOn(s *story, seed uint64) *story {
+	b := &broker{story: s, rng: rand.New(rand.NewPCG(seed, 1)), next: map[int32]int64{}, queue: map[int32][]pending{}, online: map[int32]bool{}}
 	b.connect(pub, false).join(sub, other, fleet)
 	for _, p := range []int32{sub, other, fleet} {
 		b.online[p] = true
@@ -92,7 +94,9 @@ func (b *broker) send(st int32, o history.Outcome, flags history.Flags) {
 	seq := b.number(st)
 	e := b.publishing(st, seq)
 	e.Flags = flags
-	b.ret(e, b.call(e), o)
+	c := b.call(e)
+	b.wirePublish(st, seq, o == history.OK)
+	b.ret(e, c, o)
 	if o == history.Info && b.rng.IntN(2) == 0 {
 		return // it was never taken
 	}
@@ -238,16 +242,17 @@ func postpone(s *story, i int) {
 func TestRubbishIsNotFatal(t *testing.T) {
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 3))
-		s := correct(seed)
+		s := correctOn(wired(), seed)
 		for i := range s.events {
 			if rng.IntN(3) > 0 {
 				continue
 			}
 			e := &s.events[i]
-			e.Kind, e.Edge, e.Outcome = history.Kind(rng.IntN(17)), history.Edge(rng.IntN(3)), history.Outcome(rng.IntN(4))
+			e.Kind, e.Edge, e.Outcome = history.Kind(rng.IntN(19)), history.Edge(rng.IntN(3)), history.Outcome(rng.IntN(4))
 			e.Process, e.Stream = int32(rng.IntN(numProc+1))-1, int32(rng.IntN(len(s.tables.Streams)+1))-1
 			e.Seq, e.Call = rng.Int64N(300)-1, rng.Int64N(int64(i)+1)-1
-			e.Node, e.Flags, e.QoS = int16(rng.IntN(3))-1, history.Flags(rng.IntN(64)), uint8(rng.IntN(3))
+			e.Node, e.Flags, e.QoS = int16(rng.IntN(3))-1, history.Flags(rng.IntN(128)), uint8(rng.IntN(3))
+			e.ID, e.Reason = rng.Int64N(300)-1, uint8(rng.IntN(256))
 			if rng.IntN(10) == 0 {
 				e.Seq = rng.Int64() - rng.Int64()
 			}

@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"strings"
+
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
@@ -10,14 +12,18 @@ import (
 // counts from the beginning of the heal: that a node takes long to start is
 // part of it. The probes are processes of their own, one for each node.
 type recovery struct {
-	ledger *ledger
-	bound  int64
-	healed int64           // time at which the last heal began, or of the recovery phase where nothing was to be healed
-	byHeal bool            // healed is a heal's
-	began  map[int64]int64 // times of heals under way
-	node   []int16         // of each process, as last connected
-	acks   []sighting
-	seen   []sighting
+	ledger  *ledger
+	bound   int64
+	healed  int64           // time at which the last heal began, or of the recovery phase where nothing was to be healed
+	byHeal  bool            // healed is a heal's
+	began   map[int64]int64 // times of heals under way
+	node    []int16         // of each process, as last connected
+	drained bool
+	until   int64 // as far as it was watched: to the drain, or to the end of what was recorded
+	canary  bool  // a run that recovered ends early; without what shows it, it was still long enough
+	acks    []sighting
+	seen    []sighting
+	down    map[string]history.Landing // by node: what it did not come back after
 }
 
 // A sighting is one probe's success through one node.
@@ -34,13 +40,20 @@ func newRecovery(ctx Context) Checker {
 	for i := range c.node {
 		c.node[i] = history.None
 	}
+	c.down = downAfter(ctx.Landings)
 	return c
 }
 
 const groupProbe = "probe"
 
+// countEnded is how many nodes were started again and ended by themselves.
+const countEnded = "ended"
+
 func (c *recovery) Add(b *history.Batch) {
 	rows := c.ledger.rows(b)
+	if !c.drained && len(b.Time) > 0 {
+		c.until = b.Time[len(b.Time)-1]
+	}
 	for _, i := range rows.control {
 		c.turn(b, int(i))
 	}
@@ -69,6 +82,9 @@ func (c *recovery) turn(b *history.Batch, i int) {
 	case history.KindPhase:
 		if !c.byHeal && b.Text(i) == "recovery" {
 			c.healed = b.Time[i]
+		}
+		if c.drained = b.Text(i) == "drain"; c.drained {
+			c.until = b.Time[i]
 		}
 	case history.KindConnect:
 		c.see(b, i)
@@ -101,12 +117,19 @@ func (c *recovery) Result() verdict.Result {
 		return unjudged("nothing was healed, and no recovery phase began")
 	case len(l.tables.Nodes) == 0:
 		return unjudged("no node is known")
-	case !c.probed():
+	case !c.probed() && len(c.down) == 0:
 		return unjudged("no probe was started after the heal")
 	}
 	var found findings
 	var slowest int64
+	var ended int64 // by themselves, which no slow host explains
 	for n := range l.tables.Nodes {
+		if strings.HasPrefix(c.down[l.tables.Nodes[n].Name].Down[l.tables.Nodes[n].Name], "exited") {
+			ended++
+		}
+		if _, down := c.down[l.tables.Nodes[n].Name]; !down && !c.probed() {
+			continue // nobody asked it
+		}
 		published, delivered := c.first(c.acks, int16(n)), c.first(c.seen, int16(n))
 		slowest = max(slowest, published-c.healed, delivered-c.healed)
 		if published == never || delivered == never {
@@ -115,6 +138,12 @@ func (c *recovery) Result() verdict.Result {
 	}
 	n := int64(len(l.tables.Nodes))
 	r := found.judged(n, map[string]int64{"nodes": n, "not_recovered": found.total}, "")
+	if r.Status == verdict.Fail && !c.canary && c.until < c.healed+c.bound && len(c.down) == 0 {
+		return unjudged(sentence("the run was over at %s, before the time to recover was, at %s", clock(c.until), clock(c.healed+c.bound)))
+	}
+	if ended > 0 {
+		r.Counts[countEnded] = ended
+	}
 	if r.Status == verdict.Fail {
 		r.Summary = sentence("%d of %d nodes did not serve within %s of the last heal, the first: %s", found.total, n, clock(c.bound), r.Anomalies[0].Text)
 		return r
@@ -122,6 +151,19 @@ func (c *recovery) Result() verdict.Result {
 	r.Counts["slowest_ms"] = slowest / 1e6
 	r.Summary = sentence("all of %d nodes took a publish and delivered a message within %s of the last heal", n, clock(slowest))
 	return r
+}
+
+// downAfter are the nodes that did not serve again when a fault was taken out.
+func downAfter(all []history.Landing) map[string]history.Landing {
+	down := map[string]history.Landing{}
+	for _, l := range all {
+		if l.Healed == history.HealDown {
+			for node := range l.Down {
+				down[node] = l
+			}
+		}
+	}
+	return down
 }
 
 func (c *recovery) probed() bool {
@@ -153,6 +195,9 @@ func (c *recovery) missing(node int16, published, delivered int64) verdict.Anoma
 		what = "took a publish and delivered nothing"
 	case delivered != never:
 		what = "delivered a message and took no publish"
+	}
+	if l, down := c.down[c.ledger.tables.Nodes[node].Name]; down {
+		what = sentence("did not come back after %s (%s of %s): it", l.Fault, l.Type, l.Target) + " " + what
 	}
 	return verdict.Anomaly{
 		Kind: "not-recovered", Process: history.None, Stream: history.None, Seq: history.None, TimeNS: c.healed, Events: []int64{},

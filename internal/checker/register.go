@@ -18,6 +18,7 @@ type register struct {
 	names  []string
 	reads  [][]read // by topic
 	open   map[int64]read
+	ended  []int64 // by process: row of its last return
 }
 
 // A read is one fresh subscription to a register's topic.
@@ -25,6 +26,7 @@ type read struct {
 	topic     int
 	process   int32
 	call, ret int64 // Index
+	since     int64 // Index of the return before, of the same process
 	from, to  int64 // time
 	value     int64
 }
@@ -37,7 +39,7 @@ const (
 )
 
 func newRegister(ctx Context) Checker {
-	c := &register{ledger: ctx.ledger, topics: map[string]int{}, open: map[int64]read{}}
+	c := &register{ledger: ctx.ledger, topics: map[string]int{}, open: map[int64]read{}, ended: make([]int64, len(ctx.Tables.Processes))}
 	for _, s := range ctx.Tables.Streams {
 		if _, known := c.topics[s.Topic]; s.Register && !known {
 			c.topics[s.Topic] = len(c.names)
@@ -71,12 +73,19 @@ func (c *register) call(b *history.Batch, i int) {
 	if !ok {
 		return
 	}
-	c.open[b.Index[i]] = read{topic: at, process: b.Process[i], call: b.Index[i], from: b.Time[i]}
+	r := read{topic: at, process: b.Process[i], call: b.Index[i], from: b.Time[i], since: b.Index[i]}
+	if uint32(r.process) < uint32(len(c.ended)) {
+		r.since = c.ended[r.process]
+	}
+	c.open[b.Index[i]] = r
 }
 
 func (c *register) ret(b *history.Batch, i int) {
 	r, ok := c.open[b.Call[i]]
 	delete(c.open, b.Call[i])
+	if p := b.Process[i]; uint32(p) < uint32(len(c.ended)) {
+		c.ended[p] = b.Index[i]
+	}
 	if !ok || b.Outcome[i] != history.OK {
 		return
 	}
@@ -204,7 +213,7 @@ func (c *register) operations(topic int, until int64) (ops []porcupine.Operation
 				end = max(m.called, seen[value])
 			}
 			_, read := seen[value]
-			if m.call == history.None || m.called > until || m.outcome == history.Fail || m.unknown() && !read {
+			if m.call == 0 || m.called > until || m.outcome == history.Fail || m.unknown() && !read {
 				continue
 			}
 			ops = append(ops, porcupine.Operation{ClientId: int(row.Producer), Input: input{true, value}, Call: m.called, Return: end})
@@ -237,8 +246,30 @@ func (c *register) illegal(topic int) verdict.Anomaly {
 		saw = c.ledger.message(stream, seq)
 	}
 	fault := c.ledger.fault(r.to)
-	return verdict.Anomaly{
+	a := verdict.Anomaly{
 		Kind: "not-linearizable", Process: r.process, Stream: stream, Seq: seq, TimeNS: r.to, Fault: fault, Events: events(r.call, r.ret),
 		Text: sentence("the read of %s from %s to %s saw %s, which no order of the writes explains%s", c.names[topic], clock(r.from), clock(r.to), saw, under(fault)),
 	}
+	if c.honest(topic) {
+		its := func(stream int32) bool { return c.ledger.topic(stream) == c.names[topic] }
+		c.ledger.accuse(&a, c.ledger.wire.readBy(r, its, c.ledger.disturbed(r.from, r.to)))
+	}
+	return a
+}
+
+// honest reports whether the wire shows an acknowledgement of each write that
+// its client calls published, before it did.
+func (c *register) honest(topic int) bool {
+	l := c.ledger
+	for s, row := range l.tables.Streams {
+		if !row.Register || c.topics[row.Topic] != topic {
+			continue
+		}
+		for seq, m := range l.sends.streams[s].messages.each {
+			if from := l.wire.from(int32(s), seq); m.outcome == history.OK && (from == nil || from.acked < 0 || int64(from.acked) > m.ret.index()) {
+				return false
+			}
+		}
+	}
+	return true
 }

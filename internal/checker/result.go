@@ -17,8 +17,9 @@ type findings struct {
 	total int64
 }
 
-// add keeps an anomaly. So that a disaster costs no memory, all but the first
-// are dropped now and then: anomalies come nearly in order of time.
+// add keeps an anomaly. So that a disaster costs no memory, all but the first,
+// and the first of each party that is to blame, are dropped now and then:
+// anomalies come nearly in order of time.
 func (f *findings) add(a verdict.Anomaly) {
 	f.total++
 	f.list = append(f.list, a)
@@ -34,7 +35,13 @@ func (f *findings) trim() {
 			cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Seq, b.Seq),
 			cmp.Compare(a.Kind, b.Kind), slices.Compare(a.Events, b.Events))
 	})
-	f.list = f.list[:min(len(f.list), maxListed)]
+	list := f.list[:min(len(f.list), maxListed)]
+	for _, a := range f.list[len(list):] {
+		if !slices.ContainsFunc(list, func(b verdict.Anomaly) bool { return b.Blame == a.Blame }) {
+			list = append(list, a)
+		}
+	}
+	f.list = list
 }
 
 // first answers the anomalies to list.

@@ -7,29 +7,32 @@ import "github.com/robustmq/rmq-mcp/internal/history"
 type route struct {
 	streams int
 	pairs   []pair
-	probes  []bool // processes that are probes
+	probes  []bool  // processes that are probes
+	groups  []group // of shared subscriptions
 }
 
 type pair struct {
 	filters  int8  // of its own that match
 	shared   int8  // of a shared subscription that match
-	qos      uint8 // the highest granted to one of its own
+	qos      uint8 // the highest granted to one of its own; where it has none, of a shared subscription
 	sent     uint8 // QoS of the stream
 	register bool  // what the stream is
+	group    int32 // of its one shared subscription, where no other filter of the process matches; else None
 }
 
 func newRoute(t *history.Tables) *route {
 	r := &route{streams: len(t.Streams), pairs: make([]pair, len(t.Processes)*len(t.Streams)), probes: make([]bool, len(t.Processes))}
 	for i := range r.pairs {
 		st := t.Streams[i%r.streams]
-		r.pairs[i].sent, r.pairs[i].register = st.QoS, st.Register
+		r.pairs[i].sent, r.pairs[i].register, r.pairs[i].group = st.QoS, st.Register, history.None
 	}
 	for p, row := range t.Processes {
 		r.probes[p] = row.Group == groupProbe
 		for _, f := range row.Filters {
+			group := r.join(int32(p), f)
 			for s, st := range t.Streams {
 				if Matches(f.Filter, st.Topic) {
-					r.pairs[p*r.streams+s].take(f)
+					r.pairs[p*r.streams+s].take(f, group)
 				}
 			}
 		}
@@ -37,10 +40,20 @@ func newRoute(t *history.Tables) *route {
 	return r
 }
 
-func (q *pair) take(f history.Filter) {
-	if _, _, shared := cutShare(f.Filter); shared {
+func (q *pair) take(f history.Filter, group int32) {
+	q.group = history.None
+	if q.filters+q.shared == 0 {
+		q.group = group
+	}
+	if group != history.None {
 		q.shared++
+		if q.filters == 0 {
+			q.qos = max(q.qos, f.QoS)
+		}
 		return
+	}
+	if q.filters == 0 {
+		q.qos = 0
 	}
 	q.filters++
 	q.qos = max(q.qos, f.QoS)

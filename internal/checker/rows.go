@@ -7,6 +7,8 @@ import "github.com/robustmq/rmq-mcp/internal/history"
 type rows struct {
 	delivered []delivery
 	published []int32 // calls and returns
+	packets   []int32 // of the wire
+	told      []int32
 	control   []int32 // all else
 	probed    bool    // some row is a probe's
 }
@@ -20,7 +22,7 @@ type delivery struct {
 }
 
 func (r *rows) sort(b *history.Batch, to *route) {
-	r.delivered, r.published, r.control, r.probed = r.delivered[:0], r.published[:0], r.control[:0], false
+	r.delivered, r.published, r.packets, r.told, r.control, r.probed = r.delivered[:0], r.published[:0], r.packets[:0], r.told[:0], r.control[:0], false
 	for i, k := range b.Kind[:b.N] {
 		p := b.Process[i]
 		r.probed = r.probed || to.probed(p)
@@ -29,6 +31,10 @@ func (r *rows) sort(b *history.Batch, to *route) {
 			r.delivered = append(r.delivered, delivery{int32(i), int32(to.at(p, b.Stream[i])), b.Seq[i], b.Flags[i]})
 		case history.KindPublish:
 			r.published = append(r.published, int32(i))
+		case history.KindPacket:
+			r.packets = append(r.packets, int32(i))
+		case history.KindTold:
+			r.told = append(r.told, int32(i))
 		default:
 			r.control = append(r.control, int32(i))
 		}

@@ -8,16 +8,25 @@ import (
 
 // A message is one publish, from call to return.
 type message struct {
-	call, ret     int64 // Index of the rows; None where there is none
-	called, acked int64 // their times
+	called, acked int64 // times of the call and of the return
+	call, ret     rowRef
+	conn          int32 // incarnation of the producer's connection at the call
 	outcome       history.Outcome
 	flags         uint8
-	conn          int32 // incarnation of the producer's connection at the call
 }
+
+// A rowRef is the Index of a row plus one; 0 is none. Half the size matters here:
+// there is a message for each that was published.
+type rowRef int32
+
+func refer(index int64) rowRef { return rowRef(index + 1) }
+
+// index is the row's, or None.
+func (r rowRef) index() int64 { return int64(r) - 1 }
 
 // unknown reports whether the message was called and may have taken effect.
 func (m *message) unknown() bool {
-	return m.call != history.None && (m.outcome == history.OutcomeNone || m.outcome == history.Info)
+	return m.call != 0 && (m.outcome == history.OutcomeNone || m.outcome == history.Info)
 }
 
 const (
@@ -66,10 +75,10 @@ func (st *stream) call(b *history.Batch, i int, seq int64) bool {
 		return false
 	}
 	m := st.messages.reach(seq)
-	if m.call != history.None {
+	if m.call != 0 {
 		return false
 	}
-	m.call, m.called, m.conn = b.Index[i], b.Time[i], b.Conn[i]
+	m.call, m.called, m.conn = refer(b.Index[i]), b.Time[i], b.Conn[i]
 	if b.Flags[i].Has(history.FlagEnd) {
 		m.flags |= msgEnd
 	}
@@ -78,10 +87,10 @@ func (st *stream) call(b *history.Batch, i int, seq int64) bool {
 
 func (st *stream) ret(b *history.Batch, i int, seq int64) {
 	m := st.messages.at(seq)
-	if m == nil || m.ret != history.None {
+	if m == nil || m.ret != 0 {
 		return
 	}
-	m.ret, m.acked, m.outcome = b.Index[i], b.Time[i], b.Outcome[i]
+	m.ret, m.acked, m.outcome = refer(b.Index[i]), b.Time[i], b.Outcome[i]
 	if b.Conn[i] != m.conn {
 		m.flags |= msgMove
 	}
@@ -102,7 +111,7 @@ func (s *sends) find(at int32, seq int64) *message {
 	if uint32(at) >= uint32(len(s.streams)) {
 		return nil
 	}
-	if m := s.streams[at].messages.at(seq); m != nil && m.call != history.None {
+	if m := s.streams[at].messages.at(seq); m != nil && m.call != 0 {
 		return m
 	}
 	return nil
@@ -141,7 +150,7 @@ func (l *ledger) before(stream int32, m, later *message) bool {
 func (st *stream) since(t int64) int64 {
 	return int64(sort.Search(int(st.messages.n), func(i int) bool {
 		m := st.messages.at(int64(i))
-		return m.call != history.None && m.called >= t
+		return m.call != 0 && m.called >= t
 	}))
 }
 

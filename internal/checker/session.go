@@ -12,8 +12,8 @@ import (
 type kept struct {
 	ledger *ledger
 	of     []keeping
-	sent   map[int64]int64 // times of CONNECTs under way
-	back   int64           // connections that resumed a session, or should have
+	dials  dials
+	back   int64 // connections that resumed a session, or should have
 	found  findings
 }
 
@@ -22,11 +22,13 @@ type keeping struct {
 	known  bool // it was connected before
 	on     bool // it is connected now
 	left   int64
+
+	call, row int64 // of the last connect: CONNECT, and its return
 }
 
 func newKept(ctx Context) Checker {
 	l := ctx.ledger
-	c := &kept{ledger: l, of: make([]keeping, len(l.tables.Processes)), sent: map[int64]int64{}}
+	c := &kept{ledger: l, of: make([]keeping, len(l.tables.Processes)), dials: dials{}}
 	for i, p := range l.tables.Processes {
 		c.of[i] = keeping{judged: !slices.Contains(p.Cannot, "session_present"), left: never}
 	}
@@ -46,7 +48,7 @@ func (c *kept) Add(b *history.Batch) {
 				p.on, p.left = false, b.Time[i]
 			}
 		case b.Edge[i] == history.Call:
-			c.sent[b.Index[i]] = b.Time[i]
+			c.dials.call(b, i)
 		case b.Edge[i] == history.Return:
 			c.connect(b, i, p)
 		}
@@ -54,32 +56,30 @@ func (c *kept) Add(b *history.Batch) {
 }
 
 func (c *kept) connect(b *history.Batch, i int, p *keeping) {
-	sent, ok := c.sent[b.Call[i]]
-	if !ok {
-		sent = b.Time[i]
-	}
-	delete(c.sent, b.Call[i])
+	sent := c.dials.end(b, i)
 	if b.Outcome[i] != history.OK {
 		return
 	}
 	row := c.ledger.tables.Processes[b.Process[i]]
-	if p.judged && p.known && lasts(row, p.left, sent) {
+	if p.judged && p.known && lasts(c.ledger.wire.shortened(row, b.Process[i], p.call, p.row), p.left, sent) {
 		c.back++
 		if !b.Flags[i].Has(history.FlagSessionPresent) {
 			c.lost(b, i)
 		}
 	}
-	p.known, p.on = true, true
+	p.known, p.on, p.call, p.row = true, true, b.Call[i], b.Index[i]
 }
 
 func (c *kept) lost(b *history.Batch, i int) {
 	l, p := c.ledger, b.Process[i]
 	fault := l.fault(b.Time[i])
-	c.found.add(verdict.Anomaly{
+	a := verdict.Anomaly{
 		Kind: "session-lost", Process: p, Stream: history.None, Seq: history.None, TimeNS: b.Time[i],
 		Fault: fault, Events: events(b.Call[i], b.Index[i]),
 		Text: sentence("%s came back at %s within its session's time, and the broker did not know it%s", l.process(p), clock(b.Time[i]), under(fault)),
-	})
+	}
+	l.accuse(&a, l.wire.forgottenBy(p, b.Call[i], b.Index[i]))
+	c.found.add(a)
 }
 
 func (c *kept) Result() verdict.Result {

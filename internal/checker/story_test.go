@@ -2,6 +2,7 @@ package checker
 
 import (
 	"io"
+	"slices"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
@@ -13,8 +14,11 @@ type story struct {
 	tables   history.Tables
 	landings []history.Landing
 	events   []history.Event
+	past     int64 // events that are told and not kept
 	now      time.Duration
+	step     time.Duration // between two events
 	torn     bool
+	wires    map[int32]*wireStory // by process; packets are told where run.Wire is set
 }
 
 // Processes and streams of every story.
@@ -46,7 +50,7 @@ func newStory() *story {
 	clean := func(name, group, filter string) history.Process {
 		return history.Process{Name: name, Protocol: "mqtt3", Group: group, Clean: true, Dedupes: true, Filters: []history.Filter{{Filter: filter, QoS: 2}}}
 	}
-	s := &story{tables: history.Tables{
+	s := &story{step: time.Millisecond, tables: history.Tables{
 		Nodes: []history.Node{{Name: "node-1"}, {Name: "node-2"}},
 		Processes: []history.Process{
 			{Name: "pub-1", Group: "publisher", Protocol: "mqtt3"},
@@ -65,11 +69,14 @@ func newStory() *story {
 }
 
 func (s *story) add(e history.Event) int64 {
-	s.now += time.Millisecond
-	e.Index, e.Time = int64(len(s.events)), s.now
+	s.now += s.step
+	e.Index, e.Time = s.rows(), s.now
 	s.events = append(s.events, e)
 	return e.Index
 }
+
+// rows are the events told so far.
+func (s *story) rows() int64 { return s.past + int64(len(s.events)) }
 
 func blank(kind history.Kind, process int32) history.Event {
 	return history.Event{Kind: kind, Process: process, Call: history.None, Node: history.None, Stream: history.None, Seq: history.None, ID: history.None}
@@ -90,6 +97,7 @@ func (s *story) connect(p int32, present bool) *story {
 		e.Node = int16(p - probe1)
 	}
 	c := s.call(e)
+	s.wireConnect(p, present)
 	if present {
 		e.Flags = history.FlagSessionPresent
 	}
@@ -97,12 +105,17 @@ func (s *story) connect(p int32, present bool) *story {
 	return s
 }
 
-func (s *story) disconnect(p int32) *story { s.add(blank(history.KindDisconnect, p)); return s }
+func (s *story) disconnect(p int32) *story {
+	s.packet(p, "disconnect", 0, s.expires(p)).packet(p, "closed", 0)
+	s.add(blank(history.KindDisconnect, p))
+	return s
+}
 
 func (s *story) subscribe(p int32) *story {
 	e := blank(history.KindSubscribe, p)
 	e.Text = s.tables.Processes[p].Filters[0].Filter
 	c := s.call(e)
+	s.packet(p, "subscribe", 1).toClient(p, "suback", 1, func(e *history.Event) { e.Reason = s.tables.Processes[p].Filters[0].QoS })
 	e.Text, e.Reason = "", s.tables.Processes[p].Filters[0].QoS
 	s.ret(e, c, history.OK)
 	return s
@@ -124,7 +137,9 @@ func (s *story) publishing(st int32, seq int64) history.Event {
 
 func (s *story) publish(st int32, seq int64, o history.Outcome) *story {
 	e := s.publishing(st, seq)
-	s.ret(e, s.call(e), o)
+	c := s.call(e)
+	s.wirePublish(st, seq, o == history.OK)
+	s.ret(e, c, o)
 	return s
 }
 
@@ -177,7 +192,9 @@ func (s *story) acked(st int32, from, to int64) *story {
 func (s *story) marker(st int32, seq int64, o history.Outcome) *story {
 	e := s.publishing(st, seq)
 	e.Flags = history.FlagEnd
-	s.ret(e, s.call(e), o)
+	c := s.call(e)
+	s.wirePublish(st, seq, o == history.OK)
+	s.ret(e, c, o)
 	return s
 }
 
@@ -193,7 +210,9 @@ func (s *story) deliver(p, st int32, seq int64, flags ...history.Flags) *story {
 	if p == probe1 || p == probe2 {
 		e.Node = int16(p - probe1)
 	}
+	id := s.wireSend(p, st, seq, e.Flags)
 	s.add(e)
+	s.wireTake(p, st, seq, id)
 	return s
 }
 
@@ -201,6 +220,21 @@ func (s *story) delivered(p, st int32, from, to int64) *story {
 	for seq := from; seq <= to; seq++ {
 		s.deliver(p, st, seq)
 	}
+	return s
+}
+
+// mailboxes makes publishers and subscribers ones of mq9.
+func (s *story) mailboxes() *story {
+	for i := range s.tables.Processes {
+		s.tables.Processes[i].Protocol = "mq9"
+	}
+	return s
+}
+
+// stored delivers a number with the id that the broker stored it under.
+func (s *story) stored(p, st int32, seq, id int64) *story {
+	s.deliver(p, st, seq)
+	s.events[len(s.events)-1].ID = id
 	return s
 }
 
@@ -215,6 +249,14 @@ func (s *story) phase(name string) *story {
 func (s *story) fault(d time.Duration) *story {
 	s.landings = append(s.landings, history.Landing{Fault: "f1", Times: history.LandingTimes{
 		AppliedNS: int64(s.now), HealedNS: int64(s.now + d)}})
+	return s
+}
+
+// down is f1, after which a node did not come back.
+func (s *story) down(node string) *story {
+	s.landings = append(s.landings, history.Landing{
+		Fault: "f1", Type: "power_loss", Target: "leader", Healed: history.HealDown, Down: map[string]string{node: "exited: status 1"},
+	})
 	return s
 }
 
@@ -246,6 +288,11 @@ func (s *story) observe(name string, p int32, node int16, value float64) *story 
 // finish ends every driver in order.
 func (s *story) finish() *story {
 	s.wait(30 * time.Second)
+	for n := range int16(len(s.tables.Nodes)) {
+		if !slices.ContainsFunc(s.events, func(e history.Event) bool { return e.Text == ObserveDeserted && e.Node == n }) {
+			s.observe(ObserveDeserted, history.None, n, 0)
+		}
+	}
 	spoke := map[int32]bool{}
 	for _, e := range s.events {
 		if e.Kind == history.KindConnect {

@@ -1,14 +1,19 @@
 package checker
 
 import (
+	"slices"
+
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
 // unexpected judges that nothing is delivered which was never sent, or to
-// somebody who did not subscribe to it.
+// somebody who did not subscribe to it; nor as a retained message what was not
+// published as one, nor under another topic: where the wire shows that, or the
+// fetch that a message of mq9 was in the answer to.
 type unexpected struct {
 	ledger   *ledger
+	looks    *looks // nil where nobody speaks mq9
 	seen     int64
 	suspects []suspect
 }
@@ -20,9 +25,18 @@ type suspect struct {
 	process, stream int32
 	seq, index, t   int64
 	foreign         bool
+	retained        bool // it came with RETAIN
+	renamed         bool // it is a packet
+	elsewhere       bool // it was in the answer of another mailbox
 }
 
-func newUnexpected(ctx Context) Checker { return &unexpected{ledger: ctx.ledger} }
+func newUnexpected(ctx Context) Checker {
+	c := &unexpected{ledger: ctx.ledger}
+	if slices.ContainsFunc(ctx.Tables.Processes, func(p history.Process) bool { return p.Protocol == "mq9" }) {
+		c.looks = newLooks(ctx.Tables, false)
+	}
+	return c
+}
 
 func (c *unexpected) Add(b *history.Batch) {
 	route, sends := c.ledger.route, c.ledger.sends
@@ -33,12 +47,39 @@ func (c *unexpected) Add(b *history.Batch) {
 		c.seen++
 		i, s := d.i, b.Stream[d.i]
 		foreign := d.flags.Has(history.FlagForeign) || uint32(s) >= uint32(len(sends.streams))
-		if !foreign && d.pair >= 0 && route.pairs[d.pair].takes() && sends.find(s, d.seq) != nil {
+		retained := !foreign && d.flags&(history.FlagRetain|history.FlagEnd) == history.FlagRetain && !c.ledger.tables.Streams[s].Retain
+		if !foreign && !retained && d.pair >= 0 && route.pairs[d.pair].takes() && sends.find(s, d.seq) != nil {
 			continue
 		}
-		if len(c.suspects) < 1<<20 {
-			c.suspects = append(c.suspects, suspect{b.Process[i], s, d.seq, b.Index[i], b.Time[i], foreign})
+		c.suspect(suspect{process: b.Process[i], stream: s, seq: d.seq, index: b.Index[i], t: b.Time[i], foreign: foreign, retained: retained})
+	}
+	c.mailboxes(b)
+	if !c.ledger.wire.on {
+		return
+	}
+	for _, i := range c.ledger.rows(b).packets {
+		if b.Flags[i].Has(history.FlagRenamed | history.FlagToClient) {
+			c.suspect(suspect{process: b.Process[i], stream: b.Stream[i], seq: b.Seq[i], index: b.Index[i], t: b.Time[i], renamed: true})
 		}
+	}
+}
+
+// mailboxes looks for messages in the answers of mailboxes that are not theirs.
+func (c *unexpected) mailboxes(b *history.Batch) {
+	if c.looks == nil {
+		return
+	}
+	for i := range b.N {
+		at, s := c.looks.row(b, i), b.Stream[i]
+		if at != nil && at.took <= at.size && c.ledger.works(s) && c.ledger.requests(s) && c.ledger.topic(s) != at.mailbox {
+			c.suspect(suspect{process: b.Process[i], stream: s, seq: b.Seq[i], index: b.Index[i], t: b.Time[i], elsewhere: true})
+		}
+	}
+}
+
+func (c *unexpected) suspect(s suspect) {
+	if len(c.suspects) < 1<<20 {
+		c.suspects = append(c.suspects, s)
 	}
 }
 
@@ -46,7 +87,7 @@ func (q pair) takes() bool { return q.filters > 0 || q.shared > 0 }
 
 func (c *unexpected) Result() verdict.Result {
 	var found findings
-	var misrouted, foreign int64
+	var misrouted, foreign, retained, renamed int64
 	for _, s := range c.suspects {
 		text := ""
 		switch {
@@ -55,20 +96,31 @@ func (c *unexpected) Result() verdict.Result {
 			text = sentence("%s was delivered a payload that is not of this run", c.ledger.process(s.process))
 		case c.ledger.sends.find(s.stream, s.seq) == nil:
 			text = sentence("%s was delivered to %s and was never sent", c.ledger.message(s.stream, s.seq), c.ledger.process(s.process))
+		case s.elsewhere:
+			misrouted++
+			text = sentence("%s was in the answer to %s from another mailbox", c.ledger.message(s.stream, s.seq), c.ledger.process(s.process))
+		case s.renamed:
+			renamed++
+			text = sentence("%s was sent to %s under another topic", c.ledger.message(s.stream, s.seq), c.ledger.process(s.process))
 		case s.process < 0 || !c.ledger.sessions.takes(s.process, c.ledger.topic(s.stream)):
 			misrouted++
 			text = sentence("%s was delivered to %s, which has no subscription that matches", c.ledger.message(s.stream, s.seq), c.ledger.process(s.process))
+		case s.retained:
+			retained++
+			text = sentence("%s was delivered to %s with RETAIN, and was published without", c.ledger.message(s.stream, s.seq), c.ledger.process(s.process))
 		default:
 			continue
 		}
 		fault := c.ledger.fault(s.t)
-		found.add(verdict.Anomaly{
+		a := verdict.Anomaly{
 			Kind: "unexpected", Process: s.process, Stream: s.stream, Seq: s.seq, TimeNS: s.t,
 			Fault: fault, Events: events(s.index), Text: text + " at " + clock(s.t) + under(fault),
-		})
+		}
+		c.ledger.accuse(&a, c.shown(s))
+		found.add(a)
 	}
 	r := found.judged(c.seen, map[string]int64{
-		"delivered": c.seen, "unexpected": found.total, "misrouted": misrouted, "foreign": foreign,
+		"delivered": c.seen, "unexpected": found.total, "misrouted": misrouted, "foreign": foreign, "retained": retained, "renamed": renamed,
 	}, "nothing was delivered")
 	switch r.Status {
 	case verdict.Pass:
@@ -77,6 +129,20 @@ func (c *unexpected) Result() verdict.Result {
 		r.Summary = sentence("%d of %d deliveries were unexpected, the first: %s", found.total, c.seen, r.Anomalies[0].Text)
 	}
 	return r
+}
+
+// shown says whose doing it is.
+func (c *unexpected) shown(s suspect) shown {
+	w, called := c.ledger.wire, c.ledger.sends.find(s.stream, s.seq) != nil
+	switch {
+	case s.foreign:
+		return w.damagedBy(s.process, s.index, strangers)
+	case s.renamed:
+		return w.renamedBy(s.stream, s.seq, s.index)
+	case s.retained && called && c.ledger.sessions.takes(s.process, c.ledger.topic(s.stream)):
+		return w.retainedBy(s.process, s.stream, s.seq)
+	}
+	return w.inventedBy(s.process, s.stream, s.seq, called)
 }
 
 // corruption judges that payloads arrive as they were sent.
@@ -99,11 +165,13 @@ func (c *corruption) Add(b *history.Batch) {
 
 func (c *corruption) corrupt(b *history.Batch, i int) {
 	fault := c.ledger.fault(b.Time[i])
-	c.found.add(verdict.Anomaly{
+	a := verdict.Anomaly{
 		Kind: "corrupted", Process: b.Process[i], Stream: b.Stream[i], Seq: b.Seq[i], TimeNS: b.Time[i],
 		Fault: fault, Events: events(b.Index[i]),
 		Text: sentence("the checksum of what reached %s at %s does not match%s", c.ledger.process(b.Process[i]), clock(b.Time[i]), under(fault)),
-	})
+	}
+	c.ledger.accuse(&a, c.ledger.wire.damagedBy(b.Process[i], b.Index[i], spoiled))
+	c.found.add(a)
 }
 
 func (c *corruption) Result() verdict.Result {

@@ -27,7 +27,7 @@ type Event struct {
 	Kind    Kind
 	Edge    Edge
 	Via     Source
-	Outcome Outcome // on a return
+	Outcome Outcome // on a return; OK on a disconnect that the client announced by DISCONNECT, where it had a will
 	Reason  uint8   // MQTT reason code, where one was seen
 	QoS     uint8   // of the PUBLISH as sent or delivered
 	Flags   Flags
@@ -35,7 +35,7 @@ type Event struct {
 	Stream  int32   // the stream of a message, an index into Tables.Streams; None otherwise
 	Seq     int64   // the message's number in its stream, dense from 0; None otherwise
 	ID      int64   // packet id, offset or msg_id, where one was seen; else None
-	Value   float64 // of an observation
+	Value   float64 // of an observation; of a CONNECT on the wire its session expiry in seconds; of a CONNACK or DISCONNECT there one more than that, 0 where the tap did not look
 	Text    string  // an error on a return; the name of a phase, a fault or an observed metric
 }
 
@@ -44,7 +44,7 @@ type Kind uint8
 
 const (
 	KindNone        Kind = iota
-	KindConnect          // call/return: CONNECT to CONNACK. Flags has SessionPresent
+	KindConnect          // call/return: CONNECT to CONNACK. Flags has SessionPresent; Stream and Seq are its will's
 	KindDisconnect       // point: the connection ended, by either side. Text says why
 	KindSubscribe        // call/return: SUBSCRIBE to SUBACK. Text is the filter
 	KindUnsubscribe      // call/return
@@ -60,6 +60,8 @@ const (
 	KindHeal             // call/return: a fault is taken out, read back. Text is the fault's id
 	KindPhase            // point: a phase of the run begins. Text is its name
 	KindObserve          // point: a measurement. Text is the metric's name
+	KindPacket           // point, via tap: one MQTT control packet as the client's side of the wire had it. Text is its type
+	KindTold             // point: the SDK told its application how a publish ended, whatever made it say so. Outcome says how
 )
 
 // Edge tells a call from its return and from what happens at once.
@@ -98,9 +100,11 @@ const (
 	FlagDup Flags = 1 << iota
 	FlagRetain
 	FlagSessionPresent
-	FlagEnd     // the stream's end marker
-	FlagCorrupt // the payload's checksum does not match
-	FlagForeign // the payload carries another run's id, or no header at all
+	FlagEnd      // the stream's end marker
+	FlagCorrupt  // the payload's checksum does not match
+	FlagForeign  // the payload carries another run's id, or no header at all
+	FlagToClient // of a packet: it went from the broker to the client
+	FlagRenamed  // of a packet: a PUBLISH under another topic than its stream's
 )
 
 // Has reports whether all flags of g are set.

@@ -30,7 +30,7 @@ type eventFile struct {
 }
 
 func newEventFile(d disk) *eventFile {
-	f := &eventFile{disk: d, schema: newSchema()}
+	f := &eventFile{disk: d, schema: newSchema(vocabularies()[0])}
 	f.writer = ipc.NewWriter(&f.message, ipc.WithSchema(f.schema))
 	return f
 }

@@ -5,27 +5,44 @@ import "time"
 // A Landing is the server's own proof that an injection had effect: what was
 // meant, what was measured before, during and after it, and what follows.
 type Landing struct {
-	Fault     string         `json:"fault"`            // f1, f2, … in order of injection
-	Type      string         `json:"type"`             // kill, pause, …
-	Target    string         `json:"target"`           // as asked: leader
-	Nodes     []string       `json:"nodes"`            // as resolved: node-2
-	Params    map[string]any `json:"params,omitempty"` // with defaults filled in
-	Mechanism string         `json:"mechanism"`        // sigkill, freezer, nft, …
-	Call      int            `json:"call"`             // the journal's entry that asked for it
-	Times     LandingTimes   `json:"times"`
-	Proofs    []ProofRecord  `json:"proofs"`
-	State     LandingState   `json:"state"`
-	Healed    HealState      `json:"healed"`
-	Reasons   []string       `json:"reasons,omitempty"` // why it is not landed, or not healed
+	Fault     string            `json:"fault"`            // f1, f2, … in order of injection
+	Type      string            `json:"type"`             // kill, pause, …
+	Target    string            `json:"target"`           // as asked: leader
+	Nodes     []string          `json:"nodes"`            // as resolved: node-2
+	Params    map[string]any    `json:"params,omitempty"` // with defaults filled in
+	Mechanism string            `json:"mechanism"`        // sigkill, freezer, nft, …
+	Call      int               `json:"call"`             // the journal's entry that asked for it
+	Times     LandingTimes      `json:"times"`
+	Proofs    []ProofRecord     `json:"proofs"`
+	State     LandingState      `json:"state"`
+	Healed    HealState         `json:"healed"`
+	Down      map[string]string `json:"down,omitempty"`    // nodes that did not come back from it, and the states of their processes
+	Reasons   []string          `json:"reasons,omitempty"` // why it is not landed, or not healed
+	Detail    any               `json:"detail,omitempty"`  // what the fault has to tell beside its proofs: a list of what was lost
 }
+
+// MechanismClients is the mechanism of what clients of our own do to a node.
+const MechanismClients = "clients of ours"
 
 // LandingTimes are nanoseconds since the start of the run; 0 is not yet.
 type LandingTimes struct {
+	ApplyNS    int64 `json:"apply_ns,omitempty"`   // applying it began
+	EffectNS   int64 `json:"effect_ns,omitempty"`  // a reading that began then was the first in which every proof held
+	TriggerNS  int64 `json:"trigger_ns,omitempty"` // what it waited for came
 	AppliedNS  int64 `json:"applied_ns"`
 	HealNS     int64 `json:"heal_ns"`   // the heal began
 	HealedNS   int64 `json:"healed_ns"` // read back healed
 	PlannedNS  int64 `json:"planned_ns"`
 	DurationNS int64 `json:"duration_ns"` // the bound asked for
+}
+
+// StartNS is when the system first felt it: a fault that goes from node to node
+// takes its time until all of it is in place.
+func (t LandingTimes) StartNS() int64 {
+	if t.ApplyNS > 0 {
+		return t.ApplyNS
+	}
+	return t.AppliedNS
 }
 
 // LandingState is what the proofs say of an injection.
@@ -46,6 +63,9 @@ const (
 	HealPending  HealState = "pending"
 	HealVerified HealState = "verified"
 	HealFailed   HealState = "failed"
+	// HealDown: nothing of the fault's means is left, and a node that was
+	// started in order ended again or does not serve. That is the broker's.
+	HealDown HealState = "node-down"
 )
 
 // Role is what a proof stands for.
@@ -62,16 +82,19 @@ const (
 type Want string
 
 const (
-	WantState  Want = "state"  // the sample's State is Expect, and was not before
-	WantFails  Want = "fails"  // the probe succeeded before and fails during
-	WantGrows  Want = "grows"  // the counter is larger
-	WantSlower Want = "slower" // the value grew by at least Margin
-	WantStill  Want = "still"  // control: the probe succeeds throughout, its value within Margin
+	WantState   Want = "state"   // the sample's State is Expect, and was not before
+	WantChanges Want = "changes" // the sample's State is another than before
+	WantSame    Want = "same"    // control: the sample's State is what it was before
+	WantFails   Want = "fails"   // the probe succeeded before and fails during
+	WantGrows   Want = "grows"   // the counter is larger
+	WantSlower  Want = "slower"  // the value grew by at least Margin
+	WantStill   Want = "still"   // control: the probe succeeds throughout, its value within Margin
 )
 
 // A ProofRecord is one signal: what it expects and what was sampled.
 type ProofRecord struct {
-	Name    string   `json:"name"` // exit status of node-2
+	Name    string   `json:"name"`           // exit status of node-2
+	Node    string   `json:"node,omitempty"` // whose it is, "" where it is of no one node
 	Role    Role     `json:"role"`
 	Want    Want     `json:"want"`
 	Expect  string   `json:"expect,omitempty"`

@@ -1,7 +1,10 @@
 package history
 
 import (
+	"context"
 	"iter"
+	"slices"
+	"sync"
 	"time"
 )
 
@@ -96,6 +99,68 @@ func Events(b *Batch) iter.Seq[Event] {
 			if !yield(b.Event(i)) {
 				return
 			}
+		}
+	}
+}
+
+// A Memory is a history in memory, which can be waited for.
+type Memory struct {
+	mu      sync.Mutex
+	events  []Event
+	tables  Tables
+	changed chan struct{} // closed at the next event
+}
+
+// NewMemory makes an empty history with these tables.
+func NewMemory(tables Tables) *Memory {
+	return &Memory{tables: tables, changed: make(chan struct{})}
+}
+
+// Record adds an event and answers its index.
+func (m *Memory) Record(e Event) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e.Index = int64(len(m.events))
+	m.events = append(m.events, e)
+	close(m.changed)
+	m.changed = make(chan struct{})
+	return e.Index
+}
+
+// Tables are those that it was made with.
+func (m *Memory) Tables() Tables { return m.tables }
+
+// Events are all that were recorded so far.
+func (m *Memory) Events() []Event {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.events)
+}
+
+// Count counts the events that match.
+func (m *Memory) Count(match func(Event) bool) (n int) {
+	for _, e := range m.Events() {
+		if match(e) {
+			n++
+		}
+	}
+	return n
+}
+
+// Wait waits until n events match, or ctx ends, and answers how many do.
+func (m *Memory) Wait(ctx context.Context, n int, match func(Event) bool) int {
+	for {
+		m.mu.Lock()
+		changed := m.changed
+		m.mu.Unlock()
+		got := m.Count(match)
+		if got >= n {
+			return got
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return got
 		}
 	}
 }

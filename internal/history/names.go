@@ -8,11 +8,11 @@ import (
 // The names by which the enums' numbers are shown, and kept in the metadata of
 // the file's columns. Their order is the numbers' order.
 const (
-	kindNames    = "none connect disconnect subscribe unsubscribe publish deliver fetch ack pause resume end driver inject heal phase observe"
+	kindNames    = "none connect disconnect subscribe unsubscribe publish deliver fetch ack pause resume end driver inject heal phase observe packet told"
 	edgeNames    = "point call return"
 	sourceNames  = "harness driver tap native"
 	outcomeNames = "none ok fail info"
-	flagNames    = "dup retain session_present end corrupt foreign" // bit 0 first
+	flagNames    = "dup retain session_present end corrupt foreign to_client renamed" // bit 0 first
 )
 
 func (k Kind) String() string    { return nameOf(kindNames, uint8(k)) }

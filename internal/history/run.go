@@ -16,9 +16,11 @@ type Run struct {
 	Scenario    string         `json:"scenario"`        // mqtt/broker-kill-9; "" for an exploration by hand
 	ScenarioSHA string         `json:"scenario_sha256"` // of its text, which is kept beside this file
 	Seed        int64          `json:"seed"`
-	Tier        string         `json:"tier"`     // smoke, hardening
+	Tier        string         `json:"tier"`     // smoke, hardening, release
 	Protocol    string         `json:"protocol"` // mqtt3, mqtt5, mq9
 	SDK         string         `json:"sdk"`
+	Transport   string         `json:"transport,omitempty"` // tcp, tls, ws, wss; "" is tcp
+	Wire        bool           `json:"wire,omitempty"`      // the tap records what passes: packets are in the history
 	Cluster     ClusterInfo    `json:"cluster"`
 	Claims      []string       `json:"claims"`     // names of the claims to judge
 	Faults      []PlannedFault `json:"faults"`     // what must land
@@ -28,9 +30,11 @@ type Run struct {
 
 // ClusterInfo is the cluster as it really ran.
 type ClusterInfo struct {
-	Flavor    string            `json:"flavor"`    // reference, robustmq, mosquitto, external
-	Runtime   string            `json:"runtime"`   // process
-	Isolation string            `json:"isolation"` // namespaces, loopback
+	Flavor    string            `json:"flavor"`  // reference, robustmq, mosquitto, external
+	Runtime   string            `json:"runtime"` // process, docker
+	Image     string            `json:"image,omitempty"`
+	Planted   string            `json:"planted,omitempty"` // a defect of rmq-mcp's own, which the broker has not
+	Isolation string            `json:"isolation"`         // namespaces, loopback
 	Nodes     int               `json:"nodes"`
 	Version   string            `json:"version"`
 	Binary    string            `json:"binary,omitempty"` // file name
@@ -50,10 +54,32 @@ type PlannedFault struct {
 
 // A Budget is the least a run must reach to count for its tier.
 type Budget struct {
-	DurationS float64 `json:"duration_s"` // of the publishing phase
-	Messages  int64   `json:"messages"`   // acknowledged
-	Faults    int     `json:"faults"`     // landed
-	MinRate   float64 `json:"min_rate"`   // share of the steady rate that must be reached before and after the fault
-	ProgressS float64 `json:"progress_s"` // longest allowed silence of all publishers during a fault; 0 for no such claim
-	RecoveryS float64 `json:"recovery_s"` // bound on recovery after the heal
+	DurationS float64 `json:"duration_s"`         // of the publishing phase
+	Messages  int64   `json:"messages"`           // acknowledged
+	Faults    int     `json:"faults"`             // landed
+	MinRate   float64 `json:"min_rate"`           // share of the steady rate that must be reached before and after the fault
+	ProgressS float64 `json:"progress_s"`         // longest allowed silence of all publishers during a fault; 0 for no such claim
+	RecoveryS float64 `json:"recovery_s"`         // bound on recovery after the heal
+	ExpiryS   float64 `json:"expiry_s,omitempty"` // how long after its time to live a mailbox or a message may be there; at least 1
+	Fair      Fair    `json:"fair,omitzero"`      // how others may be served while a client misbehaves; all 0 for no such claim
+	Growth    Growth  `json:"growth,omitzero"`    // how fast what a node takes may grow in the steady time
+}
+
+// Fair bounds how much worse a group of clients may be served while another
+// client misbehaves than it was before. All 0, nothing is bound. Of fewer than 200
+// messages the rate alone is judged: one in a hundred of them says nothing.
+type Fair struct {
+	Times    float64 `json:"times" yaml:"times"`       // the 99th percentile of their latencies: at most so many times that before
+	FloorS   float64 `json:"floor_s" yaml:"floor_s"`   // one below this is never too slow
+	Share    float64 `json:"share" yaml:"share"`       // their rate: at least this share of that before
+	Messages int64   `json:"messages" yaml:"messages"` // decided over so many of a group, before and in the time of the fault
+}
+
+// Growth bounds how fast what each node takes may grow while it is under a steady
+// load. What is 0 is not judged.
+type Growth struct {
+	MemoryMiB      float64 `yaml:"memory_mib_per_h" json:"memory_mib_per_h"`           // resident, without that of mapped files where it is told apart
+	Descriptors    float64 `yaml:"descriptors_per_h" json:"descriptors_per_h"`         // open
+	Connections    float64 `yaml:"connections_per_h" json:"connections_per_h"`         // of clients
+	LatencyPercent float64 `yaml:"latency_percent_per_h" json:"latency_percent_per_h"` // of acknowledgements
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -38,20 +39,32 @@ const (
 	columnCount
 )
 
+// A vocabulary is the names of the enums that have grown since the format's
+// first file. They only grow at their end, so that old files read as they are.
+type vocabulary struct{ kinds, flags string }
+
+func vocabularies() []vocabulary {
+	return []vocabulary{
+		{kindNames, flagNames},
+		{kindNames, strings.TrimSuffix(flagNames, " renamed")},
+		{strings.TrimSuffix(kindNames, " packet told"), strings.TrimSuffix(flagNames, " to_client renamed")},
+	}
+}
+
 // newSchema is the schema of history.arrow.
-func newSchema() *arrow.Schema {
+func newSchema(names vocabulary) *arrow.Schema {
 	fields := []arrow.Field{
 		colTime:    {Name: "t_ns", Type: arrow.PrimitiveTypes.Int64},
 		colCall:    {Name: "call", Type: arrow.PrimitiveTypes.Int32},
 		colProcess: {Name: "process", Type: arrow.PrimitiveTypes.Int32},
 		colConn:    {Name: "conn", Type: arrow.PrimitiveTypes.Int32},
-		colKind:    named("kind", kindNames),
+		colKind:    named("kind", names.kinds),
 		colEdge:    named("edge", edgeNames),
 		colVia:     named("via", sourceNames),
 		colOutcome: named("outcome", outcomeNames),
 		colReason:  {Name: "reason", Type: arrow.PrimitiveTypes.Uint8},
 		colQoS:     {Name: "qos", Type: arrow.PrimitiveTypes.Uint8},
-		colFlags:   named("flags", flagNames),
+		colFlags:   named("flags", names.flags),
 		colNode:    {Name: "node", Type: arrow.PrimitiveTypes.Int16},
 		colStream:  {Name: "stream", Type: arrow.PrimitiveTypes.Int32},
 		colSeq:     {Name: "seq", Type: arrow.PrimitiveTypes.Int64},
@@ -73,8 +86,8 @@ func named(column, names string) arrow.Field {
 }
 
 // schemaMessage is the metadata of the message that begins every history.
-func schemaMessage() ([]byte, error) {
-	payload := ipc.GetSchemaPayload(newSchema(), memory.DefaultAllocator)
+func schemaMessage(names vocabulary) ([]byte, error) {
+	payload := ipc.GetSchemaPayload(newSchema(names), memory.DefaultAllocator)
 	defer payload.Release()
 	var message bytes.Buffer
 	if _, err := payload.WritePayload(&message); err != nil {
@@ -87,11 +100,12 @@ func schemaMessage() ([]byte, error) {
 // It compares bytes: reading a schema that somebody else wrote, or that was
 // changed, would trust its lengths.
 func checkSchema(got []byte) error {
-	switch want, err := schemaMessage(); {
-	case err != nil:
-		return err
-	case bytes.Equal(got, want):
-		return nil
+	for _, names := range vocabularies() {
+		if want, err := schemaMessage(names); err != nil || bytes.Equal(got, want) {
+			return err
+		}
+	}
+	switch {
 	case !bytes.Contains(got, []byte(formatKey)):
 		return errors.New("it is an Arrow stream but not a history of rmq-mcp; name the evidence directory of a run")
 	default:

@@ -131,7 +131,7 @@ func TestClock(t *testing.T) {
 func TestNames(t *testing.T) {
 	for want, got := range map[string]string{
 		"observe":     history.KindObserve.String(),
-		"17":          history.Kind(17).String(),
+		"200":         history.Kind(200).String(),
 		"return":      history.Return.String(),
 		"native":      history.ViaNative.String(),
 		"info":        history.Info.String(),

@@ -23,7 +23,7 @@ func Windows(landings []Landing) []Window {
 		if l.Times.HealedNS != 0 {
 			end = time.Duration(l.Times.HealedNS)
 		}
-		windows = append(windows, Window{Fault: l.Fault, Start: time.Duration(l.Times.AppliedNS), End: end})
+		windows = append(windows, Window{Fault: l.Fault, Start: time.Duration(l.Times.StartNS()), End: end})
 	}
 	slices.SortStableFunc(windows, func(a, b Window) int { return cmp.Compare(a.Start, b.Start) })
 	return windows

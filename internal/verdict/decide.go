@@ -25,7 +25,7 @@ func Decide(in Input) Verdict {
 		v.State = FailNondetermin
 		v.Reasons = append(failReasons(in.Run, failed), NotRepeated)
 		v.Severity = Severity(failed)
-		v.Blame = Blame(failed, in.Harness)
+		v.Blame = blame(in, failed)
 	} else if len(short) > 0 {
 		v.State = short[0].State()
 	} else {
@@ -37,6 +37,9 @@ func Decide(in Input) Verdict {
 		} else {
 			v.Reasons = append(v.Reasons, s.Text)
 		}
+	}
+	if in.Run != nil && in.Run.Cluster.Planted != "" {
+		v.Caps = append(v.Caps, fmt.Sprintf("rmq-mcp planted the defect %s: this says nothing about %s", in.Run.Cluster.Planted, vendor(in.Run)))
 	}
 	v.Headline = headline(v, in)
 	return v
@@ -54,14 +57,22 @@ func failures(results []Result) (list []Result) {
 func failReasons(run *history.Run, failed []Result) (list []string) {
 	for _, r := range failed {
 		list = append(list, fmt.Sprintf("%s (%s): %s", r.Claim.Name, r.Claim.Source, r.Summary))
-		if !r.Promised {
-			list = append(list, notPromised(run, r))
+		if why := notPromised(run, r); why != "" {
+			list = append(list, why)
 		}
 	}
 	return list
 }
 
+// notPromised says that nobody is known to have promised what failed, "" where
+// somebody did: what the specification asks of a client library needs no promise.
 func notPromised(run *history.Run, r Result) string {
+	if r.Promised || r.Claim.Of == SDK {
+		return ""
+	}
+	if run != nil && run.Cluster.Flavor == "external" {
+		return fmt.Sprintf("what this broker promises is not known here: %s is what %s asks", r.Claim.Name, r.Claim.Source)
+	}
 	return fmt.Sprintf("%s does not promise %s in this configuration", vendor(run), r.Claim.Name)
 }
 

@@ -44,6 +44,7 @@ var shortOf = map[Kind]func(in *Input){
 	FaultIndeterminate: func(in *Input) { in.Landings[0].Proofs = []history.ProofRecord{killed, refused, shaken} },
 	FaultIdle:          func(in *Input) { in.Coverage.Idle = []string{"f1"} },
 	HealUnverified:     func(in *Input) { in.Landings[0].Healed = history.HealFailed },
+	NodeDown:           func(in *Input) { in.Landings[0].Healed = history.HealDown },
 	CheckerMissing:     func(in *Input) { in.Results = in.Results[:1] },
 	NoClaims:           func(in *Input) { in.Run.Claims, in.Results = nil, nil },
 	HistoryIncomplete:  func(in *Input) { in.Complete = Completeness{Why: []string{"cut off"}} },
@@ -131,9 +132,14 @@ func TestDecide(t *testing.T) {
 			in.Results[0] = result("qos1-no-loss", Fail)
 			in.Results[0].Promised = false
 		}, FailNondetermin, "mosquitto does not promise qos1-no-loss in this configuration"},
+		{"what an unknown broker promises is not known", func(in *Input) {
+			in.Run.Cluster.Flavor, in.Landings = "external", nil
+			in.Results[0] = result("qos1-no-loss", Fail)
+			in.Results[0].Promised = false
+		}, FailNondetermin, "what this broker promises is not known here"},
 		{"the worst failure makes the headline", func(in *Input) {
 			in.Results = []Result{result("recovery", Fail), result("qos1-no-loss", Fail)}
-		}, FailNondetermin, "FAIL-nondeterministic: qos1-no-loss is a fail (and 1 more claim fails)"},
+		}, FailNondetermin, "FAIL-nondeterministic: seen once, not repeated yet: qos1-no-loss is a fail (and 1 more claim fails)"},
 		{"external brokers have no faults of ours", func(in *Input) {
 			in.Run.Cluster.Flavor, in.Landings = "external", nil
 		}, InconclusiveEnv, "never injected"},

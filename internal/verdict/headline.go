@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -11,11 +12,11 @@ import (
 func headline(v Verdict, in Input) string {
 	failed := failures(in.Results)
 	switch {
-	case len(failed) > 0:
-		return fmt.Sprintf("%s: %s%s%s", v.State, failed[0].Summary, others(failed), softly(in.Run, failed[0]))
+	case len(failed) > 0: // of one run: whether it comes again nobody knows
+		return fmt.Sprintf("%s: seen once, %s: %s%s%s%s", v.State, NotRepeated, whose(in.Run, failed[0]), failed[0].Summary, others(failed), softly(in.Run, failed[0]))
 	case isPass(v.State):
 		return fmt.Sprintf("%s: %s over %d acknowledged messages, %s", v.State,
-			plural(int64(len(in.Results)), "claim holds", "claims hold"), in.Coverage.Acked, faultsIn(in.Landings))
+			plural(int64(passed(in.Results)), "claim holds", "claims hold"), in.Coverage.Acked, faultsIn(in.Landings))
 	case len(v.Reasons) > 0:
 		return fmt.Sprintf("%s: %s", v.State, v.Reasons[0])
 	}
@@ -29,17 +30,34 @@ func others(failed []Result) string {
 	return fmt.Sprintf(" (and %s)", plural(int64(len(failed)-1), "more claim fails", "more claims fail"))
 }
 
-func softly(run *history.Run, r Result) string {
-	if r.Promised {
+// whose names the client library, where the claim that failed is its.
+func whose(run *history.Run, r Result) string {
+	if r.Claim.Of != SDK {
 		return ""
 	}
-	return "; " + notPromised(run, r)
+	return library(run) + ": "
+}
+
+func passed(results []Result) (n int) {
+	for _, r := range results {
+		if r.Status == Pass {
+			n++
+		}
+	}
+	return n
+}
+
+func softly(run *history.Run, r Result) string {
+	if why := notPromised(run, r); why != "" {
+		return "; " + why
+	}
+	return ""
 }
 
 func faultsIn(landings []history.Landing) string {
 	var names []string
 	for _, l := range landings {
-		names = append(names, fmt.Sprintf("%s of %s", l.Type, strings.Join(l.Nodes, ", ")))
+		names = append(names, fmt.Sprintf("%s of %s", l.Type, cmp.Or(strings.Join(l.Nodes, ", "), l.Target)))
 	}
 	if len(names) == 0 {
 		return "without a fault"

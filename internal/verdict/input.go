@@ -52,8 +52,9 @@ type Totals struct {
 }
 
 // maxIndeterminate is the share of unknown outcomes above which a history says
-// too little; maxStarvedS the seconds a host may keep us from running.
-const (
-	maxIndeterminate = 0.05
-	maxStarvedS      = 1.0
-)
+// too little.
+const maxIndeterminate = 0.05
+
+// MaxStarvedS is for how many seconds a host may stand still without explaining
+// what took too long.
+const MaxStarvedS = 1.0

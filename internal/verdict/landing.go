@@ -15,18 +15,31 @@ func DecideLanding(l history.Landing) (history.LandingState, []string, []history
 	roles := map[history.Role]*tally{
 		history.RoleMechanism: {}, history.RoleEffect: {}, history.RoleControl: {},
 	}
+	means := byNode{}
 	for i := range proofs {
 		r, why := read(proofs[i])
 		proofs[i].Holds, proofs[i].Why = r == held, why
-		if t := roles[proofs[i].Role]; t != nil {
+		switch t := roles[proofs[i].Role]; {
+		case t == nil || unsampled(proofs[i]):
+		case proofs[i].Role == history.RoleMechanism:
+			means.add(proofs[i].Node, r, why)
+		default:
 			t.add(r, why)
 		}
 	}
+	means.tell(roles[history.RoleMechanism])
 	if l.State == history.Unsupported {
 		return history.Unsupported, l.Reasons, proofs
 	}
 	state, reasons := settle(roles[history.RoleMechanism], roles[history.RoleEffect], roles[history.RoleControl])
 	return state, reasons, proofs
+}
+
+// unsampled reports whether a control was none meanwhile: another fault acted
+// on its node, and nobody read it. It speaks neither for nor against; there is
+// always the witness.
+func unsampled(p history.ProofRecord) bool {
+	return p.Role == history.RoleControl && (len(at(p, history.Before)) == 0 || len(at(p, history.During)) == 0)
 }
 
 func settle(mechanism, effect, control *tally) (history.LandingState, []string) {
@@ -57,6 +70,34 @@ func missing(role string, t *tally) []string {
 		return []string{"no " + role + " proof was taken"}
 	}
 	return t.why[unreadable]
+}
+
+// byNode has what the mechanism's proofs say of each node. All that it has for
+// one node must hold: a limit that is in place and that the kernel never counted
+// hit nothing, and whatever else is slow there is not its doing. A proof of no
+// one node stands for itself.
+type byNode []*finding
+
+type finding struct {
+	node    string
+	reading reading
+	why     string
+}
+
+func (b *byNode) add(node string, r reading, why string) {
+	at := slices.IndexFunc(*b, func(f *finding) bool { return node != "" && f.node == node })
+	switch {
+	case at < 0:
+		*b = append(*b, &finding{node, r, why})
+	case (*b)[at].reading == held || r == refuted && (*b)[at].reading != refuted:
+		(*b)[at].reading, (*b)[at].why = r, why
+	}
+}
+
+func (b byNode) tell(t *tally) {
+	for _, f := range b {
+		t.add(f.reading, f.why)
+	}
 }
 
 // A tally counts the proofs of one role by what they say.

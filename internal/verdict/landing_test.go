@@ -45,8 +45,14 @@ var (
 	deafBefore = proof(history.RoleEffect, history.WantFails, "no", "no")
 	serving    = proof(history.RoleEffect, history.WantFails, "ok ok", "ok ok")
 	still      = proof(history.RoleControl, history.WantStill, "5 6", "5 9")
+	taken      = proof(history.RoleControl, history.WantStill, "5 6", "")
 	shaken     = proof(history.RoleControl, history.WantStill, "5 6", "no 5")
 )
+
+func of(node string, p history.ProofRecord) history.ProofRecord {
+	p.Node = node
+	return p
+}
 
 func TestProofs(t *testing.T) {
 	for _, test := range []struct {
@@ -100,8 +106,12 @@ func TestDecideLanding(t *testing.T) {
 		{"no control", []history.ProofRecord{killed, refused}, history.Indeterminate, "no control"},
 		{"control disturbed", []history.ProofRecord{killed, refused, shaken}, history.Indeterminate, "something else happened"},
 		{"one control of two disturbed", []history.ProofRecord{killed, refused, still, shaken}, history.Indeterminate, "something else"},
+		{"one control of two taken by another fault", []history.ProofRecord{killed, refused, still, taken}, history.Landed, ""},
+		{"no control but one taken by another fault", []history.ProofRecord{killed, refused, taken}, history.Indeterminate, "no control"},
 		{"one node of two", []history.ProofRecord{killed, alive, refused, still}, history.Partial, "running"},
 		{"the effect on one node of two", []history.ProofRecord{killed, refused, serving, still}, history.Partial, "0 of 2 failed"},
+		{"a limit that nobody ran into, and a slow host", []history.ProofRecord{of("node-1", killed), of("node-1", alive), refused, still}, history.NotLanded, "running"},
+		{"a limit that one of two nodes ran into", []history.ProofRecord{of("node-1", killed), of("node-1", killed), of("node-2", killed), of("node-2", alive), refused, still}, history.Partial, "running"},
 		{"one node of two unreadable", []history.ProofRecord{killed, unread, refused, still}, history.Indeterminate, "could not be read"},
 		{"the effect on one node of two unreadable", []history.ProofRecord{killed, killed, refused, deafBefore, still}, history.Indeterminate, "failed before"},
 		{"nothing was sampled", nil, history.Indeterminate, "no control"},

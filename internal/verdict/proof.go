@@ -30,6 +30,10 @@ func read(p history.ProofRecord) (reading, string) {
 	switch p.Want {
 	case history.WantState:
 		return readState(p, before, during)
+	case history.WantChanges:
+		return readChanges(p, before, during)
+	case history.WantSame:
+		return readSame(p, before, during)
 	case history.WantFails:
 		return readFails(p, before, during)
 	case history.WantGrows:
@@ -49,6 +53,30 @@ func readState(p history.ProofRecord, before, during []history.Sample) (reading,
 	was, is := states(before), states(during)
 	text := fmt.Sprintf("%s: %s before, %s during, wanted %s", p.Name, was, is, p.Expect)
 	if allIn(during, p.Expect) && !anyIn(before, p.Expect) {
+		return held, text
+	}
+	return refuted, text
+}
+
+func readChanges(p history.ProofRecord, before, during []history.Sample) (reading, string) {
+	if s, ok := firstNotOK(before, during); ok {
+		return unreadable, fmt.Sprintf("%s: could not be read %s the fault: %s", p.Name, s.Moment, s.Error)
+	}
+	text := fmt.Sprintf("%s: %s before, %s during, wanted another", p.Name, states(before), states(during))
+	for _, s := range before {
+		if anyIn(during, s.State) {
+			return refuted, text
+		}
+	}
+	return held, text
+}
+
+func readSame(p history.ProofRecord, before, during []history.Sample) (reading, string) {
+	if s, ok := firstNotOK(before, during); ok {
+		return refuted, fmt.Sprintf("%s: failed %s the fault: %s", p.Name, s.Moment, s.Error)
+	}
+	text := fmt.Sprintf("%s: %s before, %s during", p.Name, states(before), states(during))
+	if states(before) == states(during) {
 		return held, text
 	}
 	return refuted, text

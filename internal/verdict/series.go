@@ -12,8 +12,8 @@ type Attempt struct {
 	Verdict Verdict
 }
 
-// agreeing is how many seeds must agree for a pass to count as hardening.
-const agreeing = 3
+// Agreeing is how many seeds must agree for a pass to count as hardening.
+const Agreeing = 3
 
 // worst orders the states, the worst first: several attempts count as the
 // worst of them.
@@ -146,8 +146,8 @@ func passedSeries(v Verdict, attempts []Attempt) Verdict {
 			}
 		}
 	}
-	if len(seeds) < agreeing {
-		caps = append(caps, fmt.Sprintf("%s, needed are %d", plural(int64(len(seeds)), "seed", "seeds"), agreeing))
+	if len(seeds) < Agreeing {
+		caps = append(caps, fmt.Sprintf("%s, needed are %d", plural(int64(len(seeds)), "seed", "seeds"), Agreeing))
 	}
 	v.Caps = caps
 	v.State = PassSmoke

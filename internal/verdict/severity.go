@@ -11,17 +11,37 @@ var severities = [...]struct {
 }{
 	{"qos1-no-loss", "P0"},
 	{"qos2-no-loss", "P0"},
+	{"mq9-no-loss", "P0"},
+	{"shared-no-loss", "P0"},
 	{"qos2-exactly-once", "P0"},
 	{"no-corruption", "P0"},
 	{"no-unexpected", "P0"},
+	{"sdk-delivers", "P0"},
+	{"broker-qos2-flow", "P0"},
+	{"will-once", "P1"},
 	{"progress", "P1"},
 	{"recovery", "P1"},
 	{"no-panic", "P1"},
 	{"retained-register", "P1"},
+	{"broker-acks", "P1"},
+	{"sdk-honest", "P1"},
+	{"sdk-lives", "P1"},
+	{"sdk-resubscribes", "P1"},
+	{"sdk-once", "P1"},
+	{"sdk-qos2-flow", "P1"},
 	{"order-per-stream", "P2"},
+	{"mq9-priority", "P2"},
+	{"mq9-message-ttl", "P2"},
+	{"mq9-mailbox-ttl", "P2"},
 	{"session-kept", "P2"},
+	{"session-expiry", "P2"},
+	{"shared-one-member", "P2"},
 	{"qos0-at-most-once", "P2"},
+	{"no-leak", "P2"},
+	{"steady-resources", "P2"},
 	{"qos1-dup-flag", "P3"},
+	{"broker-resend-dup", "P3"},
+	{"sdk-resend-dup", "P3"},
 }
 
 // Severity is the worst of the failed results, P0 to P3, "" of none.
@@ -57,16 +77,4 @@ func bySeverity(results []Result) []Result {
 		return 0
 	})
 	return results
-}
-
-// Blame says where the cause of a failure lies, as far as one run can tell:
-// it never guesses, it names the next step.
-func Blame(failed []Result, harness []string) string {
-	switch {
-	case len(failed) == 0:
-		return ""
-	case len(harness) > 0:
-		return "unknown: pending a run without harness errors"
-	}
-	return "unknown: pending a repetition with the same seed, then the same scenario with another SDK and on the reference broker"
 }

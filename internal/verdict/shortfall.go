@@ -15,6 +15,7 @@ const (
 	FaultIndeterminate Kind = "fault-indeterminate"
 	FaultIdle          Kind = "fault-idle"
 	HealUnverified     Kind = "heal-unverified"
+	NodeDown           Kind = "node-down"
 	CheckerMissing     Kind = "checker-missing"
 	NoClaims           Kind = "no-claims"
 	HistoryIncomplete  Kind = "history-incomplete"
@@ -48,6 +49,9 @@ var States = [...]struct {
 	{FaultIndeterminate, InconclusiveFault},
 	{FaultIdle, InconclusiveFault},
 	{HealUnverified, InconclusiveFault},
+	// The broker's doing, which recovery judges: this keeps a run that does not
+	// claim it from passing.
+	{NodeDown, InconclusiveFault},
 	{CheckerMissing, PartialSurface},
 	{NoClaims, PartialSurface},
 	// What broke the harness or starved it also breaks its histories, so the

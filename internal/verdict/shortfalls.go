@@ -57,7 +57,11 @@ func faultShortfalls(in Input, note noter) (landed int) {
 		if slices.Contains(in.Coverage.Idle, l.Fault) {
 			note(FaultIdle, "no message was on its way while %s was in place; inject it while a workload runs", name)
 		}
-		if l.Healed != history.HealVerified {
+		switch l.Healed {
+		case history.HealVerified:
+		case history.HealDown:
+			note(NodeDown, "%s was taken out, and a node did not come back%s", name, because(l.Reasons))
+		default:
 			note(HealUnverified, "the heal of %s was not verified%s", name, because(l.Reasons))
 		}
 	}
@@ -91,6 +95,7 @@ func claimShortfalls(in Input, note noter) {
 	for _, r := range in.Results {
 		switch {
 		case r.Status == Fail:
+		case r.Status == Unknown && r.Claim.Wire: // it is beside what the run asked
 		case r.Status != Pass:
 			note(CheckerUnknown, "%s is unknown%s", r.Claim.Name, because(r.Reasons))
 		case !r.Canary.Red:
@@ -122,7 +127,7 @@ func loadShortfalls(in Input, landed int, note noter) {
 	if c.Indeterminate > maxIndeterminate {
 		note(TooIndeterminate, "the outcome of %.1f %% of the publishes is unknown, at most %.0f %% may be", 100*c.Indeterminate, 100*maxIndeterminate)
 	}
-	if c.HostStarvedS > maxStarvedS {
+	if c.HostStarvedS > MaxStarvedS {
 		note(HostStarved, "the host kept the harness from running for %.1f s", c.HostStarvedS)
 	}
 	for _, e := range in.Harness {
@@ -144,16 +149,20 @@ func budgetShortfalls(in Input, landed int, note noter) {
 	if landed == 0 && len(in.Run.Faults) == 0 && len(in.Landings) == 0 {
 		note(NoFault, "no fault was injected")
 	}
-	if in.Run.Tier != "hardening" {
+	if !Hardens(in.Run.Tier) {
 		note(SmokeTier, "the smoke tier: run it with --tier hardening for more")
 	}
 	note(OneSeed, CapOneSeed)
 }
 
+// Hardens reports whether a tier asks for enough to become PASS-hardening: that of
+// this name, or the longer release.
+func Hardens(tier string) bool { return tier == "hardening" || tier == "release" }
+
 // short says what it means to reach a share of a tier's budget: hardening may
 // come down to smoke, but what is less than smoke is no test at all.
 func short(run *history.Run, share float64) Kind {
-	if run.Tier == "hardening" && share >= 0.5 {
+	if Hardens(run.Tier) && share >= 0.5 {
 		return BudgetShort
 	}
 	return BudgetMissed

@@ -23,13 +23,32 @@ const (
 	NotRun             State = "NOT-RUN"
 )
 
+// A Party is whom a failure lies with. A verdict's Blame begins with one.
+type Party string
+
+// The parties.
+const (
+	Broker      Party = "broker"
+	SDK         Party = "sdk"
+	Harness     Party = "harness"
+	Environment Party = "environment"
+	CheckerSelf Party = "checker"
+	Undecided   Party = "unknown" // and what would decide it
+)
+
 // A Claim is a promise, quoted, with where it is made.
 type Claim struct {
-	Name   string `json:"name"`   // qos1-no-loss
-	Text   string `json:"text"`   // the promise, in the source's words
-	Source string `json:"source"` // MQTT 3.1.1 section 4.3.2 [MQTT-4.3.2-2]
-	Gated  bool   `json:"gated"`  // safety: a violation of it is worth a person whatever the vendor promises
+	Name   string `json:"name"`           // qos1-no-loss
+	Text   string `json:"text"`           // the promise, in the source's words
+	Source string `json:"source"`         // MQTT 3.1.1 section 4.3.2 [MQTT-4.3.2-2]
+	Of     Party  `json:"of,omitempty"`   // who makes it; "" is the broker
+	Wire   bool   `json:"wire,omitempty"` // judged by the packets on the wire, beside the claims that the run asked for
+	Gated  bool   `json:"gated"`          // safety: a violation of it is worth a person whatever the vendor promises
 }
+
+// NotConnected is in the note of a run that never began, because a client
+// library and the broker did not come together.
+const NotConnected = "did not connect"
 
 // Status is a checker's answer on one claim.
 type Status string
@@ -52,7 +71,51 @@ type Result struct {
 	Judged    int64            `json:"judged"`              // things it decided about: messages, sessions, …
 	Counts    map[string]int64 `json:"counts,omitempty"`    // acked, delivered, lost, duplicated, …
 	Anomalies []Anomaly        `json:"anomalies,omitempty"` // the first ones, complete; Counts has the totals
+	Groups    []Group          `json:"groups,omitempty"`    // what was compared, where groups of clients were
+	Trends    []Trend          `json:"trends,omitempty"`    // of a claim about growth, node by node
 	Canary    Canary           `json:"canary"`
+}
+
+// A Group is the clients of one kind at one node in the time of a fault, against
+// themselves before the first.
+type Group struct {
+	Name       string  `json:"group"`        // online at node-2
+	Of         string  `json:"of"`           // acknowledgement, delivery
+	Fault      string  `json:"fault"`        // f1 (slow_reader of client:online-1)
+	Clients    int     `json:"clients"`      // in it
+	Before     Figures `json:"before"`       // the first fault
+	During     Figures `json:"during"`       // the fault
+	Worst      string  `json:"worst_client"` // of the group, during the fault
+	WorstP99MS float64 `json:"worst_p99_ms"` // its own
+	Slowed     bool    `json:"slowed"`       // beyond the scenario's bounds
+}
+
+// Figures are how a group was served in a time. What never came counts as the
+// time for which it could have.
+type Figures struct {
+	Messages int64   `json:"messages"`   // published then
+	PerS     float64 `json:"per_second"` // acknowledged, or delivered, then
+	P50MS    float64 `json:"p50_ms"`     // latency of those published then
+	P99MS    float64 `json:"p99_ms"`
+}
+
+// A Trend is how one quantity went at one node over a time of even load.
+type Trend struct {
+	Quantity string    `json:"quantity"`         // memory, descriptors, connections, latency
+	Metric   string    `json:"metric,omitempty"` // that it was read as: process_fds; none of latency
+	Node     string    `json:"node"`
+	FromNS   int64     `json:"from_ns"` // the time that was judged
+	ToNS     int64     `json:"to_ns"`
+	Samples  int       `json:"samples"`      // in that time
+	Unit     string    `json:"unit"`         // of the levels: MiB, "" of what is counted
+	Levels   []float64 `json:"levels"`       // medians of the equal parts of that time
+	PerHour  string    `json:"unit_of_rate"` // of the slope, its interval and the budget: MiB/h
+	Slope    float64   `json:"slope"`
+	Low      float64   `json:"low"` // of the slope's confidence interval
+	High     float64   `json:"high"`
+	Budget   float64   `json:"budget"`        // 0: none
+	Status   Status    `json:"status"`        // "": not judged
+	Why      string    `json:"why,omitempty"` // it is unknown, or not judged
 }
 
 // An Anomaly is one violation, with the events that show it.
@@ -65,6 +128,7 @@ type Anomaly struct {
 	Fault   string  `json:"fault,omitempty"` // in place at that time
 	Events  []int64 `json:"events"`          // Index of the offending rows
 	Text    string  `json:"text"`
+	Blame   Party   `json:"blame,omitempty"` // whose doing it is by what the wire shows; "" where the wire was not recorded or does not tell
 }
 
 // A Canary is the same checker over a mutated copy of the same history. It
@@ -84,7 +148,7 @@ type Verdict struct {
 	Caps     []string `json:"caps"`               // why it is not better
 	Reasons  []string `json:"reasons"`            // what decided it
 	Severity string   `json:"severity,omitempty"` // P0 to P3, of a failure
-	Blame    string   `json:"blame,omitempty"`    // SUT, harness, checker, environment, or unknown with the next step
+	Blame    string   `json:"blame,omitempty"`    // of a failure: a [Party], a colon, and why, or what would decide it
 	Results  []Result `json:"results"`
 	Runs     []string `json:"runs"` // root hashes of the attempts, one for a single run
 }

@@ -1,0 +1,87 @@
+package checker
+
+import "github.com/robustmq/rmq-mcp/internal/history"
+
+// A packet is a row of the wire, with what every fold over packets asks of it.
+type packet struct {
+	i        int // row of the batch
+	kind     packetKind
+	toClient bool
+	process  int32
+	conn     int32
+	stream   int32 // None where it is not known which message it is about
+	seq      int64
+	id       int64 // None for none
+	flags    history.Flags
+	qos      uint8
+	reason   uint8
+	row      int64
+	time     int64
+}
+
+// packetKind is a type of packet that some fold looks at.
+type packetKind uint8
+
+const (
+	otherPacket packetKind = iota
+	connectPacket
+	connackPacket
+	publishPacket
+	pubackPacket
+	pubrecPacket
+	pubrelPacket
+	pubcompPacket
+	subscribePacket
+	subackPacket
+	unsubscribePacket
+	disconnectPacket
+	closedPacket // none of MQTT's: the connection has ended
+	unreadPacket // likewise: what follows on the connection cannot be read
+)
+
+func packetKindOf(name string) packetKind {
+	switch name {
+	case "connect":
+		return connectPacket
+	case "connack":
+		return connackPacket
+	case "publish":
+		return publishPacket
+	case "puback":
+		return pubackPacket
+	case "pubrec":
+		return pubrecPacket
+	case "pubrel":
+		return pubrelPacket
+	case "pubcomp":
+		return pubcompPacket
+	case "subscribe":
+		return subscribePacket
+	case "suback":
+		return subackPacket
+	case "unsubscribe":
+		return unsubscribePacket
+	case "disconnect":
+		return disconnectPacket
+	case "closed":
+		return closedPacket
+	case "unread":
+		return unreadPacket
+	}
+	return otherPacket
+}
+
+func packetOf(b *history.Batch, i int) packet {
+	f := b.Flags[i]
+	return packet{
+		i: i, kind: packetKindOf(b.Text(i)), toClient: f.Has(history.FlagToClient), process: b.Process[i], conn: b.Conn[i],
+		stream: b.Stream[i], seq: b.Seq[i], id: b.ID[i], flags: f, qos: b.QoS[i], reason: b.Reason[i],
+		row: b.Index[i], time: b.Time[i],
+	}
+}
+
+// accepted reports whether a CONNACK lets the client in.
+func (p *packet) accepted() bool { return p.kind == connackPacket && p.reason == 0 }
+
+// refused is a reason code of failure.
+func (p *packet) refused() bool { return p.reason >= 0x80 }

@@ -1,0 +1,233 @@
+package checker
+
+import (
+	"maps"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// A dialogue is what clients and brokers say to each other about each packet id.
+// The rules of the protocol that look at every packet share one; the canary of
+// each has its own.
+type dialogue struct {
+	ledger *ledger
+	taken  int      // batches
+	of     []talker // by process
+	rules  []*talk
+	canary bool
+}
+
+// talk is one rule's judge.
+type talk struct {
+	dialogue *dialogue
+	ledger   *ledger
+	rule     rule
+	judged   int64
+	found    findings
+}
+
+// A rule looks at a packet, and at the exchange that its packet id belonged to
+// until then, nil for none. It answers what is wrong with it, in words that
+// follow the name of the message, and whether it had something to judge.
+type rule struct {
+	of     verdict.Party // whom it binds
+	kind   string        // of its anomalies
+	holds  string        // for the summary: %d packets …
+	nobody string        // why there was nothing to judge
+	look   func(l *ledger, t *talker, p *packet, open *exchange) (wrong string, judged bool)
+}
+
+// A talker is one client's side of its conversations.
+type talker struct {
+	session int32
+	conn    int32                  // on which it was let in last
+	open    [2]map[uint16]exchange // by packet id: that the client began, that the broker did
+	places  int32                  // PUBLISHes that it was sent on this connection
+	last    [3]int32               // by QoS: the place of the last that it answered
+}
+
+// An exchange is what is known about a packet id.
+type exchange struct {
+	seq     int64
+	stream  int32
+	session int32
+	conn    int32
+	place   int32
+	row     int32 // of its PUBLISH
+	state   flowState
+	qos     uint8
+	twice   bool // sent again while it was open, so that an answer may be to either
+}
+
+func newDialogue(l *ledger) *dialogue {
+	return &dialogue{ledger: l, of: make([]talker, len(l.tables.Processes))}
+}
+
+func newTalk(ctx Context, r rule) Checker {
+	c := &talk{dialogue: ctx.dialogue, ledger: ctx.ledger, rule: r}
+	ctx.dialogue.rules = append(ctx.dialogue.rules, c)
+	return c
+}
+
+func (c *talk) fork() Checker {
+	f := *c
+	f.found = c.found.fork()
+	f.dialogue = &dialogue{ledger: c.ledger, taken: c.dialogue.taken, of: forks(c.dialogue.of, talker.fork), rules: []*talk{&f}, canary: true}
+	return &f
+}
+
+func (t talker) fork() talker {
+	for i, m := range t.open {
+		t.open[i] = maps.Clone(m)
+	}
+	return t
+}
+
+func (c *talk) Add(b *history.Batch) { c.dialogue.add(b) }
+
+// add takes a batch, once for all rules.
+func (t *dialogue) add(b *history.Batch) {
+	if b == t.ledger.current && t.taken == t.ledger.batches {
+		return
+	}
+	t.taken = t.ledger.batches
+	if t.canary && t.rules[0].found.total > 0 { // it is red
+		t.of = nil
+		return
+	}
+	for _, i := range t.ledger.rows(b).packets {
+		p := packetOf(b, int(i))
+		if uint32(p.process) < uint32(len(t.of)) {
+			t.take(&p)
+		}
+	}
+}
+
+// take shows a packet to the rules. What was written down before CONNACK, or
+// behind that of the next connection, has no known place among the others.
+func (t *dialogue) take(p *packet) {
+	who, side := &t.of[p.process], p.sender()
+	var open *exchange
+	if e, ok := who.open[side][uint16(p.id)]; ok && p.id >= 0 {
+		open = &e
+	}
+	if p.conn == who.conn && t.ledger.wire.heard(p.process) {
+		for _, c := range t.rules {
+			c.look(who, p, open)
+		}
+	}
+	if p.conn >= who.conn || open == nil {
+		who.take(p, side, open)
+	}
+}
+
+func (c *talk) look(t *talker, p *packet, open *exchange) {
+	if c.rule.of == verdict.SDK && !c.ledger.tests(p.process) {
+		return
+	}
+	wrong, judged := c.rule.look(c.ledger, t, p, open)
+	if judged {
+		c.judged++
+	}
+	if wrong != "" {
+		c.accuse(p, open, wrong)
+	}
+}
+
+// sender is who sent the message that a packet is about: 0 for the client.
+func (p *packet) sender() int {
+	byBroker := p.toClient
+	if p.kind == pubackPacket || p.kind == pubrecPacket || p.kind == pubcompPacket {
+		byBroker = !byBroker
+	}
+	if byBroker {
+		return 1
+	}
+	return 0
+}
+
+func (t *talker) take(p *packet, side int, open *exchange) {
+	switch p.kind {
+	case connackPacket:
+		if !p.accepted() {
+			return
+		}
+		t.conn, t.places, t.last = p.conn, 0, [3]int32{}
+		if !p.flags.Has(history.FlagSessionPresent) {
+			t.session++
+		}
+	case publishPacket:
+		if p.id < 0 {
+			return
+		}
+		t.places++
+		e := exchange{stream: p.stream, seq: p.seq, session: t.session, conn: p.conn, place: t.places, row: int32(p.row), qos: p.qos}
+		if open != nil && open.session == t.session && open.state != done {
+			e.twice = true
+			if open.stream == p.stream && open.seq == p.seq {
+				e.state = open.state
+			}
+		}
+		t.keep(side, p.id, e)
+	case pubrecPacket, pubrelPacket, pubackPacket, pubcompPacket:
+		if open == nil {
+			if p.kind != pubrelPacket {
+				return
+			}
+			open = &exchange{stream: history.None, seq: history.None, session: t.session, conn: p.conn, qos: 2, twice: true, row: int32(p.row)}
+		}
+		switch {
+		case p.kind == pubrecPacket && !p.refused():
+			open.state = max(open.state, received)
+		case p.kind == pubrelPacket:
+			open.state = max(open.state, released)
+		default:
+			open.state = done
+		}
+		t.keep(side, p.id, *open)
+	}
+}
+
+func (t *talker) keep(side int, id int64, e exchange) {
+	if t.open[side] == nil {
+		t.open[side] = map[uint16]exchange{}
+	}
+	t.open[side][uint16(id)] = e
+}
+
+func (c *talk) accuse(p *packet, open *exchange, wrong string) {
+	l := c.ledger
+	rows := []int64{p.row}
+	if open != nil {
+		rows = append(rows, int64(open.row))
+	}
+	what := sentence("packet id %d", p.id)
+	if p.stream >= 0 && p.seq >= 0 {
+		what = l.message(p.stream, p.seq)
+	}
+	a := verdict.Anomaly{
+		Kind: c.rule.kind, Process: p.process, Stream: p.stream, Seq: p.seq, TimeNS: p.time, Fault: l.fault(p.time), Events: events(rows...),
+		Blame: c.rule.of,
+		Text:  sentence("the wire shows that %s %s, at %s%s", what, wrong, clock(p.time), under(l.fault(p.time))),
+	}
+	c.found.add(a)
+}
+
+func (c *talk) Result() verdict.Result {
+	r := c.found.judged(c.judged, map[string]int64{"judged": c.judged, c.rule.kind: c.found.total}, c.rule.nobody)
+	switch r.Status {
+	case verdict.Pass:
+		r.Summary = sentence(c.rule.holds, c.judged)
+	case verdict.Fail:
+		r.Summary = sentence("%d of %d packets broke it, the first: %s", c.found.total, c.judged, r.Anomalies[0].Text)
+	}
+	return r
+}
+
+// single reports whether a message comes to a process through one subscription
+// alone: only then is a second copy a repetition.
+func (l *ledger) single(process, stream int32) bool {
+	q := l.route.get(process, stream)
+	return q.filters <= 1 && q.shared == 0
+}

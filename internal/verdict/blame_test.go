@@ -1,0 +1,66 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+)
+
+// A run's blame follows from what the wire shows of each anomaly.
+func TestBlame(t *testing.T) {
+	failed := func(claim string, of Party, blames ...Party) Result {
+		r := result(claim, Fail)
+		r.Claim.Of = of
+		for _, b := range blames {
+			r.Anomalies = append(r.Anomalies, Anomaly{Text: "the wire shows it", Blame: b})
+		}
+		return r
+	}
+	for _, c := range []struct {
+		name    string
+		results []Result
+		harness []string
+		wire    bool
+		want    string
+	}{
+		{"all the broker's", []Result{failed("qos1-no-loss", "", Broker, Broker)}, nil, true, "broker: reference, by MQTT: the wire shows it; a repetition"},
+		{"all the library's", []Result{failed("qos1-no-loss", "", SDK)}, nil, true, "sdk: go/x@1, by MQTT: the wire shows it"},
+		{"a claim on the library", []Result{failed("sdk-once", SDK, "")}, nil, true, "sdk: go/x@1"},
+		{"a claim on the library, and what it left undone", []Result{failed("sdk-lives", SDK)}, []string{"no bye"}, true, "sdk: go/x@1"},
+		{"both", []Result{failed("qos1-no-loss", "", Broker), failed("sdk-once", SDK, "")}, nil, true, "unknown: the wire shows the client library and the broker at fault"},
+		{"some of it undecided", []Result{failed("qos1-no-loss", "", Broker, "")}, nil, true, "unknown: the wire does not tell"},
+		{"no anomaly", []Result{failed("progress", "")}, nil, true, "unknown: the wire does not tell"},
+		{"the harness broke", []Result{failed("qos1-no-loss", "", Broker)}, []string{"no bye"}, true, "unknown: pending a run without harness errors"},
+		{"no wire", []Result{failed("qos1-no-loss", "", "")}, nil, false, "unknown: pending a repetition"},
+	} {
+		in := good()
+		in.Run.SDK, in.Run.Wire = "go/x@1", c.wire
+		in.Results, in.Harness = c.results, c.harness
+		if v := Decide(in); !strings.HasPrefix(v.Blame, c.want) || !isFail(v.State) {
+			t.Errorf("%s: %s, %q, want %q", c.name, v.State, v.Blame, c.want)
+		}
+	}
+}
+
+// A claim on the client library names it, and is nothing that a broker's vendor
+// promises; one that could not be judged takes nothing from the run.
+func TestClaimOnLibrary(t *testing.T) {
+	in := good()
+	in.Run.SDK = "go/x@1"
+	r := result("sdk-once", Fail)
+	r.Claim.Of, r.Claim.Wire, r.Promised = SDK, true, false
+	in.Results = append(in.Results, r)
+	v := Decide(in)
+	if !strings.Contains(v.Headline, "go/x@1: sdk-once") || strings.Contains(strings.Join(v.Reasons, "\n"), "does not promise") || v.Severity != "P1" {
+		t.Errorf("%s %s %q", v.Headline, v.Severity, v.Reasons)
+	}
+	in.Coverage.HostStarvedS = 3
+	if v := Decide(in); !strings.HasPrefix(v.Blame, "unknown: pending a run on a host that is not starved") {
+		t.Errorf("a library is blamed for a host that stood still: %s", v.Blame)
+	}
+	in.Coverage.HostStarvedS = 0
+	r.Status = Unknown
+	in.Results[2] = r
+	if v := Decide(in); v.State != PassSmoke || !strings.Contains(v.Headline, "2 claims hold") {
+		t.Errorf("%s: %s", v.State, v.Headline)
+	}
+}

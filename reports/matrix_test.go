@@ -1,0 +1,94 @@
+package reports
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// sampleMatrix has a cell of every class.
+func sampleMatrix(run string) Matrix {
+	cell := func(sdk, protocol string, state verdict.State, line string) MatrixCell {
+		return MatrixCell{Scenario: "mqtt/broker-kill-9", SDK: sdk, Protocol: protocol, Transport: "tcp", Flavor: "robustmq", Broker: "robustmq v0.4.11", State: state, Line: line, Failed: []string{}}
+	}
+	m := Matrix{
+		Format: MatrixFormat, ID: "1122-0300-broker-kill-9-c0de", Scenarios: []string{"mqtt/broker-kill-9"}, Seed: 7, Tier: "smoke", Finished: true,
+		Started: time.Date(2026, 11, 22, 3, 0, 0, 0, time.UTC), DurationS: 412, Headline: "6 of 10 runs pass; 2 deviations: 1 protocol implementation, 1 SDK version",
+		Command: "rmq-mcp matrix mqtt/broker-kill-9 --flavor robustmq --seed 7", Notes: []string{},
+		Cells: []MatrixCell{
+			cell("go/paho.mqtt.golang@1.3.5", "mqtt3", verdict.PassSmoke, "PASS-smoke: 10 claims hold"),
+			cell("go/paho.mqtt.golang@1.5.1", "mqtt3", verdict.FailNondetermin, "FAIL-nondeterministic: seen once, not repeated yet: 12 messages are lost"),
+			cell("go/paho.golang@0.23.0", "mqtt5", verdict.PassSmoke, "PASS-smoke: 10 claims hold"),
+			cell("python/paho-mqtt@2.1.0", "mqtt3", verdict.FailNondetermin, `FAIL-nondeterministic: <b>"12"</b> messages | are lost`),
+			cell("python/paho-mqtt@2.1.0", "mqtt5", CellUnsupported, "the broker does not speak mqtt5"),
+			cell("rust/rumqttc@0.24.0", "mqtt3", CellError, "cargo: no network"),
+			cell("rust/rumqttc@0.24.0", "mqtt5", CellPending, "not run yet"),
+			cell("js/mqtt@5.16.0", "mqtt3", CellStarved, "the host was starved"),
+			cell("js/mqtt@5.16.0", "mqtt5", verdict.InconclusiveFault, "the kill did not land"),
+		},
+		Attributions: []Attribution{
+			{Cause: CauseProtocol, Proof: "wire", Claims: []string{"qos1-no-loss"}, Source: "MQTT 3.1.1 section 4.3.2", SDKs: []string{"python/paho-mqtt@2.1.0"}, Versions: "python/paho-mqtt 2.1.0",
+				Scenario: "mqtt/broker-kill-9", Protocol: "mqtt3", Transport: "tcp", Broker: "robustmq v0.4.11", Text: "the wire shows robustmq v0.4.11 leaving the specification",
+				Evidence: []string{"message 1/3: PUBACK at 3.2 s, never delivered"}, Runs: []string{run}, Next: []Step{{Why: "a repetition", Command: "rmq-mcp run mqtt/broker-kill-9 --seed 7"}}},
+			{Cause: CauseUndecided, Suspect: CauseSDK, Claims: []string{"qos2-exactly-once"}, Versions: "go/paho.mqtt.golang 1.5.1", Text: "one version fails", Protocol: "mqtt3", Transport: "tcp", Scenario: "mqtt/broker-kill-9", Broker: "robustmq v0.4.11",
+				Issue: "https://github.com/eclipse-paho/paho.mqtt.golang/issues/458", Runs: []string{"gone"}},
+		},
+	}
+	m.Cells[3].RunID, m.Cells[1].RunID = run, "gone"
+	return m
+}
+
+func TestMatrixPage(t *testing.T) {
+	stateDir := t.TempDir()
+	run := experiment{id: "1121-0107-broker-kill-9-3f2a", lossy: true, seconds: 12}.record(t, filepath.Join(stateDir, RunsDir))
+	_, err := Finish(run, testKey)
+	must(t, err)
+	m := sampleMatrix(filepath.Base(run))
+	must(t, WriteMatrix(filepath.Join(stateDir, MatricesDir, m.ID), "../../runs", m))
+	must(t, JoinMatrix(run, m))
+	if _, err := Verify(run); err != nil {
+		t.Errorf("a run in a matrix does not hold any more: %v", err)
+	}
+	validate(t, filepath.Join(run, ReportFile))
+	if report := read(t, filepath.Join(run, MarkdownFile)); !strings.Contains(report, "| **python/paho-mqtt@2.1.0** | ❌ FAIL-nondeterministic |") || !strings.Contains(report, "- **protocol implementation** (qos1-no-loss)") {
+		t.Errorf("the report does not show the matrix:\n%s", report)
+	}
+	out := os.Getenv("RMQ_TEST_DASHBOARD")
+	if out == "" {
+		out = t.TempDir()
+	}
+	must(t, Dashboard(stateDir, out))
+	page := read(t, filepath.Join(out, MatricesDir, m.ID, "index.html"))
+	for _, want := range []string{
+		`href="../../runs/1121-0107-broker-kill-9-3f2a/index.html"`, `class="fail"><a href`, `class="pass"`, `class="none"`, `class="error"`, `class="pending"`, `class="starved"`,
+		"✗", "✓", "–", "protocol implementation", "suspected: SDK version", "MQTT 3.1.1 section 4.3.2", "rmq-mcp matrix mqtt/broker-kill-9",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not hold %q", want)
+		}
+	}
+	if strings.Contains(page, "<b>\"12\"") || strings.Contains(page, "runs/gone") || strings.Contains(page, `src="http`) {
+		t.Error("the page obeys markup of others, links to a run that is not there, or loads something from elsewhere")
+	}
+	if index := read(t, filepath.Join(out, "index.html")); !strings.Contains(index, `href="matrices/1122-0300-broker-kill-9-c0de/index.html"`) {
+		t.Error("the list of runs does not link to the matrix")
+	}
+	text := read(t, filepath.Join(stateDir, MatricesDir, m.ID, "matrix.md"))
+	for _, want := range []string{
+		"| SDK | mqtt/broker-kill-9 · mqtt3 · robustmq | mqtt/broker-kill-9 · mqtt5 · robustmq |", "| paho-mqtt 2.1.0 | [✗ fails: protocol implementation](../../runs/1121-0107-broker-kill-9-3f2a/report.md) | – unsupported |",
+		"### protocol implementation: python/paho-mqtt 2.1.0", "`rmq-mcp run mqtt/broker-kill-9 --seed 7`", "- – python/paho-mqtt@2.1.0 mqtt5 on robustmq: the broker does not speak mqtt5",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("matrix.md does not hold %q:\n%s", want, text)
+		}
+	}
+	got, err := ReadMatrix(filepath.Join(stateDir, MatricesDir, m.ID))
+	must(t, err)
+	if len(got.Cells) != len(m.Cells) || got.Attributions[0].Cause != CauseProtocol {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,252 @@
+package reports
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+)
+
+// WriteMatrix writes what people and programs read about a matrix into a
+// directory. runs is where its runs lie, seen from there.
+func WriteMatrix(dir, runs string, m Matrix) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("write matrix: %w", err)
+	}
+	view := newMatrixView(m, func(run string) string { return strings.TrimSuffix(runs, "/") + "/" + run + "/" + MarkdownFile })
+	markdown, err := view.markdown()
+	if err != nil {
+		return err
+	}
+	html, err := view.html("")
+	if err != nil {
+		return err
+	}
+	if err := WriteFile(filepath.Join(dir, matrixMarkdown), markdown); err != nil {
+		return err
+	}
+	if err := WriteFile(filepath.Join(dir, matrixPage), html); err != nil {
+		return err
+	}
+	return WriteJSON(filepath.Join(dir, MatrixFile), m)
+}
+
+// A matrixView is a matrix as a table.
+type matrixView struct {
+	Matrix
+	Columns  []matrixColumn
+	Groups   []matrixGroup
+	Referees []shownCell
+	Tally    []tallied
+	Home     string                  // link to the list of all runs
+	link     func(run string) string // to its page, "" where there is none
+}
+
+// A matrixColumn is what all cells below one another share.
+type matrixColumn struct{ Scenario, Protocol, Transport, Flavor string }
+
+func (c matrixColumn) String() string {
+	name := c.Scenario + " · " + c.Protocol
+	if c.Transport != "tcp" {
+		name += " · " + c.Transport
+	}
+	return name + " · " + c.Flavor
+}
+
+// A matrixGroup is the rows of one language.
+type matrixGroup struct {
+	Lang string
+	Rows []matrixRow
+}
+
+type matrixRow struct {
+	Library, Version string
+	Cells            []*shownCell // by column; nil where none was planned
+}
+
+// A shownCell is a cell with what its runs show together.
+type shownCell struct {
+	MatrixCell
+	Class string // for colours
+	Sign  string // the same for whoever sees no colours
+	Word  string // what it comes from, or its state, in a word
+	Count string // k of n, where it was repeated
+	Link  string // to the page of its run
+}
+
+// A tallied is how many cells there are of one class.
+type tallied struct {
+	Class, Sign, Word string
+	N                 int
+}
+
+// classes of cells, the worst first.
+var classes = [...]struct{ class, sign, word string }{
+	{"fail", "✗", "fails"}, {"error", "!", "could not be run"}, {"unclear", "?", "undecided"}, {"starved", "~", "starved host"},
+	{"pending", "·", "not run yet"}, {"none", "–", "unsupported"}, {"pass", "✓", "passes"},
+}
+
+func classOf(c MatrixCell) string {
+	switch c.State {
+	case CellUnsupported:
+		return "none"
+	case CellError:
+		return "error"
+	case CellStarved:
+		return "starved"
+	case CellPending:
+		return "pending"
+	}
+	return stateClass(c.State)
+}
+
+func newMatrixView(m Matrix, link func(run string) string) *matrixView {
+	v := &matrixView{Matrix: m, link: link}
+	counts := map[string]int{}
+	for _, c := range m.Cells {
+		if c.Referee != "" {
+			v.Referees = append(v.Referees, v.show([]MatrixCell{c}))
+			continue
+		}
+		column := matrixColumn{c.Scenario, c.Protocol, c.Transport, c.Flavor}
+		if !slices.Contains(v.Columns, column) {
+			v.Columns = append(v.Columns, column)
+		}
+	}
+	slices.SortStableFunc(v.Columns, func(a, b matrixColumn) int {
+		return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Flavor, b.Flavor), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Transport, b.Transport))
+	})
+	for _, sdk := range v.sdks() {
+		row := v.row(sdk)
+		for _, c := range row.Cells {
+			if c != nil {
+				counts[c.Class]++
+			}
+		}
+		lang, _, _ := strings.Cut(sdk, "/")
+		if n := len(v.Groups); n == 0 || v.Groups[n-1].Lang != lang {
+			v.Groups = append(v.Groups, matrixGroup{Lang: lang})
+		}
+		group := &v.Groups[len(v.Groups)-1]
+		group.Rows = append(group.Rows, row)
+	}
+	for _, c := range classes {
+		if n := counts[c.class]; n > 0 {
+			v.Tally = append(v.Tally, tallied{c.class, c.sign, c.word, n})
+		}
+	}
+	return v
+}
+
+// sdks are the rows, a language and a library together, as they were planned.
+func (v *matrixView) sdks() (list []string) {
+	for _, c := range v.Cells {
+		if c.Referee == "" && !slices.Contains(list, c.SDK) {
+			list = append(list, c.SDK)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b string) int {
+		x, _, _ := strings.Cut(a, "@")
+		y, _, _ := strings.Cut(b, "@")
+		return cmp.Compare(x, y)
+	})
+	return list
+}
+
+func (v *matrixView) row(sdk string) matrixRow {
+	name, version, _ := strings.Cut(sdk, "@")
+	_, name, _ = strings.Cut(name, "/")
+	row := matrixRow{Library: name, Version: version}
+	for _, column := range v.Columns {
+		var cells []MatrixCell
+		for _, c := range v.Cells {
+			if c.Referee == "" && c.SDK == sdk && column == (matrixColumn{c.Scenario, c.Protocol, c.Transport, c.Flavor}) {
+				cells = append(cells, c)
+			}
+		}
+		if len(cells) == 0 {
+			row.Cells = append(row.Cells, nil)
+			continue
+		}
+		cell := v.show(cells)
+		row.Cells = append(row.Cells, &cell)
+	}
+	return row
+}
+
+// show shows the worst of a cell's repetitions.
+func (v *matrixView) show(cells []MatrixCell) shownCell {
+	rank := func(c MatrixCell) int {
+		for i, known := range classes {
+			if known.class == classOf(c) {
+				return i
+			}
+		}
+		return 0
+	}
+	worst := slices.MinFunc(cells, func(a, b MatrixCell) int { return cmp.Compare(rank(a), rank(b)) })
+	out := shownCell{MatrixCell: worst, Class: classOf(worst)}
+	known := classes[rank(worst)]
+	out.Sign, out.Word = known.sign, known.word
+	if cause := v.causeOf(worst.RunID); cause != "" && out.Class == "fail" {
+		out.Word += ": " + cause
+	}
+	if n := len(cells); n > 1 {
+		same := 0
+		for _, c := range cells {
+			if classOf(c) == out.Class {
+				same++
+			}
+		}
+		out.Count = fmt.Sprintf("%d of %d", same, n)
+	}
+	if worst.RunID != "" {
+		out.Link = v.link(worst.RunID)
+	}
+	return out
+}
+
+// causeOf is what a run's deviation comes from.
+func (v *matrixView) causeOf(run string) string {
+	for _, a := range v.Attributions {
+		if slices.Contains(a.Runs, run) {
+			return string(a.Cause)
+		}
+	}
+	return ""
+}
+
+// Hover is what a cell says to whoever points at it.
+func (c shownCell) Hover() string {
+	line := strings.TrimPrefix(strings.TrimPrefix(c.Line, string(c.State)), ": ")
+	return fmt.Sprintf("%s: %s", c.State, line)
+}
+
+// LinkTo is the page of a run.
+func (v *matrixView) LinkTo(run string) string { return v.link(run) }
+
+func (v *matrixView) markdown() ([]byte, error) {
+	t, err := template.New("matrix.md.tmpl").Funcs(template.FuncMap{"cell": cell, "joined": joined}).ParseFS(templates, "templates/matrix.md.tmpl")
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = t.Execute(&out, v)
+	return out.Bytes(), err
+}
+
+// html is the page; home is the link to the list of all runs, "" for none.
+func (v *matrixView) html(home string) ([]byte, error) {
+	t, err := pageTemplates()
+	if err != nil {
+		return nil, err
+	}
+	v.Home = home
+	var out bytes.Buffer
+	err = t.ExecuteTemplate(&out, "matrix.html", v)
+	return out.Bytes(), err
+}
