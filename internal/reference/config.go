@@ -20,9 +20,14 @@ type Config struct {
 	Name          string   `json:"name"` // node-1; unique in the cluster
 	Host          string   `json:"host"` // address of every listener
 	MQTTPort      int      `json:"mqtt_port"`
+	TLSPort       int      `json:"tls_port,omitempty"` // MQTT over TLS, WebSocket, and that over TLS; 0 for none
+	WSPort        int      `json:"ws_port,omitempty"`
+	WSSPort       int      `json:"wss_port,omitempty"`
+	Cert          string   `json:"cert,omitempty"` // files of what TLS needs, PEM
+	Key           string   `json:"key,omitempty"`
 	NATSPort      int      `json:"nats_port"`
 	ClusterPort   int      `json:"cluster_port"`      // between nodes
-	HTTPPort      int      `json:"http_port"`         // /status and /metrics
+	HTTPPort      int      `json:"http_port"`         // /status, /metrics, and lists of mq9
 	Routes        []string `json:"routes,omitempty"`  // host:port of every node's cluster port; none: a single node
 	Dir           string   `json:"dir"`               // of its store
 	Cluster       string   `json:"cluster,omitempty"` // name; all nodes the same
@@ -30,6 +35,8 @@ type Config struct {
 	AckWaitMS     int      `json:"ack_wait_ms"`       // until an unacknowledged delivery is repeated; 0: the vendor's 30000
 	MaxAckPending int      `json:"max_ack_pending"`   // unacknowledged deliveries per subscription; 0: the vendor's 1024
 	SyncAlways    bool     `json:"sync_always"`       // fsync before a write is acknowledged; the vendor's default is every 2 minutes
+	Plant         string   `json:"plant,omitempty"`   // a defect of mq9, or a leak, that the node shows, to test the judge
+	Build         string   `json:"-"`                 // of the program that it is part of
 	StdinGuard    bool     `json:"stdin_guard"`       // the node ends when its standard input does
 }
 
@@ -46,6 +53,20 @@ func ReadConfig(path string) (Config, error) {
 	return c, nil
 }
 
+// routePing is how often a node asks another whether it is still there. Two
+// that are not answered end the connection, on both sides of a cut, within the
+// time that an election takes; by default it were minutes, and one side of a
+// healed cut would go on with a connection that the other has given up.
+const routePing = 2 * time.Second
+
+// maxPayload is the largest message that a node takes, in bytes.
+const maxPayload = 16 << 20
+
+// maxControlLine is the longest line between nodes, in bytes. By default it is
+// 4,096, and a client that publishes to a topic as long as MQTT allows, 65,535
+// bytes, ends the connection of two nodes.
+const maxControlLine = 1 << 20
+
 // options are the broker's own for c.
 func (c Config) options() *server.Options {
 	o := &server.Options{
@@ -56,6 +77,8 @@ func (c Config) options() *server.Options {
 		JetStream:           true,
 		StoreDir:            c.Dir,
 		SyncAlways:          c.SyncAlways,
+		MaxPayload:          maxPayload,
+		MaxControlLine:      maxControlLine,
 		LameDuckDuration:    500 * time.Millisecond,
 		LameDuckGracePeriod: 10 * time.Millisecond,
 		MQTT: server.MQTTOpts{
@@ -66,8 +89,14 @@ func (c Config) options() *server.Options {
 			MaxAckPending:  uint16(c.MaxAckPending),
 		},
 	}
+	if c.WSPort != 0 || c.WSSPort != 0 {
+		o.Websocket = server.WebsocketOpts{Host: c.Host, Port: c.WSPort, NoTLS: true}
+	}
 	if len(c.Routes) > 0 {
-		o.Cluster = server.ClusterOpts{Name: c.Cluster, Host: c.Host, Port: c.ClusterPort, PoolSize: -1}
+		o.Cluster = server.ClusterOpts{
+			Name: c.Cluster, Host: c.Host, Port: c.ClusterPort, PoolSize: -1,
+			PingInterval: routePing, MaxPingsOut: 2,
+		}
 		for _, r := range c.Routes {
 			o.Routes = append(o.Routes, server.RoutesFromStr("nats://"+r)...)
 		}

@@ -10,15 +10,18 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/robustmq/rmq-mcp/internal/reference/mq9"
 )
 
 // listenWait bounds how long a node may take to open its listeners.
-const listenWait = 10 * time.Second
+const listenWait = 60 * time.Second
 
 // Main runs one node until ctx is done, SIGTERM or an interrupt arrives, or,
 // where the configuration says so, standard input ends. Each of these shuts
@@ -28,6 +31,7 @@ func Main(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("node", flag.ContinueOnError)
 	flags.SetOutput(stdout)
 	path := flags.String("config", "", "the node's configuration, a JSON `file`")
+	build := flags.String("build", "", "the `version` of the program that the node is part of")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -38,6 +42,7 @@ func Main(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	config.Build = *build
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if config.StdinGuard {
@@ -53,12 +58,11 @@ func Run(ctx context.Context, config Config, log io.Writer) error {
 		return fmt.Errorf("configure %s: %w", config.Name, err)
 	}
 	s.SetLogger(&logger{out: log, pid: os.Getpid()}, false, false)
-	page, err := net.Listen("tcp", net.JoinHostPort(config.Host, strconv.Itoa(config.HTTPPort)))
+	page, err := net.Listen("tcp", config.at(config.HTTPPort))
 	if err != nil {
 		return fmt.Errorf("open the status page of %s: %w", config.Name, err)
 	}
-	web := &http.Server{Handler: handler(s, config), ReadHeaderTimeout: 5 * time.Second}
-	go web.Serve(page)
+	web := &http.Server{ReadHeaderTimeout: 5 * time.Second}
 	defer web.Close()
 
 	go s.Start()
@@ -66,10 +70,38 @@ func Run(ctx context.Context, config Config, log io.Writer) error {
 		s.Shutdown()
 		return fmt.Errorf("start %s: no listener after %v; is a port taken? See the lines above", config.Name, listenWait)
 	}
+	inside, err := nats.Connect("", nats.InProcessServer(s), nats.Name("mq9"), nats.MaxReconnects(-1))
+	if err != nil {
+		s.Shutdown()
+		return fmt.Errorf("start %s: serve mq9: %w", config.Name, err)
+	}
+	defer inside.Close()
+	defect := config.Plant
+	if strings.HasPrefix(defect, LeakPrefix) {
+		leak, err := FindLeak(defect)
+		if err != nil {
+			s.Shutdown()
+			return fmt.Errorf("start %s: %w", config.Name, err)
+		}
+		defect = ""
+		go leak.run(ctx, s)
+	}
+	lists, err := mq9.Serve(inside, config.Replicas, func() bool { return len(config.Routes) == 0 || s.JetStreamIsLeader() }, defect)
+	if err != nil {
+		s.Shutdown()
+		return fmt.Errorf("start %s: %w", config.Name, err)
+	}
+	if err := config.secure(ctx); err != nil {
+		s.Shutdown()
+		return err
+	}
+	web.Handler = handler(s, config, lists)
+	go web.Serve(page) // who asks before waits until all is served
 	ended := make(chan struct{})
 	go func() { s.WaitForShutdown(); close(ended) }()
 	select {
 	case <-ctx.Done():
+		inside.Close() // the shutdown waits for every client
 		s.LameDuckShutdown()
 		<-ended
 		return nil

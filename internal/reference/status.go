@@ -1,8 +1,11 @@
 package reference
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -11,6 +14,9 @@ import (
 type Status struct {
 	Name    string            `json:"name"`
 	Version string            `json:"version"`
+	Build   string            `json:"build,omitempty"`   // of the program that it is part of
+	Members []string          `json:"members,omitempty"` // nodes it is connected with, itself included, by name
+	Config  map[string]string `json:"config,omitempty"`  // settings that it runs with
 	Ready   bool              `json:"ready"`             // it knows who leads the metadata, and has caught up with it
 	Peers   int               `json:"peers"`             // nodes it is connected with, itself included
 	Meta    string            `json:"meta,omitempty"`    // the node that leads the metadata
@@ -20,8 +26,9 @@ type Status struct {
 // MessageStream is the stream that holds every MQTT message of QoS 1 and 2.
 const MessageStream = "$MQTT_msgs"
 
-func handler(s *server.Server, config Config) http.Handler {
+func handler(s *server.Server, config Config, lists http.Handler) http.Handler {
 	mux := http.NewServeMux()
+	mux.Handle("GET /api/mq9/", lists)
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) {
 		status, err := statusOf(s, config)
 		if err != nil {
@@ -40,7 +47,8 @@ func handler(s *server.Server, config Config) http.Handler {
 }
 
 func statusOf(s *server.Server, config Config) (Status, error) {
-	st := Status{Name: config.Name, Version: Version, Peers: 1, Streams: map[string]string{}}
+	st := Status{Name: config.Name, Version: Version, Build: config.Build, Peers: 1, Streams: map[string]string{}}
+	st.Config = settingsOf(s)
 	info, err := s.Jsz(&server.JSzOptions{Accounts: true, Streams: true})
 	if err != nil {
 		return st, err
@@ -61,9 +69,48 @@ func statusOf(s *server.Server, config Config) (Status, error) {
 		return st, nil
 	}
 	st.Peers += s.NumRoutes()
+	st.Members = membersOf(s, config.Name)
 	if info.Meta != nil {
 		st.Meta = info.Meta.Leader
 	}
 	st.Ready = st.Meta != "" && s.JetStreamIsCurrent()
 	return st, nil
+}
+
+// What the server takes where its configuration has 0.
+const (
+	vendorAckWaitMS     = 30000
+	vendorMaxAckPending = 1024
+)
+
+// settingsOf are the settings that the server says it runs with, by the names
+// of a node's configuration.
+func settingsOf(s *server.Server) map[string]string {
+	v, err := s.Varz(nil)
+	if err != nil {
+		return nil
+	}
+	out := map[string]string{
+		"ack_wait_ms":     fmt.Sprint(cmp.Or(v.MQTT.AckWait.Milliseconds(), vendorAckWaitMS)),
+		"max_ack_pending": fmt.Sprint(cmp.Or(v.MQTT.MaxAckPending, vendorMaxAckPending)),
+	}
+	if c := v.JetStream.Config; c != nil {
+		out["sync_always"] = fmt.Sprint(c.SyncAlways)
+	}
+	return out
+}
+
+// membersOf are the names of the nodes that a node is connected with, and its
+// own.
+func membersOf(s *server.Server, self string) []string {
+	names := []string{self}
+	routes, err := s.Routez(nil)
+	if err != nil {
+		return nil
+	}
+	for _, r := range routes.Routes {
+		names = append(names, r.RemoteName)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

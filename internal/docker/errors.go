@@ -1,0 +1,22 @@
+package docker
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/containerd/errdefs"
+)
+
+// unsupported is an error of what this machine cannot do.
+func unsupported(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", errors.ErrUnsupported, fmt.Errorf(format, args...))
+}
+
+// gone reports whether the engine does not have what was asked for.
+func gone(err error) bool { return errdefs.IsNotFound(err) }
+
+// settled reports whether the engine refuses because things are as they
+// should be: killed already, not paused any more, being removed.
+func settled(err error) bool {
+	return errdefs.IsNotFound(err) || errdefs.IsConflict(err) || errdefs.IsNotModified(err)
+}

@@ -1,0 +1,93 @@
+package netqueue
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// A Set is the queues of a network namespace, by number.
+type Set struct {
+	probePort uint16
+	mu        sync.Mutex
+	open      map[uint16]*Queue
+}
+
+// NewSet is a set in which nothing is treated. Packets of the probe port are
+// counted apart.
+func NewSet(probePort uint16) *Set {
+	return &Set{probePort: probePort, open: map[uint16]*Queue{}}
+}
+
+// Treat begins to treat the packets of a queue, instead of what was done to
+// them before. Where that is the same it goes on. Whoever makes the rule that
+// queues calls it first: among packets that come already, the kernel's answers
+// to the opening of a queue cannot be told.
+func (s *Set) Treat(queue uint16, t Treatment) error {
+	s.mu.Lock()
+	had := s.open[queue]
+	s.mu.Unlock()
+	if had != nil && had.opt.Treatment == t {
+		return nil
+	}
+	if err := s.Release(queue); err != nil {
+		return err
+	}
+	q, err := Open(Options{Queue: queue, Treatment: t, ProbePort: s.probePort})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open[queue] = q
+	return nil
+}
+
+// Release lets all packets of a queue pass, the held ones at once. Of one that
+// is not treated it does nothing.
+func (s *Set) Release(queue uint16) error {
+	s.mu.Lock()
+	q := s.open[queue]
+	delete(s.open, queue)
+	s.mu.Unlock()
+	if q == nil {
+		return nil
+	}
+	if err := q.Close(); err != nil {
+		return fmt.Errorf("close queue %d: %w", queue, err)
+	}
+	return nil
+}
+
+// Counts are what a queue met since it is treated; zero where it is not.
+func (s *Set) Counts(queue uint16) (Counts, error) {
+	s.mu.Lock()
+	q := s.open[queue]
+	s.mu.Unlock()
+	if q == nil {
+		return Counts{}, nil
+	}
+	return q.Counts()
+}
+
+// Treated reports whether a queue's packets are treated.
+func (s *Set) Treated(queue uint16) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open[queue] != nil
+}
+
+// Close releases all queues.
+func (s *Set) Close() error {
+	s.mu.Lock()
+	var all []uint16
+	for n := range s.open {
+		all = append(all, n)
+	}
+	s.mu.Unlock()
+	var errs []error
+	for _, n := range all {
+		errs = append(errs, s.Release(n))
+	}
+	return errors.Join(errs...)
+}

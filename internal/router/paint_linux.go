@@ -1,0 +1,142 @@
+package router
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/google/nftables"
+	"github.com/google/nftables/expr"
+)
+
+// Counters of a fault, by name. All rules of one fault share them.
+func matchedCounter(fault string) string { return fault + ".matched" }
+func hitCounter(fault string) string     { return fault + ".hit" }
+func probeCounter(fault string) string   { return fault + ".probes" }
+
+// A painter puts rules into the transaction of a table:
+//
+//	chain forward          for each direction: jump to the rule's own chain
+//	chain f1-0             probes go to f1-0-probes, the rest, or what is from or to its ports, to f1-0-rest
+//	chain f1-0-rest        count, decide, count, do it
+//	chain f1-0-probes      decide, count apart, do it
+//
+// A verdict of a queue's owner ends the hook it was asked in, so every rule
+// that queues hangs on a hook of its own, after those that drop: links that
+// are both cut and slow are cut, and two kinds of slow are both.
+type painter struct {
+	*table
+	chains   []*nftables.Chain
+	counters map[string]bool
+}
+
+// count makes sure of a fault's counters.
+func (p *painter) count(fault string) {
+	for _, name := range []string{matchedCounter(fault), hitCounter(fault), probeCounter(fault)} {
+		if !p.counters[name] && !p.table.counters[name] {
+			p.conn.AddObj(p.counter(name))
+		}
+		p.counters[name] = true
+	}
+}
+
+func (p *painter) paint(rules []shown) {
+	forward := p.hook("forward", 0)
+	for i, rule := range rules {
+		from := forward
+		name := fmt.Sprintf("%s-%d", rule.Fault, i)
+		if rule.Do == Queue {
+			from = p.hook(name+"-forward", nftables.ChainPriority(10+i))
+		}
+		own := p.rule(name, rule)
+		for _, w := range rule.ways {
+			p.add(from, append(matches(w, rule.servers), jump(own.Name))...)
+		}
+	}
+}
+
+// rule makes the chains of one rule, and answers the one to jump to.
+func (p *painter) rule(name string, rule shown) *nftables.Chain {
+	own, rest, probes := p.chain(name), p.chain(name+"-rest"), p.chain(name+"-probes")
+	for _, end := range []uint32{sourcePort, destinationPort} {
+		p.add(own, append(port(end, ProbePort), goTo(probes.Name))...)
+	}
+	for _, n := range rule.Ports {
+		for _, end := range []uint32{sourcePort, destinationPort} {
+			p.add(own, append(port(end, n), goTo(rest.Name))...)
+		}
+	}
+	if len(rule.Ports) == 0 {
+		p.add(own, goTo(rest.Name))
+	}
+	p.add(rest, count(matchedCounter(rule.Fault)))
+	p.do(rest, rule, hitCounter(rule.Fault))
+	p.do(probes, rule, probeCounter(rule.Fault))
+	return own
+}
+
+// do makes the rules that decide, count and do it.
+func (p *painter) do(in *nftables.Chain, rule shown, counter string) {
+	counted := count(counter)
+	switch rule.Do {
+	case Drop:
+		p.add(in, counted, verdict(expr.VerdictDrop))
+	case Lose:
+		p.add(in, append(chance(rule.Percent), counted, verdict(expr.VerdictDrop))...)
+	case Reject:
+		p.add(in, counted)
+		for _, e := range rejections() {
+			p.add(in, e...)
+		}
+	case Queue:
+		p.add(in, counted, p.toQueue(rule.Queue))
+	}
+}
+
+// toQueue is the expression that hands a packet to a queue.
+func (p *painter) toQueue(n uint16) expr.Any {
+	if p.native {
+		return nativeQueue(n)
+	}
+	return targetQueue(n)
+}
+
+func (p *painter) hook(name string, priority nftables.ChainPriority) *nftables.Chain {
+	accept := nftables.ChainPolicyAccept
+	return p.made(&nftables.Chain{
+		Table: p.nft, Name: name, Type: nftables.ChainTypeFilter,
+		Hooknum: nftables.ChainHookForward, Priority: &priority, Policy: &accept,
+	})
+}
+
+func (p *painter) chain(name string) *nftables.Chain {
+	return p.made(&nftables.Chain{Table: p.nft, Name: name})
+}
+
+func (p *painter) made(c *nftables.Chain) *nftables.Chain {
+	p.conn.AddChain(c)
+	p.chains = append(p.chains, c)
+	return c
+}
+
+func (p *painter) add(to *nftables.Chain, exprs ...expr.Any) {
+	p.conn.AddRule(&nftables.Rule{Table: p.nft, Chain: to, Exprs: exprs})
+}
+
+// matches are what a packet on its way must show.
+func matches(w way, servers []netip.Addr) []expr.Any {
+	const source, destination = 12, 16 // in an IPv4 header, RFC 791 3.1
+	out := end(source, w.from, servers)
+	return append(out, end(destination, w.to, servers)...)
+}
+
+// end matches one address, or all that are none of the servers'.
+func end(offset uint32, a netip.Addr, servers []netip.Addr) []expr.Any {
+	out := []expr.Any{&expr.Payload{DestRegister: 1, Base: expr.PayloadBaseNetworkHeader, Offset: offset, Len: 4}}
+	if a.IsValid() {
+		return append(out, &expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: a.AsSlice()})
+	}
+	for _, s := range servers {
+		out = append(out, &expr.Cmp{Op: expr.CmpOpNeq, Register: 1, Data: s.AsSlice()})
+	}
+	return out
+}
