@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/robustmq/rmq-mcp/internal/diskprobe"
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
@@ -24,8 +25,12 @@ type Options struct {
 	Dir      string       // the nodes' configuration and data are made below it
 	Logs     string       // directory of the nodes' logs; "": logs, below Dir
 	Self     []string     // argv prefix that runs this binary's hidden node command; the reference flavor's nodes
+	Program  []string     // argv prefix that runs this binary; what is armed runs its hidden commands
 	Seed     int64        // of the choice that the roles any, follower, majority and minority make
 	Progress func(string) // told what happens, one line each; may be nil
+	Harness  func(string) // told what of ours failed the nodes; may be nil
+	Run      string       // the run's name, which its containers carry; runtime docker
+	Ledger   Ledger       // of its containers; runtime docker
 }
 
 // A Cluster is the brokers of one experiment, running until Stop or Kill.
@@ -33,6 +38,9 @@ type Cluster struct {
 	flavor flavor
 	plan   *plan
 	info   history.ClusterInfo
+	armed  []func() error // undo what was armed
+	dock   *dock          // nil: the nodes are processes
+	plain  *diskprobe.Probe
 
 	mu    sync.Mutex
 	dice  *rand.Rand
@@ -54,22 +62,47 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	if opts.Progress == nil {
 		opts.Progress = func(string) {}
 	}
+	if opts.Harness == nil {
+		opts.Harness = func(string) {}
+	}
 	opts.Logs = cmp.Or(opts.Logs, filepath.Join(opts.Dir, "logs"))
 	if err := os.MkdirAll(opts.Logs, 0o755); err != nil {
 		return nil, fmt.Errorf("make the directory of the logs: %w", err)
 	}
 	opts.Config = config
+	var d *dock
+	if config.Runtime == RuntimeDocker {
+		if d, err = openDock(ctx, opts); err != nil {
+			return nil, err
+		}
+	}
+	c, err := startPlanned(ctx, f, opts, d)
+	if err != nil && d != nil {
+		err = errors.Join(err, d.close())
+	}
+	return c, err
+}
+
+func startPlanned(ctx context.Context, f flavor, opts Options, d *dock) (*Cluster, error) {
 	p, err := f.plan(opts)
 	if err != nil {
-		return nil, fmt.Errorf("plan %s: %w", config.Flavor, err)
+		return nil, fmt.Errorf("plan %s: %w", opts.Config.Flavor, err)
 	}
 	if err := checkPorts(opts.Network, p.nodes); err != nil {
 		return nil, err
 	}
 	c := newCluster(f, p, opts.Seed)
+	if d != nil {
+		d.put(p)
+		c.dock = d
+	}
 	sum := hashLater(p.binary)
-	if err := c.startAll(ctx, opts.Progress); err != nil {
-		return nil, err
+	err = c.arm(ctx, opts)
+	if err == nil {
+		err = c.startAll(ctx, opts.Progress)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.disarm())
 	}
 	c.info = c.describe(opts, <-sum)
 	return c, nil
@@ -122,11 +155,12 @@ func (c *Cluster) Info() history.ClusterInfo { return c.info }
 // Credentials are what a client logs in with; empty where none are needed.
 func (c *Cluster) Credentials() (user, password string) { return c.plan.user, c.plan.password }
 
-// Endpoints are the MQTT listeners, host:port, one per node, in their order.
-func (c *Cluster) Endpoints() []string {
+// Endpoints are the MQTT listeners of a transport, host:port, one per node, in
+// their order. An empty transport is tcp.
+func (c *Cluster) Endpoints(transport string) []string {
 	var all []string
 	for _, n := range c.plan.nodes {
-		all = append(all, n.mqtt)
+		all = append(all, n.Endpoint(transport))
 	}
 	return all
 }
@@ -142,13 +176,20 @@ func (c *Cluster) Stop(ctx context.Context) error {
 	}
 	group.Wait()
 	c.Kill()
+	errs = append(errs, c.disarm())
+	if c.dock != nil {
+		errs = append(errs, c.dock.close())
+		c.dock = nil
+	}
 	return errors.Join(errs...)
 }
 
 // Kill ends all nodes at once by SIGKILL and returns when they are gone.
 func (c *Cluster) Kill() {
 	for _, n := range c.plan.nodes {
-		n.kill()
+		if !n.foreign {
+			n.kill()
+		}
 	}
 }
 

@@ -2,23 +2,13 @@ package cluster
 
 import (
 	"context"
-	"os"
+	"reflect"
 	"testing"
 	"time"
 )
 
 // testBound is for one test's whole cluster, on a busy machine.
 const testBound = 90 * time.Second
-
-// skip skips a test that needs something the host lacks, unless everything is
-// required.
-func skip(t *testing.T, reason string) {
-	t.Helper()
-	if os.Getenv("RMQ_TEST_REQUIRE") == "all" {
-		t.Fatal(reason)
-	}
-	t.Skip(reason)
-}
 
 // startCluster starts one on loopback and ends it with the test.
 func startCluster(t *testing.T, config Config) (context.Context, *Cluster) {
@@ -30,14 +20,29 @@ func startCluster(t *testing.T, config Config) (context.Context, *Cluster) {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Kill)
+	wantEffective(t, config, c)
 	return ctx, c
+}
+
+// wantEffective wants what a cluster says of its configuration to be what was
+// said of it before.
+func wantEffective(t *testing.T, config Config, c *Cluster) {
+	t.Helper()
+	config.Nodes = c.Info().Nodes
+	before, err := Effective(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config.Flavor != "external" && !reflect.DeepEqual(before, c.Info().Config) {
+		t.Errorf("effective configuration is %v, before it was %v", c.Info().Config, before)
+	}
 }
 
 func optionsFor(t *testing.T, config Config) Options {
 	t.Helper()
 	network := NewLoopback("")
 	t.Cleanup(func() { network.Close() })
-	return Options{Config: config, Network: network, Dir: t.TempDir(), Self: self(t), Seed: 1, Progress: func(s string) { t.Log(s) }}
+	return Options{Config: config, Network: network, Dir: t.TempDir(), Self: self(t), Program: self(t)[:1], Seed: 1, Progress: func(s string) { t.Log(s) }}
 }
 
 func set(t *testing.T, ctx context.Context, n *Node, want string) {

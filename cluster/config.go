@@ -5,12 +5,23 @@ package cluster
 // Config asks for a cluster. Zero fields take the scenario's or the flavor's
 // defaults.
 type Config struct {
-	Flavor    string         `json:"flavor,omitempty"`    // reference, robustmq, mosquitto, external
-	Nodes     int            `json:"nodes,omitempty"`     // 1 to 5
-	Binary    string         `json:"binary,omitempty"`    // path; else RMQ_ROBUSTMQ_BIN for robustmq, PATH for mosquitto
-	Endpoints []string       `json:"endpoints,omitempty"` // external: host:port of each broker
-	Username  string         `json:"username,omitempty"`  // external
-	Password  string         `json:"password,omitempty"`  // external; never recorded
-	Profile   string         `json:"profile,omitempty"`   // tested (default), or as-shipped: the vendor's own defaults
-	Settings  map[string]any `json:"settings,omitempty"`  // the flavor's own keys, on top of the profile
+	Flavor        string         `json:"flavor,omitempty"`         // reference, robustmq, mosquitto, external
+	Runtime       string         `json:"runtime,omitempty"`        // process (default), or docker: nodes are containers
+	Image         string         `json:"image,omitempty"`          // docker: what the containers are made of
+	Version       string         `json:"version,omitempty"`        // robustmq: v0.4.11; downloaded, or the tag of the vendor's image
+	VersionSHA256 string         `json:"version_sha256,omitempty"` // of its archive; else what is published with it
+	Nodes         int            `json:"nodes,omitempty"`          // 1 to 5
+	Binary        string         `json:"binary,omitempty"`         // path; else RMQ_ROBUSTMQ_BIN for robustmq, PATH for mosquitto. In docker: in the image
+	Endpoints     []string       `json:"endpoints,omitempty"`      // external: host:port of each broker
+	Transports    []string       `json:"transports,omitempty"`     // tls, ws, wss: what nodes listen on besides tcp. External: the one way that its endpoints are spoken to
+	CA            string         `json:"ca,omitempty"`             // external: file of the certificate that clients trust, PEM
+	Containers    []string       `json:"containers,omitempty"`     // external: the container of each, on this machine's docker engine
+	PIDs          []int          `json:"pids,omitempty"`           // external: the process of each, on this machine
+	Username      string         `json:"username,omitempty"`       // external
+	Password      string         `json:"password,omitempty"`       // external; never recorded
+	Profile       string         `json:"profile,omitempty"`        // tested (default), or as-shipped: the vendor's own defaults
+	Settings      map[string]any `json:"settings,omitempty"`       // the flavor's own keys, on top of the profile
+	Arm           []string       `json:"arm,omitempty"`            // what must be in place before a node starts for faults to act on: disk, clock, tap
+	Plant         string         `json:"plant,omitempty"`          // with the tap: a defect of rmq-mcp's own that a proxy before the nodes shows, to test the judge
+	DiskModel     string         `json:"disk_model,omitempty"`     // what the armed disk takes for durable: ext4 (default), xfs, strict
 }

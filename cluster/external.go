@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 )
 
-// external is brokers that somebody else runs: clients can use them, faults
-// cannot reach them.
+// external is brokers that somebody else runs: clients can use them, and faults
+// reach those whose container or process is named.
 type external struct{}
 
 func (external) check(config Config) (Config, error) {
@@ -31,15 +32,17 @@ func (external) check(config Config) (Config, error) {
 	return config, nil
 }
 
+func (external) effective(Config) (map[string]any, error) { return nil, nil }
+
 func (external) plan(opts Options) (*plan, error) {
 	p := &plan{
 		version: "unknown", user: opts.Config.Username, password: opts.Config.Password,
-		startBound: 15 * time.Second, leaderBound: time.Second, config: map[string]any{"endpoints": opts.Config.Endpoints},
+		ca: opts.Config.CA, startBound: 15 * time.Second, leaderBound: time.Second, config: map[string]any{"endpoints": opts.Config.Endpoints},
 	}
 	for i, name := range nodeNames(len(opts.Config.Endpoints)) {
-		p.nodes = append(p.nodes, &Node{name: name, mqtt: opts.Config.Endpoints[i], user: p.user, pass: p.password})
+		p.nodes = append(p.nodes, &Node{name: name, mqtt: opts.Config.Endpoints[i], spoken: strings.Join(opts.Config.Transports, ""), user: p.user, pass: p.password})
 	}
-	return p, nil
+	return p, adopt(p, opts.Config)
 }
 
 func (external) ready(ctx context.Context, _ *plan, n *Node, _ bool) error {

@@ -7,7 +7,7 @@ import (
 
 func TestExternal(t *testing.T) {
 	ctx, c := startCluster(t, Config{Nodes: 1})
-	_, outside := startCluster(t, Config{Flavor: "external", Endpoints: c.Endpoints()})
+	_, outside := startCluster(t, Config{Flavor: "external", Endpoints: c.Endpoints("")})
 	n := outside.Nodes()[0]
 	if !serves(ctx, n) {
 		t.Error("the external node does not answer")

@@ -4,11 +4,16 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 )
+
+// versionForm is what a version may look like: it becomes part of addresses
+// and paths.
+var versionForm = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.-]*$`)
 
 // Profiles of a configuration.
 const (
@@ -21,6 +26,9 @@ type flavor interface {
 	// check fills in what is not set and says what cannot be. It looks at
 	// files and starts nothing.
 	check(Config) (Config, error)
+	// effective is the configuration by the flavor's own keys that nodes get, nil
+	// where they are somebody else's. It looks at no file.
+	effective(Config) (map[string]any, error)
 	// plan chooses addresses and ports and writes the nodes' configuration. It
 	// starts nothing.
 	plan(Options) (*plan, error)
@@ -47,6 +55,7 @@ type plan struct {
 	version        string
 	binary         string // path; "" where nothing is started
 	user, password string
+	ca             string            // file of the certificate that clients trust; "" without TLS
 	config         map[string]any    // effective, without secrets
 	differs        map[string]string // from the vendor's defaults
 	promises       []string          // names of claims
@@ -55,7 +64,8 @@ type plan struct {
 	leaderBound    time.Duration     // how long the data may be without a leader
 }
 
-func check(config Config) (flavor, Config, error) {
+// named is a configuration's flavor, with the profile filled in.
+func named(config Config) (flavor, Config, error) {
 	if config.Flavor == "" {
 		config.Flavor = "reference"
 	}
@@ -69,10 +79,30 @@ func check(config Config) (flavor, Config, error) {
 	if config.Profile != ProfileTested && config.Profile != ProfileAsShipped {
 		return nil, config, fmt.Errorf("no profile %q; choose %s or %s", config.Profile, ProfileTested, ProfileAsShipped)
 	}
+	return f, config, nil
+}
+
+func check(config Config) (flavor, Config, error) {
+	f, config, err := named(config)
+	if err != nil {
+		return nil, config, err
+	}
 	if config.Flavor != "external" && len(config.Endpoints) > 0 {
 		return nil, config, fmt.Errorf("endpoints are for the flavor external, not %s; leave them out or set flavor external", config.Flavor)
 	}
-	config, err := f.check(config)
+	if err := checkTransports(&config); err != nil {
+		return nil, config, err
+	}
+	if err := checkArms(config); err != nil {
+		return nil, config, err
+	}
+	if err := checkRuntime(&config); err != nil {
+		return nil, config, err
+	}
+	if err := checkForeign(config); err != nil {
+		return nil, config, err
+	}
+	config, err = f.check(config)
 	return f, config, err
 }
 

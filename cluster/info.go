@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -19,7 +20,7 @@ import (
 func (c *Cluster) describe(opts Options, sum string) history.ClusterInfo {
 	info := history.ClusterInfo{
 		Flavor:    opts.Config.Flavor,
-		Runtime:   "process",
+		Runtime:   opts.Config.Runtime,
 		Isolation: opts.Network.Isolation(),
 		Nodes:     len(c.plan.nodes),
 		Version:   c.plan.version,
@@ -29,6 +30,10 @@ func (c *Cluster) describe(opts Options, sum string) history.ClusterInfo {
 		Differs:   c.plan.differs,
 		Promises:  c.plan.promises,
 		Host:      hostFacts(),
+	}
+	if c.dock != nil {
+		info.Image = c.dock.image.Ref
+		info.BinarySHA = cmp.Or(sum, c.dock.sum())
 	}
 	if c.plan.binary != "" {
 		info.Binary = filepath.Base(c.plan.binary)

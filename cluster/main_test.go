@@ -6,6 +6,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/robustmq/rmq-mcp/internal/disk"
+	"github.com/robustmq/rmq-mcp/internal/diskprobe"
 	"github.com/robustmq/rmq-mcp/internal/hosttest"
 	embedded "github.com/robustmq/rmq-mcp/internal/reference"
 )
@@ -20,6 +22,10 @@ func TestMain(m *testing.M) {
 	switch os.Args[1] {
 	case "node":
 		err = embedded.Main(context.Background(), os.Args[2:], os.Stdout)
+	case "disk":
+		err = disk.Main(context.Background(), os.Args[2:], os.Stdin, os.Stdout)
+	case "diskprobe":
+		err = diskprobe.Main(os.Args[2:], os.Stdin, os.Stdout)
 	case "keeper":
 		err = keeperMain(os.Args[2])
 	default:

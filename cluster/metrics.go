@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	psutil "github.com/shirou/gopsutil/v3/process"
 )
@@ -37,11 +39,18 @@ func (n *Node) Metrics(ctx context.Context) (map[string]float64, error) {
 	return all, nil
 }
 
+// desertedAfter is how long a node may keep a connection that its client closed
+// before that is a leak: it has nothing to wait for.
+const desertedAfter = 10 * time.Second
+
 // processMetrics are what the operating system counts; what it does not tell
 // is left out.
 func (n *Node) processMetrics(ctx context.Context, into map[string]float64) error {
 	if p := n.process(); p.exited() {
-		return errors.New(p.exit)
+		return errors.New(p.how())
+	}
+	if b, ok := n.process().(*boxed); ok {
+		return b.metrics(ctx, into)
 	}
 	p, err := psutil.NewProcessWithContext(ctx, int32(n.PID()))
 	if err != nil {
@@ -49,6 +58,9 @@ func (n *Node) processMetrics(ctx context.Context, into map[string]float64) erro
 	}
 	if memory, err := p.MemoryInfoWithContext(ctx); err == nil {
 		into["process_memory_bytes"] = float64(memory.RSS)
+	}
+	if anonymous, err := anonymousMemory(n.PID()); err == nil {
+		into["process_anonymous_bytes"] = anonymous
 	}
 	if fds, err := p.NumFDsWithContext(ctx); err == nil {
 		into["process_fds"] = float64(fds)
@@ -59,7 +71,27 @@ func (n *Node) processMetrics(ctx context.Context, into map[string]float64) erro
 	if cpu, err := p.TimesWithContext(ctx); err == nil {
 		into["process_cpu_s"] = cpu.User + cpu.System
 	}
+	if open, deserted, err := n.connections(); err == nil {
+		into["process_connections"] = float64(open)
+		into["process_deserted_connections"] = float64(deserted)
+	}
 	return nil
+}
+
+// anonymousMemory is how many bytes of a process are resident and of no file:
+// RssAnon of /proc/PID/status, which only Linux has.
+func anonymousMemory(pid int) (float64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, after, found := strings.Cut(string(text), "\nRssAnon:")
+	value, _, _ := strings.Cut(after, "kB")
+	kib, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64)
+	if !found || err != nil {
+		return 0, fmt.Errorf("read RssAnon of process %d: %w", pid, ErrUnsupported)
+	}
+	return float64(kib) * 1024, nil
 }
 
 // parseMetrics reads Prometheus text. A line that is not a sample is passed

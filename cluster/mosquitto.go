@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/certificate"
 )
 
 // mosquitto is one node with the configuration that Debian ships, which is
@@ -30,33 +33,44 @@ func mosquittoDefaults() map[string]any {
 	}
 }
 
-func (mosquitto) check(config Config) (Config, error) {
+func (m mosquitto) check(config Config) (Config, error) {
 	if config.Nodes == 0 {
 		config.Nodes = 1
 	}
+	if config.Runtime != RuntimeDocker {
+		if err := findBinary(&config, "", "mosquitto", "/usr/sbin/mosquitto"); err != nil {
+			return config, fmt.Errorf("%w; install Debian's package mosquitto, or set binary", err)
+		}
+	}
+	_, err := m.effective(config)
+	return config, err
+}
+
+// effective is the vendor's configuration with what the profile and the settings
+// change.
+func (mosquitto) effective(config Config) (map[string]any, error) {
 	if config.Nodes != 1 {
-		return config, fmt.Errorf("mosquitto has no clusters; leave nodes out or set it to 1, not %d", config.Nodes)
+		return nil, fmt.Errorf("mosquitto has no clusters; leave nodes out or set it to 1, not %d", config.Nodes)
 	}
-	if err := findBinary(&config, "", "mosquitto", "/usr/sbin/mosquitto"); err != nil {
-		return config, fmt.Errorf("%w; install Debian's package mosquitto, or set binary", err)
+	keys := mosquittoDefaults()
+	if config.Profile == ProfileTested {
+		keys["max_queued_messages"] = 0 // no limit: the vendor's drops what it acknowledged, silently
 	}
-	var known []string
-	for key := range mosquittoDefaults() {
-		known = append(known, key)
-	}
-	return config, checkSettings(config, known)
+	return merged(keys, config.Settings), checkSettings(config, slices.Collect(maps.Keys(mosquittoDefaults())))
 }
 
 func (m mosquitto) plan(opts Options) (*plan, error) {
-	version, err := mosquittoVersion(opts.Config.Binary)
-	if err != nil {
-		return nil, err
+	version, err := "", error(nil)
+	if opts.Config.Runtime != RuntimeDocker { // there its log says
+		if version, err = mosquittoVersion(opts.Config.Binary); err != nil {
+			return nil, err
+		}
 	}
 	host, err := opts.Network.Host("node-1")
 	if err != nil {
 		return nil, err
 	}
-	ports, err := portsOf(host, map[string]int{"mqtt": 1883})
+	ports, err := portsOf(host, opts.Config.listeners(map[string]int{"mqtt": 1883}))
 	if err != nil {
 		return nil, err
 	}
@@ -64,26 +78,35 @@ func (m mosquitto) plan(opts Options) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	n.data = filepath.Join(n.dir, "data")
 	conf := filepath.Join(n.dir, "mosquitto.conf")
 	n.argv = []string{opts.Config.Binary, "-c", conf}
 	n.version, n.restartBound, n.stopBound = version, 20*time.Second, 10*time.Second
+	config, err := m.effective(opts.Config)
+	if err != nil {
+		return nil, err
+	}
 	p := &plan{
 		nodes: []*Node{n}, version: version, binary: opts.Config.Binary, startBound: 20 * time.Second, leaderBound: time.Second,
-		config: mosquittoDefaults(), differs: map[string]string{}, promises: mosquittoPromises(),
+		config: config, differs: map[string]string{}, promises: mosquittoPromises(),
 	}
-	if opts.Config.Profile == ProfileTested {
-		p.config["max_queued_messages"] = 0 // no limit: the vendor's drops what it acknowledged, silently
-	}
-	for key, value := range opts.Config.Settings {
-		p.config[key] = value
+	var certs certificate.Files
+	if opts.Config.secure() {
+		if certs, err = p.certify(opts); err != nil {
+			return nil, err
+		}
 	}
 	differs(p.differs, p.config, mosquittoDefaults())
-	return p, m.write(conf, n, p.config)
+	n.settable = func(settings map[string]any) error {
+		return checkSettings(Config{Flavor: "mosquitto", Settings: settings}, slices.Collect(maps.Keys(mosquittoDefaults())))
+	}
+	n.setup = func(settings map[string]any) error { return m.write(conf, n, certs, merged(p.config, settings)) }
+	return p, n.setup(nil)
 }
 
 // write writes mosquitto.conf and makes the directory that it persists to.
-func (mosquitto) write(path string, n *Node, config map[string]any) error {
-	data := filepath.Join(n.dir, "data")
+func (m mosquitto) write(path string, n *Node, certs certificate.Files, config map[string]any) error {
+	data := n.data
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return fmt.Errorf("make the data directory of %s: %w", n.name, err)
 	}
@@ -91,7 +114,7 @@ func (mosquitto) write(path string, n *Node, config map[string]any) error {
 		fmt.Sprintf("listener %d %s", n.ports["mqtt"], n.Address()),
 		"allow_anonymous true",
 		"persistence_location " + data + "/",
-		"log_dest stdout",
+		"log_dest stderr", // which it does not buffer,
 		"log_timestamp_format %Y-%m-%dT%H:%M:%S%z",
 	}
 	if os.Geteuid() == 0 {
@@ -101,14 +124,38 @@ func (mosquitto) write(path string, n *Node, config map[string]any) error {
 		lines = append(lines, fmt.Sprintf("%s %v", key, value))
 	}
 	slices.Sort(lines[1:]) // the listener comes first
+	lines = append(lines, m.listeners(n, certs)...)
 	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
 		return fmt.Errorf("write node configuration: %w", err)
 	}
 	return nil
 }
 
+// listeners are the lines of those besides the first. What follows a listener's
+// line is its own.
+func (mosquitto) listeners(n *Node, certs certificate.Files) (lines []string) {
+	for _, name := range slices.Sorted(maps.Keys(servicePorts())) {
+		port, ok := n.ports[name]
+		if !ok {
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("listener %d %s", port, n.Address()))
+		if name != service(transportTLS) {
+			lines = append(lines, "protocol websockets")
+		}
+		if name != transportWS {
+			lines = append(lines, "certfile "+certs.Cert, "keyfile "+certs.Key)
+		}
+	}
+	return lines
+}
+
 func (mosquitto) ready(ctx context.Context, _ *plan, n *Node, _ bool) error {
 	_, err := n.Probe(ctx)
+	if err == nil && n.Version() == "" {
+		log, _ := os.ReadFile(n.log)
+		n.setVersion(mosquittoNamed(log))
+	}
 	return err
 }
 
@@ -117,9 +164,19 @@ func (mosquitto) leader(context.Context, *plan, string) (string, error) { return
 // mosquittoVersion asks the binary for its help, whose first line names it.
 func mosquittoVersion(binary string) (string, error) {
 	out, err := exec.Command(binary, "-h").CombinedOutput()
-	match := regexp.MustCompile(`mosquitto version (\S+)`).FindSubmatch(out)
-	if match == nil {
+	version := mosquittoNamed(out)
+	if version == "" {
 		return "", fmt.Errorf("%s does not say which version of mosquitto it is (%v); set binary", binary, err)
 	}
-	return "mosquitto " + string(match[1]), nil
+	return version, nil
+}
+
+// mosquittoNamed finds the version in what a mosquitto wrote; "" where it does
+// not say.
+func mosquittoNamed(text []byte) string {
+	match := regexp.MustCompile(`mosquitto version (\S+)`).FindSubmatch(text)
+	if match == nil {
+		return ""
+	}
+	return "mosquitto " + string(match[1])
 }

@@ -4,12 +4,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 func TestMosquitto(t *testing.T) {
 	config := Config{Flavor: "mosquitto"}
 	if _, _, err := check(config); err != nil {
-		skip(t, err.Error())
+		hosttest.Skip(t, err.Error())
 	}
 	ctx, c := startCluster(t, config)
 	n := c.Nodes()[0]

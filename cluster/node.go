@@ -9,24 +9,37 @@ import (
 	"os/exec"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // A Node is one broker process, with an address that outlives it: killed and
 // started again it has the same configuration, data and ports.
 type Node struct {
-	name  string
-	host  Host
-	mqtt  string         // host:port
-	http  string         // host:port of the broker's own pages; "" where it has none
-	ports map[string]int // all it listens on, by service
-	user  string
-	pass  string
+	name   string
+	host   Host
+	mqtt   string         // host:port
+	spoken string         // external: the transport by which it is spoken to; "" is tcp
+	http   string         // host:port of the broker's own pages; "" where it has none
+	ports  map[string]int // all it listens on, by service
+	user   string
+	pass   string
 
 	argv         []string
-	dir          string // working directory
-	log          string // file
-	guarded      bool   // the process ends when its standard input does
+	data         string                                           // directory of all that it stores; "" where that is not known
+	wiped        atomic.Int64                                     // files that were
+	settable     func(settings map[string]any) error              // says which of them it does not have
+	setup        func(settings map[string]any) error              // writes its configuration with these settings beside the cluster's
+	ask          func(context.Context) (map[string]string, error) // see Ask
+	dir          string                                           // working directory
+	log          string                                           // file
+	guarded      bool                                             // the process ends when its standard input does
+	box          *box                                             // the container it runs in; nil: a process of this system
+	provoke      func(context.Context) error                      // has it write a line to its log; nil: a new client does
+	clock        *nodeClock                                       // what stands between it and its clock; nil: nothing was armed
+	foreign      bool                                             // somebody else's: faults act on it, nothing else does
+	theirs       map[string]any                                   // see Foreign
+	immortal     string                                           // why it cannot be killed
 	restartBound time.Duration
 	stopBound    time.Duration
 	ready        func(context.Context) error
@@ -34,7 +47,10 @@ type Node struct {
 	setting sync.Mutex // one change of state at a time
 	mu      sync.Mutex
 	version string
-	proc    *process // nil before the first start
+	binary  string               // in place of argv's; "" is that
+	proc    instance             // nil before the first start
+	disk    *Disk                // nil where it was not armed
+	closed  map[string]time.Time // when each connection that its client closed was first seen so
 }
 
 // Name is node-1, node-2, …
@@ -48,6 +64,15 @@ func (n *Node) Address() string {
 
 // MQTT is its MQTT listener, host:port.
 func (n *Node) MQTT() string { return n.mqtt }
+
+// NATS is the address at which the node serves mq9, "" where it does not.
+func (n *Node) NATS() string {
+	port, ok := n.ports["nats"]
+	if !ok {
+		return ""
+	}
+	return net.JoinHostPort(n.host.Address(), strconv.Itoa(port))
+}
 
 // Ports are all it listens on, by service: mqtt, http, cluster, …
 func (n *Node) Ports() map[string]int { return n.ports }
@@ -68,10 +93,11 @@ func (n *Node) setVersion(version string) {
 // LogPath is the file that holds its standard output and error.
 func (n *Node) LogPath() string { return n.log }
 
-// PID is its process, or the last one it had; 0 where nothing was started.
+// PID is its process, or the last one it had; 0 where nothing was started, or
+// in a container.
 func (n *Node) PID() int {
 	if p := n.process(); p != nil {
-		return p.pid
+		return p.number()
 	}
 	return 0
 }
@@ -90,14 +116,19 @@ func (n *Node) State(context.Context) (string, error) {
 // the broker to accept it, and says how long that took. It is bounded by three
 // seconds.
 func (n *Node) Probe(ctx context.Context) (time.Duration, error) {
-	took, err := probe(ctx, n.mqtt, n.user, n.pass)
+	took, err := probe(ctx, n.spoken, n.mqtt, n.user, n.pass)
 	if err != nil {
 		return took, fmt.Errorf("connect to %s: %w", n.name, err)
 	}
 	return took, nil
 }
 
-func (n *Node) process() *process {
+// Dial opens a connection to it as an MQTT client would, and says nothing.
+func (n *Node) Dial(ctx context.Context) (net.Conn, error) {
+	return dial(ctx, n.spoken, n.mqtt)
+}
+
+func (n *Node) process() instance {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.proc
@@ -106,53 +137,79 @@ func (n *Node) process() *process {
 // start starts the process and returns when ready says it serves.
 func (n *Node) start(ctx context.Context, ready func(context.Context) error) error {
 	if n.argv != nil {
-		if err := n.launch(); err != nil {
+		if err := n.launch(ctx); err != nil {
 			return err
 		}
 	}
 	return n.await(ctx, ready)
 }
 
-func (n *Node) launch() error {
-	log, err := openLog(n.log, n.process() != nil)
+func (n *Node) launch(ctx context.Context) error {
+	run := n.run
+	if n.box != nil {
+		run = n.box.run
+	} else if n.foreign {
+		return fmt.Errorf("start %s: it is gone, and only who started it knows how: %w", n.name, ErrUnsupported)
+	}
+	p, err := run(ctx)
 	if err != nil {
 		return err
 	}
-	defer log.Close()
-	cmd := exec.Command(n.argv[0], n.argv[1:]...)
-	cmd.Dir, cmd.Env = n.dir, environment()
-	cmd.Stdout, cmd.Stderr = log, log
-	p, err := startProcess(n.host, cmd, n.guarded)
-	if err != nil {
-		return fmt.Errorf("run %s: %w", n.argv[0], err)
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.proc = p
+	n.proc, n.closed = p, nil
 	return nil
 }
 
+// run starts the node as a process of this system.
+func (n *Node) run(context.Context) (instance, error) {
+	log, err := openLog(n.log, n.process() != nil)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	argv := n.command()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = n.dir, append(environment(), n.clock.environment()...)
+	cmd.Stdout, cmd.Stderr = log, log
+	p, err := startProcess(n.host, cmd, n.guarded)
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", argv[0], err)
+	}
+	return p, nil
+}
+
+// unserved is the error of a process that was started in order and does not
+// serve: the broker's doing.
+type unserved struct{ error }
+
+// Unserved marks it for those who know errors by what they can do.
+func (unserved) Unserved()       {}
+func (e unserved) Unwrap() error { return e.error }
+
 // await returns when ready is nil. It does not wait for a process that is gone.
+// An error of the broker's making has the method Unserved.
 func (n *Node) await(ctx context.Context, ready func(context.Context) error) error {
 	began, pause := time.Now(), 20*time.Millisecond
 	var gone <-chan struct{}
 	if p := n.process(); p != nil {
-		gone = p.gone
+		gone = p.ended()
 	}
 	for {
 		err := ready(ctx)
 		if err == nil {
+			n.clock.forget(n.PID())
 			return nil
 		}
 		select {
 		case <-gone:
 			state, _ := n.process().state()
-			return fmt.Errorf("it ended before it served (%s); the last lines of its log:\n%s", state, tail(n.log))
+			return unserved{fmt.Errorf("it ended before it served (%s); the last lines of its log:\n%s", state, tail(n.log))}
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.Canceled) {
 				return ctx.Err()
 			}
-			return fmt.Errorf("it does not serve after %.0f s: %w; the last lines of its log:\n%s", time.Since(began).Seconds(), err, tail(n.log))
+			return unserved{fmt.Errorf("it does not serve after %.0f s: %w; the last lines of its log:\n%s", time.Since(began).Seconds(), err, tail(n.log))}
 		case <-time.After(pause):
 			pause = min(2*pause, 300*time.Millisecond)
 		}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // keeperMain is a process that owns a cluster on loopback, one of its nodes
@@ -38,7 +40,7 @@ func keeperMain(dir string) error {
 // also those that are frozen.
 func TestNothingOutlivesTheKeeper(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		skip(t, "only Linux ends a process with its parent")
+		hosttest.Skip(t, "only Linux ends a process with its parent")
 	}
 	keeper := exec.Command(self(t)[0], "keeper", t.TempDir())
 	out, err := keeper.StdoutPipe()

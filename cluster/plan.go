@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"reflect"
 	"slices"
@@ -54,4 +55,11 @@ func differs(into map[string]string, ours, vendors map[string]any) {
 			into[key] = fmt.Sprintf("%v → %v", vendor, our)
 		}
 	}
+}
+
+// merged is a configuration with settings on top of it.
+func merged(config, settings map[string]any) map[string]any {
+	all := maps.Clone(config)
+	maps.Copy(all, settings)
+	return all
 }

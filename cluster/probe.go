@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"net"
 	"time"
 )
 
@@ -17,12 +16,11 @@ const probeBound = 3 * time.Second
 // probe is the smallest thing that an MQTT client does: CONNECT as a new
 // client with a clean session, be accepted, DISCONNECT. It answers how long it
 // took to be accepted.
-func probe(ctx context.Context, address, user, password string) (time.Duration, error) {
+func probe(ctx context.Context, transport, address, user, password string) (time.Duration, error) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, probeBound)
 	defer cancel()
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "tcp", address)
+	conn, err := dial(ctx, transport, address)
 	if err != nil {
 		return time.Since(began), err
 	}

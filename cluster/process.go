@@ -65,6 +65,9 @@ func exitOf(cmd *exec.Cmd, err error) string {
 	return fmt.Sprintf("%sstatus %d", stateExited, cmd.ProcessState.ExitCode())
 }
 
+// String names it in an error.
+func (p *process) String() string { return fmt.Sprintf("process %d", p.pid) }
+
 // exited reports whether it is gone.
 func (p *process) exited() bool {
 	select {

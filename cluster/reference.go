@@ -11,9 +11,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/internal/certificate"
 	embedded "github.com/robustmq/rmq-mcp/internal/reference"
+	"github.com/robustmq/rmq-mcp/internal/reference/mq9"
 )
 
 // reference is the embedded broker: this very binary, started again.
@@ -23,14 +26,15 @@ type reference struct{}
 // which would be most of a short run.
 const referenceAckWaitMS = 5000
 
-func (reference) check(config Config) (Config, error) {
+func (r reference) check(config Config) (Config, error) {
 	if err := checkNodes(&config, 3, 5); err != nil {
 		return config, err
 	}
 	if config.Binary != "" {
 		return config, errors.New("reference is part of this program and takes no binary; leave binary out")
 	}
-	return config, checkSettings(config, []string{"ack_wait_ms", "max_ack_pending", "sync_always"})
+	_, err := r.effective(config)
+	return config, err
 }
 
 func (r reference) plan(opts Options) (*plan, error) {
@@ -57,40 +61,107 @@ func (r reference) plan(opts Options) (*plan, error) {
 		p.nodes, configs[i] = append(p.nodes, n), c
 		routes = append(routes, net.JoinHostPort(c.Host, strconv.Itoa(c.ClusterPort)))
 	}
+	var certs certificate.Files
+	if opts.Config.secure() {
+		if certs, err = p.certify(opts); err != nil {
+			return nil, err
+		}
+	}
 	for i, n := range p.nodes {
 		if len(routes) > 1 {
 			configs[i].Routes = routes
 		}
-		if err := writeJSON(filepath.Join(n.dir, "node.json"), configs[i]); err != nil {
+		configs[i].Cert, configs[i].Key = certs.Cert, certs.Key
+		n.settable = func(settings map[string]any) error {
+			c := configs[i]
+			return errors.Join(checkSettings(Config{Flavor: "reference", Settings: settings}, referenceSettings()), overlay(&c, settings))
+		}
+		n.setup = func(settings map[string]any) error { return r.write(n, configs[i], settings) }
+		n.ask = func(ctx context.Context) (map[string]string, error) { return r.ask(ctx, n) }
+		if err := n.setup(nil); err != nil {
 			return nil, err
 		}
 	}
 	return p, nil
 }
 
-// node is the part of the configuration that all nodes share.
-func (reference) node(opts Options, p *plan) (embedded.Config, error) {
-	c := embedded.Config{Cluster: "rmq-mcp", Replicas: min(opts.Config.Nodes, 3)}
-	if opts.Config.Profile == ProfileTested {
-		c.AckWaitMS = referenceAckWaitMS
+// write writes a node's configuration, with settings of its own.
+func (reference) write(n *Node, c embedded.Config, settings map[string]any) error {
+	if err := overlay(&c, settings); err != nil {
+		return err
 	}
-	b, err := json.Marshal(opts.Config.Settings)
+	return writeJSON(filepath.Join(n.dir, "node.json"), c)
+}
+
+// ask reads what a node says of itself.
+func (reference) ask(ctx context.Context, n *Node) (map[string]string, error) {
+	var s embedded.Status
+	if err := getJSON(ctx, n.http, "/status", &s); err != nil {
+		return nil, err
+	}
+	word := map[string]string{"version": strings.TrimSpace("nats-server " + s.Version + " " + s.Build), "members": strings.Join(s.Members, ", ")}
+	for key, value := range s.Config {
+		word["setting."+key] = value
+	}
+	return word, nil
+}
+
+// referenceSettings are the names of its settings.
+func referenceSettings() []string { return []string{"ack_wait_ms", "max_ack_pending", "sync_always"} }
+
+// overlay reads settings over a configuration.
+func overlay(c *embedded.Config, settings map[string]any) error {
+	b, err := json.Marshal(settings)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, c); err != nil {
+		return fmt.Errorf("read settings: %w", err)
+	}
+	if c.AckWaitMS < 0 || c.MaxAckPending < 0 || c.MaxAckPending > 65535 {
+		return errors.New("ack_wait_ms cannot be negative, and max_ack_pending goes from 0 to 65535")
+	}
+	return nil
+}
+
+// node is the part of the configuration that all nodes share.
+func (r reference) node(opts Options, p *plan) (embedded.Config, error) {
+	c, err := r.shared(opts.Config)
 	if err != nil {
 		return c, err
 	}
-	if err := json.Unmarshal(b, &c); err != nil {
-		return c, fmt.Errorf("read settings: %w", err)
-	}
-	if c.AckWaitMS < 0 || c.MaxAckPending < 0 || c.MaxAckPending > 65535 {
-		return c, errors.New("ack_wait_ms cannot be negative, and max_ack_pending goes from 0 to 65535")
-	}
-	p.config = map[string]any{
-		"jetstream": true, "replicas": c.Replicas, "sync_always": c.SyncAlways,
-		"ack_wait_ms": cmp.Or(c.AckWaitMS, 30000), "max_ack_pending": cmp.Or(c.MaxAckPending, 1024),
-	}
+	p.config = referenceConfig(c)
 	differs(p.differs, p.config, map[string]any{"ack_wait_ms": 30000, "max_ack_pending": 1024, "sync_always": false})
 	p.promises = referencePromises()
 	return c, nil
+}
+
+// shared is what all nodes have of a configuration: its settings over the profile.
+func (reference) shared(config Config) (embedded.Config, error) {
+	c := embedded.Config{Cluster: "rmq-mcp", Replicas: min(config.Nodes, 3)}
+	if config.Profile == ProfileTested {
+		c.AckWaitMS = referenceAckWaitMS
+	}
+	if strings.HasPrefix(config.Plant, mq9.PlantPrefix) || strings.HasPrefix(config.Plant, embedded.LeakPrefix) {
+		c.Plant = config.Plant
+	}
+	return c, overlay(&c, config.Settings)
+}
+
+func (r reference) effective(config Config) (map[string]any, error) {
+	if err := errors.Join(checkNodes(&config, 3, 5), checkSettings(config, referenceSettings())); err != nil {
+		return nil, err
+	}
+	c, err := r.shared(config)
+	return referenceConfig(c), err
+}
+
+// referenceConfig is a node's configuration by the names of its settings.
+func referenceConfig(c embedded.Config) map[string]any {
+	return map[string]any{
+		"jetstream": true, "replicas": c.Replicas, "sync_always": c.SyncAlways,
+		"ack_wait_ms": cmp.Or(c.AckWaitMS, 30000), "max_ack_pending": cmp.Or(c.MaxAckPending, 1024),
+	}
 }
 
 // place makes one node: its host, ports and directory.
@@ -99,7 +170,11 @@ func (reference) place(opts Options, name string, c embedded.Config) (*Node, emb
 	if err != nil {
 		return nil, c, err
 	}
-	ports, err := portsOf(host, map[string]int{"mqtt": 1883, "nats": 4222, "cluster": 6222, "http": 8222})
+	want := opts.Config.listeners(map[string]int{"mqtt": 1883, "nats": 4222, "cluster": 6222, "http": 8222})
+	if _, secure := want["wss"]; secure {
+		want["ws"] = servicePorts()["ws"] // where it leads
+	}
+	ports, err := portsOf(host, want)
 	if err != nil {
 		return nil, c, err
 	}
@@ -107,13 +182,15 @@ func (reference) place(opts Options, name string, c embedded.Config) (*Node, emb
 	if err != nil {
 		return nil, c, err
 	}
-	c.Name, c.Host, c.Dir = name, host.Address(), filepath.Join(n.dir, "data")
+	n.data = filepath.Join(n.dir, "data")
+	c.Name, c.Host, c.Dir = name, host.Address(), n.data
+	c.TLSPort, c.WSPort, c.WSSPort = ports["mqtts"], ports["ws"], ports["wss"]
 	c.MQTTPort, c.NATSPort, c.ClusterPort, c.HTTPPort = ports["mqtt"], ports["nats"], ports["cluster"], ports["http"]
 	c.StdinGuard = opts.Network.Isolation() != "namespaces"
 	n.guarded = c.StdinGuard
 	n.version = "nats-server " + embedded.Version
 	n.argv = append(append(n.argv, opts.Self...), "-config", filepath.Join(n.dir, "node.json"))
-	n.restartBound, n.stopBound = 30*time.Second, 10*time.Second
+	n.restartBound, n.stopBound = time.Minute, 10*time.Second
 	return n, c, nil
 }
 

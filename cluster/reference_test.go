@@ -11,7 +11,7 @@ import (
 
 func TestReference(t *testing.T) {
 	ctx, c := startCluster(t, Config{Nodes: 3})
-	if got := len(c.Endpoints()); got != 3 {
+	if got := len(c.Endpoints("")); got != 3 {
 		t.Fatalf("%d endpoints, want 3", got)
 	}
 	leaders, err := c.Resolve(ctx, "leader", "any/topic")

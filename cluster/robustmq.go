@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -29,32 +30,31 @@ const (
 	robustmqLeader  = 60 * time.Second // data get another leader 29 s after theirs was killed
 )
 
-func (robustmq) check(config Config) (Config, error) {
+func (r robustmq) check(config Config) (Config, error) {
 	if err := checkNodes(&config, 3, 5); err != nil {
 		return config, err
 	}
-	if err := findBinary(&config, robustmqEnv); err != nil {
-		return config, fmt.Errorf("%w; set binary or %s to a broker-server of v0.4.10 or later", err, robustmqEnv)
+	if config.Runtime != RuntimeDocker {
+		if err := findBinary(&config, robustmqEnv); err != nil {
+			return config, fmt.Errorf("%w; set binary or %s to a broker-server of v0.4.10 or later, or version to one that is to be downloaded", err, robustmqEnv)
+		}
 	}
-	var known []string
-	for key := range robustmqVendor() {
-		known = append(known, key)
-	}
-	return config, checkSettings(config, known)
+	_, err := r.effective(config)
+	return config, err
 }
 
 func (r robustmq) plan(opts Options) (*plan, error) {
 	count := opts.Config.Nodes
-	p := &plan{
-		user: "admin", password: "robustmq", // the vendor's, which the broker makes at its first start
-		binary: opts.Config.Binary, sequential: true, startBound: time.Duration(count) * robustmqFirst,
-		leaderBound: robustmqLeader, config: r.effective(opts.Config), differs: map[string]string{}, promises: robustmqPromises(),
-	}
-	differs(p.differs, p.config, robustmqVendor())
-	certs, err := writeCertificate(opts)
+	config, err := r.effective(opts.Config)
 	if err != nil {
 		return nil, err
 	}
+	p := &plan{
+		user: "admin", password: "robustmq", // the vendor's, which the broker makes at its first start
+		binary: opts.Config.Binary, sequential: true, startBound: time.Duration(count) * robustmqFirst,
+		leaderBound: robustmqLeader, config: config, differs: map[string]string{}, promises: robustmqPromises(),
+	}
+	differs(p.differs, p.config, robustmqVendor())
 	peers := map[string]any{}
 	for i, name := range nodeNames(count) {
 		n, err := r.place(opts, name)
@@ -64,8 +64,19 @@ func (r robustmq) plan(opts Options) (*plan, error) {
 		p.nodes = append(p.nodes, n)
 		peers[strconv.Itoa(i+1)] = fmt.Sprintf("%s:%d", n.Address(), n.ports["grpc"])
 	}
+	certs, err := p.certify(opts) // it does not start without
+	if err != nil {
+		return nil, err
+	}
 	for i, n := range p.nodes {
-		if err := writeRobustmq(n, i+1, peers, certs, p.config); err != nil {
+		n.ask = func(ctx context.Context) (map[string]string, error) { return r.ask(ctx, n) }
+		n.settable = func(settings map[string]any) error {
+			return checkSettings(Config{Flavor: "robustmq", Settings: settings}, slices.Collect(maps.Keys(robustmqVendor())))
+		}
+		n.setup = func(settings map[string]any) error {
+			return writeRobustmq(n, i+1, peers, certs, merged(p.config, settings))
+		}
+		if err := n.setup(nil); err != nil {
 			return nil, err
 		}
 	}
@@ -74,17 +85,17 @@ func (r robustmq) plan(opts Options) (*plan, error) {
 
 // effective is the vendor's cluster configuration with what the profile and
 // the settings change, by dotted key.
-func (robustmq) effective(config Config) map[string]any {
+func (robustmq) effective(config Config) (map[string]any, error) {
+	if err := checkNodes(&config, 3, 5); err != nil {
+		return nil, err
+	}
 	keys := robustmqVendor()
 	if config.Profile == ProfileTested {
 		for key, value := range robustmqTested(config.Nodes) {
 			keys[key] = value
 		}
 	}
-	for key, value := range config.Settings {
-		keys[key] = value
-	}
-	return keys
+	return merged(keys, config.Settings), checkSettings(config, slices.Collect(maps.Keys(robustmqVendor())))
 }
 
 func (robustmq) place(opts Options, name string) (*Node, error) {
@@ -101,6 +112,8 @@ func (robustmq) place(opts Options, name string) (*Node, error) {
 		return nil, err
 	}
 	n.user, n.pass = "admin", "robustmq"
+	n.data = filepath.Join(n.dir, "data")
+	n.provoke = func(ctx context.Context) error { return robustmqProvoke(ctx, n) }
 	n.argv = []string{opts.Config.Binary, "--conf=" + filepath.Join(n.dir, "server.toml")}
 	n.restartBound, n.stopBound = robustmqRestart, robustmqStop
 	return n, nil

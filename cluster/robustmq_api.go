@@ -135,6 +135,16 @@ func robustmqAsk(ctx context.Context, n *Node, path string, body, into any) erro
 	return robustmqCall(ctx, n.http, path, token, body, into)
 }
 
+// robustmqProvoke logs in with nonsense: clients come and go without a line in
+// the log, but of a request that it refuses the broker writes one.
+func robustmqProvoke(ctx context.Context, n *Node) error {
+	_, err := call(ctx, n.http, "/api/v1/login", "", []string{})
+	if errors.As(err, new(net.Error)) {
+		return fmt.Errorf("send %s a login that it refuses: %w", n.name, err)
+	}
+	return nil
+}
+
 func robustmqCall(ctx context.Context, address, path, token string, body, into any) error {
 	b, err := call(ctx, address, path, token, body)
 	if err != nil {
@@ -156,4 +166,36 @@ func robustmqCall(ctx context.Context, address, path, token string, body, into a
 		return fmt.Errorf("read %s: %w", short, err)
 	}
 	return nil
+}
+
+// ask reads what a node says of itself: the brokers it knows, and the
+// configuration it runs with, by dotted key.
+func (robustmq) ask(ctx context.Context, n *Node) (map[string]string, error) {
+	var info robustmqInfo
+	if err := robustmqAsk(ctx, n, "/api/info", nil, &info); err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, b := range info.Brokers {
+		ids = append(ids, fmt.Sprint("node-", b.ID))
+	}
+	slices.Sort(ids)
+	word := map[string]string{"version": "robustmq " + info.Version, "members": strings.Join(ids, ", ")}
+	var config map[string]any
+	if err := robustmqAsk(ctx, n, "/api/cluster/config/get", nil, &config); err != nil {
+		return nil, err
+	}
+	dotted(word, "setting", config)
+	return word, nil
+}
+
+// dotted adds the leaves of nested objects by their dotted keys.
+func dotted(into map[string]string, prefix string, tree map[string]any) {
+	for key, value := range tree {
+		if sub, ok := value.(map[string]any); ok {
+			dotted(into, prefix+"."+key, sub)
+			continue
+		}
+		into[prefix+"."+key] = fmt.Sprint(value)
+	}
 }

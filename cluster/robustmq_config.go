@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/robustmq/rmq-mcp/internal/certificate"
 )
 
 // robustmqPorts are all listeners of a node, which binds each of them at every
@@ -68,15 +70,15 @@ func robustmqTested(nodes int) map[string]any {
 
 // writeRobustmq writes server.toml and logger.toml of a node. All paths in
 // them are absolute, and it logs to its standard output alone.
-func writeRobustmq(n *Node, id int, peers map[string]any, certs certificate, effective map[string]any) error {
+func writeRobustmq(n *Node, id int, peers map[string]any, certs certificate.Files, effective map[string]any) error {
 	logger := filepath.Join(n.dir, "logger.toml")
 	keys := map[string]any{
 		"cluster_name": "rmq-mcp", "broker_id": id, "broker_ip": n.Address(),
 		"roles": []string{"meta", "broker", "engine"}, "meta_addrs": peers,
-		"grpc_port": n.ports["grpc"], "http_port": n.ports["http"], "data_path": filepath.Join(n.dir, "data"),
+		"grpc_port": n.ports["grpc"], "http_port": n.ports["http"], "data_path": filepath.Join(n.data, "broker"),
 		"log.log_config": logger, "log.log_path": filepath.Join(n.dir, "logs"),
-		"broker_network.tls_cert": certs.cert, "broker_network.tls_key": certs.key,
-		"storage_runtime.tcp_port": n.ports["engine"], "storage_runtime.data_path": []string{filepath.Join(n.dir, "engine")},
+		"broker_network.tls_cert": certs.Cert, "broker_network.tls_key": certs.Key,
+		"storage_runtime.tcp_port": n.ports["engine"], "storage_runtime.data_path": []string{filepath.Join(n.data, "engine")},
 		"mqtt_runtime.auth.default_user": n.user, "mqtt_runtime.auth.default_password": n.pass,
 		"mqtt_runtime.server.tcp_port": n.ports["mqtt"], "mqtt_runtime.server.tls_port": n.ports["mqtts"],
 		"mqtt_runtime.server.websocket_port": n.ports["ws"], "mqtt_runtime.server.websockets_port": n.ports["wss"],

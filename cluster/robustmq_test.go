@@ -28,6 +28,7 @@ func TestRobustMQ(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Kill)
+	wantEffective(t, Config{Flavor: "robustmq"}, c)
 	if info := c.Info(); !strings.HasPrefix(info.Version, "robustmq 0.") || info.Differs["runtime.default_topic_replica_num"] != "1 → 3" {
 		t.Errorf("info is %+v", info)
 	}
@@ -79,12 +80,19 @@ func publish(t *testing.T, c *Cluster, n *Node, topic string) {
 }
 
 func TestRobustMQConfig(t *testing.T) {
-	shipped := robustmq{}.effective(Config{Nodes: 3, Profile: ProfileAsShipped})
+	effective := func(c Config) map[string]any {
+		keys, err := robustmq{}.effective(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return keys
+	}
+	shipped := effective(Config{Nodes: 3, Profile: ProfileAsShipped})
 	if diff := cmp.Diff(robustmqVendor(), shipped); diff != "" {
 		t.Errorf("as shipped is not the vendor's (-vendor +ours):\n%s", diff)
 	}
 	changed := map[string]string{}
-	tested := robustmq{}.effective(Config{Nodes: 3, Profile: ProfileTested, Settings: map[string]any{"runtime.default_topic_partition_num": 3.0}})
+	tested := effective(Config{Nodes: 3, Profile: ProfileTested, Settings: map[string]any{"runtime.default_topic_partition_num": 3.0}})
 	differs(changed, tested, robustmqVendor())
 	want := map[string]string{
 		"runtime.default_topic_partition_num":                   "1 → 3",

@@ -21,12 +21,15 @@ func (n *Node) Set(ctx context.Context, want string) error {
 	if n.process() == nil {
 		return fmt.Errorf("set %s %s: it was not started by us: %w", n.name, want, ErrUnsupported)
 	}
+	if err := n.Can(want); err != nil {
+		return fmt.Errorf("set %s %s: %w", n.name, want, err)
+	}
 	n.setting.Lock()
 	defer n.setting.Unlock()
 	var err error
 	switch want {
 	case "running":
-		err = n.run(ctx)
+		err = n.bringBack(ctx)
 	case "frozen":
 		err = n.freeze(ctx)
 	case "killed":
@@ -42,7 +45,7 @@ func (n *Node) Set(ctx context.Context, want string) error {
 	return nil
 }
 
-func (n *Node) run(ctx context.Context) error {
+func (n *Node) bringBack(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, n.restartBound)
 	defer cancel()
 	state, err := n.State(ctx)
@@ -53,7 +56,7 @@ func (n *Node) run(ctx context.Context) error {
 	case state == stateFrozen:
 		err = n.thaw(ctx)
 	case strings.HasPrefix(state, stateExited):
-		err = n.launch()
+		err = n.launch(ctx)
 	}
 	if err != nil {
 		return err
@@ -63,7 +66,7 @@ func (n *Node) run(ctx context.Context) error {
 
 func (n *Node) freeze(ctx context.Context) error {
 	if n.process().exited() {
-		return fmt.Errorf("it is not running: %s", n.process().exit)
+		return fmt.Errorf("it is not running: %s", n.process().how())
 	}
 	if err := n.process().signal(sigFreeze); err != nil {
 		return err
@@ -95,7 +98,7 @@ func (n *Node) reach(ctx context.Context, want string) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("process %d is still %s: %w", n.process().pid, state, ctx.Err())
+			return fmt.Errorf("%s is still %s: %w", n.process(), state, ctx.Err())
 		case <-time.After(time.Millisecond):
 		}
 	}
@@ -105,10 +108,10 @@ func (n *Node) reach(ctx context.Context, want string) error {
 func (n *Node) shoot() error {
 	p := n.process()
 	if p.exited() {
-		if p.exit == stateKilled {
+		if p.how() == stateKilled {
 			return nil
 		}
-		return fmt.Errorf("it is not running: %s", p.exit)
+		return fmt.Errorf("it is not running: %s", p.how())
 	}
 	return n.kill()
 }
@@ -123,11 +126,21 @@ func (n *Node) kill() error {
 		return err
 	}
 	select {
-	case <-p.gone:
+	case <-p.ended():
 		return nil
 	case <-time.After(changeBound):
-		return fmt.Errorf("process %d is there %v after SIGKILL", p.pid, changeBound)
 	}
+	if d := n.Disk(); d != nil { // it waits for the disk, where no signal reaches it
+		if err := d.Abort(); err != nil {
+			return fmt.Errorf("%s is there %v after SIGKILL, and its disk does not let go of it: %w", p, changeBound, err)
+		}
+		select {
+		case <-p.ended():
+			return nil
+		case <-time.After(changeBound):
+		}
+	}
+	return fmt.Errorf("%s is there %v after SIGKILL", p, changeBound)
 }
 
 // terminate ends a process by SIGTERM; a frozen one is thawed first, or it
@@ -147,7 +160,7 @@ func (n *Node) terminate(ctx context.Context) error {
 	}
 	began := time.Now()
 	select {
-	case <-p.gone:
+	case <-p.ended():
 		return nil
 	case <-ctx.Done():
 	case <-time.After(n.stopBound):
@@ -160,7 +173,7 @@ func (n *Node) terminate(ctx context.Context) error {
 
 // end is what happens to a node when its cluster stops.
 func (n *Node) end(ctx context.Context) error {
-	if n.process() == nil {
+	if n.process() == nil || n.foreign {
 		return nil
 	}
 	return n.Set(ctx, "stopped")

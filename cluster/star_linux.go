@@ -4,18 +4,26 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/robustmq/rmq-mcp/internal/netns"
 )
 
 // Hosts have a /30 each of 198.18.0.0/15, the range that RFC 2544 sets aside
 // for tests: 198.18.n.0/30 for the first 255, 198.19.n.0/30 after.
 const maxHosts = 510
+
+// linkBound is how long the kernel gets to bring a cable up.
+const linkBound = 5 * time.Second
 
 // A star is a Network of namespaces: every host has one, the process that made
 // the star is the router between them.
@@ -57,13 +65,30 @@ func (s *star) Host(name string) (Host, error) {
 	if h, ok := s.hosts[name]; ok {
 		return h, nil
 	}
-	n := len(s.hosts) + 1
-	if n > maxHosts {
-		return nil, fmt.Errorf("host %s: a star has at most %d hosts", name, maxHosts)
-	}
-	ns, err := newNetNS()
+	ns, err := netns.New()
 	if err != nil {
 		return nil, fmt.Errorf("host %s: %w", name, err)
+	}
+	return s.add(name, ns)
+}
+
+// Adopt makes a host of a network namespace that was made elsewhere and has
+// nothing in it but lo, such as a container's. The file becomes the star's.
+func (s *star) Adopt(name string, ns *os.File) (Host, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.hosts[name]; ok {
+		ns.Close()
+		return nil, fmt.Errorf("host %s: there is one already", name)
+	}
+	return s.add(name, ns)
+}
+
+func (s *star) add(name string, ns *os.File) (Host, error) {
+	n := len(s.hosts) + 1
+	if n > maxHosts {
+		ns.Close()
+		return nil, fmt.Errorf("host %s: a star has at most %d hosts", name, maxHosts)
 	}
 	h := &starHost{name: name, link: linkName(name), ns: ns}
 	h.router, h.addr = addresses(n)
@@ -73,6 +98,17 @@ func (s *star) Host(name string) (Host, error) {
 	}
 	s.hosts[name] = h
 	return h, nil
+}
+
+// Hosts are all hosts so far, by name.
+func (s *star) Hosts() []Host {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Host
+	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
+		out = append(out, s.hosts[name])
+	}
+	return out
 }
 
 // Close removes every link and lets go of every namespace. Processes that
@@ -103,7 +139,7 @@ func (s *star) attach(h *starHost) error {
 	if err := setAddress(s.links, h.link, h.router); err != nil {
 		return err
 	}
-	return inNetNS(h.ns, func() error {
+	err := netns.In(h.ns, func() error {
 		links, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 		if err != nil {
 			return fmt.Errorf("open netlink: %w", err)
@@ -118,8 +154,30 @@ func (s *star) attach(h *starHost) error {
 		if err := links.RouteAdd(&netlink.Route{Gw: h.router}); err != nil {
 			return fmt.Errorf("add default route: %w", err)
 		}
-		return nil
+		return awaitUp(links, "eth0")
 	})
+	if err != nil {
+		return err
+	}
+	return awaitUp(s.links, h.link)
+}
+
+// awaitUp waits until an interface forwards. The kernel brings its end of a new
+// cable up in its own time, and drops what is sent until then: the first thing
+// to be lost would be the question for an address, asked again a second later.
+func awaitUp(links *netlink.Handle, name string) error {
+	for deadline := time.Now().Add(linkBound); ; time.Sleep(time.Millisecond) {
+		link, err := links.LinkByName(name)
+		if err != nil {
+			return fmt.Errorf("find %s: %w", name, err)
+		}
+		if link.Attrs().OperState == netlink.OperUp {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s is %s %v after it was brought up", name, link.Attrs().OperState, linkBound)
+		}
+	}
 }
 
 // detach removes the router's end, and with it the host's.
@@ -170,7 +228,7 @@ func (h *starHost) Start(cmd *exec.Cmd) error {
 		attr.Pdeathsig = 0
 		cmd.SysProcAttr = &attr
 	}
-	if err := inNetNS(h.ns, cmd.Start); err != nil {
+	if err := netns.In(h.ns, cmd.Start); err != nil {
 		return fmt.Errorf("start %s on %s: %w", cmd.Path, h.name, err)
 	}
 	return nil

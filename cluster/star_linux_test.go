@@ -17,6 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // The test binary plays every part: starRole in the environment says which.
@@ -36,7 +38,7 @@ func TestStarRefusesTheHostsNetwork(t *testing.T) {
 
 func TestStarAsRoot(t *testing.T) {
 	if os.Getuid() != 0 {
-		skipStar(t, "needs root")
+		hosttest.Skip(t, "needs root")
 	}
 	before := interfaces(t)
 	router, out := startRouter(t, syscall.CLONE_NEWPID|syscall.CLONE_NEWNET|syscall.CLONE_NEWNS)
@@ -49,7 +51,7 @@ func TestStarAsRoot(t *testing.T) {
 // TestStarAsUser runs itself again as nobody where it is root.
 func TestStarAsUser(t *testing.T) {
 	if os.Getuid() == 0 {
-		cmd := exec.Command(readableCopy(t), "-test.run=^TestStarAsUser$", "-test.v")
+		cmd := exec.Command(hosttest.Copy(t), "-test.run=^TestStarAsUser$", "-test.v")
 		cmd.Dir = "/"
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		out, err := cmd.CombinedOutput()
@@ -57,7 +59,7 @@ func TestStarAsUser(t *testing.T) {
 			t.Fatalf("as nobody: %v\n%s", err, out)
 		}
 		if bytes.Contains(out, []byte("--- SKIP")) {
-			skipStar(t, string(out))
+			hosttest.Skip(t, string(out))
 		}
 		return
 	}
@@ -82,7 +84,7 @@ func startRouter(t *testing.T, flags uintptr) (*exec.Cmd, *bufio.Scanner) {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		skipStar(t, "no namespaces: "+err.Error())
+		hosttest.Skip(t, "no namespaces: "+err.Error())
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	return cmd, bufio.NewScanner(out)
@@ -282,34 +284,4 @@ func childrenOf(t *testing.T, pid int) []string {
 		}
 	}
 	return found
-}
-
-// readableCopy is this test binary where every user can run it.
-func readableCopy(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "rmq-star-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	binary, err := os.ReadFile("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "cluster.test")
-	if err := os.WriteFile(path, binary, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-func skipStar(t *testing.T, reason string) {
-	t.Helper()
-	if os.Getenv("RMQ_TEST_REQUIRE") == "all" {
-		t.Fatal(reason)
-	}
-	t.Skip(reason)
 }

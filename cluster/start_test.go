@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // A broker that cannot start shows why, and takes the others with it.
@@ -17,7 +19,7 @@ func TestStartFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	if exec.Command(script, "-h").Run() != nil {
-		skip(t, "no shell")
+		hosttest.Skip(t, "no shell")
 	}
 	opts := optionsFor(t, Config{Flavor: "mosquitto", Binary: script})
 	_, err := Start(context.Background(), opts)

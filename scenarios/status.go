@@ -106,7 +106,7 @@ func (e *Experiment) planner(s *session) *planner {
 	return &planner{
 		rec: e.rec, run: e.header, number: s.number, sdk: s.sdk.String(), protocol: s.protocol,
 		dedupes: s.sdk.Dedupes, cannot: s.sdk.Cannot,
-		endpoints: e.cluster.Endpoints(), user: user, password: password, rate: s.rate,
+		endpoints: e.cluster.Endpoints(""), user: user, password: password, rate: s.rate,
 	}
 }
 

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package cluster
+
+import "fmt"
+
+func adoptProcess(pid int) (*process, error) {
+	return nil, fmt.Errorf("name process %d: %w: only Linux tells a process from a later one with the same pid; name its container", pid, ErrUnsupported)
+}
+
+func bootID() string { return "" }

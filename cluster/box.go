@@ -1,0 +1,187 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/docker"
+)
+
+// lastLines is how long a log may lag behind the end of its container.
+const lastLines = time.Second
+
+// A box is the container of one node. It is made once and started again and
+// again, so that what the broker wrote into it is kept.
+type box struct {
+	log  string                                           // file; "": not followed
+	make func(context.Context) (*docker.Container, error) // the first time
+	mu   sync.Mutex
+	c    *docker.Container
+}
+
+// run starts the container and follows it to its end.
+func (b *box) run(ctx context.Context) (instance, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	again := b.c != nil
+	if !again {
+		c, err := b.make(ctx)
+		if err != nil {
+			return nil, err
+		}
+		b.c = c
+	}
+	since := time.Now()
+	if err := b.c.Start(ctx); err != nil {
+		return nil, err
+	}
+	r := &boxed{c: b.c, gone: make(chan struct{})}
+	if b.log == "" {
+		go r.watch(nil)
+		return r, nil
+	}
+	log, err := openLog(b.log, again)
+	if err != nil {
+		return nil, err
+	}
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		defer log.Close()
+		if err := r.c.Follow(context.WithoutCancel(ctx), since, log); err != nil {
+			fmt.Fprintf(log, "rmq-mcp: %v\n", err)
+		}
+	}()
+	go r.watch(followed)
+	return r, nil
+}
+
+// A boxed is a container from one start to its end.
+type boxed struct {
+	c    *docker.Container
+	gone chan struct{}
+	exit string
+}
+
+// watch waits for the end of the container, and of its log.
+func (r *boxed) watch(followed <-chan struct{}) {
+	defer close(r.gone)
+	ctx := context.Background()
+	for {
+		err := r.c.Wait(ctx)
+		s, asked := r.c.State(ctx)
+		if asked == nil && (!s.Running || s.Removed) {
+			r.exit = endOf(s)
+			break
+		}
+		if err != nil || asked != nil { // the engine itself is not there; the container may be
+			time.Sleep(followEvery)
+		}
+	}
+	if followed == nil {
+		return
+	}
+	select {
+	case <-followed:
+	case <-time.After(lastLines):
+	}
+}
+
+// endOf says how a container ended. The engine shows an end by signal n as the
+// status 128+n.
+func endOf(s docker.State) string {
+	switch {
+	case s.Removed:
+		return stateExited + "removed from the engine"
+	case s.Exit > 128 && s.Exit < 128+32:
+		n := syscall.Signal(s.Exit - 128)
+		return fmt.Sprintf("%ssignal %d (%s)", stateExited, n, n)
+	}
+	return fmt.Sprintf("%sstatus %d", stateExited, s.Exit)
+}
+
+func (r *boxed) String() string { return "container " + r.c.Name() }
+func (r *boxed) identity() (string, error) {
+	s, err := r.c.State(context.Background())
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("container %.12s, started at %s", r.c.ID(), s.Started.Format(time.RFC3339Nano)), nil
+}
+
+func (r *boxed) number() int            { return 0 }
+func (r *boxed) ended() <-chan struct{} { return r.gone }
+func (r *boxed) how() string            { return r.exit }
+
+func (r *boxed) exited() bool {
+	select {
+	case <-r.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+func (r *boxed) state() (string, error) {
+	if r.exited() {
+		return r.exit, nil
+	}
+	s, err := r.c.State(context.Background())
+	switch {
+	case err != nil:
+		return "", err
+	case s.Paused:
+		return stateFrozen, nil
+	case s.Running:
+		return stateRunning, nil
+	}
+	select { // it ended and is about to be noticed
+	case <-r.gone:
+		return r.exit, nil
+	case <-time.After(changeBound):
+		return "", fmt.Errorf("%s does not run, and nobody was told how it ended", r)
+	}
+}
+
+func (r *boxed) signal(sig syscall.Signal) error {
+	ctx := context.Background() // each call is bounded by itself
+	switch sig {
+	case sigFreeze:
+		return r.c.Pause(ctx)
+	case sigThaw:
+		return r.c.Unpause(ctx)
+	case sigEnd:
+		return r.c.Signal(ctx, "SIGTERM")
+	case sigKill:
+		return r.c.Signal(ctx, "SIGKILL")
+	}
+	return fmt.Errorf("send signal %d to %s: %w", sig, r, ErrUnsupported)
+}
+
+// metrics are those of a process, as the engine counts them.
+func (r *boxed) metrics(ctx context.Context, into map[string]float64) error {
+	u, err := r.c.Usage(ctx)
+	if err != nil {
+		return err
+	}
+	into["process_memory_bytes"] = float64(u.MemoryBytes)
+	into["process_threads"] = float64(u.Threads)
+	into["process_cpu_s"] = u.CPUSeconds
+	return nil
+}
+
+// Mechanism names what brings the node into a state, where that is not a
+// signal of this system.
+func (n *Node) Mechanism(want string) string {
+	if n.box == nil {
+		return ""
+	}
+	return map[string]string{"killed": "docker kill", "stopped": "docker kill -s TERM", "frozen": "docker pause"}[want]
+}
+
+// userOf is who owns the files that a node's container works on.
+func userOf() string { return fmt.Sprintf("%d:%d", os.Geteuid(), os.Getegid()) }

@@ -1,0 +1,220 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/robustmq/rmq-mcp/internal/docker"
+)
+
+// Runtimes.
+const (
+	RuntimeProcess = "process"
+	RuntimeDocker  = "docker"
+)
+
+// robustmqImage is where the vendor publishes images, a tag per version.
+const robustmqImage = "ghcr.io/robustmq/robustmq"
+
+// A Ledger notes, on disk before it returns, what nothing ends when this
+// process is killed: containers. Whoever is left removes them by it.
+type Ledger interface {
+	// Making says that containers of a run are about to be made.
+	Making(engine, run string) error
+	// Gone says that none of them is left.
+	Gone(engine, run string) error
+}
+
+// checkRuntime fills in the runtime and refuses what it cannot do.
+func checkRuntime(c *Config) error {
+	c.Runtime = cmp.Or(c.Runtime, RuntimeProcess)
+	switch {
+	case c.Runtime != RuntimeProcess && c.Runtime != RuntimeDocker:
+		return fmt.Errorf("no runtime %q; choose %s or %s", c.Runtime, RuntimeProcess, RuntimeDocker)
+	case c.Flavor == "external" && c.Runtime == RuntimeDocker:
+		return errors.New("runtime docker starts containers, and brokers of flavor external run already; leave runtime out, and name theirs in containers")
+	case c.Runtime == RuntimeProcess && c.Image != "":
+		return fmt.Errorf("image %s is for runtime docker; set runtime, or leave image out", c.Image)
+	case c.Version != "" && c.Flavor != "robustmq":
+		return fmt.Errorf("version is for the flavor robustmq; %s has no versions to choose from", c.Flavor)
+	case c.Version != "" && !versionForm.MatchString(c.Version):
+		return fmt.Errorf("version %q is not like v0.4.11", c.Version)
+	case c.Runtime == RuntimeDocker:
+		return checkImage(c)
+	}
+	return nil
+}
+
+// checkImage fills in the image, and where the broker lies in it.
+func checkImage(c *Config) error {
+	for _, arm := range c.Arm {
+		if arm != ArmTap {
+			return fmt.Errorf("arm %s: %w: what is mounted or loaded beside a broker does not exist for the docker engine; use runtime process", arm, ErrUnsupported)
+		}
+	}
+	switch c.Flavor {
+	case "reference":
+		if c.Image != "" {
+			return errors.New("the image of reference is made of this program; leave image out")
+		}
+	case "robustmq":
+		if c.Image == "" && c.Version == "" {
+			return errors.New("robustmq in docker needs a version, such as v0.4.11, or an image")
+		}
+		c.Image = cmp.Or(c.Image, robustmqImage+":"+c.Version)
+		c.Binary = cmp.Or(c.Binary, "/robustmq/libs/broker-server")
+	default:
+		if c.Image == "" {
+			return fmt.Errorf("%s in docker needs an image; set image", c.Flavor)
+		}
+		c.Binary = cmp.Or(c.Binary, c.Flavor)
+	}
+	return nil
+}
+
+// VendorsImage reports whether an image is one that the flavor's vendor
+// publishes.
+func VendorsImage(c Config) bool {
+	tag, ok := strings.CutPrefix(c.Image, robustmqImage+":")
+	return ok && c.Flavor == "robustmq" && (tag == "latest" || versionForm.MatchString(tag))
+}
+
+// An adopter is a network that takes hosts whose namespace was made elsewhere.
+type adopter interface {
+	Adopt(name string, ns *os.File) (Host, error)
+}
+
+// A dock is the docker engine as the runtime of one cluster. Every node has
+// two containers: one holds its network, which is a host of the star, and
+// outlives the broker in the other.
+type dock struct {
+	opts   Options
+	engine *docker.Engine
+	image  docker.Image
+	held   []*docker.Network
+}
+
+// openDock gets the image and makes the nodes' hosts.
+func openDock(ctx context.Context, opts Options) (_ *dock, err error) {
+	star, ok := opts.Network.(adopter)
+	if !ok {
+		return nil, fmt.Errorf("runtime docker: %w: containers join a network of namespaces, and this experiment has %s; use Linux, as root, or runtime process", ErrUnsupported, opts.Network.Isolation())
+	}
+	if opts.Run == "" || opts.Ledger == nil {
+		return nil, errors.New("runtime docker: no run is named that its containers would belong to")
+	}
+	d := &dock{opts: opts}
+	if d.engine, err = docker.Open(ctx, ""); err != nil {
+		return nil, fmt.Errorf("runtime docker: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.close())
+		}
+	}()
+	self, err := d.engine.ImportSelf(ctx, lookSelf(opts.Self[0]))
+	if err != nil {
+		return nil, fmt.Errorf("make an image of this program: %w", err)
+	}
+	d.image = self
+	if opts.Config.Image != "" {
+		if d.image, err = d.engine.Image(ctx, opts.Config.Image, opts.Progress); err != nil {
+			return nil, err
+		}
+	}
+	if err := opts.Ledger.Making(d.engine.Host(), opts.Run); err != nil {
+		return nil, err
+	}
+	return d, d.hosts(ctx, star, self)
+}
+
+// hosts makes the nodes' networks, all at once, and takes them into the star
+// in the order of their names.
+func (d *dock) hosts(ctx context.Context, star adopter, self docker.Image) error {
+	names := nodeNames(d.opts.Config.Nodes)
+	d.held = make([]*docker.Network, len(names))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, name := range names {
+		group.Go(func() (err error) {
+			d.held[i], err = d.engine.Hold(ctx, docker.HoldOptions{
+				Name: d.name(name) + "-net", Run: d.opts.Run, Node: name, Image: self, Self: []string{"hold"},
+				Dir: filepath.Join(d.opts.Dir, name+"-net"), Labels: d.labels(),
+			})
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for i, name := range names {
+		if _, err := star.Adopt(name, d.held[i].NS()); err != nil {
+			return fmt.Errorf("give container %s a network: %w; this needs root", d.name(name), err)
+		}
+	}
+	return nil
+}
+
+func (d *dock) name(node string) string { return "rmq-" + d.opts.Run + "-" + node }
+
+func (d *dock) labels() map[string]string {
+	return map[string]string{
+		docker.LabelImage:   cmp.Or(d.opts.Config.Image, d.image.Ref),
+		docker.LabelVersion: cmp.Or(d.opts.Config.Version, d.opts.Config.Flavor),
+	}
+}
+
+// put gives every node its container, which is made when it is started.
+func (d *dock) put(p *plan) {
+	for i, n := range p.nodes {
+		argv := n.argv
+		if d.opts.Config.Flavor == "reference" {
+			argv = append([]string{docker.SelfPath}, argv[1:]...)
+		}
+		n.box = &box{log: n.log, make: func(ctx context.Context) (*docker.Container, error) {
+			return d.engine.Create(ctx, docker.Spec{
+				Name: d.name(n.name), Run: d.opts.Run, Node: n.name, Labels: d.labels(), Image: d.image.ID,
+				Entrypoint: argv, Dir: n.dir, User: userOf(), Network: d.held[i].Join(),
+				Binds: []docker.Bind{{From: d.dir(), To: d.dir()}},
+			})
+		}}
+	}
+	if d.opts.Config.Image != "" {
+		p.binary = ""
+	}
+}
+
+// dir is the nodes' directory, the same inside and outside of a container.
+func (d *dock) dir() string {
+	dir, err := filepath.Abs(d.opts.Dir)
+	if err != nil {
+		return d.opts.Dir
+	}
+	return dir
+}
+
+// close removes every container of the run.
+func (d *dock) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_, err := d.engine.RemoveRun(ctx, d.opts.Run)
+	for _, n := range d.held {
+		if n != nil {
+			err = errors.Join(err, n.Close())
+		}
+	}
+	if err == nil {
+		err = d.opts.Ledger.Gone(d.engine.Host(), d.opts.Run)
+	}
+	return errors.Join(err, d.engine.Close())
+}
+
+// sum identifies what ran: the image, by its own hash.
+func (d *dock) sum() string { return strings.TrimPrefix(d.image.ID, "sha256:") }

@@ -1,0 +1,34 @@
+package cluster
+
+import (
+	"fmt"
+	"syscall"
+)
+
+// An instance is what a node runs as, from one start to its end: a process of
+// this system, or a container.
+type instance interface {
+	String() string // process 12
+	// number is the process's; 0 for one that this system cannot name.
+	number() int
+	// identity tells this instance from any other, an earlier one of the same
+	// node too.
+	identity() (string, error)
+	// state is running, frozen, or how it ended.
+	state() (string, error)
+	exited() bool
+	// ended is closed once it is gone and how is known.
+	ended() <-chan struct{}
+	// how it ended, valid after that.
+	how() string
+	// signal brings it towards another state: sigFreeze, sigThaw, sigEnd, sigKill.
+	signal(syscall.Signal) error
+}
+
+func (p *process) identity() (string, error) {
+	return fmt.Sprintf("process %d, started at tick %d", p.pid, p.born), nil
+}
+
+func (p *process) number() int            { return p.pid }
+func (p *process) ended() <-chan struct{} { return p.gone }
+func (p *process) how() string            { return p.exit }

@@ -1,0 +1,42 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Protocols are those that a flavor's nodes speak: mqtt3, mqtt5, mq9. Of a
+// broker that somebody else runs nothing is known, so it is tried.
+func Protocols(flavor string) []string {
+	switch flavor {
+	case "", "reference": // the default
+		return []string{"mqtt3", "mq9"} // nats-server: server/README-MQTT.md
+	case "mosquitto":
+		return []string{"mqtt3", "mqtt5"}
+	}
+	return []string{"mqtt3", "mqtt5", "mq9"}
+}
+
+// Shares is nil where a flavor has shared subscriptions. Of a broker that somebody
+// else runs nothing is known, so it is tried.
+func Shares(flavor string) error {
+	if flavor != "" && flavor != "reference" {
+		return nil
+	}
+	return errors.New("the embedded broker (flavor reference) has no shared subscriptions: nats-server takes $share for a topic like any other (nats-io/nats-server issue 2386); choose flavor mosquitto or robustmq")
+}
+
+// Speaks is nil where a flavor's nodes speak a protocol.
+func Speaks(flavor, protocol string) error {
+	known := Protocols(flavor)
+	if slices.Contains(known, protocol) {
+		return nil
+	}
+	name := flavor
+	if flavor == "reference" {
+		name = "the embedded broker (flavor reference)"
+	}
+	return fmt.Errorf("%s does not speak %s, only %s; choose another flavor or protocol", name, protocol, strings.Join(known, ", "))
+}
