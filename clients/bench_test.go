@@ -1,64 +1,115 @@
 package clients_test
 
 import (
-	"fmt"
-	"io"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/tap"
 )
 
-// nowhere counts events and keeps none.
-type nowhere struct {
-	n     int64
-	acked chan struct{}
-}
-
-func (n *nowhere) Record(e history.Event) int64 {
-	if e.Kind == history.KindPublish && e.Outcome == history.OK {
-		n.acked <- struct{}{}
-	}
-	n.n++
-	return n.n - 1
-}
-
-func (n *nowhere) Tables() history.Tables { return history.Tables{Streams: make([]history.Stream, 1)} }
-
-// BenchmarkPublish is how fast a driver publishes QoS 1, window 100, 256
-// bytes, with a broker beside it: one operation is one acknowledged message,
-// recorded.
-func BenchmarkPublish(b *testing.B) {
-	for _, sdk := range clients.SDKs() {
-		for _, protocol := range sdk.Protocols {
-			b.Run(fmt.Sprintf("%s-%s/%s", sdk.Lang, sdk.Package+"@"+sdk.Version, protocol), func(b *testing.B) {
-				p := client(0, protocol, mosquitto(b))
-				p.Publish = &clients.Publish{
-					Streams: []clients.Stream{{Stream: 0, Topic: "t", QoS: 1}}, Count: int64(b.N), PayloadBytes: 256, MaxInflight: 100,
-				}
-				r := &nowhere{acked: make(chan struct{}, 1024)}
-				d, err := clients.Start(b.Context(), clients.Options{
-					Command: provision(b, sdk), Recorder: r, Clock: history.NewClock(), Stderr: io.Discard,
-					Spec: clients.Spec{Run: "testtest", Clients: []clients.Client{p}},
-				})
-				if err != nil {
-					b.Fatal(err)
-				}
-				defer func() { d.Close(); <-d.Done() }()
-				b.ResetTimer()
-				if err := d.Do(clients.Command{Do: "connect", Process: 0}); err != nil {
-					b.Fatal(err)
-				}
-				for range b.N {
-					select {
-					case <-r.acked:
-					case <-time.After(30 * time.Second):
-						b.Fatal("no acknowledgement for 30 s")
-					}
-				}
-				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "publishes/s")
+func TestBench(t *testing.T) {
+	for _, protocol := range []string{contract.MQTT3, contract.MQTT5} {
+		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
+			sdk, err := clients.ResolveFor("go", protocol)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var c wireCounts
+			var told []string
+			p, err := clients.Bench(t.Context(), clients.Benchmark{
+				Trial: clients.Trial{Program: provision(t, sdk), SDK: sdk, Protocol: protocol, Target: clients.Target{Endpoint: broker(t, protocol)}},
+				For:   4 * clients.BenchTurn, Progress: func(text string) { told = append(told, text) },
+				Observe: func(*history.Recorder, history.Clock, string) func(tap.Hello) tap.Witness { return c.client },
 			})
-		}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Full.Tapped == nil || p.Half.Tapped == nil {
+				t.Fatalf("not through the tap: %+v", p)
+			}
+			for _, pace := range []clients.Pace{p.Full.Direct, *p.Full.Tapped, p.Half.Direct, *p.Half.Tapped} {
+				if pace.PerS <= 0 || pace.P50US <= 0 || pace.P99US < pace.P50US {
+					t.Errorf("%+v", pace)
+				}
+			}
+			// A pace makes up for 100 ms of a turn of 250 at most.
+			if full, half := p.Full.Direct.PerS, p.Half.Direct.PerS; half > 0.9*full {
+				t.Errorf("half of %.0f/s is %.0f/s", full, half)
+			}
+			if len(told) != 2 {
+				t.Errorf("told %q", told)
+			}
+			// One client of the two at each rate.
+			if c.clients != 2 || c.packets[tap.Publish] == 0 || c.packets[tap.Puback] == 0 {
+				t.Errorf("of %d clients passed the tap: %v", c.clients, c.packets)
+			}
+		})
+	}
+}
+
+// wireCounts counts what a tap tells.
+type wireCounts struct {
+	mu      sync.Mutex
+	clients int
+	packets map[tap.Type]int
+}
+
+func (c *wireCounts) client(tap.Hello) tap.Witness {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clients++
+	if c.packets == nil {
+		c.packets = map[tap.Type]int{}
+	}
+	return c
+}
+
+func (c *wireCounts) Packet(p *tap.Packet) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.packets[p.Kind]++
+}
+
+func (*wireCounts) Payload(tap.Direction, int, int, []byte) {}
+func (*wireCounts) Unread(tap.Direction)                    {}
+func (*wireCounts) End(tap.Direction)                       {}
+
+// TestBenchSaysWhatIsWrong is of drivers that cannot be measured: each is told
+// in a bounded time.
+func TestBenchSaysWhatIsWrong(t *testing.T) {
+	sdk, err := clients.ResolveFor("go", contract.MQTT3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		program clients.Program
+		want    string
+	}{
+		"refused":            {provision(t, sdk), "as fast as it goes: connect is fail: "},
+		"hang":               {fake("hang"), "wait for an acknowledgement: not within "},
+		"blocks on connect":  {fake("blocks on connect"), "wait for an acknowledgement: not within "},
+		"dies":               {fake("dies"), "exit status 3"},
+		"crash before hello": {fake("crash before hello"), "ImportError"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			try := clients.Trial{Program: c.program, SDK: sdk, Protocol: contract.MQTT3, Target: clients.Target{Endpoint: freeAddress(t)}, Wait: 300 * time.Millisecond}
+			if name == "refused" || name == "dies" || name == "crash before hello" {
+				try.Wait = 0
+			}
+			p, err := clients.Bench(t.Context(), clients.Benchmark{Trial: try, For: 100 * time.Millisecond})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+			if p.Full.Direct.PerS != 0 {
+				t.Errorf("measured %+v", p)
+			}
+		})
 	}
 }

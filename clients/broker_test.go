@@ -1,25 +1,28 @@
 package clients_test
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // broker is the address of a broker that speaks a protocol: nats-server as a
 // library for MQTT 3.1.1, mosquitto for 5.
 func broker(t testing.TB, protocol string) string {
 	t.Helper()
-	if protocol == clients.MQTT3 {
+	if protocol == contract.MQTT3 {
 		return natsBroker(t)
 	}
 	return mosquitto(t)
@@ -52,7 +55,9 @@ func mosquitto(t testing.TB) string {
 	address := freeAddress(t)
 	_, port, _ := net.SplitHostPort(address)
 	config := filepath.Join(t.TempDir(), "mosquitto.conf")
-	text := fmt.Sprintf("listener %s 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\nset_tcp_nodelay true\n", port)
+	// Once a broker allows topic aliases, Paho's mqttv5 of Java stores messages
+	// without their topics, and after a lost connection it is ended for ever.
+	text := fmt.Sprintf("listener %s 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\nset_tcp_nodelay true\nmax_topic_alias 0\n", port)
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +92,16 @@ func answers(t testing.TB, address string) {
 	t.Fatalf("nothing listens at %s after 30 s", address)
 }
 
+// listener is where each connection is served, beside the others and for so long
+// at the most, and then closed.
+func listener(t testing.TB, bound time.Duration, serve func(net.Conn)) (address string) {
+	t.Helper()
+	return hosttest.Serve(t, func(conn net.Conn) {
+		conn.SetDeadline(time.Now().Add(bound))
+		serve(conn)
+	})
+}
+
 // A proxy passes connections on until they are cut.
 type proxy struct {
 	address string
@@ -96,30 +111,18 @@ type proxy struct {
 
 func newProxy(t testing.TB, target string) *proxy {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &proxy{address: l.Addr().String(), open: map[net.Conn]bool{}}
-	t.Cleanup(func() { l.Close(); p.cut() })
-	go func() {
-		for {
-			a, err := l.Accept()
-			if err != nil {
-				return
-			}
-			b, err := net.Dial("tcp", target)
-			if err != nil {
-				a.Close()
-				continue
-			}
-			p.mu.Lock()
-			p.open[a], p.open[b] = true, true
-			p.mu.Unlock()
-			go p.pass(a, b)
-			go p.pass(b, a)
+	p := &proxy{open: map[net.Conn]bool{}}
+	p.address = hosttest.Serve(t, func(a net.Conn) {
+		b, err := net.Dial("tcp", target)
+		if err != nil {
+			return
 		}
-	}()
+		p.mu.Lock()
+		p.open[a], p.open[b] = true, true
+		p.mu.Unlock()
+		go p.pass(b, a)
+		p.pass(a, b)
+	})
 	return p
 }
 
@@ -147,42 +150,58 @@ func (p *proxy) cut() {
 	}
 }
 
+// busy is a broker that answers the first SUBSCRIBE of a connection, behind so
+// many messages and a retained one, all on one topic.
+func busy(t testing.TB, protocol, topic string, messages int) string {
+	t.Helper()
+	connack, properties := []byte{0x20, 2, 0, 0}, []byte{}
+	if protocol == contract.MQTT5 {
+		connack, properties = []byte{0x20, 3, 0, 0, 0}, []byte{0}
+	}
+	publish := func(flags byte) []byte {
+		body := slices.Concat([]byte{0, byte(len(topic))}, []byte(topic), properties, []byte("hello"))
+		return append([]byte{0x30 | flags, byte(len(body))}, body...)
+	}
+	return listener(t, 20*time.Second, func(conn net.Conn) {
+		buf := make([]byte, 4096)
+		if _, err := conn.Read(buf); err != nil { // CONNECT
+			return
+		}
+		conn.Write(connack)
+		for {
+			n, err := conn.Read(buf)
+			if err != nil {
+				return
+			}
+			if n < 4 || buf[0] != 0x82 { // SUBSCRIBE
+				continue
+			}
+			suback := slices.Concat([]byte{0x90, byte(3 + len(properties))}, buf[2:4], properties, []byte{0})
+			conn.Write(slices.Concat(bytes.Repeat(publish(0), messages), publish(1), suback))
+		}
+	})
+}
+
 // mute is a broker that says yes to CONNECT and nothing ever after, and closes
 // each connection once it has read a little.
 func mute(t testing.TB, protocol string) string {
 	t.Helper()
 	connack := []byte{0x20, 2, 1, 0} // session present
-	if protocol == clients.MQTT5 {
+	if protocol == contract.MQTT5 {
 		connack = []byte{0x20, 3, 1, 0, 0}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
+	return listener(t, 10*time.Second, func(conn net.Conn) {
+		buf := make([]byte, 4096)
+		if _, err := conn.Read(buf); err != nil { // CONNECT
+			return
+		}
+		conn.Write(connack)
+		for read := 0; read < 300; { // some PUBLISH
+			n, err := conn.Read(buf)
 			if err != nil {
 				return
 			}
-			go func() {
-				defer conn.Close()
-				conn.SetDeadline(time.Now().Add(10 * time.Second))
-				buf := make([]byte, 4096)
-				if _, err := conn.Read(buf); err != nil { // CONNECT
-					return
-				}
-				conn.Write(connack)
-				for read := 0; read < 300; { // some PUBLISH
-					n, err := conn.Read(buf)
-					if err != nil {
-						return
-					}
-					read += n
-				}
-			}()
+			read += n
 		}
-	}()
-	return l.Addr().String()
+	})
 }

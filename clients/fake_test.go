@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/driver"
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
@@ -41,7 +42,7 @@ func lies() []struct{ name, lines, want string } {
 		{"sequence skips", publish(0) + publish(2), "sequence number 2 of stream 0, want 1"},
 		{"future", `{"e":"point","t":9000000000000000000,"p":0,"k":"pause"}` + "\n", "in the future"},
 		{"past", `{"e":"point","t":1,"p":0,"k":"pause"}` + "\n", "before the driver started"},
-		{"second hello", fmt.Sprintf(`{"e":"hello","t":T,"p":0,"contract":%d,"clock":"monotonic"}`+"\n", clients.Contract), "second hello"},
+		{"second hello", fmt.Sprintf(`{"e":"hello","t":T,"p":0,"contract":%d,"clock":"monotonic"}`+"\n", contract.Version), "second hello"},
 		{"after bye", `{"e":"bye","t":T,"p":0,"lines":1}` + "\n" + connect, "after bye"},
 		{"wrong count", `{"e":"bye","t":T,"p":0,"lines":7}` + "\n", "it says that it wrote 7 lines, and 1 arrived"},
 	}
@@ -55,7 +56,7 @@ func fakeDriver(mode string) {
 		return
 	}
 	in := bufio.NewReader(os.Stdin)
-	hello := fmt.Sprintf(`{"e":"hello","t":%d,"p":0,"contract":%d,"clock":"monotonic","sdk":"fake"}`, history.MonotonicNow(), clients.Contract)
+	hello := fmt.Sprintf(`{"e":"hello","t":%d,"p":0,"contract":%d,"clock":"monotonic","sdk":"fake"}`, history.MonotonicNow(), contract.Version)
 	switch mode {
 	case "silent":
 		in.ReadString(0)
@@ -63,6 +64,8 @@ func fakeDriver(mode string) {
 	case "crash before hello":
 		fmt.Fprintln(os.Stderr, "ImportError: no module named mqtt")
 		os.Exit(7)
+	case "corrupted":
+		hello = strings.Replace(hello, "fake", "paho.mqtt.c", 1)
 	case "other contract":
 		fmt.Println(`{"e":"hello","t":1,"p":0,"contract":99,"clock":"monotonic"}`)
 		in.ReadString(0)
@@ -77,6 +80,20 @@ func fakeDriver(mode string) {
 	case "hang":
 		in.ReadString(0)
 		return
+	case "blocks on connect":
+		fmt.Printf(`{"e":"call","t":%d,"p":0,"k":"connect","c":1,"a":"x:1"}`+"\n", history.MonotonicNow())
+		in.ReadString(0)
+		return
+	case "prints to stdout":
+		fmt.Println("Welcome to this SDK")
+		in.ReadString(0)
+		return
+	case "dies":
+		fmt.Fprintln(os.Stderr, "Segmentation fault")
+		os.Exit(3)
+	case "corrupted":
+		fmt.Fprintln(os.Stderr, "driver: Paho C has corrupted its own memory (paho.mqtt.c#1459): nothing that it says now counts")
+		os.Exit(3)
 	case "no bye":
 		in.ReadString('\n')
 		return
@@ -105,7 +122,7 @@ func fakeDriver(mode string) {
 
 // printingDriver is a driver in order whose SDK prints.
 func printingDriver() {
-	err := driver.Main(driver.SDK{Name: "noisy", Protocol: clients.MQTT3, Open: func(*driver.Process) driver.Session {
+	err := driver.Main(driver.SDK{Name: "noisy", Protocol: contract.MQTT3, Open: func(*driver.Process) driver.Session {
 		fmt.Println("welcome to this SDK")
 		os.NewFile(1, "stdout").WriteString("and to descriptor 1\n")
 		return nil
@@ -120,9 +137,9 @@ func fake(mode string) clients.Program {
 }
 
 // two clients; the first publishes on stream 0.
-func two() []clients.Client {
-	return []clients.Client{
-		{Process: 0, Publish: &clients.Publish{Streams: []clients.Stream{{Stream: 0}}}},
+func two() []contract.Client {
+	return []contract.Client{
+		{Process: 0, Publish: &contract.Publish{Streams: []contract.Stream{{Stream: 0}}}},
 		{Process: 1},
 	}
 }
@@ -132,7 +149,7 @@ func TestALyingDriverIsAResult(t *testing.T) {
 		t.Run(lie.name, func(t *testing.T) {
 			t.Parallel()
 			r := start(t, fake(lie.name), 1, two()...)
-			r.do(t, "end", clients.All)
+			r.do(t, "end", contract.All)
 			<-r.Done()
 			if err := r.Err(); err == nil || !strings.Contains(err.Error(), lie.want) {
 				t.Errorf("Err is %v, want %q", err, lie.want)
@@ -168,7 +185,7 @@ func TestADriverThatCrashesHangsOrForgets(t *testing.T) {
 			}
 			m := newMemory(1)
 			d, err := clients.Start(t.Context(), clients.Options{
-				Command: fake(mode), Spec: clients.Spec{Run: "testtest", Clients: two()},
+				Command: fake(mode), Spec: contract.Spec{Run: "testtest", Clients: two()},
 				Recorder: m, Clock: history.NewClock(), OnError: func(err error) { told <- err },
 				ByeWait: wait,
 			})
@@ -176,7 +193,7 @@ func TestADriverThatCrashesHangsOrForgets(t *testing.T) {
 				t.Fatal(err)
 			}
 			if mode != "early bye" {
-				d.Do(clients.Command{Do: "end", Process: clients.All})
+				d.Do(contract.Command{Do: "end", Process: contract.All})
 			}
 			<-d.Done()
 			if err := d.Err(); err == nil || !strings.Contains(err.Error(), want) {
@@ -185,7 +202,7 @@ func TestADriverThatCrashesHangsOrForgets(t *testing.T) {
 			if err := <-told; err != d.Err() {
 				t.Errorf("OnError was told %v", err)
 			}
-			if err := d.Do(clients.Command{Do: "pause"}); err == nil {
+			if err := d.Do(contract.Command{Do: "pause"}); err == nil {
 				t.Error("a command to a driver that is gone")
 			}
 		})
@@ -208,16 +225,28 @@ func TestAnOrderlyEnd(t *testing.T) {
 	}
 }
 
+func TestADriverWhoseLibraryIsCorrupted(t *testing.T) {
+	defer untilCorrupted()
+	r := start(t, fake("corrupted"), 1, two()...)
+	r.wait(t, "anything", 1, is(0, history.KindConnect, history.Call))
+	t.Error("the test goes on")
+}
+
 func TestADriverThatDoesNotStart(t *testing.T) {
 	for mode, want := range map[string]string{
 		"crash before hello": "ImportError",
 		"other contract":     "contract 99",
 	} {
+		m := newMemory(1)
 		_, err := clients.Start(t.Context(), clients.Options{
-			Command: fake(mode), Spec: clients.Spec{Clients: two()}, Recorder: newMemory(1), Clock: history.NewClock(),
+			Command: fake(mode), Spec: contract.Spec{Clients: two()}, Recorder: m, Clock: history.NewClock(),
 		})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", mode, err, want)
+		}
+		// Its end is none of the library's, which was never begun.
+		if n := m.count(func(e history.Event) bool { return strings.Contains(e.Text, "without bye") }); n > 0 {
+			t.Errorf("%s: it is said to have ended without bye", mode)
 		}
 	}
 	_, err := clients.Start(t.Context(), clients.Options{
@@ -232,14 +261,14 @@ func TestStartAndDriverEndWithTheirContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(200*time.Millisecond, cancel)
 	_, err := clients.Start(ctx, clients.Options{
-		Command: fake("silent"), Spec: clients.Spec{Clients: two()}, Recorder: newMemory(1), Clock: history.NewClock(),
+		Command: fake("silent"), Spec: contract.Spec{Clients: two()}, Recorder: newMemory(1), Clock: history.NewClock(),
 	})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("silent driver: %v", err)
 	}
 	ctx, cancel = context.WithCancel(t.Context())
 	d, err := clients.Start(ctx, clients.Options{
-		Command: fake("hang"), Spec: clients.Spec{Clients: two()}, Recorder: newMemory(1), Clock: history.NewClock(),
+		Command: fake("hang"), Spec: contract.Spec{Clients: two()}, Recorder: newMemory(1), Clock: history.NewClock(),
 	})
 	if err != nil {
 		t.Fatal(err)

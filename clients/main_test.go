@@ -1,9 +1,12 @@
 package clients_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/builtin"
@@ -29,21 +32,15 @@ func TestMain(m *testing.M) {
 		fakeDriver(mode)
 		return
 	}
+	// A driver's test mostly waits. What -parallel says on the command line goes.
+	if err := flag.Set("test.parallel", strconv.Itoa(4*runtime.NumCPU())); err != nil {
+		panic(err)
+	}
 	code := hosttest.Alone(m)
 	if cache.dir != "" && cache.dir != os.Getenv("RMQ_TEST_CACHE") {
 		os.RemoveAll(cache.dir)
 	}
 	os.Exit(code)
-}
-
-// lack skips a test for what the host does not have, or fails it where
-// nothing may be missing.
-func lack(t testing.TB, what string) {
-	t.Helper()
-	if os.Getenv("RMQ_TEST_REQUIRE") == "all" {
-		t.Fatalf("missing: %s", what)
-	}
-	t.Skip(what)
 }
 
 // tool is the path of a program, or the test is skipped.
@@ -54,6 +51,6 @@ func tool(t testing.TB, name string) string {
 			return found
 		}
 	}
-	lack(t, name+" is not installed")
+	hosttest.Skip(t, name+" is not installed")
 	return ""
 }

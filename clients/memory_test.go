@@ -1,78 +1,30 @@
 package clients_test
 
 import (
-	"slices"
+	"bytes"
+	"context"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 // memory is a history in memory.
-type memory struct {
-	mu      sync.Mutex
-	events  []history.Event
-	changed chan struct{}
-	tables  history.Tables
-}
+type memory struct{ *history.Memory }
 
 func newMemory(streams int) *memory {
-	return &memory{changed: make(chan struct{}), tables: history.Tables{Streams: make([]history.Stream, streams)}}
+	return &memory{history.NewMemory(history.Tables{Streams: make([]history.Stream, streams)})}
 }
 
-func (m *memory) Record(e history.Event) int64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	e.Index = int64(len(m.events))
-	m.events = append(m.events, e)
-	close(m.changed)
-	m.changed = make(chan struct{})
-	return e.Index
-}
-
-func (m *memory) Tables() history.Tables { return m.tables }
-
-func (m *memory) all() []history.Event {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.events)
-}
+func (m *memory) all() []history.Event { return m.Events() }
 
 // count counts the events that match.
-func (m *memory) count(match func(history.Event) bool) int {
-	n := 0
-	for _, e := range m.all() {
-		if match(e) {
-			n++
-		}
-	}
-	return n
-}
-
-// wait waits until n events match.
-func (m *memory) wait(t *testing.T, what string, n int, match func(history.Event) bool) {
-	t.Helper()
-	deadline := time.After(30 * time.Second)
-	for {
-		m.mu.Lock()
-		changed := m.changed
-		m.mu.Unlock()
-		got := m.count(match)
-		if got >= n {
-			return
-		}
-		select {
-		case <-changed:
-		case <-deadline:
-			for _, e := range m.all() {
-				t.Logf("%+v", e)
-			}
-			t.Fatalf("%s: %d of %d after 30 s", what, got, n)
-		}
-	}
-}
+func (m *memory) count(match func(history.Event) bool) int { return m.Count(match) }
 
 // is matches events of a process and kind.
 func is(process int32, kind history.Kind, edge history.Edge) func(history.Event) bool {
@@ -91,19 +43,20 @@ func end(e history.Event) bool { return e.Flags.Has(history.FlagEnd) }
 type run struct {
 	*clients.Driver
 	*memory
+	logs *logs
 }
 
 // start starts a driver that is gone when the test is.
-func start(t *testing.T, program clients.Program, streams int, list ...clients.Client) run {
+func start(t *testing.T, program clients.Program, streams int, list ...contract.Client) run {
 	t.Helper()
-	m := newMemory(streams)
+	m, printed := newMemory(streams), &logs{t: t}
 	d, err := clients.Start(t.Context(), clients.Options{
 		Command:  program,
-		Spec:     clients.Spec{Run: "testtest", AckWaitMS: 10000, Clients: list},
+		Spec:     contract.Spec{Run: "testtest", AckWaitMS: 10000, Clients: list},
 		Recorder: m,
 		Clock:    history.NewClock(),
 		Node:     func(string) int16 { return 0 },
-		Stderr:   &logs{t: t},
+		Stderr:   printed,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -112,13 +65,73 @@ func start(t *testing.T, program clients.Program, streams int, list ...clients.C
 		d.Close()
 		<-d.Done()
 	})
-	return run{d, m}
+	return run{d, m, printed}
+}
+
+// wait waits until n events match, as long as the driver lives.
+func (r run) wait(t *testing.T, what string, n int, match func(history.Event) bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	go func() {
+		select {
+		case <-r.Done():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	if got := r.Wait(ctx, n, match); got < n {
+		r.unlessCorrupted(t)
+		for _, e := range r.all() {
+			t.Logf("%+v", e)
+		}
+		t.Fatalf("%s: %d of %d after 30 s, or when the driver ended", what, got, n)
+	}
+}
+
+// corrupted is what ends a test before untilCorrupted.
+type corrupted struct{}
+
+// unlessCorrupted asks something else of a driver that says that its library has
+// corrupted its own memory, which is a known defect of Paho C: that it ends of
+// it. There the test ends, as any other answer would be chance.
+func (r run) unlessCorrupted(t *testing.T) {
+	t.Helper()
+	if !r.logs.corrupted.Load() {
+		return
+	}
+	if sdk := r.Hello().SDK; sdk != "paho.mqtt.c" {
+		t.Errorf("%s says that it is Paho C", sdk)
+	}
+	select {
+	case <-r.Done():
+	case <-time.After(10 * time.Second):
+		t.Error("Paho C has corrupted its memory, and its driver goes on")
+	}
+	ended := func(e history.Event) bool {
+		return e.Kind == history.KindDriver && strings.Contains(e.Text, "it ended without bye")
+	}
+	if r.count(ended) != 1 {
+		t.Errorf("Paho C has corrupted its memory, and of its driver is said: %v", r.Err())
+	}
+	t.Log("it ends early: paho.mqtt.c#1459")
+	panic(corrupted{})
+}
+
+// untilCorrupted is deferred by a test that unlessCorrupted may end.
+func untilCorrupted() {
+	switch why := recover().(type) {
+	case nil, corrupted:
+	default:
+		panic(why)
+	}
 }
 
 // do sends a command.
 func (r run) do(t *testing.T, command string, process int32) {
 	t.Helper()
-	if err := r.Do(clients.Command{Do: command, Process: process}); err != nil {
+	if err := r.Do(contract.Command{Do: command, Process: process}); err != nil {
+		r.unlessCorrupted(t)
 		t.Fatal(err)
 	}
 }
@@ -126,26 +139,31 @@ func (r run) do(t *testing.T, command string, process int32) {
 // finish ends the driver in order.
 func (r run) finish(t *testing.T) {
 	t.Helper()
-	r.do(t, "end", clients.All)
+	r.do(t, "end", contract.All)
 	select {
 	case <-r.Done():
 	case <-time.After(60 * time.Second):
 		t.Fatal("not done 60 s after end")
 	}
 	if err := r.Err(); err != nil {
+		r.unlessCorrupted(t)
 		t.Error(err)
 	}
 }
 
 // logs is what a driver prints, in the log of the test.
 type logs struct {
-	t  *testing.T
-	mu sync.Mutex
+	t         *testing.T
+	mu        sync.Mutex
+	corrupted atomic.Bool // by a defect of Paho C
 }
 
 func (l *logs) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if bytes.Contains(b, []byte("paho.mqtt.c#1459")) {
+		l.corrupted.Store(true)
+	}
 	if l.t.Context().Err() == nil {
 		l.t.Logf("driver: %s", b)
 	}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/robustmq/rmq-mcp/clients/contract"
 )
 
 func TestProvisionBuildsOnce(t *testing.T) {
@@ -17,7 +19,7 @@ func TestProvisionBuildsOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			got, err := provisionOnce(t.Context(), dir, "sdk", func(dir string) error {
+			got, err := cache{dir}.once(t.Context(), "sdk", func(dir, _ string) error {
 				builds.Add(1)
 				return os.WriteFile(filepath.Join(dir, "driver"), nil, 0o644)
 			})
@@ -38,7 +40,8 @@ func TestProvisionBuildsOnce(t *testing.T) {
 func TestAFailedBuildLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	broken := errors.New("disk full")
-	if _, err := provisionOnce(t.Context(), dir, "sdk", func(string) error { return broken }); !errors.Is(err, broken) {
+	c := cache{dir}
+	if _, err := c.once(t.Context(), "sdk", func(_, _ string) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "sdk*"))
@@ -50,9 +53,9 @@ func TestAFailedBuildLeavesNothing(t *testing.T) {
 func TestProvisionWaitsNoLongerThanItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	dir := t.TempDir()
-	_, err := provisionOnce(t.Context(), dir, "sdk", func(string) error {
+	_, err := cache{dir}.once(t.Context(), "sdk", func(_, _ string) error {
 		cancel()
-		_, err := provisionOnce(ctx, dir, "sdk", func(string) error { return nil })
+		_, err := cache{dir}.once(ctx, "sdk", func(_, _ string) error { return nil })
 		return err
 	})
 	if !errors.Is(err, context.Canceled) {
@@ -73,7 +76,7 @@ func TestNoPython(t *testing.T) {
 }
 
 func TestBuiltin(t *testing.T) {
-	sdk, err := ResolveFor("go", MQTT5)
+	sdk, err := ResolveFor("go", contract.MQTT5)
 	if err != nil {
 		t.Fatal(err)
 	}

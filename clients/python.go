@@ -1,79 +1,171 @@
 package clients
 
 import (
+	"bytes"
 	"context"
-	_ "embed"
-	"errors"
+	"crypto/sha256"
 	"fmt"
-	"hash/crc32"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
-	"time"
+
+	"github.com/robustmq/rmq-mcp/clients/contract"
 )
 
-const lockPoll = 100 * time.Millisecond
-
-//go:embed drivers/python/paho/driver.py
-var pythonDriver []byte
-
-// provisionPython builds a virtual environment with one version of an SDK.
-func provisionPython(ctx context.Context, cacheDir string, sdk SDK, progress func(string)) (Program, error) {
-	name := "python-" + sdk.Package + "-" + sdk.Version
-	dir, err := provisionOnce(ctx, cacheDir, name, func(dir string) error {
-		return buildVenv(ctx, dir, sdk, progress)
-	})
-	if err != nil {
-		return Program{}, err
+// pythonLibraries are the SDKs of Python.
+func pythonLibraries() []Library {
+	before2 := []string{contract.CannotPauseConnected, contract.CannotPublishReason}
+	return []Library{
+		{
+			Lang: "python", Package: "paho-mqtt", Protocols: []string{contract.MQTT3, contract.MQTT5}, Transports: everyTransport(),
+			Dedupes: true, Needs: "3.8",
+			Versions: []Version{
+				{Version: "2.2.0", Needs: "3.9"}, {Version: "2.1.0"}, {Version: "2.0.0"},
+				{Version: "1.6.1", Cannot: before2}, {Version: "1.5.1", Cannot: before2},
+				{Version: "1.4.0", Cannot: before2, Protocols: []string{contract.MQTT3}},
+			},
+			Source: "python/paho", Shared: "python/shared",
+			build: python{},
+		},
+		{
+			Lang: "python", Package: "aiomqtt", Protocols: []string{contract.MQTT3, contract.MQTT5}, Transports: everyTransport(),
+			Dedupes: true, Cannot: []string{"dup", contract.CannotWithholdAck}, Needs: "3.9",
+			Versions: []Version{{Version: "2.5.1"}},
+			Source:   "python/aiomqtt", Shared: "python/shared",
+			build: python{},
+		},
+		{
+			Lang: "python", Package: "gmqtt", Protocols: []string{contract.MQTT3, contract.MQTT5}, Transports: []string{contract.TLS},
+			Cannot: []string{"packet_id", contract.CannotTold, contract.CannotPublishReason}, Needs: "3.8",
+			Versions: []Version{{Version: "0.8.0"}},
+			Source:   "python/gmqtt", Shared: "python/shared",
+			build: python{},
+		},
+		{
+			Lang: "python", Package: "amqtt", Protocols: []string{contract.MQTT3}, Transports: []string{contract.TLS},
+			Dedupes: true, Cannot: []string{contract.CannotWithholdAck}, Needs: "3.10",
+			Versions: []Version{{Version: "0.11.4"}},
+			Source:   "python/amqtt", Shared: "python/shared",
+			build: python{},
+		},
+		{
+			Lang: "python", Package: "nats-py", Protocols: []string{contract.MQ9}, Needs: "3.8",
+			Cannot:   []string{contract.CannotSessionPresent, contract.CannotGrantedQoS, contract.CannotTold},
+			Versions: []Version{{Version: "2.14.0"}},
+			Source:   "python/nats", Shared: "python/shared",
+			build: python{},
+		},
+		{
+			Lang: "python", Package: "robustmq", Protocols: []string{contract.MQ9}, Needs: "3.10",
+			Cannot:   []string{contract.CannotSessionPresent, contract.CannotGrantedQoS, contract.CannotTold, contract.CannotFetch, contract.CannotProtocol},
+			Versions: []Version{{Version: "1.0.0"}},
+			Source:   "python/robustmq", Shared: "python/shared",
+			build: python{},
+		},
 	}
-	script, err := writeScript(dir)
-	if err != nil {
-		return Program{}, err
-	}
-	return Program{Argv: []string{venvPython(dir), script}}, nil
 }
 
-func buildVenv(ctx context.Context, dir string, sdk SDK, progress func(string)) error {
-	python, err := findPython()
+// python makes a virtual environment with one version of an SDK. A lock is a
+// requirements file of pip with a hash at each line.
+type python struct{}
+
+// toBuild is the line of a lock below which are the requirements that build
+// the others, for those that come as sources: pip would else fetch their
+// newest, with no hash.
+const toBuild = "# To build the above:"
+
+func (python) tool(sdk SDK) tool {
+	return tool{names: []string{"python3", "python"}, least: sdk.Needs,
+		install: install{debian: "python3 python3-venv", brew: "python", winget: "Python.Python.3.12"}}
+}
+
+func (p python) identity(ctx context.Context) string {
+	path, version, err := p.tool(SDK{Needs: "3"}).find(ctx)
+	if err != nil {
+		return ""
+	}
+	return path + " " + version
+}
+
+func (p python) missing(ctx context.Context, sdk SDK) string {
+	t := p.tool(sdk)
+	path, _, err := t.find(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	if runQuietly(ctx, path, "-c", "import venv, ensurepip") != nil {
+		return fmt.Sprintf("%s has no venv; %s", path, t.install)
+	}
+	return ""
+}
+
+func (p python) make(ctx context.Context, b build) error {
+	path, _, err := p.tool(b.sdk).find(ctx)
 	if err != nil {
 		return err
 	}
-	progress(fmt.Sprintf("%s: creating a virtual environment", sdk))
-	if err := runTool(ctx, python, "-m", "venv", dir); err != nil {
-		return fmt.Errorf("%w; %s", err, pythonHint())
+	b.say("creating a virtual environment")
+	if err := p.venv(ctx, b, path, b.dir); err != nil {
+		return err
 	}
-	progress(fmt.Sprintf("%s: installing", sdk))
-	requirement := sdk.Package + "==" + sdk.Version
-	if err := runTool(ctx, venvPython(dir), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement); err != nil {
-		return fmt.Errorf("%w; check that this machine reaches its Python package index", err)
+	pip, err := p.pip(ctx, b, path)
+	if err != nil {
+		return err
 	}
-	return nil
-}
-
-// findPython looks for Python 3 by the names it has.
-func findPython() (string, error) {
-	for _, name := range []string{"python3", "python"} {
-		path, err := exec.LookPath(name)
-		if err != nil {
+	wanted, builders, _ := bytes.Cut(b.lock, []byte(toBuild))
+	b.say("installing")
+	for i, requirements := range [][]byte{builders, wanted} {
+		if len(bytes.TrimSpace(requirements)) == 0 {
 			continue
 		}
-		if exec.Command(path, "-c", "import sys; sys.exit(sys.version_info < (3, 7))").Run() == nil {
-			return path, nil
+		file := filepath.Join(b.temp, fmt.Sprintf("requirements-%d.txt", i))
+		if err := os.WriteFile(file, requirements, 0o644); err != nil {
+			return err
+		}
+		err := p.install(ctx, b, pip, b.dir, "--quiet", "--no-deps", "--no-build-isolation", "--require-hashes", "-r", file)
+		if err != nil {
+			return err
 		}
 	}
-	return "", errors.New("no Python 3.7 or newer is in PATH; " + pythonHint())
+	return b.copySources(filepath.Join(b.dir, "driver"))
 }
 
-func pythonHint() string {
-	switch runtime.GOOS {
-	case "darwin":
-		return "run: brew install python"
-	case "windows":
-		return "run: winget install Python.Python.3.12"
+// venv makes a virtual environment without pip, which takes most of the time
+// and space.
+func (python) venv(ctx context.Context, b build, python, dir string) error {
+	return b.run(ctx, b.temp, nil, python, "-m", "venv", "--without-pip", dir)
+}
+
+// pip answers the folder of a pip that all virtual environments run. It is the
+// interpreter's own, and made once.
+func (p python) pip(ctx context.Context, b build, python string) (string, error) {
+	key := sha256.Sum256([]byte(p.identity(ctx)))
+	dir, err := cache{b.downloads}.once(ctx, fmt.Sprintf("pip-%x", key[:keyDigits/2]), func(dir, _ string) error {
+		if err := p.venv(ctx, b, python, dir); err != nil {
+			return err
+		}
+		return b.run(ctx, b.temp, nil, venvPython(dir), "-m", "ensurepip", "--default-pip")
+	})
+	if err != nil {
+		return "", err
 	}
-	return "on Debian and Ubuntu run: sudo apt-get install python3 python3-venv"
+	for _, place := range []string{"lib/python*/site-packages/pip", "Lib/site-packages/pip"} {
+		if found, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(place))); len(found) > 0 {
+			return found[0], nil
+		}
+	}
+	return "", fmt.Errorf("ensurepip made no pip in %s", dir)
+}
+
+// install runs pip install in a virtual environment.
+func (python) install(ctx context.Context, b build, pip, venv string, arguments ...string) error {
+	argv := append([]string{venvPython(venv), pip, "install", "--disable-pip-version-check"}, arguments...)
+	return b.run(ctx, b.temp, []string{"PIP_CACHE_DIR=" + b.downloads}, argv...)
+}
+
+// program does not look at the user's PYTHONPATH and packages.
+func (python) program(dir string, _ SDK) Program {
+	return Program{Argv: []string{venvPython(dir), "-E", "-s", filepath.Join(dir, "driver", "driver.py")}}
 }
 
 func venvPython(dir string) string {
@@ -81,37 +173,4 @@ func venvPython(dir string) string {
 		return filepath.Join(dir, "Scripts", "python.exe")
 	}
 	return filepath.Join(dir, "bin", "python3")
-}
-
-// writeScript puts the driver of this build beside the SDK, under the name of
-// its content: another build may be using the same folder.
-func writeScript(dir string) (string, error) {
-	script := filepath.Join(dir, "driver-"+hexCRC(crc32.ChecksumIEEE(pythonDriver))+".py")
-	if old, err := os.ReadFile(script); err == nil && string(old) == string(pythonDriver) {
-		return script, nil
-	}
-	temp, err := os.CreateTemp(dir, "driver-*.tmp")
-	if err != nil {
-		return "", err
-	}
-	_, err = temp.Write(pythonDriver)
-	if err = errors.Join(err, temp.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(temp.Name()))
-	}
-	return script, os.Rename(temp.Name(), script)
-}
-
-// runTool runs a tool; its error ends with what the tool printed last.
-func runTool(ctx context.Context, argv ...string) error {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.WaitDelay = time.Second
-	out, err := cmd.CombinedOutput()
-	if err == nil {
-		return nil
-	}
-	text := strings.TrimSpace(string(out))
-	if len(text) > tailBytes {
-		text = "… " + text[len(text)-tailBytes:]
-	}
-	return fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), err, text)
 }

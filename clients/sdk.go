@@ -4,21 +4,20 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-)
 
-// Protocols that a client may speak.
-const (
-	MQTT3 = "mqtt3"
-	MQTT5 = "mqtt5"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 )
 
 // An SDK is one version of a client library that we have a driver for.
 type SDK struct {
-	Lang      string   `json:"lang"`    // go
-	Package   string   `json:"package"` // paho.mqtt.golang
-	Version   string   `json:"version"`
-	Protocols []string `json:"protocols"`
-	Builtin   bool     `json:"builtin"` // its driver is in this binary; others are provisioned on first use
+	Lang       string   `json:"lang"`    // go
+	Package    string   `json:"package"` // paho.mqtt.golang
+	Version    string   `json:"version"`
+	Protocols  []string `json:"protocols"`
+	Transports []string `json:"transports,omitempty"` // besides tcp: tls, ws, wss
+	Needs      string   `json:"needs,omitempty"`      // the least version of its language's compiler or interpreter
+	Wills      bool     `json:"wills,omitempty"`      // its driver can leave a will
+	Builtin    bool     `json:"builtin"`              // its driver is in this binary; others are provisioned on first use
 
 	// What its driver's hello says, known before it runs.
 	Dedupes bool     `json:"dedupes"`          // it removes QoS 2 duplicates by packet id itself
@@ -33,31 +32,28 @@ func (s SDK) Speaks(protocol string) bool {
 	return protocol == "" || slices.Contains(s.Protocols, protocol)
 }
 
-// SDKs is the catalogue. Of one language and protocol, the first is the one to
-// use where no version is asked for.
-func SDKs() []SDK {
-	return []SDK{
-		{Lang: "go", Package: "paho.mqtt.golang", Version: "1.5.1", Protocols: []string{MQTT3}, Builtin: true,
-			Cannot: []string{CannotExactlyOnce}},
-		{Lang: "go", Package: "paho.golang", Version: "0.23.0", Protocols: []string{MQTT5}, Builtin: true, Dedupes: true},
-		{Lang: "python", Package: "paho-mqtt", Version: "2.1.0", Protocols: []string{MQTT3, MQTT5}, Dedupes: true},
-		{Lang: "python", Package: "paho-mqtt", Version: "1.6.1", Protocols: []string{MQTT3, MQTT5}, Dedupes: true,
-			Cannot: []string{CannotPauseConnected, CannotPublishReason}},
+// Carry is nil where the SDK's driver can use a transport, as every one can tcp.
+func (s SDK) Carry(transport string) error {
+	all := append([]string{contract.TCP}, s.Transports...)
+	if transport == "" || slices.Contains(all, transport) {
+		return nil
 	}
+	return fmt.Errorf("%s has no transport %q; it has %s", s, transport, strings.Join(all, ", "))
 }
 
-// What an SDK cannot show or do.
-const (
-	// CannotExactlyOnce: what it publishes at QoS 2 it may itself send twice
-	// when its connection is lost, so that a duplicate need not be the broker's.
-	CannotExactlyOnce = "exactly_once"
-	// CannotPauseConnected: while paused it sends no pings, and loses its
-	// connection after one and a half times its keep alive.
-	CannotPauseConnected = "pause_connected"
-	// CannotPublishReason: it shows no reason code of a PUBACK, so that a
-	// message refused by an MQTT 5 broker reads as acknowledged.
-	CannotPublishReason = "publish_reason"
-)
+// Bequeath is nil where the SDK's driver can leave a will.
+func (s SDK) Bequeath() error {
+	if s.Wills {
+		return nil
+	}
+	var can []string
+	for _, l := range Libraries() {
+		if l.Wills {
+			can = append(can, l.Lang+"/"+l.Package)
+		}
+	}
+	return fmt.Errorf("the driver of %s leaves no will; choose %s", s, strings.Join(can, " or "))
+}
 
 // Resolve finds the SDK that a person means: go, go@1.5.1,
 // go/paho.mqtt.golang@1.5.1, python@2.x. Without a version it is the newest.
@@ -66,24 +62,69 @@ func Resolve(name string) (SDK, error) { return ResolveFor(name, "") }
 // ResolveFor is Resolve among the SDKs that speak a protocol: for mqtt5, go is
 // paho.golang.
 func ResolveFor(name, protocol string) (SDK, error) {
-	library, version, _ := strings.Cut(strings.ToLower(strings.TrimSpace(name)), "@")
-	lang, pkg, _ := strings.Cut(library, "/")
-	var others []string
-	for _, sdk := range SDKs() {
-		if sdk.Lang != lang || pkg != "" && sdk.Package != pkg || !matches(sdk.Version, version) {
-			others = append(others, sdk.String())
-			continue
-		}
+	for _, sdk := range named(name) {
 		if sdk.Speaks(protocol) {
 			return sdk, nil
 		}
-		others = append(others, sdk.String()+" ("+strings.Join(sdk.Protocols, ", ")+" only)")
+	}
+	return SDK{}, unknownSDK(name, protocol)
+}
+
+// ResolveAll finds all SDKs that a person means: python is every version of
+// every library of Python, python@latest the newest of each.
+func ResolveAll(name string) ([]SDK, error) {
+	found := named(name)
+	if len(found) == 0 {
+		return nil, unknownSDK(name, "")
+	}
+	if _, version, _ := strings.Cut(name, "@"); strings.EqualFold(version, "latest") {
+		library := ""
+		found = slices.DeleteFunc(found, func(s SDK) bool {
+			older := library == s.Lang+"/"+s.Package
+			library = s.Lang + "/" + s.Package
+			return older
+		})
+	}
+	return found, nil
+}
+
+// named are the SDKs that a name matches.
+func named(name string) []SDK {
+	library, version, _ := strings.Cut(strings.ToLower(strings.TrimSpace(name)), "@")
+	lang, pkg, _ := strings.Cut(library, "/")
+	if lang == "go" && pkg == liar && version != "" {
+		return []SDK{liarOf(version)}
+	}
+	return slices.DeleteFunc(SDKs(), func(s SDK) bool {
+		return s.Lang != lang || pkg != "" && s.Package != pkg || !matches(s.Version, version)
+	})
+}
+
+// unknownSDK names those that there are: of the language, where there is such.
+func unknownSDK(name, protocol string) error {
+	lang, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(name)), "@")
+	lang, _, _ = strings.Cut(lang, "/")
+	all := Libraries()
+	if ofLang := slices.DeleteFunc(slices.Clone(all), func(l Library) bool { return l.Lang != lang }); len(ofLang) > 0 {
+		all = ofLang
+	}
+	var there []string
+	for _, l := range all {
+		var versions []string
+		for _, v := range l.Versions {
+			versions = append(versions, v.Version)
+		}
+		text := l.Lang + "/" + l.Package + "@" + strings.Join(versions, "|")
+		if protocol != "" && !slices.Contains(l.Protocols, protocol) {
+			text += " (" + strings.Join(l.Protocols, ", ") + " only)"
+		}
+		there = append(there, text)
 	}
 	speaking := ""
 	if protocol != "" {
 		speaking = " that speaks " + protocol
 	}
-	return SDK{}, fmt.Errorf("no SDK %q%s; there are %s", name, speaking, strings.Join(others, ", "))
+	return fmt.Errorf("no SDK %q%s; there are %s", name, speaking, strings.Join(there, ", "))
 }
 
 // matches reports whether a version is the one asked for: itself, a prefix

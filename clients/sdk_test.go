@@ -1,23 +1,29 @@
 package clients
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/robustmq/rmq-mcp/clients/contract"
 )
+
+// newestPaho is the SDK that python is short for.
+var newestPaho = "python/paho-mqtt@" + pythonLibraries()[0].Versions[0].Version
 
 func TestResolve(t *testing.T) {
 	for _, test := range []struct{ name, protocol, want string }{
 		{"go", "", "go/paho.mqtt.golang@1.5.1"},
-		{"go", MQTT3, "go/paho.mqtt.golang@1.5.1"},
-		{"go", MQTT5, "go/paho.golang@0.23.0"},
+		{"go", contract.MQTT3, "go/paho.mqtt.golang@1.5.1"},
+		{"go", contract.MQTT5, "go/paho.golang@0.23.0"},
 		{"go@1.5.1", "", "go/paho.mqtt.golang@1.5.1"},
 		{"go/paho.mqtt.golang@1.5.1", "", "go/paho.mqtt.golang@1.5.1"},
 		{"go/paho.golang", "", "go/paho.golang@0.23.0"},
-		{"go@0.23.0", MQTT5, "go/paho.golang@0.23.0"},
-		{"python", "", "python/paho-mqtt@2.1.0"},
-		{"Python@latest", MQTT5, "python/paho-mqtt@2.1.0"},
-		{"python@2.x", "", "python/paho-mqtt@2.1.0"},
-		{"python@1.6", MQTT5, "python/paho-mqtt@1.6.1"},
+		{"go@0.23.0", contract.MQTT5, "go/paho.golang@0.23.0"},
+		{"python", "", newestPaho},
+		{"Python@latest", contract.MQTT5, newestPaho},
+		{"python@2.x", "", newestPaho},
+		{"python@1.6", contract.MQTT5, "python/paho-mqtt@1.6.1"},
 		{"python@v1.6.1", "", "python/paho-mqtt@1.6.1"},
 	} {
 		got, err := ResolveFor(test.name, test.protocol)
@@ -29,15 +35,26 @@ func TestResolve(t *testing.T) {
 
 func TestResolveNamesTheOthers(t *testing.T) {
 	for _, test := range []struct{ name, protocol, want string }{
-		{"cobol", "", "python/paho-mqtt@2.1.0"},
+		{"cobol", "", newestPaho},
 		{"go@9", "", "go/paho.mqtt.golang@1.5.1"},
-		{"go@1.5.1", MQTT5, "go/paho.mqtt.golang@1.5.1 (mqtt3 only)"},
+		{"go@1.5.1", contract.MQTT5, "(mqtt3 only)"},
 		{"", "", "go/paho.golang@0.23.0"},
-		{"python@1.", "", "python/paho-mqtt@1.6.1"},
+		{"python@1.", "", "|1.6.1"},
 	} {
 		sdk, err := ResolveFor(test.name, test.protocol)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q for %q: %s, %v; want an error that names %s", test.name, test.protocol, sdk, err, test.want)
+		}
+	}
+}
+
+func TestCarry(t *testing.T) {
+	sdk := SDK{Lang: "go", Package: "p", Version: "1", Transports: []string{contract.TLS}}
+	for transport, want := range map[string]string{
+		"": "", contract.TCP: "", contract.TLS: "", contract.WS: `go/p@1 has no transport "ws"; it has tcp, tls`,
+	} {
+		if got := fmt.Sprint(sdk.Carry(transport)); got != want && (want != "" || got != "<nil>") {
+			t.Errorf("%q: %s, want %q", transport, got, want)
 		}
 	}
 }

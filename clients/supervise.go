@@ -2,6 +2,7 @@ package clients
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,8 +11,10 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
@@ -22,9 +25,6 @@ const (
 	maxLine       = 64 << 10         // bytes
 	maxProblems   = 20               // recorded of one driver
 )
-
-// All names every client of a driver in a [Command].
-const All = -1
 
 // A Recorder writes the history. *[history.Recorder] is one.
 type Recorder interface {
@@ -39,9 +39,9 @@ type Host interface {
 
 // Options of a driver. Command, Spec, Recorder and Clock are needed.
 type Options struct {
-	Host     Host    // nil: this machine, as it is
-	Command  Program // from [Provision]
-	Spec     Spec    // Contract is filled in; processes and streams are those of the Recorder's tables
+	Host     Host          // nil: this machine, as it is
+	Command  Program       // from [Provision]
+	Spec     contract.Spec // Contract is filled in; processes and streams are those of the Recorder's tables
 	Recorder Recorder
 	Clock    history.Clock
 	Node     func(endpoint string) int16 // nil: every node is unknown
@@ -63,12 +63,16 @@ type Driver struct {
 
 	greeted chan struct{} // closed when hello was read
 	failed  chan struct{} // closed when Err is not nil any more
-	done    chan struct{} // closed when the process is gone and all it said is recorded
+	gone    chan struct{} // closed when the process is gone, exit says how
+	done    chan struct{} // closed when it is gone and all it said is recorded
+	exit    string
+	shot    atomic.Bool
+	lines   atomic.Int64
 
 	writing sync.Mutex // of a line to stdin
 
 	mu       sync.Mutex
-	hello    Line
+	hello    contract.Line
 	err      error
 	problems int
 	ended    map[int32]bool // processes that were told to end
@@ -82,31 +86,38 @@ func Start(ctx context.Context, opts Options) (*Driver, error) {
 	if len(opts.Command.Argv) == 0 {
 		return nil, errors.New("start driver: no command; get one from Provision")
 	}
-	opts.Spec.Contract = Contract
+	opts.Spec.Contract = contract.Version
 	d := &Driver{
 		opts:    opts,
 		tail:    &tail{next: opts.Stderr},
 		greeted: make(chan struct{}),
 		failed:  make(chan struct{}),
+		gone:    make(chan struct{}),
 		done:    make(chan struct{}),
 		ended:   map[int32]bool{},
 	}
 	d.tr = newTranslator(opts, history.MonotonicNow())
+	release, err := opts.Command.take(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("start driver %s: %w", opts.Command, err)
+	}
 	stdout, err := d.start()
 	if err != nil {
+		release()
 		return nil, fmt.Errorf("start driver %s: %w", opts.Command, err)
 	}
 	go d.read(stdout)
 	if err := d.handshake(ctx); err != nil {
 		d.Close()
 		<-d.done
+		release()
 		return nil, fmt.Errorf("start driver %s: %w%s", opts.Command, err, d.tail)
 	}
 	stop := context.AfterFunc(ctx, func() {
 		d.fail(fmt.Errorf("killed: %w", context.Cause(ctx)))
 		d.Close()
 	})
-	go func() { <-d.done; stop() }()
+	go func() { <-d.done; stop(); release() }()
 	return d, nil
 }
 
@@ -181,7 +192,10 @@ func (d *Driver) read(stdout *os.File) {
 	lines := bufio.NewReaderSize(stdout, maxLine)
 	exit := make(chan error, 1)
 	go func() {
-		exit <- d.cmd.Wait()
+		status := d.cmd.Wait()
+		d.exit = exitText(status)
+		close(d.gone)
+		exit <- status
 		// What a grandchild still writes is not the driver's.
 		_ = stdout.SetReadDeadline(time.Now().Add(time.Second))
 	}()
@@ -211,6 +225,10 @@ func (d *Driver) read(stdout *os.File) {
 	d.mu.Unlock()
 	d.stdin.Close()
 	switch {
+	case d.tr.bye == nil && d.Shot():
+		d.fail(errors.New("it was killed by a fault"))
+	case !d.tr.greeted: // it never came to be a client
+		d.problem(fmt.Errorf("it ended before hello (%s)", exitText(status)))
 	case d.tr.bye == nil:
 		d.problem(fmt.Errorf("it ended without bye (%s)", exitText(status)))
 	case status != nil:
@@ -222,9 +240,10 @@ func (d *Driver) read(stdout *os.File) {
 
 // line records one line.
 func (d *Driver) line(data []byte) {
-	var l Line
+	var l contract.Line
 	now := history.MonotonicNow()
-	if err := ParseLine(data, &l); err != nil {
+	d.lines.Add(1)
+	if err := contract.ParseLine(data, &l); err != nil {
 		d.tr.lines++
 		d.problem(fmt.Errorf("line %d is not JSON of the contract: %.80q", d.tr.lines, data))
 		return
@@ -282,28 +301,40 @@ func (d *Driver) fail(err error) {
 
 // Do sends a command. After "end" for all its clients the driver has the waits
 // of the specification and ByeWait to say bye; then it is killed.
-func (d *Driver) Do(c Command) error {
+func (d *Driver) Do(c contract.Command) error {
 	select {
 	case <-d.done:
-		return fmt.Errorf("%s driver %s: it has ended", c.Do, d.opts.Command)
+		return d.refused(c, errors.New("it has ended"))
 	default:
 	}
 	if c.Do == "end" {
 		d.expectBye(c)
 	}
 	if err := d.write(c); err != nil {
-		return fmt.Errorf("%s driver %s: %w", c.Do, d.opts.Command, err)
+		return d.refused(c, err)
 	}
 	return nil
 }
 
+// refused is why a command did not get through: how the driver ended, where it
+// did. A pipe that nobody reads any more is noticed before the exit status is.
+func (d *Driver) refused(c contract.Command, err error) error {
+	if !errors.Is(err, os.ErrDeadlineExceeded) { // it runs, and does not read
+		select {
+		case <-d.done:
+		case <-time.After(commandWait):
+		}
+	}
+	return fmt.Errorf("%s driver %s: %w", c.Do, d.opts.Command, cmp.Or(d.Err(), err))
+}
+
 // expectBye starts the time in which the driver must say bye, once all its
 // clients were told to end.
-func (d *Driver) expectBye(c Command) {
+func (d *Driver) expectBye(c contract.Command) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, client := range d.opts.Spec.Clients {
-		if c.Process == All || c.Process == client.Process {
+		if c.Process == contract.All || c.Process == client.Process {
 			d.ended[client.Process] = true
 		}
 	}
@@ -333,7 +364,7 @@ func (d *Driver) Err() error {
 }
 
 // Hello is the driver's first line: the SDK it drives and what that can show.
-func (d *Driver) Hello() Line {
+func (d *Driver) Hello() contract.Line {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.hello

@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"sync"
@@ -9,6 +10,7 @@ import (
 // A tail passes on what a driver prints and keeps the end of it for an error.
 type tail struct {
 	next io.Writer
+	keep int // bytes; 0: tailBytes
 
 	mu   sync.Mutex
 	last []byte
@@ -20,7 +22,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last = append(t.last, b...)
-	if extra := len(t.last) - tailBytes; extra > 0 {
+	if extra := len(t.last) - cmp.Or(t.keep, tailBytes); extra > 0 {
 		t.last = t.last[:copy(t.last, t.last[extra:])]
 	}
 	if t.next == nil {

@@ -3,9 +3,11 @@ package clients
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
@@ -16,7 +18,7 @@ type translator struct {
 	started int64 // host clock, nanoseconds
 	offset  int64 // host clock minus driver's clock
 	greeted bool
-	bye     *Line
+	bye     *contract.Line
 	lines   int64 // received so far
 
 	procs   map[int32]*proc
@@ -29,13 +31,14 @@ type translator struct {
 // A proc is what is known of one of the driver's clients.
 type proc struct {
 	streams map[int32]*stream
-	conn    int32 // incarnation; -1 before the first
-	node    int16 // of the connection; None without one
-	last    int16 // of the last connection
+	will    *stream // of its wills; nil for none
+	conn    int32   // incarnation; -1 before the first
+	node    int16   // of the connection; None without one
+	last    int16   // of the last connection
 }
 
 type stream struct {
-	Stream
+	contract.Stream
 	next int64 // sequence number
 }
 
@@ -57,6 +60,9 @@ func newTranslator(opts Options, started int64) *translator {
 				p.streams[s.Stream] = &stream{Stream: s}
 			}
 		}
+		if w := c.Will; w != nil {
+			p.will = &stream{Stream: contract.Stream{Stream: w.Stream, Topic: w.Topic, QoS: w.QoS}}
+		}
 		t.procs[c.Process] = p
 	}
 	return t
@@ -73,7 +79,7 @@ func (t *translator) record(e history.Event) {
 
 // line records what l says. now is when it was read, on the host's clock. An
 // error means that l broke the contract; nothing is recorded then.
-func (t *translator) line(l *Line, now int64) error {
+func (t *translator) line(l *contract.Line, now int64) error {
 	t.lines++
 	switch {
 	case t.bye != nil:
@@ -108,12 +114,12 @@ func (t *translator) line(l *Line, now int64) error {
 	return fmt.Errorf("event %q is none of the contract's", l.E)
 }
 
-func (t *translator) hello(l *Line, now int64) error {
+func (t *translator) hello(l *contract.Line, now int64) error {
 	switch {
 	case t.greeted:
 		return errors.New("a second hello")
-	case l.Contract != Contract:
-		return fmt.Errorf("contract %d, this is %d; use a driver of that version", l.Contract, Contract)
+	case l.Contract != contract.Version:
+		return fmt.Errorf("contract %d, this is %d; use a driver of that version", l.Contract, contract.Version)
 	case l.Clock == "process":
 		t.offset = now - l.T
 	case l.Clock != "monotonic":
@@ -139,7 +145,7 @@ func (t *translator) host(at, now int64) (int64, error) {
 	return 0, fmt.Errorf("its time is %s in the future", time.Duration(host-now))
 }
 
-func (t *translator) event(l *Line, p *proc, host int64) history.Event {
+func (t *translator) event(l *contract.Line, p *proc, host int64) history.Event {
 	return history.Event{
 		Call: history.None, Time: t.opts.Clock.At(host), Process: l.P, Conn: max(p.conn, 0),
 		Via: history.ViaDriver, Node: p.node, Stream: history.None, Seq: history.None, ID: history.None,
@@ -147,7 +153,7 @@ func (t *translator) event(l *Line, p *proc, host int64) history.Event {
 	}
 }
 
-func (t *translator) call(l *Line, p *proc, host int64) error {
+func (t *translator) call(l *contract.Line, p *proc, host int64) error {
 	if _, open := t.calls[l.C]; open || l.C <= 0 {
 		return fmt.Errorf("call number %d is not new", l.C)
 	}
@@ -156,6 +162,9 @@ func (t *translator) call(l *Line, p *proc, host int64) error {
 	switch l.K {
 	case "connect":
 		e.Kind, e.Conn, e.Node, e.Text = history.KindConnect, p.conn+1, t.opts.Node(l.A), l.A
+		if err := will(l, p, &e); err != nil {
+			return err
+		}
 	case "subscribe":
 		e.Kind = history.KindSubscribe
 	case "unsubscribe":
@@ -175,9 +184,26 @@ func (t *translator) call(l *Line, p *proc, host int64) error {
 	return nil
 }
 
+// will fills in the will of a connect, which must be the next of its client's.
+func will(l *contract.Line, p *proc, e *history.Event) error {
+	switch s := p.will; {
+	case s == nil && l.S == nil && l.N == nil:
+	case s == nil:
+		return fmt.Errorf("a connect with a will, and process %d is to have none", l.P)
+	case l.S == nil || l.N == nil:
+		return fmt.Errorf("a connect without the will that process %d is to have", l.P)
+	case *l.S != s.Stream.Stream || *l.N != s.next:
+		return fmt.Errorf("will %d of stream %d, want %d of %d", *l.N, *l.S, s.next, s.Stream.Stream)
+	default:
+		s.next++
+		e.Stream, e.Seq, e.QoS = *l.S, *l.N, s.QoS
+	}
+	return nil
+}
+
 // publish fills in the message that a publish names, which must be the next
 // of its stream.
-func publish(l *Line, p *proc, e *history.Event) error {
+func publish(l *contract.Line, p *proc, e *history.Event) error {
 	if l.S == nil || l.N == nil {
 		return errors.New("a publish without stream and sequence number")
 	}
@@ -199,7 +225,7 @@ func publish(l *Line, p *proc, e *history.Event) error {
 	return nil
 }
 
-func (t *translator) ret(l *Line, p *proc, host int64) error {
+func (t *translator) ret(l *contract.Line, p *proc, host int64) error {
 	c, ok := t.calls[l.C]
 	switch {
 	case !ok:
@@ -255,7 +281,7 @@ func outcomeOf(o string) (history.Outcome, error) {
 	return history.OutcomeNone, fmt.Errorf("outcome %q is none of ok, fail, info", o)
 }
 
-func (t *translator) point(l *Line, p *proc, host int64) error {
+func (t *translator) point(l *contract.Line, p *proc, host int64) error {
 	e := t.event(l, p, host)
 	switch l.K {
 	case "deliver":
@@ -273,12 +299,22 @@ func (t *translator) point(l *Line, p *proc, host int64) error {
 		t.identify(l, &e)
 	case "disconnect":
 		e.Kind, p.node = history.KindDisconnect, history.None
+		if l.O == "ok" {
+			e.Outcome = history.OK
+		}
 	case "pause":
 		e.Kind = history.KindPause
 	case "resume":
 		e.Kind = history.KindResume
 	case "ack":
 		e.Kind = history.KindAck
+		if l.I != nil {
+			e.ID = *l.I
+		}
+	case "told":
+		if err := told(l, p, &e); err != nil {
+			return err
+		}
 	default:
 		return fmt.Errorf("no point is of kind %q", l.K)
 	}
@@ -286,13 +322,27 @@ func (t *translator) point(l *Line, p *proc, host int64) error {
 	return nil
 }
 
+// told fills in the message that the SDK spoke of, which must have been called.
+func told(l *contract.Line, p *proc, e *history.Event) error {
+	if l.S == nil || l.N == nil {
+		return errors.New("told without stream and sequence number")
+	}
+	s := p.streams[*l.S]
+	if s == nil || *l.N < 0 || *l.N >= s.next {
+		return fmt.Errorf("told of message %d of stream %d, which was not called", *l.N, *l.S)
+	}
+	outcome, err := outcomeOf(l.O)
+	e.Kind, e.Stream, e.Seq, e.QoS, e.Outcome = history.KindTold, *l.S, *l.N, s.QoS, outcome
+	return err
+}
+
 // identify reads who a message is from its header: stream and number, or why
 // it cannot be told.
-func (t *translator) identify(l *Line, e *history.Event) {
-	h, err := ParseHeader(l.H)
+func (t *translator) identify(l *contract.Line, e *history.Event) {
+	h, err := contract.ParseHeader(l.H)
 	crc, crcErr := parseCRC(l.Crc)
 	switch {
-	case errors.Is(err, ErrForeign):
+	case errors.Is(err, contract.ErrForeign):
 		e.Flags |= history.FlagForeign
 		e.Text = fmt.Sprintf("%.40q", l.H)
 	case err != nil:
@@ -310,6 +360,15 @@ func (t *translator) identify(l *Line, e *history.Event) {
 			e.Flags |= history.FlagEnd
 		}
 	}
+}
+
+// parseCRC reads a checksum as lines carry it.
+func parseCRC(s string) (uint32, error) {
+	n, err := strconv.ParseUint(s, 16, 32)
+	if err != nil || len(s) != 8 {
+		return 0, fmt.Errorf("checksum %q is not eight hex digits", s)
+	}
+	return uint32(n), nil
 }
 
 // known reports whether the run's tables have the stream. They only grow.

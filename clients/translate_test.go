@@ -1,8 +1,10 @@
 package clients
 
 import (
+	"fmt"
 	"testing"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
@@ -12,38 +14,38 @@ func (s *sink) Record(history.Event) int64 { s.n++; return s.n - 1 }
 func (s *sink) Tables() history.Tables     { return history.Tables{Streams: make([]history.Stream, 4)} }
 
 func translatorOf(run string) *translator {
-	t := newTranslator(Options{Spec: Spec{Run: run, Clients: []Client{{Process: 0}}}, Recorder: &sink{}}, 0)
+	t := newTranslator(Options{Spec: contract.Spec{Run: run, Clients: []contract.Client{{Process: 0}}}, Recorder: &sink{}}, 0)
 	t.greeted = true
 	return t
 }
 
 func TestADeliverysHeaderIsJudged(t *testing.T) {
-	line := func(h Header, change func(l *Line)) Line {
+	line := func(h contract.Header, change func(l *contract.Line)) contract.Line {
 		payload := h.Encode()
-		l := Line{H: string(payload[:HeaderLen]), Crc: hexCRC(Checksum(payload)), Len: len(payload)}
+		l := contract.Line{H: string(payload[:contract.HeaderLen]), Crc: fmt.Sprintf("%08x", contract.Checksum(payload)), Len: len(payload)}
 		if change != nil {
 			change(&l)
 		}
 		return l
 	}
-	h := Header{Run: "run00001", Stream: 3, Seq: 42, QoS: 1, Kind: 'M', Len: 100}
+	h := contract.Header{Run: "run00001", Stream: 3, Seq: 42, QoS: 1, Kind: 'M', Len: 100}
 	for _, test := range []struct {
 		name   string
 		run    string
-		header Header
-		change func(*Line)
+		header contract.Header
+		change func(*contract.Line)
 		flags  history.Flags
 		known  bool
 	}{
 		{"whole", "run00001", h, nil, 0, true},
-		{"end marker", "run00001", Header{Run: "run00001", Stream: 1, Kind: 'E', Len: 92}, nil, history.FlagEnd, true},
-		{"other checksum", "run00001", h, func(l *Line) { l.Crc = "00000000" }, history.FlagCorrupt, false},
-		{"no checksum", "run00001", h, func(l *Line) { l.Crc = "" }, history.FlagCorrupt, false},
-		{"cut short", "run00001", h, func(l *Line) { l.Len-- }, history.FlagCorrupt, false},
-		{"damaged header", "run00001", h, func(l *Line) { l.H = l.H[:20] + "x" + l.H[21:] }, history.FlagCorrupt, false},
+		{"end marker", "run00001", contract.Header{Run: "run00001", Stream: 1, Kind: 'E', Len: 92}, nil, history.FlagEnd, true},
+		{"other checksum", "run00001", h, func(l *contract.Line) { l.Crc = "00000000" }, history.FlagCorrupt, false},
+		{"no checksum", "run00001", h, func(l *contract.Line) { l.Crc = "" }, history.FlagCorrupt, false},
+		{"cut short", "run00001", h, func(l *contract.Line) { l.Len-- }, history.FlagCorrupt, false},
+		{"damaged header", "run00001", h, func(l *contract.Line) { l.H = l.H[:20] + "x" + l.H[21:] }, history.FlagCorrupt, false},
 		{"other run", "run00002", h, nil, history.FlagForeign, false},
-		{"unknown stream", "run00001", Header{Run: "run00001", Stream: 4, Kind: 'M'}, nil, history.FlagForeign, false},
-		{"no header", "run00001", h, func(l *Line) { l.H = "hello" }, history.FlagForeign, false},
+		{"unknown stream", "run00001", contract.Header{Run: "run00001", Stream: 4, Kind: 'M'}, nil, history.FlagForeign, false},
+		{"no header", "run00001", h, func(l *contract.Line) { l.H = "hello" }, history.FlagForeign, false},
 	} {
 		l := line(test.header, test.change)
 		e := history.Event{Stream: history.None, Seq: history.None}
@@ -57,20 +59,20 @@ func TestADeliverysHeaderIsJudged(t *testing.T) {
 // BenchmarkTranslate is how fast lines become events: publish calls and their
 // returns, and deliveries.
 func BenchmarkTranslate(b *testing.B) {
-	header := golden
+	header := contract.Header{Run: "run00001", Seq: 42, QoS: 1, Kind: contract.KindMessage, Len: 100}
 	payload := header.Encode()
-	deliver := (&Line{E: "point", T: 1, K: "deliver", Q: 1, I: ptr(int64(9)), H: string(payload[:HeaderLen]),
-		Crc: hexCRC(Checksum(payload)), Len: len(payload)}).AppendJSON(nil)
-	t := translatorOf(golden.Run)
-	t.procs[0].streams[0] = &stream{Stream: Stream{QoS: 1}}
+	deliver := (&contract.Line{E: "point", T: 1, K: "deliver", Q: 1, I: new(int64(9)), H: string(payload[:contract.HeaderLen]),
+		Crc: fmt.Sprintf("%08x", contract.Checksum(payload)), Len: len(payload)}).AppendJSON(nil)
+	t := translatorOf(header.Run)
+	t.procs[0].streams[0] = &stream{Stream: contract.Stream{QoS: 1}}
 	var call, ret []byte
-	var l Line
+	var l contract.Line
 	seq := int64(0)
 	for b.Loop() {
-		call = (&Line{E: "call", T: 1, K: "publish", C: seq + 1, S: ptr(int32(0)), N: &seq, Q: 1}).AppendJSON(call[:0])
-		ret = (&Line{E: "return", T: 2, K: "publish", C: seq + 1, O: "ok", I: ptr(seq % 65536)}).AppendJSON(ret[:0])
+		call = (&contract.Line{E: "call", T: 1, K: "publish", C: seq + 1, S: new(int32(0)), N: &seq, Q: 1}).AppendJSON(call[:0])
+		ret = (&contract.Line{E: "return", T: 2, K: "publish", C: seq + 1, O: "ok", I: new(seq % 65536)}).AppendJSON(ret[:0])
 		for _, data := range [][]byte{call, ret, deliver} {
-			if err := ParseLine(data, &l); err != nil {
+			if err := contract.ParseLine(data, &l); err != nil {
 				b.Fatal(err)
 			}
 			if err := t.line(&l, 10); err != nil {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/checker"
@@ -40,7 +40,7 @@ func (s *Scenario) check() error {
 	if s.Title == "" {
 		bad.add("title is required")
 	}
-	if !slices.Contains([]string{clients.MQTT3, clients.MQTT5}, s.Protocol) {
+	if !slices.Contains([]string{contract.MQTT3, contract.MQTT5}, s.Protocol) {
 		bad.add("protocol %q: valid are mqtt3, mqtt5", s.Protocol)
 	}
 	if !slices.Contains(kinds[:], s.Kind) {
@@ -86,8 +86,8 @@ func (w *Workload) check(bad *problems) {
 			bad.add("workload: qos %d: valid are 0, 1, 2", q)
 		}
 	}
-	if w.PayloadBytes < clients.HeaderLen {
-		bad.add("workload: payload_bytes %d: at least %d, which the header takes that says which message it is", w.PayloadBytes, clients.HeaderLen)
+	if w.PayloadBytes < contract.HeaderLen {
+		bad.add("workload: payload_bytes %d: at least %d, which the header takes that says which message it is", w.PayloadBytes, contract.HeaderLen)
 	}
 	sub := w.Subscribers
 	if min(w.Streams, w.Registers, w.SlowMS, sub.Online, sub.Offline, sub.Paused, sub.Slow, sub.Readers) < 0 {

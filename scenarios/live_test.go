@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
@@ -41,7 +41,7 @@ func TestLiveWaits(t *testing.T) {
 func TestComplete(t *testing.T) {
 	l := newLive()
 	s := &session{e: &Experiment{live: l}, plan: &plan{groups: map[string][]int32{}, guaranteed: []int32{0}}}
-	s.plan.subscribers.Clients = append(s.plan.subscribers.Clients, (&planner{rec: &fakeTables{}}).client(s.plan, groupOnline, 0, []clients.Filter{{Filter: "#", QoS: 1}}))
+	s.plan.subscribers.Clients = append(s.plan.subscribers.Clients, (&planner{rec: &fakeTables{}}).client(s.plan, groupOnline, 0, []contract.Filter{{Filter: "#", QoS: 1}}))
 	if !s.complete() {
 		t.Error("nothing was acknowledged, and something is missing")
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
@@ -43,8 +43,8 @@ type tables interface {
 
 // A plan is one workload, ready for its two drivers.
 type plan struct {
-	publishers  clients.Spec
-	subscribers clients.Spec
+	publishers  contract.Spec
+	subscribers contract.Spec
 	groups      map[string][]int32 // processes by group
 	streams     []int32
 	guaranteed  []int32 // those of QoS 1 and 2
@@ -105,14 +105,14 @@ func (p *planner) plan(w Workload) *plan {
 	return out
 }
 
-func (p *planner) spec() clients.Spec {
-	return clients.Spec{Contract: clients.Contract, Run: p.run, AckWaitMS: ackWaitMS}
+func (p *planner) spec() contract.Spec {
+	return contract.Spec{Contract: contract.Version, Run: p.run, AckWaitMS: ackWaitMS}
 }
 
-func (p *planner) publisher(out *plan, w Workload, i int) clients.Client {
+func (p *planner) publisher(out *plan, w Workload, i int) contract.Client {
 	c := p.client(out, groupPublisher, i, nil)
 	c.Start = "waiting"
-	c.Publish = &clients.Publish{
+	c.Publish = &contract.Publish{
 		RatePerS:     p.rate / float64(w.Publishers),
 		PayloadBytes: w.PayloadBytes,
 		MaxInflight:  w.MaxInflight,
@@ -131,22 +131,22 @@ func (p *planner) publisher(out *plan, w Workload, i int) clients.Client {
 	return c
 }
 
-func (p *planner) subscriber(out *plan, w Workload, group string, i int) clients.Client {
-	filter := clients.Filter{Filter: p.topic("load/#"), QoS: slices.Max(w.QoS)}
-	c := p.client(out, group, i, []clients.Filter{filter})
+func (p *planner) subscriber(out *plan, w Workload, group string, i int) contract.Client {
+	filter := contract.Filter{Filter: p.topic("load/#"), QoS: slices.Max(w.QoS)}
+	c := p.client(out, group, i, []contract.Filter{filter})
 	c.Start = "connected"
 	return c
 }
 
 // probe is a client that speaks to one node alone, publishes through it and
 // hears what was published through every other.
-func (p *planner) probe(out *plan, node int) clients.Client {
-	c := p.client(out, groupProbe, node, []clients.Filter{{Filter: p.topic("probe/#"), QoS: 1}})
+func (p *planner) probe(out *plan, node int) contract.Client {
+	c := p.client(out, groupProbe, node, []contract.Filter{{Filter: p.topic("probe/#"), QoS: 1}})
 	c.Endpoints = p.endpoints[node : node+1]
 	c.Clean, c.ExpiryS = true, 0
 	c.Start = "connected"
-	c.Publish = &clients.Publish{
-		Streams:      []clients.Stream{p.stream(out, c.Process, 1, fmt.Sprintf("probe/%d", node+1))},
+	c.Publish = &contract.Publish{
+		Streams:      []contract.Stream{p.stream(out, c.Process, 1, fmt.Sprintf("probe/%d", node+1))},
 		RatePerS:     10,
 		PayloadBytes: 128,
 		MaxInflight:  1000, // a message that is never answered does not end the probing
@@ -155,11 +155,11 @@ func (p *planner) probe(out *plan, node int) clients.Client {
 }
 
 // reader is a client that reads every register again and again.
-func (p *planner) reader(out *plan, w Workload, i int) clients.Client {
+func (p *planner) reader(out *plan, w Workload, i int) contract.Client {
 	c := p.client(out, groupReader, i, nil)
 	c.Clean, c.ExpiryS = true, 0
 	c.Start = "connected"
-	c.ReadRegisters = &clients.ReadRegisters{EveryMS: readEveryMS, WaitMS: readWaitMS}
+	c.ReadRegisters = &contract.ReadRegisters{EveryMS: readEveryMS, WaitMS: readWaitMS}
 	for n := range w.Registers {
 		c.ReadRegisters.Topics = append(c.ReadRegisters.Topics, p.topic(registerTopic(n)))
 	}
@@ -168,15 +168,15 @@ func (p *planner) reader(out *plan, w Workload, i int) clients.Client {
 
 func registerTopic(n int) string { return fmt.Sprintf("register/%d", n+1) }
 
-func (p *planner) register(out *plan, producer int32, qos uint8, topic string) clients.Stream {
+func (p *planner) register(out *plan, producer int32, qos uint8, topic string) contract.Stream {
 	n := p.rec.Stream(history.Stream{Producer: producer, Topic: topic, QoS: qos, Retain: true, Register: true})
 	out.streams = append(out.streams, n)
-	return clients.Stream{Stream: n, Topic: topic, QoS: qos, Retain: true}
+	return contract.Stream{Stream: n, Topic: topic, QoS: qos, Retain: true}
 }
 
-func (p *planner) client(out *plan, group string, i int, filters []clients.Filter) clients.Client {
+func (p *planner) client(out *plan, group string, i int, filters []contract.Filter) contract.Client {
 	name := fmt.Sprintf("%s-%d", group, i+1)
-	c := clients.Client{
+	c := contract.Client{
 		ClientID:    fmt.Sprintf("r%s%c%c%d%d", p.run, group[0], group[1], p.number, i+1),
 		Endpoints:   rotate(p.endpoints, i),
 		Protocol:    p.protocol,
@@ -202,14 +202,14 @@ func (p *planner) client(out *plan, group string, i int, filters []clients.Filte
 	return c
 }
 
-func (p *planner) stream(out *plan, producer int32, qos uint8, topic string) clients.Stream {
+func (p *planner) stream(out *plan, producer int32, qos uint8, topic string) contract.Stream {
 	topic = p.topic(topic)
 	n := p.rec.Stream(history.Stream{Producer: producer, Topic: topic, QoS: qos})
 	out.streams = append(out.streams, n)
 	if qos > 0 {
 		out.guaranteed = append(out.guaranteed, n)
 	}
-	return clients.Stream{Stream: n, Topic: topic, QoS: qos}
+	return contract.Stream{Stream: n, Topic: topic, QoS: qos}
 }
 
 // topic keeps runs, and the run_client calls of one run, out of each other's way.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/internal/checker"
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
@@ -38,7 +38,7 @@ func TestPlan(t *testing.T) {
 	if got := len(plan.guaranteed); got != 4 {
 		t.Errorf("%d streams with a guarantee, want those of QoS 1", got)
 	}
-	subs := map[string]clients.Client{}
+	subs := map[string]contract.Client{}
 	ids := map[string]bool{}
 	for _, c := range append(plan.publishers.Clients, plan.subscribers.Clients...) {
 		row := rec.Processes[c.Process]

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
 
@@ -57,7 +58,7 @@ func (e *Experiment) begin(ctx context.Context, s *session, w Workload) error {
 	if s.pubs, err = e.drive(ctx, fmt.Sprintf("publishers-%d", s.number), cmd, s.plan.publishers); err != nil {
 		return err
 	}
-	return s.pubs.Do(clients.Command{Do: "connect", Process: clients.All})
+	return s.pubs.Do(contract.Command{Do: "connect", Process: contract.All})
 }
 
 // seat waits until every subscriber has subscribed, then sends the offline
@@ -69,12 +70,12 @@ func (s *session) seat(ctx context.Context) error {
 		return fmt.Errorf("subscribers of %s: not all %d had subscribed within %s; see logs/ of the run for what the broker answered", s.name, len(everyone), connectBound)
 	}
 	for _, i := range s.plan.groups[groupOffline] {
-		if err := s.subs.Do(clients.Command{Do: "disconnect", Process: i}); err != nil {
+		if err := s.subs.Do(contract.Command{Do: "disconnect", Process: i}); err != nil {
 			return err
 		}
 	}
 	for _, i := range s.plan.groups[groupPaused] {
-		if err := s.subs.Do(clients.Command{Do: "pause", Process: i}); err != nil {
+		if err := s.subs.Do(contract.Command{Do: "pause", Process: i}); err != nil {
 			return err
 		}
 	}
@@ -107,7 +108,7 @@ func (s *session) drain(ctx context.Context, bound time.Duration) {
 	}
 	for _, group := range []struct{ name, command string }{{groupPaused, "resume"}, {groupOffline, "connect"}} {
 		for _, i := range s.plan.groups[group.name] {
-			if err := s.subs.Do(clients.Command{Do: group.command, Process: i}); err != nil {
+			if err := s.subs.Do(contract.Command{Do: group.command, Process: i}); err != nil {
 				s.e.harness("drain of %s: %s %s: %v", s.name, group.command, group.name, err)
 			}
 		}
@@ -160,7 +161,7 @@ func (s *session) complete() bool {
 // end tells a driver to end and waits for its last line. One that does not is
 // killed, and its own error says so in the record.
 func (s *session) end(ctx context.Context, d *clients.Driver, who string) {
-	if err := d.Do(clients.Command{Do: "end", Process: clients.All}); err != nil {
+	if err := d.Do(contract.Command{Do: "end", Process: contract.All}); err != nil {
 		s.e.say(fmt.Sprintf("end %s: %v", who, err))
 	}
 	select {
@@ -175,7 +176,7 @@ func (s *session) end(ctx context.Context, d *clients.Driver, who string) {
 }
 
 // drive starts one driver on a host of its own.
-func (e *Experiment) drive(ctx context.Context, name string, cmd clients.Program, spec clients.Spec) (*clients.Driver, error) {
+func (e *Experiment) drive(ctx context.Context, name string, cmd clients.Program, spec contract.Spec) (*clients.Driver, error) {
 	host, err := e.network.Host(name)
 	if err != nil {
 		return nil, fmt.Errorf("make a host for %s: %w", name, err)

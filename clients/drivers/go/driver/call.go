@@ -1,9 +1,10 @@
 package driver
 
 import (
+	"sync"
 	"sync/atomic"
 
-	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 )
 
 // Outcomes of a call.
@@ -34,9 +35,13 @@ type Call struct {
 	number   int64
 	kind     string
 	process  int32
+	stream   int32 // of a publish
+	seq      int64 // of a publish
 	writer   *writer
 	returned atomic.Bool
-	then     func(Ack) // after the return line; may be nil
+	told     atomic.Bool
+	untold   *sync.WaitGroup // done when it is told; nil where nothing will be
+	then     func(Ack)       // after the return line; may be nil
 }
 
 // Return writes the return of the call. Only the first counts.
@@ -44,7 +49,7 @@ func (c *Call) Return(a Ack) {
 	if c.returned.Swap(true) {
 		return
 	}
-	l := clients.Line{E: "return", K: c.kind, P: c.process, C: c.number,
+	l := contract.Line{E: "return", K: c.kind, P: c.process, C: c.number,
 		O: a.Outcome, R: a.Reason, SP: a.SessionPresent, X: a.Text}
 	if a.ID != 0 {
 		l.I = &a.ID
@@ -56,4 +61,18 @@ func (c *Call) Return(a Ack) {
 	if c.then != nil {
 		c.then(a)
 	}
+}
+
+// Told writes down what the SDK told its application of a publish: that it is
+// done, where err is nil. Only the first counts.
+func (c *Call) Told(err error) {
+	if c.told.Swap(true) {
+		return
+	}
+	defer c.untold.Done()
+	l := contract.Line{E: "point", K: "told", P: c.process, S: &c.stream, N: &c.seq, O: OK}
+	if err != nil {
+		l.O, l.X = Fail, err.Error()
+	}
+	c.writer.Write(&l)
 }

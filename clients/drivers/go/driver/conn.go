@@ -11,39 +11,43 @@ import (
 // connectWait bounds the dialing of an endpoint and, again, the CONNACK.
 const connectWait = 5 * time.Second
 
-// A Conn is a connection to a broker. It sees the CONNACK pass and the
-// connection end, and writes down both, whatever the SDK makes of them.
+// A Conn is a connection to a broker. It sees the broker's greeting pass, in
+// MQTT the CONNACK, and the connection end, and writes down both, whatever the
+// SDK makes of them.
 type Conn struct {
 	net.Conn
 	p      *Process
 	call   *Call
+	will   []byte        // payload of the will that its CONNECT is to carry; nil for none
 	closed chan struct{} // closed with the connection, by whichever side
 
 	mu      sync.Mutex
-	connack []byte // what was read of it so far
-	up      bool   // CONNACK said yes
+	read    []byte // until the greeting is whole
+	up      bool   // the greeting said yes
 	present bool   // and that the session is
 	why     string // the broker's reason for ending it
 	ended   bool
+
+	leaving sync.Mutex // held while DISCONNECT is written
+	left    bool       // it was; seen of clients with a will
 }
 
-// Dial opens a connection to an endpoint. The call of a connect is in the
+// Dial opens a connection to an endpoint, by the client's transport. The call of a connect is in the
 // history when it dials; its return is when the CONNACK is read.
 func (p *Process) Dial(ctx context.Context, endpoint string) (*Conn, error) {
-	call := p.connectCall(endpoint)
-	dialer := net.Dialer{Timeout: connectWait}
-	conn, err := dialer.DialContext(ctx, "tcp", endpoint)
+	call, will := p.connectCall(endpoint)
+	conn, err := p.reach(ctx, endpoint)
 	if err != nil {
 		call.Return(Failed(err))
 		return nil, err
 	}
-	c := &Conn{Conn: conn, p: p, call: call, closed: make(chan struct{})}
+	c := &Conn{Conn: conn, p: p, call: call, will: will, closed: make(chan struct{})}
 	time.AfterFunc(connectWait, func() {
 		c.mu.Lock()
 		late := !c.up
 		c.mu.Unlock()
 		if late {
-			c.end(fmt.Errorf("no CONNACK within %s", connectWait))
+			c.end(fmt.Errorf("no answer to the connect within %s", connectWait))
 		}
 	})
 	return c, nil
@@ -58,6 +62,10 @@ func (c *Conn) SessionPresent() bool {
 	defer c.mu.Unlock()
 	return c.present
 }
+
+// Will is the payload of the will that the connection's CONNECT is to carry, nil
+// for none.
+func (c *Conn) Will() []byte { return c.will }
 
 // Because notes why the broker ends the connection, where it said so.
 func (c *Conn) Because(why string) {
@@ -77,34 +85,63 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// disconnectPacket is the first byte of a DISCONNECT.
+const disconnectPacket = 0xE0
+
+// Write sees a client with a will say that it goes. It says nothing else that
+// begins like that, however its SDK cuts packets: it publishes nothing.
+func (c *Conn) Write(b []byte) (int, error) {
+	if c.will == nil || len(b) == 0 || b[0] != disconnectPacket {
+		return c.Conn.Write(b)
+	}
+	c.leaving.Lock() // the broker may be done with the connection before this is
+	defer c.leaving.Unlock()
+	n, err := c.Conn.Write(b)
+	c.left = err == nil
+	return n, err
+}
+
 // Close closes the connection from this side.
 func (c *Conn) Close() error {
 	c.end(nil)
 	return nil
 }
 
-// look watches for the CONNACK, which is the first packet of any connection:
-// 0x20, length, flags, reason code.
+// look watches for the greeting.
 func (c *Conn) look(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.up || c.ended {
 		return
 	}
-	c.connack = append(c.connack, b...)
-	flags := 2 // offset, behind a length of one byte
-	for flags-1 < len(c.connack) && c.connack[flags-1]&0x80 != 0 {
-		flags++
+	c.read = append(c.read, b...)
+	greeting := c.p.sdk.Greeting
+	if greeting == nil {
+		greeting = connack
 	}
-	if len(c.connack) < flags+2 {
+	ack, whole := greeting(c.read)
+	if !whole {
 		return
 	}
-	ack := Ack{Outcome: OK, Reason: int(c.connack[flags+1]), SessionPresent: c.connack[flags]&1 != 0}
+	c.up, c.present, c.read = ack.Outcome == OK, ack.SessionPresent, nil
+	c.call.Return(ack)
+}
+
+// connack reads the first packet of any MQTT connection: 0x20, length, flags,
+// reason code.
+func connack(read []byte) (Ack, bool) {
+	flags := 2 // offset, behind a length of one byte
+	for flags-1 < len(read) && read[flags-1]&0x80 != 0 {
+		flags++
+	}
+	if len(read) < flags+2 {
+		return Ack{}, false
+	}
+	ack := Ack{Outcome: OK, Reason: int(read[flags+1]), SessionPresent: read[flags]&1 != 0}
 	if ack.Reason != 0 {
 		ack.Outcome, ack.Text = Fail, "the broker refused"
 	}
-	c.up, c.present = ack.Reason == 0, ack.SessionPresent
-	c.call.Return(ack)
+	return ack, true
 }
 
 // end writes down, once, that the connection is over. err is nil for this side
@@ -126,7 +163,10 @@ func (c *Conn) end(err error) {
 		why = err.Error()
 	}
 	if up {
-		c.p.point("disconnect", why)
+		c.leaving.Lock()
+		left := c.left
+		c.leaving.Unlock()
+		c.p.gone(why, left)
 	} else {
 		c.call.Return(Ack{Outcome: Info, Text: why})
 	}

@@ -5,25 +5,38 @@ package driver
 
 import (
 	"bufio"
+	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 )
 
 // An SDK is a client library and how to use it.
 type SDK struct {
-	Name     string
-	Version  string
-	Protocol string // the one it speaks
-	Dedupes  bool
-	Cannot   []string
-	Open     func(*Process) Session
+	Name       string
+	Version    string
+	Protocol   string   // the one it speaks
+	Transports []string // besides tcp
+	Dedupes    bool
+	Cannot     []string
+	Open       func(*Process) Session
+
+	// Greeting reads the broker's answer to a connect out of what a connection
+	// has read so far; false while it is not whole. Nil is MQTT's CONNACK.
+	Greeting func(read []byte) (Ack, bool)
+
+	// WebSocket connects to a URL, ws:// or wss://, with the subprotocol mqtt.
+	WebSocket func(ctx context.Context, url string, trust *tls.Config) (net.Conn, error)
 }
 
 // A Session is one MQTT session in the hands of an SDK. The connections that
@@ -37,11 +50,11 @@ type Session interface {
 	// returns nothing more is delivered.
 	Disconnect()
 	// Subscribe subscribes and waits for the SUBACK.
-	Subscribe(clients.Filter) Ack
+	Subscribe(contract.Filter) Ack
 	// Publish hands a message to the SDK, in order of its calls. When the
 	// broker's acknowledgement is seen, or it is known that none will come,
 	// call.Return is called.
-	Publish(call *Call, s clients.Stream, payload []byte)
+	Publish(call *Call, s contract.Stream, payload []byte)
 }
 
 // Main is a driver: it reads a specification and commands from stdin and
@@ -57,7 +70,7 @@ func Main(sdk SDK, stdin io.Reader, stdout io.Writer) error {
 		return err
 	}
 	w := newWriter(out)
-	w.Write(&clients.Line{E: "hello", Contract: clients.Contract, SDK: sdk.Name, Version: sdk.Version,
+	w.Write(&contract.Line{E: "hello", Contract: contract.Version, SDK: sdk.Name, Version: sdk.Version,
 		Clock: clockName, Cannot: sdk.Cannot, Dedupes: sdk.Dedupes})
 	d := newDriver(sdk, spec, w)
 	for _, p := range d.processes {
@@ -77,8 +90,8 @@ func Main(sdk SDK, stdin io.Reader, stdout io.Writer) error {
 	}
 }
 
-func readSpec(sdk SDK, input *bufio.Reader) (clients.Spec, error) {
-	var spec clients.Spec
+func readSpec(sdk SDK, input *bufio.Reader) (contract.Spec, error) {
+	var spec contract.Spec
 	line, err := input.ReadBytes('\n')
 	if err != nil {
 		return spec, fmt.Errorf("read the specification: %w; the driver is started by rmq-mcp", err)
@@ -86,11 +99,11 @@ func readSpec(sdk SDK, input *bufio.Reader) (clients.Spec, error) {
 	if err := json.Unmarshal(line, &spec); err != nil {
 		return spec, fmt.Errorf("read the specification: %w", err)
 	}
-	if spec.Contract != clients.Contract {
-		return spec, fmt.Errorf("specification of contract %d, this driver speaks %d", spec.Contract, clients.Contract)
+	if spec.Contract != contract.Version {
+		return spec, fmt.Errorf("specification of contract %d, this driver speaks %d", spec.Contract, contract.Version)
 	}
-	if len(spec.Run) != clients.RunLen {
-		return spec, fmt.Errorf("run %q is not %d characters", spec.Run, clients.RunLen)
+	if len(spec.Run) != contract.RunLen {
+		return spec, fmt.Errorf("run %q is not %d characters", spec.Run, contract.RunLen)
 	}
 	for _, c := range spec.Clients {
 		if c.Protocol != sdk.Protocol {
@@ -98,6 +111,12 @@ func readSpec(sdk SDK, input *bufio.Reader) (clients.Spec, error) {
 		}
 		if len(c.Endpoints) == 0 {
 			return spec, fmt.Errorf("client %d has no endpoint", c.Process)
+		}
+		if t := c.Transport; t != "" && t != contract.TCP && !slices.Contains(sdk.Transports, t) {
+			return spec, fmt.Errorf("client %d wants %s, %s has tcp %s", c.Process, t, sdk.Name, strings.Join(sdk.Transports, " "))
+		}
+		if _, err := trust(c); err != nil {
+			return spec, fmt.Errorf("client %d: %w", c.Process, err)
 		}
 	}
 	return spec, nil
@@ -109,7 +128,7 @@ type driver struct {
 	ended     sync.WaitGroup
 }
 
-func newDriver(sdk SDK, spec clients.Spec, w *writer) *driver {
+func newDriver(sdk SDK, spec contract.Spec, w *writer) *driver {
 	d := &driver{processes: map[int32]*Process{}}
 	for _, c := range spec.Clients {
 		p := newProcess(sdk, spec, c, w)
@@ -133,13 +152,13 @@ func (d *driver) commands(input *bufio.Reader) {
 			}
 			return
 		}
-		var c clients.Command
+		var c contract.Command
 		if err := json.Unmarshal(line, &c); err != nil {
 			fmt.Fprintf(os.Stderr, "driver: command %q: %v\n", line, err)
 			continue
 		}
 		for id, p := range d.processes {
-			if c.Process == clients.All || c.Process == id {
+			if c.Process == contract.All || c.Process == id {
 				p.do(c.Do)
 			}
 		}

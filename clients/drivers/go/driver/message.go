@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 )
 
 // A Message is one that arrived.
@@ -14,16 +14,16 @@ type Message struct {
 	QoS     byte
 	Dup     bool
 	Retain  bool
-	ID      uint16
+	ID      int64 // packet id, or msg_id; 0 for none
 }
 
 // describe fills in what a line says of a message that arrived.
-func (m *Message) describe(l *clients.Line) {
+func (m *Message) describe(l *contract.Line) {
 	l.Q, l.Dup, l.Ret, l.Len = m.QoS, m.Dup, m.Retain, len(m.Payload)
-	l.H = latin1(m.Payload[:min(len(m.Payload), clients.HeaderLen)])
-	l.Crc = fmt.Sprintf("%08x", clients.Checksum(m.Payload))
+	l.H = latin1(m.Payload[:min(len(m.Payload), contract.HeaderLen)])
+	l.Crc = fmt.Sprintf("%08x", contract.Checksum(m.Payload))
 	if m.ID != 0 {
-		id := int64(m.ID)
+		id := m.ID
 		l.I = &id
 	}
 }

@@ -3,16 +3,22 @@ package driver
 import (
 	"fmt"
 	"os"
+	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
-	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 )
+
+// hearWait is how long the last word of an SDK is waited for.
+const hearWait = time.Second
 
 // A Process is one client of the specification: what its SDK's session tells
 // of it becomes lines.
 type Process struct {
-	client clients.Client
-	spec   clients.Spec
+	client contract.Client
+	spec   contract.Spec
 	sdk    SDK
 	w      *writer
 
@@ -24,19 +30,23 @@ type Process struct {
 	quit     chan struct{} // closed when stdin has ended: nothing is worth waiting for
 	quitOnce sync.Once
 
+	untold sync.WaitGroup // publishes of which the SDK has told nothing yet
+
 	onReady   func(*Conn)    // instead of subscribing and producing, where set
 	onMessage func(*Message) // instead of a delivery line, where set
 
+	wills atomic.Int64 // that were made
+
 	subscribing sync.Mutex
-	subscribed  map[clients.Filter]bool // acknowledged ones
+	subscribed  map[contract.Filter]bool // acknowledged ones
 }
 
-func newProcess(sdk SDK, spec clients.Spec, client clients.Client, w *writer) *Process {
+func newProcess(sdk SDK, spec contract.Spec, client contract.Client, w *writer) *Process {
 	p := &Process{
 		client: client, spec: spec, sdk: sdk, w: w,
 		commands:   make(chan string, 64),
 		quit:       make(chan struct{}),
-		subscribed: map[clients.Filter]bool{},
+		subscribed: map[contract.Filter]bool{},
 	}
 	if client.Publish != nil && len(client.Publish.Streams) > 0 {
 		p.producer = newProducer(p, *client.Publish)
@@ -51,7 +61,7 @@ func newProcess(sdk SDK, spec clients.Spec, client clients.Client, w *writer) *P
 }
 
 // Client is the process's part of the specification.
-func (p *Process) Client() clients.Client { return p.client }
+func (p *Process) Client() contract.Client { return p.client }
 
 // do queues a command.
 func (p *Process) do(command string) {
@@ -88,6 +98,7 @@ func (p *Process) run() {
 				p.producer.finish()
 			}
 			p.disconnect()
+			p.hear()
 			return
 		case "abandon":
 			p.disconnect()
@@ -95,6 +106,17 @@ func (p *Process) run() {
 		default:
 			fmt.Fprintf(os.Stderr, "driver: no command %q in the contract\n", command)
 		}
+	}
+}
+
+// hear waits until the SDK has told of every publish what it is going to, while
+// that takes it no more than a moment.
+func (p *Process) hear() {
+	heard := make(chan struct{})
+	go func() { p.untold.Wait(); close(heard) }()
+	select {
+	case <-heard:
+	case <-time.After(hearWait):
 	}
 }
 
@@ -134,7 +156,7 @@ func (p *Process) subscribe(c *Conn) {
 		if p.subscribed[f] && c.SessionPresent() {
 			continue
 		}
-		call := p.open(&clients.Line{K: "subscribe", Q: f.QoS, X: f.Filter})
+		call := p.open(&contract.Line{K: "subscribe", Q: f.QoS, X: f.Filter})
 		ack := p.session.Subscribe(f)
 		p.subscribed[f] = ack.Outcome == OK
 		call.Return(ack)
@@ -152,7 +174,7 @@ func (p *Process) Deliver(m *Message, c *Conn) {
 		p.onMessage(m)
 		return
 	}
-	l := clients.Line{E: "point", K: "deliver", P: p.client.Process}
+	l := contract.Line{E: "point", K: "deliver", P: p.client.Process}
 	m.describe(&l)
 	p.w.Write(&l)
 	if p.client.DelayMS > 0 {
@@ -160,16 +182,60 @@ func (p *Process) Deliver(m *Message, c *Conn) {
 	}
 }
 
-func (p *Process) connectCall(endpoint string) *Call {
-	return p.open(&clients.Line{K: "connect", A: endpoint})
+// Fetching writes down that a mailbox is asked for messages, which is to be done
+// next. The call returns with the number of messages in the answer as its ID.
+func (p *Process) Fetching(mailbox string) *Call {
+	return p.open(&contract.Line{K: "fetch", X: mailbox})
+}
+
+// Acknowledged writes down that the broker took a consumer's acknowledgement of
+// a message.
+func (p *Process) Acknowledged(id int64) {
+	p.w.Write(&contract.Line{E: "point", K: "ack", P: p.client.Process, I: &id})
+}
+
+// Log writes a line for the log file.
+func (p *Process) Log(text string) { p.w.Write(&contract.Line{E: "log", X: text}) }
+
+// connectCall writes the call of a connect, with the will that it is to carry,
+// whose payload it answers; nil for none.
+func (p *Process) connectCall(endpoint string) (*Call, []byte) {
+	l := contract.Line{K: "connect", A: endpoint}
+	w := p.client.Will
+	if w == nil {
+		return p.open(&l), nil
+	}
+	seq := p.wills.Add(1) - 1
+	h := contract.Header{
+		Run: p.spec.Run, Process: p.client.Process, Incarnation: uint16(p.spec.Epoch),
+		Stream: w.Stream, Seq: seq, QoS: w.QoS, Kind: contract.KindMessage, T: monotonic(), Len: w.PayloadBytes,
+	}
+	l.S, l.N = &w.Stream, &seq
+	return p.open(&l), h.Encode()
+}
+
+// gone writes that a connection has ended, and whether the client had sent
+// DISCONNECT.
+func (p *Process) gone(why string, left bool) {
+	l := contract.Line{E: "point", K: "disconnect", P: p.client.Process, X: why}
+	if left {
+		l.O = OK
+	}
+	p.w.Write(&l)
 }
 
 func (p *Process) point(kind, text string) {
-	p.w.Write(&clients.Line{E: "point", K: kind, P: p.client.Process, X: text})
+	p.w.Write(&contract.Line{E: "point", K: kind, P: p.client.Process, X: text})
 }
 
 // open writes a call.
-func (p *Process) open(l *clients.Line) *Call {
+func (p *Process) open(l *contract.Line) *Call {
 	l.P = p.client.Process
-	return &Call{kind: l.K, process: l.P, writer: p.w, number: p.w.Call(l)}
+	c := &Call{kind: l.K, process: l.P, writer: p.w}
+	if l.K == "publish" && !slices.Contains(p.sdk.Cannot, contract.CannotTold) {
+		c.stream, c.seq, c.untold = *l.S, *l.N, &p.untold
+		p.untold.Add(1)
+	}
+	c.number = p.w.Call(l)
+	return c
 }

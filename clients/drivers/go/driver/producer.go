@@ -4,13 +4,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 )
 
 // A producer publishes a process's messages.
 type producer struct {
 	p       *Process
-	work    clients.Publish
+	work    contract.Publish
 	next    []int64       // sequence number, per stream of work
 	window  chan struct{} // one element for each call that has not returned
 	started sync.Once
@@ -18,7 +18,7 @@ type producer struct {
 	stopped chan struct{} // closed: none is being handed to the SDK any more
 }
 
-func newProducer(p *Process, work clients.Publish) *producer {
+func newProducer(p *Process, work contract.Publish) *producer {
 	if work.MaxInflight <= 0 {
 		work.MaxInflight = 20
 	}
@@ -46,7 +46,7 @@ func (q *producer) run() {
 		case <-q.stop:
 			return
 		}
-		q.publish(int(n%int64(len(q.work.Streams))), clients.KindMessage, func(Ack) { <-q.window })
+		q.publish(int(n%int64(len(q.work.Streams))), contract.KindMessage, func(Ack) { <-q.window })
 	}
 }
 
@@ -55,19 +55,22 @@ func (q *producer) run() {
 func (q *producer) publish(stream int, kind byte, then func(Ack)) {
 	s, seq := q.work.Streams[stream], q.next[stream]
 	q.next[stream]++
-	h := clients.Header{
+	h := contract.Header{
 		Run: q.p.spec.Run, Process: q.p.client.Process, Incarnation: uint16(q.p.spec.Epoch),
 		Stream: s.Stream, Seq: seq, QoS: s.QoS, Kind: kind, T: monotonic(), Len: q.work.PayloadBytes,
 	}
+	if h.End() {
+		s.TTLS = 0
+	}
 	payload := h.Encode()
-	call := q.p.open(&clients.Line{K: "publish", S: &s.Stream, N: &seq, Q: s.QoS, End: h.End()})
+	call := q.p.open(&contract.Line{K: "publish", S: &s.Stream, N: &seq, Q: s.QoS, End: h.End()})
 	call.then = then
 	q.p.session.Publish(call, s, payload)
 }
 
-// finish stops, waits for what is outstanding, and ends each stream with a
-// marker that the broker acknowledged, all of it as long as the specification
-// allows.
+// finish stops, waits for what is outstanding, and ends each stream that has one
+// with a marker that the broker acknowledged, all of it as long as the
+// specification allows.
 func (q *producer) finish() {
 	q.p.connect()
 	q.started.Do(func() { close(q.stopped) })
@@ -86,8 +89,8 @@ func (q *producer) finish() {
 		}
 	}
 	expired = after(wait, q.p.quit)
-	for i := range q.work.Streams {
-		for !q.mark(i, expired) {
+	for i, s := range q.work.Streams {
+		for !s.Unmarked && !q.mark(i, expired) {
 			if !sleep(max(milliseconds(q.p.client.ReconnectMS), 10*time.Millisecond), expired) {
 				return
 			}
@@ -102,7 +105,7 @@ func (q *producer) mark(stream int, expired <-chan struct{}) bool {
 	handed := make(chan struct{})
 	go func() {
 		defer close(handed)
-		q.publish(stream, clients.KindEndMarker, func(a Ack) { acked <- a })
+		q.publish(stream, contract.KindEndMarker, func(a Ack) { acked <- a })
 	}()
 	select {
 	case a := <-acked:

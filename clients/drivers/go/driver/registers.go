@@ -3,8 +3,9 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"sync"
 
-	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 )
 
 // A reader reads registers: one clean session after the other, and in each
@@ -25,9 +26,9 @@ func (r *reader) Disconnect() {
 	<-r.stopped
 }
 
-func (r *reader) Subscribe(clients.Filter) Ack { return Failed(errors.New("a reader of registers")) }
+func (r *reader) Subscribe(contract.Filter) Ack { return Failed(errors.New("a reader of registers")) }
 
-func (r *reader) Publish(call *Call, _ clients.Stream, _ []byte) {
+func (r *reader) Publish(call *Call, _ contract.Stream, _ []byte) {
 	call.Return(Failed(errors.New("a reader of registers")))
 }
 
@@ -47,25 +48,20 @@ func (r *reader) round() {
 	client.Clean, client.ExpiryS, client.Subscribe, client.Publish, client.ReadRegisters = true, 0, nil, nil, nil
 	p := newProcess(r.parent.sdk, r.parent.spec, client, r.parent.w)
 	ready := make(chan *Conn, 1)
-	messages := make(chan *Message, 16)
+	seen := newRetained()
 	p.onReady = func(c *Conn) {
 		select {
 		case ready <- c:
 		default: // the connection is a second one; the round ended with the first
 		}
 	}
-	p.onMessage = func(m *Message) {
-		select {
-		case messages <- m:
-		default: // not retained messages that nobody waits for
-		}
-	}
+	p.onMessage = seen.put
 	p.session.Connect()
 	defer p.session.Disconnect()
 	select {
 	case c := <-ready:
 		for _, topic := range r.registers().Topics {
-			if !r.fetch(p, c, topic, messages) {
+			if !r.fetch(p, c, topic, seen) {
 				return
 			}
 		}
@@ -73,20 +69,20 @@ func (r *reader) round() {
 	}
 }
 
-func (r *reader) registers() *clients.ReadRegisters { return r.parent.client.ReadRegisters }
+func (r *reader) registers() *contract.ReadRegisters { return r.parent.client.ReadRegisters }
 
 // fetch reads one register. It is false when the session is of no more use.
-func (r *reader) fetch(p *Process, c *Conn, topic string, messages <-chan *Message) bool {
-	call := p.open(&clients.Line{K: "fetch", X: topic})
-	if ack := p.session.Subscribe(clients.Filter{Filter: topic, QoS: 1}); ack.Outcome != OK {
+func (r *reader) fetch(p *Process, c *Conn, topic string, seen *retained) bool {
+	call := p.open(&contract.Line{K: "fetch", X: topic})
+	if ack := p.session.Subscribe(contract.Filter{Filter: topic, QoS: 1}); ack.Outcome != OK {
 		call.Return(ack)
 		return false
 	}
 	empty := after(milliseconds(r.registers().WaitMS), r.stop)
 	for {
 		select {
-		case m := <-messages:
-			if m.Retain && m.Topic == topic {
+		case <-seen.came:
+			if m := seen.take(topic); m != nil {
 				call.Return(Ack{Outcome: OK, Read: m})
 				return true
 			}
@@ -104,4 +100,39 @@ func (r *reader) fetch(p *Process, c *Conn, topic string, messages <-chan *Messa
 			return false
 		}
 	}
+}
+
+// retained are the retained messages that a round was sent, the first of each
+// topic. It drops none, however many others come with them.
+type retained struct {
+	came chan struct{} // has one when there is something new
+
+	mu sync.Mutex
+	of map[string]*Message
+}
+
+func newRetained() *retained {
+	return &retained{came: make(chan struct{}, 1), of: map[string]*Message{}}
+}
+
+func (r *retained) put(m *Message) {
+	if !m.Retain {
+		return
+	}
+	r.mu.Lock()
+	if r.of[m.Topic] == nil {
+		r.of[m.Topic] = m
+	}
+	r.mu.Unlock()
+	select {
+	case r.came <- struct{}{}:
+	default:
+	}
+}
+
+// take answers that of a topic, nil for none.
+func (r *retained) take(topic string) *Message {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.of[topic]
 }

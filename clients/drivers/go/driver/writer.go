@@ -4,7 +4,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 )
 
 // A writer writes lines. A line is in the pipe when Write returns, and so
@@ -15,6 +15,7 @@ type writer struct {
 	buf    []byte
 	lines  int64
 	calls  int64
+	ended  bool // bye is written
 	err    error
 	broken chan struct{} // closed at the first error
 }
@@ -24,14 +25,14 @@ func newWriter(out io.Writer) *writer {
 }
 
 // Write writes one line, with the time that it is written.
-func (w *writer) Write(l *clients.Line) {
+func (w *writer) Write(l *contract.Line) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.write(l)
 }
 
 // Call writes a call line and answers the number it gave the call.
-func (w *writer) Call(l *clients.Line) int64 {
+func (w *writer) Call(l *contract.Line) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.calls++
@@ -40,15 +41,16 @@ func (w *writer) Call(l *clients.Line) int64 {
 	return l.C
 }
 
-// Bye writes the last line.
+// Bye writes the last line. What an SDK says after it is not heard.
 func (w *writer) Bye() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.write(&clients.Line{E: "bye", Lines: w.lines})
+	w.write(&contract.Line{E: "bye", Lines: w.lines})
+	w.ended = true
 }
 
-func (w *writer) write(l *clients.Line) {
-	if w.err != nil {
+func (w *writer) write(l *contract.Line) {
+	if w.err != nil || w.ended {
 		return
 	}
 	l.T = monotonic()

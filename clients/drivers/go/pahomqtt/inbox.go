@@ -1,3 +1,5 @@
+//go:build !autoack
+
 package pahomqtt
 
 import (
@@ -5,8 +7,14 @@ import (
 
 	mqtt "github.com/eclipse/paho.mqtt.golang"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/driver"
 )
+
+func cannot() []string { return []string{contract.CannotExactlyOnce} }
+
+// withhold leaves it to the inbox to acknowledge what arrives.
+func withhold(o *mqtt.ClientOptions) { o.SetAutoAckDisabled(true) }
 
 // An inbox is where messages wait for the application. A callback of this SDK
 // that blocks also blocks its reading of ping responses, and so loses the
@@ -66,10 +74,7 @@ func (b *inbox) run() {
 		if !b.p.Hold(m.conn) && m.Qos() > 0 {
 			continue
 		}
-		b.p.Deliver(&driver.Message{
-			Payload: m.Payload(), Topic: m.Topic(), QoS: m.Qos(),
-			Dup: m.Duplicate(), Retain: m.Retained(), ID: m.MessageID(),
-		}, m.conn)
+		b.p.Deliver(message(m), m.conn)
 		m.Ack()
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 
-	mqtt "github.com/eclipse/paho.mqtt.golang"
 	"github.com/eclipse/paho.mqtt.golang/packets"
 
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/driver"
@@ -17,7 +16,7 @@ const outbound = "o."
 // A ledger is the SDK's store of messages in flight, and knows which call each
 // of them is of. It outlives the clients that use it, as a file store would.
 type ledger struct {
-	*mqtt.OrderedMemoryStore
+	*memory
 
 	mu    sync.Mutex
 	next  *driver.Call // of the publish that is being handed to the SDK
@@ -25,8 +24,8 @@ type ledger struct {
 }
 
 func newLedger() *ledger {
-	l := &ledger{OrderedMemoryStore: mqtt.NewOrderedMemoryStore(), calls: map[string]*driver.Call{}}
-	l.OrderedMemoryStore.Open()
+	l := &ledger{memory: newMemory(), calls: map[string]*driver.Call{}}
+	l.memory.Open()
 	return l
 }
 
@@ -59,13 +58,13 @@ func (l *ledger) Put(key string, packet packets.ControlPacket) {
 		}
 		l.mu.Unlock()
 	}
-	l.OrderedMemoryStore.Put(key, packet)
+	l.memory.Put(key, packet)
 }
 
 // Del deletes a message; of a publish it is called when PUBACK or PUBCOMP
 // arrives.
 func (l *ledger) Del(key string) {
-	l.OrderedMemoryStore.Del(key)
+	l.memory.Del(key)
 	l.mu.Lock()
 	call := l.calls[key]
 	delete(l.calls, key)

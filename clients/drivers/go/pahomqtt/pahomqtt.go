@@ -3,33 +3,39 @@
 // what is in flight.
 //
 // A token of this SDK completes without error when the connection is replaced,
-// acknowledged or not (claimID in its messageids.go). So tokens are not asked.
-// The SDK deletes an outgoing message from its store when PUBACK or PUBCOMP
-// arrives, and only then: the store that we hand it sees the true
-// acknowledgement, across reconnects too.
+// acknowledged or not (claimID in its messageids.go). So a token says what the
+// application is told, and no more. The SDK deletes an outgoing message from its
+// store when PUBACK or PUBCOMP arrives, and only then: the store that we hand it
+// sees the true acknowledgement, across reconnects too.
 //
 // It cannot promise exactly once: it keeps no PUBREC, so that on a new
 // connection it sends PUBLISH again where only PUBREL is allowed; and resume,
 // which runs when the client is connected already, repeats what is published
 // meanwhile.
+//
+// Build tags: paho13 for versions before 1.4, which let nobody else connect;
+// autoack for those before 1.5.1, which cannot withhold an acknowledgement, or
+// panic on one that comes when the connection is gone.
 package pahomqtt
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"sync"
 	"time"
 
 	mqtt "github.com/eclipse/paho.mqtt.golang"
 
-	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/driver"
 )
 
-// Name and Version of the SDK.
+// Name of the SDK, and its version in rmq-mcp itself.
 const (
 	Name    = "paho.mqtt.golang"
 	Version = "1.5.1"
@@ -38,20 +44,35 @@ const (
 // wait bounds what the SDK may block for: dialing, CONNACK, SUBACK, a write.
 const wait = 5 * time.Second
 
-// Main is the driver.
-func Main(stdin io.Reader, stdout io.Writer) error {
-	return driver.Main(driver.SDK{
-		Name: Name, Version: Version, Protocol: clients.MQTT3,
-		Cannot: []string{clients.CannotExactlyOnce},
-		Open:   open,
-	}, stdin, stdout)
+// Main is the driver, built with a version of the SDK.
+func Main(version string, stdin io.Reader, stdout io.Writer) error {
+	return driver.Main(SDK(version), stdin, stdout)
 }
+
+// SDK is how a version of the SDK is driven.
+func SDK(version string) driver.SDK {
+	dialers := newDialers()
+	return driver.SDK{
+		Name: Name, Version: version, Protocol: contract.MQTT3,
+		Transports: []string{contract.TLS, contract.WS, contract.WSS}, Cannot: cannot(), WebSocket: webSocket,
+		Open: func(p *driver.Process) driver.Session {
+			return &session{p: p, store: newLedger(), dialers: dialers}
+		},
+	}
+}
+
+func webSocket(_ context.Context, url string, trust *tls.Config) (net.Conn, error) {
+	return mqtt.NewWebsocket(url, trust, wait, nil, &mqtt.WebsocketOptions{Proxy: noProxy})
+}
+
+func noProxy(*http.Request) (*url.URL, error) { return nil, nil }
 
 // A session is one client identifier; it makes a new SDK client for each
 // Connect, which take over the store of those before.
 type session struct {
-	p     *driver.Process
-	store *ledger
+	p       *driver.Process
+	store   *ledger
+	dialers *dialers
 
 	mu     sync.Mutex
 	client mqtt.Client
@@ -59,8 +80,6 @@ type session struct {
 	cancel context.CancelFunc
 	inbox  *inbox
 }
-
-func open(p *driver.Process) driver.Session { return &session{p: p, store: newLedger()} }
 
 func (s *session) Connect() {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -83,15 +102,19 @@ func (s *session) options(ctx context.Context, inbox *inbox, ready chan mqtt.Tok
 		SetConnectTimeout(wait).SetWriteTimeout(wait).
 		SetAutoReconnect(true).SetMaxReconnectInterval(retry).
 		SetConnectRetry(true).SetConnectRetryInterval(retry).
-		SetStore(s.store).SetAutoAckDisabled(true)
-	for _, endpoint := range c.Endpoints {
-		o.AddBroker("tcp://" + endpoint)
+		SetStore(s.store)
+	withhold(o)
+	var will []byte // the SDK keeps it, and writes it down when it has connected
+	if w := c.Will; w != nil {
+		will = make([]byte, w.PayloadBytes)
+		o.SetBinaryWill(w.Topic, will, w.QoS, false)
 	}
-	o.SetCustomOpenConnectionFn(func(broker *url.URL, _ mqtt.ClientOptions) (net.Conn, error) {
-		conn, err := s.p.Dial(ctx, broker.Host)
+	s.dialers.use(o, c.Endpoints, func(endpoint string) (net.Conn, error) {
+		conn, err := s.p.Dial(ctx, endpoint)
 		if err != nil {
 			return nil, err
 		}
+		copy(will, conn.Will())
 		s.mu.Lock()
 		s.conn = conn
 		s.mu.Unlock()
@@ -132,7 +155,7 @@ func (s *session) Disconnect() {
 	}
 }
 
-func (s *session) Subscribe(f clients.Filter) driver.Ack {
+func (s *session) Subscribe(f contract.Filter) driver.Ack {
 	s.mu.Lock()
 	client := s.client
 	s.mu.Unlock()
@@ -156,7 +179,7 @@ func (s *session) Subscribe(f clients.Filter) driver.Ack {
 	return driver.Ack{Outcome: driver.OK, Reason: int(code)}
 }
 
-func (s *session) Publish(call *driver.Call, stream clients.Stream, payload []byte) {
+func (s *session) Publish(call *driver.Call, stream contract.Stream, payload []byte) {
 	s.mu.Lock()
 	client, conn := s.client, s.conn
 	s.mu.Unlock()
@@ -166,6 +189,7 @@ func (s *session) Publish(call *driver.Call, stream clients.Stream, payload []by
 	}
 	s.store.expect(call)
 	token := client.Publish(stream.Topic, stream.QoS, stream.Retain, payload)
+	go tell(call, token)
 	if !s.store.taken() { // not stored, so it will never be sent
 		err := token.Error()
 		if err == nil {
@@ -175,11 +199,18 @@ func (s *session) Publish(call *driver.Call, stream clients.Stream, payload []by
 	}
 }
 
+// tell writes down what the SDK tells of a publish.
+func tell(call *driver.Call, token mqtt.Token) {
+	<-token.Done()
+	call.Told(token.Error())
+}
+
 // publish0 publishes at QoS 0. The SDK drops such a message without a word
 // while it is not connected.
-func publish0(client mqtt.Client, conn *driver.Conn, call *driver.Call, stream clients.Stream, payload []byte) {
+func publish0(client mqtt.Client, conn *driver.Conn, call *driver.Call, stream contract.Stream, payload []byte) {
 	open := client.IsConnectionOpen()
 	token := client.Publish(stream.Topic, 0, stream.Retain, payload)
+	go tell(call, token)
 	select {
 	case <-token.Done():
 	case <-conn.Done():
@@ -191,5 +222,12 @@ func publish0(client mqtt.Client, conn *driver.Conn, call *driver.Call, stream c
 		call.Return(driver.Unknown(errors.New("not connected all the time")))
 	default:
 		call.Return(driver.Ack{Outcome: driver.OK})
+	}
+}
+
+func message(m mqtt.Message) *driver.Message {
+	return &driver.Message{
+		Payload: m.Payload(), Topic: m.Topic(), QoS: m.Qos(),
+		Dup: m.Duplicate(), Retain: m.Retained(), ID: int64(m.MessageID()),
 	}
 }

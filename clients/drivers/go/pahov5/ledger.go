@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/eclipse/paho.golang/packets"
 	"github.com/eclipse/paho.golang/paho/session"
@@ -21,7 +22,7 @@ type ledger struct {
 	*state.State
 
 	mu     sync.Mutex
-	next   *driver.Call // of the publish that is being handed to the SDK
+	next   *expected
 	calls  map[uint16]*driver.Call
 	conn   *driver.Conn // the last one
 	expiry uint32       // of the session
@@ -38,20 +39,18 @@ func (l *ledger) use(conn *driver.Conn) {
 	l.conn = conn
 }
 
-// expect says whose message is added next.
-func (l *ledger) expect(call *driver.Call) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.next = call
+// An expected publish is being handed to the SDK.
+type expected struct {
+	call  *driver.Call
+	taken atomic.Bool // it is in the session
 }
 
-// taken reports whether the message that was expected is in the session.
-func (l *ledger) taken() bool {
+// expect says whose message is added next.
+func (l *ledger) expect(call *driver.Call) *expected {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	taken := l.next == nil
-	l.next = nil
-	return taken
+	l.next = &expected{call: call}
+	return l.next
 }
 
 // AddToSession is called by Publish, before sending.
@@ -61,7 +60,8 @@ func (l *ledger) AddToSession(ctx context.Context, packet session.Packet, resp c
 	}
 	if publish, ok := packet.(*packets.Publish); ok {
 		l.mu.Lock()
-		l.calls[publish.PacketID], l.next = l.next, nil
+		l.calls[publish.PacketID] = l.next.call
+		l.next.taken.Store(true)
 		l.mu.Unlock()
 	}
 	return nil

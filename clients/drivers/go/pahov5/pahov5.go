@@ -1,6 +1,9 @@
 // Package pahov5 drives github.com/eclipse/paho.golang, MQTT 5: one paho.Client
 // for each connection, all on one session state, which resends what was in
 // flight where the broker kept the session, and drops it where it did not.
+//
+// The state knows a message of QoS 2 by the PUBREC that was sent for it, which is
+// when the application is done with it: a copy that comes before is delivered.
 package pahov5
 
 import (
@@ -11,14 +14,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/eclipse/paho.golang/packets"
 	"github.com/eclipse/paho.golang/paho"
 	"github.com/eclipse/paho.golang/paho/session"
 
-	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/driver"
 )
 
-// Name and Version of the SDK.
+// Name of the SDK, and its version in rmq-mcp itself.
 const (
 	Name    = "paho.golang"
 	Version = "0.23.0"
@@ -28,16 +32,19 @@ const (
 // the broker's receive maximum.
 const wait = 5 * time.Second
 
-// Main is the driver.
-func Main(stdin io.Reader, stdout io.Writer) error {
+// Main is the driver, built with a version of the SDK.
+func Main(version string, stdin io.Reader, stdout io.Writer) error {
 	return driver.Main(driver.SDK{
-		Name: Name, Version: Version, Protocol: clients.MQTT5, Dedupes: true, Open: open,
+		Name: Name, Version: version, Protocol: contract.MQTT5,
+		Transports: []string{contract.TLS, contract.WS, contract.WSS}, Dedupes: true,
+		Cannot: []string{contract.CannotDedupeAtOnce}, Open: open, WebSocket: webSocket,
 	}, stdin, stdout)
 }
 
 type mqttSession struct {
 	p     *driver.Process
 	state *ledger
+	hand  handover
 
 	mu      sync.Mutex
 	client  *paho.Client
@@ -95,7 +102,9 @@ func (s *mqttSession) serve(ctx context.Context, endpoint string) bool {
 		return false
 	}
 	client := paho.NewClient(paho.ClientConfig{
-		Conn: conn, Session: s.state, PacketTimeout: wait,
+		// Without it the parts of two packets mix on the wire.
+		Conn: packets.NewThreadSafeConn(conn), Session: s.state, PacketTimeout: wait,
+		PingHandler: &pinger{DefaultPinger: paho.NewDefaultPinger(), hand: &s.hand},
 		OnPublishReceived: []func(paho.PublishReceived) (bool, error){
 			func(m paho.PublishReceived) (bool, error) {
 				// Received is acknowledged, as soon as this returns: what a
@@ -108,7 +117,7 @@ func (s *mqttSession) serve(ctx context.Context, endpoint string) bool {
 		OnServerDisconnect: func(*paho.Disconnect) {},
 	})
 	s.state.use(conn)
-	if _, err := client.Connect(ctx, s.connect()); err != nil {
+	if _, err := client.Connect(ctx, s.connect(conn.Will())); err != nil {
 		conn.Close()
 		return false
 	}
@@ -124,7 +133,7 @@ func (s *mqttSession) serve(ctx context.Context, endpoint string) bool {
 	return true
 }
 
-func (s *mqttSession) connect() *paho.Connect {
+func (s *mqttSession) connect(will []byte) *paho.Connect {
 	c := s.p.Client()
 	expiry, receive := uint32(c.ExpiryS), uint16(c.ReceiveMax)
 	connect := &paho.Connect{
@@ -135,6 +144,9 @@ func (s *mqttSession) connect() *paho.Connect {
 	}
 	if receive > 0 {
 		connect.Properties.ReceiveMaximum = &receive
+	}
+	if w := c.Will; w != nil {
+		connect.WillMessage = &paho.WillMessage{Topic: w.Topic, QoS: w.QoS, Payload: will}
 	}
 	return connect
 }
@@ -165,13 +177,17 @@ func (s *mqttSession) online() *paho.Client {
 	}
 }
 
-func (s *mqttSession) Subscribe(f clients.Filter) driver.Ack {
+func (s *mqttSession) Subscribe(f contract.Filter) driver.Ack {
 	client := s.online()
 	if client == nil {
 		return driver.Failed(errClosed)
 	}
-	ack, err := client.Subscribe(context.Background(), &paho.Subscribe{
-		Subscriptions: []paho.SubscribeOptions{{Topic: f.Filter, QoS: f.QoS}},
+	var ack *paho.Suback
+	var err error
+	<-s.hand.over(func() {
+		ack, err = client.Subscribe(context.Background(), &paho.Subscribe{
+			Subscriptions: []paho.SubscribeOptions{{Topic: f.Filter, QoS: f.QoS}},
+		})
 	})
 	switch {
 	case ack == nil:
@@ -182,9 +198,10 @@ func (s *mqttSession) Subscribe(f clients.Filter) driver.Ack {
 	return driver.Ack{Outcome: driver.OK, Reason: int(ack.Reasons[0])}
 }
 
-// Publish puts the message into the session state and on the wire. The
-// acknowledgement is seen by the ledger, after a reconnect too.
-func (s *mqttSession) Publish(call *driver.Call, stream clients.Stream, payload []byte) {
+// Publish has the SDK publish the message, and goes on as soon as the packet is
+// on its way: the SDK's Publish returns when all is done. The acknowledgement is
+// seen by the ledger, after a reconnect too.
+func (s *mqttSession) Publish(call *driver.Call, stream contract.Stream, payload []byte) {
 	message := &paho.Publish{Topic: stream.Topic, QoS: stream.QoS, Retain: stream.Retain, Payload: payload}
 	for {
 		client := s.online()
@@ -192,17 +209,24 @@ func (s *mqttSession) Publish(call *driver.Call, stream clients.Stream, payload 
 			call.Return(driver.Failed(errClosed))
 			return
 		}
-		s.state.expect(call)
-		_, err := client.PublishWithOptions(context.Background(), message, paho.PublishOptions{Method: paho.PublishMethod_AsyncSend})
-		taken := s.state.taken()
+		e := s.state.expect(call)
+		var err error
+		done := s.hand.over(func() {
+			err = publish(client, message)
+			if e.taken.Load() || !again(err) {
+				call.Told(err)
+			}
+		})
+		if e.taken.Load() { // a failed write is repeated by the session
+			return
+		}
+		<-done
 		switch {
 		case stream.QoS == 0 && err != nil:
 			call.Return(driver.Unknown(err))
 		case stream.QoS == 0:
 			call.Return(driver.Ack{Outcome: driver.OK})
-		case taken: // a failed write is repeated by the session
-		case errors.Is(err, session.ErrNoConnection), errors.Is(err, context.DeadlineExceeded):
-			// Not in the session, so nothing was sent: the next connection.
+		case again(err):
 			continue
 		default:
 			call.Return(driver.Failed(fmt.Errorf("not sent: %w", err)))
@@ -211,11 +235,26 @@ func (s *mqttSession) Publish(call *driver.Call, stream clients.Stream, payload 
 	}
 }
 
+// publish is the SDK's Publish; a reason code that says no is an error.
+func publish(client *paho.Client, message *paho.Publish) error {
+	response, err := client.Publish(context.Background(), message)
+	if err == nil && response != nil && response.ReasonCode >= 0x80 {
+		return fmt.Errorf("reason code %#02x", response.ReasonCode)
+	}
+	return err
+}
+
+// again reports whether a message that did not get into the session can be
+// handed to the next connection.
+func again(err error) bool {
+	return errors.Is(err, session.ErrNoConnection) || errors.Is(err, context.DeadlineExceeded)
+}
+
 var errClosed = errors.New("never sent: the session was closed")
 
 func message(m *paho.Publish) *driver.Message {
 	return &driver.Message{
 		Payload: m.Payload, Topic: m.Topic, QoS: m.QoS,
-		Dup: m.Duplicate(), Retain: m.Retain, ID: m.PacketID,
+		Dup: m.Duplicate(), Retain: m.Retain, ID: int64(m.PacketID),
 	}
 }

@@ -1,0 +1,138 @@
+package clients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// A cache is the folder below which everything is made and downloaded:
+//
+//	python-paho-mqtt-2.1.0-0c5f…/          a driver, complete
+//	python-paho-mqtt-2.1.0-0c5f….lock      locked by who makes it, and shared by who runs it
+//	python-paho-mqtt-2.1.0-0c5f….building-…/  being made, or left by who died of it
+//	downloads/python/                      the package manager's own cache
+//	downloads.lock                         shared by who makes a driver
+type cache struct{ dir string }
+
+func cacheIn(dir string) cache { return cache{filepath.Join(dir, "sdks")} }
+
+const (
+	lockPoll   = 100 * time.Millisecond
+	lockSuffix = ".lock"
+	building   = ".building-"
+	downloads  = "downloads"
+)
+
+// folderName is where a driver is, below the cache.
+func folderName(sdk SDK, key string) string {
+	plain := func(r rune) rune {
+		if strings.ContainsRune(`/\:@ `, r) {
+			return '-'
+		}
+		return r
+	}
+	return strings.Map(plain, sdk.Lang+"-"+sdk.Package+"-"+sdk.Version) + "-" + key
+}
+
+func lockOf(dir string) string { return dir + lockSuffix }
+
+func (c cache) downloads(lang string) string { return filepath.Join(c.dir, downloads, lang) }
+
+// once makes the folder name by build, once. build works in another folder,
+// which gets the name when it is complete: whatever dies on the way leaves
+// nothing that looks finished.
+func (c cache) once(ctx context.Context, name string, build func(dir, temp string) error) (string, error) {
+	final := filepath.Join(c.dir, name)
+	if _, err := os.Stat(final); err == nil {
+		return final, nil
+	}
+	if err := os.MkdirAll(c.dir, 0o755); err != nil {
+		return "", err
+	}
+	lock, err := lockFile(ctx, lockOf(final), (*flock.Flock).TryLockContext)
+	if err != nil {
+		return "", fmt.Errorf("wait for another process that builds %s: %w", final, err)
+	}
+	defer lock.Unlock()
+	if _, err := os.Stat(final); err == nil {
+		return final, nil
+	}
+	if err := c.removeLeftovers(name); err != nil {
+		return "", err
+	}
+	work, err := os.MkdirTemp(c.dir, name+building)
+	if err != nil {
+		return "", err
+	}
+	defer removeAll(work)
+	dir, temp := filepath.Join(work, "made"), filepath.Join(work, "temp")
+	for _, folder := range []string{dir, temp} {
+		if err := os.Mkdir(folder, 0o755); err != nil {
+			return "", err
+		}
+	}
+	if err := build(dir, temp); err != nil {
+		return "", err
+	}
+	return final, os.Rename(dir, final)
+}
+
+// removeLeftovers removes what builds of a folder left that died. The caller
+// holds its lock, so that none is alive.
+func (c cache) removeLeftovers(name string) error {
+	left, err := filepath.Glob(filepath.Join(c.dir, name+building+"*"))
+	if err != nil {
+		return err
+	}
+	for _, dir := range left {
+		if err := removeAll(dir); err != nil {
+			return fmt.Errorf("remove what a build left that died: %w", err)
+		}
+	}
+	return nil
+}
+
+// fill makes the package manager's cache of a language. Nobody removes it until
+// release is called.
+func (c cache) fill(ctx context.Context, lang string) (release func() error, err error) {
+	if err := os.MkdirAll(c.dir, 0o755); err != nil {
+		return nil, err
+	}
+	lock, err := lockFile(ctx, lockOf(filepath.Join(c.dir, downloads)), (*flock.Flock).TryRLockContext)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(c.downloads(lang), 0o755); err != nil {
+		return nil, errors.Join(err, lock.Unlock())
+	}
+	return lock.Unlock, nil
+}
+
+// lockFile locks a file by one of flock's functions. Who had it may have
+// removed it meanwhile; then the file of that name is another one, and is
+// locked instead.
+func lockFile(ctx context.Context, path string, try func(*flock.Flock, context.Context, time.Duration) (bool, error)) (*flock.Flock, error) {
+	for {
+		lock := flock.New(path)
+		if _, err := try(lock, ctx, lockPoll); err != nil {
+			lock.Close()
+			return nil, err
+		}
+		locked, err := lock.Stat()
+		if err != nil {
+			lock.Close()
+			return nil, err
+		}
+		if named, err := os.Stat(path); err == nil && os.SameFile(locked, named) {
+			return lock, nil
+		}
+		lock.Close()
+	}
+}

@@ -1,0 +1,30 @@
+package driver;
+
+import java.util.function.BooleanSupplier;
+
+/** Spaces messages evenly. */
+final class Pace {
+    // How much of a delay it makes up for. What a stall kept from being sent for longer is not sent in a burst.
+    private static final long CATCH_UP = 100_000_000; // nanoseconds
+
+    private final long interval; // nanoseconds; 0 does not wait
+    private long next = System.nanoTime();
+
+    Pace(double perSecond) {
+        interval = perSecond <= 0 ? 0 : (long) (1e9 / perSecond);
+    }
+
+    /** True when the next message is due, false if stop is true first. */
+    boolean await(BooleanSupplier stop) {
+        var now = System.nanoTime();
+        if (now - next > CATCH_UP) {
+            next = now;
+        }
+        var due = next;
+        next += interval;
+        for (long left = due - now; left > 0 && !stop.getAsBoolean(); left = due - System.nanoTime()) {
+            Wait.sleep(Math.min(left, Wait.POLL_MS * 1_000_000));
+        }
+        return !stop.getAsBoolean();
+    }
+}

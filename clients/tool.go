@@ -1,0 +1,167 @@
+package clients
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A tool is a program that a toolchain needs.
+type tool struct {
+	names   []string // that it may have: python3, python
+	version []string // the arguments that make it print its version; none: --version
+	env     []string // added to this process's own for that
+	least   string   // the version that it must have; "" for any
+	install install
+}
+
+// find answers where the tool is and its version. The error says what to do.
+func (t tool) find(ctx context.Context) (path, version string, err error) {
+	arguments := t.version
+	if arguments == nil {
+		arguments = []string{"--version"}
+	}
+	var old error
+	for _, name := range t.names {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		version, err := printedVersion(ctx, t.env, path, arguments)
+		if err == nil && newer(t.least, version) {
+			err = fmt.Errorf("%s is %s, and %s or newer is needed", path, version, t.least)
+		}
+		if err == nil {
+			return path, version, nil
+		}
+		old = err
+	}
+	if old != nil {
+		return "", "", fmt.Errorf("%w; %s", old, t.install)
+	}
+	return "", "", fmt.Errorf("%s is not in PATH; %s", t.names[0], t.install)
+}
+
+var versionNumber = regexp.MustCompile(`\d+(\.\d+)+`)
+
+// printedVersion is the first version number that a program prints.
+func printedVersion(ctx context.Context, env []string, argv0 string, arguments []string) (string, error) {
+	cmd := exec.CommandContext(ctx, argv0, arguments...)
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	if found := versionNumber.FindString(string(out)); err == nil && found != "" {
+		return found, nil
+	}
+	return "", fmt.Errorf("%s %s does not print its version: %s", argv0, strings.Join(arguments, " "), lastOf(out))
+}
+
+// newer reports whether version a is newer than b: 3.10 is newer than 3.9.1.
+// What is no number counts as 0.
+func newer(a, b string) bool { return slices.Compare(numbers(a), numbers(b)) > 0 }
+
+func numbers(version string) (all []int) {
+	for part := range strings.SplitSeq(version, ".") {
+		n, _ := strconv.Atoi(part)
+		all = append(all, n)
+	}
+	return all
+}
+
+// install is what to install by each system's package manager.
+type install struct{ debian, brew, winget string }
+
+func (i install) String() string {
+	switch runtime.GOOS {
+	case "darwin":
+		return "run: brew install " + i.brew
+	case "windows":
+		return "run: winget install " + i.winget
+	}
+	return "on Debian and Ubuntu run: sudo apt-get install " + i.debian
+}
+
+// run runs a tool in a folder, with env added to this process's own. Its error
+// ends with what the tool printed last, and with what to do about it where
+// that is known.
+func (b build) run(ctx context.Context, dir string, env []string, argv ...string) error {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = dir
+	cmd.Env = slices.Concat(os.Environ(), []string{"TMPDIR=" + b.temp, "TMP=" + b.temp, "TEMP=" + b.temp}, env)
+	cmd.WaitDelay = time.Second
+	out := &tail{keep: causeBytes}
+	cmd.Stdout, cmd.Stderr = out, out
+	err := cmd.Run()
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return fmt.Errorf("%s: %w: %s%s", strings.Join(argv, " "), err, lastOf(out.last), remedy(string(out.last)))
+}
+
+// runQuietly is for asking a tool something that it answers by its exit.
+func runQuietly(ctx context.Context, argv ...string) error {
+	return exec.CommandContext(ctx, argv[0], argv[1:]...).Run()
+}
+
+// causeBytes is how much of what a tool printed last is searched for the cause.
+const causeBytes = 64 << 10
+
+// lastOf is the end of what a tool printed.
+func lastOf(out []byte) string {
+	text := strings.TrimSpace(string(out))
+	if len(text) > tailBytes {
+		text = "… " + text[len(text)-tailBytes:]
+	}
+	return text
+}
+
+const diskFull = "the disk is full: `rmq-mcp sdks prune` removes what is not used, or give --dir on another disk"
+
+// remedies are what package managers and compilers print of causes that have a
+// next step, the one that explains the others first.
+func remedies() []struct {
+	said []string
+	next string
+} {
+	return []struct {
+		said []string
+		next string
+	}{
+		{[]string{"No space left on device", "no space left on device", "ENOSPC", "os error 28", "Disk quota exceeded"}, diskFull},
+		{
+			[]string{"DO NOT MATCH THE HASHES", "EINTEGRITY", "checksum mismatch", "SECURITY ERROR", "for checksum", "checksum for `"},
+			"what was downloaded is not what the lock says: nothing of it was kept or run; find out who changed it, a mirror or a proxy, before anything else",
+		},
+		{
+			[]string{"requires a different Python", "Requires-Python", "EBADENGINE", "requires rustc", "requires go >=", "UnsupportedClassVersionError", "invalid target release"},
+			"it needs another version of its language: install that, or take another version of the SDK",
+		},
+		{
+			[]string{"No matching distribution", "E404", "ETARGET", "Could not find artifact", "no matching package named", "unknown revision", "404 Not Found"},
+			"the package index of this machine does not have it: check which one is set up, and its mirror",
+		},
+		{
+			[]string{"name resolution", "resolve host", "ENOTFOUND", "EAI_AGAIN", "no such host", "ECONNREFUSED", "onnection refused", "timed out", "Could not transfer artifact", "ETIMEDOUT", "unreachable"},
+			"check that this machine reaches its package index",
+		},
+	}
+}
+
+// remedy is what to do about what a tool printed; "" where that is not known.
+func remedy(said string) string {
+	for _, r := range remedies() {
+		if slices.ContainsFunc(r.said, func(s string) bool { return strings.Contains(said, s) }) {
+			return "; " + r.next
+		}
+	}
+	return ""
+}

@@ -1,0 +1,93 @@
+package tap
+
+import "slices"
+
+// present reports whether a packet is CONNACK with session present.
+func present(p packet, b []byte) bool {
+	return p.kind == Connack && len(b) >= p.head+2 && b[p.head] == 1
+}
+
+func forgetSession(c *planted, p packet, b []byte, way Direction) error {
+	if present(p, b) && c.shows() {
+		b[p.head] = 0
+	}
+	return c.on(way, b)
+}
+
+// forgetQueue counts the messages of a connection.
+func forgetQueue(c *planted, p packet, b []byte, way Direction) error {
+	if present(p, b) {
+		c.over = 3
+	}
+	if way == ToClient && message(p, b, 1) && c.over > 0 {
+		c.over--
+		return c.accept(p, way)
+	}
+	return c.on(way, b)
+}
+
+func forgetSubscriptions(c *planted, p packet, b []byte, way Direction) error {
+	c.came = c.came || present(p, b)
+	if way == ToClient && message(p, b, 1) && c.came {
+		return c.accept(p, way)
+	}
+	return c.on(way, b)
+}
+
+// feignSession asks for a clean session, and says that it is the old one, to a
+// client that has been here before.
+func feignSession(c *planted, p packet, b []byte, way Direction) error {
+	if p.kind == Connect {
+		id, ok := clientOf(b)
+		at := p.head + 7 // after the name and level of MQTT 3.1.1
+		if ok && len(b) > at && b[at]&2 == 0 && c.liar.before(id) {
+			b[at] |= 2
+			c.came = true
+		}
+	}
+	if p.kind == Connack && c.came && len(b) > p.head {
+		b[p.head] = 1
+	}
+	return c.on(way, b)
+}
+
+// before reports whether a client has connected before.
+func (l *Liar) before(client string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := l.clients[client]
+	l.clients[client] = true
+	return was
+}
+
+// forgetOrder is reorder, once a connection.
+func forgetOrder(c *planted, p packet, b []byte, way Direction) error {
+	switch {
+	case present(p, b):
+		c.came, c.over = true, 5
+	case way != ToClient || p.kind != Publish || !c.came:
+	case c.held == nil && c.over == 5 && message(p, b, 1) && p.flags&8 == 0: // not what is sent again: it may come late
+		c.held, c.of = slices.Clone(b), string(p.topic)
+		return nil
+	case c.held != nil && c.of == string(p.topic):
+		if c.over--; c.over > 0 && message(p, b, 1) {
+			return c.on(way, b)
+		}
+		held := c.held
+		c.held, c.came = nil, false
+		return c.on(way, b, held)
+	}
+	return c.on(way, b)
+}
+
+// outliveSession says of every client that has been here before that it has its
+// session.
+func outliveSession(c *planted, p packet, b []byte, way Direction) error {
+	if id, ok := clientOf(b); way == ToBroker && p.kind == Connect && ok {
+		c.came = c.liar.before(id)
+	}
+	if p.kind == Connack && c.came && len(b) > p.head+1 && b[p.head] == 0 && b[p.head+1] == 0 && c.shows() {
+		b[p.head] = 1
+	}
+	return c.on(way, b)
+}
