@@ -29,7 +29,7 @@ type Report struct {
 // Judge goes through a history once and judges the claims, in their order; no
 // claims means those of the run. The only errors are a claim that does not
 // exist and a history that cannot be read: whatever the broker did is a
-// result.
+// result. A checker that panics makes its own claim unknown and no other.
 func Judge(src Source, ctx Context, claims []string) (Report, error) {
 	j, err := newJudge(ctx, claims)
 	if err != nil {
@@ -56,6 +56,7 @@ type judge struct {
 	coverage *coverage
 	all      *loss // over both QoS, for the totals
 	events   int64
+	broken   breakage // of what all claims share
 }
 
 // A bench is one claim's checker and its canary. Up to the first row that is
@@ -65,6 +66,8 @@ type bench struct {
 	checker  Checker
 	canary   Checker // nil while nothing is mutated
 	mutation *mutation
+
+	broken, canaryBroken breakage
 }
 
 func newJudge(ctx Context, claims []string) (*judge, error) {
@@ -108,18 +111,22 @@ func (j *judge) add(b *history.Batch) {
 		return
 	}
 	j.events += int64(b.N)
-	j.ledger.add(b)
-	j.complete.add(b)
-	j.coverage.add(b)
+	j.broken.guard(func() {
+		j.ledger.add(b)
+		j.complete.add(b)
+		j.coverage.add(b)
+	})
 	for _, bench := range j.benches {
 		// Before any checker sees the batch: a canary forks it as it was.
-		if m := bench.mutation.batch(b); m != b || bench.canary != nil {
-			bench.show(m)
-		}
+		bench.canaryBroken.guard(func() {
+			if m := bench.mutation.batch(b); m != b || bench.canary != nil {
+				bench.show(m)
+			}
+		})
 	}
-	j.all.Add(b)
+	j.broken.guard(func() { j.all.Add(b) })
 	for _, bench := range j.benches {
-		bench.checker.Add(b)
+		bench.broken.guard(func() { bench.checker.Add(b) })
 	}
 }
 
@@ -134,8 +141,17 @@ func (b *bench) show(mutated *history.Batch) {
 }
 
 func (j *judge) report(ended bool) Report {
-	out := Report{Complete: j.complete.result(ended), Coverage: j.coverage.result(), Totals: totals(j.ledger, j.all), Lost: j.all.spans()}
+	var out Report
+	j.broken.guard(func() {
+		out = Report{Complete: j.complete.result(ended), Coverage: j.coverage.result(), Totals: totals(j.ledger, j.all), Lost: j.all.spans()}
+	})
+	if j.broken.broke() {
+		out.Complete.Closed, out.Complete.Why = false, append(out.Complete.Why, "reading it broke: "+j.broken.why)
+	}
 	for _, b := range j.benches {
+		if j.broken.broke() {
+			b.broken = j.broken
+		}
 		r := b.result(out.Complete, out.Coverage.HostStarvedS)
 		r.Consumed = j.events
 		r.Promised = slices.Contains(j.ctx.Run.Cluster.Promises, r.Claim.Name)
@@ -145,14 +161,20 @@ func (j *judge) report(ended bool) Report {
 }
 
 func (b *bench) result(complete Completeness, starvedS float64) verdict.Result {
-	r := b.checker.Result()
+	var r verdict.Result
+	b.broken.guard(func() { r = b.checker.Result() })
+	b.canaryBroken.guard(func() { r.Canary = b.flight() })
 	r.Claim, r.Checker = b.entry.Claim, b.entry.Checker
-	r.Canary = b.flight()
 	switch {
+	case b.broken.broke():
+		r.Summary = "not judged"
+		unsure(&r, "its checker broke, which is a defect of rmq-mcp and none of the broker: "+b.broken.why)
 	case b.entry.NeedsComplete && !complete.Closed && r.Status != verdict.Unknown:
 		unsure(&r, "the history is not complete: what is missing could explain or hide it", complete.Why...)
 	case b.entry.Timed && starvedS > verdict.MaxStarvedS && r.Status == verdict.Fail && r.Counts[countEnded] == 0:
 		unsure(&r, sentence("the host kept everything from running for %.1f s, which may be why it took so long", starvedS))
+	case r.Status == verdict.Pass && b.canaryBroken.broke():
+		unsure(&r, "its canary broke, which is a defect of rmq-mcp and none of the broker: "+b.canaryBroken.why)
 	case r.Status == verdict.Pass && r.Canary.Skipped != "":
 		unsure(&r, "its canary had nothing to mutate: "+r.Canary.Skipped)
 	case r.Status == verdict.Pass && !r.Canary.Red:

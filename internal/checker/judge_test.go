@@ -132,6 +132,85 @@ func (b blind) Result() verdict.Result { return verdict.Result{Status: verdict.P
 
 func (b blind) fork() Checker { return blind{b.Checker.fork()} }
 
+// breaking is a checker that panics at its first batch.
+type breaking struct{ Checker }
+
+func (b breaking) Add(batch *history.Batch) { _ = batch.Kind[batch.N+1] }
+
+func (b breaking) fork() Checker { return breaking{b.Checker.fork()} }
+
+// TestWhatPanicsIsUnknown: a defect of ours is no verdict on the broker, and
+// takes no other claim with it.
+func TestWhatPanicsIsUnknown(t *testing.T) {
+	for _, test := range []struct {
+		name, says string
+		breaks     func(*judge)
+		canaryOnly bool
+	}{
+		{"a checker", "its checker broke", func(j *judge) { j.benches[0].checker = breaking{j.benches[0].checker} }, false},
+		{"a canary", "its canary broke", func(j *judge) {
+			j.benches[0].mutation.apply = func(*history.Batch) *history.Batch { panic("a mutation of ours") }
+		}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, lost := range []bool{false, true} {
+				s := healthy()
+				if lost {
+					s = newStory().join(sub).acked(q1, 0, 9).delivered(sub, q1, 0, 8)
+					s.marked(q1, 10)
+					s.finish()
+				}
+				j, err := newJudge(s.context(), []string{"qos1-no-loss", "no-panic"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				test.breaks(j)
+				src := s.source(100)
+				for b, err := src.Next(); err == nil; b, err = src.Next() {
+					j.add(b)
+				}
+				results := j.report(true).Results
+				want, says := verdict.Unknown, test.says
+				if lost && test.canaryOnly { // what a checker found stays found
+					want, says = verdict.Fail, ""
+				}
+				if r := results[0]; r.Status != want || !strings.Contains(said(r), says) || want == verdict.Unknown && !strings.Contains(said(r), "judge_test.go:") {
+					t.Errorf("lost %v: %s: %s", lost, r.Status, said(r))
+				}
+				if r := results[1]; !lost && r.Status != verdict.Pass {
+					t.Errorf("the claim beside it is %s: %s", r.Status, said(r))
+				}
+			}
+		})
+	}
+}
+
+// TestNothingBreaks: wherever a batch ends, no checker and no canary panics.
+func TestNothingBreaks(t *testing.T) {
+	told := func() *story {
+		s := healthyOn(wired())
+		for seq := range int64(9) {
+			s.toClient(sub, "publish", 101+seq, s.of(q1, 30+seq))
+		}
+		for seq := range int64(9) {
+			s.packet(sub, "puback", 101+seq, s.of(q1, 30+seq))
+		}
+		return s
+	}
+	for size := range 100 {
+		s := told()
+		r, err := Judge(s.source(size+1), s.context(), names())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range r.Results {
+			if text := said(r); strings.Contains(text+r.Canary.Skipped, " broke, which is") {
+				t.Errorf("batches of %d: %s: %s", size+1, r.Claim.Name, text)
+			}
+		}
+	}
+}
+
 func TestPromised(t *testing.T) {
 	s := healthy()
 	s.run.Cluster.Promises = []string{"no-panic"}

@@ -314,9 +314,11 @@ func (s *story) context() Context {
 	return Context{Run: &s.run, Tables: &s.tables, Landings: s.landings}
 }
 
-// memory is a history in memory, in batches of a size.
+// memory is a history in memory, in batches of a size. Like a reader of a file
+// it answers one and the same batch, filled again.
 type memory struct {
 	batches []*history.Batch
+	batch   history.Batch
 	at      int
 	torn    bool
 }
@@ -333,8 +335,9 @@ func (m *memory) Next() (*history.Batch, error) {
 	if m.at == len(m.batches) {
 		return nil, io.EOF
 	}
+	m.batch = *m.batches[m.at]
 	m.at++
-	return m.batches[m.at-1], nil
+	return &m.batch, nil
 }
 
 func (m *memory) Ended() bool { return !m.torn }

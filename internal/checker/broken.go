@@ -1,0 +1,49 @@
+package checker
+
+import (
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// A breakage is where a fold of ours panicked: a defect of rmq-mcp, about which
+// the broker can do nothing. What broke is not asked again, and what it would
+// have said is unknown; everything else is judged as if it were not there
+// (jepsen.checker/check-safe).
+type breakage struct {
+	why string // "" while all is well
+}
+
+func (x *breakage) broke() bool { return x.why != "" }
+
+// guard calls f, unless something broke before.
+func (x *breakage) guard(f func()) {
+	if x.broke() {
+		return
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			x.why = sentence("%v, in %s", r, panicSite())
+		}
+	}()
+	f()
+}
+
+// panicSite is the file and line of the panic that is being recovered from:
+// the same for the same evidence, unlike a stack.
+func panicSite() string {
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	for thrown := false; ; {
+		f, more := frames.Next()
+		inRuntime := strings.HasPrefix(f.Function, "runtime.")
+		switch {
+		case thrown && !inRuntime:
+			return filepath.Base(f.File) + ":" + strconv.Itoa(f.Line)
+		case !more:
+			return "an unknown place"
+		}
+		thrown = thrown || inRuntime && strings.Contains(f.Function, "panic")
+	}
+}
