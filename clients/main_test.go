@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		fakeDriver(mode)
 		return
 	}
-	// A driver's test mostly waits. What -parallel says on the command line goes.
+	// A driver's test mostly waits. What -parallel says on the command line prevails.
 	if err := flag.Set("test.parallel", strconv.Itoa(4*runtime.NumCPU())); err != nil {
 		panic(err)
 	}
