@@ -5,7 +5,7 @@
 
 They repeat by hand what a run showed, without any SDK: what they print is what
 was on the wire. CHECK is one of first, moved, stranger, stall, keepalive, qos,
-newcomer. Leave two minutes, or a new cluster, between those of sessions.
+newcomer, large, deaf, handlers, will. Leave two minutes, or a new cluster, between those of sessions.
 """
 import socket
 import struct
@@ -36,17 +36,18 @@ def length(n):
 class Client:
     """A connection; it acknowledges what it gets unless it is mute."""
 
-    def __init__(self, name, node, clean=True, keepalive=60, mute=False, v5=False):
+    def __init__(self, name, node, clean=True, keepalive=60, mute=False, v5=False, will=None):
         self.name, self.mute, self.v5 = name, mute, v5
         self.got, self.acks, self.open = [], {}, True
         self.ready, self.subscribed = threading.Event(), threading.Event()
         host, port = NODES[node - 1].rsplit(":", 1)
         self.socket = socket.create_connection((host, int(port)), 10)
         self.socket.settimeout(None)
-        flags = 0xC0 | (2 if clean else 0)
+        flags = 0xC0 | (2 if clean else 0) | (0x0C if will else 0)
+        left = (b"\0" if v5 else b"") + text(will) + text(name) if will else b""  # its payload is the name
         expiry = b"\x05\x11" + struct.pack(">I", 0 if clean else 600) if v5 else b""
         self.send(0x10, text("MQTT") + bytes([5 if v5 else 4, flags]) + struct.pack(">H", keepalive)
-                  + expiry + text(name) + text(USER) + text(PASSWORD))
+                  + expiry + text(name) + left + text(USER) + text(PASSWORD))
         threading.Thread(target=self.read, daemon=True).start()
         if not self.ready.wait(15):
             sys.exit(f"{name}: no CONNACK from node {node}")
@@ -223,7 +224,92 @@ def newcomer(run):
     say("it got", hears.payloads())
 
 
-CHECKS = {f.__name__: f for f in (first, moved, stranger, stall, keepalive, qos, newcomer)}
+def large(run):
+    """Messages of QoS 1, each on a connection of its own: which are acknowledged within 10 s?"""
+    for size in (1000, 900000, 999900, 999990, 1000000, 1048576):
+        speaks = Client(f"l{run}-{size}", 1)
+        speaks.publish(f"large/{run}", "first", 1)  # the topic is there
+        time.sleep(2)
+        began = time.time()
+        speaks.publish(f"large/{run}", "x" * size, 2)
+        while time.time() < began + 10 and speaks.open and 2 not in speaks.acks:
+            time.sleep(0.01)
+        say("payload of %7d bytes:" % size, "acknowledged after %.3f s" % (time.time() - began) if 2 in speaks.acks
+            else "not acknowledged, connection " + ("open" if speaks.open else "closed"))
+
+
+def answered(run, n):
+    """Is a new client of node 1 accepted within 5 s?"""
+    host, port = NODES[0].rsplit(":", 1)
+    s = socket.create_connection((host, int(port)), 10)
+    s.settimeout(5)
+    body = text("MQTT") + bytes([4, 0xC2, 0, 60]) + text(f"a{run}{n}") + text(USER) + text(PASSWORD)
+    try:
+        s.sendall(b"\x10" + length(len(body)) + body)
+        return s.recv(4) == b"\x20\x02\0\0"
+    except OSError:
+        return False
+    finally:
+        s.close()
+
+
+def handlers(run):
+    """Clients of MQTT 3.1.1 that are accepted and send a CONNACK: after how many is nobody answered? ENDS NODE 1."""
+    sent = 0
+    for n in range(400):
+        try:
+            Client(f"h{run}{n}", 1).send(0x20, b"\0\0")
+            sent += 1
+        except SystemExit:  # no CONNACK: its handler is gone
+            if not any(answered(run, f"{n}.{i}") for i in range(3)):
+                break
+    time.sleep(10)
+    say(sent, "clients were accepted; of 5 new ones", sum(answered(run, f"x{i}") for i in range(5)), "are accepted")
+
+
+def deaf(run):
+    """Packets that only servers send, from a client that was accepted: is it told, closed, or neither?"""
+    for name, kind, body in (("PINGRESP", 0xD0, b""), ("SUBACK", 0x90, b"\0\1\0"), ("UNSUBACK", 0xB0, b"\0\1")):
+        c = Client(f"d{run}{name}", 1)
+        c.send(kind, body)
+        time.sleep(20)
+        try:
+            c.publish(f"deaf/{run}", "x", 7)
+        except OSError:
+            c.open = False
+        time.sleep(5)
+        say(name, "connection", "open" if c.open else "closed", "and a PUBLISH after it", "acknowledged" if 7 in c.acks else "not acknowledged")
+
+
+def will(run):
+    """Clients with a will of QoS 1, keep alive 5 s, end by DISCONNECT (left) or without (lost), or come back after that (back). Whose will comes?"""
+    hears, speaks = Client(f"v{run}", 1), Client(f"u{run}", 1)
+    hears.subscribe(f"will/{run}", 1)
+    for i in range(3):  # the first one of a new topic may be lost: see the check first
+        speaks.publish(f"will/{run}", f"before{i}", 1 + i)
+        time.sleep(1)
+    for v5 in (False, True):
+        for clean in (True, False):
+            for left in (False, True):
+                name = "%s-%s-%s" % ("5" if v5 else "3.1.1", "clean" if clean else "kept", "left" if left else "lost")
+                dies = Client(f"{name}-{run}", 1, clean=clean, keepalive=5, v5=v5, will=f"will/{run}")
+                time.sleep(2)
+                dies.close() if left else dies.socket.shutdown(socket.SHUT_RDWR)
+                say(name)
+    for v5 in (False, True):
+        name = "%s-kept-back" % ("5" if v5 else "3.1.1")
+        dies = Client(f"{name}-{run}", 1, clean=False, keepalive=5, v5=v5, will=f"will/{run}")
+        time.sleep(2)
+        dies.socket.shutdown(socket.SHUT_RDWR)
+        time.sleep(1)
+        Client(f"{name}-{run}", 1, clean=False, v5=v5)
+        say(name)
+    time.sleep(90)
+    for at, payload, _ in hears.got:
+        say("at %7.2f it got" % at, payload)
+
+
+CHECKS = {f.__name__: f for f in (first, moved, stranger, stall, keepalive, qos, newcomer, large, handlers, deaf, will)}
 
 if __name__ == "__main__":
     if len(sys.argv) not in (5, 7) or sys.argv[1] not in CHECKS:
