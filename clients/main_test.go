@@ -1,12 +1,9 @@
 package clients_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
-	"strconv"
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/builtin"
@@ -32,10 +29,7 @@ func TestMain(m *testing.M) {
 		fakeDriver(mode)
 		return
 	}
-	// A driver's test mostly waits. What -parallel says on the command line prevails.
-	if err := flag.Set("test.parallel", strconv.Itoa(4*runtime.NumCPU())); err != nil {
-		panic(err)
-	}
+	hosttest.Waiting()
 	code := hosttest.Alone(m)
 	if cache.dir != "" && cache.dir != os.Getenv("RMQ_TEST_CACHE") {
 		os.RemoveAll(cache.dir)

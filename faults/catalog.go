@@ -1,8 +1,10 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -12,11 +14,39 @@ const maxDuration = 300 * time.Second
 
 // Catalog is every kind of fault there is, by family.
 func Catalog() []Kind {
+	return slices.Concat(
+		family("process", processKinds()),
+		family("network", networkKinds()),
+		family("disk", diskKinds()),
+		family("time", timeKinds()),
+		family("resource", resourceKinds()),
+		family("client", clientKinds()),
+		family("protocol", protocolKinds()),
+		family("hostile", hostileKinds()),
+		family("cluster", clusterKinds()),
+	)
+}
+
+// family fills in what its kinds share, and the durations of those that say
+// none.
+func family(name string, kinds []Kind) []Kind {
+	for i := range kinds {
+		k := &kinds[i]
+		k.Family = name
+		k.DefaultDuration = cmp.Or(k.DefaultDuration, defaultDuration)
+		k.MaxDuration = cmp.Or(k.MaxDuration, maxDuration)
+	}
+	return kinds
+}
+
+func processKinds() []Kind {
 	return []Kind{
-		// process
 		kill(),
 		stop(),
+		restart(),
 		pause(),
+		killAll(),
+		crashAt(),
 	}
 }
 
@@ -24,10 +54,12 @@ func Catalog() []Kind {
 // applies.
 type Kind struct {
 	Type            string
-	Family          string // process
+	Family          string // process, network, disk, time, resource, client, protocol, hostile, cluster
+	Arms            string // what cluster_start has to arm for it: disk, clock, tap; "" for nothing
 	Summary         string // one line
 	Params          []Param
 	Targets         []string // what it can be asked to act on
+	Example         Example
 	DefaultDuration time.Duration
 	MaxDuration     time.Duration
 	// New makes one from parameters that were checked and filled in.
@@ -35,6 +67,14 @@ type Kind struct {
 	// Available answers the mechanism this host would use, and what it lacks
 	// for it, "" for nothing.
 	Available func(context.Context) (mechanism, missing string)
+}
+
+// An Example is a fault of a kind as one would ask for it on a live cluster of
+// three nodes with clients, such that it lands. `rmq-mcp doctor --faults`
+// injects it for real.
+type Example struct {
+	Target string
+	Params map[string]any // duration_s is required, short, and long enough for the proofs
 }
 
 // Parameters are the kind's own and duration_s, which all kinds take.

@@ -45,7 +45,7 @@ func TestParseSaysWhatIsValid(t *testing.T) {
 	}{
 		{"all of them", "shape", map[string]any{"duration_s": 60, "delay_ms": 1.5, "mode": "reset", "peer": "node-2", "both": true}, ""},
 		{"unknown type", "shade", nil, `no fault "shade"; valid: shape`},
-		{"unknown parameter", "shape", map[string]any{"delay": 5}, `no parameter "delay"; valid: duration_s, delay_ms, mode, peer, both`},
+		{"unknown parameter", "shape", map[string]any{"delay": 5}, `no parameter "delay", did you mean delay_ms? A name ends with its unit; valid: duration_s, delay_ms, mode, peer, both`},
 		{"text for a number", "shape", map[string]any{"duration_s": "10s"}, `parameter duration_s: got "10s"; valid: a number from 0.1 to 60`},
 		{"nothing for a number", "shape", map[string]any{"delay_ms": nil}, "parameter delay_ms: got <nil>; valid: a number from 1 to 100"},
 		{"too large", "shape", map[string]any{"duration_s": 61}, "valid: a number from 0.1 to 60"},
@@ -72,16 +72,23 @@ func TestCatalog(t *testing.T) {
 			t.Errorf("two faults are called %s", k.Type)
 		}
 		types = append(types, k.Type)
-		r, err := Parse(k.Type, nil)
+		r, err := Parse(k.Type, k.Example.Params)
 		if err != nil {
-			t.Errorf("%s with its defaults: %v", k.Type, err)
+			t.Errorf("%s as its example says: %v", k.Type, err)
 			continue
+		}
+		required := func(p Param) bool { return p.Required }
+		if _, err := Parse(k.Type, nil); (err != nil) != slices.ContainsFunc(k.Params, required) {
+			t.Errorf("%s with its defaults: %v", k.Type, err)
 		}
 		if r.Fault.Name() != k.Type {
 			t.Errorf("%s calls itself %s", k.Type, r.Fault.Name())
 		}
 		if k.Summary == "" || k.Family == "" || len(k.Targets) == 0 || k.DefaultDuration > k.MaxDuration {
 			t.Errorf("%s is not described: %+v", k.Type, k)
+		}
+		if _, err := Parse(k.Type, k.Example.Params); err != nil || k.Example.Params["duration_s"] == nil || !slices.Contains(k.Targets, k.Example.Target) {
+			t.Errorf("%s has no example that could be injected: %+v, %v", k.Type, k.Example, err)
 		}
 		if mechanism, missing := k.Available(context.Background()); mechanism == "" && missing == "" {
 			t.Errorf("%s says neither how it is done nor what is missing", k.Type)

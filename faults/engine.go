@@ -23,14 +23,21 @@ type Options struct {
 	Layer  func(name string) (Layer, error)
 	// Decide reads a landing's samples: the state, the reasons, and the proofs
 	// with what each of them showed. It is pure.
-	Decide   func(history.Landing) (history.LandingState, []string, []history.ProofRecord)
-	Nodes    func(name string) int16 // index into the run's table of nodes
-	OnChange func(history.Landing)   // after every change of a landing; called from many goroutines
+	Decide func(history.Landing) (history.LandingState, []string, []history.ProofRecord)
+	Nodes  func(name string) int16 // index into the run's table of nodes
+	// Admit refuses a fault before anything is known of it but its target, from
+	// all faults so far. It must not call the engine; nil admits all.
+	Admit    func(Request, Target, []history.Landing) error
+	OnChange func(history.Landing) // after every change of a landing; called from many goroutines
 
 	Settle   time.Duration // longest wait for the proofs to hold; 0: 5 s
 	Recovery time.Duration // longest wait for a healed node to serve again; 0: 60 s
 	Poll     time.Duration // between two looks; 0: 100 ms
 }
+
+// ErrInPlace is in the error of a fault that would add nothing to one of its
+// own kind. The call was refused: there is no landing of it.
+var ErrInPlace = errors.New("it is in place already")
 
 // An Engine puts faults in place, proves them, and heals them, each at its
 // bound or earlier. Faults overlap and are healed in any order.
@@ -76,14 +83,26 @@ func NewEngine(opt Options) *Engine {
 // healed at once. A fault that cannot be done here is a landing of state
 // unsupported, and an error wrapping [ErrUnsupported].
 func (e *Engine) Inject(ctx context.Context, r Request, target Target) (history.Landing, error) {
-	p := e.list.open(r, target, e.opt.Clock.Now())
+	p, err := e.list.open(r, target, e.opt.Clock.Now(), e.opt.Admit)
+	if err != nil {
+		return history.Landing{}, err
+	}
 	if err := e.plan(ctx, r.Fault, p); err != nil {
+		if errors.Is(err, ErrInPlace) {
+			e.list.drop(p)
+		}
 		return e.abandon(p, err)
 	}
 	e.sample(ctx, p, history.Before, false)
+	err = e.await(ctx, p)
 	if err := p.stillWanted(ctx); err != nil {
+		err = errors.Join(err, e.layers.remove(context.WithoutCancel(ctx), p.id(), p.plan.Traps, false))
 		return e.abandon(p, fmt.Errorf("%s was not injected: %w", p.what(), err))
 	}
+	if err != nil {
+		return e.miss(ctx, p, err), nil
+	}
+	defer p.watch(ctx)()
 	if err := e.apply(ctx, p); err != nil {
 		return e.takeOut(ctx, p, err)
 	}
@@ -111,14 +130,16 @@ func (e *Engine) Heal(ctx context.Context, id string) (history.Landing, error) {
 }
 
 // HealAll heals every fault and waits until all are read back, also where ctx
-// is over.
+// is over. A node that did not come back stays away: only Heal starts it again.
 func (e *Engine) HealAll(ctx context.Context) error {
 	all := e.list.all()
 	errs := make([]error, len(all))
 	var wg sync.WaitGroup
 	for i, p := range all {
 		wg.Go(func() {
-			e.healNow(ctx, p)
+			if p.snapshot().Healed != history.HealDown {
+				e.healNow(ctx, p)
+			}
 			<-p.done
 			errs[i] = p.healError()
 		})

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -130,15 +132,73 @@ type fakeNode struct {
 
 	deaf    bool  // Set does nothing and says nothing
 	answers bool  // the probe answers whatever the state
+	mute    bool  // the probe never answers
 	slow    bool  // a probe that gets no answer waits for it as long as it may
 	refuses error // Set's answer, unless it is to run
 	broken  error // Set's answer to running
 	exit    string
 	foreign bool // not ours
 
-	mu    sync.Mutex
-	state string
+	word     map[string]string // what Ask adds
+	log      string            // path
+	mu       sync.Mutex
+	state    string
+	births   int
+	serves   time.Time
+	wiped    int
+	binary   string
+	settings map[string]any
 }
+
+// Process is the n-th that the node has been.
+func (n *fakeNode) Process() (string, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if hasEnded(n.state) {
+		return "", errors.New(n.state)
+	}
+	return fmt.Sprintf("process %d", n.births), nil
+}
+
+func (n *fakeNode) Ask(context.Context) (map[string]string, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	word := map[string]string{"version": "A", "members": "all", "setting.limit": "10"}
+	if n.binary != "" {
+		word["version"] = "B"
+	}
+	for key, value := range n.settings {
+		word["setting."+key] = fmt.Sprint(value)
+	}
+	maps.Copy(word, n.word)
+	return word, nil
+}
+
+func (n *fakeNode) Launch(binary string, settings map[string]any) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.tell("launch %s %s %v", n.name, binary, settings)
+	n.binary, n.settings = binary, settings
+	return nil
+}
+
+func (n *fakeNode) Launchable(string, map[string]any) error { return nil }
+
+func (n *fakeNode) Wipe() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.tell("wipe %s", n.name)
+	n.wiped += 3
+	return nil
+}
+
+func (n *fakeNode) Wiped() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.wiped
+}
+
+func (n *fakeNode) LogPath() string { return n.log }
 
 func (n *fakeNode) Name() string { return n.name }
 
@@ -152,7 +212,10 @@ func (n *fakeNode) State(context.Context) (string, error) {
 }
 
 func (n *fakeNode) Probe(ctx context.Context) (time.Duration, error) {
-	if n.now() == Running || n.answers {
+	n.mu.Lock()
+	early := time.Now().Before(n.serves)
+	n.mu.Unlock()
+	if (n.now() == Running && !early || n.answers) && !n.mute {
 		return time.Millisecond, nil
 	}
 	if n.slow {
@@ -177,6 +240,10 @@ func (n *fakeNode) Set(ctx context.Context, want ProcessState) error {
 	case want == Frozen && n.state != Running && n.state != Frozen:
 		return fmt.Errorf("it is not running: %s", n.state)
 	}
+	if want == Running && hasEnded(n.state) {
+		n.births++
+		n.serves = time.Now().Add(50 * time.Millisecond)
+	}
 	n.state = map[ProcessState]string{
 		Running: Running, Frozen: Frozen,
 		Killed: "exited: signal 9 (killed)", Stopped: "exited: status 0",
@@ -190,4 +257,46 @@ func (n *fakeNode) Set(ctx context.Context, want ProcessState) error {
 func (n *fakeNode) now() string {
 	s, _ := n.State(context.Background())
 	return s
+}
+
+// A fakeDriver reports all the time, unless it is frozen or dead.
+type fakeDriver struct {
+	idle, deaf bool
+
+	mu    sync.Mutex
+	state string
+	lines int64
+}
+
+func (d *fakeDriver) Name() string { return "d" }
+
+func (d *fakeDriver) State() (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.state == "" {
+		d.state = Running
+	}
+	return d.state, nil
+}
+
+func (d *fakeDriver) Set(_ context.Context, want ProcessState) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.deaf || strings.HasPrefix(d.state, exited) {
+		return nil
+	}
+	d.state = want
+	if want == Killed {
+		d.state = "exited: signal: killed"
+	}
+	return nil
+}
+
+func (d *fakeDriver) Lines() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.idle && (d.state == "" || d.state == Running) {
+		d.lines++
+	}
+	return d.lines
 }

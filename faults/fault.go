@@ -27,9 +27,28 @@ type Fault interface {
 // A Target is what a fault acts on, resolved: which nodes, and what else there
 // is to compare them with.
 type Target struct {
-	Asked   string // leader
-	Nodes   []Node // as resolved
-	Control []Node // untouched ones, the witness last; never empty
+	Asked   string   // leader
+	Nodes   []Node   // as resolved
+	Peers   []Node   // the cluster's other nodes, whatever state they are in
+	Control []Node   // untouched ones, the witness last; never empty
+	Link    *Link    // where a link was asked for; Nodes are those of both sides
+	Clients []Client // where clients were asked for; nil for nodes. Nodes are none then
+	Site    Site
+}
+
+// A Site is what an experiment has beside its nodes that faults can act on. A
+// nil field is not there: it was not armed, or this host cannot have it.
+type Site struct {
+	Run     string  // names what is made on the host for this experiment, and nobody else's
+	Net     Net     // the router between all hosts
+	Shaper  Shaper  // the queueing disciplines at its interfaces
+	Queues  Queues  // what treats the packets that its rules queue
+	Tap     Tap     // the proxy between clients and nodes
+	Clients Clients // the drivers
+	Hostile Hostile // clients of ours that mean harm
+	Disks   Disks   // the layers under the nodes' data directories
+	// Roles are the roles of each node now: leader, follower.
+	Roles func(context.Context) map[string][]string
 }
 
 // A Node is a broker process, as far as faults need it.
@@ -59,6 +78,11 @@ const (
 	Stopped ProcessState = "stopped" // SIGTERM, the node's own shutdown
 )
 
+// Doomed is what an entry of a process layer wants whose fault may end the
+// process by other means: it is left alone while the fault lasts, and runs
+// again when that is healed.
+const Doomed ProcessState = "doomed"
+
 // A Layer is one thing that faults act on: a process, a link, a disk, a node's
 // resources. It shows exactly its active entries, rendered from scratch;
 // healing removes entries and renders again, and a layer with none is healthy.
@@ -79,14 +103,33 @@ type Entry struct {
 type Injection struct {
 	Mechanism string                      // sigkill, sigstop, freezer, …
 	Entries   []Entry                     // rendered while the fault is in place
+	First     func(context.Context) error // what happens once before that; healing the entries undoes it; may be nil
 	Step      func(context.Context) error // what happens once and is not undone; may be nil
-	Proofs    []Proof                     // the mechanism's own word, the effect, the control
+	Traps     []Entry                     // rendered before Until waits: what it waits with
+	// Until waits for the moment to do it, once everything was sampled; nil is
+	// at once. Its error says what did not come: then nothing is done.
+	Until func(context.Context) error
+	// Watch looks on while the entries are put in place, for what no sample
+	// before or after would see. It answers how to end it; nil is nothing.
+	Watch   func(context.Context) (stop func())
+	Rolling bool    // one layer after the other, in the order of their names, and so back
+	Brief   bool    // it heals itself as soon as it was measured
+	Proofs  []Proof // the mechanism's own word, the effect, the control
+	// Healed reads back, after the heal, that nothing of it is left: an error
+	// says what is. It is asked again until it is nil or the recovery's bound
+	// is over; nil asks nothing beyond that the nodes serve.
+	Healed func(context.Context) error
+	// Detail is what the landing keeps beside the proofs, as JSON: the list of
+	// what was lost. It is read once the fault is in place and when it is healed,
+	// and may be nil.
+	Detail func() any
 }
 
 // A Proof is one signal and how to read it.
 type Proof struct {
 	Name   string
 	Node   string // the node it reads, where it reads one
+	Peer   string // the other one, where it reads the link between two
 	Role   history.Role
 	Want   history.Want
 	Expect string  // of WantState

@@ -2,7 +2,9 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
@@ -17,18 +19,51 @@ func (e *Engine) heal(ctx context.Context, p *placement) {
 
 	call := e.call(history.KindHeal, p)
 	p.change(func(l *history.Landing) { l.Times.HealNS = int64(e.opt.Clock.Now()) })
-	err := e.remove(ctx, p)
-	if err == nil {
-		err = e.readBack(ctx, p)
-	}
+	err := e.takeBack(ctx, p)
 	e.sample(ctx, p, history.After, true)
-	e.close(p, err)
-	outcome := history.OK
-	if err != nil {
+	p.close(err)
+	if unserved(err) {
+		down := missing(ctx, p.target.Nodes)
+		p.change(func(l *history.Landing) { l.Down = down })
+	}
+	outcome := history.OK // also where a node is down: from then on it could have served
+	if err != nil && !unserved(err) {
 		outcome = history.Info
 	}
+	over := int64(e.opt.Clock.Now())
 	e.returned(history.KindHeal, p, call, outcome)
-	e.decide(p)
+	e.decide(p, func(l *history.Landing) {
+		if p.plan.Detail != nil {
+			l.Detail = p.plan.Detail()
+		}
+		switch {
+		case err != nil && !unserved(err):
+			l.Healed, l.Times.HealedNS = history.HealFailed, 0
+		case err != nil:
+			l.Healed, l.Times.HealedNS = history.HealDown, over
+		case l.Healed != history.HealDown: // what a second start mended, the first had not
+			l.Healed, l.Times.HealedNS = history.HealVerified, over
+		}
+	})
+}
+
+// takeBack takes a fault out and reads that back. An error that is [unserved]
+// says that all of it is out, and that a node does not come back.
+func (e *Engine) takeBack(ctx context.Context, p *placement) error {
+	clouded := e.list.clouded(p)
+	err := e.remove(ctx, p)
+	if err == nil {
+		clouded, err = false, e.readBack(ctx, p)
+	}
+	if !unserved(err) {
+		return err
+	}
+	// A node that another fault held meanwhile may be down for that one, and
+	// what is healed one after the other is not yet out of those that follow.
+	if clouded || e.list.clouded(p) || p.plan.Rolling {
+		return fmt.Errorf("%v", err)
+	}
+	return e.out(ctx, p, err)
 }
 
 // healNow heals a fault at once, or once more where that failed before: its
@@ -44,9 +79,9 @@ func (e *Engine) healNow(ctx context.Context, p *placement) {
 
 // remove takes the entries out of the layers, and then out of the journal.
 func (e *Engine) remove(ctx context.Context, p *placement) error {
-	ctx, cancel := context.WithTimeout(ctx, e.opt.Recovery)
+	ctx, cancel := context.WithTimeout(ctx, e.patience(p))
 	defer cancel()
-	err := e.layers.remove(ctx, p.id(), p.plan.Entries)
+	err := e.layers.remove(ctx, p.id(), slices.Concat(p.plan.Entries, p.plan.Traps), p.plan.Rolling)
 	p.setIn(false)
 	if err != nil {
 		return err
@@ -58,20 +93,24 @@ func (e *Engine) remove(ctx context.Context, p *placement) error {
 	return nil
 }
 
-// close writes down how the heal ended.
-func (e *Engine) close(p *placement, err error) {
+// patience is how long the layers of a fault may take to change.
+func (e *Engine) patience(p *placement) time.Duration {
+	if p.plan.Rolling {
+		return e.opt.Recovery * time.Duration(max(1, len(p.plan.Entries)))
+	}
+	return e.opt.Recovery
+}
+
+// close notes how the heal ended.
+func (p *placement) close(err error) {
 	if err != nil {
 		p.problem("heal: " + err.Error())
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failure = ""
-	p.landing.Healed = history.HealVerified
-	p.landing.Times.HealedNS = int64(e.opt.Clock.Now())
 	if err != nil {
 		p.failure = err.Error()
-		p.landing.Healed = history.HealFailed
-		p.landing.Times.HealedNS = 0
 	}
 }
 
@@ -79,11 +118,7 @@ func (e *Engine) close(p *placement, err error) {
 // within the time a node may take to recover. As long as another fault holds
 // one of them nothing can be read; it waits for that one's end first.
 func (e *Engine) readBack(ctx context.Context, p *placement) error {
-	for {
-		others := e.list.sharing(p)
-		if len(others) == 0 {
-			break
-		}
+	for others := e.list.sharing(p); len(others) > 0; others = e.list.sharing(p) {
 		e.share(p, others)
 		for _, o := range others {
 			<-o.done
@@ -93,6 +128,9 @@ func (e *Engine) readBack(ctx context.Context, p *placement) error {
 	defer cancel()
 	for {
 		err := serve(bound, p.target.Nodes)
+		if err == nil && p.plan.Healed != nil {
+			err = p.plan.Healed(bound)
+		}
 		if err == nil {
 			return nil
 		}
@@ -105,6 +143,20 @@ func (e *Engine) readBack(ctx context.Context, p *placement) error {
 		case <-time.After(e.opt.Poll):
 		}
 	}
+}
+
+// out passes on that a node does not serve, unless something of the fault is
+// still there: then that is the reason, and the failure is ours.
+func (e *Engine) out(ctx context.Context, p *placement, down error) error {
+	if p.plan.Healed == nil {
+		return down
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.opt.Settle)
+	defer cancel()
+	if err := p.plan.Healed(ctx); err != nil {
+		return fmt.Errorf("%v; and %v", down, err)
+	}
+	return down
 }
 
 // share tells that all of p is out, and what its nodes still wait for. The
@@ -127,11 +179,27 @@ func serve(ctx context.Context, nodes []Node) error {
 			return fmt.Errorf("read the state of %s: %w", n.Name(), err)
 		}
 		if state != Running {
-			return fmt.Errorf("%s is not running: %s", n.Name(), state)
+			return absent{fmt.Errorf("%s is not running: %s", n.Name(), state)}
 		}
 		if _, err := n.Probe(ctx); err != nil {
-			return fmt.Errorf("%s does not answer: %w", n.Name(), err)
+			return absent{fmt.Errorf("%s does not answer: %w", n.Name(), err)}
 		}
 	}
 	return nil
+}
+
+// Retire undoes, once its cluster is gone, what could not be healed on it, and
+// writes that down. The landings stay as they are: nobody read back anything.
+func (e *Engine) Retire(ctx context.Context) error {
+	var left []Entry
+	for _, p := range e.list.all() {
+		if p.healError() != nil {
+			left = append(left, p.plan.Entries...)
+		}
+	}
+	undone, err := Recover(ctx, left, Undoers())
+	for _, h := range undone {
+		err = errors.Join(err, e.append(KindHealed, h))
+	}
+	return err
 }

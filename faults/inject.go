@@ -2,7 +2,10 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
@@ -16,17 +19,22 @@ func (e *Engine) plan(ctx context.Context, f Fault, p *placement) error {
 	if err != nil {
 		return fmt.Errorf("plan %s: %w", p.what(), err)
 	}
-	for i := range plan.Entries {
-		plan.Entries[i].Fault = p.id()
+	for _, list := range [][]Entry{plan.Traps, plan.Entries} {
+		for i := range list {
+			list[i].Fault = p.id()
+		}
 	}
-	p.plan = plan
+	if err := e.list.inPlace(p, plan.Entries); err != nil {
+		return err
+	}
+	p.setPlan(plan)
 	p.change(func(l *history.Landing) {
 		l.Mechanism = plan.Mechanism
 		l.Proofs = records(plan.Proofs)
 	})
 	err = e.append(KindPlan, Planned{
 		Fault: p.id(), Type: p.landing.Type, Nodes: p.landing.Nodes,
-		DurationNS: int64(p.duration), Entries: plan.Entries,
+		DurationNS: int64(p.duration), Entries: slices.Concat(plan.Traps, plan.Entries, foreign(p.id(), p.target.Nodes)),
 	})
 	if err != nil {
 		return fmt.Errorf("%s was not injected: its undo is not on disk: %w", p.what(), err)
@@ -34,26 +42,88 @@ func (e *Engine) plan(ctx context.Context, f Fault, p *placement) error {
 	return nil
 }
 
+// await waits for the moment to apply a fault. Its error is why that did not
+// come: the fault's own trigger did not, or a node it acts on died by itself.
+func (e *Engine) await(ctx context.Context, p *placement) error {
+	if err := e.dead(ctx, p); err != nil || p.plan.Until == nil {
+		return err
+	}
+	if err := e.layers.add(ctx, p.plan.Traps, false); err != nil {
+		return err
+	}
+	waiting, cancel := p.untilAsked(ctx)
+	defer cancel()
+	if err := p.plan.Until(waiting); err != nil {
+		return errors.Join(err, e.layers.remove(context.WithoutCancel(ctx), p.id(), p.plan.Traps, false))
+	}
+	p.change(func(l *history.Landing) { l.Times.TriggerNS = int64(e.opt.Clock.Now()) })
+	return nil
+}
+
+// dead says which process that a fault acts on is gone without any fault's
+// doing. To heal the fault would start it again, and hide that.
+func (e *Engine) dead(ctx context.Context, p *placement) error {
+	for _, n := range p.target.Nodes {
+		layer := processLayerOf(n)
+		acts := slices.ContainsFunc(p.plan.Entries, func(e Entry) bool { return e.Layer == layer })
+		state, err := n.State(ctx)
+		if acts && err == nil && strings.HasPrefix(state, exited) && !e.layers.holds(layer) {
+			return fmt.Errorf("%s is not running (%s), and no fault has ended it; its log says why", n.Name(), state)
+		}
+	}
+	return nil
+}
+
+// miss ends a fault whose moment did not come. It is sampled as if it were in
+// place, so that its proofs show that nothing happened.
+func (e *Engine) miss(ctx context.Context, p *placement, err error) history.Landing {
+	e.sample(ctx, p, history.During, false)
+	l, _ := e.abandon(p, fmt.Errorf("nothing was done: %w", err))
+	return l
+}
+
 // apply puts the entries in place, then does what happens once.
 func (e *Engine) apply(ctx context.Context, p *placement) error {
-	ctx, cancel := context.WithTimeout(ctx, e.opt.Recovery)
+	ctx, cancel := context.WithTimeout(ctx, e.patience(p))
 	defer cancel()
 	p.setIn(true)
 	call := e.call(history.KindInject, p)
-	err := e.layers.add(ctx, p.plan.Entries)
-	if err == nil && p.plan.Step != nil {
-		err = p.plan.Step(ctx)
-	}
+	p.change(func(l *history.Landing) { l.Times.ApplyNS = int64(e.opt.Clock.Now()) })
+	err := e.begin(ctx, p)
 	if err == nil {
 		err = e.append(KindApplied, Applied{Fault: p.id()})
 	}
-	p.change(func(l *history.Landing) { l.Times.AppliedNS = int64(e.opt.Clock.Now()) })
+	p.change(func(l *history.Landing) {
+		l.Times.AppliedNS = int64(e.opt.Clock.Now())
+		if p.plan.Detail != nil {
+			l.Detail = p.plan.Detail()
+		}
+	})
 	outcome := history.OK
 	if err != nil {
 		outcome = history.Info
 		err = fmt.Errorf("inject %s: %w", p.what(), err)
 	}
 	e.returned(history.KindInject, p, call, outcome)
+	return err
+}
+
+// begin is what apply does, in its order.
+func (e *Engine) begin(ctx context.Context, p *placement) error {
+	if p.plan.First != nil {
+		if err := p.plan.First(ctx); err != nil {
+			return err
+		}
+	}
+	err := e.layers.add(ctx, p.plan.Entries, p.plan.Rolling)
+	var late notBackError
+	if errors.As(err, &late) { // what it did stands
+		p.problem(err.Error())
+		err = nil
+	}
+	if err == nil && p.plan.Step != nil {
+		err = p.plan.Step(ctx)
+	}
 	return err
 }
 
@@ -69,7 +139,8 @@ func (e *Engine) settle(ctx context.Context, p *placement) {
 		start := e.opt.Clock.Now()
 		e.sample(ctx, p, history.During, again)
 		p.setSampling(e.opt.Clock.Now() - start)
-		if e.decide(p) == history.Landed {
+		if e.decide(p, func(*history.Landing) {}) == history.Landed {
+			p.change(func(l *history.Landing) { l.Times.EffectNS = int64(start) })
 			return
 		}
 		select {
@@ -86,7 +157,11 @@ func (e *Engine) settle(ctx context.Context, p *placement) {
 // it, samples it once more and heals it. The last sample counts towards the
 // fault's duration.
 func (e *Engine) hold(ctx context.Context, p *placement) {
-	bound := time.NewTimer(p.remaining(e.opt.Clock.Now()))
+	left := p.remaining(e.opt.Clock.Now())
+	if p.plan.Brief {
+		left = 0
+	}
+	bound := time.NewTimer(left)
 	defer bound.Stop()
 	patience := sampleBound
 	select {
@@ -111,13 +186,12 @@ func (e *Engine) takeOut(ctx context.Context, p *placement, err error) (history.
 // heal.
 func (e *Engine) abandon(p *placement, err error) (history.Landing, error) {
 	p.wrong(err)
-	p.change(func(l *history.Landing) { l.Healed = history.HealVerified })
 	if len(p.plan.Entries) > 0 {
 		// Its plan may be on disk. If this line cannot be written, recovery
 		// undoes nothing, which is harmless.
 		_ = e.append(KindHealed, Healed{Fault: p.id(), Did: "was never applied"})
 	}
+	e.decide(p, func(l *history.Landing) { l.Healed = history.HealVerified })
 	p.finish()
-	e.decide(p)
 	return p.snapshot(), err
 }

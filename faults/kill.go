@@ -20,10 +20,10 @@ func sigkill() signal {
 
 func kill() Kind {
 	return Kind{
-		Type: "kill", Family: "process",
-		Summary:         "SIGKILL: the process is gone between two instructions; healing starts it again on its data",
-		Targets:         processTargets(),
-		DefaultDuration: defaultDuration, MaxDuration: maxDuration,
+		Type:      "kill",
+		Summary:   "SIGKILL: the process is gone between two instructions; healing starts it again on its data",
+		Targets:   processTargets(),
+		Example:   Example{Target: "follower", Params: map[string]any{"duration_s": 2.0}},
 		New:       func(Params) (Fault, error) { return Kill{}, nil },
 		Available: sigkill().available,
 	}

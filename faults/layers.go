@@ -28,8 +28,8 @@ func newLayers(open func(string) (Layer, error)) *layers {
 }
 
 // add puts entries into their layers and renders those.
-func (l *layers) add(ctx context.Context, entries []Entry) error {
-	return l.each(ctx, entries, func(s *stack, name string) {
+func (l *layers) add(ctx context.Context, entries []Entry, rolling bool) error {
+	return l.each(ctx, entries, rolling, func(s *stack, name string) {
 		for _, e := range entries {
 			if e.Layer == name {
 				s.active = append(s.active, e)
@@ -40,17 +40,26 @@ func (l *layers) add(ctx context.Context, entries []Entry) error {
 
 // remove takes a fault's entries out of their layers and renders those. A
 // layer that could not be opened shows nothing, and stays as it is.
-func (l *layers) remove(ctx context.Context, fault string, entries []Entry) error {
+func (l *layers) remove(ctx context.Context, fault string, entries []Entry, rolling bool) error {
 	entries = slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return !l.opened(e.Layer) })
-	return l.each(ctx, entries, func(s *stack, _ string) {
+	return l.each(ctx, entries, rolling, func(s *stack, _ string) {
 		s.active = slices.DeleteFunc(s.active, func(e Entry) bool { return e.Fault == fault })
 	})
 }
 
 // each changes and renders every layer of the entries, all at once: the first
-// node of a majority may serve only when the second one is back.
-func (l *layers) each(ctx context.Context, entries []Entry, change func(*stack, string)) error {
+// node of a majority may serve only when the second one is back. Rolling, it
+// is one after the other, up to the first that fails.
+func (l *layers) each(ctx context.Context, entries []Entry, rolling bool, change func(*stack, string)) error {
 	names := touched(entries)
+	if rolling {
+		for _, name := range names {
+			if err := l.render(ctx, name, change); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	errs := make([]error, len(names))
 	var wg sync.WaitGroup
 	for i, name := range names {
@@ -72,6 +81,19 @@ func (l *layers) render(ctx context.Context, name string, change func(*stack, st
 		return fmt.Errorf("render %s: %w", name, err)
 	}
 	return nil
+}
+
+// holds reports whether a layer shows anything.
+func (l *layers) holds(name string) bool {
+	l.mu.Lock()
+	s := l.by[name]
+	l.mu.Unlock()
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.active) > 0
 }
 
 func (l *layers) opened(name string) bool {

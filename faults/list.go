@@ -17,10 +17,12 @@ const defaultDuration = 10 * time.Second
 type list struct {
 	mu     sync.Mutex
 	placed []*placement
+	opened int
 }
 
-// open gives a fault its id and its landing.
-func (l *list) open(r Request, target Target, now time.Duration) *placement {
+// open gives a fault its id and its landing, if it is admitted among those
+// there are.
+func (l *list) open(r Request, target Target, now time.Duration, admit func(Request, Target, []history.Landing) error) (*placement, error) {
 	if r.Type == "" {
 		r.Type = r.Fault.Name()
 	}
@@ -32,9 +34,58 @@ func (l *list) open(r Request, target Target, now time.Duration) *placement {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := newPlacement(fmt.Sprintf("f%d", len(l.placed)+1), target, r, now)
+	if admit != nil {
+		var all []history.Landing
+		for _, p := range l.placed {
+			all = append(all, p.snapshot())
+		}
+		if err := admit(r, target, all); err != nil {
+			return nil, err
+		}
+	}
+	l.opened++
+	p := newPlacement(fmt.Sprintf("f%d", l.opened), target, r, now)
 	l.placed = append(l.placed, p)
-	return p
+	return p, nil
+}
+
+// drop forgets a fault that was refused: it never was one.
+func (l *list) drop(p *placement) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.placed = slices.DeleteFunc(l.placed, func(o *placement) bool { return o == p })
+	if p.landing.Fault == fmt.Sprintf("f%d", l.opened) {
+		l.opened--
+	}
+}
+
+// inPlace is an error where earlier faults of p's own kind do all that p would
+// do, at the same places.
+func (l *list) inPlace(p *placement, entries []Entry) error {
+	var same []*placement
+	for _, e := range entries {
+		at := -1
+		for _, o := range l.before(p) {
+			if o.does(p.landing.Type, e) {
+				at = len(same)
+				same = append(same, o)
+			}
+		}
+		if at < 0 {
+			return nil
+		}
+	}
+	if len(same) == 0 {
+		return nil
+	}
+	o := same[0]
+	return fmt.Errorf("%w: %s does all of that until it is healed; call heal_fault %s first, or choose another target or other parameters. Nothing was changed", ErrInPlace, o.what(), o.id())
+}
+
+// before are the faults that were asked for before p.
+func (l *list) before(p *placement) []*placement {
+	all := l.all()
+	return all[:max(0, slices.Index(all, p))]
 }
 
 func (l *list) all() []*placement {
@@ -81,6 +132,15 @@ func (l *list) holding(node string, p *placement) []*placement {
 	return out
 }
 
+// clouded reports whether another fault is in place on a node of p, or could
+// not be healed there.
+func (l *list) clouded(p *placement) bool {
+	return len(l.sharing(p)) > 0 || slices.ContainsFunc(l.all(), func(o *placement) bool {
+		return o != p && o.snapshot().Healed == history.HealFailed &&
+			slices.ContainsFunc(o.landing.Nodes, func(n string) bool { return slices.Contains(p.landing.Nodes, n) })
+	})
+}
+
 // untouched keeps the nodes that no other fault holds. The last one stays: it
 // is the witness, which no fault acts on.
 func (l *list) untouched(control []Node, p *placement) []Node {
@@ -105,7 +165,7 @@ func (e *Engine) Active() []ActiveFault {
 	var out []ActiveFault
 	for _, p := range e.list.all() {
 		l := p.snapshot()
-		if !p.isIn() && l.Healed != history.HealFailed {
+		if !p.isIn() && p.healError() == nil {
 			continue
 		}
 		left := time.Duration(l.Times.AppliedNS+l.Times.DurationNS) - now

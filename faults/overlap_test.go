@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -28,8 +29,14 @@ func overlap(t *testing.T, random *rand.Rand) {
 	active := map[string]history.Landing{} // by fault
 	for range 12 {
 		if len(active) == 0 || random.IntN(3) > 0 {
-			l := r.inject(t, types[random.IntN(3)], r.on(1+random.IntN(3), 1+random.IntN(3)), 300)
-			active[l.Fault] = l
+			typ, target := types[random.IntN(3)], r.on(1+random.IntN(3), 1+random.IntN(3))
+			l, err := r.Inject(t.Context(), request(t, typ, 300), target)
+			if errors.Is(err, ErrInPlace) == !addsNothing(active, typ, target) || err != nil && !errors.Is(err, ErrInPlace) {
+				t.Fatalf("%s on %v with %d faults in place: %v", typ, names(target.Nodes), len(active), err)
+			}
+			if err == nil {
+				active[l.Fault] = l
+			}
 		} else {
 			ids := slices.Sorted(maps.Keys(active))
 			id := ids[random.IntN(len(ids))]
@@ -52,6 +59,18 @@ func overlap(t *testing.T, random *rand.Rand) {
 	if pending, err := Pending(r.lines); err != nil || len(pending) > 0 {
 		t.Errorf("pending after all were healed: %v, %v", pending, err)
 	}
+}
+
+// addsNothing reports whether faults of that type are on all of the nodes.
+func addsNothing(active map[string]history.Landing, typ string, target Target) bool {
+	return !slices.ContainsFunc(target.Nodes, func(n Node) bool {
+		for _, l := range active {
+			if l.Type == typ && slices.Contains(l.Nodes, n.Name()) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 func checkShown(t *testing.T, r *rig, active map[string]history.Landing) {

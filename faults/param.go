@@ -15,9 +15,12 @@ import (
 type Param struct {
 	Name     string
 	Doc      string
-	Default  any
+	Default  any      // where it is required, only its type counts
+	Required bool     // there is no default that would make sense
 	Min, Max float64  // of a number, both inclusive
 	OneOf    []string // of a string; nil for any
+	Less     bool     // of a number: the less of it, the less of a fault
+	UpTo     string   // of a number: the nearer to the parameter of that name, which is higher, the less of a fault
 }
 
 // Params are checked parameters, every one of them present: float64, string or
@@ -30,6 +33,35 @@ func (p Params) Seconds(name string) time.Duration {
 	return time.Duration(s * float64(time.Second))
 }
 
+// text is a string.
+func (p Params) text(name string) string {
+	s, _ := p[name].(string)
+	return s
+}
+
+// number is a number.
+func (p Params) number(name string) float64 {
+	f, _ := p[name].(float64)
+	return f
+}
+
+// whole is a number that has no fraction.
+func (p Params) whole(name string) (int, error) {
+	v := p.number(name)
+	if v != float64(int(v)) {
+		return 0, fmt.Errorf("parameter %s: got %g; valid: a whole number", name, v)
+	}
+	return int(v), nil
+}
+
+// milliseconds is a number of milliseconds as a duration.
+func (p Params) milliseconds(name string) time.Duration {
+	return time.Duration(p.number(name) * float64(time.Millisecond))
+}
+
+// seed is the parameter of that name.
+func (p Params) seed() uint64 { return uint64(p.number("seed")) }
+
 // fill checks what was given and adds the defaults of what was not. All that
 // is wrong is in the error.
 func fill(known []Param, given map[string]any) (Params, error) {
@@ -39,6 +71,9 @@ func fill(known []Param, given map[string]any) (Params, error) {
 		v, ok := given[p.Name]
 		if !ok {
 			out[p.Name] = p.Default
+			if p.Required {
+				errs = append(errs, fmt.Errorf("parameter %s is required: %s", p.Name, p.Doc))
+			}
 			continue
 		}
 		checked, err := p.check(v)
@@ -49,7 +84,7 @@ func fill(known []Param, given map[string]any) (Params, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if _, ok := out[name]; !ok {
-			errs = append(errs, fmt.Errorf("no parameter %q; valid: %s", name, paramNames(known)))
+			errs = append(errs, fmt.Errorf("no parameter %q%s; valid: %s", name, nearTo(name, known), paramNames(known)))
 		}
 	}
 	return out, errors.Join(errs...)
@@ -107,6 +142,22 @@ func show(v any) string {
 		return fmt.Sprintf("got %q", s)
 	}
 	return fmt.Sprintf("got %v", v)
+}
+
+// nearTo suggests what was meant: the same word with its unit, or with a slip.
+func nearTo(name string, known []Param) string {
+	for _, p := range known {
+		if strings.HasPrefix(p.Name, name+"_") {
+			return fmt.Sprintf(", did you mean %s? A name ends with its unit", p.Name)
+		}
+	}
+	word, _, _ := strings.Cut(name, "_")
+	for _, p := range known {
+		if first, _, _ := strings.Cut(p.Name, "_"); first == word || len(word) > 3 && strings.HasPrefix(p.Name, word[:len(word)-1]) {
+			return fmt.Sprintf(", did you mean %s?", p.Name)
+		}
+	}
+	return ""
 }
 
 func paramNames(known []Param) string {

@@ -21,10 +21,10 @@ func sigstop() signal {
 
 func pause() Kind {
 	return Kind{
-		Type: "pause", Family: "process",
-		Summary:         "SIGSTOP: the process is frozen and answers nobody; healing thaws it, with all it believed before",
-		Targets:         processTargets(),
-		DefaultDuration: defaultDuration, MaxDuration: maxDuration,
+		Type:      "pause",
+		Summary:   "SIGSTOP: the process is frozen and answers nobody; healing thaws it, with all it believed before",
+		Targets:   processTargets(),
+		Example:   Example{Target: "follower", Params: map[string]any{"duration_s": 4.0}},
 		New:       func(Params) (Fault, error) { return Pause{}, nil },
 		Available: sigstop().available,
 	}

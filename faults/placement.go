@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -124,6 +125,38 @@ func (p *placement) awaitHeal() {
 	case <-p.done:
 	case <-p.shared:
 	}
+}
+
+// setPlan notes what is to be done.
+func (p *placement) setPlan(plan *Injection) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.plan = plan
+}
+
+// does reports whether p is a fault of that type, not healed yet, with an
+// entry that is the same but for whose it is.
+func (p *placement) does(typ string, e Entry) bool {
+	for _, over := range []chan struct{}{p.asked, p.done} {
+		select {
+		case <-over:
+			return false
+		default:
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.landing.Type == typ && p.landing.Times.HealNS == 0 && slices.ContainsFunc(p.plan.Entries, func(o Entry) bool {
+		return o.Layer == e.Layer && o.Want == e.Want && reflect.DeepEqual(o.Args, e.Args)
+	})
+}
+
+// watch starts what looks on while the fault is applied.
+func (p *placement) watch(ctx context.Context) (stop func()) {
+	if p.plan.Watch == nil {
+		return func() {}
+	}
+	return p.plan.Watch(context.WithoutCancel(ctx))
 }
 
 // setSampling notes how long reading all proofs takes.

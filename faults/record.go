@@ -9,6 +9,7 @@ import (
 // Kinds of the journal's lines that [Pending] reads.
 const (
 	KindPlan    = "plan"    // [Planned]: on disk before anything is done
+	KindMade    = "made"    // [Planned]: something beside a fault that outlives its keeper, on disk before it is made
 	KindApplied = "applied" // [Applied]
 	KindHealed  = "healed"  // [Healed]: nothing of it is left
 )

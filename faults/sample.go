@@ -21,7 +21,7 @@ func records(proofs []Proof) []history.ProofRecord {
 	out := make([]history.ProofRecord, len(proofs))
 	for i, p := range proofs {
 		out[i] = history.ProofRecord{
-			Name: p.Name, Role: p.Role, Want: p.Want, Expect: p.Expect,
+			Name: p.Name, Node: p.Node, Role: p.Role, Want: p.Want, Expect: p.Expect,
 			Margin: p.Margin, Unit: p.Unit, Samples: []history.Sample{},
 		}
 	}
@@ -56,9 +56,10 @@ func (e *Engine) sampleWithin(ctx context.Context, patience time.Duration, p *pl
 }
 
 // disturbed reports whether a control is none at the moment: another fault
-// acts on its node.
+// acts on its node, or on one of its two.
 func (e *Engine) disturbed(proof Proof, p *placement) bool {
-	return proof.Role == history.RoleControl && len(e.list.holding(proof.Node, p)) > 0
+	return proof.Role == history.RoleControl &&
+		(len(e.list.holding(proof.Node, p)) > 0 || len(e.list.holding(proof.Peer, p)) > 0)
 }
 
 func put(r *history.ProofRecord, s history.Sample, replace bool) {
@@ -70,8 +71,9 @@ func put(r *history.ProofRecord, s history.Sample, replace bool) {
 	r.Samples = append(r.Samples, s)
 }
 
-// decide reads the landing's samples as they are now, and tells the result.
-func (e *Engine) decide(p *placement) history.LandingState {
+// decide reads the landing's samples as they are now, and tells the result. How
+// its heal ended comes with it: a landing that is over has been decided.
+func (e *Engine) decide(p *placement, healed func(*history.Landing)) history.LandingState {
 	l := p.snapshot()
 	var reasons []string
 	if l.State != history.Unsupported {
@@ -80,6 +82,7 @@ func (e *Engine) decide(p *placement) history.LandingState {
 	p.change(func(now *history.Landing) {
 		now.State, now.Proofs = l.State, l.Proofs
 		now.Reasons = slices.Concat(reasons, p.problems)
+		healed(now)
 	})
 	e.opt.OnChange(p.snapshot())
 	return l.State

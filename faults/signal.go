@@ -21,16 +21,32 @@ func (s signal) plan(ctx context.Context, target Target) (*Injection, error) {
 	if missing := s.missing(); missing != "" {
 		return nil, fmt.Errorf("%w: %s", ErrUnsupported, missing)
 	}
-	in := &Injection{Mechanism: s.mechanism}
+	in := &Injection{Mechanism: s.means(target.Nodes)}
 	for _, n := range target.Nodes {
 		if _, err := n.State(ctx); err != nil {
 			return nil, fmt.Errorf("read the state of %s: %w", n.Name(), err)
 		}
-		in.Entries = append(in.Entries, Entry{Layer: "process/" + n.Name(), Want: s.want})
+		if c, ok := n.(interface{ Can(want string) error }); ok {
+			if err := c.Can(s.want); err != nil {
+				return nil, err
+			}
+		}
+		in.Entries = append(in.Entries, Entry{Layer: processLayerOf(n), Want: s.want})
 		in.Proofs = append(in.Proofs, stateIs(n, s.expect, s.reading), unreachable(n))
 	}
 	in.Proofs = append(in.Proofs, untouched(target.Control)...)
 	return in, nil
+}
+
+// means is how the nodes are brought into the state, in their own words where
+// they have any: those of a container are the engine's.
+func (s signal) means(nodes []Node) string {
+	for _, n := range nodes {
+		if own, ok := n.(interface{ Mechanism(want string) string }); ok && own.Mechanism(s.want) != "" {
+			return own.Mechanism(s.want)
+		}
+	}
+	return s.mechanism
 }
 
 // available answers the mechanism, and what the host lacks for it.

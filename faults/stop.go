@@ -34,10 +34,10 @@ func graceful(state string) string {
 
 func stop() Kind {
 	return Kind{
-		Type: "stop", Family: "process",
-		Summary:         "SIGTERM: the node shuts itself down; healing starts it again",
-		Targets:         processTargets(),
-		DefaultDuration: defaultDuration, MaxDuration: maxDuration,
+		Type:      "stop",
+		Summary:   "SIGTERM: the node shuts itself down; healing starts it again",
+		Targets:   processTargets(),
+		Example:   Example{Target: "follower", Params: map[string]any{"duration_s": 2.0}},
 		New:       func(Params) (Fault, error) { return Stop{}, nil },
 		Available: sigterm().available,
 	}

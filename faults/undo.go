@@ -23,7 +23,7 @@ func Pending(lines []Line) ([]Entry, error) {
 	var open []Planned
 	for i, line := range lines {
 		switch line.Kind {
-		case KindPlan:
+		case KindPlan, KindMade:
 			var p Planned
 			if err := json.Unmarshal(line.Data, &p); err != nil {
 				return nil, fmt.Errorf("read the planned fault in line %d of the journal: %w", i+1, err)
@@ -52,7 +52,20 @@ type Undo func(ctx context.Context, layer string, entries []Entry) (did string, 
 // what the layer's name begins with.
 func Undoers() map[string]Undo {
 	return map[string]Undo{
-		"process": undoProcess,
+		"process":       undoProcess,
+		"limits":        undoLimits,
+		"files":         undoFiles,
+		"clock":         undoClock,
+		"net":           undoNamespace,
+		"queue":         undoNamespace,
+		"shape":         undoNamespace,
+		"route":         undoNamespace,
+		containersLayer: undoContainers,
+		"driver":        undoProcess,
+		"tap":           undoTap,
+		"disk":          undoDisk,
+		foreignLayer:    undoForeign,
+		"hostile":       undoHostile,
 	}
 }
 
@@ -66,6 +79,17 @@ func undoProcess(_ context.Context, layer string, entries []Entry) (string, erro
 		return "", fmt.Errorf("its process may still be frozen, and nothing on %s ends it with its keeper; look for a stopped broker with ps and end it", runtime.GOOS)
 	}
 	return "nothing to undo: " + layer + " ended with its keeper", nil
+}
+
+// undoTap has nothing to do: the tap is in the keeper's own process.
+func undoTap(context.Context, string, []Entry) (string, error) {
+	return "nothing to undo: the tap ended with its keeper", nil
+}
+
+// undoNamespace has nothing to do: what was in a network namespace of the
+// experiment is gone with it.
+func undoNamespace(_ context.Context, layer string, _ []Entry) (string, error) {
+	return "nothing to undo: " + layer + " was in network namespaces that ended with their keeper", nil
 }
 
 // Recover makes the layers of all pending entries healthy. It answers one

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/checker"
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/router"
 )
 
 // Bounds on one scenario. Judging keeps a place for every pair of process and
@@ -23,6 +26,7 @@ const (
 
 var (
 	nameForm = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*(/[a-z0-9]+(-[a-z0-9]+)*)*$`)
+	nodeName = regexp.MustCompile(`node-([0-9]+)`)
 	nodeForm = regexp.MustCompile(`^node-[1-9][0-9]*$`)
 	kinds    = [...]string{"basic", "fault", "client", "composite"}
 )
@@ -40,20 +44,42 @@ func (s *Scenario) check() error {
 	if s.Title == "" {
 		bad.add("title is required")
 	}
-	if !slices.Contains([]string{contract.MQTT3, contract.MQTT5}, s.Protocol) {
-		bad.add("protocol %q: valid are mqtt3, mqtt5", s.Protocol)
+	if !slices.Contains([]string{contract.MQTT3, contract.MQTT5, contract.MQ9}, s.Protocol) {
+		bad.add("protocol %q: valid are mqtt3, mqtt5, mq9", s.Protocol)
+	}
+	if s.Protocol == contract.MQ9 && (s.Workload.Registers > 0 || !slices.Equal(s.Workload.QoS, []uint8{1})) {
+		bad.add("workload: mq9 has no registers and one way to deliver; leave registers out and write qos: [1]")
+	}
+	if expiring := s.Workload.Subscribers.Expiring > 0; expiring != (s.Workload.SessionExpiryS > 0) || expiring && s.Protocol != contract.MQTT5 {
+		bad.add("workload: expiring subscribers need session_expiry_s, which needs them, and protocol mqtt5")
+	}
+	if visits := s.Workload.Subscribers.Visiting > 0; visits != (s.Workload.VisitS > 0) {
+		bad.add("workload: visiting subscribers need visit_s, which needs them")
+	}
+	if s.Protocol == contract.MQ9 && (s.Shares() || s.Workload.Subscribers.Overlapping > 0) {
+		bad.add("workload: mq9 has neither shared subscriptions nor overlapping ones; leave shared and overlapping out")
+	}
+	if s.Protocol == contract.MQ9 && s.Workload.Wills > 0 {
+		bad.add("workload: mq9 has no wills; leave wills out")
 	}
 	if !slices.Contains(kinds[:], s.Kind) {
 		bad.add("kind %q: valid are %s", s.Kind, strings.Join(kinds[:], ", "))
 	}
 	s.Workload.check(&bad)
+	s.Workload.checkMQ9(&bad, s.Protocol)
 	for i, step := range s.Schedule {
 		step.check(&bad, i+1)
 	}
 	for _, claim := range s.Claims {
-		if _, err := checker.Find(claim); err != nil {
+		if e, err := checker.Find(claim); err != nil {
 			bad.add("claims: %w", err)
+		} else if !slices.Contains(e.Protocols, s.Protocol) {
+			bad.add("claims: %s is a claim of %s, not of %s", claim, strings.Join(e.Protocols, ", "), s.Protocol)
 		}
+	}
+	repeats := slices.ContainsFunc(s.Schedule, func(step Step) bool { return step.Fault == "packet_duplicate" })
+	if repeats && slices.Contains(s.Claims, "qos1-dup-flag") {
+		bad.add("claims: qos1-dup-flag cannot be judged while packet_duplicate makes one message two to the broker; leave one of them out")
 	}
 	if len(s.Claims) == 0 {
 		bad.add("claims: at least one is required, a run without claims judges nothing")
@@ -62,8 +88,17 @@ func (s *Scenario) check() error {
 		bad.add("tiers: smoke is required")
 	}
 	for _, name := range sortedKeys(s.Tiers) {
-		if t := s.Tiers[name]; min(t.SteadyS, t.FaultS, t.AfterS, t.DrainS, t.RecoveryS, t.ProgressS, float64(t.Messages), float64(t.Rounds)) < 0 {
+		t := s.Tiers[name]
+		g := t.Growth
+		if min(t.SteadyS, t.FaultS, t.AfterS, t.DrainS, t.RecoveryS, t.ProgressS, t.ExpiryS, float64(t.Messages), float64(t.Rounds), g.MemoryMiB, g.Descriptors, g.Connections, g.LatencyPercent) < 0 {
 			bad.add("tiers: %s: no value may be below 0", name)
+		} else if f := t.Fair; f != (history.Fair{}) && (f.Times < 1 || f.FloorS <= 0 || f.Share <= 0 || f.Share > 1 || f.Messages < 1) {
+			bad.add("tiers: %s: fair needs times (at least 1), floor_s (above 0), share (above 0, at most 1) and messages (at least 1)", name)
+		} else if f == (history.Fair{}) && slices.Contains(s.Claims, "fair") {
+			bad.add("tiers: %s: the claim fair needs its bounds; write fair: {times: 10, floor_s: 5, share: 0.5, messages: 100}", name)
+		}
+		if slices.Contains(s.Claims, "steady-resources") && min(g.MemoryMiB, g.Descriptors, g.Connections) == 0 {
+			bad.add("tiers: %s: steady-resources needs growth, with memory_mib_per_h, descriptors_per_h and connections_per_h above 0; latency_percent_per_h where the tier is long enough to tell", name)
 		}
 	}
 	return errors.Join(bad...)
@@ -90,13 +125,36 @@ func (w *Workload) check(bad *problems) {
 		bad.add("workload: payload_bytes %d: at least %d, which the header takes that says which message it is", w.PayloadBytes, contract.HeaderLen)
 	}
 	sub := w.Subscribers
-	if min(w.Streams, w.Registers, w.SlowMS, sub.Online, sub.Offline, sub.Paused, sub.Slow, sub.Readers) < 0 {
+	if min(w.Wills, w.Streams, w.Registers, w.SlowMS, sub.Online, sub.Offline, sub.Paused, sub.Slow, sub.Readers, sub.Overlapping, sub.Expiring, sub.Visiting, w.SessionExpiryS, sub.Shared.Groups, sub.Shared.Members) < 0 || w.VisitS < 0 {
 		bad.add("workload: no value may be below 0")
 	}
-	processes := w.Publishers + sub.Online + sub.Offline + sub.Paused + sub.Slow + sub.Readers
-	streams := w.Publishers * (w.Streams + w.Registers) * len(w.QoS)
+	if (sub.Shared.Groups == 0) != (sub.Shared.Members == 0) {
+		bad.add("workload: shared needs groups, and members of each; leave both out for none")
+	}
+	processes := w.Publishers + w.Wills + w.Brief.Mailboxes + sub.Online + sub.Offline + sub.Paused + sub.Slow + sub.Readers + sub.Overlapping + sub.Expiring + sub.Visiting + sub.Shared.Groups*sub.Shared.Members
+	streams := w.Publishers*(w.Streams+w.Registers)*len(w.QoS)*max(len(w.Priorities), 1) + w.Brief.Mailboxes + w.Wills
 	if processes > maxProcesses || streams > maxStreams || processes*streams > maxPairs {
 		bad.add("workload: %d clients and %d streams are too much for one run: at most %d, %d, and %d of one times the other", processes, streams, maxProcesses, maxStreams, maxPairs)
+	}
+}
+
+func (w *Workload) checkMQ9(bad *problems, protocol string) {
+	given := w.Mailboxes != 0 || len(w.Priorities) > 0 || w.Brief != Brief{}
+	if given && protocol != contract.MQ9 {
+		bad.add("workload: mailboxes, priorities and brief are of mq9; leave them out of a scenario of %s", protocol)
+	}
+	for i, p := range w.Priorities {
+		if !slices.Contains([]string{"critical", "urgent", "normal"}, p) || slices.Contains(w.Priorities[:i], p) {
+			bad.add("workload: priorities %q: valid are critical, urgent, normal, each once", w.Priorities)
+			break
+		}
+	}
+	b := w.Brief
+	switch {
+	case min(w.Mailboxes, b.Mailboxes, b.MailboxTTLS, b.MessageTTLS) < 0 || b.RatePerS < 0:
+		bad.add("workload: no value may be below 0")
+	case b != Brief{} && (b.Mailboxes == 0 || b.RatePerS == 0 || (b.MailboxTTLS == 0) == (b.MessageTTLS == 0)):
+		bad.add("workload: brief needs mailboxes, rate_per_s, and one of mailbox_ttl_s and message_ttl_s")
 	}
 }
 
@@ -104,10 +162,45 @@ func (step *Step) check(bad *problems, n int) {
 	if _, err := faults.Parse(step.Fault, step.Params); err != nil {
 		bad.add("schedule step %d: %w", n, err)
 	}
-	if !slices.Contains(cluster.Roles(), step.Target) && !nodeForm.MatchString(step.Target) {
-		bad.add("schedule step %d: target %q: valid are %s, and node-1 and so on", n, step.Target, strings.Join(cluster.Roles(), ", "))
+	if err := step.checkTarget(); err != nil {
+		bad.add("schedule step %d: %w", n, err)
 	}
 	if min(step.AtS, step.DurationS) < 0 {
 		bad.add("schedule step %d: no time may be below 0", n)
 	}
+}
+
+// checkTarget looks at the form of a target; who it is, is known when it is
+// injected.
+func (step *Step) checkTarget() error {
+	if err := faults.CheckTarget(step.Fault, step.Target); err != nil {
+		return err
+	}
+	if _, ok := faults.ClientTarget(step.Target); ok {
+		return nil
+	}
+	roles := cluster.Roles()
+	sides := []string{step.Target}
+	if near, far, _, link := faults.SplitLink(step.Target); link {
+		sides, roles = []string{near, far}, append(roles, router.Clients)
+	}
+	for _, side := range sides {
+		if !slices.Contains(roles, side) && !nodeForm.MatchString(side) {
+			return fmt.Errorf("target %q: valid are %s, node-1 and so on, and for faults on links A~B (both ways) and A>B (one way), of these and clients; for faults on clients: clients, publishers, subscribers, client:NAME", step.Target, strings.Join(cluster.Roles(), ", "))
+		}
+	}
+	return nil
+}
+
+// fits refuses a schedule that names a node which a cluster of so many does not
+// have.
+func (s *Scenario) fits(nodes int) error {
+	for i, step := range s.Schedule {
+		for _, name := range nodeName.FindAllStringSubmatch(step.Target, -1) {
+			if n, err := strconv.Atoi(name[1]); err != nil || n > nodes {
+				return fmt.Errorf("scenario %s: schedule step %d: target %q: the cluster has %d nodes, node-1 and on", s.Name, i+1, step.Target, nodes)
+			}
+		}
+	}
+	return nil
 }

@@ -1,11 +1,13 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
 
@@ -35,17 +37,22 @@ func (e *Experiment) RunClient(_ context.Context, in keeper.RunClient) (keeper.C
 	if err != nil {
 		return keeper.ClientStatus{}, err
 	}
-	protocol := in.Protocol
-	if protocol == "" {
-		protocol = scenario.Protocol
+	protocol := cmp.Or(in.Protocol, scenario.Protocol)
+	if scenario.Shares() {
+		if err := cluster.Shares(e.start.Cluster.Flavor); err != nil {
+			return keeper.ClientStatus{}, fmt.Errorf("run_client: %s: %w", scenario.Name, err)
+		}
 	}
-	name := in.SDK
-	if name == "" {
-		name = scenario.SDK
-	}
-	sdk, err := clients.ResolveFor(name, protocol)
+	sdk, err := scenario.client(in.SDK, protocol)
 	if err != nil {
 		return keeper.ClientStatus{}, err
+	}
+	transport := cmp.Or(in.Transport, e.start.Transport)
+	if err := sdk.Carry(transport); err != nil {
+		return keeper.ClientStatus{}, err
+	}
+	if slices.Contains(e.reach(protocol, transport), "") {
+		return keeper.ClientStatus{}, fmt.Errorf("run_client: the nodes do not listen on %s; start a cluster whose config has transports [%q]", transport, transport)
 	}
 	tier, err := scenario.Tier("smoke", e.start.Cluster.Flavor)
 	if err != nil {
@@ -60,7 +67,7 @@ func (e *Experiment) RunClient(_ context.Context, in keeper.RunClient) (keeper.C
 	if lasts == 0 {
 		lasts = max(clientLasts, seconds(tier.SteadyS+tier.faultTime(scenario.Schedule)+tier.AfterS))
 	}
-	s := e.add(&session{name: scenario.Name, sdk: sdk, protocol: protocol, rate: scenario.Rate(e.start.Cluster.Flavor), lasts: lasts})
+	s := e.add(&session{name: scenario.Name, sdk: sdk, protocol: protocol, transport: transport, rate: scenario.Rate(e.start.Cluster.Flavor), lasts: lasts})
 	e.exploring.Go(func() { e.explore(s, scenario, tier) })
 	return s.status(e.live.snapshot(e.clock.Now())), nil
 }
@@ -77,11 +84,12 @@ func (e *Experiment) explore(s *session, scenario *Scenario, tier Tier) {
 		cancel()
 	}()
 	if err := e.begin(ctx, s, scenario.Workload); err != nil {
+		s.abandon()
 		e.fail(s, err)
 		return
 	}
 	e.enter(keeper.PhaseSteady)
-	if !hold(ctx, s.lasts) {
+	if !s.steady(ctx, s.lasts, seconds(scenario.Workload.VisitS)) {
 		return // the experiment's own end drains it
 	}
 	e.enter(keeper.PhaseDrain)

@@ -1,8 +1,8 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,20 +19,8 @@ func (e *Experiment) newEngine() *faults.Engine {
 	return faults.NewEngine(faults.Options{
 		Journal: e.journal, Record: e.rec.Record, Clock: e.clock,
 		Layer: e.layer, Decide: verdict.DecideLanding, Nodes: e.nodeIndex,
-		OnChange: e.landed, Recovery: max(time.Minute, seconds(e.tier.RecoveryS)),
+		OnChange: e.landed, Admit: e.admit, Recovery: max(time.Minute, seconds(e.tier.RecoveryS)),
 	})
-}
-
-// layer answers what a fault's entries of that name act on.
-func (e *Experiment) layer(name string) (faults.Layer, error) {
-	if node, ok := strings.CutPrefix(name, "process/"); ok {
-		n, err := e.node(node)
-		if err != nil {
-			return nil, err
-		}
-		return faults.NewProcessLayer(n), nil
-	}
-	return nil, fmt.Errorf("no layer %q", name)
 }
 
 // Inject puts one fault in place. It returns once the fault is applied and
@@ -43,6 +31,9 @@ func (e *Experiment) Inject(ctx context.Context, in keeper.Inject) (keeper.Fault
 	}
 	req, err := faults.Parse(in.Type, in.Params)
 	if err != nil {
+		return keeper.FaultStatus{}, err
+	}
+	if err := faults.CheckTarget(in.Type, in.Target); err != nil {
 		return keeper.FaultStatus{}, err
 	}
 	target, err := e.target(ctx, in.Target)
@@ -67,30 +58,6 @@ func (e *Experiment) Heal(ctx context.Context, h keeper.Heal) (keeper.FaultStatu
 	st := e.faultStatus(landing)
 	e.journalled("answer", h.Caller, st)
 	return st, err
-}
-
-// target resolves a role by asking the brokers. Control is every node that is
-// neither in the target nor under a fault already, and the witness.
-func (e *Experiment) target(ctx context.Context, asked string) (faults.Target, error) {
-	nodes, err := e.cluster.Resolve(ctx, asked, e.topic())
-	if errors.Is(err, errors.ErrUnsupported) {
-		nodes, err = e.cluster.Nodes()[:1], nil // brokers that somebody else runs: the engine says what cannot be done to them
-	}
-	if err != nil {
-		return faults.Target{}, fmt.Errorf("resolve target %q: %w", asked, err)
-	}
-	t := faults.Target{Asked: asked}
-	for _, n := range nodes {
-		t.Nodes = append(t.Nodes, n)
-	}
-	disturbed := e.disturbed()
-	for _, n := range e.cluster.Nodes() {
-		if !slices.Contains(nodes, n) && len(disturbed[n.Name()]) == 0 {
-			t.Control = append(t.Control, n)
-		}
-	}
-	t.Control = append(t.Control, e.witness)
-	return t, nil
 }
 
 // topic is one of the workload's, for asking who leads its data.
@@ -134,15 +101,30 @@ func (e *Experiment) landed(l history.Landing) {
 	if err := e.writeLandings(); err != nil {
 		e.harness("write the landings: %v", err)
 	}
-	on := strings.Join(l.Nodes, ", ")
+	e.mu.Lock()
+	news := newsOf(l)
+	old := e.news[l.Fault]
+	e.news[l.Fault] = news
+	e.mu.Unlock()
+	if news != "" && news != old {
+		e.say(fmt.Sprintf("%s %s on %s: %s", l.Fault, l.Type, cmp.Or(strings.Join(l.Nodes, ", "), l.Target), news))
+	}
+}
+
+// newsOf is what people are told of an injection. Until it is healed its proofs
+// may still come.
+func newsOf(l history.Landing) string {
 	switch {
 	case l.Healed == history.HealVerified:
-		e.say(fmt.Sprintf("%s %s on %s: healed", l.Fault, l.Type, on))
+		return "healed"
+	case l.Healed == history.HealDown:
+		return "taken out, but it does not come back: " + strings.Join(l.Reasons, "; ")
 	case l.Healed == history.HealFailed:
-		e.say(fmt.Sprintf("%s %s on %s: not healed: %s", l.Fault, l.Type, on, strings.Join(l.Reasons, "; ")))
-	case l.State != "":
-		e.say(fmt.Sprintf("%s %s on %s: %s", l.Fault, l.Type, on, l.State))
+		return "not healed: " + strings.Join(l.Reasons, "; ")
+	case l.State == "" || l.State == history.Landed || l.State == history.Unsupported || l.Times.AppliedNS == 0:
+		return string(l.State)
 	}
+	return "in place, not proved yet"
 }
 
 func (e *Experiment) writeLandings() error {
@@ -175,8 +157,11 @@ func (e *Experiment) nodeIndex(name string) int16 {
 
 // nodeOf answers the node behind an endpoint that a client used.
 func (e *Experiment) nodeOf(endpoint string) int16 {
+	if i, ok := e.tapped[endpoint]; ok {
+		return i
+	}
 	for i, n := range e.cluster.Nodes() {
-		if n.MQTT() == endpoint {
+		if slices.Contains(n.Listeners(), endpoint) {
 			return int16(i)
 		}
 	}
@@ -189,4 +174,27 @@ func names(nodes []*cluster.Node) []string {
 		out = append(out, n.Name())
 	}
 	return out
+}
+
+// heal is HealAll where nobody waits for an error: it is noted. A broker that
+// does not come back is no failure of the harness; its landing says so.
+func (e *Experiment) heal(ctx context.Context) {
+	err := e.HealAll(ctx)
+	if err == nil {
+		return
+	}
+	failed := func(l history.Landing) bool { return l.Healed == history.HealFailed }
+	if !slices.ContainsFunc(e.engine.Landings(), failed) {
+		e.say(fmt.Sprintf("heal: %v", err))
+		return
+	}
+	e.harness("heal: %v", err)
+}
+
+// HealAll heals every fault in place now.
+func (e *Experiment) HealAll(ctx context.Context) error {
+	if !e.ready.Load() {
+		return nil
+	}
+	return e.engine.HealAll(ctx)
 }

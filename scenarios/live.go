@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -25,7 +26,12 @@ type live struct {
 
 type liveProcess struct {
 	connected  bool
-	subscribed int // filters acknowledged
+	connects   int
+	will       int64  // number of the will of its connection; None without one
+	lost       []loss // of those that it had before
+	subscribed int    // filters acknowledged, in the session that it has
+	refused    string // what the last SUBSCRIBE that failed was answered
+	unmet      string // why the last attempt to connect failed
 	ended      bool
 	delivered  int64
 	last       time.Duration  // of the last delivery
@@ -46,6 +52,9 @@ func newLive() *live {
 
 // event takes one event, in order. It must not block.
 func (l *live) event(e history.Event) {
+	if e.Kind == history.KindPacket || e.Kind == history.KindTold { // nobody waits for those
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e.Process != history.None {
@@ -62,11 +71,23 @@ func (l *live) take(e history.Event) {
 	}
 	switch {
 	case e.Kind == history.KindConnect && e.Edge == history.Return:
-		p.connected = e.Outcome == history.OK
+		p.connected, p.unmet = e.Outcome == history.OK, e.Text
+		if p.connected {
+			p.connects, p.will = p.connects+1, e.Seq
+		}
+		if p.connected && !e.Flags.Has(history.FlagSessionPresent) {
+			p.subscribed = 0
+		}
 	case e.Kind == history.KindDisconnect:
-		p.connected = false
+		if p.will != history.None && e.Outcome != history.OK {
+			p.lost = append(p.lost, loss{p.will, e.Time})
+		}
+		p.connected, p.will = false, history.None
 	case e.Kind == history.KindSubscribe && e.Edge == history.Return && e.Outcome == history.OK:
 		p.subscribed++
+		p.refused = ""
+	case e.Kind == history.KindSubscribe && e.Edge == history.Return && e.Outcome == history.Fail:
+		p.refused = cmp.Or(e.Text, "no reason was given")
 	case e.Kind == history.KindEnd:
 		p.ended = true
 	case e.Kind == history.KindPublish && e.Edge == history.Call:
@@ -99,7 +120,7 @@ func (l *live) published(e history.Event) {
 func (l *live) process(i int32) *liveProcess {
 	p := l.processes[i]
 	if p == nil {
-		p = &liveProcess{got: map[int32]*set{}}
+		p = &liveProcess{will: history.None, got: map[int32]*set{}}
 		l.processes[i] = p
 	}
 	return p
@@ -198,18 +219,23 @@ func (m *meter) perSecond(now time.Duration) float64 {
 	return float64(n)
 }
 
-// A set of small numbers.
+// A set of small numbers that are counted up.
 type set struct {
 	bits []uint64
 	n    int
 }
 
+// farOut is how far beyond its end a set grows at once. A number further out was
+// not counted up to: the judge tells what it is, and it must not cost memory.
+const farOut = 1 << 20
+
 func (s *set) add(i int64) {
-	if i < 0 {
+	word := i / 64
+	if i < 0 || word > int64(len(s.bits))+farOut/64 {
 		return
 	}
-	for int64(len(s.bits)) <= i/64 {
-		s.bits = append(s.bits, 0)
+	if grow := word + 1 - int64(len(s.bits)); grow > 0 {
+		s.bits = append(s.bits, make([]uint64, grow)...)
 	}
 	if bit := uint64(1) << (i % 64); s.bits[i/64]&bit == 0 {
 		s.bits[i/64] |= bit
@@ -217,10 +243,15 @@ func (s *set) add(i int64) {
 	}
 }
 
-// within reports whether every number of s is in other.
-func (s *set) within(other *set) bool {
+// within reports whether every number of s is in any of the others.
+func (s *set) within(others ...*set) bool {
 	for i, word := range s.bits {
-		if i >= len(other.bits) && word != 0 || i < len(other.bits) && word&^other.bits[i] != 0 {
+		for _, other := range others {
+			if i < len(other.bits) {
+				word &^= other.bits[i]
+			}
+		}
+		if word != 0 {
 			return false
 		}
 	}

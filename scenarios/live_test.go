@@ -14,6 +14,17 @@ func event(kind history.Kind, edge history.Edge, process, stream int32, seq int6
 	return history.Event{Kind: kind, Edge: edge, Process: process, Stream: stream, Seq: seq, Outcome: history.OK}
 }
 
+// A number far out was not counted up to, and costs no memory.
+func TestSetIsOfSmallNumbers(t *testing.T) {
+	var s set
+	for _, i := range []int64{0, 70, 1 << 40, -1, 70} {
+		s.add(i)
+	}
+	if s.n != 2 || len(s.bits) != 2 {
+		t.Errorf("%d numbers in %d words, want 2 in 2", s.n, len(s.bits))
+	}
+}
+
 func TestLiveWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLive()
@@ -53,6 +64,23 @@ func TestComplete(t *testing.T) {
 	l.event(event(history.KindDeliver, history.Point, 0, 0, 70))
 	if !s.complete() {
 		t.Error("all is delivered; what came without being acknowledged is no matter")
+	}
+}
+
+// What one member of a shared subscription has, the others need not.
+func TestSharedComplete(t *testing.T) {
+	l := newLive()
+	s := &session{e: &Experiment{live: l}, plan: &plan{guaranteed: []int32{0}, shared: [][]int32{{1, 2}}}}
+	for seq := range int64(2) {
+		l.event(event(history.KindPublish, history.Return, 9, 0, seq))
+		l.event(event(history.KindDeliver, history.Point, 1, 0, 0))
+		if want := seq == 0; s.complete() != want {
+			t.Errorf("message %d: complete is %v", seq, !want)
+		}
+	}
+	l.event(event(history.KindDeliver, history.Point, 2, 0, 1))
+	if !s.complete() {
+		t.Error("each message reached a member, and something is missing")
 	}
 }
 

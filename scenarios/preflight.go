@@ -10,6 +10,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/internal/docker"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
 
@@ -43,33 +44,53 @@ type FaultMeans struct {
 // this binary.
 func Look(ctx context.Context, self []string) Preflight {
 	isolation, why := keeper.Isolation(ctx, self)
-	p := Preflight{Isolation: isolation, Abilities: []Ability{namespaces(isolation, why), robustmqBinary(), program("mosquitto"), program("python3"), program("docker")}}
+	p := Preflight{Isolation: isolation, Abilities: []Ability{namespaces(isolation, why), robustmqBinary(), program("mosquitto"), program("python3"), engine(ctx)}}
 	for _, k := range faults.Catalog() {
-		p.Faults = append(p.Faults, means(ctx, k))
+		m := means(ctx, k)
+		if k.Family == "network" && isolation != keeper.IsolationNamespaces {
+			m.OK, m.Missing = false, "network faults need namespaces: "+why
+		}
+		p.Faults = append(p.Faults, m)
 	}
 	robustmq, mosquitto := p.Abilities[1], p.Abilities[2]
 	p.Flavors = []Ability{
 		{Name: "reference", OK: true, Detail: "three nodes of nats-server, inside this binary; MQTT 3.1.1"},
 		{Name: "robustmq", OK: robustmq.OK, Detail: robustmq.Detail, Install: robustmq.Install},
 		{Name: "mosquitto", OK: mosquitto.OK, Detail: mosquitto.Detail, Install: mosquitto.Install},
-		{Name: "external", OK: true, Detail: "brokers that somebody else runs: clients only, no faults"},
+		{Name: "external", OK: true, Detail: "brokers that somebody else runs; faults on those whose container or pid the envelope allows"},
 	}
-	python := p.Abilities[3]
-	for _, sdk := range clients.SDKs() {
-		a := Ability{Name: sdk.String(), OK: sdk.Builtin, Detail: strings.Join(sdk.Protocols, ", ")}
-		if sdk.Lang == "python" {
-			a.OK, a.Install = python.OK, python.Install
-		}
-		p.SDKs = append(p.SDKs, a)
+	for _, s := range clients.Look(ctx, "", clients.SDKs()) {
+		p.SDKs = append(p.SDKs, Ability{
+			Name: s.String(), OK: s.State != clients.StateUnsupported, Detail: strings.Join(s.Protocols, ", "), Install: s.Missing,
+		})
 	}
 	return p
+}
+
+// engine is the docker engine that runtime docker would use.
+func engine(ctx context.Context) Ability {
+	const install = "apt-get install docker.io; without it nodes run as processes, which is the default"
+	e, err := docker.Open(ctx, "")
+	if err != nil {
+		return Ability{Name: "docker", Detail: err.Error(), Install: install}
+	}
+	defer e.Close()
+	version, err := e.Version(ctx)
+	if err != nil {
+		return Ability{Name: "docker", Detail: err.Error(), Install: install}
+	}
+	return Ability{Name: "docker", OK: true, Detail: "engine " + version + " at " + e.Host()}
 }
 
 func means(ctx context.Context, k faults.Kind) FaultMeans {
 	mechanism, missing := k.Available(ctx)
 	var params []string
 	for _, p := range k.Parameters() {
-		params = append(params, fmt.Sprintf("%s: %s (default %v)", p.Name, p.Doc, p.Default))
+		usual := fmt.Sprintf("default %v", p.Default)
+		if p.Required {
+			usual = "required"
+		}
+		params = append(params, fmt.Sprintf("%s: %s (%s)", p.Name, p.Doc, usual))
 	}
 	return FaultMeans{Type: k.Type, OK: missing == "", Mechanism: mechanism, Missing: missing, Params: strings.Join(params, "; ")}
 }
@@ -113,7 +134,6 @@ func program(name string) Ability {
 	install := map[string]string{
 		"mosquitto": "apt-get install mosquitto, or brew install mosquitto",
 		"python3":   "apt-get install python3 python3-venv, or brew install python",
-		"docker":    "apt-get install docker.io; without it nodes run as processes, which is the default",
 	}
 	return Ability{Name: name, Detail: "not found", Install: install[name]}
 }

@@ -1,9 +1,11 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/robustmq/rmq-mcp/clients"
 )
@@ -17,23 +19,44 @@ func Provision(ctx context.Context, stateDir string, self []string, scenario, sd
 	if err != nil {
 		return err
 	}
-	if sdk == "" {
-		sdk = s.SDK
-	}
-	if protocol == "" {
-		protocol = s.Protocol
-	}
-	found, err := clients.ResolveFor(sdk, protocol)
+	found, err := s.client(sdk, cmp.Or(protocol, s.Protocol))
 	if err != nil {
 		return err
 	}
 	if progress == nil {
 		progress = func(string) {}
 	}
-	if _, err := clients.Provision(ctx, cacheDir(stateDir), self, found, progress); err != nil {
+	if _, err := clients.Provision(ctx, CacheDir(stateDir), self, found, progress); err != nil {
 		return fmt.Errorf("prepare the driver of %s: %w", found, err)
 	}
 	return nil
 }
 
-func cacheDir(stateDir string) string { return filepath.Join(stateDir, "cache") }
+// client is the SDK of that name, or the scenario's, where it can do what the
+// workload needs.
+func (s *Scenario) client(sdk, protocol string) (clients.SDK, error) {
+	found, err := s.named(sdk, protocol)
+	if err == nil {
+		err = s.Suits(found)
+	}
+	return found, err
+}
+
+// named is the SDK of that name, or the scenario's. Where that does not speak the
+// protocol it is one that does, in the same language.
+func (s *Scenario) named(sdk, protocol string) (clients.SDK, error) {
+	if sdk != "" {
+		return clients.ResolveFor(sdk, protocol)
+	}
+	found, err := clients.ResolveFor(s.SDK, protocol)
+	if err != nil {
+		lang, _, _ := strings.Cut(s.SDK, "/")
+		if other, none := clients.ResolveFor(lang, protocol); none == nil {
+			return other, nil
+		}
+	}
+	return found, err
+}
+
+// CacheDir is where drivers and brokers are kept, of a state directory.
+func CacheDir(stateDir string) string { return filepath.Join(stateDir, "cache") }

@@ -3,9 +3,8 @@ package scenarios
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
@@ -15,7 +14,7 @@ import (
 // broken broker makes impossible is left out and shows in the record; what
 // the harness could not do is noted.
 func (e *Experiment) execute(ctx context.Context) {
-	s := e.add(&session{name: e.scenario.Name, sdk: e.sdk, protocol: e.scenario.Protocol, rate: e.scenario.Rate(e.start.Cluster.Flavor)})
+	s := e.add(&session{name: e.scenario.Name, sdk: e.sdk, protocol: e.scenario.Protocol, transport: e.start.Transport, rate: e.scenario.Rate(e.start.Cluster.Flavor)})
 	e.enter(keeper.PhaseLoad)
 	if err := e.begin(ctx, s, e.scenario.Workload); err != nil {
 		e.harness("%v", err)
@@ -23,12 +22,14 @@ func (e *Experiment) execute(ctx context.Context) {
 		e.say(fmt.Sprintf("load gate: fewer than %.0f acknowledged publishes a second within %s", s.rate, loadBound))
 	} else {
 		e.enter(keeper.PhaseSteady)
-		hold(ctx, seconds(e.tier.SteadyS))
+		s.steady(ctx, seconds(e.tier.SteadyS), seconds(e.scenario.Workload.VisitS))
 		e.disturb(ctx)
-		e.recover(ctx, s)
-	}
-	if ctx.Err() != nil { // stopped: what is in place must not outlast that, nor hold up the drain
-		e.heal(context.WithoutCancel(ctx))
+		if ctx.Err() != nil { // stopped: what is in place must not outlast that, nor hold up the drain
+			e.heal(context.WithoutCancel(ctx))
+		}
+		if ctx.Err() == nil || len(e.engine.Landings()) > 0 {
+			e.recover(ctx, s)
+		}
 	}
 	e.enter(keeper.PhaseDrain)
 	s.drain(context.WithoutCancel(ctx), seconds(e.tier.DrainS))
@@ -41,13 +42,15 @@ func (e *Experiment) disturb(ctx context.Context) {
 	}
 	for range e.tier.Rounds {
 		e.enter(keeper.PhaseFault)
-		g, ctx := errgroup.WithContext(ctx)
+		var steps sync.WaitGroup
 		for _, step := range e.scenario.Schedule {
-			g.Go(func() error { return e.step(ctx, step) })
+			steps.Go(func() { // one that fails takes none of the others out
+				if err := e.step(ctx, step); err != nil && ctx.Err() == nil {
+					e.say(err.Error())
+				}
+			})
 		}
-		if err := g.Wait(); err != nil && ctx.Err() == nil {
-			e.say(err.Error())
-		}
+		steps.Wait()
 		if ctx.Err() != nil {
 			return
 		}
@@ -75,17 +78,16 @@ func (e *Experiment) step(ctx context.Context, step Step) error {
 // recover publishes and receives through every node, until each has served or
 // the bound has passed, and goes on with the workload for a while. No node is
 // waited for before the others are asked: one that stays away says nothing of
-// them.
+// them. A run that was stopped recovers too: what a cluster delivers late is
+// not lost.
 func (e *Experiment) recover(ctx context.Context, s *session) {
-	if ctx.Err() != nil {
-		return
-	}
 	e.enter(keeper.PhaseRecovery)
-	if err := e.probes(ctx, s, max(seconds(e.tier.RecoveryS), 10*time.Second)); err != nil {
+	onwards := context.WithoutCancel(ctx)
+	if err := e.probes(onwards, s, max(seconds(e.tier.RecoveryS), 10*time.Second)); err != nil {
 		e.harness("probe the nodes after the heal: %v", err)
 	}
 	for _, n := range e.cluster.Nodes() {
-		if _, err := n.Probe(ctx); err != nil {
+		if _, err := n.Probe(onwards); err != nil {
 			e.say(fmt.Sprintf("recovery: %s does not answer: %v", n.Name(), err))
 		}
 	}

@@ -5,13 +5,21 @@ package scenarios
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 // A Scenario is one experiment, as written down.
@@ -25,7 +33,7 @@ type Scenario struct {
 	Workload Workload            `yaml:"workload" json:"workload"`
 	Schedule []Step              `yaml:"schedule" json:"schedule"`
 	Claims   []string            `yaml:"claims" json:"claims"`
-	Tiers    map[string]Tier     `yaml:"tiers" json:"tiers"`     // smoke, hardening
+	Tiers    map[string]Tier     `yaml:"tiers" json:"tiers"`     // smoke, hardening, release
 	Flavors  map[string]Override `yaml:"flavors" json:"flavors"` // what a flavor needs otherwise
 
 	Prose string `yaml:"-" json:"-"`
@@ -50,19 +58,64 @@ type Workload struct {
 	Subscribers  Subscribers `yaml:"subscribers" json:"subscribers"`
 	SlowMS       int         `yaml:"slow_ms" json:"slow_ms"` // a slow subscriber's time for each message
 
+	SessionExpiryS int     `yaml:"session_expiry_s" json:"session_expiry_s,omitempty"` // of expiring subscribers
+	VisitS         float64 `yaml:"visit_s" json:"visit_s,omitempty"`                   // how long a visiting subscriber stays, and then stays away
+
+	// Wills are clients that leave one, each in a process of its own, so that one
+	// can be killed: will-1 and so on, the first at the first node. All
+	// subscribers hear of it.
+	Wills int `yaml:"wills" json:"wills,omitempty"`
+
 	// Registers are topics that every publisher writes retained messages to,
 	// one at a time, instead of streams of its own.
 	Registers int `yaml:"registers" json:"registers"`
+
+	// Of mq9. Mailboxes are what all publishers send to in turn; 0: each stream
+	// has one of its own. Each stream is sent once at each of the Priorities.
+	Mailboxes  int      `yaml:"mailboxes" json:"mailboxes,omitempty"`
+	Priorities []string `yaml:"priorities" json:"priorities,omitempty"`
+	Brief      Brief    `yaml:"brief" json:"brief,omitzero"`
+}
+
+// Brief is what of mq9 does not last: mailboxes beside those of the load, each
+// with a publisher of its own, that are over after a time, or whose messages
+// are.
+type Brief struct {
+	Mailboxes   int     `yaml:"mailboxes" json:"mailboxes"`
+	RatePerS    float64 `yaml:"rate_per_s" json:"rate_per_s"`       // of each
+	MailboxTTLS int     `yaml:"mailbox_ttl_s" json:"mailbox_ttl_s"` // from when it is made; 0: it lasts
+	MessageTTLS int     `yaml:"message_ttl_s" json:"message_ttl_s"` // from when it is sent; 0: it lasts as the mailbox does
 }
 
 // Subscribers count the subscribers of each group. All but live ones keep
-// their session, and each gets every message.
+// their session, and each but members of shared subscriptions gets every message.
 type Subscribers struct {
 	Online  int `yaml:"online" json:"online"`   // connected throughout, one node after the other
 	Offline int `yaml:"offline" json:"offline"` // subscribed, then away until the drain
 	Paused  int `yaml:"paused" json:"paused"`   // connected, reads nothing until the drain
 	Slow    int `yaml:"slow" json:"slow"`       // reads slower than is published
 	Readers int `yaml:"readers" json:"readers"` // read the registers, each time on a fresh session
+
+	// Expiring are offline until their session is over, of which they ask that it
+	// ends after the workload's session_expiry_s. Of MQTT 5.
+	Expiring int `yaml:"expiring" json:"expiring,omitempty"`
+
+	// Visiting come and go while the load is steady, one after the other: each
+	// stays for the workload's visit_s, and is away for as long.
+	Visiting int `yaml:"visiting" json:"visiting,omitempty"`
+
+	// Overlapping are connected throughout, with three filters each of which
+	// matches everything.
+	Overlapping int `yaml:"overlapping" json:"overlapping,omitempty"`
+
+	Shared Shared `yaml:"shared" json:"shared,omitzero"`
+}
+
+// Shared are shared subscriptions, whose members are connected throughout: each
+// of the groups gets every message, and one of its members each.
+type Shared struct {
+	Groups  int `yaml:"groups" json:"groups"`
+	Members int `yaml:"members" json:"members"` // of each group
 }
 
 // A Step is one fault of the schedule.
@@ -75,16 +128,20 @@ type Step struct {
 }
 
 // A Tier is how long and how much. Hardening is more than smoke in every
-// dimension.
+// dimension, and release more than that.
 type Tier struct {
 	SteadyS   float64 `yaml:"steady_s" json:"steady_s"`
-	FaultS    float64 `yaml:"fault_s" json:"fault_s"`       // each fault, where its step does not say
-	AfterS    float64 `yaml:"after_s" json:"after_s"`       // traffic after the heal
-	DrainS    float64 `yaml:"drain_s" json:"drain_s"`       // bound
-	RecoveryS float64 `yaml:"recovery_s" json:"recovery_s"` // bound
-	ProgressS float64 `yaml:"progress_s" json:"progress_s"` // longest allowed silence during a fault; 0: not judged
-	Messages  int64   `yaml:"messages" json:"messages"`     // least that must be acknowledged
-	Rounds    int     `yaml:"rounds" json:"rounds"`         // times the schedule is run through; 0 is 1
+	FaultS    float64 `yaml:"fault_s" json:"fault_s"`             // each fault, where its step does not say
+	AfterS    float64 `yaml:"after_s" json:"after_s"`             // traffic after the heal
+	DrainS    float64 `yaml:"drain_s" json:"drain_s"`             // bound
+	RecoveryS float64 `yaml:"recovery_s" json:"recovery_s"`       // bound
+	ProgressS float64 `yaml:"progress_s" json:"progress_s"`       // longest allowed silence during a fault; 0: not judged
+	ExpiryS   float64 `yaml:"expiry_s" json:"expiry_s,omitempty"` // how long after its time to live something may be there; below 1 is 1
+	Messages  int64   `yaml:"messages" json:"messages"`           // least that must be acknowledged
+	Rounds    int     `yaml:"rounds" json:"rounds"`               // times the schedule is run through; 0 is 1
+
+	Fair   history.Fair   `yaml:"fair" json:"fair,omitzero"`     // how others may be served while a client misbehaves; left out: not judged
+	Growth history.Growth `yaml:"growth" json:"growth,omitzero"` // how fast what a node takes may grow in steady_s, for steady-resources
 }
 
 // An Override is what a flavor needs otherwise, in every tier; zero fields
@@ -95,6 +152,7 @@ type Override struct {
 	DrainS    float64 `yaml:"drain_s" json:"drain_s"`
 	RecoveryS float64 `yaml:"recovery_s" json:"recovery_s"`
 	ProgressS float64 `yaml:"progress_s" json:"progress_s"`
+	ExpiryS   float64 `yaml:"expiry_s" json:"expiry_s,omitempty"`
 	RatePerS  float64 `yaml:"rate_per_s" json:"rate_per_s"`
 }
 
@@ -141,7 +199,7 @@ func (s *Scenario) Tier(name, flavor string) (Tier, error) {
 	o := s.Flavors[flavor]
 	for _, f := range []struct{ to, from *float64 }{
 		{&t.FaultS, &o.FaultS}, {&t.AfterS, &o.AfterS}, {&t.DrainS, &o.DrainS},
-		{&t.RecoveryS, &o.RecoveryS}, {&t.ProgressS, &o.ProgressS},
+		{&t.RecoveryS, &o.RecoveryS}, {&t.ProgressS, &o.ProgressS}, {&t.ExpiryS, &o.ExpiryS},
 	} {
 		if *f.from > 0 {
 			*f.to = *f.from
@@ -149,6 +207,99 @@ func (s *Scenario) Tier(name, flavor string) (Tier, error) {
 	}
 	t.Rounds = max(t.Rounds, 1)
 	return t, nil
+}
+
+// Planned are the faults that must land in a run of a tier.
+func (s *Scenario) Planned(t Tier) (list []history.PlannedFault) {
+	for range max(t.Rounds, 1) {
+		for _, step := range s.Schedule {
+			list = append(list, history.PlannedFault{Type: step.Fault, Target: step.Target})
+		}
+	}
+	return list
+}
+
+// Budget is the least that a run of a tier must reach to count for it, and the
+// bounds that it is judged by.
+func (s *Scenario) Budget(t Tier) history.Budget {
+	return history.Budget{
+		DurationS: t.SteadyS + t.faultTime(s.Schedule), Messages: t.Messages,
+		Faults: len(s.Planned(t)), MinRate: 0.5, ProgressS: t.ProgressS, RecoveryS: t.RecoveryS, ExpiryS: t.ExpiryS, Fair: t.Fair, Growth: t.Growth,
+	}
+}
+
+// Protocols are those that the scenario can be run with. What an MQTT scenario
+// does, both versions can, but for the end of sessions.
+func (s *Scenario) Protocols() []string {
+	if s.Protocol == contract.MQ9 {
+		return []string{contract.MQ9}
+	}
+	if s.Workload.Subscribers.Expiring > 0 {
+		return []string{contract.MQTT5}
+	}
+	return []string{contract.MQTT3, contract.MQTT5}
+}
+
+// Crashes reports whether the schedule stops nodes or takes their disks: a
+// broker of one node that keeps nothing shows no more than that by it.
+func (s *Scenario) Crashes() bool {
+	return slices.ContainsFunc(s.Schedule, func(step Step) bool {
+		return slices.ContainsFunc(faults.Catalog(), func(k faults.Kind) bool {
+			return k.Type == step.Fault && slices.Contains([]string{"process", "disk", "cluster"}, k.Family)
+		})
+	})
+}
+
+// speak takes the caller's protocol in place of the scenario's; "" is that one.
+func (s *Scenario) speak(protocol, flavor string) error {
+	if protocol != "" {
+		if !slices.Contains(s.Protocols(), protocol) {
+			return fmt.Errorf("scenario %s cannot be run with protocol %q; it can with %s", s.Name, protocol, strings.Join(s.Protocols(), ", "))
+		}
+		s.Protocol = protocol
+	}
+	return s.RunsOn(flavor, s.Protocol)
+}
+
+// RunsOn is nil where a flavor has what the scenario needs of a broker, in a
+// protocol.
+func (s *Scenario) RunsOn(flavor, protocol string) error {
+	if err := cluster.Speaks(flavor, protocol); err != nil {
+		return err
+	}
+	if s.Shares() {
+		return cluster.Shares(flavor)
+	}
+	return nil
+}
+
+// Suits is nil where an SDK's driver can do what the workload needs of it.
+func (s *Scenario) Suits(sdk clients.SDK) error {
+	if s.Workload.Wills > 0 {
+		if err := sdk.Bequeath(); err != nil {
+			return fmt.Errorf("scenario %s has clients with a will: %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
+// Shares reports whether the workload has shared subscriptions.
+func (s *Scenario) Shares() bool { return s.Workload.Subscribers.Shared != Shared{} }
+
+// Arms are what the faults of the schedule need armed, as far as this host has
+// it: what it has not is for the fault to say.
+func (s *Scenario) Arms() []string {
+	var out []string
+	for _, k := range faults.Catalog() {
+		used := slices.ContainsFunc(s.Schedule, func(step Step) bool { return step.Fault == k.Type })
+		if !used || k.Arms == "" || slices.Contains(out, k.Arms) {
+			continue
+		}
+		if _, missing := k.Available(context.Background()); missing == "" {
+			out = append(out, k.Arms)
+		}
+	}
+	return out
 }
 
 // Rate is the publish rate for a flavor, of all publishers together.

@@ -1,8 +1,10 @@
 package scenarios
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,7 +32,8 @@ func TestLibrary(t *testing.T) {
 			t.Errorf("%s has no prose for an agent", s.Name)
 		}
 		smoke, hardening := s.Tiers["smoke"], s.Tiers["hardening"]
-		if hardening.SteadyS <= smoke.SteadyS || hardening.Messages <= smoke.Messages {
+		acks := slices.Max(s.Workload.QoS) > 0
+		if hardening.SteadyS <= smoke.SteadyS || acks && hardening.Messages <= smoke.Messages {
 			t.Errorf("%s: tier hardening is not more than smoke: %+v, %+v", s.Name, hardening, smoke)
 		}
 	}
@@ -65,10 +68,24 @@ func TestParse(t *testing.T) {
 		{"not closed", "---\n# A test", "# A test", "not closed"},
 		{"unknown field", "kind: fault", "kindness: fault", "field kindness not found"},
 		{"unknown fault", "fault: pause", "fault: paws", `no fault "paws"`},
+		{"a role", "target: leader", "target: follower", ""},
+		{"no role", "target: leader", "target: boss", `target "boss": valid are leader, follower`},
+		{"a link", "fault: pause, target: leader", `fault: partition, target: "leader>clients"`, ""},
+		{"a link that is paused", "target: leader", "target: leader~clients", "pause acts on nodes"},
+		{"a link with nobody", "fault: pause, target: leader", "fault: loss, target: leader~boss", "A~B (both ways)"},
+		{"a link with the witness", "fault: pause, target: leader", "fault: loss, target: leader~witness", "the witness is the control"},
 		{"unknown claim", "[qos1-no-loss]", "[qos1-no-lost]", `no claim "qos1-no-lost"; the claims are`},
 		{"no claims", "[qos1-no-loss]", "[]", "at least one is required"},
 		{"a QoS that is none", "qos: [1]", "qos: [3]", "valid are 0, 1, 2"},
 		{"another protocol", "mqtt3", "amqp", "valid are mqtt3, mqtt5"},
+		{"mailboxes of MQTT", "streams: 1,", "streams: 1, mailboxes: 1,", "are of mq9"},
+		{"a brief that has no end", "streams: 1,", "streams: 1, brief: {mailboxes: 1, rate_per_s: 1},", "one of mailbox_ttl_s and message_ttl_s"},
+		{"a priority that is none", "streams: 1,", "streams: 1, priorities: [high],", "valid are critical, urgent, normal"},
+		{"a shared subscription without members", "{online: 1}", "{online: 1, shared: {groups: 2}}", "shared needs groups, and members of each"},
+		{"sessions that end, of MQTT 3.1.1", "{online: 1}", "{online: 1, expiring: 2}", "expiring subscribers need session_expiry_s"},
+		{"visitors who stay for no time", "{online: 1}", "{online: 1, visiting: 2}", "visiting subscribers need visit_s"},
+		{"growth without bounds", "[qos1-no-loss]", "[steady-resources]", "steady-resources needs growth"},
+		{"growth with bounds", "messages: 5}", "messages: 5, growth: {memory_mib_per_h: 1, descriptors_per_h: 1, connections_per_h: 1, latency_percent_per_h: 1}}", ""},
 		{"no smoke", "smoke:", "fog:", "smoke is required"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -99,6 +116,21 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// The embedded broker has no shared subscriptions, and says so before anything
+// is started.
+func TestRunsOn(t *testing.T) {
+	s, err := Load("mqtt/shared-subscription")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RunsOn("reference", "mqtt3"); err == nil || !strings.Contains(err.Error(), "choose flavor mosquitto") {
+		t.Errorf("on the embedded broker: %v", err)
+	}
+	if err := errors.Join(s.RunsOn("mosquitto", "mqtt3"), s.RunsOn("mosquitto", "mqtt5"), s.RunsOn("external", "mqtt3")); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTier(t *testing.T) {
 	s, err := Parse("test", []byte(minimal))
 	if err != nil {
@@ -116,5 +148,19 @@ func TestTier(t *testing.T) {
 	}
 	if _, err := s.Tier("nightly", ""); err == nil || !strings.Contains(err.Error(), "it has smoke") {
 		t.Errorf("an unknown tier answers %v", err)
+	}
+}
+
+// A schedule may name only nodes that the cluster has, also as a side of a
+// link.
+func TestFits(t *testing.T) {
+	for target, most := range map[string]int{"node-3": 3, "leader": 1, "node-1~node-2": 2, "node-2>clients": 2} {
+		s := &Scenario{Name: "x", Schedule: []Step{{Target: target}}}
+		if err := s.fits(most); err != nil {
+			t.Errorf("%s of %d: %v", target, most, err)
+		}
+		if err := s.fits(most - 1); (err == nil) != (target == "leader") {
+			t.Errorf("%s of %d: %v", target, most-1, err)
+		}
 	}
 }

@@ -1,36 +1,42 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
 // A session is one workload with its drivers, from connecting to drained.
 type session struct {
-	e        *Experiment
-	number   int
-	name     string // of the scenario whose workload it is
-	sdk      clients.SDK
-	protocol string
-	rate     float64
-	lasts    time.Duration // of the traffic, while exploring by hand
-	plan     *plan
-	pubs     *clients.Driver
-	subs     *clients.Driver
-	state    string
-	err      error
+	e         *Experiment
+	number    int
+	name      string // of the scenario whose workload it is
+	sdk       clients.SDK
+	protocol  string
+	transport string
+	rate      float64
+	lasts     time.Duration // of the traffic, while exploring by hand
+	plan      *plan
+	pubs      *clients.Driver
+	subs      *clients.Driver
+	wills     []*clients.Driver // of clients with a will, one each
+	state     string
+	err       error
 }
 
 // Bounds on what a healthy cluster does in a moment.
 const (
 	connectBound = 45 * time.Second
+	filterBound  = 500 * time.Millisecond // more, for each filter of a client that has many
 	loadBound    = 30 * time.Second
 	endBound     = 30 * time.Second
 
@@ -42,7 +48,7 @@ const (
 // begin provisions the SDK, starts the subscribers, brings each group into
 // its place, and starts the publishers.
 func (e *Experiment) begin(ctx context.Context, s *session, w Workload) error {
-	cmd, err := clients.Provision(ctx, cacheDir(e.env.StateDir), e.env.Self, s.sdk, e.say)
+	cmd, err := clients.Provision(ctx, CacheDir(e.env.StateDir), e.env.Self, s.sdk, e.say)
 	if err != nil {
 		return fmt.Errorf("prepare the driver of %s: %w", s.sdk, err)
 	}
@@ -55,6 +61,9 @@ func (e *Experiment) begin(ctx context.Context, s *session, w Workload) error {
 			return err
 		}
 	}
+	if err := s.bequeath(ctx, cmd); err != nil {
+		return err
+	}
 	if s.pubs, err = e.drive(ctx, fmt.Sprintf("publishers-%d", s.number), cmd, s.plan.publishers); err != nil {
 		return err
 	}
@@ -65,11 +74,35 @@ func (e *Experiment) begin(ctx context.Context, s *session, w Workload) error {
 // ones away and pauses the paused ones.
 func (s *session) seat(ctx context.Context) error {
 	l := s.e.live
-	everyone := s.plan.listeners()
-	if !l.wait(ctx, connectBound, l.all(everyone, func(p *liveProcess) bool { return p.subscribed > 0 })) {
-		return fmt.Errorf("subscribers of %s: not all %d had subscribed within %s; see logs/ of the run for what the broker answered", s.name, len(everyone), connectBound)
+	everyone := s.plan.subscribers.Clients
+	bound := connectBound
+	for _, c := range everyone {
+		bound = max(bound, connectBound+time.Duration(len(c.Subscribe))*filterBound)
 	}
-	for _, i := range s.plan.groups[groupOffline] {
+	seated, refused, unmet := false, "", ""
+	l.wait(ctx, bound, func() bool {
+		seated, refused, unmet = true, "", ""
+		for _, c := range everyone {
+			p := l.process(c.Process)
+			seated, refused = seated && p.subscribed >= len(c.Subscribe), cmp.Or(refused, p.refused)
+			if !p.connected {
+				unmet = cmp.Or(unmet, p.unmet)
+			}
+		}
+		return seated || refused != ""
+	})
+	switch {
+	case refused != "" && slices.Contains(s.sdk.Cannot, contract.CannotProtocol):
+		return fmt.Errorf("subscribers of %s: %s speaks an earlier version of %s, and could not subscribe: %s", s.name, s.sdk, s.protocol, refused)
+	case refused != "":
+		return fmt.Errorf("subscribers of %s: %s could not subscribe: %s", s.name, s.sdk, refused)
+	case !seated && unmet != "":
+		return fmt.Errorf("subscribers of %s: not all %d had subscribed within %s; %s %s: %s", s.name, len(everyone), bound, s.sdk, verdict.NotConnected, unmet)
+	case !seated:
+		return fmt.Errorf("subscribers of %s: not all %d had subscribed within %s; see logs/ of the run for what the broker answered", s.name, len(everyone), bound)
+	}
+	away := slices.Concat(s.plan.groups[groupOffline], s.plan.groups[groupExpiring])
+	for _, i := range away {
 		if err := s.subs.Do(contract.Command{Do: "disconnect", Process: i}); err != nil {
 			return err
 		}
@@ -79,7 +112,7 @@ func (s *session) seat(ctx context.Context) error {
 			return err
 		}
 	}
-	if !l.wait(ctx, connectBound, l.all(s.plan.groups[groupOffline], func(p *liveProcess) bool { return !p.connected })) {
+	if !l.wait(ctx, connectBound, l.all(away, func(p *liveProcess) bool { return !p.connected })) {
 		return fmt.Errorf("offline subscribers of %s did not disconnect within %s", s.name, connectBound)
 	}
 	return nil
@@ -100,18 +133,23 @@ func (s *session) loaded(ctx context.Context) bool {
 func (s *session) drain(ctx context.Context, bound time.Duration) {
 	s.e.settle(s, "draining", nil)
 	defer s.e.settle(s, "done", nil)
+	s.outlive(ctx)
 	if s.pubs != nil {
 		s.end(ctx, s.pubs, "publishers")
 	}
-	if s.subs == nil {
+	if s.subs == nil || s.subs.Shot() { // by a fault: nobody is left to wait for
 		return
 	}
-	for _, group := range []struct{ name, command string }{{groupPaused, "resume"}, {groupOffline, "connect"}} {
+	for _, group := range []struct{ name, command string }{{groupPaused, "resume"}, {groupOffline, "connect"}, {groupExpiring, "connect"}, {groupVisiting, "connect"}} {
 		for _, i := range s.plan.groups[group.name] {
 			if err := s.subs.Do(contract.Command{Do: group.command, Process: i}); err != nil {
 				s.e.harness("drain of %s: %s %s: %v", s.name, group.command, group.name, err)
 			}
 		}
+	}
+	l := s.e.live
+	if !l.wait(ctx, connectBound, l.all(s.plan.groups[groupExpiring], func(p *liveProcess) bool { return p.connected })) { // nobody waits for what they get
+		s.e.say(fmt.Sprintf("drain: not everybody whose session is over had connected within %s", connectBound))
 	}
 	s.await(ctx, bound)
 	s.end(ctx, s.subs, "subscribers")
@@ -144,13 +182,16 @@ func (s *session) await(ctx context.Context, bound time.Duration) {
 	s.e.say(fmt.Sprintf("drain: acknowledged messages are missing after %s", bound))
 }
 
-// complete reports whether every subscriber has every acknowledged message of
-// QoS 1 and 2, the end markers among them.
+// complete reports whether every subscriber, or shared subscription, has every
+// acknowledged message of QoS 1 and 2, the end markers among them.
 func (s *session) complete() bool {
-	for _, i := range s.plan.listeners() {
-		p := s.e.live.process(i)
+	for _, listener := range s.plan.listeners() {
 		for _, stream := range s.plan.guaranteed {
-			if !s.e.live.stream(stream).acked.within(p.stream(stream)) {
+			var had []*set
+			for _, i := range listener {
+				had = append(had, s.e.live.process(i).stream(stream))
+			}
+			if !s.e.live.stream(stream).acked.within(had...) {
 				return false
 			}
 		}
@@ -170,8 +211,19 @@ func (s *session) end(ctx context.Context, d *clients.Driver, who string) {
 	case <-ctx.Done():
 	}
 	d.Close()
-	if err := d.Err(); err != nil {
+	if err := d.Err(); err != nil && !d.Shot() { // what a fault killed broke nothing
 		s.e.harness("driver of the %s: %v", who, err)
+	}
+}
+
+// abandon ends the drivers of a workload that did not come up. What they had
+// said is recorded when it returns, and nothing after.
+func (s *session) abandon() {
+	for _, d := range append([]*clients.Driver{s.subs, s.pubs}, s.wills...) {
+		if d != nil {
+			d.Close()
+			<-d.Done()
+		}
 	}
 }
 
@@ -193,6 +245,7 @@ func (e *Experiment) drive(ctx context.Context, name string, cmd clients.Program
 		log.Close()
 		return nil, err
 	}
+	e.drives(name, d, spec)
 	go func() {
 		<-d.Done()
 		log.Close()
@@ -203,11 +256,16 @@ func (e *Experiment) drive(ctx context.Context, name string, cmd clients.Program
 // probes publishes and receives through every node, on fresh connections, and
 // waits until each has done both.
 func (e *Experiment) probes(ctx context.Context, s *session, bound time.Duration) error {
-	sdk, err := clients.ResolveFor("go", s.protocol)
-	if err != nil {
-		return err
+	// The library that is in this binary; of mq9 the run's own, as brokers greet
+	// NATS clients in ways that not every library bears.
+	sdk := s.sdk
+	if s.protocol != contract.MQ9 {
+		var err error
+		if sdk, err = clients.ResolveFor("go", s.protocol); err != nil {
+			return err
+		}
 	}
-	cmd, err := clients.Provision(ctx, cacheDir(e.env.StateDir), e.env.Self, sdk, e.say)
+	cmd, err := clients.Provision(ctx, CacheDir(e.env.StateDir), e.env.Self, sdk, e.say)
 	if err != nil {
 		return err
 	}

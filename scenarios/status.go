@@ -105,8 +105,9 @@ func (e *Experiment) planner(s *session) *planner {
 	user, password := e.cluster.Credentials()
 	return &planner{
 		rec: e.rec, run: e.header, number: s.number, sdk: s.sdk.String(), protocol: s.protocol,
+		transport: s.transport, ca: e.cluster.CA(),
 		dedupes: s.sdk.Dedupes, cannot: s.sdk.Cannot,
-		endpoints: e.cluster.Endpoints(""), user: user, password: password, rate: s.rate,
+		endpoints: e.reach(s.protocol, s.transport), user: user, password: password, rate: s.rate,
 	}
 }
 

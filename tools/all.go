@@ -1,16 +1,19 @@
 package tools
 
+import "github.com/robustmq/rmq-mcp/internal/envelope"
+
 // All are the tools, in the order of the list an agent reads about them. Each
 // family has a file of its own.
-func All(b Backend, e Envelope) []Tool {
+func All(b Backend, e envelope.Envelope) []Tool {
 	a := &agent{backend: b, envelope: e}
 	return []Tool{
 		a.clusterStart(), a.clusterStop(), a.clusterStatus(),
 		a.injectFault(), a.healFault(),
 		a.runClient(),
-		a.runScenario(), a.getRun(), a.stopRun(),
+		a.runScenario(), a.getRun(), a.stopRun(), a.compareRuns(), a.replayRun(), a.reduceRun(),
 		a.getLogs(), a.getMetrics(),
 		a.listScenarios(), a.preflight(),
+		a.freezePlan(),
 		a.pushReport(),
 	}
 }
@@ -18,7 +21,7 @@ func All(b Backend, e Envelope) []Tool {
 // agent is what the tools of one server share.
 type agent struct {
 	backend  Backend
-	envelope Envelope
+	envelope envelope.Envelope
 
 	connections connections
 }
@@ -34,5 +37,5 @@ const (
 )
 
 func waitS() Param {
-	return Param{Name: "wait_s", Type: Number, About: "how long to wait before answering running", Min: 0, Max: maxWaitS, Default: float64(defaultWaitS), Example: "30"}
+	return Param{Name: "wait_s", Type: Number, About: "before answering running", Min: 0, Max: maxWaitS, Default: float64(defaultWaitS), Example: "30"}
 }

@@ -46,7 +46,7 @@ func TestAnomaliesSayWhoLostWhatAndWhen(t *testing.T) {
 		t.Errorf("%v", page)
 	}
 	summary := structured(t, callTool(t, c, "get_run", nil))
-	if steps := fmt.Sprint(summary["next_steps"]); !strings.Contains(steps, "seed 7") {
+	if steps := fmt.Sprint(summary["next_steps"]); !strings.Contains(steps, "replay_run with run_id") {
 		t.Error(steps)
 	}
 }

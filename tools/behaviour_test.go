@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
@@ -51,13 +51,13 @@ func TestBadInput(t *testing.T) {
 		{"a path for a run", "get_run", map[string]any{"run_id": "../../etc"}, []string{"not a run_id", "latest"}},
 		{"unknown run", "get_run", map[string]any{"run_id": "r9"}, []string{"no run r9"}},
 		{"view", "get_run", map[string]any{"view": "everything"}, []string{`"everything"`, "summary, anomalies"}},
-		{"binary", "cluster_start", map[string]any{"config": map[string]any{"flavor": "robustmq", "binary": "/tmp/evil"}}, []string{"/tmp/evil", "allowed_binaries: [/tmp/evil]", "--envelope", "Nothing was changed"}},
+		{"binary", "cluster_start", map[string]any{"config": map[string]any{"flavor": "robustmq", "binary": "/tmp/evil"}}, []string{"/tmp/evil", "add \"/tmp/evil\" to `allowed_binaries`", "--envelope", "Nothing was changed"}},
 		{"endpoint", "cluster_start", map[string]any{"config": map[string]any{"flavor": "external", "endpoints": []any{"prod:1883"}}}, []string{"prod:1883", "allowed_endpoints"}},
 		{"a directive in a setting", "cluster_start", map[string]any{"config": map[string]any{"flavor": "mosquitto", "settings": map[string]any{"max_queued_messages": "1\nlog_dest file /tmp/x"}}}, []string{`"max_queued_messages"`, "one plain word", "Nothing was changed"}},
 		{"a list in a setting", "run_scenario", map[string]any{"scenario": "mqtt/broker-kill-9", "config": map[string]any{"settings": map[string]any{"ack_wait_ms": []any{1.0}}}}, []string{`"ack_wait_ms"`}},
 		{"long fault", "inject_fault", map[string]any{"type": "kill", "target": "any", "params": map[string]any{"duration_s": 4000.0}}, []string{"max_fault_duration_s"}},
 		{"endless fault", "inject_fault", map[string]any{"type": "kill", "target": "any", "params": map[string]any{"duration_s": 0.0}}, []string{"above 0"}},
-		{"destination", "push_report", map[string]any{"report": map[string]any{"runs": []any{"latest"}, "title": "x", "destination": "github:a/b"}}, []string{"github:a/b", "push: [github:a/b]"}},
+		{"destination", "push_report", map[string]any{"report": map[string]any{"runs": []any{"latest"}, "title": "x", "destination": "github:a/b"}}, []string{"github:a/b", `add "github:a/b" to`}},
 		{"no title", "push_report", map[string]any{"report": map[string]any{"runs": []any{"latest"}, "title": " "}}, []string{`"report.title" is empty`, "Nothing was changed"}},
 		{"no node", "get_logs", map[string]any{"node": "node-9"}, []string{"node-9", "node-1, node-2"}},
 		{"heal of nothing", "heal_fault", map[string]any{"fault_id": "f9"}, []string{"heal f9", "faults of run-1: none"}},
@@ -128,7 +128,7 @@ func TestStopAnswersTheVerdict(t *testing.T) {
 
 func TestConcurrentFaultsAreLimited(t *testing.T) {
 	f := newFake("run-1", "")
-	for range 3 {
+	for range 8 {
 		f.status.Faults = append(f.status.Faults, keeper.FaultStatus{State: history.Landed, Healed: history.HealPending})
 	}
 	h := &host{live: []*fake{f}}
@@ -156,7 +156,7 @@ func TestConnectionIsKept(t *testing.T) {
 	connects := 0
 	inner := b.Connect
 	b.Connect = func(id string) (Experiment, error) { connects++; return inner(id) }
-	s, err := New(Options{Version: "test", Backend: b, Envelope: DefaultEnvelope("/state")})
+	s, err := New(Options{Version: "test", Backend: b, Envelope: envelope.Default("/state")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,32 +185,6 @@ func TestReportIsPaged(t *testing.T) {
 	first += page["text"].(string)
 	if want := "# Report\n" + strings.Repeat("é", pageBytes); first != want {
 		t.Errorf("pages make %d bytes, want %d", len(first), len(want))
-	}
-}
-
-func TestEnvelopeFile(t *testing.T) {
-	dir := t.TempDir()
-	good, bad := filepath.Join(dir, "good.yaml"), filepath.Join(dir, "bad.yaml")
-	os.WriteFile(good, []byte("max_nodes: 1\nallowed_faults: [pause]\nallowed_endpoints: [broker:1883]\n"), 0o644)
-	os.WriteFile(bad, []byte("max_node: 1\n"), 0o644)
-	e, err := LoadEnvelope(good, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Cluster(cluster.Config{Nodes: 2}); err == nil {
-		t.Error("two nodes are allowed")
-	}
-	if err := e.Cluster(cluster.Config{Flavor: "external", Endpoints: []string{"broker:1883"}}); err != nil {
-		t.Error(err)
-	}
-	if err := e.Fault("kill", time.Second, 0); err == nil || !strings.Contains(err.Error(), good) {
-		t.Errorf("kill: %v", err)
-	}
-	if _, err := LoadEnvelope(bad, dir); err == nil || !strings.Contains(err.Error(), "max_node") {
-		t.Errorf("a misspelled limit: %v", err)
-	}
-	if _, err := e.Destination(filepath.Join(dir, "published", "..", "..", "etc")); err == nil {
-		t.Error("a way out of the push directory is allowed")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
 
@@ -18,6 +19,7 @@ type ClientAnswer struct {
 func (a *agent) runClient() Tool {
 	type args struct {
 		Protocol   string  `json:"protocol"`
+		Transport  string  `json:"transport"`
 		Lang       string  `json:"sdk_lang"`
 		Version    string  `json:"sdk_version"`
 		Scenario   string  `json:"scenario"`
@@ -33,6 +35,7 @@ func (a *agent) runClient() Tool {
 			"for duration_s: inject_fault next. The first use of an SDK fetches it, which takes up to a minute.",
 		Params: []Param{
 			{Name: "protocol", Type: String, Enum: []string{"mqtt3", "mqtt5"}, About: "default: the scenario's"},
+			{Name: "transport", Type: String, Enum: cluster.Transports(), About: "default tcp; others: config.transports"},
 			{Name: "sdk_lang", Type: String, Required: true, Enum: a.backend.Languages, About: "preflight lists SDKs and versions", Example: `"go"`},
 			{Name: "sdk_version", Type: String, About: "default: the newest known", Example: `"1.5.1"`},
 			{Name: "scenario", Type: String, Required: true, About: "whose workload, from list_scenarios", Example: `"mqtt/qos-roundtrip"`},
@@ -50,7 +53,7 @@ func (a *agent) runClient() Tool {
 		if err != nil {
 			return ClientAnswer{}, err
 		}
-		ask := keeper.RunClient{Scenario: in.Scenario, SDK: sdkName(in.Lang, in.Version), Protocol: in.Protocol, DurationS: in.Duration, Caller: call.Caller}
+		ask := keeper.RunClient{Scenario: in.Scenario, SDK: sdkName(in.Lang, in.Version), Protocol: in.Protocol, Transport: in.Transport, DurationS: in.Duration, Caller: call.Caller}
 		started, err := e.RunClient(context.WithoutCancel(ctx), ask)
 		if err != nil {
 			return ClientAnswer{}, err

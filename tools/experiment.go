@@ -48,6 +48,8 @@ func (c *connections) find(id string) Experiment {
 
 // start starts an experiment, which outlives the call that asked for it.
 func (a *agent) start(ctx context.Context, call *Call, ask keeper.Start) (Experiment, error) {
+	limits := a.envelope
+	ask.Envelope = &limits
 	e, err := a.backend.Start(context.WithoutCancel(ctx), ask)
 	if err != nil {
 		return nil, err

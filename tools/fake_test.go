@@ -10,8 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/plan"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
@@ -126,6 +129,12 @@ type host struct {
 	started []keeper.Start
 	pushed  []Publication
 	runs    string // directory of run directories
+
+	compared campaign.Comparison
+	planned  plan.Status
+	desks    map[string]*campaign.Desk // jobs
+	began    []JobAsk
+	resumed  []string
 }
 
 func (h *host) backend() Backend {
@@ -170,9 +179,37 @@ func (h *host) backend() Backend {
 		Preflight: func(context.Context) (scenarios.Preflight, error) {
 			return scenarios.Preflight{Isolation: "namespaces", Faults: []scenarios.FaultMeans{{Type: "kill", OK: true, Mechanism: "sigkill"}}}, nil
 		},
+		Compare: func([]string) (campaign.Comparison, error) {
+			if h.compared.Headline == "" {
+				return campaign.Compare(nil), nil
+			}
+			return h.compared, nil
+		},
 		Series: func(dirs []string) (verdict.Verdict, error) {
 			return verdict.Verdict{State: verdict.FailReproducible, Headline: fmt.Sprintf("FAIL-reproducible: %d runs", len(dirs)), Runs: []string{"abc"}}, nil
 		},
+		FreezePlan: func(_ context.Context, text string, limits envelope.Envelope, _ keeper.Caller) (plan.Status, error) {
+			p, err := plan.Parse([]byte(text))
+			if err == nil {
+				_, err = plan.SiteOf("", &limits).Lint(p)
+			}
+			return h.planned, err
+		},
+		Plan: func(ref string) (plan.Status, error) {
+			if ref != "latest" {
+				return plan.Status{}, errors.New("no frozen plan " + ref)
+			}
+			if h.planned.Headline == "" {
+				h.planned.Headline = "BLOCKED: nothing of the plan was run"
+			}
+			return h.planned, nil
+		},
+		BeginJob: func(ask JobAsk) (*campaign.Desk, error) {
+			h.began = append(h.began, ask)
+			return h.desks["new"], nil
+		},
+		Job:       func(id string) (*campaign.Desk, bool) { d, ok := h.desks[id]; return d, ok && id != "new" },
+		ResumeJob: func(d *campaign.Desk, _ JobAsk) error { h.resumed = append(h.resumed, d.ID()); return nil },
 		Push: func(_ context.Context, ask Publication) (Published, error) {
 			h.pushed = append(h.pushed, ask)
 			return Published{Location: ask.Destination}, nil
@@ -183,8 +220,11 @@ func (h *host) backend() Backend {
 func (h *host) server(t testing.TB, o Options) *Server {
 	t.Helper()
 	o.Backend, o.Version = h.backend(), "test"
+	if h.desks == nil {
+		h.desks = map[string]*campaign.Desk{"new": jobDesk(t, campaign.Replay)}
+	}
 	if o.Envelope.MaxNodes == 0 {
-		o.Envelope = DefaultEnvelope("/state")
+		o.Envelope = envelope.Default("/state")
 	}
 	s, err := New(o)
 	if err != nil {

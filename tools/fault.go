@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
@@ -32,7 +34,7 @@ func (a *agent) injectFault() Tool {
 			"A fault that did not land proves nothing about the broker.",
 		Params: []Param{
 			{Name: "type", Type: String, Required: true, Enum: a.backend.Faults, About: "preflight says how each is done here", Example: `"kill"`},
-			{Name: "target", Type: String, Required: true, About: "node-2, leader, follower or any", Example: `"leader"`},
+			{Name: "target", Type: String, Required: true, About: "node-2, leader, follower or any; of a network fault also a link, leader~clients both ways, node-1>node-2 one way", Example: `"leader"`},
 			{Name: "params", Type: Object, About: fmt.Sprintf("duration_s until it heals (default %d), and the fault's own", defaultFaultS), Example: `{"duration_s":10}`},
 			experimentParam(),
 		},
@@ -52,7 +54,14 @@ func (a *agent) injectFault() Tool {
 		if err != nil {
 			return FaultAnswer{}, err
 		}
-		if err := a.envelope.Fault(in.Type, seconds(duration), len(inPlace(s))); err != nil {
+		ask := envelope.Fault{Type: in.Type, Targets: []string{in.Target}, Duration: seconds(duration), Params: in.Params}
+		if _, _, _, link := faults.SplitLink(in.Target); link {
+			ask.Targets = nil // its two sides are for the keeper to see
+		}
+		if err := a.envelope.Fault(ask); err != nil {
+			return FaultAnswer{}, err
+		}
+		if err := a.envelope.Load(envelope.Load{Concurrent: len(inPlace(s)) + 1, Nodes: len(s.Nodes)}); err != nil {
 			return FaultAnswer{}, err
 		}
 		params := map[string]any{}

@@ -46,7 +46,7 @@ func (a *agent) getRun() Tool {
 			{Name: "view", Type: String, Enum: []string{"summary", "anomalies", "landings", "timeline", "history", "report", "journal"}, Default: "summary"},
 			{Name: "with", Type: Array, Items: String, About: "run_ids that repeat this run: judges all as one series, k of n", Example: `["latest"]`},
 			waitS(),
-			{Name: "at", Type: String, About: "history: stream/seq of a message, or the index of a row; anomalies name both", Example: `"3/120"`},
+			{Name: "at", Type: String, About: "history: stream/seq of a message, or the index of a row; anomalies name both. landings: a fault_id, to see all its samples", Example: `"3/120"`},
 			{Name: "rows", Type: Integer, About: "history: how many before and after", Min: 0, Max: 50, Default: float64(10), Example: "10"},
 			{Name: "after", Type: Integer, About: "next of an earlier answer, for more", Min: 0, Max: 1 << 40, Example: "50"},
 		},
@@ -111,7 +111,7 @@ func (a *agent) view(out *RunView, s keeper.Status, dir string, in getRunArgs) (
 			out.NextSteps = out.Anomalies.next(out.NextSteps)
 		}
 	case "landings":
-		out.Landings, err = landings(dir)
+		out.Landings, err = landings(dir, in.At)
 	case "timeline":
 		out.Timeline, err = timeline(dir)
 	case "history":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
@@ -11,18 +12,7 @@ import (
 type PreflightAnswer struct {
 	Answer
 	scenarios.Preflight
-	Envelope Limits `json:"envelope"`
-}
-
-// Limits are the envelope as an agent sees it.
-type Limits struct {
-	MaxNodes            int      `json:"max_nodes"`
-	MaxFaultDurationS   float64  `json:"max_fault_duration_s"`
-	MaxConcurrentFaults int      `json:"max_concurrent_faults"`
-	Flavors             []string `json:"allowed_flavors"`
-	Binaries            []string `json:"allowed_binaries"`
-	Endpoints           []string `json:"allowed_endpoints"`
-	Push                []string `json:"push"`
+	Envelope envelope.Envelope `json:"envelope"`
 }
 
 func (a *agent) preflight() Tool {
@@ -44,13 +34,11 @@ func (a *agent) preflight() Tool {
 				can++
 			}
 		}
-		e := a.envelope
 		return PreflightAnswer{
 			Answer: answer(fmt.Sprintf("isolation %s, %d of %s can be done here", host.Isolation, can, plural(len(host.Faults), "fault type")),
 				"list_scenarios", "run_scenario mqtt/broker-kill-9"),
 			Preflight: host,
-			Envelope: Limits{e.MaxNodes, e.MaxFaultDurationS, e.MaxConcurrentFaults,
-				e.AllowedFlavors, e.AllowedBinaries, e.AllowedEndpoints, e.Push},
+			Envelope:  a.envelope,
 		}, nil
 	})
 }

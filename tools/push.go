@@ -55,6 +55,9 @@ func (a *agent) pushReport() Tool {
 		if err != nil {
 			return PushAnswer{}, err
 		}
+		if len(r.Runs) == 0 {
+			return PushAnswer{}, errors.New("push_report: report.runs is empty; name at least one run_id, or latest")
+		}
 		dirs, err := a.findAll(r.Runs)
 		if err != nil {
 			return PushAnswer{}, err
@@ -74,9 +77,6 @@ func (a *agent) pushReport() Tool {
 }
 
 func (a *agent) findAll(ids []string) ([]string, error) {
-	if len(ids) == 0 {
-		return nil, errors.New("push_report: report.runs is empty; name at least one run_id, or latest")
-	}
 	dirs := make([]string, len(ids))
 	for i, id := range ids {
 		dir, err := a.find(id)

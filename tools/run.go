@@ -26,7 +26,8 @@ type RunAnswer struct {
 	Counts   Counts       `json:"counts"`
 	Faults   []FaultLine  `json:"faults"`
 	Verdict  *VerdictLine `json:"verdict,omitempty"`
-	Root     string       `json:"root,omitempty"` // hash of the sealed record; quote it with the verdict
+	Plans    []string     `json:"plans,omitempty"` // frozen plans that it is an attempt of
+	Root     string       `json:"root,omitempty"`  // hash of the sealed record; quote it with the verdict
 	Dir      string       `json:"dir"`
 	Harness  string       `json:"harness_error,omitempty"` // what the harness could not do
 }
@@ -75,6 +76,10 @@ func (a *agent) answerOf(s keeper.Status) RunAnswer {
 		if run, err := history.ReadRun(evidence(dir)); err == nil {
 			out.Seed, out.SDK, out.Tier = run.Seed, run.SDK, run.Tier
 		}
+		places, _ := reports.ReadPlans(dir) // verify reads them, too, and says what is wrong with them
+		for _, p := range places {
+			out.Plans = append(out.Plans, fmt.Sprintf("%s of plan %s (%.12s)", p.Item, p.Plan, p.SHA256))
+		}
 		if summary, err := reports.ReadSummary(dir); err == nil && ended(s) {
 			out.Counts, out.Elapsed = judged(summary), summary.DurationS
 		}
@@ -107,7 +112,7 @@ func runSummary(s keeper.Status, run RunAnswer) Answer {
 
 // afterVerdict is what is worth doing once a run is judged.
 func afterVerdict(s keeper.Status, run RunAnswer) []string {
-	again := fmt.Sprintf("run_scenario again with seed %d, all else the same, then get_run with both: a failure counts once it repeats", run.Seed)
+	again := fmt.Sprintf("replay_run with run_id %q: a failure counts once it repeats; with blame too: whose doing it is; then reduce_run", run.RunID)
 	if s.Scenario == "" {
 		again = "run_scenario of the workload's scenario: what was done by hand cannot be repeated"
 	}
@@ -194,6 +199,9 @@ func (a *agent) stopRun() Tool {
 		Hints:       Hints{Destructive: true, Idempotent: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (RunAnswer, error) {
+		if desk, ok := a.backend.Job(in.RunID); ok {
+			return stopJob(desk)
+		}
 		dir, err := a.find(in.RunID)
 		if err != nil {
 			return RunAnswer{}, err

@@ -49,14 +49,16 @@ func (a *agent) listScenarios() Tool {
 
 func (a *agent) runScenario() Tool {
 	type args struct {
-		Scenario string         `json:"scenario"`
-		Nodes    int            `json:"nodes"`
-		Config   cluster.Config `json:"config"`
-		Lang     string         `json:"sdk_lang"`
-		Version  string         `json:"sdk_version"`
-		Seed     int64          `json:"seed"`
-		Tier     string         `json:"tier"`
-		Wait     float64        `json:"wait_s"`
+		Scenario  string         `json:"scenario"`
+		Nodes     int            `json:"nodes"`
+		Config    cluster.Config `json:"config"`
+		Lang      string         `json:"sdk_lang"`
+		Version   string         `json:"sdk_version"`
+		Protocol  string         `json:"protocol"`
+		Transport string         `json:"transport"`
+		Seed      int64          `json:"seed"`
+		Tier      string         `json:"tier"`
+		Wait      float64        `json:"wait_s"`
 	}
 	t := Tool{
 		Name:  "run_scenario",
@@ -68,8 +70,10 @@ func (a *agent) runScenario() Tool {
 			nodesParam(), configParam(),
 			{Name: "sdk_lang", Type: String, Enum: a.backend.Languages, About: "default: the scenario's"},
 			{Name: "sdk_version", Type: String},
+			{Name: "protocol", Type: String, Enum: []string{"mqtt3", "mqtt5"}, About: "default: the scenario's"},
+			{Name: "transport", Type: String, Enum: cluster.Transports(), About: "default tcp"},
 			{Name: "seed", Type: Integer, About: "repeats the schedule of an earlier run", Min: 0, Max: 1 << 53, Example: "7"},
-			{Name: "tier", Type: String, Enum: []string{"smoke", "hardening"}, About: "how much; default smoke"},
+			{Name: "tier", Type: String, Enum: []string{"smoke", "hardening", "release"}, About: "how much; default smoke"},
 			waitS(),
 		},
 		Example: `{"scenario":"mqtt/broker-kill-9"}`,
@@ -83,7 +87,7 @@ func (a *agent) runScenario() Tool {
 		if err := a.envelope.Cluster(in.Config); err != nil {
 			return RunAnswer{}, err
 		}
-		ask := keeper.Start{Scenario: in.Scenario, Cluster: in.Config, SDK: sdkName(in.Lang, in.Version), Seed: in.Seed, Tier: in.Tier, Caller: call.Caller}
+		ask := keeper.Start{Scenario: in.Scenario, Cluster: in.Config, SDK: sdkName(in.Lang, in.Version), Protocol: in.Protocol, Transport: in.Transport, Seed: in.Seed, Tier: in.Tier, Caller: call.Caller}
 		e, err := a.start(ctx, call, ask)
 		if err != nil {
 			return RunAnswer{}, err

@@ -9,6 +9,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/robustmq/rmq-mcp/internal/envelope"
 )
 
 // Instructions are what a host shows its model about this server. Hosts cut
@@ -21,7 +23,7 @@ var Instructions string
 type Options struct {
 	Version  string
 	Backend  Backend
-	Envelope Envelope
+	Envelope envelope.Envelope
 	ReadOnly bool    // only tools that change nothing
 	Journal  Journal // nil: calls are not recorded
 }
@@ -41,6 +43,8 @@ func New(o Options) (*Server, error) {
 		server.WithTitle("RobustMQ chaos testing"),
 		server.WithInstructions(Instructions),
 		server.WithToolCapabilities(false),
+		server.WithResourceCapabilities(false, false),
+		server.WithPromptCapabilities(false),
 		server.WithRecovery(),
 	)
 	s.mcp.Use(s.finishProgress)
@@ -53,6 +57,9 @@ func New(o Options) (*Server, error) {
 			return nil, err
 		}
 		s.mcp.AddTool(described, s.handle(t))
+	}
+	if err := s.addSkills(); err != nil {
+		return nil, err
 	}
 	return s, nil
 }

@@ -14,7 +14,9 @@ import (
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/skills"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata")
@@ -150,7 +152,7 @@ func TestEveryTool(t *testing.T) {
 		refuseVerdicts(t, tool.Name, tool.InputSchema)
 	}
 	for _, name := range []string{"cluster_start", "cluster_stop", "cluster_status", "inject_fault", "heal_fault", "run_client", "run_scenario",
-		"get_run", "stop_run", "get_logs", "get_metrics", "list_scenarios", "preflight", "push_report"} {
+		"get_run", "stop_run", "compare_runs", "get_logs", "get_metrics", "list_scenarios", "preflight", "freeze_plan", "replay_run", "reduce_run", "push_report"} {
 		if !seen[name] {
 			t.Errorf("%s is missing", name)
 		}
@@ -172,9 +174,7 @@ func refuseVerdicts(t *testing.T, tool string, schema map[string]any) {
 	}
 }
 
-// An agent pays for the list at every start. Four bytes a token is what
-// tokenizers get out of English; JSON is denser in tokens, so its punctuation
-// is counted as a token each on top.
+// An agent pays for the list at every start.
 func TestTokenBudget(t *testing.T) {
 	var all []listed
 	if err := json.Unmarshal(listRaw(t, (&host{}).server(t, Options{})), &all); err != nil {
@@ -183,9 +183,7 @@ func TestTokenBudget(t *testing.T) {
 	tokens := 0
 	for _, tool := range all {
 		schema, _ := json.Marshal(tool.InputSchema)
-		text := tool.Name + tool.Description + string(schema)
-		punctuation := strings.Count(text, "{") + strings.Count(text, ":") + strings.Count(text, ",")
-		tokens += (len(text)+3)/4 + punctuation
+		tokens += skills.Tokens(tool.Name + tool.Description + string(schema))
 	}
 	t.Logf("names, descriptions and input schemas: about %d tokens", tokens)
 	if tokens >= 5000 {
@@ -206,7 +204,7 @@ func TestReadOnlyServer(t *testing.T) {
 			t.Errorf("%s changes something", tool.Name)
 		}
 	}
-	if len(all) != 6 {
+	if len(all) != 7 {
 		t.Errorf("%d tools", len(all))
 	}
 }
@@ -214,7 +212,7 @@ func TestReadOnlyServer(t *testing.T) {
 // Every example in an error message works, and every answer fits the schema
 // that was promised for it.
 func TestExamplesWork(t *testing.T) {
-	for _, tool := range All((&host{}).backend(), DefaultEnvelope("/state")) {
+	for _, tool := range All((&host{}).backend(), envelope.Default("/state")) {
 		t.Run(tool.Name, func(t *testing.T) {
 			h := &host{runs: runsDir(t)}
 			if tool.Name != "cluster_start" && tool.Name != "run_scenario" {

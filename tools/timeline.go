@@ -55,11 +55,11 @@ func timeline(dir string) (*TimelineView, error) {
 		view.Buckets = append(view.Buckets, []float64{round(float64(i) * per), round(float64(b.called) / per), round(float64(b.acked) / per),
 			float64(b.failed), float64(b.unknown), round(float64(b.delivered) / per), round(median(b.latencies)), round(largest(b.latencies))})
 	}
-	list, err := landings(dir)
+	list, err := readLandings(dir)
 	if err != nil {
 		return nil, err
 	}
-	view.Faults = faultMarks(list.List)
+	view.Faults = faultMarks(list)
 	return view, nil
 }
 

@@ -11,37 +11,8 @@ import (
 	"path/filepath"
 	"unicode/utf8"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/reports"
 )
-
-// LandingView is what proved each fault.
-type LandingView struct {
-	List []history.Landing `json:"list"`
-}
-
-// samplesShown of each proof; the file has all.
-const samplesShown = 12
-
-func landings(dir string) (*LandingView, error) {
-	list, err := history.ReadLandings(evidence(dir))
-	if errors.Is(err, fs.ErrNotExist) {
-		return &LandingView{}, nil // none was injected yet
-	}
-	if err != nil {
-		return nil, err
-	}
-	for i := range list {
-		for j := range list[i].Proofs {
-			p := &list[i].Proofs[j]
-			if cut := len(p.Samples) - samplesShown; cut > 0 {
-				p.Why += fmt.Sprintf(" (the first %d samples are shown, %d more are in landings.json)", samplesShown, cut)
-				p.Samples = p.Samples[:samplesShown]
-			}
-		}
-	}
-	return &LandingView{List: list}, nil
-}
 
 // PageView is a part of a text.
 type PageView struct {

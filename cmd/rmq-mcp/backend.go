@@ -8,7 +8,10 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/plan"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
 	"github.com/robustmq/rmq-mcp/tools"
@@ -24,10 +27,15 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 	b := tools.Backend{
 		Start: func(ctx context.Context, ask keeper.Start) (tools.Experiment, error) {
 			if ask.Scenario != "" {
-				if err := scenarios.Provision(ctx, dir, argv, ask.Scenario, ask.SDK, "", nil); err != nil {
+				if err := scenarios.Provision(ctx, dir, argv, ask.Scenario, ask.SDK, ask.Protocol, nil); err != nil {
 					return nil, err
 				}
 			}
+			config, err := scenarios.Fetch(ctx, dir, ask.Cluster, nil)
+			if err != nil {
+				return nil, err
+			}
+			ask.Cluster = config
 			ask.GraceS = int(grace.Seconds())
 			return connected(dir, argv)(keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: ask}))
 		},
@@ -39,6 +47,14 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 		Preflight: func(ctx context.Context) (scenarios.Preflight, error) { return scenarios.Look(ctx, argv), nil },
 		Push:      publish,
 		Series:    judgeSeries,
+		Compare:   compareRuns,
+		FreezePlan: func(ctx context.Context, text string, limits envelope.Envelope, by keeper.Caller) (plan.Status, error) {
+			return looked(dir)(plan.SiteOf("", &limits).Freeze(ctx, dir, []byte(text), "", by))
+		},
+		Plan:      func(ref string) (plan.Status, error) { return looked(dir)(plan.Find(dir, ref)) },
+		BeginJob:  beginJob(dir, argv),
+		Job:       func(id string) (*campaign.Desk, bool) { return campaign.FindDesk(dir, id) },
+		ResumeJob: resumeJob(dir, argv),
 	}
 	for _, k := range faults.Catalog() {
 		b.Faults = append(b.Faults, k.Type)
@@ -74,6 +90,17 @@ func connected(dir string, argv []string) func(*keeper.Client, error) (tools.Exp
 			return nil, err
 		}
 		return &experiment{c, dir, argv}, nil
+	}
+}
+
+// looked answers what became of a plan; on an error there is none to look at.
+func looked(dir string) func(*plan.Record, error) (plan.Status, error) {
+	return func(r *plan.Record, err error) (plan.Status, error) {
+		if err != nil {
+			return plan.Status{}, err
+		}
+		healDead(dir)
+		return r.Look(dir)
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 // connections of the official SDK's client to the built binary.
 func connections() map[string]func(testing.TB, string) mcp.Transport {
 	return map[string]func(testing.TB, string) mcp.Transport{
-		"stdio": func(_ testing.TB, dir string) mcp.Transport {
-			return &mcp.CommandTransport{Command: rmq(dir, "serve")}
+		"stdio": func(t testing.TB, dir string) mcp.Transport {
+			return &mcp.CommandTransport{Command: rmq(t, dir, "serve")}
 		},
 		"http": func(t testing.TB, dir string) mcp.Transport {
 			url, token := served(t, dir)
@@ -95,7 +95,7 @@ func (a *agent) call(tool string, args map[string]any) map[string]any {
 func (a *agent) looks() {
 	a.t.Helper()
 	list, err := a.session.ListTools(a.t.Context(), nil)
-	if err != nil || len(list.Tools) != 14 {
+	if err != nil || len(list.Tools) != 18 {
 		a.t.Fatalf("%d tools, %v", len(list.Tools), err)
 	}
 	if host := a.call("preflight", nil); host["isolation"] == "" {
@@ -165,7 +165,7 @@ func (a *agent) publishes(dir, run string) {
 	if pushed := a.call("push_report", map[string]any{"report": report}); pushed["published"] != true {
 		a.t.Errorf("push: %v", pushed)
 	}
-	if out, err := rmq(dir, "verify", run).Output(); err != nil {
+	if out, err := rmq(a.t, dir, "verify", run).Output(); err != nil {
 		a.t.Errorf("verify: %v %s", err, out)
 	}
 }

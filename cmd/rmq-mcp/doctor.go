@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -12,12 +13,20 @@ import (
 )
 
 func (a *app) doctor() *cobra.Command {
-	var asJSON bool
+	var asJSON, live bool
+	var check faultCheck
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "What this host can do, and how each fault would be done",
-		Args:  cobra.NoArgs,
+		Long: "Looks at the host, and changes nothing. With --faults it starts a cluster with clients, injects every\n" +
+			"type of fault there is, one after the other, and shows what proved that it landed and was healed.\n" +
+			"Exit status: 1 where one that this host has did not land, or was not healed.",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if live {
+				check.asJSON = asJSON
+				return a.doctorFaults(cmd.Context(), cmd.OutOrStdout(), check)
+			}
 			argv, err := self()
 			if err != nil {
 				return err
@@ -30,8 +39,35 @@ func (a *app) doctor() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	f := cmd.Flags()
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	f.BoolVar(&live, "faults", false, "inject every fault for real, on a live cluster")
+	f.StringSliceVar(&check.flavors, "flavor", []string{"reference"}, "with --faults: what the nodes are; after a comma, what to try next for what has not landed")
+	f.StringSliceVar(&check.only, "only", nil, "with --faults: `types` or families, separated by commas")
+	f.StringVar(&check.upgradeTo, "upgrade-to", "", "with --faults: `path` of another build of the broker, for upgrade")
+	f.BoolVar(&check.markdown, "markdown", false, "with --faults: print a table of Markdown")
 	return cmd
+}
+
+// doctorFaults injects every fault and prints what that showed, as it goes.
+func (a *app) doctorFaults(ctx context.Context, out io.Writer, check faultCheck) error {
+	say := sayTo(out, check.asJSON || check.markdown)
+	rows, err := a.checkFaults(ctx, check, func(r FaultRow) { printFault(paintTo(say), say, r) })
+	switch {
+	case err != nil:
+	case check.asJSON:
+		err = writeJSON(out, rows)
+	case check.markdown:
+		writeFaultTable(out, rows)
+	}
+	fmt.Fprintf(say, "\n%s\n", summaryOf(rows))
+	if err != nil {
+		return err
+	}
+	if len(failedFaults(rows)) > 0 {
+		return exit(1)
+	}
+	return nil
 }
 
 func printHost(p paint, w io.Writer, host scenarios.Preflight) {

@@ -8,6 +8,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // echoes is an experiment with one node, which answers what it is sent.
@@ -22,21 +24,7 @@ func (e echoes) Forward(_ context.Context, node string, _ int) (net.Conn, error)
 
 func echo(t *testing.T) echoes {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() { defer conn.Close(); io.Copy(conn, conn) }()
-		}
-	}()
-	return echoes{listener.Addr().String()}
+	return echoes{hosttest.Serve(t, func(conn net.Conn) { io.Copy(conn, conn) })}
 }
 
 func TestForward(t *testing.T) {

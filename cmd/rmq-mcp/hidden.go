@@ -8,7 +8,11 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/builtin"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/disk"
+	"github.com/robustmq/rmq-mcp/internal/diskprobe"
+	"github.com/robustmq/rmq-mcp/internal/docker"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/plan"
 	"github.com/robustmq/rmq-mcp/internal/reference"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
@@ -23,9 +27,15 @@ func (a *app) hidden() []*cobra.Command {
 	return []*cobra.Command{
 		command("guard", func(_ context.Context, args []string) error { return keeper.GuardMain(args, recoverRun) }),
 		command("keeper", func(_ context.Context, args []string) error { return keeper.KeeperMain(args, newExperiment) }),
+		command("job", jobMain),
 		command("isolate", func(context.Context, []string) error { return keeper.IsolateMain() }),
-		command("node", func(ctx context.Context, args []string) error { return reference.Main(ctx, args, os.Stdout) }),
+		command("node", func(ctx context.Context, args []string) error {
+			return reference.Main(ctx, append(args, "-build", buildVersion()), os.Stdout)
+		}),
+		command("disk", func(ctx context.Context, args []string) error { return disk.Main(ctx, args, os.Stdin, os.Stdout) }),
 		command("driver", func(_ context.Context, args []string) error { return builtin.Main(first(args), os.Stdin, os.Stdout) }),
+		command("hold", func(_ context.Context, args []string) error { return docker.HoldMain(args) }),
+		command("diskprobe", func(_ context.Context, args []string) error { return diskprobe.Main(args, os.Stdin, os.Stdout) }),
 		command("witness", func(_ context.Context, args []string) error { return cluster.ServeWitness(first(args), os.Stdin) }),
 	}
 }
@@ -36,6 +46,7 @@ func newExperiment(_ context.Context, env keeper.Env, start keeper.Start) (keepe
 	if err != nil {
 		return nil, err // not a nil *Experiment in a non-nil interface
 	}
+	e.Place = func() error { return plan.Place(context.Background(), env.StateDir, env.Dir) }
 	return e, nil
 }
 

@@ -12,7 +12,7 @@ import (
 // served is a server over HTTP, its address and its token.
 func served(t testing.TB, dir string, args ...string) (url, token string) {
 	t.Helper()
-	cmd := rmq(dir, append([]string{"serve", "--http", "127.0.0.1:0"}, args...)...)
+	cmd := rmq(t, dir, append([]string{"serve", "--http", "127.0.0.1:0"}, args...)...)
 	cmd.Stderr = nil
 	stderr, err := cmd.StderrPipe()
 	if err != nil {

@@ -3,44 +3,35 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/robustmq/rmq-mcp/faults"
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/journal"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
-	"github.com/robustmq/rmq-mcp/reports"
-	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // What is promised.
 const (
-	leftBound = 10 * time.Second // from the keeper's death until nothing is left
-	healBound = 5 * time.Second  // from the death of the last server until what was explored by hand runs again
-	grace     = 2 * time.Second  // as these servers are started
-	endBound  = 2 * time.Minute  // until a scenario, or what was stopped, is over
+	leftBound   = 10 * time.Second // from the keeper's death until nothing is left
+	silentBound = 8 * time.Second  // from when a keeper is stopped until its guard kills it
+	healBound   = 5 * time.Second  // from the death of the last server until what was explored by hand runs again
+	grace       = 2 * time.Second  // as these servers are started
+	endBound    = 4 * time.Minute  // until a scenario, or what was stopped, is over: a node that does not serve again is waited for, to heal and to drain
 )
 
-// TestKill kills parts of real experiments at random moments of their lives:
-// nothing is left, everything is healed, and what was recorded is readable.
-// RMQ_KILL_ROUNDS is the number of rounds for each kind and user.
+// TestKill kills parts of real experiments at moments of their lives that a seed
+// chose: nothing is left, everything is healed, and what was recorded is readable.
+// RMQ_KILL_SEED is another seed, RMQ_KILL_ROUNDS the number of rounds for each
+// strike and user.
 func TestKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs clusters")
@@ -56,7 +47,7 @@ func TestKill(t *testing.T) {
 				labs[i] = newLab(t, user, i > 0)
 			}
 			needNamespaces(t, labs[0])
-			rounds := killRounds(seed, name)
+			rounds := killRounds(seed, name, canMount(user))
 			var all sync.WaitGroup
 			for _, l := range labs {
 				all.Go(func() {
@@ -81,7 +72,7 @@ func TestKill(t *testing.T) {
 }
 
 // killRounds are the rounds of one user, in the order in which they begin.
-func killRounds(seed uint64, user string) <-chan *round {
+func killRounds(seed uint64, user string, mounts bool) <-chan *round {
 	name := fnv.New64a()
 	name.Write([]byte(user))
 	random := rand.New(rand.NewPCG(seed, name.Sum64()))
@@ -89,20 +80,41 @@ func killRounds(seed uint64, user string) <-chan *round {
 	go func() {
 		defer close(rounds)
 		for n := range killsPerKind() {
-			for _, kind := range killKinds() {
-				rounds <- newRound(n, kind, random)
+			for _, s := range strikes() {
+				if slices.Contains(s.roles, "disk") && !mounts {
+					continue
+				}
+				rounds <- newRound(n, s, random)
 			}
 		}
 	}()
 	return rounds
 }
 
-// killKinds are the roles that are killed together.
-func killKinds() [][]string {
-	return [][]string{{"server"}, {"keeper"}, {"guard"}, {"guard", "keeper"}, {"server", "keeper"}}
+// A strike is what happens to an experiment: these roles are killed, or
+// stopped, together.
+type strike struct {
+	roles []string
+	stop  bool // by SIGSTOP: nobody is told that they are gone
 }
 
-const defaultRounds = 2 // 20 in all: five kinds, two users
+func strikes() []strike {
+	return []strike{
+		{roles: []string{"server"}}, {roles: []string{"keeper"}}, {roles: []string{"guard"}},
+		{roles: []string{"guard", "keeper"}}, {roles: []string{"server", "keeper"}},
+		{roles: []string{"disk"}}, {roles: []string{"disk", "keeper"}}, {roles: []string{"disk", "server", "keeper"}},
+		{roles: []string{"keeper"}, stop: true}, {roles: []string{"disk"}, stop: true}, {roles: []string{"disk", "keeper"}, stop: true},
+	}
+}
+
+// canMount reports whether a user may have file systems of our own: the device
+// is root's alone on some hosts.
+func canMount(user *syscall.Credential) bool {
+	device, err := os.Stat("/dev/fuse")
+	return err == nil && (user == nil || device.Mode().Perm()&0o006 == 0o006)
+}
+
+const defaultRounds = 1 // 22 in all: eleven strikes, two users
 
 func killsPerKind() int {
 	if n, err := strconv.Atoi(os.Getenv("RMQ_KILL_ROUNDS")); err == nil {
@@ -115,7 +127,7 @@ func killSeed(t *testing.T) uint64 {
 	t.Helper()
 	text := os.Getenv("RMQ_KILL_SEED")
 	if text == "" {
-		return rand.Uint64()
+		return 1
 	}
 	seed, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
@@ -124,25 +136,36 @@ func killSeed(t *testing.T) uint64 {
 	return seed
 }
 
-// A round is one experiment that is killed.
+// A round is one experiment that is struck.
 type round struct {
 	number   int
-	kills    []string
+	strike   strike
 	how      string // run, serve, by hand
 	scenario string
 	judging  bool // the moment counts from when judging begins, else from when all were seen
 	moment   time.Duration
 	started  time.Time
-	dead     []string // the roles that were there to be killed
+	faults   []injection // put in place by hand, one over the other
+	dead     []string    // the roles that were there to be struck
 	outcome  string
 }
 
-func newRound(number int, kills []string, random *rand.Rand) *round {
-	r := &round{number: number, kills: kills}
+// An injection is a fault as an agent asks for it.
+type injection struct {
+	typ    string
+	target string
+	params map[string]any
+}
+
+func newRound(number int, s strike, random *rand.Rand) *round {
+	r := &round{number: number, strike: s, faults: randomFaults(random)}
 	// What lasts: seconds of a whole experiment, or of setting one up by hand.
 	length := map[string]time.Duration{"no-fault.md": 5 * time.Second, "one-node.md": 10 * time.Second, "three-nodes.md": 15 * time.Second}
 	names := slices.Sorted(maps.Keys(length))
 	r.how = []string{"run", "run", "serve", "by hand", "by hand"}[random.IntN(5)]
+	if slices.Contains(s.roles, "disk") {
+		r.how = "by hand" // where one is armed
+	}
 	r.scenario = append(names, "one-node.md", "one-node.md")[random.IntN(5)]
 	span := length[r.scenario]
 	if r.how != "run" {
@@ -163,14 +186,28 @@ func newRound(number int, kills []string, random *rand.Rand) *round {
 }
 
 func (r *round) String() string {
-	since := "after"
+	since, done := "after", "killed"
+	if r.strike.stop {
+		done = "stopped"
+	}
 	if r.judging {
 		since = "judging since"
 	}
-	return fmt.Sprintf("round %d: %s of %s (%s) killed %s %v", r.number, strings.Join(r.kills, "+"), r.how, r.scenario, since, r.moment.Round(time.Millisecond))
+	how := r.how
+	if how == "by hand" {
+		for _, f := range r.faults {
+			how += " " + f.typ
+		}
+	}
+	return fmt.Sprintf("round %d: %s of %s (%s) %s %s %v", r.number, strings.Join(r.strike.roles, "+"), how, r.scenario, done, since, r.moment.Round(time.Millisecond))
 }
 
-func (r *round) killed(role string) bool { return slices.Contains(r.dead, role) }
+func (r *round) killed(role string) bool {
+	if role == "server" {
+		return slices.Contains(r.dead, "serve") || slices.Contains(r.dead, "run")
+	}
+	return slices.Contains(r.dead, role)
+}
 
 // play starts an experiment, kills, and answers what of the promise did not
 // hold.
@@ -182,20 +219,28 @@ func (r *round) play(ctx context.Context, l *lab) error {
 		return err
 	}
 	var errs []error
-	errs = append(errs, r.strike(l))
+	errs = append(errs, r.hit(l))
+	bound, left := leftBound, l.left
+	if r.strike.stop {
+		bound += silentBound
+	}
+	if r.killed("guard") {
+		left = l.remains // who would remove control groups is dead, until the next command
+	}
 	if r.killed("keeper") || r.killed("guard") {
-		errs = append(errs, await(leftBound, func() string { return prefixed("still there: ", l.left()) }))
-	} else if len(r.dead) > 0 {
+		errs = append(errs, await(bound, func() string { return prefixed("still there: ", left()) }))
+	} else if r.killed("server") {
 		errs = append(errs, r.runsOn(l))
 	}
 	code := end()
 	// Whatever was killed too late has ended by itself.
-	errs = append(errs, await(endBound, func() string { return prefixed("not over: ", l.left()) }))
+	errs = append(errs, await(endBound, func() string { return prefixed("not over: ", left()) }))
 	if r.killed("guard") {
 		// Who takes care of a dead keeper is dead: the next command does it.
 		if out, err := l.command("list", "runs").CombinedOutput(); err != nil {
 			errs = append(errs, fmt.Errorf("list runs: %w: %s", err, out))
 		}
+		errs = append(errs, await(leftBound, func() string { return prefixed("not undone: ", l.left()) }))
 	}
 	errs = append(errs, await(leftBound, func() string { return prefixed("still noted: ", l.noted()) }))
 	var states []string
@@ -220,78 +265,13 @@ func prefixed(prefix, text string) string {
 }
 
 // wasLate reports whether some of those to be killed had ended by themselves.
-func (r *round) wasLate() bool { return len(r.dead) < len(r.kills) }
+func (r *round) wasLate() bool { return len(r.dead) < len(r.strike.roles) }
 
-// start starts a server, or a terminal, that starts an experiment. End ends it
-// in order and answers its exit code.
-func (r *round) start(ctx context.Context, l *lab) (end func() int, err error) {
-	if r.how == "run" {
-		cmd := l.command("run", filepath.Join(l.base, r.scenario))
-		out, err := os.Create(filepath.Join(l.base, "run.out"))
-		if err != nil {
-			return nil, err
-		}
-		defer out.Close()
-		cmd.Stdout, cmd.Stderr = out, out
-		if err := cmd.Start(); err != nil {
-			return nil, err
-		}
-		return func() int { cmd.Wait(); return cmd.ProcessState.ExitCode() }, nil
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	cmd := l.command("serve", "--grace", grace.String())
-	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
-		if err != nil {
-			return // it was killed before
-		}
-		defer session.Close()
-		r.drive(ctx, session)
-		<-ctx.Done()
-	}()
-	return func() int {
-		cancel()
-		<-done
-		if cmd.ProcessState == nil {
-			return 0
-		}
-		return cmd.ProcessState.ExitCode()
-	}, nil
-}
-
-// drive is what an agent does. Any call may fail: something of what it needs
-// is being killed.
-func (r *round) drive(ctx context.Context, session *mcp.ClientSession) {
-	call := func(tool string, args map[string]any) {
-		session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
-	}
-	if r.how == "serve" {
-		call("run_scenario", map[string]any{"scenario": r.scenario, "nodes": 1, "wait_s": 45})
-		return
-	}
-	nodes := 1
-	if r.scenario == "three-nodes.md" {
-		nodes = 3
-	}
-	call("cluster_start", map[string]any{"nodes": nodes, "config": map[string]any{"flavor": "reference"}, "wait_s": 45})
-	call("run_client", map[string]any{"sdk_lang": "go", "scenario": "mqtt/persistent-session", "wait_s": 0})
-	if r.scenario == "no-fault.md" {
-		return
-	}
-	call("inject_fault", map[string]any{"type": "pause", "target": "node-1", "params": map[string]any{"duration_s": 120}})
-	if nodes == 3 {
-		call("inject_fault", map[string]any{"type": "kill", "target": "node-2", "params": map[string]any{"duration_s": 120}})
-	}
-}
-
-// strike waits until all of those are there that are to be killed, and for the
-// moment, and kills what is there of them. An experiment may be over by then.
-func (r *round) strike(l *lab) error {
+// hit waits until all of those are there that are to be struck, and for the
+// moment, and strikes what is there of them. An experiment may be over by then.
+func (r *round) hit(l *lab) error {
 	var names []string
-	for _, role := range r.kills {
+	for _, role := range r.strike.roles {
 		if role == "server" {
 			role = "serve"
 			if r.how == "run" {
@@ -319,9 +299,15 @@ func (r *round) strike(l *lab) error {
 	}
 	time.Sleep(r.moment) // the random moment; nothing waits for it
 	victims := l.processes(names...)
-	l.kill(victims)
+	if r.strike.stop {
+		l.stop(victims)
+	} else {
+		l.kill(victims)
+	}
 	for _, p := range victims {
-		r.dead = append(r.dead, p.role)
+		if !slices.Contains(r.dead, p.role) {
+			r.dead = append(r.dead, p.role)
+		}
 	}
 	return err
 }
@@ -361,135 +347,6 @@ func (r *round) runsOn(l *lab) error {
 	}), err)
 }
 
-// check reads a run as a person would, and answers its state.
-func (r *round) check(l *lab, id string) (state string, err error) {
-	dir := filepath.Join(l.dir, "runs", id)
-	if _, err := os.Stat(filepath.Join(dir, reports.EvidenceDir)); errors.Is(err, fs.ErrNotExist) {
-		return "never began", notListed(l, id)
-	}
-	var judged struct{ State string }
-	out, err := l.command("judge", id, "--json").Output()
-	if code := exitCode(err); code < 0 || code > 2 {
-		return "", fmt.Errorf("judge %s: exit %d: %s", id, code, stderrOf(err))
-	}
-	if err := json.Unmarshal(out, &judged); err != nil {
-		return "", fmt.Errorf("judge %s: %w", id, err)
-	}
-	if out, err := l.command("verify", id).CombinedOutput(); err != nil {
-		return judged.State, fmt.Errorf("verify %s: %w: %s", id, err, out)
-	}
-	if err := listed(l, id, judged.State); err != nil {
-		return judged.State, err
-	}
-	return judged.State, errors.Join(r.honest(dir, judged.State), healed(dir), whole(dir))
-}
-
-// whole says what of a run directory was half written, and what is no record.
-func whole(dir string) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if name := d.Name(); strings.HasPrefix(name, ".") && name != ".recover" || name == reports.NodesDir {
-			return errors.Join(err, fmt.Errorf("%s is left", path))
-		}
-		return err
-	})
-}
-
-// honest says whether a run that was cut short passes for a whole one.
-func (r *round) honest(dir, state string) error {
-	d, err := reports.Open(dir)
-	if err != nil {
-		return err
-	}
-	finished, err := ended(dir)
-	if err != nil {
-		return err
-	}
-	switch {
-	case !finished && strings.HasPrefix(state, "PASS"):
-		return fmt.Errorf("%s: cut short, and %s", dir, state)
-	case !finished && len(d.Harness) == 0:
-		return fmt.Errorf("%s: cut short, and nobody says so", dir)
-	case !finished && !r.killed("keeper") && !r.killed("guard"):
-		return fmt.Errorf("%s: it ended with its server: %v", dir, d.Harness)
-	}
-	if finished {
-		for _, landing := range d.Landings {
-			if landing.Healed != history.HealVerified {
-				return fmt.Errorf("%s: %s of %v: %s", dir, landing.Type, landing.Nodes, landing.Healed)
-			}
-		}
-	}
-	return nil
-}
-
-// ended says whether a run came to its end in order.
-func ended(dir string) (bool, error) {
-	entries, err := journal.Read(filepath.Join(dir, reports.EvidenceDir, reports.JournalFile))
-	if err != nil {
-		return false, err
-	}
-	return slices.ContainsFunc(entries, func(e journal.Entry) bool { return e.Kind == "end" }), nil
-}
-
-// healed says whether any fault of a run is still to be undone.
-func healed(dir string) error {
-	entries, err := journal.Read(filepath.Join(dir, reports.EvidenceDir, reports.JournalFile))
-	if err != nil {
-		return err
-	}
-	var lines []faults.Line
-	for _, e := range entries {
-		lines = append(lines, faults.Line{Kind: e.Kind, Data: e.Data})
-	}
-	pending, err := faults.Pending(lines)
-	if err == nil && len(pending) > 0 {
-		err = fmt.Errorf("%s: not healed: %v", dir, pending)
-	}
-	return err
-}
-
-// listed says whether a run is in the list of runs as what it is.
-func listed(l *lab, id, state string) error {
-	rows, err := l.list()
-	for _, row := range rows {
-		if row.ID == id && string(row.State) == state {
-			return err
-		}
-	}
-	return errors.Join(err, fmt.Errorf("%s, judged %s, is not listed as such: %+v", id, state, rows))
-}
-
-// notListed says whether a run that never began is in the list. Its directory
-// is removed a while later.
-func notListed(l *lab, id string) error {
-	rows, err := l.list()
-	if slices.ContainsFunc(rows, func(row reports.Row) bool { return row.ID == id }) {
-		err = errors.Join(err, fmt.Errorf("%s never began and is listed", id))
-	}
-	return err
-}
-
-func (l *lab) list() (rows []reports.Row, err error) {
-	out, err := l.command("list", "runs", "--json").Output()
-	if err == nil {
-		err = json.Unmarshal(out, &rows)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list runs: %w: %s", err, stderrOf(err))
-	}
-	return rows, nil
-}
-
-// runs are the ids of all runs.
-func (l *lab) runs() []string {
-	entries, _ := os.ReadDir(filepath.Join(l.dir, "runs"))
-	var ids []string
-	for _, e := range entries {
-		ids = append(ids, e.Name())
-	}
-	return ids
-}
-
 // keeperLogs end what is said of a failure: the last lines of the runs since.
 func (l *lab) keeperLogs(since time.Time) string {
 	var text strings.Builder
@@ -503,44 +360,4 @@ func (l *lab) keeperLogs(since time.Time) string {
 		fmt.Fprintf(&text, "\n%s:\n%s", log, bytes.Join(all[max(0, len(all)-12):], []byte("\n")))
 	}
 	return text.String()
-}
-
-// needNamespaces skips where an experiment has no namespaces of its own: then
-// killing the guard with its keeper leaves work for heal.
-func needNamespaces(t *testing.T, l *lab) {
-	t.Helper()
-	out, err := l.command("doctor", "--json").Output()
-	if err != nil {
-		t.Fatalf("doctor: %v: %s", err, stderrOf(err))
-	}
-	var host scenarios.Preflight
-	if err := json.Unmarshal(out, &host); err != nil {
-		t.Fatal(err)
-	}
-	if host.Isolation == keeper.IsolationNamespaces {
-		return
-	}
-	if os.Getenv("RMQ_TEST_REQUIRE") == "all" {
-		t.Fatalf("experiments have isolation %s only", host.Isolation)
-	}
-	t.Skipf("experiments have isolation %s only", host.Isolation)
-}
-
-func exitCode(err error) int {
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &exit):
-		return exit.ExitCode()
-	}
-	return -1
-}
-
-func stderrOf(err error) string {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return string(exit.Stderr)
-	}
-	return fmt.Sprint(err)
 }

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,18 +14,20 @@ import (
 	"time"
 
 	"github.com/vishvananda/netlink"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // A lab is a state directory with a user of its own. What is started in it
 // carries a mark in its environment, by which it is found in /proc whoever
 // its parent is and whatever became of that.
 type lab struct {
-	base  string // everything below is the user's
-	dir   string // the state directory
-	mark  string
-	user  *syscall.Credential // nil: who runs the tests
-	links []string            // network interfaces of the host before
-	binds []string            // namespaces held by a mount before
+	base string // everything below is the user's
+	dir  string // the state directory
+	mark string
+	env  []string            // beside the test's own
+	user *syscall.Credential // nil: who runs the tests
+	host []string            // what the host had before, as [hostState] lists it
 }
 
 const markName = "RMQ_TEST_LAB="
@@ -67,10 +69,7 @@ func newLab(t *testing.T, user *syscall.Credential, long bool) *lab {
 			t.Fatal(err)
 		}
 	}
-	var err1, err2 error
-	l.links, err1 = hostLinks()
-	l.binds, err2 = boundNamespaces()
-	if err := errors.Join(err1, err2); err != nil {
+	if l.host, err = l.hostState(); err != nil {
 		t.Fatal(err)
 	}
 	return l
@@ -83,6 +82,7 @@ func (l *lab) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(binary(), append([]string{"--dir", l.dir}, args...)...)
 	cmd.Dir = l.base
 	cmd.Env = append(os.Environ(), l.mark, "TMPDIR="+l.temp(), "HOME="+l.base)
+	cmd.Env = append(cmd.Env, l.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: l.user}
 	return cmd
 }
@@ -168,9 +168,26 @@ func (l *lab) kill(all []proc) {
 	}
 }
 
-// left says what an experiment left on the host, beside its run directory:
-// processes other than its server, interfaces, namespaces, sockets.
+// stop stops processes of the lab, all at once. They are killed with it at the
+// end, or by whoever misses them.
+func (l *lab) stop(all []proc) {
+	for _, p := range all {
+		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
+		if strings.Contains(string(environ), l.mark) {
+			syscall.Kill(p.pid, syscall.SIGSTOP)
+		}
+	}
+}
+
+// left says what an experiment left on the host, beside its run directory: what
+// remains of it, and control groups.
 func (l *lab) left() string {
+	return strings.Join(slices.DeleteFunc([]string{l.remains(), strings.Join(l.controlGroups(), ", ")}, func(s string) bool { return s == "" }), ", ")
+}
+
+// remains says what the kernel takes away with the keeper and is there:
+// processes other than its server, interfaces, mounts, rules of the packet filter.
+func (l *lab) remains() string {
 	var left []string
 	for _, p := range l.processes() {
 		if p.role != "run" && p.role != "serve" {
@@ -179,16 +196,12 @@ func (l *lab) left() string {
 			left = append(left, fmt.Sprintf("%s holds %v", p, held))
 		}
 	}
-	links, err := hostLinks()
+	now, err := l.hostState()
 	if err != nil {
 		left = append(left, err.Error())
 	}
-	binds, err := boundNamespaces()
-	if err != nil {
-		left = append(left, err.Error())
-	}
-	for _, name := range slices.Concat(links, binds) {
-		if !slices.Contains(l.links, name) && !slices.Contains(l.binds, name) {
+	for _, name := range now {
+		if !slices.Contains(l.host, name) {
 			left = append(left, name)
 		}
 	}
@@ -203,31 +216,52 @@ func (l *lab) noted() string {
 	return strings.Join(slices.Concat(live, sockets), ", ")
 }
 
-func hostLinks() ([]string, error) {
+// hostState lists what an experiment could leave on a host that its processes
+// do not take with them. Mounts are the lab's own: others test file systems at
+// the same time.
+func (l *lab) hostState() ([]string, error) {
 	links, err := netlink.LinkList()
 	if err != nil {
 		return nil, fmt.Errorf("list interfaces: %w", err)
 	}
-	var names []string
+	var found []string
 	for _, link := range links {
-		names = append(names, "interface "+link.Attrs().Name)
+		found = append(found, "interface "+link.Attrs().Name)
 	}
-	return names, nil
-}
-
-// boundNamespaces are the mounts that keep a namespace alive.
-func boundNamespaces() ([]string, error) {
-	text, err := os.ReadFile("/proc/self/mountinfo")
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil, fmt.Errorf("list mounts: %w", err)
 	}
-	var binds []string
-	for line := range strings.Lines(string(text)) {
-		if strings.Contains(line, " - nsfs ") {
-			binds = append(binds, "mount "+strings.Fields(line)[4])
+	for line := range strings.Lines(string(mounts)) {
+		at := strings.Fields(line)[4]
+		if strings.Contains(line, " - nsfs ") || strings.HasPrefix(at, l.base+"/") {
+			found = append(found, "mount "+at)
 		}
 	}
-	return binds, nil
+	if nft, err := exec.LookPath("nft"); err == nil && os.Getuid() == 0 {
+		tables, err := exec.Command(nft, "list", "tables").Output()
+		if err != nil {
+			return nil, fmt.Errorf("list the tables of the packet filter: %w", err)
+		}
+		for line := range strings.Lines(string(tables)) {
+			found = append(found, strings.TrimSpace(line))
+		}
+	}
+	return found, nil
+}
+
+// controlGroups are those that carry the name of a run of this lab.
+func (l *lab) controlGroups() []string {
+	var found []string
+	runs := l.runs()
+	filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
+		ours := func(id string) bool { return strings.Contains(d.Name(), id) }
+		if err == nil && d.IsDir() && slices.ContainsFunc(runs, ours) {
+			found = append(found, "control group "+path)
+		}
+		return nil
+	})
+	return found
 }
 
 // heldNamespaces are the network namespaces of which a process has a file open.
@@ -261,7 +295,7 @@ func await(bound time.Duration, what func() string) error {
 func users(t *testing.T) map[string]*syscall.Credential {
 	t.Helper()
 	if os.Getuid() != 0 {
-		if os.Getenv("RMQ_TEST_REQUIRE") == "all" {
+		if hosttest.Required() {
 			t.Fatal("only root can try this as root and as an ordinary user")
 		}
 		return map[string]*syscall.Credential{"user": nil}

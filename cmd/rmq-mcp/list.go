@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -10,15 +11,17 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/internal/checker"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
 func (a *app) list() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:       "list scenarios|runs|sdks|faults",
+		Use:       "list scenarios|claims|runs|plans|sdks|faults",
 		Short:     "What there is to run, and what was run",
-		ValidArgs: []string{"scenarios", "runs", "sdks", "faults"},
+		ValidArgs: []string{"scenarios", "claims", "runs", "plans", "sdks", "faults"},
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			rows, columns, err := a.listing(args[0])
@@ -40,8 +43,12 @@ func (a *app) listing(what string) (rows any, table [][]string, err error) {
 	switch what {
 	case "scenarios":
 		return listScenarios()
+	case "claims":
+		return listClaims()
 	case "runs":
 		return a.listRuns()
+	case "plans":
+		return a.listPlans()
 	case "sdks":
 		return listSDKs()
 	}
@@ -75,6 +82,25 @@ func (a *app) listRuns() (any, [][]string, error) {
 		table = append(table, []string{r.ID, r.Started.Local().Format("01-02 15:04"), r.Scenario, r.Flavor, r.SDK, string(r.State), clip(strings.TrimPrefix(r.Headline, string(r.State)+": "), runHeadline)})
 	}
 	return rows, table, err
+}
+
+// A claimLine is one claim in a list.
+type claimLine struct {
+	verdict.Claim
+	Category  checker.Category `json:"category"`
+	Checker   string           `json:"checker"`
+	Protocols []string         `json:"protocols"`
+}
+
+func listClaims() (any, [][]string, error) {
+	lines := []claimLine{}
+	table := [][]string{{"CLAIM", "CATEGORY", "WHOSE", "PROTOCOLS", "CHECKER", "SOURCE", "WORDING"}}
+	for _, e := range checker.All {
+		lines = append(lines, claimLine{Claim: e.Claim, Category: e.Category, Checker: e.Checker, Protocols: e.Protocols})
+		whose := cmp.Or(e.Claim.Of, verdict.Broker)
+		table = append(table, []string{e.Claim.Name, string(e.Category), string(whose), strings.Join(e.Protocols, ", "), e.Checker, e.Claim.Source, e.Claim.Text})
+	}
+	return lines, table, nil
 }
 
 func listSDKs() (any, [][]string, error) {

@@ -60,27 +60,28 @@ func newRoot() *cobra.Command {
 		return fmt.Errorf("%w; `%s --help` lists the flags", err, cmd.CommandPath())
 	})
 	root.AddCommand(
-		a.serve(), a.runScenario(), a.list(), a.judge(), a.verify(), a.heal(),
-		a.doctor(), a.dashboard(), a.forward(), version(),
+		a.serve(), a.runScenario(), a.compare(), a.matrix(), a.campaign(), a.replay(), a.blame(), a.reduce(), a.plan(), a.list(), a.judge(), a.verify(), a.heal(),
+		a.doctor(), a.conformance(), a.selftest(), a.dashboard(), a.forward(), a.install(), a.uninstall(), bundle(), version(),
 	)
 	for _, cmd := range root.Commands() {
 		cmd.Args = called(cmd.Args)
 	}
+	root.AddCommand(a.sdks(), a.lint())
 	root.AddCommand(a.hidden()...)
 	return root
 }
 
 // unknown refuses what is no command, and says what there is near to it.
-func unknown(root *cobra.Command, args []string) error {
+func unknown(parent *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	near := ""
-	root.SuggestionsMinimumDistance = 2 // letters
-	if names := root.SuggestionsFor(args[0]); len(names) > 0 {
+	parent.SuggestionsMinimumDistance = 2 // letters
+	if names := parent.SuggestionsFor(args[0]); len(names) > 0 {
 		near = "; near to it: " + strings.Join(names, ", ")
 	}
-	return fmt.Errorf("no command %q%s; `rmq-mcp --help` lists all", args[0], near)
+	return fmt.Errorf("no command %q%s; `%s --help` lists all", args[0], near, parent.CommandPath())
 }
 
 // called says how a command is called where its arguments are wrong.

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -16,6 +17,9 @@ import (
 // binaryDir is where TestMain put the binary under test. A process of an
 // experiment is the same binary started again, so the test's own will not do.
 var binaryDir string
+
+// lastLines of what a command told a person are shown with the test that failed.
+const lastLines = 200
 
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
@@ -32,6 +36,7 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	build := exec.Command("go", "build", "-o", binaryIn(dir), ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // it also runs in empty containers
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build rmq-mcp: %v\n%s", err, out)
 		return 1
@@ -50,10 +55,26 @@ func binaryIn(dir string) string {
 
 func binary() string { return binaryIn(binaryDir) }
 
-// rmq is the binary with a state directory of its own.
-func rmq(dir string, args ...string) *exec.Cmd {
+// rmq is the binary with a state directory of its own. What it tells a person
+// is shown, in its last lines, with a test that failed: not among the output of
+// the others.
+func rmq(t testing.TB, dir string, args ...string) *exec.Cmd {
+	t.Helper()
 	cmd := exec.Command(binary(), append([]string{"--dir", dir}, args...)...)
-	cmd.Stderr = os.Stderr
+	told, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = told // a file: what the binary leaves behind must not keep the test waiting
+	t.Cleanup(func() {
+		defer told.Close()
+		if !t.Failed() {
+			return
+		}
+		text, err := os.ReadFile(told.Name())
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		t.Logf("rmq-mcp %s: %v\n%s", args[0], err, strings.Join(lines[max(0, len(lines)-lastLines):], "\n"))
+	})
 	return cmd
 }
 
@@ -62,6 +83,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", binaryDir+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			env.Setenv("BIN", binaryDir)
 			env.Setenv("XDG_STATE_HOME", env.WorkDir+"/state")
 			env.Setenv("RMQ_ROBUSTMQ_BIN", "")
 			return nil

@@ -60,11 +60,7 @@ func (p paint) status(s verdict.Status) string {
 func printVerdict(p paint, w io.Writer, v verdict.Verdict) {
 	fmt.Fprintln(w, p.state(v.State, p.bold(v.Headline)))
 	for _, r := range v.Results {
-		promised := ""
-		if r.Status == verdict.Fail && !r.Promised {
-			promised = p.faint(" (not promised by the vendor for this configuration)")
-		}
-		fmt.Fprintf(w, "  %s %-24s %s%s\n", p.status(r.Status), r.Claim.Name, short(r.Summary), promised)
+		fmt.Fprintf(w, "  %s %-24s %s\n", p.status(r.Status), r.Claim.Name, short(r.Summary))
 	}
 	for _, reason := range v.Reasons {
 		fmt.Fprintf(w, "  %s %s\n", p.faint("because"), short(reason))
@@ -81,6 +77,15 @@ func printVerdict(p paint, w io.Writer, v verdict.Verdict) {
 	for _, root := range v.Runs {
 		fmt.Fprintf(w, "  %s    %s\n", p.faint("root"), root)
 	}
+}
+
+// sayTo is where what is not the answer goes: beside it, where that is for a
+// program.
+func sayTo(out io.Writer, asJSON bool) io.Writer {
+	if asJSON {
+		return os.Stderr
+	}
+	return out
 }
 
 func writeJSON(w io.Writer, v any) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/internal/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 	"github.com/robustmq/rmq-mcp/scenarios"
@@ -53,7 +54,7 @@ func TestReadmeTables(t *testing.T) {
 
 func toolTable() string {
 	rows := [][]string{{"Tool", "Does"}}
-	for _, tool := range tools.All(tools.Backend{}, tools.Envelope{}) {
+	for _, tool := range tools.All(tools.Backend{}, envelope.Envelope{}) {
 		rows = append(rows, []string{"`" + tool.Name + "`", tool.Title})
 	}
 	return markdown(rows)
@@ -132,7 +133,7 @@ func TestReadmeCommands(t *testing.T) {
 		{[]string{"--flavor", "mosquitto"}, 1, verdict.FailNondetermin},
 	} {
 		args := slices.Concat(strings.Fields(first), c.args)
-		out, err := rmq(t.TempDir(), args...).Output()
+		out, err := rmq(t, t.TempDir(), args...).Output()
 		code := 0
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {

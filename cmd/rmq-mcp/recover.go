@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/internal/disk"
 	"github.com/robustmq/rmq-mcp/internal/journal"
+	"github.com/robustmq/rmq-mcp/internal/plan"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -24,10 +26,19 @@ func recoverRun(runDir string) error {
 	if _, err := os.Stat(filepath.Join(runDir, reports.EvidenceDir)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	// What was armed is not in the journal, and mostly gone with the keeper's
+	// namespaces.
+	if _, err := disk.Release(runDir); err != nil {
+		return err
+	}
 	if err := undo(runDir); err != nil {
 		return err
 	}
-	key, err := reports.LoadKey(filepath.Dir(filepath.Dir(runDir)))
+	stateDir := filepath.Dir(filepath.Dir(runDir))
+	if err := plan.Place(context.Background(), stateDir, runDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(os.Stderr, "rmq-mcp: note the plans of %s: %v\n", filepath.Base(runDir), err)
+	}
+	key, err := reports.LoadKey(stateDir)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
@@ -23,12 +25,15 @@ import (
 
 // running are the flags of run.
 type running struct {
-	cluster cluster.Config
-	sdk     string
-	seed    int64
-	repeat  int
-	tier    string
-	asJSON  bool
+	cluster   cluster.Config
+	sdk       string
+	protocol  string
+	transport string
+	seed      int64
+	repeat    int
+	tier      string
+	asJSON    bool
+	set       map[string]string // the flavor's own keys, as words
 }
 
 func (a *app) runScenario() *cobra.Command {
@@ -36,27 +41,61 @@ func (a *app) runScenario() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run SCENARIO",
 		Short: "One experiment, from cluster to verdict",
-		Long: "Runs a scenario of the library, or a .md file of one's own, and prints the verdict.\n" +
+		Long: "Runs a scenario of the library, a .md file of one's own, or mqtt/random, which --seed draws, and prints the verdict.\n" +
 			"Ctrl-C heals, ends and judges what happened until then; a second one leaves the run to its keeper.\n" +
 			"Exit status: 0 PASS, 1 FAIL, 2 could not be told, 3 the harness could not do its job.",
 		Example: "  rmq-mcp run mqtt/broker-kill-9\n  rmq-mcp run mqtt/broker-kill-9 --flavor mosquitto --repeat 3",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			r.cluster.Settings = settings(r.set)
 			return a.runAll(cmd.Context(), cmd.OutOrStdout(), args[0], r)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&r.cluster.Flavor, "flavor", "", "what the nodes are: reference, robustmq, mosquitto, external (default: the scenario's)")
-	f.StringArrayVar(&r.cluster.Endpoints, "endpoint", nil, "`host:port` of a broker that somebody else runs; repeat it for each")
-	f.StringVar(&r.cluster.Binary, "binary", "", "`path` of the broker (default: RMQ_ROBUSTMQ_BIN, or mosquitto in PATH)")
-	f.StringVar(&r.cluster.Profile, "profile", "", "tested, or as-shipped: the vendor's own defaults")
-	f.IntVar(&r.cluster.Nodes, "nodes", 0, "how many nodes, 1 to 5 (default: the scenario's)")
+	clusterFlags(f, &r.cluster, &r.set)
 	f.StringVar(&r.sdk, "sdk", "", "`LANG@VERSION` of the client library (default: the scenario's)")
+	f.StringVar(&r.protocol, "protocol", "", "mqtt3 or mqtt5 (default: the scenario's)")
+	f.StringVar(&r.transport, "transport", "", "how clients speak to nodes: tcp, tls, ws, wss (default tcp)")
+	f.StringVar(&r.cluster.CA, "ca", "", "`file` of the certificate that clients trust, for --endpoint with tls or wss")
 	f.Int64Var(&r.seed, "seed", 0, "repeat the schedule of an earlier run")
 	f.IntVar(&r.repeat, "repeat", 1, "attempts, one after the other; the verdict is the series'")
-	f.StringVar(&r.tier, "tier", "", "smoke or hardening (default smoke)")
+	f.StringVar(&r.tier, "tier", "", "smoke or hardening, and release where a scenario has it (default smoke)")
 	f.BoolVar(&r.asJSON, "json", false, "print report.json on stdout, and nothing else there")
 	return cmd
+}
+
+// clusterFlags are those of what is under test, beside its flavor.
+func clusterFlags(f *pflag.FlagSet, c *cluster.Config, set *map[string]string) {
+	f.StringVar(&c.Runtime, "runtime", "", "where the nodes run: process, or docker (default process)")
+	f.StringVar(&c.Image, "image", "", "docker: what the containers are made of (default: this program, or the vendor's image of --broker-version)")
+	f.StringVar(&c.Version, "broker-version", "", "of RobustMQ, such as v0.4.11, to be downloaded")
+	f.StringVar(&c.VersionSHA256, "broker-sha256", "", "of the archive of --broker-version (default: what is published with it)")
+	f.StringArrayVar(&c.Endpoints, "endpoint", nil, "`host:port` of a broker that somebody else runs; repeat it for each")
+	f.StringVar(&c.Binary, "binary", "", "`path` of the broker (default: RMQ_ROBUSTMQ_BIN, or mosquitto in PATH)")
+	f.StringVar(&c.Profile, "profile", "", "tested, or as-shipped: the vendor's own defaults")
+	f.StringSliceVar(&c.Arm, "arm", nil, "what faults need in place before the nodes start: disk, clock, tap (default: what the scenario's faults need)")
+	f.StringToStringVar(set, "set", nil, "`key=value` of the broker's own configuration, on top of the profile; repeat it for more")
+	f.StringVar(&c.DiskModel, "disk-model", "", "what an armed disk takes for durable: ext4 (default), xfs, strict")
+	f.IntVar(&c.Nodes, "nodes", 0, "how many nodes, 1 to 5 (default: the scenario's)")
+	f.StringVar(&c.Plant, "plant", "", "`defect` of rmq-mcp's own before the nodes, or in the embedded broker, to see what a client library or the judge makes of it; an unknown one is answered with those that there are")
+}
+
+// settings are words as the values they stand for: 1 is a number, true a
+// boolean, and what is neither stays a word.
+func settings(words map[string]string) map[string]any {
+	if len(words) == 0 {
+		return nil
+	}
+	out := map[string]any{}
+	for key, word := range words {
+		out[key] = word
+		var value any
+		if json.Unmarshal([]byte(word), &value) == nil && value != nil {
+			out[key] = value
+		}
+	}
+	return out
 }
 
 // runAll runs the attempts and judges them together. The exit code is that of
@@ -73,9 +112,11 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 		r.cluster.Flavor = "external"
 	}
 	// What is not the answer goes to where it does not disturb it.
-	say := out
-	if r.asJSON {
-		say = os.Stderr
+	say := sayTo(out, r.asJSON)
+	if scenario == randomScenario {
+		if scenario, err = r.draw(ctx, dir, newMatrixDisplay(say)); err != nil {
+			return err
+		}
 	}
 	var attempts []verdict.Attempt
 	for i := range r.repeat {
@@ -112,12 +153,15 @@ func (a *app) attempt(ctx context.Context, say io.Writer, dir, scenario string, 
 	if err != nil {
 		return nil, false, err
 	}
-	if err := scenarios.Provision(ctx, dir, argv, scenario, r.sdk, "", func(line string) { fmt.Fprintln(say, line) }); err != nil {
+	if err := scenarios.Provision(ctx, dir, argv, scenario, r.sdk, r.protocol, func(line string) { fmt.Fprintln(say, line) }); err != nil {
+		return nil, false, err
+	}
+	if r.cluster, err = scenarios.Fetch(ctx, dir, r.cluster, func(line string) { fmt.Fprintln(say, line) }); err != nil {
 		return nil, false, err
 	}
 	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + buildVersion(), Tool: "run", Args: map[string]any{"scenario": scenario}}
 	client, err := keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: keeper.Start{
-		Scenario: absolute(scenario), Cluster: r.cluster, SDK: r.sdk, Seed: r.seed, Tier: r.tier, Caller: caller,
+		Scenario: absolute(scenario), Cluster: r.cluster, SDK: r.sdk, Protocol: r.protocol, Transport: r.transport, Seed: r.seed, Tier: r.tier, Caller: caller,
 	}})
 	if err != nil {
 		return nil, false, err
@@ -130,7 +174,9 @@ func (a *app) attempt(ctx context.Context, say io.Writer, dir, scenario string, 
 		return nil, false, err
 	}
 	run, err = conclude(say, client.Info().Dir, stopped)
-	return run, stopped, err
+	settling, cancel := context.WithTimeout(ctx, sealBound)
+	defer cancel()
+	return run, stopped, errors.Join(err, keeper.Settled(settling, dir, client.Info().ID))
 }
 
 // absolute keeps a file of one's own findable for the keeper; names of the

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/tools"
 )
 
@@ -36,7 +37,7 @@ func (a *app) serve() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.http, "http", "", "serve streamable HTTP on this `address` instead of stdio, such as 127.0.0.1:8089")
-	f.StringVar(&s.envelope, "envelope", "", "YAML `file` with the limits that no tool call can leave")
+	f.StringVar(&s.envelope, "envelope", "", "YAML `file` with the limits that no tool call can leave; docs/envelope.yaml shows all")
 	f.BoolVar(&s.readOnly, "read-only", false, "offer only tools that change nothing")
 	f.DurationVar(&s.grace, "grace", time.Minute, "how long a cluster explored by hand outlives the last server or terminal that uses it")
 	f.StringVar(&s.tokenFile, "token-file", "", "`file` with the bearer token")
@@ -54,7 +55,7 @@ func (a *app) serveMCP(ctx context.Context, s serving) error {
 	if err != nil {
 		return err
 	}
-	envelope, err := tools.LoadEnvelope(s.envelope, dir)
+	limits, err := envelope.Read(s.envelope, dir)
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (a *app) serveMCP(ctx context.Context, s serving) error {
 		return err
 	}
 	defer journal.Close()
-	server, err := tools.New(tools.Options{Version: buildVersion(), Backend: backend, Envelope: envelope, ReadOnly: s.readOnly, Journal: journal})
+	server, err := tools.New(tools.Options{Version: buildVersion(), Backend: backend, Envelope: limits, ReadOnly: s.readOnly, Journal: journal})
 	if err != nil {
 		return err
 	}

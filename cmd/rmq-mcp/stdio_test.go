@@ -22,7 +22,7 @@ type wire struct {
 
 func openWire(t testing.TB, dir string) *wire {
 	t.Helper()
-	w := &wire{t: t, cmd: rmq(dir, "serve"), done: map[string]bool{}}
+	w := &wire{t: t, cmd: rmq(t, dir, "serve"), done: map[string]bool{}}
 	var err error
 	if w.in, err = w.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)

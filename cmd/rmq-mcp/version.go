@@ -19,9 +19,16 @@ func version() *cobra.Command {
 	}
 }
 
-// buildVersion is what the Go toolchain noted: the module's version, or the
-// commit.
+// release is the version that a release is linked with: -ldflags "-X
+// main.release=v1.2.3". The linker needs a variable; nothing else writes it.
+var release string
+
+// buildVersion is what the linker was told, or what the Go toolchain noted:
+// the module's version, or the commit.
 func buildVersion() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

@@ -2,9 +2,12 @@ package hosttest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -38,6 +41,14 @@ func Alone(m *testing.M) int {
 	defer release()
 	os.Setenv(HolderEnv, holder)
 	return m.Run()
+}
+
+// Waiting lets more tests of a package run side by side than there are cores, as
+// they mostly wait. What -parallel says on the command line prevails.
+func Waiting() {
+	if err := flag.Set("test.parallel", strconv.Itoa(4*runtime.NumCPU())); err != nil {
+		panic(err)
+	}
 }
 
 // lock takes the lock file for a holder, whom those who wait find named in a

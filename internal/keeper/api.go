@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
@@ -24,13 +25,25 @@ type Caller struct {
 // Start asks for an experiment: a scenario from beginning to verdict, or a
 // cluster to explore by hand.
 type Start struct {
-	Scenario string         `json:"scenario,omitempty"` // name or path of a file; "" to explore by hand
-	Cluster  cluster.Config `json:"cluster"`            // zero fields: the scenario's
-	SDK      string         `json:"sdk,omitempty"`      // lang@version; "": the scenario's
-	Seed     int64          `json:"seed,omitempty"`     // 0: the clock's
-	Tier     string         `json:"tier,omitempty"`     // smoke, hardening; "": smoke
-	GraceS   int            `json:"grace_s,omitempty"`  // by hand: how long after the last caller is gone it is stopped
-	Caller   Caller         `json:"caller"`
+	Scenario  string         `json:"scenario,omitempty"`  // name or path of a file; "" to explore by hand
+	Cluster   cluster.Config `json:"cluster"`             // zero fields: the scenario's
+	SDK       string         `json:"sdk,omitempty"`       // lang@version; "": the scenario's
+	Protocol  string         `json:"protocol,omitempty"`  // "": the scenario's
+	Transport string         `json:"transport,omitempty"` // tcp, tls, ws, wss; "": tcp
+	Seed      int64          `json:"seed,omitempty"`      // 0: the clock's
+	Tier      string         `json:"tier,omitempty"`      // smoke, hardening, release; "": smoke
+	GraceS    int            `json:"grace_s,omitempty"`   // by hand: how long after the last caller is gone it is stopped
+	Caller    Caller         `json:"caller,omitzero"`
+
+	// Envelope are the limits of whoever asks; nil for a person, who has none.
+	Envelope *envelope.Envelope `json:"envelope,omitempty"`
+}
+
+// Frozen is what a run's record keeps of a start, so that the run can be made
+// again: all but who asked, within which limits, and passwords.
+func (s Start) Frozen() Start {
+	s.Caller, s.Envelope, s.GraceS, s.Cluster.Password = Caller{}, nil, 0, ""
+	return s
 }
 
 // Phase of an experiment, in order. A hand-driven one stays in PhaseReady.
@@ -128,9 +141,10 @@ type Heal struct {
 // RunClient asks for a scenario's workload, with one SDK, on the cluster as it
 // is.
 type RunClient struct {
-	Scenario string `json:"scenario"` // its workload
-	SDK      string `json:"sdk"`      // lang@version
-	Protocol string `json:"protocol"`
+	Scenario  string `json:"scenario"` // its workload
+	SDK       string `json:"sdk"`      // lang@version
+	Protocol  string `json:"protocol"`
+	Transport string `json:"transport,omitempty"` // "": that of the start
 
 	DurationS float64 `json:"duration_s,omitempty"` // of the traffic; 0: a minute, or as long as the scenario would
 

@@ -7,6 +7,6 @@ import (
 	"syscall"
 )
 
-// detach gives a command a session of its own: no terminal's end and no
+// Detach gives a command a session of its own: no terminal's end and no
 // signal to its starter's group reaches it.
-func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+func Detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

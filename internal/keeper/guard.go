@@ -17,10 +17,15 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"github.com/shirou/gopsutil/v3/process"
 )
 
-// A keeper that says nothing for silence of the guard's seconds is killed.
-const silence = 5
+// A keeper that says nothing for silence of the guard's seconds, and does nothing
+// meanwhile, is killed; one that works, on a host that starves it, after patience.
+const (
+	silence  = 5
+	patience = 30
+)
 
 // A level is one way to start a keeper, from the most isolated down.
 type level struct {
@@ -31,7 +36,7 @@ type level struct {
 
 // GuardMain is the hidden command guard: the keeper's parent, outside its
 // namespaces and hardly more than a timer. It starts the keeper, kills it when
-// it is silent for five seconds, and when it is gone, in whatever way, ends
+// it is silent and does nothing, and when it is gone, in whatever way, ends
 // what remains of the experiment and calls recover to replay the undo journal
 // of the run directory.
 func GuardMain(_ []string, recover func(runDir string) error) error {
@@ -166,9 +171,13 @@ func (g *guard) watch(keeper *os.Process, said io.Reader) error {
 	var end error // why it ended, where it said so
 	// Silence is counted in ticks of the guard's own: a host that stops both
 	// of them for a while is not a dead keeper.
-	for quiet := 0; ; {
+	works := working(keeper.Pid)
+	for quiet, late := 0, 0; ; {
 		select {
 		case <-tick.C:
+			if late++; works() && late < patience {
+				continue
+			}
 			if quiet++; quiet%silence == 0 {
 				g.silenced(keeper, quiet)
 			}
@@ -176,7 +185,7 @@ func (g *guard) watch(keeper *os.Process, said io.Reader) error {
 			g.log.Warn("told to end", "signal", s.String())
 			keeper.Signal(syscall.SIGTERM)
 		case w := <-words:
-			quiet = 0
+			quiet, late = 0, 0
 			switch w.Say {
 			case sayReady:
 				g.answer(sayReady, "")
@@ -193,6 +202,25 @@ func (g *guard) watch(keeper *os.Process, said io.Reader) error {
 				return end
 			}
 		}
+	}
+}
+
+// working answers a function that reports whether a process has had any processor
+// time since it was asked last.
+func working(pid int) func() bool {
+	p, err := process.NewProcess(int32(pid))
+	if err != nil {
+		return func() bool { return false } // it is gone
+	}
+	last := 0.0
+	return func() bool {
+		t, err := p.Times()
+		if err != nil {
+			return false
+		}
+		before := last
+		last = t.User + t.System
+		return last > before
 	}
 }
 

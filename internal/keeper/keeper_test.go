@@ -81,6 +81,12 @@ func TestExperiment(t *testing.T) {
 	if _, err := c.Status(ctx); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), c.Info().Dir) {
 		t.Errorf("Status afterwards = %v, want ErrGone and where the run is", err)
 	}
+	if err := Settled(ctx, dir, c.Info().ID); err != nil {
+		t.Errorf("Settled = %v", err)
+	}
+	if files, err := os.ReadDir(filepath.Join(dir, "live")); err != nil || len(files) > 0 {
+		t.Errorf("live/ has %v, %v after it has settled", files, err)
+	}
 	nothingLeft(t, dir)
 	if _, err := os.Stat(filepath.Join(c.Info().Dir, "recovered")); err != nil {
 		t.Errorf("the undo journal was not replayed: %v", err)

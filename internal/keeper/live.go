@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -131,6 +132,25 @@ func lockRun(stateDir, id string, flags int) (*flock.Flock, error) {
 			return lock, nil
 		}
 		lock.Close() // of a file that its last owner removed meanwhile
+	}
+}
+
+// Settled waits until a run's guard has cleaned up after it and writes nothing
+// below the state directory any more, or is dead and never will. Its error is
+// that of ctx.
+func Settled(ctx context.Context, stateDir, id string) error {
+	for {
+		if _, err := os.Stat(livePath(stateDir, id, ".lock")); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if lock, err := lockRun(stateDir, id, 0); lock != nil {
+			return errors.Join(err, lock.Close()) // left by a dead one, for HealDead
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
 }
 

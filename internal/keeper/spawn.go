@@ -53,8 +53,12 @@ func Spawn(ctx context.Context, o SpawnOptions) (*Client, error) {
 }
 
 // isolationFor keeps the clients of external brokers in the host's network:
-// the star has no uplink.
+// the star has no uplink. Processes of the host can only be signalled from
+// outside a pid namespace.
 func isolationFor(o SpawnOptions) string {
+	if o.Isolation == "" && len(o.Start.Cluster.PIDs) > 0 {
+		return IsolationLoopback
+	}
 	if o.Isolation == "" && (o.Start.Cluster.Flavor == "external" || len(o.Start.Cluster.Endpoints) > 0) {
 		return IsolationHost
 	}
@@ -72,7 +76,7 @@ func startGuard(ctx context.Context, o order) error {
 	defer log.Close()
 	cmd := exec.Command(o.Self[0], append(o.Self[1:len(o.Self):len(o.Self)], "guard", o.ID)...)
 	cmd.Stderr = log
-	detach(cmd)
+	Detach(cmd)
 	answers, heard, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("start experiment: %w", err)

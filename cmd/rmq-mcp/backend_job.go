@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/tools"
+)
+
+// beginJob begins a replay or a reduction for an agent, or joins the same one
+// that did not end.
+func beginJob(dir string, argv []string) func(tools.JobAsk) (*campaign.Desk, error) {
+	return func(ask tools.JobAsk) (desk *campaign.Desk, err error) {
+		var job campaign.Job
+		var scenario string
+		switch ask.Kind {
+		case campaign.Replay:
+			job, scenario, err = replayJob(ask.Run, "", ask.Times)
+		case campaign.Blame:
+			job, scenario, err = blameJob(ask.Run, "", "")
+		default:
+			want := defaultReduce()
+			want.claims, want.within = ask.Claims, ask.Within
+			job, scenario, err = reduceJob(ask.Run, "", want)
+		}
+		if err != nil {
+			return nil, err
+		}
+		job.Start.Caller, job.Start.Envelope = ask.Caller, &ask.Envelope
+		if err := ask.Envelope.Cluster(job.Start.Cluster); err != nil {
+			return nil, fmt.Errorf("%s run %s: %w", job.Kind, job.RunID, err)
+		}
+		if desk, err = openDesk(dir, job, scenario, false); err != nil || desk.Busy() {
+			return desk, err
+		}
+		return desk, spawnJob(dir, argv, desk)
+	}
+}
+
+// resumeJob goes on with a job that somebody stopped, or whose process died.
+func resumeJob(dir string, argv []string) func(*campaign.Desk, tools.JobAsk) error {
+	return func(desk *campaign.Desk, by tools.JobAsk) error {
+		start := desk.Job.Start
+		start.Caller, start.Envelope = by.Caller, &by.Envelope
+		if err := by.Envelope.Cluster(start.Cluster); err != nil {
+			return fmt.Errorf("go on with %s: %w", desk.ID(), err)
+		}
+		if err := desk.Admit(start); err != nil {
+			return err
+		}
+		return spawnJob(dir, argv, desk)
+	}
+}

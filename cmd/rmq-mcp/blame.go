@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/internal/campaign/shrink"
+	"github.com/robustmq/rmq-mcp/scenarios"
+)
+
+func (a *app) blame() *cobra.Command {
+	var ask jobAsk
+	var sdk string
+	cmd := &cobra.Command{
+		Use:   "blame RUN",
+		Short: "Whose doing a failure is, by runs that differ in one thing",
+		Long: "Runs what a failed run's record froze once more all the same, once with the packets recorded, once with another client library\n" +
+			"and once on the control broker, as far as the run allows each; and compares what they show: the protocol implementation, the\n" +
+			"broker, one client library, the harness, the environment, or what would decide it.\n" +
+			"Ctrl-C stops in order; the same command goes on where it stopped.\n" +
+			"Exit status: 1 somebody is to blame, 2 that could not be told, 3 the harness could not do its job.",
+		Example: "  rmq-mcp blame latest\n  rmq-mcp blame 1121-0220-broker-kill-9-6cb9 --sdk rust/rumqttc@latest",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := a.find(args[0])
+			if err != nil {
+				return err
+			}
+			job, text, err := blameJob(dir, ask.binary, sdk)
+			if err != nil {
+				return err
+			}
+			r, err := a.workHere(cmd.Context(), cmd.OutOrStdout(), job, text, ask)
+			if err != nil {
+				return err
+			}
+			if !ask.asJSON {
+				printComparison(paintFor(os.Stdout), cmd.OutOrStdout(), *r.Comparison)
+			}
+			if len(r.Comparison.Attributions) == 0 {
+				return exit(exitUndecided)
+			}
+			return exit(r.Comparison.ExitCode())
+		},
+	}
+	cmd.Flags().StringVar(&sdk, "sdk", "", "the other client library, `lang/package@version` (default: one of ours that the run did not use)")
+	ask.flags(cmd)
+	return cmd
+}
+
+// blameJob is a run whose failure is to be varied, and its scenario.
+func blameJob(dir, binary, sdk string) (campaign.Job, string, error) {
+	r, err := campaign.ReadRecipe(dir, binary)
+	if err != nil {
+		return campaign.Job{}, "", err
+	}
+	job := campaign.NewJob(campaign.Blame, r, shrink.Rule{K: 1, N: 1})
+	if len(r.Wanted) == 0 {
+		return job, "", fmt.Errorf("blame: run %s did not fail, so there is nobody to blame: %s; `rmq-mcp list runs` shows those that did", job.RunID, short(r.Headline))
+	}
+	s, err := scenarios.Parse(r.Run.Scenario, []byte(r.Text))
+	if err != nil {
+		return job, "", err
+	}
+	job.Variations, err = campaign.VariationsOf(r, sdk, s.Crashes())
+	return job, r.Text, err
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/internal/campaign/random"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/scenarios"
+)
+
+// A campaignAsk are the flags of campaign.
+type campaignAsk struct {
+	spaceAsk
+	set    map[string]string
+	seed   int64
+	within time.Duration
+	runs   int
+	keep   string
+	reduce bool
+	small  reduceAsk
+	fresh  bool
+	asJSON bool
+}
+
+func (a *app) campaign() *cobra.Command {
+	ask := campaignAsk{small: reduceAsk{rule: defaultReduce().rule, runs: 60, within: 30 * time.Minute}}
+	cmd := &cobra.Command{
+		Use:   "campaign",
+		Short: "Random faults on random workloads for hours, where least was tried",
+		Long: "Draws one scenario after the other from what can be done to a broker here, one to four faults of each, runs and judges it,\n" +
+			"and draws the next where coverage (fault, role, phase, workload, client library) is thin. Failures are grouped by what fails;\n" +
+			"with --reduce each new one is reduced to its core. The same seed draws the same.\n" +
+			"Ctrl-C stops in order and shows what was found; the same command goes on where it stopped (docs/campaigns.md).\n" +
+			"Exit status: 0 nothing was found, 1 something was, 2 stopped before, or no run could tell, 3 the harness could not do its job.",
+		Example: "  rmq-mcp campaign --for 8h --reduce\n  rmq-mcp campaign --flavor mosquitto --runs 20 --seed 7 --keep findings\n  rmq-mcp run mqtt/random --seed 1934    one of its scenarios again",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ask.cluster.Settings = settings(ask.set)
+			return a.runCampaign(cmd.Context(), cmd.OutOrStdout(), ask)
+		},
+	}
+	f := cmd.Flags()
+	f.DurationVar(&ask.within, "for", 30*time.Minute, "so long, of all runs and reductions; 0: until --runs")
+	f.IntVar(&ask.runs, "runs", 0, "at most so many runs, without those of reductions; 0: no limit")
+	f.Int64Var(&ask.seed, "seed", 0, "of all that is drawn (default: of the clock)")
+	f.StringVar(&ask.cluster.Flavor, "flavor", "reference", "what the nodes are: reference, robustmq, mosquitto")
+	f.StringSliceVar(&ask.sdks, "sdk", nil, "client libraries to draw from: go, python@2.x, js/mqtt@latest (default: those in this program)")
+	f.StringVar(&ask.protocol, "protocol", "", "mqtt3 or mqtt5 alone (default: both, as far as they are spoken)")
+	f.StringVar(&ask.envelope, "envelope", "", "`file` with limits that no scenario may leave, as of serve")
+	f.StringVar(&ask.keep, "keep", "all", "all; or findings: of a run that passes, the history and the logs are removed")
+	f.BoolVar(&ask.reduce, "reduce", false, "reduce each failure that was not seen before")
+	f.IntVar(&ask.small.rule.K, "fails", ask.small.rule.K, "of a reduction: runs of a candidate that must fail")
+	f.IntVar(&ask.small.rule.N, "of", ask.small.rule.N, "of a reduction: runs of a candidate, at most")
+	f.IntVar(&ask.small.runs, "reduce-runs", ask.small.runs, "of each reduction: at most so many runs; 0: no limit")
+	f.DurationVar(&ask.small.within, "reduce-for", ask.small.within, "of each reduction: at most so long, and never longer than --for leaves")
+	f.BoolVar(&ask.fresh, "fresh", false, "begin anew, also where the same campaign did not end")
+	f.BoolVar(&ask.asJSON, "json", false, "print campaign.json on stdout, and nothing else there")
+	clusterFlags(f, &ask.cluster, &ask.set)
+	return cmd
+}
+
+func (ask campaignAsk) check() error {
+	switch {
+	case ask.within < 0 || ask.runs < 0 || ask.small.runs < 0 || ask.small.within <= 0:
+		return errors.New("campaign: --for, --runs and --reduce-runs are 0 or more, --reduce-for is more than 0")
+	case ask.within == 0 && ask.runs == 0:
+		return errors.New("campaign: it would never end; give --for or --runs")
+	case ask.seed < 0:
+		return fmt.Errorf("campaign: --seed is %d, expected 0 or more", ask.seed)
+	case ask.keep != "all" && ask.keep != "findings":
+		return fmt.Errorf("campaign: --keep is %q, expected all or findings", ask.keep)
+	}
+	if err := ask.small.rule.Check(); err != nil {
+		return fmt.Errorf("campaign: --fails and --of: %w", err)
+	}
+	return nil
+}
+
+func (a *app) runCampaign(ctx context.Context, out io.Writer, ask campaignAsk) error {
+	if err := ask.check(); err != nil {
+		return err
+	}
+	dir, err := a.state()
+	if err != nil {
+		return err
+	}
+	argv, err := self()
+	if err != nil {
+		return err
+	}
+	show := newMatrixDisplay(sayTo(out, ask.asJSON))
+	ctx, stop := interrupted(ctx)
+	defer stop()
+	space, err := ask.space(ctx, dir, argv, show)
+	if err != nil {
+		return err
+	}
+	s, err := ask.search(dir, space, show)
+	if err != nil {
+		return err
+	}
+	unlock, err := s.Lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	show.say("seed %d, %d kinds of faults, %d client libraries, in %s", s.Plan.Seed, len(space.Kinds()), len(space.Clients), s.Dir)
+	err = s.Run(ctx, ask.lab(dir, argv, s, show))
+	show.close()
+	stopped := ctx.Err() != nil
+	if err != nil && !stopped {
+		return err
+	}
+	sum := s.Summary()
+	if ask.asJSON {
+		err = writeJSON(out, sum)
+	} else {
+		err = printCampaign(out, s.Dir, sum, stopped)
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(sum.Findings) > 0:
+		return exit(1)
+	case sum.Errors > 0 && len(sum.States) == 0: // no run could be made
+		return exit(exitHarness)
+	case stopped || len(sum.Known) == 0 && sum.States[verdict.PassSmoke]+sum.States[verdict.PassHardening] == 0:
+		return exit(exitUndecided)
+	}
+	return nil
+}
+
+// search goes on with a campaign that did not end, or begins it.
+func (ask campaignAsk) search(dir string, space random.Space, show *matrixDisplay) (*campaign.Search, error) {
+	plan := campaign.SearchPlan{Seed: ask.seed, Space: space, Cluster: ask.cluster, MaxRuns: ask.runs, MaxS: ask.within.Seconds()}
+	if !ask.fresh {
+		s, err := campaign.UnfinishedSearch(dir, plan)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			show.say("going on with %s after %d runs; --fresh begins anew", s.ID(), len(s.Rounds))
+			return s, nil
+		}
+	}
+	if plan.Seed == 0 {
+		plan.Seed = 1 + rand.Int64N(1<<31-1)
+	}
+	plan.Command = ask.command(plan.Seed)
+	return campaign.NewSearch(dir, plan, time.Now())
+}
+
+// lab is what a campaign acts through: keepers, and reductions in this process.
+func (ask campaignAsk) lab(dir string, argv []string, s *campaign.Search, show *matrixDisplay) campaign.SearchLab {
+	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + buildVersion(), Tool: "campaign", Args: map[string]any{"campaign": s.ID()}}
+	runDir := func(run string) string { return filepath.Join(dir, reports.RunsDir, run) }
+	lab := campaign.SearchLab{
+		Run: func(ctx context.Context, file string, seed int64) (string, error) {
+			return runOnce(ctx, dir, argv, keeper.Start{Scenario: file, Cluster: s.Plan.Cluster, Seed: seed, Caller: caller, Envelope: s.Plan.Space.Limits})
+		},
+		Read: func(run string) (campaign.Judged, error) { return campaign.ReadJudged(runDir(run)) },
+		Begins: func(n int, title string) {
+			show.building(fmt.Sprintf("run %d, %.0f min so far: %s", n, s.SpentS()/60, title))
+		},
+		Ends: func(r campaign.Round) { show.say("%s", roundLine(show.paint, r)) },
+		Tell: func(text string) { show.say("     %s", short(text)) },
+	}
+	if ask.keep == "findings" {
+		lab.Passed = func(run string) error { return campaign.Slim(runDir(run)) }
+	}
+	if ask.reduce {
+		lab.Reduce = func(ctx context.Context, run string, claims []string, within time.Duration) (campaign.Result, error) {
+			want := ask.small
+			want.claims, want.within = claims, min(want.within, within)
+			job, text, err := reduceJob(runDir(run), "", want)
+			if err != nil {
+				return campaign.Result{}, err
+			}
+			job.Start.Caller, job.Start.Envelope = caller, s.Plan.Space.Limits
+			desk, err := openDesk(dir, job, text, false)
+			if err != nil {
+				return campaign.Result{}, err
+			}
+			return workOn(ctx, dir, desk, func() {}, func(line string) { show.say("     %s", line) })
+		}
+	}
+	return lab
+}
+
+// install makes the drivers ready, before the first run: what builds one would
+// starve it.
+func install(ctx context.Context, dir string, argv []string, list []random.Client, show *matrixDisplay) error {
+	var sdks []clients.SDK
+	for _, c := range list {
+		sdks = append(sdks, c.SDK)
+	}
+	var errs []error
+	clients.Install(ctx, scenarios.CacheDir(dir), argv, sdks, show.building, func(i clients.Installation) {
+		show.installed(i)
+		if i.Err != nil {
+			errs = append(errs, fmt.Errorf("campaign: make %s ready: %w; leave it out of --sdk", i.SDK, i.Err))
+		}
+	})
+	return errors.Join(errs...)
+}

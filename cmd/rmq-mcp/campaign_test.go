@@ -1,0 +1,64 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// TestCampaign makes one run of a campaign on one node, within an envelope of one
+// fault, and draws its scenario again by its seed.
+func TestCampaign(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs a cluster")
+	}
+	dir := t.TempDir()
+	t.Cleanup(func() { stopAll(t, dir) })
+	limits := filepath.Join(t.TempDir(), "envelope.yaml")
+	if err := os.WriteFile(limits, []byte("allowed_faults: [pause_client]\nmax_total_fault_s: 4\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := rmq(t, dir, "campaign", "--nodes", "1", "--runs", "1", "--seed", "2", "--envelope", limits, "--keep", "findings", "--json")
+	out, err := cmd.Output()
+	var code *exec.ExitError
+	if err != nil && !errors.As(err, &code) {
+		t.Fatal(err)
+	}
+	var sum campaign.SearchSummary
+	if err := json.Unmarshal(out, &sum); err != nil || sum.Runs != 1 || sum.Errors != 0 || len(sum.Coverage) != 1 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	s, err := campaign.OpenSearch(filepath.Join(dir, campaign.SearchesDir, sum.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	round := s.Rounds[0]
+	if tried := len(round.Landed) + len(round.Missed); tried != 1 || sum.Coverage[0].Landed != len(round.Landed) {
+		t.Errorf("one fault was planned: %+v", round)
+	}
+	run := filepath.Join(dir, reports.RunsDir, round.RunID)
+	_, gone := os.Stat(filepath.Join(run, "evidence", "history.arrow"))
+	if passed := round.State == verdict.PassSmoke; passed != os.IsNotExist(gone) {
+		t.Errorf("%s, and of its history: %v", round.State, gone)
+	}
+	// Its scenario is in the campaign's directory, as it was run, and the space of
+	// the plan draws it again.
+	made, err := os.ReadFile(filepath.Join(run, "evidence", reports.ScenarioFile))
+	again, err2 := s.Plan.Space.Scenario(round.Seed)
+	if err != nil || err2 != nil || string(made) != again.Text {
+		t.Errorf("the seed %d draws another scenario than was run: %v, %v\n%s", round.Seed, err, err2, made)
+	}
+	page, err := os.ReadFile(filepath.Join(s.Dir, campaign.SearchMarkdown))
+	if err != nil || !slices.ContainsFunc(strings.Split(string(page), "\n"), func(l string) bool { return strings.HasPrefix(l, "| pause_client | ") }) {
+		t.Errorf("%v\n%s", err, page)
+	}
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+func (a *app) compare() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "compare RUN RUN...",
+		Short: "Compare runs, and say what their differences come from",
+		Long: "Judges each run again and attributes each deviation: to the protocol implementation, one version of an SDK, the broker,\n" +
+			"the harness or the environment; or says what would decide it.\n" +
+			"Exit status: 0 nothing deviates, 1 something is broken, 2 that could not be told.",
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, refs []string) error {
+			var dirs []string
+			for _, ref := range refs {
+				dir, err := a.find(ref)
+				if err != nil {
+					return err
+				}
+				dirs = append(dirs, dir)
+			}
+			c, err := compareRuns(dirs)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = writeJSON(cmd.OutOrStdout(), c)
+			} else {
+				printComparison(paintFor(os.Stdout), cmd.OutOrStdout(), c)
+			}
+			if code := c.ExitCode(); err == nil && code != 0 {
+				return exit(code)
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the comparison as JSON")
+	return cmd
+}
+
+func compareRuns(dirs []string) (campaign.Comparison, error) {
+	cells, err := campaign.ReadAll(dirs)
+	return campaign.Compare(cells), err
+}
+
+// printComparison prints what runs show together, for people.
+func printComparison(p paint, w io.Writer, c campaign.Comparison) {
+	fmt.Fprintln(w, p.bold(c.Headline))
+	for _, a := range c.Attributions {
+		fmt.Fprintf(w, "\n%s %s\n", p.cause(a.Cause, a.Whose()), p.faint(fmt.Sprintf("%s %s on %s", a.Protocol, a.Transport, a.Broker)))
+		for i, claim := range a.Claims {
+			source := ""
+			if i == 0 && a.Source != "" {
+				source = p.faint(" (" + a.Source + ")")
+			}
+			fmt.Fprintf(w, "  %s    %s%s\n", p.faint("fails"), claim, source)
+		}
+		fmt.Fprintf(w, "  %s\n", short(a.Text))
+		for _, line := range a.Evidence {
+			fmt.Fprintf(w, "  %s %s\n", p.faint("evidence"), short(line))
+		}
+		if a.Issue != "" {
+			fmt.Fprintf(w, "  %s %s\n", p.faint("upstream"), a.Issue)
+		}
+		for _, step := range a.Next {
+			fmt.Fprintf(w, "  %s     %s\n           %s\n", p.faint("next"), step.Why, step.Command)
+		}
+	}
+	for _, note := range c.Notes {
+		fmt.Fprintf(w, "\n%s %s\n", p.faint("note"), note)
+	}
+}
+
+// cause colours an attribution by whether something is broken.
+func (p paint) cause(c reports.Cause, text string) string {
+	switch c {
+	case reports.CauseProtocol, reports.CauseBroker, reports.CauseSDK:
+		return p.bad(text)
+	}
+	return p.doubt(text)
+}

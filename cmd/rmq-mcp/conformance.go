@@ -1,0 +1,218 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/conformance"
+)
+
+// conforming are the flags of conformance.
+type conforming struct {
+	cluster          cluster.Config
+	set              map[string]string
+	only             []string
+	protocol         string
+	seed             uint64
+	parallel         int
+	wait             time.Duration
+	asJSON, markdown bool
+}
+
+func (a *app) conformance() *cobra.Command {
+	var f conforming
+	cmd := &cobra.Command{
+		Use:   "conformance",
+		Short: "Holds a healthy broker against the statements of MQTT 3.1.1 and 5, by their numbers",
+		Long: "Starts a broker on this machine's loopback, or uses the ones named by --endpoint and no other, and makes one small\n" +
+			"check for each normative statement of the standards that a client can observe. With several nodes what is published\n" +
+			"is published to the first one, and subscribers are at the last one. A violation comes with the packets of its check.\n" +
+			"RMQ_PASSWORD is the password of --username. Exit status: 1 where a MUST is violated and the broker is not known for\n" +
+			"it, 2 where something could not be decided, 3 where there is no broker.",
+		Example: "  rmq-mcp conformance --flavor mosquitto\n  rmq-mcp conformance --flavor robustmq --nodes 3 --only retained,will\n" +
+			"  rmq-mcp conformance --endpoint 127.0.0.1:1883 --protocol mqtt5",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := interrupted(cmd.Context())
+			defer stop()
+			return a.conform(ctx, cmd.OutOrStdout(), f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.cluster.Flavor, "flavor", "", "what the nodes are: reference, robustmq, mosquitto (default reference)")
+	flags.IntVar(&f.cluster.Nodes, "nodes", 1, "how many nodes, 1 to 5")
+	flags.StringVar(&f.cluster.Binary, "binary", "", "`path` of the broker (default: RMQ_ROBUSTMQ_BIN, or mosquitto in PATH)")
+	flags.StringVar(&f.cluster.Profile, "profile", "", "tested, or as-shipped: the vendor's own defaults")
+	flags.StringToStringVar(&f.set, "set", nil, "`key=value` of the broker's own configuration; repeat it for more")
+	flags.StringArrayVar(&f.cluster.Endpoints, "endpoint", nil, "`host:port` of a broker that somebody else runs; repeat it for each node")
+	flags.StringVar(&f.cluster.Username, "username", "", "with --endpoint: who the clients log in as")
+	flags.StringSliceVar(&f.only, "only", nil, "groups or `names` of checks, or numbers of statements, separated by commas")
+	flags.StringVar(&f.protocol, "protocol", "", "mqtt3 or mqtt5 (default: both)")
+	flags.Uint64Var(&f.seed, "seed", 1, "of generated topics and filters")
+	flags.IntVar(&f.parallel, "parallel", 0, "checks at once (default: 8, across nodes 2)")
+	flags.DurationVar(&f.wait, "wait", 10*time.Second, "how long a packet is waited for")
+	flags.BoolVar(&f.asJSON, "json", false, "print JSON")
+	flags.BoolVar(&f.markdown, "markdown", false, "print Markdown")
+	return cmd
+}
+
+// statements are those asked for.
+func (f conforming) statements() ([]conformance.Statement, error) {
+	version := map[string]conformance.Version{contract.MQTT3: conformance.V311, contract.MQTT5: conformance.V5}[f.protocol]
+	if version == 0 && f.protocol != "" {
+		return nil, fmt.Errorf("conformance: --protocol is %q, expected %s or %s", f.protocol, contract.MQTT3, contract.MQTT5)
+	}
+	used := map[string]bool{}
+	var chosen []conformance.Statement
+	for _, s := range conformance.Statements() {
+		if version != 0 && s.Version != version {
+			continue
+		}
+		asked := len(f.only) == 0
+		for _, w := range f.only {
+			if w == s.Name || w == s.Group() || strings.EqualFold(w, s.Number) {
+				asked, used[w] = true, true
+			}
+		}
+		if asked {
+			chosen = append(chosen, s)
+		}
+	}
+	for _, w := range f.only {
+		if !used[w] {
+			return nil, fmt.Errorf("conformance: --only: no group, check or statement %q; groups are %s", w, strings.Join(conformance.Groups(), ", "))
+		}
+	}
+	return chosen, nil
+}
+
+// A Conformance is what the checks said of one broker.
+type Conformance struct {
+	Broker  string           `json:"broker"`
+	Flavor  string           `json:"flavor"`
+	Nodes   int              `json:"nodes"`
+	Seed    uint64           `json:"seed"`
+	Results []ConformanceRow `json:"results"`
+}
+
+// A ConformanceRow is one statement held against a broker.
+type ConformanceRow struct {
+	Name     string   `json:"name"`
+	Protocol string   `json:"protocol"` // MQTT 3.1.1 or MQTT 5.0
+	Number   string   `json:"number,omitempty"`
+	Section  string   `json:"section"`
+	Level    string   `json:"level"`
+	Text     string   `json:"text"`
+	Verdict  string   `json:"verdict"`
+	Why      string   `json:"why,omitempty"`
+	Known    string   `json:"known,omitempty"` // where it is said that the broker does this
+	TookMS   int64    `json:"took_ms"`
+	Packets  []string `json:"packets,omitempty"` // of what does not conform
+}
+
+// conform starts the broker, runs the checks and prints what they say.
+func (a *app) conform(ctx context.Context, out io.Writer, f conforming) error {
+	if f.wait < 100*time.Millisecond || f.parallel < 0 {
+		return fmt.Errorf("conformance: --wait is %v and --parallel %d; set --wait to 100ms or more, --parallel to 1 or more", f.wait, f.parallel)
+	}
+	statements, err := f.statements()
+	if err != nil {
+		return err
+	}
+	config := f.cluster
+	config.Settings = settings(f.set)
+	if len(config.Endpoints) > 0 {
+		config.Flavor, config.Nodes = cmp.Or(config.Flavor, "external"), len(config.Endpoints)
+		config.Password = os.Getenv("RMQ_PASSWORD")
+	}
+	say := sayTo(out, f.asJSON || f.markdown)
+	argv, err := self()
+	if err != nil {
+		return err
+	}
+	b := &trialBrokers{}
+	if b.dir, err = os.MkdirTemp("", "rmq-mcp-conformance-*"); err != nil {
+		return fmt.Errorf("make a directory for the broker: %w", err)
+	}
+	defer b.close()
+	c, err := b.start(ctx, argv, config)
+	if err != nil {
+		return err
+	}
+	flavor := cmp.Or(config.Flavor, "reference")
+	nodes := c.Nodes()
+	report := Conformance{Broker: cmp.Or(nodes[0].Version(), strings.Join(config.Endpoints, ", ")), Flavor: flavor, Nodes: len(nodes), Seed: f.seed}
+	fmt.Fprintf(say, "%d checks of %s, %d nodes\n", len(statements), report.Broker, len(nodes))
+	user, password := c.Credentials()
+	endpoints := c.Endpoints("")
+	p := newTicker(say, len(statements))
+	results, err := conformance.Run(ctx, conformance.Options{
+		From: endpoints[0], To: endpoints[len(endpoints)-1], User: user, Password: password, Statements: statements, Seed: f.seed,
+		Wait: f.wait, Parallel: f.atOnce(len(nodes)), Known: conformance.KnownOf(flavor), Tell: p.tell,
+	})
+	p.end()
+	if err != nil {
+		return err
+	}
+	return f.print(out, say, report, results)
+}
+
+// atOnce is how many checks run at the same time. What nodes have to agree on
+// takes them longer.
+func (f conforming) atOnce(nodes int) int {
+	if f.parallel == 0 && nodes > 1 {
+		return 2
+	}
+	return f.parallel
+}
+
+func (f conforming) print(out, say io.Writer, report Conformance, results []conformance.Result) error {
+	for _, r := range results {
+		report.Results = append(report.Results, rowOf(r))
+	}
+	switch {
+	case f.asJSON:
+		if err := writeJSON(out, report); err != nil {
+			return err
+		}
+	case f.markdown:
+		writeConformance(out, report)
+	}
+	if !f.asJSON && !f.markdown {
+		printConformance(paintTo(say), say, report)
+	}
+	count := func(match func(ConformanceRow) bool) bool { return slices.ContainsFunc(report.Results, match) }
+	switch {
+	case count(func(r ConformanceRow) bool {
+		return r.Verdict == string(conformance.Violates) && r.Level == "MUST" && r.Known == ""
+	}):
+		return exit(1)
+	case count(func(r ConformanceRow) bool { return r.Verdict == string(conformance.Undecided) }):
+		return exit(exitUndecided)
+	}
+	return nil
+}
+
+func rowOf(r conformance.Result) ConformanceRow {
+	row := ConformanceRow{
+		Name: r.Name, Protocol: "MQTT " + r.Version.String(), Number: r.Number, Section: r.Section, Level: r.Level, Text: r.Text,
+		Verdict: string(r.Verdict), Why: r.Why, TookMS: r.Took.Milliseconds(),
+	}
+	if r.Known != nil {
+		row.Known = r.Known.What + ": " + r.Known.Cite
+	}
+	if r.Verdict != conformance.Conforms {
+		row.Packets = r.Packets
+	}
+	return row
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/robustmq/rmq-mcp/internal/envelope"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+)
+
+// The keeper itself refuses what only it can know to be outside the envelope,
+// and what is in place already; and a refused fault was never one.
+func TestKeeperKeepsTheEnvelope(t *testing.T) {
+	limits := envelope.Default(t.TempDir())
+	limits.AllowMajority, limits.MaxConcurrentFaults, limits.MaxTotalFaultS = false, 2, 250
+	c := live(t, keeper.Start{GraceS: 1, Envelope: &limits})
+	steps := []struct {
+		fault, target string
+		seconds       float64
+		want          string // "" where it is injected
+	}{
+		{"kill", "majority", 5, "2 of 3 nodes, a majority"},
+		{"kill_all", "all", 5, "3 of 3 nodes, a majority"},
+		{"kill_all", "node-1", 5, "kill_all ends every node"},
+		{"upgrade", "node-1", 5, "allowed_binaries"},
+		{"pause", "node-1", 301, "valid: a number from 0.1 to 300"},
+		{"kill", "node-1", 100, ""},
+		{"kill", "node-1", 90, "call heal_fault f2 first"},
+		{"pause", "node-2", 5, "node-1, node-2 are 2 of 3 nodes"},
+		{"pause", "node-1", 100, ""},
+		{"stop", "node-1", 5, "3 faults at once are too many"},
+	}
+	for _, step := range steps {
+		params := map[string]any{"duration_s": step.seconds}
+		if step.fault == "upgrade" {
+			params["binary"] = "/bin/true"
+		}
+		f, err := c.Inject(t.Context(), keeper.Inject{Type: step.fault, Target: step.target, Params: params})
+		if step.want == "" && err != nil || step.want != "" && (err == nil || !strings.Contains(err.Error(), step.want)) {
+			t.Errorf("%s on %s: %s, %v, want %q", step.fault, step.target, f.State, err, step.want)
+		}
+	}
+	if err := c.HealAll(t.Context()); err != nil {
+		t.Error(err)
+	}
+	_, err := c.Inject(t.Context(), keeper.Inject{Type: "kill", Target: "node-3", Params: map[string]any{"duration_s": 250}})
+	if err == nil || !strings.Contains(err.Error(), "max_total_fault_s: 250") {
+		t.Errorf("more than all faults together may last: %v", err)
+	}
+	s, err := c.Stop(t.Context(), keeper.Caller{})
+	if err != nil || len(s.Faults) != 3 {
+		t.Errorf("%d faults, %v: %+v", len(s.Faults), err, s.Faults)
+	}
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/robustmq/rmq-mcp/internal/campaign"
+)
+
+// TestFromFailureToFinding runs a scenario on a broker with a planted defect,
+// repeats the run, and has it reduced by a server that leaves meanwhile.
+func TestFromFailureToFinding(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes several runs")
+	}
+	dir := t.TempDir()
+	t.Cleanup(func() { stopAll(t, dir) })
+	t.Cleanup(func() { stopJobs(t, dir) })
+	mustFail(t, rmq(t, dir, "run", "selftest.md", "--plant", "deliver-twice", "--arm", "tap"))
+
+	out := mustFail(t, rmq(t, dir, "replay", "latest", "--times", "1", "--json"))
+	var r campaign.Result
+	if err := json.Unmarshal(out, &r); err != nil || !r.Ended || r.Failed != 1 || len(r.Wanted) == 0 || len(r.Trials) != 1 {
+		t.Fatalf("%v: %s", err, out)
+	}
+
+	a := connectAgent(t, &mcp.CommandTransport{Command: rmq(t, dir, "serve")})
+	begun := a.call("reduce_run", map[string]any{"run_id": r.RunID, "wait_s": 0})
+	id, _ := begun["job_id"].(string)
+	if begun["running"] != true || id == "" {
+		t.Fatalf("%v", begun)
+	}
+	if err := a.session.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// Its server is gone; a first run is made all the same.
+	desk := until(t, dir, id, func(d *campaign.Desk) bool { return len(d.Trials) > 0 })
+	if !desk.Busy() {
+		t.Error("it ended with its server")
+	}
+	if first := desk.Trials[0]; first.Answer != "fails" {
+		t.Errorf("the run's own scenario: %+v", first)
+	}
+	// Another server joins it, and ends it.
+	a = connectAgent(t, &mcp.CommandTransport{Command: rmq(t, dir, "serve")})
+	if again := a.call("reduce_run", map[string]any{"run_id": r.RunID, "wait_s": 0}); again["job_id"] != id {
+		t.Errorf("the same again is %v, not %s", again["job_id"], id)
+	}
+	a.call("stop_run", map[string]any{"run_id": id})
+	until(t, dir, id, func(d *campaign.Desk) bool { return !d.Busy() })
+	if found, err := filepath.Glob(filepath.Join(dir, campaign.JobsDir, "*")); err != nil || len(found) != 2 {
+		t.Errorf("jobs %v, %v", found, err)
+	}
+}
+
+// mustFail answers what a command that says FAIL printed.
+func mustFail(t *testing.T, cmd *exec.Cmd) []byte {
+	t.Helper()
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Fatalf("%v: %v: %s", cmd.Args, err, out)
+	}
+	return out
+}
+
+// until waits for a condition on a job.
+func until(t *testing.T, dir, id string, is func(*campaign.Desk) bool) *campaign.Desk {
+	t.Helper()
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if d, ok := campaign.FindDesk(dir, id); ok && is(d) {
+			return d
+		}
+	}
+	t.Fatalf("job %s: not within three minutes", id)
+	return nil
+}
+
+// stopJobs ends what still works on a job, however a test ended.
+func stopJobs(t *testing.T, dir string) {
+	found, err := filepath.Glob(filepath.Join(dir, campaign.JobsDir, "*"))
+	if err != nil {
+		t.Error(err)
+	}
+	for _, path := range found {
+		d, err := campaign.OpenDesk(path)
+		if err != nil || !d.Busy() {
+			continue
+		}
+		if err := d.AskStop(); err != nil {
+			t.Error(err)
+		}
+		until(t, dir, d.ID(), func(d *campaign.Desk) bool { return !d.Busy() })
+	}
+}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/scenarios"
+)
+
+// A matrixAsk are the flags of matrix.
+type matrixAsk struct {
+	order  campaign.Order
+	limits campaign.Limits
+	set    map[string]string
+	resume bool
+	fresh  bool
+	out    string
+}
+
+func (a *app) matrix() *cobra.Command {
+	var ask matrixAsk
+	cmd := &cobra.Command{
+		Use:   "matrix [SCENARIO...]",
+		Args:  cobra.ArbitraryArgs,
+		Short: "One scenario with every version of every client library",
+		Long: "Runs a scenario with every SDK that shares a protocol with it and the broker, all with one seed, and says what each\n" +
+			"deviation comes from. What deviates is run again with the tap armed, on a control broker and with the same seed.\n" +
+			"Ctrl-C stops in order; the same command goes on where it stopped.\n" +
+			"Exit status: 0 nothing deviates, 1 something is broken, 2 that could not be told, 3 the harness could not do its job.",
+		Example: "  rmq-mcp matrix mqtt/qos-roundtrip\n  rmq-mcp matrix mqtt/broker-kill-9 --flavor robustmq --sdk go,python@2.x --arm tap\n  rmq-mcp matrix --resume",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ask.order.Config.Settings = settings(ask.set)
+			return a.runMatrix(cmd.Context(), cmd.OutOrStdout(), args, ask)
+		},
+	}
+	f, o := cmd.Flags(), &ask.order
+	f.StringSliceVar(&o.SDKs, "sdk", nil, "client libraries: go, python@2.x, js/mqtt@latest (default: all)")
+	f.StringSliceVar(&o.Flavors, "flavor", nil, "what the nodes are: reference, robustmq, mosquitto, external (default: the scenario's)")
+	f.StringSliceVar(&o.Protocols, "protocol", nil, "mqtt3, mqtt5 (default: all that the SDK and the scenario share)")
+	f.StringSliceVar(&o.Transports, "transport", nil, "tcp, tls, ws, wss (default tcp)")
+	f.StringVar(&o.Tier, "tier", "", "smoke or hardening, and release where a scenario has it (default smoke)")
+	f.Int64Var(&o.Seed, "seed", 0, "of every cell (default: of the clock)")
+	f.IntVar(&o.Repeat, "repeat", 1, "runs of each cell")
+	f.IntVar(&ask.limits.Jobs, "jobs", 0, "runs at the same time (default: what the processors are idle for)")
+	f.IntVar(&ask.limits.Referees, "referees", 12, "how many runs more may be made to decide what deviates")
+	f.BoolVar(&ask.resume, "resume", false, "go on with the newest matrix that did not end")
+	f.BoolVar(&ask.fresh, "fresh", false, "begin anew, also where the same matrix did not end")
+	f.StringVar(&ask.out, "out", "", "`directory` for matrix.json, matrix.md and matrix.html as well")
+	clusterFlags(f, &o.Config, &ask.set)
+	return cmd
+}
+
+func (a *app) runMatrix(ctx context.Context, out io.Writer, names []string, ask matrixAsk) error {
+	switch {
+	case len(names) == 0 && !ask.resume:
+		return errors.New("matrix: name a scenario, or give --resume; `rmq-mcp list scenarios` shows them")
+	case ask.order.Repeat < 1 || ask.limits.Jobs < 0 || ask.limits.Referees < 0:
+		return errors.New("matrix: --repeat is 1 or more, --jobs and --referees are 0 or more")
+	case ask.resume && ask.fresh:
+		return errors.New("matrix: give --resume or --fresh, not both")
+	}
+	dir, err := a.state()
+	if err != nil {
+		return err
+	}
+	store, err := a.matrixStore(ctx, out, dir, names, ask)
+	if err != nil {
+		return err
+	}
+	unlock, err := store.Lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	argv, err := self()
+	if err != nil {
+		return err
+	}
+	if ask.limits.Jobs == 0 {
+		ask.limits.Jobs = idleJobs(ctx)
+	}
+	show := newMatrixDisplay(out)
+	show.say("%s: %d cells, seed %d, %d at a time, in %s", strings.Join(scenesOf(store.Plan), ", "), len(store.Plan.Entries), store.Plan.Seed, ask.limits.Jobs, store.Dir)
+	ctx, stop := interrupted(ctx)
+	defer stop()
+	began := time.Now()
+	c, err := campaign.NewMatrix(store, a.matrixWork(dir, argv, store, ask.out, show), ask.limits).Run(ctx)
+	show.close()
+	if ctx.Err() != nil {
+		fmt.Fprintf(out, "stopped; `rmq-mcp matrix --resume` goes on\n")
+		return exit(exitUndecided)
+	}
+	if err != nil {
+		return err
+	}
+	if err := joinMatrix(dir, store); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	printComparison(paintTo(out), out, c)
+	fmt.Fprintf(out, "\n%s, report %s\n", time.Since(began).Round(time.Second), filepath.Join(store.Dir, "matrix.md"))
+	if code := c.ExitCode(); code != 0 {
+		return exit(code)
+	}
+	return nil
+}
+
+// matrixStore is a matrix that goes on where it stopped, or a new one.
+func (a *app) matrixStore(ctx context.Context, out io.Writer, dir string, names []string, ask matrixAsk) (*campaign.Store, error) {
+	var plan campaign.Plan
+	if len(names) > 0 {
+		var err error
+		if plan, err = planMatrix(ctx, out, dir, names, ask.order); err != nil {
+			return nil, err
+		}
+		if ask.fresh {
+			return newMatrix(dir, plan)
+		}
+		s, err := campaign.Unfinished(dir, &plan)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			fmt.Fprintf(out, "going on with %s, begun %s; --fresh begins anew\n", s.ID(), s.Started.Local().Format("01-02 15:04"))
+			return s, nil
+		}
+		return newMatrix(dir, plan)
+	}
+	s, err := campaign.Unfinished(dir, nil)
+	if err == nil && s == nil {
+		err = fmt.Errorf("matrix: every matrix in %s has ended; name a scenario to begin one", dir)
+	}
+	return s, err
+}
+
+func newMatrix(dir string, plan campaign.Plan) (*campaign.Store, error) {
+	if plan.Seed == 0 {
+		plan.Seed = rand.Int64N(1 << 31)
+	}
+	plan.Command += fmt.Sprintf(" --seed %d", plan.Seed)
+	return campaign.Create(dir, plan, time.Now())
+}
+
+// planMatrix plans after the broker is at hand, whose version is part of the
+// plan.
+func planMatrix(ctx context.Context, out io.Writer, dir string, names []string, o campaign.Order) (campaign.Plan, error) {
+	for _, name := range names {
+		s, err := scenarios.Load(absolute(name))
+		if err != nil {
+			return campaign.Plan{}, err
+		}
+		scene := campaign.Scene{Name: absolute(name), SHA: s.SHA, Flavor: s.Cluster.Flavor, Protocols: s.Protocols(), Crashes: s.Crashes(), Arms: s.Arms(), Shares: s.Shares()}
+		o.Scenarios = append(o.Scenarios, scene)
+	}
+	for _, flavor := range o.Flavors {
+		config := o.Config
+		config.Flavor = flavor
+		config, err := scenarios.Fetch(ctx, dir, config, func(line string) { fmt.Fprintln(out, line) })
+		if err != nil {
+			return campaign.Plan{}, err
+		}
+		if _, err := cluster.Check(config); err != nil { // what one cell would be refused for, all would
+			return campaign.Plan{}, err
+		}
+	}
+	p, err := campaign.NewPlan(o)
+	p.Command = commandOf(names, o)
+	return p, err
+}
+
+// commandOf is the command that asks for the same again.
+func commandOf(names []string, o campaign.Order) string {
+	command := "rmq-mcp matrix " + strings.Join(names, " ")
+	for _, flag := range []struct{ name, value string }{
+		{"sdk", strings.Join(o.SDKs, ",")}, {"flavor", strings.Join(o.Flavors, ",")}, {"protocol", strings.Join(o.Protocols, ",")},
+		{"transport", strings.Join(o.Transports, ",")}, {"arm", strings.Join(o.Config.Arm, ",")}, {"broker-version", o.Config.Version},
+		{"profile", o.Config.Profile}, {"runtime", o.Config.Runtime}, {"tier", o.Tier},
+	} {
+		if flag.value != "" {
+			command += " --" + flag.name + " " + flag.value
+		}
+	}
+	if o.Config.Nodes > 0 {
+		command += fmt.Sprintf(" --nodes %d", o.Config.Nodes)
+	}
+	if o.Repeat > 1 {
+		command += fmt.Sprintf(" --repeat %d", o.Repeat)
+	}
+	for _, e := range o.Config.Endpoints {
+		command += " --endpoint " + e
+	}
+	return command
+}
+
+func scenesOf(p campaign.Plan) (names []string) {
+	for _, s := range p.Scenarios {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// saveMatrix writes what people read into the matrix's directory, and to where
+// they asked for it.
+func saveMatrix(dir, out string, store *campaign.Store, m reports.Matrix) error {
+	m.Tool = buildVersion()
+	if err := reports.WriteMatrix(store.Dir, "../../"+reports.RunsDir, m); err != nil {
+		return err
+	}
+	if out == "" {
+		return nil
+	}
+	to, err := filepath.Abs(out)
+	if err != nil {
+		return err
+	}
+	runs := filepath.Join(dir, reports.RunsDir)
+	if rel, err := filepath.Rel(to, runs); err == nil {
+		runs = rel
+	}
+	return reports.WriteMatrix(to, filepath.ToSlash(runs), m)
+}
+
+// joinMatrix writes into the report of each run what the matrix says of it.
+func joinMatrix(dir string, store *campaign.Store) error {
+	m, err := reports.ReadMatrix(store.Dir)
+	if err != nil {
+		return err
+	}
+	for _, o := range store.Done {
+		if o.RunID == "" {
+			continue
+		}
+		if err := reports.JoinMatrix(filepath.Join(dir, reports.RunsDir, o.RunID), m); err != nil {
+			return fmt.Errorf("note the matrix in the report of %s: %w", o.RunID, err)
+		}
+	}
+	return nil
+}
+
+// idleJobs is how many runs this machine can make at the same time without
+// keeping any of them waiting: a run is idle for most of its time.
+func idleJobs(ctx context.Context) int {
+	const perProcessor = 1.5
+	idle := campaign.IdleProcessors(ctx, 500*time.Millisecond)
+	return max(1, int(idle*perProcessor))
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/scenarios"
+)
+
+// matrixWork is what a matrix acts through: keepers, and the drivers' cache.
+func (a *app) matrixWork(dir string, argv []string, store *campaign.Store, out string, show *matrixDisplay) campaign.Work {
+	return campaign.Work{
+		Provision: func(ctx context.Context, sdks []clients.SDK, done func(clients.Installation)) {
+			clients.Install(ctx, scenarios.CacheDir(dir), argv, sdks, show.building, func(i clients.Installation) {
+				if ctx.Err() == nil { // else it was cut off
+					show.installed(i)
+					done(i)
+				}
+			})
+		},
+		Run: func(ctx context.Context, e campaign.Entry) (string, error) {
+			return runCell(ctx, dir, argv, store.Plan, e)
+		},
+		Read: func(run string) (campaign.Cell, error) {
+			return campaign.Read(filepath.Join(dir, reports.RunsDir, run))
+		},
+		Save: func(m reports.Matrix) error { return saveMatrix(dir, out, store, m) },
+		Tell: show.tell,
+	}
+}
+
+// cellConfig is the cluster of a cell.
+func cellConfig(p campaign.Plan, e campaign.Entry) cluster.Config {
+	config := p.Config
+	if e.Referee == campaign.RefereeControl {
+		config = campaign.ControlCluster(config, e.Flavor)
+	}
+	config.Flavor, config.Arm = e.Flavor, e.Arm
+	return config
+}
+
+// runCell is one ordinary run of a matrix.
+func runCell(ctx context.Context, dir string, argv []string, p campaign.Plan, e campaign.Entry) (string, error) {
+	config, err := scenarios.Fetch(ctx, dir, cellConfig(p, e), nil)
+	if err != nil {
+		return "", err
+	}
+	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + buildVersion(), Tool: "matrix", Args: map[string]any{"scenario": e.Scenario, "sdk": e.SDK}}
+	return runOnce(ctx, dir, argv, keeper.Start{
+		Scenario: e.Scenario, Cluster: config, SDK: e.SDK, Protocol: e.Protocol, Transport: e.Transport, Seed: p.Seed, Tier: p.Tier, Caller: caller,
+	})
+}
+
+// runOnce is one ordinary run, from start to verdict, without a display. When
+// ctx ends it is stopped in order, which seals it.
+func runOnce(ctx context.Context, dir string, argv []string, start keeper.Start) (string, error) {
+	client, err := keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: start})
+	if err != nil {
+		return "", err
+	}
+	defer client.Close()
+	run := client.Info().Dir
+	if err := untilOver(ctx, client); err != nil && ctx.Err() == nil {
+		return "", err
+	}
+	if ctx.Err() != nil {
+		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		_, err := client.Stop(stopping, start.Caller)
+		if errors.Is(err, keeper.ErrGone) {
+			err = nil
+		}
+		return "", errors.Join(ctx.Err(), err)
+	}
+	if _, err := judged(run); err != nil {
+		return "", fmt.Errorf("the run was not judged: %w; see %s", err, run)
+	}
+	return client.Info().ID, nil
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/robustmq/rmq-mcp/internal/plan"
+)
+
+func (a *app) planRun() *cobra.Command {
+	most := 0
+	cmd := &cobra.Command{
+		Use:   "run [PLAN]",
+		Short: "Run what is NOT-RUN of a frozen plan, one attempt after the other",
+		Long: "Makes the attempts that are missing, each as an ordinary run, with the scenario as it was frozen, until all are made or the\n" +
+			"plan's budget is used. Ctrl-C stops in order; the same command goes on where it stopped.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runPlan(cmd.Context(), cmd.OutOrStdout(), args, most)
+		},
+	}
+	cmd.Flags().IntVar(&most, "most", 0, "so many attempts now and no more (default: all)")
+	return cmd
+}
+
+func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most int) error {
+	if most < 0 {
+		return fmt.Errorf("plan run: --most is %d, expected 1 or more", most)
+	}
+	dir, err := a.state()
+	if err != nil {
+		return err
+	}
+	r, err := findPlan(dir, planRef(args))
+	if err != nil {
+		return err
+	}
+	unlock, err := r.Lock(dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	s, err := r.Look(dir)
+	if err != nil {
+		return err
+	}
+	missing := r.Missing(s)
+	if most > 0 && most < len(missing) {
+		missing = missing[:most]
+	}
+	used := r.Used(s)
+	for i, m := range missing {
+		if why := used.Over(r.Plan.Budget, m); why != "" {
+			fmt.Fprintf(out, "the plan's budget is used: %s; a plan of another name may have more\n", why)
+			break
+		}
+		fmt.Fprintf(out, "%s, %d of %d\n", m, i+1, len(missing))
+		began := time.Now()
+		stopped, err := a.runAttempt(ctx, out, dir, r, m)
+		if err != nil {
+			var code exit
+			if errors.As(err, &code) {
+				return err
+			}
+			fmt.Fprintf(out, "  %v\n", err) // what became of it is read from its run; the others are not held up
+		}
+		used.Add(time.Since(began))
+		fmt.Fprintln(out)
+		if stopped || ctx.Err() != nil {
+			break
+		}
+	}
+	if s, err = r.Look(dir); err != nil {
+		return err
+	}
+	printPlan(paintTo(out), out, s)
+	return exitOf(s)
+}
+
+// runAttempt makes one attempt, and says whether a person stopped it.
+func (a *app) runAttempt(ctx context.Context, out io.Writer, dir string, r *plan.Record, m plan.Missing) (stopped bool, err error) {
+	scenario, err := r.Scenario(dir, m.Item)
+	if err != nil {
+		return false, err
+	}
+	_, stopped, err = a.attempt(ctx, out, dir, scenario, running{
+		cluster: m.Item.Model.Cluster(), sdk: m.Item.Model.SDK, protocol: m.Item.Model.Protocol, transport: m.Item.Model.Transport,
+		seed: m.Seed, tier: m.Item.Model.Tier,
+	})
+	return stopped, err
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/internal/campaign/shrink"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+)
+
+const maxReplays = 1000
+
+// jobAsk are the flags that replay and reduce share.
+type jobAsk struct {
+	binary string
+	fresh  bool
+	asJSON bool
+}
+
+func (ask *jobAsk) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&ask.binary, "binary", "", "`path` where the run's broker is now, if it was moved; another build is refused")
+	f.BoolVar(&ask.fresh, "fresh", false, "begin anew, also where the same did not end")
+	f.BoolVar(&ask.asJSON, "json", false, "print result.json on stdout, and nothing else there")
+}
+
+func (a *app) replay() *cobra.Command {
+	var ask jobAsk
+	var times int
+	cmd := &cobra.Command{
+		Use:   "replay RUN",
+		Short: "Repeat a run, all the same, and say how often it fails again",
+		Long: "Runs what a run's record froze (scenario, workload, schedule, seed, SDK, broker) several times, one after another. Each is a\n" +
+			"run of its own; the answer is in how many of them the same claims fail by the same checkers.\n" +
+			"Ctrl-C stops in order; the same command goes on where it stopped.\n" +
+			"Exit status: that of the run and its repetitions as a series: 0 PASS, 1 FAIL, 2 could not be told, 3 the harness could not do its job.",
+		Example: "  rmq-mcp replay latest\n  rmq-mcp replay 1121-0220-broker-kill-9-6cb9 --times 5",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if times < 1 || times > maxReplays {
+				return fmt.Errorf("replay: --times is %d, expected 1 to %d", times, maxReplays)
+			}
+			dir, err := a.find(args[0])
+			if err != nil {
+				return err
+			}
+			job, text, err := replayJob(dir, ask.binary, times)
+			if err != nil {
+				return err
+			}
+			r, err := a.workHere(cmd.Context(), cmd.OutOrStdout(), job, text, ask)
+			if err != nil {
+				return err
+			}
+			return exitFor(r.State)
+		},
+	}
+	cmd.Flags().IntVar(&times, "times", 3, "how many runs")
+	ask.flags(cmd)
+	return cmd
+}
+
+// replayJob is a run to be repeated, and its scenario.
+func replayJob(dir, binary string, times int) (campaign.Job, string, error) {
+	r, err := campaign.ReadRecipe(dir, binary)
+	if err != nil {
+		return campaign.Job{}, "", err
+	}
+	return campaign.NewJob(campaign.Replay, r, shrink.Rule{K: 1, N: times}), r.Text, nil
+}
+
+// workHere carries a job out in this process, or goes on with the same one, and
+// prints what came of it.
+func (a *app) workHere(ctx context.Context, out io.Writer, job campaign.Job, scenario string, ask jobAsk) (campaign.Result, error) {
+	dir, err := a.state()
+	if err != nil {
+		return campaign.Result{}, err
+	}
+	say := sayTo(out, ask.asJSON)
+	job.Start.Caller = keeper.Caller{Via: "cli", Client: "rmq-mcp " + buildVersion(), Tool: string(job.Kind), Args: map[string]any{"run": job.RunID}}
+	desk, err := openDesk(dir, job, scenario, ask.fresh)
+	if err != nil {
+		return campaign.Result{}, err
+	}
+	fmt.Fprintf(say, "%s\n%s\n", short(job.Was), desk.Dir)
+	if n := len(desk.Trials); n > 0 {
+		fmt.Fprintf(say, "going on after %d runs; --fresh begins anew\n", n)
+	}
+	r, err := workOn(ctx, dir, desk, func() {}, func(line string) { fmt.Fprintln(say, line) })
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintf(say, "stopped; the same command goes on\n")
+		return r, exit(exitUndecided)
+	}
+	if err != nil {
+		return r, err
+	}
+	if ask.asJSON {
+		return r, writeJSON(out, r)
+	}
+	_, err = fmt.Fprintf(out, "\n%s\n", r.Headline)
+	return r, err
+}
+
+// openDesk goes on with a job that did not end, or begins it.
+func openDesk(dir string, job campaign.Job, scenario string, fresh bool) (*campaign.Desk, error) {
+	if !fresh {
+		desk, err := campaign.Unended(dir, job)
+		if err != nil {
+			return nil, err
+		}
+		if desk != nil && !desk.Busy() {
+			err = desk.Admit(job.Start)
+		}
+		if desk != nil {
+			return desk, err
+		}
+	}
+	return campaign.NewDesk(dir, job, scenario, time.Now())
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/tap"
+	"github.com/robustmq/rmq-mcp/scenarios"
+)
+
+// A BenchRow is how fast one SDK publishes on one protocol.
+type BenchRow struct {
+	CheckRow
+	Broker string `json:"broker,omitempty"`
+	*clients.Performance
+}
+
+// benchLeast is as short as a measurement may be.
+const benchLeast = 100 * time.Millisecond
+
+func (a *app) sdksBench() *cobra.Command {
+	var asJSON bool
+	var runFor time.Duration
+	cmd := &cobra.Command{
+		Use:   "bench [SDK…]",
+		Short: "How fast each installed driver publishes, and what the wire tap costs it",
+		Long: fmt.Sprintf("Measures drivers one after the other, on brokers on this machine's loopback: publishes acknowledged per second\n"+
+			"(QoS 1, %d bytes, %d outstanding), and how long that takes from the call of a publish to its acknowledgement, then\n"+
+			"that once more at half of the rate. Each time the driver has a client that is connected directly and one through\n"+
+			"the wire tap, with every packet recorded as in an experiment, and they publish in turns of %s. The broker is\n"+
+			"mosquitto for MQTT where it is installed, the embedded one for MQTT 3.1.1 where it is not, and for mq9, which the\n"+
+			"tap does not read. Figures are those of the machine too: let it do nothing else. Exit status: as of check.",
+			clients.BenchPayload, clients.BenchWindow, clients.BenchTurn),
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if runFor < benchLeast || runFor > time.Minute {
+				return fmt.Errorf("--for %s: give %s to 1m", runFor, benchLeast)
+			}
+			ctx, stop := interrupted(cmd.Context())
+			defer stop()
+			d := newMatrixDisplay(os.Stderr)
+			rows, err := a.benchSDKs(ctx, args, runFor, d)
+			d.close()
+			if len(rows) > 0 {
+				show := printBench
+				if asJSON {
+					show = func(w io.Writer, rows []BenchRow) error { return writeJSON(w, rows) }
+				}
+				err = errors.Join(err, show(cmd.OutOrStdout(), rows))
+			}
+			if err != nil {
+				return err
+			}
+			return exitOfChecks(checksOf(rows), len(args) > 0)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	f.DurationVar(&runFor, "for", 2*time.Second, "how long each driver publishes, at each of two rates, with the tap and without")
+	return cmd
+}
+
+// benchSDKs measures the drivers of SDKs, one after the other. What there is
+// when it is interrupted is answered with the error.
+func (a *app) benchSDKs(ctx context.Context, names []string, runFor time.Duration, d *matrixDisplay) (rows []BenchRow, err error) {
+	// By default it takes 20 messages at once.
+	t, err := a.openTrial(ctx, names, map[string]any{"max_inflight_messages": 0, "set_tcp_nodelay": true})
+	if err != nil {
+		return nil, err
+	}
+	defer t.brokers.close()
+	if b := t.brokers; b.missing[contract.MQTT5] == "" { // one for both, so that rows compare
+		b.targets[contract.MQTT3], b.names[contract.MQTT3] = b.targets[contract.MQTT5], b.names[contract.MQTT5]
+	}
+	add := func(r BenchRow) {
+		rows = append(rows, r)
+		var line strings.Builder
+		printCheck(d.paint, &line, r.CheckRow)
+		d.say("%s", strings.TrimSuffix(line.String(), "\n"))
+	}
+	for i, s := range t.drivers {
+		switch {
+		case !s.Ready():
+			add(BenchRow{CheckRow: CheckRow{SDK: s.String(), State: s.State, Reason: s.Missing}})
+			continue
+		case slices.Contains(s.Cannot, contract.CannotProtocol):
+			add(BenchRow{CheckRow: CheckRow{SDK: s.String(), State: clients.StateUnsupported, Reason: "it speaks an earlier version of its protocol, which brokers refuse"}})
+			continue
+		}
+		for _, protocol := range s.Protocols {
+			row := t.bench(ctx, s.SDK, protocol, runFor, func(text string) {
+				d.building(fmt.Sprintf("%d of %d, %s %s: %s", i+1, len(t.drivers), s.SDK, protocol, text))
+			})
+			if ctx.Err() != nil {
+				return rows, ctx.Err()
+			}
+			add(row)
+		}
+	}
+	return rows, nil
+}
+
+// bench measures one driver on one protocol.
+func (t *trial) bench(ctx context.Context, sdk clients.SDK, protocol string, runFor time.Duration, say func(string)) BenchRow {
+	row := BenchRow{Broker: t.brokers.names[protocol]}
+	row.CheckRow = t.with(ctx, sdk, protocol, func(try clients.Trial) error {
+		p, err := clients.Bench(ctx, clients.Benchmark{Trial: try, For: runFor, Progress: say, Observe: witness})
+		if p.Full.Direct.PerS > 0 {
+			row.Performance = &p
+		}
+		return err
+	})
+	return row
+}
+
+// witness writes down what passes the tap, as in an experiment.
+func witness(rec *history.Recorder, clock history.Clock, run string) func(tap.Hello) tap.Witness {
+	return scenarios.Observe(rec, clock, run)
+}
+
+func checksOf(rows []BenchRow) (all []CheckRow) {
+	for _, r := range rows {
+		all = append(all, r.CheckRow)
+	}
+	return all
+}
+
+// printBench prints a table of what was measured, what its columns are, and
+// below it why the rest was not.
+func printBench(w io.Writer, rows []BenchRow) error {
+	table := [][]string{{"SDK", "PROTOCOL", "PUBLISHES/S", "TAPPED", "MS P50/P99", "TAPPED", "HALF: MS P50/P99", "TAPPED"}}
+	var brokers []string
+	for _, r := range rows {
+		if r.State != checkOK {
+			continue
+		}
+		brokers = append(brokers, r.Broker)
+		full, half := r.Full, r.Half
+		line := []string{r.SDK, r.Protocol, fmt.Sprintf("%.0f", full.Direct.PerS), "-", milliseconds(full.Direct), "-", milliseconds(half.Direct), "-"}
+		if full.Tapped != nil {
+			line[3] = fmt.Sprintf("%.0f (%s)", full.Tapped.PerS, change(full.Direct.PerS, full.Tapped.PerS))
+			line[5] = fmt.Sprintf("%s (%s)", milliseconds(*full.Tapped), change(full.Direct.P50US, full.Tapped.P50US))
+			line[7] = fmt.Sprintf("%s (%s)", milliseconds(*half.Tapped), change(half.Direct.P50US, half.Tapped.P50US))
+		}
+		table = append(table, line)
+	}
+	if len(brokers) > 0 {
+		if err := printTable(w, table); err != nil {
+			return err
+		}
+		slices.Sort(brokers)
+		fmt.Fprintf(w, "\nQoS 1, %d bytes, at most %d outstanding, on %s. Times are from the call of a publish to its\n"+
+			"acknowledgement; HALF: at half of the rate. (What the tap changes, of times the median.) -: the tap only reads MQTT.\n",
+			clients.BenchPayload, clients.BenchWindow, strings.Join(slices.Compact(brokers), " and "))
+	}
+	for _, r := range rows {
+		if r.State != checkOK {
+			printCheck(paintTo(w), w, r.CheckRow)
+		}
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", countChecks(checksOf(rows)))
+	return err
+}
+
+func milliseconds(p clients.Pace) string {
+	ms := func(us float64) string {
+		if us >= 100_000 {
+			return fmt.Sprintf("%.0f", us/1000)
+		}
+		return fmt.Sprintf("%.3g", us/1000)
+	}
+	return ms(p.P50US) + "/" + ms(p.P99US)
+}
+
+// change is how much larger b is than a.
+func change(a, b float64) string { return fmt.Sprintf("%+.0f %%", (b/a-1)*100) }

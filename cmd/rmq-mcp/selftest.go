@@ -1,0 +1,278 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/plant"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/scenarios"
+)
+
+//go:embed selftest.md selftest_killed.md selftest_power.md selftest_mq9.md selftest_mq9_mailbox.md selftest_rare.md selftest_reconnect.md selftest_register.md selftest_register_rare.md selftest_shared.md selftest_expiry.md selftest_stall.md selftest_will.md
+var selftestScenarios embed.FS
+
+// Scenarios of the self-test: one in which nothing else happens, one in which
+// all connections are lost once, and one with retained messages; those in which a
+// node dies; those with many messages, for what is rare; one with shared
+// subscriptions, one with sessions that end, one with wills; and those of mq9.
+const (
+	selftestSteady       = "selftest.md"
+	selftestReconnect    = "selftest_reconnect.md"
+	selftestRegister     = "selftest_register.md"
+	selftestKilled       = "selftest_killed.md"
+	selftestPower        = "selftest_power.md"
+	selftestRare         = "selftest_rare.md"
+	selftestRegisterRare = "selftest_register_rare.md"
+	selftestShared       = "selftest_shared.md"
+	selftestExpiry       = "selftest_expiry.md"
+	selftestStall        = "selftest_stall.md"
+	selftestWill         = "selftest_will.md"
+	selftestMQ9          = "selftest_mq9.md"
+	selftestMQ9Mailbox   = "selftest_mq9_mailbox.md"
+)
+
+// selftestTries is how often a row is run, at most, while the host is starved:
+// such a run tells nothing of the judge.
+const selftestTries = 4
+
+// selftesting are the flags of selftest.
+type selftesting struct {
+	only     []string
+	asJSON   bool
+	markdown bool
+	keep     bool
+	parallel int
+	every    []int64
+}
+
+func (a *app) selftest() *cobra.Command {
+	t := selftesting{}
+	cmd := &cobra.Command{
+		Use:   "selftest",
+		Short: "Test the judge: clients that lie, defects planted in a broker, weak configurations",
+		Long: "Runs a short scenario, each time with one lie of a client library, one defect planted before the embedded\n" +
+			"broker, or a broker that is configured to keep less than it acknowledges and whose node dies, and looks whether\n" +
+			"the verdict blames the right one of them, and nobody where all is well.\n" +
+			"A run in which the host was starved tells nothing and is made again, up to four times.\n" +
+			"Exit status: 1 where any is wrong.",
+		Example: "  rmq-mcp selftest\n  rmq-mcp selftest --only early --only wrong-ack",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := interrupted(cmd.Context())
+			defer stop()
+			return a.testJudge(ctx, cmd.OutOrStdout(), t)
+		},
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&t.only, "only", nil, "`name` of a lie or a defect; repeat it for more")
+	f.Int64SliceVar(&t.every, "every", []int64{plant.Every}, "`N`: a planted defect shows once in N packets that it can show in; repeat it for more")
+	f.BoolVar(&t.asJSON, "json", false, "print JSON")
+	f.BoolVar(&t.markdown, "markdown", false, "print a table in Markdown")
+	f.BoolVar(&t.keep, "keep", false, "keep the runs in the state directory")
+	f.IntVar(&t.parallel, "parallel", max(4, 3*runtime.NumCPU()), "how many runs at a time; most of their time they wait")
+	return cmd
+}
+
+func (a *app) testJudge(ctx context.Context, out io.Writer, t selftesting) error {
+	for _, n := range t.every {
+		if n < 1 || n > 1000 {
+			return fmt.Errorf("selftest: --every %d; from 1 to 1000: rarer ones are found in mutated histories, by go test ./internal/checker", n)
+		}
+	}
+	rows := selftestRows(t.every)
+	for _, name := range t.only {
+		if !slices.ContainsFunc(rows, func(r SelftestRow) bool { return r.Name == name }) {
+			var names []string
+			for _, r := range rows {
+				names = append(names, r.Name)
+			}
+			return fmt.Errorf("selftest: no lie or defect %q; there are %s", name, strings.Join(names, ", "))
+		}
+	}
+	if len(t.only) > 0 {
+		rows = slices.DeleteFunc(rows, func(r SelftestRow) bool { return !slices.Contains(t.only, r.Name) })
+	}
+	dir, err := a.state()
+	if err != nil {
+		return err
+	}
+	if !t.keep {
+		if dir, err = os.MkdirTemp("", "rmq-st-"); err != nil {
+			return fmt.Errorf("make a directory for the runs: %w", err)
+		}
+		defer os.RemoveAll(dir)
+		if err := keeper.OpenState(dir); err != nil {
+			return err
+		}
+	}
+	say := sayTo(out, t.asJSON || t.markdown)
+	argv, err := self()
+	if err != nil {
+		return err
+	}
+	host := scenarios.Look(ctx, argv)
+	for i := range rows {
+		rows[i].Lacks = rows[i].lackedBy(host)
+	}
+	if err := tryRows(ctx, say, dir, argv, rows, t.parallel); err != nil {
+		return err
+	}
+	switch {
+	case t.asJSON:
+		err = writeJSON(out, rows)
+	case t.markdown:
+		_, err = io.WriteString(out, selftestTable(rows))
+	}
+	wrong := slices.ContainsFunc(rows, func(r SelftestRow) bool { return !r.Right && r.Lacks == "" })
+	if err == nil && wrong {
+		return exit(1)
+	}
+	return err
+}
+
+// tryRows runs each row, and fills in what came of it.
+func tryRows(ctx context.Context, say io.Writer, dir string, argv []string, rows []SelftestRow, parallel int) error {
+	if err := os.CopyFS(dir, selftestScenarios); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("write the scenarios: %w", err)
+	}
+	var printing sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(1, parallel))
+	for i := range rows {
+		row := &rows[i]
+		if row.Lacks != "" {
+			fmt.Fprintf(say, "–      %-6s %-25s not tried: %s\n", row.Who, row.name(), row.Lacks)
+			continue
+		}
+		group.Go(func() error {
+			for range selftestTries {
+				if err := tryRow(ctx, dir, argv, row); err != nil {
+					return fmt.Errorf("%s %s: %w", row.Who, row.Name, err)
+				}
+				if !row.starved {
+					break
+				}
+			}
+			printing.Lock()
+			defer printing.Unlock()
+			mark := "right"
+			if !row.Right {
+				mark = "WRONG"
+			}
+			fmt.Fprintf(say, "%s  %-6s %-25s %s, %s%s\n", mark, row.Who, row.name(), row.State, blamed(row.Blame), row.Wrong)
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+func tryRow(ctx context.Context, dir string, argv []string, row *SelftestRow) error {
+	start := keeper.Start{
+		Scenario: filepath.Join(dir, row.scenario), Cluster: cluster.Config{Arm: []string{cluster.ArmTap}}, SDK: "go/liar@honest", Seed: 1,
+		Caller: keeper.Caller{Via: "cli", Client: "rmq-mcp " + buildVersion(), Tool: "selftest", Args: map[string]any{"name": row.Name}},
+	}
+	switch {
+	case row.Who == "client":
+		start.SDK = "go/liar@" + row.Name
+	case row.scenario == selftestExpiry: // which the liar does not speak
+		start.SDK = ""
+	case row.Who == "mq9":
+		start.SDK, start.Cluster.Arm = "", nil
+	}
+	start.Cluster.Flavor, start.Cluster.Settings = row.flavor, row.settings
+	start.Cluster.Arm = append(start.Cluster.Arm, row.arm...)
+	if row.Every > 0 {
+		start.Cluster.Plant = row.name()
+	}
+	client, err := keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: start})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if err := untilOver(ctx, client); err != nil {
+		return err
+	}
+	summary, err := judged(client.Info().Dir)
+	if err != nil {
+		return err
+	}
+	row.take(summary)
+	_, found, err := reports.Judge(summary.Dir)
+	if err != nil {
+		return err
+	}
+	row.starved = found.Coverage.HostStarvedS > verdict.MaxStarvedS
+	return row.landed(summary.Dir)
+}
+
+// landed looks whether the faults of a run were there at all: a row may be right
+// about what it found without them.
+func (row *SelftestRow) landed(dir string) error {
+	d, err := reports.Open(dir)
+	if err != nil {
+		return err
+	}
+	for _, l := range d.Landings {
+		if state, why, _ := verdict.DecideLanding(l); state == history.NotLanded {
+			row.Right = false
+			row.Wrong += fmt.Sprintf("; %s (%s) did not land: %s", l.Fault, l.Type, strings.Join(why, "; "))
+		}
+	}
+	return nil
+}
+
+// take looks whether a run blamed whom it should: the whole failure, and each
+// violation by itself.
+func (row *SelftestRow) take(s *reports.Summary) {
+	v := s.Verdict
+	row.State, row.Blame, row.Dir, row.Failed, row.Wrong = v.State, v.Blame, s.Dir, nil, ""
+	accused := map[verdict.Party]int{}
+	for _, r := range v.Results {
+		if r.Status != verdict.Fail {
+			continue
+		}
+		row.Failed = append(row.Failed, r.Claim.Name)
+		for _, a := range r.Anomalies {
+			accused[a.Blame]++
+		}
+	}
+	party, _, _ := strings.Cut(v.Blame, ":")
+	switch {
+	case row.Claim != "":
+		if !slices.Contains(row.Failed, row.Claim) {
+			row.Wrong = fmt.Sprintf("; %s is to fail", row.Claim)
+		}
+	case verdict.Party(party) != row.Want:
+		row.Wrong = fmt.Sprintf("; to blame is %s", orNobody(row.Want))
+	case row.Want == "" && v.State.ExitCode() != 0:
+		row.Wrong = "; it should have passed"
+	case accused[row.Want] != sum(accused):
+		row.Wrong = fmt.Sprintf("; of %d violations %d are blamed on it", sum(accused), accused[row.Want])
+	}
+	row.Right = row.Wrong == ""
+}
+
+func sum(counts map[verdict.Party]int) (n int) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+func orNobody(p verdict.Party) string {
+	if p == "" {
+		return "nobody"
+	}
+	return string(p)
+}
+
+func blamed(blame string) string {
+	if blame == "" {
+		return "nobody is blamed"
+	}
+	return "blame " + brief(blame, 120)
+}
+
+// brief is the beginning of a text.
+func brief(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
+
+// selftestTable is the rows as Markdown, one line for all rates of a defect.
+func selftestTable(rows []SelftestRow) string {
+	var b strings.Builder
+	b.WriteString("| Whose | | What it does | Claims that fail | Blame | Found |\n|---|---|---|---|---|---|\n")
+	for len(rows) > 0 {
+		n := 1
+		for n < len(rows) && rows[n].Who == rows[0].Who && rows[n].What == rows[0].What {
+			n++
+		}
+		same := rows[:n]
+		rows = rows[n:]
+		var failed, found []string
+		for _, r := range same {
+			for _, claim := range r.Failed {
+				if !slices.Contains(failed, claim) {
+					failed = append(failed, claim)
+				}
+			}
+			found = append(found, r.found())
+		}
+		party, _, _ := strings.Cut(same[0].Blame, ":")
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | %s |\n", same[0].Who, same[0].Name, same[0].What, strings.Join(failed, ", "), orNobody(verdict.Party(party)), strings.Join(found, ", "))
+	}
+	return b.String()
+}
+
+// found is the cell of one row.
+func (row *SelftestRow) found() string {
+	switch {
+	case row.Lacks != "":
+		return "not tried"
+	case !row.Right && row.Every > 0:
+		return fmt.Sprintf("**wrong at 1 in %d**%s", row.Every, row.Wrong)
+	case !row.Right:
+		return "**wrong**" + row.Wrong
+	case row.always:
+		return "each time"
+	case row.Every > 0:
+		return fmt.Sprintf("1 in %d", row.Every)
+	}
+	return "right"
+}

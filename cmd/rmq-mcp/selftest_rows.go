@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/robustmq/rmq-mcp/clients/drivers/go/liar"
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/plant"
+	"github.com/robustmq/rmq-mcp/internal/reference/mq9"
+	"github.com/robustmq/rmq-mcp/internal/tap"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/scenarios"
+)
+
+// rareEvery is from where on a defect takes many messages to show.
+const rareEvery = 100
+
+// A SelftestRow is one run in which it is known who is to blame.
+type SelftestRow struct {
+	Who    string        `json:"who"` // client, broker, configuration, mq9
+	Name   string        `json:"name"`
+	What   string        `json:"what"`
+	Every  int64         `json:"every,omitempty"` // of a broker: once in so many packets
+	Want   verdict.Party `json:"want,omitempty"`  // whom to blame; "" is nobody
+	Claim  string        `json:"claim,omitempty"` // that is to fail, where no wire tells whom to blame
+	State  verdict.State `json:"state"`
+	Failed []string      `json:"failed,omitempty"` // claims
+	Blame  string        `json:"blame,omitempty"`
+	Right  bool          `json:"right"`
+	Wrong  string        `json:"wrong,omitempty"` // why not
+	Lacks  string        `json:"lacks,omitempty"` // what it takes to try it, and this host has not
+	Dir    string        `json:"dir"`             // of the run
+
+	scenario string
+	flavor   string         // "" is the scenario's
+	settings map[string]any // of the broker
+	arm      []string       // beside the tap
+	always   bool           // it shows whenever it can
+	starved  bool           // the host was, so that nobody is blamed
+}
+
+// selftestRows are what there is to try, each defect at each rate: once in so
+// many packets.
+func selftestRows(rates []int64) (rows []SelftestRow) {
+	for _, l := range liar.Lies() {
+		row := SelftestRow{Who: "client", Name: l.Name, What: l.What, Want: verdict.SDK, scenario: selftestSteady}
+		if l.Name == "honest" {
+			row.Want = ""
+			rows = append(rows, row)
+			row.What += ", and every connection is lost"
+		}
+		if l.Name == "honest" || l.Name == "deaf" {
+			row.scenario = selftestReconnect
+		}
+		rows = append(rows, row)
+	}
+	for _, p := range tap.Plants() {
+		if p.Always {
+			rows = append(rows, plantRow(p, plant.Every))
+			continue
+		}
+		for _, every := range rates {
+			rows = append(rows, plantRow(p, every))
+		}
+	}
+	rows = append(rows, weakRows()...)
+	rows = append(rows, SelftestRow{Who: "broker", Name: "none", What: "nothing: it is as it should be, with shared subscriptions", scenario: selftestShared, flavor: "mosquitto"})
+	rows = append(rows, SelftestRow{Who: "broker", Name: "none", What: "nothing: it is as it should be, beside a client that is dead", scenario: selftestStall})
+	rows = append(rows, SelftestRow{Who: "broker", Name: "none", What: "nothing: it is as it should be, with wills", scenario: selftestWill})
+	for _, p := range mq9.Plants() {
+		row := SelftestRow{Who: "mq9", Name: p.Name, What: p.What, Every: plant.Every, Claim: p.Claim, scenario: selftestMQ9}
+		switch p.Claim {
+		case "mq9-mailbox-ttl":
+			row.scenario = selftestMQ9Mailbox
+		case "mq9-message-ttl", "mq9-priority": // of few messages, and answers
+			row.Every = fewer(plant.Every)
+		}
+		rows = append(rows, row)
+	}
+	return append(rows, SelftestRow{Who: "mq9", Name: "none", What: "nothing: it is as it should be", scenario: selftestMQ9},
+		SelftestRow{Who: "mq9", Name: "none", What: "the same, with mailboxes that end", scenario: selftestMQ9Mailbox})
+}
+
+// weakRows are real brokers, configured to keep less than they acknowledge, whose
+// node dies; and one that keeps it all.
+func weakRows() []SelftestRow {
+	weak := func(name, what, scenario, flavor string, settings map[string]any, arm ...string) SelftestRow {
+		return SelftestRow{Who: "configuration", Name: name, What: what, Want: verdict.Broker, scenario: scenario, flavor: flavor, settings: settings, arm: arm}
+	}
+	keeps := weak("kept", "nats-server, whose node is killed", selftestKilled, "", nil)
+	keeps.Want = ""
+	return []SelftestRow{
+		weak("not-kept", "mosquitto without persistence, whose node is killed", selftestKilled, "mosquitto", map[string]any{"persistence": false}),
+		weak("kept-late", "mosquitto that saves every half an hour, whose node is killed", selftestKilled, "mosquitto", map[string]any{"autosave_interval": 1800}),
+		weak("synced-late", "nats-server that syncs every two minutes, whose node loses its power", selftestPower, "", map[string]any{"sync_always": false}, cluster.ArmDisk),
+		keeps,
+	}
+}
+
+// lackedBy says what a host has not that the row takes, "" for nothing.
+func (row *SelftestRow) lackedBy(host scenarios.Preflight) string {
+	for _, f := range host.Flavors {
+		if f.Name == row.flavor && !f.OK {
+			return f.Install
+		}
+	}
+	for _, f := range host.Faults {
+		if row.scenario == selftestPower && f.Type == "power_loss" {
+			return f.Missing
+		}
+	}
+	return ""
+}
+
+// fewer is the rate where there are few packets in which a defect could show.
+func fewer(every int64) int64 { return max(1, every/5) }
+
+// plantRow is a defect on the scenario in which it shows.
+func plantRow(p tap.Plant, every int64) SelftestRow {
+	row := SelftestRow{Who: "broker", Name: p.Name, What: p.What, Every: every, Want: verdict.Broker, scenario: selftestSteady, always: p.Always}
+	switch {
+	case p.Shows == tap.InResume:
+		row.scenario = selftestReconnect
+	case p.Shows == tap.InEnds:
+		row.scenario, row.flavor = selftestExpiry, "mosquitto" // the embedded broker speaks no MQTT 5
+	case p.Shows == tap.InStalls:
+		row.scenario, row.Claim = selftestStall, "fair"
+	case p.Shows == tap.InWills:
+		row.scenario = selftestWill
+	case p.Shows == tap.InShares:
+		row.scenario, row.flavor = selftestShared, "mosquitto" // the embedded broker has none
+	case p.Shows == tap.InRetains && every >= rareEvery:
+		row.scenario = selftestRegisterRare
+	case p.Shows == tap.InRetains:
+		row.scenario, row.Every = selftestRegister, fewer(every)
+	case every >= rareEvery:
+		row.scenario = selftestRare
+	}
+	return row
+}
+
+// name is the row's, with its rate.
+func (row *SelftestRow) name() string {
+	if row.Every == 0 {
+		return row.Name
+	}
+	return fmt.Sprintf("%s/%d", row.Name, row.Every)
+}

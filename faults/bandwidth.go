@@ -1,0 +1,166 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/router"
+)
+
+// A Bandwidth lets no more than some rate pass to each host at the end of some
+// links, all that comes to it on them together. What is more waits, and is
+// dropped where too much waits. Clients that get a host of their own later are
+// not limited.
+type Bandwidth struct {
+	KBit      float64 // per second, 1000 bits each
+	With      string  // nodes, clients, all
+	Direction string  // both, out, in
+}
+
+// Name is bandwidth.
+func (Bandwidth) Name() string { return "bandwidth" }
+
+// Plan plans a class of htb at the end of every link.
+func (b Bandwidth) Plan(_ context.Context, target Target) (*Injection, error) {
+	net, err := target.network()
+	if err != nil {
+		return nil, err
+	}
+	shaper, err := target.shaper("htb")
+	if err != nil {
+		return nil, err
+	}
+	links, hit, err := target.crossed(net, b.With, b.Direction)
+	if err != nil {
+		return nil, err
+	}
+	in := &Injection{
+		Mechanism: "htb",
+		Entries: []Entry{{
+			Layer: layerShape, Want: "bandwidth",
+			Args: map[string]any{"links": links, "rate_bytes": uint64(b.KBit * 1000 / 8)},
+		}},
+	}
+	in.Proofs = append(in.Proofs, shaped(shaper, in))
+	measured := unharmed(net, hit)
+	for _, p := range measured {
+		in.Proofs = append(in.Proofs, b.slow(net, p, sharing(measured, p.to)))
+	}
+	in.Proofs = append(in.Proofs, target.others(net, 0)...)
+	in.Healed = func(ctx context.Context) error {
+		if err := healedShape(shaper, in); err != nil {
+			return err
+		}
+		return b.over(ctx, net, in, hit)
+	}
+	return in, nil
+}
+
+// shaped is the mechanism's proof: how often the system's own packets had to
+// wait for the rate. One that it never reaches has not landed. Probes have a
+// class of their own.
+func shaped(s Shaper, in *Injection) Proof {
+	return Proof{
+		Name: "waits of the system's packets for the rate",
+		Role: history.RoleMechanism, Want: history.WantGrows, Unit: "waits",
+		Read: func(context.Context) history.Sample {
+			st, err := s.Stats(in.id())
+			return value(float64(st.Overlimits), err)
+		},
+	}
+}
+
+// Probes that are sent at once take as long as the rate needs for them: a
+// quarter of a second.
+const (
+	bandwidthProbe   = 1400 // bytes of payload
+	bandwidthHeaders = 28 + 14
+	bandwidthWindow  = 250 * time.Millisecond
+)
+
+func (b Bandwidth) probes(sharing int) int {
+	each := float64(bandwidthProbe + bandwidthHeaders)
+	return min(max(int(b.KBit*1000/8*bandwidthWindow.Seconds()/each)/sharing, 12), 500)
+}
+
+// sharing is how many bursts may come to a host at the same time and share its
+// rate: the probes sent to it, and the answers to its own.
+func sharing(all []pair, host string) (n int) {
+	for _, p := range all {
+		if p.to == host || p.from == host {
+			n++
+		}
+	}
+	return max(n, 1)
+}
+
+// slow is the effect: a burst of probes arrives at about the rate, or its part
+// of that.
+func (b Bandwidth) slow(net Net, p pair, sharing int) Proof {
+	count, least, most := b.probes(sharing), 0.3*b.KBit/float64(sharing), 1.5*b.KBit
+	return Proof{
+		Name: fmt.Sprintf("rate of %d probes from %s, allowed is %.0f to %.0f kbit/s", count, p, least, most),
+		Role: history.RoleEffect, Want: history.WantState, Expect: asAsked, Unit: "kbit/s",
+		Read: func(ctx context.Context) history.Sample {
+			rate, err := b.rate(ctx, net, p, count)
+			s := value(rate, err)
+			s.State = fmt.Sprintf("%.0f kbit/s", rate)
+			if rate >= least && rate <= most {
+				s.State = asAsked
+			}
+			return s
+		},
+	}
+}
+
+// rate is the bits of a burst over the time that the slowest took, in
+// thousands per second. The first one passes at once.
+func (b Bandwidth) rate(ctx context.Context, net Net, p pair, n int) (float64, error) {
+	got, err := net.Ping(ctx, router.Ping{From: p.from, To: p.to, Count: n, Size: bandwidthProbe, Interval: 10 * time.Microsecond, Wait: 2 * time.Second})
+	if err == nil && len(got.There) < 2 {
+		err = errors.New("probes did not arrive from " + p.String() + " " + got.Error)
+	}
+	if err != nil {
+		return 0, err
+	}
+	bits := float64(len(got.There)-1) * (bandwidthProbe + bandwidthHeaders) * 8
+	return bits / slices.Max(got.There).Seconds() / 1000, nil
+}
+
+// over reads back that probes are faster than the rate again.
+func (b Bandwidth) over(ctx context.Context, net Net, in *Injection, hit []pair) error {
+	for _, p := range hit {
+		if net.Disturbed(p.from, p.to, in.id()) {
+			continue
+		}
+		rate, err := b.rate(ctx, net, p, b.probes(1))
+		if err != nil {
+			return err
+		}
+		if rate <= 1.5*b.KBit {
+			return fmt.Errorf("probes from %s still pass at %.0f kbit/s", p, rate)
+		}
+	}
+	return nil
+}
+
+func bandwidth() Kind {
+	return Kind{
+		Type:    "bandwidth",
+		Summary: "no more than a rate passes to each host at the end of the links; what is more waits, then is dropped",
+		Params: []Param{
+			{Name: "rate_kbit", Default: 1000.0, Min: 50, Max: 20_000, Doc: "thousands of bits per second, to each receiving host, from all senders meant together"},
+			directionParam(), withParam("all"),
+		},
+		Targets: networkTargets(),
+		Example: Example{Target: "follower", Params: map[string]any{"duration_s": 5.0, "rate_kbit": 2000.0}},
+		New: func(p Params) (Fault, error) {
+			return Bandwidth{KBit: p.number("rate_kbit"), With: p.text("with"), Direction: p.text("direction")}, nil
+		},
+		Available: byRouter("htb"),
+	}
+}

@@ -1,0 +1,148 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/tap"
+)
+
+// Client faults act on the drivers and on their connections.
+func clientKinds() []Kind {
+	return []Kind{
+		disconnectAll(),
+		reconnectStorm(),
+		slowReader(),
+		halfOpen(),
+		pauseClient(),
+		killClient(),
+	}
+}
+
+// Clients are the drivers of an experiment, as far as client faults need them.
+type Clients interface {
+	// Driver answers the driver process of that name.
+	Driver(name string) (Driver, error)
+	// Connected counts those of the clients with these ids that say, by their
+	// SDK, that they are connected.
+	Connected(ids []string) int
+}
+
+// A Driver is a process that runs clients.
+type Driver interface {
+	Name() string
+	// State is the process's: running, frozen, or how it exited.
+	State() (string, error)
+	// Set brings it into a state: Running, Frozen or Killed. One that was killed
+	// stays so.
+	Set(ctx context.Context, want ProcessState) error
+	// Lines counts what it has reported.
+	Lines() int64
+}
+
+// socketed is a node whose kernel tells the connections of its clients: by
+// their address, the bytes that the client has not taken yet.
+type socketed interface {
+	Sockets(ctx context.Context) (map[string]int64, error)
+}
+
+// A crowd are the connections that a fault is about, as they were when it was
+// planned.
+type crowd struct {
+	nodes map[string]Node
+	conns []tap.Connection
+}
+
+func (t Target) crowd(r tap.Rule) crowd {
+	c := crowd{nodes: map[string]Node{}, conns: t.Site.Tap.Connections(r)}
+	for _, n := range slices.Concat(t.Nodes, t.Peers) {
+		c.nodes[n.Name()] = n
+	}
+	return c
+}
+
+func (c crowd) ids() (out []string) {
+	for _, conn := range c.conns {
+		out = append(out, conn.Client)
+	}
+	return out
+}
+
+// look asks the kernel of every node which of the connections are established
+// there, and how much waits in them for the client to take it.
+func (c crowd) look(ctx context.Context) (open int, unsent int64, err error) {
+	by := map[string]map[string]int64{}
+	for _, conn := range c.conns {
+		if by[conn.Node] == nil {
+			n, ok := c.nodes[conn.Node].(socketed)
+			if !ok {
+				return 0, 0, fmt.Errorf("the connections of %s cannot be read", conn.Node)
+			}
+			if by[conn.Node], err = n.Sockets(ctx); err != nil {
+				return 0, 0, err
+			}
+		}
+		if waiting, ok := by[conn.Node][conn.Peer]; ok {
+			open++
+			unsent += waiting
+		}
+	}
+	return open, unsent, nil
+}
+
+// ended is the effect of closing connections: the nodes' kernels show none of
+// them any more.
+func (c crowd) ended() Proof {
+	return Proof{
+		Name: fmt.Sprintf("the %d connections, as the nodes' kernels show them", len(c.conns)),
+		Role: history.RoleEffect, Want: history.WantState, Expect: allEnded,
+		Read: func(ctx context.Context) history.Sample {
+			open, _, err := c.look(ctx)
+			s := sampleOf(err)
+			switch total := len(c.conns); {
+			case total == 0:
+				s.State = "there are none"
+			case open == 0:
+				s.State = allEnded
+			case open == total:
+				s.State = "established"
+			default:
+				s.State = fmt.Sprintf("%d of %d ended", total-open, total)
+			}
+			return s
+		},
+	}
+}
+
+const allEnded = "ended"
+
+func sampleOf(err error) history.Sample {
+	if err != nil {
+		return history.Sample{Error: err.Error()}
+	}
+	return history.Sample{OK: true}
+}
+
+// connectionFault is what the faults on connections have in common.
+func (t Target) connectionFault(r tap.Rule, effect func(crowd) Proof) (*Injection, error) {
+	in, err := t.tapped(&r)
+	if err != nil {
+		return nil, err
+	}
+	in.Proofs = slices.Concat([]Proof{{
+		Name: "connections that the tap acted on", Role: history.RoleMechanism, Want: history.WantGrows, Unit: "connections",
+		Read: func(context.Context) history.Sample { return countSample(t.Site.Tap.Count(in.Entries[0].Fault)) },
+	}, effect(t.crowd(r))}, t.bystanders(r))
+	return in, nil
+}
+
+// connectionKind is what the kinds of faults on connections have in common.
+func connectionKind(typ, summary string, params []Param, make func(Params) (Fault, error)) Kind {
+	return Kind{
+		Type: typ, Arms: "tap", Summary: summary, Params: params,
+		Targets: tapTargets(), Example: Example{Target: TargetClients, Params: map[string]any{"duration_s": 4.0}},
+		New: make, Available: tapAvailable,
+	}
+}

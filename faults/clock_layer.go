@@ -1,0 +1,109 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/clock"
+)
+
+// clockLayer is what a node's process believes the time to be. Jumps add up,
+// and so does what rates gain; with no entries it is our time.
+type clockLayer struct {
+	node  Node
+	since map[string]time.Time // when each fault's entry was first shown
+
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+// NewClockLayer is the layer clock/<name of the node>.
+func NewClockLayer(node Node) Layer {
+	return &clockLayer{node: node, since: map[string]time.Time{}}
+}
+
+func (l *clockLayer) Render(ctx context.Context, active []Entry) error {
+	if l.cancel != nil {
+		l.cancel()
+	}
+	l.done.Wait() // so that nothing sets the clock after this
+	c, ok := l.node.(clocked)
+	if !ok {
+		return fmt.Errorf("%w: %s has no clock of its own", ErrUnsupported, l.node.Name())
+	}
+	control, _, err := c.Clock()
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	for _, e := range active {
+		if _, known := l.since[e.Fault]; !known {
+			l.since[e.Fault] = now
+		}
+	}
+	shown := l.ahead(active, now)
+	if err := clock.Set(control, shown); err != nil || step(active) == 0 {
+		return err
+	}
+	watch, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	l.cancel = cancel
+	l.done.Go(func() {
+		tick := time.NewTicker(step(active))
+		defer tick.Stop()
+		for {
+			select {
+			case <-watch.Done():
+				return
+			case <-tick.C:
+			}
+			// What cannot be set the proofs do not show.
+			if now := l.ahead(active, time.Now()); now != shown && clock.Set(control, now) == nil {
+				shown = now
+			}
+		}
+	})
+	return nil
+}
+
+// ahead is what the entries make of a moment.
+func (l *clockLayer) ahead(active []Entry, now time.Time) (sum time.Duration) {
+	for _, e := range active {
+		by := time.Duration(numberArg(e, "offset_s") * float64(time.Second))
+		since := now.Sub(l.since[e.Fault])
+		switch e.Want {
+		case "jump":
+			sum += by
+		case "rate":
+			sum += time.Duration((numberArg(e, "factor") - 1) * float64(since))
+		case "strobe":
+			if half := since / (period(e) / 2); half%2 == 0 {
+				sum += by
+			}
+		}
+	}
+	return sum
+}
+
+// period of a strobe, which is never so short that halves of it are nothing.
+func period(e Entry) time.Duration {
+	return max(time.Duration(numberArg(e, "period_ms")*float64(time.Millisecond)), 2*time.Millisecond)
+}
+
+// step is how often the clock has to be set, 0 where once is enough.
+func step(active []Entry) (out time.Duration) {
+	for _, e := range active {
+		every := map[string]time.Duration{"rate": rateStep, "strobe": period(e) / 10}[e.Want]
+		if every > 0 && (out == 0 || every < out) {
+			out = every
+		}
+	}
+	return out
+}
+
+// undoClock has nothing to do: a clock ends with its process, and that ended
+// with its keeper.
+func undoClock(_ context.Context, layer string, _ []Entry) (string, error) {
+	return "nothing to undo: " + layer + " ended with its keeper", nil
+}

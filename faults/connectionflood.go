@@ -1,0 +1,104 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/hostile"
+	"github.com/robustmq/rmq-mcp/internal/limits"
+)
+
+// ConnectionFlood has clients hold connections that they do not use.
+type ConnectionFlood struct{ rule hostile.Rule }
+
+// Name is connection_flood.
+func (ConnectionFlood) Name() string { return "connection_flood" }
+
+// Plan plans connections to every node.
+func (f ConnectionFlood) Plan(ctx context.Context, t Target) (*Injection, error) {
+	crowd := t.Site.Hostile
+	if err := f.fits(len(t.Nodes)); err != nil {
+		return nil, err
+	}
+	return t.hostile(ctx, f.rule, func(n Node, fault func() string) []Proof {
+		var most history.Sample
+		return []Proof{
+			{
+				Name: "connections opened to " + n.Name(), Node: n.Name(), Role: history.RoleMechanism, Want: history.WantGrows, Unit: "connections",
+				Read: func(context.Context) history.Sample {
+					return history.Sample{OK: true, Value: float64(crowd.Tally(n.Name(), fault()).Opened)}
+				},
+			},
+			{
+				Name: "of these, in the kernel of " + n.Name(), Node: n.Name(), Role: history.RoleEffect, Want: history.WantGrows, Unit: "connections",
+				Read: func(ctx context.Context) history.Sample {
+					s := held(ctx, n, crowd.Tally(n.Name(), fault()).Open)
+					if state, err := n.State(ctx); err == nil && strings.HasPrefix(state, exited) {
+						return most // it ended of them, perhaps, and held so many
+					}
+					if s.OK && s.Value >= most.Value {
+						most = s
+					}
+					return s
+				},
+			},
+		}
+	})
+}
+
+// spareFiles are left to this process for its own: histories, probes, journals.
+const spareFiles = 1000
+
+// fits refuses more connections than this process may have open files.
+func (f ConnectionFlood) fits(nodes int) error {
+	files, err := limits.OpenFiles(os.Getpid())
+	if err != nil {
+		return nil // only Linux tells
+	}
+	if most := (int(files.Soft) - files.Open - spareFiles) / max(nodes, 1); f.rule.Connections > most {
+		return fmt.Errorf("hold %d connections to each of %d nodes: this process may have %d files open; ask for at most %d, or raise the limit (ulimit -n)",
+			f.rule.Connections, nodes, files.Soft, max(most, 0))
+	}
+	return nil
+}
+
+// held counts those of our connections that a node's kernel shows.
+func held(ctx context.Context, n Node, ours []string) history.Sample {
+	kernel, ok := n.(socketed)
+	if !ok {
+		return history.Sample{Error: fmt.Sprintf("the connections of %s cannot be read", n.Name())}
+	}
+	there, err := kernel.Sockets(ctx)
+	if err != nil {
+		return history.Sample{Error: err.Error()}
+	}
+	s := history.Sample{OK: true}
+	for _, address := range ours {
+		if _, open := there[address]; open {
+			s.Value++
+		}
+	}
+	return s
+}
+
+func connectionFlood() Kind {
+	return Kind{
+		Type:    "connection_flood",
+		Summary: "clients of ours hold connections that they do not use: without a byte, with a CONNECT of a byte a second, or as whole clients",
+		Params: []Param{
+			{Name: "connections", Default: 500.0, Min: 1, Max: 20000, Less: true, Doc: "to each node; what ends is opened again"},
+			{Name: "handshake", Default: hostile.SlowHandshake, OneOf: []string{hostile.NoHandshake, hostile.SlowHandshake, hostile.WholeHandshake}, Doc: "how far each goes"},
+			seedParam(),
+		},
+		Targets: processTargets(),
+		Example: Example{Target: "follower", Params: map[string]any{"duration_s": 4.0}},
+		New: func(p Params) (Fault, error) {
+			n, err := p.whole("connections")
+			return ConnectionFlood{hostile.Rule{Do: hostile.Flood, Seed: p.seed(), Connections: n, Handshake: p.text("handshake")}}, err
+		},
+		Available: hostileAvailable,
+	}
+}

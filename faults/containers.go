@@ -1,0 +1,64 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/docker"
+)
+
+// containersLayer begins the name of what stands for the containers of a run.
+const containersLayer = "containers"
+
+// MadeContainers is what is noted before the first container of a run is made
+// on the engine at that address, under [KindMade].
+func MadeContainers(engine, run string) Planned {
+	return Planned{Fault: containersLayer, Type: containersLayer, Entries: []Entry{{
+		Fault: containersLayer, Layer: containersLayer + "/" + run, Want: "none left",
+		Args: map[string]any{"engine": engine, "run": run},
+	}}}
+}
+
+// undoContainers removes the containers that carry the run's label, and no
+// others.
+func undoContainers(ctx context.Context, layer string, entries []Entry) (string, error) {
+	removed := 0
+	for _, e := range entries {
+		host, _ := e.Args["engine"].(string)
+		run, _ := e.Args["run"].(string)
+		engine, err := docker.Open(ctx, host)
+		if err != nil {
+			return "", fmt.Errorf("remove the containers of run %s: %w; then call rmq-mcp heal", run, err)
+		}
+		n, err := removeRun(ctx, engine, run)
+		engine.Close()
+		if err != nil {
+			return "", err
+		}
+		removed += n
+	}
+	return fmt.Sprintf("%s: removed %d containers", layer, removed), nil
+}
+
+// settled is how long an engine shows no container of a run until there is
+// none: it may still make one that a keeper asked for before it died.
+const settled = 2 * time.Second
+
+func removeRun(ctx context.Context, engine *docker.Engine, run string) (removed int, err error) {
+	for since := time.Now(); time.Since(since) < settled; {
+		n, err := engine.RemoveRun(ctx, run)
+		if err != nil {
+			return removed, err
+		}
+		if n > 0 {
+			removed, since = removed+n, time.Now()
+		}
+		select {
+		case <-ctx.Done():
+			return removed, fmt.Errorf("remove the containers of run %s: %w", run, ctx.Err())
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	return removed, nil
+}

@@ -1,0 +1,154 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/robustmq/rmq-mcp/internal/disk"
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// A crash is what power_loss, torn_write and lost_rename have in common: at one
+// moment nothing becomes durable any more, the broker is killed, and its data
+// directory is left as a disk would be found after that. The node is down until
+// the fault is healed; what was lost stays lost.
+type crash struct {
+	ask disk.Crash
+	// took says how much of what this kind is about an outcome took. None is
+	// not landed.
+	took func(disk.Outcome) (n int, unit string)
+}
+
+// A blackout is one node's part of a crash.
+type blackout struct {
+	node Node
+	disk Disk
+
+	mu      sync.Mutex
+	pending *disk.Pending // at the moment of the crash
+	outcome *disk.Outcome
+}
+
+// lossDetail is a blackout as a landing keeps it.
+type lossDetail struct {
+	Node    string        `json:"node"`
+	Pending *disk.Pending `json:"pending,omitempty"` // what was not durable
+	Outcome *disk.Outcome `json:"outcome,omitempty"` // what became of it
+}
+
+func (c crash) plan(ctx context.Context, target Target) (*Injection, error) {
+	var all []*blackout
+	in, err := target.onDisksOfKilled(ctx, map[string]any{"crash": c.ask}, func(n Node, d Disk) []Proof {
+		l := &blackout{node: n, disk: d}
+		all = append(all, l)
+		return []Proof{c.lost(l)}
+	})
+	if err != nil {
+		return nil, err
+	}
+	in.First = func(ctx context.Context) error {
+		return eachBlackout(all, func(l *blackout) error { return l.cut(ctx) })
+	}
+	in.Step = func(ctx context.Context) error {
+		return eachBlackout(all, func(l *blackout) error { return l.crash(ctx, c.ask) })
+	}
+	in.Detail = func() any { return details(all) }
+	in.Healed = func(ctx context.Context) error {
+		return eachBlackout(all, func(l *blackout) error { return l.healthy(ctx) })
+	}
+	return in, nil
+}
+
+// down keeps a node's process killed until the fault is healed.
+func down(n Node) Entry { return Entry{Layer: "process/" + n.Name(), Want: Killed} }
+
+// killed is that state as an effect, where the mechanism is another.
+func killed(n Node) Proof {
+	p := stateIs(n, sigkill().expect, nil)
+	p.Role = history.RoleEffect
+	return p
+}
+
+// eachBlackout does something on all nodes at once: power is lost at one moment.
+func eachBlackout(all []*blackout, do func(*blackout) error) error {
+	errs := make([]error, len(all))
+	var wg sync.WaitGroup
+	for i, l := range all {
+		wg.Go(func() { errs[i] = do(l) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func (l *blackout) cut(ctx context.Context) error {
+	p, err := l.disk.Cut(ctx)
+	if err != nil {
+		return fmt.Errorf("cut the power of %s: %w", l.node.Name(), err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pending = &p
+	return nil
+}
+
+func (l *blackout) crash(ctx context.Context, ask disk.Crash) error {
+	o, err := l.disk.Crash(ctx, ask)
+	if err != nil {
+		return fmt.Errorf("leave on the disk of %s what a power loss leaves: %w", l.node.Name(), err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.outcome = &o
+	return nil
+}
+
+// healthy checks that the disk writes and syncs again.
+func (l *blackout) healthy(ctx context.Context) error {
+	got, err := l.disk.Touch(ctx, disk.Fsync, 1)
+	if err == nil && got.Errno != "" {
+		err = errors.New(got.Errno)
+	}
+	if err != nil {
+		return fmt.Errorf("write on the disk of %s: %w", l.node.Name(), err)
+	}
+	return nil
+}
+
+func details(all []*blackout) (out []lossDetail) {
+	for _, l := range all {
+		l.mu.Lock()
+		out = append(out, lossDetail{l.node.Name(), l.pending, l.outcome})
+		l.mu.Unlock()
+	}
+	return out
+}
+
+// lost is the mechanism's own word: what the disk took back.
+func (c crash) lost(l *blackout) Proof {
+	return Proof{
+		Name: "lost on the disk of " + l.node.Name(), Node: l.node.Name(),
+		Role: history.RoleMechanism, Want: history.WantGrows,
+		Read: func(context.Context) history.Sample {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if l.outcome == nil {
+				return history.Sample{OK: true, State: "nothing"}
+			}
+			n, unit := c.took(*l.outcome)
+			return history.Sample{OK: true, Value: float64(n), State: c.text(n, unit, *l.pending, *l.outcome)}
+		},
+	}
+}
+
+func (c crash) text(n int, unit string, p disk.Pending, o disk.Outcome) string {
+	return fmt.Sprintf("%d %s; pending: %s; lost: %s; kept: %s", n, unit, lossText(p.Loss), lossText(o.Dropped), lossText(o.Kept))
+}
+
+func lossText(l disk.Loss) string {
+	if l.Nothing() {
+		return "nothing"
+	}
+	return fmt.Sprintf("%d bytes of %d files, %d entries", l.Bytes, l.Files, l.Entries)
+}

@@ -1,0 +1,188 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/disk"
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// Disk faults act on the layer under a node's data directory.
+func diskKinds() []Kind {
+	return []Kind{
+		slow(),
+		powerLoss(),
+		tornWrite(),
+		lostRename(),
+		bitRot(),
+		lostDisk(),
+		// A broker may not write again after these, until it is started anew.
+		ioError(),
+		full(),
+	}
+}
+
+// Disks are the layers under the nodes' data directories.
+type Disks interface {
+	// Disk is the one under a node's; without one, because it was not armed,
+	// the error wraps [ErrUnsupported] and names the option.
+	Disk(node string) (Disk, error)
+	// Beside does what Touch does, in a plain directory of the same file
+	// system that belongs to no node.
+	Beside(ctx context.Context) (Touched, error)
+}
+
+// A Disk is the layer under one node's data directory.
+type Disk interface {
+	Info() disk.Info
+	// Set makes it disturb by exactly these faults.
+	Set(ctx context.Context, faults disk.Faults) error
+	Stats(ctx context.Context) (disk.Stats, error)
+	// Cut is the moment of a power loss, Restore takes it back as long as
+	// there was no Crash; without a Cut it does nothing.
+	Cut(ctx context.Context) (disk.Pending, error)
+	Restore(ctx context.Context) error
+	Crash(ctx context.Context, crash disk.Crash) (disk.Outcome, error)
+	Files(ctx context.Context) ([]disk.File, error)
+	Rot(ctx context.Context, rot disk.Rot) (disk.Rotten, error)
+	Erase(ctx context.Context, keep ...string) (disk.Loss, error)
+	// Touch does an operation in the data directory as the broker would,
+	// through the mount, until it fails, at most a number of times. It never
+	// hangs longer than ctx, whatever the mount does.
+	Touch(ctx context.Context, op disk.Op, times int) (Touched, error)
+	// Byte reads one byte of a file through the mount.
+	Byte(ctx context.Context, path string, offset int64) (byte, error)
+	// Count is how many regular files there are, seen through the mount.
+	Count(ctx context.Context) (int, error)
+}
+
+// Touched is what a probe of a disk met.
+type Touched struct {
+	Took  time.Duration // of the last operation
+	Errno string        // of the last operation: ENOSPC; "" if it was done
+}
+
+// diskMargin is how much slower a disk that is a control may get before
+// something else is suspected.
+const diskMargin = time.Second
+
+// disk answers what lies under a node's data directory, if it answers.
+func (t Target) disk(ctx context.Context, n Node) (Disk, error) {
+	if err := disk.Available(); err != nil && !t.armed(n) {
+		return nil, err
+	}
+	if t.Site.Disks == nil {
+		return nil, fmt.Errorf("%w: nothing of ours lies under the data directory of %s; start the cluster with arm [disk]", ErrUnsupported, n.Name())
+	}
+	d, err := t.Site.Disks.Disk(n.Name())
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.Stats(ctx); err != nil {
+		return nil, fmt.Errorf("look at the disk of %s: %w", n.Name(), err)
+	}
+	return d, nil
+}
+
+// onDisks plans something on the disk of every node, beside what all disk
+// faults share.
+func (t Target) onDisks(ctx context.Context, plan func(*Injection, Node, Disk) error) (*Injection, error) {
+	in := &Injection{Mechanism: "fuse"}
+	for _, n := range t.Nodes {
+		d, err := t.disk(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		if err := plan(in, n, d); err != nil {
+			return nil, err
+		}
+	}
+	in.Proofs = append(in.Proofs, t.diskControls(ctx)...)
+	return in, nil
+}
+
+// onDisksOfKilled plans what is done to the disks while the nodes are down. Args
+// are the disk entry's.
+func (t Target) onDisksOfKilled(ctx context.Context, args map[string]any, proofs func(Node, Disk) []Proof) (*Injection, error) {
+	return t.onDisks(ctx, func(in *Injection, n Node, d Disk) error {
+		if _, err := n.State(ctx); err != nil {
+			return fmt.Errorf("read the state of %s: %w", n.Name(), err)
+		}
+		in.Entries = append(in.Entries, down(n), diskEntry(n, d, wantLoss, args))
+		in.Proofs = append(in.Proofs, proofs(n, d)...)
+		in.Proofs = append(in.Proofs, killed(n), unreachable(n))
+		return nil
+	})
+}
+
+// armed reports whether something lies under a node's data directory.
+func (t Target) armed(n Node) bool {
+	if t.Site.Disks == nil {
+		return false
+	}
+	_, err := t.Site.Disks.Disk(n.Name())
+	return err == nil
+}
+
+// diskControls are the controls of a disk fault: the other nodes run, the
+// witness answers, and a write and fsync on the other nodes' disks, and in a
+// plain directory beside them, are as fast as before.
+func (t Target) diskControls(ctx context.Context) []Proof {
+	out := untouched(t.Control)
+	for _, n := range t.Control {
+		d, err := t.disk(ctx, n)
+		if err != nil {
+			continue // the witness has none
+		}
+		out = append(out, steady("disk of "+n.Name(), n.Name(), func(ctx context.Context) (Touched, error) {
+			return d.Touch(ctx, disk.Fsync, 1)
+		}))
+	}
+	return append(out, steady("plain directory beside the disks", "", t.Site.Disks.Beside))
+}
+
+func steady(name, node string, touch func(context.Context) (Touched, error)) Proof {
+	return Proof{
+		Name: name, Node: node, Role: history.RoleControl, Want: history.WantStill,
+		Margin: float64(diskMargin.Milliseconds()), Unit: "ms",
+		Read: func(ctx context.Context) history.Sample {
+			got, err := touch(ctx)
+			if err == nil && got.Errno != "" {
+				err = errors.New(got.Errno)
+			}
+			if err != nil {
+				return history.Sample{Error: err.Error()}
+			}
+			return history.Sample{OK: true, Value: milliseconds(got.Took)}
+		},
+	}
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// diskEntry is a fault's part of the layer under a node's data directory. What
+// its Args hold beside the fault's own is for whoever has to undo it.
+func diskEntry(n Node, d Disk, want string, args map[string]any) Entry {
+	info := d.Info()
+	all := map[string]any{"mount": info.Mount, "connection": info.Connection}
+	for key, value := range args {
+		all[key] = value
+	}
+	return Entry{Layer: "disk/" + n.Name(), Want: want, Args: all}
+}
+
+// diskKind fills in what all disk faults share.
+func diskKind(k Kind) Kind {
+	k.Arms = "disk"
+	k.Targets = processTargets()
+	k.Available = func(context.Context) (mechanism, missing string) {
+		if err := disk.Available(); err != nil {
+			return "fuse", err.Error()
+		}
+		return "fuse", ""
+	}
+	return k
+}

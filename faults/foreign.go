@@ -1,0 +1,67 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/robustmq/rmq-mcp/internal/docker"
+)
+
+// foreignLayer begins the name of what stands for a node that somebody else
+// started. It is journalled and never rendered.
+const foreignLayer = "foreign"
+
+// A foreigner is a node that may be somebody else's: what is done to it does
+// not end with its keeper.
+type foreigner interface{ Foreign() map[string]any }
+
+// foreign are entries by which the nodes that are not ours are found when
+// their keeper is dead.
+func foreign(fault string, nodes []Node) []Entry {
+	var out []Entry
+	for _, n := range nodes {
+		if f, ok := n.(foreigner); ok && f.Foreign() != nil {
+			out = append(out, Entry{Fault: fault, Layer: foreignLayer + "/" + n.Name(), Want: Running, Args: f.Foreign()})
+		}
+	}
+	return out
+}
+
+// undoForeign thaws a process, and starts or unpauses a container, that the
+// operator allowed and a fault was in place on.
+func undoForeign(ctx context.Context, layer string, entries []Entry) (string, error) {
+	args := entries[0].Args // all the same: one node
+	if id, ok := args["container"].(string); ok {
+		host, _ := args["engine"].(string)
+		return wake(ctx, layer, host, id)
+	}
+	pid, _ := args["pid"].(float64)
+	start, _ := args["start"].(float64)
+	boot, _ := args["boot"].(string)
+	if pid == 0 {
+		return "", fmt.Errorf("the journal does not say what %s is", layer)
+	}
+	return thaw(layer, int(pid), uint64(start), boot)
+}
+
+func wake(ctx context.Context, layer, host, id string) (string, error) {
+	engine, err := docker.Open(ctx, host)
+	if err != nil {
+		return "", fmt.Errorf("%w; then call rmq-mcp heal", err)
+	}
+	defer engine.Close()
+	c, err := engine.Find(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	s, err := c.State(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case s.Paused:
+		return layer + ": unpaused", c.Unpause(ctx)
+	case !s.Running:
+		return layer + ": started again", c.Start(ctx)
+	}
+	return layer + ": it runs", nil
+}

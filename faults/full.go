@@ -1,0 +1,39 @@
+package faults
+
+import (
+	"context"
+
+	"github.com/robustmq/rmq-mcp/internal/disk"
+)
+
+// Full leaves a disk with so many bytes: what goes beyond is answered with
+// ENOSPC, and statfs says so. What is overwritten in place succeeds.
+type Full struct{ FreeBytes int64 }
+
+// Name is full.
+func (Full) Name() string { return "full" }
+
+// Plan plans a limit on every node's disk, above what it holds now.
+func (f Full) Plan(ctx context.Context, target Target) (*Injection, error) {
+	return diskLimit{
+		unit: "bytes", spare: f.FreeBytes, op: disk.Write,
+		used: func(u disk.Usage) int64 { return u.Bytes },
+		of:   func(l *disk.Limit) *int64 { return &l.Bytes },
+		hits: func(s disk.Stats) disk.RuleHits { return s.Full },
+	}.plan(ctx, target)
+}
+
+func full() Kind {
+	return diskKind(Kind{
+		Type:    "full",
+		Summary: "the disk is full: writes that need space get ENOSPC; healing makes it as large as it was",
+		Example: Example{Target: "follower", Params: map[string]any{"duration_s": 3.0}},
+		Params: []Param{{
+			Name: "free_kib", Default: 0.0, Min: 0, Max: 1 << 30,
+			Doc: "how much more fits, in KiB, in blocks of 4; 0: nothing, also where something is removed",
+		}},
+		New: func(p Params) (Fault, error) {
+			return Full{FreeBytes: int64(p.number("free_kib") * 1024)}, nil
+		},
+	})
+}

@@ -1,0 +1,91 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/hostile"
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
+)
+
+// Hostile clients land on a broker that takes notice, and not on one that reads
+// whatever it is sent and never says a word, or whose kernel has nobody.
+func TestHostileFaults(t *testing.T) {
+	patient := hosttest.Serve(t, func(c net.Conn) {
+		io.Copy(io.Discard, c)
+		<-t.Context().Done() // to close it would be an answer
+	})
+	for _, k := range hostileKinds() {
+		for _, want := range []history.LandingState{history.Landed, history.NotLanded} {
+			t.Run(k.Type+" is "+string(want), func(t *testing.T) {
+				t.Parallel()
+				l := newTapLab(t)
+				at := l.broker.address
+				if want == history.NotLanded {
+					at = patient
+				}
+				crowd := hostile.NewCrowd(func(ctx context.Context, _ string) (net.Conn, error) {
+					return new(net.Dialer).DialContext(ctx, "tcp", at)
+				}, hostile.Login{})
+				target := l.clients()
+				target.Clients, target.Nodes, target.Peers = nil, target.Peers, nil
+				target.Site.Hostile = crowd
+				l.layer = NewHostileLayer(target.Nodes[0], crowd)
+				l.lands(k.Type, map[string]any{"duration_s": 1.0}, target, want)
+				if crowd.Busy("f1") {
+					t.Error("healed, and its clients are still there")
+				}
+			})
+		}
+	}
+}
+
+// A node that ends of a flood has had it.
+func TestFloodThatEndsItsNode(t *testing.T) {
+	l := newTapLab(t)
+	crowd := hostile.NewCrowd(func(ctx context.Context, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", l.broker.address)
+	}, hostile.Login{})
+	t.Cleanup(crowd.Close)
+	target := l.clients()
+	target.Clients, target.Nodes, target.Site.Hostile = nil, target.Peers, crowd
+	in, err := ConnectionFlood{hostile.Rule{Do: hostile.Flood, Connections: 5, Handshake: hostile.NoHandshake}}.Plan(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Entries[0].Fault = "f1"
+	if err := NewHostileLayer(target.Nodes[0], crowd).Render(t.Context(), in.Entries); err != nil {
+		t.Fatal(err)
+	}
+	effect := in.Proofs[1]
+	l.await(func() bool { return effect.Read(t.Context()).Value == 5 })
+	node := target.Nodes[0].(*tapNode)
+	node.state = "exited: signal 9 (killed)"
+	if s := effect.Read(t.Context()); !s.OK || s.Value != 5 {
+		t.Errorf("%+v, want 5", s)
+	}
+	if _, err := (ConnectionFlood{hostile.Rule{Connections: 1 << 30}}).Plan(t.Context(), target); err == nil || !strings.Contains(err.Error(), "at most") {
+		t.Errorf("%v", err)
+	}
+}
+
+// What nobody may touch is not harmed either.
+func TestHostileToSomebodyElses(t *testing.T) {
+	target := newTapLab(t).clients()
+	target.Clients, target.Site.Hostile = nil, hostile.NewCrowd(nil, hostile.Login{})
+	target.Nodes = []Node{&fakeNode{name: "node-1", foreign: true}}
+	for _, k := range hostileKinds() {
+		req, err := Parse(k.Type, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := req.Fault.Plan(t.Context(), target); !errors.Is(err, ErrUnsupported) {
+			t.Errorf("%s: %v", k.Type, err)
+		}
+	}
+}

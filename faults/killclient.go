@@ -1,0 +1,28 @@
+package faults
+
+import "context"
+
+// KillClient ends the driver processes that run the target's clients, by
+// SIGKILL. What they were doing is of unknown outcome. They are not started
+// again: a process that remembers nothing of its session could be taken for a
+// broker that forgot it. What they lack at the end is unknown, not lost.
+type KillClient struct{}
+
+// Name is kill_client.
+func (KillClient) Name() string { return "kill_client" }
+
+// Plan plans a SIGKILL of every driver.
+func (KillClient) Plan(_ context.Context, target Target) (*Injection, error) {
+	return target.driverFault("sigkill", Killed, "exited: signal: killed")
+}
+
+func killClient() Kind {
+	return Kind{
+		Type:      "kill_client",
+		Summary:   "SIGKILL to the driver process that runs the client, and with it to all clients of that process; it stays dead, so that no loss can be proven in that run",
+		Targets:   clientTargets(),
+		Example:   Example{Target: TargetSubscribers, Params: map[string]any{"duration_s": 2.0}},
+		New:       func(Params) (Fault, error) { return KillClient{}, nil },
+		Available: sigkill().available,
+	}
+}

@@ -1,0 +1,35 @@
+package faults
+
+import (
+	"context"
+
+	"github.com/robustmq/rmq-mcp/internal/disk"
+)
+
+// LostRename is a power loss that spares every byte that was written and takes
+// the names: what was created, renamed, linked or removed without a sync that
+// covers it is undone.
+type LostRename struct{ Seed uint64 }
+
+// Name is lost_rename.
+func (LostRename) Name() string { return "lost_rename" }
+
+// Plan plans the end of every node and of its directory entries.
+func (f LostRename) Plan(ctx context.Context, target Target) (*Injection, error) {
+	return crash{
+		ask: disk.Crash{Policy: disk.LostRename, Seed: f.Seed},
+		took: func(o disk.Outcome) (int, string) {
+			return o.Dropped.Entries, "directory entries lost"
+		},
+	}.plan(ctx, target)
+}
+
+func lostRename() Kind {
+	return diskKind(Kind{
+		Type:    "lost_rename",
+		Summary: "as power_loss, but only directory entries are lost: creates, renames and removals that no sync covered",
+		Example: Example{Target: "follower", Params: map[string]any{"duration_s": 2.0}},
+		Params:  []Param{seedParam()},
+		New:     func(p Params) (Fault, error) { return LostRename{Seed: p.seed()}, nil },
+	})
+}

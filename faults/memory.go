@@ -1,0 +1,86 @@
+package faults
+
+import (
+	"context"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/limits"
+)
+
+// Memory bounds how much more memory the target's processes can take than they
+// have: what a process had before stays charged to where it was. Files that it
+// reads and writes count, and are what the kernel takes back first. A node
+// that needs no more is not disturbed, and the fault did not land.
+type Memory struct {
+	HeadroomMiB float64
+	OOM         bool // else the node is held up until the heal
+}
+
+// Name is memory.
+func (Memory) Name() string { return "memory" }
+
+// Plan plans a limit for every node.
+func (f Memory) Plan(ctx context.Context, target Target) (*Injection, error) {
+	return f.quota().plan(ctx, target)
+}
+
+func (f Memory) quota() quota {
+	q := quota{
+		controller: limits.Memory,
+		args:       map[string]any{"headroom_mib": f.HeadroomMiB, "oom": f.OOM},
+		limit:      mebibytesMore(f.HeadroomMiB, !f.OOM),
+		doomed:     true, // also where it is held up: its own watchdog may end it
+		proofs:     pressed,
+	}
+	if f.OOM {
+		q.proofs = outOfMemory
+	}
+	return q
+}
+
+// pressed are the counter of how often the limit was run into, and the effect.
+func pressed(n Node, dir string) []Proof {
+	m := &meter{count: func() (int64, error) {
+		c, err := limits.Count(dir)
+		return c.Reclaims, err
+	}}
+	return []Proof{m.grows(n, "memory refused to", "times"), m.slower(n)}
+}
+
+// outOfMemory are the kernel's count of the processes that it killed, and the
+// node's own death.
+func outOfMemory(n Node, dir string) []Proof {
+	m := &meter{count: func() (int64, error) {
+		c, err := limits.Count(dir)
+		return c.Kills, err
+	}}
+	return []Proof{m.grows(n, "out-of-memory kills of", "processes"), {
+		Name: "deaths by SIGKILL of " + n.Name(), Node: n.Name(),
+		Role: history.RoleEffect, Want: history.WantGrows,
+		Read: func(ctx context.Context) history.Sample {
+			s := readState(ctx, n)
+			if s.State == sigkill().expect {
+				s.Value = 1
+			}
+			return s
+		},
+	}}
+}
+
+func memory() Kind {
+	return Kind{
+		Type:    "memory",
+		Summary: "the process can take only so much more memory; then the kernel kills it (oom) or holds it up (pressure)",
+		Params: []Param{
+			{Name: "headroom_mib", Doc: "memory a node may take beyond what it has, file cache included", Default: 16.0, Min: 0, Max: 1 << 20},
+			{Name: "mode", Doc: "what follows at the limit", Default: "pressure", OneOf: []string{"pressure", "oom"}},
+		},
+		Targets: processTargets(),
+		Example: Example{Target: "follower", Params: map[string]any{"duration_s": 8.0, "headroom_mib": 0.125, "mode": "oom"}},
+		New: func(p Params) (Fault, error) {
+			headroom := p.number("headroom_mib")
+			return Memory{HeadroomMiB: headroom, OOM: p["mode"] == "oom"}, nil
+		},
+		Available: Memory{}.quota().available,
+	}
+}

@@ -1,0 +1,134 @@
+package faults
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// A meter reads a counter of the kernel that our own probes move as well, and
+// takes off what it moved while they were under way: a limit that only a probe
+// ran into has not landed.
+type meter struct {
+	count func() (int64, error)
+
+	mu      sync.Mutex
+	probes  int   // under way
+	since   int64 // the counter when the first of them began
+	byProbe int64 // what it moved during earlier ones
+	from    time.Time
+	probed  time.Duration // that earlier ones took
+}
+
+// read is the counter without the probes' part.
+func (m *meter) read() (float64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now, err := m.count()
+	if m.probes > 0 {
+		now = m.since
+	}
+	return float64(max(now-m.byProbe, 0)), err
+}
+
+// probing runs a probe.
+func (m *meter) probing(probe func()) {
+	m.begin()
+	defer m.end()
+	probe()
+}
+
+func (m *meter) begin() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.probes++; m.probes == 1 {
+		m.since, _ = m.count()
+		m.from = time.Now()
+	}
+}
+
+func (m *meter) end() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.probes--; m.probes > 0 {
+		return
+	}
+	m.probed += time.Since(m.from)
+	if now, err := m.count(); err == nil {
+		m.byProbe += now - m.since
+	}
+}
+
+// probingTime is what probes took so far, which a share of time must leave out as the counter does.
+func (m *meter) probingTime() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.probes > 0 {
+		return m.probed + time.Since(m.from)
+	}
+	return m.probed
+}
+
+// grows is the mechanism's counter.
+func (m *meter) grows(n Node, name, unit string) Proof {
+	return Proof{
+		Name: name + " " + n.Name(), Node: n.Name(),
+		Role: history.RoleMechanism, Want: history.WantGrows, Unit: unit,
+		Read: func(context.Context) history.Sample {
+			v, err := m.read()
+			if err != nil {
+				return history.Sample{Error: err.Error()}
+			}
+			return history.Sample{OK: true, Value: v}
+		},
+	}
+}
+
+// slowMargin is by how much more a new client waits for a node that lacks
+// something. A host that is busy does that too, but then the witness shows it,
+// and the kernel counts nothing.
+const slowMargin = 10 * time.Millisecond
+
+// slower is the effect: new clients wait longer, the median of a few of them.
+// One that gives up counts with the time until it did.
+func (m *meter) slower(n Node) Proof {
+	return Proof{
+		Name: "new clients of " + n.Name(), Node: n.Name(),
+		Role: history.RoleEffect, Want: history.WantSlower,
+		Margin: float64(slowMargin.Milliseconds()), Unit: "ms",
+		Read: func(ctx context.Context) (s history.Sample) {
+			m.probing(func() { s = medianProbe(ctx, n, 3) })
+			return s
+		},
+	}
+}
+
+// medianProbe probes a few times, and once where the node does not answer.
+func medianProbe(ctx context.Context, n Node, times int) history.Sample {
+	var all []history.Sample
+	for range times {
+		s := readProbe(ctx, n)
+		if !s.OK && ctx.Err() != nil && len(all) > 0 {
+			break // its patience ended before the probe's
+		}
+		if !s.OK {
+			return gaveUp(s)
+		}
+		all = append(all, s)
+	}
+	slices.SortStableFunc(all, func(a, b history.Sample) int { return cmp.Compare(a.Value, b.Value) })
+	return all[len(all)/2]
+}
+
+// gaveUp is a probe that waited in vain: that is slow. One that failed at once
+// was refused, and says nothing about speed.
+func gaveUp(s history.Sample) history.Sample {
+	if s.Value >= float64(time.Second.Milliseconds()) {
+		s.OK, s.State = true, "no answer: "+s.Error
+	}
+	return s
+}

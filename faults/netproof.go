@@ -1,0 +1,143 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/router"
+)
+
+// Probes count as lost after this long, at most: links that another fault makes
+// slow take their time. Where it is known how long they took before, ten times
+// that and a pause that a busy host may make are enough.
+const (
+	probeWait  = time.Second
+	probePause = 100 * time.Millisecond
+)
+
+// witnessName is the host of the witness.
+const witnessName = "witness"
+
+// id is the fault's, once the engine has given it one.
+func (in *Injection) id() string {
+	if len(in.Entries) == 0 {
+		return ""
+	}
+	return in.Entries[0].Fault
+}
+
+// hits is the mechanism's proof of a rule in the router: the packets of the
+// system itself that it hit. Probes are counted apart, so a link on which
+// nothing was sent shows none.
+func hits(net Net, in *Injection) Proof {
+	return Proof{
+		Name: "packets of the system that the rule hit",
+		Role: history.RoleMechanism, Want: history.WantGrows, Unit: "packets",
+		Read: func(context.Context) history.Sample {
+			h, err := net.Hits(in.id())
+			return value(float64(h.Hit.Packets), err)
+		},
+	}
+}
+
+// blocked is the effect of a cut: probes do not arrive.
+func blocked(net Net, p pair) Proof {
+	var wait atomic.Int64
+	wait.Store(int64(probeWait))
+	return Proof{
+		Name: "probes from " + p.String(),
+		Role: history.RoleEffect, Want: history.WantFails, Unit: "ms",
+		Read: func(ctx context.Context) history.Sample {
+			s := passing(ctx, net, p, time.Duration(wait.Load()))
+			if s.OK {
+				wait.Store(int64(min(probeWait, probePause+time.Duration(10*s.Value*1e6))))
+			}
+			return s
+		},
+	}
+}
+
+// passes is a control: probes arrive as before, at most a margin slower, 0 for
+// any. No fault acts on a link with the witness, so that is one whatever else is
+// done to the node at its other end.
+func passes(net Net, p pair, margin time.Duration) Proof {
+	node, peer := p.from, p.to
+	if node == witnessName {
+		node, peer = "", ""
+	}
+	return Proof{
+		Name: "probes from " + p.String(), Node: node, Peer: peer,
+		Role: history.RoleControl, Want: history.WantStill, Unit: "ms",
+		Margin: float64(margin.Milliseconds()),
+		Read:   func(ctx context.Context) history.Sample { return passing(ctx, net, p, probeWait) },
+	}
+}
+
+// passing reads whether probes arrive, and the median of how long they take,
+// one way.
+func passing(ctx context.Context, net Net, p pair, wait time.Duration) history.Sample {
+	got, err := net.Ping(ctx, router.Ping{From: p.from, To: p.to, Wait: wait})
+	if err == nil && got.Arrived == 0 {
+		err = fmt.Errorf("none of %d arrived", got.Sent)
+		if got.Error != "" {
+			err = errors.New(got.Error)
+		}
+	}
+	if err != nil {
+		return history.Sample{Error: err.Error()}
+	}
+	slices.Sort(got.There)
+	return history.Sample{OK: true, Value: got.There[len(got.There)/2].Seconds() * 1e3}
+}
+
+// others are the controls of a fault on links: the other nodes run, the links
+// between every node and the witness are as before, and the witness answers.
+func (t Target) others(net Net, margin time.Duration) []Proof {
+	var out []Proof
+	for _, n := range slices.Concat(t.Nodes, t.Peers) {
+		out = append(out, passes(net, pair{witnessName, n.Name()}, margin))
+	}
+	return append(out, untouched(t.Control)...)
+}
+
+// unharmed leaves out what rules of other faults are about already, where
+// anything else is left: nothing can be seen there.
+func unharmed(net Net, all []pair) []pair {
+	free := slices.DeleteFunc(slices.Clone(all), func(p pair) bool { return net.Disturbed(p.from, p.to, "") })
+	if len(free) == 0 {
+		return all
+	}
+	return free
+}
+
+// healedNet reads back that the router shows nothing of a fault any more, and
+// that probes pass again wherever no other fault's rule is.
+func healedNet(net Net, in *Injection, all []pair) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if slices.ContainsFunc(net.Rules(), func(r router.Rule) bool { return r.Fault == in.id() }) {
+			return errors.New("its rule is still in the router")
+		}
+		for _, p := range all {
+			if net.Disturbed(p.from, p.to, in.id()) {
+				continue
+			}
+			if s := passing(ctx, net, p, probeWait); !s.OK {
+				return fmt.Errorf("probes from %s: %s", p, s.Error)
+			}
+		}
+		return nil
+	}
+}
+
+// value is a sample of a number, unless reading it failed.
+func value(v float64, err error) history.Sample {
+	if err != nil {
+		return history.Sample{Error: err.Error()}
+	}
+	return history.Sample{OK: true, Value: v}
+}

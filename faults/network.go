@@ -1,0 +1,155 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/router"
+)
+
+// Network faults act on the router between the hosts of an experiment.
+func networkKinds() []Kind {
+	return []Kind{
+		partition(),
+		unreachableKind(),
+		reset(),
+		loss(),
+		delay(),
+		duplicate(),
+		reorder(),
+		corrupt(),
+		bandwidth(),
+	}
+}
+
+// Net is the router between all hosts, as far as network faults need it.
+// Hosts are named: node-1, witness, and what drivers run on.
+type Net interface {
+	// Missing says what this kernel lacks for an action, "" for nothing.
+	Missing(router.Action) string
+	// Render shows exactly these rules.
+	Render(ctx context.Context, rules []router.Rule) error
+	// Rules are the rules that are there now.
+	Rules() []router.Rule
+	// Hits are what a fault's rules met; zero where it has none.
+	Hits(fault string) (router.Hits, error)
+	// Disturbed reports whether a rule of any other fault than this one is about
+	// what one host sends to another.
+	Disturbed(from, to, fault string) bool
+	// Queue answers a queue number that was not used before.
+	Queue() (uint16, error)
+	// Interface is the router's end of the cable to a host: all to and from it
+	// passes there.
+	Interface(host string) (string, error)
+	// Client is a host that rules for [router.Clients] are about: a driver's, or
+	// one of our own where there is none.
+	Client() (string, error)
+	// Ping measures a link.
+	Ping(ctx context.Context, p router.Ping) (router.Pings, error)
+	// Dial connects from one host to a TCP port of another, and answers how long
+	// that took. It is a probe like a ping: counted apart.
+	Dial(ctx context.Context, from, to string, port int) (time.Duration, error)
+	// Unroute shows exactly these peers as unreachable in a host's own routing.
+	Unroute(ctx context.Context, host string, peers []string) error
+	// Route is how a host reaches another: reachable, or unreachable.
+	Route(host, peer string) (string, error)
+	// NoRoute counts the packets of a host's connections that met no route.
+	NoRoute(host string) (uint64, error)
+	// ChecksumErrors counts the segments and datagrams that a host threw away
+	// because their checksum was wrong.
+	ChecksumErrors(host string) (uint64, error)
+	// Ends are where the packets of links leave the router.
+	Ends(links []router.Link) ([]router.End, error)
+	// Sockets are the ends of established TCP connections at the From of links.
+	Sockets(links []router.Link) ([]router.Socket, error)
+	// Reset ends connections and answers how many it ended.
+	Reset(sockets []router.Socket) (int, error)
+}
+
+// layerNet is the layer of rules in the router. A fault has at most one entry
+// in it for each thing it does: Want is a [router.Action], Args the JSON fields
+// of a [router.Rule].
+const layerNet = "net"
+
+func netEntry(rule router.Rule) Entry {
+	args := map[string]any{"links": rule.Links}
+	if len(rule.Ports) > 0 {
+		args["ports"] = rule.Ports
+	}
+	if rule.Do == router.Lose {
+		args["percent"] = rule.Percent
+	}
+	if rule.Do == router.Queue {
+		args["queue"] = rule.Queue
+	}
+	return Entry{Layer: layerNet, Want: string(rule.Do), Args: args}
+}
+
+// netRule is the rule of an entry.
+func netRule(e Entry) (router.Rule, error) {
+	rule := router.Rule{}
+	text, err := json.Marshal(e.Args)
+	if err == nil {
+		err = json.Unmarshal(text, &rule)
+	}
+	if err != nil {
+		return rule, fmt.Errorf("read the rule of %s: %w", e.Fault, err)
+	}
+	rule.Fault, rule.Do = e.Fault, router.Action(e.Want)
+	return rule, nil
+}
+
+// netLayer is the router's rules.
+type netLayer struct{ net Net }
+
+// NewNetLayer is the layer net.
+func NewNetLayer(net Net) Layer { return netLayer{net} }
+
+func (l netLayer) Render(ctx context.Context, active []Entry) error {
+	rules := make([]router.Rule, 0, len(active))
+	for _, e := range active {
+		rule, err := netRule(e)
+		if err != nil {
+			return err
+		}
+		rules = append(rules, rule)
+	}
+	return l.net.Render(ctx, rules)
+}
+
+// network answers the experiment's router.
+func (t Target) network() (Net, error) {
+	if t.Site.Net == nil {
+		return nil, fmt.Errorf("%w: network faults need the nodes to run in network namespaces, and these do not; see what doctor says about namespaces", ErrUnsupported)
+	}
+	return t.Site.Net, nil
+}
+
+// router answers the experiment's router, if it can do an action.
+func (t Target) router(action router.Action) (Net, error) {
+	net, err := t.network()
+	if err != nil {
+		return nil, err
+	}
+	if missing := net.Missing(action); missing != "" {
+		return nil, fmt.Errorf("%w: %s", ErrUnsupported, missing)
+	}
+	return net, nil
+}
+
+// networkTargets are the targets of a fault that acts on links.
+func networkTargets() []string { return append(processTargets(), bothWays, oneWay) }
+
+// byRouter answers what does it on this system; whether the kernel can is seen
+// when a fault is planned.
+func byRouter(mechanism string) func(context.Context) (string, string) {
+	return func(context.Context) (string, string) {
+		if runtime.GOOS != "linux" {
+			return mechanism, "network faults need network namespaces, which only Linux has"
+		}
+		return mechanism, ""
+	}
+}

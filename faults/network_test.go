@@ -1,0 +1,240 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/router"
+)
+
+// A fakeNet is a router whose rules work, except where it is told otherwise.
+// Every link carries traffic, unless it is quiet.
+type fakeNet struct {
+	missing string
+	quiet   bool
+	leaky   string // what is sent to this host passes whatever the rules say
+	sticky  bool   // rules stay when they are taken out
+
+	mu    sync.Mutex
+	rules []router.Rule
+	hit   uint64
+}
+
+func (f *fakeNet) Missing(router.Action) string       { return f.missing }
+func (f *fakeNet) Queue() (uint16, error)             { return 1, nil }
+func (f *fakeNet) Interface(h string) (string, error) { return h, nil }
+func (f *fakeNet) Client() (string, error)            { return "publishers-0", nil }
+
+func (f *fakeNet) Render(_ context.Context, rules []router.Rule) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.sticky || len(rules) > 0 {
+		f.rules = slices.Clone(rules)
+	}
+	return nil
+}
+
+func (f *fakeNet) Rules() []router.Rule {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.rules)
+}
+
+func (f *fakeNet) Hits(string) (router.Hits, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.rules) > 0 && !f.quiet {
+		f.hit++
+	}
+	return router.Hits{Hit: router.Count{Packets: f.hit}}, nil
+}
+
+func (f *fakeNet) Disturbed(from, to, fault string) bool {
+	in := func(names []string, h string) bool {
+		return slices.Contains(names, h) || h == "publishers-0" && slices.Contains(names, router.Clients)
+	}
+	return slices.ContainsFunc(f.Rules(), func(r router.Rule) bool {
+		return r.Fault != fault && slices.ContainsFunc(r.Links, func(l router.Link) bool { return in(l.From, from) && in(l.To, to) })
+	})
+}
+
+func (f *fakeNet) Ping(_ context.Context, p router.Ping) (router.Pings, error) {
+	if f.Disturbed(p.From, p.To, "") && p.To != f.leaky {
+		time.Sleep(p.Wait)
+		return router.Pings{Sent: 5}, nil
+	}
+	took := []time.Duration{time.Millisecond}
+	return router.Pings{Sent: 5, Arrived: 5, Received: 5, RTT: took, There: took, Back: took}, nil
+}
+
+func (f *fakeNet) Dial(context.Context, string, string, int) (time.Duration, error) { return 0, nil }
+func (f *fakeNet) Unroute(context.Context, string, []string) error                  { return nil }
+func (f *fakeNet) Route(string, string) (string, error)                             { return "reachable", nil }
+func (f *fakeNet) NoRoute(string) (uint64, error)                                   { return 0, nil }
+func (f *fakeNet) Sockets([]router.Link) ([]router.Socket, error)                   { return nil, nil }
+func (f *fakeNet) Ends([]router.Link) ([]router.End, error)                         { return nil, nil }
+func (f *fakeNet) ChecksumErrors(string) (uint64, error)                            { return 0, nil }
+func (f *fakeNet) Reset([]router.Socket) (int, error)                               { return 0, nil }
+
+// netRig is a rig whose layers are those of a fake router too.
+func netRig(nodes int, net Net) (*rig, func(numbers ...int) Target) {
+	r := newRig(nodes)
+	inner := r.layer
+	r.opt.Layer = func(name string) (Layer, error) {
+		if name == layerNet {
+			return NewNetLayer(net), nil
+		}
+		return inner(name)
+	}
+	r.layers = newLayers(r.opt.Layer)
+	return r, func(numbers ...int) Target {
+		t := r.on(numbers...)
+		t.Site.Net, t.Peers = net, t.Control[:len(t.Control)-1]
+		return t
+	}
+}
+
+// The answers there are beside landed and not landed.
+func TestPartitionAnswers(t *testing.T) {
+	tests := []struct {
+		name   string
+		net    *fakeNet
+		bend   func(*rig)
+		want   history.LandingState
+		healed history.HealState
+		reason string
+	}{
+		{name: "in order", net: &fakeNet{}, want: history.Landed, healed: history.HealVerified},
+		{name: "no traffic", net: &fakeNet{quiet: true}, want: history.NotLanded, healed: history.HealVerified, reason: "the rule hit: 0 packets before, 0 packets during"},
+		{name: "one way stays open", net: &fakeNet{leaky: "node-2"}, want: history.Partial, healed: history.HealVerified, reason: "node-1 to node-2"},
+		{name: "the witness is silent", net: &fakeNet{}, bend: func(r *rig) { r.witness.state = Frozen }, want: history.Indeterminate, healed: history.HealVerified, reason: "witness"},
+		{name: "the rule stays", net: &fakeNet{sticky: true}, want: history.Landed, healed: history.HealFailed, reason: "still in the router"},
+		{name: "the kernel cannot", net: &fakeNet{missing: "nftables of this kernel cannot drop"}, want: history.Unsupported, healed: history.HealVerified, reason: "nftables of this kernel cannot drop"},
+		{name: "no namespaces", want: history.Unsupported, healed: history.HealVerified, reason: "see what doctor says"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var net Net
+				if test.net != nil {
+					net = test.net
+				}
+				r, on := netRig(3, net)
+				if test.bend != nil {
+					test.bend(r)
+				}
+				l, err := r.Inject(t.Context(), request(t, "partition", 10), on(1))
+				if unsupported := errors.Is(err, ErrUnsupported); unsupported != (test.want == history.Unsupported) {
+					t.Fatalf("error %v", err)
+				}
+				if l, err = r.Wait(t.Context(), l.Fault); err != nil {
+					t.Fatal(err)
+				}
+				if l.State != test.want || l.Healed != test.healed || !strings.Contains(strings.Join(l.Reasons, "; "), test.reason) {
+					t.Errorf("%s %q, healed %s; want %s, %s for %q", l.State, l.Reasons, l.Healed, test.want, test.healed, test.reason)
+				}
+			})
+		})
+	}
+}
+
+// What contradicts itself changes nothing and says what would be valid.
+func TestNetworkFaultsRefuse(t *testing.T) {
+	link := func(t Target) Target {
+		t.Asked, t.Link = "node-1>node-2", &Link{Near: Side{Nodes: t.Nodes[:1]}, Far: Side{Nodes: t.Peers[:1]}, OneWay: true}
+		return t
+	}
+	tests := []struct {
+		typ    string
+		params map[string]any
+		nodes  []int
+		of     int
+		bend   func(Target) Target
+		want   string
+	}{
+		{"partition", map[string]any{"shape": "ring"}, []int{1}, 3, nil, "a neighbour of everybody"},
+		{"partition", map[string]any{"shape": "bridge"}, []int{1, 2}, 5, nil, "a bridge is one node"},
+		{"partition", map[string]any{"shape": "bridge"}, []int{1}, 2, nil, "cuts nothing"},
+		{"partition", map[string]any{"shape": "minority"}, []int{1, 2}, 3, nil, "more than fit"},
+		{"partition", map[string]any{"shape": "halves", "with": "clients"}, []int{1}, 4, nil, "leave with out"},
+		{"partition", map[string]any{"shape": "halves"}, []int{1}, 4, link, "node-1>node-2 is a link"},
+		{"partition", nil, []int{1, 2, 3}, 3, nil, "set with to clients"},
+		{"partition", nil, []int{1}, 1, nil, "set with to clients"},
+		{"loss", map[string]any{"direction": "in"}, []int{1}, 3, link, "contradicts"},
+		{"loss", map[string]any{"with": "nodes"}, []int{1}, 1, nil, "set with to clients"},
+		{"unreachable", nil, []int{1}, 3, func(t Target) Target {
+			t.Asked, t.Link = "clients~node-1", &Link{Near: Side{Clients: true}, Far: Side{Nodes: t.Nodes}}
+			return t
+		}, "routes of nodes"},
+	}
+	for _, test := range tests {
+		net := &fakeNet{}
+		r, on := netRig(test.of, net)
+		req, err := Parse(test.typ, test.params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		target := on(test.nodes...)
+		if test.bend != nil {
+			target = test.bend(target)
+		}
+		l, err := r.Inject(t.Context(), req, target)
+		if err == nil || !strings.Contains(err.Error(), test.want) || len(net.rules) > 0 {
+			t.Errorf("%s %v of %v: %v, want %q; rules %v", test.typ, test.params, test.nodes, err, test.want, net.rules)
+		}
+		if l.State == history.Landed || l.Healed != history.HealVerified {
+			t.Errorf("%s %v: %s, healed %s", test.typ, test.params, l.State, l.Healed)
+		}
+	}
+}
+
+// Loss is of every link of a target, those among its own nodes too.
+func TestLinksOfAll(t *testing.T) {
+	r, on := netRig(3, &fakeNet{})
+	links, err := on(1, 2, 3).links("nodes", "both")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := pairs(&fakeNet{}, links)
+	if err != nil || len(got) != 6 {
+		t.Errorf("%v, %v; want the six directions among %d nodes", got, err, len(r.nodes))
+	}
+}
+
+func TestCheckTarget(t *testing.T) {
+	for _, test := range []struct{ typ, target, want string }{
+		{"partition", "leader", ""},
+		{"partition", "leader~clients", ""},
+		{"loss", "node-1>node-2", ""},
+		{"kill", "leader", ""},
+		{"kill", "leader~clients", "kill acts on nodes"},
+		{"partition", "leader~witness", "the witness is the control"},
+		{"partition", "leader~", "two sides"},
+		{"partition", "a~b~c", "two sides"},
+		{"partition", "node-1>node-2>node-3", "two sides"},
+		{"partition", "node-1~node-1", "both sides are the same"},
+	} {
+		err := CheckTarget(test.typ, test.target)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s on %s: %v, want %q", test.typ, test.target, err, test.want)
+		}
+	}
+}
+
+// A rule survives the way through the journal.
+func TestNetEntry(t *testing.T) {
+	want := router.Rule{Fault: "f1", Do: router.Lose, Percent: 12.5, Ports: []uint16{1883}, Links: []router.Link{{From: []string{"node-1"}, To: []string{router.Clients}}}}
+	e := netEntry(want)
+	e.Fault = "f1"
+	got, err := netRule(e)
+	if err != nil || got.Percent != want.Percent || got.Do != want.Do || got.Fault != "f1" || !slices.Equal(got.Ports, want.Ports) || got.Links[0].To[0] != router.Clients {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+}

@@ -1,0 +1,262 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/tap"
+)
+
+// Protocol faults act on chosen MQTT packets in the tap.
+func protocolKinds() []Kind {
+	return []Kind{
+		packetDrop(),
+		packetDelay(),
+		packetDuplicate(),
+		packetCutAfter(),
+		packetTruncate(),
+		packetMutate(),
+	}
+}
+
+// Tap is the proxy between clients and nodes, as far as protocol and client
+// faults need it.
+type Tap interface {
+	// Set shows exactly these rules.
+	Set(rules []tap.Rule)
+	// Count is what a fault's rule did to clients' traffic.
+	Count(fault string) tap.Count
+	// Has reports whether a fault has a rule.
+	Has(fault string) bool
+	// Connections are the clients' that a rule is about.
+	Connections(r tap.Rule) []tap.Connection
+	// Exchange sends one packet of our own through the tap, on a connection
+	// where the fault's rule hits it.
+	Exchange(ctx context.Context, fault string, packet tap.Type, way tap.Direction) (tap.Outcome, error)
+}
+
+// layerTap is the layer of rules in the tap. A fault has one entry in it: Want
+// is a [tap.Action], Args the JSON fields of a [tap.Rule].
+const layerTap = "tap"
+
+type tapLayer struct{ tap Tap }
+
+// NewTapLayer is the layer tap.
+func NewTapLayer(t Tap) Layer { return tapLayer{t} }
+
+func (l tapLayer) Render(_ context.Context, active []Entry) error {
+	rules := make([]tap.Rule, len(active))
+	for i, e := range active {
+		text, err := json.Marshal(e.Args)
+		if err == nil {
+			err = json.Unmarshal(text, &rules[i])
+		}
+		if err != nil {
+			return fmt.Errorf("read the rule of %s: %w", e.Fault, err)
+		}
+		rules[i].Fault, rules[i].Do = e.Fault, tap.Action(e.Want)
+	}
+	l.tap.Set(rules)
+	return nil
+}
+
+func tapEntry(r tap.Rule) (Entry, error) {
+	var args map[string]any
+	text, err := json.Marshal(r)
+	if err == nil {
+		err = json.Unmarshal(text, &args)
+	}
+	delete(args, "fault")
+	delete(args, "do")
+	return Entry{Layer: layerTap, Want: string(r.Do), Args: args}, err
+}
+
+// packetParams are how packets are chosen, and what else a fault takes.
+func packetParams(more ...Param) []Param {
+	return append([]Param{
+		{Name: "packet", Default: "publish", OneOf: tap.Types(), Doc: "the type of the packets"},
+		{Name: "direction", Default: "both", OneOf: []string{"both", string(tap.ToBroker), string(tap.ToClient)}, Doc: "the way they go"},
+		{Name: "nth", Default: 1.0, Min: 1, Max: 1e6, Doc: "only every n-th of them"},
+		{Name: "percent", Default: 100.0, Min: 0.001, Max: 100, Less: true, Doc: "only so many of a hundred, decided by the seed for the first, the second and so on"},
+		{Name: "seed", Default: 1.0, Min: 0, Max: 1 << 53, Doc: "of percent"},
+		{Name: "client", Default: "", Doc: "only clients whose id matches: *, ?, [a-z]; empty for all"},
+		{Name: "topic", Default: "", Doc: "of a publish: only topics that match this filter; empty for all"},
+	}, more...)
+}
+
+// packetRule is the rule of the parameters of [packetParams].
+func packetRule(do tap.Action, p Params) (tap.Rule, error) {
+	r := tap.Rule{
+		Do: do, Direction: tap.Direction(p.text("direction")), Topic: p.text("topic"),
+		Nth: int(p.number("nth")), Percent: p.number("percent"), Seed: int64(p.number("seed")),
+	}
+	if r.Direction == "both" {
+		r.Direction = ""
+	}
+	if client := p.text("client"); client != "" {
+		r.Clients = []string{client}
+	}
+	if float64(r.Nth) != p.number("nth") {
+		return r, fmt.Errorf("parameter nth: got %g; valid: a whole number", p.number("nth"))
+	}
+	return r, r.Packet.UnmarshalText([]byte(p.text("packet")))
+}
+
+// packetFault is what all protocol faults have in common: the type's name, the
+// rule, and what a probe's packet shows.
+type packetFault struct {
+	typ  string
+	rule tap.Rule
+	want string // of a probe's packet; "" where it is late instead
+}
+
+func (f packetFault) plan(target Target) (*Injection, error) {
+	rule := f.rule
+	in, err := target.tapped(&rule)
+	if err != nil {
+		return nil, err
+	}
+	id := func() string { return in.Entries[0].Fault }
+	in.Proofs = slices.Concat([]Proof{
+		{
+			Name: fmt.Sprintf("%s packets that met %s", rule.Packet, f.typ), Role: history.RoleMechanism, Want: history.WantGrows, Unit: "packets",
+			Read: func(context.Context) history.Sample { return countSample(target.Site.Tap.Count(id())) },
+		},
+		f.effect(target.Site.Tap, id),
+	}, target.bystanders(rule))
+	return in, nil
+}
+
+// bystanders are the controls of a fault on clients or their packets: a packet
+// of ours on a connection that no fault is about passes the tap, and the
+// witness answers as before. The nodes are none: one that dies of a packet
+// shows what the fault did, and does not disturb the proof of it.
+func (t Target) bystanders(rule tap.Rule) []Proof {
+	witness := answers(t.Control[len(t.Control)-1])
+	if t.Site.Tap == nil {
+		return []Proof{witness}
+	}
+	return []Proof{{
+		Name: "packet of ours on a connection that no fault is about", Role: history.RoleControl, Want: history.WantStill,
+		Read: func(ctx context.Context) history.Sample {
+			s := exchanged(ctx, t.Site.Tap, "", rule)
+			if s.OK && s.State != tap.Arrives {
+				s.OK, s.Error = false, s.State
+			}
+			s.Value = 0
+			return s
+		},
+	}, witness}
+}
+
+// effect is a packet of our own on its way through the tap, as its receiver
+// sees it: not what the tap says that it did.
+func (f packetFault) effect(t Tap, fault func() string) Proof {
+	p := Proof{
+		Name: fmt.Sprintf("%s of ours through the tap", f.rule.Packet), Role: history.RoleEffect, Want: history.WantState, Expect: f.want,
+		Read: func(ctx context.Context) history.Sample { return exchanged(ctx, t, fault(), f.rule) },
+	}
+	if f.want == "" {
+		p.Want, p.Unit = history.WantSlower, "ms"
+		p.Margin = min(0.9*f.rule.DelayMS, longestDelay)
+		once := p.Read
+		p.Read = func(ctx context.Context) history.Sample {
+			return quickest(func() history.Sample { return once(ctx) })
+		}
+	}
+	return p
+}
+
+// longestDelay is how late a probe's packet may be at most, in milliseconds,
+// for the probe to see the whole of it; it gives up after 2 s.
+const longestDelay = 1800
+
+func exchanged(ctx context.Context, t Tap, fault string, r tap.Rule) history.Sample {
+	out, err := t.Exchange(ctx, fault, r.Packet, r.Direction)
+	if err != nil {
+		return history.Sample{Error: err.Error()}
+	}
+	return history.Sample{OK: true, State: out.What, Value: out.Took.Seconds() * 1e3}
+}
+
+func countSample(c tap.Count) history.Sample {
+	return history.Sample{OK: true, Value: float64(c.Acted), State: strings.Join(c.Last, ", ")}
+}
+
+// tapped begins an injection of one rule in the tap, about the target's
+// clients or nodes.
+func (t Target) tapped(r *tap.Rule) (*Injection, error) {
+	if t.Site.Tap == nil {
+		return nil, fmt.Errorf("%w: the tap was not armed; start the cluster with arm: [tap]", ErrUnsupported)
+	}
+	if t.Clients == nil {
+		r.Nodes = names(t.Nodes)
+	}
+	if err := t.narrow(r); err != nil {
+		return nil, err
+	}
+	entry, err := tapEntry(*r)
+	if err != nil {
+		return nil, err
+	}
+	in := &Injection{Mechanism: "tap", Entries: []Entry{entry}}
+	in.Healed = func(context.Context) error {
+		if id := in.Entries[0].Fault; t.Site.Tap.Has(id) {
+			return fmt.Errorf("the tap still has a rule of %s", id)
+		}
+		return nil
+	}
+	return in, nil
+}
+
+// narrow leaves those of the target's clients that the rule's own pattern
+// matches.
+func (t Target) narrow(r *tap.Rule) error {
+	if t.Clients == nil || t.Asked == TargetClients {
+		return nil
+	}
+	pattern := "*"
+	if len(r.Clients) > 0 {
+		pattern = r.Clients[0]
+	}
+	r.Clients = nil
+	for _, c := range t.Clients {
+		if ok, _ := path.Match(pattern, c.ID); ok {
+			r.Clients = append(r.Clients, c.ID)
+		}
+	}
+	if len(r.Clients) == 0 {
+		return fmt.Errorf("none of the %d clients of %s is called %s", len(t.Clients), t.Asked, pattern)
+	}
+	return nil
+}
+
+func tapAvailable(context.Context) (mechanism, missing string) { return "tap", "" }
+
+// newPacketFault makes what a type's fault has in common with the others, from
+// parameters; finish sets what is the type's own.
+func newPacketFault(typ string, do tap.Action, want string, p Params, finish func(*tap.Rule)) (packetFault, error) {
+	r, err := packetRule(do, p)
+	if finish != nil {
+		finish(&r)
+	}
+	return packetFault{typ: typ, rule: r, want: want}, errors.Join(err, r.Check())
+}
+
+// packetKind is what the kinds of protocol faults have in common.
+func packetKind(typ, summary string, example map[string]any, params []Param, make func(Params) (Fault, error)) Kind {
+	example["duration_s"] = 4.0
+	return Kind{
+		Type: typ, Arms: "tap", Summary: summary,
+		Params: params, Targets: tapTargets(),
+		Example:   Example{Target: TargetClients, Params: example},
+		New:       make,
+		Available: tapAvailable,
+	}
+}

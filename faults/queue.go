@@ -1,0 +1,190 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/netqueue"
+	"github.com/robustmq/rmq-mcp/internal/router"
+)
+
+// Queues treat the packets that rules of the router queue, each by its number.
+type Queues interface {
+	Treat(queue uint16, t netqueue.Treatment) error
+	// Release lets all packets pass, the held ones at once. It may be called
+	// again.
+	Release(queue uint16) error
+	// Counts are zero where a queue is not treated.
+	Counts(queue uint16) (netqueue.Counts, error)
+	Treated(queue uint16) bool
+}
+
+// layerQueue is what treats the packets of one queue: queue/7. Its entries'
+// Want is a [netqueue.Action], Args the JSON fields of a [netqueue.Treatment].
+// It is opened before the rule that queues is there, and while it is not, the
+// rule lets pass.
+const layerQueue = "queue"
+
+func queueEntry(n uint16, t netqueue.Treatment) (Entry, error) {
+	e := Entry{Layer: fmt.Sprintf("%s/%d", layerQueue, n), Want: string(t.Do), Args: map[string]any{}}
+	text, err := json.Marshal(t)
+	if err != nil {
+		return e, err
+	}
+	// A seed has more digits than JSON's numbers keep.
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return e, err
+	}
+	for name, raw := range maps.All(fields) {
+		e.Args[name] = raw
+	}
+	return e, nil
+}
+
+type queueLayer struct {
+	queues Queues
+	number uint16
+}
+
+// NewQueueLayer is the layer queue/number.
+func NewQueueLayer(queues Queues, number string) (Layer, error) {
+	n, err := strconv.ParseUint(number, 10, 16)
+	if err != nil {
+		return nil, fmt.Errorf("queue %q: it is no number: %w", number, err)
+	}
+	return queueLayer{queues, uint16(n)}, nil
+}
+
+// Render treats the packets as the last entry says. A queue is one fault's, so
+// there is one at most.
+func (l queueLayer) Render(_ context.Context, active []Entry) error {
+	if len(active) == 0 {
+		return l.queues.Release(l.number)
+	}
+	e := active[len(active)-1]
+	t := netqueue.Treatment{}
+	text, err := json.Marshal(e.Args)
+	if err == nil {
+		err = json.Unmarshal(text, &t)
+	}
+	if err != nil {
+		return fmt.Errorf("read the treatment of %s: %w", e.Fault, err)
+	}
+	t.Do = netqueue.Action(e.Want)
+	return l.queues.Treat(l.number, t)
+}
+
+// A treated is a fault that queues packets of some links.
+type treated struct {
+	*Injection
+	net    Net
+	queues Queues
+	number uint16
+	pairs  []pair
+}
+
+// treat plans to queue what passes on these links.
+func (t Target) treat(how netqueue.Treatment, links []router.Link) (*treated, error) {
+	net, err := t.router(router.Queue)
+	if err != nil {
+		return nil, err
+	}
+	if t.Site.Queues == nil {
+		return nil, fmt.Errorf("%w: packets are treated one by one where the nodes run in network namespaces, and these do not", ErrUnsupported)
+	}
+	if err := how.Check(); err != nil {
+		return nil, err
+	}
+	out := &treated{Injection: &Injection{Mechanism: "nfqueue"}, net: net, queues: t.Site.Queues}
+	if out.pairs, err = pairs(net, links); err != nil {
+		return nil, err
+	}
+	if out.number, err = net.Queue(); err != nil {
+		return nil, err
+	}
+	entry, err := queueEntry(out.number, how)
+	if err != nil {
+		return nil, err
+	}
+	out.Entries = []Entry{netEntry(router.Rule{Do: router.Queue, Links: links, Queue: out.number}), entry}
+	out.First = func(context.Context) error { return out.queues.Treat(out.number, how) }
+	out.Proofs = []Proof{out.hit(how.Do)}
+	return out, nil
+}
+
+// prove adds an effect for each direction, and the controls, the queue's own
+// among them. It answers the injection.
+func (t *treated) prove(target Target, effect func(pair) Proof, still func(context.Context, pair) error) *Injection {
+	for _, p := range unharmed(t.net, t.pairs) {
+		t.Proofs = append(t.Proofs, effect(p))
+	}
+	t.Proofs = append(t.Proofs, t.kept())
+	t.Proofs = append(t.Proofs, target.others(t.net, 0)...)
+	t.Healed = t.healed(still)
+	return t.Injection
+}
+
+// hit is the mechanism's proof: the packets of the system itself that were
+// treated. Probes are counted apart.
+func (t *treated) hit(do netqueue.Action) Proof {
+	return Proof{
+		Name: "packets of the system, " + string(do) + " by the queue",
+		Role: history.RoleMechanism, Want: history.WantGrows, Unit: "packets",
+		Read: func(context.Context) history.Sample {
+			c, err := t.queues.Counts(t.number)
+			return value(float64(c.Hit), err)
+		},
+	}
+}
+
+// kept is a control: the queue itself drops nothing. Where more is held than
+// the kernel keeps, the fault is another one than was asked for.
+func (t *treated) kept() Proof {
+	return Proof{
+		Name: "packets that the queue had no room for",
+		Role: history.RoleControl, Want: history.WantStill, Unit: "packets",
+		Read: func(context.Context) history.Sample {
+			c, err := t.queues.Counts(t.number)
+			if err == nil && c.Overflown > 0 {
+				err = fmt.Errorf("%d packets were dropped: the queue was full; ask for less delay, or less load", c.Overflown)
+			}
+			return value(float64(c.Overflown), err)
+		},
+	}
+}
+
+// healed reads back that the rule is gone, that nothing is held, that probes
+// pass, and that nothing is to be seen any more where no other fault is.
+func (t *treated) healed(still func(context.Context, pair) error) func(context.Context) error {
+	gone := healedNet(t.net, t.Injection, t.pairs)
+	return func(ctx context.Context) error {
+		if t.queues.Treated(t.number) {
+			return errors.New("its packets are still treated")
+		}
+		if err := gone(ctx); err != nil {
+			return err
+		}
+		for _, p := range t.pairs {
+			if t.net.Disturbed(p.from, p.to, t.id()) {
+				continue
+			}
+			if err := still(ctx, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// packetSeed is the parameter of faults that hit some packets by chance.
+func packetSeed() Param {
+	seed := seedParam()
+	seed.Doc = "decides which packets are hit: the same seed, the same for the n-th packet"
+	return seed
+}

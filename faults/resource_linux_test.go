@@ -1,0 +1,387 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/internal/limits"
+)
+
+// What a node of these tests does when it is sent one of these bytes, beside
+// echoing it.
+const (
+	orderBurn  = 'b' // keep a core busy for 20 s
+	orderTake  = 'm' // take 8 MiB of memory and keep them
+	orderSpawn = 't' // have a thread more
+)
+
+var hoard [][]byte // the node's own; every test's node is a process
+
+func obey(order byte) {
+	switch order {
+	case orderBurn:
+		go func() {
+			for began := time.Now(); time.Since(began) < 20*time.Second; {
+			}
+		}()
+	case orderTake:
+		b := make([]byte, 8<<20)
+		for i := 0; i < len(b); i += 4096 {
+			b[i] = 1
+		}
+		hoard = append(hoard, b)
+	case orderSpawn:
+		go func() {
+			runtime.LockOSThread()
+			select {}
+		}()
+	}
+}
+
+func (n *realNode) PID() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.cmd.Process.Pid
+}
+
+// order has the node do something. It need not answer.
+func (n *realNode) order(order byte) {
+	conn, err := net.Dial("tcp", n.addr)
+	if err != nil {
+		return // it may have ended by the one before
+	}
+	defer conn.Close()
+	conn.Write([]byte{order})
+	conn.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
+	conn.Read(make([]byte, 1))
+}
+
+// Each resource fault with a node that needs what it takes, and with one that
+// does not: that one is never landed.
+func TestRealResources(t *testing.T) {
+	tests := []struct {
+		fault  string
+		params map[string]any
+		order  byte
+		times  int
+		want   history.LandingState
+	}{
+		{fault: "cpu", params: map[string]any{"percent": 5}, order: orderBurn, times: 2, want: history.Landed},
+		{fault: "cpu", params: map[string]any{"percent": 5}, want: history.NotLanded},
+		{fault: "cpu", params: map[string]any{"percent": 800}, order: orderBurn, times: 1, want: history.NotLanded},
+		{fault: "memory", params: map[string]any{"headroom_mib": 16, "mode": "oom"}, order: orderTake, times: 4, want: history.Landed},
+		{fault: "memory", params: map[string]any{"headroom_mib": 16, "mode": "pressure"}, order: orderTake, times: 4, want: history.Landed},
+		{fault: "memory", params: map[string]any{"headroom_mib": 512, "mode": "oom"}, order: orderTake, times: 2, want: history.NotLanded},
+		{fault: "memory", params: map[string]any{"headroom_mib": 512}, order: orderTake, times: 2, want: history.NotLanded},
+		{fault: "fds", want: history.Landed},
+		{fault: "fds", params: map[string]any{"spare": 500}, want: history.NotLanded},
+		{fault: "pids", order: orderSpawn, times: 20, want: history.Landed},
+		{fault: "pids", want: history.Landed},
+		{fault: "pids", params: map[string]any{"spare": 500}, order: orderSpawn, times: 20, want: history.NotLanded},
+	}
+	for i, test := range tests {
+		t.Run(fmt.Sprintf("%s %v %d orders", test.fault, test.params, test.times), func(t *testing.T) {
+			needs(t, test.fault)
+			t.Parallel()
+			c := startReal(t, 10+i, false)
+			soft := softFiles(t, c.nodes[1])
+			l, err := c.Inject(t.Context(), resource(t, test.fault, test.params, 60), c.target(2))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range test.times {
+				c.nodes[1].order(test.order)
+			}
+			if test.want == history.Landed {
+				within(t, "the limit to be run into", func() error { return c.hit(t, test.fault) })
+			}
+			if l, err = c.Heal(t.Context(), l.Fault); err != nil {
+				t.Fatal(err)
+			}
+			if l.State != test.want || l.Healed != history.HealVerified {
+				t.Errorf("%s %q, healed %s, want %s\n%s", l.State, l.Reasons, l.Healed, test.want, encode(l.Proofs))
+			}
+			if now := softFiles(t, c.nodes[1]); now != soft {
+				t.Errorf("soft limit of open files %d before, %d after", soft, now)
+			}
+			if left := c.groups(t); len(left) > 0 {
+				t.Errorf("control groups left: %q", left)
+			}
+		})
+	}
+}
+
+// What a node closes while it may open nothing more it cannot open again.
+func TestRealFilesClosedMeanwhile(t *testing.T) {
+	needs(t, "fds")
+	t.Parallel()
+	c := startReal(t, 45, false)
+	node := c.nodes[1]
+	conn, err := net.Dial("tcp", node.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Write([]byte{'-'}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	l, err := c.Inject(t.Context(), resource(t, "fds", nil, 60), c.target(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := softFiles(t, node)
+	conn.Close()
+	within(t, "it to have lost what it closed", func() error {
+		if now := softFiles(t, node); now >= limit {
+			return fmt.Errorf("it may open %d, as before", now)
+		}
+		return nil
+	})
+	if took, err := node.Probe(t.Context()); err == nil {
+		t.Errorf("a new client was answered after %v", took)
+	}
+	if l, err = c.Heal(t.Context(), l.Fault); err != nil || l.State != history.Landed || l.Healed != history.HealVerified {
+		t.Errorf("%s, healed %s, %v", l.State, l.Healed, err)
+	}
+}
+
+// A limit holds for the process that the node is after another fault started
+// it again, overlaps compose, and they heal in any order.
+func TestRealLimitsOverlap(t *testing.T) {
+	for i, first := range []string{"memory", "kill"} {
+		t.Run(first+" is healed first", func(t *testing.T) {
+			for _, typ := range []string{"cpu", "memory", "fds"} {
+				needs(t, typ)
+			}
+			t.Parallel()
+			c := startReal(t, 30+i, false)
+			t.Cleanup(func() { c.HealAll(context.Background()) })
+			soft := softFiles(t, c.nodes[0])
+			by := map[string]string{}
+			for _, typ := range []string{"cpu", "memory", "fds", "kill"} {
+				l, err := c.Inject(t.Context(), resource(t, typ, nil, 60), c.target(1))
+				if err != nil {
+					t.Fatal(err)
+				}
+				by[typ] = l.Fault
+			}
+			if _, err := c.Heal(t.Context(), by[first]); err != nil {
+				t.Fatal(err)
+			}
+			if first == "kill" {
+				within(t, "the new process to be limited", func() error {
+					if softFiles(t, c.nodes[0]) == soft {
+						return errors.New("it may open as many files as ever")
+					}
+					for _, dir := range c.groups(t) {
+						if in, err := limits.Holds(dir, c.nodes[0].PID()); !in {
+							return fmt.Errorf("it is not in %s, %v", dir, err)
+						}
+					}
+					return nil
+				})
+			}
+			if err := c.HealAll(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if now, left := softFiles(t, c.nodes[0]), c.groups(t); now != soft || len(left) > 0 {
+				t.Errorf("after all heals: %d files, before %d; groups %q", now, soft, left)
+			}
+		})
+	}
+}
+
+// What a dead keeper left is removed by the journal, and nobody else's.
+func TestRealLimitsUndo(t *testing.T) {
+	needs(t, "cpu")
+	needs(t, "memory")
+	c := startReal(t, 40, false)
+	t.Cleanup(func() { c.HealAll(context.Background()) })
+	for _, typ := range []string{"cpu", "memory"} {
+		if _, err := c.Inject(t.Context(), resource(t, typ, nil, 60), c.target(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	groups := c.groups(t)
+	if len(groups) == 0 {
+		t.Fatal("no group was made")
+	}
+	foreign := filepath.Join(filepath.Dir(groups[0]), limits.Name("another-run", "node-1"))
+	if err := os.Mkdir(foreign, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Remove(foreign) })
+
+	pending, err := Pending(c.journal.lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // a second time changes nothing
+		healed, err := Recover(t.Context(), pending, Undoers())
+		if err != nil || len(healed) != 2 {
+			t.Fatalf("undone: %v, %v", healed, err)
+		}
+	}
+	if left := c.groups(t); len(left) > 0 {
+		t.Errorf("control groups left: %q", left)
+	}
+	if _, err := os.Stat(foreign); err != nil {
+		t.Errorf("somebody else's group: %v", err)
+	}
+	if state, err := c.nodes[0].State(t.Context()); state != Running {
+		t.Errorf("a process that outlived its keeper is %s, %v", state, err)
+	}
+	if err := c.HealAll(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestResourceBadInput(t *testing.T) {
+	for _, test := range []struct {
+		fault  string
+		params map[string]any
+		want   string
+	}{
+		{"cpu", map[string]any{"percent": 0}, "valid: a number from 1 to 6400"},
+		{"memory", map[string]any{"mode": "swap"}, "valid: pressure, oom"},
+		{"memory", map[string]any{"limit": 5}, "valid: duration_s, headroom_mib, mode"},
+		{"fds", map[string]any{"spare": 1.5}, "valid: a whole number"},
+		{"pids", map[string]any{"spare": -1}, "valid: a number from 0"},
+	} {
+		if _, err := Parse(test.fault, test.params); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s %v: %v, want %q", test.fault, test.params, err, test.want)
+		}
+	}
+}
+
+// A node that is no process of ours cannot be limited, and one that may open
+// fewer files than asked for is not.
+func TestResourceRefused(t *testing.T) {
+	r := newRig(2)
+	for _, typ := range []string{"cpu", "memory", "fds", "pids"} {
+		l, err := r.Inject(t.Context(), request(t, typ, 1), r.on(1))
+		if !errors.Is(err, ErrUnsupported) || l.State != history.Unsupported {
+			t.Errorf("%s: %s, %v", typ, l.State, err)
+		}
+	}
+	needs(t, "fds")
+	c := startReal(t, 41, false)
+	if _, err := c.Inject(t.Context(), resource(t, "fds", map[string]any{"spare": 100000}, 1), c.target(1)); err == nil {
+		t.Error("100000 files to spare were not refused")
+	}
+	c.nodes[0].Set(t.Context(), Killed)
+	if _, err := c.Inject(t.Context(), resource(t, "fds", nil, 1), c.target(1)); err == nil || !strings.Contains(err.Error(), "not running") {
+		t.Errorf("a dead node: %v", err)
+	}
+}
+
+// within waits for something for a few seconds.
+func within(t *testing.T, what string, look func() error) {
+	t.Helper()
+	err := look()
+	for began := time.Now(); err != nil && time.Since(began) < 20*time.Second; err = look() {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if err != nil {
+		t.Errorf("waited for %s: %v", what, err)
+	}
+}
+
+// hit is nil once the kernel counts that node-2 ran into its limit.
+func (c *realCluster) hit(t *testing.T, fault string) error {
+	var n limits.Counters
+	for _, dir := range c.groups(t) {
+		one, err := limits.Count(dir)
+		if err != nil {
+			return err
+		}
+		n.Throttled, n.Reclaims, n.Kills, n.Refused = n.Throttled+one.Throttled, n.Reclaims+one.Reclaims, n.Kills+one.Kills, n.Refused+one.Refused
+	}
+	state, _ := c.nodes[1].State(t.Context())
+	enough := map[string]bool{
+		"cpu":    n.Throttled >= 15, // a good part of the periods
+		"memory": n.Reclaims > 0 && n.Kills == 0 || strings.HasPrefix(state, exited),
+		"pids":   true,
+		"fds":    true,
+	}
+	if !enough[fault] {
+		return fmt.Errorf("%+v, node %s", n, state)
+	}
+	return nil
+}
+
+// target is a node, with what is made on the host named for this cluster.
+func (c *realCluster) target(number int) Target {
+	t := c.on(number)
+	t.Site.Run = c.run()
+	return t
+}
+
+func (c *realCluster) run() string { return "test-" + c.witness.addr }
+
+// groups are the control groups of this cluster that are there.
+func (c *realCluster) groups(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	err := filepath.WalkDir("/sys/fs/cgroup", func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), limits.Name(c.run(), "")) {
+			all = append(all, path)
+		}
+		return nil // one that vanishes meanwhile is somebody else's
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// resource is a request with parameters.
+func resource(t *testing.T, typ string, params map[string]any, seconds float64) Request {
+	t.Helper()
+	all := map[string]any{"duration_s": seconds}
+	for k, v := range params {
+		all[k] = v
+	}
+	req, err := Parse(typ, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return req
+}
+
+func softFiles(t *testing.T, n *realNode) uint64 {
+	t.Helper()
+	open, err := limits.OpenFiles(n.PID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return open.Soft
+}
+
+// needs skips what the host has no means for.
+func needs(t *testing.T, typ string) {
+	t.Helper()
+	for _, k := range Catalog() {
+		if k.Type != typ {
+			continue
+		}
+		_, missing := k.Available(t.Context())
+		if missing == "" {
+			return
+		}
+		hosttest.Skip(t, fmt.Sprintf("%s: %s", typ, missing))
+	}
+}

@@ -1,0 +1,79 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/internal/router"
+	"github.com/robustmq/rmq-mcp/internal/shaper"
+)
+
+// A Shaper has the queueing disciplines at the router's ends of the cables.
+type Shaper interface {
+	// Missing says why the kernel has no discipline of a kind, "" where it has.
+	Missing(kind string) string
+	Render(rules []shaper.Rule) error
+	Rules() []shaper.Rule
+	Stats(fault string) (shaper.Stats, error)
+}
+
+// layerShape is the layer of disciplines. A fault has at most one entry in it.
+const layerShape = "shape"
+
+// shape is what an entry's Args are.
+type shape struct {
+	Links     []router.Link `json:"links"`
+	RateBytes uint64        `json:"rate_bytes"`
+}
+
+type shapeLayer struct {
+	net    Net
+	shaper Shaper
+}
+
+// NewShapeLayer is the layer shape.
+func NewShapeLayer(net Net, s Shaper) Layer { return shapeLayer{net, s} }
+
+func (l shapeLayer) Render(_ context.Context, active []Entry) error {
+	var rules []shaper.Rule
+	for _, e := range active {
+		var s shape
+		text, err := json.Marshal(e.Args)
+		if err == nil {
+			err = json.Unmarshal(text, &s)
+		}
+		if err != nil {
+			return fmt.Errorf("read the shape of %s: %w", e.Fault, err)
+		}
+		ends, err := l.net.Ends(s.Links)
+		if err != nil {
+			return err
+		}
+		for _, end := range ends {
+			rules = append(rules, shaper.Rule{Fault: e.Fault, Interface: end.Interface, From: end.From, Except: end.Except, RateBytes: s.RateBytes})
+		}
+	}
+	return l.shaper.Render(rules)
+}
+
+// shaper answers what there is, if it can do a discipline.
+func (t Target) shaper(kind string) (Shaper, error) {
+	if t.Site.Shaper == nil {
+		return nil, fmt.Errorf("%w: links are shaped where the nodes run in network namespaces, and these do not", ErrUnsupported)
+	}
+	if missing := t.Site.Shaper.Missing(kind); missing != "" {
+		return nil, fmt.Errorf("%w: %s", ErrUnsupported, missing)
+	}
+	return t.Site.Shaper, nil
+}
+
+// healedShape reads back that nothing of a fault is shown any more.
+func healedShape(s Shaper, in *Injection) error {
+	if slices.ContainsFunc(s.Rules(), func(r shaper.Rule) bool { return r.Fault == in.id() }) {
+		return errors.New("its queueing discipline is still there")
+	}
+	return nil
+}

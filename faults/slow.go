@@ -1,0 +1,87 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/disk"
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// Slow makes file operations wait.
+type Slow struct{ Rule disk.Rule }
+
+// Name is slow.
+func (Slow) Name() string { return "slow" }
+
+// Plan plans a delay on every node's disk.
+func (s Slow) Plan(ctx context.Context, target Target) (*Injection, error) {
+	return planRule(ctx, target, s.Rule, func(n Node, d Disk) Proof { return slower(n, d, s.Rule) })
+}
+
+// The largest delay that a probe waits for in full, and what share of a delay
+// it has to feel: what it measured before was not nothing.
+const (
+	longestWait = 2 * time.Second
+	feltShare   = 0.9
+)
+
+// slower is the effect: an operation takes longer by the delay. One that was
+// not done within a sample's time took at least as long as that.
+func slower(n Node, d Disk, rule disk.Rule) Proof {
+	op := operation(rule.Ops)
+	return Proof{
+		Name: fmt.Sprintf("%s on the disk of %s", op, n.Name()), Node: n.Name(),
+		Role: history.RoleEffect, Want: history.WantSlower, Unit: "ms",
+		Margin: feltShare * milliseconds(min(rule.Delay, longestWait)),
+		Read: func(ctx context.Context) history.Sample {
+			return quickest(func() history.Sample { return timed(ctx, d, op) })
+		},
+	}
+}
+
+// timed is how long an operation of ours took, in milliseconds.
+func timed(ctx context.Context, d Disk, op disk.Op) history.Sample {
+	ctx, cancel := context.WithTimeout(ctx, longestWait+longestWait/4)
+	defer cancel()
+	began := time.Now()
+	got, err := d.Touch(ctx, op, 1)
+	switch waited := time.Since(began); {
+	case errors.Is(err, context.DeadlineExceeded) && waited >= longestWait:
+		return history.Sample{OK: true, Value: milliseconds(waited), State: fmt.Sprintf("not done after %.0f ms", milliseconds(waited))}
+	case err != nil:
+		return history.Sample{Error: err.Error()}
+	case got.Errno != "":
+		return history.Sample{Error: got.Errno}
+	}
+	return history.Sample{OK: true, Value: milliseconds(got.Took)}
+}
+
+func slow() Kind {
+	return diskKind(Kind{
+		Type:    "slow",
+		Summary: "file operations wait before they are done",
+		Example: Example{Target: "follower", Params: map[string]any{"duration_s": 3.0, "delay_ms": 50.0, "op": "write"}},
+		Params: []Param{
+			{Name: "delay_ms", Default: 100.0, Min: 1, Max: 60_000, Less: true, Doc: "that each one waits"},
+			{Name: "jitter_ms", Default: 0.0, Min: 0, Max: 60_000, Less: true, Doc: "a random part of it is added"},
+			opParam("any"), pathParam(), seedParam(),
+		},
+		New: func(p Params) (Fault, error) {
+			rule, err := ruleOf(p)
+			rule.Delay, rule.Jitter = p.milliseconds("delay_ms"), p.milliseconds("jitter_ms")
+			if err != nil {
+				return nil, err
+			}
+			return Slow{rule}, checkRule(rule)
+		},
+	})
+}
+
+// ruleOf is what all rules take: which operations, on which files.
+func ruleOf(p Params) (disk.Rule, error) {
+	ops, err := parseOps(p.text("op"))
+	return disk.Rule{Ops: ops, Path: p.text("path"), Seed: p.seed()}, err
+}

@@ -1,0 +1,44 @@
+package faults
+
+import (
+	"context"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/tap"
+)
+
+// SlowReader reads what the broker sends to the target's clients at a few
+// bytes a second, so that the rest piles up in the broker.
+type SlowReader struct{ BytesPerS float64 }
+
+// Name is slow_reader.
+func (SlowReader) Name() string { return "slow_reader" }
+
+// Plan plans a rule in the tap.
+func (f SlowReader) Plan(_ context.Context, target Target) (*Injection, error) {
+	return target.connectionFault(tap.Rule{Do: tap.Slow, BytesPerS: f.BytesPerS}, crowd.pilesUp)
+}
+
+// pilesUp is the effect of reading slowly: the nodes' kernels hold what the
+// clients do not take.
+func (c crowd) pilesUp() Proof {
+	return Proof{
+		Name: "what waits in the nodes' kernels for these clients",
+		Role: history.RoleEffect, Want: history.WantGrows, Unit: "bytes",
+		Read: func(ctx context.Context) history.Sample {
+			_, unsent, err := c.look(ctx)
+			s := sampleOf(err)
+			s.Value = float64(unsent)
+			return s
+		},
+	}
+}
+
+func slowReader() Kind {
+	k := connectionKind("slow_reader",
+		"what the broker sends is read at bytes_per_s, so that the rest waits in the broker; it needs traffic to fill what lies between",
+		[]Param{{Name: "bytes_per_s", Default: 1000.0, Min: 1, Max: 1e9, Doc: "of each connection"}},
+		func(p Params) (Fault, error) { return SlowReader{p.number("bytes_per_s")}, nil })
+	k.Example.Target, k.Example.Params["duration_s"] = TargetSubscribers, 8.0
+	return k
+}

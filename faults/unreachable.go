@@ -1,0 +1,150 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/router"
+)
+
+// An Unreachable takes away the target's routes: what it sends to the others
+// fails at once with "no route to host". What they send still arrives.
+type Unreachable struct {
+	With string // nodes, clients, all
+}
+
+// Name is unreachable.
+func (Unreachable) Name() string { return "unreachable" }
+
+// Plan plans routes in the namespace of every node of the target.
+func (u Unreachable) Plan(_ context.Context, target Target) (*Injection, error) {
+	net, err := target.network()
+	if err != nil {
+		return nil, err
+	}
+	l, err := target.link(u.With)
+	if err != nil {
+		return nil, err
+	}
+	if l.Near.Clients {
+		return nil, fmt.Errorf("unreachable is about the routes of nodes; ask for %s>clients, or for a partition", target.Asked)
+	}
+	in := &Injection{Mechanism: "route"}
+	for _, n := range l.Near.Nodes {
+		in.Entries = append(in.Entries, Entry{
+			Layer: layerRoute + "/" + n.Name(), Want: "unreachable", Args: map[string]any{"peers": l.Far.hosts()},
+		})
+		in.Proofs = append(in.Proofs, noRoute(net, n.Name()))
+	}
+	cut, err := pairs(net, []router.Link{{From: l.Near.hosts(), To: l.Far.hosts()}})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range cut {
+		in.Proofs = append(in.Proofs, routed(net, p), connects(net, p))
+	}
+	in.Proofs = append(in.Proofs, target.others(net, 0)...)
+	in.Healed = func(context.Context) error { return reachable(net, cut) }
+	return in, nil
+}
+
+// noRoute is the mechanism's proof: packets of the node's own connections that
+// met no route.
+func noRoute(net Net, node string) Proof {
+	return Proof{
+		Name: "packets of " + node + " without a route", Node: node,
+		Role: history.RoleMechanism, Want: history.WantGrows, Unit: "packets",
+		Read: func(context.Context) history.Sample {
+			n, err := net.NoRoute(node)
+			return value(float64(n), err)
+		},
+	}
+}
+
+// routed is the effect as the node's own kernel says it.
+func routed(net Net, p pair) Proof {
+	return Proof{
+		Name: "route from " + p.String(), Node: p.from,
+		Role: history.RoleEffect, Want: history.WantState, Expect: "unreachable",
+		Read: func(context.Context) history.Sample {
+			state, err := net.Route(p.from, p.to)
+			s := value(0, err)
+			s.State = state
+			return s
+		},
+	}
+}
+
+// connects is the effect as a process on the node would see it.
+func connects(net Net, p pair) Proof {
+	return Proof{
+		Name: "connect from " + p.String(), Node: p.from,
+		Role: history.RoleEffect, Want: history.WantFails, Unit: "ms",
+		Read: func(ctx context.Context) history.Sample {
+			took, err := net.Dial(ctx, p.from, p.to, 0)
+			return value(took.Seconds()*1e3, err)
+		},
+	}
+}
+
+// reachable reads back that there are routes again.
+func reachable(net Net, all []pair) error {
+	for _, p := range all {
+		state, err := net.Route(p.from, p.to)
+		if err != nil {
+			return err
+		}
+		if state != "reachable" {
+			return fmt.Errorf("%s is %s from %s", p.to, state, p.from)
+		}
+	}
+	return nil
+}
+
+// layerRoute is the layer of routes in one node's namespace: route/node-2.
+const layerRoute = "route"
+
+type routeLayer struct {
+	net  Net
+	node string
+}
+
+// NewRouteLayer is the layer route/<name of the node>.
+func NewRouteLayer(net Net, node string) Layer { return routeLayer{net, node} }
+
+func (l routeLayer) Render(ctx context.Context, active []Entry) error {
+	var peers []string
+	for _, e := range active {
+		var args struct {
+			Peers []string `json:"peers"`
+		}
+		text, err := json.Marshal(e.Args)
+		if err == nil {
+			err = json.Unmarshal(text, &args)
+		}
+		if err != nil || e.Want != "unreachable" {
+			return fmt.Errorf("%s wants %q of the routes of %s: %w", e.Fault, e.Want, l.node, err)
+		}
+		for _, p := range args.Peers {
+			if !slices.Contains(peers, p) {
+				peers = append(peers, p)
+			}
+		}
+	}
+	return l.net.Unroute(ctx, l.node, peers)
+}
+
+func unreachableKind() Kind {
+	return Kind{
+		Type:      "unreachable",
+		Summary:   "the target's own routes to the others are gone: what it sends fails at once, what is sent to it arrives",
+		Params:    []Param{withParam("nodes")},
+		Targets:   networkTargets(),
+		Example:   Example{Target: "leader", Params: map[string]any{"duration_s": 4.0}},
+		New:       func(p Params) (Fault, error) { return Unreachable{With: p.text("with")}, nil },
+		Available: byRouter("route"),
+	}
+}

@@ -1,0 +1,103 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// Upgrade starts the target's nodes from another binary, one after the other,
+// each once the one before it serves. Healing takes them back the same way,
+// on the data that the other binary left.
+type Upgrade struct{ Binary string }
+
+// Name is upgrade.
+func (Upgrade) Name() string { return "upgrade" }
+
+// Plan plans to upgrade every node, and asks each which version it is.
+func (f Upgrade) Plan(ctx context.Context, target Target) (*Injection, error) {
+	return otherwise(ctx, target, otherLaunch{
+		mechanism: "restart from " + filepath.Base(f.Binary), key: "version", rolling: true,
+		args:  map[string]any{"binary": f.Binary},
+		check: func(m Member) error { return m.Launchable(f.Binary, nil) },
+	})
+}
+
+func upgrade() Kind {
+	return Kind{
+		Type:    "upgrade",
+		Summary: "every node is started from another binary, one after the other; healing goes back the same way",
+		Params: []Param{{
+			Name: "binary", Doc: "path of the other binary; the operator's envelope must name it", Default: "", Required: true,
+		}},
+		Targets: processTargets(),
+		Example: Example{Target: "all", Params: map[string]any{"duration_s": 4.0, "binary": ExampleBinary}},
+		New: func(p Params) (Fault, error) {
+			binary := p.text("binary")
+			if !filepath.IsAbs(binary) {
+				return nil, fmt.Errorf("parameter binary: %q is not an absolute path", binary)
+			}
+			return Upgrade{Binary: binary}, nil
+		},
+		Available: startsAgain,
+	}
+}
+
+// ExampleBinary stands in the example of upgrade for a second build of the
+// broker that runs, which only whoever injects it has.
+const ExampleBinary = "/another/build/of/the/broker"
+
+// An otherLaunch is how nodes are started otherwise than planned, and what of
+// it they tell of themselves.
+type otherLaunch struct {
+	mechanism string
+	key       string // of [Member.Ask]
+	args      map[string]any
+	rolling   bool
+	check     func(Member) error
+}
+
+// otherwise plans to start nodes otherwise. That they are other processes, and
+// that they themselves say something else than before, proves it.
+func otherwise(ctx context.Context, target Target, o otherLaunch) (*Injection, error) {
+	nodes, err := members(target.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	before := map[string]string{}
+	in := &Injection{Mechanism: o.mechanism, Rolling: o.rolling}
+	for _, m := range nodes {
+		if err := o.check(m); err != nil {
+			return nil, err
+		}
+		word, err := m.Ask(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if word[o.key] == "" {
+			return nil, fmt.Errorf("%w: %s does not say its own %s, so nothing would prove the change", ErrUnsupported, m.Name(), o.key)
+		}
+		before[m.Name()] = word[o.key]
+		in.Entries = append(in.Entries, Entry{Layer: processLayerOf(m), Want: Launched, Args: o.args})
+		in.Proofs = append(in.Proofs, anotherProcess(m), says(m, o.key, history.RoleEffect, history.WantChanges))
+	}
+	in.Proofs = append(in.Proofs, untouched(target.Control)...)
+	in.Healed = func(ctx context.Context) error { return wordsAre(ctx, nodes, o.key, before) }
+	return in, nil
+}
+
+// wordsAre is an error where a node says something else than these.
+func wordsAre(ctx context.Context, nodes []Member, key string, want map[string]string) error {
+	var errs []error
+	for _, m := range nodes {
+		word, err := m.Ask(ctx)
+		if err == nil && word[key] != want[m.Name()] {
+			err = fmt.Errorf("%s of %s is still %s, and was %s before the fault", key, m.Name(), word[key], want[m.Name()])
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}

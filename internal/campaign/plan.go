@@ -1,0 +1,166 @@
+package campaign
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/cluster"
+)
+
+// A Plan is a matrix before it is run: its cells, and what they share.
+type Plan struct {
+	Scenarios []Scene        `json:"scenarios"`
+	Tier      string         `json:"tier"`
+	Config    cluster.Config `json:"config"` // of the cluster; each cell has its own flavor
+	Entries   []Entry        `json:"entries"`
+	Repeat    int            `json:"repeat"`  // runs of each cell
+	Seed      int64          `json:"seed"`    // of every cell
+	Command   string         `json:"command"` // that asked for it
+}
+
+// A Scene is what a plan has to know of a scenario.
+type Scene struct {
+	Name      string   `json:"name"` // or the path of a file
+	SHA       string   `json:"sha256"`
+	Flavor    string   `json:"flavor"`           // where none is asked for
+	Protocols []string `json:"protocols"`        // that it can be run with
+	Crashes   bool     `json:"crashes"`          // its faults stop nodes
+	Arms      []string `json:"arms"`             // what its faults need armed
+	Shares    bool     `json:"shares,omitempty"` // it has shared subscriptions
+}
+
+// An Entry is one cell to run.
+type Entry struct {
+	Scenario  string   `json:"scenario"`
+	SDK       string   `json:"sdk"` // lang/package@version
+	Protocol  string   `json:"protocol"`
+	Transport string   `json:"transport"`
+	Flavor    string   `json:"flavor"`
+	Arm       []string `json:"arm,omitempty"`
+	Referee   string   `json:"referee,omitempty"`     // why it is run beside the matrix: tap, again, control
+	Number    int      `json:"number,omitempty"`      // of the repetition
+	Lacks     string   `json:"unsupported,omitempty"` // why it cannot be run
+}
+
+func (e Entry) String() string {
+	text := fmt.Sprintf("%s %s %s %s %s", e.Scenario, e.Flavor, e.SDK, e.Protocol, e.Transport)
+	if e.Referee != "" {
+		text += " " + e.Referee
+	}
+	if e.Number > 0 {
+		text += fmt.Sprintf(" #%d", e.Number+1)
+	}
+	return text
+}
+
+// An Order is what somebody asks of a matrix. Empty lists are all there is.
+type Order struct {
+	Scenarios  []Scene
+	SDKs       []string // as people write them: go, python@2.x, js/mqtt@latest
+	Flavors    []string
+	Protocols  []string
+	Transports []string // none: tcp
+	Config     cluster.Config
+	Tier       string
+	Seed       int64
+	Repeat     int
+}
+
+// NewPlan plans a cell for each version of each library, and each protocol
+// that it shares with a scenario. What a broker or a driver cannot is a cell
+// too, which says so.
+func NewPlan(o Order) (Plan, error) {
+	p := Plan{Scenarios: o.Scenarios, Tier: cmp.Or(o.Tier, "smoke"), Config: o.Config, Repeat: max(o.Repeat, 1), Seed: o.Seed}
+	sdks, err := selected(o.SDKs)
+	if err != nil {
+		return p, err
+	}
+	transports := o.Transports
+	if len(transports) == 0 {
+		transports = []string{"tcp"}
+	}
+	for _, t := range transports {
+		if known := []string{"tcp", "tls", "ws", "wss"}; !slices.Contains(known, t) {
+			return p, fmt.Errorf("no transport %q; there are %s", t, strings.Join(known, ", "))
+		}
+	}
+	for _, scene := range o.Scenarios {
+		flavors := o.Flavors
+		if len(flavors) == 0 {
+			flavors = []string{cmp.Or(scene.Flavor, "reference")}
+		}
+		for _, flavor := range flavors {
+			for _, sdk := range sdks {
+				p.Entries = append(p.Entries, cellsOf(scene, flavor, sdk, o.Protocols, transports, union(slices.Clone(scene.Arms), o.Config.Arm), p.Repeat)...)
+			}
+		}
+	}
+	if len(p.Entries) == 0 {
+		return p, errors.New("no cell to run: no SDK that was named speaks a protocol of the scenario; `rmq-mcp list sdks` shows what they speak")
+	}
+	return p, nil
+}
+
+// selected are the SDKs that somebody names, each once; all for none.
+func selected(names []string) (sdks []clients.SDK, err error) {
+	if len(names) == 0 {
+		return clients.SDKs(), nil
+	}
+	for _, name := range names {
+		found, err := clients.ResolveAll(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range found {
+			if !slices.ContainsFunc(sdks, func(t clients.SDK) bool { return t.String() == s.String() }) {
+				sdks = append(sdks, s)
+			}
+		}
+	}
+	return sdks, nil
+}
+
+func cellsOf(scene Scene, flavor string, sdk clients.SDK, protocols, transports, arm []string, repeat int) (list []Entry) {
+	for _, protocol := range scene.Protocols {
+		if !sdk.Speaks(protocol) || len(protocols) > 0 && !slices.Contains(protocols, protocol) {
+			continue
+		}
+		for _, transport := range transports {
+			e := Entry{Scenario: scene.Name, SDK: sdk.String(), Protocol: protocol, Transport: transport, Flavor: flavor, Arm: arm}
+			if err := cluster.Speaks(flavor, protocol); err != nil {
+				e.Lacks = err.Error()
+			} else if err := cluster.Shares(flavor); scene.Shares && err != nil {
+				e.Lacks = err.Error()
+			} else if transport != "tcp" && !slices.Contains(sdk.Transports, transport) {
+				e.Lacks = fmt.Sprintf("the driver of %s cannot %s", sdk, transport)
+			}
+			n := repeat
+			if e.Lacks != "" {
+				n = 1
+			}
+			for e.Number = range n {
+				list = append(list, e)
+			}
+		}
+	}
+	return list
+}
+
+// key is the same for the same plan, whatever its seed: what is asked again
+// goes on where it stopped.
+func (p Plan) key() string {
+	p.Seed, p.Command = 0, ""
+	text, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // of strings and numbers
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:6])
+}

@@ -1,0 +1,350 @@
+package conformance
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mochi-mqtt/server/v2/packets"
+
+	"github.com/robustmq/rmq-mcp/internal/mqttpacket"
+)
+
+var errLate = errors.New("nothing came in time")
+
+// A client is one connection of a check. What it is told it sends, and what it
+// receives it keeps until somebody asks for it. Its methods end the check where
+// the broker does not do what they wait for.
+type client struct {
+	x    *exam
+	name string // in the transcript
+	id   string
+	conn net.Conn
+
+	in     chan received
+	held   []*packet // received and not asked for yet
+	lost   error     // why no more will come
+	said   *packet   // the DISCONNECT that was received
+	nextID uint16
+	manual bool    // acknowledge nothing by itself
+	expiry *uint32 // of the session, in seconds, where the server chose another one than the client
+}
+
+type received struct {
+	pk  *packet
+	err error
+}
+
+// firstID is what a client's packet ids begin after: far from those that servers begin
+// with, so that what a server makes of equal ones is one check's business.
+const firstID = 20000
+
+// dial opens a connection; nothing is sent on it yet.
+func (x *exam) dial(name, address string) *client {
+	conn, err := (&net.Dialer{Timeout: x.wait}).DialContext(x.ctx, "tcp", address)
+	if err != nil {
+		x.undecided("connect to %s: %v", address, err)
+	}
+	c := &client{x: x, name: name, conn: conn, in: make(chan received, 4096), nextID: firstID}
+	x.clients = append(x.clients, c)
+	go c.receive()
+	return c
+}
+
+// receive reads packets until the connection is closed.
+func (c *client) receive() {
+	defer close(c.in)
+	r := bufio.NewReader(c.conn)
+	for {
+		pk, err := mqttpacket.Read(r, byte(c.x.version))
+		if err != nil {
+			c.x.note(c.name, "←", "closed: %v", err)
+			c.in <- received{err: err}
+			return
+		}
+		c.x.note(c.name, "←", "%s", describe(&pk.Packet, pk.Raw))
+		select {
+		case c.in <- received{pk: pk}:
+		case <-c.x.ctx.Done():
+			return
+		}
+	}
+}
+
+// send sends a packet.
+func (c *client) send(pk packets.Packet) {
+	raw, err := encode(c.x.version, pk)
+	if err != nil {
+		c.x.undecided("encode a packet: %v", err)
+	}
+	c.x.note(c.name, "→", "%s", describe(&pk, raw))
+	c.write(raw)
+}
+
+// raw sends bytes as they are.
+func (c *client) raw(what string, b []byte) {
+	c.x.note(c.name, "→", "%s  [% x%s]", what, clip(b, 48), more(b, 48))
+	c.write(b)
+}
+
+// write ignores that the broker closed the connection: reading shows it.
+func (c *client) write(b []byte) {
+	c.conn.SetWriteDeadline(time.Now().Add(c.x.wait))
+	var late net.Error
+	if _, err := c.conn.Write(b); errors.As(err, &late) && late.Timeout() {
+		c.x.undecided("%s: the broker does not take what is sent, for %v", c.name, c.x.wait)
+	}
+}
+
+// drop closes the connection without a word.
+func (c *client) drop() {
+	c.x.note(c.name, "→", "closes the connection")
+	c.conn.Close()
+}
+
+// disconnect ends the connection in order, and returns when the broker closed
+// it too.
+func (c *client) disconnect() {
+	c.send(packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Disconnect}})
+	if tcp, ok := c.conn.(*net.TCPConn); ok {
+		tcp.CloseWrite()
+	}
+	for deadline := time.Now().Add(c.x.wait); ; {
+		if _, err := c.read(deadline); err != nil {
+			break
+		}
+	}
+	c.conn.Close()
+}
+
+// read is the next packet as it came, or why there is none.
+func (c *client) read(deadline time.Time) (*packet, error) {
+	if c.lost != nil {
+		return nil, c.lost
+	}
+	timer := time.NewTimer(time.Until(deadline))
+	defer timer.Stop()
+	select {
+	case r, ok := <-c.in:
+		if !ok {
+			r.err = net.ErrClosed
+		}
+		if c.lost = r.err; c.lost != nil {
+			if errors.Is(c.lost, mqttpacket.ErrMalformed) {
+				c.x.violates("%v", c.lost)
+			}
+			return nil, c.lost
+		}
+		c.acknowledge(r.pk)
+		if r.pk.FixedHeader.Type == packets.Disconnect {
+			c.said = r.pk
+		}
+		return r.pk, nil
+	case <-timer.C:
+		return nil, errLate
+	case <-c.x.ctx.Done():
+		c.x.undecided("the check was stopped: %v", c.x.ctx.Err())
+	}
+	return nil, nil
+}
+
+// acknowledge answers what QoS asks for, unless the check does that.
+func (c *client) acknowledge(pk *packet) {
+	if c.manual {
+		return
+	}
+	switch {
+	case pk.FixedHeader.Type == packets.Publish && pk.FixedHeader.Qos == 1:
+		c.ack(packets.Puback, pk.PacketID)
+	case pk.FixedHeader.Type == packets.Publish && pk.FixedHeader.Qos == 2:
+		c.ack(packets.Pubrec, pk.PacketID)
+	case pk.FixedHeader.Type == packets.Pubrel:
+		c.ack(packets.Pubcomp, pk.PacketID)
+	}
+}
+
+func (c *client) ack(kind byte, id uint16) {
+	c.send(packets.Packet{FixedHeader: packets.FixedHeader{Type: kind}, PacketID: id})
+}
+
+// find is the first packet that matches, among those held and those to come.
+func (c *client) find(match func(*packet) bool, deadline time.Time) (*packet, error) {
+	if i := slices.IndexFunc(c.held, match); i >= 0 {
+		pk := c.held[i]
+		c.held = slices.Delete(c.held, i, i+1)
+		return pk, nil
+	}
+	for {
+		pk, err := c.read(deadline)
+		if err != nil {
+			return nil, err
+		}
+		if match(pk) {
+			return pk, nil
+		}
+		if c.x.ours(pk) {
+			c.held = append(c.held, pk)
+		}
+	}
+}
+
+// await waits for a packet that the broker must send.
+func (c *client) await(what string, match func(*packet) bool) *packet {
+	pk, err := c.find(match, time.Now().Add(c.x.wait))
+	if err == nil {
+		return pk
+	}
+	if errors.Is(err, errLate) {
+		c.missing(what, match)
+	}
+	c.hungUp(what)
+	return nil
+}
+
+// missing decides what it means that something did not come: the broker's
+// fault in this only where it answers something else meanwhile, other clients
+// get messages, and that did not come by then.
+func (c *client) missing(what string, match func(*packet) bool) {
+	answers := c.pong(time.Now().Add(c.x.wait)) == nil
+	c.x.delivers()
+	c.pong(time.Now().Add(c.x.wait)) // takes what came meanwhile
+	if slices.ContainsFunc(c.held, match) {
+		c.x.undecided("%s: %s came only after %v: the broker or this machine is slow", c.name, what, c.x.wait)
+	}
+	if !answers {
+		c.x.violates("%s: no %s in %v, nor an answer to PINGREQ, while other clients are served", c.name, what, c.x.wait)
+	}
+	c.x.violates("%s: no %s in %v, while PINGREQ is answered", c.name, what, c.x.wait)
+}
+
+// mayRefuse are the reasons for which a server may end a connection that did
+// nothing wrong.
+func mayRefuse(code byte) bool {
+	return bytes.IndexByte([]byte{0x83, 0x87, 0x89, 0x8b, 0x95, 0x96, 0x97, 0x98, 0x9a, 0x9b, 0x9c, 0x9d, 0x9e, 0x9f, 0xa0, 0xa1, 0xa2}, code) >= 0
+}
+
+// hungUp ends a check whose connection the broker closed instead of answering.
+func (c *client) hungUp(what string) {
+	if c.said != nil && mayRefuse(c.said.ReasonCode) {
+		c.x.unsupported("the broker ended the connection with %#02x", c.said.ReasonCode)
+	}
+	if c.said != nil {
+		c.x.violates("%s: the broker ended the connection with %#02x instead of sending %s", c.name, c.said.ReasonCode, what)
+	}
+	c.x.violates("%s: the broker closed the connection instead of sending %s", c.name, what)
+}
+
+func ofType(kind byte) func(*packet) bool {
+	return func(pk *packet) bool { return pk.FixedHeader.Type == kind }
+}
+
+func answerTo(kind byte, id uint16) func(*packet) bool {
+	return func(pk *packet) bool { return pk.FixedHeader.Type == kind && pk.PacketID == id }
+}
+
+// pong makes one round trip.
+func (c *client) pong(deadline time.Time) error {
+	c.send(packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Pingreq}})
+	_, err := c.find(ofType(packets.Pingresp), deadline)
+	return err
+}
+
+// ping makes a round trip that must succeed.
+func (c *client) ping() {
+	c.send(packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Pingreq}})
+	_, err := c.find(ofType(packets.Pingresp), time.Now().Add(c.x.wait))
+	if errors.Is(err, errLate) {
+		c.x.undecided("%s: no PINGRESP in %v", c.name, c.x.wait)
+	}
+	if err != nil {
+		c.hungUp("PINGRESP")
+	}
+}
+
+// id answers a packet id that is not in use.
+func (c *client) newID() uint16 {
+	c.nextID++
+	return c.nextID
+}
+
+// message waits for the message of a label.
+func (c *client) message(label string) *packet {
+	return c.await(fmt.Sprintf("message %q", label), c.x.labelled(label))
+}
+
+func (x *exam) labelled(label string) func(*packet) bool {
+	return func(pk *packet) bool {
+		return pk.FixedHeader.Type == packets.Publish && bytes.Equal(pk.Payload, x.payload(label))
+	}
+}
+
+// rest are the messages of the check that are here and were not asked for, once
+// everything is here that was sent by the publisher before.
+func (c *client) rest(from *client) []*packet {
+	c.x.flush(from, c)
+	return c.take()
+}
+
+// linger takes in what is still on its way.
+func (c *client) linger() {
+	c.find(func(*packet) bool { return false }, time.Now().Add(c.x.grace))
+}
+
+// take are the messages of the check that are here and were not asked for.
+func (c *client) take() []*packet {
+	var all []*packet
+	c.held = slices.DeleteFunc(c.held, func(pk *packet) bool {
+		if pk.FixedHeader.Type == packets.Publish && !strings.HasPrefix(pk.TopicName, c.x.topic("mark/")) {
+			all = append(all, pk)
+		}
+		return pk.FixedHeader.Type == packets.Publish
+	})
+	return all
+}
+
+// nothing is that no message is left.
+func (c *client) nothing(from *client, why string) {
+	if all := c.rest(from); len(all) > 0 {
+		c.x.violates("%s: %d unexpected PUBLISH, the first on %q with %q: %s", c.name, len(all), clipText(all[0].TopicName), clip(all[0].Payload, 60), why)
+	}
+}
+
+// ends is that the broker ends the connection. The standard gives no time for
+// that: a PINGREQ may be answered before.
+func (c *client) ends(why string) {
+	c.send(packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Pingreq}})
+	if _, err := c.find(c.goodbye, c.x.soon()); errors.Is(err, errLate) {
+		c.stays(why)
+	}
+}
+
+// goodbye matches what ends a connection beside its close: in MQTT 5 a server
+// may say DISCONNECT first.
+func (c *client) goodbye(pk *packet) bool {
+	return c.x.version == V5 && pk.FixedHeader.Type == packets.Disconnect
+}
+
+// stays accuses a broker that should have ended a connection by now, unless it
+// ends it still.
+func (c *client) stays(why string) {
+	c.x.connect("witness", c.x.to) // or the broker is stalled, and nothing is decided
+	c.held = slices.DeleteFunc(c.held, ofType(packets.Pingresp))
+	switch err := c.pong(c.x.soon()); {
+	case err == nil && c.said == nil:
+		c.x.violates("%s: the connection is open after %v and answers PINGREQ: %s", c.name, c.x.wait, why)
+	case errors.Is(err, errLate) && c.said == nil:
+		c.x.violates("%s: the connection is open after %v and answers nothing, while another client is served: %s", c.name, 2*c.x.wait, why)
+	}
+}
+
+// closedIn is that the broker closes the connection by itself.
+func (c *client) closedIn(bound time.Duration) (time.Duration, bool) {
+	began := time.Now()
+	_, err := c.find(func(*packet) bool { return false }, began.Add(bound))
+	return time.Since(began), !errors.Is(err, errLate)
+}

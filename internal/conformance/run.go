@@ -1,0 +1,254 @@
+package conformance
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mochi-mqtt/server/v2/packets"
+)
+
+// Options say which broker is examined, and how.
+type Options struct {
+	From, To       string        // host:port of the publishers' node and of the subscribers'; From left out is To
+	User, Password string        // of every connection; "": none
+	Statements     []Statement   // nil: all
+	Seed           uint64        // of generated topics and filters
+	Wait           time.Duration // how long a packet is waited for; 0: 10 s
+	Grace          time.Duration // what may be on its way when a marker is here; 0: 200 ms
+	Parallel       int           // checks at once; 0: 8
+	Known          []Known       // violations that are known of this broker
+	Tell           func(Result)  // told each result as soon as it is known, one at a time, and once more where a check is made again; may be nil
+}
+
+// Run runs the checks, those that found something once more with less beside
+// them, and answers their results in the order of the statements. A broker that
+// cannot be connected to, or refuses its clients for another reason than their
+// version, is an error; whatever else it does is a result.
+func Run(ctx context.Context, o Options) ([]Result, error) {
+	o.From = cmp.Or(o.From, o.To)
+	o.Wait, o.Grace = cmp.Or(o.Wait, 10*time.Second), cmp.Or(o.Grace, 200*time.Millisecond)
+	o.Parallel = cmp.Or(o.Parallel, 8)
+	if o.Statements == nil {
+		o.Statements = Statements()
+	}
+	if o.Tell == nil {
+		o.Tell = func(Result) {}
+	}
+	speaks, err := o.greet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]Result, len(o.Statements))
+	var mu sync.Mutex
+	group := errgroup.Group{}
+	examine := func(i int, of func(Result) Result) {
+		group.Go(func() error {
+			s := o.Statements[i]
+			r := of(o.examine(ctx, s, speaks[s.Version], i+1))
+			mu.Lock()
+			defer mu.Unlock()
+			results[i] = r
+			o.Tell(r)
+			return nil
+		})
+	}
+	group.SetLimit(o.Parallel)
+	for i := range results {
+		examine(i, func(r Result) Result { return r })
+	}
+	group.Wait()
+	group.SetLimit(max(1, o.Parallel/8))
+	for i, first := range slices.Clone(results) {
+		if ctx.Err() == nil && o.Parallel > 1 && doubtful(first) {
+			examine(i, func(second Result) Result { return again(first, second) })
+		}
+	}
+	group.Wait()
+	return results, ctx.Err()
+}
+
+// greet connects once with each version that there are statements of, and answers
+// what became of that: Unsupported is that the broker does not speak it.
+func (o Options) greet(ctx context.Context) (map[Version]*exam, error) {
+	greeted, answered, why := map[Version]*exam{}, false, ""
+	for _, s := range o.Statements {
+		if greeted[s.Version] != nil {
+			continue
+		}
+		x := o.exam(ctx, s.Version, 0)
+		x.run(func(x *exam) {
+			x.offers = x.greet(x.to, &answered)
+			if x.apart() {
+				x.greet(x.from, &answered)
+			}
+		})
+		if x.verdict == Undecided {
+			return nil, fmt.Errorf("examine the broker at %s: %s", o.To, x.why)
+		}
+		greeted[s.Version], why = x, x.why
+		answered = answered || x.verdict == Violates // also by what is no packet
+	}
+	if len(greeted) > 0 && !answered {
+		return nil, fmt.Errorf("examine the broker at %s: %s, whatever its version; make sure that this is an MQTT port without TLS, and that the user name and the password are right", o.To, why)
+	}
+	return greeted, nil
+}
+
+// greet is the first connection of a version. A broker that does not speak it
+// says so, or closes the connection without a word, which leaves answered alone.
+func (x *exam) greet(address string, answered *bool) packets.Properties {
+	c := x.dial("first", address)
+	c.send(x.connection(x.token + "first"))
+	connack, err := c.find(func(*packet) bool { return true }, x.soon())
+	switch {
+	case errors.Is(err, errLate):
+		x.undecided("no CONNACK in %v", x.wait)
+	case err != nil:
+		x.unsupported("it closes the first connection without a CONNACK")
+	}
+	*answered = true
+	switch code := connack.ReasonCode; {
+	case connack.FixedHeader.Type != packets.Connack:
+		x.violates("the first packet of the broker is no CONNACK but %s", packets.PacketNames[connack.FixedHeader.Type])
+	case code == 1 || code == 0x84:
+		x.unsupported("it refused the first connection with %#02x", code)
+	case code != 0:
+		x.undecided("it refused the first connection with %#02x; make sure that the user name and the password are right, and that the broker lets such clients in", code)
+	}
+	return connack.Properties
+}
+
+// doubtful reports whether a result must be seen again with an eighth of the
+// checks at once, by default alone: a broker that is busy with other checks
+// refuses what it would not refuse else, and answers late. What the broker is
+// known for, and what it says that it does not have, stays.
+func doubtful(r Result) bool {
+	return r.Verdict != Conforms && r.Known == nil && len(r.Packets) > 0
+}
+
+// again is what two runs of a check say: it is no violation that was seen only
+// beside other checks, and no pass either.
+func again(first, second Result) Result {
+	if first.Verdict == Violates && second.Verdict != Violates {
+		first.Verdict = Undecided
+		first.Why += fmt.Sprintf("; that was beside many other checks, and without them: %s", cmp.Or(second.Why, string(second.Verdict)))
+		return first
+	}
+	return second
+}
+
+func (o Options) examine(ctx context.Context, s Statement, first *exam, n int) Result {
+	switch {
+	case first.verdict == Unsupported:
+		return Result{Statement: s, Verdict: Unsupported, Why: fmt.Sprintf("the broker does not speak MQTT %s: %s", s.Version, first.why)}
+	case first.verdict == Violates && s.Name == "connect/accepted":
+		return Result{Statement: s, Verdict: Violates, Why: first.why, Known: find(o.Known, s), Packets: first.packets}
+	case first.verdict == Violates:
+		return Result{Statement: s, Verdict: Undecided, Why: "connect/accepted is violated already: " + first.why}
+	}
+	x := o.exam(ctx, s.Version, n)
+	x.offers = first.offers
+	x.run(s.check)
+	r := Result{Statement: s, Verdict: x.verdict, Why: x.why, Took: time.Since(x.began), Packets: x.packets}
+	if r.Verdict == Violates {
+		r.Known = find(o.Known, s)
+	}
+	return r
+}
+
+// tokenLetters are those that every server must take in a client id.
+const tokenLetters = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+func (o Options) exam(ctx context.Context, v Version, n int) *exam {
+	token := fmt.Sprintf("c%d", n)
+	for range 8 {
+		token += string(tokenLetters[rand.IntN(len(tokenLetters))])
+	}
+	return &exam{
+		ctx: ctx, version: v, from: o.From, to: o.To, user: o.User, password: o.Password, wait: o.Wait, grace: o.Grace,
+		token: token, dice: rand.New(rand.NewPCG(o.Seed, uint64(n))),
+	}
+}
+
+// checkBound is when a check is given up that its own bounds did not end.
+const checkBound = 3 * time.Minute
+
+// run runs a check in a goroutine of its own, which a verdict ends.
+func (x *exam) run(check func(*exam)) {
+	ctx, cancel := context.WithTimeout(x.ctx, checkBound)
+	defer cancel()
+	x.ctx, x.began = ctx, time.Now()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer x.clean()
+		defer func() {
+			if failed := recover(); failed != nil { // nothing that a broker does ends the other checks
+				x.verdict, x.why = Undecided, fmt.Sprintf("the check itself failed: %v", failed)
+			}
+		}()
+		check(x)
+		x.verdict = Conforms
+	}()
+	<-done
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.packets = append([]string{}, x.packets...)
+}
+
+// offer refuses a check whose feature the CONNACK of MQTT 5 says is not there.
+func (x *exam) offer(there bool, what string) {
+	if !there {
+		x.unsupported("the broker's CONNACK says that it has no %s", what)
+	}
+}
+
+func (x *exam) needsRetain() {
+	x.offer(!(x.offers.RetainAvailableFlag && x.offers.RetainAvailable == 0), "retained messages")
+}
+
+func (x *exam) needsWildcards() {
+	x.offer(!(x.offers.WildcardSubAvailableFlag && x.offers.WildcardSubAvailable == 0), "wildcard subscriptions")
+}
+
+func (x *exam) needsShared() {
+	x.offer(!(x.offers.SharedSubAvailableFlag && x.offers.SharedSubAvailable == 0), "shared subscriptions")
+}
+
+func (x *exam) needsIdentifiers() {
+	x.offer(!(x.offers.SubIDAvailableFlag && x.offers.SubIDAvailable == 0), "subscription identifiers")
+}
+
+func (x *exam) needsQoS(qos byte) {
+	x.offer(!(x.offers.MaximumQosFlag && x.offers.MaximumQos < qos), fmt.Sprintf("QoS %d", qos))
+}
+
+// needsSize refuses a check that sends a packet of so many bytes to a broker that
+// takes none.
+func (x *exam) needsSize(bytes int) {
+	if limit := int(x.offers.MaximumPacketSize); limit > 0 && bytes > limit {
+		x.unsupported("the broker's own maximum is %d bytes, and the packet of this check has %d", limit, bytes)
+	}
+}
+
+// unanswered is how many messages, of those that a check would send at once, the
+// broker takes before it has acknowledged one.
+func (x *exam) unanswered(all int) int {
+	if limit := int(x.offers.ReceiveMaximum); limit > 0 {
+		return min(all, limit)
+	}
+	return all
+}
+
+// publisher is a packet of type PUBLISH, for those who change it.
+func publisher(topic string, qos byte, id uint16, payload []byte) packets.Packet {
+	return packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Publish, Qos: qos}, TopicName: topic, PacketID: id, Payload: payload}
+}

@@ -1,0 +1,225 @@
+package conformance
+
+import (
+	"time"
+
+	"github.com/mochi-mqtt/server/v2/packets"
+)
+
+// sessions is what outlives a connection, and what does not.
+func sessions() []entry {
+	return []entry{
+		{"session/present", "MQTT-3.2.2-2", "MQTT-3.2.2-3", must, "a session that is stored is told of as present", sessionPresent},
+		{"session/not-present", "MQTT-3.2.2-3", "MQTT-3.1.2-6", must, "where no session is stored, none is told of", sessionNotPresent},
+		{"session/subscriptions-last", "MQTT-3.1.2-4", "MQTT-3.1.2-5", must, "a session that is taken up again has its subscriptions", subscriptionsLast},
+		{"session/queued", "MQTT-3.1.2-5", "MQTT-4.5.0-1", must, "messages of QoS 1 and 2 for a client that is away wait for it", queued},
+		{"session/clean-discards", "MQTT-3.1.2-6", "MQTT-3.1.2-4", must, "a clean start discards the session", cleanDiscards},
+		{"session/clean-is-not-stored", "MQTT-3.1.2-6", "MQTT-4.1.0-2", must, "a session that is to end with its connection is not stored", cleanNotStored},
+		{"session/resends-publish", "MQTT-4.4.0-1", "MQTT-4.4.0-1", must, "a PUBLISH that was not acknowledged is sent again with its packet id", resendsPublish},
+		{"session/resend-has-dup", "MQTT-3.3.1-1", "MQTT-3.3.1-1", must, "a PUBLISH that is sent again has DUP set", resendHasDup},
+		{"session/resends-pubrel", "MQTT-4.4.0-1", "MQTT-4.4.0-1", must, "a PUBREL that was not acknowledged is sent again with its packet id, its PUBLISH is not", resendsPubrel},
+		{"session/qos2-state-of-receiver", "MQTT-4.3.3-2", "MQTT-4.3.3-10", must, "a QoS 2 message that is sent again after a reconnect is delivered once", inboundState},
+		{"session/no-resend-meanwhile", "", "MQTT-4.4.0-1", must, "while the connection lasts, nothing is sent again", noResend},
+		{"session/expires", "", "MQTT-4.1.0-2", must, "a session is discarded once its expiry interval has passed", sessionExpires},
+		{"session/lasts-until-expiry", "", "MQTT-3.1.2-23", must, "a session is stored while its expiry interval lasts", sessionLasts},
+		{"session/expiry-of-disconnect", "", "§3.14.2.2.2", must, "the expiry interval in DISCONNECT takes the place of that in CONNECT", expiryOfDisconnect},
+		{"session/expiry-not-raised-from-zero", "", "§3.14.2.2.2", must, "a session that was to end with its connection is not made to last by DISCONNECT", expiryNotRaised},
+	}
+}
+
+func sessionPresent(x *exam) {
+	c := x.sub(lasting)
+	c.subscribe(x.topic("t"), 1)
+	c.disconnect()
+	var connack *packet
+	if !x.eventually(func() bool {
+		var again *client
+		again, connack = x.connect("again", x.from, named(c.id), lasting)
+		again.disconnect()
+		return connack.SessionPresent
+	}) {
+		x.violates("the CONNACK has no Session Present for a session that is stored")
+	}
+}
+
+func sessionNotPresent(x *exam) {
+	if _, connack := x.connect("new", x.to, lasting); connack.SessionPresent {
+		x.violates("the CONNACK has Session Present for a client id that was never used")
+	}
+}
+
+func subscriptionsLast(x *exam) {
+	c := x.sub(lasting)
+	c.subscribe(x.topic("t"), 1)
+	c.drop()
+	again, _ := x.connect("again", x.to, named(c.id), lasting)
+	pub := x.pub()
+	pub.publish(x.topic("t"), "m", 1)
+	again.message("m")
+}
+
+func queued(x *exam) {
+	c := x.sub(lasting)
+	c.subscribe(x.topic("t"), 2)
+	c.disconnect()
+	pub := x.pub()
+	for _, qos := range []byte{1, 2} {
+		x.needsQoS(qos)
+		pub.publish(x.topic("t"), qosLabel(qos), qos)
+	}
+	again, _ := x.connect("again", x.to, named(c.id), lasting)
+	for _, qos := range []byte{1, 2} {
+		again.message(qosLabel(qos))
+	}
+}
+
+func qosLabel(qos byte) string { return "qos" + string('0'+qos) }
+
+func cleanDiscards(x *exam) {
+	c := x.sub(lasting)
+	c.subscribe(x.topic("t"), 1)
+	c.disconnect()
+	pub := x.pub()
+	pub.publish(x.topic("t"), "old", 1)
+	again, connack := x.connect("again", x.to, named(c.id))
+	if connack.SessionPresent {
+		x.violates("the CONNACK to a clean start has Session Present")
+	}
+	pub.publish(x.topic("t"), "new", 1)
+	again.nothing(pub, "its session was discarded")
+}
+
+func cleanNotStored(x *exam) {
+	c := x.sub()
+	c.ownExpiry()
+	c.subscribe(x.topic("t"), 1)
+	c.disconnect()
+	if _, connack := x.connect("again", x.to, named(c.id), lasting); connack.SessionPresent {
+		x.violates("the session of a client that asked for none is stored")
+	}
+}
+
+// unacknowledged leaves a message with a client that goes without acknowledging
+// it.
+func unacknowledged(x *exam, qos byte) (*client, *packet) {
+	x.needsQoS(qos)
+	c := x.sub(lasting)
+	c.subscribe(x.topic("t"), qos)
+	c.manual = true
+	x.pub().publish(x.topic("t"), "m", qos)
+	return c, c.message("m")
+}
+
+func resendsPublish(x *exam) {
+	for _, qos := range []byte{1, 2} {
+		c, first := unacknowledged(x, qos)
+		c.drop()
+		again, _ := x.connect("again", x.to, named(c.id), lasting)
+		if m := again.message("m"); m.PacketID != first.PacketID {
+			x.violates("a message of QoS %d was sent with packet id %d, and again with %d", qos, first.PacketID, m.PacketID)
+		}
+	}
+}
+
+func resendHasDup(x *exam) {
+	for _, qos := range []byte{1, 2} {
+		c, _ := unacknowledged(x, qos)
+		c.drop()
+		again, _ := x.connect("again", x.to, named(c.id), lasting)
+		if m := again.message("m"); !m.FixedHeader.Dup {
+			x.violates("a message of QoS %d is sent again without DUP", qos)
+		}
+	}
+}
+
+func resendsPubrel(x *exam) {
+	c, first := unacknowledged(x, 2)
+	c.ack(packets.Pubrec, first.PacketID)
+	c.await("PUBREL", answerTo(packets.Pubrel, first.PacketID))
+	c.drop()
+	again, _ := x.connect("again", x.to, named(c.id), lasting)
+	again.await("PUBREL", answerTo(packets.Pubrel, first.PacketID))
+	again.nothing(x.pub(), "its PUBREC was answered before the reconnect")
+}
+
+func inboundState(x *exam) {
+	x.needsQoS(2)
+	sub := x.sub()
+	sub.subscribe(x.topic("t"), 2)
+	pub := x.pub(lasting)
+	sent := pub.publishing(x.topic("t"), "m", 2)
+	pub.accepted(pub.await("PUBREC", answerTo(packets.Pubrec, sent.PacketID)))
+	pub.drop()
+	again, connack := x.connect("again", x.from, named(pub.id), lasting)
+	if !connack.SessionPresent {
+		x.violates("the session of the publisher is not there any more")
+	}
+	sent.FixedHeader.Dup = true
+	again.send(sent)
+	again.complete(sent)
+	sub.message("m")
+	again.nextID = sent.PacketID
+	sub.nothing(again, "the message was sent again with the packet id of one that was not released")
+}
+
+func noResend(x *exam) {
+	c, _ := unacknowledged(x, 1)
+	x.after(time.Second)
+	c.nothing(x.pub(), "it is not acknowledged, but the connection lasts")
+}
+
+// expiryBound is how long a broker may take to discard what expired: the standard
+// gives no time, and brokers look now and then.
+const expiryBound = time.Minute
+
+func sessionExpires(x *exam) {
+	c := x.sub(lasting, expiry(1))
+	c.ownExpiry()
+	c.disconnect()
+	for _, away := range []time.Duration{4 * time.Second, expiryBound} {
+		x.after(away)
+		again, connack := x.connect("again", x.to, named(c.id), lasting, expiry(1))
+		if !connack.SessionPresent {
+			return
+		}
+		again.ownExpiry()
+		again.disconnect()
+	}
+	x.violates("the session is present %v after its connection ended, with an expiry interval of 1 s", expiryBound)
+}
+
+func sessionLasts(x *exam) {
+	c := x.sub(lasting, expiry(600))
+	c.ownExpiry()
+	c.drop()
+	x.after(time.Second)
+	if _, connack := x.connect("again", x.to, named(c.id), lasting); !connack.SessionPresent {
+		x.violates("the session is gone after 1 s, with an expiry interval of 600 s")
+	}
+}
+
+func (c *client) disconnectWith(seconds uint32) {
+	pk := packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Disconnect}}
+	pk.Properties.SessionExpiryInterval, pk.Properties.SessionExpiryIntervalFlag = seconds, true
+	c.send(pk)
+	if _, closed := c.closedIn(c.x.wait); !closed {
+		c.drop()
+	}
+}
+
+func expiryOfDisconnect(x *exam) {
+	c := x.sub(lasting)
+	c.disconnectWith(0)
+	if _, connack := x.connect("again", x.to, named(c.id), lasting); connack.SessionPresent {
+		x.violates("the session is present, though DISCONNECT set its expiry interval to 0")
+	}
+}
+
+func expiryNotRaised(x *exam) {
+	c := x.sub()
+	c.ownExpiry()
+	c.disconnectWith(300)
+	if _, connack := x.connect("again", x.to, named(c.id), lasting); connack.SessionPresent {
+		x.violates("the session is present, though CONNECT had set its expiry interval to 0")
+	}
+}

@@ -1,0 +1,329 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mochi-mqtt/server/v2/packets"
+)
+
+// subscribing is SUBSCRIBE, SUBACK and the QoS of what comes then.
+func subscribing() []entry {
+	return []entry{
+		{"subscribe/suback", "MQTT-3.8.4-1", "MQTT-3.8.4-1", must, "SUBSCRIBE is answered with SUBACK", subackComes},
+		{"subscribe/suback-id", "MQTT-3.8.4-2", "MQTT-3.8.4-2", must, "SUBACK has the packet id of its SUBSCRIBE", subackID},
+		{"subscribe/code-for-each", "MQTT-3.8.4-5", "MQTT-3.8.4-6", must, "SUBACK has a code for each filter, the QoS granted or a failure", subackCodes},
+		{"subscribe/codes-in-order", "MQTT-3.9.3-1", "MQTT-3.9.3-1", must, "the codes of SUBACK are in the order of the filters", subackOrder},
+		{"subscribe/known-codes", "MQTT-3.9.3-2", "MQTT-3.9.3-2", must, "the codes of SUBACK are those of the standard", subackKnown},
+		{"subscribe/many-filters", "MQTT-3.8.4-4", "MQTT-3.8.4-5", must, "many filters in one SUBSCRIBE are as many subscriptions, with one SUBACK", manyFilters},
+		{"subscribe/replaced", "MQTT-3.8.4-3", "MQTT-3.8.4-3", must, "the same filter again takes the place of the subscription", replaced},
+		{"subscribe/replaced-retained", "MQTT-3.8.4-3", "MQTT-3.8.4-4", must, "the same filter again sends the retained messages again", replacedRetained},
+		{"subscribe/lower-qos", "MQTT-3.8.4-6", "MQTT-3.8.4-8", must, "a message comes with the lower of its own QoS and the one granted", lowerQoS},
+		{"subscribe/overlapping", "MQTT-3.3.5-1", "MQTT-3.3.4-2", must, "overlapping subscriptions get a message with the highest of their QoS", overlapping},
+		{"subscribe/topic-matches", "MQTT-3.3.2-3", "MQTT-3.3.2-3", must, "the topic of what comes matches the filter, and is the one published to", topicMatches},
+		{"subscribe/no-local", "", "MQTT-3.8.3-3", must, "with No Local, a client's own messages do not come to it", noLocal},
+		{"subscribe/without-no-local", "", "§3.8.3.1", must, "without No Local they do", withoutNoLocal},
+	}
+}
+
+// unsubscribing is UNSUBSCRIBE and UNSUBACK.
+func unsubscribing() []entry {
+	return []entry{
+		{"unsubscribe/unsuback", "MQTT-3.10.4-4", "MQTT-3.10.4-4", must, "UNSUBSCRIBE is answered with UNSUBACK", unsubackComes},
+		{"unsubscribe/none-there", "MQTT-3.10.4-5", "MQTT-3.10.4-5", must, "that is also so where no subscription was deleted, with the packet id of the UNSUBSCRIBE", unsubackNone},
+		{"unsubscribe/stops", "MQTT-3.10.4-2", "MQTT-3.10.4-2", must, "after it no new messages come", unsubscribeStops},
+		{"unsubscribe/character-by-character", "MQTT-3.10.4-1", "MQTT-3.10.4-1", must, "filters are compared character by character: a wildcard deletes no other subscription", unsubscribeExact},
+		{"unsubscribe/many", "MQTT-3.10.4-6", "MQTT-3.10.4-6", must, "many filters in one UNSUBSCRIBE are all deleted, with one UNSUBACK", unsubscribeMany},
+		{"unsubscribe/completes", "MQTT-3.10.4-3", "MQTT-3.10.4-3", must, "a QoS 2 delivery that was begun is completed", unsubscribeCompletes},
+		{"unsubscribe/codes-in-order", "", "MQTT-3.11.3-1", must, "the codes of UNSUBACK are in the order of the filters, one for each", unsubackCodes},
+		{"unsubscribe/known-codes", "", "MQTT-3.11.3-2", must, "the codes of UNSUBACK are those of the standard", unsubackKnown},
+	}
+}
+
+func filters(names ...string) []packets.Subscription {
+	var all []packets.Subscription
+	for _, name := range names {
+		all = append(all, packets.Subscription{Filter: name, Qos: 1})
+	}
+	return all
+}
+
+func subackComes(x *exam) { x.sub().trySubscribe(filters(x.topic("t"))) }
+
+func subackID(x *exam) {
+	c := x.sub()
+	for _, id := range []uint16{7, 300, 65535} {
+		c.send(packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Subscribe}, PacketID: id, Filters: filters(x.topic("t"))})
+		if suback := c.await("SUBACK", ofType(packets.Suback)); suback.PacketID != id {
+			x.violates("the SUBACK to packet id %d has %d", id, suback.PacketID)
+		}
+	}
+}
+
+func subackCodes(x *exam) {
+	for n := range 4 {
+		var all []packets.Subscription
+		for i := range n + 1 {
+			all = append(all, packets.Subscription{Filter: x.topic(string(rune('a' + i))), Qos: byte(i % 3)})
+		}
+		for i, code := range x.sub().trySubscribe(all).ReasonCodes {
+			if code > all[i].Qos && code < 0x80 {
+				x.violates("a filter with QoS %d is granted %d", all[i].Qos, code)
+			}
+		}
+	}
+}
+
+func subackOrder(x *exam) {
+	c := x.sub()
+	asked := []byte{2, 0, 1, 0, 2}
+	var all []packets.Subscription
+	for i, qos := range asked {
+		all = append(all, packets.Subscription{Filter: x.topic(string(rune('a' + i))), Qos: qos})
+	}
+	granted := c.subscribeAny(all).ReasonCodes
+	if slices.Equal(granted, asked) {
+		return
+	}
+	// What is granted may be less, but then for the same QoS it is the same.
+	for i := range granted {
+		for j := range granted {
+			if asked[i] == asked[j] && granted[i] != granted[j] || granted[i] > asked[i] {
+				x.violates("asked for QoS % x, granted % x", asked, granted)
+			}
+		}
+	}
+}
+
+func subackKnown(x *exam) {
+	known := []byte{0, 1, 2, 0x80}
+	if x.version == V5 {
+		known = append(known, 0x83, 0x87, 0x8f, 0x91, 0x97, 0x9e, 0xa1, 0xa2)
+	}
+	names := []string{x.topic("t"), x.topic("+/t"), x.topic("#"), "$SYS/" + x.token, "#", "+"}
+	for i, code := range x.sub().trySubscribe(filters(names...)).ReasonCodes {
+		if !slices.Contains(known, code) {
+			x.violates("the code for %q is %#02x, which SUBACK does not have", names[i], code)
+		}
+	}
+}
+
+func manyFilters(x *exam) {
+	sub, pub := x.sub(), x.pub()
+	var names []string
+	for i := range 20 {
+		names = append(names, x.topic("t"+string(rune('a'+i))))
+	}
+	sub.subscribeAll(filters(names...))
+	for _, name := range names {
+		pub.publish(name, name, 1)
+	}
+	for _, name := range names {
+		sub.message(name)
+	}
+	for _, pk := range sub.held {
+		if pk.FixedHeader.Type == packets.Suback {
+			x.violates("a second SUBACK came")
+		}
+	}
+}
+
+func replaced(x *exam) {
+	sub, pub := x.sub(), x.pub()
+	sub.subscribe(x.topic("t"), 0)
+	sub.subscribe(x.topic("t"), 1)
+	pub.publish(x.topic("t"), "m", 1)
+	if m := sub.message("m"); m.FixedHeader.Qos != 1 {
+		x.violates("the message came with QoS %d, after the subscription was replaced by one with QoS 1", m.FixedHeader.Qos)
+	}
+	sub.nothing(pub, "the second subscription takes the place of the first")
+}
+
+func replacedRetained(x *exam) {
+	x.needsRetain()
+	pub := x.pub()
+	pub.publish(x.topic("t"), "kept", 1, retain)
+	sub := x.sub()
+	sub.subscribeUntil(x.topic("t"), 1, "kept")
+	sub.subscribe(x.topic("t"), 1)
+	sub.message("kept")
+}
+
+// subscribeUntil subscribes until a retained message comes of it: at once where
+// both ends are on one node.
+func (c *client) subscribeUntil(filter string, qos byte, label string, change ...func(*packets.Packet)) *packet {
+	var pk *packet
+	if c.x.apart() {
+		c.x.eventually(func() bool {
+			asked := []packets.Subscription{{Filter: filter, Qos: qos}}
+			c.fully(c.trySubscribe(asked, change...), asked)
+			c.ping()
+			found := slices.IndexFunc(c.held, c.x.labelled(label)) >= 0
+			if !found {
+				c.unsubscribe(filter)
+			}
+			return found
+		})
+	} else {
+		c.subscribe(filter, qos, change...)
+	}
+	pk = c.message(label)
+	return pk
+}
+
+func lowerQoS(x *exam) {
+	sub, pub := x.sub(), x.pub()
+	for granted := range byte(3) {
+		topic := x.topic(qosLabel(granted))
+		got := sub.subscribeAny([]packets.Subscription{{Filter: topic, Qos: granted}}).ReasonCodes[0]
+		for sent := range byte(3) {
+			if x.offers.MaximumQosFlag && sent > x.offers.MaximumQos {
+				continue
+			}
+			label := "sent" + qosLabel(sent) + "granted" + qosLabel(granted)
+			pub.publish(topic, label, sent)
+			if m := sub.message(label); m.FixedHeader.Qos != min(got, sent) {
+				x.violates("a message published with QoS %d came with QoS %d to a subscription that was granted %d", sent, m.FixedHeader.Qos, got)
+			}
+		}
+	}
+}
+
+func overlapping(x *exam) {
+	x.needsWildcards()
+	x.needsQoS(2)
+	sub, pub := x.sub(), x.pub()
+	granted := sub.subscribeAny([]packets.Subscription{
+		{Filter: x.topic("+"), Qos: 0}, {Filter: x.topic("t"), Qos: 2}, {Filter: x.topic("#"), Qos: 1},
+	}).ReasonCodes
+	pub.publish(x.topic("t"), "m", 2)
+	best := slices.Max(granted)
+	same := func(pk *packet) bool { return x.labelled("m")(pk) && pk.FixedHeader.Qos == best }
+	sub.await(fmt.Sprintf("copy with QoS %d, where QoS % x were granted", best, granted), same)
+	for _, m := range sub.rest(pub) {
+		if m.FixedHeader.Qos > best {
+			x.violates("the subscriptions were granted QoS % x, and the message came with %d", granted, m.FixedHeader.Qos)
+		}
+	}
+}
+
+func topicMatches(x *exam) {
+	x.needsWildcards()
+	sub, pub := x.sub(), x.pub()
+	sub.subscribe(x.topic("a/+/c"), 1)
+	for _, name := range []string{"a/b/c", "a//c", "a/b", "a/b/c/d"} {
+		pub.publish(x.topic(name), name, 1)
+	}
+	for _, name := range []string{"a/b/c", "a//c"} {
+		if m := sub.message(name); m.TopicName != x.topic(name) {
+			x.violates("what was published to %q came as %q", x.topic(name), m.TopicName)
+		}
+	}
+	sub.nothing(pub, "its topic does not match the filter a/+/c")
+}
+
+func noLocal(x *exam) {
+	c, other := x.pub(), x.pub()
+	c.subscribeAll([]packets.Subscription{{Filter: x.topic("t"), Qos: 1, NoLocal: true}})
+	c.publish(x.topic("t"), "own", 1)
+	other.publish(x.topic("t"), "other", 1)
+	c.message("other")
+	c.nothing(c, "it is the client's own, and the subscription has No Local")
+}
+
+func withoutNoLocal(x *exam) {
+	c := x.pub()
+	c.subscribe(x.topic("t"), 1)
+	c.publish(x.topic("t"), "own", 1)
+	c.message("own")
+}
+
+func unsubackComes(x *exam) {
+	c := x.sub()
+	c.subscribe(x.topic("t"), 1)
+	c.unsubscribe(x.topic("t"))
+}
+
+func unsubackNone(x *exam) { x.sub().unsubscribe(x.topic("never")) }
+
+func unsubscribeStops(x *exam) {
+	sub, pub := x.sub(), x.pub()
+	sub.subscribe(x.topic("t"), 1)
+	pub.publish(x.topic("t"), "before", 1)
+	sub.message("before")
+	sub.unsubscribe(x.topic("t"))
+	if x.apart() {
+		x.spread(sub)
+	}
+	for range 5 {
+		pub.publish(x.topic("t"), "after", 1)
+	}
+	sub.nothing(pub, "the client had unsubscribed")
+}
+
+func unsubscribeExact(x *exam) {
+	x.needsWildcards()
+	sub, pub := x.sub(), x.pub()
+	sub.subscribeAll(filters(x.topic("a/b"), x.topic("c/+")))
+	sub.unsubscribe(x.topic("a/+"), x.topic("c/d"), x.topic("A/b"), x.topic("#"))
+	pub.publish(x.topic("a/b"), "one", 1)
+	pub.publish(x.topic("c/d"), "two", 1)
+	sub.message("one")
+	sub.message("two")
+}
+
+func unsubscribeMany(x *exam) {
+	sub, pub := x.sub(), x.pub()
+	names := []string{x.topic("a"), x.topic("b"), x.topic("c")}
+	sub.subscribeAll(filters(names...))
+	sub.unsubscribe(names...)
+	if x.apart() {
+		x.spread(sub)
+	}
+	for _, name := range names {
+		pub.publish(name, "after", 1)
+	}
+	sub.nothing(pub, "the client had unsubscribed")
+	for _, pk := range sub.held {
+		if pk.FixedHeader.Type == packets.Unsuback {
+			x.violates("a second UNSUBACK came")
+		}
+	}
+}
+
+func unsubscribeCompletes(x *exam) {
+	x.needsQoS(2)
+	sub := x.sub()
+	sub.subscribe(x.topic("t"), 2)
+	sub.manual = true
+	x.pub().publish(x.topic("t"), "m", 2)
+	m := sub.message("m")
+	sub.unsubscribe(x.topic("t"))
+	sub.ack(packets.Pubrec, m.PacketID)
+	sub.await("PUBREL", answerTo(packets.Pubrel, m.PacketID))
+	sub.ack(packets.Pubcomp, m.PacketID)
+	sub.ping()
+}
+
+func unsubackCodes(x *exam) {
+	c := x.sub()
+	c.subscribeAll(filters(x.topic("a"), x.topic("c")))
+	codes := c.unsubscribe(x.topic("a"), x.topic("b"), x.topic("c")).ReasonCodes
+	if len(codes) != 3 {
+		x.violates("three filters, and UNSUBACK has %d codes", len(codes))
+	}
+	// 0x11 says that there was none; a server may also say success.
+	if codes[0] == 0x11 || codes[2] == 0x11 {
+		x.violates("UNSUBACK says 0x11, no subscription existed, of one that did: % x", codes)
+	}
+}
+
+func unsubackKnown(x *exam) {
+	c := x.sub()
+	c.subscribe(x.topic("a"), 1)
+	for _, code := range c.unsubscribe(x.topic("a"), x.topic("b"), x.topic("#")).ReasonCodes {
+		if !slices.Contains([]byte{0, 0x11, 0x80, 0x83, 0x87, 0x8f, 0x91}, code) {
+			x.violates("UNSUBACK has the code %#02x", code)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package conformance
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	mochi "github.com/mochi-mqtt/server/v2"
+	"github.com/mochi-mqtt/server/v2/packets"
+)
+
+// A wrong hook makes mochi-mqtt break one rule.
+type wrong struct {
+	mochi.HookBase
+	send    func(packets.Packet) packets.Packet // what a client is sent instead
+	noWills bool
+}
+
+func (h *wrong) ID() string { return "wrong" }
+
+func (h *wrong) Provides(b byte) bool {
+	return b == mochi.OnPacketEncode && h.send != nil || b == mochi.OnWill && h.noWills
+}
+
+func (h *wrong) OnPacketEncode(_ *mochi.Client, pk packets.Packet) packets.Packet { return h.send(pk) }
+
+func (h *wrong) OnWill(_ *mochi.Client, w mochi.Will) (mochi.Will, error) {
+	w.TopicName = "somewhere/else"
+	return w, nil
+}
+
+// published changes the messages that clients are sent.
+func published(change func(*packets.Packet)) *wrong {
+	return &wrong{send: func(pk packets.Packet) packets.Packet {
+		if pk.FixedHeader.Type == packets.Publish {
+			change(&pk)
+		}
+		return pk
+	}}
+}
+
+func answered(kind byte, change func(*packets.Packet)) *wrong {
+	return &wrong{send: func(pk packets.Packet) packets.Packet {
+		if pk.FixedHeader.Type == kind {
+			change(&pk)
+		}
+		return pk
+	}}
+}
+
+// TestWrongBroker shows that the checks can fail: each defect violates the
+// statements that it breaks, in every version that has them, and no other of
+// those that the table looks at; without a defect none is violated.
+func TestWrongBroker(t *testing.T) {
+	t.Parallel()
+	defects := []struct {
+		name     string
+		hook     *wrong
+		violated []string
+	}{
+		{"no wills", &wrong{noWills: true}, []string{"will/published", "will/once"}},
+		{"none", &wrong{}, nil},
+		{"no retain flag", published(func(pk *packets.Packet) { pk.FixedHeader.Retain = false }), []string{"retained/flag", "retained/as-published"}},
+		{"always a retain flag", published(func(pk *packets.Packet) { pk.FixedHeader.Retain = true }), []string{"retained/flag-of-live", "retained/as-published"}},
+		{"DUP for nothing", published(func(pk *packets.Packet) { pk.FixedHeader.Dup = pk.FixedHeader.Qos > 0 }), []string{"publish/server-qos1", "publish/dup-is-not-passed-on"}},
+		{"no DUP", published(func(pk *packets.Packet) { pk.FixedHeader.Dup = false }), []string{"session/resend-has-dup"}},
+		{"lower case", published(func(pk *packets.Packet) { pk.TopicName = strings.ToLower(pk.TopicName) }), []string{"filter/no-normalization"}},
+		{"text payloads", published(func(pk *packets.Packet) { pk.Payload, _, _ = bytes.Cut(pk.Payload, []byte{0}) }), []string{"publish/payload"}},
+		{"sorted user properties", published(func(pk *packets.Packet) {
+			pk.Properties.User = slices.SortedFunc(slices.Values(pk.Properties.User), func(a, b packets.UserProperty) int { return strings.Compare(a.Key, b.Key) })
+		}), []string{"property/user-order"}},
+		{"no user properties", published(func(pk *packets.Packet) { pk.Properties.User = nil }), []string{"property/user", "property/user-order"}},
+		{"no content type", published(func(pk *packets.Packet) { pk.Properties.ContentType = "" }), []string{"property/content-type"}},
+		{"unknown identifiers", published(func(pk *packets.Packet) { pk.Properties.SubscriptionIdentifier = nil }), []string{"property/subscription-identifier"}},
+		{"an alias unasked", published(func(pk *packets.Packet) { pk.Properties.TopicAlias, pk.Properties.TopicAliasFlag = 7, true }), []string{"alias/none-unasked"}},
+		{"expiry as it was", published(func(pk *packets.Packet) { pk.Properties.MessageExpiryInterval = 100 }), []string{"expiry/counts-down"}},
+		{"codes in another order", answered(packets.Suback, func(pk *packets.Packet) { slices.Sort(pk.ReasonCodes) }), []string{"subscribe/codes-in-order"}},
+		{"one code for all", answered(packets.Suback, func(pk *packets.Packet) { pk.ReasonCodes = pk.ReasonCodes[:1] }), []string{"subscribe/codes-in-order", "subscribe/code-for-each"}},
+		{"no codes", answered(packets.Suback, func(pk *packets.Packet) { pk.ReasonCodes = nil }), []string{"subscribe/code-for-each", "unsubscribe/unsuback"}},
+		{"always a session", answered(packets.Connack, func(pk *packets.Packet) { pk.SessionPresent = true }), []string{"session/not-present", "connect/no-session-when-clean"}},
+		{"never a session", answered(packets.Connack, func(pk *packets.Packet) { pk.SessionPresent = false }), []string{"session/present"}},
+	}
+	var names []string
+	for _, d := range defects {
+		names = append(names, d.violated...)
+	}
+	for _, d := range defects {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			statements := only(names...)
+			if d.name != "none" { // and as many as tell it from others
+				statements = only(append([]string{"connect/accepted", "publish/puback", "unsubscribe/unsuback"}, d.violated...)...)
+			}
+			var known []Known // so that what takes a whole wait to be seen is not looked at again
+			for _, name := range d.violated {
+				known = append(known, Known{Name: name})
+			}
+			for _, r := range examined(t, Options{To: startMochi(t, d.hook), Statements: statements, Known: known}) {
+				want := Conforms
+				if slices.Contains(d.violated, r.Name) {
+					want = Violates
+				}
+				switch {
+				case r.Verdict == want:
+				case r.Verdict == Undecided && want == Conforms: // on a machine that is too busy
+					t.Log(told(r))
+				default:
+					t.Errorf("expected %s: %s", want, told(r))
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,13 @@
+package hosts
+
+// generic is any other host that reads the shape that most of them share, from
+// a file that the user names.
+func generic() Host {
+	return Host{
+		Name:   "mcp.json",
+		Title:  "mcp.json",
+		syntax: jsonText{},
+		table:  "mcpServers",
+		After:  "start again whatever reads the file",
+	}
+}

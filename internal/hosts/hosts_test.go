@@ -1,0 +1,517 @@
+package hosts
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var entry = Entry{Command: "/opt/rmq-mcp", Args: []string{"serve"}}
+
+// at is a machine whose files are in a directory of the test's.
+func at(t *testing.T, goos string, env map[string]string) Machine {
+	dir := t.TempDir()
+	return Machine{GOOS: goos, Home: filepath.Join(dir, "home"), Project: filepath.Join(dir, "project"), Env: func(name string) string { return env[name] }}
+}
+
+// TestPlaces are the files of each host, on each system.
+func TestPlaces(t *testing.T) {
+	plain := Machine{Home: "H", Project: "P", Env: func(string) string { return "" }}
+	moved := Machine{Home: "H", Project: "P", Env: func(name string) string { return "$" + name }}
+	for _, c := range []struct {
+		host, goos string
+		machine    Machine
+		scope      Scope
+		want       string
+	}{
+		{"claude-code", "linux", plain, User, "H/.claude.json"},
+		{"claude-code", "windows", plain, User, "H/.claude.json"},
+		{"claude-code", "linux", moved, User, "$CLAUDE_CONFIG_DIR/.claude.json"},
+		{"claude-code", "darwin", plain, Project, "P/.mcp.json"},
+		{"claude-desktop", "darwin", plain, User, "H/Library/Application Support/Claude/claude_desktop_config.json"},
+		{"claude-desktop", "windows", moved, User, "$APPDATA/Claude/claude_desktop_config.json"},
+		{"claude-desktop", "windows", plain, User, "H/AppData/Roaming/Claude/claude_desktop_config.json"},
+		{"claude-desktop", "linux", plain, User, "H/.config/Claude/claude_desktop_config.json"},
+		{"claude-desktop", "linux", moved, User, "$XDG_CONFIG_HOME/Claude/claude_desktop_config.json"},
+		{"claude-desktop", "linux", plain, Project, ""},
+		{"vscode", "darwin", plain, User, "H/Library/Application Support/Code/User/mcp.json"},
+		{"vscode", "windows", moved, User, "$APPDATA/Code/User/mcp.json"},
+		{"vscode", "linux", plain, User, "H/.config/Code/User/mcp.json"},
+		{"vscode", "linux", plain, Project, "P/.vscode/mcp.json"},
+		{"cursor", "windows", plain, User, "H/.cursor/mcp.json"},
+		{"cursor", "linux", plain, Project, "P/.cursor/mcp.json"},
+		{"codex", "linux", plain, User, "H/.codex/config.toml"},
+		{"codex", "linux", moved, User, "$CODEX_HOME/config.toml"},
+		{"codex", "linux", plain, Project, "P/.codex/config.toml"},
+		{"gemini", "linux", plain, User, "H/.gemini/settings.json"},
+		{"gemini", "linux", moved, User, "$GEMINI_CLI_HOME/.gemini/settings.json"},
+		{"gemini", "linux", plain, Project, "P/.gemini/settings.json"},
+		{"mcp.json", "linux", plain, User, ""},
+		{"cursor", "linux", plain, "team", ""},
+	} {
+		host, err := Find(c.host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.machine.GOOS = c.goos
+		target, err := host.In(c.scope, c.machine)
+		if got := filepath.ToSlash(target.Path); got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s on %s, scope %s: %q, %v, want %q", c.host, c.goos, c.scope, got, err, c.want)
+		}
+		if err != nil && c.want == "" && !strings.Contains(err.Error(), "--file") && !strings.Contains(err.Error(), "there are") {
+			t.Errorf("%s, scope %s: %v names no next step", c.host, c.scope, err)
+		}
+	}
+	if _, err := Find("emacs"); err == nil || !strings.Contains(err.Error(), "claude-code, claude-desktop, vscode, cursor, codex, gemini, mcp.json") {
+		t.Errorf("an unknown host: %v", err)
+	}
+}
+
+// install and uninstall plan a change and carry it out.
+func install(t *testing.T, target Target, e Entry) Change {
+	t.Helper()
+	c, err := target.Install(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Apply(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func uninstall(t *testing.T, target Target) Change {
+	t.Helper()
+	c, err := target.Uninstall()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Apply(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func save(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// everywhere runs a test with the file of every host.
+func everywhere(t *testing.T, test func(t *testing.T, target Target)) {
+	for _, h := range All() {
+		t.Run(h.Name, func(t *testing.T) {
+			t.Parallel() // most of the time is the disk's
+			m := at(t, "linux", nil)
+			target := h.At(filepath.Join(m.Home, "mcp.json"))
+			if h.User != nil {
+				var err error
+				if target, err = h.In(User, m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			test(t, target)
+		})
+	}
+}
+
+// TestFresh installs where there is no file, twice, and takes it out again.
+func TestFresh(t *testing.T) {
+	want := map[string]string{
+		"claude-code":    "{\n  \"mcpServers\": {\n    \"rmq-chaos\": {\n      \"type\": \"stdio\",\n      \"command\": \"/opt/rmq-mcp\",\n      \"args\": [\"serve\"]\n    }\n  }\n}\n",
+		"claude-desktop": "{\n  \"mcpServers\": {\n    \"rmq-chaos\": {\n      \"command\": \"/opt/rmq-mcp\",\n      \"args\": [\"serve\"]\n    }\n  }\n}\n",
+		"vscode":         "{\n  \"servers\": {\n    \"rmq-chaos\": {\n      \"type\": \"stdio\",\n      \"command\": \"/opt/rmq-mcp\",\n      \"args\": [\"serve\"]\n    }\n  }\n}\n",
+		"codex":          "[mcp_servers.rmq-chaos]\ncommand = \"/opt/rmq-mcp\"\nargs = [\"serve\"]\n",
+	}
+	want["cursor"], want["gemini"], want["mcp.json"] = want["claude-code"], want["claude-desktop"], want["claude-desktop"]
+	everywhere(t, func(t *testing.T, target Target) {
+		if c := uninstall(t, target); !c.Empty() {
+			t.Error("there is something to uninstall where there is no file")
+		}
+		if c := install(t, target, entry); !c.Created() || c.Backup != "" {
+			t.Errorf("created %t, backup %q", c.Created(), c.Backup)
+		}
+		if got := content(t, target.Path); got != want[target.Host.Name] {
+			t.Errorf("installed:\n%s\nwant:\n%s", got, want[target.Host.Name])
+		}
+		if info, err := os.Stat(target.Path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+			t.Errorf("mode %v, %v; hosts keep secrets there", info.Mode(), err)
+		}
+		if c := install(t, target, entry); !c.Empty() || c.Diff() != "" {
+			t.Errorf("a second installation changes\n%s", c.Diff())
+		}
+		if got, ok, err := target.Installed(); err != nil || !ok || got.Command != entry.Command || len(got.Args) != 1 {
+			t.Errorf("installed: %v, %t, %v", got, ok, err)
+		}
+		install(t, target, Entry{Command: "/usr/bin/rmq-mcp", Args: []string{"serve"}})
+		if c := uninstall(t, target); !c.Removed() {
+			t.Error("a file that held nothing else is still there")
+		}
+		if left, err := os.ReadDir(filepath.Dir(target.Path)); err != nil || len(left) > 0 {
+			t.Errorf("left over: %v, %v", left, err)
+		}
+	})
+}
+
+// texts are files that people have, {} for the key of their table of servers.
+var texts = map[string]string{
+	"empty":             "",
+	"an object":         "{}",
+	"no servers":        "{\n    \"theme\": \"dark\"\n}\n",
+	"none yet":          "{\n  \"{}\": {}\n}",
+	"none, two lines":   "{\n  \"{}\": {\n  },\n  \"theme\": \"dark\"\n}\n",
+	"one":               "{\n\t\"{}\": {\n\t\t\"a\": {\n\t\t\t\"command\": \"a\",\n\t\t\t\"env\": { \"TOKEN\": \"x//y\" }\n\t\t}\n\t},\n\t\"theme\": \"dark\"\n}\n",
+	"in one line":       "{\"theme\": 1, \"{}\": {\"a\": {\"command\": \"a\"}}}",
+	"with room":         "{ \"{}\": { \"a\": { \"command\": \"a\" } } }\n",
+	"minified":          "{\"{}\":{\"a\":{\"command\":\"a\"}},\"big\":12345678901234567890}",
+	"lines of windows":  "{\r\n  \"{}\": {\r\n    \"a\": {}\r\n  }\r\n}\r\n",
+	"byte order mark":   "\xef\xbb\xbf{\r\n  \"{}\": {\r\n    \"a\": {}\r\n  }\r\n}\r\n",
+	"escapes":           "{\n  \"{}\": {\n    \"\\u0061\": {\"command\": \"\\u00e9\"}\n  }\n}\n",
+	"* comments":        "// mine\n{\n  // servers\n  \"{}\": { // here\n    /* first */ \"a\": {\"command\": \"a\"} // note\n    // the end\n  } /* after */\n}\n// bye\n",
+	"* trailing commas": "{\n  \"{}\": {\n    \"a\": {\"command\": \"a\",},\n    \"b\": {}, // note\n  },\n}\n",
+	"* only comments":   "{\n  // nothing yet\n}\n",
+	"* comment in line": "{\"{}\": {\"a\": {} /* b */ } // c\n}\n",
+	"* commented out":   "{\n  \"{}\": {\n    // \"rmq-chaos\": {}\n  }\n}\n",
+}
+
+// tomls are the same for TOML.
+var tomls = map[string]string{
+	"empty":            "",
+	"settings":         "model = \"m\" # best\n\n[tui]\n# quiet\nnotifications = false\n",
+	"no last line":     "model = \"m\"",
+	"servers":          "# mine\n[mcp_servers.a]\ncommand = \"a\"\nargs = [\n  \"x\", # why\n]\n\n[mcp_servers.a.env]\nTOKEN = \"t\"\n\n\n",
+	"a parent":         "[mcp_servers]\n\n[mcp_servers.a]\ncommand = 'a'\n# end",
+	"lines of windows": "model = \"m\"\r\n\r\n[mcp_servers.a]\r\ncommand = \"a\"\r\n",
+	"byte order mark":  "\xef\xbb\xbfmodel = \"m\"\r\n",
+	"commented out":    "# [mcp_servers.rmq-chaos]\n# command = \"x\"\n",
+	"lists of tables":  "[[hooks]]\nname = \"a\"\n\n[[hooks]]\nname = \"b\"\n",
+}
+
+// cases are the texts that a host reads: all of them for one host of each
+// syntax, some for the others.
+func cases(h Host) map[string]string {
+	if _, ok := h.syntax.(tomlText); ok {
+		return tomls
+	}
+	whole := h.Name == "claude-code" || h.Name == "vscode"
+	some := []string{"an object", "one", "byte order mark", "* comments"}
+	out := map[string]string{}
+	for name, text := range texts {
+		if h.syntax == (jsonText{plain: true}) && name[0] == '*' || !whole && !slices.Contains(some, name) {
+			continue
+		}
+		out[name] = strings.ReplaceAll(text, `"{}"`, `"`+h.table+`"`)
+	}
+	return out
+}
+
+// TestThere installs into files that there are: it only adds, and the removal
+// gives back every byte.
+func TestThere(t *testing.T) {
+	everywhere(t, func(t *testing.T, target Target) {
+		for name, before := range cases(target.Host) {
+			save(t, target.Path, before)
+			c := install(t, target, entry)
+			after := content(t, target.Path)
+			if got, ok, err := target.Installed(); err != nil || !ok || got.Command != entry.Command {
+				t.Errorf("%s: %v, %t, %v:\n%s", name, got, ok, err, after)
+			}
+			if got := content(t, c.Backup); got != before {
+				t.Errorf("%s: the backup is\n%s", name, got)
+			}
+			if strings.Count(after, "\r\n") > 0 && strings.Count(after, "\r\n") != strings.Count(after, "\n") {
+				t.Errorf("%s: its lines end in two ways: %q", name, after)
+			}
+			if !within(before, after) {
+				t.Errorf("%s: something is gone:\n%s", name, after)
+			}
+			if c := install(t, target, entry); !c.Empty() {
+				t.Errorf("%s: a second installation changes\n%s", name, c.Diff())
+			}
+			install(t, target, Entry{Command: "/other", Args: []string{"serve"}})
+			uninstall(t, target)
+			if got := content(t, target.Path); got != before {
+				t.Errorf("%s: uninstalled:\n%q\nwant:\n%q", name, got, before)
+			}
+			if _, err := os.Stat(c.Backup); err == nil {
+				t.Errorf("%s: the backup of the same bytes is still there", name)
+			}
+		}
+	})
+}
+
+// within says whether a text is what is left of another where parts are left
+// out.
+func within(part, whole string) bool {
+	for _, c := range []byte(part) {
+		at := strings.IndexByte(whole, c)
+		if at < 0 {
+			return false
+		}
+		whole = whole[at+1:]
+	}
+	return true
+}
+
+// TestLater takes the server out of files that were edited after it was
+// installed: that stays, and with it all that was there before.
+func TestLater(t *testing.T) {
+	everywhere(t, func(t *testing.T, target Target) {
+		for name, before := range cases(target.Host) {
+			save(t, target.Path, before)
+			install(t, target, entry)
+			path := []string{target.Host.table, "later"}
+			edit := func(text []byte) string {
+				text = bytes.TrimPrefix(text, mark)
+				out, err := put(target.Host.syntax, text, path, []field{{"command", "c"}})
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				return string(out)
+			}
+			save(t, target.Path, edit([]byte(content(t, target.Path))))
+			install(t, target, Entry{Command: "/other", Args: []string{"serve"}})
+			c := uninstall(t, target)
+			got, err := target.Host.syntax.decode([]byte(content(t, target.Path)))
+			want, wrong := target.Host.syntax.decode([]byte(edit([]byte(before))))
+			if err != nil || wrong != nil {
+				t.Fatalf("%s: %v, %v", name, err, wrong)
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %v, want %v", name, got, want)
+			}
+			for _, comment := range []string{"// mine", "// servers", "// here", "/* first */", "// note", "// the end", "/* after */", "# best", "# quiet", "# why", "# end"} {
+				if strings.Contains(before, comment) && !strings.Contains(content(t, target.Path), comment) {
+					t.Errorf("%s: %s is gone:\n%s", name, comment, content(t, target.Path))
+				}
+			}
+			if c.Backup != "" || c.Before != backup(target.Path) || content(t, c.Before) != before {
+				t.Errorf("%s: what there was before is kept in %q, and overwritten in %q", name, c.Before, c.Backup)
+			}
+			// A file without our entry is what there was before the next one.
+			now := content(t, target.Path)
+			if c := install(t, target, entry); content(t, c.Backup) != now {
+				t.Errorf("%s: installed again, the backup is\n%s", name, content(t, c.Backup))
+			}
+			os.Remove(c.Before)
+		}
+	})
+}
+
+// TestOurs installs over an entry that is there already: how it starts
+// changes, what a user added stays.
+func TestOurs(t *testing.T) {
+	everywhere(t, func(t *testing.T, target Target) {
+		before := `{"TABLE": {"rmq-chaos": {"args": ["old"], /* by hand */ "command": "/old", "env": {"RMQ_ROBUSTMQ_BIN": "/b"}}, "z": {}}}`
+		if target.Host.syntax == (jsonText{plain: true}) {
+			before = strings.ReplaceAll(before, "/* by hand */ ", "")
+		}
+		before = strings.ReplaceAll(before, "TABLE", target.Host.table)
+		if target.Host.Name == "codex" {
+			before = "[mcp_servers.rmq-chaos] # ours\nargs = [\n  'old',\n] # by hand\ncommand = '/old'\nstartup_timeout_sec = 20\n[mcp_servers.rmq-chaos.env]\nRMQ_ROBUSTMQ_BIN = '/b'\n# of z\n[mcp_servers.z]\n"
+		}
+		save(t, target.Path, before)
+		c := install(t, target, entry)
+		got, _, err := target.Installed()
+		if err != nil || got.Command != entry.Command || len(got.Args) != 1 || got.Args[0] != "serve" {
+			t.Errorf("installed %v, %v", got, err)
+		}
+		after := content(t, target.Path)
+		for _, stays := range []string{"RMQ_ROBUSTMQ_BIN", "by hand", "startup_timeout_sec", "# ours"} {
+			if strings.Contains(before, stays) && !strings.Contains(after, stays) {
+				t.Errorf("%s is gone:\n%s", stays, after)
+			}
+		}
+		if content(t, c.Backup) != before {
+			t.Errorf("the backup is %s", content(t, c.Backup))
+		}
+		uninstall(t, target)
+		after = content(t, target.Path)
+		if strings.Contains(after, Name) || !strings.Contains(after, "z") || strings.Contains(before, "# of z") && !strings.Contains(after, "# of z") {
+			t.Errorf("uninstalled:\n%s", after)
+		}
+	})
+}
+
+// TestRefused are files that are left alone, each with what is wrong, where,
+// and what to do.
+func TestRefused(t *testing.T) {
+	everywhere(t, func(t *testing.T, target Target) {
+		broken := map[string][]string{
+			"{\n  \"TABLE\": {\n    \"a\": }\n}\n": {"line 3, column 10", "mend it"},
+			"{\n  \"TABLE\": {":                    {"line 2", "mend it"},
+			"[]":                                   {"line 1", "object", "mend it"},
+			"{\n  \"TABLE\": []\n}":                {"line 2", "TABLE", "by hand"},
+			"{\"TABLE\": {},\n \"TABLE\": {}}":     {"line 2", "second time", "by hand"},
+			"{\"TABLE\": {\"rmq-chaos\": {\"url\": \"http://x/\"}}}":   {"not started by a command", "uninstall"},
+			"{\"TABLE\": {\n \"rmq-chaos\": \"x\"}}":                   {"line 2", "by hand"},
+			"\xff\xfe{\x00}\x00":                                       {"not UTF-8", "save it"},
+			"{\n  // a comment that Claude cannot read\n  \"a\": 1\n}": {"line 2, column 3", "no comments", "mend it"},
+			"{\"TABLE\": {\n  \"a\": 1,\n}}":                           {"line 3, column 1", "no comma", "mend it"},
+		}
+		if target.Host.Name == "codex" {
+			broken = map[string][]string{
+				"a = 1\n[mcp_servers\n":                            {"line 2", "mend it"},
+				"a = 1\na = 2\n":                                   {"line 2", "mend it"},
+				"\nmcp_servers = { a = { command = \"a\" } }\n":    {"line 2", "inline", "by hand", "[mcp_servers.rmq-chaos]"},
+				"[mcp_servers]\nrmq-chaos = { command = \"a\" }\n": {"line 2", "inline", "by hand"},
+				"[mcp_servers.rmq-chaos]\nurl = \"http://x/\"\n":   {"not started by a command", "uninstall"},
+				"mcp_servers = 3\n":                                {"line 1", "by hand"},
+				"mcp_servers.rmq-chaos.command = \"a\"\n":          {"not written as a table", "by hand"},
+				"[mcp_servers.a]\n[[mcp_servers.rmq-chaos]]\n":     {"line 2", "by hand"},
+				"mcp_servers = {\nrmq-chaos = 3 }\n":               {"line 1", "by hand"},
+				"[mcp_servers]\nrmq-chaos = \"x\"\n":               {"line 2", "by hand"},
+				"\xff\xfea\x00":                                    {"not UTF-8", "save it"},
+			}
+		}
+		for text, says := range broken {
+			if target.Host.syntax == (jsonText{}) && strings.HasPrefix(says[len(says)-2], "no com") {
+				continue // this host reads it
+			}
+			text = strings.ReplaceAll(text, "TABLE", target.Host.table)
+			save(t, target.Path, text)
+			c, err := target.Install(entry)
+			if err == nil {
+				t.Errorf("%q is taken:\n%s", text, c.Diff())
+				continue
+			}
+			for _, part := range append(says, filepath.Base(target.Path), "Nothing was changed") {
+				if part = strings.ReplaceAll(part, "TABLE", target.Host.table); !strings.Contains(err.Error(), part) {
+					t.Errorf("%q: %v, want %q", text, err, part)
+				}
+			}
+			if content(t, target.Path) != text {
+				t.Errorf("%q was changed", text)
+			}
+		}
+	})
+}
+
+// TestNoTable is our name with something else behind it than an entry: it is
+// not taken for nothing.
+func TestNoTable(t *testing.T) {
+	everywhere(t, func(t *testing.T, target Target) {
+		texts := []string{"{\"TABLE\": {\n \"rmq-chaos\": \"x\"}}", "{\"TABLE\": {\"a\": {},\n \"rmq-chaos\": null}}", "{\n\"TABLE\": {\"rmq-chaos\": []}}"}
+		if target.Host.Name == "codex" {
+			texts = []string{"[mcp_servers]\nrmq-chaos = 'x'\n", "\n[[mcp_servers.rmq-chaos]]\ncommand = 'x'\n", "\nmcp_servers = { rmq-chaos = 1 }\n"}
+		}
+		for _, text := range texts {
+			save(t, target.Path, strings.ReplaceAll(text, "TABLE", target.Host.table))
+			_, err := target.Install(entry)
+			_, gone := target.Uninstall()
+			_, _, read := target.Installed()
+			for _, err := range []error{err, gone, read} {
+				if err == nil || !strings.Contains(err.Error(), "line 2: rmq-chaos") || !strings.Contains(err.Error(), "by hand") {
+					t.Errorf("%q: %v", text, err)
+				}
+			}
+		}
+	})
+}
+
+// TestFiles is what a file may be beside its text.
+func TestFiles(t *testing.T) {
+	everywhere(t, func(t *testing.T, target Target) {
+		before := cases(target.Host)["byte order mark"]
+		save(t, target.Path, before)
+		if err := os.Chmod(target.Path, 0o444); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := target.Install(entry); err == nil || !strings.Contains(err.Error(), "read-only") {
+			t.Errorf("a read-only file: %v", err)
+		}
+		if err := os.Chmod(target.Path, 0o640); err != nil {
+			t.Fatal(err)
+		}
+		// Planned, and changed by the host before it is done.
+		c, err := target.Install(entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		save(t, target.Path, before+"\n")
+		if err := c.Apply(); err == nil || !strings.Contains(err.Error(), "run this again") || content(t, target.Path) != before+"\n" {
+			t.Errorf("a file that was changed meanwhile: %v", err)
+		}
+		if runtime.GOOS == "windows" {
+			return // links need a privilege there
+		}
+		real := filepath.Join(t.TempDir(), "dotfiles")
+		if err := os.Rename(target.Path, real); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(real, target.Path); err != nil {
+			t.Fatal(err)
+		}
+		install(t, target, entry)
+		if info, err := os.Lstat(target.Path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			t.Errorf("the link is gone: %v, %v", info, err)
+		}
+		for _, path := range []string{real, backup(real)} {
+			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+				t.Errorf("%s: %v, %v, want the mode that it had", path, info, err)
+			}
+		}
+		uninstall(t, target)
+		if got := content(t, real); got != before+"\n" {
+			t.Errorf("uninstalled through a link: %q", got)
+		}
+		// One that holds nothing but our entry is somebody's all the same.
+		if err := os.Remove(real); err != nil {
+			t.Fatal(err)
+		}
+		install(t, target.Host.At(real), entry)
+		if c := uninstall(t, target); c.Removed() || c.Backup != "" {
+			t.Errorf("through a link: removed %t, backup %q", c.Removed(), c.Backup)
+		}
+		if got := content(t, target.Path); strings.Contains(got, Name) {
+			t.Errorf("uninstalled through a link, it is %q", got)
+		}
+		if err := os.Remove(real); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := target.Install(entry); err == nil || !strings.Contains(err.Error(), "link") {
+			t.Errorf("a link to nothing: %v", err)
+		}
+		if err := os.Remove(target.Path); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(target.Path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := target.Install(entry); err == nil || !strings.Contains(err.Error(), "no file") {
+			t.Errorf("a directory: %v", err)
+		}
+	})
+}
+
+// TestStrings are paths that need escapes.
+func TestStrings(t *testing.T) {
+	everywhere(t, func(t *testing.T, target Target) {
+		for _, command := range []string{`C:\Program Files\rmq-mcp.exe`, `/it's "here"`, "/tab\there", "/ünï/コ", `/a'b\c`} {
+			install(t, target, Entry{Command: command, Args: []string{"serve", "--dir", command}})
+			if got, _, err := target.Installed(); err != nil || got.Command != command || got.Args[2] != command {
+				t.Errorf("%q: %q, %v in\n%s", command, got, err, content(t, target.Path))
+			}
+		}
+	})
+}

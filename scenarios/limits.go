@@ -1,0 +1,96 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/internal/envelope"
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
+
+// checkLimits refuses what the operator's envelope does not allow of what was
+// asked for, with all that the scenario added to it: its cluster, and every
+// fault of its schedule.
+func (e *Experiment) checkLimits() error {
+	limits := e.start.Envelope
+	if limits == nil {
+		return nil
+	}
+	c := e.start.Cluster
+	if c.Version != "" {
+		c.Binary = "" // downloaded and checked by us; who asks for both is refused before
+	}
+	if err := limits.Cluster(c); err != nil {
+		return err
+	}
+	if e.scenario == nil {
+		return nil
+	}
+	return e.scenario.Within(*limits, e.tier)
+}
+
+// Within refuses a schedule with a fault that an envelope does not allow, as a
+// tier has it.
+func (s *Scenario) Within(limits envelope.Envelope, t Tier) error {
+	for i, step := range s.Schedule {
+		ask := envelope.Fault{
+			Type: step.Fault, Targets: sides(step.Target),
+			Duration: seconds(t.duration(step)), Params: step.Params,
+		}
+		if req, err := faults.Parse(step.Fault, step.Params); err == nil && step.Params["duration_s"] != nil {
+			ask.Duration = req.Duration
+		}
+		if err := limits.Fault(ask); err != nil {
+			return fmt.Errorf("scenario %s, schedule step %d: %w", s.Name, i+1, err)
+		}
+	}
+	return nil
+}
+
+// admit refuses a fault outside the envelope, once it is known which nodes it
+// would act on.
+func (e *Experiment) admit(r faults.Request, target faults.Target, all []history.Landing) error {
+	limits := e.start.Envelope
+	if limits == nil {
+		return nil
+	}
+	err := limits.Fault(envelope.Fault{Type: r.Type, Targets: sides(target.Asked), Duration: r.Duration, Params: r.Params})
+	if err != nil {
+		return err
+	}
+	load := envelope.Load{Concurrent: 1, Total: r.Duration, Nodes: len(e.cluster.Nodes())}
+	for _, n := range target.Nodes {
+		load.Under = append(load.Under, n.Name())
+	}
+	for _, l := range all {
+		load.Total += lasted(l)
+		if l.Healed != history.HealVerified {
+			load.Concurrent++
+			load.Under = append(load.Under, l.Nodes...)
+		}
+	}
+	slices.Sort(load.Under)
+	load.Under = slices.Compact(load.Under)
+	return limits.Load(load)
+}
+
+// lasted is how long a fault was in place, or may still be.
+func lasted(l history.Landing) time.Duration {
+	switch {
+	case l.Healed == history.HealVerified && l.Times.AppliedNS == 0:
+		return 0
+	case l.Healed == history.HealVerified:
+		return time.Duration(l.Times.HealedNS - l.Times.AppliedNS)
+	}
+	return time.Duration(l.Times.DurationNS)
+}
+
+// sides are a target, or the two of a link.
+func sides(target string) []string {
+	if near, far, _, link := faults.SplitLink(target); link {
+		return []string{near, far}
+	}
+	return []string{target}
+}

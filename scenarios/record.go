@@ -1,0 +1,153 @@
+package scenarios
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/journal"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// open makes the run directory and opens what is written as the run goes.
+func (e *Experiment) open() (err error) {
+	if err := os.MkdirAll(e.logDir(), 0o755); err != nil {
+		return fmt.Errorf("make run directory: %w", err)
+	}
+	if e.scenario != nil {
+		if err := os.WriteFile(filepath.Join(e.evidence(), reports.ScenarioFile), []byte(e.scenario.Text), 0o644); err != nil {
+			return fmt.Errorf("keep the scenario's text: %w", err)
+		}
+	}
+	if err := e.keepStart(); err != nil {
+		return err
+	}
+	if e.journal, err = journal.Open(filepath.Join(e.evidence(), "journal.jsonl")); err != nil {
+		return err
+	}
+	e.began, e.clock = time.Now().UTC(), history.NewClock()
+	e.rec, err = history.Create(e.evidence(), history.Options{OnEvent: e.live.event})
+	return err
+}
+
+// keepStart writes how the experiment was started, with what the scenario and
+// the flavor filled in, so that a replay starts the same. Where the broker is
+// found again by itself, its path is left out: run.json has its hash.
+func (e *Experiment) keepStart() error {
+	start := e.start.Frozen()
+	start.Seed, start.Cluster.Binary = e.seed, e.binary
+	if e.scenario != nil {
+		start.Scenario, start.Protocol, start.SDK, start.Tier = e.scenario.Name, e.scenario.Protocol, e.sdk.String(), tierName(start.Tier)
+	}
+	text, err := json.MarshalIndent(start, "", "  ")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(e.evidence(), reports.StartFile), append(text, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("keep how the experiment was started: %w", err)
+	}
+	return nil
+}
+
+func (e *Experiment) evidence() string { return filepath.Join(e.env.Dir, "evidence") }
+func (e *Experiment) logDir() string   { return filepath.Join(e.evidence(), "logs") }
+
+// claims are the scenario's, but for those of which this run can show nothing:
+// an external broker's logs are not ours to read, only Linux shows a process'
+// connections, of which those at its plain listener are looked at, and not every
+// SDK shows DUP.
+func (e *Experiment) claims() []string {
+	c := e.start.Cluster
+	return slices.DeleteFunc(slices.Clone(e.scenario.Claims), func(claim string) bool {
+		return claim == "no-panic" && c.Flavor == "external" ||
+			(claim == "no-leak" || claim == "steady-resources") && (c.Flavor == "external" || c.Runtime == cluster.RuntimeDocker || runtime.GOOS != "linux" || e.start.Transport != "" && e.start.Transport != "tcp") ||
+			claim == "qos1-dup-flag" && slices.Contains(e.sdk.Cannot, contract.CannotDup)
+	})
+}
+
+// freeze writes what the run is to do, before the first event of a client.
+func (e *Experiment) freeze() error {
+	run := &history.Run{
+		Format: history.Format, ID: e.env.ID, Tool: e.version, Started: e.began,
+		Seed: e.seed, Transport: e.start.Transport, Wire: e.recordsWire(), Cluster: e.info, RunBits: e.header, Claims: explorationClaims(),
+	}
+	if s := e.scenario; s != nil {
+		run.Scenario, run.ScenarioSHA, run.Tier = s.Name, s.SHA, tierName(e.start.Tier)
+		run.Protocol, run.SDK, run.Claims = s.Protocol, e.sdk.String(), e.claims()
+		run.Faults = s.Planned(e.tier)
+		run.Budget = s.Budget(e.tier)
+	}
+	return history.WriteRun(e.evidence(), run)
+}
+
+// finish heals, stops, closes what was recorded, and has it judged.
+func (e *Experiment) finish(ctx context.Context) error {
+	e.heal(ctx)
+	e.halt() // whoever explores by hand stops, or drains to its end
+	e.exploring.Wait()
+	for _, s := range e.running() {
+		s.drain(ctx, explorationDrain)
+	}
+	e.down(ctx)
+	if e.ready.Load() {
+		if err := e.engine.Retire(ctx); err != nil {
+			e.harness("undo what was not healed: %v", err)
+		}
+	}
+	e.enter(keeper.PhaseJudge)
+	err := errors.Join(
+		e.writeLandings(),
+		reports.WriteHarness(e.evidence(), e.noted()),
+		e.rec.Close(),
+	)
+	e.journalled("end", keeper.Caller{Via: "keeper"}, map[string]any{"harness": e.noted()})
+	err = errors.Join(err, e.journal.Close())
+	if err != nil {
+		return err
+	}
+	key, err := reports.LoadKey(e.env.StateDir)
+	if err != nil {
+		return err
+	}
+	if e.Place != nil {
+		if err := e.Place(); err != nil { // it is of no weight for the verdict
+			e.say(fmt.Sprintf("note the plans of this run: %v", err))
+		}
+	}
+	summary, err := reports.Finish(e.env.Dir, key)
+	if err != nil {
+		return fmt.Errorf("judge and seal %s: %w", e.env.ID, err)
+	}
+	e.mu.Lock()
+	e.summary, e.verdict = summary, &summary.Verdict
+	e.mu.Unlock()
+	e.enter(keeper.PhaseDone)
+	return nil
+}
+
+// harness records what the harness itself could not do. It never becomes a
+// pass.
+func (e *Experiment) harness(format string, args ...any) {
+	note := fmt.Sprintf(format, args...)
+	e.mu.Lock()
+	e.notes = append(e.notes, note)
+	e.mu.Unlock()
+	e.say(note)
+}
+
+// noted are the notes of harness so far.
+func (e *Experiment) noted() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.notes)
+}

@@ -1,0 +1,10 @@
+//go:build !linux
+
+package scenarios
+
+import (
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/tap"
+)
+
+func onHost(cluster.Host) tap.Options { return tap.Options{} }

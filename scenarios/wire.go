@@ -1,0 +1,249 @@
+package scenarios
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/tap"
+)
+
+// A wire writes down what passes the tap, as the clients' side of it has it.
+// Clients that are none of the run's are not written down.
+type wire struct {
+	rec   *history.Recorder
+	clock history.Clock
+	run   string           // the eight characters in every payload
+	node  map[string]int16 // by name
+
+	mu       sync.Mutex
+	sessions map[string]*wireSession // by client id
+	topics   []string                // of the streams known so far
+}
+
+// A wireSession is what a client's connections have in common: which messages
+// its packet ids stand for, of those that it sent and of those it was sent.
+type wireSession struct {
+	process int32
+
+	mu    sync.Mutex
+	conns int32
+	ids   [2]messageIDs // sent by the client, by the broker
+}
+
+// A wireConn is one connection of a client.
+type wireConn struct {
+	wire    *wire
+	session *wireSession
+	conn    int32
+	node    int16
+	payload [2]contract.Digest // of what the client sends, and is sent
+	expiryS uint32             // of the session, by what was said so far
+}
+
+// Observe answers whom a tap tells of its connections, so that what passes it is
+// written down in rec: of the clients of rec's tables, and of messages that have
+// run in their payload. nodes are those of the tables, in order.
+func Observe(rec *history.Recorder, clock history.Clock, run string, nodes ...string) func(tap.Hello) tap.Witness {
+	w := &wire{rec: rec, clock: clock, run: run, node: map[string]int16{}, sessions: map[string]*wireSession{}}
+	for i, n := range nodes {
+		w.node[n] = int16(i)
+	}
+	return w.connect
+}
+
+// connect writes down a CONNECT and follows its connection.
+func (w *wire) connect(h tap.Hello) tap.Witness {
+	s := w.session(h.Client)
+	if s == nil {
+		return nil
+	}
+	node, ok := w.node[h.Node]
+	if !ok {
+		node = history.None
+	}
+	s.mu.Lock()
+	c := &wireConn{wire: w, session: s, conn: s.conns, node: node, expiryS: h.ExpiryS}
+	s.conns++
+	s.mu.Unlock()
+	e := c.event("connect")
+	if h.Clean {
+		e.Reason = 1
+	}
+	e.Value = float64(h.ExpiryS)
+	w.rec.Record(e)
+	return c
+}
+
+// session answers that of a client of the run, or nil.
+func (w *wire) session(client string) *wireSession {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.sessions[client]; s != nil {
+		return s
+	}
+	for i, p := range w.rec.Tables().Processes {
+		if p.ClientID == client {
+			s := &wireSession{process: int32(i)}
+			w.sessions[strings.Clone(client)] = s
+			return s
+		}
+	}
+	return nil
+}
+
+// topic answers that of a stream, where the run's tables have it. They only
+// grow.
+func (w *wire) topic(stream int32) (topic string, known bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if int(stream) >= len(w.topics) {
+		for _, s := range w.rec.Tables().Streams[len(w.topics):] {
+			w.topics = append(w.topics, s.Topic)
+		}
+	}
+	if stream < 0 || int(stream) >= len(w.topics) {
+		return "", false
+	}
+	return w.topics[stream], true
+}
+
+func (c *wireConn) event(text string) history.Event {
+	return history.Event{
+		Time: c.wire.clock.Now(), Kind: history.KindPacket, Edge: history.Point, Via: history.ViaTap, Text: text,
+		Process: c.session.process, Conn: c.conn, Node: c.node,
+		Call: history.None, Stream: history.None, Seq: history.None, ID: history.None,
+	}
+}
+
+func (c *wireConn) Payload(way tap.Direction, at, size int, part []byte) {
+	c.payload[sideOf(way)].Add(at, size, part)
+}
+
+func sideOf(way tap.Direction) int {
+	if way == tap.ToClient {
+		return 1
+	}
+	return 0
+}
+
+func (c *wireConn) Packet(p *tap.Packet) {
+	side := sideOf(p.Way)
+	e := c.event(p.Kind.String())
+	e.QoS, e.Reason = p.QoS, p.Reason
+	if p.ID != 0 {
+		e.ID = int64(p.ID)
+	}
+	for _, f := range [...]struct {
+		set  bool
+		flag history.Flags
+	}{{p.Dup, history.FlagDup}, {p.Retain, history.FlagRetain}, {p.Present, history.FlagSessionPresent}, {side == 1, history.FlagToClient}} {
+		if f.set {
+			e.Flags |= f.flag
+		}
+	}
+	s := c.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch p.Kind {
+	case tap.Connack, tap.Disconnect: // how long the session is to outlast the connection
+		if p.Expires {
+			c.expiryS = p.ExpiryS
+		}
+		e.Value = float64(c.expiryS) + 1 // 0 in recordings of a tap that did not look
+	case tap.Publish:
+		c.identify(&e, &c.payload[side], p.Topic)
+		if p.ID != 0 {
+			s.ids[side].set(p.ID, message{e.Stream, e.Seq})
+		}
+	case tap.Puback, tap.Pubrec, tap.Pubcomp: // of what the other side sent
+		m := s.ids[1-side].get(p.ID)
+		e.Stream, e.Seq = m.stream, m.seq
+	case tap.Pubrel:
+		m := s.ids[side].get(p.ID)
+		e.Stream, e.Seq = m.stream, m.seq
+	}
+	c.wire.rec.Record(e)
+}
+
+// Unread is written down as a packet that there is none of in MQTT, as End is.
+func (c *wireConn) Unread(way tap.Direction) {
+	e := c.event("unread")
+	if way == tap.ToClient {
+		e.Flags = history.FlagToClient
+	}
+	c.wire.rec.Record(e)
+}
+
+// End says whose end of the connection came first.
+func (c *wireConn) End(by tap.Direction) {
+	e := c.event("closed")
+	switch by {
+	case tap.ToClient:
+		e.Flags = history.FlagToClient
+	case "":
+		e.Reason = 1
+	}
+	c.wire.rec.Record(e)
+}
+
+// identify reads which message a PUBLISH carries, and whether it goes by its
+// stream's topic.
+func (c *wireConn) identify(e *history.Event, payload *contract.Digest, topic []byte) {
+	defer payload.Reset()
+	h, err := payload.Header()
+	switch {
+	case errors.Is(err, contract.ErrForeign):
+		e.Flags |= history.FlagForeign
+	case err != nil:
+		e.Flags |= history.FlagCorrupt
+	case h.Run != c.wire.run:
+		e.Flags |= history.FlagForeign
+	default:
+		its, known := c.wire.topic(h.Stream)
+		if !known {
+			e.Flags |= history.FlagForeign
+			return
+		}
+		e.Stream, e.Seq = h.Stream, h.Seq
+		// A fault of ours makes a topic name what none may be, with a wildcard.
+		if len(topic) > 0 && string(topic) != its && !bytes.ContainsAny(topic, "#+") {
+			e.Flags |= history.FlagRenamed
+		}
+		if h.End() {
+			e.Flags |= history.FlagEnd
+		}
+	}
+}
+
+// A message is one of the run's; {None, None} is one that is not known.
+type message struct {
+	stream int32
+	seq    int64
+}
+
+// messageIDs are the messages that packet ids stand for, until they are used
+// again.
+type messageIDs struct{ pages [256]*[256]message }
+
+func (m *messageIDs) set(id uint16, to message) {
+	page := m.pages[id>>8]
+	if page == nil {
+		page = new([256]message)
+		for i := range page {
+			page[i] = message{history.None, history.None}
+		}
+		m.pages[id>>8] = page
+	}
+	page[id&255] = to
+}
+
+func (m *messageIDs) get(id uint16) message {
+	if page := m.pages[id>>8]; page != nil {
+		return page[id&255]
+	}
+	return message{history.None, history.None}
+}

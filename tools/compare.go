@@ -1,0 +1,119 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// CompareAnswer says what the differences between runs come from.
+type CompareAnswer struct {
+	Answer
+	Attributions []AttributionLine `json:"attributions"` // the worst first
+	Left         int               `json:"left_out"`     // attributions that did not fit
+	Notes        []string          `json:"notes"`        // what was not compared with what
+}
+
+// An AttributionLine is one deviation and what it comes from.
+type AttributionLine struct {
+	Cause    reports.Cause `json:"cause"`             // protocol implementation, SDK version, broker, harness, environment, undecided
+	Suspect  reports.Cause `json:"suspect,omitempty"` // of an undecided one
+	Proof    string        `json:"proof,omitempty"`   // what decided it: wire, control, versions, protocol
+	SDKs     string        `json:"sdks"`              // that deviate
+	Where    string        `json:"where"`             // protocol, transport and broker
+	Claims   []string      `json:"claims"`
+	Source   string        `json:"source,omitempty"` // section of the specification
+	Text     string        `json:"text"`
+	Evidence []string      `json:"evidence"`
+	Issue    string        `json:"issue,omitempty"` // where upstream knows it
+	Runs     []string      `json:"run_ids"`
+	Decides  string        `json:"decides,omitempty"` // the call that would decide it, or prove it better
+}
+
+func (a *agent) compareRuns() Tool {
+	type args struct {
+		Runs []string `json:"run_ids"`
+	}
+	t := Tool{
+		Name:  "compare_runs",
+		Title: "Compare runs",
+		Description: "Attributes what differs between runs of one scenario with several SDKs: to the protocol implementation, one SDK version, the broker, the harness or the environment; " +
+			"or says which run would decide. Judges each run again; what the wire shows beats what most SDKs do. Runs on another broker are the control.",
+		Params:  []Param{{Name: "run_ids", Type: Array, Items: String, Required: true, About: "two or more, judged", Example: `["latest"]`}},
+		Example: `{"run_ids":["latest","latest"]}`,
+		Hints:   Hints{ReadOnly: true, Idempotent: true},
+	}
+	return handler(t, func(_ context.Context, _ *Call, in args) (CompareAnswer, error) {
+		if len(in.Runs) < 2 {
+			return CompareAnswer{}, errors.New("compare_runs: run_ids needs two or more; get_run answers about one")
+		}
+		dirs, err := a.findAll(in.Runs)
+		if err != nil {
+			return CompareAnswer{}, err
+		}
+		c, err := a.backend.Compare(dirs)
+		if err != nil {
+			return CompareAnswer{}, fmt.Errorf("%w; get_run with its run_id waits for a run that has not ended", err)
+		}
+		return compared(c), nil
+	})
+}
+
+// Bounds on an answer, which has to stay under 2,000 tokens: of its lists, and
+// of all of it in bytes.
+const (
+	maxNotes      = 4
+	maxRunIDs     = 4
+	maxQuotes     = 2
+	quoted        = 240
+	compareBudget = 6_000
+)
+
+func compared(c campaign.Comparison) CompareAnswer {
+	out := CompareAnswer{Notes: shortened(c.Notes, maxNotes)}
+	size, undecided := 0, false
+	for i, a := range c.Attributions {
+		line := attributionLine(a)
+		text, _ := json.Marshal(line)
+		if size += len(text); size > compareBudget && i > 0 {
+			out.Left = len(c.Attributions) - i
+			break
+		}
+		out.Attributions = append(out.Attributions, line)
+		undecided = undecided || a.Cause == reports.CauseUndecided
+	}
+	next := []string{"push_report with these runs and your analysis", "run_scenario with another SDK, seed or flavor"}
+	if undecided {
+		next = []string{"make the calls in decides, then compare_runs with these run_ids and the new ones"}
+	}
+	out.Answer = answer(c.Headline, next...)
+	return out
+}
+
+func attributionLine(a reports.Attribution) AttributionLine {
+	line := AttributionLine{
+		Cause: a.Cause, Suspect: a.Suspect, Proof: a.Proof, SDKs: shorten(a.Versions, quoted), Where: a.Protocol + " over " + a.Transport + " on " + a.Broker,
+		Claims: a.Claims, Source: a.Source, Text: shorten(a.Text, quoted), Evidence: shortened(a.Evidence, maxQuotes), Issue: a.Issue,
+		Runs: a.Runs[:min(len(a.Runs), maxRunIDs)],
+	}
+	if len(a.Next) > 0 {
+		line.Decides = a.Next[0].Call
+	}
+	return line
+}
+
+// shortened are the first of a list, each cut to what an answer quotes.
+func shortened(list []string, most int) []string {
+	out := []string{}
+	for _, s := range list[:min(len(list), most)] {
+		out = append(out, shorten(s, quoted))
+	}
+	if more := len(list) - most; more > 0 {
+		out = append(out, fmt.Sprintf("… %d more", more))
+	}
+	return out
+}

@@ -1,0 +1,243 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/internal/campaign/shrink"
+	"github.com/robustmq/rmq-mcp/internal/envelope"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// A JobAsk asks for a run to be repeated, or reduced.
+type JobAsk struct {
+	Kind     campaign.Kind
+	Run      string        // directory
+	Times    int           // runs of a replay
+	Claims   []string      // of a reduction: that must fail; none: all that did
+	Within   time.Duration // of a reduction
+	Envelope envelope.Envelope
+	Caller   keeper.Caller
+}
+
+// JobAnswer is a replay or a reduction: how far it is, or what it showed.
+type JobAnswer struct {
+	Answer
+	JobID     string        `json:"job_id"` // give it as run_id to wait on
+	RunID     string        `json:"run_id"` // the run that it repeats
+	Running   bool          `json:"running"`
+	State     verdict.State `json:"state,omitempty"`
+	Wanted    []string      `json:"wanted"` // claims that must fail again
+	Runs      int           `json:"runs"`
+	Failed    int           `json:"failed"`
+	Unknown   int           `json:"unknown"` // runs that show nothing
+	DurationS float64       `json:"duration_s"`
+	Trials    []TrialLine   `json:"trials"` // the last ones
+	Reduced   *ReducedView  `json:"reduced,omitempty"`
+	Blame     []string      `json:"blame,omitempty"` // whose doing each failed claim is, and what shows it
+	Dir       string        `json:"dir"`
+	Error     string        `json:"error,omitempty"`
+}
+
+// A TrialLine is one run of a job.
+type TrialLine struct {
+	RunID  string        `json:"run_id,omitempty"`
+	Root   string        `json:"root,omitempty"`
+	Answer shrink.Answer `json:"answer"` // fails, passes, unknown
+	Failed []string      `json:"failed"`
+	Why    string        `json:"why,omitempty"`
+}
+
+// A ReducedView is how far a reduction is.
+type ReducedView struct {
+	Tried    int               `json:"tried"`              // candidates
+	Last     []string          `json:"last"`               // of them
+	Changes  []campaign.Change `json:"changes"`            // what is smaller now
+	Failed   int               `json:"failed"`             // runs of what is left that failed,
+	Runs     int               `json:"runs"`               // of so many
+	Minimal  bool              `json:"minimal"`            // no candidate that is smaller in one respect failed
+	Scenario string            `json:"scenario,omitempty"` // its file
+	Text     string            `json:"text,omitempty"`
+	Command  string            `json:"command,omitempty"` // that runs it
+}
+
+// pollJobEvery is how often a job that goes on is looked at.
+const pollJobEvery = 300 * time.Millisecond
+
+// lastShown is how many trials and steps an answer shows.
+const lastShown = 5
+
+// job begins a job or joins it, and waits for it. A run_id that is a job's goes
+// on with that one.
+func (a *agent) job(ctx context.Context, call *Call, id string, ask JobAsk, wait float64) (JobAnswer, error) {
+	ask.Caller, ask.Envelope = call.Caller, a.envelope
+	desk, ok := a.backend.Job(id)
+	switch {
+	case ok && desk.Job.Kind.Tool() != ask.Kind.Tool():
+		return JobAnswer{}, fmt.Errorf("%s is a %s; call %s with it", id, desk.Job.Kind, desk.Job.Kind.Tool())
+	case ok:
+		if r, err := desk.Result(); !desk.Busy() && (err != nil || !r.Ended) {
+			if err := a.backend.ResumeJob(desk, ask); err != nil {
+				return JobAnswer{}, err
+			}
+		}
+	default:
+		dir, err := a.find(id)
+		if err != nil {
+			return JobAnswer{}, err
+		}
+		ask.Run = dir
+		if desk, err = a.backend.BeginJob(ask); err != nil {
+			return JobAnswer{}, err
+		}
+	}
+	return awaitJob(ctx, call, desk, wait)
+}
+
+// stopJob asks whoever works on a job to stop in order. What it has stays, and the
+// same job can go on.
+func stopJob(desk *campaign.Desk) (RunAnswer, error) {
+	if err := desk.AskStop(); err != nil {
+		return RunAnswer{}, fmt.Errorf("stop %s: %w", desk.ID(), err)
+	}
+	out := RunAnswer{RunID: desk.ID(), Scenario: desk.Job.Start.Scenario, Running: desk.Busy(), Phase: "stopping", Dir: desk.Dir}
+	tool := desk.Job.Kind.Tool()
+	out.Answer = answer("its run is healed, judged and sealed, and no other begun", fmt.Sprintf("%s with run_id %q goes on where it was", tool, desk.ID()))
+	return out, nil
+}
+
+// awaitJob looks at a job until nobody works on it any more or the time is over.
+func awaitJob(ctx context.Context, call *Call, desk *campaign.Desk, wait float64) (JobAnswer, error) {
+	deadline := time.Now().Add(seconds(min(wait, maxWaitS)))
+	for {
+		busy := desk.Busy() // before its last word is read
+		now, err := campaign.OpenDesk(desk.Dir)
+		if err != nil {
+			return JobAnswer{}, err
+		}
+		out := jobAnswer(now, busy)
+		left := time.Until(deadline)
+		if !busy || left <= 0 {
+			return out, nil
+		}
+		if call.Progress != nil {
+			call.Progress(float64(out.Runs), 0, out.Summary)
+		}
+		select {
+		case <-ctx.Done():
+			return out, ctx.Err()
+		case <-time.After(min(pollJobEvery, max(0, left))):
+		}
+	}
+}
+
+func jobAnswer(desk *campaign.Desk, busy bool) JobAnswer {
+	r, err := desk.Result()
+	if err != nil { // nothing has come of it yet
+		r = desk.SoFar()
+	}
+	out := JobAnswer{JobID: desk.ID(), RunID: desk.Job.RunID, Running: busy, State: r.State, Wanted: desk.Job.Wanted.Claims(),
+		Runs: r.Runs, Failed: r.Failed, Unknown: r.Unknown, DurationS: r.DurationS, Dir: desk.Dir}
+	for _, t := range r.Trials[max(0, len(r.Trials)-lastShown):] {
+		out.Trials = append(out.Trials, TrialLine{t.RunID, t.Root, t.Answer, t.Failed.Claims(), shorten(t.Why, quoted)})
+	}
+	if r.Reduction != nil {
+		out.Reduced = reducedView(r.Reduction)
+	}
+	if r.Comparison != nil {
+		for _, line := range r.Comparison.Lines() {
+			out.Blame = append(out.Blame, shorten(line, quoted))
+		}
+		for _, note := range r.Comparison.Notes {
+			out.Blame = append(out.Blame, "note: "+shorten(note, quoted))
+		}
+	}
+	tool := desk.Job.Kind.Tool()
+	switch {
+	case busy:
+		out.Answer = answer(strings.TrimSpace(fmt.Sprintf("running: %d runs, %.0f s. %s", r.Runs, r.DurationS, r.Headline)), fmt.Sprintf("%s with run_id %q to wait on", tool, out.JobID))
+	case !r.Ended:
+		out.Error = r.Error
+		if out.Error == "" {
+			out.Error = "its process was killed"
+		}
+		out.Answer = answer(fmt.Sprintf("stopped after %d runs: %s", r.Runs, out.Error), fmt.Sprintf("%s with run_id %q goes on where it was", tool, out.JobID))
+	case out.Reduced != nil && out.Reduced.Scenario != "":
+		out.Answer = answer(r.Headline, "read reduced.text: what had to stay is what the failure needs", "push_report with these runs and your analysis")
+	default:
+		out.Answer = answer(r.Headline, "get_run with a run_id of trials, view anomalies", "push_report with these runs and your analysis")
+	}
+	return out
+}
+
+func reducedView(r *campaign.Reduction) *ReducedView {
+	v := &ReducedView{Tried: len(r.Steps), Changes: r.Changes, Failed: r.Failed, Runs: r.Runs, Minimal: r.Minimal, Scenario: r.Scenario, Command: r.Command}
+	for _, s := range r.Steps[max(0, len(r.Steps)-lastShown):] {
+		v.Last = append(v.Last, string(s.Answer)+": "+s.What)
+	}
+	if text, err := os.ReadFile(filepath.Clean(r.Scenario)); r.Scenario != "" && err == nil {
+		v.Text = string(text)
+	}
+	return v
+}
+
+func (a *agent) replayRun() Tool {
+	type args struct {
+		RunID string  `json:"run_id"`
+		Times int     `json:"times"`
+		Blame bool    `json:"blame"`
+		Wait  float64 `json:"wait_s"`
+	}
+	t := Tool{
+		Name:  "replay_run",
+		Title: "Repeat a run",
+		Description: "Repeats a run (same schedule, workload, seed, SDK, broker): in how many runs do the same claims fail? " +
+			"Goes on in its own process: while it answers running, call again with job_id as run_id; stop_run ends it.",
+		Params: []Param{
+			{Name: "run_id", Type: String, Required: true, Example: `"latest"`},
+			{Name: "times", Type: Integer, Min: 1, Max: 50, Default: float64(3), Example: "3"},
+			{Name: "blame", Type: Boolean, About: "vary SDK, broker, tap instead: whose doing is it?"},
+			waitS(),
+		},
+		Example: `{"run_id":"latest","times":3}`,
+	}
+	return handler(t, func(ctx context.Context, call *Call, in args) (JobAnswer, error) {
+		ask := JobAsk{Kind: campaign.Replay, Times: in.Times}
+		if in.Blame {
+			ask.Kind = campaign.Blame
+		}
+		return a.job(ctx, call, in.RunID, ask, in.Wait)
+	})
+}
+
+func (a *agent) reduceRun() Tool {
+	type args struct {
+		RunID  string   `json:"run_id"`
+		Claims []string `json:"claims"`
+		Within float64  `json:"within_min"`
+		Wait   float64  `json:"wait_s"`
+	}
+	t := Tool{
+		Name:  "reduce_run",
+		Title: "Reduce a failed run",
+		Description: "Leaves out of a failed run's scenario what it can while the same claims fail in 2 of 3 runs; writes the scenario that is left. " +
+			"About an hour; goes on like replay_run.",
+		Params: []Param{
+			{Name: "run_id", Type: String, Required: true, Example: `"latest"`},
+			{Name: "claims", Type: Array, Items: String, About: "default: all that failed"},
+			{Name: "within_min", Type: Number, Min: 1, Max: 1440, Default: float64(120)},
+			waitS(),
+		},
+		Example: `{"run_id":"latest"}`,
+	}
+	return handler(t, func(ctx context.Context, call *Call, in args) (JobAnswer, error) {
+		ask := JobAsk{Kind: campaign.Reduce, Claims: in.Claims, Within: time.Duration(in.Within * float64(time.Minute))}
+		return a.job(ctx, call, in.RunID, ask, in.Wait)
+	})
+}

@@ -1,0 +1,134 @@
+package tools
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/internal/campaign/shrink"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// jobDesk is a job of a kind, on which nobody works yet.
+func jobDesk(t testing.TB, kind campaign.Kind) *campaign.Desk {
+	t.Helper()
+	d, err := campaign.NewDesk(t.TempDir(), campaign.Job{Format: 1, Kind: kind, RunID: "run-1", Wanted: campaign.Fingerprint{{Claim: "qos1-no-loss", Checker: "loss@2"}},
+		Rule: shrink.Rule{K: 1, N: 3}, Start: keeper.Start{Scenario: "mqtt/kill"}}, "---\n", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestReplayRun(t *testing.T) {
+	dir := t.TempDir()
+	writeRun(t, filepath.Join(dir, "run-1"), map[string]string{"evidence/run.json": `{"format":1,"id":"run-1"}`})
+	d := jobDesk(t, campaign.Replay)
+	h := &host{runs: dir, desks: map[string]*campaign.Desk{"new": d, d.ID(): d}}
+	c := connectTo(t, h.server(t, Options{}))
+
+	// While somebody works on it, the answer is how far it is.
+	unlock, err := d.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := structured(t, callTool(t, c, "replay_run", map[string]any{"run_id": "run-1", "times": 5, "wait_s": 0}))
+	if got["running"] != true || got["job_id"] != d.ID() || len(h.began) != 1 || h.began[0].Times != 5 || h.began[0].Kind != campaign.Replay || h.began[0].Envelope.MaxNodes == 0 {
+		t.Errorf("%v, began %+v", got, h.began)
+	}
+	// Its id waits on it, and begins nothing.
+	got = structured(t, callTool(t, c, "replay_run", map[string]any{"run_id": d.ID(), "wait_s": 0}))
+	if got["running"] != true || len(h.began) != 1 || len(h.resumed) != 0 {
+		t.Errorf("%v, began %d, resumed %v", got, len(h.began), h.resumed)
+	}
+	if got = structured(t, callTool(t, c, "stop_run", map[string]any{"run_id": d.ID()})); !d.Stopped() || got["running"] != true {
+		t.Errorf("not stopped: %v", got)
+	}
+	// One that is over answers what it showed.
+	r := d.SoFar()
+	r.Ended, r.Headline, r.Failed = true, "came again in 3 of 3 runs", 3
+	if err := d.Save(r); err != nil {
+		t.Fatal(err)
+	}
+	if err := unlock(); err != nil {
+		t.Fatal(err)
+	}
+	got = structured(t, callTool(t, c, "replay_run", map[string]any{"run_id": d.ID()}))
+	if got["running"] != false || got["summary"] != r.Headline || len(h.resumed) != 0 {
+		t.Errorf("%v, resumed %v", got, h.resumed)
+	}
+	// One that was stopped goes on.
+	r.Ended, r.Error = false, "it was stopped"
+	if err := d.Save(r); err != nil {
+		t.Fatal(err)
+	}
+	got = structured(t, callTool(t, c, "replay_run", map[string]any{"run_id": d.ID()}))
+	if text, _ := got["summary"].(string); !strings.Contains(text, "it was stopped") || len(h.resumed) != 1 {
+		t.Errorf("%v, resumed %v", got, h.resumed)
+	}
+	for _, bad := range []struct {
+		tool string
+		args map[string]any
+		says string
+	}{
+		{"replay_run", map[string]any{"run_id": "nope"}, "no run"},
+		{"reduce_run", map[string]any{"run_id": d.ID()}, "call replay_run with it"},
+		{"replay_run", map[string]any{"run_id": "run-1", "times": 0}, "1 to 50"},
+	} {
+		if r := callTool(t, c, bad.tool, bad.args); !r.IsError || !strings.Contains(textOf(r), bad.says) {
+			t.Errorf("%v: %s", bad.args, textOf(r))
+		}
+	}
+}
+
+func TestReduceRun(t *testing.T) {
+	dir := t.TempDir()
+	writeRun(t, filepath.Join(dir, "run-1"), map[string]string{"evidence/run.json": `{"format":1,"id":"run-1"}`})
+	d := jobDesk(t, campaign.Reduce)
+	h := &host{runs: dir, desks: map[string]*campaign.Desk{"new": d}}
+	r := d.SoFar()
+	r.Ended, r.Headline = true, "run-1 is reduced"
+	r.Reduction = &campaign.Reduction{Scenario: d.Scenario(), Command: "rmq-mcp run kill-reduced.md", Minimal: true, Changes: []campaign.Change{{What: "publishers", From: "3", To: "1"}}}
+	if err := d.Save(r); err != nil {
+		t.Fatal(err)
+	}
+	c := connectTo(t, h.server(t, Options{}))
+	got := structured(t, callTool(t, c, "reduce_run", map[string]any{"run_id": "run-1", "claims": "qos1-no-loss", "within_min": 30}))
+	reduced, _ := got["reduced"].(map[string]any)
+	if reduced["text"] != "---\n" || reduced["command"] != "rmq-mcp run kill-reduced.md" || got["summary"] != r.Headline {
+		t.Errorf("%v", got)
+	}
+	if ask := h.began[0]; ask.Within != 30*time.Minute || len(ask.Claims) != 1 || ask.Kind != campaign.Reduce {
+		t.Errorf("asked %+v", ask)
+	}
+}
+
+func TestReplayRunForBlame(t *testing.T) {
+	dir := t.TempDir()
+	writeRun(t, filepath.Join(dir, "run-1"), map[string]string{"evidence/run.json": `{"format":1,"id":"run-1"}`})
+	d := jobDesk(t, campaign.Blame)
+	h := &host{runs: dir, desks: map[string]*campaign.Desk{"new": d, d.ID(): d}}
+	r := d.SoFar()
+	r.Ended, r.Headline = true, "qos1-no-loss: broker, by control"
+	r.Comparison = &campaign.Comparison{
+		Attributions: []reports.Attribution{{Cause: reports.CauseBroker, Proof: "control", Claims: []string{"qos1-no-loss"}, Text: "every SDK fails"}},
+		Notes:        []string{"one run shows nothing"},
+	}
+	if err := d.Save(r); err != nil {
+		t.Fatal(err)
+	}
+	c := connectTo(t, h.server(t, Options{}))
+	want := "[qos1-no-loss: broker, by control: every SDK fails note: one run shows nothing]"
+	got := structured(t, callTool(t, c, "replay_run", map[string]any{"run_id": "run-1", "blame": true}))
+	if fmt.Sprint(got["blame"]) != want || len(h.began) != 1 || h.began[0].Kind != campaign.Blame {
+		t.Errorf("%v, began %+v", got, h.began)
+	}
+	// Its id is the same job's, without the word again.
+	if got = structured(t, callTool(t, c, "replay_run", map[string]any{"run_id": d.ID()})); fmt.Sprint(got["blame"]) != want || len(h.began) != 1 {
+		t.Errorf("%v, began %d", got, len(h.began))
+	}
+}
