@@ -141,6 +141,44 @@ func TestVerifyRefusesAForgedSeal(t *testing.T) {
 	broken(t, dir, "signature")
 }
 
+// TestVerifyOfAnotherVersion: it is held to what it decided, and not to how it said
+// and drew that.
+func TestVerifyOfAnotherVersion(t *testing.T) {
+	change := func(t *testing.T, path, from, to string) {
+		t.Helper()
+		text := read(t, path)
+		if !strings.Contains(text, from) {
+			t.Fatalf("%s has no %q", path, from)
+		}
+		must(t, os.WriteFile(path, []byte(strings.Replace(text, from, to, 1)), 0o644))
+	}
+	for _, other := range []bool{false, true} {
+		x := experiment{lossy: true, seconds: 1}
+		if other {
+			x.tool = "v0.0.1"
+		}
+		dir, s := finished(t, x)
+		verified, err := Verify(dir)
+		must(t, err)
+		if len(verified.Unlike) > 0 {
+			t.Errorf("as it was written: unlike %v", verified.Unlike)
+		}
+		change(t, filepath.Join(dir, MarkdownFile), "#", "##")
+		change(t, filepath.Join(dir, VerdictFile), `"headline": "`, `"headline": "In other words, `)
+		verified, err = Verify(dir)
+		switch {
+		case !other && err == nil:
+			t.Error("what this version wrote otherwise is intact")
+		case other && err != nil:
+			t.Error(err)
+		case other && (!slices.Contains(verified.Unlike, MarkdownFile) || verified.Tool != "v0.0.1"):
+			t.Errorf("%+v", verified)
+		}
+		change(t, filepath.Join(dir, VerdictFile), `"state": "`+string(s.State), `"state": "PASS-smoke`)
+		broken(t, dir, "decides")
+	}
+}
+
 func broken(t *testing.T, dir, want string) {
 	t.Helper()
 	_, err := Verify(dir)

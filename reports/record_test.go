@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"math/rand/v2"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/checker"
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/journal"
@@ -22,7 +24,10 @@ type experiment struct {
 	seconds float64 // of publishing; 0: 6
 	rate    int     // messages/s of each publisher; 0: 50
 	open    bool    // the keeper dies: nothing is closed or written at the end
+	tool    string  // the version that recorded it; "": this one
 }
+
+func (x experiment) recordedBy() string { return cmp.Or(x.tool, build.Version()) }
 
 var testStart = time.Date(2026, 11, 21, 1, 7, 0, 0, time.UTC)
 
@@ -65,7 +70,7 @@ func (x experiment) record(t testing.TB, dir string) string {
 
 func (x experiment) run() *history.Run {
 	return &history.Run{
-		ID: x.id, Tool: "test", Started: testStart, Scenario: "mqtt/broker-kill-9", ScenarioSHA: "abc", Seed: 7, Tier: "smoke",
+		ID: x.id, Tool: x.recordedBy(), Started: testStart, Scenario: "mqtt/broker-kill-9", ScenarioSHA: "abc", Seed: 7, Tier: "smoke",
 		Protocol: "mqtt3", SDK: "go@1.5.1", RunBits: "cafe0123",
 		Claims: []string{"qos1-no-loss", "no-unexpected", "no-corruption"},
 		Faults: []history.PlannedFault{{Type: "kill", Target: "leader"}},

@@ -91,8 +91,8 @@ func readHarness(evidence string) ([]string, error) {
 	if err := readJSON(path, &f); err != nil {
 		return nil, err
 	}
-	if f.Format != history.Format {
-		return nil, fmt.Errorf("read %s: it has format %d and this version reads format %d; run.json beside it names the version of rmq-mcp that wrote it",
+	if f.Format < 1 || f.Format > history.Format {
+		return nil, fmt.Errorf("read %s: it has format %d and this version reads formats up to %d; run.json beside it names the version of rmq-mcp that wrote it",
 			path, f.Format, history.Format)
 	}
 	return f.Errors, nil

@@ -4,21 +4,26 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/checker"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
 // Verified is what [Verify] found to hold.
 type Verified struct {
-	Seal  *Seal         `json:"seal"`
-	State verdict.State `json:"state"`
+	Seal   *Seal         `json:"seal"`
+	State  verdict.State `json:"state"`
+	Unlike []string      `json:"unlike,omitempty"` // what people read, where another version wrote it and this one would write it otherwise
+	Tool   string        `json:"tool"`             // the version that recorded the run
 }
 
 // A BrokenSeal is a run directory that is not what was sealed, or whose
@@ -34,9 +39,12 @@ func (e *BrokenSeal) Error() string {
 
 // Verify holds the evidence of a run against its seal, file by file, its
 // verdict against one decided anew, and what people read against one written
-// anew. What does not hold is a [*BrokenSeal];
-// other errors say why it could not be told. Whose key signed is for the
-// caller to compare.
+// anew. What does not hold is a [*BrokenSeal]; other errors say why it could not
+// be told. Whose key signed is for the caller to compare.
+//
+// Of a run that another version recorded, the verdict must have the same state and
+// the same claims must fail; how either version words that, or draws it, is its
+// own.
 func Verify(dir string) (*Verified, error) {
 	seal, err := VerifySeal(dir)
 	if err != nil {
@@ -50,18 +58,22 @@ func Verify(dir string) (*Verified, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.compareRendered(v, found); err != nil {
+	unlike, err := d.compareRendered(v, found)
+	if err != nil {
 		return nil, err
 	}
-	return &Verified{Seal: seal, State: v.State}, nil
+	return &Verified{Seal: seal, State: v.State, Unlike: unlike, Tool: d.Run.Tool}, nil
 }
 
+// ours reports whether this version recorded the run.
+func (d *RunDir) ours() bool { return d.Run.Tool == build.Version() }
+
 // compareRendered refuses what people read where it says anything else than
-// the evidence and the notes.
-func (d *RunDir) compareRendered(v verdict.Verdict, found checker.Report) error {
+// the evidence and the notes. What another version wrote otherwise is named.
+func (d *RunDir) compareRendered(v verdict.Verdict, found checker.Report) (unlike []string, err error) {
 	files, _, err := d.rendered(v, found)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var problems []string
 	for _, f := range files {
@@ -70,15 +82,18 @@ func (d *RunDir) compareRendered(v verdict.Verdict, found checker.Report) error 
 		case errors.Is(err, fs.ErrNotExist):
 			problems = append(problems, f.path+" is missing")
 		case err != nil:
-			return err
-		case !bytes.Equal(written, f.content):
-			problems = append(problems, f.path+" is not what this version of rmq-mcp writes of the evidence and the notes; the run was recorded by "+d.Run.Tool)
+			return nil, err
+		case bytes.Equal(written, f.content):
+		case d.ours():
+			problems = append(problems, f.path+" is not what this version of rmq-mcp writes of the evidence and the notes")
+		default:
+			unlike = append(unlike, f.path)
 		}
 	}
 	if len(problems) > 0 {
-		return &BrokenSeal{d.Path, problems}
+		return nil, &BrokenSeal{d.Path, problems}
 	}
-	return nil
+	return unlike, nil
 }
 
 // VerifySeal holds the evidence of a run against its seal, file by file, and
@@ -161,8 +176,28 @@ func (d *RunDir) rejudge() (verdict.Verdict, checker.Report, error) {
 		return v, found, err
 	}
 	decided, err := encode(v)
-	if err == nil && !bytes.Equal(written, decided) {
+	if err == nil && !bytes.Equal(written, decided) && (d.ours() || !sameVerdict(written, v)) {
 		err = &BrokenSeal{d.Path, []string{fmt.Sprintf("%s is not what this version of rmq-mcp decides from the evidence: %s", VerdictFile, v.Headline)}}
 	}
 	return v, found, err
+}
+
+// sameVerdict reports whether a written verdict has the state of another, and the
+// same claims fail.
+func sameVerdict(written []byte, v verdict.Verdict) bool {
+	var was verdict.Verdict
+	if err := json.Unmarshal(written, &was); err != nil {
+		return false
+	}
+	return was.State == v.State && slices.Equal(failing(was), failing(v))
+}
+
+func failing(v verdict.Verdict) (claims []string) {
+	for _, r := range v.Results {
+		if r.Status == verdict.Fail {
+			claims = append(claims, r.Claim.Name)
+		}
+	}
+	slices.Sort(claims)
+	return claims
 }

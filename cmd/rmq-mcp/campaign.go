@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/campaign"
 	"github.com/robustmq/rmq-mcp/internal/campaign/random"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
@@ -164,7 +165,7 @@ func (ask campaignAsk) search(dir string, space random.Space, show *matrixDispla
 
 // lab is what a campaign acts through: keepers, and reductions in this process.
 func (ask campaignAsk) lab(dir string, argv []string, s *campaign.Search, show *matrixDisplay) campaign.SearchLab {
-	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + buildVersion(), Tool: "campaign", Args: map[string]any{"campaign": s.ID()}}
+	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "campaign", Args: map[string]any{"campaign": s.ID()}}
 	runDir := func(run string) string { return filepath.Join(dir, reports.RunsDir, run) }
 	lab := campaign.SearchLab{
 		Run: func(ctx context.Context, file string, seed int64) (string, error) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 	"github.com/robustmq/rmq-mcp/scenarios"
@@ -52,7 +53,7 @@ func startLive(ctx context.Context, dir, flavor string, kinds []faults.Kind) (*l
 	if err != nil {
 		return nil, err
 	}
-	c := &liveCluster{flavor: flavor, stateDir: dir, caller: keeper.Caller{Via: "cli", Client: "rmq-mcp " + buildVersion(), Tool: "doctor"}}
+	c := &liveCluster{flavor: flavor, stateDir: dir, caller: keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "doctor"}}
 	c.traffic = filepath.Join(dir, "doctor_faults.md")
 	if err := os.WriteFile(c.traffic, doctorTraffic, 0o644); err != nil {
 		return nil, fmt.Errorf("write the workload: %w", err)

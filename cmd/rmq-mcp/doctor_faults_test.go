@@ -46,7 +46,7 @@ func TestEveryFaultLands(t *testing.T) {
 func anotherBuild(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rmq-mcp-next")
-	build := exec.Command("go", "build", "-ldflags", "-X main.release=v9.9.9", "-o", path, ".")
+	build := exec.Command("go", "build", "-ldflags", "-X github.com/robustmq/rmq-mcp/internal/build.release=v9.9.9", "-o", path, ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build rmq-mcp: %v\n%s", err, out)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/builtin"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/disk"
 	"github.com/robustmq/rmq-mcp/internal/diskprobe"
 	"github.com/robustmq/rmq-mcp/internal/docker"
@@ -30,7 +31,7 @@ func (a *app) hidden() []*cobra.Command {
 		command("job", jobMain),
 		command("isolate", func(context.Context, []string) error { return keeper.IsolateMain() }),
 		command("node", func(ctx context.Context, args []string) error {
-			return reference.Main(ctx, append(args, "-build", buildVersion()), os.Stdout)
+			return reference.Main(ctx, append(args, "-build", build.Version()), os.Stdout)
 		}),
 		command("disk", func(ctx context.Context, args []string) error { return disk.Main(ctx, args, os.Stdin, os.Stdout) }),
 		command("driver", func(_ context.Context, args []string) error { return builtin.Main(first(args), os.Stdin, os.Stdout) }),
@@ -42,7 +43,7 @@ func (a *app) hidden() []*cobra.Command {
 
 // newExperiment is the keeper's Runner.
 func newExperiment(_ context.Context, env keeper.Env, start keeper.Start) (keeper.Experiment, error) {
-	e, err := scenarios.New(buildVersion(), env, start)
+	e, err := scenarios.New(build.Version(), env, start)
 	if err != nil {
 		return nil, err // not a nil *Experiment in a non-nil interface
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/campaign"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
@@ -213,7 +214,7 @@ func scenesOf(p campaign.Plan) (names []string) {
 // saveMatrix writes what people read into the matrix's directory, and to where
 // they asked for it.
 func saveMatrix(dir, out string, store *campaign.Store, m reports.Matrix) error {
-	m.Tool = buildVersion()
+	m.Tool = build.Version()
 	if err := reports.WriteMatrix(store.Dir, "../../"+reports.RunsDir, m); err != nil {
 		return err
 	}

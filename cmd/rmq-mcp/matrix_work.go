@@ -9,6 +9,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/campaign"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 	"github.com/robustmq/rmq-mcp/reports"
@@ -53,7 +54,7 @@ func runCell(ctx context.Context, dir string, argv []string, p campaign.Plan, e 
 	if err != nil {
 		return "", err
 	}
-	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + buildVersion(), Tool: "matrix", Args: map[string]any{"scenario": e.Scenario, "sdk": e.SDK}}
+	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "matrix", Args: map[string]any{"scenario": e.Scenario, "sdk": e.SDK}}
 	return runOnce(ctx, dir, argv, keeper.Start{
 		Scenario: e.Scenario, Cluster: config, SDK: e.SDK, Protocol: e.Protocol, Transport: e.Transport, Seed: p.Seed, Tier: p.Tier, Caller: caller,
 	})

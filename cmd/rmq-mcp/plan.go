@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 	"github.com/robustmq/rmq-mcp/internal/plan"
@@ -67,7 +68,7 @@ func (a *app) freezePlan(ctx context.Context, out io.Writer, name, limits string
 		}
 		within = &e
 	}
-	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + buildVersion(), Tool: "plan", Args: map[string]any{"file": file}}
+	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "plan", Args: map[string]any{"file": file}}
 	r, err := plan.SiteOf(file, within).Freeze(ctx, dir, text, file, caller)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/campaign"
 	"github.com/robustmq/rmq-mcp/internal/campaign/shrink"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
@@ -83,7 +84,7 @@ func (a *app) workHere(ctx context.Context, out io.Writer, job campaign.Job, sce
 		return campaign.Result{}, err
 	}
 	say := sayTo(out, ask.asJSON)
-	job.Start.Caller = keeper.Caller{Via: "cli", Client: "rmq-mcp " + buildVersion(), Tool: string(job.Kind), Args: map[string]any{"run": job.RunID}}
+	job.Start.Caller = keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: string(job.Kind), Args: map[string]any{"run": job.RunID}}
 	desk, err := openDesk(dir, job, scenario, ask.fresh)
 	if err != nil {
 		return campaign.Result{}, err

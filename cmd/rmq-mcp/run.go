@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
@@ -159,7 +160,7 @@ func (a *app) attempt(ctx context.Context, say io.Writer, dir, scenario string, 
 	if r.cluster, err = scenarios.Fetch(ctx, dir, r.cluster, func(line string) { fmt.Fprintln(say, line) }); err != nil {
 		return nil, false, err
 	}
-	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + buildVersion(), Tool: "run", Args: map[string]any{"scenario": scenario}}
+	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "run", Args: map[string]any{"scenario": scenario}}
 	client, err := keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: keeper.Start{
 		Scenario: absolute(scenario), Cluster: r.cluster, SDK: r.sdk, Protocol: r.protocol, Transport: r.transport, Seed: r.seed, Tier: r.tier, Caller: caller,
 	}})

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 	"github.com/robustmq/rmq-mcp/internal/plant"
@@ -187,7 +188,7 @@ func tryRows(ctx context.Context, say io.Writer, dir string, argv []string, rows
 func tryRow(ctx context.Context, dir string, argv []string, row *SelftestRow) error {
 	start := keeper.Start{
 		Scenario: filepath.Join(dir, row.scenario), Cluster: cluster.Config{Arm: []string{cluster.ArmTap}}, SDK: "go/liar@honest", Seed: 1,
-		Caller: keeper.Caller{Via: "cli", Client: "rmq-mcp " + buildVersion(), Tool: "selftest", Args: map[string]any{"name": row.Name}},
+		Caller: keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "selftest", Args: map[string]any{"name": row.Name}},
 	}
 	switch {
 	case row.Who == "client":

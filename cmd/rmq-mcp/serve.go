@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/tools"
 )
@@ -68,7 +69,7 @@ func (a *app) serveMCP(ctx context.Context, s serving) error {
 		return err
 	}
 	defer journal.Close()
-	server, err := tools.New(tools.Options{Version: buildVersion(), Backend: backend, Envelope: limits, ReadOnly: s.readOnly, Journal: journal})
+	server, err := tools.New(tools.Options{Version: build.Version(), Backend: backend, Envelope: limits, ReadOnly: s.readOnly, Journal: journal})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +35,10 @@ func (a *app) verify() *cobra.Command {
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "intact: %s, judged again: %s\nroot %s, signed by %s%s\n",
 				run, verified.State, verified.Seal.Root, verified.Seal.PublicKey, a.whose(verified.Seal.PublicKey))
+			if len(verified.Unlike) > 0 {
+				fmt.Fprintf(cmd.OutOrStdout(), "not compared: %s: rmq-mcp %s recorded the run, and this version would write them otherwise; to be sure of them, verify with that one\n",
+					strings.Join(verified.Unlike, ", "), verified.Tool)
+			}
 			return nil
 		},
 	}

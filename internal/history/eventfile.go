@@ -24,20 +24,22 @@ type eventFile struct {
 	disk    disk
 	size    int64 // of whole messages
 	schema  *arrow.Schema
+	batch   Batch // that is being written
 	message bytes.Buffer
 	writer  *ipc.Writer // into message
 	err     error       // sticky
 }
 
 func newEventFile(d disk) *eventFile {
-	f := &eventFile{disk: d, schema: newSchema(vocabularies()[0])}
+	f := &eventFile{disk: d, schema: schemaOf(revision)}
 	f.writer = ipc.NewWriter(&f.message, ipc.WithSchema(f.schema))
 	return f
 }
 
 // append writes the rows as one record batch.
-func (f *eventFile) append(c *columns) error {
-	if err := f.writer.Write(c.record(f.schema)); err != nil {
+func (f *eventFile) append(rows []Event) error {
+	f.batch.fill(rows)
+	if err := f.writer.Write(f.batch.record(f.schema)); err != nil {
 		return f.fail(err)
 	}
 	return f.flush()

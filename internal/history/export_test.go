@@ -7,3 +7,6 @@ import "os"
 func RecoverUnsynced(dir string) (int64, error) {
 	return recovery{func(path string, whole, _ int64) error { return os.Truncate(path, whole) }}.run(dir)
 }
+
+// Revision is the last one.
+const Revision = revision

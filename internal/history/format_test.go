@@ -1,7 +1,8 @@
 package history_test
 
 import (
-	"flag"
+	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,29 +16,35 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
-var update = flag.Bool("update", false, "write testdata/format1 anew, after raising Format")
-
-// TestFormat1StaysReadable reads a history that an earlier version recorded.
-func TestFormat1StaysReadable(t *testing.T) {
-	dir := filepath.Join("testdata", "format1")
+// TestOldRevisionsStayReadable reads the histories that earlier versions recorded.
+// They are not written anew: what a version has once recorded is what it is. A new
+// revision gets a directory of its own, recorded by the commit that brings it.
+func TestOldRevisionsStayReadable(t *testing.T) {
 	want := []history.Event{
 		{Index: 0, Call: -1, Process: -1, Kind: history.KindPhase, Node: -1, Stream: -1, Seq: -1, ID: -1, Text: "load"},
 		{Index: 1, Call: -1, Time: time.Millisecond, Process: 0, Conn: 1, Kind: history.KindPublish, Edge: history.Call, Via: history.ViaDriver, QoS: 1, Flags: history.FlagDup, Node: 1, Stream: 2, Seq: 1 << 40, ID: 65535},
 		{Index: 2, Call: 1, Time: 2 * time.Millisecond, Process: 0, Conn: 1, Kind: history.KindPublish, Edge: history.Return, Via: history.ViaTap, Outcome: history.Info, Reason: 0x87, QoS: 1, Node: 1, Stream: 2, Seq: 1 << 40, ID: 65535, Text: "timed out: 世"},
 		{Index: 3, Call: -1, Time: -1, Process: 0, Kind: history.KindObserve, Node: 0, Stream: -1, Seq: -1, ID: -1, Value: -0.5, Text: "cpu"},
 	}
-	if *update {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
+	for revision := 1; revision <= history.Revision; revision++ {
+		dir := filepath.Join("testdata", fmt.Sprintf("revision%d", revision))
+		got, ended := readAll(t, dir)
+		if diff := cmp.Diff(want, got); diff != "" || !ended {
+			t.Errorf("revision %d: ended %t, events (-recorded +read):\n%s", revision, ended, diff)
 		}
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		record(t, dir, history.Options{}, want)
 	}
-	got, ended := readAll(t, dir)
-	if diff := cmp.Diff(want, got); diff != "" || !ended {
-		t.Errorf("ended %t, events (-recorded +read):\n%s", ended, diff)
+	// And this version writes the last of them, byte for byte.
+	dir := t.TempDir()
+	record(t, dir, history.Options{}, want)
+	for _, name := range []string{history.EventsFile, history.TablesFile} {
+		wrote, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stays, err := os.ReadFile(filepath.Join("testdata", fmt.Sprintf("revision%d", history.Revision), name))
+		if err != nil || !bytes.Equal(wrote, stays) {
+			t.Errorf("%s is not as it was recorded, %v; what changes it is a new revision", name, err)
+		}
 	}
 }
 

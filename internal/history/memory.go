@@ -5,7 +5,6 @@ import (
 	"iter"
 	"slices"
 	"sync"
-	"time"
 )
 
 // BatchOf makes a batch of events in memory, for tests and for the mutated
@@ -15,81 +14,31 @@ import (
 // included. The tables are those that the events' numbers refer to; they may
 // be nil, and are not looked at.
 func BatchOf(_ *Tables, events []Event) *Batch {
-	n := len(events)
-	b := &Batch{
-		N:       n,
-		Index:   make([]int64, n),
-		Call:    make([]int64, n),
-		Time:    make([]int64, n),
-		Process: make([]int32, n),
-		Conn:    make([]int32, n),
-		Kind:    make([]Kind, n),
-		Edge:    make([]Edge, n),
-		Via:     make([]Source, n),
-		Outcome: make([]Outcome, n),
-		Reason:  make([]uint8, n),
-		QoS:     make([]uint8, n),
-		Flags:   make([]Flags, n),
-		Node:    make([]int16, n),
-		Stream:  make([]int32, n),
-		Seq:     make([]int64, n),
-		ID:      make([]int64, n),
-		Value:   make([]float64, n),
-	}
-	texts := make([]string, n)
-	b.Text = func(i int) string { return texts[i] }
+	b := &Batch{Index: make([]int64, len(events))}
+	b.fill(slices.Clone(events))
 	for i, e := range events {
-		b.set(i, e)
-		texts[i] = e.Text
-		if e.Index == 0 {
+		if b.Index[i] = e.Index; e.Index == 0 {
 			b.Index[i] = int64(i)
 		}
 	}
 	return b
 }
 
-func (b *Batch) set(i int, e Event) {
-	b.Index[i] = e.Index
-	b.Call[i] = e.Call
-	b.Time[i] = int64(e.Time)
-	b.Process[i] = e.Process
-	b.Conn[i] = e.Conn
-	b.Kind[i] = e.Kind
-	b.Edge[i] = e.Edge
-	b.Via[i] = e.Via
-	b.Outcome[i] = e.Outcome
-	b.Reason[i] = e.Reason
-	b.QoS[i] = e.QoS
-	b.Flags[i] = e.Flags
-	b.Node[i] = e.Node
-	b.Stream[i] = e.Stream
-	b.Seq[i] = e.Seq
-	b.ID[i] = e.ID
-	b.Value[i] = e.Value
+// fill makes the batch one of rows, but for Index. It keeps them, for their texts.
+func (b *Batch) fill(rows []Event) {
+	b.N = len(rows)
+	for _, c := range columns {
+		c.fill(b, rows)
+	}
 }
 
 // Event is row i of the batch, counted from 0 in it.
 func (b *Batch) Event(i int) Event {
-	return Event{
-		Index:   b.Index[i],
-		Call:    b.Call[i],
-		Time:    time.Duration(b.Time[i]),
-		Process: b.Process[i],
-		Conn:    b.Conn[i],
-		Kind:    b.Kind[i],
-		Edge:    b.Edge[i],
-		Via:     b.Via[i],
-		Outcome: b.Outcome[i],
-		Reason:  b.Reason[i],
-		QoS:     b.QoS[i],
-		Flags:   b.Flags[i],
-		Node:    b.Node[i],
-		Stream:  b.Stream[i],
-		Seq:     b.Seq[i],
-		ID:      b.ID[i],
-		Value:   b.Value[i],
-		Text:    b.Text(i),
+	e := Event{Index: b.Index[i]}
+	for _, c := range columns {
+		c.row(b, i, &e)
 	}
+	return e
 }
 
 // Events goes through the rows of a batch.

@@ -24,6 +24,7 @@ type Reader struct {
 	tables   *Tables
 	torn     bool // the last line of the tables is not whole
 	batch    Batch
+	revision int   // of the file
 	next     int64 // Index of the next event
 	err      error // io.EOF or what Next answered
 }
@@ -79,7 +80,7 @@ func (r *Reader) start() error {
 	case err != nil:
 		return fmt.Errorf("it is not a history of rmq-mcp: %w; name the evidence directory of a run", err)
 	}
-	if err := checkSchema(r.messages.meta); err != nil {
+	if r.revision, err = revisionOf(r.messages.meta); err != nil {
 		return err
 	}
 	r.messages.back = true
@@ -149,45 +150,20 @@ func (r *Reader) fill(rec arrow.RecordBatch) (err error) {
 			return fmt.Errorf("column %s has %d rows of %d", rec.ColumnName(i), column.Len(), b.N)
 		}
 	}
-	b.Time = rec.Column(colTime).(*array.Int64).Int64Values()
-	b.Process = rec.Column(colProcess).(*array.Int32).Int32Values()
-	b.Conn = rec.Column(colConn).(*array.Int32).Int32Values()
-	b.Kind = columnOf[Kind](bytesIn(rec, colKind))
-	b.Edge = columnOf[Edge](bytesIn(rec, colEdge))
-	b.Via = columnOf[Source](bytesIn(rec, colVia))
-	b.Outcome = columnOf[Outcome](bytesIn(rec, colOutcome))
-	b.Reason = bytesIn(rec, colReason)
-	b.QoS = bytesIn(rec, colQoS)
-	b.Flags = columnOf[Flags](bytesIn(rec, colFlags))
-	b.Node = rec.Column(colNode).(*array.Int16).Int16Values()
-	b.Stream = rec.Column(colStream).(*array.Int32).Int32Values()
-	b.Seq = rec.Column(colSeq).(*array.Int64).Int64Values()
-	b.ID = rec.Column(colID).(*array.Int64).Int64Values()
-	b.Value = rec.Column(colValue).(*array.Float64).Float64Values()
-	if err := b.setText(rec.Column(colText).(*array.String)); err != nil {
-		return err
+	for i, at := 0, 0; i < len(columns); i++ {
+		if c := columns[i]; c.since > r.revision {
+			c.lack(b)
+		} else {
+			if err := c.read(b, rec.Column(at)); err != nil {
+				return err
+			}
+			at++
+		}
 	}
-	r.number(rec.Column(colCall).(*array.Int32).Int32Values())
-	return r.check()
-}
-
-func bytesIn(rec arrow.RecordBatch, column int) []uint8 {
-	return rec.Column(column).(*array.Uint8).Uint8Values()
-}
-
-// number widens the columns that are not in the file as the batch has them.
-func (r *Reader) number(calls []int32) {
-	b := &r.batch
-	if cap(b.Index) < b.N {
-		b.Index, b.Call = make([]int64, b.N), make([]int64, b.N)
-	}
-	b.Index, b.Call = b.Index[:b.N], b.Call[:b.N]
-	for i := range b.Index {
+	for i := range sized(&b.Index, b.N) {
 		b.Index[i] = r.next + int64(i)
 	}
-	for i, call := range calls {
-		b.Call[i] = int64(call)
-	}
+	return r.check()
 }
 
 // setText makes Text read from column, whose strings last as long as the batch

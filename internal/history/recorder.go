@@ -22,7 +22,7 @@ type Options struct {
 }
 
 // queueBatches is how far the disk may fall behind before Record waits for
-// it: about 16 MB with batches of 4096 rows.
+// it: about 30 MB with batches of 4096 rows.
 const queueBatches = 64
 
 // A Recorder appends events to a history on disk. Its methods may be called
@@ -39,11 +39,11 @@ type Recorder struct {
 
 	mu     sync.Mutex
 	next   int64 // Index of the next event
-	open   *columns
+	open   []Event
 	closed bool
 
 	queue  chan task
-	free   chan *columns
+	free   chan []Event
 	done   chan struct{} // the writer has ended
 	failed chan struct{}
 
@@ -53,7 +53,7 @@ type Recorder struct {
 
 // A task of the writer: a batch to append, or a Sync or Close to answer.
 type task struct {
-	batch  *columns
+	batch  []Event
 	synced chan<- struct{}
 }
 
@@ -93,9 +93,9 @@ func newRecorder(tables, events disk, opts Options) *Recorder {
 		tables: &tableFile{disk: tables},
 		events: newEventFile(events),
 		opts:   opts,
-		open:   newColumns(opts.BatchRows),
+		open:   make([]Event, 0, opts.BatchRows),
 		queue:  make(chan task, queueBatches),
-		free:   make(chan *columns, queueBatches),
+		free:   make(chan []Event, queueBatches),
 		done:   make(chan struct{}),
 		failed: make(chan struct{}),
 	}
@@ -122,11 +122,11 @@ func (r *Recorder) Record(e Event) int64 {
 		r.fail(err)
 	}
 	r.next++
-	if r.open.n == 0 {
+	if len(r.open) == 0 {
 		r.timer.Reset(r.opts.FlushEvery)
 	}
-	r.open.add(&e)
-	if r.open.full() {
+	r.open = append(r.open, e)
+	if len(r.open) == r.opts.BatchRows {
 		r.handOver()
 	}
 	if r.opts.OnEvent != nil {
@@ -147,14 +147,14 @@ func (r *Recorder) flush() {
 // handOver gives the open batch to the writer. The lock is held, so that
 // batches are queued in order.
 func (r *Recorder) handOver() {
-	if r.open.n == 0 {
+	if len(r.open) == 0 {
 		return
 	}
 	r.queue <- task{batch: r.open}
 	select {
 	case r.open = <-r.free:
 	default:
-		r.open = newColumns(r.opts.BatchRows)
+		r.open = make([]Event, 0, r.opts.BatchRows)
 	}
 }
 
@@ -265,10 +265,9 @@ func (r *Recorder) write() {
 	r.fail(r.events.close())
 }
 
-func (r *Recorder) recycle(c *columns) {
-	c.reset()
+func (r *Recorder) recycle(rows []Event) {
 	select {
-	case r.free <- c:
+	case r.free <- rows[:0]:
 	default:
 	}
 }

@@ -5,89 +5,62 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
-	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
+// revision is the one of history.arrow that this version writes. It reads all up
+// to it: columns and names are added, never taken away or moved.
+const revision = 3
+
 // formatKey is the schema's metadata by which a file of ours is known.
 const formatKey = "rmq-mcp.history"
 
-// The columns of history.arrow, in order. FORMAT.md explains them. There is
-// none for Event.Index: it is the number of the row.
-const (
-	colTime = iota
-	colCall
-	colProcess
-	colConn
-	colKind
-	colEdge
-	colVia
-	colOutcome
-	colReason
-	colQoS
-	colFlags
-	colNode
-	colStream
-	colSeq
-	colID
-	colValue
-	colText
-	columnCount
-)
-
-// A vocabulary is the names of the enums that have grown since the format's
-// first file. They only grow at their end, so that old files read as they are.
-type vocabulary struct{ kinds, flags string }
-
-func vocabularies() []vocabulary {
-	return []vocabulary{
-		{kindNames, flagNames},
-		{kindNames, strings.TrimSuffix(flagNames, " renamed")},
-		{strings.TrimSuffix(kindNames, " packet told"), strings.TrimSuffix(flagNames, " to_client renamed")},
+// numberOf is what a file of a revision has there. The first three have the same.
+func numberOf(revision int) string {
+	if revision <= 3 {
+		return "1"
 	}
+	return strconv.Itoa(revision)
 }
 
-// newSchema is the schema of history.arrow.
-func newSchema(names vocabulary) *arrow.Schema {
-	fields := []arrow.Field{
-		colTime:    {Name: "t_ns", Type: arrow.PrimitiveTypes.Int64},
-		colCall:    {Name: "call", Type: arrow.PrimitiveTypes.Int32},
-		colProcess: {Name: "process", Type: arrow.PrimitiveTypes.Int32},
-		colConn:    {Name: "conn", Type: arrow.PrimitiveTypes.Int32},
-		colKind:    named("kind", names.kinds),
-		colEdge:    named("edge", edgeNames),
-		colVia:     named("via", sourceNames),
-		colOutcome: named("outcome", outcomeNames),
-		colReason:  {Name: "reason", Type: arrow.PrimitiveTypes.Uint8},
-		colQoS:     {Name: "qos", Type: arrow.PrimitiveTypes.Uint8},
-		colFlags:   named("flags", names.flags),
-		colNode:    {Name: "node", Type: arrow.PrimitiveTypes.Int16},
-		colStream:  {Name: "stream", Type: arrow.PrimitiveTypes.Int32},
-		colSeq:     {Name: "seq", Type: arrow.PrimitiveTypes.Int64},
-		colID:      {Name: "id", Type: arrow.PrimitiveTypes.Int64},
-		colValue:   {Name: "value", Type: arrow.PrimitiveTypes.Float64},
-		colText:    {Name: "text", Type: arrow.BinaryTypes.String},
+// schemaOf is the schema of history.arrow in a revision.
+func schemaOf(revision int) *arrow.Schema {
+	var fields []arrow.Field
+	for _, c := range columns {
+		if c.since > revision {
+			continue
+		}
+		f := arrow.Field{Name: c.name, Type: c.typ}
+		if c.names != nil {
+			f.Metadata = arrow.NewMetadata([]string{"names"}, []string{known(c.names, revision)})
+		}
+		fields = append(fields, f)
 	}
-	meta := arrow.NewMetadata([]string{formatKey}, []string{strconv.Itoa(Format)})
+	meta := arrow.NewMetadata([]string{formatKey}, []string{numberOf(revision)})
 	return arrow.NewSchema(fields, &meta)
 }
 
-// named is a column of an enum, or of flags, with its names in the metadata.
-func named(column, names string) arrow.Field {
-	return arrow.Field{
-		Name:     column,
-		Type:     arrow.PrimitiveTypes.Uint8,
-		Metadata: arrow.NewMetadata([]string{"names"}, []string{names}),
+// record is a batch as Arrow sees it, in the same memory: it is valid until the
+// batch changes.
+func (b *Batch) record(schema *arrow.Schema) arrow.RecordBatch {
+	arrays := make([]arrow.Array, len(columns))
+	for i, c := range columns {
+		buffers := []*memory.Buffer{nil} // there are no nulls
+		for _, bytes := range c.buffers(b) {
+			buffers = append(buffers, memory.NewBufferBytes(bytes))
+		}
+		arrays[i] = array.MakeFromData(array.NewData(c.typ, b.N, buffers, nil, 0, 0))
 	}
+	return array.NewRecordBatch(schema, arrays, int64(b.N))
 }
 
 // schemaMessage is the metadata of the message that begins every history.
-func schemaMessage(names vocabulary) ([]byte, error) {
-	payload := ipc.GetSchemaPayload(newSchema(names), memory.DefaultAllocator)
+func schemaMessage(revision int) ([]byte, error) {
+	payload := ipc.GetSchemaPayload(schemaOf(revision), memory.DefaultAllocator)
 	defer payload.Release()
 	var message bytes.Buffer
 	if _, err := payload.WritePayload(&message); err != nil {
@@ -96,30 +69,17 @@ func schemaMessage(names vocabulary) ([]byte, error) {
 	return message.Bytes()[prefixSize:], nil
 }
 
-// checkSchema says what is wrong with the metadata of a file's first message.
-// It compares bytes: reading a schema that somebody else wrote, or that was
-// changed, would trust its lengths.
-func checkSchema(got []byte) error {
-	for _, names := range vocabularies() {
-		if want, err := schemaMessage(names); err != nil || bytes.Equal(got, want) {
-			return err
+// revisionOf says which revision the metadata of a file's first message are of, or
+// what is wrong with them. It compares bytes: reading a schema that somebody else
+// wrote, or that was changed, would trust its lengths.
+func revisionOf(got []byte) (int, error) {
+	for r := revision; r > 0; r-- {
+		if want, err := schemaMessage(r); err != nil || bytes.Equal(got, want) {
+			return r, err
 		}
 	}
-	switch {
-	case !bytes.Contains(got, []byte(formatKey)):
-		return errors.New("it is an Arrow stream but not a history of rmq-mcp; name the evidence directory of a run")
-	default:
-		return fmt.Errorf("its columns are not those of format %d; use the version of rmq-mcp that run.json beside it names, or see what rmq-mcp verify says", Format)
+	if !bytes.Contains(got, []byte(formatKey)) {
+		return 0, errors.New("it is an Arrow stream but not a history of rmq-mcp; name the evidence directory of a run")
 	}
-}
-
-// bytesOf is the memory of a column, for Arrow.
-func bytesOf[T any](column []T) []byte {
-	var zero T
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(column))), len(column)*int(unsafe.Sizeof(zero)))
-}
-
-// columnOf is a column of Arrow's, as a type of ours with the same memory.
-func columnOf[T, A any](column []A) []T {
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(column))), len(column))
+	return 0, fmt.Errorf("its columns are not those of a revision up to %d, which this version reads; use the version of rmq-mcp that run.json beside it names, or a later one, or see what rmq-mcp verify says", revision)
 }

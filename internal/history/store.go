@@ -29,16 +29,16 @@ func WriteRun(dir string, run *Run) error {
 	return writeJSON(filepath.Join(dir, RunFile), run)
 }
 
-// ReadRun reads dir/run.json. A run of another format is an error that says
-// which version of the tool wrote it.
+// ReadRun reads dir/run.json. Members that an older format lacks are zero. A run
+// of a later format is an error that says which version of the tool wrote it.
 func ReadRun(dir string) (*Run, error) {
 	path := filepath.Join(dir, RunFile)
 	var run Run
 	if err := readJSON(path, &run); err != nil {
 		return nil, err
 	}
-	if run.Format != Format {
-		return nil, fmt.Errorf("read %s: it has format %d, written by rmq-mcp %s, and this version reads format %d; use that version of rmq-mcp", path, run.Format, run.Tool, Format)
+	if run.Format < 1 || run.Format > Format {
+		return nil, fmt.Errorf("read %s: it has format %d, written by rmq-mcp %s, and this version reads formats up to %d; use that version of rmq-mcp, or a later one", path, run.Format, run.Tool, Format)
 	}
 	return &run, nil
 }
@@ -51,15 +51,15 @@ func WriteLandings(dir string, landings []Landing) error {
 	return writeJSON(filepath.Join(dir, LandingsFile), landingsFile{Format, landings})
 }
 
-// ReadLandings reads dir/landings.json. A file of another format is an error.
+// ReadLandings reads dir/landings.json. A file of a later format is an error.
 func ReadLandings(dir string) ([]Landing, error) {
 	path := filepath.Join(dir, LandingsFile)
 	var file landingsFile
 	if err := readJSON(path, &file); err != nil {
 		return nil, err
 	}
-	if file.Format != Format {
-		return nil, fmt.Errorf("read %s: it has format %d and this version reads format %d; run.json beside it names the version of rmq-mcp that wrote it", path, file.Format, Format)
+	if file.Format < 1 || file.Format > Format {
+		return nil, fmt.Errorf("read %s: it has format %d and this version reads formats up to %d; run.json beside it names the version of rmq-mcp that wrote it", path, file.Format, Format)
 	}
 	return file.Landings, nil
 }
