@@ -39,9 +39,6 @@ func TestDocker(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs clusters")
 	}
-	if missing := enginetest.Missing(); missing != "" {
-		hosttest.Skip(t, missing)
-	}
 	h := newHarbour(t)
 	needNamespaces(t, h.lab)
 	for _, test := range []struct {
@@ -68,20 +65,7 @@ func TestDocker(t *testing.T) {
 
 func newHarbour(t *testing.T) *harbour {
 	t.Helper()
-	host, stop, err := enginetest.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	engine, err := docker.Open(t.Context(), host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { engine.Close() })
+	host, engine := enginetest.Open(t)
 	h := &harbour{lab: newLab(t, nil, false), host: host, engine: engine}
 	h.env = []string{"DOCKER_HOST=" + host}
 	t.Cleanup(func() { h.kill(h.processes()) })

@@ -14,6 +14,7 @@ import (
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
 
@@ -76,9 +77,7 @@ func TestPowerLossOfNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs a broker")
 	}
-	if _, err := exec.LookPath("mosquitto"); err != nil {
-		lacking(t, err.Error())
-	}
+	hosttest.Program(t, "mosquitto")
 	t.Parallel()
 	all := []miss{
 		{"power_loss", "node-1", nil, history.NotLanded},
@@ -86,7 +85,7 @@ func TestPowerLossOfNothing(t *testing.T) {
 	}
 	arm := armed(t, all)
 	if len(arm) == 0 {
-		lacking(t, "this host cannot arm a disk")
+		hosttest.Skip(t, "this host cannot arm a disk")
 	}
 	c := live(t, keeper.Start{GraceS: 1, Cluster: cluster.Config{Flavor: "mosquitto", Nodes: 1, Arm: arm}})
 	for _, m := range all {
@@ -105,15 +104,6 @@ func armed(t *testing.T, all []miss) []string {
 		}
 	}
 	return arms
-}
-
-// lacking skips, unless everything is required.
-func lacking(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("RMQ_TEST_REQUIRE") == "all" {
-		t.Fatal(what)
-	}
-	t.Skip(what)
 }
 
 func checkMiss(t *testing.T, c *keeper.Client, m miss) {
@@ -140,7 +130,7 @@ func checkMiss(t *testing.T, c *keeper.Client, m miss) {
 		if f.Healed == history.HealPending && time.Now().Before(end) {
 			continue
 		}
-		lacks := f.State == history.Unsupported && os.Getenv("RMQ_TEST_REQUIRE") != "all"
+		lacks := f.State == history.Unsupported && !hosttest.Required()
 		if f.State != m.want && !lacks || f.Healed != history.HealVerified {
 			t.Errorf("%s %s %v: %s, want %s, healed %s: %q, %v", m.typ, m.target, m.params, f.State, m.want, f.Healed, f.Reasons, refused)
 		}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/robustmq/rmq-mcp/internal/docker"
 	"github.com/robustmq/rmq-mcp/internal/docker/enginetest"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 const bound = 20 * time.Second
@@ -24,23 +23,7 @@ const bound = 20 * time.Second
 // TestEngine is everything on one engine: starting one takes longer than the
 // rest.
 func TestEngine(t *testing.T) {
-	if missing := enginetest.Missing(); missing != "" {
-		hosttest.Skip(t, missing)
-	}
-	host, stop, err := enginetest.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	e, err := docker.Open(t.Context(), host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.Close() })
+	_, e := enginetest.Open(t)
 	image, err := e.ImportSelf(t.Context(), build(t))
 	if err != nil {
 		t.Fatal(err)

@@ -12,9 +12,11 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/docker"
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // Bounds on what takes a second on an idle machine.
@@ -23,8 +25,32 @@ const (
 	stopBound  = 15 * time.Second
 )
 
-// Missing says what this machine lacks to run one; "" is nothing.
-func Missing() string {
+// Open starts an engine that ends with the test, and answers its address too. It
+// skips where this machine lacks something to run one.
+func Open(t testing.TB) (host string, engine *docker.Engine) {
+	t.Helper()
+	if what := missing(); what != "" {
+		hosttest.Skip(t, what)
+	}
+	host, stop, err := start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	engine, err = docker.Open(t.Context(), host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { engine.Close() })
+	return host, engine
+}
+
+// missing says what this machine lacks to run one; "" is nothing.
+func missing() string {
 	if os.Geteuid() != 0 {
 		return "dockerd needs root"
 	}
@@ -36,10 +62,10 @@ func Missing() string {
 	return ""
 }
 
-// Start starts a dockerd and answers its address once it answers. Stop ends it
+// start starts a dockerd and answers its address once it answers. Stop ends it
 // and everything that runs in it, and removes what it kept; a panic of the
 // caller's process does the former.
-func Start() (host string, stop func() error, err error) {
+func start() (host string, stop func() error, err error) {
 	dir, err := os.MkdirTemp("", "rmq-dockerd-") // the path of its sockets must be short
 	if err != nil {
 		return "", nil, err
