@@ -2,6 +2,8 @@ package faults
 
 import (
 	"context"
+	"strings"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/limits"
@@ -13,7 +15,7 @@ import (
 // that needs no more is not disturbed, and the fault did not land.
 type Memory struct {
 	HeadroomMiB float64
-	OOM         bool // else the node is held up until the heal
+	OOM         bool // else the node is held up until the heal, or ends by itself
 }
 
 // Name is memory.
@@ -38,13 +40,56 @@ func (f Memory) quota() quota {
 	return q
 }
 
-// pressed are the counter of how often the limit was run into, and the effect.
+// pressed are the counter of how often the limit was run into, and the effect:
+// the node is slow or, as only page faults are held up and a system call that
+// needs memory is refused (mmap(2): ENOMEM), it gave up and ended.
 func pressed(n Node, dir string) []Proof {
 	m := &meter{count: func() (int64, error) {
 		c, err := limits.Count(dir)
 		return c.Reclaims, err
 	}}
-	return []Proof{m.grows(n, "memory refused to", "times"), m.slower(n)}
+	return []Proof{m.grows(n, "memory refused to", "times"), orEnded(n, m.slower(n))}
+}
+
+// orEnded counts a process that ended by itself as one that keeps its clients
+// waiting. One that was killed or told to stop did not end of what it lacked.
+func orEnded(n Node, slower Proof) Proof {
+	probe := slower.Read
+	slower.Read = func(ctx context.Context) history.Sample {
+		s := probe(ctx)
+		if s.OK {
+			return s
+		}
+		if state := stateInTheEnd(ctx, n); gaveIn(state) {
+			s.OK, s.State = true, state
+			s.Value = max(s.Value, float64(time.Second.Milliseconds()))
+		}
+		return s
+	}
+	return slower
+}
+
+// stateInTheEnd waits a little for a process to be seen ended: it closes what
+// it has open before that.
+func stateInTheEnd(ctx context.Context, n Node) string {
+	for range breaths {
+		if state, err := n.State(ctx); err != nil || state != Running {
+			return state
+		}
+		select {
+		case <-ctx.Done():
+			return Running
+		case <-time.After(breath):
+		}
+	}
+	return Running
+}
+
+// gaveIn reports whether a process ended as one does that gets no memory: with
+// an error (Go) or by abort(3) (Rust, C++).
+func gaveIn(state string) bool {
+	how, ended := strings.CutPrefix(state, exited)
+	return ended && how != "status 0" && (strings.HasPrefix(how, "status ") || how == "signal 6 (aborted)")
 }
 
 // outOfMemory are the kernel's count of the processes that it killed, and the

@@ -120,7 +120,8 @@ func (n *realNode) Probe(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	defer conn.Close()
-	conn.SetDeadline(start.Add(2 * time.Second))
+	deadline, _ := ctx.Deadline()
+	conn.SetDeadline(deadline)
 	if _, err := conn.Write([]byte{1}); err != nil {
 		return 0, err
 	}

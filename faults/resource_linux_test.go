@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/limits"
@@ -22,6 +24,7 @@ import (
 const (
 	orderBurn  = 'b' // keep a core busy for 20 s
 	orderTake  = 'm' // take 8 MiB of memory and keep them
+	orderMap   = 'M' // have the kernel keep more and more mappings, and end when it refuses one
 	orderSpawn = 't' // have a thread more
 )
 
@@ -40,6 +43,12 @@ func obey(order byte) {
 			b[i] = 1
 		}
 		hoard = append(hoard, b)
+	case orderMap:
+		for i := 0; ; i++ { // neighbours that differ are not joined
+			if _, err := unix.MmapPtr(-1, 0, nil, uintptr(os.Getpagesize()), i&1*unix.PROT_READ, unix.MAP_ANON|unix.MAP_PRIVATE); err != nil {
+				os.Exit(3)
+			}
+		}
 	case orderSpawn:
 		go func() {
 			runtime.LockOSThread()
@@ -81,6 +90,7 @@ func TestRealResources(t *testing.T) {
 		{fault: "cpu", params: map[string]any{"percent": 800}, order: orderBurn, times: 1, want: history.NotLanded},
 		{fault: "memory", params: map[string]any{"headroom_mib": 16, "mode": "oom"}, order: orderTake, times: 4, want: history.Landed},
 		{fault: "memory", params: map[string]any{"headroom_mib": 16, "mode": "pressure"}, order: orderTake, times: 4, want: history.Landed},
+		{fault: "memory", params: map[string]any{"headroom_mib": 4, "mode": "pressure"}, order: orderMap, times: 1, want: history.Landed},
 		{fault: "memory", params: map[string]any{"headroom_mib": 512, "mode": "oom"}, order: orderTake, times: 2, want: history.NotLanded},
 		{fault: "memory", params: map[string]any{"headroom_mib": 512}, order: orderTake, times: 2, want: history.NotLanded},
 		{fault: "fds", want: history.Landed},
@@ -313,7 +323,7 @@ func (c *realCluster) hit(t *testing.T, fault string) error {
 	state, _ := c.nodes[1].State(t.Context())
 	enough := map[string]bool{
 		"cpu":    n.Throttled >= 15, // a good part of the periods
-		"memory": n.Reclaims > 0 && n.Kills == 0 || strings.HasPrefix(state, exited),
+		"memory": hasEnded(state) || n.Reclaims > 0 && c.nodes[1].stuck(t),
 		"pids":   true,
 		"fds":    true,
 	}
@@ -321,6 +331,14 @@ func (c *realCluster) hit(t *testing.T, fault string) error {
 		return fmt.Errorf("%+v, node %s", n, state)
 	}
 	return nil
+}
+
+// stuck reports whether the node has not answered for a second.
+func (n *realNode) stuck(t *testing.T) bool {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := n.Probe(ctx)
+	return err != nil && ctx.Err() != nil
 }
 
 // target is a node, with what is made on the host named for this cluster.

@@ -79,7 +79,7 @@ func TestSet(t *testing.T) {
 	percent, tasks := 12.5, 7
 	l := Limits{CPUPercent: &percent, Memory: &MemoryLimit{Bytes: 64 << 20, Stall: true}, Tasks: &tasks}
 	for version, files := range map[string]map[string]string{
-		"1": {"cpu.cfs_quota_us": "12500", "memory.limit_in_bytes": "67108864", "pids.max": "7"},
+		"1": {"cpu.cfs_quota_us": "12500", "memory.limit_in_bytes": "67108864", "memory.memsw.limit_in_bytes": "68157440", "pids.max": "7"},
 		"2": {"cpu.max": "12500 100000", "memory.high": "67108864", "memory.max": "max", "pids.max": "7"},
 	} {
 		dir := filepath.Join(t.TempDir(), Name("run", "node-1"))

@@ -57,13 +57,20 @@ func exists(dir, file string) bool {
 	return err == nil
 }
 
+// swapSlack is what a group of version 1 may swap out. Not nothing: the kernel
+// charges memory and swap together before memory alone, and 6.18 does not count
+// who is refused by the first of the two (failcnt stays 0), so that one must be
+// the wider.
+const swapSlack = 1 << 20
+
 func version1(l Limits) []setting {
-	quota, bytes, stall, tasks := "-1", "-1", "0", "max"
+	quota, bytes, both, stall, tasks := "-1", "-1", "-1", "0", "max"
 	if l.CPUPercent != nil {
 		quota = strconv.Itoa(microseconds(*l.CPUPercent))
 	}
 	if l.Memory != nil {
 		bytes = strconv.FormatInt(l.Memory.Bytes, 10)
+		both = strconv.FormatInt(l.Memory.Bytes+swapSlack, 10)
 		if l.Memory.Stall {
 			stall = "1"
 		}
@@ -75,7 +82,7 @@ func version1(l Limits) []setting {
 		{"cpu.cfs_quota_us", quota, l.CPUPercent == nil},
 		{"memory.memsw.limit_in_bytes", "-1", true}, // never below the next one
 		{"memory.limit_in_bytes", bytes, l.Memory == nil},
-		{"memory.memsw.limit_in_bytes", bytes, true},
+		{"memory.memsw.limit_in_bytes", both, true},
 		{"memory.oom_control", stall, l.Memory == nil},
 		{"pids.max", tasks, l.Tasks == nil},
 	}
