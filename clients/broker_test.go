@@ -2,6 +2,7 @@ package clients_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -65,17 +66,20 @@ func mosquitto(t testing.TB) string {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		var ended *exec.ExitError
+		if err := cmd.Wait(); !errors.As(err, &ended) || ended.String() != "signal: killed" {
+			t.Errorf("mosquitto ended before its test: %v", err)
+		}
+	})
 	answers(t, address)
 	return address
 }
 
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := listen(t)
 	defer l.Close()
 	return l.Addr().String()
 }

@@ -1,12 +1,15 @@
 package clients_test
 
 import (
+	"crypto/tls"
+	"errors"
+	"log/slog"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
+
+	mochi "github.com/mochi-mqtt/server/v2"
+	"github.com/mochi-mqtt/server/v2/hooks/auth"
+	"github.com/mochi-mqtt/server/v2/listeners"
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
@@ -14,45 +17,50 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
-// everyListener starts a mosquitto that listens on every transport. It answers
-// the addresses by transport, and the file of the certificate to trust.
+// everyListener starts a broker that listens on every transport. It answers the
+// addresses by transport, and the file of the certificate to trust.
 func everyListener(t testing.TB) (at map[string]string, ca string) {
 	t.Helper()
-	path, dir := tool(t, "mosquitto"), t.TempDir()
-	certs, err := certificate.Write(dir, "127.0.0.1")
+	files, err := certificate.Write(t.TempDir(), "127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := []string{"per_listener_settings false", "allow_anonymous true", "set_tcp_nodelay true"}
-	if os.Geteuid() == 0 {
-		lines = append(lines, "user root") // who can read the key
-	}
-	at = map[string]string{}
-	for _, transport := range []string{contract.TCP, contract.TLS, contract.WS, contract.WSS} {
-		at[transport] = freeAddress(t)
-		_, port, _ := net.SplitHostPort(at[transport])
-		lines = append(lines, "listener "+port+" 127.0.0.1")
-		if strings.HasPrefix(transport, "ws") {
-			lines = append(lines, "protocol websockets")
-		}
-		if transport == contract.TLS || transport == contract.WSS {
-			lines = append(lines, "certfile "+certs.Cert, "keyfile "+certs.Key)
-		}
-	}
-	config := filepath.Join(dir, "mosquitto.conf")
-	if err := os.WriteFile(config, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
+	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path, "-c", config)
-	cmd.Stderr = &logs{t: t.(*testing.T)}
-	if err := cmd.Start(); err != nil {
+	config := &tls.Config{Certificates: []tls.Certificate{pair}}
+	plain, encrypted := listen(t), listen(t)
+	at = map[string]string{
+		contract.TCP: plain.Addr().String(), contract.TLS: encrypted.Addr().String(),
+		contract.WS: freeAddress(t), contract.WSS: freeAddress(t),
+	}
+	s := mochi.New(&mochi.Options{Logger: slog.New(slog.DiscardHandler)})
+	err = errors.Join(
+		s.AddHook(new(auth.AllowHook), nil),
+		s.AddListener(listeners.NewNet(contract.TCP, plain)),
+		s.AddListener(listeners.NewNet(contract.TLS, tls.NewListener(encrypted, config))),
+		s.AddListener(listeners.NewWebsocket(listeners.Config{ID: contract.WS, Address: at[contract.WS]})),
+		s.AddListener(listeners.NewWebsocket(listeners.Config{ID: contract.WSS, Address: at[contract.WSS], TLSConfig: config})),
+		s.Serve(),
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	t.Cleanup(func() { s.Close() })
 	for _, address := range at {
 		answers(t, address)
 	}
-	return at, certs.CA
+	return at, files.CA
+}
+
+func listen(t testing.TB) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }
 
 func TestEveryTransport(t *testing.T) {
