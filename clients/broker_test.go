@@ -1,9 +1,12 @@
 package clients_test
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -111,6 +114,7 @@ type proxy struct {
 	address string
 	mu      sync.Mutex
 	open    map[net.Conn]bool
+	garbage []byte // a PUBLISH of a client that is none of its run
 }
 
 func newProxy(t testing.TB, target string) *proxy {
@@ -124,16 +128,56 @@ func newProxy(t testing.TB, target string) *proxy {
 		p.mu.Lock()
 		p.open[a], p.open[b] = true, true
 		p.mu.Unlock()
-		go p.pass(b, a)
-		p.pass(a, b)
+		go p.pass(b, a, io.Discard)
+		read, seen := io.Pipe()
+		defer seen.Close()
+		go p.look(read)
+		p.pass(a, b, seen)
 	})
 	return p
 }
 
-func (p *proxy) pass(from, to net.Conn) {
+// look reads the packets of a client, and keeps the first PUBLISH that is none of
+// its run: one without its topics or without the header of its payloads.
+func (p *proxy) look(r *io.PipeReader) {
+	defer r.Close() // what is written to it from then on is dropped
+	packets := bufio.NewReader(r)
+	for {
+		kind, err := packets.ReadByte()
+		size, err2 := binary.ReadUvarint(packets) // as MQTT writes a length (MQTT 5.0, 1.5.5)
+		if err != nil || err2 != nil || size > 1<<20 {
+			return
+		}
+		body := make([]byte, size)
+		if _, err := io.ReadFull(packets, body); err != nil {
+			return
+		}
+		const publish = 3
+		if kind>>4 == publish && (size < 4 || !bytes.HasPrefix(body[2:], []byte("t/")) || !bytes.Contains(body, []byte("RQ1|testtest|"))) {
+			p.mu.Lock()
+			p.garbage = body
+			p.mu.Unlock()
+			return
+		}
+	}
+}
+
+// garbled is a PUBLISH that is none of the client's run, nil as long as there was
+// none.
+func (p *proxy) garbled() []byte {
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.garbage
+}
+
+func (p *proxy) pass(from, to net.Conn, seen io.Writer) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
+		seen.Write(buf[:n]) // before it is answered
 		if _, failed := to.Write(buf[:n]); err != nil || failed != nil {
 			break
 		}

@@ -153,6 +153,7 @@ func TestAcknowledgementsAcrossLostConnections(t *testing.T) {
 		producer := publisher(pub, protocol, 0, 0, p.address)
 		producer.Publish.Streams = producer.Publish.Streams[:1] // QoS 1
 		r := start(t, program, 1, subscriber(sub, protocol, at), producer)
+		r.wire = p
 		r.wait(t, "subscription", 1, and(is(sub, history.KindSubscribe, history.Return), ok))
 		r.do(t, "connect", pub)
 		acked := and(is(pub, history.KindPublish, history.Return), ok)
@@ -172,6 +173,7 @@ func TestAcknowledgementsAcrossLostConnections(t *testing.T) {
 		latest := oks[len(oks)-1].Seq
 		r.wait(t, "what was acknowledged last", 1, and(is(sub, history.KindDeliver, history.Point), func(e history.Event) bool { return e.Seq == latest }))
 		r.finish(t)
+		r.unlessCorrupted(t)
 		arrived := map[int64]bool{}
 		for _, e := range r.all() {
 			if e.Kind == history.KindDeliver {

@@ -21,7 +21,7 @@ func TestImports(t *testing.T) {
 		but  []string
 	}{
 		{[]string{"*"}, "github.com/mark3labs/mcp-go", []string{"tools", "cmd/rmq-mcp"}},
-		{[]string{"*"}, "testing", []string{"internal/hosttest", "internal/router/routertest"}},
+		{[]string{"*"}, "testing", []string{"internal/hosttest", "internal/router/routertest", "internal/docker/enginetest"}},
 		{[]string{"internal/history", "internal/journal", "internal/verdict", "internal/checker"}, module + "cluster", nil},
 		{[]string{"internal/history", "internal/journal", "internal/verdict", "internal/checker"}, module + "reports", nil},
 		{[]string{"internal/verdict", "internal/checker"}, "os", nil},
