@@ -220,7 +220,7 @@ func TestAnOrderlyEnd(t *testing.T) {
 			return e.Process == process && e.Kind == history.KindEnd && e.Value == 1
 		})
 		r.wait(t, "lines", 1, func(e history.Event) bool {
-			return e.Process == process && e.Kind == history.KindObserve && e.Text == "driver-lines" && e.Value == 1
+			return e.Process == process && e.Kind == history.KindObserve && e.Text == history.ObserveDriverLines && e.Value == 1
 		})
 	}
 }

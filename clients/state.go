@@ -8,15 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/internal/history"
 	psutil "github.com/shirou/gopsutil/v3/process"
-)
-
-// States of a driver's process, for faults. One that is gone says how it ended.
-const (
-	stateRunning = "running"
-	stateFrozen  = "frozen"
-	stateKilled  = "killed"
-	stateExited  = "exited: "
 )
 
 // setBound is how long the system gets to stop, continue or end a process.
@@ -27,7 +20,7 @@ const setBound = 5 * time.Second
 func (d *Driver) State() (string, error) {
 	select {
 	case <-d.gone:
-		return stateExited + d.exit, nil
+		return history.StateExited + d.exit, nil
 	default:
 	}
 	p, err := psutil.NewProcess(int32(d.Pid()))
@@ -39,9 +32,9 @@ func (d *Driver) State() (string, error) {
 		return "", fmt.Errorf("look at driver %s: %w", d.opts.Command, err)
 	}
 	if slices.Contains(status, psutil.Stop) {
-		return stateFrozen, nil
+		return history.StateFrozen, nil
 	}
-	return stateRunning, nil
+	return history.StateRunning, nil
 }
 
 // Set brings the process into a state: running, frozen, or killed. One that is
@@ -52,11 +45,11 @@ func (d *Driver) Set(ctx context.Context, want string) error {
 	if err != nil {
 		return err
 	}
-	if state != stateRunning && state != stateFrozen {
+	if state != history.StateRunning && state != history.StateFrozen {
 		return nil
 	}
 	switch want {
-	case stateKilled:
+	case history.EndKilled:
 		d.shot.Store(true)
 		if err := d.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return fmt.Errorf("kill driver %s: %w", d.opts.Command, err)
@@ -67,11 +60,11 @@ func (d *Driver) Set(ctx context.Context, want string) error {
 		case <-time.After(setBound):
 			return fmt.Errorf("kill driver %s: it is there %s after SIGKILL", d.opts.Command, setBound)
 		}
-	case stateRunning, stateFrozen:
+	case history.StateRunning, history.StateFrozen:
 		if want == state {
 			return nil
 		}
-		if err := freeze(d.cmd.Process, want == stateFrozen); err != nil {
+		if err := freeze(d.cmd.Process, want == history.StateFrozen); err != nil {
 			return fmt.Errorf("set driver %s %s: %w", d.opts.Command, want, err)
 		}
 		return d.reach(ctx, want)

@@ -388,7 +388,7 @@ func (t *translator) end(inOrder bool) {
 	}
 	for _, c := range t.opts.Spec.Clients {
 		t.record(history.Event{Kind: history.KindObserve, Process: c.Process, Via: history.ViaDriver,
-			Text: "driver-lines", Value: float64(arrived)})
+			Text: history.ObserveDriverLines, Value: float64(arrived)})
 		if inOrder {
 			t.record(history.Event{Kind: history.KindEnd, Process: c.Process, Via: history.ViaDriver,
 				Value: float64(t.bye.Lines)})

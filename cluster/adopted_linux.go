@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/internal/history"
 	"golang.org/x/sys/unix"
 )
 
@@ -24,7 +25,7 @@ func adoptProcess(pid int) (*process, error) {
 		unix.Close(fd)
 		return nil, fmt.Errorf("process %d cannot be signalled: %w", pid, err)
 	}
-	if state, err := osState(pid); err != nil || state != stateRunning {
+	if state, err := osState(pid); err != nil || state != history.StateRunning {
 		unix.Close(fd)
 		return nil, fmt.Errorf("process %d does not run (%s, %v)", pid, state, err)
 	}
@@ -37,7 +38,7 @@ func adoptProcess(pid int) (*process, error) {
 				break
 			}
 		}
-		p.exit = stateExited + "in a way that only its parent knows"
+		p.exit = history.StateExited + "in a way that only its parent knows"
 	}()
 	return p, nil
 }

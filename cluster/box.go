@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/docker"
+	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 // lastLines is how long a log may lag behind the end of its container.
@@ -96,12 +97,12 @@ func (r *boxed) watch(followed <-chan struct{}) {
 func endOf(s docker.State) string {
 	switch {
 	case s.Removed:
-		return stateExited + "removed from the engine"
+		return history.StateExited + "removed from the engine"
 	case s.Exit > 128 && s.Exit < 128+32:
 		n := syscall.Signal(s.Exit - 128)
-		return fmt.Sprintf("%ssignal %d (%s)", stateExited, n, n)
+		return fmt.Sprintf("%ssignal %d (%s)", history.StateExited, n, n)
 	}
-	return fmt.Sprintf("%sstatus %d", stateExited, s.Exit)
+	return fmt.Sprintf("%sstatus %d", history.StateExited, s.Exit)
 }
 
 func (r *boxed) String() string { return "container " + r.c.Name() }
@@ -135,9 +136,9 @@ func (r *boxed) state() (string, error) {
 	case err != nil:
 		return "", err
 	case s.Paused:
-		return stateFrozen, nil
+		return history.StateFrozen, nil
 	case s.Running:
-		return stateRunning, nil
+		return history.StateRunning, nil
 	}
 	select { // it ended and is about to be noticed
 	case <-r.gone:
@@ -168,7 +169,7 @@ func (r *boxed) metrics(ctx context.Context, into map[string]float64) error {
 	if err != nil {
 		return err
 	}
-	into["process_memory_bytes"] = float64(u.MemoryBytes)
+	into[history.ObserveMemory] = float64(u.MemoryBytes)
 	into["process_threads"] = float64(u.Threads)
 	into["process_cpu_s"] = u.CPUSeconds
 	return nil
@@ -180,7 +181,7 @@ func (n *Node) Mechanism(want string) string {
 	if n.box == nil {
 		return ""
 	}
-	return map[string]string{"killed": "docker kill", "stopped": "docker kill -s TERM", "frozen": "docker pause"}[want]
+	return map[string]string{history.EndKilled: "docker kill", history.EndStopped: "docker kill -s TERM", history.StateFrozen: "docker pause"}[want]
 }
 
 // userOf is who owns the files that a node's container works on.

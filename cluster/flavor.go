@@ -59,6 +59,7 @@ type plan struct {
 	config         map[string]any    // effective, without secrets
 	differs        map[string]string // from the vendor's defaults
 	promises       []string          // names of claims
+	lacks          map[string]string // of this flavor: [history.ClusterInfo.Lacks]
 	sequential     bool              // one node is started after the other serves
 	startBound     time.Duration     // of the whole cluster
 	leaderBound    time.Duration     // how long the data may be without a leader

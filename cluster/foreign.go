@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/docker"
+	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 // checkForeign checks how brokers that somebody else runs are named, beside
@@ -104,10 +105,10 @@ func (n *Node) Foreign() map[string]any { return n.theirs }
 
 // Can is nil if the node can be brought into the state and back again.
 func (n *Node) Can(want string) error {
-	if n.immortal != "" && (want == "killed" || want == "stopped") {
+	if n.immortal != "" && (want == history.EndKilled || want == history.EndStopped) {
 		return fmt.Errorf("%w: %s", ErrUnsupported, n.immortal)
 	}
-	if _, ok := n.process().(*process); ok && n.foreign && (want == "killed" || want == "stopped") {
+	if _, ok := n.process().(*process); ok && n.foreign && (want == history.EndKilled || want == history.EndStopped) {
 		return fmt.Errorf("%w: %s of %s was started by somebody else, who alone knows how to start it again; use pause, or let it run in a container and name that", ErrUnsupported, n.process(), n.name)
 	}
 	return nil

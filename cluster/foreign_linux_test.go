@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 // A process that somebody else started is paused and thawed, and nothing else.
@@ -21,7 +23,7 @@ func TestForeignProcess(t *testing.T) {
 	if err := n.Set(ctx, "frozen"); err != nil {
 		t.Fatal(err)
 	}
-	if state, err := theirs.State(ctx); err != nil || state != stateFrozen {
+	if state, err := theirs.State(ctx); err != nil || state != history.StateFrozen {
 		t.Errorf("their process is %s, %v", state, err)
 	}
 	if err := n.Set(ctx, "running"); err != nil {
@@ -31,7 +33,7 @@ func TestForeignProcess(t *testing.T) {
 		t.Error(err)
 	}
 	outside.Kill()
-	if state, err := theirs.State(ctx); err != nil || state != stateRunning {
+	if state, err := theirs.State(ctx); err != nil || state != history.StateRunning {
 		t.Fatalf("after the stop of what is not ours it is %s, %v", state, err)
 	}
 	if err := theirs.Set(ctx, "killed"); err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -29,6 +30,7 @@ func (c *Cluster) describe(opts Options, sum string) history.ClusterInfo {
 		Config:    c.plan.config,
 		Differs:   c.plan.differs,
 		Promises:  c.plan.promises,
+		Lacks:     c.lacks(),
 		Host:      hostFacts(),
 	}
 	if c.dock != nil {
@@ -42,6 +44,19 @@ func (c *Cluster) describe(opts Options, sum string) history.ClusterInfo {
 		info.Version = c.plan.nodes[0].Version()
 	}
 	return info
+}
+
+// lacks is what cannot be had of this cluster, by flavor, runtime and system.
+func (c *Cluster) lacks() map[string]string {
+	lacks := map[string]string{}
+	if c.dock != nil {
+		lacks[history.LacksResources] = "the connections of a process in a container are not to be seen here"
+	}
+	if runtime.GOOS != "linux" {
+		lacks[history.LacksResources] = "only Linux shows the connections of a process"
+	}
+	maps.Copy(lacks, c.plan.lacks)
+	return lacks
 }
 
 // hostFacts are the machine's kernel, cores and memory; what cannot be read is

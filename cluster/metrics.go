@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/internal/history"
 	psutil "github.com/shirou/gopsutil/v3/process"
 )
 
@@ -57,13 +58,13 @@ func (n *Node) processMetrics(ctx context.Context, into map[string]float64) erro
 		return fmt.Errorf("look at process %d: %w", n.PID(), err)
 	}
 	if memory, err := p.MemoryInfoWithContext(ctx); err == nil {
-		into["process_memory_bytes"] = float64(memory.RSS)
+		into[history.ObserveMemory] = float64(memory.RSS)
 	}
 	if anonymous, err := anonymousMemory(n.PID()); err == nil {
-		into["process_anonymous_bytes"] = anonymous
+		into[history.ObserveAnonymous] = anonymous
 	}
 	if fds, err := p.NumFDsWithContext(ctx); err == nil {
-		into["process_fds"] = float64(fds)
+		into[history.ObserveDescriptors] = float64(fds)
 	}
 	if threads, err := p.NumThreadsWithContext(ctx); err == nil {
 		into["process_threads"] = float64(threads)
@@ -72,8 +73,8 @@ func (n *Node) processMetrics(ctx context.Context, into map[string]float64) erro
 		into["process_cpu_s"] = cpu.User + cpu.System
 	}
 	if open, deserted, err := n.connections(); err == nil {
-		into["process_connections"] = float64(open)
-		into["process_deserted_connections"] = float64(deserted)
+		into[history.ObserveConnections] = float64(open)
+		into[history.ObserveDeserted] = float64(deserted)
 	}
 	return nil
 }

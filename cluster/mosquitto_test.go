@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
@@ -27,7 +28,7 @@ func TestMosquitto(t *testing.T) {
 	}
 	checkFigures(t, ctx, n, "process_memory_bytes")
 	set(t, ctx, n, "killed")
-	wantState(t, n, stateKilled)
+	wantState(t, n, history.StateKilled)
 	set(t, ctx, n, "running")
 	set(t, ctx, n, "stopped")
 	wantState(t, n, "exited: status 0")

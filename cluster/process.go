@@ -9,14 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
-)
 
-// States of a process that is there. One that is gone says how it ended.
-const (
-	stateRunning = "running"
-	stateFrozen  = "frozen"
-	stateExited  = "exited: "
-	stateKilled  = stateExited + "signal 9 (killed)"
+	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 // ErrUnsupported is in the errors of what a flavor or this system cannot do.
@@ -57,12 +51,12 @@ func startProcess(host Host, cmd *exec.Cmd, guard bool) (*process, error) {
 
 func exitOf(cmd *exec.Cmd, err error) string {
 	if cmd.ProcessState == nil {
-		return fmt.Sprintf("%sunknown (%v)", stateExited, err)
+		return fmt.Sprintf("%sunknown (%v)", history.StateExited, err)
 	}
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return fmt.Sprintf("%ssignal %d (%s)", stateExited, ws.Signal(), ws.Signal())
+		return fmt.Sprintf("%ssignal %d (%s)", history.StateExited, ws.Signal(), ws.Signal())
 	}
-	return fmt.Sprintf("%sstatus %d", stateExited, cmd.ProcessState.ExitCode())
+	return fmt.Sprintf("%sstatus %d", history.StateExited, cmd.ProcessState.ExitCode())
 }
 
 // String names it in an error.

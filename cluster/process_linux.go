@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/robustmq/rmq-mcp/internal/history"
 	"golang.org/x/sys/unix"
 )
 
@@ -69,9 +70,9 @@ func osState(pid int) (string, error) {
 	case alive == 0:
 		return "", nil
 	case stopped == alive:
-		return stateFrozen, nil
+		return history.StateFrozen, nil
 	}
-	return stateRunning, nil
+	return history.StateRunning, nil
 }
 
 // statFields are the fields of a stat file after the command, which may hold

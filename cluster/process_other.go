@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 const (
@@ -38,7 +40,7 @@ func osState(pid int) (string, error) {
 	case state == "", strings.HasPrefix(state, "Z"):
 		return "", nil
 	case strings.HasPrefix(state, "T"):
-		return stateFrozen, nil
+		return history.StateFrozen, nil
 	}
-	return stateRunning, nil
+	return history.StateRunning, nil
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 // Windows has no signals: a process can be ended by closing its standard
@@ -32,4 +34,4 @@ func (p *process) signal(sig syscall.Signal) error {
 
 func startTime(int) uint64 { return 0 }
 
-func osState(int) (string, error) { return stateRunning, nil }
+func osState(int) (string, error) { return history.StateRunning, nil }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 func TestReference(t *testing.T) {
@@ -31,7 +32,7 @@ func TestReference(t *testing.T) {
 
 	t.Run("killed", func(t *testing.T) {
 		set(t, ctx, leader, "killed")
-		wantState(t, leader, stateKilled)
+		wantState(t, leader, history.StateKilled)
 		if serves(ctx, leader) {
 			t.Errorf("%s answers after it was killed", leader.Name())
 		}
@@ -44,7 +45,7 @@ func TestReference(t *testing.T) {
 		}
 		old := leader.PID()
 		set(t, ctx, leader, "running")
-		wantState(t, leader, stateRunning)
+		wantState(t, leader, history.StateRunning)
 		if leader.PID() == old || !serves(ctx, leader) {
 			t.Errorf("%s was not started again", leader.Name())
 		}
@@ -52,12 +53,12 @@ func TestReference(t *testing.T) {
 	t.Run("frozen", func(t *testing.T) {
 		n := c.Nodes()[1]
 		set(t, ctx, n, "frozen")
-		wantState(t, n, stateFrozen)
+		wantState(t, n, history.StateFrozen)
 		if serves(ctx, n) {
 			t.Errorf("%s answers while it is frozen", n.Name())
 		}
 		set(t, ctx, n, "running")
-		wantState(t, n, stateRunning)
+		wantState(t, n, history.StateRunning)
 	})
 	t.Run("stopped", func(t *testing.T) {
 		n := c.Nodes()[2]

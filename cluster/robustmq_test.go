@@ -10,6 +10,7 @@ import (
 
 	mqtt "github.com/eclipse/paho.mqtt.golang"
 	"github.com/google/go-cmp/cmp"
+	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 // robustmqBound is for a broker built without optimization, on a busy machine.
@@ -42,7 +43,7 @@ func TestRobustMQ(t *testing.T) {
 	checkFigures(t, ctx, leader[0], "process_memory_bytes", "process_fds")
 
 	for _, way := range []struct{ want, state string }{
-		{"killed", stateKilled}, {"frozen", stateFrozen}, {"stopped", "exited: status 0"},
+		{"killed", history.StateKilled}, {"frozen", history.StateFrozen}, {"stopped", "exited: status 0"},
 	} {
 		t.Run(way.want, func(t *testing.T) {
 			began := time.Now()

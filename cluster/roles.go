@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 // Roles are what Resolve takes beside the names of nodes.
@@ -29,7 +31,7 @@ func (c *Cluster) Leader(ctx context.Context, topic string) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the leader: %w", err)
 	}
-	if state, err := n.State(ctx); err == nil && state != stateRunning {
+	if state, err := n.State(ctx); err == nil && state != history.StateRunning {
 		return nil, fmt.Errorf("find the leader: the others still name %s, which is %s", name, state)
 	}
 	return n, nil
@@ -115,7 +117,7 @@ func pick(dice *rand.Rand, from []*Node, want int) []*Node {
 func running(ctx context.Context, nodes []*Node) []*Node {
 	var up []*Node
 	for _, n := range nodes {
-		if state, err := n.State(ctx); state == stateRunning || errors.Is(err, ErrUnsupported) {
+		if state, err := n.State(ctx); state == history.StateRunning || errors.Is(err, ErrUnsupported) {
 			up = append(up, n)
 		}
 	}

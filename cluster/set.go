@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 // changeBound is how long the kernel gets to stop, continue or end a process.
@@ -28,13 +30,13 @@ func (n *Node) Set(ctx context.Context, want string) error {
 	defer n.setting.Unlock()
 	var err error
 	switch want {
-	case "running":
+	case history.StateRunning:
 		err = n.bringBack(ctx)
-	case "frozen":
+	case history.StateFrozen:
 		err = n.freeze(ctx)
-	case "killed":
+	case history.EndKilled:
 		err = n.shoot()
-	case "stopped":
+	case history.EndStopped:
 		err = n.terminate(ctx)
 	default:
 		return fmt.Errorf("set %s %q: no such state; choose running, frozen, killed or stopped", n.name, want)
@@ -53,9 +55,9 @@ func (n *Node) bringBack(ctx context.Context) error {
 		return err
 	}
 	switch {
-	case state == stateFrozen:
+	case state == history.StateFrozen:
 		err = n.thaw(ctx)
-	case strings.HasPrefix(state, stateExited):
+	case strings.HasPrefix(state, history.StateExited):
 		err = n.launch(ctx)
 	}
 	if err != nil {
@@ -71,14 +73,14 @@ func (n *Node) freeze(ctx context.Context) error {
 	if err := n.process().signal(sigFreeze); err != nil {
 		return err
 	}
-	return n.reach(ctx, stateFrozen)
+	return n.reach(ctx, history.StateFrozen)
 }
 
 func (n *Node) thaw(ctx context.Context) error {
 	if err := n.process().signal(sigThaw); err != nil {
 		return err
 	}
-	return n.reach(ctx, stateRunning)
+	return n.reach(ctx, history.StateRunning)
 }
 
 // reach returns when the kernel shows the state.
@@ -93,7 +95,7 @@ func (n *Node) reach(ctx context.Context, want string) error {
 		if state == want {
 			return nil
 		}
-		if strings.HasPrefix(state, stateExited) {
+		if strings.HasPrefix(state, history.StateExited) {
 			return fmt.Errorf("it is gone: %s", state)
 		}
 		select {
@@ -108,7 +110,7 @@ func (n *Node) reach(ctx context.Context, want string) error {
 func (n *Node) shoot() error {
 	p := n.process()
 	if p.exited() {
-		if p.how() == stateKilled {
+		if p.how() == history.StateKilled {
 			return nil
 		}
 		return fmt.Errorf("it is not running: %s", p.how())
@@ -150,7 +152,7 @@ func (n *Node) terminate(ctx context.Context) error {
 	if p.exited() {
 		return nil
 	}
-	if state, err := p.state(); err == nil && state == stateFrozen {
+	if state, err := p.state(); err == nil && state == history.StateFrozen {
 		if err := n.thaw(ctx); err != nil {
 			return err
 		}

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"strconv"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 // A Witness is a peer of our own in the experiment: a process on a host of its
@@ -79,9 +81,9 @@ func (w *Witness) Name() string { return "witness" }
 func (w *Witness) State(context.Context) (string, error) {
 	select {
 	case <-w.done:
-		return "exited: " + w.cmd.ProcessState.String(), nil
+		return history.StateExited + w.cmd.ProcessState.String(), nil
 	default:
-		return "running", nil
+		return history.StateRunning, nil
 	}
 }
 

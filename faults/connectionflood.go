@@ -36,7 +36,7 @@ func (f ConnectionFlood) Plan(ctx context.Context, t Target) (*Injection, error)
 				Name: "of these, in the kernel of " + n.Name(), Node: n.Name(), Role: history.RoleEffect, Want: history.WantGrows, Unit: "connections",
 				Read: func(ctx context.Context) history.Sample {
 					s := held(ctx, n, crowd.Tally(n.Name(), fault()).Open)
-					if state, err := n.State(ctx); err == nil && strings.HasPrefix(state, exited) {
+					if state, err := n.State(ctx); err == nil && strings.HasPrefix(state, history.StateExited) {
 						return most // it ended of them, perhaps, and held so many
 					}
 					if s.OK && s.Value >= most.Value {

@@ -282,7 +282,7 @@ func (d *fakeDriver) State() (string, error) {
 func (d *fakeDriver) Set(_ context.Context, want ProcessState) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.deaf || strings.HasPrefix(d.state, exited) {
+	if d.deaf || strings.HasPrefix(d.state, history.StateExited) {
 		return nil
 	}
 	d.state = want

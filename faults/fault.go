@@ -72,10 +72,10 @@ type Node interface {
 type ProcessState = string
 
 const (
-	Running ProcessState = "running" // started, or thawed; serving again when Set returns
-	Frozen  ProcessState = "frozen"
-	Killed  ProcessState = "killed"  // SIGKILL
-	Stopped ProcessState = "stopped" // SIGTERM, the node's own shutdown
+	Running ProcessState = history.StateRunning // started, or thawed; serving again when Set returns
+	Frozen  ProcessState = history.StateFrozen
+	Killed  ProcessState = history.EndKilled  // SIGKILL
+	Stopped ProcessState = history.EndStopped // SIGTERM, the node's own shutdown
 )
 
 // Doomed is what an entry of a process layer wants whose fault may end the

@@ -1,6 +1,10 @@
 package faults
 
-import "context"
+import (
+	"context"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
 
 // Kill ends the target's processes by SIGKILL and keeps them down until it is
 // healed, when they are started again with the data they left.
@@ -15,7 +19,7 @@ func (Kill) Plan(ctx context.Context, target Target) (*Injection, error) {
 }
 
 func sigkill() signal {
-	return signal{mechanism: "sigkill", want: Killed, expect: "exited: signal 9 (killed)"}
+	return signal{mechanism: "sigkill", want: Killed, expect: history.StateKilled}
 }
 
 func kill() Kind {

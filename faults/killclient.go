@@ -1,6 +1,10 @@
 package faults
 
-import "context"
+import (
+	"context"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
 
 // KillClient ends the driver processes that run the target's clients, by
 // SIGKILL. What they were doing is of unknown outcome. They are not started
@@ -13,7 +17,7 @@ func (KillClient) Name() string { return "kill_client" }
 
 // Plan plans a SIGKILL of every driver.
 func (KillClient) Plan(_ context.Context, target Target) (*Injection, error) {
-	return target.driverFault("sigkill", Killed, "exited: signal: killed")
+	return target.driverFault("sigkill", Killed, history.StateExited+"signal: killed")
 }
 
 func killClient() Kind {

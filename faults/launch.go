@@ -6,6 +6,8 @@ import (
 	"maps"
 	"reflect"
 	"strings"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 // What entries of a process layer want beside a [ProcessState]. The first two
@@ -160,4 +162,4 @@ func signalParam(usual string) Param {
 }
 
 // hasEnded reports whether a state is that of a process that is gone.
-func hasEnded(state string) bool { return strings.HasPrefix(state, exited) }
+func hasEnded(state string) bool { return strings.HasPrefix(state, history.StateExited) }

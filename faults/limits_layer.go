@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/limits"
 )
 
@@ -125,7 +126,7 @@ func (f *follower) follow(ctx context.Context, n Node, do func(pid int) error) e
 	last, err := pid(ctx, n)
 	if err == nil {
 		err = do(last)
-	} else if state, _ := n.State(ctx); strings.HasPrefix(state, exited) {
+	} else if state, _ := n.State(ctx); strings.HasPrefix(state, history.StateExited) {
 		err = nil
 	}
 	if err != nil {

@@ -88,7 +88,7 @@ func stateInTheEnd(ctx context.Context, n Node) string {
 // gaveIn reports whether a process ended as one does that gets no memory: with
 // an error (Go) or by abort(3) (Rust, C++).
 func gaveIn(state string) bool {
-	how, ended := strings.CutPrefix(state, exited)
+	how, ended := strings.CutPrefix(state, history.StateExited)
 	return ended && how != "status 0" && (strings.HasPrefix(how, "status ") || how == "signal 6 (aborted)")
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 // processLayer is a node's process. It shows the worst of what its entries
@@ -60,7 +62,7 @@ func (l *processLayer) show(ctx context.Context, want ProcessState) error {
 			return err // it lived through it; whether it serves is for the heal to read back
 		}
 	}
-	down := strings.HasPrefix(have, exited)
+	down := strings.HasPrefix(have, history.StateExited)
 	if down && (want == Killed || want == Stopped) {
 		return nil
 	}
@@ -113,7 +115,7 @@ func (l *processLayer) lastBreath(ctx context.Context) (ProcessState, error) {
 func (l *processLayer) set(ctx context.Context, want ProcessState) error {
 	err := l.node.Set(ctx, want)
 	if err != nil && want == Stopped {
-		if state, _ := l.node.State(ctx); strings.HasPrefix(state, exited) {
+		if state, _ := l.node.State(ctx); strings.HasPrefix(state, history.StateExited) {
 			return nil
 		}
 	}
@@ -122,9 +124,6 @@ func (l *processLayer) set(ctx context.Context, want ProcessState) error {
 
 // processLayerOf is the name of a node's layer.
 func processLayerOf(n Node) string { return "process/" + n.Name() }
-
-// exited begins the state of a process that is gone.
-const exited = "exited: "
 
 // worst is what a process with these entries should be.
 func worst(active []Entry) (ProcessState, error) {

@@ -3,6 +3,8 @@ package faults
 import (
 	"context"
 	"strings"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 // Stop asks the target's processes to shut down, by SIGTERM, and keeps them
@@ -26,7 +28,7 @@ func sigterm() signal {
 const shutDown = "exited by itself"
 
 func graceful(state string) string {
-	if strings.HasPrefix(state, exited+"status") {
+	if strings.HasPrefix(state, history.StateExited+"status") {
 		return shutDown
 	}
 	return state

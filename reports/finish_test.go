@@ -308,3 +308,21 @@ func read(t testing.TB, path string) string {
 	must(t, err)
 	return string(content)
 }
+
+// TestRunsOfEveryRevision: what any version recorded that landed is intact and
+// judged as it was then. None of these is ever written anew.
+func TestRunsOfEveryRevision(t *testing.T) {
+	dirs, err := filepath.Glob("testdata/runs/*")
+	must(t, err)
+	if len(dirs) < 2 {
+		t.Fatalf("runs are missing: %q", dirs)
+	}
+	for _, dir := range dirs {
+		verified, err := Verify(dir)
+		if err != nil {
+			t.Errorf("%s: %v", dir, err)
+		} else if verified.State != verdict.FailNondetermin {
+			t.Errorf("%s: %s", dir, verified.State)
+		}
+	}
+}

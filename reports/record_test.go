@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/build"
-	"github.com/robustmq/rmq-mcp/internal/checker"
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/journal"
 )
@@ -167,7 +166,7 @@ func (x experiment) events(t testing.TB, evidence string) {
 			end += 30 * time.Second // it is waited for what does not come
 		}
 		r.record(history.Event{Time: end, Process: p, Kind: history.KindEnd, Value: wrote})
-		r.record(history.Event{Time: end, Process: p, Kind: history.KindObserve, Text: checker.ObserveDriverLines, Value: wrote})
+		r.record(history.Event{Time: end, Process: p, Kind: history.KindObserve, Text: history.ObserveDriverLines, Value: wrote})
 	}
 	if x.open {
 		must(t, rec.Sync())

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/checker"
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
@@ -42,7 +41,7 @@ func TestTimelineIsAPictureOfTheRun(t *testing.T) {
 func TestTrendsAreShown(t *testing.T) {
 	trend := func(quantity, node, unit, rate string, slope, low, high float64, levels ...float64) verdict.Trend {
 		return verdict.Trend{
-			Quantity: quantity, Metric: map[string]string{"memory": checker.ObserveMemory, "descriptors": checker.ObserveDescriptors}[quantity], Node: node, Unit: unit, PerHour: rate, Slope: slope, Low: low, High: high, Budget: 60, Samples: 40,
+			Quantity: quantity, Metric: map[string]string{"memory": history.ObserveMemory, "descriptors": history.ObserveDescriptors}[quantity], Node: node, Unit: unit, PerHour: rate, Slope: slope, Low: low, High: high, Budget: 60, Samples: 40,
 			FromNS: 10e9, ToNS: 40e9, Levels: levels, Status: verdict.Pass,
 		}
 	}
@@ -51,7 +50,7 @@ func TestTrendsAreShown(t *testing.T) {
 	for i := range 40 {
 		rows = append(rows, history.Event{
 			Time: time.Duration(i) * time.Second, Process: history.None, Kind: history.KindObserve, Node: int16(i % 2),
-			Text: checker.ObserveMemory, Value: float64(300+i) * (1 << 20),
+			Text: history.ObserveMemory, Value: float64(300+i) * (1 << 20),
 		})
 	}
 	act.Add(history.BatchOf(nil, rows))
@@ -64,7 +63,7 @@ func TestTrendsAreShown(t *testing.T) {
 	}
 	picture := drawTimeline("a soak", act, nil, Losses{}, trends)
 	for i := range rows { // a metric that no trend is of
-		rows[i].Text, rows[i].Value = checker.ObserveAnonymous, 9<<30
+		rows[i].Text, rows[i].Value = history.ObserveAnonymous, 9<<30
 	}
 	act.Add(history.BatchOf(nil, rows))
 	if !bytes.Equal(picture, drawTimeline("a soak", act, nil, Losses{}, trends)) {

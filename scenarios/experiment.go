@@ -87,7 +87,7 @@ func New(version string, env keeper.Env, start keeper.Start) (*Experiment, error
 	e := &Experiment{
 		version: version, env: env, start: start, binary: start.Cluster.Binary, live: newLive(), news: map[string]string{},
 		halted: make(chan struct{}), over: make(chan struct{}),
-		phase: keeper.PhaseStarting, watchers: map[chan keeper.Progress]bool{},
+		phase: history.PhaseStarting, watchers: map[chan keeper.Progress]bool{},
 	}
 	e.halt = sync.OnceFunc(func() { close(e.halted) })
 	e.seed = start.Seed
@@ -190,7 +190,7 @@ func (e *Experiment) Run(ctx context.Context) error {
 		if e.scenario != nil {
 			e.execute(work)
 		} else {
-			e.enter(keeper.PhaseReady)
+			e.enter(history.PhaseReady)
 			<-work.Done()
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
 
@@ -88,13 +89,13 @@ func (e *Experiment) explore(s *session, scenario *Scenario, tier Tier) {
 		e.fail(s, err)
 		return
 	}
-	e.enter(keeper.PhaseSteady)
+	e.enter(history.PhaseSteady)
 	if !s.steady(ctx, s.lasts, seconds(scenario.Workload.VisitS)) {
 		return // the experiment's own end drains it
 	}
-	e.enter(keeper.PhaseDrain)
+	e.enter(history.PhaseDrain)
 	s.drain(context.WithoutCancel(ctx), seconds(tier.DrainS))
-	e.enter(keeper.PhaseReady)
+	e.enter(history.PhaseReady)
 }
 
 func (e *Experiment) fail(s *session, err error) {

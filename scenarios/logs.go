@@ -56,7 +56,7 @@ func (l *logs) line(node, text string, at time.Time) {
 	n := l.count[node]
 	l.mu.Unlock()
 	if panicLine.MatchString(text) {
-		ev := harnessEvent(when, history.KindObserve, "panic")
+		ev := harnessEvent(when, history.KindObserve, history.ObservePanic)
 		ev.Node, ev.Value = l.e.nodeIndex(node), float64(n)
 		l.e.rec.Record(ev)
 		l.e.say(fmt.Sprintf("%s panicked: %s", node, text))

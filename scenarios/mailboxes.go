@@ -24,7 +24,7 @@ func (e *Experiment) listMailboxes(ctx context.Context) {
 				ev.Edge, ev.Node = edge, int16(i)
 				return ev
 			}
-			call := e.rec.Record(row(history.Call, checker.ListOfMailboxes))
+			call := e.rec.Record(row(history.Call, history.FetchMailboxes))
 			names, err := e.cluster.Mailboxes(ctx, n, mailboxesOf(e.header))
 			for _, name := range names {
 				e.rec.Record(row(history.Point, name))

@@ -40,7 +40,7 @@ func (e *Experiment) watchHost(ctx context.Context) {
 	for hold(ctx, tickEvery) {
 		now := e.clock.Now()
 		if late := now - last - tickEvery; late > starvedAfter {
-			ev := harnessEvent(now, history.KindObserve, "host-starved")
+			ev := harnessEvent(now, history.KindObserve, history.ObserveStarved)
 			ev.Value = late.Seconds()
 			e.rec.Record(ev)
 			e.say(fmt.Sprintf("the host stood still for %.1f s", late.Seconds()))

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
-	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/journal"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
@@ -62,15 +60,15 @@ func (e *Experiment) keepStart() error {
 func (e *Experiment) evidence() string { return filepath.Join(e.env.Dir, "evidence") }
 func (e *Experiment) logDir() string   { return filepath.Join(e.evidence(), "logs") }
 
-// claims are the scenario's, but for those of which this run can show nothing:
-// an external broker's logs are not ours to read, only Linux shows a process'
-// connections, of which those at its plain listener are looked at, and not every
-// SDK shows DUP.
+// claims are the scenario's, but for those of which this run can show nothing: by
+// what its cluster lacks, since only connections at the plain listener are looked
+// at, and since not every SDK shows DUP.
 func (e *Experiment) claims() []string {
-	c := e.start.Cluster
+	lacks := func(what string) bool { return e.info.Lacks[what] != "" }
+	plain := e.start.Transport == "" || e.start.Transport == contract.TCP
 	return slices.DeleteFunc(slices.Clone(e.scenario.Claims), func(claim string) bool {
-		return claim == "no-panic" && c.Flavor == "external" ||
-			(claim == "no-leak" || claim == "steady-resources") && (c.Flavor == "external" || c.Runtime == cluster.RuntimeDocker || runtime.GOOS != "linux" || e.start.Transport != "" && e.start.Transport != "tcp") ||
+		return claim == "no-panic" && lacks(history.LacksLogs) ||
+			(claim == "no-leak" || claim == "steady-resources") && (lacks(history.LacksResources) || !plain) ||
 			claim == "qos1-dup-flag" && slices.Contains(e.sdk.Cannot, contract.CannotDup)
 	})
 }
@@ -104,7 +102,7 @@ func (e *Experiment) finish(ctx context.Context) error {
 			e.harness("undo what was not healed: %v", err)
 		}
 	}
-	e.enter(keeper.PhaseJudge)
+	e.enter(history.PhaseJudge)
 	err := errors.Join(
 		e.writeLandings(),
 		reports.WriteHarness(e.evidence(), e.noted()),
@@ -131,7 +129,7 @@ func (e *Experiment) finish(ctx context.Context) error {
 	e.mu.Lock()
 	e.summary, e.verdict = summary, &summary.Verdict
 	e.mu.Unlock()
-	e.enter(keeper.PhaseDone)
+	e.enter(history.PhaseDone)
 	return nil
 }
 

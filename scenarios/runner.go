@@ -15,13 +15,13 @@ import (
 // the harness could not do is noted.
 func (e *Experiment) execute(ctx context.Context) {
 	s := e.add(&session{name: e.scenario.Name, sdk: e.sdk, protocol: e.scenario.Protocol, transport: e.start.Transport, rate: e.scenario.Rate(e.start.Cluster.Flavor)})
-	e.enter(keeper.PhaseLoad)
+	e.enter(history.PhaseLoad)
 	if err := e.begin(ctx, s, e.scenario.Workload); err != nil {
 		e.harness("%v", err)
 	} else if !s.loaded(ctx) {
 		e.say(fmt.Sprintf("load gate: fewer than %.0f acknowledged publishes a second within %s", s.rate, loadBound))
 	} else {
-		e.enter(keeper.PhaseSteady)
+		e.enter(history.PhaseSteady)
 		s.steady(ctx, seconds(e.tier.SteadyS), seconds(e.scenario.Workload.VisitS))
 		e.disturb(ctx)
 		if ctx.Err() != nil { // stopped: what is in place must not outlast that, nor hold up the drain
@@ -31,7 +31,7 @@ func (e *Experiment) execute(ctx context.Context) {
 			e.recover(ctx, s)
 		}
 	}
-	e.enter(keeper.PhaseDrain)
+	e.enter(history.PhaseDrain)
 	s.drain(context.WithoutCancel(ctx), seconds(e.tier.DrainS))
 }
 
@@ -41,7 +41,7 @@ func (e *Experiment) disturb(ctx context.Context) {
 		return
 	}
 	for range e.tier.Rounds {
-		e.enter(keeper.PhaseFault)
+		e.enter(history.PhaseFault)
 		var steps sync.WaitGroup
 		for _, step := range e.scenario.Schedule {
 			steps.Go(func() { // one that fails takes none of the others out
@@ -81,7 +81,7 @@ func (e *Experiment) step(ctx context.Context, step Step) error {
 // them. A run that was stopped recovers too: what a cluster delivers late is
 // not lost.
 func (e *Experiment) recover(ctx context.Context, s *session) {
-	e.enter(keeper.PhaseRecovery)
+	e.enter(history.PhaseRecovery)
 	onwards := context.WithoutCancel(ctx)
 	if err := e.probes(onwards, s, max(seconds(e.tier.RecoveryS), 10*time.Second)); err != nil {
 		e.harness("probe the nodes after the heal: %v", err)
@@ -99,7 +99,7 @@ func (e *Experiment) enter(phase string) {
 	e.mu.Lock()
 	e.phase = phase
 	e.mu.Unlock()
-	if phase != keeper.PhaseDone && phase != keeper.PhaseJudge {
+	if phase != history.PhaseDone && phase != history.PhaseJudge {
 		e.rec.Record(harnessEvent(e.clock.Now(), history.KindPhase, phase))
 	}
 	e.say(phase)

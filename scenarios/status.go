@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
 
@@ -12,7 +13,7 @@ func (e *Experiment) Status(ctx context.Context) keeper.Status {
 	counts, ready := e.live.snapshot(e.clock.Now()), e.ready.Load()
 	e.mu.Lock()
 	st := keeper.Status{
-		ID: e.env.ID, Dir: e.env.Dir, Phase: e.phase, Live: e.phase != keeper.PhaseDone,
+		ID: e.env.ID, Dir: e.env.Dir, Phase: e.phase, Live: e.phase != history.PhaseDone,
 		Elapsed: e.clock.Now().Seconds(), Expected: e.expected(), Started: e.began,
 		Counts: counts, Error: strings.Join(e.notes, "; "), Verdict: e.verdict,
 		Nodes: []keeper.NodeStatus{}, Faults: []keeper.FaultStatus{}, Clients: []keeper.ClientStatus{},
@@ -30,7 +31,7 @@ func (e *Experiment) Status(ctx context.Context) keeper.Status {
 	for _, s := range e.sessions {
 		st.Clients = append(st.Clients, s.status(counts))
 	}
-	down := e.phase == keeper.PhaseJudge || e.phase == keeper.PhaseDone
+	down := e.phase == history.PhaseJudge || e.phase == history.PhaseDone
 	e.mu.Unlock()
 	if ready {
 		for _, l := range e.engine.Landings() {

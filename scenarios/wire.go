@@ -69,7 +69,7 @@ func (w *wire) connect(h tap.Hello) tap.Witness {
 	c := &wireConn{wire: w, session: s, conn: s.conns, node: node, expiryS: h.ExpiryS}
 	s.conns++
 	s.mu.Unlock()
-	e := c.event("connect")
+	e := c.event(history.PacketConnect)
 	if h.Clean {
 		e.Reason = 1
 	}
@@ -171,7 +171,7 @@ func (c *wireConn) Packet(p *tap.Packet) {
 
 // Unread is written down as a packet that there is none of in MQTT, as End is.
 func (c *wireConn) Unread(way tap.Direction) {
-	e := c.event("unread")
+	e := c.event(history.PacketUnread)
 	if way == tap.ToClient {
 		e.Flags = history.FlagToClient
 	}
@@ -180,7 +180,7 @@ func (c *wireConn) Unread(way tap.Direction) {
 
 // End says whose end of the connection came first.
 func (c *wireConn) End(by tap.Direction) {
-	e := c.event("closed")
+	e := c.event(history.PacketClosed)
 	switch by {
 	case tap.ToClient:
 		e.Flags = history.FlagToClient

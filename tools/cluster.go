@@ -78,14 +78,14 @@ func (a *agent) clusterStart() Tool {
 		if err != nil {
 			return ClusterAnswer{}, err
 		}
-		status, err := await(ctx, call, e, in.Wait, func(s keeper.Status) bool { return s.Phase != keeper.PhaseStarting || ended(s) })
+		status, err := await(ctx, call, e, in.Wait, func(s keeper.Status) bool { return s.Phase != history.PhaseStarting || ended(s) })
 		if err != nil {
 			return ClusterAnswer{}, fmt.Errorf("start the cluster: %w", err)
 		}
 		if ended(status) {
 			return ClusterAnswer{}, fmt.Errorf("start the cluster: %s. Nothing of it is left running; logs are in %s", status.Error, status.Dir)
 		}
-		if status.Phase == keeper.PhaseStarting {
+		if status.Phase == history.PhaseStarting {
 			return clusterAnswer(status, answer("starting: not every node serves yet", "cluster_status to look again")), nil
 		}
 		return clusterAnswer(status, answer(plural(len(status.Nodes), "node")+" serving",
@@ -161,7 +161,7 @@ func nextFor(s keeper.Status) []string {
 		return []string{"get_run to wait for the verdict", "stop_run to end it early"}
 	case len(inPlace(s)) > 0:
 		return []string{"heal_fault to heal now", "get_logs around the fault"}
-	case s.Phase == keeper.PhaseStarting:
+	case s.Phase == history.PhaseStarting:
 		return []string{"cluster_status to look again"}
 	case len(s.Clients) == 0:
 		return []string{"run_client with wait_s 0 to put traffic on it"}

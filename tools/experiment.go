@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
 
@@ -158,4 +159,4 @@ func progressText(p keeper.Progress) string {
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // ended reports whether an experiment came to its end.
-func ended(s keeper.Status) bool { return s.Phase == keeper.PhaseDone || !s.Live }
+func ended(s keeper.Status) bool { return s.Phase == history.PhaseDone || !s.Live }

@@ -37,7 +37,7 @@ type fake struct {
 var _ Experiment = (*fake)(nil)
 
 func newFake(id, scenario string) *fake {
-	return &fake{gone: make(chan struct{}), status: keeper.Status{ID: id, Dir: "/state/runs/" + id, Scenario: scenario, Phase: keeper.PhaseReady, Live: true,
+	return &fake{gone: make(chan struct{}), status: keeper.Status{ID: id, Dir: "/state/runs/" + id, Scenario: scenario, Phase: history.PhaseReady, Live: true,
 		Nodes: []keeper.NodeStatus{{Name: "node-1", State: "running"}, {Name: "node-2", State: "running"}}}}
 }
 
@@ -52,7 +52,7 @@ func (f *fake) Wait(ctx context.Context, d time.Duration) (keeper.Status, error)
 	deadline := time.Now().Add(d)
 	for {
 		s, _ := f.Status(ctx)
-		if s.Phase == keeper.PhaseDone || s.Scenario == "" && s.Phase != keeper.PhaseStarting || !time.Now().Before(deadline) {
+		if s.Phase == history.PhaseDone || s.Scenario == "" && s.Phase != history.PhaseStarting || !time.Now().Before(deadline) {
 			return s, ctx.Err()
 		}
 		select {
@@ -105,7 +105,7 @@ func (f *fake) Stop(context.Context, keeper.Caller) (keeper.Status, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.stopped = true
-	f.status.Phase, f.status.Live, f.status.Root = keeper.PhaseDone, false, "abc"
+	f.status.Phase, f.status.Live, f.status.Root = history.PhaseDone, false, "abc"
 	f.status.Verdict = &verdict.Verdict{State: verdict.PassSmoke, Headline: "nothing was lost"}
 	return f.status, nil
 }

@@ -9,6 +9,7 @@ import (
 	"log"
 	"testing"
 
+	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
 
@@ -68,7 +69,7 @@ func TestFinishedIsBounded(t *testing.T) {
 func TestNoLateProgressOnStdio(t *testing.T) {
 	f := newFake("run-1", "mqtt/broker-kill-9")
 	for i := range 20 {
-		f.progress = append(f.progress, keeper.Progress{At: float64(i + 1), Phase: keeper.PhaseSteady})
+		f.progress = append(f.progress, keeper.Progress{At: float64(i + 1), Phase: history.PhaseSteady})
 	}
 	h := &host{live: []*fake{f}, runs: runsDir(t)}
 	in, send := io.Pipe()

@@ -40,7 +40,7 @@ func (a *agent) recorded(id string) (keeper.Status, error) {
 	if err != nil {
 		return keeper.Status{}, err
 	}
-	s := keeper.Status{ID: runID(dir), Dir: dir, Phase: keeper.PhaseDone}
+	s := keeper.Status{ID: runID(dir), Dir: dir, Phase: history.PhaseDone}
 	if run, err := history.ReadRun(evidence(dir)); err == nil {
 		s.Scenario, s.Started, s.Cluster = run.Scenario, run.Started, &run.Cluster
 	} else if !errors.Is(err, fs.ErrNotExist) {

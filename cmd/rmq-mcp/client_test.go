@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
 
@@ -114,7 +115,7 @@ func (a *agent) looks() {
 func (a *agent) explores() string {
 	a.t.Helper()
 	started := a.call("cluster_start", map[string]any{"nodes": 3, "config": map[string]any{"flavor": "reference"}, "wait_s": 45})
-	if started["phase"] != keeper.PhaseReady {
+	if started["phase"] != history.PhaseReady {
 		a.t.Fatalf("cluster_start: %v", started["summary"])
 	}
 	a.call("run_client", map[string]any{"sdk_lang": "go", "scenario": "mqtt/qos-roundtrip", "duration_s": 20, "wait_s": 0})

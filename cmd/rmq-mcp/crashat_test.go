@@ -67,7 +67,7 @@ func live(t *testing.T, start keeper.Start) *keeper.Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	if s, err := c.Wait(t.Context(), 2*time.Minute); err != nil || s.Phase != keeper.PhaseReady {
+	if s, err := c.Wait(t.Context(), 2*time.Minute); err != nil || s.Phase != history.PhaseReady {
 		t.Fatalf("%s: %s, %v", s.Phase, s.Error, err)
 	}
 	return c

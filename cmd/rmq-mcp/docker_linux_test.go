@@ -16,8 +16,8 @@ import (
 
 	"github.com/robustmq/rmq-mcp/internal/docker"
 	"github.com/robustmq/rmq-mcp/internal/docker/enginetest"
+	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/hosttest"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
 
 // goneBound is how long containers may outlive their keeper.
@@ -113,7 +113,7 @@ func (h *harbour) serve(args ...string) *agent {
 func (h *harbour) up(a *agent) (run string) {
 	h.t.Helper()
 	started := a.call("cluster_start", map[string]any{"nodes": 3, "config": map[string]any{"runtime": "docker"}, "wait_s": 45})
-	if started["phase"] != keeper.PhaseReady {
+	if started["phase"] != history.PhaseReady {
 		h.t.Fatalf("cluster_start: %v", started)
 	}
 	info := started["cluster"].(map[string]any)

@@ -90,7 +90,7 @@ func (c *liveCluster) load(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case s.Phase != keeper.PhaseReady:
+	case s.Phase != history.PhaseReady:
 		return fmt.Errorf("start a cluster of %s: %s", c.flavor, s.Error)
 	}
 	c.nodes = len(s.Nodes)

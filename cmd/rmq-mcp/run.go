@@ -18,6 +18,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/build"
+	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
@@ -231,7 +232,7 @@ func untilOver(ctx context.Context, client *keeper.Client) error {
 		if errors.Is(err, keeper.ErrGone) {
 			return nil
 		}
-		if err != nil || s.Phase == keeper.PhaseDone {
+		if err != nil || s.Phase == history.PhaseDone {
 			return err
 		}
 	}

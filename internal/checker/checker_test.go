@@ -225,7 +225,7 @@ func TestCheckers(t *testing.T) {
 			s.acked(q1, 0, 3).fault(2*time.Second).wait(3*time.Second).publish(q0, 0, history.OK).acked(probed, 0, 0).wait(3*time.Second).acked(q1, 4, 6)
 		}, fail, map[string]int64{"silences": 1}, "around f1"},
 		{"a host that stands still explains it", "progress", func(s *story) {
-			s.acked(q1, 0, 3).fault(2*time.Second).wait(6*time.Second).observe(ObserveStarved, history.None, history.None, 5).acked(q1, 4, 6)
+			s.acked(q1, 0, 3).fault(2*time.Second).wait(6*time.Second).observe(history.ObserveStarved, history.None, history.None, 5).acked(q1, 4, 6)
 		}, unknown, nil, "the host kept everything"},
 		{"stands still for good", "progress", func(s *story) {
 			s.acked(q1, 0, 3).fault(2 * time.Second).wait(6 * time.Second).phase("drain")
@@ -270,19 +270,19 @@ func TestCheckers(t *testing.T) {
 		}, unknown, nil, "nothing was healed"},
 
 		{"quiet logs", "no-panic", func(s *story) { s.phase("steady") }, pass, nil, ""},
-		{"a panic", "no-panic", func(s *story) { s.observe(ObservePanic, history.None, 1, 42) }, fail, nil, "node-2 panicked, line 42"},
+		{"a panic", "no-panic", func(s *story) { s.observe(history.ObservePanic, history.None, 1, 42) }, fail, nil, "node-2 panicked, line 42"},
 
 		{"every connection is closed", "no-leak", func(s *story) {}, pass, map[string]int64{"nodes": 2}, ""},
-		{"connections stay", "no-leak", func(s *story) { s.observe(ObserveDeserted, history.None, 1, 3) }, fail, map[string]int64{"leaking": 1}, "node-2 still has 3 connections"},
+		{"connections stay", "no-leak", func(s *story) { s.observe(history.ObserveDeserted, history.None, 1, 3) }, fail, map[string]int64{"leaking": 1}, "node-2 still has 3 connections"},
 		{"connections stayed for a while", "no-leak", func(s *story) {
-			s.observe(ObserveDeserted, history.None, 1, 3).observe(ObserveDeserted, history.None, 1, 0)
+			s.observe(history.ObserveDeserted, history.None, 1, 3).observe(history.ObserveDeserted, history.None, 1, 0)
 		}, pass, nil, ""},
 		{"a fault was never healed", "no-leak", func(s *story) {
-			s.observe(ObserveDeserted, history.None, 1, 3).fault(time.Second)
+			s.observe(history.ObserveDeserted, history.None, 1, 3).fault(time.Second)
 			s.landings[0].Times.HealedNS = 0
 		}, unknown, nil, "ten seconds"},
 		{"a fault was healed just now", "no-leak", func(s *story) {
-			s.observe(ObserveDeserted, history.None, 1, 3).fault(time.Hour)
+			s.observe(history.ObserveDeserted, history.None, 1, 3).fault(time.Hour)
 		}, unknown, nil, "ten seconds"},
 
 		{"last write is read", "retained-register", func(s *story) {

@@ -52,7 +52,7 @@ func (d *driver) add(b *history.Batch, i int) {
 	case history.KindEnd:
 		d.ended, d.wrote = true, b.Value[i]
 	case history.KindObserve:
-		if b.Text(i) == ObserveDriverLines {
+		if b.Text(i) == history.ObserveDriverLines {
 			d.counted, d.arrived = true, b.Value[i]
 		}
 	}

@@ -21,7 +21,7 @@ func TestCompleteness(t *testing.T) {
 		{"cut off", func(s *story) { s.join(sub).finish(); s.torn = true }, "cut off"},
 		{"a driver vanished", func(s *story) { s.join(sub) }, "driver of sub-1 did not end"},
 		{"lines went missing", func(s *story) {
-			s.join(sub).finish().observe(ObserveDriverLines, sub, history.None, 6)
+			s.join(sub).finish().observe(history.ObserveDriverLines, sub, history.None, 6)
 		}, "wrote 7 lines, 6 arrived"},
 		{"a number was called twice", func(s *story) { s.acked(q1, 0, 1).acked(q1, 1, 1) }, "does not count"},
 		{"no marker was sent", func(s *story) {
@@ -46,7 +46,7 @@ func TestCompleteness(t *testing.T) {
 		}, ""},
 		{"away during the drain", func(s *story) {
 			s.join(sub).acked(q1, 0, 1).disconnect(sub).wait(time.Second).phase("drain").marker(q1, 2, history.OK)
-			s.observe(ObserveDriverLines, sub, history.None, 7)
+			s.observe(history.ObserveDriverLines, sub, history.None, 7)
 			e := blank(history.KindEnd, sub)
 			e.Value = 7
 			s.add(e)
@@ -117,7 +117,7 @@ func TestCoverage(t *testing.T) {
 	for range 4 {
 		second(50)
 	}
-	s.observe(ObserveStarved, history.None, history.None, 1.5)
+	s.observe(history.ObserveStarved, history.None, history.None, 1.5)
 	s.phase("drain").acked(q1, seq, seq+9)
 	c := judgeStory(t, s, "no-panic").Coverage
 	near := func(name string, got, want float64) {

@@ -60,7 +60,7 @@ func (c *coverage) add(b *history.Batch) {
 		case history.KindPhase:
 			c.phases = append(c.phases, phase{b.Text(int(i)), b.Time[i]})
 		case history.KindObserve:
-			if b.Process[i] == history.None && b.Node[i] == history.None && b.Text(int(i)) == ObserveStarved {
+			if b.Process[i] == history.None && b.Node[i] == history.None && b.Text(int(i)) == history.ObserveStarved {
 				c.starved += b.Value[i]
 			}
 		}
@@ -98,7 +98,7 @@ func (c *coverage) result() verdict.Coverage {
 	out := verdict.Coverage{HostStarvedS: c.starved, Recorded: c.events, FaultPerS: c.rate("fault", 0, end), Idle: c.idle()}
 	out.SteadyPerS = c.rate("steady", 0, end)
 	out.BeforePerS = c.rate("steady", 0.5, end)
-	out.AfterPerS = c.rate("recovery", 0.5, end)
+	out.AfterPerS = c.rate(history.PhaseRecovery, 0.5, end)
 	c.acks.silences(end, func(s silence) { out.LongestGapS = max(out.LongestGapS, float64(s.length())/1e9) })
 	if end > c.first {
 		out.DurationS = float64(end-c.first) / 1e9
@@ -122,7 +122,7 @@ func (c *coverage) result() verdict.Coverage {
 // drained is when publishing ended: the drain began, or the last publish.
 func (c *coverage) drained() int64 {
 	for _, p := range c.phases {
-		if p.name == "drain" {
+		if p.name == history.PhaseDrain {
 			return p.at
 		}
 	}

@@ -183,11 +183,11 @@ func (c *fair) Add(b *history.Batch) {
 
 func (c *fair) turn(b *history.Batch, i int) {
 	switch p := b.Process[i]; {
-	case b.Kind[i] == history.KindPhase && b.Text(i) == "steady":
+	case b.Kind[i] == history.KindPhase && b.Text(i) == history.PhaseSteady:
 		c.times[0].from = min(c.times[0].from, b.Time[i])
-	case b.Kind[i] == history.KindPhase && b.Text(i) == "drain":
+	case b.Kind[i] == history.KindPhase && b.Text(i) == history.PhaseDrain:
 		c.drain = min(c.drain, b.Time[i])
-	case b.Kind[i] == history.KindObserve && p == history.None && b.Node[i] == history.None && b.Text(i) == ObserveStarved:
+	case b.Kind[i] == history.KindObserve && p == history.None && b.Node[i] == history.None && b.Text(i) == history.ObserveStarved:
 		c.stills = append(c.stills, still{b.Time[i] - int64(b.Value[i]*1e9), b.Time[i]})
 	case b.Kind[i] == history.KindConnect && b.Edge[i] == history.Return && b.Outcome[i] == history.OK && uint32(p) < uint32(len(c.node)):
 		if b.Node[i] >= 0 && (c.node[p] < 0 || b.Time[i] < c.times[0].to) {

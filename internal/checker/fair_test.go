@@ -227,7 +227,7 @@ func TestFair(t *testing.T) {
 		{"the host stood still", func() *story {
 			return neighbours(func(s *story, seq int64) {
 				if seq == firstGood-1 {
-					s.observe(ObserveStarved, history.None, history.None, 3.8)
+					s.observe(history.ObserveStarved, history.None, history.None, 3.8)
 				}
 				s.served(seq, other)
 			}, func(s *story) { s.delivered(other, q1, firstBad, firstGood-1) })
@@ -235,7 +235,7 @@ func TestFair(t *testing.T) {
 		{"the host stood still for a moment, which does not explain it", func() *story {
 			return neighbours(func(s *story, seq int64) {
 				if seq == firstGood-1 {
-					s.observe(ObserveStarved, history.None, history.None, 1.1)
+					s.observe(history.ObserveStarved, history.None, history.None, 1.1)
 				}
 				s.served(seq, other)
 			}, func(s *story) { s.delivered(other, q1, firstBad, firstGood-1) })

@@ -85,7 +85,7 @@ func misfortune() *story {
 		}
 	}
 	s.publish(reg, 0, history.OK).fetch(reg, 0).publish(reg, 1, history.OK).fetch(reg, 0)
-	s.observe(ObservePanic, history.None, 0, 12).observe(ObserveStarved, history.None, history.None, 0.5)
+	s.observe(history.ObservePanic, history.None, 0, 12).observe(history.ObserveStarved, history.None, history.None, 0.5)
 	s.join(probe1, probe2).acked(probed, 0, 0).deliver(probe1, probed, 0).wait(11 * time.Second)
 	s.phase("drain")
 	for _, st := range []int32{q1, q2, q1b} {

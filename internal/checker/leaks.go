@@ -9,10 +9,6 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
-// ObserveDeserted is what a node's kernel shows every second: Value connections
-// that their clients closed ten seconds ago or earlier, and the node has not.
-const ObserveDeserted = "process_deserted_connections"
-
 // leaks judges that nobody's connection outlives its client: the last reading of
 // a node, ten seconds after the last heal or later, shows none.
 type leaks struct {
@@ -24,7 +20,7 @@ func newLeaks(ctx Context) Checker { return &leaks{ledger: ctx.ledger, last: map
 
 func (c *leaks) Add(b *history.Batch) {
 	for _, i := range c.ledger.rows(b).control {
-		if n := b.Node[i]; b.Kind[i] == history.KindObserve && n >= 0 && b.Text(int(i)) == ObserveDeserted {
+		if n := b.Node[i]; b.Kind[i] == history.KindObserve && n >= 0 && b.Text(int(i)) == history.ObserveDeserted {
 			c.last[n] = sighting{node: n, seq: int64(b.Value[i]), t: b.Time[i], index: b.Index[i]}
 		}
 	}
@@ -80,7 +76,7 @@ func desert(ctx Context) *mutation {
 		kept := *b
 		kept.Value = slices.Clone(b.Value[:b.N])
 		for _, i := range ctx.ledger.rows(b).control {
-			if b.Kind[i] == history.KindObserve && b.Node[i] >= 0 && b.Text(int(i)) == ObserveDeserted {
+			if b.Kind[i] == history.KindObserve && b.Node[i] >= 0 && b.Text(int(i)) == history.ObserveDeserted {
 				kept.Value[i] = 1
 				m.did = "left a connection open at every node that its client closed"
 			}

@@ -11,10 +11,6 @@ import (
 // ClaimMailboxList is the claim for which the harness lists mailboxes.
 const ClaimMailboxList = "mq9-mailbox-list"
 
-// ListOfMailboxes is the text of a fetch that the harness makes of a node's list
-// of mailboxes. Between its call and its return is a point for each mailbox.
-const ListOfMailboxes = "list of mailboxes"
-
 // mailboxList judges what nodes list: every mailbox once that was made, and none
 // that is over. A node may learn of either some time later. What is listed while
 // a fault is in place, or soon after, is not judged.
@@ -96,7 +92,7 @@ func (c *mailboxList) list(b *history.Batch, i int) {
 	node := b.Node[i]
 	at := c.open[node]
 	switch {
-	case b.Edge[i] == history.Call && b.Text(i) == ListOfMailboxes:
+	case b.Edge[i] == history.Call && b.Text(i) == history.FetchMailboxes:
 		c.open[node] = &listing{node: node, called: b.Time[i], index: b.Index[i], has: map[string]int64{}}
 	case at == nil:
 	case b.Edge[i] == history.Point:

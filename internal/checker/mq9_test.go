@@ -52,7 +52,7 @@ func (s *story) refuse(st int32, seq int64) *story {
 // listed is a look of the harness at a node's list of mailboxes.
 func (s *story) listed(node int16, o history.Outcome, names ...string) *story {
 	e := blank(history.KindFetch, history.None)
-	e.Node, e.Text = node, ListOfMailboxes
+	e.Node, e.Text = node, history.FetchMailboxes
 	c := s.call(e)
 	for _, name := range names {
 		e.Text = name

@@ -262,7 +262,7 @@ func crash(ctx Context) *mutation {
 		m.did = sentence("added a panic to the log of %s", ctx.Tables.Nodes[0].Name)
 		return []history.Event{{
 			Index: history.None, Call: history.None, Process: history.None, Conn: history.None, Kind: history.KindObserve,
-			Stream: history.None, Seq: history.None, ID: history.None, Value: 1, Text: ObservePanic,
+			Stream: history.None, Seq: history.None, ID: history.None, Value: 1, Text: history.ObservePanic,
 		}}
 	}
 	return m

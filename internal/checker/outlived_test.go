@@ -87,7 +87,7 @@ func TestSessionExpiry(t *testing.T) {
 			return s.wait(13*time.Second).connect(sub, true)
 		}, unknown, "", ""},
 		{"the host stood still", func() *story {
-			return ending().disconnect(sub).wait(13*time.Second).connect(sub, true).observe(ObserveStarved, history.None, history.None, 5)
+			return ending().disconnect(sub).wait(13*time.Second).connect(sub, true).observe(history.ObserveStarved, history.None, history.None, 5)
 		}, unknown, verdict.Broker, "the host kept everything"},
 		{"no packets were recorded", func() *story {
 			s := ending().disconnect(sub).wait(13*time.Second).connect(sub, true)

@@ -41,31 +41,31 @@ const (
 
 func packetKindOf(name string) packetKind {
 	switch name {
-	case "connect":
+	case history.PacketConnect:
 		return connectPacket
-	case "connack":
+	case history.PacketConnack:
 		return connackPacket
-	case "publish":
+	case history.PacketPublish:
 		return publishPacket
-	case "puback":
+	case history.PacketPuback:
 		return pubackPacket
-	case "pubrec":
+	case history.PacketPubrec:
 		return pubrecPacket
-	case "pubrel":
+	case history.PacketPubrel:
 		return pubrelPacket
-	case "pubcomp":
+	case history.PacketPubcomp:
 		return pubcompPacket
-	case "subscribe":
+	case history.PacketSubscribe:
 		return subscribePacket
-	case "suback":
+	case history.PacketSuback:
 		return subackPacket
-	case "unsubscribe":
+	case history.PacketUnsubscribe:
 		return unsubscribePacket
-	case "disconnect":
+	case history.PacketDisconnect:
 		return disconnectPacket
-	case "closed":
+	case history.PacketClosed:
 		return closedPacket
-	case "unread":
+	case history.PacketUnread:
 		return unreadPacket
 	}
 	return otherPacket

@@ -5,27 +5,20 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
-// Metrics that the harness observes about itself and the nodes' logs.
-const (
-	ObservePanic       = "panic"        // a node's log shows one; Value is the line
-	ObserveStarved     = "host-starved" // Value seconds in which the harness did not run
-	ObserveDriverLines = "driver-lines" // Value lines that arrived from the driver of this process
-)
-
 // panics judges that no node's log shows a panic.
 type panics struct {
-	ledger   *ledger
-	external bool
-	found    findings
+	ledger *ledger
+	lacks  string // why no log can be read
+	found  findings
 }
 
 func newPanics(ctx Context) Checker {
-	return &panics{ledger: ctx.ledger, external: ctx.Run.Cluster.Flavor == "external"}
+	return &panics{ledger: ctx.ledger, lacks: ctx.Run.Cluster.Lacks[history.LacksLogs]}
 }
 
 func (c *panics) Add(b *history.Batch) {
 	for _, i := range c.ledger.rows(b).control {
-		if b.Kind[i] == history.KindObserve && b.Text(int(i)) == ObservePanic {
+		if b.Kind[i] == history.KindObserve && b.Text(int(i)) == history.ObservePanic {
 			c.panicked(b, int(i))
 		}
 	}
@@ -41,8 +34,8 @@ func (c *panics) panicked(b *history.Batch, i int) {
 }
 
 func (c *panics) Result() verdict.Result {
-	if c.external {
-		return unjudged("the logs of an external broker are not ours to read")
+	if c.lacks != "" {
+		return unjudged(c.lacks)
 	}
 	n := int64(len(c.ledger.tables.Nodes))
 	r := c.found.judged(n, map[string]int64{"nodes": n, "panics": c.found.total}, "no node is known")

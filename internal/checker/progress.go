@@ -29,7 +29,7 @@ func (c *progress) Add(b *history.Batch) {
 		}
 	}
 	for _, i := range rows.control {
-		if b.Kind[i] == history.KindPhase && b.Text(int(i)) == "drain" {
+		if b.Kind[i] == history.KindPhase && b.Text(int(i)) == history.PhaseDrain {
 			c.drain = b.Time[i]
 		}
 	}

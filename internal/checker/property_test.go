@@ -165,7 +165,7 @@ func TestPlantedDefectsAreFound(t *testing.T) {
 			return deliveredTo(q1, sub)(s, e) && followed(s, e) && !repeated(s, e)
 		}, postpone},
 		{"no-panic", "panic", func(_ *story, e history.Event) bool { return e.Kind == history.KindPhase }, func(s *story, i int) {
-			s.events[i].Kind, s.events[i].Text, s.events[i].Node = history.KindObserve, ObservePanic, 1
+			s.events[i].Kind, s.events[i].Text, s.events[i].Node = history.KindObserve, history.ObservePanic, 1
 		}},
 		{"retained-register", "not-linearizable", func(_ *story, e history.Event) bool {
 			return e.Kind == history.KindFetch && e.Edge == history.Return && e.Seq > 0

@@ -6,14 +6,6 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
-// What is read of a node every second, from its process and its kernel.
-const (
-	ObserveMemory      = "process_memory_bytes"    // resident
-	ObserveAnonymous   = "process_anonymous_bytes" // resident, and of no file; on Linux
-	ObserveDescriptors = "process_fds"             // open
-	ObserveConnections = "process_connections"     // at its MQTT listener
-)
-
 // A quantity is something that each node takes, and that is to be steady.
 type quantity struct {
 	name    string
@@ -31,9 +23,9 @@ type quantity struct {
 // Of memory, that of mapped files is left out where it can be: a broker that maps
 // its log has as much of it as was written.
 var quantities = [...]quantity{
-	{"memory", []string{ObserveAnonymous, ObserveMemory}, "MiB", 1. / (1 << 20), "MiB/h", false, 16, func(g history.Growth) float64 { return g.MemoryMiB }},
-	{"descriptors", []string{ObserveDescriptors}, "", 1, "/h", false, 16, func(g history.Growth) float64 { return g.Descriptors }},
-	{"connections", []string{ObserveConnections}, "", 1, "/h", false, 8, func(g history.Growth) float64 { return g.Connections }},
+	{"memory", []string{history.ObserveAnonymous, history.ObserveMemory}, "MiB", 1. / (1 << 20), "MiB/h", false, 16, func(g history.Growth) float64 { return g.MemoryMiB }},
+	{"descriptors", []string{history.ObserveDescriptors}, "", 1, "/h", false, 16, func(g history.Growth) float64 { return g.Descriptors }},
+	{"connections", []string{history.ObserveConnections}, "", 1, "/h", false, 8, func(g history.Growth) float64 { return g.Connections }},
 	{"latency", nil, "ms", 1e-6, "%/h", true, 5, func(g history.Growth) float64 { return g.LatencyPercent }},
 }
 

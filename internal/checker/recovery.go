@@ -80,10 +80,10 @@ func (c *recovery) turn(b *history.Batch, i int) {
 			c.healed = max(c.healed, t)
 		}
 	case history.KindPhase:
-		if !c.byHeal && b.Text(i) == "recovery" {
+		if !c.byHeal && b.Text(i) == history.PhaseRecovery {
 			c.healed = b.Time[i]
 		}
-		if c.drained = b.Text(i) == "drain"; c.drained {
+		if c.drained = b.Text(i) == history.PhaseDrain; c.drained {
 			c.until = b.Time[i]
 		}
 	case history.KindConnect:
@@ -124,7 +124,7 @@ func (c *recovery) Result() verdict.Result {
 	var slowest int64
 	var ended int64 // by themselves, which no slow host explains
 	for n := range l.tables.Nodes {
-		if strings.HasPrefix(c.down[l.tables.Nodes[n].Name].Down[l.tables.Nodes[n].Name], "exited") {
+		if strings.HasPrefix(c.down[l.tables.Nodes[n].Name].Down[l.tables.Nodes[n].Name], history.StateExited) {
 			ended++
 		}
 		if _, down := c.down[l.tables.Nodes[n].Name]; !down && !c.probed() {

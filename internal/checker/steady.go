@@ -87,11 +87,11 @@ func (c *steady) control(b *history.Batch, i int) {
 		if c.from >= 0 && c.to < 0 {
 			c.to = b.Time[i]
 		}
-		if c.from < 0 && b.Text(i) == "steady" {
+		if c.from < 0 && b.Text(i) == history.PhaseSteady {
 			c.from = b.Time[i]
 		}
 	case history.KindObserve:
-		if b.Node[i] == history.None && b.Text(i) == ObserveStarved {
+		if b.Node[i] == history.None && b.Text(i) == history.ObserveStarved {
 			c.stills = append(c.stills, still{b.Time[i] - int64(b.Value[i]*1e9), b.Time[i]})
 		}
 		if observed(b, i) != nil {

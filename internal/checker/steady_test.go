@@ -45,15 +45,15 @@ func (k soak) tell() *story {
 			c := s.call(e)
 			s.wait(time.Duration(k.at("latency", n, at, 3) * 1e6))
 			s.ret(e, c, history.OK)
-			s.observe(ObserveMemory, history.None, n, k.at("memory", n, at, 300)*(1<<20))
+			s.observe(history.ObserveMemory, history.None, n, k.at("memory", n, at, 300)*(1<<20))
 			if anonymous := k.takes["anonymous"]; anonymous != nil {
-				s.observe(ObserveAnonymous, history.None, n, anonymous(n, at)*(1<<20))
+				s.observe(history.ObserveAnonymous, history.None, n, anonymous(n, at)*(1<<20))
 			}
-			s.observe(ObserveDescriptors, history.None, n, k.at("descriptors", n, at, 90))
-			s.observe(ObserveConnections, history.None, n, k.at("connections", n, at, 10))
+			s.observe(history.ObserveDescriptors, history.None, n, k.at("descriptors", n, at, 90))
+			s.observe(history.ObserveConnections, history.None, n, k.at("connections", n, at, 10))
 		}
 		if s.now = max(s.now, next); k.stood > 0 && s.now > k.stood {
-			s.observe(ObserveStarved, history.None, history.None, 2)
+			s.observe(history.ObserveStarved, history.None, history.None, 2)
 			k.stood = 0
 		}
 	}
@@ -135,10 +135,10 @@ func TestSteadyHasNothingToGoBy(t *testing.T) {
 		"sets no bound on growth": func(s *story) { s.run.Budget.Growth = history.Growth{} },
 		"no steady phase began":   func(s *story) { s.forget(func(e history.Event) bool { return e.Kind == history.KindPhase }) },
 		"see whether get_metrics has process_fds": func(s *story) {
-			s.forget(func(e history.Event) bool { return e.Node == 1 && e.Text == ObserveDescriptors })
+			s.forget(func(e history.Event) bool { return e.Node == 1 && e.Text == history.ObserveDescriptors })
 		},
 		"see whether get_metrics has process_memory_bytes": func(s *story) {
-			s.forget(func(e history.Event) bool { return e.Node == 1 && e.Text == ObserveMemory })
+			s.forget(func(e history.Event) bool { return e.Node == 1 && e.Text == history.ObserveMemory })
 		},
 		"publish with QoS 1 or 2": func(s *story) {
 			s.forget(func(e history.Event) bool { return e.Node == 0 && e.Kind == history.KindPublish })

@@ -289,8 +289,8 @@ func (s *story) observe(name string, p int32, node int16, value float64) *story 
 func (s *story) finish() *story {
 	s.wait(30 * time.Second)
 	for n := range int16(len(s.tables.Nodes)) {
-		if !slices.ContainsFunc(s.events, func(e history.Event) bool { return e.Text == ObserveDeserted && e.Node == n }) {
-			s.observe(ObserveDeserted, history.None, n, 0)
+		if !slices.ContainsFunc(s.events, func(e history.Event) bool { return e.Text == history.ObserveDeserted && e.Node == n }) {
+			s.observe(history.ObserveDeserted, history.None, n, 0)
 		}
 	}
 	spoke := map[int32]bool{}
@@ -301,7 +301,7 @@ func (s *story) finish() *story {
 	}
 	for p := range int32(numProc) {
 		if spoke[p] {
-			s.disconnect(p).observe(ObserveDriverLines, p, history.None, 7)
+			s.disconnect(p).observe(history.ObserveDriverLines, p, history.None, 7)
 			e := blank(history.KindEnd, p)
 			e.Value = 7
 			s.add(e)

@@ -52,7 +52,7 @@ func rekindle(of verdict.Party) func(Context) *mutation {
 				return nil, ""
 			}
 			e := b.Event(p.i)
-			e.Text, e.QoS = "publish", 2
+			e.Text, e.QoS = history.PacketPublish, 2
 			e.Flags |= history.FlagDup
 			return with(b, p.i, e), sentence("had %s sent again by the %s after its PUBREL", l.message(p.stream, p.seq), name)
 		})

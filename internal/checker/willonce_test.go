@@ -54,7 +54,7 @@ func (s *story) mourned(seq int64) *story {
 
 // buried ends mortal's driver, and the others; killed is by a fault.
 func (s *story) buried(killed bool) *story {
-	s.observe(ObserveDriverLines, mortal, history.None, 7)
+	s.observe(history.ObserveDriverLines, mortal, history.None, 7)
 	if !killed {
 		e := blank(history.KindEnd, mortal)
 		e.Value = 7

@@ -54,7 +54,7 @@ func (w *wills) add(b *history.Batch, control []int32, s *sends) {
 			}
 		case k == history.KindConnect && b.Edge[i] == history.Return:
 			w.accept(b, i)
-		case k == history.KindDisconnect, k == history.KindObserve && b.Text(i) == ObserveDriverLines: // the latter is the end of its driver
+		case k == history.KindDisconnect, k == history.KindObserve && b.Text(i) == history.ObserveDriverLines: // the latter is the end of its driver
 			if q := w.open(b.Process[i]); q != nil {
 				q.leave, q.ended, q.left = b.Index[i], b.Time[i], k == history.KindDisconnect && b.Outcome[i] == history.OK
 			}

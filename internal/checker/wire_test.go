@@ -264,7 +264,7 @@ func TestWireClaims(t *testing.T) {
 		}, pass, ""},
 		{"nothing ran", "sdk-resubscribes", func(s *story) {
 			s.disconnect(sub).connect(sub, false).wait(6 * time.Second).disconnect(sub)
-			s.observe(ObserveStarved, history.None, history.None, 6)
+			s.observe(history.ObserveStarved, history.None, history.None, 6)
 		}, unknown, ""},
 		{"the session is there", "sdk-resubscribes", func(s *story) { s.disconnect(sub).connect(sub, true).wait(6 * time.Second).disconnect(sub) }, pass, ""},
 

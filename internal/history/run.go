@@ -43,6 +43,7 @@ type ClusterInfo struct {
 	Config    map[string]any    `json:"config"`              // effective configuration
 	Differs   map[string]string `json:"differs_from_vendor"` // key → "vendor's → ours"
 	Promises  []string          `json:"promises"`            // claims the vendor makes for this flavor and configuration
+	Lacks     map[string]string `json:"lacks,omitempty"`     // what cannot be had of it (words.go), and why
 	Host      map[string]string `json:"host"`                // kernel, cores, memory
 }
 

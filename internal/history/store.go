@@ -40,6 +40,7 @@ func ReadRun(dir string) (*Run, error) {
 	if run.Format < 1 || run.Format > Format {
 		return nil, fmt.Errorf("read %s: it has format %d, written by rmq-mcp %s, and this version reads formats up to %d; use that version of rmq-mcp, or a later one", path, run.Format, run.Tool, Format)
 	}
+	run.Cluster.fill()
 	return &run, nil
 }
 

@@ -34,6 +34,24 @@ func TestRunRoundTrip(t *testing.T) {
 	}
 }
 
+// A run of before it was written down says by its flavor what its cluster lacked.
+func TestLacksOfAnOldRun(t *testing.T) {
+	for text, want := range map[string]map[string]string{
+		`{"format":1,"cluster":{"flavor":"external"}}`:                         history.LacksOfExternal(),
+		`{"format":1,"cluster":{"flavor":"external","lacks":{"logs":"none"}}}`: {"logs": "none"},
+		`{"format":1,"cluster":{"flavor":"reference"}}`:                        nil,
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "run.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		run, err := history.ReadRun(dir)
+		if err != nil || cmp.Diff(want, run.Cluster.Lacks) != "" {
+			t.Errorf("%s: %v, %v", text, run, err)
+		}
+	}
+}
+
 func TestLandingsRoundTrip(t *testing.T) {
 	for _, want := range [][]history.Landing{{}, {
 		{Fault: "f1", Type: "kill", Nodes: []string{"node-2"}, Params: map[string]any{"duration_s": 2.5}, State: history.Landed, Healed: history.HealVerified},

@@ -46,19 +46,6 @@ func (s Start) Frozen() Start {
 	return s
 }
 
-// Phase of an experiment, in order. A hand-driven one stays in PhaseReady.
-const (
-	PhaseStarting = "starting" // cluster comes up
-	PhaseReady    = "ready"    // by hand: waits for calls
-	PhaseLoad     = "load"     // clients connect, the load gate
-	PhaseSteady   = "steady"
-	PhaseFault    = "fault"
-	PhaseRecovery = "recovery"
-	PhaseDrain    = "drain"
-	PhaseJudge    = "judge"
-	PhaseDone     = "done"
-)
-
 // Status is all that is known about an experiment now.
 type Status struct {
 	ID       string               `json:"run_id"`

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
@@ -118,7 +119,7 @@ func newFake(_ context.Context, env Env, start Start) (Experiment, error) {
 	if start.Scenario == "panics" {
 		panic("a broken harness")
 	}
-	return &fake{env: env, start: start, phase: PhaseStarting, subs: map[chan Progress]bool{}, stopped: make(chan struct{})}, nil
+	return &fake{env: env, start: start, phase: history.PhaseStarting, subs: map[chan Progress]bool{}, stopped: make(chan struct{})}, nil
 }
 
 func (f *fake) Run(ctx context.Context) error {
@@ -134,9 +135,9 @@ func (f *fake) Run(ctx context.Context) error {
 			}
 		}
 	}
-	f.tell(PhaseReady)
+	f.tell(history.PhaseReady)
 	<-f.stopped
-	f.tell(PhaseDone)
+	f.tell(history.PhaseDone)
 	return nil
 }
 
@@ -250,7 +251,7 @@ func (f *fake) Journal(_ context.Context, caller Caller, answer any) error {
 func (f *fake) Stop(ctx context.Context, _ Caller) (Status, error) {
 	f.once.Do(func() { close(f.stopped) })
 	st := f.Status(ctx)
-	st.Phase = PhaseDone
+	st.Phase = history.PhaseDone
 	return st, nil
 }
 
@@ -305,7 +306,7 @@ func spawn(t *testing.T, o SpawnOptions) *Client {
 		c.Close()
 	})
 	st, err := c.Wait(t.Context(), bound)
-	if err != nil || st.Phase != PhaseReady {
+	if err != nil || st.Phase != history.PhaseReady {
 		t.Fatalf("Wait = %q, %v, want ready", st.Phase, err)
 	}
 	return c

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 func TestExperiment(t *testing.T) {
@@ -68,13 +69,13 @@ func TestExperiment(t *testing.T) {
 		return err == nil && st.Counts.Received == 1
 	})
 	again, err := c.Wait(ctx, bound) // of one that is ready: at once
-	if err != nil || again.Phase != PhaseReady {
+	if err != nil || again.Phase != history.PhaseReady {
 		t.Errorf("Wait = %q, %v", again.Phase, err)
 	}
-	if st, err := c.Stop(ctx, Caller{Tool: "stop_run"}); err != nil || st.Phase != PhaseDone {
+	if st, err := c.Stop(ctx, Caller{Tool: "stop_run"}); err != nil || st.Phase != history.PhaseDone {
 		t.Errorf("Stop = %+v, %v", st, err)
 	}
-	if diff := cmp.Diff([]string{PhaseDone}, <-watched); diff != "" {
+	if diff := cmp.Diff([]string{history.PhaseDone}, <-watched); diff != "" {
 		t.Errorf("watched (-want +got):\n%s", diff)
 	}
 	<-c.Gone()

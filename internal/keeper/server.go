@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 // shutdownBound is how long answers under way may take when all is over.
@@ -75,7 +77,7 @@ func (s *server) await(ctx context.Context, bound time.Duration) {
 	defer stop()
 	timer := time.NewTimer(bound)
 	defer timer.Stop()
-	for phase := s.exp.Status(ctx).Phase; phase != PhaseReady; {
+	for phase := s.exp.Status(ctx).Phase; phase != history.PhaseReady; {
 		select {
 		case p, ok := <-lines:
 			if !ok {

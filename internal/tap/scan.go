@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 // A Type is an MQTT control packet type (MQTT 5.0, 2.1.2). Any is all of them.
@@ -34,8 +36,10 @@ const (
 // Types are the names of all types, by number; the first is any.
 func Types() []string {
 	return []string{
-		"any", "connect", "connack", "publish", "puback", "pubrec", "pubrel", "pubcomp",
-		"subscribe", "suback", "unsubscribe", "unsuback", "pingreq", "pingresp", "disconnect", "auth",
+		"any", history.PacketConnect, history.PacketConnack, history.PacketPublish,
+		history.PacketPuback, history.PacketPubrec, history.PacketPubrel, history.PacketPubcomp,
+		history.PacketSubscribe, history.PacketSuback, history.PacketUnsubscribe, history.PacketUnsuback,
+		history.PacketPingreq, history.PacketPingresp, history.PacketDisconnect, history.PacketAuth,
 	}
 }
 

@@ -70,8 +70,8 @@ func notPromised(run *history.Run, r Result) string {
 	if r.Promised || r.Claim.Of == SDK {
 		return ""
 	}
-	if run != nil && run.Cluster.Flavor == "external" {
-		return fmt.Sprintf("what this broker promises is not known here: %s is what %s asks", r.Claim.Name, r.Claim.Source)
+	if run != nil && run.Cluster.Lacks[history.LacksPromises] != "" {
+		return fmt.Sprintf("%s: %s is what %s asks", run.Cluster.Lacks[history.LacksPromises], r.Claim.Name, r.Claim.Source)
 	}
 	return fmt.Sprintf("%s does not promise %s in this configuration", vendor(run), r.Claim.Name)
 }

@@ -133,7 +133,7 @@ func TestDecide(t *testing.T) {
 			in.Results[0].Promised = false
 		}, FailNondetermin, "mosquitto does not promise qos1-no-loss in this configuration"},
 		{"what an unknown broker promises is not known", func(in *Input) {
-			in.Run.Cluster.Flavor, in.Landings = "external", nil
+			in.Run.Cluster.Lacks, in.Landings = history.LacksOfExternal(), nil
 			in.Results[0] = result("qos1-no-loss", Fail)
 			in.Results[0].Promised = false
 		}, FailNondetermin, "what this broker promises is not known here"},
@@ -141,7 +141,7 @@ func TestDecide(t *testing.T) {
 			in.Results = []Result{result("recovery", Fail), result("qos1-no-loss", Fail)}
 		}, FailNondetermin, "FAIL-nondeterministic: seen once, not repeated yet: qos1-no-loss is a fail (and 1 more claim fails)"},
 		{"external brokers have no faults of ours", func(in *Input) {
-			in.Run.Cluster.Flavor, in.Landings = "external", nil
+			in.Run.Cluster.Lacks, in.Landings = history.LacksOfExternal(), nil
 		}, InconclusiveEnv, "never injected"},
 		{"a landing's own word is not believed", func(in *Input) {
 			in.Landings[0].State = history.Landed

@@ -67,7 +67,7 @@ func faultShortfalls(in Input, note noter) (landed int) {
 	}
 	for _, p := range planned {
 		kind := FaultMissing
-		if in.Run.Cluster.Flavor == "external" {
+		if in.Run.Cluster.Lacks[history.LacksFaults] != "" {
 			kind = FaultUnsupported
 		}
 		note(kind, "the planned %s of %s was never injected", p.Type, p.Target)

@@ -1,0 +1,18 @@
+package history
+
+// LacksOfExternal is what brokers lack that somebody else runs.
+func LacksOfExternal() map[string]string {
+	return map[string]string{
+		LacksLogs:      "the logs of an external broker are not ours to read",
+		LacksResources: "what an external broker takes is not ours to see",
+		LacksFaults:    "an external broker is somebody else's",
+		LacksPromises:  "what this broker promises is not known here",
+	}
+}
+
+// fill adds what run.json did not say before it had the field.
+func (c *ClusterInfo) fill() {
+	if c.Lacks == nil && c.Flavor == "external" {
+		c.Lacks = LacksOfExternal()
+	}
+}

@@ -1,0 +1,84 @@
+package history
+
+// Words that one side of a run writes and another reads. Whoever writes or reads
+// one does so by its name: a word that only one of the two knew anew would make a
+// claim hold for ever.
+
+// Observations are texts of a [KindObserve] by which something is judged. Nodes
+// have more metrics, by their brokers' own names.
+const (
+	ObservePanic       = "panic"        // a node's log shows one; Value is the line
+	ObserveStarved     = "host-starved" // Value seconds in which the harness did not run
+	ObserveDriverLines = "driver-lines" // Value lines that arrived from the driver of this process
+
+	// Of a node every second, from its process and its kernel.
+	ObserveMemory      = "process_memory_bytes"         // resident
+	ObserveAnonymous   = "process_anonymous_bytes"      // resident, and of no file; on Linux
+	ObserveDescriptors = "process_fds"                  // open
+	ObserveConnections = "process_connections"          // at its MQTT listener
+	ObserveDeserted    = "process_deserted_connections" // of those, closed by their clients ten seconds ago or earlier, and not by the node
+)
+
+// Phases of an experiment, in order: texts of a [KindPhase]. A hand-driven one
+// stays in PhaseReady.
+const (
+	PhaseStarting = "starting" // cluster comes up
+	PhaseReady    = "ready"    // by hand: waits for calls
+	PhaseLoad     = "load"     // clients connect, the load gate
+	PhaseSteady   = "steady"
+	PhaseFault    = "fault"
+	PhaseRecovery = "recovery"
+	PhaseDrain    = "drain"
+	PhaseJudge    = "judge"
+	PhaseDone     = "done"
+)
+
+// States of a node's or a driver's process. One that is gone says how it ended.
+const (
+	StateRunning = "running"
+	StateFrozen  = "frozen"
+	StateExited  = "exited: " // begins it: "exited: status 2"
+	StateKilled  = StateExited + "signal 9 (killed)"
+)
+
+// How a process is made to end, by SIGKILL and by SIGTERM: what it can be set to
+// beside running and frozen.
+const (
+	EndKilled  = "killed"
+	EndStopped = "stopped"
+)
+
+// Packets are texts of a [KindPacket]: a control packet's type (MQTT 5.0, 2.1.2),
+// or one of the last two.
+const (
+	PacketConnect     = "connect"
+	PacketConnack     = "connack"
+	PacketPublish     = "publish"
+	PacketPuback      = "puback"
+	PacketPubrec      = "pubrec"
+	PacketPubrel      = "pubrel"
+	PacketPubcomp     = "pubcomp"
+	PacketSubscribe   = "subscribe"
+	PacketSuback      = "suback"
+	PacketUnsubscribe = "unsubscribe"
+	PacketUnsuback    = "unsuback"
+	PacketPingreq     = "pingreq"
+	PacketPingresp    = "pingresp"
+	PacketDisconnect  = "disconnect"
+	PacketAuth        = "auth"
+
+	PacketClosed = "closed" // none: the connection has ended
+	PacketUnread = "unread" // none: what follows on the connection cannot be read
+)
+
+// FetchMailboxes is the text of a [KindFetch] that the harness makes of a node's
+// list of mailboxes. Between its call and its return is a point for each mailbox.
+const FetchMailboxes = "list of mailboxes"
+
+// What a cluster may lack ([ClusterInfo.Lacks]).
+const (
+	LacksLogs      = "logs"      // of its nodes, for us to read
+	LacksResources = "resources" // of its nodes' processes, for us to see
+	LacksFaults    = "faults"    // on its nodes, unless somebody allows them
+	LacksPromises  = "promises"  // that are known
+)
