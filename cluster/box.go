@@ -66,6 +66,7 @@ type boxed struct {
 	c    *docker.Container
 	gone chan struct{}
 	exit string
+	oom  bool // the engine says that there was no memory for it
 }
 
 // watch waits for the end of the container, and of its log.
@@ -76,7 +77,7 @@ func (r *boxed) watch(followed <-chan struct{}) {
 		err := r.c.Wait(ctx)
 		s, asked := r.c.State(ctx)
 		if asked == nil && (!s.Running || s.Removed) {
-			r.exit = endOf(s)
+			r.exit, r.oom = endOf(s), s.OOMKilled
 			break
 		}
 		if err != nil || asked != nil { // the engine itself is not there; the container may be
@@ -117,6 +118,7 @@ func (r *boxed) identity() (string, error) {
 func (r *boxed) number() int            { return 0 }
 func (r *boxed) ended() <-chan struct{} { return r.gone }
 func (r *boxed) how() string            { return r.exit }
+func (r *boxed) starved() bool          { return r.oom }
 
 func (r *boxed) exited() bool {
 	select {

@@ -39,13 +39,22 @@ func (external) effective(Config) (map[string]any, error) { return nil, nil }
 func (external) plan(opts Options) (*plan, error) {
 	p := &plan{
 		version: "unknown", user: opts.Config.Username, password: opts.Config.Password,
-		lacks: history.LacksOfExternal(),
+		lacks: lacksOf(opts.Config),
 		ca:    opts.Config.CA, startBound: 15 * time.Second, leaderBound: time.Second, config: map[string]any{"endpoints": opts.Config.Endpoints},
 	}
 	for i, name := range nodeNames(len(opts.Config.Endpoints)) {
 		p.nodes = append(p.nodes, &Node{name: name, mqtt: opts.Config.Endpoints[i], spoken: strings.Join(opts.Config.Transports, ""), user: p.user, pass: p.password})
 	}
 	return p, adopt(p, opts.Config)
+}
+
+// lacksOf leaves out what can be had of those that are named.
+func lacksOf(c Config) map[string]string {
+	lacks := history.LacksOfExternal()
+	if len(c.PIDs)+len(c.Containers) > 0 {
+		delete(lacks, history.LacksProcesses)
+	}
+	return lacks
 }
 
 func (external) ready(ctx context.Context, _ *plan, n *Node, _ bool) error {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"strings"
 	"syscall"
 )
 
@@ -21,6 +22,9 @@ type instance interface {
 	ended() <-chan struct{}
 	// how it ended, valid after that.
 	how() string
+	// starved reports whether the kernel ended it, as there was no memory; valid
+	// after that too.
+	starved() bool
 	// signal brings it towards another state: sigFreeze, sigThaw, sigEnd, sigKill.
 	signal(syscall.Signal) error
 }
@@ -32,3 +36,6 @@ func (p *process) identity() (string, error) {
 func (p *process) number() int            { return p.pid }
 func (p *process) ended() <-chan struct{} { return p.gone }
 func (p *process) how() string            { return p.exit }
+func (p *process) starved() bool {
+	return strings.Contains(p.exit, "signal 9") && outOfMemory(p.pid, p.born)
+}

@@ -44,13 +44,14 @@ type Node struct {
 	stopBound    time.Duration
 	ready        func(context.Context) error
 
-	setting sync.Mutex // one change of state at a time
-	mu      sync.Mutex
-	version string
-	binary  string               // in place of argv's; "" is that
-	proc    instance             // nil before the first start
-	disk    *Disk                // nil where it was not armed
-	closed  map[string]time.Time // when each connection that its client closed was first seen so
+	setting   sync.Mutex // one change of state at a time
+	mu        sync.Mutex
+	version   string
+	binary    string               // in place of argv's; "" is that
+	proc      instance             // nil before the first start
+	condemned instance             // the last that we set out to end
+	disk      *Disk                // nil where it was not armed
+	closed    map[string]time.Time // when each connection that its client closed was first seen so
 }
 
 // Name is node-1, node-2, …

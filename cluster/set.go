@@ -124,6 +124,7 @@ func (n *Node) kill() error {
 	if p == nil || p.exited() {
 		return nil
 	}
+	n.condemn(p)
 	if err := p.signal(sigKill); err != nil && !p.exited() {
 		return err
 	}
@@ -157,6 +158,7 @@ func (n *Node) terminate(ctx context.Context) error {
 			return err
 		}
 	}
+	n.condemn(p)
 	if err := p.signal(sigEnd); err != nil {
 		return err
 	}

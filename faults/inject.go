@@ -29,7 +29,7 @@ func (e *Engine) plan(ctx context.Context, f Fault, p *placement) error {
 	}
 	p.setPlan(plan)
 	p.change(func(l *history.Landing) {
-		l.Mechanism = plan.Mechanism
+		l.Mechanism, l.Ends = plan.Mechanism, ends(plan.Entries)
 		l.Proofs = records(plan.Proofs)
 	})
 	err = e.append(KindPlan, Planned{
@@ -40,6 +40,15 @@ func (e *Engine) plan(ctx context.Context, f Fault, p *placement) error {
 		return fmt.Errorf("%s was not injected: its undo is not on disk: %w", p.what(), err)
 	}
 	return nil
+}
+
+// ends reports whether a process may end by these: one is made to, or cannot have
+// what it needs to run.
+func ends(entries []Entry) bool {
+	return slices.ContainsFunc(entries, func(e Entry) bool {
+		kind, _, _ := strings.Cut(e.Layer, "/")
+		return kind == "process" && e.Want != Frozen || slices.Contains([]string{"disk", "limits", "files"}, kind)
+	})
 }
 
 // await waits for the moment to apply a fault. Its error is why that did not

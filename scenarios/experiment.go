@@ -59,6 +59,7 @@ type Experiment struct {
 	engine  *faults.Engine
 	live    *live
 	logs    *logs
+	exits   *exits
 	ready   atomic.Bool // cluster, witness, engine, logs and info are set; before, they are Run's alone
 
 	// Place notes what the run belongs to, before it is judged; nil for nothing.

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/checker"
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
@@ -17,10 +19,20 @@ const (
 	clientLasts      = 60 * time.Second // at least, where the caller does not say: an agent thinks between two calls
 )
 
-// explorationClaims are judged when a cluster was explored by hand: all that
-// can be said of any workload, but for order, which few promise across a fault.
+// explorationClaims are judged whenever a cluster was explored by hand, beside
+// what the workloads claim that ran on it.
 func explorationClaims() []string {
-	return []string{"qos1-no-loss", "qos2-no-loss", "no-unexpected", "no-corruption", "session-kept", "no-panic"}
+	return []string{"no-unexpected", "no-corruption", "no-panic", "no-exit"}
+}
+
+// byHand are those of a scenario's claims that can be judged of its workload alone,
+// whatever faults are injected meanwhile: order across those few promise.
+func (e *Experiment) byHand(claims []string, sdk clients.SDK, protocol string) []string {
+	return slices.DeleteFunc(e.judgeable(claims, sdk), func(claim string) bool {
+		c, err := checker.Find(claim)
+		return err != nil || c.Bounded || !slices.Contains(c.Protocols, protocol) ||
+			claim == "order-per-stream" && !slices.Contains(e.info.Promises, claim)
+	})
 }
 
 // RunClient runs a scenario's workload with one SDK on the cluster as it is,
@@ -68,7 +80,8 @@ func (e *Experiment) RunClient(_ context.Context, in keeper.RunClient) (keeper.C
 	if lasts == 0 {
 		lasts = max(clientLasts, seconds(tier.SteadyS+tier.faultTime(scenario.Schedule)+tier.AfterS))
 	}
-	s := e.add(&session{name: scenario.Name, sdk: sdk, protocol: protocol, transport: transport, rate: scenario.Rate(e.start.Cluster.Flavor), lasts: lasts})
+	s := e.add(&session{name: scenario.Name, sdk: sdk, protocol: protocol, transport: transport, rate: scenario.Rate(e.start.Cluster.Flavor), lasts: lasts,
+		claims: e.byHand(scenario.Claims, sdk, protocol), expiryS: tier.ExpiryS})
 	e.exploring.Go(func() { e.explore(s, scenario, tier) })
 	return s.status(e.live.snapshot(e.clock.Now())), nil
 }

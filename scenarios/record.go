@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/journal"
@@ -60,16 +61,17 @@ func (e *Experiment) keepStart() error {
 func (e *Experiment) evidence() string { return filepath.Join(e.env.Dir, "evidence") }
 func (e *Experiment) logDir() string   { return filepath.Join(e.evidence(), "logs") }
 
-// claims are the scenario's, but for those of which this run can show nothing: by
-// what its cluster lacks, since only connections at the plain listener are looked
-// at, and since not every SDK shows DUP.
-func (e *Experiment) claims() []string {
+// judgeable are those of the claims of which this run can show something: by what
+// its cluster lacks, since only connections at the plain listener are looked at,
+// and since not every SDK shows DUP.
+func (e *Experiment) judgeable(claims []string, sdk clients.SDK) []string {
 	lacks := func(what string) bool { return e.info.Lacks[what] != "" }
 	plain := e.start.Transport == "" || e.start.Transport == contract.TCP
-	return slices.DeleteFunc(slices.Clone(e.scenario.Claims), func(claim string) bool {
+	return slices.DeleteFunc(slices.Clone(claims), func(claim string) bool {
 		return claim == "no-panic" && lacks(history.LacksLogs) ||
+			claim == "no-exit" && lacks(history.LacksProcesses) ||
 			(claim == "no-leak" || claim == "steady-resources") && (lacks(history.LacksResources) || !plain) ||
-			claim == "qos1-dup-flag" && slices.Contains(e.sdk.Cannot, contract.CannotDup)
+			claim == "qos1-dup-flag" && slices.Contains(sdk.Cannot, contract.CannotDup)
 	})
 }
 
@@ -77,11 +79,11 @@ func (e *Experiment) claims() []string {
 func (e *Experiment) freeze() error {
 	run := &history.Run{
 		Format: history.Format, ID: e.env.ID, Tool: e.version, Started: e.began,
-		Seed: e.seed, Transport: e.start.Transport, Wire: e.recordsWire(), Cluster: e.info, RunBits: e.header, Claims: explorationClaims(),
+		Seed: e.seed, Transport: e.start.Transport, Wire: e.recordsWire(), Cluster: e.info, RunBits: e.header, Claims: e.judgeable(explorationClaims(), e.sdk),
 	}
 	if s := e.scenario; s != nil {
 		run.Scenario, run.ScenarioSHA, run.Tier = s.Name, s.SHA, tierName(e.start.Tier)
-		run.Protocol, run.SDK, run.Claims = s.Protocol, e.sdk.String(), e.claims()
+		run.Protocol, run.SDK, run.Claims = s.Protocol, e.sdk.String(), e.judgeable(s.Claims, e.sdk)
 		run.Faults = s.Planned(e.tier)
 		run.Budget = s.Budget(e.tier)
 	}

@@ -25,6 +25,8 @@ type session struct {
 	transport string
 	rate      float64
 	lasts     time.Duration // of the traffic, while exploring by hand
+	claims    []string      // likewise: of the scenario, those that can be judged
+	expiryS   float64       // likewise, of its tier
 	plan      *plan
 	pubs      *clients.Driver
 	subs      *clients.Driver

@@ -46,7 +46,7 @@ func (e *Experiment) up(ctx context.Context) (err error) {
 	}
 	e.hostile = hostile.NewCrowd(e.dialNode, e.login())
 	e.engine = e.newEngine()
-	e.logs = followLogs(e)
+	e.logs, e.exits = followLogs(e), watchExits(e)
 	e.ready.Store(true)
 	return nil
 }
@@ -66,6 +66,9 @@ func (e *Experiment) down(ctx context.Context) {
 		if err := e.cluster.Stop(ctx); err != nil {
 			e.harness("stop cluster: %v", err)
 		}
+	}
+	if e.exits != nil {
+		e.exits.close()
 	}
 	if e.logs != nil {
 		e.logs.close()

@@ -87,6 +87,9 @@ func (e *Experiment) add(s *session) *session {
 	defer e.mu.Unlock()
 	s.e, s.number, s.state = e, len(e.sessions), "running"
 	e.sessions = append(e.sessions, s)
+	if e.scenario == nil {
+		e.rec.Workload(history.Workload{Scenario: s.name, SDK: s.sdk.String(), Protocol: s.protocol, Claims: s.claims, ExpiryS: s.expiryS})
+	}
 	return s
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
 // connections of the official SDK's client to the built binary.
@@ -132,7 +133,7 @@ func (a *agent) explores() string {
 	for stopped["running"] == true {
 		stopped = a.call("get_run", map[string]any{"run_id": run, "wait_s": 45})
 	}
-	if v, ok := stopped["verdict"].(map[string]any); !ok || v["state"] == "" || stopped["root"] == nil {
+	if v, ok := stopped["verdict"].(map[string]any); !ok || v["state"] != string(verdict.PassSmoke) || stopped["root"] == nil {
 		a.t.Fatalf("cluster_stop: %v", stopped)
 	}
 	return run

@@ -17,6 +17,7 @@ type Entry struct {
 	New           func(Context) Checker
 	NeedsComplete bool // missing rows could explain what it finds, or hide it
 	Timed         bool // a host that stands still could explain what it finds
+	Bounded       bool // by what only a scenario's run has: a budget, a harness that lists mailboxes
 	canary        func(Context) *mutation
 }
 
@@ -161,31 +162,37 @@ var All = [...]Entry{
 		Claim: verdict.Claim{Name: ClaimMailboxList, Gated: true,
 			Text:   "The list of mailboxes that a node gives has every mailbox that is registered, and none whose time to live is over, from when the scenario bounds (expiry_s) after it was made or was over.",
 			Source: "RobustMQ docs/en/Api/MQ9.md, Mailbox List; mq9 protocol.md, Core Concepts"},
-		Category: Safety, Checker: "mailboxlist@1", Protocols: mq9, New: newMailboxList, NeedsComplete: true, Timed: true, canary: hide,
+		Category: Safety, Checker: "mailboxlist@1", Protocols: mq9, New: newMailboxList, NeedsComplete: true, Timed: true, Bounded: true, canary: hide,
 	},
 	{
 		Claim: verdict.Claim{Name: "progress",
 			Text:   "While a fault is in place the cluster goes on acknowledging publishes, after a silence that the scenario bounds (progress_s).",
 			Source: "the scenario's budget"},
-		Category: Liveness, Checker: "progress@2", Protocols: every, New: newProgress, NeedsComplete: true, Timed: true, canary: stall,
+		Category: Liveness, Checker: "progress@2", Protocols: every, New: newProgress, NeedsComplete: true, Timed: true, Bounded: true, canary: stall,
 	},
 	{
 		Claim: verdict.Claim{Name: "recovery",
 			Text:   "After the last fault is healed, every node takes a publish and delivers a message again within the time that the scenario bounds (recovery_s).",
 			Source: "the scenario's budget"},
-		Category: Liveness, Checker: "recovery@3", Protocols: every, New: newRecovery, NeedsComplete: true, Timed: true, canary: mute,
+		Category: Liveness, Checker: "recovery@3", Protocols: every, New: newRecovery, NeedsComplete: true, Timed: true, Bounded: true, canary: mute,
 	},
 	{
 		Claim: verdict.Claim{Name: "fair",
 			Text:   "While a client stalls, is dead or floods, the others are served as before: of each group at each node the acknowledgements and deliveries take no longer, and are no fewer, than the scenario bounds against that group before (fair).",
 			Source: "the scenario's budget"},
-		Category: Fairness, Checker: "fair@2", Protocols: mqtt, New: newFair, NeedsComplete: true, canary: dawdle,
+		Category: Fairness, Checker: "fair@2", Protocols: mqtt, New: newFair, NeedsComplete: true, Bounded: true, canary: dawdle,
 	},
 	{
 		Claim: verdict.Claim{Name: "no-panic",
 			Text:   "Whatever happens around it, a broker does not panic.",
 			Source: "common expectation of a server"},
 		Category: Operational, Checker: "panics@1", Protocols: every, New: newPanics, canary: crash,
+	},
+	{
+		Claim: verdict.Claim{Name: "no-exit",
+			Text:   "Unless it is made to, a broker does not end: whatever its clients and its network do, its process goes on.",
+			Source: "common expectation of a server"},
+		Category: Operational, Checker: "exits@1", Protocols: every, New: newExits, canary: quit,
 	},
 	{
 		Claim: verdict.Claim{Name: "no-leak",
@@ -197,7 +204,7 @@ var All = [...]Entry{
 		Claim: verdict.Claim{Name: "steady-resources",
 			Text:   "Under a load that stays the same no node takes more and more: memory, open descriptors, connections of clients and the time until it acknowledges grow no faster than the scenario bounds (growth).",
 			Source: "the scenario's budget"},
-		Category: Operational, Checker: "steady@2", Protocols: mqtt, New: newSteady, canary: swell,
+		Category: Operational, Checker: "steady@2", Protocols: mqtt, New: newSteady, Bounded: true, canary: swell,
 	},
 	{
 		Claim: verdict.Claim{Name: "retained-register", Gated: true,

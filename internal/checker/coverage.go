@@ -16,6 +16,8 @@ type coverage struct {
 	starved float64
 	events  int64
 	works   map[int]*work // by run_client
+	exits   exitLog
+	ended   []string
 }
 
 // A work is the time in which the messages of one run_client were on their way:
@@ -52,6 +54,7 @@ func (c *coverage) add(b *history.Batch) {
 			c.acks.add(b.Time[i], b.Index[i])
 		}
 	}
+	c.exits.add(c.ledger, b, c.end)
 	for _, i := range rows.control {
 		switch b.Kind[i] {
 		case history.KindEnd:
@@ -64,6 +67,19 @@ func (c *coverage) add(b *history.Batch) {
 				c.starved += b.Value[i]
 			}
 		}
+	}
+}
+
+// end notes a process that neither we nor its broker ended.
+func (c *coverage) end(e exit) {
+	node, at := c.ledger.node(e.node), clock(e.at)
+	switch e.cause {
+	case byKernel:
+		c.ended = append(c.ended, sentence("at %s the kernel ended the process of %s, as there was no memory for it", at, node))
+	case byStranger:
+		c.ended = append(c.ended, sentence("at %s the process of %s ended (%s) by no fault of this run: somebody else ended it", at, node, e.how()))
+	case byNobody:
+		c.ended = append(c.ended, sentence("at %s the process of %s ended by no fault of this run, and only its parent knows how", at, node))
 	}
 }
 
@@ -95,7 +111,7 @@ func (c *coverage) idle() (faults []string) {
 
 func (c *coverage) result() verdict.Coverage {
 	end := c.drained()
-	out := verdict.Coverage{HostStarvedS: c.starved, Recorded: c.events, FaultPerS: c.rate("fault", 0, end), Idle: c.idle()}
+	out := verdict.Coverage{HostStarvedS: c.starved, Recorded: c.events, FaultPerS: c.rate("fault", 0, end), Idle: c.idle(), Ended: c.ended}
 	out.SteadyPerS = c.rate("steady", 0, end)
 	out.BeforePerS = c.rate("steady", 0.5, end)
 	out.AfterPerS = c.rate(history.PhaseRecovery, 0.5, end)

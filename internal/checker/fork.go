@@ -97,6 +97,12 @@ func (c *recovery) fork() Checker {
 	return &f
 }
 
+func (c *exits) fork() Checker {
+	f := *c
+	f.seen.starved, f.found = maps.Clone(c.seen.starved), c.found.fork()
+	return &f
+}
+
 func (c *panics) fork() Checker {
 	f := *c
 	f.found = c.found.fork()

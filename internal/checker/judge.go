@@ -71,6 +71,7 @@ type bench struct {
 }
 
 func newJudge(ctx Context, claims []string) (*judge, error) {
+	ctx.Run = byHand(ctx.Run, ctx.Tables)
 	if len(claims) == 0 {
 		claims = ctx.Run.Claims
 	}
@@ -89,6 +90,22 @@ func newJudge(ctx Context, claims []string) (*judge, error) {
 		j.benches = append(j.benches, &bench{entry: e, checker: e.New(ctx), mutation: e.canary(ctx)})
 	}
 	return j, nil
+}
+
+// byHand is a run with what the workloads claim that ran in it: of a run by hand
+// they were not known when it was frozen.
+func byHand(run *history.Run, tables *history.Tables) *history.Run {
+	out := *run
+	out.Claims = slices.Clone(run.Claims)
+	for _, w := range tables.Workloads {
+		for _, claim := range w.Claims {
+			if !slices.Contains(out.Claims, claim) {
+				out.Claims = append(out.Claims, claim)
+			}
+		}
+		out.Budget.ExpiryS = max(out.Budget.ExpiryS, w.ExpiryS)
+	}
+	return &out
 }
 
 // withWire adds the claims that are judged beside those of the run wherever its
@@ -152,7 +169,7 @@ func (j *judge) report(ended bool) Report {
 		if j.broken.broke() {
 			b.broken = j.broken
 		}
-		r := b.result(out.Complete, out.Coverage.HostStarvedS)
+		r := b.result(out.Complete, out.Coverage)
 		r.Consumed = j.events
 		r.Promised = slices.Contains(j.ctx.Run.Cluster.Promises, r.Claim.Name)
 		out.Results = append(out.Results, r)
@@ -160,7 +177,7 @@ func (j *judge) report(ended bool) Report {
 	return out
 }
 
-func (b *bench) result(complete Completeness, starvedS float64) verdict.Result {
+func (b *bench) result(complete Completeness, coverage verdict.Coverage) verdict.Result {
 	var r verdict.Result
 	b.broken.guard(func() { r = b.checker.Result() })
 	b.canaryBroken.guard(func() { r.Canary = b.flight() })
@@ -171,8 +188,10 @@ func (b *bench) result(complete Completeness, starvedS float64) verdict.Result {
 		unsure(&r, "its checker broke, which is a defect of rmq-mcp and none of the broker: "+b.broken.why)
 	case b.entry.NeedsComplete && !complete.Closed && r.Status != verdict.Unknown:
 		unsure(&r, "the history is not complete: what is missing could explain or hide it", complete.Why...)
-	case b.entry.Timed && starvedS > verdict.MaxStarvedS && r.Status == verdict.Fail && r.Counts[countEnded] == 0:
-		unsure(&r, sentence("the host kept everything from running for %.1f s, which may be why it took so long", starvedS))
+	case b.entry.Timed && r.Status == verdict.Fail && len(coverage.Ended) > 0:
+		unsure(&r, "which may be the reason: "+coverage.Ended[0])
+	case b.entry.Timed && coverage.HostStarvedS > verdict.MaxStarvedS && r.Status == verdict.Fail && r.Counts[countEnded] == 0:
+		unsure(&r, sentence("the host kept everything from running for %.1f s, which may be why it took so long", coverage.HostStarvedS))
 	case r.Status == verdict.Pass && b.canaryBroken.broke():
 		unsure(&r, "its canary broke, which is a defect of rmq-mcp and none of the broker: "+b.canaryBroken.why)
 	case r.Status == verdict.Pass && r.Canary.Skipped != "":

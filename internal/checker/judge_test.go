@@ -290,8 +290,28 @@ func TestStarvedHost(t *testing.T) {
 		for _, batch := range s.finish().source(1000).batches {
 			j.add(batch)
 		}
-		if r := j.benches[0].result(Completeness{Closed: true}, 2); r.Status != test.want {
+		if r := j.benches[0].result(Completeness{Closed: true}, verdict.Coverage{HostStarvedS: 2}); r.Status != test.want {
 			t.Errorf("%s: %s, %s", test.name, r.Status, r.Summary)
 		}
+	}
+}
+
+// A run by hand is judged by what its workloads claim, too.
+func TestJudgedByItsWorkloads(t *testing.T) {
+	s := newStory()
+	s.run.Claims = []string{"no-panic"}
+	s.tables.Workloads = []history.Workload{
+		{Scenario: "mqtt/one", Claims: []string{"qos2-exactly-once", "no-panic"}},
+		{Scenario: "mqtt/two", Claims: []string{"no-corruption"}},
+	}
+	var names []string
+	for _, r := range judgeStory(t, s).Results {
+		names = append(names, r.Claim.Name)
+	}
+	if want := []string{"no-panic", "qos2-exactly-once", "no-corruption"}; !slices.Equal(names, want) {
+		t.Errorf("judged %q, want %q", names, want)
+	}
+	if len(s.run.Claims) != 1 {
+		t.Errorf("the run claims %q now", s.run.Claims)
 	}
 }

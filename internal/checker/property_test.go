@@ -167,6 +167,9 @@ func TestPlantedDefectsAreFound(t *testing.T) {
 		{"no-panic", "panic", func(_ *story, e history.Event) bool { return e.Kind == history.KindPhase }, func(s *story, i int) {
 			s.events[i].Kind, s.events[i].Text, s.events[i].Node = history.KindObserve, history.ObservePanic, 1
 		}},
+		{"no-exit", "exit", func(_ *story, e history.Event) bool { return e.Kind == history.KindPhase }, func(s *story, i int) {
+			s.events[i].Kind, s.events[i].Text, s.events[i].Node, s.events[i].Value = history.KindObserve, history.ObserveExit, 1, 1
+		}},
 		{"retained-register", "not-linearizable", func(_ *story, e history.Event) bool {
 			return e.Kind == history.KindFetch && e.Edge == history.Return && e.Seq > 0
 		}, func(s *story, i int) { s.events[i].Seq-- }},

@@ -5,6 +5,7 @@ func LacksOfExternal() map[string]string {
 	return map[string]string{
 		LacksLogs:      "the logs of an external broker are not ours to read",
 		LacksResources: "what an external broker takes is not ours to see",
+		LacksProcesses: "the processes of an external broker are not ours to watch",
 		LacksFaults:    "an external broker is somebody else's",
 		LacksPromises:  "what this broker promises is not known here",
 	}

@@ -11,6 +11,7 @@ type Landing struct {
 	Nodes     []string          `json:"nodes"`            // as resolved: node-2
 	Params    map[string]any    `json:"params,omitempty"` // with defaults filled in
 	Mechanism string            `json:"mechanism"`        // sigkill, freezer, nft, …
+	Ends      bool              `json:"ends,omitempty"`   // the processes of its nodes may end by it
 	Call      int               `json:"call"`             // the journal's entry that asked for it
 	Times     LandingTimes      `json:"times"`
 	Proofs    []ProofRecord     `json:"proofs"`

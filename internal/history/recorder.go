@@ -240,6 +240,14 @@ func (r *Recorder) Stream(s Stream) int32 {
 	return i
 }
 
+// Workload adds a workload to the tables and answers its number, None where it
+// could not be written.
+func (r *Recorder) Workload(w Workload) int {
+	i, err := r.tables.addWorkload(w)
+	r.fail(err)
+	return i
+}
+
 // Tables is a copy of the tables as they are now.
 func (r *Recorder) Tables() Tables { return r.tables.copy() }
 

@@ -10,13 +10,14 @@ import (
 	"sync/atomic"
 )
 
-// A tableRow is one line of tables.jsonl. Exactly one of Node, Process and
-// Stream is set, to the row's number.
+// A tableRow is one line of tables.jsonl. Exactly one of Node, Process, Stream
+// and Workload is set, to the row's number.
 type tableRow struct {
-	Node    *int            `json:"node,omitempty"`
-	Process *int            `json:"process,omitempty"`
-	Stream  *int            `json:"stream,omitempty"`
-	Row     json.RawMessage `json:"row"`
+	Node     *int            `json:"node,omitempty"`
+	Process  *int            `json:"process,omitempty"`
+	Stream   *int            `json:"stream,omitempty"`
+	Workload *int            `json:"workload,omitempty"`
+	Row      json.RawMessage `json:"row"`
 }
 
 // A tableFile is tables.jsonl while it is written. A row is written when it is
@@ -65,6 +66,17 @@ func (f *tableFile) addStream(s Stream) (int32, error) {
 	f.tables.Streams = append(f.tables.Streams, s)
 	f.streams.Add(1)
 	return int32(i), nil
+}
+
+func (f *tableFile) addWorkload(w Workload) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i := len(f.tables.Workloads)
+	if err := f.write(tableRow{Workload: &i}, w); err != nil {
+		return None, err
+	}
+	f.tables.Workloads = append(f.tables.Workloads, w)
+	return i, nil
 }
 
 func (f *tableFile) write(row tableRow, v any) error {
@@ -120,6 +132,7 @@ func (f *tableFile) copy() Tables {
 		Nodes:     slices.Clone(f.tables.Nodes),
 		Processes: slices.Clone(f.tables.Processes),
 		Streams:   slices.Clone(f.tables.Streams),
+		Workloads: slices.Clone(f.tables.Workloads),
 	}
 }
 
@@ -168,8 +181,10 @@ func (t *Tables) parse(line []byte) error {
 		return addRow(&t.Processes, *row.Process, row.Row)
 	case row.Stream != nil:
 		return addRow(&t.Streams, *row.Stream, row.Row)
+	case row.Workload != nil:
+		return addRow(&t.Workloads, *row.Workload, row.Row)
 	}
-	return errors.New("neither a node nor a process nor a stream")
+	return errors.New("neither a node nor a process nor a stream nor a workload")
 }
 
 func addRow[T any](rows *[]T, number int, data []byte) error {

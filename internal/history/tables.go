@@ -6,6 +6,16 @@ type Tables struct {
 	Nodes     []Node
 	Processes []Process
 	Streams   []Stream
+	Workloads []Workload
+}
+
+// A Workload is what one run_client call of a run by hand started.
+type Workload struct {
+	Scenario string   `json:"scenario"`
+	SDK      string   `json:"sdk"`
+	Protocol string   `json:"protocol"`
+	Claims   []string `json:"claims"`             // of the scenario, those that can be judged by hand
+	ExpiryS  float64  `json:"expiry_s,omitempty"` // see [Budget]
 }
 
 // A Node is one broker process of the cluster.
@@ -27,7 +37,7 @@ type Process struct {
 	Filters  []Filter `json:"filters,omitempty"`
 	Dedupes  bool     `json:"dedupes"`          // the SDK removes QoS 2 duplicates by packet id itself
 	Cannot   []string `json:"cannot,omitempty"` // what its driver declared it cannot see: dup, packet_id, …
-	Run      int      `json:"run_client"`       // which run_client call started it, from 0
+	Run      int      `json:"run_client"`       // which run_client call started it, from 0: of a run by hand, an index into Tables.Workloads
 }
 
 // A Filter is one subscription of a process.

@@ -11,6 +11,12 @@ const (
 	ObserveStarved     = "host-starved" // Value seconds in which the harness did not run
 	ObserveDriverLines = "driver-lines" // Value lines that arrived from the driver of this process
 
+	// Of a node's process that ended: Value is its status, or -1 and Reason the
+	// signal; Outcome is ok where we ended it. ObserveMemoryKill comes before one
+	// that the kernel ended as there was no memory.
+	ObserveExit       = "process_exit"
+	ObserveMemoryKill = "process_memory_kill"
+
 	// Of a node every second, from its process and its kernel.
 	ObserveMemory      = "process_memory_bytes"         // resident
 	ObserveAnonymous   = "process_anonymous_bytes"      // resident, and of no file; on Linux
@@ -80,5 +86,6 @@ const (
 	LacksLogs      = "logs"      // of its nodes, for us to read
 	LacksResources = "resources" // of its nodes' processes, for us to see
 	LacksFaults    = "faults"    // on its nodes, unless somebody allows them
+	LacksProcesses = "processes" // of its nodes, for us to see how they end
 	LacksPromises  = "promises"  // that are known
 )

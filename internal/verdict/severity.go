@@ -22,6 +22,7 @@ var severities = [...]struct {
 	{"progress", "P1"},
 	{"recovery", "P1"},
 	{"no-panic", "P1"},
+	{"no-exit", "P1"},
 	{"retained-register", "P1"},
 	{"broker-acks", "P1"},
 	{"sdk-honest", "P1"},

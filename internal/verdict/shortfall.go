@@ -9,6 +9,7 @@ const (
 	NeverRun           Kind = "never-run"
 	CapabilityMissing  Kind = "capability-missing"
 	FaultUnsupported   Kind = "fault-unsupported"
+	NodeEnded          Kind = "node-ended"
 	FaultMissing       Kind = "fault-missing"
 	FaultNotLanded     Kind = "fault-not-landed"
 	FaultPartial       Kind = "fault-partial"
@@ -43,6 +44,8 @@ var States = [...]struct {
 	{NeverRun, NotRun},
 	{CapabilityMissing, InconclusiveEnv},
 	{FaultUnsupported, InconclusiveEnv},
+	// Whatever else came of it, this is the cause.
+	{NodeEnded, InconclusiveEnv},
 	{FaultMissing, InconclusiveFault},
 	{FaultNotLanded, InconclusiveFault},
 	{FaultPartial, InconclusiveFault},

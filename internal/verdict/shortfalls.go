@@ -130,6 +130,9 @@ func loadShortfalls(in Input, landed int, note noter) {
 	if c.HostStarvedS > MaxStarvedS {
 		note(HostStarved, "the host kept the harness from running for %.1f s", c.HostStarvedS)
 	}
+	for _, e := range c.Ended {
+		note(NodeEnded, "%s", e)
+	}
 	for _, e := range in.Harness {
 		note(HarnessError, "the harness: %s", e)
 	}

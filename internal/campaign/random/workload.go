@@ -88,7 +88,7 @@ func (w load) claims(c Client, flavor string, schedule []scenarios.Step) []strin
 	}
 	list := []string{"recovery"}
 	if !faulted("memory", "pids") { // a process that gets no memory or no thread may end
-		list = append(list, "no-panic")
+		list = append(list, "no-panic", "no-exit")
 	}
 	if !faulted("bit_rot") { // it is our doing
 		list = append(list, "no-corruption")

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package cluster
+
+func outOfMemory(int, uint64) bool { return false }
