@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/hostile"
@@ -36,7 +35,7 @@ func (f ConnectionFlood) Plan(ctx context.Context, t Target) (*Injection, error)
 				Name: "of these, in the kernel of " + n.Name(), Node: n.Name(), Role: history.RoleEffect, Want: history.WantGrows, Unit: "connections",
 				Read: func(ctx context.Context) history.Sample {
 					s := held(ctx, n, crowd.Tally(n.Name(), fault()).Open)
-					if state, err := n.State(ctx); err == nil && strings.HasPrefix(state, history.StateExited) {
+					if state, err := n.State(ctx); err == nil && hasEnded(state) {
 						return most // it ended of them, perhaps, and held so many
 					}
 					if s.OK && s.Value >= most.Value {

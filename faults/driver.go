@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
@@ -44,7 +43,7 @@ func (t Target) driverFault(mechanism string, want ProcessState, expect string) 
 		if err != nil {
 			return nil, err
 		}
-		if state, err := d.State(); err != nil || strings.HasPrefix(state, history.StateExited) {
+		if state, err := d.State(); err != nil || hasEnded(state) {
 			return nil, errors.Join(fmt.Errorf("the driver %s is not running: %s", d.Name(), state), err)
 		}
 		in.Entries = append(in.Entries, Entry{Layer: "driver/" + d.Name(), Want: want})

@@ -76,7 +76,7 @@ func (e *Engine) dead(ctx context.Context, p *placement) error {
 		layer := processLayerOf(n)
 		acts := slices.ContainsFunc(p.plan.Entries, func(e Entry) bool { return e.Layer == layer })
 		state, err := n.State(ctx)
-		if acts && err == nil && strings.HasPrefix(state, history.StateExited) && !e.layers.holds(layer) {
+		if acts && err == nil && hasEnded(state) && !e.layers.holds(layer) {
 			return fmt.Errorf("%s is not running (%s), and no fault has ended it; its log says why", n.Name(), state)
 		}
 	}

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/limits"
 )
 
@@ -126,7 +124,7 @@ func (f *follower) follow(ctx context.Context, n Node, do func(pid int) error) e
 	last, err := pid(ctx, n)
 	if err == nil {
 		err = do(last)
-	} else if state, _ := n.State(ctx); strings.HasPrefix(state, history.StateExited) {
+	} else if state, _ := n.State(ctx); hasEnded(state) {
 		err = nil
 	}
 	if err != nil {

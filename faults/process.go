@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 // processLayer is a node's process. It shows the worst of what its entries
@@ -62,7 +60,7 @@ func (l *processLayer) show(ctx context.Context, want ProcessState) error {
 			return err // it lived through it; whether it serves is for the heal to read back
 		}
 	}
-	down := strings.HasPrefix(have, history.StateExited)
+	down := hasEnded(have)
 	if down && (want == Killed || want == Stopped) {
 		return nil
 	}
@@ -115,7 +113,7 @@ func (l *processLayer) lastBreath(ctx context.Context) (ProcessState, error) {
 func (l *processLayer) set(ctx context.Context, want ProcessState) error {
 	err := l.node.Set(ctx, want)
 	if err != nil && want == Stopped {
-		if state, _ := l.node.State(ctx); strings.HasPrefix(state, history.StateExited) {
+		if state, _ := l.node.State(ctx); hasEnded(state) {
 			return nil
 		}
 	}

@@ -111,9 +111,9 @@ func (c *coverage) idle() (faults []string) {
 
 func (c *coverage) result() verdict.Coverage {
 	end := c.drained()
-	out := verdict.Coverage{HostStarvedS: c.starved, Recorded: c.events, FaultPerS: c.rate("fault", 0, end), Idle: c.idle(), Ended: c.ended}
-	out.SteadyPerS = c.rate("steady", 0, end)
-	out.BeforePerS = c.rate("steady", 0.5, end)
+	out := verdict.Coverage{HostStarvedS: c.starved, Recorded: c.events, FaultPerS: c.rate(history.PhaseFault, 0, end), Idle: c.idle(), Ended: c.ended}
+	out.SteadyPerS = c.rate(history.PhaseSteady, 0, end)
+	out.BeforePerS = c.rate(history.PhaseSteady, 0.5, end)
 	out.AfterPerS = c.rate(history.PhaseRecovery, 0.5, end)
 	c.acks.silences(end, func(s silence) { out.LongestGapS = max(out.LongestGapS, float64(s.length())/1e9) })
 	if end > c.first {

@@ -131,16 +131,5 @@ func (l *ledger) mayEnd(node int16, at int64) bool {
 
 // quit ends the process of the first node by itself.
 func quit(ctx Context) *mutation {
-	m := &mutation{idle: "no node is known"}
-	m.end = func() []history.Event {
-		if len(ctx.Tables.Nodes) == 0 {
-			return nil
-		}
-		m.did = sentence("had the process of %s end with status 1", ctx.Tables.Nodes[0].Name)
-		return []history.Event{{
-			Index: history.None, Call: history.None, Process: history.None, Conn: history.None, Kind: history.KindObserve,
-			Stream: history.None, Seq: history.None, ID: history.None, Value: 1, Text: history.ObserveExit,
-		}}
-	}
-	return m
+	return showing(ctx, history.ObserveExit, "had the process of %s end with status 1")
 }

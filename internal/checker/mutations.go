@@ -254,15 +254,20 @@ func mute(ctx Context) *mutation {
 
 // crash adds a panic to the first node's log.
 func crash(ctx Context) *mutation {
+	return showing(ctx, history.ObservePanic, "added a panic to the log of %s")
+}
+
+// showing adds an observation of the first node, of value 1, at the end.
+func showing(ctx Context, what, did string) *mutation {
 	m := &mutation{idle: "no node is known"}
 	m.end = func() []history.Event {
 		if len(ctx.Tables.Nodes) == 0 {
 			return nil
 		}
-		m.did = sentence("added a panic to the log of %s", ctx.Tables.Nodes[0].Name)
+		m.did = sentence(did, ctx.Tables.Nodes[0].Name)
 		return []history.Event{{
 			Index: history.None, Call: history.None, Process: history.None, Conn: history.None, Kind: history.KindObserve,
-			Stream: history.None, Seq: history.None, ID: history.None, Value: 1, Text: history.ObservePanic,
+			Stream: history.None, Seq: history.None, ID: history.None, Value: 1, Text: what,
 		}}
 	}
 	return m

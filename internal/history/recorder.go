@@ -221,7 +221,7 @@ func (r *Recorder) fail(err error) {
 func (r *Recorder) Node(n Node) int16 {
 	i, err := r.tables.addNode(n)
 	r.fail(err)
-	return i
+	return int16(i)
 }
 
 // Process adds a process to the tables and answers its number, None where it could
@@ -229,7 +229,7 @@ func (r *Recorder) Node(n Node) int16 {
 func (r *Recorder) Process(p Process) int32 {
 	i, err := r.tables.addProcess(p)
 	r.fail(err)
-	return i
+	return int32(i)
 }
 
 // Stream adds a stream to the tables and answers its number, None where it could
@@ -237,7 +237,7 @@ func (r *Recorder) Process(p Process) int32 {
 func (r *Recorder) Stream(s Stream) int32 {
 	i, err := r.tables.addStream(s)
 	r.fail(err)
-	return i
+	return int32(i)
 }
 
 // Workload adds a workload to the tables and answers its number, None where it

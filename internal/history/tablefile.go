@@ -23,7 +23,7 @@ type tableRow struct {
 // A tableFile is tables.jsonl while it is written. A row is written when it is
 // added, so it is in the file before any event can name it.
 type tableFile struct {
-	nodes, processes, streams atomic.Int32 // rows, for check
+	nodes, processes, streams, workloads atomic.Int32 // rows, for check
 
 	mu     sync.Mutex
 	disk   disk
@@ -32,50 +32,33 @@ type tableFile struct {
 	err    error // sticky
 }
 
-func (f *tableFile) addNode(n Node) (int16, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	i := len(f.tables.Nodes)
-	if err := f.write(tableRow{Node: &i}, n); err != nil {
-		return None, err
-	}
-	f.tables.Nodes = append(f.tables.Nodes, n)
-	f.nodes.Add(1)
-	return int16(i), nil
+func (f *tableFile) addNode(n Node) (int, error) {
+	return add(f, &f.tables.Nodes, &f.nodes, n, func(i *int) tableRow { return tableRow{Node: i} })
 }
 
-func (f *tableFile) addProcess(p Process) (int32, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	i := len(f.tables.Processes)
-	if err := f.write(tableRow{Process: &i}, p); err != nil {
-		return None, err
-	}
-	f.tables.Processes = append(f.tables.Processes, p)
-	f.processes.Add(1)
-	return int32(i), nil
+func (f *tableFile) addProcess(p Process) (int, error) {
+	return add(f, &f.tables.Processes, &f.processes, p, func(i *int) tableRow { return tableRow{Process: i} })
 }
 
-func (f *tableFile) addStream(s Stream) (int32, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	i := len(f.tables.Streams)
-	if err := f.write(tableRow{Stream: &i}, s); err != nil {
-		return None, err
-	}
-	f.tables.Streams = append(f.tables.Streams, s)
-	f.streams.Add(1)
-	return int32(i), nil
+func (f *tableFile) addStream(s Stream) (int, error) {
+	return add(f, &f.tables.Streams, &f.streams, s, func(i *int) tableRow { return tableRow{Stream: i} })
 }
 
 func (f *tableFile) addWorkload(w Workload) (int, error) {
+	return add(f, &f.tables.Workloads, &f.workloads, w, func(i *int) tableRow { return tableRow{Workload: i} })
+}
+
+// add writes a row of a table, then counts it. It answers its number, None where it
+// could not be written.
+func add[T any](f *tableFile, rows *[]T, count *atomic.Int32, row T, numbered func(*int) tableRow) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	i := len(f.tables.Workloads)
-	if err := f.write(tableRow{Workload: &i}, w); err != nil {
+	i := len(*rows)
+	if err := f.write(numbered(&i), row); err != nil {
 		return None, err
 	}
-	f.tables.Workloads = append(f.tables.Workloads, w)
+	*rows = append(*rows, row)
+	count.Add(1)
 	return i, nil
 }
 
