@@ -114,20 +114,18 @@ type proxy struct {
 	address string
 	mu      sync.Mutex
 	open    map[net.Conn]bool
-	garbage []byte // a PUBLISH of a client that is none of its run
+	gate    sync.RWMutex // held while nobody is let through
+	garbage []byte       // a PUBLISH of a client that is none of its run
 }
 
 func newProxy(t testing.TB, target string) *proxy {
 	t.Helper()
 	p := &proxy{open: map[net.Conn]bool{}}
 	p.address = hosttest.Serve(t, func(a net.Conn) {
-		b, err := net.Dial("tcp", target)
+		b, err := p.through(a, target)
 		if err != nil {
 			return
 		}
-		p.mu.Lock()
-		p.open[a], p.open[b] = true, true
-		p.mu.Unlock()
 		go p.pass(b, a, io.Discard)
 		read, seen := io.Pipe()
 		defer seen.Close()
@@ -135,6 +133,19 @@ func newProxy(t testing.TB, target string) *proxy {
 		p.pass(a, b, seen)
 	})
 	return p
+}
+
+// through connects a client to the target, when it may.
+func (p *proxy) through(client net.Conn, target string) (net.Conn, error) {
+	p.gate.RLock()
+	defer p.gate.RUnlock()
+	conn, err := net.Dial("tcp", target)
+	if err == nil {
+		p.mu.Lock()
+		p.open[client], p.open[conn] = true, true
+		p.mu.Unlock()
+	}
+	return conn, err
 }
 
 // look reads the packets of a client, and keeps the first PUBLISH that is none of
@@ -196,6 +207,15 @@ func (p *proxy) cut() {
 	for conn := range p.open {
 		conn.Close()
 	}
+}
+
+// cutOff closes every connection, and lets none through until letBack is called.
+func (p *proxy) cutOff(t testing.TB) (letBack func()) {
+	p.gate.Lock()
+	letBack = sync.OnceFunc(p.gate.Unlock)
+	t.Cleanup(letBack)
+	p.cut()
+	return letBack
 }
 
 // busy is a broker that answers the first SUBSCRIBE of a connection, behind so

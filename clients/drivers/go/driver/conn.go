@@ -63,6 +63,20 @@ func (c *Conn) SessionPresent() bool {
 	return c.present
 }
 
+// Greeted is a context that ends with another one, until the broker has said yes:
+// from then on the SDK has a connection, which it can end in order.
+func (c *Conn) Greeted(ctx context.Context) (context.Context, context.CancelFunc) {
+	greeted, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if !c.up {
+			cancel()
+		}
+	})
+	return greeted, func() { stop(); cancel() }
+}
+
 // Will is the payload of the will that the connection's CONNECT is to carry, nil
 // for none.
 func (c *Conn) Will() []byte { return c.will }

@@ -117,7 +117,9 @@ func (s *mqttSession) serve(ctx context.Context, endpoint string) bool {
 		OnServerDisconnect: func(*paho.Disconnect) {},
 	})
 	s.state.use(conn)
-	if _, err := client.Connect(ctx, s.connect(conn.Will())); err != nil {
+	greeted, cancel := conn.Greeted(ctx)
+	defer cancel()
+	if _, err := client.Connect(greeted, s.connect(conn.Will())); err != nil {
 		conn.Close()
 		return false
 	}
