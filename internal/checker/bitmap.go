@@ -1,6 +1,9 @@
 package checker
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // far is how far beyond its end a bitmap may be made to grow at once. A number
 // further out was not counted up to: it is nonsense, and must not cost memory.
@@ -75,4 +78,9 @@ func from(lo int64, w int) uint64 {
 		return ^uint64(0)
 	}
 	return ^uint64(0) << (uint64(lo) & 63)
+}
+
+func (m bitmap) fork() bitmap {
+	m.words = slices.Clone(m.words)
+	return m
 }

@@ -17,13 +17,24 @@ type breakage struct {
 
 func (x *breakage) broke() bool { return x.why != "" }
 
+// pass breaks in turn what rests on something that broke.
+func (x *breakage) pass() {
+	if x.broke() {
+		panic(*x)
+	}
+}
+
 // guard calls f, unless something broke before.
 func (x *breakage) guard(f func()) {
 	if x.broke() {
 		return
 	}
 	defer func() {
-		if r := recover(); r != nil {
+		switch r := recover().(type) {
+		case nil:
+		case breakage:
+			*x = r
+		default:
 			x.why = sentence("%v, in %s", r, panicSite())
 		}
 	}()

@@ -9,10 +9,10 @@ import (
 )
 
 // A Checker judges one claim. Add is called with every event in order of
-// recording, Result once, after the last.
+// recording, Result after the last, with what only the end tells.
 type Checker interface {
 	Add(*history.Batch)
-	Result() verdict.Result
+	Result(*closing) verdict.Result
 
 	// fork answers a checker that has seen the same, and goes on by itself:
 	// the canary.
@@ -26,10 +26,19 @@ type Context struct {
 	Landings []history.Landing
 
 	ledger   *ledger   // filled by Judge, ahead of the checkers
-	receipts *receipts // filled by the checkers of loss
-	dialogue *dialogue // filled by those of the protocol's rules
+	receipts *receipts // filled by Judge, beside the checkers
+	dialogue *dialogue // likewise, with the rules among them
 }
 
 // Completeness says whether missing rows could explain a missing event. Only a
 // complete history can show a loss.
 type Completeness = verdict.Completeness
+
+// forks copies a list whose elements hold more than themselves.
+func forks[T any](list []T, fork func(T) T) []T {
+	out := make([]T, len(list))
+	for i, v := range list {
+		out[i] = fork(v)
+	}
+	return out
+}

@@ -58,16 +58,26 @@ func (d *driver) add(b *history.Batch, i int) {
 	}
 }
 
-// result answers whether the history is complete. ended says whether the file
+// A closing is what is known of a history only when it is over: before it, nothing
+// can be said to be missing.
+type closing struct {
+	complete Completeness
+	waiting  map[[2]int32]string // why a process may not have had all of a stream yet
+	unshared map[[2]int32]string // likewise of a group
+}
+
+// close answers whether the history is complete. ended says whether the file
 // itself ends in order.
-func (c *completeness) result(ended bool) Completeness {
+func (c *completeness) close(ended bool) *closing {
 	var why []string
 	if !ended {
 		why = append(why, "the recording was cut off")
 	}
 	why = append(why, c.unfinished()...)
 	why = append(why, c.ledger.sends.wrong...)
-	return Completeness{Closed: len(why) == 0, Why: some(why), Undrained: some(c.undrained())}
+	end := &closing{waiting: map[[2]int32]string{}, unshared: map[[2]int32]string{}}
+	end.complete = Completeness{Closed: len(why) == 0, Why: some(why), Undrained: some(c.undrained(end))}
+	return end
 }
 
 func (c *completeness) unfinished() (why []string) {
@@ -97,8 +107,9 @@ func (c *completeness) expendable(p int32) bool {
 		!slices.ContainsFunc(l.tables.Streams, func(s history.Stream) bool { return s.Producer == p && !s.Will })
 }
 
-// undrained lists the subscribers that may still have had something to get.
-func (c *completeness) undrained() (why []string) {
+// undrained lists the subscribers that may still have had something to get, and
+// notes what that was.
+func (c *completeness) undrained(end *closing) (why []string) {
 	l := c.ledger
 	for s := range l.tables.Streams {
 		st, row := &l.sends.streams[s], l.tables.Streams[s]
@@ -108,14 +119,14 @@ func (c *completeness) undrained() (why []string) {
 		for p := range l.tables.Processes {
 			if reason := c.waiting(int32(p), int32(s), row.Topic); reason != "" {
 				why = append(why, reason)
-				l.waiting[[2]int32{int32(p), int32(s)}] = reason
+				end.waiting[[2]int32{int32(p), int32(s)}] = reason
 			}
 		}
 	}
 	l.shares(func(g, s int32, from int64) {
 		if reason := c.unshared(g, s, from); reason != "" {
 			why = append(why, reason)
-			l.unshared[[2]int32{g, s}] = reason
+			end.unshared[[2]int32{g, s}] = reason
 		}
 	})
 	return why

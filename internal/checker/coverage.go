@@ -169,7 +169,7 @@ func (c *coverage) rate(name string, skip float64, end int64) float64 {
 }
 
 // totals reconciles the whole run.
-func totals(l *ledger, c *loss) verdict.Totals {
+func totals(l *ledger, c *loss, end *closing) verdict.Totals {
 	var t verdict.Totals
 	for s := range l.sends.streams {
 		if l.tables.Streams[s].Will { // nobody sent them
@@ -180,7 +180,7 @@ func totals(l *ledger, c *loss) verdict.Totals {
 		t.Acked += st.outcomes[history.OK]
 		t.Unknown += st.calls - st.outcomes[history.OK] - st.outcomes[history.Fail]
 	}
-	counts := c.Result().Counts
+	counts := c.Result(end).Counts
 	t.Received, t.Duplicated = counts["delivered"], counts["duplicated"]
 	t.Lost, t.Recovered = counts["lost"], counts["recovered"]
 	return t

@@ -5,6 +5,13 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
+var claimSDKDelivers = Entry{
+	Claim: verdict.Claim{Name: "sdk-delivers", Severity: verdict.P0, Of: verdict.SDK, Wire: true,
+		Text:   "A client that sends PUBACK or PUBCOMP has accepted ownership of the application message: it reaches the application.",
+		Source: "MQTT 3.1.1 sections 4.3.2 [MQTT-4.3.2-2] and 4.3.3 [MQTT-4.3.3-2]"},
+	Category: Durability, Checker: "delivers@2", Protocols: mqtt, New: newDelivers, NeedsComplete: true, canary: withhold,
+}
+
 // delivers judges that what a client acknowledged to the broker reached its
 // application. What was acknowledged behind all that reached it may have been on
 // its way when the client ended.
@@ -17,9 +24,9 @@ func newDelivers(ctx Context) Checker { return &delivers{ctx.ledger, ctx.receipt
 
 func (c *delivers) fork() Checker { return &delivers{c.ledger, c.got.fork()} }
 
-func (c *delivers) Add(b *history.Batch) { c.got.add(b) }
+func (c *delivers) Add(b *history.Batch) { c.got.addOwn(b) }
 
-func (c *delivers) Result() verdict.Result {
+func (c *delivers) Result(*closing) verdict.Result {
 	var found findings
 	var judged int64
 	l := c.ledger

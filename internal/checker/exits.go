@@ -1,11 +1,19 @@
 package checker
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
+
+var claimNoExit = Entry{
+	Claim: verdict.Claim{Name: "no-exit", Severity: verdict.P1,
+		Text:   "Unless it is made to, a broker does not end: whatever its clients and its network do, its process goes on.",
+		Source: "common expectation of a server"},
+	Category: Operational, Checker: "exits@1", Protocols: every, New: newExits, canary: quit,
+}
 
 // exits judges that no node's process ends by itself.
 type exits struct {
@@ -33,7 +41,7 @@ func (c *exits) Add(b *history.Batch) {
 	})
 }
 
-func (c *exits) Result() verdict.Result {
+func (c *exits) Result(*closing) verdict.Result {
 	if c.lacks != "" {
 		return unjudged(c.lacks)
 	}
@@ -132,4 +140,10 @@ func (l *ledger) mayEnd(node int16, at int64) bool {
 // quit ends the process of the first node by itself.
 func quit(ctx Context) *mutation {
 	return showing(ctx, history.ObserveExit, "had the process of %s end with status 1")
+}
+
+func (c *exits) fork() Checker {
+	f := *c
+	f.seen.starved, f.found = maps.Clone(c.seen.starved), c.found.fork()
+	return &f
 }

@@ -10,6 +10,20 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
+var claimMQ9MessageTTL = Entry{
+	Claim: verdict.Claim{Name: "mq9-message-ttl", Severity: verdict.P2, Gated: true,
+		Text:   "A message expires at send_time + ttl, independent of the mailbox: until then FETCH returns it, and from then on, within the time that the scenario bounds (expiry_s), no more.",
+		Source: "mq9 protocol.md, MSG.SEND, mq9-ttl; website/docs/faq.md"},
+	Category: Safety, Checker: "expiry@1", Protocols: mq9, New: messagesExpire, NeedsComplete: true, Timed: true, canary: linger(ofMessages),
+}
+
+var claimMQ9MailboxTTL = Entry{
+	Claim: verdict.Claim{Name: "mq9-mailbox-ttl", Severity: verdict.P2, Gated: true,
+		Text:   "A mailbox is destroyed when its time to live is over, and its messages with it, within the time that the scenario bounds (expiry_s): it takes and gives no more. Until then it is there.",
+		Source: "mq9 protocol.md, Core Concepts and MAILBOX.CREATE; website/docs/faq.md, What happens when a mailbox expires?"},
+	Category: Safety, Checker: "expiry@1", Protocols: mq9, New: mailboxesExpire, NeedsComplete: true, Timed: true, canary: linger(ofMailboxes),
+}
+
 // expiry judges what has a time to live, messages or whole mailboxes: it is
 // there until then, and not any more afterwards. The broker's clock begins
 // somewhere between a call and its return, and counts in seconds; what lies in
@@ -64,7 +78,7 @@ func mailboxesExpire(ctx Context) Checker {
 func newExpiry(ctx Context, of lifetime) *expiry {
 	c := &expiry{
 		ledger: ctx.ledger, of: of, slack: expirySlack(ctx),
-		looks: newLooks(ctx.Tables, true), got: newReceipts(ctx.ledger), boxes: map[string]*box{},
+		looks: newLooks(ctx.Tables, true), got: ctx.receipts, boxes: map[string]*box{},
 	}
 	for _, landing := range ctx.Landings {
 		c.clocked = c.clocked || strings.HasPrefix(landing.Type, "clock")
@@ -80,7 +94,7 @@ func expirySlack(ctx Context) int64 { return max(int64(ctx.Run.Budget.ExpiryS*1e
 func (c *expiry) life(s history.Stream) int64 { return int64(c.of(s)) * second }
 
 func (c *expiry) Add(b *history.Batch) {
-	c.got.add(b)
+	c.got.addOwn(b)
 	for i := range b.N {
 		switch {
 		case b.Kind[i] != history.KindSubscribe:
@@ -135,7 +149,7 @@ func (c *expiry) cannot(process int32) bool {
 		slices.Contains(c.ledger.tables.Processes[process].Cannot, "fetch")
 }
 
-func (c *expiry) Result() verdict.Result {
+func (c *expiry) Result(*closing) verdict.Result {
 	if c.clocked {
 		return unjudged("a clock was changed: when something is over is then the broker's own matter")
 	}

@@ -13,6 +13,13 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
+var claimFair = Entry{
+	Claim: verdict.Claim{Name: "fair", Severity: verdict.P2,
+		Text:   "While a client stalls, is dead or floods, the others are served as before: of each group at each node the acknowledgements and deliveries take no longer, and are no fewer, than the scenario bounds against that group before (fair).",
+		Source: "the scenario's budget"},
+	Category: Fairness, Checker: "fair@2", Protocols: mqtt, New: newFair, NeedsComplete: true, Bounded: true, canary: dawdle,
+}
+
 // fair judges that clients are served as before while another one stalls, is
 // dead or floods: those of each group at each node against themselves, by how
 // long acknowledgements and deliveries take and by how many come, and not by an
@@ -281,7 +288,7 @@ func (c *fair) delivered() []served {
 	return took
 }
 
-func (c *fair) Result() verdict.Result {
+func (c *fair) Result(*closing) verdict.Result {
 	switch {
 	case c.bound == history.Fair{}:
 		return unjudged("the scenario sets no bounds on how others are served; set fair in its tiers")

@@ -7,6 +7,13 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
+var claimQoSGranted = Entry{
+	Claim: verdict.Claim{Name: "qos-granted", Severity: verdict.P2,
+		Text:   "The QoS of Payload Messages sent in response to a Subscription MUST be the minimum of the QoS of the originally published message and the maximum QoS granted by the Server.",
+		Source: "MQTT 3.1.1 section 3.8.4 [MQTT-3.8.4-6]; MQTT 5.0 section 3.8.4 [MQTT-3.8.4-8]"},
+	Category: Safety, Checker: "granted@1", Protocols: mqtt, New: newGranted, canary: raise,
+}
+
 // granted judges the QoS that deliveries come with. What was granted may be
 // recorded behind the first deliveries, so it only counts until the end.
 type granted struct {
@@ -54,7 +61,7 @@ func (c *granted) Add(b *history.Batch) {
 	}
 }
 
-func (c *granted) Result() verdict.Result {
+func (c *granted) Result(*closing) verdict.Result {
 	var found findings
 	var wrong int64
 	for i := range c.came {
@@ -86,4 +93,30 @@ func (c *granted) Result() verdict.Result {
 		r.Summary = sentence("%d of %d deliveries came with a wrong QoS, the first: %s", wrong, c.seen, r.Anomalies[0].Text)
 	}
 	return r
+}
+
+// raise delivers everything with a QoS other than its own.
+func raise(ctx Context) *mutation {
+	l := ctx.ledger
+	m := &mutation{idle: "nothing was delivered"}
+	m.apply = func(b *history.Batch) *history.Batch {
+		list := l.rows(b).delivered
+		if len(list) == 0 {
+			return b
+		}
+		c := *b
+		c.QoS = slices.Clone(b.QoS[:b.N])
+		for _, d := range list {
+			c.QoS[d.i] = (b.QoS[d.i] + 1) % 3
+		}
+		m.did = "delivered everything with another QoS"
+		return &c
+	}
+	return m
+}
+
+func (c *granted) fork() Checker {
+	f := *c
+	f.grant, f.came = slices.Clone(c.grant), slices.Clone(c.came)
+	return &f
 }

@@ -7,6 +7,13 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
+var claimSDKHonest = Entry{
+	Claim: verdict.Claim{Name: "sdk-honest", Severity: verdict.P1, Of: verdict.SDK, Wire: true,
+		Text:   "What a client library calls published was acknowledged by the broker before: the sender MUST treat the PUBLISH packet as unacknowledged until it has received the corresponding PUBACK (QoS 1) or PUBCOMP (QoS 2).",
+		Source: "MQTT 3.1.1 sections 4.3.2 [MQTT-4.3.2-1] and 4.3.3 [MQTT-4.3.3-1]"},
+	Category: Safety, Checker: "honest@2", Protocols: mqtt, New: newHonest, canary: boast,
+}
+
 // honest judges what a client library says of a publish: that it is done only
 // where the broker's acknowledgement was on the wire before. Of QoS 0, which has
 // none, that it was sent: what the kernel had taken and a dying connection lost
@@ -103,7 +110,7 @@ func (w *wire) unsent(stream int32, seq int64) bool {
 	return before != nil && behind != nil && before.conn == behind.conn
 }
 
-func (c *honest) Result() verdict.Result {
+func (c *honest) Result(*closing) verdict.Result {
 	for _, w := range c.quick {
 		if !c.ledger.wire.heard(w.process) {
 			continue
@@ -121,4 +128,20 @@ func (c *honest) Result() verdict.Result {
 		r.Summary = sentence("%d of %d publishes were called done and were not, the first: %s", c.found.total, c.judged, r.Anomalies[0].Text)
 	}
 	return r
+}
+
+// boast has a publish called done that was never sent.
+func boast(ctx Context) *mutation {
+	l := ctx.ledger
+	first := func(b *history.Batch) int {
+		list := l.rows(b).published
+		done := func(i int32) bool { return b.Edge[i] == history.Return && b.Outcome[i] == history.OK && b.QoS[i] > 0 }
+		if i := slices.IndexFunc(list, done); i >= 0 {
+			return int(list[i])
+		}
+		return -1
+	}
+	return uncalled(l, "no publish of QoS 1 or 2 was called done", first, func(e history.Event) string {
+		return sentence("called %s done, which was never sent", l.message(e.Stream, e.Seq))
+	})
 }

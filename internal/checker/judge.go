@@ -141,7 +141,8 @@ func (j *judge) add(b *history.Batch) {
 			}
 		})
 	}
-	j.broken.guard(func() { j.all.Add(b) })
+	j.broken.guard(func() { j.ctx.receipts.add(b) })
+	j.ctx.dialogue.broken.guard(func() { j.ctx.dialogue.add(b) })
 	for _, bench := range j.benches {
 		bench.broken.guard(func() { bench.checker.Add(b) })
 	}
@@ -159,8 +160,10 @@ func (b *bench) show(mutated *history.Batch) {
 
 func (j *judge) report(ended bool) Report {
 	var out Report
+	end := &closing{}
 	j.broken.guard(func() {
-		out = Report{Complete: j.complete.result(ended), Coverage: j.coverage.result(), Totals: totals(j.ledger, j.all), Lost: j.all.spans()}
+		end = j.complete.close(ended)
+		out = Report{Complete: end.complete, Coverage: j.coverage.result(), Totals: totals(j.ledger, j.all, end), Lost: j.all.spans(end)}
 	})
 	if j.broken.broke() {
 		out.Complete.Closed, out.Complete.Why = false, append(out.Complete.Why, "reading it broke: "+j.broken.why)
@@ -169,7 +172,7 @@ func (j *judge) report(ended bool) Report {
 		if j.broken.broke() {
 			b.broken = j.broken
 		}
-		r := b.result(out.Complete, out.Coverage)
+		r := b.result(end, out.Coverage)
 		r.Consumed = j.events
 		r.Promised = slices.Contains(j.ctx.Run.Cluster.Promises, r.Claim.Name)
 		out.Results = append(out.Results, r)
@@ -177,17 +180,17 @@ func (j *judge) report(ended bool) Report {
 	return out
 }
 
-func (b *bench) result(complete Completeness, coverage verdict.Coverage) verdict.Result {
+func (b *bench) result(end *closing, coverage verdict.Coverage) verdict.Result {
 	var r verdict.Result
-	b.broken.guard(func() { r = b.checker.Result() })
-	b.canaryBroken.guard(func() { r.Canary = b.flight() })
+	b.broken.guard(func() { r = b.checker.Result(end) })
+	b.canaryBroken.guard(func() { r.Canary = b.flight(end) })
 	r.Claim, r.Checker = b.entry.Claim, b.entry.Checker
 	switch {
 	case b.broken.broke():
 		r.Summary = "not judged"
 		unsure(&r, "its checker broke, which is a defect of rmq-mcp and none of the broker: "+b.broken.why)
-	case b.entry.NeedsComplete && !complete.Closed && r.Status != verdict.Unknown:
-		unsure(&r, "the history is not complete: what is missing could explain or hide it", complete.Why...)
+	case b.entry.NeedsComplete && !end.complete.Closed && r.Status != verdict.Unknown:
+		unsure(&r, "the history is not complete: what is missing could explain or hide it", end.complete.Why...)
 	case b.entry.Timed && r.Status == verdict.Fail && len(coverage.Ended) > 0:
 		unsure(&r, "which may be the reason: "+coverage.Ended[0])
 	case b.entry.Timed && coverage.HostStarvedS > verdict.MaxStarvedS && r.Status == verdict.Fail && r.Counts[countEnded] == 0:
@@ -203,7 +206,7 @@ func (b *bench) result(complete Completeness, coverage verdict.Coverage) verdict
 }
 
 // flight ends the canary and says whether it turned red.
-func (b *bench) flight() verdict.Canary {
+func (b *bench) flight(end *closing) verdict.Canary {
 	if b.mutation.end != nil {
 		if rows := b.mutation.end(); len(rows) > 0 {
 			b.show(batchOf(rows))
@@ -212,7 +215,7 @@ func (b *bench) flight() verdict.Canary {
 	if b.mutation.did == "" {
 		return verdict.Canary{Skipped: b.mutation.idle}
 	}
-	return verdict.Canary{Mutation: b.mutation.did, Red: b.canary.Result().Status == verdict.Fail}
+	return verdict.Canary{Mutation: b.mutation.did, Red: b.canary.Result(end).Status == verdict.Fail}
 }
 
 // unsure makes a result unknown. What was found stays readable.

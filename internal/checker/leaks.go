@@ -9,6 +9,13 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
+var claimNoLeak = Entry{
+	Claim: verdict.Claim{Name: "no-leak", Severity: verdict.P2,
+		Text:   "A connection that its client has closed is closed by the broker too, ten seconds after the last fault at the latest.",
+		Source: "common expectation of a server"},
+	Category: Operational, Checker: "leaks@1", Protocols: mqtt, New: newLeaks, Timed: true, canary: desert,
+}
+
 // leaks judges that nobody's connection outlives its client: the last reading of
 // a node, ten seconds after the last heal or later, shows none.
 type leaks struct {
@@ -43,7 +50,7 @@ func (c *leaks) settles() (t int64) {
 	return t
 }
 
-func (c *leaks) Result() verdict.Result {
+func (c *leaks) Result(*closing) verdict.Result {
 	var found findings
 	read, from := int64(0), c.settles()
 	for n := range int16(len(c.ledger.tables.Nodes)) {

@@ -20,10 +20,7 @@ type ledger struct {
 	route    *route
 	wire     *wire
 	wills    *wills
-	waiting  map[[2]int32]string // why a process may not have had all of a stream yet; known at the end
-	unshared map[[2]int32]string // likewise of a group
 
-	batches         int // taken
 	current         *history.Batch
 	sorted, mutated rows
 }
@@ -41,13 +38,10 @@ func newLedger(ctx Context) *ledger {
 		route:    route,
 		wire:     wire,
 		wills:    newWills(ctx.Tables),
-		waiting:  map[[2]int32]string{},
-		unshared: map[[2]int32]string{},
 	}
 }
 
 func (l *ledger) add(b *history.Batch) {
-	l.batches++
 	l.current = b
 	l.sorted.sort(b, l.route)
 	l.sends.add(b, l.sorted.published)

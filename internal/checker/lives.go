@@ -8,6 +8,13 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
+var claimSDKLives = Entry{
+	Claim: verdict.Claim{Name: "sdk-lives", Severity: verdict.P1, Of: verdict.SDK, Wire: true,
+		Text:   "Whatever a broker does, a client library does not end its process.",
+		Source: "common expectation of a library"},
+	Category: Operational, Checker: "lives@2", Protocols: mqtt, New: newLives, canary: kill,
+}
+
 // lives judges that a client does not end on its own. What a fault or the host
 // killed is not held against it.
 type lives struct {
@@ -57,7 +64,7 @@ func (c *lives) Add(b *history.Batch) {
 	}
 }
 
-func (c *lives) Result() verdict.Result {
+func (c *lives) Result(*closing) verdict.Result {
 	r := c.found.judged(c.ended, map[string]int64{"processes": c.ended, "died": c.found.total}, "no client's process ended")
 	switch r.Status {
 	case verdict.Pass:

@@ -7,6 +7,27 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
+var claimQoS1NoLoss = Entry{
+	Claim: verdict.Claim{Name: "qos1-no-loss", Severity: verdict.P0, Gated: true,
+		Text:   "QoS 1 ensures that the message arrives at the receiver at least once; a message whose PUBACK was sent is the broker's to deliver to every session that subscribed before.",
+		Source: "MQTT 3.1.1 section 4.3.2 [MQTT-4.3.2-2]; sessions: section 4.1 [MQTT-4.1.0-1]"},
+	Category: Durability, Checker: "loss@2", Protocols: mqtt, New: qos1Loss, NeedsComplete: true, canary: lose(1),
+}
+
+var claimQoS2NoLoss = Entry{
+	Claim: verdict.Claim{Name: "qos2-no-loss", Severity: verdict.P0, Gated: true,
+		Text:   "QoS 2 is for use when neither loss nor duplication of messages are acceptable; a message whose PUBCOMP was sent is the broker's to deliver to every session that subscribed before.",
+		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-2]; sessions: section 4.1 [MQTT-4.1.0-1]"},
+	Category: Durability, Checker: "loss@2", Protocols: mqtt, New: qos2Loss, NeedsComplete: true, canary: lose(2),
+}
+
+var claimMQ9NoLoss = Entry{
+	Claim: verdict.Claim{Name: "mq9-no-loss", Severity: verdict.P0, Gated: true,
+		Text:   "Messages persist until they are fetched or their time is over: one that was answered with its id reaches every group, and is never lost because its recipient is offline.",
+		Source: "mq9 protocol.md, MSG.SEND and MSG.FETCH; website/docs/faq.md"},
+	Category: Durability, Checker: "loss@2", Protocols: mq9, New: qos1Loss, NeedsComplete: true, canary: lose(1),
+}
+
 // loss judges that what was acknowledged arrives: every message of its QoS
 // that the broker acknowledged reaches every process whose session should have
 // lasted and whose subscription was acknowledged before the message was
@@ -27,9 +48,9 @@ func newLoss(ctx Context, minQoS, maxQoS uint8) *loss {
 func qos1Loss(ctx Context) Checker { return newLoss(ctx, 1, 1) }
 func qos2Loss(ctx Context) Checker { return newLoss(ctx, 2, 2) }
 
-func (c *loss) Add(b *history.Batch) { c.got.add(b) }
+func (c *loss) Add(b *history.Batch) { c.got.addOwn(b) }
 
-func (c *loss) Result() verdict.Result {
+func (c *loss) Result(end *closing) verdict.Result {
 	var found findings
 	var due, session, recovered, waiting int64
 	var why []string
@@ -37,7 +58,7 @@ func (c *loss) Result() verdict.Result {
 		st := &c.ledger.sends.streams[s]
 		got, lo := c.got.got(p, s), st.since(from)
 		due += st.acked.countFrom(lo)
-		reason := c.ledger.waiting[[2]int32{p, s}]
+		reason := end.waiting[[2]int32{p, s}]
 		if reason != "" {
 			why = append(why, reason)
 		}
@@ -134,4 +155,56 @@ func (st *stream) recovered(got *bitmap) (n int64) {
 		}
 	})
 	return n
+}
+
+// lose drops the deliveries of one acknowledged message to one process.
+func lose(qos uint8) func(Context) *mutation {
+	return func(ctx Context) *mutation {
+		l := ctx.ledger
+		m := &mutation{idle: "no acknowledged message was delivered to a persistent subscriber"}
+		high := make([]int64, len(l.route.pairs))
+		var pair int32
+		var seq int64
+		choose := func(b *history.Batch) {
+			for _, d := range l.rows(b).delivered {
+				if d.pair < 0 {
+					continue
+				}
+				first := d.seq >= high[d.pair]
+				high[d.pair] = max(high[d.pair], d.seq+1)
+				process, stream := b.Process[d.i], b.Stream[d.i]
+				if first && l.route.pairs[d.pair].sent == qos && l.owed(process, stream, d.seq) {
+					pair, seq = d.pair, d.seq
+					m.did = sentence("dropped every delivery of %s to %s", l.message(stream, seq), l.process(process))
+					return
+				}
+			}
+		}
+		m.apply = func(b *history.Batch) *history.Batch {
+			if m.did == "" {
+				choose(b)
+			}
+			if m.did == "" {
+				return b
+			}
+			return without(b, l.rows(b).delivered, func(d delivery) bool { return d.seq == seq && d.pair == pair })
+		}
+		return m
+	}
+}
+
+// owed reports whether it is known already that a message must reach a process.
+func (l *ledger) owed(process, stream int32, seq int64) bool {
+	row := l.tables.Streams[stream]
+	if row.Register || brief(row) || !l.sessions.persistent(process) || l.route.get(process, stream).lossy() || l.refusals(row.Producer) {
+		return false
+	}
+	m := l.sends.find(stream, seq)
+	return m != nil && m.outcome == history.OK && m.called >= l.sessions.due(process, row.Topic)
+}
+
+func (c *loss) fork() Checker {
+	f := *c
+	f.got = c.got.fork()
+	return &f
 }

@@ -8,6 +8,13 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
+var claimMQ9MailboxList = Entry{
+	Claim: verdict.Claim{Name: ClaimMailboxList, Severity: verdict.P2, Gated: true,
+		Text:   "The list of mailboxes that a node gives has every mailbox that is registered, and none whose time to live is over, from when the scenario bounds (expiry_s) after it was made or was over.",
+		Source: "RobustMQ docs/en/Api/MQ9.md, Mailbox List; mq9 protocol.md, Core Concepts"},
+	Category: Safety, Checker: "mailboxlist@1", Protocols: mq9, New: newMailboxList, NeedsComplete: true, Timed: true, Bounded: true, canary: hide,
+}
+
 // ClaimMailboxList is the claim for which the harness lists mailboxes.
 const ClaimMailboxList = "mq9-mailbox-list"
 
@@ -118,7 +125,7 @@ func (c *mailboxList) add(kind string, at *listing, name, what string, rows ...i
 	})
 }
 
-func (c *mailboxList) Result() verdict.Result {
+func (c *mailboxList) Result(*closing) verdict.Result {
 	judged, twice := int64(0), c.found
 	for _, x := range c.births {
 		x.settle()

@@ -1,5 +1,7 @@
 package checker
 
+import "slices"
+
 // marks keeps a small number for each message of a stream.
 type marks struct {
 	list []int32 // the number plus one; 0 is none
@@ -28,3 +30,5 @@ func (m *marks) grow(seq int64) bool {
 	m.list = list
 	return true
 }
+
+func (m marks) fork() marks { return marks{slices.Clone(m.list)} }

@@ -85,3 +85,85 @@ func exchanged(b *history.Batch, i, j int) *history.Batch {
 	c.ID[i], c.ID[j] = b.ID[j], b.ID[i]
 	return c
 }
+
+// uncalled adds a row like the first that is found, about a message that nobody
+// called.
+func uncalled(l *ledger, idle string, find func(*history.Batch) int, did func(history.Event) string) *mutation {
+	var like *history.Event
+	m := &mutation{idle: idle}
+	m.apply = func(b *history.Batch) *history.Batch {
+		if like == nil {
+			if i := find(b); i >= 0 {
+				e := b.Event(i)
+				like = &e
+			}
+		}
+		return b
+	}
+	m.end = func() []history.Event {
+		if like == nil {
+			return nil
+		}
+		e := *like
+		e.Seq, e.Flags = l.sends.streams[e.Stream].messages.n, 0
+		m.did = did(e)
+		return []history.Event{e}
+	}
+	return m
+}
+
+// showing adds an observation of the first node, of value 1, at the end.
+func showing(ctx Context, what, did string) *mutation {
+	m := &mutation{idle: "no node is known"}
+	m.end = func() []history.Event {
+		if len(ctx.Tables.Nodes) == 0 {
+			return nil
+		}
+		m.did = sentence(did, ctx.Tables.Nodes[0].Name)
+		return []history.Event{{
+			Index: history.None, Call: history.None, Process: history.None, Conn: history.None, Kind: history.KindObserve,
+			Stream: history.None, Seq: history.None, ID: history.None, Value: 1, Text: what,
+		}}
+	}
+	return m
+}
+
+// oneRow changes the batch that has the first delivery which change accepts.
+func oneRow(idle string, change func(b *history.Batch, d delivery) (*history.Batch, string), l *ledger) *mutation {
+	m := &mutation{idle: idle}
+	m.apply = func(b *history.Batch) *history.Batch {
+		if m.did != "" {
+			return b
+		}
+		for _, d := range l.rows(b).delivered {
+			if d.pair < 0 {
+				continue
+			}
+			if changed, did := change(b, d); changed != nil {
+				m.did = did
+				return changed
+			}
+		}
+		return b
+	}
+	return m
+}
+
+// onePacket changes the batch that has the first packet which change accepts.
+func onePacket(l *ledger, idle string, change func(b *history.Batch, p *packet) (*history.Batch, string)) *mutation {
+	m := &mutation{idle: idle}
+	m.apply = func(b *history.Batch) *history.Batch {
+		if m.did != "" {
+			return b
+		}
+		for _, i := range l.rows(b).packets {
+			p := packetOf(b, int(i))
+			if changed, did := change(b, &p); changed != nil {
+				m.did = did
+				return changed
+			}
+		}
+		return b
+	}
+	return m
+}

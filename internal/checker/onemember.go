@@ -8,6 +8,13 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
+var claimSharedOneMember = Entry{
+	Claim: verdict.Claim{Name: "shared-one-member", Severity: verdict.P2, Gated: true,
+		Text:   "Each message that matches a shared subscription is sent to one of its members only.",
+		Source: "MQTT 5.0 section 4.8.2; with MQTT 3.1.1 an extension of the broker's"},
+	Category: Idempotency, Checker: "onemember@1", Protocols: mqtt, New: newOneMember, canary: giveAll,
+}
+
 // oneMember judges that a message goes to one member of each shared
 // subscription, in quiet times alone: where a member's connection is lost, what
 // it did not acknowledge may go to another, and its client may have had it.
@@ -65,7 +72,7 @@ func (c *oneMember) Add(b *history.Batch) {
 	}
 }
 
-func (c *oneMember) Result() verdict.Result {
+func (c *oneMember) Result(*closing) verdict.Result {
 	var found findings
 	var judged, excused int64
 	l := c.ledger

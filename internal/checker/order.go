@@ -1,9 +1,25 @@
 package checker
 
 import (
+	"slices"
+
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
+
+var claimOrderPerStream = Entry{
+	Claim: verdict.Claim{Name: "order-per-stream", Severity: verdict.P2, Gated: true,
+		Text:   "A Server MUST by default treat each Topic as an Ordered Topic: PUBLISH packets of a client, a topic and a QoS are sent to consumers in the order in which they were received.",
+		Source: "MQTT 3.1.1 section 4.6 [MQTT-4.6.0-5], [MQTT-4.6.0-6]; MQTT 5.0 section 4.6 [MQTT-4.6.0-5]"},
+	Category: Ordering, Checker: "order@3", Protocols: mqtt, New: newOrder, canary: swap,
+}
+
+var claimMQ9Fifo = Entry{
+	Claim: verdict.Claim{Name: "mq9-fifo", Severity: verdict.P2, Gated: true,
+		Text:   "Within one priority messages are delivered in the order in which they were stored.",
+		Source: "mq9 protocol.md, priorities"},
+	Category: Ordering, Checker: "order@3", Protocols: mq9, New: newOrder, canary: swap,
+}
 
 // order judges that the messages of one stream first arrive in the order in
 // which the broker had them from their producer. What a producer sent again on
@@ -122,7 +138,7 @@ func (l *ledger) requests(stream int32) bool {
 	return uint32(p) < uint32(len(l.tables.Processes)) && l.tables.Processes[p].Protocol == "mq9"
 }
 
-func (c *order) Result() verdict.Result {
+func (c *order) Result(*closing) verdict.Result {
 	var skipped, pairs int64
 	for i := range c.lines {
 		if n := c.lines[i].got.n; n > 0 {
@@ -141,4 +157,45 @@ func (c *order) Result() verdict.Result {
 		r.Summary = sentence("%d of %d first deliveries came out of order, the first: %s", found.total, c.seen, r.Anomalies[0].Text)
 	}
 	return r
+}
+
+// swap lets, for every pair of stream and process, two first deliveries change
+// places once. Of one pair alone the two might have no known order.
+func swap(ctx Context) *mutation {
+	l := ctx.ledger
+	m := &mutation{idle: "no two messages of one stream reached one subscriber shortly after one another"}
+	high := make([]int64, len(l.route.pairs))
+	done := make([]bool, len(l.route.pairs))
+	m.apply = func(b *history.Batch) *history.Batch {
+		out, last := b, map[int32]int{} // row of the last first delivery in this batch, by pair
+		for _, d := range l.rows(b).delivered {
+			i := int(d.i)
+			if !l.ordered(d) || done[d.pair] || d.seq < high[d.pair] {
+				continue
+			}
+			high[d.pair] = d.seq + 1
+			j, ok := last[d.pair]
+			if !ok || l.requests(b.Stream[i]) && !(0 < b.ID[j] && b.ID[j] < b.ID[i]) {
+				last[d.pair] = i
+				continue
+			}
+			if m.did == "" {
+				m.did = sentence("swapped numbers %d and %d of %s on their way to %s, and two of every other pair", b.Seq[j], b.Seq[i], l.topic(b.Stream[i]), l.process(b.Process[i]))
+			}
+			out, done[d.pair] = exchanged(out, i, j), true
+		}
+		return out
+	}
+	return m
+}
+
+func (l line) fork() line {
+	l.got = l.got.fork()
+	return l
+}
+
+func (c *order) fork() Checker {
+	f := *c
+	f.lines, f.late = forks(c.lines, line.fork), slices.Clone(c.late)
+	return &f
 }

@@ -10,6 +10,13 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
+var claimSessionExpiry = Entry{
+	Claim: verdict.Claim{Name: "session-expiry", Severity: verdict.P2, Gated: true,
+		Text:   "The Server MUST discard the Session State when the Network Connection is closed and the Session Expiry Interval has passed, within the time that the scenario bounds (expiry_s).",
+		Source: "MQTT 5.0 sections 4.1.0 [MQTT-4.1.0-2], 3.1.2.11.2 and 3.2.2.3.2"},
+	Category: Safety, Checker: "outlived@1", Protocols: []string{"mqtt5"}, New: newOutlived, Timed: true, canary: outlive,
+}
+
 // outlived judges that a session is gone when its client comes back after its
 // time, and longer than the scenario allows (expiry_s). Its time is what the
 // client's DISCONNECT says, or else the broker's CONNACK, or else what the client
@@ -130,7 +137,7 @@ func (c *outlived) stayed(b *history.Batch, i int, p *absence, sent int64) {
 	c.found.add(a)
 }
 
-func (c *outlived) Result() verdict.Result {
+func (c *outlived) Result(*closing) verdict.Result {
 	nobody := "no client came back after the end of its session"
 	if !c.ledger.wire.on {
 		nobody = "the packets were not recorded, in which a broker says how long it keeps a session; start with arm [tap]"

@@ -85,3 +85,7 @@ func (p *packet) accepted() bool { return p.kind == connackPacket && p.reason ==
 
 // refused is a reason code of failure.
 func (p *packet) refused() bool { return p.reason >= 0x80 }
+
+func (k packetKind) String() string {
+	return [...]string{"packet", "CONNECT", "CONNACK", "PUBLISH", "PUBACK", "PUBREC", "PUBREL", "PUBCOMP", "SUBSCRIBE", "SUBACK", "UNSUBSCRIBE", "DISCONNECT", "end", "what cannot be read"}[k]
+}

@@ -5,6 +5,13 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
+var claimNoPanic = Entry{
+	Claim: verdict.Claim{Name: "no-panic", Severity: verdict.P1,
+		Text:   "Whatever happens around it, a broker does not panic.",
+		Source: "common expectation of a server"},
+	Category: Operational, Checker: "panics@1", Protocols: every, New: newPanics, canary: crash,
+}
+
 // panics judges that no node's log shows a panic.
 type panics struct {
 	ledger *ledger
@@ -33,7 +40,7 @@ func (c *panics) panicked(b *history.Batch, i int) {
 	})
 }
 
-func (c *panics) Result() verdict.Result {
+func (c *panics) Result(*closing) verdict.Result {
 	if c.lacks != "" {
 		return unjudged(c.lacks)
 	}
@@ -46,4 +53,15 @@ func (c *panics) Result() verdict.Result {
 		r.Summary = sentence("%d panics in the logs, the first: %s", c.found.total, r.Anomalies[0].Text)
 	}
 	return r
+}
+
+// crash adds a panic to the first node's log.
+func crash(ctx Context) *mutation {
+	return showing(ctx, history.ObservePanic, "added a panic to the log of %s")
+}
+
+func (c *panics) fork() Checker {
+	f := *c
+	f.found = c.found.fork()
+	return &f
 }

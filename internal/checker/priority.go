@@ -7,6 +7,13 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
+var claimMQ9Priority = Entry{
+	Claim: verdict.Claim{Name: "mq9-priority", Severity: verdict.P2, Gated: true,
+		Text:   "Across priorities, higher priority is processed first: critical before urgent before normal in what a fetch answers. The storage layer guarantees ordering, consumers do not need to sort themselves.",
+		Source: "mq9 protocol.md, Core Concepts and Priority Description"},
+	Category: Ordering, Checker: "priority@1", Protocols: mq9, New: newPriority, canary: invert,
+}
+
 // priority judges that in the answer to one fetch no message stands behind one
 // of a lower priority. What a later answer brings is another matter: it may
 // have been sent meanwhile.
@@ -69,7 +76,7 @@ func (c *priority) inverted(b *history.Batch, i int, behind *rung) {
 	})
 }
 
-func (c *priority) Result() verdict.Result {
+func (c *priority) Result(*closing) verdict.Result {
 	r := c.found.judged(c.mixed, map[string]int64{"deliveries": c.seen, "answers": c.mixed, "inverted": c.found.total},
 		"no answer that was seen had messages of several priorities")
 	switch r.Status {

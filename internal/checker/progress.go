@@ -1,9 +1,18 @@
 package checker
 
 import (
+	"slices"
+
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
+
+var claimProgress = Entry{
+	Claim: verdict.Claim{Name: "progress", Severity: verdict.P1,
+		Text:   "While a fault is in place the cluster goes on acknowledging publishes, after a silence that the scenario bounds (progress_s).",
+		Source: "the scenario's budget"},
+	Category: Liveness, Checker: "progress@2", Protocols: every, New: newProgress, NeedsComplete: true, Timed: true, Bounded: true, canary: stall,
+}
 
 // progress judges that the cluster goes on: while a fault is in place, and
 // until it is overcome, publishers are not without an acknowledgement for
@@ -35,7 +44,7 @@ func (c *progress) Add(b *history.Batch) {
 	}
 }
 
-func (c *progress) Result() verdict.Result {
+func (c *progress) Result(*closing) verdict.Result {
 	if c.bound <= 0 {
 		return unjudged("the scenario sets no bound on silence (progress_s)")
 	}
@@ -97,4 +106,38 @@ func (c *progress) silent(s silence, fault string) verdict.Anomaly {
 // unjudged is the result of a checker that had nothing to go by.
 func unjudged(why string) verdict.Result {
 	return verdict.Result{Status: verdict.Unknown, Summary: why, Reasons: []string{why}}
+}
+
+// stall lets everything after the beginning of the first fault happen later,
+// by more than publishers may have to wait.
+func stall(ctx Context) *mutation {
+	m := &mutation{idle: "no fault was in place"}
+	if len(ctx.ledger.windows) == 0 {
+		return m
+	}
+	w := ctx.ledger.windows[0]
+	by := int64(ctx.Run.Budget.ProgressS*1e9) + int64(1e9)
+	var times []int64 // of the batch, which lasts until the next
+	m.apply = func(b *history.Batch) *history.Batch {
+		if slices.Max(b.Time[:b.N]) < int64(w.Start) {
+			return b
+		}
+		c := *b
+		times = append(times[:0], b.Time[:b.N]...)
+		c.Time = times
+		for i, t := range c.Time {
+			if t >= int64(w.Start) {
+				c.Time[i] += by
+			}
+		}
+		m.did = sentence("stood still for %s from %s on, in %s", clock(by), clock(int64(w.Start)), w.Fault)
+		return &c
+	}
+	return m
+}
+
+func (c *progress) fork() Checker {
+	f := *c
+	f.acks = c.acks.fork()
+	return &f
 }

@@ -2,11 +2,11 @@ package checker
 
 import "github.com/robustmq/rmq-mcp/internal/history"
 
-// receipts is what reached whom. The checkers of loss share one; each of their
-// canaries has its own.
+// receipts is what reached whom. All checkers share one, which the judge adds to;
+// each of their canaries has its own.
 type receipts struct {
 	ledger *ledger
-	taken  int // batches
+	own    bool // a canary's
 	of     []receipt
 }
 
@@ -22,12 +22,14 @@ func newReceipts(l *ledger) *receipts {
 	return &receipts{ledger: l, of: make([]receipt, len(l.route.pairs))}
 }
 
-// add takes a batch, once for all that share the receipts.
-func (r *receipts) add(b *history.Batch) {
-	if b == r.ledger.current && r.taken == r.ledger.batches {
-		return
+// addOwn takes a batch for a checker that shares its receipts with nobody.
+func (r *receipts) addOwn(b *history.Batch) {
+	if r.own {
+		r.add(b)
 	}
-	r.taken = r.ledger.batches
+}
+
+func (r *receipts) add(b *history.Batch) {
 	for _, d := range r.ledger.rows(b).delivered {
 		if d.pair < 0 {
 			continue
@@ -44,7 +46,7 @@ func (r *receipts) add(b *history.Batch) {
 }
 
 func (r *receipts) fork() *receipts {
-	return &receipts{ledger: r.ledger, taken: r.taken, of: forks(r.of, receipt.fork)}
+	return &receipts{ledger: r.ledger, own: true, of: forks(r.of, receipt.fork)}
 }
 
 func (r receipt) fork() receipt {

@@ -1,11 +1,20 @@
 package checker
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
+
+var claimRecovery = Entry{
+	Claim: verdict.Claim{Name: "recovery", Severity: verdict.P1,
+		Text:   "After the last fault is healed, every node takes a publish and delivers a message again within the time that the scenario bounds (recovery_s).",
+		Source: "the scenario's budget"},
+	Category: Liveness, Checker: "recovery@3", Protocols: every, New: newRecovery, NeedsComplete: true, Timed: true, Bounded: true, canary: mute,
+}
 
 // recovery judges that after the last heal, within the scenario's bound, a
 // publish is acknowledged and a message delivered through every node. Its time
@@ -108,7 +117,7 @@ func (c *recovery) see(b *history.Batch, i int) {
 	}
 }
 
-func (c *recovery) Result() verdict.Result {
+func (c *recovery) Result(*closing) verdict.Result {
 	l := c.ledger
 	switch {
 	case c.bound <= 0:
@@ -203,4 +212,29 @@ func (c *recovery) missing(node int16, published, delivered int64) verdict.Anoma
 		Kind: "not-recovered", Process: history.None, Stream: history.None, Seq: history.None, TimeNS: c.healed, Events: []int64{},
 		Text: sentence("%s %s between the last heal at %s and %s", c.ledger.node(node), what, clock(c.healed), clock(c.healed+c.bound)),
 	}
+}
+
+// mute drops what the probes were delivered.
+func mute(ctx Context) *mutation {
+	l := ctx.ledger
+	m := &mutation{idle: "no probe was delivered anything"}
+	m.apply = func(b *history.Batch) *history.Batch {
+		rows := l.rows(b)
+		if !rows.probed {
+			return b
+		}
+		out := without(b, rows.delivered, func(d delivery) bool { return l.route.probed(b.Process[d.i]) })
+		if out != b {
+			m.did = "dropped what the probes were delivered"
+		}
+		return out
+	}
+	return m
+}
+
+func (c *recovery) fork() Checker {
+	f := *c
+	f.node, f.acks, f.seen, f.began = slices.Clone(c.node), slices.Clone(c.acks), slices.Clone(c.seen), maps.Clone(c.began)
+	f.canary = true
+	return &f
 }

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -9,6 +10,13 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
+
+var claimRetainedRegister = Entry{
+	Claim: verdict.Claim{Name: "retained-register", Severity: verdict.P1, Gated: true,
+		Text:   "A new subscription is sent the last retained message of its topic: the topic is a register.",
+		Source: "MQTT 3.1.1 section 3.3.1.3 [MQTT-3.3.1-5], [MQTT-3.3.1-6]"},
+	Category: Safety, Checker: "register@3", Protocols: mqtt, New: newRegister, NeedsComplete: true, canary: stale,
+}
 
 // register judges that the retained message of a topic is a register: every
 // read, a fresh subscription, sees the last write, or one that was under way.
@@ -100,7 +108,7 @@ func (c *register) ret(b *history.Batch, i int) {
 
 func valueOf(stream int32, seq int64) int64 { return int64(stream)<<40 + seq + 1 }
 
-func (c *register) Result() verdict.Result {
+func (c *register) Result(*closing) verdict.Result {
 	var found findings
 	var reads, unknown int64
 	var reasons []string
@@ -272,4 +280,57 @@ func (c *register) honest(topic int) bool {
 		}
 	}
 	return true
+}
+
+// stale lets one read of a register, after an acknowledged write, see nothing.
+func stale(ctx Context) *mutation {
+	l := ctx.ledger
+	m := &mutation{idle: "no retained message was read after an acknowledged write"}
+	calls := map[int64]int64{}
+	m.apply = func(b *history.Batch) *history.Batch {
+		if m.did != "" {
+			return b
+		}
+		for _, i := range l.rows(b).control {
+			i := int(i)
+			switch {
+			case b.Kind[i] != history.KindFetch:
+			case b.Edge[i] == history.Call:
+				calls[b.Index[i]] = b.Time[i]
+			case b.Outcome[i] == history.OK && b.Seq[i] >= 0 && b.Flags[i]&(history.FlagCorrupt|history.FlagForeign) == 0:
+				called, ok := calls[b.Call[i]]
+				if !ok || !l.writtenBefore(b.Stream[i], called) {
+					continue
+				}
+				m.did = sentence("made the read in row %d see nothing", b.Index[i])
+				return renumbered(b, i, history.None, i, history.None)
+			}
+		}
+		return b
+	}
+	return m
+}
+
+// writtenBefore reports whether a write of the stream's topic was acknowledged
+// before t.
+func (l *ledger) writtenBefore(stream int32, t int64) bool {
+	if uint32(stream) >= uint32(len(l.sends.streams)) {
+		return false
+	}
+	at := int64(math.MaxInt64)
+	for _, m := range l.sends.streams[stream].messages.each {
+		if m.outcome == history.OK {
+			at = min(at, m.acked)
+		}
+	}
+	return at < t
+}
+
+func (c *register) fork() Checker {
+	f := *c
+	f.open, f.reads, f.ended = maps.Clone(c.open), slices.Clone(c.reads), slices.Clone(c.ended)
+	for i := range f.reads {
+		f.reads[i] = slices.Clone(c.reads[i])
+	}
+	return &f
 }

@@ -7,6 +7,13 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
+var claimSDKResubscribes = Entry{
+	Claim: verdict.Claim{Name: "sdk-resubscribes", Severity: verdict.P1, Of: verdict.SDK, Wire: true,
+		Text:   "A client that is to be subscribed subscribes when the broker has no session of its: the client's and the server's session state must be discarded together.",
+		Source: "MQTT 3.1.1 section 3.2.2.2, 4.1; the driver contract, Subscribing"},
+	Category: Liveness, Checker: "resubscribes@2", Protocols: mqtt, New: newResubscribes, Timed: true, canary: unsubscribe,
+}
+
 // subscribeBound is how long a client may take to subscribe where the broker
 // has no session of its.
 const subscribeBound = int64(5e9)
@@ -108,7 +115,7 @@ func (c *resubscribes) ends(process int32, s *subscribing, end int64) {
 	})
 }
 
-func (c *resubscribes) Result() verdict.Result {
+func (c *resubscribes) Result(*closing) verdict.Result {
 	for process := range c.of {
 		if s := &c.of[process]; s.waits {
 			c.ends(int32(process), s, c.now)

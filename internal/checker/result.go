@@ -83,3 +83,8 @@ func under(fault string) string {
 	}
 	return " during " + fault
 }
+
+func (f findings) fork() findings {
+	f.list = slices.Clone(f.list)
+	return f
+}

@@ -7,6 +7,13 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
+var claimSharedNoLoss = Entry{
+	Claim: verdict.Claim{Name: "shared-no-loss", Severity: verdict.P0, Gated: true,
+		Text:   "A message that was acknowledged at QoS 1 or 2 reaches a member of each shared subscription that matches it: where a member's connection ends before it acknowledged one, that is sent to it when it comes back, or to another member.",
+		Source: "MQTT 5.0 section 4.8.2 [MQTT-4.8.2-5], sections 4.3.2 and 4.3.3; with MQTT 3.1.1 an extension of the broker's"},
+	Category: Durability, Checker: "sharedloss@1", Protocols: mqtt, New: newSharedLoss, NeedsComplete: true, canary: loseShared,
+}
+
 // sharedLoss judges that what was acknowledged reaches a member of each shared
 // subscription: every message of QoS 1 and 2 that the broker acknowledged, and
 // that was called after a member's subscription was. Whoever the broker chose,
@@ -21,9 +28,9 @@ func newSharedLoss(ctx Context) Checker { return &sharedLoss{ctx.ledger, ctx.rec
 
 func (c *sharedLoss) fork() Checker { return &sharedLoss{c.ledger, c.got.fork()} }
 
-func (c *sharedLoss) Add(b *history.Batch) { c.got.add(b) }
+func (c *sharedLoss) Add(b *history.Batch) { c.got.addOwn(b) }
 
-func (c *sharedLoss) Result() verdict.Result {
+func (c *sharedLoss) Result(end *closing) verdict.Result {
 	var found findings
 	var due, waiting, session int64
 	var why []string
@@ -33,7 +40,7 @@ func (c *sharedLoss) Result() verdict.Result {
 		got, lo := c.got.union(members, s), st.since(from)
 		due += st.acked.countFrom(lo)
 		reached = reached || len(got.words) > 0
-		reason := l.unshared[[2]int32{g, s}]
+		reason := end.unshared[[2]int32{g, s}]
 		if reason != "" {
 			why = append(why, reason)
 		}

@@ -16,10 +16,10 @@ const maxSpans = 10_000
 
 // spans lists what was lost, the first maxSpans of it, by subscriber, by
 // stream and in order.
-func (c *loss) spans() []Span {
+func (c *loss) spans(end *closing) []Span {
 	var list []Span
 	c.pairs(func(p, s int32, from int64) {
-		if c.ledger.waiting[[2]int32{p, s}] != "" {
+		if end.waiting[[2]int32{p, s}] != "" {
 			return
 		}
 		st := &c.ledger.sends.streams[s]

@@ -10,6 +10,13 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
+var claimSteadyResources = Entry{
+	Claim: verdict.Claim{Name: "steady-resources", Severity: verdict.P2,
+		Text:   "Under a load that stays the same no node takes more and more: memory, open descriptors, connections of clients and the time until it acknowledges grow no faster than the scenario bounds (growth).",
+		Source: "the scenario's budget"},
+	Category: Operational, Checker: "steady@2", Protocols: mqtt, New: newSteady, Bounded: true, canary: swell,
+}
+
 // steady judges that what each node takes does not grow while it is under an even
 // load: memory, descriptors, connections, and the time until it acknowledges. The
 // load is even in the steady phase. Its first quarter, and half an hour at most,
@@ -134,7 +141,7 @@ func (c *steady) of(q *quantity, node int16) (list []reading, metric string) {
 	return list, ""
 }
 
-func (c *steady) Result() verdict.Result {
+func (c *steady) Result(*closing) verdict.Result {
 	nodes := int16(len(c.ledger.tables.Nodes))
 	switch {
 	case c.growth == history.Growth{}:

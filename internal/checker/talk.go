@@ -8,14 +8,14 @@ import (
 )
 
 // A dialogue is what clients and brokers say to each other about each packet id.
-// The rules of the protocol that look at every packet share one; the canary of
-// each has its own.
+// The rules of the protocol that look at every packet share one, which the judge
+// adds to; the canary of each has its own.
 type dialogue struct {
 	ledger *ledger
-	taken  int      // batches
 	of     []talker // by process
 	rules  []*talk
-	canary bool
+	own    bool // a canary's
+	broken breakage
 }
 
 // talk is one rule's judge.
@@ -73,7 +73,7 @@ func newTalk(ctx Context, r rule) Checker {
 func (c *talk) fork() Checker {
 	f := *c
 	f.found = c.found.fork()
-	f.dialogue = &dialogue{ledger: c.ledger, taken: c.dialogue.taken, of: forks(c.dialogue.of, talker.fork), rules: []*talk{&f}, canary: true}
+	f.dialogue = &dialogue{ledger: c.ledger, of: forks(c.dialogue.of, talker.fork), rules: []*talk{&f}, own: true}
 	return &f
 }
 
@@ -84,16 +84,19 @@ func (t talker) fork() talker {
 	return t
 }
 
-func (c *talk) Add(b *history.Batch) { c.dialogue.add(b) }
-
-// add takes a batch, once for all rules.
-func (t *dialogue) add(b *history.Batch) {
-	if b == t.ledger.current && t.taken == t.ledger.batches {
-		return
+// Add takes a batch for a rule that shares its dialogue with none, until that is
+// broken.
+func (c *talk) Add(b *history.Batch) {
+	switch {
+	case !c.dialogue.own:
+		c.dialogue.broken.pass()
+	case c.found.total == 0:
+		c.dialogue.add(b)
 	}
-	t.taken = t.ledger.batches
-	if t.canary && t.rules[0].found.total > 0 { // it is red
-		t.of = nil
+}
+
+func (t *dialogue) add(b *history.Batch) {
+	if len(t.rules) == 0 {
 		return
 	}
 	for _, i := range t.ledger.rows(b).packets {
@@ -214,7 +217,7 @@ func (c *talk) accuse(p *packet, open *exchange, wrong string) {
 	c.found.add(a)
 }
 
-func (c *talk) Result() verdict.Result {
+func (c *talk) Result(*closing) verdict.Result {
 	r := c.found.judged(c.judged, map[string]int64{"judged": c.judged, c.rule.kind: c.found.total}, c.rule.nobody)
 	switch r.Status {
 	case verdict.Pass:
@@ -230,4 +233,29 @@ func (c *talk) Result() verdict.Result {
 func (l *ledger) single(process, stream int32) bool {
 	q := l.route.get(process, stream)
 	return q.filters <= 1 && q.shared == 0
+}
+
+// who names the sender of a message in a rule's words.
+func who(p verdict.Party) (side int, name string) {
+	if p == verdict.Broker {
+		return 1, "broker"
+	}
+	return 0, "client"
+}
+
+// repeats reports whether a packet is the PUBLISH of a message again, with its
+// packet id, in the session in which it was sent before.
+func repeats(l *ledger, t *talker, p *packet, open *exchange, side int) bool {
+	if p.kind != publishPacket || p.sender() != side || p.qos == 0 || open == nil || p.stream < 0 || p.flags.Has(history.FlagRetain) {
+		return false
+	}
+	if side == 1 && !l.single(p.process, p.stream) {
+		return false
+	}
+	return open.session == t.session && open.stream == p.stream && open.seq == p.seq
+}
+
+// talks makes the checker of a rule.
+func talks(r rule) func(Context) Checker {
+	return func(ctx Context) Checker { return newTalk(ctx, r) }
 }

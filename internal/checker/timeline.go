@@ -1,6 +1,10 @@
 package checker
 
-import "github.com/robustmq/rmq-mcp/internal/history"
+import (
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+)
 
 // bucket is the resolution of a timeline.
 const bucket = int64(10e6)
@@ -73,3 +77,5 @@ func (t *timeline) silences(end int64, f func(silence)) {
 func acknowledged(b *history.Batch, i int) bool {
 	return b.Edge[i] == history.Return && b.Outcome[i] == history.OK
 }
+
+func (t timeline) fork() timeline { return timeline{slices.Clone(t.count), slices.Clone(t.last)} }

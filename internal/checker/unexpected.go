@@ -7,6 +7,13 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
+var claimNoUnexpected = Entry{
+	Claim: verdict.Claim{Name: "no-unexpected", Severity: verdict.P0, Gated: true,
+		Text:   "Only what was published is delivered, under its topic, only to those whose subscription matches that, and with RETAIN only what was published with it.",
+		Source: "MQTT 3.1.1 sections 3.3.5, 4.7 and 3.3.1.3 [MQTT-3.3.1-9]"},
+	Category: Isolation, Checker: "unexpected@2", Protocols: every, New: newUnexpected, NeedsComplete: true, canary: invent,
+}
+
 // unexpected judges that nothing is delivered which was never sent, or to
 // somebody who did not subscribe to it; nor as a retained message what was not
 // published as one, nor under another topic: where the wire shows that, or the
@@ -85,7 +92,7 @@ func (c *unexpected) suspect(s suspect) {
 
 func (q pair) takes() bool { return q.filters > 0 || q.shared > 0 }
 
-func (c *unexpected) Result() verdict.Result {
+func (c *unexpected) Result(*closing) verdict.Result {
 	var found findings
 	var misrouted, foreign, retained, renamed int64
 	for _, s := range c.suspects {
@@ -145,42 +152,26 @@ func (c *unexpected) shown(s suspect) shown {
 	return w.inventedBy(s.process, s.stream, s.seq, called)
 }
 
-// corruption judges that payloads arrive as they were sent.
-type corruption struct {
-	ledger *ledger
-	seen   int64
-	found  findings
-}
-
-func newCorruption(ctx Context) Checker { return &corruption{ledger: ctx.ledger} }
-
-func (c *corruption) Add(b *history.Batch) {
-	for _, d := range c.ledger.rows(b).delivered {
-		c.seen++
-		if d.flags.Has(history.FlagCorrupt) {
-			c.corrupt(b, int(d.i))
+// invent adds a delivery of a message that was never sent.
+func invent(ctx Context) *mutation {
+	l := ctx.ledger
+	first := func(b *history.Batch) int {
+		list := l.rows(b).delivered
+		if i := slices.IndexFunc(list, func(d delivery) bool { return d.pair >= 0 }); i >= 0 {
+			return int(list[i].i)
 		}
+		return -1
 	}
+	return uncalled(l, "nothing was delivered", first, func(e history.Event) string {
+		return sentence("delivered %s, which was never sent, to %s", l.message(e.Stream, e.Seq), l.process(e.Process))
+	})
 }
 
-func (c *corruption) corrupt(b *history.Batch, i int) {
-	fault := c.ledger.fault(b.Time[i])
-	a := verdict.Anomaly{
-		Kind: "corrupted", Process: b.Process[i], Stream: b.Stream[i], Seq: b.Seq[i], TimeNS: b.Time[i],
-		Fault: fault, Events: events(b.Index[i]),
-		Text: sentence("the checksum of what reached %s at %s does not match%s", c.ledger.process(b.Process[i]), clock(b.Time[i]), under(fault)),
+func (c *unexpected) fork() Checker {
+	f := *c
+	f.suspects = slices.Clone(c.suspects)
+	if c.looks != nil {
+		f.looks = c.looks.fork()
 	}
-	c.ledger.accuse(&a, c.ledger.wire.damagedBy(b.Process[i], b.Index[i], spoiled))
-	c.found.add(a)
-}
-
-func (c *corruption) Result() verdict.Result {
-	r := c.found.judged(c.seen, map[string]int64{"delivered": c.seen, "corrupted": c.found.total}, "nothing was delivered")
-	switch r.Status {
-	case verdict.Pass:
-		r.Summary = sentence("the checksums of %d deliveries match", c.seen)
-	case verdict.Fail:
-		r.Summary = sentence("%d of %d deliveries are corrupted, the first: %s", c.found.total, c.seen, r.Anomalies[0].Text)
-	}
-	return r
+	return &f
 }

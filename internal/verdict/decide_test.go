@@ -30,7 +30,8 @@ func good() Input {
 }
 
 func result(claim string, s Status) Result {
-	return Result{Claim: Claim{Name: claim, Source: "MQTT"}, Status: s, Summary: claim + " is a " + string(s), Promised: true, Consumed: 9000, Canary: Canary{Red: true}}
+	severity := map[string]string{"qos1-no-loss": P0, "no-corruption": P0, "recovery": P1, "sdk-once": P1}[claim]
+	return Result{Claim: Claim{Name: claim, Source: "MQTT", Severity: severity}, Status: s, Summary: claim + " is a " + string(s), Promised: true, Consumed: 9000, Canary: Canary{Red: true}}
 }
 
 // shortOf has, for every kind of shortfall, a run that falls short in it.

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -110,19 +111,17 @@ func summaryOf(v Verdict, claim string) string {
 // mostFailed is the claim that failed in the most attempts, the more severe
 // one and then the first by name where there are several.
 func mostFailed(attempts []Attempt) (claim string, k int) {
-	counts := map[string]int{}
+	counts, severity := map[string]int{}, map[string]string{}
 	for _, a := range attempts {
 		for _, r := range a.Verdict.Results {
 			if r.Status == Fail {
 				counts[r.Claim.Name]++
+				severity[r.Claim.Name] = r.Claim.severity()
 			}
 		}
 	}
 	for name, n := range counts {
-		switch {
-		case n > k,
-			n == k && severityOf(name) < severityOf(claim),
-			n == k && severityOf(name) == severityOf(claim) && name < claim:
+		if k == 0 || cmp.Or(cmp.Compare(k, n), cmp.Compare(severity[name], severity[claim]), cmp.Compare(name, claim)) < 0 {
 			claim, k = name, n
 		}
 	}

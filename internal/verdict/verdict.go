@@ -38,12 +38,13 @@ const (
 
 // A Claim is a promise, quoted, with where it is made.
 type Claim struct {
-	Name   string `json:"name"`           // qos1-no-loss
-	Text   string `json:"text"`           // the promise, in the source's words
-	Source string `json:"source"`         // MQTT 3.1.1 section 4.3.2 [MQTT-4.3.2-2]
-	Of     Party  `json:"of,omitempty"`   // who makes it; "" is the broker
-	Wire   bool   `json:"wire,omitempty"` // judged by the packets on the wire, beside the claims that the run asked for
-	Gated  bool   `json:"gated"`          // safety: a violation of it is worth a person whatever the vendor promises
+	Name     string `json:"name"`               // qos1-no-loss
+	Text     string `json:"text"`               // the promise, in the source's words
+	Source   string `json:"source"`             // MQTT 3.1.1 section 4.3.2 [MQTT-4.3.2-2]
+	Of       Party  `json:"of,omitempty"`       // who makes it; "" is the broker
+	Wire     bool   `json:"wire,omitempty"`     // judged by the packets on the wire, beside the claims that the run asked for
+	Gated    bool   `json:"gated"`              // safety: a violation of it is worth a person whatever the vendor promises
+	Severity string `json:"severity,omitempty"` // of its violation, P0 to P3
 }
 
 // NotConnected is in the note of a run that never began, because a client

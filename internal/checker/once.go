@@ -7,6 +7,27 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
+var claimQoS2ExactlyOnce = Entry{
+	Claim: verdict.Claim{Name: "qos2-exactly-once", Severity: verdict.P0, Gated: true,
+		Text:   "QoS 2, exactly once delivery: neither loss nor duplication of messages are acceptable.",
+		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-1], [MQTT-4.3.3-2]"},
+	Category: Idempotency, Checker: "once@3", Protocols: mqtt, New: exactlyOnce, canary: repeat(2, dedupes),
+}
+
+var claimQoS0AtMostOnce = Entry{
+	Claim: verdict.Claim{Name: "qos0-at-most-once", Severity: verdict.P2, Gated: true,
+		Text:   "QoS 0, at most once delivery: the message arrives at the receiver either once or not at all.",
+		Source: "MQTT 3.1.1 section 4.3.1"},
+	Category: Idempotency, Checker: "once@3", Protocols: mqtt, New: atMostOnce, canary: repeat(0, anyone),
+}
+
+var claimSDKOnce = Entry{
+	Claim: verdict.Claim{Name: "sdk-once", Severity: verdict.P1, Of: verdict.SDK, Wire: true,
+		Text:   "Until it has received the corresponding PUBREL packet, the receiver MUST acknowledge any subsequent PUBLISH packet with the same Packet Identifier by sending a PUBREC. It MUST NOT cause duplicate messages to be delivered to any onward recipients in this case.",
+		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-2]"},
+	Category: Idempotency, Checker: "once@3", Protocols: mqtt, New: takenOnce, canary: repeat(2, dedupes),
+}
+
 // once judges that a message of its QoS reaches an application at most once.
 type once struct {
 	ledger *ledger
@@ -98,7 +119,7 @@ func (c *once) again(b *history.Batch, i int, earlier int64) {
 	}
 }
 
-func (c *once) Result() verdict.Result {
+func (c *once) Result(*closing) verdict.Result {
 	r := c.found.judged(c.seen, map[string]int64{"delivered": c.seen, "duplicated": c.found.total},
 		sentence("no delivery of QoS %d could be judged%s", c.qos, c.whyNot()))
 	switch r.Status {
@@ -125,83 +146,27 @@ func (c *once) whyNot() string {
 	return ""
 }
 
-// dupFlag judges that a message which is delivered again on one connection
-// says so. Only messages that were sent once count: what a publisher sent
-// twice is two messages to a broker.
-type dupFlag struct {
-	ledger *ledger
-	sees   []bool  // processes whose SDK shows the flag
-	conn   []marks // on which connection a message was seen last
-	seen   int64
-	judged int64 // deliveries again on the same connection
-	doubts []doubt
-}
-
-type doubt struct {
-	process, stream int32
-	seq, index, t   int64
-}
-
-func newDupFlag(ctx Context) Checker {
-	l := ctx.ledger
-	c := &dupFlag{ledger: l, conn: make([]marks, len(l.route.pairs)), sees: make([]bool, len(l.tables.Processes))}
-	for i, p := range l.tables.Processes {
-		c.sees[i] = !slices.Contains(p.Cannot, "dup")
-	}
-	return c
-}
-
-func (c *dupFlag) Add(b *history.Batch) {
-	l := c.ledger
-	for _, d := range l.rows(b).delivered {
-		i := int(d.i)
-		if d.pair < 0 || b.QoS[i] != 1 || !c.sees[b.Process[i]] || !l.plain(d) {
-			continue
-		}
-		c.seen++
-		if c.conn[d.pair].swap(d.seq, int64(b.Conn[i]), true) != int64(b.Conn[i]) {
-			continue
-		}
-		c.judged++
-		if !d.flags.Has(history.FlagDup) && len(c.doubts) < 64*maxListed {
-			c.doubts = append(c.doubts, doubt{b.Process[i], b.Stream[i], d.seq, b.Index[i], b.Time[i]})
-		}
+// repeat delivers one message twice: the first that the checker can judge.
+func repeat(qos uint8, judges func(history.Process) bool) func(Context) *mutation {
+	return func(ctx Context) *mutation {
+		l := ctx.ledger
+		c := newOnce(l, qos, judges)
+		return oneRow("no delivery of that QoS can be judged", func(b *history.Batch, d delivery) (*history.Batch, string) {
+			i := int(d.i)
+			if !c.takes(b, d) {
+				return nil, ""
+			}
+			return with(b, i, b.Event(i)), sentence("delivered %s to %s twice", l.message(b.Stream[i], b.Seq[i]), l.process(b.Process[i]))
+		}, l)
 	}
 }
 
-func (c *dupFlag) Result() verdict.Result {
-	var found findings
-	l := c.ledger
-	for _, d := range c.doubts {
-		m := l.sends.find(d.stream, d.seq)
-		if m == nil || m.outcome != history.OK || l.sentTwice(d.stream, m) || l.wire.another(d.process, d.stream, d.seq) {
-			continue
-		}
-		a := verdict.Anomaly{
-			Kind: "unflagged", Process: d.process, Stream: d.stream, Seq: d.seq, TimeNS: d.t,
-			Fault: l.fault(d.t), Events: events(m.call.index(), m.ret.index(), d.index),
-		}
-		a.Text = sentence("%s reached %s again on the same connection at %s without DUP%s", l.message(d.stream, d.seq), l.process(d.process), clock(d.t), under(a.Fault))
-		l.accuse(&a, l.wire.unflaggedBy(d.process, d.stream, d.seq))
-		found.add(a)
-	}
-	r := found.judged(c.seen, map[string]int64{"delivered": c.seen, "redelivered": c.judged, "unflagged": found.total},
-		"no delivery of QoS 1 to an SDK that shows DUP")
-	switch r.Status {
-	case verdict.Pass:
-		r.Summary = sentence("%d of %d deliveries of QoS 1 were repetitions on the same connection, none of them without DUP", c.judged, c.seen)
-	case verdict.Fail:
-		r.Summary = sentence("%d deliveries of QoS 1 were repeated without DUP, the first: %s", found.total, r.Anomalies[0].Text)
-	}
-	return r
-}
+func dedupes(p history.Process) bool { return p.Dedupes }
 
-// sentTwice reports whether the publisher connected anew while the message was
-// under way, and so may have sent it again.
-func (l *ledger) sentTwice(stream int32, m *message) bool {
-	p := l.tables.Streams[stream].Producer
-	if uint32(p) >= uint32(len(l.sessions.of)) {
-		return true
-	}
-	return slices.ContainsFunc(l.sessions.of[p].connects, func(t int64) bool { return m.called <= t && t <= m.acked })
+func anyone(history.Process) bool { return true }
+
+func (c *once) fork() Checker {
+	f := *c
+	f.first, f.found = forks(c.first, marks.fork), c.found.fork()
+	return &f
 }

@@ -1,11 +1,19 @@
 package checker
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
+
+var claimSessionKept = Entry{
+	Claim: verdict.Claim{Name: "session-kept", Severity: verdict.P2, Gated: true,
+		Text:   "If the Server accepts a connection with CleanSession set to 0 and has stored Session state, it MUST set Session Present to 1; the session lasts as long as was asked for.",
+		Source: "MQTT 3.1.1 sections 3.1.2.4 [MQTT-3.1.2-4] and 3.2.2.2 [MQTT-3.2.2-2]; MQTT 5.0 section 3.1.2.11.2"},
+	Category: Durability, Checker: "session@1", Protocols: mqtt, New: newKept, canary: forget,
+}
 
 // kept judges that the broker still knows a session when its client comes back
 // within its time.
@@ -82,7 +90,7 @@ func (c *kept) lost(b *history.Batch, i int) {
 	c.found.add(a)
 }
 
-func (c *kept) Result() verdict.Result {
+func (c *kept) Result(*closing) verdict.Result {
 	r := c.found.judged(c.back, map[string]int64{"reconnects": c.back, "session_lost": c.found.total},
 		"no client with a persistent session came back")
 	switch r.Status {
@@ -92,4 +100,26 @@ func (c *kept) Result() verdict.Result {
 		r.Summary = sentence("%d of %d reconnections found no session, the first: %s", c.found.total, c.back, r.Anomalies[0].Text)
 	}
 	return r
+}
+
+// forget lets the broker know no session of a client that comes back.
+func forget(ctx Context) *mutation {
+	m := &mutation{idle: "no session was resumed"}
+	m.apply = func(b *history.Batch) *history.Batch {
+		out := b
+		for _, i := range ctx.ledger.rows(b).control {
+			if b.Kind[i] == history.KindConnect && b.Edge[i] == history.Return && b.Flags[i].Has(history.FlagSessionPresent) {
+				out = reflagged(out, int(i), out.Flags[i]&^history.FlagSessionPresent)
+				m.did = "took the session from every client that came back"
+			}
+		}
+		return out
+	}
+	return m
+}
+
+func (c *kept) fork() Checker {
+	f := *c
+	f.of, f.dials, f.found = slices.Clone(c.of), maps.Clone(c.dials), c.found.fork()
+	return &f
 }
