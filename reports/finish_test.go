@@ -24,7 +24,7 @@ func finished(t testing.TB, x experiment) (string, *Summary) {
 
 func TestFinishFindsWhatABrokerForgot(t *testing.T) {
 	dir, s := finished(t, experiment{lossy: true})
-	if s.State != verdict.FailNondetermin || s.Severity != "P0" {
+	if s.State != verdict.FailOnce || s.Severity != "P0" {
 		t.Errorf("state %s, severity %s: %s", s.State, s.Severity, s.Headline)
 	}
 	var r Report
@@ -35,7 +35,7 @@ func TestFinishFindsWhatABrokerForgot(t *testing.T) {
 	}
 	text := read(t, filepath.Join(dir, MarkdownFile))
 	for _, part := range []string{
-		"# ❌ FAIL-nondeterministic: mqtt/broker-kill-9 on mosquitto 2.0.21", "**210 acknowledged messages were never delivered**", "0 to 104",
+		"# ❌ FAIL-once: mqtt/broker-kill-9 on mosquitto 2.0.21", "**210 acknowledged messages were never delivered**", "0 to 104",
 		"before f1", "rmq-mcp run mqtt/broker-kill-9 --flavor mosquitto --nodes 1 --sdk go@1.5.1 --protocol mqtt3 --seed 7 --tier smoke",
 		"mosquitto does not promise", "exited: signal 9", "](timeline.svg)", s.Root,
 	} {
@@ -321,7 +321,7 @@ func TestRunsOfEveryRevision(t *testing.T) {
 		verified, err := Verify(dir)
 		if err != nil {
 			t.Errorf("%s: %v", dir, err)
-		} else if verified.State != verdict.FailNondetermin {
+		} else if verified.State != verdict.FailOnce {
 			t.Errorf("%s: %s", dir, verified.State)
 		}
 	}

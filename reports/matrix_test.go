@@ -21,9 +21,9 @@ func sampleMatrix(run string) Matrix {
 		Command: "rmq-mcp matrix mqtt/broker-kill-9 --flavor robustmq --seed 7", Notes: []string{},
 		Cells: []MatrixCell{
 			cell("go/paho.mqtt.golang@1.3.5", "mqtt3", verdict.PassSmoke, "PASS-smoke: 10 claims hold"),
-			cell("go/paho.mqtt.golang@1.5.1", "mqtt3", verdict.FailNondetermin, "FAIL-nondeterministic: seen once, not repeated yet: 12 messages are lost"),
+			cell("go/paho.mqtt.golang@1.5.1", "mqtt3", verdict.FailOnce, "FAIL-once: not repeated: 12 messages are lost"),
 			cell("go/paho.golang@0.23.0", "mqtt5", verdict.PassSmoke, "PASS-smoke: 10 claims hold"),
-			cell("python/paho-mqtt@2.1.0", "mqtt3", verdict.FailNondetermin, `FAIL-nondeterministic: <b>"12"</b> messages | are lost`),
+			cell("python/paho-mqtt@2.1.0", "mqtt3", verdict.FailOnce, `FAIL-once: <b>"12"</b> messages | are lost`),
 			cell("python/paho-mqtt@2.1.0", "mqtt5", CellUnsupported, "the broker does not speak mqtt5"),
 			cell("rust/rumqttc@0.24.0", "mqtt3", CellError, "cargo: no network"),
 			cell("rust/rumqttc@0.24.0", "mqtt5", CellPending, "not run yet"),
@@ -54,7 +54,7 @@ func TestMatrixPage(t *testing.T) {
 		t.Errorf("a run in a matrix does not hold any more: %v", err)
 	}
 	validate(t, filepath.Join(run, ReportFile))
-	if report := read(t, filepath.Join(run, MarkdownFile)); !strings.Contains(report, "| **python/paho-mqtt@2.1.0** | ❌ FAIL-nondeterministic |") || !strings.Contains(report, "- **protocol implementation** (qos1-no-loss)") {
+	if report := read(t, filepath.Join(run, MarkdownFile)); !strings.Contains(report, "| **python/paho-mqtt@2.1.0** | ❌ FAIL-once |") || !strings.Contains(report, "- **protocol implementation** (qos1-no-loss)") {
 		t.Errorf("the report does not show the matrix:\n%s", report)
 	}
 	out := os.Getenv("RMQ_TEST_DASHBOARD")

@@ -16,7 +16,7 @@ func TestAnomaliesSayWhoLostWhatAndWhen(t *testing.T) {
 	}
 	writeRun(t, filepath.Join(dir, "latest"), map[string]string{
 		"evidence/run.json": `{"format":1,"id":"latest","scenario":"mqtt/broker-kill-9","seed":7}`,
-		"verdict.json": `{"state":"FAIL-nondeterministic","headline":"FAIL-nondeterministic: lost","results":[{"claim":{"name":"qos1-no-loss"},"anomalies":[` +
+		"verdict.json": `{"state":"FAIL-once","headline":"FAIL-once: lost","results":[{"claim":{"name":"qos1-no-loss"},"anomalies":[` +
 			strings.Join(examples, ",") + `]}]}`,
 		"report.json": `{"losses":{"total":30,"proven":true,"listed":30,"ranges":[
 			{"subscriber":"offline-1","group":"offline","topic":"a","first_seq":0,"last_seq":19,"published_from_ns":1000000000,"published_to_ns":3000000000},

@@ -25,7 +25,7 @@ func TestCompareRuns(t *testing.T) {
 	dir := t.TempDir()
 	for _, id := range []string{"run-1", "run-2"} {
 		writeRun(t, filepath.Join(dir, id), map[string]string{
-			"evidence/run.json": `{"format":1,"id":"` + id + `"}`, "summary.json": `{}`, "verdict.json": `{"state":"FAIL-nondeterministic"}`})
+			"evidence/run.json": `{"format":1,"id":"` + id + `"}`, "summary.json": `{}`, "verdict.json": `{"state":"FAIL-once"}`})
 	}
 	c := connectTo(t, (&host{runs: dir, compared: many}).server(t, Options{}))
 	got := structured(t, callTool(t, c, "compare_runs", map[string]any{"run_ids": []any{"run-1", "run-2"}}))

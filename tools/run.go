@@ -34,13 +34,14 @@ type RunAnswer struct {
 
 // A VerdictLine is a verdict without the evidence of its results.
 type VerdictLine struct {
-	State    verdict.State `json:"state"`
-	Headline string        `json:"headline"`
-	Reasons  []string      `json:"reasons"`
-	Caps     []string      `json:"caps"`
-	Severity string        `json:"severity,omitempty"`
-	Blame    string        `json:"blame,omitempty"`
-	Claims   []ClaimLine   `json:"claims"`
+	State    verdict.State   `json:"state"`
+	Headline string          `json:"headline"`
+	Reasons  []string        `json:"reasons"`
+	Caps     []string        `json:"caps"`
+	Severity string          `json:"severity,omitempty"`
+	Blame    string          `json:"blame,omitempty"`
+	Claims   []ClaimLine     `json:"claims"`
+	Tally    []verdict.Tally `json:"tally,omitempty"` // of a series: in how many of its runs each claim failed
 }
 
 // A ClaimLine is the result on one claim.
@@ -117,7 +118,7 @@ func afterVerdict(s keeper.Status, run RunAnswer) []string {
 		again = "run_scenario of the workload's scenario: what was done by hand cannot be repeated"
 	}
 	switch {
-	case verdictFailed(s.Verdict.State):
+	case s.Verdict.State.Failed():
 		return []string{"get_run with view anomalies", again, "push_report with your analysis"}
 	case s.Verdict.State == verdict.InconclusiveFault:
 		return []string{"get_run with view landings", "preflight"}
@@ -125,10 +126,6 @@ func afterVerdict(s keeper.Status, run RunAnswer) []string {
 		return []string{"cluster_start, then run_client with wait_s 0: without traffic nothing can be judged"}
 	}
 	return []string{"get_run with view timeline", "run_scenario with another seed, sdk or flavor"}
-}
-
-func verdictFailed(s verdict.State) bool {
-	return s == verdict.FailReproducible || s == verdict.FailNondetermin
 }
 
 // briefly is what an answer shows of one reason; the report has it whole.
@@ -146,7 +143,7 @@ func verdictLine(v *verdict.Verdict) *VerdictLine {
 	if v == nil {
 		return nil
 	}
-	line := &VerdictLine{State: v.State, Headline: v.Headline, Reasons: brief(v.Reasons), Caps: brief(v.Caps), Severity: v.Severity, Blame: v.Blame}
+	line := &VerdictLine{State: v.State, Headline: v.Headline, Reasons: brief(v.Reasons), Caps: brief(v.Caps), Severity: v.Severity, Blame: v.Blame, Tally: v.Tally}
 	for _, r := range v.Results {
 		line.Claims = append(line.Claims, ClaimLine{Claim: r.Claim.Name, Status: r.Status, Summary: shorten(r.Summary, briefly), Source: r.Claim.Source,
 			Promised: r.Promised, Judged: r.Judged, Counts: r.Counts, Reasons: brief(r.Reasons), Found: len(r.Anomalies)})

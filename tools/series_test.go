@@ -10,7 +10,7 @@ func TestSeries(t *testing.T) {
 	dir := t.TempDir()
 	for _, id := range []string{"run-1", "run-2"} {
 		writeRun(t, filepath.Join(dir, id), map[string]string{
-			"evidence/run.json": `{"format":1,"id":"` + id + `"}`, "summary.json": `{}`, "verdict.json": `{"state":"FAIL-nondeterministic"}`})
+			"evidence/run.json": `{"format":1,"id":"` + id + `"}`, "summary.json": `{}`, "verdict.json": `{"state":"FAIL-once"}`})
 	}
 	writeRun(t, filepath.Join(dir, "run-3"), map[string]string{"evidence/run.json": `{"format":1,"id":"run-3"}`})
 	c := connectTo(t, (&host{runs: dir}).server(t, Options{}))

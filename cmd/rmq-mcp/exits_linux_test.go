@@ -29,14 +29,14 @@ func TestNodesThatEnd(t *testing.T) {
 		want            verdict.State
 		says            string
 	}{
-		{"three-nodes.md", history.PhaseSteady, aborted, verdict.FailNondetermin, "node-1 ended by itself (status 2)"},
+		{"three-nodes.md", history.PhaseSteady, aborted, verdict.FailOnce, "node-1 ended by itself (status 2)"},
 		{"three-nodes.md", history.PhaseFault, killed, verdict.InconclusiveEnv, "node-1 ended (signal 9) by no fault of this run"},
 		{"three-nodes.md", history.PhaseRecovery, killed, verdict.InconclusiveEnv, "node-1 ended (signal 9) by no fault of this run"},
 	} {
 		t.Run(fmt.Sprintf("%s %s %s", test.scenario, test.phase, test.signal), func(t *testing.T) {
 			t.Parallel() // they wait for what does not come back
 			l := newLab(t, nil, false)
-			cmd := l.command("run", filepath.Join(l.base, test.scenario), "--json", "--seed", "1")
+			cmd := l.command("run", filepath.Join(l.base, test.scenario), "--json", "--seed", "1", "--no-repeat")
 			var out bytes.Buffer
 			cmd.Stdout = &out
 			progress, err := cmd.StderrPipe()

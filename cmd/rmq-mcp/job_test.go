@@ -5,16 +5,19 @@ import (
 	"errors"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
-// TestFromFailureToFinding runs a scenario on a broker with a planted defect,
-// repeats the run, and has it reduced by a server that leaves meanwhile.
+// TestFromFailureToFinding runs a scenario on a broker with a planted defect, which
+// is repeated by itself, replays the last run, and has it reduced by a server that
+// leaves meanwhile.
 func TestFromFailureToFinding(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes several runs")
@@ -22,9 +25,18 @@ func TestFromFailureToFinding(t *testing.T) {
 	dir := t.TempDir()
 	t.Cleanup(func() { stopAll(t, dir) })
 	t.Cleanup(func() { stopJobs(t, dir) })
-	mustFail(t, rmq(t, dir, "run", "selftest.md", "--plant", "deliver-twice", "--arm", "tap"))
+	out := mustFail(t, rmq(t, dir, "run", "selftest.md", "--plant", "deliver-twice", "--arm", "tap", "--json"))
+	var series SeriesReport
+	if err := json.Unmarshal(out, &series); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	v := series.Verdict
+	twice := slices.IndexFunc(v.Tally, func(k verdict.Tally) bool { return k.Claim == "qos2-exactly-once" })
+	if v.State != verdict.FailReproducible || len(series.Runs) != 1+repetitions || len(v.Runs) != len(series.Runs) || twice < 0 || v.Tally[twice].Failed < 2 {
+		t.Fatalf("%s, %d runs, %+v", v.Headline, len(series.Runs), v.Tally)
+	}
 
-	out := mustFail(t, rmq(t, dir, "replay", "latest", "--times", "1", "--json"))
+	out = mustFail(t, rmq(t, dir, "replay", "latest", "--times", "1", "--json"))
 	var r campaign.Result
 	if err := json.Unmarshal(out, &r); err != nil || !r.Ended || r.Failed != 1 || len(r.Wanted) == 0 || len(r.Trials) != 1 {
 		t.Fatalf("%v: %s", err, out)

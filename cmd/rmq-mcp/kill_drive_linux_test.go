@@ -16,7 +16,7 @@ import (
 // in order and answers its exit code.
 func (r *round) start(ctx context.Context, l *lab) (end func() int, err error) {
 	if r.how == "run" {
-		cmd := l.command("run", filepath.Join(l.base, r.scenario))
+		cmd := l.command("run", filepath.Join(l.base, r.scenario), "--no-repeat")
 		out, err := os.Create(filepath.Join(l.base, "run.out"))
 		if err != nil {
 			return nil, err

@@ -71,7 +71,7 @@ func judgeWords() (words []string) {
 	for _, row := range verdict.States {
 		words = append(words, string(row.State))
 	}
-	words = append(words, string(verdict.PassSmoke), string(verdict.PassHardening), string(verdict.FailReproducible), string(verdict.FailNondetermin))
+	words = append(words, string(verdict.PassSmoke), string(verdict.PassHardening), string(verdict.FailReproducible), string(verdict.FailNondetermin), string(verdict.FailOnce))
 	for _, s := range []verdict.Status{verdict.Pass, verdict.Fail, verdict.Unknown} {
 		words = append(words, string(s))
 	}

@@ -189,7 +189,7 @@ func runSchedule(t *testing.T, schedule string) (verdict string, landings []hist
 		}
 		t.Error("the experiment is still there")
 	})
-	out, err := rmq(t, filepath.Join(dir, "state"), "run", "--json", path).Output()
+	out, err := rmq(t, filepath.Join(dir, "state"), "run", "--json", "--no-repeat", path).Output()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)

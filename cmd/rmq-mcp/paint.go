@@ -62,6 +62,11 @@ func printVerdict(p paint, w io.Writer, v verdict.Verdict) {
 	for _, r := range v.Results {
 		fmt.Fprintf(w, "  %s %-24s %s\n", p.status(r.Status), r.Claim.Name, short(r.Summary))
 	}
+	for _, t := range v.Tally {
+		if t.Failed > 0 {
+			fmt.Fprintf(w, "  %s  %s failed in %d of %d runs, could not be told in %d\n", p.faint("series"), t.Claim, t.Failed, t.Of, t.Unknown)
+		}
+	}
 	for _, reason := range v.Reasons {
 		fmt.Fprintf(w, "  %s %s\n", p.faint("because"), short(reason))
 	}

@@ -33,6 +33,7 @@ type running struct {
 	transport string
 	seed      int64
 	repeat    int
+	noRepeat  bool
 	tier      string
 	asJSON    bool
 	set       map[string]string // the flavor's own keys, as words
@@ -62,8 +63,9 @@ func (a *app) runScenario() *cobra.Command {
 	f.StringVar(&r.cluster.CA, "ca", "", "`file` of the certificate that clients trust, for --endpoint with tls or wss")
 	f.Int64Var(&r.seed, "seed", 0, "repeat the schedule of an earlier run")
 	f.IntVar(&r.repeat, "repeat", 1, "attempts, one after the other; the verdict is the series'")
+	f.BoolVar(&r.noRepeat, "no-repeat", false, "leave a failure at FAIL-once: a run that fails is repeated twice with its seed")
 	f.StringVar(&r.tier, "tier", "", "smoke or hardening, and release where a scenario has it (default smoke)")
-	f.BoolVar(&r.asJSON, "json", false, "print report.json on stdout, and nothing else there")
+	f.BoolVar(&r.asJSON, "json", false, "print one JSON on stdout and nothing else there: report.json, or of a series its verdict and the report of each run")
 	return cmd
 }
 
@@ -121,31 +123,65 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 		}
 	}
 	var attempts []verdict.Attempt
-	for i := range r.repeat {
-		if r.repeat > 1 {
-			fmt.Fprintf(say, "attempt %d of %d\n", i+1, r.repeat)
+	var runs []string
+	for n := r.repeat; len(runs) < n; {
+		if n > 1 {
+			fmt.Fprintf(say, "attempt %d of %d\n", len(runs)+1, n)
 		}
 		run, stopped, err := a.attempt(ctx, say, dir, scenario, r)
-		if err != nil {
+		if err != nil && len(runs) < r.repeat {
 			return err
 		}
-		if r.asJSON {
-			if err := copyReport(out, run.Dir); err != nil {
-				return err
-			}
-		}
-		attempts = append(attempts, verdict.Attempt{Seed: run.Seed, Root: run.Root, Verdict: run.Verdict})
-		if stopped {
+		if err != nil { // what was found stands
+			fmt.Fprintf(say, "it could not be repeated: %v\n", err)
 			break
 		}
-	}
-	if len(attempts) == 1 {
-		return exitFor(attempts[0].Verdict.State)
+		attempts = append(attempts, verdict.Attempt{Seed: run.Seed, Root: run.Root, Verdict: run.Verdict})
+		if runs = append(runs, run.Dir); stopped {
+			break
+		}
+		if n == 1 && run.Verdict.State.Failed() && !r.noRepeat {
+			n, r.seed = 1+repetitions, run.Seed
+			fmt.Fprintf(say, "\nit is repeated %d times with seed %d, to see whether it fails again; Ctrl-C, or --no-repeat, leaves it at that\n", repetitions, run.Seed)
+		}
 	}
 	series := verdict.Series(attempts)
-	fmt.Fprintf(say, "\nseries of %d: ", len(attempts))
-	printVerdict(paintTo(say), say, series)
+	if len(runs) > 1 {
+		fmt.Fprintf(say, "\nseries of %d: ", len(runs))
+		printVerdict(paintTo(say), say, series)
+	}
+	if r.asJSON {
+		if err := printReports(out, runs, series); err != nil {
+			return err
+		}
+	}
 	return exitFor(series.State)
+}
+
+// repetitions of a run that failed: how often it fails is said of three.
+const repetitions = 2
+
+// A SeriesReport is what several runs of one scenario show together.
+type SeriesReport struct {
+	Verdict verdict.Verdict   `json:"verdict"`
+	Runs    []json.RawMessage `json:"runs"` // report.json of each
+}
+
+// printReports prints the report of a run, or of a series.
+func printReports(out io.Writer, runs []string, series verdict.Verdict) error {
+	all := SeriesReport{Verdict: series}
+	for _, run := range runs {
+		text, err := os.ReadFile(filepath.Join(run, reports.ReportFile))
+		if err != nil {
+			return fmt.Errorf("read the report: %w", err)
+		}
+		all.Runs = append(all.Runs, text)
+	}
+	if len(runs) == 1 {
+		_, err := out.Write(all.Runs[0])
+		return err
+	}
+	return writeJSON(out, all)
 }
 
 // attempt is one run, from start to printed verdict, and whether a person
@@ -276,15 +312,6 @@ func conclude(say io.Writer, run string, stopped bool) (*reports.Summary, error)
 		return nil, fmt.Errorf("%s; logs and record are in %s", strings.Join(d.Harness, "; "), run)
 	}
 	return summary, nil
-}
-
-func copyReport(out io.Writer, run string) error {
-	text, err := os.ReadFile(filepath.Join(run, reports.ReportFile))
-	if err != nil {
-		return fmt.Errorf("read the report: %w", err)
-	}
-	_, err = out.Write(text)
-	return err
 }
 
 // paintTo colours what goes to a terminal.

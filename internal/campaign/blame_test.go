@@ -74,7 +74,7 @@ func blameLab(failing ...string) Lab {
 	cell := func(sdk, flavor string, fails bool) Judged {
 		status, state := verdict.Pass, verdict.PassSmoke
 		if fails {
-			status, state = verdict.Fail, verdict.FailNondetermin
+			status, state = verdict.Fail, verdict.FailOnce
 		}
 		return Judged{Cell: Cell{
 			Root: sdk + flavor, Scenario: "mqtt/kill", Seed: 7, SDK: sdk, Protocol: "mqtt3", Transport: "tcp", Broker: Broker{Flavor: flavor},

@@ -45,7 +45,7 @@ func fails(parties ...verdict.Party) func(*Cell) {
 		for _, p := range parties {
 			r.Anomalies = append(r.Anomalies, verdict.Anomaly{Kind: "lost", Blame: p, Text: "message 1/3, by the " + string(p)})
 		}
-		c.Verdict = verdict.Verdict{State: verdict.FailNondetermin, Headline: "FAIL: 3 messages are missing", Results: []verdict.Result{r}}
+		c.Verdict = verdict.Verdict{State: verdict.FailOnce, Headline: "FAIL: 3 messages are missing", Results: []verdict.Result{r}}
 		c.Wire = len(parties) > 0
 	}
 }

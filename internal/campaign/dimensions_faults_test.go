@@ -34,7 +34,7 @@ func TestReduceFaultParameters(t *testing.T) {
 	r, err := d.Reduce(t.Context(), world(t, func(s *scenarios.Scenario) Judged {
 		for _, step := range s.Schedule {
 			if step.Fault == "loss" && asNumber(step.Params["percent"]) >= 8 && step.Params["with"] != "nodes" && step.Target != "leader" {
-				return judged(verdict.FailNondetermin, lost)
+				return judged(verdict.FailOnce, lost)
 			}
 		}
 		return judged(verdict.PassSmoke)

@@ -64,7 +64,7 @@ func needs(s *scenarios.Scenario) Judged {
 		missed.Planned = 1
 		return missed
 	}
-	return judged(verdict.FailNondetermin, lost)
+	return judged(verdict.FailOnce, lost)
 }
 
 func TestReduce(t *testing.T) {
@@ -169,7 +169,7 @@ func TestReduceNeedsTheFailure(t *testing.T) {
 		says    string
 	}{
 		"another": {func(*scenarios.Scenario) Judged {
-			return judged(verdict.FailNondetermin, Failure{"no-panic", "panic@1"})
+			return judged(verdict.FailOnce, Failure{"no-panic", "panic@1"})
 		}, 0, "did not come again in 2 of 3"},
 		"none":   {func(*scenarios.Scenario) Judged { return judged(verdict.PassSmoke) }, 0, "did not come again in 2 of 3"},
 		"budget": {func(*scenarios.Scenario) Judged { return judged(verdict.PassSmoke) }, 1, "the budget is used up before it was known"},
@@ -189,7 +189,7 @@ func TestReduceNeedsTheFailure(t *testing.T) {
 
 // A run that failed in something else passes only where what is looked for held.
 func TestAnswerOfARun(t *testing.T) {
-	other := judged(verdict.FailNondetermin, Failure{"no-panic", "panic@1"})
+	other := judged(verdict.FailOnce, Failure{"no-panic", "panic@1"})
 	held := other
 	held.Verdict.Results = append(slices.Clone(other.Verdict.Results), verdict.Result{Claim: verdict.Claim{Name: lost.Claim}, Checker: lost.Checker, Status: verdict.Pass, Canary: verdict.Canary{Red: true}})
 	missed := held
@@ -198,7 +198,7 @@ func TestAnswerOfARun(t *testing.T) {
 	never.Planned = 1
 	starved := held
 	starved.StarvedS = verdict.MaxStarvedS + 1
-	failsAnyway := judged(verdict.FailNondetermin, lost)
+	failsAnyway := judged(verdict.FailOnce, lost)
 	failsAnyway.Landings, failsAnyway.StarvedS = missed.Landings, starved.StarvedS
 	for name, c := range map[string]struct {
 		run  Judged

@@ -33,7 +33,7 @@ func fakeLab(runs ...Judged) (Lab, *int) {
 		Run: func(context.Context, string, Variation) (string, error) { made++; return fmt.Sprint(made), nil },
 		Read: func(id string) (Judged, error) {
 			if id == "/original" {
-				run := judged(verdict.FailNondetermin, lost)
+				run := judged(verdict.FailOnce, lost)
 				run.Root = "root-0"
 				return run, nil
 			}
@@ -59,12 +59,12 @@ func testDesk(t *testing.T, job Job) *Desk {
 }
 
 func TestReplayCountsTheSameFailure(t *testing.T) {
-	other := judged(verdict.FailNondetermin, Failure{"no-panic", "panic@1"})
+	other := judged(verdict.FailOnce, Failure{"no-panic", "panic@1"})
 	other.Verdict.Results = append(other.Verdict.Results, verdict.Result{Claim: verdict.Claim{Name: lost.Claim}, Checker: lost.Checker, Status: verdict.Pass, Canary: verdict.Canary{Red: true}})
 	missed := judged(verdict.InconclusiveFault)
 	missed.Landings = []history.Landing{{Type: "kill", Target: "leader"}} // no proof: it cannot have landed
-	more := judged(verdict.FailNondetermin, lost, Failure{"session-kept", "session@1"})
-	lab, _ := fakeLab(more, other, missed, judged(verdict.PassSmoke), judged(verdict.FailNondetermin, lost))
+	more := judged(verdict.FailOnce, lost, Failure{"session-kept", "session@1"})
+	lab, _ := fakeLab(more, other, missed, judged(verdict.PassSmoke), judged(verdict.FailOnce, lost))
 	d := testDesk(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 5}})
 	r, err := d.Replay(t.Context(), lab)
 	if err != nil {
@@ -95,7 +95,7 @@ func TestReplayGoesOn(t *testing.T) {
 	d := testDesk(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 3}})
 	stateDir := filepath.Dir(filepath.Dir(d.Dir))
 	ctx, cancel := context.WithCancel(t.Context())
-	lab, made := fakeLab(judged(verdict.FailNondetermin, lost))
+	lab, made := fakeLab(judged(verdict.FailOnce, lost))
 	run := lab.Run
 	lab.Run = func(ctx context.Context, scenario string, as Variation) (string, error) {
 		if *made == 1 {
@@ -152,7 +152,7 @@ func TestSoFarKeepsWhatWasFound(t *testing.T) {
 // again once is reproducible.
 func TestReplayAndItsRunAreASeries(t *testing.T) {
 	for want, run := range map[verdict.State]Judged{
-		verdict.FailNondetermin: judged(verdict.PassSmoke), verdict.FailReproducible: judged(verdict.FailNondetermin, lost),
+		verdict.FailNondetermin: judged(verdict.PassSmoke), verdict.FailReproducible: judged(verdict.FailOnce, lost),
 	} {
 		lab, _ := fakeLab(run)
 		r, err := testDesk(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 1}}).Replay(t.Context(), lab)

@@ -71,11 +71,11 @@ func TestSearch(t *testing.T) {
 	lab, reduced := searchLab(t, func(n int, _ *scenarios.Scenario) Judged {
 		switch {
 		case n == 2:
-			return judged(verdict.FailNondetermin, known)
+			return judged(verdict.FailOnce, known)
 		case n%3 == 0:
-			return judged(verdict.FailNondetermin, lost, known)
+			return judged(verdict.FailOnce, lost, known)
 		case n == 7:
-			return judged(verdict.FailNondetermin, lost, Failure{"no-panic", "panics@1"})
+			return judged(verdict.FailOnce, lost, Failure{"no-panic", "panics@1"})
 		}
 		return judged(verdict.PassSmoke)
 	})
@@ -96,7 +96,7 @@ func TestSearch(t *testing.T) {
 	if len(sum.Findings) != 2 || !slices.Equal(sum.Findings[0].Runs, []string{"run-3", "run-6", "run-9"}) || sum.Findings[0].Reduced == nil || sum.Findings[0].Reduced.Scenario != "run-3.md" {
 		t.Errorf("findings %+v", sum.Findings)
 	}
-	if passed != 4 || sum.States[verdict.PassSmoke] != 4 || sum.States[verdict.FailNondetermin] != 5 || len(sum.Known) != 1 || s.SpentS() < 180 || sum.Findings[1].Reduced.Scenario != "run-7.md" {
+	if passed != 4 || sum.States[verdict.PassSmoke] != 4 || sum.States[verdict.FailOnce] != 5 || len(sum.Known) != 1 || s.SpentS() < 180 || sum.Findings[1].Reduced.Scenario != "run-7.md" {
 		t.Errorf("%d passed, %+v", passed, sum)
 	}
 	for _, c := range sum.Coverage {
@@ -122,7 +122,7 @@ func TestSearchGoesOn(t *testing.T) {
 		}
 		return list
 	}
-	fails := func(n int, _ *scenarios.Scenario) Judged { return judged(verdict.FailNondetermin, lost) }
+	fails := func(n int, _ *scenarios.Scenario) Judged { return judged(verdict.FailOnce, lost) }
 	whole, err := NewSearch(t.TempDir(), searchPlan(t, 6), time.Now())
 	if err != nil {
 		t.Fatal(err)

@@ -21,19 +21,19 @@ func blame(in Input, failed []Result) string {
 	case len(in.Harness) > 0:
 		return say(Undecided, "pending a run without harness errors")
 	case len(parties) == 1 && parties[0] == Broker:
-		return fmt.Sprintf("%s: %s, by %s: %s; a repetition with the same seed would confirm it", Broker, vendor(in.Run), failed[0].Claim.Source, evidence(failed))
+		return fmt.Sprintf("%s: %s, by %s: %s", Broker, vendor(in.Run), failed[0].Claim.Source, evidence(failed))
 	case len(parties) > 1 && !slices.Contains(parties, Undecided):
 		return say(Undecided, "the wire shows the client library and the broker at fault, each for some of it: see the blame of each anomaly; the same scenario with another SDK and on the reference broker tells them apart")
 	case in.Run != nil && in.Run.Wire:
-		return say(Undecided, "the wire does not tell whose doing all of it is; pending "+again)
+		return say(Undecided, "the wire does not tell whose doing all of it is; pending "+elsewhere)
 	case in.Run != nil && in.Run.Protocol != "mq9":
-		return say(Undecided, "pending "+again+"; with the wire recorded (arm: tap) it may tell at once")
+		return say(Undecided, "pending "+elsewhere+"; with the wire recorded (arm: tap) it may tell at once")
 	}
-	return say(Undecided, "pending "+again)
+	return say(Undecided, "pending "+elsewhere)
 }
 
-// again is what would decide it without the wire.
-const again = "a repetition with the same seed, then the same scenario with another SDK and on the reference broker (rmq-mcp blame, or replay_run with blame, makes them)"
+// elsewhere is what would decide it without the wire.
+const elsewhere = "the same scenario with another SDK and on the reference broker (rmq-mcp blame, or replay_run with blame, makes them)"
 
 func say(p Party, why string) string { return fmt.Sprintf("%s: %s", p, why) }
 

@@ -22,7 +22,7 @@ func TestBlame(t *testing.T) {
 		wire    bool
 		want    string
 	}{
-		{"all the broker's", []Result{failed("qos1-no-loss", "", Broker, Broker)}, nil, true, "broker: reference, by MQTT: the wire shows it; a repetition"},
+		{"all the broker's", []Result{failed("qos1-no-loss", "", Broker, Broker)}, nil, true, "broker: reference, by MQTT: the wire shows it"},
 		{"all the library's", []Result{failed("qos1-no-loss", "", SDK)}, nil, true, "sdk: go/x@1, by MQTT: the wire shows it"},
 		{"a claim on the library", []Result{failed("sdk-once", SDK, "")}, nil, true, "sdk: go/x@1"},
 		{"a claim on the library, and what it left undone", []Result{failed("sdk-lives", SDK)}, []string{"no bye"}, true, "sdk: go/x@1"},
@@ -30,12 +30,12 @@ func TestBlame(t *testing.T) {
 		{"some of it undecided", []Result{failed("qos1-no-loss", "", Broker, "")}, nil, true, "unknown: the wire does not tell"},
 		{"no anomaly", []Result{failed("progress", "")}, nil, true, "unknown: the wire does not tell"},
 		{"the harness broke", []Result{failed("qos1-no-loss", "", Broker)}, []string{"no bye"}, true, "unknown: pending a run without harness errors"},
-		{"no wire", []Result{failed("qos1-no-loss", "", "")}, nil, false, "unknown: pending a repetition"},
+		{"no wire", []Result{failed("qos1-no-loss", "", "")}, nil, false, "unknown: pending the same scenario with another SDK"},
 	} {
 		in := good()
 		in.Run.SDK, in.Run.Wire = "go/x@1", c.wire
 		in.Results, in.Harness = c.results, c.harness
-		if v := Decide(in); !strings.HasPrefix(v.Blame, c.want) || !isFail(v.State) {
+		if v := Decide(in); !strings.HasPrefix(v.Blame, c.want) || !v.State.Failed() {
 			t.Errorf("%s: %s, %q, want %q", c.name, v.State, v.Blame, c.want)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 const CapOneSeed = "one seed: three agreeing make PASS-hardening"
 
 // NotRepeated is the reason of a violation that was seen in one run alone.
-const NotRepeated = "not repeated yet"
+const NotRepeated = "not repeated"
 
 // Decide gives the verdict on one run. A violation is a FAIL whatever else
 // went wrong; else the first shortfall in [States] names the state.
@@ -22,7 +22,7 @@ func Decide(in Input) Verdict {
 	short := byRank(shortfalls(in))
 	failed := failures(in.Results)
 	if len(failed) > 0 {
-		v.State = FailNondetermin
+		v.State = FailOnce
 		v.Reasons = append(failReasons(in.Run, failed), NotRepeated)
 		v.Severity = Severity(failed)
 		v.Blame = blame(in, failed)

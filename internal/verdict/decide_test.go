@@ -111,7 +111,7 @@ func TestViolationStands(t *testing.T) {
 		spoil(&in)
 		in.Results[0] = result("qos1-no-loss", Fail)
 		v := Decide(in)
-		if v.State != FailNondetermin || v.Severity != "P0" || !strings.HasPrefix(v.Blame, "unknown: pending") {
+		if v.State != FailOnce || v.Severity != "P0" || !strings.HasPrefix(v.Blame, "unknown: pending") {
 			t.Errorf("with %s: %s, severity %q, blame %q", kind, v.State, v.Severity, v.Blame)
 		}
 		if !slices.Contains(v.Reasons, NotRepeated) {
@@ -133,15 +133,15 @@ func TestDecide(t *testing.T) {
 			in.Run.Cluster.Flavor = "mosquitto"
 			in.Results[0] = result("qos1-no-loss", Fail)
 			in.Results[0].Promised = false
-		}, FailNondetermin, "mosquitto does not promise qos1-no-loss in this configuration"},
+		}, FailOnce, "mosquitto does not promise qos1-no-loss in this configuration"},
 		{"what an unknown broker promises is not known", func(in *Input) {
 			in.Run.Cluster.Lacks, in.Landings = history.LacksOfExternal(), nil
 			in.Results[0] = result("qos1-no-loss", Fail)
 			in.Results[0].Promised = false
-		}, FailNondetermin, "what this broker promises is not known here"},
+		}, FailOnce, "what this broker promises is not known here"},
 		{"the worst failure makes the headline", func(in *Input) {
 			in.Results = []Result{result("recovery", Fail), result("qos1-no-loss", Fail)}
-		}, FailNondetermin, "FAIL-nondeterministic: seen once, not repeated yet: qos1-no-loss is a fail (and 1 more claim fails)"},
+		}, FailOnce, "FAIL-once: not repeated: qos1-no-loss is a fail (and 1 more claim fails)"},
 		{"external brokers have no faults of ours", func(in *Input) {
 			in.Run.Cluster.Lacks, in.Landings = history.LacksOfExternal(), nil
 		}, InconclusiveEnv, "never injected"},
@@ -190,7 +190,7 @@ func TestDecideAgainGivesTheSameBytes(t *testing.T) {
 }
 
 func TestExitCode(t *testing.T) {
-	want := map[State]int{PassSmoke: 0, PassHardening: 0, FailReproducible: 1, FailNondetermin: 1}
+	want := map[State]int{PassSmoke: 0, PassHardening: 0, FailReproducible: 1, FailNondetermin: 1, FailOnce: 1}
 	for _, s := range worst {
 		code, known := want[s]
 		if !known {

@@ -6,11 +6,15 @@ func (s State) ExitCode() int {
 	switch {
 	case isPass(s):
 		return 0
-	case isFail(s):
+	case s.Failed():
 		return 1
 	}
 	return 2
 }
 
 func isPass(s State) bool { return s == PassSmoke || s == PassHardening }
-func isFail(s State) bool { return s == FailReproducible || s == FailNondetermin }
+
+// Failed reports whether a claim was violated, however often.
+func (s State) Failed() bool {
+	return s == FailReproducible || s == FailNondetermin || s == FailOnce
+}

@@ -13,7 +13,7 @@ func headline(v Verdict, in Input) string {
 	failed := failures(in.Results)
 	switch {
 	case len(failed) > 0: // of one run: whether it comes again nobody knows
-		return fmt.Sprintf("%s: seen once, %s: %s%s%s%s", v.State, NotRepeated, whose(in.Run, failed[0]), failed[0].Summary, others(failed), softly(in.Run, failed[0]))
+		return fmt.Sprintf("%s: %s: %s%s%s%s", v.State, NotRepeated, whose(in.Run, failed[0]), failed[0].Summary, others(failed), softly(in.Run, failed[0]))
 	case isPass(v.State):
 		return fmt.Sprintf("%s: %s over %d acknowledged messages, %s", v.State,
 			plural(int64(passed(in.Results)), "claim holds", "claims hold"), in.Coverage.Acked, faultsIn(in.Landings))

@@ -19,7 +19,7 @@ const Agreeing = 3
 // worst orders the states, the worst first: several attempts count as the
 // worst of them.
 var worst = [...]State{
-	FailReproducible, FailNondetermin, InconclusiveFault, PartialSurface, InconclusiveEnv,
+	FailReproducible, FailNondetermin, FailOnce, InconclusiveFault, PartialSurface, InconclusiveEnv,
 	InconclusiveOracle, PartialModel, NotRun, PassSmoke, PassHardening,
 }
 
@@ -33,10 +33,12 @@ func Series(attempts []Attempt) Verdict {
 	}
 	v := attempts[worstOf(attempts)].Verdict
 	v.Runs = roots(attempts)
-	switch {
-	case len(attempts) == 1:
+	if len(attempts) == 1 {
 		return v
-	case isFail(v.State):
+	}
+	v.Tally = tallied(attempts)
+	switch {
+	case v.State.Failed():
 		return failedSeries(v, attempts)
 	case isPass(v.State):
 		return passedSeries(v, attempts)
@@ -72,30 +74,72 @@ func rankOf(s State) int {
 	return 0 // a state nobody knows is nothing to be proud of
 }
 
-// failedSeries tells a violation that repeats from one that was seen once.
+// failedSeries tells a violation that repeats from one that does not, and both
+// from one of which no other attempt could tell.
 func failedSeries(v Verdict, attempts []Attempt) Verdict {
 	claim, k := mostFailed(attempts)
-	n := len(attempts)
 	first := slices.IndexFunc(attempts, func(a Attempt) bool { return failedOn(a.Verdict, claim) })
 	if first >= 0 {
-		runs := v.Runs
+		runs, tally := v.Runs, v.Tally
 		v = attempts[first].Verdict
-		v.Runs = runs
+		v.Runs, v.Tally = runs, tally
 	}
-	v.State = FailNondetermin
-	reason := fmt.Sprintf("%s failed in %d of %d runs", claim, k, n)
-	if k >= 2 {
+	told := told(attempts)
+	switch {
+	case k >= 2:
 		v.State = FailReproducible
+	case told > 1:
+		v.State = FailNondetermin
+	default:
+		v.State = FailOnce
 	}
-	reasons := []string{reason}
+	count := fmt.Sprintf("%s failed in %d of %d runs", claim, k, len(attempts))
+	if silent := len(attempts) - told; silent > 0 {
+		count += fmt.Sprintf(", %d of which could not tell", silent)
+	}
+	reasons := []string{count}
 	for _, r := range v.Reasons {
-		if r != NotRepeated {
+		if r != NotRepeated || v.State == FailOnce {
 			reasons = append(reasons, r)
 		}
 	}
 	v.Reasons = reasons
-	v.Headline = fmt.Sprintf("%s: %s (%s failed in %d of %d runs)", v.State, summaryOf(v, claim), claim, k, n)
+	v.Headline = fmt.Sprintf("%s: %s (%s)", v.State, summaryOf(v, claim), count)
 	return v
+}
+
+// told is how many attempts pass or fail: of what another one found, the rest say
+// nothing.
+func told(attempts []Attempt) (n int) {
+	for _, a := range attempts {
+		if a.Verdict.State.Failed() || isPass(a.Verdict.State) {
+			n++
+		}
+	}
+	return n
+}
+
+// tallied counts what the attempts say of each claim, in the order of their results.
+func tallied(attempts []Attempt) (list []Tally) {
+	at := map[string]int{}
+	for _, a := range attempts {
+		for _, r := range a.Verdict.Results {
+			i, known := at[r.Claim.Name]
+			if !known {
+				i = len(list)
+				at[r.Claim.Name], list = i, append(list, Tally{Claim: r.Claim.Name, Of: len(attempts)})
+			}
+			switch r.Status {
+			case Fail:
+				list[i].Failed++
+			case Pass:
+				list[i].Passed++
+			default:
+				list[i].Unknown++
+			}
+		}
+	}
+	return list
 }
 
 // summaryOf is what the verdict's result on a claim says.

@@ -61,7 +61,7 @@ func Session(items []Planned, concerns []string) SessionVerdict {
 		if isPass(state) {
 			passed++
 		}
-		if isFail(state) && (failed == "" || state == FailReproducible && !strings.Contains(failed, string(FailReproducible))) {
+		if state.Failed() && (failed == "" || state == FailReproducible && !strings.Contains(failed, string(FailReproducible))) {
 			failed = p.Name + " is " + p.Verdict.Headline
 		}
 		if c := p.concern(); c != "" {
@@ -101,7 +101,7 @@ func (p Planned) concern() string {
 	switch state := p.Verdict.State; {
 	case state == NotRun:
 		return fmt.Sprintf("%s is %s", p.Name, NotRun)
-	case isFail(state):
+	case state.Failed():
 		return fmt.Sprintf("%s fails", p.Name)
 	case p.Missing > 0:
 		return fmt.Sprintf("%s is %s, and %s %s", p.Name, state, plural(int64(p.Missing), "attempt of it is", "attempts of it are"), NotRun)

@@ -28,7 +28,7 @@ func TestSession(t *testing.T) {
 		{"nothing told", []Planned{smoke(InconclusiveEnv), unrun}, nil, OutcomeInconclusive, "none fails"},
 		{"only partial", []Planned{smoke(PartialSurface)}, nil, OutcomeInconclusive, "none fails"},
 		{"one fail, all else passes", []Planned{smoke(PassSmoke), smoke(FailReproducible)}, nil, OutcomeFail, "S1 is FAIL-reproducible"},
-		{"seen once", []Planned{smoke(FailNondetermin), unrun}, nil, OutcomeFail, "FAIL-nondeterministic"},
+		{"seen once", []Planned{smoke(FailOnce), unrun}, nil, OutcomeFail, "FAIL-once"},
 		{"the one that repeats is named", []Planned{smoke(FailNondetermin), item("S3", "smoke", FailReproducible, 0)}, nil, OutcomeFail, "S3 is FAIL-reproducible"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

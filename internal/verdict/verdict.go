@@ -3,8 +3,9 @@
 //
 // The states and their order are those of the nine-state taxonomy of the
 // distributed-system-testing skills, with its holes closed: a violation stands
-// whatever else went wrong, a fault that did not land is never a pass, and a
-// checker that did not run is never a pass.
+// whatever else went wrong, and is called neither reproducible nor not before it
+// was tried; a fault that did not land is never a pass, and a checker that did
+// not run is never a pass.
 package verdict
 
 // State is what a run, or a series of runs of one scenario, showed.
@@ -15,6 +16,7 @@ const (
 	PassHardening      State = "PASS-hardening"
 	FailReproducible   State = "FAIL-reproducible"
 	FailNondetermin    State = "FAIL-nondeterministic"
+	FailOnce           State = "FAIL-once" // of a run that was not repeated
 	InconclusiveEnv    State = "INCONCLUSIVE-env"
 	InconclusiveOracle State = "INCONCLUSIVE-oracle-too-weak"
 	InconclusiveFault  State = "INCONCLUSIVE-fault-not-proven"
@@ -151,5 +153,15 @@ type Verdict struct {
 	Severity string   `json:"severity,omitempty"` // P0 to P3, of a failure
 	Blame    string   `json:"blame,omitempty"`    // of a failure: a [Party], a colon, and why, or what would decide it
 	Results  []Result `json:"results"`
-	Runs     []string `json:"runs"` // root hashes of the attempts, one for a single run
+	Tally    []Tally  `json:"tally,omitempty"` // of a series, claim by claim
+	Runs     []string `json:"runs"`            // root hashes of the attempts, one for a single run
+}
+
+// A Tally is what the attempts of a series say of one claim.
+type Tally struct {
+	Claim   string `json:"claim"`
+	Failed  int    `json:"failed"`
+	Passed  int    `json:"passed"`
+	Unknown int    `json:"unknown"`
+	Of      int    `json:"of"` // attempts
 }
