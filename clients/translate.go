@@ -337,7 +337,7 @@ func told(l *contract.Line, p *proc, e *history.Event) error {
 }
 
 // identify reads who a message is from its header: stream and number, or why
-// it cannot be told.
+// it cannot be told. A damaged one whose header is intact is the one that it was.
 func (t *translator) identify(l *contract.Line, e *history.Event) {
 	h, err := contract.ParseHeader(l.H)
 	crc, crcErr := parseCRC(l.Crc)
@@ -351,6 +351,9 @@ func (t *translator) identify(l *contract.Line, e *history.Event) {
 	case crcErr != nil || crc != h.CRC || h.Len != l.Len:
 		e.Flags |= history.FlagCorrupt
 		e.Text = fmt.Sprintf("%d bytes with checksum %s; header %s", l.Len, l.Crc, l.H)
+		if h.Run == t.opts.Spec.Run && t.known(h.Stream) && h.Intact() {
+			e.Stream, e.Seq = h.Stream, h.Seq
+		}
 	case h.Run != t.opts.Spec.Run || !t.known(h.Stream):
 		e.Flags |= history.FlagForeign
 		e.Text = l.H

@@ -2,6 +2,7 @@ package clients
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
@@ -39,9 +40,10 @@ func TestADeliverysHeaderIsJudged(t *testing.T) {
 	}{
 		{"whole", "run00001", h, nil, 0, true},
 		{"end marker", "run00001", contract.Header{Run: "run00001", Stream: 1, Kind: 'E', Len: 92}, nil, history.FlagEnd, true},
-		{"other checksum", "run00001", h, func(l *contract.Line) { l.Crc = "00000000" }, history.FlagCorrupt, false},
-		{"no checksum", "run00001", h, func(l *contract.Line) { l.Crc = "" }, history.FlagCorrupt, false},
-		{"cut short", "run00001", h, func(l *contract.Line) { l.Len-- }, history.FlagCorrupt, false},
+		{"other checksum", "run00001", h, func(l *contract.Line) { l.Crc = "00000000" }, history.FlagCorrupt, true},
+		{"other checksum, and number", "run00001", h, func(l *contract.Line) { l.H, l.Crc = strings.Replace(l.H, "2a|", "2b|", 1), "00000000" }, history.FlagCorrupt, false},
+		{"no checksum", "run00001", h, func(l *contract.Line) { l.Crc = "" }, history.FlagCorrupt, true},
+		{"cut short", "run00001", h, func(l *contract.Line) { l.Len-- }, history.FlagCorrupt, true},
 		{"damaged header", "run00001", h, func(l *contract.Line) { l.H = l.H[:20] + "x" + l.H[21:] }, history.FlagCorrupt, false},
 		{"other run", "run00002", h, nil, history.FlagForeign, false},
 		{"unknown stream", "run00001", contract.Header{Run: "run00001", Stream: 4, Kind: 'M'}, nil, history.FlagForeign, false},

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/robustmq/rmq-mcp/internal/checker"
 )
 
 func TestLibrary(t *testing.T) {
@@ -35,6 +36,21 @@ func TestLibrary(t *testing.T) {
 		acks := slices.Max(s.Workload.QoS) > 0
 		if hardening.SteadyS <= smoke.SteadyS || acks && hardening.Messages <= smoke.Messages {
 			t.Errorf("%s: tier hardening is not more than smoke: %+v, %+v", s.Name, hardening, smoke)
+		}
+	}
+}
+
+// The scenario that a verdict sends somebody to makes the claim that it says.
+func TestNoticesNameScenarios(t *testing.T) {
+	for _, e := range checker.All {
+		if e.Notice == (checker.Notice{}) {
+			continue
+		}
+		s, err := Load(e.Notice.Scenario)
+		if err != nil {
+			t.Error(err)
+		} else if !slices.Contains(s.Claims, e.Claim.Name) {
+			t.Errorf("%s does not claim %s", s.Name, e.Claim.Name)
 		}
 	}
 }

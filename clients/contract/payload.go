@@ -42,6 +42,16 @@ type Header struct {
 // End reports whether the message is its stream's end marker.
 func (h *Header) End() bool { return h.Kind == KindEndMarker }
 
+// maxDamaged is how long a payload may be, in bytes, of which a header says that it
+// is intact: a damaged length would cost memory.
+const maxDamaged = 16 << 20
+
+// Intact reports whether a header is as it was written, whatever became of the
+// payload behind it: its checksum is that of the payload which it describes.
+func (h *Header) Intact() bool {
+	return h.Len >= HeaderLen && h.Len <= maxDamaged && h.CRC == Checksum(h.Encode())
+}
+
 // Encode makes the payload that h identifies: h.Len bytes, at least HeaderLen.
 // Fields that do not fit their width, and h.CRC, are computed or cut: callers
 // hand in what the contract allows.

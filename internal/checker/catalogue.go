@@ -14,9 +14,10 @@ type Entry struct {
 	Checker       string   // name and version: loss@1
 	Protocols     []string // that make the claim
 	New           func(Context) Checker
-	NeedsComplete bool // missing rows could explain what it finds, or hide it
-	Timed         bool // a host that stands still could explain what it finds
-	Bounded       bool // by what only a scenario's run has: a budget, a harness that lists mailboxes
+	NeedsComplete bool   // missing rows could explain what it finds, or hide it
+	Timed         bool   // a host that stands still could explain what it finds
+	Bounded       bool   // by what only a scenario's run has: a budget, a harness that lists mailboxes
+	Notice        Notice // of its violation, in a run that does not claim it; none where that says nothing
 	canary        func(Context) *mutation
 }
 

@@ -10,6 +10,7 @@ var claimNoCorruption = Entry{
 		Text:   "The payload is application data: its content is the application's, and arrives as it was sent.",
 		Source: "MQTT 3.1.1 section 3.3.3"},
 	Category: Safety, Checker: "corruption@1", Protocols: every, New: newCorruption, canary: corrupt,
+	Notice: Notice{"corrupted", "corrupted deliveries", "mqtt/broker-kill-9"},
 }
 
 // corruption judges that payloads arrive as they were sent.
@@ -31,13 +32,17 @@ func (c *corruption) Add(b *history.Batch) {
 }
 
 func (c *corruption) corrupt(b *history.Batch, i int) {
-	fault := c.ledger.fault(b.Time[i])
+	l, fault := c.ledger, c.ledger.fault(b.Time[i])
+	text := sentence("the checksum of what reached %s at %s does not match", l.process(b.Process[i]), clock(b.Time[i]))
+	if b.Stream[i] >= 0 && b.Seq[i] >= 0 { // its header is intact
+		text = sentence("%s reached %s damaged at %s: its checksum does not match", l.message(b.Stream[i], b.Seq[i]), l.process(b.Process[i]), clock(b.Time[i]))
+	}
 	a := verdict.Anomaly{
 		Kind: "corrupted", Process: b.Process[i], Stream: b.Stream[i], Seq: b.Seq[i], TimeNS: b.Time[i],
 		Fault: fault, Events: events(b.Index[i]),
-		Text: sentence("the checksum of what reached %s at %s does not match%s", c.ledger.process(b.Process[i]), clock(b.Time[i]), under(fault)),
+		Text: text + under(fault),
 	}
-	c.ledger.accuse(&a, c.ledger.wire.damagedBy(b.Process[i], b.Index[i], spoiled))
+	l.accuse(&a, l.wire.damagedBy(b.Process[i], b.Index[i], spoiled))
 	c.found.add(a)
 }
 

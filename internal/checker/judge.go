@@ -49,14 +49,15 @@ func Judge(src Source, ctx Context, claims []string) (Report, error) {
 
 // A judge holds the folds that go through the history side by side.
 type judge struct {
-	ctx      Context
-	ledger   *ledger
-	benches  []*bench
-	complete *completeness
-	coverage *coverage
-	all      *loss // over both QoS, for the totals
-	events   int64
-	broken   breakage // of what all claims share
+	ctx        Context
+	ledger     *ledger
+	benches    []*bench
+	complete   *completeness
+	coverage   *coverage
+	overlooked *overlooked
+	all        *loss // over both QoS, for the totals
+	events     int64
+	broken     breakage // of what all claims share
 }
 
 // A bench is one claim's checker and its canary. Up to the first row that is
@@ -80,7 +81,7 @@ func newJudge(ctx Context, claims []string) (*judge, error) {
 	ctx.receipts, ctx.dialogue = newReceipts(ctx.ledger), newDialogue(ctx.ledger)
 	j := &judge{
 		ctx: ctx, ledger: ctx.ledger, all: newLoss(ctx, 0, 2),
-		complete: newCompleteness(ctx), coverage: newCoverage(ctx.ledger),
+		complete: newCompleteness(ctx), coverage: newCoverage(ctx.ledger), overlooked: newOverlooked(ctx, claims),
 	}
 	for _, name := range claims {
 		e, err := Find(name)
@@ -143,6 +144,7 @@ func (j *judge) add(b *history.Batch) {
 	}
 	j.broken.guard(func() { j.ctx.receipts.add(b) })
 	j.ctx.dialogue.broken.guard(func() { j.ctx.dialogue.add(b) })
+	j.broken.guard(func() { j.overlooked.add(b) })
 	for _, bench := range j.benches {
 		bench.broken.guard(func() { bench.checker.Add(b) })
 	}
@@ -164,6 +166,7 @@ func (j *judge) report(ended bool) Report {
 	j.broken.guard(func() {
 		end = j.complete.close(ended)
 		out = Report{Complete: end.complete, Coverage: j.coverage.result(), Totals: totals(j.ledger, j.all, end), Lost: j.all.spans(end)}
+		out.Coverage.Unjudged = j.overlooked.result(end)
 	})
 	if j.broken.broke() {
 		out.Complete.Closed, out.Complete.Why = false, append(out.Complete.Why, "reading it broke: "+j.broken.why)

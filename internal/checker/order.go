@@ -12,6 +12,7 @@ var claimOrderPerStream = Entry{
 		Text:   "A Server MUST by default treat each Topic as an Ordered Topic: PUBLISH packets of a client, a topic and a QoS are sent to consumers in the order in which they were received.",
 		Source: "MQTT 3.1.1 section 4.6 [MQTT-4.6.0-5], [MQTT-4.6.0-6]; MQTT 5.0 section 4.6 [MQTT-4.6.0-5]"},
 	Category: Ordering, Checker: "order@3", Protocols: mqtt, New: newOrder, canary: swap,
+	Notice: Notice{"nonmonotonic", "deliveries out of order", "mqtt/order-across-failover"},
 }
 
 var claimMQ9Fifo = Entry{
@@ -19,6 +20,7 @@ var claimMQ9Fifo = Entry{
 		Text:   "Within one priority messages are delivered in the order in which they were stored.",
 		Source: "mq9 protocol.md, priorities"},
 	Category: Ordering, Checker: "order@3", Protocols: mq9, New: newOrder, canary: swap,
+	Notice: Notice{"nonmonotonic", "deliveries out of order", "mq9/concurrent-writers"},
 }
 
 // order judges that the messages of one stream first arrive in the order in

@@ -59,6 +59,7 @@ var shortOf = map[Kind]func(in *Input){
 	EventsUnread:       func(in *Input) { in.Results[0].Consumed = 8999 },
 	BudgetMissed:       func(in *Input) { in.Coverage.DurationS = 3 },
 	BudgetShort:        func(in *Input) { in.Coverage.DurationS = 15 },
+	Unjudged:           func(in *Input) { in.Coverage.Unjudged = []string{"57 duplicates of QoS 2 seen"} },
 	NoFault:            func(in *Input) { in.Landings, in.Run.Faults, in.Run.Budget.Faults = nil, nil, 0 },
 	SmokeTier:          func(in *Input) { in.Run.Tier = "smoke" },
 	OneSeed:            func(*Input) {},

@@ -29,6 +29,7 @@ const (
 	EventsUnread       Kind = "events-unread"
 	BudgetMissed       Kind = "budget-missed"
 	BudgetShort        Kind = "budget-short"
+	Unjudged           Kind = "unjudged"
 	NoFault            Kind = "no-fault"
 	SmokeTier          Kind = "smoke-tier"
 	OneSeed            Kind = "one-seed"
@@ -69,6 +70,7 @@ var States = [...]struct {
 	{TooIndeterminate, InconclusiveOracle},
 	{BudgetMissed, InconclusiveOracle},
 	{BudgetShort, PassSmoke},
+	{Unjudged, PassSmoke},
 	{NoFault, PassSmoke},
 	{SmokeTier, PassSmoke},
 	{OneSeed, PassSmoke},

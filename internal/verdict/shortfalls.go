@@ -149,6 +149,9 @@ func budgetShortfalls(in Input, landed int, note noter) {
 	if landed < b.Faults {
 		note(BudgetShort, "%d faults landed of the %d that the tier asks for", landed, b.Faults)
 	}
+	for _, seen := range c.Unjudged {
+		note(Unjudged, "%s", seen)
+	}
 	if landed == 0 && len(in.Run.Faults) == 0 && len(in.Landings) == 0 {
 		note(NoFault, "no fault was injected")
 	}

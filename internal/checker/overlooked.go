@@ -1,0 +1,64 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// A Notice is how a violation is counted in a run that does not claim it, so that
+// its verdict says what nobody judged.
+type Notice struct {
+	Count    string // of the result's counts
+	What     string // is counted: messages that came twice
+	Scenario string // one that judges it
+}
+
+// overlooked is what a run shows beside its claims.
+type overlooked struct {
+	ledger  *ledger
+	benches []*bench // without canaries: nothing passes by them
+	refused int64    // subscriptions
+}
+
+func newOverlooked(ctx Context, claims []string) *overlooked {
+	c := &overlooked{ledger: ctx.ledger}
+	for _, e := range All {
+		made := slices.ContainsFunc(ctx.Tables.Processes, func(p history.Process) bool { return slices.Contains(e.Protocols, p.Protocol) })
+		if e.Notice.Count != "" && made && !slices.Contains(claims, e.Claim.Name) {
+			c.benches = append(c.benches, &bench{entry: e, checker: e.New(ctx)})
+		}
+	}
+	return c
+}
+
+func (c *overlooked) add(b *history.Batch) {
+	for _, bench := range c.benches {
+		bench.broken.guard(func() { bench.checker.Add(b) })
+	}
+	for _, i := range c.ledger.rows(b).control {
+		p := b.Process[i]
+		if b.Kind[i] == history.KindSubscribe && b.Edge[i] == history.Return && b.Outcome[i] == history.Fail &&
+			uint32(p) < uint32(len(c.ledger.tables.Processes)) && c.ledger.tables.Processes[p].Protocol != "mq9" {
+			c.refused++
+		}
+	}
+}
+
+// result is a sentence for each kind of thing that was seen.
+func (c *overlooked) result(end *closing) (seen []string) {
+	for _, bench := range c.benches {
+		var r verdict.Result
+		bench.broken.guard(func() { r = bench.checker.Result(end) })
+		n := bench.entry.Notice
+		if r.Status != verdict.Fail || bench.entry.NeedsComplete && !end.complete.Closed {
+			continue
+		}
+		seen = append(seen, sentence("seen and not judged here: %d %s; %s claims %s", r.Counts[n.Count], n.What, n.Scenario, bench.entry.Claim.Name))
+	}
+	if c.refused > 0 {
+		seen = append(seen, sentence("seen and judged by no claim: %d refused subscriptions", c.refused))
+	}
+	return seen
+}
