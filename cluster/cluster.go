@@ -88,9 +88,6 @@ func startPlanned(ctx context.Context, f flavor, opts Options, d *dock) (*Cluste
 	if err != nil {
 		return nil, fmt.Errorf("plan %s: %w", opts.Config.Flavor, err)
 	}
-	if err := checkPorts(opts.Network, p.nodes); err != nil {
-		return nil, err
-	}
 	c := newCluster(f, p, opts.Seed)
 	if d != nil {
 		d.put(p)

@@ -217,24 +217,6 @@ func (n *Node) await(ctx context.Context, ready func(context.Context) error) err
 	}
 }
 
-// checkPorts looks whether the planned ports are free, where nodes share an
-// address with the rest of the machine.
-func checkPorts(network Network, nodes []*Node) error {
-	if network.Isolation() == "namespaces" {
-		return nil
-	}
-	for _, n := range nodes {
-		for service, port := range n.ports {
-			l, err := net.Listen("tcp", net.JoinHostPort(n.Address(), strconv.Itoa(port)))
-			if err != nil {
-				return fmt.Errorf("port %d, for %s of %s, is taken: %w; end what listens there and start again", port, service, n.name, err)
-			}
-			l.Close()
-		}
-	}
-	return nil
-}
-
 // makeDir makes the directory of a node's configuration and data.
 func makeDir(opts Options, node string) (string, error) {
 	dir, err := absolute(opts.Dir, node)
