@@ -7,7 +7,7 @@ package cluster
 // everyBroker is what any MQTT 3.1.1 broker promises by calling itself one, as
 // long as its process lives.
 func everyBroker() []string {
-	return []string{"qos0-at-most-once", "qos-granted", "no-unexpected", "no-corruption", "will-once", "no-panic", "no-exit", "no-leak"}
+	return []string{"qos0-at-most-once", "qos-granted", "no-unexpected", "no-corruption", "session-fresh", "will-once", "no-panic", "no-exit", "no-leak"}
 }
 
 // referencePromises are those of NATS with JetStream replicated: messages of

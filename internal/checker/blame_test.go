@@ -234,6 +234,14 @@ func TestBlameOfAnomalies(t *testing.T) {
 			s.ret(e, c, history.OK)
 		}, broker, "without session present"},
 		{"the broker has no session", "session-kept", func(s *story) { s.disconnect(sub).connect(sub, false) }, broker, "without session present"},
+		{"the broker feigns a session", "session-fresh", func(s *story) { s.connect(away, true) }, broker, "a CONNACK with session present"},
+		{"the client feigns one", "session-fresh", func(s *story) {
+			e := blank(history.KindConnect, away)
+			c := s.call(e)
+			s.wireConnect(away, false)
+			e.Flags = history.FlagSessionPresent
+			s.ret(e, c, history.OK)
+		}, sdk, "a CONNACK without session present"},
 		{"the client asks for none", "session-kept", func(s *story) { s.disconnect(sub).clean(sub) }, sdk, "clean session"},
 		{"more than was granted", "qos-granted", func(s *story) {
 			for i, e := range s.events {

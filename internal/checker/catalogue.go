@@ -54,6 +54,7 @@ var All = [...]Entry{
 	claimNoCorruption,
 	claimOrderPerStream,
 	claimSessionKept,
+	claimSessionFresh,
 	claimSessionExpiry,
 	claimWillOnce,
 	claimSharedNoLoss,

@@ -215,6 +215,29 @@ func TestCheckers(t *testing.T) {
 			s.join(fleet).disconnect(fleet).connect(fleet, false)
 		}, unknown, nil, "came back"},
 
+		{"nobody is told of a session that was not there", "session-fresh", func(s *story) {
+			s.join(sub).disconnect(sub).connect(sub, true).join(fleet).disconnect(fleet).connect(fleet, false)
+		}, pass, map[string]int64{"connections": 3}, ""},
+		{"a session before the first connection", "session-fresh", func(s *story) {
+			s.connect(sub, true)
+		}, fail, map[string]int64{"feigned": 1}, "sub-1 had never connected before"},
+		{"a clean session that was there", "session-fresh", func(s *story) {
+			s.join(fleet).disconnect(fleet).connect(fleet, true)
+		}, fail, map[string]int64{"feigned": 1}, "fleet-1 asked for a clean session"},
+		{"a first attempt that nobody saw the end of", "session-fresh", func(s *story) {
+			e := blank(history.KindConnect, sub)
+			s.ret(e, s.call(e), history.Info)
+			s.connect(sub, true)
+		}, unknown, nil, "no client connected"},
+		{"a clean session of MQTT 5, for which not every SDK asks again", "session-fresh", func(s *story) {
+			s.tables.Processes[fleet].Protocol = "mqtt5"
+			s.join(fleet).disconnect(fleet).connect(fleet, true)
+		}, pass, map[string]int64{"connections": 1}, ""},
+		{"an SDK that shows no session", "session-fresh", func(s *story) {
+			s.tables.Processes[sub].Cannot = []string{"session_present"}
+			s.connect(sub, true)
+		}, unknown, nil, "no client connected"},
+
 		{"goes on", "progress", func(s *story) {
 			s.acked(q1, 0, 3).fault(2*time.Second).wait(2*time.Second).acked(q1, 4, 6)
 		}, pass, nil, ""},

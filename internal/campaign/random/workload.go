@@ -119,7 +119,7 @@ func (w load) claims(c Client, flavor string, schedule []scenarios.Step) []strin
 		list = append(list, "order-per-stream")
 	}
 	if w.Subscribers.Offline > 0 && !slices.Contains(c.SDK.Cannot, contract.CannotSessionPresent) { // else maybe nobody comes back
-		list = append(list, "session-kept")
+		list = append(list, "session-kept", "session-fresh")
 	}
 	return list
 }
