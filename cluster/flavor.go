@@ -58,7 +58,7 @@ type plan struct {
 	ca             string            // file of the certificate that clients trust; "" without TLS
 	config         map[string]any    // effective, without secrets
 	differs        map[string]string // from the vendor's defaults
-	promises       []string          // names of claims
+	promises       []string          // of the vendor (history.PromiseProtocol)
 	lacks          map[string]string // of this flavor: [history.ClusterInfo.Lacks]
 	sequential     bool              // one node is started after the other serves
 	startBound     time.Duration     // of the whole cluster

@@ -29,7 +29,6 @@ func (c *Cluster) describe(opts Options, sum string) history.ClusterInfo {
 		Profile:   opts.Config.Profile,
 		Config:    c.plan.config,
 		Differs:   c.plan.differs,
-		Promises:  c.plan.promises,
 		Lacks:     c.lacks(),
 		Host:      hostFacts(),
 	}
@@ -45,6 +44,9 @@ func (c *Cluster) describe(opts Options, sum string) history.ClusterInfo {
 	}
 	return info
 }
+
+// Promises are what the vendor promises of a broker of this flavor.
+func (c *Cluster) Promises() []string { return c.plan.promises }
 
 // lacks is what cannot be had of this cluster, by flavor, runtime and system.
 func (c *Cluster) lacks() map[string]string {

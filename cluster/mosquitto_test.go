@@ -20,7 +20,7 @@ func TestMosquitto(t *testing.T) {
 	if info.Differs["max_queued_messages"] != "1000 → 0" || len(info.Differs) != 1 {
 		t.Errorf("differs from the vendor's in %v", info.Differs)
 	}
-	if slices.Contains(info.Promises, "qos1-no-loss") {
+	if slices.Contains(c.Promises(), history.PromiseDurability) {
 		t.Error("mosquitto does not promise to keep messages when it is killed")
 	}
 	if len(info.BinarySHA) != 64 || !strings.HasPrefix(info.Version, "mosquitto ") {

@@ -1,29 +1,25 @@
 package cluster
 
-// What a vendor promises, by the names of the claims that are judged. A claim
-// that is broken without having been promised is still found; the report then
-// says that nobody promised it.
+import "github.com/robustmq/rmq-mcp/internal/history"
 
-// everyBroker is what any MQTT 3.1.1 broker promises by calling itself one, as
-// long as its process lives.
-func everyBroker() []string {
-	return []string{"qos0-at-most-once", "qos-granted", "no-unexpected", "no-corruption", "session-fresh", "will-once", "no-panic", "no-exit", "no-leak"}
-}
+// A claim that is broken without having been promised is still found; the report
+// then says that nobody promised it.
 
 // referencePromises are those of NATS with JetStream replicated: messages of
 // QoS 1 and 2 and sessions outlive a node. That redelivery keeps the order it
 // does not promise (server/README-MQTT.md, known issues).
 func referencePromises() []string {
-	return append(everyBroker(), "qos1-no-loss", "qos2-no-loss", "qos2-exactly-once", "session-kept",
-		"retained-register", "progress", "recovery", "mq9-no-loss", "mq9-fifo",
-		"mq9-priority", "mq9-message-ttl", "mq9-mailbox-ttl", "mq9-mailbox-list")
+	return []string{
+		history.PromiseProtocol, history.PromiseDurability, history.PromiseSessions, history.PromiseRetained,
+		history.PromiseProgress, history.PromiseRecovery, history.PromiseMailboxes,
+	}
 }
 
 // mosquittoPromises leave out all that a crash takes: persistence is a
 // snapshot, every half hour and at an orderly end (mosquitto.conf(5)). Shared
 // subscriptions it has for every version of MQTT.
 func mosquittoPromises() []string {
-	return append(everyBroker(), "recovery", "order-per-stream", "session-expiry", "shared-one-member")
+	return []string{history.PromiseProtocol, history.PromiseRecovery, history.PromiseOrder, history.PromiseExpiry, history.PromiseSharing}
 }
 
 // robustmqPromises are those of its documentation: MQTT in full, QoS 1 at
@@ -34,7 +30,9 @@ func mosquittoPromises() []string {
 // are delivered in order of priorities and within one, and that messages and
 // mailboxes expire (mq9: protocol.md).
 func robustmqPromises() []string {
-	return append(everyBroker(), "qos1-no-loss", "qos2-no-loss", "qos2-exactly-once", "qos1-dup-flag",
-		"order-per-stream", "session-kept", "session-expiry", "shared-no-loss", "shared-one-member", "retained-register", "progress", "recovery", "mq9-no-loss", "mq9-fifo",
-		"mq9-priority", "mq9-message-ttl", "mq9-mailbox-ttl", "mq9-mailbox-list")
+	return []string{
+		history.PromiseProtocol, history.PromiseDurability, history.PromiseSessions, history.PromiseRetained,
+		history.PromiseProgress, history.PromiseRecovery, history.PromiseMailboxes,
+		history.PromiseOrder, history.PromiseExpiry, history.PromiseSharing, history.PromiseHandover, history.PromiseDup,
+	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/internal/checker"
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/hostile"
 )
@@ -31,7 +32,7 @@ func (e *Experiment) up(ctx context.Context) (err error) {
 		return err
 	}
 	e.info = e.cluster.Info()
-	e.info.Isolation, e.info.Planted = e.network.Isolation(), e.planted
+	e.info.Isolation, e.info.Planted, e.info.Promises = e.network.Isolation(), e.planted, checker.Promised(e.cluster.Promises())
 	for _, n := range e.cluster.Nodes() {
 		e.rec.Node(history.Node{Name: n.Name(), Address: n.Address(), Version: n.Version()})
 	}

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/internal/verdict"
@@ -13,6 +14,7 @@ type Entry struct {
 	Category      Category
 	Checker       string   // name and version: loss@1
 	Protocols     []string // that make the claim
+	Rests         string   // the promise of a broker's vendor that it rests on; "" where none makes one
 	New           func(Context) Checker
 	NeedsComplete bool   // missing rows could explain what it finds, or hide it
 	Timed         bool   // a host that stands still could explain what it finds
@@ -84,6 +86,17 @@ var All = [...]Entry{
 	claimSDKAckOrder,
 	claimSDKResubscribes,
 	claimSDKLives,
+}
+
+// Promised are the claims that rest on a vendor's promises.
+func Promised(promises []string) []string {
+	claims := []string{}
+	for _, e := range All {
+		if slices.Contains(promises, e.Rests) {
+			claims = append(claims, e.Claim.Name)
+		}
+	}
+	return claims
 }
 
 // Find answers the entry of a claim.

@@ -9,7 +9,7 @@ var claimNoCorruption = Entry{
 	Claim: verdict.Claim{Name: "no-corruption", Severity: verdict.P0, Gated: true,
 		Text:   "The payload is application data: its content is the application's, and arrives as it was sent.",
 		Source: "MQTT 3.1.1 section 3.3.3"},
-	Category: Safety, Checker: "corruption@1", Protocols: every, New: newCorruption, canary: corrupt,
+	Category: Safety, Checker: "corruption@1", Protocols: every, Rests: history.PromiseProtocol, New: newCorruption, canary: corrupt,
 	Notice: Notice{"corrupted", "corrupted deliveries", "mqtt/broker-kill-9"},
 }
 

@@ -11,7 +11,7 @@ var claimQoS1DupFlag = Entry{
 	Claim: verdict.Claim{Name: "qos1-dup-flag", Severity: verdict.P3,
 		Text:   "The DUP flag MUST be set to 1 by the Client or Server when it attempts to re-deliver a PUBLISH Packet.",
 		Source: "MQTT 3.1.1 section 3.3.1.1 [MQTT-3.3.1-1]"},
-	Category: Safety, Checker: "dup@1", Protocols: mqtt, New: newDupFlag, canary: unflag,
+	Category: Safety, Checker: "dup@1", Protocols: mqtt, Rests: history.PromiseDup, New: newDupFlag, canary: unflag,
 }
 
 // dupFlag judges that a message which is delivered again on one connection

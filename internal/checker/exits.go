@@ -12,7 +12,7 @@ var claimNoExit = Entry{
 	Claim: verdict.Claim{Name: "no-exit", Severity: verdict.P1,
 		Text:   "Unless it is made to, a broker does not end: whatever its clients and its network do, its process goes on.",
 		Source: "common expectation of a server"},
-	Category: Operational, Checker: "exits@1", Protocols: every, New: newExits, canary: quit,
+	Category: Operational, Checker: "exits@1", Protocols: every, Rests: history.PromiseProtocol, New: newExits, canary: quit,
 }
 
 // exits judges that no node's process ends by itself.

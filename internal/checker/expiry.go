@@ -14,14 +14,14 @@ var claimMQ9MessageTTL = Entry{
 	Claim: verdict.Claim{Name: "mq9-message-ttl", Severity: verdict.P2, Gated: true,
 		Text:   "A message expires at send_time + ttl, independent of the mailbox: until then FETCH returns it, and from then on, within the time that the scenario bounds (expiry_s), no more.",
 		Source: "mq9 protocol.md, MSG.SEND, mq9-ttl; website/docs/faq.md"},
-	Category: Safety, Checker: "expiry@1", Protocols: mq9, New: messagesExpire, NeedsComplete: true, Timed: true, canary: linger(ofMessages),
+	Category: Safety, Checker: "expiry@1", Protocols: mq9, Rests: history.PromiseMailboxes, New: messagesExpire, NeedsComplete: true, Timed: true, canary: linger(ofMessages),
 }
 
 var claimMQ9MailboxTTL = Entry{
 	Claim: verdict.Claim{Name: "mq9-mailbox-ttl", Severity: verdict.P2, Gated: true,
 		Text:   "A mailbox is destroyed when its time to live is over, and its messages with it, within the time that the scenario bounds (expiry_s): it takes and gives no more. Until then it is there.",
 		Source: "mq9 protocol.md, Core Concepts and MAILBOX.CREATE; website/docs/faq.md, What happens when a mailbox expires?"},
-	Category: Safety, Checker: "expiry@1", Protocols: mq9, New: mailboxesExpire, NeedsComplete: true, Timed: true, canary: linger(ofMailboxes),
+	Category: Safety, Checker: "expiry@1", Protocols: mq9, Rests: history.PromiseMailboxes, New: mailboxesExpire, NeedsComplete: true, Timed: true, canary: linger(ofMailboxes),
 }
 
 // expiry judges what has a time to live, messages or whole mailboxes: it is

@@ -12,7 +12,7 @@ var claimMQ9MailboxList = Entry{
 	Claim: verdict.Claim{Name: ClaimMailboxList, Severity: verdict.P2, Gated: true,
 		Text:   "The list of mailboxes that a node gives has every mailbox that is registered, and none whose time to live is over, from when the scenario bounds (expiry_s) after it was made or was over.",
 		Source: "RobustMQ docs/en/Api/MQ9.md, Mailbox List; mq9 protocol.md, Core Concepts"},
-	Category: Safety, Checker: "mailboxlist@1", Protocols: mq9, New: newMailboxList, NeedsComplete: true, Timed: true, Bounded: true, canary: hide,
+	Category: Safety, Checker: "mailboxlist@1", Protocols: mq9, Rests: history.PromiseMailboxes, New: newMailboxList, NeedsComplete: true, Timed: true, Bounded: true, canary: hide,
 }
 
 // ClaimMailboxList is the claim for which the harness lists mailboxes.

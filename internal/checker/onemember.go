@@ -12,7 +12,7 @@ var claimSharedOneMember = Entry{
 	Claim: verdict.Claim{Name: "shared-one-member", Severity: verdict.P2, Gated: true,
 		Text:   "Each message that matches a shared subscription is sent to one of its members only.",
 		Source: "MQTT 5.0 section 4.8.2; with MQTT 3.1.1 an extension of the broker's"},
-	Category: Idempotency, Checker: "onemember@1", Protocols: mqtt, New: newOneMember, canary: giveAll,
+	Category: Idempotency, Checker: "onemember@1", Protocols: mqtt, Rests: history.PromiseSharing, New: newOneMember, canary: giveAll,
 }
 
 // oneMember judges that a message goes to one member of each shared

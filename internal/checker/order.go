@@ -11,7 +11,7 @@ var claimOrderPerStream = Entry{
 	Claim: verdict.Claim{Name: "order-per-stream", Severity: verdict.P2, Gated: true,
 		Text:   "A Server MUST by default treat each Topic as an Ordered Topic: PUBLISH packets of a client, a topic and a QoS are sent to consumers in the order in which they were received.",
 		Source: "MQTT 3.1.1 section 4.6 [MQTT-4.6.0-5], [MQTT-4.6.0-6]; MQTT 5.0 section 4.6 [MQTT-4.6.0-5]"},
-	Category: Ordering, Checker: "order@3", Protocols: mqtt, New: newOrder, canary: swap,
+	Category: Ordering, Checker: "order@3", Protocols: mqtt, Rests: history.PromiseOrder, New: newOrder, canary: swap,
 	Notice: Notice{"nonmonotonic", "deliveries out of order", "mqtt/order-across-failover"},
 }
 
@@ -19,7 +19,7 @@ var claimMQ9Fifo = Entry{
 	Claim: verdict.Claim{Name: "mq9-fifo", Severity: verdict.P2, Gated: true,
 		Text:   "Within one priority messages are delivered in the order in which they were stored.",
 		Source: "mq9 protocol.md, priorities"},
-	Category: Ordering, Checker: "order@3", Protocols: mq9, New: newOrder, canary: swap,
+	Category: Ordering, Checker: "order@3", Protocols: mq9, Rests: history.PromiseMailboxes, New: newOrder, canary: swap,
 	Notice: Notice{"nonmonotonic", "deliveries out of order", "mq9/concurrent-writers"},
 }
 

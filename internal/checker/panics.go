@@ -9,7 +9,7 @@ var claimNoPanic = Entry{
 	Claim: verdict.Claim{Name: "no-panic", Severity: verdict.P1,
 		Text:   "Whatever happens around it, a broker does not panic.",
 		Source: "common expectation of a server"},
-	Category: Operational, Checker: "panics@1", Protocols: every, New: newPanics, canary: crash,
+	Category: Operational, Checker: "panics@1", Protocols: every, Rests: history.PromiseProtocol, New: newPanics, canary: crash,
 }
 
 // panics judges that no node's log shows a panic.

@@ -11,7 +11,7 @@ var claimMQ9Priority = Entry{
 	Claim: verdict.Claim{Name: "mq9-priority", Severity: verdict.P2, Gated: true,
 		Text:   "Across priorities, higher priority is processed first: critical before urgent before normal in what a fetch answers. The storage layer guarantees ordering, consumers do not need to sort themselves.",
 		Source: "mq9 protocol.md, Core Concepts and Priority Description"},
-	Category: Ordering, Checker: "priority@1", Protocols: mq9, New: newPriority, canary: invert,
+	Category: Ordering, Checker: "priority@1", Protocols: mq9, Rests: history.PromiseMailboxes, New: newPriority, canary: invert,
 }
 
 // priority judges that in the answer to one fetch no message stands behind one

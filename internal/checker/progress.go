@@ -11,7 +11,7 @@ var claimProgress = Entry{
 	Claim: verdict.Claim{Name: "progress", Severity: verdict.P1,
 		Text:   "While a fault is in place the cluster goes on acknowledging publishes, after a silence that the scenario bounds (progress_s).",
 		Source: "the scenario's budget"},
-	Category: Liveness, Checker: "progress@2", Protocols: every, New: newProgress, NeedsComplete: true, Timed: true, Bounded: true, canary: stall,
+	Category: Liveness, Checker: "progress@2", Protocols: every, Rests: history.PromiseProgress, New: newProgress, NeedsComplete: true, Timed: true, Bounded: true, canary: stall,
 }
 
 // progress judges that the cluster goes on: while a fault is in place, and

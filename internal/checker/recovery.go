@@ -13,7 +13,7 @@ var claimRecovery = Entry{
 	Claim: verdict.Claim{Name: "recovery", Severity: verdict.P1,
 		Text:   "After the last fault is healed, every node takes a publish and delivers a message again within the time that the scenario bounds (recovery_s).",
 		Source: "the scenario's budget"},
-	Category: Liveness, Checker: "recovery@3", Protocols: every, New: newRecovery, NeedsComplete: true, Timed: true, Bounded: true, canary: mute,
+	Category: Liveness, Checker: "recovery@3", Protocols: every, Rests: history.PromiseRecovery, New: newRecovery, NeedsComplete: true, Timed: true, Bounded: true, canary: mute,
 }
 
 // recovery judges that after the last heal, within the scenario's bound, a

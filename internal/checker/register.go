@@ -15,7 +15,7 @@ var claimRetainedRegister = Entry{
 	Claim: verdict.Claim{Name: "retained-register", Severity: verdict.P1, Gated: true,
 		Text:   "A new subscription is sent the last retained message of its topic: the topic is a register.",
 		Source: "MQTT 3.1.1 section 3.3.1.3 [MQTT-3.3.1-5], [MQTT-3.3.1-6]"},
-	Category: Safety, Checker: "register@3", Protocols: mqtt, New: newRegister, NeedsComplete: true, canary: stale,
+	Category: Safety, Checker: "register@3", Protocols: mqtt, Rests: history.PromiseRetained, New: newRegister, NeedsComplete: true, canary: stale,
 }
 
 // register judges that the retained message of a topic is a register: every

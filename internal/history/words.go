@@ -81,6 +81,22 @@ const (
 // list of mailboxes. Between its call and its return is a point for each mailbox.
 const FetchMailboxes = "list of mailboxes"
 
+// What a broker's vendor promises of it, which claims rest on.
+const (
+	PromiseProtocol   = "protocol"   // what any broker does by speaking it, as long as its process lives
+	PromiseDurability = "durability" // what was acknowledged outlives a node, and comes once where that was asked for
+	PromiseSessions   = "sessions"   // outlive a node
+	PromiseRetained   = "retained"   // messages are registers, also across nodes
+	PromiseProgress   = "progress"   // while a node is down
+	PromiseRecovery   = "recovery"   // when it is back
+	PromiseOrder      = "order"      // of a topic, also of what is delivered again
+	PromiseExpiry     = "expiry"     // of sessions
+	PromiseSharing    = "sharing"    // a message goes to one member of a shared subscription
+	PromiseHandover   = "handover"   // and to another one when that is gone
+	PromiseDup        = "dup"        // what is delivered again says so
+	PromiseMailboxes  = "mailboxes"  // all of mq9
+)
+
 // What a cluster may lack ([ClusterInfo.Lacks]).
 const (
 	LacksLogs      = "logs"      // of its nodes, for us to read
