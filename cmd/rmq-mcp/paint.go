@@ -64,7 +64,7 @@ func printVerdict(p paint, w io.Writer, v verdict.Verdict) {
 	}
 	for _, t := range v.Tally {
 		if t.Failed > 0 {
-			fmt.Fprintf(w, "  %s  %s failed in %d of %d runs, could not be told in %d\n", p.faint("series"), t.Claim, t.Failed, t.Of, t.Unknown)
+			fmt.Fprintf(w, "  %s  %s failed in %d of %d runs, passed in %d\n", p.faint("series"), t.Claim, t.Failed, t.Of, t.Passed)
 		}
 	}
 	for _, reason := range v.Reasons {
