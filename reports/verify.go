@@ -183,13 +183,14 @@ func (d *RunDir) rejudge() (verdict.Verdict, checker.Report, error) {
 }
 
 // sameVerdict reports whether a written verdict has the state of another, and the
-// same claims fail. What is called FAIL-once was FAIL-nondeterministic once.
+// same claims fail. What is called FAIL-once was FAIL-nondeterministic before.
 func sameVerdict(written []byte, v verdict.Verdict) bool {
 	var was verdict.Verdict
 	if err := json.Unmarshal(written, &was); err != nil {
 		return false
 	}
-	return (was.State == v.State || was.State.Failed() && v.State.Failed()) && slices.Equal(failing(was), failing(v))
+	renamed := was.State == verdict.FailNondetermin && v.State == verdict.FailOnce
+	return (was.State == v.State || renamed) && slices.Equal(failing(was), failing(v))
 }
 
 func failing(v verdict.Verdict) (claims []string) {
