@@ -51,11 +51,9 @@ func (b Bandwidth) Plan(_ context.Context, target Target) (*Injection, error) {
 		in.Proofs = append(in.Proofs, b.slow(net, p, sharing(measured, p.to)))
 	}
 	in.Proofs = append(in.Proofs, target.others(net, 0)...)
-	in.Healed = func(ctx context.Context) error {
-		if err := healedShape(shaper, in); err != nil {
-			return err
-		}
-		return b.over(ctx, net, in, hit)
+	in.Healed = append(in.Healed, unshaped(shaper, in))
+	for _, p := range hit {
+		in.Healed = append(in.Healed, b.over(net, in, p))
 	}
 	return in, nil
 }
@@ -132,20 +130,14 @@ func (b Bandwidth) rate(ctx context.Context, net Net, p pair, n int) (float64, e
 }
 
 // over reads back that probes are faster than the rate again.
-func (b Bandwidth) over(ctx context.Context, net Net, in *Injection, hit []pair) error {
-	for _, p := range hit {
-		if net.Disturbed(p.from, p.to, in.id()) {
-			continue
-		}
+func (b Bandwidth) over(net Net, in *Injection, p pair) Check {
+	return onLink(net, in, p, fmt.Sprintf("rate of %d probes", b.probes(1)), "kbit/s", func(ctx context.Context) (float64, error) {
 		rate, err := b.rate(ctx, net, p, b.probes(1))
-		if err != nil {
-			return err
+		if err == nil && rate <= 1.5*b.KBit {
+			err = fmt.Errorf("probes from %s still pass at %.0f kbit/s", p, rate)
 		}
-		if rate <= 1.5*b.KBit {
-			return fmt.Errorf("probes from %s still pass at %.0f kbit/s", p, rate)
-		}
-	}
-	return nil
+		return rate, err
+	})
 }
 
 func bandwidth() Kind {

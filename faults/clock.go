@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -58,9 +57,9 @@ func (s shift) plan(ctx context.Context, target Target) (*Injection, error) {
 		in.Entries = append(in.Entries, Entry{Layer: "clock/" + n.Name(), Want: s.want, Args: s.args})
 		in.Proofs = append(in.Proofs, named("what "+n.Name()+" reads as its clock", n, history.RoleMechanism, s.file(c, control)),
 			named("time as "+n.Name()+" writes it", n, history.RoleEffect, s.effect(c, n)))
+		in.Healed = append(in.Healed, inStep(n))
 	}
 	in.Proofs = append(in.Proofs, untouched(target.Control)...)
-	in.Healed = func(ctx context.Context) error { return inStep(ctx, target.Nodes) }
 	return in, nil
 }
 
@@ -112,32 +111,32 @@ func shiftMargin(by time.Duration) time.Duration {
 	return max(by.Abs()/2, by.Abs()-offExact)
 }
 
-// inStep reads back that the processes write the same time as we do again.
-func inStep(ctx context.Context, nodes []Node) error {
-	var errs []error
-	for _, n := range nodes {
+// inStep reads back that a process writes the same time as we do again.
+func inStep(n Node) Check {
+	return Check{Name: "time as " + n.Name() + " writes it", Node: n.Name(), Unit: "s", Read: func(ctx context.Context) (float64, error) {
 		c, control, err := armedClock(ctx, n)
-		if err == nil {
-			err = agrees(ctx, n, c, control)
+		if err != nil {
+			return 0, err
 		}
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+		off, err := agrees(ctx, n, c, control)
+		return off.Seconds(), err
+	}}
 }
 
-func agrees(ctx context.Context, n Node, c clocked, control string) error {
+// agrees answers how far off a process's time is.
+func agrees(ctx context.Context, n Node, c clocked, control string) (time.Duration, error) {
 	ahead, err := clock.Ahead(control)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if ahead != 0 {
-		return fmt.Errorf("%s still reads a clock that is %v off", n.Name(), ahead)
+		return ahead, fmt.Errorf("%s still reads a clock that is %v off", n.Name(), ahead)
 	}
 	off, err := c.TimeOff(ctx)
 	if err == nil && off.Abs() > offExact {
 		err = fmt.Errorf("%s still writes a time that is %+.1f s off", n.Name(), off.Seconds())
 	}
-	return err
+	return off, err
 }
 
 // clockAvailable answers for a broker that uses the C library.

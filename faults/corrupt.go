@@ -48,7 +48,7 @@ func (c Corrupt) Plan(_ context.Context, target Target) (*Injection, error) {
 			t.Proofs = append(t.Proofs, checksumErrors(t.net, host))
 		}
 	}
-	return t.prove(target, func(p pair) Proof { return seen.proof(t.net, t.Injection, p) }, seen.none(t.net)), nil
+	return t.proveShare(target, seen), nil
 }
 
 // receivers are the hosts at the far end, each once.

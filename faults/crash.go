@@ -55,8 +55,8 @@ func (c crash) plan(ctx context.Context, target Target) (*Injection, error) {
 		return eachBlackout(all, func(l *blackout) error { return l.crash(ctx, c.ask) })
 	}
 	in.Detail = func() any { return details(all) }
-	in.Healed = func(ctx context.Context) error {
-		return eachBlackout(all, func(l *blackout) error { return l.healthy(ctx) })
+	for _, l := range all {
+		in.Healed = append(in.Healed, l.healthy())
 	}
 	return in, nil
 }
@@ -104,16 +104,18 @@ func (l *blackout) crash(ctx context.Context, ask disk.Crash) error {
 	return nil
 }
 
-// healthy checks that the disk writes and syncs again.
-func (l *blackout) healthy(ctx context.Context) error {
-	got, err := l.disk.Touch(ctx, disk.Fsync, 1)
-	if err == nil && got.Errno != "" {
-		err = errors.New(got.Errno)
-	}
-	if err != nil {
-		return fmt.Errorf("write on the disk of %s: %w", l.node.Name(), err)
-	}
-	return nil
+// healthy reads back that the disk writes and syncs again.
+func (l *blackout) healthy() Check {
+	return Check{Name: "fsync on the disk of " + l.node.Name(), Node: l.node.Name(), Unit: "ms", Read: func(ctx context.Context) (float64, error) {
+		got, err := l.disk.Touch(ctx, disk.Fsync, 1)
+		if err == nil && got.Errno != "" {
+			err = errors.New(got.Errno)
+		}
+		if err != nil {
+			err = fmt.Errorf("write on the disk of %s: %w", l.node.Name(), err)
+		}
+		return milliseconds(got.Took), err
+	}}
 }
 
 func details(all []*blackout) (out []lossDetail) {

@@ -40,7 +40,9 @@ func (d Delay) Plan(_ context.Context, target Target) (*Injection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.prove(target, func(p pair) Proof { return d.slower(t.net, t.Injection, p) }, d.over(t.net)), nil
+	return t.prove(target,
+		func(p pair) Proof { return d.slower(t.net, t.Injection, p) },
+		func(p pair) Check { return d.over(t.net, t.Injection, p) }), nil
 }
 
 // bounds are by how much the median of probes may grow. A jitter's may be off
@@ -104,15 +106,15 @@ func (d Delay) median(ctx context.Context, net Net, p pair) (time.Duration, erro
 }
 
 // over reads back that probes do not take as long any more.
-func (d Delay) over(net Net) func(context.Context, pair) error {
+func (d Delay) over(net Net, in *Injection, p pair) Check {
 	least, _ := d.bounds()
-	return func(ctx context.Context, p pair) error {
+	return onLink(net, in, p, "one-way delay of probes", "ms", func(ctx context.Context) (float64, error) {
 		took, err := d.median(ctx, net, p)
 		if err == nil && took >= least {
 			err = fmt.Errorf("probes from %s still take %v", p, took)
 		}
-		return err
-	}
+		return milliseconds(took), err
+	})
 }
 
 func delay() Kind {

@@ -20,38 +20,33 @@ type diskLimit struct {
 }
 
 func (l diskLimit) plan(ctx context.Context, target Target) (*Injection, error) {
-	bounds := map[Disk]int64{}
-	in, err := target.onDisks(ctx, func(in *Injection, n Node, d Disk) error {
+	return target.onDisks(ctx, func(in *Injection, n Node, d Disk) error {
 		s, err := d.Stats(ctx)
 		if err != nil {
 			return fmt.Errorf("see how many %s the disk of %s holds: %w", l.unit, n.Name(), err)
 		}
-		bounds[d] = 1 // no more at all, also where the broker removes some first
+		bound := int64(1) // no more at all, also where the broker removes some first
 		if l.spare > 0 {
-			bounds[d] = l.used(s.Usage) + l.spare
+			bound = l.used(s.Usage) + l.spare
 		}
 		var limit disk.Limit
-		*l.of(&limit) = bounds[d]
+		*l.of(&limit) = bound
 		in.Entries = append(in.Entries, diskEntry(n, d, wantLimit, map[string]any{"limit": limit}))
-		in.Proofs = append(in.Proofs, l.refused(n, d, bounds[d]), answersErrno(n, d, l.op, 1, "ENOSPC"))
+		in.Proofs = append(in.Proofs, l.refused(n, d, bound), answersErrno(n, d, l.op, 1, "ENOSPC"))
+		in.Healed = append(in.Healed, l.lifted(n, d, bound))
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	in.Healed = func(ctx context.Context) error {
-		for d, bound := range bounds {
-			s, err := d.Stats(ctx)
-			if err != nil {
-				return err
-			}
-			if *l.of(&s.Faults.Limit) == bound {
-				return fmt.Errorf("the limit of %d %s is still on %s", bound, l.unit, d.Info().Mount)
-			}
+}
+
+// lifted reads back that a disk has no limit of ours.
+func (l diskLimit) lifted(n Node, d Disk, bound int64) Check {
+	return isGone("limit on the disk of "+n.Name(), func(ctx context.Context) error {
+		s, err := d.Stats(ctx)
+		if err == nil && *l.of(&s.Faults.Limit) == bound {
+			err = fmt.Errorf("the limit of %d %s is still on %s", bound, l.unit, d.Info().Mount)
 		}
-		return nil
-	}
-	return in, nil
+		return err
+	})
 }
 
 // refused counts what the broker did that the limit answered with ENOSPC, as

@@ -84,25 +84,13 @@ func checkRule(r disk.Rule) error {
 // planRule plans the same rule on every node of the target. Effect is the proof
 // that it is to be felt on a disk.
 func planRule(ctx context.Context, target Target, rule disk.Rule, effect func(Node, Disk) Proof) (*Injection, error) {
-	disks := map[string]Disk{}
 	in, err := target.onDisks(ctx, func(in *Injection, n Node, d Disk) error {
-		disks[n.Name()] = d
 		in.Entries = append(in.Entries, diskEntry(n, d, wantRule, map[string]any{"rule": rule}))
 		in.Proofs = append(in.Proofs, met(in, n, d), effect(n, d))
+		in.Healed = append(in.Healed, unheld(n, d, in.id))
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	in.Healed = func(ctx context.Context) error {
-		for name, d := range disks {
-			if err := ruleGone(ctx, d, in.Entries[0].Fault); err != nil {
-				return fmt.Errorf("disk of %s: %w", name, err)
-			}
-		}
-		return nil
-	}
-	return in, nil
+	return in, err
 }
 
 // met is the mechanism's counter: operations of the broker that the fault's
@@ -151,16 +139,15 @@ func hitText(h disk.Hit) string {
 	return text
 }
 
-// ruleGone reads back that a disk does not know a fault's rule any more.
-func ruleGone(ctx context.Context, d Disk, fault string) error {
-	s, err := d.Stats(ctx)
-	if err != nil {
+// unheld reads back that a disk does not know a fault's rule any more.
+func unheld(n Node, d Disk, fault func() string) Check {
+	return isGone("rule on the disk of "+n.Name(), func(ctx context.Context) error {
+		s, err := d.Stats(ctx)
+		if err == nil && slices.ContainsFunc(s.Faults.Rules, func(r disk.Rule) bool { return r.ID == fault() }) {
+			err = fmt.Errorf("disk of %s: the rule of %s is still there", n.Name(), fault())
+		}
 		return err
-	}
-	if slices.ContainsFunc(s.Faults.Rules, func(r disk.Rule) bool { return r.ID == fault }) {
-		return fmt.Errorf("the rule of %s is still there", fault)
-	}
-	return nil
+	})
 }
 
 // answersErrno is the effect of a disk that refuses: a probe's operation fails

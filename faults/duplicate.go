@@ -31,7 +31,7 @@ func (d Duplicate) Plan(_ context.Context, target Target) (*Injection, error) {
 	}
 	// A probe that arrives twice is sent back twice, so it is seen at both ends.
 	seen := share{what: "duplicated", percent: d.Percent, atLeast: true, of: func(p router.Pings) float64 { return float64(p.Duplicated) / 2 }}
-	return t.prove(target, func(p pair) Proof { return seen.proof(t.net, t.Injection, p) }, seen.none(t.net)), nil
+	return t.proveShare(target, seen), nil
 }
 
 func duplicate() Kind {

@@ -115,10 +115,10 @@ type Injection struct {
 	Rolling bool    // one layer after the other, in the order of their names, and so back
 	Brief   bool    // it heals itself as soon as it was measured
 	Proofs  []Proof // the mechanism's own word, the effect, the control
-	// Healed reads back, after the heal, that nothing of it is left: an error
-	// says what is. It is asked again until it is nil or the recovery's bound
-	// is over; nil asks nothing beyond that the nodes serve.
-	Healed func(context.Context) error
+	// Healed reads back, after the heal, that nothing of it is left. It is read
+	// again until all of it holds or the recovery's bound is over; that the nodes
+	// serve is read before it, of every fault.
+	Healed []Check
 	// Detail is what the landing keeps beside the proofs, as JSON: the list of
 	// what was lost. It is read once the fault is in place and when it is healed,
 	// and may be nil.

@@ -23,7 +23,6 @@ func (FDs) Name() string { return "fds" }
 // Plan looks at what every node has open and plans a limit just above.
 func (f FDs) Plan(ctx context.Context, target Target) (*Injection, error) {
 	in := &Injection{Mechanism: prlimit}
-	ours := map[string]uint64{}
 	for _, n := range target.Nodes {
 		number, err := pid(ctx, n)
 		if err != nil {
@@ -36,15 +35,14 @@ func (f FDs) Plan(ctx context.Context, target Target) (*Injection, error) {
 		if limit >= open.Soft {
 			return nil, fmt.Errorf("limit the open files of %s: it has %d open and may have %d, which leaves no more than %d; ask for a smaller spare", n.Name(), open.Open, open.Soft, f.Spare)
 		}
-		ours[n.Name()] = limit
 		in.Entries = append(in.Entries, Entry{Layer: "files/" + n.Name(), Want: "fds", Args: map[string]any{
 			"limit": float64(limit), "had": float64(open.Soft), "process": float64(number), "spare": float64(f.Spare),
 		}})
 		in.Entries = append(in.Entries, Entry{Layer: "process/" + n.Name(), Want: Doomed})
 		in.Proofs = append(in.Proofs, softLimit(n, limit), unreachable(n))
+		in.Healed = append(in.Healed, raised(n, limit))
 	}
 	in.Proofs = append(in.Proofs, untouched(target.Control)...)
-	in.Healed = func(ctx context.Context) error { return raised(ctx, target.Nodes, ours) }
 	return in, nil
 }
 
@@ -97,22 +95,19 @@ func softLimit(n Node, limit uint64) Proof {
 	}
 }
 
-// raised reads back that no node has a limit of ours.
-func raised(ctx context.Context, nodes []Node, limit map[string]uint64) error {
-	for _, n := range nodes {
+// raised reads back that a node has no limit of ours.
+func raised(n Node, limit uint64) Check {
+	return Check{Name: "soft limit of open files of " + n.Name(), Node: n.Name(), Unit: "files", Read: func(ctx context.Context) (float64, error) {
 		number, err := pid(ctx, n)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		open, err := limits.OpenFiles(number)
-		if err != nil {
-			return err
+		if err == nil && open.Soft <= limit {
+			err = fmt.Errorf("%s may still open no more than %d files", n.Name(), open.Soft)
 		}
-		if open.Soft <= limit[n.Name()] {
-			return fmt.Errorf("%s may still open no more than %d files", n.Name(), open.Soft)
-		}
-	}
-	return nil
+		return float64(open.Soft), err
+	}}
 }
 
 func fds() Kind {

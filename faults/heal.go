@@ -23,7 +23,7 @@ func (e *Engine) heal(ctx context.Context, p *placement) {
 	e.sample(ctx, p, history.After, true)
 	p.close(err)
 	if unserved(err) {
-		down := missing(ctx, p.target.Nodes)
+		down := e.missing(ctx, p)
 		p.change(func(l *history.Landing) { l.Down = down })
 	}
 	outcome := history.OK // also where a node is down: from then on it could have served
@@ -114,8 +114,8 @@ func (p *placement) close(err error) {
 	}
 }
 
-// readBack waits until every node of the fault runs and answers a new client,
-// within the time a node may take to recover. As long as another fault holds
+// readBack waits until every check of the heal holds: that the fault's nodes run
+// and answer a new client, and its own, within the time a node may take to recover. As long as another fault holds
 // one of them nothing can be read; it waits for that one's end first.
 func (e *Engine) readBack(ctx context.Context, p *placement) error {
 	for others := e.list.sharing(p); len(others) > 0; others = e.list.sharing(p) {
@@ -127,10 +127,7 @@ func (e *Engine) readBack(ctx context.Context, p *placement) error {
 	bound, cancel := context.WithTimeout(ctx, e.opt.Recovery)
 	defer cancel()
 	for {
-		err := serve(bound, p.target.Nodes)
-		if err == nil && p.plan.Healed != nil {
-			err = p.plan.Healed(bound)
-		}
+		err := e.check(bound, p, 0)
 		if err == nil {
 			return nil
 		}
@@ -148,12 +145,9 @@ func (e *Engine) readBack(ctx context.Context, p *placement) error {
 // out passes on that a node does not serve, unless something of the fault is
 // still there: then that is the reason, and the failure is ours.
 func (e *Engine) out(ctx context.Context, p *placement, down error) error {
-	if p.plan.Healed == nil {
-		return down
-	}
 	ctx, cancel := context.WithTimeout(ctx, e.opt.Settle)
 	defer cancel()
-	if err := p.plan.Healed(ctx); err != nil {
+	if err := e.check(ctx, p, len(p.target.Nodes)); err != nil {
 		return fmt.Errorf("%v; and %v", down, err)
 	}
 	return down
@@ -169,23 +163,6 @@ func (e *Engine) share(p *placement, others []*placement) {
 	})
 	p.share()
 	e.opt.OnChange(p.snapshot())
-}
-
-// serve checks that every node runs and answers.
-func serve(ctx context.Context, nodes []Node) error {
-	for _, n := range nodes {
-		state, err := n.State(ctx)
-		if err != nil {
-			return fmt.Errorf("read the state of %s: %w", n.Name(), err)
-		}
-		if state != Running {
-			return absent{fmt.Errorf("%s is not running: %s", n.Name(), state)}
-		}
-		if _, err := n.Probe(ctx); err != nil {
-			return absent{fmt.Errorf("%s does not answer: %w", n.Name(), err)}
-		}
-	}
-	return nil
 }
 
 // Retire undoes, once its cluster is gone, what could not be healed on it, and

@@ -67,7 +67,7 @@ func (t Target) hostile(ctx context.Context, r hostile.Rule, proofs func(n Node,
 		return nil, fmt.Errorf("%w: there is nobody to be hostile", ErrUnsupported)
 	}
 	in := &Injection{Mechanism: history.MechanismClients}
-	fault := func() string { return in.Entries[0].Fault }
+	fault := in.id
 	for i, n := range t.Nodes {
 		if _, err := n.State(ctx); err != nil {
 			return nil, err // nobody let us harm it
@@ -84,12 +84,12 @@ func (t Target) hostile(ctx context.Context, r hostile.Rule, proofs func(n Node,
 		in.Proofs = append(in.Proofs, proofs(n, fault)...)
 	}
 	in.Proofs = append(in.Proofs, answers(t.Control[len(t.Control)-1]))
-	in.Healed = func(context.Context) error {
+	in.Healed = append(in.Healed, isGone("hostile clients", func(context.Context) error {
 		if t.Site.Hostile.Busy(fault()) {
 			return fmt.Errorf("the hostile clients of %s have not ended", fault())
 		}
 		return nil
-	}
+	}))
 	return in, nil
 }
 

@@ -30,7 +30,7 @@ func (e *Engine) plan(ctx context.Context, f Fault, p *placement) error {
 	p.setPlan(plan)
 	p.change(func(l *history.Landing) {
 		l.Mechanism, l.Ends = plan.Mechanism, ends(plan.Entries)
-		l.Proofs = records(plan.Proofs)
+		l.Proofs = append(records(plan.Proofs), checkRecords(p.checks())...)
 	})
 	err = e.append(KindPlan, Planned{
 		Fault: p.id(), Type: p.landing.Type, Nodes: p.landing.Nodes,
@@ -200,6 +200,7 @@ func (e *Engine) abandon(p *placement, err error) (history.Landing, error) {
 		// undoes nothing, which is harmless.
 		_ = e.append(KindHealed, Healed{Fault: p.id(), Did: "was never applied"})
 	}
+	p.change(func(l *history.Landing) { l.Proofs = l.Proofs[:len(p.plan.Proofs)] })
 	e.decide(p, func(l *history.Landing) { l.Healed = history.HealVerified })
 	p.finish()
 	return p.snapshot(), err

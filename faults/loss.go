@@ -50,7 +50,10 @@ func (l Loss) Plan(_ context.Context, target Target) (*Injection, error) {
 		in.Proofs = append(in.Proofs, lossy(net, in, p, l.Percent))
 	}
 	in.Proofs = append(in.Proofs, target.others(net, 0)...)
-	in.Healed = healedLoss(net, in, hit)
+	in.Healed = append(in.Healed, unruled(net, in))
+	for _, p := range hit {
+		in.Healed = append(in.Healed, lossless(net, in, p))
+	}
 	return in, nil
 }
 
@@ -65,7 +68,7 @@ func (l Loss) queued(target Target) (*Injection, error) {
 		return nil, err
 	}
 	seen := share{what: "lost", percent: l.Percent, burst: l.Burst, of: func(p router.Pings) float64 { return float64(p.Sent - p.Arrived) }}
-	return t.prove(target, func(p pair) Proof { return seen.proof(t.net, t.Injection, p) }, seen.none(t.net)), nil
+	return t.proveShare(target, seen), nil
 }
 
 func (l Loss) treatment() netqueue.Treatment {
@@ -129,28 +132,15 @@ func lostPercent(ctx context.Context, net Net, p pair, count int) (float64, erro
 	return 100 * float64(got.Sent-got.Arrived) / float64(got.Sent), nil
 }
 
-// healedLoss reads back that the rule is gone and that nothing is lost any
-// more where no other fault is.
-func healedLoss(net Net, in *Injection, all []pair) func(context.Context) error {
-	gone := healedNet(net, in, nil)
-	return func(ctx context.Context) error {
-		if err := gone(ctx); err != nil {
-			return err
+// lossless reads back that nothing is lost any more.
+func lossless(net Net, in *Injection, p pair) Check {
+	return onLink(net, in, p, "lost of 100 probes", "%", func(ctx context.Context) (float64, error) {
+		lost, err := lostPercent(ctx, net, p, 100)
+		if err == nil && lost > 0 {
+			err = fmt.Errorf("%.0f %% of probes from %s are still lost", lost, p)
 		}
-		for _, p := range all {
-			if net.Disturbed(p.from, p.to, in.id()) {
-				continue
-			}
-			lost, err := lostPercent(ctx, net, p, 100)
-			if err != nil {
-				return err
-			}
-			if lost > 0 {
-				return fmt.Errorf("%.0f %% of probes from %s are still lost", lost, p)
-			}
-		}
-		return nil
-	}
+		return lost, err
+	})
 }
 
 func loss() Kind {

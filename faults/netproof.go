@@ -115,23 +115,40 @@ func unharmed(net Net, all []pair) []pair {
 	return free
 }
 
-// healedNet reads back that the router shows nothing of a fault any more, and
-// that probes pass again wherever no other fault's rule is.
-func healedNet(net Net, in *Injection, all []pair) func(context.Context) error {
-	return func(ctx context.Context) error {
+// unruled reads back that the router shows nothing of a fault any more.
+func unruled(net Net, in *Injection) Check {
+	return isGone("rule in the router", func(context.Context) error {
 		if slices.ContainsFunc(net.Rules(), func(r router.Rule) bool { return r.Fault == in.id() }) {
 			return errors.New("its rule is still in the router")
 		}
-		for _, p := range all {
-			if net.Disturbed(p.from, p.to, in.id()) {
-				continue
-			}
-			if s := passing(ctx, net, p, probeWait); !s.OK {
-				return fmt.Errorf("probes from %s: %s", p, s.Error)
-			}
-		}
 		return nil
+	})
+}
+
+// passAgain reads back that the rule is gone and that probes pass.
+func passAgain(net Net, in *Injection, all []pair) []Check {
+	out := []Check{unruled(net, in)}
+	for _, p := range all {
+		out = append(out, onLink(net, in, p, "probes", "ms", func(ctx context.Context) (float64, error) {
+			s := passing(ctx, net, p, probeWait)
+			if !s.OK {
+				return 0, fmt.Errorf("probes from %s: %s", p, s.Error)
+			}
+			return s.Value, nil
+		}))
 	}
+	return out
+}
+
+// onLink is a check of one direction of a link, which says nothing as long as a
+// rule of another fault is there.
+func onLink(net Net, in *Injection, p pair, what, unit string, read func(context.Context) (float64, error)) Check {
+	return Check{Name: what + " from " + p.String(), Unit: unit, Read: func(ctx context.Context) (float64, error) {
+		if net.Disturbed(p.from, p.to, in.id()) {
+			return 0, errShared
+		}
+		return read(ctx)
+	}}
 }
 
 // value is a sample of a number, unless reading it failed.

@@ -48,7 +48,7 @@ func (p Partition) Plan(_ context.Context, target Target) (*Injection, error) {
 		in.Proofs = append(in.Proofs, passes(net, c, 0))
 	}
 	in.Proofs = append(in.Proofs, target.others(net, 0)...)
-	in.Healed = healedNet(net, in, cut)
+	in.Healed = passAgain(net, in, cut)
 	return in, nil
 }
 

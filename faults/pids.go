@@ -48,14 +48,7 @@ func join(a, b *Injection) *Injection {
 	if a == nil {
 		return b
 	}
-	first, second := a.Healed, b.Healed
-	a.Entries, a.Proofs = append(a.Entries, b.Entries...), append(a.Proofs, b.Proofs...)
-	a.Healed = func(ctx context.Context) error {
-		if err := first(ctx); err != nil {
-			return err
-		}
-		return second(ctx)
-	}
+	a.Entries, a.Proofs, a.Healed = append(a.Entries, b.Entries...), append(a.Proofs, b.Proofs...), append(a.Healed, b.Healed...)
 	return a
 }
 

@@ -206,12 +206,12 @@ func (t Target) tapped(r *tap.Rule) (*Injection, error) {
 		return nil, err
 	}
 	in := &Injection{Mechanism: "tap", Entries: []Entry{entry}}
-	in.Healed = func(context.Context) error {
-		if id := in.Entries[0].Fault; t.Site.Tap.Has(id) {
-			return fmt.Errorf("the tap still has a rule of %s", id)
+	in.Healed = append(in.Healed, isGone("rule in the tap", func(context.Context) error {
+		if t.Site.Tap.Has(in.id()) {
+			return fmt.Errorf("the tap still has a rule of %s", in.id())
 		}
 		return nil
-	}
+	}))
 	return in, nil
 }
 

@@ -118,16 +118,26 @@ func (t Target) treat(how netqueue.Treatment, links []router.Link) (*treated, er
 	return out, nil
 }
 
-// prove adds an effect for each direction, and the controls, the queue's own
-// among them. It answers the injection.
-func (t *treated) prove(target Target, effect func(pair) Proof, still func(context.Context, pair) error) *Injection {
+// prove adds, for each direction, an effect and what is read back of it after the
+// heal, and the controls, the queue's own among them. It answers the injection.
+func (t *treated) prove(target Target, effect func(pair) Proof, over func(pair) Check) *Injection {
 	for _, p := range unharmed(t.net, t.pairs) {
 		t.Proofs = append(t.Proofs, effect(p))
 	}
 	t.Proofs = append(t.Proofs, t.kept())
 	t.Proofs = append(t.Proofs, target.others(t.net, 0)...)
-	t.Healed = t.healed(still)
+	t.Healed = append([]Check{t.released()}, passAgain(t.net, t.Injection, t.pairs)...)
+	for _, p := range t.pairs {
+		t.Healed = append(t.Healed, over(p))
+	}
 	return t.Injection
+}
+
+// proveShare is that of a fault that hits some percent of the packets.
+func (t *treated) proveShare(target Target, seen share) *Injection {
+	return t.prove(target,
+		func(p pair) Proof { return seen.proof(t.net, t.Injection, p) },
+		func(p pair) Check { return seen.none(t.net, t.Injection, p) })
 }
 
 // hit is the mechanism's proof: the packets of the system itself that were
@@ -159,27 +169,14 @@ func (t *treated) kept() Proof {
 	}
 }
 
-// healed reads back that the rule is gone, that nothing is held, that probes
-// pass, and that nothing is to be seen any more where no other fault is.
-func (t *treated) healed(still func(context.Context, pair) error) func(context.Context) error {
-	gone := healedNet(t.net, t.Injection, t.pairs)
-	return func(ctx context.Context) error {
+// released reads back that nothing is held any more.
+func (t *treated) released() Check {
+	return isGone(fmt.Sprintf("queue %d", t.number), func(context.Context) error {
 		if t.queues.Treated(t.number) {
 			return errors.New("its packets are still treated")
 		}
-		if err := gone(ctx); err != nil {
-			return err
-		}
-		for _, p := range t.pairs {
-			if t.net.Disturbed(p.from, p.to, t.id()) {
-				continue
-			}
-			if err := still(ctx, p); err != nil {
-				return err
-			}
-		}
 		return nil
-	}
+	})
 }
 
 // packetSeed is the parameter of faults that hit some packets by chance.

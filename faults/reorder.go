@@ -32,7 +32,7 @@ func (r Reorder) Plan(_ context.Context, target Target) (*Injection, error) {
 		return nil, err
 	}
 	seen := share{what: "overtaken", percent: r.Percent, of: func(p router.Pings) float64 { return float64(p.Reordered) }}
-	return t.prove(target, func(p pair) Proof { return seen.proof(t.net, t.Injection, p) }, seen.none(t.net)), nil
+	return t.proveShare(target, seen), nil
 }
 
 func reorder() Kind {

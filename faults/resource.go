@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -59,7 +58,6 @@ type quota struct {
 // plan finds out where each node's group would be.
 func (q quota) plan(ctx context.Context, target Target) (*Injection, error) {
 	in := &Injection{Mechanism: q.mechanism()}
-	var dirs []string
 	for _, n := range target.Nodes {
 		number, err := pid(ctx, n)
 		if err != nil {
@@ -77,12 +75,11 @@ func (q quota) plan(ctx context.Context, target Target) (*Injection, error) {
 		if q.doomed {
 			in.Entries = append(in.Entries, Entry{Layer: "process/" + n.Name(), Want: Doomed})
 		}
-		dirs = append(dirs, place.Dir)
 		in.Proofs = append(in.Proofs, q.readBack(n, place.Dir))
 		in.Proofs = append(in.Proofs, q.proofs(n, place.Dir)...)
+		in.Healed = append(in.Healed, ungrouped(n, place.Dir))
 	}
 	in.Proofs = append(in.Proofs, untouched(target.Control)...)
-	in.Healed = func(context.Context) error { return gone(dirs) }
 	return in, nil
 }
 
@@ -137,17 +134,15 @@ func outside(ctx context.Context, n Node, dir string) bool {
 	return true
 }
 
-// gone reads back that no group is left.
-func gone(dirs []string) error {
-	var errs []error
-	for _, dir := range dirs {
+// ungrouped reads back that no group of ours is left.
+func ungrouped(n Node, dir string) Check {
+	return isGone("control group of "+n.Name(), func(context.Context) error {
 		members, err := limits.Members(dir)
 		if err == nil && members != nil {
 			err = fmt.Errorf("the control group %s is still there, with processes %v", dir, members)
 		}
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+		return err
+	})
 }
 
 const noLimit = "no limit"

@@ -76,12 +76,12 @@ func (s share) seen(ctx context.Context, net Net, p pair, count int) (float64, e
 }
 
 // none reads back that nothing of it is to be seen.
-func (s share) none(net Net) func(context.Context, pair) error {
-	return func(ctx context.Context, p pair) error {
+func (s share) none(net Net, in *Injection, p pair) Check {
+	return onLink(net, in, p, s.what+" of 100 probes", "%", func(ctx context.Context) (float64, error) {
 		percent, err := s.seen(ctx, net, p, 100)
 		if err == nil && percent > 0 {
 			err = fmt.Errorf("%.0f %% of probes from %s are still %s", percent, p, s.what)
 		}
-		return err
-	}
+		return percent, err
+	})
 }

@@ -52,7 +52,7 @@ func (f CrashAt) setTrap(ctx context.Context, in *Injection, target Target) erro
 			return hitsSample(s.Rules[in.Traps[0].Fault])
 		},
 	}}, in.Proofs...)
-	in.Healed = func(ctx context.Context) error { return ruleGone(ctx, d, in.Traps[0].Fault) }
+	in.Healed = append(in.Healed, unheld(n, d, in.id))
 	return nil
 }
 

@@ -45,9 +45,9 @@ func (u Unreachable) Plan(_ context.Context, target Target) (*Injection, error) 
 	}
 	for _, p := range cut {
 		in.Proofs = append(in.Proofs, routed(net, p), connects(net, p))
+		in.Healed = append(in.Healed, reachable(net, p))
 	}
 	in.Proofs = append(in.Proofs, target.others(net, 0)...)
-	in.Healed = func(context.Context) error { return reachable(net, cut) }
 	return in, nil
 }
 
@@ -90,18 +90,15 @@ func connects(net Net, p pair) Proof {
 	}
 }
 
-// reachable reads back that there are routes again.
-func reachable(net Net, all []pair) error {
-	for _, p := range all {
+// reachable reads back that there is a route again.
+func reachable(net Net, p pair) Check {
+	return Check{Name: "route from " + p.String(), Node: p.from, Read: func(context.Context) (float64, error) {
 		state, err := net.Route(p.from, p.to)
-		if err != nil {
-			return err
+		if err == nil && state != "reachable" {
+			err = fmt.Errorf("%s is %s from %s", p.to, state, p.from)
 		}
-		if state != "reachable" {
-			return fmt.Errorf("%s is %s from %s", p.to, state, p.from)
-		}
-	}
-	return nil
+		return 0, err
+	}}
 }
 
 // layerRoute is the layer of routes in one node's namespace: route/node-2.

@@ -1,7 +1,5 @@
 package faults
 
-import "context"
-
 // Unserved is an error of Set: the node's process was started in order, and
 // ended by itself or did not serve in time. Whoever injected did what it
 // should; the broker did not.
@@ -15,17 +13,6 @@ type absent struct{ error }
 
 func (absent) Unserved()       {}
 func (a absent) Unwrap() error { return a.error }
-
-// missing are the nodes that do not serve now, by name, and their states.
-func missing(ctx context.Context, nodes []Node) map[string]string {
-	out := map[string]string{}
-	for _, n := range nodes {
-		if serve(ctx, []Node{n}) != nil {
-			out[n.Name()], _ = n.State(ctx)
-		}
-	}
-	return out
-}
 
 // unserved reports whether an error says only that: one of several that is
 // anything else is ours to explain.

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -67,7 +66,6 @@ func otherwise(ctx context.Context, target Target, o otherLaunch) (*Injection, e
 	if err != nil {
 		return nil, err
 	}
-	before := map[string]string{}
 	in := &Injection{Mechanism: o.mechanism, Rolling: o.rolling}
 	for _, m := range nodes {
 		if err := o.check(m); err != nil {
@@ -80,24 +78,21 @@ func otherwise(ctx context.Context, target Target, o otherLaunch) (*Injection, e
 		if word[o.key] == "" {
 			return nil, fmt.Errorf("%w: %s does not say its own %s, so nothing would prove the change", ErrUnsupported, m.Name(), o.key)
 		}
-		before[m.Name()] = word[o.key]
 		in.Entries = append(in.Entries, Entry{Layer: processLayerOf(m), Want: Launched, Args: o.args})
 		in.Proofs = append(in.Proofs, anotherProcess(m), says(m, o.key, history.RoleEffect, history.WantChanges))
+		in.Healed = append(in.Healed, saysAgain(m, o.key, word[o.key]))
 	}
 	in.Proofs = append(in.Proofs, untouched(target.Control)...)
-	in.Healed = func(ctx context.Context) error { return wordsAre(ctx, nodes, o.key, before) }
 	return in, nil
 }
 
-// wordsAre is an error where a node says something else than these.
-func wordsAre(ctx context.Context, nodes []Member, key string, want map[string]string) error {
-	var errs []error
-	for _, m := range nodes {
+// saysAgain reads back that a node says of itself what it said before.
+func saysAgain(m Member, key, before string) Check {
+	return isGone(key+" of "+m.Name(), func(ctx context.Context) error {
 		word, err := m.Ask(ctx)
-		if err == nil && word[key] != want[m.Name()] {
-			err = fmt.Errorf("%s of %s is still %s, and was %s before the fault", key, m.Name(), word[key], want[m.Name()])
+		if err == nil && word[key] != before {
+			err = fmt.Errorf("%s of %s is still %s, and was %s before the fault", key, m.Name(), word[key], before)
 		}
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+		return err
+	})
 }

@@ -121,6 +121,7 @@ func decided(landings []history.Landing) []history.Landing {
 	out := notNil(slices.Clone(landings))
 	for i, l := range out {
 		out[i].State, out[i].Reasons, out[i].Proofs = verdict.DecideLanding(l)
+		out[i].Healed, _ = verdict.DecideHeal(l)
 	}
 	return out
 }

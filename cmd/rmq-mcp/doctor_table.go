@@ -19,7 +19,7 @@ func printFault(p paint, w io.Writer, r FaultRow) {
 	}
 	fmt.Fprintf(w, "%s %s %-16s %s heal %-9s %s\n", mark(p, r.OK && r.Landing == history.Landed),
 		p.bold(fmt.Sprintf("%-18s", r.Type)), r.Mechanism, state, r.Healed, effect(r))
-	for _, role := range []history.Role{history.RoleMechanism, history.RoleEffect, history.RoleControl} {
+	for _, role := range []history.Role{history.RoleMechanism, history.RoleEffect, history.RoleControl, history.RoleHeal} {
 		for _, why := range r.Signals[string(role)] {
 			fmt.Fprintf(w, "    %s %s\n", p.faint(fmt.Sprintf("%-9s", role)), p.faint(short(why)))
 		}

@@ -76,10 +76,11 @@ const (
 	RoleMechanism Role = "mechanism" // the means: a counter, an exit status, a process state
 	RoleEffect    Role = "effect"    // the end: a probe, as a client or a peer would see it
 	RoleControl   Role = "control"   // the same probe on something untouched
+	RoleHeal      Role = "heal"      // read back after the heal: nothing is left of it, and its nodes serve
 )
 
 // Want is what a proof expects of the samples taken while the fault is in
-// place, against those taken before.
+// place, against those taken before; of a heal, of the last one after it.
 type Want string
 
 const (
@@ -90,9 +91,11 @@ const (
 	WantGrows   Want = "grows"   // the counter is larger
 	WantSlower  Want = "slower"  // the value grew by at least Margin
 	WantStill   Want = "still"   // control: the probe succeeds throughout, its value within Margin
+	WantBack    Want = "back"    // heal: read last, it is as if the fault had never been
 )
 
-// A ProofRecord is one signal: what it expects and what was sampled.
+// A ProofRecord is one signal: what it expects and what was sampled. Those of a
+// heal have samples of [After] alone; runs older than they are have none of them.
 type ProofRecord struct {
 	Name    string   `json:"name"`           // exit status of node-2
 	Node    string   `json:"node,omitempty"` // whose it is, "" where it is of no one node

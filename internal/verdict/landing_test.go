@@ -79,6 +79,7 @@ func TestProofs(t *testing.T) {
 		{"fell over before", history.WantStill, "no", "5", false},
 		{"not sampled before", history.WantFails, "", "no", false},
 		{"not sampled during", history.WantFails, "ok", "", false},
+		{"back, never read", history.WantBack, "ok", "ok", false},
 		{"wants what nobody knows", "whatever", "ok", "ok", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {

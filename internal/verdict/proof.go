@@ -20,6 +20,9 @@ const (
 
 // read judges one proof by its samples alone.
 func read(p history.ProofRecord) (reading, string) {
+	if p.Want == history.WantBack {
+		return readBack(p, at(p, history.After))
+	}
 	before, during := at(p, history.Before), at(p, history.During)
 	switch {
 	case len(before) == 0:
@@ -131,6 +134,22 @@ func readStill(p history.ProofRecord, before, during []history.Sample) (reading,
 		}
 	}
 	return held, fmt.Sprintf("%s: still, %d samples", p.Name, len(before)+len(during))
+}
+
+func readBack(p history.ProofRecord, after []history.Sample) (reading, string) {
+	if len(after) == 0 {
+		return unreadable, fmt.Sprintf("%s: not read back", p.Name)
+	}
+	last := after[len(after)-1]
+	switch {
+	case !last.OK:
+		return refuted, fmt.Sprintf("%s: not as before: %s", p.Name, last.Error)
+	case last.State != "":
+		return held, fmt.Sprintf("%s: %s", p.Name, last.State)
+	case p.Unit != "":
+		return held, fmt.Sprintf("%s: as before, %s", p.Name, quantity(last.Value, p.Unit))
+	}
+	return held, fmt.Sprintf("%s: as before", p.Name)
 }
 
 func at(p history.ProofRecord, m history.Moment) (list []history.Sample) {

@@ -34,7 +34,8 @@ func shortfalls(in Input) []Shortfall {
 type noter func(k Kind, format string, args ...any)
 
 // faultShortfalls answers how many faults landed. The state of a landing is
-// decided again from its samples: what the file says of it is not believed.
+// decided again from its samples, and so is its heal: what the file says of them
+// is not believed.
 func faultShortfalls(in Input, note noter) (landed int) {
 	planned := slices.Clone(in.Run.Faults)
 	for _, l := range in.Landings {
@@ -57,12 +58,12 @@ func faultShortfalls(in Input, note noter) (landed int) {
 		if slices.Contains(in.Coverage.Idle, l.Fault) {
 			note(FaultIdle, "no message was on its way while %s was in place; inject it while a workload runs", name)
 		}
-		switch l.Healed {
+		switch healed, why := DecideHeal(l); healed {
 		case history.HealVerified:
 		case history.HealDown:
-			note(NodeDown, "%s was taken out, and a node did not come back%s", name, because(l.Reasons))
+			note(NodeDown, "%s was taken out, and a node did not come back%s", name, because(why))
 		default:
-			note(HealUnverified, "the heal of %s was not verified%s", name, because(l.Reasons))
+			note(HealUnverified, "the heal of %s was not verified%s", name, because(why))
 		}
 	}
 	for _, p := range planned {
