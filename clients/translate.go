@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,9 +22,9 @@ type translator struct {
 	bye     *contract.Line
 	lines   int64 // received so far
 
-	procs   map[int32]*proc
-	calls   map[int64]call // open ones, by the driver's number
-	streams int            // rows of the table of streams, as last seen
+	procs  map[int32]*proc
+	calls  map[int64]call // open ones, by the driver's number
+	topics []string       // of the table of streams, as last seen
 
 	mu sync.Mutex // of record: times are taken in the order of recording
 }
@@ -31,6 +32,7 @@ type translator struct {
 // A proc is what is known of one of the driver's clients.
 type proc struct {
 	streams map[int32]*stream
+	topics  bool    // its deliveries say the topic that they came under
 	will    *stream // of its wills; nil for none
 	conn    int32   // incarnation; -1 before the first
 	node    int16   // of the connection; None without one
@@ -54,7 +56,7 @@ func newTranslator(opts Options, started int64) *translator {
 	}
 	t := &translator{opts: opts, started: started, procs: map[int32]*proc{}, calls: map[int64]call{}}
 	for _, c := range opts.Spec.Clients {
-		p := &proc{streams: map[int32]*stream{}, conn: -1, node: history.None, last: history.None}
+		p := &proc{streams: map[int32]*stream{}, topics: c.Protocol != contract.MQ9, conn: -1, node: history.None, last: history.None}
 		if c.Publish != nil {
 			for _, s := range c.Publish.Streams {
 				p.streams[s.Stream] = &stream{Stream: s}
@@ -286,7 +288,10 @@ func (t *translator) point(l *contract.Line, p *proc, host int64) error {
 	switch l.K {
 	case "deliver":
 		// What had arrived may be handled when the connection is gone.
-		e.Kind, e.Node = history.KindDeliver, p.last
+		e.Kind, e.Node, e.Text = history.KindDeliver, p.last, ""
+		if l.X == "" && p.topics {
+			return errors.New("a delivery without the topic that it came under")
+		}
 		if l.Dup {
 			e.Flags |= history.FlagDup
 		}
@@ -297,6 +302,10 @@ func (t *translator) point(l *contract.Line, p *proc, host int64) error {
 			e.ID = *l.I
 		}
 		t.identify(l, &e)
+		if p.topics && e.Stream != history.None && !e.Flags.Has(history.FlagCorrupt) && renamed(l.X, t.topics[e.Stream]) {
+			e.Flags |= history.FlagRenamed
+			e.Text = l.X
+		}
 	case "disconnect":
 		e.Kind, p.node = history.KindDisconnect, history.None
 		if l.O == "ok" {
@@ -376,10 +385,18 @@ func parseCRC(s string) (uint32, error) {
 
 // known reports whether the run's tables have the stream. They only grow.
 func (t *translator) known(stream int32) bool {
-	if int(stream) >= t.streams {
-		t.streams = len(t.opts.Recorder.Tables().Streams)
+	if int(stream) >= len(t.topics) {
+		for _, s := range t.opts.Recorder.Tables().Streams[len(t.topics):] {
+			t.topics = append(t.topics, s.Topic)
+		}
 	}
-	return int(stream) < t.streams
+	return int(stream) < len(t.topics)
+}
+
+// renamed reports whether a message came under another topic than its stream's. A
+// fault of ours makes a topic name what none may be, with a wildcard.
+func renamed(topic, its string) bool {
+	return topic != its && !strings.ContainsAny(topic, "#+")
 }
 
 // end records how many lines arrived and, of a driver that kept the contract,

@@ -9,10 +9,15 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
-type sink struct{ n int64 }
+type sink struct {
+	n    int64
+	last history.Event
+}
 
-func (s *sink) Record(history.Event) int64 { s.n++; return s.n - 1 }
-func (s *sink) Tables() history.Tables     { return history.Tables{Streams: make([]history.Stream, 4)} }
+func (s *sink) Record(e history.Event) int64 { s.n, s.last = s.n+1, e; return s.n - 1 }
+func (s *sink) Tables() history.Tables {
+	return history.Tables{Streams: []history.Stream{{Topic: "t/0"}, {Topic: "t/1"}, {Topic: "t/2"}, {Topic: "t/3"}}}
+}
 
 func translatorOf(run string) *translator {
 	t := newTranslator(Options{Spec: contract.Spec{Run: run, Clients: []contract.Client{{Process: 0}}}, Recorder: &sink{}}, 0)
@@ -58,13 +63,55 @@ func TestADeliverysHeaderIsJudged(t *testing.T) {
 	}
 }
 
+func TestADeliverysTopicIsJudged(t *testing.T) {
+	payload := (&contract.Header{Run: "run00001", Stream: 3, Seq: 42, QoS: 1, Kind: 'M', Len: 100}).Encode()
+	line := contract.Line{E: "point", T: 1, K: "deliver", Q: 1, H: string(payload[:contract.HeaderLen]),
+		Crc: fmt.Sprintf("%08x", contract.Checksum(payload)), Len: len(payload)}
+	for _, test := range []struct {
+		name, protocol, topic string
+		damaged               bool
+		flags                 history.Flags
+		text                  string
+		refused               bool
+	}{
+		{name: "its stream's", topic: "t/3"},
+		{name: "another", topic: "t/2", flags: history.FlagRenamed, text: "t/2"},
+		{name: "longer", topic: "t/3/", flags: history.FlagRenamed, text: "t/3/"},
+		{name: "none", refused: true},
+		{name: "a wildcard, which a fault of ours makes", topic: "t/#"},
+		{name: "of a damaged message", topic: "t/2", damaged: true, flags: history.FlagCorrupt},
+		{name: "none, of mq9", protocol: contract.MQ9},
+		{name: "another, of mq9, whose fetch says it", protocol: contract.MQ9, topic: "t/2"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			out := &sink{}
+			tr := newTranslator(Options{Spec: contract.Spec{Run: "run00001", Clients: []contract.Client{{Process: 0, Protocol: test.protocol}}}, Recorder: out}, 0)
+			tr.greeted = true
+			l := line
+			if l.X = test.topic; test.damaged {
+				l.Crc = "00000000"
+			}
+			err := tr.line(&l, 10)
+			if (err != nil) != test.refused {
+				t.Fatalf("error %v", err)
+			}
+			if test.refused {
+				return
+			}
+			if e := out.last; e.Flags != test.flags || !test.damaged && e.Text != test.text {
+				t.Errorf("flags %b, text %q", e.Flags, e.Text)
+			}
+		})
+	}
+}
+
 // BenchmarkTranslate is how fast lines become events: publish calls and their
 // returns, and deliveries.
 func BenchmarkTranslate(b *testing.B) {
 	header := contract.Header{Run: "run00001", Seq: 42, QoS: 1, Kind: contract.KindMessage, Len: 100}
 	payload := header.Encode()
 	deliver := (&contract.Line{E: "point", T: 1, K: "deliver", Q: 1, I: new(int64(9)), H: string(payload[:contract.HeaderLen]),
-		Crc: fmt.Sprintf("%08x", contract.Checksum(payload)), Len: len(payload)}).AppendJSON(nil)
+		Crc: fmt.Sprintf("%08x", contract.Checksum(payload)), Len: len(payload), X: "t/0"}).AppendJSON(nil)
 	t := translatorOf(header.Run)
 	t.procs[0].streams[0] = &stream{Stream: contract.Stream{QoS: 1}}
 	var call, ret []byte

@@ -116,7 +116,7 @@ type Line struct {
 	H   string `json:"h,omitempty"`   // of a delivery: the payload's header as it arrived
 	Crc string `json:"crc,omitempty"` // of a delivery: CRC-32 of the payload without the header's own crc field, 8 hex digits
 	Len int    `json:"len,omitempty"` // of a delivery: bytes of payload
-	X   string `json:"x,omitempty"`   // error, filter, reason in words
+	X   string `json:"x,omitempty"`   // error, filter, reason in words; of a delivery over MQTT: the topic that it came under
 
 	// of hello
 	Contract int      `json:"contract,omitempty"`

@@ -210,6 +210,17 @@ func (w *wire) renamedBy(stream int32, seq, row int64) shown {
 	return byBroker("that PUBLISH", row)
 }
 
+// namedBy says who delivered a message under another topic than its stream's.
+func (w *wire) namedBy(process, stream int32, seq int64) shown {
+	switch to := w.to(process, stream, seq); {
+	case to == nil:
+		return nothingShown
+	case to.renamed:
+		return w.renamedBy(stream, seq, int64(to.first))
+	}
+	return bySDK("that the broker sent it under the topic of its stream")
+}
+
 // retainedBy says who made a message come as a retained one, which nobody
 // published so.
 func (w *wire) retainedBy(process, stream int32, seq int64) shown {

@@ -178,6 +178,13 @@ func TestBlameOfAnomalies(t *testing.T) {
 			s.acked(q1, 0, 0).toClient(sub, "publish", 9, s.of(q1, 0), flagged2(true, history.FlagRenamed))
 			unheard(s, sub, q1, 0, 0)
 		}, broker, "that PUBLISH"},
+		{"under another topic, delivered so", "no-unexpected", func(s *story) {
+			s.acked(q1, 0, 0).deliver(sub, q1, 0, history.FlagRenamed)
+		}, broker, "that PUBLISH"},
+		{"under another topic behind the wire", "no-unexpected", func(s *story) {
+			s.acked(q1, 0, 0).wireSend(sub, q1, 0, 0)
+			unheard(s, sub, q1, 0, history.FlagRenamed)
+		}, sdk, "under the topic of its stream"},
 		{"under the topic that its producer sent", "no-unexpected", func(s *story) {
 			s.call(s.publishing(q1, 0))
 			s.packet(pub, "publish", 9, s.of(q1, 0), flagged2(true, history.FlagRenamed))

@@ -17,8 +17,8 @@ var claimNoUnexpected = Entry{
 
 // unexpected judges that nothing is delivered which was never sent, or to
 // somebody who did not subscribe to it; nor as a retained message what was not
-// published as one, nor under another topic: where the wire shows that, or the
-// fetch that a message of mq9 was in the answer to.
+// published as one, nor under another topic: as the delivery says, or the wire, or
+// the fetch that a message of mq9 was in the answer to.
 type unexpected struct {
 	ledger   *ledger
 	looks    *looks // nil where nobody speaks mq9
@@ -34,7 +34,9 @@ type suspect struct {
 	seq, index, t   int64
 	foreign         bool
 	retained        bool // it came with RETAIN
-	renamed         bool // it is a packet
+	packet          bool // it is one, under another topic
+	renamed         bool // it came under another topic
+	topic           string
 	elsewhere       bool // it was in the answer of another mailbox
 }
 
@@ -56,10 +58,15 @@ func (c *unexpected) Add(b *history.Batch) {
 		i, s := d.i, b.Stream[d.i]
 		foreign := d.flags.Has(history.FlagForeign) || uint32(s) >= uint32(len(sends.streams))
 		retained := !foreign && d.flags&(history.FlagRetain|history.FlagEnd) == history.FlagRetain && !c.ledger.tables.Streams[s].Retain
-		if !foreign && !retained && d.pair >= 0 && route.pairs[d.pair].takes() && sends.find(s, d.seq) != nil {
+		renamed := !foreign && d.flags.Has(history.FlagRenamed)
+		if !foreign && !retained && !renamed && d.pair >= 0 && route.pairs[d.pair].takes() && sends.find(s, d.seq) != nil {
 			continue
 		}
-		c.suspect(suspect{process: b.Process[i], stream: s, seq: d.seq, index: b.Index[i], t: b.Time[i], foreign: foreign, retained: retained})
+		was := suspect{process: b.Process[i], stream: s, seq: d.seq, index: b.Index[i], t: b.Time[i], foreign: foreign, retained: retained, renamed: renamed}
+		if renamed {
+			was.topic = b.Text(int(i))
+		}
+		c.suspect(was)
 	}
 	c.mailboxes(b)
 	if !c.ledger.wire.on {
@@ -67,9 +74,27 @@ func (c *unexpected) Add(b *history.Batch) {
 	}
 	for _, i := range c.ledger.rows(b).packets {
 		if b.Flags[i].Has(history.FlagRenamed | history.FlagToClient) {
-			c.suspect(suspect{process: b.Process[i], stream: b.Stream[i], seq: b.Seq[i], index: b.Index[i], t: b.Time[i], renamed: true})
+			c.suspect(suspect{process: b.Process[i], stream: b.Stream[i], seq: b.Seq[i], index: b.Index[i], t: b.Time[i], packet: true})
 		}
 	}
+}
+
+// A handed is one message to one client.
+type handed struct {
+	process, stream int32
+	seq             int64
+}
+
+// renamed are the messages that were delivered under another topic: what the
+// wire shows of them is no second one.
+func (c *unexpected) renamed() map[handed]bool {
+	out := map[handed]bool{}
+	for _, s := range c.suspects {
+		if s.renamed {
+			out[handed{s.process, s.stream, s.seq}] = true
+		}
+	}
+	return out
 }
 
 // mailboxes looks for messages in the answers of mailboxes that are not theirs.
@@ -96,9 +121,12 @@ func (q pair) takes() bool { return q.filters > 0 || q.shared > 0 }
 func (c *unexpected) Result(*closing) verdict.Result {
 	var found findings
 	var misrouted, foreign, retained, renamed int64
+	delivered := c.renamed()
 	for _, s := range c.suspects {
 		text := ""
 		switch {
+		case s.packet && delivered[handed{s.process, s.stream, s.seq}]:
+			continue
 		case s.foreign:
 			foreign++
 			text = sentence("%s was delivered a payload that is not of this run", c.ledger.process(s.process))
@@ -107,9 +135,12 @@ func (c *unexpected) Result(*closing) verdict.Result {
 		case s.elsewhere:
 			misrouted++
 			text = sentence("%s was in the answer to %s from another mailbox", c.ledger.message(s.stream, s.seq), c.ledger.process(s.process))
-		case s.renamed:
+		case s.packet:
 			renamed++
 			text = sentence("%s was sent to %s under another topic", c.ledger.message(s.stream, s.seq), c.ledger.process(s.process))
+		case s.renamed:
+			renamed++
+			text = sentence("%s was delivered to %s under the topic %q, and was published under %q", c.ledger.message(s.stream, s.seq), c.ledger.process(s.process), s.topic, c.ledger.topic(s.stream))
 		case s.process < 0 || !c.ledger.sessions.takes(s.process, c.ledger.topic(s.stream)):
 			misrouted++
 			text = sentence("%s was delivered to %s, which has no subscription that matches", c.ledger.message(s.stream, s.seq), c.ledger.process(s.process))
@@ -145,8 +176,10 @@ func (c *unexpected) shown(s suspect) shown {
 	switch {
 	case s.foreign:
 		return w.damagedBy(s.process, s.index, strangers)
-	case s.renamed:
+	case s.packet:
 		return w.renamedBy(s.stream, s.seq, s.index)
+	case s.renamed && called:
+		return w.namedBy(s.process, s.stream, s.seq)
 	case s.retained && called && c.ledger.sessions.takes(s.process, c.ledger.topic(s.stream)):
 		return w.retainedBy(s.process, s.stream, s.seq)
 	}

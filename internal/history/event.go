@@ -104,7 +104,7 @@ const (
 	FlagCorrupt  // the payload's checksum does not match
 	FlagForeign  // the payload carries another run's id, or no header at all
 	FlagToClient // of a packet: it went from the broker to the client
-	FlagRenamed  // of a packet: a PUBLISH under another topic than its stream's
+	FlagRenamed  // of a packet or a delivery: a message under another topic than its stream's. Text of a delivery is that topic
 )
 
 // Has reports whether all flags of g are set.

@@ -52,25 +52,32 @@ void put_bool(struct fields *f, const char *key, bool v)
 		f->len += (size_t)sprintf(f->json + f->len, "true");
 }
 
-void put_text(struct fields *f, const char *key, const char *text)
-{
-	if (text != NULL && *text != 0)
-		put_bytes(f, key, (const unsigned char *)text, strlen(text));
-}
-
-void put_bytes(struct fields *f, const char *key, const unsigned char *bytes, size_t len)
+// quote adds bytes between quotes, and escapes them up to the highest that are
+// as they are.
+static void quote(struct fields *f, const char *key, const unsigned char *bytes, size_t len, unsigned char highest)
 {
 	if (!key_of(f, key))
 		return;
 	f->json[f->len++] = '"';
 	for (size_t i = 0; i < len && room(f) > 8; i++) {
 		unsigned char c = bytes[i];
-		if (c < ' ' || c > '~' || c == '"' || c == '\\')
+		if (c < ' ' || c == 0x7f || c > highest || c == '"' || c == '\\')
 			f->len += (size_t)sprintf(f->json + f->len, "\\u%04x", c);
 		else
 			f->json[f->len++] = (char)c;
 	}
 	f->json[f->len++] = '"';
+}
+
+void put_text(struct fields *f, const char *key, const char *text)
+{
+	if (text != NULL && *text != 0)
+		quote(f, key, (const unsigned char *)text, strlen(text), 0xff);
+}
+
+void put_bytes(struct fields *f, const char *key, const unsigned char *bytes, size_t len)
+{
+	quote(f, key, bytes, len, '~');
 }
 
 void lines_open(void)

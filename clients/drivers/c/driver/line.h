@@ -16,7 +16,7 @@ struct fields {
 };
 
 // The put functions add a field. Those whose value is zero, false or empty are
-// left out, but for put_number.
+// left out, but for put_number. Text is UTF-8.
 void put_number(struct fields *f, const char *key, int64_t n);
 void put_int(struct fields *f, const char *key, int64_t n);
 void put_bool(struct fields *f, const char *key, bool v);

@@ -229,6 +229,7 @@ void arrived(struct session *s, const struct message *m)
 	put_bool(&f, "dup", m->dup);
 	put_bool(&f, "ret", m->retain);
 	put_payload(&f, m->payload, m->len);
+	put_text(&f, "x", m->topic);
 	line("point", &f);
 	if (p->client.delay_ms > 0)
 		hold(s, after_ms(p->client.delay_ms));

@@ -174,7 +174,7 @@ func (p *Process) Deliver(m *Message, c *Conn) {
 		p.onMessage(m)
 		return
 	}
-	l := contract.Line{E: "point", K: "deliver", P: p.client.Process}
+	l := contract.Line{E: "point", K: "deliver", P: p.client.Process, X: m.Topic}
 	m.describe(&l)
 	p.w.Write(&l)
 	if p.client.DelayMS > 0 {

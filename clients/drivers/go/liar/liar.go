@@ -52,6 +52,10 @@ func Lies() []Lie {
 			write(l)
 		})},
 		{Name: "drop", What: "acknowledges one QoS 2 message in 40 and keeps it from the application", lines: oneIn(func(*contract.Line, func(*contract.Line)) {})},
+		{Name: "rename", What: "calls the topic of one QoS 2 message in 40 another", lines: oneIn(func(l *contract.Line, write func(*contract.Line)) {
+			l.X += "/else"
+			write(l)
+		})},
 		{Name: "reorder", What: "hands one message in 40 to the application behind the next of its topic", lines: reorder()},
 		{Name: "deaf", What: "asks for a clean session, and does not subscribe again when it lost it", deaf: true,
 			spec: func(c *contract.Client) { c.Clean = c.Clean || len(c.Subscribe) > 0 }},

@@ -179,7 +179,7 @@ public final class Process {
             onMessage.accept(m);
             return;
         }
-        var line = new Line("point").put("k", "deliver").put("p", client.process);
+        var line = new Line("point").put("k", "deliver").put("p", client.process).opt("x", m.topic);
         m.describe(line);
         lines.write(line);
         if (client.delayMS > 0) {

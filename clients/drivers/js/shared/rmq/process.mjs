@@ -117,6 +117,6 @@ export class Process {
   // The time that the application takes is for the session to pass.
   deliver (packet) {
     if (this.onMessage) this.onMessage(packet)
-    else write('point', { k: 'deliver', p: this.id, ...describe(packet) })
+    else write('point', { k: 'deliver', p: this.id, x: packet.topic, ...describe(packet) })
   }
 }

@@ -97,4 +97,4 @@ class Process:
         if self.on_message:
             self.on_message(topic, payload.describe(body, **shown))
         else:
-            self.w.write("point", k="deliver", p=self.id, **payload.describe(body, **shown))
+            self.w.write("point", k="deliver", p=self.id, x=topic, **payload.describe(body, **shown))

@@ -175,7 +175,8 @@ impl Process {
             let _ = tap.messages.send(message.clone()); // the round may have ended
             return;
         }
-        let mut line = Line { e: "point", k: "deliver", p: self.client.process, ..Line::default() };
+        let x = message.topic.clone();
+        let mut line = Line { e: "point", k: "deliver", p: self.client.process, x, ..Line::default() };
         message.describe(&mut line);
         self.writer.write(line);
     }
