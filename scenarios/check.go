@@ -56,8 +56,8 @@ func (s *Scenario) check() error {
 	if visits := s.Workload.Subscribers.Visiting > 0; visits != (s.Workload.VisitS > 0) {
 		bad.add("workload: visiting subscribers need visit_s, which needs them")
 	}
-	if s.Protocol == contract.MQ9 && (s.Shares() || s.Workload.Subscribers.Overlapping > 0) {
-		bad.add("workload: mq9 has neither shared subscriptions nor overlapping ones; leave shared and overlapping out")
+	if sub := s.Workload.Subscribers; s.Protocol == contract.MQ9 && (s.Shares() || sub.Overlapping > 0 || len(sub.Filtered) > 0 || len(s.Workload.Topics) > 0) {
+		bad.add("workload: mq9 has no filters, and so no topics, no shared subscriptions and no overlapping ones; leave topics, shared, overlapping and filtered out")
 	}
 	if s.Protocol == contract.MQ9 && s.Workload.Wills > 0 {
 		bad.add("workload: mq9 has no wills; leave wills out")
@@ -109,7 +109,7 @@ func (w *Workload) check(bad *problems) {
 		field string
 		given bool
 	}{
-		{"publishers", w.Publishers > 0}, {"streams (or registers)", w.Streams > 0 || w.Registers > 0}, {"qos", len(w.QoS) > 0},
+		{"publishers", w.Publishers > 0}, {"streams (or registers, or topics)", w.Streams > 0 || w.Registers > 0 || len(w.Topics) > 0}, {"qos", len(w.QoS) > 0},
 		{"rate_per_s", w.RatePerS > 0}, {"max_inflight", w.MaxInflight > 0},
 	} {
 		if !required.given {
@@ -131,10 +131,44 @@ func (w *Workload) check(bad *problems) {
 	if (sub.Shared.Groups == 0) != (sub.Shared.Members == 0) {
 		bad.add("workload: shared needs groups, and members of each; leave both out for none")
 	}
-	processes := w.Publishers + w.Wills + w.Brief.Mailboxes + sub.Online + sub.Offline + sub.Paused + sub.Slow + sub.Readers + sub.Overlapping + sub.Expiring + sub.Visiting + sub.Shared.Groups*sub.Shared.Members
-	streams := w.Publishers*(w.Streams+w.Registers)*len(w.QoS)*max(len(w.Priorities), 1) + w.Brief.Mailboxes + w.Wills
+	processes := w.Publishers + w.Wills + w.Brief.Mailboxes + sub.Online + sub.Offline + sub.Paused + sub.Slow + sub.Readers + sub.Overlapping + len(sub.Filtered) + sub.Expiring + sub.Visiting + sub.Shared.Groups*sub.Shared.Members
+	streams := w.Publishers*(w.Streams+len(w.Topics)+w.Registers)*len(w.QoS)*max(len(w.Priorities), 1) + w.Brief.Mailboxes + w.Wills
 	if processes > maxProcesses || streams > maxStreams || processes*streams > maxPairs {
 		bad.add("workload: %d clients and %d streams are too much for one run: at most %d, %d, and %d of one times the other", processes, streams, maxProcesses, maxStreams, maxPairs)
+	}
+	w.checkTopics(bad)
+}
+
+// Matches reports whether one of the filters matches one of the topics.
+func (w *Workload) Matches(filters []string) bool {
+	return slices.ContainsFunc(filters, func(f string) bool {
+		return slices.ContainsFunc(w.Topics, func(topic string) bool { return checker.Matches(f, topic) })
+	})
+}
+
+// checkTopics looks at topics and filters as MQTT 3.1.1 section 4.7 has them.
+func (w *Workload) checkTopics(bad *problems) {
+	for i, topic := range w.Topics {
+		if topic == "" || strings.ContainsAny(topic, "#+\x00") || slices.Contains(w.Topics[:i], topic) {
+			bad.add("workload: topics: %q; each is given once, is not empty and has no + or #", topic)
+		}
+	}
+	for i, filters := range w.Subscribers.Filtered {
+		for _, f := range filters {
+			levels := strings.Split(f, "/")
+			for n, level := range levels {
+				if level != "+" && strings.Contains(level, "+") || strings.Contains(level, "#") && (level != "#" || n != len(levels)-1) {
+					bad.add("workload: filtered: %q; + is a level of its own, and # the last one", f)
+					break
+				}
+			}
+		}
+		if !w.Matches(filters) {
+			bad.add("workload: filtered: %q matches none of the topics; write topics, and filters below load/", filters)
+		}
+		if slices.Contains(filters, "") {
+			bad.add("workload: filtered: client %d has an empty filter", i+1)
+		}
 	}
 }
 

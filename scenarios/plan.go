@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/internal/checker"
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
@@ -19,6 +20,7 @@ const (
 	groupReader    = "reader"
 	groupShared    = "shared"
 	groupOverlap   = "overlapping"
+	groupFiltered  = "filtered"
 	groupExpiring  = "expiring"
 	groupVisiting  = "visiting"
 	groupWill      = "will"
@@ -60,6 +62,16 @@ type plan struct {
 	streams     []int32
 	guaranteed  []int32   // those of QoS 1 and 2
 	shared      [][]int32 // the members of each shared subscription
+
+	matched map[int32][]int32 // of whose filters match some topics only: those of QoS 1 and 2
+}
+
+// owed are the streams of which a listener is to have every acknowledged message.
+func (p *plan) owed(listener []int32) []int32 {
+	if some, ok := p.matched[listener[0]]; ok {
+		return some
+	}
+	return p.guaranteed
 }
 
 // listeners are the processes of which somebody is to have every message: one
@@ -90,7 +102,7 @@ const (
 )
 
 func (p *planner) plan(w Workload) *plan {
-	out := &plan{groups: map[string][]int32{}}
+	out := &plan{groups: map[string][]int32{}, matched: map[int32][]int32{}}
 	p.expiryS = w.SessionExpiryS
 	out.publishers, out.subscribers = p.spec(), p.spec()
 	for i := range w.Publishers {
@@ -131,6 +143,9 @@ func (p *planner) plan(w Workload) *plan {
 	for i := range w.Subscribers.Overlapping {
 		out.subscribers.Clients = append(out.subscribers.Clients, p.overlapping(out, w, i))
 	}
+	for i, patterns := range w.Subscribers.Filtered {
+		out.subscribers.Clients = append(out.subscribers.Clients, p.filtered(out, w, i, patterns))
+	}
 	for i := range w.Subscribers.Shared.Groups {
 		p.share(out, w.Subscribers.Shared.Members, i)
 	}
@@ -167,6 +182,9 @@ func (p *planner) publisher(out *plan, w Workload, i int) contract.Client {
 			for _, priority := range orNone(w.Priorities) {
 				c.Publish.Streams = append(c.Publish.Streams, p.stream(out, history.Stream{Producer: c.Process, Topic: topic, QoS: qos, Priority: priority}))
 			}
+		}
+		for _, topic := range w.Topics {
+			c.Publish.Streams = append(c.Publish.Streams, p.stream(out, history.Stream{Producer: c.Process, Topic: "load/" + topic, QoS: qos}))
 		}
 	}
 	return c
@@ -229,6 +247,24 @@ func (p *planner) overlapping(out *plan, w Workload, i int) contract.Client {
 	}
 	c := p.client(out, groupOverlap, i, filters)
 	c.Start = "connected"
+	return c
+}
+
+// filtered is a subscriber with filters of its own.
+func (p *planner) filtered(out *plan, w Workload, i int, patterns []string) contract.Client {
+	var filters []contract.Filter
+	for _, pattern := range patterns {
+		filters = append(filters, contract.Filter{Filter: p.topic("load/" + pattern), QoS: slices.Max(w.QoS)})
+	}
+	c := p.client(out, groupFiltered, i, filters)
+	c.Start = "connected"
+	out.matched[c.Process] = []int32{}
+	for _, s := range streamsOf(out.publishers) {
+		matches := slices.ContainsFunc(filters, func(f contract.Filter) bool { return checker.Matches(f.Filter, s.Topic) })
+		if matches && slices.Contains(out.guaranteed, s.Stream) {
+			out.matched[c.Process] = append(out.matched[c.Process], s.Stream)
+		}
+	}
 	return c
 }
 

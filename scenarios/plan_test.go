@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -128,6 +129,34 @@ func TestPlanOfWills(t *testing.T) {
 	}
 	if diff := cmp.Diff([][]int32{{1}}, plan.listeners()); diff != "" {
 		t.Error("listeners:", diff)
+	}
+}
+
+// Who has filters of its own is owed what they match, of QoS 1 and 2.
+func TestPlanOfFiltered(t *testing.T) {
+	rec := &fakeTables{}
+	p := &planner{rec: rec, run: "cafe0001", protocol: "mqtt3", endpoints: []string{"a:1"}, rate: 30}
+	plan := p.plan(Workload{
+		Publishers: 1, QoS: []uint8{0, 1}, Topics: []string{"a", "a/b", "b"},
+		Subscribers: Subscribers{Online: 1, Filtered: [][]string{{"a/#"}, {"b", "+/b"}, {"c"}}},
+	})
+	owed := map[string][]string{}
+	for _, listener := range plan.listeners() {
+		name := rec.Processes[listener[0]].Name
+		owed[name] = []string{}
+		for _, s := range plan.owed(listener) {
+			if rec.Streams[s].QoS == 0 {
+				t.Errorf("%s is owed a message of QoS 0", name)
+			}
+			owed[name] = append(owed[name], strings.TrimPrefix(rec.Streams[s].Topic, "rmq/cafe0001/0/load/"))
+		}
+	}
+	want := map[string][]string{"online-1": {"a", "a/b", "b"}, "filtered-1": {"a", "a/b"}, "filtered-2": {"a/b", "b"}, "filtered-3": {}}
+	if diff := cmp.Diff(want, owed); diff != "" {
+		t.Error(diff)
+	}
+	if got := rec.Processes[3].Filters; len(got) != 2 || got[1].Filter != "rmq/cafe0001/0/load/+/b" || got[1].QoS != 1 {
+		t.Errorf("filters of %s: %v", rec.Processes[3].Name, got)
 	}
 }
 

@@ -50,7 +50,8 @@ type Cluster struct {
 // A Workload says which operations, at what rate, by how many processes.
 type Workload struct {
 	Publishers   int         `yaml:"publishers" json:"publishers"`
-	Streams      int         `yaml:"streams" json:"streams"` // topics of each publisher and QoS
+	Streams      int         `yaml:"streams" json:"streams"`         // topics of each publisher and QoS
+	Topics       []string    `yaml:"topics" json:"topics,omitempty"` // that every publisher sends to at every QoS, beside those; below load/
 	QoS          []uint8     `yaml:"qos" json:"qos"`
 	RatePerS     float64     `yaml:"rate_per_s" json:"rate_per_s"` // of all publishers together
 	PayloadBytes int         `yaml:"payload_bytes" json:"payload_bytes"`
@@ -107,6 +108,10 @@ type Subscribers struct {
 	// Overlapping are connected throughout, with three filters each of which
 	// matches everything.
 	Overlapping int `yaml:"overlapping" json:"overlapping,omitempty"`
+
+	// Filtered are connected throughout, each with its own filters, below load/:
+	// it gets what they match of the workload's topics, and nothing else.
+	Filtered [][]string `yaml:"filtered" json:"filtered,omitempty"`
 
 	Shared Shared `yaml:"shared" json:"shared,omitzero"`
 }

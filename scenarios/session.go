@@ -185,10 +185,10 @@ func (s *session) await(ctx context.Context, bound time.Duration) {
 }
 
 // complete reports whether every subscriber, or shared subscription, has every
-// acknowledged message of QoS 1 and 2, the end markers among them.
+// acknowledged message of QoS 1 and 2 that it is owed, the end markers among them.
 func (s *session) complete() bool {
 	for _, listener := range s.plan.listeners() {
-		for _, stream := range s.plan.guaranteed {
+		for _, stream := range s.plan.owed(listener) {
 			var had []*set
 			for _, i := range listener {
 				had = append(had, s.e.live.process(i).stream(stream))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/internal/campaign/shrink"
@@ -22,7 +23,7 @@ func dimensions(s scenario) (list []shrink.Dimension[scenario]) {
 	for _, n := range numbers(s)[1:] {
 		list = append(list, n)
 	}
-	return append(list, lesser{}, qosList())
+	return append(list, lesser{}, qosList(), topicList(), filterList())
 }
 
 // number is a dimension of what field points to in a scenario of one tier.
@@ -138,6 +139,36 @@ func qosList() shrink.List[scenario] {
 		Item: func(s scenario, i int) string { return fmt.Sprintf("QoS %d", s.Workload.QoS[i]) },
 		Keep: func(s scenario, keep []int) scenario {
 			return changed(s, func(c scenario, _ *scenarios.Tier) { c.Workload.QoS = chosen(s.Workload.QoS, keep) })
+		},
+	}
+}
+
+// topicList takes with a topic who had filters for it alone.
+func topicList() shrink.List[scenario] {
+	return shrink.List[scenario]{Name: "the topics", Least: 1,
+		Len:  func(s scenario) int { return len(s.Workload.Topics) },
+		Item: func(s scenario, i int) string { return "topic " + s.Workload.Topics[i] },
+		Keep: func(s scenario, keep []int) scenario {
+			return changed(s, func(c scenario, _ *scenarios.Tier) {
+				c.Workload.Topics = chosen(s.Workload.Topics, keep)
+				c.Workload.Subscribers.Filtered = slices.DeleteFunc(slices.Clone(s.Workload.Subscribers.Filtered), func(filters []string) bool {
+					return !c.Workload.Matches(filters)
+				})
+			})
+		},
+	}
+}
+
+func filterList() shrink.List[scenario] {
+	return shrink.List[scenario]{Name: "subscribers with filters of their own",
+		Len: func(s scenario) int { return len(s.Workload.Subscribers.Filtered) },
+		Item: func(s scenario, i int) string {
+			return "subscriber of " + strings.Join(s.Workload.Subscribers.Filtered[i], ", ")
+		},
+		Keep: func(s scenario, keep []int) scenario {
+			return changed(s, func(c scenario, _ *scenarios.Tier) {
+				c.Workload.Subscribers.Filtered = chosen(s.Workload.Subscribers.Filtered, keep)
+			})
 		},
 	}
 }

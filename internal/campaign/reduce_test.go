@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -86,7 +87,7 @@ func TestReduce(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := s.Workload
-	if len(s.Schedule) != 1 || w.Subscribers != (scenarios.Subscribers{Offline: 1}) || w.Publishers != 1 || w.Streams != 1 || s.Cluster.Nodes != 2 ||
+	if len(s.Schedule) != 1 || !reflect.DeepEqual(w.Subscribers, scenarios.Subscribers{Offline: 1}) || w.Publishers != 1 || w.Streams != 1 || s.Cluster.Nodes != 2 ||
 		tier.FaultS != 1 || tier.SteadyS != 2 || w.RatePerS != 10 || tier.Messages > 40 || tier.DrainS != 30 || tier.RecoveryS != 30 || tier.ProgressS != 20 {
 		t.Errorf("left is\n%s", s.Text)
 	}
