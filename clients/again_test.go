@@ -1,6 +1,7 @@
 package clients_test
 
 import (
+	"bufio"
 	"net"
 	"slices"
 	"sync/atomic"
@@ -23,8 +24,8 @@ func repeater(t *testing.T, protocol string, connections ...[]byte) string {
 	}
 	var number atomic.Int32
 	return listener(t, 20*time.Second, func(conn net.Conn) {
-		buf := make([]byte, 4096)
-		if _, err := conn.Read(buf); err != nil { // CONNECT
+		packets := bufio.NewReader(conn)
+		if _, _, err := readPacket(packets); err != nil { // CONNECT
 			return
 		}
 		n := int(number.Add(1)) - 1
@@ -33,7 +34,7 @@ func repeater(t *testing.T, protocol string, connections ...[]byte) string {
 		}
 		conn.Write(slices.Concat(connack, connections[n]))
 		for n == len(connections)-1 {
-			if _, err := conn.Read(buf); err != nil {
+			if _, _, err := readPacket(packets); err != nil {
 				return
 			}
 		}

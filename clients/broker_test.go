@@ -154,23 +154,42 @@ func (p *proxy) look(r *io.PipeReader) {
 	defer r.Close() // what is written to it from then on is dropped
 	packets := bufio.NewReader(r)
 	for {
-		kind, err := packets.ReadByte()
-		size, err2 := binary.ReadUvarint(packets) // as MQTT writes a length (MQTT 5.0, 1.5.5)
-		if err != nil || err2 != nil || size > 1<<20 {
+		kind, body, err := readPacket(packets)
+		if err != nil {
 			return
 		}
-		body := make([]byte, size)
-		if _, err := io.ReadFull(packets, body); err != nil {
-			return
-		}
-		const publish = 3
-		if kind>>4 == publish && (size < 4 || !bytes.HasPrefix(body[2:], []byte("t/")) || !bytes.Contains(body, []byte("RQ1|testtest|"))) {
+		if kind == publishPacket && (len(body) < 4 || !bytes.HasPrefix(body[2:], []byte("t/")) || !bytes.Contains(body, []byte("RQ1|testtest|"))) {
 			p.mu.Lock()
 			p.garbage = body
 			p.mu.Unlock()
 			return
 		}
 	}
+}
+
+// The types of packets that the brokers of these tests tell apart (MQTT 5.0, 2.1.2).
+const (
+	publishPacket   = 3
+	subscribePacket = 8
+)
+
+// readPacket reads one packet of a client, which a library may write in pieces:
+// its type, and what follows its length.
+func readPacket(r *bufio.Reader) (kind byte, body []byte, err error) {
+	first, err := r.ReadByte()
+	if err != nil {
+		return 0, nil, err
+	}
+	size, err := binary.ReadUvarint(r) // as MQTT writes a length (MQTT 5.0, 1.5.5)
+	if err != nil {
+		return 0, nil, err
+	}
+	if size > 1<<20 {
+		return 0, nil, fmt.Errorf("a packet of %d bytes", size)
+	}
+	body = make([]byte, size)
+	_, err = io.ReadFull(r, body)
+	return first >> 4, body, err
 }
 
 // garbled is a PUBLISH that is none of the client's run, nil as long as there was
@@ -231,20 +250,20 @@ func busy(t testing.TB, protocol, topic string, messages int) string {
 		return append([]byte{0x30 | flags, byte(len(body))}, body...)
 	}
 	return listener(t, 20*time.Second, func(conn net.Conn) {
-		buf := make([]byte, 4096)
-		if _, err := conn.Read(buf); err != nil { // CONNECT
+		packets := bufio.NewReader(conn)
+		if _, _, err := readPacket(packets); err != nil { // CONNECT
 			return
 		}
 		conn.Write(connack)
 		for {
-			n, err := conn.Read(buf)
+			kind, body, err := readPacket(packets)
 			if err != nil {
 				return
 			}
-			if n < 4 || buf[0] != 0x82 { // SUBSCRIBE
+			if kind != subscribePacket {
 				continue
 			}
-			suback := slices.Concat([]byte{0x90, byte(3 + len(properties))}, buf[2:4], properties, []byte{0})
+			suback := slices.Concat([]byte{0x90, byte(3 + len(properties))}, body[:2], properties, []byte{0})
 			conn.Write(slices.Concat(bytes.Repeat(publish(0), messages), publish(1), suback))
 		}
 	})
@@ -259,17 +278,17 @@ func mute(t testing.TB, protocol string) string {
 		connack = []byte{0x20, 3, 1, 0, 0}
 	}
 	return listener(t, 10*time.Second, func(conn net.Conn) {
-		buf := make([]byte, 4096)
-		if _, err := conn.Read(buf); err != nil { // CONNECT
+		packets := bufio.NewReader(conn)
+		if _, _, err := readPacket(packets); err != nil { // CONNECT
 			return
 		}
 		conn.Write(connack)
 		for read := 0; read < 300; { // some PUBLISH
-			n, err := conn.Read(buf)
+			_, body, err := readPacket(packets)
 			if err != nil {
 				return
 			}
-			read += n
+			read += len(body)
 		}
 	})
 }

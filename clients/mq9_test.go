@@ -1,6 +1,7 @@
 package clients_test
 
 import (
+	"bufio"
 	"net"
 	"slices"
 	"strings"
@@ -210,13 +211,12 @@ func muteNATS(t testing.TB) string {
 	t.Helper()
 	return listener(t, 60*time.Second, func(conn net.Conn) {
 		conn.Write([]byte(`INFO {"server_id":"mute","version":"2.10.0","proto":1,"headers":true,"max_payload":1048576}` + "\r\n"))
-		buf := make([]byte, 64<<10)
-		for {
-			n, err := conn.Read(buf)
+		for lines := bufio.NewReader(conn); ; {
+			line, err := lines.ReadString('\n') // each payload ends with one
 			if err != nil {
 				return
 			}
-			if strings.Contains(string(buf[:n]), "PING\r\n") {
+			if strings.HasSuffix(line, "PING\r\n") {
 				conn.Write([]byte("PONG\r\n"))
 			}
 		}

@@ -80,6 +80,9 @@ func landingLine(l history.Landing) LandingLine {
 	}
 	slices.Sort(line.Down)
 	for _, p := range l.Proofs {
+		if p.Role == history.RoleHeal && len(p.Samples) == 0 { // not healed yet
+			continue
+		}
 		proof := ProofLine{Role: p.Role, Name: p.Name, Want: strings.TrimSpace(string(p.Want) + " " + p.Expect),
 			Before: readings(p, history.Before), During: readings(p, history.During), After: readings(p, history.After), Holds: p.Holds}
 		if !p.Holds {
