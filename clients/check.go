@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -49,9 +48,6 @@ func Check(ctx context.Context, try Trial) error {
 		return err
 	}
 	defer t.close()
-	if wrong := unlike(t.driver.Hello(), try.SDK); wrong != "" {
-		return errors.New(wrong)
-	}
 	step := t.exchange
 	if slices.Contains(try.SDK.Cannot, contract.CannotProtocol) {
 		step = t.connected
@@ -63,20 +59,6 @@ func Check(ctx context.Context, try Trial) error {
 		return fmt.Errorf("%w%s", err, printed)
 	}
 	return nil
-}
-
-// unlike says where a driver's hello is not what the catalogue says.
-func unlike(hello contract.Line, sdk SDK) string {
-	said, known := slices.Sorted(slices.Values(hello.Cannot)), slices.Sorted(slices.Values(sdk.Cannot))
-	switch {
-	case hello.SDK != sdk.Package || hello.Version != sdk.Version:
-		return fmt.Sprintf("the driver says that it drives %s %s", hello.SDK, hello.Version)
-	case hello.Dedupes != sdk.Dedupes:
-		return fmt.Sprintf("the driver says dedupes: %v, the catalogue %v", hello.Dedupes, sdk.Dedupes)
-	case !slices.Equal(said, known):
-		return fmt.Sprintf("the driver says that it cannot %q, the catalogue %q", said, known)
-	}
-	return ""
 }
 
 // A trial is a driver being checked.
@@ -95,6 +77,7 @@ func begin(ctx context.Context, try Trial, printed io.Writer) (*trial, error) {
 	spec, sent := trialSpec("check"+strings.ToLower(rand.Text()[:12]), try.Protocol, try.Target)
 	streams := make([]history.Stream, len(spec.Clients[trialWriter].Publish.Streams))
 	ctx, cancel := context.WithCancelCause(ctx)
+	try.Program.SDK = try.SDK
 	t := &trial{ctx: ctx, sent: sent, bound: cmp.Or(try.Wait, tryWait), seen: history.NewMemory(history.Tables{Streams: streams})}
 	var err error
 	t.driver, err = Start(ctx, Options{

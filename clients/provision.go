@@ -15,6 +15,7 @@ import (
 type Program struct {
 	Argv []string
 	Env  []string // added to this process's own
+	SDK  SDK      // whose driver it is to be; the zero value where nobody says
 
 	hold string // file to lock while it runs, so that nobody removes what it is made of; "" for none
 }
@@ -56,6 +57,7 @@ func Provision(ctx context.Context, cacheDir string, self []string, sdk SDK, pro
 	if err != nil {
 		return Program{}, fmt.Errorf("provision %s: %w", sdk, err)
 	}
+	program.SDK = sdk
 	return program, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -79,7 +80,9 @@ type Driver struct {
 	bound    *time.Timer    // from the last end to bye
 }
 
-// Start starts a driver, hands it the specification and waits for its hello.
+// Start starts a driver, hands it the specification and waits for its hello,
+// which is to say of the driver what the catalogue says of its SDK: by that a
+// run is planned and judged.
 // From then on everything it writes is recorded until Done. The driver is
 // killed when ctx ends.
 func Start(ctx context.Context, opts Options) (*Driver, error) {
@@ -161,7 +164,7 @@ func (d *Driver) handshake(ctx context.Context) error {
 	}
 	select {
 	case <-d.greeted:
-		return nil
+		return unlike(d.Hello(), d.opts.Command.SDK)
 	case <-d.failed:
 		return d.Err()
 	case <-timeout.C:
@@ -169,6 +172,22 @@ func (d *Driver) handshake(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// unlike says where a driver's hello is not what the catalogue says of its SDK.
+func unlike(hello contract.Line, sdk SDK) error {
+	said, known := slices.Sorted(slices.Values(hello.Cannot)), slices.Sorted(slices.Values(sdk.Cannot))
+	switch {
+	case sdk.Package == "":
+		return nil
+	case hello.SDK != sdk.Package || hello.Version != sdk.Version:
+		return fmt.Errorf("the driver says that it drives %s %s, and was made for %s", hello.SDK, hello.Version, sdk)
+	case hello.Dedupes != sdk.Dedupes:
+		return fmt.Errorf("the driver says dedupes: %v, the catalogue %v", hello.Dedupes, sdk.Dedupes)
+	case !slices.Equal(said, known):
+		return fmt.Errorf("the driver says that it cannot %q, the catalogue %q", said, known)
+	}
+	return nil
 }
 
 // write writes one JSON line to the driver, within commandWait.

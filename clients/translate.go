@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -302,7 +301,7 @@ func (t *translator) point(l *contract.Line, p *proc, host int64) error {
 			e.ID = *l.I
 		}
 		t.identify(l, &e)
-		if p.topics && e.Stream != history.None && !e.Flags.Has(history.FlagCorrupt) && renamed(l.X, t.topics[e.Stream]) {
+		if p.topics && e.Stream != history.None && !e.Flags.Has(history.FlagCorrupt) && contract.Renamed(l.X, t.topics[e.Stream]) {
 			e.Flags |= history.FlagRenamed
 			e.Text = l.X
 		}
@@ -391,12 +390,6 @@ func (t *translator) known(stream int32) bool {
 		}
 	}
 	return int(stream) < len(t.topics)
-}
-
-// renamed reports whether a message came under another topic than its stream's. A
-// fault of ours makes a topic name what none may be, with a wildcard.
-func renamed(topic, its string) bool {
-	return topic != its && !strings.ContainsAny(topic, "#+")
 }
 
 // end records how many lines arrived and, of a driver that kept the contract,

@@ -217,9 +217,6 @@ func (h *starHost) NetNS() *os.File { return h.ns }
 // to this host passes. It is the host's name where that fits (15 bytes).
 func (h *starHost) Link() string { return h.link }
 
-// Router is the address of the router as this host sees it.
-func (h *starHost) Router() string { return h.router.String() }
-
 // Start starts a command in the host's namespace. A parent-death signal is
 // taken off it: it would come when the thread that started it goes, at once.
 func (h *starHost) Start(cmd *exec.Cmd) error {

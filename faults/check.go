@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
@@ -24,8 +23,8 @@ type Check struct {
 // same thing, and its own heal will be read back.
 var errShared = errors.New("not read: another fault acts there")
 
-// isGone is a check without a number.
-func isGone(name string, read func(context.Context) error) Check {
+// unnumbered is a check that answers no number.
+func unnumbered(name string, read func(context.Context) error) Check {
 	return Check{Name: name, Read: func(ctx context.Context) (float64, error) { return 0, read(ctx) }}
 }
 
@@ -57,11 +56,6 @@ func serves(ctx context.Context, n Node) (time.Duration, error) {
 	return took, nil
 }
 
-// checks are all of a fault's heal, those of its nodes first.
-func (p *placement) checks() []Check {
-	return slices.Concat(serving(p.target.Nodes), p.plan.Healed)
-}
-
 // checkRecords are the checks as data, without samples yet.
 func checkRecords(checks []Check) []history.ProofRecord {
 	out := make([]history.ProofRecord, len(checks))
@@ -76,7 +70,7 @@ func checkRecords(checks []Check) []history.ProofRecord {
 // check reads the checks of a heal from one on, up to the first that fails,
 // which is its error.
 func (e *Engine) check(ctx context.Context, p *placement, from int) error {
-	for i := from; i < len(p.checks()); i++ {
+	for i := from; i < len(p.checks); i++ {
 		if err := e.checkOne(ctx, p, i); err != nil {
 			return err
 		}
@@ -87,7 +81,7 @@ func (e *Engine) check(ctx context.Context, p *placement, from int) error {
 // checkOne keeps what the check reads in the landing, in place of what it read
 // before.
 func (e *Engine) checkOne(ctx context.Context, p *placement, i int) error {
-	v, err := p.checks()[i].Read(ctx)
+	v, err := p.checks[i].Read(ctx)
 	s := history.Sample{Moment: history.After, TimeNS: int64(e.opt.Clock.Now()), OK: err == nil, Value: v}
 	switch {
 	case errors.Is(err, errShared):

@@ -108,13 +108,10 @@ func (l *blackout) crash(ctx context.Context, ask disk.Crash) error {
 func (l *blackout) healthy() Check {
 	return Check{Name: "fsync on the disk of " + l.node.Name(), Node: l.node.Name(), Unit: "ms", Read: func(ctx context.Context) (float64, error) {
 		got, err := l.disk.Touch(ctx, disk.Fsync, 1)
-		if err == nil && got.Errno != "" {
-			err = errors.New(got.Errno)
+		if err := got.failed(err); err != nil {
+			return 0, fmt.Errorf("write on the disk of %s: %w", l.node.Name(), err)
 		}
-		if err != nil {
-			err = fmt.Errorf("write on the disk of %s: %w", l.node.Name(), err)
-		}
-		return milliseconds(got.Took), err
+		return milliseconds(got.Took), nil
 	}}
 }
 

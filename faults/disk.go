@@ -65,6 +65,15 @@ type Touched struct {
 	Errno string        // of the last operation: ENOSPC; "" if it was done
 }
 
+// failed is why it was not done: err, which stood in the probe's way, or what the
+// disk said.
+func (t Touched) failed(err error) error {
+	if err == nil && t.Errno != "" {
+		return errors.New(t.Errno)
+	}
+	return err
+}
+
 // diskMargin is how much slower a disk that is a control may get before
 // something else is suspected.
 const diskMargin = time.Second
@@ -150,10 +159,7 @@ func steady(name, node string, touch func(context.Context) (Touched, error)) Pro
 		Margin: float64(diskMargin.Milliseconds()), Unit: "ms",
 		Read: func(ctx context.Context) history.Sample {
 			got, err := touch(ctx)
-			if err == nil && got.Errno != "" {
-				err = errors.New(got.Errno)
-			}
-			if err != nil {
+			if err := got.failed(err); err != nil {
 				return history.Sample{Error: err.Error()}
 			}
 			return history.Sample{OK: true, Value: milliseconds(got.Took)}

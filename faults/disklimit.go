@@ -40,7 +40,7 @@ func (l diskLimit) plan(ctx context.Context, target Target) (*Injection, error) 
 
 // lifted reads back that a disk has no limit of ours.
 func (l diskLimit) lifted(n Node, d Disk, bound int64) Check {
-	return isGone("limit on the disk of "+n.Name(), func(ctx context.Context) error {
+	return unnumbered("limit on the disk of "+n.Name(), func(ctx context.Context) error {
 		s, err := d.Stats(ctx)
 		if err == nil && *l.of(&s.Faults.Limit) == bound {
 			err = fmt.Errorf("the limit of %d %s is still on %s", bound, l.unit, d.Info().Mount)

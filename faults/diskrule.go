@@ -141,7 +141,7 @@ func hitText(h disk.Hit) string {
 
 // unheld reads back that a disk does not know a fault's rule any more.
 func unheld(n Node, d Disk, fault func() string) Check {
-	return isGone("rule on the disk of "+n.Name(), func(ctx context.Context) error {
+	return unnumbered("rule on the disk of "+n.Name(), func(ctx context.Context) error {
 		s, err := d.Stats(ctx)
 		if err == nil && slices.ContainsFunc(s.Faults.Rules, func(r disk.Rule) bool { return r.ID == fault() }) {
 			err = fmt.Errorf("disk of %s: the rule of %s is still there", n.Name(), fault())

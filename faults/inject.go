@@ -30,7 +30,7 @@ func (e *Engine) plan(ctx context.Context, f Fault, p *placement) error {
 	p.setPlan(plan)
 	p.change(func(l *history.Landing) {
 		l.Mechanism, l.Ends = plan.Mechanism, ends(plan.Entries)
-		l.Proofs = append(records(plan.Proofs), checkRecords(p.checks())...)
+		l.Proofs = append(records(plan.Proofs), checkRecords(p.checks)...)
 	})
 	err = e.append(KindPlan, Planned{
 		Fault: p.id(), Type: p.landing.Type, Nodes: p.landing.Nodes,

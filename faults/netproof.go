@@ -117,7 +117,7 @@ func unharmed(net Net, all []pair) []pair {
 
 // unruled reads back that the router shows nothing of a fault any more.
 func unruled(net Net, in *Injection) Check {
-	return isGone("rule in the router", func(context.Context) error {
+	return unnumbered("rule in the router", func(context.Context) error {
 		if slices.ContainsFunc(net.Rules(), func(r router.Rule) bool { return r.Fault == in.id() }) {
 			return errors.New("its rule is still in the router")
 		}

@@ -21,7 +21,7 @@ func (PauseClient) Plan(ctx context.Context, target Target) (*Injection, error) 
 	if err != nil {
 		return nil, err
 	}
-	in.Healed = append(in.Healed, isGone("frozen drivers", func(context.Context) error { return target.driversRun() }))
+	in.Healed = append(in.Healed, unnumbered("frozen drivers", func(context.Context) error { return target.driversRun() }))
 	return in, nil
 }
 

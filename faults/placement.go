@@ -18,6 +18,7 @@ type placement struct {
 	target   Target
 	duration time.Duration
 	plan     *Injection
+	checks   []Check // of its heal, those of its nodes first
 
 	heal   func()        // asks to heal now; any number of times
 	asked  chan struct{} // closed: heal now
@@ -131,7 +132,7 @@ func (p *placement) awaitHeal() {
 func (p *placement) setPlan(plan *Injection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.plan = plan
+	p.plan, p.checks = plan, slices.Concat(serving(p.target.Nodes), plan.Healed)
 }
 
 // does reports whether p is a fault of that type, not healed yet, with an

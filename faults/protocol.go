@@ -206,7 +206,7 @@ func (t Target) tapped(r *tap.Rule) (*Injection, error) {
 		return nil, err
 	}
 	in := &Injection{Mechanism: "tap", Entries: []Entry{entry}}
-	in.Healed = append(in.Healed, isGone("rule in the tap", func(context.Context) error {
+	in.Healed = append(in.Healed, unnumbered("rule in the tap", func(context.Context) error {
 		if t.Site.Tap.Has(in.id()) {
 			return fmt.Errorf("the tap still has a rule of %s", in.id())
 		}

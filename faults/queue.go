@@ -171,7 +171,7 @@ func (t *treated) kept() Proof {
 
 // released reads back that nothing is held any more.
 func (t *treated) released() Check {
-	return isGone(fmt.Sprintf("queue %d", t.number), func(context.Context) error {
+	return unnumbered(fmt.Sprintf("queue %d", t.number), func(context.Context) error {
 		if t.queues.Treated(t.number) {
 			return errors.New("its packets are still treated")
 		}

@@ -136,7 +136,7 @@ func outside(ctx context.Context, n Node, dir string) bool {
 
 // ungrouped reads back that no group of ours is left.
 func ungrouped(n Node, dir string) Check {
-	return isGone("control group of "+n.Name(), func(context.Context) error {
+	return unnumbered("control group of "+n.Name(), func(context.Context) error {
 		members, err := limits.Members(dir)
 		if err == nil && members != nil {
 			err = fmt.Errorf("the control group %s is still there, with processes %v", dir, members)

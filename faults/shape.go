@@ -72,7 +72,7 @@ func (t Target) shaper(kind string) (Shaper, error) {
 
 // unshaped reads back that nothing of a fault is shown any more.
 func unshaped(s Shaper, in *Injection) Check {
-	return isGone("queueing discipline", func(context.Context) error {
+	return unnumbered("queueing discipline", func(context.Context) error {
 		if slices.ContainsFunc(s.Rules(), func(r shaper.Rule) bool { return r.Fault == in.id() }) {
 			return errors.New("its queueing discipline is still there")
 		}

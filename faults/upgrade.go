@@ -88,7 +88,7 @@ func otherwise(ctx context.Context, target Target, o otherLaunch) (*Injection, e
 
 // saysAgain reads back that a node says of itself what it said before.
 func saysAgain(m Member, key, before string) Check {
-	return isGone(key+" of "+m.Name(), func(ctx context.Context) error {
+	return unnumbered(key+" of "+m.Name(), func(ctx context.Context) error {
 		word, err := m.Ask(ctx)
 		if err == nil && word[key] != before {
 			err = fmt.Errorf("%s of %s is still %s, and was %s before the fault", key, m.Name(), word[key], before)

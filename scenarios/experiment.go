@@ -182,7 +182,7 @@ func (e *Experiment) Run(ctx context.Context) error {
 		}
 		cancel()
 	}()
-	e.journalled("start", e.start.Caller, nil)
+	e.journalled(journal.KindStart, e.start.Caller, nil)
 	if err := e.up(work); err != nil {
 		e.harness("start cluster: %v", err)
 	} else {
@@ -201,7 +201,7 @@ func (e *Experiment) Run(ctx context.Context) error {
 // Stop heals, ends the work and judges what happened until now. It returns
 // when all is sealed.
 func (e *Experiment) Stop(ctx context.Context, caller keeper.Caller) (keeper.Status, error) {
-	e.journalled("stop", caller, nil)
+	e.journalled(journal.KindStop, caller, nil)
 	e.halt()
 	select {
 	case <-e.over:

@@ -11,6 +11,7 @@ import (
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/checker"
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/journal"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
 
@@ -39,7 +40,7 @@ func (e *Experiment) byHand(claims []string, sdk clients.SDK, protocol string) [
 // for as long as asked for, then drains it. It returns at once; the
 // status says how far it is.
 func (e *Experiment) RunClient(_ context.Context, in keeper.RunClient) (keeper.ClientStatus, error) {
-	e.journalled("call", in.Caller, nil)
+	e.journalled(journal.KindCall, in.Caller, nil)
 	if e.scenario != nil {
 		return keeper.ClientStatus{}, fmt.Errorf("run_client: %s runs scenario %s, which brings its own clients; start a cluster by cluster_start to explore by hand", e.env.ID, e.scenario.Name)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/journal"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
@@ -41,10 +42,10 @@ func (e *Experiment) Inject(ctx context.Context, in keeper.Inject) (keeper.Fault
 		return keeper.FaultStatus{}, err
 	}
 	req.Target = in.Target
-	req.JournalCall = e.journalled("call", in.Caller, nil)
+	req.JournalCall = e.journalled(journal.KindCall, in.Caller, nil)
 	landing, err := e.engine.Inject(context.WithoutCancel(ctx), req, target)
 	st := e.faultStatus(landing)
-	e.journalled("answer", in.Caller, st)
+	e.journalled(journal.KindAnswer, in.Caller, st)
 	return st, err
 }
 
@@ -53,10 +54,10 @@ func (e *Experiment) Heal(ctx context.Context, h keeper.Heal) (keeper.FaultStatu
 	if !e.ready.Load() {
 		return keeper.FaultStatus{}, fmt.Errorf("heal %s: the cluster has not started yet; call cluster_status", h.Fault)
 	}
-	e.journalled("call", h.Caller, nil)
+	e.journalled(journal.KindCall, h.Caller, nil)
 	landing, err := e.engine.Heal(ctx, h.Fault)
 	st := e.faultStatus(landing)
-	e.journalled("answer", h.Caller, st)
+	e.journalled(journal.KindAnswer, h.Caller, st)
 	return st, err
 }
 

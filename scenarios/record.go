@@ -110,7 +110,7 @@ func (e *Experiment) finish(ctx context.Context) error {
 		reports.WriteHarness(e.evidence(), e.noted()),
 		e.rec.Close(),
 	)
-	e.journalled("end", keeper.Caller{Via: "keeper"}, map[string]any{"harness": e.noted()})
+	e.journalled(journal.KindEnd, keeper.Caller{Via: "keeper"}, map[string]any{"harness": e.noted()})
 	err = errors.Join(err, e.journal.Close())
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (e *Experiment) finish(ctx context.Context) error {
 			e.say(fmt.Sprintf("note the plans of this run: %v", err))
 		}
 	}
-	summary, err := reports.Finish(e.env.Dir, key)
+	summary, err := reports.Finish(e.env.Dir, key, e.start.Cluster.Password)
 	if err != nil {
 		return fmt.Errorf("judge and seal %s: %w", e.env.ID, err)
 	}

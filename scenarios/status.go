@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/journal"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
 
@@ -62,7 +63,7 @@ func (e *Experiment) nodes(ctx context.Context) []keeper.NodeStatus {
 
 // Journal writes an answered call into the run's journal.
 func (e *Experiment) Journal(_ context.Context, caller keeper.Caller, answer any) error {
-	_, err := e.journal.Append("answer", callRecord{caller, answer})
+	_, err := e.journal.Append(journal.KindAnswer, callRecord{caller, answer})
 	return err
 }
 

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"bytes"
 	"errors"
 	"strings"
 	"sync"
@@ -209,8 +208,7 @@ func (c *wireConn) identify(e *history.Event, payload *contract.Digest, topic []
 			return
 		}
 		e.Stream, e.Seq = h.Stream, h.Seq
-		// A fault of ours makes a topic name what none may be, with a wildcard.
-		if len(topic) > 0 && string(topic) != its && !bytes.ContainsAny(topic, "#+") {
+		if len(topic) > 0 && contract.Renamed(string(topic), its) {
 			e.Flags |= history.FlagRenamed
 		}
 		if h.End() {

@@ -31,11 +31,13 @@ func OpenJournal(stateDir string) (*ServerJournal, error) {
 }
 
 // Call records that a call was made.
-func (s *ServerJournal) Call(caller keeper.Caller) (int64, error) { return s.append("call", caller) }
+func (s *ServerJournal) Call(caller keeper.Caller) (int64, error) {
+	return s.append(journal.KindCall, caller)
+}
 
 // Answer records what a call was answered.
 func (s *ServerJournal) Answer(call int64, answer any) error {
-	_, err := s.append("answer", map[string]any{"call": call, "answer": answer})
+	_, err := s.append(journal.KindAnswer, map[string]any{"call": call, "answer": answer})
 	return err
 }
 

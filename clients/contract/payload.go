@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"strings"
 )
 
 // HeaderLen is the length of a payload's header, in bytes. CONTRACT.md draws
@@ -175,4 +176,11 @@ func pad(b []byte, from uint64) {
 	for i := range b {
 		b[i] = 'a' + byte((from+uint64(i))%26)
 	}
+}
+
+// Renamed reports whether a message came under another topic than that of its
+// stream. One with a wildcard is a fault of ours: no topic name may have one
+// [MQTT-3.3.2-2].
+func Renamed(topic, its string) bool {
+	return topic != its && !strings.ContainsAny(topic, "#+")
 }

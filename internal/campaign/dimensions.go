@@ -15,15 +15,15 @@ type scenario = *scenarios.Scenario
 
 // dimensions are the respects in which a scenario can be smaller, in the order in
 // which they are tried: first what makes every later run shorter.
-func dimensions(s scenario) (list []shrink.Dimension[scenario]) {
+func dimensions(s scenario) (all []shrink.Dimension[scenario]) {
 	for _, n := range numbers(s)[:1] {
-		list = append(list, n)
+		all = append(all, n)
 	}
-	list = append(list, scheduleList())
+	all = append(all, scheduleList())
 	for _, n := range numbers(s)[1:] {
-		list = append(list, n)
+		all = append(all, n)
 	}
-	return append(list, lesser{}, qosList(), topicList(), filterList())
+	return append(all, lesser{}, qosList(), topicList(), filterList())
 }
 
 // number is a dimension of what field points to in a scenario of one tier.
@@ -66,7 +66,7 @@ const (
 func numbers(s scenario) []shrink.Number[scenario] {
 	type workload = *scenarios.Workload
 	type tier = *scenarios.Tier
-	list := []shrink.Number[scenario]{
+	all := []shrink.Number[scenario]{
 		number("rounds", 1, func(_ workload, t tier) *int { return &t.Rounds }),
 		seconds("fault_s", leastFaultS, func(_ scenario, t tier) *float64 { return &t.FaultS }),
 	}
@@ -77,7 +77,7 @@ func numbers(s scenario) []shrink.Number[scenario] {
 			}
 			return nil
 		}
-		list = append(list,
+		all = append(all,
 			seconds(fmt.Sprintf("step %d duration_s", i+1), leastFaultS, func(s scenario, _ tier) *float64 {
 				if st := step(s); st != nil {
 					return &st.DurationS
@@ -91,7 +91,7 @@ func numbers(s scenario) []shrink.Number[scenario] {
 				return nil
 			}))
 	}
-	list = append(list,
+	all = append(all,
 		seconds("steady_s", leastPhaseS, func(_ scenario, t tier) *float64 { return &t.SteadyS }),
 		seconds("after_s", leastPhaseS, func(_ scenario, t tier) *float64 { return &t.AfterS }),
 		number("online subscribers", 0, func(w workload, _ tier) *int { return &w.Subscribers.Online }),
@@ -113,64 +113,55 @@ func numbers(s scenario) []shrink.Number[scenario] {
 		number("payload_bytes", leastPayload, func(w workload, _ tier) *int { return &w.PayloadBytes }),
 	)
 	if s.Cluster.Nodes > 0 {
-		list = append(list, shrink.Number[scenario]{Name: "nodes", Floor: 1, Whole: true,
+		all = append(all, shrink.Number[scenario]{Name: "nodes", Floor: 1, Whole: true,
 			Value: func(s scenario) float64 { return float64(s.Cluster.Nodes) },
 			With: func(s scenario, v float64) scenario {
 				return changed(s, func(c scenario, _ tier) { c.Cluster.Nodes = int(v) })
 			},
 		})
 	}
-	return list
+	return all
+}
+
+// list is a dimension of what field points to: fewer of its items.
+func list[T any](name string, least int, field func(scenario) *[]T, item func(T) string) shrink.List[scenario] {
+	return shrink.List[scenario]{Name: name, Least: least,
+		Len:  func(s scenario) int { return len(*field(s)) },
+		Item: func(s scenario, i int) string { return item((*field(s))[i]) },
+		Keep: func(s scenario, keep []int) scenario {
+			return changed(s, func(c scenario, _ *scenarios.Tier) { *field(c) = chosen(*field(s), keep) })
+		},
+	}
 }
 
 func scheduleList() shrink.List[scenario] {
-	return shrink.List[scenario]{Name: "the schedule",
-		Len:  func(s scenario) int { return len(s.Schedule) },
-		Item: func(s scenario, i int) string { return s.Schedule[i].Fault + " of " + s.Schedule[i].Target },
-		Keep: func(s scenario, keep []int) scenario {
-			return changed(s, func(c scenario, _ *scenarios.Tier) { c.Schedule = chosen(s.Schedule, keep) })
-		},
-	}
+	return list("the schedule", 0, func(s scenario) *[]scenarios.Step { return &s.Schedule },
+		func(st scenarios.Step) string { return st.Fault + " of " + st.Target })
 }
 
 func qosList() shrink.List[scenario] {
-	return shrink.List[scenario]{Name: "the traffic", Least: 1,
-		Len:  func(s scenario) int { return len(s.Workload.QoS) },
-		Item: func(s scenario, i int) string { return fmt.Sprintf("QoS %d", s.Workload.QoS[i]) },
-		Keep: func(s scenario, keep []int) scenario {
-			return changed(s, func(c scenario, _ *scenarios.Tier) { c.Workload.QoS = chosen(s.Workload.QoS, keep) })
-		},
-	}
+	return list("the traffic", 1, func(s scenario) *[]uint8 { return &s.Workload.QoS },
+		func(qos uint8) string { return fmt.Sprintf("QoS %d", qos) })
 }
 
 // topicList takes with a topic who had filters for it alone.
 func topicList() shrink.List[scenario] {
-	return shrink.List[scenario]{Name: "the topics", Least: 1,
-		Len:  func(s scenario) int { return len(s.Workload.Topics) },
-		Item: func(s scenario, i int) string { return "topic " + s.Workload.Topics[i] },
-		Keep: func(s scenario, keep []int) scenario {
-			return changed(s, func(c scenario, _ *scenarios.Tier) {
-				c.Workload.Topics = chosen(s.Workload.Topics, keep)
-				c.Workload.Subscribers.Filtered = slices.DeleteFunc(slices.Clone(s.Workload.Subscribers.Filtered), func(filters []string) bool {
-					return !c.Workload.Matches(filters)
-				})
-			})
-		},
+	l := list("the topics", 1, func(s scenario) *[]string { return &s.Workload.Topics },
+		func(topic string) string { return "topic " + topic })
+	fewer := l.Keep
+	l.Keep = func(s scenario, keep []int) scenario {
+		c := fewer(s, keep)
+		c.Workload.Subscribers.Filtered = slices.DeleteFunc(slices.Clone(s.Workload.Subscribers.Filtered), func(filters []string) bool {
+			return !c.Workload.Matches(filters)
+		})
+		return c
 	}
+	return l
 }
 
 func filterList() shrink.List[scenario] {
-	return shrink.List[scenario]{Name: "subscribers with filters of their own",
-		Len: func(s scenario) int { return len(s.Workload.Subscribers.Filtered) },
-		Item: func(s scenario, i int) string {
-			return "subscriber of " + strings.Join(s.Workload.Subscribers.Filtered[i], ", ")
-		},
-		Keep: func(s scenario, keep []int) scenario {
-			return changed(s, func(c scenario, _ *scenarios.Tier) {
-				c.Workload.Subscribers.Filtered = chosen(s.Workload.Subscribers.Filtered, keep)
-			})
-		},
-	}
+	return list("subscribers with filters of their own", 0, func(s scenario) *[][]string { return &s.Workload.Subscribers.Filtered },
+		func(filters []string) string { return "subscriber of " + strings.Join(filters, ", ") })
 }
 
 func chosen[T any](list []T, keep []int) (out []T) {

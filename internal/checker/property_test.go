@@ -173,14 +173,29 @@ func TestPlantedDefectsAreFound(t *testing.T) {
 		{"retained-register", "not-linearizable", func(_ *story, e history.Event) bool {
 			return e.Kind == history.KindFetch && e.Edge == history.Return && e.Seq > 0
 		}, func(s *story, i int) { s.events[i].Seq-- }},
+		{"session-fresh", "session-feigned", func(s *story, e history.Event) bool {
+			return e.Kind == history.KindConnect && e.Edge == history.Return && !connectedBefore(s, e)
+		}, func(s *story, i int) { s.events[i].Flags |= history.FlagSessionPresent }},
+		{"qos-granted", "wrong QoS", deliveredTo(q1, sub, other), func(s *story, i int) { s.events[i].QoS = 2 }},
+		{"qos1-dup-flag", "unflagged", ackedAnd(func(s *story, e history.Event) bool {
+			return deliveredTo(q1, sub, other)(s, e) && !e.Flags.Has(history.FlagDup)
+		}), echo},
+		{"progress", "no-progress", func(s *story, e history.Event) bool {
+			return e.Kind == history.KindPublish && e.Edge == history.Return && e.Outcome == history.OK && e.QoS > 0 && inFault(s, e)
+		}, func(s *story, i int) { delay(s, i, 10*time.Minute) }},
+		{"recovery", "not-recovered", func(_ *story, e history.Event) bool {
+			return e.Kind == history.KindDeliver && (e.Process == probe1 || e.Process == probe2)
+		}, deafen},
 	} {
 		t.Run(d.claim, func(t *testing.T) {
+			planted := 0
 			for seed := range uint64(20) {
 				s := correct(seed)
 				places := fitting(s, d.fits)
 				if len(places) == 0 {
 					continue
 				}
+				planted++
 				i := places[rand.New(rand.NewPCG(seed, 2)).IntN(len(places))]
 				at := s.events[i]
 				d.plant(s, i)
@@ -191,6 +206,9 @@ func TestPlantedDefectsAreFound(t *testing.T) {
 				if a := r.Anomalies[0]; d.kind == "lost" && (a.Seq != at.Seq || a.Stream != at.Stream || a.Process != at.Process) {
 					t.Errorf("seed %d: lost was %d of %d to %d, named %+v", seed, at.Seq, at.Stream, at.Process, a)
 				}
+			}
+			if planted < 10 {
+				t.Errorf("planted in %d histories of 20", planted)
 			}
 		})
 	}
@@ -239,6 +257,38 @@ func postpone(s *story, i int) {
 	at := s.events[i]
 	vanish(s, i)
 	s.add(at)
+}
+
+// connectedBefore reports whether the process of a connection had one before.
+func connectedBefore(s *story, e history.Event) bool {
+	return slices.ContainsFunc(s.events[:e.Index], func(o history.Event) bool {
+		return o.Kind == history.KindConnect && o.Edge == history.Return && o.Process == e.Process
+	})
+}
+
+func inFault(s *story, e history.Event) bool {
+	at := s.landings[0].Times
+	return at.AppliedNS < int64(e.Time) && int64(e.Time) < at.HealedNS
+}
+
+// delay has everything from row i on happen later.
+func delay(s *story, i int, by time.Duration) {
+	for j := range s.events[i:] {
+		s.events[i+j].Time += by
+	}
+}
+
+// deafen takes all deliveries to the process of row i away, and gives it time.
+func deafen(s *story, i int) {
+	p := s.events[i].Process
+	for j, e := range s.events {
+		switch {
+		case e.Kind == history.KindDeliver && e.Process == p:
+			s.events[j].Kind = history.KindResume
+		case e.Kind == history.KindPhase && e.Text == history.PhaseDrain:
+			delay(s, j, 10*time.Minute)
+		}
+	}
 }
 
 // What a driver can be made to say must never bring a checker down.

@@ -7,9 +7,6 @@ import (
 	"time"
 )
 
-// Holds reports whether the fault was in place at t. Both ends belong to it.
-func (w Window) Holds(t time.Duration) bool { return w.Start <= t && t <= w.End }
-
 // Windows are the times during which faults were in place, in order of their
 // start: from applied to read back healed. A fault that was never applied has
 // none, one that was never seen healed ends with the run.

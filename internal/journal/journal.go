@@ -31,14 +31,14 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Kinds of entries. The list is open: a kind is any word.
+// Kinds of entries. The list is open: a kind is any word, and what is done to
+// faults has words of its own (package faults).
 const (
+	KindStart     = "start"     // a run begins; Data is who asked for what
 	KindCall      = "call"      // a tool was called; Data is who called what with which arguments
 	KindAnswer    = "answer"    // what it was answered
-	KindPlan      = "plan"      // what is about to be done, and is to be undone after a crash
-	KindApplied   = "applied"   // a fault is in place
-	KindHealed    = "healed"    // a fault is taken out
-	KindPhase     = "phase"     // a phase of the run begins
+	KindStop      = "stop"      // a run is to end before its time; Data is who asked
+	KindEnd       = "end"       // the last of a run; Data has what the harness itself could not do
 	KindNote      = "note"      // words
 	KindRecovered = "recovered" // written by Open: the entry before was torn by a crash and is cut off
 )

@@ -37,7 +37,6 @@ func result(claim string, s Status) Result {
 // shortOf has, for every kind of shortfall, a run that falls short in it.
 var shortOf = map[Kind]func(in *Input){
 	NeverRun:           func(in *Input) { in.Coverage.Recorded = 0 },
-	CapabilityMissing:  func(in *Input) { in.Missing = []string{"nft"} },
 	FaultUnsupported:   func(in *Input) { in.Landings[0].State = history.Unsupported },
 	FaultMissing:       func(in *Input) { in.Landings = nil },
 	FaultNotLanded:     func(in *Input) { in.Landings[0].Proofs = []history.ProofRecord{alive, refused, still} },

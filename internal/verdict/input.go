@@ -9,7 +9,6 @@ type Input struct {
 	Results  []Result
 	Complete Completeness
 	Coverage Coverage
-	Missing  []string // what the host cannot do and the run needed
 	Harness  []string // what the harness could not do, in words; a broken broker is not in here
 	Root     string   // root hash of the run's seal, "" before it is sealed
 }

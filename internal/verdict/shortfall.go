@@ -7,7 +7,6 @@ type Kind string
 
 const (
 	NeverRun           Kind = "never-run"
-	CapabilityMissing  Kind = "capability-missing"
 	FaultUnsupported   Kind = "fault-unsupported"
 	NodeEnded          Kind = "node-ended"
 	FaultMissing       Kind = "fault-missing"
@@ -43,7 +42,6 @@ var States = [...]struct {
 	State State
 }{
 	{NeverRun, NotRun},
-	{CapabilityMissing, InconclusiveEnv},
 	{FaultUnsupported, InconclusiveEnv},
 	// Whatever else came of it, this is the cause.
 	{NodeEnded, InconclusiveEnv},

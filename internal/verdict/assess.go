@@ -21,9 +21,6 @@ func shortfalls(in Input) []Shortfall {
 	if in.Coverage.Recorded == 0 {
 		note(NeverRun, "nothing was recorded")
 	}
-	for _, what := range in.Missing {
-		note(CapabilityMissing, "this host cannot: %s", what)
-	}
 	landed := faultShortfalls(in, note)
 	claimShortfalls(in, note)
 	loadShortfalls(in, landed, note)
