@@ -113,6 +113,7 @@ type Injection struct {
 	// before or after would see. It answers how to end it; nil is nothing.
 	Watch   func(context.Context) (stop func())
 	Rolling bool    // one layer after the other, in the order of their names, and so back
+	Forges  bool    // what it changes on the way reaches a process as if it had been sent so
 	Brief   bool    // it heals itself as soon as it was measured
 	Proofs  []Proof // the mechanism's own word, the effect, the control
 	// Healed reads back, after the heal, that nothing of it is left. It is read

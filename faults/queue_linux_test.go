@@ -43,6 +43,9 @@ func TestTreated(t *testing.T) {
 				if landing.State != history.Landed || landing.Healed != history.HealVerified {
 					t.Errorf("%s %q, healed %s", landing.State, landing.Reasons, landing.Healed)
 				}
+				if forges := params["checksum"] == "mended"; landing.Forges != forges {
+					t.Errorf("forges: %v", landing.Forges)
+				}
 				l.undisturbed(t, "node-1", "node-2")
 			})
 		}

@@ -171,11 +171,12 @@ func (j *judge) report(ended bool) Report {
 	if j.broken.broke() {
 		out.Complete.Closed, out.Complete.Why = false, append(out.Complete.Why, "reading it broke: "+j.broken.why)
 	}
+	forged := forgedBy(j.ctx.Landings)
 	for _, b := range j.benches {
 		if j.broken.broke() {
 			b.broken = j.broken
 		}
-		r := b.result(end, out.Coverage)
+		r := b.result(end, out.Coverage, forged)
 		r.Consumed = j.events
 		r.Promised = slices.Contains(j.ctx.Run.Cluster.Promises, r.Claim.Name)
 		out.Results = append(out.Results, r)
@@ -183,7 +184,19 @@ func (j *judge) report(ended bool) Report {
 	return out
 }
 
-func (b *bench) result(end *closing, coverage verdict.Coverage) verdict.Result {
+// forgedBy names a fault of ours that changed what was sent, "" for none. MQTT's
+// promises are about what was sent on a transport that neither loses nor changes
+// bytes (MQTT 3.1.1 section 4.2).
+func forgedBy(landings []history.Landing) string {
+	for _, l := range landings {
+		if l.Forges && l.Times.StartNS() > 0 {
+			return fmt.Sprintf("%s (%s of %s)", l.Fault, l.Type, l.Target)
+		}
+	}
+	return ""
+}
+
+func (b *bench) result(end *closing, coverage verdict.Coverage, forged string) verdict.Result {
 	var r verdict.Result
 	b.broken.guard(func() { r = b.checker.Result(end) })
 	b.canaryBroken.guard(func() { r.Canary = b.flight(end) })
@@ -198,6 +211,8 @@ func (b *bench) result(end *closing, coverage verdict.Coverage) verdict.Result {
 		unsure(&r, "which may be the reason: "+coverage.Ended[0])
 	case b.entry.Timed && coverage.HostStarvedS > verdict.MaxStarvedS && r.Status == verdict.Fail && r.Counts[countEnded] == 0:
 		unsure(&r, sentence("the host kept everything from running for %.1f s, which may be why it took so long", coverage.HostStarvedS))
+	case forged != "" && b.entry.Category != Operational && r.Status == verdict.Fail:
+		unsure(&r, forged+" changed bytes on their way unnoticed: what went wrong may be its doing")
 	case r.Status == verdict.Pass && b.canaryBroken.broke():
 		unsure(&r, "its canary broke, which is a defect of rmq-mcp and none of the broker: "+b.canaryBroken.why)
 	case r.Status == verdict.Pass && r.Canary.Skipped != "":

@@ -83,6 +83,31 @@ func TestHealthyPassesAndCanariesAreRed(t *testing.T) {
 	}
 }
 
+// What we changed on its way ourselves is held against nobody; that a broker
+// panicked over it is.
+func TestWhatIsForgedIsHeldAgainstNobody(t *testing.T) {
+	for claim, plant := range map[string]func(s *story){
+		"no-unexpected": func(s *story) { s.deliver(sub, q1, 5000) },
+		"no-corruption": func(s *story) { s.deliver(sub, q1, 1, history.FlagCorrupt) },
+		"no-panic":      func(s *story) { s.observe(history.ObservePanic, history.None, 1, 7) },
+	} {
+		for _, forges := range []bool{false, true} {
+			s := healthy()
+			plant(s)
+			s.fault(time.Second)
+			s.landings[len(s.landings)-1].Forges = forges
+			r := judgeStory(t, s, claim).Results[0]
+			want := verdict.Fail
+			if forges && claim != "no-panic" {
+				want = verdict.Unknown
+			}
+			if r.Status != want || want == verdict.Unknown && !strings.Contains(said(r), "changed bytes on their way") {
+				t.Errorf("%s, forged %v: %s, want %s: %s", claim, forges, r.Status, want, said(r))
+			}
+		}
+	}
+}
+
 // How a history is cut into batches must not matter to any result.
 func TestSameBytesWhateverTheBatches(t *testing.T) {
 	var first []byte
@@ -287,7 +312,7 @@ func TestStarvedHost(t *testing.T) {
 		for _, batch := range s.finish().source(1000).batches {
 			j.add(batch)
 		}
-		if r := j.benches[0].result(&closing{complete: Completeness{Closed: true}}, verdict.Coverage{HostStarvedS: 2}); r.Status != test.want {
+		if r := j.benches[0].result(&closing{complete: Completeness{Closed: true}}, verdict.Coverage{HostStarvedS: 2}, ""); r.Status != test.want {
 			t.Errorf("%s: %s, %s", test.name, r.Status, r.Summary)
 		}
 	}

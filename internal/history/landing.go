@@ -12,6 +12,7 @@ type Landing struct {
 	Params    map[string]any    `json:"params,omitempty"` // with defaults filled in
 	Mechanism string            `json:"mechanism"`        // sigkill, freezer, nft, …
 	Ends      bool              `json:"ends,omitempty"`   // the processes of its nodes may end by it
+	Forges    bool              `json:"forges,omitempty"` // what arrives may be other than what was sent, and nobody can notice
 	Call      int               `json:"call"`             // the journal's entry that asked for it
 	Times     LandingTimes      `json:"times"`
 	Proofs    []ProofRecord     `json:"proofs"`
