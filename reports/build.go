@@ -32,11 +32,11 @@ func (d *RunDir) render(v verdict.Verdict, found checker.Report) (*Summary, erro
 // evidence, the verdict and the notes alone. The summary comes last: where it
 // is written, there is all the rest.
 func (d *RunDir) rendered(v verdict.Verdict, found checker.Report) ([]file, Row, error) {
-	act, err := d.follow()
+	act, seen, err := d.follow(v)
 	if err != nil {
 		return nil, Row{}, err
 	}
-	r, err := d.report(v, found, act)
+	r, err := d.report(v, found, act, seen)
 	if err != nil {
 		return nil, Row{}, err
 	}
@@ -56,28 +56,30 @@ func (d *RunDir) rendered(v verdict.Verdict, found checker.Report) ([]file, Row,
 	}, row, err
 }
 
-// follow folds the events into the traffic over time.
-func (d *RunDir) follow() (*activity, error) {
+// follow folds the events into the traffic over time, and keeps the rows that
+// show the violations.
+func (d *RunDir) follow(v verdict.Verdict) (*activity, rows, error) {
 	events, err := history.Open(d.Evidence())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer events.Close()
-	act := newActivity(events.Tables())
+	act, seen := newActivity(events.Tables()), rowsOf(v)
 	for {
 		batch, err := events.Next()
 		if err == io.EOF {
 			act.finish()
-			return act, nil
+			return act, seen, nil
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		act.Add(batch)
+		seen.Add(batch)
 	}
 }
 
-func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity) (*Report, error) {
+func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, seen rows) (*Report, error) {
 	seal, err := ReadSeal(d.Path)
 	if err != nil {
 		return nil, err
@@ -106,7 +108,8 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity) 
 		Cluster: run.Cluster, Nodes: notNil(act.tables.Nodes), Phases: notNil(act.phases), Calls: calls,
 		Totals: found.Totals, Coverage: found.Coverage, Complete: found.Complete,
 		Verdict: v, Landings: landings, Losses: losses(found, act.tables, landings),
-		Harness: notNil(d.Harness), Notes: notes, Logs: logFiles(seal),
+		Violations: violations(v, seen, act.tables, landings),
+		Harness:    notNil(d.Harness), Notes: notes, Logs: logFiles(seal),
 		Evidence: Evidence{
 			Root: seal.Root, Files: len(seal.Files), JournalHead: seal.JournalHead, JournalEntries: seal.JournalEntries,
 			PublicKey: seal.PublicKey, Sealed: seal.Time,

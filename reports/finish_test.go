@@ -33,8 +33,18 @@ func TestFinishFindsWhatABrokerForgot(t *testing.T) {
 	if r.Losses.Total != want || r.Losses.Listed != want || len(r.Losses.Ranges) != 2 || !r.Losses.Proven {
 		t.Errorf("losses are %+v, want %d in two ranges", r.Losses, want)
 	}
+	if len(r.Violations) != 1 || len(r.Violations[0].Examples) != maxExamples {
+		t.Fatalf("violations are %+v", r.Violations)
+	}
+	if v := r.Violations[0]; v.Claim != "qos1-no-loss" || v.Kind != "lost" || v.Client != "offline-1" || v.Group != "offline" || v.Count != want || !strings.Contains(v.When, "before f1") {
+		t.Errorf("violations are %+v", v)
+	}
+	if e := r.Violations[0].Examples[0]; !strings.HasPrefix(e.Topic, "work/publisher-") || *e.Seq != 0 || e.Node != "node-1" || len(e.Events) != 2 {
+		t.Errorf("the first is %+v", e)
+	}
 	text := read(t, filepath.Join(dir, MarkdownFile))
 	for _, part := range []string{
+		"| `qos1-no-loss` | lost | offline-1 (offline) | 210 |",
 		"# ❌ FAIL-once: mqtt/broker-kill-9 on mosquitto 2.0.21", "**210 acknowledged messages were never delivered**", "0 to 104",
 		"before f1", "rmq-mcp run mqtt/broker-kill-9 --flavor mosquitto --nodes 1 --sdk go@1.5.1 --protocol mqtt3 --seed 7 --tier smoke",
 		"mosquitto does not promise", "exited: signal 9", "](timeline.svg)", s.Root,

@@ -20,33 +20,39 @@ var templates embed.FS
 // has them all.
 const maxListedRanges = 30
 
+// maxListedViolations is how many lines of violations report.md lists;
+// report.json has them all.
+const maxListedViolations = 30
+
 // Markdown answers report.md: the report as it reads on GitHub.
 func Markdown(r *Report) ([]byte, error) {
 	t, err := template.New("report.md.tmpl").Funcs(template.FuncMap{
-		"cell":      cell,
-		"quote":     quote,
-		"icon":      icon,
-		"broker":    brokerName,
-		"sdks":      sdkNames,
-		"seconds":   seconds,
-		"thousands": thousands,
-		"size":      size,
-		"value":     compact,
-		"figure":    func(v float64) string { return fmt.Sprintf("%.1f", v) },
-		"counts":    countsText,
-		"samples":   samplesText,
-		"windowS":   window,
-		"quantity":  quantityText,
-		"slope":     slopeText,
-		"signed":    signed,
-		"trends":    func() []verdict.Trend { return trendsOf(r.Verdict) },
-		"since":     func(at time.Time) string { return fmt.Sprintf("%.2f", at.Sub(r.Started).Seconds()) },
-		"keys":      sortedKeys[string],
-		"joined":    joined,
-		"prose":     func() string { return prose(r.Scenario.Text) },
-		"name":      func() string { return r.row().name() },
-		"ranges":    func() []LossRange { return r.Losses.Ranges[:min(len(r.Losses.Ranges), maxListedRanges)] },
-		"moreRange": func() int { return max(0, len(r.Losses.Ranges)-maxListedRanges) },
+		"cell":       cell,
+		"quote":      quote,
+		"icon":       icon,
+		"broker":     brokerName,
+		"sdks":       sdkNames,
+		"seconds":    seconds,
+		"thousands":  thousands,
+		"size":       size,
+		"value":      compact,
+		"figure":     func(v float64) string { return fmt.Sprintf("%.1f", v) },
+		"counts":     countsText,
+		"samples":    samplesText,
+		"windowS":    window,
+		"quantity":   quantityText,
+		"slope":      slopeText,
+		"signed":     signed,
+		"trends":     func() []verdict.Trend { return trendsOf(r.Verdict) },
+		"since":      func(at time.Time) string { return fmt.Sprintf("%.2f", at.Sub(r.Started).Seconds()) },
+		"keys":       sortedKeys[string],
+		"joined":     joined,
+		"prose":      func() string { return prose(r.Scenario.Text) },
+		"name":       func() string { return r.row().name() },
+		"ranges":     func() []LossRange { return r.Losses.Ranges[:min(len(r.Losses.Ranges), maxListedRanges)] },
+		"listed":     func() []Violations { return r.Violations[:min(len(r.Violations), maxListedViolations)] },
+		"moreListed": func() int { return max(0, len(r.Violations)-maxListedViolations) },
+		"moreRange":  func() int { return max(0, len(r.Losses.Ranges)-maxListedRanges) },
 	}).ParseFS(templates, "templates/report.md.tmpl")
 	if err != nil {
 		return nil, err

@@ -10,33 +10,34 @@ import (
 // A Report is report.json: everything that is known about a run, in one
 // document. report.schema.json describes it.
 type Report struct {
-	Format    int                  `json:"format"`
-	ID        string               `json:"run_id"`
-	Tool      string               `json:"tool"` // version of rmq-mcp that ran it
-	Started   time.Time            `json:"started"`
-	DurationS float64              `json:"duration_s"`
-	Scenario  ScenarioInfo         `json:"scenario"`
-	Protocol  string               `json:"protocol"`
-	SDKs      []SDK                `json:"sdks"`
-	Seed      int64                `json:"seed"`
-	Tier      string               `json:"tier"`
-	Cluster   history.ClusterInfo  `json:"cluster"`
-	Nodes     []history.Node       `json:"nodes"`
-	Phases    []Phase              `json:"phases"`
-	Calls     []CallRecord         `json:"calls"` // what was asked and answered, in order
-	Totals    verdict.Totals       `json:"totals"`
-	Coverage  verdict.Coverage     `json:"coverage"`
-	Complete  verdict.Completeness `json:"completeness"`
-	Verdict   verdict.Verdict      `json:"verdict"` // with a result per claim
-	Landings  []history.Landing    `json:"landings"`
-	Losses    Losses               `json:"losses"`
-	Harness   []string             `json:"harness_errors"`
-	Notes     []Note               `json:"notes"` // the agent's own words, quoted
-	Logs      []LogFile            `json:"logs"`
-	Evidence  Evidence             `json:"evidence"`
-	Reproduce string               `json:"reproduce"` // the command
-	Matrix    *Membership          `json:"matrix,omitempty"`
-	Plans     []PlanPlace          `json:"plans,omitempty"` // that it is an attempt of
+	Format     int                  `json:"format"`
+	ID         string               `json:"run_id"`
+	Tool       string               `json:"tool"` // version of rmq-mcp that ran it
+	Started    time.Time            `json:"started"`
+	DurationS  float64              `json:"duration_s"`
+	Scenario   ScenarioInfo         `json:"scenario"`
+	Protocol   string               `json:"protocol"`
+	SDKs       []SDK                `json:"sdks"`
+	Seed       int64                `json:"seed"`
+	Tier       string               `json:"tier"`
+	Cluster    history.ClusterInfo  `json:"cluster"`
+	Nodes      []history.Node       `json:"nodes"`
+	Phases     []Phase              `json:"phases"`
+	Calls      []CallRecord         `json:"calls"` // what was asked and answered, in order
+	Totals     verdict.Totals       `json:"totals"`
+	Coverage   verdict.Coverage     `json:"coverage"`
+	Complete   verdict.Completeness `json:"completeness"`
+	Verdict    verdict.Verdict      `json:"verdict"` // with a result per claim
+	Landings   []history.Landing    `json:"landings"`
+	Losses     Losses               `json:"losses"`
+	Violations []Violations         `json:"violations"` // what the claims found, counted
+	Harness    []string             `json:"harness_errors"`
+	Notes      []Note               `json:"notes"` // the agent's own words, quoted
+	Logs       []LogFile            `json:"logs"`
+	Evidence   Evidence             `json:"evidence"`
+	Reproduce  string               `json:"reproduce"` // the command
+	Matrix     *Membership          `json:"matrix,omitempty"`
+	Plans      []PlanPlace          `json:"plans,omitempty"` // that it is an attempt of
 }
 
 // ScenarioInfo is the scenario as it was when the run began.

@@ -98,7 +98,7 @@ func pictureOf(t *testing.T, dir string) []byte {
 	t.Helper()
 	d, err := Open(dir)
 	must(t, err)
-	act, err := d.follow()
+	act, _, err := d.follow(verdict.Verdict{})
 	must(t, err)
 	_, found, err := d.judge()
 	must(t, err)

@@ -7,14 +7,31 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
-// AnomalyView are the violations of a run: all losses in short, and examples
-// of each claim's.
+// AnomalyView are the violations of a run: all losses in short, all violations
+// counted, and the first of each claim's.
 type AnomalyView struct {
-	Losses *LossView     `json:"losses,omitempty"` // on the first page
-	List   []AnomalyLine `json:"list"`
-	Total  int           `json:"total"` // examples recorded; the claims' counts have how many there were
-	Next   int           `json:"next,omitempty"`
+	Losses *LossView      `json:"losses,omitempty"` // on the first page
+	Groups []AnomalyGroup `json:"groups,omitempty"` // on the first page
+	List   []AnomalyLine  `json:"list"`
+	Total  int            `json:"total"` // that can be listed: of each claim the first 100
+	Found  int64          `json:"found"` // all there are
+	Next   int            `json:"next,omitempty"`
 }
+
+// An AnomalyGroup are all violations of one kind at one client.
+type AnomalyGroup struct {
+	Claim  string        `json:"claim"`
+	Kind   string        `json:"kind"`
+	Client string        `json:"client,omitempty"`
+	Blame  verdict.Party `json:"blame,omitempty"`
+	Count  int64         `json:"count"`
+	FromS  float64       `json:"from_s"`
+	ToS    float64       `json:"to_s"`
+	When   string        `json:"when"` // relative to the faults
+}
+
+// maxGroups is how many groups an answer has.
+const maxGroups = 50
 
 // An AnomalyLine is one violation.
 type AnomalyLine struct {
@@ -38,6 +55,7 @@ func anomalies(dir string, v *verdict.Verdict, after int) (*AnomalyView, error) 
 		return view, nil
 	}
 	for _, r := range v.Results {
+		view.Found += r.Found()
 		for _, x := range r.Anomalies {
 			if view.Total++; view.Total <= after || len(view.List) == anomalyPage {
 				continue
@@ -52,9 +70,16 @@ func anomalies(dir string, v *verdict.Verdict, after int) (*AnomalyView, error) 
 	if after > 0 {
 		return view, nil
 	}
-	var err error
-	view.Losses, err = losses(dir)
-	return view, err
+	found, err := readFound(dir)
+	if err != nil {
+		return nil, err
+	}
+	view.Losses = found.losses()
+	for _, g := range found.Violations[:min(len(found.Violations), maxGroups)] {
+		view.Groups = append(view.Groups, AnomalyGroup{Claim: g.Claim, Kind: g.Kind, Client: g.Client, Blame: g.Blame, Count: g.Count,
+			FromS: time.Duration(g.FromNS).Seconds(), ToS: time.Duration(g.ToNS).Seconds(), When: g.When})
+	}
+	return view, nil
 }
 
 func where(x verdict.Anomaly) string {

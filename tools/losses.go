@@ -32,27 +32,36 @@ type SubscriberLoss struct {
 	ToS        float64 `json:"published_to_s"`
 }
 
-// losses answers nil where a run has no report yet, or lost nothing.
-func losses(dir string) (*LossView, error) {
+// found is what a report says of what went wrong.
+type found struct {
+	Losses     reports.Losses       `json:"losses"`
+	Violations []reports.Violations `json:"violations"`
+	Landings   []history.Landing    `json:"landings"`
+}
+
+// readFound answers nothing of a run that has no report yet.
+func readFound(dir string) (found, error) {
+	var f found
 	text, err := os.ReadFile(filepath.Join(dir, reports.ReportFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var report struct {
-		Losses   reports.Losses    `json:"losses"`
-		Landings []history.Landing `json:"landings"`
+		return f, nil
 	}
 	if err == nil {
-		err = json.Unmarshal(text, &report)
+		err = json.Unmarshal(text, &f)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what run %s lost: %w", runID(dir), err)
+		return f, fmt.Errorf("read what went wrong in run %s: %w", runID(dir), err)
 	}
-	if report.Losses.Total == 0 {
-		return nil, nil
+	return f, nil
+}
+
+// losses is nil where nothing was lost.
+func (f found) losses() *LossView {
+	l := f.Losses
+	if l.Total == 0 {
+		return nil
 	}
-	l := report.Losses
-	return &LossView{Total: l.Total, Proven: l.Proven, Listed: l.Listed, Subscribers: bySubscriber(l.Ranges), Faults: faultMarks(report.Landings)}, nil
+	return &LossView{Total: l.Total, Proven: l.Proven, Listed: l.Listed, Subscribers: bySubscriber(l.Ranges), Faults: faultMarks(f.Landings)}
 }
 
 func bySubscriber(ranges []reports.LossRange) []SubscriberLoss {

@@ -54,7 +54,7 @@ type ClaimLine struct {
 	Judged   int64            `json:"judged"`
 	Counts   map[string]int64 `json:"counts,omitempty"`
 	Reasons  []string         `json:"reasons,omitempty"`
-	Found    int              `json:"anomalies"` // recorded examples; view anomalies shows them
+	Found    int64            `json:"anomalies"` // how many; view anomalies shows them
 }
 
 // A FaultLine is one injection and whether it counts.
@@ -146,7 +146,7 @@ func verdictLine(v *verdict.Verdict) *VerdictLine {
 	line := &VerdictLine{State: v.State, Headline: v.Headline, Reasons: brief(v.Reasons), Caps: brief(v.Caps), Severity: v.Severity, Blame: v.Blame, Tally: v.Tally}
 	for _, r := range v.Results {
 		line.Claims = append(line.Claims, ClaimLine{Claim: r.Claim.Name, Status: r.Status, Summary: shorten(r.Summary, briefly), Source: r.Claim.Source,
-			Promised: r.Promised, Judged: r.Judged, Counts: r.Counts, Reasons: brief(r.Reasons), Found: len(r.Anomalies)})
+			Promised: r.Promised, Judged: r.Judged, Counts: r.Counts, Reasons: brief(r.Reasons), Found: r.Found()})
 	}
 	return line
 }

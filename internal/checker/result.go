@@ -3,6 +3,7 @@ package checker
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/internal/verdict"
@@ -13,8 +14,16 @@ const maxListed = 100
 
 // findings collects the anomalies of one checker.
 type findings struct {
-	list  []verdict.Anomaly
-	total int64
+	list   []verdict.Anomaly
+	total  int64
+	groups map[kindAt]verdict.Violations
+}
+
+// A kindAt is what violations are counted by: a kind, whom it met and who is to blame.
+type kindAt struct {
+	kind    string
+	process int32
+	blame   verdict.Party
 }
 
 // add keeps an anomaly. So that a disaster costs no memory, all but the first,
@@ -22,10 +31,31 @@ type findings struct {
 // anomalies come nearly in order of time.
 func (f *findings) add(a verdict.Anomaly) {
 	f.total++
+	f.count(a)
 	f.list = append(f.list, a)
 	if len(f.list) >= 64*maxListed {
 		f.trim()
 	}
+}
+
+func (f *findings) count(a verdict.Anomaly) {
+	k := kindAt{a.Kind, a.Process, a.Blame}
+	v, known := f.groups[k]
+	if !known {
+		v = verdict.Violations{Kind: a.Kind, Process: a.Process, Blame: a.Blame, FromNS: a.TimeNS, ToNS: a.TimeNS}
+	}
+	v.Count, v.FromNS, v.ToNS = v.Count+1, min(v.FromNS, a.TimeNS), max(v.ToNS, a.TimeNS)
+	if f.groups == nil {
+		f.groups = map[kindAt]verdict.Violations{}
+	}
+	f.groups[k] = v
+}
+
+// counted are all violations, those of one process together.
+func (f *findings) counted() []verdict.Violations {
+	return slices.SortedFunc(maps.Values(f.groups), func(a, b verdict.Violations) int {
+		return cmp.Or(cmp.Compare(a.Process, b.Process), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Blame, b.Blame))
+	})
 }
 
 func (f *findings) trim() {
@@ -53,7 +83,7 @@ func (f *findings) first() []verdict.Anomaly {
 // judged makes a result out of what was found: fail if there is anything,
 // unknown if there was nothing to judge, else pass.
 func (f *findings) judged(n int64, counts map[string]int64, nothing string) verdict.Result {
-	r := verdict.Result{Status: verdict.Pass, Judged: n, Counts: counts, Anomalies: f.first()}
+	r := verdict.Result{Status: verdict.Pass, Judged: n, Counts: counts, Anomalies: f.first(), Violations: f.counted()}
 	switch {
 	case f.total > 0:
 		r.Status = verdict.Fail
@@ -85,6 +115,6 @@ func under(fault string) string {
 }
 
 func (f findings) fork() findings {
-	f.list = slices.Clone(f.list)
+	f.list, f.groups = slices.Clone(f.list), maps.Clone(f.groups)
 	return f
 }

@@ -64,19 +64,20 @@ const (
 
 // A Result is what one checker found about one claim.
 type Result struct {
-	Claim     Claim            `json:"claim"`
-	Status    Status           `json:"status"`
-	Summary   string           `json:"summary"`             // one line
-	Reasons   []string         `json:"reasons,omitempty"`   // why it is unknown
-	Promised  bool             `json:"promised"`            // the broker's vendor makes this claim for this configuration
-	Checker   string           `json:"checker"`             // name and version: lost@1
-	Consumed  int64            `json:"consumed"`            // events it looked at
-	Judged    int64            `json:"judged"`              // things it decided about: messages, sessions, …
-	Counts    map[string]int64 `json:"counts,omitempty"`    // acked, delivered, lost, duplicated, …
-	Anomalies []Anomaly        `json:"anomalies,omitempty"` // the first ones, complete; Counts has the totals
-	Groups    []Group          `json:"groups,omitempty"`    // what was compared, where groups of clients were
-	Trends    []Trend          `json:"trends,omitempty"`    // of a claim about growth, node by node
-	Canary    Canary           `json:"canary"`
+	Claim      Claim            `json:"claim"`
+	Status     Status           `json:"status"`
+	Summary    string           `json:"summary"`              // one line
+	Reasons    []string         `json:"reasons,omitempty"`    // why it is unknown
+	Promised   bool             `json:"promised"`             // the broker's vendor makes this claim for this configuration
+	Checker    string           `json:"checker"`              // name and version: lost@1
+	Consumed   int64            `json:"consumed"`             // events it looked at
+	Judged     int64            `json:"judged"`               // things it decided about: messages, sessions, …
+	Counts     map[string]int64 `json:"counts,omitempty"`     // acked, delivered, lost, duplicated, …
+	Anomalies  []Anomaly        `json:"anomalies,omitempty"`  // the first ones, complete; Counts has the totals
+	Violations []Violations     `json:"violations,omitempty"` // all of them, counted
+	Groups     []Group          `json:"groups,omitempty"`     // what was compared, where groups of clients were
+	Trends     []Trend          `json:"trends,omitempty"`     // of a claim about growth, node by node
+	Canary     Canary           `json:"canary"`
 }
 
 // A Group is the clients of one kind at one node in the time of a fault, against
@@ -119,6 +120,26 @@ type Trend struct {
 	Budget   float64   `json:"budget"`        // 0: none
 	Status   Status    `json:"status"`        // "": not judged
 	Why      string    `json:"why,omitempty"` // it is unknown, or not judged
+}
+
+// Violations are all of one kind that one process met and one party is to blame
+// for.
+type Violations struct {
+	Kind    string `json:"kind"` // as of [Anomaly]
+	Process int32  `json:"process"`
+	Blame   Party  `json:"blame,omitempty"`
+	Count   int64  `json:"count"`
+	FromNS  int64  `json:"from_ns"` // of the first
+	ToNS    int64  `json:"to_ns"`   // of the last
+}
+
+// Found is how many violations there are; [Result.Anomalies] has the first.
+func (r Result) Found() int64 {
+	found := int64(0)
+	for _, v := range r.Violations {
+		found += v.Count
+	}
+	return max(found, int64(len(r.Anomalies))) // older verdicts count none
 }
 
 // An Anomaly is one violation, with the events that show it.
