@@ -62,10 +62,7 @@ func (e *Experiment) step(ctx context.Context, step Step) error {
 	if !hold(ctx, seconds(step.AtS)) {
 		return nil
 	}
-	params := map[string]any{"duration_s": e.tier.duration(step)}
-	for k, v := range step.Params {
-		params[k] = v
-	}
+	params := e.tier.params(step)
 	caller := keeper.Caller{Via: "scenario", Tool: "inject_fault", Args: map[string]any{"type": step.Fault, "target": step.Target, "params": params}}
 	st, err := e.Inject(ctx, keeper.Inject{Type: step.Fault, Target: step.Target, Params: params, Caller: caller})
 	if err != nil {

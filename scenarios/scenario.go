@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -218,7 +219,7 @@ func (s *Scenario) Tier(name, flavor string) (Tier, error) {
 func (s *Scenario) Planned(t Tier) (list []history.PlannedFault) {
 	for range max(t.Rounds, 1) {
 		for _, step := range s.Schedule {
-			list = append(list, history.PlannedFault{Type: step.Fault, Target: step.Target})
+			list = append(list, history.PlannedFault{Type: step.Fault, Target: step.Target, Params: t.params(step)})
 		}
 	}
 	return list
@@ -327,6 +328,13 @@ func (t Tier) faultTime(schedule []Step) float64 {
 		end = max(end, step.AtS+t.duration(step))
 	}
 	return end * float64(max(t.Rounds, 1))
+}
+
+// params are a step's, with how long it lasts.
+func (t Tier) params(step Step) map[string]any {
+	params := map[string]any{"duration_s": t.duration(step)}
+	maps.Copy(params, step.Params)
+	return params
 }
 
 func (t Tier) duration(step Step) float64 {

@@ -1,7 +1,9 @@
 package scenarios
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/checker"
 )
 
@@ -38,6 +42,53 @@ func TestLibrary(t *testing.T) {
 			t.Errorf("%s: tier hardening is not more than smoke: %+v, %+v", s.Name, hardening, smoke)
 		}
 	}
+}
+
+// What a schedule plans is what its landings say that was asked, both read from
+// JSON: else the planned fault is called missing.
+func TestPlannedAsItIsInjected(t *testing.T) {
+	all, err := Library()
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned := 0
+	for _, s := range all {
+		for name := range s.Tiers {
+			tier, err := s.Tier(name, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range s.Planned(tier) {
+				request, err := faults.Parse(p.Type, p.Params)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, got := reread(t, p.Params), reread(t, request.Params)
+				for key, v := range want {
+					if fmt.Sprint(got[key]) != fmt.Sprint(v) {
+						t.Errorf("%s: %s plans %s %v and injects %v", s.Name, p.Type, key, v, got[key])
+					}
+				}
+				planned++
+			}
+		}
+	}
+	if planned < 50 {
+		t.Errorf("%d faults are planned", planned)
+	}
+}
+
+// reread is what a file of JSON has of parameters.
+func reread(t *testing.T, params any) (out map[string]any) {
+	t.Helper()
+	text, err := json.Marshal(params)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // The scenario that a verdict sends somebody to makes the claim that it says.

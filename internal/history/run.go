@@ -49,8 +49,9 @@ type ClusterInfo struct {
 
 // A PlannedFault is one fault that the scenario's schedule requires.
 type PlannedFault struct {
-	Type   string `json:"type"`
-	Target string `json:"target"`
+	Type   string         `json:"type"`
+	Target string         `json:"target"`
+	Params map[string]any `json:"params,omitempty"` // as asked, without defaults; older runs have none
 }
 
 // A Budget is the least a run must reach to count for its tier.

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -68,17 +69,41 @@ func faultShortfalls(in Input, note noter) (landed int) {
 		if in.Run.Cluster.Lacks[history.LacksFaults] != "" {
 			kind = FaultUnsupported
 		}
-		note(kind, "the planned %s of %s was never injected", p.Type, p.Target)
+		other := slices.ContainsFunc(in.Landings, func(l history.Landing) bool { return l.Type == p.Type && l.Target == p.Target && !asked(p, l) })
+		note(kind, "the planned %s of %s%s was never injected", p.Type, p.Target, with(p.Params, other))
 	}
 	return landed
 }
 
 func without(planned []history.PlannedFault, l history.Landing) []history.PlannedFault {
-	i := slices.Index(planned, history.PlannedFault{Type: l.Type, Target: l.Target})
+	i := slices.IndexFunc(planned, func(p history.PlannedFault) bool { return p.Type == l.Type && p.Target == l.Target && asked(p, l) })
 	if i < 0 {
 		return planned
 	}
 	return slices.Delete(planned, i, i+1)
+}
+
+// asked reports whether a fault has the parameters that were planned: a weaker one
+// is another. Both were JSON, so equal values read the same.
+func asked(p history.PlannedFault, l history.Landing) bool {
+	for name, v := range p.Params {
+		if fmt.Sprint(l.Params[name]) != fmt.Sprint(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// with are parameters in words, where the same fault was injected with others.
+func with(params map[string]any, other bool) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		words = append(words, fmt.Sprintf("%s %v", name, params[name]))
+	}
+	if !other || len(words) == 0 {
+		return ""
+	}
+	return " with " + strings.Join(words, ", ")
 }
 
 func claimShortfalls(in Input, note noter) {

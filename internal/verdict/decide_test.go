@@ -156,6 +156,14 @@ func TestDecide(t *testing.T) {
 		{"each planned fault needs its own landing", func(in *Input) {
 			in.Run.Faults = append(in.Run.Faults, in.Run.Faults[0])
 		}, InconclusiveFault, "never injected"},
+		{"one as it was planned", func(in *Input) {
+			in.Run.Faults[0].Params = map[string]any{"duration_s": 5.0, "hard": true}
+			in.Landings[0].Params = map[string]any{"duration_s": 5.0, "hard": true, "default": "x"}
+		}, PassSmoke, "2 claims hold"},
+		{"a weaker one is another", func(in *Input) {
+			in.Run.Faults[0].Params = map[string]any{"duration_s": 5.0, "percent": 20.0}
+			in.Landings[0].Params = map[string]any{"duration_s": 5.0, "percent": 1.0}
+		}, InconclusiveFault, "with duration_s 5, percent 20 was never injected"},
 		{"the fault comes before the checkers", func(in *Input) {
 			in.Results, in.Landings = nil, nil
 		}, InconclusiveFault, "was not judged"},
