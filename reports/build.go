@@ -96,6 +96,10 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 	if err != nil {
 		return nil, err
 	}
+	blame, err := ReadBlame(d.Path)
+	if err != nil {
+		return nil, err
+	}
 	plans, err := ReadPlans(d.Path)
 	if err != nil {
 		return nil, err
@@ -114,7 +118,7 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 			Root: seal.Root, Files: len(seal.Files), JournalHead: seal.JournalHead, JournalEntries: seal.JournalEntries,
 			PublicKey: seal.PublicKey, Sealed: seal.Time,
 		},
-		Reproduce: reproduce(run), Matrix: matrix, Plans: plans,
+		Reproduce: reproduce(run), Blame: blame, Matrix: matrix, Plans: plans,
 	}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
@@ -28,9 +29,10 @@ func bundle(dir, id string) ([]file, error) {
 	add := func(rel string, content []byte) {
 		files = append(files, file{path.Join(RunsDir, id, rel), content})
 	}
-	for _, name := range []string{ReportFile, MarkdownFile, TimelineFile, SummaryFile, VerdictFile, SealFile, NotesFile, MatrixFile, PlansFile} {
+	later := []string{NotesFile, BlameFile, MatrixFile, PlansFile} // written afterwards, if at all
+	for _, name := range append([]string{ReportFile, MarkdownFile, TimelineFile, SummaryFile, VerdictFile, SealFile}, later...) {
 		content, err := os.ReadFile(filepath.Join(dir, name))
-		if os.IsNotExist(err) && (name == NotesFile || name == MatrixFile || name == PlansFile) {
+		if os.IsNotExist(err) && slices.Contains(later, name) {
 			continue
 		}
 		if err != nil {

@@ -48,6 +48,12 @@ func JoinMatrix(dir string, m Matrix) error {
 			member.Attributions = append(member.Attributions, a)
 		}
 	}
+	return join(dir, MatrixFile, member)
+}
+
+// join puts what was decided over several runs beside one of them, and into its
+// report.
+func join(dir, file string, decided any) error {
 	d, err := Open(dir)
 	if err != nil {
 		return err
@@ -56,8 +62,8 @@ func JoinMatrix(dir string, m Matrix) error {
 	if err != nil {
 		return err
 	}
-	if err := WriteJSON(filepath.Join(dir, MatrixFile), member); err != nil {
-		return fmt.Errorf("note the matrix of %s: %w", dir, err)
+	if err := WriteJSON(filepath.Join(dir, file), decided); err != nil {
+		return fmt.Errorf("write %s of %s: %w", file, dir, err)
 	}
 	_, err = d.render(v, found)
 	return err

@@ -3,6 +3,7 @@ package reports
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +41,40 @@ func sampleMatrix(run string) Matrix {
 	}
 	m.Cells[3].RunID, m.Cells[1].RunID = run, "gone"
 	return m
+}
+
+// Whose doing a failure is comes into the report of its run, which holds as before
+// and is published with it.
+func TestJoinBlame(t *testing.T) {
+	run, _ := finished(t, experiment{lossy: true})
+	must(t, JoinBlame(run, Blame{
+		Headline: "qos1-no-loss: broker, by control",
+		Experiments: []Experiment{
+			{What: "all the same", RunID: "1121-0110-broker-kill-9-aaaa", State: verdict.FailOnce, Shows: "it fails so again"},
+			{What: "with python/paho-mqtt@2.1.0", Shows: "nothing: no Python here"},
+		},
+		Attributions: []Attribution{{Cause: CauseBroker, Proof: "control", Claims: []string{"qos1-no-loss"}, Text: "every library loses messages", SDKs: []string{}, Evidence: []string{}, Runs: []string{},
+			Next: []Step{{Why: "the packets", Command: "rmq-mcp run mqtt/broker-kill-9 --arm tap"}}}},
+		Open: []string{"one SDK was not tried"},
+	}))
+	if _, err := Verify(run); err != nil {
+		t.Errorf("a run whose failure was blamed does not hold any more: %v", err)
+	}
+	validate(t, filepath.Join(run, ReportFile))
+	report := read(t, filepath.Join(run, MarkdownFile))
+	for _, want := range []string{
+		"| Blame, by experiments | qos1-no-loss: broker, by control |", "| all the same | ❌ FAIL-once | it fails so again | `1121-0110-broker-kill-9-aaaa` |",
+		"| with python/paho-mqtt@2.1.0 |  | nothing: no Python here |  |", "(qos1-no-loss): every library loses messages.", "Open: the packets: `rmq-mcp run mqtt/broker-kill-9 --arm tap`", "- one SDK was not tried",
+	} {
+		if !strings.Contains(report, want) {
+			t.Errorf("the report does not say %q:\n%s", want, report)
+		}
+	}
+	files, err := bundle(run, "r")
+	must(t, err)
+	if !slices.ContainsFunc(files, func(f file) bool { return strings.HasSuffix(f.path, "/"+BlameFile) }) {
+		t.Error("what was decided is not published")
+	}
 }
 
 func TestMatrixPage(t *testing.T) {

@@ -36,6 +36,7 @@ type Report struct {
 	Logs       []LogFile            `json:"logs"`
 	Evidence   Evidence             `json:"evidence"`
 	Reproduce  string               `json:"reproduce"` // the command
+	Blame      *Blame               `json:"blame,omitempty"`
 	Matrix     *Membership          `json:"matrix,omitempty"`
 	Plans      []PlanPlace          `json:"plans,omitempty"` // that it is an attempt of
 }

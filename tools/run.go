@@ -26,8 +26,9 @@ type RunAnswer struct {
 	Counts   Counts       `json:"counts"`
 	Faults   []FaultLine  `json:"faults"`
 	Verdict  *VerdictLine `json:"verdict,omitempty"`
-	Plans    []string     `json:"plans,omitempty"` // frozen plans that it is an attempt of
-	Root     string       `json:"root,omitempty"`  // hash of the sealed record; quote it with the verdict
+	Blamed   string       `json:"blame_by_experiments,omitempty"` // whose doing its failure is, where replay_run with blame was asked
+	Plans    []string     `json:"plans,omitempty"`                // frozen plans that it is an attempt of
+	Root     string       `json:"root,omitempty"`                 // hash of the sealed record; quote it with the verdict
 	Dir      string       `json:"dir"`
 	Harness  string       `json:"harness_error,omitempty"` // what the harness could not do
 }
@@ -78,6 +79,9 @@ func (a *agent) answerOf(s keeper.Status) RunAnswer {
 			out.Seed, out.SDK, out.Tier = run.Seed, run.SDK, run.Tier
 		}
 		places, _ := reports.ReadPlans(dir) // verify reads them, too, and says what is wrong with them
+		if blame, err := reports.ReadBlame(dir); err == nil && blame != nil {
+			out.Blamed = blame.Headline
+		}
 		for _, p := range places {
 			out.Plans = append(out.Plans, fmt.Sprintf("%s of plan %s (%.12s)", p.Item, p.Plan, p.SHA256))
 		}

@@ -84,6 +84,7 @@ func carryOut(ctx context.Context, dir string, desk *campaign.Desk, say func(str
 			}
 			return campaign.ReadJudged(run)
 		},
+		Join: reports.JoinBlame,
 		Tell: say,
 	}
 	switch desk.Job.Kind {

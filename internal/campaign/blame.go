@@ -8,6 +8,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/campaign/shrink"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -125,7 +126,26 @@ func (d *Desk) Blame(ctx context.Context, lab Lab) (Result, error) {
 		return r, err
 	}
 	r.Ended = true
+	if err := lab.Join(d.Job.Dir, d.decision(r)); err != nil { // of a run of long ago, or of somebody else
+		r.Comparison.Notes = append(r.Comparison.Notes, fmt.Sprintf("the report of run %s does not say so: %v", d.Job.RunID, err))
+	}
 	return r, d.Save(r)
+}
+
+// decision is what came of it, for the report of the run.
+func (d *Desk) decision(r Result) reports.Blame {
+	b := reports.Blame{Headline: r.Headline, Experiments: []reports.Experiment{}, Attributions: r.Comparison.Attributions, Open: r.Comparison.Notes}
+	for i, t := range d.Trials {
+		e := reports.Experiment{What: d.Job.Variations[i].String(), RunID: t.RunID, State: t.State, Shows: "nothing: " + t.Why}
+		switch t.Answer {
+		case shrink.Fails:
+			e.Shows = "it fails so again"
+		case shrink.Passes:
+			e.Shows = "it does not fail so"
+		}
+		b.Experiments = append(b.Experiments, e)
+	}
+	return b
 }
 
 // blamed compares the run and its variations, as far as they differ in what is

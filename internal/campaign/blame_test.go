@@ -97,6 +97,7 @@ func blameLab(failing ...string) Lab {
 			j.RunID = run
 			return j, nil
 		},
+		Join: func(string, reports.Blame) error { return nil },
 		Tell: func(string) {},
 	}
 }
@@ -115,9 +116,30 @@ func TestBlame(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := testDesk(t, Job{Kind: Blame, Variations: variations})
-			r, err := d.Blame(t.Context(), blameLab(c.failing...))
+			lab := blameLab(c.failing...)
+			var joined reports.Blame
+			lab.Join = func(dir string, b reports.Blame) error {
+				if dir != d.Job.Dir {
+					t.Errorf("it is written into %s", dir)
+				}
+				joined = b
+				return nil
+			}
+			r, err := d.Blame(t.Context(), lab)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if joined.Headline != r.Headline || len(joined.Experiments) != 3 || len(joined.Attributions) != len(r.Comparison.Attributions) {
+				t.Errorf("the run's report gets %+v", joined)
+			}
+			for i, e := range joined.Experiments {
+				want := "it does not fail so"
+				if slices.Contains(c.failing, e.RunID) {
+					want = "it fails so again"
+				}
+				if e.What != variations[i].String() || e.Shows != want {
+					t.Errorf("experiment %d: %+v", i, e)
+				}
 			}
 			if !r.Ended || r.Runs != 3 || len(r.Comparison.Attributions) == 0 || r.Comparison.Attributions[0].Cause != c.cause || !strings.Contains(r.Headline, lost.Claim) {
 				t.Errorf("%s: %+v", r.Headline, r.Comparison)
@@ -126,6 +148,20 @@ func TestBlame(t *testing.T) {
 				t.Errorf("on disk: %q, %v", on.Headline, err)
 			}
 		})
+	}
+}
+
+// A report that cannot be written anew takes nothing from the answer.
+func TestBlameOfARunThatStaysAsItIs(t *testing.T) {
+	d := testDesk(t, Job{Kind: Blame, Variations: []Variation{{Referee: RefereeAgain}}})
+	lab := blameLab(RefereeAgain)
+	lab.Join = func(string, reports.Blame) error { return errors.New("it is sealed by another") }
+	r, err := d.Blame(t.Context(), lab)
+	if err != nil || !r.Ended || !strings.Contains(strings.Join(r.Comparison.Notes, "; "), "does not say so: it is sealed by another") {
+		t.Errorf("%v, %+v", err, r.Comparison)
+	}
+	if on, err := d.Result(); err != nil || len(on.Comparison.Notes) != len(r.Comparison.Notes) {
+		t.Errorf("on disk: %+v, %v", on, err)
 	}
 }
 

@@ -34,6 +34,8 @@ type Lab struct {
 	Run func(ctx context.Context, scenario string, as Variation) (runID string, err error)
 	// Read judges a run, by its id or its absolute directory.
 	Read func(run string) (Judged, error)
+	// Join puts whose doing a failure is into the report of its run.
+	Join func(dir string, b reports.Blame) error
 	// Tell is called with a line for people.
 	Tell func(text string)
 }
