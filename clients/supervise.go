@@ -82,9 +82,8 @@ type Driver struct {
 
 // Start starts a driver, hands it the specification and waits for its hello,
 // which is to say of the driver what the catalogue says of its SDK: by that a
-// run is planned and judged.
-// From then on everything it writes is recorded until Done. The driver is
-// killed when ctx ends.
+// run is planned and judged. From then on everything it writes is recorded until
+// Done. The driver is killed when ctx ends.
 func Start(ctx context.Context, opts Options) (*Driver, error) {
 	if len(opts.Command.Argv) == 0 {
 		return nil, errors.New("start driver: no command; get one from Provision")

@@ -1,12 +1,6 @@
 package reports
 
-import (
-	"errors"
-	"io/fs"
-	"path/filepath"
-
-	"github.com/robustmq/rmq-mcp/internal/verdict"
-)
+import "github.com/robustmq/rmq-mcp/internal/verdict"
 
 // BlameFile is blame.json in a run directory.
 const BlameFile = "blame.json"
@@ -33,11 +27,4 @@ type Experiment struct {
 func JoinBlame(dir string, b Blame) error { return join(dir, BlameFile, b) }
 
 // ReadBlame answers nil where nobody asked.
-func ReadBlame(dir string) (*Blame, error) {
-	var b Blame
-	err := readJSON(filepath.Join(dir, BlameFile), &b)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return &b, err
-}
+func ReadBlame(dir string) (*Blame, error) { return decidedIn[Blame](dir, BlameFile) }

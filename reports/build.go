@@ -92,7 +92,7 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 	if err != nil {
 		return nil, err
 	}
-	matrix, err := readMembership(d.Path)
+	matrix, err := decidedIn[Membership](d.Path, MatrixFile)
 	if err != nil {
 		return nil, err
 	}

@@ -69,12 +69,12 @@ func join(dir, file string, decided any) error {
 	return err
 }
 
-// readMembership answers nil where a run is in no matrix.
-func readMembership(dir string) (*Membership, error) {
-	var m Membership
-	err := readJSON(filepath.Join(dir, MatrixFile), &m)
+// decidedIn reads what [join] wrote, nil where nothing was.
+func decidedIn[T any](dir, file string) (*T, error) {
+	var decided T
+	err := readJSON(filepath.Join(dir, file), &decided)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return &m, err
+	return &decided, err
 }

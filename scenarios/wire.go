@@ -208,7 +208,7 @@ func (c *wireConn) identify(e *history.Event, payload *contract.Digest, topic []
 			return
 		}
 		e.Stream, e.Seq = h.Stream, h.Seq
-		if len(topic) > 0 && contract.Renamed(string(topic), its) {
+		if len(topic) > 0 && contract.Renamed(topic, its) {
 			e.Flags |= history.FlagRenamed
 		}
 		if h.End() {

@@ -181,6 +181,6 @@ func pad(b []byte, from uint64) {
 // Renamed reports whether a message came under another topic than that of its
 // stream. One with a wildcard is a fault of ours: no topic name may have one
 // [MQTT-3.3.2-2].
-func Renamed(topic, its string) bool {
-	return topic != its && !strings.ContainsAny(topic, "#+")
+func Renamed[T string | []byte](topic T, its string) bool {
+	return string(topic) != its && !strings.ContainsAny(string(topic), "#+")
 }
