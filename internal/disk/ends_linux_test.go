@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -159,6 +160,30 @@ func TestTakeOverAndGiveBack(t *testing.T) {
 	}
 	if got := contents(t, dir); got != "a=x b=y" {
 		t.Errorf("taken over: %q", got)
+	}
+}
+
+// Whoever copies the mount namespace, as everything that makes one does, has the
+// mount for as long as the copy lives. The layer ends all the same.
+func TestEndsWhileACopyOfItsMountLives(t *testing.T) {
+	c, dir := started(t, Ext4())
+	p := program{t, dir}
+	p.write("a", "x", 0, "")
+	other := exec.Command("sleep", "600")
+	other.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
+	p.must(other.Start())
+	defer func() { other.Process.Kill(); other.Wait() }()
+	copied := func() bool {
+		mounts, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", other.Process.Pid))
+		return err == nil && strings.Contains(string(mounts), dir)
+	}
+	eventually(t, copied)
+	p.must(c.Close(t.Context()))
+	if got := contents(t, dir); got != "a=x" {
+		t.Errorf("given back: %q", got)
+	}
+	if !copied() {
+		t.Error("the copy was gone before")
 	}
 }
 

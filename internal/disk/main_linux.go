@@ -170,13 +170,14 @@ func (s *service) end() error {
 	t := s.layer.tree
 	s.layer.rules.set(nil)
 	t.restorePower()
-	err := unix.Unmount(s.info.Mount, unix.UMOUNT_NOFOLLOW)
-	if err == nil {
-		<-s.served
-	} else if err = detach(s.info.Mount); err != nil { // somebody is in it
-		return fmt.Errorf("unmount %s: %w", s.info.Mount, err)
+	if unix.Unmount(s.info.Mount, unix.UMOUNT_NOFOLLOW) != nil { // somebody is in it
+		if err := detach(s.info.Mount); err != nil {
+			return fmt.Errorf("unmount %s: %w", s.info.Mount, err)
+		}
 	}
-	t.ns.Lock() // until we are gone: nothing changes any more
+	// Until we are gone, nothing changes any more. Requests may still come: from
+	// who is in it, and from a mount namespace that was copied meanwhile.
+	t.ns.Lock()
 	t.spool.close()
 	if err := moveAll(t.live, s.info.Mount); err != nil {
 		return fmt.Errorf("give the data back to %s: %w; they are in %s", s.info.Mount, err, t.live)
