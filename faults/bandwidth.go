@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
@@ -115,8 +114,9 @@ func (b Bandwidth) slow(net Net, p pair, sharing int) Proof {
 	}
 }
 
-// rate is the bits of a burst over the time that the slowest took, in
-// thousands per second. The first one passes at once.
+// rate is the bits of a burst over the time that it took, in thousands per
+// second. The first one passes at once. How long the last one was on its way says
+// less: on some hosts sending takes a good part of the time.
 func (b Bandwidth) rate(ctx context.Context, net Net, p pair, n int) (float64, error) {
 	got, err := net.Ping(ctx, router.Ping{From: p.from, To: p.to, Count: n, Size: bandwidthProbe, Interval: 10 * time.Microsecond, Wait: 2 * time.Second})
 	if err == nil && len(got.There) < 2 {
@@ -126,7 +126,7 @@ func (b Bandwidth) rate(ctx context.Context, net Net, p pair, n int) (float64, e
 		return 0, err
 	}
 	bits := float64(len(got.There)-1) * (bandwidthProbe + bandwidthHeaders) * 8
-	return bits / slices.Max(got.There).Seconds() / 1000, nil
+	return bits / got.Span.Seconds() / 1000, nil
 }
 
 // over reads back that probes are faster than the rate again.

@@ -71,7 +71,7 @@ func (f *fakeNet) Ping(_ context.Context, p router.Ping) (router.Pings, error) {
 		return router.Pings{Sent: 5}, nil
 	}
 	took := []time.Duration{time.Millisecond}
-	return router.Pings{Sent: 5, Arrived: 5, Received: 5, RTT: took, There: took, Back: took}, nil
+	return router.Pings{Sent: 5, Arrived: 5, Received: 5, RTT: took, There: took, Back: took, Span: 5 * took[0]}, nil
 }
 
 func (f *fakeNet) Dial(context.Context, string, string, int) (time.Duration, error) { return 0, nil }

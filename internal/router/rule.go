@@ -77,5 +77,6 @@ type Pings struct {
 	RTT        []time.Duration // of those that came back
 	There      []time.Duration // one way, of those that arrived; all clocks are the same one
 	Back       []time.Duration // one way, of those that came back
+	Span       time.Duration   // from when the first was sent until the last arrived; 0: none did
 	Error      string          // why one could not be sent, as for no route; "" for none
 }

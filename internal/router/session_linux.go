@@ -72,6 +72,7 @@ type session struct {
 	from, to netip.Addr
 
 	mu     sync.Mutex
+	began  time.Duration   // when the first was sent
 	sent   []time.Duration // by sequence number; 0: not sent
 	there  []time.Duration // when it arrived; 0: it did not
 	back   []time.Duration
@@ -146,6 +147,9 @@ func (s *session) await(ctx context.Context, ping Ping) {
 func (s *session) sending(seq int, now time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.pings.Sent == 0 {
+		s.began = now
+	}
 	s.sent[seq] = now
 	s.pings.Sent++
 }
@@ -181,6 +185,7 @@ func (s *session) arrived(seq int, now time.Duration) {
 	s.there[seq] = now
 	s.pings.Arrived++
 	s.pings.There = append(s.pings.There, now-s.sent[seq])
+	s.pings.Span = now - s.began
 }
 
 func (s *session) returned(seq int, now time.Duration) {

@@ -66,7 +66,7 @@ func TestRate(t *testing.T) {
 			if p.Arrived != 40 {
 				t.Fatalf("except %t: %d arrived", except, p.Arrived)
 			}
-			return []float64{39 * 1428 / slices.Max(p.There).Seconds() / rate}
+			return []float64{39 * 1428 / p.Span.Seconds() / rate}
 		})
 		if p := l.burst(t, "witness", "node-2", 40, 1400); p.Arrived != 40 || slices.Min(p.There) > 10*time.Millisecond {
 			t.Errorf("except %t: witness to node-2 takes %v", except, p.There)
