@@ -105,7 +105,7 @@ func (c *liveCluster) load(ctx context.Context) error {
 // until it is started anew: the next fault of its disk or its memory would find
 // one that does nothing.
 func (c *liveCluster) renew(ctx context.Context, k faults.Kind, nodes []string) error {
-	if !slices.Contains([]string{"io_error", "full", "inodes"}, k.Type) {
+	if !slices.Contains([]string{"io_error", "full", "inodes", "fds"}, k.Type) {
 		return nil
 	}
 	for _, n := range nodes {
