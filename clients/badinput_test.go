@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 func TestPython(t *testing.T) {
@@ -29,6 +31,7 @@ func TestPython(t *testing.T) {
 // wrong and what to do, in a bounded time, the same at each try, and nothing
 // is left that looks like a driver.
 func TestWhatCannotBeMade(t *testing.T) {
+	hosttest.Long(t, "it runs pip a dozen times")
 	none := strings.Repeat("0", 64)
 	c := cache{t.TempDir()}
 	for name, test := range map[string]struct {
@@ -109,6 +112,7 @@ func TestARuntimeThatIsTooOld(t *testing.T) {
 // TestNothingIsWrittenOutsideTheCache is of all that pip writes; where else it
 // could has a home and a folder for what is temporary that stay empty.
 func TestNothingIsWrittenOutsideTheCache(t *testing.T) {
+	hosttest.Long(t, "it runs pip with empty caches")
 	lock := newIndex(t).wheel(t, "")
 	home, temp := t.TempDir(), t.TempDir()
 	// pip asks rustc for its version, and rustup's makes its folder for that.

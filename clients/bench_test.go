@@ -9,10 +9,12 @@ import (
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/tap"
 )
 
 func TestBench(t *testing.T) {
+	hosttest.Long(t, "it measures for seconds")
 	for _, protocol := range []string{contract.MQTT3, contract.MQTT5} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()

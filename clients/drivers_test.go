@@ -25,9 +25,9 @@ func everyDriverThat(t *testing.T, about func(clients.SDK) bool, test driverTest
 	withDrivers(t, slices.DeleteFunc(tested(), func(s clients.SDK) bool { return !about(s) }), test)
 }
 
-// tested are the newest version of each library of the catalogue; with
-// RMQ_TEST_DRIVERS=all every version, with builtin those whose drivers are in the
-// binary.
+// tested are the newest version of each library of the catalogue; in short those
+// whose drivers are in the binary, and one of Python; with RMQ_TEST_DRIVERS=all every
+// version, with builtin those in the binary.
 func tested() []clients.SDK {
 	all := clients.SDKs()
 	switch os.Getenv("RMQ_TEST_DRIVERS") {
@@ -36,7 +36,11 @@ func tested() []clients.SDK {
 	case "builtin":
 		return slices.DeleteFunc(all, func(s clients.SDK) bool { return !s.Builtin })
 	}
-	return newest(all)
+	sdks := newest(all)
+	if testing.Short() {
+		sdks = slices.DeleteFunc(sdks, func(s clients.SDK) bool { return !s.Builtin && s.Package != "paho-mqtt" })
+	}
+	return sdks
 }
 
 // newest are the first of each library; the catalogue names the newest first.
@@ -52,6 +56,10 @@ func newest(all []clients.SDK) (sdks []clients.SDK) {
 }
 
 func withDrivers(t *testing.T, sdks []clients.SDK, test driverTest) {
+	if len(sdks) == 0 {
+		hosttest.Long(t, "its drivers are made first")
+	}
+	t.Parallel() // they wait for clients and brokers
 	for _, sdk := range sdks {
 		for _, protocol := range sdk.Protocols {
 			if protocol == contract.MQ9 {

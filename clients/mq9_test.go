@@ -20,6 +20,7 @@ import (
 // everyMQ9Driver runs a test with each SDK of the catalogue that speaks mq9, and
 // can all that is needed.
 func everyMQ9Driver(t *testing.T, test func(t *testing.T, program clients.Program), needs ...string) {
+	t.Parallel()
 	for _, sdk := range tested() {
 		cannot := func(word string) bool { return slices.Contains(sdk.Cannot, word) }
 		if !sdk.Speaks(contract.MQ9) || cannot(contract.CannotProtocol) || slices.ContainsFunc(needs, cannot) {

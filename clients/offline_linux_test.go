@@ -26,6 +26,7 @@ func newestMade() []clients.SDK {
 // TestDriversStartWithoutANetwork is of drivers that were made before, in a
 // namespace in which there is no network at all.
 func TestDriversStartWithoutANetwork(t *testing.T) {
+	hosttest.Long(t, "a driver of each library is made first")
 	if dir := os.Getenv(insideCache); dir != "" {
 		hosttest.Inside(t)
 		for _, sdk := range newestMade() {
@@ -65,6 +66,7 @@ func hello(t *testing.T, dir string, sdk clients.SDK) (contract.Line, error) {
 // TestGoWritesNothingOutsideTheCache is of all that the go command writes, with
 // a home and a folder for what is temporary that must stay empty.
 func TestGoWritesNothingOutsideTheCache(t *testing.T) {
+	hosttest.Long(t, "it compiles with empty caches")
 	sdk, err := clients.Resolve("go/paho.golang@0.21.0")
 	if err != nil {
 		t.Fatal(err)

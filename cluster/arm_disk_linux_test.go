@@ -88,7 +88,8 @@ func wantUnmounted(t *testing.T, dir string) {
 // A disk whose process is stopped holds the broker, also against SIGKILL. The
 // node can be killed and the cluster stopped all the same, in bounded time.
 func TestStopWithADiskThatHangs(t *testing.T) {
-	t.Parallel() // it waits for bounds
+	hosttest.Long(t, "it waits for bounds")
+	t.Parallel()
 	ctx, c, opts := startArmed(t, Config{Flavor: "mosquitto", Settings: map[string]any{"autosave_interval": 1, "autosave_on_changes": true}})
 	n := c.Nodes()[0]
 	n.stopBound = time.Second

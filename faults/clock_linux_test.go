@@ -76,7 +76,7 @@ func (n *realNode) TimeOff(context.Context) (time.Duration, error) {
 }
 
 // startClocked is a real cluster whose first node has a clock.
-func startClocked(t *testing.T, number int) *realCluster {
+func startClocked(t *testing.T) *realCluster {
 	t.Helper()
 	needs(t, "clock_jump")
 	hosttest.Program(t, "python3")
@@ -84,7 +84,7 @@ func startClocked(t *testing.T, number int) *realCluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := startReal(t, number, false)
+	c := startReal(t, false)
 	n := c.nodes[0]
 	n.Set(t.Context(), Killed)
 	n.clock = &testClock{library: library, control: filepath.Join(t.TempDir(), "clock")}
@@ -99,7 +99,8 @@ func startClocked(t *testing.T, number int) *realCluster {
 }
 
 func TestRealClocks(t *testing.T) {
-	for i, test := range []struct {
+	t.Parallel()
+	for _, test := range []struct {
 		fault   string
 		params  map[string]any
 		seconds float64
@@ -112,7 +113,7 @@ func TestRealClocks(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(test.fault, test.params), func(t *testing.T) {
 			t.Parallel()
-			c := startClocked(t, 50+i)
+			c := startClocked(t)
 			l, err := c.Inject(t.Context(), resource(t, test.fault, test.params, test.seconds), c.target(1))
 			if err != nil {
 				t.Fatal(err)
@@ -130,10 +131,12 @@ func TestRealClocks(t *testing.T) {
 
 // A control file that says so is no proof: the process must believe it.
 func TestRealClockNotBelieved(t *testing.T) {
-	for i, typ := range []string{"clock_jump", "clock_rate", "clock_strobe"} {
+	hosttest.Long(t, "proofs wait for a time that does not come")
+	t.Parallel()
+	for _, typ := range []string{"clock_jump", "clock_rate", "clock_strobe"} {
 		t.Run(typ, func(t *testing.T) {
 			t.Parallel()
-			c := startClocked(t, 55+i)
+			c := startClocked(t)
 			c.nodes[0].Set(t.Context(), Killed)
 			c.nodes[0].clock.reads += ".other"
 			clock.Set(c.nodes[0].clock.reads, 0)
@@ -154,7 +157,7 @@ func TestRealClockNotBelieved(t *testing.T) {
 // Clocks that are moved twice, by a node that is killed meanwhile.
 func TestRealClockOverlap(t *testing.T) {
 	t.Parallel()
-	c := startClocked(t, 58)
+	c := startClocked(t)
 	inject := func(typ string, params map[string]any) history.Landing {
 		t.Helper()
 		l, err := c.Inject(t.Context(), resource(t, typ, params, 60), c.target(1))
@@ -199,7 +202,7 @@ func TestClockRefused(t *testing.T) {
 			t.Errorf("%s %v: %v, want %q", test.fault, test.params, err, test.want)
 		}
 	}
-	c := startClocked(t, 59)
+	c := startClocked(t)
 	for number, why := range map[int]string{1: "does not have", 2: "not armed"} {
 		if number == 1 {
 			c.nodes[0].Set(t.Context(), Killed)

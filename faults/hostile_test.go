@@ -16,6 +16,7 @@ import (
 // Hostile clients land on a broker that takes notice, and not on one that reads
 // whatever it is sent and never says a word, or whose kernel has nobody.
 func TestHostileFaults(t *testing.T) {
+	t.Parallel()
 	patient := hosttest.Serve(t, func(c net.Conn) {
 		io.Copy(io.Discard, c)
 		<-t.Context().Done() // to close it would be an answer

@@ -94,6 +94,7 @@ func directions(text string) []string {
 // A fault that hits no traffic of the system is never landed, however well it
 // is in place.
 func TestNetworkWithoutTraffic(t *testing.T) {
+	hosttest.Long(t, "proofs wait for traffic")
 	t.Parallel()
 	if !hosttest.Inside(t) {
 		return
@@ -112,6 +113,7 @@ func TestNetworkWithoutTraffic(t *testing.T) {
 
 // Something else happens at the same time: another node's cable comes off.
 func TestPartitionWithDisturbedControl(t *testing.T) {
+	hosttest.Long(t, "heals wait for what is disturbed")
 	t.Parallel()
 	if !hosttest.Inside(t) {
 		return
@@ -183,6 +185,7 @@ func TestPartitionsOverlap(t *testing.T) {
 }
 
 func TestLossLands(t *testing.T) {
+	hosttest.Long(t, "it counts what is lost")
 	t.Parallel()
 	if !hosttest.Inside(t) {
 		return

@@ -30,6 +30,7 @@ func treatedTypes() map[string][]map[string]any {
 // On real links with traffic of the test's own each of them lands, is healed,
 // and leaves other links alone.
 func TestTreated(t *testing.T) {
+	hosttest.Long(t, "it injects each fault of packets")
 	t.Parallel()
 	if !hosttest.Inside(t) {
 		return
@@ -67,6 +68,7 @@ func (l *netLab) undisturbed(t *testing.T, from, to string) {
 // Whatever is done to links on which the system sends nothing is never landed:
 // a delay at the wrong node.
 func TestTreatedWithoutTraffic(t *testing.T) {
+	hosttest.Long(t, "proofs wait for traffic")
 	t.Parallel()
 	if !hosttest.Inside(t) {
 		return

@@ -101,7 +101,7 @@ func (r *realDisks) Beside(ctx context.Context) (Touched, error) {
 	return Touched{took, errno}, err
 }
 
-func startRealDisks(t *testing.T, number int) *realDisks {
+func startRealDisks(t *testing.T) *realDisks {
 	t.Helper()
 	if err := disk.Available(); err != nil {
 		hosttest.Skip(t, err.Error())
@@ -112,7 +112,7 @@ func startRealDisks(t *testing.T, number int) *realDisks {
 	for _, node := range []string{"node-1", "node-2"} {
 		mounts[node] = r.mount(t, node)
 	}
-	r.realCluster = startRealNodes(t, number, false, map[string]string{"node-1": mounts["node-1"]})
+	r.realCluster = startRealNodes(t, false, map[string]string{"node-1": mounts["node-1"]})
 	process := r.layers.open
 	r.layers.open = func(name string) (Layer, error) {
 		if node, ok := strings.CutPrefix(name, "disk/"); ok {
@@ -161,6 +161,7 @@ func (r *realDisks) on(numbers ...int) Target {
 // Every disk fault on a real file system: on a node that writes it lands, on
 // one that does not it never does.
 func TestRealDiskFaults(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		fault  string
 		params map[string]any
@@ -177,10 +178,10 @@ func TestRealDiskFaults(t *testing.T) {
 		{"bit_rot", map[string]any{"bytes": 5}, history.NotLanded},
 		{"lost_disk", nil, history.NotLanded},
 	}
-	for i, test := range tests {
+	for _, test := range tests {
 		t.Run(fmt.Sprint(test.fault, test.params), func(t *testing.T) {
 			t.Parallel()
-			r := startRealDisks(t, 30+2*i)
+			r := startRealDisks(t)
 			params := map[string]any{"duration_s": 1.5}
 			for key, value := range test.params {
 				params[key] = value
@@ -230,7 +231,9 @@ func (r *realDisks) clean(t *testing.T) {
 // and letting go are bounded all the same, and nothing is called healed that
 // was not read back.
 func TestRealDiskThatHangs(t *testing.T) {
-	r := startRealDisks(t, 70)
+	hosttest.Long(t, "it waits for bounds")
+	t.Parallel()
+	r := startRealDisks(t)
 	r.opt.Recovery = 3 * time.Second
 	l := r.inject(t, "slow", map[string]any{"duration_s": 60, "op": "write"}, 1)
 	d := r.disks["node-1"]
@@ -269,7 +272,7 @@ func (r *realDisks) inject(t *testing.T, fault string, params map[string]any, no
 // After the death of client and process a dead mount is left where there are no
 // namespaces, and the undoer takes it away. It may be called again.
 func TestUndoDisk(t *testing.T) {
-	r := startRealDisks(t, 80)
+	r := startRealDisks(t)
 	d := r.disks["node-2"]
 	entry := diskEntry(r.nodes[1], d, wantLimit, nil)
 	entry.Fault = "f1"

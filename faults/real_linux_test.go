@@ -24,11 +24,13 @@ func TestMain(m *testing.M) {
 	if addr := os.Getenv("FAULTS_TEST_ECHO"); addr != "" {
 		echo(addr, os.Getenv("FAULTS_TEST_STUBBORN") != "")
 	}
+	hosttest.Waiting()
 	os.Exit(hosttest.Alone(m))
 }
 
 // Real processes, real signals, real connections.
 func TestRealProcesses(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		fault    string
 		on       []int
@@ -45,10 +47,10 @@ func TestRealProcesses(t *testing.T) {
 		{fault: "kill", on: []int{2}, watched: true, want: history.NotLanded, restarts: true},
 		{fault: "kill", on: []int{1, 2, 3}, watched: true, want: history.NotLanded, restarts: true},
 	}
-	for i, test := range tests {
+	for _, test := range tests {
 		t.Run(fmt.Sprintf("%s %v stubborn=%t", test.fault, test.on, test.stubborn), func(t *testing.T) {
 			t.Parallel()
-			c := startReal(t, i, test.stubborn)
+			c := startReal(t, test.stubborn)
 			for _, n := range c.nodes {
 				n.watched.Store(test.watched)
 			}
@@ -75,10 +77,12 @@ func TestRealProcesses(t *testing.T) {
 
 // A pause on which a kill falls, healed in both orders.
 func TestRealOverlap(t *testing.T) {
-	for i, first := range []string{"pause", "kill"} {
+	hosttest.Long(t, "heals wait for each other")
+	t.Parallel()
+	for _, first := range []string{"pause", "kill"} {
 		t.Run(first+" is healed first", func(t *testing.T) {
 			t.Parallel()
-			c := startReal(t, 100+i, false)
+			c := startReal(t, false)
 			by := map[string]string{}
 			for _, typ := range []string{"pause", "kill"} {
 				l, err := c.Inject(t.Context(), request(t, typ, 60), c.on(1))

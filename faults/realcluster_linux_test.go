@@ -29,15 +29,19 @@ type realCluster struct {
 	journal *rig
 }
 
-func startReal(t *testing.T, number int, stubborn bool) *realCluster {
+// realClusters counts them: each has addresses of its own.
+var realClusters atomic.Int32
+
+func startReal(t *testing.T, stubborn bool) *realCluster {
 	t.Helper()
-	return startRealNodes(t, number, stubborn, nil)
+	return startRealNodes(t, stubborn, nil)
 }
 
 // startRealNodes starts them; those with a directory write to it.
-func startRealNodes(t *testing.T, number int, stubborn bool, writes map[string]string) *realCluster {
+func startRealNodes(t *testing.T, stubborn bool, writes map[string]string) *realCluster {
 	t.Helper()
 	c := &realCluster{}
+	number := int(realClusters.Add(1))
 	for i := range 4 {
 		n := &realNode{
 			name: fmt.Sprintf("node-%d", i+1), stubborn: stubborn, writes: writes[fmt.Sprintf("node-%d", i+1)],

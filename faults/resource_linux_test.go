@@ -78,6 +78,7 @@ func (n *realNode) order(order byte) {
 // Each resource fault with a node that needs what it takes, and with one that
 // does not: that one is never landed.
 func TestRealResources(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		fault  string
 		params map[string]any
@@ -99,11 +100,11 @@ func TestRealResources(t *testing.T) {
 		{fault: "pids", want: history.Landed},
 		{fault: "pids", params: map[string]any{"spare": 500}, order: orderSpawn, times: 20, want: history.NotLanded},
 	}
-	for i, test := range tests {
+	for _, test := range tests {
 		t.Run(fmt.Sprintf("%s %v %d orders", test.fault, test.params, test.times), func(t *testing.T) {
 			needs(t, test.fault)
 			t.Parallel()
-			c := startReal(t, 10+i, false)
+			c := startReal(t, false)
 			soft := softFiles(t, c.nodes[1])
 			l, err := c.Inject(t.Context(), resource(t, test.fault, test.params, 60), c.target(2))
 			if err != nil {
@@ -133,9 +134,10 @@ func TestRealResources(t *testing.T) {
 
 // What a node closes while it may open nothing more it cannot open again.
 func TestRealFilesClosedMeanwhile(t *testing.T) {
+	hosttest.Long(t, "heals wait for new clients")
 	needs(t, "fds")
 	t.Parallel()
-	c := startReal(t, 45, false)
+	c := startReal(t, false)
 	node := c.nodes[1]
 	conn, err := net.Dial("tcp", node.addr)
 	if err != nil {
@@ -171,13 +173,15 @@ func TestRealFilesClosedMeanwhile(t *testing.T) {
 // A limit holds for the process that the node is after another fault started
 // it again, overlaps compose, and they heal in any order.
 func TestRealLimitsOverlap(t *testing.T) {
-	for i, first := range []string{"memory", "kill"} {
+	hosttest.Long(t, "heals wait for each other")
+	t.Parallel()
+	for _, first := range []string{"memory", "kill"} {
 		t.Run(first+" is healed first", func(t *testing.T) {
 			for _, typ := range []string{"cpu", "memory", "fds"} {
 				needs(t, typ)
 			}
 			t.Parallel()
-			c := startReal(t, 30+i, false)
+			c := startReal(t, false)
 			t.Cleanup(func() { c.HealAll(context.Background()) })
 			soft := softFiles(t, c.nodes[0])
 			by := map[string]string{}
@@ -216,9 +220,10 @@ func TestRealLimitsOverlap(t *testing.T) {
 
 // What a dead keeper left is removed by the journal, and nobody else's.
 func TestRealLimitsUndo(t *testing.T) {
+	t.Parallel()
 	needs(t, "cpu")
 	needs(t, "memory")
-	c := startReal(t, 40, false)
+	c := startReal(t, false)
 	t.Cleanup(func() { c.HealAll(context.Background()) })
 	for _, typ := range []string{"cpu", "memory"} {
 		if _, err := c.Inject(t.Context(), resource(t, typ, nil, 60), c.target(1)); err != nil {
@@ -288,7 +293,7 @@ func TestResourceRefused(t *testing.T) {
 		}
 	}
 	needs(t, "fds")
-	c := startReal(t, 41, false)
+	c := startReal(t, false)
 	if _, err := c.Inject(t.Context(), resource(t, "fds", map[string]any{"spare": 100000}, 1), c.target(1)); err == nil {
 		t.Error("100000 files to spare were not refused")
 	}

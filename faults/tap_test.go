@@ -12,6 +12,7 @@ import (
 // Every protocol fault lands on clients that publish, and never where there is
 // nothing that it is about, although its probe shows that the tap would act.
 func TestProtocolFaults(t *testing.T) {
+	t.Parallel()
 	tests := map[string]map[string]any{
 		"packet_drop":      {"packet": "puback", "nth": 3},
 		"packet_delay":     {"packet": "puback", "delay_ms": 100},
@@ -53,6 +54,7 @@ func TestProtocolFaultOnNode(t *testing.T) {
 }
 
 func TestConnectionFaults(t *testing.T) {
+	t.Parallel()
 	for _, k := range clientKinds() {
 		if k.Arms != "tap" {
 			continue
@@ -122,6 +124,7 @@ func TestTapIsNotArmed(t *testing.T) {
 }
 
 func TestDriverFaults(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		typ    string

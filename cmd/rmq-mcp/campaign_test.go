@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -18,9 +19,7 @@ import (
 // TestCampaign makes one run of a campaign on one node, within an envelope of one
 // fault, and draws its scenario again by its seed.
 func TestCampaign(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs a cluster")
-	}
+	hosttest.Long(t, "it runs a cluster")
 	dir := t.TempDir()
 	t.Cleanup(func() { stopAll(t, dir) })
 	limits := filepath.Join(t.TempDir(), "envelope.yaml")

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
@@ -42,9 +43,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestClientOfAnotherMaker(t *testing.T) {
 	for name, transport := range connections() {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() {
-				t.Skip("it runs a cluster")
-			}
+			hosttest.Long(t, "it runs a cluster")
 			dir := t.TempDir()
 			t.Cleanup(func() { stopAll(t, dir) })
 			a := connectAgent(t, transport(t, dir))

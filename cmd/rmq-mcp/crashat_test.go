@@ -16,6 +16,7 @@ import (
 // A node dies at the n-th write of a file, which is held until it is gone; and
 // a write that never comes is no crash.
 func TestCrashAtFileOperation(t *testing.T) {
+	hosttest.Long(t, "it runs a cluster")
 	if err := disk.Available(); err != nil {
 		hosttest.Skip(t, err.Error())
 	}

@@ -36,9 +36,7 @@ type harbour struct {
 // TestDocker is runtime docker on a real engine. Starting one takes longer
 // than most of the rest, so all share it.
 func TestDocker(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs clusters")
-	}
+	hosttest.Long(t, "it runs clusters")
 	h := newHarbour(t)
 	needNamespaces(t, h.lab)
 	for _, test := range []struct {

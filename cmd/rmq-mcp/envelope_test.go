@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/internal/envelope"
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
 
 // The keeper itself refuses what only it can know to be outside the envelope,
 // and what is in place already; and a refused fault was never one.
 func TestKeeperKeepsTheEnvelope(t *testing.T) {
+	hosttest.Long(t, "it runs a cluster")
 	limits := envelope.Default(t.TempDir())
 	limits.AllowMajority, limits.MaxConcurrentFaults, limits.MaxTotalFaultS = false, 2, 250
 	c := live(t, keeper.Start{GraceS: 1, Envelope: &limits})

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -19,9 +20,7 @@ import (
 // A node that ends by itself fails the run, and one that somebody else kills
 // leaves nothing to be said of the broker, whatever else is going on.
 func TestNodesThatEnd(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs clusters")
-	}
+	hosttest.Long(t, "it runs clusters")
 	const killed, aborted = syscall.SIGKILL, syscall.SIGABRT
 	for _, test := range []struct {
 		scenario, phase string

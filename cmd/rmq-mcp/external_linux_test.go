@@ -16,9 +16,7 @@ import (
 // TestExternalProcess pauses a broker's process that the operator allows, is
 // refused to kill it, and finds it running after its keeper was killed.
 func TestExternalProcess(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs a broker")
-	}
+	hosttest.Long(t, "it runs a broker")
 	path := hosttest.Program(t, "mosquitto")
 	port := freePort(t)
 	broker := exec.Command(path, "-p", port)

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
@@ -19,9 +20,7 @@ import (
 // is repeated by itself, replays the last run, and has it reduced by a server that
 // leaves meanwhile.
 func TestFromFailureToFinding(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it makes several runs")
-	}
+	hosttest.Long(t, "it makes several runs")
 	dir := t.TempDir()
 	t.Cleanup(func() { stopAll(t, dir) })
 	t.Cleanup(func() { stopJobs(t, dir) })

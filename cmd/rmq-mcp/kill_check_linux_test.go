@@ -168,17 +168,6 @@ func needNamespaces(t *testing.T, l *lab) {
 	hosttest.Skip(t, fmt.Sprintf("experiments have isolation %s only", host.Isolation))
 }
 
-func exitCode(err error) int {
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &exit):
-		return exit.ExitCode()
-	}
-	return -1
-}
-
 func stderrOf(err error) string {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

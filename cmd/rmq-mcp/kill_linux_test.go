@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // What is promised.
@@ -28,14 +30,26 @@ const (
 	endBound    = 4 * time.Minute  // until a scenario, or what was stopped, is over: a node that does not serve again is waited for, to heal and to drain
 )
 
+// TestKeeperKilled is the smoke of TestKill: the universal heal, once.
+func TestKeeperKilled(t *testing.T) {
+	l := newLab(t, nil, false)
+	needNamespaces(t, l)
+	r := &round{
+		strike: strike{roles: []string{"keeper"}}, how: "by hand", scenario: "one-node.md", moment: 3 * time.Second,
+		faults: []injection{{typ: "pause", target: "any"}, {typ: "delay", target: "any"}},
+	}
+	if err := r.play(t.Context(), l); err != nil {
+		t.Errorf("%s: %v%s", r, err, l.keeperLogs(r.started))
+	}
+	t.Log(r.outcome)
+}
+
 // TestKill kills parts of real experiments at moments of their lives that a seed
 // chose: nothing is left, everything is healed, and what was recorded is readable.
 // RMQ_KILL_SEED is another seed, RMQ_KILL_ROUNDS the number of rounds for each
 // strike and user.
 func TestKill(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs clusters")
-	}
+	hosttest.Long(t, "it runs clusters")
 	t.Parallel()
 	seed := killSeed(t)
 	for name, user := range users(t) {

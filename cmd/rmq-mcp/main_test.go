@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -76,6 +77,18 @@ func rmq(t testing.TB, dir string, args ...string) *exec.Cmd {
 		t.Logf("rmq-mcp %s: %v\n%s", args[0], err, strings.Join(lines[max(0, len(lines)-lastLines):], "\n"))
 	})
 	return cmd
+}
+
+// exitCode is that of a command that ended with err; -1 where it did not run.
+func exitCode(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
+	}
+	return -1
 }
 
 func TestScripts(t *testing.T) {

@@ -62,9 +62,7 @@ func misses() []miss {
 
 // Nothing that hit nothing is landed, and it is healed all the same.
 func TestMissesAreNotLanded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs a cluster")
-	}
+	hosttest.Long(t, "it runs a cluster")
 	t.Parallel()
 	c := live(t, keeper.Start{GraceS: 1, Cluster: cluster.Config{Flavor: "reference", Nodes: 1, Arm: armed(t, misses())}})
 	for _, m := range misses() {
@@ -74,9 +72,7 @@ func TestMissesAreNotLanded(t *testing.T) {
 
 // A broker that keeps nothing on its disk has nothing to lose.
 func TestPowerLossOfNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs a broker")
-	}
+	hosttest.Long(t, "it runs a broker")
 	hosttest.Program(t, "mosquitto")
 	t.Parallel()
 	all := []miss{
@@ -141,9 +137,7 @@ func checkMiss(t *testing.T, c *keeper.Client, m miss) {
 // A scenario passes with a fault that lands, and with the same traffic never
 // with one that does not, alone or beside one that did.
 func TestMissNeverPasses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs clusters")
-	}
+	hosttest.Long(t, "it runs clusters")
 	for _, test := range []struct{ name, schedule, want string }{
 		{"a hit", "- {fault: pause, target: any}", "PASS"},
 		{"a processor that is enough", "- {fault: cpu, target: any, params: {percent: 6400}}", ""},

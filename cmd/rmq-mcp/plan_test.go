@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/envelope"
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 	"github.com/robustmq/rmq-mcp/internal/plan"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
@@ -48,9 +49,7 @@ func planStatus(t *testing.T, dir string) (s plan.Status) {
 // bounds that are moved afterwards, and a verdict on a copy of the run directory
 // alone.
 func TestPlanHalfRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs a cluster")
-	}
+	hosttest.Long(t, "it runs a cluster")
 	dir, work := t.TempDir(), t.TempDir()
 	t.Cleanup(func() { stopAll(t, dir) })
 	file, scenario := filepath.Join(work, "plan.md"), filepath.Join(work, "plan_scenario.md")

@@ -1,20 +1,21 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/internal/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
 	"github.com/robustmq/rmq-mcp/tools"
 )
@@ -107,42 +108,50 @@ func markdown(rows [][]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestReadmeCommands runs the first command of README.md as it stands there, and
-// the same on the broker that README.md says is caught at its loss.
-func TestReadmeCommands(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs clusters")
+// TestReadmeCommand runs the first command of README.md as it stands there. The run
+// is judged again and verified, and read and published by an agent.
+func TestReadmeCommand(t *testing.T) {
+	dir := t.TempDir()
+	wantVerdict(t, rmq(t, dir, firstCommand(t)...), 0, verdict.PassSmoke)
+	rows, err := reports.List(dir, reports.Filter{})
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("%d runs, %v", len(rows), err)
 	}
+	wantVerdict(t, rmq(t, dir, "judge", rows[0].ID), 0, verdict.PassSmoke)
+	a := connectAgent(t, &mcp.CommandTransport{Command: rmq(t, dir, "serve")})
+	a.looks()
+	a.publishes(dir, rows[0].ID)
+}
+
+// TestReadmeLoss is of the broker that README.md says is caught at its loss.
+func TestReadmeLoss(t *testing.T) {
+	hosttest.Long(t, "it runs a cluster")
 	hosttest.Program(t, "mosquitto")
+	args := append(firstCommand(t), "--flavor", "mosquitto", "--no-repeat")
+	wantVerdict(t, rmq(t, t.TempDir(), args...), 1, verdict.FailOnce)
+}
+
+// firstCommand are the arguments of README.md's first command.
+func firstCommand(t *testing.T) []string {
+	t.Helper()
 	text, err := os.ReadFile(readme)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const program = "    go run ./cmd/rmq-mcp "
 	_, rest, _ := strings.Cut(string(text), program)
-	first, _, found := strings.Cut(rest, "\n")
+	line, _, found := strings.Cut(rest, "\n")
 	if !found {
 		t.Fatalf("%s has no line that begins with %q", readme, program)
 	}
-	for _, c := range []struct {
-		args []string
-		code int
-		want verdict.State
-	}{
-		{nil, 0, verdict.PassSmoke},
-		{[]string{"--flavor", "mosquitto", "--no-repeat"}, 1, verdict.FailOnce},
-	} {
-		args := slices.Concat(strings.Fields(first), c.args)
-		out, err := rmq(t, t.TempDir(), args...).Output()
-		code := 0
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			code = exit.ExitCode()
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		if code != c.code || !strings.Contains(string(out), string(c.want)) {
-			t.Errorf("%v: exit code %d, want %d and %s:\n%s", args, code, c.code, c.want, out)
-		}
+	return strings.Fields(line)
+}
+
+// wantVerdict runs a command that prints a verdict.
+func wantVerdict(t *testing.T, cmd *exec.Cmd, code int, want verdict.State) {
+	t.Helper()
+	out, err := cmd.Output()
+	if got := exitCode(err); got != code || !strings.Contains(string(out), string(want)) {
+		t.Errorf("%v: exit code %d, want %d and %s:\n%s", cmd.Args, got, code, want, out)
 	}
 }

@@ -13,9 +13,7 @@ import (
 // every defect planted before a broker on the broker, and nothing on anybody
 // where all is well.
 func TestSelftest(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes two minutes")
-	}
+	hosttest.Long(t, "it takes two minutes")
 	out, err := rmq(t, t.TempDir(), "selftest", "--json").Output()
 	var rows []SelftestRow
 	if jsonErr := json.Unmarshal(out, &rows); jsonErr != nil {

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // A wire is the server's stdio, line by line, as a host sees it.
@@ -140,6 +142,7 @@ func TestNoProgressAfterItsAnswer(t *testing.T) {
 
 // What runs long holds up nobody else, and nothing holds up the end.
 func TestInputEndsTheServerWhileACallWaits(t *testing.T) {
+	hosttest.Long(t, "it runs a cluster")
 	dir := t.TempDir()
 	w := openWire(t, dir)
 	w.initialize()

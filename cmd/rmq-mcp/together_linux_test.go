@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // TestTogether has two servers and two terminals use one state directory at
 // the same time: each has its own experiment, and sees the others'.
 func TestTogether(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs clusters")
-	}
+	hosttest.Long(t, "it runs clusters")
 	t.Parallel()
 	l := newLab(t, nil, false)
 	t.Cleanup(func() { l.kill(l.processes()) })

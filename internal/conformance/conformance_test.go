@@ -6,11 +6,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // TestControls holds the two brokers against all statements whose violations
 // are known: what they violate is what they are known for, no more and no less.
 func TestControls(t *testing.T) {
+	hosttest.Long(t, "it holds two brokers against every statement")
 	t.Parallel()
 	for flavor, of := range map[string]struct {
 		lacks []string
@@ -41,6 +44,7 @@ func TestControls(t *testing.T) {
 
 // TestAcrossNodes has publishers and subscribers on different nodes.
 func TestAcrossNodes(t *testing.T) {
+	hosttest.Long(t, "it runs a cluster")
 	t.Parallel()
 	at, _ := startCluster(t, "reference", 3)
 	for _, r := range examined(t, Options{From: at[0], To: at[2], Parallel: 1, Statements: only(

@@ -30,9 +30,7 @@ const (
 // one mounts the disks and says what is left. A disk has no volatile cache:
 // what the kernel wrote to it survives, what it held in memory does not.
 func TestExt4LosesPower(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: it boots kernels")
-	}
+	hosttest.Long(t, "it boots kernels")
 	if microvm.Inside() {
 		return
 	}

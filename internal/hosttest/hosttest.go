@@ -23,6 +23,15 @@ func Skip(t testing.TB, why string) {
 	t.Skip(why)
 }
 
+// Long skips a test of the long tier under -short, and says why it takes its
+// time. It asks nothing of the host, so that RMQ_TEST_REQUIRE lets it pass.
+func Long(t testing.TB, why string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("long: " + why)
+	}
+}
+
 // Program answers where a program is, and skips where there is none.
 func Program(t testing.TB, name string) string {
 	t.Helper()

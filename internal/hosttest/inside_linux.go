@@ -65,9 +65,9 @@ func asUser(attr *syscall.SysProcAttr) {
 // only are the arguments that run this test or benchmark alone.
 func only(t testing.TB) []string {
 	if _, ok := t.(*testing.B); ok {
-		return []string{"-test.run=^$", "-test.bench=^" + t.Name() + "$", "-test.benchtime=1x", "-test.timeout=120s"}
+		return []string{"-test.run=^$", "-test.bench=^" + t.Name() + "$", "-test.benchtime=1x", "-test.timeout=10m"}
 	}
-	return []string{"-test.run=^" + t.Name() + "$", "-test.v", "-test.count=1", "-test.timeout=120s"}
+	return []string{"-test.run=^" + t.Name() + "$", "-test.v", "-test.count=1", "-test.timeout=10m"}
 }
 
 func rerun(t testing.TB, cmd *exec.Cmd) {

@@ -337,6 +337,7 @@ func freeze(p *os.Process) error { return p.Signal(syscall.SIGSTOP) }
 // TestAsUser runs the tests of this file again as nobody, who is root in a
 // user namespace only.
 func TestAsUser(t *testing.T) {
+	hosttest.Long(t, "it waits for a keeper to be missed")
 	if os.Getuid() != 0 {
 		t.Skip("the other tests already are an ordinary user's")
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // mq9Client asks as an application would.
@@ -148,6 +150,7 @@ func TestMQ9(t *testing.T) {
 
 // What was answered survives the death of any node.
 func TestMQ9SurvivesANode(t *testing.T) {
+	hosttest.Long(t, "it runs a cluster")
 	nodes := startNodes(t, 3)
 	c := newMQ9Client(t, nodes[0])
 	until(t, "the mailbox is made", func() bool {

@@ -177,6 +177,7 @@ func acknowledged(sent []mqtt.Token, in time.Duration) []string {
 // What was acknowledged with QoS 1 is delivered although a node was killed
 // while it was published.
 func TestKilledNodeLosesNothing(t *testing.T) {
+	hosttest.Long(t, "it runs a cluster")
 	nodes := startNodes(t, 3)
 	seen, mu := map[string]bool{}, sync.Mutex{}
 	offline := connect(t, nodes[0], "offline", nil)

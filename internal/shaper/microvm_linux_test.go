@@ -30,9 +30,7 @@ func TestMain(m *testing.M) {
 
 // TestNetemInMicroVM runs TestNetem on a kernel that has sch_netem.
 func TestNetemInMicroVM(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: it boots a kernel")
-	}
+	hosttest.Long(t, "it boots a kernel")
 	if microvm.Inside() {
 		return
 	}
