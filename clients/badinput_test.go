@@ -185,12 +185,12 @@ func startBuilder(t *testing.T, dir string) *exec.Cmd {
 // begun waits until so many builds have begun in all.
 func begun(t *testing.T, dir string, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(hosttest.Bound); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if found, _ := filepath.Glob(filepath.Join(dir, "began-*")); len(found) >= n {
 			return
 		}
 	}
-	t.Fatalf("%d builds have not begun within 30 s", n)
+	t.Fatalf("%d builds have not begun within %v", n, hosttest.Bound)
 }
 
 func goOn(t *testing.T, dir string) {

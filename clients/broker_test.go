@@ -47,8 +47,8 @@ func natsBroker(t testing.TB) string {
 	}
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(30 * time.Second) {
-		t.Fatal("nats-server is not ready after 30 s")
+	if !s.ReadyForConnections(hosttest.Bound) {
+		t.Fatalf("nats-server is not ready after %v", hosttest.Bound)
 	}
 	return fmt.Sprintf("127.0.0.1:%d", options.MQTT.Port)
 }
@@ -90,13 +90,13 @@ func freeAddress(t testing.TB) string {
 // answers waits until something listens.
 func answers(t testing.TB, address string) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(hosttest.Bound); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if conn, err := net.Dial("tcp", address); err == nil {
 			conn.Close()
 			return
 		}
 	}
-	t.Fatalf("nothing listens at %s after 30 s", address)
+	t.Fatalf("nothing listens at %s after %v", address, hosttest.Bound)
 }
 
 // listener is where each connection is served, beside the others and for so long

@@ -12,6 +12,7 @@ import (
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // memory is a history in memory.
@@ -72,7 +73,7 @@ func start(t *testing.T, program clients.Program, streams int, list ...contract.
 // wait waits until n events match, as long as the driver lives.
 func (r run) wait(t *testing.T, what string, n int, match func(history.Event) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), hosttest.Bound)
 	defer cancel()
 	go func() {
 		select {
@@ -86,7 +87,7 @@ func (r run) wait(t *testing.T, what string, n int, match func(history.Event) bo
 		for _, e := range r.all() {
 			t.Logf("%+v", e)
 		}
-		t.Fatalf("%s: %d of %d after 30 s, or when the driver ended", what, got, n)
+		t.Fatalf("%s: %d of %d after %v, or when the driver ended", what, got, n, hosttest.Bound)
 	}
 }
 
@@ -112,7 +113,7 @@ func (r run) unlessCorrupted(t *testing.T) {
 	}
 	select {
 	case <-r.Done():
-	case <-time.After(10 * time.Second):
+	case <-time.After(hosttest.Bound):
 		t.Error("Paho C has corrupted its memory, and its driver goes on")
 	}
 	ended := func(e history.Event) bool {
@@ -149,8 +150,8 @@ func (r run) finish(t *testing.T) {
 	r.do(t, "end", contract.All)
 	select {
 	case <-r.Done():
-	case <-time.After(60 * time.Second):
-		t.Fatal("not done 60 s after end")
+	case <-time.After(hosttest.Bound):
+		t.Fatalf("not done %v after end", hosttest.Bound)
 	}
 	if err := r.Err(); err != nil {
 		r.unlessCorrupted(t)

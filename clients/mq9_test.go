@@ -14,6 +14,7 @@ import (
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/reference/mq9"
 )
 
@@ -44,8 +45,8 @@ func mq9Broker(t testing.TB) string {
 	}
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(30 * time.Second) {
-		t.Fatal("nats-server is not ready after 30 s")
+	if !s.ReadyForConnections(hosttest.Bound) {
+		t.Fatalf("nats-server is not ready after %v", hosttest.Bound)
 	}
 	inside, err := nats.Connect("", nats.InProcessServer(s))
 	if err != nil {

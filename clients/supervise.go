@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	handshakeWait = 20 * time.Second // from the start of a driver to its hello
+	handshakeWait = time.Minute      // from the start of a driver to its hello
 	commandWait   = 5 * time.Second  // for a driver to read a command
 	byeWait       = 15 * time.Second // beyond the waits of the specification, from the last "end" to bye
 	maxLine       = 64 << 10         // bytes

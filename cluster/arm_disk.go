@@ -12,9 +12,8 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/diskprobe"
 )
 
-// diskBound is how long the layer under a data directory may take to be
-// mounted, and to be taken away.
-const diskBound = 10 * time.Second
+// diskBound is how long the layer under a data directory may take to be mounted.
+const diskBound = time.Minute
 
 // A Disk is the layer under a node's data directory, and a helper that looks
 // at the directory through it. Its process is a child of ours and on the
@@ -63,8 +62,7 @@ func (a armDisk) arm(ctx context.Context, n *Node) error {
 	return nil
 }
 
-// disarm gives the data back to a plain directory. A layer that does not end
-// is aborted.
+// disarm gives the data back to a plain directory. A layer that hangs is aborted.
 func (armDisk) disarm(n *Node) error {
 	d := n.Disk()
 	if d == nil {
@@ -73,9 +71,7 @@ func (armDisk) disarm(n *Node) error {
 	n.setDisk(nil)
 	close(d.over)
 	d.Probe.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), diskBound)
-	defer cancel()
-	return d.Close(ctx)
+	return d.Close(context.Background())
 }
 
 // Disk is the layer under the node's data directory, nil where it was not

@@ -4,11 +4,12 @@ import (
 	"context"
 	"reflect"
 	"testing"
-	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // testBound is for one test's whole cluster, on a busy machine.
-const testBound = 90 * time.Second
+const testBound = 5 * hosttest.Bound
 
 // startCluster starts one on loopback and ends it with the test.
 func startCluster(t *testing.T, config Config) (context.Context, *Cluster) {

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// How often a disk layer is asked whether it is there, and how long it may
-// take to say so.
+// How often a disk layer is asked whether it is there, and how long one may
+// neither say so nor work.
 const (
 	diskLook     = time.Second
 	diskPatience = 10 * time.Second
 )
 
-// watch aborts a layer that is gone or does not answer, and tells: whoever
-// waits for one waits in the kernel, where no signal reaches him.
+// watch aborts a layer that is gone or hangs, and tells: whoever waits for one
+// waits in the kernel, where no signal reaches him.
 func (d *Disk) watch(tell func(what string)) {
 	tick := time.NewTicker(diskLook)
 	defer tick.Stop()
@@ -24,10 +24,7 @@ func (d *Disk) watch(tell func(what string)) {
 			return
 		case <-d.Gone():
 		case <-tick.C:
-			ctx, cancel := context.WithTimeout(context.Background(), diskPatience)
-			_, err := d.Stats(ctx)
-			cancel()
-			if err == nil {
+			if !d.hangs() {
 				continue
 			}
 		}
@@ -42,4 +39,14 @@ func (d *Disk) watch(tell func(what string)) {
 		}
 		return
 	}
+}
+
+// hangs reports whether the layer neither answers nor works. On a busy machine it
+// may be slow.
+func (d *Disk) hangs() bool {
+	used := d.Used()
+	ctx, cancel := context.WithTimeout(context.Background(), diskPatience)
+	defer cancel()
+	_, err := d.Stats(ctx)
+	return err != nil && d.Used() == used
 }

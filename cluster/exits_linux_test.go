@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 func TestKilledForMemory(t *testing.T) {
@@ -45,7 +46,7 @@ func TestExits(t *testing.T) {
 			if !strings.HasPrefix(e.State, state) || e.Asked != asked || e.OutOfMemory {
 				t.Errorf("%+v, want %s, asked %t", e, state, asked)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(hosttest.Bound):
 			t.Fatalf("nobody told of %s", state)
 		}
 	}

@@ -81,13 +81,13 @@ func (m mosquitto) plan(opts Options) (*plan, error) {
 	n.data = filepath.Join(n.dir, "data")
 	conf := filepath.Join(n.dir, "mosquitto.conf")
 	n.argv = []string{opts.Config.Binary, "-c", conf}
-	n.version, n.restartBound, n.stopBound = version, 20*time.Second, 10*time.Second
+	n.version, n.restartBound, n.stopBound = version, time.Minute, 30*time.Second
 	config, err := m.effective(opts.Config)
 	if err != nil {
 		return nil, err
 	}
 	p := &plan{
-		nodes: []*Node{n}, version: version, binary: opts.Config.Binary, startBound: 20 * time.Second, leaderBound: time.Second,
+		nodes: []*Node{n}, version: version, binary: opts.Config.Binary, startBound: time.Minute, leaderBound: time.Second,
 		config: config, differs: map[string]string{}, promises: mosquittoPromises(),
 	}
 	var certs certificate.Files

@@ -44,7 +44,7 @@ func (r reference) plan(opts Options) (*plan, error) {
 	p := &plan{
 		version:    "nats-server " + embedded.Version,
 		binary:     lookSelf(opts.Self[0]),
-		startBound: 30 * time.Second, leaderBound: 30 * time.Second,
+		startBound: time.Minute, leaderBound: time.Minute,
 		differs: map[string]string{},
 	}
 	node, err := r.node(opts, p)
@@ -190,7 +190,7 @@ func (reference) place(opts Options, name string, c embedded.Config) (*Node, emb
 	n.guarded = c.StdinGuard
 	n.version = "nats-server " + embedded.Version
 	n.argv = append(append(n.argv, opts.Self...), "-config", filepath.Join(n.dir, "node.json"))
-	n.restartBound, n.stopBound = time.Minute, 10*time.Second
+	n.restartBound, n.stopBound = time.Minute, 30*time.Second
 	return n, c, nil
 }
 

@@ -10,7 +10,10 @@ import (
 )
 
 // changeBound is how long the kernel gets to stop, continue or end a process.
-const changeBound = 5 * time.Second
+const changeBound = time.Minute
+
+// holdBound is after how long a process that does not end is looked for at its disk.
+const holdBound = 5 * time.Second
 
 // Set brings the process into a state and returns when it is in it:
 //
@@ -128,22 +131,23 @@ func (n *Node) kill() error {
 	if err := p.signal(sigKill); err != nil && !p.exited() {
 		return err
 	}
+	bound := time.After(changeBound)
 	select {
 	case <-p.ended():
 		return nil
-	case <-time.After(changeBound):
+	case <-time.After(holdBound):
 	}
-	if d := n.Disk(); d != nil { // it waits for the disk, where no signal reaches it
+	if d := n.Disk(); d != nil && d.hangs() { // there it waits where no signal reaches it
 		if err := d.Abort(); err != nil {
-			return fmt.Errorf("%s is there %v after SIGKILL, and its disk does not let go of it: %w", p, changeBound, err)
-		}
-		select {
-		case <-p.ended():
-			return nil
-		case <-time.After(changeBound):
+			return fmt.Errorf("kill %s: its disk hangs and does not let go of it: %w", p, err)
 		}
 	}
-	return fmt.Errorf("%s is there %v after SIGKILL", p, changeBound)
+	select {
+	case <-p.ended():
+		return nil
+	case <-bound:
+		return fmt.Errorf("%s is there %v after SIGKILL", p, changeBound)
+	}
 }
 
 // terminate ends a process by SIGTERM; a frozen one is thawed first, or it

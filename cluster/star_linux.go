@@ -23,7 +23,7 @@ import (
 const maxHosts = 510
 
 // linkBound is how long the kernel gets to bring a cable up.
-const linkBound = 5 * time.Second
+const linkBound = time.Minute
 
 // A star is a Network of namespaces: every host has one, the process that made
 // the star is the router between them.

@@ -24,9 +24,6 @@ import (
 // The test binary plays every part: starRole in the environment says which.
 const starRole = "RMQ_TEST_STAR_ROLE"
 
-// starBound is how long the kernel may take for what it does by itself.
-const starBound = 5 * time.Second
-
 func TestStarRefusesTheHostsNetwork(t *testing.T) {
 	if os.Getenv(starRole) != "" {
 		return
@@ -114,13 +111,13 @@ func watchStar(t *testing.T, router *exec.Cmd, out *bufio.Scanner) {
 		t.Fatal(err)
 	}
 	router.Wait()
-	for deadline := time.Now().Add(starBound); len(left) > 0; {
+	for deadline := time.Now().Add(hosttest.Bound); len(left) > 0; {
 		left = slices.DeleteFunc(left, func(pid string) bool {
 			_, err := os.Stat("/proc/" + pid)
 			return err != nil
 		})
 		if time.Now().After(deadline) {
-			t.Fatalf("processes %v outlived the router by %v", left, starBound)
+			t.Fatalf("processes %v outlived the router by %v", left, hosttest.Bound)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -213,7 +210,7 @@ func TestStarPart(t *testing.T) {
 
 // hear connects to a node and answers what it says.
 func hear(address string) string {
-	conn, err := net.DialTimeout("tcp", address+":1883", starBound)
+	conn, err := net.DialTimeout("tcp", address+":1883", hosttest.Bound)
 	if err != nil {
 		return err.Error()
 	}

@@ -94,13 +94,13 @@ func roundTrip(c *Cluster, transport string) error {
 	select {
 	case <-arrived:
 		return nil
-	case <-time.After(20 * time.Second):
+	case <-time.After(hosttest.Bound):
 		return errors.New("published, and not delivered within 20 s")
 	}
 }
 
 func within(token mqtt.Token) error {
-	if !token.WaitTimeout(20 * time.Second) {
+	if !token.WaitTimeout(hosttest.Bound) {
 		return errors.New("no answer within 20 s")
 	}
 	return token.Error()

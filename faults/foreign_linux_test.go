@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // A process that somebody else started is continued when its keeper is dead,
@@ -47,7 +49,7 @@ func TestUndoForeign(t *testing.T) {
 func awaitState(t *testing.T, pid int, want string) {
 	t.Helper()
 	path := fmt.Sprintf("/proc/%d/stat", pid)
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(hosttest.Bound); ; time.Sleep(time.Millisecond) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

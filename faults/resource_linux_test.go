@@ -303,11 +303,11 @@ func TestResourceRefused(t *testing.T) {
 	}
 }
 
-// within waits for something for a few seconds.
+// within waits for something that must come.
 func within(t *testing.T, what string, look func() error) {
 	t.Helper()
 	err := look()
-	for began := time.Now(); err != nil && time.Since(began) < 20*time.Second; err = look() {
+	for began := time.Now(); err != nil && time.Since(began) < hosttest.Bound; err = look() {
 		time.Sleep(5 * time.Millisecond)
 	}
 	if err != nil {

@@ -102,7 +102,7 @@ func (l *tapLab) lands(typ string, params map[string]any, target Target, want hi
 
 func (l *tapLab) await(ok func() bool) {
 	l.t.Helper()
-	for end := time.Now().Add(5 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(hosttest.Bound); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			l.t.Fatal("it does not happen")
 		}
@@ -125,7 +125,7 @@ func (l *tapLab) publish(id string) {
 	l.t.Cleanup(wg.Wait)
 	select {
 	case <-acked:
-	case <-time.After(5 * time.Second):
+	case <-time.After(hosttest.Bound):
 		l.t.Fatal("no publish was acknowledged")
 	}
 }

@@ -140,12 +140,12 @@ func (a *agent) explores() string {
 
 func (a *agent) untilTrafficFlows() {
 	a.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(hosttest.Bound); time.Now().Before(deadline); {
 		if a.call("cluster_status", nil)["counts"].(map[string]any)["acked"].(float64) > 10 {
 			return
 		}
 	}
-	a.t.Fatal("no traffic 30 s after run_client")
+	a.t.Fatal("no traffic after run_client")
 }
 
 func (a *agent) publishes(dir, run string) {
@@ -189,7 +189,7 @@ func stopAll(t testing.TB, dir string) {
 		client.Close()
 	}
 	left := filepath.Join(dir, "live", "*.lock")
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(hosttest.Bound); ; time.Sleep(10 * time.Millisecond) {
 		if locks, _ := filepath.Glob(left); len(locks) == 0 {
 			return
 		}

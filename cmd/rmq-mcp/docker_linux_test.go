@@ -21,7 +21,7 @@ import (
 )
 
 // goneBound is how long containers may outlive their keeper.
-const goneBound = 10 * time.Second
+const goneBound = hosttest.Bound
 
 // A harbour is a docker engine of the test's own, and a lab whose processes
 // use it.

@@ -98,7 +98,10 @@ func (w *wire) initialize() {
 	w.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 }
 
-// end closes stdin and waits; it fails when that takes two seconds.
+// endBefore is sooner than any call that waits returns.
+const endBefore = 30 * time.Second
+
+// end closes stdin and waits; nothing that a call waits for may hold that up.
 func (w *wire) end() {
 	w.t.Helper()
 	w.in.Close()
@@ -116,9 +119,9 @@ func (w *wire) end() {
 		if err != nil {
 			w.t.Errorf("the server ended with %v", err)
 		}
-	case <-time.After(2 * time.Second):
+	case <-time.After(endBefore):
 		w.cmd.Process.Kill()
-		w.t.Error("the server runs on two seconds after the end of its input")
+		w.t.Errorf("the server runs on %v after the end of its input", endBefore)
 		<-exited
 	}
 }

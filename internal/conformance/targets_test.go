@@ -56,7 +56,7 @@ func startCluster(t *testing.T, flavor string, nodes int) (addresses []string, v
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), hosttest.Bound)
 		defer cancel()
 		c.Stop(ctx)
 	})

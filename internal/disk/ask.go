@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 )
 
 // Set makes the layer disturb by exactly these faults. Rules that were set
@@ -105,19 +106,44 @@ func (c *Client) Abort() error {
 
 // Close ends the layer in order: everything is durable, the mount is gone and
 // the data are in the data directory itself. The broker must be down; whoever
-// still has a file open keeps it and can do nothing with it. A process that
-// does not end in time is aborted.
+// still has a file open keeps it and can do nothing with it. A process that hangs
+// is aborted, and its data are given back all the same; the error says so.
 func (c *Client) Close(ctx context.Context) error {
 	_ = c.stdin.Close()
-	ctx, cancel := c.patient(ctx)
+	ctx, cancel := context.WithTimeout(ctx, endBound)
 	defer cancel()
+	err := c.awaitEnd(ctx)
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("end the disk layer of %s: %w", c.info.Mount, errors.Join(err, c.Abort()))
 	select {
 	case <-c.gone:
-		if c.err != nil {
-			return fmt.Errorf("end the disk layer of %s: %w; its data are in %s", c.info.Mount, errors.Join(c.err, detach(c.info.Mount)), c.info.Tree)
+	case <-time.After(Patience):
+		return fmt.Errorf("%w; process %d is still there, its data are in %s", err, c.info.PID, c.info.Tree)
+	}
+	if back := giveBack(c.info); back != nil {
+		return fmt.Errorf("%w; %w", err, back)
+	}
+	return fmt.Errorf("%w; its data were given back", err)
+}
+
+// awaitEnd returns when the process has ended, and how if not in order.
+func (c *Client) awaitEnd(ctx context.Context) error {
+	tick := time.NewTicker(Patience)
+	defer tick.Stop()
+	for used := c.Used(); ; {
+		select {
+		case <-c.gone:
+			return c.err
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
 		}
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("end the disk layer of %s: %w; its data are in %s", c.info.Mount, errors.Join(ctx.Err(), c.Abort()), c.info.Tree)
+		now := c.Used()
+		if now == used {
+			return fmt.Errorf("process %d did nothing for %v", c.info.PID, Patience)
+		}
+		used = now
 	}
 }

@@ -11,10 +11,16 @@ import (
 	"os/exec"
 	"sync"
 	"time"
+
+	"github.com/shirou/gopsutil/v3/process"
 )
 
-// Patience is how long a call waits whose context has no deadline.
+// Patience is how long a call waits whose context has no deadline, and how long a
+// process that is to end may do nothing.
 const Patience = 10 * time.Second
+
+// endBound is how long a process that is to end may take in all.
+const endBound = 5 * time.Minute
 
 // Options are how the process of a layer is run.
 type Options struct {
@@ -197,6 +203,17 @@ func (a answer) decode(result any) error {
 		return nil
 	}
 	return json.Unmarshal(a.Result, result)
+}
+
+// Used is the processor time that the process has used, 0 where that cannot be
+// read. Where it does not grow, the process hangs, however busy the machine is.
+func (c *Client) Used() time.Duration {
+	p := process.Process{Pid: int32(c.info.PID)}
+	t, err := p.Times()
+	if err != nil {
+		return 0
+	}
+	return time.Duration((t.User + t.System) * float64(time.Second))
 }
 
 // Info says what runs where.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // From a cut on, nothing that is synced is acknowledged.
@@ -217,7 +219,7 @@ func TestStoppedAndKilled(t *testing.T) {
 				if err == nil {
 					t.Error("written, by nobody")
 				}
-			case <-time.After(10 * time.Second):
+			case <-time.After(hosttest.Bound):
 				t.Fatal("the user of the mount hangs")
 			}
 			<-c.Gone()
@@ -256,7 +258,7 @@ func TestClientGone(t *testing.T) {
 	p.must(c.stdin.Close())
 	select {
 	case <-c.Gone():
-	case <-time.After(10 * time.Second):
+	case <-time.After(hosttest.Bound):
 		t.Fatal("it goes on")
 	}
 	if _, err := io.WriteString(f, "y"); err == nil {

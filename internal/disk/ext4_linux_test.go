@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // An outage is a tiny program on ext4, and then the power goes. The layer and
@@ -164,7 +166,7 @@ const lastProbe = ProbePrefix + "last"
 func (p program) await(c *Client, w wait) {
 	p.t.Helper()
 	p.must(os.WriteFile(p.path(lastProbe), nil, 0o600)) // committed with all that was before it
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(hosttest.Bound); time.Now().Before(end); {
 		pending, err := c.Report(p.t.Context())
 		p.must(err)
 		if pending.Probes.Entries == 0 && (w == commit || pending.Nothing()) {

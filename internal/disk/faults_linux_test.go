@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // An operation that a rule is about fails as told, another does not, and each
@@ -122,9 +124,9 @@ func TestFailedFsync(t *testing.T) {
 
 func eventually(t *testing.T, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(hosttest.Bound); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("not within 5 s")
+			t.Fatalf("not within %v", hosttest.Bound)
 		}
 	}
 }
@@ -217,7 +219,7 @@ func TestHold(t *testing.T) {
 				if (err == nil) != (end == "resume") {
 					t.Error(err)
 				}
-			case <-time.After(10 * time.Second):
+			case <-time.After(hosttest.Bound):
 				t.Fatal("it is held for ever")
 			}
 		})
@@ -244,7 +246,7 @@ func TestSlow(t *testing.T) {
 	go func() { _ = cmd.Wait(); close(ended) }()
 	select {
 	case <-ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(hosttest.Bound):
 		t.Fatal("a killed process waits for the delay")
 	}
 }

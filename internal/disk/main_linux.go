@@ -86,7 +86,7 @@ func mount(config Config) (*service, error) {
 		return nil, fmt.Errorf("mount %s: %w", config.Mount, err)
 	}
 	start := time.Now()
-	live := filepath.Join(config.Backing, "tree")
+	live := filepath.Join(config.Backing, treeDir)
 	if err := os.MkdirAll(live, 0o755); err != nil {
 		return nil, err
 	}
@@ -179,13 +179,18 @@ func (s *service) end() error {
 	// who is in it, and from a mount namespace that was copied meanwhile.
 	t.ns.Lock()
 	t.spool.close()
-	if err := moveAll(t.live, s.info.Mount); err != nil {
-		return fmt.Errorf("give the data back to %s: %w; they are in %s", s.info.Mount, err, t.live)
+	return giveBack(s.info)
+}
+
+// giveBack moves the data of a layer that is no longer mounted to where they were.
+func giveBack(i Info) error {
+	if err := moveAll(i.Tree, i.Mount); err != nil {
+		return fmt.Errorf("give the data back to %s: %w; they are in %s", i.Mount, err, i.Tree)
 	}
-	for _, dir := range []string{t.live, t.grave} {
+	for _, dir := range []string{i.Tree, filepath.Join(i.Backing, graveDir)} {
 		_ = os.RemoveAll(dir)
 	}
-	_ = os.Remove(s.info.Backing) // others may have put something there
+	_ = os.Remove(i.Backing) // others may have put something there
 	return nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/microvm"
@@ -83,9 +82,7 @@ func startedWith(t testing.TB, config Config) *Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if err := c.Close(ctx); err != nil && !t.Failed() {
+		if err := c.Close(context.Background()); err != nil && !t.Failed() {
 			select {
 			case <-c.Gone(): // ended by the test
 			default:

@@ -79,9 +79,15 @@ type slot struct {
 	name string
 }
 
+// What a backing directory holds.
+const (
+	treeDir  = "tree"
+	graveDir = "unlinked"
+)
+
 func newTree(backing string, model Model, clock func() time.Duration) (*tree, error) {
 	t := &tree{model: model, clock: clock, maxOps: PendingLimit, maxSpool: SpoolLimit,
-		live: filepath.Join(backing, "tree"), grave: filepath.Join(backing, "unlinked"),
+		live: filepath.Join(backing, treeDir), grave: filepath.Join(backing, graveDir),
 		nodes: map[uint64]*inode{}, dirty: map[*inode]struct{}{}, eager: map[*inode]struct{}{}}
 	if err := os.RemoveAll(t.grave); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 func TestConcurrentRecording(t *testing.T) {
@@ -102,7 +103,7 @@ func TestRowsReachTheFileInTime(t *testing.T) {
 	for range 3 {
 		w.Record(blank)
 		recorded, _ := readAll(t, dir)
-		for deadline := time.Now().Add(30 * time.Second); len(recorded) == 0; recorded, _ = readAll(t, dir) {
+		for deadline := time.Now().Add(hosttest.Bound); len(recorded) == 0; recorded, _ = readAll(t, dir) {
 			if time.Now().After(deadline) {
 				t.Fatal("not in the file after 30 s")
 			}

@@ -7,7 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 )
+
+// Bound is how long a test waits for what must come. Only what hangs takes
+// longer, on the busiest machine.
+const Bound = time.Minute
 
 // Required reports whether this host must have all that tests need:
 // RMQ_TEST_REQUIRE is "all".

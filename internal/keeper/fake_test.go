@@ -20,9 +20,6 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
-// bound is how long anything may take that happens by itself.
-const bound = 10 * time.Second
-
 // killedAtRandom is the scenario of an experiment that may be killed at any
 // instant.
 const killedAtRandom = "killed/at-random"
@@ -305,7 +302,7 @@ func spawn(t *testing.T, o SpawnOptions) *Client {
 		c.Stop(context.Background(), Caller{})
 		c.Close()
 	})
-	st, err := c.Wait(t.Context(), bound)
+	st, err := c.Wait(t.Context(), hosttest.Bound)
 	if err != nil || st.Phase != history.PhaseReady {
 		t.Fatalf("Wait = %q, %v, want ready", st.Phase, err)
 	}

@@ -58,10 +58,13 @@ func dieWithParent(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeat
 // behind.
 func adoptOrphans() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
+// orphansBound is how long the kernel may take to end what was killed.
+const orphansBound = time.Minute
+
 // killOrphans ends and reaps every child of this process, until there is none:
 // each may leave children of its own.
 func killOrphans() error {
-	for deadline := time.Now().Add(silence * time.Second); ; {
+	for deadline := time.Now().Add(orphansBound); ; {
 		children, err := childrenOf(os.Getpid())
 		if err != nil || len(children) == 0 {
 			return err

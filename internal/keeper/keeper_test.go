@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 func TestExperiment(t *testing.T) {
@@ -64,11 +65,11 @@ func TestExperiment(t *testing.T) {
 		}
 		watched <- phases
 	}()
-	eventually(t, bound, "watched", func() bool {
+	eventually(t, hosttest.Bound, "watched", func() bool {
 		st, err := c.Status(ctx)
 		return err == nil && st.Counts.Received == 1
 	})
-	again, err := c.Wait(ctx, bound) // of one that is ready: at once
+	again, err := c.Wait(ctx, hosttest.Bound) // of one that is ready: at once
 	if err != nil || again.Phase != history.PhaseReady {
 		t.Errorf("Wait = %q, %v", again.Phase, err)
 	}
@@ -197,7 +198,7 @@ func TestOpenState(t *testing.T) {
 // tell; the files in live/ are the last to go.
 func nothingLeft(t *testing.T, dir string) {
 	t.Helper()
-	eventually(t, bound, "live/ is empty", func() bool {
+	eventually(t, hosttest.Bound, "live/ is empty", func() bool {
 		if live, err := List(dir); err != nil || len(live) > 0 {
 			return false
 		}
@@ -222,12 +223,12 @@ func TestDeserted(t *testing.T) {
 	inject()
 	done := p.act()
 	p.leave()
-	eventually(t, bound, "healed", healed)
+	eventually(t, hosttest.Bound, "healed", healed)
 	inject()
-	eventually(t, bound, "healed while another is put in place", healed)
+	eventually(t, hosttest.Bound, "healed while another is put in place", healed)
 	done()
 	done = p.act() // asked for by who had left already
 	inject()
-	eventually(t, bound, "healed what came late", healed)
+	eventually(t, hosttest.Bound, "healed what came late", healed)
 	done()
 }

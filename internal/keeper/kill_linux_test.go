@@ -22,7 +22,7 @@ import (
 )
 
 // leftBound is how long anything of an experiment may outlive its keeper.
-const leftBound = 5 * time.Second
+const leftBound = hosttest.Bound
 
 // TestKill kills parts of an experiment at random moments of its life: nothing
 // of it may be left.
@@ -56,7 +56,7 @@ func killRandomly(t *testing.T, isolation string, roles []string) {
 		spawned <- err
 	}()
 	var id string
-	eventually(t, bound, "a "+roles[0], func() bool {
+	eventually(t, hosttest.Bound, "a "+roles[0], func() bool {
 		runs, _ := filepath.Glob(filepath.Join(dir, "runs", "*"))
 		if len(runs) == 1 {
 			id = filepath.Base(runs[0])
@@ -169,7 +169,7 @@ func TestSilentKeeper(t *testing.T) {
 	if err := unix.Kill(c.Info().Keeper.Pid, unix.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 2*silence*time.Second, "no process of "+id, func() bool { return len(processesOf(id)) == 0 })
+	eventually(t, hosttest.Bound, "no process of "+id, func() bool { return len(processesOf(id)) == 0 })
 	nothingLeft(t, dir)
 	if err := c.Watch(t.Context(), func(Progress) {}); !errors.Is(err, ErrGone) {
 		t.Errorf("Watch = %v, want ErrGone", err)
@@ -307,7 +307,7 @@ func TestOrphans(t *testing.T) {
 	t.Parallel()
 	c := spawn(t, SpawnOptions{StateDir: stateDir(t)})
 	needNamespaces(t, c)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*bound)
+	ctx, cancel := context.WithTimeout(t.Context(), hosttest.Bound)
 	defer cancel()
 	lines, err := c.Logs(ctx, Logs{})
 	if err != nil {

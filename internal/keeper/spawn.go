@@ -24,7 +24,7 @@ type SpawnOptions struct {
 
 // spawnBound is how long a keeper may take until its socket answers. The
 // cluster starts after that.
-const spawnBound = 30 * time.Second
+const spawnBound = time.Minute
 
 // Spawn starts an experiment in processes of its own, which outlive the
 // caller, its terminal and its signals, and connects to it. The error of a

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -52,7 +51,7 @@ func (c mq9Client) try(subject, body string, header ...string) (mq9Reply, error)
 		m.Header.Set(header[i], header[i+1])
 	}
 	var out mq9Reply
-	answer, err := c.nc.RequestMsg(m, 5*time.Second)
+	answer, err := c.nc.RequestMsg(m, hosttest.Bound)
 	if err == nil {
 		err = json.Unmarshal(answer.Data, &out)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
-const testBound = 60 * time.Second
+const testBound = hosttest.Bound
 
 // TestMain makes the test binary a node when it is started as one.
 func TestMain(m *testing.M) {

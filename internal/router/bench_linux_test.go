@@ -108,11 +108,11 @@ func BenchmarkMatchedPath(b *testing.B) {
 }
 
 func roundTrips(b *testing.B, c net.Conn) {
-	if err := talks(c, time.Second); err != nil {
+	if err := talks(c, hosttest.Bound); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if err := talks(c, time.Second); err != nil {
+		if err := talks(c, hosttest.Bound); err != nil {
 			b.Fatal(err)
 		}
 	}

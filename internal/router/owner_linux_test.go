@@ -44,7 +44,7 @@ func TestOwnerDies(t *testing.T) {
 	cmd.Process.Kill()
 	cmd.Wait()
 	// The socket is closed by the kernel in its own time.
-	for deadline := time.Now().Add(5 * time.Second); strings.Contains(ruleset(t), tableName); {
+	for deadline := time.Now().Add(hosttest.Bound); strings.Contains(ruleset(t), tableName); {
 		if time.Now().After(deadline) {
 			t.Fatalf("our table outlived its owner:\n%s", ruleset(t))
 		}

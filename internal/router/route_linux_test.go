@@ -29,7 +29,7 @@ func unroute(t *testing.T) {
 	s := newStar(t, 3)
 	s.echo(t, "node-2")
 	c := s.mustConnect(t, "tcp", "node-1", "node-2")
-	if err := talks(c, time.Second); err != nil {
+	if err := talks(c, hosttest.Bound); err != nil {
 		t.Fatal(err)
 	}
 	// A route of somebody else is there before and after.

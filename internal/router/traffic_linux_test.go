@@ -112,12 +112,16 @@ func TestTraffic(t *testing.T) {
 	other := s.mustConnect(t, "tcp", "node-3", "node-2")
 	all := func(want bool) {
 		t.Helper()
+		patience := hosttest.Bound
+		if !want {
+			patience = 200 * time.Millisecond
+		}
 		for _, c := range []net.Conn{tcp, udp} {
-			if err := talks(c, 200*time.Millisecond); (err == nil) != want {
+			if err := talks(c, patience); (err == nil) != want {
 				t.Errorf("%s between node-1 and node-2: %v, want passing %t", c.LocalAddr().Network(), err, want)
 			}
 		}
-		if err := talks(other, time.Second); err != nil {
+		if err := talks(other, hosttest.Bound); err != nil {
 			t.Errorf("node-3 to node-2: %v", err)
 		}
 	}
@@ -149,7 +153,7 @@ func TestReject(t *testing.T) {
 	if _, err := s.connect(t, "tcp", "node-1", "node-2"); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("tcp: %v, want refused", err)
 	}
-	if err := talks(udp, time.Second); !errors.Is(err, syscall.EHOSTUNREACH) {
+	if err := talks(udp, hosttest.Bound); !errors.Is(err, syscall.EHOSTUNREACH) {
 		t.Errorf("udp: %v, want unreachable", err)
 	}
 	s.blocked(t, "node-1", "node-2")
@@ -247,7 +251,7 @@ func TestPorts(t *testing.T) {
 	s.echo(t, "node-2")
 	c := s.mustConnect(t, "tcp", "node-1", "node-2")
 	s.render(t, Rule{Fault: "f1", Do: Drop, Ports: []uint16{echoPort + 1}, Links: both("node-1", "node-2")})
-	if err := talks(c, time.Second); err != nil {
+	if err := talks(c, hosttest.Bound); err != nil {
 		t.Errorf("another port: %v", err)
 	}
 	s.blocked(t, "node-1", "node-2")
@@ -327,7 +331,7 @@ func TestSockets(t *testing.T) {
 	hit := []net.Conn{s.mustConnect(t, "tcp", "node-1", "node-2"), s.mustConnect(t, "tcp", "node-1", "node-2")}
 	other := s.mustConnect(t, "tcp", "node-3", "node-2")
 	for _, c := range append(hit, other) {
-		if err := talks(c, time.Second); err != nil {
+		if err := talks(c, hosttest.Bound); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -340,11 +344,11 @@ func TestSockets(t *testing.T) {
 		t.Errorf("reset %d, %v; want 2", n, err)
 	}
 	for _, c := range hit {
-		if err := talks(c, time.Second); !errors.Is(err, syscall.ECONNABORTED) && !errors.Is(err, syscall.ECONNRESET) {
+		if err := talks(c, hosttest.Bound); !errors.Is(err, syscall.ECONNABORTED) && !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("connection that was reset: %v", err)
 		}
 	}
-	if err := talks(other, time.Second); err != nil {
+	if err := talks(other, hosttest.Bound); err != nil {
 		t.Errorf("another connection: %v", err)
 	}
 	if left, err := s.Sockets(links); len(left) > 0 || err != nil {

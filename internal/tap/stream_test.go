@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // What no rule hits arrives as it was sent, byte for byte, however it is cut
@@ -16,7 +18,7 @@ import (
 func TestStreamIsIntact(t *testing.T) {
 	tap, at, nodes := newTap(t)
 	p := newPair(t, tap, at, nodes, "c")
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(hosttest.Bound)
 	p.client.SetDeadline(deadline)
 	p.node.SetDeadline(deadline)
 	stop := make(chan struct{})

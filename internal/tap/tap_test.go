@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
 
 // A pair is a client and a node at the two ends of a tap.
@@ -40,7 +42,7 @@ func dial(t *testing.T, tap *Tap, at string, nodes <-chan net.Conn, first []byte
 	client.Write(first)
 	select {
 	case p.node = <-nodes:
-	case <-time.After(5 * time.Second):
+	case <-time.After(hosttest.Bound):
 		t.Fatal("the tap did not connect to the node")
 	}
 	t.Cleanup(func() { client.Close(); p.node.Close() })
@@ -51,7 +53,7 @@ func dial(t *testing.T, tap *Tap, at string, nodes <-chan net.Conn, first []byte
 // gets reads exactly these bytes.
 func (p *pair) gets(from net.Conn, want []byte) {
 	p.t.Helper()
-	from.SetReadDeadline(time.Now().Add(5 * time.Second))
+	from.SetReadDeadline(time.Now().Add(hosttest.Bound))
 	got := make([]byte, len(want))
 	n, err := io.ReadFull(from, got)
 	if err != nil || !bytes.Equal(got, want) {
@@ -62,7 +64,7 @@ func (p *pair) gets(from net.Conn, want []byte) {
 // ends waits for the end of a connection.
 func (p *pair) ends(conn net.Conn) {
 	p.t.Helper()
-	conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+	conn.SetReadDeadline(time.Now().Add(hosttest.Bound))
 	if n, err := conn.Read(make([]byte, 1)); err == nil || isTimeout(err) {
 		p.t.Fatalf("%d bytes, %v; want the end", n, err)
 	}
@@ -291,7 +293,7 @@ func TestPassesEndsOn(t *testing.T) {
 	tap, at, nodes := newTap(t)
 	p := newPair(t, tap, at, nodes, "c")
 	p.client.(*net.TCPConn).CloseWrite()
-	p.node.SetReadDeadline(time.Now().Add(5 * time.Second))
+	p.node.SetReadDeadline(time.Now().Add(hosttest.Bound))
 	if _, err := p.node.Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("%v, want the end", err)
 	}
@@ -300,7 +302,7 @@ func TestPassesEndsOn(t *testing.T) {
 	q := newPair(t, tap, at, nodes, "d")
 	q.client.(*net.TCPConn).SetLinger(0)
 	q.client.Close()
-	q.node.SetReadDeadline(time.Now().Add(5 * time.Second))
+	q.node.SetReadDeadline(time.Now().Add(hosttest.Bound))
 	if _, err := q.node.Read(make([]byte, 1)); err == nil || err == io.EOF || isTimeout(err) {
 		t.Errorf("%v, want a reset", err)
 	}
@@ -402,7 +404,7 @@ func TestSlowReaderPushesBack(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	tap.Set(nil)
-	p.node.SetWriteDeadline(time.Now().Add(5 * time.Second))
+	p.node.SetWriteDeadline(time.Now().Add(hosttest.Bound))
 	if _, err := p.node.Write(b); err != nil {
 		t.Errorf("healed: %v", err)
 	}
@@ -491,7 +493,7 @@ func TestThousand(t *testing.T) {
 		}
 	}()
 	tap.Set([]Rule{{Fault: "f1", Do: Delay, Packet: Publish, DelayMS: 20}})
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), hosttest.Bound)
 	defer cancel()
 	var wg sync.WaitGroup
 	errs := make(chan error, 1000)
@@ -535,7 +537,7 @@ func echoed(ctx context.Context, at, id string) error {
 
 func await(t *testing.T, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(hosttest.Bound); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it does not happen")
 		}
