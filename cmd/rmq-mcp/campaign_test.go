@@ -20,6 +20,7 @@ import (
 // fault, and draws its scenario again by its seed.
 func TestCampaign(t *testing.T) {
 	hosttest.Long(t, "it runs a cluster")
+	t.Parallel()
 	dir := t.TempDir()
 	t.Cleanup(func() { stopAll(t, dir) })
 	limits := filepath.Join(t.TempDir(), "envelope.yaml")

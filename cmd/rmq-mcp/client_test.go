@@ -41,9 +41,11 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestClientOfAnotherMaker is an agent's afternoon: look, start a cluster, put
 // traffic on it, kill a node, stop, read the verdict, publish.
 func TestClientOfAnotherMaker(t *testing.T) {
+	hosttest.Long(t, "it runs clusters")
+	t.Parallel()
 	for name, transport := range connections() {
 		t.Run(name, func(t *testing.T) {
-			hosttest.Long(t, "it runs a cluster")
+			t.Parallel()
 			dir := t.TempDir()
 			t.Cleanup(func() { stopAll(t, dir) })
 			a := connectAgent(t, transport(t, dir))

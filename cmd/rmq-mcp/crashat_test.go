@@ -17,6 +17,7 @@ import (
 // a write that never comes is no crash.
 func TestCrashAtFileOperation(t *testing.T) {
 	hosttest.Long(t, "it runs a cluster")
+	t.Parallel()
 	if err := disk.Available(); err != nil {
 		hosttest.Skip(t, err.Error())
 	}

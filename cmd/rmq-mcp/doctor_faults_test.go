@@ -13,6 +13,7 @@ import (
 
 // TestAFaultOfEachFamilyLands is the smoke of TestEveryFaultLands, on one cluster.
 func TestAFaultOfEachFamilyLands(t *testing.T) {
+	t.Parallel()
 	types := []string{"kill", "partition", "slow", "fds", "pause_client", "packet_delay"}
 	rows := injectForReal(t, "--only", strings.Join(types, ","))
 	for _, typ := range types {

@@ -13,6 +13,7 @@ import (
 // and what is in place already; and a refused fault was never one.
 func TestKeeperKeepsTheEnvelope(t *testing.T) {
 	hosttest.Long(t, "it runs a cluster")
+	t.Parallel()
 	limits := envelope.Default(t.TempDir())
 	limits.AllowMajority, limits.MaxConcurrentFaults, limits.MaxTotalFaultS = false, 2, 250
 	c := live(t, keeper.Start{GraceS: 1, Envelope: &limits})

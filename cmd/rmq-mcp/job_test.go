@@ -21,6 +21,7 @@ import (
 // leaves meanwhile.
 func TestFromFailureToFinding(t *testing.T) {
 	hosttest.Long(t, "it makes several runs")
+	t.Parallel()
 	dir := t.TempDir()
 	t.Cleanup(func() { stopAll(t, dir) })
 	t.Cleanup(func() { stopJobs(t, dir) })

@@ -33,6 +33,7 @@ const (
 
 // TestKeeperKilled is the smoke of TestKill: the universal heal, once.
 func TestKeeperKilled(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, nil, false)
 	needNamespaces(t, l)
 	r := &round{

@@ -111,6 +111,7 @@ func markdown(rows [][]string) string {
 // TestReadmeCommand runs the first command of README.md as it stands there. The run
 // is judged again and verified, and read and published by an agent.
 func TestReadmeCommand(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	wantVerdict(t, rmq(t, dir, firstCommand(t)...), 0, verdict.PassSmoke)
 	rows, err := reports.List(dir, reports.Filter{})
@@ -126,6 +127,7 @@ func TestReadmeCommand(t *testing.T) {
 // TestReadmeLoss is of the broker that README.md says is caught at its loss.
 func TestReadmeLoss(t *testing.T) {
 	hosttest.Long(t, "it runs a cluster")
+	t.Parallel()
 	hosttest.Program(t, "mosquitto")
 	args := append(firstCommand(t), "--flavor", "mosquitto", "--no-repeat")
 	wantVerdict(t, rmq(t, t.TempDir(), args...), 1, verdict.FailOnce)
