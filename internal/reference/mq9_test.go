@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -51,7 +52,7 @@ func (c mq9Client) try(subject, body string, header ...string) (mq9Reply, error)
 		m.Header.Set(header[i], header[i+1])
 	}
 	var out mq9Reply
-	answer, err := c.nc.RequestMsg(m, hosttest.Bound)
+	answer, err := c.nc.RequestMsg(m, 5*time.Second) // to a node that dies it is lost, and asked again
 	if err == nil {
 		err = json.Unmarshal(answer.Data, &out)
 	}
