@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -61,7 +60,7 @@ func (c) cargo() tool { return tool{names: []string{"cargo"}, install: install{d
 
 // identity is the C library that drivers are linked to.
 func (c) identity(ctx context.Context) string {
-	out, err := exec.CommandContext(ctx, "getconf", "GNU_LIBC_VERSION").Output()
+	out, err := query(ctx, "getconf", "GNU_LIBC_VERSION").Output()
 	if err != nil {
 		return ""
 	}
@@ -102,7 +101,7 @@ func (t c) missingPackaged(ctx context.Context) string {
 
 // installed answers a field of the Debian package that is installed.
 func (t c) installed(ctx context.Context, field string) (string, error) {
-	out, err := exec.CommandContext(ctx, "dpkg-query", "--show", "--showformat="+field, t.debian).Output()
+	out, err := query(ctx, "dpkg-query", "--show", "--showformat="+field, t.debian).Output()
 	if err != nil {
 		return "", fmt.Errorf("ask for the version of %s: %w", t.debian, err)
 	}
@@ -114,7 +113,7 @@ func (t c) compiles(ctx context.Context, source string) bool {
 	if err != nil {
 		return false
 	}
-	cmd := exec.CommandContext(ctx, path, "-fsyntax-only", "-x", "c", "-")
+	cmd := query(ctx, path, "-fsyntax-only", "-x", "c", "-")
 	cmd.Stdin = strings.NewReader(source + "\n")
 	return cmd.Run() == nil
 }
@@ -164,7 +163,7 @@ func (t c) fromDebian(ctx context.Context, b build, cc string) (headers string, 
 	if err := os.WriteFile(filepath.Join(b.dir, "debian"), []byte(t.debian+" "+version+"\n"), 0o644); err != nil {
 		return "", err
 	}
-	out, err := exec.CommandContext(ctx, cc, "-print-file-name="+t.library).Output()
+	out, err := query(ctx, cc, "-print-file-name="+t.library).Output()
 	if err != nil {
 		return "", fmt.Errorf("ask %s for %s: %w", cc, t.library, err)
 	}

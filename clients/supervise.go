@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/internal/environ"
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
@@ -135,7 +136,7 @@ func (d *Driver) start() (*os.File, error) {
 	}
 	d.stdin = stdin
 	d.cmd = exec.Command(d.opts.Command.Argv[0], d.opts.Command.Argv[1:]...)
-	d.cmd.Env = append(os.Environ(), d.opts.Command.Env...)
+	d.cmd.Env = append(environ.Bare(), d.opts.Command.Env...)
 	d.cmd.Stdin, d.cmd.Stdout, d.cmd.Stderr = childIn, childOut, d.tail
 	d.cmd.WaitDelay = time.Second // a grandchild may hold the pipes
 	run := (*exec.Cmd).Start

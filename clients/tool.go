@@ -3,7 +3,6 @@ package clients
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"regexp"
 	"runtime"
@@ -11,13 +10,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/environ"
 )
 
 // A tool is a program that a toolchain needs.
 type tool struct {
 	names   []string // that it may have: python3, python
 	version []string // the arguments that make it print its version; none: --version
-	env     []string // added to this process's own for that
+	env     []string // added to the environment for that
 	least   string   // the version that it must have; "" for any
 	install install
 }
@@ -53,8 +54,8 @@ var versionNumber = regexp.MustCompile(`\d+(\.\d+)+`)
 
 // printedVersion is the first version number that a program prints.
 func printedVersion(ctx context.Context, env []string, argv0 string, arguments []string) (string, error) {
-	cmd := exec.CommandContext(ctx, argv0, arguments...)
-	cmd.Env = append(os.Environ(), env...)
+	cmd := query(ctx, argv0, arguments...)
+	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.CombinedOutput()
 	if found := versionNumber.FindString(string(out)); err == nil && found != "" {
 		return found, nil
@@ -87,13 +88,13 @@ func (i install) String() string {
 	return "on Debian and Ubuntu run: sudo apt-get install " + i.debian
 }
 
-// run runs a tool in a folder, with env added to this process's own. Its error
+// run runs a tool in a folder, with env added to its environment. Its error
 // ends with what the tool printed last, and with what to do about it where
 // that is known.
 func (b build) run(ctx context.Context, dir string, env []string, argv ...string) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = dir
-	cmd.Env = slices.Concat(os.Environ(), []string{"TMPDIR=" + b.temp, "TMP=" + b.temp, "TEMP=" + b.temp}, env)
+	cmd.Env = slices.Concat(environ.Building(), []string{"TMPDIR=" + b.temp, "TMP=" + b.temp, "TEMP=" + b.temp}, env)
 	cmd.WaitDelay = time.Second
 	out := &tail{keep: causeBytes}
 	cmd.Stdout, cmd.Stderr = out, out
@@ -109,7 +110,7 @@ func (b build) run(ctx context.Context, dir string, env []string, argv ...string
 
 // runQuietly is for asking a tool something that it answers by its exit.
 func runQuietly(ctx context.Context, argv ...string) error {
-	return exec.CommandContext(ctx, argv[0], argv[1:]...).Run()
+	return query(ctx, argv[0], argv[1:]...).Run()
 }
 
 // causeBytes is how much of what a tool printed last is searched for the cause.
@@ -164,4 +165,11 @@ func remedy(said string) string {
 		}
 	}
 	return ""
+}
+
+// query is a program that is asked something of this machine.
+func query(ctx context.Context, argv0 string, arguments ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, argv0, arguments...)
+	cmd.Env = environ.Building()
+	return cmd
 }

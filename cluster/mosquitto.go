@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/certificate"
+	"github.com/robustmq/rmq-mcp/internal/environ"
 )
 
 // mosquitto is one node with the configuration that Debian ships, which is
@@ -163,7 +164,9 @@ func (mosquitto) leader(context.Context, *plan, string) (string, error) { return
 
 // mosquittoVersion asks the binary for its help, whose first line names it.
 func mosquittoVersion(binary string) (string, error) {
-	out, err := exec.Command(binary, "-h").CombinedOutput()
+	cmd := exec.Command(binary, "-h")
+	cmd.Env = environ.Bare()
+	out, err := cmd.CombinedOutput()
 	version := mosquittoNamed(out)
 	if version == "" {
 		return "", fmt.Errorf("%s does not say which version of mosquitto it is (%v); set binary", binary, err)

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/environ"
 )
 
 // A Node is one broker process, with an address that outlives it: killed and
@@ -171,7 +173,7 @@ func (n *Node) run(context.Context) (instance, error) {
 	defer log.Close()
 	argv := n.command()
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = n.dir, append(environment(), n.clock.environment()...)
+	cmd.Dir, cmd.Env = n.dir, append(environ.Bare(), n.clock.environment()...)
 	cmd.Stdout, cmd.Stderr = log, log
 	p, err := startProcess(n.host, cmd, n.guarded)
 	if err != nil {

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"strings"
 	"syscall"
 	"time"
 
@@ -87,20 +85,4 @@ func (p *process) state() (string, error) {
 	case <-time.After(changeBound):
 		return "", fmt.Errorf("process %d is not to be seen, and nobody was told how it ended", p.pid)
 	}
-}
-
-// environment is what nodes inherit: nothing that would change a broker's
-// configuration behind our back, and no secret.
-func environment() []string {
-	var keep []string
-	for _, kv := range os.Environ() {
-		name, _, _ := strings.Cut(kv, "=")
-		name = strings.ToUpper(name)
-		if strings.HasPrefix(name, "ROBUST") || strings.Contains(name, "TOKEN") ||
-			strings.Contains(name, "SECRET") || strings.Contains(name, "PASSW") || strings.HasSuffix(name, "_KEY") {
-			continue
-		}
-		keep = append(keep, kv)
-	}
-	return keep
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/internal/environ"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
@@ -125,6 +126,7 @@ func spawnJob(dir string, argv []string, desk *campaign.Desk) error {
 	defer log.Close()
 	cmd := exec.Command(argv[0], append(slices.Clone(argv[1:]), "job", dir, desk.ID())...)
 	cmd.Stderr = log
+	cmd.Env = environ.Own()
 	keeper.Detach(cmd)
 	heard, err := cmd.StdoutPipe()
 	if err == nil {

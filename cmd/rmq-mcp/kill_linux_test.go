@@ -314,6 +314,9 @@ func (r *round) hit(l *lab) error {
 		}))
 	}
 	time.Sleep(r.moment) // the random moment; nothing waits for it
+	if told := l.told(); len(told) > 0 {
+		err = errors.Join(err, fmt.Errorf("secrets of the environment are known to %v", told))
+	}
 	victims := l.processes(names...)
 	if r.strike.stop {
 		l.stop(victims)

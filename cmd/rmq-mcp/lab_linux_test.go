@@ -32,6 +32,9 @@ type lab struct {
 
 const markName = "RMQ_TEST_LAB="
 
+// What is secret in the environment of whoever starts something in a lab.
+const secretToken = "planted-in-the-environment"
+
 // newLab makes a lab. A long one has a state directory whose path is too long
 // for a socket.
 func newLab(t *testing.T, user *syscall.Credential, long bool) *lab {
@@ -81,7 +84,7 @@ func (l *lab) temp() string { return filepath.Join(l.base, "tmp") }
 func (l *lab) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(binary(), append([]string{"--dir", l.dir}, args...)...)
 	cmd.Dir = l.base
-	cmd.Env = append(os.Environ(), l.mark, "TMPDIR="+l.temp(), "HOME="+l.base)
+	cmd.Env = append(os.Environ(), l.mark, "TMPDIR="+l.temp(), "HOME="+l.base, "GITHUB_TOKEN="+secretToken, "RMQ_PASSWORD="+secretToken, "NPM_TOKEN="+secretToken)
 	cmd.Env = append(cmd.Env, l.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: l.user}
 	return cmd
@@ -96,6 +99,17 @@ type proc struct {
 }
 
 func (p proc) String() string { return fmt.Sprintf("%d %s %s (%s)", p.pid, p.role, p.id, p.state) }
+
+// told are the processes of the lab that were given a secret and have no need of it.
+func (l *lab) told() (names []string) {
+	for _, p := range l.processes() {
+		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
+		if p.role != "run" && p.role != "serve" && strings.Contains(string(environ), secretToken) {
+			names = append(names, p.String())
+		}
+	}
+	return names
+}
 
 // processes are those of the lab, in these roles or all. The dead are not
 // among them, waited for or not.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"os/exec"
 	"strings"
+
+	"github.com/robustmq/rmq-mcp/internal/environ"
 )
 
 // Isolation answers the isolation that an experiment would have on this host,
@@ -15,6 +17,7 @@ func Isolation(ctx context.Context, self []string) (isolation, why string) {
 			return l.isolation, why
 		}
 		cmd := exec.CommandContext(ctx, self[0], append(self[1:len(self):len(self)], "isolate")...)
+		cmd.Env = environ.Own()
 		dieWithParent(cmd)
 		l.apply(cmd)
 		out, err := cmd.CombinedOutput()

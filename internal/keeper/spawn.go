@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/environ"
 )
 
 // SpawnOptions say what to start, and where.
@@ -76,6 +78,7 @@ func startGuard(ctx context.Context, o order) error {
 	defer log.Close()
 	cmd := exec.Command(o.Self[0], append(o.Self[1:len(o.Self):len(o.Self)], "guard", o.ID)...)
 	cmd.Stderr = log
+	cmd.Env = environ.Own() // the keeper's too, and of all that it starts of ours
 	Detach(cmd)
 	answers, heard, err := os.Pipe()
 	if err != nil {
