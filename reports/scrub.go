@@ -70,6 +70,11 @@ var plainWords = regexp.MustCompile(`^(?i:true|false|null|none|nil|bearer|basic|
 var hints = [][]byte{[]byte("pass"), []byte("pwd"), []byte("secret"), []byte("token"),
 	[]byte("authorization"), []byte("key"), []byte("credential"), []byte("://")}
 
+// NamesSecret reports whether a name is that of a secret.
+func NamesSecret(name string) bool { return secretKeyName.MatchString(name) }
+
+var secretKeyName = regexp.MustCompile(`(?i)^(?:` + secretName + `|(?:.*[_.\-])?pass)$`)
+
 func compileAll(patterns ...string) []*regexp.Regexp {
 	all := make([]*regexp.Regexp, len(patterns))
 	for i, p := range patterns {

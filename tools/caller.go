@@ -14,8 +14,9 @@ const useID = "claudecode/toolUseId"
 
 // callerOf is who asks, as far as the protocol tells. Both eras are asked: the
 // newer one names the client in every request, the older one in its handshake.
+// The arguments are those that may be recorded.
 func callerOf(ctx context.Context, request mcp.CallToolRequest, args map[string]any) keeper.Caller {
-	caller := keeper.Caller{Via: "mcp", Tool: request.Params.Name, Args: withoutSecrets(args)}
+	caller := keeper.Caller{Via: "mcp", Tool: request.Params.Name, Args: args}
 	if meta := request.Params.Meta; meta != nil {
 		caller.UseID, _ = meta.GetMetaField(useID).(string)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,12 +13,28 @@ import (
 // was done.
 type BadInput struct {
 	Tool     string
-	Problems []string
+	Problems []Problem
 	Example  string
 }
 
-func (b *BadInput) Error() string {
-	text := fmt.Sprintf("%s: %s. Nothing was changed.", b.Tool, strings.Join(b.Problems, "; "))
+// A Problem is one thing that is wrong with an argument: Path is what, and Is what
+// is said of it, with the value as it was given. Kept is what may be recorded of
+// that, which has the value's shape.
+type Problem struct{ Path, Is, Kept string }
+
+func (b *BadInput) Error() string { return b.text(func(p Problem) string { return p.Path + p.Is }) }
+
+// Recorded is the error as the journal has it.
+func (b *BadInput) Recorded() string {
+	return b.text(func(p Problem) string { return p.Path + p.Kept })
+}
+
+func (b *BadInput) text(of func(Problem) string) string {
+	var problems []string
+	for _, p := range b.Problems {
+		problems = append(problems, of(p))
+	}
+	text := fmt.Sprintf("%s: %s. Nothing was changed.", b.Tool, strings.Join(problems, "; "))
 	if b.Example != "" {
 		text += fmt.Sprintf(" A call that works: %s %s", b.Tool, b.Example)
 	}
@@ -35,10 +52,11 @@ func check(t Tool, args map[string]any) (map[string]any, error) {
 	return out, nil
 }
 
-type checker struct{ problems []string }
+type checker struct{ problems []Problem }
 
-func (c *checker) refuse(format string, args ...any) any {
-	c.problems = append(c.problems, fmt.Sprintf(format, args...))
+// refuse takes what is wrong, of which kept may be recorded.
+func (c *checker) refuse(path, is, kept string) any {
+	c.problems = append(c.problems, Problem{path, is, kept})
 	return nil
 }
 
@@ -50,14 +68,16 @@ func (c *checker) object(params []Param, args map[string]any, under string) map[
 		case given && value != nil:
 			out[p.Name] = c.value(p, value, under+p.Name)
 		case p.Required:
-			c.refuse("%q is missing: %s", under+p.Name, p.expects())
+			missing := " is missing: " + p.expects()
+			c.refuse(strconv.Quote(under+p.Name), missing, missing)
 		case p.Default != nil:
 			out[p.Name] = p.Default
 		}
 	}
 	for _, name := range sortedKeys(args) {
 		if find(params, name) == nil {
-			c.refuse("unknown argument %q; valid arguments: %s", under+name, names(params))
+			valid := "; valid arguments: " + names(params)
+			c.refuse(fmt.Sprintf("unknown argument %q", shorten(under+name, longestName)), valid, valid)
 		}
 	}
 	return out
@@ -66,26 +86,40 @@ func (c *checker) object(params []Param, args map[string]any, under string) map[
 func (c *checker) value(p Param, value any, path string) any {
 	got, ok := coerce(p, value)
 	if !ok {
-		return c.refuse("%q is %s, expected %s", path, describe(value), p.expects())
+		return c.refuse(strconv.Quote(path), fmt.Sprintf(" is %s, expected %s", p.describe(value), p.expects()),
+			fmt.Sprintf(" is %v, expected %s", shape(value), p.expects()))
 	}
+	if why := p.wrong(got); why != "" {
+		return c.refuse(strconv.Quote(path), fmt.Sprintf(" is %s; %s", p.describe(got), why), fmt.Sprintf(" is %v; %s", shape(got), why))
+	}
+	if object, ok := got.(map[string]any); ok && p.Fields != nil {
+		return c.object(p.Fields, object, path+".")
+	}
+	return got
+}
+
+// wrong says what is wrong with a value of the right type, "" for nothing.
+func (p Param) wrong(got any) string {
 	switch v := got.(type) {
 	case string:
 		if p.Required && strings.TrimSpace(v) == "" {
-			return c.refuse("%q is empty: %s", path, p.expects())
+			return "expected " + p.expects()
 		}
 		if p.Enum != nil && !contains(p.Enum, v) {
-			return c.refuse("%q is %q; valid values: %s", path, v, strings.Join(p.Enum, ", "))
+			return "valid values: " + strings.Join(p.Enum, ", ")
 		}
 	case float64:
 		if p.Max > p.Min && (v < p.Min || v > p.Max) {
-			return c.refuse("%q is %s, expected %s to %s", path, number(v), number(p.Min), number(p.Max))
+			return fmt.Sprintf("expected %s to %s", number(p.Min), number(p.Max))
 		}
-	case map[string]any:
-		if p.Fields != nil {
-			return c.object(p.Fields, v, path+".")
+	case []any:
+		for _, item := range v {
+			if text, ok := item.(string); ok && p.Address && strings.Contains(text, "@") {
+				return "give host:port, and username and password by themselves"
+			}
 		}
 	}
-	return got
+	return ""
 }
 
 // coerce answers the value as the parameter's type, if it can be meant so.
@@ -168,6 +202,18 @@ func (p Param) expects() string {
 		text += ", such as " + p.Example
 	}
 	return text
+}
+
+// describe is a value as it was given. Where a secret may be in it only its shape is
+// told: what is told is recorded.
+func (p Param) describe(value any) string {
+	if p.Secret || p.Address || slices.ContainsFunc(p.Fields, func(f Param) bool { return f.Secret }) {
+		return fmt.Sprint(shape(value))
+	}
+	if text, ok := value.(string); ok && strings.TrimSpace(text) == "" {
+		return "empty"
+	}
+	return describe(value)
 }
 
 func describe(value any) string {

@@ -3,7 +3,6 @@ package tools
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -40,24 +39,6 @@ func (s *Server) recordAnswer(call int64, answer any) error {
 		return fmt.Errorf("write the answer to the journal: %w; what was asked for has been done", err)
 	}
 	return nil
-}
-
-// withoutSecrets copies arguments for the journal, passwords replaced.
-func withoutSecrets(args map[string]any) map[string]any {
-	out := make(map[string]any, len(args))
-	for key, value := range args {
-		lower := strings.ToLower(key)
-		object, isObject := value.(map[string]any)
-		switch {
-		case strings.Contains(lower, "password") || strings.Contains(lower, "token") || strings.Contains(lower, "secret"):
-			out[key] = "[scrubbed]"
-		case isObject:
-			out[key] = withoutSecrets(object)
-		default:
-			out[key] = value
-		}
-	}
-	return out
 }
 
 // noteAnswer puts what the agent gets to see into the journal of the run that

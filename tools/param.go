@@ -25,6 +25,8 @@ type Param struct {
 	Fields   []Param // of an object; none: any field
 	Items    Type    // of an array
 	Example  string  // as JSON
+	Secret   bool    // never recorded
+	Address  bool    // host:port, or several: without a user and a password
 }
 
 // inputSchema is the JSON schema of an object with the parameters as its

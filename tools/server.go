@@ -93,19 +93,19 @@ func describeTool(t Tool) (mcp.Tool, error) {
 	}, nil
 }
 
-// handle is the way of every call: arguments as given are journalled before
-// anything is looked at, checked, acted on, and the answer is journalled.
+// handle is the way of every call: arguments are journalled before anything is
+// done, checked, acted on, and the answer is journalled.
 func (s *Server) handle(t Tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		given, isObject := argumentsOf(request)
-		caller := callerOf(ctx, request, given)
+		caller := callerOf(ctx, request, recorded(t.Params, given))
 		entry, err := s.recordCall(caller)
 		if err != nil {
 			return refusal(err), nil
 		}
 		if !isObject {
 			return s.conclude(entry, nil, &BadInput{Tool: t.Name, Example: t.Example,
-				Problems: []string{"the arguments are not an object"}}), nil
+				Problems: []Problem{{Path: "the arguments", Is: " are not an object", Kept: " are not an object"}}}), nil
 		}
 		args, err := check(t, given)
 		if err != nil {
@@ -127,7 +127,12 @@ func (s *Server) handle(t Tool) server.ToolHandlerFunc {
 // conclude journals an answer and puts it into the protocol's words.
 func (s *Server) conclude(call int64, result any, err error) *mcp.CallToolResult {
 	if err != nil {
-		return refusal(errors.Join(err, s.recordAnswer(call, map[string]any{"error": err.Error()})))
+		kept := err.Error()
+		var bad *BadInput
+		if errors.As(err, &bad) {
+			kept = bad.Recorded()
+		}
+		return refusal(errors.Join(err, s.recordAnswer(call, map[string]any{"error": withoutSecrets(kept)})))
 	}
 	result = neverNull(result)
 	text, err := json.Marshal(result)
