@@ -21,7 +21,11 @@ func (a *app) dashboard() *cobra.Command {
 		Short: "The static site of all runs",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := a.state()
+			open := a.reading
+			if out == "" && address == "" {
+				open = a.state // it is written there
+			}
+			dir, err := open()
 			if err != nil {
 				return err
 			}

@@ -17,10 +17,10 @@ func (a *app) heal() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := a.absolute()
-			if err == nil {
-				err = keeper.OpenState(dir)
-			}
 			if err != nil {
+				return err
+			}
+			if _, err := keeper.CheckState(dir); err != nil {
 				return err
 			}
 			healed, err := keeper.HealDead(dir, recoverRun)

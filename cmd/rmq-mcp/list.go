@@ -69,7 +69,7 @@ func listScenarios() (any, [][]string, error) {
 const runHeadline = 70
 
 func (a *app) listRuns() (any, [][]string, error) {
-	dir, err := a.state()
+	dir, err := a.reading()
 	if err != nil {
 		return nil, nil, err
 	}

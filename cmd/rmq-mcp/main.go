@@ -112,6 +112,23 @@ func (a *app) state() (string, error) {
 	return dir, nil
 }
 
+// reading is the state directory of a command that only reads: where there is none
+// it makes none.
+func (a *app) reading() (string, error) {
+	dir, err := a.absolute()
+	if err != nil {
+		return "", err
+	}
+	made, err := keeper.CheckState(dir)
+	if err != nil {
+		return "", err
+	}
+	if made {
+		healDead(dir)
+	}
+	return dir, nil
+}
+
 func (a *app) absolute() (string, error) {
 	dir, err := filepath.Abs(a.dir)
 	if err != nil {
@@ -126,7 +143,9 @@ func (a *app) find(run string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	healDead(dir)
+	if made, err := keeper.CheckState(dir); err == nil && made { // a run may lie elsewhere
+		healDead(dir)
+	}
 	return reports.Find(dir, run)
 }
 

@@ -17,7 +17,7 @@ type planLine struct {
 }
 
 func (a *app) listPlans() (any, [][]string, error) {
-	dir, err := a.state()
+	dir, err := a.reading()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -43,6 +43,9 @@ func removeStillborn(stateDir string) error {
 		return err
 	}
 	for _, e := range entries {
+		if !ours.MatchString(e.Name()) {
+			continue
+		}
 		dir := runDir(stateDir, e.Name())
 		if _, err := os.Lstat(filepath.Join(dir, "evidence")); err == nil {
 			continue // nearly all

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -30,6 +31,9 @@ func newRun(stateDir, scenario string, now time.Time) (id string, err error) {
 	}
 	return id, nil
 }
+
+// ours are the ids that newRun makes.
+var ours = regexp.MustCompile(`^\d{4}-\d{4}-[a-z0-9-]+-[0-9a-f]{4}$`)
 
 // slug is the last part of a scenario's name or path, with nothing in it that
 // a file name, a URL or a shell would mind.

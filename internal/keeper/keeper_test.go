@@ -3,11 +3,14 @@ package keeper
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/robustmq/rmq-mcp/internal/history"
@@ -192,6 +195,70 @@ func TestOpenState(t *testing.T) {
 	if err := OpenState(dir); err == nil || !strings.Contains(err.Error(), `version "7"`) {
 		t.Errorf("OpenState of version 7 = %v", err)
 	}
+}
+
+// A directory that is somebody else's is refused, and nothing in it is changed.
+func TestStateOfSomebodyElse(t *testing.T) {
+	for _, has := range []string{"README.md", "runs/a", "live/x.lock", "cache/driver", "version2"} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, has)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		before := listed(t, dir)
+		if err := OpenState(dir); err == nil || !strings.Contains(err.Error(), "not a state directory") {
+			t.Errorf("%s: %v", has, err)
+		}
+		if after := listed(t, dir); !slices.Equal(before, after) {
+			t.Errorf("%s: %v before, %v after", has, before, after)
+		}
+	}
+	// Of two that make one at the same time, one sees what the other has so far.
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "runs"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := OpenState(dir); err != nil {
+		t.Error(err)
+	}
+}
+
+// A directory among the runs that this program did not make stays.
+func TestNothingForeignIsRemoved(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	if err := OpenState(dir); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Hour)
+	for _, name := range []string{"a", "notes", "1125-0203-hand-808d"} {
+		path := runDir(dir, name)
+		if err := errors.Join(os.Mkdir(path, 0o700), os.Chtimes(path, old, old)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := HealDead(dir, func(string) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	left, err := os.ReadDir(filepath.Join(dir, "runs"))
+	if err != nil || len(left) != 2 || left[0].Name() != "a" || left[1].Name() != "notes" {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// listed are all paths below a directory.
+func listed(t *testing.T, dir string) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		paths = append(paths, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
 }
 
 // nothingLeft checks that an experiment is gone, as far as every system can

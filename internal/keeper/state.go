@@ -6,40 +6,94 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // stateVersion is of the layout of the state directory.
 const stateVersion = "1"
 
-// OpenState makes a state directory, or checks that it is one that this
-// version can use:
+// OpenState makes a state directory, or checks that it is one that this rmq-mcp can
+// use. In a directory that is somebody else's it changes nothing:
 //
 //	version   1
 //	runs/     a directory for each run
 //	live/     how to reach the keepers that run, and what dead ones left undone
 //	cache/    what was downloaded or built
 func OpenState(dir string) error {
-	path := filepath.Join(dir, "version")
-	found, err := os.ReadFile(path)
-	switch {
-	case err == nil:
-		if v := strings.TrimSpace(string(found)); v != stateVersion {
-			return fmt.Errorf("state directory %s has version %q, this rmq-mcp uses %s: give another with --dir, or use the rmq-mcp that made it", dir, v, stateVersion)
-		}
-	case !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("open state directory: %w; give another with --dir", err)
+	made, err := CheckState(dir)
+	if err != nil || made {
+		return err
 	}
-	for _, sub := range []string{"runs", "live", "cache"} {
+	for _, sub := range stateDirs() {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return fmt.Errorf("make state directory: %w; give another with --dir", err)
 		}
 	}
-	if found != nil {
-		return nil
-	}
 	// Several may do this at once, each with a file of its own.
+	path := filepath.Join(dir, stateFile)
 	return writeFile(path, fmt.Sprintf("%s.new-%d", path, os.Getpid()), []byte(stateVersion+"\n"))
+}
+
+// stateFile has the version of a state directory, by which one is known.
+const stateFile = "version"
+
+func stateDirs() []string { return []string{"runs", "live", "cache"} }
+
+// CheckState looks whether a directory is a state directory that this rmq-mcp can
+// use, and changes nothing. Made is false where there is none yet and one can be
+// made: the directory is not there, or empty.
+func CheckState(dir string) (made bool, err error) {
+	if made, err = stateMade(dir); err != nil || made {
+		return made, err
+	}
+	foreign, err := foreignIn(dir)
+	if err != nil {
+		return false, fmt.Errorf("open state directory: %w; give another with --dir", err)
+	}
+	if foreign == "" {
+		return false, nil
+	}
+	if made, err = stateMade(dir); err != nil || made { // by somebody else, meanwhile
+		return made, err
+	}
+	return false, fmt.Errorf("%s has no file %s and is not empty (%s): it is not a state directory of rmq-mcp, and nothing was changed; give another with --dir", dir, stateFile, foreign)
+}
+
+func stateMade(dir string) (bool, error) {
+	found, err := os.ReadFile(filepath.Join(dir, stateFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("open state directory: %w; give another with --dir", err)
+	}
+	if v := strings.TrimSpace(string(found)); v != stateVersion {
+		return false, fmt.Errorf("state directory %s has version %q, this rmq-mcp uses %s: give another with --dir, or use the rmq-mcp that made it", dir, v, stateVersion)
+	}
+	return true, nil
+}
+
+// foreignIn is something in a directory that is not of a state directory that is
+// being made just now; "" where there is nothing.
+func foreignIn(dir string) (string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		if slices.Contains(stateDirs(), e.Name()) && e.IsDir() {
+			if within, err := os.ReadDir(filepath.Join(dir, e.Name())); err != nil || len(within) > 0 {
+				return e.Name(), err
+			}
+		} else if !strings.HasPrefix(e.Name(), stateFile+".new-") {
+			return e.Name(), nil
+		}
+	}
+	return "", nil
 }
 
 // writeFile replaces a file at once, by way of another: a reader sees the old
