@@ -73,7 +73,7 @@ var hints = [][]byte{[]byte("pass"), []byte("pwd"), []byte("secret"), []byte("to
 // NamesSecret reports whether a name is that of a secret.
 func NamesSecret(name string) bool { return secretKeyName.MatchString(name) }
 
-var secretKeyName = regexp.MustCompile(`(?i)^(?:` + secretName + `|(?:.*[_.\-])?pass)$`)
+var secretKeyName = regexp.MustCompile(`(?i)^` + secretName + `|(?:^|[_.\-])pass$`)
 
 func compileAll(patterns ...string) []*regexp.Regexp {
 	all := make([]*regexp.Regexp, len(patterns))

@@ -22,6 +22,8 @@ func TestNoSecretIsRecorded(t *testing.T) {
 		`{"config":{"flavor":"external","endpoints":"mqtt://u:SECRET@127.0.0.1:1883"}}`,
 		`{"config":{"flavor":"external","settings":{"auth":{"password":"SECRET"}}}}`,
 		`{"config":{"flavor":"external","settings":{"db.pass":"SECRET"}}}`,
+		`{"config":{"flavor":"external","settings":{"passwords":"SECRET"}}}`,
+		`{"config":{"flavor":"external","settings":{"token_value":"SECRET"}}}`,
 		`{"config":{"flavor":"external","settings":{"url":"postgres://u:SECRET@db"}}}`,
 		`{"config":{"flavor":"external","settings":"{\"api_key\":\"SECRET\"}"}}`,
 		`{"config":{"flavor":"external"},"password":"SECRET"}`,
