@@ -64,6 +64,9 @@ func fakeDriver(mode string) {
 	case "crash before hello":
 		fmt.Fprintln(os.Stderr, "ImportError: no module named mqtt")
 		os.Exit(7)
+	case "secret before hello":
+		fmt.Fprintln(os.Stderr, "connect with password=hunter2: refused")
+		os.Exit(7)
 	case "corrupted":
 		hello = strings.Replace(hello, "fake", "paho.mqtt.c", 1)
 	case "other contract":
@@ -234,8 +237,9 @@ func TestADriverWhoseLibraryIsCorrupted(t *testing.T) {
 
 func TestADriverThatDoesNotStart(t *testing.T) {
 	for mode, want := range map[string]string{
-		"crash before hello": "ImportError",
-		"other contract":     "contract 99",
+		"crash before hello":  "ImportError",
+		"other contract":      "contract 99",
+		"secret before hello": "password=[scrubbed] refused",
 	} {
 		m := newMemory(1)
 		_, err := clients.Start(t.Context(), clients.Options{

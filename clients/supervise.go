@@ -92,7 +92,7 @@ func Start(ctx context.Context, opts Options) (*Driver, error) {
 	opts.Spec.Contract = contract.Version
 	d := &Driver{
 		opts:    opts,
-		tail:    &tail{next: opts.Stderr},
+		tail:    &tail{next: opts.Stderr, secrets: passwords(opts.Spec)},
 		greeted: make(chan struct{}),
 		failed:  make(chan struct{}),
 		gone:    make(chan struct{}),
@@ -294,7 +294,7 @@ func (d *Driver) line(data []byte) {
 
 // problem records that the driver broke the contract.
 func (d *Driver) problem(err error) {
-	err = fmt.Errorf("driver broke the contract: %w", err)
+	err = errors.New(d.tr.scrub.Text("driver broke the contract: " + err.Error())) // it quotes the driver
 	d.mu.Lock()
 	d.problems++
 	record := d.problems <= maxProblems

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
 // A tail passes on what a driver prints and keeps the end of it for an error.
 type tail struct {
-	next io.Writer
-	keep int // bytes; 0: tailBytes
+	next    io.Writer
+	keep    int      // bytes; 0: tailBytes
+	secrets []string // that it was given
 
 	mu   sync.Mutex
 	last []byte
@@ -31,12 +34,13 @@ func (t *tail) Write(b []byte) (int, error) {
 	return t.next.Write(b)
 }
 
-// String is what to add to an error: nothing, or the last that was printed.
+// String is what to add to an error: nothing, or the last that was printed,
+// without secrets.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.last) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; it printed:\n%s", t.last)
+	return fmt.Sprintf("; it printed:\n%s", secret.New(t.secrets...).Text(string(t.last)))
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/environ"
+	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
 // A tool is a program that a toolchain needs.
@@ -116,9 +117,9 @@ func runQuietly(ctx context.Context, argv ...string) error {
 // causeBytes is how much of what a tool printed last is searched for the cause.
 const causeBytes = 64 << 10
 
-// lastOf is the end of what a tool printed.
+// lastOf is the end of what a tool printed, without secrets.
 func lastOf(out []byte) string {
-	text := strings.TrimSpace(string(out))
+	text := strings.TrimSpace(secret.New().Text(string(out)))
 	if len(text) > tailBytes {
 		text = "… " + text[len(text)-tailBytes:]
 	}

@@ -3,12 +3,14 @@ package clients
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
 // A translator turns a driver's lines into events, and refuses lines that
@@ -20,6 +22,7 @@ type translator struct {
 	greeted bool
 	bye     *contract.Line
 	lines   int64 // received so far
+	scrub   *secret.Scrubber
 
 	procs  map[int32]*proc
 	calls  map[int64]call // open ones, by the driver's number
@@ -49,11 +52,20 @@ type call struct {
 	host  int64 // when, on the host's clock
 }
 
+// passwords are those that a driver is told.
+func passwords(spec contract.Spec) (all []string) {
+	for _, c := range spec.Clients {
+		all = append(all, c.Password)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 func newTranslator(opts Options, started int64) *translator {
 	if opts.Node == nil {
 		opts.Node = func(string) int16 { return history.None }
 	}
-	t := &translator{opts: opts, started: started, procs: map[int32]*proc{}, calls: map[int64]call{}}
+	t := &translator{opts: opts, started: started, procs: map[int32]*proc{}, calls: map[int64]call{}, scrub: secret.New(passwords(opts.Spec)...)}
 	for _, c := range opts.Spec.Clients {
 		p := &proc{streams: map[int32]*stream{}, topics: c.Protocol != contract.MQ9, conn: -1, node: history.None, last: history.None}
 		if c.Publish != nil {
@@ -75,7 +87,14 @@ func (t *translator) record(e history.Event) {
 	defer t.mu.Unlock()
 	e.Time = t.opts.Clock.Now()
 	e.Call, e.Node, e.Stream, e.Seq, e.ID = history.None, history.None, history.None, history.None, history.None
-	t.opts.Recorder.Record(e)
+	t.put(e)
+}
+
+// put records an event without the secrets that a broker or an SDK may have
+// written into its text.
+func (t *translator) put(e history.Event) int64 {
+	e.Text = t.scrub.Text(e.Text)
+	return t.opts.Recorder.Record(e)
 }
 
 // line records what l says. now is when it was read, on the host's clock. An
@@ -180,7 +199,7 @@ func (t *translator) call(l *contract.Line, p *proc, host int64) error {
 		return fmt.Errorf("no call is of kind %q", l.K)
 	}
 	c := call{event: e, host: host}
-	c.event.Index = t.opts.Recorder.Record(e)
+	c.event.Index = t.put(e)
 	t.calls[l.C] = c
 	return nil
 }
@@ -266,7 +285,7 @@ func (t *translator) ret(l *contract.Line, p *proc, host int64) error {
 			t.identify(l, &e)
 		}
 	}
-	t.opts.Recorder.Record(e)
+	t.put(e)
 	return nil
 }
 
@@ -326,7 +345,7 @@ func (t *translator) point(l *contract.Line, p *proc, host int64) error {
 	default:
 		return fmt.Errorf("no point is of kind %q", l.K)
 	}
-	t.opts.Recorder.Record(e)
+	t.put(e)
 	return nil
 }
 

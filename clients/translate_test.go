@@ -132,3 +132,32 @@ func BenchmarkTranslate(b *testing.B) {
 	}
 	b.ReportMetric(3*float64(b.N)/b.Elapsed().Seconds(), "lines/s")
 }
+
+// A broker or an SDK may say a password in an error, by its name or by itself.
+func TestNoSecretInADriversWords(t *testing.T) {
+	s := &sink{}
+	tr := newTranslator(Options{Spec: contract.Spec{Clients: []contract.Client{{Process: 0, Password: "o1dpa55"}}}, Recorder: s}, 0)
+	tr.greeted = true
+	for _, lines := range []string{
+		`{"e":"call","t":1,"p":0,"k":"connect","c":1,"a":"x:1"} {"e":"return","t":2,"p":0,"k":"connect","c":1,"o":"fail","x":"refused: password=hunter2"}`,
+		`{"e":"call","t":1,"p":0,"k":"connect","c":2,"a":"x:1"} {"e":"return","t":2,"p":0,"k":"connect","c":2,"o":"fail","x":"refused \"o1dpa55\": password=hunter2"}`,
+		`{"e":"point","t":3,"p":0,"k":"disconnect","x":"reason string: token: hunter2"}`,
+		`{"e":"point","t":3,"p":0,"k":"deliver","q":1,"i":9,"h":"password=hunter2","crc":"00000000","len":16,"x":"t/0"}`,
+	} {
+		for line := range strings.SplitSeq(lines, " {\"e\"") {
+			if !strings.HasPrefix(line, "{") {
+				line = `{"e"` + line
+			}
+			var l contract.Line
+			if err := contract.ParseLine([]byte(line), &l); err != nil {
+				t.Fatal(err)
+			}
+			if err := tr.line(&l, 10); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if text := s.last.Text; strings.Contains(text, "hunter2") || strings.Contains(text, "o1dpa55") || !strings.Contains(text, "[scrubbed]") {
+			t.Errorf("recorded of %s: %q", lines, text)
+		}
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
 const (
@@ -48,7 +50,7 @@ func call(ctx context.Context, address, path, token string, body any) ([]byte, e
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("get %s: %s: %.200s", path, resp.Status, b)
+		return nil, fmt.Errorf("get %s: %s: %.200s", path, resp.Status, secret.New().Text(string(b)))
 	}
 	return b, nil
 }

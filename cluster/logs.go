@@ -10,6 +10,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
 const (
@@ -31,7 +33,7 @@ func openLog(path string, again bool) (*os.File, error) {
 	return f, nil
 }
 
-// tail is the last lines of a log, indented.
+// tail is the last lines of a log, without secrets, indented.
 func tail(path string) string {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -48,7 +50,7 @@ func tail(path string) string {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return "  (it is empty)"
 	}
-	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	lines := strings.Split(strings.TrimSpace(secret.New().Text(string(b))), "\n")
 	lines = lines[max(0, len(lines)-tailLines):]
 	return "  " + strings.Join(lines, "\n  ")
 }
@@ -86,8 +88,8 @@ func follow(ctx context.Context, nodes []*Node, fn func(node, line string, at ti
 	}
 }
 
-// read passes on what was written since the last time. A line is passed on
-// when it is complete.
+// read passes on what was written since the last time, without secrets. A line
+// is passed on when it is complete.
 func (f *follower) read(path string, fn func(node, line string, at time.Time)) {
 	if f.file == nil {
 		file, err := os.Open(path)
@@ -103,9 +105,9 @@ func (f *follower) read(path string, fn func(node, line string, at time.Time)) {
 	at, all := time.Now(), append(f.partial, b...)
 	end := bytes.LastIndexByte(all, '\n') + 1
 	f.partial = bytes.Clone(all[end:])
-	lines := bufio.NewScanner(bytes.NewReader(all[:end]))
+	scrub, lines := secret.New(), bufio.NewScanner(bytes.NewReader(all[:end]))
 	lines.Buffer(nil, len(all)+1)
 	for lines.Scan() {
-		fn(f.node, lines.Text(), at)
+		fn(f.node, scrub.Text(lines.Text()), at)
 	}
 }

@@ -25,7 +25,7 @@ func TestFollow(t *testing.T) {
 		switch line {
 		case "one":
 			f, _ := openLog(n.log, false)
-			f.WriteString("o\nthree\n")
+			f.WriteString("o\npassword=hunter2\nthree\n")
 			f.Close()
 		case "three":
 			cancel()
@@ -36,7 +36,18 @@ func TestFollow(t *testing.T) {
 	case <-time.After(testBound):
 		t.Fatal("the last line was not seen")
 	}
-	if diff := cmp.Diff([]string{"one", "two", "three"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"one", "two", "password=[scrubbed]", "three"}, got); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+}
+
+// What is quoted of a log goes into errors and reports.
+func TestTailHasNoSecret(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "node-1.log")
+	if err := os.WriteFile(log, []byte("starts\ncannot log in: password=hunter2\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := tail(log), "  starts\n  cannot log in: password=[scrubbed]"; got != want {
+		t.Errorf("the tail is %q, want %q", got, want)
 	}
 }

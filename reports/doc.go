@@ -21,24 +21,23 @@ package reports
 
 // Names inside a run directory.
 const (
-	EvidenceDir   = "evidence"
-	SealFile      = "SEAL"
-	VerdictFile   = "verdict.json"
-	ReportFile    = "report.json"
-	MarkdownFile  = "report.md"
-	TimelineFile  = "timeline.svg"
-	SummaryFile   = "summary.json"
-	NotesFile     = "notes.jsonl"
-	StatusFile    = "status.json" // a [FixStatus], where somebody keeps one
-	HistoryFile   = "history.arrow"
-	JournalFile   = "journal.jsonl"
-	ScenarioFile  = "scenario.md"
-	StartFile     = "start.json" // how the run was started, for a replay
-	HarnessFile   = "harness.json"
-	LogsDir       = "logs"
-	RunsDir       = "runs"
-	NodesDir      = "nodes" // what nodes store while a run lasts
-	sealFormat    = 1
-	reportFormat  = 1
-	scrubbedValue = "[scrubbed]"
+	EvidenceDir  = "evidence"
+	SealFile     = "SEAL"
+	VerdictFile  = "verdict.json"
+	ReportFile   = "report.json"
+	MarkdownFile = "report.md"
+	TimelineFile = "timeline.svg"
+	SummaryFile  = "summary.json"
+	NotesFile    = "notes.jsonl"
+	StatusFile   = "status.json" // a [FixStatus], where somebody keeps one
+	HistoryFile  = "history.arrow"
+	JournalFile  = "journal.jsonl"
+	ScenarioFile = "scenario.md"
+	StartFile    = "start.json" // how the run was started, for a replay
+	HarnessFile  = "harness.json"
+	LogsDir      = "logs"
+	RunsDir      = "runs"
+	NodesDir     = "nodes" // what nodes store while a run lasts
+	sealFormat   = 1
+	reportFormat = 1
 )

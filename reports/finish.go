@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/internal/secret"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
@@ -20,7 +21,7 @@ type Summary struct {
 // judging, so that a checker that crashes takes no evidence along. Secrets are
 // the cluster's own credentials; by their names they are found anyway.
 func Finish(dir string, key ed25519.PrivateKey, secrets ...string) (*Summary, error) {
-	if _, err := NewScrubber(secrets...).Logs(dir); err != nil {
+	if _, err := scrubLogs(dir, secret.New(secrets...)); err != nil {
 		return nil, err
 	}
 	if _, err := sealEvidence(dir, key, time.Now()); err != nil {

@@ -15,6 +15,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	"github.com/go-git/go-git/v5/plumbing/transport/http"
+
+	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
 // pushAttempts bounds how often a push is prepared anew because somebody else
@@ -205,9 +207,9 @@ func (r *gitRemote) password() string {
 
 // withoutSecret answers err with secrets taken out of its text.
 func withoutSecret(err error, secrets ...string) error {
-	for _, secret := range secrets {
-		if err != nil && secret != "" && strings.Contains(err.Error(), secret) {
-			err = errors.New(strings.ReplaceAll(err.Error(), secret, scrubbedValue))
+	for _, s := range secrets {
+		if err != nil && s != "" && strings.Contains(err.Error(), s) {
+			err = errors.New(strings.ReplaceAll(err.Error(), s, secret.Hidden))
 		}
 	}
 	return err

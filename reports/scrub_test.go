@@ -4,60 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/robustmq/rmq-mcp/internal/secret"
 )
-
-func TestScrubLine(t *testing.T) {
-	for _, c := range []struct{ name, line, want string }{
-		{"RobustMQ's configuration as JSON",
-			`2026-11-21T01:07:00.123Z INFO broker_server::common: broker config:{"cluster_name":"robustmq","admin":{"username":"admin","password":"admin","jwt_secret":"robustmq-change-me-in-production","token_ttl_hours":8},"mqtt_runtime":{"auth":{"default_user":"admin","default_password":"robustmq","secret_free_login":false}}}`,
-			`2026-11-21T01:07:00.123Z INFO broker_server::common: broker config:{"cluster_name":"robustmq","admin":{"username":"admin","password":"[scrubbed]","jwt_secret":"[scrubbed]","token_ttl_hours":8},"mqtt_runtime":{"auth":{"default_user":"admin","default_password":"[scrubbed]","secret_free_login":false}}}`},
-		{"Debug of Rust",
-			`MqttAuthConfig { default_user: "admin", default_password: "robustmq", durable_sessions_enable: true, secret_free_login: false }`,
-			`MqttAuthConfig { default_user: "admin", default_password: "[scrubbed]", durable_sessions_enable: true, secret_free_login: false }`},
-		{"Debug of an option", `Login { username: "u", password: Some("s3 cret") }`, `Login { username: "u", password: Some("[scrubbed]") }`},
-		{"Debug of bytes", `password: b"\x00abc", password: [114, 111, 98]`, `password: b"[scrubbed]", password: [[scrubbed]]`},
-		{"an escaped quote", `password: "a\"b", user: "x"`, `password: "[scrubbed]", user: "x"`},
-		{"JSON in a JSON string", `{"msg":"login {\"password\":\"hunter2\",\"user\":\"u\"}"}`, `{"msg":"login {\"password\":\"[scrubbed]\",\"user\":\"u\"}"}`},
-		{"key=value", `connect user=admin passwd=hunter2 port=1883`, `connect user=admin passwd=[scrubbed] port=1883`},
-		{"TOML", `jwt_secret = "robustmq-change-me"`, `jwt_secret = "[scrubbed]"`},
-		{"YAML", `  password: hunter2`, `  password: [scrubbed]`},
-		{"single quotes", `api_key='abc def'`, `api_key='[scrubbed]'`},
-		{"a header", `> Authorization: Bearer eyJhbGciOi.J9.x-y`, `> Authorization: Bearer [scrubbed]`},
-		{"a header as JSON", `{"authorization":"Basic YWRtaW46YWRtaW4="}`, `{"authorization":"[scrubbed]"}`},
-		{"a URL", `dial mqtt://admin:hunter2@127.0.0.1:1883`, `dial mqtt://admin:[scrubbed]@127.0.0.1:1883`},
-		{"colours", "\x1b[3mpassword\x1b[0m\x1b[2m=\x1b[0m\"admin\"", "\x1b[3mpassword\x1b[0m\x1b[2m=\x1b[0m\"[scrubbed]\""},
-		{"two on a line", `token=a1 secret=b2`, `token=[scrubbed] secret=[scrubbed]`},
-		{"no value", `WARN auth::password::check: bad password for user admin`, `WARN auth::password::check: bad password for user admin`},
-		{"a flag", `use_token: true, password: None`, `use_token: true, password: None`},
-		{"the vendor's name", `INFO robustmq broker robustmq starts at /opt/robustmq/data`, `INFO robustmq broker robustmq starts at /opt/robustmq/data`},
-		{"a source file", `at src/common/password.rs:45 in tokens`, `at src/common/password.rs:45 in tokens`},
-		{"an address", `http://127.0.0.1:58080/metrics`, `http://127.0.0.1:58080/metrics`},
-		{"nothing", "", ""},
-	} {
-		if got := string(NewScrubber().Line([]byte(c.line))); got != c.want {
-			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
-		}
-		if got := string(NewScrubber().Line([]byte(c.want))); got != c.want {
-			t.Errorf("%s: scrubbed again it is %s", c.name, got)
-		}
-	}
-}
-
-func TestScrubKnownSecrets(t *testing.T) {
-	s := NewScrubber("robustmq", "p+q", "")
-	for _, c := range []struct{ line, want string }{
-		{`INFO robustmq starts, robustmq-server 0.4.11`, `INFO robustmq starts, robustmq-server 0.4.11`},
-		{`creds: "robustmq"`, `creds: "[scrubbed]"`},
-		{`pw=robustmq, x`, `pw=[scrubbed], x`},
-		{`data in /opt/robustmq/data`, `data in /opt/robustmq/data`},
-		{`pw=p+q`, `pw=[scrubbed]`},
-		{`pw=ppq`, `pw=ppq`},
-	} {
-		if got := string(s.Line([]byte(c.line))); got != c.want {
-			t.Errorf("got %s, want %s", got, c.want)
-		}
-	}
-}
 
 func TestScrubLogsInPlace(t *testing.T) {
 	dir := t.TempDir()
@@ -65,7 +14,7 @@ func TestScrubLogsInPlace(t *testing.T) {
 	must(t, os.MkdirAll(logs, 0o755))
 	must(t, os.WriteFile(filepath.Join(logs, "a.log"), []byte("x\npassword=1a\nlast line: token=zz"), 0o644))
 	must(t, os.WriteFile(filepath.Join(logs, "b.log"), []byte("x\n"), 0o644))
-	n, err := NewScrubber().Logs(dir)
+	n, err := scrubLogs(dir, secret.New())
 	must(t, err)
 	if got := read(t, filepath.Join(logs, "a.log")); n != 2 || got != "x\npassword=[scrubbed]\nlast line: token=[scrubbed]" {
 		t.Errorf("%d lines changed, the log is %q", n, got)
@@ -73,16 +22,7 @@ func TestScrubLogsInPlace(t *testing.T) {
 	if entries, err := os.ReadDir(logs); err != nil || len(entries) != 2 {
 		t.Errorf("something was left behind: %v, %v", entries, err)
 	}
-	if n, err := NewScrubber().Logs(t.TempDir()); n != 0 || err != nil {
+	if n, err := scrubLogs(t.TempDir(), secret.New()); n != 0 || err != nil {
 		t.Errorf("a run without logs: %d, %v", n, err)
-	}
-}
-
-func BenchmarkScrub(b *testing.B) {
-	line := []byte(`2026-11-21T01:07:00.123Z  INFO mqtt_broker::handler: client r1 published packet 17 to work/q1 in 1.2ms` + "\n")
-	s := NewScrubber("robustmq")
-	b.SetBytes(int64(len(line)))
-	for b.Loop() {
-		s.Line(line)
 	}
 }

@@ -6,11 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/internal/secret"
 )
-
-// scrubbed stands for a secret.
-const scrubbed = "[scrubbed]"
 
 // recorded is what the journal keeps of a call's arguments: the values of those
 // that the tool has, but for its secrets, and of anything else the shape. An
@@ -33,7 +30,7 @@ func (p Param) recorded(value any) any {
 	case value == nil:
 		return nil
 	case p.Secret:
-		return scrubbed
+		return secret.Hidden
 	case !ok || p.wrong(got) != "":
 		return shape(value)
 	case p.Fields != nil:
@@ -67,7 +64,7 @@ func shape(value any) any {
 func withoutSecrets(value any) any {
 	switch v := value.(type) {
 	case string:
-		return string(reports.NewScrubber().Line([]byte(v)))
+		return secret.New().Text(v)
 	case []any:
 		out := make([]any, len(v))
 		for i, item := range v {
@@ -77,8 +74,10 @@ func withoutSecrets(value any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, item := range v {
-			if out[name] = withoutSecrets(item); reports.NamesSecret(name) {
-				out[name] = scrubbed
+			if _, isFlag := item.(bool); !isFlag && secret.Names(name) {
+				out[name] = secret.Hidden
+			} else {
+				out[name] = withoutSecrets(item)
 			}
 		}
 		return out
