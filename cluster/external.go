@@ -28,11 +28,13 @@ func (external) check(config Config) (Config, error) {
 			return config, fmt.Errorf("endpoint %q is not host:port, as in broker.example:1883", e)
 		}
 	}
-	if config.Binary != "" || len(config.Settings) > 0 {
-		return config, errors.New("external starts nothing; leave binary and settings out")
+	if config.Binary != "" {
+		return config, errors.New("external starts nothing; leave binary out")
 	}
 	return config, nil
 }
+
+func (external) settings() flavorSettings { return nil }
 
 func (external) effective(Config) (map[string]any, error) { return nil, nil }
 

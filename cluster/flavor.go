@@ -3,12 +3,8 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"regexp"
-	"slices"
-	"strings"
 	"time"
-	"unicode"
 )
 
 // versionForm is what a version may look like: it becomes part of addresses
@@ -26,6 +22,9 @@ type flavor interface {
 	// check fills in what is not set and says what cannot be. It looks at
 	// files and starts nothing.
 	check(Config) (Config, error)
+	// settings are the keys of the brokers' own configuration that may be set; nil
+	// where it is somebody else's.
+	settings() flavorSettings
 	// effective is the configuration by the flavor's own keys that nodes get, nil
 	// where they are somebody else's. It looks at no file.
 	effective(Config) (map[string]any, error)
@@ -65,7 +64,8 @@ type plan struct {
 	leaderBound    time.Duration     // how long the data may be without a leader
 }
 
-// named is a configuration's flavor, with the profile filled in.
+// named is a configuration's flavor, with the profile filled in and the settings
+// as what they are.
 func named(config Config) (flavor, Config, error) {
 	if config.Flavor == "" {
 		config.Flavor = "reference"
@@ -80,7 +80,9 @@ func named(config Config) (flavor, Config, error) {
 	if config.Profile != ProfileTested && config.Profile != ProfileAsShipped {
 		return nil, config, fmt.Errorf("no profile %q; choose %s or %s", config.Profile, ProfileTested, ProfileAsShipped)
 	}
-	return f, config, nil
+	var err error
+	config.Settings, err = f.settings().typed(config.Flavor, config.Settings)
+	return f, config, err
 }
 
 func check(config Config) (flavor, Config, error) {
@@ -114,27 +116,6 @@ func checkNodes(config *Config, want, most int) error {
 	}
 	if config.Nodes < 1 || config.Nodes > most {
 		return fmt.Errorf("%s cannot have %d nodes; choose 1 to %d", config.Flavor, config.Nodes, most)
-	}
-	return nil
-}
-
-// checkSettings refuses keys that the flavor does not have: brokers tend to
-// ignore what they do not know, and a setting without effect is a wrong
-// result. Values are numbers, booleans and plain words: anything else could
-// carry a directive of its own into a configuration file.
-func checkSettings(config Config, known []string) error {
-	for key, value := range config.Settings {
-		if word, ok := value.(string); ok && strings.ContainsFunc(word, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == '"' }) {
-			return fmt.Errorf("setting %s of %s: %q is not one plain word", key, config.Flavor, word)
-		}
-		switch reflect.ValueOf(value).Kind() {
-		case reflect.Map, reflect.Slice, reflect.Pointer, reflect.Invalid:
-			return fmt.Errorf("setting %s of %s: %v is no number, boolean or word", key, config.Flavor, value)
-		}
-		if !slices.Contains(known, key) {
-			slices.Sort(known)
-			return fmt.Errorf("%s has no setting %q; it has %s", config.Flavor, key, strings.Join(known, ", "))
-		}
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
 func TestConfig(t *testing.T) {
@@ -23,9 +25,17 @@ func TestConfig(t *testing.T) {
 		{"no binary", Config{Flavor: "robustmq"}, "set binary or RMQ_ROBUSTMQ_BIN"},
 		{"binary of reference", Config{Binary: "/bin/true"}, "leave binary out"},
 		{"unknown setting", Config{Settings: map[string]any{"sync": true}}, "it has ack_wait_ms, max_ack_pending, sync_always"},
-		{"setting that hides a directive", Config{Flavor: "mosquitto", Settings: map[string]any{"autosave_interval": "1\nlog_dest file /tmp/x"}}, "is not one plain word"},
-		{"setting that is a list", Config{Settings: map[string]any{"sync_always": []any{true}}}, "is no number, boolean or word"},
-		{"setting of the wrong type", Config{Settings: map[string]any{"sync_always": 7}}, "sync_always"},
+		{"setting that hides a directive", Config{Flavor: "mosquitto", Settings: map[string]any{"autosave_interval": "1\nlog_dest file /tmp/x"}}, "expected a whole number from 0 to 2147483647"},
+		{"setting that is a list", Config{Settings: map[string]any{"sync_always": []any{true}}}, "expected true or false"},
+		{"setting of the wrong type", Config{Settings: map[string]any{"sync_always": 7}}, "setting sync_always of reference is 7, expected true or false"},
+		{"a word for a number", Config{Flavor: "mosquitto", Settings: map[string]any{"max_inflight_messages": "banana"}}, `"banana", expected a whole number from 0 to 65535`},
+		{"below the range", Config{Flavor: "mosquitto", Settings: map[string]any{"max_inflight_messages": -1.0}}, "is -1, expected"},
+		{"above the range", Config{Flavor: "mosquitto", Settings: map[string]any{"max_inflight_messages": 1e99}}, "is 1e+99, expected"},
+		{"half a message", Config{Flavor: "mosquitto", Settings: map[string]any{"max_inflight_messages": 1.5}}, "is 1.5, expected"},
+		{"digits that would be lost", Config{Flavor: "robustmq", Settings: map[string]any{"meta_runtime.heartbeat_timeout_ms": 1e17}}, "expected a whole number"},
+		{"no thread", Config{Flavor: "robustmq", Settings: map[string]any{"runtime.server_worker_threads": 0}}, "from 1 to 1024"},
+		{"a secret that is no setting", Config{Flavor: "robustmq", Settings: map[string]any{"mqtt_runtime.auth.default_password": "hunter2"}}, "no setting"},
+		{"settings of somebody else's", Config{Flavor: "external", Endpoints: []string{"h:1"}, Settings: map[string]any{"a": 1}}, "external takes no settings"},
 		{"no endpoints", Config{Flavor: "external"}, "external needs endpoints"},
 		{"endpoint", Config{Flavor: "external", Endpoints: []string{"host"}}, "not host:port"},
 		{"endpoints elsewhere", Config{Endpoints: []string{"h:1"}}, "set flavor external"},
@@ -40,5 +50,27 @@ func TestConfig(t *testing.T) {
 				t.Errorf("something was started: %v", logs)
 			}
 		})
+	}
+}
+
+// A value that JSON carried as 2e+06 must not reach a configuration file so.
+func TestSettingsAreWholeNumbers(t *testing.T) {
+	got, err := Effective(Config{Flavor: "mosquitto", Nodes: 1, Settings: map[string]any{"max_queued_messages": 2e6}})
+	if err != nil || got["max_queued_messages"] != 2_000_000 {
+		t.Errorf("max_queued_messages is %#v, %v", got["max_queued_messages"], err)
+	}
+}
+
+// Every vendor's value must be one that the setting takes.
+func TestVendorsSettings(t *testing.T) {
+	for name, f := range flavors() {
+		if _, err := f.settings().typed(name, f.settings().vendors()); err != nil {
+			t.Error(err)
+		}
+		for key := range f.settings() {
+			if secret.Names(key) && key != "mqtt_runtime.auth.secret_free_login" {
+				t.Errorf("%s: %s is the name of a secret, and settings are recorded", name, key)
+			}
+		}
 	}
 }

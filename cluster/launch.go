@@ -44,7 +44,11 @@ func (n *Node) Launch(binary string, settings map[string]any) error {
 	if err := n.Launchable(binary, settings); err != nil {
 		return err
 	}
-	if err := n.setup(settings); err != nil {
+	_, config, err := named(Config{Flavor: n.flavor, Settings: settings})
+	if err == nil {
+		err = n.setup(config.Settings)
+	}
+	if err != nil {
 		return fmt.Errorf("configure %s: %w", n.name, err)
 	}
 	n.mu.Lock()
@@ -58,7 +62,7 @@ func (n *Node) Launchable(binary string, settings map[string]any) error {
 	if n.setup == nil {
 		return fmt.Errorf("start %s otherwise: %w", n.name, ErrUnsupported)
 	}
-	if err := n.settable(settings); err != nil {
+	if err := CheckSettings(Config{Flavor: n.flavor, Settings: settings}); err != nil {
 		return fmt.Errorf("configure %s: %w", n.name, err)
 	}
 	if binary == "" {

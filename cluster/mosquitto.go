@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,15 +23,16 @@ import (
 // first negative control.
 type mosquitto struct{}
 
-// mosquittoDefaults are the directives that may be set, with the vendor's
-// values. Those that name files or load code are not among them.
-func mosquittoDefaults() map[string]any {
-	return map[string]any{
-		"autosave_interval": 1800, "autosave_on_changes": false, "max_queued_messages": 1000,
-		"max_queued_bytes": 0, "max_inflight_messages": 20, "max_inflight_bytes": 0,
-		"queue_qos0_messages": false, "retain_available": true, "max_keepalive": 65535,
-		"set_tcp_nodelay": false, "upgrade_outgoing_qos": false,
-		"persistence": true, "sys_interval": 10,
+// settings are the directives that may be set, with the ranges of
+// mosquitto.conf(5); a C int where that has none.
+func (mosquitto) settings() flavorSettings {
+	return flavorSettings{
+		"autosave_interval": count(1800, 0, math.MaxInt32), "autosave_on_changes": flag(false),
+		"max_queued_messages": count(1000, 0, math.MaxInt32), "max_queued_bytes": count(0, 0, math.MaxInt32),
+		"max_inflight_messages": count(20, 0, math.MaxUint16), "max_inflight_bytes": count(0, 0, math.MaxInt32),
+		"queue_qos0_messages": flag(false), "retain_available": flag(true),
+		"max_keepalive": count(65535, 0, math.MaxUint16), "sys_interval": count(10, 0, math.MaxUint16),
+		"set_tcp_nodelay": flag(false), "upgrade_outgoing_qos": flag(false), "persistence": flag(true),
 	}
 }
 
@@ -49,15 +51,15 @@ func (m mosquitto) check(config Config) (Config, error) {
 
 // effective is the vendor's configuration with what the profile and the settings
 // change.
-func (mosquitto) effective(config Config) (map[string]any, error) {
+func (m mosquitto) effective(config Config) (map[string]any, error) {
 	if config.Nodes != 1 {
 		return nil, fmt.Errorf("mosquitto has no clusters; leave nodes out or set it to 1, not %d", config.Nodes)
 	}
-	keys := mosquittoDefaults()
+	keys := m.settings().vendors()
 	if config.Profile == ProfileTested {
 		keys["max_queued_messages"] = 0 // no limit: the vendor's drops what it acknowledged, silently
 	}
-	return merged(keys, config.Settings), checkSettings(config, slices.Collect(maps.Keys(mosquittoDefaults())))
+	return merged(keys, config.Settings), nil
 }
 
 func (m mosquitto) plan(opts Options) (*plan, error) {
@@ -97,10 +99,7 @@ func (m mosquitto) plan(opts Options) (*plan, error) {
 			return nil, err
 		}
 	}
-	differs(p.differs, p.config, mosquittoDefaults())
-	n.settable = func(settings map[string]any) error {
-		return checkSettings(Config{Flavor: "mosquitto", Settings: settings}, slices.Collect(maps.Keys(mosquittoDefaults())))
-	}
+	differs(p.differs, p.config, m.settings().vendors())
 	n.setup = func(settings map[string]any) error { return m.write(conf, n, certs, merged(p.config, settings)) }
 	return p, n.setup(nil)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/environ"
+	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
 // A Node is one broker process, with an address that outlives it: killed and
@@ -28,9 +29,9 @@ type Node struct {
 	pass   string
 
 	argv         []string
-	data         string                                           // directory of all that it stores; "" where that is not known
-	wiped        atomic.Int64                                     // files that were
-	settable     func(settings map[string]any) error              // says which of them it does not have
+	data         string       // directory of all that it stores; "" where that is not known
+	wiped        atomic.Int64 // files that were
+	flavor       string
 	setup        func(settings map[string]any) error              // writes its configuration with these settings beside the cluster's
 	ask          func(context.Context) (map[string]string, error) // see Ask
 	dir          string                                           // working directory
@@ -90,7 +91,7 @@ func (n *Node) Version() string {
 func (n *Node) setVersion(version string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.version = version
+	n.version = secret.New().Text(version) // as a broker printed it
 }
 
 // LogPath is the file that holds its standard output and error.

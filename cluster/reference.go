@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"os/exec"
@@ -72,10 +73,6 @@ func (r reference) plan(opts Options) (*plan, error) {
 			configs[i].Routes = routes
 		}
 		configs[i].Cert, configs[i].Key = certs.Cert, certs.Key
-		n.settable = func(settings map[string]any) error {
-			c := configs[i]
-			return errors.Join(checkSettings(Config{Flavor: "reference", Settings: settings}, referenceSettings()), overlay(&c, settings))
-		}
 		n.setup = func(settings map[string]any) error { return r.write(n, configs[i], settings) }
 		n.ask = func(ctx context.Context) (map[string]string, error) { return r.ask(ctx, n) }
 		if err := n.setup(nil); err != nil {
@@ -106,10 +103,15 @@ func (reference) ask(ctx context.Context, n *Node) (map[string]string, error) {
 	return word, nil
 }
 
-// referenceSettings are the names of its settings.
-func referenceSettings() []string { return []string{"ack_wait_ms", "max_ack_pending", "sync_always"} }
+// settings are those of nats-server that its MQTT sessions depend on. An
+// int of 0 is the vendor's value.
+func (reference) settings() flavorSettings {
+	return flavorSettings{
+		"ack_wait_ms": count(30000, 0, math.MaxInt32), "max_ack_pending": count(1024, 0, math.MaxUint16), "sync_always": flag(false),
+	}
+}
 
-// overlay reads settings over a configuration.
+// overlay lays settings over a configuration, whose keys they have.
 func overlay(c *embedded.Config, settings map[string]any) error {
 	b, err := json.Marshal(settings)
 	if err != nil {
@@ -117,9 +119,6 @@ func overlay(c *embedded.Config, settings map[string]any) error {
 	}
 	if err := json.Unmarshal(b, c); err != nil {
 		return fmt.Errorf("read settings: %w", err)
-	}
-	if c.AckWaitMS < 0 || c.MaxAckPending < 0 || c.MaxAckPending > 65535 {
-		return errors.New("ack_wait_ms cannot be negative, and max_ack_pending goes from 0 to 65535")
 	}
 	return nil
 }
@@ -131,7 +130,7 @@ func (r reference) node(opts Options, p *plan) (embedded.Config, error) {
 		return c, err
 	}
 	p.config = referenceConfig(c)
-	differs(p.differs, p.config, map[string]any{"ack_wait_ms": 30000, "max_ack_pending": 1024, "sync_always": false})
+	differs(p.differs, p.config, r.settings().vendors())
 	p.promises = referencePromises()
 	return c, nil
 }
@@ -149,7 +148,7 @@ func (reference) shared(config Config) (embedded.Config, error) {
 }
 
 func (r reference) effective(config Config) (map[string]any, error) {
-	if err := errors.Join(checkNodes(&config, 3, 5), checkSettings(config, referenceSettings())); err != nil {
+	if err := checkNodes(&config, 3, 5); err != nil {
 		return nil, err
 	}
 	c, err := r.shared(config)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -54,7 +53,7 @@ func (r robustmq) plan(opts Options) (*plan, error) {
 		binary: opts.Config.Binary, sequential: true, startBound: time.Duration(count) * robustmqFirst,
 		leaderBound: robustmqLeader, config: config, differs: map[string]string{}, promises: robustmqPromises(),
 	}
-	differs(p.differs, p.config, robustmqVendor())
+	differs(p.differs, p.config, r.settings().vendors())
 	peers := map[string]any{}
 	for i, name := range nodeNames(count) {
 		n, err := r.place(opts, name)
@@ -70,9 +69,6 @@ func (r robustmq) plan(opts Options) (*plan, error) {
 	}
 	for i, n := range p.nodes {
 		n.ask = func(ctx context.Context) (map[string]string, error) { return r.ask(ctx, n) }
-		n.settable = func(settings map[string]any) error {
-			return checkSettings(Config{Flavor: "robustmq", Settings: settings}, slices.Collect(maps.Keys(robustmqVendor())))
-		}
 		n.setup = func(settings map[string]any) error {
 			return writeRobustmq(n, i+1, peers, certs, merged(p.config, settings))
 		}
@@ -85,17 +81,17 @@ func (r robustmq) plan(opts Options) (*plan, error) {
 
 // effective is the vendor's cluster configuration with what the profile and
 // the settings change, by dotted key.
-func (robustmq) effective(config Config) (map[string]any, error) {
+func (r robustmq) effective(config Config) (map[string]any, error) {
 	if err := checkNodes(&config, 3, 5); err != nil {
 		return nil, err
 	}
-	keys := robustmqVendor()
+	keys := r.settings().vendors()
 	if config.Profile == ProfileTested {
 		for key, value := range robustmqTested(config.Nodes) {
 			keys[key] = value
 		}
 	}
-	return merged(keys, config.Settings), checkSettings(config, slices.Collect(maps.Keys(robustmqVendor())))
+	return merged(keys, config.Settings), nil
 }
 
 func (robustmq) place(opts Options, name string) (*Node, error) {

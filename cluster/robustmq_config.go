@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,33 +25,39 @@ func robustmqPorts() map[string]int {
 	}
 }
 
-// robustmqVendor is the vendor's configuration of a cluster, config/cluster in
-// its repository at v0.4.11, with the code's defaults for what it leaves out;
-// ports, paths and secrets apart.
-func robustmqVendor() map[string]any {
-	return map[string]any{
-		"broker_network.accept_thread_num": 1, "broker_network.handler_thread_num": 64, "broker_network.queue_size": 5000,
-		"meta_runtime.heartbeat_timeout_ms": 30000, "meta_runtime.heartbeat_check_time_ms": 1000,
-		"meta_runtime.raft_write_timeout_sec": 30, "meta_runtime.meta_worker_threads": 16,
-		"meta_runtime.offset_raft_group_num": 1, "meta_runtime.data_raft_group_num": 1,
-		"mqtt_runtime.broker_worker_threads":     16,
-		"mqtt_runtime.keep_alive.enable":         true,
-		"mqtt_runtime.keep_alive.default_time":   180,
-		"mqtt_runtime.offline_message.enable":    true,
-		"mqtt_runtime.offline_message.expire_ms": 3600000, "mqtt_runtime.offline_message.max_messages_num": 100000,
-		"mqtt_runtime.protocol.default_session_expiry_interval": 30,
-		"mqtt_runtime.protocol.max_session_expiry_interval":     1800,
-		"mqtt_runtime.protocol.max_message_expiry_interval":     3600,
-		"mqtt_runtime.protocol.client_pkid_persistent":          false,
-		"mqtt_runtime.protocol.receive_max":                     65535,
-		"mqtt_runtime.auth.durable_sessions_enable":             false,
-		"mqtt_runtime.auth.secret_free_login":                   false,
-		"mqtt_runtime.auth.is_self_protection_status":           false,
-		"storage_runtime.offset_enable_cache":                   true,
-		"storage_runtime.max_segment_size":                      1073741824, "storage_runtime.io_thread_num": 4,
-		"storage_runtime.replica_lag_time_max_ms": 10000, "storage_runtime.replica_fetch_max_wait_ms": 500,
-		"runtime.channels_per_address": 4, "runtime.server_worker_threads": 16,
-		"runtime.default_topic_partition_num": 1, "runtime.default_topic_replica_num": 1,
+// settings are what may be set of the vendor's configuration of a cluster,
+// config/cluster in its repository at v0.4.11, with the code's defaults for what it
+// leaves out; ports, paths and secrets apart. Ranges are those of the types in
+// src/common/config/src/config.rs; nothing runs with no thread at all.
+func (robustmq) settings() flavorSettings {
+	threads := func(vendor int) setting { return count(vendor, 1, mostThreads) }
+	u16 := func(vendor int) setting { return count(vendor, 0, math.MaxUint16) }
+	u32 := func(vendor int) setting { return count(vendor, 0, math.MaxUint32) }
+	u64 := func(vendor int) setting { return count(vendor, 0, mostExact) }
+	some := func(vendor int) setting { return count(vendor, 1, math.MaxUint32) } // of a u32 that cannot be 0
+	return flavorSettings{
+		"broker_network.accept_thread_num": threads(1), "broker_network.handler_thread_num": threads(64), "broker_network.queue_size": some(5000),
+		"meta_runtime.heartbeat_timeout_ms": u64(30000), "meta_runtime.heartbeat_check_time_ms": u64(1000),
+		"meta_runtime.raft_write_timeout_sec": u64(30), "meta_runtime.meta_worker_threads": threads(16),
+		"meta_runtime.offset_raft_group_num": some(1), "meta_runtime.data_raft_group_num": some(1),
+		"mqtt_runtime.broker_worker_threads":     threads(16),
+		"mqtt_runtime.keep_alive.enable":         flag(true),
+		"mqtt_runtime.keep_alive.default_time":   u16(180),
+		"mqtt_runtime.offline_message.enable":    flag(true),
+		"mqtt_runtime.offline_message.expire_ms": u32(3600000), "mqtt_runtime.offline_message.max_messages_num": u32(100000),
+		"mqtt_runtime.protocol.default_session_expiry_interval": u32(30),
+		"mqtt_runtime.protocol.max_session_expiry_interval":     u32(1800),
+		"mqtt_runtime.protocol.max_message_expiry_interval":     u64(3600),
+		"mqtt_runtime.protocol.client_pkid_persistent":          flag(false),
+		"mqtt_runtime.protocol.receive_max":                     u16(65535),
+		"mqtt_runtime.auth.durable_sessions_enable":             flag(false),
+		"mqtt_runtime.auth.secret_free_login":                   flag(false),
+		"mqtt_runtime.auth.is_self_protection_status":           flag(false),
+		"storage_runtime.offset_enable_cache":                   flag(true),
+		"storage_runtime.max_segment_size":                      some(1073741824), "storage_runtime.io_thread_num": threads(4),
+		"storage_runtime.replica_lag_time_max_ms": u64(10000), "storage_runtime.replica_fetch_max_wait_ms": u64(500),
+		"runtime.channels_per_address": threads(4), "runtime.server_worker_threads": threads(16),
+		"runtime.default_topic_partition_num": some(1), "runtime.default_topic_replica_num": some(1),
 	}
 }
 
@@ -143,8 +150,6 @@ func tomlValue(v any) string {
 		}
 		slices.Sort(pairs)
 		return "{ " + strings.Join(pairs, ", ") + " }"
-	case float64: // a whole number that came as JSON
-		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	return fmt.Sprint(v)
 }

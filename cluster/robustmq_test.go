@@ -89,12 +89,12 @@ func TestRobustMQConfig(t *testing.T) {
 		return keys
 	}
 	shipped := effective(Config{Nodes: 3, Profile: ProfileAsShipped})
-	if diff := cmp.Diff(robustmqVendor(), shipped); diff != "" {
+	if diff := cmp.Diff(robustmq{}.settings().vendors(), shipped); diff != "" {
 		t.Errorf("as shipped is not the vendor's (-vendor +ours):\n%s", diff)
 	}
 	changed := map[string]string{}
-	tested := effective(Config{Nodes: 3, Profile: ProfileTested, Settings: map[string]any{"runtime.default_topic_partition_num": 3.0}})
-	differs(changed, tested, robustmqVendor())
+	tested := effective(Config{Nodes: 3, Profile: ProfileTested, Settings: map[string]any{"runtime.default_topic_partition_num": 3}})
+	differs(changed, tested, robustmq{}.settings().vendors())
 	want := map[string]string{
 		"runtime.default_topic_partition_num":                   "1 → 3",
 		"runtime.default_topic_replica_num":                     "1 → 3",

@@ -3,9 +3,7 @@ package envelope
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -47,7 +45,10 @@ func (e Envelope) Cluster(c cluster.Config) error {
 			return err
 		}
 	}
-	return checkSettings(c.Settings)
+	if err := cluster.CheckSettings(cluster.Config{Flavor: flavor, Settings: c.Settings}); err != nil {
+		return fmt.Errorf("config.settings: %w. Nothing was changed", err)
+	}
+	return nil
 }
 
 // allowsImage takes an image by its whole name, or by the name without tag.
@@ -78,26 +79,6 @@ func (e Envelope) External(containers []string, pids []int) error {
 		if !slices.Contains(e.AllowedPIDs, pid) {
 			return e.missing(fmt.Sprintf("process %d", pid), "allowed_pids", pid)
 		}
-	}
-	return nil
-}
-
-// plainSetting is a value that no broker's configuration can read as more than
-// one value: a line break in one would add directives that the flavor does not
-// offer, such as files to write and code to load.
-var plainSetting = regexp.MustCompile(`^[A-Za-z0-9_.:+-]*$`)
-
-func checkSettings(settings map[string]any) error {
-	for _, key := range slices.Sorted(maps.Keys(settings)) {
-		switch v := settings[key].(type) {
-		case bool, float64, int:
-			continue
-		case string:
-			if plainSetting.MatchString(v) {
-				continue
-			}
-		}
-		return fmt.Errorf("config.settings: %q is %q, expected a number, true, false or one plain word. Nothing was changed", key, fmt.Sprint(settings[key]))
 	}
 	return nil
 }

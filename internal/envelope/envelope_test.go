@@ -53,7 +53,7 @@ push: ["/var/reports"]
 		"image":           {e.Cluster(cluster.Config{Runtime: "docker", Image: "evil:1"}), "allowed_images does not name it (line 10"},
 		"image by name":   {e.Cluster(cluster.Config{Runtime: "docker", Image: "img:7"}), ""},
 		"image by tag":    {e.Cluster(cluster.Config{Runtime: "docker", Image: "other:2"}), "allowed_images"},
-		"setting":         {e.Cluster(cluster.Config{Settings: map[string]any{"a": "x\ny"}}), "one plain word"},
+		"setting":         {e.Cluster(cluster.Config{Flavor: "mosquitto", Settings: map[string]any{"sys_interval": "x\ny"}}), "expected a whole number from 0 to 65535. Nothing was changed"},
 		"fault":           {e.Fault(Fault{Type: "pause"}), "allowed_faults does not name it (line 7"},
 		"target":          {e.Fault(Fault{Type: "kill", Targets: []string{"leader", "node-2"}}), `target "node-2" (allowed: leader)`},
 		"duration":        {e.Fault(Fault{Type: "kill", Duration: 21 * time.Second}), "max_fault_duration_s: 20 (line 3"},
