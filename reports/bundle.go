@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 )
 
 // What a published copy may cost. The complete evidence stays with the run;
@@ -20,6 +21,7 @@ const (
 	maxPublishedHistory = 5 << 20
 	maxPublishedLog     = 512 << 10
 	maxPublishedGzip    = 5 << 20
+	mostEvidence        = 256 << 20 // of one file that is read to be published
 )
 
 // bundle answers the files of a run to publish, under runs/ID/: what people
@@ -31,7 +33,7 @@ func bundle(dir, id string) ([]file, error) {
 	}
 	later := []string{NotesFile, BlameFile, MatrixFile, PlansFile} // written afterwards, if at all
 	for _, name := range append([]string{ReportFile, MarkdownFile, TimelineFile, SummaryFile, VerdictFile, SealFile}, later...) {
-		content, err := os.ReadFile(filepath.Join(dir, name))
+		content, err := stored.ReadFile(filepath.Join(dir, name), stored.MostJSON)
 		if os.IsNotExist(err) && slices.Contains(later, name) {
 			continue
 		}
@@ -62,7 +64,7 @@ func addEvidence(file, rel string, add func(rel string, content []byte)) error {
 	if !isLog && path.Base(rel) == history.EventsFile && info.Size() >= maxPublishedHistory {
 		return nil
 	}
-	content, err := os.ReadFile(file)
+	content, err := stored.ReadFile(file, mostEvidence)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package reports
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"html/template"
@@ -16,6 +18,8 @@ import (
 	"github.com/yuin/goldmark/extension"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/plain"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
@@ -78,16 +82,16 @@ func Dashboard(root, out string) error {
 	}
 	list := make([]dashRow, len(rows))
 	for i, row := range rows {
-		if list[i], err = writeRunPage(pages, row, filepath.Join(out, RunsDir, row.ID)); err != nil {
-			return fmt.Errorf("dashboard: page of %s: %w", row.ID, err)
+		if list[i], err = writeRunPage(pages, row, filepath.Join(out, RunsDir, row.ID)); err != nil { // one that is broken hides no other
+			list[i] = dashRow{Row: unreadable(row.Dir, err)}
 		}
 	}
-	matrices, err := writeMatrixPages(root, out, list)
+	matrices, broken, err := writeMatrixPages(root, out, list)
 	if err != nil {
 		return fmt.Errorf("dashboard: %w", err)
 	}
 	var index bytes.Buffer
-	if err := pages.ExecuteTemplate(&index, "index.html", map[string]any{"Rows": list, "Protocols": protocols(list), "Matrices": matrices}); err != nil {
+	if err := pages.ExecuteTemplate(&index, "index.html", map[string]any{"Rows": list, "Protocols": protocols(list), "Matrices": matrices, "Broken": broken}); err != nil {
 		return fmt.Errorf("dashboard: %w", err)
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
@@ -96,18 +100,40 @@ func Dashboard(root, out string) error {
 	return WriteFile(filepath.Join(out, "index.html"), index.Bytes())
 }
 
+// ScriptHashes are those of the scripts that are in the pages' templates, as a
+// content security policy names them.
+func ScriptHashes() []string {
+	var hashes []string
+	pages, _ := fs.Glob(templates, "templates/*.html")
+	for _, name := range pages {
+		page, _ := fs.ReadFile(templates, name) // it is in this binary
+		for rest := string(page); ; {
+			_, after, found := strings.Cut(rest, "<script>")
+			script, rest2, closed := strings.Cut(after, "</script>")
+			if !found || !closed {
+				break
+			}
+			sum := sha256.Sum256([]byte(script))
+			hashes = append(hashes, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
+			rest = rest2
+		}
+	}
+	return hashes
+}
+
 func pageTemplates() (*template.Template, error) {
 	return template.New("").Funcs(template.FuncMap{
 		"thousands": thousands, "size": size, "joined": joined, "inc": func(n int) int { return n + 1 },
 	}).ParseFS(templates, "templates/*.html")
 }
 
-// writeMatrixPages writes the page of each matrix, and answers them, the newest
-// first. One that was begun and has shown nothing yet has no page.
-func writeMatrixPages(root, out string, runs []dashRow) (list []*matrixView, err error) {
+// writeMatrixPages writes the page of each matrix. It returns them, the newest
+// first, and why another one cannot be read. One that was begun and has shown
+// nothing yet has no page.
+func writeMatrixPages(root, out string, runs []dashRow) (list []*matrixView, broken []string, err error) {
 	dirs, err := Matrices(root)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	link := func(run string) string {
 		if slices.ContainsFunc(runs, func(r dashRow) bool { return r.ID == run && r.Page }) {
@@ -120,25 +146,29 @@ func writeMatrixPages(root, out string, runs []dashRow) (list []*matrixView, err
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
+		if err == nil && m.ID != filepath.Base(dir) {
+			err = fmt.Errorf("it is of matrix %q", m.ID)
+		}
 		if err != nil {
-			return nil, err
+			broken = append(broken, fmt.Sprintf("matrix %s is not readable: %s", filepath.Base(dir), plain.Line(err.Error())))
+			continue
 		}
 		view := newMatrixView(m, link)
 		page, err := view.html("../../index.html")
 		if err != nil {
-			return nil, fmt.Errorf("page of matrix %s: %w", m.ID, err)
+			return nil, nil, fmt.Errorf("page of matrix %s: %w", m.ID, err)
 		}
 		to := filepath.Join(out, MatricesDir, m.ID)
 		if err := os.MkdirAll(to, 0o755); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if err := errors.Join(WriteFile(filepath.Join(to, "index.html"), page), WriteJSON(filepath.Join(to, MatrixFile), m)); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		list = append(list, view)
 	}
 	slices.SortStableFunc(list, func(a, b *matrixView) int { return b.Started.Compare(a.Started) })
-	return list, nil
+	return list, broken, nil
 }
 
 func protocols(rows []dashRow) []string {
@@ -155,10 +185,10 @@ func protocols(rows []dashRow) []string {
 // writeRunPage writes the page of one run, with the files it links to.
 func writeRunPage(pages *template.Template, row Row, out string) (dashRow, error) {
 	d := dashRow{Row: row}
-	text, err := os.ReadFile(filepath.Join(row.Dir, MarkdownFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return d, nil // not judged: there is nothing to show yet
+	if row.State == Unfinished {
+		return d, nil // there is nothing to show yet, or nothing to rely on
 	}
+	text, err := stored.ReadFile(filepath.Join(row.Dir, MarkdownFile), stored.MostText)
 	if err != nil {
 		return d, err
 	}
@@ -184,7 +214,7 @@ func writeRunPage(pages *template.Template, row Row, out string) (dashRow, error
 // readFixStatus answers open for a failure that nobody has written about.
 func readFixStatus(row Row) (FixStatus, error) {
 	var fix FixStatus
-	err := readJSON(filepath.Join(row.Dir, StatusFile), &fix)
+	err := stored.ReadJSON(filepath.Join(row.Dir, StatusFile), &fix)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fix, err
 	}
@@ -207,14 +237,21 @@ func toHTML(markdown []byte) (template.HTML, error) {
 // copyRun copies what a run's page links to, and answers its logs.
 func copyRun(from, to string) ([]LogFile, error) {
 	logs := []LogFile{}
+	picture, err := stored.ReadFile(filepath.Join(from, TimelineFile), stored.MostText)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSVG(picture); err != nil {
+		return nil, fmt.Errorf("%s: %w", TimelineFile, err)
+	}
 	for _, name := range []string{ReportFile, TimelineFile, VerdictFile, SealFile} {
 		if err := copyFile(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
 			return nil, err
 		}
 	}
 	root := filepath.Join(from, EvidenceDir, LogsDir)
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || !isLog(d.Name()) {
 			return err
 		}
 		rel, err := filepath.Rel(from, path)
@@ -234,8 +271,14 @@ func copyRun(from, to string) ([]LogFile, error) {
 	return logs, err
 }
 
+// isLog reports whether a file is a log by its name, or one that was packed. A
+// browser runs no .log.
+func isLog(name string) bool {
+	return stored.IsID(name) && (strings.HasSuffix(name, ".log") || strings.HasSuffix(name, ".log.gz"))
+}
+
 func copyFile(from, to string) error {
-	in, err := os.Open(from)
+	in, err := stored.Open(from)
 	if err != nil {
 		return err
 	}

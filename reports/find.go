@@ -48,7 +48,7 @@ func Find(stateDir, ref string) (dir string, err error) {
 }
 
 func isRunDir(path string) bool {
-	info, err := os.Stat(filepath.Join(path, EvidenceDir))
+	info, err := os.Lstat(filepath.Join(path, EvidenceDir)) // a link could lead to anywhere
 	return path != "" && err == nil && info.IsDir()
 }
 

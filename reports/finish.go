@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/secret"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
@@ -50,10 +51,10 @@ func finish(dir string) (*Summary, error) {
 // answers an error that is [fs.ErrNotExist].
 func ReadSummary(dir string) (*Summary, error) {
 	s := &Summary{}
-	if err := readJSON(filepath.Join(dir, SummaryFile), &s.Row); err != nil {
+	if err := stored.ReadJSON(filepath.Join(dir, SummaryFile), &s.Row); err != nil {
 		return nil, err
 	}
-	if err := readJSON(filepath.Join(dir, VerdictFile), &s.Verdict); err != nil {
+	if err := stored.ReadJSON(filepath.Join(dir, VerdictFile), &s.Verdict); err != nil {
 		return nil, fmt.Errorf("read the verdict beside %s: %w", SummaryFile, err)
 	}
 	s.Dir = dir

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
@@ -28,7 +29,7 @@ func TestFinishFindsWhatABrokerForgot(t *testing.T) {
 		t.Errorf("state %s, severity %s: %s", s.State, s.Severity, s.Headline)
 	}
 	var r Report
-	must(t, readJSON(filepath.Join(dir, ReportFile), &r))
+	must(t, stored.ReadJSON(filepath.Join(dir, ReportFile), &r))
 	want := int64(2 * 105) // both publishers, until the kill
 	if r.Losses.Total != want || r.Losses.Listed != want || len(r.Losses.Ranges) != 2 || !r.Losses.Proven {
 		t.Errorf("losses are %+v, want %d in two ranges", r.Losses, want)

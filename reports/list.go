@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/plain"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
@@ -86,7 +88,8 @@ func (f Filter) takes(r Row) bool {
 		(f.State == "" || strings.HasPrefix(strings.ToLower(string(r.State)), strings.ToLower(f.State)))
 }
 
-// runIDs are the names of the run directories, the last by name first.
+// runIDs are the names of the run directories, the last by name first. What has
+// another kind of name is not ours.
 func runIDs(stateDir string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(stateDir, RunsDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,7 +100,7 @@ func runIDs(stateDir string) ([]string, error) {
 	}
 	var ids []string
 	for _, e := range entries {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+		if e.IsDir() && stored.IsID(e.Name()) {
 			ids = append(ids, e.Name())
 		}
 	}
@@ -111,27 +114,42 @@ var errNotBegun = errors.New("the run has not begun")
 // readRow reads a run's summary, or what is known of one that has none yet.
 func readRow(dir string) (Row, error) {
 	var row Row
-	err := readJSON(filepath.Join(dir, SummaryFile), &row)
+	id := filepath.Base(dir)
+	err := stored.ReadJSON(filepath.Join(dir, SummaryFile), &row)
+	if err == nil && row.ID != id {
+		err = fmt.Errorf("%s is of run %q", SummaryFile, row.ID)
+	}
 	row.Dir = dir
 	if err == nil {
-		return row, nil
+		return row.onLines(), nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) { // one that is damaged hides no other
-		return Row{Dir: dir, ID: filepath.Base(dir), State: Unfinished, Headline: "not readable: " + err.Error(), Started: modified(dir)}, nil
+		return unreadable(dir, err), nil
 	}
-	if _, err := os.Stat(filepath.Join(dir, EvidenceDir)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(filepath.Join(dir, EvidenceDir)); errors.Is(err, fs.ErrNotExist) {
 		return row, errNotBegun
 	}
-	row.ID, row.State, row.Headline = filepath.Base(dir), Unfinished, "not judged"
 	run, err := history.ReadRun(filepath.Join(dir, EvidenceDir))
 	if err != nil {
-		row.Headline = "not readable: " + err.Error()
-		row.Started = modified(dir)
-		return row, nil
+		return unreadable(dir, err), nil
 	}
+	row.ID, row.State, row.Headline = id, Unfinished, "not judged"
 	row.Scenario, row.Protocol, row.SDK, row.Seed, row.Tier = run.Scenario, run.Protocol, run.SDK, run.Seed, run.Tier
 	row.Flavor, row.Version, row.Nodes, row.Started = run.Cluster.Flavor, run.Cluster.Version, run.Cluster.Nodes, run.Started
-	return row, nil
+	return row.onLines(), nil
+}
+
+// unreadable is the row of a run of which nothing else is to be had.
+func unreadable(dir string, err error) Row {
+	return Row{Dir: dir, ID: filepath.Base(dir), State: Unfinished, Headline: "not readable: " + plain.Line(err.Error()), Started: modified(dir)}
+}
+
+// onLines has each text on one line: none begins a row of its own.
+func (r Row) onLines() Row {
+	for _, text := range []*string{&r.Scenario, &r.Protocol, &r.SDK, &r.Flavor, &r.Version, &r.Tier, (*string)(&r.State), &r.Headline, &r.Severity, &r.Root} {
+		*text = plain.Line(*text)
+	}
+	return r
 }
 
 func modified(path string) time.Time {

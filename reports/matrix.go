@@ -3,8 +3,10 @@ package reports
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
@@ -133,14 +135,14 @@ func Matrices(stateDir string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list matrices: %w", err)
 	}
-	return dirs, nil // Glob sorts
+	return slices.DeleteFunc(dirs, func(dir string) bool { return !stored.IsID(filepath.Base(dir)) }), nil // Glob sorts
 }
 
 // ReadMatrix reads the document of a matrix's directory.
 func ReadMatrix(dir string) (Matrix, error) {
 	var m Matrix
 	path := filepath.Join(dir, MatrixFile)
-	if err := readJSON(path, &m); err != nil {
+	if err := stored.ReadJSON(path, &m); err != nil {
 		return m, err
 	}
 	if m.Format != MatrixFormat {

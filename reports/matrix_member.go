@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
@@ -72,7 +73,7 @@ func join(dir, file string, decided any) error {
 // decidedIn reads what [join] wrote, nil where nothing was.
 func decidedIn[T any](dir, file string) (*T, error) {
 	var decided T
-	err := readJSON(filepath.Join(dir, file), &decided)
+	err := stored.ReadJSON(filepath.Join(dir, file), &decided)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

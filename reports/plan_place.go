@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+
+	"github.com/robustmq/rmq-mcp/internal/stored"
 )
 
 // PlansFile is a run's places in frozen plans. They follow from its record and
@@ -27,7 +29,7 @@ func WritePlans(dir string, places []PlanPlace) error {
 
 // ReadPlans answers nil where a run is in no plan.
 func ReadPlans(dir string) (places []PlanPlace, err error) {
-	err = readJSON(filepath.Join(dir, PlansFile), &places)
+	err = stored.ReadJSON(filepath.Join(dir, PlansFile), &places)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 )
 
 // A RunDir is an opened run directory: what the run was, and what was recorded
@@ -38,7 +39,7 @@ func Open(dir string) (*RunDir, error) {
 	if d.Harness, err = readHarness(d.Evidence()); err != nil {
 		return nil, unfinished(dir, err)
 	}
-	text, err := os.ReadFile(filepath.Join(d.Evidence(), ScenarioFile))
+	text, err := stored.ReadFile(filepath.Join(d.Evidence(), ScenarioFile), stored.MostText)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func checkRunDir(dir string) error {
 	if !info.IsDir() {
 		return fmt.Errorf("open run %s: not a directory; rmq-mcp list runs shows them", dir)
 	}
-	if _, err := os.Stat(filepath.Join(dir, EvidenceDir)); err != nil {
+	if !isRunDir(dir) {
 		return fmt.Errorf("open run %s: not a run directory, it has no %s/; rmq-mcp list runs shows them", dir, EvidenceDir)
 	}
 	return nil
@@ -88,7 +89,7 @@ func WriteHarness(evidence string, errors []string) error {
 func readHarness(evidence string) ([]string, error) {
 	path := filepath.Join(evidence, HarnessFile)
 	var f harnessFile
-	if err := readJSON(path, &f); err != nil {
+	if err := stored.ReadJSON(path, &f); err != nil {
 		return nil, err
 	}
 	if f.Format < 1 || f.Format > history.Format {

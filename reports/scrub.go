@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/robustmq/rmq-mcp/internal/secret"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 )
 
 // scrubLogs scrubs every file under the run directory's evidence/logs in place and
@@ -36,7 +37,7 @@ func scrubLogs(dir string, s *secret.Scrubber) (int, error) {
 }
 
 func scrubFile(path string, s *secret.Scrubber) (changed int, err error) {
-	in, err := os.Open(path)
+	in, err := stored.Open(path)
 	if err != nil {
 		return 0, err
 	}

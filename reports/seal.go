@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/journal"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 )
 
 // A Seal says which bytes the evidence consisted of when the run ended. Its
@@ -79,7 +80,7 @@ func sealEvidence(dir string, key ed25519.PrivateKey, now time.Time) (*Seal, err
 // answers an error that is [fs.ErrNotExist].
 func ReadSeal(dir string) (*Seal, error) {
 	var s Seal
-	if err := readJSON(filepath.Join(dir, SealFile), &s); err != nil {
+	if err := stored.ReadJSON(filepath.Join(dir, SealFile), &s); err != nil {
 		return nil, err
 	}
 	if s.Format != sealFormat {
@@ -125,7 +126,7 @@ func sumEvidence(dir string) (map[string]FileSum, error) {
 }
 
 func sumFile(path string) (FileSum, error) {
-	f, err := os.Open(path)
+	f, err := stored.Open(path)
 	if err != nil {
 		return FileSum{}, err
 	}

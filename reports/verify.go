@@ -8,13 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/checker"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
@@ -77,7 +77,7 @@ func (d *RunDir) compareRendered(v verdict.Verdict, found checker.Report) (unlik
 	}
 	var problems []string
 	for _, f := range files {
-		written, err := os.ReadFile(filepath.Join(d.Path, f.path))
+		written, err := stored.ReadFile(filepath.Join(d.Path, f.path), stored.MostJSON)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			problems = append(problems, f.path+" is missing")
@@ -164,7 +164,7 @@ func (s *Seal) signed() bool {
 
 // rejudge decides anew and refuses a verdict.json that says anything else.
 func (d *RunDir) rejudge() (verdict.Verdict, checker.Report, error) {
-	written, err := os.ReadFile(filepath.Join(d.Path, VerdictFile))
+	written, err := stored.ReadFile(filepath.Join(d.Path, VerdictFile), stored.MostJSON)
 	if errors.Is(err, fs.ErrNotExist) {
 		return verdict.Verdict{}, checker.Report{}, &BrokenSeal{d.Path, []string{VerdictFile + " is missing; rmq-mcp judge decides it anew"}}
 	}

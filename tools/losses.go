@@ -1,15 +1,14 @@
 package tools
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -42,12 +41,9 @@ type found struct {
 // readFound answers nothing of a run that has no report yet.
 func readFound(dir string) (found, error) {
 	var f found
-	text, err := os.ReadFile(filepath.Join(dir, reports.ReportFile))
+	err := stored.ReadJSON(filepath.Join(dir, reports.ReportFile), &f)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &f)
 	}
 	if err != nil {
 		return f, fmt.Errorf("read what went wrong in run %s: %w", runID(dir), err)

@@ -1,17 +1,16 @@
 package tools
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -59,13 +58,10 @@ func (a *agent) recorded(id string) (keeper.Status, error) {
 
 // readVerdict answers nil for a run that was not judged.
 func readVerdict(dir string) (*verdict.Verdict, error) {
-	text, err := os.ReadFile(filepath.Join(dir, reports.VerdictFile))
+	var v verdict.Verdict
+	err := stored.ReadJSON(filepath.Join(dir, reports.VerdictFile), &v)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	}
-	var v verdict.Verdict
-	if err == nil {
-		err = json.Unmarshal(text, &v)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the verdict of run %s: %w; `rmq-mcp judge %s` decides it again from the evidence", runID(dir), err, runID(dir))

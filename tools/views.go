@@ -7,10 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"unicode/utf8"
 
+	"github.com/robustmq/rmq-mcp/internal/plain"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -26,7 +27,7 @@ const pageBytes = 20_000
 
 func report(dir string, after int) (*PageView, error) {
 	path := filepath.Join(dir, reports.MarkdownFile)
-	text, err := os.ReadFile(path)
+	text, err := stored.ReadFile(path, stored.MostJSON)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("run %s has no report yet: it is written once the run is judged; call get_run with view summary to wait", runID(dir))
 	}
@@ -63,7 +64,7 @@ const (
 )
 
 func journalOf(dir string, after int) (*JournalView, error) {
-	text, err := os.ReadFile(filepath.Join(evidence(dir), reports.JournalFile))
+	text, err := stored.ReadFile(filepath.Join(evidence(dir), reports.JournalFile), stored.MostJSON)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &JournalView{}, nil
 	}
@@ -87,7 +88,7 @@ func journalOf(dir string, after int) (*JournalView, error) {
 
 func journalLine(line []byte) map[string]any {
 	entry := map[string]any{}
-	if len(line) > journalEntry || json.Unmarshal(line, &entry) != nil {
+	if len(line) > journalEntry || json.Unmarshal(plain.JSON(line), &entry) != nil {
 		return map[string]any{"text": shorten(string(line), journalEntry)}
 	}
 	for _, chain := range []string{"prev", "hash", "mono_ns"} { // for verifying the file, not for reading

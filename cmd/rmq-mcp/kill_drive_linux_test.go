@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/robustmq/rmq-mcp/faults"
 )
 

@@ -12,6 +12,7 @@ import (
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/checker"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -142,6 +143,9 @@ func listFaults() (any, [][]string, error) {
 func printTable(w io.Writer, lines [][]string) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, line := range lines {
+		for i, cell := range line {
+			line[i] = plain.Line(cell)
+		}
 		fmt.Fprintln(table, strings.Join(line, "\t"))
 	}
 	return table.Flush()

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
@@ -102,7 +103,7 @@ func writeJSON(w io.Writer, v any) error {
 // shortLine is what a terminal shows of one reason; the report has it whole.
 const shortLine = 240
 
-func short(text string) string { return clip(text, shortLine) }
+func short(text string) string { return clip(plain.Line(text), shortLine) }
 
 // clip cuts a text to so many characters.
 func clip(text string, most int) string {

@@ -20,6 +20,7 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
@@ -171,7 +172,7 @@ type SeriesReport struct {
 func printReports(out io.Writer, runs []string, series verdict.Verdict) error {
 	all := SeriesReport{Verdict: series}
 	for _, run := range runs {
-		text, err := os.ReadFile(filepath.Join(run, reports.ReportFile))
+		text, err := stored.ReadFile(filepath.Join(run, reports.ReportFile), stored.MostJSON)
 		if err != nil {
 			return fmt.Errorf("read the report: %w", err)
 		}

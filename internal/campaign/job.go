@@ -16,6 +16,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/internal/campaign/shrink"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -125,10 +126,7 @@ func NewDesk(stateDir string, j Job, scenario string, now time.Time) (*Desk, err
 // OpenDesk reads a job that was begun.
 func OpenDesk(dir string) (*Desk, error) {
 	d := &Desk{Dir: dir}
-	text, err := os.ReadFile(filepath.Join(dir, jobFile))
-	if err == nil {
-		err = json.Unmarshal(text, &d.Job)
-	}
+	err := stored.ReadJSON(filepath.Join(dir, jobFile), &d.Job)
 	if err == nil && d.Job.Format != jobFormat {
 		err = fmt.Errorf("it has format %d and this version reads format %d", d.Job.Format, jobFormat)
 	}
@@ -237,11 +235,7 @@ type Result struct {
 // the error is [fs.ErrNotExist].
 func (d *Desk) Result() (Result, error) {
 	var r Result
-	text, err := os.ReadFile(filepath.Join(d.Dir, ResultFile))
-	if err == nil {
-		err = json.Unmarshal(text, &r)
-	}
-	if err != nil {
+	if err := stored.ReadJSON(filepath.Join(d.Dir, ResultFile), &r); err != nil {
 		return r, fmt.Errorf("read what came of %s: %w", d.ID(), err)
 	}
 	return r, nil

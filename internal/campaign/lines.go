@@ -6,6 +6,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+
+	"github.com/robustmq/rmq-mcp/internal/plain"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 )
 
 // appendLine adds one line of JSON to a file, on disk when it returns.
@@ -28,13 +31,13 @@ func appendLine(path string, v any) error {
 // readLines reads a file of them; none is no error. One that was killed while it
 // wrote leaves half a line, which is left out: what it was about is done again.
 func readLines[T any](path string) (list []T, err error) {
-	text, err := os.ReadFile(path)
+	text, err := stored.ReadFile(path, stored.MostJSON)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	for line := range bytes.Lines(text) {
 		var v T
-		if json.Unmarshal(line, &v) == nil {
+		if json.Unmarshal(plain.JSON(line), &v) == nil {
 			list = append(list, v)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -68,15 +68,12 @@ func ReadRecipe(dir, binary string) (Recipe, error) {
 }
 
 func readStart(d *reports.RunDir) (start keeper.Start, err error) {
-	text, err := os.ReadFile(filepath.Join(d.Evidence(), reports.StartFile))
+	err = stored.ReadJSON(filepath.Join(d.Evidence(), reports.StartFile), &start)
 	if errors.Is(err, fs.ErrNotExist) {
 		return start, fmt.Errorf("it was recorded by rmq-mcp %s, which did not keep how it was started; `rmq-mcp run %s --seed %d` with the same flags makes one that can be repeated", d.Run.Tool, d.Run.Scenario, d.Run.Seed)
 	}
 	if err != nil {
 		return start, err
-	}
-	if err := json.Unmarshal(text, &start); err != nil {
-		return start, fmt.Errorf("read %s: %w", reports.StartFile, err)
 	}
 	if start.Cluster.Username != "" {
 		return start, fmt.Errorf("the password of %s is not recorded; run %s again with it", start.Cluster.Username, d.Run.Scenario)

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/internal/campaign/shrink"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
@@ -89,7 +90,7 @@ func (d *Desk) Reduce(ctx context.Context, lab Lab) (Result, error) {
 // of its claims those that failed.
 func (d *Desk) firstCandidate() (scenario, error) {
 	start := d.Job.Start
-	text, err := os.ReadFile(d.Scenario())
+	text, err := stored.ReadFile(d.Scenario(), stored.MostJSON)
 	if err != nil {
 		return nil, fmt.Errorf("reduce run %s: %w", d.Job.RunID, err)
 	}

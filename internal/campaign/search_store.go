@@ -12,6 +12,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/campaign/random"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -74,10 +75,7 @@ func NewSearch(stateDir string, p SearchPlan, now time.Time) (*Search, error) {
 // OpenSearch reads a campaign that was begun.
 func OpenSearch(dir string) (*Search, error) {
 	s := &Search{Dir: dir}
-	text, err := os.ReadFile(filepath.Join(dir, searchFile))
-	if err == nil {
-		err = json.Unmarshal(text, &s.Plan)
-	}
+	err := stored.ReadJSON(filepath.Join(dir, searchFile), &s.Plan)
 	if err == nil && s.Plan.Format != searchFormat {
 		err = fmt.Errorf("it has format %d and this version reads format %d", s.Plan.Format, searchFormat)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -93,18 +94,15 @@ func (s *Store) ID() string { return filepath.Base(s.Dir) }
 
 // Open reads a matrix that was begun.
 func Open(dir string) (*Store, error) {
-	text, err := os.ReadFile(filepath.Join(dir, planFile))
-	if err != nil {
-		return nil, fmt.Errorf("open matrix: %w", err)
-	}
 	var p planned
-	if err := json.Unmarshal(text, &p); err != nil {
-		return nil, fmt.Errorf("open matrix: read %s: %w", filepath.Join(dir, planFile), err)
+	if err := stored.ReadJSON(filepath.Join(dir, planFile), &p); err != nil {
+		return nil, fmt.Errorf("open matrix: %w", err)
 	}
 	if p.Format != storeFormat {
 		return nil, fmt.Errorf("open matrix: %s has format %d and this version reads format %d", filepath.Join(dir, planFile), p.Format, storeFormat)
 	}
 	s := &Store{Dir: dir, Plan: p.Plan, Started: p.Started}
+	var err error
 	if s.Done, err = readLines[Outcome](filepath.Join(dir, outcomesFile)); err != nil {
 		return nil, fmt.Errorf("open matrix: %w", err)
 	}

@@ -56,7 +56,7 @@ func randomEvents(rng *rand.Rand, n int) []history.Event {
 }
 
 func randomText(rng *rand.Rand) string {
-	letters := []rune("abc é\n\x00世🙂")
+	letters := []rune("abc é\n\t世🙂")
 	text := make([]rune, rng.IntN(20))
 	for i := range text {
 		text[i] = letters[rng.IntN(len(letters))]
@@ -186,5 +186,16 @@ func TestBatchOfNumbersLiterals(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// A broker's topic or an SDK's error may try to write to the terminal of who reads
+// the report.
+func TestTextIsPlain(t *testing.T) {
+	dir, none := t.TempDir(), int64(history.None)
+	record(t, dir, history.Options{}, []history.Event{{Call: none, Node: history.None, Process: history.None, Stream: history.None, Seq: none, ID: none,
+		Kind: history.KindDriver, Text: "a\x1b[2Jb"}})
+	if got, _ := readAll(t, dir); len(got) != 1 || got[0].Text != "a␛[2Jb" {
+		t.Errorf("it is read as %+v", got)
 	}
 }

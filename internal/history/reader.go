@@ -12,6 +12,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
+
+	"github.com/robustmq/rmq-mcp/internal/plain"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 )
 
 // A Reader goes through a history once, batch by batch. It is not safe for
@@ -37,7 +40,7 @@ func Open(dir string) (*Reader, error) {
 		return nil, err
 	}
 	path := filepath.Join(dir, EventsFile)
-	file, err := os.Open(path)
+	file, err := stored.Open(path)
 	if err != nil {
 		return nil, missing(err)
 	}
@@ -51,7 +54,7 @@ func Open(dir string) (*Reader, error) {
 // readTables reads dir/tables.jsonl, and says whether its last line is torn.
 func readTables(dir string) (t *Tables, torn bool, err error) {
 	path := filepath.Join(dir, TablesFile)
-	data, err := os.ReadFile(path)
+	data, err := stored.ReadFile(path, stored.MostJSON)
 	if err != nil {
 		return nil, false, missing(err)
 	}
@@ -177,7 +180,7 @@ func (b *Batch) setText(column *array.String) error {
 		if ends[i] == ends[i+1] {
 			return ""
 		}
-		return strings.Clone(column.Value(i))
+		return strings.Clone(plain.Text(column.Value(i)))
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/robustmq/rmq-mcp/internal/stored"
 )
 
 // Recover cuts a history that its recorder left torn back to what is whole:
@@ -42,7 +44,7 @@ func (r recovery) run(dir string) (cut int64, err error) {
 }
 
 func (r recovery) events(path string) (cut int64, ended bool, err error) {
-	file, err := os.Open(path)
+	file, err := stored.Open(path)
 	if err != nil {
 		return 0, false, missing(err)
 	}
@@ -66,7 +68,7 @@ func (r recovery) events(path string) (cut int64, ended bool, err error) {
 }
 
 func (r recovery) tables(path string) (cut int64, err error) {
-	data, err := os.ReadFile(path)
+	data, err := stored.ReadFile(path, stored.MostJSON)
 	if err != nil {
 		return 0, missing(err)
 	}

@@ -7,6 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/robustmq/rmq-mcp/internal/plain"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 )
 
 // The files of this package in a run directory.
@@ -110,14 +113,14 @@ func replaceFile(path string, data []byte) (err error) {
 }
 
 func readJSON(path string, v any) error {
-	data, err := os.ReadFile(path)
+	data, err := stored.ReadFile(path, stored.MostJSON)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w; name the evidence directory of a run, rmq-mcp list runs shows them", err)
 	}
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(data, v); err != nil {
+	if err := json.Unmarshal(plain.JSON(data), v); err != nil {
 		return fmt.Errorf("read %s: %w; the file is not as rmq-mcp wrote it, rmq-mcp verify says what changed", path, err)
 	}
 	return nil

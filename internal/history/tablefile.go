@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
 // A tableRow is one line of tables.jsonl. Exactly one of Node, Process, Stream
@@ -175,7 +177,7 @@ func addRow[T any](rows *[]T, number int, data []byte) error {
 		return fmt.Errorf("row %d where row %d is due", number, len(*rows))
 	}
 	var row T
-	if err := json.Unmarshal(data, &row); err != nil {
+	if err := json.Unmarshal(plain.JSON(data), &row); err != nil {
 		return err
 	}
 	*rows = append(*rows, row)

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
 // An Entry is one line of a journal.
@@ -58,5 +60,6 @@ func decode(line []byte) (Entry, error) {
 	if err := json.Unmarshal(line, &e); err != nil {
 		return Entry{}, fmt.Errorf("it is not JSON: %w", err)
 	}
+	e.Kind, e.Data = plain.Line(e.Kind), plain.JSON(e.Data)
 	return e, nil
 }

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"github.com/robustmq/rmq-mcp/internal/stored"
 )
 
 // Read answers the entries of a journal, verified. It may be in writing: a
@@ -33,7 +34,7 @@ func Verify(path string) (head string, n int, err error) {
 }
 
 func readFile(path string) (chain, error) {
-	file, err := os.Open(path)
+	file, err := stored.Open(path)
 	if err != nil {
 		return chain{}, fmt.Errorf("read journal: %w; name the directory of a run, rmq-mcp list runs shows them", err)
 	}

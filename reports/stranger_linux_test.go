@@ -1,0 +1,137 @@
+package reports
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// strangers are runs as somebody else could hand them on: what is done to a whole
+// one, and the row that says so. Where page is set it has a page all the same.
+func strangers() []struct {
+	name, says string
+	page       bool
+	spoil      func(t *testing.T, run, outside string)
+} {
+	replace := func(name string, with func(path, outside string) error) func(*testing.T, string, string) {
+		return func(t *testing.T, run, outside string) {
+			path := filepath.Join(run, name)
+			must(t, os.RemoveAll(path))
+			must(t, with(path, outside))
+		}
+	}
+	link := func(path, outside string) error { return os.Symlink(outside, path) }
+	pipe := func(path, _ string) error { return syscall.Mkfifo(path, 0o644) }
+	remove := func(string, string) error { return nil }
+	write := func(text string) func(path, _ string) error {
+		return func(path, _ string) error { return os.WriteFile(path, []byte(text), 0o644) }
+	}
+	return []struct {
+		name, says string
+		page       bool
+		spoil      func(t *testing.T, run, outside string)
+	}{
+		{"an id that leads out", `summary.json is of run "../../../x/evil"`, false, replace(SummaryFile, write(`{"run_id":"../../../x/evil","state":"PASS-smoke"}`))},
+		{"a summary that is a link", "not readable", false, replace(SummaryFile, link)},
+		{"a summary that is a pipe", "it is no regular file", false, replace(SummaryFile, pipe)},
+		{"a summary that is a directory", "it is no regular file", false, replace(SummaryFile, func(path, _ string) error { return os.Mkdir(path, 0o755) })},
+		{"a summary without end", "more than 67108864 bytes", false, replace(SummaryFile, func(path, _ string) error {
+			return os.WriteFile(path, nil, 0o644)
+		})},
+		{"a summary of rubbish", "not readable", false, replace(SummaryFile, write("\x1b]0;x\a"))},
+		{"a verdict that is a link", "not readable", false, replace(VerdictFile, link)},
+		{"a verdict that is a pipe", "it is no regular file", false, replace(VerdictFile, pipe)},
+		{"no report", "not readable", false, replace(ReportFile, remove)},
+		{"a report that is a link", "not readable", false, replace(MarkdownFile, link)},
+		{"a status that is a pipe", "it is no regular file", false, replace(StatusFile, pipe)},
+		{"a timeline with a script", `an element "script"`, false, replace(TimelineFile, write(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`))},
+		{"a timeline with a handler", `an attribute "onload"`, false, replace(TimelineFile, write(`<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>`))},
+		{"a timeline that loads", "its style loads something", false, replace(TimelineFile, write(`<svg xmlns="http://www.w3.org/2000/svg"><style>@import "http://x/"</style></svg>`))},
+		{"a timeline with an entity", "has a directive", false, replace(TimelineFile, write(`<!DOCTYPE svg [<!ENTITY a "b">]><svg xmlns="http://www.w3.org/2000/svg"/>`))},
+		{"a log that is a page", "PASS", true, replace(EvidenceDir+"/"+LogsDir+"/evil.html", write("<script>alert(1)</script>"))},
+		{"a log that is a link", "PASS", true, replace(EvidenceDir+"/"+LogsDir+"/other.log", link)},
+	}
+}
+
+func TestRunsOfStrangers(t *testing.T) {
+	above := t.TempDir()
+	stateDir, out, outside := filepath.Join(above, "state"), filepath.Join(above, "site"), filepath.Join(above, "outside")
+	must(t, os.WriteFile(outside, []byte("root:x:0:0"), 0o600))
+	whole := experiment{id: "1121-0110-whole-77aa"}.record(t, filepath.Join(stateDir, RunsDir))
+	_, err := Finish(whole, testKey)
+	must(t, err)
+	must(t, os.CopyFS(filepath.Join(stateDir, RunsDir, "line\nbreak"), os.DirFS(whole)))
+	must(t, os.Symlink(whole, filepath.Join(stateDir, RunsDir, "a-link")))
+	dirs := map[string]string{}
+	for i, s := range strangers() {
+		id := "1121-0111-stranger-" + string(rune('a'+i))
+		dirs[id] = s.name
+		run := filepath.Join(stateDir, RunsDir, id)
+		must(t, os.CopyFS(run, os.DirFS(whole)))
+		summary := filepath.Join(run, SummaryFile)
+		must(t, os.WriteFile(summary, []byte(strings.ReplaceAll(read(t, summary), filepath.Base(whole), id)), 0o644))
+		s.spoil(t, run, outside)
+		if s.name == "a summary without end" {
+			must(t, os.Truncate(summary, 1<<30)) // of holes
+		}
+	}
+	must(t, Dashboard(stateDir, out))
+
+	rows, err := List(stateDir, Filter{})
+	must(t, err)
+	if len(rows) != len(strangers())+1 {
+		t.Errorf("%d rows, want one of each run that is ours by its name", len(rows))
+	}
+	index := read(t, filepath.Join(out, "index.html"))
+	for i, s := range strangers() {
+		id := "1121-0111-stranger-" + string(rune('a'+i))
+		at := strings.Index(index, `<span class="soft">`+id)
+		if at < 0 {
+			t.Errorf("%s: the site has no row of it", s.name)
+			continue
+		}
+		row := index[at:]
+		row, _, _ = strings.Cut(row, "</tr>")
+		says := strings.NewReplacer(`"`, "&#34;").Replace(s.says)
+		if !strings.Contains(row, says) {
+			t.Errorf("%s: the row does not say %q: %s", s.name, s.says, row)
+		}
+		if linked := strings.Contains(index, `href="runs/`+id+`/`); linked != s.page {
+			t.Errorf("%s: linked to a page: %v", s.name, linked)
+		}
+	}
+	must(t, filepath.WalkDir(above, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(above, path)
+		switch top, _, _ := strings.Cut(filepath.ToSlash(rel), "/"); {
+		case top != "site":
+			if top != "state" && top != "outside" && top != "." {
+				t.Errorf("%s was written outside of the site", path)
+			}
+		case d.Type().IsRegular():
+			if text := read(t, path); strings.Contains(text, "root:x:0:0") || strings.Contains(text, "alert(1)") {
+				t.Errorf("%s has what a stranger's run led to", path)
+			}
+		case !d.IsDir():
+			t.Errorf("%s is no regular file", path)
+		}
+		return nil
+	}))
+}
+
+func TestRowsOnOneLine(t *testing.T) {
+	stateDir := t.TempDir()
+	run := filepath.Join(stateDir, RunsDir, "r1")
+	must(t, os.MkdirAll(run, 0o755))
+	must(t, os.WriteFile(filepath.Join(run, SummaryFile), []byte(`{"run_id":"r1","scenario":"a\nr2  PASS","headline":"\u001b[2Jx\r"}`), 0o644))
+	rows, err := List(stateDir, Filter{})
+	must(t, err)
+	if rows[0].Scenario != "a r2  PASS" || rows[0].Headline != "␛[2Jx␍" {
+		t.Errorf("the row is %+v", rows[0])
+	}
+}
