@@ -62,7 +62,7 @@ func (n *Node) Launchable(binary string, settings map[string]any) error {
 	if n.setup == nil {
 		return fmt.Errorf("start %s otherwise: %w", n.name, ErrUnsupported)
 	}
-	if err := CheckSettings(Config{Flavor: n.flavor, Settings: settings}); err != nil {
+	if err := CheckFits(Config{Flavor: n.flavor, Settings: settings}); err != nil {
 		return fmt.Errorf("configure %s: %w", n.name, err)
 	}
 	if binary == "" {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -40,9 +41,14 @@ func (s flavorSettings) vendors() map[string]any {
 	return values
 }
 
-// CheckSettings says which of a configuration's settings its flavor does not take.
-// Without a flavor there is nothing to say yet: a scenario may have one.
-func CheckSettings(config Config) error {
+// CheckFits says what is given that a configuration's flavor has no use for, or does
+// not take. Where no flavor is given a scenario may have one, which is none of
+// somebody else's.
+func CheckFits(config Config) error {
+	external := config.Flavor == "external" || config.Flavor == "" && len(config.Endpoints) > 0
+	if !external && (config.Username != "" || config.Password != "") {
+		return errors.New("username and password are for the flavor external, and this program's own nodes have none; leave them out")
+	}
 	if config.Flavor == "" {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
 
@@ -28,6 +29,16 @@ func callerOf(ctx context.Context, request mcp.CallToolRequest, args map[string]
 	return caller
 }
 
+// introduced reports whether the client has said who it is: in the request, or by a
+// handshake. Over HTTP nobody comes so far without.
+func introduced(ctx context.Context) bool {
+	session := server.ClientSessionFromContext(ctx)
+	return server.RequestProtocolInfoFromContext(ctx) != nil || session == nil || session.SessionID() != stdioSession || session.Initialized()
+}
+
+// stdioSession is mcp-go's name of the one client over stdio.
+const stdioSession = "stdio"
+
 func clientName(i mcp.Implementation) string {
 	if i.Version == "" {
 		return i.Name
@@ -47,7 +58,7 @@ func argumentsOf(request mcp.CallToolRequest) (map[string]any, bool) {
 		}
 		raw = text
 	}
-	if err := json.Unmarshal(raw, &args); err != nil {
+	if err := unmarshal(raw, &args); err != nil {
 		return map[string]any{}, false
 	}
 	return args, true

@@ -1,9 +1,13 @@
 package tools
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,8 +96,12 @@ func (c *checker) value(p Param, value any, path string) any {
 	if why := p.wrong(got); why != "" {
 		return c.refuse(strconv.Quote(path), fmt.Sprintf(" is %s; %s", p.describe(got), why), fmt.Sprintf(" is %v; %s", shape(got), why))
 	}
-	if object, ok := got.(map[string]any); ok && p.Fields != nil {
+	object, isObject := got.(map[string]any)
+	if isObject && p.Fields != nil {
 		return c.object(p.Fields, object, path+".")
+	}
+	if isObject {
+		return exact(object)
 	}
 	return got
 }
@@ -102,6 +110,9 @@ func (c *checker) value(p Param, value any, path string) any {
 func (p Param) wrong(got any) string {
 	switch v := got.(type) {
 	case string:
+		if len(v) > p.longest() {
+			return fmt.Sprintf("it has %d bytes, expected at most %d", len(v), p.longest())
+		}
 		if p.Required && strings.TrimSpace(v) == "" {
 			return "expected " + p.expects()
 		}
@@ -113,13 +124,64 @@ func (p Param) wrong(got any) string {
 			return fmt.Sprintf("expected %s to %s", number(p.Min), number(p.Max))
 		}
 	case []any:
-		for _, item := range v {
-			if text, ok := item.(string); ok && p.Address && strings.Contains(text, "@") {
-				return "give host:port, and username and password by themselves"
-			}
+		return p.wrongItems(v)
+	case map[string]any:
+		if p.Fields != nil {
+			return ""
+		}
+		if text, err := json.Marshal(v); err != nil || len(text) > mostObject {
+			return fmt.Sprintf("expected at most %d bytes", mostObject)
+		}
+		if exact(v) == nil {
+			return "a number in it has more digits than are kept; give it as a string"
 		}
 	}
 	return ""
+}
+
+func (p Param) wrongItems(list []any) string {
+	if len(list) > mostItems {
+		return fmt.Sprintf("expected at most %d", mostItems)
+	}
+	for _, item := range list {
+		text, _ := item.(string)
+		if p.Address && strings.Contains(text, "@") {
+			return "give host:port, and username and password by themselves"
+		}
+		if len(text) > p.longest() {
+			return fmt.Sprintf("one has %d bytes, expected at most %d", len(text), p.longest())
+		}
+	}
+	return ""
+}
+
+// exact copies a value of any fields with its numbers as float64; nil where one
+// would lose digits.
+func exact(value any) any {
+	switch v := value.(type) {
+	case json.Number:
+		if n, ok := coerceNumber(Number, v); ok {
+			return n
+		}
+		return nil
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			if out[i] = exact(item); out[i] == nil && item != nil {
+				return nil
+			}
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, item := range v {
+			if out[name] = exact(item); out[name] == nil && item != nil {
+				return nil
+			}
+		}
+		return out
+	}
+	return value
 }
 
 // coerce answers the value as the parameter's type, if it can be meant so.
@@ -129,6 +191,8 @@ func coerce(p Param, value any) (any, bool) {
 		switch v := value.(type) {
 		case string:
 			return v, true
+		case json.Number:
+			return v.String(), true
 		case float64:
 			return number(v), true
 		}
@@ -144,7 +208,7 @@ func coerce(p Param, value any) (any, bool) {
 	case Object:
 		if text, ok := value.(string); ok {
 			var object map[string]any
-			err := json.Unmarshal([]byte(text), &object)
+			err := unmarshal([]byte(text), &object)
 			return object, err == nil && object != nil
 		}
 		object, ok := value.(map[string]any)
@@ -155,23 +219,49 @@ func coerce(p Param, value any) (any, bool) {
 	return nil, false
 }
 
+// coerceNumber takes a number as it is written, and one that a string holds. An
+// integer that a float64 would round is refused.
 func coerceNumber(t Type, value any) (any, bool) {
-	n, ok := value.(float64)
-	if text, isText := value.(string); isText {
-		parsed, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-		n, ok = parsed, err == nil
+	var n float64
+	switch v := value.(type) {
+	case float64:
+		n = v
+	case json.Number:
+		return coerceNumber(t, v.String())
+	case string:
+		v = strings.TrimSpace(v)
+		parsed, err := strconv.ParseFloat(v, 64)
+		if whole, isWhole := new(big.Int).SetString(v, 10); err != nil || isWhole && !whole.IsInt64() || isWhole && int64(parsed) != whole.Int64() {
+			return nil, false
+		}
+		n = parsed
+	default:
+		return nil, false
 	}
-	if !ok || math.IsNaN(n) || math.IsInf(n, 0) || t == Integer && (n != math.Trunc(n) || math.Abs(n) > 1<<53) {
+	if math.IsNaN(n) || math.IsInf(n, 0) || t == Integer && (n != math.Trunc(n) || math.Abs(n) > 1<<53) {
 		return nil, false
 	}
 	return n, true
+}
+
+// unmarshal reads JSON with its numbers as they are written.
+func unmarshal(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the value")
+	}
+	return nil
 }
 
 // coerceArray takes a single value for an array of one.
 func coerceArray(p Param, value any) (any, bool) {
 	list, ok := value.([]any)
 	if !ok {
-		if text, isText := value.(string); !isText || json.Unmarshal([]byte(text), &list) != nil {
+		if text, isText := value.(string); !isText || unmarshal([]byte(text), &list) != nil {
 			list = []any{value}
 		}
 	}

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/server"
+	"golang.org/x/net/netutil"
+	"golang.org/x/sync/semaphore"
 )
 
 // HTTPOptions say who may speak to a server over HTTP.
@@ -27,7 +29,9 @@ type HTTPOptions struct {
 }
 
 const (
-	maxBody     = 4 << 20
+	bodyBound   = 30 * time.Second // for a body to arrive
+	mostConns   = 256
+	mostHeader  = 32 << 10
 	sessionIdle = 30 * time.Minute
 	// Path is where MCP is served.
 	Path = "/mcp"
@@ -36,12 +40,14 @@ const (
 // Handler serves MCP over streamable HTTP, behind the checks that mcp-go
 // leaves to its user.
 func (s *Server) Handler(o HTTPOptions) http.Handler {
+	begun := newSessions()
 	stream := server.NewStreamableHTTPServer(s.mcp,
+		server.WithSessionIdManager(begun),
 		server.WithSessionIdleTTL(sessionIdle),
 		server.WithDisableLocalhostProtection(true), // guard checks the Host on every address
 	)
 	mux := http.NewServeMux()
-	mux.Handle(Path, stream)
+	mux.Handle(Path, begun.guard(stream))
 	return guard(o, mux)
 }
 
@@ -50,10 +56,12 @@ func (s *Server) ServeHTTP(ctx context.Context, listener net.Listener, o HTTPOpt
 	web := &http.Server{
 		Handler:           s.Handler(o),
 		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    mostHeader,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
 	served := make(chan error, 1)
-	go func() { served <- web.Serve(listener) }()
+	go func() { served <- web.Serve(netutil.LimitListener(listener, mostConns)) }()
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve HTTP on %s: %w", listener.Addr(), err)
@@ -70,6 +78,7 @@ func (s *Server) ServeHTTP(ctx context.Context, listener net.Listener, o HTTPOpt
 // Origin (a page in a browser that found the port), a missing token, a body
 // that is too large.
 func guard(o HTTPOptions, next http.Handler) http.Handler {
+	pending := semaphore.NewWeighted(mostPending)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !allowedHost(r.Host, o.Hosts):
@@ -79,22 +88,40 @@ func guard(o HTTPOptions, next http.Handler) http.Handler {
 		case !allowedToken(r.Header.Get("Authorization"), o.Token):
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			refuseHTTP(w, http.StatusUnauthorized, "send the header `Authorization: Bearer TOKEN`; the server printed the token, or reads it from --token-file or RMQ_MCP_TOKEN")
-		case r.ContentLength > maxBody:
+		case !slices.Contains(methods, r.Method):
+			w.Header().Set("Allow", strings.Join(methods, ", "))
+			refuseHTTP(w, http.StatusMethodNotAllowed, r.Method+" is not taken here; POST sends a message, GET listens, DELETE ends a session")
+		case r.ContentLength > mostMessage:
 			refuseBody(w)
 		default:
-			limited(w, r, next)
+			limited(w, r, pending, next)
 		}
 	})
 }
 
+// methods are those of streamable HTTP.
+var methods = []string{http.MethodPost, http.MethodGet, http.MethodDelete, http.MethodHead}
+
 // limited reads the body before the handler sees it, because a body whose
-// length is not declared is only found too large in reading.
-func limited(w http.ResponseWriter, r *http.Request, next http.Handler) {
+// length is not declared is only found too large in reading. What all of them have
+// in memory is bounded: a request waits for its turn.
+func limited(w http.ResponseWriter, r *http.Request, pending *semaphore.Weighted, next http.Handler) {
 	if r.Body == nil || r.Method != http.MethodPost {
 		next.ServeHTTP(w, r)
 		return
 	}
-	body, err := readAll(http.MaxBytesReader(w, r.Body, maxBody))
+	size := r.ContentLength
+	if size < 0 {
+		size = mostMessage
+	}
+	if pending.Acquire(r.Context(), size) != nil {
+		return // the client is gone
+	}
+	defer pending.Release(size)
+	reading := http.NewResponseController(w)
+	_ = reading.SetReadDeadline(time.Now().Add(bodyBound)) // not every writer of a test has one
+	body, err := readAll(http.MaxBytesReader(w, r.Body, mostMessage))
+	_ = reading.SetReadDeadline(time.Time{})
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -108,12 +135,11 @@ func limited(w http.ResponseWriter, r *http.Request, next http.Handler) {
 }
 
 func refuseBody(w http.ResponseWriter) {
-	// The rest of the body is not read.
-	w.Header().Set("Connection", "close")
-	refuseHTTP(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d MiB", maxBody>>20))
+	refuseHTTP(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d KiB", mostMessage>>10))
 }
 
 func refuseHTTP(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Connection", "close") // what it still sends is not waited for
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": -32600, "message": text}})

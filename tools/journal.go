@@ -50,7 +50,7 @@ func noteAnswer(ctx context.Context, call *Call, answered *mcp.CallToolResult) {
 	}
 	var answer any = answered.StructuredContent
 	if answered.IsError {
-		answer = map[string]any{"error": mcp.GetTextFromContent(answered.Content[0])}
+		answer = map[string]any{"error": withoutSecrets(mcp.GetTextFromContent(answered.Content[0]))}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteBound)
 	defer cancel()

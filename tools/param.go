@@ -1,5 +1,7 @@
 package tools
 
+import "cmp"
+
 // Type is a JSON type of a parameter.
 type Type string
 
@@ -24,10 +26,23 @@ type Param struct {
 	Default  any
 	Fields   []Param // of an object; none: any field
 	Items    Type    // of an array
+	Most     int     // bytes of a string, or of each in an array; 0: mostString
 	Example  string  // as JSON
 	Secret   bool    // never recorded
 	Address  bool    // host:port, or several: without a user and a password
 }
+
+// Bounds of what one argument may be.
+const (
+	mostString = 1000     // bytes
+	mostItems  = 200      // of an array
+	mostObject = 16 << 10 // bytes as JSON, of an object with any fields
+	mostPlan   = 100 << 10
+	mostProse  = 20 << 10
+)
+
+// longest is how many bytes a string may have.
+func (p Param) longest() int { return cmp.Or(p.Most, mostString) }
 
 // inputSchema is the JSON schema of an object with the parameters as its
 // properties and no others.

@@ -46,7 +46,7 @@ func (a *agent) freezePlan() Tool {
 		Title: "Freeze a test plan",
 		Description: "Lints a test plan and freezes it by hash, before you run it; or says what is missing of it. Later runs count as attempts by what they recorded; the unrun is NOT-RUN; " +
 			"a threshold changed afterwards is a mismatch. Answers the headline and the calls still to make.",
-		Params:  []Param{{Name: "plan", Type: String, Required: true, About: "Markdown as \"example\" answers it; or name, hash or latest of a frozen one"}},
+		Params:  []Param{{Name: "plan", Type: String, Required: true, Most: mostPlan, About: "Markdown as \"example\" answers it; or name, hash or latest of a frozen one"}},
 		Example: `{"plan":"latest"}`,
 		Hints:   Hints{Idempotent: true},
 	}

@@ -37,9 +37,9 @@ func (a *agent) pushReport() Tool {
 		Params: []Param{
 			{Name: "report", Type: Object, Required: true, Example: `{"runs":["latest"],"title":"…"}`, Fields: []Param{
 				{Name: "runs", Type: Array, Items: String, Required: true, About: "run_ids, or latest", Example: `["latest"]`},
-				{Name: "title", Type: String, Required: true},
-				{Name: "problem", Type: String, About: "what happened, at which stage"},
-				{Name: "analysis", Type: String, About: "suspected cause"},
+				{Name: "title", Type: String, Required: true, Most: 200},
+				{Name: "problem", Type: String, Most: mostProse, About: "what happened, at which stage"},
+				{Name: "analysis", Type: String, Most: mostProse, About: "suspected cause"},
 				{Name: "code_paths", Type: Array, Items: String, About: "where to look in the broker's source"},
 				{Name: "proposed_severity", Type: String, Enum: []string{"P0", "P1", "P2", "P3"}},
 				{Name: "destination", Type: String, About: "directory, git remote or github:owner/repo; default: the operator's first"},

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,7 +47,7 @@ func shape(value any) any {
 	switch v := value.(type) {
 	case string:
 		return fmt.Sprintf("a string of %d bytes", len(v))
-	case float64:
+	case float64, json.Number:
 		return "a number"
 	case bool:
 		return "a boolean"

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/robustmq/rmq-mcp/cluster"
@@ -82,6 +83,9 @@ func (a *agent) runScenario() Tool {
 	return handler(t, func(ctx context.Context, call *Call, in args) (RunAnswer, error) {
 		if err := a.known(in.Scenario); err != nil {
 			return RunAnswer{}, err
+		}
+		if in.Version != "" && in.Lang == "" {
+			return RunAnswer{}, errors.New(`run_scenario: "sdk_version" is given without "sdk_lang", and does not say whose version it is; give both, or neither. Nothing was changed`)
 		}
 		in.Config.Nodes = in.Nodes
 		if err := a.envelope.Cluster(in.Config); err != nil {

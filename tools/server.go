@@ -97,6 +97,9 @@ func describeTool(t Tool) (mcp.Tool, error) {
 // done, checked, acted on, and the answer is journalled.
 func (s *Server) handle(t Tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if !introduced(ctx) {
+			return refusal(fmt.Errorf("%s: the client has not sent initialize yet. Nothing was changed", t.Name)), nil
+		}
 		given, isObject := argumentsOf(request)
 		caller := callerOf(ctx, request, recorded(t.Params, given))
 		entry, err := s.recordCall(caller)

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,13 +13,21 @@ import (
 )
 
 // A ServerJournal is the hash-chained record of all calls of one server,
-// whatever they were about: StateDir/journal/server-TIME-PID.jsonl. The file is
-// made at the first call.
+// whatever they were about: StateDir/journal/server-TIME-PID-N.jsonl. A file is
+// made when it is needed, begins with the name and head of the one before, and the
+// last ones are kept.
 type ServerJournal struct {
-	path    string
+	path    string // but for -N.jsonl
+	most    int64  // bytes of one file
 	mu      sync.Mutex
+	number  int
 	journal *journal.Journal
 }
+
+const (
+	mostJournal  = 16 << 20
+	journalsKept = 8 // of one server
+)
 
 // OpenJournal makes the folder of a state directory's server journals.
 func OpenJournal(stateDir string) (*ServerJournal, error) {
@@ -26,8 +35,8 @@ func OpenJournal(stateDir string) (*ServerJournal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the journal's directory: %w", err)
 	}
-	name := fmt.Sprintf("server-%s-%d.jsonl", time.Now().UTC().Format("20060102-150405"), os.Getpid())
-	return &ServerJournal{path: filepath.Join(dir, name)}, nil
+	name := fmt.Sprintf("server-%s-%d", time.Now().UTC().Format("20060102-150405"), os.Getpid())
+	return &ServerJournal{path: filepath.Join(dir, name), most: mostJournal}, nil
 }
 
 // Call records that a call was made.
@@ -44,16 +53,39 @@ func (s *ServerJournal) Answer(call int64, answer any) error {
 func (s *ServerJournal) append(kind string, entry any) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.journal == nil {
-		opened, err := journal.Open(s.path)
-		if err != nil {
-			return 0, err
-		}
-		s.journal = opened
+	if err := s.open(); err != nil {
+		return 0, err
 	}
 	n, err := s.journal.Append(kind, entry)
 	return int64(n), err
 }
+
+// open makes the first file, or the next one where it is full.
+func (s *ServerJournal) open() (err error) {
+	if s.journal == nil {
+		s.journal, err = journal.Open(s.file(0))
+		return err
+	}
+	if s.journal.Size() < s.most {
+		return nil
+	}
+	head, _ := s.journal.Head()
+	next, err := journal.Open(s.file(s.number + 1))
+	if err != nil {
+		return err
+	}
+	if _, err := next.Append(journal.KindContinues, map[string]string{"file": filepath.Base(s.file(s.number)), "head": head}); err != nil {
+		return errors.Join(err, next.Close())
+	}
+	err = s.journal.Close()
+	s.journal, s.number = next, s.number+1
+	if old := s.number - journalsKept; old >= 0 {
+		err = errors.Join(err, os.Remove(s.file(old)))
+	}
+	return err
+}
+
+func (s *ServerJournal) file(number int) string { return fmt.Sprintf("%s-%d.jsonl", s.path, number) }
 
 // Close closes the file.
 func (s *ServerJournal) Close() error {

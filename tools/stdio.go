@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -13,7 +14,7 @@ import (
 // A long wait holds one worker, and a host may have many in flight.
 const (
 	workers = 64
-	queued  = 4096 // a full queue would hold up the reading of everything else
+	queued  = mostInFlight // a full queue would hold up the reading of everything else
 )
 
 // How long calls get to notice that their client is gone.
@@ -29,9 +30,12 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, lo
 	server.WithErrorLogger(logTo)(stdio)
 	ended := make(chan struct{})
 	served := make(chan error, 1)
-	go func() {
-		served <- stdio.Listen(ctx, &untilEnd{in: in, ended: ended}, &filter{to: out, done: s.done})
-	}()
+	inFlight := newRequests()
+	defer inFlight.end()
+	to := &filter{to: &outgoing{to: out, requests: inFlight}, done: s.done}
+	from := &incoming{lines: bufio.NewReaderSize(&untilEnd{in: in, ended: ended}, 64<<10), requests: inFlight,
+		refuse: func(answer []byte) { _, _ = to.Write(answer) }}
+	go func() { served <- stdio.Listen(ctx, from, to) }()
 	select {
 	case err := <-served:
 		return endOfInput(err)

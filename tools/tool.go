@@ -9,6 +9,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -66,7 +67,12 @@ func decode[A any](args map[string]any) (A, error) {
 	if err != nil {
 		return into, fmt.Errorf("read the arguments: %w", err)
 	}
-	if err := json.Unmarshal(text, &into); err != nil {
+	err = json.Unmarshal(text, &into)
+	var unlike *json.UnmarshalTypeError
+	if errors.As(err, &unlike) {
+		return into, fmt.Errorf("%q is a %s that is not taken there. Nothing was changed", unlike.Field, unlike.Value)
+	}
+	if err != nil {
 		return into, fmt.Errorf("read the arguments: %w", err)
 	}
 	return into, nil

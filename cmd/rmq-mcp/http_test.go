@@ -54,8 +54,8 @@ func TestHTTPRefuses(t *testing.T) {
 		{"a page's origin", func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }, strings.NewReader(listTools), 403, "evil.example"},
 		{"an origin that only looks local", func(r *http.Request) { r.Header.Set("Origin", "http://localhost.evil.example") }, strings.NewReader(listTools), 403, "evil.example"},
 		{"a rebound name", func(r *http.Request) { r.Host = "evil.example" }, strings.NewReader(listTools), 403, "evil.example"},
-		{"100 MB, declared", func(*http.Request) {}, zeros(100 << 20), 413, "4 MiB"},
-		{"100 MB, in chunks", func(r *http.Request) { r.ContentLength = -1 }, zeros(100 << 20), 413, "4 MiB"},
+		{"100 MB, declared", func(*http.Request) {}, zeros(100 << 20), 413, "256 KiB"},
+		{"100 MB, in chunks", func(r *http.Request) { r.ContentLength = -1 }, zeros(100 << 20), 413, "256 KiB"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -86,6 +86,9 @@ func serveHTTP(ctx context.Context, server *tools.Server, s serving) error {
 	if err != nil {
 		return err
 	}
+	if token == "" && !onLoopback(s.http) {
+		return fmt.Errorf("serve HTTP on %s without a token: whoever reaches that address could start brokers on this machine; leave --no-token out, or serve on 127.0.0.1", s.http)
+	}
 	listener, err := net.Listen("tcp", loopbackByDefault(s.http))
 	if err != nil {
 		return fmt.Errorf("serve HTTP on %s: %w; choose another with --http", s.http, err)
@@ -103,6 +106,13 @@ func loopbackByDefault(address string) string {
 		return "127.0.0.1" + address
 	}
 	return address
+}
+
+// onLoopback reports whether nobody on another machine can reach an address.
+func onLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(loopbackByDefault(address))
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
 // token answers the bearer token, and whether it was made just now.

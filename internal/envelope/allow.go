@@ -45,8 +45,8 @@ func (e Envelope) Cluster(c cluster.Config) error {
 			return err
 		}
 	}
-	if err := cluster.CheckSettings(cluster.Config{Flavor: flavor, Settings: c.Settings}); err != nil {
-		return fmt.Errorf("config.settings: %w. Nothing was changed", err)
+	if err := cluster.CheckFits(c); err != nil {
+		return fmt.Errorf("config: %w. Nothing was changed", err)
 	}
 	return nil
 }

@@ -40,6 +40,7 @@ const (
 	KindStop      = "stop"      // a run is to end before its time; Data is who asked
 	KindEnd       = "end"       // the last of a run; Data has what the harness itself could not do
 	KindNote      = "note"      // words
+	KindContinues = "continues" // the first of a file that goes on where another one was full; Data is that one's name and head
 	KindRecovered = "recovered" // written by Open: the entry before was torn by a crash and is cut off
 )
 
@@ -133,6 +134,13 @@ func (j *Journal) write(line []byte) error {
 		return errors.Join(err, j.file.Truncate(j.size))
 	}
 	return nil
+}
+
+// Size is how many bytes its lines have.
+func (j *Journal) Size() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.size
 }
 
 // Head is the hash of the last line and the number of entries; "" and 0 for

@@ -1,0 +1,210 @@
+package tools
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/robustmq/rmq-mcp/internal/journal"
+)
+
+func incomingOf(text string) (*incoming, *bytes.Buffer) {
+	var refused bytes.Buffer
+	return &incoming{lines: bufio.NewReader(strings.NewReader(text)), requests: newRequests(),
+		refuse: func(answer []byte) { refused.Write(answer) }}, &refused
+}
+
+// A client that reads no answers is read no further than the bound.
+func TestRequestsWaitForAnswers(t *testing.T) {
+	const all = 3 * mostInFlight
+	var text strings.Builder
+	for i := range all {
+		fmt.Fprintf(&text, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", i)
+	}
+	in, _ := incomingOf(text.String())
+	read := make(chan int, 1)
+	go func() {
+		lines, _ := io.ReadAll(in)
+		read <- bytes.Count(lines, []byte("\n"))
+	}()
+	for most := 0; ; runtime.Gosched() {
+		in.requests.mu.Lock()
+		one := ""
+		for one = range in.requests.open {
+			break
+		}
+		most = max(most, len(in.requests.open))
+		in.requests.mu.Unlock()
+		select {
+		case n := <-read:
+			if n != all || most > mostInFlight {
+				t.Errorf("%d of %d requests were read, up to %d in flight, want at most %d", n, all, most, mostInFlight)
+			}
+			return
+		default:
+			in.requests.answered([]byte(`{"id":` + cmp.Or(one, "null") + `,"result":{}}`))
+		}
+	}
+}
+
+func TestRequestsInFlight(t *testing.T) {
+	r := newRequests()
+	r.admit([]byte(`{"id":1.0,"method":"ping"}`))
+	r.admit([]byte(`{"id":"a","method":"tools/call"}`))
+	r.admit([]byte(`{"method":"notifications/initialized"}`))
+	r.admit([]byte(`{"id":{},"method":"ping"}`))
+	r.admit([]byte(`rubbish`))
+	if len(r.open) != 2 {
+		t.Errorf("in flight are %v", r.open)
+	}
+	r.answered([]byte(`{"id":1,"result":{}}`))
+	r.answered([]byte(`{"method":"notifications/progress","params":{}}`))
+	r.admit([]byte(`{"method":"notifications/cancelled","params":{"requestId":"a"}}`))
+	if len(r.open) != 0 || r.bytes != 0 {
+		t.Errorf("in flight are %v of %d bytes", r.open, r.bytes)
+	}
+}
+
+func TestAMessageThatIsTooLong(t *testing.T) {
+	long := strings.Repeat("x", 2*mostMessage)
+	for _, c := range []struct{ name, first, answer string }{
+		{"with its id first", `{"jsonrpc":"2.0","id":7,"params":"` + long + `"}`, `"id":7`},
+		{"with its id last", `{"jsonrpc":"2.0","params":"` + long + `","id":7}`, `"id":null`},
+		{"that is none", long, `"id":null`},
+		{"that has another kind of id", `{"id":{"a":1},"x":"` + long + `"}`, `"id":null`},
+	} {
+		in, refused := incomingOf(c.first + "\n" + `{"id":8,"method":"ping"}` + "\n")
+		rest, err := io.ReadAll(in)
+		if err != nil || string(rest) != `{"id":8,"method":"ping"}`+"\n" {
+			t.Errorf("a long message %s: what follows is read as %.60q, %v", c.name, rest, err)
+		}
+		if got := refused.String(); !strings.Contains(got, c.answer) || !strings.Contains(got, "longer than 256 KiB") || strings.Count(got, "\n") != 1 {
+			t.Errorf("a long message %s is answered %q", c.name, got)
+		}
+	}
+}
+
+const (
+	askTools  = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	introduce = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+)
+
+func TestHTTPSessions(t *testing.T) {
+	s := (&host{}).server(t, Options{})
+	web := httptest.NewServer(s.Handler(HTTPOptions{Token: "right"}))
+	defer web.Close()
+	ask := func(method, session, body string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequest(method, web.URL+Path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer right")
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		if session != "" {
+			r.Header.Set(server.HeaderKeySessionID, session)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		return answer
+	}
+	begin := func() string { return ask("POST", "", introduce).Header.Get(server.HeaderKeySessionID) }
+	session, other := begin(), begin()
+	if session == "" || session == other {
+		t.Fatalf("two sessions are %q and %q", session, other)
+	}
+	for _, c := range []struct {
+		name, method, session, body string
+		want                        int
+	}{
+		{"a session", "POST", session, askTools, 200},
+		{"none", "POST", "", askTools, 400},
+		{"an invented one", "POST", "mcp-session-7b0c4f4e-8d1b-4d5c-9a53-2f6a1d6c9e11", askTools, 404},
+		{"to listen without", "GET", "", "", 400},
+		{"to listen on an invented one", "GET", "x", "", 404},
+		{"to end none", "DELETE", "", "", 400},
+		{"to end an invented one", "DELETE", "x", "", 404},
+		{"to end it", "DELETE", session, "", 200},
+		{"after its end", "POST", session, askTools, 404},
+		{"to end it twice", "DELETE", session, "", 404},
+		{"another goes on", "POST", other, askTools, 200},
+		{"PUT", "PUT", other, askTools, 405},
+		{"PATCH", "PATCH", other, askTools, 405},
+		{"TRACE", "TRACE", other, "", 405},
+		{"OPTIONS", "OPTIONS", other, "", 405},
+	} {
+		if got := ask(c.method, c.session, c.body); got.StatusCode != c.want || c.want == 405 && got.Header.Get("Allow") == "" {
+			t.Errorf("%s: %d, want %d", c.name, got.StatusCode, c.want)
+		}
+	}
+}
+
+func TestSessionsAreBounded(t *testing.T) {
+	s := newSessions()
+	first := s.Generate()
+	for range mostSessions {
+		s.Generate()
+	}
+	if _, err := s.Validate(first); err == nil || len(s.used) != mostSessions {
+		t.Errorf("%d sessions, the first: %v", len(s.used), err)
+	}
+}
+
+func TestServerJournalRotates(t *testing.T) {
+	dir := t.TempDir()
+	j, err := OpenJournal(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.most = 1000
+	for range 200 {
+		if err := j.Answer(1, strings.Repeat("a", 100)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "journal", "server-*.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != journalsKept {
+		t.Errorf("%d files are kept, want %d", len(files), journalsKept)
+	}
+	number := func(file string) (n int) {
+		fmt.Sscanf(file[strings.LastIndexByte(file, '-')+1:], "%d.jsonl", &n)
+		return n
+	}
+	slices.SortFunc(files, func(a, b string) int { return cmp.Compare(number(a), number(b)) })
+	head := ""
+	for _, f := range files {
+		entries, err := journal.Read(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, _, err := journal.Verify(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first := string(entries[0].Data); head != "" && !strings.Contains(first, head) {
+			t.Errorf("%s does not go on where the one before ends: %s", f, first)
+		}
+		head = now
+	}
+}
