@@ -32,8 +32,9 @@ func (e *Experiment) checkLimits() error {
 }
 
 // Within refuses a schedule with a fault that an envelope does not allow, as a
-// tier has it.
+// tier has it, or with more of them than it allows together.
 func (s *Scenario) Within(limits envelope.Envelope, t Tier) error {
+	total := time.Duration(0)
 	for i, step := range s.Schedule {
 		ask := envelope.Fault{
 			Type: step.Fault, Targets: sides(step.Target),
@@ -44,6 +45,10 @@ func (s *Scenario) Within(limits envelope.Envelope, t Tier) error {
 		}
 		if err := limits.Fault(ask); err != nil {
 			return fmt.Errorf("scenario %s, schedule step %d: %w", s.Name, i+1, err)
+		}
+		total += ask.Duration
+		if err := limits.Together(total); err != nil {
+			return fmt.Errorf("scenario %s, up to schedule step %d: %w", s.Name, i+1, err)
 		}
 	}
 	return nil
@@ -65,7 +70,7 @@ func (e *Experiment) admit(r faults.Request, target faults.Target, all []history
 		load.Under = append(load.Under, n.Name())
 	}
 	for _, l := range all {
-		load.Total += lasted(l)
+		load.Total += counted(l)
 		if l.Healed != history.HealVerified {
 			load.Concurrent++
 			load.Under = append(load.Under, l.Nodes...)
@@ -76,15 +81,14 @@ func (e *Experiment) admit(r faults.Request, target faults.Target, all []history
 	return limits.Load(load)
 }
 
-// lasted is how long a fault was in place, or may still be.
-func lasted(l history.Landing) time.Duration {
-	switch {
-	case l.Healed == history.HealVerified && l.Times.AppliedNS == 0:
-		return 0
-	case l.Healed == history.HealVerified:
-		return time.Duration(l.Times.HealedNS - l.Times.AppliedNS)
+// counted is how much of the envelope's total a fault takes: what was asked for, or
+// how long it was in place where that is longer. One healed early gives nothing
+// back: what the next one may do does not depend on how quick somebody was.
+func counted(l history.Landing) time.Duration {
+	if l.Healed == history.HealVerified && l.Times.AppliedNS == 0 {
+		return 0 // it was never in place
 	}
-	return time.Duration(l.Times.DurationNS)
+	return time.Duration(max(l.Times.DurationNS, l.Times.HealedNS-l.Times.AppliedNS))
 }
 
 // sides are a target, or the two of a link.

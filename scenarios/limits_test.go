@@ -3,9 +3,11 @@ package scenarios
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
+	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
 
@@ -16,11 +18,12 @@ func TestScenarioOutsideTheEnvelope(t *testing.T) {
 		bend func(*envelope.Envelope)
 		want string
 	}{
-		"its fault":    {func(e *envelope.Envelope) { e.AllowedFaults = []string{"pause"} }, "schedule step 1: fault \"kill\""},
-		"its target":   {func(e *envelope.Envelope) { e.AllowedTargets = []string{"node-1"} }, "target \"leader\""},
-		"its duration": {func(e *envelope.Envelope) { e.MaxFaultDurationS = 5 }, "a kill of 12 s is too long"},
-		"its nodes":    {func(e *envelope.Envelope) { e.MaxNodes = 2 }, "3 nodes are too many"},
-		"its flavor":   {func(e *envelope.Envelope) { e.AllowedFlavors = nil }, "flavor \"reference\""},
+		"its fault":      {func(e *envelope.Envelope) { e.AllowedFaults = []string{"pause"} }, "schedule step 1: fault \"kill\""},
+		"its target":     {func(e *envelope.Envelope) { e.AllowedTargets = []string{"node-1"} }, "target \"leader\""},
+		"its duration":   {func(e *envelope.Envelope) { e.MaxFaultDurationS = 5 }, "a kill of 12 s is too long"},
+		"all its faults": {func(e *envelope.Envelope) { e.MaxTotalFaultS = 11 }, "12 s of faults in one experiment are too much"},
+		"its nodes":      {func(e *envelope.Envelope) { e.MaxNodes = 2 }, "3 nodes are too many"},
+		"its flavor":     {func(e *envelope.Envelope) { e.AllowedFlavors = nil }, "flavor \"reference\""},
 	}
 	for name, test := range tests {
 		limits := envelope.Default("/state")
@@ -31,6 +34,27 @@ func TestScenarioOutsideTheEnvelope(t *testing.T) {
 		})
 		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "Nothing was changed") {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+}
+
+// The total counts what was asked for: three faults of 20 s leave nothing of 60 s,
+// however early they were healed.
+func TestTotalFaultTime(t *testing.T) {
+	s := int64(time.Second)
+	for name, c := range map[string]struct {
+		landing history.Landing
+		want    time.Duration
+	}{
+		"healed early":     {history.Landing{Healed: history.HealVerified, Times: history.LandingTimes{AppliedNS: 5 * s, HealedNS: 6 * s, DurationNS: 20 * s}}, 20 * time.Second},
+		"healed late":      {history.Landing{Healed: history.HealVerified, Times: history.LandingTimes{AppliedNS: 5 * s, HealedNS: 30 * s, DurationNS: 20 * s}}, 25 * time.Second},
+		"in place":         {history.Landing{Healed: history.HealPending, Times: history.LandingTimes{AppliedNS: 5 * s, DurationNS: 20 * s}}, 20 * time.Second},
+		"not applied yet":  {history.Landing{Healed: history.HealPending, Times: history.LandingTimes{DurationNS: 20 * s}}, 20 * time.Second},
+		"never in place":   {history.Landing{Healed: history.HealVerified, Times: history.LandingTimes{DurationNS: 20 * s}}, 0},
+		"it does not heal": {history.Landing{Healed: history.HealFailed, Times: history.LandingTimes{AppliedNS: 5 * s, DurationNS: 20 * s}}, 20 * time.Second},
+	} {
+		if got := counted(c.landing); got != c.want {
+			t.Errorf("%s: %v of the total, want %v", name, got, c.want)
 		}
 	}
 }

@@ -125,11 +125,19 @@ func (e Envelope) Load(l Load) error {
 	if l.Concurrent > e.MaxConcurrentFaults {
 		return e.over(fmt.Sprintf("%d faults at once are too many", l.Concurrent), "max_concurrent_faults", e.MaxConcurrentFaults, "heal one with heal_fault, or wait")
 	}
-	if e.MaxTotalFaultS > 0 && l.Total.Seconds() > e.MaxTotalFaultS {
-		return e.over(fmt.Sprintf("%g s of faults in one experiment are too much", l.Total.Seconds()), "max_total_fault_s", e.MaxTotalFaultS, "ask for a shorter one, or start another experiment")
+	if err := e.Together(l.Total); err != nil {
+		return err
 	}
 	if !e.AllowMajority && 2*len(l.Under) > l.Nodes {
 		return e.over(fmt.Sprintf("%s are %d of %d nodes, a majority", strings.Join(l.Under, ", "), len(l.Under), l.Nodes), "allow_majority", false, "choose fewer nodes, or heal others first")
+	}
+	return nil
+}
+
+// Together checks how long all faults of an experiment last.
+func (e Envelope) Together(total time.Duration) error {
+	if e.MaxTotalFaultS > 0 && total.Seconds() > e.MaxTotalFaultS {
+		return e.over(fmt.Sprintf("%.4g s of faults in one experiment are too much", total.Seconds()), "max_total_fault_s", e.MaxTotalFaultS, "ask for a shorter one, or start another experiment")
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 )
@@ -51,8 +52,15 @@ type mouth struct {
 	w  io.Writer
 }
 
+// mostWord is how long a word's text may be, in bytes: escaped as JSON it is shorter
+// than the longest line of a scanner.
+const mostWord = 8 << 10
+
 // say writes a word. That nobody listens is not the speaker's concern.
 func (m *mouth) say(what, text string) {
+	if len(text) > mostWord {
+		text = strings.ToValidUTF8(text[:mostWord], "") + "…"
+	}
 	line, err := json.Marshal(word{what, text})
 	if err != nil {
 		return
