@@ -2,6 +2,8 @@
 // the network where they run; only this package starts brokers.
 package cluster
 
+import "github.com/robustmq/rmq-mcp/internal/secret"
+
 // Config asks for a cluster. Zero fields take the scenario's or the flavor's
 // defaults.
 type Config struct {
@@ -18,7 +20,7 @@ type Config struct {
 	Containers    []string       `json:"containers,omitempty"`     // external: the container of each, on this machine's docker engine
 	PIDs          []int          `json:"pids,omitempty"`           // external: the process of each, on this machine
 	Username      string         `json:"username,omitempty"`       // external
-	Password      string         `json:"password,omitempty"`       // external; never recorded
+	Password      secret.Text    `json:"password,omitzero"`        // external; never recorded
 	Profile       string         `json:"profile,omitempty"`        // tested (default), or as-shipped: the vendor's own defaults
 	Settings      map[string]any `json:"settings,omitempty"`       // the flavor's own keys, on top of the profile
 	Arm           []string       `json:"arm,omitempty"`            // what must be in place before a node starts for faults to act on: disk, clock, tap

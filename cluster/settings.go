@@ -46,7 +46,7 @@ func (s flavorSettings) vendors() map[string]any {
 // somebody else's.
 func CheckFits(config Config) error {
 	external := config.Flavor == "external" || config.Flavor == "" && len(config.Endpoints) > 0
-	if !external && (config.Username != "" || config.Password != "") {
+	if !external && (config.Username != "" || !config.Password.IsZero()) {
 		return errors.New("username and password are for the flavor external, and this program's own nodes have none; leave them out")
 	}
 	if config.Flavor == "" {

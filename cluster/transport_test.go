@@ -13,6 +13,7 @@ import (
 	mqtt "github.com/eclipse/paho.mqtt.golang"
 
 	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
 // brokers starts one node of each flavor, with every transport; of RobustMQ
@@ -50,7 +51,7 @@ func TestExternalOverEveryTransport(t *testing.T) {
 		for _, transport := range Transports() {
 			user, password := c.Credentials()
 			config := Config{Flavor: "external", Endpoints: c.Endpoints(transport), Transports: []string{transport},
-				Username: user, Password: password}
+				Username: user, Password: secret.Of(password)}
 			if config.secure() {
 				config.CA = c.CA()
 			}

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/journal"
+	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
 // Words are the agent's own about a run. They are quoted and decide nothing.
@@ -52,11 +54,24 @@ func AddWords(dir string, words Words) (*Summary, error) {
 	return d.render(v, found)
 }
 
+// scrubbed are the words without what is a secret by its name: they are published.
+func (w Words) scrubbed() Words {
+	s := secret.New()
+	for _, text := range []*string{&w.Title, &w.Problem, &w.Analysis, &w.ProposedSeverity} {
+		*text = s.Text(*text)
+	}
+	w.CodePaths = slices.Clone(w.CodePaths)
+	for i := range w.CodePaths {
+		w.CodePaths[i] = s.Text(w.CodePaths[i])
+	}
+	return w
+}
+
 func appendWords(path string, words Words) error {
 	notes, err := journal.Open(path)
 	if err != nil {
 		return err
 	}
-	_, err = notes.Append(journal.KindNote, words)
+	_, err = notes.Append(journal.KindNote, words.scrubbed())
 	return errors.Join(err, notes.Close())
 }

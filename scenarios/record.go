@@ -124,7 +124,7 @@ func (e *Experiment) finish(ctx context.Context) error {
 			e.say(fmt.Sprintf("note the plans of this run: %v", err))
 		}
 	}
-	summary, err := reports.Finish(e.env.Dir, key, e.start.Cluster.Password)
+	summary, err := reports.Finish(e.env.Dir, key, e.start.Cluster.Password.Reveal())
 	if err != nil {
 		return fmt.Errorf("judge and seal %s: %w", e.env.ID, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/plain"
+	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
 // useID is where Claude Code puts the model's own id of a call.
@@ -26,8 +28,15 @@ func callerOf(ctx context.Context, request mcp.CallToolRequest, args map[string]
 	} else if session, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo); ok {
 		caller.Client = clientName(session.GetClientInfo())
 	}
+	caller.Client, caller.UseID = ownWords(caller.Client), ownWords(caller.UseID)
 	return caller
 }
+
+// ownWords are what a client says of itself, as it may be recorded.
+func ownWords(text string) string { return shorten(plain.Line(secret.New().Text(text)), mostName) }
+
+// mostName is how long a client's name may be, in bytes.
+const mostName = 200
 
 // introduced reports whether the client has said who it is: in the request, or by a
 // handshake. Over HTTP nobody comes so far without.

@@ -15,6 +15,7 @@ import (
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/conformance"
+	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
 // conforming are the flags of conformance.
@@ -133,7 +134,7 @@ func (a *app) conform(ctx context.Context, out io.Writer, f conforming) error {
 	config.Settings = settings(f.set)
 	if len(config.Endpoints) > 0 {
 		config.Flavor, config.Nodes = cmp.Or(config.Flavor, "external"), len(config.Endpoints)
-		config.Password = os.Getenv("RMQ_PASSWORD")
+		config.Password = secret.Of(os.Getenv("RMQ_PASSWORD"))
 	}
 	say := sayTo(out, f.asJSON || f.markdown)
 	argv, err := self()

@@ -10,6 +10,7 @@ import (
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/secret"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
@@ -42,7 +43,7 @@ type Start struct {
 // Frozen is what a run's record keeps of a start, so that the run can be made
 // again: all but who asked, within which limits, and passwords.
 func (s Start) Frozen() Start {
-	s.Caller, s.Envelope, s.GraceS, s.Cluster.Password = Caller{}, nil, 0, ""
+	s.Caller, s.Envelope, s.GraceS, s.Cluster.Password = Caller{}, nil, 0, secret.Text{}
 	return s
 }
 

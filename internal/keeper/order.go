@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
 // An order is what a guard, and then its keeper, is told on standard input:
@@ -21,6 +23,12 @@ type order struct {
 	Contained bool     `json:"contained"` // the keeper is process 1 of a pid namespace
 	Guard     Process  `json:"guard"`
 	Start     Start    `json:"start"`
+	Password  string   `json:"password,omitempty"` // of Start's cluster, which would not tell it
+}
+
+// newOrder is an order that starts an experiment.
+func newOrder(start Start) order {
+	return order{Start: start, Password: start.Cluster.Password.Reveal()}
 }
 
 func readOrder(r io.Reader) (order, error) {
@@ -28,6 +36,7 @@ func readOrder(r io.Reader) (order, error) {
 	if err := json.NewDecoder(r).Decode(&o); err != nil {
 		return o, fmt.Errorf("read order on standard input: %w; this command is rmq-mcp's own, run `rmq-mcp run` instead", err)
 	}
+	o.Start.Cluster.Password = secret.Of(o.Password)
 	return o, nil
 }
 

@@ -43,10 +43,9 @@ func Spawn(ctx context.Context, o SpawnOptions) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = startGuard(ctx, order{
-		ID: id, StateDir: stateDir, Self: o.Self, Start: o.Start,
-		Isolation: isolationFor(o),
-	})
+	ask := newOrder(o.Start)
+	ask.ID, ask.StateDir, ask.Self, ask.Isolation = id, stateDir, o.Self, isolationFor(o)
+	err = startGuard(ctx, ask)
 	if err != nil {
 		removeEmptyRun(runDir(stateDir, id))
 		return nil, err
