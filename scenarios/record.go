@@ -20,6 +20,10 @@ import (
 
 // open makes the run directory and opens what is written as the run goes.
 func (e *Experiment) open() (err error) {
+	// Before anything else, so that a run without room for its end has not begun.
+	if err := reports.Reserve(e.env.Dir); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(e.logDir(), 0o755); err != nil {
 		return fmt.Errorf("make run directory: %w", err)
 	}
@@ -91,7 +95,11 @@ func (e *Experiment) freeze() error {
 }
 
 // finish heals, stops, closes what was recorded, and has it judged.
+// A disk that is full by now has room for that: what was reserved.
 func (e *Experiment) finish(ctx context.Context) error {
+	if err := reports.Release(e.env.Dir); err != nil {
+		e.harness("%v", err)
+	}
 	e.heal(ctx)
 	e.halt() // whoever explores by hand stops, or drains to its end
 	e.exploring.Wait()
@@ -105,13 +113,11 @@ func (e *Experiment) finish(ctx context.Context) error {
 		}
 	}
 	e.enter(history.PhaseJudge)
-	err := errors.Join(
-		e.writeLandings(),
-		reports.WriteHarness(e.evidence(), e.noted()),
-		e.rec.Close(),
-	)
+	if err := e.rec.Close(); err != nil { // it has no end, and is judged so
+		e.harness("end the history: %v", err)
+	}
 	e.journalled(journal.KindEnd, keeper.Caller{Via: "keeper"}, map[string]any{"harness": e.noted()})
-	err = errors.Join(err, e.journal.Close())
+	err := errors.Join(e.writeLandings(), reports.WriteHarness(e.evidence(), e.noted()), e.journal.Close())
 	if err != nil {
 		return err
 	}

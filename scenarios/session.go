@@ -142,6 +142,10 @@ func (s *session) drain(ctx context.Context, bound time.Duration) {
 	if s.subs == nil || s.subs.Shot() { // by a fault: nobody is left to wait for
 		return
 	}
+	if s.e.rec.Err() != nil { // what arrives is not recorded any more
+		s.end(ctx, s.subs, "subscribers")
+		return
+	}
 	for _, group := range []struct{ name, command string }{{groupPaused, "resume"}, {groupOffline, "connect"}, {groupExpiring, "connect"}, {groupVisiting, "connect"}} {
 		for _, i := range s.plan.groups[group.name] {
 			if err := s.subs.Do(contract.Command{Do: group.command, Process: i}); err != nil {
