@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
 // A BadInput says everything that is wrong with a call's arguments. Nothing
@@ -311,7 +313,7 @@ func describe(value any) string {
 	if err != nil {
 		return fmt.Sprintf("a %T", value)
 	}
-	return shorten(string(text), 60)
+	return shorten(plain.Line(string(text)), 60)
 }
 
 func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

@@ -1,8 +1,10 @@
 package tools
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,6 +12,9 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/plain"
+	"github.com/robustmq/rmq-mcp/internal/secret"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 )
 
 // levels by the words that brokers write for them, the worst first.
@@ -73,39 +78,90 @@ func recordedLogs(dir string, q keeper.Logs) (LogsAnswer, error) {
 		if q.Node != "" && q.Node != node {
 			continue
 		}
-		text, err := os.ReadFile(files[node])
-		if err != nil {
+		if err := out.takeFile(node, files[node], q, match, from); err != nil {
 			return out, fmt.Errorf("read the log of %s: %w", node, err)
 		}
-		out.take(node, strings.Split(strings.TrimRight(string(text), "\n"), "\n"), q, match, from)
 	}
 	return out, nil
 }
 
-// take adds one node's lines that match, from the match on that is asked for.
-func (out *LogsAnswer) take(node string, lines []string, q keeper.Logs, match *regexp.Regexp, from int) {
-	shown := -1
-	for i, line := range lines {
-		level := levelOf(line)
-		if line == "" || q.Level != "" && !atLeast(level, q.Level) || !match.MatchString(line) {
-			continue
+// mostLogLine is how much of a line is looked at, in bytes.
+const mostLogLine = 64 << 10
+
+// takeFile adds the lines of one log that match. A log may be of any size: it is
+// read line by line.
+func (out *LogsAnswer) takeFile(node, path string, q keeper.Logs, match *regexp.Regexp, from int) error {
+	f, err := stored.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	taken := taking{out: out, node: node, logs: q, match: match, from: from, scrub: secret.New()}
+	for lines := bufio.NewReaderSize(f, mostLogLine); ; {
+		line, cut, err := lines.ReadLine()
+		if errors.Is(err, io.EOF) {
+			return nil
 		}
-		out.Total++
-		out.Levels[level]++
-		if out.Total <= from {
-			continue
+		if err != nil {
+			return err
 		}
-		if len(out.Lines) >= max(q.Limit, 1) {
-			if out.Next == "" {
-				out.Next = strconv.Itoa(out.Total - 1)
-			}
-			continue
-		}
-		for j := max(shown+1, i-q.Context); j <= min(len(lines)-1, i+q.Context); j++ {
-			out.Lines = append(out.Lines, LogLine{Node: node, Level: levelOf(lines[j]), Text: lines[j]})
-			shown = j
+		taken.line(string(line))
+		for cut && err == nil {
+			_, cut, err = lines.ReadLine()
 		}
 	}
+}
+
+// taking goes through one node's lines.
+type taking struct {
+	out    *LogsAnswer
+	node   string
+	logs   keeper.Logs
+	match  *regexp.Regexp
+	from   int // matches before it were answered already
+	scrub  *secret.Scrubber
+	before []string // the last lines that were not shown, as many as may be context
+	after  int      // lines that are still context of the last match
+}
+
+func (t *taking) line(text string) {
+	level := levelOf(text)
+	if text != "" && (t.logs.Level == "" || atLeast(level, t.logs.Level)) && t.match.MatchString(text) && t.matched(level) {
+		for _, line := range t.before {
+			t.show(line)
+		}
+		t.show(text)
+		t.before, t.after = nil, t.logs.Context
+		return
+	}
+	if t.after > 0 {
+		t.after--
+		t.show(text)
+		return
+	}
+	if t.before = append(t.before, text); len(t.before) > t.logs.Context {
+		t.before = t.before[1:]
+	}
+}
+
+// matched counts a match, and reports whether it is to be shown.
+func (t *taking) matched(level string) bool {
+	t.out.Total++
+	t.out.Levels[level]++
+	if t.out.Total <= t.from {
+		return false
+	}
+	if len(t.out.Lines) < max(t.logs.Limit, 1) {
+		return true
+	}
+	if t.out.Next == "" {
+		t.out.Next = strconv.Itoa(t.out.Total - 1)
+	}
+	return false
+}
+
+func (t *taking) show(line string) {
+	t.out.Lines = append(t.out.Lines, LogLine{Node: t.node, Level: levelOf(line), Text: plain.Line(t.scrub.Text(line))})
 }
 
 // logFiles are a run's logs by node, those of its clients' drivers among them.
@@ -119,7 +175,7 @@ func logFiles(dir string) (map[string]string, error) {
 	}
 	files := map[string]string{}
 	for _, e := range entries {
-		if name, isLog := strings.CutSuffix(e.Name(), ".log"); isLog && e.Type().IsRegular() {
+		if name, isLog := strings.CutSuffix(e.Name(), ".log"); isLog && e.Type().IsRegular() && stored.IsID(name) {
 			files[name] = filepath.Join(evidence(dir), "logs", e.Name())
 		}
 	}

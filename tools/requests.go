@@ -37,6 +37,7 @@ func newRequests() *requests {
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
+	Result json.RawMessage `json:"result"`
 	Params struct {
 		RequestID json.RawMessage `json:"requestId"`
 	} `json:"params"`
@@ -54,7 +55,7 @@ func (r *requests) admit(line []byte) {
 		r.done(m.Params.RequestID) // it need not be answered
 	}
 	id := idKey(m.ID)
-	if m.Method == "" || id == "" {
+	if m.Method == "" || id == "" || m.Result != nil { // a message with a result is never answered
 		return
 	}
 	r.mu.Lock()

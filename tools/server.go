@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -46,6 +47,7 @@ func New(o Options) (*Server, error) {
 		server.WithResourceCapabilities(false, false),
 		server.WithPromptCapabilities(false),
 		server.WithRecovery(),
+		server.WithHooks(&server.Hooks{OnRequestInitialization: []server.OnRequestInitializationFunc{checkParams}}),
 	)
 	s.mcp.Use(s.finishProgress)
 	for _, t := range All(o.Backend, o.Envelope) {
@@ -62,6 +64,24 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// checkParams refuses what JSON of the protocol cannot be, before mcp-go does it in
+// the words of its own types.
+func checkParams(_ context.Context, _, request any) error {
+	text, ok := request.(json.RawMessage)
+	if !ok {
+		return nil
+	}
+	var m struct {
+		Params map[string]any `json:"params"`
+	}
+	err := json.Unmarshal(text, &m)
+	var unlike *json.UnmarshalTypeError
+	if errors.As(err, &unlike) {
+		return fmt.Errorf("%s of the message is the %s, which is not taken there. Nothing was changed", cmp.Or(unlike.Field, "a part"), shorten(unlike.Value, 60))
+	}
+	return nil
 }
 
 // MCP is the underlying server, for in-process clients.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -12,7 +13,24 @@ import (
 // served is a server over HTTP, its address and its token.
 func served(t testing.TB, dir string, args ...string) (url, token string) {
 	t.Helper()
-	cmd := rmq(t, dir, append([]string{"serve", "--http", "127.0.0.1:0"}, args...)...)
+	url, token, _ = servedBy(t, dir, args...)
+	return url, token
+}
+
+// servedBy is served with the server's process.
+func servedBy(t testing.TB, dir string, args ...string) (url, token string, pid int) {
+	t.Helper()
+	return servedWith(t, dir, "", append([]string{"--http", "127.0.0.1:0"}, args...)...)
+}
+
+// servedWith takes all flags of a server. Of one that is given a token, which it
+// does not print, that is known.
+func servedWith(t testing.TB, dir, token string, args ...string) (url, _ string, pid int) {
+	t.Helper()
+	if !slices.Contains(args, "--http") {
+		args = append(args, "--http", "127.0.0.1:0")
+	}
+	cmd := rmq(t, dir, append([]string{"serve"}, args...)...)
 	cmd.Stderr = nil
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -23,7 +41,7 @@ func served(t testing.TB, dir string, args ...string) (url, token string) {
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	lines := bufio.NewScanner(stderr)
-	for token == "" && lines.Scan() {
+	for (url == "" || token == "") && lines.Scan() {
 		if m := regexp.MustCompile(`serving (\S+)`).FindStringSubmatch(lines.Text()); m != nil {
 			url = m[1]
 		}
@@ -35,7 +53,7 @@ func served(t testing.TB, dir string, args ...string) (url, token string) {
 		t.Fatalf("the server did not say where it is: %v", lines.Err())
 	}
 	go io.Copy(io.Discard, stderr)
-	return url, token
+	return url, token, cmd.Process.Pid
 }
 
 const listTools = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`

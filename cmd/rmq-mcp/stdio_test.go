@@ -24,7 +24,14 @@ type wire struct {
 
 func openWire(t testing.TB, dir string) *wire {
 	t.Helper()
-	w := &wire{t: t, cmd: rmq(t, dir, "serve"), done: map[string]bool{}}
+	return openWireEnv(t, dir, nil)
+}
+
+// openWireEnv is openWire with an environment and more flags.
+func openWireEnv(t testing.TB, dir string, env []string, flags ...string) *wire {
+	t.Helper()
+	w := &wire{t: t, cmd: rmq(t, dir, append([]string{"serve"}, flags...)...), done: map[string]bool{}}
+	w.cmd.Env = env
 	var err error
 	if w.in, err = w.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
