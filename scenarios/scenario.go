@@ -14,13 +14,12 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/yamlfile"
 )
 
 // A Scenario is one experiment, as written down.
@@ -170,9 +169,7 @@ func Parse(name string, text []byte) (*Scenario, error) {
 		return nil, fmt.Errorf("read scenario %s: %w", name, err)
 	}
 	s := &Scenario{Text: string(text), Prose: string(prose)}
-	dec := yaml.NewDecoder(bytes.NewReader(front))
-	dec.KnownFields(true)
-	if err := dec.Decode(s); err != nil {
+	if err := yamlfile.Decode(front, s); err != nil {
 		return nil, fmt.Errorf("read front matter of scenario %s: %w", name, err)
 	}
 	sum := sha256.Sum256(text)

@@ -133,7 +133,7 @@ func TestParse(t *testing.T) {
 		{"as it is", "", "", ""},
 		{"no front matter", "---\nname", "name", `first line is not "---"`},
 		{"not closed", "---\n# A test", "# A test", "not closed"},
-		{"unknown field", "kind: fault", "kindness: fault", "field kindness not found"},
+		{"unknown field", "kind: fault", "kindness: fault", `no key "kindness"`},
 		{"unknown fault", "fault: pause", "fault: paws", `no fault "paws"`},
 		{"a role", "target: leader", "target: follower", ""},
 		{"no role", "target: leader", "target: boss", `target "boss": valid are leader, follower`},

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/robustmq/rmq-mcp/internal/yamlfile"
 )
 
 // front is the front matter of a SKILL.md.
@@ -21,7 +23,7 @@ func split(text string) (front, string, error) {
 	}
 	var f map[string]any
 	if err := yaml.Unmarshal([]byte(head), &f); err != nil {
-		return nil, "", fmt.Errorf("front matter: %w; a value with a colon in it is quoted or folded with >-", err)
+		return nil, "", fmt.Errorf("front matter: %s; a value with a colon in it is quoted or folded with >-", yamlfile.Words(err))
 	}
 	return f, body, nil
 }

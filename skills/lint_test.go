@@ -73,7 +73,7 @@ func TestBadSkills(t *testing.T) {
 		want     string
 	}{
 		"no front matter":        {old: "---\nname", new: "name", want: "no front matter"},
-		"not YAML":               {old: "Tests a broker.", new: "Tests: a broker", want: "front matter: yaml"},
+		"not YAML":               {old: "Tests a broker.", new: "Tests: a broker", want: "front matter: "},
 		"a key of its own":       {old: "license:", new: "version:", want: `front matter has "version"`},
 		"a list for a text":      {old: "allowed-tools: Read", new: "allowed-tools: [Read]", want: "allowed-tools is no text"},
 		"numbers as metadata":    {old: `version: "1"`, new: "version: 1", want: "metadata is no map of texts"},

@@ -6,18 +6,16 @@
 package envelope
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/yamlfile"
 )
 
 // An Envelope is the limits. A nil list of faults or targets is all of them,
@@ -76,12 +74,10 @@ func Read(file, stateDir string) (Envelope, error) {
 	}
 	e.File = file
 	if e.Lines, err = linesOf(text); err == nil {
-		decoder := yaml.NewDecoder(bytes.NewReader(text))
-		decoder.KnownFields(true)
-		err = decoder.Decode(&e)
+		err = yamlfile.Decode(text, &e)
 	}
 	if err != nil && !errors.Is(err, io.EOF) { // an empty file sets nothing
-		return e, fmt.Errorf("read the envelope %s: %s; docs/envelope.yaml has all keys", file, explain(err))
+		return e, fmt.Errorf("read the envelope %s: %s; docs/envelope.yaml has all keys", file, yamlfile.Words(err))
 	}
 	for _, limit := range []struct {
 		key string
@@ -97,18 +93,6 @@ func Read(file, stateDir string) (Envelope, error) {
 		}
 	}
 	return e, nil
-}
-
-// unknownKey is the decoder's word for a key that is none of ours.
-var unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+`)
-
-// explain says what is wrong with a file in the words of one who wrote it.
-func explain(err error) string {
-	text := err.Error()
-	if wrong := new(yaml.TypeError); errors.As(err, &wrong) {
-		text = strings.Join(wrong.Errors, "; ")
-	}
-	return unknownKey.ReplaceAllString(strings.TrimPrefix(text, "yaml: "), `no key "$1"`)
 }
 
 // linesOf are the lines in which keys are set. A key that is set to nothing is

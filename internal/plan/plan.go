@@ -8,13 +8,11 @@ package plan
 import (
 	"bytes"
 	_ "embed"
-	"errors"
 	"fmt"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/yamlfile"
 )
 
 // Example is a plan without gaps, with a word on every field.
@@ -112,24 +110,10 @@ func Parse(text []byte) (*Plan, error) {
 %s`, Example)
 	}
 	p := &Plan{Prose: strings.TrimSpace(string(prose))}
-	dec := yaml.NewDecoder(bytes.NewReader(front)) // its first line stands for the "---", so that lines count as in the file
-	dec.KnownFields(true)
-	if err := dec.Decode(p); err != nil {
-		return nil, fmt.Errorf("read plan: %s; the fields are those of `rmq-mcp plan example`", wordsOf(err))
+	if err := yamlfile.Decode(front, p); err != nil { // the first line stands for the "---", so that lines count as in the file
+		return nil, fmt.Errorf("read plan: %w; the keys are those of `rmq-mcp plan example`", err)
 	}
 	return p, nil
-}
-
-// wordsOf is what the decoder says, without the names of our types.
-func wordsOf(err error) string {
-	var bad *yaml.TypeError
-	if !errors.As(err, &bad) {
-		return err.Error()
-	}
-	for i, text := range bad.Errors {
-		bad.Errors[i], _, _ = strings.Cut(text, " in type ")
-	}
-	return strings.Join(bad.Errors, "; ")
 }
 
 // wanted is how many attempts a model asks for.

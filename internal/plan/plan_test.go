@@ -60,7 +60,7 @@ func TestLint(t *testing.T) {
 		{"a pass that cannot be", "state: PASS-smoke", "state: PASS-hardening", []string{"adequacy 2: state: S1 cannot reach PASS-hardening at tier smoke"}, nil},
 		{"a state that is none", "state: PASS-smoke", "state: green", []string{`adequacy 2: state: "green" is nothing to reach`}, nil},
 		{"everything covered", "not_covered:\n  - what: power loss\n    why: A", "#", []string{"not_covered: there is none", "power loss"}, nil},
-		{"an unknown field", "title:", "heading: x\ntitle:", []string{"line 3: field heading not found", "rmq-mcp plan example"}, nil},
+		{"an unknown field", "title:", "heading: x\ntitle:", []string{`line 3: no key "heading"`, "rmq-mcp plan example"}, nil},
 		{"no front matter", "---\nname", "name", []string{`two lines "---"`, "not_covered:"}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
