@@ -26,8 +26,8 @@ const pushAttempts = 8
 // gitRemote publishes as one commit on a branch. Nothing is ever forced.
 type gitRemote struct {
 	url    string
-	branch string // "": the remote's default
-	token  string // of an https remote; never shown
+	branch string      // "": the remote's default
+	token  secret.Text // of an https remote
 }
 
 func newGitRemote(s string) *gitRemote {
@@ -55,7 +55,7 @@ func (r *gitRemote) publish(ctx context.Context, files []file, message string) (
 			break
 		}
 	}
-	return Pushed{}, withoutSecret(fmt.Errorf("push to %s: %w", r.where(), err), r.token, r.password())
+	return Pushed{}, withoutSecret(fmt.Errorf("push to %s: %w", r.where(), err), r.token.Reveal(), r.password())
 }
 
 // attempt clones, commits and pushes once. moved says that somebody else pushes
@@ -180,10 +180,10 @@ func (r *gitRemote) head(ctx context.Context, repo *git.Repository, branch plumb
 }
 
 func (r *gitRemote) auth() transport.AuthMethod {
-	if r.token == "" {
+	if r.token.IsZero() {
 		return nil
 	}
-	return &http.BasicAuth{Username: "x-access-token", Password: r.token}
+	return &http.BasicAuth{Username: "x-access-token", Password: r.token.Reveal()}
 }
 
 // where is the remote's address without credentials.

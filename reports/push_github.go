@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-github/v62/github"
+
+	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
 // gitHub publishes as one commit, by the Git data API: blobs, a tree on top of
@@ -21,7 +23,7 @@ type gitHub struct {
 	client      *github.Client
 	owner, repo string
 	branch      string // "": the repository's default
-	token       string // never shown
+	token       secret.Text
 	pause       time.Duration
 }
 
@@ -32,23 +34,23 @@ func newGitHub(s string) (*gitHub, error) {
 		return nil, fmt.Errorf("push to github:%s: want github:OWNER/REPO or github:OWNER/REPO@BRANCH", s)
 	}
 	token := githubToken()
-	if token == "" {
+	if token.IsZero() {
 		return nil, fmt.Errorf("push to github:%s: no token; set RMQ_GITHUB_TOKEN or GITHUB_TOKEN to one that may write the repository's contents", s)
 	}
-	client := github.NewClient(&http.Client{Timeout: time.Minute}).WithAuthToken(token)
+	client := github.NewClient(&http.Client{Timeout: time.Minute}).WithAuthToken(token.Reveal())
 	return &gitHub{client: client, owner: owner, repo: repo, branch: branch, token: token, pause: 200 * time.Millisecond}, nil
 }
 
 func (g *gitHub) where() string { return fmt.Sprintf("https://github.com/%s/%s", g.owner, g.repo) }
 
-func githubToken() string {
-	return cmp.Or(os.Getenv("RMQ_GITHUB_TOKEN"), os.Getenv("GITHUB_TOKEN"))
+func githubToken() secret.Text {
+	return secret.Of(cmp.Or(os.Getenv("RMQ_GITHUB_TOKEN"), os.Getenv("GITHUB_TOKEN")))
 }
 
 func (g *gitHub) publish(ctx context.Context, files []file, message string) (Pushed, error) {
 	pushed, err := g.commit(ctx, files, message)
 	if err != nil {
-		return Pushed{}, withoutSecret(fmt.Errorf("push to github:%s/%s: %w", g.owner, g.repo, err), g.token)
+		return Pushed{}, withoutSecret(fmt.Errorf("push to github:%s/%s: %w", g.owner, g.repo, err), g.token.Reveal())
 	}
 	return pushed, nil
 }

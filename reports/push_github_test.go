@@ -17,6 +17,8 @@ import (
 
 	"github.com/google/go-github/v62/github"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
 const testToken = "ghp_not-a-real-token"
@@ -46,7 +48,7 @@ func newFakeGitHub(t *testing.T) (*fakeGitHub, *gitHub) {
 	base, err := url.Parse(server.URL + "/")
 	must(t, err)
 	client.BaseURL = base
-	return f, &gitHub{client: client, owner: "o", repo: "r", token: testToken}
+	return f, &gitHub{client: client, owner: "o", repo: "r", token: secret.Of(testToken)}
 }
 
 func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -19,13 +19,15 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 	"golang.org/x/net/netutil"
 	"golang.org/x/sync/semaphore"
+
+	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
 // HTTPOptions say who may speak to a server over HTTP.
 type HTTPOptions struct {
-	Token   string   // bearer token; "" lets anybody in
-	Origins []string // beside those of the loopback; what a browser sends
-	Hosts   []string // beside the loopback's names; what a request's Host may be
+	Token   secret.Text // bearer token; none lets anybody in
+	Origins []string    // beside those of the loopback; what a browser sends
+	Hosts   []string    // beside the loopback's names; what a request's Host may be
 }
 
 const (
@@ -171,12 +173,12 @@ func loopback(name string) bool {
 
 // allowedToken compares digests, so that neither the token's content nor its
 // length shows in the time it takes.
-func allowedToken(header, token string) bool {
-	if token == "" {
+func allowedToken(header string, token secret.Text) bool {
+	if token.IsZero() {
 		return true
 	}
 	scheme, given, _ := strings.Cut(header, " ")
-	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(token))
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(token.Reveal()))
 	return strings.EqualFold(scheme, "bearer") && subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 

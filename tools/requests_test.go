@@ -17,6 +17,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/robustmq/rmq-mcp/internal/journal"
+	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
 func incomingOf(text string) (*incoming, *bytes.Buffer) {
@@ -102,7 +103,7 @@ const (
 
 func TestHTTPSessions(t *testing.T) {
 	s := (&host{}).server(t, Options{})
-	web := httptest.NewServer(s.Handler(HTTPOptions{Token: "right"}))
+	web := httptest.NewServer(s.Handler(HTTPOptions{Token: secret.Of("right")}))
 	defer web.Close()
 	ask := func(method, session, body string) *http.Response {
 		t.Helper()

@@ -80,7 +80,9 @@ func (s *ServerJournal) open() (err error) {
 	err = s.journal.Close()
 	s.journal, s.number = next, s.number+1
 	if old := s.number - journalsKept; old >= 0 {
-		err = errors.Join(err, os.Remove(s.file(old)))
+		if gone := os.Remove(s.file(old)); !errors.Is(gone, os.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
 	}
 	return err
 }

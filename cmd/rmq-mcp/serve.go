@@ -15,6 +15,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
+	"github.com/robustmq/rmq-mcp/internal/secret"
 	"github.com/robustmq/rmq-mcp/tools"
 )
 
@@ -86,7 +87,7 @@ func serveHTTP(ctx context.Context, server *tools.Server, s serving) error {
 	if err != nil {
 		return err
 	}
-	if token == "" && !onLoopback(s.http) {
+	if token.IsZero() && !onLoopback(s.http) {
 		return fmt.Errorf("serve HTTP on %s without a token: whoever reaches that address could start brokers on this machine; leave --no-token out, or serve on 127.0.0.1", s.http)
 	}
 	listener, err := net.Listen("tcp", loopbackByDefault(s.http))
@@ -95,7 +96,7 @@ func serveHTTP(ctx context.Context, server *tools.Server, s serving) error {
 	}
 	fmt.Fprintf(os.Stderr, "rmq-mcp: serving http://%s%s\n", listener.Addr(), tools.Path)
 	if made {
-		fmt.Fprintf(os.Stderr, "rmq-mcp: token %s\n", token)
+		fmt.Fprintf(os.Stderr, "rmq-mcp: token %s\n", token.Reveal())
 	}
 	return server.ServeHTTP(ctx, listener, tools.HTTPOptions{Token: token, Origins: s.origins, Hosts: s.hosts})
 }
@@ -116,22 +117,22 @@ func onLoopback(address string) bool {
 }
 
 // token answers the bearer token, and whether it was made just now.
-func (s serving) token() (token string, made bool, err error) {
+func (s serving) token() (token secret.Text, made bool, err error) {
 	if s.noToken {
-		return "", false, nil
+		return token, false, nil
 	}
 	if s.tokenFile != "" {
 		text, err := os.ReadFile(s.tokenFile)
 		if err != nil {
-			return "", false, fmt.Errorf("read the token: %w", err)
+			return token, false, fmt.Errorf("read the token: %w", err)
 		}
-		if token = strings.TrimSpace(string(text)); token == "" {
-			return "", false, errors.New("read the token: " + s.tokenFile + " is empty; --no-token serves without one")
+		if token = secret.Of(strings.TrimSpace(string(text))); token.IsZero() {
+			return token, false, errors.New("read the token: " + s.tokenFile + " is empty; --no-token serves without one")
 		}
 		return token, false, nil
 	}
-	if token = os.Getenv("RMQ_MCP_TOKEN"); token != "" {
+	if token = secret.Of(os.Getenv("RMQ_MCP_TOKEN")); !token.IsZero() {
 		return token, false, nil
 	}
-	return rand.Text(), true, nil
+	return secret.Of(rand.Text()), true, nil
 }

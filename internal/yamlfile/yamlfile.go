@@ -96,6 +96,7 @@ func Words(err error) string {
 
 var (
 	unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+`)
+	wholeType  = regexp.MustCompile(`^u?int\d*$`)
 	unlike     = regexp.MustCompile("cannot unmarshal (!!\\w+)(?: `(.*?)`)? into (\\S+)")
 )
 
@@ -106,7 +107,7 @@ func kindOf(goType string) string {
 		return "a list"
 	case strings.HasPrefix(goType, "map["):
 		return "keys with values"
-	case strings.HasPrefix(goType, "int"), strings.HasPrefix(goType, "uint"):
+	case wholeType.MatchString(goType):
 		return "a whole number"
 	case strings.HasPrefix(goType, "float"):
 		return "a number"
