@@ -93,7 +93,7 @@ func check(config Config) (flavor, Config, error) {
 	if config.Flavor != "external" && len(config.Endpoints) > 0 {
 		return nil, config, fmt.Errorf("endpoints are for the flavor external, not %s; leave them out or set flavor external", config.Flavor)
 	}
-	if err := CheckFits(config); err != nil {
+	if err := checkLogin(config); err != nil {
 		return nil, config, err
 	}
 	if err := checkTransports(&config); err != nil {

@@ -45,15 +45,19 @@ func (s flavorSettings) vendors() map[string]any {
 // not take. Where no flavor is given a scenario may have one, which is none of
 // somebody else's.
 func CheckFits(config Config) error {
+	if err := checkLogin(config); err != nil || config.Flavor == "" {
+		return err
+	}
+	_, _, err := named(Config{Flavor: config.Flavor, Settings: config.Settings})
+	return err
+}
+
+func checkLogin(config Config) error {
 	external := config.Flavor == "external" || config.Flavor == "" && len(config.Endpoints) > 0
 	if !external && (config.Username != "" || !config.Password.IsZero()) {
 		return errors.New("username and password are for the flavor external, and this program's own nodes have none; leave them out")
 	}
-	if config.Flavor == "" {
-		return nil
-	}
-	_, _, err := named(Config{Flavor: config.Flavor, Settings: config.Settings})
-	return err
+	return nil
 }
 
 // typed are the given values as what the settings are: a whole number that came as

@@ -40,7 +40,7 @@ func Recover(dir string, key ed25519.PrivateKey) (*Summary, error) {
 	if summary, err := ReadSummary(dir); err == nil {
 		return summary, nil // somebody else was quicker
 	}
-	if err := errors.Join(Release(dir), removeHalves(dir)); err != nil {
+	if err := removeHalves(dir); err != nil {
 		return nil, fmt.Errorf("recover %s: %w", dir, err)
 	}
 	if _, err := ReadSeal(dir); err == nil {

@@ -10,7 +10,8 @@ import (
 )
 
 // reserveFile keeps room on the disk while a run lasts. Where the disk fills up
-// meanwhile, the run can still be ended, sealed and judged with it.
+// meanwhile, the run can still be ended, sealed and judged with it. Of a run that
+// was killed, [Recover] removes it with all else whose name begins with a dot.
 const (
 	reserveFile  = ".reserve"
 	reserveBytes = 8 << 20

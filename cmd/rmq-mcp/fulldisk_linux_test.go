@@ -62,18 +62,18 @@ func TestAStateDirectoryThatFillsUp(t *testing.T) {
 			t.Errorf("the run does not say %q:\n%s", want, out.String())
 		}
 	}
-	if rows, err := rmqOutput(t, dir, "list", "runs"); err != nil || !strings.Contains(rows, "INCONCLUSIVE") || strings.Contains(rows, "tries again") {
-		t.Errorf("list runs: %v\n%s", err, rows)
+	if rows, code := said(t, dir, "list", "runs"); code != 0 || !strings.Contains(rows, "INCONCLUSIVE") || strings.Contains(rows, "tries again") {
+		t.Errorf("list runs: exit %d\n%s", code, rows)
 	}
-	if healed, err := rmqOutput(t, dir, "heal"); err != nil || !strings.Contains(healed, "nothing to heal") {
-		t.Errorf("heal: %v\n%s", err, healed)
+	if healed, code := said(t, dir, "heal"); code != 0 || !strings.Contains(healed, "nothing to heal") {
+		t.Errorf("heal: exit %d\n%s", code, healed)
 	}
 	fill(t, filepath.Join(dir, "more"))
-	if said, err := rmqOutput(t, dir, "run", "mqtt/broker-kill-9"); err == nil || !strings.Contains(said, "no space left on device") || !strings.Contains(said, "free some space") {
-		t.Errorf("another run on the full disk: %v\n%s", err, said)
+	if out, code := said(t, dir, "run", "mqtt/broker-kill-9"); code == 0 || !strings.Contains(out, "no space left on device") || !strings.Contains(out, "free some space") {
+		t.Errorf("another run on the full disk: exit %d\n%s", code, out)
 	}
-	if rows, err := rmqOutput(t, dir, "list", "runs"); err != nil || strings.Count(rows, "\n") != 2 {
-		t.Errorf("after a run that could not begin: %v\n%s", err, rows)
+	if rows, code := said(t, dir, "list", "runs"); code != 0 || strings.Count(rows, "\n") != 2 {
+		t.Errorf("after a run that could not begin: exit %d\n%s", code, rows)
 	}
 }
 

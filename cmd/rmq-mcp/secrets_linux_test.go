@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,18 +97,10 @@ func TestPlantedSecrets(t *testing.T) {
 	found("the terminal", terminal)
 	files := 0
 	for _, root := range []string{dir, pushed, site} {
-		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() {
-				return err
-			}
-			text, err := os.ReadFile(path)
+		eachFile(t, root, func(path, text string) {
 			files++
-			found(path, string(text))
-			return err
+			found(path, text)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 	if published, _ := filepath.Glob(filepath.Join(pushed, "runs", "*", "report.md")); len(published) == 0 {
 		t.Error("nothing was published")
