@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	handshakeWait = time.Minute      // from the start of a driver to its hello
-	commandWait   = 5 * time.Second  // for a driver to read a command
-	byeWait       = 15 * time.Second // beyond the waits of the specification, from the last "end" to bye
-	maxLine       = 64 << 10         // bytes
-	maxProblems   = 20               // recorded of one driver
+	handshakeWait = time.Minute // from the start of a driver to its hello
+	commandWait   = time.Minute // for a driver to read a command; a busy machine takes long
+	byeWait       = time.Minute // beyond the waits of the specification, from the last "end" to bye
+	maxLine       = 64 << 10    // bytes
+	maxProblems   = 20          // recorded of one driver
 )
 
 // A Recorder writes the history. *[history.Recorder] is one.
@@ -49,7 +49,7 @@ type Options struct {
 	Node     func(endpoint string) int16 // nil: every node is unknown
 	Stderr   io.Writer                   // what the driver and its SDK print; nil: nowhere
 	OnError  func(error)                 // called once, with what Err will answer, as soon as it is known
-	ByeWait  time.Duration               // for bye, beyond the waits of the specification; 0: 15 s
+	ByeWait  time.Duration               // for bye, beyond the waits of the specification; 0: a minute
 }
 
 // A Driver is a driver process that runs, and what it says is being recorded.

@@ -40,7 +40,7 @@ const (
 	connectBound = 45 * time.Second
 	filterBound  = 500 * time.Millisecond // more, for each filter of a client that has many
 	loadBound    = 30 * time.Second
-	endBound     = 30 * time.Second
+	endBound     = 90 * time.Second // longer than a driver has to say bye
 
 	// RobustMQ sends four times, 5 s apart, before it gives up a message, and
 	// nothing to other clients meanwhile.

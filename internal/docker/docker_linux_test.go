@@ -18,7 +18,7 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/docker/enginetest"
 )
 
-const bound = 20 * time.Second
+const bound = time.Minute
 
 // TestEngine is everything on one engine: starting one takes longer than the
 // rest.

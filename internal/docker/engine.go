@@ -24,7 +24,7 @@ const (
 )
 
 // callBound is how long an engine may take for what is no download.
-const callBound = 20 * time.Second
+const callBound = time.Minute
 
 // An Engine is a docker engine on this machine.
 type Engine struct {
