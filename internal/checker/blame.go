@@ -48,6 +48,8 @@ func (w *wire) lostBy(process, stream int32, seq int64) shown {
 		switch {
 		case to.acked >= 0:
 			return bySDK("that the broker sent it, and that the client acknowledged it", int64(to.first), int64(to.acked))
+		case client.cleanAfter(int64(to.first)):
+			return bySDK("that the broker sent it, and that the subscriber's client asked for a clean session before it acknowledged it", append(rows, int64(to.first))...)
 		case client.wentOn(to) && !w.mute(process):
 			return byBroker("that the broker sent it on a connection that ended, and not again to the session that went on", append(rows, int64(to.first))...)
 		}

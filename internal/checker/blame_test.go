@@ -66,6 +66,10 @@ func TestBlameOfAnomalies(t *testing.T) {
 			s.acked(q1, 0, 3).wireSend(sub, q1, 0, 0)
 			s.disconnect(sub).connect(sub, false).subscribe(sub).delivered(sub, q1, 1, 3)
 		}, nobody, ""},
+		{"sent, and then the client gave its session up", "qos1-no-loss", func(s *story) {
+			s.acked(q1, 0, 3).wireSend(sub, q1, 0, 0)
+			s.disconnect(sub).clean(sub).subscribe(sub).delivered(sub, q1, 1, 3)
+		}, sdk, "asked for a clean session before it acknowledged it"},
 		{"sent, and not again to a client that keeps the broker waiting", "qos1-no-loss", func(s *story) {
 			s.acked(q1, 0, 3).wireSend(sub, q1, 0, 0)
 			s.disconnect(sub).connect(sub, true).delivered(sub, q1, 1, 2).wireSend(sub, q1, 3, 0)
