@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -122,7 +121,7 @@ func limited(w http.ResponseWriter, r *http.Request, pending *semaphore.Weighted
 	defer pending.Release(size)
 	reading := http.NewResponseController(w)
 	_ = reading.SetReadDeadline(time.Now().Add(bodyBound)) // not every writer of a test has one
-	body, err := readAll(http.MaxBytesReader(w, r.Body, mostMessage))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostMessage))
 	_ = reading.SetReadDeadline(time.Time{})
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -131,7 +130,11 @@ func limited(w http.ResponseWriter, r *http.Request, pending *semaphore.Weighted
 	case err != nil:
 		refuseHTTP(w, http.StatusBadRequest, "the body could not be read: "+err.Error())
 	default:
-		r.Body = body
+		if _, refused := parseMessage(body); refused != nil {
+			answerHTTP(w, http.StatusBadRequest, refused)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		next.ServeHTTP(w, r)
 	}
 }
@@ -140,11 +143,15 @@ func refuseBody(w http.ResponseWriter) {
 	refuseHTTP(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d KiB", mostMessage>>10))
 }
 
-func refuseHTTP(w http.ResponseWriter, status int, text string) {
+func refuseHTTP(w http.ResponseWriter, status int, why string) {
+	answerHTTP(w, status, refuse(nil, codeInvalid, why))
+}
+
+func answerHTTP(w http.ResponseWriter, status int, refused []byte) {
 	w.Header().Set("Connection", "close") // what it still sends is not waited for
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": -32600, "message": text}})
+	_, _ = w.Write(refused)
 }
 
 func allowedHost(host string, more []string) bool {
@@ -180,10 +187,4 @@ func allowedToken(header string, token secret.Text) bool {
 	scheme, given, _ := strings.Cut(header, " ")
 	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(token.Reveal()))
 	return strings.EqualFold(scheme, "bearer") && subtle.ConstantTimeCompare(a[:], b[:]) == 1
-}
-
-// readAll answers a body that was read whole, as a body.
-func readAll(r io.Reader) (io.ReadCloser, error) {
-	text, err := io.ReadAll(r)
-	return io.NopCloser(bytes.NewReader(text)), err
 }

@@ -10,28 +10,33 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
 
-// A Journal records calls: each before it acts, and its answer after. Call
-// answers a number by which Answer refers to it, and returns once it is on
-// disk.
+// A Journal records calls: each before it acts, and its answer after. Call returns
+// once the call is on disk.
 type Journal interface {
-	Call(caller keeper.Caller) (int64, error)
-	Answer(call int64, answer any) error
+	Call(caller keeper.Caller) (JournalEntry, error)
+	Answer(call JournalEntry, answer any) error
+}
+
+// A JournalEntry is where a journal has something: a file and the number there.
+type JournalEntry struct {
+	File string
+	N    int
 }
 
 // recordCall is the last thing before a tool acts. What cannot be written down
 // is not done.
-func (s *Server) recordCall(caller keeper.Caller) (int64, error) {
+func (s *Server) recordCall(caller keeper.Caller) (JournalEntry, error) {
 	if s.journal == nil {
-		return 0, nil
+		return JournalEntry{}, nil
 	}
 	call, err := s.journal.Call(caller)
 	if err != nil {
-		return 0, fmt.Errorf("write the call to the journal: %w; nothing was done", err)
+		return JournalEntry{}, fmt.Errorf("write the call to the journal: %w; nothing was done", err)
 	}
 	return call, nil
 }
 
-func (s *Server) recordAnswer(call int64, answer any) error {
+func (s *Server) recordAnswer(call JournalEntry, answer any) error {
 	if s.journal == nil {
 		return nil
 	}

@@ -100,6 +100,9 @@ func TestNoLateProgressOnStdio(t *testing.T) {
 		}
 		if m.ID != nil {
 			answered[*m.ID] = true
+			if bytes.Contains(lines.Bytes(), []byte("initialize yet")) {
+				t.Errorf("a call behind initialize is refused: %s", lines.Text())
+			}
 			continue
 		}
 		progress++
@@ -107,7 +110,9 @@ func TestNoLateProgressOnStdio(t *testing.T) {
 			t.Errorf("late: %s", lines.Text())
 		}
 	}
-	t.Logf("%d notifications before %d answers", progress, len(answered))
+	if progress == 0 || len(answered) != calls+1 {
+		t.Errorf("%d notifications before %d answers", progress, len(answered))
+	}
 	go io.Copy(io.Discard, receive)
 	send.Close()
 	if err := <-served; err != nil {

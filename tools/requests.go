@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"github.com/mark3labs/mcp-go/mcp"
 )
 
 // Bounds of what a client may have in flight. A request is in flight until its
@@ -18,83 +20,67 @@ const (
 	mostPending  = 2 << 20   // bytes of requests in flight
 )
 
-// requests are those of one client over stdio that are in flight.
+// requests are those of one client over stdio that are in flight. Each is answered
+// once, whether it was cancelled or not, and several may have one id.
 type requests struct {
-	mu    sync.Mutex
-	freed sync.Cond
-	open  map[string]int // bytes by the id
-	bytes int
-	ended bool
+	mu        sync.Mutex
+	freed     sync.Cond
+	open      map[string][]request // by the id
+	n, bytes  int
+	greetings int // requests of initialize
+	ended     bool
+}
+
+type request struct {
+	bytes    int
+	greeting bool
 }
 
 func newRequests() *requests {
-	r := &requests{open: map[string]int{}}
+	r := &requests{open: map[string][]request{}}
 	r.freed.L = &r.mu
 	return r
 }
 
-// A message is what counts of one for being in flight.
-type message struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Result json.RawMessage `json:"result"`
-	Params struct {
-		RequestID json.RawMessage `json:"requestId"`
-	} `json:"params"`
-}
-
-const cancelled = "notifications/cancelled"
-
-// admit takes a line of the client's and waits until there is room for it.
-func (r *requests) admit(line []byte) {
-	var m message
-	if json.Unmarshal(line, &m) != nil {
-		return // it is answered at once
-	}
-	if m.Method == cancelled {
-		r.done(m.Params.RequestID) // it need not be answered
-	}
-	id := idKey(m.ID)
-	if m.Method == "" || id == "" || m.Result != nil { // a message with a result is never answered
-		return
-	}
+// admit takes a message of the client's and waits until there is room for it.
+// Nothing overtakes initialize: mcp-go serves each request on its own goroutine.
+func (r *requests) admit(m message, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for !r.ended && len(r.open) > 0 && (len(r.open) >= mostInFlight || r.bytes+len(line) > mostPending) {
+	for !r.ended && (r.greetings > 0 || m.asks() && r.n > 0 && (r.n >= mostInFlight || r.bytes+bytes > mostPending)) {
 		r.freed.Wait()
 	}
-	r.bytes += len(line) - r.open[id]
-	r.open[id] = len(line)
-}
-
-// idKey is an id however it is written: 1.0 is 1. It is "" for what is no id.
-func idKey(id json.RawMessage) string {
-	var v any
-	if json.Unmarshal(id, &v) != nil {
-		return ""
+	if !m.asks() {
+		return
 	}
-	switch v.(type) {
-	case string, float64:
-		key, _ := json.Marshal(v) // both always marshal
-		return string(key)
+	greeting := m.Method == string(mcp.MethodInitialize)
+	if greeting {
+		r.greetings++
 	}
-	return ""
+	r.n, r.bytes = r.n+1, r.bytes+bytes
+	r.open[m.key()] = append(r.open[m.key()], request{bytes, greeting})
 }
 
 // answered takes a line to the client.
 func (r *requests) answered(line []byte) {
-	var m message
-	if json.Unmarshal(line, &m) == nil && m.Method == "" {
-		r.done(m.ID)
+	var m struct{ ID, Method any }
+	if json.Unmarshal(line, &m) != nil || m.ID == nil || m.Method != nil {
+		return
 	}
-}
-
-func (r *requests) done(id json.RawMessage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	key := idKey(id)
-	r.bytes -= r.open[key]
-	delete(r.open, key)
+	key := message{ID: m.ID}.key()
+	of := r.open[key]
+	if len(of) == 0 {
+		return
+	}
+	r.n, r.bytes = r.n-1, r.bytes-of[0].bytes
+	if of[0].greeting {
+		r.greetings--
+	}
+	if r.open[key] = of[1:]; len(of) == 1 {
+		delete(r.open, key)
+	}
 	r.freed.Broadcast()
 }
 
@@ -106,8 +92,8 @@ func (r *requests) end() {
 	r.freed.Broadcast()
 }
 
-// incoming are a client's lines, as far as there is room for them. One that is too
-// long is refused and not kept.
+// incoming are a client's messages, a line each, as far as there is room for them.
+// One that is too long is refused and not kept, and so is one that is no message.
 type incoming struct {
 	lines    *bufio.Reader
 	requests *requests
@@ -122,9 +108,17 @@ func (in *incoming) Read(p []byte) (int, error) {
 			return 0, in.err
 		}
 		in.rest, in.err = in.next()
-		if len(in.rest) > 0 {
-			in.requests.admit(in.rest)
+		if len(bytes.TrimSpace(in.rest)) == 0 {
+			in.rest = nil
+			continue
 		}
+		m, refused := parseMessage(in.rest)
+		if refused != nil {
+			in.refuse(append(refused, '\n'))
+			in.rest = nil
+			continue
+		}
+		in.requests.admit(m, len(in.rest))
 	}
 	n := copy(p, in.rest)
 	in.rest = in.rest[n:]
@@ -137,7 +131,7 @@ func (in *incoming) next() (line []byte, err error) {
 		part, err := in.lines.ReadSlice('\n')
 		if len(line)+len(part) > mostMessage {
 			line = append(line, part...)
-			in.refuse(tooLong(line))
+			in.refuse(append(refuse(line, codeInvalid, fmt.Sprintf("the message is longer than %d KiB", mostMessage>>10)), '\n'))
 			for errors.Is(err, bufio.ErrBufferFull) {
 				_, err = in.lines.ReadSlice('\n')
 			}
@@ -146,40 +140,6 @@ func (in *incoming) next() (line []byte, err error) {
 		line = append(line, part...)
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return line, err
-		}
-	}
-}
-
-// tooLong is the answer to a message of which this is the beginning.
-func tooLong(beginning []byte) []byte {
-	answer, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": idIn(beginning), "error": map[string]any{ // it always marshals
-		"code": -32600, "message": fmt.Sprintf("the message is longer than %d KiB. Nothing was changed", mostMessage>>10),
-	}})
-	return append(answer, '\n')
-}
-
-// idIn is the id that a message has in its beginning; null where it is not there.
-func idIn(beginning []byte) any {
-	d := json.NewDecoder(bytes.NewReader(beginning))
-	d.UseNumber()
-	if start, err := d.Token(); err != nil || start != json.Delim('{') {
-		return nil
-	}
-	for {
-		key, err := d.Token()
-		if err != nil {
-			return nil
-		}
-		if key == "id" {
-			id, err := d.Token()
-			if _, compound := id.(json.Delim); err != nil || compound {
-				return nil
-			}
-			return id
-		}
-		var skipped json.RawMessage
-		if d.Decode(&skipped) != nil {
-			return nil
 		}
 	}
 }

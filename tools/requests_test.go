@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/robustmq/rmq-mcp/internal/journal"
+	"github.com/robustmq/rmq-mcp/internal/keeper"
 	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
@@ -30,8 +32,8 @@ func incomingOf(text string) (*incoming, *bytes.Buffer) {
 func TestRequestsWaitForAnswers(t *testing.T) {
 	const all = 3 * mostInFlight
 	var text strings.Builder
-	for i := range all {
-		fmt.Fprintf(&text, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", i)
+	for i := range all { // a third of the ids comes three times
+		fmt.Fprintf(&text, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", i%(2*mostInFlight))
 	}
 	in, _ := incomingOf(text.String())
 	read := make(chan int, 1)
@@ -41,11 +43,8 @@ func TestRequestsWaitForAnswers(t *testing.T) {
 	}()
 	for most := 0; ; runtime.Gosched() {
 		in.requests.mu.Lock()
-		one := ""
-		for one = range in.requests.open {
-			break
-		}
-		most = max(most, len(in.requests.open))
+		one := slices.Collect(maps.Keys(in.requests.open))
+		most = max(most, in.requests.n)
 		in.requests.mu.Unlock()
 		select {
 		case n := <-read:
@@ -54,26 +53,89 @@ func TestRequestsWaitForAnswers(t *testing.T) {
 			}
 			return
 		default:
-			in.requests.answered([]byte(`{"id":` + cmp.Or(one, "null") + `,"result":{}}`))
+			for _, id := range one {
+				in.requests.answered([]byte(`{"id":` + id + `,"result":{}}`))
+			}
 		}
 	}
 }
 
 func TestRequestsInFlight(t *testing.T) {
 	r := newRequests()
-	r.admit([]byte(`{"id":1.0,"method":"ping"}`))
-	r.admit([]byte(`{"id":"a","method":"tools/call"}`))
-	r.admit([]byte(`{"method":"notifications/initialized"}`))
-	r.admit([]byte(`{"id":{},"method":"ping"}`))
-	r.admit([]byte(`rubbish`))
-	if len(r.open) != 2 {
-		t.Errorf("in flight are %v", r.open)
+	for _, text := range []string{
+		`{"jsonrpc":"2.0","id":1.0,"method":"ping"}`,
+		`{"jsonrpc":"2.0","id":1,"method":"ping"}`, // the same id once more
+		`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":[1]}`,
+		`{"jsonrpc":"2.0","id":"1","method":"ping","result":null}`,
+		`{"jsonrpc":"2.0","id":2,"error":{}}`, // which mcp-go answers, too
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}`, // mcp-go answers it nevertheless
+		`{"jsonrpc":"2.0","id":3,"result":{}}`,                                            // which is an answer
+	} {
+		m, refused := parseMessage([]byte(text))
+		if refused != nil {
+			t.Fatalf("%s is refused: %s", text, refused)
+		}
+		r.admit(m, len(text))
 	}
-	r.answered([]byte(`{"id":1,"result":{}}`))
-	r.answered([]byte(`{"method":"notifications/progress","params":{}}`))
-	r.admit([]byte(`{"method":"notifications/cancelled","params":{"requestId":"a"}}`))
-	if len(r.open) != 0 || r.bytes != 0 {
-		t.Errorf("in flight are %v of %d bytes", r.open, r.bytes)
+	if r.n != 5 {
+		t.Errorf("%d are in flight: %v", r.n, r.open)
+	}
+	for _, answer := range []string{`{"id":1,"result":{}}`, `{"id":1,"error":{}}`, `{"id":1,"result":{}}`, `{"id":"a","result":{}}`, `{"method":"notifications/progress","params":{}}`, `{"id":"1"}`, `{"id":2}`, `{"id":null,"error":{}}`} {
+		r.answered([]byte(answer))
+	}
+	if r.n != 0 || len(r.open) != 0 || r.bytes != 0 {
+		t.Errorf("in flight are %d, %v, of %d bytes", r.n, r.open, r.bytes)
+	}
+}
+
+// Nothing overtakes initialize, not even a notification.
+func TestInitializeIsAnsweredFirst(t *testing.T) {
+	in, _ := incomingOf(introduce + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")
+	lines := bufio.NewReader(in)
+	if _, err := lines.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	next := make(chan string, 1)
+	go func() {
+		line, _ := lines.ReadString('\n')
+		next <- line
+	}()
+	for range 100 {
+		runtime.Gosched()
+	}
+	select {
+	case line := <-next:
+		t.Fatalf("%q is read before initialize is answered", line)
+	default:
+	}
+	in.requests.answered([]byte(`{"id":0,"result":{}}`))
+	if line := <-next; !strings.Contains(line, "initialized") {
+		t.Errorf("then %q is read", line)
+	}
+}
+
+func TestMessagesThatAreNone(t *testing.T) {
+	for text, want := range map[string]string{
+		`rubbish`: `"id":null`,
+		`{"jsonrpc":"2.0","id":7,"method":"ping"`:                         `"id":7`,
+		`{"jsonrpc":"2.0","id":7,"params":` + strings.Repeat("[", 20_000): "is not JSON",
+		`[{"jsonrpc":"2.0","id":7,"method":"ping"}]`:                      "no batch",
+		`{"jsonrpc":2.0,"id":7,"method":"ping"}`:                          `"id":7`,
+		`{"id":7,"method":"ping"}`:                                        "version is not",
+		`{"jsonrpc":"2.0","id":true,"method":"ping"}`:                     "the id is neither",
+		`{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}`:                  "the id is neither",
+		`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`:                      "the id is neither",
+		`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`:         "the id is neither",
+		`{"jsonrpc":"2.0","id":1e400,"method":"ping"}`:                    "object of JSON-RPC",
+		`{"jsonrpc":"2.0","id":7,"result":null}`:                          "neither a method nor a result",
+		`{"jsonrpc":"2.0","id":7,"method":["ping"]}`:                      "the method is not a string",
+	} {
+		in, refused := incomingOf(text + "\n \n" + askTools + "\n")
+		rest, err := io.ReadAll(in)
+		if got := refused.String(); err != nil || string(rest) != askTools+"\n" || !strings.Contains(got, want) || !strings.Contains(got, "Nothing was changed") || strings.Count(got, "\n") != 1 {
+			t.Errorf("%.60s is answered %q, and then %.60q is read, %v; want %s", text, got, rest, err, want)
+		}
 	}
 }
 
@@ -85,9 +147,9 @@ func TestAMessageThatIsTooLong(t *testing.T) {
 		{"that is none", long, `"id":null`},
 		{"that has another kind of id", `{"id":{"a":1},"x":"` + long + `"}`, `"id":null`},
 	} {
-		in, refused := incomingOf(c.first + "\n" + `{"id":8,"method":"ping"}` + "\n")
+		in, refused := incomingOf(c.first + "\n" + askTools + "\n")
 		rest, err := io.ReadAll(in)
-		if err != nil || string(rest) != `{"id":8,"method":"ping"}`+"\n" {
+		if err != nil || string(rest) != askTools+"\n" {
 			t.Errorf("a long message %s: what follows is read as %.60q, %v", c.name, rest, err)
 		}
 		if got := refused.String(); !strings.Contains(got, c.answer) || !strings.Contains(got, "longer than 256 KiB") || strings.Count(got, "\n") != 1 {
@@ -173,8 +235,12 @@ func TestServerJournalRotates(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.most = 1000
+	call, err := j.Call(keeper.Caller{Tool: "preflight"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for range 200 {
-		if err := j.Answer(1, strings.Repeat("a", 100)); err != nil {
+		if err := j.Answer(call, strings.Repeat("a", 100)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -207,5 +273,10 @@ func TestServerJournalRotates(t *testing.T) {
 			t.Errorf("%s does not go on where the one before ends: %s", f, first)
 		}
 		head = now
+		for _, e := range entries {
+			if e.Kind == journal.KindAnswer && !strings.Contains(string(e.Data), `"file":"`+call.File) {
+				t.Errorf("an answer to a call of another file is %s", e.Data)
+			}
+		}
 	}
 }

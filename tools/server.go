@@ -148,7 +148,7 @@ func (s *Server) handle(t Tool) server.ToolHandlerFunc {
 }
 
 // conclude journals an answer and puts it into the protocol's words.
-func (s *Server) conclude(call int64, result any, err error) *mcp.CallToolResult {
+func (s *Server) conclude(call JournalEntry, result any, err error) *mcp.CallToolResult {
 	if err != nil {
 		kept := err.Error()
 		var bad *BadInput

@@ -275,12 +275,12 @@ type memoryJournal struct {
 	answers []any
 }
 
-func (m *memoryJournal) Call(c keeper.Caller) (int64, error) {
+func (m *memoryJournal) Call(c keeper.Caller) (JournalEntry, error) {
 	m.calls = append(m.calls, c)
-	return int64(len(m.calls)), nil
+	return JournalEntry{N: len(m.calls)}, nil
 }
 
-func (m *memoryJournal) Answer(_ int64, answer any) error {
+func (m *memoryJournal) Answer(_ JournalEntry, answer any) error {
 	m.answers = append(m.answers, answer)
 	return nil
 }

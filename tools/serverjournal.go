@@ -40,24 +40,34 @@ func OpenJournal(stateDir string) (*ServerJournal, error) {
 }
 
 // Call records that a call was made.
-func (s *ServerJournal) Call(caller keeper.Caller) (int64, error) {
+func (s *ServerJournal) Call(caller keeper.Caller) (JournalEntry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.append(journal.KindCall, caller)
 }
 
-// Answer records what a call was answered.
-func (s *ServerJournal) Answer(call int64, answer any) error {
-	_, err := s.append(journal.KindAnswer, map[string]any{"call": call, "answer": answer})
-	return err
-}
-
-func (s *ServerJournal) append(kind string, entry any) (int64, error) {
+// Answer records what a call was answered: its number, with its file where that is
+// another one.
+func (s *ServerJournal) Answer(call JournalEntry, answer any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.open(); err != nil {
-		return 0, err
+		return err
+	}
+	entry := map[string]any{"call": call.N, "answer": answer}
+	if call.File != filepath.Base(s.file(s.number)) {
+		entry["file"] = call.File
+	}
+	_, err := s.append(journal.KindAnswer, entry)
+	return err
+}
+
+func (s *ServerJournal) append(kind string, entry any) (JournalEntry, error) {
+	if err := s.open(); err != nil {
+		return JournalEntry{}, err
 	}
 	n, err := s.journal.Append(kind, entry)
-	return int64(n), err
+	return JournalEntry{File: filepath.Base(s.file(s.number)), N: n}, err
 }
 
 // open makes the first file, or the next one where it is full.
