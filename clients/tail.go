@@ -17,16 +17,20 @@ type tail struct {
 
 	mu   sync.Mutex
 	last []byte
+	cut  bool // there was more in front of it
 }
 
 const tailBytes = 1000
+
+// beyond is how much more than is shown is kept: lines are scrubbed whole.
+const beyond = 8 << 10
 
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last = append(t.last, b...)
-	if extra := len(t.last) - cmp.Or(t.keep, tailBytes); extra > 0 {
-		t.last = t.last[:copy(t.last, t.last[extra:])]
+	if extra := len(t.last) - cmp.Or(t.keep, tailBytes) - beyond; extra > 0 {
+		t.last, t.cut = t.last[:copy(t.last, t.last[extra:])], true
 	}
 	if t.next == nil {
 		return len(b), nil
@@ -42,5 +46,5 @@ func (t *tail) String() string {
 	if len(t.last) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; it printed:\n%s", secret.New(t.secrets...).Text(string(t.last)))
+	return fmt.Sprintf("; it printed:\n%s", secret.New(t.secrets...).End(t.last, cmp.Or(t.keep, tailBytes), t.cut))
 }

@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os/exec"
@@ -119,11 +120,7 @@ const causeBytes = 64 << 10
 
 // lastOf is the end of what a tool printed, without secrets.
 func lastOf(out []byte) string {
-	text := strings.TrimSpace(secret.New().Text(string(out)))
-	if len(text) > tailBytes {
-		text = "… " + text[len(text)-tailBytes:]
-	}
-	return text
+	return strings.TrimSpace(secret.New().End(bytes.TrimSpace(out), tailBytes, false))
 }
 
 const diskFull = "the disk is full: `rmq-mcp sdks prune` removes what is not used, or give --dir on another disk"

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -18,6 +17,7 @@ const (
 	followEvery = 100 * time.Millisecond
 	tailBytes   = 8 << 10
 	tailLines   = 12
+	mostLine    = 64 << 10 // bytes of a line that are passed on
 )
 
 // openLog opens a node's log to append to it. A node that ran before gets a
@@ -43,14 +43,20 @@ func tail(path string) string {
 		return fmt.Sprintf("  (%v)", err)
 	}
 	defer f.Close()
+	cut := false
 	if info, err := f.Stat(); err == nil && info.Size() > tailBytes {
 		f.Seek(-tailBytes, io.SeekEnd)
+		cut = true
 	}
-	b, _ := io.ReadAll(f)
+	b, _ := io.ReadAll(io.LimitReader(f, tailBytes))
 	if len(bytes.TrimSpace(b)) == 0 {
 		return "  (it is empty)"
 	}
-	lines := strings.Split(strings.TrimSpace(secret.New().Text(string(b))), "\n")
+	end := strings.TrimSpace(secret.New().End(b, tailBytes, cut))
+	if end == "" {
+		return fmt.Sprintf("  (its last line is longer than %d KiB)", tailBytes>>10)
+	}
+	lines := strings.Split(end, "\n")
 	lines = lines[max(0, len(lines)-tailLines):]
 	return "  " + strings.Join(lines, "\n  ")
 }
@@ -59,7 +65,8 @@ func tail(path string) string {
 type follower struct {
 	node    string
 	file    *os.File
-	partial []byte
+	partial []byte // of the last line
+	long    bool   // of a line that was passed on already, as far as it goes
 }
 
 // follow polls the logs until ctx is done, and reads them once more then. A
@@ -88,8 +95,8 @@ func follow(ctx context.Context, nodes []*Node, fn func(node, line string, at ti
 	}
 }
 
-// read passes on what was written since the last time, without secrets. A line
-// is passed on when it is complete.
+// read passes on what was written since the last time, without secrets. A line is
+// passed on when it is complete, or longer than any should be: its beginning.
 func (f *follower) read(path string, fn func(node, line string, at time.Time)) {
 	if f.file == nil {
 		file, err := os.Open(path)
@@ -98,16 +105,31 @@ func (f *follower) read(path string, fn func(node, line string, at time.Time)) {
 		}
 		f.file = file
 	}
-	b, _ := io.ReadAll(f.file)
-	if len(b) == 0 {
-		return
+	scrub, at, part := secret.New(), time.Now(), make([]byte, mostLine)
+	pass := func(line []byte) {
+		if !f.long {
+			fn(f.node, scrub.Text(string(line)), at)
+		}
+		f.long = false
 	}
-	at, all := time.Now(), append(f.partial, b...)
-	end := bytes.LastIndexByte(all, '\n') + 1
-	f.partial = bytes.Clone(all[end:])
-	scrub, lines := secret.New(), bufio.NewScanner(bytes.NewReader(all[:end]))
-	lines.Buffer(nil, len(all)+1)
-	for lines.Scan() {
-		fn(f.node, scrub.Text(lines.Text()), at)
+	for {
+		n, err := f.file.Read(part)
+		f.partial = append(f.partial, part[:n]...)
+		for {
+			line, rest, whole := bytes.Cut(f.partial, []byte("\n"))
+			if !whole {
+				break
+			}
+			pass(bytes.TrimSuffix(line, []byte("\r")))
+			f.partial = rest
+		}
+		if len(f.partial) > mostLine {
+			pass(f.partial[:mostLine])
+			f.partial, f.long = nil, true
+		}
+		f.partial = bytes.Clone(f.partial)
+		if n == 0 || err != nil {
+			return
+		}
 	}
 }

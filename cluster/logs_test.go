@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +42,23 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// A broker that writes no end of a line costs no more than a line.
+func TestFollowALineWithoutEnd(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "node-1.log")
+	text := "one\n" + strings.Repeat("x", 3*mostLine) + "\r\ntwo\r\n" + strings.Repeat("y", 2*mostLine)
+	if err := os.WriteFile(log, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	f := &follower{node: "node-1"}
+	defer func() { f.file.Close() }()
+	f.read(log, func(_, line string, _ time.Time) { got = append(got, line) })
+	want := []string{"one", strings.Repeat("x", mostLine), "two", strings.Repeat("y", mostLine)}
+	if diff := cmp.Diff(want, got); diff != "" || len(f.partial) > mostLine {
+		t.Errorf("%d lines, %d bytes are kept (-want +got):\n%.500s", len(got), len(f.partial), diff)
+	}
+}
+
 // What is quoted of a log goes into errors and reports.
 func TestTailHasNoSecret(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "node-1.log")
@@ -49,5 +67,15 @@ func TestTailHasNoSecret(t *testing.T) {
 	}
 	if got, want := tail(log), "  starts\n  cannot log in: password=[scrubbed]"; got != want {
 		t.Errorf("the tail is %q, want %q", got, want)
+	}
+	// The first line that is read may lack the name in front of a secret.
+	long := strings.Repeat("token=hunter2 ", tailBytes) + "\n"
+	for text, want := range map[string]string{long + "ends\n": "  ends", long: "  (its last line is longer than 8 KiB)"} {
+		if err := os.WriteFile(log, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := tail(log); got != want {
+			t.Errorf("the tail is %q, want %q", got, want)
+		}
 	}
 }

@@ -42,8 +42,7 @@ func (s flavorSettings) vendors() map[string]any {
 }
 
 // CheckFits says what is given that a configuration's flavor has no use for, or does
-// not take. Where no flavor is given a scenario may have one, which is none of
-// somebody else's.
+// not take. Where no flavor is given a scenario may name one, which is never external.
 func CheckFits(config Config) error {
 	if err := checkLogin(config); err != nil || config.Flavor == "" {
 		return err

@@ -33,6 +33,19 @@ func Reserve(dir string) error {
 	return nil
 }
 
+// ReleaseSome gives an eighth of the room back, of what was not given back before.
+func ReleaseSome(dir string) error {
+	path := filepath.Join(dir, reserveFile)
+	info, err := os.Lstat(path)
+	if err == nil {
+		err = os.Truncate(path, max(0, info.Size()-reserveBytes/8))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // Release gives the room back, which may have been done before.
 func Release(dir string) error {
 	err := os.Remove(filepath.Join(dir, reserveFile))

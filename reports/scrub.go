@@ -36,19 +36,26 @@ func scrubLogs(dir string, s *secret.Scrubber) (int, error) {
 	return changed, err
 }
 
+// scrubFile writes a log anew where it has a secret, which takes room on the disk.
 func scrubFile(path string, s *secret.Scrubber) (changed int, err error) {
 	in, err := stored.Open(path)
 	if err != nil {
 		return 0, err
 	}
 	defer in.Close()
+	if changed, err = scrubCopy(io.Discard, in, s); err != nil || changed == 0 {
+		return 0, err
+	}
+	if _, err := in.Seek(0, io.SeekStart); err != nil {
+		return 0, err
+	}
 	out, err := os.CreateTemp(filepath.Dir(path), ".scrub.*")
 	if err != nil {
 		return 0, err
 	}
 	defer os.Remove(out.Name())
 	defer out.Close()
-	if changed, err = scrubCopy(out, in, s); err != nil || changed == 0 {
+	if changed, err = scrubCopy(out, in, s); err != nil {
 		return 0, err
 	}
 	if err := errors.Join(out.Chmod(0o644), out.Close(), in.Close()); err != nil {

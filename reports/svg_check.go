@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -16,7 +17,7 @@ var timelineElements = []string{"svg", "style", "title", "g", "rect", "line", "p
 // checkSVG refuses a picture that a browser would do more with than show it: a
 // stored timeline may be a stranger's, and a page of the site links to it.
 func checkSVG(picture []byte) error {
-	inStyle := false
+	style, inStyle := "", false // a comment may stand in the middle of a word
 	for tokens := xml.NewDecoder(bytes.NewReader(picture)); ; {
 		token, err := tokens.Token()
 		if errors.Is(err, io.EOF) {
@@ -27,15 +28,21 @@ func checkSVG(picture []byte) error {
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
+			if inStyle {
+				return errors.New("its style has an element, which no timeline's has")
+			}
 			if err := checkElement(t); err != nil {
 				return err
 			}
-			inStyle = t.Name.Local == "style"
+			style, inStyle = "", t.Name.Local == "style"
 		case xml.EndElement:
+			if inStyle && loads(style) {
+				return errors.New("its style loads something, which no timeline's does")
+			}
 			inStyle = false
 		case xml.CharData:
-			if inStyle && loads(string(t)) {
-				return errors.New("its style loads something, which no timeline's does")
+			if inStyle {
+				style += string(t)
 			}
 		case xml.Directive:
 			return errors.New("it has a directive, which no timeline has")
@@ -60,8 +67,10 @@ func checkElement(e xml.StartElement) error {
 	return nil
 }
 
-// loads reports whether a style fetches something.
+// loads reports whether a style fetches something: url(), src(), image() and
+// image-set() of CSS do, and @import. An escape could hide any of them.
 func loads(style string) bool {
-	style = strings.ToLower(style)
-	return strings.Contains(style, "url(") || strings.Contains(style, "@import") || strings.Contains(style, "\\")
+	return loading.MatchString(style)
 }
+
+var loading = regexp.MustCompile(`(?i)(?:url|src|image|image-set|cross-fade|element)\s*\(|@import|@font-face|\\`)

@@ -24,6 +24,11 @@ func (e *Experiment) open() (err error) {
 	if err := reports.Reserve(e.env.Dir); err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, reports.Release(e.env.Dir))
+		}
+	}()
 	if err := os.MkdirAll(e.logDir(), 0o755); err != nil {
 		return fmt.Errorf("make run directory: %w", err)
 	}
@@ -95,9 +100,10 @@ func (e *Experiment) freeze() error {
 }
 
 // finish heals, stops, closes what was recorded, and has it judged.
-// A disk that is full by now has room for that: what was reserved.
+// A disk that is full by now has room for that: what was reserved. Little of it is
+// given back for healing, for a broker that still writes may take it.
 func (e *Experiment) finish(ctx context.Context) error {
-	if err := reports.Release(e.env.Dir); err != nil {
+	if err := reports.ReleaseSome(e.env.Dir); err != nil {
 		e.harness("%v", err)
 	}
 	e.heal(ctx)
@@ -107,6 +113,9 @@ func (e *Experiment) finish(ctx context.Context) error {
 		s.drain(ctx, explorationDrain)
 	}
 	e.down(ctx)
+	if err := reports.Release(e.env.Dir); err != nil {
+		e.harness("%v", err)
+	}
 	if e.ready.Load() {
 		if err := e.engine.Retire(ctx); err != nil {
 			e.harness("undo what was not healed: %v", err)

@@ -96,7 +96,7 @@ func (out *LogsAnswer) takeFile(node, path string, q keeper.Logs, match *regexp.
 		return err
 	}
 	defer f.Close()
-	taken := taking{out: out, node: node, logs: q, match: match, from: from, scrub: secret.New()}
+	taken, scrub := taking{out: out, node: node, logs: q, match: match, from: from}, secret.New()
 	for lines := bufio.NewReaderSize(f, mostLogLine); ; {
 		line, cut, err := lines.ReadLine()
 		if errors.Is(err, io.EOF) {
@@ -105,7 +105,7 @@ func (out *LogsAnswer) takeFile(node, path string, q keeper.Logs, match *regexp.
 		if err != nil {
 			return err
 		}
-		taken.line(string(line))
+		taken.line(plain.Line(scrub.Text(string(line)))) // whoever matches sees no more than is shown
 		for cut && err == nil {
 			_, cut, err = lines.ReadLine()
 		}
@@ -118,8 +118,7 @@ type taking struct {
 	node   string
 	logs   keeper.Logs
 	match  *regexp.Regexp
-	from   int // matches before it were answered already
-	scrub  *secret.Scrubber
+	from   int      // matches before it were answered already
 	before []string // the last lines that were not shown, as many as may be context
 	after  int      // lines that are still context of the last match
 }
@@ -161,7 +160,7 @@ func (t *taking) matched(level string) bool {
 }
 
 func (t *taking) show(line string) {
-	t.out.Lines = append(t.out.Lines, LogLine{Node: t.node, Level: levelOf(line), Text: plain.Line(t.scrub.Text(line))})
+	t.out.Lines = append(t.out.Lines, LogLine{Node: t.node, Level: levelOf(line), Text: line})
 }
 
 // logFiles are a run's logs by node, those of its clients' drivers among them.

@@ -13,6 +13,7 @@ func TestLogsOfAFinishedRun(t *testing.T) {
 	writeRun(t, filepath.Join(dir, "run-0"), map[string]string{
 		"evidence/logs/node-1.log": "[INF] a\n[ERR] b\n[INF] c\n",
 		"evidence/logs/node-2.log": "x: Warning: d\n[ERR] e\nf\n",
+		"evidence/logs/node-3.log": "g password=hunter2 \x1b[1mlight\x1b[0m\n",
 	})
 	c := connectTo(t, (&host{runs: dir}).server(t, Options{}))
 	texts := func(args map[string]any) (string, map[string]any) {
@@ -31,19 +32,25 @@ func TestLogsOfAFinishedRun(t *testing.T) {
 	if got, _ := texts(map[string]any{"level": "warn"}); got != "[ERR] b|x: Warning: d|[ERR] e" {
 		t.Error(got)
 	}
-	if got, _ := texts(map[string]any{"match": "b", "context": 1}); got != "[INF] a|[ERR] b|[INF] c" {
+	if got, _ := texts(map[string]any{"match": "R. b", "context": 1}); got != "[INF] a|[ERR] b|[INF] c" {
+		t.Error(got)
+	}
+	if got, _ := texts(map[string]any{"match": "hunter2"}); got != "" {
+		t.Errorf("a match tells what the log has of a secret: %s", got)
+	}
+	if got, _ := texts(map[string]any{"match": "light$"}); got != "g password=[scrubbed] light" {
 		t.Error(got)
 	}
 	first, page := texts(map[string]any{"limit": 4})
-	rest, last := texts(map[string]any{"limit": 4, "after": page["next"]})
-	if first+"|"+rest != "[INF] a|[ERR] b|[INF] c|x: Warning: d|[ERR] e|f" || page["truncated"] != true || last["next"] != nil {
+	rest, last := texts(map[string]any{"limit": 5, "after": page["next"]})
+	if first+"|"+rest != "[INF] a|[ERR] b|[INF] c|x: Warning: d|[ERR] e|f|g password=[scrubbed] light" || page["truncated"] != true || last["next"] != nil {
 		t.Errorf("%s, then %s", first, rest)
 	}
 	for _, bad := range []struct {
 		args map[string]any
 		want string
 	}{
-		{map[string]any{"node": "node-9"}, "node-1, node-2"},
+		{map[string]any{"node": "node-9"}, "node-1, node-2, node-3"},
 		{map[string]any{"time_range": map[string]any{"from_s": 3.0}}, "leave time_range out"},
 		{map[string]any{"time_range": map[string]any{"from_s": 3.0, "to_s": 2.0}}, "swap them"},
 		{map[string]any{"match": "("}, "regular expression"},

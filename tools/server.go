@@ -79,7 +79,7 @@ func checkParams(_ context.Context, _, request any) error {
 	err := json.Unmarshal(text, &m)
 	var unlike *json.UnmarshalTypeError
 	if errors.As(err, &unlike) {
-		return fmt.Errorf("%s of the message is the %s, which is not taken there. Nothing was changed", cmp.Or(unlike.Field, "a part"), shorten(unlike.Value, 60))
+		return fmt.Errorf("%s of the message is of the type %s, which is not taken there. Nothing was changed", cmp.Or(unlike.Field, "a part"), shorten(unlike.Value, 60))
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func decode[A any](args map[string]any) (A, error) {
 	err = json.Unmarshal(text, &into)
 	var unlike *json.UnmarshalTypeError
 	if errors.As(err, &unlike) {
-		return into, fmt.Errorf("%q is a %s that is not taken there. Nothing was changed", unlike.Field, unlike.Value)
+		return into, fmt.Errorf("the value of %q, of the type %s, is not taken there. Nothing was changed", unlike.Field, unlike.Value)
 	}
 	if err != nil {
 		return into, fmt.Errorf("read the arguments: %w", err)

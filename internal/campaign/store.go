@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -61,7 +61,7 @@ const storeFormat = 1
 func Create(stateDir string, p Plan, now time.Time) (*Store, error) {
 	name := "by-hand"
 	if len(p.Scenarios) > 0 {
-		name = strings.TrimSuffix(filepath.Base(p.Scenarios[0].Name), ".md")
+		name = cmp.Or(stored.Slug(p.Scenarios[0].Name), name)
 	}
 	id := fmt.Sprintf("%s-%s-%s", now.Format("0102-1504"), name, p.key()[:4])
 	dir := filepath.Join(stateDir, reports.MatricesDir, id)

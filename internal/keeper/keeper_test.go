@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/hosttest"
 )
@@ -165,19 +166,6 @@ func TestConnectErrors(t *testing.T) {
 		_, err := choose(c.live, c.id)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
 			t.Errorf("choose(%d live, %q) = %v, want %q", len(c.live), c.id, err, c.want)
-		}
-	}
-}
-
-func TestSlug(t *testing.T) {
-	for in, want := range map[string]string{
-		"":                        "hand",
-		"mqtt/broker-kill-9":      "broker-kill-9",
-		"/tmp/My Own Scenario.md": "my-own-scenario",
-		"mqtt/../..":              "hand",
-	} {
-		if got := slug(in); got != want {
-			t.Errorf("slug(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

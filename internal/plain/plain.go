@@ -8,12 +8,13 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
 // Text keeps line breaks and tabs. It drops colours and shows any other control
-// character as the picture that Unicode has of it: ␛ for an escape. Characters
-// that change the direction of writing become �.
+// character as the picture that Unicode has of it: ␛ for an escape. Characters that
+// change the direction of writing, or that nobody sees, become �.
 func Text(s string) string {
 	if isPlain(s) {
 		return s
@@ -57,6 +58,9 @@ func picture(r rune) rune {
 	case r >= 0x80 && r < 0xa0, // the control characters of ISO 6429
 		r == '\u2028', r == '\u2029', // line and paragraph separators
 		r == '\u061c', r >= '\u200e' && r <= '\u200f', r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
+		return '�'
+	case r == '\u00ad', r >= '\u200b' && r <= '\u200d', r >= '\u2060' && r <= '\u2064', r == '\ufeff',
+		r >= 0xe0000 && r <= 0xe007f: // soft hyphen, of no width, tags: what nobody sees, and an agent reads
 		return '�'
 	}
 	return r
@@ -106,11 +110,25 @@ func appendEscape(out, text []byte) ([]byte, int) {
 		if len(text) < 6 {
 			break
 		}
-		code, err := strconv.ParseUint(string(text[2:6]), 16, 16)
-		if r := rune(code); err == nil && r != '\n' && r != '\t' && picture(r) != r {
-			return utf8.AppendRune(out, picture(r)), 6
+		r, n := escaped(text), 6
+		if utf16.IsSurrogate(r) && len(text) >= 12 {
+			if both := utf16.DecodeRune(r, escaped(text[6:])); both != utf8.RuneError {
+				r, n = both, 12
+			}
 		}
-		return append(out, text[:6]...), 6
+		if r != '\n' && r != '\t' && picture(r) != r {
+			return utf8.AppendRune(out, picture(r)), n
+		}
+		return append(out, text[:n]...), n
 	}
 	return append(out, text[:2]...), 2
+}
+
+// escaped is the character of \uXXXX, U+FFFD where it is none.
+func escaped(text []byte) rune {
+	code, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	if err != nil || text[0] != '\\' || text[1] != 'u' {
+		return utf8.RuneError
+	}
+	return rune(code)
 }

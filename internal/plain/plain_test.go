@@ -16,6 +16,7 @@ func TestText(t *testing.T) {
 		{"\x1b[2J\x1b]0;title\a", "␛[2J␛]0;title␇", "␛[2J␛]0;title␇"},
 		{"a\rb\b\x00\x7f", "a␍b␈␀␡", "a␍b␈␀␡"},
 		{"\u009b2J\u202egnp\u2028", "�2J�gnp�", "�2J�gnp�"},
+		{"a\u200bb\u00adc\ufeff\U000e0041\u2060", "a�b�c���", "a�b�c���"},
 		{"\xff\xfe", "\ufffd\ufffd", "\ufffd\ufffd"},
 	} {
 		if got := Text(c.in); got != c.text {
@@ -47,6 +48,7 @@ func TestJSON(t *testing.T) {
 		{`["\\u001b","\"\u000a\n","\u00e9","\ud83d\ude00"]`, `["\\u001b","\"\u000a\n","\u00e9","\ud83d\ude00"]`},
 		{"[\"\u202egnp\u009b\",\"größer\"]", `["�gnp�","größer"]`},
 		{`["\u202e\u009b"]`, `["��"]`},
+		{`["a\udb40\udc41\u200bb","\udb40","\udb40\u0041"]`, `["a��b","\udb40","\udb40\u0041"]`},
 		{`["cut \u00`, `["cut \u00`},
 		{`["cut \`, `["cut \`},
 	} {

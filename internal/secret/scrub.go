@@ -43,7 +43,7 @@ func New(secrets ...string) *Scrubber {
 }
 
 const (
-	secretName = `[\w.\-]*(?:password|passwd|passphrase|pwd|secret|token|authorization|api[_-]?key|private[_-]?key|credentials?)`
+	secretName = `(?:[\w.\-]*(?:password|passwd|passphrase|pwd|secret|token|authorization|api[_-]?key|private[_-]?key|access[_-]?key|credential)(?:s|[_-]?(?:access[_-]?)?key|[_-]value)?|(?:[\w.\-]*[._\-])?pass)`
 	colour     = `(?:\x1b\[[0-9;]*m)*`
 	// secretKey is the name, its closing quote, and what separates it from the value.
 	secretKey = `(?i:\b` + secretName + `)` + colour + `\\*["']?` + colour + `\s*(?:=>|=|:)\s*` + colour
@@ -62,6 +62,7 @@ var secretForms = compileAll(
 	wrapped+`(")(?:[^"\\]|\\.)*(")`,
 	wrapped+`(')[^']*(')`,
 	wrapped+`(\[)[0-9, ]+(\])`,
+	wrapped+`(\\*["'])[^"'\\]+(\s*)$`, // a line that was cut
 	bare+`((?i:bearer|basic|digest)\s+)[^\s"',;]+()`,
 	bare+`()`+word+`([\s,;)}\]&\x1b]|$)`,
 	bare+`()`+word+word+`(["'\\])`, // in a quoted text; one letter may be the b of b"…"
@@ -69,7 +70,8 @@ var secretForms = compileAll(
 )
 
 // plainWords are values that give nothing away and tell a reader something.
-var plainWords = regexp.MustCompile(`^(?i:true|false|null|none|nil|bearer|basic|digest|cancellationtoken)$`)
+var plainWords = regexp.MustCompile(`^(?i:true|false|null|none|nil|bearer|basic|digest|cancellationtoken|` +
+	`not|no|is|was|must|cannot|failed|invalid|incorrect|wrong|bad|missing|required|expired|unknown|rejected|refused|denied|unauthorized|error)$`)
 
 // hints are in every line that can hold a named secret; most lines have none.
 var hints = [][]byte{[]byte("pass"), []byte("pwd"), []byte("secret"), []byte("token"),
@@ -105,7 +107,7 @@ func (s *Scrubber) Text(text string) string {
 func (s *Scrubber) Line(line []byte) []byte {
 	if hasHint(line) {
 		for _, form := range secretForms {
-			line = form.ReplaceAllFunc(line, func(match []byte) []byte { return replaceValue(form, match) })
+			line = replaceValues(form, line)
 		}
 	}
 	for _, l := range s.literals {
@@ -114,6 +116,24 @@ func (s *Scrubber) Line(line []byte) []byte {
 		}
 	}
 	return line
+}
+
+// End returns the last lines of a text, of at most n bytes, without their secrets
+// and plain. Cut says that the text begins within a line: that one is left out, for
+// the name in front of a secret may be missing.
+func (s *Scrubber) End(text []byte, n int, cut bool) string {
+	if cut {
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+	}
+	end := s.Text(string(text))
+	if len(end) <= n {
+		return end
+	}
+	end = end[len(end)-n:]
+	if _, whole, found := strings.Cut(end, "\n"); found && whole != "" {
+		return whole
+	}
+	return strings.ToValidUTF8(end, "") // of one line only
 }
 
 func hasHint(line []byte) bool {
@@ -126,11 +146,21 @@ func hasHint(line []byte) bool {
 	return false
 }
 
-func replaceValue(form *regexp.Regexp, match []byte) []byte {
-	m := form.FindSubmatch(match)
-	before, after := string(m[1])+string(m[2]), string(m[3])
-	if plainWords.MatchString(strings.TrimSpace(strings.TrimSuffix(string(match[len(before):]), after))) {
-		return match
+// replaceValues hides what a form takes for a value, where it is one: the last name
+// of a path (mod::token: …) is no key.
+func replaceValues(form *regexp.Regexp, line []byte) []byte {
+	var out []byte
+	done := 0
+	for _, at := range form.FindAllSubmatchIndex(line, -1) {
+		start, from, to := at[0], at[5], at[6] // the value is between the second group and the third
+		if bytes.HasSuffix(line[:start], []byte("::")) || plainWords.Match(bytes.TrimSpace(line[from:to])) {
+			continue
+		}
+		out = append(append(out, line[done:from]...), Hidden...)
+		done = to
 	}
-	return []byte(before + Hidden + after)
+	if done == 0 {
+		return line
+	}
+	return append(out, line[done:]...)
 }

@@ -33,6 +33,12 @@ func TestScrubLine(t *testing.T) {
 		{"the vendor's name", `INFO robustmq broker robustmq starts at /opt/robustmq/data`, `INFO robustmq broker robustmq starts at /opt/robustmq/data`},
 		{"a source file", `at src/common/password.rs:45 in tokens`, `at src/common/password.rs:45 in tokens`},
 		{"an address", `http://127.0.0.1:58080/metrics`, `http://127.0.0.1:58080/metrics`},
+		{"an environment", `AWS_SECRET_ACCESS_KEY=hunter2 secret_key=a1 TOKEN_VALUE=b2 access_key: c3`, `AWS_SECRET_ACCESS_KEY=[scrubbed] secret_key=[scrubbed] TOKEN_VALUE=[scrubbed] access_key: [scrubbed]`},
+		{"its short name", `user=u pass=hunter2 db_pass: "x y" bypass=yes`, `user=u pass=[scrubbed] db_pass: "[scrubbed]" bypass=yes`},
+		{"a quote that is not closed", `password="hunt er2`, `password="[scrubbed]`},
+		{"a path of names", `WARN auth::token: failed to parse`, `WARN auth::token: failed to parse`},
+		{"a sentence", `Bad user name or password: Not authorized`, `Bad user name or password: Not authorized`},
+		{"a setting of tokens", `"token_ttl_hours":8, "keys": 3, monkey=7`, `"token_ttl_hours":8, "keys": 3, monkey=7`},
 		{"nothing", "", ""},
 	} {
 		if got := string(New().Line([]byte(c.line))); got != c.want {
@@ -64,6 +70,27 @@ func TestScrubText(t *testing.T) {
 	in := "\x1b[3mpassword\x1b[0m=\x1b[1mhunter2\x1b[0m\n\x1b]0;title\atoken: abc\n"
 	if got, want := New().Text(in), "password=[scrubbed]\n␛]0;title␇token: [scrubbed]\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestEnd(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		n    int
+		cut  bool
+		want string
+	}{
+		{"a\nb\n", 10, false, "a\nb\n"},
+		{"ter2\nb\n", 10, true, "b\n"},
+		{"one\ntwo\nthree\n", 9, false, "three\n"},
+		{"cut, and without an end", 10, true, ""},
+		{"password=hunter2 and more", 8, false, "and more"},
+		{"x password=hunter2", 6, false, "ubbed]"},
+		{"x→yz", 4, false, "yz"},
+	} {
+		if got := New().End([]byte(c.text), c.n, c.cut); got != c.want {
+			t.Errorf("the last %d bytes of %q are %q, want %q", c.n, c.text, got, c.want)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"syscall"
 
 	"github.com/robustmq/rmq-mcp/internal/plain"
@@ -28,6 +29,22 @@ var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
 // IsID reports whether a name can be an id.
 func IsID(name string) bool { return idForm.MatchString(name) }
+
+// Slug is the last part of a scenario's name or path as a part of an id: nothing in it
+// that a file name, an address or a shell would mind. It is "" where nothing is left.
+func Slug(name string) string {
+	clean := strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', '0' <= r && r <= '9':
+			return r
+		case 'A' <= r && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return '-'
+	}, strings.TrimSuffix(filepath.Base(name), ".md"))
+	clean = strings.Trim(clean, "-")
+	return clean[:min(len(clean), 40)]
+}
 
 // Open opens a regular file. Anything else is an error, and nobody waits for a
 // pipe: a link that leads out of the file's directory, a directory, a device.

@@ -58,3 +58,16 @@ func TestIsID(t *testing.T) {
 		}
 	}
 }
+
+func TestSlug(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                        "",
+		"mqtt/broker-kill-9":      "broker-kill-9",
+		"/tmp/My Own Scenario.md": "my-own-scenario",
+		"mqtt/../..":              "",
+	} {
+		if got := Slug(in); got != want {
+			t.Errorf("Slug(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

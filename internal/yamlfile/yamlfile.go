@@ -46,6 +46,8 @@ func fractions(n *yaml.Node, t reflect.Type) (cut []string) {
 	switch {
 	case n.Kind == yaml.DocumentNode && len(n.Content) == 1:
 		return fractions(n.Content[0], t)
+	case n.Kind == yaml.AliasNode:
+		return fractions(n.Alias, t)
 	case n.Kind == yaml.SequenceNode && t.Kind() == reflect.Slice:
 		for _, item := range n.Content {
 			cut = append(cut, fractions(item, t.Elem())...)
@@ -56,11 +58,13 @@ func fractions(n *yaml.Node, t reflect.Type) (cut []string) {
 		}
 	case n.Kind == yaml.MappingNode && t.Kind() == reflect.Struct:
 		for i := 1; i < len(n.Content); i += 2 {
-			if field, known := fieldOf(t, n.Content[i-1].Value); known {
+			if n.Content[i-1].ShortTag() == "!!merge" {
+				cut = append(cut, fractions(n.Content[i], t)...)
+			} else if field, known := fieldOf(t, n.Content[i-1].Value); known {
 				cut = append(cut, fractions(n.Content[i], field)...)
 			}
 		}
-	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!float" && strings.HasPrefix(kindOf(t.String()), "a whole"):
+	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!float" && t.Kind() >= reflect.Int && t.Kind() <= reflect.Uintptr:
 		if value, err := strconv.ParseFloat(n.Value, 64); err != nil || value != math.Trunc(value) {
 			cut = append(cut, fmt.Sprintf("line %d: expected a whole number, found %q", n.Line, n.Value))
 		}
@@ -71,8 +75,14 @@ func fractions(n *yaml.Node, t reflect.Type) (cut []string) {
 // fieldOf is the type of a struct's field, by its key.
 func fieldOf(t reflect.Type, key string) (reflect.Type, bool) {
 	for i := range t.NumField() {
-		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name == key {
+		name, flags, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+		if name == key {
 			return t.Field(i).Type, true
+		}
+		if flags == "inline" {
+			if field, known := fieldOf(t.Field(i).Type, key); known {
+				return field, true
+			}
 		}
 	}
 	return nil, false

@@ -11,7 +11,12 @@ func TestDecode(t *testing.T) {
 	type inner struct {
 		AtS float64 `yaml:"at_s"`
 	}
+	type count int
+	type Also struct {
+		Most count `yaml:"most"`
+	}
 	type outer struct {
+		Also   `yaml:",inline"`
 		Name   string         `yaml:"name"`
 		Nodes  int            `yaml:"nodes"`
 		On     bool           `yaml:"on"`
@@ -21,24 +26,27 @@ func TestDecode(t *testing.T) {
 		In     inner          `yaml:"in"`
 	}
 	for text, want := range map[string]string{
-		"name: a\nnodes: 3\n":    "",
-		"name: a\nnode: 3\n":     `line 2: no key "node"`,
-		"params: {rate: 0.5}":    "",
-		"nodes: three":           `line 1: expected a whole number, found "three"`,
-		"nodes: 1.5":             `line 1: expected a whole number, found "1.5"`,
-		"nodes: [3]":             "line 1: expected a whole number, found a list",
-		"on: maybe":              `line 1: expected true or false, found "maybe"`,
-		"seeds: 7":               `line 1: expected a list, found "7"`,
-		"seeds: [x]":             `line 1: expected a whole number, found "x"`,
-		"params: [a]":            "line 1: expected keys with values, found a list",
-		"in: 7":                  `line 1: expected keys with values, found "7"`,
-		"steps:\n  - at_s: soon": `line 2: expected a number, found "soon"`,
-		"name: {a: 1}":           "line 1: expected a text, found keys with values",
-		"node: 1\nnodes: x":      `line 1: no key "node"; line 2: expected a whole number, found "x"`,
-		"name: [":                "line 1: ",
-		"name: &a [*a]\n":        "",
-		"name: a\nname: b\n":     `mapping key "name" already defined`,
-		"--- !!int x\n":          "cannot decode",
+		"name: a\nnodes: 3\n":             "",
+		"name: a\nnode: 3\n":              `line 2: no key "node"`,
+		"params: {rate: 0.5}":             "",
+		"nodes: three":                    `line 1: expected a whole number, found "three"`,
+		"nodes: 1.5":                      `line 1: expected a whole number, found "1.5"`,
+		"most: 1.5":                       `line 1: expected a whole number, found "1.5"`,
+		"name: &a 1.5\nnodes: *a":         `line 1: expected a whole number, found "1.5"`,
+		"params: &a {nodes: 1.5}\n<<: *a": `line 1: expected a whole number, found "1.5"`,
+		"nodes: [3]":                      "line 1: expected a whole number, found a list",
+		"on: maybe":                       `line 1: expected true or false, found "maybe"`,
+		"seeds: 7":                        `line 1: expected a list, found "7"`,
+		"seeds: [x]":                      `line 1: expected a whole number, found "x"`,
+		"params: [a]":                     "line 1: expected keys with values, found a list",
+		"in: 7":                           `line 1: expected keys with values, found "7"`,
+		"steps:\n  - at_s: soon":          `line 2: expected a number, found "soon"`,
+		"name: {a: 1}":                    "line 1: expected a text, found keys with values",
+		"node: 1\nnodes: x":               `line 1: no key "node"; line 2: expected a whole number, found "x"`,
+		"name: [":                         "line 1: ",
+		"name: &a [*a]\n":                 "",
+		"name: a\nname: b\n":              `mapping key "name" already defined`,
+		"--- !!int x\n":                   "cannot decode",
 	} {
 		err := Decode([]byte(text), &outer{})
 		if want == "" && !strings.Contains(text, "&a") && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
