@@ -34,6 +34,7 @@ const (
 	mostConns   = 256
 	mostHeader  = 32 << 10
 	sessionIdle = 30 * time.Minute
+	heartbeat   = time.Minute // of a client that listens, so that its session is not idle
 	// Path is where MCP is served.
 	Path = "/mcp"
 )
@@ -45,6 +46,7 @@ func (s *Server) Handler(o HTTPOptions) http.Handler {
 	stream := server.NewStreamableHTTPServer(s.mcp,
 		server.WithSessionIdManager(begun),
 		server.WithSessionIdleTTL(sessionIdle),
+		server.WithHeartbeatInterval(heartbeat),
 		server.WithDisableLocalhostProtection(true), // guard checks the Host on every address
 	)
 	mux := http.NewServeMux()
@@ -118,7 +120,7 @@ func limited(w http.ResponseWriter, r *http.Request, pending *semaphore.Weighted
 	if pending.Acquire(r.Context(), size) != nil {
 		return // the client is gone
 	}
-	defer pending.Release(size)
+	defer func() { pending.Release(size) }()
 	reading := http.NewResponseController(w)
 	_ = reading.SetReadDeadline(time.Now().Add(bodyBound)) // not every writer of a test has one
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostMessage))
@@ -134,6 +136,8 @@ func limited(w http.ResponseWriter, r *http.Request, pending *semaphore.Weighted
 			answerHTTP(w, http.StatusBadRequest, refused)
 			return
 		}
+		pending.Release(size - int64(len(body)))
+		size = int64(len(body))
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		next.ServeHTTP(w, r)
 	}

@@ -158,6 +158,27 @@ func TestAMessageThatIsTooLong(t *testing.T) {
 	}
 }
 
+// A text is a message, or refused in one line that is one; its id is asked for no
+// deeper than it is taken.
+func FuzzMessage(f *testing.F) {
+	f.Add(introduce)
+	f.Add(askTools)
+	f.Add(`{"jsonrpc":2.0,"id":[1],"method":7}`)
+	f.Add(`{"params":{"id":1},"ID":"\ud800","id":1e3`)
+	f.Fuzz(func(t *testing.T, text string) {
+		m, refused := parseMessage([]byte(text))
+		if refused == nil {
+			if m.asks() && m.key() == "null" {
+				t.Errorf("%q is answered, and has no id", text)
+			}
+			return
+		}
+		if answer, why := parseMessage(refused); why != nil || answer.Error == nil || bytes.ContainsRune(refused, '\n') {
+			t.Errorf("%q is refused by %s, which is no answer: %s", text, refused, why)
+		}
+	})
+}
+
 const (
 	askTools  = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	introduce = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
@@ -219,12 +240,23 @@ func TestHTTPSessions(t *testing.T) {
 
 func TestSessionsAreBounded(t *testing.T) {
 	s := newSessions()
+	ended := []string{}
+	next := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			s.Generate()
+			return
+		}
+		id := r.Header.Get(server.HeaderKeySessionID)
+		ended = append(ended, id)
+		s.Terminate(id)
+	})
 	first := s.Generate()
 	for range mostSessions {
-		s.Generate()
+		r := httptest.NewRequest(http.MethodPost, Path, strings.NewReader(introduce))
+		s.guard(next).ServeHTTP(httptest.NewRecorder(), r)
 	}
-	if _, err := s.Validate(first); err == nil || len(s.used) != mostSessions {
-		t.Errorf("%d sessions, the first: %v", len(s.used), err)
+	if _, err := s.Validate(first); err == nil || len(s.used) != mostSessions || !slices.Equal(ended, []string{first}) {
+		t.Errorf("%d sessions, the first: %v; %v were ended", len(s.used), err, ended)
 	}
 }
 

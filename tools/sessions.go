@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,8 +17,7 @@ import (
 )
 
 // sessions are those that HTTP clients began with initialize, as protocols before
-// 2026-07-28 have them. An id that was invented, or whose session was ended, is
-// none; of too many the one that was unused for longest ends.
+// 2026-07-28 have them. An id that was invented, or whose session was ended, is none.
 type sessions struct {
 	mu   sync.Mutex
 	used map[string]time.Time // by id
@@ -32,15 +33,6 @@ func newSessions() *sessions { return &sessions{used: map[string]time.Time{}} }
 func (s *sessions) Generate() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.used) >= mostSessions {
-		oldest := ""
-		for id, used := range s.used {
-			if oldest == "" || used.Before(s.used[oldest]) {
-				oldest = id
-			}
-		}
-		delete(s.used, oldest)
-	}
 	id := rand.Text()
 	s.used[id] = time.Now()
 	return id
@@ -70,6 +62,7 @@ func (s *sessions) Terminate(id string) (notAllowed bool, err error) {
 func (s *sessions) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead || !needsSession(r) {
+			s.makeRoom(next)
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -85,6 +78,38 @@ func (s *sessions) guard(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
+
+// makeRoom ends the sessions that were unused for longest, of too many, as their
+// clients would: mcp-go keeps something of each until then.
+func (s *sessions) makeRoom(next http.Handler) {
+	for _, id := range s.beyond(mostSessions - 1) {
+		end, err := http.NewRequest(http.MethodDelete, Path, nil)
+		if err != nil {
+			return // of a constant address
+		}
+		end.Header.Set(server.HeaderKeySessionID, id)
+		next.ServeHTTP(nowhere{}, end)
+	}
+}
+
+// beyond are the sessions that were unused for longest, all but so many.
+func (s *sessions) beyond(most int) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ids := slices.Collect(maps.Keys(s.used))
+	if len(ids) <= most {
+		return nil
+	}
+	slices.SortFunc(ids, func(a, b string) int { return s.used[a].Compare(s.used[b]) })
+	return ids[:len(ids)-most]
+}
+
+// nowhere takes an answer that nobody reads.
+type nowhere struct{}
+
+func (nowhere) Header() http.Header         { return http.Header{} }
+func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
+func (nowhere) WriteHeader(int)             {}
 
 // needsSession looks at a request, whose body it leaves as it was.
 func needsSession(r *http.Request) bool {
