@@ -147,8 +147,25 @@ func (w *wire) disorderedBy(process, stream int32, seq, after int64) shown {
 		return byBroker("that the broker had it before, and sent it behind", rows...)
 	case to.releasedBehind(toAfter):
 		return nothingShown // the client waited for its PUBREL
+	case to.repeatedAfter(toAfter) && w.clients[process].greetedIn(int64(to.first), never) != nil:
+		return nothingShown // the copy in order may have ended with its connection
 	}
 	return bySDK("that the broker sent it before", rows...)
+}
+
+// repeatedInOrder reports whether the broker sent a message before another, and again
+// because the connection on which it did had ended by then without an
+// acknowledgement.
+func (w *wire) repeatedInOrder(process, stream int32, seq, after int64) bool {
+	to, toAfter := w.to(process, stream, seq), w.to(process, stream, after)
+	return to != nil && toAfter != nil && !to.again && to.repeatedAfter(toAfter) &&
+		w.clients[process].greetedIn(int64(to.first), int64(toAfter.first)) != nil
+}
+
+// repeatedAfter reports whether a message was sent more than once, and not
+// acknowledged before another was sent.
+func (f *flow) repeatedAfter(other *flow) bool {
+	return f.n > 1 && (f.acked < 0 || f.acked > other.first)
 }
 
 // releasedBehind reports whether the PUBREL of a message came behind another's,

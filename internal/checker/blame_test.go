@@ -163,6 +163,19 @@ func TestBlameOfAnomalies(t *testing.T) {
 			s.ret(s.publishing(q2, 0), c, history.OK)
 			s.deliver(sub, q2, 1).deliver(sub, q2, 0)
 		}, nobody, ""},
+		{"sent before and again, on one connection", "order-per-stream", func(s *story) {
+			s.acked(q1, 0, 1)
+			id := s.wireSend(sub, q1, 0, 0)
+			s.deliver(sub, q1, 1)
+			s.toClient(sub, "publish", id, s.of(q1, 0), flagged2(true, dup))
+			unheard(s, sub, q1, 0, 0)
+		}, sdk, "sent it before"},
+		{"both sent in order, and again behind one another", "order-per-stream", func(s *story) {
+			s.acked(q1, 0, 1)
+			s.wireSend(sub, q1, 0, 0)
+			s.wireSend(sub, q1, 1, 0)
+			s.disconnect(sub).connect(sub, true).deliver(sub, q1, 1).deliver(sub, q1, 0)
+		}, nobody, ""},
 		{"what comes behind is a repetition", "order-per-stream", func(s *story) {
 			s.acked(q1, 0, 1).wireSend(sub, q1, 1, 0)
 			unheard(s, sub, q1, 1, 0)
@@ -311,6 +324,28 @@ func TestBlameOfAnomalies(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A copy that was cut excuses the order of its repetition, with DUP or without it.
+func TestLossExcusesOrder(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		flag history.Flags
+	}{{"with DUP", dup}, {"without DUP", 0}} {
+		s := wired()
+		s.join(sub).connect(pub, false).acked(q1, 0, 2)
+		id := s.wireSend(sub, q1, 0, 0)
+		s.disconnect(sub).connect(sub, true).deliver(sub, q1, 1)
+		s.toClient(sub, "publish", id, s.of(q1, 0), flagged2(true, c.flag))
+		e := blank(history.KindDeliver, sub)
+		e.Stream, e.Seq, e.QoS, e.Flags = q1, 0, 1, c.flag
+		s.add(e)
+		s.packet(sub, "puback", id, s.of(q1, 0)).deliver(sub, q1, 2)
+		report := judgeStory(t, s.finish(), "order-per-stream", "broker-resend-dup")
+		if order, flag := report.Results[0], report.Results[1]; order.Status != verdict.Pass || (flag.Status == verdict.Fail) != (c.flag == 0) {
+			t.Errorf("%s: order %s: %s; DUP %s: %s", c.name, order.Status, order.Summary, flag.Status, flag.Summary)
+		}
 	}
 }
 

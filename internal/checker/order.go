@@ -26,10 +26,10 @@ var claimMQ9Fifo = Entry{
 // order judges that the messages of one stream first arrive in the order in
 // which the broker had them from their producer. What a producer sent again on
 // a new connection may have come behind what it published there: such messages
-// are counted and not judged, but for those acknowledged before. Nor is what
-// comes with DUP to a subscriber that had to come back meanwhile: a first copy
-// may have ended with its connection. Repetitions may come at any time: 1 2 3 2
-// 3 4 is in order. A gap that is never filled is the business of no-loss, and is
+// are counted and not judged, but for those acknowledged before. Nor is a repetition
+// for a subscriber that had to come back meanwhile, by its DUP or by the wire: the
+// first copy, which was in order, may have ended with its connection. Repetitions
+// may come at any time: 1 2 3 2 3 4 is in order. A gap that is never filled is the business of no-loss, and is
 // only counted.
 type order struct {
 	ledger *ledger
@@ -109,7 +109,10 @@ func (c *order) placed() *findings {
 	l, found := c.ledger, &findings{}
 	for _, r := range c.late {
 		m, later := l.sends.find(r.stream, r.seq), l.sends.find(r.stream, r.after)
-		if m == nil || later == nil || !l.placedBefore(r, m, later) || r.dup && l.sessions.cameBack(r.process, m.called, r.time) {
+		if m == nil || later == nil || !l.placedBefore(r, m, later) {
+			continue
+		}
+		if r.dup && l.sessions.cameBack(r.process, m.called, r.time) || l.wire.repeatedInOrder(r.process, r.stream, r.seq, r.after) {
 			continue
 		}
 		a := verdict.Anomaly{
