@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -21,7 +22,7 @@ const (
 	maxPublishedHistory = 5 << 20
 	maxPublishedLog     = 512 << 10
 	maxPublishedGzip    = 5 << 20
-	mostEvidence        = 256 << 20 // of one file that is read to be published
+	mostEvidence        = 256 << 20 // of one file that is no log
 )
 
 // bundle answers the files of a run to publish, under runs/ID/: what people
@@ -56,52 +57,91 @@ func bundle(dir, id string) ([]file, error) {
 }
 
 func addEvidence(file, rel string, add func(rel string, content []byte)) error {
-	info, err := os.Stat(file)
-	if err != nil {
-		return err
+	if strings.HasPrefix(rel, EvidenceDir+"/"+LogsDir+"/") {
+		return addLog(file, rel, add)
 	}
-	isLog := strings.HasPrefix(rel, EvidenceDir+"/"+LogsDir+"/")
-	if !isLog && path.Base(rel) == history.EventsFile && info.Size() >= maxPublishedHistory {
-		return nil
+	info, err := os.Lstat(file)
+	if err != nil || path.Base(rel) == history.EventsFile && info.Size() >= maxPublishedHistory {
+		return err
 	}
 	content, err := stored.ReadFile(file, mostEvidence)
+	if err == nil {
+		add(rel, content)
+	}
+	return err
+}
+
+// addLog adds a log of any size: whole, or as an excerpt beside which it is packed,
+// where that is small enough.
+func addLog(file, rel string, add func(rel string, content []byte)) error {
+	log, err := stored.Open(file)
 	if err != nil {
 		return err
 	}
-	if !isLog || len(content) <= maxPublishedLog {
-		add(rel, content)
+	defer log.Close()
+	info, err := log.Stat()
+	if err != nil {
+		return err
+	}
+	short, err := excerpt(log, info.Size(), maxPublishedLog)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", file, err)
+	}
+	add(rel, short)
+	if info.Size() <= maxPublishedLog {
 		return nil
 	}
-	add(rel, excerpt(content, maxPublishedLog))
-	packed, err := pack(content)
-	if err == nil && len(packed) <= maxPublishedGzip {
+	packed, err := pack(io.NewSectionReader(log, 0, info.Size()), maxPublishedGzip)
+	if err == nil && packed != nil {
 		add(rel+".gz", packed)
 	}
 	return err
 }
 
-// excerpt is the beginning and the end of a log, whole lines, with a line
-// between them that says what is missing.
-func excerpt(content []byte, limit int) []byte {
-	head, tail := content[:limit/2], content[len(content)-limit/2:]
+// excerpt is the beginning and the end of a log that is longer than a limit, whole
+// lines, with a line between them that says what is missing.
+func excerpt(log io.ReaderAt, size, limit int64) ([]byte, error) {
+	if size <= limit {
+		return io.ReadAll(io.NewSectionReader(log, 0, size))
+	}
+	head, err := io.ReadAll(io.NewSectionReader(log, 0, limit/2))
+	if err != nil {
+		return nil, err
+	}
+	tail, err := io.ReadAll(io.NewSectionReader(log, size-limit/2, limit/2))
+	if err != nil {
+		return nil, err
+	}
 	head = head[:bytes.LastIndexByte(head, '\n')+1]
 	if i := bytes.IndexByte(tail, '\n'); i >= 0 {
 		tail = tail[i+1:]
 	}
-	missing := len(content) - len(head) - len(tail)
-	return fmt.Appendf(nil, "%s\n[%d of %d bytes left out of this published copy]\n\n%s", head, missing, len(content), tail)
+	missing := size - int64(len(head)+len(tail))
+	return fmt.Appendf(nil, "%s\n[%d of %d bytes left out of this published copy]\n\n%s", head, missing, size, tail), nil
 }
 
-// pack compresses; the same content is the same bytes.
-func pack(content []byte) ([]byte, error) {
+// pack compresses; the same content is the same bytes. What comes to more than most
+// bytes is nil.
+func pack(content io.Reader, most int) ([]byte, error) {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := w.Write(content); err != nil {
+	for {
+		n, err := io.CopyN(w, content, 1<<20)
+		if b.Len() > most {
+			return nil, nil
+		}
+		if err == io.EOF && n < 1<<20 {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil || b.Len() > most {
 		return nil, err
 	}
-	err = w.Close()
-	return b.Bytes(), err
+	return b.Bytes(), nil
 }

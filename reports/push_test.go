@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -170,6 +171,15 @@ func filesAt(t *testing.T, repo *git.Repository, commit string) []string {
 		}
 		must(t, err)
 		names = append(names, f.Name)
+	}
+}
+
+func TestPackIsBounded(t *testing.T) {
+	noise := rand.NewChaCha8([32]byte{})
+	for size, want := range map[int64]bool{0: true, 1 << 20: true, 3 << 20: false, 9 << 20: false} {
+		if packed, err := pack(io.LimitReader(noise, size), 3<<20); err != nil || (packed != nil) != want {
+			t.Errorf("%d bytes of noise are packed into %d bytes, %v; want some: %v", size, len(packed), err, want)
+		}
 	}
 }
 

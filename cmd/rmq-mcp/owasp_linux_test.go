@@ -1,14 +1,18 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode"
 
@@ -66,6 +70,49 @@ func noTokenIsKept(t *testing.T) {
 	})
 	if line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); strings.Contains(string(line), "gu4rded") {
 		t.Error("the token is in the server's command line")
+	}
+
+	dir = t.TempDir()
+	cmd := rmq(t, dir, "serve", "--http", "127.0.0.1:0")
+	cmd.Stderr = nil
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	var printed bytes.Buffer
+	lines, token := bufio.NewScanner(io.TeeReader(stderr, &printed)), ""
+	for url = ""; (url == "" || token == "") && lines.Scan(); {
+		if m := regexp.MustCompile(`(serving|token) (\S+)`).FindStringSubmatch(lines.Text()); m == nil {
+			continue
+		} else if m[1] == "token" {
+			token = m[2]
+		} else {
+			url = m[2]
+		}
+	}
+	if len(token) < 20 {
+		t.Fatalf("the server made the token %q: %s", token, &printed)
+	}
+	web = newHTTPWire(t, url, token)
+	answers := string(web.ask(callOf("list_scenarios", `{}`)))
+	web.token = strings.ToUpper(token)
+	answers += string(web.ask(callOf("list_scenarios", `{}`)))
+	eachFile(t, dir, func(path, text string) {
+		if strings.Contains(text, token) {
+			t.Errorf("the token that the server made is in %s", path)
+		}
+	})
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() { // to its end
+	}
+	if n := strings.Count(printed.String(), token); n != 1 || strings.Contains(answers, token) {
+		t.Errorf("the token that the server made is printed %d times, in answers: %v", n, strings.Contains(answers, token))
 	}
 }
 
@@ -331,13 +378,23 @@ func answersAreBoundedAndOnesOwn(t *testing.T) {
 	if said := one.ask(callOf("get_logs", `{"experiment":"r1","limit":500}`)); len(said) > 1<<20 || !strings.Contains(string(said), `"truncated":true`) {
 		t.Errorf("10 MB of logs are answered in %d bytes", len(said))
 	}
-	one.ask(callOf("get_run", `{"run_id":"my-own-question"}`))
-	if said := other.ask(callOf("list_scenarios", `{}`)); strings.Contains(string(said), "my-own-question") {
-		t.Error("another session's call is in the answer")
-	}
 	if one.id == other.id {
 		t.Error("two sessions have one id")
 	}
+	// Two sessions ask under the same ids at the same time: each is told its own.
+	var both sync.WaitGroup
+	for whose, web := range map[string]*httpWire{"one": one, "other": other} {
+		both.Go(func() {
+			for n := range 50 {
+				web.asked = n
+				said := string(web.ask(callOf("get_run", fmt.Sprintf(`{"run_id":"question-%d-of-%s"}`, n, whose))))
+				if !strings.Contains(said, fmt.Sprintf("question-%d-of-%s", n, whose)) || strings.Count(said, "question-") != 1 {
+					t.Errorf("question %d of %s is answered %s", n, whose, said)
+				}
+			}
+		})
+	}
+	both.Wait()
 }
 
 type listedTool struct {
