@@ -58,7 +58,7 @@ func (a armDisk) arm(ctx context.Context, n *Node) error {
 		Probe: diskprobe.New(command(a.opts.Program, "diskprobe"), n.data, n.host.Start),
 	}
 	n.setDisk(d)
-	go d.watch(func(what string) { a.opts.Harness(fmt.Sprintf("the disk layer of %s %s", n.name, what)) })
+	go d.watch(func(what string, since time.Duration) { a.opts.DiskGone(n, what, since) })
 	return nil
 }
 

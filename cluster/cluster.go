@@ -28,10 +28,14 @@ type Options struct {
 	Program  []string     // argv prefix that runs this binary; what is armed runs its hidden commands
 	Seed     int64        // of the choice that the roles any, follower, majority and minority make
 	Progress func(string) // told what happens, one line each; may be nil
-	Harness  func(string) // told what of ours failed the nodes; may be nil
+	DiskGone DiskGone     // told of layers under the nodes' data; may be nil
 	Run      string       // the run's name, which its containers carry; runtime docker
 	Ledger   Ledger       // of its containers; runtime docker
 }
+
+// DiskGone is told that the layer under a node's data is gone without having been
+// asked, how, and for how long that may have been so.
+type DiskGone func(n *Node, how string, since time.Duration)
 
 // A Cluster is the brokers of one experiment, running until Stop or Kill.
 type Cluster struct {
@@ -62,8 +66,8 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	if opts.Progress == nil {
 		opts.Progress = func(string) {}
 	}
-	if opts.Harness == nil {
-		opts.Harness = func(string) {}
+	if opts.DiskGone == nil {
+		opts.DiskGone = func(*Node, string, time.Duration) {}
 	}
 	opts.Logs = cmp.Or(opts.Logs, filepath.Join(opts.Dir, "logs"))
 	if err := os.MkdirAll(opts.Logs, 0o755); err != nil {

@@ -13,29 +13,33 @@ const (
 	diskPatience = 10 * time.Second
 )
 
-// watch aborts a layer that is gone or hangs, and tells: whoever waits for one
-// waits in the kernel, where no signal reaches him.
-func (d *Disk) watch(tell func(what string)) {
+// watch aborts a layer that is gone or hangs, and tells how that was and for how long
+// it may have been so: whoever waits for one waits in the kernel, where no signal
+// reaches him.
+func (d *Disk) watch(tell func(what string, since time.Duration)) {
 	tick := time.NewTicker(diskLook)
 	defer tick.Stop()
 	for {
+		what, since := "", time.Duration(0)
 		select {
 		case <-d.over:
 			return
 		case <-d.Gone():
+			what = fmt.Sprintf("ended unasked (%s)", d.Ended())
 		case <-tick.C:
 			if !d.hangs() {
 				continue
 			}
+			what, since = fmt.Sprintf("stood still for %v", diskPatience), diskLook+diskPatience
 		}
 		select {
 		case <-d.over:
 		default:
-			what := "ended, or does not answer, and was taken away: what the broker does without its data is not its own doing"
+			what += ", and was taken away: what the broker does without its data is not its own doing"
 			if err := d.Abort(); err != nil {
 				what = fmt.Sprintf("%s; %v", what, err)
 			}
-			tell(what)
+			tell(what, since)
 		}
 		return
 	}

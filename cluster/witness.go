@@ -108,8 +108,14 @@ func (w *Witness) Set(_ context.Context, want string) error {
 	return fmt.Errorf("bring the witness into state %s: it is the control, and no fault touches it", want)
 }
 
-// Close ends the witness.
+// Close ends the witness. One that ended before is an error: whatever it was the
+// control of has none.
 func (w *Witness) Close() error {
+	select {
+	case <-w.done:
+		return fmt.Errorf("it had ended before, unasked (%s)", w.cmd.ProcessState)
+	default:
+	}
 	w.input.Close()
 	select {
 	case <-w.done:

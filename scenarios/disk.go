@@ -3,10 +3,12 @@ package scenarios
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/disk"
+	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 // disks are the layers under the nodes' data directories, as faults see them.
@@ -39,6 +41,22 @@ func (e *Experiment) diskLayer(node string) (faults.Layer, error) {
 		return nil, err
 	}
 	return faults.NewDiskLayer(d), nil
+}
+
+// diskGone records that a layer of ours ended or stood still: from then on nothing is
+// held against the broker that this could explain, so a scenario ends.
+func (e *Experiment) diskGone(n *cluster.Node, how string, since time.Duration) {
+	e.harness("the disk layer of %s %s", n.Name(), how)
+	if !e.ready.Load() {
+		return // the cluster does not start, and nothing is judged
+	}
+	ev := harnessEvent(e.clock.Now(), history.KindObserve, history.ObserveDiskGone)
+	ev.Node, ev.Value = e.nodeIndex(n.Name()), since.Seconds()
+	e.rec.Record(ev)
+	if e.scenario != nil {
+		e.gone.Store(true)
+		e.halt()
+	}
 }
 
 // nodeDisk is a node's.

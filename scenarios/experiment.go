@@ -61,6 +61,7 @@ type Experiment struct {
 	logs    *logs
 	exits   *exits
 	ready   atomic.Bool // cluster, witness, engine, logs and info are set; before, they are Run's alone
+	gone    atomic.Bool // a process of ours under the cluster is: what follows tells nothing of the broker
 
 	// Place notes what the run belongs to, before it is judged; nil for nothing.
 	Place func() error

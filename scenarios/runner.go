@@ -27,7 +27,7 @@ func (e *Experiment) execute(ctx context.Context) {
 		if ctx.Err() != nil { // stopped: what is in place must not outlast that, nor hold up the drain
 			e.heal(context.WithoutCancel(ctx))
 		}
-		if ctx.Err() == nil || len(e.engine.Landings()) > 0 {
+		if !e.gone.Load() && (ctx.Err() == nil || len(e.engine.Landings()) > 0) {
 			e.recover(ctx, s)
 		}
 	}

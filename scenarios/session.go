@@ -135,14 +135,16 @@ func (s *session) loaded(ctx context.Context) bool {
 func (s *session) drain(ctx context.Context, bound time.Duration) {
 	s.e.settle(s, "draining", nil)
 	defer s.e.settle(s, "done", nil)
-	s.outlive(ctx)
+	if !s.e.gone.Load() {
+		s.outlive(ctx)
+	}
 	if s.pubs != nil {
 		s.end(ctx, s.pubs, "publishers")
 	}
 	if s.subs == nil || s.subs.Shot() { // by a fault: nobody is left to wait for
 		return
 	}
-	if s.e.rec.Err() != nil { // what arrives is not recorded any more
+	if s.e.rec.Err() != nil || s.e.gone.Load() { // what arrives is not recorded any more, or tells nothing
 		s.end(ctx, s.subs, "subscribers")
 		return
 	}

@@ -25,8 +25,8 @@ func (e *Experiment) up(ctx context.Context) (err error) {
 	e.cluster, err = cluster.Start(ctx, cluster.Options{
 		Config: e.start.Cluster, Network: e.network, Dir: filepath.Join(e.env.Dir, "nodes"),
 		Logs: e.logDir(), Self: slices.Concat(e.env.Self, []string{"node"}), Program: e.env.Self, Seed: e.seed, Progress: e.say,
-		Harness: func(what string) { e.harness("%s", what) },
-		Run:     e.env.ID, Ledger: ledger{e},
+		DiskGone: e.diskGone,
+		Run:      e.env.ID, Ledger: ledger{e},
 	})
 	if err != nil {
 		return err

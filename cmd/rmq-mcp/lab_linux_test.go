@@ -63,7 +63,7 @@ func newLab(t *testing.T, user *syscall.Credential, long bool) *lab {
 			}
 		}
 	}
-	for _, name := range []string{"no-fault.md", "one-node.md", "three-nodes.md"} {
+	for _, name := range []string{"no-fault.md", "one-node.md", "three-nodes.md", "disk.md"} {
 		text, err := os.ReadFile(filepath.Join("testdata/kill", name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(l.base, name), text, 0o644)

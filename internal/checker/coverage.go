@@ -18,6 +18,8 @@ type coverage struct {
 	works   map[int]*work // by run_client
 	exits   exitLog
 	ended   []string
+	gone    []string
+	goneAt  int64 // when the first of ours was gone; never
 }
 
 // A work is the time in which the messages of one run_client were on their way:
@@ -30,7 +32,7 @@ type phase struct {
 }
 
 func newCoverage(l *ledger) *coverage {
-	c := &coverage{ledger: l, probe: make([]bool, len(l.tables.Streams)), first: never, works: map[int]*work{}}
+	c := &coverage{ledger: l, probe: make([]bool, len(l.tables.Streams)), first: never, goneAt: never, works: map[int]*work{}}
 	for i, s := range l.tables.Streams {
 		c.probe[i] = uint32(s.Producer) < uint32(len(l.tables.Processes)) && l.tables.Processes[s.Producer].Group == groupProbe
 	}
@@ -66,6 +68,9 @@ func (c *coverage) add(b *history.Batch) {
 			if b.Process[i] == history.None && b.Node[i] == history.None && b.Text(int(i)) == history.ObserveStarved {
 				c.starved += b.Value[i]
 			}
+			if b.Text(int(i)) == history.ObserveDiskGone {
+				c.diskGone(b, int(i))
+			}
 		}
 	}
 }
@@ -81,6 +86,12 @@ func (c *coverage) end(e exit) {
 	case byNobody:
 		c.ended = append(c.ended, sentence("at %s the process of %s ended by no fault of this run, and only its parent knows how", at, node))
 	}
+}
+
+// diskGone notes that a layer of ours under a node's data was gone.
+func (c *coverage) diskGone(b *history.Batch, i int) {
+	c.goneAt = min(c.goneAt, b.Time[i]-int64(b.Value[i]*1e9))
+	c.gone = append(c.gone, sentence("the disk layer of %s, a process of rmq-mcp, was gone at %s, by no doing of the broker", c.ledger.node(b.Node[i]), clock(b.Time[i])))
 }
 
 // work is that of a process.
@@ -111,7 +122,7 @@ func (c *coverage) idle() (faults []string) {
 
 func (c *coverage) result() verdict.Coverage {
 	end := c.drained()
-	out := verdict.Coverage{HostStarvedS: c.starved, Recorded: c.events, FaultPerS: c.rate(history.PhaseFault, 0, end), Idle: c.idle(), Ended: c.ended}
+	out := verdict.Coverage{HostStarvedS: c.starved, Recorded: c.events, FaultPerS: c.rate(history.PhaseFault, 0, end), Idle: c.idle(), Ended: c.ended, Gone: c.gone}
 	out.SteadyPerS = c.rate(history.PhaseSteady, 0, end)
 	out.BeforePerS = c.rate(history.PhaseSteady, 0.5, end)
 	out.AfterPerS = c.rate(history.PhaseRecovery, 0.5, end)

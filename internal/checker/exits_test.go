@@ -76,6 +76,45 @@ func TestExitsOfOthers(t *testing.T) {
 	}
 }
 
+// A layer of ours that is gone explains what is missing, and what goes wrong from then
+// on; not what went wrong before.
+func TestTheLossOfADiskLayerExplains(t *testing.T) {
+	gone := func(s *story, since float64) *story {
+		return s.observe(history.ObserveDiskGone, history.None, 1, since)
+	}
+	for _, test := range []struct {
+		name, claim string
+		tell        func(*story)
+		want        verdict.Status
+	}{
+		{"what is lost after it", "qos1-no-loss", func(s *story) { gone(s, 0).acked(q1, 0, 3).delivered(sub, q1, 1, 3) }, verdict.Unknown},
+		{"what is lost before it, which may be on its way", "qos1-no-loss", func(s *story) { gone(s.acked(q1, 0, 3), 0).delivered(sub, q1, 1, 3) }, verdict.Unknown},
+		{"what comes twice after it", "qos2-exactly-once", func(s *story) { gone(s.acked(q2, 0, 0), 0).deliver(sub, q2, 0).deliver(sub, q2, 0) }, verdict.Unknown},
+		{"what came twice before it", "qos2-exactly-once", func(s *story) { gone(s.acked(q2, 0, 0).deliver(sub, q2, 0).deliver(sub, q2, 0).wait(time.Second), 0) }, verdict.Fail},
+		{"what came twice when it may have stood still", "qos2-exactly-once", func(s *story) { gone(s.acked(q2, 0, 0).deliver(sub, q2, 0).deliver(sub, q2, 0).wait(time.Second), 11) }, verdict.Unknown},
+		{"a node that ends after it", "no-exit", func(s *story) { gone(s, 0).wait(time.Second).exited(2, 0, false) }, verdict.Unknown},
+		{"a node that ended before it", "no-exit", func(s *story) { gone(s.exited(2, 0, false).wait(time.Second), 0) }, verdict.Fail},
+		{"what holds nevertheless", "no-exit", func(s *story) { gone(s, 0) }, verdict.Pass},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newStory()
+			s.join(sub).connect(pub, false)
+			test.tell(s)
+			if test.claim == "qos1-no-loss" {
+				s.marker(q1, 4, history.OK).deliver(sub, q1, 4, history.FlagEnd)
+			}
+			report := judgeStory(t, s.finish(), test.claim)
+			r := report.Results[0]
+			if r.Status != test.want || r.Status == verdict.Unknown && !strings.Contains(strings.Join(r.Reasons, " "), "the disk layer of node-2") {
+				t.Errorf("%s: %s %q", r.Status, r.Summary, r.Reasons)
+			}
+			if len(report.Coverage.Gone) != 1 {
+				t.Errorf("gone: %q", report.Coverage.Gone)
+			}
+		})
+	}
+}
+
 // What takes too long is nobody's fault where a node was killed from outside.
 func TestAKillExplainsWhatTookTooLong(t *testing.T) {
 	for signal, want := range map[uint8]verdict.Status{6: verdict.Fail, 9: verdict.Unknown} {

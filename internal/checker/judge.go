@@ -177,11 +177,21 @@ func (j *judge) report(ended bool) Report {
 			b.broken = j.broken
 		}
 		r := b.result(end, out.Coverage, forged)
+		if len(out.Coverage.Gone) > 0 && r.Status == verdict.Fail && b.entry.explained(r, j.coverage.goneAt) {
+			unsure(&r, "which may be the reason: "+out.Coverage.Gone[0])
+		}
 		r.Consumed = j.events
 		r.Promised = slices.Contains(j.ctx.Run.Cluster.Promises, r.Claim.Name)
 		out.Results = append(out.Results, r)
 	}
 	return out
+}
+
+// explained reports whether the absence of a process of ours could explain all that a
+// failed claim found: what came too late or not at all, and what went wrong from
+// then on.
+func (e *Entry) explained(r verdict.Result, from int64) bool {
+	return e.NeedsComplete || e.Timed || !slices.ContainsFunc(r.Violations, func(v verdict.Violations) bool { return v.FromNS < from })
 }
 
 // forgedBy names a fault of ours that changed what was sent, "" for none. MQTT's

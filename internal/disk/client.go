@@ -219,5 +219,13 @@ func (c *Client) Used() time.Duration {
 // Info says what runs where.
 func (c *Client) Info() Info { return c.info }
 
+// Ended is how the layer's process ended, once Gone is closed.
+func (c *Client) Ended() string {
+	if c.cmd.ProcessState == nil {
+		return "nobody knows how"
+	}
+	return c.cmd.ProcessState.String()
+}
+
 // Gone is closed when the layer's process has ended.
 func (c *Client) Gone() <-chan struct{} { return c.gone }

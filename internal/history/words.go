@@ -17,6 +17,10 @@ const (
 	ObserveExit       = "process_exit"
 	ObserveMemoryKill = "process_memory_kill"
 
+	// Of a process of ours under a node's data directory that ended, or stood still,
+	// without being asked: Value is the seconds for which it may have been gone then.
+	ObserveDiskGone = "disk_layer_gone"
+
 	// Of a node every second, from its process and its kernel.
 	ObserveMemory      = "process_memory_bytes"         // resident
 	ObserveAnonymous   = "process_anonymous_bytes"      // resident, and of no file; on Linux

@@ -153,6 +153,9 @@ func loadShortfalls(in Input, landed int, note noter) {
 	if c.HostStarvedS > MaxStarvedS {
 		note(HostStarved, "the host kept the harness from running for %.1f s", c.HostStarvedS)
 	}
+	for _, gone := range c.Gone {
+		note(PartGone, "%s", gone)
+	}
 	for _, e := range c.Ended {
 		note(NodeEnded, "%s", e)
 	}

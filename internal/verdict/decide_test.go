@@ -52,6 +52,7 @@ var shortOf = map[Kind]func(in *Input){
 	CanaryGreen:        func(in *Input) { in.Results[1].Canary.Red = false },
 	HostStarved:        func(in *Input) { in.Coverage.HostStarvedS = 3 },
 	HarnessError:       func(in *Input) { in.Harness = []string{"a driver broke the contract"} },
+	PartGone:           func(in *Input) { in.Coverage.Gone = []string{"the disk layer of node-2 is gone"} },
 	NodeEnded:          func(in *Input) { in.Coverage.Ended = []string{"somebody ended node-2"} },
 	Underload:          func(in *Input) { in.Coverage.AfterPerS = 10 },
 	TooIndeterminate:   func(in *Input) { in.Coverage.Indeterminate = 0.2 },

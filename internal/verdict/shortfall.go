@@ -9,6 +9,7 @@ const (
 	NeverRun           Kind = "never-run"
 	FaultUnsupported   Kind = "fault-unsupported"
 	NodeEnded          Kind = "node-ended"
+	PartGone           Kind = "part-gone"
 	FaultMissing       Kind = "fault-missing"
 	FaultNotLanded     Kind = "fault-not-landed"
 	FaultPartial       Kind = "fault-partial"
@@ -43,7 +44,8 @@ var States = [...]struct {
 }{
 	{NeverRun, NotRun},
 	{FaultUnsupported, InconclusiveEnv},
-	// Whatever else came of it, this is the cause.
+	// Whatever else came of them, these are the cause.
+	{PartGone, InconclusiveEnv},
 	{NodeEnded, InconclusiveEnv},
 	{FaultMissing, InconclusiveFault},
 	{FaultNotLanded, InconclusiveFault},
