@@ -77,6 +77,15 @@ func (s *Scenario) check() error {
 			bad.add("claims: %s is a claim of %s, not of %s", claim, strings.Join(e.Protocols, ", "), s.Protocol)
 		}
 	}
+	for _, claim := range sortedKeys(s.NotClaimed) {
+		if _, err := checker.Find(claim); err != nil {
+			bad.add("not_claimed: %w", err)
+		} else if slices.Contains(s.Claims, claim) {
+			bad.add("not_claimed: %s is among the claims; leave one of them out", claim)
+		} else if strings.TrimSpace(s.NotClaimed[claim]) == "" {
+			bad.add("not_claimed: say why %s is not, as a person is to read it", claim)
+		}
+	}
 	repeats := slices.ContainsFunc(s.Schedule, func(step Step) bool { return step.Fault == "packet_duplicate" })
 	if repeats && slices.Contains(s.Claims, "qos1-dup-flag") {
 		bad.add("claims: qos1-dup-flag cannot be judged while packet_duplicate makes one message two to the broker; leave one of them out")

@@ -93,6 +93,8 @@ func (e *Experiment) freeze() error {
 	if s := e.scenario; s != nil {
 		run.Scenario, run.ScenarioSHA, run.Tier = s.Name, s.SHA, tierName(e.start.Tier)
 		run.Protocol, run.SDK, run.Claims = s.Protocol, e.sdk.String(), e.judgeable(s.Claims, e.sdk)
+		run.Beside, run.NotClaimed = s.Beside(e.sdk, s.Protocol, e.info.Flavor)
+		run.Beside = e.judgeable(run.Beside, e.sdk)
 		run.Faults = s.Planned(e.tier)
 		run.Budget = s.Budget(e.tier)
 	}

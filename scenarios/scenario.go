@@ -24,17 +24,19 @@ import (
 
 // A Scenario is one experiment, as written down.
 type Scenario struct {
-	Name     string              `yaml:"name" json:"name"`         // mqtt/broker-kill-9
-	Title    string              `yaml:"title" json:"title"`       // one line
-	Protocol string              `yaml:"protocol" json:"protocol"` // mqtt3, mqtt5
-	Kind     string              `yaml:"kind" json:"kind"`         // basic, fault, client, composite
-	Cluster  Cluster             `yaml:"cluster" json:"cluster"`
-	SDK      string              `yaml:"sdk" json:"sdk"`
-	Workload Workload            `yaml:"workload" json:"workload"`
-	Schedule []Step              `yaml:"schedule" json:"schedule"`
-	Claims   []string            `yaml:"claims" json:"claims"`
-	Tiers    map[string]Tier     `yaml:"tiers" json:"tiers"`     // smoke, hardening, release
-	Flavors  map[string]Override `yaml:"flavors" json:"flavors"` // what a flavor needs otherwise
+	Name     string   `yaml:"name" json:"name"`         // mqtt/broker-kill-9
+	Title    string   `yaml:"title" json:"title"`       // one line
+	Protocol string   `yaml:"protocol" json:"protocol"` // mqtt3, mqtt5
+	Kind     string   `yaml:"kind" json:"kind"`         // basic, fault, client, composite
+	Cluster  Cluster  `yaml:"cluster" json:"cluster"`
+	SDK      string   `yaml:"sdk" json:"sdk"`
+	Workload Workload `yaml:"workload" json:"workload"`
+	Schedule []Step   `yaml:"schedule" json:"schedule"`
+	Claims   []string `yaml:"claims" json:"claims"` // that it asks; others are judged beside them
+	// Claims that nobody is judged by here, and why, by name.
+	NotClaimed map[string]string   `yaml:"not_claimed" json:"not_claimed,omitempty"`
+	Tiers      map[string]Tier     `yaml:"tiers" json:"tiers"`     // smoke, hardening, release
+	Flavors    map[string]Override `yaml:"flavors" json:"flavors"` // what a flavor needs otherwise
 
 	Prose string `yaml:"-" json:"-"`
 	Text  string `yaml:"-" json:"-"` // the whole file

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/checker"
 )
@@ -142,6 +144,10 @@ func TestParse(t *testing.T) {
 		{"a link with nobody", "fault: pause, target: leader", "fault: loss, target: leader~boss", "A~B (both ways)"},
 		{"a link with the witness", "fault: pause, target: leader", "fault: loss, target: leader~witness", "the witness is the control"},
 		{"unknown claim", "[qos1-no-loss]", "[qos1-no-lost]", `no claim "qos1-no-lost"; the claims are`},
+		{"not claimed", "tiers:", "not_claimed: {order-per-stream: it is asked elsewhere}\ntiers:", ""},
+		{"not claimed, and unknown", "tiers:", "not_claimed: {order: it is asked elsewhere}\ntiers:", `no claim "order"`},
+		{"not claimed, and nobody knows why", "tiers:", "not_claimed: {order-per-stream: ' '}\ntiers:", "say why order-per-stream is not"},
+		{"claimed and not", "tiers:", "not_claimed: {qos1-no-loss: no}\ntiers:", "leave one of them out"},
 		{"no claims", "[qos1-no-loss]", "[]", "at least one is required"},
 		{"a QoS that is none", "qos: [1]", "qos: [3]", "valid are 0, 1, 2"},
 		{"another protocol", "mqtt3", "amqp", "valid are mqtt3, mqtt5"},
@@ -169,6 +175,46 @@ func TestParse(t *testing.T) {
 				t.Errorf("error %v, want one that says %q", err, test.want)
 			}
 		})
+	}
+}
+
+// Beside what a scenario asks everything is judged that says something in its run.
+func TestBeside(t *testing.T) {
+	sdk := clients.SDK{Lang: "go", Package: "x", Version: "1", Dedupes: true}
+	hidden := sdk
+	hidden.Cannot = []string{contract.CannotSessionPresent, contract.CannotExactlyOnce}
+	for _, test := range []struct {
+		name, old, new_ string
+		sdk             clients.SDK
+		flavor          string
+		in, out         []string
+	}{
+		{"a fault on the embedded broker", "", "", sdk, "reference", []string{"qos2-exactly-once", "session-kept", "will-once", "no-panic"}, []string{"order-per-stream", "qos1-no-loss", "progress", "recovery", "mq9-fifo", "sdk-honest", "session-expiry"}},
+		{"on another", "", "", sdk, "mosquitto", []string{"order-per-stream", "no-leak"}, nil},
+		{"what the scenario does not claim", "tiers:", "not_claimed: {will-once: no reason}\ntiers:", sdk, "mosquitto", nil, []string{"will-once"}},
+		{"messages that become two", "fault: pause, target: leader", "fault: packet_duplicate, target: subscribers", sdk, "mosquitto", nil, []string{"qos1-dup-flag", "qos0-at-most-once", "order-per-stream"}},
+		{"a library that hides things", "", "", hidden, "mosquitto", nil, []string{"session-kept", "session-fresh", "qos2-exactly-once"}},
+	} {
+		s, err := Parse("test", []byte(strings.Replace(minimal, test.old, test.new_, 1)))
+		if err != nil {
+			t.Fatalf("%s: %v", test.name, err)
+		}
+		claims, not := s.Beside(test.sdk, s.Protocol, test.flavor)
+		for _, c := range test.in {
+			if !slices.Contains(claims, c) {
+				t.Errorf("%s: %s is not judged: %v", test.name, c, claims)
+			}
+		}
+		for _, c := range test.out {
+			if slices.Contains(claims, c) {
+				t.Errorf("%s: %s is judged", test.name, c)
+			}
+		}
+		for c, why := range not {
+			if why == "" || slices.Contains(claims, c) {
+				t.Errorf("%s: %s is not judged because of %q, and judged: %v", test.name, c, why, claims)
+			}
+		}
 	}
 }
 

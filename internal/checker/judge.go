@@ -74,7 +74,7 @@ type bench struct {
 func newJudge(ctx Context, claims []string) (*judge, error) {
 	ctx.Run = byHand(ctx.Run, ctx.Tables)
 	if len(claims) == 0 {
-		claims = ctx.Run.Claims
+		claims = slices.Concat(ctx.Run.Claims, ctx.Run.Beside)
 	}
 	claims = withWire(ctx.Run, claims)
 	ctx.ledger = newLedger(ctx)
@@ -179,6 +179,9 @@ func (j *judge) report(ended bool) Report {
 		r := b.result(end, out.Coverage, forged)
 		if len(out.Coverage.Gone) > 0 && r.Status == verdict.Fail && b.entry.explained(r, j.coverage.goneAt) {
 			unsure(&r, "which may be the reason: "+out.Coverage.Gone[0])
+		}
+		if r.Status == verdict.Unknown && slices.Contains(j.ctx.Run.Beside, r.Claim.Name) {
+			continue // nobody asked, and there is nothing to say
 		}
 		r.Consumed = j.events
 		r.Promised = slices.Contains(j.ctx.Run.Cluster.Promises, r.Claim.Name)

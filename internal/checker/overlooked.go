@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
@@ -18,12 +19,17 @@ type Notice struct {
 // overlooked is what a run shows beside its claims.
 type overlooked struct {
 	ledger  *ledger
-	benches []*bench // without canaries: nothing passes by them
-	refused int64    // subscriptions
+	benches []*bench          // without canaries: nothing passes by them
+	refused int64             // subscriptions
+	packets bool              // a fault of ours repeats or drops them
+	why     map[string]string // claims are not judged, by name
 }
 
 func newOverlooked(ctx Context, claims []string) *overlooked {
-	c := &overlooked{ledger: ctx.ledger}
+	c := &overlooked{ledger: ctx.ledger, why: ctx.Run.NotClaimed}
+	for _, l := range ctx.Landings {
+		c.packets = c.packets || strings.HasPrefix(l.Type, "packet_")
+	}
 	for _, e := range All {
 		made := slices.ContainsFunc(ctx.Tables.Processes, func(p history.Process) bool { return slices.Contains(e.Protocols, p.Protocol) })
 		if e.Notice.Count != "" && made && !slices.Contains(claims, e.Claim.Name) {
@@ -55,7 +61,14 @@ func (c *overlooked) result(end *closing) (seen []string) {
 		if r.Status != verdict.Fail || bench.entry.NeedsComplete && !end.complete.Closed {
 			continue
 		}
+		if why := c.why[bench.entry.Claim.Name]; why != "" {
+			seen = append(seen, sentence("seen and not claimed here: %d %s, because %s; %s claims %s", r.Counts[n.Count], n.What, why, n.Scenario, bench.entry.Claim.Name))
+			continue
+		}
 		seen = append(seen, sentence("seen and not judged here: %d %s; %s claims %s", r.Counts[n.Count], n.What, n.Scenario, bench.entry.Claim.Name))
+	}
+	if n := c.ledger.wire.anew(); n > 0 && !c.packets {
+		seen = append(seen, sentence("seen and judged by no claim: %d messages of QoS 1 that the broker sent again under another packet id and without DUP, on connections that were never lost: MQTT allows it, and a healthy broker has no reason for it", n))
 	}
 	if c.refused > 0 {
 		seen = append(seen, sentence("seen and judged by no claim: %d refused subscriptions", c.refused))

@@ -1,11 +1,49 @@
 package checker
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
+
+// What is judged beside the claims fails as they do, and where there is nothing to
+// judge nothing is said.
+func TestBesideTheClaims(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		beside []string
+		not    map[string]string
+		status map[string]verdict.Status
+		seen   string
+	}{
+		{"beside", []string{"qos2-exactly-once", "will-once", "qos2-no-loss"}, nil, map[string]verdict.Status{"no-panic": verdict.Pass, "qos2-exactly-once": verdict.Fail, "qos2-no-loss": verdict.Pass}, ""},
+		{"not claimed", []string{"qos2-no-loss"}, map[string]string{"qos2-exactly-once": "it is no question here"}, map[string]verdict.Status{"no-panic": verdict.Pass, "qos2-no-loss": verdict.Pass}, "2 duplicates of QoS 2, because it is no question here"},
+		{"of a run that froze none", nil, nil, map[string]verdict.Status{"no-panic": verdict.Pass}, "seen and not judged here: 2 duplicates of QoS 2"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newStory().join(sub)
+			s.acked(q2, 0, 9).delivered(sub, q2, 0, 9)
+			s.marked(q2, 10)
+			s.deliver(sub, q2, 3).deliver(sub, q2, 4)
+			s.run.Claims, s.run.Beside, s.run.NotClaimed = []string{"no-panic"}, test.beside, test.not
+			report := judgeStory(t, s.finish())
+			got := map[string]verdict.Status{}
+			for _, r := range report.Results {
+				got[r.Claim.Name] = r.Status
+			}
+			if !maps.Equal(got, test.status) {
+				t.Errorf("%v, want %v", got, test.status)
+			}
+			if seen := strings.Join(report.Coverage.Unjudged, "; "); !strings.Contains(seen, test.seen) || test.seen == "" && seen != "" {
+				t.Errorf("seen: %q, want %q", seen, test.seen)
+			}
+		})
+	}
+}
 
 // What a run shows and does not claim is said, in its numbers, and is no failure.
 func TestOverlooked(t *testing.T) {
@@ -17,20 +55,21 @@ func TestOverlooked(t *testing.T) {
 		name string
 		tell func(*story)
 		want []string
+		wire bool
 	}{
-		{"nothing", func(s *story) { whole(s, q1) }, nil},
+		{"nothing", func(s *story) { whole(s, q1) }, nil, false},
 		{"duplicates of QoS 2", func(s *story) {
 			whole(s, q2)
 			s.deliver(sub, q2, 3).deliver(sub, q2, 4)
-		}, []string{"seen and not judged here: 2 duplicates of QoS 2; mqtt/publish-crash-reconnect claims qos2-exactly-once"}},
+		}, []string{"seen and not judged here: 2 duplicates of QoS 2; mqtt/publish-crash-reconnect claims qos2-exactly-once"}, false},
 		{"a duplicate of QoS 1, which may come", func(s *story) {
 			whole(s, q1)
 			s.deliver(sub, q1, 3, history.FlagDup)
-		}, nil},
+		}, nil, false},
 		{"a loss", func(s *story) {
 			s.acked(q1, 0, 9).delivered(sub, q1, 0, 8)
 			s.marked(q1, 10)
-		}, []string{"seen and not judged here: 1 acknowledged deliveries of QoS 1 that never came; mqtt/broker-kill-9 claims qos1-no-loss"}},
+		}, []string{"seen and not judged here: 1 acknowledged deliveries of QoS 1 that never came; mqtt/broker-kill-9 claims qos1-no-loss"}, false},
 		{"an inversion, and a damaged payload", func(s *story) {
 			s.acked(q1, 0, 9).delivered(sub, q1, 0, 3).deliver(sub, q1, 5).deliver(sub, q1, 4).delivered(sub, q1, 6, 9)
 			s.deliver(sub, q1, 9, history.FlagCorrupt)
@@ -38,14 +77,22 @@ func TestOverlooked(t *testing.T) {
 		}, []string{
 			"seen and not judged here: 1 corrupted deliveries; mqtt/broker-kill-9 claims no-corruption",
 			"seen and not judged here: 1 deliveries out of order; mqtt/order-across-failover claims order-per-stream",
-		}},
+		}, false},
+		{"messages of QoS 1 sent anew", func(s *story) {
+			s.connect(pub, false).acked(q1, 0, 9).delivered(sub, q1, 0, 9)
+			s.deliver(sub, q1, 3).deliver(sub, q1, 4)
+			s.deliver(sub, q1, 5, history.FlagDup) // as it should be
+			s.marked(q1, 10)
+		}, []string{"seen and judged by no claim: 2 messages of QoS 1 that the broker sent again under another packet id and without DUP, on connections that were never lost: MQTT allows it, and a healthy broker has no reason for it"}, true},
 		{"a refused subscription", func(s *story) {
 			e := blank(history.KindSubscribe, away)
 			s.ret(e, s.call(e), history.Fail)
-		}, []string{"seen and judged by no claim: 1 refused subscriptions"}},
+		}, []string{"seen and judged by no claim: 1 refused subscriptions"}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := newStory().join(sub)
+			s := newStory()
+			s.run.Wire = test.wire
+			s.join(sub)
 			test.tell(s)
 			r := judgeStory(t, s.finish(), "no-panic")
 			if got := r.Coverage.Unjudged; !slices.Equal(got, test.want) {

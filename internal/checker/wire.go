@@ -278,6 +278,25 @@ func (w *wire) mute(process int32) bool {
 	return w.mutes[process]
 }
 
+// anew is how many messages of QoS 1 the broker sent to a client again as messages
+// of their own, which nothing of the client's called for: each was published once,
+// fits one of its filters, and its connection was never lost.
+func (w *wire) anew() (n int64) {
+	for i := range w.handed {
+		p, pair := i/w.route.streams, w.route.pairs[i]
+		if pair.sent != 1 || pair.filters != 1 || pair.shared > 0 || len(w.clients[p].greeted) != 1 {
+			continue
+		}
+		w.handed[i].each(func(seq int64, f *flow) {
+			from := w.from(int32(i%w.route.streams), seq)
+			if f.qos == 1 && f.begun > 1 && f.bare > 0 && !f.retained && from != nil && from.n == 1 {
+				n++
+			}
+		})
+	}
+	return n
+}
+
 // cleanAfter reports whether a client asked for a clean session after a row.
 func (c *wireClient) cleanAfter(row int64) bool {
 	return slices.ContainsFunc(c.greeted, func(g greeting) bool { return g.row > row && g.clean })

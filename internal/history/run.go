@@ -9,23 +9,27 @@ const Format = 1
 // first event: evidence/run.json. The verdict is decided from it, the tables,
 // the events and the landings, and from nothing else.
 type Run struct {
-	Format      int            `json:"format"`
-	ID          string         `json:"id"`
-	Tool        string         `json:"tool"` // version of rmq-mcp
-	Started     time.Time      `json:"started"`
-	Scenario    string         `json:"scenario"`        // mqtt/broker-kill-9; "" for an exploration by hand
-	ScenarioSHA string         `json:"scenario_sha256"` // of its text, which is kept beside this file
-	Seed        int64          `json:"seed"`
-	Tier        string         `json:"tier"`     // smoke, hardening, release
-	Protocol    string         `json:"protocol"` // mqtt3, mqtt5, mq9
-	SDK         string         `json:"sdk"`
-	Transport   string         `json:"transport,omitempty"` // tcp, tls, ws, wss; "" is tcp
-	Wire        bool           `json:"wire,omitempty"`      // the tap records what passes: packets are in the history
-	Cluster     ClusterInfo    `json:"cluster"`
-	Claims      []string       `json:"claims"`     // names of the claims to judge
-	Faults      []PlannedFault `json:"faults"`     // what must land
-	Budget      Budget         `json:"budget"`     // what the tier asks for
-	RunBits     string         `json:"run_header"` // the eight characters by which payloads name this run
+	Format      int         `json:"format"`
+	ID          string      `json:"id"`
+	Tool        string      `json:"tool"` // version of rmq-mcp
+	Started     time.Time   `json:"started"`
+	Scenario    string      `json:"scenario"`        // mqtt/broker-kill-9; "" for an exploration by hand
+	ScenarioSHA string      `json:"scenario_sha256"` // of its text, which is kept beside this file
+	Seed        int64       `json:"seed"`
+	Tier        string      `json:"tier"`     // smoke, hardening, release
+	Protocol    string      `json:"protocol"` // mqtt3, mqtt5, mq9
+	SDK         string      `json:"sdk"`
+	Transport   string      `json:"transport,omitempty"` // tcp, tls, ws, wss; "" is tcp
+	Wire        bool        `json:"wire,omitempty"`      // the tap records what passes: packets are in the history
+	Cluster     ClusterInfo `json:"cluster"`
+	Claims      []string    `json:"claims"` // names of the claims to judge: the question
+	// Claims that are judged beside those where there is something to judge, and why
+	// others are not, by name. They are frozen: a later version judges a run by the same.
+	Beside     []string          `json:"beside,omitempty"`
+	NotClaimed map[string]string `json:"not_claimed,omitempty"`
+	Faults     []PlannedFault    `json:"faults"`     // what must land
+	Budget     Budget            `json:"budget"`     // what the tier asks for
+	RunBits    string            `json:"run_header"` // the eight characters by which payloads name this run
 }
 
 // ClusterInfo is the cluster as it really ran.

@@ -15,8 +15,8 @@ func headline(v Verdict, in Input) string {
 	case len(failed) > 0: // of one run: whether it comes again nobody knows
 		return fmt.Sprintf("%s: %s: %s%s%s%s", v.State, NotRepeated, whose(in.Run, failed[0]), failed[0].Summary, others(failed), softly(in.Run, failed[0]))
 	case isPass(v.State):
-		return fmt.Sprintf("%s: %s over %d acknowledged messages, %s", v.State,
-			plural(int64(passed(in.Results)), "claim holds", "claims hold"), in.Coverage.Acked, faultsIn(in.Landings))
+		return fmt.Sprintf("%s: %s over %d acknowledged messages, %s%s", v.State,
+			plural(int64(passed(in.Results)), "claim holds", "claims hold"), in.Coverage.Acked, faultsIn(in.Landings), beside(in.Coverage.Unjudged))
 	case len(v.Reasons) > 0:
 		return fmt.Sprintf("%s: %s", v.State, v.Reasons[0])
 	}
@@ -36,6 +36,15 @@ func whose(run *history.Run, r Result) string {
 		return ""
 	}
 	return library(run) + ": "
+}
+
+// beside is what was seen that no claim of the run judges: who reads no further has
+// read of it.
+func beside(unjudged []string) string {
+	if len(unjudged) == 0 {
+		return ""
+	}
+	return "; but " + strings.Join(unjudged, "; ")
 }
 
 func passed(results []Result) (n int) {
