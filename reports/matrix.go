@@ -63,11 +63,17 @@ type Cause string
 const (
 	CauseProtocol    Cause = "protocol implementation" // SDKs disagree, and the broker leaves the specification
 	CauseSDK         Cause = "SDK version"             // one version, or a range of them, leaves it
+	CauseLibrary     Cause = "SDK"                     // a library leaves it, of which one version was tried
 	CauseBroker      Cause = "broker"                  // all SDKs fail, and not on another broker
 	CauseHarness     Cause = "harness"                 // also where nothing is broken
 	CauseEnvironment Cause = "environment"             // the machine: load, what could not be installed
 	CauseUndecided   Cause = "undecided"
 )
+
+// Broken reports whether something is: the broker, or a client library.
+func (c Cause) Broken() bool {
+	return c == CauseProtocol || c == CauseBroker || c == CauseSDK || c == CauseLibrary
+}
 
 // An Attribution is one deviation and what it comes from.
 type Attribution struct {
@@ -91,8 +97,7 @@ type Attribution struct {
 
 // Class of the cause, for colours: fail where something is broken.
 func (a Attribution) Class() string {
-	switch a.Cause {
-	case CauseProtocol, CauseBroker, CauseSDK:
+	if a.Cause.Broken() {
 		return "fail"
 	}
 	return "unclear"

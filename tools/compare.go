@@ -20,7 +20,7 @@ type CompareAnswer struct {
 
 // An AttributionLine is one deviation and what it comes from.
 type AttributionLine struct {
-	Cause    reports.Cause `json:"cause"`             // protocol implementation, SDK version, broker, harness, environment, undecided
+	Cause    reports.Cause `json:"cause"`             // protocol implementation, SDK version, SDK, broker, harness, environment, undecided
 	Suspect  reports.Cause `json:"suspect,omitempty"` // of an undecided one
 	Proof    string        `json:"proof,omitempty"`   // what decided it: wire, control, versions, protocol
 	SDKs     string        `json:"sdks"`              // that deviate

@@ -83,8 +83,7 @@ func printComparison(p paint, w io.Writer, c campaign.Comparison) {
 
 // cause colours an attribution by whether something is broken.
 func (p paint) cause(c reports.Cause, text string) string {
-	switch c {
-	case reports.CauseProtocol, reports.CauseBroker, reports.CauseSDK:
+	if c.Broken() {
 		return p.bad(text)
 	}
 	return p.doubt(text)

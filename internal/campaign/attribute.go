@@ -3,6 +3,7 @@ package campaign
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
@@ -23,13 +24,17 @@ func (c *column) onWire(claim string) (list []reports.Attribution) {
 		return c.those(func(s *subject) bool { return s.blamed(claim, p) })
 	}
 	if of := blamed(verdict.Broker); len(of) > 0 {
-		cause, text := reports.CauseBroker, "the wire shows %s leaving the specification, whichever SDK is used"
+		cause, with := reports.CauseBroker, "with "+some(of)
 		if others := c.those(func(s *subject) bool { return s.passes(claim) }); len(others) > 0 {
-			cause = reports.CauseProtocol
-			text = fmt.Sprintf("the wire shows %%s leaving the specification, with %s and not with %s", some(of), some(others))
+			with += " and not with " + some(others)
+			if !strings.HasSuffix(claim, "no-loss") { // whoever loses what was acknowledged is the broker, whomever it happens to
+				cause = reports.CauseProtocol
+			}
+		} else if len(byLibrary(of)) > 1 {
+			with = "whichever SDK is used"
 		}
 		a := c.deviation(cause, claim, of)
-		a.Proof, a.Text = proofWire, fmt.Sprintf(text, c.ground.broker)+howOften(of, claim)
+		a.Proof, a.Text = proofWire, fmt.Sprintf("the wire shows %s leaving the specification, %s%s", c.ground.broker, with, howOften(of, claim))
 		a.Evidence = append(evidence(of, claim, verdict.Broker), untold(of, claim)...)
 		if well := c.controls.those(func(s *subject) bool { return s.passes(claim) }); len(well) > 0 {
 			a.Evidence = append(a.Evidence, "the control broker passes: "+controlsText(well))

@@ -151,7 +151,31 @@ func (c *column) attribute() (list []reports.Attribution) {
 	for i := range list {
 		c.promised(&list[i])
 	}
-	return slices.Concat(list, c.earlier(), c.undecided())
+	list = slices.Concat(list, c.earlier(), c.undecided())
+	for i := range list {
+		c.versioned(&list[i])
+	}
+	return list
+}
+
+// versioned says that it is a library's doing, and not a version's, where one version
+// of it was tried.
+func (c *column) versioned(a *reports.Attribution) {
+	lib := library(a.SDKs[0])
+	var tried []string
+	for _, s := range slices.Concat(c.subjects, c.outdated) {
+		if library(s.sdk) == lib && !slices.Contains(tried, s.sdk) {
+			tried = append(tried, s.sdk)
+		}
+	}
+	if len(tried) != 1 {
+		return
+	}
+	for _, cause := range []*reports.Cause{&a.Cause, &a.Suspect} {
+		if *cause == reports.CauseSDK {
+			*cause = reports.CauseLibrary
+		}
+	}
 }
 
 // promised notes where a broker's vendor does not promise what it is blamed for.

@@ -71,7 +71,7 @@ func distinct(cells []Cell) []Cell {
 
 // order of the causes, the worst first.
 var order = []reports.Cause{
-	reports.CauseProtocol, reports.CauseBroker, reports.CauseSDK, reports.CauseUndecided, reports.CauseHarness, reports.CauseEnvironment,
+	reports.CauseProtocol, reports.CauseBroker, reports.CauseSDK, reports.CauseLibrary, reports.CauseUndecided, reports.CauseHarness, reports.CauseEnvironment,
 }
 
 func worstFirst(a, b reports.Attribution) int {
@@ -154,8 +154,7 @@ func (c Comparison) ExitCode() int {
 		worst = 2
 	}
 	for _, a := range c.Attributions {
-		switch a.Cause {
-		case reports.CauseProtocol, reports.CauseBroker, reports.CauseSDK:
+		if a.Cause.Broken() {
 			return 1
 		}
 		worst = 2

@@ -58,6 +58,11 @@ func twice(sdks ...string) (cells []Cell) {
 	return cells
 }
 
+// of makes it about another claim.
+func of(claim string) func(*Cell) {
+	return func(c *Cell) { c.Verdict.Results[0].Claim = claimOf(claim) }
+}
+
 func wire(c *Cell)      { c.Wire = true }
 func earlier(c *Cell)   { c.Earlier = true }
 func reference(c *Cell) { c.Broker = onReference }
@@ -94,16 +99,25 @@ func TestCompare(t *testing.T) {
 
 		{"SDKs disagree, and the wire shows the broker at fault",
 			[]Cell{cell(paho15), cell(python2, fails(verdict.Broker)), cell(rumqttc, fails(verdict.Broker))},
-			[]string{"protocol implementation||wire|python/paho-mqtt 2.1.0; rust/rumqttc 0.24.0"}, "MQTT 3.1.1 section 4.3.2"},
+			[]string{"broker||wire|python/paho-mqtt 2.1.0; rust/rumqttc 0.24.0"}, "MQTT 3.1.1 section 4.3.2"},
+		{"SDKs disagree over what is no loss, and the wire shows the broker at fault",
+			[]Cell{cell(paho15, of("qos-granted")), cell(python2, fails(verdict.Broker), of("qos-granted"))},
+			[]string{"protocol implementation||wire|python/paho-mqtt 2.1.0"}, "and not with go/paho.mqtt.golang 1.5.1"},
+		{"one SDK was tried, and the wire shows the broker at fault",
+			[]Cell{cell(paho15, fails(verdict.Broker))},
+			[]string{"broker||wire|go/paho.mqtt.golang 1.5.1"}, "leaving the specification, with go/paho.mqtt.golang 1.5.1"},
+		{"two versions, and the wire shows both at fault",
+			[]Cell{cell(paho14, fails(verdict.SDK)), cell(paho15, fails(verdict.SDK))},
+			[]string{"SDK version||wire|go/paho.mqtt.golang 1.4.3, 1.5.1"}, ""},
 		{"all fail, and the wire shows the broker at fault",
 			[]Cell{cell(paho15, fails(verdict.Broker)), cell(python2, fails(verdict.Broker))},
 			[]string{"broker||wire|go/paho.mqtt.golang 1.5.1; python/paho-mqtt 2.1.0"}, "whichever SDK"},
 		{"the wire beats the votes: one SDK fails, and the broker is at fault",
 			[]Cell{cell(paho15), cell(paho14), cell(python1), cell(python2), cell(rumqttc, fails(verdict.Broker))},
-			[]string{"protocol implementation||wire|rust/rumqttc 0.24.0"}, "message 1/3, by the broker"},
+			[]string{"broker||wire|rust/rumqttc 0.24.0"}, "message 1/3, by the broker"},
 		{"the wire beats the votes: all fail, and the SDKs are at fault",
 			[]Cell{cell(paho15, fails(verdict.SDK)), cell(python2, fails(verdict.SDK))},
-			[]string{"SDK version||wire|go/paho.mqtt.golang 1.5.1", "SDK version||wire|python/paho-mqtt 2.1.0"}, ""},
+			[]string{"SDK||wire|go/paho.mqtt.golang 1.5.1", "SDK||wire|python/paho-mqtt 2.1.0"}, ""},
 		{"some were tapped, and the wire shows the broker at fault",
 			[]Cell{cell(paho15, fails(verdict.Broker)), cell(python2, fails())},
 			[]string{"broker||wire|go/paho.mqtt.golang 1.5.1", "undecided|protocol implementation||python/paho-mqtt 2.1.0"}, "--arm tap"},
@@ -112,19 +126,19 @@ func TestCompare(t *testing.T) {
 			[]string{"broker||wire|go/paho.mqtt.golang 1.5.1", "broker||control|python/paho-mqtt 2.1.0; rust/rumqttc 0.24.0"}, "not on the control broker"},
 		{"some were tapped, the wire shows the broker at fault, and one SDK holds",
 			[]Cell{cell(paho15, fails(verdict.Broker)), cell(python2, fails()), cell(rumqttc), cell(paho15, reference)},
-			[]string{"protocol implementation||wire|go/paho.mqtt.golang 1.5.1", "undecided|protocol implementation||python/paho-mqtt 2.1.0"}, "--arm tap"},
+			[]string{"broker||wire|go/paho.mqtt.golang 1.5.1", "undecided|protocol implementation||python/paho-mqtt 2.1.0"}, "--arm tap"},
 		{"one run shows both at fault",
 			[]Cell{cell(paho15), cell(python2, fails(verdict.SDK, verdict.Broker))},
-			[]string{"protocol implementation||wire|python/paho-mqtt 2.1.0", "SDK version||wire|python/paho-mqtt 2.1.0"}, ""},
+			[]string{"broker||wire|python/paho-mqtt 2.1.0", "SDK||wire|python/paho-mqtt 2.1.0"}, ""},
 		{"the wire tells of some violations alone",
 			[]Cell{cell(paho15), cell(python2, fails(verdict.SDK, "", ""))},
-			[]string{"SDK version||wire|python/paho-mqtt 2.1.0"}, "whose 2 of the 3 violations listed are the wire does not tell"},
+			[]string{"SDK||wire|python/paho-mqtt 2.1.0"}, "whose 2 of the 3 violations listed are the wire does not tell"},
 		{"a client's own promise is its own doing",
 			[]Cell{cell(paho15), cell(python2, func(c *Cell) {
 				fails()(c)
 				c.Verdict.Results[0].Claim.Of = verdict.SDK
 			})},
-			[]string{"SDK version||wire|python/paho-mqtt 2.1.0"}, "the wire shows python/paho-mqtt 2.1.0"},
+			[]string{"SDK||wire|python/paho-mqtt 2.1.0"}, "the wire shows python/paho-mqtt 2.1.0"},
 
 		{"one version alone, once",
 			[]Cell{cell(paho13), cell(paho14, fails()), cell(paho15), cell(python2)},
@@ -152,13 +166,13 @@ func TestCompare(t *testing.T) {
 			[]string{"undecided|protocol implementation||go/paho.mqtt.golang 1.5.1"}, "--arm tap"},
 		{"one version that upstream knows",
 			[]Cell{cell(paho15), cell(pahoJava, fails())},
-			[]string{"undecided|SDK version||java/org.eclipse.paho.client.mqttv3 1.2.3"}, "paho.mqtt.java/pull/745"},
+			[]string{"undecided|SDK||java/org.eclipse.paho.client.mqttv3 1.2.3"}, "paho.mqtt.java/pull/745"},
 
 		{"a whole library", []Cell{cell(paho15), cell(python1, fails()), cell(python2, fails())},
 			[]string{"undecided|protocol implementation||python/paho-mqtt 1.6.1, 2.1.0"}, "--flavor reference"},
 		{"a whole library, on the control broker too",
 			[]Cell{cell(paho15), cell(python2, fails()), cell(python2, fails(), reference)},
-			[]string{"undecided|SDK version||python/paho-mqtt 2.1.0"}, "the library or its driver"},
+			[]string{"undecided|SDK||python/paho-mqtt 2.1.0"}, "the library or its driver"},
 		{"a whole library, on the control broker too, and the wire blames nobody",
 			[]Cell{cell(paho15), cell(python2, fails(), wire), cell(python2, fails(), reference), cell(paho15, reference)},
 			[]string{"harness||control|python/paho-mqtt 2.1.0"}, "suspect its driver"},
@@ -184,7 +198,7 @@ func TestCompare(t *testing.T) {
 		{"starved, and the wire blames the SDK", []Cell{cell(paho15), cell(python2, fails(verdict.SDK), starved)},
 			[]string{"environment|||python/paho-mqtt 2.1.0"}, ""},
 		{"starved, and the wire blames the broker", []Cell{cell(paho15), cell(python2, fails(verdict.Broker), starved)},
-			[]string{"protocol implementation||wire|python/paho-mqtt 2.1.0"}, ""},
+			[]string{"broker||wire|python/paho-mqtt 2.1.0"}, ""},
 		{"starved, and passes alone", []Cell{cell(paho15), cell(python2, fails(), starved), cell(python2, id("alone"))},
 			[]string{"environment|||python/paho-mqtt 2.1.0"}, "passes alone"},
 		{"starved, and fails alone", []Cell{cell(paho15), cell(python1), cell(python2, fails(), starved), cell(python2, fails(), id("alone"))},
@@ -195,26 +209,26 @@ func TestCompare(t *testing.T) {
 		{"two do not connect, and one does", []Cell{cell(paho15), cell(python1, unclear, unmet), cell(python2, unclear, unmet)},
 			[]string{"undecided|||python/paho-mqtt 1.6.1, 2.1.0"}, "go/paho.mqtt.golang 1.5.1 did: it is how the broker greets clients"},
 		{"the harness broke, and the wire blames the SDK", []Cell{cell(paho15), cell(python2, fails(verdict.SDK), func(c *Cell) { c.Harness = []string{"driver: exit status 1"} })},
-			[]string{"SDK version||wire|python/paho-mqtt 2.1.0"}, ""},
+			[]string{"SDK||wire|python/paho-mqtt 2.1.0"}, ""},
 
 		{"one speaks an earlier version of the protocol, and cannot begin",
 			[]Cell{cell(paho15), cell(python2), cell(official, earlier, unclear, func(c *Cell) { c.Harness = []string{"could not subscribe"} })},
-			[]string{"SDK version||protocol|python/robustmq 1.0.0"}, "speaks an earlier version of the protocol"},
+			[]string{"SDK||protocol|python/robustmq 1.0.0"}, "speaks an earlier version of the protocol"},
 		{"one speaks an earlier version of the protocol, and fails what the others hold",
 			[]Cell{cell(paho15), cell(python2), cell(official, earlier, fails())},
-			[]string{"SDK version||protocol|python/robustmq 1.0.0"}, "FAIL: 3 messages are missing"},
+			[]string{"SDK||protocol|python/robustmq 1.0.0"}, "FAIL: 3 messages are missing"},
 		{"one speaks an earlier version of the protocol, and the wire would blame the broker",
 			[]Cell{cell(paho15), cell(python2), cell(official, earlier, fails(verdict.Broker))},
-			[]string{"SDK version||protocol|python/robustmq 1.0.0"}, ""},
+			[]string{"SDK||protocol|python/robustmq 1.0.0"}, ""},
 		{"all fail, one of them for its protocol",
 			[]Cell{cell(paho15, fails()), cell(python2, fails()), cell(official, earlier, fails()), cell(paho15, reference)},
-			[]string{"broker||control|go/paho.mqtt.golang 1.5.1; python/paho-mqtt 2.1.0", "SDK version||protocol|python/robustmq 1.0.0"}, ""},
+			[]string{"broker||control|go/paho.mqtt.golang 1.5.1; python/paho-mqtt 2.1.0", "SDK||protocol|python/robustmq 1.0.0"}, ""},
 		{"an earlier version of the protocol is no other library to compare with",
 			[]Cell{cell(paho15, fails()), cell(official, earlier, fails()), cell(paho15, reference)},
-			[]string{"SDK version||protocol|python/robustmq 1.0.0", "undecided|broker||go/paho.mqtt.golang 1.5.1"}, "no other library was tried"},
+			[]string{"SDK||protocol|python/robustmq 1.0.0", "undecided|broker||go/paho.mqtt.golang 1.5.1"}, "no other library was tried"},
 		{"an earlier version of the protocol, on the control broker too",
 			[]Cell{cell(paho15), cell(official, earlier, fails()), cell(paho15, reference), cell(official, earlier, fails(), reference)},
-			[]string{"SDK version||protocol|python/robustmq 1.0.0"}, ""},
+			[]string{"SDK||protocol|python/robustmq 1.0.0"}, ""},
 		{"an earlier version of the protocol that the broker understands", []Cell{cell(paho15), cell(official, earlier)}, nil, ""},
 		{"an earlier version of the protocol, and starved", []Cell{cell(paho15), cell(official, earlier, fails(), starved)},
 			[]string{"environment|||python/robustmq 1.0.0"}, "the host was starved for 3.0 s"},

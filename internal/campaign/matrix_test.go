@@ -205,7 +205,7 @@ func TestRefereesDecideWhatDeviates(t *testing.T) {
 	if want := "again robustmq mqtt3,again robustmq mqtt5,control mosquitto mqtt5,control reference mqtt3,tap robustmq mqtt3,tap robustmq mqtt5"; strings.Join(kinds, ",") != want {
 		t.Errorf("referees are %q", kinds)
 	}
-	if got := c.Attributions[0]; got.Cause != reports.CauseProtocol || got.Proof != "wire" || c.ExitCode() != 1 {
+	if got := c.Attributions[0]; got.Cause != reports.CauseBroker || got.Proof != "wire" || c.ExitCode() != 1 {
 		t.Errorf("%+v", c.Attributions)
 	}
 	few := newBench(t, b.make)
