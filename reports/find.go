@@ -22,7 +22,7 @@ func Find(stateDir, ref string) (dir string, err error) {
 	if ref != "" && filepath.Base(ref) != ref { // a path; what is wrong with it is said where it is opened
 		return filepath.Abs(ref)
 	}
-	ids, err := runIDs(stateDir)
+	runs, ids, err := runIDs(stateDir)
 	if err != nil {
 		return "", err
 	}
@@ -30,19 +30,19 @@ func Find(stateDir, ref string) (dir string, err error) {
 		return "", fmt.Errorf("no run %q: there is none in %s yet; rmq-mcp run SCENARIO makes one", ref, stateDir)
 	}
 	if ref == "latest" {
-		return latest(stateDir, ids), nil
+		return latest(runs, ids), nil
 	}
 	var fits []string
 	for _, id := range ids {
 		if id == ref { // not even evidence in it
-			return filepath.Join(stateDir, RunsDir, id), nil
+			return filepath.Join(runs, id), nil
 		}
 		if ref != "" && strings.HasPrefix(id, ref) {
 			fits = append(fits, id)
 		}
 	}
 	if len(fits) == 1 {
-		return filepath.Join(stateDir, RunsDir, fits[0]), nil
+		return filepath.Join(runs, fits[0]), nil
 	}
 	return "", fmt.Errorf("no run %q; near to it: %s; `rmq-mcp list runs` shows all, `latest` means the newest", ref, strings.Join(nearest(ids, fits, ref), ", "))
 }
@@ -53,11 +53,11 @@ func isRunDir(path string) bool {
 }
 
 // latest is the run directory that was made last.
-func latest(stateDir string, ids []string) string {
+func latest(runs string, ids []string) string {
 	var newest string
 	var at time.Time
 	for _, id := range ids {
-		dir := filepath.Join(stateDir, RunsDir, id)
+		dir := filepath.Join(runs, id)
 		if began := started(dir); newest == "" || began.After(at) {
 			newest, at = dir, began
 		}

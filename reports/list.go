@@ -56,15 +56,16 @@ type Filter struct {
 	Limit    int    // the newest ones; 0: all
 }
 
-// List answers the stored runs, newest first. It reads one small file a run.
-func List(stateDir string, f Filter) ([]Row, error) {
-	ids, err := runIDs(stateDir)
+// List returns the stored runs, newest first, of a state directory, of a copy that
+// [Push] made, or of a folder with nothing but runs. It reads one file a run.
+func List(root string, f Filter) ([]Row, error) {
+	runs, ids, err := runIDs(root)
 	if err != nil {
 		return nil, err
 	}
 	rows := []Row{}
 	for _, id := range ids {
-		row, err := readRow(filepath.Join(stateDir, RunsDir, id))
+		row, err := readRow(filepath.Join(runs, id))
 		if errors.Is(err, errNotBegun) {
 			continue
 		}
@@ -88,24 +89,43 @@ func (f Filter) takes(r Row) bool {
 		(f.State == "" || strings.HasPrefix(strings.ToLower(string(r.State)), strings.ToLower(f.State)))
 }
 
-// runIDs are the names of the run directories, the last by name first. What has
-// another kind of name is not ours.
-func runIDs(stateDir string) ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(stateDir, RunsDir))
+// runIDs are the names of the run directories, the last by name first, and where they
+// lie: in runs/, or where there is none in root itself, if they have a report. A
+// folder with another kind of name is not ours.
+func runIDs(root string) (runs string, ids []string, err error) {
+	runs, published := filepath.Join(root, RunsDir), false
+	entries, err := os.ReadDir(runs)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		runs, published = root, true
+		entries, err = os.ReadDir(root)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return runs, nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list runs: %w", err)
+		return runs, nil, fmt.Errorf("list runs: %w", err)
 	}
-	var ids []string
 	for _, e := range entries {
-		if e.IsDir() && stored.IsID(e.Name()) {
-			ids = append(ids, e.Name())
+		if !e.IsDir() || !stored.IsID(e.Name()) {
+			continue
 		}
+		if _, err := os.Lstat(filepath.Join(runs, e.Name(), ReportFile)); published && err != nil {
+			continue
+		}
+		ids = append(ids, e.Name())
 	}
 	slices.Reverse(ids)
-	return ids, nil
+	return runs, ids, nil
+}
+
+// Published reports whether a directory is no state directory and has finished runs:
+// a copy that [Push] made, or a folder of them.
+func Published(root string) bool {
+	runs, ids, err := runIDs(root)
+	return err == nil && slices.ContainsFunc(ids, func(id string) bool {
+		_, err := os.Lstat(filepath.Join(runs, id, ReportFile))
+		return err == nil
+	})
 }
 
 // errNotBegun says that a run has recorded nothing yet.
@@ -116,8 +136,15 @@ func readRow(dir string) (Row, error) {
 	var row Row
 	id := filepath.Base(dir)
 	err := stored.ReadJSON(filepath.Join(dir, SummaryFile), &row)
+	_, noEvidence := os.Lstat(filepath.Join(dir, EvidenceDir))
+	if errors.Is(err, fs.ErrNotExist) && noEvidence != nil { // of a published run the report says the same, at length
+		var report Report
+		err = stored.ReadJSON(filepath.Join(dir, ReportFile), &report)
+		row = report.row()
+		row.ID = id // its folder may have been given a shorter name
+	}
 	if err == nil && row.ID != id {
-		err = fmt.Errorf("%s is of run %q", SummaryFile, row.ID)
+		err = fmt.Errorf("it says that it is run %q", row.ID)
 	}
 	row.Dir = dir
 	if err == nil {
@@ -126,7 +153,7 @@ func readRow(dir string) (Row, error) {
 	if !errors.Is(err, fs.ErrNotExist) { // one that is damaged hides no other
 		return unreadable(dir, err), nil
 	}
-	if _, err := os.Lstat(filepath.Join(dir, EvidenceDir)); errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(noEvidence, fs.ErrNotExist) {
 		return row, errNotBegun
 	}
 	run, err := history.ReadRun(filepath.Join(dir, EvidenceDir))

@@ -174,6 +174,9 @@ func window(l history.Landing) string {
 	case t.AppliedNS == 0:
 		return "never applied"
 	case l.Healed == history.HealDown:
+		if l.State == history.NotLanded {
+			return fmt.Sprintf("applied at %s, taken back at %s, and nothing of it was left at %s", seconds(t.AppliedNS), seconds(t.HealNS), seconds(t.HealedNS))
+		}
 		return fmt.Sprintf("applied at %s, heal began at %s; all of it was out, and a node had not come back, at %s",
 			seconds(t.AppliedNS), seconds(t.HealNS), seconds(t.HealedNS))
 	case t.HealedNS == 0:

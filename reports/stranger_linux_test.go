@@ -34,7 +34,7 @@ func strangers() []struct {
 		page       bool
 		spoil      func(t *testing.T, run, outside string)
 	}{
-		{"an id that leads out", `summary.json is of run "../../../x/evil"`, false, replace(SummaryFile, write(`{"run_id":"../../../x/evil","state":"PASS-smoke"}`))},
+		{"an id that leads out", `it says that it is run "../../../x/evil"`, false, replace(SummaryFile, write(`{"run_id":"../../../x/evil","state":"PASS-smoke"}`))},
 		{"a summary that is a link", "not readable", false, replace(SummaryFile, link)},
 		{"a summary that is a pipe", "it is no regular file", false, replace(SummaryFile, pipe)},
 		{"a summary that is a directory", "it is no regular file", false, replace(SummaryFile, func(path, _ string) error { return os.Mkdir(path, 0o755) })},

@@ -95,8 +95,13 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
+			track, err := filepath.Abs("../../docs/track-record")
+			if err != nil {
+				return err
+			}
 			env.Setenv("PATH", binaryDir+string(filepath.ListSeparator)+env.Getenv("PATH"))
 			env.Setenv("BIN", binaryDir)
+			env.Setenv("TRACK", track)
 			env.Setenv("XDG_STATE_HOME", env.WorkDir+"/state")
 			env.Setenv("RMQ_ROBUSTMQ_BIN", "")
 			return nil
