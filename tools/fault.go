@@ -97,6 +97,9 @@ func faultSummary(f keeper.FaultStatus) Answer {
 		where = fmt.Sprintf("%s (%s)", f.Target, joined(f.Nodes))
 	}
 	summary := fmt.Sprintf("%s: %s on %s: %s, heal %s", f.ID, f.Type, where, f.State, f.Healed)
+	if f.State == history.NotLanded && f.Healed == history.HealVerified {
+		summary = fmt.Sprintf("%s: %s on %s: %s, nothing of it is left", f.ID, f.Type, where, f.State)
+	}
 	if f.HealsIn > 0 {
 		summary += fmt.Sprintf(", heals itself in %.0f s", f.HealsIn)
 	}
