@@ -206,7 +206,8 @@ func TestNoAcknowledgementOutOfThinAir(t *testing.T) {
 
 func TestTheNextEndpoint(t *testing.T) {
 	everyDriver(t, func(t *testing.T, _ clients.SDK, program clients.Program, protocol string) {
-		nowhere, at := freeAddress(t), broker(t, protocol)
+		at := broker(t, protocol)
+		nowhere := freeAddress(t) // after the broker has its own
 		r := start(t, program, 0, subscriber(0, protocol, nowhere, at))
 		r.wait(t, "subscription", 1, and(is(0, history.KindSubscribe, history.Return), ok))
 		var tried []string

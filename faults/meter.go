@@ -93,25 +93,41 @@ func (m *meter) grows(n Node, name, unit string) Proof {
 // and the kernel counts nothing.
 const slowMargin = 10 * time.Millisecond
 
-// slower is the effect: new clients wait longer, the median of a few of them.
-// One that gives up counts with the time until it did.
+// What has its share of each period, such as 100 ms of processor time, serves whoever
+// comes at the right moment: clients come apart, by no part of a period.
+const (
+	clientsProbed = 5
+	clientsApart  = 37 * time.Millisecond
+)
+
+// slower is the effect: new clients wait longer, all but one of a few of them. One
+// that gives up counts with the time until it did.
 func (m *meter) slower(n Node) Proof {
 	return Proof{
 		Name: "new clients of " + n.Name(), Node: n.Name(),
 		Role: history.RoleEffect, Want: history.WantSlower,
 		Margin: float64(slowMargin.Milliseconds()), Unit: "ms",
-		Read: func(ctx context.Context) (s history.Sample) {
-			m.probing(func() { s = medianProbe(ctx, n, 3) })
-			return s
+		Read: func(ctx context.Context) history.Sample {
+			return allButOne(ctx, clientsProbed, func() (s history.Sample) {
+				m.probing(func() { s = readProbe(ctx, n) })
+				return s
+			})
 		},
 	}
 }
 
-// medianProbe probes a few times, and once where the node does not answer.
-func medianProbe(ctx context.Context, n Node, times int) history.Sample {
+// allButOne is what all but the slowest of a few probes took at most, or one where
+// the node does not answer.
+func allButOne(ctx context.Context, times int, probe func() history.Sample) history.Sample {
 	var all []history.Sample
-	for range times {
-		s := readProbe(ctx, n)
+	for i := range times {
+		if i > 0 {
+			select {
+			case <-ctx.Done():
+			case <-time.After(clientsApart):
+			}
+		}
+		s := probe()
 		if !s.OK && ctx.Err() != nil && len(all) > 0 {
 			break // its patience ended before the probe's
 		}
@@ -121,7 +137,7 @@ func medianProbe(ctx context.Context, n Node, times int) history.Sample {
 		all = append(all, s)
 	}
 	slices.SortStableFunc(all, func(a, b history.Sample) int { return cmp.Compare(a.Value, b.Value) })
-	return all[len(all)/2]
+	return all[max(0, len(all)-2)]
 }
 
 // gaveUp is a probe that waited in vain: that is slow. One that failed at once
