@@ -100,6 +100,10 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 	if err != nil {
 		return nil, err
 	}
+	series, err := decidedIn[Series](d.Path, SeriesFile)
+	if err != nil {
+		return nil, err
+	}
 	plans, err := ReadPlans(d.Path)
 	if err != nil {
 		return nil, err
@@ -107,7 +111,7 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 	run, landings := d.Run, decided(d.Landings)
 	return &Report{
 		Format: reportFormat, ID: run.ID, Tool: run.Tool, Started: run.Started, DurationS: act.end.Seconds(),
-		Scenario: ScenarioInfo{Name: run.Scenario, Title: scenarioTitle(d.Scenario), SHA256: run.ScenarioSHA, Text: d.Scenario},
+		Scenario: ScenarioInfo{Name: run.Name(), Title: scenarioTitle(d.Scenario), SHA256: run.ScenarioSHA, Text: d.Scenario},
 		Protocol: run.Protocol, SDKs: sdks(act.tables), Seed: run.Seed, Tier: run.Tier,
 		Cluster: run.Cluster, Nodes: notNil(act.tables.Nodes), Phases: notNil(act.phases), Calls: calls,
 		Totals: found.Totals, Coverage: found.Coverage, Complete: found.Complete,
@@ -118,7 +122,7 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 			Root: seal.Root, Files: len(seal.Files), JournalHead: seal.JournalHead, JournalEntries: seal.JournalEntries,
 			PublicKey: seal.PublicKey, Sealed: seal.Time,
 		},
-		Reproduce: reproduce(run), Blame: blame, Matrix: matrix, Plans: plans,
+		Reproduce: reproduce(run), Blame: blame, Matrix: matrix, Series: series, Plans: plans,
 	}, nil
 }
 
@@ -134,10 +138,11 @@ func decided(landings []history.Landing) []history.Landing {
 }
 
 func (r *Report) row() Row {
+	shown := r.shown()
 	return Row{
 		ID: r.ID, Scenario: r.Scenario.Name, Protocol: r.Protocol, SDK: sdkNames(r.SDKs),
 		Flavor: r.Cluster.Flavor, Version: r.Cluster.Version, Nodes: r.Cluster.Nodes, Seed: r.Seed, Tier: r.Tier,
-		Started: r.Started, DurationS: r.DurationS, State: r.Verdict.State, Headline: r.Verdict.Headline,
+		Started: r.Started, DurationS: r.DurationS, State: shown.State, Headline: shown.Headline,
 		Severity: r.Verdict.Severity, Totals: r.Totals, Root: r.Evidence.Root,
 	}
 }
@@ -147,7 +152,7 @@ func pictureTitle(r *Report) string {
 	if name == "" {
 		name = "exploration by hand"
 	}
-	return fmt.Sprintf("%s on %s: %s", name, brokerName(r.Cluster), r.Verdict.State)
+	return fmt.Sprintf("%s on %s: %s", name, brokerName(r.Cluster), r.shown().State)
 }
 
 func brokerName(c history.ClusterInfo) string {
@@ -208,6 +213,9 @@ func reproduce(run *history.Run) string {
 		return ""
 	}
 	cmd := "rmq-mcp run " + run.Scenario
+	if run.Control {
+		cmd += " --no-faults"
+	}
 	for _, flag := range []struct {
 		name, value string
 	}{

@@ -32,7 +32,7 @@ func bundle(dir, id string) ([]file, error) {
 	add := func(rel string, content []byte) {
 		files = append(files, file{path.Join(RunsDir, id, rel), content})
 	}
-	later := []string{NotesFile, BlameFile, MatrixFile, PlansFile} // written afterwards, if at all
+	later := []string{NotesFile, BlameFile, MatrixFile, SeriesFile, PlansFile} // written afterwards, if at all
 	for _, name := range append([]string{ReportFile, MarkdownFile, TimelineFile, SummaryFile, VerdictFile, SealFile}, later...) {
 		content, err := stored.ReadFile(filepath.Join(dir, name), stored.MostJSON)
 		if os.IsNotExist(err) && slices.Contains(later, name) {

@@ -48,6 +48,8 @@ func Markdown(r *Report) ([]byte, error) {
 		"keys":       sortedKeys[string],
 		"joined":     joined,
 		"prose":      func() string { return prose(r.Scenario.Text) },
+		"shown":      r.shown,
+		"reasons":    r.reasons,
 		"name":       func() string { return r.row().name() },
 		"ranges":     func() []LossRange { return r.Losses.Ranges[:min(len(r.Losses.Ranges), maxListedRanges)] },
 		"listed":     func() []Violations { return r.Violations[:min(len(r.Violations), maxListedViolations)] },

@@ -38,12 +38,13 @@ type Report struct {
 	Reproduce  string               `json:"reproduce"` // the command
 	Blame      *Blame               `json:"blame,omitempty"`
 	Matrix     *Membership          `json:"matrix,omitempty"`
-	Plans      []PlanPlace          `json:"plans,omitempty"` // that it is an attempt of
+	Series     *Series              `json:"series,omitempty"` // the run and its repetitions
+	Plans      []PlanPlace          `json:"plans,omitempty"`  // that it is an attempt of
 }
 
 // ScenarioInfo is the scenario as it was when the run began.
 type ScenarioInfo struct {
-	Name   string `json:"name"` // "" for an exploration by hand
+	Name   string `json:"name"` // "" for an exploration by hand; that of a control says so
 	Title  string `json:"title"`
 	SHA256 string `json:"sha256"`
 	Text   string `json:"text"` // front matter and prose

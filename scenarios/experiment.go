@@ -78,6 +78,7 @@ type Experiment struct {
 	notes     []string          // what the harness could not do
 	news      map[string]string // last told of each fault
 	watchers  map[chan keeper.Progress]bool
+	notice    string // said before anything is started
 	summary   *reports.Summary
 	info      history.ClusterInfo
 	verdict   *verdict.Verdict
@@ -155,6 +156,14 @@ func (e *Experiment) load(start keeper.Start) (err error) {
 	if c.Nodes == 0 && c.Flavor != "mosquitto" && c.Flavor != "external" { // those know themselves
 		c.Nodes = e.scenario.Cluster.Nodes
 	}
+	if untouchable(*c) && e.scenario.OnNodes() && !start.NoFaults {
+		e.start.NoFaults = true
+		e.notice = fmt.Sprintf("%s runs without its faults, as a control: nothing may be done to nodes that somebody else runs; name their pids or containers to have them", e.scenario.Name)
+	}
+	asked := e.scenario
+	if e.start.NoFaults {
+		e.scenario, _ = asked.Control(Tier{})
+	}
 	if c.Arm == nil && c.Flavor != "external" {
 		c.Arm = e.scenario.Arms()
 	}
@@ -163,6 +172,9 @@ func (e *Experiment) load(start keeper.Start) (err error) {
 	}
 	if e.tier, err = e.scenario.Tier(start.Tier, c.Flavor); err != nil {
 		return err
+	}
+	if e.start.NoFaults {
+		_, e.tier = asked.Control(e.tier)
 	}
 	e.sdk, err = e.scenario.client(start.SDK, e.scenario.Protocol)
 	return err
@@ -184,6 +196,9 @@ func (e *Experiment) Run(ctx context.Context) error {
 		cancel()
 	}()
 	e.journalled(journal.KindStart, e.start.Caller, nil)
+	if e.notice != "" {
+		e.say(e.notice)
+	}
 	if err := e.up(work); err != nil {
 		e.harness("start cluster: %v", err)
 	} else {

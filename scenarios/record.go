@@ -91,7 +91,7 @@ func (e *Experiment) freeze() error {
 		Seed: e.seed, Transport: e.start.Transport, Wire: e.recordsWire(), Cluster: e.info, RunBits: e.header, Claims: e.judgeable(explorationClaims(), e.sdk),
 	}
 	if s := e.scenario; s != nil {
-		run.Scenario, run.ScenarioSHA, run.Tier = s.Name, s.SHA, tierName(e.start.Tier)
+		run.Scenario, run.ScenarioSHA, run.Tier, run.Control = s.Name, s.SHA, tierName(e.start.Tier), e.start.NoFaults
 		run.Protocol, run.SDK, run.Claims = s.Protocol, e.sdk.String(), e.judgeable(s.Claims, e.sdk)
 		run.Beside, run.NotClaimed = s.Beside(e.sdk, s.Protocol, e.info.Flavor)
 		run.Beside = e.judgeable(run.Beside, e.sdk)

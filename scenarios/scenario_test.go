@@ -218,6 +218,33 @@ func TestBeside(t *testing.T) {
 	}
 }
 
+// A control has the workload for as long, and asks nothing about faults.
+func TestControl(t *testing.T) {
+	for _, name := range []string{"mqtt/broker-kill-9", "mqtt/crash-in-turn", "mqtt/bad-neighbours", "mqtt/ack-lost"} {
+		s, err := Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tier, err := s.Tier("", "reference")
+		if err != nil {
+			t.Fatal(err)
+		}
+		control, of := s.Control(tier)
+		if len(control.Schedule) > 0 || len(control.Planned(of)) > 0 || len(control.Arms()) > 0 {
+			t.Errorf("%s: a control has faults: %v", name, control.Schedule)
+		}
+		if len(control.Claims) == 0 || slices.Contains(control.Claims, "progress") || slices.Contains(control.Claims, "fair") {
+			t.Errorf("%s: a control claims %v", name, control.Claims)
+		}
+		if got, want := of.PublishS(nil), tier.PublishS(s.Schedule); got < want-0.01 || got > want+0.01 {
+			t.Errorf("%s: a control publishes for %.1f s, the scenario for %.1f s", name, got, want)
+		}
+		if len(s.Schedule) == 0 || s.OnNodes() != (name == "mqtt/broker-kill-9" || name == "mqtt/crash-in-turn") {
+			t.Errorf("%s: acts on nodes: %v", name, s.OnNodes())
+		}
+	}
+}
+
 func TestLoad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mine.md")
 	if err := os.WriteFile(path, []byte(minimal), 0o644); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/loglines"
 )
 
 // LogsAnswer are lines of the nodes' logs.
@@ -48,8 +49,8 @@ func (a *agent) getLogs() Tool {
 	t := Tool{
 		Name:  "get_logs",
 		Title: "Read the brokers' logs",
-		Description: "Lines of the brokers' logs that match, counted by level and paged. Seconds count from the start of the run, " +
-			"as they do in cluster_status and get_run. Of a finished run, named by its run_id, lines have no time but what the broker wrote, and time_range does not apply.",
+		Description: "Lines of the brokers' logs that match, counted by level and paged. Seconds count from the run's start. " +
+			"Lines of a finished run, named by its run_id, have the broker's own time, and no time_range.",
 		Params: []Param{
 			{Name: "level", Type: String, Enum: []string{"error", "warn", "info", "debug"}, About: "that and worse"},
 			{Name: "time_range", Type: Object, Example: `{"from_s":10,"to_s":20}`, Fields: []Param{{Name: "from_s", Type: Number}, {Name: "to_s", Type: Number}}},
@@ -67,8 +68,8 @@ func (a *agent) getLogs() Tool {
 		if in.Range.To > 0 && in.Range.To < in.Range.From {
 			return LogsAnswer{}, fmt.Errorf("get_logs: time_range ends at %s s, before it begins at %s s; swap them", number(in.Range.To), number(in.Range.From))
 		}
-		ask := keeper.Logs{Node: in.Node, Level: in.Level, Match: in.Match, FromS: in.Range.From, ToS: in.Range.To,
-			Context: in.Context, Limit: in.Limit, After: in.After, Caller: call.Caller}
+		ask := keeper.Logs{Caller: call.Caller, Query: loglines.Query{Node: in.Node, Level: in.Level, Match: in.Match, FromS: in.Range.From, ToS: in.Range.To,
+			Context: in.Context, Limit: in.Limit, After: in.After}}
 		out, err := a.logs(ctx, call, in.Experiment, ask)
 		if err != nil {
 			return LogsAnswer{}, err

@@ -59,13 +59,14 @@ func (a *agent) runScenario() Tool {
 		Transport string         `json:"transport"`
 		Seed      int64          `json:"seed"`
 		Tier      string         `json:"tier"`
+		Faults    *bool          `json:"faults"`
 		Wait      float64        `json:"wait_s"`
 	}
 	t := Tool{
 		Name:  "run_scenario",
 		Title: "Run a scenario",
-		Description: "A whole experiment: starts a cluster of its own, runs the workload, injects the scheduled faults, heals, drains, judges and seals. " +
-			"Answers the verdict, or run_id with running while it lasts: then call get_run. It goes on if you stop waiting.",
+		Description: "A whole experiment: starts its own cluster, runs the workload, injects the faults, heals, drains, judges and seals. " +
+			"Returns the verdict, or run_id with running while it lasts: then call get_run. It goes on if you stop waiting.",
 		Params: []Param{
 			{Name: "scenario", Type: String, Required: true, About: "from list_scenarios", Example: `"mqtt/broker-kill-9"`},
 			nodesParam(), configParam(),
@@ -75,6 +76,7 @@ func (a *agent) runScenario() Tool {
 			{Name: "transport", Type: String, Enum: cluster.Transports(), About: "default tcp"},
 			{Name: "seed", Type: Integer, About: "repeats the schedule of an earlier run", Min: 0, Max: 1 << 53, Example: "7"},
 			{Name: "tier", Type: String, Enum: []string{"smoke", "hardening", "release"}, About: "how much; default smoke"},
+			{Name: "faults", Type: Boolean, About: "false: a control"},
 			waitS(),
 		},
 		Example: `{"scenario":"mqtt/broker-kill-9"}`,
@@ -91,7 +93,7 @@ func (a *agent) runScenario() Tool {
 		if err := a.envelope.Cluster(in.Config); err != nil {
 			return RunAnswer{}, err
 		}
-		ask := keeper.Start{Scenario: in.Scenario, Cluster: in.Config, SDK: sdkName(in.Lang, in.Version), Protocol: in.Protocol, Transport: in.Transport, Seed: in.Seed, Tier: in.Tier, Caller: call.Caller}
+		ask := keeper.Start{Scenario: in.Scenario, Cluster: in.Config, SDK: sdkName(in.Lang, in.Version), Protocol: in.Protocol, Transport: in.Transport, Seed: in.Seed, Tier: in.Tier, NoFaults: in.Faults != nil && !*in.Faults, Caller: call.Caller}
 		e, err := a.start(ctx, call, ask)
 		if err != nil {
 			return RunAnswer{}, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -67,5 +68,35 @@ func TestExternalProcess(t *testing.T) {
 	}
 	if err := healed(filepath.Join(h.dir, "runs", run)); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestExternalControl runs a scenario whose fault nobody may do to somebody else's
+// broker: its workload runs, and is judged as a control.
+func TestExternalControl(t *testing.T) {
+	hosttest.Long(t, "it runs a broker")
+	t.Parallel()
+	port := freePort(t)
+	broker := exec.Command(hosttest.Program(t, "mosquitto"), "-p", port)
+	if err := broker.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { broker.Process.Kill(); broker.Wait() })
+	dir := t.TempDir()
+	out, err := rmq(t, dir, "run", "mqtt/will", "--endpoint", "127.0.0.1:"+port, "--no-repeat", "--json").Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, stderrOf(err))
+	}
+	var report struct {
+		Scenario struct{ Name string }
+		Verdict  struct{ State, Headline string }
+		Landings []any
+		Command  string `json:"reproduce"`
+	}
+	if err := json.Unmarshal(out, &report); err != nil {
+		t.Fatal(err)
+	}
+	if report.Verdict.State != "PASS-smoke" || report.Scenario.Name != "mqtt/will (control)" || len(report.Landings) > 0 || !strings.Contains(report.Command, "--no-faults") {
+		t.Errorf("%s of %s: %s; again: %s", report.Verdict.State, report.Scenario.Name, report.Verdict.Headline, report.Command)
 	}
 }

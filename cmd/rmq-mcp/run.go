@@ -35,6 +35,7 @@ type running struct {
 	seed      int64
 	repeat    int
 	noRepeat  bool
+	noFaults  bool
 	tier      string
 	asJSON    bool
 	set       map[string]string // the flavor's own keys, as words
@@ -65,6 +66,7 @@ func (a *app) runScenario() *cobra.Command {
 	f.Int64Var(&r.seed, "seed", 0, "repeat the schedule of an earlier run")
 	f.IntVar(&r.repeat, "repeat", 1, "attempts, one after the other; the verdict is the series'")
 	f.BoolVar(&r.noRepeat, "no-repeat", false, "leave a failure at FAIL-once: a run that fails is repeated twice with its seed")
+	f.BoolVar(&r.noFaults, "no-faults", false, "the scenario's workload alone, as a control for what its faults show")
 	f.StringVar(&r.tier, "tier", "", "smoke or hardening, and release where a scenario has it (default smoke)")
 	f.BoolVar(&r.asJSON, "json", false, "print one JSON on stdout and nothing else there: report.json, or of a series its verdict and the report of each run")
 	return cmd
@@ -150,6 +152,9 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 	if len(runs) > 1 {
 		fmt.Fprintf(say, "\nseries of %d: ", len(runs))
 		printVerdict(paintTo(say), say, series)
+		if err := joinSeries(runs, series); err != nil {
+			return err
+		}
 	}
 	if r.asJSON {
 		if err := printReports(out, runs, series); err != nil {
@@ -157,6 +162,20 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 		}
 	}
 	return exitFor(series.State)
+}
+
+// joinSeries puts what runs show together into the report of each.
+func joinSeries(runs []string, series verdict.Verdict) error {
+	ids := make([]string, len(runs))
+	for i, run := range runs {
+		ids[i] = filepath.Base(run)
+	}
+	for _, run := range runs {
+		if err := reports.JoinSeries(run, reports.Series{State: series.State, Headline: series.Headline, Runs: ids}); err != nil {
+			return fmt.Errorf("note in the report of %s that it was repeated: %w", run, err)
+		}
+	}
+	return nil
 }
 
 // repetitions of a run that failed: how often it fails is said of three.
@@ -200,7 +219,7 @@ func (a *app) attempt(ctx context.Context, say io.Writer, dir, scenario string, 
 	}
 	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "run", Args: map[string]any{"scenario": scenario}}
 	client, err := keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: keeper.Start{
-		Scenario: absolute(scenario), Cluster: r.cluster, SDK: r.sdk, Protocol: r.protocol, Transport: r.transport, Seed: r.seed, Tier: r.tier, Caller: caller,
+		Scenario: absolute(scenario), Cluster: r.cluster, SDK: r.sdk, Protocol: r.protocol, Transport: r.transport, Seed: r.seed, Tier: r.tier, NoFaults: r.noFaults, Caller: caller,
 	}})
 	if err != nil {
 		return nil, false, err

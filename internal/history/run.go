@@ -13,8 +13,9 @@ type Run struct {
 	ID          string      `json:"id"`
 	Tool        string      `json:"tool"` // version of rmq-mcp
 	Started     time.Time   `json:"started"`
-	Scenario    string      `json:"scenario"`        // mqtt/broker-kill-9; "" for an exploration by hand
-	ScenarioSHA string      `json:"scenario_sha256"` // of its text, which is kept beside this file
+	Scenario    string      `json:"scenario"`          // mqtt/broker-kill-9; "" for an exploration by hand
+	Control     bool        `json:"control,omitempty"` // without the scenario's faults
+	ScenarioSHA string      `json:"scenario_sha256"`   // of its text, which is kept beside this file
 	Seed        int64       `json:"seed"`
 	Tier        string      `json:"tier"`     // smoke, hardening, release
 	Protocol    string      `json:"protocol"` // mqtt3, mqtt5, mq9
@@ -30,6 +31,15 @@ type Run struct {
 	Faults     []PlannedFault    `json:"faults"`     // what must land
 	Budget     Budget            `json:"budget"`     // what the tier asks for
 	RunBits    string            `json:"run_header"` // the eight characters by which payloads name this run
+}
+
+// Name is the scenario's. That of a control is another one: its runs say nothing of
+// what the faults do.
+func (r *Run) Name() string {
+	if r.Control {
+		return r.Scenario + " (control)"
+	}
+	return r.Scenario
 }
 
 // ClusterInfo is the cluster as it really ran.

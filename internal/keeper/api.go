@@ -10,6 +10,7 @@ import (
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/internal/loglines"
 	"github.com/robustmq/rmq-mcp/internal/secret"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
@@ -33,6 +34,7 @@ type Start struct {
 	Transport string         `json:"transport,omitempty"` // tcp, tls, ws, wss; "": tcp
 	Seed      int64          `json:"seed,omitempty"`      // 0: the clock's
 	Tier      string         `json:"tier,omitempty"`      // smoke, hardening, release; "": smoke
+	NoFaults  bool           `json:"no_faults,omitempty"` // the scenario's workload alone: a control
 	GraceS    int            `json:"grace_s,omitempty"`   // by hand: how long after the last caller is gone it is stopped
 	Caller    Caller         `json:"caller,omitzero"`
 
@@ -141,31 +143,16 @@ type RunClient struct {
 
 // Logs asks for lines of the nodes' logs.
 type Logs struct {
-	Node    string  `json:"node,omitempty"`
-	Level   string  `json:"level,omitempty"`   // error, warn, info, debug: that and worse
-	Match   string  `json:"match,omitempty"`   // regular expression
-	FromS   float64 `json:"from_s"`            // since the start of the run
-	ToS     float64 `json:"to_s,omitempty"`    // 0: now
-	Context int     `json:"context,omitempty"` // lines around a match
-	Limit   int     `json:"limit,omitempty"`
-	After   string  `json:"after,omitempty"` // cursor of an earlier answer
-	Caller  Caller  `json:"caller"`
+	loglines.Query
+	Caller Caller
 }
 
 // LogLines answers Logs.
 type LogLines struct {
-	Lines  []LogLine      `json:"lines"`
-	Total  int            `json:"total"` // matches in the range
-	Levels map[string]int `json:"levels"`
-	Next   string         `json:"next,omitempty"` // cursor for more
-}
-
-// LogLine is one line of a node's log.
-type LogLine struct {
-	Node  string  `json:"node"`
-	At    float64 `json:"at_s"` // since the start of the run, when it was read
-	Level string  `json:"level"`
-	Text  string  `json:"text"`
+	Lines  []loglines.Line `json:"lines"`
+	Total  int             `json:"total"` // matches in the range
+	Levels map[string]int  `json:"levels"`
+	Next   string          `json:"next,omitempty"` // cursor for more
 }
 
 // Metrics asks for a node's metrics; no node means all.

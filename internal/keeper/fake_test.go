@@ -18,6 +18,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/internal/loglines"
 )
 
 // killedAtRandom is the scenario of an experiment that may be killed at any
@@ -231,7 +232,7 @@ func (f *fake) Logs(ctx context.Context, _ Logs) (LogLines, error) {
 	if err := reaped(ctx, orphan); err != nil {
 		return LogLines{}, err
 	}
-	return LogLines{Lines: []LogLine{{Text: seven.Wait().Error()}}}, nil
+	return LogLines{Lines: []loglines.Line{{Text: seven.Wait().Error()}}}, nil
 }
 
 func (f *fake) Metrics(_ context.Context, ask Metrics) (MetricsAnswer, error) {

@@ -1,0 +1,38 @@
+package reports
+
+import (
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// SeriesFile is series.json in a run directory.
+const SeriesFile = "series.json"
+
+// A Series is what a run and its repetitions show together. It is decided over several
+// runs, so it is no part of the evidence of this one, whose own verdict stays.
+type Series struct {
+	State    verdict.State `json:"state"`
+	Headline string        `json:"headline"`
+	Runs     []string      `json:"run_ids"` // this one among them
+}
+
+// JoinSeries writes what a run and its repetitions show into the run's report.
+func JoinSeries(dir string, s Series) error { return join(dir, SeriesFile, s) }
+
+// shown is what people and lists are told: of a failure that was repeated what the
+// series says, and else the run's own verdict.
+func (r *Report) shown() Series {
+	if r.Series != nil && r.Verdict.State.Failed() {
+		return *r.Series
+	}
+	return Series{State: r.Verdict.State, Headline: r.Verdict.Headline}
+}
+
+// reasons are those of the verdict, as far as the series leaves them standing.
+func (r *Report) reasons() []string {
+	if r.Series == nil {
+		return r.Verdict.Reasons
+	}
+	return slices.DeleteFunc(slices.Clone(r.Verdict.Reasons), func(why string) bool { return why == verdict.NotRepeated })
+}

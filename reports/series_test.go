@@ -1,0 +1,42 @@
+package reports
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// What a run's repetitions show comes into its report and its row, and its evidence
+// holds as before. One that passed stays a pass.
+func TestJoinSeries(t *testing.T) {
+	s := Series{State: verdict.FailReproducible, Headline: "FAIL-reproducible: 3 are lost (qos1-no-loss failed in 3 of 3 runs)", Runs: []string{"a", "b", "c"}}
+	for _, x := range []experiment{{lossy: true}, {}} {
+		run, before := finished(t, x)
+		must(t, JoinSeries(run, s))
+		if _, err := Verify(run); err != nil {
+			t.Errorf("a run that was repeated does not hold any more: %v", err)
+		}
+		validate(t, filepath.Join(run, ReportFile))
+		after, err := ReadSummary(run)
+		must(t, err)
+		want := Series{State: before.State, Headline: before.Headline}
+		if x.lossy {
+			want = s
+		}
+		if after.State != want.State || after.Headline != want.Headline || after.Verdict.State != before.Verdict.State {
+			t.Errorf("its row says %s: %s; its verdict is %s", after.State, after.Headline, after.Verdict.State)
+		}
+		report := read(t, filepath.Join(run, MarkdownFile))
+		if !strings.Contains(report, "| Repeated | "+s.Headline+": `a`, `b`, `c` |") || strings.Contains(report, verdict.NotRepeated) || !strings.Contains(report, "**"+want.Headline+"**") {
+			t.Errorf("its report does not say so:\n%.1500s", report)
+		}
+		files, err := bundle(run, "r")
+		must(t, err)
+		if !slices.ContainsFunc(files, func(f file) bool { return strings.HasSuffix(f.path, "/"+SeriesFile) }) {
+			t.Error("what was decided is not published")
+		}
+	}
+}
