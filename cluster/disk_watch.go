@@ -25,13 +25,14 @@ func (d *Disk) watch(tell func(what string, since time.Duration)) {
 		case <-d.over:
 			return
 		case <-d.Gone():
-			what = fmt.Sprintf("ended unasked (%s)", d.Ended())
+			what, since = fmt.Sprintf("ended unasked (%s)", d.Ended()), diskLook // before that the broker may have met it
 		case <-tick.C:
 			if !d.hangs() {
 				continue
 			}
 			what, since = fmt.Sprintf("stood still for %v", diskPatience), diskLook+diskPatience
 		}
+		seen := time.Now()
 		select {
 		case <-d.over:
 		default:
@@ -39,7 +40,7 @@ func (d *Disk) watch(tell func(what string, since time.Duration)) {
 			if err := d.Abort(); err != nil {
 				what = fmt.Sprintf("%s; %v", what, err)
 			}
-			tell(what, since)
+			tell(what, since+time.Since(seen))
 		}
 		return
 	}

@@ -93,8 +93,8 @@ func (m *meter) grows(n Node, name, unit string) Proof {
 // and the kernel counts nothing.
 const slowMargin = 10 * time.Millisecond
 
-// What has its share of each period, such as 100 ms of processor time, serves whoever
-// comes at the right moment: clients come apart, by no part of a period.
+// A process that has a share of each period, such as 100 ms of processor time, serves
+// whoever comes at the right moment: clients come apart, by no part of a period.
 const (
 	clientsProbed = 5
 	clientsApart  = 37 * time.Millisecond

@@ -120,8 +120,8 @@ func excerpt(log io.ReaderAt, size, limit int64) ([]byte, error) {
 	return fmt.Appendf(nil, "%s\n[%d of %d bytes left out of this published copy]\n\n%s", head, missing, size, tail), nil
 }
 
-// pack compresses; the same content is the same bytes. What comes to more than most
-// bytes is nil.
+// pack compresses; the same content is the same bytes. It returns nil where that is
+// more than most bytes.
 func pack(content io.Reader, most int) ([]byte, error) {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)

@@ -21,9 +21,10 @@ type Series struct {
 func JoinSeries(dir string, s Series) error { return join(dir, SeriesFile, s) }
 
 // shown is what people and lists are told: of a failure that was repeated what the
-// series says, and else the run's own verdict.
+// series says, and else the run's own verdict. A series is not sealed: it can say how
+// often a failure comes, and not that there was none.
 func (r *Report) shown() Series {
-	if r.Series != nil && r.Verdict.State.Failed() {
+	if r.Series != nil && r.Verdict.State.Failed() && r.Series.State.Failed() && slices.Contains(r.Series.Runs, r.ID) {
 		return *r.Series
 	}
 	return Series{State: r.Verdict.State, Headline: r.Verdict.Headline}

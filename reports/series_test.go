@@ -9,12 +9,13 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
-// What a run's repetitions show comes into its report and its row, and its evidence
-// holds as before. One that passed stays a pass.
+// The report and the row show what repetitions show, and the evidence holds as before.
+// A run that passed stays a pass.
 func TestJoinSeries(t *testing.T) {
 	s := Series{State: verdict.FailReproducible, Headline: "FAIL-reproducible: 3 are lost (qos1-no-loss failed in 3 of 3 runs)", Runs: []string{"a", "b", "c"}}
 	for _, x := range []experiment{{lossy: true}, {}} {
 		run, before := finished(t, x)
+		s.Runs[0] = before.ID
 		must(t, JoinSeries(run, s))
 		if _, err := Verify(run); err != nil {
 			t.Errorf("a run that was repeated does not hold any more: %v", err)
@@ -30,7 +31,7 @@ func TestJoinSeries(t *testing.T) {
 			t.Errorf("its row says %s: %s; its verdict is %s", after.State, after.Headline, after.Verdict.State)
 		}
 		report := read(t, filepath.Join(run, MarkdownFile))
-		if !strings.Contains(report, "| Repeated | "+s.Headline+": `a`, `b`, `c` |") || strings.Contains(report, verdict.NotRepeated) || !strings.Contains(report, "**"+want.Headline+"**") {
+		if !strings.Contains(report, "| Repeated | "+s.Headline+": `"+before.ID+"`, `b`, `c` |") || strings.Contains(report, verdict.NotRepeated) || !strings.Contains(report, "**"+want.Headline+"**") {
 			t.Errorf("its report does not say so:\n%.1500s", report)
 		}
 		files, err := bundle(run, "r")

@@ -9,62 +9,71 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/checker"
 )
 
-// A condition is one under which claims say nothing of the broker, whatever a
-// scenario asks.
-type condition struct {
-	claims []string
-	why    string
-	holds  func(c conditions) bool
-}
+// Conditions are those of a run.
+type Conditions struct {
+	SDK      clients.SDK
+	Protocol string
+	Flavor   string
+	Nodes    int
+	Promises []string // of the broker's vendor, by claim
+	Wire     bool     // packets are recorded
+	ExpiryS  float64  // of the tier: how late an end may come
 
-// conditions are those of a run.
-type conditions struct {
 	scenario *Scenario
-	sdk      clients.SDK
-	flavor   string
 }
 
-func (c conditions) faulted(types ...string) bool {
+func (c Conditions) faulted(types ...string) bool {
 	return slices.ContainsFunc(c.scenario.Schedule, func(s Step) bool { return slices.Contains(types, s.Fault) })
 }
 
 // notJudged are the conditions in which nobody is to be judged by a claim that the
-// scenario does not ask itself.
-var notJudged = [...]condition{
-	{[]string{"no-panic", "no-exit"}, "a process that gets no memory or no thread may end",
-		func(c conditions) bool { return c.faulted("memory", "pids") }},
-	{[]string{"no-corruption"}, "the fault changes what is stored",
-		func(c conditions) bool { return c.faulted("bit_rot") }},
-	{[]string{"qos2-exactly-once"}, "the client library passes every copy on",
-		func(c conditions) bool {
-			return !c.sdk.Dedupes || slices.Contains(c.sdk.Cannot, contract.CannotExactlyOnce)
+// scenario does not ask itself, beside the faults that spoil some.
+var notJudged = [...]struct {
+	claims []string
+	why    string
+	holds  func(c Conditions) bool
+}{
+	{[]string{"qos2-exactly-once"}, "the client library passes every copy on, and packets are not recorded",
+		func(c Conditions) bool {
+			return !c.Wire && (!c.SDK.Dedupes || slices.Contains(c.SDK.Cannot, contract.CannotExactlyOnce))
 		}},
-	{[]string{"qos0-at-most-once", "qos1-dup-flag", "order-per-stream"}, "packet_duplicate makes one message two to the broker",
-		func(c conditions) bool { return c.faulted("packet_duplicate") }},
-	{[]string{"order-per-stream"}, "who never got a packet gets it out of order",
-		func(c conditions) bool { return c.faulted("packet_drop") }},
+	{[]string{"qos1-dup-flag"}, "packets are not recorded, and a message under another packet id needs no DUP",
+		func(c Conditions) bool { return !c.Wire }},
 	{[]string{"order-per-stream"}, "the embedded broker redelivers out of order, by its own documentation",
-		func(c conditions) bool { return c.flavor == "reference" }},
+		func(c Conditions) bool { return c.Flavor == "reference" }},
+	{[]string{"order-per-stream"}, "few vendors promise order across faults, and this one does not",
+		func(c Conditions) bool {
+			return len(c.scenario.Schedule) > 0 && !slices.Contains(c.Promises, "order-per-stream")
+		}},
 	{[]string{"session-kept", "session-fresh"}, "the client library does not show whether there was a session",
-		func(c conditions) bool { return slices.Contains(c.sdk.Cannot, contract.CannotSessionPresent) }},
+		func(c Conditions) bool { return slices.Contains(c.SDK.Cannot, contract.CannotSessionPresent) }},
+	{[]string{"session-expiry", "mq9-message-ttl", "mq9-mailbox-ttl"}, "the scenario does not say how late an end may come (expiry_s)",
+		func(c Conditions) bool { return c.ExpiryS <= 0 }},
+	{[]string{"qos1-no-loss", "qos2-no-loss", "shared-no-loss", "mq9-no-loss", "session-kept", "retained-register", "will-once"}, "the fault takes the one copy of the data",
+		func(c Conditions) bool { return c.Nodes < 3 && c.faulted("lost_disk", "bit_rot", "replace_node") }},
 }
 
 // Beside are the claims that a run is judged by beside those that the scenario asks,
 // as far as there is something to judge, and those that nobody is judged by here,
 // each with why. Claims that take a scenario's own bounds are only ever asked.
-func (s *Scenario) Beside(sdk clients.SDK, protocol, flavor string) (claims []string, not map[string]string) {
+func (s *Scenario) Beside(c Conditions) (claims []string, not map[string]string) {
+	c.scenario = s
 	not = map[string]string{}
+	for _, step := range s.Schedule {
+		maps.Copy(not, checker.Spoiled(step.Fault))
+	}
 	for _, n := range notJudged {
 		for _, claim := range n.claims {
-			if n.holds(conditions{s, sdk, flavor}) && !slices.Contains(s.Claims, claim) {
+			if n.holds(c) {
 				not[claim] = n.why
 			}
 		}
 	}
 	maps.Copy(not, s.NotClaimed)
+	maps.DeleteFunc(not, func(claim, _ string) bool { return slices.Contains(s.Claims, claim) })
 	for _, e := range checker.All {
 		name := e.Claim.Name
-		if _, excluded := not[name]; !excluded && !e.Bounded && !e.Claim.Wire && slices.Contains(e.Protocols, protocol) && !slices.Contains(s.Claims, name) {
+		if _, excluded := not[name]; !excluded && !e.Bounded && !e.Claim.Wire && slices.Contains(e.Protocols, c.Protocol) && !slices.Contains(s.Claims, name) {
 			claims = append(claims, name)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 func (s *Scenario) Control(t Tier) (*Scenario, Tier) {
 	control := *s
 	control.Schedule = nil
-	control.Claims = slices.DeleteFunc(slices.Clone(s.Claims), func(claim string) bool {
-		return claim == "progress" || claim == "fair" // which are about the time of a fault
+	control.Claims = slices.DeleteFunc(slices.Clone(s.Claims), func(claim string) bool { // what only a fault may bring about is judged beside them
+		return slices.Contains([]string{"progress", "fair", "session-kept", "session-fresh", "session-expiry", "will-once"}, claim)
 	})
 	t.SteadyS += t.faultTime(s.Schedule)
 	t.Rounds = 1

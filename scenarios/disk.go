@@ -47,11 +47,9 @@ func (e *Experiment) diskLayer(node string) (faults.Layer, error) {
 // held against the broker that this could explain, so a scenario ends.
 func (e *Experiment) diskGone(n *cluster.Node, how string, since time.Duration) {
 	e.harness("the disk layer of %s %s", n.Name(), how)
-	if !e.ready.Load() {
-		return // the cluster does not start, and nothing is judged
-	}
 	ev := harnessEvent(e.clock.Now(), history.KindObserve, history.ObserveDiskGone)
-	ev.Node, ev.Value = e.nodeIndex(n.Name()), since.Seconds()
+	fmt.Sscanf(n.Name(), "node-%d", &ev.Node) // the cluster may not be known yet
+	ev.Node, ev.Value = ev.Node-1, since.Seconds()
 	e.rec.Record(ev)
 	if e.scenario != nil {
 		e.gone.Store(true)

@@ -158,14 +158,14 @@ func (e *Experiment) load(start keeper.Start) (err error) {
 	}
 	if untouchable(*c) && e.scenario.OnNodes() && !start.NoFaults {
 		e.start.NoFaults = true
-		e.notice = fmt.Sprintf("%s runs without its faults, as a control: nothing may be done to nodes that somebody else runs; name their pids or containers to have them", e.scenario.Name)
+		e.notice = "nothing may be done to nodes that somebody else runs; name their pids or containers to have the faults"
 	}
 	asked := e.scenario
 	if e.start.NoFaults {
 		e.scenario, _ = asked.Control(Tier{})
 	}
 	if c.Arm == nil && c.Flavor != "external" {
-		c.Arm = e.scenario.Arms()
+		c.Arm = asked.Arms() // of a control too: it is to be the same but for the faults
 	}
 	if err := e.scenario.speak(start.Protocol, c.Flavor); err != nil {
 		return err
@@ -197,7 +197,7 @@ func (e *Experiment) Run(ctx context.Context) error {
 	}()
 	e.journalled(journal.KindStart, e.start.Caller, nil)
 	if e.notice != "" {
-		e.say(e.notice)
+		e.say(fmt.Sprintf("%s runs without its faults, as a control: %s", e.scenario.Name, e.notice))
 	}
 	if err := e.up(work); err != nil {
 		e.harness("start cluster: %v", err)

@@ -183,23 +183,34 @@ func TestBeside(t *testing.T) {
 	sdk := clients.SDK{Lang: "go", Package: "x", Version: "1", Dedupes: true}
 	hidden := sdk
 	hidden.Cannot = []string{contract.CannotSessionPresent, contract.CannotExactlyOnce}
+	taped := Conditions{SDK: sdk, Protocol: "mqtt3", Flavor: "mosquitto", Nodes: 1, Wire: true, Promises: []string{"order-per-stream"}}
+	with := func(change func(c *Conditions)) Conditions {
+		c := taped
+		change(&c)
+		return c
+	}
 	for _, test := range []struct {
 		name, old, new_ string
-		sdk             clients.SDK
-		flavor          string
+		on              Conditions
 		in, out         []string
 	}{
-		{"a fault on the embedded broker", "", "", sdk, "reference", []string{"qos2-exactly-once", "session-kept", "will-once", "no-panic"}, []string{"order-per-stream", "qos1-no-loss", "progress", "recovery", "mq9-fifo", "sdk-honest", "session-expiry"}},
-		{"on another", "", "", sdk, "mosquitto", []string{"order-per-stream", "no-leak"}, nil},
-		{"what the scenario does not claim", "tiers:", "not_claimed: {will-once: no reason}\ntiers:", sdk, "mosquitto", nil, []string{"will-once"}},
-		{"messages that become two", "fault: pause, target: leader", "fault: packet_duplicate, target: subscribers", sdk, "mosquitto", nil, []string{"qos1-dup-flag", "qos0-at-most-once", "order-per-stream"}},
-		{"a library that hides things", "", "", hidden, "mosquitto", nil, []string{"session-kept", "session-fresh", "qos2-exactly-once"}},
+		{"as it is", "", "", taped, []string{"order-per-stream", "qos2-exactly-once", "qos1-dup-flag", "session-kept", "will-once", "no-panic", "no-leak"},
+			[]string{"qos1-no-loss", "progress", "recovery", "mq9-fifo", "sdk-honest", "session-expiry"}},
+		{"on the embedded broker", "", "", with(func(c *Conditions) { c.Flavor = "reference" }), []string{"session-kept"}, []string{"order-per-stream"}},
+		{"a vendor who promises no order", "", "", with(func(c *Conditions) { c.Promises = nil }), nil, []string{"order-per-stream"}},
+		{"no packets, and a library that passes copies on", "", "", with(func(c *Conditions) { c.Wire, c.SDK = false, hidden }), nil, []string{"qos1-dup-flag", "qos2-exactly-once"}},
+		{"packets, and a library that passes copies on", "", "", with(func(c *Conditions) { c.SDK = hidden }), []string{"qos2-exactly-once"}, []string{"session-kept", "session-fresh"}},
+		{"ends without a bound", "", "", with(func(c *Conditions) { c.Protocol = "mqtt5" }), nil, []string{"session-expiry"}},
+		{"ends with a bound", "", "", with(func(c *Conditions) { c.Protocol, c.ExpiryS = "mqtt5", 5 }), []string{"session-expiry"}, nil},
+		{"what the scenario does not claim", "tiers:", "not_claimed: {will-once: no reason}\ntiers:", taped, nil, []string{"will-once"}},
+		{"messages that become two", "fault: pause, target: leader", "fault: packet_duplicate, target: subscribers", taped, nil, []string{"qos1-dup-flag", "qos0-at-most-once", "order-per-stream", "retained-register"}},
+		{"the one copy of the data is gone", "fault: pause, target: leader", "fault: replace_node, target: node-1", taped, nil, []string{"session-kept", "qos2-no-loss"}},
 	} {
 		s, err := Parse("test", []byte(strings.Replace(minimal, test.old, test.new_, 1)))
 		if err != nil {
 			t.Fatalf("%s: %v", test.name, err)
 		}
-		claims, not := s.Beside(test.sdk, s.Protocol, test.flavor)
+		claims, not := s.Beside(test.on)
 		for _, c := range test.in {
 			if !slices.Contains(claims, c) {
 				t.Errorf("%s: %s is not judged: %v", test.name, c, claims)

@@ -62,7 +62,9 @@ func (s *sessions) Terminate(id string) (notAllowed bool, err error) {
 func (s *sessions) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead || !needsSession(r) {
-			s.makeRoom(next)
+			if r.Method == http.MethodPost {
+				s.makeRoom(next)
+			}
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -76,6 +78,7 @@ func (s *sessions) guard(next http.Handler) http.Handler {
 			return
 		}
 		next.ServeHTTP(w, r)
+		_, _ = s.Validate(id) // a long call was use, too
 	})
 }
 

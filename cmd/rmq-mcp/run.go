@@ -152,8 +152,8 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 	if len(runs) > 1 {
 		fmt.Fprintf(say, "\nseries of %d: ", len(runs))
 		printVerdict(paintTo(say), say, series)
-		if err := joinSeries(runs, series); err != nil {
-			return err
+		if err := joinSeries(runs, series); err != nil { // what was found stands
+			fmt.Fprintf(say, "%v\n", err)
 		}
 	}
 	if r.asJSON {

@@ -72,7 +72,7 @@ type bench struct {
 }
 
 func newJudge(ctx Context, claims []string) (*judge, error) {
-	ctx.Run = byHand(ctx.Run, ctx.Tables)
+	ctx.Run = besides(byHand(ctx.Run, ctx.Tables), ctx.Landings)
 	if len(claims) == 0 {
 		claims = slices.Concat(ctx.Run.Claims, ctx.Run.Beside)
 	}
@@ -180,7 +180,7 @@ func (j *judge) report(ended bool) Report {
 		if len(out.Coverage.Gone) > 0 && r.Status == verdict.Fail && b.entry.explained(r, j.coverage.goneAt) {
 			unsure(&r, "which may be the reason: "+out.Coverage.Gone[0])
 		}
-		if r.Status == verdict.Unknown && slices.Contains(j.ctx.Run.Beside, r.Claim.Name) {
+		if r.Status == verdict.Unknown && slices.Contains(j.ctx.Run.Beside, r.Claim.Name) && len(r.Violations) == 0 && !b.broken.broke() {
 			continue // nobody asked, and there is nothing to say
 		}
 		r.Consumed = j.events
@@ -191,10 +191,11 @@ func (j *judge) report(ended bool) Report {
 }
 
 // explained reports whether the absence of a process of ours could explain all that a
-// failed claim found: what came too late or not at all, and what went wrong from
-// then on.
+// failed claim found: that something came too late or not at all, and what went wrong
+// from then on.
 func (e *Entry) explained(r verdict.Result, from int64) bool {
-	return e.NeedsComplete || e.Timed || !slices.ContainsFunc(r.Violations, func(v verdict.Violations) bool { return v.FromNS < from })
+	missing := e.NeedsComplete && e.Category == Durability || e.Category == Liveness || e.Category == Fairness
+	return missing && e.Claim.Of != verdict.SDK || !slices.ContainsFunc(r.Violations, func(v verdict.Violations) bool { return v.FromNS < from })
 }
 
 // forgedBy names a fault of ours that changed what was sent, "" for none. MQTT's

@@ -2,7 +2,6 @@ package checker
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
@@ -21,15 +20,12 @@ type overlooked struct {
 	ledger  *ledger
 	benches []*bench          // without canaries: nothing passes by them
 	refused int64             // subscriptions
-	packets bool              // a fault of ours repeats or drops them
+	faults  bool              // were in place: to send something again there may be a reason
 	why     map[string]string // claims are not judged, by name
 }
 
 func newOverlooked(ctx Context, claims []string) *overlooked {
-	c := &overlooked{ledger: ctx.ledger, why: ctx.Run.NotClaimed}
-	for _, l := range ctx.Landings {
-		c.packets = c.packets || strings.HasPrefix(l.Type, "packet_")
-	}
+	c := &overlooked{ledger: ctx.ledger, why: ctx.Run.NotClaimed, faults: len(ctx.Landings) > 0}
 	for _, e := range All {
 		made := slices.ContainsFunc(ctx.Tables.Processes, func(p history.Process) bool { return slices.Contains(e.Protocols, p.Protocol) })
 		if e.Notice.Count != "" && made && !slices.Contains(claims, e.Claim.Name) {
@@ -67,7 +63,7 @@ func (c *overlooked) result(end *closing) (seen []string) {
 		}
 		seen = append(seen, sentence("seen and not judged here: %d %s; %s claims %s", r.Counts[n.Count], n.What, n.Scenario, bench.entry.Claim.Name))
 	}
-	if n := c.ledger.wire.anew(); n > 0 && !c.packets {
+	if n := c.ledger.wire.anew(); n > 0 && !c.faults {
 		seen = append(seen, sentence("seen and judged by no claim: %d messages of QoS 1 that the broker sent again under another packet id and without DUP, on connections that were never lost: MQTT allows it, and a healthy broker has no reason for it", n))
 	}
 	if c.refused > 0 {

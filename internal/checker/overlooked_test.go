@@ -5,13 +5,31 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
-// What is judged beside the claims fails as they do, and where there is nothing to
-// judge nothing is said.
+// A fault of ours that somebody injected by hand spoils what is judged beside.
+func TestFaultsSpoilWhatIsBeside(t *testing.T) {
+	s := newStory().join(sub)
+	s.acked(q1, 0, 9).delivered(sub, q1, 0, 3).deliver(sub, q1, 5).deliver(sub, q1, 4).delivered(sub, q1, 6, 9)
+	s.marked(q1, 10)
+	s.wait(time.Second).fault(time.Second)
+	s.run.Claims, s.run.Beside = []string{"no-panic"}, []string{"order-per-stream", "qos1-no-loss"}
+	for typ, want := range map[string]int{"kill": 3, "packet_drop": 2} {
+		s.landings[0].Type = typ
+		report := judgeStory(t, s.finish())
+		seen := strings.Join(report.Coverage.Unjudged, "; ")
+		if len(report.Results) != want || strings.Contains(seen, "1 deliveries out of order, because a message that never came") != (want == 2) {
+			t.Errorf("under %s %d claims are judged; seen: %q", typ, len(report.Results), seen)
+		}
+	}
+}
+
+// A claim that is judged beside the others fails like one that was asked, and where
+// there is nothing to judge nothing is said.
 func TestBesideTheClaims(t *testing.T) {
 	for _, test := range []struct {
 		name   string

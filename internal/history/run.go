@@ -13,9 +13,10 @@ type Run struct {
 	ID          string      `json:"id"`
 	Tool        string      `json:"tool"` // version of rmq-mcp
 	Started     time.Time   `json:"started"`
-	Scenario    string      `json:"scenario"`          // mqtt/broker-kill-9; "" for an exploration by hand
-	Control     bool        `json:"control,omitempty"` // without the scenario's faults
-	ScenarioSHA string      `json:"scenario_sha256"`   // of its text, which is kept beside this file
+	Scenario    string      `json:"scenario"`              // mqtt/broker-kill-9; "" for an exploration by hand
+	Control     bool        `json:"control,omitempty"`     // without the scenario's faults
+	ControlWhy  string      `json:"control_why,omitempty"` // where nobody asked for that
+	ScenarioSHA string      `json:"scenario_sha256"`       // of its text, which is kept beside this file
 	Seed        int64       `json:"seed"`
 	Tier        string      `json:"tier"`     // smoke, hardening, release
 	Protocol    string      `json:"protocol"` // mqtt3, mqtt5, mq9

@@ -43,7 +43,8 @@ func New(secrets ...string) *Scrubber {
 }
 
 const (
-	secretName = `(?:[\w.\-]*(?:password|passwd|passphrase|pwd|secret|token|authorization|api[_-]?key|private[_-]?key|access[_-]?key|credential)(?:s|[_-]?(?:access[_-]?)?key|[_-]value)?|(?:[\w.\-]*[._\-])?pass)`
+	longName   = `[\w.\-]*(?:password|passwd|passphrase|pwd|secret|token|authorization|api[_-]?key|private[_-]?key|access[_-]?key|credential)(?:s|[_-]?(?:access[_-]?)?key|[_-]value)?`
+	secretName = `(?:` + longName + `|(?:[\w.\-]*[._\-])?pass)`
 	colour     = `(?:\x1b\[[0-9;]*m)*`
 	// secretKey is the name, its closing quote, and what separates it from the value.
 	secretKey = `(?i:\b` + secretName + `)` + colour + `\\*["']?` + colour + `\s*(?:=>|=|:)\s*` + colour
@@ -62,7 +63,8 @@ var secretForms = compileAll(
 	wrapped+`(")(?:[^"\\]|\\.)*(")`,
 	wrapped+`(')[^']*(')`,
 	wrapped+`(\[)[0-9, ]+(\])`,
-	wrapped+`(\\*["'])[^"'\\]+(\s*)$`, // a line that was cut
+	wrapped+`(\\*")(?:[^"\\]|\\.)+\\?(\s*)$`, // a line that was cut
+	wrapped+`(\\*')[^']+(\s*)$`,
 	bare+`((?i:bearer|basic|digest)\s+)[^\s"',;]+()`,
 	bare+`()`+word+`([\s,;)}\]&\x1b]|$)`,
 	bare+`()`+word+word+`(["'\\])`, // in a quoted text; one letter may be the b of b"…"
@@ -80,7 +82,7 @@ var hints = [][]byte{[]byte("pass"), []byte("pwd"), []byte("secret"), []byte("to
 // Names reports whether a name is that of a secret.
 func Names(name string) bool { return secretKeyName.MatchString(name) }
 
-var secretKeyName = regexp.MustCompile(`(?i)^` + secretName + `|(?:^|[_.\-])pass$`)
+var secretKeyName = regexp.MustCompile(`(?i)^(?:` + longName + `|(?:.*[_.\-])?pass$)`)
 
 func compileAll(patterns ...string) []*regexp.Regexp {
 	all := make([]*regexp.Regexp, len(patterns))
@@ -153,7 +155,8 @@ func replaceValues(form *regexp.Regexp, line []byte) []byte {
 	done := 0
 	for _, at := range form.FindAllSubmatchIndex(line, -1) {
 		start, from, to := at[0], at[5], at[6] // the value is between the second group and the third
-		if bytes.HasSuffix(line[:start], []byte("::")) || plainWords.Match(bytes.TrimSpace(line[from:to])) {
+		path := bytes.HasSuffix(line[:start], []byte("::")) && !bytes.ContainsRune(line[start:from], '=')
+		if path || plainWords.Match(bytes.TrimSpace(line[from:to])) {
 			continue
 		}
 		out = append(append(out, line[done:from]...), Hidden...)

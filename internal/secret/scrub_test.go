@@ -36,6 +36,8 @@ func TestScrubLine(t *testing.T) {
 		{"an environment", `AWS_SECRET_ACCESS_KEY=hunter2 secret_key=a1 TOKEN_VALUE=b2 access_key: c3`, `AWS_SECRET_ACCESS_KEY=[scrubbed] secret_key=[scrubbed] TOKEN_VALUE=[scrubbed] access_key: [scrubbed]`},
 		{"its short name", `user=u pass=hunter2 db_pass: "x y" bypass=yes`, `user=u pass=[scrubbed] db_pass: "[scrubbed]" bypass=yes`},
 		{"a quote that is not closed", `password="hunt er2`, `password="[scrubbed]`},
+		{"a quote in what was cut", `password="it's ec`, `password="[scrubbed]`},
+		{"a path of names before a value", `WARN auth::token=hunter2 x`, `WARN auth::token=[scrubbed] x`},
 		{"a path of names", `WARN auth::token: failed to parse`, `WARN auth::token: failed to parse`},
 		{"a sentence", `Bad user name or password: Not authorized`, `Bad user name or password: Not authorized`},
 		{"a setting of tokens", `"token_ttl_hours":8, "keys": 3, monkey=7`, `"token_ttl_hours":8, "keys": 3, monkey=7`},

@@ -41,6 +41,9 @@ func Decide(in Input) Verdict {
 	if in.Run != nil && in.Run.Cluster.Planted != "" {
 		v.Caps = append(v.Caps, fmt.Sprintf("rmq-mcp planted the defect %s: this says nothing about %s", in.Run.Cluster.Planted, vendor(in.Run)))
 	}
+	if in.Run != nil && in.Run.Control {
+		v.Caps = append(v.Caps, "a control, without the scenario's faults"+because([]string{in.Run.ControlWhy}))
+	}
 	v.Headline = headline(v, in)
 	return v
 }

@@ -16,7 +16,7 @@ func headline(v Verdict, in Input) string {
 		return fmt.Sprintf("%s: %s: %s%s%s%s", v.State, NotRepeated, whose(in.Run, failed[0]), failed[0].Summary, others(failed), softly(in.Run, failed[0]))
 	case isPass(v.State):
 		return fmt.Sprintf("%s: %s over %d acknowledged messages, %s%s", v.State,
-			plural(int64(passed(in.Results)), "claim holds", "claims hold"), in.Coverage.Acked, faultsIn(in.Landings), beside(in.Coverage.Unjudged))
+			plural(int64(passed(in.Results)), "claim holds", "claims hold"), in.Coverage.Acked, faultsIn(in.Run, in.Landings), beside(in.Coverage.Unjudged))
 	case len(v.Reasons) > 0:
 		return fmt.Sprintf("%s: %s", v.State, v.Reasons[0])
 	}
@@ -38,8 +38,8 @@ func whose(run *history.Run, r Result) string {
 	return library(run) + ": "
 }
 
-// beside is what was seen that no claim of the run judges: who reads no further has
-// read of it.
+// beside is what was seen that no claim of the run judges, so that a reader of the
+// headline alone knows of it.
 func beside(unjudged []string) string {
 	if len(unjudged) == 0 {
 		return ""
@@ -63,8 +63,11 @@ func softly(run *history.Run, r Result) string {
 	return ""
 }
 
-func faultsIn(landings []history.Landing) string {
+func faultsIn(run *history.Run, landings []history.Landing) string {
 	var names []string
+	if run != nil && run.Control && len(landings) == 0 {
+		return "without the scenario's faults" + because([]string{run.ControlWhy})
+	}
 	for _, l := range landings {
 		names = append(names, fmt.Sprintf("%s of %s", l.Type, cmp.Or(strings.Join(l.Nodes, ", "), l.Target)))
 	}
