@@ -125,7 +125,7 @@ func fakeDriver(mode string) {
 
 // printingDriver is a driver in order whose SDK prints.
 func printingDriver() {
-	err := driver.Main(driver.SDK{Name: "noisy", Protocol: contract.MQTT3, Open: func(*driver.Process) driver.Session {
+	err := driver.Main(driver.SDK{Name: "noisy", Protocols: []string{contract.MQTT3}, Open: func(*driver.Process) driver.Session {
 		fmt.Println("welcome to this SDK")
 		os.NewFile(1, "stdout").WriteString("and to descriptor 1\n")
 		return nil

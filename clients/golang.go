@@ -28,6 +28,14 @@ func goLibraries() []Library {
 			build: golang{module: "github.com/eclipse/paho.golang", name: "pahov5"},
 		},
 		{
+			// No library: a client of our own, which does what a client has to do.
+			Lang: "go", Package: "rmq-mcp", Protocols: []string{contract.MQTT3, contract.MQTT5}, Transports: everyTransport(), Wills: true, Dedupes: true,
+			Versions: []Version{
+				{Version: "1", Builtin: true},
+			},
+			Source: "go/native",
+		},
+		{
 			Lang: "go", Package: "nats.go", Protocols: []string{contract.MQ9},
 			Cannot: []string{contract.CannotSessionPresent, contract.CannotGrantedQoS, contract.CannotTold},
 			Versions: []Version{

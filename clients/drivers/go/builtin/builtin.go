@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/liar"
+	"github.com/robustmq/rmq-mcp/clients/drivers/go/native"
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/natsgo"
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/pahomqtt"
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/pahov5"
@@ -23,8 +24,10 @@ func Main(name string, stdin io.Reader, stdout io.Writer) error {
 		return pahomqtt.Main(pahomqtt.Version, stdin, stdout)
 	case pahov5.Name:
 		return pahov5.Main(pahov5.Version, stdin, stdout)
+	case native.Name:
+		return native.Main(stdin, stdout)
 	case natsgo.Name:
 		return natsgo.Main(stdin, stdout)
 	}
-	return fmt.Errorf("no driver %q in this binary; there are %s, %s, %s", name, pahomqtt.Name, pahov5.Name, natsgo.Name)
+	return fmt.Errorf("no driver %q in this binary; there are %s, %s, %s, %s", name, pahomqtt.Name, pahov5.Name, native.Name, natsgo.Name)
 }

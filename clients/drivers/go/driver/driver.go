@@ -25,7 +25,7 @@ import (
 type SDK struct {
 	Name       string
 	Version    string
-	Protocol   string   // the one it speaks
+	Protocols  []string // that it speaks
 	Transports []string // besides tcp
 	Dedupes    bool
 	Cannot     []string
@@ -106,8 +106,8 @@ func readSpec(sdk SDK, input *bufio.Reader) (contract.Spec, error) {
 		return spec, fmt.Errorf("run %q is not %d characters", spec.Run, contract.RunLen)
 	}
 	for _, c := range spec.Clients {
-		if c.Protocol != sdk.Protocol {
-			return spec, fmt.Errorf("client %d wants %s, %s speaks %s", c.Process, c.Protocol, sdk.Name, sdk.Protocol)
+		if !slices.Contains(sdk.Protocols, c.Protocol) {
+			return spec, fmt.Errorf("client %d wants %s, %s speaks %s", c.Process, c.Protocol, sdk.Name, strings.Join(sdk.Protocols, " "))
 		}
 		if len(c.Endpoints) == 0 {
 			return spec, fmt.Errorf("client %d has no endpoint", c.Process)

@@ -40,7 +40,7 @@ const attempts = 3
 // Main is the driver.
 func Main(stdin io.Reader, stdout io.Writer) error {
 	return driver.Main(driver.SDK{
-		Name: Name, Version: Version, Protocol: contract.MQ9,
+		Name: Name, Version: Version, Protocols: []string{contract.MQ9},
 		Cannot:   []string{contract.CannotSessionPresent, contract.CannotGrantedQoS, contract.CannotTold},
 		Open:     open,
 		Greeting: greeting,

@@ -53,7 +53,7 @@ func Main(version string, stdin io.Reader, stdout io.Writer) error {
 func SDK(version string) driver.SDK {
 	dialers := newDialers()
 	return driver.SDK{
-		Name: Name, Version: version, Protocol: contract.MQTT3,
+		Name: Name, Version: version, Protocols: []string{contract.MQTT3},
 		Transports: []string{contract.TLS, contract.WS, contract.WSS}, Cannot: cannot(), WebSocket: webSocket,
 		Open: func(p *driver.Process) driver.Session {
 			return &session{p: p, store: newLedger(), dialers: dialers}

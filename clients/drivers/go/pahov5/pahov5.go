@@ -35,9 +35,9 @@ const wait = 5 * time.Second
 // Main is the driver, built with a version of the SDK.
 func Main(version string, stdin io.Reader, stdout io.Writer) error {
 	return driver.Main(driver.SDK{
-		Name: Name, Version: version, Protocol: contract.MQTT5,
+		Name: Name, Version: version, Protocols: []string{contract.MQTT5},
 		Transports: []string{contract.TLS, contract.WS, contract.WSS}, Dedupes: true,
-		Cannot: []string{contract.CannotDedupeAtOnce}, Open: open, WebSocket: webSocket,
+		Cannot: []string{contract.CannotDedupeAtOnce}, Open: open, WebSocket: WebSocket,
 	}, stdin, stdout)
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// webSocket connects as the SDK's autopaho does.
-func webSocket(ctx context.Context, url string, trust *tls.Config) (net.Conn, error) {
+// WebSocket connects as the SDK's autopaho does: the connection is a stream of bytes.
+func WebSocket(ctx context.Context, url string, trust *tls.Config) (net.Conn, error) {
 	dialer := websocket.Dialer{TLSClientConfig: trust, Subprotocols: []string{"mqtt"}}
 	conn, _, err := dialer.DialContext(ctx, url, nil)
 	if err != nil {
