@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/tap"
@@ -53,10 +54,19 @@ type socketed interface {
 type crowd struct {
 	nodes map[string]Node
 	conns []tap.Connection
+	over  *endings
+}
+
+// endings are the connections that a node's kernel has shown no more. One with the
+// same addresses is then another one, and of many clients that come back some have an
+// address that was another's.
+type endings struct {
+	mu  sync.Mutex
+	has map[tap.Connection]bool
 }
 
 func (t Target) crowd(r tap.Rule) crowd {
-	c := crowd{nodes: map[string]Node{}, conns: t.Site.Tap.Connections(r)}
+	c := crowd{nodes: map[string]Node{}, conns: t.Site.Tap.Connections(r), over: &endings{has: map[tap.Connection]bool{}}}
 	for _, n := range slices.Concat(t.Nodes, t.Peers) {
 		c.nodes[n.Name()] = n
 	}
@@ -74,6 +84,8 @@ func (c crowd) ids() (out []string) {
 // there, and how much waits in them for the client to take it.
 func (c crowd) look(ctx context.Context) (open int, unsent int64, err error) {
 	by := map[string]map[string]int64{}
+	c.over.mu.Lock()
+	defer c.over.mu.Unlock()
 	for _, conn := range c.conns {
 		if by[conn.Node] == nil {
 			n, ok := c.nodes[conn.Node].(socketed)
@@ -84,7 +96,9 @@ func (c crowd) look(ctx context.Context) (open int, unsent int64, err error) {
 				return 0, 0, err
 			}
 		}
-		if waiting, ok := by[conn.Node][conn.Peer]; ok {
+		waiting, there := by[conn.Node][conn.Peer]
+		c.over.has[conn] = c.over.has[conn] || !there
+		if !c.over.has[conn] {
 			open++
 			unsent += waiting
 		}
