@@ -41,8 +41,8 @@ func (external) effective(Config) (map[string]any, error) { return nil, nil }
 func (external) plan(opts Options) (*plan, error) {
 	p := &plan{
 		version: "unknown", user: opts.Config.Username, password: opts.Config.Password.Reveal(),
-		lacks: lacksOf(opts.Config),
-		ca:    opts.Config.CA, startBound: 15 * time.Second, leaderBound: time.Second, config: map[string]any{"endpoints": opts.Config.Endpoints},
+		lacks: lacksOf(opts.Config), promises: externalPromises(), queue: usualQueue,
+		ca: opts.Config.CA, startBound: 15 * time.Second, leaderBound: time.Second, config: map[string]any{"endpoints": opts.Config.Endpoints},
 	}
 	for i, name := range nodeNames(len(opts.Config.Endpoints)) {
 		p.nodes = append(p.nodes, &Node{name: name, mqtt: opts.Config.Endpoints[i], spoken: strings.Join(opts.Config.Transports, ""), user: p.user, pass: p.password})

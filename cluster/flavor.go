@@ -58,6 +58,7 @@ type plan struct {
 	config         map[string]any    // effective, without secrets
 	differs        map[string]string // from the vendor's defaults
 	promises       []string          // of the vendor (history.PromiseProtocol)
+	queue          int               // [history.ClusterInfo.Queue]
 	lacks          map[string]string // of this flavor: [history.ClusterInfo.Lacks]
 	sequential     bool              // one node is started after the other serves
 	startBound     time.Duration     // of the whole cluster

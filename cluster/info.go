@@ -29,6 +29,7 @@ func (c *Cluster) describe(opts Options, sum string) history.ClusterInfo {
 		Profile:   opts.Config.Profile,
 		Config:    c.plan.config,
 		Differs:   c.plan.differs,
+		Queue:     c.plan.queue,
 		Lacks:     c.lacks(),
 		Host:      hostFacts(),
 	}

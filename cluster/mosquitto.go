@@ -99,9 +99,21 @@ func (m mosquitto) plan(opts Options) (*plan, error) {
 			return nil, err
 		}
 	}
+	p.queue = mosquittoQueue(config)
 	differs(p.differs, p.config, m.settings().vendors())
 	n.setup = func(settings map[string]any) error { return m.write(conf, n, certs, merged(p.config, settings)) }
 	return p, n.setup(nil)
+}
+
+// mosquittoQueue is how many messages of QoS 1 and 2 it keeps for a session: those in
+// flight, and as many more (mosquitto.conf(5), max_queued_messages); 0: no limit.
+func mosquittoQueue(config map[string]any) int {
+	queued, _ := config["max_queued_messages"].(int)
+	inflight, _ := config["max_inflight_messages"].(int)
+	if queued == 0 || inflight == 0 {
+		return 0
+	}
+	return queued + inflight
 }
 
 // write writes mosquitto.conf and makes the directory that it persists to.

@@ -120,7 +120,7 @@ func (n *Node) State(context.Context) (string, error) {
 // the broker to accept it, and says how long that took. It is bounded by three
 // seconds.
 func (n *Node) Probe(ctx context.Context) (time.Duration, error) {
-	took, err := probe(ctx, n.spoken, n.mqtt, n.user, n.pass)
+	took, err := probe(ctx, level3, n.spoken, n.mqtt, n.user, n.pass)
 	if err != nil {
 		return took, fmt.Errorf("connect to %s: %w", n.name, err)
 	}

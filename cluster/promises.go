@@ -15,6 +15,9 @@ func referencePromises() []string {
 	}
 }
 
+// externalPromises are those that any broker makes by speaking the protocol.
+func externalPromises() []string { return []string{history.PromiseProtocol} }
+
 // mosquittoPromises leave out all that a crash takes: persistence is a
 // snapshot, every half hour and at an orderly end (mosquitto.conf(5)). Shared
 // subscriptions it has for every version of MQTT.

@@ -40,3 +40,14 @@ func Speaks(flavor, protocol string) error {
 	}
 	return fmt.Errorf("%s does not speak %s, only %s; choose another flavor or protocol", name, protocol, strings.Join(known, ", "))
 }
+
+// SDK is the client library that speaks a protocol to a flavor's nodes where the one
+// that scenarios name cannot; "" where that can. RobustMQ sends a NATS client PING
+// before the PONG that nats.go waits for, and knows replies by subscription 0 alone,
+// which is async-nats' (src/nats-broker/src/mq9, v0.4.11).
+func SDK(flavor, protocol string) string {
+	if flavor == "robustmq" && protocol == "mq9" {
+		return "rust/async-nats"
+	}
+	return ""
+}

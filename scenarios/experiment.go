@@ -35,6 +35,8 @@ type Experiment struct {
 	binary   string    // the broker's, as the caller named it; start has it as it was found
 	scenario *Scenario // nil while exploring by hand
 	tier     Tier
+	rate     float64 // of the scenario's publishers together
+	lowered  string  // why that is less than it asks for; "" where it is not
 	sdk      clients.SDK
 	seed     int64
 	planted  string // the defect of our own, "" for none
@@ -176,7 +178,8 @@ func (e *Experiment) load(start keeper.Start) (err error) {
 	if e.start.NoFaults {
 		_, e.tier = asked.Control(e.tier)
 	}
-	e.sdk, err = e.scenario.client(start.SDK, e.scenario.Protocol)
+	e.spare()
+	e.sdk, err = e.scenario.client(start.SDK, e.scenario.Protocol, c.Flavor)
 	return err
 }
 
@@ -196,6 +199,9 @@ func (e *Experiment) Run(ctx context.Context) error {
 		cancel()
 	}()
 	e.journalled(journal.KindStart, e.start.Caller, nil)
+	if e.lowered != "" {
+		e.say(fmt.Sprintf("%s publishes %s", e.scenario.Name, e.lowered))
+	}
 	if e.notice != "" {
 		e.say(fmt.Sprintf("%s runs without its faults, as a control: %s", e.scenario.Name, e.notice))
 	}

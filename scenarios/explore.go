@@ -23,7 +23,7 @@ const (
 // explorationClaims are judged whenever a cluster was explored by hand, beside
 // what the workloads claim that ran on it.
 func explorationClaims() []string {
-	return []string{"no-unexpected", "no-corruption", "no-panic", "no-exit"}
+	return []string{"clients-connect", "no-unexpected", "no-corruption", "no-panic", "no-exit"}
 }
 
 // byHand are those of a scenario's claims that can be judged of its workload alone,
@@ -57,7 +57,7 @@ func (e *Experiment) RunClient(_ context.Context, in keeper.RunClient) (keeper.C
 			return keeper.ClientStatus{}, fmt.Errorf("run_client: %s: %w", scenario.Name, err)
 		}
 	}
-	sdk, err := scenario.client(in.SDK, protocol)
+	sdk, err := scenario.client(in.SDK, protocol, e.start.Cluster.Flavor)
 	if err != nil {
 		return keeper.ClientStatus{}, err
 	}

@@ -8,18 +8,19 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/cluster"
 )
 
 // Provision fetches and builds what a driver needs, where that has not been
 // done yet. It is for whoever starts an experiment, before that: the network
-// of an experiment has no way out. An empty sdk or protocol is the scenario's.
-// Progress may be nil.
-func Provision(ctx context.Context, stateDir string, self []string, scenario, sdk, protocol string, progress func(string)) error {
+// of an experiment has no way out. An empty flavor, sdk or protocol is the
+// scenario's. Progress may be nil.
+func Provision(ctx context.Context, stateDir string, self []string, scenario, flavor, sdk, protocol string, progress func(string)) error {
 	s, err := Load(scenario)
 	if err != nil {
 		return err
 	}
-	found, err := s.client(sdk, cmp.Or(protocol, s.Protocol))
+	found, err := s.client(sdk, cmp.Or(protocol, s.Protocol), cmp.Or(flavor, s.Cluster.Flavor))
 	if err != nil {
 		return err
 	}
@@ -34,8 +35,8 @@ func Provision(ctx context.Context, stateDir string, self []string, scenario, sd
 
 // client is the SDK of that name, or the scenario's, where it can do what the
 // workload needs.
-func (s *Scenario) client(sdk, protocol string) (clients.SDK, error) {
-	found, err := s.named(sdk, protocol)
+func (s *Scenario) client(sdk, protocol, flavor string) (clients.SDK, error) {
+	found, err := s.named(cmp.Or(sdk, cluster.SDK(flavor, protocol)), protocol)
 	if err == nil {
 		err = s.Suits(found)
 	}

@@ -92,11 +92,11 @@ func (e *Experiment) freeze() error {
 	}
 	if s := e.scenario; s != nil {
 		run.Scenario, run.ScenarioSHA, run.Tier, run.Control = s.Name, s.SHA, tierName(e.start.Tier), e.start.NoFaults
-		run.ControlWhy = e.notice
+		run.ControlWhy, run.Lowered = e.notice, e.lowered
 		run.Protocol, run.SDK, run.Claims = s.Protocol, e.sdk.String(), e.judgeable(s.Claims, e.sdk)
 		run.Beside, run.NotClaimed = s.Beside(Conditions{
 			SDK: e.sdk, Protocol: s.Protocol, Flavor: e.info.Flavor, Nodes: e.info.Nodes, Promises: e.info.Promises,
-			Wire: run.Wire, ExpiryS: e.tier.ExpiryS,
+			Wire: run.Wire, ExpiryS: e.tier.ExpiryS, Silence: e.tier.ProgressS,
 		})
 		run.Beside = e.judgeable(run.Beside, e.sdk)
 		run.Faults = s.Planned(e.tier)

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -14,9 +15,11 @@ import (
 // broken broker makes impossible is left out and shows in the record; what
 // the harness could not do is noted.
 func (e *Experiment) execute(ctx context.Context) {
-	s := e.add(&session{name: e.scenario.Name, sdk: e.sdk, protocol: e.scenario.Protocol, transport: e.start.Transport, rate: e.scenario.Rate(e.start.Cluster.Flavor)})
+	s := e.add(&session{name: e.scenario.Name, sdk: e.sdk, protocol: e.scenario.Protocol, transport: e.start.Transport, rate: e.rate})
 	e.enter(history.PhaseLoad)
-	if err := e.begin(ctx, s, e.scenario.Workload); err != nil {
+	if err := e.begin(ctx, s, e.scenario.Workload); errors.As(err, new(keptOut)) {
+		e.say(err.Error())
+	} else if err != nil {
 		e.harness("%v", err)
 	} else if !s.loaded(ctx) {
 		e.say(fmt.Sprintf("load gate: fewer than %.0f acknowledged publishes a second within %s", s.rate, loadBound))

@@ -11,8 +11,8 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
 // A session is one workload with its drivers, from connecting to drained.
@@ -45,6 +45,7 @@ const (
 	// RobustMQ sends four times, 5 s apart, before it gives up a message, and
 	// nothing to other clients meanwhile.
 	quietFor = 30 * time.Second
+	slack    = 5 * time.Second
 )
 
 // begin provisions the SDK, starts the subscribers, brings each group into
@@ -98,8 +99,10 @@ func (s *session) seat(ctx context.Context) error {
 		return fmt.Errorf("subscribers of %s: %s speaks an earlier version of %s, and could not subscribe: %s", s.name, s.sdk, s.protocol, refused)
 	case refused != "":
 		return fmt.Errorf("subscribers of %s: %s could not subscribe: %s", s.name, s.sdk, refused)
+	case !seated && unmet != "" && s.greeted(ctx):
+		return keptOut{fmt.Errorf("subscribers of %s: not all %d had subscribed within %s; the nodes let rmq-mcp in, and not %s: %s", s.name, len(everyone), bound, s.sdk, unmet)}
 	case !seated && unmet != "":
-		return fmt.Errorf("subscribers of %s: not all %d had subscribed within %s; %s %s: %s", s.name, len(everyone), bound, s.sdk, verdict.NotConnected, unmet)
+		return fmt.Errorf("subscribers of %s: not all %d had subscribed within %s; neither %s nor rmq-mcp itself could connect: %s", s.name, len(everyone), bound, s.sdk, unmet)
 	case !seated:
 		return fmt.Errorf("subscribers of %s: not all %d had subscribed within %s; see logs/ of the run for what the broker answered", s.name, len(everyone), bound)
 	}
@@ -120,14 +123,44 @@ func (s *session) seat(ctx context.Context) error {
 	return nil
 }
 
+// keptOut is the error of clients that a broker does not let in, though it lets in
+// others: that is for the judge, and no failure of the harness.
+type keptOut struct{ error }
+
+// greeted has the harness connect to each node as the clients of the session do, and
+// reports whether any let it in. What was said is recorded.
+func (s *session) greeted(ctx context.Context) (let bool) {
+	e := s.e
+	for i, address := range e.reach(s.protocol, s.transport) {
+		if ctx.Err() != nil || address == "" {
+			continue
+		}
+		ev := harnessEvent(e.clock.Now(), history.KindConnect, "")
+		ev.Edge, ev.Node = history.Call, int16(i)
+		call := e.rec.Record(ev)
+		said, err := e.cluster.Greet(ctx, s.protocol, s.transport, address)
+		ev.Time, ev.Edge, ev.Call, ev.Outcome, ev.Text = e.clock.Now(), history.Return, call, history.OK, said
+		if err != nil {
+			ev.Outcome, ev.Text = history.Fail, err.Error()
+		}
+		e.rec.Record(ev)
+		let = let || err == nil
+	}
+	return let
+}
+
 // loaded is the load gate: publishes are acknowledged at most of the rate that
-// was asked for.
+// was asked for. Where it stays closed, somebody may have been kept out.
 func (s *session) loaded(ctx context.Context) bool {
 	const enough = 0.8
 	l := s.e.live
-	return l.wait(ctx, loadBound, func() bool {
+	open := l.wait(ctx, loadBound, func() bool {
 		return l.publishes.perSecond(s.e.clock.Now()) >= enough*s.rate
 	})
+	if !open && !l.wait(ctx, 0, l.all(s.plan.groups[groupPublisher], func(p *liveProcess) bool { return p.connected })) {
+		s.greeted(ctx)
+	}
+	return open
 }
 
 // drain ends the publishers with a marker on each stream, brings every
@@ -164,47 +197,110 @@ func (s *session) drain(ctx context.Context, bound time.Duration) {
 }
 
 // await waits until every subscriber has every acknowledged message. Where one
-// is missing it goes on until nothing was delivered, and nobody came back, for
-// longer than any broker takes to deliver again what was not acknowledged. The
-// bound is on how long deliveries may go on; what comes last gets its time.
+// is missing and nothing is delivered any more, whoever lacks something connects anew:
+// a broker need not send again on one connection what was not acknowledged there (MQTT
+// 5.0 section 4.4), and what waits in a session that stands still is not lost. Then it
+// waits for longer than any broker takes to deliver again what was not acknowledged.
+// The bound is on how long deliveries may go on; what comes last gets its time.
 func (s *session) await(ctx context.Context, bound time.Duration) {
-	l := s.e.live
-	ctx, cancel := context.WithTimeout(ctx, bound+quietFor)
+	// A stall that goes on for so long is one that the judge sees.
+	stallFor := max(quietFor, seconds(max(s.e.tier.ProgressS, s.e.tier.RecoveryS))+slack)
+	ctx, cancel := context.WithTimeout(ctx, bound+stallFor+quietFor)
 	defer cancel()
+	complete, quiet := s.quiet(ctx, slack)
+	if quiet && len(s.those(s.behind)) > 0 {
+		complete, quiet = s.quiet(ctx, stallFor)
+	}
+	if quiet {
+		lacking := s.those(s.lacks)
+		s.e.say(fmt.Sprintf("drain: %d subscribers lack acknowledged messages, and nothing is delivered: they connect anew", len(lacking)))
+		s.anew(ctx, lacking)
+		complete, quiet = s.quiet(ctx, quietFor)
+	}
+	switch {
+	case complete:
+	case quiet:
+		s.e.say(fmt.Sprintf("drain: acknowledged messages are missing, and nothing was delivered for %s", quietFor))
+	default:
+		s.e.say(fmt.Sprintf("drain: acknowledged messages are missing after %s", bound))
+	}
+}
+
+// quiet waits until every subscriber has what it is owed, or nothing was delivered for
+// a time. Neither means that ctx is over.
+func (s *session) quiet(ctx context.Context, d time.Duration) (complete, quiet bool) {
+	l := s.e.live
 	for ctx.Err() == nil {
 		l.mu.Lock()
 		before := l.stirred
 		l.mu.Unlock()
-		l.wait(ctx, quietFor, func() bool { return s.complete() || l.stirred > before })
+		l.wait(ctx, d, func() bool { return s.complete() || l.stirred > before })
 		l.mu.Lock()
-		complete, quiet := s.complete(), l.stirred == before
+		complete, quiet = s.complete(), l.stirred == before
 		l.mu.Unlock()
-		if complete {
-			return
-		}
-		if quiet && ctx.Err() == nil {
-			s.e.say(fmt.Sprintf("drain: acknowledged messages are missing, and nothing was delivered for %s", quietFor))
-			return
+		if complete || quiet && ctx.Err() == nil {
+			return complete, quiet
 		}
 	}
-	s.e.say(fmt.Sprintf("drain: acknowledged messages are missing after %s", bound))
+	return false, false
+}
+
+// anew has clients end their connections and connect again, to the sessions that they
+// have.
+func (s *session) anew(ctx context.Context, processes []int32) {
+	l := s.e.live
+	for _, command := range []string{"disconnect", "connect"} {
+		for _, i := range processes {
+			if err := s.subs.Do(contract.Command{Do: command, Process: i}); err != nil {
+				s.e.harness("drain of %s: %s: %v", s.name, command, err)
+			}
+		}
+		if !l.wait(ctx, connectBound, l.all(processes, func(p *liveProcess) bool { return p.connected == (command == "connect") })) {
+			s.e.say(fmt.Sprintf("drain: not everybody who lacks messages could %s within %s", command, connectBound))
+		}
+	}
 }
 
 // complete reports whether every subscriber, or shared subscription, has every
 // acknowledged message of QoS 1 and 2 that it is owed, the end markers among them.
 func (s *session) complete() bool {
+	return !slices.ContainsFunc(s.plan.listeners(), s.lacks)
+}
+
+// lacks reports whether a listener has not all that it is owed.
+func (s *session) lacks(listener []int32) bool {
+	return slices.ContainsFunc(s.plan.owed(listener), func(stream int32) bool {
+		return !s.e.live.stream(stream).acked.within(s.had(listener, stream)...)
+	})
+}
+
+// behind reports whether a listener lacks the newest message of a stream that it is
+// owed: its session may stand still.
+func (s *session) behind(listener []int32) bool {
+	return slices.ContainsFunc(s.plan.owed(listener), func(stream int32) bool {
+		newest := s.e.live.stream(stream).acked.last()
+		return newest >= 0 && !slices.ContainsFunc(s.had(listener, stream), func(h *set) bool { return h.has(newest) })
+	})
+}
+
+// had is what each process of a listener has of a stream.
+func (s *session) had(listener []int32, stream int32) (had []*set) {
+	for _, i := range listener {
+		had = append(had, s.e.live.process(i).stream(stream))
+	}
+	return had
+}
+
+// those are the processes of the listeners that something is true of.
+func (s *session) those(is func(listener []int32) bool) (processes []int32) {
+	s.e.live.mu.Lock()
+	defer s.e.live.mu.Unlock()
 	for _, listener := range s.plan.listeners() {
-		for _, stream := range s.plan.owed(listener) {
-			var had []*set
-			for _, i := range listener {
-				had = append(had, s.e.live.process(i).stream(stream))
-			}
-			if !s.e.live.stream(stream).acked.within(had...) {
-				return false
-			}
+		if is(listener) {
+			processes = append(processes, listener...)
 		}
 	}
-	return true
+	return processes
 }
 
 // end tells a driver to end and waits for its last line. One that does not is

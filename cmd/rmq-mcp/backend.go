@@ -27,7 +27,7 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 	b := tools.Backend{
 		Start: func(ctx context.Context, ask keeper.Start) (tools.Experiment, error) {
 			if ask.Scenario != "" {
-				if err := scenarios.Provision(ctx, dir, argv, ask.Scenario, ask.SDK, ask.Protocol, nil); err != nil {
+				if err := scenarios.Provision(ctx, dir, argv, ask.Scenario, ask.Cluster.Flavor, ask.SDK, ask.Protocol, nil); err != nil {
 					return nil, err
 				}
 			}
@@ -77,7 +77,7 @@ type experiment struct {
 
 // RunClient provisions the SDK, then asks the keeper.
 func (e *experiment) RunClient(ctx context.Context, ask keeper.RunClient) (keeper.ClientStatus, error) {
-	if err := scenarios.Provision(ctx, e.dir, e.argv, ask.Scenario, ask.SDK, ask.Protocol, nil); err != nil {
+	if err := scenarios.Provision(ctx, e.dir, e.argv, ask.Scenario, e.Info().Flavor, ask.SDK, ask.Protocol, nil); err != nil {
 		return keeper.ClientStatus{}, err
 	}
 	return e.Client.RunClient(ctx, ask)

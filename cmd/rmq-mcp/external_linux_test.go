@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,20 +15,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
 // TestExternalProcess pauses a broker's process that the operator allows, is
 // refused to kill it, and finds it running after its keeper was killed.
 func TestExternalProcess(t *testing.T) {
 	hosttest.Long(t, "it runs a broker")
-	path := hosttest.Program(t, "mosquitto")
-	port := freePort(t)
-	broker := exec.Command(path, "-p", port)
-	if err := broker.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { broker.Process.Kill(); broker.Wait() })
-	pid, endpoint := broker.Process.Pid, "127.0.0.1:"+port
+	endpoint, pid := mosquitto(t)
 	h := &harbour{lab: newLab(t, nil, false), t: t}
 	t.Cleanup(func() { h.kill(h.processes()) })
 	envelope := filepath.Join(h.base, "envelope")
@@ -76,27 +73,94 @@ func TestExternalProcess(t *testing.T) {
 func TestExternalControl(t *testing.T) {
 	hosttest.Long(t, "it runs a broker")
 	t.Parallel()
+	endpoint, _ := mosquitto(t)
+	report, err := runExternal(t, "mqtt/will", endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Verdict.State != "PASS-smoke" || report.Scenario.Name != "mqtt/will (control)" || len(report.Landings) > 0 || !strings.Contains(report.Command, "--no-faults") {
+		t.Errorf("%s of %s: %s; again: %s", report.Verdict.State, report.Scenario.Name, report.Verdict.Headline, report.Command)
+	}
+}
+
+// TestKeptOut runs a scenario on a broker that lets in rmq-mcp's own client and no
+// other: that is a finding, and no failure of the harness.
+func TestKeptOut(t *testing.T) {
+	hosttest.Long(t, "it waits for clients that never connect")
+	t.Parallel()
+	endpoint, _ := mosquitto(t)
+	report, err := runExternal(t, "mqtt/qos-roundtrip", doorkeeper(t, endpoint))
+	if err == nil {
+		t.Error("exit status 0, expected 1")
+	}
+	v := report.Verdict
+	if v.State != "FAIL-once" || v.Severity != "P0" || !strings.Contains(v.Headline, "never let in") || !strings.HasPrefix(v.Blame, "unknown: pending the same scenario with another SDK") {
+		t.Errorf("%s (%s): %s; blame: %s", v.State, v.Severity, v.Headline, v.Blame)
+	}
+}
+
+// mosquitto runs one, and returns its endpoint and process.
+func mosquitto(t *testing.T) (endpoint string, pid int) {
+	t.Helper()
 	port := freePort(t)
 	broker := exec.Command(hosttest.Program(t, "mosquitto"), "-p", port)
 	if err := broker.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { broker.Process.Kill(); broker.Wait() })
-	dir := t.TempDir()
-	out, err := rmq(t, dir, "run", "mqtt/will", "--endpoint", "127.0.0.1:"+port, "--no-repeat", "--json").Output()
+	return "127.0.0.1:" + port, broker.Process.Pid
+}
+
+// doorkeeper stands before a broker and refuses every client but probes.
+func doorkeeper(t *testing.T, broker string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatalf("%v: %s", err, stderrOf(err))
-	}
-	var report struct {
-		Scenario struct{ Name string }
-		Verdict  struct{ State, Headline string }
-		Landings []any
-		Command  string `json:"reproduce"`
-	}
-	if err := json.Unmarshal(out, &report); err != nil {
 		t.Fatal(err)
 	}
-	if report.Verdict.State != "PASS-smoke" || report.Scenario.Name != "mqtt/will (control)" || len(report.Landings) > 0 || !strings.Contains(report.Command, "--no-faults") {
-		t.Errorf("%s of %s: %s; again: %s", report.Verdict.State, report.Scenario.Name, report.Verdict.Headline, report.Command)
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer client.Close()
+				connect := make([]byte, 512)
+				n, err := client.Read(connect)
+				if err != nil || !bytes.Contains(connect[:n], []byte("probe")) {
+					client.Write([]byte{0x20, 2, 0, 2}) // CONNACK: identifier rejected
+					return
+				}
+				server, err := net.Dial("tcp", broker)
+				if err != nil {
+					return
+				}
+				defer server.Close()
+				server.Write(connect[:n])
+				go io.Copy(client, server)
+				io.Copy(server, client)
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// An externalRun is what a test looks at in a report.
+type externalRun struct {
+	Scenario struct{ Name string }
+	Verdict  verdict.Verdict
+	Landings []any
+	Command  string `json:"reproduce"`
+}
+
+// runExternal runs a scenario on somebody else's broker. An error is the status.
+func runExternal(t *testing.T, scenario, endpoint string) (report externalRun, err error) {
+	t.Helper()
+	out, err := rmq(t, t.TempDir(), "run", scenario, "--endpoint", endpoint, "--no-repeat", "--json").Output()
+	if parse := json.Unmarshal(out, &report); parse != nil {
+		t.Fatalf("%v: %v: %s", parse, err, stderrOf(err))
 	}
+	return report, err
 }

@@ -59,7 +59,7 @@ func carryOut(ctx context.Context, dir string, desk *campaign.Desk, say func(str
 		return desk.SoFar(), err
 	}
 	start := desk.Job.Start
-	if err := scenarios.Provision(ctx, dir, argv, desk.Scenario(), start.SDK, start.Protocol, say); err != nil {
+	if err := scenarios.Provision(ctx, dir, argv, desk.Scenario(), start.Cluster.Flavor, start.SDK, start.Protocol, say); err != nil {
 		return desk.SoFar(), err
 	}
 	if start.Cluster, err = scenarios.Fetch(ctx, dir, start.Cluster, say); err != nil {
@@ -70,7 +70,7 @@ func carryOut(ctx context.Context, dir string, desk *campaign.Desk, say func(str
 			start := as.Of(start)
 			start.Scenario = scenario
 			if as.SDK != "" {
-				if err := scenarios.Provision(ctx, dir, argv, scenario, start.SDK, start.Protocol, say); err != nil {
+				if err := scenarios.Provision(ctx, dir, argv, scenario, start.Cluster.Flavor, start.SDK, start.Protocol, say); err != nil {
 					return "", err
 				}
 			}

@@ -211,7 +211,7 @@ func (a *app) attempt(ctx context.Context, say io.Writer, dir, scenario string, 
 	if err != nil {
 		return nil, false, err
 	}
-	if err := scenarios.Provision(ctx, dir, argv, scenario, r.sdk, r.protocol, func(line string) { fmt.Fprintln(say, line) }); err != nil {
+	if err := scenarios.Provision(ctx, dir, argv, scenario, r.cluster.Flavor, r.sdk, r.protocol, func(line string) { fmt.Fprintln(say, line) }); err != nil {
 		return nil, false, err
 	}
 	if r.cluster, err = scenarios.Fetch(ctx, dir, r.cluster, func(line string) { fmt.Fprintln(say, line) }); err != nil {

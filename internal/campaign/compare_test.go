@@ -67,9 +67,6 @@ func wire(c *Cell)      { c.Wire = true }
 func earlier(c *Cell)   { c.Earlier = true }
 func reference(c *Cell) { c.Broker = onReference }
 func starved(c *Cell)   { c.StarvedS = 3 }
-func unmet(c *Cell) {
-	c.Harness = []string{"subscribers: it " + verdict.NotConnected + ": expected PONG"}
-}
 func id(id string) func(*Cell) {
 	return func(c *Cell) { c.RunID = id }
 }
@@ -206,8 +203,8 @@ func TestCompare(t *testing.T) {
 		{"starved without a failure, and passes alone", []Cell{cell(paho15), cell(python2, unclear, starved), cell(python2, id("alone"))}, nil, ""},
 		{"the harness broke", []Cell{cell(paho15), cell(python2, unclear, func(c *Cell) { c.Harness = []string{"driver: exit status 1"} })},
 			[]string{"harness|||python/paho-mqtt 2.1.0"}, "exit status 1"},
-		{"two do not connect, and one does", []Cell{cell(paho15), cell(python1, unclear, unmet), cell(python2, unclear, unmet)},
-			[]string{"undecided|||python/paho-mqtt 1.6.1, 2.1.0"}, "go/paho.mqtt.golang 1.5.1 did: it is how the broker greets clients"},
+		{"two are kept out, and one is let in", []Cell{cell(paho15, of("clients-connect")), cell(python1, fails(), of("clients-connect")), cell(python2, fails(), of("clients-connect"))},
+			[]string{"undecided|protocol implementation||python/paho-mqtt 1.6.1, 2.1.0"}, "clients-connect"},
 		{"the harness broke, and the wire blames the SDK", []Cell{cell(paho15), cell(python2, fails(verdict.SDK), func(c *Cell) { c.Harness = []string{"driver: exit status 1"} })},
 			[]string{"SDK||wire|python/paho-mqtt 2.1.0"}, ""},
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
@@ -37,7 +36,6 @@ const (
 	whyStarved = "starved"
 	whyLoad    = "load"
 	whyHarness = "harness"
-	whyApart   = "apart"
 )
 
 // unjudged says why there is no verdict on a subject; "" where there is one.
@@ -61,8 +59,6 @@ func (s *subject) unjudged() string {
 		return ""
 	case has(func(c Cell) bool { return c.ran() && c.Starved() }):
 		return whyStarved
-	case has(Cell.apart):
-		return whyApart
 	case has(func(c Cell) bool { return c.ran() && len(c.Harness) > 0 }):
 		return whyHarness
 	case has(Cell.ran):
@@ -74,12 +70,6 @@ func (s *subject) unjudged() string {
 // unclear reports whether nothing could be told of a run, though the harness was
 // well.
 func (c Cell) unclear() bool { return c.calm() && c.Verdict.State.ExitCode() == 2 }
-
-// apart reports whether there was no experiment because the client library and
-// the broker did not come together.
-func (c Cell) apart() bool {
-	return c.ran() && slices.ContainsFunc(c.Harness, func(note string) bool { return strings.Contains(note, verdict.NotConnected) })
-}
 
 // judgedWorst is an attempt without a pass.
 func (s *subject) judgedWorst() Cell {
@@ -109,13 +99,6 @@ func (c *column) unjudged(why string, of []*subject) reports.Attribution {
 		cell := first.cells[slices.IndexFunc(first.cells, func(c Cell) bool { return len(c.Harness) > 0 })]
 		a.Text = "the harness could not do its job: " + cell.Harness[0]
 		a.Next = append(a.Next, c.again(first))
-	case whyApart:
-		a.Cause = reports.CauseUndecided
-		a.Text = fmt.Sprintf("%s did not connect to %s", a.Versions, c.ground.broker)
-		if others := c.those(func(s *subject) bool { return s.unjudged() != whyApart && slices.ContainsFunc(s.cells, Cell.ran) }); len(others) > 0 {
-			a.Text += fmt.Sprintf(", and %s did: it is how the broker greets clients, or what these libraries make of it", some(others))
-		}
-		a.Next = append(c.control(first), c.again(first))
 	default:
 		a.Cause = reports.CauseUndecided
 		worst := first.judgedWorst()

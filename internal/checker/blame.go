@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
@@ -29,6 +30,24 @@ func (l *ledger) accuse(a *verdict.Anomaly, s shown) {
 
 func bySDK(words string, rows ...int64) shown    { return shown{verdict.SDK, words, rows} }
 func byBroker(words string, rows ...int64) shown { return shown{verdict.Broker, words, rows} }
+
+// keptOutBy says what came of a client's attempts, who was never let in. A broker that
+// refuses a CONNECT, or ends the connection without a word, may have its reasons.
+func (w *wire) keptOutBy(process int32) shown {
+	if !w.on || uint32(process) >= uint32(len(w.clients)) || w.clients[process].unread {
+		return nothingShown
+	}
+	switch c := &w.clients[process]; {
+	case len(c.greeted) > 0:
+		return bySDK("a CONNACK that lets it in", c.greeted[0].asked, c.greeted[0].row)
+	case c.refused.reason > 0:
+		return shown{words: sentence("a CONNACK that refuses it (reason 0x%02x)", c.refused.reason), rows: []int64{c.refused.asked, c.refused.row}}
+	case c.asked == history.None:
+		return bySDK("that it never sent CONNECT")
+	default:
+		return shown{words: "its CONNECT, and no CONNACK", rows: []int64{c.asked}}
+	}
+}
 
 // lostBy says who lost an acknowledged message that never reached a process.
 func (w *wire) lostBy(process, stream int32, seq int64) shown {

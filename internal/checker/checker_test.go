@@ -19,6 +19,27 @@ func TestCheckers(t *testing.T) {
 		count map[string]int64 // of Counts
 		text  string           // in the first anomaly, or in a reason
 	}{
+		{"all are let in", "clients-connect", func(s *story) {
+			s.join(sub, other).connect(pub, false).shutOut(fleet, time.Second, "refused").join(fleet)
+		}, pass, map[string]int64{"clients": 4, "kept_out": 0}, ""},
+		{"one is not", "clients-connect", func(s *story) {
+			s.join(sub).shutOut(other, 11*time.Second, "expected PONG, got PING").letIn(0, "INFO, PING, PONG", history.OK)
+		}, fail, map[string]int64{"clients": 2, "kept_out": 1}, "got PING; node-1 let rmq-mcp in at"},
+		{"nobody is, nor is the harness", "clients-connect", func(s *story) {
+			s.shutOut(sub, 11*time.Second, "refused").letIn(0, "no answer", history.Fail)
+		}, unknown, nil, "no client was let in"},
+		{"one did not try for long", "clients-connect", func(s *story) {
+			s.join(sub).shutOut(other, 9*time.Second, "refused").letIn(0, "INFO, PONG", history.OK)
+		}, pass, map[string]int64{"clients": 1}, ""},
+		{"one is not let in since a fault", "clients-connect", func(s *story) {
+			s.join(sub).shutOut(other, 3*time.Second, "refused").fault(5*time.Second).shutOut(other, 10*time.Second, "refused").letIn(0, "INFO, PONG", history.OK)
+		}, pass, map[string]int64{"clients": 1}, ""},
+		{"one is not let in long after a fault", "clients-connect", func(s *story) {
+			s.join(sub).fault(5*time.Second).shutOut(other, 16*time.Second, "refused").letIn(0, "INFO, PONG", history.OK)
+		}, fail, map[string]int64{"kept_out": 1}, "sub-2"},
+		{"another node let the harness in", "clients-connect", func(s *story) {
+			s.join(sub).shutOut(other, 11*time.Second, "refused").letIn(1, "INFO, PONG", history.OK)
+		}, pass, map[string]int64{"clients": 1}, ""},
 		{"all arrives", "qos1-no-loss", func(s *story) {
 			s.join(sub).acked(q1, 0, 3).delivered(sub, q1, 0, 3)
 		}, pass, map[string]int64{"due": 4, "lost": 0}, ""},
@@ -34,6 +55,56 @@ func TestCheckers(t *testing.T) {
 		{"a subscriber has not drained", "qos1-no-loss", func(s *story) {
 			s.join(sub).acked(q1, 0, 3).disconnect(sub)
 		}, unknown, map[string]int64{"lost": 0, "waiting": 4}, "did not drain"},
+		{"more waited than the broker keeps", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue = 5
+			s.join(sub).disconnect(sub).acked(q1, 0, 9).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 4)
+		}, pass, map[string]int64{"due": 10, "lost": 0, "over_limit": 5}, ""},
+		{"more waited than the broker keeps, and it kept less", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue = 5
+			s.join(sub).disconnect(sub).acked(q1, 0, 9).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 2)
+		}, fail, map[string]int64{"lost": 2, "over_limit": 5}, "never reached sub-1"},
+		{"less waited than the broker keeps", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue = 10
+			s.join(sub).disconnect(sub).acked(q1, 0, 9).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 8)
+		}, fail, map[string]int64{"lost": 1, "over_limit": 0}, "never reached sub-1"},
+		{"more waited than many brokers keep", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue, s.run.Cluster.Lacks = 5, map[string]string{history.LacksLimits: "not known"}
+			s.join(sub).disconnect(sub).acked(q1, 0, 9).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 4)
+		}, unknown, map[string]int64{"over_limit": 5}, "how many messages this broker keeps"},
+		{"nobody waits long", "delivery-progress", func(s *story) {
+			s.join(sub).acked(q1, 0, 3).wait(9*time.Second).delivered(sub, q1, 0, 3)
+		}, pass, map[string]int64{"delivered": 4, "stalls": 0}, ""},
+		{"one waits for long", "delivery-progress", func(s *story) {
+			s.join(sub, other).acked(q1, 0, 3).delivered(other, q1, 0, 3).wait(11*time.Second).delivered(sub, q1, 0, 3)
+		}, fail, map[string]int64{"stalls": 1, "stalled": 4}, "got them on the same connection"},
+		{"one waits again and again", "delivery-progress", func(s *story) {
+			for i := range int64(2) {
+				s.join(sub).acked(q1, 4*i, 4*i+3).wait(11*time.Second).delivered(sub, q1, 4*i, 4*i+3)
+			}
+		}, fail, map[string]int64{"stalls": 2, "stalled": 8}, "sub-1 was connected"},
+		{"one was away", "delivery-progress", func(s *story) {
+			s.join(sub).disconnect(sub).acked(q1, 0, 3).wait(11*time.Second).connect(sub, true).delivered(sub, q1, 0, 3).again(4)
+		}, pass, map[string]int64{"stalls": 0}, ""},
+		{"one has to connect anew", "delivery-progress", func(s *story) {
+			s.join(sub).acked(q1, 0, 3).wait(11*time.Second).disconnect(sub).connect(sub, true).delivered(sub, q1, 0, 3).again(4)
+		}, fail, map[string]int64{"stalls": 1}, "got them when it connected anew"},
+		{"one reads nothing", "delivery-progress", func(s *story) {
+			s.join(sub)
+			s.add(blank(history.KindPause, sub))
+			s.acked(q1, 0, 3).wait(11*time.Second).delivered(sub, q1, 0, 3)
+		}, unknown, nil, "nothing was delivered"},
+		{"a fault keeps everybody waiting", "delivery-progress", func(s *story) {
+			s.join(sub).fault(20*time.Second).acked(q1, 0, 3).wait(29*time.Second).delivered(sub, q1, 0, 3)
+		}, pass, map[string]int64{"stalls": 0}, ""},
+		{"they wait for long after it", "delivery-progress", func(s *story) {
+			s.join(sub).fault(20*time.Second).acked(q1, 0, 3).wait(31*time.Second).delivered(sub, q1, 0, 3)
+		}, fail, map[string]int64{"stalled": 4}, "from 20.0"},
+		{"a retained message is old", "delivery-progress", func(s *story) {
+			s.join(sub).acked(q1, 0, 3).delivered(sub, q1, 0, 2).wait(11*time.Second).deliver(sub, q1, 3, history.FlagRetain)
+		}, pass, map[string]int64{"stalls": 0}, ""},
+		{"it comes again, late", "delivery-progress", func(s *story) {
+			s.join(sub).acked(q1, 0, 3).delivered(sub, q1, 0, 3).wait(11*time.Second).delivered(sub, q1, 0, 3)
+		}, pass, map[string]int64{"stalls": 0}, ""},
 		{"another stream is not judged", "qos1-no-loss", func(s *story) {
 			s.join(sub).acked(q1, 0, 1).acked(q2, 0, 1).delivered(sub, q1, 0, 1)
 		}, pass, map[string]int64{"due": 2}, ""},

@@ -55,8 +55,9 @@ func (c *loss) Add(b *history.Batch) { c.got.addOwn(b) }
 
 func (c *loss) Result(end *closing) verdict.Result {
 	var found findings
-	var due, session, recovered, waiting int64
+	var due, session, recovered, waiting, over int64
 	var why []string
+	rooms := &rooms{c, map[int32]int64{}}
 	c.pairs(func(p, s int32, from int64) {
 		st := &c.ledger.sends.streams[s]
 		got, lo := c.got.got(p, s), st.since(from)
@@ -71,6 +72,10 @@ func (c *loss) Result(end *closing) verdict.Result {
 				return
 			}
 			a, forgotten := c.lost(p, s, seq)
+			if !forgotten && rooms.excuses(p) {
+				over++
+				return
+			}
 			if forgotten {
 				session++
 			}
@@ -83,11 +88,20 @@ func (c *loss) Result(end *closing) verdict.Result {
 		"due": due, "delivered": came.seen, "lost": found.total, "lost_session": session,
 		"lost_message": found.total - session, "duplicated": came.again, "duplicated_flagged": came.dup, "recovered": recovered, "waiting": waiting,
 	}, "no acknowledged message was due to any persistent subscriber")
+	if c.ledger.queues.limit > 0 {
+		r.Counts["over_limit"] = over
+	}
 	switch r.Status {
 	case verdict.Pass:
 		r.Summary = sentence("none of %d acknowledged deliveries is missing", due)
 	case verdict.Fail:
 		r.Summary = sentence("%d of %d acknowledged deliveries never arrived (%d with their session), the first: %s", found.total, due, session, r.Anomalies[0].Text)
+	}
+	if limits := c.ledger.queues; r.Status == verdict.Pass && over > 0 && limits.known {
+		r.Summary = sentence("none of %d acknowledged deliveries is missing but %d, for which there was no room: the broker keeps %d messages for a session, by its documentation", due, over, limits.limit)
+	} else if r.Status == verdict.Pass && over > 0 {
+		r.Summary = sentence("%d of %d acknowledged deliveries never arrived, of subscribers for whom %d messages or more waited", over, due, limits.limit)
+		unsure(&r, sentence("how many messages this broker keeps for a session is not known: many keep %d; run it at a lower rate, or raise that limit", limits.limit))
 	}
 	if r.Status == verdict.Pass && len(why) > 0 {
 		r.Summary = sentence("%d of %d acknowledged deliveries had not arrived, and may have been on their way", waiting, due)

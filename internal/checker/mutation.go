@@ -70,6 +70,14 @@ func reflagged(b *history.Batch, i int, f history.Flags) *history.Batch {
 	return &c
 }
 
+// failing is a batch in which the call of one return failed.
+func failing(b *history.Batch, i int) *history.Batch {
+	c := *b
+	c.Outcome = slices.Clone(b.Outcome[:b.N])
+	c.Outcome[i] = history.Fail
+	return &c
+}
+
 // renumbered is a batch with other sequence numbers in two rows.
 func renumbered(b *history.Batch, i int, a int64, j int, z int64) *history.Batch {
 	c := *b

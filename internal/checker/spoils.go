@@ -16,6 +16,7 @@ var spoils = [...]struct {
 	{[]string{"memory", "pids"}, []string{"no-panic", "no-exit"}, "a process that gets no memory or no thread may end"},
 	{[]string{"bit_rot"}, []string{"no-corruption"}, "the fault changes what is stored"},
 	{[]string{"packet_duplicate"}, []string{"qos0-at-most-once", "qos1-dup-flag", "order-per-stream", "retained-register"}, "packet_duplicate makes one message two to the broker"},
+	{[]string{"packet_drop", "packet_delay", "packet_mutate", "packet_truncate", "half_open"}, []string{"delivery-progress"}, "a broker need not send again on one connection what the tap withheld"},
 	{[]string{"packet_drop"}, []string{"order-per-stream", "retained-register"}, "a message that never came is sent again later"},
 }
 

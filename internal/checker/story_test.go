@@ -105,6 +105,29 @@ func (s *story) connect(p int32, present bool) *story {
 	return s
 }
 
+// shutOut has a client try to connect to node-1 and fail, every half second for a time.
+func (s *story) shutOut(p int32, d time.Duration, why string) *story {
+	for end := s.now + d; s.now < end; s.wait(time.Second / 2) {
+		e := blank(history.KindConnect, p)
+		e.Node = 0
+		c := s.call(e)
+		s.packet(p, "connect", 0)
+		e.Text = why
+		s.ret(e, c, history.Fail)
+	}
+	return s
+}
+
+// letIn has the harness try to connect to a node.
+func (s *story) letIn(node int16, said string, o history.Outcome) *story {
+	e := blank(history.KindConnect, history.None)
+	e.Node = node
+	c := s.call(e)
+	e.Text = said
+	s.ret(e, c, o)
+	return s
+}
+
 func (s *story) disconnect(p int32) *story {
 	s.packet(p, "disconnect", 0, s.expires(p)).packet(p, "closed", 0)
 	s.add(blank(history.KindDisconnect, p))
@@ -223,6 +246,14 @@ func (s *story) delivered(p, st int32, from, to int64) *story {
 	return s
 }
 
+// again has the last n rows be of a second connection.
+func (s *story) again(n int) *story {
+	for i := range s.events[len(s.events)-n:] {
+		s.events[len(s.events)-n+i].Conn = 1
+	}
+	return s
+}
+
 // mailboxes makes publishers and subscribers ones of mq9.
 func (s *story) mailboxes() *story {
 	for i := range s.tables.Processes {
@@ -295,7 +326,7 @@ func (s *story) finish() *story {
 	}
 	spoke := map[int32]bool{}
 	for _, e := range s.events {
-		if e.Kind == history.KindConnect {
+		if e.Kind == history.KindConnect && e.Process != history.None {
 			spoke[e.Process] = true
 		}
 	}

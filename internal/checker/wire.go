@@ -25,9 +25,10 @@ type wire struct {
 type wireClient struct {
 	conn    int32
 	session int32 // number of it: one more whenever the broker had none
-	asked   int64 // row of the last CONNECT
+	asked   int64 // row of the last CONNECT; None for none
 	clean   bool  // which asked for a new session
 	greeted []greeting
+	refused refusal // the first
 	granted []grant
 	unread  bool   // it, or what it was sent, could not be read any more
 	damaged damage // what it was sent
@@ -68,6 +69,12 @@ type greeting struct {
 	left       int64 // row of the client's DISCONNECT; None for none
 }
 
+// A refusal is a CONNACK that did not let the client in; its reason is 0 for none.
+type refusal struct {
+	asked, row int64
+	reason     uint8
+}
+
 // A grant is a SUBACK, or an UNSUBSCRIBE.
 type grant struct {
 	row int64
@@ -80,7 +87,7 @@ const unsubscribed = 0xFF
 func newWire(ctx Context, r *route) *wire {
 	w := &wire{on: ctx.Run.Wire, route: r}
 	if w.on {
-		w.clients = make([]wireClient, len(ctx.Tables.Processes))
+		w.clients = slices.Repeat([]wireClient{{asked: history.None}}, len(ctx.Tables.Processes))
 		w.offered = make([]flows, len(ctx.Tables.Streams))
 		w.handed = make([]flows, len(r.pairs))
 	}
@@ -127,6 +134,8 @@ func (c *wireClient) control(p *packet, value float64) {
 			c.session++
 		}
 		c.greeted = append(c.greeted, greeting{c.asked, p.row, c.clean, present, value - 1, p.conn, history.None})
+	case p.kind == connackPacket && !p.accepted() && c.refused.reason == 0:
+		c.refused = refusal{c.asked, p.row, p.reason}
 	case p.kind == subackPacket:
 		c.granted = append(c.granted, grant{p.row, p.reason})
 	case p.kind == unsubscribePacket:

@@ -44,7 +44,7 @@ type Kind uint8
 
 const (
 	KindNone        Kind = iota
-	KindConnect          // call/return: CONNECT to CONNACK. Flags has SessionPresent; Stream and Seq are its will's
+	KindConnect          // call/return: CONNECT to CONNACK. Flags has SessionPresent; Stream and Seq are its will's. Without a process it is the harness's own, and Text what was said
 	KindDisconnect       // point: the connection ended, by either side. Text says why
 	KindSubscribe        // call/return: SUBSCRIBE to SUBACK. Text is the filter
 	KindUnsubscribe      // call/return

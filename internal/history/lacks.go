@@ -7,7 +7,8 @@ func LacksOfExternal() map[string]string {
 		LacksResources: "what an external broker takes is not ours to see",
 		LacksProcesses: "the processes of an external broker are not ours to watch",
 		LacksFaults:    "an external broker is somebody else's",
-		LacksPromises:  "what this broker promises is not known here",
+		LacksPromises:  "what this broker promises beside its protocol is not known here",
+		LacksLimits:    "how many messages this broker keeps for a session is not known here",
 	}
 }
 

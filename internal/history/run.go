@@ -16,6 +16,7 @@ type Run struct {
 	Scenario    string      `json:"scenario"`              // mqtt/broker-kill-9; "" for an exploration by hand
 	Control     bool        `json:"control,omitempty"`     // without the scenario's faults
 	ControlWhy  string      `json:"control_why,omitempty"` // where nobody asked for that
+	Lowered     string      `json:"lowered,omitempty"`     // how much less was published than the scenario asks for, and why
 	ScenarioSHA string      `json:"scenario_sha256"`       // of its text, which is kept beside this file
 	Seed        int64       `json:"seed"`
 	Tier        string      `json:"tier"`     // smoke, hardening, release
@@ -54,12 +55,13 @@ type ClusterInfo struct {
 	Version   string            `json:"version"`
 	Binary    string            `json:"binary,omitempty"` // file name
 	BinarySHA string            `json:"binary_sha256,omitempty"`
-	Profile   string            `json:"profile"`             // tested, as-shipped
-	Config    map[string]any    `json:"config"`              // effective configuration
-	Differs   map[string]string `json:"differs_from_vendor"` // key → "vendor's → ours"
-	Promises  []string          `json:"promises"`            // claims the vendor makes for this flavor and configuration
-	Lacks     map[string]string `json:"lacks,omitempty"`     // what cannot be had of it (words.go), and why
-	Host      map[string]string `json:"host"`                // kernel, cores, memory
+	Profile   string            `json:"profile"`               // tested, as-shipped
+	Config    map[string]any    `json:"config"`                // effective configuration
+	Differs   map[string]string `json:"differs_from_vendor"`   // key → "vendor's → ours"
+	Promises  []string          `json:"promises"`              // claims the vendor makes for this flavor and configuration
+	Queue     int               `json:"queue_limit,omitempty"` // messages of QoS 1 and 2 that a node keeps for a session; 0: no limit; with lacks.limits what many brokers keep
+	Lacks     map[string]string `json:"lacks,omitempty"`       // what cannot be had of it (words.go), and why
+	Host      map[string]string `json:"host"`                  // kernel, cores, memory
 }
 
 // A PlannedFault is one fault that the scenario's schedule requires.

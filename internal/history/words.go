@@ -108,4 +108,5 @@ const (
 	LacksFaults    = "faults"    // on its nodes, unless somebody allows them
 	LacksProcesses = "processes" // of its nodes, for us to see how they end
 	LacksPromises  = "promises"  // that are known
+	LacksLimits    = "limits"    // that are known: of the messages that wait for a session
 )

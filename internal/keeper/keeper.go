@@ -76,7 +76,7 @@ func keep(mouth *mouth, run Runner) error {
 	}
 	defer listener.Close()
 	err = writeInfo(o.StateDir, Info{
-		ID: o.ID, Dir: env.Dir, Scenario: o.Start.Scenario, Isolation: o.Isolation,
+		ID: o.ID, Dir: env.Dir, Scenario: o.Start.Scenario, Flavor: o.Start.Cluster.Flavor, Isolation: o.Isolation,
 		Socket: listener.Addr().String(), Keeper: me, Guard: o.Guard, Started: time.Now().UTC(),
 	})
 	if err != nil {

@@ -27,6 +27,7 @@ type Info struct {
 	ID        string    `json:"id"`
 	Dir       string    `json:"dir"`
 	Scenario  string    `json:"scenario,omitempty"` // "": driven by hand
+	Flavor    string    `json:"flavor,omitempty"`   // of the brokers, as asked for
 	Isolation string    `json:"isolation"`
 	Socket    string    `json:"socket"`
 	Keeper    Process   `json:"keeper"` // as seen outside its pid namespace

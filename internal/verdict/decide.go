@@ -44,6 +44,9 @@ func Decide(in Input) Verdict {
 	if in.Run != nil && in.Run.Control {
 		v.Caps = append(v.Caps, "a control, without the scenario's faults"+because([]string{in.Run.ControlWhy}))
 	}
+	if in.Run != nil && in.Run.Lowered != "" {
+		v.Caps = append(v.Caps, "it published "+in.Run.Lowered)
+	}
 	v.Headline = headline(v, in)
 	return v
 }

@@ -139,7 +139,7 @@ func TestDecide(t *testing.T) {
 			in.Run.Cluster.Lacks, in.Landings = history.LacksOfExternal(), nil
 			in.Results[0] = result("qos1-no-loss", Fail)
 			in.Results[0].Promised = false
-		}, FailOnce, "what this broker promises is not known here"},
+		}, FailOnce, "what this broker promises beside its protocol is not known here"},
 		{"the worst failure makes the headline", func(in *Input) {
 			in.Results = []Result{result("recovery", Fail), result("qos1-no-loss", Fail)}
 		}, FailOnce, "FAIL-once: not repeated: qos1-no-loss is a fail (and 1 more claim fails)"},

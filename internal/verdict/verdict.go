@@ -49,10 +49,6 @@ type Claim struct {
 	Severity string `json:"severity,omitempty"` // of its violation, P0 to P3
 }
 
-// NotConnected is in the note of a run that never began, because a client
-// library and the broker did not come together.
-const NotConnected = "did not connect"
-
 // Status is a checker's answer on one claim.
 type Status string
 

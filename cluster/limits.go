@@ -1,0 +1,23 @@
+package cluster
+
+// usualQueue is how many messages many brokers keep for a session: mosquitto
+// (max_queued_messages), EMQX (max_mqueue_len), HiveMQ (max-queue-size) and VerneMQ
+// (max_offline_messages) do by default.
+const usualQueue = 1000
+
+// QueueLimit is how many messages of QoS 1 and 2 the nodes of a cluster keep for a
+// session, or are taken to keep where nobody knows; 0: no limit. The configuration is
+// one that [Check] takes.
+func QueueLimit(config Config) int {
+	switch config.Flavor {
+	case "external":
+		return usualQueue
+	case "mosquitto":
+		if _, config, err := named(config); err == nil {
+			if keys, err := (mosquitto{}).effective(Config{Nodes: 1, Profile: config.Profile, Settings: config.Settings}); err == nil {
+				return mosquittoQueue(keys)
+			}
+		}
+	}
+	return 0
+}
