@@ -22,24 +22,24 @@ func dial(ctx context.Context, transport, address string) (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		return packets{conn.NetConn(), conn}, nil
+		return frames{conn.NetConn(), conn}, nil
 	}
 	var dialer net.Dialer
 	return dialer.DialContext(ctx, "tcp", address)
 }
 
-// packets are a WebSocket connection of a peer that sends whole packets, one a
+// frames are a WebSocket connection of a peer that sends whole packets, one a
 // frame, as what answers a probe does.
-type packets struct {
+type frames struct {
 	net.Conn
-	frames *websocket.Conn
+	ws *websocket.Conn
 }
 
-func (p packets) Read(b []byte) (int, error) {
-	_, frame, err := p.frames.ReadMessage()
+func (f frames) Read(b []byte) (int, error) {
+	_, frame, err := f.ws.ReadMessage()
 	return copy(b, frame), err
 }
 
-func (p packets) Write(b []byte) (int, error) {
-	return len(b), p.frames.WriteMessage(websocket.BinaryMessage, b)
+func (f frames) Write(b []byte) (int, error) {
+	return len(b), f.ws.WriteMessage(websocket.BinaryMessage, b)
 }

@@ -24,14 +24,20 @@ func (c *Cluster) Greet(ctx context.Context, protocol, transport, address string
 		said, err = greetNATS(ctx, address, c.plan.user, c.plan.password)
 	} else {
 		var took time.Duration
-		level := map[string]byte{"mqtt3": level3, "mqtt5": level5}[protocol]
-		took, err = probe(ctx, level, transport, address, c.plan.user, c.plan.password)
+		took, err = probe(ctx, levelOf(protocol), transport, address, c.plan.user, c.plan.password)
 		said = fmt.Sprintf("CONNECT was answered by CONNACK within %d ms", took.Milliseconds())
 	}
 	if err != nil {
 		return "", fmt.Errorf("connect to %s: %w", address, err)
 	}
 	return said, nil
+}
+
+func levelOf(protocol string) byte {
+	if protocol == "mqtt5" {
+		return level5
+	}
+	return level3
 }
 
 // greetNATS goes through the beginning of a NATS connection: INFO, CONNECT and PING,

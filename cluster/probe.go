@@ -1,13 +1,18 @@
 package cluster
 
 import (
+	"bufio"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"io"
+	"net"
 	"time"
+
+	"github.com/mochi-mqtt/server/v2/packets"
+
+	"github.com/robustmq/rmq-mcp/internal/mqttpacket"
 )
 
 // probeBound is for a whole probe: TCP connection, CONNECT, CONNACK.
@@ -23,42 +28,47 @@ const (
 // client with a clean session, be accepted, DISCONNECT. It returns how long it
 // took to be accepted.
 func probe(ctx context.Context, level byte, transport, address, user, password string) (time.Duration, error) {
-	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, probeBound)
 	defer cancel()
+	began := time.Now()
+	conn, err := meet(ctx, level, transport, address, probeID(), user, password)
+	took := time.Since(began)
+	if err != nil {
+		return took, err
+	}
+	conn.Write(disconnectPacket)
+	conn.Close()
+	return took, nil
+}
+
+var disconnectPacket = []byte{0xe0, 0}
+
+// meet is a connection with a clean session that was accepted. What is said on it is
+// bounded by ctx.
+func meet(ctx context.Context, level byte, transport, address, id, user, password string) (net.Conn, error) {
 	conn, err := dial(ctx, transport, address)
 	if err != nil {
-		return time.Since(began), err
+		return nil, err
 	}
-	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })
-	defer stop()
-	if _, err := conn.Write(connectPacket(level, probeID(), user, password)); err != nil {
-		return time.Since(began), fmt.Errorf("send CONNECT: %w", err)
+	context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })
+	if _, err := conn.Write(connectPacket(level, id, user, password)); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("send CONNECT: %w", err)
 	}
-	// The lengths of its remaining bytes and of its properties differ; the reason is
-	// before those.
-	var connack [4]byte
-	if _, err := io.ReadFull(conn, connack[:]); err != nil {
-		return time.Since(began), fmt.Errorf("wait for CONNACK: %w", err)
+	ack, err := mqttpacket.Read(bufio.NewReader(conn), level)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("wait for CONNACK: %w", err)
+	case ack.FixedHeader.Type != packets.Connack:
+		err = fmt.Errorf("% x is no CONNACK", ack.Raw)
+	case ack.ReasonCode != 0:
+		err = fmt.Errorf("CONNECT refused: %s", refusal(ack.ReasonCode))
 	}
-	reason := connack[3]
-	if level == level5 && connack[1] >= 0x80 { // a length of two bytes
-		var last [1]byte
-		if _, err := io.ReadFull(conn, last[:]); err != nil {
-			return time.Since(began), fmt.Errorf("wait for the rest of CONNACK: %w", err)
-		}
-		reason = last[0]
+	if err != nil {
+		conn.Close()
+		return nil, err
 	}
-	took := time.Since(began)
-	if connack[0] != 0x20 || level == level3 && connack[1] != 2 {
-		return took, fmt.Errorf("% x is no CONNACK", connack)
-	}
-	if reason != 0 {
-		return took, fmt.Errorf("CONNECT refused: %s", refusal(reason))
-	}
-	conn.Write([]byte{0xe0, 0})
-	return took, nil
+	return conn, nil
 }
 
 // probeID is short, since brokers may refuse more than 23 characters, and

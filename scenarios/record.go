@@ -118,6 +118,7 @@ func (e *Experiment) finish(ctx context.Context) error {
 	for _, s := range e.running() {
 		s.drain(ctx, explorationDrain)
 	}
+	e.forget(ctx)
 	e.down(ctx)
 	if err := reports.Release(e.env.Dir); err != nil {
 		e.harness("%v", err)

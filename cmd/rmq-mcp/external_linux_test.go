@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -11,10 +12,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/mochi-mqtt/server/v2/packets"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/internal/mqttpacket"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
@@ -74,7 +79,7 @@ func TestExternalControl(t *testing.T) {
 	hosttest.Long(t, "it runs a broker")
 	t.Parallel()
 	endpoint, _ := mosquitto(t)
-	report, err := runExternal(t, "mqtt/will", endpoint)
+	report, err := runExternal(t, t.TempDir(), "mqtt/will", endpoint)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,13 +88,97 @@ func TestExternalControl(t *testing.T) {
 	}
 }
 
+// TestExternalForgets finds neither a session nor a retained message of a run at
+// somebody else's broker, which had both.
+func TestExternalForgets(t *testing.T) {
+	hosttest.Long(t, "it runs a broker")
+	t.Parallel()
+	endpoint, _ := mosquitto(t)
+	dir := t.TempDir()
+	report, err := runExternal(t, dir, "mqtt/retained-register", endpoint)
+	if err != nil {
+		t.Fatalf("%v: %s", err, report.Verdict.Headline)
+	}
+	runs, err := filepath.Glob(filepath.Join(dir, "runs", "*", "evidence"))
+	if err != nil || len(runs) != 1 {
+		t.Fatalf("%d runs, %v", len(runs), err)
+	}
+	history, err := history.Open(runs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer history.Close()
+	kept, registers := 0, 0
+	for _, p := range history.Tables().Processes {
+		if p.Clean {
+			continue
+		}
+		kept++
+		if said := converse(t, endpoint, p.ClientID); said[0].SessionPresent {
+			t.Errorf("the broker has the session of %s", p.Name)
+		}
+	}
+	for _, s := range history.Tables().Streams {
+		if s.Retain {
+			registers++
+		}
+	}
+	for _, pk := range converse(t, endpoint, "looks") {
+		if pk.FixedHeader.Type == packets.Publish {
+			t.Errorf("the broker has a retained message on %s", pk.TopicName)
+		}
+	}
+	if kept == 0 || registers == 0 {
+		t.Errorf("the run made %d sessions and %d registers: it shows nothing", kept, registers)
+	}
+}
+
+// converse connects as a client that keeps its session, subscribes to everything, and
+// returns all that the broker says up to the answer to a ping.
+func converse(t *testing.T, endpoint, id string) (said []*mqttpacket.Packet) {
+	t.Helper()
+	conn, err := net.Dial("tcp", endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(hosttest.Bound))
+	in := bufio.NewReader(conn)
+	for _, ask := range []struct {
+		packet packets.Packet
+		until  byte
+	}{
+		{packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Connect}, Connect: packets.ConnectParams{ProtocolName: []byte("MQTT"), ClientIdentifier: id, Keepalive: 60}}, packets.Connack},
+		{packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Subscribe}, PacketID: 1, Filters: packets.Subscriptions{{Filter: "#"}}}, packets.Suback},
+		{packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Pingreq}}, packets.Pingresp},
+	} {
+		b, err := mqttpacket.Encode(4, ask.packet)
+		if err == nil {
+			_, err = conn.Write(b)
+		}
+		for err == nil {
+			var pk *mqttpacket.Packet
+			if pk, err = mqttpacket.Read(in, 4); err == nil {
+				said = append(said, pk)
+				if pk.FixedHeader.Type == ask.until {
+					break
+				}
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return said
+}
+
 // TestKeptOut runs a scenario on a broker that lets in rmq-mcp's own client and no
 // other: that is a finding, and no failure of the harness.
 func TestKeptOut(t *testing.T) {
 	hosttest.Long(t, "it waits for clients that never connect")
 	t.Parallel()
 	endpoint, _ := mosquitto(t)
-	report, err := runExternal(t, "mqtt/qos-roundtrip", doorkeeper(t, endpoint))
+	report, err := runExternal(t, t.TempDir(), "mqtt/qos-roundtrip", doorkeeper(t, endpoint))
 	if err == nil {
 		t.Error("exit status 0, expected 1")
 	}
@@ -156,9 +245,9 @@ type externalRun struct {
 }
 
 // runExternal runs a scenario on somebody else's broker. An error is the status.
-func runExternal(t *testing.T, scenario, endpoint string) (report externalRun, err error) {
+func runExternal(t *testing.T, dir, scenario, endpoint string) (report externalRun, err error) {
 	t.Helper()
-	out, err := rmq(t, t.TempDir(), "run", scenario, "--endpoint", endpoint, "--no-repeat", "--json").Output()
+	out, err := rmq(t, dir, "run", scenario, "--endpoint", endpoint, "--no-repeat", "--json").Output()
 	if parse := json.Unmarshal(out, &report); parse != nil {
 		t.Fatalf("%v: %v: %s", parse, err, stderrOf(err))
 	}

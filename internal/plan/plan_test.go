@@ -36,7 +36,7 @@ func TestLint(t *testing.T) {
 		{"unknown scenario", "scenario: mqtt/qos-roundtrip", "scenario: mqtt/nope", []string{`scenarios S1: scenario: no scenario "mqtt/nope"`, "mqtt/broker-kill-9"}, nil},
 		{"a file where there are none", "scenario: mqtt/qos-roundtrip", "scenario: /etc/passwd.md", []string{"those of the library"}, nil},
 		{"judges none of the claims", "claims: [qos1-no-loss, recovery] ", "claims: [retained-register] ", []string{"scenarios S1: mqtt/qos-roundtrip judges none of the plan's claims; write one that does, or a claim of qos0-at-most-once"}, nil},
-		{"unknown SDK", "sdk: go/paho.mqtt.golang@1.5.1, tier", "sdk: cobol@1, tier", []string{"scenarios S1: model.sdk", "cobol", "sdk: go/paho.mqtt.golang@1.5.1"}, nil},
+		{"unknown SDK", "sdk: go/paho.mqtt.golang@1.5.1, tier", "sdk: cobol@1, tier", []string{"scenarios S1: model.sdk", "cobol", "sdk: go/rmq-mcp@1"}, nil},
 		{"no SDK", "sdk: go/paho.mqtt.golang@1.5.1, tier", "tier", []string{"scenarios S1: model.sdk: the client library is missing"}, nil},
 		{"unknown tier", "tier: smoke", "tier: heroic", []string{`scenarios S1: model.tier: mqtt/qos-roundtrip has no tier "heroic"; write hardening or smoke`}, nil},
 		{"unknown flavor", "{flavor: reference", "{flavor: kafka", []string{`no flavor "kafka"; choose reference`}, nil},
