@@ -67,6 +67,12 @@ type follower struct {
 	file    *os.File
 	partial []byte // of the last line
 	long    bool   // of a line that was passed on already, as far as it goes
+	scrub   *secret.Scrubber
+	part    []byte // for what is read
+}
+
+func newFollower(node string) *follower {
+	return &follower{node: node, scrub: secret.New(), part: make([]byte, mostLine)}
 }
 
 // follow polls the logs until ctx is done, and reads them once more then. A
@@ -75,7 +81,7 @@ type follower struct {
 func follow(ctx context.Context, nodes []*Node, fn func(node, line string, at time.Time)) {
 	followers := make([]*follower, len(nodes))
 	for i, n := range nodes {
-		followers[i] = &follower{node: n.name}
+		followers[i] = newFollower(n.name)
 		defer func() { followers[i].file.Close() }()
 	}
 	tick := time.NewTicker(followEvery)
@@ -105,16 +111,16 @@ func (f *follower) read(path string, fn func(node, line string, at time.Time)) {
 		}
 		f.file = file
 	}
-	scrub, at, part := secret.New(), time.Now(), make([]byte, mostLine)
+	at := time.Now()
 	pass := func(line []byte) {
 		if !f.long {
-			fn(f.node, scrub.Text(string(line)), at)
+			fn(f.node, f.scrub.Text(string(line)), at)
 		}
 		f.long = false
 	}
 	for {
-		n, err := f.file.Read(part)
-		f.partial = append(f.partial, part[:n]...)
+		n, err := f.file.Read(f.part)
+		f.partial = append(f.partial, f.part[:n]...)
 		for {
 			line, rest, whole := bytes.Cut(f.partial, []byte("\n"))
 			if !whole {

@@ -50,7 +50,7 @@ func TestFollowALineWithoutEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	f := &follower{node: "node-1"}
+	f := newFollower("node-1")
 	defer func() { f.file.Close() }()
 	f.read(log, func(_, line string, _ time.Time) { got = append(got, line) })
 	want := []string{"one", strings.Repeat("x", mostLine), "two", strings.Repeat("y", mostLine)}

@@ -105,15 +105,12 @@ func (m mosquitto) plan(opts Options) (*plan, error) {
 	return p, n.setup(nil)
 }
 
-// mosquittoQueue is how many messages of QoS 1 and 2 it keeps for a session: those in
-// flight, and as many more (mosquitto.conf(5), max_queued_messages); 0: no limit.
+// mosquittoQueue is how many messages of QoS 1 and 2 it keeps for a session that is
+// away (mosquitto.conf(5), max_queued_messages); 0: no limit. For one that is there it
+// keeps as many beside those in flight.
 func mosquittoQueue(config map[string]any) int {
 	queued, _ := config["max_queued_messages"].(int)
-	inflight, _ := config["max_inflight_messages"].(int)
-	if queued == 0 || inflight == 0 {
-		return 0
-	}
-	return queued + inflight
+	return queued
 }
 
 // write writes mosquitto.conf and makes the directory that it persists to.

@@ -54,19 +54,21 @@ type socketed interface {
 type crowd struct {
 	nodes map[string]Node
 	conns []tap.Connection
+	open  func() []tap.Connection // those that the tap holds now
 	over  *endings
 }
 
-// endings are the connections that a node's kernel has shown no more. One with the
-// same addresses is then another one, and of many clients that come back some have an
-// address that was another's.
+// endings are the connections that a node's kernel shows no more, and the tap does not
+// hold. One with the same addresses is then another one: of many clients that come back
+// some have an address that was another's.
 type endings struct {
 	mu  sync.Mutex
 	has map[tap.Connection]bool
 }
 
 func (t Target) crowd(r tap.Rule) crowd {
-	c := crowd{nodes: map[string]Node{}, conns: t.Site.Tap.Connections(r), over: &endings{has: map[tap.Connection]bool{}}}
+	open := func() []tap.Connection { return t.Site.Tap.Connections(r) }
+	c := crowd{nodes: map[string]Node{}, conns: open(), open: open, over: &endings{has: map[tap.Connection]bool{}}}
 	for _, n := range slices.Concat(t.Nodes, t.Peers) {
 		c.nodes[n.Name()] = n
 	}
@@ -86,6 +88,10 @@ func (c crowd) look(ctx context.Context) (open int, unsent int64, err error) {
 	by := map[string]map[string]int64{}
 	c.over.mu.Lock()
 	defer c.over.mu.Unlock()
+	held := map[tap.Connection]bool{}
+	for _, conn := range c.open() {
+		held[conn] = true
+	}
 	for _, conn := range c.conns {
 		if by[conn.Node] == nil {
 			n, ok := c.nodes[conn.Node].(socketed)
@@ -97,8 +103,8 @@ func (c crowd) look(ctx context.Context) (open int, unsent int64, err error) {
 			}
 		}
 		waiting, there := by[conn.Node][conn.Peer]
-		c.over.has[conn] = c.over.has[conn] || !there
-		if !c.over.has[conn] {
+		c.over.has[conn] = c.over.has[conn] || !there && !held[conn]
+		if there && !c.over.has[conn] {
 			open++
 			unsent += waiting
 		}

@@ -18,22 +18,27 @@ func (k *kernel) Sockets(context.Context) (map[string]int64, error) { return k.s
 // A connection that ended stays so, though another one has its address.
 func TestConnectionsEndOnce(t *testing.T) {
 	node := &kernel{shows: map[string]int64{"a:1": 0, "a:2": 0}}
+	one, two := tap.Connection{Node: "node-1", Peer: "a:1"}, tap.Connection{Node: "node-1", Peer: "a:2"}
+	held := []tap.Connection{one, two}
 	c := crowd{
 		nodes: map[string]Node{"node-1": node},
-		conns: []tap.Connection{{Node: "node-1", Peer: "a:1"}, {Node: "node-1", Peer: "a:2"}},
-		over:  &endings{has: map[tap.Connection]bool{}},
+		conns: []tap.Connection{one, two}, open: func() []tap.Connection { return held },
+		over: &endings{has: map[tap.Connection]bool{}},
 	}
 	ended := c.ended()
 	for _, step := range []struct {
 		shows map[string]int64
+		held  []tap.Connection
 		want  string
 	}{
-		{map[string]int64{"a:1": 0, "a:2": 0}, "established"},
-		{map[string]int64{"a:1": 0}, "1 of 2 ended"},
-		{map[string]int64{"a:2": 0}, allEnded},
-		{map[string]int64{"a:1": 0, "a:2": 0}, allEnded},
+		{map[string]int64{"a:1": 0, "a:2": 0}, []tap.Connection{one, two}, "established"},
+		{map[string]int64{"a:1": 0}, []tap.Connection{one, two}, "1 of 2 ended"}, // what the kernel shows is not of one moment
+		{map[string]int64{"a:1": 0, "a:2": 0}, []tap.Connection{one, two}, "established"},
+		{map[string]int64{"a:1": 0}, []tap.Connection{one}, "1 of 2 ended"},
+		{map[string]int64{"a:2": 0}, nil, allEnded},
+		{map[string]int64{"a:1": 0, "a:2": 0}, nil, allEnded},
 	} {
-		node.shows = step.shows
+		node.shows, held = step.shows, step.held
 		if got := ended.Read(t.Context()).State; got != step.want {
 			t.Errorf("with %v: %q, expected %q", step.shows, got, step.want)
 		}

@@ -18,7 +18,6 @@ type Conditions struct {
 	Promises []string // of the broker's vendor, by claim
 	Wire     bool     // packets are recorded
 	ExpiryS  float64  // of the tier: how late an end may come
-	Silence  float64  // of the tier: how long nothing may be acknowledged (progress_s)
 
 	scenario *Scenario
 }
@@ -50,8 +49,6 @@ var notJudged = [...]struct {
 		func(c Conditions) bool { return slices.Contains(c.SDK.Cannot, contract.CannotSessionPresent) }},
 	{[]string{"session-expiry", "mq9-message-ttl", "mq9-mailbox-ttl"}, "the scenario does not say how late an end may come (expiry_s)",
 		func(c Conditions) bool { return c.ExpiryS <= 0 }},
-	{[]string{"delivery-progress"}, "the scenario does not say how long a silence may be (progress_s)",
-		func(c Conditions) bool { return c.Silence <= 0 }},
 	{[]string{"qos1-no-loss", "qos2-no-loss", "shared-no-loss", "mq9-no-loss", "session-kept", "retained-register", "will-once"}, "the fault takes the one copy of the data",
 		func(c Conditions) bool { return c.Nodes < 3 && c.faulted("lost_disk", "bit_rot", "replace_node") }},
 }

@@ -3,7 +3,6 @@ package scenarios
 import (
 	"cmp"
 	"context"
-	"math/bits"
 	"sync"
 	"time"
 
@@ -242,21 +241,6 @@ func (s *set) add(i int64) {
 		s.bits[i/64] |= bit
 		s.n++
 	}
-}
-
-// has reports whether a number is in the set.
-func (s *set) has(i int64) bool {
-	return i >= 0 && i/64 < int64(len(s.bits)) && s.bits[i/64]>>(i%64)&1 == 1
-}
-
-// last is the highest number of the set, -1 for none.
-func (s *set) last() int64 {
-	for i := len(s.bits) - 1; i >= 0; i-- {
-		if s.bits[i] != 0 {
-			return int64(i)*64 + int64(bits.Len64(s.bits[i])) - 1
-		}
-	}
-	return -1
 }
 
 // within reports whether every number of s is in any of the others.

@@ -89,6 +89,7 @@ func (e *Experiment) freeze() error {
 	run := &history.Run{
 		Format: history.Format, ID: e.env.ID, Tool: e.version, Started: e.began,
 		Seed: e.seed, Transport: e.start.Transport, Wire: e.recordsWire(), Cluster: e.info, RunBits: e.header, Claims: e.judgeable(explorationClaims(), e.sdk),
+		Beside: []string{"delivery-progress"},
 	}
 	if s := e.scenario; s != nil {
 		run.Scenario, run.ScenarioSHA, run.Tier, run.Control = s.Name, s.SHA, tierName(e.start.Tier), e.start.NoFaults
@@ -96,7 +97,7 @@ func (e *Experiment) freeze() error {
 		run.Protocol, run.SDK, run.Claims = s.Protocol, e.sdk.String(), e.judgeable(s.Claims, e.sdk)
 		run.Beside, run.NotClaimed = s.Beside(Conditions{
 			SDK: e.sdk, Protocol: s.Protocol, Flavor: e.info.Flavor, Nodes: e.info.Nodes, Promises: e.info.Promises,
-			Wire: run.Wire, ExpiryS: e.tier.ExpiryS, Silence: e.tier.ProgressS,
+			Wire: run.Wire, ExpiryS: e.tier.ExpiryS,
 		})
 		run.Beside = e.judgeable(run.Beside, e.sdk)
 		run.Faults = s.Planned(e.tier)

@@ -204,15 +204,11 @@ func (s *session) drain(ctx context.Context, bound time.Duration) {
 // The bound is on how long deliveries may go on; what comes last gets its time.
 func (s *session) await(ctx context.Context, bound time.Duration) {
 	// A stall that goes on for so long is one that the judge sees.
-	stallFor := max(quietFor, seconds(max(s.e.tier.ProgressS, s.e.tier.RecoveryS))+slack)
+	stallFor := max(quietFor, seconds(max(s.e.tier.ProgressS, s.e.tier.RecoveryS))) + slack
 	ctx, cancel := context.WithTimeout(ctx, bound+stallFor+quietFor)
 	defer cancel()
-	complete, quiet := s.quiet(ctx, slack)
-	if quiet && len(s.those(s.behind)) > 0 {
-		complete, quiet = s.quiet(ctx, stallFor)
-	}
-	if quiet {
-		lacking := s.those(s.lacks)
+	complete, quiet := s.quiet(ctx, stallFor)
+	if lacking := s.lacking(); quiet && !complete && len(lacking) > 0 {
 		s.e.say(fmt.Sprintf("drain: %d subscribers lack acknowledged messages, and nothing is delivered: they connect anew", len(lacking)))
 		s.anew(ctx, lacking)
 		complete, quiet = s.quiet(ctx, quietFor)
@@ -274,15 +270,6 @@ func (s *session) lacks(listener []int32) bool {
 	})
 }
 
-// behind reports whether a listener lacks the newest message of a stream that it is
-// owed: its session may stand still.
-func (s *session) behind(listener []int32) bool {
-	return slices.ContainsFunc(s.plan.owed(listener), func(stream int32) bool {
-		newest := s.e.live.stream(stream).acked.last()
-		return newest >= 0 && !slices.ContainsFunc(s.had(listener, stream), func(h *set) bool { return h.has(newest) })
-	})
-}
-
 // had is what each process of a listener has of a stream.
 func (s *session) had(listener []int32, stream int32) (had []*set) {
 	for _, i := range listener {
@@ -291,13 +278,14 @@ func (s *session) had(listener []int32, stream int32) (had []*set) {
 	return had
 }
 
-// those are the processes of the listeners that something is true of.
-func (s *session) those(is func(listener []int32) bool) (processes []int32) {
+// lacking are the processes that have not all that they are owed. Those of shared
+// subscriptions are left out: what one lacks may be another's to get.
+func (s *session) lacking() (processes []int32) {
 	s.e.live.mu.Lock()
 	defer s.e.live.mu.Unlock()
 	for _, listener := range s.plan.listeners() {
-		if is(listener) {
-			processes = append(processes, listener...)
+		if len(listener) == 1 && s.lacks(listener) {
+			processes = append(processes, listener[0])
 		}
 	}
 	return processes

@@ -62,7 +62,20 @@ func TestCheckers(t *testing.T) {
 		{"more waited than the broker keeps, and it kept less", "qos1-no-loss", func(s *story) {
 			s.run.Cluster.Queue = 5
 			s.join(sub).disconnect(sub).acked(q1, 0, 9).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 2)
-		}, fail, map[string]int64{"lost": 2, "over_limit": 5}, "never reached sub-1"},
+		}, fail, map[string]int64{"lost": 7, "over_limit": 0}, "never reached sub-1"},
+		{"some are lost, and then more waited than the broker keeps", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue = 5
+			s.join(sub).acked(q1, 0, 9).delivered(sub, q1, 0, 6).wait(2 * time.Second)
+			s.disconnect(sub).acked(q1, 10, 19).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 10, 14)
+		}, fail, map[string]int64{"lost": 3, "over_limit": 5}, "message 7 of"},
+		{"more waited than the broker keeps, of both QoS", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue = 5
+			s.join(sub).disconnect(sub)
+			for seq := range int64(4) {
+				s.publish(q1, seq, history.OK).publish(q2, seq, history.OK)
+			}
+			s.wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 2).delivered(sub, q2, 0, 1)
+		}, pass, map[string]int64{"lost": 0, "over_limit": 1}, ""},
 		{"less waited than the broker keeps", "qos1-no-loss", func(s *story) {
 			s.run.Cluster.Queue = 10
 			s.join(sub).disconnect(sub).acked(q1, 0, 9).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 8)
@@ -102,6 +115,27 @@ func TestCheckers(t *testing.T) {
 		{"a retained message is old", "delivery-progress", func(s *story) {
 			s.join(sub).acked(q1, 0, 3).delivered(sub, q1, 0, 2).wait(11*time.Second).deliver(sub, q1, 3, history.FlagRetain)
 		}, pass, map[string]int64{"stalls": 0}, ""},
+		{"a backlog flows for long", "delivery-progress", func(s *story) {
+			s.join(sub).disconnect(sub).acked(q1, 0, 99).connect(sub, true)
+			for seq := range int64(100) {
+				s.deliver(sub, q1, seq).again(1).wait(500 * time.Millisecond)
+			}
+		}, pass, map[string]int64{"stalls": 0}, ""},
+		{"a backlog drips", "delivery-progress", func(s *story) {
+			s.join(sub).acked(q1, 0, 9)
+			for seq := range int64(10) {
+				s.deliver(sub, q1, seq).wait(4 * time.Second)
+			}
+		}, fail, map[string]int64{"stalls": 1, "stalled": 7}, "sub-1 was connected"},
+		{"others overtake one for long", "delivery-progress", func(s *story) {
+			s.join(sub)
+			for seq := range int64(100) {
+				if s.publish(q1, seq, history.OK).wait(500 * time.Millisecond); seq != 5 {
+					s.deliver(sub, q1, seq)
+				}
+			}
+			s.deliver(sub, q1, 5)
+		}, fail, map[string]int64{"stalled": 1}, "message 5 of"},
 		{"it comes again, late", "delivery-progress", func(s *story) {
 			s.join(sub).acked(q1, 0, 3).delivered(sub, q1, 0, 3).wait(11*time.Second).delivered(sub, q1, 0, 3)
 		}, pass, map[string]int64{"stalls": 0}, ""},

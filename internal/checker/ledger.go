@@ -39,7 +39,7 @@ func newLedger(ctx Context) *ledger {
 		route:    route,
 		wire:     wire,
 		wills:    newWills(ctx.Tables),
-		queues:   newQueues(ctx),
+		queues:   newQueues(ctx, route),
 	}
 }
 
@@ -50,7 +50,7 @@ func (l *ledger) add(b *history.Batch) {
 	l.wills.add(b, l.sorted.control, l.sends)
 	l.wire.add(b, l.sorted.packets)
 	l.sessions.add(b, &l.sorted)
-	l.queues.add(b, l.sorted.delivered)
+	l.queues.add(b, l.route, l.sorted.delivered)
 }
 
 // fault names the faults in place at t, "" for none.

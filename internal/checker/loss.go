@@ -57,7 +57,7 @@ func (c *loss) Result(end *closing) verdict.Result {
 	var found findings
 	var due, session, recovered, waiting, over int64
 	var why []string
-	rooms := &rooms{c, map[int32]int64{}}
+	rooms := &rooms{c.ledger, map[int32][]bool{}}
 	c.pairs(func(p, s int32, from int64) {
 		st := &c.ledger.sends.streams[s]
 		got, lo := c.got.got(p, s), st.since(from)
@@ -72,7 +72,7 @@ func (c *loss) Result(end *closing) verdict.Result {
 				return
 			}
 			a, forgotten := c.lost(p, s, seq)
-			if !forgotten && rooms.excuses(p) {
+			if !forgotten && rooms.lacked(p, s, seq) {
 				over++
 				return
 			}

@@ -119,3 +119,25 @@ func TestOverlooked(t *testing.T) {
 		})
 	}
 }
+
+// A member of a shared subscription that gets nothing is said, where that is no chance.
+func TestIdleMember(t *testing.T) {
+	for _, test := range []struct {
+		messages int64
+		tell     func(s *story)
+		want     bool
+	}{
+		{100, func(*story) {}, true},
+		{99, func(*story) {}, false},
+		{100, func(s *story) { s.disconnect(sub).connect(sub, true) }, false},
+		{100, func(s *story) { s.deliver(sub, q1, 0) }, false},
+	} {
+		s := shared().acked(q1, 0, test.messages-1).delivered(other, q1, 0, test.messages-1)
+		test.tell(s)
+		s.run.Claims, s.run.Beside = []string{"no-panic"}, []string{"shared-no-loss"}
+		seen := strings.Join(judgeStory(t, s.finish()).Coverage.Unjudged, "; ")
+		if strings.Contains(seen, "sub-1 got none of the 100 messages") != test.want {
+			t.Errorf("of %d messages: %q", test.messages, seen)
+		}
+	}
+}

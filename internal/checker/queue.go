@@ -2,26 +2,32 @@ package checker
 
 import "github.com/robustmq/rmq-mcp/internal/history"
 
-// queues say how much of what a session was owed its broker had no room for: each
-// keeps so many messages for a client that is away, or slow, and no more.
+// queues tell when a broker had no room for a message: each keeps so many of QoS 1 and
+// 2 for a client that is away, or slow, and no more. Only messages that came in the end
+// have waited in a queue: one that was lost was in none.
 type queues struct {
 	limit int64     // messages of one session; 0: none
 	known bool      // it is this broker's, and not what many have
-	taken [][]int32 // deliveries of QoS 1 and 2, by process and second
+	got   []bitmap  // by pair
+	taken [][]int32 // first deliveries of QoS 1 and 2, by process and second
 }
 
-func newQueues(ctx Context) *queues {
+func newQueues(ctx Context, r *route) *queues {
 	c := ctx.Run.Cluster
-	return &queues{limit: int64(c.Queue), known: c.Lacks[history.LacksLimits] == "", taken: make([][]int32, len(ctx.Tables.Processes))}
+	q := &queues{limit: int64(c.Queue), known: c.Lacks[history.LacksLimits] == ""}
+	if q.limit > 0 {
+		q.got, q.taken = make([]bitmap, len(r.pairs)), make([][]int32, len(ctx.Tables.Processes))
+	}
+	return q
 }
 
-func (q *queues) add(b *history.Batch, delivered []delivery) {
+func (q *queues) add(b *history.Batch, r *route, delivered []delivery) {
 	if q.limit == 0 {
 		return
 	}
 	for _, d := range delivered {
-		if p := b.Process[d.i]; b.QoS[d.i] > 0 && uint32(p) < uint32(len(q.taken)) {
-			q.taken[p] = counted(q.taken[p], b.Time[d.i])
+		if d.pair >= 0 && r.pairs[d.pair].sent > 0 && q.got[d.pair].add(d.seq) {
+			q.taken[b.Process[d.i]] = counted(q.taken[b.Process[d.i]], b.Time[d.i])
 		}
 	}
 }
@@ -39,52 +45,65 @@ func counted(seconds []int32, at int64) []int32 {
 	return seconds
 }
 
-// over is how many messages of those that a process was owed found its queue full:
-// what was acknowledged and not delivered yet, second by second, beyond the limit.
-func (c *loss) over(process int32) (n int64) {
-	q := c.ledger.queues
-	if q.limit == 0 {
-		return 0
+// full says of each second whether a process's queue was at the limit. Of a broker
+// that may drop the oldest message in place of the newest it is all the time in which
+// any waited, where the limit was reached meanwhile.
+func (l *ledger) full(process int32) []bool {
+	q, waiting := l.queues, int64(0)
+	if q.limit == 0 || l.tables.Processes[process].Protocol == "mq9" {
+		return nil
 	}
-	var owed []int32
-	c.pairs(func(p, s int32, from int64) {
-		if p != process {
-			return
+	var came []int32
+	for s := range l.tables.Streams {
+		i := l.route.at(process, int32(s))
+		if i < 0 || l.route.pairs[i].sent == 0 {
+			continue
 		}
-		st := &c.ledger.sends.streams[s]
-		st.messages.each(func(_ int64, m *message) bool {
-			if m.outcome == history.OK && m.called >= from {
-				owed = counted(owed, m.acked)
+		l.sends.streams[s].messages.each(func(seq int64, m *message) bool {
+			if q.got[i].has(seq) {
+				came = counted(came, max(m.called, m.acked))
 			}
 			return true
 		})
-	})
-	taken, waiting := q.taken[process], int64(0)
-	for i, came := range owed {
-		waiting += int64(came)
-		if i < len(taken) {
+	}
+	full, began := make([]bool, len(came)), 0
+	for i := range came {
+		if waiting == 0 {
+			began = i
+		}
+		before := waiting
+		waiting += int64(came[i])
+		if taken := q.taken[process]; i < len(taken) {
 			waiting = max(0, waiting-int64(taken[i]))
 		}
-		if full := waiting - q.limit; full > 0 {
-			n, waiting = n+full, q.limit
+		full[i] = before >= q.limit || waiting >= q.limit
+		if full[i] && !q.known {
+			for j := began; j < i; j++ {
+				full[j] = true
+			}
 		}
 	}
-	return n
+	return full
 }
 
-// rooms are the numbers of messages for which the broker had no room, by process,
-// less those that were found missing already.
+// rooms remember when the queues of processes were full.
 type rooms struct {
-	of   *loss
-	left map[int32]int64
+	ledger *ledger
+	full   map[int32][]bool
 }
 
-// excuses reports whether a message that a process lacks is one of them.
-func (r *rooms) excuses(process int32) bool {
-	left, known := r.left[process]
-	if !known {
-		left = r.of.over(process)
+// lacked reports whether a broker had no room for a message of a process's. For what
+// came it had: a canary is to notice when that is missing.
+func (r *rooms) lacked(process, stream int32, seq int64) bool {
+	l := r.ledger
+	if i := l.route.at(process, stream); l.queues.limit == 0 || i < 0 || l.queues.got[i].has(seq) {
+		return false
 	}
-	r.left[process] = left - 1
-	return left > 0
+	full, known := r.full[process]
+	if !known {
+		full = l.full(process)
+		r.full[process] = full
+	}
+	at := l.sends.streams[stream].messages.at(seq).acked / 1e9
+	return at >= 0 && at < int64(len(full)) && full[at]
 }

@@ -10,16 +10,17 @@ import (
 
 var claimDeliveryProgress = Entry{
 	Claim: verdict.Claim{Name: "delivery-progress", Severity: verdict.P1,
-		Text:   "A subscriber that is connected and reads gets what was acknowledged for it: while no fault is in place no message waits longer for it than the scenario allows the cluster to be silent and to recover (progress_s, recovery_s).",
+		Text:   "A subscriber that is connected and reads gets what was acknowledged for it: while no fault is in place none waits for longer than the scenario allows the cluster to be silent and to recover (progress_s, recovery_s; without them half a minute).",
 		Source: "the scenario's budget"},
 	Category: Liveness, Checker: "stalls@1", Protocols: every, Rests: history.PromiseProgress, New: newStalls, NeedsComplete: true, Timed: true, canary: detain,
 }
 
 // stalls judges that subscribers are not left waiting. A message waits while it is
 // acknowledged and its subscriber is connected, reads and has not got it; what one
-// waits for in the time of a fault does not count. What never comes is lost, which is
-// another claim's: a stall is over when it ends, by itself or when the subscriber
-// connects anew.
+// waits for in the time of a fault does not count, nor while others that came before
+// it flow. What never comes is lost, which is another claim's: a stall is over when it
+// ends, by itself or when the subscriber connects anew. Members of shared
+// subscriptions are not judged.
 type stalls struct {
 	ledger *ledger
 	bound  int64
@@ -27,6 +28,21 @@ type stalls struct {
 	of     []stalled        // by process
 	sent   map[sending]bool // of what was sent late: whether the broker had waited for nothing of the client's
 	judged int64
+}
+
+// flowing is how many deliveries within flowSpan are a flow.
+const (
+	flowing  = 10
+	flowSpan = int64(10e9)
+)
+
+// flows reports whether a process gets messages steadily until a time, and notes
+// that it got one then.
+func (s *stalled) flows(t int64) bool {
+	oldest := s.last[s.next]
+	s.last[s.next] = t
+	s.next = (s.next + 1) % flowing
+	return oldest > 0 && t-oldest <= flowSpan
 }
 
 // A sending is a message on its way to a subscriber.
@@ -39,6 +55,8 @@ type sending struct {
 type stalled struct {
 	exempt bool // it is no subscriber whose time counts
 	list   []standstill
+	last   [flowing]int64 // times of the first deliveries before
+	next   int            // of those the oldest
 
 	// By the wire: what it was sent and has not answered, and since when that is
 	// nothing.
@@ -60,13 +78,20 @@ type standstill struct {
 func newStalls(ctx Context) Checker {
 	l, b := ctx.ledger, ctx.Run.Budget
 	c := &stalls{ledger: l, got: make([]bitmap, len(l.route.pairs)), of: make([]stalled, len(l.tables.Processes)), sent: map[sending]bool{}}
-	if b.ProgressS > 0 {
-		c.bound = int64(max(b.ProgressS, b.RecoveryS) * 1e9)
-	}
+	c.bound = stallBound(b)
 	for i, p := range l.tables.Processes {
 		c.of[i].exempt = slices.Contains([]string{"slow", "paused", groupProbe, "will"}, p.Group) // those are to wait, or nobody waits for them
 	}
 	return c
+}
+
+// stallBound is for how long a message may wait: what the scenario allows the cluster
+// to be silent and to recover, or half a minute where it says nothing.
+func stallBound(b history.Budget) int64 {
+	if bound := int64(max(b.ProgressS, b.RecoveryS) * 1e9); bound > 0 {
+		return bound
+	}
+	return 30e9
 }
 
 func (c *stalls) fork() Checker {
@@ -77,9 +102,6 @@ func (c *stalls) fork() Checker {
 }
 
 func (c *stalls) Add(b *history.Batch) {
-	if c.bound == 0 {
-		return
-	}
 	rows := c.ledger.rows(b)
 	for _, i := range rows.control {
 		if b.Kind[i] == history.KindPause && uint32(b.Process[i]) < uint32(len(c.of)) {
@@ -96,11 +118,13 @@ func (c *stalls) Add(b *history.Batch) {
 			continue
 		}
 		c.judged++
+		steady := c.of[b.Process[d.i]].flows(b.Time[d.i])
 		m := c.ledger.sends.find(b.Stream[d.i], d.seq)
 		if m == nil || m.outcome != history.OK || b.Time[d.i]-m.acked <= c.bound {
 			continue
 		}
-		c.late(b, d, m)
+		overtaken := int64(len(c.got[d.pair].words))*64 > d.seq+1 && c.got[d.pair].countFrom(d.seq+1) > 0
+		c.late(b, d, m, steady && !overtaken)
 	}
 }
 
@@ -148,18 +172,25 @@ func (c *stalls) heldBy(process, stream int32, seq int64) shown {
 	return nothingShown
 }
 
-// late takes a message that came long after it was acknowledged.
-func (c *stalls) late(b *history.Batch, d delivery, m *message) {
+// late takes a message that came long after it was acknowledged. In a flow it may have
+// waited for those before it alone.
+func (c *stalls) late(b *history.Batch, d delivery, m *message, flow bool) {
 	l, p, s := c.ledger, b.Process[d.i], b.Stream[d.i]
 	row := l.tables.Streams[s]
 	if row.Register || brief(row) || row.QoS == 0 || m.called < l.sessions.due(p, row.Topic) {
+		return
+	}
+	list := &c.of[p].list
+	if n := len(*list); flow {
+		if n > 0 && m.acked < (*list)[n-1].to {
+			(*list)[n-1].messages++
+		}
 		return
 	}
 	from, to, freed := c.waited(p, b.Conn[d.i], m.acked, b.Time[d.i])
 	if to-from <= c.bound {
 		return
 	}
-	list := &c.of[p].list
 	if n := len(*list); n == 0 || (*list)[n-1].to < from {
 		*list = append(*list, standstill{from: from})
 	}
@@ -211,9 +242,6 @@ func (c *stalls) waited(process, conn int32, acked, came int64) (from, to int64,
 }
 
 func (c *stalls) Result(*closing) verdict.Result {
-	if c.bound == 0 {
-		return unjudged("the scenario sets no bound on silence (progress_s)")
-	}
 	var found findings
 	var messages, longest int64
 	for p := range c.of {
@@ -250,7 +278,7 @@ func (c *stalls) stall(process int32, s standstill) verdict.Anomaly {
 // detain lets one message reach its subscriber later than any may.
 func detain(ctx Context) *mutation {
 	l := ctx.ledger
-	by := int64(max(ctx.Run.Budget.ProgressS, ctx.Run.Budget.RecoveryS)*1e9) + int64(1e9)
+	by := stallBound(ctx.Run.Budget) + int64(1e9)
 	end := int64(0)
 	for _, w := range l.windows {
 		end = max(end, int64(w.End))

@@ -37,11 +37,11 @@ type Page struct {
 	match   *regexp.Regexp
 	from    int // matches before it were on an earlier page
 	taken   int // matches on this one
-	context map[string]*context
+	context map[string]*surroundings
 }
 
-// A context is what may have to be shown around a match of a node.
-type context struct {
+// surroundings are what may have to be shown around a match of a node.
+type surroundings struct {
 	before []Line
 	after  int
 }
@@ -59,7 +59,7 @@ func NewPage(q Query) (*Page, error) {
 	if q.After != "" && (err != nil || from < 0) {
 		return nil, fmt.Errorf("after %q is not the next of an earlier answer", q.After)
 	}
-	return &Page{Lines: []Line{}, Levels: map[string]int{}, query: q, match: match, from: from, context: map[string]*context{}}, nil
+	return &Page{Lines: []Line{}, Levels: map[string]int{}, query: q, match: match, from: from, context: map[string]*surroundings{}}, nil
 }
 
 // Take looks at the next line.
@@ -69,7 +69,7 @@ func (p *Page) Take(l Line) {
 	}
 	c := p.context[l.Node]
 	if c == nil {
-		c = &context{}
+		c = &surroundings{}
 		p.context[l.Node] = c
 	}
 	if l.Text != "" && atLeast(l.Level, p.query.Level) && p.match.MatchString(l.Text) && p.matched(l) {

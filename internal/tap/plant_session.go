@@ -69,6 +69,8 @@ func forgetOrder(c *planted, p packet, b []byte, way Direction) error {
 	case c.held == nil && c.over == 5 && message(p, b, 1) && p.flags&8 == 0: // not what is sent again: it may come late
 		c.held, c.of = slices.Clone(b), string(p.topic)
 		return nil
+	case c.held != nil && p.flags&8 != 0 && c.holds(p.id): // sent again meanwhile: behind that it would be a repetition without DUP
+		c.held, c.came = nil, false
 	case c.held != nil && c.of == string(p.topic):
 		if c.over--; c.over > 0 && message(p, b, 1) {
 			return c.on(way, b)
@@ -78,6 +80,12 @@ func forgetOrder(c *planted, p packet, b []byte, way Direction) error {
 		return c.on(way, b, held)
 	}
 	return c.on(way, b)
+}
+
+// holds reports whether the message that is held back has this packet id.
+func (c *planted) holds(id uint16) bool {
+	held, _, err := scan(c.held)
+	return err == nil && held.id == id
 }
 
 // outliveSession says of every client that has been here before that it has its

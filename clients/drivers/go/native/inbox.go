@@ -16,10 +16,16 @@ type inbox struct {
 	l       *link
 	mu      sync.Mutex
 	more    *sync.Cond
-	letters []*mqttpacket.Packet
+	letters []letter
 	answers []packets.Packet
 	closed  bool
 	stopped sync.WaitGroup
+}
+
+// A letter is a message that came.
+type letter struct {
+	message *mqttpacket.Packet
+	had     bool // the application has it: it is only to be answered
 }
 
 func newInbox(l *link) *inbox {
@@ -31,10 +37,10 @@ func newInbox(l *link) *inbox {
 }
 
 // put has a message wait for the application.
-func (b *inbox) put(pk *mqttpacket.Packet) {
+func (b *inbox) put(l letter) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.letters = append(b.letters, pk)
+	b.letters = append(b.letters, l)
 	b.more.Broadcast()
 }
 
@@ -76,29 +82,39 @@ func (b *inbox) answer() {
 func (b *inbox) deliver() {
 	l, s := b.l, b.l.s
 	for {
-		pk, ok := take(b, &b.letters)
+		letter, ok := take(b, &b.letters)
 		if !ok {
 			return
 		}
+		pk := letter.message
 		qos := pk.FixedHeader.Qos
 		// What waited for longer than its connection lasted was not acknowledged, so
 		// that the broker sends it again; of QoS 0 this is the only copy.
 		if !s.p.Hold(l.conn) && qos > 0 {
 			continue
 		}
-		s.p.Deliver(&driver.Message{
-			Payload: pk.Payload, Topic: pk.TopicName, QoS: qos, Dup: pk.FixedHeader.Dup, Retain: pk.FixedHeader.Retain, ID: int64(pk.PacketID),
-		}, l.conn)
+		if !letter.had {
+			s.p.Deliver(&driver.Message{
+				Payload: pk.Payload, Topic: pk.TopicName, QoS: qos, Dup: pk.FixedHeader.Dup, Retain: pk.FixedHeader.Retain, ID: int64(pk.PacketID),
+			}, l.conn)
+		}
 		switch qos {
 		case 1:
 			l.write(answer(packets.Puback, pk.PacketID))
 		case 2:
-			s.mu.Lock()
-			s.incoming[pk.PacketID] = true
-			s.mu.Unlock()
+			if !letter.had {
+				s.has(pk.PacketID)
+			}
 			l.write(answer(packets.Pubrec, pk.PacketID))
 		}
 	}
+}
+
+// has notes that the application has a message of QoS 2.
+func (s *session) has(id uint16) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.incoming[id] = true
 }
 
 // close lets the last message out and returns when it is.

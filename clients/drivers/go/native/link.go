@@ -2,6 +2,7 @@ package native
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -17,16 +18,22 @@ import (
 type link struct {
 	s     *session
 	conn  *driver.Conn
-	inbox *inbox
-	heard atomic.Int64 // when anything came last, in nanoseconds
+	inbox *inbox // from when it was accepted
+	began time.Time
+	heard atomic.Int64 // when anything came last, in nanoseconds since it began
 
 	writing sync.Mutex
 }
 
-func newLink(s *session, conn *driver.Conn) *link {
-	l := &link{s: s, conn: conn}
-	l.inbox = newInbox(l)
-	return l
+func newLink(s *session, conn *driver.Conn) *link { return &link{s: s, conn: conn, began: time.Now()} }
+
+// Read reads from the connection. Part of a packet is a sign of life too.
+func (l *link) Read(b []byte) (int, error) {
+	n, err := l.conn.Read(b)
+	if n > 0 {
+		l.heard.Store(int64(time.Since(l.began)))
+	}
+	return n, err
 }
 
 // write sends a packet. What cannot be sent ends the connection.
@@ -47,7 +54,6 @@ func (l *link) write(pk packets.Packet) error {
 // keepAlive sends a PINGREQ every half of the keep alive, and ends a connection on
 // which nothing comes for one and a half, as the broker does.
 func (l *link) keepAlive(every time.Duration) {
-	l.heard.Store(time.Now().UnixNano())
 	if every <= 0 {
 		return
 	}
@@ -61,7 +67,7 @@ func (l *link) keepAlive(every time.Duration) {
 				return
 			case <-tick.C:
 			}
-			if silent := time.Since(time.Unix(0, l.heard.Load())); silent > every+every/2 {
+			if silent := time.Since(l.began) - time.Duration(l.heard.Load()); silent > every+every/2 {
 				l.conn.Because(fmt.Sprintf("the broker said nothing for %s", silent.Round(time.Second)))
 				l.conn.Close()
 				return
@@ -81,10 +87,12 @@ func (l *link) read(in *bufio.Reader) {
 	for {
 		pk, err := mqttpacket.Read(in, l.s.level)
 		if err != nil {
+			if errors.Is(err, mqttpacket.ErrMalformed) {
+				l.conn.Because(err.Error())
+			}
 			l.conn.Close()
 			return
 		}
-		l.heard.Store(time.Now().UnixNano())
 		l.take(pk)
 	}
 }
@@ -93,27 +101,19 @@ func (l *link) take(pk *mqttpacket.Packet) {
 	s, id := l.s, pk.PacketID
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	refused := pk.ReasonCode >= 0x80
 	switch pk.FixedHeader.Type {
 	case packets.Publish:
 		l.publish(pk)
 	case packets.Puback:
-		s.acked(pk, driver.Fail)
-	case packets.Pubrec:
-		m := s.flight.find(id)
-		if refused {
+		if m := s.flight.find(id); m != nil && m.stream.QoS == 1 {
 			s.acked(pk, driver.Fail)
-			return
 		}
-		release := answer(packets.Pubrel, id)
-		if m != nil {
-			m.released = true
-		} else if s.level == 5 {
-			release.ReasonCode = packets.ErrPacketIdentifierNotFound.Code
-		}
-		l.inbox.reply(release)
+	case packets.Pubrec:
+		l.pubrec(pk)
 	case packets.Pubcomp: // that the broker knows no such message says nothing of it
-		s.acked(pk, driver.Info)
+		if m := s.flight.find(id); m != nil && m.released {
+			s.acked(pk, driver.Info)
+		}
 	case packets.Pubrel:
 		complete := answer(packets.Pubcomp, id)
 		if _, known := s.incoming[id]; !known && s.level == 5 {
@@ -131,21 +131,35 @@ func (l *link) take(pk *mqttpacket.Packet) {
 	}
 }
 
-// publish takes a message. One of QoS 2 that came before is not the application's
-// again.
-func (l *link) publish(pk *mqttpacket.Packet) {
-	s, id := l.s, pk.PacketID
-	if pk.FixedHeader.Qos == 2 {
-		had, known := s.incoming[id]
-		if known && had {
-			l.inbox.reply(answer(packets.Pubrec, id))
-		}
-		if known {
-			return
-		}
-		s.incoming[id] = false
+// pubrec goes on with a message of QoS 2, and tells the broker of one that is not known.
+func (l *link) pubrec(pk *mqttpacket.Packet) {
+	s, release := l.s, answer(packets.Pubrel, pk.PacketID)
+	switch m := s.flight.find(pk.PacketID); {
+	case m != nil && m.stream.QoS != 2:
+		return
+	case m != nil && pk.ReasonCode >= 0x80:
+		s.acked(pk, driver.Fail)
+		return
+	case m != nil:
+		m.released = true
+	case s.level == 5:
+		release.ReasonCode = packets.ErrPacketIdentifierNotFound.Code
 	}
-	l.inbox.put(pk)
+	l.inbox.reply(release)
+}
+
+// publish takes a message. One of QoS 2 that the application has already gets its
+// answer in its turn.
+func (l *link) publish(pk *mqttpacket.Packet) {
+	had := false
+	if pk.FixedHeader.Qos == 2 {
+		known := false
+		if had, known = l.s.incoming[pk.PacketID]; known && !had {
+			return // it waits for the application
+		}
+		l.s.incoming[pk.PacketID] = had
+	}
+	l.inbox.put(letter{pk, had})
 }
 
 // acked ends the call that an acknowledgement is for. The lock is held.

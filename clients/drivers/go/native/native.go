@@ -28,8 +28,12 @@ const (
 	Version = "1"
 )
 
-// wait bounds how long a SUBACK may take.
-const wait = 5 * time.Second
+// wait bounds how long a SUBACK may take, leaveBound what is still to be written when
+// the session is closed.
+const (
+	wait       = 5 * time.Second
+	leaveBound = time.Second
+)
 
 // Main is the driver.
 func Main(stdin io.Reader, stdout io.Writer) error {
@@ -127,13 +131,22 @@ func (s *session) serve(ctx context.Context, endpoint string) bool {
 	defer cancel()
 	stop := context.AfterFunc(greeted, func() { conn.Close() })
 	l := newLink(s, conn)
-	in := bufio.NewReader(conn)
+	in := bufio.NewReader(l)
 	ack, err := s.greet(l, in)
 	if !stop() || err != nil {
 		conn.Close()
 		return false
 	}
+	l.inbox = newInbox(l)
 	l.keepAlive(s.keepAlive(ack))
+	leave := context.AfterFunc(ctx, func() { // the broker may read nothing any more
+		select {
+		case <-time.After(leaveBound):
+			conn.Close()
+		case <-conn.Done():
+		}
+	})
+	defer leave()
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
@@ -144,7 +157,6 @@ func (s *session) serve(ctx context.Context, endpoint string) bool {
 	select {
 	case <-conn.Done():
 	case <-ctx.Done():
-		conn.SetWriteDeadline(time.Now().Add(time.Second)) // the broker may read nothing any more
 		l.write(packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Disconnect}})
 		conn.Close()
 	}
