@@ -348,12 +348,12 @@ func (e *Experiment) drive(ctx context.Context, name string, cmd clients.Program
 // probes publishes and receives through every node, on fresh connections, and
 // waits until each has done both.
 func (e *Experiment) probes(ctx context.Context, s *session, bound time.Duration) error {
-	// The library that is in this binary; of mq9 the run's own, as brokers greet
-	// NATS clients in ways that not every library bears.
+	// Our own client, in which no library's defects are; of mq9 the run's library, as
+	// brokers greet NATS clients in ways that not every one bears.
 	sdk := s.sdk
 	if s.protocol != contract.MQ9 {
 		var err error
-		if sdk, err = clients.ResolveFor("go", s.protocol); err != nil {
+		if sdk, err = clients.ResolveFor("go/rmq-mcp", s.protocol); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -129,6 +130,23 @@ func (p *Process) connect() {
 func (p *Process) disconnect() {
 	if p.online.shut() {
 		p.session.Disconnect()
+	}
+}
+
+// StayConnected serves one endpoint after the other until ctx ends, from the first
+// again after each connection, with the client's pause between. Serve returns when a
+// connection has ended, false where there was none.
+func (p *Process) StayConnected(ctx context.Context, serve func(ctx context.Context, endpoint string) bool) {
+	for ctx.Err() == nil {
+		for _, endpoint := range p.client.Endpoints {
+			if ctx.Err() == nil && serve(ctx, endpoint) {
+				break
+			}
+		}
+		select {
+		case <-time.After(milliseconds(p.client.ReconnectMS)):
+		case <-ctx.Done():
+		}
 	}
 }
 

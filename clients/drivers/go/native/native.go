@@ -80,8 +80,12 @@ func (s *session) Connect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ctx, cancel := context.WithCancel(context.Background())
-	s.cancel, s.stopped, s.closed = cancel, make(chan struct{}), false
-	go s.stayConnected(ctx, s.stopped)
+	stopped := make(chan struct{})
+	s.cancel, s.stopped, s.closed = cancel, stopped, false
+	go func() {
+		defer close(stopped)
+		s.p.StayConnected(ctx, s.serve)
+	}()
 }
 
 func (s *session) Disconnect() {
@@ -101,23 +105,6 @@ func (s *session) Disconnect() {
 func (s *session) wake() {
 	close(s.changed)
 	s.changed = make(chan struct{})
-}
-
-// stayConnected tries one endpoint after the other until ctx ends.
-func (s *session) stayConnected(ctx context.Context, stopped chan struct{}) {
-	defer close(stopped)
-	c := s.p.Client()
-	for ctx.Err() == nil {
-		for _, endpoint := range c.Endpoints {
-			if ctx.Err() == nil && s.serve(ctx, endpoint) {
-				break
-			}
-		}
-		select {
-		case <-time.After(time.Duration(c.ReconnectMS) * time.Millisecond):
-		case <-ctx.Done():
-		}
-	}
 }
 
 // serve connects to an endpoint and returns when the connection has ended. It is

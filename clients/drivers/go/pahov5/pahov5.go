@@ -63,7 +63,11 @@ func (s *mqttSession) Connect() {
 	defer s.mu.Unlock()
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.stopped = make(chan struct{})
-	go s.stayConnected(s.ctx, s.stopped)
+	ctx, stopped := s.ctx, s.stopped
+	go func() {
+		defer close(stopped)
+		s.p.StayConnected(ctx, s.serve)
+	}()
 }
 
 func (s *mqttSession) Disconnect() {
@@ -75,23 +79,6 @@ func (s *mqttSession) Disconnect() {
 	}
 	cancel()
 	<-stopped
-}
-
-// stayConnected tries one endpoint after the other until ctx ends.
-func (s *mqttSession) stayConnected(ctx context.Context, stopped chan struct{}) {
-	defer close(stopped)
-	c := s.p.Client()
-	for ctx.Err() == nil {
-		for _, endpoint := range c.Endpoints {
-			if ctx.Err() == nil && s.serve(ctx, endpoint) {
-				break
-			}
-		}
-		select {
-		case <-time.After(time.Duration(c.ReconnectMS) * time.Millisecond):
-		case <-ctx.Done():
-		}
-	}
 }
 
 // serve connects to an endpoint and returns when the connection has ended. It
