@@ -90,8 +90,17 @@ func segmentLeader(ctx context.Context, n *Node, topic string) (int, error) {
 
 // firstShard is the name under which the topic's first partition is stored.
 func firstShard(ctx context.Context, n *Node, topic string) (string, error) {
+	shards, err := shardsOf(ctx, n, topic)
+	if err == nil && shards["0"] == "" {
+		err = errNoTopic
+	}
+	return shards["0"], err
+}
+
+// shardsOf are the names under which the topic's partitions are stored, by partition.
+func shardsOf(ctx context.Context, n *Node, topic string) (map[string]string, error) {
 	if topic == "" {
-		return "", errNoTopic
+		return nil, errNoTopic
 	}
 	var page struct {
 		Topics []struct {
@@ -101,14 +110,14 @@ func firstShard(ctx context.Context, n *Node, topic string) (string, error) {
 	}
 	query := url.Values{"tenant": {"default"}, "topic_name": {topic}, "limit": {"1000"}}
 	if err := robustmqAsk(ctx, n, "/api/cluster/topic/list?"+query.Encode(), nil, &page); err != nil {
-		return "", err
+		return nil, err
 	}
 	for _, t := range page.Topics { // the filter is any name that contains ours
-		if t.Name == topic && t.Shards["0"] != "" {
-			return t.Shards["0"], nil
+		if t.Name == topic && len(t.Shards) > 0 {
+			return t.Shards, nil
 		}
 	}
-	return "", errNoTopic
+	return nil, errNoTopic
 }
 
 // dataLeader is the number of the node that leads the Raft group data_0.

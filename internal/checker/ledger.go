@@ -21,6 +21,7 @@ type ledger struct {
 	wire     *wire
 	wills    *wills
 	queues   *queues
+	stored   *stored
 
 	current         *history.Batch
 	sorted, mutated rows
@@ -40,6 +41,7 @@ func newLedger(ctx Context) *ledger {
 		wire:     wire,
 		wills:    newWills(ctx.Tables),
 		queues:   newQueues(ctx, route),
+		stored:   newStored(ctx.Tables),
 	}
 }
 
@@ -51,6 +53,7 @@ func (l *ledger) add(b *history.Batch) {
 	l.wire.add(b, l.sorted.packets)
 	l.sessions.add(b, &l.sorted)
 	l.queues.add(b, l.route, l.sorted.delivered)
+	l.stored.add(b, l.sorted.control)
 }
 
 // fault names the faults in place at t, "" for none.

@@ -55,7 +55,7 @@ func (c *loss) Add(b *history.Batch) { c.got.addOwn(b) }
 
 func (c *loss) Result(end *closing) verdict.Result {
 	var found findings
-	var due, session, recovered, waiting, over int64
+	var due, session, recovered, waiting, over, inLog, read int64
 	var why []string
 	rooms := &rooms{c.ledger, map[int32][]bool{}}
 	c.pairs(func(p, s int32, from int64) {
@@ -79,6 +79,12 @@ func (c *loss) Result(end *closing) verdict.Result {
 			if forgotten {
 				session++
 			}
+			if has, asked := c.ledger.stored.of(s, seq); asked {
+				read++
+				if has {
+					inLog++
+				}
+			}
 			found.add(a)
 		})
 		recovered += st.recovered(got)
@@ -91,11 +97,16 @@ func (c *loss) Result(end *closing) verdict.Result {
 	if c.ledger.queues.limit > 0 {
 		r.Counts["over_limit"] = over
 	}
+	where := ""
+	if read > 0 {
+		r.Counts["lost_stored"], r.Counts["lost_not_stored"] = inLog, read-inLog
+		where = sentence("; the broker's own log has %d of them, and %d not", inLog, read-inLog)
+	}
 	switch r.Status {
 	case verdict.Pass:
 		r.Summary = sentence("none of %d acknowledged deliveries is missing", due)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d acknowledged deliveries never arrived (%d with their session), the first: %s", found.total, due, session, r.Anomalies[0].Text)
+		r.Summary = sentence("%d of %d acknowledged deliveries never arrived (%d with their session%s), the first: %s", found.total, due, session, where, r.Anomalies[0].Text)
 	}
 	if limits := c.ledger.queues; r.Status == verdict.Pass && over > 0 && limits.known {
 		r.Summary = sentence("none of %d acknowledged deliveries is missing but %d, for which there was no room: the broker keeps %d messages for a session, by its documentation", due, over, limits.limit)
@@ -159,7 +170,7 @@ func (c *loss) lost(p, s int32, seq int64) (a verdict.Anomaly, forgotten bool) {
 	if forgotten {
 		why = "; its session was lost"
 	}
-	a.Text = sentence("%s never reached %s: acknowledged at %s%s%s", l.message(s, seq), l.process(p), clock(m.acked), under(a.Fault), why)
+	a.Text = sentence("%s never reached %s: acknowledged at %s%s%s%s", l.message(s, seq), l.process(p), clock(m.acked), under(a.Fault), why, l.stored.words(s, seq))
 	l.accuse(&a, l.wire.lostBy(p, s, seq))
 	return a, forgotten
 }

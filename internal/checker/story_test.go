@@ -128,6 +128,22 @@ func (s *story) letIn(node int16, said string, o history.Outcome) *story {
 	return s
 }
 
+// log has the harness read the broker's log of a stream's topic, which has these
+// messages of the stream.
+func (s *story) log(stream int32, o history.Outcome, seqs ...int64) *story {
+	e := blank(history.KindFetch, history.None)
+	e.Stream, e.Text = stream, history.FetchLog
+	c := s.call(e)
+	e.Text = ""
+	for i, seq := range seqs {
+		e.Seq, e.ID = seq, int64(i)
+		s.add(e)
+	}
+	e.Seq, e.ID = history.None, int64(len(seqs))
+	s.ret(e, c, o)
+	return s
+}
+
 func (s *story) disconnect(p int32) *story {
 	s.packet(p, "disconnect", 0, s.expires(p)).packet(p, "closed", 0)
 	s.add(blank(history.KindDisconnect, p))
