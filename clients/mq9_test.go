@@ -53,7 +53,7 @@ func mq9Broker(t testing.TB) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(inside.Close)
-	if _, err := mq9.Serve(inside, 1, func() bool { return true }, ""); err != nil {
+	if _, err := mq9.Serve(inside, mq9.Subjects, 1, func() bool { return true }, ""); err != nil {
 		t.Fatal(err)
 	}
 	return s.Addr().String()

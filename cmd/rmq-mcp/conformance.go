@@ -15,6 +15,7 @@ import (
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/conformance"
+	"github.com/robustmq/rmq-mcp/internal/conformance/mq9"
 	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
@@ -34,14 +35,15 @@ func (a *app) conformance() *cobra.Command {
 	var f conforming
 	cmd := &cobra.Command{
 		Use:   "conformance",
-		Short: "Holds a healthy broker against the statements of MQTT 3.1.1 and 5, by their numbers",
+		Short: "Holds a healthy broker against the statements of MQTT 3.1.1, MQTT 5 and mq9, by their numbers",
 		Long: "Starts a broker on this machine's loopback, or uses the ones named by --endpoint and no other, and makes one small\n" +
-			"check for each normative statement of the standards that a client can observe. With several nodes what is published\n" +
-			"is published to the first one, and subscribers are at the last one. A violation comes with the packets of its check.\n" +
+			"check for each normative statement of the standards, and of the vendor's pages of mq9, that a client can observe.\n" +
+			"With several nodes what is published is published to the first one, and subscribers are at the last one. A violation\n" +
+			"comes with the packets of its check. --endpoint is an MQTT port, and with --protocol mq9 a NATS port.\n" +
 			"RMQ_PASSWORD is the password of --username. Exit status: 1 where a MUST is violated and the broker is not known for\n" +
 			"it, 2 where something could not be decided, 3 where there is no broker.",
 		Example: "  rmq-mcp conformance --flavor mosquitto\n  rmq-mcp conformance --flavor robustmq --nodes 3 --only retained,will\n" +
-			"  rmq-mcp conformance --endpoint 127.0.0.1:1883 --protocol mqtt5",
+			"  rmq-mcp conformance --endpoint 127.0.0.1:1883 --protocol mqtt5\n  rmq-mcp conformance --flavor robustmq --protocol mq9",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := interrupted(cmd.Context())
@@ -58,7 +60,7 @@ func (a *app) conformance() *cobra.Command {
 	flags.StringArrayVar(&f.cluster.Endpoints, "endpoint", nil, "`host:port` of a broker that somebody else runs; repeat it for each node")
 	flags.StringVar(&f.cluster.Username, "username", "", "with --endpoint: who the clients log in as")
 	flags.StringSliceVar(&f.only, "only", nil, "groups or `names` of checks, or numbers of statements, separated by commas")
-	flags.StringVar(&f.protocol, "protocol", "", "mqtt3 or mqtt5 (default: both)")
+	flags.StringVar(&f.protocol, "protocol", "", "mqtt3, mqtt5 or mq9 (default: all that the flavor may speak, and of --endpoint MQTT)")
 	flags.Uint64Var(&f.seed, "seed", 1, "of generated topics and filters")
 	flags.IntVar(&f.parallel, "parallel", 0, "checks at once (default: 8, across nodes 2)")
 	flags.DurationVar(&f.wait, "wait", 10*time.Second, "how long a packet is waited for")
@@ -69,16 +71,19 @@ func (a *app) conformance() *cobra.Command {
 
 // statements are those asked for.
 func (f conforming) statements() ([]conformance.Statement, error) {
-	version := map[string]conformance.Version{contract.MQTT3: conformance.V311, contract.MQTT5: conformance.V5}[f.protocol]
+	version := map[string]conformance.Version{contract.MQTT3: conformance.V311, contract.MQTT5: conformance.V5, contract.MQ9: conformance.MQ9}[f.protocol]
 	if version == 0 && f.protocol != "" {
-		return nil, fmt.Errorf("conformance: --protocol is %q, expected %s or %s", f.protocol, contract.MQTT3, contract.MQTT5)
+		return nil, fmt.Errorf("conformance: --protocol is %q, expected %s, %s or %s", f.protocol, contract.MQTT3, contract.MQTT5, contract.MQ9)
 	}
+	all := slices.DeleteFunc(slices.Concat(conformance.Statements(), mq9.Statements()), func(s conformance.Statement) bool {
+		if version == 0 {
+			return s.Version == conformance.MQ9 && (len(f.cluster.Endpoints) > 0 || cluster.Speaks(f.cluster.Flavor, contract.MQ9) != nil)
+		}
+		return s.Version != version
+	})
 	used := map[string]bool{}
 	var chosen []conformance.Statement
-	for _, s := range conformance.Statements() {
-		if version != 0 && s.Version != version {
-			continue
-		}
+	for _, s := range all {
 		asked := len(f.only) == 0
 		for _, w := range f.only {
 			if w == s.Name || w == s.Group() || strings.EqualFold(w, s.Number) {
@@ -91,7 +96,7 @@ func (f conforming) statements() ([]conformance.Statement, error) {
 	}
 	for _, w := range f.only {
 		if !used[w] {
-			return nil, fmt.Errorf("conformance: --only: no group, check or statement %q; groups are %s", w, strings.Join(conformance.Groups(), ", "))
+			return nil, fmt.Errorf("conformance: --only: no group, check or statement %q; groups are %s", w, strings.Join(conformance.Groups(all), ", "))
 		}
 	}
 	return chosen, nil
@@ -109,9 +114,9 @@ type Conformance struct {
 // A ConformanceRow is one statement held against a broker.
 type ConformanceRow struct {
 	Name     string   `json:"name"`
-	Protocol string   `json:"protocol"` // MQTT 3.1.1 or MQTT 5.0
-	Number   string   `json:"number,omitempty"`
-	Section  string   `json:"section"`
+	Protocol string   `json:"protocol"`         // MQTT 3.1.1, MQTT 5.0 or mq9
+	Number   string   `json:"number,omitempty"` // of mq9 page#heading
+	Section  string   `json:"section,omitempty"`
 	Level    string   `json:"level"`
 	Text     string   `json:"text"`
 	Verdict  string   `json:"verdict"`
@@ -146,26 +151,72 @@ func (a *app) conform(ctx context.Context, out io.Writer, f conforming) error {
 		return fmt.Errorf("make a directory for the broker: %w", err)
 	}
 	defer b.close()
-	c, err := b.start(ctx, argv, config)
+	at, err := examineeOf(ctx, b, argv, config, f.protocol)
 	if err != nil {
 		return err
 	}
 	flavor := cmp.Or(config.Flavor, "reference")
-	nodes := c.Nodes()
-	report := Conformance{Broker: cmp.Or(nodes[0].Version(), strings.Join(config.Endpoints, ", ")), Flavor: flavor, Nodes: len(nodes), Seed: f.seed}
-	fmt.Fprintf(say, "%d checks of %s, %d nodes\n", len(statements), report.Broker, len(nodes))
-	user, password := c.Credentials()
-	endpoints := c.Endpoints("")
+	report := Conformance{Broker: cmp.Or(at.version, strings.Join(config.Endpoints, ", ")), Flavor: flavor, Nodes: at.nodes, Seed: f.seed}
+	fmt.Fprintf(say, "%d checks of %s, %d nodes\n", len(statements), report.Broker, report.Nodes)
 	p := newTicker(say, len(statements))
-	results, err := conformance.Run(ctx, conformance.Options{
-		From: endpoints[0], To: endpoints[len(endpoints)-1], User: user, Password: password, Statements: statements, Seed: f.seed,
-		Wait: f.wait, Parallel: f.atOnce(len(nodes)), Known: conformance.KnownOf(flavor), Tell: p.tell,
+	results, err := hold(ctx, statements, at, conformance.Options{
+		User: at.user, Password: at.password, Seed: f.seed, Wait: f.wait, Parallel: f.atOnce(at.nodes), Known: conformance.KnownOf(flavor), Tell: p.tell,
 	})
 	p.end()
 	if err != nil {
 		return err
 	}
 	return f.print(out, say, report, results)
+}
+
+// An examinee is the broker that is examined.
+type examinee struct {
+	version        string
+	nodes          int
+	mqtt, nats     [2]string // addresses of the first node and of the last one
+	user, password string
+}
+
+// examineeOf starts the broker, or takes the one whose endpoints are given: those are
+// NATS ports where mq9 alone is asked about.
+func examineeOf(ctx context.Context, b *trialBrokers, argv []string, config cluster.Config, protocol string) (examinee, error) {
+	if n := len(config.Endpoints); n > 0 && protocol == contract.MQ9 {
+		return examinee{nodes: n, nats: [2]string{config.Endpoints[0], config.Endpoints[n-1]}, user: config.Username, password: config.Password.Reveal()}, nil
+	}
+	c, err := b.start(ctx, argv, config)
+	if err != nil {
+		return examinee{}, err
+	}
+	nodes := c.Nodes()
+	first, last := nodes[0], nodes[len(nodes)-1]
+	at := examinee{
+		version: first.Version(), nodes: len(nodes),
+		mqtt: [2]string{first.Endpoint(""), last.Endpoint("")}, nats: [2]string{first.NATS(), last.NATS()},
+	}
+	at.user, at.password = c.Credentials()
+	return at, nil
+}
+
+// hold makes the checks, those of MQTT before those of mq9.
+func hold(ctx context.Context, statements []conformance.Statement, at examinee, o conformance.Options) ([]conformance.Result, error) {
+	var all []conformance.Result
+	for _, part := range []struct {
+		mq9 bool
+		at  [2]string
+		run func(context.Context, conformance.Options) ([]conformance.Result, error)
+	}{{false, at.mqtt, conformance.Run}, {true, at.nats, mq9.Run}} {
+		o.From, o.To = part.at[0], part.at[1]
+		o.Statements = slices.DeleteFunc(slices.Clone(statements), func(s conformance.Statement) bool { return (s.Version == conformance.MQ9) != part.mq9 })
+		if len(o.Statements) == 0 {
+			continue
+		}
+		results, err := part.run(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, results...)
+	}
+	return all, nil
 }
 
 // atOnce is how many checks run at the same time. What nodes have to agree on
@@ -206,7 +257,7 @@ func (f conforming) print(out, say io.Writer, report Conformance, results []conf
 
 func rowOf(r conformance.Result) ConformanceRow {
 	row := ConformanceRow{
-		Name: r.Name, Protocol: "MQTT " + r.Version.String(), Number: r.Number, Section: r.Section, Level: r.Level, Text: r.Text,
+		Name: r.Name, Protocol: r.Version.Protocol(), Number: r.Number, Section: r.Section, Level: r.Level, Text: r.Text,
 		Verdict: string(r.Verdict), Why: r.Why, TookMS: r.Took.Milliseconds(),
 	}
 	if r.Known != nil {

@@ -34,7 +34,7 @@ func (t *ticker) tell(r conformance.Result) {
 	if t.terminal {
 		fmt.Fprintf(t.w, "\r\x1b[K%d of %d, %d violations: %s", min(t.done, t.all), t.all, t.bad, r.Name)
 	} else if r.Verdict == conformance.Violates || r.Verdict == conformance.Undecided {
-		fmt.Fprintf(t.w, "%s %s MQTT %s %s: %s\n", r.Verdict, r.Name, r.Version, r.Cite(), short(r.Why))
+		fmt.Fprintf(t.w, "%s %s %s %s: %s\n", r.Verdict, r.Name, r.Version.Protocol(), r.Cite(), short(r.Why))
 	}
 }
 
@@ -68,7 +68,13 @@ func (c Conformance) counted(group string) map[string]int {
 
 // groups are those that have rows, in order.
 func (c Conformance) groups() []string {
-	return slices.DeleteFunc(conformance.Groups(), func(g string) bool { return len(c.counted(g)) == 0 })
+	var all []string
+	for _, r := range c.Results {
+		if g, _, _ := strings.Cut(r.Name, "/"); !slices.Contains(all, g) {
+			all = append(all, g)
+		}
+	}
+	return all
 }
 
 // wrong are the rows of what does not conform, the violations first.

@@ -74,7 +74,7 @@ func lengths(all ...int) func(*exam) {
 				return pk.FixedHeader.Type == packets.Publish && pk.TopicName == topic
 			})
 			if !bytes.Equal(m.Payload, payload) {
-				x.violates("a payload of %d bytes came as other %d bytes", len(payload), len(m.Payload))
+				x.Violates("a payload of %d bytes came as other %d bytes", len(payload), len(m.Payload))
 			}
 		}
 	}
@@ -86,7 +86,7 @@ func largeLengths(x *exam) {
 	pub.send(publisher(x.topic("t"), 1, 1, make([]byte, 2097152)))
 	ack, err := pub.find(ofType(packets.Puback), x.soon())
 	if err != nil && err != errLate || err == nil && ack.ReasonCode >= 0x80 {
-		x.unsupported("the broker takes no packet of 2 MiB")
+		x.Unsupported("the broker takes no packet of 2 MiB")
 	}
 	if err == errLate {
 		pub.missing("PUBACK", ofType(packets.Puback))
@@ -102,16 +102,16 @@ func takesTopic(x *exam, topic string) {
 	look.send(publisher(topic, 1, 1, x.payload("look")))
 	ack, err := look.find(ofType(packets.Puback), x.soon())
 	if err != nil || ack.ReasonCode >= 0x80 {
-		x.unsupported("the broker takes no topic of %d bytes in %d levels", len(topic), strings.Count(topic, "/")+1)
+		x.Unsupported("the broker takes no topic of %d bytes in %d levels", len(topic), strings.Count(topic, "/")+1)
 	}
 	sub := x.sub()
 	if code, err := sub.trySubscribeOne(topic, 1); err != nil || code >= 0x80 {
-		x.unsupported("the broker takes no filter of %d bytes in %d levels", len(topic), strings.Count(topic, "/")+1)
+		x.Unsupported("the broker takes no filter of %d bytes in %d levels", len(topic), strings.Count(topic, "/")+1)
 	}
 	x.spread(sub)
 	x.pub().publish(topic, "m", 1)
 	if m := sub.message("m"); m.TopicName != topic {
-		x.violates("a topic of %d bytes came as one of %d", len(topic), len(m.TopicName))
+		x.Violates("a topic of %d bytes came as one of %d", len(topic), len(m.TopicName))
 	}
 }
 
@@ -156,7 +156,7 @@ func messageExpiries(x *exam) {
 	sub.subscribe(x.topic("t"), 1)
 	x.pub().publish(x.topic("t"), "m", 1, expiresIn(4294967295))
 	if left := sub.message("m").Properties.MessageExpiryInterval; left < 4294967295-60 {
-		x.violates("it came with %d s", left)
+		x.Violates("it came with %d s", left)
 	}
 }
 
@@ -168,7 +168,7 @@ func subscriptionIdentifiers(x *exam) {
 		sub.subscribe(topic, 1, identified(n))
 		pub.publish(topic, fmt.Sprint("m", n), 1)
 		if got := sub.message(fmt.Sprint("m", n)).Properties.SubscriptionIdentifier; !slices.Equal(got, []int{n}) {
-			x.violates("the subscription has the identifier %d, the message came with %v", n, got)
+			x.Violates("the subscription has the identifier %d, the message came with %v", n, got)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func passesUser(x *exam, pairs []packets.UserProperty) {
 	sub.subscribe(x.topic("t"), 1)
 	pub.publish(x.topic("t"), "m", 1, with(func(p *packets.Properties) { p.User = pairs }))
 	if got := sub.message("m").Properties.User; !slices.Equal(got, pairs) {
-		x.violates("%d user properties came as %d, or changed", len(pairs), len(got))
+		x.Violates("%d user properties came as %d, or changed", len(pairs), len(got))
 	}
 }
 
@@ -211,7 +211,7 @@ func correlationLength(x *exam) {
 	sub.subscribe(x.topic("t"), 1)
 	pub.publish(x.topic("t"), "m", 1, with(func(p *packets.Properties) { p.CorrelationData = data }))
 	if got := sub.message("m").Properties.CorrelationData; !bytes.Equal(got, data) {
-		x.violates("%d bytes came as %d", len(data), len(got))
+		x.Violates("%d bytes came as %d", len(data), len(got))
 	}
 }
 

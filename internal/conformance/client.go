@@ -46,9 +46,9 @@ const firstID = 20000
 
 // dial opens a connection; nothing is sent on it yet.
 func (x *exam) dial(name, address string) *client {
-	conn, err := (&net.Dialer{Timeout: x.wait}).DialContext(x.ctx, "tcp", address)
+	conn, err := (&net.Dialer{Timeout: x.wait}).DialContext(x.Ctx, "tcp", address)
 	if err != nil {
-		x.undecided("connect to %s: %v", address, err)
+		x.Undecided("connect to %s: %v", address, err)
 	}
 	c := &client{x: x, name: name, conn: conn, in: make(chan received, 4096), nextID: firstID}
 	x.clients = append(x.clients, c)
@@ -63,14 +63,14 @@ func (c *client) receive() {
 	for {
 		pk, err := mqttpacket.Read(r, byte(c.x.version))
 		if err != nil {
-			c.x.note(c.name, "←", "closed: %v", err)
+			c.x.Note(c.name, "←", "closed: %v", err)
 			c.in <- received{err: err}
 			return
 		}
-		c.x.note(c.name, "←", "%s", describe(&pk.Packet, pk.Raw))
+		c.x.Note(c.name, "←", "%s", describe(&pk.Packet, pk.Raw))
 		select {
 		case c.in <- received{pk: pk}:
-		case <-c.x.ctx.Done():
+		case <-c.x.Ctx.Done():
 			return
 		}
 	}
@@ -80,15 +80,15 @@ func (c *client) receive() {
 func (c *client) send(pk packets.Packet) {
 	raw, err := encode(c.x.version, pk)
 	if err != nil {
-		c.x.undecided("encode a packet: %v", err)
+		c.x.Undecided("encode a packet: %v", err)
 	}
-	c.x.note(c.name, "→", "%s", describe(&pk, raw))
+	c.x.Note(c.name, "→", "%s", describe(&pk, raw))
 	c.write(raw)
 }
 
 // raw sends bytes as they are.
 func (c *client) raw(what string, b []byte) {
-	c.x.note(c.name, "→", "%s  [% x%s]", what, clip(b, 48), more(b, 48))
+	c.x.Note(c.name, "→", "%s  [% x%s]", what, clip(b, 48), more(b, 48))
 	c.write(b)
 }
 
@@ -97,13 +97,13 @@ func (c *client) write(b []byte) {
 	c.conn.SetWriteDeadline(time.Now().Add(c.x.wait))
 	var late net.Error
 	if _, err := c.conn.Write(b); errors.As(err, &late) && late.Timeout() {
-		c.x.undecided("%s: the broker does not take what is sent, for %v", c.name, c.x.wait)
+		c.x.Undecided("%s: the broker does not take what is sent, for %v", c.name, c.x.wait)
 	}
 }
 
 // drop closes the connection without a word.
 func (c *client) drop() {
-	c.x.note(c.name, "→", "closes the connection")
+	c.x.Note(c.name, "→", "closes the connection")
 	c.conn.Close()
 }
 
@@ -136,7 +136,7 @@ func (c *client) read(deadline time.Time) (*packet, error) {
 		}
 		if c.lost = r.err; c.lost != nil {
 			if errors.Is(c.lost, mqttpacket.ErrMalformed) {
-				c.x.violates("%v", c.lost)
+				c.x.Violates("%v", c.lost)
 			}
 			return nil, c.lost
 		}
@@ -147,8 +147,8 @@ func (c *client) read(deadline time.Time) (*packet, error) {
 		return r.pk, nil
 	case <-timer.C:
 		return nil, errLate
-	case <-c.x.ctx.Done():
-		c.x.undecided("the check was stopped: %v", c.x.ctx.Err())
+	case <-c.x.Ctx.Done():
+		c.x.Undecided("the check was stopped: %v", c.x.Ctx.Err())
 	}
 	return nil, nil
 }
@@ -214,12 +214,12 @@ func (c *client) missing(what string, match func(*packet) bool) {
 	c.x.delivers()
 	c.pong(time.Now().Add(c.x.wait)) // takes what came meanwhile
 	if slices.ContainsFunc(c.held, match) {
-		c.x.undecided("%s: %s came only after %v: the broker or this machine is slow", c.name, what, c.x.wait)
+		c.x.Undecided("%s: %s came only after %v: the broker or this machine is slow", c.name, what, c.x.wait)
 	}
 	if !answers {
-		c.x.violates("%s: no %s in %v, nor an answer to PINGREQ, while other clients are served", c.name, what, c.x.wait)
+		c.x.Violates("%s: no %s in %v, nor an answer to PINGREQ, while other clients are served", c.name, what, c.x.wait)
 	}
-	c.x.violates("%s: no %s in %v, while PINGREQ is answered", c.name, what, c.x.wait)
+	c.x.Violates("%s: no %s in %v, while PINGREQ is answered", c.name, what, c.x.wait)
 }
 
 // mayRefuse are the reasons for which a server may end a connection that did
@@ -231,12 +231,12 @@ func mayRefuse(code byte) bool {
 // hungUp ends a check whose connection the broker closed instead of answering.
 func (c *client) hungUp(what string) {
 	if c.said != nil && mayRefuse(c.said.ReasonCode) {
-		c.x.unsupported("the broker ended the connection with %#02x", c.said.ReasonCode)
+		c.x.Unsupported("the broker ended the connection with %#02x", c.said.ReasonCode)
 	}
 	if c.said != nil {
-		c.x.violates("%s: the broker ended the connection with %#02x instead of sending %s", c.name, c.said.ReasonCode, what)
+		c.x.Violates("%s: the broker ended the connection with %#02x instead of sending %s", c.name, c.said.ReasonCode, what)
 	}
-	c.x.violates("%s: the broker closed the connection instead of sending %s", c.name, what)
+	c.x.Violates("%s: the broker closed the connection instead of sending %s", c.name, what)
 }
 
 func ofType(kind byte) func(*packet) bool {
@@ -259,7 +259,7 @@ func (c *client) ping() {
 	c.send(packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Pingreq}})
 	_, err := c.find(ofType(packets.Pingresp), time.Now().Add(c.x.wait))
 	if errors.Is(err, errLate) {
-		c.x.undecided("%s: no PINGRESP in %v", c.name, c.x.wait)
+		c.x.Undecided("%s: no PINGRESP in %v", c.name, c.x.wait)
 	}
 	if err != nil {
 		c.hungUp("PINGRESP")
@@ -310,7 +310,7 @@ func (c *client) take() []*packet {
 // nothing is that no message is left.
 func (c *client) nothing(from *client, why string) {
 	if all := c.rest(from); len(all) > 0 {
-		c.x.violates("%s: %d unexpected PUBLISH, the first on %q with %q: %s", c.name, len(all), clipText(all[0].TopicName), clip(all[0].Payload, 60), why)
+		c.x.Violates("%s: %d unexpected PUBLISH, the first on %q with %q: %s", c.name, len(all), clipText(all[0].TopicName), clip(all[0].Payload, 60), why)
 	}
 }
 
@@ -336,9 +336,9 @@ func (c *client) stays(why string) {
 	c.held = slices.DeleteFunc(c.held, ofType(packets.Pingresp))
 	switch err := c.pong(c.x.soon()); {
 	case err == nil && c.said == nil:
-		c.x.violates("%s: the connection is open after %v and answers PINGREQ: %s", c.name, c.x.wait, why)
+		c.x.Violates("%s: the connection is open after %v and answers PINGREQ: %s", c.name, c.x.wait, why)
 	case errors.Is(err, errLate) && c.said == nil:
-		c.x.violates("%s: the connection is open after %v and answers nothing, while another client is served: %s", c.name, 2*c.x.wait, why)
+		c.x.Violates("%s: the connection is open after %v and answers nothing, while another client is served: %s", c.name, 2*c.x.wait, why)
 	}
 }
 

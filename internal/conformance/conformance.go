@@ -13,24 +13,38 @@
 package conformance
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
 
-// A Version is the protocol level of a CONNECT.
+// A Version is a protocol that there are checks for: of MQTT it is the protocol
+// level of a CONNECT.
 type Version byte
 
-// The versions that there are checks for.
+// The versions. The checks of mq9 are in a package of their own.
 const (
 	V311 Version = 4
 	V5   Version = 5
+	MQ9  Version = 9
 )
 
 func (v Version) String() string {
-	if v == V5 {
+	switch v {
+	case V5:
 		return "5.0"
+	case MQ9:
+		return "mq9"
 	}
 	return "3.1.1"
+}
+
+// Protocol is the version with the name of its protocol.
+func (v Version) Protocol() string {
+	if v == MQ9 {
+		return v.String()
+	}
+	return "MQTT " + v.String()
 }
 
 // Levels of a statement, as RFC 2119 has them.
@@ -43,8 +57,8 @@ const (
 type Statement struct {
 	Name    string // of the check, group/name; unique with the version
 	Version Version
-	Number  string // MQTT-3.3.1-5; "" where the standard gives the sentence none
-	Section string // 3.3.1
+	Number  string // MQTT-3.3.1-5; "" where the standard gives the sentence none; of mq9 page#heading
+	Section string // 3.3.1; "" of mq9
 	Level   string // MUST or SHOULD
 	Text    string // in our words
 	check   func(*exam)
@@ -127,11 +141,11 @@ func (e entry) statement(v Version, number string) Statement {
 	return s
 }
 
-// Groups are the groups of checks, in their order.
-func Groups() []string {
+// Groups are the groups of statements, in their order.
+func Groups(of []Statement) []string {
 	var all []string
-	for _, s := range Statements() {
-		if len(all) == 0 || all[len(all)-1] != s.Group() {
+	for _, s := range of {
+		if !slices.Contains(all, s.Group()) {
 			all = append(all, s.Group())
 		}
 	}

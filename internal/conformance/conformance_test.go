@@ -85,7 +85,7 @@ func TestStatements(t *testing.T) {
 	}
 	for _, flavor := range []string{"mosquitto", "reference"} {
 		for _, k := range KnownOf(flavor) {
-			if !slices.ContainsFunc(Statements(), func(s Statement) bool { return find([]Known{k}, s) != nil }) {
+			if k.Version != MQ9 && !slices.ContainsFunc(Statements(), func(s Statement) bool { return find([]Known{k}, s) != nil }) {
 				t.Errorf("%s is known for %s, of which there is no check", flavor, k.Name)
 			}
 		}

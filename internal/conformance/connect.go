@@ -45,7 +45,7 @@ func oneConnack(x *exam) {
 	c.ping()
 	for _, pk := range c.held {
 		if pk.FixedHeader.Type == packets.Connack {
-			x.violates("a second CONNACK came")
+			x.Violates("a second CONNACK came")
 		}
 	}
 }
@@ -62,7 +62,7 @@ func clientIDs(x *exam) {
 		c.send(x.connection(token + all[i:min(i+20, len(all))]))
 		connack := c.await("CONNACK", ofType(packets.Connack))
 		if connack.ReasonCode != 0 {
-			x.violates("the client id %q is refused with %#02x", token+all[i:min(i+20, len(all))], connack.ReasonCode)
+			x.Violates("the client id %q is refused with %#02x", token+all[i:min(i+20, len(all))], connack.ReasonCode)
 		}
 		c.disconnect()
 	}
@@ -87,11 +87,11 @@ func assignedID(x *exam) {
 	_, second := nameless(x, "b")
 	for _, connack := range []*packet{first, second} {
 		if connack.Properties.AssignedClientID == "" {
-			x.violates("the CONNACK has no Assigned Client Identifier")
+			x.Violates("the CONNACK has no Assigned Client Identifier")
 		}
 	}
 	if first.Properties.AssignedClientID == second.Properties.AssignedClientID {
-		x.violates("two clients are assigned %q", first.Properties.AssignedClientID)
+		x.Violates("two clients are assigned %q", first.Properties.AssignedClientID)
 	}
 }
 
@@ -99,12 +99,12 @@ func assignedIDUsed(x *exam) {
 	c, connack := x.connect("a", x.to, named(""), expiry(60))
 	id := connack.Properties.AssignedClientID
 	if id == "" {
-		x.violates("the CONNACK has no Assigned Client Identifier")
+		x.Violates("the CONNACK has no Assigned Client Identifier")
 	}
 	x.sessions = append(x.sessions, id)
 	c.disconnect()
 	if _, connack := x.connect("b", x.to, named(id), lasting); !connack.SessionPresent {
-		x.violates("the session of the assigned id %q is not there for who comes back with it", id)
+		x.Violates("the session of the assigned id %q is not there for who comes back with it", id)
 	}
 }
 
@@ -112,20 +112,20 @@ func cleanNotPresent(x *exam) {
 	c := x.sub(lasting)
 	c.disconnect()
 	if _, connack := x.connect("again", x.to, named(c.id)); connack.SessionPresent {
-		x.violates("the CONNACK to a clean start has Session Present")
+		x.Violates("the CONNACK to a clean start has Session Present")
 	}
 }
 
 func connackFlags(x *exam) {
 	_, connack := x.connect("a", x.to)
 	if flags := connack.Raw[2]; flags > 1 {
-		x.violates("the flags of the CONNACK are %08b", flags)
+		x.Violates("the flags of the CONNACK are %08b", flags)
 	}
 }
 
 func maximumQoS(x *exam) {
 	if p := x.offers; p.MaximumQosFlag && p.MaximumQos > 1 {
-		x.violates("the CONNACK has a Maximum QoS of %d", p.MaximumQos)
+		x.Violates("the CONNACK has a Maximum QoS of %d", p.MaximumQos)
 	}
 }
 
@@ -137,20 +137,20 @@ func connackValues(x *exam) {
 		"Subscription Identifiers Available": p.SubIDAvailable, "Shared Subscription Available": p.SharedSubAvailable,
 	} {
 		if flag > 1 {
-			x.violates("the CONNACK has a %s of %d", name, flag)
+			x.Violates("the CONNACK has a %s of %d", name, flag)
 		}
 	}
 }
 
 func noAuthMethod(x *exam) {
 	if _, connack := x.connect("a", x.to); connack.Properties.AuthenticationMethod != "" {
-		x.violates("the CONNACK names the authentication method %q", connack.Properties.AuthenticationMethod)
+		x.Violates("the CONNACK names the authentication method %q", connack.Properties.AuthenticationMethod)
 	}
 }
 
 func noResponseInfo(x *exam) {
 	if _, connack := x.connect("a", x.to); connack.Properties.ResponseInfo != "" {
-		x.violates("the CONNACK has Response Information %q", connack.Properties.ResponseInfo)
+		x.Violates("the CONNACK has Response Information %q", connack.Properties.ResponseInfo)
 	}
 }
 
@@ -178,7 +178,7 @@ func earlyPackets(x *exam) {
 	publish, _ := encode(x.version, publisher(x.topic("t"), 1, 2, x.payload("early")))
 	c.raw("CONNECT, SUBSCRIBE, PUBLISH at once", slicesOf(connect, subscribe, publish))
 	if code := c.await("CONNACK", ofType(packets.Connack)).ReasonCode; code != 0 {
-		x.unsupported("the broker refused the connection with %#02x", code)
+		x.Unsupported("the broker refused the connection with %#02x", code)
 	}
 	c.await("SUBACK", ofType(packets.Suback))
 	c.await("PUBACK", ofType(packets.Puback)) // that the message comes to its own sender nobody promises

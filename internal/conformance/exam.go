@@ -2,22 +2,18 @@ package conformance
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"runtime"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/mochi-mqtt/server/v2/packets"
 )
 
-// An exam is one check that runs. It ends where a verdict is known, as a test
-// does: violates, unsupported and undecided do not return.
+// An exam is a trial of one check of MQTT.
 type exam struct {
-	ctx            context.Context
+	Trial
 	version        Version
 	from, to       string // addresses: of the publishers' node, and of the subscribers'
 	user, password string
@@ -32,37 +28,7 @@ type exam struct {
 	retained []string // topics
 	marks    int
 	witness  bool // delivers is under way
-
-	began   time.Time
-	mu      sync.Mutex
-	packets []string
-	verdict Verdict
-	why     string
 }
-
-// transcriptLines is how many packets a transcript keeps, of the first and of
-// the last ones each.
-const transcriptLines = 40
-
-// note keeps one line of the transcript.
-func (x *exam) note(name, arrow, format string, args ...any) {
-	line := fmt.Sprintf("%9.3f ms  %-10s %s %s", float64(time.Since(x.began).Microseconds())/1000, name, arrow, fmt.Sprintf(format, args...))
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if len(x.packets) == 2*transcriptLines {
-		x.packets = append(x.packets[:transcriptLines], x.packets[transcriptLines+1:]...)
-	}
-	x.packets = append(x.packets, line)
-}
-
-func (x *exam) end(v Verdict, format string, args ...any) {
-	x.verdict, x.why = v, fmt.Sprintf(format, args...)
-	runtime.Goexit()
-}
-
-func (x *exam) violates(format string, args ...any)    { x.end(Violates, format, args...) }
-func (x *exam) unsupported(format string, args ...any) { x.end(Unsupported, format, args...) }
-func (x *exam) undecided(format string, args ...any)   { x.end(Undecided, format, args...) }
 
 // apart reports whether the two ends are on different nodes.
 func (x *exam) apart() bool { return x.from != x.to }
@@ -106,13 +72,13 @@ func (x *exam) connect(name, address string, change ...func(*packets.Packet)) (*
 	c.send(pk)
 	connack, err := c.find(func(*packet) bool { return true }, x.soon())
 	if err != nil { // a server may refuse one without a word, for reasons of its own
-		x.undecided("%s: no CONNACK: %v", name, err)
+		x.Undecided("%s: no CONNACK: %v", name, err)
 	}
 	if connack.FixedHeader.Type != packets.Connack {
-		x.violates("the first packet of the broker is no CONNACK but %s", packets.PacketNames[connack.FixedHeader.Type])
+		x.Violates("the first packet of the broker is no CONNACK but %s", packets.PacketNames[connack.FixedHeader.Type])
 	}
 	if connack.ReasonCode != 0 {
-		x.unsupported("the broker refused the connection with %#02x", connack.ReasonCode)
+		x.Unsupported("the broker refused the connection with %#02x", connack.ReasonCode)
 	}
 	if p, asked := connack.Properties, pk.Properties.SessionExpiryInterval; p.SessionExpiryIntervalFlag && p.SessionExpiryInterval != asked {
 		c.expiry = &p.SessionExpiryInterval
@@ -127,7 +93,7 @@ func (x *exam) connect(name, address string, change ...func(*packets.Packet)) (*
 // another time, and says so in CONNACK.
 func (c *client) ownExpiry() {
 	if c.expiry != nil {
-		c.x.unsupported("the broker sets the session expiry interval itself, to %d s", *c.expiry)
+		c.x.Unsupported("the broker sets the session expiry interval itself, to %d s", *c.expiry)
 	}
 }
 
@@ -179,7 +145,7 @@ func (x *exam) flush(from, to *client) {
 	topic, label := x.topic(fmt.Sprintf("mark/%d", x.marks)), fmt.Sprintf("mark %d", x.marks)
 	suback := to.trySubscribe([]packets.Subscription{{Filter: topic}})
 	if suback.ReasonCodes[0] >= 0x80 {
-		x.undecided("the broker refuses the subscription of a marker with %#02x", suback.ReasonCodes[0])
+		x.Undecided("the broker refuses the subscription of a marker with %#02x", suback.ReasonCodes[0])
 	}
 	for deadline := time.Now().Add(x.wait); ; {
 		from.publishing(topic, label, 0)
@@ -192,7 +158,7 @@ func (x *exam) flush(from, to *client) {
 			to.hungUp("a marker")
 		}
 		if time.Now().After(deadline) {
-			x.undecided("no marker came from %s to %s in %v", from.name, to.name, x.wait)
+			x.Undecided("no marker came from %s to %s in %v", from.name, to.name, x.wait)
 		}
 	}
 	to.unsubscribe(topic)
@@ -229,7 +195,7 @@ func (x *exam) delivers() {
 			return
 		}
 		if time.Now().After(deadline) {
-			x.undecided("a plain message does not come to a new subscriber either, in %v: the broker delivers to nobody", x.wait)
+			x.Undecided("a plain message does not come to a new subscriber either, in %v: the broker delivers to nobody", x.wait)
 		}
 	}
 }
@@ -243,8 +209,8 @@ func (x *exam) eventually(try func() bool) bool {
 			return false
 		}
 		select {
-		case <-x.ctx.Done():
-			x.undecided("the check was stopped: %v", x.ctx.Err())
+		case <-x.Ctx.Done():
+			x.Undecided("the check was stopped: %v", x.Ctx.Err())
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
@@ -253,15 +219,6 @@ func (x *exam) eventually(try func() bool) bool {
 
 // soon is until when a packet is waited for.
 func (x *exam) soon() time.Time { return time.Now().Add(x.wait) }
-
-// after waits for a time that the protocol itself counts in.
-func (x *exam) after(d time.Duration) {
-	select {
-	case <-x.ctx.Done():
-		x.undecided("the check was stopped: %v", x.ctx.Err())
-	case <-time.After(d):
-	}
-}
 
 // clean takes back what the check left on the broker: sessions and retained
 // messages. Where that fails the verdict stands.

@@ -75,7 +75,7 @@ func matchesReference(x *exam, filters, topics []string) {
 		}
 		suback := sub.trySubscribe([]packets.Subscription{{Filter: filter, Qos: 1}})
 		if code := suback.ReasonCodes[0]; code != 1 {
-			x.unsupported("the broker answers the filter %q, with QoS 1, with %#02x", filter, code)
+			x.Unsupported("the broker answers the filter %q, with QoS 1, with %#02x", filter, code)
 		}
 		x.spread(sub)
 		var sent []packets.Packet
@@ -96,13 +96,13 @@ func matchesReference(x *exam, filters, topics []string) {
 		for i, t := range topics {
 			if label := fmt.Sprintf("f%d t%d", n, i); want[label] {
 				if m := sub.message(label); m.TopicName != x.topic(t) {
-					x.violates("what was published to %q came as %q", x.topic(t), m.TopicName)
+					x.Violates("what was published to %q came as %q", x.topic(t), m.TopicName)
 				}
 			}
 		}
 		for _, m := range sub.rest(pub) {
 			if !want[strings.TrimPrefix(string(m.Payload), x.token+" ")] {
-				x.violates("%q came to a subscription of %q, which does not match it", m.TopicName, filter)
+				x.Violates("%q came to a subscription of %q, which does not match it", m.TopicName, filter)
 			}
 		}
 		sub.unsubscribe(filter)
@@ -129,7 +129,7 @@ func otherCharacters(x *exam) {
 	}
 	matchesReference(x, taken, taken)
 	if len(not) > 0 {
-		x.unsupported("the broker takes no topics with %q", not)
+		x.Unsupported("the broker takes no topics with %q", not)
 	}
 }
 
@@ -167,7 +167,7 @@ func dollar(x *exam) {
 	sender := x.dial("sender", x.from)
 	sender.send(x.connection(x.token + "sender"))
 	if sender.await("CONNACK", ofType(packets.Connack)).ReasonCode != 0 {
-		x.undecided("the broker refuses a connection")
+		x.Undecided("the broker refuses a connection")
 	}
 	sender.send(publisher("$rmq/"+x.token, 0, 0, x.payload("m")))
 	sender.pong(sender.x.soon())

@@ -56,7 +56,7 @@ func receiveMaximum(x *exam) {
 	for _, takes := range []uint16{1, 3} {
 		sub := slow(x, takes, 6, 1)
 		if n := len(sub.soFar()); n > int(takes) {
-			x.violates("with a Receive Maximum of %d, %d messages came and none was acknowledged", takes, n)
+			x.Violates("with a Receive Maximum of %d, %d messages came and none was acknowledged", takes, n)
 		}
 		sub.disconnect()
 	}
@@ -84,7 +84,7 @@ func receiveQoS2(x *exam) {
 	sub.ack(packets.Pubrec, first.PacketID)
 	sub.await("PUBREL", answerTo(packets.Pubrel, first.PacketID))
 	if n := len(sub.soFar()); n > 0 {
-		x.violates("the quota is 1, PUBCOMP was not sent, and %d more messages came", n)
+		x.Violates("the quota is 1, PUBCOMP was not sent, and %d more messages came", n)
 	}
 	sub.ack(packets.Pubcomp, first.PacketID)
 	sub.message("m1")
@@ -99,7 +99,7 @@ func maximumSize(x *exam) {
 	}
 	for _, m := range sub.rest(pub) {
 		if len(m.Raw) > limit {
-			x.violates("a PUBLISH of %d bytes came to a client with a Maximum Packet Size of %d", len(m.Raw), limit)
+			x.Violates("a PUBLISH of %d bytes came to a client with a Maximum Packet Size of %d", len(m.Raw), limit)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func tooLarge(x *exam) {
 func ownMaximum(x *exam) {
 	limit := int(x.offers.MaximumPacketSize)
 	if limit == 0 || limit > mqttpacket.MaxPacket {
-		x.unsupported("the broker sets no maximum that is small enough to try")
+		x.Unsupported("the broker sets no maximum that is small enough to try")
 	}
 	pub := x.pub()
 	topic := x.topic("t")
@@ -147,7 +147,7 @@ func waiting(x *exam, seconds uint32, away time.Duration) *client {
 	sub.subscribe(x.topic("t"), 1)
 	sub.disconnect()
 	x.pub().publish(x.topic("t"), "m", 1, expiresIn(seconds))
-	x.after(away)
+	x.After(away)
 	again, _ := x.connect("again", x.to, named(sub.id), lasting)
 	return again
 }
@@ -155,7 +155,7 @@ func waiting(x *exam, seconds uint32, away time.Duration) *client {
 func countsDown(x *exam) {
 	left := waiting(x, 100, 2200*time.Millisecond).message("m").Properties.MessageExpiryInterval
 	if left > 99 || left < 60 {
-		x.violates("a message with an expiry of 100 s that waited for more than 2 s came with %d s", left)
+		x.Violates("a message with an expiry of 100 s that waited for more than 2 s came with %d s", left)
 	}
 }
 
@@ -174,7 +174,7 @@ func sentNotExpired(x *exam) {
 	sub.manual = true
 	x.pub().publish(x.topic("t"), "m", 2, expiresIn(1))
 	m := sub.message("m")
-	x.after(2500 * time.Millisecond)
+	x.After(2500 * time.Millisecond)
 	sub.ack(packets.Pubrec, m.PacketID)
 	sub.await("PUBREL", answerTo(packets.Pubrel, m.PacketID))
 }
@@ -207,7 +207,7 @@ func aliasUsed(x *exam) {
 		pub.publish(topic, label+"first", 1, alias(n))
 		pub.publish("", label, 1, alias(n))
 		if m := sub.message(label); m.TopicName != topic {
-			x.violates("alias %d stands for %q, the message came on %q", n, topic, m.TopicName)
+			x.Violates("alias %d stands for %q, the message came on %q", n, topic, m.TopicName)
 		}
 	}
 }
@@ -220,7 +220,7 @@ func aliasChanged(x *exam) {
 	pub.publish(x.topic("b"), "two", 1, alias(1))
 	pub.publish("", "three", 1, alias(1))
 	if m := sub.message("three"); m.TopicName != x.topic("b") {
-		x.violates("alias 1 stands for %q, the message came on %q", x.topic("b"), m.TopicName)
+		x.Violates("alias 1 stands for %q, the message came on %q", x.topic("b"), m.TopicName)
 	}
 }
 
@@ -236,7 +236,7 @@ func aliasGone(x *exam) {
 		again.missing("PUBACK, and no end of the connection,", ofType(packets.Puback))
 	}
 	if err == nil && ack.ReasonCode < 0x80 {
-		x.violates("a message with an alias of the connection before is taken")
+		x.Violates("a message with an alias of the connection before is taken")
 	}
 }
 
@@ -253,7 +253,7 @@ func aliasNone(x *exam) {
 		label := fmt.Sprint("m", i)
 		pub.publish(x.topic("t"), label, 1)
 		if m := sub.message(label); m.Properties.TopicAliasFlag {
-			x.violates("a PUBLISH has the topic alias %d", m.Properties.TopicAlias)
+			x.Violates("a PUBLISH has the topic alias %d", m.Properties.TopicAlias)
 		}
 	}
 }
@@ -269,13 +269,13 @@ func aliasOfServer(x *exam) {
 		m := sub.message(label)
 		n := m.Properties.TopicAlias
 		if m.Properties.TopicAliasFlag && (n == 0 || n > limit) {
-			x.violates("a PUBLISH has the topic alias %d, above the client's maximum of %d", n, limit)
+			x.Violates("a PUBLISH has the topic alias %d, above the client's maximum of %d", n, limit)
 		}
 		if m.TopicName != "" && n > 0 {
 			names[n] = m.TopicName
 		}
 		if m.TopicName == "" && names[n] != topic || m.TopicName != "" && m.TopicName != topic {
-			x.violates("what was published to %q came on %q, alias %d, which stands for %q", topic, m.TopicName, n, names[n])
+			x.Violates("what was published to %q came on %q, alias %d, which stands for %q", topic, m.TopicName, n, names[n])
 		}
 	}
 }

@@ -94,7 +94,7 @@ func (c *client) refuses(kind byte) {
 	ack, err := c.find(func(pk *packet) bool { return pk.FixedHeader.Type == kind || c.goodbye(pk) }, c.x.soon())
 	switch {
 	case errors.Is(err, errLate) && !slices.ContainsFunc(c.held, ofType(packets.Pingresp)):
-		c.x.undecided("the broker neither answers nor closes the connection, in %v", c.x.wait)
+		c.x.Undecided("the broker neither answers nor closes the connection, in %v", c.x.wait)
 	case errors.Is(err, errLate):
 		c.stays("it sent what is not allowed, and was not told no")
 		return
@@ -106,7 +106,7 @@ func (c *client) refuses(kind byte) {
 		code = ack.ReasonCodes[0]
 	}
 	if code < 0x80 {
-		c.x.violates("it is acknowledged with %s, code %#02x", packets.PacketNames[kind], code)
+		c.x.Violates("it is acknowledged with %s, code %#02x", packets.PacketNames[kind], code)
 	}
 }
 
@@ -201,7 +201,7 @@ func badPublishProperties() []entry {
 
 func aliasTooLarge(x *exam) {
 	if x.offers.TopicAliasMaximum == 65535 {
-		x.unsupported("the broker takes every topic alias there is")
+		x.Unsupported("the broker takes every topic alias there is")
 	}
 	c := x.pub()
 	c.send(publisherWithAlias(x.topic("t"), 1, 1, x.payload("m"), x.offers.TopicAliasMaximum+1))

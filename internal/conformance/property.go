@@ -41,7 +41,7 @@ func pairs() []packets.UserProperty {
 
 func samePairs(x *exam, got []packets.UserProperty) {
 	if !slices.Equal(got, pairs()) {
-		x.violates("the user properties %v came as %v", pairs(), got)
+		x.Violates("the user properties %v came as %v", pairs(), got)
 	}
 }
 
@@ -59,7 +59,7 @@ func userProperties(x *exam) {
 		if i := slices.Index(got, p); i >= 0 {
 			got = slices.Delete(got, i, i+1)
 		} else {
-			x.violates("the user property %q=%q did not come", p.Key, p.Val)
+			x.Violates("the user property %q=%q did not come", p.Key, p.Val)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func passed(set func(*packets.Properties), same func(packets.Properties) bool) f
 		sub.subscribe(x.topic("t"), 1)
 		pub.publish(x.topic("t"), "m", 1, with(set))
 		if m := sub.message("m"); !same(m.Properties) {
-			x.violates("the message came without it: % x", clip(m.Raw, 80))
+			x.Violates("the message came without it: % x", clip(m.Raw, 80))
 		}
 	}
 }
@@ -82,7 +82,7 @@ func noProblemInfo(x *exam) {
 	c := x.pub(with(func(p *packets.Properties) { p.RequestProblemInfo, p.RequestProblemInfoFlag = 0, true }))
 	check := func(pk *packet) {
 		if p := pk.Properties; p.ReasonString != "" || len(p.User) > 0 {
-			x.violates("%s has the reason string %q and %d user properties", packets.PacketNames[pk.FixedHeader.Type], p.ReasonString, len(p.User))
+			x.Violates("%s has the reason string %q and %d user properties", packets.PacketNames[pk.FixedHeader.Type], p.ReasonString, len(p.User))
 		}
 	}
 	c.publishing(x.topic("nobody"), "m", 1)
@@ -105,10 +105,10 @@ func identifier(x *exam) {
 	pub.publish(x.topic("t"), "with", 1)
 	pub.publish(x.topic("u"), "without", 1)
 	if got := sub.message("with").Properties.SubscriptionIdentifier; !slices.Equal(got, []int{42}) {
-		x.violates("the subscription has the identifier 42, the message came with %v", got)
+		x.Violates("the subscription has the identifier 42, the message came with %v", got)
 	}
 	if got := sub.message("without").Properties.SubscriptionIdentifier; len(got) > 0 {
-		x.violates("the subscription has no identifier, the message came with %v", got)
+		x.Violates("the subscription has no identifier, the message came with %v", got)
 	}
 }
 
@@ -130,7 +130,7 @@ func identifiers(x *exam) {
 	}
 	slices.Sort(got)
 	if !slices.Equal(got, []int{1, 2, 300}) {
-		x.violates("subscriptions with the identifiers 1, 2 and 300 match, the message came with %v", got)
+		x.Violates("subscriptions with the identifiers 1, 2 and 300 match, the message came with %v", got)
 	}
 }
 
@@ -141,7 +141,7 @@ func identifierReplaced(x *exam) {
 	sub.subscribe(x.topic("t"), 1, identified(2))
 	pub.publish(x.topic("t"), "m", 1)
 	if got := sub.message("m").Properties.SubscriptionIdentifier; !slices.Equal(got, []int{2}) {
-		x.violates("the subscription was replaced by one with the identifier 2, the message came with %v", got)
+		x.Violates("the subscription was replaced by one with the identifier 2, the message came with %v", got)
 	}
 }
 
@@ -153,7 +153,7 @@ func identifierLasts(x *exam) {
 	x.pub().publish(x.topic("t"), "m", 1)
 	again, _ := x.connect("again", x.to, named(sub.id), lasting)
 	if got := again.message("m").Properties.SubscriptionIdentifier; !slices.Equal(got, []int{7}) {
-		x.violates("the subscription has the identifier 7, after a reconnect the message came with %v", got)
+		x.Violates("the subscription has the identifier 7, after a reconnect the message came with %v", got)
 	}
 }
 
@@ -161,7 +161,7 @@ func connackCodes(x *exam) {
 	known := []byte{0, 0x80, 0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88, 0x89, 0x8a, 0x8c, 0x90, 0x95, 0x97, 0x99, 0x9a, 0x9b, 0x9c, 0x9d, 0x9f}
 	for _, connect := range [][]byte{unknownMethod(x), reservedFlag(x), x.rawConnectProps([]byte{packets.PropReceiveMaximum, 0, 0})} {
 		if pk := tryBad(x, connect).first; pk != nil && pk.FixedHeader.Type == packets.Connack && !slices.Contains(known, pk.ReasonCode) {
-			x.violates("a CONNACK has the code %#02x", pk.ReasonCode)
+			x.Violates("a CONNACK has the code %#02x", pk.ReasonCode)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func qos0(x *exam) {
 	sub.subscribe(x.topic("t"), 0)
 	pub.publish(x.topic("t"), "m", 0)
 	if m := sub.message("m"); m.FixedHeader.Qos != 0 || m.FixedHeader.Dup {
-		x.violates("it came with QoS %d and DUP %t", m.FixedHeader.Qos, m.FixedHeader.Dup)
+		x.Violates("it came with QoS %d and DUP %t", m.FixedHeader.Qos, m.FixedHeader.Dup)
 	}
 }
 
@@ -44,7 +44,7 @@ func puback(x *exam) {
 	pk := publisher(x.topic("t"), 1, 4711, x.payload("m"))
 	pub.send(pk)
 	if ack := pub.await("PUBACK", ofType(packets.Puback)); ack.PacketID != 4711 {
-		x.violates("the PUBACK to packet id 4711 has %d", ack.PacketID)
+		x.Violates("the PUBACK to packet id 4711 has %d", ack.PacketID)
 	}
 }
 
@@ -66,7 +66,7 @@ func pubrec(x *exam) {
 	pub := x.pub()
 	pub.send(publisher(x.topic("t"), 2, 4711, x.payload("m")))
 	if ack := pub.await("PUBREC", ofType(packets.Pubrec)); ack.PacketID != 4711 {
-		x.violates("the PUBREC to packet id 4711 has %d", ack.PacketID)
+		x.Violates("the PUBREC to packet id 4711 has %d", ack.PacketID)
 	}
 }
 
@@ -77,7 +77,7 @@ func pubcomp(x *exam) {
 	pub.accepted(pub.await("PUBREC", ofType(packets.Pubrec)))
 	pub.ack(packets.Pubrel, 4711)
 	if ack := pub.await("PUBCOMP", ofType(packets.Pubcomp)); ack.PacketID != 4711 {
-		x.violates("the PUBCOMP to packet id 4711 has %d", ack.PacketID)
+		x.Violates("the PUBCOMP to packet id 4711 has %d", ack.PacketID)
 	}
 }
 
@@ -120,7 +120,7 @@ func serverQoS1(x *exam) {
 	sub.subscribe(x.topic("t"), 1)
 	pub.publish(x.topic("t"), "m", 1)
 	if m := sub.message("m"); m.FixedHeader.Qos != 1 || m.FixedHeader.Dup || m.PacketID == 0 {
-		x.violates("it came with QoS %d, DUP %t and packet id %d", m.FixedHeader.Qos, m.FixedHeader.Dup, m.PacketID)
+		x.Violates("it came with QoS %d, DUP %t and packet id %d", m.FixedHeader.Qos, m.FixedHeader.Dup, m.PacketID)
 	}
 }
 
@@ -132,7 +132,7 @@ func serverQoS2(x *exam) {
 	pub.publish(x.topic("t"), "m", 2)
 	m := sub.message("m")
 	if m.FixedHeader.Qos != 2 {
-		x.violates("it came with QoS %d", m.FixedHeader.Qos)
+		x.Violates("it came with QoS %d", m.FixedHeader.Qos)
 	}
 	sub.ack(packets.Pubrec, m.PacketID)
 	sub.await("PUBREL", answerTo(packets.Pubrel, m.PacketID))
@@ -150,10 +150,10 @@ func serverIDs(x *exam) {
 	seen := map[uint16]string{}
 	for _, m := range sub.rest(pub) { // as many as the server sends unacknowledged
 		if m.PacketID == 0 {
-			x.violates("a message has packet id 0")
+			x.Violates("a message has packet id 0")
 		}
 		if before, ok := seen[m.PacketID]; ok && before != string(m.Payload) {
-			x.violates("packet id %d is used for two messages that are not acknowledged", m.PacketID)
+			x.Violates("packet id %d is used for two messages that are not acknowledged", m.PacketID)
 		}
 		seen[m.PacketID] = string(m.Payload)
 	}
@@ -168,11 +168,11 @@ func idSpaces(x *exam) {
 	id := sub.message("theirs").PacketID // and it is not acknowledged
 	sub.nextID = id - 1
 	if code := sub.trySubscribe(filters(x.topic("u"))).ReasonCodes[0]; code >= 0x80 {
-		x.violates("SUBSCRIBE with packet id %d is refused with %#02x, while the server uses that id for a message of its own", id, code)
+		x.Violates("SUBSCRIBE with packet id %d is refused with %#02x, while the server uses that id for a message of its own", id, code)
 	}
 	sub.send(publisher(x.topic("v"), 2, id, x.payload("own")))
 	if code := sub.await("PUBREC", answerTo(packets.Pubrec, id)).ReasonCode; code >= 0x80 {
-		x.violates("PUBLISH with packet id %d is refused with %#02x, while the server uses that id for a message of its own", id, code)
+		x.Violates("PUBLISH with packet id %d is refused with %#02x, while the server uses that id for a message of its own", id, code)
 	}
 	sub.ack(packets.Pubrel, id)
 	sub.await("PUBCOMP", answerTo(packets.Pubcomp, id))
@@ -185,7 +185,7 @@ func dupNotPassed(x *exam) {
 	sub.subscribe(x.topic("t"), 1)
 	pub.publish(x.topic("t"), "m", 1, func(pk *packets.Packet) { pk.FixedHeader.Dup = true })
 	if sub.message("m").FixedHeader.Dup {
-		x.violates("the message came with DUP, though it was not sent before")
+		x.Violates("the message came with DUP, though it was not sent before")
 	}
 }
 
@@ -199,7 +199,7 @@ func answeredByQoS(x *exam) {
 	}
 	pub.ping()
 	for _, pk := range pub.held {
-		x.violates("beside the answers that QoS 0, 1 and 2 ask for, %s came", packets.PacketNames[pk.FixedHeader.Type])
+		x.Violates("beside the answers that QoS 0, 1 and 2 ask for, %s came", packets.PacketNames[pk.FixedHeader.Type])
 	}
 }
 
@@ -230,13 +230,13 @@ func inOrder(x *exam) {
 			m = sub.await("messages in order", func(pk *packet) bool { return bytes.HasPrefix(pk.Payload, x.payload(fmt.Sprintf("order %d ", qos))) })
 			var of, i int
 			if _, err := fmt.Sscanf(string(m.Payload), x.token+" order %d %d", &of, &i); err != nil {
-				x.undecided("a payload is %q: %v", clip(m.Payload, 60), err)
+				x.Undecided("a payload is %q: %v", clip(m.Payload, 60), err)
 			}
 			if m.FixedHeader.Dup {
 				continue // what is sent again may come late
 			}
 			if i < last {
-				x.violates("message %d of QoS %d came after message %d", i, qos, last)
+				x.Violates("message %d of QoS %d came after message %d", i, qos, last)
 			}
 			last = i
 			end = i == ordered-1
@@ -258,7 +258,7 @@ func payloads(x *exam) {
 		pub.publish(topic, "", 1, func(pk *packets.Packet) { pk.Payload = payload })
 		m := sub.await(fmt.Sprintf("message of %d bytes", len(payload)), func(pk *packet) bool { return pk.TopicName == topic })
 		if string(m.Payload) != string(payload) {
-			x.violates("a payload of %d bytes came as %d bytes: % x", len(payload), len(m.Payload), clip(m.Payload, 32))
+			x.Violates("a payload of %d bytes came as %d bytes: % x", len(payload), len(m.Payload), clip(m.Payload, 32))
 		}
 	}
 }
@@ -268,7 +268,7 @@ func publishCodes(x *exam) {
 	known := map[byte]bool{0: true, 0x10: true, 0x80: true, 0x83: true, 0x87: true, 0x90: true, 0x91: true, 0x97: true, 0x99: true}
 	check := func(pk *packet) {
 		if !known[pk.ReasonCode] {
-			x.violates("%s has the code %#02x", packets.PacketNames[pk.FixedHeader.Type], pk.ReasonCode)
+			x.Violates("%s has the code %#02x", packets.PacketNames[pk.FixedHeader.Type], pk.ReasonCode)
 		}
 	}
 	pub.publishing(x.topic("nobody"), "m", 1)

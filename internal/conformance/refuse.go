@@ -112,7 +112,7 @@ func badConnectAlone(build func(*exam) []byte) func(*exam) {
 	return func(x *exam) {
 		refused(x, build(x))
 		if x.user != "" && !tryBad(x, x.rawConnectAlone(2, str(x.token))).taken {
-			x.unsupported("the broker refuses everybody without credentials, and so this CONNECT")
+			x.Unsupported("the broker refuses everybody without credentials, and so this CONNECT")
 		}
 	}
 }
@@ -147,11 +147,11 @@ func tryBad(x *exam, connect []byte) outcome {
 func refused(x *exam, connect []byte) *packet {
 	switch o := tryBad(x, connect); {
 	case o.taken:
-		x.violates("the bad CONNECT is accepted")
+		x.Violates("the bad CONNECT is accepted")
 	case !o.closed && o.first == nil:
-		x.violates("nothing came in %v, and the connection is still open; another client was served meanwhile", x.wait)
+		x.Violates("nothing came in %v, and the connection is still open; another client was served meanwhile", x.wait)
 	case !o.closed:
-		x.violates("the broker answered %s with code %#02x, and the connection is still open after %v", packets.PacketNames[o.first.FixedHeader.Type], o.first.ReasonCode, x.wait)
+		x.Violates("the broker answered %s with code %#02x, and the connection is still open after %v", packets.PacketNames[o.first.FixedHeader.Type], o.first.ReasonCode, x.wait)
 	default:
 		return o.first
 	}
@@ -161,7 +161,7 @@ func refused(x *exam, connect []byte) *packet {
 // protocolName is all but accepted: what else becomes of it is the server's.
 func protocolName(x *exam) {
 	if tryBad(x, x.rawConnect("MQTX", byte(x.version), 2, str(x.token))).taken {
-		x.violates("a CONNECT with the protocol name MQTX is accepted")
+		x.Violates("a CONNECT with the protocol name MQTX is accepted")
 	}
 }
 
@@ -179,7 +179,7 @@ func notFirst(x *exam) {
 
 func withoutConnack(x *exam) {
 	if pk := refused(x, reservedFlag(x)); pk != nil {
-		x.violates("a CONNECT with its reserved flag set is answered with %s, code %#02x", packets.PacketNames[pk.FixedHeader.Type], pk.ReasonCode)
+		x.Violates("a CONNECT with its reserved flag set is answered with %s, code %#02x", packets.PacketNames[pk.FixedHeader.Type], pk.ReasonCode)
 	}
 }
 
@@ -190,7 +190,7 @@ func noDisconnectFirst(x *exam) {
 		x.rawConnectProps([]byte{packets.PropReceiveMaximum, 0, 0}),
 	} {
 		if pk := tryBad(x, connect).first; pk != nil && pk.FixedHeader.Type == packets.Disconnect {
-			x.violates("a refused CONNECT is answered with DISCONNECT, code %#02x", pk.ReasonCode)
+			x.Violates("a refused CONNECT is answered with DISCONNECT, code %#02x", pk.ReasonCode)
 		}
 	}
 }
@@ -198,10 +198,10 @@ func noDisconnectFirst(x *exam) {
 func emptyUnclean(x *exam) {
 	pk := refused(x, x.rawConnect("MQTT", byte(x.version), 0, str("")))
 	if pk == nil {
-		x.violates("the connection is closed without a CONNACK")
+		x.Violates("the connection is closed without a CONNACK")
 	}
 	if pk.ReasonCode != 2 {
-		x.violates("the code of the CONNACK is %d, not 2", pk.ReasonCode)
+		x.Violates("the code of the CONNACK is %d, not 2", pk.ReasonCode)
 	}
 }
 
@@ -221,19 +221,19 @@ func connackThatRefuses(x *exam) outcome {
 			return o
 		}
 	}
-	x.unsupported("the broker refuses nothing by a CONNACK")
+	x.Unsupported("the broker refuses nothing by a CONNACK")
 	return outcome{}
 }
 
 func refusedCloses(x *exam) {
 	if o := connackThatRefuses(x); !o.closed {
-		x.violates("the broker answered CONNACK with code %#02x, and the connection is still open after %v", o.first.ReasonCode, x.wait)
+		x.Violates("the broker answered CONNACK with code %#02x, and the connection is still open after %v", o.first.ReasonCode, x.wait)
 	}
 }
 
 func refusedNotPresent(x *exam) {
 	if connackThatRefuses(x).first.SessionPresent {
-		x.violates("the CONNACK that refuses has Session Present")
+		x.Violates("the CONNACK that refuses has Session Present")
 	}
 }
 
@@ -247,5 +247,5 @@ func refusedNothing(x *exam) {
 			return
 		}
 	}
-	x.unsupported("the broker refuses nothing that was tried")
+	x.Unsupported("the broker refuses nothing that was tried")
 }

@@ -19,7 +19,7 @@ func (c *client) subscribeAny(filters []packets.Subscription, change ...func(*pa
 	suback := c.trySubscribe(filters, change...)
 	for _, code := range suback.ReasonCodes {
 		if code >= 0x80 {
-			c.x.unsupported("the broker refused a subscription with %#02x", code)
+			c.x.Unsupported("the broker refused a subscription with %#02x", code)
 		}
 	}
 	c.x.spread(c)
@@ -30,7 +30,7 @@ func (c *client) subscribeAny(filters []packets.Subscription, change ...func(*pa
 func (c *client) fully(suback *packet, filters []packets.Subscription) {
 	for i, code := range suback.ReasonCodes {
 		if code < filters[i].Qos {
-			c.x.unsupported("the broker granted QoS %d where %d was asked for", code, filters[i].Qos)
+			c.x.Unsupported("the broker granted QoS %d where %d was asked for", code, filters[i].Qos)
 		}
 	}
 }
@@ -45,7 +45,7 @@ func (c *client) trySubscribe(filters []packets.Subscription, change ...func(*pa
 	c.send(pk)
 	suback := c.await("SUBACK", answerTo(packets.Suback, pk.PacketID))
 	if len(suback.ReasonCodes) != len(filters) {
-		c.x.violates("%d filters, and SUBACK has %d codes", len(filters), len(suback.ReasonCodes))
+		c.x.Violates("%d filters, and SUBACK has %d codes", len(filters), len(suback.ReasonCodes))
 	}
 	return suback
 }
@@ -60,7 +60,7 @@ func (c *client) trySubscribeOne(filter string, qos byte) (byte, error) {
 		return 0, err
 	}
 	if n := len(suback.ReasonCodes); n != 1 {
-		c.x.violates("one filter, and SUBACK has %d codes", n)
+		c.x.Violates("one filter, and SUBACK has %d codes", n)
 	}
 	return suback.ReasonCodes[0], nil
 }
@@ -72,7 +72,7 @@ func (c *client) notGranted(filter string) {
 		c.missing("SUBACK, and no end of the connection,", answerTo(packets.Suback, c.nextID))
 	}
 	if err == nil && code < 0x80 {
-		c.x.violates("the filter %q is granted QoS %d", filter, code)
+		c.x.Violates("the filter %q is granted QoS %d", filter, code)
 	}
 }
 
@@ -123,7 +123,7 @@ func (c *client) complete(pk packets.Packet) {
 
 func (c *client) accepted(pk *packet) {
 	if pk.ReasonCode >= 0x80 {
-		c.x.unsupported("the broker refused a message with %#02x", pk.ReasonCode)
+		c.x.Unsupported("the broker refused a message with %#02x", pk.ReasonCode)
 	}
 }
 

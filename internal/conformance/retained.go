@@ -46,7 +46,7 @@ func retainedSent(x *exam) {
 func retainedFlag(x *exam) {
 	kept(x, "t", "m", 1)
 	if m := x.sub().subscribeUntil(x.topic("t"), 1, "m"); !m.FixedHeader.Retain {
-		x.violates("it came without RETAIN")
+		x.Violates("it came without RETAIN")
 	}
 }
 
@@ -84,7 +84,7 @@ func retainedQoS(x *exam) {
 		sub := x.sub()
 		m := sub.subscribeUntil(x.topic(name), 2, name)
 		if m.FixedHeader.Qos != max(qos, 1) {
-			x.violates("a retained message of QoS %d came with QoS %d to a subscription with QoS 2", max(qos, 1), m.FixedHeader.Qos)
+			x.Violates("a retained message of QoS %d came with QoS %d to a subscription with QoS 2", max(qos, 1), m.FixedHeader.Qos)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func retainedQoS0(x *exam) {
 	pub.publish(x.topic("t"), "new", 0, retain)
 	for deadline := x.soon(); isKept(x, "t", "old"); { // nothing says when a message of QoS 0 has been taken
 		if time.Now().After(deadline) {
-			x.violates("the old message is still sent to new subscriptions, after %v", x.wait)
+			x.Violates("the old message is still sent to new subscriptions, after %v", x.wait)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func retainedRemoved(x *exam) {
 	pub := kept(x, "t", "m", 1)
 	pub.publish(x.topic("t"), "", 1, retain, empty)
 	if !x.eventually(func() bool { return !isKept(x, "t", "m") }) {
-		x.violates("it is still sent to new subscriptions")
+		x.Violates("it is still sent to new subscriptions")
 	}
 }
 
@@ -158,7 +158,7 @@ func retainedLive(x *exam) {
 	sub.subscribe(x.topic("t"), 1)
 	pub.publish(x.topic("t"), "m", 1, retain)
 	if sub.message("m").FixedHeader.Retain {
-		x.violates("it came with RETAIN to a subscription that was there before")
+		x.Violates("it came with RETAIN to a subscription that was there before")
 	}
 }
 
@@ -190,10 +190,10 @@ func asPublished(x *exam) {
 	pub.publish(x.topic("t"), "with", 1, retain)
 	pub.publish(x.topic("t"), "without", 1)
 	if !sub.message("with").FixedHeader.Retain {
-		x.violates("a message that was sent with RETAIN came without it")
+		x.Violates("a message that was sent with RETAIN came without it")
 	}
 	if sub.message("without").FixedHeader.Retain {
-		x.violates("a message that was sent without RETAIN came with it")
+		x.Violates("a message that was sent without RETAIN came with it")
 	}
 }
 
@@ -201,7 +201,7 @@ func retainedExpires(x *exam) {
 	x.needsRetain()
 	pub := x.pub()
 	pub.publish(x.topic("t"), "m", 1, retain, with(func(p *packets.Properties) { p.MessageExpiryInterval = 1 }))
-	x.after(3500 * time.Millisecond)
+	x.After(3500 * time.Millisecond)
 	sub := x.sub()
 	sub.subscribe(x.topic("t"), 1)
 	sub.nothing(pub, "it expired 1 s after it was sent, 2.5 s ago")

@@ -28,31 +28,42 @@ type Options struct {
 	Tell           func(Result)  // told each result as soon as it is known, one at a time, and once more where a check is made again; may be nil
 }
 
-// Run runs the checks, those that found something once more with less beside
-// them, and answers their results in the order of the statements. A broker that
-// cannot be connected to, or refuses its clients for another reason than their
+// Run runs the checks of MQTT, those that found something once more with less
+// beside them, and returns their results in the order of the statements. A broker
+// that cannot be connected to, or refuses its clients for another reason than their
 // version, is an error; whatever else it does is a result.
 func Run(ctx context.Context, o Options) ([]Result, error) {
-	o.From = cmp.Or(o.From, o.To)
-	o.Wait, o.Grace = cmp.Or(o.Wait, 10*time.Second), cmp.Or(o.Grace, 200*time.Millisecond)
-	o.Parallel = cmp.Or(o.Parallel, 8)
+	o = o.Whole()
 	if o.Statements == nil {
 		o.Statements = Statements()
-	}
-	if o.Tell == nil {
-		o.Tell = func(Result) {}
 	}
 	speaks, err := o.greet(ctx)
 	if err != nil {
 		return nil, err
 	}
+	return o.Hold(ctx, func(s Statement, n int) Result { return o.examine(ctx, s, speaks[s.Version], n) })
+}
+
+// Whole is the options with what was left out.
+func (o Options) Whole() Options {
+	o.From = cmp.Or(o.From, o.To)
+	o.Wait, o.Grace = cmp.Or(o.Wait, 10*time.Second), cmp.Or(o.Grace, 200*time.Millisecond)
+	o.Parallel = cmp.Or(o.Parallel, 8)
+	if o.Tell == nil {
+		o.Tell = func(Result) {}
+	}
+	return o
+}
+
+// Hold makes the check of each statement, several at once and numbered from 1, and
+// those that found something once more with less beside them.
+func (o Options) Hold(ctx context.Context, check func(s Statement, n int) Result) ([]Result, error) {
 	results := make([]Result, len(o.Statements))
 	var mu sync.Mutex
 	group := errgroup.Group{}
 	examine := func(i int, of func(Result) Result) {
 		group.Go(func() error {
-			s := o.Statements[i]
-			r := of(o.examine(ctx, s, speaks[s.Version], i+1))
+			r := of(check(o.Statements[i], i+1))
 			mu.Lock()
 			defer mu.Unlock()
 			results[i] = r
@@ -83,8 +94,8 @@ func (o Options) greet(ctx context.Context) (map[Version]*exam, error) {
 		if greeted[s.Version] != nil {
 			continue
 		}
-		x := o.exam(ctx, s.Version, 0)
-		x.run(func(x *exam) {
+		x := o.exam(s.Version, 0)
+		x.run(ctx, func(x *exam) {
 			x.offers = x.greet(x.to, &answered)
 			if x.apart() {
 				x.greet(x.from, &answered)
@@ -110,18 +121,18 @@ func (x *exam) greet(address string, answered *bool) packets.Properties {
 	connack, err := c.find(func(*packet) bool { return true }, x.soon())
 	switch {
 	case errors.Is(err, errLate):
-		x.undecided("no CONNACK in %v", x.wait)
+		x.Undecided("no CONNACK in %v", x.wait)
 	case err != nil:
-		x.unsupported("it closes the first connection without a CONNACK")
+		x.Unsupported("it closes the first connection without a CONNACK")
 	}
 	*answered = true
 	switch code := connack.ReasonCode; {
 	case connack.FixedHeader.Type != packets.Connack:
-		x.violates("the first packet of the broker is no CONNACK but %s", packets.PacketNames[connack.FixedHeader.Type])
+		x.Violates("the first packet of the broker is no CONNACK but %s", packets.PacketNames[connack.FixedHeader.Type])
 	case code == 1 || code == 0x84:
-		x.unsupported("it refused the first connection with %#02x", code)
+		x.Unsupported("it refused the first connection with %#02x", code)
 	case code != 0:
-		x.undecided("it refused the first connection with %#02x; make sure that the user name and the password are right, and that the broker lets such clients in", code)
+		x.Undecided("it refused the first connection with %#02x; make sure that the user name and the password are right, and that the broker lets such clients in", code)
 	}
 	return connack.Properties
 }
@@ -154,60 +165,41 @@ func (o Options) examine(ctx context.Context, s Statement, first *exam, n int) R
 	case first.verdict == Violates:
 		return Result{Statement: s, Verdict: Undecided, Why: "connect/accepted is violated already: " + first.why}
 	}
-	x := o.exam(ctx, s.Version, n)
+	x := o.exam(s.Version, n)
 	x.offers = first.offers
-	x.run(s.check)
-	r := Result{Statement: s, Verdict: x.verdict, Why: x.why, Took: time.Since(x.began), Packets: x.packets}
-	if r.Verdict == Violates {
-		r.Known = find(o.Known, s)
-	}
-	return r
+	x.run(ctx, s.check)
+	return x.Result(s, o.Known)
 }
 
-// tokenLetters are those that every server must take in a client id.
+// tokenLetters are those that every server must take in a client id, and in the
+// address of a mailbox.
 const tokenLetters = "0123456789abcdefghijklmnopqrstuvwxyz"
 
-func (o Options) exam(ctx context.Context, v Version, n int) *exam {
+// Token is what the names of the n-th check of a run begin with: nobody else has it.
+func Token(n int) string {
 	token := fmt.Sprintf("c%d", n)
 	for range 8 {
 		token += string(tokenLetters[rand.IntN(len(tokenLetters))])
 	}
+	return token
+}
+
+func (o Options) exam(v Version, n int) *exam {
 	return &exam{
-		ctx: ctx, version: v, from: o.From, to: o.To, user: o.User, password: o.Password, wait: o.Wait, grace: o.Grace,
-		token: token, dice: rand.New(rand.NewPCG(o.Seed, uint64(n))),
+		version: v, from: o.From, to: o.To, user: o.User, password: o.Password, wait: o.Wait, grace: o.Grace,
+		token: Token(n), dice: rand.New(rand.NewPCG(o.Seed, uint64(n))),
 	}
 }
 
-// checkBound is when a check is given up that its own bounds did not end.
-const checkBound = 3 * time.Minute
-
-// run runs a check in a goroutine of its own, which a verdict ends.
-func (x *exam) run(check func(*exam)) {
-	ctx, cancel := context.WithTimeout(x.ctx, checkBound)
-	defer cancel()
-	x.ctx, x.began = ctx, time.Now()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer x.clean()
-		defer func() {
-			if failed := recover(); failed != nil { // nothing that a broker does ends the other checks
-				x.verdict, x.why = Undecided, fmt.Sprintf("the check itself failed: %v", failed)
-			}
-		}()
-		check(x)
-		x.verdict = Conforms
-	}()
-	<-done
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.packets = append([]string{}, x.packets...)
+// run runs a check.
+func (x *exam) run(ctx context.Context, check func(*exam)) {
+	x.Run(ctx, func() { check(x) }, x.clean)
 }
 
 // offer refuses a check whose feature the CONNACK of MQTT 5 says is not there.
 func (x *exam) offer(there bool, what string) {
 	if !there {
-		x.unsupported("the broker's CONNACK says that it has no %s", what)
+		x.Unsupported("the broker's CONNACK says that it has no %s", what)
 	}
 }
 
@@ -235,7 +227,7 @@ func (x *exam) needsQoS(qos byte) {
 // takes none.
 func (x *exam) needsSize(bytes int) {
 	if limit := int(x.offers.MaximumPacketSize); limit > 0 && bytes > limit {
-		x.unsupported("the broker's own maximum is %d bytes, and the packet of this check has %d", limit, bytes)
+		x.Unsupported("the broker's own maximum is %d bytes, and the packet of this check has %d", limit, bytes)
 	}
 }
 

@@ -151,8 +151,8 @@ func TestRefusedLate(t *testing.T) {
 }
 
 func TestPanicIsUndecided(t *testing.T) {
-	x := Options{}.exam(context.Background(), V5, 1)
-	x.run(func(*exam) { panic(errors.New("of a check")) })
+	x := Options{}.exam(V5, 1)
+	x.run(context.Background(), func(*exam) { panic(errors.New("of a check")) })
 	if x.verdict != Undecided || !strings.Contains(x.why, "of a check") {
 		t.Errorf("%s: %s", x.verdict, x.why)
 	}

@@ -38,13 +38,13 @@ func sessionPresent(x *exam) {
 		again.disconnect()
 		return connack.SessionPresent
 	}) {
-		x.violates("the CONNACK has no Session Present for a session that is stored")
+		x.Violates("the CONNACK has no Session Present for a session that is stored")
 	}
 }
 
 func sessionNotPresent(x *exam) {
 	if _, connack := x.connect("new", x.to, lasting); connack.SessionPresent {
-		x.violates("the CONNACK has Session Present for a client id that was never used")
+		x.Violates("the CONNACK has Session Present for a client id that was never used")
 	}
 }
 
@@ -83,7 +83,7 @@ func cleanDiscards(x *exam) {
 	pub.publish(x.topic("t"), "old", 1)
 	again, connack := x.connect("again", x.to, named(c.id))
 	if connack.SessionPresent {
-		x.violates("the CONNACK to a clean start has Session Present")
+		x.Violates("the CONNACK to a clean start has Session Present")
 	}
 	pub.publish(x.topic("t"), "new", 1)
 	again.nothing(pub, "its session was discarded")
@@ -95,7 +95,7 @@ func cleanNotStored(x *exam) {
 	c.subscribe(x.topic("t"), 1)
 	c.disconnect()
 	if _, connack := x.connect("again", x.to, named(c.id), lasting); connack.SessionPresent {
-		x.violates("the session of a client that asked for none is stored")
+		x.Violates("the session of a client that asked for none is stored")
 	}
 }
 
@@ -116,7 +116,7 @@ func resendsPublish(x *exam) {
 		c.drop()
 		again, _ := x.connect("again", x.to, named(c.id), lasting)
 		if m := again.message("m"); m.PacketID != first.PacketID {
-			x.violates("a message of QoS %d was sent with packet id %d, and again with %d", qos, first.PacketID, m.PacketID)
+			x.Violates("a message of QoS %d was sent with packet id %d, and again with %d", qos, first.PacketID, m.PacketID)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func resendHasDup(x *exam) {
 		c.drop()
 		again, _ := x.connect("again", x.to, named(c.id), lasting)
 		if m := again.message("m"); !m.FixedHeader.Dup {
-			x.violates("a message of QoS %d is sent again without DUP", qos)
+			x.Violates("a message of QoS %d is sent again without DUP", qos)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func inboundState(x *exam) {
 	pub.drop()
 	again, connack := x.connect("again", x.from, named(pub.id), lasting)
 	if !connack.SessionPresent {
-		x.violates("the session of the publisher is not there any more")
+		x.Violates("the session of the publisher is not there any more")
 	}
 	sent.FixedHeader.Dup = true
 	again.send(sent)
@@ -164,7 +164,7 @@ func inboundState(x *exam) {
 
 func noResend(x *exam) {
 	c, _ := unacknowledged(x, 1)
-	x.after(time.Second)
+	x.After(time.Second)
 	c.nothing(x.pub(), "it is not acknowledged, but the connection lasts")
 }
 
@@ -177,7 +177,7 @@ func sessionExpires(x *exam) {
 	c.ownExpiry()
 	c.disconnect()
 	for _, away := range []time.Duration{4 * time.Second, expiryBound} {
-		x.after(away)
+		x.After(away)
 		again, connack := x.connect("again", x.to, named(c.id), lasting, expiry(1))
 		if !connack.SessionPresent {
 			return
@@ -185,16 +185,16 @@ func sessionExpires(x *exam) {
 		again.ownExpiry()
 		again.disconnect()
 	}
-	x.violates("the session is present %v after its connection ended, with an expiry interval of 1 s", expiryBound)
+	x.Violates("the session is present %v after its connection ended, with an expiry interval of 1 s", expiryBound)
 }
 
 func sessionLasts(x *exam) {
 	c := x.sub(lasting, expiry(600))
 	c.ownExpiry()
 	c.drop()
-	x.after(time.Second)
+	x.After(time.Second)
 	if _, connack := x.connect("again", x.to, named(c.id), lasting); !connack.SessionPresent {
-		x.violates("the session is gone after 1 s, with an expiry interval of 600 s")
+		x.Violates("the session is gone after 1 s, with an expiry interval of 600 s")
 	}
 }
 
@@ -211,7 +211,7 @@ func expiryOfDisconnect(x *exam) {
 	c := x.sub(lasting)
 	c.disconnectWith(0)
 	if _, connack := x.connect("again", x.to, named(c.id), lasting); connack.SessionPresent {
-		x.violates("the session is present, though DISCONNECT set its expiry interval to 0")
+		x.Violates("the session is present, though DISCONNECT set its expiry interval to 0")
 	}
 }
 
@@ -220,6 +220,6 @@ func expiryNotRaised(x *exam) {
 	c.ownExpiry()
 	c.disconnectWith(300)
 	if _, connack := x.connect("again", x.to, named(c.id), lasting); connack.SessionPresent {
-		x.violates("the session is present, though CONNECT had set its expiry interval to 0")
+		x.Violates("the session is present, though CONNECT had set its expiry interval to 0")
 	}
 }

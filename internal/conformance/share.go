@@ -65,9 +65,9 @@ func (x *exam) either(all []*client, label string) {
 	}
 	x.delivers()
 	if came(time.Now()) {
-		x.undecided("message %q came only after %v: the broker or this machine is slow", label, x.wait)
+		x.Undecided("message %q came only after %v: the broker or this machine is slow", label, x.wait)
 	}
-	x.violates("message %q came to no member in %v, while another client gets its messages", label, x.wait)
+	x.Violates("message %q came to no member in %v, while another client gets its messages", label, x.wait)
 }
 
 func besideOthers(x *exam) {
@@ -86,7 +86,7 @@ func sharedQoS(x *exam) {
 		c := member(x, qosLabel(qos), x.topic(qosLabel(qos)), qos)
 		x.pub().publish(x.topic(qosLabel(qos)), "m", 1)
 		if m := c.message("m"); m.FixedHeader.Qos > qos {
-			x.violates("a message came with QoS %d to a member that was granted %d", m.FixedHeader.Qos, qos)
+			x.Violates("a message came with QoS %d to a member that was granted %d", m.FixedHeader.Qos, qos)
 		}
 	}
 }

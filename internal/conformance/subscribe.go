@@ -55,7 +55,7 @@ func subackID(x *exam) {
 	for _, id := range []uint16{7, 300, 65535} {
 		c.send(packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Subscribe}, PacketID: id, Filters: filters(x.topic("t"))})
 		if suback := c.await("SUBACK", ofType(packets.Suback)); suback.PacketID != id {
-			x.violates("the SUBACK to packet id %d has %d", id, suback.PacketID)
+			x.Violates("the SUBACK to packet id %d has %d", id, suback.PacketID)
 		}
 	}
 }
@@ -68,7 +68,7 @@ func subackCodes(x *exam) {
 		}
 		for i, code := range x.sub().trySubscribe(all).ReasonCodes {
 			if code > all[i].Qos && code < 0x80 {
-				x.violates("a filter with QoS %d is granted %d", all[i].Qos, code)
+				x.Violates("a filter with QoS %d is granted %d", all[i].Qos, code)
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func subackOrder(x *exam) {
 	for i := range granted {
 		for j := range granted {
 			if asked[i] == asked[j] && granted[i] != granted[j] || granted[i] > asked[i] {
-				x.violates("asked for QoS % x, granted % x", asked, granted)
+				x.Violates("asked for QoS % x, granted % x", asked, granted)
 			}
 		}
 	}
@@ -103,7 +103,7 @@ func subackKnown(x *exam) {
 	names := []string{x.topic("t"), x.topic("+/t"), x.topic("#"), "$SYS/" + x.token, "#", "+"}
 	for i, code := range x.sub().trySubscribe(filters(names...)).ReasonCodes {
 		if !slices.Contains(known, code) {
-			x.violates("the code for %q is %#02x, which SUBACK does not have", names[i], code)
+			x.Violates("the code for %q is %#02x, which SUBACK does not have", names[i], code)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func manyFilters(x *exam) {
 	}
 	for _, pk := range sub.held {
 		if pk.FixedHeader.Type == packets.Suback {
-			x.violates("a second SUBACK came")
+			x.Violates("a second SUBACK came")
 		}
 	}
 }
@@ -134,7 +134,7 @@ func replaced(x *exam) {
 	sub.subscribe(x.topic("t"), 1)
 	pub.publish(x.topic("t"), "m", 1)
 	if m := sub.message("m"); m.FixedHeader.Qos != 1 {
-		x.violates("the message came with QoS %d, after the subscription was replaced by one with QoS 1", m.FixedHeader.Qos)
+		x.Violates("the message came with QoS %d, after the subscription was replaced by one with QoS 1", m.FixedHeader.Qos)
 	}
 	sub.nothing(pub, "the second subscription takes the place of the first")
 }
@@ -183,7 +183,7 @@ func lowerQoS(x *exam) {
 			label := "sent" + qosLabel(sent) + "granted" + qosLabel(granted)
 			pub.publish(topic, label, sent)
 			if m := sub.message(label); m.FixedHeader.Qos != min(got, sent) {
-				x.violates("a message published with QoS %d came with QoS %d to a subscription that was granted %d", sent, m.FixedHeader.Qos, got)
+				x.Violates("a message published with QoS %d came with QoS %d to a subscription that was granted %d", sent, m.FixedHeader.Qos, got)
 			}
 		}
 	}
@@ -202,7 +202,7 @@ func overlapping(x *exam) {
 	sub.await(fmt.Sprintf("copy with QoS %d, where QoS % x were granted", best, granted), same)
 	for _, m := range sub.rest(pub) {
 		if m.FixedHeader.Qos > best {
-			x.violates("the subscriptions were granted QoS % x, and the message came with %d", granted, m.FixedHeader.Qos)
+			x.Violates("the subscriptions were granted QoS % x, and the message came with %d", granted, m.FixedHeader.Qos)
 		}
 	}
 }
@@ -216,7 +216,7 @@ func topicMatches(x *exam) {
 	}
 	for _, name := range []string{"a/b/c", "a//c"} {
 		if m := sub.message(name); m.TopicName != x.topic(name) {
-			x.violates("what was published to %q came as %q", x.topic(name), m.TopicName)
+			x.Violates("what was published to %q came as %q", x.topic(name), m.TopicName)
 		}
 	}
 	sub.nothing(pub, "its topic does not match the filter a/+/c")
@@ -286,7 +286,7 @@ func unsubscribeMany(x *exam) {
 	sub.nothing(pub, "the client had unsubscribed")
 	for _, pk := range sub.held {
 		if pk.FixedHeader.Type == packets.Unsuback {
-			x.violates("a second UNSUBACK came")
+			x.Violates("a second UNSUBACK came")
 		}
 	}
 }
@@ -310,11 +310,11 @@ func unsubackCodes(x *exam) {
 	c.subscribeAll(filters(x.topic("a"), x.topic("c")))
 	codes := c.unsubscribe(x.topic("a"), x.topic("b"), x.topic("c")).ReasonCodes
 	if len(codes) != 3 {
-		x.violates("three filters, and UNSUBACK has %d codes", len(codes))
+		x.Violates("three filters, and UNSUBACK has %d codes", len(codes))
 	}
 	// 0x11 says that there was none; a server may also say success.
 	if codes[0] == 0x11 || codes[2] == 0x11 {
-		x.violates("UNSUBACK says 0x11, no subscription existed, of one that did: % x", codes)
+		x.Violates("UNSUBACK says 0x11, no subscription existed, of one that did: % x", codes)
 	}
 }
 
@@ -323,7 +323,7 @@ func unsubackKnown(x *exam) {
 	c.subscribe(x.topic("a"), 1)
 	for _, code := range c.unsubscribe(x.topic("a"), x.topic("b"), x.topic("#")).ReasonCodes {
 		if !slices.Contains([]byte{0, 0x11, 0x80, 0x83, 0x87, 0x8f, 0x91}, code) {
-			x.violates("UNSUBACK has the code %#02x", code)
+			x.Violates("UNSUBACK has the code %#02x", code)
 		}
 	}
 }

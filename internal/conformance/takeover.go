@@ -26,13 +26,13 @@ func takeOverSays(x *exam) {
 	first := x.sub()
 	x.connect("second", x.from, named(first.id))
 	if _, closed := first.closedIn(x.wait); !closed {
-		x.undecided("the first connection is not closed in %v", x.wait)
+		x.Undecided("the first connection is not closed in %v", x.wait)
 	}
 	if first.said == nil {
-		x.violates("the first connection was closed without a DISCONNECT")
+		x.Violates("the first connection was closed without a DISCONNECT")
 	}
 	if first.said.ReasonCode != 0x8e {
-		x.violates("the first connection was told %#02x", first.said.ReasonCode)
+		x.Violates("the first connection was told %#02x", first.said.ReasonCode)
 	}
 }
 
@@ -41,7 +41,7 @@ func takeOverSession(x *exam) {
 	first.subscribe(x.topic("t"), 1)
 	second, connack := x.connect("second", x.from, named(first.id), lasting)
 	if !connack.SessionPresent {
-		x.violates("the CONNACK of the second connection has no Session Present")
+		x.Violates("the CONNACK of the second connection has no Session Present")
 	}
 	x.pub().publish(x.topic("t"), "m", 1)
 	second.message("m")
@@ -84,7 +84,7 @@ func aliveLimit(x *exam, connack *packet, seconds uint16) time.Duration {
 		seconds = p.ServerKeepAlive
 	}
 	if seconds == 0 || seconds > 10 {
-		x.unsupported("the broker's own keep alive is %d s", seconds)
+		x.Unsupported("the broker's own keep alive is %d s", seconds)
 	}
 	return time.Duration(seconds) * time.Second
 }
@@ -97,7 +97,7 @@ func silent(x *exam, seconds uint16) {
 	// That it is disconnected earlier is the server's right at any time.
 	if took, closed := c.closedIn(limit*3/2 + aliveBound); !closed {
 		x.connect("witness", x.to) // or the broker is stalled, and nothing is decided
-		x.violates("a client with a keep alive of %v is still connected after %v of silence", limit, took.Round(time.Millisecond))
+		x.Violates("a client with a keep alive of %v is still connected after %v of silence", limit, took.Round(time.Millisecond))
 	}
 }
 
@@ -106,7 +106,7 @@ func keepAliveEnds(x *exam) { silent(x, 1) }
 func keepAliveOwn(x *exam) {
 	_, connack := x.connect("first", x.to, keepAlive(2))
 	if connack.Properties.ServerKeepAliveFlag {
-		x.unsupported("the broker sets the keep alive itself, to %d s", connack.Properties.ServerKeepAlive)
+		x.Unsupported("the broker sets the keep alive itself, to %d s", connack.Properties.ServerKeepAlive)
 	}
 	silent(x, 2)
 }
@@ -126,15 +126,15 @@ func keepAliveKept(x *exam) {
 	c, connack := x.connect("pinging", x.to, keepAlive(2))
 	limit := aliveLimit(x, connack, 2)
 	for range 4 {
-		x.after(limit * 9 / 20)
+		x.After(limit * 9 / 20)
 		sending := time.Now()
 		err := c.pong(x.soon())
 		switch took := time.Since(last); {
 		case err == nil:
 		case errors.Is(err, errLate):
-			x.undecided("no PINGRESP in %v", x.wait)
+			x.Undecided("no PINGRESP in %v", x.wait)
 		case took > limit:
-			x.undecided("this machine took %v to ping, with a keep alive of %v", took.Round(time.Millisecond), limit)
+			x.Undecided("this machine took %v to ping, with a keep alive of %v", took.Round(time.Millisecond), limit)
 		default:
 			c.hungUp("PINGRESP")
 		}

@@ -50,7 +50,7 @@ func willFields(x *exam) {
 		x.pub(will(x.topic("w"), x.payload("will"), qos, false)).drop()
 		m := watcher.message("will")
 		if m.TopicName != x.topic("w") || m.FixedHeader.Qos != qos {
-			x.violates("a will of QoS %d came on %q with QoS %d", qos, m.TopicName, m.FixedHeader.Qos)
+			x.Violates("a will of QoS %d came on %q with QoS %d", qos, m.TopicName, m.FixedHeader.Qos)
 		}
 		watcher.disconnect()
 	}
@@ -68,7 +68,7 @@ func willOnce(x *exam) {
 	watcher.message("will")
 	back, _ := x.connect("back", x.from, named(dying.id))
 	back.drop() // this time without a will
-	x.after(300 * time.Millisecond)
+	x.After(300 * time.Millisecond)
 	watcher.nothing(x.pub(), "the will was published before")
 }
 
@@ -76,7 +76,7 @@ func willNone(x *exam) {
 	watcher := x.sub()
 	watcher.subscribe(x.topic("#"), 1)
 	x.pub().drop()
-	x.after(300 * time.Millisecond)
+	x.After(300 * time.Millisecond)
 	watcher.nothing(x.pub(), "the client had no will")
 }
 
@@ -87,12 +87,12 @@ func willRetain(want bool) func(*exam) {
 		dying, watcher := mourner(x, want)
 		dying.drop()
 		if watcher.message("will").FixedHeader.Retain {
-			x.violates("it came with RETAIN to a subscription that was there before")
+			x.Violates("it came with RETAIN to a subscription that was there before")
 		}
 		if want {
 			x.sub().subscribeUntil(x.topic("w"), 1, "will")
 		} else if isKept(x, "w", "will") {
-			x.violates("it is sent to new subscriptions")
+			x.Violates("it is sent to new subscriptions")
 		}
 	}
 }
@@ -131,7 +131,7 @@ func willDelayed(x *exam) {
 	// The delay is in whole seconds: a server that counts those may begin up to
 	// one early.
 	if took := time.Since(began); took < (seconds-1)*time.Second {
-		x.violates("the will came after %v, with a delay of %d s", took.Round(time.Millisecond), seconds)
+		x.Violates("the will came after %v, with a delay of %d s", took.Round(time.Millisecond), seconds)
 	}
 }
 
@@ -148,9 +148,9 @@ func willBack(x *exam) {
 	dying.drop()
 	x.connect("back", x.from, named(dying.id), lasting)
 	if took := time.Since(began); took > time.Second { // as in willDelayed
-		x.undecided("it took %v to come back, with a delay of 2 s", took.Round(time.Millisecond))
+		x.Undecided("it took %v to come back, with a delay of 2 s", took.Round(time.Millisecond))
 	}
-	x.after(4 * time.Second)
+	x.After(4 * time.Second)
 	watcher.nothing(x.pub(), "its client came back before the will's delay had passed")
 }
 
@@ -165,6 +165,6 @@ func willProperties(x *exam) {
 	p := watcher.message("will").Properties
 	samePairs(x, p.User)
 	if p.ContentType != "text/plain" || p.ResponseTopic != x.topic("answer") || string(p.CorrelationData) != "\x01\x02" || p.PayloadFormat != 1 {
-		x.violates("it came with content type %q, response topic %q, correlation data % x, payload format %d", p.ContentType, p.ResponseTopic, p.CorrelationData, p.PayloadFormat)
+		x.Violates("it came with content type %q, response topic %q, correlation data % x, payload format %d", p.ContentType, p.ResponseTopic, p.CorrelationData, p.PayloadFormat)
 	}
 }

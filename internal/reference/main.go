@@ -65,6 +65,9 @@ func Run(ctx context.Context, config Config, log io.Writer) error {
 	web := &http.Server{ReadHeaderTimeout: 5 * time.Second}
 	defer web.Close()
 
+	if err := s.GlobalAccount().AddMapping(mq9.Subjects, mq9.At(config.Name)); err != nil {
+		return fmt.Errorf("start %s: serve mq9: %w", config.Name, err)
+	}
 	go s.Start()
 	if !s.ReadyForConnections(listenWait) {
 		s.Shutdown()
@@ -86,7 +89,7 @@ func Run(ctx context.Context, config Config, log io.Writer) error {
 		defect = ""
 		go leak.run(ctx, s)
 	}
-	lists, err := mq9.Serve(inside, config.Replicas, func() bool { return len(config.Routes) == 0 || s.JetStreamIsLeader() }, defect)
+	lists, err := mq9.Serve(inside, mq9.At(config.Name), config.Replicas, func() bool { return len(config.Routes) == 0 || s.JetStreamIsLeader() }, defect)
 	if err != nil {
 		s.Shutdown()
 		return fmt.Errorf("start %s: %w", config.Name, err)

@@ -9,7 +9,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// ack confirms a message and all before it of its priority, for one group.
+// ack confirms a message and all before it of its priority, for one group; the last one
+// of a batch confirms the batch.
 func (s *service) ack(ctx context.Context, _ string, m *request) (any, error) {
 	var in ackRequest
 	if err := read("MSG.ACK", m.Data, &in); err != nil {
@@ -30,6 +31,17 @@ func (s *service) ack(ctx context.Context, _ string, m *request) (any, error) {
 		return nil, err
 	}
 	priority, _ := partsOf(acked.Subject)
+	to := map[string]uint64{}
+	if priority != priorities()[0] { // before which nothing is returned
+		if to, err = s.confirmed(ctx, of, in.Group, *in.ID); err != nil {
+			return nil, err
+		}
+	}
+	for p, id := range to {
+		if err := s.store.advance(ctx, of, in.Group, p, id, false); err != nil {
+			return nil, err
+		}
+	}
 	return errorReply{}, s.store.advance(ctx, of, in.Group, priority, *in.ID, false)
 }
 

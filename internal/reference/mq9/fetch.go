@@ -11,6 +11,7 @@ import (
 const (
 	defaultMessages  = 100
 	defaultMaxWaitMS = 500
+	maxWaitMS        = 60_000
 	maxMessages      = 1000
 	lookAgain        = 10 * time.Millisecond
 )
@@ -32,7 +33,7 @@ func (s *service) fetch(ctx context.Context, address string, m *request) (any, e
 		most = min(*n, maxMessages)
 	}
 	if ms := in.Config.MaxWaitMS; ms != nil {
-		wait = *ms
+		wait = min(*ms, maxWaitMS)
 	}
 	from := map[string]uint64{}
 	for _, p := range priorities() {
@@ -42,11 +43,14 @@ func (s *service) fetch(ctx context.Context, address string, m *request) (any, e
 		}
 		from[p] = start
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeBound+time.Duration(wait)*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeBound+time.Duration(wait)*time.Millisecond)
 	defer cancel()
 	until := time.Now().Add(time.Duration(wait) * time.Millisecond)
 	for {
 		found, err := s.after(ctx, of, from, most)
+		if err == nil {
+			err = s.returned(ctx, of, in.Group, found)
+		}
 		if err != nil || len(found) > 0 || time.Now().After(until) || of.over() {
 			return messagesReply{Messages: found}, err
 		}

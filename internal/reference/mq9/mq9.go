@@ -47,13 +47,23 @@ type service struct {
 	plant *planted // nil for none
 }
 
-// Serve answers requests that arrive on a connection until it is closed. The
+// Subjects are those that clients send requests to, and At those that a node serves.
+// The node that a client is connected to maps the one to the other: nodes of a queue
+// share what comes at random, and then nothing keeps the order in which one client
+// sends.
+const Subjects = prefix + ">"
+
+// At is where a node serves the requests of its own clients.
+func At(node string) string { return "mq9.at." + token(node) + ".>" }
+
+// Serve answers requests that arrive on a connection until it is closed, at the
+// subjects that the node is told to serve. The
 // streams are made by the first of them: a cluster that nobody speaks mq9 to
 // has none. What it answers serves the pages that list mailboxes and agents.
 //
 // leads reports whether this node leads the cluster's metadata, which a single
 // node always does. plant is the defect that it shows, "" for none.
-func Serve(nc *nats.Conn, replicas int, leads func() bool, plant string) (http.Handler, error) {
+func Serve(nc *nats.Conn, at string, replicas int, leads func() bool, plant string) (http.Handler, error) {
 	js, err := jetstream.New(nc, jetstream.WithPublishAsyncTimeout(storeBound)) // what is not answered is forgotten
 	if err != nil {
 		return nil, fmt.Errorf("serve mq9: %w", err)
@@ -66,8 +76,8 @@ func Serve(nc *nats.Conn, replicas int, leads func() bool, plant string) (http.H
 		}
 		s.plant = newPlanted(p)
 	}
-	// Nodes share a queue, which prefers the node that a client is connected to.
-	_, err = nc.QueueSubscribe(subjects, "mq9", func(m *nats.Msg) {
+	_, err = nc.Subscribe(at, func(m *nats.Msg) {
+		m.Subject = prefix + strings.TrimPrefix(m.Subject, strings.TrimSuffix(at, ">"))
 		r := &request{Msg: m, turn: turn{leave: func() {}}}
 		if strings.HasPrefix(m.Subject, subjectSend) {
 			r.turn = s.sending.enter(m.Subject)

@@ -2,7 +2,7 @@ package mq9
 
 // Subjects, https://github.com/robustmq/mq9 protocol.md.
 const (
-	subjects      = "$mq9.AI.>"
+	prefix        = "$mq9.AI."
 	subjectCreate = "$mq9.AI.MAILBOX.CREATE"
 	subjectSend   = "$mq9.AI.MSG.SEND."
 	subjectFetch  = "$mq9.AI.MSG.FETCH."
