@@ -45,6 +45,7 @@ func Markdown(r *Report) ([]byte, error) {
 		"signed":     signed,
 		"trends":     func() []verdict.Trend { return trendsOf(r.Verdict) },
 		"since":      func(at time.Time) string { return fmt.Sprintf("%.2f", at.Sub(r.Started).Seconds()) },
+		"nodeTable":  func() [][]string { return nodeTable(r.NodePairs) },
 		"keys":       sortedKeys[string],
 		"joined":     joined,
 		"prose":      func() string { return prose(r.Scenario.Text) },

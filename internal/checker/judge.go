@@ -24,6 +24,8 @@ type Report struct {
 	Coverage verdict.Coverage `json:"coverage"`
 	Totals   verdict.Totals   `json:"totals"`
 	Lost     []Span           // which messages Totals.Lost counts
+
+	NodePairs []verdict.NodePair `json:"node_pairs,omitempty"` // of a cluster
 }
 
 // Judge goes through a history once and judges the claims, in their order; no
@@ -55,6 +57,7 @@ type judge struct {
 	complete   *completeness
 	coverage   *coverage
 	overlooked *overlooked
+	nodePairs  *nodePairs
 	all        *loss // over both QoS, for the totals
 	events     int64
 	broken     breakage // of what all claims share
@@ -81,7 +84,7 @@ func newJudge(ctx Context, claims []string) (*judge, error) {
 	ctx.receipts, ctx.dialogue = newReceipts(ctx.ledger), newDialogue(ctx.ledger)
 	j := &judge{
 		ctx: ctx, ledger: ctx.ledger, all: newLoss(ctx, 0, 2),
-		complete: newCompleteness(ctx), coverage: newCoverage(ctx.ledger), overlooked: newOverlooked(ctx, claims),
+		complete: newCompleteness(ctx), coverage: newCoverage(ctx.ledger), overlooked: newOverlooked(ctx, claims), nodePairs: newNodePairs(ctx.ledger),
 	}
 	for _, name := range claims {
 		e, err := Find(name)
@@ -145,6 +148,7 @@ func (j *judge) add(b *history.Batch) {
 	j.broken.guard(func() { j.ctx.receipts.add(b) })
 	j.ctx.dialogue.broken.guard(func() { j.ctx.dialogue.add(b) })
 	j.broken.guard(func() { j.overlooked.add(b) })
+	j.broken.guard(func() { j.nodePairs.add(b) })
 	for _, bench := range j.benches {
 		bench.broken.guard(func() { bench.checker.Add(b) })
 	}
@@ -167,6 +171,7 @@ func (j *judge) report(ended bool) Report {
 		end = j.complete.close(ended)
 		out = Report{Complete: end.complete, Coverage: j.coverage.result(), Totals: totals(j.ledger, j.all, end), Lost: j.all.spans(end)}
 		out.Coverage.Unjudged = j.overlooked.result(end)
+		out.NodePairs = j.nodePairs.result(out.Lost)
 	})
 	if j.broken.broke() {
 		out.Complete.Closed, out.Complete.Why = false, append(out.Complete.Why, "reading it broke: "+j.broken.why)

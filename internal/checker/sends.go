@@ -13,6 +13,7 @@ type message struct {
 	conn          int32 // incarnation of the producer's connection at the call
 	outcome       history.Outcome
 	flags         uint8
+	node          int16 // that the producer was connected to at the call
 }
 
 // A rowRef is the Index of a row plus one; 0 is none. Half the size matters here:
@@ -78,7 +79,7 @@ func (st *stream) call(b *history.Batch, i int, seq int64) bool {
 	if m.call != 0 {
 		return false
 	}
-	m.call, m.called, m.conn = refer(b.Index[i]), b.Time[i], b.Conn[i]
+	m.call, m.called, m.conn, m.node = refer(b.Index[i]), b.Time[i], b.Conn[i], b.Node[i]
 	if b.Flags[i].Has(history.FlagEnd) {
 		m.flags |= msgEnd
 	}

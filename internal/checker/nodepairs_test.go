@@ -1,0 +1,36 @@
+package checker
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/robustmq/rmq-mcp/internal/verdict"
+)
+
+// A node that delivers nothing to another one shows, whatever the sum says.
+func TestNodePairs(t *testing.T) {
+	s := newStory()
+	s.join(sub, other).connect(pub, false).acked(q1, 0, 3).delivered(sub, q1, 0, 3)
+	s.deliver(other, q1, 0).wait(2*time.Second).acked(q1, 4, 4).deliver(sub, q1, 4)
+	s.marked(q1, 5)
+	s.finish()
+	at := map[int32]int16{pub: 0, sub: 0, other: 1}
+	for i := range s.events {
+		s.events[i].Node = at[s.events[i].Process]
+	}
+	report := judgeStory(t, s, "qos1-no-loss")
+	var got []verdict.NodePair
+	for _, p := range report.NodePairs {
+		p.SilentS = float64(int(p.SilentS)) // to the second
+		got = append(got, p)
+	}
+	want := []verdict.NodePair{
+		{From: "node-1", To: "node-1", Delivered: 6, SilentS: 2},
+		{From: "node-1", To: "node-2", Delivered: 2, Lost: 4, SilentS: 2},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pairs (-want +got):\n%s", diff)
+	}
+}
