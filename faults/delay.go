@@ -59,23 +59,23 @@ const delayProbes = 41
 func (d Delay) slower(net Net, in *Injection, p pair) Proof {
 	least, most := d.bounds()
 	var mu sync.Mutex
-	var before took
+	var before time.Duration
 	var shared bool // other faults were on the link
 	return Proof{
 		Name: fmt.Sprintf("one-way delay of probes from %s, wanted is %v to %v more", p, least, most),
 		Role: history.RoleEffect, Want: history.WantState, Expect: asAsked, Unit: "ms",
 		Read: func(ctx context.Context) history.Sample {
-			now, err := d.probe(ctx, net, p)
+			took, err := d.probe(ctx, net, p)
 			mu.Lock()
 			defer mu.Unlock()
 			others := net.Disturbed(p.from, p.to, in.id())
 			if !placed(net, in) {
-				before, shared = now, others
+				before, shared = took, others
 			}
-			s := value(now.median.Seconds()*1e3, err)
-			grown := d.grown(before, now)
+			s := value(took.Seconds()*1e3, err)
+			grown := took - before
 			if shared && !others {
-				grown = now.median // what else took time before does so no more
+				grown = took // what else took time before does so no more
 			}
 			s.State = fmt.Sprintf("%.1f ms more", grown.Seconds()*1e3)
 			if grown >= least && (grown <= most || others) {
@@ -91,47 +91,34 @@ func placed(net Net, in *Injection) bool {
 	return slices.ContainsFunc(net.Rules(), func(r router.Rule) bool { return r.Fault == in.id() })
 }
 
-// took is how long probes took one way.
-type took struct{ fastest, median time.Duration }
-
-// grown is by how much longer probes take. Where all are held alike, the fastest ones
-// tell that too, and a machine that is busy at one time and not at the other tells
-// least there. With a jitter the fastest is one that was hardly held.
-func (d Delay) grown(before, now took) time.Duration {
-	median := now.median - before.median
-	if d.Jitter > 0 {
-		return median
-	}
-	return max(median, now.fastest-before.fastest)
-}
-
-// probe sends probes one way, within the time that one sample may take.
-func (d Delay) probe(ctx context.Context, net Net, p pair) (took, error) {
+// probe is how long probes take one way, within the time that one sample may take: the
+// fastest of them where all are held alike, which a busy machine makes slow last, and
+// with a jitter the median.
+func (d Delay) probe(ctx context.Context, net Net, p pair) (time.Duration, error) {
 	wait := min(d.By+3*d.Jitter, 2*time.Second) + 500*time.Millisecond
 	got, err := net.Ping(ctx, router.Ping{From: p.from, To: p.to, Count: delayProbes, Wait: wait})
 	if err == nil && got.Arrived == 0 {
 		err = errors.New("no probe arrived from " + p.String() + " " + got.Error)
 	}
 	if err != nil {
-		return took{}, err
+		return 0, err
 	}
 	slices.Sort(got.There)
-	return took{got.There[0], got.There[len(got.There)/2]}, nil
+	if d.Jitter == 0 {
+		return got.There[0], nil
+	}
+	return got.There[len(got.There)/2], nil
 }
 
 // over reads back that probes do not take as long any more.
 func (d Delay) over(net Net, in *Injection, p pair) Check {
 	least, _ := d.bounds()
 	return onLink(net, in, p, "one-way delay of probes", "ms", func(ctx context.Context) (float64, error) {
-		now, err := d.probe(ctx, net, p)
-		still := now.fastest
-		if d.Jitter > 0 {
-			still = now.median
+		took, err := d.probe(ctx, net, p)
+		if err == nil && took >= least {
+			err = fmt.Errorf("probes from %s still take %v", p, took)
 		}
-		if err == nil && still >= least {
-			err = fmt.Errorf("probes from %s still take %v", p, still)
-		}
-		return milliseconds(now.median), err
+		return milliseconds(took), err
 	})
 }
 

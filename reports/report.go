@@ -25,7 +25,7 @@ type Report struct {
 	Phases     []Phase              `json:"phases"`
 	Calls      []CallRecord         `json:"calls"` // what was asked and answered, in order
 	Totals     verdict.Totals       `json:"totals"`
-	NodePairs  []verdict.NodePair   `json:"node_pairs,omitempty"` // of a cluster: what the totals are made of
+	NodePairs  []verdict.NodePair   `json:"node_pairs,omitempty"` // of a cluster
 	Coverage   verdict.Coverage     `json:"coverage"`
 	Complete   verdict.Completeness `json:"completeness"`
 	Verdict    verdict.Verdict      `json:"verdict"` // with a result per claim

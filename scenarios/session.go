@@ -194,7 +194,7 @@ func (s *session) drain(ctx context.Context, bound time.Duration) {
 	}
 	s.await(ctx, bound)
 	s.end(ctx, s.subs, "subscribers")
-	s.readLogs(ctx)
+	s.askStorage(ctx)
 }
 
 // await waits until every subscriber has every acknowledged message. Where one

@@ -25,7 +25,7 @@ const connectBound = int64(10e9)
 type connects struct {
 	ledger *ledger
 	of     []connecting // by process
-	ours   []entry
+	ours   []admission
 }
 
 // A connecting is one client's attempts.
@@ -38,8 +38,8 @@ type connecting struct {
 	text      string // why the last failed
 }
 
-// An entry is one of the harness, which was let in.
-type entry struct {
+// An admission is that a node let in the harness.
+type admission struct {
 	call, row, time int64
 	node            int16
 	text            string // what was said
@@ -60,7 +60,7 @@ func (c *connects) Add(b *history.Batch) {
 		case b.Kind[i] != history.KindConnect || b.Edge[i] == history.Point:
 		case b.Process[i] == history.None:
 			if b.Edge[i] == history.Return && b.Outcome[i] == history.OK {
-				c.ours = append(c.ours, entry{b.Call[i], b.Index[i], b.Time[i], b.Node[i], b.Text(i)})
+				c.ours = append(c.ours, admission{b.Call[i], b.Index[i], b.Time[i], b.Node[i], b.Text(i)})
 			}
 		case uint32(b.Process[i]) < uint32(len(c.of)):
 			c.attempt(b, i, &c.of[b.Process[i]])
@@ -105,7 +105,7 @@ func (c *connects) Result(*closing) verdict.Result {
 
 // letIn is how the harness was let in when a client had tried for long enough since
 // the last fault; nil where it was not.
-func (c *connects) letIn(p *connecting) *entry {
+func (c *connects) letIn(p *connecting) *admission {
 	for i := range c.ours {
 		o := &c.ours[i]
 		from := p.first
@@ -121,7 +121,7 @@ func (c *connects) letIn(p *connecting) *entry {
 	return nil
 }
 
-func (c *connects) keptOut(process int32, p *connecting, ours *entry) verdict.Anomaly {
+func (c *connects) keptOut(process int32, p *connecting, ours *admission) verdict.Anomaly {
 	l := c.ledger
 	a := verdict.Anomaly{
 		Kind: "kept-out", Process: process, Stream: history.None, Seq: history.None, TimeNS: p.first, Events: events(p.call, p.row, ours.call, ours.row),

@@ -61,6 +61,8 @@ type judge struct {
 	all        *loss // over both QoS, for the totals
 	events     int64
 	broken     breakage // of what all claims share
+
+	pairsBroken breakage // of nodePairs, by which nothing is judged
 }
 
 // A bench is one claim's checker and its canary. Up to the first row that is
@@ -148,7 +150,7 @@ func (j *judge) add(b *history.Batch) {
 	j.broken.guard(func() { j.ctx.receipts.add(b) })
 	j.ctx.dialogue.broken.guard(func() { j.ctx.dialogue.add(b) })
 	j.broken.guard(func() { j.overlooked.add(b) })
-	j.broken.guard(func() { j.nodePairs.add(b) })
+	j.pairsBroken.guard(func() { j.nodePairs.add(b) })
 	for _, bench := range j.benches {
 		bench.broken.guard(func() { bench.checker.Add(b) })
 	}
@@ -171,8 +173,8 @@ func (j *judge) report(ended bool) Report {
 		end = j.complete.close(ended)
 		out = Report{Complete: end.complete, Coverage: j.coverage.result(), Totals: totals(j.ledger, j.all, end), Lost: j.all.spans(end)}
 		out.Coverage.Unjudged = j.overlooked.result(end)
-		out.NodePairs = j.nodePairs.result(out.Lost)
 	})
+	j.pairsBroken.guard(func() { out.NodePairs = j.nodePairs.result(j.all, end) })
 	if j.broken.broke() {
 		out.Complete.Closed, out.Complete.Why = false, append(out.Complete.Why, "reading it broke: "+j.broken.why)
 	}

@@ -21,7 +21,7 @@ type ledger struct {
 	wire     *wire
 	wills    *wills
 	queues   *queues
-	stored   *stored
+	storage  *storage
 
 	current         *history.Batch
 	sorted, mutated rows
@@ -30,7 +30,7 @@ type ledger struct {
 func newLedger(ctx Context) *ledger {
 	route := newRoute(ctx.Tables)
 	wire := newWire(ctx, route)
-	return &ledger{
+	l := &ledger{
 		tables:   ctx.Tables,
 		tested:   testedBy(ctx),
 		windows:  history.Windows(ctx.Landings),
@@ -41,8 +41,9 @@ func newLedger(ctx Context) *ledger {
 		wire:     wire,
 		wills:    newWills(ctx.Tables),
 		queues:   newQueues(ctx, route),
-		stored:   newStored(ctx.Tables),
 	}
+	l.storage = newStorage(l)
+	return l
 }
 
 func (l *ledger) add(b *history.Batch) {
@@ -53,7 +54,7 @@ func (l *ledger) add(b *history.Batch) {
 	l.wire.add(b, l.sorted.packets)
 	l.sessions.add(b, &l.sorted)
 	l.queues.add(b, l.route, l.sorted.delivered)
-	l.stored.add(b, l.sorted.control)
+	l.storage.add(b, l.sorted.control)
 }
 
 // fault names the faults in place at t, "" for none.

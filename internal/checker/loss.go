@@ -55,7 +55,7 @@ func (c *loss) Add(b *history.Batch) { c.got.addOwn(b) }
 
 func (c *loss) Result(end *closing) verdict.Result {
 	var found findings
-	var due, session, recovered, waiting, over, inLog, read int64
+	var due, session, recovered, waiting, over int64
 	var why []string
 	rooms := &rooms{c.ledger, map[int32][]bool{}}
 	c.pairs(func(p, s int32, from int64) {
@@ -79,12 +79,6 @@ func (c *loss) Result(end *closing) verdict.Result {
 			if forgotten {
 				session++
 			}
-			if has, asked := c.ledger.stored.of(s, seq); asked {
-				read++
-				if has {
-					inLog++
-				}
-			}
 			found.add(a)
 		})
 		recovered += st.recovered(got)
@@ -97,20 +91,17 @@ func (c *loss) Result(end *closing) verdict.Result {
 	if c.ledger.queues.limit > 0 {
 		r.Counts["over_limit"] = over
 	}
-	where := ""
-	if read > 0 {
-		r.Counts["lost_stored"], r.Counts["lost_not_stored"] = inLog, read-inLog
-		where = sentence("; the broker's own log has %d of them, and %d not", inLog, read-inLog)
-	}
-	switch r.Status {
-	case verdict.Pass:
+	limits := c.ledger.queues
+	switch {
+	case r.Status == verdict.Fail:
+		r.Summary = sentence("%d of %d acknowledged deliveries never arrived (%d with their session), the first: %s", found.total, due, session, r.Anomalies[0].Text)
+		c.stored(&r)
+	case r.Status != verdict.Pass:
+	case over == 0:
 		r.Summary = sentence("none of %d acknowledged deliveries is missing", due)
-	case verdict.Fail:
-		r.Summary = sentence("%d of %d acknowledged deliveries never arrived (%d with their session%s), the first: %s", found.total, due, session, where, r.Anomalies[0].Text)
-	}
-	if limits := c.ledger.queues; r.Status == verdict.Pass && over > 0 && limits.known {
+	case limits.known:
 		r.Summary = sentence("none of %d acknowledged deliveries is missing but %d, for which there was no room: the broker keeps %d messages for a session, by its documentation", due, over, limits.limit)
-	} else if r.Status == verdict.Pass && over > 0 {
+	default:
 		r.Summary = sentence("%d of %d acknowledged deliveries never arrived, of subscribers for whom %d messages or more waited", over, due, limits.limit)
 		unsure(&r, sentence("how many messages this broker keeps for a session is not known: many keep %d; run it at a lower rate, or raise that limit", limits.limit))
 	}
@@ -119,6 +110,21 @@ func (c *loss) Result(end *closing) verdict.Result {
 		unsure(&r, "a subscriber did not drain: what it lacks may still have been on its way", some(why)...)
 	}
 	return r
+}
+
+// stored says how many of the acknowledged messages the broker cannot have stored,
+// where it was asked.
+func (c *loss) stored(r *verdict.Result) {
+	missing, topics := c.ledger.storage.missing()
+	if topics == 0 {
+		return
+	}
+	r.Counts["not_stored"] = missing
+	if missing > 0 {
+		r.Summary += sentence(". The broker's own storage has too few messages of the %d topics that it was asked about: at least %d that were acknowledged are not in it", topics, missing)
+		return
+	}
+	r.Summary += sentence(". The broker's own storage has as many messages as were acknowledged of the %d topics that it was asked about", topics)
 }
 
 // pairs calls f for each process and stream that are judged, with the time
@@ -157,11 +163,16 @@ func (l *ledger) refusals(producer int32) bool {
 // lossy is a subscription at QoS 0: it promises nothing.
 func (q pair) lossy() bool { return q.filters > 0 && q.qos == 0 }
 
+// forgotten reports whether a message was lost with the session that it was in.
+func (c *loss) forgotten(p, s int32, seq int64) bool {
+	session := &c.ledger.sessions.of[p]
+	return session.lost && c.ledger.sends.find(s, seq).called < session.relost
+}
+
 func (c *loss) lost(p, s int32, seq int64) (a verdict.Anomaly, forgotten bool) {
 	l := c.ledger
 	m := l.sends.find(s, seq)
-	session := &l.sessions.of[p]
-	forgotten = session.lost && m.called < session.relost
+	forgotten = c.forgotten(p, s, seq)
 	a = verdict.Anomaly{
 		Kind: "lost", Process: p, Stream: s, Seq: seq, TimeNS: m.acked,
 		Fault: l.fault(m.acked), Events: events(m.call.index(), m.ret.index()),
@@ -170,7 +181,7 @@ func (c *loss) lost(p, s int32, seq int64) (a verdict.Anomaly, forgotten bool) {
 	if forgotten {
 		why = "; its session was lost"
 	}
-	a.Text = sentence("%s never reached %s: acknowledged at %s%s%s%s", l.message(s, seq), l.process(p), clock(m.acked), under(a.Fault), why, l.stored.words(s, seq))
+	a.Text = sentence("%s never reached %s: acknowledged at %s%s%s", l.message(s, seq), l.process(p), clock(m.acked), under(a.Fault), why)
 	l.accuse(&a, l.wire.lostBy(p, s, seq))
 	return a, forgotten
 }

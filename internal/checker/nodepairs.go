@@ -5,28 +5,41 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
-// nodePairs count deliveries by the node that a message was published at and the node
-// that its subscriber was connected to: a sum over a cluster hides one that delivers
-// nothing to another. Probes are left out, which publish to themselves.
+// nodePairs count deliveries by the node that the publisher was connected to when it
+// published, and the one that the subscriber was connected to: a sum over a cluster
+// hides a node that delivers nothing to another. Probes are left out: they are few, and
+// recovery judges them.
 type nodePairs struct {
 	ledger *ledger
 	nodes  int
 	of     []nodePair // by publisher's node, then by subscriber's
-	first  []int64    // when a message was first published at a node
-	last   int64      // when the last one of all was delivered
+	sends  []bool     // whether anything was published at a node
+	heard  []bool     // whether a subscriber ever was at a node
 	at     []int16    // the node that each process is, or was last, connected to
-	heard  []bool     // whether a subscriber of the workload ever was at a node
+	on     []bool     // whether it is connected
+	reach  [][]int32  // by node and stream: subscribers of it that are connected there
+	last   int64      // when the last message of all was delivered
 }
 
+// A nodePair is what came from one node to another. It is silent while something was
+// published at the one, for a subscriber that is connected to the other, and nothing
+// comes.
 type nodePair struct {
-	delivered, last, silent int64
+	delivered, silent int64
+	since             int64 // the first publish behind the last delivery; 0: none
 }
 
 func newNodePairs(l *ledger) *nodePairs {
-	n := len(l.tables.Nodes)
-	c := &nodePairs{ledger: l, nodes: n, of: make([]nodePair, n*n), first: make([]int64, n), at: make([]int16, len(l.tables.Processes)), heard: make([]bool, n)}
+	n, processes := len(l.tables.Nodes), len(l.tables.Processes)
+	c := &nodePairs{
+		ledger: l, nodes: n, of: make([]nodePair, n*n), sends: make([]bool, n), heard: make([]bool, n),
+		at: make([]int16, processes), on: make([]bool, processes), reach: make([][]int32, n),
+	}
 	for p := range c.at {
 		c.at[p] = history.None
+	}
+	for i := range c.reach {
+		c.reach[i] = make([]int32, len(l.tables.Streams))
 	}
 	return c
 }
@@ -43,67 +56,114 @@ func (c *nodePairs) add(b *history.Batch) {
 	if c.nodes < 2 {
 		return
 	}
-	rows := c.ledger.rows(b)
-	for _, i := range rows.control {
-		if p := b.Process[i]; b.Kind[i] == history.KindConnect && b.Edge[i] == history.Return && b.Outcome[i] == history.OK && uint32(p) < uint32(len(c.at)) {
-			c.at[p] = b.Node[i]
-			if row := c.ledger.tables.Processes[p]; uint(b.Node[i]) < uint(c.nodes) && row.Group != groupProbe && len(row.Filters) > 0 {
-				c.heard[b.Node[i]] = true
-			}
+	for i, kind := range b.Kind[:b.N] { // in their order: who is connected says what a publish is for
+		switch kind {
+		case history.KindDeliver:
+			c.delivered(b, i)
+		case history.KindPublish:
+			c.published(b, i)
+		case history.KindConnect, history.KindDisconnect, history.KindPause:
+			c.control(b, i)
 		}
 	}
-	for _, i := range rows.published {
-		if n := b.Node[i]; b.Edge[i] == history.Call && uint(n) < uint(c.nodes) && c.first[n] == 0 && c.ledger.works(b.Stream[i]) {
-			c.first[n] = b.Time[i]
-		}
+}
+
+func (c *nodePairs) delivered(b *history.Batch, i int) {
+	m := c.ledger.sends.find(b.Stream[i], b.Seq[i])
+	if m == nil || !c.ledger.works(b.Stream[i]) {
+		return
 	}
-	for _, d := range rows.delivered {
-		m := c.ledger.sends.find(b.Stream[d.i], d.seq)
-		if m == nil || !c.ledger.works(b.Stream[d.i]) {
-			continue
-		}
-		p, now := c.pair(m.node, b.Node[d.i]), b.Time[d.i]
-		if p == nil {
-			continue
-		}
-		if p.last == 0 {
-			p.last = c.first[m.node]
-		}
+	if p := c.pair(m.node, b.Node[i]); p != nil {
 		p.delivered++
-		p.silent = max(p.silent, now-p.last)
-		p.last, c.last = now, max(c.last, now)
+		p.quiet(b.Time[i])
+		p.since, c.last = 0, max(c.last, b.Time[i])
+	}
+}
+
+// quiet notes for how long the pair has been silent.
+func (p *nodePair) quiet(now int64) {
+	if p.since > 0 {
+		p.silent = max(p.silent, now-p.since)
+	}
+}
+
+// control follows who is connected where.
+func (c *nodePairs) control(b *history.Batch, i int) {
+	p := b.Process[i]
+	if uint32(p) >= uint32(len(c.at)) || c.ledger.route.probed(p) || len(c.ledger.tables.Processes[p].Filters) == 0 {
+		return
+	}
+	switch {
+	case b.Kind[i] == history.KindConnect && b.Edge[i] == history.Return && b.Outcome[i] == history.OK && uint(b.Node[i]) < uint(c.nodes):
+		c.leave(p, b.Time[i])
+		c.at[p], c.on[p], c.heard[b.Node[i]] = b.Node[i], true, true
+		c.count(p, 1)
+	case b.Kind[i] == history.KindDisconnect, b.Kind[i] == history.KindPause:
+		c.leave(p, b.Time[i])
+	}
+}
+
+// leave takes a subscriber away. Nobody waits at a node that the last one has left.
+func (c *nodePairs) leave(p int32, now int64) {
+	if !c.on[p] {
+		return
+	}
+	c.on[p] = false
+	c.count(p, -1)
+	to := c.at[p]
+	for _, n := range c.reach[to] {
+		if n > 0 {
+			return
+		}
+	}
+	for from := range int16(c.nodes) {
+		pair := c.pair(from, to)
+		pair.quiet(now)
+		pair.since = 0
+	}
+}
+
+func (c *nodePairs) count(p int32, more int32) {
+	for s := range c.ledger.tables.Streams {
+		if c.ledger.route.at(p, int32(s)) >= 0 {
+			c.reach[c.at[p]][s] += more
+		}
+	}
+}
+
+func (c *nodePairs) published(b *history.Batch, i int) {
+	from, s := b.Node[i], b.Stream[i]
+	if b.Edge[i] != history.Call || uint(from) >= uint(c.nodes) || !c.ledger.works(s) {
+		return
+	}
+	c.sends[from] = true
+	for to := range int16(c.nodes) {
+		if p := c.pair(from, to); p.since == 0 && c.reach[to][s] > 0 {
+			p.since = b.Time[i]
+		}
 	}
 }
 
 // result lists every pair of nodes of which one published and the other subscribed.
-// Lost is what Totals.Lost counts, at the node that the subscriber was at last.
-func (c *nodePairs) result(lost []Span) []verdict.NodePair {
-	counts, nodes := make([]int64, len(c.of)), c.ledger.tables.Nodes
-	for _, s := range lost {
-		for seq := s.First; seq <= s.Last; seq++ {
-			m, to := c.ledger.sends.find(s.Stream, seq), int16(history.None)
-			if uint32(s.Process) < uint32(len(c.at)) {
-				to = c.at[s.Process]
-			}
-			if m != nil && c.pair(m.node, to) != nil {
-				counts[int(m.node)*c.nodes+int(to)]++
-			}
+// Lost messages count at the node that their subscriber was at last.
+func (c *nodePairs) result(all *loss, end *closing) (list []verdict.NodePair) {
+	lost := make([]int64, len(c.of))
+	all.missing(end, func(p, s int32, seq int64) {
+		if m := c.ledger.sends.find(s, seq); m != nil && c.pair(m.node, c.at[p]) != nil {
+			lost[int(m.node)*c.nodes+int(c.at[p])]++
 		}
-	}
-	var all []verdict.NodePair
-	for from := range c.nodes {
-		for to := range c.nodes {
-			i := from*c.nodes + to
-			p := c.of[i]
-			if c.first[from] == 0 || !c.heard[to] {
+	})
+	for from := range int16(c.nodes) {
+		for to := range int16(c.nodes) {
+			if !c.sends[from] || !c.heard[to] {
 				continue
 			}
-			if p.last == 0 {
-				p.last = c.first[from]
-			}
-			silent := max(p.silent, c.last-p.last)
-			all = append(all, verdict.NodePair{From: nodes[from].Name, To: nodes[to].Name, Delivered: p.delivered, Lost: counts[i], SilentS: float64(silent) / 1e9})
+			p := *c.pair(from, to)
+			p.quiet(c.last)
+			list = append(list, verdict.NodePair{
+				From: c.ledger.node(from), To: c.ledger.node(to), Delivered: p.delivered, Lost: lost[int(from)*c.nodes+int(to)], SilentS: float64(p.silent) / 1e9,
+			})
 		}
 	}
-	return all
+	return list
 }

@@ -13,7 +13,7 @@ import (
 func TestNodePairs(t *testing.T) {
 	s := newStory()
 	s.join(sub, other).connect(pub, false).acked(q1, 0, 3).delivered(sub, q1, 0, 3)
-	s.deliver(other, q1, 0).wait(2*time.Second).acked(q1, 4, 4).deliver(sub, q1, 4)
+	s.deliver(other, q1, 0).wait(2*time.Second).acked(q1, 4, 4).wait(3*time.Second).deliver(sub, q1, 4)
 	s.marked(q1, 5)
 	s.finish()
 	at := map[int32]int16{pub: 0, sub: 0, other: 1}
@@ -27,8 +27,8 @@ func TestNodePairs(t *testing.T) {
 		got = append(got, p)
 	}
 	want := []verdict.NodePair{
-		{From: "node-1", To: "node-1", Delivered: 6, SilentS: 2},
-		{From: "node-1", To: "node-2", Delivered: 2, Lost: 4, SilentS: 2},
+		{From: "node-1", To: "node-1", Delivered: 6, SilentS: 3},
+		{From: "node-1", To: "node-2", Delivered: 2, Lost: 4, SilentS: 3},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pairs (-want +got):\n%s", diff)

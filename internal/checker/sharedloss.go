@@ -98,7 +98,7 @@ func (c *sharedLoss) lost(g, s int32, seq int64, members []int32) (a verdict.Ano
 	if forgotten {
 		why = "; a member's session was lost"
 	}
-	a.Text = sentence("%s reached no member of %s: acknowledged at %s%s%s%s", l.message(s, seq), l.route.groups[g].filter, clock(m.acked), under(a.Fault), why, l.stored.words(s, seq))
+	a.Text = sentence("%s reached no member of %s: acknowledged at %s%s%s", l.message(s, seq), l.route.groups[g].filter, clock(m.acked), under(a.Fault), why)
 	if l.heard(members) {
 		l.accuse(&a, l.wire.lostByGroup(members, s, seq))
 	}

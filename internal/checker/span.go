@@ -18,21 +18,32 @@ const maxSpans = 10_000
 // stream and in order.
 func (c *loss) spans(end *closing) []Span {
 	var list []Span
+	c.missing(end, func(p, s int32, seq int64) {
+		at := c.ledger.sends.streams[s].messages.at(seq).called
+		if n := len(list); n > 0 && list[n-1].takes(p, s, seq) {
+			list[n-1].Last, list[n-1].ToNS = seq, at
+		} else if n < maxSpans {
+			list = append(list, Span{Process: p, Stream: s, First: seq, Last: seq, FromNS: at, ToNS: at})
+		}
+	})
+	return list
+}
+
+// missing calls f for each message that was lost to a process: what may still have
+// been on its way is none, and neither is one for which there was no room.
+func (c *loss) missing(end *closing, f func(p, s int32, seq int64)) {
+	rooms := &rooms{c.ledger, map[int32][]bool{}}
 	c.pairs(func(p, s int32, from int64) {
 		if end.waiting[[2]int32{p, s}] != "" {
 			return
 		}
 		st := &c.ledger.sends.streams[s]
 		st.acked.each(st.since(from), c.got.got(p, s), func(seq int64) {
-			at := st.messages.at(seq).called
-			if n := len(list); n > 0 && list[n-1].takes(p, s, seq) {
-				list[n-1].Last, list[n-1].ToNS = seq, at
-			} else if n < maxSpans {
-				list = append(list, Span{Process: p, Stream: s, First: seq, Last: seq, FromNS: at, ToNS: at})
+			if c.forgotten(p, s, seq) || !rooms.lacked(p, s, seq) {
+				f(p, s, seq)
 			}
 		})
 	})
-	return list
 }
 
 func (s Span) takes(process, stream int32, seq int64) bool {

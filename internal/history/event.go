@@ -50,7 +50,7 @@ const (
 	KindUnsubscribe      // call/return
 	KindPublish          // call/return: one message. The return is ok only where the broker's acknowledgement was seen
 	KindDeliver          // point: one message reached the subscriber
-	KindFetch            // call/return: a read of a register or of a mailbox. Seq is what was read, None for nothing
+	KindFetch            // call/return: a read of a register or of a mailbox, and without a process the harness's own (FetchMailboxes, FetchStored). Seq is what was read, None for nothing
 	KindAck              // call/return or point: a consumer's acknowledgement
 	KindPause            // point: a process stopped reading
 	KindResume           // point: it reads again

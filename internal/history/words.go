@@ -85,11 +85,10 @@ const (
 // list of mailboxes. Between its call and its return is a point for each mailbox.
 const FetchMailboxes = "list of mailboxes"
 
-// FetchLog is the text of a [KindFetch] that the harness makes of what a broker has
-// stored of a topic, that of the call's stream. Between its call and its return is a
-// point for each message of the run, its id being the broker's offset; the return is ok
-// where the whole log was read.
-const FetchLog = "log of a topic"
+// FetchStored is the text of a [KindFetch] that the harness makes of how many messages
+// a broker has stored of a topic, that of the call's stream. The id of its return is
+// that number, or up to one more for each partition.
+const FetchStored = "stored of a topic"
 
 // What a broker's vendor promises of it, which claims rest on.
 const (

@@ -65,9 +65,6 @@ func Run(ctx context.Context, config Config, log io.Writer) error {
 	web := &http.Server{ReadHeaderTimeout: 5 * time.Second}
 	defer web.Close()
 
-	if err := s.GlobalAccount().AddMapping(mq9.Subjects, mq9.At(config.Name)); err != nil {
-		return fmt.Errorf("start %s: serve mq9: %w", config.Name, err)
-	}
 	go s.Start()
 	if !s.ReadyForConnections(listenWait) {
 		s.Shutdown()
@@ -94,6 +91,11 @@ func Run(ctx context.Context, config Config, log io.Writer) error {
 		s.Shutdown()
 		return fmt.Errorf("start %s: %w", config.Name, err)
 	}
+	if err := s.GlobalAccount().AddMapping(mq9.Subjects, mq9.At(config.Name)); err != nil {
+		s.Shutdown()
+		return fmt.Errorf("start %s: serve mq9: %w", config.Name, err)
+	}
+	defer s.GlobalAccount().RemoveMapping(mq9.Subjects) // before the connection above is closed
 	if err := config.secure(ctx); err != nil {
 		s.Shutdown()
 		return err

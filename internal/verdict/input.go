@@ -53,14 +53,14 @@ type Totals struct {
 	Recovered  int64 `json:"recovered"`  // outcome unknown, yet delivered: allowed
 }
 
-// A NodePair is what came of messages that were published at one node to subscribers
-// that were connected to another one, or to the same.
+// A NodePair is what came of messages whose publisher was connected to one node to
+// subscribers that were connected to another one, or to the same.
 type NodePair struct {
 	From      string  `json:"from"`
 	To        string  `json:"to"`
 	Delivered int64   `json:"delivered"`
 	Lost      int64   `json:"lost"`     // of Totals.Lost, by the node that the subscriber was at last
-	SilentS   float64 `json:"silent_s"` // the longest time without a delivery, from the first message published there to the last delivery of the run
+	SilentS   float64 `json:"silent_s"` // the longest time without a delivery, while something was published for a connected subscriber
 }
 
 // maxIndeterminate is the share of unknown outcomes above which a history says

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 )
 
-// A batch is what one fetch of a group returned, of several priorities: who
-// acknowledges its last message confirms all of it (faq.md, "Which msg_id should I pass
-// to ACK?"), while a message alone says nothing of higher priorities, which may have
-// higher ids.
+// A batch is what one fetch of a group returned: who acknowledges its last message
+// confirms all of it (faq.md, "Which msg_id should I pass to ACK?"), while a message
+// alone says nothing of higher priorities, which may have higher ids.
 type batch struct {
 	Last uint64            `json:"last"`
 	To   map[string]uint64 `json:"to"` // the last id of each priority
@@ -25,33 +25,44 @@ func (b mailbox) batchKey(group string) string {
 	return "batch." + b.token() + "." + hex.EncodeToString([]byte(group))
 }
 
-// returned keeps what a fetch of a group returns, where its last message does not
-// stand for all of it.
+// returned keeps what a fetch of a group returns, before it is returned. One of the
+// highest priority alone is confirmed by its last message as it is.
 func (s *service) returned(ctx context.Context, of mailbox, group string, found []message) error {
-	if group == "" || len(found) == 0 || found[0].Priority == found[len(found)-1].Priority {
+	if group == "" || len(found) == 0 || found[len(found)-1].Priority == priorities()[0] {
 		return nil
 	}
 	b := batch{Last: found[len(found)-1].ID, To: map[string]uint64{}}
 	for _, m := range found {
 		b.To[m.Priority] = m.ID
 	}
+	same := func(other batch) bool { return other.Last == b.Last && maps.Equal(other.To, b.To) }
 	return s.store.batches(ctx, of, group, func(all []batch) ([]batch, bool) {
+		if slices.ContainsFunc(all, same) {
+			return all, false
+		}
 		all = append(all, b)
 		return all[max(0, len(all)-maxBatches):], true
 	})
 }
 
-// confirmed takes out the oldest batch that ends with a message, and returns how far it
-// goes in each priority; nil where there is none.
-func (s *service) confirmed(ctx context.Context, of mailbox, group string, id uint64) (to map[string]uint64, err error) {
-	err = s.store.batches(ctx, of, group, func(all []batch) ([]batch, bool) {
+// confirmed is how far in each priority every batch goes that ends with a message: any
+// of them may be the one that is acknowledged, and what was not in it is returned again.
+func (s *service) confirmed(ctx context.Context, of mailbox, group string, id uint64) (map[string]uint64, error) {
+	var to map[string]uint64
+	err := s.store.batches(ctx, of, group, func(all []batch) ([]batch, bool) {
 		to = nil
-		i := slices.IndexFunc(all, func(b batch) bool { return b.Last == id })
-		if i < 0 {
-			return all, false
+		for _, b := range all {
+			if b.Last != id {
+				continue
+			}
+			if to == nil {
+				to = maps.Clone(b.To)
+			}
+			for p := range to {
+				to[p] = min(to[p], b.To[p])
+			}
 		}
-		to = all[i].To
-		return slices.Delete(all, i, i+1), true
+		return all, false
 	})
 	return to, err
 }

@@ -11,7 +11,7 @@ import (
 const (
 	defaultMessages  = 100
 	defaultMaxWaitMS = 500
-	maxWaitMS        = 60_000
+	maxWaitMS        = 10_000 // a fetch that waits is one of maxRequests
 	maxMessages      = 1000
 	lookAgain        = 10 * time.Millisecond
 )

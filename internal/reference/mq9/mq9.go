@@ -56,10 +56,11 @@ const Subjects = prefix + ">"
 // At is where a node serves the requests of its own clients.
 func At(node string) string { return "mq9.at." + token(node) + ".>" }
 
-// Serve answers requests that arrive on a connection until it is closed, at the
-// subjects that the node is told to serve. The
-// streams are made by the first of them: a cluster that nobody speaks mq9 to
-// has none. What it answers serves the pages that list mailboxes and agents.
+// Serve serves requests that arrive on a connection until it is closed: those of the
+// node's own clients, at the subject that they are mapped to, and in a queue with the
+// other nodes those that are not mapped, as long as a node begins or ends. The streams
+// are made by the first request: a cluster that nobody speaks mq9 to has none. The
+// handler serves the pages that list mailboxes and agents.
 //
 // leads reports whether this node leads the cluster's metadata, which a single
 // node always does. plant is the defect that it shows, "" for none.
@@ -76,8 +77,8 @@ func Serve(nc *nats.Conn, at string, replicas int, leads func() bool, plant stri
 		}
 		s.plant = newPlanted(p)
 	}
-	_, err = nc.Subscribe(at, func(m *nats.Msg) {
-		m.Subject = prefix + strings.TrimPrefix(m.Subject, strings.TrimSuffix(at, ">"))
+	take := func(m *nats.Msg) {
+		m.Subject = prefix + strings.TrimPrefix(strings.TrimPrefix(m.Subject, strings.TrimSuffix(at, ">")), prefix)
 		r := &request{Msg: m, turn: turn{leave: func() {}}}
 		if strings.HasPrefix(m.Subject, subjectSend) {
 			r.turn = s.sending.enter(m.Subject)
@@ -87,7 +88,11 @@ func Serve(nc *nats.Conn, at string, replicas int, leads func() bool, plant stri
 			defer func() { <-s.slots }()
 			s.answer(r)
 		}()
-	})
+	}
+	_, err = nc.Subscribe(at, take)
+	if err == nil && at != Subjects {
+		_, err = nc.QueueSubscribe(Subjects, "mq9", take)
+	}
 	if err == nil {
 		_, err = nc.Subscribe(subjectOpen, func(*nats.Msg) {
 			if leads() {

@@ -1,0 +1,70 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+)
+
+// A storer is a flavor whose nodes say how much is stored of a topic of MQTT.
+type storer interface {
+	stored(ctx context.Context, n *Node, topic string) (int64, error)
+}
+
+// Stored is how many messages the cluster's storage has of a topic of MQTT, or one
+// more for each of its partitions, by a node's own page: never fewer than there are.
+// ErrUnsupported is that the flavor has no such page.
+func (c *Cluster) Stored(ctx context.Context, n *Node, topic string) (int64, error) {
+	s, ok := c.flavor.(storer)
+	if !ok {
+		return 0, fmt.Errorf("ask what is stored of %s: %s does not say: %w", topic, c.info.Flavor, ErrUnsupported)
+	}
+	count, err := s.stored(ctx, n, topic)
+	if err != nil {
+		return 0, fmt.Errorf("ask %s what is stored of %s: %w", n.name, topic, err)
+	}
+	return count, nil
+}
+
+// stored adds up the end offsets of the topic's partitions, which the node asks the
+// leader of each for. They are those of the last message, and 0 of none
+// (src/storage-engine/src/handler/adapter.rs, list_shard, v0.4.11). What messages are
+// stored cannot be asked: the page that reads them ignores from where on
+// (src/admin-server/src/cluster/message.rs).
+func (robustmq) stored(ctx context.Context, n *Node, topic string) (int64, error) {
+	shards, err := shardsOf(ctx, n, topic)
+	if err != nil {
+		return 0, err
+	}
+	var count int64
+	for _, shard := range shards {
+		end, err := endOffset(ctx, n, shard)
+		if err != nil {
+			return 0, err
+		}
+		count += end + 1
+	}
+	return count, nil
+}
+
+// endOffset is that of the last message of a partition.
+func endOffset(ctx context.Context, n *Node, shard string) (int64, error) {
+	var page struct {
+		Rows []struct {
+			Info struct {
+				Name   string `json:"shard_name"`
+				Offset struct {
+					End int64 `json:"end_offset"`
+				} `json:"offset"`
+			} `json:"shard_info"`
+		} `json:"data"`
+	}
+	if err := robustmqAsk(ctx, n, "/api/storage-engine/shard/list", map[string]any{"shard_name": shard}, &page); err != nil {
+		return 0, err
+	}
+	for _, r := range page.Rows {
+		if r.Info.Name == shard {
+			return r.Info.Offset.End, nil
+		}
+	}
+	return 0, fmt.Errorf("it does not list the partition %s", shard)
+}
