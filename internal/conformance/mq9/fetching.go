@@ -28,6 +28,7 @@ func fetching() []entry {
 		{"fetch/num-msgs-default", citeConfig, must, "without num_msgs a call returns at most 100", fetchHundred},
 		{"fetch/waits", citeConfig, should, "a call that waits for max_wait_ms, because there is nothing, returns a message that comes meanwhile", fetchWaits},
 		{"fetch/wait-ends", citeConfig, must, "a call that nothing comes for returns an empty list when max_wait_ms is over, and at once where it is 0", waitEnds},
+		{"fetch/wait-default", citeConfig, must, "without max_wait_ms a call that nothing comes for waits for half a second", waitsHalfASecond},
 		{"fetch/no-mailbox", citeFetchReply, must, "a mailbox that nobody made is an error", fetchNobody},
 		{"fetch/deliver-wrong", citeDeliver, should, "a deliver that the page does not know is an error", deliverWrong},
 	}
@@ -154,19 +155,28 @@ func fetchWaits(x *exam) {
 	}
 }
 
+// empties is how long a FETCH of an empty mailbox takes.
+func (x *exam) empties(at string, fields ...any) time.Duration {
+	began := time.Now()
+	r, ok := x.in().request(subjectFetch+at, x.body(fields...)).tryReply(x.wait + longWait*time.Millisecond)
+	if !ok {
+		x.in().missing(subjectFetch + at)
+	}
+	if r.failed() || len(x.mails(r)) > 0 {
+		x.Violates("of an empty mailbox the reply is %s", r)
+	}
+	return time.Since(began)
+}
+
+func waitsHalfASecond(x *exam) {
+	if d := x.empties(x.create("a"), earliest...); d < 450*time.Millisecond {
+		x.Violates("it returned nothing after %v", d.Round(time.Millisecond))
+	}
+}
+
 func waitEnds(x *exam) {
 	at := x.create("a")
-	took := func(ms int) time.Duration {
-		began := time.Now()
-		r, ok := x.in().request(subjectFetch+at, x.body("deliver", "earliest", "config", waiting(ms))).tryReply(x.wait + longWait*time.Millisecond)
-		if !ok {
-			x.in().missing(subjectFetch + at)
-		}
-		if r.failed() || len(x.mails(r)) > 0 {
-			x.Violates("of an empty mailbox the reply is %s", r)
-		}
-		return time.Since(began)
-	}
+	took := func(ms int) time.Duration { return x.empties(at, "deliver", "earliest", "config", waiting(ms)) }
 	if d := took(longWait); d < longWait*time.Millisecond*9/10 {
 		x.Violates("a call that may wait for %d ms returned nothing after %v", longWait, d.Round(time.Millisecond))
 	}

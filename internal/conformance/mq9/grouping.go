@@ -1,6 +1,9 @@
 package mq9
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 const (
 	citeOffset  = "protocol.md#offset-behavior-for-stateful-consumption-group_name-provided"
@@ -22,6 +25,7 @@ func grouping() []entry {
 		{"group/reconnect", citeConcepts, must, "the offset is kept when the reader connects anew", groupReconnects},
 		{"group/nodes", citeCompete, must, "the members of a group share one offset, whichever node they are at", groupNodes},
 		{"group/workers", citeCompete, must, "of workers that fetch and acknowledge in turn, each message comes to one", workers},
+		{"group/workers-at-once", citeCompete, should, "of workers that fetch at the same time, each message comes to one", workersAtOnce},
 		{"group/latest-goes-on", citeDeliver, should, "a group that began with latest reads everything that came after that", latestGoesOn},
 	}
 }
@@ -165,6 +169,25 @@ func workers(x *exam) {
 	})
 	x.fetches("everything was acknowledged", at, x.group("g"))
 	x.listed("three workers took turns", got, numbered(n))
+}
+
+func workersAtOnce(x *exam) {
+	const n = 8
+	at := x.create("a")
+	x.sendAll(at, numbered(n)...)
+	x.fetches("sent", at, earliest, numbered(n)...)
+	var calls []call
+	for _, c := range []*client{x.in(), x.dial("second", x.to), x.dial("third", x.from)} {
+		calls = append(calls, c.request(subjectFetch+at, x.body(x.group("g", "config", most(2))...)))
+	}
+	var got []string
+	for _, k := range calls {
+		got = append(got, payloadsOf(x.mails(k.reply()))...)
+	}
+	slices.Sort(got)
+	if len(slices.Compact(slices.Clone(got))) < len(got) {
+		x.Violates("three workers fetched two messages each, and nobody had acknowledged any: together they have %s", list(got))
+	}
 }
 
 func latestGoesOn(x *exam) {
