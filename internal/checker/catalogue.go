@@ -64,6 +64,7 @@ var All = [...]Entry{
 	claimMQ9NoLoss,
 	claimMQ9Fifo,
 	claimMQ9Priority,
+	claimMQ9AckKept,
 	claimMQ9MessageTTL,
 	claimMQ9MailboxTTL,
 	claimMQ9MailboxList,

@@ -32,6 +32,29 @@ func (s *story) look(p, st int32, o history.Outcome, answer ...msg) *story {
 	return s
 }
 
+// numbered fetches as look does; the id of each message is its number and some more.
+func (s *story) numbered(p, st int32, more int64, seqs ...int64) *story {
+	e := blank(history.KindFetch, p)
+	e.Text = s.tables.Streams[st].Topic
+	c := s.call(e)
+	e.Text, e.ID = "", int64(len(seqs))
+	s.ret(e, c, history.OK)
+	for _, seq := range seqs {
+		d := blank(history.KindDeliver, p)
+		d.Stream, d.Seq, d.ID, d.QoS = st, seq, seq+more, 1
+		s.add(d)
+	}
+	return s
+}
+
+// confirm acknowledges an id.
+func (s *story) confirm(p int32, id int64) *story {
+	e := blank(history.KindAck, p)
+	e.ID = id
+	s.add(e)
+	return s
+}
+
 // making asks for the mailbox that a stream's topic is.
 func (s *story) making(p, st int32, o history.Outcome) *story {
 	e := blank(history.KindSubscribe, p)
@@ -94,6 +117,25 @@ func TestMQ9Checkers(t *testing.T) {
 		want  verdict.Status
 		text  string // in the first anomaly, or in a reason
 	}{
+		{"what was acknowledged stays so", "mq9-ack-kept", func(s *story) {
+			priorities(s).numbered(sub, q1, 0, 0, 1).confirm(sub, 1).numbered(sub, q1, 0, 2)
+		}, pass, ""},
+		{"what was acknowledged comes again", "mq9-ack-kept", func(s *story) {
+			priorities(s).numbered(sub, q1, 0, 0, 1).confirm(sub, 1).numbered(sub, q1, 0, 1, 2)
+		}, fail, "message 1 of pub-1 on work/1 (QoS 1, normal) (id 1) reached sub-1 again"},
+		{"what was not acknowledged comes again", "mq9-ack-kept", func(s *story) {
+			priorities(s).numbered(sub, q1, 0, 0, 1).numbered(sub, q1, 0, 0, 1).confirm(sub, 1).numbered(sub, q1, 0, 2)
+		}, pass, ""},
+		{"what lies behind an acknowledgement comes again", "mq9-ack-kept", func(s *story) {
+			priorities(s).numbered(sub, q1, 0, 0, 1, 2).confirm(sub, 0).numbered(sub, q1, 0, 1, 2)
+		}, pass, ""},
+		{"a message that was sent twice", "mq9-ack-kept", func(s *story) {
+			priorities(s).numbered(sub, q1, 0, 0, 1).confirm(sub, 1).numbered(sub, q1, 7, 1, 2)
+		}, pass, ""},
+		{"another priority's acknowledgement", "mq9-ack-kept", func(s *story) {
+			priorities(s).numbered(sub, q1, 0, 0, 1).numbered(sub, q1b, 7, 0, 1).confirm(sub, 8).numbered(sub, q1, 0, 0, 1).confirm(sub, 1).numbered(sub, q1b, 7, 2)
+		}, pass, ""},
+		{"nothing was acknowledged", "mq9-ack-kept", func(s *story) { priorities(s).numbered(sub, q1, 0, 0, 1) }, unknown, "no group that had acknowledged"},
 		{"the higher first", "mq9-priority", func(s *story) {
 			priorities(s).look(sub, q1, ok, msg{q1b, 0}, msg{q1b, 1}, msg{q1, 0}, msg{q1, 1}).look(sub, q1, ok, msg{q1b, 2}, msg{q1, 2})
 		}, pass, ""},

@@ -36,6 +36,7 @@ func Plants() []Plant {
 		{Name: "mq9-skip", Claim: "mq9-no-loss", What: "never shows a group one of its messages", fetch: skip},
 		{Name: "mq9-reorder", Claim: "mq9-fifo", What: "answers a fetch with two messages of one priority in each other's place", fetch: disorder},
 		{Name: "mq9-invert", Claim: "mq9-priority", What: "answers a fetch with the lowest priority first", fetch: invert},
+		{Name: "mq9-repeat", Claim: "mq9-ack-kept", What: "answers a fetch with a message that its group has acknowledged", fetch: repeat},
 		{Name: "mq9-corrupt", Claim: "no-corruption", What: "answers a fetch with a byte of a payload changed", fetch: damage},
 		{Name: "mq9-misroute", Claim: "no-unexpected", What: "answers a fetch with a message of another mailbox", fetch: misroute},
 		{Name: "mq9-message-late", Claim: "mq9-message-ttl", What: "keeps a message whose time is over", send: keep},
@@ -72,10 +73,11 @@ type planted struct {
 	last   uint64              // id that a send was answered with
 	hidden map[string][]uint64 // ids that a group is never shown, by mailbox and group
 	other  map[string]message  // one of each mailbox
+	first  map[string]message  // that a group was shown, by mailbox, group and priority
 }
 
 func newPlanted(p Plant) *planted {
-	return &planted{plant: p, rate: plant.Once(p.Every), hidden: map[string][]uint64{}, other: map[string]message{}}
+	return &planted{plant: p, rate: plant.Once(p.Every), hidden: map[string][]uint64{}, other: map[string]message{}, first: map[string]message{}}
 }
 
 // hits reports whether the defect is to show now that it can.
@@ -193,6 +195,23 @@ func invert(p *planted, _, _ string, list []message) []message {
 		return list
 	}
 	return slices.Concat(list[last:], list[:last])
+}
+
+// repeat shows the first of a priority again, before later ones: a group that goes on
+// behind it has acknowledged it.
+func repeat(p *planted, address, group string, list []message) []message {
+	if len(list) == 0 {
+		return list
+	}
+	key := address + " " + group + " " + list[0].Priority
+	old, ok := p.first[key]
+	if _, is := workload(list[0].Payload); is && !ok {
+		p.first[key] = list[0]
+	}
+	if ok && old.ID < list[0].ID && p.hits() {
+		return slices.Concat([]message{old}, list)
+	}
+	return list
 }
 
 func damage(p *planted, _, _ string, list []message) []message {
