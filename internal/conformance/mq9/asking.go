@@ -19,6 +19,7 @@ func asking() []entry {
 		{"request/mux-inbox", citeAnySDK, must, "replies come by a subscription to all subjects below an inbox, under the number that the client gave it, as nats.go, nats-py, nats.js and jnats ask", muxInbox},
 		{"request/own-inbox", citeAnySDK, must, "replies come by a subscription to one inbox, under the number that the client gave it", ownInbox},
 		{"request/apart", citeAnySDK, must, "a client that ends its subscription ends nobody else's of the same number", endsItsOwn},
+		{"request/together", citeAnySDK, must, "requests that come in one piece are all carried out, also where nothing comes behind them", together},
 		{"request/many", citeOverview, must, "of many requests that wait at once, each has its own reply", many},
 		{"request/in-turn", "protocol.md#core-concepts", should, "messages that one connection sends without waiting are read in the order in which they were sent", inTurn},
 		{"request/error-field", citeResponse, must, "every reply has a field error", errorField},
@@ -73,6 +74,20 @@ func endsItsOwn(x *exam) {
 	replyTo(x, second, "5", second.inbox+".a")
 	second.unsubscribe("5")
 	replyTo(x, first, "5", first.inbox+".a")
+}
+
+func together(x *exam) {
+	at := x.create("a")
+	c := x.dial("client", x.to)
+	c.ask(subjectQuery+at, []byte("{}"))
+	c.still = true
+	first, to := c.expect(subjectQuery + at)
+	one, said := frame(first.subject, to, []byte("{}"))
+	second, to := c.expect(subjectQuery + at)
+	other, more := frame(second.subject, to, []byte("{}"))
+	c.write(one+other, said+", and in the same piece "+more)
+	first.reply()
+	second.reply()
 }
 
 func many(x *exam) {

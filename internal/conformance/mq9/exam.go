@@ -169,14 +169,20 @@ func (x *exam) mails(r reply) []mail {
 
 // request sends a request and returns where its reply comes.
 func (c *client) request(subject string, body []byte, headers ...string) call {
+	k, at := c.expect(subject)
+	c.publish(subject, at, body, headers...)
+	return k
+}
+
+// expect makes a subject for the reply to a request.
+func (c *client) expect(subject string) (k call, at string) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.asked++
-	at := fmt.Sprintf("%s.%d", c.inbox, c.asked)
+	at = fmt.Sprintf("%s.%d", c.inbox, c.asked)
 	on := make(chan message, 1)
 	c.waiting[at] = on
-	c.mu.Unlock()
-	c.publish(subject, at, body, headers...)
-	return call{c, subject, on}
+	return call{c, subject, on}, at
 }
 
 // A call is a request that waits for its reply.
@@ -199,6 +205,9 @@ func (k call) reply() reply {
 func (k call) tryReply(wait time.Duration) (reply, bool) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
+	if !k.c.still {
+		defer k.c.nudging()()
+	}
 	select {
 	case m := <-k.on:
 		return replyOf(k.subject, m), true

@@ -40,6 +40,7 @@ type client struct {
 	info    serverInfo
 	inbox   string // replies come to inbox.N
 	early   bool   // PING came before PONG
+	still   bool   // nothing is sent while a reply is waited for
 
 	writing sync.Mutex
 	mu      sync.Mutex
@@ -111,7 +112,10 @@ func (x *exam) tryOpen(name, address string) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.write("CONNECT "+string(hello)+"\r\nPING\r\n", "CONNECT and PING")
+	c.write("CONNECT "+string(hello)+"\r\n", "CONNECT")
+	c.write("PING\r\n", "PING")
+	stop := c.nudging()
+	defer stop()
 	for {
 		line, err := c.line()
 		switch {
@@ -237,6 +241,10 @@ func (c *client) pass(m message) {
 // shows it.
 func (c *client) write(raw, said string) {
 	c.x.Note(c.name, "→", "%s", said)
+	c.send(raw)
+}
+
+func (c *client) send(raw string) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	c.conn.SetWriteDeadline(time.Now().Add(c.x.wait))
@@ -245,6 +253,26 @@ func (c *client) write(raw, said string) {
 		c.stuck = err
 		c.mu.Unlock()
 	}
+}
+
+// nudging sends a PING now and then until it is stopped: a broker that leaves what came
+// together with something else until more comes is held against one statement, and not
+// against all.
+func (c *client) nudging() (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(2 * lookAgain)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				c.send("PING\r\n")
+			case <-done:
+				return
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(done) })
 }
 
 func (c *client) subscribe(subject, sid string) {
@@ -257,11 +285,17 @@ func (c *client) unsubscribe(sid string) {
 
 // publish sends a message; headers are names and values.
 func (c *client) publish(subject, reply string, body []byte, headers ...string) {
+	raw, said := frame(subject, reply, body, headers...)
+	c.write(raw, said)
+}
+
+// frame is a message as it is sent, and as a transcript shows it.
+func frame(subject, reply string, body []byte, headers ...string) (text, said string) {
 	if reply != "" {
 		reply += " "
 	}
 	var raw bytes.Buffer
-	said := subject
+	said = subject
 	if len(headers) == 0 {
 		fmt.Fprintf(&raw, "PUB %s %s%d\r\n", subject, reply, len(body))
 	} else {
@@ -276,7 +310,7 @@ func (c *client) publish(subject, reply string, body []byte, headers ...string) 
 	}
 	raw.Write(body)
 	raw.WriteString("\r\n")
-	c.write(raw.String(), said+" "+clip(string(body)))
+	return raw.String(), said + " " + clip(string(body))
 }
 
 // drop closes the connection.

@@ -32,6 +32,7 @@ type wrong struct {
 	forgets bool   // UNSUB ends all subscriptions of a number, whoever made them
 	mute    string // the request of this beginning has no reply
 	twice   bool   // every reply comes twice
+	lazy    bool   // it leaves out what comes together with something else
 
 	upstream *nats.Conn
 	mu       sync.Mutex
@@ -97,6 +98,11 @@ func (w *wrong) serve(conn net.Conn) {
 			w.subs = slices.DeleteFunc(w.subs, func(s wrongSub) bool { return s.sid == fields[1] && (s.conn == conn || w.forgets) })
 			w.mu.Unlock()
 		case "PUB", "HPUB":
+			if size, _ := strconv.Atoi(fields[len(fields)-1]); w.lazy && r.Buffered() > size+2 { // the first alone
+				w.publish(conn, r, fields)
+				io.CopyN(io.Discard, r, int64(r.Buffered()))
+				continue
+			}
 			if !w.publish(conn, r, fields) {
 				return
 			}
@@ -266,9 +272,10 @@ func defects() map[string]struct {
 		"no headers": {&wrong{ask: func(m *nats.Msg) string { m.Header = nats.Header{}; return "" }}, []string{
 			"key/latest", "delay/hidden", "message-ttl/gone", "tags/kept", "query/key", "priority/order", "priority/kept",
 		}},
-		"nothing acknowledged": {&wrong{ask: says(subjectAck, `{"error":""}`)}, []string{"group/resumes", "ack/batch", "ack/middle", "priority/one-by-one", "priority/batches", "ack/required"}},
-		"replies twice":        {&wrong{twice: true}, []string{"request/one-reply"}},
-		"no priority":          {&wrong{answer: answers(subjectFetch, messagesOf(dropped("priority")))}, []string{"fetch/fields", "priority/kept"}},
+		"nothing acknowledged":           {&wrong{ask: says(subjectAck, `{"error":""}`)}, []string{"group/resumes", "ack/batch", "ack/middle", "priority/one-by-one", "priority/batches", "ack/required"}},
+		"leaves out what comes together": {&wrong{lazy: true}, []string{"request/together"}},
+		"replies twice":                  {&wrong{twice: true}, []string{"request/one-reply"}},
+		"no priority":                    {&wrong{answer: answers(subjectFetch, messagesOf(dropped("priority")))}, []string{"fetch/fields", "priority/kept"}},
 		"always anew": {&wrong{ask: asks(subjectFetch, func(in map[string]any) { in["force_deliver"] = true })}, []string{
 			"group/resumes", "group/deliver", "group/reconnect", "group/nodes", "group/workers", "delete/offset", "query/offset", "priority/later",
 		}},
