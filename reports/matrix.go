@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
-// A Matrix is matrix.json: one scenario run with many client libraries, and
+// A Matrix is matrix.json: scenarios run with client libraries, and
 // what the differences between the runs come from.
 type Matrix struct {
 	Format       int           `json:"format"`
@@ -29,6 +30,14 @@ type Matrix struct {
 	Command      string        `json:"command"` // repeats it
 }
 
+// Title names the scenarios, or says how many there are.
+func (m Matrix) Title() string {
+	if n := len(m.Scenarios); n > 3 {
+		return fmt.Sprintf("%d scenarios", n)
+	}
+	return strings.Join(m.Scenarios, ", ")
+}
+
 // A MatrixCell is one run of a matrix, or why there is none.
 type MatrixCell struct {
 	Scenario  string        `json:"scenario"`
@@ -36,11 +45,12 @@ type MatrixCell struct {
 	Protocol  string        `json:"protocol"`
 	Transport string        `json:"transport"`
 	Flavor    string        `json:"flavor"`
-	Broker    string        `json:"broker"`            // by name and version, once it ran
-	Referee   string        `json:"referee,omitempty"` // why it was run beside the matrix: tap, again, control
-	State     verdict.State `json:"state"`             // or one of the states below
-	Line      string        `json:"line"`              // what it showed, in one line
-	Failed    []string      `json:"failed"`            // claims
+	Broker    string        `json:"broker"`              // by name and version, once it ran
+	NoFaults  bool          `json:"no_faults,omitempty"` // the workload alone
+	Referee   string        `json:"referee,omitempty"`   // why it was run beside the matrix: tap, again, control
+	State     verdict.State `json:"state"`               // or one of the states below
+	Line      string        `json:"line"`                // what it showed, in one line
+	Failed    []string      `json:"failed"`              // claims
 	Severity  string        `json:"severity,omitempty"`
 	Blame     string        `json:"blame,omitempty"`
 	RunID     string        `json:"run_id,omitempty"`
@@ -85,6 +95,7 @@ type Attribution struct {
 	SDKs      []string `json:"sdks"`              // that deviate
 	Versions  string   `json:"versions"`          // the same for people: go/paho.mqtt.golang 1.3.0 to 1.3.5
 	Scenario  string   `json:"scenario"`
+	NoFaults  bool     `json:"no_faults,omitempty"` // the workload alone
 	Protocol  string   `json:"protocol"`
 	Transport string   `json:"transport"`
 	Broker    string   `json:"broker"`
@@ -93,6 +104,15 @@ type Attribution struct {
 	Issue     string   `json:"issue,omitempty"`
 	Runs      []string `json:"run_ids"`
 	Next      []Step   `json:"next"` // what would decide it, or prove it better
+}
+
+// Where it deviates.
+func (a Attribution) Where() string {
+	faults := ""
+	if a.NoFaults {
+		faults = " without faults"
+	}
+	return fmt.Sprintf("%s%s, %s over %s on %s", a.Scenario, faults, a.Protocol, a.Transport, a.Broker)
 }
 
 // Class of the cause, for colours: fail where something is broken.

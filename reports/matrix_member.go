@@ -40,7 +40,7 @@ func JoinMatrix(dir string, m Matrix) error {
 	member := Membership{Matrix: m.ID, Headline: m.Headline, Peers: []Peer{}, Attributions: []Attribution{}}
 	own := m.Cells[at]
 	for _, c := range m.Cells {
-		if c.Scenario == own.Scenario && c.Protocol == own.Protocol && c.Transport == own.Transport && c.Flavor == own.Flavor {
+		if c.Scenario == own.Scenario && c.Protocol == own.Protocol && c.Transport == own.Transport && c.Flavor == own.Flavor && c.NoFaults == own.NoFaults {
 			member.Peers = append(member.Peers, Peer{c.SDK, c.State, c.RunID, c.RunID == run})
 		}
 	}

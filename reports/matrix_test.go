@@ -43,6 +43,42 @@ func sampleMatrix(run string) Matrix {
 	return m
 }
 
+// Of more scenarios than libraries the table has a row for each scenario, which says
+// what fails, and a column of its own for what is without faults.
+func TestMatrixOfScenarios(t *testing.T) {
+	cell := func(scenario, sdk, protocol string, noFaults bool, state verdict.State, failed ...string) MatrixCell {
+		return MatrixCell{Scenario: scenario, SDK: sdk, Protocol: protocol, Transport: "tcp", Flavor: "robustmq", Broker: "robustmq v0.4.11", NoFaults: noFaults, State: state, Line: string(state), Failed: failed}
+	}
+	const own, nats = "go/rmq-mcp@1", "rust/async-nats@0.46.0"
+	m := Matrix{
+		Format: MatrixFormat, ID: "1125-0300-4-scenarios-c0de", Scenarios: []string{"mqtt/broker-kill-9", "mqtt/qos-roundtrip", "mqtt/will", "mq9/broker-kill-9"}, Tier: "smoke", Finished: true,
+		Cells: []MatrixCell{
+			cell("mqtt/broker-kill-9", own, "mqtt3", true, verdict.PassSmoke),
+			cell("mqtt/qos-roundtrip", own, "mqtt3", true, verdict.FailOnce, "qos-granted"),
+			cell("mqtt/will", own, "mqtt3", true, CellError),
+			cell("mq9/broker-kill-9", nats, "mq9", true, verdict.PassSmoke),
+			cell("mqtt/broker-kill-9", own, "mqtt3", false, verdict.FailOnce, "qos1-no-loss", "recovery"),
+			cell("mq9/broker-kill-9", nats, "mq9", false, verdict.FailOnce, "mq9-no-loss"),
+		},
+		Attributions: []Attribution{{Cause: CauseUndecided, Claims: []string{"x"}, Scenario: "mqtt/will", NoFaults: true, Protocol: "mqtt3", Transport: "tcp", Broker: "robustmq v0.4.11", Text: "t"}},
+	}
+	dir := t.TempDir()
+	must(t, WriteMatrix(dir, "../../runs", m))
+	text := read(t, filepath.Join(dir, matrixMarkdown))
+	for _, want := range []string{
+		"# 4 scenarios: ", "| Scenario | go/rmq-mcp@1 · mqtt3 · robustmq · no faults | go/rmq-mcp@1 · mqtt3 · robustmq | rust/async-nats@0.46.0 · mq9 · robustmq · no faults |",
+		"| **mqtt** |", "| broker-kill-9 | ✓ passes | ✗ fails (qos1-no-loss, recovery) |  |  |", "| qos-roundtrip | ✗ fails (qos-granted) |  |  |  |",
+		"| broker-kill-9 |  |  | ✓ passes | ✗ fails (mq9-no-loss) |", "| Where | mqtt/will without faults, mqtt3 over tcp", "- ! mqtt/will go/rmq-mcp@1 mqtt3 on robustmq without faults: error",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the table does not hold %q:\n%s", want, text)
+		}
+	}
+	if page := read(t, filepath.Join(dir, matrixPage)); !strings.Contains(page, `<span class="scenario">go/rmq-mcp@1</span><span class="soft">mqtt3 · robustmq · no faults</span>`) {
+		t.Error("the page has no column of what is without faults")
+	}
+}
+
 // Whose doing a failure is comes into the report of its run, which holds as before
 // and is published with it.
 func TestJoinBlame(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,9 +36,11 @@ func WriteMatrix(dir, runs string, m Matrix) error {
 	return WriteJSON(filepath.Join(dir, MatrixFile), m)
 }
 
-// A matrixView is a matrix as a table.
+// A matrixView is a matrix as a table. Its rows are client libraries, or scenarios
+// where there are more of these; Rows says which.
 type matrixView struct {
 	Matrix
+	Rows     string
 	Columns  []matrixColumn
 	Groups   []matrixGroup
 	Referees []shownCell
@@ -46,26 +49,43 @@ type matrixView struct {
 	link     func(run string) string // to its page, "" where there is none
 }
 
-// A matrixColumn is what all cells below one another share.
-type matrixColumn struct{ Scenario, Protocol, Transport, Flavor string }
+// The rows that a table can have.
+const (
+	rowsSDKs      = "SDK"
+	rowsScenarios = "Scenario"
+)
 
-func (c matrixColumn) String() string {
-	name := c.Scenario + " · " + c.Protocol
-	if c.Transport != "tcp" {
-		name += " · " + c.Transport
-	}
-	return name + " · " + c.Flavor
+// A matrixColumn is what all cells below one another share: of the scenario and the
+// SDK the one that is not in the rows.
+type matrixColumn struct {
+	Name, Protocol, Transport, Flavor string
+	NoFaults                          bool
 }
 
-// A matrixGroup is the rows of one language.
+func (c matrixColumn) String() string { return c.Name + " · " + c.Where() }
+
+// Where is the column without its name.
+func (c matrixColumn) Where() string {
+	text := c.Protocol
+	if c.Transport != "tcp" {
+		text += " · " + c.Transport
+	}
+	text += " · " + c.Flavor
+	if c.NoFaults {
+		text += " · no faults"
+	}
+	return text
+}
+
+// A matrixGroup is the rows of one language, or of one protocol.
 type matrixGroup struct {
-	Lang string
+	Name string
 	Rows []matrixRow
 }
 
 type matrixRow struct {
-	Library, Version string
-	Cells            []*shownCell // by column; nil where none was planned
+	Name, Version string
+	Cells         []*shownCell // by column; nil where none was planned
 }
 
 // A shownCell is a cell with what its runs show together.
@@ -105,34 +125,36 @@ func classOf(c MatrixCell) string {
 }
 
 func newMatrixView(m Matrix, link func(run string) string) *matrixView {
-	v := &matrixView{Matrix: m, link: link}
+	v := &matrixView{Matrix: m, Rows: rowsSDKs, link: link}
+	if len(m.Scenarios) > len(v.rows()) {
+		v.Rows = rowsScenarios
+	}
 	counts := map[string]int{}
 	for _, c := range m.Cells {
 		if c.Referee != "" {
 			v.Referees = append(v.Referees, v.show([]MatrixCell{c}))
 			continue
 		}
-		column := matrixColumn{c.Scenario, c.Protocol, c.Transport, c.Flavor}
-		if !slices.Contains(v.Columns, column) {
+		if column := v.columnOf(c); !slices.Contains(v.Columns, column) {
 			v.Columns = append(v.Columns, column)
 		}
 	}
 	slices.SortStableFunc(v.Columns, func(a, b matrixColumn) int {
-		return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Flavor, b.Flavor), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Transport, b.Transport))
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Flavor, b.Flavor), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Transport, b.Transport))
 	})
-	for _, sdk := range v.sdks() {
-		row := v.row(sdk)
+	for _, name := range v.rows() {
+		row := v.row(name)
 		for _, c := range row.Cells {
 			if c != nil {
 				counts[c.Class]++
 			}
 		}
-		lang, _, _ := strings.Cut(sdk, "/")
-		if n := len(v.Groups); n == 0 || v.Groups[n-1].Lang != lang {
-			v.Groups = append(v.Groups, matrixGroup{Lang: lang})
+		group := path.Dir(name)
+		if n := len(v.Groups); n == 0 || v.Groups[n-1].Name != group {
+			v.Groups = append(v.Groups, matrixGroup{Name: group})
 		}
-		group := &v.Groups[len(v.Groups)-1]
-		group.Rows = append(group.Rows, row)
+		last := &v.Groups[len(v.Groups)-1]
+		last.Rows = append(last.Rows, row)
 	}
 	for _, c := range classes {
 		if n := counts[c.class]; n > 0 {
@@ -142,11 +164,26 @@ func newMatrixView(m Matrix, link func(run string) string) *matrixView {
 	return v
 }
 
-// sdks are the rows, a language and a library together, as they were planned.
-func (v *matrixView) sdks() (list []string) {
+func (v *matrixView) columnOf(c MatrixCell) matrixColumn {
+	column := matrixColumn{c.Scenario, c.Protocol, c.Transport, c.Flavor, c.NoFaults}
+	if v.Rows == rowsScenarios {
+		column.Name = c.SDK
+	}
+	return column
+}
+
+func (v *matrixView) rowOf(c MatrixCell) string {
+	if v.Rows == rowsScenarios {
+		return c.Scenario
+	}
+	return c.SDK
+}
+
+// rows are their names, a language and a library together, as they were planned.
+func (v *matrixView) rows() (list []string) {
 	for _, c := range v.Cells {
-		if c.Referee == "" && !slices.Contains(list, c.SDK) {
-			list = append(list, c.SDK)
+		if c.Referee == "" && !slices.Contains(list, v.rowOf(c)) {
+			list = append(list, v.rowOf(c))
 		}
 	}
 	slices.SortStableFunc(list, func(a, b string) int {
@@ -157,14 +194,13 @@ func (v *matrixView) sdks() (list []string) {
 	return list
 }
 
-func (v *matrixView) row(sdk string) matrixRow {
-	name, version, _ := strings.Cut(sdk, "@")
-	_, name, _ = strings.Cut(name, "/")
-	row := matrixRow{Library: name, Version: version}
+func (v *matrixView) row(name string) matrixRow {
+	short, version, _ := strings.Cut(name, "@")
+	row := matrixRow{Name: path.Base(short), Version: version}
 	for _, column := range v.Columns {
 		var cells []MatrixCell
 		for _, c := range v.Cells {
-			if c.Referee == "" && c.SDK == sdk && column == (matrixColumn{c.Scenario, c.Protocol, c.Transport, c.Flavor}) {
+			if c.Referee == "" && v.rowOf(c) == name && v.columnOf(c) == column {
 				cells = append(cells, c)
 			}
 		}
@@ -194,6 +230,9 @@ func (v *matrixView) show(cells []MatrixCell) shownCell {
 	out.Sign, out.Word = known.sign, known.word
 	if cause := v.causeOf(worst.RunID); cause != "" && out.Class == "fail" {
 		out.Word += ": " + cause
+	}
+	if v.Rows == rowsScenarios && len(worst.Failed) > 0 {
+		out.Word += " (" + strings.Join(worst.Failed, ", ") + ")"
 	}
 	if n := len(cells); n > 1 {
 		same := 0

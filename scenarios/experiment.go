@@ -163,6 +163,7 @@ func (e *Experiment) load(start keeper.Start) (err error) {
 		e.notice = "nothing may be done to nodes that somebody else runs; name their pids or containers to have the faults"
 	}
 	asked := e.scenario
+	e.start.NoFaults = e.start.NoFaults && len(asked.Schedule) > 0 // a scenario that has none is its own control
 	if e.start.NoFaults {
 		e.scenario, _ = asked.Control(Tier{})
 	}

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -61,6 +62,38 @@ func Names() ([]string, error) {
 		names = append(names, s.Name)
 	}
 	return names, err
+}
+
+// All stands for every scenario of the library.
+const All = "all"
+
+// Match are the names of the library that a person means by names, by patterns like
+// "mqtt/*" as of [path.Match], and by [All], each once. The path of a file stays as it
+// is. It is an error where a pattern means none.
+func Match(patterns []string) (found []string, err error) {
+	names, err := Names()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range patterns {
+		means := []string{p}
+		if p == All || strings.ContainsAny(p, "*?[") && path.Ext(p) != ".md" {
+			means = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+				fits, badly := path.Match(p, name)
+				err = cmp.Or(err, badly)
+				return p != All && !fits
+			})
+		}
+		if err != nil || len(means) == 0 {
+			return nil, fmt.Errorf("no scenario is like %q; there are %s", p, strings.Join(names, ", "))
+		}
+		for _, name := range means {
+			if !slices.Contains(found, name) {
+				found = append(found, name)
+			}
+		}
+	}
+	return found, nil
 }
 
 func fromLibrary(file string) (*Scenario, error) {

@@ -33,6 +33,12 @@ func Provision(ctx context.Context, stateDir string, self []string, scenario, fl
 	return nil
 }
 
+// Client is the SDK that the scenario's clients have by default, in a protocol on a
+// flavor.
+func (s *Scenario) Client(protocol, flavor string) (clients.SDK, error) {
+	return s.client("", protocol, flavor)
+}
+
 // client is the SDK of that name, or the scenario's, where it can do what the
 // workload needs.
 func (s *Scenario) client(sdk, protocol, flavor string) (clients.SDK, error) {

@@ -46,6 +46,25 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
+func TestMatch(t *testing.T) {
+	names, err := Names()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, err := Match([]string{All}); err != nil || !slices.Equal(all, names) {
+		t.Errorf("all is %q, %v", all, err)
+	}
+	got, err := Match([]string{"mqtt/broker-*", "mqtt/broker-kill-9", "a[1].md"})
+	if want := []string{"mqtt/broker-graceful-restart", "mqtt/broker-kill-9", "mqtt/broker-starved", "a[1].md"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+	for _, wrong := range []string{"mqtt/x*", "mqtt/["} {
+		if got, err := Match([]string{wrong}); err == nil || !strings.Contains(err.Error(), "mqtt/broker-kill-9") {
+			t.Errorf("%q is %q, %v", wrong, got, err)
+		}
+	}
+}
+
 // What a schedule plans is what its landings say that was asked, both read from
 // JSON: else the planned fault is called missing.
 func TestPlannedAsItIsInjected(t *testing.T) {

@@ -34,25 +34,29 @@ func (a *app) matrix() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "matrix [SCENARIO...]",
 		Args:  cobra.ArbitraryArgs,
-		Short: "One scenario with every version of every client library",
+		Short: "Scenarios with every version of every client library, or with one",
 		Long: "Runs a scenario with every SDK that shares a protocol with it and the broker, all with one seed, and says what each\n" +
 			"deviation comes from. What deviates is run again with the tap armed, on a control broker and with the same seed.\n" +
+			"SCENARIO is a name, a pattern like 'mqtt/*', or all.\n" +
 			"Ctrl-C stops in order; the same command goes on where it stopped.\n" +
 			"Exit status: 0 nothing deviates, 1 something is broken, 2 that could not be told, 3 the harness could not do its job.",
-		Example: "  rmq-mcp matrix mqtt/qos-roundtrip\n  rmq-mcp matrix mqtt/broker-kill-9 --flavor robustmq --sdk go,python@2.x --arm tap\n  rmq-mcp matrix --resume",
+		Example: "  rmq-mcp matrix mqtt/qos-roundtrip\n  rmq-mcp matrix mqtt/broker-kill-9 --flavor robustmq --sdk go,python@2.x --arm tap\n" +
+			"  rmq-mcp matrix all --sdk default --controls --flavor robustmq\n  rmq-mcp matrix --resume",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ask.order.Config.Settings = settings(ask.set)
 			return a.runMatrix(cmd.Context(), cmd.OutOrStdout(), args, ask)
 		},
 	}
 	f, o := cmd.Flags(), &ask.order
-	f.StringSliceVar(&o.SDKs, "sdk", nil, "client libraries: go, python@2.x, js/mqtt@latest (default: all)")
+	f.StringSliceVar(&o.SDKs, "sdk", nil, "client libraries: go, python@2.x, js/mqtt@latest; default is the scenario's (default: all)")
 	f.StringSliceVar(&o.Flavors, "flavor", nil, "what the nodes are: reference, robustmq, mosquitto, external (default: the scenario's)")
-	f.StringSliceVar(&o.Protocols, "protocol", nil, "mqtt3, mqtt5 (default: all that the SDK and the scenario share)")
+	f.StringSliceVar(&o.Protocols, "protocol", nil, "mqtt3, mqtt5, mq9 (default: all that the SDK and the scenario share)")
 	f.StringSliceVar(&o.Transports, "transport", nil, "tcp, tls, ws, wss (default tcp)")
 	f.StringVar(&o.Tier, "tier", "", "smoke or hardening, and release where a scenario has it (default smoke)")
 	f.Int64Var(&o.Seed, "seed", 0, "of every cell (default: of the clock)")
 	f.IntVar(&o.Repeat, "repeat", 1, "runs of each cell")
+	f.BoolVar(&o.NoFaults, "no-faults", false, "the scenarios' workloads alone")
+	f.BoolVar(&o.Controls, "controls", false, "each scenario without its faults as well, and all of that first: what fails there needs no fault")
 	f.IntVar(&ask.limits.Jobs, "jobs", 0, "runs at the same time (default: what the processors are idle for)")
 	f.IntVar(&ask.limits.Referees, "referees", 12, "how many runs more may be made to decide what deviates")
 	f.BoolVar(&ask.resume, "resume", false, "go on with the newest matrix that did not end")
@@ -68,6 +72,8 @@ func (a *app) runMatrix(ctx context.Context, out io.Writer, names []string, ask 
 		return errors.New("matrix: name a scenario, or give --resume; `rmq-mcp list scenarios` shows them")
 	case ask.order.Repeat < 1 || ask.limits.Jobs < 0 || ask.limits.Referees < 0:
 		return errors.New("matrix: --repeat is 1 or more, --jobs and --referees are 0 or more")
+	case ask.order.NoFaults && ask.order.Controls:
+		return errors.New("matrix: give --no-faults or --controls, not both")
 	case ask.resume && ask.fresh:
 		return errors.New("matrix: give --resume or --fresh, not both")
 	}
@@ -92,7 +98,8 @@ func (a *app) runMatrix(ctx context.Context, out io.Writer, names []string, ask 
 		ask.limits.Jobs = idleJobs(ctx)
 	}
 	show := newMatrixDisplay(out)
-	show.say("%s: %d cells, seed %d, %d at a time, in %s", strings.Join(scenesOf(store.Plan), ", "), len(store.Plan.Entries), store.Plan.Seed, ask.limits.Jobs, store.Dir)
+	show.many = len(store.Plan.Scenarios) > 1
+	show.say("%s: %d cells, seed %d, %d at a time, in %s", titleOf(store.Plan), len(store.Plan.Entries), store.Plan.Seed, ask.limits.Jobs, store.Dir)
 	ctx, stop := interrupted(ctx)
 	defer stop()
 	began := time.Now()
@@ -156,13 +163,19 @@ func newMatrix(dir string, plan campaign.Plan) (*campaign.Store, error) {
 // planMatrix plans after the broker is at hand, whose version is part of the
 // plan.
 func planMatrix(ctx context.Context, out io.Writer, dir string, names []string, o campaign.Order) (campaign.Plan, error) {
-	for _, name := range names {
+	found, err := scenarios.Match(names)
+	if err != nil {
+		return campaign.Plan{}, err
+	}
+	for _, name := range found {
 		s, err := scenarios.Load(absolute(name))
 		if err != nil {
 			return campaign.Plan{}, err
 		}
-		scene := campaign.Scene{Name: absolute(name), SHA: s.SHA, Flavor: s.Cluster.Flavor, Protocols: s.Protocols(), Crashes: s.Crashes(), Arms: s.Arms(), Shares: s.Shares()}
-		o.Scenarios = append(o.Scenarios, scene)
+		o.Scenarios = append(o.Scenarios, campaign.Scene{
+			Name: absolute(name), SHA: s.SHA, Flavor: s.Cluster.Flavor, Protocols: s.Protocols(), Crashes: s.Crashes(), Arms: s.Arms(), Shares: s.Shares(),
+			Faults: len(s.Schedule) > 0, Default: s.Client,
+		})
 	}
 	for _, flavor := range o.Flavors {
 		config := o.Config
@@ -182,7 +195,13 @@ func planMatrix(ctx context.Context, out io.Writer, dir string, names []string, 
 
 // commandOf is the command that asks for the same again.
 func commandOf(names []string, o campaign.Order) string {
-	command := "rmq-mcp matrix " + strings.Join(names, " ")
+	command := "rmq-mcp matrix"
+	for _, name := range names {
+		if strings.ContainsAny(name, "*?[") {
+			name = "'" + name + "'"
+		}
+		command += " " + name
+	}
 	for _, flag := range []struct{ name, value string }{
 		{"sdk", strings.Join(o.SDKs, ",")}, {"flavor", strings.Join(o.Flavors, ",")}, {"protocol", strings.Join(o.Protocols, ",")},
 		{"transport", strings.Join(o.Transports, ",")}, {"arm", strings.Join(o.Config.Arm, ",")}, {"broker-version", o.Config.Version},
@@ -191,6 +210,12 @@ func commandOf(names []string, o campaign.Order) string {
 		if flag.value != "" {
 			command += " --" + flag.name + " " + flag.value
 		}
+	}
+	if o.NoFaults {
+		command += " --no-faults"
+	}
+	if o.Controls {
+		command += " --controls"
 	}
 	if o.Config.Nodes > 0 {
 		command += fmt.Sprintf(" --nodes %d", o.Config.Nodes)
@@ -204,11 +229,13 @@ func commandOf(names []string, o campaign.Order) string {
 	return command
 }
 
-func scenesOf(p campaign.Plan) (names []string) {
+// titleOf names the scenarios of a plan, or says how many there are.
+func titleOf(p campaign.Plan) string {
+	var m reports.Matrix
 	for _, s := range p.Scenarios {
-		names = append(names, s.Name)
+		m.Scenarios = append(m.Scenarios, s.Name)
 	}
-	return names
+	return m.Title()
 }
 
 // saveMatrix writes what people read into the matrix's directory, and to where

@@ -27,6 +27,7 @@ type matrixDisplay struct {
 	done    int
 	of      int
 	text    string // what is being built, or measured
+	many    bool   // there are several scenarios
 }
 
 func newMatrixDisplay(w io.Writer) *matrixDisplay {
@@ -79,19 +80,31 @@ func (d *matrixDisplay) tell(e campaign.Event) {
 	switch {
 	case e.Begins != nil:
 		d.erase()
-		d.running = append(d.running, e.Begins.SDK)
+		d.running = append(d.running, d.name(*e.Begins))
 		d.draw()
 	case e.Ends != nil:
-		d.ended(e.Ends.Entry.SDK)
+		d.ended(d.name(e.Ends.Entry))
 		d.line(d.cell(e))
 	case e.Text != "":
 		d.line(e.Text)
 	}
 }
 
-func (d *matrixDisplay) ended(sdk string) {
+// name is what tells an entry from the others.
+func (d *matrixDisplay) name(e campaign.Entry) string {
+	if !d.many {
+		return e.SDK
+	}
+	name := e.Scenario + " " + e.Protocol
+	if e.NoFaults {
+		name += " without faults"
+	}
+	return name
+}
+
+func (d *matrixDisplay) ended(name string) {
 	for i, r := range d.running {
-		if r == sdk {
+		if r == name {
 			d.running = append(d.running[:i:i], d.running[i+1:]...)
 			return
 		}
@@ -102,6 +115,9 @@ func (d *matrixDisplay) ended(sdk string) {
 func (d *matrixDisplay) cell(e campaign.Event) string {
 	o := e.Ends
 	what := fmt.Sprintf("%-42s %-5s %-9s", o.Entry.SDK, o.Entry.Protocol, o.Entry.Flavor)
+	if d.many {
+		what = fmt.Sprintf("%-48s %-24s %-9s", d.name(o.Entry), o.Entry.SDK, o.Entry.Flavor)
+	}
 	if o.Entry.Transport != "tcp" {
 		what += " " + o.Entry.Transport
 	}

@@ -56,7 +56,7 @@ func runCell(ctx context.Context, dir string, argv []string, p campaign.Plan, e 
 	}
 	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "matrix", Args: map[string]any{"scenario": e.Scenario, "sdk": e.SDK}}
 	return runOnce(ctx, dir, argv, keeper.Start{
-		Scenario: e.Scenario, Cluster: config, SDK: e.SDK, Protocol: e.Protocol, Transport: e.Transport, Seed: p.Seed, Tier: p.Tier, Caller: caller,
+		Scenario: e.Scenario, Cluster: config, SDK: e.SDK, Protocol: e.Protocol, Transport: e.Transport, Seed: p.Seed, Tier: p.Tier, NoFaults: e.NoFaults, Caller: caller,
 	})
 }
 

@@ -21,6 +21,8 @@ type Cell struct {
 	Tier        string
 	SDK         string // lang/package@version
 	Protocol    string
+	NoFaults    bool   // its scenario has none, or it is a control
+	Control     bool   // of a scenario with faults, the workload alone
 	Transport   string // tcp, tls, ws, wss
 	Broker      Broker
 	Wire        bool // packets were recorded

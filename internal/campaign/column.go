@@ -17,6 +17,7 @@ type column struct {
 	outdated            []*subject // likewise: those that speak an earlier version of the protocol
 	controls            *column    // the same on brokers known to be well
 	mains               *column    // the same on brokers whose control this is
+	baseline            *column    // the same without its faults
 }
 
 // A subject is one SDK with its attempts.
@@ -150,6 +151,7 @@ func (c *column) attribute() (list []reports.Attribution) {
 	}
 	for i := range list {
 		c.promised(&list[i])
+		c.healthy(&list[i])
 	}
 	list = slices.Concat(list, c.earlier(), c.undecided())
 	for i := range list {
@@ -196,11 +198,26 @@ func (c *column) promised(a *reports.Attribution) {
 	}
 }
 
+// healthy says what the same SDKs did of a claim where there was no fault.
+func (c *column) healthy(a *reports.Attribution) {
+	for _, s := range c.baseline.subjects {
+		if !slices.Contains(a.SDKs, s.sdk) {
+			continue
+		}
+		switch claim := a.Claims[0]; {
+		case s.fails(claim):
+			a.Evidence = append(a.Evidence, fmt.Sprintf("%s, run %s: it fails %s without any fault, too", s.sdk, s.failing(claim)[0].RunID, claim))
+		case s.passes(claim):
+			a.Evidence = append(a.Evidence, fmt.Sprintf("%s, run %s: it holds %s where there is no fault", s.sdk, s.attempts()[0].RunID, claim))
+		}
+	}
+}
+
 // deviation begins an attribution about subjects that fail a claim.
 func (c *column) deviation(cause reports.Cause, claim string, of []*subject) reports.Attribution {
 	a := reports.Attribution{
 		Cause: cause, Claims: []string{}, SDKs: names(of), Versions: versionsText(names(of)), Scenario: c.ground.scenario,
-		Protocol: c.protocol, Transport: c.transport, Broker: c.ground.broker.String(),
+		NoFaults: c.ground.noFaults, Protocol: c.protocol, Transport: c.transport, Broker: c.ground.broker.String(),
 		Evidence: []string{}, Runs: []string{}, Next: []reports.Step{},
 	}
 	if claim != "" {

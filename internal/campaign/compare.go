@@ -36,6 +36,7 @@ func Compare(cells []Cell) Comparison {
 		for _, column := range g.columns() {
 			column.controls = sameColumn(controls, column)
 			column.mains = sameColumn(mainsOf(g, grounds), column)
+			column.baseline = sameColumn(baselineOf(g, grounds), column)
 			out.Attributions = append(out.Attributions, column.attribute()...)
 		}
 	}
@@ -74,8 +75,16 @@ var order = []reports.Cause{
 	reports.CauseProtocol, reports.CauseBroker, reports.CauseSDK, reports.CauseLibrary, reports.CauseUndecided, reports.CauseHarness, reports.CauseEnvironment,
 }
 
+// worstFirst has what fails without a fault before all else.
 func worstFirst(a, b reports.Attribution) int {
+	healthy := func(a reports.Attribution) int {
+		if a.NoFaults && len(a.Claims) > 0 {
+			return 0
+		}
+		return 1
+	}
 	return cmp.Or(
+		healthy(a)-healthy(b),
 		cmp.Compare(slices.Index(order, a.Cause), slices.Index(order, b.Cause)),
 		cmp.Compare(len(b.Claims), len(a.Claims)),
 		cmp.Compare(a.Broker, b.Broker), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Transport, b.Transport),
@@ -87,7 +96,7 @@ func worstFirst(a, b reports.Attribution) int {
 func merge(list []reports.Attribution) (out []reports.Attribution) {
 	for _, a := range list {
 		same := func(b reports.Attribution) bool {
-			return a.Cause == b.Cause && a.Suspect == b.Suspect && a.Proof == b.Proof && a.Versions == b.Versions && a.Scenario == b.Scenario &&
+			return a.Cause == b.Cause && a.Suspect == b.Suspect && a.Proof == b.Proof && a.Versions == b.Versions && a.Scenario == b.Scenario && a.NoFaults == b.NoFaults &&
 				a.Protocol == b.Protocol && a.Transport == b.Transport && a.Issue == b.Issue &&
 				a.Broker == b.Broker
 		}

@@ -31,7 +31,7 @@ func (m *Matrix) cellOf(o Outcome) Cell {
 	}
 	e := o.Entry
 	return Cell{
-		Scenario: e.Scenario, SDK: e.SDK, Protocol: e.Protocol, Transport: e.Transport, Seed: m.store.Plan.Seed, Tier: m.store.Plan.Tier,
+		Scenario: e.Scenario, SDK: e.SDK, Protocol: e.Protocol, NoFaults: e.NoFaults, Transport: e.Transport, Seed: m.store.Plan.Seed, Tier: m.store.Plan.Tier,
 		Broker: Broker{Flavor: e.Flavor}, Unsupported: o.Unsupported, Error: o.Error,
 	}
 }
@@ -58,7 +58,7 @@ func (m *Matrix) document(finished bool) reports.Matrix {
 // shown is an entry as the table has it.
 func (m *Matrix) shown(e Entry, o Outcome, done bool) reports.MatrixCell {
 	cell := reports.MatrixCell{
-		Scenario: e.Scenario, SDK: e.SDK, Protocol: e.Protocol, Transport: e.Transport, Flavor: e.Flavor, Broker: e.Flavor, Referee: e.Referee,
+		Scenario: e.Scenario, SDK: e.SDK, Protocol: e.Protocol, Transport: e.Transport, Flavor: e.Flavor, Broker: e.Flavor, NoFaults: e.NoFaults, Referee: e.Referee,
 		Failed: []string{}, RunID: o.RunID, DurationS: o.DurationS,
 	}
 	c, ran := m.cells[o.RunID]

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/internal/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -70,7 +71,7 @@ func (b *bench) run(_ context.Context, e Entry) (string, error) {
 	defer b.mu.Unlock()
 	b.live--
 	c.RunID = fmt.Sprintf("run-%d", len(b.cells)+1)
-	c.SDK, c.Protocol, c.Transport, c.Broker.Flavor, c.Wire = e.SDK, e.Protocol, e.Transport, e.Flavor, slices.Contains(e.Arm, "tap")
+	c.SDK, c.Protocol, c.NoFaults, c.Control, c.Transport, c.Broker.Flavor, c.Wire = e.SDK, e.Protocol, e.NoFaults, e.NoFaults, e.Transport, e.Flavor, slices.Contains(e.Arm, "tap")
 	b.cells[c.RunID] = c
 	return c.RunID, err
 }
@@ -297,6 +298,71 @@ func TestAStoppedMatrixTriesAgain(t *testing.T) {
 	}
 	if o, done := again.outcome(last.Entry); !done || o.RunID == gone {
 		t.Errorf("what was run again is kept as %+v", o)
+	}
+}
+
+// Every scenario without its faults comes first, with the SDK that it has by default
+// on that broker; one that has no faults comes once.
+func TestAPlanWithControls(t *testing.T) {
+	owns := func(protocol, flavor string) (clients.SDK, error) {
+		return clients.ResolveFor(map[string]string{"mqtt3": "go/paho.mqtt.golang@1.5.1", "mqtt5": "go/paho.golang", "mq9": "rust/async-nats"}[protocol], protocol)
+	}
+	p, err := NewPlan(Order{
+		Scenarios: []Scene{
+			{Name: "mqtt/broker-kill-9", Protocols: []string{"mqtt3", "mqtt5"}, Faults: true, Default: owns},
+			{Name: "mqtt/qos-roundtrip", Protocols: []string{"mqtt3", "mqtt5"}, Default: owns},
+			{Name: "mq9/broker-kill-9", Protocols: []string{"mq9"}, Faults: true, Default: owns},
+		},
+		SDKs: []string{DefaultSDK}, Flavors: []string{"robustmq"}, Protocols: []string{"mqtt3", "mq9"}, Controls: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range p.Entries {
+		got = append(got, e.String())
+	}
+	async, err := owns("mq9", "robustmq")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{
+		"mqtt/broker-kill-9 robustmq go/paho.mqtt.golang@1.5.1 mqtt3 tcp without faults",
+		"mqtt/qos-roundtrip robustmq go/paho.mqtt.golang@1.5.1 mqtt3 tcp without faults",
+		"mq9/broker-kill-9 robustmq " + async.String() + " mq9 tcp without faults",
+		"mqtt/broker-kill-9 robustmq go/paho.mqtt.golang@1.5.1 mqtt3 tcp",
+		"mq9/broker-kill-9 robustmq " + async.String() + " mq9 tcp",
+	}; !slices.Equal(got, want) {
+		t.Errorf("planned %q, want %q", got, want)
+	}
+}
+
+// A failure without a fault is its own deviation, before all others, and evidence of
+// the same failure under faults.
+func TestWhatFailsWithoutAFaultComesFirst(t *testing.T) {
+	b := newBench(t, func(e Entry, _ int) (Cell, error) {
+		if e.NoFaults {
+			return cell("x", fails()), nil
+		}
+		return cell("x", fails(verdict.Broker)), nil
+	})
+	p, err := NewPlan(Order{
+		Scenarios: []Scene{{Name: "mqtt/broker-kill-9", Flavor: "robustmq", Protocols: []string{"mqtt3"}, Faults: true}},
+		SDKs:      []string{"go/paho.mqtt.golang@1.5.1"}, Controls: true, Seed: 7,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := NewMatrix(b.begin(p), b.work(), Limits{Jobs: 1}).Run(t.Context())
+	if err != nil || len(c.Attributions) != 2 {
+		t.Fatalf("%v, %+v", err, c)
+	}
+	first, second := c.Attributions[0], c.Attributions[1]
+	if !first.NoFaults || second.NoFaults || !strings.Contains(first.Next[0].Command, " --no-faults") || !strings.Contains(first.Next[0].Call, ", faults:false)") {
+		t.Errorf("first %+v, second %+v", first, second)
+	}
+	if says := strings.Join(second.Evidence, "\n"); !strings.Contains(says, "it fails qos1-no-loss without any fault, too") {
+		t.Errorf("the failure under faults says %q", says)
 	}
 }
 

@@ -34,7 +34,14 @@ type Scene struct {
 	Crashes   bool     `json:"crashes"`          // its faults stop nodes
 	Arms      []string `json:"arms"`             // what its faults need armed
 	Shares    bool     `json:"shares,omitempty"` // it has shared subscriptions
+	Faults    bool     `json:"faults,omitempty"` // it has some
+
+	// Default is the SDK that a flavor's clients are by default, lang/package@version.
+	Default func(protocol, flavor string) (clients.SDK, error) `json:"-"`
 }
+
+// DefaultSDK stands for the SDK that a scenario has by default.
+const DefaultSDK = "default"
 
 // An Entry is one cell to run.
 type Entry struct {
@@ -44,6 +51,7 @@ type Entry struct {
 	Transport string   `json:"transport"`
 	Flavor    string   `json:"flavor"`
 	Arm       []string `json:"arm,omitempty"`
+	NoFaults  bool     `json:"no_faults,omitempty"`   // the workload alone, maybe because there is nothing else
 	Referee   string   `json:"referee,omitempty"`     // why it is run beside the matrix: tap, again, control
 	Number    int      `json:"number,omitempty"`      // of the repetition
 	Lacks     string   `json:"unsupported,omitempty"` // why it cannot be run
@@ -51,6 +59,9 @@ type Entry struct {
 
 func (e Entry) String() string {
 	text := fmt.Sprintf("%s %s %s %s %s", e.Scenario, e.Flavor, e.SDK, e.Protocol, e.Transport)
+	if e.NoFaults {
+		text += " without faults"
+	}
 	if e.Referee != "" {
 		text += " " + e.Referee
 	}
@@ -63,7 +74,7 @@ func (e Entry) String() string {
 // An Order is what somebody asks of a matrix. Empty lists are all there is.
 type Order struct {
 	Scenarios  []Scene
-	SDKs       []string // as people write them: go, python@2.x, js/mqtt@latest
+	SDKs       []string // as people write them: go, python@2.x, js/mqtt@latest, default
 	Flavors    []string
 	Protocols  []string
 	Transports []string // none: tcp
@@ -71,6 +82,8 @@ type Order struct {
 	Tier       string
 	Seed       int64
 	Repeat     int
+	NoFaults   bool // cells are without faults
+	Controls   bool // there are cells without faults as well, and they come first
 }
 
 // NewPlan plans a cell for each version of each library, and each protocol
@@ -91,29 +104,82 @@ func NewPlan(o Order) (Plan, error) {
 			return p, fmt.Errorf("no transport %q; there are %s", t, strings.Join(known, ", "))
 		}
 	}
-	for _, scene := range o.Scenarios {
-		flavors := o.Flavors
-		if len(flavors) == 0 {
-			flavors = []string{cmp.Or(scene.Flavor, "reference")}
-		}
-		for _, flavor := range flavors {
-			for _, sdk := range sdks {
-				p.Entries = append(p.Entries, cellsOf(scene, flavor, sdk, o.Protocols, transports, union(slices.Clone(scene.Arms), o.Config.Arm), p.Repeat)...)
+	for _, noFaults := range o.phases() {
+		for _, scene := range o.Scenarios {
+			if o.Controls && !noFaults && !scene.Faults { // its control is all of it
+				continue
 			}
+			entries, err := o.cells(scene, sdks, transports, noFaults)
+			if err != nil {
+				return p, err
+			}
+			p.Entries = append(p.Entries, entries...)
 		}
 	}
 	if len(p.Entries) == 0 {
 		return p, errors.New("no cell to run: no SDK that was named speaks a protocol of the scenario; `rmq-mcp list sdks` shows what they speak")
 	}
+	p.Scenarios = slices.DeleteFunc(slices.Clone(o.Scenarios), func(s Scene) bool {
+		return !slices.ContainsFunc(p.Entries, func(e Entry) bool { return e.Scenario == s.Name })
+	})
 	return p, nil
 }
 
-// selected are the SDKs that somebody names, each once; all for none.
+// phases are whether cells are without faults, in the order in which they are run.
+func (o Order) phases() []bool {
+	switch {
+	case o.Controls:
+		return []bool{true, false}
+	case o.NoFaults:
+		return []bool{true}
+	}
+	return []bool{false}
+}
+
+// cells are those of one scenario, on each flavor.
+func (o Order) cells(scene Scene, sdks []clients.SDK, transports []string, noFaults bool) (list []Entry, err error) {
+	flavors := o.Flavors
+	if len(flavors) == 0 {
+		flavors = []string{cmp.Or(scene.Flavor, "reference")}
+	}
+	like := Entry{Scenario: scene.Name, NoFaults: noFaults, Arm: union(slices.Clone(scene.Arms), o.Config.Arm)}
+	for _, like.Flavor = range flavors {
+		for _, sdk := range sdks {
+			list = append(list, cellsOf(scene, like, sdk, o.asked(scene), transports, o.Repeat)...)
+		}
+		if !slices.Contains(o.SDKs, DefaultSDK) {
+			continue
+		}
+		for _, protocol := range o.asked(scene) {
+			sdk, err := scene.Default(protocol, like.Flavor)
+			if err != nil {
+				return nil, fmt.Errorf("find the default SDK of %s: %w", scene.Name, err)
+			}
+			if !slices.ContainsFunc(sdks, func(s clients.SDK) bool { return s.String() == sdk.String() }) {
+				list = append(list, cellsOf(scene, like, sdk, []string{protocol}, transports, o.Repeat)...)
+			}
+		}
+	}
+	return list, nil
+}
+
+// asked are the protocols of a scenario that are asked for.
+func (o Order) asked(scene Scene) []string {
+	return slices.DeleteFunc(slices.Clone(scene.Protocols), func(protocol string) bool {
+		return len(o.Protocols) > 0 && !slices.Contains(o.Protocols, protocol)
+	})
+}
+
+// selected are the SDKs that somebody names, each once; all for none. The default one
+// is for each scenario to say.
 func selected(names []string) (sdks []clients.SDK, err error) {
 	if len(names) == 0 {
 		return clients.SDKs(), nil
 	}
 	for _, name := range names {
+		if name == DefaultSDK {
+			continue
+		}
 		found, err := clients.ResolveAll(name)
 		if err != nil {
 			return nil, err
@@ -127,21 +193,23 @@ func selected(names []string) (sdks []clients.SDK, err error) {
 	return sdks, nil
 }
 
-func cellsOf(scene Scene, flavor string, sdk clients.SDK, protocols, transports, arm []string, repeat int) (list []Entry) {
-	for _, protocol := range scene.Protocols {
-		if !sdk.Speaks(protocol) || len(protocols) > 0 && !slices.Contains(protocols, protocol) {
+// cellsOf are the cells like one, with an SDK.
+func cellsOf(scene Scene, like Entry, sdk clients.SDK, protocols, transports []string, repeat int) (list []Entry) {
+	for _, protocol := range protocols {
+		if !sdk.Speaks(protocol) {
 			continue
 		}
 		for _, transport := range transports {
-			e := Entry{Scenario: scene.Name, SDK: sdk.String(), Protocol: protocol, Transport: transport, Flavor: flavor, Arm: arm}
-			if err := cluster.Speaks(flavor, protocol); err != nil {
+			e := like
+			e.SDK, e.Protocol, e.Transport = sdk.String(), protocol, transport
+			if err := cluster.Speaks(e.Flavor, protocol); err != nil {
 				e.Lacks = err.Error()
-			} else if err := cluster.Shares(flavor); scene.Shares && err != nil {
+			} else if err := cluster.Shares(e.Flavor); scene.Shares && err != nil {
 				e.Lacks = err.Error()
 			} else if transport != "tcp" && !slices.Contains(sdk.Transports, transport) {
 				e.Lacks = fmt.Sprintf("the driver of %s cannot %s", sdk, transport)
 			}
-			n := repeat
+			n := max(repeat, 1)
 			if e.Lacks != "" {
 				n = 1
 			}

@@ -25,12 +25,13 @@ func ControlFlavor(flavor, protocol string, crashes bool) string {
 type ask struct {
 	scenario, sdk, protocol, transport, flavor, tier, arm string
 	seed                                                  int64
+	noFaults                                              bool
 }
 
 func (c *column) ask(s *subject) ask {
 	return ask{
 		scenario: c.ground.scenario, sdk: s.sdk, protocol: c.protocol, transport: c.transport,
-		flavor: c.ground.broker.Flavor, tier: c.ground.tier, seed: s.cells[0].Seed,
+		flavor: c.ground.broker.Flavor, tier: c.ground.tier, noFaults: c.ground.control(), seed: s.cells[0].Seed,
 	}
 }
 
@@ -44,17 +45,21 @@ func (a ask) step(why string) reports.Step {
 			command += fmt.Sprintf(" --%s %s", flag.name, flag.value)
 		}
 	}
+	faults := ""
+	if a.noFaults {
+		command += " --no-faults"
+		faults = ", faults:false"
+	}
 	lang, _, _ := strings.Cut(a.sdk, "/")
 	arm := ""
 	if a.arm != "" {
 		arm = fmt.Sprintf(",arm:[%q]", a.arm)
 	}
-	call := fmt.Sprintf("run_scenario(scenario:%q, config:{flavor:%q%s}, sdk_lang:%q, sdk_version:%q, protocol:%q, seed:%d, tier:%q)",
-		a.scenario, a.flavor, arm, lang, version(a.sdk), a.protocol, a.seed, a.tier)
+	call := fmt.Sprintf("run_scenario(scenario:%q, config:{flavor:%q%s}, sdk_lang:%q, sdk_version:%q, protocol:%q, seed:%d, tier:%q%s)",
+		a.scenario, a.flavor, arm, lang, version(a.sdk), a.protocol, a.seed, a.tier, faults)
 	return reports.Step{Why: why, Command: command, Call: call}
 }
 
-// tapped is a run that records packets.
 // tapped is a run whose packets are recorded; none where the tap reads no such
 // protocol.
 func (c *column) tapped(s *subject) []reports.Step {

@@ -60,7 +60,10 @@ const storeFormat = 1
 // Create begins a matrix below the state directory.
 func Create(stateDir string, p Plan, now time.Time) (*Store, error) {
 	name := "by-hand"
-	if len(p.Scenarios) > 0 {
+	switch n := len(p.Scenarios); {
+	case n > 1:
+		name = fmt.Sprintf("%d-scenarios", n)
+	case n == 1:
 		name = cmp.Or(stored.Slug(p.Scenarios[0].Name), name)
 	}
 	id := fmt.Sprintf("%s-%s-%s", now.Format("0102-1504"), name, p.key()[:4])
