@@ -26,6 +26,7 @@ type Report struct {
 	Calls      []CallRecord         `json:"calls"` // what was asked and answered, in order
 	Totals     verdict.Totals       `json:"totals"`
 	NodePairs  []verdict.NodePair   `json:"node_pairs,omitempty"` // of a cluster
+	Members    []verdict.Member     `json:"members,omitempty"`    // of shared subscriptions
 	Coverage   verdict.Coverage     `json:"coverage"`
 	Complete   verdict.Completeness `json:"completeness"`
 	Verdict    verdict.Verdict      `json:"verdict"` // with a result per claim

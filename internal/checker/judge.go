@@ -26,6 +26,7 @@ type Report struct {
 	Lost     []Span           // which messages Totals.Lost counts
 
 	NodePairs []verdict.NodePair `json:"node_pairs,omitempty"` // of a cluster
+	Members   []verdict.Member   `json:"members,omitempty"`    // of shared subscriptions
 }
 
 // Judge goes through a history once and judges the claims, in their order; no
@@ -58,11 +59,12 @@ type judge struct {
 	coverage   *coverage
 	overlooked *overlooked
 	nodePairs  *nodePairs
+	members    *members
 	all        *loss // over both QoS, for the totals
 	events     int64
 	broken     breakage // of what all claims share
 
-	pairsBroken breakage // of nodePairs, by which nothing is judged
+	tablesBroken breakage // of nodePairs and members, by which nothing is judged
 }
 
 // A bench is one claim's checker and its canary. Up to the first row that is
@@ -86,7 +88,7 @@ func newJudge(ctx Context, claims []string) (*judge, error) {
 	ctx.receipts, ctx.dialogue = newReceipts(ctx.ledger), newDialogue(ctx.ledger)
 	j := &judge{
 		ctx: ctx, ledger: ctx.ledger, all: newLoss(ctx, 0, 2),
-		complete: newCompleteness(ctx), coverage: newCoverage(ctx.ledger), overlooked: newOverlooked(ctx, claims), nodePairs: newNodePairs(ctx.ledger),
+		complete: newCompleteness(ctx), coverage: newCoverage(ctx.ledger), overlooked: newOverlooked(ctx, claims), nodePairs: newNodePairs(ctx.ledger), members: newMembers(ctx.ledger),
 	}
 	for _, name := range claims {
 		e, err := Find(name)
@@ -150,7 +152,10 @@ func (j *judge) add(b *history.Batch) {
 	j.broken.guard(func() { j.ctx.receipts.add(b) })
 	j.ctx.dialogue.broken.guard(func() { j.ctx.dialogue.add(b) })
 	j.broken.guard(func() { j.overlooked.add(b) })
-	j.pairsBroken.guard(func() { j.nodePairs.add(b) })
+	j.tablesBroken.guard(func() {
+		j.nodePairs.add(b)
+		j.members.add(b)
+	})
 	for _, bench := range j.benches {
 		bench.broken.guard(func() { bench.checker.Add(b) })
 	}
@@ -174,7 +179,7 @@ func (j *judge) report(ended bool) Report {
 		out = Report{Complete: end.complete, Coverage: j.coverage.result(), Totals: totals(j.ledger, j.all, end), Lost: j.all.spans(end)}
 		out.Coverage.Unjudged = j.overlooked.result(end)
 	})
-	j.pairsBroken.guard(func() { out.NodePairs = j.nodePairs.result(j.all, end) })
+	j.tablesBroken.guard(func() { out.NodePairs, out.Members = j.nodePairs.result(j.all, end), j.members.result() })
 	if j.broken.broke() {
 		out.Complete.Closed, out.Complete.Why = false, append(out.Complete.Why, "reading it broke: "+j.broken.why)
 	}

@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"slices"
+
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
@@ -15,15 +17,22 @@ type nodePairs struct {
 	of     []nodePair // by publisher's node, then by subscriber's
 	sends  []bool     // whether anything was published at a node
 	heard  []bool     // whether a subscriber ever was at a node
-	at     []int16    // the node that each process is, or was last, connected to
-	on     []bool     // whether it is connected
+	where  []stay     // of each process
+	tells  []int32    // by node: publishers that are connected there
 	reach  [][]int32  // by node and stream: subscribers of it that are connected there
 	last   int64      // when the last message of all was delivered
 }
 
+// A stay is the node that a process is, or was last, connected to.
+type stay struct {
+	node int16
+	on   bool // it is connected
+}
+
 // A nodePair is what came from one node to another. It is silent while something was
 // published at the one, for a subscriber that is connected to the other, and nothing
-// comes.
+// comes. That ends with the last client of either side: nobody knows what a node would
+// deliver that has no publisher any more, or no subscriber.
 type nodePair struct {
 	delivered, silent int64
 	since             int64 // the first publish behind the last delivery; 0: none
@@ -33,10 +42,10 @@ func newNodePairs(l *ledger) *nodePairs {
 	n, processes := len(l.tables.Nodes), len(l.tables.Processes)
 	c := &nodePairs{
 		ledger: l, nodes: n, of: make([]nodePair, n*n), sends: make([]bool, n), heard: make([]bool, n),
-		at: make([]int16, processes), on: make([]bool, processes), reach: make([][]int32, n),
+		where: make([]stay, processes), tells: make([]int32, n), reach: make([][]int32, n),
 	}
-	for p := range c.at {
-		c.at[p] = history.None
+	for p := range c.where {
+		c.where[p].node = history.None
 	}
 	for i := range c.reach {
 		c.reach[i] = make([]int32, len(l.tables.Streams))
@@ -75,58 +84,63 @@ func (c *nodePairs) delivered(b *history.Batch, i int) {
 	}
 	if p := c.pair(m.node, b.Node[i]); p != nil {
 		p.delivered++
-		p.quiet(b.Time[i])
-		p.since, c.last = 0, max(c.last, b.Time[i])
+		p.rest(b.Time[i])
+		c.last = max(c.last, b.Time[i])
 	}
 }
 
-// quiet notes for how long the pair has been silent.
-func (p *nodePair) quiet(now int64) {
+// rest ends the pair's silence, if it is silent, and notes how long that was.
+func (p *nodePair) rest(now int64) {
 	if p.since > 0 {
-		p.silent = max(p.silent, now-p.since)
+		p.silent, p.since = max(p.silent, now-p.since), 0
 	}
 }
 
 // control follows who is connected where.
 func (c *nodePairs) control(b *history.Batch, i int) {
 	p := b.Process[i]
-	if uint32(p) >= uint32(len(c.at)) || c.ledger.route.probed(p) || len(c.ledger.tables.Processes[p].Filters) == 0 {
+	if uint32(p) >= uint32(len(c.where)) || c.ledger.route.probed(p) {
 		return
 	}
 	switch {
 	case b.Kind[i] == history.KindConnect && b.Edge[i] == history.Return && b.Outcome[i] == history.OK && uint(b.Node[i]) < uint(c.nodes):
 		c.leave(p, b.Time[i])
-		c.at[p], c.on[p], c.heard[b.Node[i]] = b.Node[i], true, true
+		c.where[p] = stay{b.Node[i], true}
 		c.count(p, 1)
 	case b.Kind[i] == history.KindDisconnect, b.Kind[i] == history.KindPause:
 		c.leave(p, b.Time[i])
 	}
 }
 
-// leave takes a subscriber away. Nobody waits at a node that the last one has left.
+// leave takes a client away.
 func (c *nodePairs) leave(p int32, now int64) {
-	if !c.on[p] {
+	s := &c.where[p]
+	if !s.on {
 		return
 	}
-	c.on[p] = false
+	s.on = false
 	c.count(p, -1)
-	to := c.at[p]
-	for _, n := range c.reach[to] {
-		if n > 0 {
-			return
+	for other := range int16(c.nodes) {
+		if c.tells[s.node] == 0 {
+			c.pair(s.node, other).rest(now)
 		}
-	}
-	for from := range int16(c.nodes) {
-		pair := c.pair(from, to)
-		pair.quiet(now)
-		pair.since = 0
+		if !slices.ContainsFunc(c.reach[s.node], func(n int32) bool { return n > 0 }) {
+			c.pair(other, s.node).rest(now)
+		}
 	}
 }
 
+// count counts a client at its node.
 func (c *nodePairs) count(p int32, more int32) {
+	node := c.where[p].node
+	if len(c.ledger.tables.Processes[p].Filters) == 0 {
+		c.tells[node] += more
+		return
+	}
+	c.heard[node] = true
 	for s := range c.ledger.tables.Streams {
 		if c.ledger.route.at(p, int32(s)) >= 0 {
-			c.reach[c.at[p]][s] += more
+			c.reach[node][s] += more
 		}
 	}
 }
@@ -149,8 +163,8 @@ func (c *nodePairs) published(b *history.Batch, i int) {
 func (c *nodePairs) result(all *loss, end *closing) (list []verdict.NodePair) {
 	lost := make([]int64, len(c.of))
 	all.missing(end, func(p, s int32, seq int64) {
-		if m := c.ledger.sends.find(s, seq); m != nil && c.pair(m.node, c.at[p]) != nil {
-			lost[int(m.node)*c.nodes+int(c.at[p])]++
+		if m := c.ledger.sends.find(s, seq); m != nil && c.pair(m.node, c.where[p].node) != nil {
+			lost[int(m.node)*c.nodes+int(c.where[p].node)]++
 		}
 	})
 	for from := range int16(c.nodes) {
@@ -159,7 +173,7 @@ func (c *nodePairs) result(all *loss, end *closing) (list []verdict.NodePair) {
 				continue
 			}
 			p := *c.pair(from, to)
-			p.quiet(c.last)
+			p.rest(c.last)
 			list = append(list, verdict.NodePair{
 				From: c.ledger.node(from), To: c.ledger.node(to), Delivered: p.delivered, Lost: lost[int(from)*c.nodes+int(to)], SilentS: float64(p.silent) / 1e9,
 			})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
 
@@ -32,5 +33,22 @@ func TestNodePairs(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pairs (-want +got):\n%s", diff)
+	}
+}
+
+// A node that died with its publisher is not silent for as long as it is down.
+func TestANodeWithoutPublishersIsNotSilent(t *testing.T) {
+	s := newStory()
+	s.join(sub).connect(pub, false).acked(q1, 0, 3).delivered(sub, q1, 0, 3)
+	s.publish(q1, 4, history.Info).wait(time.Second).disconnect(pub).wait(9*time.Second).connect(pub, true).acked(q1, 5, 5).deliver(sub, q1, 5)
+	s.marked(q1, 6)
+	s.finish()
+	at := map[int32]int16{pub: 0, sub: 1}
+	for i := range s.events {
+		s.events[i].Node = at[s.events[i].Process]
+	}
+	pairs := judgeStory(t, s, "qos1-no-loss").NodePairs
+	if len(pairs) != 1 || int(pairs[0].SilentS) != 1 {
+		t.Errorf("%+v, want a silence of a second", pairs)
 	}
 }

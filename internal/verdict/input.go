@@ -63,6 +63,15 @@ type NodePair struct {
 	SilentS   float64 `json:"silent_s"` // the longest time without a delivery, while something was published for a connected subscriber
 }
 
+// A Member is what came to one member of a shared subscription.
+type Member struct {
+	Group     string  `json:"group"` // $share/NAME/FILTER
+	Name      string  `json:"name"`
+	Node      string  `json:"node,omitempty"` // that it was connected to at last
+	Delivered int64   `json:"delivered"`
+	SilentS   float64 `json:"silent_s"` // the longest time without a delivery, while it was connected and others of its group were sent something
+}
+
 // maxIndeterminate is the share of unknown outcomes above which a history says
 // too little.
 const maxIndeterminate = 0.05
