@@ -62,6 +62,9 @@ func (e *Experiment) down(ctx context.Context) {
 	}
 	if e.liar != nil {
 		e.liar.Close()
+		ev := harnessEvent(e.clock.Now(), history.KindObserve, history.ObservePlanted)
+		ev.Value = float64(e.liar.Shown())
+		e.rec.Record(ev)
 	}
 	if e.cluster != nil {
 		if err := e.cluster.Stop(ctx); err != nil {

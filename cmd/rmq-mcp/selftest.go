@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -16,7 +17,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
+	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/history"
@@ -50,6 +53,10 @@ const (
 	selftestMQ9Mailbox   = "selftest_mq9_mailbox.md"
 )
 
+// selftestWaits is how many runs there are for each that is busy: one whose messages are
+// missing waits for them most of its time, and takes no processor.
+const selftestWaits = 4
+
 // selftestTries is how often a row is run, at most, while the host is starved:
 // such a run tells nothing of the judge.
 const selftestTries = 4
@@ -62,6 +69,8 @@ type selftesting struct {
 	keep     bool
 	parallel int
 	every    []int64
+
+	sdks, protocols, endpoints []string
 }
 
 func (a *app) selftest() *cobra.Command {
@@ -72,10 +81,12 @@ func (a *app) selftest() *cobra.Command {
 		Long: "Runs a short scenario, each time with one lie of a client library, one defect planted before the embedded\n" +
 			"broker, or a broker that is configured to keep less than it acknowledges and whose node dies, and looks whether\n" +
 			"the verdict blames the right one of them, and nobody where all is well.\n" +
+			"With --sdk, --protocol or --endpoint it is the defects of brokers alone, with these clients, before that broker.\n" +
 			"A run in which the host was starved tells nothing and is made again, up to four times.\n" +
 			"Exit status: 1 where any is wrong.",
-		Example: "  rmq-mcp selftest\n  rmq-mcp selftest --only early --only wrong-ack",
-		Args:    cobra.NoArgs,
+		Example: "  rmq-mcp selftest\n  rmq-mcp selftest --only early --only wrong-ack\n" +
+			"  rmq-mcp selftest --endpoint 127.0.0.1:1883 --sdk go,python --protocol mqtt3,mqtt5 --only drop-delivery,corrupt --every 200",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := interrupted(cmd.Context())
 			defer stop()
@@ -85,10 +96,13 @@ func (a *app) selftest() *cobra.Command {
 	f := cmd.Flags()
 	f.StringSliceVar(&t.only, "only", nil, "`name` of a lie or a defect; repeat it for more")
 	f.Int64SliceVar(&t.every, "every", []int64{plant.Every}, "`N`: a planted defect shows once in N packets that it can show in; repeat it for more")
+	f.StringSliceVar(&t.sdks, "sdk", nil, "client libraries in place of the scenario's: go, python@2.x, rust")
+	f.StringSliceVar(&t.protocols, "protocol", nil, "mqtt3, mqtt5 in place of the scenario's")
+	f.StringArrayVar(&t.endpoints, "endpoint", nil, "`host:port` of a broker that somebody else runs, to plant the defects before; repeat it for each")
 	f.BoolVar(&t.asJSON, "json", false, "print JSON")
 	f.BoolVar(&t.markdown, "markdown", false, "print a table in Markdown")
 	f.BoolVar(&t.keep, "keep", false, "keep the runs in the state directory")
-	f.IntVar(&t.parallel, "parallel", max(4, 3*runtime.NumCPU()), "how many runs at a time; most of their time they wait")
+	f.IntVar(&t.parallel, "parallel", max(4, 3*runtime.NumCPU()), "how many runs are busy at a time; others wait for what does not come")
 	return cmd
 }
 
@@ -98,7 +112,10 @@ func (a *app) testJudge(ctx context.Context, out io.Writer, t selftesting) error
 			return fmt.Errorf("selftest: --every %d; from 1 to 1000: rarer ones are found in mutated histories, by go test ./internal/checker", n)
 		}
 	}
-	rows := selftestRows(t.every)
+	rows, err := t.spread(selftestRows(t.every))
+	if err != nil {
+		return err
+	}
 	for _, name := range t.only {
 		if !slices.ContainsFunc(rows, func(r SelftestRow) bool { return r.Name == name }) {
 			var names []string
@@ -129,9 +146,14 @@ func (a *app) testJudge(ctx context.Context, out io.Writer, t selftesting) error
 	if err != nil {
 		return err
 	}
+	if len(t.sdks) > 0 {
+		if err := a.prepare(ctx, say, dir, argv, rows); err != nil {
+			return err
+		}
+	}
 	host := scenarios.Look(ctx, argv)
 	for i := range rows {
-		rows[i].Lacks = rows[i].lackedBy(host)
+		rows[i].Lacks = cmp.Or(rows[i].Lacks, rows[i].lackedBy(host))
 	}
 	if err := tryRows(ctx, say, dir, argv, rows, t.parallel); err != nil {
 		return err
@@ -140,13 +162,44 @@ func (a *app) testJudge(ctx context.Context, out io.Writer, t selftesting) error
 	case t.asJSON:
 		err = writeJSON(out, rows)
 	case t.markdown:
-		_, err = io.WriteString(out, selftestTable(rows))
+		_, err = io.WriteString(out, t.table(rows))
 	}
 	wrong := slices.ContainsFunc(rows, func(r SelftestRow) bool { return !r.Right && r.Lacks == "" })
 	if err == nil && wrong {
 		return exit(1)
 	}
 	return err
+}
+
+// prepare makes the drivers of all rows ready in the state directory, whose cache is
+// that of the runs, too.
+func (a *app) prepare(ctx context.Context, say io.Writer, dir string, argv []string, rows []SelftestRow) error {
+	state, err := a.state()
+	if err != nil {
+		return err
+	}
+	cache := scenarios.CacheDir(state)
+	if dir != state {
+		if err := errors.Join(os.MkdirAll(cache, 0o755), os.RemoveAll(scenarios.CacheDir(dir)), os.Symlink(cache, scenarios.CacheDir(dir))); err != nil {
+			return fmt.Errorf("use the drivers in %s: %w", cache, err)
+		}
+	}
+	done := map[string]bool{}
+	for i := range rows {
+		row := &rows[i]
+		if row.Lacks != "" || done[row.SDK] {
+			continue
+		}
+		sdk, err := clients.ResolveFor(row.SDK, row.Protocol)
+		if err == nil {
+			_, err = clients.Provision(ctx, cache, argv, sdk, func(text string) { fmt.Fprintln(say, text) })
+		}
+		if err != nil {
+			return fmt.Errorf("prepare the driver of %s: %w", row.SDK, err)
+		}
+		done[row.SDK] = true
+	}
+	return nil
 }
 
 // tryRows runs each row, and fills in what came of it.
@@ -156,16 +209,24 @@ func tryRows(ctx context.Context, say io.Writer, dir string, argv []string, rows
 	}
 	var printing sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(max(1, parallel))
+	parallel = max(1, parallel)
+	group.SetLimit(selftestWaits * parallel)
+	busy := semaphore.NewWeighted(int64(parallel))
 	for i := range rows {
 		row := &rows[i]
 		if row.Lacks != "" {
-			fmt.Fprintf(say, "–      %-6s %-25s not tried: %s\n", row.Who, row.name(), row.Lacks)
+			fmt.Fprintf(say, "–      %-6s %-25s not tried: %s\n", row.Who, row.name()+row.client(), row.Lacks)
 			continue
 		}
 		group.Go(func() error {
 			for range selftestTries {
-				if err := tryRow(ctx, dir, argv, row); err != nil {
+				if err := busy.Acquire(ctx, 1); err != nil {
+					return err
+				}
+				idle := sync.OnceFunc(func() { busy.Release(1) })
+				err := tryRow(ctx, dir, argv, row, idle)
+				idle()
+				if err != nil {
 					return fmt.Errorf("%s %s: %w", row.Who, row.Name, err)
 				}
 				if !row.starved {
@@ -178,19 +239,22 @@ func tryRows(ctx context.Context, say io.Writer, dir string, argv []string, rows
 			if !row.Right {
 				mark = "WRONG"
 			}
-			fmt.Fprintf(say, "%s  %-6s %-25s %s, %s%s\n", mark, row.Who, row.name(), row.State, blamed(row.Blame), row.Wrong)
+			fmt.Fprintf(say, "%s  %-6s %-25s %s, %s%s\n", mark, row.Who, row.name()+row.client(), row.State, blamed(row.Blame), row.Wrong)
 			return nil
 		})
 	}
 	return group.Wait()
 }
 
-func tryRow(ctx context.Context, dir string, argv []string, row *SelftestRow) error {
+// tryRow makes the run of a row, and calls idle when it does no more than wait.
+func tryRow(ctx context.Context, dir string, argv []string, row *SelftestRow, idle func()) error {
 	start := keeper.Start{
 		Scenario: filepath.Join(dir, row.scenario), Cluster: cluster.Config{Arm: []string{cluster.ArmTap}}, SDK: "go/liar@honest", Seed: 1,
 		Caller: keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "selftest", Args: map[string]any{"name": row.Name}},
 	}
 	switch {
+	case row.SDK != "":
+		start.SDK, start.Protocol = row.SDK, row.Protocol
 	case row.Who == "client":
 		start.SDK = "go/liar@" + row.Name
 	case row.scenario == selftestExpiry: // which the liar does not speak
@@ -198,7 +262,7 @@ func tryRow(ctx context.Context, dir string, argv []string, row *SelftestRow) er
 	case row.Who == "mq9":
 		start.SDK, start.Cluster.Arm = "", nil
 	}
-	start.Cluster.Flavor, start.Cluster.Settings = row.flavor, row.settings
+	start.Cluster.Flavor, start.Cluster.Settings, start.Cluster.Endpoints = row.flavor, row.settings, row.endpoints
 	start.Cluster.Arm = append(start.Cluster.Arm, row.arm...)
 	if row.Every > 0 {
 		start.Cluster.Plant = row.name()
@@ -208,7 +272,12 @@ func tryRow(ctx context.Context, dir string, argv []string, row *SelftestRow) er
 		return err
 	}
 	defer client.Close()
-	if err := untilOver(ctx, client); err != nil {
+	waiting := func(p keeper.Progress) {
+		if p.Phase == history.PhaseDrain {
+			idle()
+		}
+	}
+	if err := client.Watch(ctx, waiting); err != nil && !errors.Is(err, keeper.ErrGone) {
 		return err
 	}
 	summary, err := judged(client.Info().Dir)
@@ -220,6 +289,7 @@ func tryRow(ctx context.Context, dir string, argv []string, row *SelftestRow) er
 	if err != nil {
 		return err
 	}
+	row.Shown = found.Coverage.PlantShown
 	row.starved = found.Coverage.HostStarvedS > verdict.MaxStarvedS
 	return row.landed(summary.Dir)
 }
@@ -244,13 +314,14 @@ func (row *SelftestRow) landed(dir string) error {
 // violation by itself.
 func (row *SelftestRow) take(s *reports.Summary) {
 	v := s.Verdict
-	row.State, row.Blame, row.Dir, row.Failed, row.Wrong = v.State, v.Blame, s.Dir, nil, ""
+	row.State, row.Blame, row.Dir, row.Failed, row.Found, row.Wrong = v.State, v.Blame, s.Dir, nil, 0, ""
 	accused := map[verdict.Party]int{}
 	for _, r := range v.Results {
 		if r.Status != verdict.Fail {
 			continue
 		}
 		row.Failed = append(row.Failed, r.Claim.Name)
+		row.Found = max(row.Found, r.Found())
 		for _, a := range r.Anomalies {
 			accused[a.Blame]++
 		}

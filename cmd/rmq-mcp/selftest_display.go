@@ -30,6 +30,30 @@ func brief(s string, most int) string {
 	return s
 }
 
+// table is the rows as Markdown.
+func (t selftesting) table(rows []SelftestRow) string {
+	if len(rows) > 0 && rows[0].SDK != "" {
+		return selftestCells(rows)
+	}
+	return selftestTable(rows)
+}
+
+// selftestCells is the rows as Markdown, each with how often its defect showed, and how
+// many violations there are.
+func selftestCells(rows []SelftestRow) string {
+	var b strings.Builder
+	b.WriteString("| Defect | Client | | Shown | Violations | Claims that fail | Verdict | Blame | |\n|---|---|---|---:|---:|---|---|---|---|\n")
+	for _, r := range rows {
+		shown := ""
+		if r.Shown != nil {
+			shown = fmt.Sprint(*r.Shown)
+		}
+		party, _, _ := strings.Cut(r.Blame, ":")
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %d | %s | %s | %s | %s |\n", r.name(), r.SDK, r.Protocol, shown, r.Found, strings.Join(r.Failed, ", "), r.State, orNobody(verdict.Party(party)), r.found())
+	}
+	return b.String()
+}
+
 // selftestTable is the rows as Markdown, one line for all rates of a defect.
 func selftestTable(rows []SelftestRow) string {
 	var b strings.Builder

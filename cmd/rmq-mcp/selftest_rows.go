@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
+	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/liar"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/plant"
@@ -26,17 +29,24 @@ type SelftestRow struct {
 	State  verdict.State `json:"state"`
 	Failed []string      `json:"failed,omitempty"` // claims
 	Blame  string        `json:"blame,omitempty"`
+	Shown  *int64        `json:"shown,omitempty"` // how often the defect showed, where it was planted before the nodes
+	Found  int64         `json:"found,omitempty"` // violations, of the claim that has most
 	Right  bool          `json:"right"`
 	Wrong  string        `json:"wrong,omitempty"` // why not
 	Lacks  string        `json:"lacks,omitempty"` // what it takes to try it, and this host has not
 	Dir    string        `json:"dir"`             // of the run
 
+	SDK      string `json:"sdk,omitempty"` // in place of the scenario's
+	Protocol string `json:"protocol,omitempty"`
+
 	scenario string
 	flavor   string         // "" is the scenario's
 	settings map[string]any // of the broker
 	arm      []string       // beside the tap
-	always   bool           // it shows whenever it can
-	starved  bool           // the host was, so that nobody is blamed
+
+	endpoints []string
+	always    bool // it shows whenever it can
+	starved   bool // the host was, so that nobody is blamed
 }
 
 // selftestRows are what there is to try, each defect at each rate: once in so
@@ -79,6 +89,56 @@ func selftestRows(rates []int64) (rows []SelftestRow) {
 	}
 	return append(rows, SelftestRow{Who: "mq9", Name: "none", What: "nothing: it is as it should be", scenario: selftestMQ9},
 		SelftestRow{Who: "mq9", Name: "none", What: "the same, with mailboxes that end", scenario: selftestMQ9Mailbox})
+}
+
+// spread is what there is to try with other clients or before another broker, where
+// that is asked for: the defects of brokers, and what is as it should be.
+func (t selftesting) spread(rows []SelftestRow) (out []SelftestRow, err error) {
+	if len(t.sdks)+len(t.protocols)+len(t.endpoints) == 0 {
+		return rows, nil
+	}
+	sdks, protocols := t.sdks, t.protocols
+	if len(sdks) == 0 {
+		sdks = []string{"go/rmq-mcp"}
+	}
+	if len(protocols) == 0 {
+		protocols = []string{"mqtt3"}
+	}
+	for _, row := range rows {
+		if row.Who != "broker" {
+			continue
+		}
+		text, err := selftestScenarios.ReadFile(row.scenario)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", row.scenario, err)
+		}
+		s, err := scenarios.Parse(row.scenario, text)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range sdks {
+			for _, protocol := range protocols {
+				row := row
+				sdk, err := clients.ResolveFor(name, protocol)
+				if err != nil {
+					return nil, err
+				}
+				row.SDK, row.Protocol = sdk.String(), protocol
+				if len(t.endpoints) > 0 {
+					row.flavor, row.endpoints = "external", t.endpoints
+				}
+				unfit := cmp.Or(s.RunsOn(cmp.Or(row.flavor, s.Cluster.Flavor), protocol), s.Suits(sdk))
+				if !slices.Contains(s.Protocols(), protocol) {
+					continue
+				}
+				if unfit != nil {
+					row.Lacks = unfit.Error()
+				}
+				out = append(out, row)
+			}
+		}
+	}
+	return out, nil
 }
 
 // weakRows are real brokers, configured to keep less than they acknowledge, whose
@@ -145,4 +205,12 @@ func (row *SelftestRow) name() string {
 		return row.Name
 	}
 	return fmt.Sprintf("%s/%d", row.Name, row.Every)
+}
+
+// client is the library that a row was asked with, behind a space; "" where none was.
+func (row *SelftestRow) client() string {
+	if row.SDK == "" {
+		return ""
+	}
+	return " " + row.SDK + " " + row.Protocol
 }

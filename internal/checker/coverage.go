@@ -19,7 +19,8 @@ type coverage struct {
 	exits   exitLog
 	ended   []string
 	gone    []string
-	goneAt  int64 // when the first of ours was gone; never
+	goneAt  int64  // when the first of ours was gone; never
+	planted *int64 // how often a planted defect showed
 }
 
 // A work is the time in which the messages of one run_client were on their way:
@@ -68,8 +69,12 @@ func (c *coverage) add(b *history.Batch) {
 			if b.Process[i] == history.None && b.Node[i] == history.None && b.Text(int(i)) == history.ObserveStarved {
 				c.starved += b.Value[i]
 			}
-			if b.Text(int(i)) == history.ObserveDiskGone {
+			switch b.Text(int(i)) {
+			case history.ObserveDiskGone:
 				c.diskGone(b, int(i))
+			case history.ObservePlanted:
+				shown := int64(b.Value[i])
+				c.planted = &shown
 			}
 		}
 	}
@@ -122,7 +127,7 @@ func (c *coverage) idle() (faults []string) {
 
 func (c *coverage) result() verdict.Coverage {
 	end := c.drained()
-	out := verdict.Coverage{HostStarvedS: c.starved, Recorded: c.events, FaultPerS: c.rate(history.PhaseFault, 0, end), Idle: c.idle(), Ended: c.ended, Gone: c.gone}
+	out := verdict.Coverage{HostStarvedS: c.starved, Recorded: c.events, FaultPerS: c.rate(history.PhaseFault, 0, end), Idle: c.idle(), Ended: c.ended, Gone: c.gone, PlantShown: c.planted}
 	out.SteadyPerS = c.rate(history.PhaseSteady, 0, end)
 	out.BeforePerS = c.rate(history.PhaseSteady, 0.5, end)
 	out.AfterPerS = c.rate(history.PhaseRecovery, 0.5, end)

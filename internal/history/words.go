@@ -11,6 +11,8 @@ const (
 	ObserveStarved     = "host-starved" // Value seconds in which the harness did not run
 	ObserveDriverLines = "driver-lines" // Value lines that arrived from the driver of this process
 
+	ObservePlanted = "planted" // Value is how often the defect showed that rmq-mcp planted before the nodes
+
 	// Of a node's process that ended: Value is its status, or -1 and Reason the
 	// signal; Outcome is ok where we ended it. ObserveMemoryKill comes before one
 	// that the kernel ended as there was no memory.

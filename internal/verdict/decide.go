@@ -39,7 +39,11 @@ func Decide(in Input) Verdict {
 		}
 	}
 	if in.Run != nil && in.Run.Cluster.Planted != "" {
-		v.Caps = append(v.Caps, fmt.Sprintf("rmq-mcp planted the defect %s: this says nothing about %s", in.Run.Cluster.Planted, vendor(in.Run)))
+		shown := ""
+		if n := in.Coverage.PlantShown; n != nil {
+			shown = fmt.Sprintf(", which showed %d times", *n)
+		}
+		v.Caps = append(v.Caps, fmt.Sprintf("rmq-mcp planted the defect %s%s: this says nothing about %s", in.Run.Cluster.Planted, shown, vendor(in.Run)))
 	}
 	if in.Run != nil && in.Run.Control {
 		v.Caps = append(v.Caps, "a control, without the scenario's faults"+because([]string{in.Run.ControlWhy}))
