@@ -53,9 +53,9 @@ const (
 	selftestMQ9Mailbox   = "selftest_mq9_mailbox.md"
 )
 
-// selftestWaits is how many runs there are for each that is busy: one whose messages are
-// missing waits for them most of its time, and takes no processor.
-const selftestWaits = 4
+// selftestWaits bounds the runs that there are at a time, for each that is busy. A run
+// whose messages are missing waits for them most of its time, and takes no processor.
+const selftestWaits = 5
 
 // selftestTries is how often a row is run, at most, while the host is starved:
 // such a run tells nothing of the judge.
@@ -212,8 +212,7 @@ func tryRows(ctx context.Context, say io.Writer, dir string, argv []string, rows
 	parallel = max(1, parallel)
 	group.SetLimit(selftestWaits * parallel)
 	busy := semaphore.NewWeighted(int64(parallel))
-	for i := range rows {
-		row := &rows[i]
+	for _, row := range longestFirst(rows) {
 		if row.Lacks != "" {
 			fmt.Fprintf(say, "–      %-6s %-25s not tried: %s\n", row.Who, row.name()+row.client(), row.Lacks)
 			continue
@@ -244,6 +243,27 @@ func tryRows(ctx context.Context, say io.Writer, dir string, argv []string, rows
 		})
 	}
 	return group.Wait()
+}
+
+// longestFirst returns the rows in the order in which they are run: those that wait
+// longest for what does not come are not left for the end.
+func longestFirst(rows []SelftestRow) (list []*SelftestRow) {
+	for i := range rows {
+		list = append(list, &rows[i])
+	}
+	slices.SortStableFunc(list, func(a, b *SelftestRow) int { return a.rank() - b.rank() })
+	return list
+}
+
+// rank is small where a run takes long.
+func (row *SelftestRow) rank() int {
+	switch row.scenario {
+	case selftestRegister, selftestRegisterRare, selftestStall:
+		return 2
+	case selftestSteady, selftestRare:
+		return 1
+	}
+	return 0
 }
 
 // tryRow makes the run of a row, and calls idle when it does no more than wait.

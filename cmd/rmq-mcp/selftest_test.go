@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,7 +16,7 @@ import (
 // where all is well.
 func TestSelftest(t *testing.T) {
 	hosttest.Long(t, "it tries every lie and every planted defect")
-	out, err := rmq(t, t.TempDir(), "selftest", "--json").Output()
+	out, err := rmq(t, t.TempDir(), "selftest", "--json", "--parallel", strconv.Itoa(5*runtime.NumCPU())).Output()
 	var rows []SelftestRow
 	if jsonErr := json.Unmarshal(out, &rows); jsonErr != nil {
 		t.Fatalf("%v, %v: %s", err, jsonErr, out)
