@@ -106,7 +106,7 @@ type Attribution struct {
 	Next      []Step   `json:"next"` // what would decide it, or prove it better
 }
 
-// Where it deviates.
+// Where names the scenario, protocol, transport and broker.
 func (a Attribution) Where() string {
 	faults := ""
 	if a.NoFaults {

@@ -68,7 +68,7 @@ func TestMatrixOfScenarios(t *testing.T) {
 	for _, want := range []string{
 		"# 4 scenarios: ", "| Scenario | go/rmq-mcp@1 · mqtt3 · robustmq · no faults | go/rmq-mcp@1 · mqtt3 · robustmq | rust/async-nats@0.46.0 · mq9 · robustmq · no faults |",
 		"| **mqtt** |", "| broker-kill-9 | ✓ passes | ✗ fails (qos1-no-loss, recovery) |  |  |", "| qos-roundtrip | ✗ fails (qos-granted) |  |  |  |",
-		"| broker-kill-9 |  |  | ✓ passes | ✗ fails (mq9-no-loss) |", "| Where | mqtt/will without faults, mqtt3 over tcp", "- ! mqtt/will go/rmq-mcp@1 mqtt3 on robustmq without faults: error",
+		"| broker-kill-9 |  |  | ✓ passes | ✗ fails (mq9-no-loss) |", "| Where | mqtt/will without faults, mqtt3 over tcp", "- ! go/rmq-mcp@1, mqtt/will, mqtt3 on robustmq v0.4.11, no faults: error",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the table does not hold %q:\n%s", want, text)
@@ -151,7 +151,7 @@ func TestMatrixPage(t *testing.T) {
 	text := read(t, filepath.Join(stateDir, MatricesDir, m.ID, "matrix.md"))
 	for _, want := range []string{
 		"| SDK | mqtt/broker-kill-9 · mqtt3 · robustmq | mqtt/broker-kill-9 · mqtt5 · robustmq |", "| paho-mqtt 2.1.0 | [✗ fails: protocol implementation](../../runs/1121-0107-broker-kill-9-3f2a/report.md) | – unsupported |",
-		"### protocol implementation: python/paho-mqtt 2.1.0", "`rmq-mcp run mqtt/broker-kill-9 --seed 7`", "- – python/paho-mqtt@2.1.0 mqtt5 on robustmq: the broker does not speak mqtt5",
+		"### protocol implementation: python/paho-mqtt 2.1.0", "`rmq-mcp run mqtt/broker-kill-9 --seed 7`", "- – python/paho-mqtt@2.1.0, mqtt/broker-kill-9, mqtt5 on robustmq v0.4.11: the broker does not speak mqtt5",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("matrix.md does not hold %q:\n%s", want, text)

@@ -37,10 +37,10 @@ func WriteMatrix(dir, runs string, m Matrix) error {
 }
 
 // A matrixView is a matrix as a table. Its rows are client libraries, or scenarios
-// where there are more of these; Rows says which.
+// where there are more of these.
 type matrixView struct {
 	Matrix
-	Rows     string
+	axis
 	Columns  []matrixColumn
 	Groups   []matrixGroup
 	Referees []shownCell
@@ -49,10 +49,19 @@ type matrixView struct {
 	link     func(run string) string // to its page, "" where there is none
 }
 
-// The rows that a table can have.
-const (
-	rowsSDKs      = "SDK"
-	rowsScenarios = "Scenario"
+// An axis is what the rows of a table are, and what heads its columns.
+type axis struct {
+	Head      string // of the rows
+	row, head func(MatrixCell) string
+	claims    bool // cells name the claims that fail
+}
+
+var (
+	scenarioOf = func(c MatrixCell) string { return c.Scenario }
+	sdkOf      = func(c MatrixCell) string { return c.SDK }
+
+	bySDK      = axis{Head: "SDK", row: sdkOf, head: scenarioOf}
+	byScenario = axis{Head: "Scenario", row: scenarioOf, head: sdkOf, claims: true}
 )
 
 // A matrixColumn is what all cells below one another share: of the scenario and the
@@ -125,9 +134,9 @@ func classOf(c MatrixCell) string {
 }
 
 func newMatrixView(m Matrix, link func(run string) string) *matrixView {
-	v := &matrixView{Matrix: m, Rows: rowsSDKs, link: link}
+	v := &matrixView{Matrix: m, axis: bySDK, link: link}
 	if len(m.Scenarios) > len(v.rows()) {
-		v.Rows = rowsScenarios
+		v.axis = byScenario
 	}
 	counts := map[string]int{}
 	for _, c := range m.Cells {
@@ -143,7 +152,7 @@ func newMatrixView(m Matrix, link func(run string) string) *matrixView {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Flavor, b.Flavor), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Transport, b.Transport))
 	})
 	for _, name := range v.rows() {
-		row := v.row(name)
+		row := v.rowOf(name)
 		for _, c := range row.Cells {
 			if c != nil {
 				counts[c.Class]++
@@ -165,25 +174,14 @@ func newMatrixView(m Matrix, link func(run string) string) *matrixView {
 }
 
 func (v *matrixView) columnOf(c MatrixCell) matrixColumn {
-	column := matrixColumn{c.Scenario, c.Protocol, c.Transport, c.Flavor, c.NoFaults}
-	if v.Rows == rowsScenarios {
-		column.Name = c.SDK
-	}
-	return column
+	return matrixColumn{v.head(c), c.Protocol, c.Transport, c.Flavor, c.NoFaults}
 }
 
-func (v *matrixView) rowOf(c MatrixCell) string {
-	if v.Rows == rowsScenarios {
-		return c.Scenario
-	}
-	return c.SDK
-}
-
-// rows are their names, a language and a library together, as they were planned.
+// rows returns their names, a language and a library together, as they were planned.
 func (v *matrixView) rows() (list []string) {
 	for _, c := range v.Cells {
-		if c.Referee == "" && !slices.Contains(list, v.rowOf(c)) {
-			list = append(list, v.rowOf(c))
+		if c.Referee == "" && !slices.Contains(list, v.axis.row(c)) {
+			list = append(list, v.axis.row(c))
 		}
 	}
 	slices.SortStableFunc(list, func(a, b string) int {
@@ -194,13 +192,13 @@ func (v *matrixView) rows() (list []string) {
 	return list
 }
 
-func (v *matrixView) row(name string) matrixRow {
+func (v *matrixView) rowOf(name string) matrixRow {
 	short, version, _ := strings.Cut(name, "@")
 	row := matrixRow{Name: path.Base(short), Version: version}
 	for _, column := range v.Columns {
 		var cells []MatrixCell
 		for _, c := range v.Cells {
-			if c.Referee == "" && v.rowOf(c) == name && v.columnOf(c) == column {
+			if c.Referee == "" && v.axis.row(c) == name && v.columnOf(c) == column {
 				cells = append(cells, c)
 			}
 		}
@@ -231,7 +229,7 @@ func (v *matrixView) show(cells []MatrixCell) shownCell {
 	if cause := v.causeOf(worst.RunID); cause != "" && out.Class == "fail" {
 		out.Word += ": " + cause
 	}
-	if v.Rows == rowsScenarios && len(worst.Failed) > 0 {
+	if v.claims && len(worst.Failed) > 0 {
 		out.Word += " (" + strings.Join(worst.Failed, ", ") + ")"
 	}
 	if n := len(cells); n > 1 {
@@ -257,6 +255,15 @@ func (v *matrixView) causeOf(run string) string {
 		}
 	}
 	return ""
+}
+
+// Where names the scenario, the protocol and the broker.
+func (c shownCell) Where() string {
+	text := fmt.Sprintf("%s, %s on %s", c.Scenario, c.Protocol, c.Broker)
+	if c.NoFaults {
+		text += ", no faults"
+	}
+	return text
 }
 
 // Hover is what a cell says to whoever points at it.

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"cmp"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -76,15 +75,17 @@ func Match(patterns []string) (found []string, err error) {
 		return nil, err
 	}
 	for _, p := range patterns {
+		if _, err := path.Match(p, ""); err != nil && path.Ext(p) != ".md" {
+			return nil, fmt.Errorf("find the scenarios that %q means: %w; there are %s", p, err, strings.Join(names, ", "))
+		}
 		means := []string{p}
 		if p == All || strings.ContainsAny(p, "*?[") && path.Ext(p) != ".md" {
 			means = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-				fits, badly := path.Match(p, name)
-				err = cmp.Or(err, badly)
+				fits, _ := path.Match(p, name)
 				return p != All && !fits
 			})
 		}
-		if err != nil || len(means) == 0 {
+		if len(means) == 0 {
 			return nil, fmt.Errorf("no scenario is like %q; there are %s", p, strings.Join(names, ", "))
 		}
 		for _, name := range means {

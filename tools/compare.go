@@ -96,7 +96,7 @@ func compared(c campaign.Comparison) CompareAnswer {
 
 func attributionLine(a reports.Attribution) AttributionLine {
 	line := AttributionLine{
-		Cause: a.Cause, Suspect: a.Suspect, Proof: a.Proof, SDKs: shorten(a.Versions, quoted), Where: a.Protocol + " over " + a.Transport + " on " + a.Broker,
+		Cause: a.Cause, Suspect: a.Suspect, Proof: a.Proof, SDKs: shorten(a.Versions, quoted), Where: a.Where(),
 		Claims: a.Claims, Source: a.Source, Text: shorten(a.Text, quoted), Evidence: shortened(a.Evidence, maxQuotes), Issue: a.Issue,
 		Runs: a.Runs[:min(len(a.Runs), maxRunIDs)],
 	}

@@ -57,7 +57,7 @@ func compareRuns(dirs []string) (campaign.Comparison, error) {
 func printComparison(p paint, w io.Writer, c campaign.Comparison) {
 	fmt.Fprintln(w, p.bold(c.Headline))
 	for _, a := range c.Attributions {
-		fmt.Fprintf(w, "\n%s %s\n", p.cause(a.Cause, a.Whose()), p.faint(fmt.Sprintf("%s %s on %s", a.Protocol, a.Transport, a.Broker)))
+		fmt.Fprintf(w, "\n%s %s\n", p.cause(a.Cause, a.Whose()), p.faint(a.Where()))
 		for i, claim := range a.Claims {
 			source := ""
 			if i == 0 && a.Source != "" {

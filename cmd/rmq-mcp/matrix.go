@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/campaign"
@@ -35,7 +37,7 @@ func (a *app) matrix() *cobra.Command {
 		Use:   "matrix [SCENARIO...]",
 		Args:  cobra.ArbitraryArgs,
 		Short: "Scenarios with every version of every client library, or with one",
-		Long: "Runs a scenario with every SDK that shares a protocol with it and the broker, all with one seed, and says what each\n" +
+		Long: "Runs scenarios with every SDK that shares a protocol with them and the broker, all with one seed, and says what each\n" +
 			"deviation comes from. What deviates is run again with the tap armed, on a control broker and with the same seed.\n" +
 			"SCENARIO is a name, a pattern like 'mqtt/*', or all.\n" +
 			"Ctrl-C stops in order; the same command goes on where it stopped.\n" +
@@ -98,7 +100,7 @@ func (a *app) runMatrix(ctx context.Context, out io.Writer, names []string, ask 
 		ask.limits.Jobs = idleJobs(ctx)
 	}
 	show := newMatrixDisplay(out)
-	show.many = len(store.Plan.Scenarios) > 1
+	show.shows(store.Plan)
 	show.say("%s: %d cells, seed %d, %d at a time, in %s", titleOf(store.Plan), len(store.Plan.Entries), store.Plan.Seed, ask.limits.Jobs, store.Dir)
 	ctx, stop := interrupted(ctx)
 	defer stop()
@@ -173,8 +175,13 @@ func planMatrix(ctx context.Context, out io.Writer, dir string, names []string, 
 			return campaign.Plan{}, err
 		}
 		o.Scenarios = append(o.Scenarios, campaign.Scene{
-			Name: absolute(name), SHA: s.SHA, Flavor: s.Cluster.Flavor, Protocols: s.Protocols(), Crashes: s.Crashes(), Arms: s.Arms(), Shares: s.Shares(),
-			Faults: len(s.Schedule) > 0, Default: s.Client,
+			Name: absolute(name), SHA: s.SHA, Flavor: s.Cluster.Flavor, Protocols: s.Protocols(), Arms: s.Arms(), Shares: s.Shares(),
+			Crashes: s.Crashes(), Faults: len(s.Schedule) > 0, OnNodes: s.OnNodes(),
+			Default: s.Client,
+			Lacks: func(sdk clients.SDK, tier string) error {
+				_, err := s.Tier(tier, "")
+				return cmp.Or(err, s.Suits(sdk))
+			},
 		})
 	}
 	for _, flavor := range o.Flavors {

@@ -27,7 +27,7 @@ type matrixDisplay struct {
 	done    int
 	of      int
 	text    string // what is being built, or measured
-	many    bool   // there are several scenarios
+	names   func(campaign.Entry) string
 }
 
 func newMatrixDisplay(w io.Writer) *matrixDisplay {
@@ -80,26 +80,31 @@ func (d *matrixDisplay) tell(e campaign.Event) {
 	switch {
 	case e.Begins != nil:
 		d.erase()
-		d.running = append(d.running, d.name(*e.Begins))
+		d.running = append(d.running, strings.Join(strings.Fields(d.names(*e.Begins)), " "))
 		d.draw()
 	case e.Ends != nil:
-		d.ended(d.name(e.Ends.Entry))
+		d.ended(strings.Join(strings.Fields(d.names(e.Ends.Entry)), " "))
 		d.line(d.cell(e))
 	case e.Text != "":
 		d.line(e.Text)
 	}
 }
 
-// name is what tells an entry from the others.
-func (d *matrixDisplay) name(e campaign.Entry) string {
-	if !d.many {
-		return e.SDK
+// shows has the lines name what tells the entries of a plan apart.
+func (d *matrixDisplay) shows(p campaign.Plan) {
+	d.names = func(e campaign.Entry) string {
+		name := fmt.Sprintf("%-42s %-5s %-9s", e.SDK, e.Protocol, e.Flavor)
+		if len(p.Scenarios) > 1 {
+			name = fmt.Sprintf("%-30s %s", e.Scenario, name)
+		}
+		if e.Transport != "tcp" {
+			name += " " + e.Transport
+		}
+		if e.NoFaults {
+			name += " no faults"
+		}
+		return name
 	}
-	name := e.Scenario + " " + e.Protocol
-	if e.NoFaults {
-		name += " without faults"
-	}
-	return name
 }
 
 func (d *matrixDisplay) ended(name string) {
@@ -114,13 +119,7 @@ func (d *matrixDisplay) ended(name string) {
 // cell is the line of one that ended.
 func (d *matrixDisplay) cell(e campaign.Event) string {
 	o := e.Ends
-	what := fmt.Sprintf("%-42s %-5s %-9s", o.Entry.SDK, o.Entry.Protocol, o.Entry.Flavor)
-	if d.many {
-		what = fmt.Sprintf("%-48s %-24s %-9s", d.name(o.Entry), o.Entry.SDK, o.Entry.Flavor)
-	}
-	if o.Entry.Transport != "tcp" {
-		what += " " + o.Entry.Transport
-	}
+	what := d.names(o.Entry)
 	if o.Entry.Referee != "" {
 		what += " " + d.paint.bold(o.Entry.Referee)
 	}

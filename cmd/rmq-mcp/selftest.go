@@ -81,7 +81,7 @@ func (a *app) selftest() *cobra.Command {
 		Long: "Runs a short scenario, each time with one lie of a client library, one defect planted before the embedded\n" +
 			"broker, or a broker that is configured to keep less than it acknowledges and whose node dies, and looks whether\n" +
 			"the verdict blames the right one of them, and nobody where all is well.\n" +
-			"With --sdk, --protocol or --endpoint it is the defects of brokers alone, with these clients, before that broker.\n" +
+			"With --sdk, --protocol or --endpoint it tries the defects of brokers alone: with other clients, before another broker.\n" +
 			"A run in which the host was starved tells nothing and is made again, up to four times.\n" +
 			"Exit status: 1 where any is wrong.",
 		Example: "  rmq-mcp selftest\n  rmq-mcp selftest --only early --only wrong-ack\n" +
@@ -102,7 +102,7 @@ func (a *app) selftest() *cobra.Command {
 	f.BoolVar(&t.asJSON, "json", false, "print JSON")
 	f.BoolVar(&t.markdown, "markdown", false, "print a table in Markdown")
 	f.BoolVar(&t.keep, "keep", false, "keep the runs in the state directory")
-	f.IntVar(&t.parallel, "parallel", max(4, 3*runtime.NumCPU()), "how many runs are busy at a time; others wait for what does not come")
+	f.IntVar(&t.parallel, "parallel", max(4, 3*runtime.NumCPU()), fmt.Sprintf("how many runs are busy at a time; of others, that wait for what does not come, there are up to %d times as many", selftestWaits-1))
 	return cmd
 }
 
@@ -120,7 +120,9 @@ func (a *app) testJudge(ctx context.Context, out io.Writer, t selftesting) error
 		if !slices.ContainsFunc(rows, func(r SelftestRow) bool { return r.Name == name }) {
 			var names []string
 			for _, r := range rows {
-				names = append(names, r.Name)
+				if !slices.Contains(names, r.Name) {
+					names = append(names, r.Name)
+				}
 			}
 			return fmt.Errorf("selftest: no lie or defect %q; there are %s", name, strings.Join(names, ", "))
 		}
@@ -164,15 +166,19 @@ func (a *app) testJudge(ctx context.Context, out io.Writer, t selftesting) error
 	case t.markdown:
 		_, err = io.WriteString(out, t.table(rows))
 	}
+	tried := slices.ContainsFunc(rows, func(r SelftestRow) bool { return r.Lacks == "" })
 	wrong := slices.ContainsFunc(rows, func(r SelftestRow) bool { return !r.Right && r.Lacks == "" })
-	if err == nil && wrong {
+	switch {
+	case err == nil && !tried:
+		return fmt.Errorf("selftest: nothing could be tried: %s", rows[0].Lacks)
+	case err == nil && wrong:
 		return exit(1)
 	}
 	return err
 }
 
-// prepare makes the drivers of all rows ready in the state directory, whose cache is
-// that of the runs, too.
+// prepare makes the drivers of all rows ready, in the cache of the state directory, which
+// the runs use, too. A row whose driver cannot be made ready says so.
 func (a *app) prepare(ctx context.Context, say io.Writer, dir string, argv []string, rows []SelftestRow) error {
 	state, err := a.state()
 	if err != nil {
@@ -184,22 +190,25 @@ func (a *app) prepare(ctx context.Context, say io.Writer, dir string, argv []str
 			return fmt.Errorf("use the drivers in %s: %w", cache, err)
 		}
 	}
-	done := map[string]bool{}
-	for i := range rows {
-		row := &rows[i]
-		if row.Lacks != "" || done[row.SDK] {
+	var sdks []clients.SDK
+	for _, row := range rows {
+		if row.Lacks != "" || slices.ContainsFunc(sdks, func(s clients.SDK) bool { return s.String() == row.SDK }) {
 			continue
 		}
 		sdk, err := clients.ResolveFor(row.SDK, row.Protocol)
-		if err == nil {
-			_, err = clients.Provision(ctx, cache, argv, sdk, func(text string) { fmt.Fprintln(say, text) })
-		}
 		if err != nil {
-			return fmt.Errorf("prepare the driver of %s: %w", row.SDK, err)
+			return err
 		}
-		done[row.SDK] = true
+		sdks = append(sdks, sdk)
 	}
-	return nil
+	clients.Install(ctx, cache, argv, sdks, func(text string) { fmt.Fprintln(say, text) }, func(i clients.Installation) {
+		for r := range rows {
+			if i.Err != nil && rows[r].SDK == i.SDK.String() {
+				rows[r].Lacks = fmt.Sprintf("prepare the driver of %s: %v", i.SDK, i.Err)
+			}
+		}
+	})
+	return ctx.Err()
 }
 
 // tryRows runs each row, and fills in what came of it.
@@ -210,7 +219,11 @@ func tryRows(ctx context.Context, say io.Writer, dir string, argv []string, rows
 	var printing sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	parallel = max(1, parallel)
-	group.SetLimit(selftestWaits * parallel)
+	if len(rows) > 0 && len(rows[0].endpoints) > 0 { // one broker has all of them
+		group.SetLimit(parallel)
+	} else {
+		group.SetLimit(selftestWaits * parallel)
+	}
 	busy := semaphore.NewWeighted(int64(parallel))
 	for _, row := range longestFirst(rows) {
 		if row.Lacks != "" {
@@ -334,14 +347,14 @@ func (row *SelftestRow) landed(dir string) error {
 // violation by itself.
 func (row *SelftestRow) take(s *reports.Summary) {
 	v := s.Verdict
-	row.State, row.Blame, row.Dir, row.Failed, row.Found, row.Wrong = v.State, v.Blame, s.Dir, nil, 0, ""
+	row.State, row.Blame, row.Dir, row.Failed, row.Most, row.Wrong = v.State, v.Blame, s.Dir, nil, 0, ""
 	accused := map[verdict.Party]int{}
 	for _, r := range v.Results {
 		if r.Status != verdict.Fail {
 			continue
 		}
 		row.Failed = append(row.Failed, r.Claim.Name)
-		row.Found = max(row.Found, r.Found())
+		row.Most = max(row.Most, r.Found())
 		for _, a := range r.Anomalies {
 			accused[a.Blame]++
 		}

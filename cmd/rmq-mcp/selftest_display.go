@@ -42,14 +42,14 @@ func (t selftesting) table(rows []SelftestRow) string {
 // many violations there are.
 func selftestCells(rows []SelftestRow) string {
 	var b strings.Builder
-	b.WriteString("| Defect | Client | | Shown | Violations | Claims that fail | Verdict | Blame | |\n|---|---|---|---:|---:|---|---|---|---|\n")
+	b.WriteString("| Defect | What it does | Client | Protocol | Shown | Violations | Claims that fail | Verdict | Blame | Found |\n|---|---|---|---|---:|---:|---|---|---|---|\n")
 	for _, r := range rows {
 		shown := ""
 		if r.Shown != nil {
 			shown = fmt.Sprint(*r.Shown)
 		}
 		party, _, _ := strings.Cut(r.Blame, ":")
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %d | %s | %s | %s | %s |\n", r.name(), r.SDK, r.Protocol, shown, r.Found, strings.Join(r.Failed, ", "), r.State, orNobody(verdict.Party(party)), r.found())
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %d | %s | %s | %s | %s |\n", r.name(), r.What, r.SDK, r.Protocol, shown, r.Most, strings.Join(r.Failed, ", "), r.State, orNobody(verdict.Party(party)), r.found())
 	}
 	return b.String()
 }

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/liar"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/plant"
@@ -30,7 +32,7 @@ type SelftestRow struct {
 	Failed []string      `json:"failed,omitempty"` // claims
 	Blame  string        `json:"blame,omitempty"`
 	Shown  *int64        `json:"shown,omitempty"` // how often the defect showed, where it was planted before the nodes
-	Found  int64         `json:"found,omitempty"` // violations, of the claim that has most
+	Most   int64         `json:"most,omitempty"`  // violations of the claim that has most of them
 	Right  bool          `json:"right"`
 	Wrong  string        `json:"wrong,omitempty"` // why not
 	Lacks  string        `json:"lacks,omitempty"` // what it takes to try it, and this host has not
@@ -91,18 +93,12 @@ func selftestRows(rates []int64) (rows []SelftestRow) {
 		SelftestRow{Who: "mq9", Name: "none", What: "the same, with mailboxes that end", scenario: selftestMQ9Mailbox})
 }
 
-// spread is what there is to try with other clients or before another broker, where
-// that is asked for: the defects of brokers, and what is as it should be.
+// spread returns the rows to try with other clients or before another broker, where
+// that is asked for: the defects of brokers, and what is as it should be. One that
+// cannot be tried says so.
 func (t selftesting) spread(rows []SelftestRow) (out []SelftestRow, err error) {
 	if len(t.sdks)+len(t.protocols)+len(t.endpoints) == 0 {
 		return rows, nil
-	}
-	sdks, protocols := t.sdks, t.protocols
-	if len(sdks) == 0 {
-		sdks = []string{"go/rmq-mcp"}
-	}
-	if len(protocols) == 0 {
-		protocols = []string{"mqtt3"}
 	}
 	for _, row := range rows {
 		if row.Who != "broker" {
@@ -116,29 +112,48 @@ func (t selftesting) spread(rows []SelftestRow) (out []SelftestRow, err error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range sdks {
-			for _, protocol := range protocols {
-				row := row
-				sdk, err := clients.ResolveFor(name, protocol)
-				if err != nil {
-					return nil, err
+		if len(t.endpoints) > 0 {
+			row.flavor, row.endpoints = "external", t.endpoints
+		}
+		for _, name := range orOne(t.sdks, s.SDK) {
+			if _, err := clients.ResolveAll(name); err != nil {
+				return nil, err
+			}
+			for _, protocol := range orOne(t.protocols, s.Protocol) {
+				if slices.Contains(s.Protocols(), protocol) {
+					out = append(out, row.with(s, name, protocol))
 				}
-				row.SDK, row.Protocol = sdk.String(), protocol
-				if len(t.endpoints) > 0 {
-					row.flavor, row.endpoints = "external", t.endpoints
-				}
-				unfit := cmp.Or(s.RunsOn(cmp.Or(row.flavor, s.Cluster.Flavor), protocol), s.Suits(sdk))
-				if !slices.Contains(s.Protocols(), protocol) {
-					continue
-				}
-				if unfit != nil {
-					row.Lacks = unfit.Error()
-				}
-				out = append(out, row)
 			}
 		}
 	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("selftest: no defect can be shown with protocol %s; give mqtt3 or mqtt5", strings.Join(t.protocols, ", "))
+	}
 	return out, nil
+}
+
+func orOne(asked []string, otherwise string) []string {
+	if len(asked) == 0 {
+		return []string{otherwise}
+	}
+	return asked
+}
+
+// with returns the row with a client library in the place of the scenario's.
+func (row SelftestRow) with(s *scenarios.Scenario, name, protocol string) SelftestRow {
+	row.SDK, row.Protocol = name, protocol
+	sdk, err := clients.ResolveFor(name, protocol)
+	if err == nil {
+		row.SDK = sdk.String()
+		err = cmp.Or(s.RunsOn(cmp.Or(row.flavor, s.Cluster.Flavor), protocol), s.Suits(sdk))
+	}
+	if err == nil && row.Name == "resend-bare" && slices.Contains(sdk.Cannot, contract.CannotDup) {
+		err = fmt.Errorf("%s does not tell its application of DUP", sdk)
+	}
+	if err != nil {
+		row.Lacks = err.Error()
+	}
+	return row
 }
 
 // weakRows are real brokers, configured to keep less than they acknowledge, whose

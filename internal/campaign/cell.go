@@ -21,8 +21,8 @@ type Cell struct {
 	Tier        string
 	SDK         string // lang/package@version
 	Protocol    string
-	NoFaults    bool   // its scenario has none, or it is a control
-	Control     bool   // of a scenario with faults, the workload alone
+	NoFaults    bool   // its scenario has none, or it is a baseline
+	Baseline    bool   // the workload alone of a scenario that has faults
 	Transport   string // tcp, tls, ws, wss
 	Broker      Broker
 	Wire        bool // packets were recorded

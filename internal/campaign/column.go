@@ -151,7 +151,7 @@ func (c *column) attribute() (list []reports.Attribution) {
 	}
 	for i := range list {
 		c.promised(&list[i])
-		c.healthy(&list[i])
+		c.withoutFaults(&list[i])
 	}
 	list = slices.Concat(list, c.earlier(), c.undecided())
 	for i := range list {
@@ -198,19 +198,22 @@ func (c *column) promised(a *reports.Attribution) {
 	}
 }
 
-// healthy says what the same SDKs did of a claim where there was no fault.
-func (c *column) healthy(a *reports.Attribution) {
+// withoutFaults puts before the evidence what the same SDKs did of a claim where there
+// was no fault.
+func (c *column) withoutFaults(a *reports.Attribution) {
+	var lines []string
+	claim := a.Claims[0]
 	for _, s := range c.baseline.subjects {
-		if !slices.Contains(a.SDKs, s.sdk) {
+		if !slices.Contains(a.SDKs, s.sdk) || len(lines) == maxEvidence {
 			continue
 		}
-		switch claim := a.Claims[0]; {
-		case s.fails(claim):
-			a.Evidence = append(a.Evidence, fmt.Sprintf("%s, run %s: it fails %s without any fault, too", s.sdk, s.failing(claim)[0].RunID, claim))
-		case s.passes(claim):
-			a.Evidence = append(a.Evidence, fmt.Sprintf("%s, run %s: it holds %s where there is no fault", s.sdk, s.attempts()[0].RunID, claim))
+		if s.fails(claim) {
+			lines = append(lines, fmt.Sprintf("%s, run %s: it fails %s without any fault, too", s.sdk, s.failing(claim)[0].RunID, claim))
+		} else if i := slices.IndexFunc(s.attempts(), func(cell Cell) bool { return cell.passes(claim) }); i >= 0 {
+			lines = append(lines, fmt.Sprintf("%s, run %s: it holds %s where there is no fault", s.sdk, s.attempts()[i].RunID, claim))
 		}
 	}
+	a.Evidence = append(lines, a.Evidence...)
 }
 
 // deviation begins an attribution about subjects that fail a claim.

@@ -75,17 +75,25 @@ var order = []reports.Cause{
 	reports.CauseProtocol, reports.CauseBroker, reports.CauseSDK, reports.CauseLibrary, reports.CauseUndecided, reports.CauseHarness, reports.CauseEnvironment,
 }
 
-// worstFirst has what fails without a fault before all else.
+// worstFirst orders attributions. Before all others come those of what is broken without
+// any fault.
 func worstFirst(a, b reports.Attribution) int {
-	healthy := func(a reports.Attribution) int {
+	without := func(a reports.Attribution) int {
 		if a.NoFaults && len(a.Claims) > 0 {
 			return 0
 		}
 		return 1
 	}
+	broken := func(a reports.Attribution) int {
+		if a.Cause.Broken() {
+			return without(a)
+		}
+		return 2
+	}
 	return cmp.Or(
-		healthy(a)-healthy(b),
+		broken(a)-broken(b),
 		cmp.Compare(slices.Index(order, a.Cause), slices.Index(order, b.Cause)),
+		without(a)-without(b),
 		cmp.Compare(len(b.Claims), len(a.Claims)),
 		cmp.Compare(a.Broker, b.Broker), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Transport, b.Transport),
 		cmp.Compare(a.Versions, b.Versions), cmp.Compare(a.Text, b.Text),
@@ -135,9 +143,12 @@ func headline(c Comparison) string {
 	if len(c.Attributions) == 0 {
 		return text + "; no deviation"
 	}
-	counts := map[reports.Cause]int{}
+	counts, alone := map[reports.Cause]int{}, 0
 	for _, a := range c.Attributions {
 		counts[a.Cause]++
+		if a.NoFaults && a.Cause.Broken() {
+			alone++
+		}
 	}
 	var parts []string
 	for _, cause := range order {
@@ -145,7 +156,11 @@ func headline(c Comparison) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, cause))
 		}
 	}
-	return fmt.Sprintf("%s; %s: %s", text, plural(len(c.Attributions), "deviation", "deviations"), strings.Join(parts, ", "))
+	text = fmt.Sprintf("%s; %s: %s", text, plural(len(c.Attributions), "deviation", "deviations"), strings.Join(parts, ", "))
+	if alone > 0 && alone < len(c.Attributions) {
+		text += fmt.Sprintf("; %d without any fault", alone)
+	}
+	return text
 }
 
 func plural(n int, one, many string) string {

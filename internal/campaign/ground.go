@@ -47,7 +47,7 @@ func groundsOf(cells []Cell) (list []*ground) {
 
 func (g *ground) name() string {
 	scenario := g.scenario
-	if g.control() {
+	if g.baseline() {
 		scenario += " without its faults"
 	}
 	text := fmt.Sprintf("%s (%.8s, %s tier) on %s", scenario, g.sha, g.tier, g.broker)
@@ -62,19 +62,20 @@ func (g *ground) name() string {
 	return text
 }
 
-// control reports whether the runs are of a scenario that has faults, without these.
-func (g *ground) control() bool { return len(g.cells) > 0 && g.cells[0].Control }
+// baseline reports whether the runs are the workload alone of a scenario with faults.
+func (g *ground) baseline() bool { return len(g.cells) > 0 && g.cells[0].Baseline }
 
-// maxNotes is how many pairs of one reason are named.
+// maxNotes bounds the notes of one kind.
 const maxNotes = 3
 
 // notesOn says what was not compared with what.
 func notesOn(grounds []*ground) (notes []string) {
 	notes = []string{}
-	var alone []string
-	pairs := map[string][]string{}
-	var reasons []string
+	var alone, elsewhere, pairs, names []string
 	for i, g := range grounds {
+		if !slices.Contains(names, g.scenario) {
+			names = append(names, g.scenario)
+		}
 		if len(sdksOf(g.cells)) == 1 && len(mainsOf(g, grounds)) == 0 {
 			alone = append(alone, fmt.Sprintf("%s: %s alone was run, so there is nothing to compare it with; give another SDK's run of it", g.name(), g.cells[0].SDK))
 		}
@@ -83,40 +84,45 @@ func notesOn(grounds []*ground) (notes []string) {
 		}
 		for _, other := range grounds[i+1:] {
 			why := apart(g, other)
-			if why == "" {
+			if why == "" || isBaseline(g, other) || isBaseline(other, g) {
 				continue
 			}
-			if pairs[why] == nil {
-				reasons = append(reasons, why)
+			list := &pairs
+			if why == anotherScenario {
+				list = &elsewhere
 			}
-			pairs[why] = append(pairs[why], fmt.Sprintf("%s and %s were not compared: %s", g.name(), other.name(), why))
+			if len(*list) <= maxNotes {
+				*list = append(*list, fmt.Sprintf("%s and %s were not compared: %s", g.name(), other.name(), why))
+			}
 		}
 	}
 	if len(alone) > maxNotes {
-		alone = []string{fmt.Sprintf("of %d scenarios one SDK alone was run, so there is nothing to compare it with; give other SDKs' runs of them", len(alone))}
+		alone = []string{"most scenarios were run with one SDK, so there is nothing to compare that with; give other SDKs' runs of them"}
 	}
-	notes = append(notes, alone...)
-	for _, why := range reasons {
-		if n := len(pairs[why]); n > maxNotes {
-			pairs[why] = []string{fmt.Sprintf("%d pairs of scenarios were not compared: %s", n, why)}
-		}
-		notes = append(notes, pairs[why]...)
+	if len(elsewhere) > maxNotes {
+		elsewhere = []string{fmt.Sprintf("%d scenarios were not compared with each other", len(names))}
 	}
-	return notes
+	if len(pairs) > maxNotes {
+		pairs = append(pairs[:maxNotes], "and further ones, for such reasons")
+	}
+	return slices.Concat(notes, alone, elsewhere, pairs)
 }
+
+// anotherScenario is why most grounds of a large matrix are not compared.
+const anotherScenario = "another scenario"
 
 // apart says why two grounds cannot be compared; "" where one is the other's
 // control.
 func apart(a, b *ground) string {
 	switch {
 	case a.scenario != b.scenario:
-		return "another scenario"
+		return anotherScenario
 	case a.sha != b.sha:
 		return "another text of the scenario"
 	case a.tier != b.tier:
 		return "another tier"
 	case a.noFaults != b.noFaults:
-		return "the one is without its faults"
+		return "only one of them has faults"
 	case a.broker.Flavor == b.broker.Flavor && a.broker.Version != b.broker.Version:
 		return "another version of the broker"
 	case a.broker.Flavor == b.broker.Flavor && a.broker.Build != b.broker.Build:
@@ -138,14 +144,19 @@ func controlsOf(g *ground, all []*ground) (cells []Cell) {
 	return cells
 }
 
-// baselineOf are the same without their faults.
+// baselineOf are the runs of a ground's baseline.
 func baselineOf(g *ground, all []*ground) (cells []Cell) {
 	for _, other := range all {
-		if other.noFaults && !g.noFaults && other.scenario == g.scenario && other.sha == g.sha && other.tier == g.tier && other.broker == g.broker {
+		if isBaseline(other, g) {
 			cells = append(cells, other.cells...)
 		}
 	}
 	return cells
+}
+
+// isBaseline reports whether a ground is another one without its faults.
+func isBaseline(base, of *ground) bool {
+	return base.noFaults && !of.noFaults && base.scenario == of.scenario && base.sha == of.sha && base.tier == of.tier && base.broker == of.broker
 }
 
 // mainsOf are the runs whose control a ground is, which does not say again what

@@ -71,7 +71,7 @@ func (b *bench) run(_ context.Context, e Entry) (string, error) {
 	defer b.mu.Unlock()
 	b.live--
 	c.RunID = fmt.Sprintf("run-%d", len(b.cells)+1)
-	c.SDK, c.Protocol, c.NoFaults, c.Control, c.Transport, c.Broker.Flavor, c.Wire = e.SDK, e.Protocol, e.NoFaults, e.NoFaults, e.Transport, e.Flavor, slices.Contains(e.Arm, "tap")
+	c.SDK, c.Protocol, c.NoFaults, c.Baseline, c.Transport, c.Broker.Flavor, c.Wire = e.SDK, e.Protocol, e.NoFaults, e.NoFaults, e.Transport, e.Flavor, slices.Contains(e.Arm, "tap")
 	b.cells[c.RunID] = c
 	return c.RunID, err
 }
@@ -340,12 +340,7 @@ func TestAPlanWithControls(t *testing.T) {
 // A failure without a fault is its own deviation, before all others, and evidence of
 // the same failure under faults.
 func TestWhatFailsWithoutAFaultComesFirst(t *testing.T) {
-	b := newBench(t, func(e Entry, _ int) (Cell, error) {
-		if e.NoFaults {
-			return cell("x", fails()), nil
-		}
-		return cell("x", fails(verdict.Broker)), nil
-	})
+	b := newBench(t, func(Entry, int) (Cell, error) { return cell("x", fails(verdict.Broker)), nil })
 	p, err := NewPlan(Order{
 		Scenarios: []Scene{{Name: "mqtt/broker-kill-9", Flavor: "robustmq", Protocols: []string{"mqtt3"}, Faults: true}},
 		SDKs:      []string{"go/paho.mqtt.golang@1.5.1"}, Controls: true, Seed: 7,

@@ -29,15 +29,18 @@ type Plan struct {
 type Scene struct {
 	Name      string   `json:"name"` // or the path of a file
 	SHA       string   `json:"sha256"`
-	Flavor    string   `json:"flavor"`           // where none is asked for
-	Protocols []string `json:"protocols"`        // that it can be run with
-	Crashes   bool     `json:"crashes"`          // its faults stop nodes
-	Arms      []string `json:"arms"`             // what its faults need armed
-	Shares    bool     `json:"shares,omitempty"` // it has shared subscriptions
-	Faults    bool     `json:"faults,omitempty"` // it has some
+	Flavor    string   `json:"flavor"`             // where none is asked for
+	Protocols []string `json:"protocols"`          // that it can be run with
+	Crashes   bool     `json:"crashes"`            // its faults stop nodes
+	Arms      []string `json:"arms"`               // what its faults need armed
+	Shares    bool     `json:"shares,omitempty"`   // it has shared subscriptions
+	Faults    bool     `json:"faults,omitempty"`   // it has some
+	OnNodes   bool     `json:"on_nodes,omitempty"` // some of them act on nodes
 
-	// Default is the SDK that a flavor's clients are by default, lang/package@version.
+	// Default returns the SDK that clients have by default, and Lacks an error where an
+	// SDK cannot do what the workload needs, or there is no such tier.
 	Default func(protocol, flavor string) (clients.SDK, error) `json:"-"`
+	Lacks   func(sdk clients.SDK, tier string) error           `json:"-"`
 }
 
 // DefaultSDK stands for the SDK that a scenario has by default.
@@ -106,14 +109,10 @@ func NewPlan(o Order) (Plan, error) {
 	}
 	for _, noFaults := range o.phases() {
 		for _, scene := range o.Scenarios {
-			if o.Controls && !noFaults && !scene.Faults { // its control is all of it
+			if o.Controls && !noFaults && !scene.Faults { // it was in the first phase
 				continue
 			}
-			entries, err := o.cells(scene, sdks, transports, noFaults)
-			if err != nil {
-				return p, err
-			}
-			p.Entries = append(p.Entries, entries...)
+			p.Entries = append(p.Entries, o.cells(scene, sdks, transports, noFaults || !scene.Faults)...)
 		}
 	}
 	if len(p.Entries) == 0 {
@@ -125,7 +124,7 @@ func NewPlan(o Order) (Plan, error) {
 	return p, nil
 }
 
-// phases are whether cells are without faults, in the order in which they are run.
+// phases returns, for each phase of the matrix, whether its cells are without faults.
 func (o Order) phases() []bool {
 	switch {
 	case o.Controls:
@@ -136,16 +135,20 @@ func (o Order) phases() []bool {
 	return []bool{false}
 }
 
-// cells are those of one scenario, on each flavor.
-func (o Order) cells(scene Scene, sdks []clients.SDK, transports []string, noFaults bool) (list []Entry, err error) {
+// cells returns those of one scenario, on each flavor.
+func (o Order) cells(scene Scene, sdks []clients.SDK, transports []string, noFaults bool) (list []Entry) {
 	flavors := o.Flavors
 	if len(flavors) == 0 {
 		flavors = []string{cmp.Or(scene.Flavor, "reference")}
 	}
 	like := Entry{Scenario: scene.Name, NoFaults: noFaults, Arm: union(slices.Clone(scene.Arms), o.Config.Arm)}
 	for _, like.Flavor = range flavors {
+		like.Lacks = ""
+		if like.Flavor == "external" && scene.OnNodes && !noFaults && len(o.Config.PIDs)+len(o.Config.Containers) == 0 {
+			like.Lacks = "nothing may be done to nodes that somebody else runs: its workload alone can be run, with --no-faults"
+		}
 		for _, sdk := range sdks {
-			list = append(list, cellsOf(scene, like, sdk, o.asked(scene), transports, o.Repeat)...)
+			list = append(list, o.cellsOf(scene, like, sdk, o.asked(scene), transports)...)
 		}
 		if !slices.Contains(o.SDKs, DefaultSDK) {
 			continue
@@ -153,17 +156,18 @@ func (o Order) cells(scene Scene, sdks []clients.SDK, transports []string, noFau
 		for _, protocol := range o.asked(scene) {
 			sdk, err := scene.Default(protocol, like.Flavor)
 			if err != nil {
-				return nil, fmt.Errorf("find the default SDK of %s: %w", scene.Name, err)
-			}
-			if !slices.ContainsFunc(sdks, func(s clients.SDK) bool { return s.String() == sdk.String() }) {
-				list = append(list, cellsOf(scene, like, sdk, []string{protocol}, transports, o.Repeat)...)
+				e := like
+				e.SDK, e.Protocol, e.Transport, e.Lacks = DefaultSDK, protocol, transports[0], err.Error()
+				list = append(list, e)
+			} else if !slices.ContainsFunc(sdks, func(s clients.SDK) bool { return s.String() == sdk.String() }) {
+				list = append(list, o.cellsOf(scene, like, sdk, []string{protocol}, transports)...)
 			}
 		}
 	}
-	return list, nil
+	return list
 }
 
-// asked are the protocols of a scenario that are asked for.
+// asked returns those of a scenario's protocols that the order names, or all of them.
 func (o Order) asked(scene Scene) []string {
 	return slices.DeleteFunc(slices.Clone(scene.Protocols), func(protocol string) bool {
 		return len(o.Protocols) > 0 && !slices.Contains(o.Protocols, protocol)
@@ -193,8 +197,8 @@ func selected(names []string) (sdks []clients.SDK, err error) {
 	return sdks, nil
 }
 
-// cellsOf are the cells like one, with an SDK.
-func cellsOf(scene Scene, like Entry, sdk clients.SDK, protocols, transports []string, repeat int) (list []Entry) {
+// cellsOf returns the cells of a scenario with an SDK. Like has what they share.
+func (o Order) cellsOf(scene Scene, like Entry, sdk clients.SDK, protocols, transports []string) (list []Entry) {
 	for _, protocol := range protocols {
 		if !sdk.Speaks(protocol) {
 			continue
@@ -202,14 +206,19 @@ func cellsOf(scene Scene, like Entry, sdk clients.SDK, protocols, transports []s
 		for _, transport := range transports {
 			e := like
 			e.SDK, e.Protocol, e.Transport = sdk.String(), protocol, transport
-			if err := cluster.Speaks(e.Flavor, protocol); err != nil {
+			if e.Lacks != "" { // its flavor does
+			} else if err := cluster.Speaks(e.Flavor, protocol); err != nil {
 				e.Lacks = err.Error()
 			} else if err := cluster.Shares(e.Flavor); scene.Shares && err != nil {
 				e.Lacks = err.Error()
 			} else if transport != "tcp" && !slices.Contains(sdk.Transports, transport) {
 				e.Lacks = fmt.Sprintf("the driver of %s cannot %s", sdk, transport)
+			} else if scene.Lacks != nil {
+				if err := scene.Lacks(sdk, o.Tier); err != nil {
+					e.Lacks = err.Error()
+				}
 			}
-			n := max(repeat, 1)
+			n := max(o.Repeat, 1)
 			if e.Lacks != "" {
 				n = 1
 			}

@@ -59,7 +59,7 @@ func (m *Matrix) refereesOf(a reports.Attribution, kind string) (list []Entry) {
 			}
 			e.Arm = append(slices.Clone(e.Arm), "tap")
 		case RefereeControl:
-			if e.Flavor = ControlFlavor(e.Flavor, e.Protocol, m.crashes(e.Scenario)); e.Flavor == "" {
+			if e.Flavor = ControlFlavor(e.Flavor, e.Protocol, !e.NoFaults && m.crashes(e.Scenario)); e.Flavor == "" {
 				continue
 			}
 		case RefereeAgain:

@@ -31,7 +31,7 @@ type ask struct {
 func (c *column) ask(s *subject) ask {
 	return ask{
 		scenario: c.ground.scenario, sdk: s.sdk, protocol: c.protocol, transport: c.transport,
-		flavor: c.ground.broker.Flavor, tier: c.ground.tier, noFaults: c.ground.control(), seed: s.cells[0].Seed,
+		flavor: c.ground.broker.Flavor, tier: c.ground.tier, noFaults: c.ground.baseline(), seed: s.cells[0].Seed,
 	}
 }
 

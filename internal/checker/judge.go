@@ -64,7 +64,7 @@ type judge struct {
 	events     int64
 	broken     breakage // of what all claims share
 
-	tablesBroken breakage // of nodePairs and members, by which nothing is judged
+	pairsBroken, membersBroken breakage // of nodePairs and members, by which nothing is judged
 }
 
 // A bench is one claim's checker and its canary. Up to the first row that is
@@ -152,10 +152,8 @@ func (j *judge) add(b *history.Batch) {
 	j.broken.guard(func() { j.ctx.receipts.add(b) })
 	j.ctx.dialogue.broken.guard(func() { j.ctx.dialogue.add(b) })
 	j.broken.guard(func() { j.overlooked.add(b) })
-	j.tablesBroken.guard(func() {
-		j.nodePairs.add(b)
-		j.members.add(b)
-	})
+	j.pairsBroken.guard(func() { j.nodePairs.add(b) })
+	j.membersBroken.guard(func() { j.members.add(b) })
 	for _, bench := range j.benches {
 		bench.broken.guard(func() { bench.checker.Add(b) })
 	}
@@ -179,7 +177,8 @@ func (j *judge) report(ended bool) Report {
 		out = Report{Complete: end.complete, Coverage: j.coverage.result(), Totals: totals(j.ledger, j.all, end), Lost: j.all.spans(end)}
 		out.Coverage.Unjudged = j.overlooked.result(end)
 	})
-	j.tablesBroken.guard(func() { out.NodePairs, out.Members = j.nodePairs.result(j.all, end), j.members.result() })
+	j.pairsBroken.guard(func() { out.NodePairs = j.nodePairs.result(j.all, end) })
+	j.membersBroken.guard(func() { out.Members = j.members.result() })
 	if j.broken.broke() {
 		out.Complete.Closed, out.Complete.Why = false, append(out.Complete.Why, "reading it broke: "+j.broken.why)
 	}

@@ -48,6 +48,8 @@ func (c *members) add(b *history.Batch) {
 			}
 		case history.KindDisconnect, history.KindPause:
 			m.on, m.since = false, 0
+		case history.KindResume:
+			m.on, m.since = m.node != history.None, 0
 		}
 	}
 }
@@ -70,7 +72,8 @@ func (c *members) delivered(p, stream int32, now int64) {
 	}
 }
 
-// result lists the members of each group that ever were connected.
+// result lists the members of each group that ever tried to connect. One that never did
+// has no node.
 func (c *members) result() (list []verdict.Member) {
 	for g, group := range c.ledger.route.groups {
 		for _, p := range c.ledger.members(int32(g)) {

@@ -18,6 +18,7 @@ type nodePairs struct {
 	sends  []bool     // whether anything was published at a node
 	heard  []bool     // whether a subscriber ever was at a node
 	where  []stay     // of each process
+	writer []bool     // whether each process publishes
 	tells  []int32    // by node: publishers that are connected there
 	reach  [][]int32  // by node and stream: subscribers of it that are connected there
 	last   int64      // when the last message of all was delivered
@@ -42,10 +43,15 @@ func newNodePairs(l *ledger) *nodePairs {
 	n, processes := len(l.tables.Nodes), len(l.tables.Processes)
 	c := &nodePairs{
 		ledger: l, nodes: n, of: make([]nodePair, n*n), sends: make([]bool, n), heard: make([]bool, n),
-		where: make([]stay, processes), tells: make([]int32, n), reach: make([][]int32, n),
+		where: make([]stay, processes), writer: make([]bool, processes), tells: make([]int32, n), reach: make([][]int32, n),
 	}
 	for p := range c.where {
 		c.where[p].node = history.None
+	}
+	for _, s := range l.tables.Streams {
+		if uint32(s.Producer) < uint32(processes) {
+			c.writer[s.Producer] = true
+		}
 	}
 	for i := range c.reach {
 		c.reach[i] = make([]int32, len(l.tables.Streams))
@@ -71,7 +77,7 @@ func (c *nodePairs) add(b *history.Batch) {
 			c.delivered(b, i)
 		case history.KindPublish:
 			c.published(b, i)
-		case history.KindConnect, history.KindDisconnect, history.KindPause:
+		case history.KindConnect, history.KindDisconnect, history.KindPause, history.KindResume:
 			c.control(b, i)
 		}
 	}
@@ -104,9 +110,17 @@ func (c *nodePairs) control(b *history.Batch, i int) {
 	}
 	switch {
 	case b.Kind[i] == history.KindConnect && b.Edge[i] == history.Return && b.Outcome[i] == history.OK && uint(b.Node[i]) < uint(c.nodes):
+		if c.where[p] == (stay{b.Node[i], true}) { // nobody noted that it had left
+			return
+		}
 		c.leave(p, b.Time[i])
 		c.where[p] = stay{b.Node[i], true}
 		c.count(p, 1)
+	case b.Kind[i] == history.KindResume:
+		if s := &c.where[p]; s.node != history.None && !s.on {
+			s.on = true
+			c.count(p, 1)
+		}
 	case b.Kind[i] == history.KindDisconnect, b.Kind[i] == history.KindPause:
 		c.leave(p, b.Time[i])
 	}
@@ -133,8 +147,10 @@ func (c *nodePairs) leave(p int32, now int64) {
 // count counts a client at its node.
 func (c *nodePairs) count(p int32, more int32) {
 	node := c.where[p].node
-	if len(c.ledger.tables.Processes[p].Filters) == 0 {
+	if c.writer[p] {
 		c.tells[node] += more
+	}
+	if len(c.ledger.tables.Processes[p].Filters) == 0 {
 		return
 	}
 	c.heard[node] = true

@@ -168,6 +168,7 @@ type planted struct {
 	client, node net.Conn
 
 	mu    sync.Mutex
+	level byte              // of the protocol, as in its CONNECT: 4 is MQTT 3.1.1, 5 is 5.0
 	ours  map[uint16]int    // answers of the client to what we sent it, still to be swallowed
 	taken map[uint16]bool   // exchanges of QoS 2 that the client began, and we answer
 	given map[uint16]bool   // exchanges of QoS 2 that the node began, and we answer
@@ -203,6 +204,9 @@ func (c *planted) pass(way Direction) {
 			return
 		}
 		c.mu.Lock()
+		if p.kind == Connect {
+			c.level = levelOf(p, b)
+		}
 		if ours, wrong := c.exchange(p, way); ours {
 			err = wrong
 		} else {

@@ -7,11 +7,23 @@ const plantFew = 3
 
 func (c *planted) few() bool { return c.liar.Shown() < plantFew && c.hits() }
 
+// grantLess is of SUBACKs of one subscription.
 func grantLess(c *planted, p packet, b []byte, way Direction) error {
-	if p.kind == Suback && len(b) == p.head+3 && b[p.head+2] > 0 && c.shows() {
-		b[p.head+2] = 0
+	if p.kind == Suback && len(b) >= p.head+3 && len(b) == c.codes(p, b)+1 && b[len(b)-1] > 0 && c.shows() {
+		b[len(b)-1] = 0
 	}
 	return c.on(way, b)
+}
+
+// codes is where the reason codes of a SUBACK begin: behind its packet id, and in MQTT
+// 5 behind its properties, too (3.9.2, 3.9.3).
+func (c *planted) codes(p packet, b []byte) int {
+	at := p.head + 2
+	if c.level < 5 {
+		return at
+	}
+	properties, n, _ := length(b[at:])
+	return at + n + properties
 }
 
 func wrongAnswer(kind Type) act {

@@ -1,7 +1,7 @@
 package tap
 
-// Plants are all of them. They are made for MQTT 3.1.1. One that takes a
-// number is told apart by the QoS of the messages that it is done to.
+// Plants are all of them, for MQTT 3.1.1 and 5. One that takes a number is told
+// apart by the QoS of the messages that it is done to.
 func Plants() []Plant {
 	load := func(name, what string, do act) Plant { return Plant{Name: name, What: what, Shows: InLoad, do: do} }
 	resume := func(name, what string, do act) Plant {

@@ -3,7 +3,7 @@ package tap
 import (
 	"slices"
 
-	"github.com/eclipse/paho.mqtt.golang/packets"
+	"github.com/mochi-mqtt/server/v2/packets"
 )
 
 // acceptOnly accepts a message in the place of whom it is for.
@@ -36,7 +36,7 @@ func overwrite(c *planted, p packet, b []byte, way Direction) error {
 	if way != ToClient || !message(p, b, 1) {
 		return c.on(way, b)
 	}
-	return c.rewrite(way, b, func(m *packets.PublishPacket) {
+	return c.rewrite(way, b, func(m *packets.Packet) {
 		before, same := c.held, c.of == m.TopicName
 		c.held, c.of = m.Payload, m.TopicName
 		if before != nil && same && c.hits() {
@@ -77,5 +77,5 @@ func storeElsewhere(c *planted, p packet, b []byte, way Direction) error {
 	if way != ToBroker || !message(p, b, 1) || !c.hits() {
 		return c.on(way, b)
 	}
-	return c.rewrite(way, b, func(m *packets.PublishPacket) { m.TopicName = "elsewhere/" + m.TopicName })
+	return c.rewrite(way, b, func(m *packets.Packet) { m.TopicName = "elsewhere/" + m.TopicName })
 }

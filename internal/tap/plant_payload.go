@@ -1,31 +1,29 @@
 package tap
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 
-	"github.com/eclipse/paho.mqtt.golang/packets"
+	"github.com/mochi-mqtt/server/v2/packets"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/internal/mqttpacket"
 )
 
 // rewrite passes a PUBLISH on as change makes it.
-func (c *planted) rewrite(way Direction, b []byte, change func(*packets.PublishPacket)) error {
-	p, err := packets.ReadPacket(bytes.NewReader(b))
+func (c *planted) rewrite(way Direction, b []byte, change func(*packets.Packet)) error {
+	m, err := mqttpacket.Read(bufio.NewReader(bytes.NewReader(b)), c.level)
 	if err != nil {
 		return fmt.Errorf("read a PUBLISH to plant a defect in: %w", err)
 	}
-	m, ok := p.(*packets.PublishPacket)
-	if !ok {
-		return fmt.Errorf("read a PUBLISH to plant a defect in: it is %s", p)
+	change(&m.Packet)
+	out, err := mqttpacket.Encode(c.level, m.Packet)
+	if err != nil {
+		return fmt.Errorf("write a PUBLISH with a planted defect: %w", err)
 	}
-	change(m)
-	var out bytes.Buffer
-	if err := m.Write(&out); err != nil {
-		return err
-	}
-	return c.on(way, out.Bytes())
+	return c.on(way, out)
 }
 
 // anyMessage is message of whatever QoS.
@@ -38,7 +36,7 @@ func damage(change func(payload []byte) []byte) act {
 		if way != ToClient || p.qos() == 0 || !anyMessage(p, b) || !c.hits() {
 			return c.on(way, b)
 		}
-		return c.rewrite(way, b, func(m *packets.PublishPacket) { m.Payload = change(m.Payload) })
+		return c.rewrite(way, b, func(m *packets.Packet) { m.Payload = change(m.Payload) })
 	}
 }
 
@@ -85,7 +83,7 @@ func rename(c *planted, p packet, b []byte, way Direction) error {
 	if way != ToClient || p.qos() == 0 || !anyMessage(p, b) || !c.hits() {
 		return c.on(way, b)
 	}
-	return c.rewrite(way, b, func(m *packets.PublishPacket) { m.TopicName += "/else" })
+	return c.rewrite(way, b, func(m *packets.Packet) { m.TopicName += "/else" })
 }
 
 func retainLive(c *planted, p packet, b []byte, way Direction) error {
@@ -102,7 +100,7 @@ func raise(c *planted, p packet, b []byte, way Direction) error {
 	}
 	id := 0xff00 | uint16(c.liar.Shown())
 	c.ours[id]++
-	return c.rewrite(way, b, func(m *packets.PublishPacket) { m.Qos, m.MessageID = 1, id })
+	return c.rewrite(way, b, func(m *packets.Packet) { m.FixedHeader.Qos, m.PacketID = 1, id })
 }
 
 // lower answers the broker itself.
@@ -111,7 +109,7 @@ func lower(qos byte) act {
 		if way != ToClient || !message(p, b, qos) || !c.hits() {
 			return c.on(way, b)
 		}
-		err := c.rewrite(way, b, func(m *packets.PublishPacket) { m.Qos, m.MessageID = 0, 0 })
+		err := c.rewrite(way, b, func(m *packets.Packet) { m.FixedHeader.Qos, m.PacketID = 0, 0 })
 		return errors.Join(err, c.accept(p, way))
 	}
 }

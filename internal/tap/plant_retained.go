@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/eclipse/paho.mqtt.golang/packets"
+	"github.com/mochi-mqtt/server/v2/packets"
 )
 
 // retained reports whether a packet is a retained message of the workload.
@@ -39,7 +39,7 @@ func retainedAs(choose func(c *planted, topic string) []byte) act {
 		if !retained(p, b) {
 			return c.on(way, b)
 		}
-		return c.rewrite(way, b, func(m *packets.PublishPacket) {
+		return c.rewrite(way, b, func(m *packets.Packet) {
 			if way == ToBroker {
 				c.written(m.TopicName, m.Payload)
 			} else if payload := choose(c, m.TopicName); payload != nil && c.hits() {

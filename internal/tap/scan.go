@@ -184,6 +184,14 @@ func clientOf(b []byte) (id string, ok bool) {
 	return id, ok
 }
 
+// levelOf is the protocol level of a whole CONNECT; 0 where it has none.
+func levelOf(p packet, b []byte) byte {
+	if _, rest, ok := text(b[p.head:]); ok && len(rest) > 0 {
+		return rest[0]
+	}
+	return 0
+}
+
 // text cuts a string with its length before it.
 func text(b []byte) (s string, rest []byte, ok bool) {
 	if len(b) < 2 {

@@ -41,7 +41,7 @@ func Decide(in Input) Verdict {
 	if in.Run != nil && in.Run.Cluster.Planted != "" {
 		shown := ""
 		if n := in.Coverage.PlantShown; n != nil {
-			shown = fmt.Sprintf(", which showed %d times", *n)
+			shown = ", which showed " + plural(*n, "time", "times")
 		}
 		v.Caps = append(v.Caps, fmt.Sprintf("rmq-mcp planted the defect %s%s: this says nothing about %s", in.Run.Cluster.Planted, shown, vendor(in.Run)))
 	}

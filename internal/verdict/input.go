@@ -61,7 +61,7 @@ type NodePair struct {
 	To        string  `json:"to"`
 	Delivered int64   `json:"delivered"`
 	Lost      int64   `json:"lost"`     // of Totals.Lost, by the node that the subscriber was at last
-	SilentS   float64 `json:"silent_s"` // the longest time without a delivery, while something was published for a connected subscriber
+	SilentS   float64 `json:"silent_s"` // the longest time without a delivery behind a publish, while a publisher and a subscriber of it were connected
 }
 
 // A Member is what came to one member of a shared subscription.
