@@ -17,6 +17,7 @@ type Trial struct {
 	mu      sync.Mutex
 	ended   bool
 	packets []string
+	latest  noted // the last of packets
 	verdict Verdict
 	why     string
 }
@@ -74,14 +75,29 @@ func (t *Trial) Undecided(format string, args ...any)   { t.End(Undecided, forma
 // the last ones each.
 const transcriptLines = 40
 
-// Note keeps one line of the transcript.
+// A noted is a line of the transcript, and how often it came in a row.
+type noted struct {
+	said, line string // without its time, and with it
+	times      int
+}
+
+// Note keeps one line of the transcript. One that says the same as the line before is
+// counted there.
 func (t *Trial) Note(name, arrow, format string, args ...any) {
-	line := fmt.Sprintf("%9.3f ms  %-10s %s %s", float64(time.Since(t.began).Microseconds())/1000, name, arrow, fmt.Sprintf(format, args...))
+	said := fmt.Sprintf("%-10s %s %s", name, arrow, fmt.Sprintf(format, args...))
+	at := float64(time.Since(t.began).Microseconds()) / 1000
+	line := fmt.Sprintf("%9.3f ms  %s", at, said)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ended { // a connection that is read to its end
 		return
 	}
+	if said == t.latest.said {
+		t.latest.times++
+		t.packets[len(t.packets)-1] = fmt.Sprintf("%s (%d times, the last at %.3f ms)", t.latest.line, t.latest.times, at)
+		return
+	}
+	t.latest = noted{said, line, 1}
 	if len(t.packets) == 2*transcriptLines {
 		t.packets = append(t.packets[:transcriptLines], t.packets[transcriptLines+1:]...)
 	}
