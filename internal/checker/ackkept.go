@@ -84,7 +84,7 @@ func (c *offsets) row(b *history.Batch, i int) (before *confirm, judged bool) {
 func (c *offsets) deliver(b *history.Batch, i int, at *look) (before *confirm, judged bool) {
 	p, s := b.Process[i], b.Stream[i]
 	pair := c.ledger.route.at(p, s)
-	if pair < 0 || b.ID[i] < 0 || c.ledger.topic(s) != at.mailbox || brief(c.ledger.tables.Streams[s]) {
+	if pair < 0 || !c.numbered(b, i) || c.ledger.topic(s) != at.mailbox {
 		return nil, false
 	}
 	c.answer[p] = append(c.answer[p], mail{s, b.Seq[i], b.ID[i]})
@@ -94,6 +94,12 @@ func (c *offsets) deliver(b *history.Batch, i int, at *look) (before *confirm, j
 		return &done, true
 	}
 	return nil, ok
+}
+
+// numbered reports whether a delivery has the broker's number, by which acknowledgements
+// name messages. Drivers do not tell number 0, with which some brokers begin.
+func (c *offsets) numbered(b *history.Batch, i int) bool {
+	return b.ID[i] >= 0 && !brief(c.ledger.tables.Streams[b.Stream[i]])
 }
 
 // confirm finds which message of the answer is acknowledged.
@@ -177,7 +183,7 @@ func unacknowledge(ctx Context) *mutation {
 				e.Stream, e.Seq, e.ID, e.Flags = old.stream, old.seq, old.id, 0
 				return with(b, i, e)
 			}
-			if _, ok := had[on]; !ok {
+			if _, ok := had[on]; !ok && c.numbered(b, i) {
 				had[on] = mail{b.Stream[i], b.Seq[i], b.ID[i]}
 			}
 		}

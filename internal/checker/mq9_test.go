@@ -135,6 +135,9 @@ func TestMQ9Checkers(t *testing.T) {
 		{"another priority's acknowledgement", "mq9-ack-kept", func(s *story) {
 			priorities(s).numbered(sub, q1, 0, 0, 1).numbered(sub, q1b, 7, 0, 1).confirm(sub, 8).numbered(sub, q1, 0, 0, 1).confirm(sub, 1).numbered(sub, q1b, 7, 2)
 		}, pass, ""},
+		{"a first message whose number is not told", "mq9-ack-kept", func(s *story) { // its drivers leave out 0
+			priorities(s).numbered(sub, q1, -1, 0, 1).confirm(sub, 0).numbered(sub, q1, -1, 2)
+		}, pass, ""},
 		{"nothing was acknowledged", "mq9-ack-kept", func(s *story) { priorities(s).numbered(sub, q1, 0, 0, 1) }, unknown, "no group that had acknowledged"},
 		{"the higher first", "mq9-priority", func(s *story) {
 			priorities(s).look(sub, q1, ok, msg{q1b, 0}, msg{q1b, 1}, msg{q1, 0}, msg{q1, 1}).look(sub, q1, ok, msg{q1b, 2}, msg{q1, 2})
