@@ -286,9 +286,26 @@ func (c *client) refused(subject string, body []byte, headers ...string) reply {
 // create makes a mailbox of the check and returns when both nodes know it.
 func (x *exam) create(name string, fields ...any) string {
 	address := x.address(name)
-	x.out().done(subjectCreate, x.body(append([]any{"name", address, "ttl", mailboxTTL}, fields...)...))
+	c := x.out()
+	r, ok := c.request(subjectCreate, x.body(append([]any{"name", address, "ttl", mailboxTTL}, fields...)...)).tryReply(x.wait)
+	switch {
+	case !ok && c.ended() == nil: // that a mailbox can be made is another statement
+		x.serves(x.from)
+		x.Undecided("no reply to %s in %v, so that there is no mailbox to look at; see create/reply", subjectCreate, x.wait)
+	case !ok:
+		c.missing(subjectCreate)
+	case r.failed():
+		x.Violates("%s is answered by %s", subjectCreate, r)
+	}
 	x.known(address)
 	return address
+}
+
+// ended is why nothing more will come from the broker.
+func (c *client) ended() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lost
 }
 
 // known is that the readers' node knows a mailbox.
