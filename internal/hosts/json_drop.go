@@ -60,7 +60,8 @@ func jsonCut(text []byte, path []string) ([]byte, error) {
 	default:
 		to += blank // another member goes on in its place
 	}
-	if lineComment(text[:before]) && bytes.IndexByte(text[to:to+min(len(text)-to, 2)], '\n') < 0 {
+	begin := members[i].Name.StartOffset - len(members[i].Name.BeforeExtra) // behind the bracket, or the comma
+	if begin < before && lineComment(text[begin:before]) && bytes.IndexByte(text[to:to+min(len(text)-to, 2)], '\n') < 0 {
 		from = lineEnd(text, before) // which must not swallow what follows
 	}
 	text = splice(text, from, to, "")
@@ -83,9 +84,22 @@ func jsonClose(text []byte, path []string) ([]byte, error) {
 	return splice(text, value.StartOffset, value.EndOffset, "{}"), nil
 }
 
-// lineComment says whether a text ends inside of a comment that the end of its
-// line ends.
-func lineComment(text []byte) bool {
-	line := text[lineStart(text, len(text)):]
-	return bytes.Contains(line, []byte("//"))
+// lineComment says whether blanks and comments end inside of a comment that the end of
+// its line ends.
+func lineComment(extra []byte) bool {
+	for {
+		extra = bytes.TrimLeft(extra, blanks)
+		end := []byte("*/")
+		switch {
+		case len(extra) == 0:
+			return false
+		case bytes.HasPrefix(extra, []byte("//")):
+			end = []byte("\n")
+		}
+		_, rest, ended := bytes.Cut(extra[min(len(extra), 2):], end)
+		if !ended {
+			return end[0] == '\n'
+		}
+		extra = rest
+	}
 }
