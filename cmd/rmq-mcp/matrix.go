@@ -100,7 +100,7 @@ func (a *app) runMatrix(ctx context.Context, out io.Writer, names []string, ask 
 		ask.limits.Jobs = idleJobs(ctx)
 	}
 	show := newMatrixDisplay(out)
-	show.shows(store.Plan)
+	show.many = len(store.Plan.Scenarios) > 1
 	show.say("%s: %d cells, seed %d, %d at a time, in %s", titleOf(store.Plan), len(store.Plan.Entries), store.Plan.Seed, ask.limits.Jobs, store.Dir)
 	ctx, stop := interrupted(ctx)
 	defer stop()

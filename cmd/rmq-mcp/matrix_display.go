@@ -27,7 +27,7 @@ type matrixDisplay struct {
 	done    int
 	of      int
 	text    string // what is being built, or measured
-	names   func(campaign.Entry) string
+	many    bool   // there are several scenarios
 }
 
 func newMatrixDisplay(w io.Writer) *matrixDisplay {
@@ -80,32 +80,33 @@ func (d *matrixDisplay) tell(e campaign.Event) {
 	switch {
 	case e.Begins != nil:
 		d.erase()
-		d.running = append(d.running, strings.Join(strings.Fields(d.names(*e.Begins)), " "))
+		d.running = append(d.running, oneLine(d.name(*e.Begins)))
 		d.draw()
 	case e.Ends != nil:
-		d.ended(strings.Join(strings.Fields(d.names(e.Ends.Entry)), " "))
+		d.ended(oneLine(d.name(e.Ends.Entry)))
 		d.line(d.cell(e))
 	case e.Text != "":
 		d.line(e.Text)
 	}
 }
 
-// shows has the lines name what tells the entries of a plan apart.
-func (d *matrixDisplay) shows(p campaign.Plan) {
-	d.names = func(e campaign.Entry) string {
-		name := fmt.Sprintf("%-42s %-5s %-9s", e.SDK, e.Protocol, e.Flavor)
-		if len(p.Scenarios) > 1 {
-			name = fmt.Sprintf("%-30s %s", e.Scenario, name)
-		}
-		if e.Transport != "tcp" {
-			name += " " + e.Transport
-		}
-		if e.NoFaults {
-			name += " no faults"
-		}
-		return name
+// name is what tells an entry from the others, in columns.
+func (d *matrixDisplay) name(e campaign.Entry) string {
+	name := fmt.Sprintf("%-42s %-5s %-9s", e.SDK, e.Protocol, e.Flavor)
+	if d.many {
+		name = fmt.Sprintf("%-30s %s", e.Scenario, name)
 	}
+	if e.Transport != "tcp" {
+		name += " " + e.Transport
+	}
+	if e.NoFaults {
+		name += " no faults"
+	}
+	return name
 }
+
+// oneLine is a text without the blanks that make columns.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func (d *matrixDisplay) ended(name string) {
 	for i, r := range d.running {
@@ -119,7 +120,7 @@ func (d *matrixDisplay) ended(name string) {
 // cell is the line of one that ended.
 func (d *matrixDisplay) cell(e campaign.Event) string {
 	o := e.Ends
-	what := d.names(o.Entry)
+	what := d.name(o.Entry)
 	if o.Entry.Referee != "" {
 		what += " " + d.paint.bold(o.Entry.Referee)
 	}

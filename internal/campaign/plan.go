@@ -206,17 +206,8 @@ func (o Order) cellsOf(scene Scene, like Entry, sdk clients.SDK, protocols, tran
 		for _, transport := range transports {
 			e := like
 			e.SDK, e.Protocol, e.Transport = sdk.String(), protocol, transport
-			if e.Lacks != "" { // its flavor does
-			} else if err := cluster.Speaks(e.Flavor, protocol); err != nil {
+			if err := o.lacks(scene, e, sdk); err != nil && e.Lacks == "" {
 				e.Lacks = err.Error()
-			} else if err := cluster.Shares(e.Flavor); scene.Shares && err != nil {
-				e.Lacks = err.Error()
-			} else if transport != "tcp" && !slices.Contains(sdk.Transports, transport) {
-				e.Lacks = fmt.Sprintf("the driver of %s cannot %s", sdk, transport)
-			} else if scene.Lacks != nil {
-				if err := scene.Lacks(sdk, o.Tier); err != nil {
-					e.Lacks = err.Error()
-				}
 			}
 			n := max(o.Repeat, 1)
 			if e.Lacks != "" {
@@ -228,6 +219,23 @@ func (o Order) cellsOf(scene Scene, like Entry, sdk clients.SDK, protocols, tran
 		}
 	}
 	return list
+}
+
+// lacks is why a cell cannot be run with an SDK, nil where it can.
+func (o Order) lacks(scene Scene, e Entry, sdk clients.SDK) error {
+	if err := cluster.Speaks(e.Flavor, e.Protocol); err != nil {
+		return err
+	}
+	if err := cluster.Shares(e.Flavor); scene.Shares && err != nil {
+		return err
+	}
+	if e.Transport != "tcp" && !slices.Contains(sdk.Transports, e.Transport) {
+		return fmt.Errorf("the driver of %s cannot %s", sdk, e.Transport)
+	}
+	if scene.Lacks == nil {
+		return nil
+	}
+	return scene.Lacks(sdk, o.Tier)
 }
 
 // key is the same for the same plan, whatever its seed: what is asked again
