@@ -159,10 +159,10 @@ func (c *wireConn) Packet(p *tap.Packet) {
 			s.ids[side].set(p.ID, message{e.Stream, e.Seq})
 		}
 	case tap.Puback, tap.Pubrec, tap.Pubcomp: // of what the other side sent
-		m := s.ids[1-side].get(p.ID)
+		m := s.ids[1-side].about(p, c.conn)
 		e.Stream, e.Seq = m.stream, m.seq
 	case tap.Pubrel:
-		m := s.ids[side].get(p.ID)
+		m := s.ids[side].about(p, c.conn)
 		e.Stream, e.Seq = m.stream, m.seq
 	}
 	c.wire.rec.Record(e)
@@ -225,7 +225,18 @@ type message struct {
 
 // messageIDs are the messages that packet ids stand for, until they are used
 // again.
-type messageIDs struct{ pages [256]*[256]message }
+type messageIDs struct {
+	pages [256]*[256]message
+	taken map[uint16]takenMessage // after PUBREC, until PUBCOMP
+}
+
+// A takenMessage is one of QoS 2 that its receiver has: its PUBREL and its
+// PUBCOMP are still to come on conn. A sender that uses its packet id again
+// before them has two messages under one packet id for a while.
+type takenMessage struct {
+	message
+	conn int32
+}
 
 func (m *messageIDs) set(id uint16, to message) {
 	page := m.pages[id>>8]
@@ -244,4 +255,25 @@ func (m *messageIDs) get(id uint16) message {
 		return page[id&255]
 	}
 	return message{history.None, history.None}
+}
+
+// about returns the message that an acknowledgement or a PUBREL on a connection is
+// about.
+func (m *messageIDs) about(p *tap.Packet, conn int32) message {
+	of := m.get(p.ID)
+	taken, known := m.taken[p.ID]
+	switch {
+	case p.Kind == tap.Pubrec && p.Reason < 0x80:
+		if m.taken == nil {
+			m.taken = map[uint16]takenMessage{}
+		}
+		m.taken[p.ID] = takenMessage{of, conn}
+	case p.Kind == tap.Pubrel && known:
+		m.taken[p.ID] = takenMessage{taken.message, conn}
+		return taken.message
+	case p.Kind == tap.Pubcomp && known && taken.conn == conn:
+		delete(m.taken, p.ID)
+		return taken.message
+	}
+	return of
 }

@@ -344,17 +344,21 @@ func (row *SelftestRow) landed(dir string) error {
 }
 
 // take looks whether a run blamed whom it should: the whole failure, and each
-// violation by itself.
+// violation by itself. A client library that was asked for may have defects of its
+// own, which its own claims show beside what was planted.
 func (row *SelftestRow) take(s *reports.Summary) {
 	v := s.Verdict
-	row.State, row.Blame, row.Dir, row.Failed, row.Most, row.Wrong = v.State, v.Blame, s.Dir, nil, 0, ""
+	row.State, row.Blame, row.Dir, row.Failed, row.Violations, row.Wrong = v.State, v.Blame, s.Dir, nil, map[string]int64{}, ""
 	accused := map[verdict.Party]int{}
 	for _, r := range v.Results {
 		if r.Status != verdict.Fail {
 			continue
 		}
 		row.Failed = append(row.Failed, r.Claim.Name)
-		row.Most = max(row.Most, r.Found())
+		row.Violations[r.Claim.Name] = r.Found()
+		if row.SDK != "" && r.Claim.Of == verdict.SDK {
+			continue
+		}
 		for _, a := range r.Anomalies {
 			accused[a.Blame]++
 		}

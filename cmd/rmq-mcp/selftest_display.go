@@ -39,17 +39,21 @@ func (t selftesting) table(rows []SelftestRow) string {
 }
 
 // selftestCells is the rows as Markdown, each with how often its defect showed, and how
-// many violations there are.
+// many violations of each claim there are.
 func selftestCells(rows []SelftestRow) string {
 	var b strings.Builder
-	b.WriteString("| Defect | What it does | Client | Protocol | Shown | Violations | Claims that fail | Verdict | Blame | Found |\n|---|---|---|---|---:|---:|---|---|---|---|\n")
+	b.WriteString("| Defect | What it does | Client | Protocol | Shown | Claims that fail, with their violations | Verdict | Blame | Found |\n|---|---|---|---|---:|---|---|---|---|\n")
 	for _, r := range rows {
 		shown := ""
 		if r.Shown != nil {
 			shown = fmt.Sprint(*r.Shown)
 		}
 		party, _, _ := strings.Cut(r.Blame, ":")
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %d | %s | %s | %s | %s |\n", r.name(), r.What, r.SDK, r.Protocol, shown, r.Most, strings.Join(r.Failed, ", "), r.State, orNobody(verdict.Party(party)), r.found())
+		var failed []string
+		for _, claim := range r.Failed {
+			failed = append(failed, fmt.Sprintf("%s %d", claim, r.Violations[claim]))
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s | %s | %s |\n", r.name(), r.What, r.SDK, r.Protocol, shown, strings.Join(failed, ", "), r.State, orNobody(verdict.Party(party)), r.found())
 	}
 	return b.String()
 }

@@ -32,11 +32,12 @@ type SelftestRow struct {
 	Failed []string      `json:"failed,omitempty"` // claims
 	Blame  string        `json:"blame,omitempty"`
 	Shown  *int64        `json:"shown,omitempty"` // how often the defect showed, where it was planted before the nodes
-	Most   int64         `json:"most,omitempty"`  // violations of the claim that has most of them
 	Right  bool          `json:"right"`
 	Wrong  string        `json:"wrong,omitempty"` // why not
 	Lacks  string        `json:"lacks,omitempty"` // what it takes to try it, and this host has not
 	Dir    string        `json:"dir"`             // of the run
+
+	Violations map[string]int64 `json:"violations,omitempty"` // of each claim that fails
 
 	SDK      string `json:"sdk,omitempty"` // in place of the scenario's
 	Protocol string `json:"protocol,omitempty"`

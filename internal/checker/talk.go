@@ -60,6 +60,9 @@ type exchange struct {
 	twice   bool // sent again while it was open, so that an answer may be to either
 }
 
+// of reports whether a packet is about the exchange's message.
+func (e *exchange) of(p *packet) bool { return e.stream == p.stream && e.seq == p.seq }
+
 func newDialogue(l *ledger) *dialogue {
 	return &dialogue{ledger: l, of: make([]talker, len(l.tables.Processes))}
 }
@@ -168,7 +171,7 @@ func (t *talker) take(p *packet, side int, open *exchange) {
 		e := exchange{stream: p.stream, seq: p.seq, session: t.session, conn: p.conn, place: t.places, row: int32(p.row), qos: p.qos}
 		if open != nil && open.session == t.session && open.state != done {
 			e.twice = true
-			if open.stream == p.stream && open.seq == p.seq {
+			if open.of(p) {
 				e.state = open.state
 			}
 		}
@@ -181,6 +184,7 @@ func (t *talker) take(p *packet, side int, open *exchange) {
 			open = &exchange{stream: history.None, seq: history.None, session: t.session, conn: p.conn, qos: 2, twice: true, row: int32(p.row)}
 		}
 		switch {
+		case open.twice && p.stream >= 0 && !open.of(p): // of the message that had the packet id before, and still has it
 		case p.kind == pubrecPacket && !p.refused():
 			open.state = max(open.state, received)
 		case p.kind == pubrelPacket:
@@ -252,7 +256,7 @@ func repeats(l *ledger, t *talker, p *packet, open *exchange, side int) bool {
 	if side == 1 && !l.single(p.process, p.stream) {
 		return false
 	}
-	return open.session == t.session && open.stream == p.stream && open.seq == p.seq
+	return open.session == t.session && open.of(p)
 }
 
 // talks makes the checker of a rule.

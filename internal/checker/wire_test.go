@@ -124,6 +124,12 @@ func TestWireClaims(t *testing.T) {
 			got(s, 1, q2, 0, dup)
 		}, fail, "after its PUBREL"},
 
+		{"published again with a packet id whose last message is not complete", "sdk-qos2-flow", func(s *story) {
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0))
+			sent(s, 1, q2, 1, 0).toClient(pub, "pubcomp", 1, s.of(q2, 0))
+			s.connect(pub, true)
+			sent(s, 1, q2, 1, dup)
+		}, pass, ""},
 		{"published twice, to a broker that uses its ids again", "broker-qos2-flow", func(s *story) {
 			s.acked(q2, 0, 0).wirePublish(q2, 0, true)
 			for range 2 {

@@ -1,0 +1,65 @@
+package scenarios
+
+import (
+	"testing"
+
+	"github.com/robustmq/rmq-mcp/internal/tap"
+)
+
+// A packet id may stand for two messages of QoS 2 for a while: a client uses it again
+// after PUBREC, and PUBCOMP is still that of the first.
+func TestAnAcknowledgementIsOfItsMessage(t *testing.T) {
+	const first, second = 1, 2
+	type step struct {
+		kind   tap.Type // PUBLISH: the message that has the packet id from then on
+		conn   int32
+		reason byte
+		want   int64
+	}
+	for name, steps := range map[string][]step{
+		"one after the other": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Pubrel, 0, 0, first}, {tap.Pubcomp, 0, 0, first},
+			{tap.Publish, 0, 0, second}, {tap.Pubrec, 0, 0, second}, {tap.Pubrel, 0, 0, second}, {tap.Pubcomp, 0, 0, second},
+		},
+		"used again before PUBCOMP": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Pubrel, 0, 0, first},
+			{tap.Publish, 0, 0, second}, {tap.Pubcomp, 0, 0, first},
+			{tap.Pubrec, 0, 0, second}, {tap.Pubrel, 0, 0, second}, {tap.Pubcomp, 0, 0, second},
+		},
+		"used again before PUBREL": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Publish, 0, 0, second},
+			{tap.Pubrel, 0, 0, first}, {tap.Pubcomp, 0, 0, first}, {tap.Pubrec, 0, 0, second},
+		},
+		"used again by QoS 1": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Publish, 0, 0, second}, {tap.Puback, 0, 0, second},
+			{tap.Pubrel, 0, 0, first}, {tap.Pubcomp, 0, 0, first},
+		},
+		"PUBREL again on the next connection": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Pubrel, 0, 0, first},
+			{tap.Pubrel, 1, 0, first}, {tap.Publish, 1, 0, second}, {tap.Pubcomp, 1, 0, first},
+		},
+		"given up with the connection": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Publish, 1, 0, second}, {tap.Pubcomp, 1, 0, second},
+		},
+		"PUBREC refuses it": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0x97, first}, {tap.Publish, 0, 0, second}, {tap.Pubcomp, 0, 0, second},
+		},
+		"PUBCOMP twice": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Pubrel, 0, 0, first}, {tap.Pubcomp, 0, 0, first}, {tap.Pubcomp, 0, 0, first},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var ids messageIDs
+			for i, s := range steps {
+				if s.kind == tap.Publish {
+					ids.set(7, message{stream: 3, seq: s.want})
+					continue
+				}
+				got := ids.about(&tap.Packet{Kind: s.kind, ID: 7, Reason: s.reason}, s.conn)
+				if got != (message{stream: 3, seq: s.want}) {
+					t.Errorf("step %d, %s: it is said to be of message %d, and is of %d", i, s.kind, got.seq, s.want)
+				}
+			}
+		})
+	}
+}
