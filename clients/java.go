@@ -164,10 +164,11 @@ func (j java) compile(ctx context.Context, b build) error {
 }
 
 // program starts quickly rather than being fast for long: it compiles little,
-// and collects garbage in one thread. What the virtual machine itself says goes
-// to stderr, which by default is not so.
+// and collects garbage in one thread. The virtual machine's own words go to stderr,
+// which by default is not so. It leaves no performance data in /tmp under its pid,
+// which is another's in another namespace.
 func (java) program(dir string, _ SDK) Program {
 	path := filepath.Join(dir, javaDriver) + string(os.PathListSeparator) + filepath.Join(dir, javaLib, "*")
 	return Program{Argv: []string{"java", "-Xshare:auto", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-		"-XX:+DisplayVMOutputToStderr", "-cp", path, "Main"}}
+		"-XX:-UsePerfData", "-XX:+DisplayVMOutputToStderr", "-Xlog:disable", "-Xlog:all=warning:stderr", "-cp", path, "Main"}}
 }
