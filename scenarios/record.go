@@ -12,6 +12,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/internal/checker"
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/journal"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
@@ -102,6 +103,9 @@ func (e *Experiment) freeze() error {
 		run.Beside = e.judgeable(run.Beside, e.sdk)
 		run.Faults = s.Planned(e.tier)
 		run.Budget = s.Budget(e.tier)
+	}
+	if run.Wire {
+		run.WireClaims = checker.WireClaims(run.Protocol)
 	}
 	return history.WriteRun(e.evidence(), run)
 }

@@ -40,6 +40,11 @@ func KnownDefects() []Known {
 			Issue:   "https://github.com/bytebeamio/rumqtt/blob/main/rumqttc/src/state.rs",
 		},
 		{
+			Library: "rust/rumqttc", Claims: []string{"sdk-packet-id"},
+			Symptom: "it gives a packet id to the next message once PUBREC is there: outgoing_publish looks at outgoing_pub alone, and not at outgoing_rel",
+			Issue:   "https://github.com/bytebeamio/rumqtt/blob/main/rumqttc/src/state.rs",
+		},
+		{
 			Library: "rust/rumqttc", Claims: []string{"qos2-exactly-once", "sdk-once"},
 			Symptom: "it hands every PUBLISH of QoS 2 to the application: what came is forgotten on disconnect",
 			Issue:   "https://github.com/bytebeamio/rumqtt/issues/664",

@@ -123,12 +123,31 @@ func withWire(run *history.Run, claims []string) []string {
 		return claims
 	}
 	claims = slices.Clone(claims)
-	for _, e := range All {
-		if e.Claim.Wire && !slices.Contains(claims, e.Claim.Name) && (run.Protocol == "" || slices.Contains(e.Protocols, run.Protocol)) {
-			claims = append(claims, e.Claim.Name)
+	for _, name := range WireClaims(run.Protocol) {
+		frozen := slices.Contains(run.WireClaims, name) || run.WireClaims == nil && slices.Contains(firstWireClaims, name)
+		if frozen && !slices.Contains(claims, name) {
+			claims = append(claims, name)
 		}
 	}
 	return claims
+}
+
+// WireClaims are the claims that packets alone can show, of a protocol; of all where
+// it is "".
+func WireClaims(protocol string) (names []string) {
+	for _, e := range All {
+		if e.Claim.Wire && (protocol == "" || slices.Contains(e.Protocols, protocol)) {
+			names = append(names, e.Claim.Name)
+		}
+	}
+	return names
+}
+
+// firstWireClaims are those of runs that did not write down yet by which they are
+// judged.
+var firstWireClaims = []string{
+	"broker-acks", "broker-qos2-flow", "broker-resend-dup",
+	"sdk-honest", "sdk-delivers", "sdk-once", "sdk-resend-dup", "sdk-qos2-flow", "sdk-ack-order", "sdk-resubscribes", "sdk-lives",
 }
 
 func (j *judge) add(b *history.Batch) {

@@ -12,7 +12,7 @@ type wireStory struct {
 // wired is a story with packets.
 func wired() *story {
 	s := newStory()
-	s.run.Wire = true
+	s.run.Wire, s.run.WireClaims = true, WireClaims("")
 	return s
 }
 

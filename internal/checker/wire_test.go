@@ -60,6 +60,23 @@ func TestCorrectWireIsNeverAccused(t *testing.T) {
 	}
 }
 
+// A run is judged by the claims of its day: one that only the wire can judge and that
+// came later is not held against what was recorded before.
+func TestWireClaimsAreFrozen(t *testing.T) {
+	for _, c := range []struct {
+		frozen []string
+		want   int
+	}{{nil, len(firstWireClaims)}, {[]string{"broker-acks", "sdk-packet-id"}, 2}, {WireClaims(""), len(WireClaims(""))}} {
+		run := &history.Run{Wire: true, Protocol: "mqtt3", WireClaims: c.frozen}
+		if got := withWire(run, nil); len(got) != c.want {
+			t.Errorf("frozen %v: judged by %v", c.frozen, got)
+		}
+	}
+	if got := withWire(&history.Run{WireClaims: WireClaims("")}, nil); len(got) > 0 {
+		t.Errorf("without packets a run is judged by %v", got)
+	}
+}
+
 // Each claim that only the wire can judge: what breaks it, and what is near to
 // that and does not.
 func TestWireClaims(t *testing.T) {
@@ -130,6 +147,29 @@ func TestWireClaims(t *testing.T) {
 			s.connect(pub, true)
 			sent(s, 1, q2, 1, dup)
 		}, pass, ""},
+		{"a packet id before PUBCOMP", "sdk-packet-id", func(s *story) {
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0))
+			sent(s, 1, q2, 1, 0)
+		}, fail, "message 1 of pub-1 on work/2 (QoS 2) was sent by the client with packet id 1, while message 0 of pub-1 on work/2 (QoS 2) had it: PUBCOMP was still to come"},
+		{"a packet id before PUBACK", "sdk-packet-id", func(s *story) { sent(s, 1, q1, 0, 0); sent(s, 1, q2, 0, 0) }, fail, "PUBACK was still to come"},
+		{"a packet id after PUBCOMP", "sdk-packet-id", func(s *story) {
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0)).toClient(pub, "pubcomp", 1, s.of(q2, 0))
+			sent(s, 1, q2, 1, 0)
+		}, pass, ""},
+		{"a packet id after PUBREC that refuses", "sdk-packet-id", func(s *story) {
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0), refused)
+			sent(s, 1, q2, 1, 0)
+		}, pass, ""},
+		{"a packet id of the same message", "sdk-packet-id", func(s *story) { sent(s, 1, q1, 0, 0); sent(s, 1, q1, 0, dup) }, pass, ""},
+		{"a packet id of an earlier connection", "sdk-packet-id", func(s *story) { sent(s, 1, q1, 0, 0); s.connect(pub, true); sent(s, 1, q1, 1, 0) }, pass, ""},
+		{"the same packet id in both directions", "broker-packet-id", func(s *story) { s.packet(sub, "publish", 1, s.of(q1, 0)); got(s, 1, q1, 1, 0) }, pass, ""},
+		{"the broker uses a packet id before PUBACK", "broker-packet-id", func(s *story) { got(s, 1, q1, 0, 0); got(s, 1, q1, 1, 0) }, fail, "by the broker with packet id 1, while message 0"},
+		{"the broker uses a packet id after PUBACK", "broker-packet-id", func(s *story) {
+			got(s, 1, q1, 0, 0).packet(sub, "puback", 1, s.of(q1, 0))
+			got(s, 1, q1, 1, 0)
+		}, pass, ""},
+		{"two filters, two packet ids", "broker-packet-id", func(s *story) { got(s, 1, q1, 0, 0); got(s, 2, q1, 0, 0) }, pass, ""},
+
 		{"published twice, to a broker that uses its ids again", "broker-qos2-flow", func(s *story) {
 			s.acked(q2, 0, 0).wirePublish(q2, 0, true)
 			for range 2 {

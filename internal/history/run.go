@@ -30,9 +30,10 @@ type Run struct {
 	// others are not, by name. They are frozen: a later version judges a run by the same.
 	Beside     []string          `json:"beside,omitempty"`
 	NotClaimed map[string]string `json:"not_claimed,omitempty"`
-	Faults     []PlannedFault    `json:"faults"`     // what must land
-	Budget     Budget            `json:"budget"`     // what the tier asks for
-	RunBits    string            `json:"run_header"` // the eight characters by which payloads name this run
+	WireClaims []string          `json:"wire_claims,omitempty"` // that packets are judged by; frozen likewise
+	Faults     []PlannedFault    `json:"faults"`                // what must land
+	Budget     Budget            `json:"budget"`                // what the tier asks for
+	RunBits    string            `json:"run_header"`            // the eight characters by which payloads name this run
 }
 
 // Name is the scenario's. That of a control is another one: its runs say nothing of
