@@ -15,11 +15,11 @@ var claimBrokerAcks = Entry{
 // answered is that a broker answers with the packet id of what it was sent, and
 // as its QoS asks (MQTT-4.3.2-2, MQTT-4.3.3-2).
 var answered = rule{
-	of: verdict.Broker, kind: "misanswered",
+	of: verdict.Broker, side: 0, kinds: []packetKind{pubackPacket, pubrecPacket, pubcompPacket}, kind: "misanswered",
 	holds:  "%d answers of the broker had the packet id of a PUBLISH or PUBREL",
 	nobody: "the broker answered nothing",
 	look: func(l *ledger, t *talker, p *packet, open *exchange) (string, bool) {
-		if !p.toClient || p.id < 0 || p.kind != pubackPacket && p.kind != pubrecPacket && p.kind != pubcompPacket {
+		if p.id < 0 {
 			return "", false
 		}
 		switch {

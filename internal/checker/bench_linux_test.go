@@ -25,7 +25,7 @@ func BenchmarkJudge50M(b *testing.B) {
 	closed(b, r)
 	s.events, s.wires = nil, nil
 	forgetPeak(b)
-	measure(b, s, func() (Source, error) { return history.Open(dir) })
+	measure(b, s, benchClaims, func() (Source, error) { return history.Open(dir) })
 	b.ReportMetric(peakMB(b), "peak-MB")
 }
 

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,7 +22,21 @@ var benchClaims = []string{"qos1-no-loss", "no-unexpected", "no-corruption", "or
 func BenchmarkJudge(b *testing.B) {
 	s := load(1_000_000, whole)
 	batches := s.source(4096).batches
-	measure(b, s, func() (Source, error) { return &memory{batches: batches}, nil })
+	measure(b, s, benchClaims, func() (Source, error) { return &memory{batches: batches}, nil })
+}
+
+// BenchmarkJudgeAll is the same load with its packets, by every claim of MQTT 3.1.1
+// and its canary.
+func BenchmarkJudgeAll(b *testing.B) {
+	s := loaded(wired(), 1_000_000, whole)
+	batches := s.source(4096).batches
+	var claims []string
+	for _, e := range All {
+		if slices.Contains(e.Protocols, "mqtt3") {
+			claims = append(claims, e.Claim.Name)
+		}
+	}
+	measure(b, s, claims, func() (Source, error) { return &memory{batches: batches}, nil })
 }
 
 // BenchmarkJudgeFromDisk is the same from a recorded file.
@@ -29,12 +44,12 @@ func BenchmarkJudgeFromDisk(b *testing.B) {
 	s := load(1_000_000, whole)
 	dir := b.TempDir()
 	record(b, s, dir)
-	measure(b, s, func() (Source, error) { return history.Open(dir) })
+	measure(b, s, benchClaims, func() (Source, error) { return history.Open(dir) })
 }
 
-// measure judges what open answers. The story's events are not kept, so that
+// measure judges what open returns by the claims. The story's events are not kept, so that
 // they are no work for the garbage collector.
-func measure(b *testing.B, s *story, open func() (Source, error)) {
+func measure(b *testing.B, s *story, claims []string, open func() (Source, error)) {
 	events := float64(s.rows())
 	s.events = nil
 	runtime.GC()
@@ -45,7 +60,7 @@ func measure(b *testing.B, s *story, open func() (Source, error)) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		r, err := Judge(src, s.context(), benchClaims)
+		r, err := Judge(src, s.context(), claims)
 		if err != nil || r.Results[0].Judged == 0 {
 			b.Fatal(r.Results[0], err)
 		}
@@ -131,8 +146,10 @@ func TestJudgeFromDisk(t *testing.T) {
 
 // load tells a story of about so many events, and lets keep take what is told
 // now and then.
-func load(events int64, keep func(*story)) *story {
-	s := newStory()
+func load(events int64, keep func(*story)) *story { return loaded(newStory(), events, keep) }
+
+// loaded is a story to which load is told.
+func loaded(s *story, events int64, keep func(*story)) *story {
 	s.step = min(time.Millisecond, time.Hour/time.Duration(events))
 	s.tables.Streams = nil
 	for range 8 {
@@ -145,6 +162,7 @@ func load(events int64, keep func(*story)) *story {
 		st := int32(i % 8)
 		e := s.publishing(st, i/8)
 		c := s.call(e)
+		s.wirePublish(st, i/8, true)
 		s.deliver(sub, st, i/8)
 		s.ret(e, c, history.OK)
 		s.deliver(fleet, st, i/8)
@@ -157,7 +175,8 @@ func load(events int64, keep func(*story)) *story {
 	s.phase("drain").connect(other, true)
 	for seq := range last {
 		for st := range int32(8) {
-			s.deliver(other, st, seq)
+			n := len(s.events)
+			s.deliver(other, st, seq).again(len(s.events) - n)
 		}
 		keep(s)
 	}

@@ -24,11 +24,11 @@ var claimSDKResendDup = Entry{
 func flagged(of verdict.Party) rule {
 	side, name := who(of)
 	return rule{
-		of: of, kind: "unflagged",
+		of: of, side: side, kinds: []packetKind{publishPacket}, kind: "unflagged",
 		holds:  "%d PUBLISHes were sent again by the " + name + ", all of them with DUP",
 		nobody: "the " + name + " sent no PUBLISH again",
 		look: func(l *ledger, t *talker, p *packet, open *exchange) (string, bool) {
-			if !repeats(l, t, p, open, side) || open.state >= released {
+			if !repeats(l, t, p, open) || open.state >= released {
 				return "", false
 			}
 			if p.flags.Has(history.FlagDup) {

@@ -95,22 +95,28 @@ func (c *granted) Result(*closing) verdict.Result {
 	return r
 }
 
-// raise delivers everything with a QoS other than its own.
+// raise delivers the first message of each stream to each subscriber with a QoS other
+// than its own.
 func raise(ctx Context) *mutation {
 	l := ctx.ledger
+	raised := make([]bool, len(l.route.pairs))
 	m := &mutation{idle: "nothing was delivered"}
 	m.apply = func(b *history.Batch) *history.Batch {
-		list := l.rows(b).delivered
-		if len(list) == 0 {
-			return b
-		}
-		c := *b
-		c.QoS = slices.Clone(b.QoS[:b.N])
-		for _, d := range list {
+		c := b
+		for _, d := range l.rows(b).delivered {
+			if d.pair < 0 || raised[d.pair] || !l.plain(d) {
+				continue
+			}
+			if c == b {
+				changed := *b
+				changed.QoS = slices.Clone(b.QoS[:b.N])
+				c = &changed
+			}
 			c.QoS[d.i] = (b.QoS[d.i] + 1) % 3
+			raised[d.pair] = true
+			m.did = "delivered the first message of each stream to each subscriber with another QoS"
 		}
-		m.did = "delivered everything with another QoS"
-		return &c
+		return c
 	}
 	return m
 }

@@ -17,11 +17,11 @@ var claimSDKAckOrder = Entry{
 // inTurn is that a client answers PUBLISHes in the order in which it was sent
 // them: QoS 1 by PUBACK (MQTT-4.6.0-2), QoS 2 by PUBREC (MQTT-4.6.0-3).
 var inTurn = rule{
-	of: verdict.SDK, kind: "misordered",
+	of: verdict.SDK, side: 1, kinds: []packetKind{pubackPacket, pubrecPacket}, kind: "misordered",
 	holds:  "%d PUBACKs and PUBRECs came in the order of their PUBLISHes",
 	nobody: "no client answered a PUBLISH",
 	look: func(l *ledger, t *talker, p *packet, open *exchange) (string, bool) {
-		if p.toClient || p.kind != pubackPacket && p.kind != pubrecPacket || open == nil || open.twice || open.conn != p.conn || open.qos > 2 || open.state != published {
+		if open == nil || open.twice || open.conn != p.conn || open.qos > 2 || open.state != published {
 			return "", false
 		}
 		last := &t.last[open.qos]
@@ -36,16 +36,15 @@ var inTurn = rule{
 // disorder lets two answers of one client, one behind the other, change places.
 func disorder(ctx Context) *mutation {
 	l := ctx.ledger
-	var last *packet
+	var last packet
 	return onePacket(l, "no client answered two PUBLISHes of one QoS shortly after one another", func(b *history.Batch, p *packet) (*history.Batch, string) {
 		if p.toClient || p.kind != pubackPacket && p.kind != pubrecPacket {
 			return nil, ""
 		}
 		before := last
-		copied := *p
-		last = &copied
+		last = *p
 		// A reader fills one batch again and again: only its rows say which it is.
-		if before == nil || before.row < b.Index[0] || before.process != p.process || before.conn != p.conn || before.kind != p.kind || before.id == p.id || !l.bothSent(before, p) {
+		if before.kind == otherPacket || before.row < b.Index[0] || before.process != p.process || before.conn != p.conn || before.kind != p.kind || before.id == p.id || !l.bothSent(&before, p) {
 			return nil, ""
 		}
 		c := *b

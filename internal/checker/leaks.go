@@ -80,15 +80,20 @@ func (c *leaks) Result(*closing) verdict.Result {
 func desert(ctx Context) *mutation {
 	m := &mutation{idle: "no node's connections were read"}
 	m.apply = func(b *history.Batch) *history.Batch {
-		kept := *b
-		kept.Value = slices.Clone(b.Value[:b.N])
+		kept := b
 		for _, i := range ctx.ledger.rows(b).control {
-			if b.Kind[i] == history.KindObserve && b.Node[i] >= 0 && b.Text(int(i)) == history.ObserveDeserted {
-				kept.Value[i] = 1
-				m.did = "left a connection open at every node that its client closed"
+			if b.Kind[i] != history.KindObserve || b.Node[i] < 0 || b.Text(int(i)) != history.ObserveDeserted {
+				continue
 			}
+			if kept == b {
+				c := *b
+				c.Value = slices.Clone(b.Value[:b.N])
+				kept = &c
+			}
+			kept.Value[i] = 1
+			m.did = "left a connection open at every node that its client closed"
 		}
-		return &kept
+		return kept
 	}
 	return m
 }

@@ -23,8 +23,8 @@ type ledger struct {
 	queues   *queues
 	storage  *storage
 
-	current         *history.Batch
-	sorted, mutated rows
+	current, mutated *history.Batch // that were taken and sorted last
+	sorted, resorted rows
 }
 
 func newLedger(ctx Context) *ledger {

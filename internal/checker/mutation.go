@@ -164,9 +164,9 @@ func onePacket(l *ledger, idle string, change func(b *history.Batch, p *packet) 
 		if m.did != "" {
 			return b
 		}
-		for _, i := range l.rows(b).packets {
-			p := packetOf(b, int(i))
-			if changed, did := change(b, &p); changed != nil {
+		packets := l.rows(b).packets
+		for i := range packets {
+			if changed, did := change(b, &packets[i]); changed != nil {
 				m.did = did
 				return changed
 			}

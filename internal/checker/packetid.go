@@ -25,11 +25,11 @@ var claimSDKPacketID = Entry{
 func unusedID(of verdict.Party) rule {
 	side, name := who(of)
 	return rule{
-		of: of, kind: "id-in-use",
+		of: of, side: side, kinds: []packetKind{publishPacket}, kind: "id-in-use",
 		holds:  "%d PUBLISHes of the " + name + " had a packet id of their own",
 		nobody: "the " + name + " sent no PUBLISH of QoS 1 or 2",
 		look: func(l *ledger, _ *talker, p *packet, open *exchange) (string, bool) {
-			if p.kind != publishPacket || p.sender() != side || p.qos == 0 || p.id < 0 || p.stream < 0 {
+			if p.qos == 0 || p.id < 0 || p.stream < 0 {
 				return "", false
 			}
 			if open == nil || open.stream < 0 || open.of(p) || open.conn != p.conn || open.state == done {

@@ -37,6 +37,7 @@ const (
 	disconnectPacket
 	closedPacket // none of MQTT's: the connection has ended
 	unreadPacket // likewise: what follows on the connection cannot be read
+	packetKinds
 )
 
 func packetKindOf(name string) packetKind {
@@ -71,13 +72,11 @@ func packetKindOf(name string) packetKind {
 	return otherPacket
 }
 
-func packetOf(b *history.Batch, i int) packet {
-	f := b.Flags[i]
-	return packet{
-		i: i, kind: packetKindOf(b.Text(i)), toClient: f.Has(history.FlagToClient), process: b.Process[i], conn: b.Conn[i],
-		stream: b.Stream[i], seq: b.Seq[i], id: b.ID[i], flags: f, qos: b.QoS[i], reason: b.Reason[i],
-		row: b.Index[i], time: b.Time[i],
-	}
+// read fills a packet in from a row of a batch.
+func (p *packet) read(b *history.Batch, i int) {
+	p.i, p.kind, p.process, p.conn = i, packetKindOf(b.Text(i)), b.Process[i], b.Conn[i]
+	p.stream, p.seq, p.id, p.flags, p.qos, p.reason = b.Stream[i], b.Seq[i], b.ID[i], b.Flags[i], b.QoS[i], b.Reason[i]
+	p.toClient, p.row, p.time = p.flags.Has(history.FlagToClient), b.Index[i], b.Time[i]
 }
 
 // accepted reports whether a CONNACK lets the client in.

@@ -24,14 +24,14 @@ var claimSDKQoS2Flow = Entry{
 func releasedOnce(of verdict.Party) rule {
 	side, name := who(of)
 	return rule{
-		of: of, kind: "resent",
+		of: of, side: side, kinds: []packetKind{publishPacket, pubrelPacket}, kind: "resent",
 		holds:  "%d PUBRELs of the " + name + " ended their PUBLISH, none was sent again",
 		nobody: "the " + name + " sent no PUBREL",
 		look: func(l *ledger, t *talker, p *packet, open *exchange) (string, bool) {
-			if p.kind == pubrelPacket && p.sender() == side {
+			if p.kind == pubrelPacket {
 				return "", true
 			}
-			if !repeats(l, t, p, open, side) || p.qos != 2 || open.state < released || side == 1 && open.state == done && l.anew(p) {
+			if !repeats(l, t, p, open) || p.qos != 2 || open.state < released || side == 1 && open.state == done && l.anew(p) {
 				return "", false
 			}
 			return sentence("was sent again by the %s with packet id %d, after its PUBREL", name, p.id), true

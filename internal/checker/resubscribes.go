@@ -51,14 +51,14 @@ func (c *resubscribes) fork() Checker {
 func (c *resubscribes) Add(b *history.Batch) {
 	rows := c.ledger.rows(b)
 	control := rows.control
-	for _, i := range rows.packets {
-		for ; len(control) > 0 && control[0] < i; control = control[1:] {
+	for i := range rows.packets {
+		p := &rows.packets[i]
+		for ; len(control) > 0 && int(control[0]) < p.i; control = control[1:] {
 			c.pause(b, int(control[0]))
 		}
-		p := packetOf(b, int(i))
 		c.now = max(c.now, p.time)
 		if uint32(p.process) < uint32(len(c.of)) && len(c.ledger.tables.Processes[p.process].Filters) > 0 && c.ledger.wire.heard(p.process) && c.ledger.tests(p.process) {
-			c.take(&p, &c.of[p.process])
+			c.take(p, &c.of[p.process])
 		}
 	}
 	for _, i := range control {
@@ -135,16 +135,20 @@ func (c *resubscribes) Result(*closing) verdict.Result {
 func unsubscribe(ctx Context) *mutation {
 	m := &mutation{idle: "no client subscribed"}
 	m.apply = func(b *history.Batch) *history.Batch {
-		packets := ctx.ledger.rows(b).packets
-		gone := func(i int32) bool { return packetKindOf(b.Text(int(i))) == subscribePacket }
-		if !slices.ContainsFunc(packets, gone) {
+		gone := map[int]bool{}
+		for _, p := range ctx.ledger.rows(b).packets {
+			if p.kind == subscribePacket {
+				gone[p.i] = true
+			}
+		}
+		if len(gone) == 0 {
 			return b
 		}
 		m.did = "dropped every SUBSCRIBE"
 		var kept []history.Event
-		for i := range int32(b.N) {
-			if b.Kind[i] != history.KindPacket || !gone(i) {
-				kept = append(kept, b.Event(int(i)))
+		for i := range b.N {
+			if !gone[i] {
+				kept = append(kept, b.Event(i))
 			}
 		}
 		return batchOf(kept)

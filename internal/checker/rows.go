@@ -6,8 +6,8 @@ import "github.com/robustmq/rmq-mcp/internal/history"
 // folds touches only its own.
 type rows struct {
 	delivered []delivery
-	published []int32 // calls and returns
-	packets   []int32 // of the wire
+	published []int32  // calls and returns
+	packets   []packet // of the wire
 	told      []int32
 	control   []int32 // all else
 	probed    bool    // some row is a probe's
@@ -32,7 +32,8 @@ func (r *rows) sort(b *history.Batch, to *route) {
 		case history.KindPublish:
 			r.published = append(r.published, int32(i))
 		case history.KindPacket:
-			r.packets = append(r.packets, int32(i))
+			r.packets = append(r.packets, packet{})
+			r.packets[len(r.packets)-1].read(b, i)
 		case history.KindTold:
 			r.told = append(r.told, int32(i))
 		default:
@@ -41,13 +42,17 @@ func (r *rows) sort(b *history.Batch, to *route) {
 	}
 }
 
-// rows answers the sorted rows of a batch. Those of the batch that the ledger
+// rows returns the sorted rows of a batch. Those of the batch that the ledger
 // took last are known; a canary's batch, which is another one where it was
-// mutated, is sorted when asked for.
+// mutated, is sorted when it is asked for first.
 func (l *ledger) rows(b *history.Batch) *rows {
-	if b == l.current {
+	switch b {
+	case l.current:
 		return &l.sorted
+	case l.mutated:
+	default:
+		l.mutated = b
+		l.resorted.sort(b, l.route)
 	}
-	l.mutated.sort(b, l.route)
-	return &l.mutated
+	return &l.resorted
 }

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
@@ -24,9 +23,8 @@ var claimDeliveryProgress = Entry{
 type stalls struct {
 	ledger *ledger
 	bound  int64
-	got    []bitmap         // by pair: what reached whom
-	of     []stalled        // by process
-	sent   map[sending]bool // of what was sent late: whether the broker had waited for nothing of the client's
+	got    []bitmap  // by pair: what reached whom
+	of     []stalled // by process
 	judged int64
 }
 
@@ -43,12 +41,6 @@ func (s *stalled) flows(t int64) bool {
 	s.last[s.next] = t
 	s.next = (s.next + 1) % flowing
 	return oldest > 0 && t-oldest <= flowSpan
-}
-
-// A sending is a message on its way to a subscriber.
-type sending struct {
-	pair int
-	seq  int64
 }
 
 // A stalled is how long messages of one process waited.
@@ -77,7 +69,7 @@ type standstill struct {
 
 func newStalls(ctx Context) Checker {
 	l, b := ctx.ledger, ctx.Run.Budget
-	c := &stalls{ledger: l, got: make([]bitmap, len(l.route.pairs)), of: make([]stalled, len(l.tables.Processes)), sent: map[sending]bool{}}
+	c := &stalls{ledger: l, got: make([]bitmap, len(l.route.pairs)), of: make([]stalled, len(l.tables.Processes))}
 	c.bound = stallBound(b)
 	for i, p := range l.tables.Processes {
 		c.of[i].exempt = slices.Contains([]string{"slow", "paused", groupProbe, "will"}, p.Group) // those are to wait, or nobody waits for them
@@ -96,7 +88,7 @@ func stallBound(b history.Budget) int64 {
 
 func (c *stalls) fork() Checker {
 	f := *c
-	f.got, f.sent = forks(c.got, bitmap.fork), maps.Clone(c.sent)
+	f.got = forks(c.got, bitmap.fork)
 	f.of = forks(c.of, func(s stalled) stalled { s.list = slices.Clone(s.list); return s })
 	return &f
 }
@@ -108,9 +100,9 @@ func (c *stalls) Add(b *history.Batch) {
 			c.of[b.Process[i]].exempt = true
 		}
 	}
-	for _, i := range rows.packets {
-		if p := packetOf(b, int(i)); uint32(p.process) < uint32(len(c.of)) {
-			c.packet(&p, &c.of[p.process])
+	for i := range rows.packets {
+		if p := &rows.packets[i]; uint32(p.process) < uint32(len(c.of)) {
+			c.packet(p, &c.of[p.process])
 		}
 	}
 	for _, d := range rows.delivered {
@@ -152,7 +144,7 @@ func (c *stalls) sending(p *packet, of *stalled) {
 		return
 	}
 	if to := c.ledger.wire.to(p.process, p.stream, p.seq); to != nil && int64(to.first) == p.row {
-		c.sent[sending{c.ledger.route.at(p.process, p.stream), p.seq}] = of.open == 0 && p.time-of.idle > c.bound
+		to.late, to.idle = true, of.open == 0 && p.time-of.idle > c.bound
 	}
 }
 
@@ -163,10 +155,10 @@ func (c *stalls) heldBy(process, stream int32, seq int64) shown {
 	if to == nil {
 		return nothingShown
 	}
-	switch idle, late := c.sent[sending{c.ledger.route.at(process, stream), seq}]; {
-	case !late:
+	switch {
+	case !to.late:
 		return bySDK("that the broker sent it in time", int64(to.first))
-	case idle:
+	case to.idle:
 		return byBroker("that the broker sent it so late, to a client that had answered all it was sent", int64(to.first))
 	}
 	return nothingShown

@@ -1,8 +1,6 @@
 package checker
 
 import (
-	"maps"
-
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/verdict"
 )
@@ -12,9 +10,10 @@ import (
 // adds to; the canary of each has its own.
 type dialogue struct {
 	ledger *ledger
-	of     []talker // by process
-	rules  []*talk
-	own    bool // a canary's
+	of     []talker                // by process
+	rules  [2][packetKinds][]*talk // by the sender of the message that a packet is about, and by its kind
+	own    bool                    // a canary's
+	ruled  bool                    // there is a rule
 	broken breakage
 }
 
@@ -27,24 +26,27 @@ type talk struct {
 	found    findings
 }
 
-// A rule looks at a packet, and at the exchange that its packet id belonged to
-// until then, nil for none. It answers what is wrong with it, in words that
-// follow the name of the message, and whether it had something to judge.
+// A rule looks at packets of its kinds about messages of one side, and at the exchange
+// that the packet id belonged to until then, nil for none. It returns what is wrong
+// with the packet, in words that follow the name of the message, and whether it had
+// something to judge.
 type rule struct {
 	of     verdict.Party // whom it binds
-	kind   string        // of its anomalies
-	holds  string        // for the summary: %d packets …
-	nobody string        // why there was nothing to judge
+	side   int           // whose messages: 0 for the client's
+	kinds  []packetKind
+	kind   string // of its anomalies
+	holds  string // for the summary: %d packets …
+	nobody string // why there was nothing to judge
 	look   func(l *ledger, t *talker, p *packet, open *exchange) (wrong string, judged bool)
 }
 
 // A talker is one client's side of its conversations.
 type talker struct {
 	session int32
-	conn    int32                  // on which it was let in last
-	open    [2]map[uint16]exchange // by packet id: that the client began, that the broker did
-	places  int32                  // PUBLISHes that it was sent on this connection
-	last    [3]int32               // by QoS: the place of the last that it answered
+	conn    int32        // on which it was let in last
+	open    [2]exchanges // by packet id: that the client began, that the broker did
+	places  int32        // PUBLISHes that it was sent on this connection
+	last    [3]int32     // by QoS: the place of the last that it answered
 }
 
 // An exchange is what is known about a packet id.
@@ -58,6 +60,7 @@ type exchange struct {
 	state   flowState
 	qos     uint8
 	twice   bool // sent again while it was open, so that an answer may be to either
+	known   bool // there is one
 }
 
 // of reports whether a packet is about the exchange's message.
@@ -69,20 +72,30 @@ func newDialogue(l *ledger) *dialogue {
 
 func newTalk(ctx Context, r rule) Checker {
 	c := &talk{dialogue: ctx.dialogue, ledger: ctx.ledger, rule: r}
-	ctx.dialogue.rules = append(ctx.dialogue.rules, c)
+	ctx.dialogue.hold(c)
 	return c
+}
+
+// hold has a dialogue look by a rule.
+func (t *dialogue) hold(c *talk) {
+	for _, kind := range c.rule.kinds {
+		list := &t.rules[c.rule.side][kind]
+		*list = append(*list, c)
+	}
+	t.ruled = true
 }
 
 func (c *talk) fork() Checker {
 	f := *c
 	f.found = c.found.fork()
-	f.dialogue = &dialogue{ledger: c.ledger, of: forks(c.dialogue.of, talker.fork), rules: []*talk{&f}, own: true}
+	f.dialogue = &dialogue{ledger: c.ledger, of: forks(c.dialogue.of, talker.fork), own: true}
+	f.dialogue.hold(&f)
 	return &f
 }
 
 func (t talker) fork() talker {
-	for i, m := range t.open {
-		t.open[i] = maps.Clone(m)
+	for i := range t.open {
+		t.open[i] = t.open[i].fork()
 	}
 	return t
 }
@@ -99,13 +112,13 @@ func (c *talk) Add(b *history.Batch) {
 }
 
 func (t *dialogue) add(b *history.Batch) {
-	if len(t.rules) == 0 {
+	if !t.ruled {
 		return
 	}
-	for _, i := range t.ledger.rows(b).packets {
-		p := packetOf(b, int(i))
-		if uint32(p.process) < uint32(len(t.of)) {
-			t.take(&p)
+	packets := t.ledger.rows(b).packets
+	for i := range packets {
+		if p := &packets[i]; uint32(p.process) < uint32(len(t.of)) {
+			t.take(p)
 		}
 	}
 }
@@ -114,12 +127,9 @@ func (t *dialogue) add(b *history.Batch) {
 // behind that of the next connection, has no known place among the others.
 func (t *dialogue) take(p *packet) {
 	who, side := &t.of[p.process], p.sender()
-	var open *exchange
-	if e, ok := who.open[side][uint16(p.id)]; ok && p.id >= 0 {
-		open = &e
-	}
+	open := who.open[side].at(p.id)
 	if p.conn == who.conn && t.ledger.wire.heard(p.process) {
-		for _, c := range t.rules {
+		for _, c := range t.rules[side][p.kind] {
 			c.look(who, p, open)
 		}
 	}
@@ -175,13 +185,13 @@ func (t *talker) take(p *packet, side int, open *exchange) {
 				e.state = open.state
 			}
 		}
-		t.keep(side, p.id, e)
+		t.open[side].set(p.id, e)
 	case pubrecPacket, pubrelPacket, pubackPacket, pubcompPacket:
 		if open == nil {
 			if p.kind != pubrelPacket {
 				return
 			}
-			open = &exchange{stream: history.None, seq: history.None, session: t.session, conn: p.conn, qos: 2, twice: true, row: int32(p.row)}
+			open = t.open[side].set(p.id, exchange{stream: history.None, seq: history.None, session: t.session, conn: p.conn, qos: 2, twice: true, row: int32(p.row)})
 		}
 		switch {
 		case open.twice && p.stream >= 0 && !open.of(p): // of the message that had the packet id before, and still has it
@@ -192,15 +202,49 @@ func (t *talker) take(p *packet, side int, open *exchange) {
 		default:
 			open.state = done
 		}
-		t.keep(side, p.id, *open)
 	}
 }
 
-func (t *talker) keep(side int, id int64, e exchange) {
-	if t.open[side] == nil {
-		t.open[side] = map[uint16]exchange{}
+// exchanges are those of packet ids, in pages that are made as they are needed.
+type exchanges struct{ pages *[256]*[256]exchange }
+
+// at is the exchange of a packet id, nil where there was none.
+func (x *exchanges) at(id int64) *exchange {
+	if id < 0 || x.pages == nil || x.pages[uint8(id>>8)] == nil {
+		return nil
 	}
-	t.open[side][uint16(id)] = e
+	if e := &x.pages[uint8(id>>8)][uint8(id)]; e.known {
+		return e
+	}
+	return nil
+}
+
+func (x *exchanges) set(id int64, e exchange) *exchange {
+	if x.pages == nil {
+		x.pages = new([256]*[256]exchange)
+	}
+	page := &x.pages[uint8(id>>8)]
+	if *page == nil {
+		*page = new([256]exchange)
+	}
+	at := &(*page)[uint8(id)]
+	*at = e
+	at.known = true
+	return at
+}
+
+func (x exchanges) fork() exchanges {
+	if x.pages == nil {
+		return x
+	}
+	pages := *x.pages
+	for i, page := range pages {
+		if page != nil {
+			own := *page
+			pages[i] = &own
+		}
+	}
+	return exchanges{&pages}
 }
 
 func (c *talk) accuse(p *packet, open *exchange, wrong string) {
@@ -249,11 +293,11 @@ func who(p verdict.Party) (side int, name string) {
 
 // repeats reports whether a packet is the PUBLISH of a message again, with its
 // packet id, in the session in which it was sent before.
-func repeats(l *ledger, t *talker, p *packet, open *exchange, side int) bool {
-	if p.kind != publishPacket || p.sender() != side || p.qos == 0 || open == nil || p.stream < 0 || p.flags.Has(history.FlagRetain) {
+func repeats(l *ledger, t *talker, p *packet, open *exchange) bool {
+	if p.kind != publishPacket || p.qos == 0 || open == nil || p.stream < 0 || p.flags.Has(history.FlagRetain) {
 		return false
 	}
-	if side == 1 && !l.single(p.process, p.stream) {
+	if p.toClient && !l.single(p.process, p.stream) {
 		return false
 	}
 	return open.session == t.session && open.of(p)

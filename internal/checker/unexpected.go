@@ -72,9 +72,9 @@ func (c *unexpected) Add(b *history.Batch) {
 	if !c.ledger.wire.on {
 		return
 	}
-	for _, i := range c.ledger.rows(b).packets {
-		if b.Flags[i].Has(history.FlagRenamed | history.FlagToClient) {
-			c.suspect(suspect{process: b.Process[i], stream: b.Stream[i], seq: b.Seq[i], index: b.Index[i], t: b.Time[i], packet: true})
+	for _, p := range c.ledger.rows(b).packets {
+		if p.flags.Has(history.FlagRenamed | history.FlagToClient) {
+			c.suspect(suspect{process: p.process, stream: p.stream, seq: p.seq, index: p.row, t: p.time, packet: true})
 		}
 	}
 }

@@ -94,29 +94,29 @@ func newWire(ctx Context, r *route) *wire {
 	return w
 }
 
-func (w *wire) add(b *history.Batch, packets []int32) {
+func (w *wire) add(b *history.Batch, packets []packet) {
 	if !w.on {
 		return
 	}
-	for _, i := range packets {
-		p := packetOf(b, int(i))
+	for i := range packets {
+		p := &packets[i]
 		if uint32(p.process) >= uint32(len(w.clients)) {
 			continue
 		}
 		c := &w.clients[p.process]
 		switch p.kind {
 		case publishPacket:
-			w.publish(c, &p)
+			w.publish(c, p)
 		case pubackPacket, pubrecPacket, pubcompPacket:
-			if f := w.flow(&p, !p.toClient); f != nil {
-				f.answer(&p)
+			if f := w.flow(p, !p.toClient); f != nil {
+				f.answer(p)
 			}
 		case pubrelPacket:
-			if f := w.flow(&p, p.toClient); f != nil && f.n > 0 {
-				f.release(&p)
+			if f := w.flow(p, p.toClient); f != nil && f.n > 0 {
+				f.release(p)
 			}
 		default:
-			c.control(&p, b.Value[i])
+			c.control(p, b.Value[p.i])
 		}
 	}
 }
