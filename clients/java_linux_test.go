@@ -46,7 +46,7 @@ func TestJavaDriversOfTwoRuns(t *testing.T) {
 		return string(out)
 	}
 	if said() == "" {
-		t.Log("this virtual machine says nothing of a file that is taken")
+		hosttest.Skip(t, "this virtual machine says nothing of a file that is taken")
 	}
 	argv := java{}.program("", SDK{}).Argv
 	if out := said(argv[1:slices.Index(argv, "-cp")]...); out != "" {

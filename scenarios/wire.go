@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 
@@ -156,7 +157,7 @@ func (c *wireConn) Packet(p *tap.Packet) {
 	case tap.Publish:
 		c.identify(&e, &c.payload[side], p.Topic)
 		if p.ID != 0 {
-			s.ids[side].set(p.ID, message{e.Stream, e.Seq})
+			s.ids[side].set(p.ID, message{e.Stream, c.conn, e.Seq})
 		}
 	case tap.Puback, tap.Pubrec, tap.Pubcomp: // of what the other side sent
 		m := s.ids[1-side].about(p, c.conn)
@@ -217,63 +218,88 @@ func (c *wireConn) identify(e *history.Event, payload *contract.Digest, topic []
 	}
 }
 
-// A message is one of the run's; {None, None} is one that is not known.
+// A message is one of the run's, and the connection on which it was last spoken of;
+// stream and seq are None of one that is not known.
 type message struct {
-	stream int32
-	seq    int64
+	stream, conn int32
+	seq          int64
 }
+
+var unknownMessage = message{stream: history.None, seq: history.None}
 
 // messageIDs are the messages that packet ids stand for, until they are used
 // again.
 type messageIDs struct {
 	pages [256]*[256]message
-	taken map[uint16]takenMessage // after PUBREC, until PUBCOMP
+	taken map[uint16][]takenMessage // by packet id, the oldest first; mostly one
 }
 
-// A takenMessage is one of QoS 2 that its receiver has: its PUBREL and its
-// PUBCOMP are still to come on conn. A sender that uses its packet id again
-// before them has two messages under one packet id for a while.
+// A takenMessage is one of QoS 2 that its receiver has: PUBREC was sent, and PUBCOMP is
+// still to come.
 type takenMessage struct {
 	message
-	conn int32
+	freed bool // PUBREL was sent
 }
 
+// set is of a PUBLISH. One of a connection that its client has replaced comes late.
 func (m *messageIDs) set(id uint16, to message) {
 	page := m.pages[id>>8]
 	if page == nil {
 		page = new([256]message)
 		for i := range page {
-			page[i] = message{history.None, history.None}
+			page[i] = unknownMessage
 		}
 		m.pages[id>>8] = page
 	}
-	page[id&255] = to
+	if page[id&255].conn <= to.conn {
+		page[id&255] = to
+	}
 }
 
 func (m *messageIDs) get(id uint16) message {
 	if page := m.pages[id>>8]; page != nil {
 		return page[id&255]
 	}
-	return message{history.None, history.None}
+	return unknownMessage
 }
 
 // about returns the message that an acknowledgement or a PUBREL on a connection is
-// about.
+// about. A sender that uses a packet id again before PUBCOMP has two messages under
+// it for a while: of each kind the oldest one's comes first.
 func (m *messageIDs) about(p *tap.Packet, conn int32) message {
-	of := m.get(p.ID)
-	taken, known := m.taken[p.ID]
+	newest, taken := m.get(p.ID), m.taken[p.ID]
 	switch {
 	case p.Kind == tap.Pubrec && p.Reason < 0x80:
-		if m.taken == nil {
-			m.taken = map[uint16]takenMessage{}
+		m.take(p.ID, newest, conn)
+	case p.Kind == tap.Pubrel && len(taken) > 0:
+		at := max(0, slices.IndexFunc(taken, func(t takenMessage) bool { return !t.freed || t.conn < conn }))
+		taken[at].freed, taken[at].conn = true, max(taken[at].conn, conn)
+		return taken[at].message
+	case p.Kind == tap.Pubcomp:
+		at := slices.IndexFunc(taken, func(t takenMessage) bool { return t.freed && t.conn == conn })
+		if at < 0 {
+			return newest
 		}
-		m.taken[p.ID] = takenMessage{of, conn}
-	case p.Kind == tap.Pubrel && known:
-		m.taken[p.ID] = takenMessage{taken.message, conn}
-		return taken.message
-	case p.Kind == tap.Pubcomp && known && taken.conn == conn:
-		delete(m.taken, p.ID)
-		return taken.message
+		of := taken[at].message
+		if taken = slices.Delete(taken, at, at+1); len(taken) > 0 {
+			m.taken[p.ID] = taken
+		} else {
+			delete(m.taken, p.ID)
+		}
+		return of
 	}
-	return of
+	return newest
+}
+
+// take notes a PUBREC. What was taken on an earlier connection is the same message, or
+// is given up with its session.
+func (m *messageIDs) take(id uint16, of message, conn int32) {
+	if m.taken == nil {
+		m.taken = map[uint16][]takenMessage{}
+	}
+	of.conn = conn
+	list := slices.DeleteFunc(m.taken[id], func(t takenMessage) bool {
+		return t.conn < conn || t.stream == of.stream && t.seq == of.seq
+	})
+	m.taken[id] = append(list, takenMessage{message: of})
 }

@@ -30,6 +30,15 @@ func TestAnAcknowledgementIsOfItsMessage(t *testing.T) {
 			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Publish, 0, 0, second},
 			{tap.Pubrel, 0, 0, first}, {tap.Pubcomp, 0, 0, first}, {tap.Pubrec, 0, 0, second},
 		},
+		"used again, and PUBREC before PUBCOMP": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Pubrel, 0, 0, first},
+			{tap.Publish, 0, 0, second}, {tap.Pubrec, 0, 0, second}, {tap.Pubcomp, 0, 0, first},
+			{tap.Pubrel, 0, 0, second}, {tap.Pubcomp, 0, 0, second},
+		},
+		"used again, and both taken before PUBREL": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Publish, 0, 0, second}, {tap.Pubrec, 0, 0, second},
+			{tap.Pubrel, 0, 0, first}, {tap.Pubrel, 0, 0, second}, {tap.Pubcomp, 0, 0, first}, {tap.Pubcomp, 0, 0, second},
+		},
 		"used again by QoS 1": {
 			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Publish, 0, 0, second}, {tap.Puback, 0, 0, second},
 			{tap.Pubrel, 0, 0, first}, {tap.Pubcomp, 0, 0, first},
@@ -41,22 +50,29 @@ func TestAnAcknowledgementIsOfItsMessage(t *testing.T) {
 		"given up with the connection": {
 			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Publish, 1, 0, second}, {tap.Pubcomp, 1, 0, second},
 		},
+		"written down late": {
+			{tap.Publish, 1, 0, second}, {tap.Publish, 0, 0, first}, {tap.Puback, 1, 0, second},
+		},
 		"PUBREC refuses it": {
 			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0x97, first}, {tap.Publish, 0, 0, second}, {tap.Pubcomp, 0, 0, second},
 		},
 		"PUBCOMP twice": {
 			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Pubrel, 0, 0, first}, {tap.Pubcomp, 0, 0, first}, {tap.Pubcomp, 0, 0, first},
 		},
+		"PUBREC twice": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first},
+			{tap.Pubrel, 0, 0, first}, {tap.Pubcomp, 0, 0, first}, {tap.Publish, 0, 0, second}, {tap.Pubcomp, 0, 0, second},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ids messageIDs
 			for i, s := range steps {
 				if s.kind == tap.Publish {
-					ids.set(7, message{stream: 3, seq: s.want})
+					ids.set(7, message{stream: 3, conn: s.conn, seq: s.want})
 					continue
 				}
 				got := ids.about(&tap.Packet{Kind: s.kind, ID: 7, Reason: s.reason}, s.conn)
-				if got != (message{stream: 3, seq: s.want}) {
+				if got.stream != 3 || got.seq != s.want {
 					t.Errorf("step %d, %s: it is said to be of message %d, and is of %d", i, s.kind, got.seq, s.want)
 				}
 			}

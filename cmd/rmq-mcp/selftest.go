@@ -22,6 +22,7 @@ import (
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/build"
+	"github.com/robustmq/rmq-mcp/internal/campaign"
 	"github.com/robustmq/rmq-mcp/internal/history"
 	"github.com/robustmq/rmq-mcp/internal/keeper"
 	"github.com/robustmq/rmq-mcp/internal/plant"
@@ -345,7 +346,7 @@ func (row *SelftestRow) landed(dir string) error {
 
 // take looks whether a run blamed whom it should: the whole failure, and each
 // violation by itself. A client library that was asked for may have defects of its
-// own, which its own claims show beside what was planted.
+// own that are known, which its own claims show beside what was planted.
 func (row *SelftestRow) take(s *reports.Summary) {
 	v := s.Verdict
 	row.State, row.Blame, row.Dir, row.Failed, row.Violations, row.Wrong = v.State, v.Blame, s.Dir, nil, map[string]int64{}, ""
@@ -356,7 +357,7 @@ func (row *SelftestRow) take(s *reports.Summary) {
 		}
 		row.Failed = append(row.Failed, r.Claim.Name)
 		row.Violations[r.Claim.Name] = r.Found()
-		if row.SDK != "" && r.Claim.Of == verdict.SDK {
+		if r.Claim.Of == verdict.SDK && campaign.KnownOf(row.SDK, row.Protocol, r.Claim.Name) {
 			continue
 		}
 		for _, a := range r.Anomalies {

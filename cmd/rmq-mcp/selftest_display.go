@@ -38,24 +38,50 @@ func (t selftesting) table(rows []SelftestRow) string {
 	return selftestTable(rows)
 }
 
-// selftestCells is the rows as Markdown, each with how often its defect showed, and how
-// many violations of each claim there are.
+// selftestCells is the rows as Markdown, a line for each defect and a column for each
+// client: by rate, how many violations there are of the first claim that fails, and how
+// often the defect showed.
 func selftestCells(rows []SelftestRow) string {
-	var b strings.Builder
-	b.WriteString("| Defect | What it does | Client | Protocol | Shown | Claims that fail, with their violations | Verdict | Blame | Found |\n|---|---|---|---|---:|---|---|---|---|\n")
+	var columns, names []string
+	what, claims, cells := map[string]string{}, map[string][]string{}, map[[2]string][]string{}
 	for _, r := range rows {
-		shown := ""
-		if r.Shown != nil {
-			shown = fmt.Sprint(*r.Shown)
+		column := strings.TrimSpace(r.client())
+		if !slices.Contains(columns, column) {
+			columns = append(columns, column)
 		}
-		party, _, _ := strings.Cut(r.Blame, ":")
-		var failed []string
+		name := r.Name + "\x00" + r.What // as it should be, on several scenarios
+		if what[name] == "" {
+			names = append(names, name)
+			what[name] = fmt.Sprintf("| `%s` | %s ", r.Name, r.What)
+		}
 		for _, claim := range r.Failed {
-			failed = append(failed, fmt.Sprintf("%s %d", claim, r.Violations[claim]))
+			if !slices.Contains(claims[name], claim) {
+				claims[name] = append(claims[name], claim)
+			}
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s | %s | %s |\n", r.name(), r.What, r.SDK, r.Protocol, shown, strings.Join(failed, ", "), r.State, orNobody(verdict.Party(party)), r.found())
+		cells[[2]string{name, column}] = append(cells[[2]string{name, column}], r.cell())
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "| Defect | What it does | Claims that fail | %s |\n|---|---|---|%s\n", strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
+	for _, name := range names {
+		fmt.Fprintf(&b, "%s| %s |", what[name], strings.Join(claims[name], ", "))
+		for _, column := range columns {
+			fmt.Fprintf(&b, " %s |", strings.Join(cells[[2]string{name, column}], ", "))
+		}
+		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// cell is how many violations there are of how many that the defect made.
+func (row *SelftestRow) cell() string {
+	switch {
+	case row.Lacks != "" || !row.Right:
+		return row.found()
+	case row.Shown == nil || len(row.Failed) == 0:
+		return string(row.State)
+	}
+	return fmt.Sprintf("%d of %d", row.Violations[row.Failed[0]], *row.Shown)
 }
 
 // selftestTable is the rows as Markdown, one line for all rates of a defect.

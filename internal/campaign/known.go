@@ -24,6 +24,11 @@ func (k Known) covers(sdk, protocol string, claims []string) bool {
 		slices.ContainsFunc(claims, func(c string) bool { return slices.Contains(k.Claims, c) })
 }
 
+// KnownOf reports whether it is a known defect of a client library that it breaks a claim.
+func KnownOf(sdk, protocol, claim string) bool {
+	return slices.ContainsFunc(KnownDefects(), func(k Known) bool { return k.covers(sdk, protocol, []string{claim}) })
+}
+
 // known names the upstream defect that explains all SDKs of an attribution,
 // and reports whether there is one.
 func known(a *reports.Attribution) bool {

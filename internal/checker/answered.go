@@ -9,7 +9,7 @@ var claimBrokerAcks = Entry{
 	Claim: verdict.Claim{Name: "broker-acks", Severity: verdict.P1, Wire: true,
 		Text:   "The receiver MUST respond with a PUBACK (QoS 1) or PUBREC (QoS 2) Packet containing the Packet Identifier from the incoming PUBLISH Packet.",
 		Source: "MQTT 3.1.1 sections 4.3.2 [MQTT-4.3.2-2] and 4.3.3 [MQTT-4.3.3-2]"},
-	Category: Safety, Checker: "answered@2", Protocols: mqtt, New: talks(answered), canary: misanswer,
+	Category: Safety, Checker: "answered@3", Protocols: mqtt, New: talks(answered), canary: misanswer,
 }
 
 // answered is that a broker answers with the packet id of what it was sent, and

@@ -25,8 +25,9 @@ func BenchmarkJudge(b *testing.B) {
 	measure(b, s, benchClaims, func() (Source, error) { return &memory{batches: batches}, nil })
 }
 
-// BenchmarkJudgeAll is the same load with its packets, by every claim of MQTT 3.1.1
-// and its canary.
+// BenchmarkJudgeAll is the same load with its packets, half of it of QoS 2, by every
+// claim of MQTT 3.1.1 and its canary. It has no wills, shared subscriptions or retained
+// messages.
 func BenchmarkJudgeAll(b *testing.B) {
 	s := loaded(wired(), 1_000_000, whole)
 	batches := s.source(4096).batches
@@ -152,8 +153,12 @@ func load(events int64, keep func(*story)) *story { return loaded(newStory(), ev
 func loaded(s *story, events int64, keep func(*story)) *story {
 	s.step = min(time.Millisecond, time.Hour/time.Duration(events))
 	s.tables.Streams = nil
-	for range 8 {
-		s.tables.Streams = append(s.tables.Streams, history.Stream{Producer: pub, Topic: "work/x", QoS: 1})
+	for i := range uint8(8) {
+		qos := uint8(1)
+		if s.run.Wire {
+			qos += i % 2
+		}
+		s.tables.Streams = append(s.tables.Streams, history.Stream{Producer: pub, Topic: "work/x", QoS: qos})
 	}
 	s.connect(pub, false).join(sub, other, fleet)
 	s.phase("steady").disconnect(other)

@@ -23,6 +23,10 @@ func (l *ledger) accuse(a *verdict.Anomaly, s shown) {
 	if s.by == "" || !l.wire.heard(a.Process) || l.works(a.Stream) && !l.wire.heard(l.tables.Streams[a.Stream].Producer) {
 		return
 	}
+	if l.works(a.Stream) && l.wire.shared(a.Process, a.Stream, a.Seq) {
+		a.Text += "; its packet id was another message's at the same time, so that the wire does not tell whose acknowledgement is whose"
+		return
+	}
 	a.Blame = s.by
 	a.Text += "; the wire shows " + s.words
 	a.Events = events(append(slices.Clone(a.Events), s.rows...)...)
@@ -148,7 +152,7 @@ func (w *wire) another(process, stream int32, seq int64) bool {
 }
 
 // disorderedBy says who put a message behind a later one.
-func (w *wire) disorderedBy(process, stream int32, seq, after int64) shown {
+func (w *wire) disorderedBy(process, stream int32, seq, after int64, disturbed bool) shown {
 	from, fromAfter := w.from(stream, seq), w.from(stream, after)
 	to, toAfter := w.to(process, stream, seq), w.to(process, stream, after)
 	if from == nil || fromAfter == nil || to == nil || toAfter == nil {
@@ -164,6 +168,8 @@ func (w *wire) disorderedBy(process, stream int32, seq, after int64) shown {
 		return nothingShown // to a broker that waits for it, PUBREL may be what makes a message
 	case to.first > toAfter.first:
 		return byBroker("that the broker had it before, and sent it behind", rows...)
+	case to.releasedBehind(toAfter) && !disturbed && to.overtaken(toAfter):
+		return byBroker("that the broker had PUBREC for it before, and sent its PUBREL behind", int64(to.taken), int64(toAfter.taken), int64(toAfter.freed), int64(to.freed))
 	case to.releasedBehind(toAfter):
 		return nothingShown // the client waited for its PUBREL
 	case to.repeatedAfter(toAfter) && w.clients[process].greetedIn(int64(to.first), never) != nil:
@@ -191,6 +197,13 @@ func (f *flow) repeatedAfter(other *flow) bool {
 // or never.
 func (f *flow) releasedBehind(other *flow) bool {
 	return other.freed >= 0 && (f.freed < 0 || f.freed > other.freed)
+}
+
+// overtaken reports whether PUBREL of another message, whose PUBREC came later, was sent
+// on the same connection before a message's own: PUBRELs are to be sent in the order of
+// the PUBRECs (MQTT-4.6.0-4, MQTT-4.6.0-6).
+func (f *flow) overtaken(by *flow) bool {
+	return f.n == 1 && f.conn == by.conn && f.freed >= 0 && f.taken >= 0 && f.taken < by.taken
 }
 
 // takenBehind reports whether a message that was sent once, before another, was

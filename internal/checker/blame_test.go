@@ -42,6 +42,19 @@ func TestBlameOfAnomalies(t *testing.T) {
 			}
 		}
 	}
+	releasing := func(s *story, taken ...int64) { // two messages of QoS 2, of which the first comes behind
+		s.acked(q2, 0, 1)
+		for seq := range int64(2) {
+			s.toClient(sub, "publish", seq+1, s.of(q2, seq))
+		}
+		for _, seq := range taken {
+			s.packet(sub, "pubrec", seq+1, s.of(q2, seq))
+		}
+		for seq := int64(1); seq >= 0; seq-- {
+			s.toClient(sub, "pubrel", seq+1, s.of(q2, seq))
+			unheard(s, sub, q2, seq, 0)
+		}
+	}
 	for _, c := range []struct {
 		name, claim string
 		tell        func(s *story)
@@ -132,13 +145,19 @@ func TestBlameOfAnomalies(t *testing.T) {
 			unheard(s, sub, q1, 0, 0)
 		}, sdk, "sent it before"},
 
-		{"sent before, and released behind", "order-per-stream", func(s *story) {
+		{"sent before, and released behind", "order-per-stream", func(s *story) { releasing(s, 0, 1) }, broker, "that the broker had PUBREC for it before, and sent its PUBREL behind"},
+		{"sent before, and taken and released behind", "order-per-stream", func(s *story) { releasing(s, 1, 0) }, nobody, ""},
+		{"sent before, and released behind during a fault", "order-per-stream", func(s *story) {
+			s.fault(time.Hour)
+			releasing(s, 0, 1)
+		}, nobody, ""},
+		{"taken for another message, by its packet id", "order-per-stream", func(s *story) {
 			s.acked(q2, 0, 1)
 			for seq := range int64(2) {
-				s.toClient(sub, "publish", seq+1, s.of(q2, seq)).packet(sub, "pubrec", seq+1, s.of(q2, seq))
+				s.toClient(sub, "publish", 1, s.of(q2, seq))
 			}
 			for seq := int64(1); seq >= 0; seq-- {
-				s.toClient(sub, "pubrel", seq+1, s.of(q2, seq))
+				s.packet(sub, "pubrec", 1, s.of(q2, seq)).toClient(sub, "pubrel", 1, s.of(q2, seq))
 				unheard(s, sub, q2, seq, 0)
 			}
 		}, nobody, ""},

@@ -9,7 +9,7 @@ var claimSDKDelivers = Entry{
 	Claim: verdict.Claim{Name: "sdk-delivers", Severity: verdict.P0, Of: verdict.SDK, Wire: true,
 		Text:   "A client that sends PUBACK or PUBCOMP has accepted ownership of the application message: it reaches the application.",
 		Source: "MQTT 3.1.1 sections 4.3.2 [MQTT-4.3.2-2] and 4.3.3 [MQTT-4.3.3-2]"},
-	Category: Durability, Checker: "delivers@2", Protocols: mqtt, New: newDelivers, NeedsComplete: true, canary: withhold,
+	Category: Durability, Checker: "delivers@3", Protocols: mqtt, New: newDelivers, NeedsComplete: true, canary: withhold,
 }
 
 // delivers judges that what a client acknowledged to the broker reached its
@@ -45,7 +45,7 @@ func (c *delivers) Result(*closing) verdict.Result {
 			}
 		})
 		l.wire.handed[i].each(func(seq int64, f *flow) {
-			if f.acked < 0 || f.acked > until {
+			if f.acked < 0 || f.acked > until || f.shared {
 				return
 			}
 			judged++
@@ -92,7 +92,7 @@ func withhold(ctx Context) *mutation {
 				continue
 			}
 			process, stream := b.Process[d.i], b.Stream[d.i]
-			if f := l.wire.to(process, stream, d.seq); f != nil && f.acked >= 0 && f.n == 1 && l.route.pairs[d.pair].takes() && !l.route.pairs[d.pair].register {
+			if f := l.wire.to(process, stream, d.seq); f != nil && f.acked >= 0 && f.n == 1 && !f.shared && l.route.pairs[d.pair].takes() && !l.route.pairs[d.pair].register {
 				pair, seq = d.pair, d.seq
 				m.did = sentence("dropped every delivery of %s to %s", l.message(stream, seq), l.process(process))
 			}

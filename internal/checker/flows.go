@@ -18,8 +18,9 @@ type flow struct {
 	again        bool // the first PUBLISH had DUP: what it repeats did not come so far
 	renamed      bool // a PUBLISH was under another topic than its stream's
 	retained     bool // a PUBLISH had RETAIN
-	late         bool // it was sent to a subscriber long after it was acknowledged,
-	idle         bool // and until then the broker had waited for nothing of the client's
+	late         bool // it was sent to a subscriber long after it was acknowledged (stalls notes it)
+	idle         bool // the same, and the broker had waited for nothing of the client's (stalls)
+	shared       bool // another message had its packet id at the same time (the dialogue notes it)
 }
 
 type flowState uint8

@@ -11,7 +11,7 @@ var claimSDKHonest = Entry{
 	Claim: verdict.Claim{Name: "sdk-honest", Severity: verdict.P1, Of: verdict.SDK, Wire: true,
 		Text:   "What a client library calls published was acknowledged by the broker before: the sender MUST treat the PUBLISH packet as unacknowledged until it has received the corresponding PUBACK (QoS 1) or PUBCOMP (QoS 2).",
 		Source: "MQTT 3.1.1 sections 4.3.2 [MQTT-4.3.2-1] and 4.3.3 [MQTT-4.3.3-1]"},
-	Category: Safety, Checker: "honest@2", Protocols: mqtt, New: newHonest, canary: boast,
+	Category: Safety, Checker: "honest@3", Protocols: mqtt, New: newHonest, canary: boast,
 }
 
 // honest judges what a client library says of a publish: that it is done only
@@ -66,8 +66,12 @@ func (c *honest) take(b *history.Batch, i int, told bool) {
 	if !c.ledger.wire.heard(w.process) {
 		return
 	}
+	f := c.ledger.wire.from(w.stream, w.seq)
+	if f != nil && f.shared { // its driver may have taken another message's acknowledgement for its
+		return
+	}
 	c.judged++
-	switch f := c.ledger.wire.from(w.stream, w.seq); {
+	switch {
 	case f == nil:
 		c.accuse(w, "it was never sent")
 	case f.acked < 0 && f.state == done && c.ledger.refusals(w.process): // its driver cannot see that it was refused

@@ -122,10 +122,13 @@ func withWire(run *history.Run, claims []string) []string {
 	if !run.Wire {
 		return claims
 	}
+	frozen := run.WireClaims
+	if frozen == nil {
+		frozen = firstWireClaims(run.Protocol)
+	}
 	claims = slices.Clone(claims)
-	for _, name := range WireClaims(run.Protocol) {
-		frozen := slices.Contains(run.WireClaims, name) || run.WireClaims == nil && slices.Contains(firstWireClaims, name)
-		if frozen && !slices.Contains(claims, name) {
+	for _, name := range frozen {
+		if !slices.Contains(claims, name) {
 			claims = append(claims, name)
 		}
 	}
@@ -143,11 +146,11 @@ func WireClaims(protocol string) (names []string) {
 	return names
 }
 
-// firstWireClaims are those of runs that did not write down yet by which they are
-// judged.
-var firstWireClaims = []string{
-	"broker-acks", "broker-qos2-flow", "broker-resend-dup",
-	"sdk-honest", "sdk-delivers", "sdk-once", "sdk-resend-dup", "sdk-qos2-flow", "sdk-ack-order", "sdk-resubscribes", "sdk-lives",
+// firstWireClaims are those of a run that was recorded before runs wrote down by which
+// they are judged.
+func firstWireClaims(protocol string) []string {
+	later := []string{"broker-packet-id", "sdk-packet-id"}
+	return slices.DeleteFunc(WireClaims(protocol), func(name string) bool { return slices.Contains(later, name) })
 }
 
 func (j *judge) add(b *history.Batch) {

@@ -23,7 +23,7 @@ type ledger struct {
 	queues   *queues
 	storage  *storage
 
-	current, mutated *history.Batch // that were taken and sorted last
+	current, mutated *history.Batch // that was taken last, and a canary's that was sorted last
 	sorted, resorted rows
 }
 

@@ -11,7 +11,7 @@ var claimQoS2ExactlyOnce = Entry{
 	Claim: verdict.Claim{Name: "qos2-exactly-once", Severity: verdict.P0, Gated: true,
 		Text:   "QoS 2, exactly once delivery: neither loss nor duplication of messages are acceptable.",
 		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-1], [MQTT-4.3.3-2]"},
-	Category: Idempotency, Checker: "once@3", Protocols: mqtt, Rests: history.PromiseDurability, New: exactlyOnce, canary: repeat(2, dedupes),
+	Category: Idempotency, Checker: "once@4", Protocols: mqtt, Rests: history.PromiseDurability, New: exactlyOnce, canary: repeat(2, dedupes),
 	Notice: Notice{"duplicated", "duplicates of QoS 2", "mqtt/publish-crash-reconnect"},
 }
 
@@ -19,7 +19,7 @@ var claimQoS0AtMostOnce = Entry{
 	Claim: verdict.Claim{Name: "qos0-at-most-once", Severity: verdict.P2, Gated: true,
 		Text:   "QoS 0, at most once delivery: the message arrives at the receiver either once or not at all.",
 		Source: "MQTT 3.1.1 section 4.3.1"},
-	Category: Idempotency, Checker: "once@3", Protocols: mqtt, Rests: history.PromiseProtocol, New: atMostOnce, canary: repeat(0, anyone),
+	Category: Idempotency, Checker: "once@4", Protocols: mqtt, Rests: history.PromiseProtocol, New: atMostOnce, canary: repeat(0, anyone),
 	Notice: Notice{"duplicated", "duplicates of QoS 0", "mqtt/qos-roundtrip"},
 }
 
@@ -27,7 +27,7 @@ var claimSDKOnce = Entry{
 	Claim: verdict.Claim{Name: "sdk-once", Severity: verdict.P1, Of: verdict.SDK, Wire: true,
 		Text:   "Until it has received the corresponding PUBREL packet, the receiver MUST acknowledge any subsequent PUBLISH packet with the same Packet Identifier by sending a PUBREC. It MUST NOT cause duplicate messages to be delivered to any onward recipients in this case.",
 		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-2]"},
-	Category: Idempotency, Checker: "once@3", Protocols: mqtt, New: takenOnce, canary: repeat(2, dedupes),
+	Category: Idempotency, Checker: "once@4", Protocols: mqtt, New: takenOnce, canary: repeat(2, dedupes),
 }
 
 // once judges that a message of its QoS reaches an application at most once.
@@ -111,7 +111,7 @@ func (c *once) again(b *history.Batch, i int, earlier int64) {
 	}
 	a.Text = sentence("%s reached %s again at %s%s", l.message(s, seq), l.process(p), clock(b.Time[i]), under(a.Fault))
 	if c.taker {
-		if to := l.wire.to(p, s, seq); to == nil || to.begun > 1 {
+		if to := l.wire.to(p, s, seq); to == nil || to.begun > 1 || to.shared {
 			return
 		}
 	}

@@ -54,7 +54,7 @@ func shareID(of verdict.Party) func(Context) *mutation {
 	return func(ctx Context) *mutation {
 		l := ctx.ledger
 		return onePacket(l, "the "+name+" sent no PUBLISH of QoS 1 or 2", func(b *history.Batch, p *packet) (*history.Batch, string) {
-			if p.kind != publishPacket || p.sender() != side || p.qos == 0 || p.id < 0 || p.stream < 0 {
+			if p.kind != publishPacket || p.sender() != side || p.qos == 0 || p.id < 0 || p.stream < 0 || !l.canJudge(of, p) {
 				return nil, ""
 			}
 			e := b.Event(p.i)

@@ -9,14 +9,14 @@ var claimBrokerQoS2Flow = Entry{
 	Claim: verdict.Claim{Name: "broker-qos2-flow", Severity: verdict.P0, Wire: true,
 		Text:   "The sender MUST NOT re-send the PUBLISH once it has sent the corresponding PUBREL packet.",
 		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-1]; MQTT 5.0 section 4.3.3 [MQTT-4.3.3-6]"},
-	Category: Safety, Checker: "released@2", Protocols: mqtt, New: talks(releasedOnce(verdict.Broker)), canary: rekindle(verdict.Broker),
+	Category: Safety, Checker: "released@3", Protocols: mqtt, New: talks(releasedOnce(verdict.Broker)), canary: rekindle(verdict.Broker),
 }
 
 var claimSDKQoS2Flow = Entry{
 	Claim: verdict.Claim{Name: "sdk-qos2-flow", Severity: verdict.P1, Of: verdict.SDK, Wire: true,
 		Text:   "The sender MUST NOT re-send the PUBLISH once it has sent the corresponding PUBREL packet.",
 		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-1]; MQTT 5.0 section 4.3.3 [MQTT-4.3.3-6]"},
-	Category: Safety, Checker: "released@2", Protocols: mqtt, New: talks(releasedOnce(verdict.SDK)), canary: rekindle(verdict.SDK),
+	Category: Safety, Checker: "released@3", Protocols: mqtt, New: talks(releasedOnce(verdict.SDK)), canary: rekindle(verdict.SDK),
 }
 
 // releasedOnce is that no PUBLISH of QoS 2 is sent again after its PUBREL
@@ -31,7 +31,7 @@ func releasedOnce(of verdict.Party) rule {
 			if p.kind == pubrelPacket {
 				return "", true
 			}
-			if !repeats(l, t, p, open) || p.qos != 2 || open.state < released || side == 1 && open.state == done && l.anew(p) {
+			if !repeats(l, t, p, open) || p.qos != 2 || open.state < released || open.shared || side == 1 && open.state == done && l.anew(p) {
 				return "", false
 			}
 			return sentence("was sent again by the %s with packet id %d, after its PUBREL", name, p.id), true
@@ -53,7 +53,7 @@ func rekindle(of verdict.Party) func(Context) *mutation {
 	return func(ctx Context) *mutation {
 		l := ctx.ledger
 		return onePacket(l, "the "+name+" sent no PUBREL", func(b *history.Batch, p *packet) (*history.Batch, string) {
-			if p.kind != pubrelPacket || p.sender() != side || p.stream < 0 || side == 1 && !l.single(p.process, p.stream) {
+			if p.kind != pubrelPacket || p.sender() != side || p.stream < 0 || !l.canJudge(of, p) || side == 1 && !l.single(p.process, p.stream) {
 				return nil, ""
 			}
 			e := b.Event(p.i)

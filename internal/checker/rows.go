@@ -44,7 +44,7 @@ func (r *rows) sort(b *history.Batch, to *route) {
 
 // rows returns the sorted rows of a batch. Those of the batch that the ledger
 // took last are known; a canary's batch, which is another one where it was
-// mutated, is sorted when it is asked for first.
+// mutated, is sorted the first time it is asked for.
 func (l *ledger) rows(b *history.Batch) *rows {
 	switch b {
 	case l.current:

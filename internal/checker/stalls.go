@@ -25,6 +25,7 @@ type stalls struct {
 	bound  int64
 	got    []bitmap  // by pair: what reached whom
 	of     []stalled // by process
+	reads  bool      // a canary: it notes nothing where its checker does
 	judged int64
 }
 
@@ -88,6 +89,7 @@ func stallBound(b history.Budget) int64 {
 
 func (c *stalls) fork() Checker {
 	f := *c
+	f.reads = true
 	f.got = forks(c.got, bitmap.fork)
 	f.of = forks(c.of, func(s stalled) stalled { s.list = slices.Clone(s.list); return s })
 	return &f
@@ -143,7 +145,7 @@ func (c *stalls) sending(p *packet, of *stalled) {
 	if m == nil || m.outcome != history.OK || p.time-m.acked <= c.bound {
 		return
 	}
-	if to := c.ledger.wire.to(p.process, p.stream, p.seq); to != nil && int64(to.first) == p.row {
+	if to := c.ledger.wire.to(p.process, p.stream, p.seq); !c.reads && to != nil && int64(to.first) == p.row {
 		to.late, to.idle = true, of.open == 0 && p.time-of.idle > c.bound
 	}
 }

@@ -60,6 +60,7 @@ type exchange struct {
 	state   flowState
 	qos     uint8
 	twice   bool // sent again while it was open, so that an answer may be to either
+	shared  bool // another message has the packet id as well
 	known   bool // there is one
 }
 
@@ -133,9 +134,25 @@ func (t *dialogue) take(p *packet) {
 			c.look(who, p, open)
 		}
 	}
+	if p.kind == publishPacket && !t.own && who.pending(open) && !open.of(p) && t.unclear(p, open) {
+		t.ledger.wire.share(p.process, side, p.stream, p.seq)
+		t.ledger.wire.share(p.process, side, open.stream, open.seq)
+	}
 	if p.conn >= who.conn || open == nil {
 		who.take(p, side, open)
 	}
+}
+
+// unclear reports whether a broker or a client may take a PUBLISH for the message that
+// has its packet id already. Whoever had PUBREL before, on the same connection, may not:
+// to the receiver the packet id is free from then on.
+func (t *dialogue) unclear(p *packet, open *exchange) bool {
+	return open.state < released || open.conn != p.conn || t.ledger.fault(p.time) != ""
+}
+
+// pending reports whether a packet id is still in use in the session.
+func (t *talker) pending(open *exchange) bool {
+	return open != nil && open.session == t.session && open.state != done
 }
 
 func (c *talk) look(t *talker, p *packet, open *exchange) {
@@ -179,8 +196,8 @@ func (t *talker) take(p *packet, side int, open *exchange) {
 		}
 		t.places++
 		e := exchange{stream: p.stream, seq: p.seq, session: t.session, conn: p.conn, place: t.places, row: int32(p.row), qos: p.qos}
-		if open != nil && open.session == t.session && open.state != done {
-			e.twice = true
+		if t.pending(open) {
+			e.twice, e.shared = true, open.shared || !open.of(p)
 			if open.of(p) {
 				e.state = open.state
 			}
@@ -194,11 +211,11 @@ func (t *talker) take(p *packet, side int, open *exchange) {
 			open = t.open[side].set(p.id, exchange{stream: history.None, seq: history.None, session: t.session, conn: p.conn, qos: 2, twice: true, row: int32(p.row)})
 		}
 		switch {
-		case open.twice && p.stream >= 0 && !open.of(p): // of the message that had the packet id before, and still has it
+		case open.shared && p.stream >= 0 && !open.of(p): // it ends nothing: it is of the message that had the packet id before
 		case p.kind == pubrecPacket && !p.refused():
 			open.state = max(open.state, received)
 		case p.kind == pubrelPacket:
-			open.state = max(open.state, released)
+			open.state, open.conn = max(open.state, released), p.conn
 		default:
 			open.state = done
 		}
@@ -281,6 +298,11 @@ func (c *talk) Result(*closing) verdict.Result {
 func (l *ledger) single(process, stream int32) bool {
 	q := l.route.get(process, stream)
 	return q.filters <= 1 && q.shared == 0
+}
+
+// canJudge reports whether a rule that binds a party is held against a packet's client.
+func (l *ledger) canJudge(of verdict.Party, p *packet) bool {
+	return l.wire.heard(p.process) && (of != verdict.SDK || l.tests(p.process))
 }
 
 // who names the sender of a message in a rule's words.

@@ -172,6 +172,20 @@ func (w *wire) flow(p *packet, byBroker bool) *flow {
 	return nil
 }
 
+// share notes that a message had its packet id together with another: whose
+// acknowledgements are whose the wire does not tell.
+func (w *wire) share(process int32, side int, stream int32, seq int64) {
+	if f := w.flow(&packet{process: process, stream: stream, seq: seq}, side == 1); f != nil {
+		f.shared = true
+	}
+}
+
+// shared reports whether one of the two ways of a message was shared.
+func (w *wire) shared(process, stream int32, seq int64) bool {
+	from, to := w.from(stream, seq), w.to(process, stream, seq)
+	return from != nil && from.shared || to != nil && to.shared
+}
+
 func (w *wire) publish(c *wireClient, p *packet) {
 	if p.toClient {
 		c.damaged.note(p)

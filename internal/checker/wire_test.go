@@ -66,7 +66,7 @@ func TestWireClaimsAreFrozen(t *testing.T) {
 	for _, c := range []struct {
 		frozen []string
 		want   int
-	}{{nil, len(firstWireClaims)}, {[]string{"broker-acks", "sdk-packet-id"}, 2}, {WireClaims(""), len(WireClaims(""))}} {
+	}{{nil, len(WireClaims("")) - 2}, {[]string{"broker-acks", "sdk-packet-id"}, 2}, {WireClaims(""), len(WireClaims(""))}} {
 		run := &history.Run{Wire: true, Protocol: "mqtt3", WireClaims: c.frozen}
 		if got := withWire(run, nil); len(got) != c.want {
 			t.Errorf("frozen %v: judged by %v", c.frozen, got)
@@ -156,6 +156,11 @@ func TestWireClaims(t *testing.T) {
 			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0)).toClient(pub, "pubcomp", 1, s.of(q2, 0))
 			sent(s, 1, q2, 1, 0)
 		}, pass, ""},
+		{"a packet id before PUBCOMP, of a session that went on", "sdk-packet-id", func(s *story) {
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0))
+			s.connect(pub, true).packet(pub, "pubrel", 1, s.of(q2, 0))
+			sent(s, 1, q2, 1, 0)
+		}, fail, "PUBCOMP was still to come"},
 		{"a packet id after PUBREC that refuses", "sdk-packet-id", func(s *story) {
 			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0), refused)
 			sent(s, 1, q2, 1, 0)
@@ -236,6 +241,20 @@ func TestWireClaims(t *testing.T) {
 			sent(s, 1, q1, 0, 0)
 			s.ret(e, c, history.OK)
 		}, fail, "the wire shows no acknowledgement"},
+		{"called done, and another message had its packet id", "sdk-honest", func(s *story) {
+			e := s.publishing(q2, 0)
+			c := s.call(e)
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0))
+			sent(s, 1, q2, 1, 0).packet(pub, "pubrel", 1, s.of(q2, 0)).toClient(pub, "pubcomp", 1, s.of(q2, 1))
+			s.ret(e, c, history.OK)
+		}, unknown, ""},
+		{"called done, and another message had its packet id behind PUBREL", "sdk-honest", func(s *story) {
+			e := s.publishing(q2, 0)
+			c := s.call(e)
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0))
+			sent(s, 1, q2, 1, 0)
+			s.ret(e, c, history.OK)
+		}, fail, "no acknowledgement"},
 		{"called done before", "sdk-honest", func(s *story) {
 			e := s.publishing(q2, 0)
 			c := s.call(e)
@@ -274,6 +293,13 @@ func TestWireClaims(t *testing.T) {
 			s.wireTake(sub, q1, 0, id)
 			s.deliver(sub, q1, 1)
 		}, fail, "message 0 of pub-1 on work/1 (QoS 1) never reached the application of sub-1"},
+		{"acknowledged for another message that had its packet id", "sdk-delivers", func(s *story) {
+			s.acked(q2, 0, 1).acked(q1, 0, 0)
+			got(s, 90, q2, 0, 0).packet(sub, "pubrec", 90, s.of(q2, 0))
+			got(s, 90, q2, 1, 0)
+			s.packet(sub, "pubrec", 90, s.of(q2, 1)).toClient(sub, "pubrel", 90, s.of(q2, 1)).packet(sub, "pubcomp", 90, s.of(q2, 1))
+			s.deliver(sub, q1, 0)
+		}, pass, ""},
 		{"sent and not acknowledged", "sdk-delivers", func(s *story) {
 			s.acked(q1, 0, 1).wireSend(sub, q1, 0, 0)
 			s.deliver(sub, q1, 1)
