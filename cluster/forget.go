@@ -10,12 +10,16 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mqttpacket"
 )
 
+// A Login is how somebody comes to a broker: a user and a password, both "" for nobody,
+// by tcp, tls, ws or wss.
+type Login struct{ User, Password, Transport string }
+
 // Forget ends the session of a client at an address, by connecting in its name with a
 // clean one. It is bounded by three seconds.
-func (c *Cluster) Forget(ctx context.Context, protocol, transport, address, clientID string) error {
+func (l Login) Forget(ctx context.Context, protocol, address, clientID string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeBound)
 	defer cancel()
-	conn, err := meet(ctx, levelOf(protocol), transport, address, clientID, c.plan.user, c.plan.password)
+	conn, err := meet(ctx, levelOf(protocol), l.Transport, address, clientID, l.User, l.Password)
 	if err != nil {
 		return fmt.Errorf("end the session of %s at %s: %w", clientID, address, err)
 	}
@@ -28,11 +32,11 @@ func (c *Cluster) Forget(ctx context.Context, protocol, transport, address, clie
 
 // Unretain removes the retained message of a topic, by an empty one in its place (MQTT
 // 3.1.1 section 3.3.1.3 [MQTT-3.3.1-10]). It is bounded by three seconds.
-func (c *Cluster) Unretain(ctx context.Context, protocol, transport, address, topic string) error {
+func (l Login) Unretain(ctx context.Context, protocol, address, topic string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeBound)
 	defer cancel()
 	level := levelOf(protocol)
-	conn, err := meet(ctx, level, transport, address, probeID(), c.plan.user, c.plan.password)
+	conn, err := meet(ctx, level, l.Transport, address, probeID(), l.User, l.Password)
 	if err != nil {
 		return fmt.Errorf("remove the retained message of %s at %s: %w", topic, address, err)
 	}

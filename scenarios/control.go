@@ -34,5 +34,5 @@ func (s *Scenario) OnNodes() bool {
 // untouchable reports whether nothing may be done to the nodes: somebody else runs
 // them, and has named neither their processes nor their containers.
 func untouchable(c cluster.Config) bool {
-	return c.Flavor == "external" && len(c.PIDs)+len(c.Containers) == 0
+	return c.Flavor == external && len(c.PIDs)+len(c.Containers) == 0
 }

@@ -127,7 +127,7 @@ func New(version string, env keeper.Env, start keeper.Start) (*Experiment, error
 // else runs have one, which then is the run's.
 func (e *Experiment) listen() error {
 	c := &e.start.Cluster
-	if c.Flavor == "external" && len(c.Transports) > 0 {
+	if c.Flavor == external && len(c.Transports) > 0 {
 		e.start.Transport = cmp.Or(e.start.Transport, c.Transports[0])
 	}
 	e.start.Transport = cmp.Or(e.start.Transport, contract.TCP)
@@ -155,7 +155,7 @@ func (e *Experiment) load(start keeper.Start) (err error) {
 	if c.Flavor == "" {
 		c.Flavor = e.scenario.Cluster.Flavor
 	}
-	if c.Nodes == 0 && c.Flavor != "mosquitto" && c.Flavor != "external" { // those know themselves
+	if c.Nodes == 0 && c.Flavor != "mosquitto" && c.Flavor != external { // those know themselves
 		c.Nodes = e.scenario.Cluster.Nodes
 	}
 	if untouchable(*c) && e.scenario.OnNodes() && !start.NoFaults {
@@ -167,7 +167,7 @@ func (e *Experiment) load(start keeper.Start) (err error) {
 	if e.start.NoFaults {
 		e.scenario, _ = asked.Control(Tier{})
 	}
-	if c.Arm == nil && c.Flavor != "external" {
+	if c.Arm == nil && c.Flavor != external {
 		c.Arm = asked.Arms() // of a control too: it is to be the same but for the faults
 	}
 	if err := e.scenario.speak(start.Protocol, c.Flavor); err != nil {

@@ -57,7 +57,7 @@ func Look(ctx context.Context, self []string) Preflight {
 		{Name: "reference", OK: true, Detail: "three nodes of nats-server, inside this binary; MQTT 3.1.1"},
 		{Name: "robustmq", OK: robustmq.OK, Detail: robustmq.Detail, Install: robustmq.Install},
 		{Name: "mosquitto", OK: mosquitto.OK, Detail: mosquitto.Detail, Install: mosquitto.Install},
-		{Name: "external", OK: true, Detail: "brokers that somebody else runs; faults on those whose container or pid the envelope allows"},
+		{Name: external, OK: true, Detail: "brokers that somebody else runs; faults on those whose container or pid the envelope allows"},
 	}
 	for _, s := range clients.Look(ctx, "", clients.SDKs()) {
 		p.SDKs = append(p.SDKs, Ability{

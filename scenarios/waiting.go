@@ -52,7 +52,7 @@ func (e *Experiment) spare() {
 		return
 	}
 	whose := "this broker keeps %d for a session"
-	if flavor == "external" {
+	if flavor == external {
 		whose = "many brokers keep %d for a session and no more"
 	}
 	e.lowered = fmt.Sprintf("%.3g messages a second in place of %.3g, as "+whose, most, e.rate, limit)

@@ -99,26 +99,74 @@ func TestExternalForgets(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, report.Verdict.Headline)
 	}
+	sessions, registers := traces(t, dir, endpoint)
+	if sessions == 0 || registers == 0 {
+		t.Errorf("the run made %d sessions and %d registers: it shows nothing", sessions, registers)
+	}
+}
+
+// TestExternalForgetsAfterAKill finds no session either where the run's keeper was
+// killed.
+func TestExternalForgetsAfterAKill(t *testing.T) {
+	hosttest.Long(t, "it runs a broker")
+	t.Parallel()
+	endpoint, _ := mosquitto(t)
+	l := newLab(t, nil, false)
+	out, err := os.Create(filepath.Join(l.base, "run.out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd := l.command("run", "mqtt/persistent-session", "--flavor", "external", "--endpoint", endpoint, "--no-repeat")
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { l.kill(l.processes()) }()
+	printed := func() string {
+		text, _ := os.ReadFile(out.Name())
+		return string(text)
+	}
+	if err := await(endBound, func() string {
+		if !strings.Contains(printed(), " s "+history.PhaseSteady+" ") {
+			return "nothing was published yet: " + printed()
+		}
+		return ""
+	}); err != nil {
+		t.Fatal(err)
+	}
+	l.kill(l.processes("keeper"))
+	cmd.Wait()
+	if err := await(leftBound, func() string { return l.left() + l.noted() }); err != nil {
+		t.Errorf("left: %v", err)
+	}
+	if sessions, _ := traces(t, l.dir, endpoint); sessions == 0 {
+		t.Errorf("the run made no session: it shows nothing\n%s", printed())
+	}
+}
+
+// traces is how many sessions and registers the one run in a state directory made at a
+// broker, which must have neither any more.
+func traces(t *testing.T, dir, endpoint string) (sessions, registers int) {
+	t.Helper()
 	runs, err := filepath.Glob(filepath.Join(dir, "runs", "*", "evidence"))
 	if err != nil || len(runs) != 1 {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
-	history, err := history.Open(runs[0])
+	tables, _, err := history.ReadTables(runs[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer history.Close()
-	kept, registers := 0, 0
-	for _, p := range history.Tables().Processes {
+	for _, p := range tables.Processes {
 		if p.Clean {
 			continue
 		}
-		kept++
+		sessions++
 		if said := converse(t, endpoint, p.ClientID); said[0].SessionPresent {
 			t.Errorf("the broker has the session of %s", p.Name)
 		}
 	}
-	for _, s := range history.Tables().Streams {
+	for _, s := range tables.Streams {
 		if s.Retain {
 			registers++
 		}
@@ -128,9 +176,7 @@ func TestExternalForgets(t *testing.T) {
 			t.Errorf("the broker has a retained message on %s", pk.TopicName)
 		}
 	}
-	if kept == 0 || registers == 0 {
-		t.Errorf("the run made %d sessions and %d registers: it shows nothing", kept, registers)
-	}
+	return sessions, registers
 }
 
 // converse connects as a client that keeps its session, subscribes to everything, and

@@ -14,6 +14,7 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/journal"
 	"github.com/robustmq/rmq-mcp/internal/plan"
 	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // undoBound is how long undoing one experiment's faults may take.
@@ -33,6 +34,11 @@ func recoverRun(runDir string) error {
 	}
 	if err := undo(runDir); err != nil {
 		return err
+	}
+	if _, err := reports.ReadSeal(runDir); err != nil { // else it was done, and nothing can be noted any more
+		if err := scenarios.ForgetAfter(context.Background(), runDir); err != nil {
+			fmt.Fprintf(os.Stderr, "rmq-mcp: remove what %s left at its broker: %v\n", filepath.Base(runDir), err)
+		}
 	}
 	stateDir := filepath.Dir(filepath.Dir(runDir))
 	if err := plan.Place(context.Background(), stateDir, runDir); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -35,7 +35,7 @@ type Reader struct {
 // Open opens the history in dir, which may be still in writing: what is whole
 // when it is opened will be read.
 func Open(dir string) (*Reader, error) {
-	tables, torn, err := readTables(dir)
+	tables, torn, err := ReadTables(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +51,8 @@ func Open(dir string) (*Reader, error) {
 	return r, nil
 }
 
-// readTables reads dir/tables.jsonl, and says whether its last line is torn.
-func readTables(dir string) (t *Tables, torn bool, err error) {
+// ReadTables reads dir/tables.jsonl, and says whether its last line is torn.
+func ReadTables(dir string) (t *Tables, torn bool, err error) {
 	path := filepath.Join(dir, TablesFile)
 	data, err := stored.ReadFile(path, stored.MostJSON)
 	if err != nil {
