@@ -157,7 +157,7 @@ func (c *wireConn) Packet(p *tap.Packet) {
 	case tap.Publish:
 		c.identify(&e, &c.payload[side], p.Topic)
 		if p.ID != 0 {
-			s.ids[side].set(p.ID, message{e.Stream, c.conn, e.Seq})
+			s.ids[side].set(p.ID, message{stream: e.Stream, conn: c.conn, seq: e.Seq})
 		}
 	case tap.Puback, tap.Pubrec, tap.Pubcomp: // of what the other side sent
 		m := s.ids[1-side].about(p, c.conn)
@@ -223,6 +223,7 @@ func (c *wireConn) identify(e *history.Event, payload *contract.Digest, topic []
 type message struct {
 	stream, conn int32
 	seq          int64
+	over         bool // PUBCOMP was sent
 }
 
 var unknownMessage = message{stream: history.None, seq: history.None}
@@ -265,35 +266,32 @@ func (m *messageIDs) get(id uint16) message {
 
 // about returns the message that an acknowledgement or a PUBREL on a connection is
 // about. A sender that uses a packet id again before PUBCOMP has two messages under
-// it for a while: of each kind the oldest one's comes first.
+// it for a while: of each kind the oldest one's comes first. One on a connection that
+// its client has replaced comes late, and may be about any before the newest.
 func (m *messageIDs) about(p *tap.Packet, conn int32) message {
 	newest, taken := m.get(p.ID), m.taken[p.ID]
 	switch {
-	case p.Kind == tap.Pubrec && p.Reason < 0x80:
-		m.take(p.ID, newest, conn)
 	case p.Kind == tap.Pubrel && len(taken) > 0:
 		at := max(0, slices.IndexFunc(taken, func(t takenMessage) bool { return !t.freed || t.conn < conn }))
 		taken[at].freed, taken[at].conn = true, max(taken[at].conn, conn)
 		return taken[at].message
 	case p.Kind == tap.Pubcomp:
-		at := slices.IndexFunc(taken, func(t takenMessage) bool { return t.freed && t.conn == conn })
-		if at < 0 {
-			return newest
+		if at := slices.IndexFunc(taken, func(t takenMessage) bool { return t.freed && t.conn == conn }); at >= 0 {
+			return m.complete(p.ID, at)
 		}
-		of := taken[at].message
-		if taken = slices.Delete(taken, at, at+1); len(taken) > 0 {
-			m.taken[p.ID] = taken
-		} else {
-			delete(m.taken, p.ID)
-		}
-		return of
+	}
+	if newest.conn > conn {
+		return unknownMessage
+	}
+	if p.Kind == tap.Pubrec && newest.stream >= 0 && !newest.over {
+		m.take(p.ID, newest, conn, p.Reason < 0x80)
 	}
 	return newest
 }
 
-// take notes a PUBREC. What was taken on an earlier connection is the same message, or
-// is given up with its session.
-func (m *messageIDs) take(id uint16, of message, conn int32) {
+// take notes a PUBREC, and whether it accepts the message. The same message is taken
+// once, and what was taken on an earlier connection is given up with its session.
+func (m *messageIDs) take(id uint16, of message, conn int32, accepted bool) {
 	if m.taken == nil {
 		m.taken = map[uint16][]takenMessage{}
 	}
@@ -301,5 +299,23 @@ func (m *messageIDs) take(id uint16, of message, conn int32) {
 	list := slices.DeleteFunc(m.taken[id], func(t takenMessage) bool {
 		return t.conn < conn || t.stream == of.stream && t.seq == of.seq
 	})
-	m.taken[id] = append(list, takenMessage{message: of})
+	if accepted {
+		list = append(list, takenMessage{message: of})
+	}
+	m.taken[id] = list[max(0, len(list)-maxTaken):]
 }
+
+// complete takes a message out whose exchange is over.
+func (m *messageIDs) complete(id uint16, at int) message {
+	of := m.taken[id][at].message
+	if m.taken[id] = slices.Delete(m.taken[id], at, at+1); len(m.taken[id]) == 0 {
+		delete(m.taken, id)
+	}
+	if newest := &m.pages[id>>8][id&255]; newest.stream == of.stream && newest.seq == of.seq {
+		newest.over = true
+	}
+	return of
+}
+
+// maxTaken bounds how many messages a packet id has at a time.
+const maxTaken = 16

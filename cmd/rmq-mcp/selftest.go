@@ -345,7 +345,7 @@ func (row *SelftestRow) landed(dir string) error {
 }
 
 // take looks whether a run blamed whom it should: the whole failure, and each
-// violation by itself. A client library that was asked for may have defects of its
+// violation by itself. A client library that was asked for may have small defects of its
 // own that are known, which its own claims show beside what was planted.
 func (row *SelftestRow) take(s *reports.Summary) {
 	v := s.Verdict
@@ -357,7 +357,7 @@ func (row *SelftestRow) take(s *reports.Summary) {
 		}
 		row.Failed = append(row.Failed, r.Claim.Name)
 		row.Violations[r.Claim.Name] = r.Found()
-		if r.Claim.Of == verdict.SDK && campaign.KnownOf(row.SDK, row.Protocol, r.Claim.Name) {
+		if r.Claim.Of == verdict.SDK && r.Claim.Severity >= verdict.P2 && campaign.KnownOf(row.SDK, row.Protocol, r.Claim.Name) {
 			continue
 		}
 		for _, a := range r.Anomalies {

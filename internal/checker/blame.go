@@ -23,10 +23,6 @@ func (l *ledger) accuse(a *verdict.Anomaly, s shown) {
 	if s.by == "" || !l.wire.heard(a.Process) || l.works(a.Stream) && !l.wire.heard(l.tables.Streams[a.Stream].Producer) {
 		return
 	}
-	if l.works(a.Stream) && l.wire.shared(a.Process, a.Stream, a.Seq) {
-		a.Text += "; its packet id was another message's at the same time, so that the wire does not tell whose acknowledgement is whose"
-		return
-	}
 	a.Blame = s.by
 	a.Text += "; the wire shows " + s.words
 	a.Events = events(append(slices.Clone(a.Events), s.rows...)...)
@@ -60,6 +56,8 @@ func (w *wire) lostBy(process, stream int32, seq int64) shown {
 	}
 	from := w.from(stream, seq)
 	switch {
+	case w.shared(process, stream, seq):
+		return nothingShown
 	case from == nil:
 		return bySDK("that it was never sent to the broker")
 	case from.acked < 0:
@@ -99,7 +97,7 @@ func (w *wire) lostBy(process, stream int32, seq int64) shown {
 // repeatedBy says who made one message of a QoS reach a process twice.
 func (w *wire) repeatedBy(process, stream int32, seq int64, qos uint8) shown {
 	from, to := w.from(stream, seq), w.to(process, stream, seq)
-	if from == nil || to == nil {
+	if from == nil || to == nil || from.shared || to.shared {
 		return nothingShown
 	}
 	rows := []int64{int64(from.first), int64(to.first)}
@@ -129,7 +127,7 @@ func (w *wire) repeatedBy(process, stream int32, seq int64, qos uint8) shown {
 func (w *wire) unflaggedBy(process, stream int32, seq int64) shown {
 	from, to := w.from(stream, seq), w.to(process, stream, seq)
 	switch {
-	case from == nil || to == nil:
+	case from == nil || to == nil || from.shared || to.shared:
 		return nothingShown
 	case from.anew() > 1:
 		return bySDK("that its producer's client published it more than once", int64(from.first))
@@ -155,7 +153,7 @@ func (w *wire) another(process, stream int32, seq int64) bool {
 func (w *wire) disorderedBy(process, stream int32, seq, after int64, disturbed bool) shown {
 	from, fromAfter := w.from(stream, seq), w.from(stream, after)
 	to, toAfter := w.to(process, stream, seq), w.to(process, stream, after)
-	if from == nil || fromAfter == nil || to == nil || toAfter == nil {
+	if from == nil || fromAfter == nil || to == nil || toAfter == nil || w.shared(process, stream, seq) || w.shared(process, stream, after) {
 		return nothingShown
 	}
 	rows := []int64{int64(to.first), int64(toAfter.first)}
@@ -168,7 +166,7 @@ func (w *wire) disorderedBy(process, stream int32, seq, after int64, disturbed b
 		return nothingShown // to a broker that waits for it, PUBREL may be what makes a message
 	case to.first > toAfter.first:
 		return byBroker("that the broker had it before, and sent it behind", rows...)
-	case to.releasedBehind(toAfter) && !disturbed && to.overtaken(toAfter):
+	case to.releasedBehind(toAfter) && !disturbed && to.overtaken(toAfter) && w.clients[process].greetedIn(int64(to.first), int64(to.freed)) == nil:
 		return byBroker("that the broker had PUBREC for it before, and sent its PUBREL behind", int64(to.taken), int64(toAfter.taken), int64(toAfter.freed), int64(to.freed))
 	case to.releasedBehind(toAfter):
 		return nothingShown // the client waited for its PUBREL
@@ -199,11 +197,11 @@ func (f *flow) releasedBehind(other *flow) bool {
 	return other.freed >= 0 && (f.freed < 0 || f.freed > other.freed)
 }
 
-// overtaken reports whether PUBREL of another message, whose PUBREC came later, was sent
-// on the same connection before a message's own: PUBRELs are to be sent in the order of
-// the PUBRECs (MQTT-4.6.0-4, MQTT-4.6.0-6).
+// overtaken reports whether a message was sent once and PUBREL of another, whose PUBREC
+// came later, was sent before its own: PUBRELs are to be sent in the order of the
+// PUBRECs (MQTT-4.6.0-4, MQTT-4.6.0-6).
 func (f *flow) overtaken(by *flow) bool {
-	return f.n == 1 && f.conn == by.conn && f.freed >= 0 && f.taken >= 0 && f.taken < by.taken
+	return f.n == 1 && f.freed >= 0 && f.taken >= 0 && f.taken < by.taken
 }
 
 // takenBehind reports whether a message that was sent once, before another, was

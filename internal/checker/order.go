@@ -120,7 +120,7 @@ func (c *order) placed() *findings {
 			Fault: l.fault(r.time), Events: events(r.behind, r.index),
 		}
 		a.Text = sentence("%s first reached %s at %s, after number %d%s", l.message(r.stream, r.seq), l.process(r.process), clock(r.time), r.after, under(a.Fault))
-		l.accuse(&a, l.wire.disorderedBy(r.process, r.stream, r.seq, r.after, a.Fault != ""))
+		l.accuse(&a, l.wire.disorderedBy(r.process, r.stream, r.seq, r.after, l.disturbed(m.called, r.time)))
 		found.add(a)
 	}
 	return found

@@ -114,6 +114,8 @@ func (l *ledger) heard(processes []int32) bool {
 func (w *wire) lostByGroup(members []int32, stream int32, seq int64) shown {
 	from := w.from(stream, seq)
 	switch {
+	case slices.ContainsFunc(members, func(p int32) bool { return w.shared(p, stream, seq) }):
+		return nothingShown
 	case from == nil:
 		return bySDK("that it was never sent to the broker")
 	case from.acked < 0:

@@ -60,8 +60,11 @@ type exchange struct {
 	state   flowState
 	qos     uint8
 	twice   bool // sent again while it was open, so that an answer may be to either
-	shared  bool // another message has the packet id as well
+	shared  bool // another message had the packet id when this one was sent:
 	known   bool // there is one
+
+	other    int32 // its stream,
+	otherSeq int64 // and number
 }
 
 // of reports whether a packet is about the exchange's message.
@@ -134,12 +137,27 @@ func (t *dialogue) take(p *packet) {
 			c.look(who, p, open)
 		}
 	}
-	if p.kind == publishPacket && !t.own && who.pending(open) && !open.of(p) && t.unclear(p, open) {
-		t.ledger.wire.share(p.process, side, p.stream, p.seq)
-		t.ledger.wire.share(p.process, side, open.stream, open.seq)
+	if !t.own && p.conn >= who.conn {
+		t.share(p, side, who, open)
 	}
 	if p.conn >= who.conn || open == nil {
 		who.take(p, side, open)
+	}
+}
+
+// share notes two messages of which it is not clear whose an acknowledgement is: a
+// PUBLISH and the one that has its packet id, or one that is answered while the other
+// still is to be.
+func (t *dialogue) share(p *packet, side int, who *talker, open *exchange) {
+	switch w := t.ledger.wire; {
+	case p.kind == publishPacket && who.pending(open) && !open.of(p) && t.unclear(p, open):
+		w.share(p.process, side, p.stream, p.seq)
+		w.share(p.process, side, open.stream, open.seq)
+	case p.kind == pubrecPacket && open != nil && open.shared && open.of(p):
+		if f := w.flow(&packet{process: p.process, stream: open.other, seq: open.otherSeq}, side == 1); f != nil && f.state != done {
+			w.share(p.process, side, p.stream, p.seq)
+			f.shared = true
+		}
 	}
 }
 
@@ -197,9 +215,9 @@ func (t *talker) take(p *packet, side int, open *exchange) {
 		t.places++
 		e := exchange{stream: p.stream, seq: p.seq, session: t.session, conn: p.conn, place: t.places, row: int32(p.row), qos: p.qos}
 		if t.pending(open) {
-			e.twice, e.shared = true, open.shared || !open.of(p)
+			e.twice, e.shared, e.other, e.otherSeq = true, true, open.stream, open.seq
 			if open.of(p) {
-				e.state = open.state
+				e.state, e.shared, e.other, e.otherSeq = open.state, open.shared, open.other, open.otherSeq
 			}
 		}
 		t.open[side].set(p.id, e)

@@ -248,6 +248,13 @@ func TestWireClaims(t *testing.T) {
 			sent(s, 1, q2, 1, 0).packet(pub, "pubrel", 1, s.of(q2, 0)).toClient(pub, "pubcomp", 1, s.of(q2, 1))
 			s.ret(e, c, history.OK)
 		}, unknown, ""},
+		{"called done, and another message with its packet id was taken before PUBCOMP", "sdk-honest", func(s *story) {
+			e := s.publishing(q2, 0)
+			c := s.call(e)
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0))
+			sent(s, 1, q2, 1, 0).toClient(pub, "pubrec", 1, s.of(q2, 1))
+			s.ret(e, c, history.OK)
+		}, unknown, ""},
 		{"called done, and another message had its packet id behind PUBREL", "sdk-honest", func(s *story) {
 			e := s.publishing(q2, 0)
 			c := s.call(e)
