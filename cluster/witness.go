@@ -8,8 +8,11 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"time"
+
+	psutil "github.com/shirou/gopsutil/v3/process"
 
 	"github.com/robustmq/rmq-mcp/internal/history"
 )
@@ -22,6 +25,8 @@ type Witness struct {
 	input io.WriteCloser
 	addr  string
 	done  chan struct{}
+	over  context.Context // until it is to end
+	end   context.CancelFunc
 }
 
 const (
@@ -30,8 +35,8 @@ const (
 )
 
 // StartWitness starts the witness. Self is the argv that runs [ServeWitness]
-// in this binary.
-func StartWitness(network Network, self []string) (*Witness, error) {
+// in this binary. Gone is told once, how, where the witness ends or is stopped unasked.
+func StartWitness(network Network, self []string, gone func(how string)) (*Witness, error) {
 	host, err := network.Host("witness")
 	if err != nil {
 		return nil, fmt.Errorf("make a host for the witness: %w", err)
@@ -41,6 +46,7 @@ func StartWitness(network Network, self []string) (*Witness, error) {
 		return nil, fmt.Errorf("find a port for the witness: %w", err)
 	}
 	w := &Witness{addr: net.JoinHostPort(host.Address(), strconv.Itoa(port)), done: make(chan struct{})}
+	w.over, w.end = context.WithCancel(context.Background())
 	w.cmd = exec.Command(self[0], append(self[1:], w.addr)...)
 	w.cmd.Stderr = os.Stderr
 	if w.input, err = w.cmd.StdinPipe(); err != nil {
@@ -53,7 +59,41 @@ func StartWitness(network Network, self []string) (*Witness, error) {
 		w.cmd.Wait()
 		close(w.done)
 	}()
-	return w, w.await()
+	if err := w.await(); err != nil {
+		return w, err
+	}
+	go w.watch(gone)
+	return w, nil
+}
+
+// watch looks every second whether the witness is there.
+func (w *Witness) watch(gone func(how string)) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-w.over.Done():
+			return
+		case <-w.done:
+			gone(fmt.Sprintf("ended unasked (%s)", w.cmd.ProcessState))
+			return
+		case <-tick.C:
+			if w.stopped() {
+				gone("was stopped by somebody else")
+				return
+			}
+		}
+	}
+}
+
+// stopped reports whether a signal keeps the process from running.
+func (w *Witness) stopped() bool {
+	p, err := psutil.NewProcess(int32(w.cmd.Process.Pid))
+	if err != nil {
+		return false
+	}
+	status, err := p.Status()
+	return err == nil && slices.Contains(status, psutil.Stop)
 }
 
 func (w *Witness) await() error {
@@ -108,14 +148,16 @@ func (w *Witness) Set(_ context.Context, want string) error {
 	return fmt.Errorf("bring the witness into state %s: it is the control, and no fault touches it", want)
 }
 
-// Close ends the witness. One that ended before is an error: whatever it was the
-// control of has none.
+// Close ends the witness. One that ended before or was stopped is an error: whatever it
+// was the control of has none.
 func (w *Witness) Close() error {
+	w.end()
 	select {
 	case <-w.done:
 		return fmt.Errorf("it had ended before, unasked (%s)", w.cmd.ProcessState)
 	default:
 	}
+	stopped := w.stopped()
 	w.input.Close()
 	select {
 	case <-w.done:
@@ -123,6 +165,9 @@ func (w *Witness) Close() error {
 	case <-time.After(witnessBound):
 		w.cmd.Process.Kill()
 		<-w.done
+		if stopped {
+			return errors.New("it had been stopped before, by somebody else")
+		}
 		return nil
 	}
 }

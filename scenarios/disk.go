@@ -57,6 +57,13 @@ func (e *Experiment) diskGone(n *cluster.Node, how string, since time.Duration) 
 	}
 }
 
+// witnessGone records that the witness ended or was stopped: a fault that waits for it
+// is healed late.
+func (e *Experiment) witnessGone(how string) {
+	e.harness("the witness %s", how)
+	e.rec.Record(harnessEvent(e.clock.Now(), history.KindObserve, history.ObserveWitnessGone))
+}
+
 // nodeDisk is a node's.
 type nodeDisk struct{ *cluster.Disk }
 

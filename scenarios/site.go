@@ -36,7 +36,7 @@ func (e *Experiment) up(ctx context.Context) (err error) {
 	for _, n := range e.cluster.Nodes() {
 		e.rec.Node(history.Node{Name: n.Name(), Address: n.Address(), Version: n.Version()})
 	}
-	if e.witness, err = cluster.StartWitness(e.network, slices.Concat(e.env.Self, []string{"witness"})); err != nil {
+	if e.witness, err = cluster.StartWitness(e.network, slices.Concat(e.env.Self, []string{"witness"}), e.witnessGone); err != nil {
 		return err
 	}
 	if err = e.openRouter(); err != nil {

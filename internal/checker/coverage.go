@@ -72,6 +72,8 @@ func (c *coverage) add(b *history.Batch) {
 			switch b.Text(int(i)) {
 			case history.ObserveDiskGone:
 				c.diskGone(b, int(i))
+			case history.ObserveWitnessGone:
+				c.ended = append(c.ended, sentence("the witness, a process of rmq-mcp, was gone at %s: the time that faults took from then on is not the broker's doing", clock(b.Time[i])))
 			case history.ObservePlanted:
 				shown := int64(b.Value[i])
 				c.planted = &shown

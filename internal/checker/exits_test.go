@@ -67,6 +67,22 @@ func TestExits(t *testing.T) {
 	}
 }
 
+// A witness of ours that is gone explains that something took long, and nothing that
+// was lost.
+func TestTheLossOfTheWitnessExplains(t *testing.T) {
+	s := newStory()
+	s.join(sub).connect(pub, false).phase("steady").acked(q1, 0, 0).deliver(sub, q1, 0).fault(9*time.Second).observe(history.ObserveWitnessGone, history.None, history.None, 0)
+	s.wait(20*time.Second).acked(q1, 1, 3).delivered(sub, q1, 2, 3)
+	s.marker(q1, 4, history.OK).deliver(sub, q1, 4, history.FlagEnd)
+	results := judgeStory(t, s.finish(), "progress", "qos1-no-loss").Results
+	if r := results[0]; r.Status != verdict.Unknown || !strings.Contains(strings.Join(r.Reasons, " "), "the witness") {
+		t.Errorf("%s: %s, %q", r.Status, r.Summary, r.Reasons)
+	}
+	if r := results[1]; r.Status != verdict.Fail {
+		t.Errorf("%s: %s, %q", r.Status, r.Summary, r.Reasons)
+	}
+}
+
 // Whose processes are not seen is not judged.
 func TestExitsOfOthers(t *testing.T) {
 	s := newStory()

@@ -23,6 +23,10 @@ const (
 	// without being asked: Value is the seconds for which it may have been gone then.
 	ObserveDiskGone = "disk_layer_gone"
 
+	// Of the witness, which ended or was stopped without being asked: what a fault waits
+	// for then takes its time.
+	ObserveWitnessGone = "witness_gone"
+
 	// Of a node every second, from its process and its kernel.
 	ObserveMemory      = "process_memory_bytes"         // resident
 	ObserveAnonymous   = "process_anonymous_bytes"      // resident, and of no file; on Linux

@@ -37,7 +37,7 @@ type Coverage struct {
 	HostStarvedS  float64  `json:"host_starved_s"`        // time in which the host kept the harness from running
 	Recorded      int64    `json:"recorded"`              // events in the history
 	Idle          []string `json:"idle,omitempty"`        // faults in whose time no message was on its way
-	Ended         []string `json:"ended,omitempty"`       // nodes that ended by nothing of the run's doing, nor of their own; in words
+	Ended         []string `json:"ended,omitempty"`       // nodes, and the witness, that ended by nothing of the run's doing, nor of their own; in words
 	Gone          []string `json:"gone,omitempty"`        // processes of ours that ended or stood still without being asked; in words
 	Unjudged      []string `json:"unjudged,omitempty"`    // what was seen that no claim of the run judges; in words
 	PlantShown    *int64   `json:"plant_shown,omitempty"` // how often the defect showed that rmq-mcp planted before the nodes
