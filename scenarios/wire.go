@@ -305,12 +305,11 @@ func (m *messageIDs) take(id uint16, of message, conn int32, accepted bool) {
 	m.taken[id] = list[max(0, len(list)-maxTaken):]
 }
 
-// complete takes a message out whose exchange is over.
+// complete takes a message out whose exchange is over. The memory of its place stays for
+// the next, so that a packet costs no allocation.
 func (m *messageIDs) complete(id uint16, at int) message {
 	of := m.taken[id][at].message
-	if m.taken[id] = slices.Delete(m.taken[id], at, at+1); len(m.taken[id]) == 0 {
-		delete(m.taken, id)
-	}
+	m.taken[id] = slices.Delete(m.taken[id], at, at+1)
 	if newest := &m.pages[id>>8][id&255]; newest.stream == of.stream && newest.seq == of.seq {
 		newest.over = true
 	}

@@ -112,29 +112,7 @@ func TestExternalForgetsAfterAKill(t *testing.T) {
 	t.Parallel()
 	endpoint, _ := mosquitto(t)
 	l := newLab(t, nil, false)
-	out, err := os.Create(filepath.Join(l.base, "run.out"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	cmd := l.command("run", "mqtt/persistent-session", "--flavor", "external", "--endpoint", endpoint, "--no-repeat")
-	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { l.kill(l.processes()) }()
-	printed := func() string {
-		text, _ := os.ReadFile(out.Name())
-		return string(text)
-	}
-	if err := await(endBound, func() string {
-		if !strings.Contains(printed(), " s "+history.PhaseSteady+" ") {
-			return "nothing was published yet: " + printed()
-		}
-		return ""
-	}); err != nil {
-		t.Fatal(err)
-	}
+	cmd, printed := l.run(t, history.PhaseSteady, "mqtt/persistent-session", "--flavor", "external", "--endpoint", endpoint)
 	l.kill(l.processes("keeper"))
 	cmd.Wait()
 	if err := await(leftBound, func() string { return l.left() + l.noted() }); err != nil {

@@ -111,6 +111,36 @@ func (l *lab) told() (names []string) {
 	return names
 }
 
+// run starts a run, whose processes end with the test, and waits until a phase of it has
+// begun. printed is all that it has said so far.
+func (l *lab) run(t *testing.T, phase string, args ...string) (cmd *exec.Cmd, printed func() string) {
+	t.Helper()
+	out, err := os.Create(filepath.Join(l.base, "run.out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd = l.command(append([]string{"run", "--no-repeat"}, args...)...)
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.kill(l.processes()) })
+	printed = func() string {
+		text, _ := os.ReadFile(out.Name())
+		return string(text)
+	}
+	if err := await(endBound, func() string {
+		if !strings.Contains(printed(), " s "+phase+" ") {
+			return "phase " + phase + " has not begun: " + printed()
+		}
+		return ""
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, printed
+}
+
 // processes are those of the lab, in these roles or all. The dead are not
 // among them, waited for or not.
 func (l *lab) processes(roles ...string) []proc {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,29 +49,7 @@ func TestOursIsNotTheBrokers(t *testing.T) {
 			t.Parallel()
 			l := newLab(t, nil, false)
 			needNamespaces(t, l)
-			out, err := os.Create(filepath.Join(l.base, "run.out"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer out.Close()
-			cmd := l.command("run", filepath.Join(l.base, "disk.md"), "--no-repeat")
-			cmd.Stdout, cmd.Stderr = out, out
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			defer func() { l.kill(l.processes()) }()
-			printed := func() string {
-				text, _ := os.ReadFile(out.Name())
-				return string(text)
-			}
-			if err := await(endBound, func() string {
-				if !strings.Contains(printed(), " s "+c.phase+" ") {
-					return "phase " + c.phase + " has not begun: " + printed()
-				}
-				return ""
-			}); err != nil {
-				t.Fatal(err)
-			}
+			cmd, printed := l.run(t, c.phase, filepath.Join(l.base, "disk.md"))
 			ours := l.processes(c.role)
 			if len(ours) == 0 {
 				t.Fatalf("no process is the %s among %v", c.role, l.processes())
@@ -82,7 +59,7 @@ func TestOursIsNotTheBrokers(t *testing.T) {
 			} else {
 				l.kill(ours[:1])
 			}
-			err = cmd.Wait()
+			err := cmd.Wait()
 			code := exitCode(err)
 			rows, err := l.list()
 			if err != nil || len(rows) != 1 {
