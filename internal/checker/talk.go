@@ -240,46 +240,60 @@ func (t *talker) take(p *packet, side int, open *exchange) {
 	}
 }
 
-// exchanges are those of packet ids, in pages that are made as they are needed.
-type exchanges struct{ pages *[256]*[256]exchange }
+// exchanges are those of packet ids, in small pages that are made as they are needed:
+// most clients use few, and there may be thousands of clients.
+type exchanges struct{ books *[64]*book }
+
+type book [64]*[16]exchange
 
 // at is the exchange of a packet id, nil where there was none.
 func (x *exchanges) at(id int64) *exchange {
-	if id < 0 || x.pages == nil || x.pages[uint8(id>>8)] == nil {
+	if id < 0 || x.books == nil || x.books[id>>10&63] == nil || x.books[id>>10&63][id>>4&63] == nil {
 		return nil
 	}
-	if e := &x.pages[uint8(id>>8)][uint8(id)]; e.known {
+	if e := &x.books[id>>10&63][id>>4&63][id&15]; e.known {
 		return e
 	}
 	return nil
 }
 
 func (x *exchanges) set(id int64, e exchange) *exchange {
-	if x.pages == nil {
-		x.pages = new([256]*[256]exchange)
+	if x.books == nil {
+		x.books = new([64]*book)
 	}
-	page := &x.pages[uint8(id>>8)]
+	pages := &x.books[id>>10&63]
+	if *pages == nil {
+		*pages = new(book)
+	}
+	page := &(*pages)[id>>4&63]
 	if *page == nil {
-		*page = new([256]exchange)
+		*page = new([16]exchange)
 	}
-	at := &(*page)[uint8(id)]
+	at := &(*page)[id&15]
 	*at = e
 	at.known = true
 	return at
 }
 
 func (x exchanges) fork() exchanges {
-	if x.pages == nil {
+	if x.books == nil {
 		return x
 	}
-	pages := *x.pages
-	for i, page := range pages {
-		if page != nil {
-			own := *page
-			pages[i] = &own
+	books := *x.books
+	for i, pages := range books {
+		if pages == nil {
+			continue
 		}
+		own := *pages
+		for j, page := range own {
+			if page != nil {
+				copied := *page
+				own[j] = &copied
+			}
+		}
+		books[i] = &own
 	}
-	return exchanges{&pages}
+	return exchanges{&books}
 }
 
 func (c *talk) accuse(p *packet, open *exchange, wrong string) {
