@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 func TestADiskThatIsFull(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 func TestPython(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // A contest is a driver whose clients publish in turns, one on each path.

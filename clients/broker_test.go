@@ -19,7 +19,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 // broker is the address of a broker that speaks a protocol: nats-server as a

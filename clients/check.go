@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // A Target is a broker to try drivers on.

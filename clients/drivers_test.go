@@ -10,7 +10,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 // A driverTest is what is tested of a driver.

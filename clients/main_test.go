@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/builtin"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 // The test binary stands in for rmq-mcp: re-executed with one of these set it

@@ -13,9 +13,9 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
-	"github.com/robustmq/rmq-mcp/internal/reference/mq9"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/broker/mq9"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 // everyMQ9Driver runs a test with each SDK of the catalogue that speaks mq9, and

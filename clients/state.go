@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 	psutil "github.com/shirou/gopsutil/v3/process"
 )
 

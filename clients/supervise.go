@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/environ"
-	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 type sink struct {

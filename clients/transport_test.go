@@ -13,8 +13,8 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/certificate"
-	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 // everyListener starts a broker that listens on every transport. It answers the

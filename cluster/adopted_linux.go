@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 	"golang.org/x/sys/unix"
 )
 

@@ -11,7 +11,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/clock"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/clock"
 )
 
 // armClock puts a library between each node and its clock. A node that cannot

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/clock"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/clock"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 // What mosquitto writes of the time is what the control file says, also after

@@ -12,8 +12,8 @@ import (
 
 	mqtt "github.com/eclipse/paho.mqtt.golang"
 
-	"github.com/robustmq/rmq-mcp/internal/disk"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 // startArmed starts a cluster on disks of ours.

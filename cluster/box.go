@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/docker"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
 )
 
 // lastLines is how long a log may lag behind the end of its container.

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 // testBound is for one test's whole cluster, on a busy machine.

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/robustmq/rmq-mcp/internal/docker"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
 )
 
 // Runtimes.

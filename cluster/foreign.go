@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/docker"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
 )
 
 // checkForeign checks how brokers that somebody else runs are named, beside

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // A process that somebody else started is paused and thawed, and nothing else.

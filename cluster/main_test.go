@@ -6,10 +6,10 @@ import (
 	"os"
 	"testing"
 
-	"github.com/robustmq/rmq-mcp/internal/disk"
-	"github.com/robustmq/rmq-mcp/internal/diskprobe"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
-	embedded "github.com/robustmq/rmq-mcp/internal/reference"
+	embedded "github.com/robustmq/rmq-mcp/internal/broker/reference"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/diskprobe"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 // TestMain makes the test binary a node, or what owns some, when it is started

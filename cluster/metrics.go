@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 	psutil "github.com/shirou/gopsutil/v3/process"
 )
 

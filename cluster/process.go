@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // ErrUnsupported is in the errors of what a flavor or this system cannot do.

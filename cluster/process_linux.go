@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 	"golang.org/x/sys/unix"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 const (

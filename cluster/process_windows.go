@@ -5,7 +5,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // Windows has no signals: a process can be ended by closing its standard

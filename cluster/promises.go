@@ -1,6 +1,6 @@
 package cluster
 
-import "github.com/robustmq/rmq-mcp/internal/history"
+import "github.com/robustmq/rmq-mcp/history"
 
 // A claim that is broken without having been promised is still found; the report
 // then says that nobody promised it.

@@ -15,9 +15,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/internal/broker/mq9"
+	embedded "github.com/robustmq/rmq-mcp/internal/broker/reference"
 	"github.com/robustmq/rmq-mcp/internal/certificate"
-	embedded "github.com/robustmq/rmq-mcp/internal/reference"
-	"github.com/robustmq/rmq-mcp/internal/reference/mq9"
 )
 
 // reference is the embedded broker: this very binary, started again.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // Roles are what Resolve takes beside the names of nodes.

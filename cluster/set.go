@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // changeBound is how long the kernel gets to stop, continue or end a process.

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/netns"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/netns"
 )
 
 // States of a connection, as the kernel's tables number them.

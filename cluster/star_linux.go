@@ -15,7 +15,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/robustmq/rmq-mcp/internal/netns"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/netns"
 )
 
 // Hosts have a /30 each of 198.18.0.0/15, the range that RFC 2544 sets aside

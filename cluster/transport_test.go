@@ -12,8 +12,8 @@ import (
 
 	mqtt "github.com/eclipse/paho.mqtt.golang"
 
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/secret"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 // brokers starts one node of each flavor, with every transport; of RobustMQ

@@ -14,7 +14,7 @@ import (
 
 	psutil "github.com/shirou/gopsutil/v3/process"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // A Witness is a peer of our own in the experiment: a process on a host of its

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/router"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 )
 
 // A Bandwidth lets no more than some rate pass to each host at the end of some

@@ -7,8 +7,8 @@ import (
 	"path"
 	"sync"
 
-	"github.com/robustmq/rmq-mcp/internal/disk"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 )
 
 // BitRot kills a node, flips one bit in each of some bytes of its files, and

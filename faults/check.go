@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // A Check reads back, after a heal, one thing that must be as if the fault had

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/tap"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
 
 // Client faults act on the drivers and on their connections.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/robustmq/rmq-mcp/internal/tap"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
 
 // kernel is a node whose kernel shows some connections.

@@ -6,8 +6,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/clock"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/clock"
 )
 
 // Time faults act on what a process believes the time of day to be. Its

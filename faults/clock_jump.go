@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/clock"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/clock"
 )
 
 // ClockJump puts the time of day of the target's processes forward or back,

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/clock"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/clock"
 )
 
 // clockLayer is what a node's process believes the time to be. Jumps add up,

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/clock"
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/clock"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 // A testClock is the clock of a node in Python, which answers T by its time.

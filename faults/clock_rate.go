@@ -6,8 +6,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/clock"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/clock"
 )
 
 // rateStep is how often the clock is set while it runs at another speed. One

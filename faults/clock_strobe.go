@@ -6,8 +6,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/clock"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/clock"
 )
 
 // ClockStrobe has the time of day of the target's processes jump there and

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/hostile"
-	"github.com/robustmq/rmq-mcp/internal/limits"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/hostile"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/limits"
 )
 
 // ConnectionFlood has clients hold connections that they do not use.

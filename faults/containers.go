@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/docker"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
 )
 
 // containersLayer begins the name of what stands for the containers of a run.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/limits"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/limits"
 )
 
 // CPU gives the target's processes a part of one core, all of their threads

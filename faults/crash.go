@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/robustmq/rmq-mcp/internal/disk"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 )
 
 // A crash is what power_loss, torn_write and lost_rename have in common: at one

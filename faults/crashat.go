@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // CrashAt waits for something to happen on a node, and ends it by SIGKILL

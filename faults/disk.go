@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/disk"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 )
 
 // Disk faults act on the layer under a node's data directory.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/disk"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 )
 
 // A diskRig is a rig whose nodes have disks.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/robustmq/rmq-mcp/internal/disk"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 )
 
 // What entries want of the layer under a data directory.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/robustmq/rmq-mcp/internal/disk"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 )
 
 // undoDisk has nothing to do where the keeper had namespaces: the kernel took

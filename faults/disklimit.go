@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/robustmq/rmq-mcp/internal/disk"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 )
 
 // A diskLimit is what full and inodes have in common: room for a little more

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/tap"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
 
 // driverLayer is a driver's process. A driver that is both paused and killed is

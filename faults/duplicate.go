@@ -3,8 +3,8 @@ package faults
 import (
 	"context"
 
-	"github.com/robustmq/rmq-mcp/internal/netqueue"
-	"github.com/robustmq/rmq-mcp/internal/router"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 )
 
 // A Duplicate sends some percent of the packets on some links twice. TCP throws

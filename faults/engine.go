@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // Options wire an [Engine]. Journal, Record, Clock, Layer and Decide are

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // ErrUnsupported is what a fault wraps that cannot be done to this target:

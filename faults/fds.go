@@ -6,8 +6,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/limits"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/limits"
 )
 
 // FDs lowers the soft limit of open files of the target's live processes to

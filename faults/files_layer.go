@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/robustmq/rmq-mcp/internal/limits"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/limits"
 )
 
 // filesLayer is the soft limit of open files of a node's process. It shows the

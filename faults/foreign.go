@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/robustmq/rmq-mcp/internal/docker"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
 )
 
 // foreignLayer begins the name of what stands for a node that somebody else

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/tap"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
 
 // HalfOpen takes the target's clients away as the loss of their host would:

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // heal takes a fault's entries out, reads back that its nodes serve, and

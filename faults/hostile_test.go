@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/hostile"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/hostile"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 // Hostile clients land on a broker that takes notice, and not on one that reads

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // plan asks the fault what it would do, and puts that on disk before anything

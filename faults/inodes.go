@@ -3,7 +3,7 @@ package faults
 import (
 	"context"
 
-	"github.com/robustmq/rmq-mcp/internal/disk"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 )
 
 // Inodes leaves a disk with room for so many files and directories: making

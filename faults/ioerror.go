@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/robustmq/rmq-mcp/internal/disk"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 )
 
 // IOError makes file operations fail.

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // What entries of a process layer want beside a [ProcessState]. The first two

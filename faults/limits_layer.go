@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/limits"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/limits"
 )
 
 // limitsLayer is the control groups around a node's process: one, or in

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/robustmq/rmq-mcp/internal/router"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 )
 
 // A Link is the way between two sides, as a target: leader~clients.

@@ -7,9 +7,9 @@ import (
 	"math"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/netqueue"
-	"github.com/robustmq/rmq-mcp/internal/router"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 )
 
 // A Loss drops some percent of the packets on some links, as on a wire: what

@@ -3,7 +3,7 @@ package faults
 import (
 	"context"
 
-	"github.com/robustmq/rmq-mcp/internal/disk"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 )
 
 // LostRename is a power loss that spares every byte that was written and takes

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/hostile"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/hostile"
 )
 
 // Malformed has clients say what no MQTT client may say: packets that are cut

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // A meter reads a counter of the kernel that our own probes move as well, and

@@ -15,14 +15,14 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
-	"github.com/robustmq/rmq-mcp/internal/netns"
-	"github.com/robustmq/rmq-mcp/internal/netqueue"
-	"github.com/robustmq/rmq-mcp/internal/router"
-	"github.com/robustmq/rmq-mcp/internal/router/routertest"
-	"github.com/robustmq/rmq-mcp/internal/shaper"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/netns"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router/routertest"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/shaper"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // A netLab is nodes in namespaces of their own, the witness, the router between

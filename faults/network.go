@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/router"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 )
 
 // Network faults act on the router between the hosts of an experiment.

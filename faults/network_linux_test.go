@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
-	"github.com/robustmq/rmq-mcp/internal/netns"
-	"github.com/robustmq/rmq-mcp/internal/router"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/netns"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 const client = "publishers-0"

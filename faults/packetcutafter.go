@@ -3,7 +3,7 @@ package faults
 import (
 	"context"
 
-	"github.com/robustmq/rmq-mcp/internal/tap"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
 
 // PacketCutAfter closes a connection right after a chosen packet went over it.

@@ -3,7 +3,7 @@ package faults
 import (
 	"context"
 
-	"github.com/robustmq/rmq-mcp/internal/tap"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
 
 // PacketDrop keeps chosen packets from their receiver. TCP knows no such loss

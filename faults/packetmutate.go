@@ -3,7 +3,7 @@ package faults
 import (
 	"context"
 
-	"github.com/robustmq/rmq-mcp/internal/tap"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
 
 // PacketMutate makes chosen packets ones that the specification has their

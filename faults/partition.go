@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/robustmq/rmq-mcp/internal/router"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 )
 
 // A Partition lets nothing pass on some links: silently, as a broken cable

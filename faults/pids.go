@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/limits"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/limits"
 )
 
 // Pids bounds the threads and processes of the target's nodes to those they

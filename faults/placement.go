@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // A placement is one fault on its way from asked to healed.

@@ -3,7 +3,7 @@ package faults
 import (
 	"context"
 
-	"github.com/robustmq/rmq-mcp/internal/disk"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 )
 
 // PowerLoss takes from a node's disk what was not durable at one moment, and

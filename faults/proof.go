@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // witnessMargin is how much slower the witness may answer before the host

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/tap"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
 
 // Protocol faults act on chosen MQTT packets in the tap.

@@ -3,8 +3,8 @@ package faults
 import (
 	"context"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/hostile"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/hostile"
 )
 
 // PublishFlood has clients publish as fast as the broker acknowledges.

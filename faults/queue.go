@@ -8,9 +8,9 @@ import (
 	"maps"
 	"strconv"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/netqueue"
-	"github.com/robustmq/rmq-mcp/internal/router"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 )
 
 // Queues treat the packets that rules of the router queue, each by its number.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
-	"github.com/robustmq/rmq-mcp/internal/router"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 // treatedTypes are the faults that treat packets one by one.

@@ -13,10 +13,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/robustmq/rmq-mcp/internal/disk"
-	"github.com/robustmq/rmq-mcp/internal/diskprobe"
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/diskprobe"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 // served makes the test binary what serves a disk, or looks at one.

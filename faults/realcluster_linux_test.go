@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // A realCluster is three echo processes, a witness, and an engine.

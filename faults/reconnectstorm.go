@@ -3,7 +3,7 @@ package faults
 import (
 	"context"
 
-	"github.com/robustmq/rmq-mcp/internal/tap"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
 
 // ReconnectStorm resets all connections of the target's clients in one

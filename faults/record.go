@@ -3,7 +3,7 @@ package faults
 import (
 	"fmt"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // Kinds of the journal's lines that [Pending] reads.

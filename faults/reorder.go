@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/netqueue"
-	"github.com/robustmq/rmq-mcp/internal/router"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 )
 
 // A Reorder holds back some percent of the packets on some links for a while,

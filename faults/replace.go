@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // ReplaceNode kills the target's nodes, removes their data, and starts them

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/router"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 )
 
 // A Reset ends the TCP connections that are established on some links, once:

@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/limits"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/limits"
 )
 
 // Resource faults take from a process what it needs to run.

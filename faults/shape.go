@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/robustmq/rmq-mcp/internal/router"
-	"github.com/robustmq/rmq-mcp/internal/shaper"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/shaper"
 )
 
 // A Shaper has the queueing disciplines at the router's ends of the cables.

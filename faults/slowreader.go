@@ -3,8 +3,8 @@ package faults
 import (
 	"context"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/tap"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
 
 // SlowReader reads what the broker sends to the target's clients at a few

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // Stop asks the target's processes to shut down, by SIGTERM, and keeps them

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/tap"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
 
 // Every protocol fault lands on clients that publish, and never where there is

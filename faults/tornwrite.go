@@ -6,7 +6,7 @@ import (
 	"path"
 	"slices"
 
-	"github.com/robustmq/rmq-mcp/internal/disk"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 )
 
 // TornWrite is a power loss in the middle of a write: of one write a part

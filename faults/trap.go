@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/robustmq/rmq-mcp/internal/disk"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 )
 
 // A held operation is one that a disk's rule holds until its process is gone.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/router"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 )
 
 // An Unreachable takes away the target's routes: what it sends to the others

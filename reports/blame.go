@@ -1,6 +1,6 @@
 package reports
 
-import "github.com/robustmq/rmq-mcp/internal/verdict"
+import "github.com/robustmq/rmq-mcp/judge/verdict"
 
 // BlameFile is blame.json in a run directory.
 const BlameFile = "blame.json"

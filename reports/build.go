@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/checker"
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/checker"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // render writes what people and lists read about a judged run.

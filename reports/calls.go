@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/robustmq/rmq-mcp/internal/journal"
+	"github.com/robustmq/rmq-mcp/history/journal"
 )
 
 // readCalls answers what was asked and answered during a run.

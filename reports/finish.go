@@ -8,7 +8,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/internal/secret"
 	"github.com/robustmq/rmq-mcp/internal/stored"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // A Summary is a finished run in few words, with its verdict.

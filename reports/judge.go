@@ -3,9 +3,9 @@ package reports
 import (
 	"fmt"
 
-	"github.com/robustmq/rmq-mcp/internal/checker"
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/checker"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // Judge decides a run from its evidence and from nothing else: the same

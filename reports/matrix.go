@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/stored"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // A Matrix is matrix.json: scenarios run with client libraries, and

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/internal/stored"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // A Membership is a run's place in a matrix: what the same did with other SDKs,

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // nodeTable is deliveries by publisher's node and subscriber's, the first row its head;

@@ -16,7 +16,7 @@ import (
 	"github.com/go-git/go-git/v5"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 var wantFiles = []string{

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/history/journal"
 	"github.com/robustmq/rmq-mcp/internal/build"
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/journal"
 )
 
 // experiment records a plausible run: two publishers at a steady rate, an

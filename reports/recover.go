@@ -11,8 +11,8 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/journal"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/history/journal"
 )
 
 // keeperDied is what harness.json says of a run that nobody ended.

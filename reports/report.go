@@ -3,8 +3,8 @@ package reports
 import (
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // A Report is report.json: everything that is known about a run, in one

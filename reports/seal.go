@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/journal"
+	"github.com/robustmq/rmq-mcp/history/journal"
 	"github.com/robustmq/rmq-mcp/internal/stored"
 )
 

@@ -3,7 +3,7 @@ package reports
 import (
 	"slices"
 
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // SeriesFile is series.json in a run directory.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // The report and the row show what repetitions show, and the evidence holds as before.

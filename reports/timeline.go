@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // The picture: two panels over one time axis, phases in a strip below them,

@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/internal/build"
-	"github.com/robustmq/rmq-mcp/internal/checker"
 	"github.com/robustmq/rmq-mcp/internal/stored"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/judge/checker"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // Verified is what [Verify] found to hold.

@@ -3,8 +3,8 @@ package reports
 import (
 	"testing"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // What is said of a message is what is recorded of its delivery, where there is

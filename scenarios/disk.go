@@ -7,8 +7,8 @@ import (
 
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
-	"github.com/robustmq/rmq-mcp/internal/disk"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 )
 
 // disks are the layers under the nodes' data directories, as faults see them.

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/robustmq/rmq-mcp/cluster"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // exits records how processes of nodes end, from the start of the cluster until

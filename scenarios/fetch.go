@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/robustmq/rmq-mcp/cluster"
-	"github.com/robustmq/rmq-mcp/internal/release"
+	"github.com/robustmq/rmq-mcp/internal/broker/release"
 )
 
 // Fetch downloads the broker of the version that a configuration asks for,

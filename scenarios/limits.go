@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
-	"github.com/robustmq/rmq-mcp/internal/history"
 )
 
 // checkLimits refuses what the operator's envelope does not allow of what was

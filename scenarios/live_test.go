@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 func event(kind history.Kind, edge history.Edge, process, stream int32, seq int64) history.Event {

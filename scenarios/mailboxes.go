@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/checker"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/checker"
 )
 
 const listEvery = 2 * time.Second

@@ -4,7 +4,7 @@ import (
 	"os/exec"
 
 	"github.com/robustmq/rmq-mcp/cluster"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 )
 
 // newNetwork is the star where the keeper has namespaces of its own, else

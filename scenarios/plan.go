@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
-	"github.com/robustmq/rmq-mcp/internal/checker"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/checker"
 )
 
 // Groups of processes, as recorded in the tables.

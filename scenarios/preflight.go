@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/faults"
-	"github.com/robustmq/rmq-mcp/internal/docker"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
 )
 
 // A Preflight is what this host can do.

@@ -5,9 +5,9 @@ import (
 
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
-	"github.com/robustmq/rmq-mcp/internal/netqueue"
-	"github.com/robustmq/rmq-mcp/internal/router"
-	"github.com/robustmq/rmq-mcp/internal/shaper"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/shaper"
 )
 
 // openRouter makes the router between the hosts of a star something that

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // execute runs the scenario: load, steady, fault, recovery, drain. What a

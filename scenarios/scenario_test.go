@@ -15,7 +15,7 @@ import (
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/faults"
-	"github.com/robustmq/rmq-mcp/internal/checker"
+	"github.com/robustmq/rmq-mcp/judge/checker"
 )
 
 func TestLibrary(t *testing.T) {

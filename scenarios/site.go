@@ -11,9 +11,9 @@ import (
 
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
-	"github.com/robustmq/rmq-mcp/internal/checker"
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/hostile"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/hostile"
+	"github.com/robustmq/rmq-mcp/judge/checker"
 )
 
 // up starts the cluster and the witness, and freezes what the run is.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // storageBound is for how long a run asks what its broker has stored.

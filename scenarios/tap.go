@@ -12,9 +12,9 @@ import (
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
-	"github.com/robustmq/rmq-mcp/internal/reference"
-	"github.com/robustmq/rmq-mcp/internal/reference/mq9"
-	"github.com/robustmq/rmq-mcp/internal/tap"
+	"github.com/robustmq/rmq-mcp/internal/broker/mq9"
+	"github.com/robustmq/rmq-mcp/internal/broker/reference"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
 
 // mqttPort is what the tap listens at for the first node, where it can choose.

@@ -6,8 +6,8 @@ import (
 	"os"
 
 	"github.com/robustmq/rmq-mcp/cluster"
-	"github.com/robustmq/rmq-mcp/internal/netns"
-	"github.com/robustmq/rmq-mcp/internal/tap"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/netns"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
 
 // onHost has the tap listen and dial on a host. A socket belongs to the

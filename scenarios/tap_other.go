@@ -4,7 +4,7 @@ package scenarios
 
 import (
 	"github.com/robustmq/rmq-mcp/cluster"
-	"github.com/robustmq/rmq-mcp/internal/tap"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
 
 func onHost(cluster.Host) tap.Options { return tap.Options{} }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
-	"github.com/robustmq/rmq-mcp/internal/router"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 )
 
 // target resolves a role, or the two of a link, by asking the brokers. Control

@@ -7,8 +7,8 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
-	"github.com/robustmq/rmq-mcp/internal/checker"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/checker"
 )
 
 // bequeath starts the clients with a will. Each leaves once, by DISCONNECT, and

@@ -3,8 +3,8 @@ package scenarios
 import (
 	"testing"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/tap"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
 
 // A packet id may stand for two messages of QoS 2 for a while: a client uses it again

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // AnomalyView are the violations of a run: all losses in short, all violations

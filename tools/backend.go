@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/plan"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
-	"github.com/robustmq/rmq-mcp/internal/plan"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
@@ -56,7 +56,7 @@ type Backend struct {
 	// Series judges runs as repetitions of one experiment, from their records.
 	Series func(dirs []string) (verdict.Verdict, error)
 	// Compare judges runs again and says what their differences come from.
-	Compare func(dirs []string) (campaign.Comparison, error)
+	Compare func(dirs []string) (campaigns.Comparison, error)
 	// FreezePlan lints and freezes a test plan within an envelope; Plan is what
 	// became of a frozen one, by its name, its hash or latest.
 	FreezePlan func(ctx context.Context, text string, limits envelope.Envelope, by keeper.Caller) (plan.Status, error)
@@ -64,9 +64,9 @@ type Backend struct {
 	// BeginJob begins a replay or a reduction in a process of its own, or joins the
 	// same one that did not end. Job finds one by its id; ResumeJob goes on with one
 	// on which nobody works.
-	BeginJob  func(ask JobAsk) (*campaign.Desk, error)
-	Job       func(id string) (*campaign.Desk, bool)
-	ResumeJob func(desk *campaign.Desk, by JobAsk) error
+	BeginJob  func(ask JobAsk) (*campaigns.Desk, error)
+	Job       func(id string) (*campaigns.Desk, bool)
+	ResumeJob func(desk *campaigns.Desk, by JobAsk) error
 	// Push publishes runs with the agent's words beside them.
 	Push func(ctx context.Context, ask Publication) (Published, error)
 }

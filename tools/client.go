@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/robustmq/rmq-mcp/cluster"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 )
 
 // ClientAnswer is one client run as it is now.

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/cluster"
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // ClusterAnswer is a cluster as it is now.

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -73,7 +73,7 @@ const (
 	compareBudget = 6_000
 )
 
-func compared(c campaign.Comparison) CompareAnswer {
+func compared(c campaigns.Comparison) CompareAnswer {
 	out := CompareAnswer{Notes: shortened(c.Notes, maxNotes)}
 	size, undecided := 0, false
 	for i, a := range c.Attributions {

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
 func TestCompareRuns(t *testing.T) {
 	long := strings.Repeat("the broker acknowledged and forgot ", 50)
-	many := campaign.Comparison{Headline: "0 of 40 runs pass; 40 deviations: 40 undecided"}
+	many := campaigns.Comparison{Headline: "0 of 40 runs pass; 40 deviations: 40 undecided"}
 	for i := range 40 {
 		many.Attributions = append(many.Attributions, reports.Attribution{
 			Cause: reports.CauseUndecided, Suspect: reports.CauseBroker, Claims: []string{"qos1-no-loss", "qos2-no-loss"}, Source: "MQTT 3.1.1 section 4.3.2",

@@ -1,7 +1,7 @@
 package tools
 
 import (
-	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 

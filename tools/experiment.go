@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // connections are those to the experiments this server works with. They stay

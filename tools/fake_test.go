@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/plan"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
-	"github.com/robustmq/rmq-mcp/internal/plan"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
@@ -130,9 +130,9 @@ type host struct {
 	pushed  []Publication
 	runs    string // directory of run directories
 
-	compared campaign.Comparison
+	compared campaigns.Comparison
 	planned  plan.Status
-	desks    map[string]*campaign.Desk // jobs
+	desks    map[string]*campaigns.Desk // jobs
 	began    []JobAsk
 	resumed  []string
 }
@@ -179,9 +179,9 @@ func (h *host) backend() Backend {
 		Preflight: func(context.Context) (scenarios.Preflight, error) {
 			return scenarios.Preflight{Isolation: "namespaces", Faults: []scenarios.FaultMeans{{Type: "kill", OK: true, Mechanism: "sigkill"}}}, nil
 		},
-		Compare: func([]string) (campaign.Comparison, error) {
+		Compare: func([]string) (campaigns.Comparison, error) {
 			if h.compared.Headline == "" {
-				return campaign.Compare(nil), nil
+				return campaigns.Compare(nil), nil
 			}
 			return h.compared, nil
 		},
@@ -204,12 +204,12 @@ func (h *host) backend() Backend {
 			}
 			return h.planned, nil
 		},
-		BeginJob: func(ask JobAsk) (*campaign.Desk, error) {
+		BeginJob: func(ask JobAsk) (*campaigns.Desk, error) {
 			h.began = append(h.began, ask)
 			return h.desks["new"], nil
 		},
-		Job:       func(id string) (*campaign.Desk, bool) { d, ok := h.desks[id]; return d, ok && id != "new" },
-		ResumeJob: func(d *campaign.Desk, _ JobAsk) error { h.resumed = append(h.resumed, d.ID()); return nil },
+		Job:       func(id string) (*campaigns.Desk, bool) { d, ok := h.desks[id]; return d, ok && id != "new" },
+		ResumeJob: func(d *campaigns.Desk, _ JobAsk) error { h.resumed = append(h.resumed, d.ID()); return nil },
 		Push: func(_ context.Context, ask Publication) (Published, error) {
 			h.pushed = append(h.pushed, ask)
 			return Published{Location: ask.Destination}, nil
@@ -221,7 +221,7 @@ func (h *host) server(t testing.TB, o Options) *Server {
 	t.Helper()
 	o.Backend, o.Version = h.backend(), "test"
 	if h.desks == nil {
-		h.desks = map[string]*campaign.Desk{"new": jobDesk(t, campaign.Replay)}
+		h.desks = map[string]*campaigns.Desk{"new": jobDesk(t, campaigns.Replay)}
 	}
 	if o.Envelope.MaxNodes == 0 {
 		o.Envelope = envelope.Default("/state")

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // RunView is a run, and one view of it.

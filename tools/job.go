@@ -8,16 +8,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/campaign"
-	"github.com/robustmq/rmq-mcp/internal/campaign/shrink"
+	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/shrink"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // A JobAsk asks for a run to be repeated, or reduced.
 type JobAsk struct {
-	Kind     campaign.Kind
+	Kind     campaigns.Kind
 	Run      string        // directory
 	Times    int           // runs of a replay
 	Claims   []string      // of a reduction: that must fail; none: all that did
@@ -56,15 +56,15 @@ type TrialLine struct {
 
 // A ReducedView is how far a reduction is.
 type ReducedView struct {
-	Tried    int               `json:"tried"`              // candidates
-	Last     []string          `json:"last"`               // of them
-	Changes  []campaign.Change `json:"changes"`            // what is smaller now
-	Failed   int               `json:"failed"`             // runs of what is left that failed,
-	Runs     int               `json:"runs"`               // of so many
-	Minimal  bool              `json:"minimal"`            // no candidate that is smaller in one respect failed
-	Scenario string            `json:"scenario,omitempty"` // its file
-	Text     string            `json:"text,omitempty"`
-	Command  string            `json:"command,omitempty"` // that runs it
+	Tried    int                `json:"tried"`              // candidates
+	Last     []string           `json:"last"`               // of them
+	Changes  []campaigns.Change `json:"changes"`            // what is smaller now
+	Failed   int                `json:"failed"`             // runs of what is left that failed,
+	Runs     int                `json:"runs"`               // of so many
+	Minimal  bool               `json:"minimal"`            // no candidate that is smaller in one respect failed
+	Scenario string             `json:"scenario,omitempty"` // its file
+	Text     string             `json:"text,omitempty"`
+	Command  string             `json:"command,omitempty"` // that runs it
 }
 
 // pollJobEvery is how often a job that goes on is looked at.
@@ -102,7 +102,7 @@ func (a *agent) job(ctx context.Context, call *Call, id string, ask JobAsk, wait
 
 // stopJob asks whoever works on a job to stop in order. What it has stays, and the
 // same job can go on.
-func stopJob(desk *campaign.Desk) (RunAnswer, error) {
+func stopJob(desk *campaigns.Desk) (RunAnswer, error) {
 	if err := desk.AskStop(); err != nil {
 		return RunAnswer{}, fmt.Errorf("stop %s: %w", desk.ID(), err)
 	}
@@ -113,11 +113,11 @@ func stopJob(desk *campaign.Desk) (RunAnswer, error) {
 }
 
 // awaitJob looks at a job until nobody works on it any more or the time is over.
-func awaitJob(ctx context.Context, call *Call, desk *campaign.Desk, wait float64) (JobAnswer, error) {
+func awaitJob(ctx context.Context, call *Call, desk *campaigns.Desk, wait float64) (JobAnswer, error) {
 	deadline := time.Now().Add(seconds(min(wait, maxWaitS)))
 	for {
 		busy := desk.Busy() // before its last word is read
-		now, err := campaign.OpenDesk(desk.Dir)
+		now, err := campaigns.OpenDesk(desk.Dir)
 		if err != nil {
 			return JobAnswer{}, err
 		}
@@ -137,7 +137,7 @@ func awaitJob(ctx context.Context, call *Call, desk *campaign.Desk, wait float64
 	}
 }
 
-func jobAnswer(desk *campaign.Desk, busy bool) JobAnswer {
+func jobAnswer(desk *campaigns.Desk, busy bool) JobAnswer {
 	r, err := desk.Result()
 	if err != nil { // nothing has come of it yet
 		r = desk.SoFar()
@@ -176,7 +176,7 @@ func jobAnswer(desk *campaign.Desk, busy bool) JobAnswer {
 	return out
 }
 
-func reducedView(r *campaign.Reduction) *ReducedView {
+func reducedView(r *campaigns.Reduction) *ReducedView {
 	v := &ReducedView{Tried: len(r.Steps), Changes: r.Changes, Failed: r.Failed, Runs: r.Runs, Minimal: r.Minimal, Scenario: r.Scenario, Command: r.Command}
 	for _, s := range r.Steps[max(0, len(r.Steps)-lastShown):] {
 		v.Last = append(v.Last, string(s.Answer)+": "+s.What)
@@ -208,9 +208,9 @@ func (a *agent) replayRun() Tool {
 		Example: `{"run_id":"latest","times":3}`,
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (JobAnswer, error) {
-		ask := JobAsk{Kind: campaign.Replay, Times: in.Times}
+		ask := JobAsk{Kind: campaigns.Replay, Times: in.Times}
 		if in.Blame {
-			ask.Kind = campaign.Blame
+			ask.Kind = campaigns.Blame
 		}
 		return a.job(ctx, call, in.RunID, ask, in.Wait)
 	})
@@ -237,7 +237,7 @@ func (a *agent) reduceRun() Tool {
 		Example: `{"run_id":"latest"}`,
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (JobAnswer, error) {
-		ask := JobAsk{Kind: campaign.Reduce, Claims: in.Claims, Within: time.Duration(in.Within * float64(time.Minute))}
+		ask := JobAsk{Kind: campaigns.Reduce, Claims: in.Claims, Within: time.Duration(in.Within * float64(time.Minute))}
 		return a.job(ctx, call, in.RunID, ask, in.Wait)
 	})
 }

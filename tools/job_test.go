@@ -7,16 +7,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/campaign"
-	"github.com/robustmq/rmq-mcp/internal/campaign/shrink"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/shrink"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // jobDesk is a job of a kind, on which nobody works yet.
-func jobDesk(t testing.TB, kind campaign.Kind) *campaign.Desk {
+func jobDesk(t testing.TB, kind campaigns.Kind) *campaigns.Desk {
 	t.Helper()
-	d, err := campaign.NewDesk(t.TempDir(), campaign.Job{Format: 1, Kind: kind, RunID: "run-1", Wanted: campaign.Fingerprint{{Claim: "qos1-no-loss", Checker: "loss@2"}},
+	d, err := campaigns.NewDesk(t.TempDir(), campaigns.Job{Format: 1, Kind: kind, RunID: "run-1", Wanted: campaigns.Fingerprint{{Claim: "qos1-no-loss", Checker: "loss@2"}},
 		Rule: shrink.Rule{K: 1, N: 3}, Start: keeper.Start{Scenario: "mqtt/kill"}}, "---\n", time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -27,8 +27,8 @@ func jobDesk(t testing.TB, kind campaign.Kind) *campaign.Desk {
 func TestReplayRun(t *testing.T) {
 	dir := t.TempDir()
 	writeRun(t, filepath.Join(dir, "run-1"), map[string]string{"evidence/run.json": `{"format":1,"id":"run-1"}`})
-	d := jobDesk(t, campaign.Replay)
-	h := &host{runs: dir, desks: map[string]*campaign.Desk{"new": d, d.ID(): d}}
+	d := jobDesk(t, campaigns.Replay)
+	h := &host{runs: dir, desks: map[string]*campaigns.Desk{"new": d, d.ID(): d}}
 	c := connectTo(t, h.server(t, Options{}))
 
 	// While somebody works on it, the answer is how far it is.
@@ -37,7 +37,7 @@ func TestReplayRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := structured(t, callTool(t, c, "replay_run", map[string]any{"run_id": "run-1", "times": 5, "wait_s": 0}))
-	if got["running"] != true || got["job_id"] != d.ID() || len(h.began) != 1 || h.began[0].Times != 5 || h.began[0].Kind != campaign.Replay || h.began[0].Envelope.MaxNodes == 0 {
+	if got["running"] != true || got["job_id"] != d.ID() || len(h.began) != 1 || h.began[0].Times != 5 || h.began[0].Kind != campaigns.Replay || h.began[0].Envelope.MaxNodes == 0 {
 		t.Errorf("%v, began %+v", got, h.began)
 	}
 	// Its id waits on it, and begins nothing.
@@ -88,11 +88,11 @@ func TestReplayRun(t *testing.T) {
 func TestReduceRun(t *testing.T) {
 	dir := t.TempDir()
 	writeRun(t, filepath.Join(dir, "run-1"), map[string]string{"evidence/run.json": `{"format":1,"id":"run-1"}`})
-	d := jobDesk(t, campaign.Reduce)
-	h := &host{runs: dir, desks: map[string]*campaign.Desk{"new": d}}
+	d := jobDesk(t, campaigns.Reduce)
+	h := &host{runs: dir, desks: map[string]*campaigns.Desk{"new": d}}
 	r := d.SoFar()
 	r.Ended, r.Headline = true, "run-1 is reduced"
-	r.Reduction = &campaign.Reduction{Scenario: d.Scenario(), Command: "rmq-mcp run kill-reduced.md", Minimal: true, Changes: []campaign.Change{{What: "publishers", From: "3", To: "1"}}}
+	r.Reduction = &campaigns.Reduction{Scenario: d.Scenario(), Command: "rmq-mcp run kill-reduced.md", Minimal: true, Changes: []campaigns.Change{{What: "publishers", From: "3", To: "1"}}}
 	if err := d.Save(r); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestReduceRun(t *testing.T) {
 	if reduced["text"] != "---\n" || reduced["command"] != "rmq-mcp run kill-reduced.md" || got["summary"] != r.Headline {
 		t.Errorf("%v", got)
 	}
-	if ask := h.began[0]; ask.Within != 30*time.Minute || len(ask.Claims) != 1 || ask.Kind != campaign.Reduce {
+	if ask := h.began[0]; ask.Within != 30*time.Minute || len(ask.Claims) != 1 || ask.Kind != campaigns.Reduce {
 		t.Errorf("asked %+v", ask)
 	}
 }
@@ -110,11 +110,11 @@ func TestReduceRun(t *testing.T) {
 func TestReplayRunForBlame(t *testing.T) {
 	dir := t.TempDir()
 	writeRun(t, filepath.Join(dir, "run-1"), map[string]string{"evidence/run.json": `{"format":1,"id":"run-1"}`})
-	d := jobDesk(t, campaign.Blame)
-	h := &host{runs: dir, desks: map[string]*campaign.Desk{"new": d, d.ID(): d}}
+	d := jobDesk(t, campaigns.Blame)
+	h := &host{runs: dir, desks: map[string]*campaigns.Desk{"new": d, d.ID(): d}}
 	r := d.SoFar()
 	r.Ended, r.Headline = true, "qos1-no-loss: broker, by control"
-	r.Comparison = &campaign.Comparison{
+	r.Comparison = &campaigns.Comparison{
 		Attributions: []reports.Attribution{{Cause: reports.CauseBroker, Proof: "control", Claims: []string{"qos1-no-loss"}, Text: "every SDK fails"}},
 		Notes:        []string{"one run shows nothing"},
 	}
@@ -124,7 +124,7 @@ func TestReplayRunForBlame(t *testing.T) {
 	c := connectTo(t, h.server(t, Options{}))
 	want := "[qos1-no-loss: broker, by control: every SDK fails note: one run shows nothing]"
 	got := structured(t, callTool(t, c, "replay_run", map[string]any{"run_id": "run-1", "blame": true}))
-	if fmt.Sprint(got["blame"]) != want || len(h.began) != 1 || h.began[0].Kind != campaign.Blame {
+	if fmt.Sprint(got["blame"]) != want || len(h.began) != 1 || h.began[0].Kind != campaigns.Blame {
 		t.Errorf("%v, began %+v", got, h.began)
 	}
 	// Its id is the same job's, without the word again.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // LandingView is what proved each fault; or one fault whole, with every

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 )
 
 // MetricsAnswer are the nodes' metrics, summarized.

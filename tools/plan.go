@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/robustmq/rmq-mcp/internal/plan"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/campaigns/plan"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // PlanAnswer is a frozen plan and what became of it.

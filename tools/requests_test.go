@@ -17,8 +17,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/robustmq/rmq-mcp/internal/journal"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history/journal"
 	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // HistoryView are recorded rows around one message or one row.

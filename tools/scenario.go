@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/robustmq/rmq-mcp/cluster"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 )
 
 // ScenariosAnswer is the library, or one scenario of it.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // TimelineView is a run's traffic in coarse buckets, with what was done to the

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/plan"
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/faults"
-	"github.com/robustmq/rmq-mcp/internal/campaign"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
-	"github.com/robustmq/rmq-mcp/internal/plan"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
 	"github.com/robustmq/rmq-mcp/tools"
@@ -53,7 +53,7 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 		},
 		Plan:      func(ref string) (plan.Status, error) { return looked(dir)(plan.Find(dir, ref)) },
 		BeginJob:  beginJob(dir, argv),
-		Job:       func(id string) (*campaign.Desk, bool) { return campaign.FindDesk(dir, id) },
+		Job:       func(id string) (*campaigns.Desk, bool) { return campaigns.FindDesk(dir, id) },
 		ResumeJob: resumeJob(dir, argv),
 	}
 	for _, k := range faults.Catalog() {

@@ -3,20 +3,20 @@ package main
 import (
 	"fmt"
 
-	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/tools"
 )
 
 // beginJob begins a replay or a reduction for an agent, or joins the same one
 // that did not end.
-func beginJob(dir string, argv []string) func(tools.JobAsk) (*campaign.Desk, error) {
-	return func(ask tools.JobAsk) (desk *campaign.Desk, err error) {
-		var job campaign.Job
+func beginJob(dir string, argv []string) func(tools.JobAsk) (*campaigns.Desk, error) {
+	return func(ask tools.JobAsk) (desk *campaigns.Desk, err error) {
+		var job campaigns.Job
 		var scenario string
 		switch ask.Kind {
-		case campaign.Replay:
+		case campaigns.Replay:
 			job, scenario, err = replayJob(ask.Run, "", ask.Times)
-		case campaign.Blame:
+		case campaigns.Blame:
 			job, scenario, err = blameJob(ask.Run, "", "")
 		default:
 			want := defaultReduce()
@@ -38,8 +38,8 @@ func beginJob(dir string, argv []string) func(tools.JobAsk) (*campaign.Desk, err
 }
 
 // resumeJob goes on with a job that somebody stopped, or whose process died.
-func resumeJob(dir string, argv []string) func(*campaign.Desk, tools.JobAsk) error {
-	return func(desk *campaign.Desk, by tools.JobAsk) error {
+func resumeJob(dir string, argv []string) func(*campaigns.Desk, tools.JobAsk) error {
+	return func(desk *campaigns.Desk, by tools.JobAsk) error {
 		start := desk.Job.Start
 		start.Caller, start.Envelope = by.Caller, &by.Envelope
 		if err := by.Envelope.Cluster(start.Cluster); err != nil {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/robustmq/rmq-mcp/internal/campaign"
-	"github.com/robustmq/rmq-mcp/internal/campaign/shrink"
+	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/shrink"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
@@ -52,12 +52,12 @@ func (a *app) blame() *cobra.Command {
 }
 
 // blameJob is a run whose failure is to be varied, and its scenario.
-func blameJob(dir, binary, sdk string) (campaign.Job, string, error) {
-	r, err := campaign.ReadRecipe(dir, binary)
+func blameJob(dir, binary, sdk string) (campaigns.Job, string, error) {
+	r, err := campaigns.ReadRecipe(dir, binary)
 	if err != nil {
-		return campaign.Job{}, "", err
+		return campaigns.Job{}, "", err
 	}
-	job := campaign.NewJob(campaign.Blame, r, shrink.Rule{K: 1, N: 1})
+	job := campaigns.NewJob(campaigns.Blame, r, shrink.Rule{K: 1, N: 1})
 	if len(r.Wanted) == 0 {
 		return job, "", fmt.Errorf("blame: run %s did not fail, so there is nobody to blame: %s; `rmq-mcp list runs` shows those that did", job.RunID, short(r.Headline))
 	}
@@ -65,6 +65,6 @@ func blameJob(dir, binary, sdk string) (campaign.Job, string, error) {
 	if err != nil {
 		return job, "", err
 	}
-	job.Variations, err = campaign.VariationsOf(r, sdk, s.Crashes())
+	job.Variations, err = campaigns.VariationsOf(r, sdk, s.Crashes())
 	return job, r.Text, err
 }

@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/random"
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/build"
-	"github.com/robustmq/rmq-mcp/internal/campaign"
-	"github.com/robustmq/rmq-mcp/internal/campaign/random"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
@@ -144,10 +144,10 @@ func (a *app) runCampaign(ctx context.Context, out io.Writer, ask campaignAsk) e
 }
 
 // search goes on with a campaign that did not end, or begins it.
-func (ask campaignAsk) search(dir string, space random.Space, show *matrixDisplay) (*campaign.Search, error) {
-	plan := campaign.SearchPlan{Seed: ask.seed, Space: space, Cluster: ask.cluster, MaxRuns: ask.runs, MaxS: ask.within.Seconds()}
+func (ask campaignAsk) search(dir string, space random.Space, show *matrixDisplay) (*campaigns.Search, error) {
+	plan := campaigns.SearchPlan{Seed: ask.seed, Space: space, Cluster: ask.cluster, MaxRuns: ask.runs, MaxS: ask.within.Seconds()}
 	if !ask.fresh {
-		s, err := campaign.UnfinishedSearch(dir, plan)
+		s, err := campaigns.UnfinishedSearch(dir, plan)
 		if err != nil {
 			return nil, err
 		}
@@ -160,39 +160,39 @@ func (ask campaignAsk) search(dir string, space random.Space, show *matrixDispla
 		plan.Seed = 1 + rand.Int64N(1<<31-1)
 	}
 	plan.Command = ask.command(plan.Seed)
-	return campaign.NewSearch(dir, plan, time.Now())
+	return campaigns.NewSearch(dir, plan, time.Now())
 }
 
 // lab is what a campaign acts through: keepers, and reductions in this process.
-func (ask campaignAsk) lab(dir string, argv []string, s *campaign.Search, show *matrixDisplay) campaign.SearchLab {
+func (ask campaignAsk) lab(dir string, argv []string, s *campaigns.Search, show *matrixDisplay) campaigns.SearchLab {
 	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "campaign", Args: map[string]any{"campaign": s.ID()}}
 	runDir := func(run string) string { return filepath.Join(dir, reports.RunsDir, run) }
-	lab := campaign.SearchLab{
+	lab := campaigns.SearchLab{
 		Run: func(ctx context.Context, file string, seed int64) (string, error) {
 			return runOnce(ctx, dir, argv, keeper.Start{Scenario: file, Cluster: s.Plan.Cluster, Seed: seed, Caller: caller, Envelope: s.Plan.Space.Limits})
 		},
-		Read: func(run string) (campaign.Judged, error) { return campaign.ReadJudged(runDir(run)) },
+		Read: func(run string) (campaigns.Judged, error) { return campaigns.ReadJudged(runDir(run)) },
 		Begins: func(n int, title string) {
 			show.building(fmt.Sprintf("run %d, %.0f min so far: %s", n, s.SpentS()/60, title))
 		},
-		Ends: func(r campaign.Round) { show.say("%s", roundLine(show.paint, r)) },
+		Ends: func(r campaigns.Round) { show.say("%s", roundLine(show.paint, r)) },
 		Tell: func(text string) { show.say("     %s", short(text)) },
 	}
 	if ask.keep == "findings" {
-		lab.Passed = func(run string) error { return campaign.Slim(runDir(run)) }
+		lab.Passed = func(run string) error { return campaigns.Slim(runDir(run)) }
 	}
 	if ask.reduce {
-		lab.Reduce = func(ctx context.Context, run string, claims []string, within time.Duration) (campaign.Result, error) {
+		lab.Reduce = func(ctx context.Context, run string, claims []string, within time.Duration) (campaigns.Result, error) {
 			want := ask.small
 			want.claims, want.within = claims, min(want.within, within)
 			job, text, err := reduceJob(runDir(run), "", want)
 			if err != nil {
-				return campaign.Result{}, err
+				return campaigns.Result{}, err
 			}
 			job.Start.Caller, job.Start.Envelope = caller, s.Plan.Space.Limits
 			desk, err := openDesk(dir, job, text, false)
 			if err != nil {
-				return campaign.Result{}, err
+				return campaigns.Result{}, err
 			}
 			return workOn(ctx, dir, desk, func() {}, func(line string) { show.say("     %s", line) })
 		}

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/campaigns"
 )
 
 // roundLine is a run of a campaign as one line.
-func roundLine(p paint, r campaign.Round) string {
+func roundLine(p paint, r campaigns.Round) string {
 	if r.Error != "" {
 		return fmt.Sprintf("%4d %s %s: %s", r.N, p.doubt("!"), r.Title, short(r.Error))
 	}
@@ -30,7 +30,7 @@ func roundLine(p paint, r campaign.Round) string {
 }
 
 // printCampaign prints what a campaign shows, for people.
-func printCampaign(out io.Writer, dir string, sum campaign.SearchSummary, stopped bool) error {
+func printCampaign(out io.Writer, dir string, sum campaigns.SearchSummary, stopped bool) error {
 	p := paintTo(out)
 	for _, t := range sum.Tables() {
 		fmt.Fprintf(out, "\n%s\n", p.bold(t.Title))
@@ -49,7 +49,7 @@ func printCampaign(out io.Writer, dir string, sum campaign.SearchSummary, stoppe
 	if stopped {
 		fmt.Fprintln(out, "stopped; the same command goes on")
 	}
-	_, err := fmt.Fprintf(out, "report %s\n", filepath.Join(dir, campaign.SearchMarkdown))
+	_, err := fmt.Fprintf(out, "report %s\n", filepath.Join(dir, campaigns.SearchMarkdown))
 	return err
 }
 

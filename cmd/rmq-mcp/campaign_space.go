@@ -11,14 +11,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/campaigns/random"
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/faults"
-	"github.com/robustmq/rmq-mcp/internal/campaign/random"
-	"github.com/robustmq/rmq-mcp/internal/clock"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/clock"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 

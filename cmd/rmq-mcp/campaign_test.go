@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/robustmq/rmq-mcp/internal/campaign"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -33,11 +33,11 @@ func TestCampaign(t *testing.T) {
 	if err != nil && !errors.As(err, &code) {
 		t.Fatal(err)
 	}
-	var sum campaign.SearchSummary
+	var sum campaigns.SearchSummary
 	if err := json.Unmarshal(out, &sum); err != nil || sum.Runs != 1 || sum.Errors != 0 || len(sum.Coverage) != 1 {
 		t.Fatalf("%v: %s", err, out)
 	}
-	s, err := campaign.OpenSearch(filepath.Join(dir, campaign.SearchesDir, sum.ID))
+	s, err := campaigns.OpenSearch(filepath.Join(dir, campaigns.SearchesDir, sum.ID))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestCampaign(t *testing.T) {
 	if err != nil || err2 != nil || string(made) != again.Text {
 		t.Errorf("the seed %d draws another scenario than was run: %v, %v\n%s", round.Seed, err, err2, made)
 	}
-	page, err := os.ReadFile(filepath.Join(s.Dir, campaign.SearchMarkdown))
+	page, err := os.ReadFile(filepath.Join(s.Dir, campaigns.SearchMarkdown))
 	if err != nil || !slices.ContainsFunc(strings.Split(string(page), "\n"), func(l string) bool { return strings.HasPrefix(l, "| pause_client | ") }) {
 		t.Errorf("%v\n%s", err, page)
 	}

@@ -11,10 +11,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // connections of the official SDK's client to the built binary.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -48,13 +48,13 @@ func (a *app) compare() *cobra.Command {
 	return cmd
 }
 
-func compareRuns(dirs []string) (campaign.Comparison, error) {
-	cells, err := campaign.ReadAll(dirs)
-	return campaign.Compare(cells), err
+func compareRuns(dirs []string) (campaigns.Comparison, error) {
+	cells, err := campaigns.ReadAll(dirs)
+	return campaigns.Compare(cells), err
 }
 
 // printComparison prints what runs show together, for people.
-func printComparison(p paint, w io.Writer, c campaign.Comparison) {
+func printComparison(p paint, w io.Writer, c campaigns.Comparison) {
 	fmt.Fprintln(w, p.bold(c.Headline))
 	for _, a := range c.Attributions {
 		fmt.Fprintf(w, "\n%s %s\n", p.cause(a.Cause, a.Whose()), p.faint(a.Where()))

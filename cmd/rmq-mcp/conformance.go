@@ -14,8 +14,8 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
-	"github.com/robustmq/rmq-mcp/internal/conformance"
-	"github.com/robustmq/rmq-mcp/internal/conformance/mq9"
+	"github.com/robustmq/rmq-mcp/conformance"
+	"github.com/robustmq/rmq-mcp/conformance/mq9"
 	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/robustmq/rmq-mcp/internal/conformance"
+	"github.com/robustmq/rmq-mcp/conformance"
 )
 
 // A ticker counts on a terminal, in one line; elsewhere it says what does not

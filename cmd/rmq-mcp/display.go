@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 )
 
 // A display shows a run as it goes: on a terminal one block that is painted

@@ -14,10 +14,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/robustmq/rmq-mcp/internal/docker"
-	"github.com/robustmq/rmq-mcp/internal/docker/enginetest"
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/docker/enginetest"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 // goneBound is how long containers may outlive their keeper.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 )
 
 // answerBound is how long a node may take to answer a new client.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/faults"
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // A FaultRow is what injecting one type of fault for real showed.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/faults"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 // TestAFaultOfEachFamilyLands is the smoke of TestEveryFaultLands, on one cluster.

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // printFault prints one row for people: what happened, then what showed it.

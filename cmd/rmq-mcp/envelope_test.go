@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 // The keeper itself refuses what only it can know to be outside the envelope,

@@ -11,9 +11,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 

@@ -17,10 +17,10 @@ import (
 	"github.com/mochi-mqtt/server/v2/packets"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/mqttpacket"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // TestExternalProcess pauses a broker's process that the operator allows, is

@@ -6,15 +6,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/robustmq/rmq-mcp/campaigns/plan"
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/builtin"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/internal/broker/reference"
 	"github.com/robustmq/rmq-mcp/internal/build"
-	"github.com/robustmq/rmq-mcp/internal/disk"
-	"github.com/robustmq/rmq-mcp/internal/diskprobe"
-	"github.com/robustmq/rmq-mcp/internal/docker"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
-	"github.com/robustmq/rmq-mcp/internal/plan"
-	"github.com/robustmq/rmq-mcp/internal/reference"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/diskprobe"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 

@@ -21,19 +21,19 @@ func TestImports(t *testing.T) {
 		but  []string
 	}{
 		{[]string{"*"}, "github.com/mark3labs/mcp-go", []string{"tools", "cmd/rmq-mcp"}},
-		{[]string{"*"}, "testing", []string{"internal/hosttest", "internal/router/routertest", "internal/docker/enginetest"}},
-		{[]string{"internal/history", "internal/journal", "internal/verdict", "internal/checker"}, module + "cluster", nil},
-		{[]string{"internal/history", "internal/journal", "internal/verdict", "internal/checker"}, module + "reports", nil},
-		{[]string{"internal/verdict", "internal/checker"}, "os", nil},
-		{[]string{"internal/verdict", "internal/checker"}, "net", nil},
-		{[]string{"internal/verdict", "internal/checker"}, "context", nil},
+		{[]string{"*"}, "testing", []string{"internal/testing/hosttest", "internal/mechanism/router/routertest", "internal/mechanism/docker/enginetest"}},
+		{[]string{"history", "judge"}, module + "cluster", nil},
+		{[]string{"history", "judge"}, module + "reports", nil},
+		{[]string{"judge"}, "os", nil},
+		{[]string{"judge"}, "net", nil},
+		{[]string{"judge"}, "context", nil},
 		{[]string{"faults"}, module + "cluster", nil},
 		{[]string{"cluster"}, module + "faults", nil},
 		{[]string{"clients"}, module + "cluster", nil},
 		{[]string{"clients/contract"}, "github.com", nil},                                         // a Go driver is built from it and from little else
 		{[]string{"clients/drivers"}, module + "internal", []string{"clients/drivers/go/native"}}, // that is made with this binary alone
 		{[]string{"reports"}, module + "scenarios", nil},
-		{[]string{"internal/keeper"}, module + "scenarios", nil},
+		{[]string{"experiment/keeper"}, module + "scenarios", nil},
 		{[]string{"*"}, module + "tools", []string{"tools", "cmd/rmq-mcp"}},
 	}
 	for _, p := range packages(t) {

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/campaign"
+	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/environ"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
@@ -22,10 +22,10 @@ import (
 // workOn carries a job out, or goes on with it, and calls begun once nobody else
 // can. An interrupt, and a request to stop from elsewhere, end it in order; the
 // error then is [context.Canceled].
-func workOn(ctx context.Context, dir string, desk *campaign.Desk, begun func(), say func(string)) (campaign.Result, error) {
+func workOn(ctx context.Context, dir string, desk *campaigns.Desk, begun func(), say func(string)) (campaigns.Result, error) {
 	unlock, err := desk.Begin()
 	if err != nil {
-		return campaign.Result{}, err
+		return campaigns.Result{}, err
 	}
 	defer unlock()
 	begun()
@@ -53,7 +53,7 @@ func workOn(ctx context.Context, dir string, desk *campaign.Desk, begun func(), 
 // stopEvery is how often a job looks whether it was asked to stop.
 const stopEvery = 300 * time.Millisecond
 
-func carryOut(ctx context.Context, dir string, desk *campaign.Desk, say func(string)) (campaign.Result, error) {
+func carryOut(ctx context.Context, dir string, desk *campaigns.Desk, say func(string)) (campaigns.Result, error) {
 	argv, err := self()
 	if err != nil {
 		return desk.SoFar(), err
@@ -65,8 +65,8 @@ func carryOut(ctx context.Context, dir string, desk *campaign.Desk, say func(str
 	if start.Cluster, err = scenarios.Fetch(ctx, dir, start.Cluster, say); err != nil {
 		return desk.SoFar(), err
 	}
-	lab := campaign.Lab{
-		Run: func(ctx context.Context, scenario string, as campaign.Variation) (string, error) {
+	lab := campaigns.Lab{
+		Run: func(ctx context.Context, scenario string, as campaigns.Variation) (string, error) {
 			start := as.Of(start)
 			start.Scenario = scenario
 			if as.SDK != "" {
@@ -74,24 +74,24 @@ func carryOut(ctx context.Context, dir string, desk *campaign.Desk, say func(str
 					return "", err
 				}
 			}
-			if desk.Job.Kind == campaign.Reduce { // what a candidate is, it says itself
+			if desk.Job.Kind == campaigns.Reduce { // what a candidate is, it says itself
 				start.Cluster.Nodes, start.Tier = 0, ""
 			}
 			return runOnce(ctx, dir, argv, start)
 		},
-		Read: func(run string) (campaign.Judged, error) {
+		Read: func(run string) (campaigns.Judged, error) {
 			if !filepath.IsAbs(run) {
 				run = filepath.Join(dir, reports.RunsDir, run)
 			}
-			return campaign.ReadJudged(run)
+			return campaigns.ReadJudged(run)
 		},
 		Join: reports.JoinBlame,
 		Tell: say,
 	}
 	switch desk.Job.Kind {
-	case campaign.Reduce:
+	case campaigns.Reduce:
 		return desk.Reduce(ctx, lab)
-	case campaign.Blame:
+	case campaigns.Blame:
 		return desk.Blame(ctx, lab)
 	}
 	return desk.Replay(ctx, lab)
@@ -104,7 +104,7 @@ func jobMain(ctx context.Context, args []string) error {
 		return errors.New("job: this command is rmq-mcp's own; run `rmq-mcp replay`, `rmq-mcp blame` or `rmq-mcp reduce` instead")
 	}
 	dir, id := args[0], args[1]
-	desk, err := campaign.OpenDesk(filepath.Join(dir, campaign.JobsDir, id))
+	desk, err := campaigns.OpenDesk(filepath.Join(dir, campaigns.JobsDir, id))
 	if err == nil {
 		begun := func() { fmt.Println(jobBegun) }
 		_, err = workOn(ctx, dir, desk, begun, func(line string) { fmt.Fprintln(os.Stderr, line) })
@@ -118,8 +118,8 @@ func jobMain(ctx context.Context, args []string) error {
 const jobBegun = "begun"
 
 // spawnJob has a process of its own work on a job, and returns once it does.
-func spawnJob(dir string, argv []string, desk *campaign.Desk) error {
-	log, err := os.OpenFile(filepath.Join(desk.Dir, campaign.JobLog), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+func spawnJob(dir string, argv []string, desk *campaigns.Desk) error {
+	log, err := os.OpenFile(filepath.Join(desk.Dir, campaigns.JobLog), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("begin %s: %w", desk.ID(), err)
 	}

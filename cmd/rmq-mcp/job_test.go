@@ -11,9 +11,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/robustmq/rmq-mcp/internal/campaign"
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // TestFromFailureToFinding runs a scenario on a broker with a planted defect, which
@@ -37,7 +37,7 @@ func TestFromFailureToFinding(t *testing.T) {
 	}
 
 	out = mustFail(t, rmq(t, dir, "replay", "latest", "--times", "1", "--json"))
-	var r campaign.Result
+	var r campaigns.Result
 	if err := json.Unmarshal(out, &r); err != nil || !r.Ended || r.Failed != 1 || len(r.Wanted) == 0 || len(r.Trials) != 1 {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -52,7 +52,7 @@ func TestFromFailureToFinding(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Its server is gone; a first run is made all the same.
-	desk := until(t, dir, id, func(d *campaign.Desk) bool { return len(d.Trials) > 0 })
+	desk := until(t, dir, id, func(d *campaigns.Desk) bool { return len(d.Trials) > 0 })
 	if !desk.Busy() {
 		t.Error("it ended with its server")
 	}
@@ -65,8 +65,8 @@ func TestFromFailureToFinding(t *testing.T) {
 		t.Errorf("the same again is %v, not %s", again["job_id"], id)
 	}
 	a.call("stop_run", map[string]any{"run_id": id})
-	until(t, dir, id, func(d *campaign.Desk) bool { return !d.Busy() })
-	if found, err := filepath.Glob(filepath.Join(dir, campaign.JobsDir, "*")); err != nil || len(found) != 2 {
+	until(t, dir, id, func(d *campaigns.Desk) bool { return !d.Busy() })
+	if found, err := filepath.Glob(filepath.Join(dir, campaigns.JobsDir, "*")); err != nil || len(found) != 2 {
 		t.Errorf("jobs %v, %v", found, err)
 	}
 }
@@ -83,10 +83,10 @@ func mustFail(t *testing.T, cmd *exec.Cmd) []byte {
 }
 
 // until waits for a condition on a job.
-func until(t *testing.T, dir, id string, is func(*campaign.Desk) bool) *campaign.Desk {
+func until(t *testing.T, dir, id string, is func(*campaigns.Desk) bool) *campaigns.Desk {
 	t.Helper()
 	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if d, ok := campaign.FindDesk(dir, id); ok && is(d) {
+		if d, ok := campaigns.FindDesk(dir, id); ok && is(d) {
 			return d
 		}
 	}
@@ -96,18 +96,18 @@ func until(t *testing.T, dir, id string, is func(*campaign.Desk) bool) *campaign
 
 // stopJobs ends what still works on a job, however a test ended.
 func stopJobs(t *testing.T, dir string) {
-	found, err := filepath.Glob(filepath.Join(dir, campaign.JobsDir, "*"))
+	found, err := filepath.Glob(filepath.Join(dir, campaigns.JobsDir, "*"))
 	if err != nil {
 		t.Error(err)
 	}
 	for _, path := range found {
-		d, err := campaign.OpenDesk(path)
+		d, err := campaigns.OpenDesk(path)
 		if err != nil || !d.Busy() {
 			continue
 		}
 		if err := d.AskStop(); err != nil {
 			t.Error(err)
 		}
-		until(t, dir, d.ID(), func(d *campaign.Desk) bool { return !d.Busy() })
+		until(t, dir, d.ID(), func(d *campaigns.Desk) bool { return !d.Busy() })
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 // What is promised comes in seconds; on a busy machine it may take longer, but no

@@ -11,9 +11,9 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/faults"
-	"github.com/robustmq/rmq-mcp/internal/checker"
 	"github.com/robustmq/rmq-mcp/internal/plain"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/judge/checker"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 

@@ -13,18 +13,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/build"
-	"github.com/robustmq/rmq-mcp/internal/campaign"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // A matrixAsk are the flags of matrix.
 type matrixAsk struct {
-	order  campaign.Order
-	limits campaign.Limits
+	order  campaigns.Order
+	limits campaigns.Limits
 	set    map[string]string
 	resume bool
 	fresh  bool
@@ -105,7 +105,7 @@ func (a *app) runMatrix(ctx context.Context, out io.Writer, names []string, ask 
 	ctx, stop := interrupted(ctx)
 	defer stop()
 	began := time.Now()
-	c, err := campaign.NewMatrix(store, a.matrixWork(dir, argv, store, ask.out, show), ask.limits).Run(ctx)
+	c, err := campaigns.NewMatrix(store, a.matrixWork(dir, argv, store, ask.out, show), ask.limits).Run(ctx)
 	show.close()
 	if ctx.Err() != nil {
 		fmt.Fprintf(out, "stopped; `rmq-mcp matrix --resume` goes on\n")
@@ -127,8 +127,8 @@ func (a *app) runMatrix(ctx context.Context, out io.Writer, names []string, ask 
 }
 
 // matrixStore is a matrix that goes on where it stopped, or a new one.
-func (a *app) matrixStore(ctx context.Context, out io.Writer, dir string, names []string, ask matrixAsk) (*campaign.Store, error) {
-	var plan campaign.Plan
+func (a *app) matrixStore(ctx context.Context, out io.Writer, dir string, names []string, ask matrixAsk) (*campaigns.Store, error) {
+	var plan campaigns.Plan
 	if len(names) > 0 {
 		var err error
 		if plan, err = planMatrix(ctx, out, dir, names, ask.order); err != nil {
@@ -137,7 +137,7 @@ func (a *app) matrixStore(ctx context.Context, out io.Writer, dir string, names 
 		if ask.fresh {
 			return newMatrix(dir, plan)
 		}
-		s, err := campaign.Unfinished(dir, &plan)
+		s, err := campaigns.Unfinished(dir, &plan)
 		if err != nil {
 			return nil, err
 		}
@@ -147,34 +147,34 @@ func (a *app) matrixStore(ctx context.Context, out io.Writer, dir string, names 
 		}
 		return newMatrix(dir, plan)
 	}
-	s, err := campaign.Unfinished(dir, nil)
+	s, err := campaigns.Unfinished(dir, nil)
 	if err == nil && s == nil {
 		err = fmt.Errorf("matrix: every matrix in %s has ended; name a scenario to begin one", dir)
 	}
 	return s, err
 }
 
-func newMatrix(dir string, plan campaign.Plan) (*campaign.Store, error) {
+func newMatrix(dir string, plan campaigns.Plan) (*campaigns.Store, error) {
 	if plan.Seed == 0 {
 		plan.Seed = rand.Int64N(1 << 31)
 	}
 	plan.Command += fmt.Sprintf(" --seed %d", plan.Seed)
-	return campaign.Create(dir, plan, time.Now())
+	return campaigns.Create(dir, plan, time.Now())
 }
 
 // planMatrix plans after the broker is at hand, whose version is part of the
 // plan.
-func planMatrix(ctx context.Context, out io.Writer, dir string, names []string, o campaign.Order) (campaign.Plan, error) {
+func planMatrix(ctx context.Context, out io.Writer, dir string, names []string, o campaigns.Order) (campaigns.Plan, error) {
 	found, err := scenarios.Match(names)
 	if err != nil {
-		return campaign.Plan{}, err
+		return campaigns.Plan{}, err
 	}
 	for _, name := range found {
 		s, err := scenarios.Load(absolute(name))
 		if err != nil {
-			return campaign.Plan{}, err
+			return campaigns.Plan{}, err
 		}
-		o.Scenarios = append(o.Scenarios, campaign.Scene{
+		o.Scenarios = append(o.Scenarios, campaigns.Scene{
 			Name: absolute(name), SHA: s.SHA, Flavor: s.Cluster.Flavor, Protocols: s.Protocols(), Arms: s.Arms(), Shares: s.Shares(),
 			Crashes: s.Crashes(), Faults: len(s.Schedule) > 0, OnNodes: s.OnNodes(),
 			Default: s.Client,
@@ -189,19 +189,19 @@ func planMatrix(ctx context.Context, out io.Writer, dir string, names []string, 
 		config.Flavor = flavor
 		config, err := scenarios.Fetch(ctx, dir, config, func(line string) { fmt.Fprintln(out, line) })
 		if err != nil {
-			return campaign.Plan{}, err
+			return campaigns.Plan{}, err
 		}
 		if _, err := cluster.Check(config); err != nil { // what one cell would be refused for, all would
-			return campaign.Plan{}, err
+			return campaigns.Plan{}, err
 		}
 	}
-	p, err := campaign.NewPlan(o)
+	p, err := campaigns.NewPlan(o)
 	p.Command = commandOf(names, o)
 	return p, err
 }
 
 // commandOf is the command that asks for the same again.
-func commandOf(names []string, o campaign.Order) string {
+func commandOf(names []string, o campaigns.Order) string {
 	command := "rmq-mcp matrix"
 	for _, name := range names {
 		if strings.ContainsAny(name, "*?[") {
@@ -237,7 +237,7 @@ func commandOf(names []string, o campaign.Order) string {
 }
 
 // titleOf names the scenarios of a plan, or says how many there are.
-func titleOf(p campaign.Plan) string {
+func titleOf(p campaigns.Plan) string {
 	var m reports.Matrix
 	for _, s := range p.Scenarios {
 		m.Scenarios = append(m.Scenarios, s.Name)
@@ -247,7 +247,7 @@ func titleOf(p campaign.Plan) string {
 
 // saveMatrix writes what people read into the matrix's directory, and to where
 // they asked for it.
-func saveMatrix(dir, out string, store *campaign.Store, m reports.Matrix) error {
+func saveMatrix(dir, out string, store *campaigns.Store, m reports.Matrix) error {
 	m.Tool = build.Version()
 	if err := reports.WriteMatrix(store.Dir, "../../"+reports.RunsDir, m); err != nil {
 		return err
@@ -267,7 +267,7 @@ func saveMatrix(dir, out string, store *campaign.Store, m reports.Matrix) error 
 }
 
 // joinMatrix writes into the report of each run what the matrix says of it.
-func joinMatrix(dir string, store *campaign.Store) error {
+func joinMatrix(dir string, store *campaigns.Store) error {
 	m, err := reports.ReadMatrix(store.Dir)
 	if err != nil {
 		return err
@@ -287,6 +287,6 @@ func joinMatrix(dir string, store *campaign.Store) error {
 // keeping any of them waiting: a run is idle for most of its time.
 func idleJobs(ctx context.Context) int {
 	const perProcessor = 1.5
-	idle := campaign.IdleProcessors(ctx, 500*time.Millisecond)
+	idle := campaigns.IdleProcessors(ctx, 500*time.Millisecond)
 	return max(1, int(idle*perProcessor))
 }

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/clients"
-	"github.com/robustmq/rmq-mcp/internal/campaign"
 )
 
 // A matrixDisplay shows a matrix as it goes: a line for each cell that ends,
@@ -73,7 +73,7 @@ func (d *matrixDisplay) installed(i clients.Installation) {
 }
 
 // tell shows what happens to the matrix.
-func (d *matrixDisplay) tell(e campaign.Event) {
+func (d *matrixDisplay) tell(e campaigns.Event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.done, d.of = e.Done, e.Of
@@ -91,7 +91,7 @@ func (d *matrixDisplay) tell(e campaign.Event) {
 }
 
 // name is what tells an entry from the others, in columns.
-func (d *matrixDisplay) name(e campaign.Entry) string {
+func (d *matrixDisplay) name(e campaigns.Entry) string {
 	name := fmt.Sprintf("%-42s %-5s %-9s", e.SDK, e.Protocol, e.Flavor)
 	if d.many {
 		name = fmt.Sprintf("%-30s %s", e.Scenario, name)
@@ -118,7 +118,7 @@ func (d *matrixDisplay) ended(name string) {
 }
 
 // cell is the line of one that ended.
-func (d *matrixDisplay) cell(e campaign.Event) string {
+func (d *matrixDisplay) cell(e campaigns.Event) string {
 	o := e.Ends
 	what := d.name(o.Entry)
 	if o.Entry.Referee != "" {

@@ -7,18 +7,18 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/build"
-	"github.com/robustmq/rmq-mcp/internal/campaign"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // matrixWork is what a matrix acts through: keepers, and the drivers' cache.
-func (a *app) matrixWork(dir string, argv []string, store *campaign.Store, out string, show *matrixDisplay) campaign.Work {
-	return campaign.Work{
+func (a *app) matrixWork(dir string, argv []string, store *campaigns.Store, out string, show *matrixDisplay) campaigns.Work {
+	return campaigns.Work{
 		Provision: func(ctx context.Context, sdks []clients.SDK, done func(clients.Installation)) {
 			clients.Install(ctx, scenarios.CacheDir(dir), argv, sdks, show.building, func(i clients.Installation) {
 				if ctx.Err() == nil { // else it was cut off
@@ -27,11 +27,11 @@ func (a *app) matrixWork(dir string, argv []string, store *campaign.Store, out s
 				}
 			})
 		},
-		Run: func(ctx context.Context, e campaign.Entry) (string, error) {
+		Run: func(ctx context.Context, e campaigns.Entry) (string, error) {
 			return runCell(ctx, dir, argv, store.Plan, e)
 		},
-		Read: func(run string) (campaign.Cell, error) {
-			return campaign.Read(filepath.Join(dir, reports.RunsDir, run))
+		Read: func(run string) (campaigns.Cell, error) {
+			return campaigns.Read(filepath.Join(dir, reports.RunsDir, run))
 		},
 		Save: func(m reports.Matrix) error { return saveMatrix(dir, out, store, m) },
 		Tell: show.tell,
@@ -39,17 +39,17 @@ func (a *app) matrixWork(dir string, argv []string, store *campaign.Store, out s
 }
 
 // cellConfig is the cluster of a cell.
-func cellConfig(p campaign.Plan, e campaign.Entry) cluster.Config {
+func cellConfig(p campaigns.Plan, e campaigns.Entry) cluster.Config {
 	config := p.Config
-	if e.Referee == campaign.RefereeControl {
-		config = campaign.ControlCluster(config, e.Flavor)
+	if e.Referee == campaigns.RefereeControl {
+		config = campaigns.ControlCluster(config, e.Flavor)
 	}
 	config.Flavor, config.Arm = e.Flavor, e.Arm
 	return config
 }
 
 // runCell is one ordinary run of a matrix.
-func runCell(ctx context.Context, dir string, argv []string, p campaign.Plan, e campaign.Entry) (string, error) {
+func runCell(ctx context.Context, dir string, argv []string, p campaigns.Plan, e campaigns.Entry) (string, error) {
 	config, err := scenarios.Fetch(ctx, dir, cellConfig(p, e), nil)
 	if err != nil {
 		return "", err

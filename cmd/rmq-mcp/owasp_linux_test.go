@@ -16,8 +16,8 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/robustmq/rmq-mcp/internal/journal"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history/journal"
 	"github.com/robustmq/rmq-mcp/tools"
 )
 

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/robustmq/rmq-mcp/internal/plain"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // A paint colours text, or leaves it alone.

@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/robustmq/rmq-mcp/internal/plan"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/campaigns/plan"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // printPlan prints what became of a plan, for people.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/plan"
+	"github.com/robustmq/rmq-mcp/campaigns/plan"
 )
 
 // A planLine is one frozen plan in a list.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/robustmq/rmq-mcp/internal/plan"
+	"github.com/robustmq/rmq-mcp/campaigns/plan"
 )
 
 func (a *app) planRun() *cobra.Command {

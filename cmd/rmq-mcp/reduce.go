@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/robustmq/rmq-mcp/internal/campaign"
-	"github.com/robustmq/rmq-mcp/internal/campaign/shrink"
+	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/shrink"
 )
 
 // A reduceAsk is what one may ask of a reduction.
@@ -80,12 +80,12 @@ func (a *app) reduce() *cobra.Command {
 }
 
 // reduceJob is a run to be reduced, and its scenario.
-func reduceJob(dir, binary string, want reduceAsk) (campaign.Job, string, error) {
-	r, err := campaign.ReadRecipe(dir, binary)
+func reduceJob(dir, binary string, want reduceAsk) (campaigns.Job, string, error) {
+	r, err := campaigns.ReadRecipe(dir, binary)
 	if err != nil {
-		return campaign.Job{}, "", err
+		return campaigns.Job{}, "", err
 	}
-	job := campaign.NewJob(campaign.Reduce, r, want.rule)
+	job := campaigns.NewJob(campaigns.Reduce, r, want.rule)
 	job.MaxRuns, job.MaxS = want.runs, want.within.Seconds()
 	if len(r.Wanted) == 0 {
 		return job, "", fmt.Errorf("reduce: run %s did not fail, so there is nothing to reduce: %s; `rmq-mcp list runs` shows those that did", job.RunID, short(r.Headline))

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/shrink"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/build"
-	"github.com/robustmq/rmq-mcp/internal/campaign"
-	"github.com/robustmq/rmq-mcp/internal/campaign/shrink"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
 )
 
 const maxReplays = 1000
@@ -68,26 +68,26 @@ func (a *app) replay() *cobra.Command {
 }
 
 // replayJob is a run to be repeated, and its scenario.
-func replayJob(dir, binary string, times int) (campaign.Job, string, error) {
-	r, err := campaign.ReadRecipe(dir, binary)
+func replayJob(dir, binary string, times int) (campaigns.Job, string, error) {
+	r, err := campaigns.ReadRecipe(dir, binary)
 	if err != nil {
-		return campaign.Job{}, "", err
+		return campaigns.Job{}, "", err
 	}
-	return campaign.NewJob(campaign.Replay, r, shrink.Rule{K: 1, N: times}), r.Text, nil
+	return campaigns.NewJob(campaigns.Replay, r, shrink.Rule{K: 1, N: times}), r.Text, nil
 }
 
 // workHere carries a job out in this process, or goes on with the same one, and
 // prints what came of it.
-func (a *app) workHere(ctx context.Context, out io.Writer, job campaign.Job, scenario string, ask jobAsk) (campaign.Result, error) {
+func (a *app) workHere(ctx context.Context, out io.Writer, job campaigns.Job, scenario string, ask jobAsk) (campaigns.Result, error) {
 	dir, err := a.state()
 	if err != nil {
-		return campaign.Result{}, err
+		return campaigns.Result{}, err
 	}
 	say := sayTo(out, ask.asJSON)
 	job.Start.Caller = keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: string(job.Kind), Args: map[string]any{"run": job.RunID}}
 	desk, err := openDesk(dir, job, scenario, ask.fresh)
 	if err != nil {
-		return campaign.Result{}, err
+		return campaigns.Result{}, err
 	}
 	fmt.Fprintf(say, "%s\n%s\n", short(job.Was), desk.Dir)
 	if n := len(desk.Trials); n > 0 {
@@ -109,9 +109,9 @@ func (a *app) workHere(ctx context.Context, out io.Writer, job campaign.Job, sce
 }
 
 // openDesk goes on with a job that did not end, or begins it.
-func openDesk(dir string, job campaign.Job, scenario string, fresh bool) (*campaign.Desk, error) {
+func openDesk(dir string, job campaigns.Job, scenario string, fresh bool) (*campaigns.Desk, error) {
 	if !fresh {
-		desk, err := campaign.Unended(dir, job)
+		desk, err := campaigns.Unended(dir, job)
 		if err != nil {
 			return nil, err
 		}
@@ -122,5 +122,5 @@ func openDesk(dir string, job campaign.Job, scenario string, fresh bool) (*campa
 			return desk, err
 		}
 	}
-	return campaign.NewDesk(dir, job, scenario, time.Now())
+	return campaigns.NewDesk(dir, job, scenario, time.Now())
 }

@@ -19,14 +19,14 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/build"
-	"github.com/robustmq/rmq-mcp/internal/campaign"
-	"github.com/robustmq/rmq-mcp/internal/history"
-	"github.com/robustmq/rmq-mcp/internal/keeper"
 	"github.com/robustmq/rmq-mcp/internal/plant"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
@@ -110,7 +110,7 @@ func (a *app) selftest() *cobra.Command {
 func (a *app) testJudge(ctx context.Context, out io.Writer, t selftesting) error {
 	for _, n := range t.every {
 		if n < 1 || n > 1000 {
-			return fmt.Errorf("selftest: --every %d; from 1 to 1000: rarer ones are found in mutated histories, by go test ./internal/checker", n)
+			return fmt.Errorf("selftest: --every %d; from 1 to 1000: rarer ones are found in mutated histories, by go test ./judge/checker", n)
 		}
 	}
 	rows, err := t.spread(selftestRows(t.every))
@@ -357,7 +357,7 @@ func (row *SelftestRow) take(s *reports.Summary) {
 		}
 		row.Failed = append(row.Failed, r.Claim.Name)
 		row.Violations[r.Claim.Name] = r.Found()
-		if r.Claim.Of == verdict.SDK && r.Claim.Severity >= verdict.P2 && campaign.KnownOf(row.SDK, row.Protocol, r.Claim.Name) {
+		if r.Claim.Of == verdict.SDK && r.Claim.Severity >= verdict.P2 && campaigns.KnownOf(row.SDK, row.Protocol, r.Claim.Name) {
 			continue
 		}
 		for _, a := range r.Anomalies {

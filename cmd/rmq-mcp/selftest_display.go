@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 func orNobody(p verdict.Party) string {

@@ -10,10 +10,10 @@ import (
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/liar"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/broker/mq9"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 	"github.com/robustmq/rmq-mcp/internal/plant"
-	"github.com/robustmq/rmq-mcp/internal/reference/mq9"
-	"github.com/robustmq/rmq-mcp/internal/tap"
-	"github.com/robustmq/rmq-mcp/internal/verdict"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 

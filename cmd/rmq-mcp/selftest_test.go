@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/plant"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 // TestSelftest is the judge's own test: every lie of a client is blamed on it,

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/robustmq/rmq-mcp/internal/hosttest"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 // somebody is a user and a group that root can give files to.

@@ -1,0 +1,200 @@
+package campaigns
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/campaigns/shrink"
+	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// RefereeSDK is a run with another client library.
+const RefereeSDK = "sdk"
+
+// A Variation is the one thing in which a run differs from the run that failed,
+// so that both together say whose doing the failure is. The zero value differs in
+// nothing.
+type Variation struct {
+	Referee string `json:"referee,omitempty"` // what it is run for
+	SDK     string `json:"sdk,omitempty"`     // the other library
+	Flavor  string `json:"flavor,omitempty"`  // the control broker
+	Tap     bool   `json:"tap,omitempty"`     // the packets are recorded
+}
+
+// others are the libraries to vary with, by protocol: those whose drivers need
+// nothing of the host first.
+var others = map[string][]string{
+	"mqtt3": {"go/paho.mqtt.golang", "python/paho-mqtt"},
+	"mqtt5": {"go/paho.golang", "python/paho-mqtt"},
+	"mq9":   {"go/nats.go", "python/nats-py"},
+}
+
+// VariationsOf are what a failure is varied in, all that the run allows: nothing,
+// whether packets are recorded, the client library, the broker. The library is
+// sdk, or one of ours where that is "".
+func VariationsOf(r Recipe, sdk string, crashes bool) ([]Variation, error) {
+	list := []Variation{{Referee: RefereeAgain}}
+	protocol := r.Run.Protocol
+	if tcp := r.Start.Transport == "" || r.Start.Transport == "tcp"; protocol != "mq9" && tcp && !slices.Contains(r.Start.Cluster.Arm, cluster.ArmTap) {
+		list = append(list, Variation{Referee: RefereeTap, Tap: true})
+	}
+	for _, name := range others[protocol] {
+		if sdk == "" && !strings.Contains(r.Run.SDK, name+"@") {
+			sdk = name
+		}
+	}
+	found, err := clients.ResolveFor(sdk, protocol)
+	if err != nil {
+		return nil, fmt.Errorf("vary the client library of run %s: %w", r.Run.ID, err)
+	}
+	if strings.Contains(r.Run.SDK, library(found.String())+"@") {
+		return nil, fmt.Errorf("vary the client library of run %s: %s is the one that it used; name another, `rmq-mcp sdks list` shows them", r.Run.ID, library(found.String()))
+	}
+	list = append(list, Variation{Referee: RefereeSDK, SDK: found.String()})
+	if flavor := ControlFlavor(r.Run.Cluster.Flavor, protocol, crashes); flavor != "" {
+		list = append(list, Variation{Referee: RefereeControl, Flavor: flavor})
+	}
+	return list, nil
+}
+
+// Of is how a run starts that differs so from one that starts otherwise.
+func (v Variation) Of(start keeper.Start) keeper.Start {
+	if v.SDK != "" {
+		start.SDK = v.SDK
+	}
+	if v.Flavor != "" {
+		start.Cluster = ControlCluster(start.Cluster, v.Flavor)
+	}
+	if v.Tap {
+		start.Cluster.Arm = append(slices.Clone(start.Cluster.Arm), cluster.ArmTap)
+	}
+	return start
+}
+
+// ControlCluster is the cluster of a control broker: it has nothing of the
+// other's configuration but its size and what is armed.
+func ControlCluster(of cluster.Config, flavor string) cluster.Config {
+	c := cluster.Config{Flavor: flavor, Arm: of.Arm}
+	if flavor == "reference" {
+		c.Nodes = of.Nodes
+	}
+	return c
+}
+
+// String names a variation in a line for people.
+func (v Variation) String() string {
+	switch v.Referee {
+	case RefereeTap:
+		return "with the packets recorded"
+	case RefereeSDK:
+		return "with " + v.SDK
+	case RefereeControl:
+		return "on the control broker, " + v.Flavor
+	}
+	return "all the same"
+}
+
+// Blame makes a run of each variation that was not made before, and answers what
+// all of them show together. It ends as [Desk.Replay] does.
+func (d *Desk) Blame(ctx context.Context, lab Lab) (Result, error) {
+	sum, err := fileSum(d.Scenario())
+	if err != nil {
+		return Result{}, fmt.Errorf("find whose doing the failure of %s is: %w", d.Job.RunID, err)
+	}
+	for len(d.Trials) < len(d.Job.Variations) {
+		v := d.Job.Variations[len(d.Trials)]
+		t, err := lab.try(ctx, d.Scenario(), v, d.Job.Wanted)
+		if err != nil {
+			return d.SoFar(), err
+		}
+		t.Scenario = sum
+		if err := d.keep(t); err != nil {
+			return d.SoFar(), err
+		}
+		lab.Tell(fmt.Sprintf("run %d of %d, %s  %s", len(d.Trials), len(d.Job.Variations), v, t))
+		if err := d.Save(d.SoFar()); err != nil {
+			return d.SoFar(), err
+		}
+	}
+	r, err := d.blamed(lab)
+	if err != nil {
+		return r, err
+	}
+	r.Ended = true
+	if err := lab.Join(d.Job.Dir, d.decision(r)); err != nil { // of a run of long ago, or of somebody else
+		r.Comparison.Notes = append(r.Comparison.Notes, fmt.Sprintf("the report of run %s does not say so: %v", d.Job.RunID, err))
+	}
+	return r, d.Save(r)
+}
+
+// decision is what came of it, for the report of the run.
+func (d *Desk) decision(r Result) reports.Blame {
+	b := reports.Blame{Headline: r.Headline, Experiments: []reports.Experiment{}, Attributions: r.Comparison.Attributions, Open: r.Comparison.Notes}
+	for i, t := range d.Trials {
+		e := reports.Experiment{What: d.Job.Variations[i].String(), RunID: t.RunID, State: t.State, Shows: "nothing: " + t.Why}
+		switch t.Answer {
+		case shrink.Fails:
+			e.Shows = "it fails so again"
+		case shrink.Passes:
+			e.Shows = "it does not fail so"
+		}
+		b.Experiments = append(b.Experiments, e)
+	}
+	return b
+}
+
+// blamed compares the run and its variations, as far as they differ in what is
+// asked.
+func (d *Desk) blamed(lab Lab) (Result, error) {
+	r := d.result(false)
+	first, err := lab.Read(d.Job.Dir)
+	if err != nil {
+		return r, fmt.Errorf("judge run %s again: %w", d.Job.RunID, err)
+	}
+	cells := []Cell{first.Cell}
+	for _, t := range d.Trials {
+		if t.State == "" { // there was no run, or none that could be judged
+			continue
+		}
+		run, err := lab.Read(t.RunID)
+		if err != nil {
+			return r, fmt.Errorf("judge run %s again: %w", t.RunID, err)
+		}
+		cells = append(cells, run.Cell)
+	}
+	c := Compare(cells)
+	c.Attributions = slices.DeleteFunc(c.Attributions, func(a reports.Attribution) bool {
+		return !slices.ContainsFunc(a.Claims, func(claim string) bool { return slices.Contains(d.Job.Wanted.Claims(), claim) })
+	})
+	c.Headline = headline(c)
+	for i, t := range d.Trials {
+		if t.Why != "" {
+			c.Notes = append(c.Notes, fmt.Sprintf("the run %s shows nothing: %s", d.Job.Variations[i], t.Why))
+		}
+	}
+	r.Comparison = &c
+	r.Headline = fmt.Sprintf("run %s and %d that differ in one thing: ", d.Job.RunID, len(cells)-1)
+	for i, a := range c.Attributions {
+		if i > 0 {
+			r.Headline += "; "
+		}
+		r.Headline += fmt.Sprintf("%s: %s", strings.Join(a.Claims, ", "), a.Whose())
+	}
+	if len(c.Attributions) == 0 {
+		r.Headline += "whose doing it is could not be told"
+	}
+	return r, nil
+}
+
+// Lines are what is attributed, each in a sentence.
+func (c Comparison) Lines() (list []string) {
+	for _, a := range c.Attributions {
+		list = append(list, fmt.Sprintf("%s: %s: %s", strings.Join(a.Claims, ", "), a.Whose(), a.Text))
+	}
+	return list
+}

@@ -1,0 +1,187 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+func recipeOf(protocol, flavor, sdk string, arm ...string) Recipe {
+	return Recipe{
+		Run:   &history.Run{ID: "run-1", Protocol: protocol, SDK: sdk, Cluster: history.ClusterInfo{Flavor: flavor}},
+		Start: keeper.Start{SDK: sdk, Cluster: cluster.Config{Flavor: flavor, Nodes: 3, Profile: "as-shipped", Version: "0.4.11", Arm: arm}},
+	}
+}
+
+func TestVariations(t *testing.T) {
+	for _, c := range []struct {
+		recipe  Recipe
+		crashes bool
+		want    string
+	}{
+		{recipeOf("mqtt3", "robustmq", "python/paho-mqtt@2.1.0"), true, "again, tap, sdk go/paho.mqtt.golang, control reference"},
+		{recipeOf("mqtt3", "robustmq", "go/paho.mqtt.golang@1.5.1", "tap"), false, "again, sdk python/paho-mqtt, control reference"},
+		{recipeOf("mqtt3", "reference", "go/liar@honest, go/paho.mqtt.golang@1.5.1", "tap"), false, "again, sdk python/paho-mqtt, control mosquitto"},
+		{recipeOf("mqtt5", "robustmq", "go/paho.golang@0.23.0"), false, "again, tap, sdk python/paho-mqtt, control mosquitto"},
+		{recipeOf("mqtt5", "robustmq", "python/paho-mqtt@2.1.0"), true, "again, tap, sdk go/paho.golang"},
+		{recipeOf("mq9", "robustmq", "python/nats-py@2.9.0"), true, "again, sdk go/nats.go, control reference"},
+	} {
+		list, err := VariationsOf(c.recipe, "", c.crashes)
+		var got []string
+		for _, v := range list {
+			got = append(got, strings.TrimSpace(v.Referee+" "+library(v.SDK)+v.Flavor))
+		}
+		if text := strings.Join(got, ", "); err != nil || text != c.want {
+			t.Errorf("%s on %s: %s, %v; want %s", c.recipe.Run.SDK, c.recipe.Run.Cluster.Flavor, text, err, c.want)
+		}
+	}
+	for _, sdk := range []string{"go/paho.mqtt.golang@1.3.5", "cobol/mqtt"} {
+		if _, err := VariationsOf(recipeOf("mqtt3", "robustmq", "go/paho.mqtt.golang@1.5.1"), sdk, false); err == nil {
+			t.Errorf("%s is taken for another library", sdk)
+		}
+	}
+}
+
+// A variation differs in one thing, and leaves what it is made of alone.
+func TestVariationDiffersInOneThing(t *testing.T) {
+	start := recipeOf("mqtt3", "robustmq", "python/paho-mqtt@2.1.0", "disk").Start
+	if s := (Variation{Referee: RefereeAgain}).Of(start); fmt.Sprint(s) != fmt.Sprint(start) {
+		t.Errorf("all the same is %+v", s)
+	}
+	if s := (Variation{Tap: true}).Of(start); !slices.Equal(s.Cluster.Arm, []string{"disk", "tap"}) || s.SDK != start.SDK || s.Cluster.Version == "" || len(start.Cluster.Arm) != 1 {
+		t.Errorf("recorded: %+v", s)
+	}
+	if s := (Variation{SDK: "go/paho.mqtt.golang@1.5.1"}).Of(start); s.SDK != "go/paho.mqtt.golang@1.5.1" || s.Cluster.Version == "" {
+		t.Errorf("with another library: %+v", s)
+	}
+	control := cluster.Config{Flavor: "reference", Nodes: 3, Arm: []string{"disk"}}
+	if s := (Variation{Flavor: "reference"}).Of(start); fmt.Sprint(s.Cluster) != fmt.Sprint(control) || s.SDK != start.SDK {
+		t.Errorf("on the control broker: %+v", s)
+	}
+}
+
+// blameLab answers a run by its variation: it fails where the variation is named.
+func blameLab(failing ...string) Lab {
+	cell := func(sdk, flavor string, fails bool) Judged {
+		status, state := verdict.Pass, verdict.PassSmoke
+		if fails {
+			status, state = verdict.Fail, verdict.FailOnce
+		}
+		return Judged{Cell: Cell{
+			Root: sdk + flavor, Scenario: "mqtt/kill", Seed: 7, SDK: sdk, Protocol: "mqtt3", Transport: "tcp", Broker: Broker{Flavor: flavor},
+			Verdict: verdict.Verdict{State: state, Headline: string(state), Results: []verdict.Result{{
+				Claim: verdict.Claim{Name: lost.Claim}, Checker: lost.Checker, Status: status, Promised: true, Summary: "3 lost", Canary: verdict.Canary{Red: true},
+			}}},
+		}}
+	}
+	return Lab{
+		Run: func(_ context.Context, _ string, as Variation) (string, error) { return as.Referee, nil },
+		Read: func(run string) (Judged, error) {
+			fails := run == "/original" || slices.Contains(failing, run)
+			j := cell("go/paho.mqtt.golang@1.5.1", "robustmq", fails)
+			switch run {
+			case RefereeSDK:
+				j = cell("python/paho-mqtt@2.1.0", "robustmq", fails)
+			case RefereeControl:
+				j = cell("go/paho.mqtt.golang@1.5.1", "reference", fails)
+			}
+			j.RunID = run
+			return j, nil
+		},
+		Join: func(string, reports.Blame) error { return nil },
+		Tell: func(string) {},
+	}
+}
+
+func TestBlame(t *testing.T) {
+	variations := []Variation{{Referee: RefereeAgain}, {Referee: RefereeSDK, SDK: "python/paho-mqtt@2.1.0"}, {Referee: RefereeControl, Flavor: "reference"}}
+	for _, c := range []struct {
+		name    string
+		failing []string
+		cause   reports.Cause
+	}{
+		{"every library, and not on the control", []string{RefereeAgain, RefereeSDK}, reports.CauseBroker},
+		{"everywhere", []string{RefereeAgain, RefereeSDK, RefereeControl}, reports.CauseHarness},
+		{"one library, on each broker", []string{RefereeAgain, RefereeControl}, reports.CauseUndecided},
+		{"never again", nil, reports.CauseUndecided},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := testDesk(t, Job{Kind: Blame, Variations: variations})
+			lab := blameLab(c.failing...)
+			var joined reports.Blame
+			lab.Join = func(dir string, b reports.Blame) error {
+				if dir != d.Job.Dir {
+					t.Errorf("it is written into %s", dir)
+				}
+				joined = b
+				return nil
+			}
+			r, err := d.Blame(t.Context(), lab)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if joined.Headline != r.Headline || len(joined.Experiments) != 3 || len(joined.Attributions) != len(r.Comparison.Attributions) {
+				t.Errorf("the run's report gets %+v", joined)
+			}
+			for i, e := range joined.Experiments {
+				want := "it does not fail so"
+				if slices.Contains(c.failing, e.RunID) {
+					want = "it fails so again"
+				}
+				if e.What != variations[i].String() || e.Shows != want {
+					t.Errorf("experiment %d: %+v", i, e)
+				}
+			}
+			if !r.Ended || r.Runs != 3 || len(r.Comparison.Attributions) == 0 || r.Comparison.Attributions[0].Cause != c.cause || !strings.Contains(r.Headline, lost.Claim) {
+				t.Errorf("%s: %+v", r.Headline, r.Comparison)
+			}
+			if on, err := d.Result(); err != nil || on.Headline != r.Headline {
+				t.Errorf("on disk: %q, %v", on.Headline, err)
+			}
+		})
+	}
+}
+
+// A report that cannot be written anew takes nothing from the answer.
+func TestBlameOfARunThatStaysAsItIs(t *testing.T) {
+	d := testDesk(t, Job{Kind: Blame, Variations: []Variation{{Referee: RefereeAgain}}})
+	lab := blameLab(RefereeAgain)
+	lab.Join = func(string, reports.Blame) error { return errors.New("it is sealed by another") }
+	r, err := d.Blame(t.Context(), lab)
+	if err != nil || !r.Ended || !strings.Contains(strings.Join(r.Comparison.Notes, "; "), "does not say so: it is sealed by another") {
+		t.Errorf("%v, %+v", err, r.Comparison)
+	}
+	if on, err := d.Result(); err != nil || len(on.Comparison.Notes) != len(r.Comparison.Notes) {
+		t.Errorf("on disk: %+v, %v", on, err)
+	}
+}
+
+// What could not be run is said, and decides nothing.
+func TestBlameWithoutARun(t *testing.T) {
+	d := testDesk(t, Job{Kind: Blame, Variations: []Variation{{Referee: RefereeAgain}, {Referee: RefereeSDK, SDK: "python/paho-mqtt@2.1.0"}}})
+	lab := blameLab(RefereeAgain)
+	run := lab.Run
+	lab.Run = func(ctx context.Context, file string, as Variation) (string, error) {
+		if as.SDK != "" {
+			return "", errors.New("no Python here")
+		}
+		return run(ctx, file, as)
+	}
+	r, err := d.Blame(t.Context(), lab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := strings.Join(r.Comparison.Notes, "\n")
+	if r.Comparison.ExitCode() != 2 || !strings.Contains(notes, "with python/paho-mqtt@2.1.0 shows nothing: no Python here") {
+		t.Errorf("%d: %s\n%s", r.Comparison.ExitCode(), r.Headline, notes)
+	}
+}

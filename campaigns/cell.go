@@ -1,0 +1,143 @@
+// Package campaigns is what spans experiments: it compares runs, says what
+// their differences come from, and runs a matrix of them.
+package campaigns
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+// A Cell is one judged run to compare with others, or why there is none.
+type Cell struct {
+	RunID       string
+	Root        string // of the run's seal
+	Scenario    string
+	ScenarioSHA string
+	Seed        int64
+	Tier        string
+	SDK         string // lang/package@version
+	Protocol    string
+	NoFaults    bool   // its scenario has none, or it is a baseline
+	Baseline    bool   // the workload alone of a scenario that has faults
+	Transport   string // tcp, tls, ws, wss
+	Broker      Broker
+	Wire        bool // packets were recorded
+	Earlier     bool // its SDK speaks an earlier version of the protocol
+	Verdict     verdict.Verdict
+	StarvedS    float64  // time in which the host kept the harness from running
+	Harness     []string // what the harness could not do
+	Unsupported string   // why there can be no run
+	Error       string   // why there is none, though there could be
+}
+
+// A Broker is what was under test. Runs on different ones are not compared
+// with each other, but one can be the other's control.
+type Broker struct {
+	Flavor  string
+	Version string
+	Build   string // hash of its binary
+	Profile string
+	Runtime string
+	Nodes   int
+	Differs string // settings that are not the vendor's
+}
+
+func (b Broker) String() string {
+	if strings.HasPrefix(b.Version, b.Flavor) {
+		return b.Version
+	}
+	return strings.TrimSpace(b.Flavor + " " + b.Version)
+}
+
+// control reports whether a broker is one that tells a broker's fault from
+// ours: well known, and not the one that this project tests.
+func (b Broker) control() bool { return b.Flavor == "reference" || b.Flavor == "mosquitto" }
+
+// Starved reports whether the host kept the harness from running for so long that
+// the run says nothing.
+func (c Cell) Starved() bool { return c.StarvedS > verdict.MaxStarvedS }
+func (c Cell) ran() bool     { return c.Unsupported == "" && c.Error == "" }
+
+// calm reports whether what the run shows is the broker's and the library's
+// doing, as far as the harness can tell.
+func (c Cell) calm() bool { return c.ran() && !c.Starved() && len(c.Harness) == 0 }
+
+// result is what the run found about a claim; nil if it did not judge it.
+func (c Cell) result(claim string) *verdict.Result {
+	i := slices.IndexFunc(c.Verdict.Results, func(r verdict.Result) bool { return r.Claim.Name == claim })
+	if i < 0 {
+		return nil
+	}
+	return &c.Verdict.Results[i]
+}
+
+func (c Cell) fails(claim string) bool {
+	r := c.result(claim)
+	return c.ran() && r != nil && r.Status == verdict.Fail
+}
+
+func (c Cell) passes(claim string) bool {
+	r := c.result(claim)
+	return c.calm() && r != nil && r.Status == verdict.Pass
+}
+
+// failed are the claims that fail, in the order of the results.
+func (c Cell) failed() (claims []string) {
+	for _, r := range c.Verdict.Results {
+		if c.ran() && r.Status == verdict.Fail {
+			claims = append(claims, r.Claim.Name)
+		}
+	}
+	return claims
+}
+
+// parties are whom the wire blames for the failure of a claim. What a client
+// library promises is only ever its own doing.
+func (c Cell) parties(claim string) (list []verdict.Party) {
+	r := c.result(claim)
+	switch {
+	case r == nil || r.Status != verdict.Fail:
+		return nil
+	case r.Claim.Of == verdict.SDK:
+		return []verdict.Party{verdict.SDK}
+	}
+	for _, a := range r.Anomalies {
+		if a.Blame != "" && a.Blame != verdict.Undecided && !slices.Contains(list, a.Blame) {
+			list = append(list, a.Blame)
+		}
+	}
+	return list
+}
+
+// library and version are the two parts of an SDK's name.
+func library(sdk string) string { name, _, _ := strings.Cut(sdk, "@"); return name }
+func version(sdk string) string { _, v, _ := strings.Cut(sdk, "@"); return v }
+
+// bySDK orders names by library, then by version, the oldest first.
+func bySDK(a, b string) int {
+	return cmp.Or(cmp.Compare(library(a), library(b)), compareVersions(version(a), version(b)))
+}
+
+// compareVersions orders dotted numbers; what is no number by its letters.
+func compareVersions(a, b string) int {
+	x, y := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range max(len(x), len(y)) {
+		if i >= len(x) || i >= len(y) {
+			return len(x) - len(y)
+		}
+		n, nerr := strconv.Atoi(x[i])
+		m, merr := strconv.Atoi(y[i])
+		order := cmp.Compare(n, m)
+		if nerr != nil || merr != nil {
+			order = cmp.Compare(x[i], y[i])
+		}
+		if order != 0 {
+			return order
+		}
+	}
+	return 0
+}

@@ -1,0 +1,187 @@
+package campaigns
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// A Comparison is what runs show together.
+type Comparison struct {
+	Headline     string                `json:"headline"`
+	Attributions []reports.Attribution `json:"attributions"` // the worst first
+	Notes        []string              `json:"notes"`        // what was not compared with what, and why
+	Runs         int                   `json:"runs"`
+	Passed       int                   `json:"passed"` // runs that pass
+}
+
+// Compare says what the differences between runs come from. Runs of one
+// scenario, tier and broker are compared with each other; those on another
+// broker are their control. The order of the cells makes no difference.
+//
+// Evidence beats pattern: where the wire shows who left the specification, that
+// counts, whatever the others do. Else it is the three patterns of a matrix: one
+// version alone, a library or several of them, or all. Where a pattern fits more
+// than one cause, the deviation is undecided, with what would decide it. An SDK
+// that speaks an earlier version of the protocol has no part in any of it.
+func Compare(cells []Cell) Comparison {
+	cells = distinct(cells)
+	grounds := groundsOf(cells)
+	out := Comparison{Attributions: []reports.Attribution{}, Notes: notesOn(grounds)}
+	for _, g := range grounds {
+		controls := controlsOf(g, grounds)
+		for _, column := range g.columns() {
+			column.controls = sameColumn(controls, column)
+			column.mains = sameColumn(mainsOf(g, grounds), column)
+			column.baseline = sameColumn(baselineOf(g, grounds), column)
+			out.Attributions = append(out.Attributions, column.attribute()...)
+		}
+	}
+	out.Attributions = merge(out.Attributions)
+	slices.SortStableFunc(out.Attributions, worstFirst)
+	for _, c := range cells {
+		if c.ran() {
+			out.Runs++
+		}
+		if c.ran() && c.Verdict.State.ExitCode() == 0 {
+			out.Passed++
+		}
+	}
+	out.Headline = headline(out)
+	return out
+}
+
+// distinct leaves out runs that are there already, and puts the rest into an
+// order of their own.
+func distinct(cells []Cell) []Cell {
+	var list []Cell
+	for _, c := range cells {
+		if c.RunID == "" || !slices.ContainsFunc(list, func(b Cell) bool { return b.RunID == c.RunID }) {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, func(a, b Cell) int {
+		return cmp.Or(bySDK(a.SDK, b.SDK), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Transport, b.Transport),
+			cmp.Compare(a.RunID, b.RunID), cmp.Compare(a.Unsupported+a.Error, b.Unsupported+b.Error))
+	})
+	return list
+}
+
+// order of the causes, the worst first.
+var order = []reports.Cause{
+	reports.CauseProtocol, reports.CauseBroker, reports.CauseSDK, reports.CauseLibrary, reports.CauseUndecided, reports.CauseHarness, reports.CauseEnvironment,
+}
+
+// worstFirst orders attributions. Before all others come those of what is broken without
+// any fault.
+func worstFirst(a, b reports.Attribution) int {
+	without := func(a reports.Attribution) int {
+		if a.NoFaults && len(a.Claims) > 0 {
+			return 0
+		}
+		return 1
+	}
+	broken := func(a reports.Attribution) int {
+		if a.Cause.Broken() {
+			return without(a)
+		}
+		return 2
+	}
+	return cmp.Or(
+		broken(a)-broken(b),
+		cmp.Compare(slices.Index(order, a.Cause), slices.Index(order, b.Cause)),
+		without(a)-without(b),
+		cmp.Compare(len(b.Claims), len(a.Claims)),
+		cmp.Compare(a.Broker, b.Broker), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Transport, b.Transport),
+		cmp.Compare(a.Versions, b.Versions), cmp.Compare(a.Text, b.Text),
+	)
+}
+
+// merge makes one of the claims that the same SDKs fail for the same cause.
+func merge(list []reports.Attribution) (out []reports.Attribution) {
+	for _, a := range list {
+		same := func(b reports.Attribution) bool {
+			return a.Cause == b.Cause && a.Suspect == b.Suspect && a.Proof == b.Proof && a.Versions == b.Versions && a.Scenario == b.Scenario && a.NoFaults == b.NoFaults &&
+				a.Protocol == b.Protocol && a.Transport == b.Transport && a.Issue == b.Issue &&
+				a.Broker == b.Broker
+		}
+		i := slices.IndexFunc(out, same)
+		if i < 0 {
+			out = append(out, a)
+			continue
+		}
+		b := &out[i]
+		b.Claims = union(b.Claims, a.Claims)
+		b.Runs = union(b.Runs, a.Runs)
+		b.Evidence = union(b.Evidence, a.Evidence)
+		for _, step := range a.Next {
+			if !slices.Contains(b.Next, step) {
+				b.Next = append(b.Next, step)
+			}
+		}
+	}
+	return out
+}
+
+func union(a, b []string) []string {
+	for _, s := range b {
+		if !slices.Contains(a, s) {
+			a = append(a, s)
+		}
+	}
+	return a
+}
+
+func headline(c Comparison) string {
+	text := fmt.Sprintf("%d of %s pass", c.Passed, plural(c.Runs, "run", "runs"))
+	if c.Runs == 0 {
+		text = "nothing was run"
+	}
+	if len(c.Attributions) == 0 {
+		return text + "; no deviation"
+	}
+	counts, alone := map[reports.Cause]int{}, 0
+	for _, a := range c.Attributions {
+		counts[a.Cause]++
+		if a.NoFaults && a.Cause.Broken() {
+			alone++
+		}
+	}
+	var parts []string
+	for _, cause := range order {
+		if n := counts[cause]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, cause))
+		}
+	}
+	text = fmt.Sprintf("%s; %s: %s", text, plural(len(c.Attributions), "deviation", "deviations"), strings.Join(parts, ", "))
+	if alone > 0 && alone < len(c.Attributions) {
+		text += fmt.Sprintf("; %d without any fault", alone)
+	}
+	return text
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// ExitCode is that of the worst deviation: 1 where something is broken, 2 where
+// that could not be told or nothing was run, 0 for none.
+func (c Comparison) ExitCode() int {
+	worst := 0
+	if c.Runs == 0 {
+		worst = 2
+	}
+	for _, a := range c.Attributions {
+		if a.Cause.Broken() {
+			return 1
+		}
+		worst = 2
+	}
+	return worst
+}

@@ -1,0 +1,285 @@
+package campaigns
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/robustmq/rmq-mcp/campaigns/shrink"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/internal/stored"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// Kind of a job.
+type Kind string
+
+// The kinds.
+const (
+	Replay Kind = "replay"
+	Reduce Kind = "reduce"
+	Blame  Kind = "blame"
+)
+
+// Tool is the agent's tool that does it.
+func (k Kind) Tool() string {
+	if k == Blame {
+		k = Replay
+	}
+	return string(k) + "_run"
+}
+
+// A Job is a run to be repeated, as it was or varied, or to be reduced: what to
+// do, written down before it is begun.
+type Job struct {
+	Format  int          `json:"format"`
+	Kind    Kind         `json:"kind"`
+	RunID   string       `json:"run_id"`
+	Dir     string       `json:"dir"`    // of the run
+	Root    string       `json:"root"`   // of the run's seal
+	Was     string       `json:"was"`    // the run's headline
+	Broker  string       `json:"broker"` // as its run named it
+	Start   keeper.Start `json:"start"`  // of every run; its scenario is the job's own file
+	Wanted  Fingerprint  `json:"wanted"` // the failure
+	Rule    shrink.Rule  `json:"rule"`   // a replay makes N runs
+	MaxRuns int          `json:"max_runs,omitempty"`
+	MaxS    float64      `json:"max_s,omitempty"` // of all runs
+	Begun   time.Time    `json:"begun"`
+
+	Variations []Variation `json:"variations,omitempty"` // of blame: a run of each
+}
+
+// NewJob is what it takes to repeat a run.
+func NewJob(kind Kind, r Recipe, rule shrink.Rule) Job {
+	return Job{Format: jobFormat, Kind: kind, RunID: r.Run.ID, Dir: r.Dir, Root: r.Root, Was: r.Headline, Broker: brokerOf(r.Run.Cluster).String(), Start: r.Start, Wanted: r.Wanted, Rule: rule}
+}
+
+// same reports whether two jobs do the same, whoever asked.
+func (j Job) same(other Job) bool {
+	plain := func(j Job) []byte {
+		j.Begun, j.Start = time.Time{}, j.Start.Frozen()
+		text, err := json.Marshal(j)
+		if err != nil {
+			panic(err) // of strings and numbers
+		}
+		return text
+	}
+	return bytes.Equal(plain(j), plain(other))
+}
+
+// A Desk is a job's directory: the job, the scenario, each trial as it is made,
+// and what came of it all.
+type Desk struct {
+	Dir    string
+	Job    Job
+	Trials []Trial // made so far, maybe by a process that was killed
+}
+
+// Names in a job's directory, beside the scenarios that it makes.
+const (
+	JobsDir    = "jobs" // in the state directory
+	jobFile    = "job.json"
+	trialsFile = "trials.jsonl"
+	ResultFile = "result.json"
+	stopFile   = "stop" // it is there: stop in order
+	JobLog     = "job.log"
+	jobFormat  = 1
+)
+
+// NewDesk begins a job below the state directory. Its name is that of the kind
+// and the run, with a number where there is one of that name.
+func NewDesk(stateDir string, j Job, scenario string, now time.Time) (*Desk, error) {
+	j.Begun = now.UTC().Truncate(time.Second)
+	id := fmt.Sprintf("%s-%s", j.Kind, j.RunID)
+	parent := filepath.Join(stateDir, JobsDir)
+	err := os.MkdirAll(parent, 0o755)
+	dir := filepath.Join(parent, id)
+	for n := 2; err == nil; n++ {
+		if err = os.Mkdir(dir, 0o755); !errors.Is(err, fs.ErrExist) {
+			break
+		}
+		dir, err = filepath.Join(parent, fmt.Sprintf("%s-%d", id, n)), nil
+	}
+	d := &Desk{Dir: dir, Job: j}
+	if err == nil {
+		err = os.WriteFile(d.Scenario(), []byte(scenario), 0o644)
+	}
+	if err == nil {
+		err = reports.WriteJSON(filepath.Join(dir, jobFile), j)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("begin the %s of run %s: %w", j.Kind, j.RunID, err)
+	}
+	return d, nil
+}
+
+// OpenDesk reads a job that was begun.
+func OpenDesk(dir string) (*Desk, error) {
+	d := &Desk{Dir: dir}
+	err := stored.ReadJSON(filepath.Join(dir, jobFile), &d.Job)
+	if err == nil && d.Job.Format != jobFormat {
+		err = fmt.Errorf("it has format %d and this version reads format %d", d.Job.Format, jobFormat)
+	}
+	if err == nil {
+		d.Trials, err = readLines[Trial](filepath.Join(dir, trialsFile))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open job %s: %w", dir, err)
+	}
+	return d, nil
+}
+
+// FindDesk answers a job by its id.
+func FindDesk(stateDir, id string) (*Desk, bool) {
+	dir := filepath.Join(stateDir, JobsDir, id)
+	if id == "" || filepath.Base(dir) != id {
+		return nil, false
+	}
+	d, err := OpenDesk(dir)
+	return d, err == nil
+}
+
+// Unended answers a job like this one that did not come to its end, if there is
+// one: it goes on, or can.
+func Unended(stateDir string, j Job) (*Desk, error) {
+	dirs, err := filepath.Glob(filepath.Join(stateDir, JobsDir, fmt.Sprintf("%s-%s*", j.Kind, j.RunID)))
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range dirs {
+		d, err := OpenDesk(dir)
+		if err != nil || !d.Job.same(j) { // one that cannot be read is nothing to go on with
+			continue
+		}
+		if r, err := d.Result(); err != nil || !r.Ended {
+			return d, nil
+		}
+	}
+	return nil, nil
+}
+
+// Admit takes who asks now, and within which limits, in the place of who did
+// when the job was begun.
+func (d *Desk) Admit(by keeper.Start) error {
+	d.Job.Start.Caller, d.Job.Start.Envelope = by.Caller, by.Envelope
+	if err := reports.WriteJSON(filepath.Join(d.Dir, jobFile), d.Job); err != nil {
+		return fmt.Errorf("go on with %s: %w", d.ID(), err)
+	}
+	return nil
+}
+
+// ID of the job.
+func (d *Desk) ID() string { return filepath.Base(d.Dir) }
+
+// Scenario is the path of the scenario's text, whose name the runs bear.
+func (d *Desk) Scenario() string { return filepath.Join(d.Dir, path.Base(d.Job.Start.Scenario)+".md") }
+
+// keep adds a trial to those made, on disk.
+func (d *Desk) keep(t Trial) error {
+	if err := appendLine(filepath.Join(d.Dir, trialsFile), t); err != nil {
+		return fmt.Errorf("keep what run %s showed: %w", t.RunID, err)
+	}
+	d.Trials = append(d.Trials, t)
+	return nil
+}
+
+// of are the trials of one scenario, by the hash of its text.
+func (d *Desk) of(sum string) (list []Trial) {
+	for _, t := range d.Trials {
+		if t.Scenario == sum {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// spent are the runs made, and how long they took.
+func (d *Desk) spent() (runs int, seconds float64) {
+	for _, t := range d.Trials {
+		seconds += t.DurationS
+	}
+	return len(d.Trials), seconds
+}
+
+// A Result is what came of a job, as far as it has come.
+type Result struct {
+	Job
+	JobID     string        `json:"job_id"`
+	Ended     bool          `json:"ended"`
+	Headline  string        `json:"headline"`        // one sentence that can be quoted
+	State     verdict.State `json:"state,omitempty"` // of a replay: of the run and its repetitions as a series
+	Runs      int           `json:"runs"`            // made
+	DurationS float64       `json:"duration_s"`
+	Failed    int           `json:"failed"` // of a replay: runs with the failure that is looked for
+	Unknown   int           `json:"unknown"`
+	Trials    []Trial       `json:"trials"`
+	Reduction *Reduction    `json:"reduction,omitempty"`
+
+	Comparison *Comparison `json:"comparison,omitempty"` // of blame: what the run and its variations show together
+
+	Tool  string `json:"tool"`            // version of rmq-mcp
+	Error string `json:"error,omitempty"` // why it could not go on
+}
+
+// Result reads what has come of the job until now. Before the first word of it
+// the error is [fs.ErrNotExist].
+func (d *Desk) Result() (Result, error) {
+	var r Result
+	if err := stored.ReadJSON(filepath.Join(d.Dir, ResultFile), &r); err != nil {
+		return r, fmt.Errorf("read what came of %s: %w", d.ID(), err)
+	}
+	return r, nil
+}
+
+// Save writes what has come of the job.
+func (d *Desk) Save(r Result) error { return reports.WriteJSON(filepath.Join(d.Dir, ResultFile), r) }
+
+// AskStop has whoever works on the job stop in order.
+func (d *Desk) AskStop() error {
+	return os.WriteFile(filepath.Join(d.Dir, stopFile), nil, 0o644)
+}
+
+// Stopped reports whether it was asked to stop.
+func (d *Desk) Stopped() bool {
+	_, err := os.Stat(filepath.Join(d.Dir, stopFile))
+	return err == nil
+}
+
+// Begin keeps any other process from working on the job until it is unlocked, and
+// forgets that it was asked to stop. It is an error where another works on it.
+func (d *Desk) Begin() (unlock func() error, err error) {
+	lock := flock.New(filepath.Join(d.Dir, lockFile))
+	// Whoever looks whether somebody works on it has the lock for a moment.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	switch mine, err := lock.TryLockContext(ctx, 20*time.Millisecond); {
+	case err != nil && ctx.Err() == nil:
+		return nil, fmt.Errorf("lock job %s: %w", d.ID(), err)
+	case !mine:
+		return nil, fmt.Errorf("%s is being worked on by another process; wait for its end: what it has so far is in %s", d.ID(), filepath.Join(d.Dir, ResultFile))
+	}
+	if err := os.Remove(filepath.Join(d.Dir, stopFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(fmt.Errorf("begin %s: %w", d.ID(), err), lock.Unlock())
+	}
+	return lock.Unlock, nil
+}
+
+// Busy reports whether a process works on the job.
+func (d *Desk) Busy() bool {
+	lock := flock.New(filepath.Join(d.Dir, lockFile))
+	free, err := lock.TryRLock() // as others do who look
+	if free {
+		lock.Unlock()
+	}
+	return err == nil && !free
+}

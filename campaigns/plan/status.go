@@ -1,0 +1,194 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+// A Run is one that is there, with its verdict where it was needed.
+type Run struct {
+	Record *history.Run
+	Cell   campaigns.Cell // judged again
+	Live   bool           // it has not ended
+	Broken string         // why it is not what was sealed, or cannot be judged; "" where it is and can
+
+	DurationS float64
+}
+
+// Status is what became of a plan, decided from the runs alone.
+type Status struct {
+	Plan       string      `json:"plan"`
+	Title      string      `json:"title"`
+	Hash       string      `json:"sha256"`
+	Frozen     time.Time   `json:"frozen"`
+	File       string      `json:"file,omitempty"`
+	Items      []ItemLine  `json:"scenarios"`
+	Claims     []ClaimLine `json:"claims"`
+	Mismatches []string    `json:"mismatches"` // what is no longer as it was frozen, or no attempt because of that
+	NotCovered []Uncovered `json:"not_covered"`
+	verdict.SessionVerdict
+}
+
+// An ItemLine is one scenario of a plan and what its attempts showed.
+type ItemLine struct {
+	ID       string        `json:"id"`
+	Scenario string        `json:"scenario"`
+	On       string        `json:"on"` // its model in words
+	Tier     string        `json:"tier"`
+	State    verdict.State `json:"state"`
+	Headline string        `json:"headline"`
+	Severity string        `json:"severity,omitempty"`
+	Caps     []string      `json:"caps"`
+	Planned  int           `json:"planned"` // attempts
+	Attempts []Attempt     `json:"attempts"`
+	Running  []string      `json:"running"`       // runs that may become attempts
+	Missing  []int64       `json:"missing_seeds"` // of attempts not made; 0 for any seed that was not used
+	Command  string        `json:"command,omitempty"`
+	Call     string        `json:"call,omitempty"` // both make the next attempt
+}
+
+// An Attempt is a run that counts.
+type Attempt struct {
+	RunID string        `json:"run_id"`
+	Root  string        `json:"root"`
+	Seed  int64         `json:"seed"`
+	State verdict.State `json:"state"`
+
+	DurationS float64 `json:"duration_s"`
+}
+
+// A ClaimLine says whether what the plan wanted for a claim was reached.
+type ClaimLine struct {
+	Claim  string   `json:"claim"`
+	Wanted string   `json:"wanted"` // PASS-smoke of S1, S2
+	Enough bool     `json:"enough"`
+	Lacks  []string `json:"lacks"` // S2 is NOT-RUN
+}
+
+// Status decides what became of a plan from the runs of its state directory, the
+// oldest first. Those that are no attempts of it say nothing. Moved is what
+// changed otherwise since it was frozen.
+func (r *Record) Status(runs []Run, moved []string) Status {
+	s := Status{Plan: r.Plan.Name, Title: r.Plan.Title, Hash: r.Hash, Frozen: r.At, File: r.File, Mismatches: append([]string{}, moved...), NotCovered: r.Plan.NotCovered}
+	var planned []verdict.Planned
+	series := map[string]verdict.Verdict{}
+	for i := range r.Items {
+		it := &r.Items[i]
+		line, v := r.line(it, runs, &s.Mismatches)
+		series[it.ID] = v
+		s.Items = append(s.Items, line)
+		planned = append(planned, verdict.Planned{Name: it.ID, Tier: it.Model.Tier, Missing: len(line.Missing), Verdict: v})
+	}
+	for _, c := range r.Plan.Adequacy {
+		s.Claims = append(s.Claims, c.line(series))
+	}
+	s.SessionVerdict = verdict.Session(planned, s.Mismatches)
+	return s
+}
+
+// line folds the attempts of an item.
+func (r *Record) line(it *Item, runs []Run, mismatches *[]string) (ItemLine, verdict.Verdict) {
+	line := ItemLine{ID: it.ID, Scenario: it.Scenario, On: it.Model.words(), Tier: it.Model.Tier, Planned: it.Model.wanted(), Attempts: []Attempt{}, Running: []string{}}
+	var attempts []verdict.Attempt
+	for _, run := range r.attempts(it, runs, mismatches) {
+		if run.Live {
+			line.Running = append(line.Running, run.Record.ID)
+			continue
+		}
+		*mismatches = append(*mismatches, it.rejudged(run)...)
+		v := run.Cell.Verdict
+		attempts = append(attempts, verdict.Attempt{Seed: run.Record.Seed, Root: run.Cell.Root, Verdict: v})
+		line.Attempts = append(line.Attempts, Attempt{run.Record.ID, run.Cell.Root, run.Record.Seed, v.State, run.DurationS})
+	}
+	v := verdict.Series(attempts)
+	line.State, line.Headline, line.Severity, line.Caps = v.State, v.Headline, v.Severity, v.Caps
+	line.Missing = it.missing(line.Attempts)
+	if len(line.Missing) > 0 {
+		line.Command, line.Call = it.Model.command(r.path(it.ID), line.Missing[0]), it.call(line.Missing[0])
+	}
+	return line, v
+}
+
+// attempts are the runs that count for an item, or will. The first that ended
+// decides on which build: one scenario on two of them is no series. Of those that
+// nearly count it is said why they do not.
+func (r *Record) attempts(it *Item, runs []Run, mismatches *[]string) (list []Run) {
+	var first *Run
+	for i, run := range runs {
+		if run.Record.Started.Before(r.At) {
+			continue
+		}
+		none := func(why string, args ...any) {
+			*mismatches = append(*mismatches, fmt.Sprintf("%s: run %s is no attempt: %s", it.ID, run.Record.ID, fmt.Sprintf(why, args...)))
+		}
+		switch differences := it.differs(run.Record); {
+		case len(differences) > 0:
+			for _, d := range moved(differences) {
+				none("%s", d)
+			}
+		case run.Live:
+			list = append(list, run)
+		case run.Broken != "":
+			none("%s", run.Broken)
+		case first != nil && first.Cell.Broker != run.Cell.Broker:
+			none("it was on another build than %s: %s → %s", first.Record.ID, build(first.Cell.Broker), build(run.Cell.Broker))
+		default:
+			first = cmp.Or(first, &runs[i])
+			list = append(list, run)
+		}
+	}
+	return list
+}
+
+// rejudged are the claims that are judged by another checker than was planned.
+func (it *Item) rejudged(run Run) (list []string) {
+	for _, result := range run.Cell.Verdict.Results {
+		j := slices.IndexFunc(it.Claims, func(j Judge) bool { return j.Claim == result.Claim.Name })
+		if j >= 0 && it.Claims[j].Checker != result.Checker {
+			list = append(list, fmt.Sprintf("%s: run %s: checker of %s: %s → %s", it.ID, run.Record.ID, result.Claim.Name, it.Claims[j].Checker, result.Checker))
+		}
+	}
+	return list
+}
+
+func build(b campaigns.Broker) string {
+	return fmt.Sprintf("%s %.8s %s", b, b.Build, b.Differs)
+}
+
+// missing are the seeds of the attempts that were not made.
+func (it *Item) missing(attempts []Attempt) []int64 {
+	list := []int64{}
+	seeds := map[int64]bool{}
+	for _, a := range attempts {
+		seeds[a.Seed] = true
+	}
+	for _, seed := range it.Model.Seeds {
+		if !seeds[seed] {
+			list = append(list, seed)
+		}
+	}
+	for range it.Model.Attempts - len(seeds) {
+		list = append(list, 0)
+	}
+	return list
+}
+
+// line decides whether a criterion is met.
+func (c Criterion) line(series map[string]verdict.Verdict) ClaimLine {
+	out := ClaimLine{Claim: c.Claim, Wanted: c.State + " of " + joined(c.Scenarios), Lacks: []string{}}
+	for _, id := range c.Scenarios {
+		v := series[id]
+		reached := v.State == verdict.PassHardening || v.State == verdict.PassSmoke && c.State == string(verdict.PassSmoke)
+		if !reached {
+			out.Lacks = append(out.Lacks, fmt.Sprintf("%s, which is %s", id, v.State))
+		}
+	}
+	out.Enough = len(out.Lacks) == 0
+	return out
+}

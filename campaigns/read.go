@@ -1,0 +1,64 @@
+package campaigns
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// Read judges a run again, from what was recorded, and answers it as a cell.
+func Read(dir string) (Cell, error) {
+	d, err := reports.Open(dir)
+	if err != nil {
+		return Cell{}, err
+	}
+	v, found, err := reports.Judge(dir)
+	if err != nil {
+		return Cell{}, err
+	}
+	seal, err := reports.ReadSeal(dir)
+	if err != nil {
+		return Cell{}, fmt.Errorf("run %s is not sealed yet; wait until it has ended: %w", d.Run.ID, err)
+	}
+	earlier, err := speaksEarlier(d.Evidence(), d.Run.SDK)
+	if err != nil {
+		return Cell{}, err
+	}
+	return Cell{
+		RunID: d.Run.ID, Root: seal.Root, Scenario: d.Run.Scenario, ScenarioSHA: d.Run.ScenarioSHA, Seed: d.Run.Seed, Tier: d.Run.Tier,
+		SDK: d.Run.SDK, Protocol: d.Run.Protocol, NoFaults: d.Run.Control || len(d.Run.Faults) == 0, Baseline: d.Run.Control, Transport: cmp.Or(d.Run.Transport, "tcp"), Broker: brokerOf(d.Run.Cluster),
+		Wire: d.Run.Wire, Earlier: earlier, Verdict: v, StarvedS: found.Coverage.HostStarvedS, Harness: d.Harness,
+	}, nil
+}
+
+// ReadAll reads the runs that are to be compared.
+func ReadAll(dirs []string) ([]Cell, error) {
+	cells := make([]Cell, len(dirs))
+	for i, dir := range dirs {
+		var err error
+		if cells[i], err = Read(dir); err != nil {
+			return nil, fmt.Errorf("compare: %w", err)
+		}
+	}
+	return cells, nil
+}
+
+func brokerOf(c history.ClusterInfo) Broker {
+	var differs []string
+	for _, key := range slices.Sorted(maps.Keys(c.Differs)) {
+		differs = append(differs, key+": "+c.Differs[key])
+	}
+	build := c.BinarySHA
+	if c.Flavor == "reference" { // it is part of this program, which changes without it
+		build = ""
+	}
+	return Broker{
+		Flavor: c.Flavor, Version: c.Version, Build: build, Profile: c.Profile, Runtime: c.Runtime, Nodes: c.Nodes,
+		Differs: strings.Join(differs, "; "),
+	}
+}

@@ -1,0 +1,128 @@
+package campaigns
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/stored"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// A Recipe is how a run was made, as its record keeps it: all it takes to make
+// it again.
+type Recipe struct {
+	Dir      string // absolute
+	Run      *history.Run
+	Root     string       // of the run's seal
+	Start    keeper.Start // its scenario is a name; [Recipe.Text] is what is executed
+	Text     string       // of the scenario
+	Wanted   Fingerprint  // what failed, judged again by this program
+	Headline string
+}
+
+// ReadRecipe reads how a run was made. It is an error, with the next step, where
+// that cannot be done again: the run was explored by hand, its record lacks
+// something, or the broker's binary is not there any more. Binary is where that
+// is now, "" for where it was.
+func ReadRecipe(dir, binary string) (Recipe, error) {
+	d, err := reports.Open(dir)
+	if err != nil {
+		return Recipe{}, err
+	}
+	again := func(err error) (Recipe, error) { return Recipe{}, fmt.Errorf("repeat run %s: %w", d.Run.ID, err) }
+	if d.Run.Scenario == "" {
+		return again(errors.New("it was explored by hand, so there is no schedule to repeat; run the scenario whose workload it used, with the fault in its schedule"))
+	}
+	r := Recipe{Run: d.Run, Text: d.Scenario}
+	if r.Dir, err = filepath.Abs(dir); err != nil {
+		return again(err)
+	}
+	if sum := sha256.Sum256([]byte(r.Text)); hex.EncodeToString(sum[:]) != d.Run.ScenarioSHA {
+		return again(fmt.Errorf("evidence/%s is not the text that was executed, or is gone; `rmq-mcp verify` says what changed, and `rmq-mcp run %s` runs the scenario as it is today", reports.ScenarioFile, d.Run.Scenario))
+	}
+	if r.Start, err = readStart(d); err != nil {
+		return again(err)
+	}
+	if err := findBroker(&r, binary); err != nil {
+		return again(err)
+	}
+	if _, err := reports.VerifySeal(dir); err != nil {
+		return again(fmt.Errorf("%w; what was changed since is not repeated, `rmq-mcp verify` says what it is", err))
+	}
+	cell, err := Read(dir)
+	if err != nil {
+		return again(err)
+	}
+	r.Root, r.Wanted, r.Headline = cell.Root, FingerprintOf(cell.Verdict), cell.Verdict.Headline
+	return r, nil
+}
+
+func readStart(d *reports.RunDir) (start keeper.Start, err error) {
+	err = stored.ReadJSON(filepath.Join(d.Evidence(), reports.StartFile), &start)
+	if errors.Is(err, fs.ErrNotExist) {
+		return start, fmt.Errorf("it was recorded by rmq-mcp %s, which did not keep how it was started; `rmq-mcp run %s --seed %d` with the same flags makes one that can be repeated", d.Run.Tool, d.Run.Scenario, d.Run.Seed)
+	}
+	if err != nil {
+		return start, err
+	}
+	if start.Cluster.Username != "" {
+		return start, fmt.Errorf("the password of %s is not recorded; run %s again with it", start.Cluster.Username, d.Run.Scenario)
+	}
+	return start, nil
+}
+
+// findBroker makes sure that the same broker will be started: what would be
+// started now has the hash of what was. A release is fetched again by its
+// checksum; an image, an external broker and the embedded one have no file here.
+func findBroker(r *Recipe, binary string) error {
+	c := &r.Start.Cluster
+	if binary != "" {
+		path, err := filepath.Abs(binary)
+		if err != nil {
+			return err
+		}
+		c.Version, c.VersionSHA256, c.Binary = "", "", path
+	}
+	if c.Version != "" {
+		c.Binary = "" // wherever the cache is
+		return nil
+	}
+	now, err := cluster.Check(*c)
+	if err != nil {
+		return fmt.Errorf("its broker cannot be started here: %w; if it was moved, give --binary (sha256 %s)", err, cmp.Or(r.Run.Cluster.BinarySHA, "not recorded"))
+	}
+	if now.Binary == "" || c.Runtime == cluster.RuntimeDocker {
+		return nil
+	}
+	sum, err := fileSum(now.Binary)
+	if err != nil {
+		return fmt.Errorf("its broker cannot be started here: %w", err)
+	}
+	if was := r.Run.Cluster.BinarySHA; was != "" && sum != was {
+		return fmt.Errorf("%s is another build: sha256 %.12s, and the run was on %.12s; give --binary for that one, or `rmq-mcp run` the scenario on the new build", now.Binary, sum, was)
+	}
+	return nil
+}
+
+func fileSum(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

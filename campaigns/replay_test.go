@@ -1,0 +1,183 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/campaigns/shrink"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+var lost = Failure{"qos1-no-loss", "lost@1"}
+
+// judged is a run in which some claims fail.
+func judged(state verdict.State, failed ...Failure) Judged {
+	v := verdict.Verdict{State: state, Headline: string(state)}
+	for _, f := range failed {
+		v.Results = append(v.Results, verdict.Result{Claim: verdict.Claim{Name: f.Claim}, Checker: f.Checker, Status: verdict.Fail})
+	}
+	return Judged{Cell: Cell{Seed: 7, Verdict: v}}
+}
+
+// fakeLab answers runs in order, over and over.
+func fakeLab(runs ...Judged) (Lab, *int) {
+	made := 0
+	return Lab{
+		Run: func(context.Context, string, Variation) (string, error) { made++; return fmt.Sprint(made), nil },
+		Read: func(id string) (Judged, error) {
+			if id == "/original" {
+				run := judged(verdict.FailOnce, lost)
+				run.Root = "root-0"
+				return run, nil
+			}
+			var n int
+			_, err := fmt.Sscan(id, &n)
+			run := runs[(n-1)%len(runs)]
+			run.RunID, run.Root = id, "root-"+id
+			return run, err
+		},
+		Tell: func(string) {},
+	}, &made
+}
+
+func testDesk(t *testing.T, job Job) *Desk {
+	t.Helper()
+	job.Format, job.RunID, job.Dir, job.Wanted = jobFormat, "1122-1504-kill-3f2a", "/original", Fingerprint{lost}
+	job.Start = keeper.Start{Scenario: "mqtt/kill"}
+	d, err := NewDesk(t.TempDir(), job, "---\nname: mqtt/kill\n---\n", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestReplayCountsTheSameFailure(t *testing.T) {
+	other := judged(verdict.FailOnce, Failure{"no-panic", "panic@1"})
+	other.Verdict.Results = append(other.Verdict.Results, verdict.Result{Claim: verdict.Claim{Name: lost.Claim}, Checker: lost.Checker, Status: verdict.Pass, Canary: verdict.Canary{Red: true}})
+	missed := judged(verdict.InconclusiveFault)
+	missed.Landings = []history.Landing{{Type: "kill", Target: "leader"}} // no proof: it cannot have landed
+	more := judged(verdict.FailOnce, lost, Failure{"session-kept", "session@1"})
+	lab, _ := fakeLab(more, other, missed, judged(verdict.PassSmoke), judged(verdict.FailOnce, lost))
+	d := testDesk(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 5}})
+	r, err := d.Replay(t.Context(), lab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []shrink.Answer
+	for _, trial := range r.Trials {
+		got = append(got, trial.Answer)
+	}
+	want := []shrink.Answer{shrink.Fails, shrink.Passes, shrink.Unknown, shrink.Passes, shrink.Fails}
+	if fmt.Sprint(got) != fmt.Sprint(want) || r.Failed != 2 || r.Unknown != 1 || !r.Ended {
+		t.Errorf("%v, %d failed, %d unknown, ended %v; want %v", got, r.Failed, r.Unknown, r.Ended, want)
+	}
+	if r.State != verdict.FailReproducible || !strings.Contains(r.Headline, "qos1-no-loss (lost@1), came again in 2 of 5 runs; 1 could not be told") {
+		t.Errorf("%s", r.Headline)
+	}
+	if why := r.Trials[2].Why; !strings.Contains(why, "kill of leader is ") {
+		t.Errorf("a fault that did not land: %q", why)
+	}
+	if on, err := d.Result(); err != nil || on.Headline != r.Headline {
+		t.Errorf("on disk: %q, %v", on.Headline, err)
+	}
+}
+
+// A replay that was stopped goes on with the runs that it has, and one that
+// ended is not gone on with.
+func TestReplayGoesOn(t *testing.T) {
+	d := testDesk(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 3}})
+	stateDir := filepath.Dir(filepath.Dir(d.Dir))
+	ctx, cancel := context.WithCancel(t.Context())
+	lab, made := fakeLab(judged(verdict.FailOnce, lost))
+	run := lab.Run
+	lab.Run = func(ctx context.Context, scenario string, as Variation) (string, error) {
+		if *made == 1 {
+			cancel()
+			return "", ctx.Err()
+		}
+		return run(ctx, scenario, as)
+	}
+	if _, err := d.Replay(ctx, lab); !errors.Is(err, context.Canceled) {
+		t.Fatalf("a stopped replay answers %v", err)
+	}
+	again, err := Unended(stateDir, d.Job)
+	if err != nil || again == nil || len(again.Trials) != 1 {
+		t.Fatalf("to go on with: %+v, %v", again, err)
+	}
+	lab.Run = run
+	r, err := again.Replay(t.Context(), lab)
+	if err != nil || r.Runs != 3 || *made != 3 {
+		t.Errorf("%d runs, %d made, %v", r.Runs, *made, err)
+	}
+	if none, err := Unended(stateDir, d.Job); none != nil || err != nil {
+		t.Errorf("one that ended: %v, %v", none, err)
+	}
+	other := d.Job
+	other.Rule.N = 5
+	if none, err := Unended(stateDir, other); none != nil || err != nil {
+		t.Errorf("another one: %v, %v", none, err)
+	}
+}
+
+// Where no repetition could be judged, what the run itself showed is not said of
+// the replay.
+func TestReplayOfNothing(t *testing.T) {
+	lab, _ := fakeLab()
+	lab.Run = func(context.Context, string, Variation) (string, error) { return "", errors.New("no cluster came up") }
+	r, err := testDesk(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 2}}).Replay(t.Context(), lab)
+	if err != nil || r.State != verdict.NotRun || !strings.Contains(r.Headline, "2 could not be told") {
+		t.Errorf("%s, %v; want %s", r.Headline, err, verdict.NotRun)
+	}
+}
+
+// A job that cannot go on keeps what it had found.
+func TestSoFarKeepsWhatWasFound(t *testing.T) {
+	d := testDesk(t, Job{Kind: Reduce})
+	if err := d.Save(Result{Job: d.Job, Headline: "reducing", Reduction: &Reduction{Why: "half of it"}}); err != nil {
+		t.Fatal(err)
+	}
+	if r := d.SoFar(); r.Headline != "reducing" || r.Reduction == nil || r.Reduction.Why != "half of it" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A failure that does not come again stays one that was seen; one that comes
+// again once is reproducible.
+func TestReplayAndItsRunAreASeries(t *testing.T) {
+	for want, run := range map[verdict.State]Judged{
+		verdict.FailNondetermin: judged(verdict.PassSmoke), verdict.FailReproducible: judged(verdict.FailOnce, lost),
+	} {
+		lab, _ := fakeLab(run)
+		r, err := testDesk(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 1}}).Replay(t.Context(), lab)
+		if err != nil || r.State != want {
+			t.Errorf("%s, %v; want %s", r.Headline, err, want)
+		}
+	}
+}
+
+func TestOneWorksOnAJob(t *testing.T) {
+	d := testDesk(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 1}})
+	if err := d.AskStop(); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := d.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !d.Busy() || d.Stopped() {
+		t.Errorf("begun: busy %v, stopped %v", d.Busy(), d.Stopped())
+	}
+	if _, err := d.Begin(); err == nil || !strings.Contains(err.Error(), "another process") {
+		t.Errorf("begun twice: %v", err)
+	}
+	if err := unlock(); err != nil || d.Busy() {
+		t.Errorf("ended: %v", err)
+	}
+}

@@ -1,0 +1,108 @@
+package campaigns
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// ControlFlavor is the broker that tells a broker's fault from ours: the
+// embedded one for MQTT 3.1.1 and mq9, mosquitto for what that does not speak. It has
+// one node and keeps nothing across a crash, so a fault that kills is not for
+// it. "" where there is none.
+func ControlFlavor(flavor, protocol string, crashes bool) string {
+	switch {
+	case (protocol == "mqtt3" || protocol == "mq9") && flavor != "reference":
+		return "reference"
+	case strings.HasPrefix(protocol, "mqtt") && flavor != "mosquitto" && !crashes:
+		return "mosquitto"
+	}
+	return ""
+}
+
+// An ask is a run that would decide something.
+type ask struct {
+	scenario, sdk, protocol, transport, flavor, tier, arm string
+	seed                                                  int64
+	noFaults                                              bool
+}
+
+func (c *column) ask(s *subject) ask {
+	return ask{
+		scenario: c.ground.scenario, sdk: s.sdk, protocol: c.protocol, transport: c.transport,
+		flavor: c.ground.broker.Flavor, tier: c.ground.tier, noFaults: c.ground.baseline(), seed: s.cells[0].Seed,
+	}
+}
+
+// step words an ask for people and for agents.
+func (a ask) step(why string) reports.Step {
+	command := "rmq-mcp run " + a.scenario
+	for _, flag := range []struct{ name, value string }{
+		{"flavor", a.flavor}, {"sdk", a.sdk}, {"protocol", a.protocol}, {"transport", a.transport}, {"arm", a.arm}, {"seed", fmt.Sprint(a.seed)}, {"tier", a.tier},
+	} {
+		if flag.value != "" && flag.value != "tcp" {
+			command += fmt.Sprintf(" --%s %s", flag.name, flag.value)
+		}
+	}
+	faults := ""
+	if a.noFaults {
+		command += " --no-faults"
+		faults = ", faults:false"
+	}
+	lang, _, _ := strings.Cut(a.sdk, "/")
+	arm := ""
+	if a.arm != "" {
+		arm = fmt.Sprintf(",arm:[%q]", a.arm)
+	}
+	call := fmt.Sprintf("run_scenario(scenario:%q, config:{flavor:%q%s}, sdk_lang:%q, sdk_version:%q, protocol:%q, seed:%d, tier:%q%s)",
+		a.scenario, a.flavor, arm, lang, version(a.sdk), a.protocol, a.seed, a.tier, faults)
+	return reports.Step{Why: why, Command: command, Call: call}
+}
+
+// tapped is a run whose packets are recorded; none where the tap reads no such
+// protocol.
+func (c *column) tapped(s *subject) []reports.Step {
+	if c.protocol == "mq9" {
+		return nil
+	}
+	a := c.ask(s)
+	a.arm = "tap"
+	return []reports.Step{a.step("with the tap armed the wire tells who leaves the specification")}
+}
+
+func (c *column) again(s *subject) reports.Step {
+	return c.ask(s).step("a repetition with the same seed: what repeats counts")
+}
+
+func (c *column) alone(s *subject) reports.Step {
+	return c.ask(s).step("alone, on an idle machine")
+}
+
+// control is a run on the control broker, where there is one.
+func (c *column) control(s *subject) []reports.Step {
+	a := c.ask(s)
+	if a.flavor = ControlFlavor(a.flavor, a.protocol, false); a.flavor == "" {
+		return nil
+	}
+	return []reports.Step{a.step("the control broker: what fails there too is not this broker's")}
+}
+
+func (c *column) otherSDK(s *subject) reports.Step {
+	a := c.ask(s)
+	why := "another library: what fails with it too is the broker's"
+	other := map[bool]string{true: "python", false: "go"}[strings.HasPrefix(s.sdk, "go/")]
+	a.sdk = other
+	step := a.step(why)
+	step.Call = strings.Replace(step.Call, ` sdk_version:"",`, "", 1)
+	return step
+}
+
+// read is what is left once every run was made.
+func (c *column) read(s *subject, claim string) reports.Step {
+	run := s.failing(claim)[0].RunID
+	return reports.Step{
+		Why: "every referee was heard: read what happened", Command: "rmq-mcp judge " + run,
+		Call: fmt.Sprintf("get_run(run_id:%q, view:\"anomalies\")", run),
+	}
+}

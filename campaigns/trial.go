@@ -1,0 +1,131 @@
+package campaigns
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/campaigns/shrink"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// A Trial is one run that was made to see whether it fails.
+type Trial struct {
+	Scenario  string        `json:"scenario_sha256"` // of the text that was executed
+	RunID     string        `json:"run_id,omitempty"`
+	Root      string        `json:"root,omitempty"` // of the run's seal
+	Answer    shrink.Answer `json:"answer"`
+	Why       string        `json:"why,omitempty"` // it is unknown
+	Failed    Fingerprint   `json:"failed"`
+	State     verdict.State `json:"state,omitempty"`
+	Headline  string        `json:"headline,omitempty"`
+	DurationS float64       `json:"duration_s"`
+}
+
+// A Lab is where trials are made. Its fields are functions, so that a test can
+// put any of them in place of the real one.
+type Lab struct {
+	// Run runs the scenario in a file, from cluster to verdict, and answers its
+	// run. It ends early, but in order, when ctx does; the run then does not count.
+	Run func(ctx context.Context, scenario string, as Variation) (runID string, err error)
+	// Read judges a run, by its id or its absolute directory.
+	Read func(run string) (Judged, error)
+	// Join puts whose doing a failure is into the report of its run.
+	Join func(dir string, b reports.Blame) error
+	// Tell is called with a line for people.
+	Tell func(text string)
+}
+
+// Judged is a run, and what became of its faults.
+type Judged struct {
+	Cell
+	Planned  int // faults that its schedule asked for
+	Landings []history.Landing
+}
+
+// ReadJudged judges a run again.
+func ReadJudged(dir string) (Judged, error) {
+	c, err := Read(dir)
+	if err != nil {
+		return Judged{}, err
+	}
+	d, err := reports.Open(dir)
+	if err != nil {
+		return Judged{}, err
+	}
+	return Judged{c, len(d.Run.Faults), d.Landings}, nil
+}
+
+// try runs a scenario once. An error is that of ctx; a run that could not be
+// made is an unknown.
+func (l Lab) try(ctx context.Context, scenario string, as Variation, wanted Fingerprint) (Trial, error) {
+	began := time.Now()
+	t := Trial{Answer: shrink.Unknown, Failed: Fingerprint{}}
+	id, err := l.Run(ctx, scenario, as)
+	if ctx.Err() != nil {
+		return t, ctx.Err()
+	}
+	t.DurationS = time.Since(began).Round(100 * time.Millisecond).Seconds()
+	var run Judged
+	if err == nil {
+		t.RunID = id
+		run, err = l.Read(id)
+	}
+	if err != nil {
+		t.Why = err.Error()
+		return t, nil
+	}
+	t.Root, t.State, t.Headline, t.Failed = run.Root, run.Verdict.State, run.Verdict.Headline, FingerprintOf(run.Verdict)
+	t.Answer, t.Why = run.answer(wanted)
+	return t, nil
+}
+
+// answer says whether a run fails in what is wanted; in anything, where that is
+// nothing. A violation stands whatever else went wrong. What does not fail is a
+// pass only if it was really tried; else why not is answered.
+func (j Judged) answer(wanted Fingerprint) (shrink.Answer, string) {
+	failed := FingerprintOf(j.Verdict)
+	if len(failed) > 0 && wanted.In(failed) {
+		return shrink.Fails, ""
+	}
+	if why := j.untried(failed, wanted); why != "" {
+		return shrink.Unknown, why
+	}
+	return shrink.Passes, ""
+}
+
+// untried is why a run that did not fail as wanted shows nothing, "" where it
+// does.
+func (j Judged) untried(failed, wanted Fingerprint) string {
+	if j.Verdict.State.ExitCode() == 0 {
+		return ""
+	}
+	for _, l := range j.Landings {
+		if state, why, _ := verdict.DecideLanding(l); state != history.Landed {
+			return strings.Join(append([]string{fmt.Sprintf("%s of %s is %s", l.Type, l.Target, state)}, why...), ": ")
+		}
+	}
+	switch {
+	case len(j.Harness) > 0:
+		return "the harness: " + j.Harness[0]
+	case len(j.Landings) < j.Planned:
+		return fmt.Sprintf("%d of %s were never injected", j.Planned-len(j.Landings), plural(j.Planned, "fault", "faults"))
+	case j.Starved():
+		return fmt.Sprintf("the host was starved for %.1f s", j.StarvedS)
+	case len(failed) == 0: // inconclusive, and the verdict says why
+		return j.Verdict.Headline
+	}
+	// It fails in something else. One part of what is wanted must have held.
+	held := func(f Failure) bool {
+		r := j.result(f.Claim)
+		return r != nil && r.Status == verdict.Pass && r.Canary.Red
+	}
+	if !slices.ContainsFunc(wanted, held) {
+		return fmt.Sprintf("it fails in %s, and whether %s holds could not be told", failed, wanted)
+	}
+	return ""
+}

@@ -1,0 +1,466 @@
+package mq9
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/conformance"
+)
+
+// Subjects of requests, protocol.md#protocol-overview.
+const (
+	subjectCreate     = "$mq9.AI.MAILBOX.CREATE"
+	subjectSend       = "$mq9.AI.MSG.SEND."
+	subjectFetch      = "$mq9.AI.MSG.FETCH."
+	subjectAck        = "$mq9.AI.MSG.ACK."
+	subjectQuery      = "$mq9.AI.MSG.QUERY."
+	subjectDelete     = "$mq9.AI.MSG.DELETE."
+	subjectRegister   = "$mq9.AI.AGENT.REGISTER"
+	subjectUnregister = "$mq9.AI.AGENT.UNREGISTER"
+	subjectReport     = "$mq9.AI.AGENT.REPORT"
+	subjectDiscover   = "$mq9.AI.AGENT.DISCOVER"
+)
+
+// mailboxTTL is for how many seconds a mailbox of a check lives: the protocol has
+// no request to remove one.
+const mailboxTTL = 300
+
+// An exam is a trial of one check.
+type exam struct {
+	conformance.Trial
+	from, to       string // addresses: of the senders' node, and of the readers'
+	user, password string
+	wait           time.Duration // how long a reply is waited for, and an effect
+	token          string        // every address and name of the check begins with it
+
+	connections atomic.Int64
+	mu          sync.Mutex
+	clients     []*client
+	agents      [][]byte        // what unregisters those that are registered
+	sent        map[string]bool // payloads
+	until       time.Time       // a violation that is seen later is none: the check was too slow to tell
+
+	sender, reader *client
+}
+
+func newExam(o conformance.Options, n int) *exam {
+	return &exam{from: o.From, to: o.To, user: o.User, password: o.Password, wait: o.Wait, token: conformance.Token(n), sent: map[string]bool{}}
+}
+
+// Violates ends the check, as of a Trial, unless it was too slow.
+func (x *exam) Violates(format string, args ...any) {
+	if !x.until.IsZero() && time.Now().After(x.until) {
+		x.Undecided("the broker or this machine is slow: "+format, args...)
+	}
+	x.Trial.Violates(format, args...)
+}
+
+// clean takes back what the check left on the broker, and can be taken back.
+func (x *exam) clean() {
+	defer func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		for _, c := range x.clients {
+			c.conn.Close()
+		}
+	}()
+	if x.sender == nil || x.Ctx.Err() != nil {
+		return
+	}
+	var calls []call
+	for _, body := range x.agents {
+		calls = append(calls, x.sender.request(subjectUnregister, body))
+	}
+	for _, k := range calls {
+		k.tryReply(time.Second)
+	}
+}
+
+// out is the connection that mailboxes are made and messages are sent on, in the
+// one that they are read on.
+func (x *exam) out() *client {
+	if x.sender == nil {
+		x.sender = x.dial("sender", x.from)
+	}
+	return x.sender
+}
+
+func (x *exam) in() *client {
+	if x.reader == nil {
+		x.reader = x.dial("reader", x.to)
+	}
+	return x.reader
+}
+
+// address is one that is the check's own.
+func (x *exam) address(name string) string { return x.token + "." + name }
+
+// own is a name of a group, a key or a tag that no other check has: a broker that
+// confuses those of several mailboxes violates one statement, and not all.
+func (x *exam) own(name string) string { return x.token + "-" + name }
+
+// body is an object of names and values.
+func (x *exam) body(fields ...any) []byte {
+	object := map[string]any{}
+	for i := 0; i+1 < len(fields); i += 2 {
+		object[fields[i].(string)] = fields[i+1]
+	}
+	text, err := json.Marshal(object)
+	if err != nil {
+		x.Undecided("encode a request: %v", err)
+	}
+	return text
+}
+
+// A reply is what came for a request.
+type reply struct {
+	raw     []byte
+	object  map[string]json.RawMessage // nil where it is no JSON object
+	subject string                     // of the request
+	sid     string                     // that it came with
+}
+
+// failed reports whether the broker says that it did not do it.
+func (r reply) failed() bool { return r.object == nil || r.text("error") != "" }
+
+// text is a field that is a string, "" where there is none.
+func (r reply) text(field string) string {
+	var s string
+	json.Unmarshal(r.object[field], &s)
+	return s
+}
+
+// id is msg_id, -2 where there is none.
+func (r reply) id() int64 {
+	id := int64(-2)
+	json.Unmarshal(r.object["msg_id"], &id)
+	return id
+}
+
+func (r reply) String() string { return clip(string(r.raw)) }
+
+// A mail is one entry of messages.
+type mail struct {
+	ID       int64  `json:"msg_id"`
+	Payload  string `json:"payload"`
+	Priority string `json:"priority"`
+	Created  int64  `json:"create_time"` // seconds
+}
+
+// mails are the messages of a reply. The protocol does not say how a payload is in
+// JSON: as text, or in base64, which the vendor's libraries try first.
+func (x *exam) mails(r reply) []mail {
+	var all []mail
+	json.Unmarshal(r.object["messages"], &all)
+	for i, m := range all {
+		if decoded, err := base64.StdEncoding.DecodeString(m.Payload); err == nil && !x.sent[m.Payload] && x.sent[string(decoded)] {
+			all[i].Payload = string(decoded)
+		}
+	}
+	return all
+}
+
+// request sends a request and returns where its reply comes.
+func (c *client) request(subject string, body []byte, headers ...string) call {
+	k, at := c.expect(subject)
+	c.publish(subject, at, body, headers...)
+	return k
+}
+
+// expect makes a subject for the reply to a request.
+func (c *client) expect(subject string) (k call, at string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked++
+	at = fmt.Sprintf("%s.%d", c.inbox, c.asked)
+	on := make(chan message, 1)
+	c.waiting[at] = on
+	return call{c, subject, on}, at
+}
+
+// A call is a request that waits for its reply.
+type call struct {
+	c       *client
+	subject string
+	on      chan message
+}
+
+// reply waits for the reply. Every request has one, so none is a violation where
+// another connection is served meanwhile.
+func (k call) reply() reply {
+	r, ok := k.tryReply(k.c.x.wait)
+	if !ok {
+		k.c.missing(k.subject)
+	}
+	return r
+}
+
+func (k call) tryReply(wait time.Duration) (reply, bool) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	if !k.c.still {
+		defer k.c.nudging()()
+	}
+	select {
+	case m := <-k.on:
+		return replyOf(k.subject, m), true
+	case <-k.c.gone:
+	case <-timer.C:
+	case <-k.c.x.Ctx.Done():
+		k.c.x.Undecided("the check was stopped: %v", k.c.x.Ctx.Err())
+	}
+	select {
+	case m := <-k.on: // came last
+		return replyOf(k.subject, m), true
+	default:
+		return reply{}, false
+	}
+}
+
+func replyOf(subject string, m message) reply {
+	r := reply{raw: m.data, subject: subject, sid: m.sid}
+	json.Unmarshal(m.data, &r.object)
+	return r
+}
+
+// missing decides what it means that a request has no reply.
+func (c *client) missing(subject string) {
+	c.x.serves(c.address)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stuck != nil {
+		c.x.Undecided("%s: the broker does not take what is sent: %v", c.name, c.stuck)
+	}
+	why := ""
+	if len(c.errors) > 0 {
+		why = "; it says " + strings.Join(c.errors, ", ")
+	}
+	if errors.Is(c.lost, errMalformed) {
+		c.x.Violates("%s: %v", c.name, c.lost)
+	}
+	if c.lost != nil {
+		c.x.Violates("%s: the broker closed the connection (%v) instead of replying to %s%s", c.name, c.lost, subject, why)
+	}
+	c.x.Violates("%s: no reply to %s in %v, while another connection is served%s", c.name, subject, c.x.wait, why)
+}
+
+// serves is that a new connection is served: of a broker that serves nobody a check
+// learns nothing.
+func (x *exam) serves(address string) {
+	c := x.dial("witness", address)
+	if _, ok := c.request(subjectCreate, x.body("name", x.address(fmt.Sprintf("witness%d", len(x.clients))), "ttl", mailboxTTL)).tryReply(x.wait); !ok {
+		x.Undecided("a new connection has no reply to a request either, in %v: the broker serves nobody", x.wait)
+	}
+}
+
+// ask makes one request.
+func (c *client) ask(subject string, body []byte, headers ...string) reply {
+	return c.request(subject, body, headers...).reply()
+}
+
+// done makes a request that must be carried out.
+func (c *client) done(subject string, body []byte, headers ...string) reply {
+	r := c.ask(subject, body, headers...)
+	if r.failed() {
+		c.x.Violates("%s is answered by %s", subject, r)
+	}
+	return r
+}
+
+// refused makes a request that must not be carried out.
+func (c *client) refused(subject string, body []byte, headers ...string) reply {
+	r := c.ask(subject, body, headers...)
+	if !r.failed() {
+		c.x.Violates("%s %s is carried out: %s", subject, clip(string(body)), r)
+	}
+	return r
+}
+
+// create makes a mailbox of the check and returns when both nodes know it.
+func (x *exam) create(name string, fields ...any) string {
+	address := x.address(name)
+	c := x.out()
+	r, ok := c.request(subjectCreate, x.body(append([]any{"name", address, "ttl", mailboxTTL}, fields...)...)).tryReply(x.wait)
+	switch {
+	case !ok && c.ended() == nil: // that a mailbox can be made is another statement
+		x.serves(x.from)
+		x.Undecided("no reply to %s in %v, so that there is no mailbox to look at; see create/reply", subjectCreate, x.wait)
+	case !ok:
+		c.missing(subjectCreate)
+	case r.failed():
+		x.Violates("%s is answered by %s", subjectCreate, r)
+	}
+	x.known(address)
+	return address
+}
+
+// ended is why nothing more will come from the broker.
+func (c *client) ended() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lost
+}
+
+// known is that the readers' node knows a mailbox.
+func (x *exam) known(address string) {
+	x.eventually(fmt.Sprintf("mailbox %s is not known where it is read", address), func() bool {
+		return !x.in().ask(subjectQuery+address, []byte("{}")).failed()
+	})
+}
+
+// eventually is that something is so within Options.Wait.
+func (x *exam) eventually(otherwise string, try func() bool) {
+	if !x.soon(x.wait, try) {
+		x.serve()
+		x.Violates("%s, in %v", otherwise, x.wait)
+	}
+}
+
+// over is that something has ended some time after its own time was over, for which
+// the pages give no bound.
+func (x *exam) over(otherwise string, try func() bool) {
+	if bound := 9 * x.wait; !x.soon(bound, try) {
+		x.serve()
+		x.Violates("%s, %v after it was", otherwise, bound)
+	}
+}
+
+// serve is that both nodes serve.
+func (x *exam) serve() {
+	x.serves(x.from)
+	if x.to != x.from {
+		x.serves(x.to)
+	}
+}
+
+// lookAgain is between two looks.
+const lookAgain = 50 * time.Millisecond
+
+func (x *exam) soon(wait time.Duration, try func() bool) bool {
+	for deadline := time.Now().Add(wait); !try(); x.After(lookAgain) {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
+}
+
+// send sends a message that must be stored, and returns its id.
+func (x *exam) send(address, payload string, headers ...string) int64 {
+	x.sent[payload] = true
+	return x.out().done(subjectSend+address, []byte(payload), headers...).id()
+}
+
+// sending sends a message and does not wait.
+func (x *exam) sending(c *client, address, payload string) call {
+	x.sent[payload] = true
+	return c.request(subjectSend+address, []byte(payload))
+}
+
+// sendAll sends messages one after the other.
+func (x *exam) sendAll(address string, payloads ...string) (ids []int64) {
+	for _, p := range payloads {
+		ids = append(ids, x.send(address, p))
+	}
+	return ids
+}
+
+// Fields of FETCH.
+
+var earliest = []any{"deliver", "earliest"}
+
+// group reads as a group of the check, from the earliest message on.
+func (x *exam) group(name string, fields ...any) []any {
+	return append([]any{"group_name", x.own(name), "deliver", "earliest"}, fields...)
+}
+
+// most is a config that asks for so many messages.
+func most(n int) map[string]any { return map[string]any{"num_msgs": n, "max_wait_ms": 0} }
+
+// fetch reads what is there now.
+func (x *exam) fetch(address string, fields ...any) []mail {
+	fields = append([]any{"config", most(100)}, fields...)
+	return x.mails(x.in().done(subjectFetch+address, x.body(fields...)))
+}
+
+// query looks at what is there now.
+func (x *exam) query(address string, fields ...any) []mail {
+	return x.mails(x.in().done(subjectQuery+address, x.body(fields...)))
+}
+
+// queries is that QUERY finds these messages, in whatever order.
+func (x *exam) queries(why, address string, fields []any, want ...string) []mail {
+	slices.Sort(want)
+	return x.shows(why+", by QUERY", func() []mail {
+		all := x.query(address, fields...)
+		slices.SortFunc(all, func(a, b mail) int { return strings.Compare(a.Payload, b.Payload) })
+		return all
+	}, want...)
+}
+
+// tagged is that QUERY finds these messages by a tag. The pages do not say how tags
+// are in JSON: as a list, or as the header has them.
+func (x *exam) tagged(address, tag string, want ...string) {
+	form := any([]string{tag})
+	if r := x.in().ask(subjectQuery+address, x.body("tags", form)); r.failed() {
+		form = tag
+	}
+	x.queries("by the tag "+tag, address, []any{"tags", form}, want...)
+}
+
+// ack acknowledges for a group, up to a message.
+func (x *exam) ack(address, group string, id int64) {
+	x.in().done(subjectAck+address, x.body("group_name", x.own(group), "mail_address", address, "msg_id", id))
+}
+
+// payloadsOf are what messages say.
+func payloadsOf(all []mail) []string {
+	var said []string
+	for _, m := range all {
+		said = append(said, m.Payload)
+	}
+	return said
+}
+
+// shows is that a read returns these messages in this order. What was sent on one
+// node may take a while to be seen on another one.
+func (x *exam) shows(why string, read func() []mail, want ...string) []mail {
+	var got []mail
+	if !x.soon(x.wait, func() bool { got = read(); return slices.Equal(payloadsOf(got), want) }) {
+		x.serve()
+		x.are(why, got, want...)
+	}
+	return got
+}
+
+// are is that messages are these, in this order, once they have been there.
+func (x *exam) are(why string, got []mail, want ...string) {
+	if !slices.Equal(payloadsOf(got), want) {
+		x.Violates("%s: expected %s, got %s", why, list(want), list(payloadsOf(got)))
+	}
+}
+
+// fetches is shows of a FETCH.
+func (x *exam) fetches(why, address string, fields []any, want ...string) []mail {
+	return x.shows(why, func() []mail { return x.fetch(address, fields...) }, want...)
+}
+
+// list shows payloads, the first of many.
+func list(all []string) string {
+	const shown = 12
+	var said []string
+	for _, s := range all[:min(len(all), shown)] {
+		said = append(said, clip(s))
+	}
+	if len(all) > shown {
+		said = append(said, fmt.Sprintf("… (%d in all)", len(all)))
+	}
+	return "[" + strings.Join(said, " ") + "]"
+}

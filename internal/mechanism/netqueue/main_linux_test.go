@@ -1,0 +1,10 @@
+package netqueue
+
+import (
+	"os"
+	"testing"
+
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
+)
+
+func TestMain(m *testing.M) { os.Exit(hosttest.Alone(m)) }

@@ -1,0 +1,193 @@
+package checker
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+var claimMQ9AckKept = Entry{
+	Claim: verdict.Claim{Name: "mq9-ack-kept", Severity: verdict.P2, Gated: true,
+		Text:   "The broker records a group's offset, ACK advances it, and the next FETCH resumes from there: what was acknowledged is not delivered to that group again.",
+		Source: "mq9 website/docs/faq.md, FETCH and QUERY; protocol.md, Core Concepts"},
+	Category: Safety, Checker: "ackkept@1", Protocols: mq9, Rests: history.PromiseMailboxes, New: newAckKept, canary: unacknowledge,
+	Notice: Notice{"repeated", "messages that a group had acknowledged, and was delivered again", "mq9/broker-kill-9"},
+}
+
+// ackKept judges that a group gets nothing again that it has acknowledged. A message
+// that was sent twice is two to the broker, and each has its own id.
+type ackKept struct {
+	*offsets
+	judged int64 // deliveries to groups that had acknowledged something before
+	found  findings
+}
+
+// offsets follow what each group, which is a process of its own, has
+// acknowledged of each mailbox and priority.
+type offsets struct {
+	ledger *ledger
+	looks  *looks
+	answer [][]mail           // by process: the answer that it reads
+	upTo   map[ladder]confirm // how far it has acknowledged
+	got    []bitmap           // by pair
+}
+
+// A mail is a message of an answer.
+type mail struct {
+	stream  int32
+	seq, id int64
+}
+
+// A ladder is the messages of one priority in a mailbox, as one process reads them.
+type ladder struct {
+	process int32
+	mailbox string
+	rank    int
+}
+
+// A confirm is an acknowledgement: of this id and all below it.
+type confirm struct {
+	id, time, row int64
+}
+
+func newOffsets(ctx Context) *offsets {
+	return &offsets{
+		ledger: ctx.ledger, looks: newLooks(ctx.Tables, false), answer: make([][]mail, len(ctx.Tables.Processes)),
+		upTo: map[ladder]confirm{}, got: make([]bitmap, len(ctx.ledger.route.pairs)),
+	}
+}
+
+func newAckKept(ctx Context) Checker { return &ackKept{offsets: newOffsets(ctx)} }
+
+// row takes a row. Of the delivery of a message that the process had got, and
+// acknowledged before it asked, it returns the acknowledgement; judged is whether it
+// had acknowledged anything of the kind.
+func (c *offsets) row(b *history.Batch, i int) (before *confirm, judged bool) {
+	p := b.Process[i]
+	if uint32(p) >= uint32(len(c.answer)) {
+		return nil, false
+	}
+	at := c.looks.row(b, i)
+	switch {
+	case b.Kind[i] == history.KindFetch && b.Edge[i] == history.Call:
+		c.answer[p] = c.answer[p][:0]
+	case b.Kind[i] == history.KindAck && b.Edge[i] != history.Call && b.ID[i] >= 0:
+		c.confirm(b, i)
+	case at != nil:
+		return c.deliver(b, i, at)
+	}
+	return nil, false
+}
+
+func (c *offsets) deliver(b *history.Batch, i int, at *look) (before *confirm, judged bool) {
+	p, s := b.Process[i], b.Stream[i]
+	pair := c.ledger.route.at(p, s)
+	if pair < 0 || !c.numbered(b, i) || c.ledger.topic(s) != at.mailbox {
+		return nil, false
+	}
+	c.answer[p] = append(c.answer[p], mail{s, b.Seq[i], b.ID[i]})
+	fresh := c.got[pair].add(b.Seq[i])
+	done, ok := c.upTo[ladder{p, at.mailbox, c.ledger.rank(s)}]
+	if ok = ok && done.time < at.called; ok && !fresh && b.ID[i] <= done.id {
+		return &done, true
+	}
+	return nil, ok
+}
+
+// numbered reports whether a delivery has the broker's number, by which acknowledgements
+// name messages. Drivers do not tell number 0, with which some brokers begin.
+func (c *offsets) numbered(b *history.Batch, i int) bool {
+	return b.ID[i] >= 0 && !brief(c.ledger.tables.Streams[b.Stream[i]])
+}
+
+// confirm finds which message of the answer is acknowledged.
+func (c *offsets) confirm(b *history.Batch, i int) {
+	p := b.Process[i]
+	for _, m := range c.answer[p] {
+		if m.id != b.ID[i] {
+			continue
+		}
+		on := ladder{p, c.ledger.topic(m.stream), c.ledger.rank(m.stream)}
+		if c.upTo[on].row == 0 || c.upTo[on].id < m.id {
+			c.upTo[on] = confirm{m.id, b.Time[i], b.Index[i]}
+		}
+	}
+}
+
+func (c *ackKept) Add(b *history.Batch) {
+	for i := range b.N {
+		before, judged := c.row(b, i)
+		if judged {
+			c.judged++
+		}
+		if before != nil {
+			c.repeated(b, i, before)
+		}
+	}
+}
+
+func (c *ackKept) repeated(b *history.Batch, i int, before *confirm) {
+	l := c.ledger
+	fault := l.fault(b.Time[i])
+	c.found.add(verdict.Anomaly{
+		Kind: "repeated", Process: b.Process[i], Stream: b.Stream[i], Seq: b.Seq[i], TimeNS: b.Time[i],
+		Fault: fault, Events: events(before.row, b.Index[i]),
+		Text: sentence("%s (id %d) reached %s again at %s, which had acknowledged id %d at %s%s",
+			l.message(b.Stream[i], b.Seq[i]), b.ID[i], l.process(b.Process[i]), clock(b.Time[i]), before.id, clock(before.time), under(fault)),
+	})
+}
+
+func (c *ackKept) Result(*closing) verdict.Result {
+	r := c.found.judged(c.judged, map[string]int64{"deliveries": c.judged, "repeated": c.found.total},
+		"no group that had acknowledged something was delivered anything")
+	switch r.Status {
+	case verdict.Pass:
+		r.Summary = sentence("none of %d deliveries was of a message that its group had acknowledged", c.judged)
+	case verdict.Fail:
+		r.Summary = sentence("%d of %d deliveries were of messages that their group had acknowledged, the first: %s", c.found.total, c.judged, r.Anomalies[0].Text)
+	}
+	return r
+}
+
+func (c *ackKept) fork() Checker {
+	f := *c
+	f.offsets = &offsets{
+		ledger: c.ledger, looks: c.looks.fork(), answer: forks(c.answer, func(a []mail) []mail { return slices.Clone(a) }),
+		upTo: maps.Clone(c.upTo), got: forks(c.got, bitmap.fork),
+	}
+	f.found = c.found.fork()
+	return &f
+}
+
+// unacknowledge delivers a message again in the answer behind the one whose
+// acknowledgement it was in.
+func unacknowledge(ctx Context) *mutation {
+	l, c := ctx.ledger, newOffsets(ctx)
+	m := &mutation{idle: "no group was delivered anything after it had acknowledged something"}
+	had := map[ladder]mail{}
+	m.apply = func(b *history.Batch) *history.Batch {
+		for i := range b.N {
+			if m.did != "" {
+				return b
+			}
+			_, judged := c.row(b, i)
+			if b.Kind[i] != history.KindDeliver || b.Stream[i] < 0 || uint32(b.Process[i]) >= uint32(len(c.answer)) || c.ledger.route.at(b.Process[i], b.Stream[i]) < 0 {
+				continue
+			}
+			on := ladder{b.Process[i], l.topic(b.Stream[i]), l.rank(b.Stream[i])}
+			if old, ok := had[on]; ok && judged && old.id <= c.upTo[on].id {
+				m.did = sentence("delivered %s, which was acknowledged, to %s again", l.message(old.stream, old.seq), l.process(b.Process[i]))
+				e := b.Event(i)
+				e.Stream, e.Seq, e.ID, e.Flags = old.stream, old.seq, old.id, 0
+				return with(b, i, e)
+			}
+			if _, ok := had[on]; !ok && c.numbered(b, i) {
+				had[on] = mail{b.Stream[i], b.Seq[i], b.ID[i]}
+			}
+		}
+		return b
+	}
+	return m
+}

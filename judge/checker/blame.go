@@ -1,0 +1,353 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+// shown says whose doing an anomaly is, by what the wire shows: in words that
+// follow "the wire shows", with the rows. No party means that it does not tell.
+type shown struct {
+	by    verdict.Party
+	words string
+	rows  []int64
+}
+
+var nothingShown = shown{}
+
+// accuse writes into an anomaly what the wire shows of it.
+func (l *ledger) accuse(a *verdict.Anomaly, s shown) {
+	if s.by == "" || !l.wire.heard(a.Process) || l.works(a.Stream) && !l.wire.heard(l.tables.Streams[a.Stream].Producer) {
+		return
+	}
+	a.Blame = s.by
+	a.Text += "; the wire shows " + s.words
+	a.Events = events(append(slices.Clone(a.Events), s.rows...)...)
+}
+
+func bySDK(words string, rows ...int64) shown    { return shown{verdict.SDK, words, rows} }
+func byBroker(words string, rows ...int64) shown { return shown{verdict.Broker, words, rows} }
+
+// keptOutBy says what came of a client's attempts, who was never let in. A broker that
+// refuses a CONNECT, or ends the connection without a word, may have its reasons.
+func (w *wire) keptOutBy(process int32) shown {
+	if !w.on || uint32(process) >= uint32(len(w.clients)) || w.clients[process].unread {
+		return nothingShown
+	}
+	switch c := &w.clients[process]; {
+	case len(c.greeted) > 0:
+		return bySDK("a CONNACK that lets it in", c.greeted[0].asked, c.greeted[0].row)
+	case c.refused.reason > 0:
+		return shown{words: sentence("a CONNACK that refuses it (reason 0x%02x)", c.refused.reason), rows: []int64{c.refused.asked, c.refused.row}}
+	case c.asked == history.None: // it may go around the tap
+		return nothingShown
+	default:
+		return shown{words: "its CONNECT, and no CONNACK", rows: []int64{c.asked}}
+	}
+}
+
+// lostBy says who lost an acknowledged message that never reached a process.
+func (w *wire) lostBy(process, stream int32, seq int64) shown {
+	if !w.on {
+		return nothingShown
+	}
+	from := w.from(stream, seq)
+	switch {
+	case w.shared(process, stream, seq):
+		return nothingShown
+	case from == nil:
+		return bySDK("that it was never sent to the broker")
+	case from.acked < 0:
+		return bySDK("that the broker never acknowledged it", int64(from.first))
+	}
+	rows := []int64{int64(from.first), int64(from.acked)}
+	client := &w.clients[process]
+	if to := w.to(process, stream, seq); to != nil {
+		switch {
+		case to.acked >= 0:
+			return bySDK("that the broker sent it, and that the client acknowledged it", int64(to.first), int64(to.acked))
+		case client.cleanAfter(int64(to.first)):
+			return bySDK("that the broker sent it, and that the subscriber's client asked for a clean session before it acknowledged it", append(rows, int64(to.first))...)
+		case client.wentOn(to) && !w.mute(process):
+			return byBroker("that the broker sent it on a connection that ended, and not again to the session that went on", append(rows, int64(to.first))...)
+		}
+		return nothingShown // it may have ended with its connection, and the broker with it
+	}
+	subscribed, gaveUp := client.subscribed(int64(from.acked))
+	switch {
+	case subscribed && client.cleanAfter(int64(from.acked)):
+		return bySDK("that the subscriber's client then asked for a clean session", rows...)
+	case subscribed && w.mute(process):
+		return nothingShown // the broker may have waited for the client
+	case subscribed && len(client.damaged.spoiled) > 0:
+		return byBroker("that the broker acknowledged it, and never sent it to the subscriber undamaged", rows...)
+	case subscribed:
+		return byBroker("that the broker acknowledged it, and never sent it to the subscriber", rows...)
+	case gaveUp != "":
+		return bySDK("that the subscriber's client "+gaveUp, rows...)
+	case len(client.granted) == 0:
+		return bySDK("that the subscriber's client was never subscribed", rows...)
+	}
+	return byBroker("that the broker had forgotten the subscriber's session", rows...)
+}
+
+// repeatedBy says who made one message of a QoS reach a process twice.
+func (w *wire) repeatedBy(process, stream int32, seq int64, qos uint8) shown {
+	from, to := w.from(stream, seq), w.to(process, stream, seq)
+	if from == nil || to == nil || from.shared || to.shared {
+		return nothingShown
+	}
+	rows := []int64{int64(from.first), int64(to.first)}
+	if qos == 0 {
+		switch {
+		case from.n > 1:
+			return bySDK("that its producer's client sent it more than once", rows...)
+		case to.n > 1:
+			return byBroker("that the broker sent it more than once, and was sent it once", rows...)
+		}
+		return bySDK("that the broker sent it once", rows...)
+	}
+	switch {
+	case from.anew() > 1:
+		return bySDK("that its producer's client published it more than once", rows...)
+	case from.renewed > 0:
+		return nothingShown // sent again in a new session, as it may be
+	case to.anew() > 1:
+		return byBroker("that the broker published it more than once, and had it published once", rows...)
+	case to.renewed > 0:
+		return nothingShown
+	}
+	return bySDK("that the broker sent it in one exchange", rows...)
+}
+
+// unflaggedBy says why a repetition of a message reached a process without DUP.
+func (w *wire) unflaggedBy(process, stream int32, seq int64) shown {
+	from, to := w.from(stream, seq), w.to(process, stream, seq)
+	switch {
+	case from == nil || to == nil || from.shared || to.shared:
+		return nothingShown
+	case from.anew() > 1:
+		return bySDK("that its producer's client published it more than once", int64(from.first))
+	case from.n > 1 || to.renewed > 0:
+		return nothingShown
+	case to.n == 1:
+		return bySDK("that the broker sent it once", int64(to.first))
+	case to.bare == 0:
+		return bySDK("DUP on what the broker sent again", int64(to.first))
+	}
+	return byBroker("that the broker sent it again without DUP", int64(to.first))
+}
+
+// another reports whether a broker sent a message again under another packet id:
+// as a message of its own, which DUP says nothing of. A copy that a fault of ours
+// made is one to the broker, and at QoS 1 any may come twice.
+func (w *wire) another(process, stream int32, seq int64) bool {
+	from, to := w.from(stream, seq), w.to(process, stream, seq)
+	return from != nil && to != nil && from.n == 1 && to.begun > 1
+}
+
+// disorderedBy says who put a message behind a later one.
+func (w *wire) disorderedBy(process, stream int32, seq, after int64, disturbed bool) shown {
+	from, fromAfter := w.from(stream, seq), w.from(stream, after)
+	to, toAfter := w.to(process, stream, seq), w.to(process, stream, after)
+	if from == nil || fromAfter == nil || to == nil || toAfter == nil || w.shared(process, stream, seq) || w.shared(process, stream, after) {
+		return nothingShown
+	}
+	rows := []int64{int64(to.first), int64(toAfter.first)}
+	switch {
+	case from.first > fromAfter.first:
+		return bySDK("that its producer's client sent it behind", int64(from.first), int64(fromAfter.first))
+	case to.again:
+		return nothingShown // its first copy ended on its way
+	case to.first > toAfter.first && from.releasedBehind(fromAfter) && !from.takenBehind(fromAfter):
+		return nothingShown // to a broker that waits for it, PUBREL may be what makes a message
+	case to.first > toAfter.first:
+		return byBroker("that the broker had it before, and sent it behind", rows...)
+	case to.releasedBehind(toAfter) && !disturbed && to.overtaken(toAfter) && w.clients[process].greetedIn(int64(to.first), int64(to.freed)) == nil:
+		return byBroker("that the broker had PUBREC for it before, and sent its PUBREL behind", int64(to.taken), int64(toAfter.taken), int64(toAfter.freed), int64(to.freed))
+	case to.releasedBehind(toAfter):
+		return nothingShown // the client waited for its PUBREL
+	case to.repeatedAfter(toAfter) && w.clients[process].greetedIn(int64(to.first), never) != nil:
+		return nothingShown // the copy in order may have ended with its connection
+	}
+	return bySDK("that the broker sent it before", rows...)
+}
+
+// repeatedInOrder reports whether the broker sent a message before another, and again
+// because the connection on which it did had ended by then without an
+// acknowledgement.
+func (w *wire) repeatedInOrder(process, stream int32, seq, after int64) bool {
+	to, toAfter := w.to(process, stream, seq), w.to(process, stream, after)
+	return to != nil && toAfter != nil && !to.again && to.repeatedAfter(toAfter) &&
+		w.clients[process].greetedIn(int64(to.first), int64(toAfter.first)) != nil
+}
+
+// repeatedAfter reports whether a message was sent more than once, and not
+// acknowledged before another was sent.
+func (f *flow) repeatedAfter(other *flow) bool {
+	return f.n > 1 && (f.acked < 0 || f.acked > other.first)
+}
+
+// releasedBehind reports whether the PUBREL of a message came behind another's,
+// or never.
+func (f *flow) releasedBehind(other *flow) bool {
+	return other.freed >= 0 && (f.freed < 0 || f.freed > other.freed)
+}
+
+// overtaken reports whether a message was sent once and PUBREL of another, whose PUBREC
+// came later, was sent before its own: PUBRELs are to be sent in the order of the
+// PUBRECs (MQTT-4.6.0-4, MQTT-4.6.0-6).
+func (f *flow) overtaken(by *flow) bool {
+	return f.n == 1 && f.freed >= 0 && f.taken >= 0 && f.taken < by.taken
+}
+
+// takenBehind reports whether a message that was sent once, before another, was
+// answered by PUBREC behind it.
+func (f *flow) takenBehind(other *flow) bool {
+	return f.n == 1 && other.n == 1 && other.taken >= 0 && f.taken > other.taken
+}
+
+// damagedBy says who made a payload what it should not be: of names the rows of
+// such PUBLISHes.
+func (w *wire) damagedBy(process int32, row int64, of func(damage) []int64) shown {
+	if !w.on || uint32(process) >= uint32(len(w.clients)) {
+		return nothingShown
+	}
+	before := func(d damage) []int64 {
+		i, _ := slices.BinarySearch(of(d), row)
+		return of(d)[:i]
+	}
+	sent, came := before(w.damaged), before(w.clients[process].damaged)
+	switch {
+	case len(came) == 0:
+		return bySDK("no such payload from the broker to the client")
+	case len(sent) == 0:
+		return byBroker("that the broker sent it so", came[len(came)-1])
+	case len(came) <= len(sent):
+		return bySDK("such a payload on its way to the broker", sent[len(sent)-1])
+	}
+	return nothingShown // some are the producers', and some may be the broker's
+}
+
+func spoiled(d damage) []int64   { return d.spoiled }
+func strangers(d damage) []int64 { return d.stranger }
+
+// inventedBy says who made a message reach a process that was never called, or
+// that the process has no subscription for.
+func (w *wire) inventedBy(process, stream int32, seq int64, called bool) shown {
+	if !w.on {
+		return nothingShown
+	}
+	from, to := w.from(stream, seq), w.to(process, stream, seq)
+	switch {
+	case to == nil:
+		return bySDK("that the broker sent no such message to the client")
+	case from != nil && !called:
+		return bySDK("that its producer's client sent it", int64(from.first))
+	}
+	return byBroker("that the broker sent it", int64(to.first))
+}
+
+// renamedBy says who sent a message under another topic than its stream's.
+func (w *wire) renamedBy(stream int32, seq, row int64) shown {
+	if from := w.from(stream, seq); from != nil && from.renamed {
+		return bySDK("that its producer's client sent it so", int64(from.first))
+	}
+	return byBroker("that PUBLISH", row)
+}
+
+// namedBy says who delivered a message under another topic than its stream's.
+func (w *wire) namedBy(process, stream int32, seq int64) shown {
+	switch to := w.to(process, stream, seq); {
+	case to == nil:
+		return nothingShown
+	case to.renamed:
+		return w.renamedBy(stream, seq, int64(to.first))
+	}
+	return bySDK("that the broker sent it under the topic of its stream")
+}
+
+// retainedBy says who made a message come as a retained one, which nobody
+// published so.
+func (w *wire) retainedBy(process, stream int32, seq int64) shown {
+	switch to := w.to(process, stream, seq); {
+	case to == nil:
+		return nothingShown
+	case to.retained:
+		return byBroker("that the broker sent it with RETAIN", int64(to.first))
+	}
+	return bySDK("that the broker sent it without RETAIN")
+}
+
+// shownTo are the retained messages that a client was sent between two rows.
+func (w *wire) shownTo(process int32, from, to int64) []shownRetained {
+	if !w.on || uint32(process) >= uint32(len(w.clients)) {
+		return nil
+	}
+	all := w.clients[process].shown
+	i, _ := slices.BinarySearchFunc(all, from, func(s shownRetained, row int64) int { return cmp.Compare(s.row, row) })
+	j, _ := slices.BinarySearchFunc(all, to, func(s shownRetained, row int64) int { return cmp.Compare(s.row, row) })
+	return all[i:j]
+}
+
+// readBy says who made a read of a register's streams see what it did, whose
+// writers had all of what they call published acknowledged. It looks at what the
+// client was sent since its read before: a driver's row may be written down
+// behind what it brought about. A broker that sent nothing is blamed only where
+// nothing else may have kept it on the way.
+func (w *wire) readBy(r read, its func(stream int32) bool, disturbed bool) shown {
+	if !w.on || uint32(r.process) >= uint32(len(w.clients)) || len(w.clients[r.process].shown) == maxShown {
+		return nothingShown
+	}
+	sent := slices.Clone(w.shownTo(r.process, r.since, r.ret))
+	for _, s := range sent {
+		if r.value == unwritten && s.stream < 0 || r.value > nothing && s.stream >= 0 && r.value == valueOf(s.stream, s.seq) {
+			return byBroker("that the broker sent it so", s.row)
+		}
+	}
+	sent = slices.DeleteFunc(sent, func(s shownRetained) bool { return s.stream >= 0 && !its(s.stream) })
+	switch {
+	case r.value == nothing && len(sent) == 0 && !disturbed:
+		return byBroker("that the broker sent no retained message")
+	case r.value > nothing && len(sent) > 0:
+		return bySDK("that the broker sent another one", sent[len(sent)-1].row)
+	}
+	return nothingShown // it may have come too late
+}
+
+// forgottenBy says who ended a session: whose CONNACK the rows of a connect and
+// its return are about.
+func (w *wire) forgottenBy(process int32, call, row int64) shown {
+	if !w.on {
+		return nothingShown
+	}
+	g := w.clients[process].greetedIn(call, row)
+	switch {
+	case g == nil:
+		return nothingShown
+	case g.present:
+		return bySDK("that the broker had the session", g.row)
+	case g.clean:
+		return bySDK("that the client asked for a clean session", g.asked, g.row)
+	}
+	return byBroker("a CONNACK without session present, to a client that asked for its session", g.asked, g.row)
+}
+
+// raisedBy says who made a delivery's QoS another than was granted.
+func (w *wire) raisedBy(process, stream int32, seq, row int64, granted, came uint8) shown {
+	to := w.to(process, stream, seq)
+	if to == nil {
+		return nothingShown
+	}
+	g := w.clients[process].grantedBefore(row)
+	switch {
+	case g == nil || g.qos != granted:
+		return bySDK("another QoS granted than the client said")
+	case to.qos != came:
+		return bySDK("that the broker sent it with another QoS", int64(to.first))
+	}
+	return byBroker("that SUBACK, and that PUBLISH", g.row, int64(to.first))
+}

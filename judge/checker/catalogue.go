@@ -1,0 +1,117 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+// An Entry is one claim with the checker that judges it.
+type Entry struct {
+	Claim         verdict.Claim
+	Category      Category
+	Checker       string   // name and version: loss@1
+	Protocols     []string // that make the claim
+	Rests         string   // the promise of a broker's vendor that it rests on; "" where none makes one
+	New           func(Context) Checker
+	NeedsComplete bool   // missing rows could explain what it finds, or hide it
+	Timed         bool   // a host that stands still could explain what it finds
+	Bounded       bool   // by what only a scenario's run has: a budget, a harness that lists mailboxes
+	Notice        Notice // of its violation, in a run that does not claim it; none where that says nothing
+	canary        func(Context) *mutation
+}
+
+// A Category is the kind of a promise.
+type Category string
+
+// Categories.
+const (
+	Safety      Category = "safety"      // nothing wrong happens
+	Liveness    Category = "liveness"    // something right happens in time
+	Durability  Category = "durability"  // what was acknowledged stays
+	Idempotency Category = "idempotency" // what happens again has no effect again
+	Ordering    Category = "ordering"    // before stays before
+	Isolation   Category = "isolation"   // nobody gets what is not for them
+	Operational Category = "operational" // what runs keeps running
+	Fairness    Category = "fairness"    // one does not live at the cost of others
+)
+
+var (
+	mqtt  = []string{"mqtt3", "mqtt5"}
+	mq9   = []string{"mq9"}
+	every = []string{"mqtt3", "mqtt5", "mq9"}
+)
+
+// All are the claims that can be judged.
+var All = [...]Entry{
+	claimQoS1NoLoss,
+	claimQoS2NoLoss,
+	claimQoS2ExactlyOnce,
+	claimQoS0AtMostOnce,
+	claimQoS1DupFlag,
+	claimQoSGranted,
+	claimNoUnexpected,
+	claimNoCorruption,
+	claimOrderPerStream,
+	claimSessionKept,
+	claimSessionFresh,
+	claimSessionExpiry,
+	claimWillOnce,
+	claimSharedNoLoss,
+	claimSharedOneMember,
+	claimMQ9NoLoss,
+	claimMQ9Fifo,
+	claimMQ9Priority,
+	claimMQ9AckKept,
+	claimMQ9MessageTTL,
+	claimMQ9MailboxTTL,
+	claimMQ9MailboxList,
+	claimProgress,
+	claimDeliveryProgress,
+	claimRecovery,
+	claimFair,
+	claimClientsConnect,
+	claimNoPanic,
+	claimNoExit,
+	claimNoLeak,
+	claimSteadyResources,
+	claimRetainedRegister,
+	claimBrokerAcks,
+	claimBrokerQoS2Flow,
+	claimBrokerResendDup,
+	claimBrokerPacketID,
+	claimSDKHonest,
+	claimSDKDelivers,
+	claimSDKOnce,
+	claimSDKResendDup,
+	claimSDKPacketID,
+	claimSDKQoS2Flow,
+	claimSDKAckOrder,
+	claimSDKResubscribes,
+	claimSDKLives,
+}
+
+// Promised are the claims that rest on a vendor's promises.
+func Promised(promises []string) []string {
+	claims := []string{}
+	for _, e := range All {
+		if slices.Contains(promises, e.Rests) {
+			claims = append(claims, e.Claim.Name)
+		}
+	}
+	return claims
+}
+
+// Find answers the entry of a claim.
+func Find(claim string) (Entry, error) {
+	var names []string
+	for _, e := range All {
+		if e.Claim.Name == claim {
+			return e, nil
+		}
+		names = append(names, e.Claim.Name)
+	}
+	return Entry{}, fmt.Errorf("no claim %q; the claims are %s", claim, strings.Join(names, ", "))
+}

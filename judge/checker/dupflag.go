@@ -1,0 +1,118 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+var claimQoS1DupFlag = Entry{
+	Claim: verdict.Claim{Name: "qos1-dup-flag", Severity: verdict.P3,
+		Text:   "The DUP flag MUST be set to 1 by the Client or Server when it attempts to re-deliver a PUBLISH Packet.",
+		Source: "MQTT 3.1.1 section 3.3.1.1 [MQTT-3.3.1-1]"},
+	Category: Safety, Checker: "dup@1", Protocols: mqtt, Rests: history.PromiseDup, New: newDupFlag, canary: unflag,
+}
+
+// dupFlag judges that a message which is delivered again on one connection
+// says so. Only messages that were sent once count: what a publisher sent
+// twice is two messages to a broker.
+type dupFlag struct {
+	ledger *ledger
+	sees   []bool  // processes whose SDK shows the flag
+	conn   []marks // on which connection a message was seen last
+	seen   int64
+	judged int64 // deliveries again on the same connection
+	doubts []doubt
+}
+
+type doubt struct {
+	process, stream int32
+	seq, index, t   int64
+}
+
+func newDupFlag(ctx Context) Checker {
+	l := ctx.ledger
+	c := &dupFlag{ledger: l, conn: make([]marks, len(l.route.pairs)), sees: make([]bool, len(l.tables.Processes))}
+	for i, p := range l.tables.Processes {
+		c.sees[i] = !slices.Contains(p.Cannot, "dup")
+	}
+	return c
+}
+
+func (c *dupFlag) Add(b *history.Batch) {
+	l := c.ledger
+	for _, d := range l.rows(b).delivered {
+		i := int(d.i)
+		if d.pair < 0 || b.QoS[i] != 1 || !c.sees[b.Process[i]] || !l.plain(d) {
+			continue
+		}
+		c.seen++
+		if c.conn[d.pair].swap(d.seq, int64(b.Conn[i]), true) != int64(b.Conn[i]) {
+			continue
+		}
+		c.judged++
+		if !d.flags.Has(history.FlagDup) && len(c.doubts) < 64*maxListed {
+			c.doubts = append(c.doubts, doubt{b.Process[i], b.Stream[i], d.seq, b.Index[i], b.Time[i]})
+		}
+	}
+}
+
+func (c *dupFlag) Result(*closing) verdict.Result {
+	var found findings
+	l := c.ledger
+	for _, d := range c.doubts {
+		m := l.sends.find(d.stream, d.seq)
+		if m == nil || m.outcome != history.OK || l.sentTwice(d.stream, m) || l.wire.another(d.process, d.stream, d.seq) {
+			continue
+		}
+		a := verdict.Anomaly{
+			Kind: "unflagged", Process: d.process, Stream: d.stream, Seq: d.seq, TimeNS: d.t,
+			Fault: l.fault(d.t), Events: events(m.call.index(), m.ret.index(), d.index),
+		}
+		a.Text = sentence("%s reached %s again on the same connection at %s without DUP%s", l.message(d.stream, d.seq), l.process(d.process), clock(d.t), under(a.Fault))
+		l.accuse(&a, l.wire.unflaggedBy(d.process, d.stream, d.seq))
+		found.add(a)
+	}
+	r := found.judged(c.seen, map[string]int64{"delivered": c.seen, "redelivered": c.judged, "unflagged": found.total},
+		"no delivery of QoS 1 to an SDK that shows DUP")
+	switch r.Status {
+	case verdict.Pass:
+		r.Summary = sentence("%d of %d deliveries of QoS 1 were repetitions on the same connection, none of them without DUP", c.judged, c.seen)
+	case verdict.Fail:
+		r.Summary = sentence("%d deliveries of QoS 1 were repeated without DUP, the first: %s", found.total, r.Anomalies[0].Text)
+	}
+	return r
+}
+
+// sentTwice reports whether the publisher connected anew while the message was
+// under way, and so may have sent it again.
+func (l *ledger) sentTwice(stream int32, m *message) bool {
+	p := l.tables.Streams[stream].Producer
+	if uint32(p) >= uint32(len(l.sessions.of)) {
+		return true
+	}
+	return slices.ContainsFunc(l.sessions.of[p].connects, func(t int64) bool { return m.called <= t && t <= m.acked })
+}
+
+func (c *dupFlag) fork() Checker {
+	f := *c
+	f.conn, f.doubts = forks(c.conn, marks.fork), slices.Clone(c.doubts)
+	return &f
+}
+
+// unflag repeats a delivery on its connection without DUP.
+func unflag(ctx Context) *mutation {
+	l := ctx.ledger
+	return oneRow("no delivery of QoS 1 can be judged", func(b *history.Batch, d delivery) (*history.Batch, string) {
+		i := int(d.i)
+		m := l.sends.find(b.Stream[i], b.Seq[i])
+		if b.QoS[i] != 1 || !l.plain(d) || slices.Contains(l.tables.Processes[b.Process[i]].Cannot, "dup") ||
+			m == nil || m.outcome != history.OK || l.sentTwice(b.Stream[i], m) || l.wire.another(b.Process[i], b.Stream[i], b.Seq[i]) {
+			return nil, ""
+		}
+		again := b.Event(i)
+		again.Flags &^= history.FlagDup
+		return with(b, i, again), sentence("delivered %s to %s twice, without DUP", l.message(b.Stream[i], b.Seq[i]), l.process(b.Process[i]))
+	}, l)
+}

@@ -1,0 +1,505 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+var claimFair = Entry{
+	Claim: verdict.Claim{Name: "fair", Severity: verdict.P2,
+		Text:   "While a client stalls, is dead or floods, the others are served as before: of each group at each node the acknowledgements and deliveries take no longer, and are no fewer, than the scenario bounds against that group before (fair).",
+		Source: "the scenario's budget"},
+	Category: Fairness, Checker: "fair@2", Protocols: mqtt, New: newFair, NeedsComplete: true, Bounded: true, canary: dawdle,
+}
+
+// fair judges that clients are served as before while another one stalls, is
+// dead or floods: those of each group at each node against themselves, by how
+// long acknowledgements and deliveries take and by how many come, and not by an
+// average over all, in which a few that get nothing do not show. What never came
+// took as long as there was time for it.
+type fair struct {
+	ledger *ledger
+	bound  history.Fair
+	times  []stretch // the time before, then that of each client that misbehaved
+	mixed  []string  // why others that misbehaved are not looked at
+	bad    []bool    // processes to which something was done
+	drain  int64     // when it began
+	end    int64     // of what was recorded
+	node   []int16   // of each process, as it was connected before
+	got    []bitmap  // by pair of process and stream: what was delivered
+	took   []served  // deliveries, by process and stretch
+	stills []still   // of the host
+}
+
+// tail is how many latencies it takes to say how long one in a hundred takes:
+// of fewer that is the longest, or the one after it.
+const tail = 200
+
+// A still is a time in which the host kept everything from running.
+type still struct{ from, to int64 }
+
+// A stretch is a time in which clients are looked at together.
+type stretch struct {
+	from, to int64
+	fault    history.Landing // none in the time before
+}
+
+// served is what one client got of what was published in one stretch.
+type served struct {
+	latencies
+	came   int64 // in the stretch, whenever it was published
+	max    int64 // the longest, and what it was:
+	row    int64
+	stream int32
+	seq    int64
+}
+
+func (s served) fork() served {
+	s.latencies = s.latencies.fork()
+	return s
+}
+
+func newFair(ctx Context) Checker {
+	l := ctx.ledger
+	c := &fair{ledger: l, bound: ctx.Run.Budget.Fair, drain: never, bad: make([]bool, len(l.tables.Processes)), node: make([]int16, len(l.tables.Processes))}
+	for p := range c.node {
+		c.node[p] = history.None
+	}
+	for _, f := range l.landings {
+		for p, row := range l.tables.Processes {
+			if !aims(f.Target, int32(p), row) {
+				continue
+			}
+			for q, other := range l.tables.Processes {
+				c.bad[q] = c.bad[q] || p == q || slices.Contains([]string{"sigstop", "sigkill"}, f.Mechanism) && together(row, other)
+			}
+		}
+	}
+	c.times, c.mixed = stretches(l.landings, time.Duration(ctx.Run.Budget.RecoveryS*1e9))
+	if c.judges() {
+		c.got, c.took = make([]bitmap, len(l.route.pairs)), make([]served, len(c.bad)*len(c.times))
+	}
+	return c
+}
+
+// judges reports whether there is anything to judge.
+func (c *fair) judges() bool { return c.bound != history.Fair{} && len(c.times) > 1 }
+
+// aims reports whether a fault's target means a process.
+func aims(target string, process int32, row history.Process) bool {
+	name, client := strings.CutPrefix(target, "client:") // its name, or its number
+	switch {
+	case client:
+		return name == row.Name || name == fmt.Sprint(process)
+	case row.Group == groupProbe:
+		return false
+	case row.Group == "publisher":
+		return target == "publishers" || target == "clients"
+	}
+	return target == "subscribers" || target == "clients"
+}
+
+// together reports whether one process of the harness runs two clients, so that
+// both stop with it. A workload has one for its publishers and one for its
+// subscribers.
+func together(a, b history.Process) bool { return a.Run == b.Run && role(a.Group) == role(b.Group) }
+
+// role is what the clients of a group are run as.
+func role(group string) string {
+	switch group {
+	case "publisher", "will", groupProbe:
+		return group
+	}
+	return "subscriber"
+}
+
+// misbehaves reports whether a fault is that of clients, and not of the brokers
+// or what is between them.
+func misbehaves(f history.Landing) bool {
+	return strings.HasPrefix(f.Target, "client:") || slices.Contains([]string{"clients", "publishers", "subscribers"}, f.Target) ||
+		f.Mechanism == history.MechanismClients
+}
+
+// stretches are the time before the first fault, whose beginning is not known
+// yet, and those of clients that misbehaved, which may overlap. Where the brokers
+// had something else to bear meanwhile, or may not have recovered from it, nothing
+// is to be compared: mixed says so of each.
+func stretches(landings []history.Landing, recovery time.Duration) (all []stretch, mixed []string) {
+	all = []stretch{{from: never, to: never}}
+	brokers := history.Windows(slices.DeleteFunc(slices.Clone(landings), misbehaves))
+	for _, f := range landings {
+		for _, w := range history.Windows([]history.Landing{f}) {
+			all[0].to = min(all[0].to, int64(w.Start))
+			if !misbehaves(f) {
+				continue
+			}
+			k := slices.IndexFunc(brokers, func(x history.Window) bool { return x.Start <= w.End && w.Start-recovery <= x.End })
+			if k < 0 {
+				all = append(all, stretch{int64(w.Start), int64(w.End), f})
+				continue
+			}
+			mixed = append(mixed, sentence("%s is not judged: %s was in place meanwhile, or was healed less than %s before (recovery_s); inject the two apart", called(f), brokers[k].Fault, recovery))
+		}
+	}
+	return all, mixed
+}
+
+// called is what a fault is called: f1 (slow_reader of client:online-1).
+func called(f history.Landing) string { return sentence("%s (%s of %s)", f.Fault, f.Type, f.Target) }
+
+func (c *fair) fork() Checker {
+	f := *c
+	f.times, f.node, f.got, f.stills = slices.Clone(c.times), slices.Clone(c.node), forks(c.got, bitmap.fork), slices.Clone(c.stills)
+	f.took = forks(c.took, served.fork)
+	return &f
+}
+
+func (c *fair) Add(b *history.Batch) {
+	if !c.judges() {
+		return
+	}
+	rows := c.ledger.rows(b)
+	c.end = max(c.end, b.Time[b.N-1])
+	for _, i := range rows.control {
+		c.turn(b, int(i))
+	}
+	for _, d := range rows.delivered {
+		if d.pair < 0 || d.flags&(history.FlagRetain|history.FlagCorrupt|history.FlagForeign) != 0 || !c.owes(b.Process[d.i], b.Stream[d.i]) {
+			continue
+		}
+		m := c.ledger.sends.find(b.Stream[d.i], d.seq)
+		if m == nil || !c.got[d.pair].add(d.seq) {
+			continue
+		}
+		for s := range c.of(c.took, b.Process[d.i], b.Time[d.i]) {
+			s.came++
+		}
+		for s := range c.of(c.took, b.Process[d.i], m.called) {
+			s.take(b.Time[d.i]-m.called, b.Index[d.i], b.Stream[d.i], d.seq)
+		}
+	}
+}
+
+func (c *fair) turn(b *history.Batch, i int) {
+	switch p := b.Process[i]; {
+	case b.Kind[i] == history.KindPhase && b.Text(i) == history.PhaseSteady:
+		c.times[0].from = min(c.times[0].from, b.Time[i])
+	case b.Kind[i] == history.KindPhase && b.Text(i) == history.PhaseDrain:
+		c.drain = min(c.drain, b.Time[i])
+	case b.Kind[i] == history.KindObserve && p == history.None && b.Node[i] == history.None && b.Text(i) == history.ObserveStarved:
+		c.stills = append(c.stills, still{b.Time[i] - int64(b.Value[i]*1e9), b.Time[i]})
+	case b.Kind[i] == history.KindConnect && b.Edge[i] == history.Return && b.Outcome[i] == history.OK && uint32(p) < uint32(len(c.node)):
+		if b.Node[i] >= 0 && (c.node[p] < 0 || b.Time[i] < c.times[0].to) {
+			c.node[p] = b.Node[i]
+		}
+	}
+}
+
+// neighbour reports whether a process is one of those that are to be served as
+// before.
+func (c *fair) neighbour(p int32) bool {
+	return uint32(p) < uint32(len(c.bad)) && !c.bad[p] && !c.ledger.route.probed(p)
+}
+
+// owes reports whether a stream's messages are to reach a process at once: it is
+// connected throughout, and takes what it is sent as it comes.
+func (c *fair) owes(process, stream int32) bool {
+	row := c.ledger.tables.Streams[stream]
+	group := c.ledger.tables.Processes[process].Group
+	return (group == "online" || group == "overlapping") && c.neighbour(process) && c.neighbour(row.Producer) &&
+		row.QoS > 0 && !row.Register && !brief(row) && !c.ledger.route.get(process, stream).lossy() && c.ledger.route.get(process, stream).filters > 0
+}
+
+// of is where a table has what a process got at a time: in every stretch that
+// has it, and nowhere from the drain on.
+func (c *fair) of(table []served, process int32, t int64) iter.Seq[*served] {
+	return func(yield func(*served) bool) {
+		for k, s := range c.times {
+			if s.from <= t && t <= s.to && t < c.drain && !yield(&table[int(process)*len(c.times)+k]) {
+				return
+			}
+		}
+	}
+}
+
+func (s *served) take(ns, row int64, stream int32, seq int64) {
+	s.add(ns)
+	if ns > s.max || s.n == 1 {
+		s.max, s.row, s.stream, s.seq = ns, row, stream, seq
+	}
+}
+
+// acknowledged is how long publishes took, by process and stretch.
+func (c *fair) acknowledged() []served {
+	took := make([]served, len(c.took))
+	for i, row := range c.ledger.tables.Streams {
+		if !c.neighbour(row.Producer) || row.QoS == 0 || c.ledger.tables.Processes[row.Producer].Group != "publisher" {
+			continue
+		}
+		for seq, m := range c.ledger.sends.streams[i].messages.each {
+			if m.call == 0 {
+				continue
+			}
+			at, until := m.call.index(), c.end
+			if m.ret != 0 {
+				at, until = m.ret.index(), m.acked
+				if m.outcome == history.OK {
+					for s := range c.of(took, row.Producer, m.acked) {
+						s.came++
+					}
+				}
+			}
+			for s := range c.of(took, row.Producer, m.called) {
+				s.take(until-m.called, at, int32(i), seq)
+			}
+		}
+	}
+	return took
+}
+
+// delivered is how long deliveries took, by process and stretch, with what was
+// acknowledged and never came.
+func (c *fair) delivered() []served {
+	took := forks(c.took, served.fork)
+	for i, row := range c.ledger.tables.Streams {
+		st := &c.ledger.sends.streams[i]
+		for p := range c.bad {
+			process, stream := int32(p), int32(i)
+			from := c.ledger.sessions.due(process, row.Topic)
+			if from == never || !c.owes(process, stream) || !c.ledger.sessions.persistent(process) || c.ledger.refusals(row.Producer) {
+				continue
+			}
+			st.acked.each(st.since(from), &c.got[c.ledger.route.at(process, stream)], func(seq int64) {
+				m := st.messages.at(seq)
+				for s := range c.of(took, process, m.called) {
+					s.take(c.end-m.called, m.call.index(), stream, seq)
+				}
+			})
+		}
+	}
+	return took
+}
+
+func (c *fair) Result(*closing) verdict.Result {
+	switch {
+	case c.bound == history.Fair{}:
+		return unjudged("the scenario sets no bounds on how others are served; set fair in its tiers")
+	case len(c.times) == 1 && len(c.mixed) > 0:
+		r := unjudged(c.mixed[0])
+		r.Reasons = some(c.mixed)
+		return r
+	case len(c.times) == 1:
+		return unjudged("no client misbehaved; inject one that does: slow_reader, half_open, publish_flood")
+	case c.times[0].from >= c.times[0].to:
+		return unjudged("there was no steady phase before the first fault; raise steady_s")
+	}
+	var found findings
+	var groups []verdict.Group
+	var judged, rates int64
+	thin := slices.Clone(c.mixed)
+	for _, what := range []struct {
+		of   string
+		took []served
+	}{{"acknowledgement", c.acknowledged()}, {"delivery", c.delivered()}} {
+		for _, g := range c.groups(what.took) {
+			for k := 1; k < len(c.times); k++ {
+				out, why := c.compare(what.of, g, what.took, k)
+				if groups = append(groups, out); why != "" {
+					thin = append(thin, why)
+					continue
+				}
+				judged++
+				if !c.tailed(out) {
+					rates++
+				}
+				if out.Slowed {
+					found.add(c.slowed(out, g, what.took, k))
+				}
+			}
+		}
+	}
+	r := found.judged(judged, map[string]int64{"compared": judged, "by_rate_alone": rates, "slowed": found.total}, "no group was there before and while a client misbehaved; have clients to which nothing is done: subscribers: {online: 6}")
+	r.Groups = groups
+	switch {
+	case r.Status == verdict.Fail:
+		r.Summary = sentence("%d of %d times a group was served worse while another client misbehaved, the first: %s", found.total, judged, r.Anomalies[0].Text)
+	case len(thin) > 0:
+		r.Status, r.Summary, r.Reasons = verdict.Unknown, thin[0], some(thin)
+	case r.Status == verdict.Pass:
+		slowest := slices.MaxFunc(groups, func(a, b verdict.Group) int { return cmp.Compare(a.During.P99MS, b.During.P99MS) })
+		r.Summary = sentence("%d times a group was served as before while another client misbehaved; the slowest was %s of %s in %s, 99%% within %s", judged, slowest.Of, slowest.Name, slowest.Fault, millis(slowest.During.P99MS))
+	}
+	return r
+}
+
+// groups are the processes of which a table has anything, by group and node.
+func (c *fair) groups(took []served) (list [][]int32) {
+	at := map[string]int{}
+	for p := range c.bad {
+		own := took[p*len(c.times) : (p+1)*len(c.times)]
+		if !slices.ContainsFunc(own, func(s served) bool { return s.n > 0 }) {
+			continue
+		}
+		name := c.name(int32(p))
+		if _, known := at[name]; !known {
+			at[name], list = len(list), append(list, nil)
+		}
+		list[at[name]] = append(list[at[name]], int32(p))
+	}
+	return list
+}
+
+// name is a process's group: what it does, and where.
+func (c *fair) name(p int32) string {
+	group := c.ledger.tables.Processes[p].Group
+	if c.node[p] < 0 {
+		return group
+	}
+	return group + " at " + c.ledger.node(c.node[p])
+}
+
+// figures are those of some processes in a stretch.
+func (c *fair) figures(of []int32, took []served, k int) verdict.Figures {
+	var all served
+	for _, p := range of {
+		s := &took[int(p)*len(c.times)+k]
+		all.join(s.latencies)
+		all.came += s.came
+	}
+	return verdict.Figures{
+		Messages: all.n, PerS: round(float64(all.came) / c.length(k)),
+		P50MS: round(float64(all.quantile(0.5)) / 1e6), P99MS: round(float64(all.quantile(0.99)) / 1e6),
+	}
+}
+
+// round keeps three digits behind the point, which is more than is known.
+func round(v float64) float64 { return math.Round(v*1000) / 1000 }
+
+// length is how many seconds a stretch lasted, up to the drain.
+func (c *fair) length(k int) float64 {
+	s := c.times[k]
+	return max(float64(min(s.to, c.drain, c.end)-s.from), 1) / 1e9
+}
+
+// stood is for how many seconds the host stood still between two times.
+func (c *fair) stood(from, to int64) (s float64) {
+	for _, t := range c.stills {
+		s += max(0, float64(min(t.to, to)-max(t.from, from))/1e9)
+	}
+	return s
+}
+
+// explained reports whether the host may be why a group in a stretch was served
+// so: it stood still, and what waited meanwhile took as long again.
+func (c *fair) explained(g verdict.Group, k int) bool {
+	lost := 2 * c.stood(c.times[k].from, min(c.times[k].to, c.drain, c.end)) / c.length(k)
+	late := 2 * c.stood(c.times[k].from, c.end) * 1000
+	return (!c.tailed(g) || g.During.P99MS <= c.limit(g.Before)+late) && g.During.PerS >= c.bound.Share*g.Before.PerS*(1-lost)
+}
+
+// compare holds a group in a stretch against itself before, and says why that
+// cannot be decided where it cannot.
+func (c *fair) compare(of string, group []int32, took []served, k int) (out verdict.Group, why string) {
+	f := c.times[k].fault
+	out = verdict.Group{
+		Name: c.name(group[0]), Of: of, Clients: len(group), Fault: called(f),
+		Before: c.figures(group, took, 0), During: c.figures(group, took, k),
+	}
+	slow := c.tailed(out) && out.During.P99MS > c.limit(out.Before)
+	few := out.During.PerS < c.bound.Share*out.Before.PerS
+	client := c.worst(group, took, k, slow)
+	out.Worst, out.WorstP99MS = c.ledger.process(client), c.figures([]int32{client}, took, k).P99MS
+	expected := int64(out.Before.PerS * c.length(k))
+	switch least := c.bound.Messages; {
+	case out.Before.Messages < least || expected < least:
+		return out, sentence("too few messages: %s of %s, %d before %s and %d to be expected in it, of %d that it takes; raise rate_per_s, or steady_s and fault_s", of, out.Name, out.Before.Messages, out.Fault, expected, least)
+	case out.During.Messages < least && !few:
+		return out, sentence("too few messages: %s of %s, %d in %s, of %d that it takes; raise rate_per_s or fault_s", of, out.Name, out.During.Messages, out.Fault, least)
+	}
+	if out.Slowed = slow || few; out.Slowed && c.explained(out, k) {
+		return out, sentence("the host kept everything from running for %.1f s from the beginning of %s on, which may be why %s of %s took so long; run it again with less beside it", c.stood(c.times[k].from, c.end), out.Fault, of, out.Name)
+	}
+	return out, ""
+}
+
+// tailed reports whether there are enough messages of a group to hold how long
+// one in a hundred takes against how long it took.
+func (c *fair) tailed(g verdict.Group) bool {
+	return min(g.Before.Messages, g.During.Messages) >= max(c.bound.Messages, tail)
+}
+
+// limit is up to how many milliseconds one in a hundred may take.
+func (c *fair) limit(before verdict.Figures) float64 {
+	return max(c.bound.Times*before.P99MS, c.bound.FloorS*1000)
+}
+
+// worst is the client of a group whose latencies are the longest, or, where
+// those are as they should be, who got least.
+func (c *fair) worst(group []int32, took []served, k int, slow bool) int32 {
+	return slices.MaxFunc(group, func(p, q int32) int {
+		a, b := &took[int(p)*len(c.times)+k], &took[int(q)*len(c.times)+k]
+		if slow {
+			return cmp.Or(cmp.Compare(a.quantile(0.99), b.quantile(0.99)), cmp.Compare(b.came, a.came))
+		}
+		return cmp.Or(cmp.Compare(b.came, a.came), cmp.Compare(a.quantile(0.99), b.quantile(0.99)))
+	})
+}
+
+func (c *fair) slowed(g verdict.Group, group []int32, took []served, k int) verdict.Anomaly {
+	slow := slices.MaxFunc(group, func(p, q int32) int {
+		return cmp.Compare(took[int(p)*len(c.times)+k].max, took[int(q)*len(c.times)+k].max)
+	})
+	s := &took[int(slow)*len(c.times)+k]
+	a := verdict.Anomaly{
+		Kind: "slowed", Process: slow, Stream: history.None, Seq: history.None, TimeNS: c.times[k].from, Fault: c.times[k].fault.Fault, Events: []int64{},
+		Text: sentence("%s of %s while %s was in place: %s a second and 99%% within %s, before it %s a second and within %s; allowed are %s a second and %s; the worst is %s",
+			g.Of, g.Name, g.Fault, number(g.During.PerS), millis(g.During.P99MS), number(g.Before.PerS), millis(g.Before.P99MS),
+			number(c.bound.Share*g.Before.PerS), millis(c.limit(g.Before)), g.Worst),
+	}
+	if s.n > 0 {
+		a.Stream, a.Seq, a.Events = s.stream, s.seq, events(s.row)
+	}
+	return a
+}
+
+func millis(ms float64) string { return clock(int64(ms * 1e6)) }
+
+func number(v float64) string { return sentence("%.1f", v) }
+
+// dawdle lets what neighbours were delivered while a client misbehaved come much
+// later.
+func dawdle(ctx Context) *mutation {
+	l, c := ctx.ledger, newFair(ctx).(*fair)
+	by := int64((c.bound.Times*3600 + c.bound.FloorS) * 1e9)
+	m := &mutation{idle: "nobody else was delivered anything while a client misbehaved"}
+	m.apply = func(b *history.Batch) *history.Batch {
+		if !c.judges() {
+			return b
+		}
+		out := *b
+		for _, d := range l.rows(b).delivered {
+			at := b.Time[d.i]
+			if d.pair < 0 || !c.owes(b.Process[d.i], b.Stream[d.i]) || at < c.times[1].from || at > c.times[1].to {
+				continue
+			}
+			if len(out.Time) == 0 || &out.Time[0] == &b.Time[0] {
+				out.Time = slices.Clone(b.Time[:b.N])
+			}
+			out.Time[d.i] += by
+			m.did = sentence("kept from everybody else for %s what was delivered in %s", clock(by), c.times[1].fault.Fault)
+		}
+		if len(out.Time) > 0 && &out.Time[0] == &b.Time[0] {
+			return b
+		}
+		return &out
+	}
+	return m
+}

@@ -1,0 +1,290 @@
+package checker
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+// A Source goes through a history once. Next answers io.EOF after the last
+// batch; from then on Ended says whether the history ended in order.
+type Source interface {
+	Next() (*history.Batch, error)
+	Ended() bool
+}
+
+// A Report is all that was found in one run.
+type Report struct {
+	Results  []verdict.Result `json:"results"`
+	Complete Completeness     `json:"complete"`
+	Coverage verdict.Coverage `json:"coverage"`
+	Totals   verdict.Totals   `json:"totals"`
+	Lost     []Span           // which messages Totals.Lost counts
+
+	NodePairs []verdict.NodePair `json:"node_pairs,omitempty"` // of a cluster
+	Members   []verdict.Member   `json:"members,omitempty"`    // of shared subscriptions
+}
+
+// Judge goes through a history once and judges the claims, in their order; no
+// claims means those of the run. The only errors are a claim that does not
+// exist and a history that cannot be read: whatever the broker did is a
+// result. A checker that panics makes its own claim unknown and no other.
+func Judge(src Source, ctx Context, claims []string) (Report, error) {
+	j, err := newJudge(ctx, claims)
+	if err != nil {
+		return Report{}, err
+	}
+	for {
+		b, err := src.Next()
+		if errors.Is(err, io.EOF) {
+			return j.report(src.Ended()), nil
+		}
+		if err != nil {
+			return Report{}, fmt.Errorf("judge: %w", err)
+		}
+		j.add(b)
+	}
+}
+
+// A judge holds the folds that go through the history side by side.
+type judge struct {
+	ctx        Context
+	ledger     *ledger
+	benches    []*bench
+	complete   *completeness
+	coverage   *coverage
+	overlooked *overlooked
+	nodePairs  *nodePairs
+	members    *members
+	all        *loss // over both QoS, for the totals
+	events     int64
+	broken     breakage // of what all claims share
+
+	pairsBroken, membersBroken breakage // of nodePairs and members, by which nothing is judged
+}
+
+// A bench is one claim's checker and its canary. Up to the first row that is
+// mutated the two would see the same: there the canary is forked.
+type bench struct {
+	entry    Entry
+	checker  Checker
+	canary   Checker // nil while nothing is mutated
+	mutation *mutation
+
+	broken, canaryBroken breakage
+}
+
+func newJudge(ctx Context, claims []string) (*judge, error) {
+	ctx.Run = besides(byHand(ctx.Run, ctx.Tables), ctx.Landings)
+	if len(claims) == 0 {
+		claims = slices.Concat(ctx.Run.Claims, ctx.Run.Beside)
+	}
+	claims = withWire(ctx.Run, claims)
+	ctx.ledger = newLedger(ctx)
+	ctx.receipts, ctx.dialogue = newReceipts(ctx.ledger), newDialogue(ctx.ledger)
+	j := &judge{
+		ctx: ctx, ledger: ctx.ledger, all: newLoss(ctx, 0, 2),
+		complete: newCompleteness(ctx), coverage: newCoverage(ctx.ledger), overlooked: newOverlooked(ctx, claims), nodePairs: newNodePairs(ctx.ledger), members: newMembers(ctx.ledger),
+	}
+	for _, name := range claims {
+		e, err := Find(name)
+		if err != nil {
+			return nil, fmt.Errorf("judge: %w", err)
+		}
+		j.benches = append(j.benches, &bench{entry: e, checker: e.New(ctx), mutation: e.canary(ctx)})
+	}
+	return j, nil
+}
+
+// byHand is a run with what the workloads claim that ran in it: of a run by hand
+// they were not known when it was frozen.
+func byHand(run *history.Run, tables *history.Tables) *history.Run {
+	out := *run
+	out.Claims = slices.Clone(run.Claims)
+	for _, w := range tables.Workloads {
+		for _, claim := range w.Claims {
+			if !slices.Contains(out.Claims, claim) {
+				out.Claims = append(out.Claims, claim)
+			}
+		}
+		out.Budget.ExpiryS = max(out.Budget.ExpiryS, w.ExpiryS)
+	}
+	return &out
+}
+
+// withWire adds the claims that are judged beside those of the run wherever its
+// packets were recorded.
+func withWire(run *history.Run, claims []string) []string {
+	if !run.Wire {
+		return claims
+	}
+	frozen := run.WireClaims
+	if frozen == nil {
+		frozen = firstWireClaims(run.Protocol)
+	}
+	claims = slices.Clone(claims)
+	for _, name := range frozen {
+		if !slices.Contains(claims, name) {
+			claims = append(claims, name)
+		}
+	}
+	return claims
+}
+
+// WireClaims are the claims that packets alone can show, of a protocol; of all where
+// it is "".
+func WireClaims(protocol string) (names []string) {
+	for _, e := range All {
+		if e.Claim.Wire && (protocol == "" || slices.Contains(e.Protocols, protocol)) {
+			names = append(names, e.Claim.Name)
+		}
+	}
+	return names
+}
+
+// firstWireClaims are those of a run that was recorded before runs wrote down by which
+// they are judged.
+func firstWireClaims(protocol string) []string {
+	later := []string{"broker-packet-id", "sdk-packet-id"}
+	return slices.DeleteFunc(WireClaims(protocol), func(name string) bool { return slices.Contains(later, name) })
+}
+
+func (j *judge) add(b *history.Batch) {
+	if b.N == 0 {
+		return
+	}
+	j.events += int64(b.N)
+	j.broken.guard(func() {
+		j.ledger.add(b)
+		j.complete.add(b)
+		j.coverage.add(b)
+	})
+	for _, bench := range j.benches {
+		// Before any checker sees the batch: a canary forks it as it was.
+		bench.canaryBroken.guard(func() {
+			if m := bench.mutation.batch(b); m != b || bench.canary != nil {
+				bench.show(m)
+			}
+		})
+	}
+	j.broken.guard(func() { j.ctx.receipts.add(b) })
+	j.ctx.dialogue.broken.guard(func() { j.ctx.dialogue.add(b) })
+	j.broken.guard(func() { j.overlooked.add(b) })
+	j.pairsBroken.guard(func() { j.nodePairs.add(b) })
+	j.membersBroken.guard(func() { j.members.add(b) })
+	for _, bench := range j.benches {
+		bench.broken.guard(func() { bench.checker.Add(b) })
+	}
+}
+
+// show lets the canary see a batch.
+func (b *bench) show(mutated *history.Batch) {
+	if b.canary == nil {
+		b.canary = b.checker.fork()
+	}
+	if mutated.N > 0 {
+		b.canary.Add(mutated)
+	}
+}
+
+func (j *judge) report(ended bool) Report {
+	var out Report
+	end := &closing{}
+	j.broken.guard(func() {
+		end = j.complete.close(ended)
+		out = Report{Complete: end.complete, Coverage: j.coverage.result(), Totals: totals(j.ledger, j.all, end), Lost: j.all.spans(end)}
+		out.Coverage.Unjudged = j.overlooked.result(end)
+	})
+	j.pairsBroken.guard(func() { out.NodePairs = j.nodePairs.result(j.all, end) })
+	j.membersBroken.guard(func() { out.Members = j.members.result() })
+	if j.broken.broke() {
+		out.Complete.Closed, out.Complete.Why = false, append(out.Complete.Why, "reading it broke: "+j.broken.why)
+	}
+	forged := forgedBy(j.ctx.Landings)
+	for _, b := range j.benches {
+		if j.broken.broke() {
+			b.broken = j.broken
+		}
+		r := b.result(end, out.Coverage, forged)
+		if len(out.Coverage.Gone) > 0 && r.Status == verdict.Fail && b.entry.explained(r, j.coverage.goneAt) {
+			unsure(&r, "which may be the reason: "+out.Coverage.Gone[0])
+		}
+		if r.Status == verdict.Unknown && slices.Contains(j.ctx.Run.Beside, r.Claim.Name) && len(r.Violations) == 0 && !b.broken.broke() {
+			continue // nobody asked, and there is nothing to say
+		}
+		r.Consumed = j.events
+		r.Promised = slices.Contains(j.ctx.Run.Cluster.Promises, r.Claim.Name)
+		out.Results = append(out.Results, r)
+	}
+	return out
+}
+
+// explained reports whether the absence of a process of ours could explain all that a
+// failed claim found: that something came too late or not at all, and what went wrong
+// from then on.
+func (e *Entry) explained(r verdict.Result, from int64) bool {
+	missing := e.NeedsComplete && e.Category == Durability || e.Category == Liveness || e.Category == Fairness
+	return missing && e.Claim.Of != verdict.SDK || !slices.ContainsFunc(r.Violations, func(v verdict.Violations) bool { return v.FromNS < from })
+}
+
+// forgedBy names a fault of ours that changed what was sent, "" for none. MQTT's
+// promises are about what was sent on a transport that neither loses nor changes
+// bytes (MQTT 3.1.1 section 4.2).
+func forgedBy(landings []history.Landing) string {
+	for _, l := range landings {
+		if l.Forges && l.Times.StartNS() > 0 {
+			return fmt.Sprintf("%s (%s of %s)", l.Fault, l.Type, l.Target)
+		}
+	}
+	return ""
+}
+
+func (b *bench) result(end *closing, coverage verdict.Coverage, forged string) verdict.Result {
+	var r verdict.Result
+	b.broken.guard(func() { r = b.checker.Result(end) })
+	b.canaryBroken.guard(func() { r.Canary = b.flight(end) })
+	r.Claim, r.Checker = b.entry.Claim, b.entry.Checker
+	switch {
+	case b.broken.broke():
+		r.Summary = "not judged"
+		unsure(&r, "its checker broke, which is a defect of rmq-mcp and none of the broker: "+b.broken.why)
+	case b.entry.NeedsComplete && !end.complete.Closed && r.Status != verdict.Unknown:
+		unsure(&r, "the history is not complete: what is missing could explain or hide it", end.complete.Why...)
+	case b.entry.Timed && r.Status == verdict.Fail && len(coverage.Ended) > 0:
+		unsure(&r, "which may be the reason: "+coverage.Ended[0])
+	case b.entry.Timed && coverage.HostStarvedS > verdict.MaxStarvedS && r.Status == verdict.Fail && r.Counts[countEnded] == 0:
+		unsure(&r, sentence("the host kept everything from running for %.1f s, which may be why it took so long", coverage.HostStarvedS))
+	case forged != "" && b.entry.Category != Operational && r.Status == verdict.Fail:
+		unsure(&r, forged+" changed bytes on their way unnoticed: what went wrong may be its doing")
+	case r.Status == verdict.Pass && b.canaryBroken.broke():
+		unsure(&r, "its canary broke, which is a defect of rmq-mcp and none of the broker: "+b.canaryBroken.why)
+	case r.Status == verdict.Pass && r.Canary.Skipped != "":
+		unsure(&r, "its canary had nothing to mutate: "+r.Canary.Skipped)
+	case r.Status == verdict.Pass && !r.Canary.Red:
+		unsure(&r, "canary stayed green: the checker did not notice that we "+r.Canary.Mutation)
+	}
+	return r
+}
+
+// flight ends the canary and says whether it turned red.
+func (b *bench) flight(end *closing) verdict.Canary {
+	if b.mutation.end != nil {
+		if rows := b.mutation.end(); len(rows) > 0 {
+			b.show(batchOf(rows))
+		}
+	}
+	if b.mutation.did == "" {
+		return verdict.Canary{Skipped: b.mutation.idle}
+	}
+	return verdict.Canary{Mutation: b.mutation.did, Red: b.canary.Result(end).Status == verdict.Fail}
+}
+
+// unsure makes a result unknown. What was found stays readable.
+func unsure(r *verdict.Result, why string, more ...string) {
+	r.Status = verdict.Unknown
+	r.Reasons = append(append(r.Reasons, why), more...)
+}

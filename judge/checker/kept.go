@@ -1,0 +1,126 @@
+package checker
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+var claimSessionKept = Entry{
+	Claim: verdict.Claim{Name: "session-kept", Severity: verdict.P2, Gated: true,
+		Text:   "If the Server accepts a connection with CleanSession set to 0 and has stored Session state, it MUST set Session Present to 1; the session lasts as long as was asked for.",
+		Source: "MQTT 3.1.1 sections 3.1.2.4 [MQTT-3.1.2-4] and 3.2.2.2 [MQTT-3.2.2-2]; MQTT 5.0 section 3.1.2.11.2"},
+	Category: Durability, Checker: "session@1", Protocols: mqtt, Rests: history.PromiseSessions, New: newKept, canary: forget,
+	Notice: Notice{"session_lost", "lost sessions", "mqtt/persistent-session"},
+}
+
+// kept judges that the broker still knows a session when its client comes back
+// within its time.
+type kept struct {
+	ledger *ledger
+	of     []keeping
+	dials  dials
+	back   int64 // connections that resumed a session, or should have
+	found  findings
+}
+
+type keeping struct {
+	judged bool
+	known  bool // it was connected before
+	on     bool // it is connected now
+	left   int64
+
+	call, row int64 // of the last connect: CONNECT, and its return
+}
+
+func newKept(ctx Context) Checker {
+	l := ctx.ledger
+	c := &kept{ledger: l, of: make([]keeping, len(l.tables.Processes)), dials: dials{}}
+	for i, p := range l.tables.Processes {
+		c.of[i] = keeping{judged: !slices.Contains(p.Cannot, "session_present"), left: never}
+	}
+	return c
+}
+
+func (c *kept) Add(b *history.Batch) {
+	for _, i := range c.ledger.rows(b).control {
+		i, k := int(i), b.Kind[i]
+		if k != history.KindConnect && k != history.KindDisconnect || uint32(b.Process[i]) >= uint32(len(c.of)) {
+			continue
+		}
+		p := &c.of[b.Process[i]]
+		switch {
+		case k == history.KindDisconnect:
+			if p.on {
+				p.on, p.left = false, b.Time[i]
+			}
+		case b.Edge[i] == history.Call:
+			c.dials.call(b, i)
+		case b.Edge[i] == history.Return:
+			c.connect(b, i, p)
+		}
+	}
+}
+
+func (c *kept) connect(b *history.Batch, i int, p *keeping) {
+	sent := c.dials.end(b, i)
+	if b.Outcome[i] != history.OK {
+		return
+	}
+	row := c.ledger.tables.Processes[b.Process[i]]
+	if p.judged && p.known && lasts(c.ledger.wire.shortened(row, b.Process[i], p.call, p.row), p.left, sent) {
+		c.back++
+		if !b.Flags[i].Has(history.FlagSessionPresent) {
+			c.lost(b, i)
+		}
+	}
+	p.known, p.on, p.call, p.row = true, true, b.Call[i], b.Index[i]
+}
+
+func (c *kept) lost(b *history.Batch, i int) {
+	l, p := c.ledger, b.Process[i]
+	fault := l.fault(b.Time[i])
+	a := verdict.Anomaly{
+		Kind: "session-lost", Process: p, Stream: history.None, Seq: history.None, TimeNS: b.Time[i],
+		Fault: fault, Events: events(b.Call[i], b.Index[i]),
+		Text: sentence("%s came back at %s within its session's time, and the broker did not know it%s", l.process(p), clock(b.Time[i]), under(fault)),
+	}
+	l.accuse(&a, l.wire.forgottenBy(p, b.Call[i], b.Index[i]))
+	c.found.add(a)
+}
+
+func (c *kept) Result(*closing) verdict.Result {
+	r := c.found.judged(c.back, map[string]int64{"reconnects": c.back, "session_lost": c.found.total},
+		"no client with a persistent session came back")
+	switch r.Status {
+	case verdict.Pass:
+		r.Summary = sentence("%d reconnections found their session", c.back)
+	case verdict.Fail:
+		r.Summary = sentence("%d of %d reconnections found no session, the first: %s", c.found.total, c.back, r.Anomalies[0].Text)
+	}
+	return r
+}
+
+// forget lets the broker know no session of a client that comes back.
+func forget(ctx Context) *mutation {
+	m := &mutation{idle: "no session was resumed"}
+	m.apply = func(b *history.Batch) *history.Batch {
+		out := b
+		for _, i := range ctx.ledger.rows(b).control {
+			if b.Kind[i] == history.KindConnect && b.Edge[i] == history.Return && b.Flags[i].Has(history.FlagSessionPresent) {
+				out = reflagged(out, int(i), out.Flags[i]&^history.FlagSessionPresent)
+				m.did = "took the session from every client that came back"
+			}
+		}
+		return out
+	}
+	return m
+}
+
+func (c *kept) fork() Checker {
+	f := *c
+	f.of, f.dials, f.found = slices.Clone(c.of), maps.Clone(c.dials), c.found.fork()
+	return &f
+}

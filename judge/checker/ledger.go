@@ -1,0 +1,132 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/history"
+)
+
+// A ledger is what all checkers share and none may doubt: what was published,
+// and who was subscribed to what. It is ahead of them by the batch they are
+// about to see. Canaries share it too: they mutate what came of it.
+type ledger struct {
+	tables   *history.Tables
+	tested   []bool // whether a process is of the SDK that the run is about
+	windows  []history.Window
+	landings []history.Landing
+	sends    *sends
+	sessions *sessions
+	route    *route
+	wire     *wire
+	wills    *wills
+	queues   *queues
+	storage  *storage
+
+	current, mutated *history.Batch // that was taken last, and a canary's that was sorted last
+	sorted, resorted rows
+}
+
+func newLedger(ctx Context) *ledger {
+	route := newRoute(ctx.Tables)
+	wire := newWire(ctx, route)
+	l := &ledger{
+		tables:   ctx.Tables,
+		tested:   testedBy(ctx),
+		windows:  history.Windows(ctx.Landings),
+		landings: ctx.Landings,
+		sends:    newSends(ctx.Tables),
+		sessions: newSessions(ctx.Tables, wire),
+		route:    route,
+		wire:     wire,
+		wills:    newWills(ctx.Tables),
+		queues:   newQueues(ctx, route),
+	}
+	l.storage = newStorage(l)
+	return l
+}
+
+func (l *ledger) add(b *history.Batch) {
+	l.current = b
+	l.sorted.sort(b, l.route)
+	l.sends.add(b, l.sorted.published)
+	l.wills.add(b, l.sorted.control, l.sends)
+	l.wire.add(b, l.sorted.packets)
+	l.sessions.add(b, &l.sorted)
+	l.queues.add(b, l.route, l.sorted.delivered)
+	l.storage.add(b, l.sorted.control)
+}
+
+// fault names the faults in place at t, "" for none.
+func (l *ledger) fault(t int64) (name string) {
+	for _, w := range l.windows {
+		if int64(w.Start) <= t && t <= int64(w.End) {
+			if name != "" {
+				name += ","
+			}
+			name += w.Fault
+		}
+	}
+	return name
+}
+
+// disturbed reports whether a fault was in place at any time between two.
+func (l *ledger) disturbed(from, to int64) bool {
+	return slices.ContainsFunc(l.windows, func(w history.Window) bool { return int64(w.Start) <= to && from <= int64(w.End) })
+}
+
+func (l *ledger) process(p int32) string {
+	if uint32(p) < uint32(len(l.tables.Processes)) {
+		return l.tables.Processes[p].Name
+	}
+	return fmt.Sprintf("process %d", p)
+}
+
+// testedBy says of each process whether it is of the SDK that the run is about.
+// Probes are of another, as a rule: what that one does is not this one's.
+func testedBy(ctx Context) []bool {
+	tested := make([]bool, len(ctx.Tables.Processes))
+	for i, p := range ctx.Tables.Processes {
+		tested[i] = p.SDK == ctx.Run.SDK || p.SDK == "" || ctx.Run.SDK == ""
+	}
+	return tested
+}
+
+// tests reports whether what a process does is the tested SDK's doing.
+func (l *ledger) tests(p int32) bool { return uint32(p) < uint32(len(l.tested)) && l.tested[p] }
+
+// works reports whether a stream is the workload's: a probe's is none.
+func (l *ledger) works(s int32) bool {
+	if uint32(s) >= uint32(len(l.tables.Streams)) {
+		return false
+	}
+	p := l.tables.Streams[s].Producer
+	return uint32(p) >= uint32(len(l.tables.Processes)) || l.tables.Processes[p].Group != groupProbe
+}
+
+func (l *ledger) topic(s int32) string {
+	if uint32(s) < uint32(len(l.tables.Streams)) {
+		return l.tables.Streams[s].Topic
+	}
+	return fmt.Sprintf("stream %d", s)
+}
+
+// message names one for people: "message 17 of pub-1 on t (QoS 1)".
+func (l *ledger) message(s int32, seq int64) string {
+	if uint32(s) >= uint32(len(l.tables.Streams)) {
+		return fmt.Sprintf("message %d of stream %d", seq, s)
+	}
+	row := l.tables.Streams[s]
+	priority := ""
+	if row.Priority != "" {
+		priority = ", " + row.Priority
+	}
+	return fmt.Sprintf("message %d of %s on %s (QoS %d%s)", seq, l.process(row.Producer), row.Topic, row.QoS, priority)
+}
+
+func (l *ledger) node(n int16) string {
+	if n >= 0 && int(n) < len(l.tables.Nodes) {
+		return l.tables.Nodes[n].Name
+	}
+	return fmt.Sprintf("node %d", n)
+}

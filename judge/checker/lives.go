@@ -1,0 +1,89 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+var claimSDKLives = Entry{
+	Claim: verdict.Claim{Name: "sdk-lives", Severity: verdict.P1, Of: verdict.SDK, Wire: true,
+		Text:   "Whatever a broker does, a client library does not end its process.",
+		Source: "common expectation of a library"},
+	Category: Operational, Checker: "lives@2", Protocols: mqtt, New: newLives, canary: kill,
+}
+
+// lives judges that a client does not end on its own. What a fault or the host
+// killed is not held against it.
+type lives struct {
+	ledger *ledger
+	ended  int64
+	found  findings
+}
+
+// diedText is in the row of a driver that ended without having been told to.
+const diedText = "it ended without bye ("
+
+// killed are the ends of a process that others brought about.
+var killed = []string{"signal: killed", "signal: terminated", "signal: interrupt", "signal: hangup"}
+
+// died reports whether a driver's row says that it ended on its own: by a crash
+// of any kind.
+func died(text string) bool {
+	_, how, ended := strings.Cut(text, diedText)
+	return ended && !slices.ContainsFunc(killed, func(k string) bool { return strings.HasPrefix(how, k) })
+}
+
+func newLives(ctx Context) Checker { return &lives{ledger: ctx.ledger} }
+
+func (c *lives) fork() Checker {
+	f := *c
+	f.found = c.found.fork()
+	return &f
+}
+
+func (c *lives) Add(b *history.Batch) {
+	for _, i := range c.ledger.rows(b).control {
+		if b.Kind[i] != history.KindDriver {
+			continue
+		}
+		text := b.Text(int(i))
+		if strings.HasPrefix(text, "ended: ") {
+			c.ended++
+		}
+		if died(text) {
+			fault := c.ledger.fault(b.Time[i])
+			c.found.add(verdict.Anomaly{
+				Kind: "died", Process: history.None, Stream: history.None, Seq: history.None, TimeNS: b.Time[i], Fault: fault,
+				Events: events(b.Index[i]), Blame: verdict.SDK,
+				Text: sentence("a client's process ended at %s%s: %s", clock(b.Time[i]), under(fault), text),
+			})
+		}
+	}
+}
+
+func (c *lives) Result(*closing) verdict.Result {
+	r := c.found.judged(c.ended, map[string]int64{"processes": c.ended, "died": c.found.total}, "no client's process ended")
+	switch r.Status {
+	case verdict.Pass:
+		r.Summary = sentence("none of %d processes of clients ended on its own", c.ended)
+	case verdict.Fail:
+		r.Summary = sentence("%d of %d processes of clients ended on their own, the first: %s", c.found.total, c.ended, r.Anomalies[0].Text)
+	}
+	return r
+}
+
+// kill ends a client's process.
+func kill(Context) *mutation {
+	m := &mutation{}
+	m.end = func() []history.Event {
+		m.did = "ended a client's process"
+		return []history.Event{{
+			Index: history.None, Call: history.None, Process: history.None, Conn: history.None, Kind: history.KindDriver,
+			Node: history.None, Stream: history.None, Seq: history.None, ID: history.None, Text: diedText + "exit status 1)",
+		}}
+	}
+	return m
+}

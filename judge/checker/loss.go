@@ -1,0 +1,249 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+var claimQoS1NoLoss = Entry{
+	Claim: verdict.Claim{Name: "qos1-no-loss", Severity: verdict.P0, Gated: true,
+		Text:   "QoS 1 ensures that the message arrives at the receiver at least once; a message whose PUBACK was sent is the broker's to deliver to every session that subscribed before.",
+		Source: "MQTT 3.1.1 section 4.3.2 [MQTT-4.3.2-2]; sessions: section 4.1 [MQTT-4.1.0-1]"},
+	Category: Durability, Checker: "loss@2", Protocols: mqtt, Rests: history.PromiseDurability, New: qos1Loss, NeedsComplete: true, canary: lose(1),
+	Notice: Notice{"lost", "acknowledged deliveries of QoS 1 that never came", "mqtt/broker-kill-9"},
+}
+
+var claimQoS2NoLoss = Entry{
+	Claim: verdict.Claim{Name: "qos2-no-loss", Severity: verdict.P0, Gated: true,
+		Text:   "QoS 2 is for use when neither loss nor duplication of messages are acceptable; a message whose PUBCOMP was sent is the broker's to deliver to every session that subscribed before.",
+		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-2]; sessions: section 4.1 [MQTT-4.1.0-1]"},
+	Category: Durability, Checker: "loss@2", Protocols: mqtt, Rests: history.PromiseDurability, New: qos2Loss, NeedsComplete: true, canary: lose(2),
+	Notice: Notice{"lost", "acknowledged deliveries of QoS 2 that never came", "mqtt/publish-crash-reconnect"},
+}
+
+var claimMQ9NoLoss = Entry{
+	Claim: verdict.Claim{Name: "mq9-no-loss", Severity: verdict.P0, Gated: true,
+		Text:   "Messages persist until they are fetched or their time is over: one that was answered with its id reaches every group, and is never lost because its recipient is offline.",
+		Source: "mq9 protocol.md, MSG.SEND and MSG.FETCH; website/docs/faq.md"},
+	Category: Durability, Checker: "loss@2", Protocols: mq9, Rests: history.PromiseMailboxes, New: qos1Loss, NeedsComplete: true, canary: lose(1),
+	Notice: Notice{"lost", "acknowledged messages that never came", "mq9/mailbox-roundtrip"},
+}
+
+// loss judges that what was acknowledged arrives: every message of its QoS
+// that the broker acknowledged reaches every process whose session should have
+// lasted and whose subscription was acknowledged before the message was
+// called. A message of unknown outcome may arrive or not. What a process lacks
+// of a stream that may still have been on its way to it is not lost: without a
+// loss elsewhere the answer is then unknown.
+type loss struct {
+	ledger *ledger
+	min    uint8 // QoS of the streams to judge
+	max    uint8
+	got    *receipts
+}
+
+func newLoss(ctx Context, minQoS, maxQoS uint8) *loss {
+	return &loss{ledger: ctx.ledger, min: minQoS, max: maxQoS, got: ctx.receipts}
+}
+
+func qos1Loss(ctx Context) Checker { return newLoss(ctx, 1, 1) }
+func qos2Loss(ctx Context) Checker { return newLoss(ctx, 2, 2) }
+
+func (c *loss) Add(b *history.Batch) { c.got.addOwn(b) }
+
+func (c *loss) Result(end *closing) verdict.Result {
+	var found findings
+	var due, session, recovered, waiting, over int64
+	var why []string
+	rooms := &rooms{c.ledger, map[int32][]bool{}}
+	c.pairs(func(p, s int32, from int64) {
+		st := &c.ledger.sends.streams[s]
+		got, lo := c.got.got(p, s), st.since(from)
+		due += st.acked.countFrom(lo)
+		reason := end.waiting[[2]int32{p, s}]
+		if reason != "" {
+			why = append(why, reason)
+		}
+		st.acked.each(lo, got, func(seq int64) {
+			if reason != "" {
+				waiting++
+				return
+			}
+			a, forgotten := c.lost(p, s, seq)
+			if !forgotten && rooms.lacked(p, s, seq) {
+				over++
+				return
+			}
+			if forgotten {
+				session++
+			}
+			found.add(a)
+		})
+		recovered += st.recovered(got)
+	})
+	came := c.got.tally(c.min, c.max)
+	r := found.judged(due, map[string]int64{
+		"due": due, "delivered": came.seen, "lost": found.total, "lost_session": session,
+		"lost_message": found.total - session, "duplicated": came.again, "duplicated_flagged": came.dup, "recovered": recovered, "waiting": waiting,
+	}, "no acknowledged message was due to any persistent subscriber")
+	if c.ledger.queues.limit > 0 {
+		r.Counts["over_limit"] = over
+	}
+	limits := c.ledger.queues
+	switch {
+	case r.Status == verdict.Fail:
+		r.Summary = sentence("%d of %d acknowledged deliveries never arrived (%d with their session), the first: %s", found.total, due, session, r.Anomalies[0].Text)
+		c.stored(&r)
+	case r.Status != verdict.Pass:
+	case over == 0:
+		r.Summary = sentence("none of %d acknowledged deliveries is missing", due)
+	case limits.known:
+		r.Summary = sentence("none of %d acknowledged deliveries is missing but %d, for which there was no room: the broker keeps %d messages for a session, by its documentation", due, over, limits.limit)
+	default:
+		r.Summary = sentence("%d of %d acknowledged deliveries never arrived, of subscribers for whom %d messages or more waited", over, due, limits.limit)
+		unsure(&r, sentence("how many messages this broker keeps for a session is not known: many keep %d; run it at a lower rate, or raise that limit", limits.limit))
+	}
+	if r.Status == verdict.Pass && len(why) > 0 {
+		r.Summary = sentence("%d of %d acknowledged deliveries had not arrived, and may have been on their way", waiting, due)
+		unsure(&r, "a subscriber did not drain: what it lacks may still have been on its way", some(why)...)
+	}
+	return r
+}
+
+// stored says how many of the acknowledged messages the broker cannot have stored,
+// where it was asked.
+func (c *loss) stored(r *verdict.Result) {
+	missing, topics := c.ledger.storage.missing()
+	if topics == 0 {
+		return
+	}
+	r.Counts["not_stored"] = missing
+	if missing > 0 {
+		r.Summary += sentence(". The broker's own storage has too few messages of the %d topics that it was asked about: at least %d that were acknowledged are not in it", topics, missing)
+		return
+	}
+	r.Summary += sentence(". The broker's own storage has as many messages as were acknowledged of the %d topics that it was asked about", topics)
+}
+
+// pairs calls f for each process and stream that are judged, with the time
+// from which on messages are due.
+func (c *loss) pairs(f func(process, stream int32, from int64)) {
+	l := c.ledger
+	for p := range l.tables.Processes {
+		if !l.sessions.persistent(int32(p)) {
+			continue
+		}
+		for s, row := range l.tables.Streams {
+			if row.Register || brief(row) || row.QoS == 0 || row.QoS < c.min || row.QoS > c.max || l.route.get(int32(p), int32(s)).lossy() || l.refusals(row.Producer) {
+				continue
+			}
+			if from := l.sessions.due(int32(p), row.Topic); from != never {
+				f(int32(p), int32(s), from)
+			}
+		}
+	}
+}
+
+// brief reports whether a stream's messages, or the mailbox that they are in,
+// have an end, or whether they are wills: what is lost of them is another claim's.
+func brief(s history.Stream) bool { return s.TTLS > 0 || s.MailboxTTLS > 0 || s.Will }
+
+// refusals reports whether a producer's SDK hides that the broker refused a
+// message: what it calls acknowledged may never have been taken.
+func (l *ledger) refusals(producer int32) bool {
+	if uint32(producer) >= uint32(len(l.tables.Processes)) {
+		return false
+	}
+	p := l.tables.Processes[producer]
+	return p.Protocol == "mqtt5" && slices.Contains(p.Cannot, "publish_reason")
+}
+
+// lossy is a subscription at QoS 0: it promises nothing.
+func (q pair) lossy() bool { return q.filters > 0 && q.qos == 0 }
+
+// forgotten reports whether a message was lost with the session that it was in.
+func (c *loss) forgotten(p, s int32, seq int64) bool {
+	session := &c.ledger.sessions.of[p]
+	return session.lost && c.ledger.sends.find(s, seq).called < session.relost
+}
+
+func (c *loss) lost(p, s int32, seq int64) (a verdict.Anomaly, forgotten bool) {
+	l := c.ledger
+	m := l.sends.find(s, seq)
+	forgotten = c.forgotten(p, s, seq)
+	a = verdict.Anomaly{
+		Kind: "lost", Process: p, Stream: s, Seq: seq, TimeNS: m.acked,
+		Fault: l.fault(m.acked), Events: events(m.call.index(), m.ret.index()),
+	}
+	why := ""
+	if forgotten {
+		why = "; its session was lost"
+	}
+	a.Text = sentence("%s never reached %s: acknowledged at %s%s%s", l.message(s, seq), l.process(p), clock(m.acked), under(a.Fault), why)
+	l.accuse(&a, l.wire.lostBy(p, s, seq))
+	return a, forgotten
+}
+
+// recovered is how many messages of unknown outcome were delivered all the same.
+func (st *stream) recovered(got *bitmap) (n int64) {
+	got.each(0, &st.acked, func(seq int64) {
+		if m := st.messages.at(seq); m != nil && m.unknown() {
+			n++
+		}
+	})
+	return n
+}
+
+// lose drops the deliveries of one acknowledged message to one process.
+func lose(qos uint8) func(Context) *mutation {
+	return func(ctx Context) *mutation {
+		l := ctx.ledger
+		m := &mutation{idle: "no acknowledged message was delivered to a persistent subscriber"}
+		high := make([]int64, len(l.route.pairs))
+		var pair int32
+		var seq int64
+		choose := func(b *history.Batch) {
+			for _, d := range l.rows(b).delivered {
+				if d.pair < 0 {
+					continue
+				}
+				first := d.seq >= high[d.pair]
+				high[d.pair] = max(high[d.pair], d.seq+1)
+				process, stream := b.Process[d.i], b.Stream[d.i]
+				if first && l.route.pairs[d.pair].sent == qos && l.owed(process, stream, d.seq) {
+					pair, seq = d.pair, d.seq
+					m.did = sentence("dropped every delivery of %s to %s", l.message(stream, seq), l.process(process))
+					return
+				}
+			}
+		}
+		m.apply = func(b *history.Batch) *history.Batch {
+			if m.did == "" {
+				choose(b)
+			}
+			if m.did == "" {
+				return b
+			}
+			return without(b, l.rows(b).delivered, func(d delivery) bool { return d.seq == seq && d.pair == pair })
+		}
+		return m
+	}
+}
+
+// owed reports whether it is known already that a message must reach a process.
+func (l *ledger) owed(process, stream int32, seq int64) bool {
+	row := l.tables.Streams[stream]
+	if row.Register || brief(row) || !l.sessions.persistent(process) || l.route.get(process, stream).lossy() || l.refusals(row.Producer) {
+		return false
+	}
+	m := l.sends.find(stream, seq)
+	return m != nil && m.outcome == history.OK && m.called >= l.sessions.due(process, row.Topic)
+}
+
+func (c *loss) fork() Checker {
+	f := *c
+	f.got = c.got.fork()
+	return &f
+}

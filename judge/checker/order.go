@@ -1,0 +1,206 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+var claimOrderPerStream = Entry{
+	Claim: verdict.Claim{Name: "order-per-stream", Severity: verdict.P2, Gated: true,
+		Text:   "A Server MUST by default treat each Topic as an Ordered Topic: PUBLISH packets of a client, a topic and a QoS are sent to consumers in the order in which they were received.",
+		Source: "MQTT 3.1.1 section 4.6 [MQTT-4.6.0-5], [MQTT-4.6.0-6]; MQTT 5.0 section 4.6 [MQTT-4.6.0-5]"},
+	Category: Ordering, Checker: "order@3", Protocols: mqtt, Rests: history.PromiseOrder, New: newOrder, canary: swap,
+	Notice: Notice{"nonmonotonic", "deliveries out of order", "mqtt/order-across-failover"},
+}
+
+var claimMQ9Fifo = Entry{
+	Claim: verdict.Claim{Name: "mq9-fifo", Severity: verdict.P2, Gated: true,
+		Text:   "Within one priority messages are delivered in the order in which they were stored.",
+		Source: "mq9 protocol.md, priorities"},
+	Category: Ordering, Checker: "order@3", Protocols: mq9, Rests: history.PromiseMailboxes, New: newOrder, canary: swap,
+	Notice: Notice{"nonmonotonic", "deliveries out of order", "mq9/concurrent-writers"},
+}
+
+// order judges that the messages of one stream first arrive in the order in
+// which the broker had them from their producer. What a producer sent again on
+// a new connection may have come behind what it published there: such messages
+// are counted and not judged, but for those acknowledged before. Nor is a repetition
+// for a subscriber that had to come back meanwhile, by its DUP or by the wire: the
+// first copy, which was in order, may have ended with its connection. Repetitions
+// may come at any time: 1 2 3 2 3 4 is in order. A gap that is never filled is the business of no-loss, and is
+// only counted.
+type order struct {
+	ledger *ledger
+	lines  []line
+	seen   int64
+	late   []lateRow
+}
+
+// A lateRow is a first delivery behind one with a higher number.
+type lateRow struct {
+	process, stream int32
+	seq, after      int64
+	stored          bool  // by the broker's own ids it was to come first
+	index, behind   int64 // rows
+	time            int64
+	dup             bool
+}
+
+// A line is what one process has of one stream.
+type line struct {
+	got   bitmap
+	last  int64 // highest number so far, plus one
+	index int64 // of its row
+
+	// Of requests, what has the highest id so far.
+	id, idSeq, idIndex int64
+}
+
+func newOrder(ctx Context) Checker {
+	return &order{ledger: ctx.ledger, lines: make([]line, len(ctx.ledger.route.pairs))}
+}
+
+func (c *order) Add(b *history.Batch) {
+	l := c.ledger
+	for _, d := range l.rows(b).delivered {
+		if !l.ordered(d) {
+			continue
+		}
+		line, seq := &c.lines[d.pair], d.seq
+		if !line.got.add(seq) {
+			continue
+		}
+		c.seen++
+		late := lateRow{
+			process: b.Process[d.i], stream: b.Stream[d.i], seq: seq, after: line.last - 1,
+			index: b.Index[d.i], behind: line.index, time: b.Time[d.i],
+			dup: d.flags.Has(history.FlagDup),
+		}
+		inTurn := seq >= line.last
+		if inTurn {
+			line.last, line.index = seq+1, late.index
+		}
+		if id := b.ID[d.i]; id > 0 && l.requests(late.stream) {
+			if id < line.id {
+				late.stored, late.after, late.behind = true, line.idSeq, line.idIndex
+			} else {
+				line.id, line.idSeq, line.idIndex = id, seq, late.index
+			}
+		}
+		if !inTurn || late.stored {
+			c.late = append(c.late, late)
+		}
+	}
+}
+
+// ordered reports whether a delivery has a place in an order: not a retained
+// copy, not one of a shared subscription, not a register's.
+func (l *ledger) ordered(d delivery) bool {
+	return d.pair >= 0 && d.flags&(history.FlagRetain|history.FlagCorrupt) == 0 &&
+		l.route.pairs[d.pair].shared == 0 && !l.route.pairs[d.pair].register
+}
+
+// placed are the late deliveries that break an order. It is asked for at the
+// end, when all acknowledgements are known: a message may reach a subscriber
+// before its acknowledgement reaches the producer.
+func (c *order) placed() *findings {
+	l, found := c.ledger, &findings{}
+	for _, r := range c.late {
+		m, later := l.sends.find(r.stream, r.seq), l.sends.find(r.stream, r.after)
+		if m == nil || later == nil || !l.placedBefore(r, m, later) {
+			continue
+		}
+		if r.dup && l.sessions.cameBack(r.process, m.called, r.time) || l.wire.repeatedInOrder(r.process, r.stream, r.seq, r.after) {
+			continue
+		}
+		a := verdict.Anomaly{
+			Kind: "nonmonotonic", Process: r.process, Stream: r.stream, Seq: r.seq, TimeNS: r.time,
+			Fault: l.fault(r.time), Events: events(r.behind, r.index),
+		}
+		a.Text = sentence("%s first reached %s at %s, after number %d%s", l.message(r.stream, r.seq), l.process(r.process), clock(r.time), r.after, under(a.Fault))
+		l.accuse(&a, l.wire.disorderedBy(r.process, r.stream, r.seq, r.after, l.disturbed(m.called, r.time)))
+		found.add(a)
+	}
+	return found
+}
+
+// placedBefore reports whether the broker had the one that came late before the
+// other. Sends of mq9 are requests, which a broker may serve side by side: what
+// it had first is what it stored under the lower id, or had answered before the
+// other was called.
+func (l *ledger) placedBefore(r lateRow, m, later *message) bool {
+	if !l.requests(r.stream) {
+		return l.before(r.stream, m, later)
+	}
+	return r.stored || m.outcome == history.OK && m.acked < later.called
+}
+
+// requests reports whether a stream's messages are sent as requests.
+func (l *ledger) requests(stream int32) bool {
+	p := l.tables.Streams[stream].Producer
+	return uint32(p) < uint32(len(l.tables.Processes)) && l.tables.Processes[p].Protocol == "mq9"
+}
+
+func (c *order) Result(*closing) verdict.Result {
+	var skipped, pairs int64
+	for i := range c.lines {
+		if n := c.lines[i].got.n; n > 0 {
+			pairs++
+			skipped += c.lines[i].last - n
+		}
+	}
+	found := c.placed()
+	r := found.judged(c.seen, map[string]int64{
+		"first_deliveries": c.seen, "nonmonotonic": found.total, "skipped": skipped, "pairs": pairs, "unplaced": int64(len(c.late)) - found.total,
+	}, "nothing was delivered that has an order")
+	switch r.Status {
+	case verdict.Pass:
+		r.Summary = sentence("%d first deliveries came in order, over %d pairs of stream and subscriber", c.seen, pairs)
+	case verdict.Fail:
+		r.Summary = sentence("%d of %d first deliveries came out of order, the first: %s", found.total, c.seen, r.Anomalies[0].Text)
+	}
+	return r
+}
+
+// swap lets, for every pair of stream and process, two first deliveries change
+// places once. Of one pair alone the two might have no known order.
+func swap(ctx Context) *mutation {
+	l := ctx.ledger
+	m := &mutation{idle: "no two messages of one stream reached one subscriber shortly after one another"}
+	high := make([]int64, len(l.route.pairs))
+	done := make([]bool, len(l.route.pairs))
+	m.apply = func(b *history.Batch) *history.Batch {
+		out, last := b, map[int32]int{} // row of the last first delivery in this batch, by pair
+		for _, d := range l.rows(b).delivered {
+			i := int(d.i)
+			if !l.ordered(d) || done[d.pair] || d.seq < high[d.pair] {
+				continue
+			}
+			high[d.pair] = d.seq + 1
+			j, ok := last[d.pair]
+			if !ok || l.requests(b.Stream[i]) && !(0 < b.ID[j] && b.ID[j] < b.ID[i]) {
+				last[d.pair] = i
+				continue
+			}
+			if m.did == "" {
+				m.did = sentence("swapped numbers %d and %d of %s on their way to %s, and two of every other pair", b.Seq[j], b.Seq[i], l.topic(b.Stream[i]), l.process(b.Process[i]))
+			}
+			out, done[d.pair] = exchanged(out, i, j), true
+		}
+		return out
+	}
+	return m
+}
+
+func (l line) fork() line {
+	l.got = l.got.fork()
+	return l
+}
+
+func (c *order) fork() Checker {
+	f := *c
+	f.lines, f.late = forks(c.lines, line.fork), slices.Clone(c.late)
+	return &f
+}

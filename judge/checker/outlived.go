@@ -1,0 +1,169 @@
+package checker
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+var claimSessionExpiry = Entry{
+	Claim: verdict.Claim{Name: "session-expiry", Severity: verdict.P2, Gated: true,
+		Text:   "The Server MUST discard the Session State when the Network Connection is closed and the Session Expiry Interval has passed, within the time that the scenario bounds (expiry_s).",
+		Source: "MQTT 5.0 sections 4.1.0 [MQTT-4.1.0-2], 3.1.2.11.2 and 3.2.2.3.2"},
+	Category: Safety, Checker: "outlived@1", Protocols: []string{"mqtt5"}, Rests: history.PromiseExpiry, New: newOutlived, Timed: true, canary: outlive,
+}
+
+// outlived judges that a session is gone when its client comes back after its
+// time, and longer than the scenario allows (expiry_s). Its time is what the
+// client's DISCONNECT says, or else the broker's CONNACK, or else what the client
+// asked for, so that only clients whose packets were recorded are judged. What may
+// keep a broker from knowing the time, or that the client was gone, excuses it: a
+// fault on anything but another client, and an attempt to connect that may have
+// succeeded. That it is there before is session-kept's.
+type outlived struct {
+	ledger *ledger
+	slack  int64
+	of     []absence
+	dials  dials
+	back   int64 // connections after the end of their session
+	found  findings
+}
+
+// An absence is how long a process has been away.
+type absence struct {
+	judged    bool
+	calling   bool  // it has called CONNECT, and that did not return
+	known     bool  // it was connected before
+	left      int64 // the latest time at which the broker may have had it
+	call, row int64 // of the connect before
+}
+
+const noExpiry = 0xFFFFFFFF // never
+
+func newOutlived(ctx Context) Checker {
+	l := ctx.ledger
+	c := &outlived{ledger: l, slack: expirySlack(ctx), of: make([]absence, len(l.tables.Processes)), dials: dials{}}
+	for i, p := range l.tables.Processes {
+		c.of[i].judged = p.Protocol == "mqtt5" && !p.Clean && !slices.Contains(p.Cannot, "session_present")
+	}
+	return c
+}
+
+func (c *outlived) fork() Checker {
+	f := *c
+	f.of, f.dials, f.found = slices.Clone(c.of), maps.Clone(c.dials), c.found.fork()
+	return &f
+}
+
+func (c *outlived) Add(b *history.Batch) {
+	for _, i := range c.ledger.rows(b).control {
+		i, k := int(i), b.Kind[i]
+		if k != history.KindConnect && k != history.KindDisconnect || uint32(b.Process[i]) >= uint32(len(c.of)) {
+			continue
+		}
+		p := &c.of[b.Process[i]]
+		switch {
+		case k == history.KindDisconnect:
+			p.left = max(p.left, b.Time[i])
+		case b.Edge[i] == history.Call:
+			if p.calling {
+				p.left = b.Time[i]
+			}
+			p.calling = true
+			c.dials.call(b, i)
+		case b.Edge[i] == history.Return:
+			p.calling = false
+			c.connect(b, i, p)
+		}
+	}
+}
+
+func (c *outlived) connect(b *history.Batch, i int, p *absence) {
+	sent := c.dials.end(b, i)
+	if b.Outcome[i] != history.OK {
+		p.left = max(p.left, b.Time[i])
+		return
+	}
+	if c.over(b.Process[i], p, sent) {
+		c.back++
+		if b.Flags[i].Has(history.FlagSessionPresent) {
+			c.stayed(b, i, p, sent)
+		}
+	}
+	p.known, p.left, p.call, p.row = true, b.Time[i], b.Call[i], b.Index[i]
+}
+
+// over reports whether a session's time was over when its client sent CONNECT.
+func (c *outlived) over(process int32, p *absence, sent int64) bool {
+	if !p.judged || !p.known || !c.ledger.wire.on {
+		return false
+	}
+	g := c.ledger.wire.clients[process].greetedIn(p.call, p.row)
+	return g != nil && g.expiryS >= 0 && g.expiryS < noExpiry && sent-p.left > int64(g.expiryS*1e9)+c.slack && !c.excused(process, p.left, sent)
+}
+
+// excused reports whether a fault between two times may be why a broker was late:
+// any but one on other clients.
+func (c *outlived) excused(process int32, from, to int64) bool {
+	return slices.ContainsFunc(c.ledger.landings, func(l history.Landing) bool {
+		name := strings.TrimPrefix(l.Target, clientPrefix) // or its number
+		if onClient(l) && name != c.ledger.process(process) && name != fmt.Sprint(process) {
+			return false
+		}
+		return slices.ContainsFunc(history.Windows([]history.Landing{l}), func(w history.Window) bool { return int64(w.Start) <= to && from <= int64(w.End) })
+	})
+}
+
+// clientPrefix begins the target of a fault on one client.
+const clientPrefix = "client:"
+
+func onClient(l history.Landing) bool { return strings.HasPrefix(l.Target, clientPrefix) }
+
+func (c *outlived) stayed(b *history.Batch, i int, p *absence, sent int64) {
+	l, process := c.ledger, b.Process[i]
+	a := verdict.Anomaly{
+		Kind: "session-outlived", Process: process, Stream: history.None, Seq: history.None, TimeNS: b.Time[i], Events: events(b.Call[i], b.Index[i]),
+		Text: sentence("%s came back at %s, %s after it had left, and the broker still had its session, whose time was over", l.process(process), clock(b.Time[i]), clock(sent-p.left)),
+	}
+	if g := l.wire.clients[process].greetedIn(b.Call[i], b.Index[i]); g != nil && g.present {
+		l.accuse(&a, byBroker("a CONNACK with session present", g.row))
+	} else if g != nil {
+		l.accuse(&a, bySDK("a CONNACK without session present", g.row))
+	}
+	c.found.add(a)
+}
+
+func (c *outlived) Result(*closing) verdict.Result {
+	nobody := "no client came back after the end of its session"
+	if !c.ledger.wire.on {
+		nobody = "the packets were not recorded, in which a broker says how long it keeps a session; start with arm [tap]"
+	}
+	r := c.found.judged(c.back, map[string]int64{"reconnects": c.back, "session_outlived": c.found.total}, nobody)
+	switch r.Status {
+	case verdict.Pass:
+		r.Summary = sentence("%d reconnections after the end of a session found none", c.back)
+	case verdict.Fail:
+		r.Summary = sentence("%d of %d reconnections found a session that was over, the first: %s", c.found.total, c.back, r.Anomalies[0].Text)
+	}
+	return r
+}
+
+// outlive lets the broker have the session of every client that comes back.
+func outlive(ctx Context) *mutation {
+	m := &mutation{idle: "nobody came back without a session"}
+	m.apply = func(b *history.Batch) *history.Batch {
+		out := b
+		for _, i := range ctx.ledger.rows(b).control {
+			if b.Kind[i] == history.KindConnect && b.Edge[i] == history.Return && b.Outcome[i] == history.OK && !b.Flags[i].Has(history.FlagSessionPresent) {
+				out = reflagged(out, int(i), out.Flags[i]|history.FlagSessionPresent)
+				m.did = "gave a session to every client that connected"
+			}
+		}
+		return out
+	}
+	return m
+}

@@ -1,0 +1,143 @@
+package checker
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+// A fault of ours that somebody injected by hand spoils what is judged beside.
+func TestFaultsSpoilWhatIsBeside(t *testing.T) {
+	s := newStory().join(sub)
+	s.acked(q1, 0, 9).delivered(sub, q1, 0, 3).deliver(sub, q1, 5).deliver(sub, q1, 4).delivered(sub, q1, 6, 9)
+	s.marked(q1, 10)
+	s.wait(time.Second).fault(time.Second)
+	s.run.Claims, s.run.Beside = []string{"no-panic"}, []string{"order-per-stream", "qos1-no-loss"}
+	for typ, want := range map[string]int{"kill": 3, "packet_drop": 2} {
+		s.landings[0].Type = typ
+		report := judgeStory(t, s.finish())
+		seen := strings.Join(report.Coverage.Unjudged, "; ")
+		if len(report.Results) != want || strings.Contains(seen, "1 deliveries out of order, because a message that never came") != (want == 2) {
+			t.Errorf("under %s %d claims are judged; seen: %q", typ, len(report.Results), seen)
+		}
+	}
+}
+
+// A claim that is judged beside the others fails like one that was asked, and where
+// there is nothing to judge nothing is said.
+func TestBesideTheClaims(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		beside []string
+		not    map[string]string
+		status map[string]verdict.Status
+		seen   string
+	}{
+		{"beside", []string{"qos2-exactly-once", "will-once", "qos2-no-loss"}, nil, map[string]verdict.Status{"no-panic": verdict.Pass, "qos2-exactly-once": verdict.Fail, "qos2-no-loss": verdict.Pass}, ""},
+		{"not claimed", []string{"qos2-no-loss"}, map[string]string{"qos2-exactly-once": "it is no question here"}, map[string]verdict.Status{"no-panic": verdict.Pass, "qos2-no-loss": verdict.Pass}, "2 duplicates of QoS 2, because it is no question here"},
+		{"of a run that froze none", nil, nil, map[string]verdict.Status{"no-panic": verdict.Pass}, "seen and not judged here: 2 duplicates of QoS 2"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newStory().join(sub)
+			s.acked(q2, 0, 9).delivered(sub, q2, 0, 9)
+			s.marked(q2, 10)
+			s.deliver(sub, q2, 3).deliver(sub, q2, 4)
+			s.run.Claims, s.run.Beside, s.run.NotClaimed = []string{"no-panic"}, test.beside, test.not
+			report := judgeStory(t, s.finish())
+			got := map[string]verdict.Status{}
+			for _, r := range report.Results {
+				got[r.Claim.Name] = r.Status
+			}
+			if !maps.Equal(got, test.status) {
+				t.Errorf("%v, want %v", got, test.status)
+			}
+			if seen := strings.Join(report.Coverage.Unjudged, "; "); !strings.Contains(seen, test.seen) || test.seen == "" && seen != "" {
+				t.Errorf("seen: %q, want %q", seen, test.seen)
+			}
+		})
+	}
+}
+
+// What a run shows and does not claim is said, in its numbers, and is no failure.
+func TestOverlooked(t *testing.T) {
+	whole := func(s *story, st int32) {
+		s.acked(st, 0, 9).delivered(sub, st, 0, 9)
+		s.marked(st, 10)
+	}
+	for _, test := range []struct {
+		name string
+		tell func(*story)
+		want []string
+		wire bool
+	}{
+		{"nothing", func(s *story) { whole(s, q1) }, nil, false},
+		{"duplicates of QoS 2", func(s *story) {
+			whole(s, q2)
+			s.deliver(sub, q2, 3).deliver(sub, q2, 4)
+		}, []string{"seen and not judged here: 2 duplicates of QoS 2; mqtt/publish-crash-reconnect claims qos2-exactly-once"}, false},
+		{"a duplicate of QoS 1, which may come", func(s *story) {
+			whole(s, q1)
+			s.deliver(sub, q1, 3, history.FlagDup)
+		}, nil, false},
+		{"a loss", func(s *story) {
+			s.acked(q1, 0, 9).delivered(sub, q1, 0, 8)
+			s.marked(q1, 10)
+		}, []string{"seen and not judged here: 1 acknowledged deliveries of QoS 1 that never came; mqtt/broker-kill-9 claims qos1-no-loss"}, false},
+		{"an inversion, and a damaged payload", func(s *story) {
+			s.acked(q1, 0, 9).delivered(sub, q1, 0, 3).deliver(sub, q1, 5).deliver(sub, q1, 4).delivered(sub, q1, 6, 9)
+			s.deliver(sub, q1, 9, history.FlagCorrupt)
+			s.marked(q1, 10)
+		}, []string{
+			"seen and not judged here: 1 corrupted deliveries; mqtt/broker-kill-9 claims no-corruption",
+			"seen and not judged here: 1 deliveries out of order; mqtt/order-across-failover claims order-per-stream",
+		}, false},
+		{"messages of QoS 1 sent anew", func(s *story) {
+			s.connect(pub, false).acked(q1, 0, 9).delivered(sub, q1, 0, 9)
+			s.deliver(sub, q1, 3).deliver(sub, q1, 4)
+			s.deliver(sub, q1, 5, history.FlagDup) // as it should be
+			s.marked(q1, 10)
+		}, []string{"seen and judged by no claim: 2 messages of QoS 1 that the broker sent again under another packet id and without DUP, on connections that were never lost: MQTT allows it, and a healthy broker has no reason for it"}, true},
+		{"a refused subscription", func(s *story) {
+			e := blank(history.KindSubscribe, away)
+			s.ret(e, s.call(e), history.Fail)
+		}, []string{"seen and judged by no claim: 1 refused subscriptions"}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newStory()
+			s.run.Wire = test.wire
+			s.join(sub)
+			test.tell(s)
+			r := judgeStory(t, s.finish(), "no-panic")
+			if got := r.Coverage.Unjudged; !slices.Equal(got, test.want) {
+				t.Errorf("%q, %v", got, r.Complete)
+			}
+		})
+	}
+}
+
+// A member of a shared subscription that gets nothing is said, where that is no chance.
+func TestIdleMember(t *testing.T) {
+	for _, test := range []struct {
+		messages int64
+		tell     func(s *story)
+		want     bool
+	}{
+		{100, func(*story) {}, true},
+		{99, func(*story) {}, false},
+		{100, func(s *story) { s.disconnect(sub).connect(sub, true) }, false},
+		{100, func(s *story) { s.deliver(sub, q1, 0) }, false},
+	} {
+		s := shared().acked(q1, 0, test.messages-1).delivered(other, q1, 0, test.messages-1)
+		test.tell(s)
+		s.run.Claims, s.run.Beside = []string{"no-panic"}, []string{"shared-no-loss"}
+		seen := strings.Join(judgeStory(t, s.finish()).Coverage.Unjudged, "; ")
+		if strings.Contains(seen, "sub-1 got none of the 100 messages") != test.want {
+			t.Errorf("of %d messages: %q", test.messages, seen)
+		}
+	}
+}

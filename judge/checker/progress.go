@@ -1,0 +1,143 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+var claimProgress = Entry{
+	Claim: verdict.Claim{Name: "progress", Severity: verdict.P1,
+		Text:   "While a fault is in place the cluster goes on acknowledging publishes, after a silence that the scenario bounds (progress_s).",
+		Source: "the scenario's budget"},
+	Category: Liveness, Checker: "progress@2", Protocols: every, Rests: history.PromiseProgress, New: newProgress, NeedsComplete: true, Timed: true, Bounded: true, canary: stall,
+}
+
+// progress judges that the cluster goes on: while a fault is in place, and
+// until it is overcome, publishers are not without an acknowledgement for
+// longer than the scenario allows.
+type progress struct {
+	ledger *ledger
+	bound  int64
+	acks   timeline
+	drain  int64 // when it began, or None
+	last   int64 // publish
+}
+
+func newProgress(ctx Context) Checker {
+	return &progress{ledger: ctx.ledger, bound: int64(ctx.Run.Budget.ProgressS * 1e9), drain: history.None}
+}
+
+func (c *progress) Add(b *history.Batch) {
+	rows := c.ledger.rows(b)
+	for _, i := range rows.published {
+		c.last = max(c.last, b.Time[i])
+		if b.QoS[i] > 0 && acknowledged(b, int(i)) && c.ledger.works(b.Stream[i]) {
+			c.acks.add(b.Time[i], b.Index[i])
+		}
+	}
+	for _, i := range rows.control {
+		if b.Kind[i] == history.KindPhase && b.Text(int(i)) == history.PhaseDrain {
+			c.drain = b.Time[i]
+		}
+	}
+}
+
+func (c *progress) Result(*closing) verdict.Result {
+	if c.bound <= 0 {
+		return unjudged("the scenario sets no bound on silence (progress_s)")
+	}
+	if len(c.ledger.windows) == 0 {
+		return unjudged("no fault was in place")
+	}
+	if len(c.acks.count) == 0 {
+		return unjudged("no publish was ever acknowledged")
+	}
+	var found findings
+	var longest, open int64
+	end := c.drain
+	if end < 0 {
+		end = c.last
+	}
+	c.acks.silences(end, func(s silence) {
+		fault := c.overlapping(s)
+		if fault == "" {
+			return
+		}
+		longest = max(longest, s.length())
+		if s.length() > c.bound {
+			found.add(c.silent(s, fault))
+		} else if s.after == history.None {
+			open = s.length()
+		}
+	})
+	r := found.judged(int64(len(c.ledger.windows)), map[string]int64{"faults": int64(len(c.ledger.windows)), "silences": found.total, "longest_ms": longest / 1e6}, "")
+	switch {
+	case r.Status == verdict.Fail:
+		r.Summary = sentence("publishers went unanswered for up to %s, allowed are %s: %s", clock(longest), clock(c.bound), r.Anomalies[0].Text)
+	case open > int64(1e9):
+		r.Status = verdict.Unknown
+		r.Summary = sentence("publishing ended %s after the last acknowledgement", clock(open))
+		r.Reasons = []string{r.Summary + ", before the bound of " + clock(c.bound) + " could tell"}
+	default:
+		r.Summary = sentence("the longest silence around a fault was %s, allowed are %s", clock(longest), clock(c.bound))
+	}
+	return r
+}
+
+func (c *progress) overlapping(s silence) string {
+	for _, w := range c.ledger.windows {
+		if s.from <= int64(w.End) && int64(w.Start) <= s.to {
+			return w.Fault
+		}
+	}
+	return ""
+}
+
+func (c *progress) silent(s silence, fault string) verdict.Anomaly {
+	return verdict.Anomaly{
+		Kind: "no-progress", Process: history.None, Stream: history.None, Seq: history.None,
+		TimeNS: s.from, Fault: fault, Events: events(s.before, s.after),
+		Text: sentence("no publish was acknowledged from %s to %s, around %s", clock(s.from), clock(s.to), fault),
+	}
+}
+
+// unjudged is the result of a checker that had nothing to go by.
+func unjudged(why string) verdict.Result {
+	return verdict.Result{Status: verdict.Unknown, Summary: why, Reasons: []string{why}}
+}
+
+// stall lets everything after the beginning of the first fault happen later,
+// by more than publishers may have to wait.
+func stall(ctx Context) *mutation {
+	m := &mutation{idle: "no fault was in place"}
+	if len(ctx.ledger.windows) == 0 {
+		return m
+	}
+	w := ctx.ledger.windows[0]
+	by := int64(ctx.Run.Budget.ProgressS*1e9) + int64(1e9)
+	var times []int64 // of the batch, which lasts until the next
+	m.apply = func(b *history.Batch) *history.Batch {
+		if slices.Max(b.Time[:b.N]) < int64(w.Start) {
+			return b
+		}
+		c := *b
+		times = append(times[:0], b.Time[:b.N]...)
+		c.Time = times
+		for i, t := range c.Time {
+			if t >= int64(w.Start) {
+				c.Time[i] += by
+			}
+		}
+		m.did = sentence("stood still for %s from %s on, in %s", clock(by), clock(int64(w.Start)), w.Fault)
+		return &c
+	}
+	return m
+}
+
+func (c *progress) fork() Checker {
+	f := *c
+	f.acks = c.acks.fork()
+	return &f
+}

@@ -1,0 +1,240 @@
+package checker
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+var claimRecovery = Entry{
+	Claim: verdict.Claim{Name: "recovery", Severity: verdict.P1,
+		Text:   "After the last fault is healed, every node takes a publish and delivers a message again within the time that the scenario bounds (recovery_s).",
+		Source: "the scenario's budget"},
+	Category: Liveness, Checker: "recovery@3", Protocols: every, Rests: history.PromiseRecovery, New: newRecovery, NeedsComplete: true, Timed: true, Bounded: true, canary: mute,
+}
+
+// recovery judges that after the last heal, within the scenario's bound, a
+// publish is acknowledged and a message delivered through every node. Its time
+// counts from the beginning of the heal: that a node takes long to start is
+// part of it. The probes are processes of their own, one for each node.
+type recovery struct {
+	ledger  *ledger
+	bound   int64
+	healed  int64           // time at which the last heal began, or of the recovery phase where nothing was to be healed
+	byHeal  bool            // healed is a heal's
+	began   map[int64]int64 // times of heals under way
+	node    []int16         // of each process, as last connected
+	drained bool
+	until   int64 // as far as it was watched: to the drain, or to the end of what was recorded
+	canary  bool  // a run that recovered ends early; without what shows it, it was still long enough
+	acks    []sighting
+	seen    []sighting
+	down    map[string]history.Landing // by node: what it did not come back after
+}
+
+// A sighting is one probe's success through one node.
+type sighting struct {
+	node          int16
+	stream        int32
+	seq, t, index int64
+}
+
+func newRecovery(ctx Context) Checker {
+	l := ctx.ledger
+	c := &recovery{ledger: l, bound: int64(ctx.Run.Budget.RecoveryS * 1e9), healed: history.None, began: map[int64]int64{}}
+	c.node = make([]int16, len(l.tables.Processes))
+	for i := range c.node {
+		c.node[i] = history.None
+	}
+	c.down = downAfter(ctx.Landings)
+	return c
+}
+
+const groupProbe = "probe"
+
+// countEnded is how many nodes were started again and ended by themselves.
+const countEnded = "ended"
+
+func (c *recovery) Add(b *history.Batch) {
+	rows := c.ledger.rows(b)
+	if !c.drained && len(b.Time) > 0 {
+		c.until = b.Time[len(b.Time)-1]
+	}
+	for _, i := range rows.control {
+		c.turn(b, int(i))
+	}
+	if !rows.probed {
+		return
+	}
+	for _, i := range rows.published {
+		c.see(b, int(i))
+	}
+	for _, d := range rows.delivered {
+		c.see(b, int(d.i))
+	}
+}
+
+func (c *recovery) turn(b *history.Batch, i int) {
+	switch b.Kind[i] {
+	case history.KindHeal:
+		if b.Edge[i] == history.Call {
+			c.began[b.Index[i]] = b.Time[i]
+		} else if t, ok := c.began[b.Call[i]]; ok && b.Outcome[i] == history.OK {
+			if !c.byHeal {
+				c.healed, c.byHeal = t, true
+			}
+			c.healed = max(c.healed, t)
+		}
+	case history.KindPhase:
+		if !c.byHeal && b.Text(i) == history.PhaseRecovery {
+			c.healed = b.Time[i]
+		}
+		if c.drained = b.Text(i) == history.PhaseDrain; c.drained {
+			c.until = b.Time[i]
+		}
+	case history.KindConnect:
+		c.see(b, i)
+	}
+}
+
+func (c *recovery) see(b *history.Batch, i int) {
+	p := b.Process[i]
+	if !c.ledger.route.probed(p) {
+		return
+	}
+	if b.Node[i] >= 0 {
+		c.node[p] = b.Node[i]
+	}
+	s := sighting{c.node[p], b.Stream[i], b.Seq[i], b.Time[i], b.Index[i]}
+	switch {
+	case b.Kind[i] == history.KindDeliver:
+		c.seen = append(c.seen, s)
+	case b.Kind[i] == history.KindPublish && b.Edge[i] == history.Return && b.Outcome[i] == history.OK:
+		c.acks = append(c.acks, s)
+	}
+}
+
+func (c *recovery) Result(*closing) verdict.Result {
+	l := c.ledger
+	switch {
+	case c.bound <= 0:
+		return unjudged("the scenario sets no bound on recovery (recovery_s)")
+	case c.healed < 0:
+		return unjudged("nothing was healed, and no recovery phase began")
+	case len(l.tables.Nodes) == 0:
+		return unjudged("no node is known")
+	case !c.probed() && len(c.down) == 0:
+		return unjudged("no probe was started after the heal")
+	}
+	var found findings
+	var slowest int64
+	var ended int64 // by themselves, which no slow host explains
+	for n := range l.tables.Nodes {
+		if strings.HasPrefix(c.down[l.tables.Nodes[n].Name].Down[l.tables.Nodes[n].Name], history.StateExited) {
+			ended++
+		}
+		if _, down := c.down[l.tables.Nodes[n].Name]; !down && !c.probed() {
+			continue // nobody asked it
+		}
+		published, delivered := c.first(c.acks, int16(n)), c.first(c.seen, int16(n))
+		slowest = max(slowest, published-c.healed, delivered-c.healed)
+		if published == never || delivered == never {
+			found.add(c.missing(int16(n), published, delivered))
+		}
+	}
+	n := int64(len(l.tables.Nodes))
+	r := found.judged(n, map[string]int64{"nodes": n, "not_recovered": found.total}, "")
+	if r.Status == verdict.Fail && !c.canary && c.until < c.healed+c.bound && len(c.down) == 0 {
+		return unjudged(sentence("the run was over at %s, before the time to recover was, at %s", clock(c.until), clock(c.healed+c.bound)))
+	}
+	if ended > 0 {
+		r.Counts[countEnded] = ended
+	}
+	if r.Status == verdict.Fail {
+		r.Summary = sentence("%d of %d nodes did not serve within %s of the last heal, the first: %s", found.total, n, clock(c.bound), r.Anomalies[0].Text)
+		return r
+	}
+	r.Counts["slowest_ms"] = slowest / 1e6
+	r.Summary = sentence("all of %d nodes took a publish and delivered a message within %s of the last heal", n, clock(slowest))
+	return r
+}
+
+// downAfter are the nodes that did not serve again when a fault was taken out.
+func downAfter(all []history.Landing) map[string]history.Landing {
+	down := map[string]history.Landing{}
+	for _, l := range all {
+		if l.Healed == history.HealDown {
+			for node := range l.Down {
+				down[node] = l
+			}
+		}
+	}
+	return down
+}
+
+func (c *recovery) probed() bool {
+	for p, row := range c.ledger.tables.Processes {
+		if row.Group == groupProbe && c.ledger.sessions.of[p].tried {
+			return true
+		}
+	}
+	return false
+}
+
+// first is when a message that was called after the heal was first seen
+// through a node, or never: later than the bound is never.
+func (c *recovery) first(list []sighting, node int16) int64 {
+	at := int64(never)
+	for _, s := range list {
+		m := c.ledger.sends.find(s.stream, s.seq)
+		if s.node == node && m != nil && m.called >= c.healed && s.t <= c.healed+c.bound {
+			at = min(at, s.t)
+		}
+	}
+	return at
+}
+
+func (c *recovery) missing(node int16, published, delivered int64) verdict.Anomaly {
+	what := "took no publish and delivered nothing"
+	switch {
+	case published != never:
+		what = "took a publish and delivered nothing"
+	case delivered != never:
+		what = "delivered a message and took no publish"
+	}
+	if l, down := c.down[c.ledger.tables.Nodes[node].Name]; down {
+		what = sentence("did not come back after %s (%s of %s): it", l.Fault, l.Type, l.Target) + " " + what
+	}
+	return verdict.Anomaly{
+		Kind: "not-recovered", Process: history.None, Stream: history.None, Seq: history.None, TimeNS: c.healed, Events: []int64{},
+		Text: sentence("%s %s between the last heal at %s and %s", c.ledger.node(node), what, clock(c.healed), clock(c.healed+c.bound)),
+	}
+}
+
+// mute drops what the probes were delivered.
+func mute(ctx Context) *mutation {
+	l := ctx.ledger
+	m := &mutation{idle: "no probe was delivered anything"}
+	m.apply = func(b *history.Batch) *history.Batch {
+		rows := l.rows(b)
+		if !rows.probed {
+			return b
+		}
+		out := without(b, rows.delivered, func(d delivery) bool { return l.route.probed(b.Process[d.i]) })
+		if out != b {
+			m.did = "dropped what the probes were delivered"
+		}
+		return out
+	}
+	return m
+}
+
+func (c *recovery) fork() Checker {
+	f := *c
+	f.node, f.acks, f.seen, f.began = slices.Clone(c.node), slices.Clone(c.acks), slices.Clone(c.seen), maps.Clone(c.began)
+	f.canary = true
+	return &f
+}

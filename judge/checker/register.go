@@ -1,0 +1,336 @@
+package checker
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+var claimRetainedRegister = Entry{
+	Claim: verdict.Claim{Name: "retained-register", Severity: verdict.P1, Gated: true,
+		Text:   "A new subscription is sent the last retained message of its topic: the topic is a register.",
+		Source: "MQTT 3.1.1 section 3.3.1.3 [MQTT-3.3.1-5], [MQTT-3.3.1-6]"},
+	Category: Safety, Checker: "register@3", Protocols: mqtt, Rests: history.PromiseRetained, New: newRegister, NeedsComplete: true, canary: stale,
+}
+
+// register judges that the retained message of a topic is a register: every
+// read, a fresh subscription, sees the last write, or one that was under way.
+type register struct {
+	ledger *ledger
+	topics map[string]int
+	names  []string
+	reads  [][]read // by topic
+	open   map[int64]read
+	ended  []int64 // by process: row of its last return
+}
+
+// A read is one fresh subscription to a register's topic.
+type read struct {
+	topic     int
+	process   int32
+	call, ret int64 // Index
+	since     int64 // Index of the return before, of the same process
+	from, to  int64 // time
+	value     int64
+}
+
+const (
+	nothing     = 0 // the value of a register that was never written
+	unwritten   = -1
+	maxRegister = 4000       // operations of one register: beyond, the search may not end
+	searchSteps = 20_000_000 // of one search that would hardly end by itself; some seconds
+)
+
+func newRegister(ctx Context) Checker {
+	c := &register{ledger: ctx.ledger, topics: map[string]int{}, open: map[int64]read{}, ended: make([]int64, len(ctx.Tables.Processes))}
+	for _, s := range ctx.Tables.Streams {
+		if _, known := c.topics[s.Topic]; s.Register && !known {
+			c.topics[s.Topic] = len(c.names)
+			c.names = append(c.names, s.Topic)
+		}
+	}
+	c.reads = make([][]read, len(c.names))
+	return c
+}
+
+func (c *register) Add(b *history.Batch) {
+	for _, i := range c.ledger.rows(b).control {
+		i := int(i)
+		if b.Kind[i] != history.KindFetch {
+			continue
+		}
+		if b.Edge[i] == history.Call {
+			c.call(b, i)
+		} else if b.Edge[i] == history.Return {
+			c.ret(b, i)
+		}
+	}
+}
+
+func (c *register) call(b *history.Batch, i int) {
+	topic := b.Text(i)
+	if b.Stream[i] >= 0 {
+		topic = c.ledger.topic(b.Stream[i])
+	}
+	at, ok := c.topics[topic]
+	if !ok {
+		return
+	}
+	r := read{topic: at, process: b.Process[i], call: b.Index[i], from: b.Time[i], since: b.Index[i]}
+	if uint32(r.process) < uint32(len(c.ended)) {
+		r.since = c.ended[r.process]
+	}
+	c.open[b.Index[i]] = r
+}
+
+func (c *register) ret(b *history.Batch, i int) {
+	r, ok := c.open[b.Call[i]]
+	delete(c.open, b.Call[i])
+	if p := b.Process[i]; uint32(p) < uint32(len(c.ended)) {
+		c.ended[p] = b.Index[i]
+	}
+	if !ok || b.Outcome[i] != history.OK {
+		return
+	}
+	r.ret, r.to, r.value = b.Index[i], b.Time[i], nothing
+	if b.Flags[i]&(history.FlagCorrupt|history.FlagForeign) != 0 {
+		r.value = unwritten
+	} else if b.Seq[i] >= 0 {
+		r.value = valueOf(b.Stream[i], b.Seq[i])
+	}
+	c.reads[r.topic] = append(c.reads[r.topic], r)
+}
+
+func valueOf(stream int32, seq int64) int64 { return int64(stream)<<40 + seq + 1 }
+
+func (c *register) Result(*closing) verdict.Result {
+	var found findings
+	var reads, unknown int64
+	var reasons []string
+	for topic, list := range c.reads {
+		reads += int64(len(list))
+		if len(list) == 0 {
+			continue
+		}
+		ops := c.operations(topic, never)
+		if len(ops) > maxRegister {
+			unknown++
+			reasons = append(reasons, sentence("%s has %d operations: too many to search", c.names[topic], len(ops)))
+			continue
+		}
+		switch search(ops) {
+		case porcupine.Illegal:
+			found.add(c.illegal(topic))
+		case porcupine.Unknown:
+			unknown++
+			reasons = append(reasons, sentence("the search on %s did not end within %d steps", c.names[topic], searchSteps))
+		}
+	}
+	r := found.judged(reads, map[string]int64{"registers": int64(len(c.names)), "reads": reads, "not_linearizable": found.total, "unknown": unknown},
+		"no retained message was read")
+	switch {
+	case r.Status == verdict.Fail:
+		r.Summary = sentence("%d of %d registers are not linearizable, the first: %s", found.total, len(c.names), r.Anomalies[0].Text)
+	case unknown > 0:
+		r.Status, r.Reasons = verdict.Unknown, reasons
+		r.Summary = reasons[0]
+	case r.Status == verdict.Pass:
+		r.Summary = sentence("%d reads of %d registers are linearizable", reads, len(c.names))
+	}
+	return r
+}
+
+// An input of the model: a write of a value, or a read that saw it.
+type input struct {
+	write bool
+	value int64
+}
+
+// registerModel is a register that counts the steps of a search. Beyond its
+// bound nothing fits any more, and the search ends: by steps and not by a clock,
+// so that it ends alike on every machine.
+func registerModel(steps *int) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return int64(nothing) },
+		Step: func(state, in, _ any) (bool, any) {
+			*steps++
+			op := in.(input)
+			if op.write {
+				return *steps <= searchSteps, op.value
+			}
+			return *steps <= searchSteps && state.(int64) == op.value, state
+		},
+	}
+}
+
+// search looks for an order of the operations that explains every read. A read
+// of what was not being written by then needs none.
+func search(ops []porcupine.Operation) porcupine.CheckResult {
+	written := map[int64]int64{nothing: math.MinInt64}
+	for _, op := range ops {
+		if in := op.Input.(input); in.write {
+			written[in.value] = op.Call
+		}
+	}
+	for _, op := range ops {
+		if in := op.Input.(input); !in.write {
+			if called, ok := written[in.value]; !ok || called > op.Return {
+				return porcupine.Illegal
+			}
+		}
+	}
+	steps := 0
+	fits := porcupine.CheckOperations(registerModel(&steps), ops)
+	switch {
+	case fits:
+		return porcupine.Ok
+	case steps > searchSteps:
+		return porcupine.Unknown
+	}
+	return porcupine.Illegal
+}
+
+// operations are the writes and reads of a topic until a time. A write that
+// failed never was. One of unknown outcome may end at any time, which makes a
+// search long, and need not: where nobody read it, it can be the last or never
+// have been, and is left out; else it had ended when the first read that saw
+// it did.
+func (c *register) operations(topic int, until int64) (ops []porcupine.Operation) {
+	seen := map[int64]int64{}
+	for _, r := range c.reads[topic] {
+		if r.to > until {
+			continue
+		}
+		ops = append(ops, porcupine.Operation{ClientId: int(r.process), Input: input{false, r.value}, Call: r.from, Return: r.to})
+		if first, ok := seen[r.value]; !ok || r.to < first {
+			seen[r.value] = r.to
+		}
+	}
+	for s, row := range c.ledger.tables.Streams {
+		if !row.Register || c.topics[row.Topic] != topic {
+			continue
+		}
+		for seq, m := range c.ledger.sends.streams[s].messages.each {
+			end, value := m.acked, valueOf(int32(s), seq)
+			if m.unknown() {
+				end = max(m.called, seen[value])
+			}
+			_, read := seen[value]
+			if m.call == 0 || m.called > until || m.outcome == history.Fail || m.unknown() && !read {
+				continue
+			}
+			ops = append(ops, porcupine.Operation{ClientId: int(row.Producer), Input: input{true, value}, Call: m.called, Return: end})
+		}
+	}
+	return ops
+}
+
+// illegal names the first read with which the register stops being one.
+func (c *register) illegal(topic int) verdict.Anomaly {
+	list := c.reads[topic]
+	slices.SortStableFunc(list, func(a, b read) int { return cmp.Compare(a.to, b.to) })
+	lo, hi := 0, len(list)-1
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if search(c.operations(topic, list[mid].to)) == porcupine.Illegal {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	r := list[lo]
+	saw := "nothing"
+	stream, seq := int32(history.None), int64(history.None)
+	switch {
+	case r.value == unwritten:
+		saw = "what nobody wrote"
+	case r.value != nothing:
+		stream, seq = int32((r.value-1)>>40), (r.value-1)&(1<<40-1)
+		saw = c.ledger.message(stream, seq)
+	}
+	fault := c.ledger.fault(r.to)
+	a := verdict.Anomaly{
+		Kind: "not-linearizable", Process: r.process, Stream: stream, Seq: seq, TimeNS: r.to, Fault: fault, Events: events(r.call, r.ret),
+		Text: sentence("the read of %s from %s to %s saw %s, which no order of the writes explains%s", c.names[topic], clock(r.from), clock(r.to), saw, under(fault)),
+	}
+	if c.honest(topic) {
+		its := func(stream int32) bool { return c.ledger.topic(stream) == c.names[topic] }
+		c.ledger.accuse(&a, c.ledger.wire.readBy(r, its, c.ledger.disturbed(r.from, r.to)))
+	}
+	return a
+}
+
+// honest reports whether the wire shows an acknowledgement of each write that
+// its client calls published, before it did.
+func (c *register) honest(topic int) bool {
+	l := c.ledger
+	for s, row := range l.tables.Streams {
+		if !row.Register || c.topics[row.Topic] != topic {
+			continue
+		}
+		for seq, m := range l.sends.streams[s].messages.each {
+			if from := l.wire.from(int32(s), seq); m.outcome == history.OK && (from == nil || from.acked < 0 || int64(from.acked) > m.ret.index()) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// stale lets one read of a register, after an acknowledged write, see nothing.
+func stale(ctx Context) *mutation {
+	l := ctx.ledger
+	m := &mutation{idle: "no retained message was read after an acknowledged write"}
+	calls := map[int64]int64{}
+	m.apply = func(b *history.Batch) *history.Batch {
+		if m.did != "" {
+			return b
+		}
+		for _, i := range l.rows(b).control {
+			i := int(i)
+			switch {
+			case b.Kind[i] != history.KindFetch:
+			case b.Edge[i] == history.Call:
+				calls[b.Index[i]] = b.Time[i]
+			case b.Outcome[i] == history.OK && b.Seq[i] >= 0 && b.Flags[i]&(history.FlagCorrupt|history.FlagForeign) == 0:
+				called, ok := calls[b.Call[i]]
+				if !ok || !l.writtenBefore(b.Stream[i], called) {
+					continue
+				}
+				m.did = sentence("made the read in row %d see nothing", b.Index[i])
+				return renumbered(b, i, history.None, i, history.None)
+			}
+		}
+		return b
+	}
+	return m
+}
+
+// writtenBefore reports whether a write of the stream's topic was acknowledged
+// before t.
+func (l *ledger) writtenBefore(stream int32, t int64) bool {
+	if uint32(stream) >= uint32(len(l.sends.streams)) {
+		return false
+	}
+	at := int64(math.MaxInt64)
+	for _, m := range l.sends.streams[stream].messages.each {
+		if m.outcome == history.OK {
+			at = min(at, m.acked)
+		}
+	}
+	return at < t
+}
+
+func (c *register) fork() Checker {
+	f := *c
+	f.open, f.reads, f.ended = maps.Clone(c.open), slices.Clone(c.reads), slices.Clone(c.ended)
+	for i := range f.reads {
+		f.reads[i] = slices.Clone(c.reads[i])
+	}
+	return &f
+}

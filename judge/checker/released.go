@@ -1,0 +1,65 @@
+package checker
+
+import (
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+var claimBrokerQoS2Flow = Entry{
+	Claim: verdict.Claim{Name: "broker-qos2-flow", Severity: verdict.P0, Wire: true,
+		Text:   "The sender MUST NOT re-send the PUBLISH once it has sent the corresponding PUBREL packet.",
+		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-1]; MQTT 5.0 section 4.3.3 [MQTT-4.3.3-6]"},
+	Category: Safety, Checker: "released@3", Protocols: mqtt, New: talks(releasedOnce(verdict.Broker)), canary: rekindle(verdict.Broker),
+}
+
+var claimSDKQoS2Flow = Entry{
+	Claim: verdict.Claim{Name: "sdk-qos2-flow", Severity: verdict.P1, Of: verdict.SDK, Wire: true,
+		Text:   "The sender MUST NOT re-send the PUBLISH once it has sent the corresponding PUBREL packet.",
+		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-1]; MQTT 5.0 section 4.3.3 [MQTT-4.3.3-6]"},
+	Category: Safety, Checker: "released@3", Protocols: mqtt, New: talks(releasedOnce(verdict.SDK)), canary: rekindle(verdict.SDK),
+}
+
+// releasedOnce is that no PUBLISH of QoS 2 is sent again after its PUBREL
+// (MQTT-4.3.3-1).
+func releasedOnce(of verdict.Party) rule {
+	side, name := who(of)
+	return rule{
+		of: of, side: side, kinds: []packetKind{publishPacket, pubrelPacket}, kind: "resent",
+		holds:  "%d PUBRELs of the " + name + " ended their PUBLISH, none was sent again",
+		nobody: "the " + name + " sent no PUBREL",
+		look: func(l *ledger, t *talker, p *packet, open *exchange) (string, bool) {
+			if p.kind == pubrelPacket {
+				return "", true
+			}
+			if !repeats(l, t, p, open) || p.qos != 2 || open.state < released || open.shared || side == 1 && open.state == done && l.anew(p) {
+				return "", false
+			}
+			return sentence("was sent again by the %s with packet id %d, after its PUBREL", name, p.id), true
+		},
+	}
+}
+
+// anew reports whether the producer of what a broker sends began more than one
+// exchange for it: to the broker they are several messages, and their packet ids
+// are free again once each is done.
+func (l *ledger) anew(p *packet) bool {
+	from := l.wire.from(p.stream, p.seq)
+	return from == nil || from.begun > 1
+}
+
+// rekindle sends one PUBLISH again after its PUBREL.
+func rekindle(of verdict.Party) func(Context) *mutation {
+	side, name := who(of)
+	return func(ctx Context) *mutation {
+		l := ctx.ledger
+		return onePacket(l, "the "+name+" sent no PUBREL", func(b *history.Batch, p *packet) (*history.Batch, string) {
+			if p.kind != pubrelPacket || p.sender() != side || p.stream < 0 || !l.canJudge(of, p) || side == 1 && !l.single(p.process, p.stream) {
+				return nil, ""
+			}
+			e := b.Event(p.i)
+			e.Text, e.QoS = history.PacketPublish, 2
+			e.Flags |= history.FlagDup
+			return with(b, p.i, e), sentence("had %s sent again by the %s after its PUBREL", l.message(p.stream, p.seq), name)
+		})
+	}
+}

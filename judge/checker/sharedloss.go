@@ -1,0 +1,190 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+var claimSharedNoLoss = Entry{
+	Claim: verdict.Claim{Name: "shared-no-loss", Severity: verdict.P0, Gated: true,
+		Text:   "A message that was acknowledged at QoS 1 or 2 reaches a member of each shared subscription that matches it: where a member's connection ends before it acknowledged one, that is sent to it when it comes back, or to another member.",
+		Source: "MQTT 5.0 section 4.8.2 [MQTT-4.8.2-5], sections 4.3.2 and 4.3.3; with MQTT 3.1.1 an extension of the broker's"},
+	Category: Durability, Checker: "sharedloss@1", Protocols: mqtt, Rests: history.PromiseHandover, New: newSharedLoss, NeedsComplete: true, canary: loseShared,
+}
+
+// sharedLoss judges that what was acknowledged reaches a member of each shared
+// subscription: every message of QoS 1 and 2 that the broker acknowledged, and
+// that was called after a member's subscription was. Whoever the broker chose,
+// the message may wait in that member's session for it to come back, or go to
+// another. What the group lacks while any member has not drained is not lost.
+type sharedLoss struct {
+	ledger *ledger
+	got    *receipts
+}
+
+func newSharedLoss(ctx Context) Checker { return &sharedLoss{ctx.ledger, ctx.receipts} }
+
+func (c *sharedLoss) fork() Checker { return &sharedLoss{c.ledger, c.got.fork()} }
+
+func (c *sharedLoss) Add(b *history.Batch) { c.got.addOwn(b) }
+
+func (c *sharedLoss) Result(end *closing) verdict.Result {
+	var found findings
+	var due, waiting, session int64
+	var why []string
+	l, reached := c.ledger, false
+	l.shares(func(g, s int32, from int64) {
+		st, members := &l.sends.streams[s], l.members(g)
+		got, lo := c.got.union(members, s), st.since(from)
+		due += st.acked.countFrom(lo)
+		reached = reached || len(got.words) > 0
+		reason := end.unshared[[2]int32{g, s}]
+		if reason != "" {
+			why = append(why, reason)
+		}
+		st.acked.each(lo, got, func(seq int64) {
+			if reason != "" {
+				waiting++
+				return
+			}
+			a, forgotten := c.lost(g, s, seq, members)
+			if forgotten {
+				session++
+			}
+			found.add(a)
+		})
+	})
+	r := found.judged(due, map[string]int64{
+		"due": due, "lost": found.total, "lost_session": session, "lost_message": found.total - session, "waiting": waiting,
+	}, "no acknowledged message was due to a shared subscription whose members all keep their sessions")
+	switch r.Status {
+	case verdict.Pass:
+		r.Summary = sentence("each of %d acknowledged messages reached a member of its group", due)
+	case verdict.Fail:
+		r.Summary = sentence("%d of %d acknowledged messages reached no member of a group (%d with a session), the first: %s", found.total, due, session, r.Anomalies[0].Text)
+	}
+	switch {
+	case r.Status == verdict.Pass && len(why) > 0:
+		r.Summary = sentence("%d of %d acknowledged messages had not arrived, and may have been on their way", waiting, due)
+		unsure(&r, "a member did not drain: what its group lacks may still have been on its way", some(why)...)
+	case r.Status == verdict.Fail && !reached && l.older():
+		unsure(&r, "nothing at all was delivered through a shared subscription: MQTT 3.1.1 knows none, and a broker without them takes $share for a topic like any other; run it with mqtt5")
+	}
+	return r
+}
+
+// older reports whether any member of a shared subscription speaks a version of
+// MQTT that has none.
+func (l *ledger) older() bool {
+	return slices.ContainsFunc(l.route.groups, func(g group) bool {
+		return slices.ContainsFunc(g.members, func(p int32) bool { return l.tables.Processes[p].Protocol != "mqtt5" })
+	})
+}
+
+func (c *sharedLoss) lost(g, s int32, seq int64, members []int32) (a verdict.Anomaly, forgotten bool) {
+	l := c.ledger
+	m := l.sends.find(s, seq)
+	forgotten = slices.ContainsFunc(members, func(p int32) bool {
+		session := &l.sessions.of[p]
+		return session.lost && m.called < session.relost
+	})
+	a = verdict.Anomaly{
+		Kind: "lost", Process: members[0], Stream: s, Seq: seq, TimeNS: m.acked,
+		Fault: l.fault(m.acked), Events: events(m.call.index(), m.ret.index()),
+	}
+	why := ""
+	if forgotten {
+		why = "; a member's session was lost"
+	}
+	a.Text = sentence("%s reached no member of %s: acknowledged at %s%s%s", l.message(s, seq), l.route.groups[g].filter, clock(m.acked), under(a.Fault), why)
+	if l.heard(members) {
+		l.accuse(&a, l.wire.lostByGroup(members, s, seq))
+	}
+	return a, forgotten
+}
+
+// heard reports whether the packets of all these processes were recorded.
+func (l *ledger) heard(processes []int32) bool {
+	return !slices.ContainsFunc(processes, func(p int32) bool { return !l.wire.heard(p) })
+}
+
+// lostByGroup says who lost an acknowledged message that reached no member.
+func (w *wire) lostByGroup(members []int32, stream int32, seq int64) shown {
+	from := w.from(stream, seq)
+	switch {
+	case slices.ContainsFunc(members, func(p int32) bool { return w.shared(p, stream, seq) }):
+		return nothingShown
+	case from == nil:
+		return bySDK("that it was never sent to the broker")
+	case from.acked < 0:
+		return bySDK("that the broker never acknowledged it", int64(from.first))
+	}
+	sent := false
+	for _, p := range members {
+		if to := w.to(p, stream, seq); to != nil {
+			if to.acked >= 0 {
+				return bySDK("that the broker sent it, and that the client acknowledged it", int64(to.first), int64(to.acked))
+			}
+			sent = true
+		}
+	}
+	rows := []int64{int64(from.first), int64(from.acked)}
+	unable := slices.ContainsFunc(members, func(p int32) bool {
+		client := &w.clients[p]
+		subscribed, _ := client.subscribed(int64(from.acked))
+		return !subscribed || client.cleanAfter(int64(from.acked)) || w.mute(p)
+	})
+	if sent || unable {
+		return nothingShown // it may have ended with a connection, or waited for a client
+	}
+	return byBroker("that the broker acknowledged it, and never sent it to any member", rows...)
+}
+
+// loseShared drops the deliveries of one acknowledged message to all members of
+// a group.
+func loseShared(ctx Context) *mutation {
+	l := ctx.ledger
+	m := &mutation{idle: "no acknowledged message was delivered to a shared subscription whose members all keep their sessions"}
+	high := map[[2]int32]int64{} // by group and stream: the numbers seen so far are below it
+	var group, stream int32
+	var seq int64
+	choose := func(b *history.Batch) {
+		for _, d := range l.rows(b).delivered {
+			if d.pair < 0 || l.route.pairs[d.pair].group < 0 {
+				continue
+			}
+			g, s := l.route.pairs[d.pair].group, b.Stream[d.i]
+			first := d.seq >= high[[2]int32{g, s}]
+			high[[2]int32{g, s}] = max(high[[2]int32{g, s}], d.seq+1)
+			if first && l.owedTo(g, s, d.seq) {
+				group, stream, seq = g, s, d.seq
+				m.did = sentence("dropped every delivery of %s to members of %s", l.message(s, seq), l.route.groups[g].filter)
+				return
+			}
+		}
+	}
+	m.apply = func(b *history.Batch) *history.Batch {
+		if m.did == "" {
+			choose(b)
+		}
+		if m.did == "" {
+			return b
+		}
+		return without(b, l.rows(b).delivered, func(d delivery) bool {
+			return d.pair >= 0 && d.seq == seq && b.Stream[d.i] == stream && l.route.pairs[d.pair].group == group
+		})
+	}
+	return m
+}
+
+// owedTo reports whether it is known already that a message must reach a group.
+func (l *ledger) owedTo(g, stream int32, seq int64) bool {
+	row := l.tables.Streams[stream]
+	if row.Register || brief(row) || row.QoS == 0 || l.refusals(row.Producer) {
+		return false
+	}
+	m, from := l.sends.find(stream, seq), l.dueTo(g)
+	return m != nil && m.outcome == history.OK && from != never && m.called >= from
+}

@@ -1,0 +1,363 @@
+package checker
+
+import (
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+// A dialogue is what clients and brokers say to each other about each packet id.
+// The rules of the protocol that look at every packet share one, which the judge
+// adds to; the canary of each has its own.
+type dialogue struct {
+	ledger *ledger
+	of     []talker                // by process
+	rules  [2][packetKinds][]*talk // by the sender of the message that a packet is about, and by its kind
+	own    bool                    // a canary's
+	ruled  bool                    // there is a rule
+	broken breakage
+}
+
+// talk is one rule's judge.
+type talk struct {
+	dialogue *dialogue
+	ledger   *ledger
+	rule     rule
+	judged   int64
+	found    findings
+}
+
+// A rule looks at packets of its kinds about messages of one side, and at the exchange
+// that the packet id belonged to until then, nil for none. It returns what is wrong
+// with the packet, in words that follow the name of the message, and whether it had
+// something to judge.
+type rule struct {
+	of     verdict.Party // whom it binds
+	side   int           // whose messages: 0 for the client's
+	kinds  []packetKind
+	kind   string // of its anomalies
+	holds  string // for the summary: %d packets …
+	nobody string // why there was nothing to judge
+	look   func(l *ledger, t *talker, p *packet, open *exchange) (wrong string, judged bool)
+}
+
+// A talker is one client's side of its conversations.
+type talker struct {
+	session int32
+	conn    int32        // on which it was let in last
+	open    [2]exchanges // by packet id: that the client began, that the broker did
+	places  int32        // PUBLISHes that it was sent on this connection
+	last    [3]int32     // by QoS: the place of the last that it answered
+}
+
+// An exchange is what is known about a packet id.
+type exchange struct {
+	seq     int64
+	stream  int32
+	session int32
+	conn    int32
+	place   int32
+	row     int32 // of its PUBLISH
+	state   flowState
+	qos     uint8
+	twice   bool // sent again while it was open, so that an answer may be to either
+	shared  bool // another message had the packet id when this one was sent:
+	known   bool // there is one
+
+	other    int32 // its stream,
+	otherSeq int64 // and number
+}
+
+// of reports whether a packet is about the exchange's message.
+func (e *exchange) of(p *packet) bool { return e.stream == p.stream && e.seq == p.seq }
+
+func newDialogue(l *ledger) *dialogue {
+	return &dialogue{ledger: l, of: make([]talker, len(l.tables.Processes))}
+}
+
+func newTalk(ctx Context, r rule) Checker {
+	c := &talk{dialogue: ctx.dialogue, ledger: ctx.ledger, rule: r}
+	ctx.dialogue.hold(c)
+	return c
+}
+
+// hold has a dialogue look by a rule.
+func (t *dialogue) hold(c *talk) {
+	for _, kind := range c.rule.kinds {
+		list := &t.rules[c.rule.side][kind]
+		*list = append(*list, c)
+	}
+	t.ruled = true
+}
+
+func (c *talk) fork() Checker {
+	f := *c
+	f.found = c.found.fork()
+	f.dialogue = &dialogue{ledger: c.ledger, of: forks(c.dialogue.of, talker.fork), own: true}
+	f.dialogue.hold(&f)
+	return &f
+}
+
+func (t talker) fork() talker {
+	for i := range t.open {
+		t.open[i] = t.open[i].fork()
+	}
+	return t
+}
+
+// Add takes a batch for a rule that shares its dialogue with none, until that is
+// broken.
+func (c *talk) Add(b *history.Batch) {
+	switch {
+	case !c.dialogue.own:
+		c.dialogue.broken.pass()
+	case c.found.total == 0:
+		c.dialogue.add(b)
+	}
+}
+
+func (t *dialogue) add(b *history.Batch) {
+	if !t.ruled {
+		return
+	}
+	packets := t.ledger.rows(b).packets
+	for i := range packets {
+		if p := &packets[i]; uint32(p.process) < uint32(len(t.of)) {
+			t.take(p)
+		}
+	}
+}
+
+// take shows a packet to the rules. What was written down before CONNACK, or
+// behind that of the next connection, has no known place among the others.
+func (t *dialogue) take(p *packet) {
+	who, side := &t.of[p.process], p.sender()
+	open := who.open[side].at(p.id)
+	if p.conn == who.conn && t.ledger.wire.heard(p.process) {
+		for _, c := range t.rules[side][p.kind] {
+			c.look(who, p, open)
+		}
+	}
+	if !t.own && p.conn >= who.conn {
+		t.share(p, side, who, open)
+	}
+	if p.conn >= who.conn || open == nil {
+		who.take(p, side, open)
+	}
+}
+
+// share notes two messages of which it is not clear whose an acknowledgement is: a
+// PUBLISH and the one that has its packet id, or one that is answered while the other
+// still is to be.
+func (t *dialogue) share(p *packet, side int, who *talker, open *exchange) {
+	switch w := t.ledger.wire; {
+	case p.kind == publishPacket && who.pending(open) && !open.of(p) && t.unclear(p, open):
+		w.share(p.process, side, p.stream, p.seq)
+		w.share(p.process, side, open.stream, open.seq)
+	case p.kind == pubrecPacket && open != nil && open.shared && open.of(p):
+		if f := w.flow(&packet{process: p.process, stream: open.other, seq: open.otherSeq}, side == 1); f != nil && f.state != done {
+			w.share(p.process, side, p.stream, p.seq)
+			f.shared = true
+		}
+	}
+}
+
+// unclear reports whether a broker or a client may take a PUBLISH for the message that
+// has its packet id already. Whoever had PUBREL before, on the same connection, may not:
+// to the receiver the packet id is free from then on.
+func (t *dialogue) unclear(p *packet, open *exchange) bool {
+	return open.state < released || open.conn != p.conn || t.ledger.fault(p.time) != ""
+}
+
+// pending reports whether a packet id is still in use in the session.
+func (t *talker) pending(open *exchange) bool {
+	return open != nil && open.session == t.session && open.state != done
+}
+
+func (c *talk) look(t *talker, p *packet, open *exchange) {
+	if c.rule.of == verdict.SDK && !c.ledger.tests(p.process) {
+		return
+	}
+	wrong, judged := c.rule.look(c.ledger, t, p, open)
+	if judged {
+		c.judged++
+	}
+	if wrong != "" {
+		c.accuse(p, open, wrong)
+	}
+}
+
+// sender is who sent the message that a packet is about: 0 for the client.
+func (p *packet) sender() int {
+	byBroker := p.toClient
+	if p.kind == pubackPacket || p.kind == pubrecPacket || p.kind == pubcompPacket {
+		byBroker = !byBroker
+	}
+	if byBroker {
+		return 1
+	}
+	return 0
+}
+
+func (t *talker) take(p *packet, side int, open *exchange) {
+	switch p.kind {
+	case connackPacket:
+		if !p.accepted() {
+			return
+		}
+		t.conn, t.places, t.last = p.conn, 0, [3]int32{}
+		if !p.flags.Has(history.FlagSessionPresent) {
+			t.session++
+		}
+	case publishPacket:
+		if p.id < 0 {
+			return
+		}
+		t.places++
+		e := exchange{stream: p.stream, seq: p.seq, session: t.session, conn: p.conn, place: t.places, row: int32(p.row), qos: p.qos}
+		if t.pending(open) {
+			e.twice, e.shared, e.other, e.otherSeq = true, true, open.stream, open.seq
+			if open.of(p) {
+				e.state, e.shared, e.other, e.otherSeq = open.state, open.shared, open.other, open.otherSeq
+			}
+		}
+		t.open[side].set(p.id, e)
+	case pubrecPacket, pubrelPacket, pubackPacket, pubcompPacket:
+		if open == nil {
+			if p.kind != pubrelPacket {
+				return
+			}
+			open = t.open[side].set(p.id, exchange{stream: history.None, seq: history.None, session: t.session, conn: p.conn, qos: 2, twice: true, row: int32(p.row)})
+		}
+		switch {
+		case open.shared && p.stream >= 0 && !open.of(p): // it ends nothing: it is of the message that had the packet id before
+		case p.kind == pubrecPacket && !p.refused():
+			open.state = max(open.state, received)
+		case p.kind == pubrelPacket:
+			open.state, open.conn = max(open.state, released), p.conn
+		default:
+			open.state = done
+		}
+	}
+}
+
+// exchanges are those of packet ids, in small pages that are made as they are needed:
+// most clients use few, and there may be thousands of clients.
+type exchanges struct{ books *[64]*book }
+
+type book [64]*[16]exchange
+
+// at is the exchange of a packet id, nil where there was none.
+func (x *exchanges) at(id int64) *exchange {
+	if id < 0 || x.books == nil || x.books[id>>10&63] == nil || x.books[id>>10&63][id>>4&63] == nil {
+		return nil
+	}
+	if e := &x.books[id>>10&63][id>>4&63][id&15]; e.known {
+		return e
+	}
+	return nil
+}
+
+func (x *exchanges) set(id int64, e exchange) *exchange {
+	if x.books == nil {
+		x.books = new([64]*book)
+	}
+	pages := &x.books[id>>10&63]
+	if *pages == nil {
+		*pages = new(book)
+	}
+	page := &(*pages)[id>>4&63]
+	if *page == nil {
+		*page = new([16]exchange)
+	}
+	at := &(*page)[id&15]
+	*at = e
+	at.known = true
+	return at
+}
+
+func (x exchanges) fork() exchanges {
+	if x.books == nil {
+		return x
+	}
+	books := *x.books
+	for i, pages := range books {
+		if pages == nil {
+			continue
+		}
+		own := *pages
+		for j, page := range own {
+			if page != nil {
+				copied := *page
+				own[j] = &copied
+			}
+		}
+		books[i] = &own
+	}
+	return exchanges{&books}
+}
+
+func (c *talk) accuse(p *packet, open *exchange, wrong string) {
+	l := c.ledger
+	rows := []int64{p.row}
+	if open != nil {
+		rows = append(rows, int64(open.row))
+	}
+	what := sentence("packet id %d", p.id)
+	if p.stream >= 0 && p.seq >= 0 {
+		what = l.message(p.stream, p.seq)
+	}
+	a := verdict.Anomaly{
+		Kind: c.rule.kind, Process: p.process, Stream: p.stream, Seq: p.seq, TimeNS: p.time, Fault: l.fault(p.time), Events: events(rows...),
+		Blame: c.rule.of,
+		Text:  sentence("the wire shows that %s %s, at %s%s", what, wrong, clock(p.time), under(l.fault(p.time))),
+	}
+	c.found.add(a)
+}
+
+func (c *talk) Result(*closing) verdict.Result {
+	r := c.found.judged(c.judged, map[string]int64{"judged": c.judged, c.rule.kind: c.found.total}, c.rule.nobody)
+	switch r.Status {
+	case verdict.Pass:
+		r.Summary = sentence(c.rule.holds, c.judged)
+	case verdict.Fail:
+		r.Summary = sentence("%d of %d packets broke it, the first: %s", c.found.total, c.judged, r.Anomalies[0].Text)
+	}
+	return r
+}
+
+// single reports whether a message comes to a process through one subscription
+// alone: only then is a second copy a repetition.
+func (l *ledger) single(process, stream int32) bool {
+	q := l.route.get(process, stream)
+	return q.filters <= 1 && q.shared == 0
+}
+
+// canJudge reports whether a rule that binds a party is held against a packet's client.
+func (l *ledger) canJudge(of verdict.Party, p *packet) bool {
+	return l.wire.heard(p.process) && (of != verdict.SDK || l.tests(p.process))
+}
+
+// who names the sender of a message in a rule's words.
+func who(p verdict.Party) (side int, name string) {
+	if p == verdict.Broker {
+		return 1, "broker"
+	}
+	return 0, "client"
+}
+
+// repeats reports whether a packet is the PUBLISH of a message again, with its
+// packet id, in the session in which it was sent before.
+func repeats(l *ledger, t *talker, p *packet, open *exchange) bool {
+	if p.kind != publishPacket || p.qos == 0 || open == nil || p.stream < 0 || p.flags.Has(history.FlagRetain) {
+		return false
+	}
+	if p.toClient && !l.single(p.process, p.stream) {
+		return false
+	}
+	return open.session == t.session && open.of(p)
+}
+
+// talks makes the checker of a rule.
+func talks(r rule) func(Context) Checker {
+	return func(ctx Context) Checker { return newTalk(ctx, r) }
+}

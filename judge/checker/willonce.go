@@ -1,0 +1,282 @@
+package checker
+
+import (
+	"slices"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+var claimWillOnce = Entry{
+	Claim: verdict.Claim{Name: "will-once", Severity: verdict.P1, Gated: true,
+		Text:   "The Will Message MUST be published when the Network Connection is closed, unless it has been deleted by the Server on receipt of a DISCONNECT Packet: at QoS 1 it reaches every session that subscribed before, and it is published once. A server that fails in that moment may do it later, or again.",
+		Source: "MQTT 3.1.1 sections 3.1.2.5 [MQTT-3.1.2-8], [MQTT-3.1.2-10] and 3.14.4 [MQTT-3.14.4-3]; MQTT 5.0 sections 3.1.2.5 [MQTT-3.1.2-8], [MQTT-3.1.2-10] and 3.14.4 [MQTT-3.14.4-3]"},
+	Category: Safety, Checker: "willonce@1", Protocols: mqtt, Rests: history.PromiseProtocol, New: newWillOnce, NeedsComplete: true, canary: exhume,
+}
+
+// willOnce judges that the will of a connection that was lost is published, once,
+// and that of a connection that its client ended by DISCONNECT never. Each
+// connection has a will of its own. Of one that was lost while a fault on the
+// cluster began or ended, of one that was never let in for certain, of one whose
+// DISCONNECT a fault may have kept from the broker, and of one of whose end the
+// client and the wire do not say the same, either is right.
+type willOnce struct {
+	ledger *ledger
+	came   map[passing][]arrival
+}
+
+// A passing is a will on its way to a subscriber.
+type passing struct {
+	process, stream int32
+	seq             int64
+}
+
+// An arrival is a delivery of a will.
+type arrival struct {
+	row, at int64
+	conn    int32
+	dup     bool
+}
+
+// maxArrivals is how many are kept of one will at one subscriber: one too many is
+// enough.
+const maxArrivals = 8
+
+func newWillOnce(ctx Context) Checker {
+	return &willOnce{ledger: ctx.ledger, came: map[passing][]arrival{}}
+}
+
+func (c *willOnce) fork() Checker {
+	f := &willOnce{ledger: c.ledger, came: map[passing][]arrival{}}
+	for to, list := range c.came {
+		f.came[to] = slices.Clone(list)
+	}
+	return f
+}
+
+func (c *willOnce) Add(b *history.Batch) {
+	l := c.ledger
+	if len(l.wills.of) == 0 {
+		return
+	}
+	for _, d := range l.rows(b).delivered {
+		if d.pair < 0 || !l.tables.Streams[b.Stream[d.i]].Will || !l.plain(d) {
+			continue
+		}
+		to := passing{b.Process[d.i], b.Stream[d.i], d.seq}
+		if list := c.came[to]; len(list) < maxArrivals {
+			c.came[to] = append(list, arrival{b.Index[d.i], b.Time[d.i], b.Conn[d.i], d.flags.Has(history.FlagDup)})
+		}
+	}
+}
+
+// A lot is what is to become of a will.
+type lot uint8
+
+const (
+	either lot = iota
+	due        // it is to be published
+	dead       // it is not to be
+)
+
+func (c *willOnce) lot(q *bequest) lot {
+	l := c.ledger
+	switch {
+	case !q.accepted || q.doubt || q.leave == history.None || !l.wire.agrees(q):
+		return either
+	case q.left && !l.disturbed(q.ended-int64(settling), q.ended+int64(time.Second)):
+		return dead
+	case !q.left && WillDue(l.landings, time.Duration(q.ended)):
+		return due
+	}
+	return either
+}
+
+func (c *willOnce) Result(*closing) verdict.Result {
+	var found findings
+	var lost, left, judged, missing, twice, undue int64
+	var waiting []string
+	l := c.ledger
+	for i := range l.wills.all {
+		q := &l.wills.all[i]
+		lot := c.lot(q)
+		switch lot {
+		case due:
+			lost++
+		case dead:
+			left++
+		}
+		for p := range int32(len(l.tables.Processes)) {
+			to := passing{p, q.stream, q.seq}
+			came := c.came[to]
+			switch {
+			case lot == dead && l.route.get(p, q.stream).takes():
+				judged++
+				if len(came) > 0 {
+					undue++
+					found.add(c.anomaly("will-undue", q, to, came, sentence("was published at %s, although %s had ended that connection by DISCONNECT at %s", clock(came[0].at), l.process(q.process), clock(q.ended))))
+				}
+			case lot == due && len(came) == 0 && c.owed(p, q):
+				judged++
+				if reason := c.waits(p, q); reason != "" {
+					waiting = append(waiting, reason)
+					continue
+				}
+				missing++
+				found.add(c.anomaly("will-missing", q, to, nil, sentence("never reached %s: %s lost that connection at %s", l.process(p), l.process(q.process), clock(q.ended))))
+			case lot == due && len(came) > 0:
+				judged++
+			}
+			if again := c.again(q, to, came); lot != dead && again != nil {
+				twice++
+				found.add(c.anomaly("will-twice", q, to, []arrival{came[0], *again}, sentence("reached %s twice, at %s and %s", l.process(p), clock(came[0].at), clock(again.at))))
+			}
+		}
+	}
+	r := found.judged(judged, map[string]int64{
+		"lost_connections": lost, "ended_connections": left, "judged": judged, "missing": missing, "twice": twice, "undue": undue,
+	}, "no client with a will left or was lost")
+	switch r.Status {
+	case verdict.Pass:
+		r.Summary = sentence("the wills of %d connections that were lost were published, once, those of %d that ended by DISCONNECT were not", lost, left)
+	case verdict.Fail:
+		r.Summary = sentence("%d wills were missing, %d came twice, %d after DISCONNECT, the first: %s", missing, twice, undue, r.Anomalies[0].Text)
+	}
+	if r.Status == verdict.Pass && len(waiting) > 0 {
+		unsure(&r, "a subscriber did not drain: a will that it lacks may still have been on its way", some(waiting)...)
+	}
+	return r
+}
+
+// owed reports whether a process must get the will of a connection that was lost.
+func (c *willOnce) owed(p int32, q *bequest) bool {
+	l := c.ledger
+	session := &l.sessions.of[p]
+	return l.sessions.persistent(p) && !l.route.get(p, q.stream).lossy() && l.sessions.due(p, l.topic(q.stream)) < q.ended &&
+		(!session.lost || q.ended >= session.relost) // with its session it is session-kept's
+}
+
+// waits says why a process that lacks a will may still have had it to get, "" where
+// it would have had it.
+func (c *willOnce) waits(p int32, q *bequest) string {
+	l := c.ledger
+	session := &l.sessions.of[p]
+	until := session.left
+	if session.connected {
+		until = max(session.ended, session.last)
+	}
+	if until == never || until-max(session.last, session.at, q.ended) < quiet {
+		return sentence("%s lacks the will of %s, whose connection was lost at %s, and was not connected for %s without a delivery after that",
+			l.process(p), l.process(q.process), clock(q.ended), clock(quiet))
+	}
+	return ""
+}
+
+// again is the first arrival that repeats one on its connection without saying so,
+// nil for none: where a fault was on the cluster since the connection was lost, it
+// may have been published anew.
+func (c *willOnce) again(q *bequest, to passing, came []arrival) *arrival {
+	l := c.ledger
+	if len(came) < 2 || slices.Contains(l.tables.Processes[to.process].Cannot, "dup") {
+		return nil
+	}
+	for i := range came[1:] {
+		a := &came[i+1]
+		if a.dup || a.conn != came[i].conn || c.troubled(q.ended-int64(settling), a.at) {
+			continue
+		}
+		return a
+	}
+	return nil
+}
+
+// troubled reports whether a fault on the cluster was in place at any time between
+// two.
+func (c *willOnce) troubled(from, to int64) bool {
+	return slices.ContainsFunc(history.Windows(onBrokers(c.ledger.landings)), func(w history.Window) bool {
+		return int64(w.Start) <= to && from <= int64(w.End)
+	})
+}
+
+func (c *willOnce) anomaly(kind string, q *bequest, to passing, came []arrival, what string) verdict.Anomaly {
+	l := c.ledger
+	rows := []int64{q.call, q.ret, q.leave}
+	for _, a := range came {
+		rows = append(rows, a.row)
+	}
+	fault := l.fault(q.ended)
+	a := verdict.Anomaly{
+		Kind: kind, Process: to.process, Stream: to.stream, Seq: to.seq, TimeNS: q.ended, Fault: fault, Events: events(rows...),
+		Text: sentence("will %d of %s %s%s", q.seq, l.process(q.process), what, under(fault)),
+	}
+	l.accuse(&a, l.wire.willBy(kind, q, to))
+	return a
+}
+
+// agrees reports whether the wire, where there is one, has a connection end as its
+// client says.
+func (w *wire) agrees(q *bequest) bool {
+	if !w.heard(q.process) {
+		return true
+	}
+	g := w.clients[q.process].greetedIn(q.call, q.ret)
+	return g == nil || q.left == (g.left != history.None)
+}
+
+// willBy says whose doing it is that a will is missing, or was not to come.
+func (w *wire) willBy(kind string, q *bequest, at passing) shown {
+	if !w.heard(q.process) {
+		return nothingShown
+	}
+	g := w.clients[q.process].greetedIn(q.call, q.ret)
+	if g == nil {
+		return nothingShown
+	}
+	to := w.to(at.process, at.stream, at.seq)
+	switch {
+	case kind != "will-missing" && to == nil:
+		return bySDK("that the broker sent nothing of the kind")
+	case kind == "will-twice" && to.n == 1:
+		return bySDK("that the broker sent it once", int64(to.first))
+	case kind == "will-twice":
+		return byBroker("that the broker sent it more than once", int64(to.first))
+	case kind == "will-undue":
+		return byBroker("that the broker had its DISCONNECT, and sent the will", g.left, int64(to.first))
+	case to != nil && to.acked >= 0:
+		return bySDK("that the broker sent it, and that the client acknowledged it", int64(to.first), int64(to.acked))
+	case to != nil || w.mute(at.process):
+		return nothingShown
+	}
+	if subscribed, gaveUp := w.clients[at.process].subscribed(q.leave); !subscribed && gaveUp != "" {
+		return bySDK("that the subscriber's client " + gaveUp)
+	}
+	return byBroker("that the connection ended without DISCONNECT, and that the broker never sent its will to the subscriber", g.row)
+}
+
+// exhume delivers the will of a connection that its client had ended.
+func exhume(ctx Context) *mutation {
+	l := ctx.ledger
+	c := &willOnce{ledger: l}
+	m := &mutation{idle: "no client with a will ended its connection by DISCONNECT"}
+	m.end = func() []history.Event {
+		for i := range l.wills.all {
+			q := &l.wills.all[i]
+			if c.lot(q) != dead {
+				continue
+			}
+			for p := range int32(len(l.tables.Processes)) {
+				if q := l.route.get(p, q.stream); q.filters+q.shared != 1 {
+					continue
+				}
+				m.did = sentence("delivered the will of %s, who had ended its connection at %s, to %s", l.process(q.process), clock(q.ended), l.process(p))
+				return []history.Event{{
+					Index: q.leave, Call: history.None, Time: time.Duration(q.ended), Process: p, Kind: history.KindDeliver,
+					Node: history.None, Stream: q.stream, Seq: q.seq, ID: history.None, QoS: 1,
+				}}
+			}
+		}
+		return nil
+	}
+	return m
+}

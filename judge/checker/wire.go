@@ -1,0 +1,326 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/history"
+)
+
+// A wire is what the packets show, as the clients' side of the tap had them: of
+// each message how it was sent to the broker, and by the broker to each
+// subscriber. What did not come as far as the client is not in it, nor what a
+// fault of ours changed beyond.
+type wire struct {
+	on      bool
+	route   *route
+	clients []wireClient
+	offered []flows // by stream: what its producer sent
+	handed  []flows // by pair of process and stream: what the broker sent
+	damaged damage  // what clients sent
+	mutes   []bool  // by process; nil until it is asked for
+}
+
+// A wireClient is one client's connections.
+type wireClient struct {
+	conn    int32
+	session int32 // number of it: one more whenever the broker had none
+	asked   int64 // row of the last CONNECT; None for none
+	clean   bool  // which asked for a new session
+	greeted []greeting
+	refused refusal // the first
+	granted []grant
+	unread  bool   // it, or what it was sent, could not be read any more
+	damaged damage // what it was sent
+	shown   []shownRetained
+}
+
+// A damage is rows of PUBLISHes: with a damaged payload, and with one that is not
+// of the run.
+type damage struct{ spoiled, stranger []int64 }
+
+func (d *damage) note(p *packet) {
+	switch {
+	case p.flags.Has(history.FlagCorrupt):
+		d.spoiled = append(d.spoiled, p.row)
+	case p.flags.Has(history.FlagForeign):
+		d.stranger = append(d.stranger, p.row)
+	}
+}
+
+// A shownRetained is a retained message that a client was sent; stream and seq
+// are None where its payload does not say.
+type shownRetained struct {
+	row    int64
+	stream int32
+	seq    int64
+}
+
+// maxShown is how many of them are kept, of one client.
+const maxShown = 1 << 16
+
+// A greeting is a CONNACK that let the client in.
+type greeting struct {
+	asked, row int64
+	clean      bool
+	present    bool
+	expiryS    float64 // after which the session is to end; negative where the recording does not say
+	conn       int32
+	left       int64 // row of the client's DISCONNECT; None for none
+}
+
+// A refusal is a CONNACK that did not let the client in; its reason is 0 for none.
+type refusal struct {
+	asked, row int64
+	reason     uint8
+}
+
+// A grant is a SUBACK, or an UNSUBSCRIBE.
+type grant struct {
+	row int64
+	qos uint8 // or 0x80 and above: refused
+}
+
+// unsubscribed is the QoS of a subscription that its client has ended.
+const unsubscribed = 0xFF
+
+func newWire(ctx Context, r *route) *wire {
+	w := &wire{on: ctx.Run.Wire, route: r}
+	if w.on {
+		w.clients = slices.Repeat([]wireClient{{asked: history.None}}, len(ctx.Tables.Processes))
+		w.offered = make([]flows, len(ctx.Tables.Streams))
+		w.handed = make([]flows, len(r.pairs))
+	}
+	return w
+}
+
+func (w *wire) add(b *history.Batch, packets []packet) {
+	if !w.on {
+		return
+	}
+	for i := range packets {
+		p := &packets[i]
+		if uint32(p.process) >= uint32(len(w.clients)) {
+			continue
+		}
+		c := &w.clients[p.process]
+		switch p.kind {
+		case publishPacket:
+			w.publish(c, p)
+		case pubackPacket, pubrecPacket, pubcompPacket:
+			if f := w.flow(p, !p.toClient); f != nil {
+				f.answer(p)
+			}
+		case pubrelPacket:
+			if f := w.flow(p, p.toClient); f != nil && f.n > 0 {
+				f.release(p)
+			}
+		default:
+			c.control(p, b.Value[p.i])
+		}
+	}
+}
+
+func (c *wireClient) control(p *packet, value float64) {
+	if p.kind == disconnectPacket && !p.toClient {
+		c.leave(p)
+	}
+	switch {
+	case p.kind == connectPacket:
+		c.conn, c.asked, c.clean = p.conn, p.row, p.reason != 0
+	case p.accepted() && p.conn == c.conn: // else it comes late, on a connection that the client has replaced
+		present := p.flags.Has(history.FlagSessionPresent)
+		if !present {
+			c.session++
+		}
+		c.greeted = append(c.greeted, greeting{c.asked, p.row, c.clean, present, value - 1, p.conn, history.None})
+	case p.kind == connackPacket && !p.accepted() && c.refused.reason == 0:
+		c.refused = refusal{c.asked, p.row, p.reason}
+	case p.kind == subackPacket:
+		c.granted = append(c.granted, grant{p.row, p.reason})
+	case p.kind == unsubscribePacket:
+		c.granted = append(c.granted, grant{p.row, unsubscribed})
+	case p.kind == disconnectPacket && !p.toClient && p.conn == c.conn && len(c.greeted) > 0:
+		c.greeted[len(c.greeted)-1].expiryS = value - 1
+	case p.kind == unreadPacket:
+		c.unread = true
+	}
+}
+
+// leave notes a DISCONNECT, which may be written down when the client is back.
+func (c *wireClient) leave(p *packet) {
+	for i := range slices.Backward(c.greeted) {
+		if c.greeted[i].conn == p.conn {
+			c.greeted[i].left = p.row
+			return
+		}
+	}
+}
+
+// flow is that of the message that a packet is about; sent says whether the
+// broker is the sender of the message.
+func (w *wire) flow(p *packet, byBroker bool) *flow {
+	if byBroker {
+		if i := w.route.at(p.process, p.stream); i >= 0 {
+			return w.handed[i].reach(p.seq)
+		}
+		return nil
+	}
+	if uint32(p.stream) < uint32(len(w.offered)) {
+		return w.offered[p.stream].reach(p.seq)
+	}
+	return nil
+}
+
+// share notes that a message had its packet id together with another: whose
+// acknowledgements are whose the wire does not tell.
+func (w *wire) share(process int32, side int, stream int32, seq int64) {
+	if f := w.flow(&packet{process: process, stream: stream, seq: seq}, side == 1); f != nil {
+		f.shared = true
+	}
+}
+
+// shared reports whether one of the two ways of a message was shared.
+func (w *wire) shared(process, stream int32, seq int64) bool {
+	from, to := w.from(stream, seq), w.to(process, stream, seq)
+	return from != nil && from.shared || to != nil && to.shared
+}
+
+func (w *wire) publish(c *wireClient, p *packet) {
+	if p.toClient {
+		c.damaged.note(p)
+		if p.flags.Has(history.FlagRetain) && len(c.shown) < maxShown {
+			c.shown = append(c.shown, shownRetained{p.row, p.stream, p.seq})
+		}
+	} else {
+		w.damaged.note(p)
+	}
+	switch f := w.flow(p, p.toClient); {
+	case f == nil:
+	case f.n > 0 && p.conn < c.conn: // written down late: what was sent again was sent after it
+		f.n = more(f.n)
+	default:
+		f.publish(p, uint16(c.session))
+	}
+}
+
+// heard reports whether a client's packets were recorded at all: those of a
+// client that does not speak MQTT over TCP through the tap are not. Nothing is
+// concluded from a part of them.
+func (w *wire) heard(process int32) bool {
+	return w.on && uint32(process) < uint32(len(w.clients)) && len(w.clients[process].greeted) > 0 && !w.clients[process].unread
+}
+
+// from is what the wire shows of a message on its way to the broker, nil for
+// nothing.
+func (w *wire) from(stream int32, seq int64) *flow {
+	if !w.on || uint32(stream) >= uint32(len(w.offered)) {
+		return nil
+	}
+	return w.offered[stream].seen(seq)
+}
+
+// to is what it shows of a message on its way to a subscriber.
+func (w *wire) to(process, stream int32, seq int64) *flow {
+	if !w.on {
+		return nil
+	}
+	if i := w.route.at(process, stream); i >= 0 {
+		return w.handed[i].seen(seq)
+	}
+	return nil
+}
+
+// greetedIn is the CONNACK that a connect is about: of those between two rows the
+// last without a session, for a client that gave an attempt up may have had it
+// with the next; else the last; nil for none.
+func (c *wireClient) greetedIn(from, to int64) (g *greeting) {
+	for i := range c.greeted {
+		if at := &c.greeted[i]; at.row > from && at.row < to && (g == nil || g.present || !at.present) {
+			g = at
+		}
+	}
+	return g
+}
+
+// grantedBefore is the last SUBACK before a row.
+func (c *wireClient) grantedBefore(row int64) *grant {
+	i, _ := slices.BinarySearchFunc(c.granted, row, func(g grant, row int64) int { return cmp.Compare(g.row, row) })
+	if i == 0 {
+		return nil
+	}
+	return &c.granted[i-1]
+}
+
+// subscribed says whether a client's session had a subscription at a row, and
+// if not, how the client itself gave it up; "" where it did not.
+func (c *wireClient) subscribed(row int64) (yes bool, gaveUp string) {
+	since := int64(-1)
+	for _, g := range c.greeted {
+		if g.row >= row {
+			break
+		}
+		if !g.present {
+			since, gaveUp = g.row, ""
+			if g.clean {
+				gaveUp = "had asked for a clean session and not subscribed again"
+			}
+		}
+	}
+	g := c.grantedBefore(row)
+	if g == nil || g.row < since {
+		return false, gaveUp
+	}
+	if g.qos == unsubscribed {
+		return false, "had unsubscribed"
+	}
+	return g.qos < 0x80, ""
+}
+
+// wentOn reports whether the client came back, to the session in which it was
+// sent a message last: what it has not acknowledged is sent again there (MQTT
+// 3.1.1 section 4.4 [MQTT-4.4.0-1]).
+func (c *wireClient) wentOn(f *flow) bool {
+	n := len(c.greeted)
+	return f.conn < c.conn && f.session == uint16(c.session) && n > 0 && c.greeted[n-1].asked == c.asked
+}
+
+// mute reports whether a client left anything that it was sent on its last
+// connection without an answer: the broker may then wait for that, and send no
+// more. It is asked for at the end.
+func (w *wire) mute(process int32) bool {
+	if w.mutes == nil {
+		w.mutes = make([]bool, len(w.clients))
+		for i := range w.handed {
+			p := i / w.route.streams
+			w.handed[i].each(func(_ int64, f *flow) {
+				w.mutes[p] = w.mutes[p] || f.conn == w.clients[p].conn && !f.answered()
+			})
+		}
+	}
+	return w.mutes[process]
+}
+
+// anew is how many messages of QoS 1 the broker sent to a client again as messages
+// of their own, which nothing of the client's called for: each was published once,
+// fits one of its filters, and its connection was never lost.
+func (w *wire) anew() (n int64) {
+	for i := range w.handed {
+		p, pair := i/w.route.streams, w.route.pairs[i]
+		if pair.sent != 1 || pair.filters != 1 || pair.shared > 0 || len(w.clients[p].greeted) != 1 {
+			continue
+		}
+		w.handed[i].each(func(seq int64, f *flow) {
+			from := w.from(int32(i%w.route.streams), seq)
+			if f.qos == 1 && f.begun > 1 && f.bare > 0 && !f.retained && from != nil && from.n == 1 {
+				n++
+			}
+		})
+	}
+	return n
+}
+
+// cleanAfter reports whether a client asked for a clean session after a row.
+func (c *wireClient) cleanAfter(row int64) bool {
+	return slices.ContainsFunc(c.greeted, func(g greeting) bool { return g.row > row && g.clean })
+}

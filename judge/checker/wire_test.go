@@ -1,0 +1,401 @@
+package checker
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+const dup = history.FlagDup
+
+// Of a healthy broker and healthy clients every claim that the wire can judge
+// holds, and every canary is red.
+func TestHealthyWire(t *testing.T) {
+	s := wired()
+	s.join(sub).connect(pub, false)
+	// Sent again before an answer, with DUP: by the client, and by the broker.
+	e := s.publishing(q1, 0)
+	c := s.call(e)
+	s.packet(pub, "publish", 90, s.of(q1, 0)).packet(pub, "publish", 90, s.of(q1, 0), flagged2(true, dup)).toClient(pub, "puback", 90, s.of(q1, 0))
+	s.ret(e, c, history.OK)
+	s.toClient(sub, "publish", 90, s.of(q1, 0)).toClient(sub, "publish", 90, s.of(q1, 0), flagged2(true, dup))
+	s.packet(sub, "puback", 90, s.of(q1, 0))
+	plain := blank(history.KindDeliver, sub)
+	plain.Stream, plain.Seq, plain.QoS = q1, 0, 1
+	s.add(plain)
+	// Two on their way at once.
+	for seq := int64(1); seq <= 2; seq++ {
+		s.publish(q1, seq, history.OK).toClient(sub, "publish", 90+seq, s.of(q1, seq))
+	}
+	for seq := int64(1); seq <= 2; seq++ {
+		plain.Seq = seq
+		s.packet(sub, "puback", 90+seq, s.of(q1, seq)).add(plain)
+	}
+	s.acked(q2, 0, 9).delivered(sub, q2, 0, 9).marker(q1, 3, history.OK).deliver(sub, q1, 3, history.FlagEnd).marker(q2, 10, history.OK).deliver(sub, q2, 10, history.FlagEnd)
+	ended := blank(history.KindDriver, history.None)
+	ended.Text = "ended: exit status 0"
+	s.add(ended)
+	report := judgeStory(t, s.finish(), "qos1-no-loss", "qos2-exactly-once")
+	if n := len(report.Results); n < 12 {
+		t.Errorf("%d results: the claims of the wire are missing", n)
+	}
+	for _, r := range report.Results {
+		if r.Status != verdict.Pass || !r.Canary.Red {
+			t.Errorf("%s is %s, canary red %v (%s%s): %s %v", r.Claim.Name, r.Status, r.Canary.Red, r.Canary.Mutation, r.Canary.Skipped, r.Summary, r.Reasons)
+		}
+	}
+}
+
+// Whatever freedom a correct broker takes, nobody is accused.
+func TestCorrectWireIsNeverAccused(t *testing.T) {
+	for seed := range uint64(40) {
+		for _, r := range judgeStory(t, correctOn(wired(), seed), names()...).Results {
+			if r.Status == verdict.Fail {
+				t.Errorf("seed %d: %s: %s", seed, r.Claim.Name, r.Summary)
+			}
+		}
+	}
+}
+
+// A run is judged by the claims of its day: one that only the wire can judge and that
+// came later is not held against what was recorded before.
+func TestWireClaimsAreFrozen(t *testing.T) {
+	for _, c := range []struct {
+		frozen []string
+		want   int
+	}{{nil, len(WireClaims("")) - 2}, {[]string{"broker-acks", "sdk-packet-id"}, 2}, {WireClaims(""), len(WireClaims(""))}} {
+		run := &history.Run{Wire: true, Protocol: "mqtt3", WireClaims: c.frozen}
+		if got := withWire(run, nil); len(got) != c.want {
+			t.Errorf("frozen %v: judged by %v", c.frozen, got)
+		}
+	}
+	if got := withWire(&history.Run{WireClaims: WireClaims("")}, nil); len(got) > 0 {
+		t.Errorf("without packets a run is judged by %v", got)
+	}
+}
+
+// Each claim that only the wire can judge: what breaks it, and what is near to
+// that and does not.
+func TestWireClaims(t *testing.T) {
+	const pass, fail, unknown = verdict.Pass, verdict.Fail, verdict.Unknown
+	sent := func(s *story, id int64, st int32, seq int64, f history.Flags) *story {
+		return s.packet(pub, "publish", id, s.of(st, seq), flagged2(true, f))
+	}
+	got := func(s *story, id int64, st int32, seq int64, f history.Flags) *story {
+		return s.toClient(sub, "publish", id, s.of(st, seq), flagged2(true, f))
+	}
+	for _, c := range []struct {
+		name, claim string
+		tell        func(s *story)
+		want        verdict.Status
+		text        string // in the first anomaly
+	}{
+		{"sent again without DUP", "sdk-resend-dup", func(s *story) { sent(s, 1, q1, 0, 0); s.connect(pub, true); sent(s, 1, q1, 0, 0) }, fail, "message 0 of pub-1 on work/1 (QoS 1) was sent again by the client with packet id 1, without DUP"},
+		{"sent again without DUP by an SDK that the run is not about", "sdk-resend-dup", func(s *story) {
+			s.run.SDK, s.tables.Processes[pub].SDK = "python/one@1", "go/another@2"
+			sent(s, 1, q1, 0, 0)
+			s.connect(pub, true)
+			sent(s, 1, q1, 0, 0)
+		}, unknown, ""},
+		{"sent again with DUP", "sdk-resend-dup", func(s *story) { sent(s, 1, q1, 0, 0); s.connect(pub, true); sent(s, 1, q1, 0, dup) }, pass, ""},
+		{"sent in a new session", "sdk-resend-dup", func(s *story) { sent(s, 1, q1, 0, 0); s.connect(pub, false); sent(s, 1, q1, 0, 0) }, unknown, ""},
+		{"another message with the id", "sdk-resend-dup", func(s *story) {
+			sent(s, 1, q1, 0, 0).toClient(pub, "puback", 1, s.of(q1, 0))
+			sent(s, 1, q1, 1, 0)
+		}, unknown, ""},
+		{"the broker sends again without DUP", "broker-resend-dup", func(s *story) { got(s, 1, q1, 0, 0); s.connect(sub, true); got(s, 1, q1, 0, 0) }, fail, "by the broker"},
+		{"the broker sends again to a session it forgot", "broker-resend-dup", func(s *story) { got(s, 1, q1, 0, 0); s.connect(sub, false); got(s, 1, q1, 0, 0) }, unknown, ""},
+		{"a retained copy", "broker-resend-dup", func(s *story) { got(s, 1, q1, 0, 0); got(s, 1, q1, 0, history.FlagRetain) }, unknown, ""},
+		{"two filters, two copies", "broker-resend-dup", func(s *story) {
+			s.tables.Processes[sub].Filters = append(s.tables.Processes[sub].Filters, history.Filter{Filter: "work/1", QoS: 1})
+			got(s, 1, q1, 0, 0)
+			got(s, 1, q1, 0, 0)
+		}, unknown, ""},
+
+		{"sent on the connection before, and written down late", "sdk-resend-dup", func(s *story) {
+			s.connect(pub, true)
+			sent(s, 1, q1, 0, dup)
+			s.packet(pub, "publish", 1, s.of(q1, 0), onConn(0))
+		}, unknown, ""},
+		{"the same of the broker", "broker-resend-dup", func(s *story) {
+			got(s, 2, q1, 1, 0)
+			s.connect(sub, true)
+			got(s, 1, q1, 0, dup).toClient(sub, "publish", 1, s.of(q1, 0), onConn(0))
+		}, unknown, ""},
+
+		{"published again after PUBREL", "sdk-qos2-flow", func(s *story) {
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0))
+			s.connect(pub, true)
+			sent(s, 1, q2, 0, dup)
+		}, fail, "after its PUBREL"},
+		{"published again after PUBREC, which may have been lost", "sdk-qos2-flow", func(s *story) {
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0))
+			s.connect(pub, true)
+			sent(s, 1, q2, 0, dup).toClient(pub, "pubrec", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0))
+		}, pass, ""},
+		{"the broker publishes again after PUBREL", "broker-qos2-flow", func(s *story) {
+			got(s, 1, q2, 0, 0).packet(sub, "pubrec", 1, s.of(q2, 0)).toClient(sub, "pubrel", 1, s.of(q2, 0))
+			got(s, 1, q2, 0, dup)
+		}, fail, "after its PUBREL"},
+
+		{"published again with a packet id whose last message is not complete", "sdk-qos2-flow", func(s *story) {
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0))
+			sent(s, 1, q2, 1, 0).toClient(pub, "pubcomp", 1, s.of(q2, 0))
+			s.connect(pub, true)
+			sent(s, 1, q2, 1, dup)
+		}, pass, ""},
+		{"a packet id before PUBCOMP", "sdk-packet-id", func(s *story) {
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0))
+			sent(s, 1, q2, 1, 0)
+		}, fail, "message 1 of pub-1 on work/2 (QoS 2) was sent by the client with packet id 1, while message 0 of pub-1 on work/2 (QoS 2) had it: PUBCOMP was still to come"},
+		{"a packet id before PUBACK", "sdk-packet-id", func(s *story) { sent(s, 1, q1, 0, 0); sent(s, 1, q2, 0, 0) }, fail, "PUBACK was still to come"},
+		{"a packet id after PUBCOMP", "sdk-packet-id", func(s *story) {
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0)).toClient(pub, "pubcomp", 1, s.of(q2, 0))
+			sent(s, 1, q2, 1, 0)
+		}, pass, ""},
+		{"a packet id before PUBCOMP, of a session that went on", "sdk-packet-id", func(s *story) {
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0))
+			s.connect(pub, true).packet(pub, "pubrel", 1, s.of(q2, 0))
+			sent(s, 1, q2, 1, 0)
+		}, fail, "PUBCOMP was still to come"},
+		{"a packet id after PUBREC that refuses", "sdk-packet-id", func(s *story) {
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0), refused)
+			sent(s, 1, q2, 1, 0)
+		}, pass, ""},
+		{"a packet id of the same message", "sdk-packet-id", func(s *story) { sent(s, 1, q1, 0, 0); sent(s, 1, q1, 0, dup) }, pass, ""},
+		{"a packet id of an earlier connection", "sdk-packet-id", func(s *story) { sent(s, 1, q1, 0, 0); s.connect(pub, true); sent(s, 1, q1, 1, 0) }, pass, ""},
+		{"the same packet id in both directions", "broker-packet-id", func(s *story) { s.packet(sub, "publish", 1, s.of(q1, 0)); got(s, 1, q1, 1, 0) }, pass, ""},
+		{"the broker uses a packet id before PUBACK", "broker-packet-id", func(s *story) { got(s, 1, q1, 0, 0); got(s, 1, q1, 1, 0) }, fail, "by the broker with packet id 1, while message 0"},
+		{"the broker uses a packet id after PUBACK", "broker-packet-id", func(s *story) {
+			got(s, 1, q1, 0, 0).packet(sub, "puback", 1, s.of(q1, 0))
+			got(s, 1, q1, 1, 0)
+		}, pass, ""},
+		{"two filters, two packet ids", "broker-packet-id", func(s *story) { got(s, 1, q1, 0, 0); got(s, 2, q1, 0, 0) }, pass, ""},
+
+		{"published twice, to a broker that uses its ids again", "broker-qos2-flow", func(s *story) {
+			s.acked(q2, 0, 0).wirePublish(q2, 0, true)
+			for range 2 {
+				got(s, 1, q2, 0, 0).packet(sub, "pubrec", 1, s.of(q2, 0)).toClient(sub, "pubrel", 1, s.of(q2, 0)).packet(sub, "pubcomp", 1, s.of(q2, 0))
+			}
+		}, pass, ""},
+
+		{"an id that nobody used", "broker-acks", func(s *story) { sent(s, 1, q1, 0, 0).toClient(pub, "puback", 2) }, fail, "packet id 2 was answered by a PUBACK"},
+		{"PUBREC for QoS 1", "broker-acks", func(s *story) { sent(s, 1, q1, 0, 0).toClient(pub, "pubrec", 1, s.of(q1, 0)) }, fail, "is of QoS 1"},
+		{"PUBREL of an earlier session", "broker-acks", func(s *story) { s.packet(pub, "pubrel", 7).toClient(pub, "pubcomp", 7) }, pass, ""},
+		{"two answers to two PUBLISHes", "broker-acks", func(s *story) {
+			sent(s, 1, q1, 0, 0)
+			sent(s, 1, q1, 0, dup).toClient(pub, "puback", 1, s.of(q1, 0)).toClient(pub, "puback", 1, s.of(q1, 0))
+		}, pass, ""},
+
+		{"answers out of turn", "sdk-ack-order", func(s *story) {
+			got(s, 1, q1, 0, 0)
+			got(s, 2, q1, 1, 0).packet(sub, "puback", 2, s.of(q1, 1)).packet(sub, "puback", 1, s.of(q1, 0))
+		}, fail, "message 0 of pub-1 on work/1 (QoS 1) was answered by PUBACK behind one that came later"},
+		{"answers to what came on an earlier connection", "sdk-ack-order", func(s *story) {
+			got(s, 1, q1, 0, 0)
+			s.connect(sub, true)
+			got(s, 2, q1, 1, 0).packet(sub, "puback", 2, s.of(q1, 1)).packet(sub, "puback", 1, s.of(q1, 0))
+		}, pass, ""},
+		{"answers to what was sent again meanwhile", "sdk-ack-order", func(s *story) {
+			got(s, 1, q1, 0, 0)
+			got(s, 2, q1, 1, 0)
+			got(s, 1, q1, 0, dup).packet(sub, "puback", 1, s.of(q1, 0)).packet(sub, "puback", 2, s.of(q1, 1))
+		}, pass, ""},
+		{"QoS 1 beside QoS 2", "sdk-ack-order", func(s *story) {
+			got(s, 1, q2, 0, 0)
+			got(s, 2, q1, 1, 0).packet(sub, "puback", 2, s.of(q1, 1)).packet(sub, "pubrec", 1, s.of(q2, 0))
+		}, pass, ""},
+
+		{"answers on the connection before, written down late", "sdk-ack-order", func(s *story) {
+			for seq := range int64(3) {
+				got(s, seq+1, q1, seq, 0)
+			}
+			s.connect(sub, true).packet(sub, "puback", 3, s.of(q1, 2), onConn(0))
+			got(s, 4, q1, 3, 0).packet(sub, "puback", 4, s.of(q1, 3))
+		}, pass, ""},
+
+		{"called done and refused", "sdk-honest", func(s *story) {
+			e := s.publishing(q1, 0)
+			c := s.call(e)
+			sent(s, 1, q1, 0, 0).toClient(pub, "puback", 1, s.of(q1, 0), refused)
+			s.ret(e, c, history.OK)
+		}, fail, "no acknowledgement"},
+		{"called done and refused, which its driver cannot see", "sdk-honest", func(s *story) {
+			s.tables.Processes[pub].Protocol, s.tables.Processes[pub].Cannot = "mqtt5", []string{"publish_reason"}
+			e := s.publishing(q1, 0)
+			c := s.call(e)
+			sent(s, 1, q1, 0, 0).toClient(pub, "puback", 1, s.of(q1, 0), refused)
+			s.ret(e, c, history.OK)
+		}, pass, ""},
+		{"called done, where packets could not be read", "sdk-honest", func(s *story) {
+			s.acked(q1, 0, 0).packet(pub, "unread", 0)
+			e := s.publishing(q1, 1)
+			s.ret(e, s.call(e), history.OK)
+		}, unknown, ""},
+		{"called done and never acknowledged", "sdk-honest", func(s *story) {
+			e := s.publishing(q1, 0)
+			c := s.call(e)
+			sent(s, 1, q1, 0, 0)
+			s.ret(e, c, history.OK)
+		}, fail, "the wire shows no acknowledgement"},
+		{"called done, and another message had its packet id", "sdk-honest", func(s *story) {
+			e := s.publishing(q2, 0)
+			c := s.call(e)
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0))
+			sent(s, 1, q2, 1, 0).packet(pub, "pubrel", 1, s.of(q2, 0)).toClient(pub, "pubcomp", 1, s.of(q2, 1))
+			s.ret(e, c, history.OK)
+		}, unknown, ""},
+		{"called done, and another message with its packet id was taken before PUBCOMP", "sdk-honest", func(s *story) {
+			e := s.publishing(q2, 0)
+			c := s.call(e)
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0))
+			sent(s, 1, q2, 1, 0).toClient(pub, "pubrec", 1, s.of(q2, 1))
+			s.ret(e, c, history.OK)
+		}, unknown, ""},
+		{"called done, and another message had its packet id behind PUBREL", "sdk-honest", func(s *story) {
+			e := s.publishing(q2, 0)
+			c := s.call(e)
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0))
+			sent(s, 1, q2, 1, 0)
+			s.ret(e, c, history.OK)
+		}, fail, "no acknowledgement"},
+		{"called done before", "sdk-honest", func(s *story) {
+			e := s.publishing(q2, 0)
+			c := s.call(e)
+			sent(s, 1, q2, 0, 0)
+			s.ret(e, c, history.OK)
+			s.toClient(pub, "pubcomp", 1, s.of(q2, 0))
+		}, fail, "only later"},
+		{"told done and never sent", "sdk-honest", func(s *story) {
+			s.call(s.publishing(q1, 0))
+			e := s.publishing(q1, 0)
+			e.Kind, e.Outcome = history.KindTold, history.OK
+			s.add(e)
+		}, fail, "said to the application to be done"},
+		{"told that it failed", "sdk-honest", func(s *story) {
+			e := s.publishing(q1, 0)
+			e.Kind, e.Outcome = history.KindTold, history.Fail
+			s.add(e)
+			s.acked(q1, 1, 1)
+		}, pass, ""},
+		{"QoS 0 left out between two", "sdk-honest", func(s *story) {
+			s.acked(q0, 0, 0)
+			e := s.publishing(q0, 1)
+			s.ret(e, s.call(e), history.OK)
+			s.acked(q0, 2, 2)
+		}, fail, "never sent"},
+		{"QoS 0 gone with its connection", "sdk-honest", func(s *story) {
+			s.acked(q1, 0, 0).acked(q0, 0, 0)
+			e := s.publishing(q0, 1)
+			s.ret(e, s.call(e), history.OK)
+			s.connect(pub, true).acked(q0, 2, 2)
+		}, pass, ""},
+
+		{"acknowledged and not delivered", "sdk-delivers", func(s *story) {
+			s.acked(q1, 0, 1)
+			id := s.wireSend(sub, q1, 0, 0)
+			s.wireTake(sub, q1, 0, id)
+			s.deliver(sub, q1, 1)
+		}, fail, "message 0 of pub-1 on work/1 (QoS 1) never reached the application of sub-1"},
+		{"acknowledged for another message that had its packet id", "sdk-delivers", func(s *story) {
+			s.acked(q2, 0, 1).acked(q1, 0, 0)
+			got(s, 90, q2, 0, 0).packet(sub, "pubrec", 90, s.of(q2, 0))
+			got(s, 90, q2, 1, 0)
+			s.packet(sub, "pubrec", 90, s.of(q2, 1)).toClient(sub, "pubrel", 90, s.of(q2, 1)).packet(sub, "pubcomp", 90, s.of(q2, 1))
+			s.deliver(sub, q1, 0)
+		}, pass, ""},
+		{"sent and not acknowledged", "sdk-delivers", func(s *story) {
+			s.acked(q1, 0, 1).wireSend(sub, q1, 0, 0)
+			s.deliver(sub, q1, 1)
+		}, pass, ""},
+
+		{"acknowledged, and the client ended before its application had it", "sdk-delivers", func(s *story) {
+			s.acked(q1, 0, 4).deliver(sub, q1, 0)
+			for seq := int64(1); seq < 4; seq++ {
+				s.wireTake(sub, q1, seq, s.wireSend(sub, q1, seq, 0))
+			}
+		}, pass, ""},
+
+		{"delivered twice", "sdk-once", func(s *story) {
+			s.acked(q2, 0, 1).deliver(sub, q2, 0).deliver(sub, q2, 1)
+			e := s.events[len(s.events)-4] // the delivery, before three packets
+			s.add(e)
+		}, fail, "the wire shows that the broker sent it in one exchange"},
+		{"sent twice by the broker", "sdk-once", func(s *story) { s.acked(q2, 0, 1).deliver(sub, q2, 0).deliver(sub, q2, 0) }, unknown, ""},
+
+		{"no subscription again", "sdk-resubscribes", func(s *story) { s.disconnect(sub).connect(sub, false).wait(6 * time.Second).disconnect(sub) }, fail, "did not subscribe"},
+		{"no time for it", "sdk-resubscribes", func(s *story) { s.disconnect(sub).connect(sub, false).wait(time.Second).disconnect(sub) }, pass, ""},
+		{"no subscription during a fault", "sdk-resubscribes", func(s *story) {
+			s.disconnect(sub).fault(6*time.Second).connect(sub, false).wait(7 * time.Second).disconnect(sub)
+		}, pass, ""},
+		{"a short fault, late", "sdk-resubscribes", func(s *story) {
+			s.disconnect(sub).connect(sub, false).wait(9 * time.Second).fault(time.Second).wait(2 * time.Second).disconnect(sub)
+		}, fail, "did not subscribe"},
+		{"subscribed without waiting for CONNACK", "sdk-resubscribes", func(s *story) {
+			s.packet(sub, "connect", 0, onConn(1)).packet(sub, "subscribe", 1, onConn(1)).toClient(sub, "connack", 0, onConn(1))
+		}, pass, ""},
+		{"told to stop reading", "sdk-resubscribes", func(s *story) {
+			s.add(blank(history.KindPause, sub))
+			s.disconnect(sub).connect(sub, false).wait(6 * time.Second).disconnect(sub)
+		}, pass, ""},
+		{"nothing ran", "sdk-resubscribes", func(s *story) {
+			s.disconnect(sub).connect(sub, false).wait(6 * time.Second).disconnect(sub)
+			s.observe(history.ObserveStarved, history.None, history.None, 6)
+		}, unknown, ""},
+		{"the session is there", "sdk-resubscribes", func(s *story) { s.disconnect(sub).connect(sub, true).wait(6 * time.Second).disconnect(sub) }, pass, ""},
+
+		{"it ended", "sdk-lives", func(s *story) { s.driver("driver broke the contract: it ended without bye (exit status 3)") }, fail, "exit status 3"},
+		{"it crashed", "sdk-lives", func(s *story) {
+			s.driver("driver broke the contract: it ended without bye (signal: segmentation fault (core dumped))")
+		}, fail, "segmentation fault"},
+		{"it never began", "sdk-lives", func(s *story) {
+			s.driver("driver broke the contract: it ended before hello (exit status 1)").driver("ended: exit status 1")
+		}, pass, ""},
+		{"something killed it", "sdk-lives", func(s *story) {
+			s.driver("driver broke the contract: it ended without bye (signal: killed)").driver("ended: signal: killed")
+		}, pass, ""},
+	} {
+		t.Run(c.claim+": "+c.name, func(t *testing.T) {
+			s := wired()
+			s.join(sub).connect(pub, false)
+			c.tell(s)
+			r := judgeStory(t, s.finish(), c.claim).Results[0]
+			if r.Claim.Name != c.claim || r.Status != c.want && !(c.want == pass && len(r.Anomalies) == 0 && r.Judged > 0) {
+				t.Fatalf("%s is %s: %s %v", r.Claim.Name, r.Status, r.Summary, r.Reasons)
+			}
+			if c.want == fail && (!strings.Contains(r.Anomalies[0].Text, c.text) || r.Anomalies[0].Blame == "") {
+				t.Errorf("%q, blame %q", r.Anomalies[0].Text, r.Anomalies[0].Blame)
+			}
+		})
+	}
+}
+
+func (s *story) driver(text string) *story {
+	e := blank(history.KindDriver, history.None)
+	e.Text = text
+	s.add(e)
+	return s
+}
+
+// Whoever is to blame for any violation is among those listed, however many
+// there are of others before.
+func TestEveryPartyIsListed(t *testing.T) {
+	var f findings
+	for i := range int64(100 * maxListed) {
+		by := verdict.SDK
+		if i == 99*maxListed {
+			by = verdict.Broker
+		}
+		f.add(verdict.Anomaly{TimeNS: i, Blame: by})
+	}
+	list := f.first()
+	if len(list) != maxListed+1 || list[maxListed].Blame != verdict.Broker {
+		t.Errorf("%d are listed, the last is %+v", len(list), list[len(list)-1])
+	}
+}
+
+func onConn(n int32) func(*history.Event) { return func(e *history.Event) { e.Conn = n } }
+func refused(e *history.Event)            { e.Reason = 0x87 }

@@ -1,0 +1,80 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/robustmq/rmq-mcp/history"
+)
+
+// blame says whose doing a failure is: a party, a colon, and why. It is the
+// wire's word and never a guess. Where the wire shows the broker and the client
+// library at fault, each for some of it, it names the broker first and the library
+// beside it. Where the wire does not tell of all of it, blame is unknown, with what
+// would decide it.
+func blame(in Input, failed []Result) string {
+	whose := charges(failed)
+	_, undecided := whose[Undecided]
+	sdk, bySDK := whose[SDK]
+	broker, byBroker := whose[Broker]
+	switch starved := bySDK && in.Coverage.HostStarvedS > MaxStarvedS; {
+	case starved && !undecided: // which makes a library late
+		return say(Undecided, "pending a run on a host that is not starved")
+	case bySDK && len(whose) == 1: // whatever the harness lacks then
+		return sdk.against(SDK, library(in.Run))
+	case len(in.Harness) > 0:
+		return say(Undecided, "pending a run without harness errors")
+	case byBroker && len(whose) == 1:
+		return broker.against(Broker, vendor(in.Run))
+	case byBroker && bySDK && !undecided:
+		return broker.against(Broker, vendor(in.Run)) + "; beside it " + sdk.against(SDK, library(in.Run))
+	case in.Run != nil && in.Run.Wire:
+		return say(Undecided, "the wire does not tell whose doing all of it is; pending "+elsewhere)
+	case in.Run != nil && in.Run.Protocol != "mq9":
+		return say(Undecided, "pending "+elsewhere+"; with the wire recorded (arm: tap) it may tell at once")
+	}
+	return say(Undecided, "pending "+elsewhere)
+}
+
+// elsewhere is what would decide it without the wire.
+const elsewhere = "the same scenario with another SDK and on the reference broker (rmq-mcp blame, or replay_run with blame, makes them)"
+
+func say(p Party, why string) string { return fmt.Sprintf("%s: %s", p, why) }
+
+// A charge is the first violation of one party: the source of the claim, and what
+// happened.
+type charge struct{ source, text string }
+
+func (c charge) against(p Party, name string) string {
+	return fmt.Sprintf("%s: %s, by %s: %s", p, name, c.source, c.text)
+}
+
+// charges are those whom the wire blames for anything that failed. A claim on
+// the client library is only ever its own doing; of another, what no anomaly
+// shows is nobody's.
+func charges(failed []Result) map[Party]charge {
+	whose := map[Party]charge{}
+	note := func(p Party, r Result, text string) {
+		p = cmp.Or(p, Undecided)
+		if _, known := whose[p]; !known {
+			whose[p] = charge{r.Claim.Source, text}
+		}
+	}
+	for _, r := range failed {
+		if len(r.Anomalies) == 0 {
+			note(r.Claim.Of, r, r.Summary)
+		}
+		for _, a := range r.Anomalies {
+			note(cmp.Or(r.Claim.Of, a.Blame), r, a.Text)
+		}
+	}
+	return whose
+}
+
+// library names the client library of a run.
+func library(run *history.Run) string {
+	if run == nil || run.SDK == "" {
+		return "the client library"
+	}
+	return run.SDK
+}

@@ -1,0 +1,93 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/history"
+)
+
+// headline is one sentence that can be quoted alone.
+func headline(v Verdict, in Input) string {
+	failed := failures(in.Results)
+	switch {
+	case len(failed) > 0: // of one run: whether it comes again nobody knows
+		return fmt.Sprintf("%s: %s: %s%s%s%s", v.State, NotRepeated, whose(in.Run, failed[0]), failed[0].Summary, others(failed), softly(in.Run, failed[0]))
+	case isPass(v.State):
+		return fmt.Sprintf("%s: %s over %d acknowledged messages, %s%s", v.State,
+			plural(int64(passed(in.Results)), "claim holds", "claims hold"), in.Coverage.Acked, faultsIn(in.Run, in.Landings), beside(in.Coverage.Unjudged))
+	case len(v.Reasons) > 0:
+		return fmt.Sprintf("%s: %s", v.State, v.Reasons[0])
+	}
+	return string(v.State)
+}
+
+func others(failed []Result) string {
+	if len(failed) == 1 {
+		return ""
+	}
+	return fmt.Sprintf(" (and %s)", plural(int64(len(failed)-1), "more claim fails", "more claims fail"))
+}
+
+// whose names the client library, where the claim that failed is its.
+func whose(run *history.Run, r Result) string {
+	if r.Claim.Of != SDK {
+		return ""
+	}
+	return library(run) + ": "
+}
+
+// beside is what was seen that no claim of the run judges, so that a reader of the
+// headline alone knows of it.
+func beside(unjudged []string) string {
+	if len(unjudged) == 0 {
+		return ""
+	}
+	return "; but " + strings.Join(unjudged, "; ")
+}
+
+func passed(results []Result) (n int) {
+	for _, r := range results {
+		if r.Status == Pass {
+			n++
+		}
+	}
+	return n
+}
+
+func softly(run *history.Run, r Result) string {
+	if why := notPromised(run, r); why != "" {
+		return "; " + why
+	}
+	return ""
+}
+
+func faultsIn(run *history.Run, landings []history.Landing) string {
+	var names []string
+	if run != nil && run.Control && len(landings) == 0 {
+		return "without the scenario's faults" + because([]string{run.ControlWhy})
+	}
+	for _, l := range landings {
+		names = append(names, fmt.Sprintf("%s of %s", l.Type, cmp.Or(strings.Join(l.Nodes, ", "), l.Target)))
+	}
+	if len(names) == 0 {
+		return "without a fault"
+	}
+	return "with " + strings.Join(names, "; ")
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// afterState is a headline without the state it begins with.
+func afterState(s string) string {
+	if _, rest, ok := strings.Cut(s, ": "); ok {
+		return rest
+	}
+	return s
+}

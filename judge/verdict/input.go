@@ -1,0 +1,82 @@
+package verdict
+
+import "github.com/robustmq/rmq-mcp/history"
+
+// Input is everything that decides one run. Nothing else may.
+type Input struct {
+	Run      *history.Run
+	Landings []history.Landing
+	Results  []Result
+	Complete Completeness
+	Coverage Coverage
+	Harness  []string // what the harness could not do, in words; a broken broker is not in here
+	Root     string   // root hash of the run's seal, "" before it is sealed
+}
+
+// Completeness says whether missing rows could explain a missing event. Only a
+// complete history can show a loss, and only to a subscriber that had the time
+// to get what waited for it.
+type Completeness struct {
+	Closed    bool     `json:"closed"`              // the file ends in order, and every driver said how much it had written, and that much arrived
+	Why       []string `json:"why,omitempty"`       // what is missing
+	Undrained []string `json:"undrained,omitempty"` // subscribers that may have had something still to get
+}
+
+// Coverage is how much load a run really had. Rates are acknowledged publishes
+// per second; before and after are the later halves of the steady and of the
+// recovery phase, when clients had time to settle.
+type Coverage struct {
+	SteadyPerS    float64  `json:"steady_per_s"`
+	BeforePerS    float64  `json:"before_per_s"`
+	FaultPerS     float64  `json:"fault_per_s"`
+	AfterPerS     float64  `json:"after_per_s"`
+	LongestGapS   float64  `json:"longest_gap_s"` // longest silence of acknowledged publishes while publishing
+	DurationS     float64  `json:"duration_s"`    // of the publishing phase
+	Acked         int64    `json:"acked"`
+	Indeterminate float64  `json:"indeterminate"`         // share of publishes whose outcome is unknown, 0 to 1
+	HostStarvedS  float64  `json:"host_starved_s"`        // time in which the host kept the harness from running
+	Recorded      int64    `json:"recorded"`              // events in the history
+	Idle          []string `json:"idle,omitempty"`        // faults in whose time no message was on its way
+	Ended         []string `json:"ended,omitempty"`       // nodes, and the witness, that ended by nothing of the run's doing, nor of their own; in words
+	Gone          []string `json:"gone,omitempty"`        // processes of ours that ended or stood still without being asked; in words
+	Unjudged      []string `json:"unjudged,omitempty"`    // what was seen that no claim of the run judges; in words
+	PlantShown    *int64   `json:"plant_shown,omitempty"` // how often the defect showed that rmq-mcp planted before the nodes
+}
+
+// Totals reconcile what was sent with what arrived, over the whole run.
+type Totals struct {
+	Sent       int64 `json:"sent"`       // publishes called
+	Acked      int64 `json:"acked"`      // the broker acknowledged
+	Unknown    int64 `json:"unknown"`    // outcome unknown
+	Received   int64 `json:"received"`   // deliveries, over all subscribers
+	Lost       int64 `json:"lost"`       // acknowledged, due and never delivered, per subscriber
+	Duplicated int64 `json:"duplicated"` // further deliveries of a message to the same subscriber
+	Recovered  int64 `json:"recovered"`  // outcome unknown, yet delivered: allowed
+}
+
+// A NodePair is what came of messages whose publisher was connected to one node to
+// subscribers that were connected to another one, or to the same.
+type NodePair struct {
+	From      string  `json:"from"`
+	To        string  `json:"to"`
+	Delivered int64   `json:"delivered"`
+	Lost      int64   `json:"lost"`     // of Totals.Lost, by the node that the subscriber was at last
+	SilentS   float64 `json:"silent_s"` // the longest time without a delivery behind a publish, while a publisher and a subscriber of it were connected
+}
+
+// A Member is what came to one member of a shared subscription.
+type Member struct {
+	Group     string  `json:"group"` // $share/NAME/FILTER
+	Name      string  `json:"name"`
+	Node      string  `json:"node,omitempty"` // that it was connected to at last
+	Delivered int64   `json:"delivered"`
+	SilentS   float64 `json:"silent_s"` // the longest time without a delivery, while it was connected and others of its group were sent something
+}
+
+// maxIndeterminate is the share of unknown outcomes above which a history says
+// too little.
+const maxIndeterminate = 0.05
+
+// MaxStarvedS is for how many seconds a host may stand still without explaining
+// what took too long.
+const MaxStarvedS = 1.0
