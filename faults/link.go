@@ -31,6 +31,14 @@ func SplitLink(target string) (near, far string, directed, ok bool) {
 	return near, far, ok, ok
 }
 
+// Sides are the two of a link, or the one that another target is.
+func Sides(target string) []string {
+	if near, far, _, link := SplitLink(target); link {
+		return []string{near, far}
+	}
+	return []string{target}
+}
+
 // CheckTarget refuses a target of a form that the type of fault does not take.
 func CheckTarget(typ, target string) error {
 	near, far, _, link := SplitLink(target)

@@ -19,9 +19,9 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/netns"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
-	"github.com/robustmq/rmq-mcp/internal/mechanism/router/routertest"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/shaper"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
+	"github.com/robustmq/rmq-mcp/internal/testing/routertest"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 

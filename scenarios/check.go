@@ -237,7 +237,7 @@ func (step *Step) checkTarget() error {
 
 // fits refuses a schedule that names a node which a cluster of so many does not
 // have.
-func (s *Scenario) fits(nodes int) error {
+func (s *Scenario) Fits(nodes int) error {
 	for i, step := range s.Schedule {
 		for _, name := range nodeName.FindAllStringSubmatch(step.Target, -1) {
 			if n, err := strconv.Atoi(name[1]); err != nil || n > nodes {

@@ -3,7 +3,6 @@ package scenarios
 import (
 	"slices"
 
-	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
 )
 
@@ -29,10 +28,4 @@ func (s *Scenario) OnNodes() bool {
 			return k.Type == step.Fault && !slices.Contains([]string{"client", "protocol", "hostile"}, k.Family)
 		})
 	})
-}
-
-// untouchable reports whether nothing may be done to the nodes: somebody else runs
-// them, and has named neither their processes nor their containers.
-func untouchable(c cluster.Config) bool {
-	return c.Flavor == external && len(c.PIDs)+len(c.Containers) == 0
 }

@@ -1,5 +1,5 @@
-// Package scenarios holds the scenario library and the Runner that executes
-// one. A scenario is a Markdown file: its front matter is what the server
+// Package scenarios is the document that says what an experiment does, and the
+// library of them. A scenario is a Markdown file: its front matter is what the server
 // executes and judges by, its prose what an agent reads.
 package scenarios
 
@@ -196,7 +196,7 @@ func split(text []byte) (front, prose []byte, err error) {
 
 // Tier answers the tier of that name as a flavor runs it; "" is smoke.
 func (s *Scenario) Tier(name, flavor string) (Tier, error) {
-	name = tierName(name)
+	name = TierName(name)
 	t, ok := s.Tiers[name]
 	if !ok {
 		return Tier{}, fmt.Errorf("scenario %s has no tier %q; it has %s", s.Name, name, strings.Join(sortedKeys(s.Tiers), ", "))
@@ -214,11 +214,19 @@ func (s *Scenario) Tier(name, flavor string) (Tier, error) {
 	return t, nil
 }
 
+// TierName returns the name of the tier that a caller means; "" is smoke.
+func TierName(name string) string {
+	if name == "" {
+		return "smoke"
+	}
+	return name
+}
+
 // Planned are the faults that must land in a run of a tier.
 func (s *Scenario) Planned(t Tier) (list []history.PlannedFault) {
 	for range max(t.Rounds, 1) {
 		for _, step := range s.Schedule {
-			list = append(list, history.PlannedFault{Type: step.Fault, Target: step.Target, Params: t.params(step)})
+			list = append(list, history.PlannedFault{Type: step.Fault, Target: step.Target, Params: t.Params(step)})
 		}
 	}
 	return list
@@ -255,8 +263,8 @@ func (s *Scenario) Crashes() bool {
 	})
 }
 
-// speak takes the caller's protocol in place of the scenario's; "" is that one.
-func (s *Scenario) speak(protocol, flavor string) error {
+// Speak takes the caller's protocol in place of the scenario's; "" is that one.
+func (s *Scenario) Speak(protocol, flavor string) error {
 	if protocol != "" {
 		if !slices.Contains(s.Protocols(), protocol) {
 			return fmt.Errorf("scenario %s cannot be run with protocol %q; it can with %s", s.Name, protocol, strings.Join(s.Protocols(), ", "))
@@ -329,8 +337,8 @@ func (t Tier) faultTime(schedule []Step) float64 {
 	return end * float64(max(t.Rounds, 1))
 }
 
-// params are a step's, with how long it lasts.
-func (t Tier) params(step Step) map[string]any {
+// Params are a step's, with how long it lasts.
+func (t Tier) Params(step Step) map[string]any {
 	params := map[string]any{"duration_s": t.duration(step)}
 	maps.Copy(params, step.Params)
 	return params

@@ -20,7 +20,7 @@ func (s *Scenario) Alone(tier, flavor string) (*Scenario, error) {
 	alone := *s
 	alone.Cluster.Flavor = flavor
 	alone.Workload.RatePerS = s.Rate(flavor)
-	alone.Tiers = map[string]Tier{tierName(""): t}
+	alone.Tiers = map[string]Tier{TierName(""): t}
 	alone.Flavors = nil
 	alone.Workload.QoS = slices.Clone(s.Workload.QoS)
 	alone.Schedule = slices.Clone(s.Schedule)
@@ -53,7 +53,7 @@ func (s *Scenario) Markdown() ([]byte, error) {
 	out.WriteString(s.Prose)
 	read, err := Parse(s.Name, out.Bytes())
 	if err == nil && s.Cluster.Nodes > 0 {
-		err = read.fits(s.Cluster.Nodes)
+		err = read.Fits(s.Cluster.Nodes)
 	}
 	return out.Bytes(), err
 }

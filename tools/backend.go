@@ -6,11 +6,11 @@ import (
 
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
+	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
-	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // An Experiment is a live one, as its keeper answers for it.
@@ -52,7 +52,7 @@ type Backend struct {
 	Faults    []string
 	Languages []string
 	// Preflight looks at the host.
-	Preflight func(ctx context.Context) (scenarios.Preflight, error)
+	Preflight func(ctx context.Context) (experiment.Preflight, error)
 	// Series judges runs as repetitions of one experiment, from their records.
 	Series func(dirs []string) (verdict.Verdict, error)
 	// Compare judges runs again and says what their differences come from.

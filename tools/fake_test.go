@@ -12,11 +12,11 @@ import (
 
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
+	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
-	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // fake is an experiment in memory.
@@ -176,8 +176,8 @@ func (h *host) backend() Backend {
 		},
 		Faults:    []string{"kill", "pause", "stop"},
 		Languages: []string{"go", "python"},
-		Preflight: func(context.Context) (scenarios.Preflight, error) {
-			return scenarios.Preflight{Isolation: "namespaces", Faults: []scenarios.FaultMeans{{Type: "kill", OK: true, Mechanism: "sigkill"}}}, nil
+		Preflight: func(context.Context) (experiment.Preflight, error) {
+			return experiment.Preflight{Isolation: "namespaces", Faults: []experiment.FaultMeans{{Type: "kill", OK: true, Mechanism: "sigkill"}}}, nil
 		},
 		Compare: func([]string) (campaigns.Comparison, error) {
 			if h.compared.Headline == "" {

@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
-	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // PreflightAnswer is what this host can do, and what the operator allows.
 type PreflightAnswer struct {
 	Answer
-	scenarios.Preflight
+	experiment.Preflight
 	Envelope envelope.Envelope `json:"envelope"`
 }
 

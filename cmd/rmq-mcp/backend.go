@@ -9,6 +9,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
@@ -27,11 +28,11 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 	b := tools.Backend{
 		Start: func(ctx context.Context, ask keeper.Start) (tools.Experiment, error) {
 			if ask.Scenario != "" {
-				if err := scenarios.Provision(ctx, dir, argv, ask.Scenario, ask.Cluster.Flavor, ask.SDK, ask.Protocol, nil); err != nil {
+				if err := experiment.Provision(ctx, dir, argv, ask.Scenario, ask.Cluster.Flavor, ask.SDK, ask.Protocol, nil); err != nil {
 					return nil, err
 				}
 			}
-			config, err := scenarios.Fetch(ctx, dir, ask.Cluster, nil)
+			config, err := experiment.Fetch(ctx, dir, ask.Cluster, nil)
 			if err != nil {
 				return nil, err
 			}
@@ -44,7 +45,7 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 		Find:      func(id string) (string, error) { healDead(dir); return reports.Find(dir, id) },
 		Scenarios: scenarioLines,
 		Scenario:  scenarioText,
-		Preflight: func(ctx context.Context) (scenarios.Preflight, error) { return scenarios.Look(ctx, argv), nil },
+		Preflight: func(ctx context.Context) (experiment.Preflight, error) { return experiment.Look(ctx, argv), nil },
 		Push:      publish,
 		Series:    judgeSeries,
 		Compare:   compareRuns,
@@ -67,17 +68,17 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 	return b, nil
 }
 
-// An experiment is a keeper's client that fetches what a driver needs before
+// A provisioned experiment is a keeper's client that fetches what a driver needs before
 // the keeper, whose network has no way out, is asked to start it.
-type experiment struct {
+type provisioned struct {
 	*keeper.Client
 	dir  string
 	argv []string
 }
 
 // RunClient provisions the SDK, then asks the keeper.
-func (e *experiment) RunClient(ctx context.Context, ask keeper.RunClient) (keeper.ClientStatus, error) {
-	if err := scenarios.Provision(ctx, e.dir, e.argv, ask.Scenario, e.Info().Flavor, ask.SDK, ask.Protocol, nil); err != nil {
+func (e *provisioned) RunClient(ctx context.Context, ask keeper.RunClient) (keeper.ClientStatus, error) {
+	if err := experiment.Provision(ctx, e.dir, e.argv, ask.Scenario, e.Info().Flavor, ask.SDK, ask.Protocol, nil); err != nil {
 		return keeper.ClientStatus{}, err
 	}
 	return e.Client.RunClient(ctx, ask)
@@ -89,7 +90,7 @@ func connected(dir string, argv []string) func(*keeper.Client, error) (tools.Exp
 		if err != nil {
 			return nil, err
 		}
-		return &experiment{c, dir, argv}, nil
+		return &provisioned{c, dir, argv}, nil
 	}
 }
 

@@ -14,11 +14,11 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/random"
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
-	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // A campaignAsk are the flags of campaign.
@@ -208,7 +208,7 @@ func install(ctx context.Context, dir string, argv []string, list []random.Clien
 		sdks = append(sdks, c.SDK)
 	}
 	var errs []error
-	clients.Install(ctx, scenarios.CacheDir(dir), argv, sdks, show.building, func(i clients.Installation) {
+	clients.Install(ctx, experiment.CacheDir(dir), argv, sdks, show.building, func(i clients.Installation) {
 		show.installed(i)
 		if i.Err != nil {
 			errs = append(errs, fmt.Errorf("campaign: make %s ready: %w; leave it out of --sdk", i.SDK, i.Err))

@@ -15,11 +15,11 @@ import (
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/clock"
-	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // A spaceAsk is what scenarios are to be drawn for.
@@ -45,7 +45,7 @@ func (ask *spaceAsk) space(ctx context.Context, dir string, argv []string, show 
 		s.Limits = &limits
 	}
 	var err error
-	if ask.cluster, err = scenarios.Fetch(ctx, dir, ask.cluster, func(line string) { show.say("%s", line) }); err != nil {
+	if ask.cluster, err = experiment.Fetch(ctx, dir, ask.cluster, func(line string) { show.say("%s", line) }); err != nil {
 		return s, err
 	}
 	now, err := cluster.Check(ask.cluster)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
-	"github.com/robustmq/rmq-mcp/internal/mechanism/docker/enginetest"
+	"github.com/robustmq/rmq-mcp/internal/testing/enginetest"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/robustmq/rmq-mcp/scenarios"
+	"github.com/robustmq/rmq-mcp/experiment"
 )
 
 func (a *app) doctor() *cobra.Command {
@@ -31,7 +31,7 @@ func (a *app) doctor() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			host := scenarios.Look(cmd.Context(), argv)
+			host := experiment.Look(cmd.Context(), argv)
 			if asJSON {
 				return writeJSON(cmd.OutOrStdout(), host)
 			}
@@ -70,11 +70,11 @@ func (a *app) doctorFaults(ctx context.Context, out io.Writer, check faultCheck)
 	return nil
 }
 
-func printHost(p paint, w io.Writer, host scenarios.Preflight) {
+func printHost(p paint, w io.Writer, host experiment.Preflight) {
 	fmt.Fprintf(w, "experiments run in: %s\n", p.bold(host.Isolation))
 	for _, part := range []struct {
 		title string
-		list  []scenarios.Ability
+		list  []experiment.Ability
 	}{{"This host", host.Abilities}, {"Brokers", host.Flavors}, {"Client SDKs", host.SDKs}} {
 		fmt.Fprintf(w, "\n%s\n", p.bold(part.title))
 		for _, ability := range part.list {
@@ -94,7 +94,7 @@ func printHost(p paint, w io.Writer, host scenarios.Preflight) {
 	}
 }
 
-func printAbility(p paint, w io.Writer, a scenarios.Ability) {
+func printAbility(p paint, w io.Writer, a experiment.Ability) {
 	fmt.Fprintf(w, "  %s %-28s %s\n", mark(p, a.OK), a.Name, a.Detail)
 	if !a.OK && a.Install != "" {
 		fmt.Fprintf(w, "      %s %s\n", p.doubt("to get it:"), strings.TrimSpace(a.Install))

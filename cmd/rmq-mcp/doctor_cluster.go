@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/build"
-	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // Bounds of `doctor --faults`.
@@ -58,7 +58,7 @@ func startLive(ctx context.Context, dir, flavor string, kinds []faults.Kind) (*l
 	if err := os.WriteFile(c.traffic, doctorTraffic, 0o644); err != nil {
 		return nil, fmt.Errorf("write the workload: %w", err)
 	}
-	if err := scenarios.Provision(ctx, dir, argv, c.traffic, flavor, "", "", func(string) {}); err != nil {
+	if err := experiment.Provision(ctx, dir, argv, c.traffic, flavor, "", "", func(string) {}); err != nil {
 		return nil, err
 	}
 	c.client, err = keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: keeper.Start{

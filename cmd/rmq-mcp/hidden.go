@@ -9,13 +9,13 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/builtin"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/broker/reference"
 	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/diskprobe"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
-	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // hidden are the commands by which this binary starts itself again: the
@@ -43,7 +43,7 @@ func (a *app) hidden() []*cobra.Command {
 
 // newExperiment is the keeper's Runner.
 func newExperiment(_ context.Context, env keeper.Env, start keeper.Start) (keeper.Experiment, error) {
-	e, err := scenarios.New(build.Version(), env, start)
+	e, err := experiment.New(build.Version(), env, start)
 	if err != nil {
 		return nil, err // not a nil *Experiment in a non-nil interface
 	}

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/environ"
 	"github.com/robustmq/rmq-mcp/reports"
-	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // workOn carries a job out, or goes on with it, and calls begun once nobody else
@@ -59,10 +59,10 @@ func carryOut(ctx context.Context, dir string, desk *campaigns.Desk, say func(st
 		return desk.SoFar(), err
 	}
 	start := desk.Job.Start
-	if err := scenarios.Provision(ctx, dir, argv, desk.Scenario(), start.Cluster.Flavor, start.SDK, start.Protocol, say); err != nil {
+	if err := experiment.Provision(ctx, dir, argv, desk.Scenario(), start.Cluster.Flavor, start.SDK, start.Protocol, say); err != nil {
 		return desk.SoFar(), err
 	}
-	if start.Cluster, err = scenarios.Fetch(ctx, dir, start.Cluster, say); err != nil {
+	if start.Cluster, err = experiment.Fetch(ctx, dir, start.Cluster, say); err != nil {
 		return desk.SoFar(), err
 	}
 	lab := campaigns.Lab{
@@ -70,7 +70,7 @@ func carryOut(ctx context.Context, dir string, desk *campaigns.Desk, say func(st
 			start := as.Of(start)
 			start.Scenario = scenario
 			if as.SDK != "" {
-				if err := scenarios.Provision(ctx, dir, argv, scenario, start.Cluster.Flavor, start.SDK, start.Protocol, say); err != nil {
+				if err := experiment.Provision(ctx, dir, argv, scenario, start.Cluster.Flavor, start.SDK, start.Protocol, say); err != nil {
 					return "", err
 				}
 			}

@@ -12,13 +12,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/history/journal"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 	"github.com/robustmq/rmq-mcp/reports"
-	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // check reads a run as a person would, and answers its state.
@@ -158,7 +158,7 @@ func needNamespaces(t *testing.T, l *lab) {
 	if err != nil {
 		t.Fatalf("doctor: %v: %s", err, stderrOf(err))
 	}
-	var host scenarios.Preflight
+	var host experiment.Preflight
 	if err := json.Unmarshal(out, &host); err != nil {
 		t.Fatal(err)
 	}

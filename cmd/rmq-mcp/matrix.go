@@ -16,6 +16,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
@@ -177,7 +178,7 @@ func planMatrix(ctx context.Context, out io.Writer, dir string, names []string, 
 		o.Scenarios = append(o.Scenarios, campaigns.Scene{
 			Name: absolute(name), SHA: s.SHA, Flavor: s.Cluster.Flavor, Protocols: s.Protocols(), Arms: s.Arms(), Shares: s.Shares(),
 			Crashes: s.Crashes(), Faults: len(s.Schedule) > 0, OnNodes: s.OnNodes(),
-			Default: s.Client,
+			Default: func(protocol, flavor string) (clients.SDK, error) { return s.SDKFor("", protocol, flavor) },
 			Lacks: func(sdk clients.SDK, tier string) error {
 				_, err := s.Tier(tier, "")
 				return cmp.Or(err, s.Suits(sdk))
@@ -187,7 +188,7 @@ func planMatrix(ctx context.Context, out io.Writer, dir string, names []string, 
 	for _, flavor := range o.Flavors {
 		config := o.Config
 		config.Flavor = flavor
-		config, err := scenarios.Fetch(ctx, dir, config, func(line string) { fmt.Fprintln(out, line) })
+		config, err := experiment.Fetch(ctx, dir, config, func(line string) { fmt.Fprintln(out, line) })
 		if err != nil {
 			return campaigns.Plan{}, err
 		}

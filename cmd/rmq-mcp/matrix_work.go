@@ -10,17 +10,17 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/reports"
-	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // matrixWork is what a matrix acts through: keepers, and the drivers' cache.
 func (a *app) matrixWork(dir string, argv []string, store *campaigns.Store, out string, show *matrixDisplay) campaigns.Work {
 	return campaigns.Work{
 		Provision: func(ctx context.Context, sdks []clients.SDK, done func(clients.Installation)) {
-			clients.Install(ctx, scenarios.CacheDir(dir), argv, sdks, show.building, func(i clients.Installation) {
+			clients.Install(ctx, experiment.CacheDir(dir), argv, sdks, show.building, func(i clients.Installation) {
 				if ctx.Err() == nil { // else it was cut off
 					show.installed(i)
 					done(i)
@@ -50,7 +50,7 @@ func cellConfig(p campaigns.Plan, e campaigns.Entry) cluster.Config {
 
 // runCell is one ordinary run of a matrix.
 func runCell(ctx context.Context, dir string, argv []string, p campaigns.Plan, e campaigns.Entry) (string, error) {
-	config, err := scenarios.Fetch(ctx, dir, cellConfig(p, e), nil)
+	config, err := experiment.Fetch(ctx, dir, cellConfig(p, e), nil)
 	if err != nil {
 		return "", err
 	}

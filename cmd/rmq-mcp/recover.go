@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
+	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/history/journal"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 	"github.com/robustmq/rmq-mcp/reports"
-	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // undoBound is how long undoing one experiment's faults may take.
@@ -36,7 +36,7 @@ func recoverRun(runDir string) error {
 		return err
 	}
 	if _, err := reports.ReadSeal(runDir); err != nil { // else it was done, and nothing can be noted any more
-		if err := scenarios.ForgetAfter(context.Background(), runDir); err != nil {
+		if err := experiment.ForgetAfter(context.Background(), runDir); err != nil {
 			fmt.Fprintf(os.Stderr, "rmq-mcp: remove what %s left at its broker: %v\n", filepath.Base(runDir), err)
 		}
 	}

@@ -17,13 +17,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
-	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // running are the flags of run.
@@ -211,10 +211,10 @@ func (a *app) attempt(ctx context.Context, say io.Writer, dir, scenario string, 
 	if err != nil {
 		return nil, false, err
 	}
-	if err := scenarios.Provision(ctx, dir, argv, scenario, r.cluster.Flavor, r.sdk, r.protocol, func(line string) { fmt.Fprintln(say, line) }); err != nil {
+	if err := experiment.Provision(ctx, dir, argv, scenario, r.cluster.Flavor, r.sdk, r.protocol, func(line string) { fmt.Fprintln(say, line) }); err != nil {
 		return nil, false, err
 	}
-	if r.cluster, err = scenarios.Fetch(ctx, dir, r.cluster, func(line string) { fmt.Fprintln(say, line) }); err != nil {
+	if r.cluster, err = experiment.Fetch(ctx, dir, r.cluster, func(line string) { fmt.Fprintln(say, line) }); err != nil {
 		return nil, false, err
 	}
 	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "run", Args: map[string]any{"scenario": scenario}}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/robustmq/rmq-mcp/clients"
-	"github.com/robustmq/rmq-mcp/scenarios"
+	"github.com/robustmq/rmq-mcp/experiment"
 )
 
 func (a *app) sdks() *cobra.Command {
@@ -35,7 +35,7 @@ func (a *app) cache() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return scenarios.CacheDir(dir), nil
+	return experiment.CacheDir(dir), nil
 }
 
 // sdksNamed are the SDKs that a person named, each once; all of them where

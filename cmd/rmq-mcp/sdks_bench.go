@@ -14,9 +14,9 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
-	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // A BenchRow is how fast one SDK publishes on one protocol.
@@ -126,7 +126,7 @@ func (t *trial) bench(ctx context.Context, sdk clients.SDK, protocol string, run
 
 // witness writes down what passes the tap, as in an experiment.
 func witness(rec *history.Recorder, clock history.Clock, run string) func(tap.Hello) tap.Witness {
-	return scenarios.Observe(rec, clock, run)
+	return experiment.Observe(rec, clock, run)
 }
 
 func checksOf(rows []BenchRow) (all []CheckRow) {

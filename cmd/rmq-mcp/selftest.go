@@ -22,13 +22,13 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/plant"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
-	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 //go:embed selftest.md selftest_killed.md selftest_power.md selftest_mq9.md selftest_mq9_mailbox.md selftest_rare.md selftest_reconnect.md selftest_register.md selftest_register_rare.md selftest_shared.md selftest_expiry.md selftest_stall.md selftest_will.md
@@ -154,7 +154,7 @@ func (a *app) testJudge(ctx context.Context, out io.Writer, t selftesting) error
 			return err
 		}
 	}
-	host := scenarios.Look(ctx, argv)
+	host := experiment.Look(ctx, argv)
 	for i := range rows {
 		rows[i].Lacks = cmp.Or(rows[i].Lacks, rows[i].lackedBy(host))
 	}
@@ -185,9 +185,9 @@ func (a *app) prepare(ctx context.Context, say io.Writer, dir string, argv []str
 	if err != nil {
 		return err
 	}
-	cache := scenarios.CacheDir(state)
+	cache := experiment.CacheDir(state)
 	if dir != state {
-		if err := errors.Join(os.MkdirAll(cache, 0o755), os.RemoveAll(scenarios.CacheDir(dir)), os.Symlink(cache, scenarios.CacheDir(dir))); err != nil {
+		if err := errors.Join(os.MkdirAll(cache, 0o755), os.RemoveAll(experiment.CacheDir(dir)), os.Symlink(cache, experiment.CacheDir(dir))); err != nil {
 			return fmt.Errorf("use the drivers in %s: %w", cache, err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/liar"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/internal/broker/mq9"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 	"github.com/robustmq/rmq-mcp/internal/plant"
@@ -174,7 +175,7 @@ func weakRows() []SelftestRow {
 }
 
 // lackedBy says what a host has not that the row takes, "" for nothing.
-func (row *SelftestRow) lackedBy(host scenarios.Preflight) string {
+func (row *SelftestRow) lackedBy(host experiment.Preflight) string {
 	for _, f := range host.Flavors {
 		if f.Name == row.flavor && !f.OK {
 			return f.Install

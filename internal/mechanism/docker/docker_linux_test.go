@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
-	"github.com/robustmq/rmq-mcp/internal/mechanism/docker/enginetest"
+	"github.com/robustmq/rmq-mcp/internal/testing/enginetest"
 )
 
 const bound = time.Minute

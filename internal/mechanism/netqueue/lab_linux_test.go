@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
-	"github.com/robustmq/rmq-mcp/internal/mechanism/router/routertest"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
+	"github.com/robustmq/rmq-mcp/internal/testing/routertest"
 )
 
 // A lab is three hosts and the router between them.

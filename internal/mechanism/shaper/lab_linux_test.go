@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
-	"github.com/robustmq/rmq-mcp/internal/mechanism/router/routertest"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/testing/microvm"
+	"github.com/robustmq/rmq-mcp/internal/testing/routertest"
 )
 
 // inside reports whether the test runs in namespaces, or a machine, of its own.

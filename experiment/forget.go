@@ -1,0 +1,123 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/history/journal"
+	"github.com/robustmq/rmq-mcp/internal/stored"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+const (
+	forgetBound = time.Minute
+	forgetAside = 16 // at once
+	maxLeft     = 20 // that are named
+)
+
+const external = "external" // the flavor of brokers that somebody else runs
+
+// forget removes what the run's clients made at brokers that somebody else runs. What
+// remains is said and noted in the journal.
+func (e *Experiment) forget(ctx context.Context) {
+	if e.start.Cluster.Flavor != external || !e.ready.Load() {
+		return
+	}
+	user, password := e.cluster.Credentials()
+	tables := e.rec.Tables()
+	note := removeTraces(ctx, &tables, e.cluster.Endpoints(e.start.Transport), cluster.Login{User: user, Password: password, Transport: e.start.Transport})
+	if note != "" {
+		e.say(note)
+		e.journalled(journal.KindNote, keeper.Caller{Via: "keeper"}, map[string]any{"note": note})
+	}
+}
+
+// ForgetAfter is forget for a run whose keeper was killed, by its record in dir, which
+// must not be sealed yet. A password is not recorded: where the broker asks for one, all
+// remains and is noted. Errors are of the record.
+func ForgetAfter(ctx context.Context, dir string) error {
+	evidence := filepath.Join(dir, reports.EvidenceDir)
+	var start keeper.Start
+	err := stored.ReadJSON(filepath.Join(evidence, reports.StartFile), &start)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && start.Cluster.Flavor != external {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read how %s was started: %w", filepath.Base(dir), err)
+	}
+	tables, _, err := history.ReadTables(evidence)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	note := removeTraces(ctx, tables, start.Cluster.Endpoints, cluster.Login{User: start.Cluster.Username, Transport: start.Transport})
+	if note == "" {
+		return nil
+	}
+	j, err := journal.Open(filepath.Join(evidence, reports.JournalFile))
+	if err != nil {
+		return fmt.Errorf("write down what was removed from the broker: %w", err)
+	}
+	_, err = j.Append(journal.KindNote, callRecord{keeper.Caller{Via: "guard"}, map[string]any{"note": note}})
+	return errors.Join(err, j.Close())
+}
+
+// removeTraces removes the sessions of a run's clients at brokers, and what they
+// published to be retained, and says how many; "" where there are none. Of all other
+// brokers the data end with the run.
+func removeTraces(ctx context.Context, tables *history.Tables, addresses []string, as cluster.Login) string {
+	ctx, cancel := context.WithTimeout(ctx, forgetBound)
+	defer cancel()
+	var group errgroup.Group
+	group.SetLimit(forgetAside)
+	var mu sync.Mutex
+	var left []error
+	done := 0
+	remove := func(one func(address string) error) {
+		for _, address := range addresses {
+			group.Go(func() error {
+				err := one(address)
+				mu.Lock()
+				defer mu.Unlock()
+				if done++; err != nil {
+					left = append(left, err)
+				}
+				return nil
+			})
+		}
+	}
+	for _, p := range tables.Processes {
+		if p.Protocol != contract.MQ9 && !p.Clean {
+			remove(func(at string) error { return as.Forget(ctx, p.Protocol, at, p.ClientID) })
+		}
+	}
+	topics := map[string]bool{}
+	for _, s := range tables.Streams {
+		protocol := tables.Processes[s.Producer].Protocol
+		if s.Retain && !topics[s.Topic] {
+			topics[s.Topic] = true
+			remove(func(at string) error { return as.Unretain(ctx, protocol, at, s.Topic) })
+		}
+	}
+	group.Wait()
+	switch {
+	case done == 0:
+		return ""
+	case len(left) > 0:
+		return fmt.Sprintf("%d of %d sessions and retained messages of this run remain at the broker: %v", len(left), done, errors.Join(left[:min(len(left), maxLeft)]...))
+	}
+	return fmt.Sprintf("%d sessions and retained messages of this run were removed from the broker", done)
+}

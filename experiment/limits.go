@@ -1,0 +1,68 @@
+package experiment
+
+import (
+	"slices"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/envelope"
+)
+
+// checkLimits refuses what the operator's envelope does not allow of what was
+// asked for, with all that the scenario added to it: its cluster, and every
+// fault of its schedule.
+func (e *Experiment) checkLimits() error {
+	limits := e.start.Envelope
+	if limits == nil {
+		return nil
+	}
+	c := e.start.Cluster
+	if c.Version != "" {
+		c.Binary = "" // downloaded and checked by us; who asks for both is refused before
+	}
+	if err := limits.Cluster(c); err != nil {
+		return err
+	}
+	if e.scenario == nil {
+		return nil
+	}
+	return e.scenario.Within(*limits, e.tier)
+}
+
+// admit refuses a fault outside the envelope, once it is known which nodes it
+// would act on.
+func (e *Experiment) admit(r faults.Request, target faults.Target, all []history.Landing) error {
+	limits := e.start.Envelope
+	if limits == nil {
+		return nil
+	}
+	err := limits.Fault(envelope.Fault{Type: r.Type, Targets: faults.Sides(target.Asked), Duration: r.Duration, Params: r.Params})
+	if err != nil {
+		return err
+	}
+	load := envelope.Load{Concurrent: 1, Total: r.Duration, Nodes: len(e.cluster.Nodes())}
+	for _, n := range target.Nodes {
+		load.Under = append(load.Under, n.Name())
+	}
+	for _, l := range all {
+		load.Total += counted(l)
+		if l.Healed != history.HealVerified {
+			load.Concurrent++
+			load.Under = append(load.Under, l.Nodes...)
+		}
+	}
+	slices.Sort(load.Under)
+	load.Under = slices.Compact(load.Under)
+	return limits.Load(load)
+}
+
+// counted is how much of the envelope's total a fault takes: what was asked for, or
+// how long it was in place where that is longer. One healed early gives nothing
+// back: what the next one may do does not depend on how quick somebody was.
+func counted(l history.Landing) time.Duration {
+	if l.Healed == history.HealVerified && l.Times.AppliedNS == 0 {
+		return 0 // it was never in place
+	}
+	return time.Duration(max(l.Times.DurationNS, l.Times.HealedNS-l.Times.AppliedNS))
+}

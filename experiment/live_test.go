@@ -1,0 +1,101 @@
+package experiment
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/history"
+)
+
+func event(kind history.Kind, edge history.Edge, process, stream int32, seq int64) history.Event {
+	return history.Event{Kind: kind, Edge: edge, Process: process, Stream: stream, Seq: seq, Outcome: history.OK}
+}
+
+// A number far out was not counted up to, and costs no memory.
+func TestSetIsOfSmallNumbers(t *testing.T) {
+	var s set
+	for _, i := range []int64{0, 70, 1 << 40, -1, 70} {
+		s.add(i)
+	}
+	if s.n != 2 || len(s.bits) != 2 {
+		t.Errorf("%d numbers in %d words, want 2 in 2", s.n, len(s.bits))
+	}
+}
+
+func TestLiveWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLive()
+		ready := l.all([]int32{4, 5}, func(p *liveProcess) bool { return p.subscribed > 0 })
+		go func() {
+			for _, p := range []int32{4, 5} {
+				time.Sleep(time.Second)
+				l.event(event(history.KindSubscribe, history.Return, p, history.None, history.None))
+			}
+		}()
+		if l.wait(context.Background(), 1500*time.Millisecond, ready) {
+			t.Error("ready with one of two subscribed")
+		}
+		if !l.wait(context.Background(), time.Minute, ready) {
+			t.Error("not ready with both subscribed")
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if l.wait(ctx, time.Minute, func() bool { return false }) {
+			t.Error("a wait that was stopped says that its condition holds")
+		}
+	})
+}
+
+func TestComplete(t *testing.T) {
+	l := newLive()
+	s := &session{e: &Experiment{live: l}, plan: &plan{groups: map[string][]int32{}, guaranteed: []int32{0}}}
+	s.plan.subscribers.Clients = append(s.plan.subscribers.Clients, (&planner{rec: &fakeTables{}}).client(s.plan, groupOnline, 0, []contract.Filter{{Filter: "#", QoS: 1}}))
+	if !s.complete() {
+		t.Error("nothing was acknowledged, and something is missing")
+	}
+	l.event(event(history.KindPublish, history.Return, 9, 0, 70))
+	l.event(event(history.KindDeliver, history.Point, 0, 0, 3))
+	if s.complete() {
+		t.Error("message 70 is acknowledged and not delivered")
+	}
+	l.event(event(history.KindDeliver, history.Point, 0, 0, 70))
+	if !s.complete() {
+		t.Error("all is delivered; what came without being acknowledged is no matter")
+	}
+}
+
+// What one member of a shared subscription has, the others need not.
+func TestSharedComplete(t *testing.T) {
+	l := newLive()
+	s := &session{e: &Experiment{live: l}, plan: &plan{guaranteed: []int32{0}, shared: [][]int32{{1, 2}}}}
+	for seq := range int64(2) {
+		l.event(event(history.KindPublish, history.Return, 9, 0, seq))
+		l.event(event(history.KindDeliver, history.Point, 1, 0, 0))
+		if want := seq == 0; s.complete() != want {
+			t.Errorf("message %d: complete is %v", seq, !want)
+		}
+	}
+	l.event(event(history.KindDeliver, history.Point, 2, 0, 1))
+	if !s.complete() {
+		t.Error("each message reached a member, and something is missing")
+	}
+}
+
+func TestMeter(t *testing.T) {
+	var m meter
+	for i := range 300 { // a hundred a second for three seconds
+		m.add(time.Duration(i) * 10 * time.Millisecond)
+	}
+	if got := m.perSecond(3 * time.Second); got != 100 {
+		t.Errorf("%g a second, want 100", got)
+	}
+	if got := m.perSecond(3500 * time.Millisecond); got != 50 {
+		t.Errorf("%g a second after half a second of silence, want 50", got)
+	}
+	if got := m.perSecond(10 * time.Second); got != 0 {
+		t.Errorf("%g a second after long silence, want 0", got)
+	}
+}

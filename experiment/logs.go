@@ -1,0 +1,74 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/loglines"
+)
+
+// logs are the nodes' lines as they were read, the first ones up to a bound,
+// for looking at while the experiment goes on. The files are the evidence.
+type logs struct {
+	e     *Experiment
+	mu    sync.Mutex
+	lines []loglines.Line
+	count map[string]int // lines of each node's log so far
+	stop  context.CancelFunc
+	read  <-chan struct{} // closed when the last line was read
+}
+
+const logLinesKept = 200_000
+
+func followLogs(e *Experiment) *logs {
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &logs{e: e, stop: cancel, count: map[string]int{}}
+	l.read = e.cluster.Follow(ctx, l.line)
+	return l
+}
+
+// close returns when all that the nodes wrote was read: a node may panic as it
+// ends.
+func (l *logs) close() {
+	l.stop()
+	<-l.read
+}
+
+func (l *logs) line(node, text string, at time.Time) {
+	when := l.e.clock.Now()
+	l.mu.Lock()
+	if len(l.lines) < logLinesKept {
+		l.lines = append(l.lines, loglines.Line{Node: node, At: when.Seconds(), Level: loglines.Level(text), Text: text})
+	}
+	l.count[node]++
+	n := l.count[node]
+	l.mu.Unlock()
+	if loglines.Panics(text) {
+		ev := harnessEvent(when, history.KindObserve, history.ObservePanic)
+		ev.Node, ev.Value = l.e.nodeIndex(node), float64(n)
+		l.e.rec.Record(ev)
+		l.e.say(fmt.Sprintf("%s panicked: %s", node, text))
+	}
+}
+
+// Logs returns the lines that match, the first ones of the range, with a cursor for
+// more.
+func (e *Experiment) Logs(_ context.Context, q keeper.Logs) (keeper.LogLines, error) {
+	if !e.ready.Load() {
+		return keeper.LogLines{}, fmt.Errorf("get_logs: the cluster has not started yet; call cluster_status")
+	}
+	page, err := loglines.NewPage(q.Query)
+	if err != nil {
+		return keeper.LogLines{}, fmt.Errorf("get_logs: %w", err)
+	}
+	e.logs.mu.Lock()
+	defer e.logs.mu.Unlock()
+	for _, line := range e.logs.lines {
+		page.Take(line)
+	}
+	return keeper.LogLines{Lines: page.Lines, Total: page.Total, Levels: page.Levels, Next: page.Next}, nil
+}

@@ -1,0 +1,420 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/checker"
+	"github.com/robustmq/rmq-mcp/scenarios"
+)
+
+// Groups of processes, as recorded in the tables.
+const (
+	groupPublisher = "publisher"
+	groupOnline    = "online"
+	groupOffline   = "offline"
+	groupPaused    = "paused"
+	groupSlow      = "slow"
+	groupReader    = "reader"
+	groupShared    = "shared"
+	groupOverlap   = "overlapping"
+	groupFiltered  = "filtered"
+	groupExpiring  = "expiring"
+	groupVisiting  = "visiting"
+	groupWill      = "will"
+	groupProbe     = "probe"
+)
+
+// A planner turns a workload into specifications for drivers. It writes the
+// names of what it plans into the run's tables, which comes before their
+// first use.
+type planner struct {
+	rec       tables
+	run       string // eight characters
+	number    int    // which run_client
+	sdk       string
+	protocol  string
+	transport string
+	ca        string // file of the certificate to trust; "" without TLS
+	dedupes   bool
+	cannot    []string
+	endpoints []string
+	user      string
+	password  string
+	rate      float64
+	expiryS   int               // of the sessions of expiring subscribers
+	loads     []contract.Filter // by which subscribers get what publishers publish
+}
+
+type tables interface {
+	Process(history.Process) int32
+	Stream(history.Stream) int32
+}
+
+// A plan is one workload, ready for its drivers.
+type plan struct {
+	publishers  contract.Spec
+	subscribers contract.Spec
+	wills       []contract.Spec    // each of one client
+	groups      map[string][]int32 // processes by group
+	streams     []int32
+	guaranteed  []int32   // those of QoS 1 and 2
+	shared      [][]int32 // the members of each shared subscription
+
+	matched map[int32][]int32 // of whose filters match some topics only: those of QoS 1 and 2
+}
+
+// owed are the streams of which a listener is to have every acknowledged message.
+func (p *plan) owed(listener []int32) []int32 {
+	if some, ok := p.matched[listener[0]]; ok {
+		return some
+	}
+	return p.guaranteed
+}
+
+// listeners are the processes of which somebody is to have every message: one
+// that subscribes for itself alone, and the members of a shared subscription
+// together. Whose session is over has nothing to get.
+func (p *plan) listeners() [][]int32 {
+	all := slices.Clone(p.shared)
+	for _, c := range p.subscribers.Clients {
+		if len(c.Subscribe) > 0 && !slices.Contains(p.groups[groupShared], c.Process) && !slices.Contains(p.groups[groupExpiring], c.Process) {
+			all = append(all, []int32{c.Process})
+		}
+	}
+	return all
+}
+
+const (
+	sessionExpiryS = 3600
+	keepAliveS     = 10
+
+	// Some SDKs send no pings while their application does not read.
+	pausedKeepAliveS = 300
+
+	reconnectMS = 250
+	ackWaitMS   = 20_000
+	readEveryMS = 100
+	readWaitMS  = 2000
+	willQoS     = 1
+)
+
+func (p *planner) plan(w scenarios.Workload) *plan {
+	out := &plan{groups: map[string][]int32{}, matched: map[int32][]int32{}}
+	p.expiryS = w.SessionExpiryS
+	out.publishers, out.subscribers = p.spec(), p.spec()
+	for i := range w.Publishers {
+		out.publishers.Clients = append(out.publishers.Clients, p.publisher(out, w, i))
+	}
+	qos := slices.Max(w.QoS)
+	if w.Wills > 0 {
+		qos = max(qos, willQoS)
+	}
+	p.loads = p.filters("load/#", qos, streamsOf(out.publishers))
+	// What does not last is looked at first: who comes back in the end does so
+	// before it has all that is owed.
+	p.loads = append(p.brief(out, w), p.loads...)
+	for _, g := range []struct {
+		name  string
+		count int
+		delay int
+	}{
+		{groupOnline, w.Subscribers.Online, 0},
+		{groupOffline, w.Subscribers.Offline, 0},
+		{groupExpiring, w.Subscribers.Expiring, 0},
+		{groupVisiting, w.Subscribers.Visiting, 0},
+		{groupPaused, w.Subscribers.Paused, 0},
+		{groupSlow, w.Subscribers.Slow, w.SlowMS},
+	} {
+		for i := range g.count {
+			c := p.subscriber(out, w, g.name, i)
+			c.DelayMS = g.delay
+			if g.name == groupPaused {
+				c.KeepAliveS = pausedKeepAliveS
+			}
+			out.subscribers.Clients = append(out.subscribers.Clients, c)
+		}
+	}
+	for i := range w.Wills {
+		out.wills = append(out.wills, p.mortal(out, w, i))
+	}
+	for i := range w.Subscribers.Overlapping {
+		out.subscribers.Clients = append(out.subscribers.Clients, p.overlapping(out, w, i))
+	}
+	for i, patterns := range w.Subscribers.Filtered {
+		out.subscribers.Clients = append(out.subscribers.Clients, p.filtered(out, w, i, patterns))
+	}
+	for i := range w.Subscribers.Shared.Groups {
+		p.share(out, w.Subscribers.Shared.Members, i)
+	}
+	for i := range w.Subscribers.Readers {
+		out.subscribers.Clients = append(out.subscribers.Clients, p.reader(out, w, i))
+	}
+	return out
+}
+
+func (p *planner) spec() contract.Spec {
+	return contract.Spec{Contract: contract.Version, Run: p.run, AckWaitMS: ackWaitMS}
+}
+
+func (p *planner) publisher(out *plan, w scenarios.Workload, i int) contract.Client {
+	c := p.client(out, groupPublisher, i, nil)
+	c.Start = "waiting"
+	c.Publish = &contract.Publish{
+		RatePerS:     p.rate / float64(w.Publishers),
+		PayloadBytes: w.PayloadBytes,
+		MaxInflight:  w.MaxInflight,
+	}
+	if w.Registers > 0 {
+		c.Publish.MaxInflight = 1 // a register's writer is sequential
+	}
+	for _, qos := range w.QoS {
+		for n := range w.Registers {
+			c.Publish.Streams = append(c.Publish.Streams, p.register(out, c.Process, qos, p.topic(registerTopic(n))))
+		}
+		for n := range w.Streams {
+			topic := fmt.Sprintf("load/q%d/p%d-%d", qos, i+1, n+1)
+			if w.Mailboxes > 0 {
+				topic = fmt.Sprintf("load/%d", (i*w.Streams+n)%w.Mailboxes+1)
+			}
+			for _, priority := range orNone(w.Priorities) {
+				c.Publish.Streams = append(c.Publish.Streams, p.stream(out, history.Stream{Producer: c.Process, Topic: topic, QoS: qos, Priority: priority}))
+			}
+		}
+		for _, topic := range w.Topics {
+			c.Publish.Streams = append(c.Publish.Streams, p.stream(out, history.Stream{Producer: c.Process, Topic: "load/" + topic, QoS: qos}))
+		}
+	}
+	return c
+}
+
+// orNone is a list with one empty element where it has none.
+func orNone(list []string) []string {
+	if len(list) == 0 {
+		return []string{""}
+	}
+	return list
+}
+
+// brief adds the publishers of what does not last, and answers the mailboxes.
+func (p *planner) brief(out *plan, w scenarios.Workload) (mailboxes []contract.Filter) {
+	for i := range w.Brief.Mailboxes {
+		c := p.client(out, groupPublisher, w.Publishers+i, nil)
+		c.Start = "waiting"
+		s := p.stream(out, history.Stream{
+			Producer: c.Process, Topic: fmt.Sprintf("brief/%d", i+1), QoS: 1,
+			TTLS: w.Brief.MessageTTLS, MailboxTTLS: w.Brief.MailboxTTLS,
+		})
+		c.Publish = &contract.Publish{
+			Streams: []contract.Stream{s}, RatePerS: w.Brief.RatePerS, PayloadBytes: w.PayloadBytes, MaxInflight: w.MaxInflight,
+		}
+		out.publishers.Clients = append(out.publishers.Clients, c)
+		mailboxes = append(mailboxes, contract.Filter{Filter: s.Topic, QoS: 1, TTLS: w.Brief.MailboxTTLS})
+	}
+	return mailboxes
+}
+
+func (p *planner) subscriber(out *plan, w scenarios.Workload, group string, i int) contract.Client {
+	c := p.client(out, group, i, p.loads)
+	c.Start = "connected"
+	return c
+}
+
+// mortal is the driver of a client with a will. It hears what is published, at
+// QoS 0: whether it lives can be told, and nothing is owed to it when it does not.
+func (p *planner) mortal(out *plan, w scenarios.Workload, i int) contract.Spec {
+	filters := slices.Clone(p.loads)
+	for i := range filters {
+		filters[i].QoS = 0
+	}
+	c := p.client(out, groupWill, i, filters)
+	c.Start = "connected"
+	will := history.Stream{Producer: c.Process, Topic: p.topic(fmt.Sprintf("load/will/%d", i+1)), QoS: willQoS, Will: true}
+	c.Will = &contract.Will{Stream: p.rec.Stream(will), Topic: will.Topic, QoS: will.QoS, PayloadBytes: w.PayloadBytes}
+	spec := p.spec()
+	spec.Clients = []contract.Client{c}
+	return spec
+}
+
+// overlapping is a subscriber each of whose filters matches the topics of all
+// publishers, load/qQ/pP-N.
+func (p *planner) overlapping(out *plan, w scenarios.Workload, i int) contract.Client {
+	var filters []contract.Filter
+	for _, pattern := range []string{"load/#", "load/+/+", "load/+/#"} {
+		filters = append(filters, contract.Filter{Filter: p.topic(pattern), QoS: slices.Max(w.QoS)})
+	}
+	c := p.client(out, groupOverlap, i, filters)
+	c.Start = "connected"
+	return c
+}
+
+// filtered is a subscriber with filters of its own.
+func (p *planner) filtered(out *plan, w scenarios.Workload, i int, patterns []string) contract.Client {
+	var filters []contract.Filter
+	for _, pattern := range patterns {
+		filters = append(filters, contract.Filter{Filter: p.topic("load/" + pattern), QoS: slices.Max(w.QoS)})
+	}
+	c := p.client(out, groupFiltered, i, filters)
+	c.Start = "connected"
+	out.matched[c.Process] = []int32{}
+	for _, s := range streamsOf(out.publishers) {
+		matches := slices.ContainsFunc(filters, func(f contract.Filter) bool { return checker.Matches(f.Filter, s.Topic) })
+		if matches && slices.Contains(out.guaranteed, s.Stream) {
+			out.matched[c.Process] = append(out.matched[c.Process], s.Stream)
+		}
+	}
+	return c
+}
+
+// share adds the members of one shared subscription.
+func (p *planner) share(out *plan, members, group int) {
+	filters := slices.Clone(p.loads)
+	for i := range filters {
+		filters[i].Filter = fmt.Sprintf("$share/g%d/%s", group+1, filters[i].Filter)
+	}
+	var all []int32
+	for i := range members {
+		c := p.client(out, groupShared, group*members+i, filters)
+		c.Start = "connected"
+		out.subscribers.Clients = append(out.subscribers.Clients, c)
+		all = append(all, c.Process)
+	}
+	out.shared = append(out.shared, all)
+}
+
+// probe is a client that speaks to one node alone, publishes through it and
+// hears what was published through every other.
+func (p *planner) probe(out *plan, node int) contract.Client {
+	var all []contract.Stream
+	for i := range p.endpoints {
+		all = append(all, contract.Stream{Topic: p.topic(probeTopic(i))})
+	}
+	c := p.client(out, groupProbe, node, p.filters("probe/#", 1, all))
+	c.Endpoints = p.endpoints[node : node+1]
+	c.Start = "connected"
+	c.Publish = &contract.Publish{
+		Streams:      []contract.Stream{p.stream(out, history.Stream{Producer: c.Process, Topic: probeTopic(node), QoS: 1})},
+		RatePerS:     10,
+		PayloadBytes: 128,
+		MaxInflight:  1000, // a message that is never answered does not end the probing
+	}
+	return c
+}
+
+// reader is a client that reads every register again and again.
+func (p *planner) reader(out *plan, w scenarios.Workload, i int) contract.Client {
+	c := p.client(out, groupReader, i, nil)
+	c.Start = "connected"
+	c.ReadRegisters = &contract.ReadRegisters{EveryMS: readEveryMS, WaitMS: readWaitMS}
+	for n := range w.Registers {
+		c.ReadRegisters.Topics = append(c.ReadRegisters.Topics, p.topic(registerTopic(n)))
+	}
+	return c
+}
+
+func probeTopic(node int) string { return fmt.Sprintf("probe/%d", node+1) }
+
+func streamsOf(spec contract.Spec) (all []contract.Stream) {
+	for _, c := range spec.Clients {
+		all = append(all, c.Publish.Streams...)
+	}
+	return all
+}
+
+// filters are the subscriptions to what a pattern matches. Mailboxes of mq9 know
+// no patterns: there is one for each topic.
+func (p *planner) filters(pattern string, qos uint8, streams []contract.Stream) (all []contract.Filter) {
+	if p.protocol != contract.MQ9 {
+		return []contract.Filter{{Filter: p.topic(pattern), QoS: qos}}
+	}
+	for _, s := range streams {
+		if f := (contract.Filter{Filter: s.Topic, QoS: qos}); !slices.Contains(all, f) {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+func registerTopic(n int) string { return fmt.Sprintf("register/%d", n+1) }
+
+func (p *planner) register(out *plan, producer int32, qos uint8, topic string) contract.Stream {
+	n := p.rec.Stream(history.Stream{Producer: producer, Topic: topic, QoS: qos, Retain: true, Register: true})
+	out.streams = append(out.streams, n)
+	return contract.Stream{Stream: n, Topic: topic, QoS: qos, Retain: true}
+}
+
+func (p *planner) client(out *plan, group string, i int, filters []contract.Filter) contract.Client {
+	name := fmt.Sprintf("%s-%d", group, i+1)
+	c := contract.Client{
+		ClientID:    fmt.Sprintf("r%s%c%c%d%d", p.run, group[0], group[1], p.number, i+1),
+		Endpoints:   rotate(p.endpoints, i),
+		Protocol:    p.protocol,
+		Transport:   p.transport,
+		CA:          p.ca,
+		Username:    p.user,
+		Password:    p.password,
+		KeepAliveS:  keepAliveS,
+		ReconnectMS: reconnectMS,
+		Subscribe:   filters,
+	}
+	if p.protocol == "mqtt5" {
+		c.ExpiryS = sessionExpiryS
+		switch {
+		case group == groupExpiring:
+			c.ExpiryS = p.expiryS
+		case keepsNothing(group, i):
+			c.ExpiryS = 0
+		}
+	}
+	row := history.Process{
+		Name: name, ClientID: c.ClientID, Group: group, SDK: p.sdk, Protocol: p.protocol,
+		Clean: keepsNothing(group, i), ExpiryS: c.ExpiryS, Run: p.number,
+		Dedupes: p.dedupes, Cannot: p.cannot,
+	}
+	for _, f := range filters {
+		row.Filters = append(row.Filters, history.Filter{Filter: f.Filter, QoS: f.QoS})
+	}
+	c.Clean = row.Clean
+	c.Process = p.rec.Process(row)
+	out.groups[group] = append(out.groups[group], c.Process)
+	return c
+}
+
+// keepsNothing reports whether a client of a group asks for no session. Of those
+// with a will every other one does.
+func keepsNothing(group string, i int) bool {
+	return group == groupProbe || group == groupReader || group == groupWill && i%2 == 0
+}
+
+func (p *planner) stream(out *plan, s history.Stream) contract.Stream {
+	s.Topic = p.topic(s.Topic)
+	n := p.rec.Stream(s)
+	out.streams = append(out.streams, n)
+	if lasts := s.TTLS == 0 && s.MailboxTTLS == 0; s.QoS > 0 && lasts {
+		out.guaranteed = append(out.guaranteed, n)
+	}
+	return contract.Stream{Stream: n, Topic: s.Topic, QoS: s.QoS, Priority: s.Priority, TTLS: s.TTLS, Unmarked: s.MailboxTTLS > 0}
+}
+
+// topic keeps runs, and the run_client calls of one run, out of each other's way.
+func (p *planner) topic(rest string) string {
+	topic := fmt.Sprintf("rmq/%s/%d/%s", p.run, p.number, rest)
+	if p.protocol == contract.MQ9 { // a mailbox: lower case letters, digits and dots
+		return strings.NewReplacer("/", ".", "-", ".").Replace(topic)
+	}
+	return topic
+}
+
+// mailboxesOf is what the addresses of a run's mailboxes have in them.
+func mailboxesOf(run string) string { return "rmq." + run + "." }
+
+func rotate(list []string, by int) []string {
+	if len(list) == 0 {
+		return list
+	}
+	by %= len(list)
+	return append(slices.Clone(list[by:]), list[:by]...)
+}

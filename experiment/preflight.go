@@ -1,0 +1,139 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
+)
+
+// A Preflight is what this host can do.
+type Preflight struct {
+	Isolation string       `json:"isolation"` // namespaces or loopback
+	Abilities []Ability    `json:"abilities"`
+	Faults    []FaultMeans `json:"faults"`
+	Flavors   []Ability    `json:"flavors"`
+	SDKs      []Ability    `json:"sdks"`
+}
+
+// An Ability is one thing that a host has or lacks.
+type Ability struct {
+	Name    string `json:"name"`
+	OK      bool   `json:"ok"`
+	Detail  string `json:"detail"`            // what was found, or what is lost without it
+	Install string `json:"install,omitempty"` // the line that would bring it
+}
+
+// A FaultMeans is how a fault would be done here.
+type FaultMeans struct {
+	Type      string `json:"type"`
+	OK        bool   `json:"ok"`
+	Mechanism string `json:"mechanism"`
+	Missing   string `json:"missing,omitempty"`
+	Params    string `json:"params"` // its parameters in words
+}
+
+// Look looks at the host and changes nothing. Self is the argv that executes
+// this binary.
+func Look(ctx context.Context, self []string) Preflight {
+	isolation, why := keeper.Isolation(ctx, self)
+	p := Preflight{Isolation: isolation, Abilities: []Ability{namespaces(isolation, why), robustmqBinary(), program("mosquitto"), program("python3"), engine(ctx)}}
+	for _, k := range faults.Catalog() {
+		m := means(ctx, k)
+		if k.Family == "network" && isolation != keeper.IsolationNamespaces {
+			m.OK, m.Missing = false, "network faults need namespaces: "+why
+		}
+		p.Faults = append(p.Faults, m)
+	}
+	robustmq, mosquitto := p.Abilities[1], p.Abilities[2]
+	p.Flavors = []Ability{
+		{Name: "reference", OK: true, Detail: "three nodes of nats-server, inside this binary; MQTT 3.1.1"},
+		{Name: "robustmq", OK: robustmq.OK, Detail: robustmq.Detail, Install: robustmq.Install},
+		{Name: "mosquitto", OK: mosquitto.OK, Detail: mosquitto.Detail, Install: mosquitto.Install},
+		{Name: external, OK: true, Detail: "brokers that somebody else runs; faults on those whose container or pid the envelope allows"},
+	}
+	for _, s := range clients.Look(ctx, "", clients.SDKs()) {
+		p.SDKs = append(p.SDKs, Ability{
+			Name: s.String(), OK: s.State != clients.StateUnsupported, Detail: strings.Join(s.Protocols, ", "), Install: s.Missing,
+		})
+	}
+	return p
+}
+
+// engine is the docker engine that runtime docker would use.
+func engine(ctx context.Context) Ability {
+	const install = "apt-get install docker.io; without it nodes run as processes, which is the default"
+	e, err := docker.Open(ctx, "")
+	if err != nil {
+		return Ability{Name: "docker", Detail: err.Error(), Install: install}
+	}
+	defer e.Close()
+	version, err := e.Version(ctx)
+	if err != nil {
+		return Ability{Name: "docker", Detail: err.Error(), Install: install}
+	}
+	return Ability{Name: "docker", OK: true, Detail: "engine " + version + " at " + e.Host()}
+}
+
+func means(ctx context.Context, k faults.Kind) FaultMeans {
+	mechanism, missing := k.Available(ctx)
+	var params []string
+	for _, p := range k.Parameters() {
+		usual := fmt.Sprintf("default %v", p.Default)
+		if p.Required {
+			usual = "required"
+		}
+		params = append(params, fmt.Sprintf("%s: %s (%s)", p.Name, p.Doc, usual))
+	}
+	return FaultMeans{Type: k.Type, OK: missing == "", Mechanism: mechanism, Missing: missing, Params: strings.Join(params, "; ")}
+}
+
+func namespaces(isolation, why string) Ability {
+	a := Ability{Name: "namespaces", OK: isolation == keeper.IsolationNamespaces}
+	if a.OK {
+		a.Detail = "every node and client in a network namespace of its own; killing one process ends all of an experiment"
+		return a
+	}
+	a.Detail = "nodes listen on loopback: " + why
+	if runtime.GOOS == "linux" {
+		a.Install = "run as root, or allow user namespaces: sysctl -w user.max_user_namespaces=15000 (and kernel.unprivileged_userns_clone=1 where it exists)"
+	} else {
+		a.Install = "namespaces exist on Linux only: run in a Linux machine or container for them"
+	}
+	return a
+}
+
+func robustmqBinary() Ability {
+	a := Ability{Name: "robustmq", Install: "export RMQ_ROBUSTMQ_BIN=/path/to/broker-server, of a release of github.com/robustmq/robustmq"}
+	path := os.Getenv("RMQ_ROBUSTMQ_BIN")
+	if path == "" {
+		a.Detail = "RMQ_ROBUSTMQ_BIN is not set"
+		return a
+	}
+	if _, err := exec.LookPath(path); err != nil {
+		a.Detail = "RMQ_ROBUSTMQ_BIN: " + err.Error()
+		return a
+	}
+	return Ability{Name: "robustmq", OK: true, Detail: path}
+}
+
+// program looks for a command of the host, also where Debian keeps daemons.
+func program(name string) Ability {
+	for _, candidate := range []string{name, "/usr/sbin/" + name, "/usr/local/sbin/" + name} {
+		if path, err := exec.LookPath(candidate); err == nil {
+			return Ability{Name: name, OK: true, Detail: path}
+		}
+	}
+	install := map[string]string{
+		"mosquitto": "apt-get install mosquitto, or brew install mosquitto",
+		"python3":   "apt-get install python3 python3-venv, or brew install python",
+	}
+	return Ability{Name: name, Detail: "not found", Install: install[name]}
+}

@@ -1,0 +1,399 @@
+package experiment
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/scenarios"
+)
+
+// A session is one workload with its drivers, from connecting to drained.
+type session struct {
+	e         *Experiment
+	number    int
+	name      string // of the scenario whose workload it is
+	sdk       clients.SDK
+	protocol  string
+	transport string
+	rate      float64
+	lasts     time.Duration // of the traffic, while exploring by hand
+	claims    []string      // likewise: of the scenario, those that can be judged
+	expiryS   float64       // likewise, of its tier
+	plan      *plan
+	pubs      *clients.Driver
+	subs      *clients.Driver
+	wills     []*clients.Driver // of clients with a will, one each
+	state     string
+	err       error
+}
+
+// Bounds on what a healthy cluster does in a moment.
+const (
+	connectBound = 45 * time.Second
+	filterBound  = 500 * time.Millisecond // more, for each filter of a client that has many
+	loadBound    = 30 * time.Second
+	endBound     = 90 * time.Second // longer than a driver has to say bye
+
+	// RobustMQ sends four times, 5 s apart, before it gives up a message, and
+	// nothing to other clients meanwhile.
+	quietFor = 30 * time.Second
+	slack    = 5 * time.Second
+)
+
+// begin provisions the SDK, starts the subscribers, brings each group into
+// its place, and starts the publishers.
+func (e *Experiment) begin(ctx context.Context, s *session, w scenarios.Workload) error {
+	cmd, err := clients.Provision(ctx, CacheDir(e.env.StateDir), e.env.Self, s.sdk, e.say)
+	if err != nil {
+		return fmt.Errorf("prepare the driver of %s: %w", s.sdk, err)
+	}
+	s.plan = e.planner(s).plan(w)
+	if len(s.plan.subscribers.Clients) > 0 {
+		if s.subs, err = e.drive(ctx, fmt.Sprintf("subscribers-%d", s.number), cmd, s.plan.subscribers); err != nil {
+			return err
+		}
+		if err := s.seat(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.bequeath(ctx, cmd); err != nil {
+		return err
+	}
+	if s.pubs, err = e.drive(ctx, fmt.Sprintf("publishers-%d", s.number), cmd, s.plan.publishers); err != nil {
+		return err
+	}
+	return s.pubs.Do(contract.Command{Do: "connect", Process: contract.All})
+}
+
+// seat waits until every subscriber has subscribed, then sends the offline
+// ones away and pauses the paused ones.
+func (s *session) seat(ctx context.Context) error {
+	l := s.e.live
+	everyone := s.plan.subscribers.Clients
+	bound := connectBound
+	for _, c := range everyone {
+		bound = max(bound, connectBound+time.Duration(len(c.Subscribe))*filterBound)
+	}
+	seated, refused, unmet := false, "", ""
+	l.wait(ctx, bound, func() bool {
+		seated, refused, unmet = true, "", ""
+		for _, c := range everyone {
+			p := l.process(c.Process)
+			seated, refused = seated && p.subscribed >= len(c.Subscribe), cmp.Or(refused, p.refused)
+			if !p.connected {
+				unmet = cmp.Or(unmet, p.unmet)
+			}
+		}
+		return seated || refused != ""
+	})
+	switch {
+	case refused != "" && slices.Contains(s.sdk.Cannot, contract.CannotProtocol):
+		return fmt.Errorf("subscribers of %s: %s speaks an earlier version of %s, and could not subscribe: %s", s.name, s.sdk, s.protocol, refused)
+	case refused != "":
+		return fmt.Errorf("subscribers of %s: %s could not subscribe: %s", s.name, s.sdk, refused)
+	case !seated && unmet != "" && s.greeted(ctx):
+		return keptOut{fmt.Errorf("subscribers of %s: not all %d had subscribed within %s; the nodes let rmq-mcp in, and not %s: %s", s.name, len(everyone), bound, s.sdk, unmet)}
+	case !seated && unmet != "":
+		return fmt.Errorf("subscribers of %s: not all %d had subscribed within %s; neither %s nor rmq-mcp itself could connect: %s", s.name, len(everyone), bound, s.sdk, unmet)
+	case !seated:
+		return fmt.Errorf("subscribers of %s: not all %d had subscribed within %s; see logs/ of the run for what the broker answered", s.name, len(everyone), bound)
+	}
+	away := slices.Concat(s.plan.groups[groupOffline], s.plan.groups[groupExpiring])
+	for _, i := range away {
+		if err := s.subs.Do(contract.Command{Do: "disconnect", Process: i}); err != nil {
+			return err
+		}
+	}
+	for _, i := range s.plan.groups[groupPaused] {
+		if err := s.subs.Do(contract.Command{Do: "pause", Process: i}); err != nil {
+			return err
+		}
+	}
+	if !l.wait(ctx, connectBound, l.all(away, func(p *liveProcess) bool { return !p.connected })) {
+		return fmt.Errorf("offline subscribers of %s did not disconnect within %s", s.name, connectBound)
+	}
+	return nil
+}
+
+// keptOut is the error of clients that a broker does not let in, though it lets in
+// others: that is for the judge, and no failure of the harness.
+type keptOut struct{ error }
+
+// greeted has the harness connect to each node as the clients of the session do, and
+// reports whether any let it in. What was said is recorded.
+func (s *session) greeted(ctx context.Context) (let bool) {
+	e := s.e
+	for i, address := range e.reach(s.protocol, s.transport) {
+		if ctx.Err() != nil || address == "" {
+			continue
+		}
+		ev := harnessEvent(e.clock.Now(), history.KindConnect, "")
+		ev.Edge, ev.Node = history.Call, int16(i)
+		call := e.rec.Record(ev)
+		said, err := e.cluster.Greet(ctx, s.protocol, s.transport, address)
+		ev.Time, ev.Edge, ev.Call, ev.Outcome, ev.Text = e.clock.Now(), history.Return, call, history.OK, said
+		if err != nil {
+			ev.Outcome, ev.Text = history.Fail, err.Error()
+		}
+		e.rec.Record(ev)
+		let = let || err == nil
+	}
+	return let
+}
+
+// loaded is the load gate: publishes are acknowledged at most of the rate that
+// was asked for. Where it stays closed, somebody may have been kept out.
+func (s *session) loaded(ctx context.Context) bool {
+	const enough = 0.8
+	l := s.e.live
+	open := l.wait(ctx, loadBound, func() bool {
+		return l.publishes.perSecond(s.e.clock.Now()) >= enough*s.rate
+	})
+	if !open && !l.wait(ctx, 0, l.all(s.plan.groups[groupPublisher], func(p *liveProcess) bool { return p.connected })) {
+		s.greeted(ctx)
+	}
+	return open
+}
+
+// drain ends the publishers with a marker on each stream, brings every
+// subscriber back, waits for what is still to come, and ends the subscribers.
+func (s *session) drain(ctx context.Context, bound time.Duration) {
+	s.e.settle(s, "draining", nil)
+	defer s.e.settle(s, "done", nil)
+	if !s.e.gone.Load() {
+		s.outlive(ctx)
+	}
+	if s.pubs != nil {
+		s.end(ctx, s.pubs, "publishers")
+	}
+	if s.subs == nil || s.subs.Shot() { // by a fault: nobody is left to wait for
+		return
+	}
+	if s.e.rec.Err() != nil || s.e.gone.Load() { // what arrives is not recorded any more, or tells nothing
+		s.end(ctx, s.subs, "subscribers")
+		return
+	}
+	for _, group := range []struct{ name, command string }{{groupPaused, "resume"}, {groupOffline, "connect"}, {groupExpiring, "connect"}, {groupVisiting, "connect"}} {
+		for _, i := range s.plan.groups[group.name] {
+			if err := s.subs.Do(contract.Command{Do: group.command, Process: i}); err != nil {
+				s.e.harness("drain of %s: %s %s: %v", s.name, group.command, group.name, err)
+			}
+		}
+	}
+	l := s.e.live
+	if !l.wait(ctx, connectBound, l.all(s.plan.groups[groupExpiring], func(p *liveProcess) bool { return p.connected })) { // nobody waits for what they get
+		s.e.say(fmt.Sprintf("drain: not everybody whose session is over had connected within %s", connectBound))
+	}
+	s.await(ctx, bound)
+	s.end(ctx, s.subs, "subscribers")
+	s.askStorage(ctx)
+}
+
+// await waits until every subscriber has every acknowledged message. Where one
+// is missing and nothing is delivered any more, whoever lacks something connects anew:
+// a broker need not send again on one connection what was not acknowledged there (MQTT
+// 5.0 section 4.4), and what waits in a session that stands still is not lost. Then it
+// waits for longer than any broker takes to deliver again what was not acknowledged.
+// The bound is on how long deliveries may go on; what comes last gets its time.
+func (s *session) await(ctx context.Context, bound time.Duration) {
+	// A stall that goes on for so long is one that the judge sees.
+	stallFor := max(quietFor, seconds(max(s.e.tier.ProgressS, s.e.tier.RecoveryS))) + slack
+	ctx, cancel := context.WithTimeout(ctx, bound+stallFor+quietFor)
+	defer cancel()
+	complete, quiet := s.quiet(ctx, stallFor)
+	if lacking := s.lacking(); quiet && !complete && len(lacking) > 0 {
+		s.e.say(fmt.Sprintf("drain: %d subscribers lack acknowledged messages, and nothing is delivered: they connect anew", len(lacking)))
+		s.anew(ctx, lacking)
+		complete, quiet = s.quiet(ctx, quietFor)
+	}
+	switch {
+	case complete:
+	case quiet:
+		s.e.say(fmt.Sprintf("drain: acknowledged messages are missing, and nothing was delivered for %s", quietFor))
+	default:
+		s.e.say(fmt.Sprintf("drain: acknowledged messages are missing after %s", bound))
+	}
+}
+
+// quiet waits until every subscriber has what it is owed, or nothing was delivered for
+// a time. Neither means that ctx is over.
+func (s *session) quiet(ctx context.Context, d time.Duration) (complete, quiet bool) {
+	l := s.e.live
+	for ctx.Err() == nil {
+		l.mu.Lock()
+		before := l.stirred
+		l.mu.Unlock()
+		l.wait(ctx, d, func() bool { return s.complete() || l.stirred > before })
+		l.mu.Lock()
+		complete, quiet = s.complete(), l.stirred == before
+		l.mu.Unlock()
+		if complete || quiet && ctx.Err() == nil {
+			return complete, quiet
+		}
+	}
+	return false, false
+}
+
+// anew has clients end their connections and connect again, to the sessions that they
+// have.
+func (s *session) anew(ctx context.Context, processes []int32) {
+	l := s.e.live
+	for _, command := range []string{"disconnect", "connect"} {
+		for _, i := range processes {
+			if err := s.subs.Do(contract.Command{Do: command, Process: i}); err != nil {
+				s.e.harness("drain of %s: %s: %v", s.name, command, err)
+			}
+		}
+		if !l.wait(ctx, connectBound, l.all(processes, func(p *liveProcess) bool { return p.connected == (command == "connect") })) {
+			s.e.say(fmt.Sprintf("drain: not everybody who lacks messages could %s within %s", command, connectBound))
+		}
+	}
+}
+
+// complete reports whether every subscriber, or shared subscription, has every
+// acknowledged message of QoS 1 and 2 that it is owed, the end markers among them.
+func (s *session) complete() bool {
+	return !slices.ContainsFunc(s.plan.listeners(), s.lacks)
+}
+
+// lacks reports whether a listener has not all that it is owed.
+func (s *session) lacks(listener []int32) bool {
+	return slices.ContainsFunc(s.plan.owed(listener), func(stream int32) bool {
+		return !s.e.live.stream(stream).acked.within(s.had(listener, stream)...)
+	})
+}
+
+// had is what each process of a listener has of a stream.
+func (s *session) had(listener []int32, stream int32) (had []*set) {
+	for _, i := range listener {
+		had = append(had, s.e.live.process(i).stream(stream))
+	}
+	return had
+}
+
+// lacking are the processes that have not all that they are owed. Those of shared
+// subscriptions are left out: what one lacks may be another's to get.
+func (s *session) lacking() (processes []int32) {
+	s.e.live.mu.Lock()
+	defer s.e.live.mu.Unlock()
+	for _, listener := range s.plan.listeners() {
+		if len(listener) == 1 && s.lacks(listener) {
+			processes = append(processes, listener[0])
+		}
+	}
+	return processes
+}
+
+// end tells a driver to end and waits for its last line. One that does not is
+// killed, and its own error says so in the record.
+func (s *session) end(ctx context.Context, d *clients.Driver, who string) {
+	if err := d.Do(contract.Command{Do: "end", Process: contract.All}); err != nil {
+		s.e.say(fmt.Sprintf("end %s: %v", who, err))
+	}
+	select {
+	case <-d.Done():
+	case <-time.After(endBound + ackWaitMS*time.Millisecond):
+	case <-ctx.Done():
+	}
+	d.Close()
+	if err := d.Err(); err != nil && !d.Shot() { // what a fault killed broke nothing
+		s.e.harness("driver of the %s: %v", who, err)
+	}
+}
+
+// abandon ends the drivers of a workload that did not come up. What they had
+// said is recorded when it returns, and nothing after.
+func (s *session) abandon() {
+	for _, d := range append([]*clients.Driver{s.subs, s.pubs}, s.wills...) {
+		if d != nil {
+			d.Close()
+			<-d.Done()
+		}
+	}
+}
+
+// drive starts one driver on a host of its own.
+func (e *Experiment) drive(ctx context.Context, name string, cmd clients.Program, spec contract.Spec) (*clients.Driver, error) {
+	host, err := e.network.Host(name)
+	if err != nil {
+		return nil, fmt.Errorf("make a host for %s: %w", name, err)
+	}
+	log, err := os.Create(filepath.Join(e.logDir(), "driver-"+name+".log"))
+	if err != nil {
+		return nil, err
+	}
+	d, err := clients.Start(context.WithoutCancel(ctx), clients.Options{ // a stopped run still drains
+		Host: host, Command: cmd, Spec: spec, Recorder: e.rec, Clock: e.clock,
+		Node: e.nodeOf, Stderr: log,
+	})
+	if err != nil {
+		log.Close()
+		return nil, err
+	}
+	e.drives(name, d, spec)
+	go func() {
+		<-d.Done()
+		log.Close()
+	}()
+	return d, nil
+}
+
+// probes publishes and receives through every node, on fresh connections, and
+// waits until each has done both.
+func (e *Experiment) probes(ctx context.Context, s *session, bound time.Duration) error {
+	// Our own client, in which no library's defects are; of mq9 the run's library, as
+	// brokers greet NATS clients in ways that not every one bears.
+	sdk := s.sdk
+	if s.protocol != contract.MQ9 {
+		var err error
+		if sdk, err = clients.ResolveFor("go/rmq-mcp", s.protocol); err != nil {
+			return err
+		}
+	}
+	cmd, err := clients.Provision(ctx, CacheDir(e.env.StateDir), e.env.Self, sdk, e.say)
+	if err != nil {
+		return err
+	}
+	p := e.planner(s)
+	p.sdk = sdk.String()
+	spec, out := p.spec(), &plan{groups: map[string][]int32{}}
+	for i := range p.endpoints {
+		spec.Clients = append(spec.Clients, p.probe(out, i))
+	}
+	d, err := e.drive(ctx, fmt.Sprintf("probe-%d", s.number), cmd, spec)
+	if err != nil {
+		return err
+	}
+	l := e.live
+	ok := l.wait(ctx, bound, func() bool {
+		for _, stream := range out.streams {
+			if l.stream(stream).acked.n == 0 {
+				return false
+			}
+		}
+		return l.all(out.groups[groupProbe], func(p *liveProcess) bool { return p.delivered > 0 })()
+	})
+	if !ok {
+		e.say(fmt.Sprintf("recovery: not every node had published and delivered within %s of the heal", bound))
+	}
+	s.end(ctx, d, "probes")
+	return nil
+}
+
+// status of the session for people and agents.
+func (s *session) status(counts keeper.Counts) keeper.ClientStatus {
+	st := keeper.ClientStatus{Number: s.number, Workload: s.name, SDK: s.sdk.String(), State: s.state, Counts: counts}
+	if s.err != nil {
+		st.Error = s.err.Error()
+	}
+	return st
+}

@@ -1,0 +1,87 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
+)
+
+// target resolves a role, or the two of a link, by asking the brokers. Control
+// is every node that is neither in the target nor under a fault already, and
+// the witness.
+func (e *Experiment) target(ctx context.Context, asked string) (faults.Target, error) {
+	t := faults.Target{Asked: asked, Site: e.site()}
+	nodes, err := e.resolve(ctx, &t)
+	if errors.Is(err, errors.ErrUnsupported) {
+		nodes, err = e.cluster.Nodes()[:1], nil // brokers that somebody else runs: the engine says what cannot be done to them
+	}
+	if err != nil {
+		return faults.Target{}, fmt.Errorf("resolve target %q: %w", asked, err)
+	}
+	for _, n := range nodes {
+		t.Nodes = append(t.Nodes, n)
+	}
+	disturbed := e.disturbed()
+	for _, n := range e.cluster.Nodes() {
+		if slices.Contains(nodes, n) {
+			continue
+		}
+		t.Peers = append(t.Peers, n)
+		if len(disturbed[n.Name()]) == 0 {
+			t.Control = append(t.Control, n)
+		}
+	}
+	t.Control = append(t.Control, e.witness)
+	return t, nil
+}
+
+// resolve answers the nodes of a target, of both sides where it is a link;
+// none where it is clients.
+func (e *Experiment) resolve(ctx context.Context, t *faults.Target) ([]*cluster.Node, error) {
+	if _, ok := faults.ClientTarget(t.Asked); ok {
+		var err error
+		t.Clients, err = e.clientTarget(t.Asked)
+		return nil, err
+	}
+	near, far, oneWay, link := faults.SplitLink(t.Asked)
+	if !link {
+		return e.cluster.Resolve(ctx, t.Asked, e.topic())
+	}
+	l := &faults.Link{OneWay: oneWay}
+	a, err := e.side(ctx, near, &l.Near)
+	if err != nil {
+		return nil, err
+	}
+	b, err := e.side(ctx, far, &l.Far)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range b {
+		if slices.Contains(a, n) {
+			return nil, fmt.Errorf("%s is on both sides; name two that have no node in common", n.Name())
+		}
+	}
+	t.Link = l
+	return slices.Concat(a, b), nil
+}
+
+// side resolves one side of a link.
+func (e *Experiment) side(ctx context.Context, role string, to *faults.Side) ([]*cluster.Node, error) {
+	if role == router.Clients {
+		to.Clients = true
+		return nil, nil
+	}
+	nodes, err := e.cluster.Resolve(ctx, role, e.topic())
+	if err != nil {
+		return nil, fmt.Errorf("%w; or clients", err)
+	}
+	for _, n := range nodes {
+		to.Nodes = append(to.Nodes, n)
+	}
+	return nodes, nil
+}

@@ -1,0 +1,75 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/checker"
+)
+
+// bequeath starts the clients with a will. Each leaves once, by DISCONNECT, and
+// comes back: of that will nobody is to hear.
+func (s *session) bequeath(ctx context.Context, cmd clients.Program) error {
+	for i, spec := range s.plan.wills {
+		d, err := s.e.drive(ctx, fmt.Sprintf("will-%d-%d", i+1, s.number), cmd, spec)
+		if err != nil {
+			return err
+		}
+		s.wills = append(s.wills, d)
+	}
+	if err := s.mortals(ctx, 1); err != nil {
+		return err
+	}
+	for i, d := range s.wills {
+		if err := d.Do(contract.Command{Do: "reconnect", Process: s.plan.groups[groupWill][i]}); err != nil {
+			return err
+		}
+	}
+	return s.mortals(ctx, 2)
+}
+
+// mortals waits until each client with a will has connected so many times.
+func (s *session) mortals(ctx context.Context, times int) error {
+	l := s.e.live
+	if l.wait(ctx, connectBound, l.all(s.plan.groups[groupWill], func(p *liveProcess) bool { return p.connected && p.connects >= times })) {
+		return nil
+	}
+	return fmt.Errorf("clients with a will of %s: not all had connected within %s; see logs/ of the run for what the broker answered", s.name, connectBound)
+}
+
+// outlive ends the clients with a will that are alive. From then on everybody
+// else waits for the wills that are due.
+func (s *session) outlive(ctx context.Context) {
+	for i, d := range s.wills {
+		if !d.Shot() {
+			s.end(ctx, d, fmt.Sprintf("client will-%d", i+1))
+		}
+	}
+	l, landings := s.e.live, s.e.engine.Landings()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, d := range s.wills {
+		p := l.process(s.plan.groups[groupWill][i])
+		if d.Shot() && p.will != history.None { // it could not say that it went
+			p.lost = append(p.lost, loss{p.will, s.e.clock.Now()})
+		}
+		for _, lost := range p.lost {
+			if checker.WillDue(landings, lost.at) {
+				l.stream(s.plan.wills[i].Clients[0].Will.Stream).acked.add(lost.seq)
+			}
+		}
+	}
+	for _, spec := range s.plan.wills {
+		s.plan.guaranteed = append(s.plan.guaranteed, spec.Clients[0].Will.Stream)
+	}
+}
+
+// A loss is that of a connection whose client had not sent DISCONNECT.
+type loss struct {
+	seq int64 // of its will
+	at  time.Duration
+}

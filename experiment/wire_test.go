@@ -1,0 +1,108 @@
+package experiment
+
+import (
+	"testing"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
+)
+
+// A packet id may stand for two messages of QoS 2 for a while: a client uses it again
+// after PUBREC, and PUBCOMP is still that of the first.
+func TestAnAcknowledgementIsOfItsMessage(t *testing.T) {
+	const first, second, none = 1, 2, history.None
+	type step struct {
+		kind   tap.Type // PUBLISH: the message that has the packet id from then on
+		conn   int32
+		reason byte
+		want   int64
+	}
+	for name, steps := range map[string][]step{
+		"one after the other": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Pubrel, 0, 0, first}, {tap.Pubcomp, 0, 0, first},
+			{tap.Publish, 0, 0, second}, {tap.Pubrec, 0, 0, second}, {tap.Pubrel, 0, 0, second}, {tap.Pubcomp, 0, 0, second},
+		},
+		"used again before PUBCOMP": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Pubrel, 0, 0, first},
+			{tap.Publish, 0, 0, second}, {tap.Pubcomp, 0, 0, first},
+			{tap.Pubrec, 0, 0, second}, {tap.Pubrel, 0, 0, second}, {tap.Pubcomp, 0, 0, second},
+		},
+		"used again before PUBREL": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Publish, 0, 0, second},
+			{tap.Pubrel, 0, 0, first}, {tap.Pubcomp, 0, 0, first}, {tap.Pubrec, 0, 0, second},
+		},
+		"used again, and PUBREC before PUBCOMP": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Pubrel, 0, 0, first},
+			{tap.Publish, 0, 0, second}, {tap.Pubrec, 0, 0, second}, {tap.Pubcomp, 0, 0, first},
+			{tap.Pubrel, 0, 0, second}, {tap.Pubcomp, 0, 0, second},
+		},
+		"used again, and both taken before PUBREL": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Publish, 0, 0, second}, {tap.Pubrec, 0, 0, second},
+			{tap.Pubrel, 0, 0, first}, {tap.Pubrel, 0, 0, second}, {tap.Pubcomp, 0, 0, first}, {tap.Pubcomp, 0, 0, second},
+		},
+		"used again by QoS 1": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Publish, 0, 0, second}, {tap.Puback, 0, 0, second},
+			{tap.Pubrel, 0, 0, first}, {tap.Pubcomp, 0, 0, first},
+		},
+		"PUBREL again on the next connection": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Pubrel, 0, 0, first},
+			{tap.Pubrel, 1, 0, first}, {tap.Publish, 1, 0, second}, {tap.Pubcomp, 1, 0, first},
+		},
+		"given up with the connection": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Publish, 1, 0, second}, {tap.Pubcomp, 1, 0, second},
+		},
+		"written down late": {
+			{tap.Publish, 1, 0, second}, {tap.Publish, 0, 0, first}, {tap.Puback, 1, 0, second},
+		},
+		"PUBREC refuses it": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0x97, first}, {tap.Publish, 0, 0, second}, {tap.Pubcomp, 0, 0, second},
+		},
+		"PUBCOMP twice": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Pubrel, 0, 0, first}, {tap.Pubcomp, 0, 0, first}, {tap.Pubcomp, 0, 0, first},
+		},
+		"PUBREC again behind PUBCOMP": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Pubrel, 0, 0, first}, {tap.Publish, 0, 0, first},
+			{tap.Pubcomp, 0, 0, first}, {tap.Pubrec, 0, 0, first},
+			{tap.Publish, 0, 0, second}, {tap.Pubrec, 0, 0, second}, {tap.Pubrel, 0, 0, second}, {tap.Pubcomp, 0, 0, second},
+		},
+		"PUBACK of a connection that was replaced": {
+			{tap.Publish, 0, 0, first}, {tap.Publish, 1, 0, second}, {tap.Puback, 0, 0, none}, {tap.Puback, 1, 0, second},
+		},
+		"PUBREC twice": {
+			{tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first}, {tap.Publish, 0, 0, first}, {tap.Pubrec, 0, 0, first},
+			{tap.Pubrel, 0, 0, first}, {tap.Pubcomp, 0, 0, first}, {tap.Publish, 0, 0, second}, {tap.Pubcomp, 0, 0, second},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var ids messageIDs
+			for i, s := range steps {
+				if s.kind == tap.Publish {
+					ids.set(7, message{stream: 3, conn: s.conn, seq: s.want})
+					continue
+				}
+				got := ids.about(&tap.Packet{Kind: s.kind, ID: 7, Reason: s.reason}, s.conn)
+				if got.seq != s.want {
+					t.Errorf("step %d, %s: it is said to be of message %d, and is of %d", i, s.kind, got.seq, s.want)
+				}
+			}
+		})
+	}
+}
+
+func TestAPacketCostsNoAllocation(t *testing.T) {
+	var ids messageIDs
+	seq := int64(0)
+	exchange := func() {
+		ids.set(7, message{stream: 3, seq: seq})
+		for _, kind := range []tap.Type{tap.Pubrec, tap.Pubrel, tap.Pubcomp} {
+			if got := ids.about(&tap.Packet{Kind: kind, ID: 7}, 0); got.seq != seq {
+				t.Fatalf("%s is said to be of message %d, and is of %d", kind, got.seq, seq)
+			}
+		}
+		seq++
+	}
+	exchange() // makes its place
+	if n := testing.AllocsPerRun(100, exchange); n > 0 {
+		t.Errorf("an exchange of QoS 2 costs %v allocations", n)
+	}
+}
