@@ -10,6 +10,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/campaigns/shrink"
 	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
@@ -83,9 +84,9 @@ func fewer(target string) []string {
 	switch target {
 	case "all", "majority", "minority":
 		return []string{"leader", "follower"}
-	case faults.TargetClients:
-		return []string{faults.TargetPublishers, faults.TargetSubscribers}
-	case faults.TargetPublishers:
+	case history.TargetClients:
+		return []string{history.TargetPublishers, history.TargetSubscribers}
+	case history.TargetPublishers:
 		return []string{"client:publisher-1"}
 	}
 	return nil

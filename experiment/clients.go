@@ -45,7 +45,7 @@ func (e *Experiment) liveDrivers() []*running {
 
 // clientTarget answers the clients that run now and that a target means.
 func (e *Experiment) clientTarget(asked string) ([]faults.Client, error) {
-	name, _ := faults.ClientTarget(asked)
+	name, _ := history.ClientTarget(asked)
 	rows := e.rec.Tables().Processes
 	var found []faults.Client
 	var known []string
@@ -71,11 +71,11 @@ func (e *Experiment) clientTarget(asked string) ([]faults.Client, error) {
 // are nobody's target but everybody's.
 func meant(asked, name string, process int32, row history.Process) bool {
 	switch asked {
-	case faults.TargetClients:
+	case history.TargetClients:
 		return true
-	case faults.TargetPublishers:
+	case history.TargetPublishers:
 		return row.Group == groupPublisher
-	case faults.TargetSubscribers:
+	case history.TargetSubscribers:
 		return row.Group != groupPublisher && row.Group != groupProbe && row.Group != groupWill
 	}
 	return name == row.Name || name == strconv.Itoa(int(process))

@@ -24,7 +24,6 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/shaper"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
-	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
@@ -34,6 +33,7 @@ import (
 type Experiment struct {
 	env      keeper.Env
 	version  string // of this program
+	decide   Decide
 	start    keeper.Start
 	binary   string              // the broker's, as the caller named it; start has it as it was found
 	scenario *scenarios.Scenario // nil while exploring by hand
@@ -86,14 +86,16 @@ type Experiment struct {
 	notice    string // said before anything is started
 	summary   *reports.Summary
 	info      history.ClusterInfo
-	verdict   *verdict.Verdict
 }
+
+// Decide says whether an injection had effect, from its samples; see [faults.Options].
+type Decide func(history.Landing) (history.LandingState, []string, []history.ProofRecord)
 
 // New prepares an experiment in its run directory. It starts nothing. An
 // error is bad input and says what is valid.
-func New(version string, env keeper.Env, start keeper.Start) (*Experiment, error) {
+func New(version string, env keeper.Env, start keeper.Start, decide Decide) (*Experiment, error) {
 	e := &Experiment{
-		version: version, env: env, start: start, binary: start.Cluster.Binary, live: newLive(), news: map[string]string{},
+		version: version, env: env, start: start, decide: decide, binary: start.Cluster.Binary, live: newLive(), news: map[string]string{},
 		halted: make(chan struct{}), over: make(chan struct{}),
 		phase: history.PhaseStarting, watchers: map[chan keeper.Progress]bool{},
 	}

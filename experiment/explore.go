@@ -7,12 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/history/journal"
-	"github.com/robustmq/rmq-mcp/judge/checker"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
@@ -20,22 +18,6 @@ const (
 	explorationDrain = 60 * time.Second
 	clientLasts      = 60 * time.Second // at least, where the caller does not say: an agent thinks between two calls
 )
-
-// explorationClaims are judged whenever a cluster was explored by hand, beside
-// what the workloads claim that ran on it.
-func explorationClaims() []string {
-	return []string{"clients-connect", "no-unexpected", "no-corruption", "no-panic", "no-exit"}
-}
-
-// byHand are those of a scenario's claims that can be judged of its workload alone,
-// whatever faults are injected meanwhile: order across those few promise.
-func (e *Experiment) byHand(claims []string, sdk clients.SDK, protocol string) []string {
-	return slices.DeleteFunc(e.judgeable(claims, sdk), func(claim string) bool {
-		c, err := checker.Find(claim)
-		return err != nil || c.Bounded || !slices.Contains(c.Protocols, protocol) ||
-			claim == "order-per-stream" && !slices.Contains(e.info.Promises, claim)
-	})
-}
 
 // RunClient runs a scenario's workload with one SDK on the cluster as it is,
 // for as long as asked for, then drains it. It returns at once; the
@@ -83,7 +65,7 @@ func (e *Experiment) RunClient(_ context.Context, in keeper.RunClient) (keeper.C
 		lasts = max(clientLasts, seconds(tier.PublishS(scenario.Schedule)))
 	}
 	s := e.add(&session{name: scenario.Name, sdk: sdk, protocol: protocol, transport: transport, rate: scenario.Rate(e.start.Cluster.Flavor), lasts: lasts,
-		claims: e.byHand(scenario.Claims, sdk, protocol), expiryS: tier.ExpiryS})
+		claims: scenario.ByHand(e.conditions(sdk, protocol)), expiryS: tier.ExpiryS})
 	e.exploring.Go(func() { e.explore(s, scenario, tier) })
 	return s.status(e.live.snapshot(e.clock.Now())), nil
 }

@@ -13,13 +13,12 @@ import (
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/history/journal"
-	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 func (e *Experiment) newEngine() *faults.Engine {
 	return faults.NewEngine(faults.Options{
 		Journal: e.journal, Record: e.rec.Record, Clock: e.clock,
-		Layer: e.layer, Decide: verdict.DecideLanding, Nodes: e.nodeIndex,
+		Layer: e.layer, Decide: e.decide, Nodes: e.nodeIndex,
 		OnChange: e.landed, Admit: e.admit, Recovery: max(time.Minute, seconds(e.tier.RecoveryS)),
 	})
 }

@@ -31,7 +31,7 @@ func TestScenarioOutsideTheEnvelope(t *testing.T) {
 		dir := t.TempDir()
 		_, err := New("test", keeper.Env{Dir: dir, StateDir: dir}, keeper.Start{
 			Scenario: "mqtt/broker-kill-9", Cluster: cluster.Config{}, Envelope: &limits,
-		})
+		}, nil)
 		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "Nothing was changed") {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}

@@ -2,11 +2,9 @@ package experiment
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
-	"github.com/robustmq/rmq-mcp/judge/checker"
 )
 
 const listEvery = 2 * time.Second
@@ -14,7 +12,7 @@ const listEvery = 2 * time.Second
 // listMailboxes writes down, now and then, which of the run's mailboxes each
 // node lists, where that is judged.
 func (e *Experiment) listMailboxes(ctx context.Context) {
-	if e.scenario == nil || !slices.Contains(e.scenario.Claims, checker.ClaimMailboxList) {
+	if e.scenario == nil || !e.scenario.ListsMailboxes() {
 		return
 	}
 	for hold(ctx, listEvery) {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
-	"github.com/robustmq/rmq-mcp/judge/checker"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
@@ -261,7 +260,7 @@ func (p *planner) filtered(out *plan, w scenarios.Workload, i int, patterns []st
 	c.Start = "connected"
 	out.matched[c.Process] = []int32{}
 	for _, s := range streamsOf(out.publishers) {
-		matches := slices.ContainsFunc(filters, func(f contract.Filter) bool { return checker.Matches(f.Filter, s.Topic) })
+		matches := slices.ContainsFunc(filters, func(f contract.Filter) bool { return history.Matches(f.Filter, s.Topic) })
 		if matches && slices.Contains(out.guaranteed, s.Stream) {
 			out.matched[c.Process] = append(out.matched[c.Process], s.Stream)
 		}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
-	"github.com/robustmq/rmq-mcp/judge/checker"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
@@ -121,7 +120,7 @@ func TestPlanOfWills(t *testing.T) {
 		if !row.Will || row.Producer != c.Process || row.Topic != c.Will.Topic || row.QoS != 1 || c.Will.PayloadBytes != 128 {
 			t.Errorf("will %+v of stream %+v", c.Will, row)
 		}
-		if !checker.Matches(plan.subscribers.Clients[0].Subscribe[0].Filter, c.Will.Topic) {
+		if !history.Matches(plan.subscribers.Clients[0].Subscribe[0].Filter, c.Will.Topic) {
 			t.Errorf("no subscriber hears of %s", c.Will.Topic)
 		}
 		if clean := i == 0; c.Endpoints[0] != p.endpoints[i] || c.Clean != clean || (c.ExpiryS == 0) != clean || c.Subscribe[0].QoS != 0 || rec.Processes[c.Process].Clean != clean {
@@ -172,7 +171,7 @@ func TestPlanOfOverlapping(t *testing.T) {
 	}
 	for _, f := range filters {
 		for _, s := range rec.Streams {
-			if f.QoS != 1 || !checker.Matches(f.Filter, s.Topic) {
+			if f.QoS != 1 || !history.Matches(f.Filter, s.Topic) {
 				t.Errorf("%+v does not take %s at QoS 1", f, s.Topic)
 			}
 		}
@@ -197,7 +196,7 @@ func TestPlanTopics(t *testing.T) {
 		{probe.Subscribe[0].Filter, other.Publish.Streams[0].Topic, true},
 		{probe.Subscribe[0].Filter, work, false},
 	} {
-		if got := checker.Matches(test.filter, test.topic); got != test.want {
+		if got := history.Matches(test.filter, test.topic); got != test.want {
 			t.Errorf("%s matches %s: %v", test.filter, test.topic, got)
 		}
 	}

@@ -11,11 +11,9 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients"
-	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/history/journal"
-	"github.com/robustmq/rmq-mcp/judge/checker"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
@@ -72,42 +70,36 @@ func (e *Experiment) keepStart() error {
 func (e *Experiment) evidence() string { return filepath.Join(e.env.Dir, "evidence") }
 func (e *Experiment) logDir() string   { return filepath.Join(e.evidence(), "logs") }
 
-// judgeable are those of the claims of which this run can show something: by what
-// its cluster lacks, since only connections at the plain listener are looked at,
-// and since not every SDK shows DUP.
-func (e *Experiment) judgeable(claims []string, sdk clients.SDK) []string {
-	lacks := func(what string) bool { return e.info.Lacks[what] != "" }
-	plain := e.start.Transport == "" || e.start.Transport == contract.TCP
-	return slices.DeleteFunc(slices.Clone(claims), func(claim string) bool {
-		return claim == "no-panic" && lacks(history.LacksLogs) ||
-			claim == "no-exit" && lacks(history.LacksProcesses) ||
-			(claim == "no-leak" || claim == "steady-resources") && (lacks(history.LacksResources) || !plain) ||
-			claim == "qos1-dup-flag" && slices.Contains(sdk.Cannot, contract.CannotDup)
-	})
+// conditions are those of a run with an SDK; packets are recorded of plain MQTT alone.
+func (e *Experiment) conditions(sdk clients.SDK, protocol string) scenarios.Conditions {
+	return scenarios.Conditions{
+		SDK: sdk, Protocol: protocol, Transport: e.start.Transport,
+		Flavor: e.info.Flavor, Nodes: e.info.Nodes, Promises: e.info.Promises, Lacks: e.info.Lacks,
+		Wire: e.recordsWire(), ExpiryS: e.tier.ExpiryS,
+	}
 }
 
-// freeze writes what the run is to do, before the first event of a client.
+// freeze writes what the run is to do and what it is judged by, before the first event
+// of a client.
 func (e *Experiment) freeze() error {
 	run := &history.Run{
 		Format: history.Format, ID: e.env.ID, Tool: e.version, Started: e.began,
-		Seed: e.seed, Transport: e.start.Transport, Wire: e.recordsWire(), Cluster: e.info, RunBits: e.header, Claims: e.judgeable(explorationClaims(), e.sdk),
-		Beside: []string{"delivery-progress"},
+		Seed: e.seed, Transport: e.start.Transport, Wire: e.recordsWire(), Cluster: e.info, RunBits: e.header,
 	}
 	if s := e.scenario; s != nil {
 		run.Scenario, run.ScenarioSHA, run.Tier, run.Control = s.Name, s.SHA, scenarios.TierName(e.start.Tier), e.start.NoFaults
 		run.ControlWhy, run.Lowered = e.notice, e.lowered
-		run.Protocol, run.SDK, run.Claims = s.Protocol, e.sdk.String(), e.judgeable(s.Claims, e.sdk)
-		run.Beside, run.NotClaimed = s.Beside(scenarios.Conditions{
-			SDK: e.sdk, Protocol: s.Protocol, Flavor: e.info.Flavor, Nodes: e.info.Nodes, Promises: e.info.Promises,
-			Wire: run.Wire, ExpiryS: e.tier.ExpiryS,
-		})
-		run.Beside = e.judgeable(run.Beside, e.sdk)
-		run.Faults = s.Planned(e.tier)
-		run.Budget = s.Budget(e.tier)
+		run.Protocol, run.SDK = s.Protocol, e.sdk.String()
+		run.Faults, run.Budget = s.Planned(e.tier), s.Budget(e.tier)
 	}
-	if run.Wire {
-		run.WireClaims = checker.WireClaims(run.Protocol)
+	c := e.conditions(e.sdk, run.Protocol)
+	if s := e.scenario; s != nil {
+		run.Claims = s.Claimed(c)
+		run.Beside, run.NotClaimed = s.Beside(c)
+	} else {
+		run.Claims, run.Beside = c.Explored()
 	}
+	run.WireClaims = c.WireClaims()
 	return history.WriteRun(e.evidence(), run)
 }
 
@@ -157,7 +149,7 @@ func (e *Experiment) finish(ctx context.Context) error {
 		return fmt.Errorf("judge and seal %s: %w", e.env.ID, err)
 	}
 	e.mu.Lock()
-	e.summary, e.verdict = summary, &summary.Verdict
+	e.summary = summary
 	e.mu.Unlock()
 	e.enter(history.PhaseDone)
 	return nil

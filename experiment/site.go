@@ -13,7 +13,7 @@ import (
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/hostile"
-	"github.com/robustmq/rmq-mcp/judge/checker"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // up starts the cluster and the witness, and freezes what the run is.
@@ -32,7 +32,7 @@ func (e *Experiment) up(ctx context.Context) (err error) {
 		return err
 	}
 	e.info = e.cluster.Info()
-	e.info.Isolation, e.info.Planted, e.info.Promises = e.network.Isolation(), e.planted, checker.Promised(e.cluster.Promises())
+	e.info.Isolation, e.info.Planted, e.info.Promises = e.network.Isolation(), e.planted, scenarios.Promised(e.cluster.Promises())
 	for _, n := range e.cluster.Nodes() {
 		e.rec.Node(history.Node{Name: n.Name(), Address: n.Address(), Version: n.Version()})
 	}

@@ -16,14 +16,14 @@ func (e *Experiment) Status(ctx context.Context) keeper.Status {
 	st := keeper.Status{
 		ID: e.env.ID, Dir: e.env.Dir, Phase: e.phase, Live: e.phase != history.PhaseDone,
 		Elapsed: e.clock.Now().Seconds(), Expected: e.expected(), Started: e.began,
-		Counts: counts, Error: strings.Join(e.notes, "; "), Verdict: e.verdict,
+		Counts: counts, Error: strings.Join(e.notes, "; "),
 		Nodes: []keeper.NodeStatus{}, Faults: []keeper.FaultStatus{}, Clients: []keeper.ClientStatus{},
 	}
 	if e.scenario != nil {
 		st.Scenario = e.scenario.Name
 	}
 	if e.summary != nil {
-		st.Root = e.summary.Root
+		st.Root, st.Verdict = e.summary.Root, &e.summary.Verdict
 	}
 	if ready {
 		info := e.info

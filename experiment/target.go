@@ -8,6 +8,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 )
 
@@ -43,7 +44,7 @@ func (e *Experiment) target(ctx context.Context, asked string) (faults.Target, e
 // resolve answers the nodes of a target, of both sides where it is a link;
 // none where it is clients.
 func (e *Experiment) resolve(ctx context.Context, t *faults.Target) ([]*cluster.Node, error) {
-	if _, ok := faults.ClientTarget(t.Asked); ok {
+	if _, ok := history.ClientTarget(t.Asked); ok {
 		var err error
 		t.Clients, err = e.clientTarget(t.Asked)
 		return nil, err

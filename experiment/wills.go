@@ -8,7 +8,6 @@ import (
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
-	"github.com/robustmq/rmq-mcp/judge/checker"
 )
 
 // bequeath starts the clients with a will. Each leaves once, by DISCONNECT, and
@@ -58,7 +57,7 @@ func (s *session) outlive(ctx context.Context) {
 			p.lost = append(p.lost, loss{p.will, s.e.clock.Now()})
 		}
 		for _, lost := range p.lost {
-			if checker.WillDue(landings, lost.at) {
+			if !history.Unsettled(landings, lost.at) { // else nobody need hear of it
 				l.stream(s.plan.wills[i].Clients[0].Will.Stream).acked.add(lost.seq)
 			}
 		}

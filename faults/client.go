@@ -162,7 +162,7 @@ func (t Target) connectionFault(r tap.Rule, effect func(crowd) Proof) (*Injectio
 func connectionKind(typ, summary string, params []Param, make func(Params) (Fault, error)) Kind {
 	return Kind{
 		Type: typ, Arms: "tap", Summary: summary, Params: params,
-		Targets: tapTargets(), Example: Example{Target: TargetClients, Params: map[string]any{"duration_s": 4.0}},
+		Targets: tapTargets(), Example: Example{Target: history.TargetClients, Params: map[string]any{"duration_s": 4.0}},
 		New: make, Available: tapAvailable,
 	}
 }

@@ -25,7 +25,7 @@ func killClient() Kind {
 		Type:      "kill_client",
 		Summary:   "SIGKILL to the driver process that runs the client, and with it to all clients of that process; it stays dead, so that no loss can be proven in that run",
 		Targets:   clientTargets(),
-		Example:   Example{Target: TargetSubscribers, Params: map[string]any{"duration_s": 2.0}},
+		Example:   Example{Target: history.TargetSubscribers, Params: map[string]any{"duration_s": 2.0}},
 		New:       func(Params) (Fault, error) { return KillClient{}, nil },
 		Available: sigkill().available,
 	}

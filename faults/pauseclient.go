@@ -3,6 +3,8 @@ package faults
 import (
 	"context"
 	"fmt"
+
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // PauseClient freezes the driver processes that run the target's clients. Their
@@ -44,7 +46,7 @@ func pauseClient() Kind {
 		Type:      "pause_client",
 		Summary:   "SIGSTOP to the driver process that runs the client, and with it to all clients of that process; healing lets it go on",
 		Targets:   clientTargets(),
-		Example:   Example{Target: TargetSubscribers, Params: map[string]any{"duration_s": 3.0}},
+		Example:   Example{Target: history.TargetSubscribers, Params: map[string]any{"duration_s": 3.0}},
 		New:       func(Params) (Fault, error) { return PauseClient{}, nil },
 		Available: sigstop().available,
 	}

@@ -218,7 +218,7 @@ func (t Target) tapped(r *tap.Rule) (*Injection, error) {
 // narrow leaves those of the target's clients that the rule's own pattern
 // matches.
 func (t Target) narrow(r *tap.Rule) error {
-	if t.Clients == nil || t.Asked == TargetClients {
+	if t.Clients == nil || t.Asked == history.TargetClients {
 		return nil
 	}
 	pattern := "*"
@@ -255,7 +255,7 @@ func packetKind(typ, summary string, example map[string]any, params []Param, mak
 	return Kind{
 		Type: typ, Arms: "tap", Summary: summary,
 		Params: params, Targets: tapTargets(),
-		Example:   Example{Target: TargetClients, Params: example},
+		Example:   Example{Target: history.TargetClients, Params: example},
 		New:       make,
 		Available: tapAvailable,
 	}

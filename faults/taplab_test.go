@@ -58,7 +58,7 @@ func newTapLab(t *testing.T) *tapLab {
 func (l *tapLab) clients() Target {
 	node := &tapNode{fakeNode{name: "node-1", state: Running}, l.broker}
 	return Target{
-		Asked: TargetClients, Peers: []Node{node},
+		Asked: history.TargetClients, Peers: []Node{node},
 		Clients: []Client{{Name: "publisher-1", ID: "pub-1", Driver: "d"}},
 		Control: []Node{node, &fakeNode{name: "witness", state: Running}},
 		Site:    Site{Tap: l.tap, Clients: l},

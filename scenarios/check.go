@@ -151,7 +151,7 @@ func (w *Workload) check(bad *problems) {
 // Matches reports whether one of the filters matches one of the topics.
 func (w *Workload) Matches(filters []string) bool {
 	return slices.ContainsFunc(filters, func(f string) bool {
-		return slices.ContainsFunc(w.Topics, func(topic string) bool { return checker.Matches(f, topic) })
+		return slices.ContainsFunc(w.Topics, func(topic string) bool { return history.Matches(f, topic) })
 	})
 }
 
@@ -219,7 +219,7 @@ func (step *Step) checkTarget() error {
 	if err := faults.CheckTarget(step.Fault, step.Target); err != nil {
 		return err
 	}
-	if _, ok := faults.ClientTarget(step.Target); ok {
+	if _, ok := history.ClientTarget(step.Target); ok {
 		return nil
 	}
 	roles := cluster.Roles()

@@ -15,6 +15,7 @@ import (
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/checker"
 )
 
@@ -336,6 +337,51 @@ func TestFits(t *testing.T) {
 		}
 		if err := s.Fits(most - 1); (err == nil) != (target == "leader") {
 			t.Errorf("%s of %d: %v", target, most-1, err)
+		}
+	}
+}
+
+// A run claims only what it can show: nothing of logs, processes or connections that it
+// does not see, and of a workload by hand nothing that only a schedule bounds.
+func TestClaimsThatARunCanShow(t *testing.T) {
+	sdk := clients.SDK{Lang: "go", Package: "x", Version: "1"}
+	s, err := Parse("test", []byte(strings.Replace(minimal, "claims: [qos1-no-loss]", "claims: [qos1-no-loss, qos1-dup-flag, no-leak, no-panic, no-exit, progress, order-per-stream]", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(s.Claims, "no-exit") {
+		t.Fatalf("the scenario of this test claims %v", s.Claims)
+	}
+	for name, c := range map[string]struct {
+		on           Conditions
+		claims, hand []string
+	}{
+		"all is seen": {Conditions{},
+			[]string{"qos1-no-loss", "qos1-dup-flag", "no-leak", "no-panic", "no-exit", "progress", "order-per-stream"},
+			[]string{"qos1-no-loss", "qos1-dup-flag", "no-leak", "no-panic", "no-exit"}},
+		"order is promised": {Conditions{Promises: []string{"order-per-stream"}},
+			[]string{"qos1-no-loss", "qos1-dup-flag", "no-leak", "no-panic", "no-exit", "progress", "order-per-stream"},
+			[]string{"qos1-no-loss", "qos1-dup-flag", "no-leak", "no-panic", "no-exit", "order-per-stream"}},
+		"somebody else's brokers": {Conditions{Lacks: map[string]string{history.LacksLogs: "x", history.LacksProcesses: "x", history.LacksResources: "x"}},
+			[]string{"qos1-no-loss", "qos1-dup-flag", "progress", "order-per-stream"},
+			[]string{"qos1-no-loss", "qos1-dup-flag"}},
+		"TLS": {Conditions{Transport: contract.TLS},
+			[]string{"qos1-no-loss", "qos1-dup-flag", "no-panic", "no-exit", "progress", "order-per-stream"},
+			[]string{"qos1-no-loss", "qos1-dup-flag", "no-panic", "no-exit"}},
+		"a library that hides DUP": {Conditions{SDK: clients.SDK{Cannot: []string{contract.CannotDup}}},
+			[]string{"qos1-no-loss", "no-leak", "no-panic", "no-exit", "progress", "order-per-stream"},
+			[]string{"qos1-no-loss", "no-leak", "no-panic", "no-exit"}},
+	} {
+		on := c.on
+		on.Protocol = "mqtt3"
+		if on.SDK.Cannot == nil {
+			on.SDK = sdk
+		}
+		if got := s.Claimed(on); !slices.Equal(got, c.claims) {
+			t.Errorf("%s: claims %v, want %v", name, got, c.claims)
+		}
+		if got := s.ByHand(on); !slices.Equal(got, c.hand) {
+			t.Errorf("%s: by hand %v, want %v", name, got, c.hand)
 		}
 	}
 }

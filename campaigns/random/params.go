@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // params draws a fault's parameters around those of its example, which lands.
@@ -94,7 +95,7 @@ func packet(d dice, typ string, p map[string]any, role string, w load) {
 		gets, sends = append(gets, "pubrec", "pubcomp"), append(sends, "pubrel")
 	}
 	there, back := "to_broker", "to_client"
-	if role == faults.TargetSubscribers { // the other end of the same exchange
+	if role == history.TargetSubscribers { // the other end of the same exchange
 		there, back = back, there
 	}
 	all := []one{{"publish", there}}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
@@ -107,8 +108,8 @@ func (p *plan) overlaps(at float64, step scenarios.Step, k kind, s Space) bool {
 
 // apart reports whether two faults at once do not hide each other.
 func (s Space) apart(a scenarios.Step, ka kind, b scenarios.Step, kb kind) bool {
-	_, clientsA := faults.ClientTarget(a.Target)
-	_, clientsB := faults.ClientTarget(b.Target)
+	_, clientsA := history.ClientTarget(a.Target)
+	_, clientsB := history.ClientTarget(b.Target)
 	taken := takes(ka.Kind) || takes(kb.Kind)
 	several := func(target string) bool { return target == "all" || target == "majority" }
 	switch {

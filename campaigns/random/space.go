@@ -9,6 +9,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
@@ -79,7 +80,7 @@ func (s Space) kinds(w load) (list []kind) {
 func (s Space) roles(k faults.Kind, w load) (list []string) {
 	switch {
 	case k.Family == "protocol", k.Family == "client":
-		list = []string{faults.TargetClients, faults.TargetPublishers, faults.TargetSubscribers}
+		list = []string{history.TargetClients, history.TargetPublishers, history.TargetSubscribers}
 		if k.Type == "slow_reader" {
 			list = list[2:]
 		} else if w.Registers > 0 || slices.Contains([]string{"packet_mutate", "packet_truncate"}, k.Type) || k.Type == "packet_duplicate" && !w.has(1) {

@@ -16,6 +16,7 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/diskprobe"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // hidden are the commands by which this binary starts itself again: the
@@ -43,7 +44,7 @@ func (a *app) hidden() []*cobra.Command {
 
 // newExperiment is the keeper's Runner.
 func newExperiment(_ context.Context, env keeper.Env, start keeper.Start) (keeper.Experiment, error) {
-	e, err := experiment.New(build.Version(), env, start)
+	e, err := experiment.New(build.Version(), env, start, verdict.DecideLanding)
 	if err != nil {
 		return nil, err // not a nil *Experiment in a non-nil interface
 	}

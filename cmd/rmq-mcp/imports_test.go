@@ -73,7 +73,8 @@ func TestImports(t *testing.T) {
 		{[]string{"judge"}, "os", nil},
 		{[]string{"judge"}, "net", nil},
 		{[]string{"judge"}, "context", nil},
-		{[]string{"faults", "cluster", "clients"}, module + "judge", nil},                         // who acts does not ask who judges
+		{[]string{"faults", "cluster", "clients", "experiment"}, module + "judge/checker", nil}, // the half that acts does not ask the half that judges
+		{[]string{"faults", "cluster", "clients", "experiment", "scenarios"}, module + "judge/verdict", []string{"experiment/keeper"}}, // that returns what was decided
 		{[]string{"clients/contract"}, "github.com", nil},                                         // a Go driver is built from it and from little else
 		{[]string{"clients/drivers"}, module + "internal", []string{"clients/drivers/go/native"}}, // that is made with this binary alone
 	}

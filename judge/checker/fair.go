@@ -95,16 +95,16 @@ func (c *fair) judges() bool { return c.bound != history.Fair{} && len(c.times) 
 
 // aims reports whether a fault's target means a process.
 func aims(target string, process int32, row history.Process) bool {
-	name, client := strings.CutPrefix(target, "client:") // its name, or its number
+	name, client := strings.CutPrefix(target, history.TargetClient) // its name, or its number
 	switch {
 	case client:
 		return name == row.Name || name == fmt.Sprint(process)
 	case row.Group == groupProbe:
 		return false
 	case row.Group == "publisher":
-		return target == "publishers" || target == "clients"
+		return target == history.TargetPublishers || target == history.TargetClients
 	}
-	return target == "subscribers" || target == "clients"
+	return target == history.TargetSubscribers || target == history.TargetClients
 }
 
 // together reports whether one process of the harness runs two clients, so that
@@ -124,8 +124,7 @@ func role(group string) string {
 // misbehaves reports whether a fault is that of clients, and not of the brokers
 // or what is between them.
 func misbehaves(f history.Landing) bool {
-	return strings.HasPrefix(f.Target, "client:") || slices.Contains([]string{"clients", "publishers", "subscribers"}, f.Target) ||
-		f.Mechanism == history.MechanismClients
+	return f.OnClients() || f.Mechanism == history.MechanismClients
 }
 
 // stretches are the time before the first fault, whose beginning is not known

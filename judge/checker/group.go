@@ -17,7 +17,7 @@ type group struct {
 // join answers the group of a process's filter, or None where that is no shared
 // one.
 func (r *route) join(process int32, f history.Filter) int32 {
-	if _, _, shared := cutShare(f.Filter); !shared {
+	if _, _, shared := history.CutShare(f.Filter); !shared {
 		return history.None
 	}
 	i := slices.IndexFunc(r.groups, func(g group) bool { return g.filter == f.Filter })
@@ -84,7 +84,7 @@ func (l *ledger) shares(f func(group, stream int32, from int64)) {
 	for g := range l.route.groups {
 		from := l.dueTo(int32(g))
 		for s, row := range l.tables.Streams {
-			if from != never && !row.Register && !brief(row) && row.QoS > 0 && !l.refusals(row.Producer) && Matches(l.route.groups[g].filter, row.Topic) {
+			if from != never && !row.Register && !brief(row) && row.QoS > 0 && !l.refusals(row.Producer) && history.Matches(l.route.groups[g].filter, row.Topic) {
 				f(int32(g), int32(s), from)
 			}
 		}

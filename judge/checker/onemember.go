@@ -168,7 +168,7 @@ func giveAll(ctx Context) *mutation {
 	m.end = func() (rows []history.Event) {
 		for g := range l.route.groups {
 			for s, row := range l.tables.Streams {
-				if !Matches(l.route.groups[g].filter, row.Topic) {
+				if !history.Matches(l.route.groups[g].filter, row.Topic) {
 					continue
 				}
 				l.sends.streams[s].messages.each(func(seq int64, sent *message) bool {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
@@ -110,19 +109,13 @@ func (c *outlived) over(process int32, p *absence, sent int64) bool {
 // any but one on other clients.
 func (c *outlived) excused(process int32, from, to int64) bool {
 	return slices.ContainsFunc(c.ledger.landings, func(l history.Landing) bool {
-		name := strings.TrimPrefix(l.Target, clientPrefix) // or its number
-		if onClient(l) && name != c.ledger.process(process) && name != fmt.Sprint(process) {
+		name, _ := history.ClientTarget(l.Target)
+		if name != "" && name != c.ledger.process(process) && name != fmt.Sprint(process) {
 			return false
 		}
 		return slices.ContainsFunc(history.Windows([]history.Landing{l}), func(w history.Window) bool { return int64(w.Start) <= to && from <= int64(w.End) })
 	})
 }
-
-// clientPrefix begins the target of a fault on one client.
-const clientPrefix = "client:"
-
-func onClient(l history.Landing) bool { return strings.HasPrefix(l.Target, clientPrefix) }
-
 func (c *outlived) stayed(b *history.Batch, i int, p *absence, sent int64) {
 	l, process := c.ledger, b.Process[i]
 	a := verdict.Anomaly{

@@ -31,7 +31,7 @@ func newRoute(t *history.Tables) *route {
 		for _, f := range row.Filters {
 			group := r.join(int32(p), f)
 			for s, st := range t.Streams {
-				if Matches(f.Filter, st.Topic) {
+				if history.Matches(f.Filter, st.Topic) {
 					r.pairs[p*r.streams+s].take(f, group)
 				}
 			}

@@ -212,7 +212,7 @@ func (s *sessions) due(process int32, topic string) int64 {
 		return never
 	}
 	for _, u := range s.of[process].subscribed {
-		if _, _, shared := cutShare(u.filter); !shared && Matches(u.filter, topic) {
+		if _, _, shared := history.CutShare(u.filter); !shared && history.Matches(u.filter, topic) {
 			from = min(from, u.from)
 		}
 	}
@@ -222,9 +222,9 @@ func (s *sessions) due(process int32, topic string) int64 {
 // takes reports whether any filter that the process ever had matches.
 func (s *sessions) takes(process int32, topic string) bool {
 	for _, f := range s.tables.Processes[process].Filters {
-		if Matches(f.Filter, topic) {
+		if history.Matches(f.Filter, topic) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.of[process].subscribed, func(u subscription) bool { return Matches(u.filter, topic) })
+	return slices.ContainsFunc(s.of[process].subscribed, func(u subscription) bool { return history.Matches(u.filter, topic) })
 }

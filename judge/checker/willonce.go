@@ -80,14 +80,18 @@ const (
 	dead       // it is not to be
 )
 
+// lot is what is to become of a will. Where the broker fails in the moment in which the
+// connection is lost, which may take the connection with it, nothing is promised that
+// could be bounded: MQTT lets a server that fails publish the will when it starts again
+// (MQTT 3.1.1 section 3.1.2.5).
 func (c *willOnce) lot(q *bequest) lot {
 	l := c.ledger
 	switch {
 	case !q.accepted || q.doubt || q.leave == history.None || !l.wire.agrees(q):
 		return either
-	case q.left && !l.disturbed(q.ended-int64(settling), q.ended+int64(time.Second)):
+	case q.left && !l.disturbed(q.ended-int64(history.Settling), q.ended+int64(time.Second)):
 		return dead
-	case !q.left && WillDue(l.landings, time.Duration(q.ended)):
+	case !q.left && !history.Unsettled(l.landings, time.Duration(q.ended)):
 		return due
 	}
 	return either
@@ -183,7 +187,7 @@ func (c *willOnce) again(q *bequest, to passing, came []arrival) *arrival {
 	}
 	for i := range came[1:] {
 		a := &came[i+1]
-		if a.dup || a.conn != came[i].conn || c.troubled(q.ended-int64(settling), a.at) {
+		if a.dup || a.conn != came[i].conn || c.troubled(q.ended-int64(history.Settling), a.at) {
 			continue
 		}
 		return a
@@ -194,7 +198,7 @@ func (c *willOnce) again(q *bequest, to passing, came []arrival) *arrival {
 // troubled reports whether a fault on the cluster was in place at any time between
 // two.
 func (c *willOnce) troubled(from, to int64) bool {
-	return slices.ContainsFunc(history.Windows(onBrokers(c.ledger.landings)), func(w history.Window) bool {
+	return slices.ContainsFunc(history.Windows(history.OnBrokers(c.ledger.landings)), func(w history.Window) bool {
 		return int64(w.Start) <= to && from <= int64(w.End)
 	})
 }

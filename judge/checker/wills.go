@@ -1,9 +1,6 @@
 package checker
 
 import (
-	"slices"
-	"time"
-
 	"github.com/robustmq/rmq-mcp/history"
 )
 
@@ -91,27 +88,4 @@ func (w *wills) open(process int32) *bequest {
 		}
 	}
 	return nil
-}
-
-// settling is how long before and after the loss of a connection a fault on the
-// cluster may be why it was lost, or why the broker could do nothing about it.
-const settling = 5 * time.Second
-
-// WillDue reports whether the broker must publish the will of a connection that
-// was lost at a time. Where it fails in that moment itself, which may take the
-// connection with it, nothing is promised that could be bounded: MQTT lets a server
-// that fails publish it when it starts again (MQTT 3.1.1 section 3.1.2.5).
-func WillDue(landings []history.Landing, lost time.Duration) bool {
-	return !slices.ContainsFunc(history.Windows(onBrokers(landings)), func(w history.Window) bool {
-		return near(w.Start, lost) || near(w.End, lost)
-	})
-}
-
-func near(a, b time.Duration) bool { return a >= b-settling && a <= b+settling }
-
-// onBrokers are the faults that are not on clients alone.
-func onBrokers(landings []history.Landing) []history.Landing {
-	return slices.DeleteFunc(slices.Clone(landings), func(l history.Landing) bool {
-		return slices.Contains([]string{"clients", "publishers", "subscribers"}, l.Target) || onClient(l)
-	})
 }

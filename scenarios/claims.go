@@ -6,21 +6,72 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/checker"
 )
 
-// Conditions are those of a run.
+// Conditions are those of a run, by which claims it can be judged by.
 type Conditions struct {
-	SDK      clients.SDK
-	Protocol string
-	Flavor   string
-	Nodes    int
-	Promises []string // of the broker's vendor, by claim
-	Wire     bool     // packets are recorded
-	ExpiryS  float64  // of the tier: how late an end may come
+	SDK       clients.SDK
+	Protocol  string // "" where several may run
+	Transport string // "" is tcp
+	Flavor    string
+	Nodes     int
+	Promises  []string          // of the broker's vendor, by claim
+	Lacks     map[string]string // what cannot be had of the cluster, as in [history.ClusterInfo]
+	Wire      bool              // packets are recorded
+	ExpiryS   float64           // of the tier: how late an end may come
 
 	scenario *Scenario
 }
+
+// Promised returns the claims that rest on a vendor's promises.
+func Promised(promises []string) []string { return checker.Promised(promises) }
+
+// shown are those of the claims of which a run can show something: by what its cluster
+// lacks, since only connections at the plain listener are looked at, and since not every
+// SDK shows DUP.
+func (c Conditions) shown(claims []string) []string {
+	lacks := func(what string) bool { return c.Lacks[what] != "" }
+	plain := c.Transport == "" || c.Transport == contract.TCP
+	return slices.DeleteFunc(slices.Clone(claims), func(claim string) bool {
+		return claim == "no-panic" && lacks(history.LacksLogs) ||
+			claim == "no-exit" && lacks(history.LacksProcesses) ||
+			(claim == "no-leak" || claim == "steady-resources") && (lacks(history.LacksResources) || !plain) ||
+			claim == "qos1-dup-flag" && slices.Contains(c.SDK.Cannot, contract.CannotDup)
+	})
+}
+
+// WireClaims returns the claims that packets alone can show; none where packets are not
+// recorded.
+func (c Conditions) WireClaims() []string {
+	if !c.Wire {
+		return nil
+	}
+	return checker.WireClaims(c.Protocol)
+}
+
+// Explored returns the claims of a cluster that is explored by hand, and those that are
+// judged beside them. The workloads that run on it add theirs.
+func (c Conditions) Explored() (claims, beside []string) {
+	return c.shown([]string{"clients-connect", "no-unexpected", "no-corruption", "no-panic", "no-exit"}), []string{"delivery-progress"}
+}
+
+// ByHand returns those of the scenario's claims that can be judged of its workload
+// alone, whatever faults are injected meanwhile: order across those few promise.
+func (s *Scenario) ByHand(c Conditions) []string {
+	return slices.DeleteFunc(c.shown(s.Claims), func(claim string) bool {
+		e, err := checker.Find(claim)
+		return err != nil || e.Bounded || !slices.Contains(e.Protocols, c.Protocol) ||
+			claim == "order-per-stream" && !slices.Contains(c.Promises, claim)
+	})
+}
+
+// Claimed returns those of the scenario's claims of which a run can show something.
+func (s *Scenario) Claimed(c Conditions) []string { return c.shown(s.Claims) }
+
+// ListsMailboxes reports whether the claims need what nodes list of their mailboxes.
+func (s *Scenario) ListsMailboxes() bool { return slices.Contains(s.Claims, checker.ClaimMailboxList) }
 
 func (c Conditions) faulted(types ...string) bool {
 	return slices.ContainsFunc(c.scenario.Schedule, func(s Step) bool { return slices.Contains(types, s.Fault) })
@@ -77,5 +128,5 @@ func (s *Scenario) Beside(c Conditions) (claims []string, not map[string]string)
 			claims = append(claims, name)
 		}
 	}
-	return claims, not
+	return c.shown(claims), not
 }

@@ -1,4 +1,4 @@
-package checker
+package history
 
 import "strings"
 
@@ -7,7 +7,7 @@ import "strings"
 // parent, and neither of the two matches a leading $ [MQTT-4.7.2-1]. The
 // prefix of a shared subscription, $share/GROUP/, is looked through.
 func Matches(filter, topic string) bool {
-	if _, rest, shared := cutShare(filter); shared {
+	if _, rest, shared := CutShare(filter); shared {
 		filter = rest
 	}
 	if strings.HasPrefix(topic, "$") && (strings.HasPrefix(filter, "+") || strings.HasPrefix(filter, "#")) {
@@ -35,16 +35,12 @@ func matchLevels(filter, topic string) bool {
 	}
 }
 
-// cutShare splits $share/GROUP/FILTER.
-func cutShare(filter string) (group, rest string, shared bool) {
+// CutShare splits the filter of a shared subscription, $share/GROUP/FILTER (MQTT 5.0
+// section 4.8.2). Of another one it returns the whole as rest.
+func CutShare(filter string) (group, rest string, shared bool) {
 	rest, shared = strings.CutPrefix(filter, "$share/")
 	if !shared {
 		return "", filter, false
 	}
-	return cutGroup(rest)
-}
-
-func cutGroup(s string) (group, rest string, ok bool) {
-	group, rest, ok = strings.Cut(s, "/")
-	return group, rest, ok
+	return strings.Cut(rest, "/")
 }
