@@ -37,29 +37,34 @@ func served(command string, args []string) {
 	os.Exit(0)
 }
 
-// scribble is a broker's storage: it writes in place, syncs now and then, and
-// replaces a file by renaming another, which no fsync of its covers. It renames
-// last and every time, so that bytes and an entry are pending at nearly every
-// moment: a sync and each commit of the disk's journal leave none. Errors do not
-// stop it.
+// scribble is a broker's storage: it writes a log in place, replaces a file by renaming
+// another, and syncs a third. No sync covers the log or the renames, so that bytes and
+// an entry are pending at every moment after the first: see mount. Errors do not stop it.
 func scribble(dir string) {
 	const blocks, block = 100, 5000
-	os.WriteFile(filepath.Join(dir, "log"), make([]byte, blocks*block), 0o600)
-	log, err := os.OpenFile(filepath.Join(dir, "log"), os.O_WRONLY, 0o600)
-	if err != nil {
+	open := func(name string) *os.File {
+		os.WriteFile(filepath.Join(dir, name), make([]byte, blocks*block), 0o600)
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0o600)
+		if err != nil {
+			return nil
+		}
+		f.Sync()
+		return f
+	}
+	log, synced := open("log"), open("synced")
+	if log == nil || synced == nil {
 		return
 	}
-	log.Sync()
 	text := []byte(strings.Repeat("x", block))
 	for n := int64(0); ; n++ {
 		log.WriteAt(text, n%blocks*block)
-		if n%10 == 0 {
-			unix.Fdatasync(int(log.Fd()))
-			log.WriteAt(text, 0)
-		}
 		next := filepath.Join(dir, "state.new")
 		os.WriteFile(next, fmt.Appendf(nil, "state %d", n), 0o600)
 		os.Rename(next, filepath.Join(dir, "state"))
+		if n%10 == 0 {
+			synced.WriteAt(text, 0)
+			unix.Fdatasync(int(synced.Fd()))
+		}
 		time.Sleep(5 * time.Millisecond)
 	}
 }
@@ -125,14 +130,15 @@ func startRealDisks(t *testing.T) *realDisks {
 }
 
 // mount puts a disk under a directory, and takes it away after the test's
-// processes are gone.
+// processes are gone. Nothing becomes durable by itself there: a commit just before a
+// power loss would leave nothing to lose, and the fault would rightly not have landed.
 func (r *realDisks) mount(t *testing.T, node string) string {
 	dir := t.TempDir()
 	mount := filepath.Join(dir, "data")
 	if err := os.Mkdir(mount, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c, err := disk.Start(t.Context(), disk.Config{Mount: mount, Backing: filepath.Join(dir, "disk")},
+	c, err := disk.Start(t.Context(), disk.Config{Mount: mount, Backing: filepath.Join(dir, "disk"), Model: disk.Strict()},
 		disk.Options{Command: []string{os.Args[0], "disk"}, Log: os.Stderr})
 	if errors.Is(err, errors.ErrUnsupported) {
 		hosttest.Skip(t, err.Error())
