@@ -30,6 +30,7 @@ type fake struct {
 	stopped  bool
 	gone     chan struct{}
 	progress []keeper.Progress
+	held     <-chan struct{} // Stop returns after it is closed; nil: at once
 	logs     keeper.LogLines
 	metrics  keeper.MetricsAnswer
 }
@@ -102,6 +103,9 @@ func (f *fake) Metrics(context.Context, keeper.Metrics) (keeper.MetricsAnswer, e
 }
 
 func (f *fake) Stop(context.Context, keeper.Caller) (keeper.Status, error) {
+	if f.held != nil {
+		<-f.held
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.stopped = true

@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 func TestReporter(t *testing.T) {
@@ -71,6 +74,10 @@ func TestNoLateProgressOnStdio(t *testing.T) {
 	for i := range 20 {
 		f.progress = append(f.progress, keeper.Progress{At: float64(i + 1), Phase: history.PhaseSteady})
 	}
+	seen := make(chan struct{}) // a notification: before that no call ends
+	release := sync.OnceFunc(func() { close(seen) })
+	defer time.AfterFunc(hosttest.Bound, release).Stop()
+	f.held = seen
 	h := &host{live: []*fake{f}, runs: runsDir(t)}
 	in, send := io.Pipe()
 	receive, out := io.Pipe()
@@ -106,6 +113,7 @@ func TestNoLateProgressOnStdio(t *testing.T) {
 			continue
 		}
 		progress++
+		release()
 		if answered[m.Params.Token] {
 			t.Errorf("late: %s", lines.Text())
 		}
