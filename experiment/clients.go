@@ -23,17 +23,17 @@ type running struct {
 // Name is publishers-0, subscribers-0, …
 func (r *running) Name() string { return r.name }
 
-func (e *Experiment) drives(name string, d *clients.Driver, spec contract.Spec) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.drivers = append(e.drivers, &running{d, name, spec.Clients})
+func (l *load) drives(name string, d *clients.Driver, spec contract.Spec) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.drivers = append(l.drivers, &running{d, name, spec.Clients})
 }
 
 // liveDrivers are those that still run.
-func (e *Experiment) liveDrivers() []*running {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(e.drivers), func(r *running) bool {
+func (l *load) liveDrivers() []*running {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(l.drivers), func(r *running) bool {
 		select {
 		case <-r.Done():
 			return true
@@ -44,12 +44,12 @@ func (e *Experiment) liveDrivers() []*running {
 }
 
 // clientTarget answers the clients that run now and that a target means.
-func (e *Experiment) clientTarget(asked string) ([]faults.Client, error) {
+func (l *load) clientTarget(asked string) ([]faults.Client, error) {
 	name, _ := history.ClientTarget(asked)
-	rows := e.rec.Tables().Processes
+	rows := l.rec.Tables().Processes
 	var found []faults.Client
 	var known []string
-	for _, d := range e.liveDrivers() {
+	for _, d := range l.liveDrivers() {
 		for _, c := range d.specs {
 			row := rows[c.Process]
 			known = append(known, row.Name)
@@ -81,13 +81,11 @@ func meant(asked, name string, process int32, row history.Process) bool {
 	return name == row.Name || name == strconv.Itoa(int(process))
 }
 
-// driversOf are the experiment's drivers, as faults know them.
-type driversOf struct{ e *Experiment }
-
-func (c driversOf) Driver(name string) (faults.Driver, error) {
-	c.e.mu.Lock()
-	defer c.e.mu.Unlock()
-	for _, d := range c.e.drivers {
+// Driver is a driver's process, for faults on it.
+func (l *load) Driver(name string) (faults.Driver, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, d := range l.drivers {
 		if d.name == name {
 			return d, nil
 		}
@@ -95,23 +93,15 @@ func (c driversOf) Driver(name string) (faults.Driver, error) {
 	return nil, fmt.Errorf("no driver %q", name)
 }
 
-func (c driversOf) Connected(ids []string) (n int) {
-	rows := c.e.rec.Tables().Processes
-	l := c.e.live
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// Connected is how many clients of a list are connected now.
+func (l *load) Connected(ids []string) (n int) {
+	rows := l.rec.Tables().Processes
+	l.live.mu.Lock()
+	defer l.live.mu.Unlock()
 	for i, row := range rows {
-		if slices.Contains(ids, row.ClientID) && l.process(int32(i)).connected {
+		if slices.Contains(ids, row.ClientID) && l.live.process(int32(i)).connected {
 			n++
 		}
 	}
 	return n
-}
-
-func (e *Experiment) driverLayer(name string) (faults.Layer, error) {
-	d, err := driversOf{e}.Driver(name)
-	if err != nil {
-		return nil, err
-	}
-	return faults.NewDriverLayer(d), nil
 }

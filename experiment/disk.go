@@ -12,10 +12,10 @@ import (
 )
 
 // disks are the layers under the nodes' data directories, as faults see them.
-type disks struct{ e *Experiment }
+type disks struct{ stage *stage }
 
 func (d disks) Disk(node string) (faults.Disk, error) {
-	n, err := d.e.node(node)
+	n, err := d.stage.node(node)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", faults.ErrUnsupported, err)
 	}
@@ -27,7 +27,7 @@ func (d disks) Disk(node string) (faults.Disk, error) {
 }
 
 func (d disks) Beside(ctx context.Context) (faults.Touched, error) {
-	plain := d.e.cluster.Plain()
+	plain := d.stage.cluster.Plain()
 	if plain == nil {
 		return faults.Touched{}, fmt.Errorf("%w: no disk was armed", faults.ErrUnsupported)
 	}
@@ -35,33 +35,25 @@ func (d disks) Beside(ctx context.Context) (faults.Touched, error) {
 	return faults.Touched{Took: took, Errno: errno}, err
 }
 
-func (e *Experiment) diskLayer(node string) (faults.Layer, error) {
-	d, err := disks{e}.Disk(node)
-	if err != nil {
-		return nil, err
-	}
-	return faults.NewDiskLayer(d), nil
-}
-
 // diskGone records that a layer of ours ended or stood still: from then on nothing is
 // held against the broker that this could explain, so a scenario ends.
-func (e *Experiment) diskGone(n *cluster.Node, how string, since time.Duration) {
-	e.harness("the disk layer of %s %s", n.Name(), how)
-	ev := harnessEvent(e.clock.Now(), history.KindObserve, history.ObserveDiskGone)
+func (s *stage) diskGone(n *cluster.Node, how string, since time.Duration) {
+	s.harness("the disk layer of %s %s", n.Name(), how)
+	ev := harnessEvent(s.clock.Now(), history.KindObserve, history.ObserveDiskGone)
 	fmt.Sscanf(n.Name(), "node-%d", &ev.Node) // the cluster may not be known yet
 	ev.Node, ev.Value = ev.Node-1, since.Seconds()
-	e.rec.Record(ev)
-	if e.scenario != nil {
-		e.gone.Store(true)
-		e.halt()
+	s.rec.Record(ev)
+	if s.scenario != nil {
+		s.gone.Store(true)
+		s.halt()
 	}
 }
 
 // witnessGone records that the witness ended or was stopped: a fault that waits for it
 // is healed late.
-func (e *Experiment) witnessGone(how string) {
-	e.harness("the witness %s", how)
-	e.rec.Record(harnessEvent(e.clock.Now(), history.KindObserve, history.ObserveWitnessGone))
+func (s *stage) witnessGone(how string) {
+	s.harness("the witness %s", how)
+	s.rec.Record(harnessEvent(s.clock.Now(), history.KindObserve, history.ObserveWitnessGone))
 }
 
 // nodeDisk is a node's.

@@ -16,11 +16,11 @@ type exits struct {
 	group sync.WaitGroup
 }
 
-func watchExits(e *Experiment) *exits {
+func watchExits(r *record, c *cluster.Cluster) *exits {
 	ctx, stop := context.WithCancel(context.Background())
 	x := &exits{stop: stop}
-	for i, n := range e.cluster.Nodes() {
-		x.group.Go(func() { n.Exits(ctx, func(exit cluster.Exit) { e.exited(int16(i), n.Name(), exit) }) })
+	for i, n := range c.Nodes() {
+		x.group.Go(func() { n.Exits(ctx, func(exit cluster.Exit) { r.exited(int16(i), n.Name(), exit) }) })
 	}
 	return x
 }
@@ -31,12 +31,12 @@ func (x *exits) close() {
 	x.group.Wait()
 }
 
-func (e *Experiment) exited(node int16, name string, exit cluster.Exit) {
-	at := e.clock.Now()
+func (r *record) exited(node int16, name string, exit cluster.Exit) {
+	at := r.clock.Now()
 	if exit.OutOfMemory {
 		killer := harnessEvent(at, history.KindObserve, history.ObserveMemoryKill)
 		killer.Node = node
-		e.rec.Record(killer)
+		r.rec.Record(killer)
 	}
 	ev := harnessEvent(at, history.KindObserve, history.ObserveExit)
 	ev.Node = node
@@ -44,9 +44,9 @@ func (e *Experiment) exited(node int16, name string, exit cluster.Exit) {
 	if exit.Asked {
 		ev.Outcome = history.OK
 	} else {
-		e.say(fmt.Sprintf("the process of %s ended (%s)", name, exit.State))
+		r.say(fmt.Sprintf("the process of %s ended (%s)", name, exit.State))
 	}
-	e.rec.Record(ev)
+	r.rec.Record(ev)
 }
 
 // ending is the status of a process that exited, or the signal that ended it and

@@ -30,16 +30,16 @@ const external = "external" // the flavor of brokers that somebody else runs
 
 // forget removes what the run's clients made at brokers that somebody else runs. What
 // remains is said and noted in the journal.
-func (e *Experiment) forget(ctx context.Context) {
-	if e.start.Cluster.Flavor != external || !e.ready.Load() {
+func (s *stage) forget(ctx context.Context) {
+	if s.start.Cluster.Flavor != external {
 		return
 	}
-	user, password := e.cluster.Credentials()
-	tables := e.rec.Tables()
-	note := removeTraces(ctx, &tables, e.cluster.Endpoints(e.start.Transport), cluster.Login{User: user, Password: password, Transport: e.start.Transport})
+	user, password := s.cluster.Credentials()
+	tables := s.rec.Tables()
+	note := removeTraces(ctx, &tables, s.cluster.Endpoints(s.start.Transport), cluster.Login{User: user, Password: password, Transport: s.start.Transport})
 	if note != "" {
-		e.say(note)
-		e.journalled(journal.KindNote, keeper.Caller{Via: "keeper"}, map[string]any{"note": note})
+		s.say(note)
+		s.journalled(journal.KindNote, keeper.Caller{Via: "keeper"}, map[string]any{"note": note})
 	}
 }
 

@@ -4,11 +4,12 @@ import (
 	"fmt"
 
 	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/history/journal"
 )
 
 // ledger notes containers in the run's journal, where whoever recovers the run
 // finds them.
-type ledger struct{ e *Experiment }
+type ledger struct{ journal *journal.Journal }
 
 func (l ledger) Making(engine, run string) error {
 	return l.append(faults.KindMade, faults.MadeContainers(engine, run))
@@ -19,7 +20,7 @@ func (l ledger) Gone(engine, run string) error {
 }
 
 func (l ledger) append(kind string, data any) error {
-	if _, err := l.e.journal.Append(kind, data); err != nil {
+	if _, err := l.journal.Append(kind, data); err != nil {
 		return fmt.Errorf("journal %s containers: %w", kind, err)
 	}
 	return nil

@@ -12,28 +12,28 @@ import (
 // checkLimits refuses what the operator's envelope does not allow of what was
 // asked for, with all that the scenario added to it: its cluster, and every
 // fault of its schedule.
-func (e *Experiment) checkLimits() error {
-	limits := e.start.Envelope
+func (s *spec) checkLimits() error {
+	limits := s.start.Envelope
 	if limits == nil {
 		return nil
 	}
-	c := e.start.Cluster
+	c := s.start.Cluster
 	if c.Version != "" {
 		c.Binary = "" // downloaded and checked by us; who asks for both is refused before
 	}
 	if err := limits.Cluster(c); err != nil {
 		return err
 	}
-	if e.scenario == nil {
+	if s.scenario == nil {
 		return nil
 	}
-	return e.scenario.Within(*limits, e.tier)
+	return s.scenario.Within(*limits, s.tier)
 }
 
 // admit refuses a fault outside the envelope, once it is known which nodes it
 // would act on.
-func (e *Experiment) admit(r faults.Request, target faults.Target, all []history.Landing) error {
-	limits := e.start.Envelope
+func (n *nemesis) admit(r faults.Request, target faults.Target, all []history.Landing) error {
+	limits := n.start.Envelope
 	if limits == nil {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (e *Experiment) admit(r faults.Request, target faults.Target, all []history
 	if err != nil {
 		return err
 	}
-	load := envelope.Load{Concurrent: 1, Total: r.Duration, Nodes: len(e.cluster.Nodes())}
+	load := envelope.Load{Concurrent: 1, Total: r.Duration, Nodes: len(n.stage.cluster.Nodes())}
 	for _, n := range target.Nodes {
 		load.Under = append(load.Under, n.Name())
 	}

@@ -51,7 +51,7 @@ func TestLiveWaits(t *testing.T) {
 
 func TestComplete(t *testing.T) {
 	l := newLive()
-	s := &session{e: &Experiment{live: l}, plan: &plan{groups: map[string][]int32{}, guaranteed: []int32{0}}}
+	s := &session{load: &load{live: l}, plan: &plan{groups: map[string][]int32{}, guaranteed: []int32{0}}}
 	s.plan.subscribers.Clients = append(s.plan.subscribers.Clients, (&planner{rec: &fakeTables{}}).client(s.plan, groupOnline, 0, []contract.Filter{{Filter: "#", QoS: 1}}))
 	if !s.complete() {
 		t.Error("nothing was acknowledged, and something is missing")
@@ -70,7 +70,7 @@ func TestComplete(t *testing.T) {
 // What one member of a shared subscription has, the others need not.
 func TestSharedComplete(t *testing.T) {
 	l := newLive()
-	s := &session{e: &Experiment{live: l}, plan: &plan{guaranteed: []int32{0}, shared: [][]int32{{1, 2}}}}
+	s := &session{load: &load{live: l}, plan: &plan{guaranteed: []int32{0}, shared: [][]int32{{1, 2}}}}
 	for seq := range int64(2) {
 		l.event(event(history.KindPublish, history.Return, 9, 0, seq))
 		l.event(event(history.KindDeliver, history.Point, 1, 0, 0))

@@ -14,20 +14,21 @@ import (
 // logs are the nodes' lines as they were read, the first ones up to a bound,
 // for looking at while the experiment goes on. The files are the evidence.
 type logs struct {
-	e     *Experiment
-	mu    sync.Mutex
-	lines []loglines.Line
-	count map[string]int // lines of each node's log so far
-	stop  context.CancelFunc
-	read  <-chan struct{} // closed when the last line was read
+	record *record
+	index  func(node string) int16 // into the tables
+	mu     sync.Mutex
+	lines  []loglines.Line
+	count  map[string]int // lines of each node's log so far
+	stop   context.CancelFunc
+	read   <-chan struct{} // closed when the last line was read
 }
 
 const logLinesKept = 200_000
 
-func followLogs(e *Experiment) *logs {
+func followLogs(r *record, s *stage) *logs {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &logs{e: e, stop: cancel, count: map[string]int{}}
-	l.read = e.cluster.Follow(ctx, l.line)
+	l := &logs{record: r, index: s.indexOf, stop: cancel, count: map[string]int{}}
+	l.read = s.cluster.Follow(ctx, l.line)
 	return l
 }
 
@@ -39,7 +40,7 @@ func (l *logs) close() {
 }
 
 func (l *logs) line(node, text string, at time.Time) {
-	when := l.e.clock.Now()
+	when := l.record.clock.Now()
 	l.mu.Lock()
 	if len(l.lines) < logLinesKept {
 		l.lines = append(l.lines, loglines.Line{Node: node, At: when.Seconds(), Level: loglines.Level(text), Text: text})
@@ -49,17 +50,17 @@ func (l *logs) line(node, text string, at time.Time) {
 	l.mu.Unlock()
 	if loglines.Panics(text) {
 		ev := harnessEvent(when, history.KindObserve, history.ObservePanic)
-		ev.Node, ev.Value = l.e.nodeIndex(node), float64(n)
-		l.e.rec.Record(ev)
-		l.e.say(fmt.Sprintf("%s panicked: %s", node, text))
+		ev.Node, ev.Value = l.index(node), float64(n)
+		l.record.rec.Record(ev)
+		l.record.say(fmt.Sprintf("%s panicked: %s", node, text))
 	}
 }
 
 // Logs returns the lines that match, the first ones of the range, with a cursor for
 // more.
 func (e *Experiment) Logs(_ context.Context, q keeper.Logs) (keeper.LogLines, error) {
-	if !e.ready.Load() {
-		return keeper.LogLines{}, fmt.Errorf("get_logs: the cluster has not started yet; call cluster_status")
+	if e.nemesis.Load() == nil {
+		return keeper.LogLines{}, fmt.Errorf("get_logs: %w", errStarting)
 	}
 	page, err := loglines.NewPage(q.Query)
 	if err != nil {

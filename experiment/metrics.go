@@ -24,10 +24,10 @@ func (e *Experiment) Metrics(_ context.Context, q keeper.Metrics) (keeper.Metric
 		return out, err
 	}
 	if q.Node != "" {
-		if !e.ready.Load() {
-			return out, fmt.Errorf("get_metrics: the cluster has not started yet; call cluster_status")
+		if e.nemesis.Load() == nil {
+			return out, fmt.Errorf("get_metrics: %w", errStarting)
 		}
-		if _, err := e.node(q.Node); err != nil {
+		if _, err := e.stage.node(q.Node); err != nil {
 			return out, fmt.Errorf("get_metrics: %w", err)
 		}
 	}
@@ -39,7 +39,7 @@ func (e *Experiment) Metrics(_ context.Context, q keeper.Metrics) (keeper.Metric
 		return out, err
 	}
 	defer r.Close()
-	f := metricsFold{q: q, wanted: wanted, windows: e.windows(), found: map[metricKey]*keeper.Metric{}}
+	f := metricsFold{q: q, wanted: wanted, windows: history.Windows(e.landings()), found: map[metricKey]*keeper.Metric{}}
 	for {
 		b, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -63,13 +63,6 @@ func patterns(names []string) ([]*regexp.Regexp, error) {
 		out = append(out, re)
 	}
 	return out, nil
-}
-
-func (e *Experiment) windows() []history.Window {
-	if !e.ready.Load() {
-		return nil
-	}
-	return history.Windows(e.engine.Landings())
 }
 
 type metricKey struct {

@@ -1,173 +1,169 @@
 package experiment
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/history/journal"
 	"github.com/robustmq/rmq-mcp/reports"
-	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
-// open makes the run directory and opens what is written as the run goes.
-func (e *Experiment) open() (err error) {
+// A record is what is written down of a run as it goes, and what people are told of it.
+type record struct {
+	env     keeper.Env
+	began   time.Time
+	clock   history.Clock
+	rec     *history.Recorder
+	journal *journal.Journal
+	logs    *logs  // of the nodes, from when they are up
+	exits   *exits // likewise
+	fill    func(*keeper.Progress)
+
+	mu       sync.Mutex
+	phase    string
+	notes    []string // what the harness could not do
+	watchers map[chan keeper.Progress]bool
+}
+
+// open makes the run directory and opens what is written as the run goes. Every event
+// is shown to follow; fill completes what people are told.
+func (r *record) open(s *spec, follow func(history.Event), fill func(*keeper.Progress)) (err error) {
 	// Before anything else, so that a run without room for its end has not begun.
-	if err := reports.Reserve(e.env.Dir); err != nil {
+	if err := reports.Reserve(r.env.Dir); err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, reports.Release(e.env.Dir))
+			err = errors.Join(err, reports.Release(r.env.Dir))
 		}
 	}()
-	if err := os.MkdirAll(e.logDir(), 0o755); err != nil {
+	if err := os.MkdirAll(r.logDir(), 0o755); err != nil {
 		return fmt.Errorf("make run directory: %w", err)
 	}
-	if e.scenario != nil {
-		if err := os.WriteFile(filepath.Join(e.evidence(), reports.ScenarioFile), []byte(e.scenario.Text), 0o644); err != nil {
+	if s.scenario != nil {
+		if err := os.WriteFile(filepath.Join(r.evidence(), reports.ScenarioFile), []byte(s.scenario.Text), 0o644); err != nil {
 			return fmt.Errorf("keep the scenario's text: %w", err)
 		}
 	}
-	if err := e.keepStart(); err != nil {
+	if err := s.keep(r.evidence()); err != nil {
 		return err
 	}
-	if e.journal, err = journal.Open(filepath.Join(e.evidence(), "journal.jsonl")); err != nil {
+	if r.journal, err = journal.Open(filepath.Join(r.evidence(), "journal.jsonl")); err != nil {
 		return err
 	}
-	e.began, e.clock = time.Now().UTC(), history.NewClock()
-	e.rec, err = history.Create(e.evidence(), history.Options{OnEvent: e.live.event})
+	r.phase, r.watchers, r.fill = history.PhaseStarting, map[chan keeper.Progress]bool{}, fill
+	r.began, r.clock = time.Now().UTC(), history.NewClock()
+	r.rec, err = history.Create(r.evidence(), history.Options{OnEvent: follow})
 	return err
 }
 
-// keepStart writes how the experiment was started, with what the scenario and
-// the flavor filled in, so that a replay starts the same. Where the broker is
-// found again by itself, its path is left out: run.json has its hash.
-func (e *Experiment) keepStart() error {
-	start := e.start.Frozen()
-	start.Seed, start.Cluster.Binary = e.seed, e.binary
-	if e.scenario != nil {
-		start.Scenario, start.Protocol, start.SDK, start.Tier = e.scenario.Name, e.scenario.Protocol, e.sdk.String(), scenarios.TierName(start.Tier)
-	}
-	text, err := json.MarshalIndent(start, "", "  ")
-	if err == nil {
-		err = os.WriteFile(filepath.Join(e.evidence(), reports.StartFile), append(text, '\n'), 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("keep how the experiment was started: %w", err)
-	}
-	return nil
+// follow records what the nodes of a stage log and how their processes end, until
+// unfollow.
+func (r *record) follow(s *stage) {
+	r.logs, r.exits = followLogs(r, s), watchExits(r, s.cluster)
 }
 
-func (e *Experiment) evidence() string { return filepath.Join(e.env.Dir, "evidence") }
-func (e *Experiment) logDir() string   { return filepath.Join(e.evidence(), "logs") }
-
-// conditions are those of a run with an SDK; packets are recorded of plain MQTT alone.
-func (e *Experiment) conditions(sdk clients.SDK, protocol string) scenarios.Conditions {
-	return scenarios.Conditions{
-		SDK: sdk, Protocol: protocol, Transport: e.start.Transport,
-		Flavor: e.info.Flavor, Nodes: e.info.Nodes, Promises: e.info.Promises, Lacks: e.info.Lacks,
-		Wire: e.recordsWire(), ExpiryS: e.tier.ExpiryS,
+// unfollow returns when all of it is recorded.
+func (r *record) unfollow() {
+	if r.exits != nil {
+		r.exits.close()
+		r.logs.close()
 	}
 }
 
-// freeze writes what the run is to do and what it is judged by, before the first event
-// of a client.
-func (e *Experiment) freeze() error {
-	run := &history.Run{
-		Format: history.Format, ID: e.env.ID, Tool: e.version, Started: e.began,
-		Seed: e.seed, Transport: e.start.Transport, Wire: e.recordsWire(), Cluster: e.info, RunBits: e.header,
+func (r *record) evidence() string { return filepath.Join(r.env.Dir, "evidence") }
+func (r *record) logDir() string   { return filepath.Join(r.evidence(), "logs") }
+
+// enter begins a phase, in the history, the journal and before people's eyes.
+func (r *record) enter(phase string) {
+	r.mu.Lock()
+	r.phase = phase
+	r.mu.Unlock()
+	if phase != history.PhaseDone && phase != history.PhaseJudge {
+		r.rec.Record(harnessEvent(r.clock.Now(), history.KindPhase, phase))
 	}
-	if s := e.scenario; s != nil {
-		run.Scenario, run.ScenarioSHA, run.Tier, run.Control = s.Name, s.SHA, scenarios.TierName(e.start.Tier), e.start.NoFaults
-		run.ControlWhy, run.Lowered = e.notice, e.lowered
-		run.Protocol, run.SDK = s.Protocol, e.sdk.String()
-		run.Faults, run.Budget = s.Planned(e.tier), s.Budget(e.tier)
-	}
-	c := e.conditions(e.sdk, run.Protocol)
-	if s := e.scenario; s != nil {
-		run.Claims = s.Claimed(c)
-		run.Beside, run.NotClaimed = s.Beside(c)
-	} else {
-		run.Claims, run.Beside = c.Explored()
-	}
-	run.WireClaims = c.WireClaims()
-	return history.WriteRun(e.evidence(), run)
+	r.say(phase)
 }
 
-// finish heals, stops, closes what was recorded, and has it judged.
-// A disk that is full by now has room for that: what was reserved. Little of it is
-// given back for healing, for a broker that still writes may take it.
-func (e *Experiment) finish(ctx context.Context) error {
-	if err := reports.ReleaseSome(e.env.Dir); err != nil {
-		e.harness("%v", err)
+func harnessEvent(at time.Duration, kind history.Kind, text string) history.Event {
+	return history.Event{
+		Time: at, Kind: kind, Edge: history.Point, Via: history.ViaHarness, Text: text,
+		Call: history.None, Process: history.None, Conn: history.None, Node: history.None,
+		Stream: history.None, Seq: history.None, ID: history.None,
 	}
-	e.heal(ctx)
-	e.halt() // whoever explores by hand stops, or drains to its end
-	e.exploring.Wait()
-	for _, s := range e.running() {
-		s.drain(ctx, explorationDrain)
-	}
-	e.forget(ctx)
-	e.down(ctx)
-	if err := reports.Release(e.env.Dir); err != nil {
-		e.harness("%v", err)
-	}
-	if e.ready.Load() {
-		if err := e.engine.Retire(ctx); err != nil {
-			e.harness("undo what was not healed: %v", err)
-		}
-	}
-	e.enter(history.PhaseJudge)
-	if err := e.rec.Close(); err != nil { // it has no end, and is judged so
-		e.harness("end the history: %v", err)
-	}
-	e.journalled(journal.KindEnd, keeper.Caller{Via: "keeper"}, map[string]any{"harness": e.noted()})
-	err := errors.Join(e.writeLandings(), reports.WriteHarness(e.evidence(), e.noted()), e.journal.Close())
-	if err != nil {
-		return err
-	}
-	key, err := reports.LoadKey(e.env.StateDir)
-	if err != nil {
-		return err
-	}
-	if e.Place != nil {
-		if err := e.Place(); err != nil { // it is of no weight for the verdict
-			e.say(fmt.Sprintf("note the plans of this run: %v", err))
-		}
-	}
-	summary, err := reports.Finish(e.env.Dir, key, e.start.Cluster.Password.Reveal())
-	if err != nil {
-		return fmt.Errorf("judge and seal %s: %w", e.env.ID, err)
-	}
-	e.mu.Lock()
-	e.summary = summary
-	e.mu.Unlock()
-	e.enter(history.PhaseDone)
-	return nil
 }
 
 // harness records what the harness itself could not do. It never becomes a
 // pass.
-func (e *Experiment) harness(format string, args ...any) {
+func (r *record) harness(format string, args ...any) {
 	note := fmt.Sprintf(format, args...)
-	e.mu.Lock()
-	e.notes = append(e.notes, note)
-	e.mu.Unlock()
-	e.say(note)
+	r.mu.Lock()
+	r.notes = append(r.notes, note)
+	r.mu.Unlock()
+	r.say(note)
 }
 
 // noted are the notes of harness so far.
-func (e *Experiment) noted() []string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return slices.Clone(e.notes)
+func (r *record) noted() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.notes)
+}
+
+// A callRecord is one call in the journal, and its answer once there is one.
+type callRecord struct {
+	keeper.Caller
+	Answer any `json:"answer,omitempty"`
+}
+
+// journalled writes one entry and returns its number. A journal that cannot
+// be written is the harness's failure, and is said.
+func (r *record) journalled(kind string, caller keeper.Caller, answer any) int {
+	n, err := r.journal.Append(kind, callRecord{caller, answer})
+	if err != nil {
+		r.harness("write the journal: %v", err)
+	}
+	return n
+}
+
+// say tells people one thing worth a line.
+func (r *record) say(text string) {
+	r.env.Log.Info(text)
+	r.tell(keeper.Progress{Text: text})
+}
+
+// tell sends a line, or a tick, to everybody who watches. A watcher that does not keep
+// up misses ticks.
+func (r *record) tell(p keeper.Progress) {
+	p.At = r.clock.Now().Seconds()
+	r.fill(&p)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.Phase = r.phase
+	for ch := range r.watchers {
+		select {
+		case ch <- p:
+		default:
+		}
+	}
+}
+
+// Progress subscribes to what people watch.
+func (r *record) Progress() (<-chan keeper.Progress, func()) {
+	ch := make(chan keeper.Progress, 64)
+	r.mu.Lock()
+	r.watchers[ch] = true
+	r.mu.Unlock()
+	return ch, func() {
+		r.mu.Lock()
+		delete(r.watchers, ch)
+		r.mu.Unlock()
+	}
 }

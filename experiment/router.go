@@ -1,23 +1,31 @@
 package experiment
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/cluster"
-	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/shaper"
 )
 
-// openRouter makes the router between the hosts of a star something that
+// A routing is what faults act on between the hosts of a star.
+type routing struct {
+	*router.Router
+	queues *netqueue.Set
+	shaper *shaper.Shaper
+}
+
+// openRouting makes the router between the hosts of a star something that
 // faults can act on. Other networks have none.
-func (e *Experiment) openRouter() (err error) {
-	star, ok := e.network.(interface{ Hosts() []cluster.Host })
+func (s *stage) openRouting() error {
+	star, ok := s.network.(interface{ Hosts() []cluster.Host })
 	if !ok {
 		return nil
 	}
-	e.router, err = router.New(router.Options{
+	r, err := router.New(router.Options{
 		Hosts: func() (out []router.Host) {
 			for _, h := range star.Hosts() {
 				if h, ok := h.(router.Host); ok {
@@ -27,55 +35,38 @@ func (e *Experiment) openRouter() (err error) {
 			return out
 		},
 		AddHost: func(name string) (router.Host, error) {
-			h, err := e.network.Host(name)
+			h, err := s.network.Host(name)
 			if err != nil {
 				return nil, err
 			}
 			return h.(router.Host), nil
 		},
 		Client: func(host string) bool {
-			return host != e.witness.Name() && !slices.Contains(names(e.cluster.Nodes()), host)
+			return host != s.witness.Name() && !slices.Contains(names(s.cluster.Nodes()), host)
 		},
 	})
 	if err != nil {
 		return err
 	}
-	e.queues = netqueue.NewSet(router.ProbePort)
-	e.shaper, err = shaper.New(router.ProbePort)
+	s.routing = &routing{Router: r, queues: netqueue.NewSet(router.ProbePort)}
+	s.routing.shaper, err = shaper.New(router.ProbePort)
 	return err
 }
 
-// closeRouter takes down what is in the router, where there is one.
-func (e *Experiment) closeRouter() {
-	if e.router == nil {
-		return
+// close takes down what is in the router. A nil one has nothing.
+func (r *routing) close() error {
+	if r == nil {
+		return nil
 	}
-	if err := e.router.Close(); err != nil {
-		e.harness("take down the rules of the router: %v", err)
+	failed := func(err error, what string) error {
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		return nil
 	}
-	if err := e.queues.Close(); err != nil {
-		e.harness("let go of held packets: %v", err)
+	err := errors.Join(failed(r.Close(), "take down the rules of the router"), failed(r.queues.Close(), "let go of held packets"))
+	if r.shaper == nil { // it could not be opened
+		return err
 	}
-	if e.shaper == nil {
-		return // it could not be opened
-	}
-	if err := e.shaper.Close(); err != nil {
-		e.harness("take off the queueing disciplines: %v", err)
-	}
-}
-
-func (e *Experiment) shapeLayer(string) (faults.Layer, error) {
-	return faults.NewShapeLayer(e.router, e.shaper), nil
-}
-
-func (e *Experiment) queueLayer(number string) (faults.Layer, error) {
-	return faults.NewQueueLayer(e.queues, number)
-}
-
-func (e *Experiment) netLayer(string) (faults.Layer, error) {
-	return faults.NewNetLayer(e.router), nil
-}
-
-func (e *Experiment) routeLayer(node string) (faults.Layer, error) {
-	return faults.NewRouteLayer(e.router, node), nil
+	return errors.Join(err, failed(r.shaper.Close(), "take off the queueing disciplines"))
 }

@@ -18,7 +18,7 @@ import (
 
 // A session is one workload with its drivers, from connecting to drained.
 type session struct {
-	e         *Experiment
+	load      *load
 	number    int
 	name      string // of the scenario whose workload it is
 	sdk       clients.SDK
@@ -51,14 +51,14 @@ const (
 
 // begin provisions the SDK, starts the subscribers, brings each group into
 // its place, and starts the publishers.
-func (e *Experiment) begin(ctx context.Context, s *session, w scenarios.Workload) error {
-	cmd, err := clients.Provision(ctx, CacheDir(e.env.StateDir), e.env.Self, s.sdk, e.say)
+func (l *load) begin(ctx context.Context, s *session, w scenarios.Workload) error {
+	cmd, err := clients.Provision(ctx, CacheDir(l.env.StateDir), l.env.Self, s.sdk, l.say)
 	if err != nil {
 		return fmt.Errorf("prepare the driver of %s: %w", s.sdk, err)
 	}
-	s.plan = e.planner(s).plan(w)
+	s.plan = l.planner(s).plan(w)
 	if len(s.plan.subscribers.Clients) > 0 {
-		if s.subs, err = e.drive(ctx, fmt.Sprintf("subscribers-%d", s.number), cmd, s.plan.subscribers); err != nil {
+		if s.subs, err = l.drive(ctx, fmt.Sprintf("subscribers-%d", s.number), cmd, s.plan.subscribers); err != nil {
 			return err
 		}
 		if err := s.seat(ctx); err != nil {
@@ -68,7 +68,7 @@ func (e *Experiment) begin(ctx context.Context, s *session, w scenarios.Workload
 	if err := s.bequeath(ctx, cmd); err != nil {
 		return err
 	}
-	if s.pubs, err = e.drive(ctx, fmt.Sprintf("publishers-%d", s.number), cmd, s.plan.publishers); err != nil {
+	if s.pubs, err = l.drive(ctx, fmt.Sprintf("publishers-%d", s.number), cmd, s.plan.publishers); err != nil {
 		return err
 	}
 	return s.pubs.Do(contract.Command{Do: "connect", Process: contract.All})
@@ -77,7 +77,7 @@ func (e *Experiment) begin(ctx context.Context, s *session, w scenarios.Workload
 // seat waits until every subscriber has subscribed, then sends the offline
 // ones away and pauses the paused ones.
 func (s *session) seat(ctx context.Context) error {
-	l := s.e.live
+	l := s.load.live
 	everyone := s.plan.subscribers.Clients
 	bound := connectBound
 	for _, c := range everyone {
@@ -131,20 +131,20 @@ type keptOut struct{ error }
 // greeted has the harness connect to each node as the clients of the session do, and
 // reports whether any let it in. What was said is recorded.
 func (s *session) greeted(ctx context.Context) (let bool) {
-	e := s.e
-	for i, address := range e.reach(s.protocol, s.transport) {
+	l := s.load
+	for i, address := range l.stage.reach(s.protocol, s.transport) {
 		if ctx.Err() != nil || address == "" {
 			continue
 		}
-		ev := harnessEvent(e.clock.Now(), history.KindConnect, "")
+		ev := harnessEvent(l.clock.Now(), history.KindConnect, "")
 		ev.Edge, ev.Node = history.Call, int16(i)
-		call := e.rec.Record(ev)
-		said, err := e.cluster.Greet(ctx, s.protocol, s.transport, address)
-		ev.Time, ev.Edge, ev.Call, ev.Outcome, ev.Text = e.clock.Now(), history.Return, call, history.OK, said
+		call := l.rec.Record(ev)
+		said, err := l.stage.cluster.Greet(ctx, s.protocol, s.transport, address)
+		ev.Time, ev.Edge, ev.Call, ev.Outcome, ev.Text = l.clock.Now(), history.Return, call, history.OK, said
 		if err != nil {
 			ev.Outcome, ev.Text = history.Fail, err.Error()
 		}
-		e.rec.Record(ev)
+		l.rec.Record(ev)
 		let = let || err == nil
 	}
 	return let
@@ -154,9 +154,9 @@ func (s *session) greeted(ctx context.Context) (let bool) {
 // was asked for. Where it stays closed, somebody may have been kept out.
 func (s *session) loaded(ctx context.Context) bool {
 	const enough = 0.8
-	l := s.e.live
+	l := s.load.live
 	open := l.wait(ctx, loadBound, func() bool {
-		return l.publishes.perSecond(s.e.clock.Now()) >= enough*s.rate
+		return l.publishes.perSecond(s.load.clock.Now()) >= enough*s.rate
 	})
 	if !open && !l.wait(ctx, 0, l.all(s.plan.groups[groupPublisher], func(p *liveProcess) bool { return p.connected })) {
 		s.greeted(ctx)
@@ -167,9 +167,9 @@ func (s *session) loaded(ctx context.Context) bool {
 // drain ends the publishers with a marker on each stream, brings every
 // subscriber back, waits for what is still to come, and ends the subscribers.
 func (s *session) drain(ctx context.Context, bound time.Duration) {
-	s.e.settle(s, "draining", nil)
-	defer s.e.settle(s, "done", nil)
-	if !s.e.gone.Load() {
+	s.load.settle(s, "draining", nil)
+	defer s.load.settle(s, "done", nil)
+	if !s.load.stage.gone.Load() {
 		s.outlive(ctx)
 	}
 	if s.pubs != nil {
@@ -178,20 +178,20 @@ func (s *session) drain(ctx context.Context, bound time.Duration) {
 	if s.subs == nil || s.subs.Shot() { // by a fault: nobody is left to wait for
 		return
 	}
-	if s.e.rec.Err() != nil || s.e.gone.Load() { // what arrives is not recorded any more, or tells nothing
+	if s.load.rec.Err() != nil || s.load.stage.gone.Load() { // what arrives is not recorded any more, or tells nothing
 		s.end(ctx, s.subs, "subscribers")
 		return
 	}
 	for _, group := range []struct{ name, command string }{{groupPaused, "resume"}, {groupOffline, "connect"}, {groupExpiring, "connect"}, {groupVisiting, "connect"}} {
 		for _, i := range s.plan.groups[group.name] {
 			if err := s.subs.Do(contract.Command{Do: group.command, Process: i}); err != nil {
-				s.e.harness("drain of %s: %s %s: %v", s.name, group.command, group.name, err)
+				s.load.harness("drain of %s: %s %s: %v", s.name, group.command, group.name, err)
 			}
 		}
 	}
-	l := s.e.live
+	l := s.load.live
 	if !l.wait(ctx, connectBound, l.all(s.plan.groups[groupExpiring], func(p *liveProcess) bool { return p.connected })) { // nobody waits for what they get
-		s.e.say(fmt.Sprintf("drain: not everybody whose session is over had connected within %s", connectBound))
+		s.load.say(fmt.Sprintf("drain: not everybody whose session is over had connected within %s", connectBound))
 	}
 	s.await(ctx, bound)
 	s.end(ctx, s.subs, "subscribers")
@@ -206,28 +206,28 @@ func (s *session) drain(ctx context.Context, bound time.Duration) {
 // The bound is on how long deliveries may go on; what comes last gets its time.
 func (s *session) await(ctx context.Context, bound time.Duration) {
 	// A stall that goes on for so long is one that the judge sees.
-	stallFor := max(quietFor, seconds(max(s.e.tier.ProgressS, s.e.tier.RecoveryS))) + slack
+	stallFor := max(quietFor, seconds(max(s.load.tier.ProgressS, s.load.tier.RecoveryS))) + slack
 	ctx, cancel := context.WithTimeout(ctx, bound+stallFor+quietFor)
 	defer cancel()
 	complete, quiet := s.quiet(ctx, stallFor)
 	if lacking := s.lacking(); quiet && !complete && len(lacking) > 0 {
-		s.e.say(fmt.Sprintf("drain: %d subscribers lack acknowledged messages, and nothing is delivered: they connect anew", len(lacking)))
+		s.load.say(fmt.Sprintf("drain: %d subscribers lack acknowledged messages, and nothing is delivered: they connect anew", len(lacking)))
 		s.anew(ctx, lacking)
 		complete, quiet = s.quiet(ctx, quietFor)
 	}
 	switch {
 	case complete:
 	case quiet:
-		s.e.say(fmt.Sprintf("drain: acknowledged messages are missing, and nothing was delivered for %s", quietFor))
+		s.load.say(fmt.Sprintf("drain: acknowledged messages are missing, and nothing was delivered for %s", quietFor))
 	default:
-		s.e.say(fmt.Sprintf("drain: acknowledged messages are missing after %s", bound))
+		s.load.say(fmt.Sprintf("drain: acknowledged messages are missing after %s", bound))
 	}
 }
 
 // quiet waits until every subscriber has what it is owed, or nothing was delivered for
 // a time. Neither means that ctx is over.
 func (s *session) quiet(ctx context.Context, d time.Duration) (complete, quiet bool) {
-	l := s.e.live
+	l := s.load.live
 	for ctx.Err() == nil {
 		l.mu.Lock()
 		before := l.stirred
@@ -246,15 +246,15 @@ func (s *session) quiet(ctx context.Context, d time.Duration) (complete, quiet b
 // anew has clients end their connections and connect again, to the sessions that they
 // have.
 func (s *session) anew(ctx context.Context, processes []int32) {
-	l := s.e.live
+	l := s.load.live
 	for _, command := range []string{"disconnect", "connect"} {
 		for _, i := range processes {
 			if err := s.subs.Do(contract.Command{Do: command, Process: i}); err != nil {
-				s.e.harness("drain of %s: %s: %v", s.name, command, err)
+				s.load.harness("drain of %s: %s: %v", s.name, command, err)
 			}
 		}
 		if !l.wait(ctx, connectBound, l.all(processes, func(p *liveProcess) bool { return p.connected == (command == "connect") })) {
-			s.e.say(fmt.Sprintf("drain: not everybody who lacks messages could %s within %s", command, connectBound))
+			s.load.say(fmt.Sprintf("drain: not everybody who lacks messages could %s within %s", command, connectBound))
 		}
 	}
 }
@@ -268,14 +268,14 @@ func (s *session) complete() bool {
 // lacks reports whether a listener has not all that it is owed.
 func (s *session) lacks(listener []int32) bool {
 	return slices.ContainsFunc(s.plan.owed(listener), func(stream int32) bool {
-		return !s.e.live.stream(stream).acked.within(s.had(listener, stream)...)
+		return !s.load.live.stream(stream).acked.within(s.had(listener, stream)...)
 	})
 }
 
 // had is what each process of a listener has of a stream.
 func (s *session) had(listener []int32, stream int32) (had []*set) {
 	for _, i := range listener {
-		had = append(had, s.e.live.process(i).stream(stream))
+		had = append(had, s.load.live.process(i).stream(stream))
 	}
 	return had
 }
@@ -283,8 +283,8 @@ func (s *session) had(listener []int32, stream int32) (had []*set) {
 // lacking are the processes that have not all that they are owed. Those of shared
 // subscriptions are left out: what one lacks may be another's to get.
 func (s *session) lacking() (processes []int32) {
-	s.e.live.mu.Lock()
-	defer s.e.live.mu.Unlock()
+	s.load.live.mu.Lock()
+	defer s.load.live.mu.Unlock()
 	for _, listener := range s.plan.listeners() {
 		if len(listener) == 1 && s.lacks(listener) {
 			processes = append(processes, listener[0])
@@ -297,7 +297,7 @@ func (s *session) lacking() (processes []int32) {
 // killed, and its own error says so in the record.
 func (s *session) end(ctx context.Context, d *clients.Driver, who string) {
 	if err := d.Do(contract.Command{Do: "end", Process: contract.All}); err != nil {
-		s.e.say(fmt.Sprintf("end %s: %v", who, err))
+		s.load.say(fmt.Sprintf("end %s: %v", who, err))
 	}
 	select {
 	case <-d.Done():
@@ -306,7 +306,7 @@ func (s *session) end(ctx context.Context, d *clients.Driver, who string) {
 	}
 	d.Close()
 	if err := d.Err(); err != nil && !d.Shot() { // what a fault killed broke nothing
-		s.e.harness("driver of the %s: %v", who, err)
+		s.load.harness("driver of the %s: %v", who, err)
 	}
 }
 
@@ -322,24 +322,24 @@ func (s *session) abandon() {
 }
 
 // drive starts one driver on a host of its own.
-func (e *Experiment) drive(ctx context.Context, name string, cmd clients.Program, spec contract.Spec) (*clients.Driver, error) {
-	host, err := e.network.Host(name)
+func (l *load) drive(ctx context.Context, name string, cmd clients.Program, spec contract.Spec) (*clients.Driver, error) {
+	host, err := l.stage.network.Host(name)
 	if err != nil {
 		return nil, fmt.Errorf("make a host for %s: %w", name, err)
 	}
-	log, err := os.Create(filepath.Join(e.logDir(), "driver-"+name+".log"))
+	log, err := os.Create(filepath.Join(l.logDir(), "driver-"+name+".log"))
 	if err != nil {
 		return nil, err
 	}
 	d, err := clients.Start(context.WithoutCancel(ctx), clients.Options{ // a stopped run still drains
-		Host: host, Command: cmd, Spec: spec, Recorder: e.rec, Clock: e.clock,
-		Node: e.nodeOf, Stderr: log,
+		Host: host, Command: cmd, Spec: spec, Recorder: l.rec, Clock: l.clock,
+		Node: l.stage.nodeOf, Stderr: log,
 	})
 	if err != nil {
 		log.Close()
 		return nil, err
 	}
-	e.drives(name, d, spec)
+	l.drives(name, d, spec)
 	go func() {
 		<-d.Done()
 		log.Close()
@@ -349,7 +349,7 @@ func (e *Experiment) drive(ctx context.Context, name string, cmd clients.Program
 
 // probes publishes and receives through every node, on fresh connections, and
 // waits until each has done both.
-func (e *Experiment) probes(ctx context.Context, s *session, bound time.Duration) error {
+func (l *load) probes(ctx context.Context, s *session, bound time.Duration) error {
 	// Our own client, in which no library's defects are; of mq9 the run's library, as
 	// brokers greet NATS clients in ways that not every one bears.
 	sdk := s.sdk
@@ -359,31 +359,30 @@ func (e *Experiment) probes(ctx context.Context, s *session, bound time.Duration
 			return err
 		}
 	}
-	cmd, err := clients.Provision(ctx, CacheDir(e.env.StateDir), e.env.Self, sdk, e.say)
+	cmd, err := clients.Provision(ctx, CacheDir(l.env.StateDir), l.env.Self, sdk, l.say)
 	if err != nil {
 		return err
 	}
-	p := e.planner(s)
+	p := l.planner(s)
 	p.sdk = sdk.String()
 	spec, out := p.spec(), &plan{groups: map[string][]int32{}}
 	for i := range p.endpoints {
 		spec.Clients = append(spec.Clients, p.probe(out, i))
 	}
-	d, err := e.drive(ctx, fmt.Sprintf("probe-%d", s.number), cmd, spec)
+	d, err := l.drive(ctx, fmt.Sprintf("probe-%d", s.number), cmd, spec)
 	if err != nil {
 		return err
 	}
-	l := e.live
-	ok := l.wait(ctx, bound, func() bool {
+	ok := l.live.wait(ctx, bound, func() bool {
 		for _, stream := range out.streams {
-			if l.stream(stream).acked.n == 0 {
+			if l.live.stream(stream).acked.n == 0 {
 				return false
 			}
 		}
-		return l.all(out.groups[groupProbe], func(p *liveProcess) bool { return p.delivered > 0 })()
+		return l.live.all(out.groups[groupProbe], func(p *liveProcess) bool { return p.delivered > 0 })()
 	})
 	if !ok {
-		e.say(fmt.Sprintf("recovery: not every node had published and delivered within %s of the heal", bound))
+		l.say(fmt.Sprintf("recovery: not every node had published and delivered within %s of the heal", bound))
 	}
 	s.end(ctx, d, "probes")
 	return nil

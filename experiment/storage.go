@@ -23,7 +23,7 @@ func (s *session) askStorage(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, storageBound)
 	defer cancel()
 	for _, stream := range s.missed() {
-		for i, n := range s.e.cluster.Nodes() { // each asks the leader: the first that can is enough
+		for i, n := range s.load.stage.cluster.Nodes() { // each asks the leader: the first that can is enough
 			err := s.stored(ctx, i, n, stream)
 			if errors.Is(err, cluster.ErrUnsupported) {
 				return
@@ -31,7 +31,7 @@ func (s *session) askStorage(ctx context.Context) {
 			if err == nil {
 				break
 			}
-			s.e.say(err.Error())
+			s.load.say(err.Error())
 		}
 	}
 }
@@ -39,10 +39,10 @@ func (s *session) askStorage(ctx context.Context) {
 // missed are streams of which a listener lacks something, one of each topic. A
 // register's values replace each other, and none of them is lost.
 func (s *session) missed() (streams []int32) {
-	l := s.e.live
+	l := s.load.live
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	topics, of := map[string]bool{}, s.e.rec.Tables().Streams
+	topics, of := map[string]bool{}, s.load.rec.Tables().Streams
 	for _, listener := range s.plan.listeners() {
 		for _, stream := range s.plan.owed(listener) {
 			if topic := of[stream].Topic; !of[stream].Register && !topics[topic] && !l.stream(stream).acked.within(s.had(listener, stream)...) {
@@ -56,19 +56,19 @@ func (s *session) missed() (streams []int32) {
 
 // stored asks one node about the topic of a stream.
 func (s *session) stored(ctx context.Context, node int, n *cluster.Node, stream int32) error {
-	e := s.e
-	began := e.clock.Now()
-	count, err := e.cluster.Stored(ctx, n, e.rec.Tables().Streams[stream].Topic)
+	l := s.load
+	began := l.clock.Now()
+	count, err := l.stage.cluster.Stored(ctx, n, l.rec.Tables().Streams[stream].Topic)
 	if errors.Is(err, cluster.ErrUnsupported) {
 		return err
 	}
 	ev := harnessEvent(began, history.KindFetch, history.FetchStored)
 	ev.Edge, ev.Node, ev.Stream = history.Call, int16(node), stream
-	ev.Call, ev.Time = e.rec.Record(ev), e.clock.Now()
+	ev.Call, ev.Time = l.rec.Record(ev), l.clock.Now()
 	ev.Edge, ev.Outcome, ev.ID, ev.Text = history.Return, history.OK, count, ""
 	if err != nil {
 		ev.Outcome, ev.ID, ev.Text = history.Fail, history.None, err.Error()
 	}
-	e.rec.Record(ev)
+	l.rec.Record(ev)
 	return err
 }

@@ -15,11 +15,11 @@ import (
 // target resolves a role, or the two of a link, by asking the brokers. Control
 // is every node that is neither in the target nor under a fault already, and
 // the witness.
-func (e *Experiment) target(ctx context.Context, asked string) (faults.Target, error) {
-	t := faults.Target{Asked: asked, Site: e.site()}
-	nodes, err := e.resolve(ctx, &t)
+func (n *nemesis) target(ctx context.Context, asked string) (faults.Target, error) {
+	t := faults.Target{Asked: asked, Site: n.site()}
+	nodes, err := n.resolve(ctx, &t)
 	if errors.Is(err, errors.ErrUnsupported) {
-		nodes, err = e.cluster.Nodes()[:1], nil // brokers that somebody else runs: the engine says what cannot be done to them
+		nodes, err = n.stage.cluster.Nodes()[:1], nil // brokers that somebody else runs: the engine says what cannot be done to them
 	}
 	if err != nil {
 		return faults.Target{}, fmt.Errorf("resolve target %q: %w", asked, err)
@@ -27,8 +27,8 @@ func (e *Experiment) target(ctx context.Context, asked string) (faults.Target, e
 	for _, n := range nodes {
 		t.Nodes = append(t.Nodes, n)
 	}
-	disturbed := e.disturbed()
-	for _, n := range e.cluster.Nodes() {
+	disturbed := n.disturbed()
+	for _, n := range n.stage.cluster.Nodes() {
 		if slices.Contains(nodes, n) {
 			continue
 		}
@@ -37,28 +37,28 @@ func (e *Experiment) target(ctx context.Context, asked string) (faults.Target, e
 			t.Control = append(t.Control, n)
 		}
 	}
-	t.Control = append(t.Control, e.witness)
+	t.Control = append(t.Control, n.stage.witness)
 	return t, nil
 }
 
 // resolve answers the nodes of a target, of both sides where it is a link;
 // none where it is clients.
-func (e *Experiment) resolve(ctx context.Context, t *faults.Target) ([]*cluster.Node, error) {
+func (n *nemesis) resolve(ctx context.Context, t *faults.Target) ([]*cluster.Node, error) {
 	if _, ok := history.ClientTarget(t.Asked); ok {
 		var err error
-		t.Clients, err = e.clientTarget(t.Asked)
+		t.Clients, err = n.load.clientTarget(t.Asked)
 		return nil, err
 	}
 	near, far, oneWay, link := faults.SplitLink(t.Asked)
 	if !link {
-		return e.cluster.Resolve(ctx, t.Asked, e.topic())
+		return n.stage.cluster.Resolve(ctx, t.Asked, n.topic())
 	}
 	l := &faults.Link{OneWay: oneWay}
-	a, err := e.side(ctx, near, &l.Near)
+	a, err := n.side(ctx, near, &l.Near)
 	if err != nil {
 		return nil, err
 	}
-	b, err := e.side(ctx, far, &l.Far)
+	b, err := n.side(ctx, far, &l.Far)
 	if err != nil {
 		return nil, err
 	}
@@ -72,12 +72,12 @@ func (e *Experiment) resolve(ctx context.Context, t *faults.Target) ([]*cluster.
 }
 
 // side resolves one side of a link.
-func (e *Experiment) side(ctx context.Context, role string, to *faults.Side) ([]*cluster.Node, error) {
+func (n *nemesis) side(ctx context.Context, role string, to *faults.Side) ([]*cluster.Node, error) {
 	if role == router.Clients {
 		to.Clients = true
 		return nil, nil
 	}
-	nodes, err := e.cluster.Resolve(ctx, role, e.topic())
+	nodes, err := n.stage.cluster.Resolve(ctx, role, n.topic())
 	if err != nil {
 		return nil, fmt.Errorf("%w; or clients", err)
 	}
@@ -85,4 +85,25 @@ func (e *Experiment) side(ctx context.Context, role string, to *faults.Side) ([]
 		to.Nodes = append(to.Nodes, n)
 	}
 	return nodes, nil
+}
+
+// site is what there is beside the nodes.
+func (n *nemesis) site() faults.Site {
+	s := faults.Site{Run: n.env.ID, Roles: n.stage.cluster.Views, Clients: n.load, Disks: disks{n.stage}, Hostile: n.stage.hostile}
+	if t := n.stage.tap; t != nil {
+		s.Tap = t.Tap
+	}
+	if r := n.stage.routing; r != nil {
+		s.Net, s.Queues, s.Shaper = r.Router, r.queues, r.shaper
+	}
+	return s
+}
+
+// topic is one of the workload's, for asking who leads its data.
+func (r *record) topic() string {
+	streams := r.rec.Tables().Streams
+	if len(streams) == 0 {
+		return ""
+	}
+	return streams[0].Topic
 }

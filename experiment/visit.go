@@ -18,7 +18,7 @@ func (s *session) steady(ctx context.Context, lasts, stay time.Duration) bool {
 	}
 	err := visits(ctx, lasts, stay/time.Duration(len(visitors)), visitors, s.subs.Do)
 	if err != nil {
-		s.e.harness("visitors of %s: %v", s.name, err)
+		s.load.harness("visitors of %s: %v", s.name, err)
 	}
 	return ctx.Err() == nil
 }

@@ -14,7 +14,7 @@ import (
 // comes back: of that will nobody is to hear.
 func (s *session) bequeath(ctx context.Context, cmd clients.Program) error {
 	for i, spec := range s.plan.wills {
-		d, err := s.e.drive(ctx, fmt.Sprintf("will-%d-%d", i+1, s.number), cmd, spec)
+		d, err := s.load.drive(ctx, fmt.Sprintf("will-%d-%d", i+1, s.number), cmd, spec)
 		if err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func (s *session) bequeath(ctx context.Context, cmd clients.Program) error {
 
 // mortals waits until each client with a will has connected so many times.
 func (s *session) mortals(ctx context.Context, times int) error {
-	l := s.e.live
+	l := s.load.live
 	if l.wait(ctx, connectBound, l.all(s.plan.groups[groupWill], func(p *liveProcess) bool { return p.connected && p.connects >= times })) {
 		return nil
 	}
@@ -48,13 +48,13 @@ func (s *session) outlive(ctx context.Context) {
 			s.end(ctx, d, fmt.Sprintf("client will-%d", i+1))
 		}
 	}
-	l, landings := s.e.live, s.e.engine.Landings()
+	l, landings := s.load.live, s.load.landings()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i, d := range s.wills {
 		p := l.process(s.plan.groups[groupWill][i])
 		if d.Shot() && p.will != history.None { // it could not say that it went
-			p.lost = append(p.lost, loss{p.will, s.e.clock.Now()})
+			p.lost = append(p.lost, loss{p.will, s.load.clock.Now()})
 		}
 		for _, lost := range p.lost {
 			if !history.Unsettled(landings, lost.at) { // else nobody need hear of it

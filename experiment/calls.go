@@ -1,0 +1,161 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/history/journal"
+)
+
+var _ keeper.Experiment = (*Experiment)(nil)
+
+var errStarting = errors.New("the cluster has not started yet; call cluster_status")
+
+// Stop heals, ends the work and judges what happened until now. It returns
+// when all is sealed.
+func (e *Experiment) Stop(ctx context.Context, caller keeper.Caller) (keeper.Status, error) {
+	e.journalled(journal.KindStop, caller, nil)
+	e.halt()
+	select {
+	case <-e.over:
+	case <-ctx.Done():
+	}
+	return e.Status(ctx), nil
+}
+
+// Inject puts one fault in place. It returns once the fault is applied and
+// first measured; healing is the engine's, at the end of its bounded time.
+func (e *Experiment) Inject(ctx context.Context, in keeper.Inject) (keeper.FaultStatus, error) {
+	n := e.nemesis.Load()
+	if n == nil {
+		return keeper.FaultStatus{}, fmt.Errorf("inject %s: %w", in.Type, errStarting)
+	}
+	return n.inject(ctx, in)
+}
+
+// Heal heals one fault now and returns its final landing.
+func (e *Experiment) Heal(ctx context.Context, h keeper.Heal) (keeper.FaultStatus, error) {
+	n := e.nemesis.Load()
+	if n == nil {
+		return keeper.FaultStatus{}, fmt.Errorf("heal %s: %w", h.Fault, errStarting)
+	}
+	e.journalled(journal.KindCall, h.Caller, nil)
+	landing, err := n.engine.Heal(ctx, h.Fault)
+	st := n.status(landing)
+	e.journalled(journal.KindAnswer, h.Caller, st)
+	return st, err
+}
+
+// HealAll heals every fault in place now.
+func (e *Experiment) HealAll(ctx context.Context) error {
+	n := e.nemesis.Load()
+	if n == nil {
+		return nil
+	}
+	return n.engine.HealAll(ctx)
+}
+
+// RunClient runs a scenario's workload with one SDK on the cluster as it is,
+// for as long as asked for, then drains it. It returns at once; the
+// status says how far it is.
+func (e *Experiment) RunClient(_ context.Context, in keeper.RunClient) (keeper.ClientStatus, error) {
+	e.journalled(journal.KindCall, in.Caller, nil)
+	if e.scenario != nil {
+		return keeper.ClientStatus{}, fmt.Errorf("run_client: %s runs scenario %s, which brings its own clients; start a cluster by cluster_start to explore by hand", e.env.ID, e.scenario.Name)
+	}
+	if e.nemesis.Load() == nil {
+		return keeper.ClientStatus{}, fmt.Errorf("run_client: %w", errStarting)
+	}
+	return e.load.runClient(in)
+}
+
+// Forward dials a node's port from inside the experiment.
+func (e *Experiment) Forward(ctx context.Context, node string, port int) (net.Conn, error) {
+	if e.nemesis.Load() == nil {
+		return nil, fmt.Errorf("forward %s: %w", node, errStarting)
+	}
+	n, err := e.stage.node(node)
+	if err != nil {
+		return nil, fmt.Errorf("forward: %w", err)
+	}
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", net.JoinHostPort(n.Address(), fmt.Sprint(port)))
+}
+
+// Journal writes an answered call into the run's journal.
+func (e *Experiment) Journal(_ context.Context, caller keeper.Caller, answer any) error {
+	_, err := e.journal.Append(journal.KindAnswer, callRecord{caller, answer})
+	return err
+}
+
+// Status is all that is known about the experiment now.
+func (e *Experiment) Status(ctx context.Context) keeper.Status {
+	counts, n := e.load.live.snapshot(e.clock.Now()), e.nemesis.Load()
+	e.mu.Lock()
+	st := keeper.Status{
+		ID: e.env.ID, Dir: e.env.Dir, Phase: e.phase, Live: e.phase != history.PhaseDone,
+		Elapsed: e.clock.Now().Seconds(), Expected: e.expected(), Started: e.began,
+		Counts: counts, Error: strings.Join(e.notes, "; "),
+		Nodes: []keeper.NodeStatus{}, Faults: []keeper.FaultStatus{}, Clients: e.load.status(counts),
+	}
+	e.mu.Unlock()
+	if e.scenario != nil {
+		st.Scenario = e.scenario.Name
+	}
+	if summary := e.summary.Load(); summary != nil {
+		st.Root, st.Verdict = summary.Root, &summary.Verdict
+	}
+	if n == nil {
+		return st
+	}
+	info := e.stage.info
+	st.Cluster = &info
+	for _, l := range n.engine.Landings() {
+		st.Faults = append(st.Faults, n.status(l))
+	}
+	if st.Phase != history.PhaseJudge && st.Phase != history.PhaseDone {
+		st.Nodes = e.nodes(ctx, n)
+	}
+	return st
+}
+
+func (e *Experiment) nodes(ctx context.Context, by *nemesis) []keeper.NodeStatus {
+	disturbed, views := by.disturbed(), e.stage.cluster.Views(ctx)
+	out := []keeper.NodeStatus{}
+	for _, n := range e.stage.cluster.Nodes() {
+		state, err := n.State(ctx)
+		if err != nil {
+			state = err.Error()
+		}
+		out = append(out, keeper.NodeStatus{
+			Name: n.Name(), State: state, MQTT: n.MQTT(), Version: n.Version(),
+			Roles: notNil(views[n.Name()]), Faults: notNil(disturbed[n.Name()]),
+		})
+	}
+	return out
+}
+
+// progress completes what people are told: the counts, the faults in place, and how far
+// the run is.
+func (e *Experiment) progress(p *keeper.Progress) {
+	now := e.clock.Now()
+	p.Counts = e.load.live.snapshot(now)
+	if n := e.nemesis.Load(); n != nil {
+		p.Faults = n.inPlace()
+	}
+	if expected := e.expected(); expected > 0 {
+		p.Share = min(1, now.Seconds()/expected)
+	}
+}
+
+func notNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

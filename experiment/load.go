@@ -1,0 +1,68 @@
+package experiment
+
+import (
+	"sync"
+
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history"
+)
+
+// A load is the clients of a run: sessions of workloads, each with its drivers, and
+// what is seen of them as they go.
+type load struct {
+	*spec
+	*record
+	stage     *stage
+	live      *live
+	halted    <-chan struct{}
+	landings  func() []history.Landing // of all faults so far
+	exploring sync.WaitGroup           // run_client calls that begin, run or drain
+
+	mu       sync.Mutex
+	sessions []*session
+	drivers  []*running
+}
+
+func (l *load) add(s *session) *session {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.load, s.number, s.state = l, len(l.sessions), "running"
+	l.sessions = append(l.sessions, s)
+	if l.scenario == nil {
+		l.rec.Workload(history.Workload{Scenario: s.name, SDK: s.sdk.String(), Protocol: s.protocol, Claims: s.claims, ExpiryS: s.expiryS})
+	}
+	return s
+}
+
+func (l *load) running() []*session {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []*session
+	for _, s := range l.sessions {
+		if s.state == "running" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// status of every session, for people and agents.
+func (l *load) status(counts keeper.Counts) []keeper.ClientStatus {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := []keeper.ClientStatus{}
+	for _, s := range l.sessions {
+		out = append(out, s.status(counts))
+	}
+	return out
+}
+
+func (l *load) planner(s *session) *planner {
+	user, password := l.stage.cluster.Credentials()
+	return &planner{
+		rec: l.rec, run: l.header, number: s.number, sdk: s.sdk.String(), protocol: s.protocol,
+		transport: s.transport, ca: l.stage.cluster.CA(),
+		dedupes: s.sdk.Dedupes, cannot: s.sdk.Cannot,
+		endpoints: l.stage.reach(s.protocol, s.transport), user: user, password: password, rate: s.rate,
+	}
+}

@@ -1,0 +1,238 @@
+// Package experiment is one run: a cluster, the clients and faults that a scenario or
+// a caller asks for, and the record of what happened.
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/history/journal"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// An Experiment is one run, and the run directory in which it is written down. Its
+// keeper serves it. Four values do the work: the stage is the cluster with all that is
+// around it, the load its clients, the nemesis the faults, and the record all that is
+// written down.
+type Experiment struct {
+	*spec
+	*record
+	stage   *stage
+	load    *load
+	nemesis atomic.Pointer[nemesis] // nil until the cluster has started
+	decide  Decide
+
+	// Place notes what the run belongs to, before it is judged; nil for nothing.
+	Place func() error
+
+	halt    func() // ends the work; healing, draining and judging go on
+	halted  chan struct{}
+	over    chan struct{}
+	summary atomic.Pointer[reports.Summary] // nil until the run is judged
+}
+
+// Decide says whether an injection had effect, from its samples; see [faults.Options].
+type Decide func(history.Landing) (history.LandingState, []string, []history.ProofRecord)
+
+// New prepares an experiment in its run directory. It starts nothing. An
+// error is bad input and says what is valid.
+func New(version string, env keeper.Env, start keeper.Start, decide Decide) (*Experiment, error) {
+	s, err := newSpec(version, start)
+	if err != nil {
+		return nil, err
+	}
+	e := &Experiment{spec: s, record: &record{env: env}, decide: decide, halted: make(chan struct{}), over: make(chan struct{})}
+	e.halt = sync.OnceFunc(func() { close(e.halted) })
+	e.stage = &stage{spec: s, record: e.record, halt: e.halt}
+	e.load = &load{spec: s, record: e.record, stage: e.stage, live: newLive(), halted: e.halted, landings: e.landings}
+	return e, e.record.open(s, e.load.live.event, e.progress)
+}
+
+// Run is the whole experiment, from start to sealed. It ends early, but in
+// order, when ctx ends or Stop is called.
+func (e *Experiment) Run(ctx context.Context) error {
+	defer close(e.over)
+	work, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-e.rec.Failed(): // a full disk: what goes on is not recorded
+			e.harness("record what happens: %v", e.rec.Err())
+		case <-e.halted:
+		case <-work.Done():
+		}
+		cancel()
+	}()
+	e.announce()
+	if err := e.up(work); err != nil {
+		e.harness("start cluster: %v", err)
+	} else {
+		go e.stage.observe(work)
+		go e.stage.listMailboxes(work)
+		if e.scenario != nil {
+			e.execute(work, e.nemesis.Load())
+		} else {
+			e.enter(history.PhaseReady)
+			<-work.Done()
+		}
+	}
+	ctx = context.WithoutCancel(ctx)
+	e.end(ctx)
+	return e.judge()
+}
+
+// announce says what is about to run where that is not what was asked for.
+func (e *Experiment) announce() {
+	e.journalled(journal.KindStart, e.start.Caller, nil)
+	if e.lowered != "" {
+		e.say(fmt.Sprintf("%s publishes %s", e.scenario.Name, e.lowered))
+	}
+	if e.notice != "" {
+		e.say(fmt.Sprintf("%s runs without its faults, as a control: %s", e.scenario.Name, e.notice))
+	}
+}
+
+// up starts the cluster and what is around it, freezes what the run is, and is ready
+// for faults.
+func (e *Experiment) up(ctx context.Context) error {
+	if err := errors.Join(e.stage.up(ctx), e.stage.freeze()); err != nil {
+		return err
+	}
+	e.follow(e.stage)
+	e.nemesis.Store(newNemesis(e.load, e.decide))
+	return nil
+}
+
+// execute runs the scenario: load, steady, fault, recovery, drain. What a
+// broken broker makes impossible is left out and shows in the record; what
+// the harness could not do is noted.
+func (e *Experiment) execute(ctx context.Context, n *nemesis) {
+	s := e.load.add(&session{name: e.scenario.Name, sdk: e.sdk, protocol: e.scenario.Protocol, transport: e.start.Transport, rate: e.rate})
+	e.enter(history.PhaseLoad)
+	if err := e.load.begin(ctx, s, e.scenario.Workload); errors.As(err, new(keptOut)) {
+		e.say(err.Error())
+	} else if err != nil {
+		e.harness("%v", err)
+	} else if !s.loaded(ctx) {
+		e.say(fmt.Sprintf("load gate: fewer than %.0f acknowledged publishes a second within %s", s.rate, loadBound))
+	} else {
+		e.enter(history.PhaseSteady)
+		s.steady(ctx, seconds(e.tier.SteadyS), seconds(e.scenario.Workload.VisitS))
+		n.disturb(ctx)
+		if ctx.Err() != nil { // stopped: what is in place must not outlast that, nor hold up the drain
+			n.heal(context.WithoutCancel(ctx))
+		}
+		if !e.stage.gone.Load() && (ctx.Err() == nil || len(n.engine.Landings()) > 0) {
+			e.recover(ctx, s)
+		}
+	}
+	e.enter(history.PhaseDrain)
+	s.drain(context.WithoutCancel(ctx), seconds(e.tier.DrainS))
+}
+
+// recover publishes and receives through every node, until each has served or
+// the bound has passed, and goes on with the workload for a while. No node is
+// waited for before the others are asked: one that stays away says nothing of
+// them. A run that was stopped recovers too: what a cluster delivers late is
+// not lost.
+func (e *Experiment) recover(ctx context.Context, s *session) {
+	e.enter(history.PhaseRecovery)
+	onwards := context.WithoutCancel(ctx)
+	if err := e.load.probes(onwards, s, max(seconds(e.tier.RecoveryS), 10*time.Second)); err != nil {
+		e.harness("probe the nodes after the heal: %v", err)
+	}
+	for _, n := range e.stage.cluster.Nodes() {
+		if _, err := n.Probe(onwards); err != nil {
+			e.say(fmt.Sprintf("recovery: %s does not answer: %v", n.Name(), err))
+		}
+	}
+	hold(ctx, seconds(e.tier.AfterS))
+}
+
+// end heals, drains what runs by hand, and takes the cluster down. A disk that is full
+// by now has room for that: what was reserved. Little of it is given back for healing,
+// for a broker that still writes may take it.
+func (e *Experiment) end(ctx context.Context) {
+	if err := reports.ReleaseSome(e.env.Dir); err != nil {
+		e.harness("%v", err)
+	}
+	n := e.nemesis.Load()
+	if n != nil {
+		n.heal(ctx)
+	}
+	e.halt() // whoever explores by hand stops, or drains to its end
+	e.load.exploring.Wait()
+	for _, s := range e.load.running() {
+		s.drain(ctx, explorationDrain)
+	}
+	if n != nil {
+		e.stage.forget(ctx)
+	}
+	e.stage.down(ctx)
+	if err := reports.Release(e.env.Dir); err != nil {
+		e.harness("%v", err)
+	}
+	if n != nil {
+		if err := n.engine.Retire(ctx); err != nil {
+			e.harness("undo what was not healed: %v", err)
+		}
+	}
+}
+
+// judge closes what was recorded and hands it over, to be sealed and judged.
+func (e *Experiment) judge() error {
+	e.enter(history.PhaseJudge)
+	if err := e.rec.Close(); err != nil { // it has no end, and is judged so
+		e.harness("end the history: %v", err)
+	}
+	e.journalled(journal.KindEnd, keeper.Caller{Via: "keeper"}, map[string]any{"harness": e.noted()})
+	err := errors.Join(history.WriteLandings(e.evidence(), e.landings()), reports.WriteHarness(e.evidence(), e.noted()), e.journal.Close())
+	if err != nil {
+		return err
+	}
+	key, err := reports.LoadKey(e.env.StateDir)
+	if err != nil {
+		return err
+	}
+	if e.Place != nil {
+		if err := e.Place(); err != nil { // it is of no weight for the verdict
+			e.say(fmt.Sprintf("note the plans of this run: %v", err))
+		}
+	}
+	summary, err := reports.Finish(e.env.Dir, key, e.start.Cluster.Password.Reveal())
+	if err != nil {
+		return fmt.Errorf("judge and seal %s: %w", e.env.ID, err)
+	}
+	e.summary.Store(summary)
+	e.enter(history.PhaseDone)
+	return nil
+}
+
+// landings are those of all faults so far.
+func (e *Experiment) landings() []history.Landing {
+	if n := e.nemesis.Load(); n != nil {
+		return n.engine.Landings()
+	}
+	return nil
+}
+
+// hold goes on for a time of the workload, and reports whether it was not
+// stopped before.
+func hold(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -1,0 +1,156 @@
+package experiment
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/scenarios"
+)
+
+// A spec is what one run is to do, worked out before anything is started.
+type spec struct {
+	version  string              // of this program
+	start    keeper.Start        // as asked, with all that was left out
+	binary   string              // the broker's, as the caller named it; start has it as it was found
+	scenario *scenarios.Scenario // nil while exploring by hand
+	tier     scenarios.Tier
+	rate     float64 // of the scenario's publishers together
+	lowered  string  // why that is less than it asks for; "" where it is not
+	notice   string  // said before anything is started
+	sdk      clients.SDK
+	seed     int64
+	planted  string // the defect of our own, "" for none
+	header   string // eight characters in every payload of this run
+}
+
+// newSpec returns what a start asks for. An error is bad input and says what is valid.
+func newSpec(version string, start keeper.Start) (*spec, error) {
+	s := &spec{version: version, start: start, binary: start.Cluster.Binary, seed: start.Seed, header: fmt.Sprintf("%08x", rand.Uint32())}
+	if s.seed == 0 {
+		s.seed = time.Now().UnixNano() & (1<<31 - 1)
+	}
+	if start.Scenario != "" {
+		if err := s.read(start); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if err := s.checkLimits(); err != nil {
+		return nil, err
+	}
+	if err := s.listen(); err != nil {
+		return nil, err
+	}
+	if s.start.Cluster, err = cluster.Check(s.start.Cluster); err != nil {
+		return nil, err
+	}
+	if s.scenario != nil && s.start.Cluster.Nodes > 0 {
+		return s, s.scenario.Fits(s.start.Cluster.Nodes)
+	}
+	return s, nil
+}
+
+// read takes from the scenario what the caller left out.
+func (s *spec) read(start keeper.Start) (err error) {
+	if s.scenario, err = scenarios.Load(start.Scenario); err != nil {
+		return err
+	}
+	c := &s.start.Cluster
+	if c.Flavor == "" {
+		c.Flavor = s.scenario.Cluster.Flavor
+	}
+	if c.Nodes == 0 && c.Flavor != "mosquitto" && c.Flavor != external { // those know themselves
+		c.Nodes = s.scenario.Cluster.Nodes
+	}
+	if untouchable(*c) && s.scenario.OnNodes() && !start.NoFaults {
+		s.start.NoFaults = true
+		s.notice = "nothing may be done to nodes that somebody else runs; name their pids or containers to have the faults"
+	}
+	asked := s.scenario
+	s.start.NoFaults = s.start.NoFaults && len(asked.Schedule) > 0 // a scenario that has none is its own control
+	if s.start.NoFaults {
+		s.scenario, _ = asked.Control(scenarios.Tier{})
+	}
+	if c.Arm == nil && c.Flavor != external {
+		c.Arm = asked.Arms() // of a control too: it is to be the same but for the faults
+	}
+	if err := s.scenario.Speak(start.Protocol, c.Flavor); err != nil {
+		return err
+	}
+	if s.tier, err = s.scenario.Tier(start.Tier, c.Flavor); err != nil {
+		return err
+	}
+	if s.start.NoFaults {
+		_, s.tier = asked.Control(s.tier)
+	}
+	s.spare()
+	s.sdk, err = s.scenario.SDKFor(start.SDK, s.scenario.Protocol, c.Flavor)
+	return err
+}
+
+// untouchable reports whether nothing may be done to the nodes: somebody else runs
+// them, and has named neither their processes nor their containers.
+func untouchable(c cluster.Config) bool {
+	return c.Flavor == external && len(c.PIDs)+len(c.Containers) == 0
+}
+
+// listen has the nodes listen on the transport of the run. Brokers that somebody
+// else runs have one, which then is the run's.
+func (s *spec) listen() error {
+	c := &s.start.Cluster
+	if c.Flavor == external && len(c.Transports) > 0 {
+		s.start.Transport = cmp.Or(s.start.Transport, c.Transports[0])
+	}
+	s.start.Transport = cmp.Or(s.start.Transport, contract.TCP)
+	if s.start.Transport != contract.TCP && !slices.Contains(c.Transports, s.start.Transport) {
+		c.Transports = append(c.Transports, s.start.Transport)
+	}
+	if err := s.plants(); err != nil {
+		return err
+	}
+	if c.Plant != "" && s.start.Transport != contract.TCP {
+		return fmt.Errorf("plant %s: defects are planted in packets, which cannot be read over %s; leave the transport out", c.Plant, s.start.Transport)
+	}
+	if s.scenario == nil {
+		return nil
+	}
+	return s.sdk.Carry(s.start.Transport)
+}
+
+// keep writes down how the experiment was started, with what the scenario and
+// the flavor filled in, so that a replay starts the same. Where the broker is
+// found again by itself, its path is left out: run.json has its hash.
+func (s *spec) keep(evidence string) error {
+	start := s.start.Frozen()
+	start.Seed, start.Cluster.Binary = s.seed, s.binary
+	if s.scenario != nil {
+		start.Scenario, start.Protocol, start.SDK, start.Tier = s.scenario.Name, s.scenario.Protocol, s.sdk.String(), scenarios.TierName(start.Tier)
+	}
+	text, err := json.MarshalIndent(start, "", "  ")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(evidence, reports.StartFile), append(text, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("keep how the experiment was started: %w", err)
+	}
+	return nil
+}
+
+// expected is how long the run takes, in seconds; 0 where nobody knows.
+func (s *spec) expected() float64 {
+	if s.scenario == nil {
+		return 0
+	}
+	return s.scenario.ExpectedS(s.tier)
+}
