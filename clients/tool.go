@@ -138,7 +138,7 @@ func remedies() []struct {
 		{[]string{"No space left on device", "no space left on device", "ENOSPC", "os error 28", "Disk quota exceeded"}, diskFull},
 		{
 			[]string{"DO NOT MATCH THE HASHES", "EINTEGRITY", "checksum mismatch", "SECURITY ERROR", "for checksum", "checksum for `"},
-			"what was downloaded is not what the lock says: nothing of it was kept or run; find out who changed it, a mirror or a proxy, before anything else",
+			"the download differs from the lock: nothing of it was kept or run; before anything else find out whether a mirror or a proxy changed it",
 		},
 		{
 			[]string{"requires a different Python", "Requires-Python", "EBADENGINE", "requires rustc", "requires go >=", "UnsupportedClassVersionError", "invalid target release"},

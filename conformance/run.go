@@ -108,7 +108,7 @@ func (o Options) greet(ctx context.Context) (map[Version]*exam, error) {
 		answered = answered || x.verdict == Violates // also by what is no packet
 	}
 	if len(greeted) > 0 && !answered {
-		return nil, fmt.Errorf("examine the broker at %s: %s, whatever its version; make sure that this is an MQTT port without TLS, and that the user name and the password are right", o.To, why)
+		return nil, fmt.Errorf("examine the broker at %s: %s, whatever its version; make sure that this is an MQTT port without TLS, and check the user name and the password", o.To, why)
 	}
 	return greeted, nil
 }

@@ -23,7 +23,7 @@ func (KillClient) Plan(_ context.Context, target Target) (*Injection, error) {
 func killClient() Kind {
 	return Kind{
 		Type:      "kill_client",
-		Summary:   "SIGKILL to the driver process that runs the client, and with it to all clients of that process; it stays dead, so that no loss can be proven in that run",
+		Summary:   "SIGKILL to the driver process of the client, and with it to all clients of that process; it stays dead, so no loss can be proven in that run",
 		Targets:   clientTargets(),
 		Example:   Example{Target: history.TargetSubscribers, Params: map[string]any{"duration_s": 2.0}},
 		New:       func(Params) (Fault, error) { return KillClient{}, nil },

@@ -140,7 +140,7 @@ func partition() Kind {
 		Params: []Param{
 			{
 				Name: "shape", Default: "node", OneOf: []string{"node", "halves", "majority", "minority", "bridge", "ring", "one_way"},
-				Doc: "node: the target | the others; halves, majority, minority: the target and as many nodes as make that | the rest; bridge: two halves that only the target sees; ring: each node sees its two neighbours; one_way: what the target sends is lost, what is sent to it arrives",
+				Doc: "node: the target | the others; halves, majority, minority: the target and as many nodes as make that | the rest; bridge: two halves, and the target sees both; ring: each node sees its two neighbours; one_way: packets from the target are lost, packets to it arrive",
 			},
 			{Name: "mode", Default: "drop", OneOf: []string{"drop", "reject"}, Doc: "drop: silence, as of a broken cable; reject: a reset or an ICMP error at once, as of a firewall"},
 			withParam("nodes"),

@@ -36,7 +36,7 @@ func (c crowd) pilesUp() Proof {
 
 func slowReader() Kind {
 	k := connectionKind("slow_reader",
-		"what the broker sends is read at bytes_per_s, so that the rest waits in the broker; it needs traffic to fill what lies between",
+		"the broker's bytes are read at bytes_per_s, so that the rest waits in the broker; it needs traffic to fill the buffers between",
 		[]Param{{Name: "bytes_per_s", Default: 1000.0, Min: 1, Max: 1e9, Doc: "of each connection"}},
 		func(p Params) (Fault, error) { return SlowReader{p.number("bytes_per_s")}, nil })
 	k.Example.Target, k.Example.Params["duration_s"] = history.TargetSubscribers, 8.0

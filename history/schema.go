@@ -81,5 +81,5 @@ func revisionOf(got []byte) (int, error) {
 	if !bytes.Contains(got, []byte(formatKey)) {
 		return 0, errors.New("it is an Arrow stream but not a history of rmq-mcp; name the evidence directory of a run")
 	}
-	return 0, fmt.Errorf("its columns are not those of a revision up to %d, which this version reads; use the version of rmq-mcp that run.json beside it names, or a later one, or see what rmq-mcp verify says", revision)
+	return 0, fmt.Errorf("its columns are of no revision up to %d, the newest that this version reads; use the version of rmq-mcp named in run.json beside it, or a later one, or run rmq-mcp verify", revision)
 }

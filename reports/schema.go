@@ -20,6 +20,6 @@ func newSchema() (*jsonschema.Schema, error) {
 	s.Schema = "https://json-schema.org/draft/2020-12/schema"
 	s.ID = "https://github.com/robustmq/rmq-mcp/reports/report.schema.json"
 	s.Title = "rmq-mcp report"
-	s.Description = "Everything that is known about one run: what was done to a broker, what was recorded, and what follows."
+	s.Description = "All about one run: the faults and load on a broker, the record, and the verdict that follows."
 	return s, nil
 }

@@ -131,7 +131,7 @@ func (w *Workload) check(bad *problems) {
 		}
 	}
 	if w.PayloadBytes < contract.HeaderLen {
-		bad.add("workload: payload_bytes %d: at least %d, which the header takes that says which message it is", w.PayloadBytes, contract.HeaderLen)
+		bad.add("workload: payload_bytes %d: at least %d, the size of the header with the message's identity", w.PayloadBytes, contract.HeaderLen)
 	}
 	sub := w.Subscribers
 	if min(w.Wills, w.Streams, w.Registers, w.SlowMS, sub.Online, sub.Offline, sub.Paused, sub.Slow, sub.Readers, sub.Overlapping, sub.Expiring, sub.Visiting, w.SessionExpiryS, sub.Shared.Groups, sub.Shared.Members) < 0 || w.VisitS < 0 {

@@ -31,7 +31,7 @@ func (a *agent) runClient() Tool {
 		Name:  "run_client",
 		Title: "Run an SDK's clients",
 		Description: "Runs a scenario's workload with one client SDK on the live cluster and answers what was sent, acknowledged and received so far, " +
-			"over all client runs. What was lost or came twice is judged at cluster_stop. With wait_s 0 it answers at once and traffic goes on " +
+			"over all client runs. Loss and duplicates are judged at cluster_stop. With wait_s 0 it answers at once and traffic goes on " +
 			"for duration_s: inject_fault next. The first use of an SDK fetches it, which takes up to a minute.",
 		Params: []Param{
 			{Name: "protocol", Type: String, Enum: []string{"mqtt3", "mqtt5"}, About: "default: the scenario's"},

@@ -63,7 +63,7 @@ func (a *agent) clusterStart() Tool {
 		Name:  "cluster_start",
 		Title: "Start a cluster",
 		Description: "Starts a broker cluster to explore by hand and waits until every node serves. Answers run_id, nodes, versions, " +
-			"the effective configuration and how it differs from the vendor's defaults. What you do with it is recorded and judged at cluster_stop. " +
+			"the effective configuration and how it differs from the vendor's defaults. All that you do with it is recorded, and judged at cluster_stop. " +
 			"When nobody asks for it any more it is healed and stopped. For a whole experiment in one call use run_scenario.",
 		Params:  []Param{nodesParam(), configParam(), waitS()},
 		Example: `{"nodes":3,"config":{"flavor":"reference"}}`,

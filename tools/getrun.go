@@ -38,7 +38,7 @@ func (a *agent) getRun() Tool {
 	t := Tool{
 		Name:  "get_run",
 		Title: "Read a run",
-		Description: "Waits for a run and answers its verdict; or, with view: anomalies (who lost what and when; examples of each violation), landings (what proved each fault), " +
+		Description: "Waits for a run and answers its verdict; or, with view: anomalies (losses by client and time; examples of each violation), landings (the proof of each fault), " +
 			"timeline (rates over time), history (recorded rows around one message), report (as published), journal (what was asked and answered). " +
 			"Works on live and finished runs.",
 		Params: []Param{

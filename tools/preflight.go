@@ -18,8 +18,8 @@ type PreflightAnswer struct {
 func (a *agent) preflight() Tool {
 	t := Tool{
 		Name:        "preflight",
-		Title:       "What this host can do",
-		Description: "What this host can do: isolation, flavors, SDKs, and by which mechanism each fault would be done or what is missing, with the line that installs it; and what the operator's envelope allows. Changes nothing.",
+		Title:       "Look at this host",
+		Description: "Looks at this host: isolation, flavors, SDKs, the mechanism of each fault or what is missing for it, with the line that installs it; and the limits of the operator's envelope. Changes nothing.",
 		Example:     `{}`,
 		Hints:       Hints{ReadOnly: true, Idempotent: true},
 	}

@@ -23,7 +23,7 @@ func (a *agent) listScenarios() Tool {
 	t := Tool{
 		Name:        "list_scenarios",
 		Title:       "List the scenarios",
-		Description: "The scenario library, one line each. Name one to get it whole: what is executed and judged, why, what to vary, and what to look at when it fails.",
+		Description: "The scenario library, one line each. Name one to get it whole: its steps and claims, why, and hints for variations and failures.",
 		Params:      []Param{{Name: "scenario", Type: String, About: "one to read whole", Example: `"mqtt/broker-kill-9"`}},
 		Example:     `{"scenario":"mqtt/broker-kill-9"}`,
 		Hints:       Hints{ReadOnly: true, Idempotent: true},

@@ -143,7 +143,7 @@ func (l *linter) broker(where string, it *Item, s *scenarios.Scenario) {
 	if it.Config, err = cluster.Effective(m.Cluster()); err != nil {
 		l.gap(where, "what is valid", "%v", err)
 	} else if err := s.RunsOn(m.Flavor, m.Protocol); err != nil {
-		l.gap(where+".protocol", "a protocol that it speaks, or a flavor that has what the scenario needs", "%v", err)
+		l.gap(where+".protocol", "one of its protocols, or a flavor with everything that the scenario needs", "%v", err)
 	}
 	if l.site.Envelope == nil {
 		return

@@ -16,7 +16,7 @@ func (a *app) blame() *cobra.Command {
 	var sdk string
 	cmd := &cobra.Command{
 		Use:   "blame RUN",
-		Short: "Whose doing a failure is, by runs that differ in one thing",
+		Short: "Say who is to blame for a failure, by runs that differ in one thing",
 		Long: "Runs what a failed run's record froze once more all the same, once with the packets recorded, once with another client library\n" +
 			"and once on the control broker, as far as the run allows each; and compares what they show: the protocol implementation, the\n" +
 			"broker, one client library, the harness, the environment, or what would decide it.\n" +

@@ -17,7 +17,7 @@ func (a *app) doctor() *cobra.Command {
 	var check faultCheck
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "What this host can do, and how each fault would be done",
+		Short: "Show this host's abilities, and how each fault would be done",
 		Long: "Looks at the host, and changes nothing. With --faults it starts a cluster with clients, injects every\n" +
 			"type of fault there is, one after the other, and shows what proved that it landed and was healed.\n" +
 			"Exit status: 1 where one that this host has did not land, or was not healed.",
@@ -42,7 +42,7 @@ func (a *app) doctor() *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.BoolVar(&live, "faults", false, "inject every fault for real, on a live cluster")
-	f.StringSliceVar(&check.flavors, "flavor", []string{"reference"}, "with --faults: what the nodes are; after a comma, what to try next for what has not landed")
+	f.StringSliceVar(&check.flavors, "flavor", []string{"reference"}, "with --faults: the flavor of the nodes; after a comma, the next one to try for faults that have not landed")
 	f.StringSliceVar(&check.only, "only", nil, "with --faults: `types` or families, separated by commas")
 	f.StringVar(&check.upgradeTo, "upgrade-to", "", "with --faults: `path` of another build of the broker, for upgrade")
 	f.BoolVar(&check.markdown, "markdown", false, "with --faults: print a table of Markdown")

@@ -21,7 +21,7 @@ func (a *app) list() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:       "list scenarios|claims|runs|plans|sdks|faults",
-		Short:     "What there is to run, and what was run",
+		Short:     "List what can be run, and past runs",
 		ValidArgs: []string{"scenarios", "claims", "runs", "plans", "sdks", "faults"},
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {

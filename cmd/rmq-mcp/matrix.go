@@ -39,7 +39,7 @@ func (a *app) matrix() *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		Short: "Scenarios with every version of every client library, or with one",
 		Long: "Runs scenarios with every SDK that shares a protocol with them and the broker, all with one seed, and says what each\n" +
-			"deviation comes from. What deviates is run again with the tap armed, on a control broker and with the same seed.\n" +
+			"deviation comes from. Deviations are run again with the tap armed, on a control broker and with the same seed.\n" +
 			"SCENARIO is a name, a pattern like 'mqtt/*', or all.\n" +
 			"Ctrl-C stops in order; the same command goes on where it stopped.\n" +
 			"Exit status: 0 nothing deviates, 1 something is broken, 2 that could not be told, 3 the harness could not do its job.",

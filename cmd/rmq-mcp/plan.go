@@ -23,7 +23,7 @@ func (a *app) plan() *cobra.Command {
 		Use:   "plan FILE",
 		Short: "Freeze a test plan; what it says and nobody ran is NOT-RUN",
 		Long: "Lints a test plan and freezes it under its hash: every gap is named, with what to write instead. Runs made afterwards count\n" +
-			"as its attempts by what they recorded. What moves later in the plan or in a scenario is a mismatch; the frozen one counts.\n" +
+			"as its attempts by what they recorded. A later change of the plan or of a scenario is a mismatch; the frozen one counts.\n" +
 			"PLAN is its name, the beginning of its hash, its file, or latest.\n" +
 			"Exit status of status, headline and run: 0 DONE, 1 FAIL, 2 something is open.",
 		Example: "  rmq-mcp plan example > plan.md\n  rmq-mcp plan plan.md\n  rmq-mcp plan run\n  rmq-mcp plan headline",
@@ -88,7 +88,7 @@ func (a *app) planStatus() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "status [PLAN]",
-		Short: "What became of each scenario of a frozen plan",
+		Short: "Show how far each scenario of a frozen plan is",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.lookAtPlan(args)
@@ -113,7 +113,7 @@ func (a *app) planStatus() *cobra.Command {
 func (a *app) planHeadline() *cobra.Command {
 	return &cobra.Command{
 		Use:   "headline [PLAN]",
-		Short: "What a frozen plan showed, in one sentence",
+		Short: "Say in one sentence what a frozen plan showed",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.lookAtPlan(args)

@@ -37,7 +37,7 @@ func (a *app) reduce() *cobra.Command {
 			"nodes of what a run's record froze, for as long as the same claims still fail by the same checkers, and writes the scenario\n" +
 			"that is left.\n" +
 			"A candidate counts as failing when --fails of --of runs fail; one whose fault did not land is unknown, and never passes.\n" +
-			"Ctrl-C stops in order; the same command goes on where it stopped. What the runs cost until then counts.\n" +
+			"Ctrl-C stops in order; the same command goes on where it stopped. The time and runs spent until then count.\n" +
 			"Exit status: 0 the failure is reduced, 2 it did not come again, 3 the harness could not do its job.",
 		Example: "  rmq-mcp reduce latest\n  rmq-mcp reduce 1121-0220-broker-kill-9-6cb9 --claim qos1-no-loss --fails 1 --of 1 --for 30m",
 		Args:    cobra.ExactArgs(1),

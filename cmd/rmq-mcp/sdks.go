@@ -66,7 +66,7 @@ func (a *app) sdksList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [SDK…]",
 		Args:  cobra.ArbitraryArgs,
-		Short: "What there is, and whether this machine has it",
+		Short: "List the SDKs, and whether this machine has them",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			sdks, err := sdksNamed(args)
 			if err != nil {

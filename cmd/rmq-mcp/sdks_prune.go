@@ -14,8 +14,8 @@ func (a *app) sdksPrune() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove drivers that this build of rmq-mcp does not use",
-		Long: "Removes the drivers of other builds of rmq-mcp and what was left half built. What runs or is being built\n" +
-			"stays. With --all everything goes, with the packages that were downloaded; it is made again on first use.",
+		Long: "Removes the drivers of other builds of rmq-mcp, and builds that were never finished. Drivers that run or are being\n" +
+			"built stay. With --all everything goes, with the downloaded packages; it is made again on first use.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cache, err := a.cache()

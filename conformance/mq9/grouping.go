@@ -26,7 +26,7 @@ func grouping() []entry {
 		{"group/nodes", citeCompete, must, "the members of a group share one offset, whichever node they are at", groupNodes},
 		{"group/workers", citeCompete, must, "of workers that fetch and acknowledge in turn, each message comes to one", workers},
 		{"group/workers-at-once", citeCompete, should, "of workers that fetch at the same time, each message comes to one", workersAtOnce},
-		{"group/latest-goes-on", citeDeliver, should, "a group that began with latest reads everything that came after that", latestGoesOn},
+		{"group/latest-goes-on", citeDeliver, should, "a group that began with latest reads everything that comes later", latestGoesOn},
 	}
 }
 

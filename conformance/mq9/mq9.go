@@ -94,7 +94,7 @@ func greet(ctx context.Context, o conformance.Options, address string) error {
 		}
 	}, x.clean)
 	if r := x.Result(conformance.Statement{}, nil); r.Verdict != conformance.Conforms {
-		return fmt.Errorf("examine the broker at %s: %s; make sure that this is a NATS port without TLS of a broker that serves mq9, and that the user name and the password are right", address, r.Why)
+		return fmt.Errorf("examine the broker at %s: %s; make sure that this is a NATS port without TLS of a broker with mq9, and check the user name and the password", address, r.Why)
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func (w *wire) lostBy(process, stream int32, seq int64) shown {
 		case client.cleanAfter(int64(to.first)):
 			return bySDK("that the broker sent it, and that the subscriber's client asked for a clean session before it acknowledged it", append(rows, int64(to.first))...)
 		case client.wentOn(to) && !w.mute(process):
-			return byBroker("that the broker sent it on a connection that ended, and not again to the session that went on", append(rows, int64(to.first))...)
+			return byBroker("that the broker sent it on a connection that ended, and not again when the session went on", append(rows, int64(to.first))...)
 		}
 		return nothingShown // it may have ended with its connection, and the broker with it
 	}

@@ -10,7 +10,7 @@ import (
 
 var claimSDKLives = Entry{
 	Claim: verdict.Claim{Name: "sdk-lives", Severity: verdict.P1, Of: verdict.SDK, Wire: true,
-		Text:   "Whatever a broker does, a client library does not end its process.",
+		Text:   "A client library does not end its process, whatever the broker does.",
 		Source: "common expectation of a library"},
 	Category: Operational, Checker: "lives@2", Protocols: mqtt, New: newLives, canary: kill,
 }

@@ -9,7 +9,7 @@ import (
 
 var claimQoS1NoLoss = Entry{
 	Claim: verdict.Claim{Name: "qos1-no-loss", Severity: verdict.P0, Gated: true,
-		Text:   "QoS 1 ensures that the message arrives at the receiver at least once; a message whose PUBACK was sent is the broker's to deliver to every session that subscribed before.",
+		Text:   "QoS 1 ensures that the message arrives at the receiver at least once; once the broker sent PUBACK for a message, it must deliver it to every session that subscribed before.",
 		Source: "MQTT 3.1.1 section 4.3.2 [MQTT-4.3.2-2]; sessions: section 4.1 [MQTT-4.1.0-1]"},
 	Category: Durability, Checker: "loss@2", Protocols: mqtt, Rests: history.PromiseDurability, New: qos1Loss, NeedsComplete: true, canary: lose(1),
 	Notice: Notice{"lost", "acknowledged deliveries of QoS 1 that never came", "mqtt/broker-kill-9"},

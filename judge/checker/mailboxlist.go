@@ -10,7 +10,7 @@ import (
 
 var claimMQ9MailboxList = Entry{
 	Claim: verdict.Claim{Name: ClaimMailboxList, Severity: verdict.P2, Gated: true,
-		Text:   "The list of mailboxes that a node gives has every mailbox that is registered, and none whose time to live is over, from when the scenario bounds (expiry_s) after it was made or was over.",
+		Text:   "A node lists every registered mailbox and no expired one, at the latest expiry_s (the scenario's bound) after it was made or expired.",
 		Source: "RobustMQ docs/en/Api/MQ9.md, Mailbox List; mq9 protocol.md, Core Concepts"},
 	Category: Safety, Checker: "mailboxlist@1", Protocols: mq9, Rests: history.PromiseMailboxes, New: newMailboxList, NeedsComplete: true, Timed: true, Bounded: true, canary: hide,
 }

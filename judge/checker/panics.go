@@ -7,7 +7,7 @@ import (
 
 var claimNoPanic = Entry{
 	Claim: verdict.Claim{Name: "no-panic", Severity: verdict.P1,
-		Text:   "Whatever happens around it, a broker does not panic.",
+		Text:   "A broker does not panic, whatever happens around it.",
 		Source: "common expectation of a server"},
 	Category: Operational, Checker: "panics@1", Protocols: every, Rests: history.PromiseProtocol, New: newPanics, canary: crash,
 }

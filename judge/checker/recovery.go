@@ -123,7 +123,7 @@ func (c *recovery) Result(*closing) verdict.Result {
 	case c.bound <= 0:
 		return unjudged("the scenario sets no bound on recovery (recovery_s)")
 	case c.healed < 0:
-		return unjudged("nothing was healed, and no recovery phase began")
+		return unjudged("nothing was healed, and no node was probed")
 	case len(l.tables.Nodes) == 0:
 		return unjudged("no node is known")
 	case !c.probed() && len(c.down) == 0:
@@ -154,12 +154,20 @@ func (c *recovery) Result(*closing) verdict.Result {
 		r.Counts[countEnded] = ended
 	}
 	if r.Status == verdict.Fail {
-		r.Summary = sentence("%d of %d nodes did not serve within %s of the last heal, the first: %s", found.total, n, clock(c.bound), r.Anomalies[0].Text)
+		r.Summary = sentence("%d of %d nodes did not serve within %s of %s, the first: %s", found.total, n, clock(c.bound), c.origin(), r.Anomalies[0].Text)
 		return r
 	}
 	r.Counts["slowest_ms"] = slowest / 1e6
-	r.Summary = sentence("all of %d nodes took a publish and delivered a message within %s of the last heal", n, clock(slowest))
+	r.Summary = sentence("all of %d nodes took a publish and delivered a message within %s of %s", n, clock(slowest), c.origin())
 	return r
+}
+
+// origin names the moment from which the time to recover counts. A control heals nothing.
+func (c *recovery) origin() string {
+	if c.byHeal {
+		return "the last heal"
+	}
+	return "the start of the probes"
 }
 
 // downAfter are the nodes that did not serve again when a fault was taken out.
@@ -210,7 +218,7 @@ func (c *recovery) missing(node int16, published, delivered int64) verdict.Anoma
 	}
 	return verdict.Anomaly{
 		Kind: "not-recovered", Process: history.None, Stream: history.None, Seq: history.None, TimeNS: c.healed, Events: []int64{},
-		Text: sentence("%s %s between the last heal at %s and %s", c.ledger.node(node), what, clock(c.healed), clock(c.healed+c.bound)),
+		Text: sentence("%s %s between %s at %s and %s", c.ledger.node(node), what, c.origin(), clock(c.healed), clock(c.healed+c.bound)),
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 var claimNoUnexpected = Entry{
 	Claim: verdict.Claim{Name: "no-unexpected", Severity: verdict.P0, Gated: true,
-		Text:   "Only what was published is delivered, under its topic, only to those whose subscription matches that, and with RETAIN only what was published with it.",
+		Text:   "Only published messages are delivered, under their topic, to matching subscriptions alone, and with RETAIN only if published with it.",
 		Source: "MQTT 3.1.1 sections 3.3.5, 4.7 and 3.3.1.3 [MQTT-3.3.1-9]"},
 	Category: Isolation, Checker: "unexpected@2", Protocols: every, Rests: history.PromiseProtocol, New: newUnexpected, NeedsComplete: true, canary: invent,
 	Notice: Notice{"unexpected", "unexpected deliveries", "mqtt/broker-kill-9"},
