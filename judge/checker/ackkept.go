@@ -16,8 +16,8 @@ var claimMQ9AckKept = Entry{
 	Notice: Notice{"repeated", "messages that a group had acknowledged, and was delivered again", "mq9/broker-kill-9"},
 }
 
-// ackKept judges that a group gets nothing again that it has acknowledged. A message
-// that was sent twice is two to the broker, and each has its own id.
+// ackKept judges that a group gets nothing again that it has acknowledged. The broker
+// takes a message that was sent twice for two, each with its own id.
 type ackKept struct {
 	*offsets
 	judged int64 // deliveries to groups that had acknowledged something before
@@ -61,9 +61,9 @@ func newOffsets(ctx Context) *offsets {
 
 func newAckKept(ctx Context) Checker { return &ackKept{offsets: newOffsets(ctx)} }
 
-// row takes a row. Of the delivery of a message that the process had got, and
-// acknowledged before it asked, it returns the acknowledgement; judged is whether it
-// had acknowledged anything of the kind.
+// row takes a row. If the row delivers a message again that the process had
+// acknowledged before this fetch, it returns the acknowledgement. judged is whether the
+// process had acknowledged any message of that mailbox and priority before.
 func (c *offsets) row(b *history.Batch, i int) (before *confirm, judged bool) {
 	p := b.Process[i]
 	if uint32(p) >= uint32(len(c.answer)) {

@@ -8,8 +8,8 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// What others do with the same history, for comparison: each says only whether a
-// message was lost or never sent, of eight claims that [BenchmarkJudge] decides
+// The benchmarks below run other tools over the same history, for comparison. Each says
+// only whether a message was lost or never sent; [BenchmarkJudge] decides eight claims
 // with their canaries.
 
 // one names a message on its way to a process.

@@ -8,8 +8,8 @@ import (
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
-// shown says whose doing an anomaly is, by what the wire shows: in words that
-// follow "the wire shows", with the rows. No party means that it does not tell.
+// shown names the party that the wire blames for an anomaly. Its words follow "the wire
+// shows", and its rows are the evidence. The wire does not tell where by is "".
 type shown struct {
 	by    verdict.Party
 	words string
@@ -31,8 +31,8 @@ func (l *ledger) accuse(a *verdict.Anomaly, s shown) {
 func bySDK(words string, rows ...int64) shown    { return shown{verdict.SDK, words, rows} }
 func byBroker(words string, rows ...int64) shown { return shown{verdict.Broker, words, rows} }
 
-// keptOutBy says what came of a client's attempts, who was never let in. A broker that
-// refuses a CONNECT, or ends the connection without a word, may have its reasons.
+// keptOutBy says how the attempts of a client that was never let in ended. A broker
+// that refuses a CONNECT, or ends the connection without a word, may have its reasons.
 func (w *wire) keptOutBy(process int32) shown {
 	if !w.on || uint32(process) >= uint32(len(w.clients)) || w.clients[process].unread {
 		return nothingShown
@@ -176,9 +176,8 @@ func (w *wire) disorderedBy(process, stream int32, seq, after int64, disturbed b
 	return bySDK("that the broker sent it before", rows...)
 }
 
-// repeatedInOrder reports whether the broker sent a message before another, and again
-// because the connection on which it did had ended by then without an
-// acknowledgement.
+// repeatedInOrder reports whether the broker sent a message before another, and then
+// again because the first connection had ended without an acknowledgement.
 func (w *wire) repeatedInOrder(process, stream int32, seq, after int64) bool {
 	to, toAfter := w.to(process, stream, seq), w.to(process, stream, after)
 	return to != nil && toAfter != nil && !to.again && to.repeatedAfter(toAfter) &&
@@ -210,7 +209,7 @@ func (f *flow) takenBehind(other *flow) bool {
 	return f.n == 1 && other.n == 1 && other.taken >= 0 && f.taken > other.taken
 }
 
-// damagedBy says who made a payload what it should not be: of names the rows of
+// damagedBy names the party that damaged or replaced a payload. of returns the rows of
 // such PUBLISHes.
 func (w *wire) damagedBy(process int32, row int64, of func(damage) []int64) shown {
 	if !w.on || uint32(process) >= uint32(len(w.clients)) {
@@ -235,8 +234,8 @@ func (w *wire) damagedBy(process int32, row int64, of func(damage) []int64) show
 func spoiled(d damage) []int64   { return d.spoiled }
 func strangers(d damage) []int64 { return d.stranger }
 
-// inventedBy says who made a message reach a process that was never called, or
-// that the process has no subscription for.
+// inventedBy names the party that delivered a message to a process, although it was
+// never called or the process has no subscription for it.
 func (w *wire) inventedBy(process, stream int32, seq int64, called bool) shown {
 	if !w.on {
 		return nothingShown
@@ -270,8 +269,7 @@ func (w *wire) namedBy(process, stream int32, seq int64) shown {
 	return bySDK("that the broker sent it under the topic of its stream")
 }
 
-// retainedBy says who made a message come as a retained one, which nobody
-// published so.
+// retainedBy names the party that set RETAIN on a message published without it.
 func (w *wire) retainedBy(process, stream int32, seq int64) shown {
 	switch to := w.to(process, stream, seq); {
 	case to == nil:
@@ -282,7 +280,7 @@ func (w *wire) retainedBy(process, stream int32, seq int64) shown {
 	return bySDK("that the broker sent it without RETAIN")
 }
 
-// shownTo are the retained messages that a client was sent between two rows.
+// shownTo returns the retained messages that a client was sent between two rows.
 func (w *wire) shownTo(process int32, from, to int64) []shownRetained {
 	if !w.on || uint32(process) >= uint32(len(w.clients)) {
 		return nil
@@ -293,11 +291,11 @@ func (w *wire) shownTo(process int32, from, to int64) []shownRetained {
 	return all[i:j]
 }
 
-// readBy says who made a read of a register's streams see what it did, whose
-// writers had all of what they call published acknowledged. It looks at what the
-// client was sent since its read before: a driver's row may be written down
-// behind what it brought about. A broker that sent nothing is blamed only where
-// nothing else may have kept it on the way.
+// readBy names the party behind the value that a read of a register returned. It is
+// only called if every write that its writers call published was acknowledged. It looks
+// at all that the client was sent since its previous read, because a driver's row may
+// be recorded later than its consequences. A broker that sent nothing is blamed only
+// where nothing else can have kept the message.
 func (w *wire) readBy(r read, its func(stream int32) bool, disturbed bool) shown {
 	if !w.on || uint32(r.process) >= uint32(len(w.clients)) || len(w.clients[r.process].shown) == maxShown {
 		return nothingShown
@@ -318,8 +316,8 @@ func (w *wire) readBy(r read, its func(stream int32) bool, disturbed bool) shown
 	return nothingShown // it may have come too late
 }
 
-// forgottenBy says who ended a session: whose CONNACK the rows of a connect and
-// its return are about.
+// forgottenBy names the party that ended a session, by the CONNACK between the rows of
+// a connect and its return.
 func (w *wire) forgottenBy(process int32, call, row int64) shown {
 	if !w.on {
 		return nothingShown

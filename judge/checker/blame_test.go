@@ -10,7 +10,8 @@ import (
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
-// What is wrong with a delivery is blamed on whom the wire shows.
+// TestBlameOfAnomalies checks that each anomaly is blamed on the party that the wire
+// shows.
 func TestBlameOfAnomalies(t *testing.T) {
 	const sdk, broker, nobody = verdict.SDK, verdict.Broker, verdict.Party("")
 	unheard := func(s *story, p, st int32, seq int64, f history.Flags) *story { // a delivery that the wire has nothing of
@@ -368,7 +369,7 @@ func TestLossExcusesOrder(t *testing.T) {
 	}
 }
 
-// Of clients whose packets were not recorded nobody is accused.
+// Nobody is accused where the packets of the clients were not recorded.
 func TestUnheardIsNotAccused(t *testing.T) {
 	s := newStory()
 	s.join(sub).connect(pub, false).acked(q1, 0, 3).delivered(sub, q1, 1, 3).marker(q1, 4, history.OK).deliver(sub, q1, 4, history.FlagEnd)

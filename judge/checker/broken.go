@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// A breakage is where a fold of ours panicked: a defect of rmq-mcp, about which
-// the broker can do nothing. What broke is not asked again, and what it would
-// have said is unknown; everything else is judged as if it were not there
-// (jepsen.checker/check-safe).
+// A breakage says where a fold of ours panicked. That is a defect of rmq-mcp and not of
+// the broker. A broken fold is not called again and its result is unknown; everything
+// else is judged as if it were not there (jepsen.checker/check-safe).
 type breakage struct {
 	why string // "" while all is well
 }

@@ -104,7 +104,7 @@ func Promised(promises []string) []string {
 	return claims
 }
 
-// Find answers the entry of a claim.
+// Find returns the entry of a claim.
 func Find(claim string) (Entry, error) {
 	var names []string
 	for _, e := range All {

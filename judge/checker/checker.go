@@ -14,8 +14,8 @@ type Checker interface {
 	Add(*history.Batch)
 	Result(*closing) verdict.Result
 
-	// fork answers a checker that has seen the same, and goes on by itself:
-	// the canary.
+	// fork returns a checker that has seen the same rows and goes on by itself: the
+	// canary.
 	fork() Checker
 }
 

@@ -473,8 +473,9 @@ func TestCheckers(t *testing.T) {
 	}
 }
 
-// Where several filters of one client match, copies of a message are the
-// broker's to send or not; to a client with one they are not. What is lost is.
+// Where several filters of one client match, the broker may send a copy for each. It
+// may not send copies to a client with one matching filter. A loss is a failure in
+// either case.
 func TestOverlapping(t *testing.T) {
 	overlap := func() *story {
 		s := newStory()

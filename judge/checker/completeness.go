@@ -6,10 +6,9 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// quiet is how long a subscriber must have been connected and been delivered
-// nothing, for what it lacks to mean that it will not come. Brokers repeat what
-// was not acknowledged to them after 5 to 20 s, and deliver nothing else
-// meanwhile.
+// quiet is how long a subscriber must have been connected without a delivery before a
+// missing message counts as lost. Brokers repeat an unacknowledged message after 5 to
+// 20 s, and deliver nothing else meanwhile.
 const quiet = int64(25e9)
 
 // completeness folds the events that say whether anything is missing.
@@ -66,8 +65,8 @@ type closing struct {
 	unshared map[[2]int32]string // likewise of a group
 }
 
-// close answers whether the history is complete. ended says whether the file
-// itself ends in order.
+// close returns whether the history is complete, and why not. ended says whether the
+// file itself ends in order.
 func (c *completeness) close(ended bool) *closing {
 	var why []string
 	if !ended {
@@ -96,8 +95,8 @@ func (c *completeness) unfinished() (why []string) {
 	return why
 }
 
-// expendable reports whether a process does no more than leave wills and hear what
-// is sent at QoS 0: what it did not live to say explains nothing that is missing
+// expendable reports whether a process does no more than leave wills and receive at QoS
+// 0. The rows that such a process did not live to write explain nothing missing
 // elsewhere.
 func (c *completeness) expendable(p int32) bool {
 	l := c.ledger
@@ -107,8 +106,8 @@ func (c *completeness) expendable(p int32) bool {
 		!slices.ContainsFunc(l.tables.Streams, func(s history.Stream) bool { return s.Producer == p && !s.Will })
 }
 
-// undrained lists the subscribers that may still have had something to get, and
-// notes what that was.
+// undrained lists the subscribers that may still have had messages to get, and notes
+// the streams in end.
 func (c *completeness) undrained(end *closing) (why []string) {
 	l := c.ledger
 	for s := range l.tables.Streams {
@@ -132,8 +131,8 @@ func (c *completeness) undrained(end *closing) (why []string) {
 	return why
 }
 
-// unshared says why a group may not have had all of a stream yet: what it lacks
-// may wait for any of its members.
+// unshared says why a group may not have had all of a stream yet: a missing message may
+// wait for any of its members.
 func (c *completeness) unshared(g, s int32, from int64) string {
 	l := c.ledger
 	st, members, topic := &l.sends.streams[s], l.members(g), l.topic(s)
@@ -155,9 +154,9 @@ func (c *completeness) unshared(g, s int32, from int64) string {
 	return ""
 }
 
-// waiting says why a process may not have had all of a stream yet. A marker
-// that arrived does not say that what was sent before it did: a broker may
-// deliver that again, later.
+// waiting says why a process may not have had all of a stream yet. An end marker that
+// arrived does not prove that the messages before it arrived: a broker may deliver
+// those again later.
 func (c *completeness) waiting(p, s int32, topic string) string {
 	l := c.ledger
 	from := l.sessions.due(p, topic)

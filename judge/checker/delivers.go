@@ -12,9 +12,9 @@ var claimSDKDelivers = Entry{
 	Category: Durability, Checker: "delivers@3", Protocols: mqtt, New: newDelivers, NeedsComplete: true, canary: withhold,
 }
 
-// delivers judges that what a client acknowledged to the broker reached its
-// application. What was acknowledged behind all that reached it may have been on
-// its way when the client ended.
+// delivers judges that the messages a client acknowledged to the broker reached its
+// application. Messages acknowledged after the last one that reached it are not judged:
+// they may have been on their way when the client ended.
 type delivers struct {
 	ledger *ledger
 	got    *receipts

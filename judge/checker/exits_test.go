@@ -67,8 +67,7 @@ func TestExits(t *testing.T) {
 	}
 }
 
-// A witness of ours that is gone explains that something took long, and nothing that
-// was lost.
+// A witness of ours that is gone explains a delay, but no loss.
 func TestTheLossOfTheWitnessExplains(t *testing.T) {
 	s := newStory()
 	s.join(sub).connect(pub, false).phase("steady").acked(q1, 0, 0).deliver(sub, q1, 0).fault(9*time.Second).observe(history.ObserveWitnessGone, history.None, history.None, 0)
@@ -83,7 +82,7 @@ func TestTheLossOfTheWitnessExplains(t *testing.T) {
 	}
 }
 
-// Whose processes are not seen is not judged.
+// Nodes are not judged where their processes cannot be seen.
 func TestExitsOfOthers(t *testing.T) {
 	s := newStory()
 	s.run.Cluster.Lacks = history.LacksOfExternal()
@@ -92,8 +91,8 @@ func TestExitsOfOthers(t *testing.T) {
 	}
 }
 
-// A layer of ours that is gone explains what is missing, and what goes wrong from then
-// on; not what went wrong before.
+// A disk layer of ours that is gone explains every missing message, and other
+// violations from then on only.
 func TestTheLossOfADiskLayerExplains(t *testing.T) {
 	gone := func(s *story, since float64) *story {
 		return s.observe(history.ObserveDiskGone, history.None, 1, since)
@@ -131,7 +130,7 @@ func TestTheLossOfADiskLayerExplains(t *testing.T) {
 	}
 }
 
-// What takes too long is nobody's fault where a node was killed from outside.
+// A slow recovery is nobody's fault where a node was killed from outside.
 func TestAKillExplainsWhatTookTooLong(t *testing.T) {
 	for signal, want := range map[uint8]verdict.Status{6: verdict.Fail, 9: verdict.Unknown} {
 		s := newStory()

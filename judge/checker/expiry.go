@@ -24,15 +24,15 @@ var claimMQ9MailboxTTL = Entry{
 	Category: Safety, Checker: "expiry@1", Protocols: mq9, Rests: history.PromiseMailboxes, New: mailboxesExpire, NeedsComplete: true, Timed: true, canary: linger(ofMailboxes),
 }
 
-// expiry judges what has a time to live, messages or whole mailboxes: it is
-// there until then, and not any more afterwards. The broker's clock begins
-// somewhere between a call and its return, and counts in seconds; what lies in
-// between may be either.
+// expiry judges messages or whole mailboxes with a time to live: they are there until
+// it is over, and not afterwards. The broker's clock starts somewhere between a call
+// and its return, and counts in seconds. In the uncertain time both outcomes are
+// allowed.
 //
-// Late is a message in an answer that was asked for when it was over, and a
-// send that such a mailbox took. Early is a message that an answer should have
-// had, before it was over, and that never came; and a send that was refused
-// because the mailbox was not there any more.
+// There are two kinds of violation. Late is a message in the answer to a fetch that was
+// called after its time was over, or a send that an expired mailbox took. Early is a
+// message that never came, although an answer should have had it in time, or a send
+// that was refused because its mailbox was gone too soon.
 type expiry struct {
 	ledger  *ledger
 	of      lifetime
@@ -47,7 +47,7 @@ type expiry struct {
 
 const second = int64(1e9)
 
-// lifetime is what of a stream ends after a time: its messages, or its mailbox.
+// A lifetime returns the time to live of a stream's messages, or of its mailbox.
 type lifetime func(history.Stream) (seconds int)
 
 func ofMessages(s history.Stream) int  { return s.TTLS }
@@ -128,8 +128,8 @@ func (c *expiry) mayBeLate(b *history.Batch, i int, at *look) bool {
 	return c.life(c.ledger.tables.Streams[b.Stream[i]]) > 0 && m != nil && m.flags&msgEnd == 0 && at.called >= m.called+second
 }
 
-// span is until when a message was certainly there, and from when on it is
-// certainly over; false where that cannot be told.
+// span returns until when a message was certainly there, and from when on it is
+// certainly over. known is false where that cannot be told.
 func (c *expiry) span(stream int32, m *message) (until, over int64, known bool) {
 	row := c.ledger.tables.Streams[stream]
 	if m.outcome != history.OK || m.flags&msgEnd != 0 || c.cannot(row.Producer) {
@@ -182,8 +182,8 @@ func (c *expiry) anomaly(kind string, s glimpse, m *message, what string) verdic
 	}
 }
 
-// groups goes through all that groups lack. It answers how much of it they
-// looked for when it was over.
+// groups goes through the messages that groups lack. It returns how many of them were
+// fetched for after their time was over.
 func (c *expiry) groups(found *findings) (looked int64) {
 	l := c.ledger
 	for p := range int32(len(l.tables.Processes)) {
@@ -217,8 +217,8 @@ func (c *expiry) groups(found *findings) (looked int64) {
 	return looked
 }
 
-// seen is what a process saw of a mailbox: the answers that had all there was,
-// and when it last asked and was answered.
+// seen returns the complete answers that a process got from a mailbox, and when it
+// called its last answered fetch.
 func (c *expiry) seen(p int32, mailbox string) (whole []look, last int64) {
 	for _, k := range c.looks.of[p] {
 		if k.mailbox != mailbox {
@@ -234,8 +234,8 @@ func (c *expiry) seen(p int32, mailbox string) (whole []look, last int64) {
 	return whole, last
 }
 
-// sends goes through what was sent to mailboxes, and answers how many sends
-// found none.
+// sends goes through the messages sent to mailboxes, and returns how many sends were
+// refused after the mailbox was over.
 func (c *expiry) sends(found *findings) (refused int64) {
 	l := c.ledger
 	for s, row := range l.tables.Streams {
@@ -330,7 +330,7 @@ func (l *ledger) first(stream, process int32) (first int64, ok bool) {
 	return first, ok
 }
 
-// lingering are the rows of a fetch that answers one message.
+// lingering returns the rows of a fetch whose answer is one message.
 func lingering(p, stream int32, seq int64, mailbox string, at, index int64) []history.Event {
 	row := func(kind history.Kind, edge history.Edge) history.Event {
 		index++

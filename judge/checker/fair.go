@@ -20,11 +20,11 @@ var claimFair = Entry{
 	Category: Fairness, Checker: "fair@2", Protocols: mqtt, New: newFair, NeedsComplete: true, Bounded: true, canary: dawdle,
 }
 
-// fair judges that clients are served as before while another one stalls, is
-// dead or floods: those of each group at each node against themselves, by how
-// long acknowledgements and deliveries take and by how many come, and not by an
-// average over all, in which a few that get nothing do not show. What never came
-// took as long as there was time for it.
+// fair judges that clients are served as before while another one stalls, is dead or
+// floods. It compares each group at each node with the same group before: how long
+// acknowledgements and deliveries take, and how many come. An average over all clients
+// would hide a few that get nothing. A message that never came counts with the time
+// from its call to the end of the recording.
 type fair struct {
 	ledger *ledger
 	bound  history.Fair
@@ -39,8 +39,8 @@ type fair struct {
 	stills []still   // of the host
 }
 
-// tail is how many latencies it takes to say how long one in a hundred takes:
-// of fewer that is the longest, or the one after it.
+// tail is the least number of latencies for a 99th percentile. With fewer it would be
+// the longest one, or the next.
 const tail = 200
 
 // A still is a time in which the host kept everything from running.
@@ -127,10 +127,10 @@ func misbehaves(f history.Landing) bool {
 	return f.OnClients() || f.Mechanism == history.MechanismClients
 }
 
-// stretches are the time before the first fault, whose beginning is not known
-// yet, and those of clients that misbehaved, which may overlap. Where the brokers
-// had something else to bear meanwhile, or may not have recovered from it, nothing
-// is to be compared: mixed says so of each.
+// stretches returns the time before the first fault, and the times in which clients
+// misbehaved. The beginning of the first is not known yet, and the others may overlap.
+// A time cannot be compared if a fault was on the brokers meanwhile or they may not
+// have recovered from one: mixed says so for each.
 func stretches(landings []history.Landing, recovery time.Duration) (all []stretch, mixed []string) {
 	all = []stretch{{from: never, to: never}}
 	brokers := history.Windows(slices.DeleteFunc(slices.Clone(landings), misbehaves))
@@ -396,8 +396,8 @@ func (c *fair) stood(from, to int64) (s float64) {
 	return s
 }
 
-// explained reports whether the host may be why a group in a stretch was served
-// so: it stood still, and what waited meanwhile took as long again.
+// explained reports whether a host that stood still may explain how a group was served
+// in a stretch. Messages that waited meanwhile are given the same time again.
 func (c *fair) explained(g verdict.Group, k int) bool {
 	lost := 2 * c.stood(c.times[k].from, min(c.times[k].to, c.drain, c.end)) / c.length(k)
 	late := 2 * c.stood(c.times[k].from, c.end) * 1000

@@ -19,9 +19,9 @@ const (
 	lastGood  = firstGood + 19
 )
 
-// neighbours is a story in which something is done to sub-1 from number firstBad
-// on until firstGood, and the last of what it tells is up to the caller: what
-// happens to one number meanwhile, and what at the end.
+// neighbours returns a story with a fault on sub-1 from number firstBad until
+// firstGood. meanwhile tells what happens to each number in that time. after, if not
+// nil, tells what happens when the fault is over.
 func neighbours(meanwhile func(s *story, seq int64), after func(s *story)) *story {
 	s := newStory()
 	s.run.Budget.Fair = history.Fair{Times: 10, FloorS: 1, Share: 0.5, Messages: 20}
@@ -61,8 +61,7 @@ func neighbours(meanwhile func(s *story, seq int64), after func(s *story)) *stor
 	return s
 }
 
-// beside is another fault, in place from one time after the beginning of f1 to
-// another.
+// beside adds another fault, in place between two times after the beginning of f1.
 func (s *story) beside(name, typ, target string, from, to time.Duration) {
 	f := s.landings[0]
 	f.Fault, f.Type, f.Target = name, typ, target
@@ -71,7 +70,7 @@ func (s *story) beside(name, typ, target string, from, to time.Duration) {
 	s.landings = append(s.landings, f)
 }
 
-// served is a number that everybody gets at once, but for some.
+// served publishes a message that all subscribers but some get at once.
 func (s *story) served(seq int64, but ...int32) *story {
 	start := s.now
 	s.publish(q1, seq, history.OK)
@@ -124,7 +123,8 @@ func TestFair(t *testing.T) {
 			return s
 		}
 	}
-	// Of one number in so many the first few reach sub-2 two seconds late.
+	// lating publishes in one step of every. The first late messages of these reach
+	// sub-2 two seconds after the beginning of the fault.
 	lating := func(late, every int64) func() *story {
 		return func() *story {
 			s := neighbours(func(s *story, seq int64) {
@@ -253,7 +253,8 @@ func TestFair(t *testing.T) {
 	}
 }
 
-// What a group got is in the result as it was, and judged the same for ever.
+// TestFairGroups checks that the result has the figures of each group, and that every
+// later version judges them the same.
 func TestFairGroups(t *testing.T) {
 	golden(t, "neighbours", judgeStory(t, healthyNeighbours().finish(), "fair"))
 }

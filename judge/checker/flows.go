@@ -99,7 +99,7 @@ func noFlow() flow {
 	return flow{first: history.None, acked: history.None, taken: history.None, freed: history.None}
 }
 
-// outside answers the flow of a number far out, or nil where there are too many.
+// outside returns the flow of a number far out, or nil where there are too many.
 func (f *flows) outside(seq int64) *flow {
 	if f.out[seq] == nil && len(f.out) < maxOut {
 		if f.out == nil {
@@ -111,7 +111,7 @@ func (f *flows) outside(seq int64) *flow {
 	return f.out[seq]
 }
 
-// reach answers the flow of a number, or nil.
+// reach returns the flow of a number, or nil.
 func (f *flows) reach(seq int64) *flow {
 	at := seq / chunk
 	if seq < 0 {

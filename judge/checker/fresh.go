@@ -15,11 +15,11 @@ var claimSessionFresh = Entry{
 	Category: Isolation, Checker: "fresh@1", Protocols: mqtt, Rests: history.PromiseProtocol, New: newFresh, canary: outlive,
 }
 
-// fresh judges that nobody is told of a session that was never there: not on the
-// first connection of a client, whose identifier is of this run alone, and not
-// where it asked for a clean one. What a client asked for its packets say; without
-// them it is what its driver was told to ask for, which with MQTT 5 some SDKs do on
-// their first connection only.
+// fresh judges that no client is told of a session that was never there. There is none
+// on the first connection of a client, whose identifier is of this run alone, and none
+// where it asked for a clean session. Its packets show what it asked for. Without
+// packets its driver's orders count, for MQTT 3.1.1 only: with MQTT 5 some SDKs ask for
+// a clean session on their first connection only.
 type fresh struct {
 	ledger   *ledger
 	called   []bool         // by process: it has tried to connect

@@ -16,10 +16,9 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/*.golden anew")
 
-// What was judged once is judged the same by every later version, down to the
-// byte: verify compares the verdict of a stored run with what is decided anew.
-// A change that means to judge otherwise bumps its checker's version, and
-// updates these files.
+// Every later version must judge a run the same, down to the byte: verify compares the
+// verdict of a stored run with a new one. A change that means to judge otherwise bumps
+// its checker's version, and updates these files.
 func TestJudgedTheSameForEver(t *testing.T) {
 	for name, s := range map[string]*story{
 		"healthy": healthy(), "load": load(12_000, whole), "correct-1": correct(1), "correct-2": correct(2),

@@ -14,8 +14,8 @@ var claimQoSGranted = Entry{
 	Category: Safety, Checker: "granted@1", Protocols: mqtt, Rests: history.PromiseProtocol, New: newGranted, canary: raise,
 }
 
-// granted judges the QoS that deliveries come with. What was granted may be
-// recorded behind the first deliveries, so it only counts until the end.
+// granted judges the QoS that deliveries come with. The granted QoS may be recorded
+// behind the first deliveries, so it is looked up only at the end.
 type granted struct {
 	ledger *ledger
 	grant  []uint8 // by process: the QoS that SUBACK granted, noGrant before one was seen

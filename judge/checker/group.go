@@ -14,8 +14,7 @@ type group struct {
 	members []int32
 }
 
-// join answers the group of a process's filter, or None where that is no shared
-// one.
+// join returns the group of a process's filter, or None where the filter is not shared.
 func (r *route) join(process int32, f history.Filter) int32 {
 	if _, _, shared := history.CutShare(f.Filter); !shared {
 		return history.None

@@ -14,10 +14,10 @@ var claimSDKHonest = Entry{
 	Category: Safety, Checker: "honest@3", Protocols: mqtt, New: newHonest, canary: boast,
 }
 
-// honest judges what a client library says of a publish: that it is done only
-// where the broker's acknowledgement was on the wire before. Of QoS 0, which has
-// none, that it was sent: what the kernel had taken and a dying connection lost
-// is not held against it.
+// honest judges a client library that says a publish is done: the broker's
+// acknowledgement must have been on the wire before. QoS 0 has no acknowledgement; such
+// a message must have been sent. A message that a dying connection lost after the
+// kernel had taken it is not held against the library.
 type honest struct {
 	ledger *ledger
 	judged int64

@@ -10,8 +10,8 @@ import (
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
-// A Source goes through a history once. Next answers io.EOF after the last
-// batch; from then on Ended says whether the history ended in order.
+// A Source goes through a history once. Next returns io.EOF after the last batch; from
+// then on Ended says whether the history ended in order.
 type Source interface {
 	Next() (*history.Batch, error)
 	Ended() bool
@@ -29,10 +29,10 @@ type Report struct {
 	Members   []verdict.Member   `json:"members,omitempty"`    // of shared subscriptions
 }
 
-// Judge goes through a history once and judges the claims, in their order; no
-// claims means those of the run. The only errors are a claim that does not
-// exist and a history that cannot be read: whatever the broker did is a
-// result. A checker that panics makes its own claim unknown and no other.
+// Judge goes through a history once and judges the claims, in their order; no claims
+// means those of the run. The only errors are an unknown claim and an unreadable
+// history: everything that the broker did is a result. A checker that panics makes its
+// own claim unknown and no other.
 func Judge(src Source, ctx Context, claims []string) (Report, error) {
 	j, err := newJudge(ctx, claims)
 	if err != nil {
@@ -62,7 +62,7 @@ type judge struct {
 	members    *members
 	all        *loss // over both QoS, for the totals
 	events     int64
-	broken     breakage // of what all claims share
+	broken     breakage // in what all claims share
 
 	pairsBroken, membersBroken breakage // of nodePairs and members, by which nothing is judged
 }
@@ -100,8 +100,8 @@ func newJudge(ctx Context, claims []string) (*judge, error) {
 	return j, nil
 }
 
-// byHand is a run with what the workloads claim that ran in it: of a run by hand
-// they were not known when it was frozen.
+// byHand returns the run with the claims of the workloads that ran in it. They were not
+// known when a run by hand was frozen.
 func byHand(run *history.Run, tables *history.Tables) *history.Run {
 	out := *run
 	out.Claims = slices.Clone(run.Claims)
@@ -135,8 +135,8 @@ func withWire(run *history.Run, claims []string) []string {
 	return claims
 }
 
-// WireClaims are the claims that packets alone can show, of a protocol; of all where
-// it is "".
+// WireClaims returns the claims of a protocol that only packets can show; those of all
+// protocols where it is "".
 func WireClaims(protocol string) (names []string) {
 	for _, e := range All {
 		if e.Claim.Wire && (protocol == "" || slices.Contains(e.Protocols, protocol)) {
@@ -146,8 +146,8 @@ func WireClaims(protocol string) (names []string) {
 	return names
 }
 
-// firstWireClaims are those of a run that was recorded before runs wrote down by which
-// they are judged.
+// firstWireClaims returns the claims on packets for a run recorded before runs listed
+// theirs.
 func firstWireClaims(protocol string) []string {
 	later := []string{"broker-packet-id", "sdk-packet-id"}
 	return slices.DeleteFunc(WireClaims(protocol), func(name string) bool { return slices.Contains(later, name) })
@@ -223,9 +223,9 @@ func (j *judge) report(ended bool) Report {
 	return out
 }
 
-// explained reports whether the absence of a process of ours could explain all that a
-// failed claim found: that something came too late or not at all, and what went wrong
-// from then on.
+// explained reports whether the absence of a process of ours from a time on could
+// explain every violation of a failed claim. It explains messages that came late or not
+// at all, and any violation from then on.
 func (e *Entry) explained(r verdict.Result, from int64) bool {
 	missing := e.NeedsComplete && e.Category == Durability || e.Category == Liveness || e.Category == Fairness
 	return missing && e.Claim.Of != verdict.SDK || !slices.ContainsFunc(r.Violations, func(v verdict.Violations) bool { return v.FromNS < from })
@@ -283,7 +283,7 @@ func (b *bench) flight(end *closing) verdict.Canary {
 	return verdict.Canary{Mutation: b.mutation.did, Red: b.canary.Result(end).Status == verdict.Fail}
 }
 
-// unsure makes a result unknown. What was found stays readable.
+// unsure makes a result unknown. Its anomalies stay readable.
 func unsure(r *verdict.Result, why string, more ...string) {
 	r.Status = verdict.Unknown
 	r.Reasons = append(append(r.Reasons, why), more...)

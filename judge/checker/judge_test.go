@@ -83,8 +83,8 @@ func TestHealthyPassesAndCanariesAreRed(t *testing.T) {
 	}
 }
 
-// What we changed on its way ourselves is held against nobody; that a broker
-// panicked over it is.
+// A message that we changed on its way ourselves is held against nobody. A panic of the
+// broker over it is held against the broker.
 func TestWhatIsForgedIsHeldAgainstNobody(t *testing.T) {
 	for claim, plant := range map[string]func(s *story){
 		"no-unexpected": func(s *story) { s.deliver(sub, q1, 5000) },

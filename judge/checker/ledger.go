@@ -7,9 +7,9 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// A ledger is what all checkers share and none may doubt: what was published,
-// and who was subscribed to what. It is ahead of them by the batch they are
-// about to see. Canaries share it too: they mutate what came of it.
+// A ledger is the common ground of all checkers: the messages published, and the
+// subscriptions of every process. It is ahead of the checkers by the batch they are
+// about to see. Canaries share it too: they mutate only the batches.
 type ledger struct {
 	tables   *history.Tables
 	tested   []bool // whether a process is of the SDK that the run is about
@@ -82,8 +82,8 @@ func (l *ledger) process(p int32) string {
 	return fmt.Sprintf("process %d", p)
 }
 
-// testedBy says of each process whether it is of the SDK that the run is about.
-// Probes are of another, as a rule: what that one does is not this one's.
+// testedBy says of each process whether it is of the SDK that the run is about. Probes
+// use another SDK as a rule, and its faults are not those of the tested one.
 func testedBy(ctx Context) []bool {
 	tested := make([]bool, len(ctx.Tables.Processes))
 	for i, p := range ctx.Tables.Processes {

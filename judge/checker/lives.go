@@ -15,8 +15,8 @@ var claimSDKLives = Entry{
 	Category: Operational, Checker: "lives@2", Protocols: mqtt, New: newLives, canary: kill,
 }
 
-// lives judges that a client does not end on its own. What a fault or the host
-// killed is not held against it.
+// lives judges that a client does not end on its own. A process killed by a fault or by
+// the host is not held against its SDK.
 type lives struct {
 	ledger *ledger
 	ended  int64

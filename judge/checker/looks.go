@@ -32,8 +32,8 @@ func newLooks(t *history.Tables, all bool) *looks {
 	return &looks{make([][]look, len(t.Processes)), all}
 }
 
-// row takes a row. Of a delivery it answers the look whose answer it is from,
-// where that can be told.
+// row takes a row. For a delivery it returns the look that it answers, nil where that
+// cannot be told.
 func (k *looks) row(b *history.Batch, i int) *look {
 	p := b.Process[i]
 	if uint32(p) >= uint32(len(k.of)) {

@@ -31,12 +31,11 @@ var claimMQ9NoLoss = Entry{
 	Notice: Notice{"lost", "acknowledged messages that never came", "mq9/mailbox-roundtrip"},
 }
 
-// loss judges that what was acknowledged arrives: every message of its QoS
-// that the broker acknowledged reaches every process whose session should have
-// lasted and whose subscription was acknowledged before the message was
-// called. A message of unknown outcome may arrive or not. What a process lacks
-// of a stream that may still have been on its way to it is not lost: without a
-// loss elsewhere the answer is then unknown.
+// loss judges that acknowledged messages arrive. Each message of its QoS that the
+// broker acknowledged must reach every process whose session should have lasted, if its
+// subscription was acknowledged before the message was called. A message of unknown
+// outcome may arrive or not. A missing message that may still have been on its way does
+// not count as lost: without a loss elsewhere the result is then unknown.
 type loss struct {
 	ledger *ledger
 	min    uint8 // QoS of the streams to judge
@@ -127,8 +126,8 @@ func (c *loss) stored(r *verdict.Result) {
 	r.Summary += sentence(". The broker's own storage has as many messages as were acknowledged of the %d topics that it was asked about", topics)
 }
 
-// pairs calls f for each process and stream that are judged, with the time
-// from which on messages are due.
+// pairs calls f for each process and stream to judge, with the time from which messages
+// are due.
 func (c *loss) pairs(f func(process, stream int32, from int64)) {
 	l := c.ledger
 	for p := range l.tables.Processes {
@@ -146,12 +145,12 @@ func (c *loss) pairs(f func(process, stream int32, from int64)) {
 	}
 }
 
-// brief reports whether a stream's messages, or the mailbox that they are in,
-// have an end, or whether they are wills: what is lost of them is another claim's.
+// brief reports whether a stream's messages or their mailbox have a time to live, or
+// whether they are wills. Other claims judge the loss of those.
 func brief(s history.Stream) bool { return s.TTLS > 0 || s.MailboxTTLS > 0 || s.Will }
 
-// refusals reports whether a producer's SDK hides that the broker refused a
-// message: what it calls acknowledged may never have been taken.
+// refusals reports whether a producer's SDK hides the broker's refusals: a message that
+// it calls acknowledged may have been refused.
 func (l *ledger) refusals(producer int32) bool {
 	if uint32(producer) >= uint32(len(l.tables.Processes)) {
 		return false

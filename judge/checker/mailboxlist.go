@@ -18,9 +18,9 @@ var claimMQ9MailboxList = Entry{
 // ClaimMailboxList is the claim for which the harness lists mailboxes.
 const ClaimMailboxList = "mq9-mailbox-list"
 
-// mailboxList judges what nodes list: every mailbox once that was made, and none
-// that is over. A node may learn of either some time later. What is listed while
-// a fault is in place, or soon after, is not judged.
+// mailboxList judges the lists of mailboxes that nodes give. A list must have every
+// mailbox that was made, once, and none whose time is over. A node may learn of either
+// some time later. Lists read while a fault is in place, or soon after, are not judged.
 type mailboxList struct {
 	ledger *ledger
 	slack  int64
@@ -68,7 +68,7 @@ func newMailboxList(ctx Context) Checker {
 	return c
 }
 
-// unsaid reports whether who made a mailbox may not have said how long it lives.
+// unsaid reports whether the maker of a mailbox may not have said how long it lives.
 func (c *mailboxList) unsaid(mailbox string) bool {
 	return slices.ContainsFunc(c.ledger.tables.Processes, func(p history.Process) bool {
 		return slices.Contains(p.Cannot, "fetch") && slices.ContainsFunc(p.Filters, func(f history.Filter) bool { return f.Filter == mailbox })
@@ -170,7 +170,7 @@ func (c *mailboxList) Result(*closing) verdict.Result {
 	return r
 }
 
-// silent names a node of which no list is judged, "" for none.
+// silent names a node without a judged list, "" for none.
 func (c *mailboxList) silent() string {
 	for n := range c.ledger.tables.Nodes {
 		if !slices.ContainsFunc(c.lists, func(at *listing) bool { return int(at.node) == n }) {

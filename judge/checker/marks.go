@@ -7,8 +7,8 @@ type marks struct {
 	list []int32 // the number plus one; 0 is none
 }
 
-// swap answers the number that seq had, or -1, and gives it value where it had
-// none, or where replace is set. A seq that is negative or far out has none.
+// swap returns the number that seq had, or -1, and gives it value where it had none, or
+// where replace is set. A seq that is negative or far out has none.
 func (m *marks) swap(seq, value int64, replace bool) int64 {
 	if uint64(seq) >= uint64(len(m.list)) && !m.grow(seq) {
 		return -1

@@ -72,8 +72,8 @@ func (c *members) delivered(p, stream int32, now int64) {
 	}
 }
 
-// result lists the members of each group that ever tried to connect. One that never did
-// has no node.
+// result lists the members of each group that ever tried to connect. One that never got
+// a connection has no node.
 func (c *members) result() (list []verdict.Member) {
 	for g, group := range c.ledger.route.groups {
 		for _, p := range c.ledger.members(int32(g)) {

@@ -9,8 +9,8 @@ import (
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
-// A member that gets nothing shows, whatever its group has in sum; one that is away
-// does not wait.
+// A member without deliveries shows even if its group gets many. The time in which a
+// member is away does not count as silence.
 func TestMembers(t *testing.T) {
 	s := shared().settled().dealt(q1, 0, 1)
 	s.acked(q1, 2, 2).deliver(other, q1, 2).wait(2*time.Second).acked(q1, 3, 3).deliver(other, q1, 3).wait(time.Second)

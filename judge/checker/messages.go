@@ -28,7 +28,7 @@ func (m *messages) reach(seq int64) *message {
 	return m.at(seq)
 }
 
-// each goes through the messages in order, until f answers false.
+// each goes through the messages in order, until f returns false.
 func (m *messages) each(f func(seq int64, m *message) bool) {
 	for seq := range m.n {
 		if !f(seq, m.at(seq)) {

@@ -10,9 +10,9 @@ import (
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
-// A broker that keeps sessions in memory alone is killed: the subscriber that
-// was away loses what was acknowledged, end markers included. That is a
-// failure and not an incomplete history, and the vendor's silence is said.
+// A broker that keeps sessions in memory alone is killed. The subscriber that was away
+// loses acknowledged messages, end markers included. That is a failure and not an
+// incomplete history, and the verdict says that the vendor does not promise it.
 func TestBrokerThatForgets(t *testing.T) {
 	s := newStory()
 	s.run.Claims = []string{"qos1-no-loss", "session-kept"}

@@ -7,10 +7,9 @@ import (
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
-// nodePairs count deliveries by the node that the publisher was connected to when it
-// published, and the one that the subscriber was connected to: a sum over a cluster
-// hides a node that delivers nothing to another. Probes are left out: they are few, and
-// recovery judges them.
+// nodePairs counts deliveries by the publisher's node at the time of the publish, and
+// by the subscriber's node. A sum over the cluster would hide a node that delivers
+// nothing to another. Probes are left out: they are few, and recovery judges them.
 type nodePairs struct {
 	ledger *ledger
 	nodes  int
@@ -30,10 +29,10 @@ type stay struct {
 	on   bool // it is connected
 }
 
-// A nodePair is what came from one node to another. It is silent while something was
-// published at the one, for a subscriber that is connected to the other, and nothing
-// comes. That ends with the last client of either side: nobody knows what a node would
-// deliver that has no publisher any more, or no subscriber.
+// A nodePair counts the deliveries from one node to another. It is silent while nothing
+// comes, although a message was published at the one for a subscriber connected to the
+// other. A silence ends with the last client on either side: nobody knows what a node
+// without a publisher or a subscriber would deliver.
 type nodePair struct {
 	delivered, silent int64
 	since             int64 // the first publish behind the last delivery; 0: none
@@ -174,8 +173,8 @@ func (c *nodePairs) published(b *history.Batch, i int) {
 	}
 }
 
-// result lists every pair of nodes of which one published and the other subscribed.
-// Lost messages count at the node that their subscriber was at last.
+// result lists every pair of nodes with a publish at the one and a subscriber at the
+// other. Lost messages count at the last node of their subscriber.
 func (c *nodePairs) result(all *loss, end *closing) (list []verdict.NodePair) {
 	lost := make([]int64, len(c.of))
 	all.missing(end, func(p, s int32, seq int64) {

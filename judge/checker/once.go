@@ -133,8 +133,8 @@ func (c *once) Result(*closing) verdict.Result {
 	return r
 }
 
-// whyNot says which SDKs cannot show what the broker did: those which hand
-// duplicates to the application, and those which send them.
+// whyNot says why the SDKs cannot show what the broker did, "" where they can. Some
+// hand duplicates to the application, others send duplicates themselves.
 func (c *once) whyNot() string {
 	if c.blames {
 		return ""

@@ -23,14 +23,13 @@ var claimMQ9Fifo = Entry{
 	Notice: Notice{"nonmonotonic", "deliveries out of order", "mq9/concurrent-writers"},
 }
 
-// order judges that the messages of one stream first arrive in the order in
-// which the broker had them from their producer. What a producer sent again on
-// a new connection may have come behind what it published there: such messages
-// are counted and not judged, but for those acknowledged before. Nor is a repetition
-// for a subscriber that had to come back meanwhile, by its DUP or by the wire: the
-// first copy, which was in order, may have ended with its connection. Repetitions
-// may come at any time: 1 2 3 2 3 4 is in order. A gap that is never filled is the business of no-loss, and is
-// only counted.
+// order judges that the messages of one stream first arrive in the order in which the
+// broker had them from their producer. Messages that a producer sent again on a new
+// connection may have come behind new ones there: they are counted and not judged,
+// except those acknowledged before. A repetition, by its DUP or by the wire, is not
+// judged if the subscriber had to come back meanwhile: its first copy, which was in
+// order, may have ended with the connection. Repetitions may come at any time: 1 2 3 2
+// 3 4 is in order. A gap that is never filled is only counted; no-loss judges it.
 type order struct {
 	ledger *ledger
 	lines  []line
@@ -54,7 +53,7 @@ type line struct {
 	last  int64 // highest number so far, plus one
 	index int64 // of its row
 
-	// Of requests, what has the highest id so far.
+	// For requests: the message with the highest id so far.
 	id, idSeq, idIndex int64
 }
 
@@ -102,9 +101,9 @@ func (l *ledger) ordered(d delivery) bool {
 		l.route.pairs[d.pair].shared == 0 && !l.route.pairs[d.pair].register
 }
 
-// placed are the late deliveries that break an order. It is asked for at the
-// end, when all acknowledgements are known: a message may reach a subscriber
-// before its acknowledgement reaches the producer.
+// placed returns the late deliveries that break an order. It is asked for at the end,
+// when all acknowledgements are known: a message may reach a subscriber before its
+// acknowledgement reaches the producer.
 func (c *order) placed() *findings {
 	l, found := c.ledger, &findings{}
 	for _, r := range c.late {
@@ -126,10 +125,9 @@ func (c *order) placed() *findings {
 	return found
 }
 
-// placedBefore reports whether the broker had the one that came late before the
-// other. Sends of mq9 are requests, which a broker may serve side by side: what
-// it had first is what it stored under the lower id, or had answered before the
-// other was called.
+// placedBefore reports whether the broker had the late message m before the later one.
+// Sends of mq9 are requests, which a broker may serve side by side. Then the first is
+// the message with the lower id, or the one answered before the other was called.
 func (l *ledger) placedBefore(r lateRow, m, later *message) bool {
 	if !l.requests(r.stream) {
 		return l.before(r.stream, m, later)
@@ -164,8 +162,8 @@ func (c *order) Result(*closing) verdict.Result {
 	return r
 }
 
-// swap lets, for every pair of stream and process, two first deliveries change
-// places once. Of one pair alone the two might have no known order.
+// swap exchanges two first deliveries once in every pair of stream and process. In a
+// single pair the two messages might have no known order.
 func swap(ctx Context) *mutation {
 	l := ctx.ledger
 	m := &mutation{idle: "no two messages of one stream reached one subscriber shortly after one another"}

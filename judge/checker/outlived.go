@@ -16,13 +16,13 @@ var claimSessionExpiry = Entry{
 	Category: Safety, Checker: "outlived@1", Protocols: []string{"mqtt5"}, Rests: history.PromiseExpiry, New: newOutlived, Timed: true, canary: outlive,
 }
 
-// outlived judges that a session is gone when its client comes back after its
-// time, and longer than the scenario allows (expiry_s). Its time is what the
-// client's DISCONNECT says, or else the broker's CONNACK, or else what the client
-// asked for, so that only clients whose packets were recorded are judged. What may
-// keep a broker from knowing the time, or that the client was gone, excuses it: a
-// fault on anything but another client, and an attempt to connect that may have
-// succeeded. That it is there before is session-kept's.
+// outlived judges that a session is gone when its client comes back after the session's
+// expiry and the time that the scenario allows (expiry_s). The expiry is the one in the
+// client's DISCONNECT, else in the broker's CONNACK, else in the client's CONNECT, so
+// only clients with recorded packets are judged. A broker is excused by a fault on
+// anything but another client: it may not have known the time, or that the client was
+// gone. An attempt to connect that may have succeeded starts the time anew. The claim
+// session-kept judges that the session is there before.
 type outlived struct {
 	ledger *ledger
 	slack  int64
@@ -105,8 +105,8 @@ func (c *outlived) over(process int32, p *absence, sent int64) bool {
 	return g != nil && g.expiryS >= 0 && g.expiryS < noExpiry && sent-p.left > int64(g.expiryS*1e9)+c.slack && !c.excused(process, p.left, sent)
 }
 
-// excused reports whether a fault between two times may be why a broker was late:
-// any but one on other clients.
+// excused reports whether a fault between two times may explain a late broker. Any
+// fault may, except one on other clients.
 func (c *outlived) excused(process int32, from, to int64) bool {
 	return slices.ContainsFunc(c.ledger.landings, func(l history.Landing) bool {
 		name, _ := history.ClientTarget(l.Target)

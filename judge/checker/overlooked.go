@@ -7,15 +7,15 @@ import (
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
-// A Notice is how a violation is counted in a run that does not claim it, so that
-// its verdict says what nobody judged.
+// A Notice says how to count a violation in a run without its claim. The verdict then
+// reports it as not judged.
 type Notice struct {
 	Count    string // of the result's counts
 	What     string // is counted: messages that came twice
 	Scenario string // one that judges it
 }
 
-// overlooked is what a run shows beside its claims.
+// overlooked collects what a run shows beside its claims.
 type overlooked struct {
 	ledger  *ledger
 	benches []*bench          // without canaries: nothing passes by them
@@ -75,12 +75,13 @@ func (c *overlooked) result(end *closing) (seen []string) {
 	return seen
 }
 
-// fairPart is how many messages of a group there are to be for each of its members
-// before one that got none is remarkable.
+// fairPart is the number of messages per member of a group from which on a member
+// without any is remarkable.
 const fairPart = 50
 
-// idleMembers are those of shared subscriptions that were connected to the end and got
-// nothing, where the others got many. A sum over the group hides them.
+// idleMembers returns a sentence for each member of a shared subscription that stayed
+// connected and got nothing, while the others got many messages. A sum over the group
+// hides it.
 func (c *overlooked) idleMembers() (seen []string) {
 	l := c.ledger
 	for g := range l.route.groups {

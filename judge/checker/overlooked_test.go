@@ -63,7 +63,7 @@ func TestBesideTheClaims(t *testing.T) {
 	}
 }
 
-// What a run shows and does not claim is said, in its numbers, and is no failure.
+// A violation that a run does not claim is reported, with its count, and is no failure.
 func TestOverlooked(t *testing.T) {
 	whole := func(s *story, st int32) {
 		s.acked(st, 0, 9).delivered(sub, st, 0, 9)
@@ -120,7 +120,8 @@ func TestOverlooked(t *testing.T) {
 	}
 }
 
-// A member of a shared subscription that gets nothing is said, where that is no chance.
+// A member of a shared subscription without deliveries is reported, unless that may be
+// chance.
 func TestIdleMember(t *testing.T) {
 	for _, test := range []struct {
 		messages int64

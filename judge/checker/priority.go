@@ -14,9 +14,9 @@ var claimMQ9Priority = Entry{
 	Category: Ordering, Checker: "priority@1", Protocols: mq9, Rests: history.PromiseMailboxes, New: newPriority, canary: invert,
 }
 
-// priority judges that in the answer to one fetch no message stands behind one
-// of a lower priority. What a later answer brings is another matter: it may
-// have been sent meanwhile.
+// priority judges that in the answer to one fetch no message stands behind one of a
+// lower priority. A message in a later answer is not compared: it may have been sent
+// meanwhile.
 type priority struct {
 	ledger *ledger
 	looks  *looks
@@ -26,7 +26,7 @@ type priority struct {
 	found  findings
 }
 
-// A rung is how far down the answer is that a process takes.
+// A rung is how far a process has gone down an answer.
 type rung struct {
 	rank    int   // of the lowest message so far; -1 before the first
 	index   int64 // its row

@@ -291,7 +291,7 @@ func deafen(s *story, i int) {
 	}
 }
 
-// What a driver can be made to say must never bring a checker down.
+// Nothing that a driver can be made to say may bring a checker down.
 func TestRubbishIsNotFatal(t *testing.T) {
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 3))

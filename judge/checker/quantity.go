@@ -20,8 +20,8 @@ type quantity struct {
 	budget func(history.Growth) float64
 }
 
-// Of memory, that of mapped files is left out where it can be: a broker that maps
-// its log has as much of it as was written.
+// The memory of mapped files is left out where possible: a broker that maps its log has
+// as much of it as was written.
 var quantities = [...]quantity{
 	{"memory", []string{history.ObserveAnonymous, history.ObserveMemory}, "MiB", 1. / (1 << 20), "MiB/h", false, 16, func(g history.Growth) float64 { return g.MemoryMiB }},
 	{"descriptors", []string{history.ObserveDescriptors}, "", 1, "/h", false, 16, func(g history.Growth) float64 { return g.Descriptors }},
@@ -43,8 +43,8 @@ func observed(b *history.Batch, i int) *quantity {
 	return nil
 }
 
-// Scale is by what a reading of an observed metric is multiplied to be in the unit
-// of its trend's levels. It is false for a metric that has no trend.
+// Scale returns the factor from a reading of a metric to the unit of its trend's
+// levels. ok is false for a metric without a trend.
 func Scale(metric string) (scale float64, ok bool) {
 	for _, q := range quantities {
 		if slices.Contains(q.metrics, metric) {

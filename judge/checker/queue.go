@@ -2,9 +2,9 @@ package checker
 
 import "github.com/robustmq/rmq-mcp/history"
 
-// queues tell when a broker had no room for a message: each keeps so many of QoS 1 and
-// 2 for a client that is away, or slow, and no more. Only messages that came in the end
-// have waited in a queue: one that was lost was in none.
+// queues tells when a broker had no room for a message: a broker keeps a limited number
+// of messages of QoS 1 and 2 for a client that is away or slow. Only messages that came
+// in the end have waited in a queue; a lost one was in none.
 type queues struct {
 	limit int64     // messages of one session; 0: none
 	known bool      // it is this broker's, and not what many have
@@ -45,9 +45,10 @@ func counted(seconds []int32, at int64) []int32 {
 	return seconds
 }
 
-// full says of each second whether a process's queue was at the limit. Of a broker
-// that may drop the oldest message in place of the newest it is all the time in which
-// any waited, where the limit was reached meanwhile.
+// full returns for each second whether a process's queue was at the limit. A broker
+// whose limit is not known may drop the oldest message in place of the newest. For such
+// a broker a full second makes the seconds before it count as full too, back to the
+// last empty queue.
 func (l *ledger) full(process int32) []bool {
 	q, waiting := l.queues, int64(0)
 	if q.limit == 0 || l.tables.Processes[process].Protocol == "mq9" {
@@ -92,8 +93,8 @@ type rooms struct {
 	full   map[int32][]bool
 }
 
-// lacked reports whether a broker had no room for a message of a process's. For what
-// came it had: a canary is to notice when that is missing.
+// lacked reports whether a broker had no room for a message to a process. It had room
+// for every message that came: a canary that drops such a message must turn red.
 func (r *rooms) lacked(process, stream int32, seq int64) bool {
 	l := r.ledger
 	if i := l.route.at(process, stream); l.queues.limit == 0 || i < 0 || l.queues.got[i].has(seq) {

@@ -19,16 +19,16 @@ type findings struct {
 	groups map[kindAt]verdict.Violations
 }
 
-// A kindAt is what violations are counted by: a kind, whom it met and who is to blame.
+// A kindAt is the key by which violations are counted: the kind, the process that met
+// it and the party to blame.
 type kindAt struct {
 	kind    string
 	process int32
 	blame   verdict.Party
 }
 
-// add keeps an anomaly. So that a disaster costs no memory, all but the first,
-// and the first of each party that is to blame, are dropped now and then:
-// anomalies come nearly in order of time.
+// add keeps an anomaly. To bound memory it drops all but the first now and then, and
+// keeps the first of each party to blame. Anomalies come nearly in order of time.
 func (f *findings) add(a verdict.Anomaly) {
 	f.total++
 	f.count(a)
@@ -74,7 +74,7 @@ func (f *findings) trim() {
 	f.list = list
 }
 
-// first answers the anomalies to list.
+// first returns the anomalies to list.
 func (f *findings) first() []verdict.Anomaly {
 	f.trim()
 	return f.list

@@ -59,7 +59,7 @@ func (q *pair) take(f history.Filter, group int32) {
 	q.qos = max(q.qos, f.QoS)
 }
 
-// at answers the pair's place in a table of all of them, or -1.
+// at returns the pair's place in a table of all of them, or -1.
 func (r *route) at(process, stream int32) int {
 	if uint32(stream) >= uint32(r.streams) || process < 0 {
 		return -1

@@ -118,16 +118,16 @@ func (s *sends) find(at int32, seq int64) *message {
 	return nil
 }
 
-// resuming is how long an SDK may take to send again what it kept from an
-// earlier connection. What is called meanwhile may be sent at once, or wait in
-// that queue: 12 overtakes 11.
+// resuming is how long an SDK may take to send again the messages it kept from an
+// earlier connection. A message called meanwhile may be sent at once, or wait in that
+// queue: 12 overtakes 11.
 const resuming = int64(1e9)
 
-// before reports whether the broker had m before later, which was called after
-// it: m was acknowledged before later was called, or on the connection on which
-// it was first sent, where it did not wait behind what was sent again. What was
-// sent again on a new connection has no known place among what was published
-// there.
+// before reports whether the broker had m before later, which was called after it. It
+// had if m was acknowledged before later was called. It also had if m was acknowledged
+// on the connection on which it was first sent, and did not wait there behind messages
+// sent again. A message sent again on a new connection has no known place among those
+// published there.
 func (l *ledger) before(stream int32, m, later *message) bool {
 	switch {
 	case m.outcome != history.OK:

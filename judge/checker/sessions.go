@@ -45,8 +45,8 @@ type dials map[int64]int64
 
 func (d dials) call(b *history.Batch, i int) { d[b.Index[i]] = b.Time[i] }
 
-// end answers when the CONNECT was called whose return is in a row: then, where
-// the call is not recorded.
+// end returns when the CONNECT that returns in a row was called. Without a recorded
+// call it is the time of the return.
 func (d dials) end(b *history.Batch, i int) int64 {
 	sent, ok := d[b.Call[i]]
 	if !ok {
@@ -112,7 +112,7 @@ func (s *sessions) connect(b *history.Batch, i int, p *session) {
 		return
 	}
 	row := s.tables.Processes[b.Process[i]]
-	// What mq9 keeps for a group is with the mailbox, whoever connects.
+	// mq9 keeps the state of a group with the mailbox, whoever connects.
 	if len(p.connects) > 0 && !b.Flags[i].Has(history.FlagSessionPresent) && row.Protocol != "mq9" {
 		p.forget(lasts(s.wire.shortened(row, b.Process[i], p.call, p.row), p.left, sent))
 	}
@@ -130,9 +130,9 @@ func (p *session) forget(promised bool) {
 	p.subscribed, p.lost, p.over = nil, false, true
 }
 
-// shortened is a process with the session expiry that the broker granted in the
-// CONNACK between two rows, where that is less than it asked for: what MQTT 5
-// allows a broker that says so (section 3.2.2.3.2).
+// shortened returns a process with the session expiry that the broker granted in the
+// CONNACK between two rows, if that is less than the process asked for. MQTT 5 allows a
+// broker to grant less if it says so (section 3.2.2.3.2).
 func (w *wire) shortened(row history.Process, process int32, from, to int64) history.Process {
 	if w.on && row.Protocol == "mqtt5" {
 		if g := w.clients[process].greetedIn(from, to); g != nil && g.expiryS >= 0 && g.expiryS < float64(row.ExpiryS) {

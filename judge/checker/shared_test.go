@@ -214,7 +214,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// Whose doing it is, by the wire.
+// TestSharedBlame checks the party that the wire blames.
 func TestSharedBlame(t *testing.T) {
 	wiredShare := func() *story {
 		s := wired().share()
@@ -262,8 +262,8 @@ func TestSharedBlame(t *testing.T) {
 	}
 }
 
-// A producer's client that sends a message again on its connection, which it
-// must not, may make two of it.
+// A producer's client that wrongly sends a message again on the same connection may
+// make two of it.
 func TestSharedAndResent(t *testing.T) {
 	s := wired().share()
 	s.connect(pub, false).join(sub, other).settled().dealt(q1, 0, 3)
@@ -277,8 +277,8 @@ func TestSharedAndResent(t *testing.T) {
 	}
 }
 
-// What happens in a healthy run with shared subscriptions passes, with canaries
-// that turn red, and is judged the same for ever.
+// A healthy run with shared subscriptions passes, its canaries turn red, and every
+// later version judges it the same.
 func TestSharedHealthy(t *testing.T) {
 	s := shared().join(fleet).settled().phase("steady")
 	for _, st := range []int32{q0, q1, q2, q1b} {

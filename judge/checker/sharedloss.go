@@ -14,11 +14,11 @@ var claimSharedNoLoss = Entry{
 	Category: Durability, Checker: "sharedloss@1", Protocols: mqtt, Rests: history.PromiseHandover, New: newSharedLoss, NeedsComplete: true, canary: loseShared,
 }
 
-// sharedLoss judges that what was acknowledged reaches a member of each shared
-// subscription: every message of QoS 1 and 2 that the broker acknowledged, and
-// that was called after a member's subscription was. Whoever the broker chose,
-// the message may wait in that member's session for it to come back, or go to
-// another. What the group lacks while any member has not drained is not lost.
+// sharedLoss judges that acknowledged messages reach a member of each shared
+// subscription. It judges every message of QoS 1 and 2 that the broker acknowledged, if
+// it was called after a member's subscription was acknowledged. The message may wait in
+// the session of the member that the broker chose, or go to another one. A missing
+// message is not lost while any member has not drained.
 type sharedLoss struct {
 	ledger *ledger
 	got    *receipts

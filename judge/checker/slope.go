@@ -11,8 +11,8 @@ type reading struct {
 	v float64
 }
 
-// A slope is by how much a quantity grows each nanosecond, with the bounds of its
-// confidence interval.
+// A slope is the growth of a quantity per nanosecond, with the bounds of its confidence
+// interval.
 type slope struct {
 	levels        []float64 // medians of the parts
 	at, low, high float64
@@ -30,30 +30,29 @@ const (
 // slope in 99 of 100 cases.
 const student = 3.7074280
 
-// slopeOf estimates the slope of what was read from one time to another. It is
-// false where some part of the time has too few samples.
+// slopeOf estimates the slope of the readings between two times. It returns false where
+// some part of that time has too few samples.
 //
 // The time is divided into equal parts. A part's level is its median: an outlier
 // moves no median, and what happens within a part is not taken for a trend. The
 // slope is the mean of the increments from level to level, its interval that of
 // Student's t over the increments.
 //
-// What a process takes is as a rule no noise around a line: it wanders, as
-// allocators and caches make it, and each value continues the one before. A line
-// fitted to such a series seems significant nearly always (Granger and Newbold,
-// Spurious regressions in econometrics, J. Econometrics 2, 1974), and so does the
-// Mann-Kendall test with Sen's slope, for which aging of software was found where
-// none was (Machida et al., On the effectiveness of Mann-Kendall test for
-// detection of software aging, ISSREW 2013). Increments of a wandering series are
-// independent, those of noise around a line cancel each other, which makes the
-// interval too wide and never too narrow: to take differences costs power where
-// it was not needed, and not to take them costs the truth where it was (Plosser
-// and Schwert, Money, income, and sunspots, J. Monetary Economics 4, 1978). That
-// few groups and Student's t do without an estimate of how far dependence
-// reaches, also where they differ in variance, is shown by Ibragimov and Müller
-// (t-statistic based correlation and heterogeneity robust inference, J. Business
-// & Economic Statistics 28, 2010). One step, however high, is no growth: its
-// increments are as far apart as it is high.
+// The resources of a process are rarely noise around a line: they wander with
+// allocators and caches, and each value continues the one before. A line fitted to such
+// a series seems significant nearly always (Granger and Newbold, Spurious regressions
+// in econometrics, J. Econometrics 2, 1974), and so does the Mann-Kendall test with
+// Sen's slope, for which aging of software was found where none was (Machida et al., On
+// the effectiveness of Mann-Kendall test for detection of software aging, ISSREW 2013).
+// Increments of a wandering series are independent, those of noise around a line cancel
+// each other, which makes the interval too wide and never too narrow: taking
+// differences costs power where it is not needed, and leaving them out gives wrong
+// results where it is (Plosser and Schwert, Money, income, and sunspots, J. Monetary
+// Economics 4, 1978). Ibragimov and Müller show that few groups and Student's t need no
+// estimate of how far dependence reaches, even if the groups differ in variance
+// (t-statistic based correlation and heterogeneity robust inference, J. Business &
+// Economic Statistics 28, 2010). One step, however high, is no growth: its increments
+// are as far apart as it is high.
 //
 // A random walk's slope of 0 lies below the whole interval in 1.2 of 100 cases,
 // and not 0.5, for levels of one part share its last samples with the next (with

@@ -29,8 +29,8 @@ func (c *loss) spans(end *closing) []Span {
 	return list
 }
 
-// missing calls f for each message that was lost to a process: what may still have
-// been on its way is none, and neither is one for which there was no room.
+// missing calls f for each message that was lost to a process. It leaves out messages
+// that may still have been on their way, and messages for which the broker had no room.
 func (c *loss) missing(end *closing, f func(p, s int32, seq int64)) {
 	rooms := &rooms{c.ledger, map[int32][]bool{}}
 	c.pairs(func(p, s int32, from int64) {

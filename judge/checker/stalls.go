@@ -15,11 +15,11 @@ var claimDeliveryProgress = Entry{
 }
 
 // stalls judges that subscribers are not left waiting. A message waits while it is
-// acknowledged and its subscriber is connected, reads and has not got it; what one
-// waits for in the time of a fault does not count, nor while others that came before
-// it flow. What never comes is lost, which is another claim's: a stall is over when it
-// ends, by itself or when the subscriber connects anew. Members of shared
-// subscriptions are not judged.
+// acknowledged and its subscriber is connected, reads and has not got it. The time of a
+// fault does not count, nor the time in which earlier messages flow. A message that
+// never comes is lost, and another claim judges it: a stall counts once it has ended,
+// by itself or because the subscriber connected anew. Members of shared subscriptions
+// are not judged.
 type stalls struct {
 	ledger *ledger
 	bound  int64
@@ -51,8 +51,8 @@ type stalled struct {
 	last   [flowing]int64 // times of the first deliveries before
 	next   int            // of those the oldest
 
-	// By the wire: what it was sent and has not answered, and since when that is
-	// nothing.
+	// By the wire: how many messages it has not answered, and since when there are
+	// none.
 	open int
 	idle int64
 }
@@ -122,8 +122,8 @@ func (c *stalls) Add(b *history.Batch) {
 	}
 }
 
-// packet follows what a client has not answered, which its broker may wait for, and
-// notes what it was sent late.
+// packet follows the packets that a client has not answered, because its broker may
+// wait for those. It also notes the messages sent to it late.
 func (c *stalls) packet(p *packet, of *stalled) {
 	switch {
 	case p.accepted():
@@ -150,8 +150,8 @@ func (c *stalls) sending(p *packet, of *stalled) {
 	}
 }
 
-// heldBy says who kept a message from its subscriber. A client that leaves what it was
-// sent unanswered may keep its broker from sending more.
+// heldBy names the party that kept a message from its subscriber. A client that leaves
+// packets unanswered may keep its broker from sending more.
 func (c *stalls) heldBy(process, stream int32, seq int64) shown {
 	to := c.ledger.wire.to(process, stream, seq)
 	if to == nil {

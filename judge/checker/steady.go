@@ -17,15 +17,15 @@ var claimSteadyResources = Entry{
 	Category: Operational, Checker: "steady@2", Protocols: mqtt, New: newSteady, Bounded: true, canary: swell,
 }
 
-// steady judges that what each node takes does not grow while it is under an even
-// load: memory, descriptors, connections, and the time until it acknowledges. The
-// load is even in the steady phase. Its first quarter, and half an hour at most,
-// is left out: until then caches fill, pools grow and code is read for the first
-// time. What grows is accused only where the whole confidence interval of its
-// slope ([slopeOf]) is above the budget, and it grew by more than its floor
-// meanwhile. What may grow faster than the budget for all that is seen is unknown,
-// if that could come to more than the floor, and so is latency that the host or the
-// load may explain ([steady.excuse]). What has no budget is shown and not judged.
+// steady judges that the resources of each node do not grow under an even load: memory,
+// descriptors, connections, and the time until it acknowledges. The load is even in the
+// steady phase. Its first quarter, and half an hour at most, is left out: until then
+// caches fill, pools grow and code is read for the first time. Growth is accused only
+// where the whole confidence interval of its slope ([slopeOf]) is above the budget, and
+// it came to more than its floor meanwhile. A quantity that may still grow faster than
+// the budget, by more than the floor, is unknown. So is latency that the host or the
+// load may explain ([steady.excuse]). A quantity without a budget is shown and not
+// judged.
 type steady struct {
 	ledger   *ledger
 	growth   history.Growth
@@ -43,7 +43,7 @@ type series struct {
 	node   int16
 }
 
-// A latency is the sum of the logarithms of so many: their geometric mean, as a
+// A latency is the sum of the logarithms of n latencies, for their geometric mean: a
 // few that waited long say nothing of all others.
 type latency struct {
 	sum float64
@@ -262,10 +262,9 @@ func (c *steady) more(t verdict.Trend) string {
 	return "run it with --tier hardening or release"
 }
 
-// excuse makes unknown the growth of latency that may come from the host or the
-// load: the host stood still meanwhile, or there is no node than which another
-// grew faster by more than the budget. It is of the nodes of one cluster, which
-// share both.
+// excuse makes growth of latency unknown where it may come from the host or the load.
+// That is so if the host stood still meanwhile, or if no other node grew less by more
+// than the budget. The nodes of one cluster share both.
 func (c *steady) excuse(group []verdict.Trend, from, to int64) {
 	stood := slices.IndexFunc(c.stills, func(s still) bool { return s.from < to && from <= s.to })
 	for i := range group {

@@ -11,8 +11,9 @@ import (
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
-// A soak is an even load on two nodes, and what they take of each quantity after
-// so many seconds. What it does not say is even, and anonymous memory not read.
+// A soak is an even load on two nodes, with the amount of each quantity that they take
+// after so many seconds. Quantities without a function stay even, and anonymous memory
+// is then not read.
 type soak struct {
 	lasts time.Duration
 	stood time.Duration // when the host stood still for two seconds; 0: it did not
@@ -175,7 +176,7 @@ func TestSteadyOnAHostThatStoodStill(t *testing.T) {
 	}
 }
 
-// What is too short says which tier tells more.
+// A result that is too short to tell names the tier that tells more.
 func TestSteadySaysWhatIsLonger(t *testing.T) {
 	for tier, want := range map[string]string{
 		"smoke": "run it with --tier hardening or release", "hardening": "run it with --tier release", "release": "give its tier release a longer steady_s",
@@ -190,7 +191,7 @@ func TestSteadySaysWhatIsLonger(t *testing.T) {
 	}
 }
 
-// What has no budget is shown, whatever it does, and not judged.
+// A quantity without a budget is shown, whatever it does, and not judged.
 func TestSteadyWithoutBudget(t *testing.T) {
 	s := soak{lasts: 10 * time.Minute, takes: map[string]func(int16, float64) float64{"latency": func(_ int16, at float64) float64 { return 3 + at }}}.tell()
 	s.run.Budget.Growth.LatencyPercent = 0

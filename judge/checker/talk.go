@@ -5,9 +5,9 @@ import (
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
-// A dialogue is what clients and brokers say to each other about each packet id.
-// The rules of the protocol that look at every packet share one, which the judge
-// adds to; the canary of each has its own.
+// A dialogue is the exchange of packets between clients and brokers, by packet id. The
+// rules that look at every packet share one dialogue, to which the judge adds. The
+// canary of each rule has its own.
 type dialogue struct {
 	ledger *ledger
 	of     []talker                // by process
@@ -26,10 +26,10 @@ type talk struct {
 	found    findings
 }
 
-// A rule looks at packets of its kinds about messages of one side, and at the exchange
-// that the packet id belonged to until then, nil for none. It returns what is wrong
-// with the packet, in words that follow the name of the message, and whether it had
-// something to judge.
+// A rule looks at packets of its kinds about messages of one side. It also gets the
+// exchange of the packet id until then, nil for none. It returns the fault of the
+// packet, in words that follow the name of the message, and whether it had something to
+// judge.
 type rule struct {
 	of     verdict.Party // whom it binds
 	side   int           // whose messages: 0 for the client's
@@ -104,8 +104,8 @@ func (t talker) fork() talker {
 	return t
 }
 
-// Add takes a batch for a rule that shares its dialogue with none, until that is
-// broken.
+// Add takes a batch if the dialogue is the canary's own, until its rule is broken. The
+// judge itself adds to the shared dialogue.
 func (c *talk) Add(b *history.Batch) {
 	switch {
 	case !c.dialogue.own:
@@ -127,8 +127,8 @@ func (t *dialogue) add(b *history.Batch) {
 	}
 }
 
-// take shows a packet to the rules. What was written down before CONNACK, or
-// behind that of the next connection, has no known place among the others.
+// take shows a packet to the rules. A packet recorded before CONNACK, or behind the
+// CONNACK of the next connection, has no known place among the others and is not shown.
 func (t *dialogue) take(p *packet) {
 	who, side := &t.of[p.process], p.sender()
 	open := who.open[side].at(p.id)
@@ -145,9 +145,9 @@ func (t *dialogue) take(p *packet) {
 	}
 }
 
-// share notes two messages of which it is not clear whose an acknowledgement is: a
-// PUBLISH and the one that has its packet id, or one that is answered while the other
-// still is to be.
+// share marks two messages whose acknowledgements cannot be told apart: a PUBLISH and
+// the message that already has its packet id, or two of one packet id, one answered
+// while the other is still open.
 func (t *dialogue) share(p *packet, side int, who *talker, open *exchange) {
 	switch w := t.ledger.wire; {
 	case p.kind == publishPacket && who.pending(open) && !open.of(p) && t.unclear(p, open):
@@ -161,9 +161,9 @@ func (t *dialogue) share(p *packet, side int, who *talker, open *exchange) {
 	}
 }
 
-// unclear reports whether a broker or a client may take a PUBLISH for the message that
-// has its packet id already. Whoever had PUBREL before, on the same connection, may not:
-// to the receiver the packet id is free from then on.
+// unclear reports whether the receiver may take a PUBLISH for the message that has its
+// packet id already. A receiver that had PUBREL before on the same connection may not,
+// unless a fault is in place: to it the packet id is free from then on.
 func (t *dialogue) unclear(p *packet, open *exchange) bool {
 	return open.state < released || open.conn != p.conn || t.ledger.fault(p.time) != ""
 }

@@ -72,8 +72,8 @@ func (t *timeline) silences(end int64, f func(silence)) {
 	}
 }
 
-// acknowledged reports whether row i, a publish, shows that it was served: an
-// acknowledgement, or for QoS 0, which has none, that it was sent.
+// acknowledged reports whether row i, a row of a publish, shows success: the broker
+// acknowledged it, or at QoS 0 the client sent it.
 func acknowledged(b *history.Batch, i int) bool {
 	return b.Edge[i] == history.Return && b.Outcome[i] == history.OK
 }

@@ -15,10 +15,10 @@ var claimNoUnexpected = Entry{
 	Notice: Notice{"unexpected", "unexpected deliveries", "mqtt/broker-kill-9"},
 }
 
-// unexpected judges that nothing is delivered which was never sent, or to
-// somebody who did not subscribe to it; nor as a retained message what was not
-// published as one, nor under another topic: as the delivery says, or the wire, or
-// the fetch that a message of mq9 was in the answer to.
+// unexpected judges that every delivery is of a message that was sent, to a process
+// with a matching subscription. A message must not come with RETAIN if it was published
+// without, and never under another topic. The topic is the one in the delivery or on
+// the wire, or for mq9 the mailbox of the fetch.
 type unexpected struct {
 	ledger   *ledger
 	looks    *looks // nil where nobody speaks mq9
@@ -85,8 +85,8 @@ type handed struct {
 	seq             int64
 }
 
-// renamed are the messages that were delivered under another topic: what the
-// wire shows of them is no second one.
+// renamed returns the messages delivered under another topic. The same messages on the
+// wire are no second violation.
 func (c *unexpected) renamed() map[handed]bool {
 	out := map[handed]bool{}
 	for _, s := range c.suspects {
@@ -170,7 +170,7 @@ func (c *unexpected) Result(*closing) verdict.Result {
 	return r
 }
 
-// shown says whose doing it is.
+// shown names the party to blame for a suspect.
 func (c *unexpected) shown(s suspect) shown {
 	w, called := c.ledger.wire, c.ledger.sends.find(s.stream, s.seq) != nil
 	switch {

@@ -15,12 +15,12 @@ var claimWillOnce = Entry{
 	Category: Safety, Checker: "willonce@1", Protocols: mqtt, Rests: history.PromiseProtocol, New: newWillOnce, NeedsComplete: true, canary: exhume,
 }
 
-// willOnce judges that the will of a connection that was lost is published, once,
-// and that of a connection that its client ended by DISCONNECT never. Each
-// connection has a will of its own. Of one that was lost while a fault on the
-// cluster began or ended, of one that was never let in for certain, of one whose
-// DISCONNECT a fault may have kept from the broker, and of one of whose end the
-// client and the wire do not say the same, either is right.
+// willOnce judges that the will of a lost connection is published once, and that the
+// will of a connection ended by DISCONNECT is never published. Each connection has a
+// will of its own. Both outcomes are allowed in four cases. The connection was lost
+// while a fault on the cluster began or ended. It may not have been let in. A fault may
+// have kept its DISCONNECT from the broker. Its end is not known, or the client and the
+// wire disagree on it.
 type willOnce struct {
 	ledger *ledger
 	came   map[passing][]arrival
@@ -80,10 +80,9 @@ const (
 	dead       // it is not to be
 )
 
-// lot is what is to become of a will. Where the broker fails in the moment in which the
-// connection is lost, which may take the connection with it, nothing is promised that
-// could be bounded: MQTT lets a server that fails publish the will when it starts again
-// (MQTT 3.1.1 section 3.1.2.5).
+// lot returns what is to become of a will. A broker may fail at the moment of the loss,
+// and the connection with it. Then no promise has a bound: MQTT lets a server that
+// fails publish the will when it starts again (MQTT 3.1.1 section 3.1.2.5).
 func (c *willOnce) lot(q *bequest) lot {
 	l := c.ledger
 	switch {
@@ -177,9 +176,9 @@ func (c *willOnce) waits(p int32, q *bequest) string {
 	return ""
 }
 
-// again is the first arrival that repeats one on its connection without saying so,
-// nil for none: where a fault was on the cluster since the connection was lost, it
-// may have been published anew.
+// again returns the first arrival that repeats one on the same connection without DUP,
+// nil for none. It excuses a repetition if a fault was on the cluster since the loss:
+// the broker may then have published the will anew.
 func (c *willOnce) again(q *bequest, to passing, came []arrival) *arrival {
 	l := c.ledger
 	if len(came) < 2 || slices.Contains(l.tables.Processes[to.process].Cannot, "dup") {
@@ -228,7 +227,7 @@ func (w *wire) agrees(q *bequest) bool {
 	return g == nil || q.left == (g.left != history.None)
 }
 
-// willBy says whose doing it is that a will is missing, or was not to come.
+// willBy names the party to blame for a missing, repeated or undue will.
 func (w *wire) willBy(kind string, q *bequest, at passing) shown {
 	if !w.heard(q.process) {
 		return nothingShown

@@ -184,8 +184,8 @@ func TestWillOnce(t *testing.T) {
 	}
 }
 
-// A driver that was killed explains what is missing elsewhere, unless its client
-// does no more than leave wills and hear what nobody promises it.
+// A driver that was killed explains messages missing elsewhere, unless its client does
+// no more than leave wills and receive at QoS 0.
 func TestWhoMayBeKilled(t *testing.T) {
 	s := willing().dies().mourned(0)
 	s.tables.Streams = append(s.tables.Streams, history.Stream{Producer: mortal, Topic: "work/own", QoS: 1})

@@ -7,10 +7,10 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// A wire is what the packets show, as the clients' side of the tap had them: of
-// each message how it was sent to the broker, and by the broker to each
-// subscriber. What did not come as far as the client is not in it, nor what a
-// fault of ours changed beyond.
+// A wire is what the packets show, as recorded on the clients' side of the tap: how
+// each message was sent to the broker, and by the broker to each subscriber. Packets
+// that did not reach that side are not in it, nor are changes by a fault of ours beyond
+// it.
 type wire struct {
 	on      bool
 	route   *route
@@ -157,8 +157,8 @@ func (c *wireClient) leave(p *packet) {
 	}
 }
 
-// flow is that of the message that a packet is about; sent says whether the
-// broker is the sender of the message.
+// flow returns the flow of the message that a packet is about. byBroker says whether
+// the broker is the sender of the message.
 func (w *wire) flow(p *packet, byBroker bool) *flow {
 	if byBroker {
 		if i := w.route.at(p.process, p.stream); i >= 0 {
@@ -172,8 +172,8 @@ func (w *wire) flow(p *packet, byBroker bool) *flow {
 	return nil
 }
 
-// share notes that a message had its packet id together with another: whose
-// acknowledgements are whose the wire does not tell.
+// share marks a message that had its packet id together with another one. The wire does
+// not tell their acknowledgements apart.
 func (w *wire) share(process int32, side int, stream int32, seq int64) {
 	if f := w.flow(&packet{process: process, stream: stream, seq: seq}, side == 1); f != nil {
 		f.shared = true
@@ -211,8 +211,7 @@ func (w *wire) heard(process int32) bool {
 	return w.on && uint32(process) < uint32(len(w.clients)) && len(w.clients[process].greeted) > 0 && !w.clients[process].unread
 }
 
-// from is what the wire shows of a message on its way to the broker, nil for
-// nothing.
+// from returns the flow of a message on its way to the broker, nil for none.
 func (w *wire) from(stream int32, seq int64) *flow {
 	if !w.on || uint32(stream) >= uint32(len(w.offered)) {
 		return nil
@@ -220,7 +219,7 @@ func (w *wire) from(stream int32, seq int64) *flow {
 	return w.offered[stream].seen(seq)
 }
 
-// to is what it shows of a message on its way to a subscriber.
+// to returns the flow of a message on its way to a subscriber, nil for none.
 func (w *wire) to(process, stream int32, seq int64) *flow {
 	if !w.on {
 		return nil
@@ -231,9 +230,9 @@ func (w *wire) to(process, stream int32, seq int64) *flow {
 	return nil
 }
 
-// greetedIn is the CONNACK that a connect is about: of those between two rows the
-// last without a session, for a client that gave an attempt up may have had it
-// with the next; else the last; nil for none.
+// greetedIn returns the CONNACK of a connect. Between the two rows it prefers the last
+// one without a session, because a client that gave up an attempt may have got the
+// session with the next. Else it is the last one, nil for none.
 func (c *wireClient) greetedIn(from, to int64) (g *greeting) {
 	for i := range c.greeted {
 		if at := &c.greeted[i]; at.row > from && at.row < to && (g == nil || g.present || !at.present) {
@@ -277,17 +276,16 @@ func (c *wireClient) subscribed(row int64) (yes bool, gaveUp string) {
 	return g.qos < 0x80, ""
 }
 
-// wentOn reports whether the client came back, to the session in which it was
-// sent a message last: what it has not acknowledged is sent again there (MQTT
-// 3.1.1 section 4.4 [MQTT-4.4.0-1]).
+// wentOn reports whether the client came back to the session in which it was last sent
+// a message. The broker must send unacknowledged messages again there (MQTT 3.1.1
+// section 4.4 [MQTT-4.4.0-1]).
 func (c *wireClient) wentOn(f *flow) bool {
 	n := len(c.greeted)
 	return f.conn < c.conn && f.session == uint16(c.session) && n > 0 && c.greeted[n-1].asked == c.asked
 }
 
-// mute reports whether a client left anything that it was sent on its last
-// connection without an answer: the broker may then wait for that, and send no
-// more. It is asked for at the end.
+// mute reports whether a client left a message of its last connection unanswered: the
+// broker may then wait for the answer, and send no more. It is asked for at the end.
 func (w *wire) mute(process int32) bool {
 	if w.mutes == nil {
 		w.mutes = make([]bool, len(w.clients))
@@ -301,9 +299,9 @@ func (w *wire) mute(process int32) bool {
 	return w.mutes[process]
 }
 
-// anew is how many messages of QoS 1 the broker sent to a client again as messages
-// of their own, which nothing of the client's called for: each was published once,
-// fits one of its filters, and its connection was never lost.
+// anew returns how many messages of QoS 1 the broker sent to a client again as messages
+// of their own, without a reason: each was published once, fits exactly one filter of
+// the client, and the connection was never lost.
 func (w *wire) anew() (n int64) {
 	for i := range w.handed {
 		p, pair := i/w.route.streams, w.route.pairs[i]

@@ -11,8 +11,8 @@ import (
 
 const dup = history.FlagDup
 
-// Of a healthy broker and healthy clients every claim that the wire can judge
-// holds, and every canary is red.
+// With a healthy broker and healthy clients every claim that the wire can judge holds,
+// and every canary is red.
 func TestHealthyWire(t *testing.T) {
 	s := wired()
 	s.join(sub).connect(pub, false)
@@ -49,7 +49,7 @@ func TestHealthyWire(t *testing.T) {
 	}
 }
 
-// Whatever freedom a correct broker takes, nobody is accused.
+// Nobody is accused, whatever freedom a correct broker takes.
 func TestCorrectWireIsNeverAccused(t *testing.T) {
 	for seed := range uint64(40) {
 		for _, r := range judgeStory(t, correctOn(wired(), seed), names()...).Results {
@@ -60,8 +60,8 @@ func TestCorrectWireIsNeverAccused(t *testing.T) {
 	}
 }
 
-// A run is judged by the claims of its day: one that only the wire can judge and that
-// came later is not held against what was recorded before.
+// A run is judged by the claims of its day: a later claim on packets is not held
+// against an older recording.
 func TestWireClaimsAreFrozen(t *testing.T) {
 	for _, c := range []struct {
 		frozen []string
@@ -77,8 +77,8 @@ func TestWireClaimsAreFrozen(t *testing.T) {
 	}
 }
 
-// Each claim that only the wire can judge: what breaks it, and what is near to
-// that and does not.
+// TestWireClaims has for each claim on packets the violations, and similar cases that
+// are correct.
 func TestWireClaims(t *testing.T) {
 	const pass, fail, unknown = verdict.Pass, verdict.Fail, verdict.Unknown
 	sent := func(s *story, id int64, st int32, seq int64, f history.Flags) *story {
@@ -380,8 +380,8 @@ func (s *story) driver(text string) *story {
 	return s
 }
 
-// Whoever is to blame for any violation is among those listed, however many
-// there are of others before.
+// Every party to blame is among the listed violations, however many violations of other
+// parties come before.
 func TestEveryPartyIsListed(t *testing.T) {
 	var f findings
 	for i := range int64(100 * maxListed) {

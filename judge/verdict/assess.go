@@ -31,9 +31,8 @@ func shortfalls(in Input) []Shortfall {
 
 type noter func(k Kind, format string, args ...any)
 
-// faultShortfalls answers how many faults landed. The state of a landing is
-// decided again from its samples, and so is its heal: what the file says of them
-// is not believed.
+// faultShortfalls returns how many faults landed. It decides the state of each landing
+// and of its heal again from the samples, and does not trust the states in the file.
 func faultShortfalls(in Input, note noter) (landed int) {
 	planned := slices.Clone(in.Run.Faults)
 	for _, l := range in.Landings {

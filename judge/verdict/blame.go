@@ -49,9 +49,9 @@ func (c charge) against(p Party, name string) string {
 	return fmt.Sprintf("%s: %s, by %s: %s", p, name, c.source, c.text)
 }
 
-// charges are those whom the wire blames for anything that failed. A claim on
-// the client library is only ever its own doing; of another, what no anomaly
-// shows is nobody's.
+// charges returns the first charge against each party that the wire blames for a
+// failure. A failed claim on the client library is always the library's doing. Any
+// other violation is nobody's where no anomaly names a party.
 func charges(failed []Result) map[Party]charge {
 	whose := map[Party]charge{}
 	note := func(p Party, r Result, text string) {

@@ -74,8 +74,8 @@ func failReasons(run *history.Run, failed []Result) (list []string) {
 	return list
 }
 
-// notPromised says that nobody is known to have promised what failed, "" where
-// somebody did: what the specification asks of a client library needs no promise.
+// notPromised says that nobody is known to have promised the failed claim, "" where
+// somebody did. A client library needs no promise: the specification binds it.
 func notPromised(run *history.Run, r Result) string {
 	if r.Promised || r.Claim.Of == SDK {
 		return ""

@@ -38,8 +38,8 @@ func whose(run *history.Run, r Result) string {
 	return library(run) + ": "
 }
 
-// beside is what was seen that no claim of the run judges, so that a reader of the
-// headline alone knows of it.
+// beside returns the observations that no claim of the run judges, for a reader of the
+// headline alone.
 func beside(unjudged []string) string {
 	if len(unjudged) == 0 {
 		return ""

@@ -2,10 +2,10 @@ package verdict
 
 import "github.com/robustmq/rmq-mcp/history"
 
-// DecideHeal says whether nothing is left of an injection, from what was read back
-// after it. A heal that the engine called verified is not where the last reading
-// of anything says otherwise; the sentences are what those read. What the engine
-// could not verify stays so.
+// DecideHeal decides from the readings after a heal whether anything is left of the
+// injection. A heal that the engine called verified has failed if the last reading of
+// any proof says otherwise; the sentences are those readings. Any other state stays as
+// the engine gave it.
 func DecideHeal(l history.Landing) (history.HealState, []string) {
 	if l.Healed != history.HealVerified {
 		return l.Healed, l.Reasons

@@ -54,8 +54,8 @@ type Totals struct {
 	Recovered  int64 `json:"recovered"`  // outcome unknown, yet delivered: allowed
 }
 
-// A NodePair is what came of messages whose publisher was connected to one node to
-// subscribers that were connected to another one, or to the same.
+// A NodePair counts the messages from publishers connected to one node to subscribers
+// connected to another, or to the same one.
 type NodePair struct {
 	From      string  `json:"from"`
 	To        string  `json:"to"`

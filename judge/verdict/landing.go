@@ -6,10 +6,10 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// DecideLanding says whether an injection had effect, from the samples of its
-// proofs and nothing else. It answers the state, sentences that name the
-// proofs which decided it, and the proofs with Holds and Why filled in. An
-// injection that the engine called unsupported stays so.
+// DecideLanding decides from the samples of an injection's proofs, and nothing else,
+// whether it had effect. It returns the state, sentences that name the deciding proofs,
+// and the proofs with Holds and Why filled in. An injection that the engine called
+// unsupported stays so.
 func DecideLanding(l history.Landing) (history.LandingState, []string, []history.ProofRecord) {
 	proofs := slices.Clone(l.Proofs)
 	roles := map[history.Role]*tally{
@@ -35,9 +35,9 @@ func DecideLanding(l history.Landing) (history.LandingState, []string, []history
 	return state, reasons, proofs
 }
 
-// unsampled reports whether a control was none meanwhile: another fault acted
-// on its node, and nobody read it. It speaks neither for nor against; there is
-// always the witness.
+// unsampled reports whether a control was not read, because another fault acted on its
+// node. It then speaks neither for nor against the landing; there is always the
+// witness.
 func unsampled(p history.ProofRecord) bool {
 	return p.Role == history.RoleControl && (len(at(p, history.Before)) == 0 || len(at(p, history.During)) == 0)
 }
@@ -72,10 +72,9 @@ func missing(role string, t *tally) []string {
 	return t.why[unreadable]
 }
 
-// byNode has what the mechanism's proofs say of each node. All that it has for
-// one node must hold: a limit that is in place and that the kernel never counted
-// hit nothing, and whatever else is slow there is not its doing. A proof of no
-// one node stands for itself.
+// byNode has the readings of the mechanism's proofs, by node. All proofs of one node
+// must hold: a limit in place that the kernel never counted hit nothing, and the
+// slowness of that node has another cause. A proof without a node stands for itself.
 type byNode []*finding
 
 type finding struct {

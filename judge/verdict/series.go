@@ -74,8 +74,9 @@ func rankOf(s State) int {
 	return 0 // a state nobody knows is nothing to be proud of
 }
 
-// failedSeries tells a violation that repeats from one that does not, and both
-// from one of which no other attempt could tell.
+// failedSeries gives the verdict on a series with a failed attempt. Its state is
+// FailReproducible if the violation repeats, FailNondetermin if it does not although
+// another attempt could tell, and FailOnce if no other attempt could.
 func failedSeries(v Verdict, attempts []Attempt) Verdict {
 	claim, k := mostFailed(attempts)
 	first := slices.IndexFunc(attempts, func(a Attempt) bool { return failedOn(a.Verdict, claim) })
@@ -108,8 +109,8 @@ func failedSeries(v Verdict, attempts []Attempt) Verdict {
 	return v
 }
 
-// told is how many attempts pass or fail: of what another one found, the rest say
-// nothing.
+// told returns how many attempts pass or fail: the rest say nothing about the violation
+// of another one.
 func told(attempts []Attempt) (n int) {
 	for _, a := range attempts {
 		if a.Verdict.State.Failed() || isPass(a.Verdict.State) {
@@ -152,8 +153,8 @@ func summaryOf(v Verdict, claim string) string {
 	return afterState(v.Headline)
 }
 
-// mostFailed is the claim that failed in the most attempts, the more severe
-// one and then the first by name where there are several.
+// mostFailed returns the claim that failed in the most attempts, and their number.
+// Among several it takes the most severe one, then the first by name.
 func mostFailed(attempts []Attempt) (claim string, k int) {
 	counts, severity := map[string]int{}, map[string]string{}
 	for _, a := range attempts {

@@ -45,10 +45,10 @@ type SessionVerdict struct {
 	Concerns []string `json:"concerns"` // what keeps it from DONE
 }
 
-// Session decides over the scenarios of a plan. Concerns are what is known
-// besides, such as that the plan is no longer what was frozen. A FAIL that was
-// seen once is a FAIL; what was not tried, tried in part, or passes below its
-// tier, is a concern.
+// Session decides over the scenarios of a plan. concerns are added to those found here,
+// for example that the plan differs from the frozen one. A FAIL that was seen once is a
+// FAIL. A scenario that was not tried, was tried in part, or passes below its tier, is
+// a concern.
 func Session(items []Planned, concerns []string) SessionVerdict {
 	s := SessionVerdict{Concerns: []string{}}
 	tried, passed, missing, failed := 0, 0, 0, ""

@@ -44,7 +44,7 @@ var States = [...]struct {
 }{
 	{NeverRun, NotRun},
 	{FaultUnsupported, InconclusiveEnv},
-	// Whatever else came of them, these are the cause.
+	// These are the cause, whatever else came of them.
 	{PartGone, InconclusiveEnv},
 	{NodeEnded, InconclusiveEnv},
 	{FaultMissing, InconclusiveFault},
@@ -53,13 +53,13 @@ var States = [...]struct {
 	{FaultIndeterminate, InconclusiveFault},
 	{FaultIdle, InconclusiveFault},
 	{HealUnverified, InconclusiveFault},
-	// The broker's doing, which recovery judges: this keeps a run that does not
-	// claim it from passing.
+	// A node that stays down is the broker's doing, and recovery judges it. This keeps
+	// a run without that claim from passing.
 	{NodeDown, InconclusiveFault},
 	{CheckerMissing, PartialSurface},
 	{NoClaims, PartialSurface},
-	// What broke the harness or starved it also breaks its histories, so the
-	// cause is named before the symptom.
+	// A broken or starved harness also leaves broken histories, so the cause is named
+	// before the symptom.
 	{HostStarved, InconclusiveEnv},
 	{HarnessError, InconclusiveEnv},
 	{HistoryIncomplete, InconclusiveOracle},

@@ -2,10 +2,10 @@
 // give the same state, on any machine, at any time.
 //
 // The states and their order are those of the nine-state taxonomy of the
-// distributed-system-testing skills, with its holes closed: a violation stands
-// whatever else went wrong, and is called neither reproducible nor not before it
-// was tried; a fault that did not land is never a pass, and a checker that did
-// not run is never a pass.
+// distributed-system-testing skills, with its holes closed. A violation stands whatever
+// else went wrong. It is called neither reproducible nor nondeterministic before it was
+// tried again. A fault that did not land is never a pass, and neither is a checker that
+// did not run.
 package verdict
 
 // State is what a run, or a series of runs of one scenario, showed.
@@ -25,7 +25,7 @@ const (
 	NotRun             State = "NOT-RUN"
 )
 
-// A Party is whom a failure lies with. A verdict's Blame begins with one.
+// A Party is the one to blame for a failure. A verdict's Blame begins with one.
 type Party string
 
 // The parties.
@@ -90,8 +90,8 @@ type Group struct {
 	Slowed     bool    `json:"slowed"`       // beyond the scenario's bounds
 }
 
-// Figures are how a group was served in a time. What never came counts as the
-// time for which it could have.
+// Figures say how a group was served in a time. A message that never came counts with
+// the time from its call to the end of the recording.
 type Figures struct {
 	Messages int64   `json:"messages"`   // published then
 	PerS     float64 `json:"per_second"` // acknowledged, or delivered, then
@@ -118,8 +118,7 @@ type Trend struct {
 	Why      string    `json:"why,omitempty"` // it is unknown, or not judged
 }
 
-// Violations are all of one kind that one process met and one party is to blame
-// for.
+// Violations counts the violations of one kind at one process with one party to blame.
 type Violations struct {
 	Kind    string `json:"kind"` // as of [Anomaly]
 	Process int32  `json:"process"`
