@@ -116,8 +116,8 @@ func TestRecoverLeavesAnEndedHistory(t *testing.T) {
 	}
 }
 
-// TestChangedAnywhere changes every byte in turn: whatever that reads as, it
-// is an error or events, and never a panic or a number that names nothing.
+// TestChangedAnywhere changes every byte in turn. The result must read as an error or
+// as events, never as a panic or a number that names nothing.
 func TestChangedAnywhere(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, history.Options{BatchRows: 4}, randomEvents(rand.New(rand.NewPCG(7, 7)), 8))

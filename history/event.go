@@ -1,8 +1,7 @@
-// Package history is what was recorded: the events of a run, the tables that
-// name their numbers, the landings of its faults, and the frozen plan it ran
-// by. It is the one type in which the half of the program that acts on a
-// broker meets the half that judges: recording writes it, judging reads only
-// it.
+// Package history is what was recorded: the events of a run, the tables that name their
+// numbers, the landings of its faults, and the frozen plan it ran by. The two halves of
+// the program meet only here: the half that acts on a broker records a history, and the
+// half that judges reads nothing else.
 //
 // A [Recorder] writes history.arrow and tables.jsonl while the run goes, a
 // [Reader] goes through them in batches of columns, [Recover] closes what a
@@ -15,9 +14,9 @@ import "time"
 // None marks a number of an [Event] that does not apply.
 const None = -1
 
-// An Event is one row of the history. What takes time is two rows, a call and
-// its return; what happens at once is one point. A call without a return is of
-// unknown outcome, which is also how the crash of anything reads.
+// An Event is one row of the history. An action that takes time is two rows, a call and
+// its return; an instant is one point. A call without a return has an unknown outcome.
+// The crash of anything reads the same way.
 type Event struct {
 	Index   int64         // order of recording, dense from 0
 	Call    int64         // on a return: the Index of its call; else None
@@ -64,7 +63,7 @@ const (
 	KindTold             // point: the SDK told its application how a publish ended, whatever made it say so. Outcome says how
 )
 
-// Edge tells a call from its return and from what happens at once.
+// Edge tells a call from its return and from a point.
 type Edge uint8
 
 const (

@@ -10,8 +10,8 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// Of any bytes a reader returns events that name what is in the tables, or an
-// error, and comes to an end.
+// FuzzReader checks that a reader of any bytes comes to an end, and returns an error or
+// events that name rows of the tables.
 func FuzzReader(f *testing.F) {
 	for seed := range uint64(3) {
 		dir := f.TempDir()

@@ -2,8 +2,8 @@ package history
 
 import "time"
 
-// A Landing is the server's own proof that an injection had effect: what was
-// meant, what was measured before, during and after it, and what follows.
+// A Landing is the server's own proof that an injection had effect: its intent, the
+// measurements before, during and after it, and the conclusion.
 type Landing struct {
 	Fault     string            `json:"fault"`            // f1, f2, … in order of injection
 	Type      string            `json:"type"`             // kill, pause, …

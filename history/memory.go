@@ -65,7 +65,7 @@ func NewMemory(tables Tables) *Memory {
 	return &Memory{tables: tables, changed: make(chan struct{})}
 }
 
-// Record adds an event and answers its index.
+// Record adds an event and returns its index.
 func (m *Memory) Record(e Event) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -96,7 +96,7 @@ func (m *Memory) Count(match func(Event) bool) (n int) {
 	return n
 }
 
-// Wait waits until n events match, or ctx ends, and answers how many do.
+// Wait waits until n events match, or ctx ends, and returns how many do.
 func (m *Memory) Wait(ctx context.Context, n int, match func(Event) bool) int {
 	for {
 		m.mu.Lock()

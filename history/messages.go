@@ -35,15 +35,15 @@ type messages struct {
 	pos  int64 // end of the last whole message
 	meta []byte
 	body []byte
-	back bool  // the message that was read last is to be answered again
+	back bool  // the message that was read last is to be returned again
 	end  error // io.EOF in order, errCut, or what is wrong; nil so far
 }
 
 func (m *messages) Retain()  {}
 func (m *messages) Release() {}
 
-// Message answers the next whole message, which is valid until the next call.
-// After the last one it answers io.EOF, however the stream ended.
+// Message returns the next whole message, which is valid until the next call. After the
+// last one it returns io.EOF, however the stream ended.
 func (m *messages) Message() (*ipc.Message, error) {
 	if m.back {
 		m.back = false
@@ -88,7 +88,7 @@ func (m *messages) next() (msg *ipc.Message, err error) {
 	return ipc.NewMessage(memory.NewBufferBytes(m.meta), memory.NewBufferBytes(m.body)), nil
 }
 
-// prefix reads what is before a message and answers the size of its metadata.
+// prefix reads the prefix of a message and returns the size of its metadata.
 func (m *messages) prefix() (int64, error) {
 	prefix, err := m.read(nil, 0, prefixSize)
 	if err != nil {

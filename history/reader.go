@@ -29,7 +29,7 @@ type Reader struct {
 	batch    Batch
 	revision int   // of the file
 	next     int64 // Index of the next event
-	err      error // io.EOF or what Next answered
+	err      error // io.EOF or the error that Next returned
 }
 
 // Open opens the history in dir, which may be still in writing: what is whole
@@ -95,9 +95,9 @@ func (r *Reader) start() error {
 // start, and not to be changed.
 func (r *Reader) Tables() *Tables { return r.tables }
 
-// Next answers the next batch, which has at least one event and is valid until
-// the next call, or io.EOF after the last whole one. Every other error means
-// that the file is not as it was recorded.
+// Next returns the next batch, which has at least one event and is valid until the next
+// call, or io.EOF after the last whole one. Every other error means that the file is
+// not as it was recorded.
 func (r *Reader) Next() (*Batch, error) {
 	for r.err == nil {
 		var rec arrow.RecordBatch
@@ -118,9 +118,9 @@ func (r *Reader) Next() (*Batch, error) {
 	return nil, io.EOF
 }
 
-// Ended reports, once Next answered io.EOF, whether the history was ended in
-// order: the marker is there and nothing was cut. Only then can a missing row
-// mean that something did not happen. A recovered history never is.
+// Ended reports, once Next returned io.EOF, whether the history was ended in order: the
+// marker is there and nothing was cut. Only then can a missing row mean that something
+// did not happen. A recovered history never is.
 func (r *Reader) Ended() bool {
 	return r.err == io.EOF && r.messages.end == io.EOF && !r.torn
 }

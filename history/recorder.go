@@ -26,11 +26,11 @@ type Options struct {
 const queueBatches = 64
 
 // A Recorder appends events to a history on disk. Its methods may be called
-// concurrently. What was recorded is in the file after FlushEvery, or at the
-// next Sync or Close, and survives the crash of this process from then on.
+// concurrently. A recorded event is in the file after FlushEvery, or at the next Sync
+// or Close, and survives a crash of this process from then on.
 //
-// After the first write that fails nothing more is written: Err and Failed say
-// so, and whoever runs the experiment must end it.
+// After the first failed write nothing more is written: Err and Failed say so, and the
+// experiment must be ended.
 type Recorder struct {
 	tables *tableFile
 	events *eventFile
@@ -104,12 +104,12 @@ func newRecorder(tables, events disk, opts Options) *Recorder {
 	return r
 }
 
-// Record appends an event and answers its Index; e.Index is ignored. The event
-// is in memory when it returns. It waits only while the disk is far behind.
+// Record appends an event and returns its Index; e.Index is ignored. The event is in
+// memory when it returns. Record waits only while the disk is far behind.
 //
-// An event that names a row the tables do not have, or a call that was not
-// recorded yet, is a mistake of the caller: that number is recorded as None
-// and Err says so. After Close nothing is recorded, and Record answers None.
+// An event must name rows of the tables, and a call recorded before. Otherwise the
+// wrong number is recorded as None and Err says so. After Close nothing is recorded,
+// and Record returns None.
 func (r *Recorder) Record(e Event) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -174,9 +174,8 @@ func (r *Recorder) Sync() error {
 	return r.Err()
 }
 
-// Close writes what is left and ends the history in order. It answers the
-// first error there was; the history has no end then. A second Close does
-// nothing.
+// Close writes what is left and ends the history in order. It returns the first error
+// there was; the history then has no end marker. A second Close does nothing.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	if r.closed {
@@ -193,7 +192,7 @@ func (r *Recorder) Close() error {
 	return r.Err()
 }
 
-// Err is the first error of writing, or nil.
+// Err returns the first error, of writing or of a caller, or nil.
 func (r *Recorder) Err() error {
 	select {
 	case <-r.failed:
@@ -216,32 +215,32 @@ func (r *Recorder) fail(err error) {
 	})
 }
 
-// Node adds a node to the tables and answers its number, None where it could
-// not be written.
+// Node adds a node to the tables and returns its number, None where it could not be
+// written.
 func (r *Recorder) Node(n Node) int16 {
 	i, err := r.tables.addNode(n)
 	r.fail(err)
 	return int16(i)
 }
 
-// Process adds a process to the tables and answers its number, None where it could
-// not be written.
+// Process adds a process to the tables and returns its number, None where it could not
+// be written.
 func (r *Recorder) Process(p Process) int32 {
 	i, err := r.tables.addProcess(p)
 	r.fail(err)
 	return int32(i)
 }
 
-// Stream adds a stream to the tables and answers its number, None where it could
-// not be written.
+// Stream adds a stream to the tables and returns its number, None where it could not be
+// written.
 func (r *Recorder) Stream(s Stream) int32 {
 	i, err := r.tables.addStream(s)
 	r.fail(err)
 	return int32(i)
 }
 
-// Workload adds a workload to the tables and answers its number, None where it
-// could not be written.
+// Workload adds a workload to the tables and returns its number, None where it could
+// not be written.
 func (r *Recorder) Workload(w Workload) int {
 	i, err := r.tables.addWorkload(w)
 	r.fail(err)

@@ -11,8 +11,8 @@ import (
 )
 
 // Recover cuts a history that its recorder left torn back to what is whole:
-// history.arrow to its last whole message, tables.jsonl to its last whole
-// line. It answers how many bytes it cut, and may be called again.
+// history.arrow to its last whole message, tables.jsonl to its last whole line. It
+// returns how many bytes it cut, and may be called again.
 //
 // A history that was not ended in order stays without the marker that ends
 // it, so its reader's Ended is false for ever, wherever the file goes; to

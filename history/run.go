@@ -85,9 +85,9 @@ type Budget struct {
 	Growth    Growth  `json:"growth,omitzero"`    // how fast what a node takes may grow in the steady time
 }
 
-// Fair bounds how much worse a group of clients may be served while another
-// client misbehaves than it was before. All 0, nothing is bound. Of fewer than 200
-// messages the rate alone is judged: one in a hundred of them says nothing.
+// Fair bounds how much worse a group of clients may be served while another client
+// misbehaves than it was before. All 0, nothing is bound. With fewer than 200 messages
+// only the rate is judged: their 99th percentile says nothing.
 type Fair struct {
 	Times    float64 `json:"times" yaml:"times"`       // the 99th percentile of their latencies: at most so many times that before
 	FloorS   float64 `json:"floor_s" yaml:"floor_s"`   // one below this is never too slow
@@ -95,8 +95,8 @@ type Fair struct {
 	Messages int64   `json:"messages" yaml:"messages"` // decided over so many of a group, before and in the time of the fault
 }
 
-// Growth bounds how fast what each node takes may grow while it is under a steady
-// load. What is 0 is not judged.
+// Growth bounds how fast the resources of each node may grow under a steady load. A
+// bound of 0 is not judged.
 type Growth struct {
 	MemoryMiB      float64 `yaml:"memory_mib_per_h" json:"memory_mib_per_h"`           // resident, without that of mapped files where it is told apart
 	Descriptors    float64 `yaml:"descriptors_per_h" json:"descriptors_per_h"`         // open

@@ -50,7 +50,7 @@ func (f *tableFile) addWorkload(w Workload) (int, error) {
 	return add(f, &f.tables.Workloads, &f.workloads, w, func(i *int) tableRow { return tableRow{Workload: i} })
 }
 
-// add writes a row of a table, then counts it. It answers its number, None where it
+// add writes a row of a table, then counts it. It returns its number, None where it
 // could not be written.
 func add[T any](f *tableFile, rows *[]T, count *atomic.Int32, row T, numbered func(*int) tableRow) (int, error) {
 	f.mu.Lock()
@@ -137,8 +137,8 @@ func (f *tableFile) close() error {
 	return errors.Join(f.sync(), f.disk.Close())
 }
 
-// parseTables reads the whole lines of tables.jsonl and answers how many bytes
-// they are. A line that is not a row of ours, in its place, is an error.
+// parseTables reads the whole lines of tables.jsonl and returns how many bytes they
+// are. A line that is not the row due in its place is an error.
 func parseTables(data []byte) (*Tables, int64, error) {
 	var t Tables
 	var size int64

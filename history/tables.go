@@ -56,7 +56,7 @@ type Stream struct {
 	Register bool   `json:"register,omitempty"` // its topic is judged as a register, not as a queue
 	Will     bool   `json:"will,omitempty"`     // its messages are wills: one for each CONNECT of its producer
 
-	// Of mq9.
+	// Only for mq9.
 	Priority    string `json:"priority,omitempty"`      // critical, urgent, normal; "" is normal
 	TTLS        int    `json:"ttl_s,omitempty"`         // time to live of each message but end markers
 	MailboxTTLS int    `json:"mailbox_ttl_s,omitempty"` // time to live of the mailbox that its topic is

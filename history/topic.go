@@ -36,7 +36,7 @@ func matchLevels(filter, topic string) bool {
 }
 
 // CutShare splits the filter of a shared subscription, $share/GROUP/FILTER (MQTT 5.0
-// section 4.8.2). Of another one it returns the whole as rest.
+// section 4.8.2). It returns any other filter whole as rest.
 func CutShare(filter string) (group, rest string, shared bool) {
 	rest, shared = strings.CutPrefix(filter, "$share/")
 	if !shared {

@@ -1,8 +1,7 @@
 package history
 
-// Words that one side of a run writes and another reads. Whoever writes or reads
-// one does so by its name: a word that only one of the two knew anew would make a
-// claim hold for ever.
+// Words that one side of a run writes and another reads. Both sides use the constants:
+// a word changed on one side only would make a claim hold for ever.
 
 // Observations are texts of a [KindObserve] by which something is judged. Nodes
 // have more metrics, by their brokers' own names.
@@ -13,21 +12,21 @@ const (
 
 	ObservePlanted = "planted" // Value is how often the defect showed that rmq-mcp planted before the nodes
 
-	// Of a node's process that ended: Value is its status, or -1 and Reason the
-	// signal; Outcome is ok where we ended it. ObserveMemoryKill comes before one
-	// that the kernel ended as there was no memory.
+	// A node's process ended: Value is its status, or -1 and Reason the signal; Outcome
+	// is ok where we ended it. ObserveMemoryKill comes before an end that the kernel
+	// caused for lack of memory.
 	ObserveExit       = "process_exit"
 	ObserveMemoryKill = "process_memory_kill"
 
-	// Of a process of ours under a node's data directory that ended, or stood still,
-	// without being asked: Value is the seconds for which it may have been gone then.
+	// A process of ours under a node's data directory ended, or stood still, without
+	// being asked: Value is the seconds for which it may have been gone by then.
 	ObserveDiskGone = "disk_layer_gone"
 
-	// Of the witness, which ended or was stopped without being asked: what a fault waits
-	// for then takes its time.
+	// The witness ended or was stopped without being asked: a fault that waits for it
+	// is healed late.
 	ObserveWitnessGone = "witness_gone"
 
-	// Of a node every second, from its process and its kernel.
+	// Observed of each node every second, from its process and its kernel.
 	ObserveMemory      = "process_memory_bytes"         // resident
 	ObserveAnonymous   = "process_anonymous_bytes"      // resident, and of no file; on Linux
 	ObserveDescriptors = "process_fds"                  // open
@@ -57,8 +56,8 @@ const (
 	StateKilled  = StateExited + "signal 9 (killed)"
 )
 
-// How a process is made to end, by SIGKILL and by SIGTERM: what it can be set to
-// beside running and frozen.
+// The ends that a process can be set to, beside running and frozen: by SIGKILL and by
+// SIGTERM.
 const (
 	EndKilled  = "killed"
 	EndStopped = "stopped"
@@ -96,7 +95,7 @@ const FetchMailboxes = "list of mailboxes"
 // that number, or up to one more for each partition.
 const FetchStored = "stored of a topic"
 
-// What a broker's vendor promises of it, which claims rest on.
+// The promises of a broker's vendor, on which claims rest.
 const (
 	PromiseProtocol   = "protocol"   // what any broker does by speaking it, as long as its process lives
 	PromiseDurability = "durability" // what was acknowledged outlives a node, and comes once where that was asked for
@@ -112,7 +111,7 @@ const (
 	PromiseMailboxes  = "mailboxes"  // all of mq9
 )
 
-// What a cluster may lack ([ClusterInfo.Lacks]).
+// The things that a cluster may lack ([ClusterInfo.Lacks]).
 const (
 	LacksLogs      = "logs"      // of its nodes, for us to read
 	LacksResources = "resources" // of its nodes' processes, for us to see

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Of any bytes a chain takes what is sound, from the beginning, and says where
-// that ends.
+// FuzzChain checks that a chain takes the sound beginning of any bytes and says where
+// it ends.
 func FuzzChain(f *testing.F) {
 	line, err := encode(Entry{Kind: KindNote, Data: []byte(`{"a":"\u001b"}`)})
 	if err != nil {

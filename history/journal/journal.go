@@ -1,6 +1,6 @@
-// Package journal is the record of what was asked, planned, done and answered:
-// one JSON line an entry, each chained to the one before by its hash, each on
-// disk before Append returns.
+// Package journal is the record of requests, plans, actions and answers: one JSON line
+// an entry, each chained to the one before by its hash, each on disk before Append
+// returns.
 //
 // A line is
 //
@@ -35,8 +35,8 @@ import (
 // faults has words of its own (package faults).
 const (
 	KindStart     = "start"     // a run begins; Data is who asked for what
-	KindCall      = "call"      // a tool was called; Data is who called what with which arguments
-	KindAnswer    = "answer"    // what it was answered
+	KindCall      = "call"      // a tool was called; Data is the caller, the tool and its arguments
+	KindAnswer    = "answer"    // the answer to that call
 	KindStop      = "stop"      // a run is to end before its time; Data is who asked
 	KindEnd       = "end"       // the last of a run; Data has what the harness itself could not do
 	KindNote      = "note"      // words
@@ -58,9 +58,9 @@ type Journal struct {
 	err  error // the first that left the file in doubt
 }
 
-// Open creates the journal at path, or continues it after verifying it. What a
-// crash left of a last line is cut off, and an entry of kind "recovered" says
-// so. Errors: somebody else is writing it, or an entry was changed.
+// Open creates the journal at path, or continues it after verifying it. A last line
+// torn by a crash is cut off, and an entry of kind "recovered" says so. It is an error
+// if another process is writing the journal, or if an entry was changed.
 func Open(path string) (*Journal, error) {
 	lock := flock.New(lockPath(path), flock.SetPermissions(0o644))
 	switch locked, err := lock.TryLock(); {
@@ -98,9 +98,9 @@ func (j *Journal) resume() (err error) {
 	return err
 }
 
-// Append writes one entry and answers its number once it is on disk. Data is
-// anything that encodes to JSON. After an error of the disk the journal takes
-// no more: what was to be journaled must not be done.
+// Append writes one entry and returns its number once it is on disk. data is anything
+// that encodes to JSON. After an error of the disk the journal takes no more entries:
+// an action that cannot be journaled must not be done.
 func (j *Journal) Append(kind string, data any) (n int, err error) {
 	encoded, err := json.Marshal(data)
 	if err != nil {

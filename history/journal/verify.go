@@ -9,8 +9,8 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/stored"
 )
 
-// Read answers the entries of a journal, verified. It may be in writing: a
-// last line that is not whole is left out.
+// Read returns the entries of a journal, verified. It may be in writing: a last line
+// that is not whole is left out.
 func Read(path string) ([]Entry, error) {
 	chain, err := readFile(path)
 	if err != nil {
@@ -19,9 +19,9 @@ func Read(path string) ([]Entry, error) {
 	return chain.entries, nil
 }
 
-// Verify checks every link of a journal, and answers its head and how many
-// entries it has. The error names the first entry that is broken; n is then
-// how many before it are sound.
+// Verify checks every link of a journal, and returns its head and its number of
+// entries. The error names the first broken entry; n is then the number of sound
+// entries before it.
 func Verify(path string) (head string, n int, err error) {
 	chain, err := readFile(path)
 	if err != nil {
@@ -46,7 +46,7 @@ func readFile(path string) (chain, error) {
 	return c, err
 }
 
-// A chain is what is sound of a journal, from its beginning.
+// A chain is the sound beginning of a journal.
 type chain struct {
 	entries []Entry
 	head    string
