@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// far is how far beyond its end a bitmap may be made to grow at once. A number
-// further out was not counted up to: it is nonsense, and must not cost memory.
+// far is how far a bitmap may grow beyond its end at once. Nobody counted up to a
+// number further out: it is nonsense, and must not cost memory.
 const far = 1 << 20
 
 // A bitmap is a set of small numbers that are counted up from 0.
@@ -54,7 +54,7 @@ func (m *bitmap) word(w int) uint64 {
 	return 0
 }
 
-// countFrom is how many numbers of the set are lo or more.
+// countFrom returns how many numbers of the set are lo or more.
 func (m *bitmap) countFrom(lo int64) (n int64) {
 	for w := int(lo >> 6); w < len(m.words); w++ {
 		n += int64(bits.OnesCount64(m.words[w] & from(lo, w)))

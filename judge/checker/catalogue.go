@@ -30,11 +30,11 @@ type Category string
 const (
 	Safety      Category = "safety"      // nothing wrong happens
 	Liveness    Category = "liveness"    // something right happens in time
-	Durability  Category = "durability"  // what was acknowledged stays
-	Idempotency Category = "idempotency" // what happens again has no effect again
+	Durability  Category = "durability"  // acknowledged messages stay
+	Idempotency Category = "idempotency" // a repetition has no second effect
 	Ordering    Category = "ordering"    // before stays before
 	Isolation   Category = "isolation"   // nobody gets what is not for them
-	Operational Category = "operational" // what runs keeps running
+	Operational Category = "operational" // running processes keep running
 	Fairness    Category = "fairness"    // one does not live at the cost of others
 )
 

@@ -19,7 +19,7 @@ type Checker interface {
 	fork() Checker
 }
 
-// Context is what was recorded beside the events.
+// Context is the record of a run beside its events.
 type Context struct {
 	Run      *history.Run
 	Tables   *history.Tables

@@ -15,7 +15,7 @@ var claimClientsConnect = Entry{
 	Category: Liveness, Checker: "connects@1", Protocols: every, Rests: history.PromiseProtocol, New: newConnects, Timed: true, canary: lockOut,
 }
 
-// connectBound is for how long a client tries before it counts as kept out.
+// connectBound is how long a client tries before it counts as kept out.
 const connectBound = int64(10e9)
 
 // connects judges that clients of the workload are let in. One is kept out where it
@@ -103,8 +103,8 @@ func (c *connects) Result(*closing) verdict.Result {
 	return r
 }
 
-// letIn is how the harness was let in when a client had tried for long enough since
-// the last fault; nil where it was not.
+// letIn returns an admission of the harness after a client had tried for long enough
+// since the last fault; nil if there was none.
 func (c *connects) letIn(p *connecting) *admission {
 	for i := range c.ours {
 		o := &c.ours[i]

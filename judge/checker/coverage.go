@@ -101,7 +101,7 @@ func (c *coverage) diskGone(b *history.Batch, i int) {
 	c.gone = append(c.gone, sentence("the disk layer of %s, a process of rmq-mcp, was gone at %s, by no doing of the broker", c.ledger.node(b.Node[i]), clock(b.Time[i])))
 }
 
-// work is that of a process.
+// work returns the work of the run_client call that started a process.
 func (c *coverage) work(process int32) *work {
 	run := history.None
 	if uint32(process) < uint32(len(c.ledger.tables.Processes)) && !c.ledger.route.probed(process) {
@@ -153,7 +153,8 @@ func (c *coverage) result() verdict.Coverage {
 	return out
 }
 
-// drained is when publishing ended: the drain began, or the last publish.
+// drained returns when publishing ended: the beginning of the drain, or else the last
+// publish.
 func (c *coverage) drained() int64 {
 	for _, p := range c.phases {
 		if p.name == history.PhaseDrain {

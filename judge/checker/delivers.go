@@ -71,7 +71,7 @@ func (c *delivers) Result(*closing) verdict.Result {
 	return r
 }
 
-// calledAt is when a message was called, 0 where it was not.
+// calledAt returns when a message was called, 0 if it was not.
 func (l *ledger) calledAt(stream int32, seq int64) int64 {
 	if m := l.sends.find(stream, seq); m != nil {
 		return m.called

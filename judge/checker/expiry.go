@@ -86,11 +86,11 @@ func newExpiry(ctx Context, of lifetime) *expiry {
 	return c
 }
 
-// expirySlack is how long after its end something may still be there.
+// expirySlack returns how long a message or mailbox may still be there after its end.
 func expirySlack(ctx Context) int64 { return max(int64(ctx.Run.Budget.ExpiryS*1e9), second) }
 
-// life is how long what is judged of a stream lives, in nanoseconds; 0 where it
-// has no end.
+// life returns the judged time to live of a stream, in nanoseconds; 0 where it has no
+// end.
 func (c *expiry) life(s history.Stream) int64 { return int64(c.of(s)) * second }
 
 func (c *expiry) Add(b *history.Batch) {

@@ -52,7 +52,7 @@ type stretch struct {
 	fault    history.Landing // none in the time before
 }
 
-// served is what one client got of what was published in one stretch.
+// served holds how one client was served with the messages of one stretch.
 type served struct {
 	latencies
 	came   int64 // in the stretch, whenever it was published
@@ -112,7 +112,7 @@ func aims(target string, process int32, row history.Process) bool {
 // subscribers.
 func together(a, b history.Process) bool { return a.Run == b.Run && role(a.Group) == role(b.Group) }
 
-// role is what the clients of a group are run as.
+// role returns the kind of process that runs the clients of a group.
 func role(group string) string {
 	switch group {
 	case "publisher", "will", groupProbe:
@@ -151,7 +151,7 @@ func stretches(landings []history.Landing, recovery time.Duration) (all []stretc
 	return all, mixed
 }
 
-// called is what a fault is called: f1 (slow_reader of client:online-1).
+// called returns the name of a fault in texts: f1 (slow_reader of client:online-1).
 func called(f history.Landing) string { return sentence("%s (%s of %s)", f.Fault, f.Type, f.Target) }
 
 func (c *fair) fork() Checker {
@@ -217,8 +217,8 @@ func (c *fair) owes(process, stream int32) bool {
 		row.QoS > 0 && !row.Register && !brief(row) && !c.ledger.route.get(process, stream).lossy() && c.ledger.route.get(process, stream).filters > 0
 }
 
-// of is where a table has what a process got at a time: in every stretch that
-// has it, and nowhere from the drain on.
+// of goes through the entries of a process in a table for a time: one in every stretch
+// that includes it, and none from the drain on.
 func (c *fair) of(table []served, process int32, t int64) iter.Seq[*served] {
 	return func(yield func(*served) bool) {
 		for k, s := range c.times {
@@ -236,7 +236,7 @@ func (s *served) take(ns, row int64, stream int32, seq int64) {
 	}
 }
 
-// acknowledged is how long publishes took, by process and stretch.
+// acknowledged returns how long publishes took, by process and stretch.
 func (c *fair) acknowledged() []served {
 	took := make([]served, len(c.took))
 	for i, row := range c.ledger.tables.Streams {
@@ -264,8 +264,8 @@ func (c *fair) acknowledged() []served {
 	return took
 }
 
-// delivered is how long deliveries took, by process and stretch, with what was
-// acknowledged and never came.
+// delivered returns how long deliveries took, by process and stretch, with the
+// acknowledged messages that never came.
 func (c *fair) delivered() []served {
 	took := forks(c.took, served.fork)
 	for i, row := range c.ledger.tables.Streams {
@@ -339,7 +339,7 @@ func (c *fair) Result(*closing) verdict.Result {
 	return r
 }
 
-// groups are the processes of which a table has anything, by group and node.
+// groups returns the processes with anything in a table, by group and node.
 func (c *fair) groups(took []served) (list [][]int32) {
 	at := map[string]int{}
 	for p := range c.bad {
@@ -365,7 +365,7 @@ func (c *fair) name(p int32) string {
 	return group + " at " + c.ledger.node(c.node[p])
 }
 
-// figures are those of some processes in a stretch.
+// figures returns the figures of some processes in a stretch.
 func (c *fair) figures(of []int32, took []served, k int) verdict.Figures {
 	var all served
 	for _, p := range of {
@@ -382,13 +382,13 @@ func (c *fair) figures(of []int32, took []served, k int) verdict.Figures {
 // round keeps three digits behind the point, which is more than is known.
 func round(v float64) float64 { return math.Round(v*1000) / 1000 }
 
-// length is how many seconds a stretch lasted, up to the drain.
+// length returns how many seconds a stretch lasted, up to the drain.
 func (c *fair) length(k int) float64 {
 	s := c.times[k]
 	return max(float64(min(s.to, c.drain, c.end)-s.from), 1) / 1e9
 }
 
-// stood is for how many seconds the host stood still between two times.
+// stood returns how many seconds the host stood still between two times.
 func (c *fair) stood(from, to int64) (s float64) {
 	for _, t := range c.stills {
 		s += max(0, float64(min(t.to, to)-max(t.from, from))/1e9)
@@ -404,8 +404,8 @@ func (c *fair) explained(g verdict.Group, k int) bool {
 	return (!c.tailed(g) || g.During.P99MS <= c.limit(g.Before)+late) && g.During.PerS >= c.bound.Share*g.Before.PerS*(1-lost)
 }
 
-// compare holds a group in a stretch against itself before, and says why that
-// cannot be decided where it cannot.
+// compare compares a group in a stretch with itself before. why says why that cannot be
+// decided, "" if it can.
 func (c *fair) compare(of string, group []int32, took []served, k int) (out verdict.Group, why string) {
 	f := c.times[k].fault
 	out = verdict.Group{
@@ -429,19 +429,18 @@ func (c *fair) compare(of string, group []int32, took []served, k int) (out verd
 	return out, ""
 }
 
-// tailed reports whether there are enough messages of a group to hold how long
-// one in a hundred takes against how long it took.
+// tailed reports whether a group has enough messages to compare its 99th percentiles.
 func (c *fair) tailed(g verdict.Group) bool {
 	return min(g.Before.Messages, g.During.Messages) >= max(c.bound.Messages, tail)
 }
 
-// limit is up to how many milliseconds one in a hundred may take.
+// limit returns the bound on the 99th percentile, in milliseconds.
 func (c *fair) limit(before verdict.Figures) float64 {
 	return max(c.bound.Times*before.P99MS, c.bound.FloorS*1000)
 }
 
-// worst is the client of a group whose latencies are the longest, or, where
-// those are as they should be, who got least.
+// worst returns the client of a group with the longest latencies, or with the fewest
+// messages if the latencies are as they should be.
 func (c *fair) worst(group []int32, took []served, k int, slow bool) int32 {
 	return slices.MaxFunc(group, func(p, q int32) int {
 		a, b := &took[int(p)*len(c.times)+k], &took[int(q)*len(c.times)+k]

@@ -76,11 +76,11 @@ func (f *flow) answer(p *packet) {
 // more counts up to what a byte holds.
 func more(n uint8) uint8 { return n + min(1, 255-n) }
 
-// anew is how many exchanges were begun for the message, as far as its sender
-// was free not to: in a new session it may have to.
+// anew returns how many exchanges the sender began for the message. It does not count
+// the exchanges in a new session, where the sender may have had to.
 func (f *flow) anew() int { return int(f.begun) - int(f.renewed) }
 
-// answered reports whether it is not for the receiver to go on.
+// answered reports whether the receiver owes no further packet now.
 func (f *flow) answered() bool {
 	return f.qos == 0 || f.state == done || f.qos == 2 && f.state == received
 }
@@ -92,7 +92,7 @@ type flows struct {
 	out    map[int64]*flow
 }
 
-// maxOut is how many numbers far out are kept.
+// maxOut is the number of flows with numbers far out that are kept.
 const maxOut = 1 << 12
 
 func noFlow() flow {

@@ -93,7 +93,7 @@ func misfortune() *story {
 	return s.finish()
 }
 
-// fate is what becomes of one message on its way to one process.
+// fate decides what becomes of one message on its way to one process.
 func (s *story) fate(p, st int32, seq int64) {
 	switch (int64(p)*7 + int64(st)*5 + seq) % 17 {
 	case 0: // lost

@@ -30,7 +30,7 @@ func (r *route) join(process int32, f history.Filter) int32 {
 	return int32(i)
 }
 
-// members are those of a group that ever tried to connect.
+// members returns the members of a group that ever tried to connect.
 func (l *ledger) members(g int32) (list []int32) {
 	for _, p := range l.route.groups[g].members {
 		if l.sessions.of[p].tried {

@@ -196,7 +196,7 @@ func TestWhatPanicsIsUnknown(t *testing.T) {
 				}
 				results := j.report(true).Results
 				want, says := verdict.Unknown, test.says
-				if lost && test.canaryOnly { // what a checker found stays found
+				if lost && test.canaryOnly { // a violation that a checker found stays
 					want, says = verdict.Fail, ""
 				}
 				if r := results[0]; r.Status != want || !strings.Contains(said(r), says) || want == verdict.Unknown && !strings.Contains(said(r), "judge_test.go:") {

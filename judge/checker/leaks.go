@@ -39,7 +39,7 @@ func (c *leaks) fork() Checker {
 	return &f
 }
 
-// settles is when a node that was disturbed has had its ten seconds.
+// settles returns the time ten seconds after the last fault was healed.
 func (c *leaks) settles() (t int64) {
 	for _, w := range c.ledger.windows {
 		if w.End == math.MaxInt64 { // it was never healed

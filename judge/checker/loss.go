@@ -159,7 +159,7 @@ func (l *ledger) refusals(producer int32) bool {
 	return p.Protocol == "mqtt5" && slices.Contains(p.Cannot, "publish_reason")
 }
 
-// lossy is a subscription at QoS 0: it promises nothing.
+// lossy reports whether the subscription is at QoS 0, which promises nothing.
 func (q pair) lossy() bool { return q.filters > 0 && q.qos == 0 }
 
 // forgotten reports whether a message was lost with the session that it was in.
@@ -185,7 +185,7 @@ func (c *loss) lost(p, s int32, seq int64) (a verdict.Anomaly, forgotten bool) {
 	return a, forgotten
 }
 
-// recovered is how many messages of unknown outcome were delivered all the same.
+// recovered returns how many messages of unknown outcome were delivered all the same.
 func (st *stream) recovered(got *bitmap) (n int64) {
 	got.each(0, &st.acked, func(seq int64) {
 		if m := st.messages.at(seq); m != nil && m.unknown() {

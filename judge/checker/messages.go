@@ -1,10 +1,10 @@
 package checker
 
-// chunk is how many messages are made at once.
+// chunk is the number of messages made at once.
 const chunk = 256
 
-// messages are those of one stream by number, dense from 0. They lie in chunks,
-// so that a stream that grows is never copied.
+// messages holds the messages of one stream by number, dense from 0, in chunks: a
+// stream that grows is never copied.
 type messages struct {
 	chunks []*[chunk]message
 	n      int64

@@ -11,7 +11,7 @@ import (
 type mutation struct {
 	apply func(*history.Batch) *history.Batch // nil: nothing
 	end   func() []history.Event              // rows to add behind the last; nil: none
-	did   string                              // what was done, "" while nothing was
+	did   string                              // the change made, "" before it
 	idle  string                              // why, if nothing was to be done
 }
 

@@ -58,7 +58,7 @@ func newNodePairs(l *ledger) *nodePairs {
 	return c
 }
 
-// pair is that of two nodes, nil where one is unknown.
+// pair returns the pair of two nodes, nil where one is unknown.
 func (c *nodePairs) pair(from, to int16) *nodePair {
 	if uint(from) >= uint(c.nodes) || uint(to) >= uint(c.nodes) {
 		return nil

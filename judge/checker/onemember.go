@@ -35,8 +35,8 @@ type rival struct {
 	row, index, at int64 // of the first delivery; of this one, and its time
 }
 
-// parting is how long a client may take to write down that its connection was
-// lost, of which the broker knew before.
+// parting is how long a client may take to record the loss of its connection, which the
+// broker noticed before.
 const parting = 5 * second
 
 func newOneMember(ctx Context) Checker {

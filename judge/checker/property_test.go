@@ -18,7 +18,7 @@ type broker struct {
 	*story
 	rng    *rand.Rand
 	next   map[int32]int64     // number of the next message, by stream
-	queue  map[int32][]pending // what a process has still to get
+	queue  map[int32][]pending // messages that a process has still to get
 	online map[int32]bool
 }
 

@@ -2,15 +2,15 @@ package checker
 
 import "github.com/robustmq/rmq-mcp/history"
 
-// receipts is what reached whom. All checkers share one, which the judge adds to;
-// each of their canaries has its own.
+// receipts holds the messages that reached each process. All checkers share one, to
+// which the judge adds. The canary of each checker has its own.
 type receipts struct {
 	ledger *ledger
 	own    bool // a canary's
 	of     []receipt
 }
 
-// A receipt is what one process had of one stream.
+// A receipt holds the messages of one stream that reached one process.
 type receipt struct {
 	got   bitmap
 	seen  int64 // deliveries

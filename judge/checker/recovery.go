@@ -55,7 +55,7 @@ func newRecovery(ctx Context) Checker {
 
 const groupProbe = "probe"
 
-// countEnded is how many nodes were started again and ended by themselves.
+// countEnded counts the nodes that were started again and ended by themselves.
 const countEnded = "ended"
 
 func (c *recovery) Add(b *history.Batch) {
@@ -192,8 +192,8 @@ func (c *recovery) probed() bool {
 	return false
 }
 
-// first is when a message that was called after the heal was first seen
-// through a node, or never: later than the bound is never.
+// first returns when a message called after the heal was first seen through a node, or
+// never. A time beyond the bound counts as never.
 func (c *recovery) first(list []sighting, node int16) int64 {
 	at := int64(never)
 	for _, s := range list {

@@ -16,7 +16,7 @@ type pair struct {
 	shared   int8  // of a shared subscription that match
 	qos      uint8 // the highest granted to one of its own; where it has none, of a shared subscription
 	sent     uint8 // QoS of the stream
-	register bool  // what the stream is
+	register bool  // whether the stream is of a register
 	group    int32 // of its one shared subscription, where no other filter of the process matches; else None
 }
 

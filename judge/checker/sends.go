@@ -36,10 +36,10 @@ const (
 	maxHole = 4096 // numbers that a stream may leave out at once
 )
 
-// sends is what was published: per stream, by sequence number.
+// sends holds the published messages: per stream, by sequence number.
 type sends struct {
 	streams []stream
-	wrong   []string // what a driver numbered against the contract
+	wrong   []string // numbers that a driver gave against the contract
 }
 
 type stream struct {

@@ -8,7 +8,7 @@ type Span struct {
 	FromNS, ToNS    int64 // when the first and the last were published
 }
 
-// Len is how many messages it holds.
+// Len returns the number of messages in the span.
 func (s Span) Len() int64 { return s.Last - s.First + 1 }
 
 // maxSpans bounds how many are listed. The counts have the totals.

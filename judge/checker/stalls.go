@@ -29,7 +29,7 @@ type stalls struct {
 	judged int64
 }
 
-// flowing is how many deliveries within flowSpan are a flow.
+// flowing is the number of deliveries within flowSpan that make a flow.
 const (
 	flowing  = 10
 	flowSpan = int64(10e9)
@@ -78,8 +78,8 @@ func newStalls(ctx Context) Checker {
 	return c
 }
 
-// stallBound is for how long a message may wait: what the scenario allows the cluster
-// to be silent and to recover, or half a minute where it says nothing.
+// stallBound returns how long a message may wait: the longer of the silence and the
+// recovery that the scenario allows, or half a minute where it allows none.
 func stallBound(b history.Budget) int64 {
 	if bound := int64(max(b.ProgressS, b.RecoveryS) * 1e9); bound > 0 {
 		return bound

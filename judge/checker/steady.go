@@ -67,7 +67,7 @@ func (c *steady) fork() Checker {
 	f := *c
 	f.read, f.acks, f.stills = maps.Clone(c.read), maps.Clone(c.acks), slices.Clip(c.stills)
 	for k, list := range c.read {
-		f.read[k] = slices.Clip(list) // what either adds, the other does not see
+		f.read[k] = slices.Clip(list) // neither sees the additions of the other
 	}
 	for k, list := range c.acks {
 		f.acks[k] = slices.Clone(list)
@@ -221,7 +221,7 @@ func (c *steady) trend(q *quantity, node int16, from, to int64) verdict.Trend {
 		return t
 	}
 	hour, lasted := 3600e9*q.scale, float64(to-from)/3600e9
-	unit := 1.0 // what one of the rate is of the level's unit
+	unit := 1.0 // one unit of the rate, in the level's unit
 	if q.percent {
 		unit = median(slices.Clone(s.levels)) * q.scale / 100
 	}
@@ -247,7 +247,7 @@ func (c *steady) trend(q *quantity, node int16, from, to int64) verdict.Trend {
 	return t
 }
 
-// more is how to have more readings of what a trend is of.
+// more says how to get more readings for a trend.
 func (c *steady) more(t verdict.Trend) string {
 	switch {
 	case t.Samples == 0 && t.Metric == "":

@@ -27,7 +27,7 @@ func (k soak) at(name string, node int16, at, otherwise float64) float64 {
 	return otherwise
 }
 
-// steadyBudget is what stories of soaks are judged by.
+// steadyBudget is the budget of the stories of soaks.
 var steadyBudget = history.Growth{MemoryMiB: 60, Descriptors: 100, Connections: 60, LatencyPercent: 100}
 
 // tell tells a soak in some hundred steps: a publish of QoS 1 through each node,

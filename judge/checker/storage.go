@@ -2,8 +2,8 @@ package checker
 
 import "github.com/robustmq/rmq-mcp/history"
 
-// storage is how many messages the broker's own storage has of the topics whose
-// subscribers lacked something in the end, where it says that.
+// storage holds how many messages the broker's own storage has of a topic, if it says
+// so. The harness asks about topics whose subscribers lacked something in the end.
 type storage struct {
 	ledger *ledger
 	open   map[int64]string // topics that are being asked about, by the row of the call
@@ -30,8 +30,8 @@ func (s *storage) add(b *history.Batch, control []int32) {
 	}
 }
 
-// missing is how many acknowledged messages of QoS 1 and 2 it cannot have, for lack of
-// as many, and of how many topics it is known.
+// missing returns how many acknowledged messages of QoS 1 and 2 the storage cannot
+// have, because it holds fewer, and how many topics it was asked about.
 func (s *storage) missing() (messages int64, topics int) {
 	acked := map[string]int64{}
 	for i := range s.ledger.sends.streams {

@@ -31,8 +31,8 @@ type talk struct {
 // packet, in words that follow the name of the message, and whether it had something to
 // judge.
 type rule struct {
-	of     verdict.Party // whom it binds
-	side   int           // whose messages: 0 for the client's
+	of     verdict.Party // the party that it binds
+	side   int           // the sender of the messages: 0 for the client
 	kinds  []packetKind
 	kind   string // of its anomalies
 	holds  string // for the summary: %d packets …
@@ -186,7 +186,8 @@ func (c *talk) look(t *talker, p *packet, open *exchange) {
 	}
 }
 
-// sender is who sent the message that a packet is about: 0 for the client.
+// sender returns the side that sent the message of a packet: 0 for the client, 1 for
+// the broker.
 func (p *packet) sender() int {
 	byBroker := p.toClient
 	if p.kind == pubackPacket || p.kind == pubrecPacket || p.kind == pubcompPacket {
@@ -240,8 +241,8 @@ func (t *talker) take(p *packet, side int, open *exchange) {
 	}
 }
 
-// exchanges are those of packet ids, in small pages that are made as they are needed:
-// most clients use few, and there may be thousands of clients.
+// exchanges holds the exchange of each packet id, in small pages made on demand: most
+// clients use few ids, and there may be thousands of clients.
 type exchanges struct{ books *[64]*book }
 
 type book [64]*[16]exchange

@@ -39,8 +39,8 @@ type arrival struct {
 	dup     bool
 }
 
-// maxArrivals is how many are kept of one will at one subscriber: one too many is
-// enough.
+// maxArrivals is the number of arrivals kept for one will at one subscriber. One too
+// many is enough.
 const maxArrivals = 8
 
 func newWillOnce(ctx Context) Checker {

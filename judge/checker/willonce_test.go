@@ -119,7 +119,7 @@ func TestWillOnce(t *testing.T) {
 		{"a DISCONNECT that its client does not know of", func(s *story) *story { return s.disconnect(mortal) }, false, unknown, "", "no client with a will"},
 		{"an SDK that mourns the living", func(s *story) *story {
 			s.leaves()
-			s.run.Wire = false // what follows was not sent
+			s.run.Wire = false // the next delivery was not sent
 			s.deliver(sub, testament, 0)
 			s.run.Wire = true
 			return s
@@ -128,7 +128,7 @@ func TestWillOnce(t *testing.T) {
 			s.dies().mourned(0)
 			for i := range s.events {
 				if e := &s.events[i]; e.Kind == history.KindDeliver && e.Process == sub {
-					e.Kind = history.KindPause // what it says instead
+					e.Kind = history.KindPause // the row that it writes instead
 				}
 			}
 			return s.willed(1, history.OK).leaves()

@@ -56,7 +56,7 @@ type shownRetained struct {
 	seq    int64
 }
 
-// maxShown is how many of them are kept, of one client.
+// maxShown is the number of them kept for one client.
 const maxShown = 1 << 16
 
 // A greeting is a CONNACK that let the client in.

@@ -36,7 +36,7 @@ func blame(in Input, failed []Result) string {
 	return say(Undecided, "pending "+elsewhere)
 }
 
-// elsewhere is what would decide it without the wire.
+// elsewhere names the runs that would decide it without the wire.
 const elsewhere = "the same scenario with another SDK and on the reference broker (rmq-mcp blame, or replay_run with blame, makes them)"
 
 func say(p Party, why string) string { return fmt.Sprintf("%s: %s", p, why) }

@@ -30,7 +30,8 @@ func others(failed []Result) string {
 	return fmt.Sprintf(" (and %s)", plural(int64(len(failed)-1), "more claim fails", "more claims fail"))
 }
 
-// whose names the client library, where the claim that failed is its.
+// whose returns the name of the client library if the failed claim is about it, ""
+// otherwise.
 func whose(run *history.Run, r Result) string {
 	if r.Claim.Of != SDK {
 		return ""

@@ -9,16 +9,16 @@ type Input struct {
 	Results  []Result
 	Complete Completeness
 	Coverage Coverage
-	Harness  []string // what the harness could not do, in words; a broken broker is not in here
+	Harness  []string // failures of the harness itself, in words; a broken broker is not in here
 	Root     string   // root hash of the run's seal, "" before it is sealed
 }
 
-// Completeness says whether missing rows could explain a missing event. Only a
-// complete history can show a loss, and only to a subscriber that had the time
-// to get what waited for it.
+// Completeness says whether missing rows could explain a missing event. Only a complete
+// history can show a loss, and only to a subscriber that had the time to get its
+// waiting messages.
 type Completeness struct {
 	Closed    bool     `json:"closed"`              // the file ends in order, and every driver said how much it had written, and that much arrived
-	Why       []string `json:"why,omitempty"`       // what is missing
+	Why       []string `json:"why,omitempty"`       // the missing parts
 	Undrained []string `json:"undrained,omitempty"` // subscribers that may have had something still to get
 }
 
@@ -39,8 +39,8 @@ type Coverage struct {
 	Idle          []string `json:"idle,omitempty"`        // faults in whose time no message was on its way
 	Ended         []string `json:"ended,omitempty"`       // nodes, and the witness, that ended by nothing of the run's doing, nor of their own; in words
 	Gone          []string `json:"gone,omitempty"`        // processes of ours that ended or stood still without being asked; in words
-	Unjudged      []string `json:"unjudged,omitempty"`    // what was seen that no claim of the run judges; in words
-	PlantShown    *int64   `json:"plant_shown,omitempty"` // how often the defect showed that rmq-mcp planted before the nodes
+	Unjudged      []string `json:"unjudged,omitempty"`    // observations that no claim of the run judges; in words
+	PlantShown    *int64   `json:"plant_shown,omitempty"` // how often the defect that rmq-mcp planted before the nodes showed
 }
 
 // Totals reconcile what was sent with what arrived, over the whole run.
@@ -77,6 +77,6 @@ type Member struct {
 // too little.
 const maxIndeterminate = 0.05
 
-// MaxStarvedS is for how many seconds a host may stand still without explaining
-// what took too long.
+// MaxStarvedS is the longest standstill of the host, in seconds, that does not explain
+// a delay.
 const MaxStarvedS = 1.0

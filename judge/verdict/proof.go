@@ -9,12 +9,12 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// reading is what a proof's samples say.
+// A reading is the meaning of a proof's samples.
 type reading int
 
 const (
 	unreadable reading = iota // they say nothing
-	held                      // what was wanted was seen
+	held                      // the wanted change was seen
 	refuted                   // they were readable, and it was not
 )
 

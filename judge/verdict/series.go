@@ -143,7 +143,7 @@ func tallied(attempts []Attempt) (list []Tally) {
 	return list
 }
 
-// summaryOf is what the verdict's result on a claim says.
+// summaryOf returns the summary of the verdict's result on a claim.
 func summaryOf(v Verdict, claim string) string {
 	for _, r := range v.Results {
 		if r.Claim.Name == claim {

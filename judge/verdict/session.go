@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// An Outcome is what several scenarios showed together, in one word.
+// An Outcome is the result of several scenarios together, in one word.
 type Outcome string
 
 // The outcomes. The strongest evidence decides, not a count: one violation is
@@ -42,7 +42,7 @@ type Planned struct {
 type SessionVerdict struct {
 	Outcome  Outcome  `json:"outcome"`
 	Headline string   `json:"headline"` // one sentence a person can quote
-	Concerns []string `json:"concerns"` // what keeps it from DONE
+	Concerns []string `json:"concerns"` // the reasons why it is not DONE
 }
 
 // Session decides over the scenarios of a plan. concerns are added to those found here,
@@ -92,7 +92,7 @@ func Session(items []Planned, concerns []string) SessionVerdict {
 	return s
 }
 
-// concern is what keeps a scenario from being done as planned, "" for nothing.
+// concern says why a scenario is not done as planned, "" if it is.
 func (p Planned) concern() string {
 	wanted := PassSmoke
 	if Hardens(p.Tier) {

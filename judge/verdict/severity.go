@@ -7,7 +7,7 @@ import (
 
 // The severities of a violated claim.
 const (
-	P0 = "P0" // what was promised safe is gone, wrong or twice
+	P0 = "P0" // something promised safe is gone, wrong or doubled
 	P1 = "P1" // the broker is not there, or stale
 	P2 = "P2" // it is there, but not as promised
 	P3 = "P3" // no harm done

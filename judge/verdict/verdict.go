@@ -8,7 +8,7 @@
 // did not run.
 package verdict
 
-// State is what a run, or a series of runs of one scenario, showed.
+// State is the result of a run, or of a series of runs of one scenario.
 type State string
 
 const (
@@ -43,7 +43,7 @@ type Claim struct {
 	Name     string `json:"name"`               // qos1-no-loss
 	Text     string `json:"text"`               // the promise, in the source's words
 	Source   string `json:"source"`             // MQTT 3.1.1 section 4.3.2 [MQTT-4.3.2-2]
-	Of       Party  `json:"of,omitempty"`       // who makes it; "" is the broker
+	Of       Party  `json:"of,omitempty"`       // the party that makes it; "" is the broker
 	Wire     bool   `json:"wire,omitempty"`     // judged by the packets on the wire, beside the claims that the run asked for
 	Gated    bool   `json:"gated"`              // safety: a violation of it is worth a person whatever the vendor promises
 	Severity string `json:"severity,omitempty"` // of its violation, P0 to P3
@@ -58,7 +58,7 @@ const (
 	Unknown Status = "unknown"
 )
 
-// A Result is what one checker found about one claim.
+// A Result is the finding of one checker about one claim.
 type Result struct {
 	Claim      Claim            `json:"claim"`
 	Status     Status           `json:"status"`
@@ -71,7 +71,7 @@ type Result struct {
 	Counts     map[string]int64 `json:"counts,omitempty"`     // acked, delivered, lost, duplicated, …
 	Anomalies  []Anomaly        `json:"anomalies,omitempty"`  // the first ones, complete; Counts has the totals
 	Violations []Violations     `json:"violations,omitempty"` // all of them, counted
-	Groups     []Group          `json:"groups,omitempty"`     // what was compared, where groups of clients were
+	Groups     []Group          `json:"groups,omitempty"`     // the groups of clients that were compared, if any
 	Trends     []Trend          `json:"trends,omitempty"`     // of a claim about growth, node by node
 	Canary     Canary           `json:"canary"`
 }
@@ -99,7 +99,7 @@ type Figures struct {
 	P99MS    float64 `json:"p99_ms"`
 }
 
-// A Trend is how one quantity went at one node over a time of even load.
+// A Trend is the course of one quantity at one node over a time of even load.
 type Trend struct {
 	Quantity string    `json:"quantity"`         // memory, descriptors, connections, latency
 	Metric   string    `json:"metric,omitempty"` // that it was read as: process_fds; none of latency
@@ -128,7 +128,7 @@ type Violations struct {
 	ToNS    int64  `json:"to_ns"`   // of the last
 }
 
-// Found is how many violations there are; [Result.Anomalies] has the first.
+// Found returns the number of violations; [Result.Anomalies] has the first.
 func (r Result) Found() int64 {
 	found := int64(0)
 	for _, v := range r.Violations {
@@ -147,13 +147,13 @@ type Anomaly struct {
 	Fault   string  `json:"fault,omitempty"` // in place at that time
 	Events  []int64 `json:"events"`          // Index of the offending rows
 	Text    string  `json:"text"`
-	Blame   Party   `json:"blame,omitempty"` // whose doing it is by what the wire shows; "" where the wire was not recorded or does not tell
+	Blame   Party   `json:"blame,omitempty"` // the party that the wire shows; "" where the wire was not recorded or does not tell
 }
 
 // A Canary is the same checker over a mutated copy of the same history. It
 // must turn red, or the checker's own pass does not count.
 type Canary struct {
-	Mutation string `json:"mutation"` // what was done to the copy
+	Mutation string `json:"mutation"` // the change to the copy
 	Red      bool   `json:"red"`
 	Skipped  string `json:"skipped,omitempty"` // why there was nothing to mutate
 }
@@ -165,7 +165,7 @@ type Verdict struct {
 	State    State    `json:"state"`
 	Headline string   `json:"headline"`           // one sentence a person can quote
 	Caps     []string `json:"caps"`               // why it is not better
-	Reasons  []string `json:"reasons"`            // what decided it
+	Reasons  []string `json:"reasons"`            // the grounds of the decision
 	Severity string   `json:"severity,omitempty"` // P0 to P3, of a failure
 	Blame    string   `json:"blame,omitempty"`    // of a failure: a [Party], a colon, and why, or what would decide it
 	Results  []Result `json:"results"`
@@ -173,7 +173,7 @@ type Verdict struct {
 	Runs     []string `json:"runs"`            // root hashes of the attempts, one for a single run
 }
 
-// A Tally is what the attempts of a series say of one claim.
+// A Tally counts the results of a series of attempts on one claim.
 type Tally struct {
 	Claim   string `json:"claim"`
 	Failed  int    `json:"failed"`
