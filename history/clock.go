@@ -14,9 +14,9 @@ func NewClock() Clock { return Clock{start: MonotonicNow()} }
 // Now is the time since the start of the run.
 func (c Clock) Now() time.Duration { return c.At(MonotonicNow()) }
 
-// At converts an absolute CLOCK_MONOTONIC reading of any process on this host,
-// in nanoseconds, to the time since the start of the run. It is negative for
-// what happened before.
+// At converts an absolute CLOCK_MONOTONIC reading of any process on this host, in
+// nanoseconds, to the time since the start of the run. It is negative for a reading
+// before the start.
 func (c Clock) At(monotonicNS int64) time.Duration {
 	return time.Duration(monotonicNS - c.start)
 }

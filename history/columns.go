@@ -8,11 +8,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
-// columns are those of history.arrow, in its order. The table is all that
-// recorder and reader know of an event's fields: a new one is a line here, with
-// the revision that first has it, beside its field in [Event] and in [Batch].
-// FORMAT.md explains them. There is none for Event.Index: it is the number of the
-// row.
+// columns lists the columns of history.arrow, in its order. The recorder and the reader
+// know an event's fields from this table alone. A new field is a line here, with its
+// first revision, beside the field in [Event] and in [Batch]. FORMAT.md explains them.
+// There is none for Event.Index: it is the number of the row.
 var columns = []column{
 	field("t_ns", 1, int64s, func(b *Batch) *[]int64 { return &b.Time }, func(e *Event) *nanoseconds { return (*nanoseconds)(&e.Time) }, 0),
 	callColumn(),

@@ -38,7 +38,7 @@ type Event struct {
 	Text    string  // an error on a return; the name of a phase, a fault or an observed metric
 }
 
-// Kind is what happened.
+// Kind is the kind of an event.
 type Kind uint8
 
 const (
@@ -72,7 +72,7 @@ const (
 	Return
 )
 
-// Source is who saw the event.
+// Source is the observer of an event.
 type Source uint8
 
 const (

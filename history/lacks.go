@@ -1,6 +1,6 @@
 package history
 
-// LacksOfExternal is what brokers lack that somebody else runs.
+// LacksOfExternal returns the things that a broker run by somebody else lacks.
 func LacksOfExternal() map[string]string {
 	return map[string]string{
 		LacksLogs:      "the logs of an external broker are not ours to read",

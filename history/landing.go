@@ -12,7 +12,7 @@ type Landing struct {
 	Params    map[string]any    `json:"params,omitempty"` // with defaults filled in
 	Mechanism string            `json:"mechanism"`        // sigkill, freezer, nft, …
 	Ends      bool              `json:"ends,omitempty"`   // the processes of its nodes may end by it
-	Forges    bool              `json:"forges,omitempty"` // what arrives may be other than what was sent, and nobody can notice
+	Forges    bool              `json:"forges,omitempty"` // bytes may arrive changed, and nobody can notice
 	Call      int               `json:"call"`             // the journal's entry that asked for it
 	Times     LandingTimes      `json:"times"`
 	Proofs    []ProofRecord     `json:"proofs"`
@@ -20,17 +20,17 @@ type Landing struct {
 	Healed    HealState         `json:"healed"`
 	Down      map[string]string `json:"down,omitempty"`    // nodes that did not come back from it, and the states of their processes
 	Reasons   []string          `json:"reasons,omitempty"` // why it is not landed, or not healed
-	Detail    any               `json:"detail,omitempty"`  // what the fault has to tell beside its proofs: a list of what was lost
+	Detail    any               `json:"detail,omitempty"`  // report of the fault beside its proofs: a list of lost things
 }
 
-// MechanismClients is the mechanism of what clients of our own do to a node.
+// MechanismClients is the mechanism of faults that clients of our own cause at a node.
 const MechanismClients = "clients of ours"
 
 // LandingTimes are nanoseconds since the start of the run; 0 is not yet.
 type LandingTimes struct {
 	ApplyNS    int64 `json:"apply_ns,omitempty"`   // applying it began
 	EffectNS   int64 `json:"effect_ns,omitempty"`  // a reading that began then was the first in which every proof held
-	TriggerNS  int64 `json:"trigger_ns,omitempty"` // what it waited for came
+	TriggerNS  int64 `json:"trigger_ns,omitempty"` // the event that it waited for came
 	AppliedNS  int64 `json:"applied_ns"`
 	HealNS     int64 `json:"heal_ns"`   // the heal began
 	HealedNS   int64 `json:"healed_ns"` // read back healed
@@ -38,8 +38,8 @@ type LandingTimes struct {
 	DurationNS int64 `json:"duration_ns"` // the bound asked for
 }
 
-// StartNS is when the system first felt it: a fault that goes from node to node
-// takes its time until all of it is in place.
+// StartNS returns when the system first felt the fault: a fault that goes from node to
+// node takes its time until all of it is in place.
 func (t LandingTimes) StartNS() int64 {
 	if t.ApplyNS > 0 {
 		return t.ApplyNS
@@ -47,7 +47,7 @@ func (t LandingTimes) StartNS() int64 {
 	return t.AppliedNS
 }
 
-// LandingState is what the proofs say of an injection.
+// LandingState is the result of the proofs of an injection.
 type LandingState string
 
 const (
@@ -58,7 +58,7 @@ const (
 	Unsupported   LandingState = "unsupported"
 )
 
-// HealState is what reading back said of a heal.
+// HealState is the result of reading back after a heal.
 type HealState string
 
 const (
@@ -70,7 +70,7 @@ const (
 	HealDown HealState = "node-down"
 )
 
-// Role is what a proof stands for.
+// Role is the part that a proof plays.
 type Role string
 
 const (
@@ -80,8 +80,9 @@ const (
 	RoleHeal      Role = "heal"      // read back after the heal: nothing is left of it, and its nodes serve
 )
 
-// Want is what a proof expects of the samples taken while the fault is in
-// place, against those taken before; of a heal, of the last one after it.
+// Want is the expectation of a proof for the samples taken while the fault is in place,
+// against those taken before. For a heal it is the expectation for the last sample
+// after it.
 type Want string
 
 const (
@@ -99,7 +100,7 @@ const (
 // heal have samples of [After] alone; runs older than they are have none of them.
 type ProofRecord struct {
 	Name    string   `json:"name"`           // exit status of node-2
-	Node    string   `json:"node,omitempty"` // whose it is, "" where it is of no one node
+	Node    string   `json:"node,omitempty"` // the node that it is about, "" where it is about no single one
 	Role    Role     `json:"role"`
 	Want    Want     `json:"want"`
 	Expect  string   `json:"expect,omitempty"`
@@ -110,7 +111,7 @@ type ProofRecord struct {
 	Why     string   `json:"why,omitempty"`
 }
 
-// Moment is when, within an injection, a sample was taken.
+// Moment is the part of an injection in which a sample was taken.
 type Moment string
 
 const (

@@ -76,10 +76,10 @@ func (m *Memory) Record(e Event) int64 {
 	return e.Index
 }
 
-// Tables are those that it was made with.
+// Tables returns the tables that the history was made with.
 func (m *Memory) Tables() Tables { return m.tables }
 
-// Events are all that were recorded so far.
+// Events returns all events recorded so far.
 func (m *Memory) Events() []Event {
 	m.mu.Lock()
 	defer m.mu.Unlock()

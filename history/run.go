@@ -5,9 +5,9 @@ import "time"
 // Format is the version of the run directory's layout.
 const Format = 1
 
-// A Run is what a run was to do and what it was done to, frozen before the
-// first event: evidence/run.json. The verdict is decided from it, the tables,
-// the events and the landings, and from nothing else.
+// A Run is the frozen plan of a run and its cluster, written before the first event:
+// evidence/run.json. The verdict is decided from it, the tables, the events and the
+// landings, and from nothing else.
 type Run struct {
 	Format      int         `json:"format"`
 	ID          string      `json:"id"`
@@ -31,13 +31,13 @@ type Run struct {
 	Beside     []string          `json:"beside,omitempty"`
 	NotClaimed map[string]string `json:"not_claimed,omitempty"`
 	WireClaims []string          `json:"wire_claims,omitempty"` // that packets are judged by; frozen likewise
-	Faults     []PlannedFault    `json:"faults"`                // what must land
-	Budget     Budget            `json:"budget"`                // what the tier asks for
+	Faults     []PlannedFault    `json:"faults"`                // the faults that must land
+	Budget     Budget            `json:"budget"`                // the demands of the tier
 	RunBits    string            `json:"run_header"`            // the eight characters by which payloads name this run
 }
 
-// Name is the scenario's. That of a control is another one: its runs say nothing of
-// what the faults do.
+// Name returns the scenario's name. A control has another name, because its runs say
+// nothing of the effects of the faults.
 func (r *Run) Name() string {
 	if r.Control {
 		return r.Scenario + " (control)"
@@ -61,7 +61,7 @@ type ClusterInfo struct {
 	Differs   map[string]string `json:"differs_from_vendor"`   // key → "vendor's → ours"
 	Promises  []string          `json:"promises"`              // claims the vendor makes for this flavor and configuration
 	Queue     int               `json:"queue_limit,omitempty"` // messages of QoS 1 and 2 that a node keeps for a session; 0: no limit; with lacks.limits what many brokers keep
-	Lacks     map[string]string `json:"lacks,omitempty"`       // what cannot be had of it (words.go), and why
+	Lacks     map[string]string `json:"lacks,omitempty"`       // the things it lacks (words.go), and why
 	Host      map[string]string `json:"host"`                  // kernel, cores, memory
 }
 

@@ -19,7 +19,8 @@ const revision = 3
 // formatKey is the schema's metadata by which a file of ours is known.
 const formatKey = "rmq-mcp.history"
 
-// numberOf is what a file of a revision has there. The first three have the same.
+// numberOf returns the value of that metadata in a file of a revision. The first three
+// revisions have the same.
 func numberOf(revision int) string {
 	if revision <= 3 {
 		return "1"
@@ -69,9 +70,8 @@ func schemaMessage(revision int) ([]byte, error) {
 	return message.Bytes()[prefixSize:], nil
 }
 
-// revisionOf says which revision the metadata of a file's first message are of, or
-// what is wrong with them. It compares bytes: reading a schema that somebody else
-// wrote, or that was changed, would trust its lengths.
+// revisionOf returns the revision of the metadata in a file's first message. It
+// compares bytes: reading a changed or foreign schema would trust its lengths.
 func revisionOf(got []byte) (int, error) {
 	for r := revision; r > 0; r-- {
 		if want, err := schemaMessage(r); err != nil || bytes.Equal(got, want) {

@@ -9,7 +9,7 @@ type Tables struct {
 	Workloads []Workload
 }
 
-// A Workload is what one run_client call of a run by hand started.
+// A Workload is the work that one run_client call of a run by hand started.
 type Workload struct {
 	Scenario string   `json:"scenario"`
 	SDK      string   `json:"sdk"`
@@ -36,7 +36,7 @@ type Process struct {
 	ExpiryS  int      `json:"expiry_s"` // session expiry it asked for; 0 for mqtt3
 	Filters  []Filter `json:"filters,omitempty"`
 	Dedupes  bool     `json:"dedupes"`          // the SDK removes QoS 2 duplicates by packet id itself
-	Cannot   []string `json:"cannot,omitempty"` // what its driver declared it cannot see: dup, packet_id, …
+	Cannot   []string `json:"cannot,omitempty"` // things that its driver declared it cannot see: dup, packet_id, …
 	Run      int      `json:"run_client"`       // which run_client call started it, from 0: of a run by hand, an index into Tables.Workloads
 }
 

@@ -30,7 +30,7 @@ func (l Landing) OnClients() bool {
 	return ok
 }
 
-// OnBrokers are the faults that do not act on clients alone.
+// OnBrokers returns the faults that do not act on clients alone.
 func OnBrokers(landings []Landing) []Landing {
 	return slices.DeleteFunc(slices.Clone(landings), Landing.OnClients)
 }

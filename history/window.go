@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Windows are the times during which faults were in place, in order of their
-// start: from applied to read back healed. A fault that was never applied has
-// none, one that was never seen healed ends with the run.
+// Windows returns the times during which faults were in place, in order of their start:
+// from the beginning of its application to the heal read back. A fault that was never
+// applied has none. A fault that was never seen healed ends with the run.
 func Windows(landings []Landing) []Window {
 	var windows []Window
 	for _, l := range landings {

@@ -97,8 +97,8 @@ const FetchStored = "stored of a topic"
 
 // The promises of a broker's vendor, on which claims rest.
 const (
-	PromiseProtocol   = "protocol"   // what any broker does by speaking it, as long as its process lives
-	PromiseDurability = "durability" // what was acknowledged outlives a node, and comes once where that was asked for
+	PromiseProtocol   = "protocol"   // the behaviour of any broker that speaks it, as long as its process lives
+	PromiseDurability = "durability" // acknowledged messages outlive a node, and come once where that was asked for
 	PromiseSessions   = "sessions"   // outlive a node
 	PromiseRetained   = "retained"   // messages are registers, also across nodes
 	PromiseProgress   = "progress"   // while a node is down
@@ -107,7 +107,7 @@ const (
 	PromiseExpiry     = "expiry"     // of sessions
 	PromiseSharing    = "sharing"    // a message goes to one member of a shared subscription
 	PromiseHandover   = "handover"   // and to another one when that is gone
-	PromiseDup        = "dup"        // what is delivered again says so
+	PromiseDup        = "dup"        // a repeated delivery says so
 	PromiseMailboxes  = "mailboxes"  // all of mq9
 )
 

@@ -26,7 +26,7 @@ type Entry struct {
 // hashMember is where a line's hash begins.
 const hashMember = `,"hash":"`
 
-// tail is how long the hash and the end of a line are.
+// tail is the length of the hash and the end of a line.
 const tail = len(hashMember) + 2*sha256.Size + len("\"}\n")
 
 // sum is the SHA-256 of data, in hex.

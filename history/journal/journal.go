@@ -35,7 +35,7 @@ import (
 // faults has words of its own (package faults).
 const (
 	KindStart     = "start"     // a run begins; Data is who asked for what
-	KindCall      = "call"      // a tool was called; Data is the caller, the tool and its arguments
+	KindCall      = "call"      // a tool call; Data is the caller, the tool and its arguments
 	KindAnswer    = "answer"    // the answer to that call
 	KindStop      = "stop"      // a run is to end before its time; Data is who asked
 	KindEnd       = "end"       // the last of a run; Data has what the harness itself could not do
@@ -136,7 +136,7 @@ func (j *Journal) write(line []byte) error {
 	return nil
 }
 
-// Size is how many bytes its lines have.
+// Size returns the number of bytes of its whole lines.
 func (j *Journal) Size() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
