@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// Files are a broker's certificate and its key, and the authority that signed
-// it, which is what clients trust. All are PEM.
+// Files are a broker's certificate, its key, and the certificate of the authority
+// that signed it. Clients trust that authority. All are PEM.
 type Files struct{ CA, Cert, Key string }
 
 // Write makes an authority and a certificate for hosts, addresses and names, in

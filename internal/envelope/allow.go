@@ -25,8 +25,8 @@ func (e Envelope) Cluster(c cluster.Config) error {
 			return e.missing("endpoint "+endpoint, "allowed_endpoints", endpoint)
 		}
 	}
-	// What the operator named of somebody else's brokers is the permission for
-	// their flavor.
+	// The flavor external needs no permission here: naming a foreign broker's
+	// endpoints, containers or processes permits it.
 	if flavor != "" && flavor != "external" && !slices.Contains(e.AllowedFlavors, flavor) {
 		return e.missing(fmt.Sprintf("flavor %q (allowed: %s)", flavor, strings.Join(e.AllowedFlavors, ", ")), "allowed_flavors", flavor)
 	}

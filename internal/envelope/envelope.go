@@ -1,8 +1,9 @@
-// Package envelope is the operator's limits, which no call of an agent can
-// leave: which faults, on what, for how long and how many at once; which
-// programs and brokers; where reports may go. A server reads it from a file,
-// and hands it to each keeper that it starts, which checks again what only it
-// knows: whom a role means, and what is in place already.
+// Package envelope holds the operator's limits, which no call of an agent can exceed.
+// They bound the faults, their targets, how long they last and how many run at once.
+// They name the programs and brokers that may be used, and the places for reports. A
+// server reads the limits from a file and hands them to each keeper that it starts.
+// The keeper checks again what only it knows: the nodes that a role means, and the
+// faults already in place.
 package envelope
 
 import (
@@ -41,9 +42,9 @@ type Envelope struct {
 	Lines map[string]int `yaml:"-" json:"lines,omitempty"` // of the keys in it
 }
 
-// Default is what applies without a file: everything on clusters that we
-// start, of brokers that this program brings or finds itself, nothing
-// elsewhere, and reports only into a folder of the state directory.
+// Default returns the limits that apply without a file. They allow everything on
+// clusters that we start, with brokers that this program brings or finds itself. They
+// allow nothing elsewhere, and reports only into a folder of the state directory.
 func Default(stateDir string) Envelope {
 	e := Envelope{
 		MaxNodes:            5,

@@ -1,6 +1,6 @@
-// Package environ lists what children may have of this program's environment. A
-// token stays here: what is under test, and what is downloaded to test it, is
-// somebody else's code, and can read all that it is given.
+// Package environ lists what children may have of this program's environment. Tokens
+// stay here. A broker or a client under test, and anything downloaded to test it, is
+// somebody else's code and can read its whole environment.
 package environ
 
 import (
@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Bare is what anything needs to run: where things are, in which language to
-// speak, how a runtime behaves that fails. Brokers and client libraries get
-// nothing else.
+// Bare returns the variables that every program needs to run: paths, the language,
+// and the behaviour of a runtime that fails. Brokers and client libraries get nothing
+// else.
 func Bare() []string { return listed(os.Environ(), bare()) }
 
 // Building is Bare and the user's own settings of compilers, package managers and
@@ -43,9 +43,9 @@ func building() []string {
 
 func own() []string { return []string{"RMQ_*", "DOCKER_*", "NO_COLOR"} }
 
-// listed are the variables of an environment that patterns name, but for those
-// whose name says that they are secret. A pattern may end with a star. Case does
-// not matter, as on Windows, and of proxies nowhere.
+// listed returns the variables of an environment that match a pattern, without those
+// whose name suggests a secret. A pattern may end with a star. Case is ignored: it
+// does not matter on Windows, nor on any system for proxy variables.
 func listed(environment, patterns []string) (kept []string) {
 	for _, variable := range environment {
 		name, _, _ := strings.Cut(variable, "=")

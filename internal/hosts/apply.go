@@ -21,9 +21,9 @@ func (c Change) Apply() error {
 	return d.commit()
 }
 
-// A drafted change lacks its last step: its files are written, under names of
-// their own. What takes time is over before it looks whether somebody else
-// wrote the file.
+// A drafted change lacks its last step: its files are written, under names of their
+// own. The slow steps are then over when commit checks that nobody else wrote the
+// file.
 type drafted struct {
 	Change
 	file, backup string // "" where there is none to write

@@ -17,10 +17,10 @@ const (
 	module = "github.com/robustmq/rmq-mcp"
 )
 
-// Bundle writes an MCP bundle, which Claude Desktop installs when it is opened:
-// a zip with a manifest and a program, the same bytes each time. For which
-// system, and which version, is read from the program; one that is no build of
-// this module's cmd/rmq-mcp is refused. The manifest's form:
+// Bundle writes an MCP bundle, which Claude Desktop installs when it is opened: a zip
+// with a manifest and a program, the same bytes each time. It reads the system and
+// the version from the program, and refuses one that is no build of this module's
+// cmd/rmq-mcp. The manifest's form:
 // https://github.com/modelcontextprotocol/mcpb/blob/main/MANIFEST.md.
 func Bundle(w io.Writer, program string) error {
 	info, err := buildinfo.ReadFile(program)

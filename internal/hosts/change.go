@@ -46,8 +46,9 @@ func (c Change) Created() bool { return c.found.bytes == nil && c.after != nil }
 // Removed says that the file held nothing else.
 func (c Change) Removed() bool { return c.found.bytes != nil && c.after == nil }
 
-// Install plans to put the server into the file. Of an entry that is there
-// already only the way to start it changes: what a user added to it stays.
+// Install plans to put the server into the file. If the file has an entry already,
+// only the way to start the server changes, and the user's additions to the entry
+// stay.
 func (t Target) Install(e Entry) (Change, error) {
 	f, entry, err := t.open()
 	if err != nil {
@@ -153,9 +154,9 @@ func (t Target) refuse(err error) error {
 	return fmt.Errorf("%s of %s: %w%s. Nothing was changed", t.Path, t.Host.Title, err, next)
 }
 
-// keep answers where a file with that entry is to be kept as it is, or where it
-// is kept already as it was before the entry. What an installation made where
-// there was nothing needs neither.
+// keep returns the path at which a file with that entry is to be kept as it is, or
+// the path at which it is kept already as it was before the entry. A file that is
+// missing, or holds only our installation, needs neither.
 func (t Target) keep(f file, entry map[string]any) (backupTo, before string) {
 	switch was, ok := t.pristine(f); {
 	case f.bytes == nil:

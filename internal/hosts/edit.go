@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// A syntax edits a text of one language. Whatever it is not asked to change
-// keeps its bytes.
+// A syntax edits a text of one language. The parts that an edit does not concern keep
+// their bytes.
 type syntax interface {
 	// decode answers what a text says. Its errors name line and column.
 	decode(text []byte) (map[string]any, error)

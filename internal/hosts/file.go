@@ -95,9 +95,10 @@ func adopt(path string, dir fs.FileInfo) error {
 	return keepOwner(path, dir)
 }
 
-// draft writes what a file will be under a name beside it, which it answers: to
-// rename it is one step, so that a host never reads half of a file. It has the
-// mode, the owner and the group of like, or else is new in a directory.
+// draft writes the new content of a file under a name beside it and returns that
+// name. Renaming it is one step, so that a host never reads half of a file. The new
+// file has the mode, the owner and the group of like. If like is nil, it is a new
+// file of dir with the given mode.
 func draft(path string, content []byte, mode fs.FileMode, like, dir fs.FileInfo) (string, error) {
 	if like != nil {
 		mode = 0o600 // until it belongs to whom it should

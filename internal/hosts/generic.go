@@ -1,7 +1,7 @@
 package hosts
 
-// generic is any other host that reads the shape that most of them share, from
-// a file that the user names.
+// generic is any other host that reads the most common format from a file that the
+// user names.
 func generic() Host {
 	return Host{
 		Name:   "mcp.json",

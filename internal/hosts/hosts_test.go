@@ -273,8 +273,8 @@ func within(part, whole string) bool {
 	return true
 }
 
-// TestLater takes the server out of files that were edited after it was
-// installed: that stays, and with it all that was there before.
+// TestLater takes the server out of files that were edited after its installation.
+// The later edits stay, and so does everything from before.
 func TestLater(t *testing.T) {
 	everywhere(t, func(t *testing.T, target Target) {
 		for name, before := range cases(target.Host) {
@@ -353,8 +353,8 @@ func TestOurs(t *testing.T) {
 	})
 }
 
-// TestRefused are files that are left alone, each with what is wrong, where,
-// and what to do.
+// TestRefused checks that broken files are left alone. Each error says what is wrong,
+// where, and what to do.
 func TestRefused(t *testing.T) {
 	everywhere(t, func(t *testing.T, target Target) {
 		broken := map[string][]string{

@@ -52,8 +52,8 @@ func Encode(level byte, pk packets.Packet) ([]byte, error) {
 	return buf.Bytes(), err
 }
 
-// Read reads one packet of a server. What cannot be decoded is an error that
-// wraps [ErrMalformed].
+// Read reads one packet of a server. It returns an error that wraps [ErrMalformed]
+// for bytes that cannot be decoded.
 func Read(r *bufio.Reader, level byte) (*Packet, error) {
 	head, err := r.ReadByte()
 	if err != nil {

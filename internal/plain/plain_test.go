@@ -58,7 +58,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// What was JSON means the same but for characters that are not plain.
+// JSON that was made plain means the same as before, except for characters that are
+// not plain.
 func FuzzJSON(f *testing.F) {
 	f.Add(`{"a":["\u001b[1m","\\u001b","\r\n",1e9,null]}`)
 	f.Fuzz(func(t *testing.T, text string) {

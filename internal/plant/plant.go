@@ -1,6 +1,6 @@
-// Package plant is what all defects have in common that are planted in or before
-// a broker, so that it is seen whether the judge finds them: how one is asked
-// for, and how often it shows.
+// Package plant is shared by all defects that are planted in or before a broker to
+// show whether the judge finds them. It defines how a defect is asked for and how
+// often it shows.
 package plant
 
 import (

@@ -6,7 +6,7 @@ type Text struct {
 	value *string // a pointer, so that printing an outer struct shows an address
 }
 
-// Of makes a secret of a text; "" is none.
+// Of returns text as a secret; "" is none.
 func Of(text string) Text {
 	if text == "" {
 		return Text{}

@@ -10,9 +10,10 @@ import (
 	"slices"
 )
 
-// A batch is what one fetch of a group returned: who acknowledges its last message
-// confirms all of it (faq.md, "Which msg_id should I pass to ACK?"), while a message
-// alone says nothing of higher priorities, which may have higher ids.
+// A batch is the result of one fetch of a group. Acknowledging its last message
+// confirms the whole batch (faq.md, "Which msg_id should I pass to ACK?"). The id of
+// that message alone does not tell which messages of higher priorities are confirmed,
+// as those may have higher ids.
 type batch struct {
 	Last uint64            `json:"last"`
 	To   map[string]uint64 `json:"to"` // the last id of each priority
@@ -45,8 +46,10 @@ func (s *service) returned(ctx context.Context, of mailbox, group string, found 
 	})
 }
 
-// confirmed is how far in each priority every batch goes that ends with a message: any
-// of them may be the one that is acknowledged, and what was not in it is returned again.
+// confirmed returns how far an acknowledgement of message id confirms each priority.
+// Several batches may end with that message, and any of them may be the acknowledged
+// one. The lowest id of each priority counts, and messages beyond it are returned
+// again.
 func (s *service) confirmed(ctx context.Context, of mailbox, group string, id uint64) (map[string]uint64, error) {
 	var to map[string]uint64
 	err := s.store.batches(ctx, of, group, func(all []batch) ([]batch, bool) {

@@ -102,9 +102,9 @@ func (s *service) create(ctx context.Context, data []byte) (any, error) {
 	}
 }
 
-// claimBound is how long one attempt to make a mailbox may take. Of several
-// that make one key at the same time a store with replicas may leave one without
-// an answer; the next attempt then finds it there.
+// claimBound is how long one attempt to make a mailbox may take. If several requests
+// write one key at the same time, a store with replicas may leave one of them without
+// an answer. The next attempt then finds the key there.
 const claimBound = time.Second
 
 func (s *service) claim(ctx context.Context, in createRequest) error {

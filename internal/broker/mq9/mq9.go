@@ -1,11 +1,11 @@
-// Package mq9 serves the mq9 protocol on JetStream: mailboxes of messages that
-// are sent, fetched by groups and acknowledged, over NATS request and reply.
-// Every node of a cluster serves every mailbox; what they keep is in streams
-// with replicas. It is what the mq9 scenarios can pass on.
+// Package mq9 serves the mq9 protocol on JetStream: mailboxes of messages that are
+// sent, fetched by groups and acknowledged, over NATS request and reply. Every node
+// of a cluster serves every mailbox, and keeps its data in streams with replicas. The
+// mq9 scenarios can pass on it.
 //
-// A message's id is its number in the one stream of all mailboxes, so that ids
-// ascend in each mailbox without being dense. Of what is documented one thing
-// is not served, the search of agents by meaning.
+// A message's id is its number in the one stream of all mailboxes, so that ids ascend
+// in each mailbox without being dense. The search of agents by meaning is documented
+// but not served.
 package mq9
 
 import (
@@ -47,23 +47,23 @@ type service struct {
 	plant *planted // nil for none
 }
 
-// Subjects are those that clients send requests to, and At those that a node serves.
-// The node that a client is connected to maps the one to the other: nodes of a queue
-// share what comes at random, and then nothing keeps the order in which one client
-// sends.
+// Subjects is the subject of all requests as clients send them. The node that a
+// client is connected to maps it to the node's own subject, [At]. Without that, the
+// nodes of a queue group would share the requests at random, and one client's
+// requests would lose their order.
 const Subjects = prefix + ">"
 
 // At is where a node serves the requests of its own clients.
 func At(node string) string { return "mq9.at." + token(node) + ".>" }
 
-// Serve serves requests that arrive on a connection until it is closed: those of the
-// node's own clients, at the subject that they are mapped to, and in a queue with the
-// other nodes those that are not mapped, as long as a node begins or ends. The streams
-// are made by the first request: a cluster that nobody speaks mq9 to has none. The
-// handler serves the pages that list mailboxes and agents.
+// Serve serves the requests that arrive on a connection until it is closed. Those of
+// the node's own clients arrive at the subject that they are mapped to. While a node
+// starts or stops, requests arrive unmapped and are shared with the other nodes of a
+// queue group. The first request makes the streams: a cluster without mq9 clients has
+// none. The handler serves the pages that list mailboxes and agents.
 //
-// leads reports whether this node leads the cluster's metadata, which a single
-// node always does. plant is the defect that it shows, "" for none.
+// leads reports whether this node leads the cluster's metadata, which a single node
+// always does. plant is the defect that it shows, "" for none.
 func Serve(nc *nats.Conn, at string, replicas int, leads func() bool, plant string) (http.Handler, error) {
 	js, err := jetstream.New(nc, jetstream.WithPublishAsyncTimeout(storeBound)) // what is not answered is forgotten
 	if err != nil {

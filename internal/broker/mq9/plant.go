@@ -21,8 +21,8 @@ type Plant struct {
 	Claim string // that finds it
 	Every int64  // it shows once in so many messages that it could show in
 
-	// What is done to a message before it is stored, whether to a message that is
-	// answered and not stored, and what is done to the answer to a fetch.
+	// send changes a message before it is stored. With drop a message is answered but
+	// not stored. fetch changes the answer to a fetch.
 	send  func(p *planted, m *request)
 	drop  bool
 	fetch func(p *planted, address, group string, list []message) []message

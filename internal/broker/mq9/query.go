@@ -14,8 +14,8 @@ import (
 // maxQuery bounds the answer of a query.
 const maxQuery = 100
 
-// query looks at messages without a group: it moves nothing. Of more than it may
-// answer it answers the last.
+// query looks at messages without a group and moves no group's position. If more
+// messages match than an answer may hold, it returns the last ones.
 func (s *service) query(ctx context.Context, address string, m *request) (any, error) {
 	var in queryRequest
 	if len(m.Data) > 0 {

@@ -94,7 +94,7 @@ func (s *service) find(ctx context.Context) (*store, error) {
 
 func stateSubject(key string) string { return "mq9.s." + key }
 
-// An entry is what a key has. Of a key that has nothing it is zero.
+// An entry is the state of a key. The zero entry is a key without a value.
 type entry struct {
 	value    []byte
 	revision uint64

@@ -53,10 +53,10 @@ func ReadConfig(path string) (Config, error) {
 	return c, nil
 }
 
-// routePing is how often a node asks another whether it is still there. Two
-// that are not answered end the connection, on both sides of a cut, within the
-// time that an election takes; by default it were minutes, and one side of a
-// healed cut would go on with a connection that the other has given up.
+// routePing is how often a node pings another. Two pings without an answer end the
+// connection, on both sides of a cut, within the time of an election. With the
+// default it would take minutes: after a cut heals, one side would keep using a
+// connection that the other has given up.
 const routePing = 2 * time.Second
 
 // maxPayload is the largest message that a node takes, in bytes.

@@ -115,8 +115,8 @@ func Run(ctx context.Context, config Config, log io.Writer) error {
 	}
 }
 
-// untilEnd is done when r ends. Whoever started the node holds the other side
-// and never writes, so that its death, however it dies, is the end.
+// untilEnd returns a context that is done when r ends. The process that started the
+// node holds the other side and never writes. However that process dies, r ends.
 func untilEnd(ctx context.Context, r io.Reader) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {

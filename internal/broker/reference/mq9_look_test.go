@@ -13,7 +13,7 @@ func payloadsOf(r mq9Reply) (all []string) {
 	return all
 }
 
-// Of the messages of one key only the last is there, whatever its priority.
+// A mailbox keeps only the last message of each key, whatever its priority.
 func TestMQ9Keys(t *testing.T) {
 	c := newMQ9Client(t, startNodes(t, 1)[0])
 	c.fine("MAILBOX.CREATE", `{"name":"box"}`)

@@ -148,7 +148,7 @@ func TestMQ9(t *testing.T) {
 	}
 }
 
-// What was answered survives the death of any node.
+// Messages, mailboxes and agents that were answered survive the death of any node.
 func TestMQ9SurvivesANode(t *testing.T) {
 	hosttest.Long(t, "it runs a cluster")
 	nodes := startNodes(t, 3)

@@ -43,7 +43,8 @@ func TestMQ9MessagesHaveTheirTime(t *testing.T) {
 	}
 }
 
-// What a group fetched in time it may acknowledge a moment later.
+// A group may acknowledge a message shortly after its time is over, if it fetched it
+// in time.
 func TestMQ9AcknowledgesWhatIsOver(t *testing.T) {
 	c := newMQ9Client(t, startNodes(t, 1)[0])
 	c.fine("MAILBOX.CREATE", `{"name":"box"}`)

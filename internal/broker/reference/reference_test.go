@@ -161,8 +161,9 @@ func wait(t *testing.T, what string, token mqtt.Token) {
 	}
 }
 
-// acknowledged are the messages whose acknowledgement came in time. What was
-// on its way to a leader that died is never acknowledged on this connection.
+// acknowledged returns the messages whose acknowledgement came in time. A message
+// that was on its way to a leader when it died is never acknowledged on this
+// connection.
 func acknowledged(sent []mqtt.Token, in time.Duration) []string {
 	var texts []string
 	deadline := time.Now().Add(in)
@@ -174,8 +175,8 @@ func acknowledged(sent []mqtt.Token, in time.Duration) []string {
 	return texts
 }
 
-// What was acknowledged with QoS 1 is delivered although a node was killed
-// while it was published.
+// A message that was acknowledged with QoS 1 is delivered although a node was killed
+// while the client published.
 func TestKilledNodeLosesNothing(t *testing.T) {
 	hosttest.Long(t, "it runs a cluster")
 	nodes := startNodes(t, 3)

@@ -14,9 +14,9 @@ import (
 // handshakeWait bounds the TLS handshake of a client.
 const handshakeWait = 10 * time.Second
 
-// secure opens the node's listeners with TLS. The broker has one listener for
-// MQTT and one for WebSocket, which are the plain ones: what arrives with TLS is
-// passed on to them, by this process, which lives and dies with the broker.
+// secure opens the node's listeners with TLS. The broker itself has one plain
+// listener for MQTT and one for WebSocket. This process ends TLS and passes the bytes
+// on to them. It lives and dies with the broker.
 func (c Config) secure(ctx context.Context) error {
 	if c.TLSPort == 0 && c.WSSPort == 0 {
 		return nil

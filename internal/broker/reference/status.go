@@ -77,7 +77,7 @@ func statusOf(s *server.Server, config Config) (Status, error) {
 	return st, nil
 }
 
-// What the server takes where its configuration has 0.
+// Defaults of the server for settings that are 0 in its configuration.
 const (
 	vendorAckWaitMS     = 30000
 	vendorMaxAckPending = 1024

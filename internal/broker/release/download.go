@@ -27,9 +27,9 @@ var sumForm = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 // errMissing is an address at which there is nothing.
 var errMissing = errors.New("there is nothing at that address")
 
-// checksum is what the archive must have: what the caller says, else what is
-// published beside it, else what GitHub says of its own releases. Without one
-// nothing is downloaded.
+// checksum returns the checksum that the archive must have. It is the caller's, else
+// the one published beside the archive, else GitHub's own for its releases. Without
+// one nothing is downloaded.
 func (r Request) checksum(ctx context.Context) (string, error) {
 	if r.SHA256 != "" {
 		return strings.ToLower(r.SHA256), nil

@@ -43,9 +43,9 @@ type Request struct {
 	Progress func(string) // told of what takes long; may be nil
 }
 
-// Fetch answers the path of the broker's binary, which is downloaded unless
-// that was done before. Whatever goes wrong leaves nothing half done in the
-// cache, and the error says what to do.
+// Fetch returns the path of the broker's binary, and downloads it unless that was
+// done before. A failure leaves nothing half done in the cache, and its error says
+// what to do.
 func Fetch(ctx context.Context, r Request) (binary string, err error) {
 	r, err = r.complete()
 	if err != nil {
@@ -107,8 +107,8 @@ func (r Request) name() string { return "robustmq-" + r.Version + "-" + r.Platfo
 
 func (r Request) url() string { return r.Base + "/" + r.Version + "/" + r.name() + ".tar.gz" }
 
-// dir is where it lies once it is whole. What comes from elsewhere lies
-// elsewhere.
+// dir is where the release lies once it is whole. A release with a base or a checksum
+// of the caller's has a directory of its own.
 func (r Request) dir() string {
 	name := r.name()
 	if r.Base != DefaultBase || r.SHA256 != "" {

@@ -142,7 +142,7 @@ func TestFetchRefuses(t *testing.T) {
 				t.Fatalf("error %v, expected %q", err, test.want)
 			}
 			noHalves(t, cache)
-			// What went wrong once does not stand in the way.
+			// An earlier failure does not stand in the way.
 			if _, err := fetch(publish(t, good(t)), cache); err != nil {
 				t.Error(err)
 			}

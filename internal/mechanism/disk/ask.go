@@ -41,9 +41,9 @@ func (c *Client) Cut(ctx context.Context) (Pending, error) {
 // Restore takes a Cut back, as if there had been none.
 func (c *Client) Restore(ctx context.Context) error { return c.ask(ctx, doRestore, nil, nil) }
 
-// Crash leaves in the data directory what would be found there after a power
-// loss, and says what was lost. The broker must be dead: what it wrote through
-// mappings comes when it ends. What is left is durable, and a Cut is over.
+// Crash leaves the data directory as a power loss would, and returns what was lost.
+// The broker must be dead, because writes through mappings arrive only when it ends.
+// All remaining data is then durable, and a Cut is over.
 func (c *Client) Crash(ctx context.Context, crash Crash) (Outcome, error) {
 	var o Outcome
 	return o, c.ask(ctx, doCrash, crash, &o)

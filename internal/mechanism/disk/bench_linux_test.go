@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BenchmarkSideBySide does each operation in turn in a plain directory and
-// through a layer whose tree lies on the same file system, so that what else
-// the machine does hits both. ns/op is the sum; the metrics tell them apart.
+// BenchmarkSideBySide does each operation in turn in a plain directory and through a
+// layer with its tree on the same file system. Other load on the machine then hits
+// both. ns/op is the sum; the metrics tell them apart.
 func BenchmarkSideBySide(b *testing.B) {
 	page := make([]byte, 4096)
 	for _, bench := range []struct {

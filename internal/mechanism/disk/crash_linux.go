@@ -16,8 +16,8 @@ type fate struct {
 	tear    *Tear
 }
 
-// crash takes back what does not survive. What is left is durable. It answers
-// also what the kernel must not believe any more. Hold ns.
+// crash takes back everything that does not survive, and the rest is durable. It also
+// returns the files and names that the kernel must not believe any more. Hold ns.
 func (t *tree) crash(c Crash) (Outcome, stale, error) {
 	f, err := t.fate(c)
 	if err != nil {
@@ -244,8 +244,8 @@ func (t *tree) takeBackEntries(kept map[*entryOp]bool) error {
 	return nil
 }
 
-// differ is the slots that hold something else without the operations that
-// are not kept: before is what they hold, after what they would.
+// differ returns the slots that would change if only the kept operations survived:
+// before is the present content of a slot, after the content it would have.
 func (t *tree) differ(kept map[*entryOp]bool) []change {
 	would := map[slot]*inode{}
 	for _, op := range slices.Backward(t.log) {

@@ -99,8 +99,8 @@ func (t *tree) truncate(x *inode, size int64) error {
 	return t.change(x, op, func(*os.File) error { return f.Truncate(size) })
 }
 
-// allocate is fallocate of an open file. What it leaves beyond the size is
-// not modelled: no one can read it.
+// allocate is fallocate of an open file. Blocks beyond the size are not modelled,
+// because no one can read them.
 func (t *tree) allocate(x *inode, mode uint32, off, n int64) error {
 	const clears = unix.FALLOC_FL_PUNCH_HOLE | unix.FALLOC_FL_ZERO_RANGE
 	if mode&^(clears|unix.FALLOC_FL_KEEP_SIZE) != 0 {
@@ -207,8 +207,9 @@ func (t *tree) undoOp(x *inode, f *os.File, op dataOp, part int64) error {
 	return nil
 }
 
-// lose takes back what is not durable and keeps the size: what a failed fsync
-// leaves of pages that the kernel believes written. It answers the bytes lost.
+// lose takes back everything that is not durable and keeps the size. A file is left
+// so after a failed fsync if the kernel believes its pages written. It returns the
+// number of bytes lost.
 func (t *tree) lose(x *inode) (int64, error) {
 	t.ns.RLock()
 	defer t.ns.RUnlock()

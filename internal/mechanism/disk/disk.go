@@ -1,16 +1,16 @@
-// Package disk is a layer of ours under a broker's data directory: a FUSE
-// file system in a process of its own that knows what a power loss would take,
-// and that answers with the errors, the delays and the limits it is told to.
+// Package disk is a layer of ours under a broker's data directory: a FUSE file system
+// in a process of its own. It knows the data that a power loss would take, and
+// applies errors, delays and limits as told.
 //
-// Everything the broker does is done at once to a plain directory, the tree.
-// Beside it the layer keeps, in memory, how to take back what is not durable
-// yet: for every file the writes and size changes since it was last synced,
-// each with the bytes that it replaced, and the directory entries that no sync
-// or commit has covered. A sync forgets; a power loss takes back. A [Model]
-// says what makes durable.
+// Everything the broker does is done at once to a plain directory, the tree. Beside
+// it the layer keeps, in memory, how to take back changes that are not durable yet.
+// For every file these are the writes and size changes since its last sync, each with
+// the bytes that it replaced. For directories they are the entries without a sync or
+// commit since. A sync forgets; a power loss takes back. A [Model] says what makes
+// durable.
 //
-// [Start] runs the process and [Client] talks to it. The process ends, and the
-// data directory is a plain one again, when its client closes or dies.
+// [Start] runs the process and [Client] talks to it. The process ends, and the data
+// directory is a plain one again, when its client closes or dies.
 package disk
 
 import (
@@ -67,9 +67,9 @@ type Model struct {
 	// written where it lies in a block that the file has already; they read as
 	// zeros.
 	Tails bool `json:"tails"`
-	// Commit is the longest that an entry waits for its commit, Writeback the
-	// longest that written bytes wait for the kernel to write them. 0: for
-	// ever. What is older would have survived.
+	// Commit is the longest that an entry waits for its commit, Writeback the longest
+	// that written bytes wait for the kernel to write them. 0: for ever. Anything
+	// older is durable.
 	Commit    time.Duration `json:"commit_ns"`
 	Writeback time.Duration `json:"writeback_ns"`
 }

@@ -104,10 +104,9 @@ func (t *tree) syncDir(dir *inode) bool {
 	return true
 }
 
-// commit makes durable what a journal holds until a moment: entries, sizes
-// that no unwritten bytes precede, and the bytes that are ordered before them;
-// and it settles tails.
-// Hold ns.
+// commit makes durable what a journal holds until a moment: entries, sizes without
+// unwritten bytes before them, and bytes ordered before the entries. It also settles
+// tails. Hold ns.
 func (t *tree) commit(until uint64) {
 	t.committed = max(t.committed, until)
 	if len(t.log) > 0 {

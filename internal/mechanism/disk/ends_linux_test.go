@@ -45,7 +45,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// What the kernel writes by itself is durable after a time.
+// The kernel writes bytes by itself after a time, and they are then durable.
 func TestWriteback(t *testing.T) {
 	c, dir := started(t, Model{Name: "quick", Journal: true, Commit: time.Millisecond, Writeback: time.Millisecond})
 	p := program{t, dir}
@@ -58,7 +58,7 @@ func TestWriteback(t *testing.T) {
 	}
 }
 
-// What is changed through a mapping that nobody has synced is seen, and lost.
+// A change through a mapping that nobody has synced is seen, and lost in a crash.
 func TestMapped(t *testing.T) {
 	c, dir := started(t, never(Ext4()))
 	p := program{t, dir}
@@ -80,7 +80,8 @@ func TestMapped(t *testing.T) {
 	}
 }
 
-// What is kept to be taken back is bounded: the oldest is written back.
+// The data kept for taking back is bounded: beyond the bound, the oldest is written
+// back.
 func TestBounded(t *testing.T) {
 	for _, by := range []string{"operations", "bytes"} {
 		tr := newTestTree(t, memory(t), Strict())
@@ -139,7 +140,7 @@ func TestRotAndErase(t *testing.T) {
 	}
 }
 
-// What was there before is there through the mount, and after it.
+// Files from before the mount are there through the mount, and after it.
 func TestTakeOverAndGiveBack(t *testing.T) {
 	c, dir := started(t, Ext4())
 	p := program{t, dir}
@@ -165,8 +166,8 @@ func TestTakeOverAndGiveBack(t *testing.T) {
 	}
 }
 
-// Whoever copies the mount namespace, as everything that makes one does, has the
-// mount for as long as the copy lives. The layer ends all the same.
+// A process that copies the mount namespace, as creating one does, has the mount for
+// as long as the copy lives. The layer ends all the same.
 func TestEndsWhileACopyOfItsMountLives(t *testing.T) {
 	c, dir := started(t, Ext4())
 	p := program{t, dir}
@@ -189,8 +190,8 @@ func TestEndsWhileACopyOfItsMountLives(t *testing.T) {
 	}
 }
 
-// Whoever waits for a layer that is stopped, or was killed, can be ended, and
-// nothing of it stays.
+// A process that waits for a stopped or killed layer can be ended, and no mount is
+// left.
 func TestStoppedAndKilled(t *testing.T) {
 	for _, how := range []string{"SIGSTOP", "SIGKILL"} {
 		t.Run(how, func(t *testing.T) {

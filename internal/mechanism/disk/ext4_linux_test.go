@@ -130,8 +130,8 @@ func ranged(p program) {
 	p.must(unix.SyncFileRange(int(f.Fd()), 0, 0, all))
 }
 
-// TestOutages is what the layer leaves. Of a wait it does what comes of it: a
-// commit, or a commit and the writing of everything.
+// TestOutages checks what the layer leaves after each outage. It replaces waiting by
+// its effect: a commit, or a commit and the writing of everything.
 func TestOutages(t *testing.T) {
 	for _, o := range outages() {
 		t.Run(o.name+" "+o.wait.String(), func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/testing/microvm"
 )
 
-// What the two boots of a machine are told, and say.
+// Environment variables for the two boots of a machine.
 const (
 	groupEnv = "DISK_TEST_OUTAGES" // at-once or waiting
 	afterEnv = "DISK_TEST_AFTER"   // the power was gone

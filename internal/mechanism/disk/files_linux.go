@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the kernel asks about open files.
+// Requests of the kernel about open files.
 
 func (l *layer) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
 	x := l.tree.node(in.NodeId)

@@ -114,7 +114,8 @@ func (l *layer) paths(c call) []string {
 	return names
 }
 
-// status is an error as the kernel wants it. What the limit refused is counted.
+// status is an error as the kernel wants it. It counts the operations that a limit
+// refused.
 func (l *layer) status(c call, probe bool, err error) fuse.Status {
 	if err == nil {
 		return fuse.OK

@@ -34,7 +34,7 @@ type staleName struct {
 	name string
 }
 
-// loss compares what the broker sees with what would be left. What was made
+// loss compares what the broker sees with what would be left. A file that was made
 // and removed again, and never durable, is no loss. Hold ns.
 func (t *tree) loss(f fate) losses {
 	budget := int64(hashBudget)

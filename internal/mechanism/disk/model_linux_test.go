@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A model is what the tree should be, in the plainest way: every operation
-// is kept with what it does, and a crash does those again that survive.
+// A refModel computes the expected tree in the plainest way. It keeps every operation
+// with its effect, and after a crash it repeats those that survive.
 type refModel struct {
 	model    Model
 	root     *inode

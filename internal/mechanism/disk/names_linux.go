@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the kernel asks about names.
+// Requests of the kernel about names.
 
 // trusted is how long the kernel need not ask again. Everything that changes
 // goes through it, or it is told.

@@ -12,13 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Release lets go of every layer that is mounted at dir or below it, whatever
-// became of the process that serves it: who waits for it is freed, and it is
-// unmounted. Of layers in mount namespaces of other processes, such as a keeper
-// that cannot die because it waits for one, only the former can be done, and is
-// enough. It answers how many there were; calling it again is harmless. It is
-// for who cleans up after the client's process is gone; dir is compared with
-// the table of mounts and never looked at.
+// Release lets go of every layer that is mounted at dir or below it, whatever became
+// of its process. It frees the processes that wait for the layer, and unmounts it. A
+// layer in the mount namespace of another process can only be freed, and that is
+// enough. Such a process may be a keeper that cannot die because it waits for the
+// layer.
+//
+// Release returns how many layers there were; calling it again is harmless. It is for
+// cleaning up after the client's process is gone. dir is compared with the table of
+// mounts and never looked at.
 func Release(dir string) (int, error) {
 	if real, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
 		dir = filepath.Join(real, filepath.Base(dir))

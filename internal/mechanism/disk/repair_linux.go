@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// What is done to a disk whose broker is down.
+// Operations on a disk whose broker is down.
 
 // find is the inode of a path relative to the data directory.
 func (t *tree) find(name string) (*inode, error) {
@@ -38,8 +38,8 @@ func (t *tree) files() []File {
 	return list
 }
 
-// rot flips a bit. What was pending is durable before: the machine was shut
-// down in order.
+// rot flips a bit. Pending changes become durable first, as if the machine had been
+// shut down in order.
 func (t *tree) rot(r Rot) (Rotten, stale, error) {
 	if !t.syncAll() {
 		return Rotten{}, stale{}, errors.New("power is cut; Crash or Restore first")

@@ -38,8 +38,8 @@ func Ops() []Op {
 		Rename, Link, Unlink, Mkdir, Rmdir, ReadDir, Stat}
 }
 
-// ProbePrefix begins the names of files and directories that probes use. What
-// is done to them, or below them, follows the same rules and is counted apart.
+// ProbePrefix begins the names of files and directories that probes use. Operations
+// on them, or below them, follow the same rules and are counted apart.
 const ProbePrefix = ".rmq-probe"
 
 // Faults is what a layer does beside its work: exactly this, until it is set
@@ -56,14 +56,13 @@ type Limit struct {
 	Inodes int64 `json:"inodes,omitempty"` // how many files and directories there may be
 }
 
-// A Rule disturbs the operations that match it: of one of Ops (empty: any), on
-// a path that matches Path. Of those, the first Skip pass, and of the rest
-// every Every-th is hit (0 and 1: each), with Probability (0 is 1), Max times
-// at most (0: without end). Probes are counted by themselves, as if they were
-// alone.
+// A Rule disturbs the operations that match it: any of Ops (empty: any operation) on
+// a path that matches Path. The first Skip of them pass. Of the rest, every Every-th
+// is hit (0 and 1: each), with Probability (0 is 1), Max times at most (0: without
+// end). Probes are counted by themselves, as if they were alone.
 //
-// What is hit waits Delay plus a random part of Jitter, then answers Errno, or
-// is done as ever where there is none.
+// An operation that is hit waits Delay plus a random part of Jitter. Then it answers
+// Errno, or is done as usual if Errno is empty.
 type Rule struct {
 	ID string `json:"id"` // its hits are counted under it
 	// Path is a pattern for the path relative to the data directory, as of
@@ -96,8 +95,8 @@ const (
 )
 
 // Hold makes an operation that is hit wait until [Client.Resume], or until the
-// process that asked for it is being killed. Who reads the file of a held write
-// through the mount waits too; Info().Tree can be read.
+// process that asked for it is being killed. Reading the file of a held write through
+// the mount waits too; Info().Tree can be read.
 type Hold string
 
 const (

@@ -29,7 +29,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// Which of ten operations a rule hits.
+// TestTurns checks which of ten operations a rule hits.
 func TestTurns(t *testing.T) {
 	for _, test := range []struct {
 		rule Rule

@@ -78,8 +78,9 @@ func TestSQLite(t *testing.T) {
 	}
 }
 
-// commitUntil runs a program until the n-th operation of those that change
-// what a crash leaves, kills it there, and answers what it acknowledged last.
+// commitUntil runs a program until it has done n operations that change what a crash
+// leaves, and kills it at the next one. It returns the last number that the program
+// acknowledged.
 func commitUntil(t *testing.T, c *Client, n int, argv ...string) int {
 	t.Helper()
 	p := program{t: t}

@@ -28,9 +28,9 @@ func (l *tail) written(op dataOp) {
 	l.scanned = 0
 }
 
-// settle notes what a commit makes of the sizes of x: those that it gets by
-// bytes, in the blocks that it has, and all others. Where it shrinks nothing is
-// noted: more is lost then than need be. Hold x.mu.
+// settle notes the size that a commit gives x. A write counts only as far as the file
+// has blocks already; any other change of size counts in full. If x shrinks, nothing
+// is noted: more is lost then than need be. Hold x.mu.
 func (t *tree) settle(x *inode, until uint64) {
 	if !t.model.Tails || len(x.ops) == 0 {
 		return

@@ -79,7 +79,7 @@ type slot struct {
 	name string
 }
 
-// What a backing directory holds.
+// Directories in a backing directory.
 const (
 	treeDir  = "tree"
 	graveDir = "unlinked"

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What was erased while the kernel still knew it frees nothing a second time
-// once the kernel forgets it: a limit holds on an empty disk too.
+// Erased files that the kernel still knew free nothing a second time when the kernel
+// forgets them. A limit therefore holds on an empty disk too.
 func TestWhatIsForgottenLateFreesNothing(t *testing.T) {
 	tr := newTestTree(t, t.TempDir(), Ext4())
 	made := func(dir *inode, name string, mode uint32) *inode {

@@ -17,7 +17,7 @@ type answer struct {
 	Error  string          `json:"error,omitempty"`
 }
 
-// What can be asked.
+// Requests of a client.
 const (
 	doFaults  = "faults"
 	doStats   = "stats"

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// PendingLimit and SpoolLimit bound what is kept to be taken back, as a
-// kernel bounds what it has not written: beyond, the files that wait longest
-// are written back early.
+// PendingLimit and SpoolLimit bound the operations and bytes kept for taking back, as
+// a kernel bounds its unwritten data. Beyond a limit, the files that wait longest are
+// written back early.
 const (
 	PendingLimit = 1 << 20 // operations
 	SpoolLimit   = 1 << 30 // bytes

@@ -14,9 +14,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// HolderEnv is set, to the program that holds the lock, in a test binary that
-// runs alone and in every process that it starts: a process that still has it
-// when the tests are over was left behind.
+// HolderEnv is set in a test binary that runs alone and in every process that it
+// starts. Its value names the program that holds the lock. A process that still has
+// it when the tests are over was left behind.
 const HolderEnv = "RMQ_TEST_HOLDER"
 
 // named is how the file that names the holder ends.
@@ -43,17 +43,17 @@ func Alone(m *testing.M) int {
 	return m.Run()
 }
 
-// Waiting lets more tests of a package run side by side than there are cores, as
-// they mostly wait. What -parallel says on the command line prevails.
+// Waiting lets more tests of a package run side by side than there are cores, as they
+// mostly wait. A -parallel on the command line prevails.
 func Waiting() {
 	if err := flag.Set("test.parallel", strconv.Itoa(4*runtime.NumCPU())); err != nil {
 		panic(err)
 	}
 }
 
-// lock takes the lock file for a holder, whom those who wait find named in a
-// file beside it: some systems let nobody read what is locked. The system lets go
-// of it when the holder ends, however it ends.
+// lock takes the lock file for a holder and names the holder in a file beside it, for
+// those who wait. A separate file is needed because some systems let nobody read a
+// locked one. The system releases the lock when the holder ends, however it ends.
 func lock(ctx context.Context, path, holder string) (release func(), err error) {
 	// Made apart from locking: where everybody may write, as in /tmp, Linux opens
 	// another user's file only without O_CREATE (fs.protected_regular).

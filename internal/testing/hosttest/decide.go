@@ -17,15 +17,15 @@ const (
 	decideBound = 30 * time.Second
 )
 
-// Decide holds a figure of a real kernel or broker against what it must be: at
-// least low and at most high. A sample should have its control in it, as a
-// difference or a ratio of two things that were measured together. Sampling goes on
-// until the confidence interval of the median lies within the bounds, or outside,
-// which fails the test. A machine on which that does not come about fails it as not
-// measured: that says nothing of what was tested.
+// Decide holds a figure of a real kernel or broker against its bounds: at least low
+// and at most high. A sample should have its control in it, as a difference or a
+// ratio of two things that were measured together. Sampling goes on until the
+// confidence interval of the median lies within the bounds, or outside, which fails
+// the test. If neither happens on a machine, the test fails as not measured, which
+// says nothing about the tested code.
 //
-// The interval is one of ranks, which a machine that halts now and then moves
-// little (Conover, Practical Nonparametric Statistics, 3.2).
+// The interval is one of ranks, which a machine that halts now and then moves little
+// (Conover, Practical Nonparametric Statistics, 3.2).
 func Decide(t testing.TB, what string, low, high float64, sample func() []float64) {
 	t.Helper()
 	said, decided := decide(low, high, lastLook, time.Now().Add(decideBound), sample)

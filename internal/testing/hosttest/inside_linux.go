@@ -22,9 +22,9 @@ const namespaces = syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_N
 // nobody is the ordinary user, where root runs the tests.
 const nobody = 65534
 
-// Inside reports whether the test runs in network, mount and pid namespaces of
-// its own. Where it does not, Inside runs it there and passes on what became of
-// it. Who is not root has a user namespace around them.
+// Inside reports whether the test runs in network, mount and pid namespaces of its
+// own. If it does not, Inside runs it there and passes on the outcome. Without root,
+// a user namespace surrounds them.
 func Inside(t testing.TB) bool {
 	t.Helper()
 	if os.Getenv(insideEnv) != "" {

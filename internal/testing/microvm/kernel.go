@@ -125,8 +125,8 @@ func unpacked(dir string) (*Kernel, error) {
 	return k, err
 }
 
-// modules are the files of modules and of what they need, in the order in which
-// they can be loaded. What is no module is thought to be built in.
+// modules returns the files of modules and of their dependencies, in the order in
+// which they can be loaded. A name without a module file is taken to be built in.
 func (k *Kernel) modules(names []string) (out []string, err error) {
 	for _, name := range names {
 		path, ok := k.by[strings.ReplaceAll(name, "-", "_")]

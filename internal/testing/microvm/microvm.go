@@ -45,7 +45,7 @@ type Machine struct {
 	done chan error
 }
 
-// Start starts a machine. Whoever starts one waits for it, and it ends with the
+// Start starts a machine. The caller must wait for it. The machine ends with the
 // context, as by loss of power.
 func Start(ctx context.Context, opt Options) (*Machine, error) {
 	dir, err := os.MkdirTemp("", "microvm")
@@ -76,8 +76,8 @@ func (m *Machine) start(ctx context.Context, opt Options) error {
 		"-kernel", opt.Kernel.Image, "-initrd", initrd, "-append", strings.Join(line, " "),
 	}
 	for _, disk := range opt.Disks {
-		// Every write of the guest goes to the file at once, as to a disk whose
-		// own cache is off: what the guest did not write is what is lost.
+		// Every write of the guest goes to the file at once, as to a disk whose own
+		// cache is off. Only data that the guest has not written is lost.
 		args = append(args, "-drive", "file="+disk+",format=raw,if=virtio,cache=writethrough")
 	}
 	m.cmd = exec.CommandContext(ctx, emulator, args...)
