@@ -154,8 +154,8 @@ func (t Target) refuse(err error) error {
 	return fmt.Errorf("%s of %s: %w%s. Nothing was changed", t.Path, t.Host.Title, err, next)
 }
 
-// keep returns the path at which a file with that entry is to be kept as it is, or
-// the path at which it is kept already as it was before the entry. A file that is
+// keep returns the path for a backup of a file with that entry. If a backup from
+// before the entry is there already, keep returns its path as before. A file that is
 // missing, or holds only our installation, needs neither.
 func (t Target) keep(f file, entry map[string]any) (backupTo, before string) {
 	switch was, ok := t.pristine(f); {

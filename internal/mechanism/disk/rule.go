@@ -57,7 +57,7 @@ type Limit struct {
 }
 
 // A Rule disturbs the operations that match it: any of Ops (empty: any operation) on
-// a path that matches Path. The first Skip of them pass. Of the rest, every Every-th
+// a path that matches Path. The first Skip of them pass. After that every Every-th
 // is hit (0 and 1: each), with Probability (0 is 1), Max times at most (0: without
 // end). Probes are counted by themselves, as if they were alone.
 //

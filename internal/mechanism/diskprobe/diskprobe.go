@@ -1,8 +1,7 @@
-// Package diskprobe looks at a data directory as its broker does: through
-// whatever is mounted there, from a process of its own. A mount that hangs
-// holds whoever touches it until somebody lets go, and that must never be the
-// keeper; a helper that hangs is given up, and the next question starts
-// another.
+// Package diskprobe looks at a data directory as its broker does: through whatever is
+// mounted there, from a process of its own. A mount that hangs holds every process
+// that touches it until somebody lets go. That must never happen to the keeper. A
+// helper that hangs is given up, and the next question starts another.
 package diskprobe
 
 import (

@@ -84,9 +84,9 @@ func (h *hand) count() (n int64, err error) {
 	return n, err
 }
 
-// touch prepares what an operation needs, does it until it fails, and removes
-// what it made. What fails on the way is an error, as it says nothing of the
-// operation.
+// touch makes the files that an operation needs, does the operation until it fails,
+// and removes the files again. A failure to prepare is an error, as it says nothing
+// of the operation.
 func (h *hand) touch(op disk.Op, times int) (Answer, error) {
 	do, clean, err := h.prepare(op)
 	defer clean()

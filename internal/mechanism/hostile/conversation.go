@@ -1,6 +1,6 @@
-// Package hostile is clients that mean harm: they say what no MQTT client may
-// say, or hold connections that they do not use. What they say depends on a seed,
-// a number and the length of their login alone, so that it can be said again.
+// Package hostile is clients that mean harm. They send packets that no MQTT client
+// may send, or hold connections without using them. Their packets depend only on a
+// seed, a number and the length of their login, so that they can be sent again.
 package hostile
 
 import (
@@ -36,8 +36,8 @@ type Conversation struct {
 // Kinds are the kinds of conversations.
 func Kinds() []string { return []string{"truncated", "mutated", "length", "turn", "big", "edge"} }
 
-// Converse is the conversation of that number; of that kind, or of any where
-// that is "".
+// Converse returns the conversation of that number. It is of the given kind, or of
+// any kind if kind is "".
 func Converse(seed uint64, number int, kind string, login Login) Conversation {
 	s := &speaker{
 		Rand: rand.New(rand.NewPCG(seed, uint64(number))), login: login,

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// What a rule has clients do.
+// Actions of the clients of a rule.
 const (
 	Talk  = "talk"  // one conversation after the other
 	Flood = "flood" // hold connections
@@ -37,7 +37,7 @@ type Rule struct {
 	Connections int     `json:"connections,omitempty"`
 	Handshake   string  `json:"handshake,omitempty"`
 
-	// Of clients that pour.
+	// For clients that pour.
 	Window       int `json:"window,omitempty"` // messages of each on their way
 	PayloadBytes int `json:"payload_bytes,omitempty"`
 }
@@ -61,8 +61,8 @@ type Tally struct {
 	Published int64 `json:"published,omitempty"`
 	Acked     int64 `json:"acked,omitempty"`
 
-	// Suspects are the last conversations that began before the first that nobody
-	// heard: all that were under way then, and some before.
+	// Suspects are the last conversations begun before the first unheard one. They
+	// are all conversations under way at that time, and some earlier ones.
 	Suspects []Said `json:"suspects,omitempty"`
 }
 
@@ -216,7 +216,7 @@ func (a *act) talk() {
 	}
 }
 
-// note counts an answer. What was cut short by the end of the fault is nobody's.
+// note counts an answer, unless the end of the fault cut the conversation short.
 func (a *act) note(n int, began time.Time, answer Answer) {
 	if a.ctx.Err() != nil {
 		return

@@ -60,8 +60,7 @@ func (c Conversation) Hold(ctx context.Context, conn net.Conn, bound time.Durati
 
 func pingreq() []byte { return []byte{packets.Pingreq << 4, 0} }
 
-// listen reads until the broker has answered. What it sends that is no packet
-// is read over.
+// listen reads until the broker has answered. It skips bytes that are no packet.
 func (c Conversation) listen(conn net.Conn, heard chan<- struct{}) Answer {
 	r := bufio.NewReader(conn)
 	open := 1 // answers to PINGREQ, the last of which is to ours

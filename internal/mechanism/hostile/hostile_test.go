@@ -102,8 +102,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// Of a node that goes down the conversations before that are kept, with what
-// was said.
+// If a node goes down, the conversations from before are kept with their packets.
 func TestSuspects(t *testing.T) {
 	var down atomic.Bool
 	crowd := NewCrowd(func(ctx context.Context, node string) (net.Conn, error) {

@@ -51,8 +51,8 @@ type Limits struct {
 	Tasks      *int // processes and threads
 }
 
-// MemoryLimit bounds the memory that is charged to a group. What a process had
-// before it was moved into the group stays charged to where it was.
+// MemoryLimit bounds the memory that is charged to a group. Memory that a process had
+// before it was moved into the group stays charged to its former group.
 type MemoryLimit struct {
 	Bytes int64
 	// Stall has a process that wants more wait for it, instead of being killed:

@@ -74,7 +74,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// What is written into the files of both versions, and read back.
+// TestSet writes the files of both versions and reads them back.
 func TestSet(t *testing.T) {
 	percent, tasks := 12.5, 7
 	l := Limits{CPUPercent: &percent, Memory: &MemoryLimit{Bytes: 64 << 20, Stall: true}, Tasks: &tasks}
@@ -140,7 +140,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// Whatever a journal says, only groups with our name are written or removed.
+// Only groups with our name are written or removed, whatever a journal says.
 func TestOnlyOurs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "system.slice")
 	fake(t, dir, map[string]string{"cgroup.procs": ""})

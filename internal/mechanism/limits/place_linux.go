@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Find answers where a group of that name with the controller can be made for
-// a process, and changes nothing. In version 1 that is below the group which
-// the process is in, so that all limits it had stay. In version 2 only a group
-// without processes of its own has groups below it that limit anything: it is
-// the nearest one above the process whose children get the controller. The
-// error wraps [errors.ErrUnsupported] and says what is missing.
+// Find returns where a group of that name with the controller can be made for a
+// process, and changes nothing. In version 1 that is below the group of the process,
+// so that all its limits stay. In version 2 only a group without processes of its own
+// has groups below it that limit anything. Find then takes the nearest group above
+// the process that hands the controller to its children. The error wraps
+// [errors.ErrUnsupported] and says what is missing.
 func Find(pid int, c Controller, name string) (Place, error) {
 	h, group, err := hierarchyOf(pid, c)
 	if err != nil {

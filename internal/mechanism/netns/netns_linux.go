@@ -23,9 +23,8 @@ func New() (ns *os.File, err error) {
 	return ns, err
 }
 
-// In calls do on a thread that is in the namespace. What do opens belongs to
-// it: a socket stays there for good. What do starts in goroutines of its own
-// does not.
+// In calls do on a thread that is in the namespace. A socket that do opens belongs to
+// the namespace and stays there for good. Goroutines started by do run outside of it.
 func In(ns *os.File, do func() error) error {
 	return onOwnThread(func() error {
 		if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {

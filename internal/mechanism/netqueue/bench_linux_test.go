@@ -12,9 +12,10 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
-// BenchmarkBulk sends bulk data over one TCP connection: without a rule, through
-// a queue that keeps aggregates whole, and through one that takes packets as on
-// a wire, beside links on which nothing is aggregated in the first place.
+// BenchmarkBulk sends bulk data over one TCP connection: without a rule, through a
+// queue that keeps aggregates whole, and through a queue that takes packets as on a
+// wire. It repeats the first and the last with links on which nothing is aggregated
+// in the first place.
 func BenchmarkBulk(b *testing.B) {
 	if !hosttest.Inside(b) {
 		return

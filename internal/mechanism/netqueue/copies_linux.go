@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Copies sends packets as they are. What the router itself sends is not
-// forwarded, so no rule about forwarded packets meets a copy: it cannot be
-// copied again, and other rules do nothing to it.
+// Copies sends packets as they are. The router's own packets are not forwarded, so no
+// rule about forwarded packets meets a copy: it cannot be copied again, and other
+// rules do nothing to it.
 type copies struct{ fd int }
 
 func openCopies() (*copies, error) {

@@ -2,7 +2,8 @@ package netqueue
 
 import "testing"
 
-// What an ordinary user cannot read of the kernel is told by its numbers.
+// An ordinary user cannot read the kernel's count of dropped packets. The gaps in the
+// packets' numbers tell it.
 func TestGaps(t *testing.T) {
 	for _, test := range []struct {
 		latest       uint32

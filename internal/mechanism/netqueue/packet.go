@@ -51,10 +51,9 @@ func (p packet) payload() (at, checksum int, ok bool) {
 	return at, checksum, at < len(p)
 }
 
-// corrupted is a copy of which one bit of the payload is another; at is which
-// byte of it and which bit, both by a random number. With mend the checksum is right for it, so
-// that only the application can notice. ok is false for a packet without
-// payload.
+// corrupted returns a copy with one bit of the payload flipped. The random number
+// chooses the byte and the bit. With mend the checksum is right for the copy, so that
+// only the application can notice. ok is false for a packet without payload.
 func (p packet) corrupted(random uint64, mend bool) (out packet, ok bool) {
 	from, checksum, ok := p.payload()
 	if !ok {

@@ -15,7 +15,8 @@ import (
 )
 
 // A Queue treats the packets of one NFQUEUE, from when it is opened until it is
-// closed. What queues them should let them pass where nobody listens ("bypass").
+// closed. The rule that queues packets should let them pass where nobody listens
+// ("bypass").
 type Queue struct {
 	opt  Options
 	nf   *nfqueue.Nfqueue
@@ -103,9 +104,9 @@ func (q *Queue) size() {
 	})
 }
 
-// received decides about one packet. What passes in a queue that holds none is
-// left to the releaser, which lets all of them go at once that came while it was
-// busy.
+// received decides about one packet. A queue that does not delay leaves its passing
+// packets to the releaser. The releaser lets all packets go at once that came while
+// it was busy.
 func (q *Queue) received(a nfqueue.Attribute) int {
 	if a.PacketID == nil {
 		return 0
@@ -273,11 +274,11 @@ func (q *Queue) Counts() (Counts, error) {
 	return c, err
 }
 
-// gaps counts what the kernel dropped where it does not say so itself: in a user
-// namespace its file is nobody's to read. It numbers packets before it sends
-// them, so those that were not read are missing. What it drops for holding too
-// many it does not number: whether that can have been is told by the most that
-// were held.
+// gaps counts the packets that the kernel dropped, for use where the kernel's own
+// count cannot be read: in a user namespace its file is nobody's to read. The kernel
+// numbers packets before it sends them, so the numbers of packets that were not read
+// are missing. It gives no number to packets that it drops for holding too many. The
+// most packets that were ever held tell whether that can have happened.
 func (q *Queue) gaps() (uint64, error) {
 	if held := q.peak.Load(); held >= longest*9/10 {
 		return 0, fmt.Errorf("queue %d held %d packets of the %d it may: what came then may have been dropped, and is not counted here", q.opt.Queue, held, longest)

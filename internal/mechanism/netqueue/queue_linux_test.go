@@ -37,8 +37,8 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// What is held goes at once when the queue is closed, and what comes after
-// passes, the rule being there or not.
+// Closing a queue releases the held packets at once. Later packets pass, whether the
+// rule is there or not.
 func TestCloseReleases(t *testing.T) {
 	if !hosttest.Inside(t) {
 		return
@@ -70,7 +70,7 @@ func TestCloseReleases(t *testing.T) {
 	}
 }
 
-// What the seed decides is what happens, packet by packet.
+// TestActions checks that packets fare as the seed decides, one by one.
 func TestActions(t *testing.T) {
 	if !hosttest.Inside(t) {
 		return

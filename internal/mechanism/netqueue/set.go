@@ -19,10 +19,10 @@ func NewSet(probePort uint16) *Set {
 	return &Set{probePort: probePort, open: map[uint16]*Queue{}}
 }
 
-// Treat begins to treat the packets of a queue, instead of what was done to
-// them before. Where that is the same it goes on. Whoever makes the rule that
-// queues calls it first: among packets that come already, the kernel's answers
-// to the opening of a queue cannot be told.
+// Treat begins to treat the packets of a queue, and ends their former treatment. If
+// the treatment is the same, it goes on. Treat must be called before the rule that
+// queues is made: once packets arrive, the kernel's answers to the opening of a queue
+// cannot be told apart from them.
 func (s *Set) Treat(queue uint16, t Treatment) error {
 	s.mu.Lock()
 	had := s.open[queue]
@@ -43,8 +43,8 @@ func (s *Set) Treat(queue uint16, t Treatment) error {
 	return nil
 }
 
-// Release lets all packets of a queue pass, the held ones at once. Of one that
-// is not treated it does nothing.
+// Release lets all packets of a queue pass, the held ones at once. It does nothing to
+// a queue that is not treated.
 func (s *Set) Release(queue uint16) error {
 	s.mu.Lock()
 	q := s.open[queue]

@@ -2,7 +2,8 @@ package netqueue
 
 import "testing"
 
-// What is treated so already goes on: it keeps its packets and its counts.
+// A queue that is treated in the same way goes on: it keeps its packets and its
+// counts.
 func TestTreatTheSame(t *testing.T) {
 	s := NewSet(0)
 	first := &Queue{opt: Options{Queue: 7, Treatment: Treatment{Do: Delay, Percent: 100, Delay: 5}}}

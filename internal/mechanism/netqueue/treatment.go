@@ -45,9 +45,9 @@ func Distributions() []string {
 	return []string{string(Uniform), string(Normal), string(Pareto)}
 }
 
-// A Treatment is what one fault does to the packets of its queue. Which of them
-// it hits is a matter of Percent, or of Burst where that is set, and of Seed:
-// the same seed decides the same for the n-th packet.
+// A Treatment is what one fault does to the packets of its queue. Percent, or Burst
+// if it is set, and Seed decide which of them it hits. The same seed decides the same
+// for the n-th packet.
 type Treatment struct {
 	Do      Action  `json:"-"`
 	Percent float64 `json:"percent,omitempty"` // of packets hit, above 0, up to 100

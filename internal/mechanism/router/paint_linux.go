@@ -16,13 +16,13 @@ func probeCounter(fault string) string   { return fault + ".probes" }
 // A painter puts rules into the transaction of a table:
 //
 //	chain forward          for each direction: jump to the rule's own chain
-//	chain f1-0             probes go to f1-0-probes, the rest, or what is from or to its ports, to f1-0-rest
+//	chain f1-0             probes to f1-0-probes; the rest, or only its ports, to f1-0-rest
 //	chain f1-0-rest        count, decide, count, do it
 //	chain f1-0-probes      decide, count apart, do it
 //
-// A verdict of a queue's owner ends the hook it was asked in, so every rule
-// that queues hangs on a hook of its own, after those that drop: links that
-// are both cut and slow are cut, and two kinds of slow are both.
+// A verdict of a queue's owner ends the hook it was asked in. So every rule that
+// queues hangs on a hook of its own, after the rules that drop. Links that are both
+// cut and slow are cut, and two kinds of slowness both apply.
 type painter struct {
 	*table
 	chains   []*nftables.Chain

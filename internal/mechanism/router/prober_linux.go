@@ -15,9 +15,9 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/netns"
 )
 
-// A prober has a UDP socket and a TCP listener at the probe port of every host
-// that was ever asked about. All are this process's own, so that what one host
-// sends is seen at the other whatever happens to the answer.
+// A prober has a UDP socket and a TCP listener at the probe port of every host that
+// was ever asked about. All of them belong to this process. A packet from one host is
+// therefore seen at the other, whatever happens to the answer.
 type prober struct {
 	began time.Time
 

@@ -354,7 +354,7 @@ func TestSockets(t *testing.T) {
 	if left, err := s.Sockets(links); len(left) > 0 || err != nil {
 		t.Errorf("left: %v, %v", left, err)
 	}
-	// What is gone is not ended again, nor is the listener in its place.
+	// Sockets that are gone are not ended again, nor is the listener in their place.
 	if n, err := s.Reset(sockets); n != 0 || err != nil {
 		t.Errorf("reset again: %d, %v", n, err)
 	}

@@ -1,17 +1,16 @@
 // Package shaper puts queueing disciplines on the router's ends of the cables to
-// hosts: htb for bandwidth, netem where the kernel has it. What it shows is
-// rendered from scratch under a handle of its own; a discipline of somebody else
-// is never replaced.
+// hosts: htb for bandwidth, netem where the kernel has it. It renders its disciplines
+// from scratch under a handle of its own. A discipline of somebody else is never
+// replaced.
 //
-// An interface is shaped on the way to its host. Packets are told apart by where
-// they come from; a class has a twin for probes, which pass the same treatment
-// and are counted apart.
+// An interface is shaped on the way to its host. Packets are told apart by their
+// source. A class has a twin for probes, which pass the same treatment and are
+// counted apart.
 //
-// Segmentation offload stays as it is. htb lets an aggregate of up to 64 KiB
-// pass whole and waits for as long afterwards as its bytes take, so the rate is
-// right and no burst can be too small for it. netem delays aggregates whole, and
-// drops or doubles them whole: faults that need packets as on a wire do not use
-// it.
+// Segmentation offload stays as it is. htb lets an aggregate of up to 64 KiB pass
+// whole and then waits for as long as its bytes take, so the rate is right and no
+// burst can be too small for it. netem delays aggregates whole, and drops or doubles
+// them whole: faults that need packets as on a wire do not use it.
 package shaper
 
 import (

@@ -85,7 +85,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// What is somebody else's is refused, and stays.
+// A discipline of somebody else is refused, and stays.
 func TestSomebodyElses(t *testing.T) {
 	if !inside(t) {
 		return

@@ -32,8 +32,8 @@ func (a *active) count() Count {
 	return c
 }
 
-// hits reports whether the rule acts on a packet of a connection, and counts
-// it. Of a probe it hits the one packet that the probe is about.
+// hits reports whether the rule acts on a packet of a connection, and counts it. On
+// the connection of a probe it hits only the one packet that the probe is about.
 func (a *active) hits(c *conn, way Direction, p packet) bool {
 	if c.probe != "" {
 		return c.probe == a.Fault && c.heading == way && c.aim.CompareAndSwap(int32(p.kind), 0)

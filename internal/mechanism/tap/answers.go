@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// answers are those that a connection withholds: the sender of a PUBLISH that
-// the tap falsified must not believe that it was accepted, and the sender of
-// one that the tap repeated sees one answer, as it sent one packet. Without
-// that an answer could be taken for that of a later message of the same id.
+// answers are the answers that a connection withholds. The sender of a PUBLISH that
+// the tap falsified must not believe it was accepted. The sender of a PUBLISH that
+// the tap repeated sees one answer, as it sent one packet. Otherwise an answer could
+// be taken for that of a later message with the same id.
 type answers struct {
 	any atomic.Int32 // a look without the lock
 	mu  sync.Mutex

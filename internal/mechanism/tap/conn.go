@@ -31,13 +31,13 @@ type conn struct {
 	level    byte // of MQTT, once there is a witness
 	told     sync.Once
 
-	// Of a probe: the fault whose rule it is about, and the type and direction
-	// of the one packet that is to be hit.
+	// For a probe: the fault whose rule it is about, and the type and direction of
+	// the one packet that is to be hit.
 	probe   string
 	aim     atomic.Int32
 	heading Direction
 
-	// Of the client, once named is closed.
+	// id and mqtt describe the client, and are valid once named is closed.
 	named chan struct{}
 	id    string
 	mqtt  bool

@@ -2,10 +2,10 @@ package tap
 
 import "encoding/binary"
 
-// A Witness is told what one client's connection carried: what the client
-// really sent, before any rule, and what was really passed to it, after all of
-// them. It is told before the packet goes on, so that whatever a packet brings
-// about is later. Both directions call it at the same time.
+// A Witness is told the packets of one client's connection: those of the client
+// before any rule, and those passed to the client after all rules. It is told before
+// a packet goes on, so that every effect of a packet is later. Both directions call
+// it at the same time.
 type Witness interface {
 	// Payload is a part of the payload of a PUBLISH, from byte at of size
 	// bytes in all. It comes before the packet, in order; the part is valid
@@ -16,8 +16,8 @@ type Witness interface {
 	// Unread is that what goes on in a direction is no MQTT any more, as far as
 	// this package can read it: no packet of it is told from then on.
 	Unread(Direction)
-	// End is that of the connection: whose end came first, the client's
-	// (ToBroker), the node's (ToClient), or that of the tap ("").
+	// End tells the end of the connection. It was ended first by the client
+	// (ToBroker), the node (ToClient) or the tap ("").
 	End(by Direction)
 }
 
@@ -47,7 +47,7 @@ type Hello struct {
 }
 
 // An ear hears the bytes of one direction, packet by packet, as they lie in any
-// number of parts. What is no MQTT, or contradicts itself, makes it deaf.
+// number of parts. Bytes that are no MQTT, or contradict themselves, make it deaf.
 type ear struct {
 	c     *conn
 	way   Direction

@@ -65,7 +65,7 @@ func (d *diary) read() []string {
 	return slices.Clone(d.lines)
 }
 
-// What both libraries write is heard the same, in whatever parts it comes.
+// The bytes of both libraries are heard the same, in whatever parts they come.
 func TestEarHearsWhatLibrariesWrite(t *testing.T) {
 	said := map[byte][]byte{4: mqtt3Stream(t), 5: mqtt5Stream(t)}
 	want := map[byte][]string{
@@ -94,7 +94,7 @@ func TestEarHearsWhatLibrariesWrite(t *testing.T) {
 	}
 }
 
-// What cannot be read is told once, when something goes on behind it.
+// An unreadable packet is told once, when something goes on behind it.
 func TestEarTellsWhatItCannotRead(t *testing.T) {
 	d := &diary{}
 	c := &conn{tap: New(Options{Observe: func(Hello) Witness { return d }}), node: "node-1"}
@@ -158,7 +158,7 @@ func (l *listener) Packet(p *Packet) {
 	}
 }
 
-// What comes for a client whose end is gone reaches nobody, and is not told.
+// A packet for a client whose end is gone reaches nobody, and is not told.
 func TestNothingReachesAClientThatIsGone(t *testing.T) {
 	d := &diary{}
 	c := &conn{tap: New(Options{Observe: func(Hello) Witness { return d }}), node: "node-1", gone: make(chan struct{})}
@@ -244,8 +244,9 @@ func mqtt5Stream(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// The witness is told what the client really sent, though a rule drops it, and
-// what really reached it, after the rules; and who ended the connection.
+// The witness is told every packet that the client sent, even if a rule drops it. It
+// is told the packets that reached the client after the rules, and who ended the
+// connection.
 func TestWitnessIsAtTheClientsSide(t *testing.T) {
 	tap, at, nodes := newTap(t)
 	d := &diary{}

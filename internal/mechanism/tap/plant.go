@@ -14,9 +14,9 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/plant"
 )
 
-// A Plant is a defect that a proxy of ours plants between the tap and a node,
-// on the broker's side of where packets are written down: it shows that the
-// judge finds such a defect, and tells whose it is.
+// A Plant is a defect that a proxy of ours plants between the tap and a node. The
+// proxy is on the broker's side of the place where packets are written down. A Plant
+// shows that the judge finds such a defect and tells whose it is.
 type Plant struct {
 	Name  string
 	What  string
@@ -31,7 +31,7 @@ type Plant struct {
 // A Show is what a defect takes to show itself.
 type Show string
 
-// What it takes.
+// The values of Show, each with the conditions of its defects.
 const (
 	InLoad    Show = "load"      // messages that flow
 	InResume  Show = "resume"    // sessions that are resumed

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// What becomes of a packet on its way through the tap, as its receiver sees
-// it.
+// Fates of a packet on its way through the tap, as its receiver sees them.
 const (
 	Arrives      = "it arrives"
 	NeverArrives = "it never arrives"

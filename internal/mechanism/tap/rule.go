@@ -13,8 +13,8 @@ import (
 // An Action is what a rule does.
 type Action string
 
-// What is done to packets. Whatever is done, what is behind it keeps its
-// order: a TCP connection does not reorder.
+// Actions on packets. With every action, the packets behind keep their order: a TCP
+// connection does not reorder.
 const (
 	Drop      Action = "drop"      // it is not forwarded. Its connection is closed when the rule goes: MQTT repeats nothing before that
 	Delay     Action = "delay"     // it, and what is behind it, arrives DelayMS later; at once when the rule goes
@@ -24,7 +24,7 @@ const (
 	Mutate    Action = "mutate"    // it is forwarded as Change says
 )
 
-// What is done to connections.
+// Actions on connections.
 const (
 	Refuse   Action = "refuse"    // they are closed at once, and no new one is let through
 	Close    Action = "close"     // they are closed at once and every PeriodMS after, and may come back
@@ -98,7 +98,7 @@ type Rule struct {
 	Nodes   []string `json:"nodes,omitempty"`   // names of nodes
 	Clients []string `json:"clients,omitempty"` // patterns of client ids: *, ?, [a-z]
 
-	// Of packets.
+	// For actions on packets.
 	Packet    Type      `json:"packet,omitempty"`
 	Direction Direction `json:"direction,omitempty"`
 	Topic     string    `json:"topic,omitempty"`   // filter; packets other than PUBLISH have no topic
@@ -108,7 +108,7 @@ type Rule struct {
 	DelayMS   float64   `json:"delay_ms,omitempty"`
 	Change    Change    `json:"change,omitempty"`
 
-	// Of connections.
+	// For actions on connections.
 	PeriodMS  float64 `json:"period_ms,omitempty"`
 	BytesPerS float64 `json:"bytes_per_s,omitempty"`
 }

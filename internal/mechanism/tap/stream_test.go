@@ -13,8 +13,8 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
-// What no rule hits arrives as it was sent, byte for byte, however it is cut
-// into writes, both ways at once, while rules come and go beside it.
+// Bytes that no rule hits arrive as they were sent, however they are cut into writes,
+// both ways at once, while rules come and go beside them.
 func TestStreamIsIntact(t *testing.T) {
 	tap, at, nodes := newTap(t)
 	p := newPair(t, tap, at, nodes, "c")

@@ -164,9 +164,8 @@ func (t *Tap) Connections(r Rule) (out []Connection) {
 	return out
 }
 
-// Set shows exactly these rules. Those that stay keep their counts; of those
-// that go, what they held back is forwarded at once. It does not wait for
-// packets.
+// Set shows exactly these rules. Rules that stay keep their counts. Packets held back
+// by rules that go are forwarded at once. Set does not wait for packets.
 func (t *Tap) Set(rules []Rule) {
 	t.setting.Lock()
 	defer t.setting.Unlock()

@@ -273,7 +273,7 @@ func TestOverlap(t *testing.T) {
 	p.ends(p.client)
 }
 
-// What is not MQTT passes as bytes, both ways, whatever the rules.
+// Bytes that are not MQTT pass both ways unchanged, whatever the rules.
 func TestPassesOtherBytes(t *testing.T) {
 	for _, first := range []string{"\x16\x03\x01\x02\x00 hello", "GET /mqtt HTTP/1.1\r\n\r\n", "\x10\x02\x00\x00"} {
 		tap, at, nodes := newTap(t)
