@@ -10,10 +10,10 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 )
 
-// A Bandwidth lets no more than some rate pass to each host at the end of some
-// links, all that comes to it on them together. What is more waits, and is
-// dropped where too much waits. Clients that get a host of their own later are
-// not limited.
+// A Bandwidth limits the rate to each host at the end of some links. The limit
+// holds for all packets that come to the host on these links together. Excess
+// packets wait, and are dropped when too many wait. Clients that get a host of
+// their own later are not limited.
 type Bandwidth struct {
 	KBit      float64 // per second, 1000 bits each
 	With      string  // nodes, clients, all

@@ -55,8 +55,8 @@ func (f BitRot) Plan(ctx context.Context, target Target) (*Injection, error) {
 	return in, nil
 }
 
-// spoil flips the bits. Which ones depends on the seed and on the files that
-// there are, no byte twice: the second would undo the first.
+// spoil flips the bits. The seed and the present files decide which ones. No
+// byte is chosen twice: the second flip could undo the first.
 func (r *rot) spoil(ctx context.Context) error {
 	files, err := r.disk.Files(ctx)
 	if err != nil {

@@ -64,7 +64,7 @@ func TestParseSaysWhatIsValid(t *testing.T) {
 	}
 }
 
-// What the catalogue says of a fault is true of it.
+// TestCatalog checks that the catalogue's statements about each fault are true.
 func TestCatalog(t *testing.T) {
 	var types []string
 	for _, k := range Catalog() {

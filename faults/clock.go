@@ -23,8 +23,8 @@ func timeKinds() []Kind {
 // A clocked node has something between it and its clock.
 type clocked interface {
 	numbered
-	// Clock is the file that says what the process believes the time to be, and
-	// the library that reads it.
+	// Clock returns the control file with the time for the process to see, and
+	// the library that reads the file.
 	Clock() (control, library string, err error)
 	// TimeOff asks the process for the time and says how far it is ahead of
 	// ours, exact to a second.

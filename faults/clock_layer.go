@@ -58,7 +58,8 @@ func (l *clockLayer) Render(ctx context.Context, active []Entry) error {
 				return
 			case <-tick.C:
 			}
-			// What cannot be set the proofs do not show.
+			// A failed Set is tried again at the next tick. Until then the proofs
+			// do not show the change.
 			if now := l.ahead(active, time.Now()); now != shown && clock.Set(control, now) == nil {
 				shown = now
 			}

@@ -19,7 +19,8 @@ type Corrupt struct {
 	Direction string // both, out, in
 }
 
-// What becomes of the checksum of a packet that is corrupted.
+// Values of [Corrupt.Checksum]: the checksum of a corrupted packet is left as
+// it was, or mended to fit.
 const (
 	checksumLeft   = "left"
 	checksumMended = "mended"

@@ -169,8 +169,9 @@ func steady(name, node string, touch func(context.Context) (Touched, error)) Pro
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// diskEntry is a fault's part of the layer under a node's data directory. What
-// its Args hold beside the fault's own is for whoever has to undo it.
+// diskEntry returns a fault's part of the layer under a node's data directory.
+// Beside the fault's own arguments, its Args hold the mount and the connection,
+// which are needed to undo it.
 func diskEntry(n Node, d Disk, want string, args map[string]any) Entry {
 	info := d.Info()
 	all := map[string]any{"mount": info.Mount, "connection": info.Connection}

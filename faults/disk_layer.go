@@ -9,7 +9,7 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 )
 
-// What entries want of the layer under a data directory.
+// Values of Want in entries of the layer under a data directory.
 const (
 	wantRule  = "rule"  // Args: rule, a [disk.Rule]
 	wantLimit = "limit" // Args: limit, a [disk.Limit]

@@ -14,7 +14,8 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 )
 
-// What disks do, against what the landing says. The decision is the real one.
+// TestDiskLanding compares the landing with the behaviour of the disks. The
+// decision is the real one.
 func TestDiskLanding(t *testing.T) {
 	idle := func(r *diskRig) { r.disks["node-2"].ops = 0 }
 	numb := func(r *diskRig) { r.disks["node-2"].numb = true }
@@ -136,8 +137,8 @@ func (r *diskRig) done(t *testing.T, fault string, params map[string]any, nodes 
 	return l
 }
 
-// Power is lost first, then the process, and the disk is what it leaves before
-// the process starts again. What was lost is in the landing.
+// The power is cut first, then the process is killed, and then the disk drops
+// the lost data, before the process starts again. The landing lists the loss.
 func TestPowerLossInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDiskRig(1)
@@ -351,7 +352,7 @@ func TestDiskParams(t *testing.T) {
 	}
 }
 
-// Which bytes rot depends on the seed alone, and none rots twice.
+// For the same files, the seed alone decides which bytes rot. No byte rots twice.
 func TestChooseBits(t *testing.T) {
 	files := []disk.File{{Path: "a.db", Size: 3}, {Path: "log/b.blk", Size: 5}, {Path: "log/empty.blk"}, {Path: "c.txt", Size: 100}}
 	f := BitRot{Bytes: 50, Path: "*.blk", Seed: 4}

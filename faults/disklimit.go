@@ -49,8 +49,9 @@ func (l diskLimit) lifted(n Node, d Disk, bound int64) Check {
 	})
 }
 
-// refused counts what the broker did that the limit answered with ENOSPC, as
-// long as none of another fault's is lower: what that refuses is its own.
+// refused counts the broker's operations that the limit answered with ENOSPC.
+// It counts nothing while another fault's limit is lower: operations refused
+// by that limit belong to the other fault.
 func (l diskLimit) refused(n Node, d Disk, bound int64) Proof {
 	return Proof{
 		Name: "operations refused on " + n.Name(), Node: n.Name(),

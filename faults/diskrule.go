@@ -94,7 +94,7 @@ func planRule(ctx context.Context, target Target, rule disk.Rule, effect func(No
 }
 
 // met is the mechanism's counter: operations of the broker that the fault's
-// rule hit. What probes do is counted apart.
+// rule hit. Operations of probes are counted apart.
 func met(in *Injection, n Node, d Disk) Proof {
 	return Proof{
 		Name: "operations hit on " + n.Name(), Node: n.Name(),

@@ -73,7 +73,7 @@ func TestHealEarlyTwiceAndAfterCancellation(t *testing.T) {
 	})
 }
 
-// Who asks to heal does not wait for the samples that are being taken.
+// A heal that is asked for does not wait for the samples in progress.
 func TestHealWhileItSettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(2)

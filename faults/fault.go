@@ -10,22 +10,22 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// ErrUnsupported is what a fault wraps that cannot be done to this target:
-// what it needs was not armed when the cluster was started, or the host does
-// not have it. The error names what is missing. It is the standard library's
-// own, so that a node can answer it without knowing this package.
+// ErrUnsupported is wrapped by the error of a fault that cannot be done to this
+// target: something it needs was not armed when the cluster was started, or is
+// missing on the host. The error names the missing thing. ErrUnsupported is the
+// standard library's own, so that a node can return it without this package.
 var ErrUnsupported = errors.ErrUnsupported
 
 // A Fault disturbs its target until it is healed.
 type Fault interface {
 	Name() string
-	// Plan looks and changes nothing. It answers what would be done and what
+	// Plan looks and changes nothing. It returns what would be done and what
 	// will prove it, or an error wrapping [ErrUnsupported].
 	Plan(ctx context.Context, target Target) (*Injection, error)
 }
 
-// A Target is what a fault acts on, resolved: which nodes, and what else there
-// is to compare them with.
+// A Target is the resolved target of a fault: nodes, a link or clients, and the
+// other nodes to compare them with.
 type Target struct {
 	Asked   string   // leader
 	Nodes   []Node   // as resolved
@@ -78,9 +78,9 @@ const (
 	Stopped ProcessState = history.EndStopped // SIGTERM, the node's own shutdown
 )
 
-// Doomed is what an entry of a process layer wants whose fault may end the
-// process by other means: it is left alone while the fault lasts, and runs
-// again when that is healed.
+// Doomed is the Want of an entry of a process layer if the fault may end the
+// process by other means. The process is left alone while the fault lasts, and
+// runs again when the fault is healed.
 const Doomed ProcessState = "doomed"
 
 // A Layer is one thing that faults act on: a process, a link, a disk, a node's

@@ -6,8 +6,8 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 )
 
-// Full leaves a disk with so many bytes: what goes beyond is answered with
-// ENOSPC, and statfs says so. What is overwritten in place succeeds.
+// Full leaves a disk with so many free bytes: writes beyond them fail with
+// ENOSPC, and statfs reports the same. Overwriting data in place succeeds.
 type Full struct{ FreeBytes int64 }
 
 // Name is full.

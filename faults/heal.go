@@ -47,8 +47,8 @@ func (e *Engine) heal(ctx context.Context, p *placement) {
 	})
 }
 
-// takeBack takes a fault out and reads that back. An error that is [unserved]
-// says that all of it is out, and that a node does not come back.
+// takeBack takes a fault out and reads that back. After an [unserved] error the
+// fault is out completely, but a node does not come back.
 func (e *Engine) takeBack(ctx context.Context, p *placement) error {
 	clouded := e.list.clouded(p)
 	err := e.remove(ctx, p)
@@ -58,8 +58,9 @@ func (e *Engine) takeBack(ctx context.Context, p *placement) error {
 	if !unserved(err) {
 		return err
 	}
-	// A node that another fault held meanwhile may be down for that one, and
-	// what is healed one after the other is not yet out of those that follow.
+	// If another fault held the node meanwhile, the node may be down because of
+	// that one. If the heal is rolling, the fault is not yet out of the nodes
+	// that follow. Neither error may count as [unserved].
 	if clouded || e.list.clouded(p) || p.plan.Rolling {
 		return fmt.Errorf("%v", err)
 	}

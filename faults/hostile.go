@@ -10,8 +10,8 @@ import (
 )
 
 // Hostile faults are clients of our own that mean harm, beside those of the
-// workload. What they do to a broker its claims judge: that it neither panics
-// nor goes down, and that others are served as before.
+// workload. Their effect on a broker is judged by the broker's claims: it
+// neither panics nor goes down, and other clients are served as before.
 func hostileKinds() []Kind {
 	return []Kind{
 		malformed(),

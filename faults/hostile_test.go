@@ -13,8 +13,9 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
-// Hostile clients land on a broker that takes notice, and not on one that reads
-// whatever it is sent and never says a word, or whose kernel has nobody.
+// Hostile clients land on a broker that reacts to them. They do not land on a
+// broker that reads everything and never answers, or on a node whose kernel
+// shows no connection of theirs.
 func TestHostileFaults(t *testing.T) {
 	t.Parallel()
 	patient := hosttest.Serve(t, func(c net.Conn) {
@@ -75,7 +76,7 @@ func TestFloodThatEndsItsNode(t *testing.T) {
 	}
 }
 
-// What nobody may touch is not harmed either.
+// A node that is not ours to touch gets no hostile clients either.
 func TestHostileToSomebodyElses(t *testing.T) {
 	target := newTapLab(t).clients()
 	target.Clients, target.Site.Hostile = nil, hostile.NewCrowd(nil, hostile.Login{})

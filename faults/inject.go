@@ -137,8 +137,8 @@ func (e *Engine) begin(ctx context.Context, p *placement) error {
 }
 
 // settle samples until the proofs hold, for a bounded time: it looks at
-// levels, so it does not matter when they were reached. Whoever asks to heal
-// does not wait for a sample to end.
+// levels, so it does not matter when they were reached. A request to heal does
+// not wait for a sample to end.
 func (e *Engine) settle(ctx context.Context, p *placement) {
 	ctx, cancel := p.untilAsked(ctx)
 	defer cancel()

@@ -38,7 +38,8 @@ func attempts(r disk.Rule) int {
 	return 1
 }
 
-// What a failed fsync leaves behind, in the words of the parameter fsync_then.
+// failedFsync returns the state after a failed fsync for a value of the
+// parameter fsync_then.
 func failedFsync(word string) disk.Failed {
 	return map[string]disk.Failed{"retry": disk.FailedOnce, "lie": disk.FailedLoses, "sticky": disk.FailedKeeps}[word]
 }

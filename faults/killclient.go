@@ -7,9 +7,10 @@ import (
 )
 
 // KillClient ends the driver processes that run the target's clients, by
-// SIGKILL. What they were doing is of unknown outcome. They are not started
-// again: a process that remembers nothing of its session could be taken for a
-// broker that forgot it. What they lack at the end is unknown, not lost.
+// SIGKILL. Their operations in progress have an unknown outcome. They are not
+// started again: a new process remembers nothing of its session, which would
+// look like a broker that forgot it. Messages that they have not received at
+// the end count as unknown, not as lost.
 type KillClient struct{}
 
 // Name is kill_client.

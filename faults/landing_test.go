@@ -8,8 +8,8 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// What the nodes do, against what the landing says. The decision is the real
-// one.
+// TestLanding compares the landing with the behaviour of the nodes. The
+// decision is the real one.
 func TestLanding(t *testing.T) {
 	tests := []struct {
 		name   string

@@ -10,8 +10,8 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// What entries of a process layer want beside a [ProcessState]. The first two
-// happen once, when the entry is first rendered.
+// Values of Want in entries of a process layer, beside those of [ProcessState].
+// The first two happen once, when the entry is first rendered.
 const (
 	Restarted = "restarted" // ended by Args signal, and started again
 	Replaced  = "replaced"  // killed, its data removed, and started again
@@ -28,9 +28,9 @@ type Member interface {
 	// Ask answers what the node says of itself over its own pages: version,
 	// members, and its settings as setting.<name>.
 	Ask(ctx context.Context) (map[string]string, error)
-	// Launch says how its process is started from the next time on: from
-	// another binary, with other settings than the cluster's. Zero values are
-	// as it was planned. What cannot be is an error, and changes nothing.
+	// Launch sets how its process is started from the next time on: from
+	// another binary, with other settings than the cluster's. Zero values
+	// mean as planned. An impossible launch is an error and changes nothing.
 	Launch(binary string, settings map[string]any) error
 	// Launchable is nil where Launch would do that. It changes nothing.
 	Launchable(binary string, settings map[string]any) error
@@ -73,8 +73,8 @@ type launch struct {
 	done     map[string]bool // by fault
 }
 
-// A notBackError is that of a process which was ended as wanted, and does not
-// serve again: that is for the heal to settle.
+// A notBackError means: the process was ended as wanted, but does not serve
+// again. The heal has to settle that.
 type notBackError struct{ error }
 
 func (e notBackError) Unwrap() error { return e.error }

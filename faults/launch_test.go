@@ -16,7 +16,8 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// What starts processes again, against what the landing says.
+// TestRelaunching compares the landings of faults that start processes again
+// with the behaviour of the nodes.
 func TestRelaunching(t *testing.T) {
 	tests := []struct {
 		name   string

@@ -145,7 +145,8 @@ func (f *follower) follow(ctx context.Context, n Node, do func(pid int) error) e
 			if err != nil {
 				continue
 			}
-			// What cannot be done the proofs do not show.
+			// A failed do is tried again at the next tick. Until then the proofs
+			// do not show the limit.
 			if now != last && do(now) == nil {
 				last = now
 			}

@@ -98,8 +98,9 @@ func directionParam() Param {
 	}
 }
 
-// link is the target as a link. Of a role it is the way to the others, as with
-// says. A target that is every node has no others but its own nodes.
+// link returns the target as a link. If the target is nodes, the link leads to
+// the others named by with: nodes, clients or both. A target that is every node
+// has no other nodes, which is an error if with asks for nodes only.
 func (t Target) link(with string) (Link, error) {
 	if t.Link != nil {
 		return *t.Link, nil

@@ -6,9 +6,8 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 )
 
-// LostRename is a power loss that spares every byte that was written and takes
-// the names: what was created, renamed, linked or removed without a sync that
-// covers it is undone.
+// LostRename is a power loss that spares all written bytes and takes names:
+// every create, rename, link and removal is undone unless a sync covers it.
 type LostRename struct{ Seed uint64 }
 
 // Name is lost_rename.

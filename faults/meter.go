@@ -10,9 +10,9 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// A meter reads a counter of the kernel that our own probes move as well, and
-// takes off what it moved while they were under way: a limit that only a probe
-// ran into has not landed.
+// A meter reads a counter of the kernel that our own probes move as well. It
+// subtracts every increase while probes were under way: a limit has not landed
+// if only a probe ran into it.
 type meter struct {
 	count func() (int64, error)
 

@@ -145,7 +145,8 @@ func TestPartitionAnswers(t *testing.T) {
 	}
 }
 
-// What contradicts itself changes nothing and says what would be valid.
+// A request that contradicts itself changes nothing, and its error says what
+// would be valid.
 func TestNetworkFaultsRefuse(t *testing.T) {
 	link := func(t Target) Target {
 		t.Asked, t.Link = "node-1>node-2", &Link{Near: Side{Nodes: t.Nodes[:1]}, Far: Side{Nodes: t.Peers[:1]}, OneWay: true}

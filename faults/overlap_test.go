@@ -13,8 +13,9 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// Whatever is injected and healed in whatever order: each node shows the worst
-// of its active faults at every moment, and runs when all are healed.
+// TestOverlappingFaults injects and heals faults in random order. Each node
+// shows the worst of its active faults at every moment, and runs when all are
+// healed.
 func TestOverlappingFaults(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

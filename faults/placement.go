@@ -135,8 +135,8 @@ func (p *placement) setPlan(plan *Injection) {
 	p.plan, p.checks = plan, slices.Concat(serving(p.target.Nodes), plan.Healed)
 }
 
-// does reports whether p is a fault of that type, not healed yet, with an
-// entry that is the same but for whose it is.
+// does reports whether p is a fault of that type, not healed yet, with an entry
+// that equals e in everything but its fault.
 func (p *placement) does(typ string, e Entry) bool {
 	for _, over := range []chan struct{}{p.asked, p.done} {
 		select {

@@ -26,7 +26,8 @@ func (f PowerLoss) Plan(ctx context.Context, target Target) (*Injection, error) 
 	}.plan(ctx, target)
 }
 
-// What of the pending survives, in the words of the parameter keep.
+// survivors maps each value of the parameter keep to the part of the pending
+// data that survives.
 func survivors() map[string]disk.Policy {
 	return map[string]disk.Policy{
 		"nothing": disk.LoseAll, "prefix": disk.Prefix, "subset": disk.Subset, "entries": disk.ZeroLength,

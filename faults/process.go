@@ -64,8 +64,8 @@ func (l *processLayer) show(ctx context.Context, want ProcessState) error {
 	if down && (want == Killed || want == Stopped) {
 		return nil
 	}
-	// What is gone can only be frozen once it runs, and what is frozen only
-	// shuts itself down once it is thawed.
+	// A process that has ended must run before it can be frozen, and a frozen
+	// one must be thawed before it can shut itself down.
 	if down && want == Frozen || have == Frozen && want == Stopped {
 		if err := l.node.Set(ctx, Running); err != nil {
 			return fmt.Errorf("bring back %s: %w", l.node.Name(), err)

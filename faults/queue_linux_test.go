@@ -65,8 +65,8 @@ func (l *netLab) undisturbed(t *testing.T, from, to string) {
 	}
 }
 
-// Whatever is done to links on which the system sends nothing is never landed:
-// a delay at the wrong node.
+// No treatment lands on links without traffic of the system, such as a delay at
+// the wrong node.
 func TestTreatedWithoutTraffic(t *testing.T) {
 	hosttest.Long(t, "proofs wait for traffic")
 	t.Parallel()

@@ -44,8 +44,9 @@ func pid(ctx context.Context, n Node) (int, error) {
 	return process.PID(), nil
 }
 
-// A quota is what the faults by control group have in common: one limit on the
-// group of every node, the kernel's own count of what it did, and what follows.
+// A quota is the common part of the faults by control group: one limit on the
+// group of every node, and as proofs the kernel's own count of its actions and
+// their effect.
 type quota struct {
 	controller limits.Controller
 	args       map[string]any // of the entry, beside the place of its group

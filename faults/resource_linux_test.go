@@ -19,8 +19,8 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
-// What a node of these tests does when it is sent one of these bytes, beside
-// echoing it.
+// Orders to a node of these tests: sent one of these bytes, the node acts as
+// said here, beside echoing it.
 const (
 	orderBurn  = 'b' // keep a core busy for 20 s
 	orderTake  = 'm' // take 8 MiB of memory and keep them
@@ -75,8 +75,8 @@ func (n *realNode) order(order byte) {
 	conn.Read(make([]byte, 1))
 }
 
-// Each resource fault with a node that needs what it takes, and with one that
-// does not: that one is never landed.
+// TestRealResources injects each resource fault on a node that needs the limited
+// resource, and on one that does not. The second never lands.
 func TestRealResources(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -132,7 +132,7 @@ func TestRealResources(t *testing.T) {
 	}
 }
 
-// What a node closes while it may open nothing more it cannot open again.
+// A node that may open no more files cannot reopen one that it closes meanwhile.
 func TestRealFilesClosedMeanwhile(t *testing.T) {
 	hosttest.Long(t, "heals wait for new clients")
 	needs(t, "fds")
@@ -218,7 +218,8 @@ func TestRealLimitsOverlap(t *testing.T) {
 	}
 }
 
-// What a dead keeper left is removed by the journal, and nobody else's.
+// The journal removes the control groups that a dead keeper left, and nobody
+// else's.
 func TestRealLimitsUndo(t *testing.T) {
 	t.Parallel()
 	needs(t, "cpu")

@@ -28,10 +28,10 @@ func records(proofs []Proof) []history.ProofRecord {
 	return out
 }
 
-// sample reads all proofs at once. What was read while the caller left is no
-// sample: it failed because of us. With replace it takes the place of the last
-// sample of the same moment: while a fault settles only the level it reaches
-// counts.
+// sample reads all proofs at once. A reading that the caller left before its
+// end is dropped: its failure is our own doing. With replace, a sample takes the
+// place of the last one of the same moment: while a fault settles, only the
+// level that it reaches counts.
 func (e *Engine) sample(ctx context.Context, p *placement, m history.Moment, replace bool) {
 	e.sampleWithin(ctx, sampleBound, p, m, replace)
 }

@@ -21,8 +21,9 @@ func (s Slow) Plan(ctx context.Context, target Target) (*Injection, error) {
 	return planRule(ctx, target, s.Rule, func(n Node, d Disk) Proof { return slower(n, d, s.Rule) })
 }
 
-// The largest delay that a probe waits for in full, and what share of a delay
-// it has to feel: what it measured before was not nothing.
+// longestWait is the largest delay that a probe waits for in full. feltShare is
+// the share of a delay by which the probe has to be slower. It is below 1
+// because the probe also took some time before the fault.
 const (
 	longestWait = 2 * time.Second
 	feltShare   = 0.9
@@ -80,7 +81,8 @@ func slow() Kind {
 	})
 }
 
-// ruleOf is what all rules take: which operations, on which files.
+// ruleOf returns a rule with the parameters that all rules take: the
+// operations, the files and the seed.
 func ruleOf(p Params) (disk.Rule, error) {
 	ops, err := parseOps(p.text("op"))
 	return disk.Rule{Ops: ops, Path: p.text("path"), Seed: p.seed()}, err

@@ -9,8 +9,8 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
 
-// Every protocol fault lands on clients that publish, and never where there is
-// nothing that it is about, although its probe shows that the tap would act.
+// Every protocol fault lands on clients that publish. It never lands if it
+// matches no client, although its probe shows that the tap would act.
 func TestProtocolFaults(t *testing.T) {
 	t.Parallel()
 	tests := map[string]map[string]any{

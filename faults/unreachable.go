@@ -10,8 +10,8 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 )
 
-// An Unreachable takes away the target's routes: what it sends to the others
-// fails at once with "no route to host". What they send still arrives.
+// An Unreachable takes away the target's routes: its packets to the others fail
+// at once with "no route to host". Packets from the others still arrive.
 type Unreachable struct {
 	With string // nodes, clients, all
 }

@@ -1,8 +1,8 @@
 package faults
 
 // Unserved is an error of Set: the node's process was started in order, and
-// ended by itself or did not serve in time. Whoever injected did what it
-// should; the broker did not.
+// ended by itself or did not serve in time. The failure is the broker's, not
+// the injector's.
 type Unserved interface {
 	error
 	Unserved()

@@ -45,8 +45,8 @@ func upgrade() Kind {
 	}
 }
 
-// ExampleBinary stands in the example of upgrade for a second build of the
-// broker that runs, which only whoever injects it has.
+// ExampleBinary stands, in the example of upgrade, for a second build of the
+// running broker. Only the user who injects the fault has such a build.
 const ExampleBinary = "/another/build/of/the/broker"
 
 // An otherLaunch is how nodes are started otherwise than planned, and what of
