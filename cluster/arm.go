@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// What can be armed: put in place before the nodes start, so that faults can
-// act on it later.
+// Names of the armaments. They are put in place before the nodes start, so that
+// faults can act on them later.
 const (
 	ArmDisk  = "disk"  // a layer of ours under each node's data directory
 	ArmClock = "clock" // a library of ours between each node and its clock

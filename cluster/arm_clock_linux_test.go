@@ -14,8 +14,8 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
-// What mosquitto writes of the time is what the control file says, also after
-// it was killed and started again; armed alone it is our time.
+// The times in mosquitto's log follow the control file, also after it was killed
+// and started again. Until the clock is moved, they are our time.
 func TestClockOfMosquitto(t *testing.T) {
 	config := Config{Flavor: "mosquitto", Arm: []string{ArmClock}}
 	if _, _, err := check(config); err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// findBinary fills in the path of a broker's binary: what was asked for, else
-// what the environment names, else the first candidate that can be run.
+// findBinary fills in the path of a broker's binary: the one asked for, else the
+// one named by the environment, else the first candidate that can be run.
 func findBinary(config *Config, env string, candidates ...string) error {
 	wanted := config.Binary
 	if wanted == "" && env != "" {

@@ -2,8 +2,8 @@ package cluster
 
 import "github.com/robustmq/rmq-mcp/internal/certificate"
 
-// certify makes the certificate that all nodes use, whose addresses are known
-// by now, and the one that clients trust.
+// certify makes the certificate that all nodes use, and the one that clients trust.
+// The nodes' addresses are known by now.
 func (p *plan) certify(opts Options) (certificate.Files, error) {
 	dir, err := makeDir(opts, "certs")
 	if err != nil {

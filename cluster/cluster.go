@@ -52,9 +52,9 @@ type Cluster struct {
 }
 
 // Start starts a cluster and returns when every node serves as a member of it.
-// That is bounded in time, by the flavor. What is wrong with the options is
-// said before anything runs; a start that does not succeed names the node,
-// shows the last lines of its log, and leaves nothing running.
+// That is bounded in time, by the flavor. Errors in the options are returned
+// before anything runs. The error of a failed start names the node and shows
+// the last lines of its log, and nothing is left running.
 func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	f, config, err := check(opts.Config)
 	if err != nil {
@@ -197,7 +197,7 @@ func (c *Cluster) Kill() {
 // Follow calls fn, from one goroutine, with every line that a node writes to
 // its standard output or error, those already written first, until ctx is
 // done. At is when the line was read, at most a tenth of a second after it was
-// written. What it answers is closed after the last call.
+// written. The returned channel is closed after the last call.
 func (c *Cluster) Follow(ctx context.Context, fn func(node, line string, at time.Time)) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {

@@ -13,9 +13,9 @@ const (
 	diskPatience = 10 * time.Second
 )
 
-// watch aborts a layer that is gone or hangs, and tells how that was and for how long
-// it may have been so: whoever waits for one waits in the kernel, where no signal
-// reaches him.
+// watch aborts a layer that is gone or hangs: a process that waits for such a layer
+// waits in the kernel, where no signal reaches it. It tells the cause, and for how
+// long the layer may have been in that state.
 func (d *Disk) watch(tell func(what string, since time.Duration)) {
 	tick := time.NewTicker(diskLook)
 	defer tick.Stop()

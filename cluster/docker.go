@@ -24,8 +24,8 @@ const (
 // robustmqImage is where the vendor publishes images, a tag per version.
 const robustmqImage = "ghcr.io/robustmq/robustmq"
 
-// A Ledger notes, on disk before it returns, what nothing ends when this
-// process is killed: containers. Whoever is left removes them by it.
+// A Ledger notes containers on disk before it returns, because nothing ends them
+// when this process is killed. A process that is left removes them by it.
 type Ledger interface {
 	// Making says that containers of a run are about to be made.
 	Making(engine, run string) error

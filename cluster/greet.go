@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// What a NATS server may say until it lets a client in: bytes of a line, and words.
+// Limits until a NATS server lets a client in: bytes of a line, and messages of both
+// sides together.
 const (
 	maxInfo = 64 << 10
 	maxSaid = 20

@@ -20,8 +20,8 @@ const (
 	mostLine    = 64 << 10 // bytes of a line that are passed on
 )
 
-// openLog opens a node's log to append to it. A node that ran before gets a
-// line between what it wrote then and what it writes now.
+// openLog opens a node's log to append to it. If the node ran before, a line
+// separates its old output from the new.
 func openLog(path string, again bool) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {

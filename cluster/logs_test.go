@@ -59,7 +59,7 @@ func TestFollowALineWithoutEnd(t *testing.T) {
 	}
 }
 
-// What is quoted of a log goes into errors and reports.
+// The quoted tail of a log goes into errors and reports.
 func TestTailHasNoSecret(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "node-1.log")
 	if err := os.WriteFile(log, []byte("starts\ncannot log in: password=hunter2\n"), 0o644); err != nil {

@@ -39,9 +39,9 @@ type loopbackHost struct {
 	ports   map[string]int
 }
 
-// NewLoopback is the network for where there are no namespaces of our own. What
-// is started on it dies with this process as far as the system can do that.
-// Isolation is what it calls itself; "" is loopback.
+// NewLoopback returns the network for machines without namespaces of our own.
+// Processes started on it die with this process as far as the system can do
+// that. Isolation is its name; "" is loopback.
 func NewLoopback(isolation string) Network {
 	return &loopback{
 		isolation: cmp.Or(isolation, "loopback"), starter: newStarter(),
@@ -143,9 +143,9 @@ func (h *loopbackHost) Start(cmd *exec.Cmd) error {
 	return h.network.starter.start(cmd)
 }
 
-// A starter starts processes from one thread that lives as long as it does: a
-// parent-death signal is sent when the thread that started the process ends,
-// and a thread that another goroutine is locked to may end any time.
+// A starter starts processes from one thread that lives as long as the starter.
+// A parent-death signal is sent when the thread that started the process ends,
+// and the thread of a goroutine locked to it may end at any time.
 type starter struct {
 	jobs chan startJob
 	once sync.Once

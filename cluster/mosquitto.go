@@ -17,10 +17,10 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/environ"
 )
 
-// mosquitto is one node with the configuration that Debian ships, which is
-// persistence on and saved every half hour: it loses what it acknowledged when
-// it is killed, and says so in its documentation. That makes it the tester's
-// first negative control.
+// mosquitto is one node with the configuration that Debian ships: persistence is
+// on and saved every half hour. It loses acknowledged messages when it is killed,
+// and says so in its documentation. That makes it the tester's first negative
+// control.
 type mosquitto struct{}
 
 // settings are the directives that may be set, with the ranges of
@@ -140,8 +140,8 @@ func (m mosquitto) write(path string, n *Node, certs certificate.Files, config m
 	return nil
 }
 
-// listeners are the lines of those besides the first. What follows a listener's
-// line is its own.
+// listeners returns the lines of the listeners after the first. The lines that
+// follow a listener's line apply to that listener.
 func (mosquitto) listeners(n *Node, certs certificate.Files) (lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(servicePorts())) {
 		port, ok := n.ports[name]

@@ -43,8 +43,8 @@ func probe(ctx context.Context, level byte, transport, address, user, password s
 
 var disconnectPacket = []byte{0xe0, 0}
 
-// meet is a connection with a clean session that was accepted. What is said on it is
-// bounded by ctx.
+// meet returns an accepted connection with a clean session. Reads and writes on it
+// are bounded by ctx.
 func meet(ctx context.Context, level byte, transport, address, id, user, password string) (net.Conn, error) {
 	conn, err := dial(ctx, transport, address)
 	if err != nil {

@@ -25,13 +25,16 @@ func mosquittoPromises() []string {
 	return []string{history.PromiseProtocol, history.PromiseRecovery, history.PromiseOrder, history.PromiseExpiry, history.PromiseSharing}
 }
 
-// robustmqPromises are those of its documentation: MQTT in full, QoS 1 at
-// least once, QoS 2 exactly once, sessions and offline messages restored after
-// a restart, leader failover without loss, order in a partition, shared
-// subscriptions one of whose members has a message, and whose queues go to another
-// when a session ends (docs/en/RobustMQ-MQTT, docs/en/Architect); of mq9 that messages persist and
-// are delivered in order of priorities and within one, and that messages and
-// mailboxes expire (mq9: protocol.md).
+// robustmqPromises returns the promises of RobustMQ's documentation.
+//
+// For MQTT (docs/en/RobustMQ-MQTT, docs/en/Architect): the protocol in full, QoS 1 at
+// least once, QoS 2 exactly once, sessions and offline messages restored after a
+// restart, leader failover without loss, and order in a partition. A message of a
+// shared subscription goes to one member, and a member's queue goes to another member
+// when its session ends.
+//
+// For mq9 (protocol.md): messages persist, they are delivered in order of priorities
+// and in order within one priority, and messages and mailboxes expire.
 func robustmqPromises() []string {
 	return []string{
 		history.PromiseProtocol, history.PromiseDurability, history.PromiseSessions, history.PromiseRetained,

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Protocols are those that a flavor's nodes speak: mqtt3, mqtt5, mq9. Of a
-// broker that somebody else runs nothing is known, so it is tried.
+// Protocols returns the protocols that a flavor's nodes speak: mqtt3, mqtt5, mq9.
+// Nothing is known about a broker that somebody else runs, so all are tried there.
 func Protocols(flavor string) []string {
 	switch flavor {
 	case "", "reference": // the default
@@ -19,8 +19,8 @@ func Protocols(flavor string) []string {
 	return []string{"mqtt3", "mqtt5", "mq9"}
 }
 
-// Shares is nil where a flavor has shared subscriptions. Of a broker that somebody
-// else runs nothing is known, so it is tried.
+// Shares returns nil if a flavor has shared subscriptions. Nothing is known about a
+// broker that somebody else runs, so they are tried there.
 func Shares(flavor string) error {
 	if flavor != "" && flavor != "reference" {
 		return nil
@@ -41,10 +41,10 @@ func Speaks(flavor, protocol string) error {
 	return fmt.Errorf("%s does not speak %s, only %s; choose another flavor or protocol", name, protocol, strings.Join(known, ", "))
 }
 
-// SDK is the client library that speaks a protocol to a flavor's nodes where the one
-// that scenarios name cannot; "" where that can. RobustMQ sends a NATS client PING
-// before the PONG that nats.go waits for, and knows replies by subscription 0 alone,
-// which is async-nats' (src/nats-broker/src/mq9, v0.4.11).
+// SDK returns the client library that can speak a protocol to a flavor's nodes, or ""
+// if the library named by scenarios can. RobustMQ sends a NATS client PING before the
+// PONG that nats.go waits for. It also knows replies by subscription 0 alone, the one
+// used by async-nats (src/nats-broker/src/mq9, v0.4.11).
 func SDK(flavor, protocol string) string {
 	if flavor == "robustmq" && protocol == "mq9" {
 		return "rust/async-nats"

@@ -215,8 +215,8 @@ func (reference) ready(ctx context.Context, p *plan, n *Node, first bool) error 
 	return err
 }
 
-// leader is the node that most nodes name as the leader of the stream that
-// holds all messages; a node that was cut off may still name itself.
+// leader returns the node that most nodes name as the leader of the stream of all
+// messages. A node that was cut off may still name itself.
 func (reference) leader(ctx context.Context, p *plan, _ string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

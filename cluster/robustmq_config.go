@@ -61,9 +61,9 @@ func (robustmq) settings() flavorSettings {
 	}
 }
 
-// robustmqTested is what an operator who wants to keep messages has to change:
-// sessions that outlive a node and an outage, and a copy of the data on every
-// node, up to three.
+// robustmqTested returns the settings that an operator has to change in order to
+// keep messages: sessions outlive a node and an outage, and every node has a copy
+// of the data, up to three.
 func robustmqTested(nodes int) map[string]any {
 	return map[string]any{
 		"runtime.default_topic_partition_num":                   1,

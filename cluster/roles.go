@@ -37,10 +37,10 @@ func (c *Cluster) Leader(ctx context.Context, topic string) (*Node, error) {
 	return n, nil
 }
 
-// Resolve answers the nodes that a role means now, at least one: node-N, or
+// Resolve returns the nodes that a role means now, at least one: node-N, or
 // one of Roles. For the leader it waits until there is one, for a bounded
-// time. Of several choices it takes one by the cluster's seed; follower and
-// any choose among nodes that run.
+// time. The cluster's seed decides between several choices. Follower and any
+// choose among nodes that run.
 func (c *Cluster) Resolve(ctx context.Context, role, topic string) ([]*Node, error) {
 	nodes, err := c.resolve(ctx, role, topic)
 	if err != nil {

@@ -59,10 +59,10 @@ func checkLogin(config Config) error {
 	return nil
 }
 
-// typed are the given values as what the settings are: a whole number that came as
-// JSON is an int. It refuses what the flavor does not have: brokers tend to ignore
-// a key that they do not know and to clamp or misread a value, and a setting
-// without effect is a wrong result. What is refused for its key is not quoted.
+// typed returns the given values in the types of the settings: a whole number that
+// came as JSON is an int. It refuses keys and values that the flavor does not have:
+// brokers tend to ignore unknown keys and to clamp or misread values, and a setting
+// without effect is a wrong result. The value of a refused key is not quoted.
 func (s flavorSettings) typed(flavor string, given map[string]any) (map[string]any, error) {
 	if len(given) == 0 {
 		return nil, nil

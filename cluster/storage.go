@@ -25,11 +25,11 @@ func (c *Cluster) Stored(ctx context.Context, n *Node, topic string) (int64, err
 	return count, nil
 }
 
-// stored adds up the end offsets of the topic's partitions, which the node asks the
-// leader of each for. They are those of the last message, and 0 of none
-// (src/storage-engine/src/handler/adapter.rs, list_shard, v0.4.11). What messages are
-// stored cannot be asked: the page that reads them ignores from where on
-// (src/admin-server/src/cluster/message.rs).
+// stored adds up, over the topic's partitions, the end offset plus one. The node asks
+// each partition's leader for the end offset. It is the offset of the last message,
+// and 0 also if there is none (src/storage-engine/src/handler/adapter.rs, list_shard,
+// v0.4.11). The stored messages themselves cannot be read: the page for them ignores
+// the offset to start at (src/admin-server/src/cluster/message.rs).
 func (robustmq) stored(ctx context.Context, n *Node, topic string) (int64, error) {
 	shards, err := shardsOf(ctx, n, topic)
 	if err != nil {

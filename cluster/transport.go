@@ -21,8 +21,8 @@ const (
 // Transports are all of them. Every flavor has them.
 func Transports() []string { return []string{transportTCP, transportTLS, transportWS, transportWSS} }
 
-// servicePorts are the services that transports are, by which a node's ports go,
-// and the ports that are usual for them.
+// servicePorts returns the usual ports of the transports besides tcp, by the service
+// names that a node's ports have.
 func servicePorts() map[string]int { return map[string]int{"mqtts": 8883, "ws": 8083, "wss": 8084} }
 
 // service is the name of a transport among a node's ports.
