@@ -73,8 +73,8 @@ func tried(sdk clients.SDK) bool {
 	return slices.Contains([]string{"paho.mqtt.golang", "paho.golang", "paho-mqtt", "amqtt"}, sdk.Package)
 }
 
-// What dedupes says is of a message that a broker sends again when the client is
-// back, which is when it may [MQTT-4.4.0-1].
+// Dedupes is about a message that the broker sends again when the client is back.
+// A broker may send it again only then [MQTT-4.4.0-1].
 func TestTheSameMessageOnTheNextConnection(t *testing.T) {
 	everyDriverThat(t, tried, func(t *testing.T, sdk clients.SDK, program clients.Program, protocol string) {
 		first, second, last := repeated(protocol)
@@ -86,8 +86,7 @@ func TestTheSameMessageOnTheNextConnection(t *testing.T) {
 	})
 }
 
-// It does not say what an SDK makes of a broker that repeats itself on one
-// connection.
+// Dedupes says nothing about a broker that repeats itself on one connection.
 func TestTheSameMessageAtOnce(t *testing.T) {
 	dedupes := func(sdk clients.SDK) bool { return tried(sdk) && sdk.Dedupes }
 	everyDriverThat(t, dedupes, func(t *testing.T, sdk clients.SDK, program clients.Program, protocol string) {

@@ -27,8 +27,8 @@ func TestPython(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeMade is of drivers that cannot be: the error says what was
-// wrong and what to do, in a bounded time, the same at each try, and nothing
+// TestWhatCannotBeMade tries to make drivers that cannot be made. The error says
+// what was wrong and what to do, in a bounded time, the same at each try. Nothing
 // is left that looks like a driver.
 func TestWhatCannotBeMade(t *testing.T) {
 	hosttest.Long(t, "it runs pip a dozen times")
@@ -109,8 +109,8 @@ func TestARuntimeThatIsTooOld(t *testing.T) {
 	}
 }
 
-// TestNothingIsWrittenOutsideTheCache is of all that pip writes; where else it
-// could has a home and a folder for what is temporary that stay empty.
+// TestNothingIsWrittenOutsideTheCache checks everything that pip writes: the home
+// and the folder for temporary files, where it could also write, stay empty.
 func TestNothingIsWrittenOutsideTheCache(t *testing.T) {
 	hosttest.Long(t, "it runs pip with empty caches")
 	lock := newIndex(t).wheel(t, "")
@@ -294,8 +294,8 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// TestPruneWhileInstalling is of two that would have each other's files: every
-// install that ends well has its driver, whoever prunes meanwhile.
+// TestPruneWhileInstalling installs and prunes the same driver at once. A driver
+// that is held is complete, and each install succeeds although the other prunes.
 func TestPruneWhileInstalling(t *testing.T) {
 	state := t.TempDir()
 	goOn(t, state)

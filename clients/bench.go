@@ -14,7 +14,7 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
 
-// What is measured: messages of QoS 1.
+// The load of a benchmark: messages of QoS 1.
 const (
 	BenchWindow  = 50                     // called and not acknowledged, at most
 	BenchPayload = 256                    // bytes
@@ -28,8 +28,8 @@ type Benchmark struct {
 	For      time.Duration // on each path, at each rate; 0: 2 s
 	Progress func(string)  // may be nil
 
-	// Observe answers whom the tap tells what passes, which an experiment writes
-	// down in its history; nil for nobody.
+	// Observe returns the witness of the packets that pass the tap. An experiment
+	// writes them down in its history. May be nil: then there is no witness.
 	Observe func(rec *history.Recorder, clock history.Clock, run string) func(tap.Hello) tap.Witness
 }
 

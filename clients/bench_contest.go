@@ -40,8 +40,9 @@ func (c *contest) start(ctx context.Context, opts Options) error {
 	return nil
 }
 
-// run gives each path a turn that does not count, in which it connects and the
-// SDK warms up, and then so many that do, who is first by turns.
+// run gives each path a first turn that does not count: the client connects and the
+// SDK warms up. Each path then has so many rounds that count, and a different path
+// begins each round.
 func (c *contest) run(rounds int) error {
 	if len(c.driver.opts.Spec.Clients) > c.paths {
 		if err := c.makeMailbox(int32(c.paths)); err != nil {
@@ -186,7 +187,7 @@ func (l *lane) see(e history.Event) {
 	case e.Kind == history.KindPause:
 		l.paused = true
 	case e.Kind == history.KindResume, e.Kind == history.KindConnect && e.Edge == history.Return:
-		// What was on its way when the turn before was over is of neither.
+		// Messages in flight when the last turn ended count for neither turn.
 		l.paused, l.began, l.took = false, e.Time, nil
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/robustmq/rmq-mcp/clients/contract"
 )
 
-// cLibraries are the SDKs of C. Of each, Debian has one version; more of
-// Paho's come with a crate of Rust's, which has them in it.
+// cLibraries returns the SDKs of C. Debian has one version of each. More versions
+// of Paho's come from a Rust crate that includes their sources.
 func cLibraries() []Library {
 	both := []string{contract.MQTT3, contract.MQTT5}
 	return []Library{

@@ -15,10 +15,10 @@ import (
 // A cache is the folder below which everything is made and downloaded:
 //
 //	python-paho-mqtt-2.1.0-0c5f…/          a driver, complete
-//	python-paho-mqtt-2.1.0-0c5f….lock      locked by who makes it, and shared by who runs it
-//	python-paho-mqtt-2.1.0-0c5f….building-…/  being made, or left by who died of it
+//	python-paho-mqtt-2.1.0-0c5f….lock      locked to make it, and shared to run it
+//	python-paho-mqtt-2.1.0-0c5f….building-…/  being made, or left by a build that died
 //	downloads/python/                      the package manager's own cache
-//	downloads.lock                         shared by who makes a driver
+//	downloads.lock                         shared to make a driver
 type cache struct{ dir string }
 
 func cacheIn(dir string) cache { return cache{filepath.Join(dir, "sdks")} }
@@ -45,9 +45,9 @@ func lockOf(dir string) string { return dir + lockSuffix }
 
 func (c cache) downloads(lang string) string { return filepath.Join(c.dir, downloads, lang) }
 
-// once makes the folder name by build, once. build works in another folder,
-// which gets the name when it is complete: whatever dies on the way leaves
-// nothing that looks finished.
+// once makes the folder name by build, once. build works in another folder, which
+// gets the name when it is complete: a build that dies on the way leaves nothing
+// finished behind.
 func (c cache) once(ctx context.Context, name string, build func(dir, temp string) error) (string, error) {
 	final := filepath.Join(c.dir, name)
 	if _, err := os.Stat(final); err == nil {
@@ -115,9 +115,9 @@ func (c cache) fill(ctx context.Context, lang string) (release func() error, err
 	return lock.Unlock, nil
 }
 
-// lockFile locks a file by one of flock's functions. Who had it may have
-// removed it meanwhile; then the file of that name is another one, and is
-// locked instead.
+// lockFile locks a file by one of flock's functions. Its previous holder may
+// have removed the file. The file of that name is then a new one, and is locked
+// instead.
 func lockFile(ctx context.Context, path string, try func(*flock.Flock, context.Context, time.Duration) (bool, error)) (*flock.Flock, error) {
 	for {
 		lock := flock.New(path)

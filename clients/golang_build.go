@@ -33,8 +33,8 @@ type golang struct {
 // sums is the line of a lock above go.sum.
 const sums = "-- go.sum --\n"
 
-// goDirective is the version of Go that our part of a driver is written in, and
-// goSys what it imports besides the standard library, of that age.
+// goDirective is the version of Go for our part of a driver. goSys is the module
+// that this part imports besides the standard library, in a version of that age.
 const (
 	goDirective = "1.22"
 	goSys       = "golang.org/x/sys v0.25.0"

@@ -44,8 +44,8 @@ func javaLibraries() []Library {
 }
 
 // java compiles a driver against the jars of an SDK, which Maven downloads. A
-// lock has a line for each jar: its SHA-256, and group:artifact:version. What
-// is in a lock is all that is taken; dependencies are not followed.
+// lock has a line for each jar: its SHA-256, and group:artifact:version. Only the
+// jars in the lock are taken. Dependencies are not followed.
 type java struct{}
 
 const (

@@ -79,8 +79,8 @@ func pomOf(jars []javaJar) []byte {
 	return pom.Bytes()
 }
 
-// resolve answers the lock of what pom.xml, beside the driver's sources, asks
-// for with the property sdk.version, and of what that depends on.
+// resolve returns the lock of the dependencies in pom.xml, and of their own. The
+// pom.xml lies beside the driver's sources and has the property sdk.version.
 func (j java) resolve(ctx context.Context, b build) ([]byte, error) {
 	pom, err := fs.ReadFile(b.source, "pom.xml")
 	if err != nil {

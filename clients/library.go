@@ -43,8 +43,8 @@ func Libraries() []Library {
 	return slices.Concat(goLibraries(), pythonLibraries(), cLibraries(), javaLibraries(), rustLibraries(), jsLibraries())
 }
 
-// SDKs are all versions of all libraries. Of one language and protocol, the
-// first is the one to use where no version is asked for.
+// SDKs returns all versions of all libraries. The first one of a language and
+// protocol is used if no version is asked for.
 func SDKs() (all []SDK) {
 	for _, l := range Libraries() {
 		for _, v := range l.Versions {
@@ -81,8 +81,8 @@ type toolchain interface {
 	// interpreter, the architecture. With another one it is made anew. It is
 	// asked at every start of a driver, also where what only make needs is gone.
 	identity(ctx context.Context) string
-	// missing is what this machine lacks to make the driver, with the line that
-	// installs that; "" for nothing. It is asked before make.
+	// missing returns the tools that this machine lacks to make the driver, with the
+	// line to install them, or "" if nothing is missing. It is asked before make.
 	missing(ctx context.Context, sdk SDK) string
 	// make makes a driver in the folder b.dir, complete: from then on it starts
 	// without a network. The folder gets another name afterwards.

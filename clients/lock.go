@@ -18,8 +18,8 @@ type locker interface {
 }
 
 // Lock writes the lock of an SDK of the catalogue into the source tree of
-// rmq-mcp at root, and answers the file's path below it. What is downloaded
-// meanwhile goes below cacheDir. progress may be nil.
+// rmq-mcp at root, and returns the file's path below it. Downloads go below
+// cacheDir. progress may be nil.
 func Lock(ctx context.Context, cacheDir, root string, sdk SDK, progress func(string)) (string, error) {
 	name, err := writeLock(ctx, cacheIn(cacheDir), root, sdk, progress)
 	if err != nil {

@@ -94,10 +94,10 @@ func (r run) wait(t *testing.T, what string, n int, match func(history.Event) bo
 // corrupted is what ends a test before untilCorrupted.
 type corrupted struct{}
 
-// unlessCorrupted asks something else of a driver whose library has corrupted its
-// own memory, which is a known defect of Paho C: that it ends of it, where the
-// library says so. What it sent by then may be garbage. There the test ends, as
-// any other answer would be chance.
+// unlessCorrupted ends the test if the driver's library has corrupted its own
+// memory, a known defect of Paho C: any other result would be chance. The driver's
+// packets may be garbage by then. If the library reports the corruption, the driver
+// must end by it.
 func (r run) unlessCorrupted(t *testing.T) {
 	t.Helper()
 	garbage := r.wire.garbled()

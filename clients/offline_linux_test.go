@@ -63,8 +63,8 @@ func hello(t *testing.T, dir string, sdk clients.SDK) (contract.Line, error) {
 	return d.Hello(), nil
 }
 
-// TestGoWritesNothingOutsideTheCache is of all that the go command writes, with
-// a home and a folder for what is temporary that must stay empty.
+// TestGoWritesNothingOutsideTheCache checks everything that the go command writes:
+// the home and the folder for temporary files must stay empty.
 func TestGoWritesNothingOutsideTheCache(t *testing.T) {
 	hosttest.Long(t, "it compiles with empty caches")
 	sdk, err := clients.Resolve("go/paho.golang@0.21.0")

@@ -20,10 +20,10 @@ type Pruned struct {
 	Bytes   int64    `json:"bytes"`   // freed
 }
 
-// Prune removes what this build of rmq-mcp does not use from below cacheDir:
-// drivers of other sources, locks and interpreters, and what builds left that
-// died. With all it removes every driver and what was downloaded. What is in
-// use stays, and so does what is not of our making.
+// Prune removes everything below cacheDir that this build of rmq-mcp does not use:
+// drivers of other sources, locks and interpreters, and the leftovers of builds that
+// died. With all it removes every driver and the downloads. Files in use stay, and
+// so do files not made by rmq-mcp.
 func Prune(ctx context.Context, cacheDir string, all bool) (Pruned, error) {
 	c := cacheIn(cacheDir)
 	var out Pruned

@@ -69,9 +69,8 @@ func pythonLibraries() []Library {
 // requirements file of pip with a hash at each line.
 type python struct{}
 
-// toBuild is the line of a lock below which are the requirements that build
-// the others, for those that come as sources: pip would else fetch their
-// newest, with no hash.
+// toBuild is a line of a lock. The requirements below it build those above it that
+// come as sources. Without them pip would fetch the newest ones, with no hash.
 const toBuild = "# To build the above:"
 
 func (python) tool(sdk SDK) tool {

@@ -15,8 +15,8 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
-// What the driver of rumqttc says of its SDK, held against brokers that do just
-// what shows it.
+// These tests check the rumqttc driver's claims about its SDK, on brokers that do
+// just the thing that shows each claim.
 
 // A play is a broker's side of one connection, after CONNECT.
 type play func(*stage)

@@ -19,7 +19,7 @@ type SDK struct {
 	Wills      bool     `json:"wills,omitempty"`      // its driver can leave a will
 	Builtin    bool     `json:"builtin"`              // its driver is in this binary; others are provisioned on first use
 
-	// What its driver's hello says, known before it runs.
+	// Fields of its driver's hello, known before the driver runs.
 	Dedupes bool     `json:"dedupes"`          // it removes QoS 2 duplicates by packet id itself
 	Cannot  []string `json:"cannot,omitempty"` // what it cannot show or do; CONTRACT.md lists the words
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // drivers has the sources of every driver, so that they can be built wherever
-// this binary is. What begins with a dot or an underscore is left out.
+// this binary is. Files that begin with a dot or an underscore are left out.
 //
 //go:embed drivers
 var drivers embed.FS

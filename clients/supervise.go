@@ -81,9 +81,9 @@ type Driver struct {
 	bound    *time.Timer    // from the last end to bye
 }
 
-// Start starts a driver, hands it the specification and waits for its hello,
-// which is to say of the driver what the catalogue says of its SDK: by that a
-// run is planned and judged. From then on everything it writes is recorded until
+// Start starts a driver, hands it the specification and waits for its hello. The
+// hello has to agree with the catalogue's entry of the SDK, because a run is planned
+// and judged by that entry. From then on everything it writes is recorded until
 // Done. The driver is killed when ctx ends.
 func Start(ctx context.Context, opts Options) (*Driver, error) {
 	if len(opts.Command.Argv) == 0 {
@@ -215,7 +215,7 @@ func (d *Driver) read(stdout *os.File) {
 		d.exit = exitText(status)
 		close(d.gone)
 		exit <- status
-		// What a grandchild still writes is not the driver's.
+		// Output that a grandchild still writes is not the driver's.
 		_ = stdout.SetReadDeadline(time.Now().Add(time.Second))
 	}()
 	for {
@@ -392,8 +392,8 @@ func (d *Driver) Hello() contract.Line {
 // Pid is the driver's process.
 func (d *Driver) Pid() int { return d.cmd.Process.Pid }
 
-// Close kills the driver if it still runs. What it had written is recorded
-// before Done is closed.
+// Close kills the driver if it still runs. The lines that it had written are
+// recorded before Done is closed.
 func (d *Driver) Close() error {
 	err := d.cmd.Process.Kill()
 	if errors.Is(err, os.ErrProcessDone) {

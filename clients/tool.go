@@ -66,7 +66,7 @@ func printedVersion(ctx context.Context, env []string, argv0 string, arguments [
 }
 
 // newer reports whether version a is newer than b: 3.10 is newer than 3.9.1.
-// What is no number counts as 0.
+// A part that is not a number counts as 0.
 func newer(a, b string) bool { return slices.Compare(numbers(a), numbers(b)) > 0 }
 
 func numbers(version string) (all []int) {
@@ -91,8 +91,7 @@ func (i install) String() string {
 }
 
 // run runs a tool in a folder, with env added to its environment. Its error
-// ends with what the tool printed last, and with what to do about it where
-// that is known.
+// ends with the tool's last output, and with the next step if one is known.
 func (b build) run(ctx context.Context, dir string, env []string, argv ...string) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = dir
@@ -125,8 +124,8 @@ func lastOf(out []byte) string {
 
 const diskFull = "the disk is full: `rmq-mcp sdks prune` removes what is not used, or give --dir on another disk"
 
-// remedies are what package managers and compilers print of causes that have a
-// next step, the one that explains the others first.
+// remedies returns the messages of package managers and compilers for each cause
+// with a next step. A cause that explains others comes before them.
 func remedies() []struct {
 	said []string
 	next string
@@ -155,7 +154,7 @@ func remedies() []struct {
 	}
 }
 
-// remedy is what to do about what a tool printed; "" where that is not known.
+// remedy returns the next step after a tool's output, or "" if none is known.
 func remedy(said string) string {
 	for _, r := range remedies() {
 		if slices.ContainsFunc(r.said, func(s string) bool { return strings.Contains(said, s) }) {

@@ -149,9 +149,9 @@ func (t *translator) hello(l *contract.Line, now int64) error {
 	return nil
 }
 
-// host converts a time of the driver's to the host's clock. What a clock of
-// its own makes later than now is now: its offset was agreed late by the way
-// of one line.
+// host converts a time of the driver's to the host's clock. If the driver has a
+// clock of its own, a time later than now counts as now: the offset of that clock
+// was measured late by the travel time of one line.
 func (t *translator) host(at, now int64) (int64, error) {
 	host := at + t.offset
 	switch {
@@ -305,7 +305,7 @@ func (t *translator) point(l *contract.Line, p *proc, host int64) error {
 	e := t.event(l, p, host)
 	switch l.K {
 	case "deliver":
-		// What had arrived may be handled when the connection is gone.
+		// A message that had arrived may be handled after its connection is gone.
 		e.Kind, e.Node, e.Text = history.KindDeliver, p.last, ""
 		if l.X == "" && p.topics {
 			return errors.New("a delivery without the topic that it came under")

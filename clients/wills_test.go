@@ -8,8 +8,8 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// Each connection has a will of its own, which is published where the connection is
-// lost, and only there; the history says which is which.
+// Each connection has a will of its own. The will is published if the connection is
+// lost, and only then. The history says which will each connection has.
 func TestWills(t *testing.T) {
 	everyDriverThat(t, func(s clients.SDK) bool { return s.Wills }, func(t *testing.T, _ clients.SDK, program clients.Program, protocol string) {
 		at := broker(t, protocol)

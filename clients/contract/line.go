@@ -94,8 +94,8 @@ func ParseLine(data []byte, l *Line) error {
 	return json.Unmarshal(data, l)
 }
 
-// A scanner reads the usual line. Whatever it does not expect it leaves to
-// encoding/json, which also says what is wrong.
+// A scanner reads the usual line. It leaves anything unexpected to encoding/json,
+// which also says what is wrong.
 type scanner struct {
 	b  []byte
 	at int

@@ -11,8 +11,8 @@ import (
 // it; every field has a fixed width, so that any language can cut it.
 const HeaderLen = 92
 
-// crcOffset is where the checksum stands in the header. What lies before it,
-// and the padding after the header, is what it covers.
+// crcOffset is the position of the checksum in the header. The checksum covers the
+// bytes before it, and the padding after the header.
 const crcOffset = 83
 
 // RunLen is the length of a run's name in the header.
@@ -47,8 +47,9 @@ func (h *Header) End() bool { return h.Kind == KindEndMarker }
 // is intact: a damaged length would cost memory.
 const maxDamaged = 16 << 20
 
-// Intact reports whether a header is as it was written, whatever became of the
-// payload behind it: its checksum is that of the payload which it describes.
+// Intact reports whether a header is as it was written, even if the payload behind
+// it is damaged. Its checksum must be that of the payload it describes, which Intact
+// makes anew.
 func (h *Header) Intact() bool {
 	return h.Len >= HeaderLen && h.Len <= maxDamaged && h.CRC == Checksum(h.Encode())
 }

@@ -15,7 +15,7 @@ const (
 	WSS = "wss" // the same over TLS
 )
 
-// What an SDK cannot show or do.
+// Words for the limitations of an SDK: things that it cannot show or do.
 const (
 	// CannotExactlyOnce: what it publishes at QoS 2 it may itself send twice
 	// when its connection is lost, so that a duplicate need not be the broker's.

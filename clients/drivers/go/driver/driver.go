@@ -1,6 +1,6 @@
-// Package driver is what the drivers of Go SDKs share: the specification and
-// the commands, the lines, the payloads, the pace, the bookkeeping. What an
-// SDK adds is a [Session].
+// Package driver is the common part of the drivers of Go SDKs: the specification
+// and the commands, the lines, the payloads, the pace, the bookkeeping. Each SDK
+// adds a [Session].
 package driver
 
 import (

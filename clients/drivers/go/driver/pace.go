@@ -2,8 +2,8 @@ package driver
 
 import "time"
 
-// catchUp is how much of a delay the pace makes up for. What a stall kept from
-// being sent for longer is not sent in a burst afterwards.
+// catchUp is the longest delay that the pace makes up for. After a longer stall,
+// the pace goes on from now: the missed messages are not sent in a burst.
 const catchUp = 100 * time.Millisecond
 
 // A pace spaces messages evenly. The zero value does not wait.

@@ -68,9 +68,9 @@ func (q *producer) publish(stream int, kind byte, then func(Ack)) {
 	q.p.session.Publish(call, s, payload)
 }
 
-// finish stops, waits for what is outstanding, and ends each stream that has one
-// with a marker that the broker acknowledged, all of it as long as the
-// specification allows.
+// finish stops, waits for outstanding messages, and sends the end marker of each
+// stream that has one, until the broker acknowledges it. It waits no longer than
+// the specification allows.
 func (q *producer) finish() {
 	q.p.connect()
 	q.started.Do(func() { close(q.stopped) })

@@ -41,7 +41,7 @@ func (w *writer) Call(l *contract.Line) int64 {
 	return l.C
 }
 
-// Bye writes the last line. What an SDK says after it is not heard.
+// Bye writes the last line. Later lines of an SDK are dropped.
 func (w *writer) Bye() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

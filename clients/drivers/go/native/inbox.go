@@ -88,8 +88,8 @@ func (b *inbox) deliver() {
 		}
 		pk := letter.message
 		qos := pk.FixedHeader.Qos
-		// What waited for longer than its connection lasted was not acknowledged, so
-		// that the broker sends it again; of QoS 0 this is the only copy.
+		// A message that waited longer than its connection lasted was not acknowledged,
+		// so the broker sends it again. At QoS 0 this is the only copy.
 		if !s.p.Hold(l.conn) && qos > 0 {
 			continue
 		}

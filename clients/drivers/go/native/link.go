@@ -36,7 +36,7 @@ func (l *link) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// write sends a packet. What cannot be sent ends the connection.
+// write sends a packet. A failed write ends the connection.
 func (l *link) write(pk packets.Packet) error {
 	b, err := mqttpacket.Encode(l.s.level, pk)
 	if err != nil {

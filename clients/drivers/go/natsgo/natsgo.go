@@ -1,11 +1,11 @@
-// Package natsgo drives github.com/nats-io/nats.go as a client of mq9: requests
-// whose replies come to inboxes that are subscribed to literally, because the
-// broker looks a reply's subject up among those that somebody subscribed to and
-// finds no wildcard there, which is what this SDK's own Request would use.
+// Package natsgo drives github.com/nats-io/nats.go as a client of mq9. Replies to
+// requests come to inboxes with literal subscriptions: the broker looks a reply's
+// subject up literally among the subscribed subjects, and so finds no wildcard.
+// This SDK's own Request would subscribe to a wildcard.
 //
 // The acknowledgement of a publish is the reply to its send. While the
-// connection is lost the SDK keeps what is published, up to 8 MiB, and sends it
-// on the next one.
+// connection is lost the SDK keeps published messages, up to 8 MiB, and sends
+// them on the next one.
 package natsgo
 
 import (

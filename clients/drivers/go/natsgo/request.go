@@ -71,7 +71,8 @@ func (b *inboxes) send(m *nats.Msg) (reply func(context.Context) ([]byte, error)
 	}, nil
 }
 
-// ask makes a request of JSON and reads the reply. What is sent is sent soon.
+// ask makes a request of JSON and reads the reply. It does not flush, because the
+// SDK sends a request soon by itself.
 func (s *session) ask(ctx context.Context, subject string, in, out any) error {
 	data, err := json.Marshal(in)
 	if err != nil {

@@ -69,8 +69,8 @@ func (b *inbox) run() {
 		if !ok {
 			return
 		}
-		// What waited longer than its connection lasted was not acknowledged,
-		// so the broker sends it again; of QoS 0 this is the only copy.
+		// A message that waited longer than its connection lasted was not
+		// acknowledged, so the broker sends it again. At QoS 0 this is the only copy.
 		if !b.p.Hold(m.conn) && m.Qos() > 0 {
 			continue
 		}

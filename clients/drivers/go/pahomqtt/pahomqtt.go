@@ -1,6 +1,6 @@
 // Package pahomqtt drives github.com/eclipse/paho.mqtt.golang, MQTT 3.1.1, the
 // way its users do: auto reconnect over several brokers, its own resending of
-// what is in flight.
+// messages in flight.
 //
 // A token of this SDK completes without error when the connection is replaced,
 // acknowledged or not (claimID in its messageids.go). So a token says what the
@@ -8,14 +8,13 @@
 // store when PUBACK or PUBCOMP arrives, and only then: the store that we hand it
 // sees the true acknowledgement, across reconnects too.
 //
-// It cannot promise exactly once: it keeps no PUBREC, so that on a new
-// connection it sends PUBLISH again where only PUBREL is allowed; and resume,
-// which runs when the client is connected already, repeats what is published
-// meanwhile.
+// It cannot promise exactly once. It keeps no PUBREC, so on a new connection it
+// sends PUBLISH again where only PUBREL is allowed. Its resume runs when the client
+// is connected already, and repeats messages published meanwhile.
 //
-// Build tags: paho13 for versions before 1.4, which let nobody else connect;
-// autoack for those before 1.5.1, which cannot withhold an acknowledgement, or
-// panic on one that comes when the connection is gone.
+// Build tag paho13 is for versions before 1.4: they let nobody else open a
+// connection. Build tag autoack is for versions before 1.5.1: they cannot withhold
+// an acknowledgement, or panic on an acknowledgement after the connection is gone.
 package pahomqtt
 
 import (

@@ -1,9 +1,9 @@
 // Package pahov5 drives github.com/eclipse/paho.golang, MQTT 5: one paho.Client
-// for each connection, all on one session state, which resends what was in
-// flight where the broker kept the session, and drops it where it did not.
+// for each connection, all on one session state. The state resends messages in
+// flight if the broker kept the session, and drops them if it did not.
 //
-// The state knows a message of QoS 2 by the PUBREC that was sent for it, which is
-// when the application is done with it: a copy that comes before is delivered.
+// The state knows a received message of QoS 2 from its PUBREC on. The PUBREC is sent
+// when the application is done with the message: a copy before that is delivered.
 package pahov5
 
 import (
