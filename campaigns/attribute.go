@@ -9,7 +9,7 @@ import (
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
-// What can decide an attribution.
+// The kinds of proof that can decide an attribution.
 const (
 	proofWire     = "wire"
 	proofControl  = "control"
@@ -65,8 +65,8 @@ func (c *column) onWire(claim string) (list []reports.Attribution) {
 	return list
 }
 
-// byPattern are the deviations of a claim in which nobody is blamed by the
-// wire. Which pattern they are is seen from who else holds the claim.
+// byPattern returns the deviations of a claim in which the wire blames nobody.
+// The SDKs that hold the claim tell the pattern.
 func (c *column) byPattern(claim string) []reports.Attribution {
 	silent := c.those(func(s *subject) bool {
 		said := func(m *subject) bool { return m.sdk == s.sdk && m.silent(claim) }
@@ -88,9 +88,10 @@ func (c *column) byPattern(claim string) []reports.Attribution {
 	return list
 }
 
-// likeOthers is what fails as others do of whom the wire shows that it is the
-// broker: it is that too where every SDK fails and the control broker does not,
-// and only likely else.
+// likeOthers attributes the failures of SDKs for a claim where the wire shows
+// the broker at fault with other SDKs. If every SDK fails and the control
+// broker does not, the broker is the cause here too. Otherwise the cause is
+// undecided, and the broker is only suspected.
 func (c *column) likeOthers(claim string, of, shown []*subject) reports.Attribution {
 	well := c.controls.those(func(s *subject) bool { return s.passes(claim) })
 	ill := c.controls.those(func(s *subject) bool { return s.silent(claim) })

@@ -16,9 +16,9 @@ import (
 // RefereeSDK is a run with another client library.
 const RefereeSDK = "sdk"
 
-// A Variation is the one thing in which a run differs from the run that failed,
-// so that both together say whose doing the failure is. The zero value differs in
-// nothing.
+// A Variation is the single difference between a run and the run that failed.
+// The results of both together tell the cause of the failure. The zero value
+// differs in nothing.
 type Variation struct {
 	Referee string `json:"referee,omitempty"` // what it is run for
 	SDK     string `json:"sdk,omitempty"`     // the other library
@@ -62,7 +62,8 @@ func VariationsOf(r Recipe, sdk string, crashes bool) ([]Variation, error) {
 	return list, nil
 }
 
-// Of is how a run starts that differs so from one that starts otherwise.
+// Of returns the start of a run that differs in this variation alone from a run
+// started by start.
 func (v Variation) Of(start keeper.Start) keeper.Start {
 	if v.SDK != "" {
 		start.SDK = v.SDK

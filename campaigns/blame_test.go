@@ -165,7 +165,7 @@ func TestBlameOfARunThatStaysAsItIs(t *testing.T) {
 	}
 }
 
-// What could not be run is said, and decides nothing.
+// A variation that could not be run is reported and decides nothing.
 func TestBlameWithoutARun(t *testing.T) {
 	d := testDesk(t, Job{Kind: Blame, Variations: []Variation{{Referee: RefereeAgain}, {Referee: RefereeSDK, SDK: "python/paho-mqtt@2.1.0"}}})
 	lab := blameLab(RefereeAgain)

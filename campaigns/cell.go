@@ -95,8 +95,8 @@ func (c Cell) failed() (claims []string) {
 	return claims
 }
 
-// parties are whom the wire blames for the failure of a claim. What a client
-// library promises is only ever its own doing.
+// parties returns the parties that the wire blames for the failure of a claim.
+// A failed claim about the client library is always the library's own doing.
 func (c Cell) parties(claim string) (list []verdict.Party) {
 	r := c.result(claim)
 	switch {

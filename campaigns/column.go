@@ -141,9 +141,9 @@ func byLibrary(subjects []*subject) (groups [][]*subject) {
 	return groups
 }
 
-// attribute answers the column's deviations: claims that fail, SDKs that speak
-// an earlier version of the protocol, then those of which no verdict could be
-// reached.
+// attribute returns the column's deviations: first the failing claims, then the
+// SDKs that speak an earlier version of the protocol, then the SDKs without a
+// verdict.
 func (c *column) attribute() (list []reports.Attribution) {
 	for _, claim := range c.claims() {
 		list = append(list, c.onWire(claim)...)
@@ -246,8 +246,8 @@ func (c *column) deviation(cause reports.Cause, claim string, of []*subject) rep
 // maxEvidence is how many examples an attribution quotes.
 const maxEvidence = 3
 
-// evidence quotes what a run of each subject found: what the wire shows of a
-// party, where one shows that.
+// evidence quotes a run of each subject. If the wire shows the party's fault in
+// one of its runs, evidence quotes that.
 func evidence(of []*subject, claim string, party verdict.Party) (lines []string) {
 	for _, s := range of[:min(len(of), maxEvidence)] {
 		cells := s.failing(claim)

@@ -18,15 +18,16 @@ type Comparison struct {
 	Passed       int                   `json:"passed"` // runs that pass
 }
 
-// Compare says what the differences between runs come from. Runs of one
-// scenario, tier and broker are compared with each other; those on another
+// Compare finds the causes of the differences between runs. Runs of one
+// scenario, tier and broker are compared with each other. Runs on another
 // broker are their control. The order of the cells makes no difference.
 //
-// Evidence beats pattern: where the wire shows who left the specification, that
-// counts, whatever the others do. Else it is the three patterns of a matrix: one
-// version alone, a library or several of them, or all. Where a pattern fits more
-// than one cause, the deviation is undecided, with what would decide it. An SDK
-// that speaks an earlier version of the protocol has no part in any of it.
+// Evidence beats pattern: if the wire shows a party leaving the specification,
+// that party is blamed, whatever the other runs do. Otherwise one of the three
+// patterns of a matrix decides: one version alone fails, one or several
+// libraries fail, or all fail. If a pattern fits more than one cause, the
+// deviation is undecided, and the runs that would decide it are named. An SDK
+// that speaks an earlier version of the protocol has no part in any of this.
 func Compare(cells []Cell) Comparison {
 	cells = distinct(cells)
 	grounds := groundsOf(cells)

@@ -89,7 +89,7 @@ func TestCompare(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		cells []Cell
-		want  []string // cause, what is suspected, what decided, who: one line a deviation
+		want  []string // cause, suspect, proof and SDKs: one line a deviation
 		says  string   // somewhere in it
 	}{
 		{"nothing deviates", []Cell{cell(paho15), cell(python2)}, nil, ""},

@@ -13,8 +13,9 @@ import (
 
 type scenario = *scenarios.Scenario
 
-// dimensions are the respects in which a scenario can be smaller, in the order in
-// which they are tried: first what makes every later run shorter.
+// dimensions returns the respects in which a scenario can be made smaller, in
+// the order of their trial. The reductions that shorten every later run come
+// first.
 func dimensions(s scenario) (all []shrink.Dimension[scenario]) {
 	for _, n := range numbers(s)[:1] {
 		all = append(all, n)
@@ -52,10 +53,10 @@ func seconds(name string, floor float64, field func(scenario, *scenarios.Tier) *
 	}
 }
 
-// Floors. Below them a run would show nothing of a broker that is right, which is
-// what a reduced scenario is for once the failure is repaired: rates before and
-// after a fault are compared, and a handful of messages has none. Bounds, such as
-// those of the drain and the recovery, are no sizes and stay.
+// Floors of the numbers. A reduced scenario must also show that a repaired
+// broker is right. Below these floors it could not: rates before and after a
+// fault are compared, and a handful of messages has none. Bounds, such as those
+// of the drain and the recovery, are no sizes and stay.
 const (
 	leastFaultS  = 1
 	leastPhaseS  = 2
@@ -173,8 +174,9 @@ func chosen[T any](list []T, keep []int) (out []T) {
 
 func smoke(s scenario) scenarios.Tier { return s.Tiers["smoke"] }
 
-// changed is a copy with a change. What a tier asks for at least shrinks with the
-// traffic: a run that could not reach it would show nothing.
+// changed returns a copy of a scenario with a change. The least number of
+// messages that the tier asks for shrinks with the traffic, because a run that
+// could not reach it would show nothing.
 func changed(s scenario, change func(scenario, *scenarios.Tier)) scenario {
 	c, t := *s, smoke(s)
 	c.Schedule, c.Workload.QoS = slices.Clone(s.Schedule), slices.Clone(s.Workload.QoS)

@@ -14,8 +14,8 @@ import (
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
-// Lesser is the dimension of what each fault that is left does: on whom, and by
-// which parameters that its step has. Which there are, is known only once the
+// lesser is the dimension of the effects of the remaining faults: their targets
+// and the parameters of their steps. The set of these is known only once the
 // schedule is as short as can be.
 type lesser struct{}
 

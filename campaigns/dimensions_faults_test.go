@@ -10,8 +10,8 @@ import (
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
-// What a fault does is reduced as well as when and for how long: by how much, on
-// whose links, and to whom. What it cannot be without is left.
+// A fault is reduced not only in its time and length but also in its strength,
+// its links and its target. The parts that the failure needs are left.
 func TestReduceFaultParameters(t *testing.T) {
 	d := reduceDesk(t, shrink.Rule{K: 1, N: 1}, 0)
 	text, err := scenarios.Load("mqtt/broker-kill-9")
@@ -20,7 +20,7 @@ func TestReduceFaultParameters(t *testing.T) {
 	}
 	s := *text
 	s.Schedule = []scenarios.Step{
-		{Fault: "kill_all", Target: "all"}, // of which there is no smaller one
+		{Fault: "kill_all", Target: "all"}, // it has no smaller target
 		{AtS: 5, Fault: "loss", Target: "all", DurationS: 8, Params: map[string]any{"percent": 40, "with": "all", "seed": 9}},
 		{AtS: 9, Fault: "packet_delay", Target: "clients", Params: map[string]any{"delay_ms": 500, "direction": "both", "duration_s": 9}},
 	}

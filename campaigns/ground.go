@@ -159,8 +159,9 @@ func isBaseline(base, of *ground) bool {
 	return base.noFaults && !of.noFaults && base.scenario == of.scenario && base.sha == of.sha && base.tier == of.tier && base.broker == of.broker
 }
 
-// mainsOf are the runs whose control a ground is, which does not say again what
-// they say: those on a broker that is no control itself, else with more SDKs.
+// mainsOf returns the cells of the grounds that this ground is the control of,
+// so that it does not repeat their findings. A ground whose broker is no
+// control is the main one, otherwise the ground with more SDKs.
 func mainsOf(g *ground, all []*ground) (cells []Cell) {
 	for _, other := range all {
 		if other != g && apart(g, other) == "" && weightier(other, g) {

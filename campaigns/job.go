@@ -168,8 +168,8 @@ func Unended(stateDir string, j Job) (*Desk, error) {
 	return nil, nil
 }
 
-// Admit takes who asks now, and within which limits, in the place of who did
-// when the job was begun.
+// Admit replaces the caller and the limits from the beginning of the job by
+// those of the present caller.
 func (d *Desk) Admit(by keeper.Start) error {
 	d.Job.Start.Caller, d.Job.Start.Envelope = by.Caller, by.Envelope
 	if err := reports.WriteJSON(filepath.Join(d.Dir, jobFile), d.Job); err != nil {
@@ -259,7 +259,8 @@ func (d *Desk) Stopped() bool {
 // forgets that it was asked to stop. It is an error where another works on it.
 func (d *Desk) Begin() (unlock func() error, err error) {
 	lock := flock.New(filepath.Join(d.Dir, lockFile))
-	// Whoever looks whether somebody works on it has the lock for a moment.
+	// A process that checks whether the job is being worked on holds the lock
+	// for a moment.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	switch mine, err := lock.TryLockContext(ctx, 20*time.Millisecond); {

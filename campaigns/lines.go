@@ -28,8 +28,9 @@ func appendLine(path string, v any) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// readLines reads a file of them; none is no error. One that was killed while it
-// wrote leaves half a line, which is left out: what it was about is done again.
+// readLines reads a file of JSON lines. A missing file is no error. A process
+// that was killed while it wrote leaves half a line. That line is left out, and
+// its work is done again.
 func readLines[T any](path string) (list []T, err error) {
 	text, err := stored.ReadFile(path, stored.MostJSON)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

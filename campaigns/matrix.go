@@ -56,8 +56,8 @@ type Matrix struct {
 	lacks map[string]Outcome
 }
 
-// NewMatrix prepares a matrix, or one that goes on where it stopped. What could
-// not be run then is tried again.
+// NewMatrix prepares a matrix, or continues one where it stopped. Cells that
+// could not be run before are tried again.
 func NewMatrix(s *Store, w Work, l Limits) *Matrix {
 	s.forget(func(o Outcome) bool { return o.Error != "" })
 	m := &Matrix{store: s, work: w, limits: l, jobs: max(l.Jobs, 1), cells: map[string]Cell{}, lacks: map[string]Outcome{}}

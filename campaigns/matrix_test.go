@@ -258,8 +258,8 @@ func TestAStoppedMatrixGoesOn(t *testing.T) {
 	}
 }
 
-// What went wrong with the harness before, or is gone, is run again; what was
-// done is not.
+// A cell is run again if the harness failed before or if its run is gone. The
+// other cells are not.
 func TestAStoppedMatrixTriesAgain(t *testing.T) {
 	broken := true
 	b := newBench(t, func(e Entry, _ int) (Cell, error) {
@@ -301,8 +301,8 @@ func TestAStoppedMatrixTriesAgain(t *testing.T) {
 	}
 }
 
-// Every scenario without its faults comes first, with the SDK that it has by default
-// on that broker; one that has no faults comes once.
+// Every scenario comes first without its faults, with the default SDK for that
+// broker. A scenario that has no faults comes once.
 func TestAPlanWithControls(t *testing.T) {
 	owns := func(protocol, flavor string) (clients.SDK, error) {
 		return clients.ResolveFor(map[string]string{"mqtt3": "go/paho.mqtt.golang@1.5.1", "mqtt5": "go/paho.golang", "mq9": "rust/async-nats"}[protocol], protocol)

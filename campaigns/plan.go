@@ -89,9 +89,9 @@ type Order struct {
 	Controls   bool // there are cells without faults as well, and they come first
 }
 
-// NewPlan plans a cell for each version of each library, and each protocol
-// that it shares with a scenario. What a broker or a driver cannot is a cell
-// too, which says so.
+// NewPlan plans a cell for each version of each library, and each protocol that
+// it shares with a scenario. A combination that a broker or a driver does not
+// support is a cell too, and the cell says so.
 func NewPlan(o Order) (Plan, error) {
 	p := Plan{Scenarios: o.Scenarios, Tier: cmp.Or(o.Tier, "smoke"), Config: o.Config, Repeat: max(o.Repeat, 1), Seed: o.Seed}
 	sdks, err := selected(o.SDKs)

@@ -81,9 +81,10 @@ func readStart(d *reports.RunDir) (start keeper.Start, err error) {
 	return start, nil
 }
 
-// findBroker makes sure that the same broker will be started: what would be
-// started now has the hash of what was. A release is fetched again by its
-// checksum; an image, an external broker and the embedded one have no file here.
+// findBroker makes sure that the same broker will be started: the binary found
+// now must have the hash in the run's record. A release is fetched again by its
+// checksum. An image, an external broker and the embedded one have no file
+// here.
 func findBroker(r *Recipe, binary string) error {
 	c := &r.Start.Cluster
 	if binary != "" {

@@ -20,7 +20,8 @@ func sumOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// What cannot be repeated is refused, and why, before anything is begun.
+// A run that cannot be repeated is refused with the reason before anything is
+// begun.
 func TestRecipeRefuses(t *testing.T) {
 	const text = "---\nname: mqtt/kill\n---\n"
 	binary := filepath.Join(t.TempDir(), "broker")

@@ -215,8 +215,8 @@ func TestAnswerOfARun(t *testing.T) {
 	}
 }
 
-// Of a range of numbers the one is found that the failure needs, wherever it
-// is, and no range is tried that is none.
+// Reducing a range of numbers finds the number that the failure needs, wherever
+// it is. No range is tried whose first number is above its last.
 func TestReduceOfARange(t *testing.T) {
 	whole, err := scenarios.Load("mqtt/malformed-packets")
 	if err != nil {

@@ -112,8 +112,8 @@ func scheduleText(s scenario) string {
 	return cmp.Or(strings.Join(steps, ", "), "no fault")
 }
 
-// commandFor is the command that runs a scenario on the broker of a start. What
-// the scenario says itself is left out.
+// commandFor returns the command that runs a scenario on the broker of a start.
+// Settings that the scenario itself contains are left out.
 func commandFor(start keeper.Start, file string, arms []string) string {
 	c := start.Cluster
 	var words []string

@@ -42,8 +42,8 @@ func has(list []Entry, e Entry) bool {
 	return slices.ContainsFunc(list, func(o Entry) bool { return o.String() == e.String() })
 }
 
-// refereesOf are those of one kind that an attribution needs. What the wire
-// decided needs none but a repetition.
+// refereesOf returns the referees of one kind that an attribution needs. An
+// attribution decided by the wire needs no referee but a repetition.
 func (m *Matrix) refereesOf(a reports.Attribution, kind string) (list []Entry) {
 	if len(a.Claims) == 0 && a.Cause != reports.CauseUndecided || a.Proof == proofWire && kind != RefereeAgain {
 		return nil

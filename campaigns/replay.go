@@ -76,8 +76,8 @@ func (d *Desk) replayed() Result {
 	return r
 }
 
-// SoFar is what there is of a job that could not go on, with what it had found
-// before.
+// SoFar returns the result of a job that could not go on, with its earlier
+// findings.
 func (d *Desk) SoFar() Result {
 	r := d.result(false)
 	if before, err := d.Result(); err == nil {

@@ -89,8 +89,8 @@ func TestReplayCountsTheSameFailure(t *testing.T) {
 	}
 }
 
-// A replay that was stopped goes on with the runs that it has, and one that
-// ended is not gone on with.
+// A stopped replay goes on with the runs that it has. A replay that ended does
+// not go on.
 func TestReplayGoesOn(t *testing.T) {
 	d := testDesk(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 3}})
 	stateDir := filepath.Dir(filepath.Dir(d.Dir))
@@ -148,7 +148,7 @@ func TestSoFarKeepsWhatWasFound(t *testing.T) {
 	}
 }
 
-// A failure that does not come again stays one that was seen; one that comes
+// A failure that does not come again is non-deterministic. A failure that comes
 // again once is reproducible.
 func TestReplayAndItsRunAreASeries(t *testing.T) {
 	for want, run := range map[verdict.State]Judged{

@@ -67,9 +67,9 @@ const (
 	leastReduceS = 2 * time.Minute // less leaves time for a run or two
 )
 
-// Run makes runs until the search's limits are reached. It stops for no failure:
-// what fails in a way that was not seen before is reduced, what was is counted.
-// When ctx ends it stops in order; the error then is that of ctx.
+// Run makes runs until the search's limits are reached. It stops for no
+// failure: a failure that was not seen before is reduced, and any other is
+// counted. When ctx ends, Run stops in order and returns the error of ctx.
 func (s *Search) Run(ctx context.Context, lab SearchLab) error {
 	for !s.Over() {
 		if err := ctx.Err(); err != nil {
@@ -127,8 +127,8 @@ func (s *Search) round(ctx context.Context, lab SearchLab) error {
 	return nil
 }
 
-// read takes from a run what it showed. What is known of its library is set
-// apart: it would be found in every second run.
+// read takes the findings from a run. Known defects of its library are set
+// apart, because they would be found in every second run.
 func (r *Round) read(lab SearchLab, s *scenarios.Scenario, id string) error {
 	run, err := lab.Read(id)
 	if err != nil {
@@ -163,9 +163,9 @@ func knownOf(c Cell, claim string) string {
 	return ""
 }
 
-// reduce reduces the first run of a finding. Where all of what failed does not
-// come again and some does, it is that which is reduced. That it could not be is
-// kept too: it is tried once.
+// reduce reduces the first run of a finding. If its failures do not come again
+// together but some of them do, reduce reduces those alone. An unsuccessful
+// reduction is kept too, so that it is tried only once.
 func (s *Search) reduce(ctx context.Context, lab SearchLab, f Finding) error {
 	lab.Tell(fmt.Sprintf("new: %s, in run %s; reducing it", f.Failed, f.Runs[0]))
 	result, err := lab.Reduce(ctx, f.Runs[0], f.Failed.Claims(), s.left())

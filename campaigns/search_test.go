@@ -188,7 +188,7 @@ func TestSearchWithoutRuns(t *testing.T) {
 	}
 }
 
-// What is left of a run that passed says what it was.
+// The files left of a run that passed are its record, its verdict and its seal.
 func TestSlim(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"evidence/history.arrow", "evidence/run.json", "evidence/logs/node-1.log", "SEAL", "verdict.json"} {

@@ -7,10 +7,11 @@ import (
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
-// ControlFlavor is the broker that tells a broker's fault from ours: the
-// embedded one for MQTT 3.1.1 and mq9, mosquitto for what that does not speak. It has
-// one node and keeps nothing across a crash, so a fault that kills is not for
-// it. "" where there is none.
+// ControlFlavor returns the broker that tells a broker's fault from ours: the
+// embedded one for MQTT 3.1.1 and mq9, mosquitto for MQTT 5 and for the
+// embedded broker itself. Mosquitto has one node and keeps nothing across a
+// crash, so it is no control for a fault that kills. ControlFlavor returns ""
+// if there is no control.
 func ControlFlavor(flavor, protocol string, crashes bool) string {
 	switch {
 	case (protocol == "mqtt3" || protocol == "mq9") && flavor != "reference":

@@ -84,9 +84,10 @@ func (l Lab) try(ctx context.Context, scenario string, as Variation, wanted Fing
 	return t, nil
 }
 
-// answer says whether a run fails in what is wanted; in anything, where that is
-// nothing. A violation stands whatever else went wrong. What does not fail is a
-// pass only if it was really tried; else why not is answered.
+// answer says whether a run fails in wanted, or in anything if wanted is empty.
+// A violation stands whatever else went wrong. A run that does not fail passes
+// only if it really tried the failure. Otherwise the answer is unknown, with
+// the reason.
 func (j Judged) answer(wanted Fingerprint) (shrink.Answer, string) {
 	failed := FingerprintOf(j.Verdict)
 	if len(failed) > 0 && wanted.In(failed) {

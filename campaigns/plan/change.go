@@ -85,8 +85,9 @@ func merge(a, b map[string]string) map[string]string {
 	return all
 }
 
-// flatten writes the leaves of a value by their path. What has an id is found by
-// that, so that what is inserted before it changes nothing else.
+// flatten writes the leaves of a value by their path. An element of a list is
+// found by its id or claim if it has one, so that an element inserted before it
+// changes nothing else.
 func flatten(into map[string]string, path string, v any) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -108,8 +108,8 @@ func (r *Record) ItemsOf(run *history.Run) (list []*Item) {
 	return list
 }
 
-// moved is what changed since a plan was frozen where it was written down: in its
-// file, and in the scenarios that it names. What is gone changed nothing.
+// moved returns the changes since a plan was frozen, in its file and in the
+// scenarios that it names. A file that is gone is no change.
 func (r *Record) moved() (list []string) {
 	site := SiteOf(r.File, nil)
 	for i, it := range r.Items {

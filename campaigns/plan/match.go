@@ -9,9 +9,10 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// differs says in what a run is no attempt of an item, by what the run recorded
-// of itself before its first event; none: it is one. What is judged otherwise,
-// the scenario's text and the bounds, comes first.
+// differs returns the differences that keep a run from being an attempt of an
+// item. It looks at what the run recorded of itself before its first event. If
+// it returns none, the run is an attempt. Differences in the judgment, the
+// scenario's text and the bounds, come first.
 func (it *Item) differs(run *history.Run) (list []Change) {
 	m, c := it.Model, run.Cluster
 	for _, row := range []struct {

@@ -76,8 +76,9 @@ func (r *Record) Lock(stateDir string) (unlock func() error, err error) {
 	return lock.Unlock, nil
 }
 
-// Scenario is what to run for an item: the scenario of the library, or a file
-// with its text, where that is no longer what was frozen or was never there.
+// Scenario returns the scenario to run for an item. This is the library's
+// scenario if it still has the frozen text. Otherwise it is a file with the
+// frozen text.
 func (r *Record) Scenario(stateDir string, it *Item) (string, error) {
 	if s, err := SiteOf("", nil).Load(it.Scenario); err == nil && s.SHA == it.SHA {
 		return it.Scenario, nil

@@ -9,9 +9,9 @@ import (
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
-// Place notes in a run's directory which frozen plans it is an attempt of, by
-// what it has recorded of itself until now; and beside the plans, that there was
-// such a run.
+// Place notes in a run's directory the frozen plans that it is an attempt of,
+// by the run's own records until now. It also notes beside the plans that there
+// was such a run.
 func Place(ctx context.Context, stateDir, runDir string) error {
 	run, err := history.ReadRun(filepath.Join(runDir, reports.EvidenceDir))
 	if err != nil {

@@ -1,8 +1,9 @@
-// Package plan is a test plan: what is to be tried on a broker, and by what it
-// will be judged, written down before. It is linted, then frozen under its hash.
-// Runs made afterwards count as its attempts by what they recorded, whatever
-// anybody says of them; what was not run is NOT-RUN; and what is changed later in
-// the plan, in a scenario or in a checker is a mismatch and no edit.
+// Package plan implements test plans. A plan is written down before any run and
+// says what is to be tried on a broker and how it will be judged. It is linted,
+// then frozen under its hash. Later runs count as its attempts by their own
+// records, whatever anybody says of them. An attempt that was not run is
+// NOT-RUN. A late change of the plan, of a scenario or of a checker is a
+// mismatch and no edit.
 package plan
 
 import (
@@ -99,7 +100,7 @@ type Uncovered struct {
 	Why  string `yaml:"why" json:"why"`
 }
 
-// Parse reads a plan. What is in it is for [Site.Lint] to look at.
+// Parse reads a plan. [Site.Lint] checks its content.
 func Parse(text []byte) (*Plan, error) {
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	rest, ok := bytes.CutPrefix(text, []byte("---\n"))

@@ -127,8 +127,8 @@ func TestFreezeOnce(t *testing.T) {
 	}
 }
 
-// What is changed under the name of a frozen plan is said with old and new, and
-// the frozen one stays.
+// A change under the name of a frozen plan is reported with the old and the new
+// value, and the frozen plan stays.
 func TestMismatch(t *testing.T) {
 	dir := t.TempDir()
 	r := frozen(t, dir)
@@ -318,8 +318,8 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// What moves in a plan's file or in a scenario beside it is said; what counts is
-// what was frozen.
+// A change of a plan's file or of a scenario beside it is reported. The frozen
+// text still counts.
 func TestMoved(t *testing.T) {
 	dir, work := t.TempDir(), t.TempDir()
 	save := func(name, text string) string {

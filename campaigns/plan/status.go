@@ -115,9 +115,10 @@ func (r *Record) line(it *Item, runs []Run, mismatches *[]string) (ItemLine, ver
 	return line, v
 }
 
-// attempts are the runs that count for an item, or will. The first that ended
-// decides on which build: one scenario on two of them is no series. Of those that
-// nearly count it is said why they do not.
+// attempts returns the runs that count for an item, or will count when they
+// end. The first run that ended decides the build, because runs on two builds
+// are no series. If a run nearly counts, the reason why it does not is added to
+// mismatches.
 func (r *Record) attempts(it *Item, runs []Run, mismatches *[]string) (list []Run) {
 	var first *Run
 	for i, run := range runs {

@@ -89,8 +89,8 @@ type Coverage struct {
 	landed, missed map[string]int // by each view of a cell
 }
 
-// Add counts a run's cells: those that landed, and those that were tried in vain,
-// which are not covered, but less promising for it.
+// Add counts a run's cells. A missed cell was tried in vain: it is not covered,
+// but promises less than before.
 func (c *Coverage) Add(landed, missed []Cell) {
 	if c.landed == nil {
 		c.landed, c.missed = map[string]int{}, map[string]int{}
@@ -136,8 +136,8 @@ func (c *Coverage) Gain(s *scenarios.Scenario) float64 {
 // candidates are the seeds that are looked at for one run.
 const candidates = 40
 
-// Next answers the scenario of the n-th run of a campaign and its seed: that of
-// several which covers most of what is thin.
+// Next returns the scenario of the n-th run of a campaign and its seed. It
+// draws several scenarios and takes the one with the most [Coverage.Gain].
 func (s Space) Next(campaign int64, n int, c *Coverage) (*scenarios.Scenario, int64, error) {
 	if err := s.Check(); err != nil {
 		return nil, 0, err

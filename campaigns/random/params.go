@@ -7,8 +7,8 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// params draws a fault's parameters around those of its example, which lands.
-// What it does not draw stays as it is there.
+// params draws a fault's parameters around those of its example, which lands. A
+// parameter that is not drawn keeps the example's value.
 func params(d dice, k faults.Kind, role string, nodes int, w load) map[string]any {
 	p := map[string]any{}
 	maps.Copy(p, k.Example.Params)

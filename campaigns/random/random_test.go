@@ -39,8 +39,8 @@ func narrow() *envelope.Envelope {
 	return &e
 }
 
-// Whatever is drawn is a scenario that can be run in its space: it says so as a
-// file, and the envelope allows it.
+// Every scenario drawn can be run in its space: it says so as a file, and the
+// envelope allows it.
 func TestWhatIsDrawnCanBeRun(t *testing.T) {
 	spaces := map[string]Space{
 		"reference":             space(t, "reference", 3, true),
@@ -187,8 +187,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What is thin is taken next: a campaign whose faults all land tries every kind
-// of fault far sooner than chance alone does.
+// Thinly covered cells are taken next: a campaign whose faults all land tries
+// every kind of fault far sooner than chance alone does.
 func TestNextGoesWhereItIsThin(t *testing.T) {
 	s := space(t, "reference", 3, true)
 	kinds := func(next func(n int, c *Coverage) *scenarios.Scenario) (tried int) {

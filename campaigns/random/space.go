@@ -14,8 +14,8 @@ import (
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
-// A Space is what scenarios are drawn from: what a cluster is, and what can be
-// done to it here.
+// A Space describes a cluster and the faults that can be done to it here.
+// Scenarios are drawn from it.
 type Space struct {
 	Flavor  string             `json:"flavor"` // reference, robustmq, mosquitto
 	Nodes   int                `json:"nodes"`

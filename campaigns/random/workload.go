@@ -103,7 +103,8 @@ func (w load) claims(c Client, flavor string, schedule []scenarios.Step) []strin
 	if w.has(2) {
 		list = append(list, "qos2-no-loss")
 	}
-	// Of a library that passes every copy on, a duplicate says nothing of the broker.
+	// With a library that passes every copy on, a duplicate says nothing about
+	// the broker.
 	if w.has(2) && c.SDK.Dedupes && !slices.Contains(c.SDK.Cannot, contract.CannotExactlyOnce) {
 		list = append(list, "qos2-exactly-once")
 	}

@@ -9,15 +9,16 @@ type Test[C any] func(candidate C, what string) (Answer, error)
 
 // A Dimension is one respect in which candidates can be smaller.
 type Dimension[C any] interface {
-	// Shrink answers the smallest candidate it finds that fails, and whether that
-	// is another one than c, which does. On an error too.
+	// Shrink returns the smallest candidate it finds that fails, and whether it
+	// differs from c. The caller guarantees that c fails. The results hold on
+	// an error too.
 	Shrink(c C, test Test[C]) (smallest C, smaller bool, err error)
 }
 
 // Minimize goes through the dimensions, over and over, until none of them makes
-// the candidate smaller. What it answers has failed, also beside an error: what
-// fails only now and then, or only for some sizes, never leads it to something
-// that did not.
+// the candidate smaller. The returned candidate has failed, also beside an
+// error. A failure that comes only now and then, or only for some sizes, never
+// leads Minimize to a candidate that did not fail.
 func Minimize[C any](c C, dimensions []Dimension[C], test Test[C]) (C, error) {
 	for {
 		again := false
@@ -43,8 +44,9 @@ type Number[C any] struct {
 	With  func(C, float64) C // a copy with another value
 }
 
-// Shrink tries the floor, and where that does not fail bisects between the
-// least that does and the most that does not, until a quarter is left.
+// Shrink tries the floor. If the floor does not fail, it bisects between the
+// greatest value known not to fail and the least value known to fail, until a
+// quarter is left.
 func (n Number[C]) Shrink(c C, test Test[C]) (C, bool, error) {
 	high, low := n.Value(c), n.Floor
 	smaller := false

@@ -75,7 +75,7 @@ func TestMinimize(t *testing.T) {
 	}
 }
 
-// Whatever the failure depends on, what is left fails, and is one-minimal: no
+// The result fails and is one-minimal, whatever the failure depends on: no
 // single fault can go.
 func TestMinimizeIsSound(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2))
@@ -104,7 +104,7 @@ func TestMinimizeIsSound(t *testing.T) {
 	}
 }
 
-// What cannot be told is not taken for less that fails.
+// A candidate with an unknown answer is not taken for a smaller one that fails.
 func TestMinimizeLeavesUnknown(t *testing.T) {
 	got, err := Minimize(plan{faults: "abc", rate: 9}, []Dimension[plan]{faults, rate}, func(p plan, _ string) (Answer, error) {
 		if p.faults == "abc" {
