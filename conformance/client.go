@@ -17,9 +17,9 @@ import (
 
 var errLate = errors.New("nothing came in time")
 
-// A client is one connection of a check. What it is told it sends, and what it
-// receives it keeps until somebody asks for it. Its methods end the check where
-// the broker does not do what they wait for.
+// A client is one connection of a check. It sends packets as told and keeps the
+// received ones until somebody asks for them. Its methods end the check if the
+// broker does not do what they wait for.
 type client struct {
 	x    *exam
 	name string // in the transcript
@@ -40,8 +40,8 @@ type received struct {
 	err error
 }
 
-// firstID is what a client's packet ids begin after: far from those that servers begin
-// with, so that what a server makes of equal ones is one check's business.
+// firstID is the number after which a client's packet ids begin. It is far from
+// the first ids of servers, so that only one check deals with equal ids.
 const firstID = 20000
 
 // dial opens a connection; nothing is sent on it yet.
@@ -206,9 +206,9 @@ func (c *client) await(what string, match func(*packet) bool) *packet {
 	return nil
 }
 
-// missing decides what it means that something did not come: the broker's
-// fault in this only where it answers something else meanwhile, other clients
-// get messages, and that did not come by then.
+// missing decides the meaning of a packet that did not come. The broker is at
+// fault only if other clients get messages meanwhile and the packet has not
+// come by then. The violation also says whether the broker answers PINGREQ.
 func (c *client) missing(what string, match func(*packet) bool) {
 	answers := c.pong(time.Now().Add(c.x.wait)) == nil
 	c.x.delivers()

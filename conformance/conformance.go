@@ -1,12 +1,14 @@
 // Package conformance holds a broker against the normative statements of MQTT
 // 3.1.1 and MQTT 5 that a client can observe, one small check for each, on a
-// healthy broker: before chaos, one has to know what it does without.
+// healthy broker. A broker's behaviour without faults must be known before it
+// is tested with them.
 //
-// A check speaks the protocol itself, over a plain connection, and sends also
-// what no client library would. It never accuses on a time alone: what did not
-// come counts as missing when the broker answers something else meanwhile, and
-// what must not come is waited for until a marker that was sent after it is
-// here. What the standard leaves to the server is nobody's violation.
+// A check speaks the protocol itself, over a plain connection, and also sends
+// packets that no client library would send. It never accuses on a time alone.
+// An expected packet counts as missing only if the broker answers something
+// else meanwhile. A forbidden packet is waited for until a marker that was sent
+// after it has arrived. Behaviour that the standard leaves to the server is
+// nobody's violation.
 //
 // The statements are those of the OASIS standards "MQTT Version 3.1.1" (29
 // October 2014) and "MQTT Version 5.0" (7 March 2019), in our own words.

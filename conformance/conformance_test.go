@@ -10,8 +10,8 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
-// TestControls holds the two brokers against all statements whose violations
-// are known: what they violate is what they are known for, no more and no less.
+// TestControls holds the two brokers with known violations against all
+// statements. They must violate the known statements, no more and no less.
 func TestControls(t *testing.T) {
 	hosttest.Long(t, "it holds two brokers against every statement")
 	t.Parallel()

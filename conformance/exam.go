@@ -38,7 +38,8 @@ func (x *exam) topic(name string) string { return x.token + "/" + name }
 func (x *exam) payload(label string) []byte { return []byte(x.token + " " + label) }
 
 // ours reports whether a packet belongs to the check: a filter such as # also
-// matches what others publish. What begins with $ no filter of a check may match.
+// matches messages of other publishers. No filter of a check may match a topic
+// that begins with $.
 func (x *exam) ours(pk *packet) bool {
 	return pk.FixedHeader.Type != packets.Publish || strings.HasPrefix(pk.TopicName, "$") || strings.Contains(pk.TopicName, x.token) || bytes.Contains(pk.Payload, []byte(x.token))
 }

@@ -44,8 +44,8 @@ func slow(x *exam, takes uint16, sent int, qos byte) *client {
 	return sub
 }
 
-// soFar are the messages that came by now. Who has used up its quota may be sent
-// no marker: the server may hold back what has QoS 0 too.
+// soFar returns the messages that came by now. It sends no marker to a client
+// that has used up its quota: the server may hold back QoS 0 messages too.
 func (c *client) soFar() []*packet {
 	c.ping()
 	c.linger()

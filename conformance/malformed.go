@@ -7,9 +7,9 @@ import (
 	"github.com/mochi-mqtt/server/v2/packets"
 )
 
-// malformed is what ends a connection that had begun well. Where MQTT 5 says of
-// clients only that they must not send something, and not that to do so is an
-// error, that a server does not take it is what section 4.13.1 suggests: SHOULD.
+// malformed returns the checks of packets that must end a connection that had
+// begun well. MQTT 5 forbids clients to send some packets but does not call
+// them an error. Their refusal is only suggested by section 4.13.1: SHOULD.
 func malformed() []entry {
 	all := []entry{
 		{"malformed/type-0", "MQTT-4.8.0-1", "MQTT-4.13.1-1", must, "a packet of type 0 ends the connection", bad(func(x *exam) []byte { return []byte{0, 0} })},

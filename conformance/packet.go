@@ -17,7 +17,7 @@ type packet = mqttpacket.Packet
 // encode encodes a packet as it is told, whatever a broker may think of it.
 func encode(v Version, pk packets.Packet) ([]byte, error) { return mqttpacket.Encode(byte(v), pk) }
 
-// What follows builds packets that no library would.
+// The following functions build packets that no library would.
 
 // frame is a packet of a first byte and a body.
 func frame(head byte, body ...[]byte) []byte {

@@ -142,8 +142,8 @@ func tryBad(x *exam, connect []byte) outcome {
 	return outcome{first, false, closed}
 }
 
-// refused sends a CONNECT that must end the connection, and answers what came
-// before, nil where that is nothing.
+// refused sends a CONNECT that must end the connection. It returns the packet
+// that came before the end, nil if none came.
 func refused(x *exam, connect []byte) *packet {
 	switch o := tryBad(x, connect); {
 	case o.taken:

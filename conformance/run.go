@@ -86,8 +86,9 @@ func (o Options) Hold(ctx context.Context, check func(s Statement, n int) Result
 	return results, ctx.Err()
 }
 
-// greet connects once with each version that there are statements of, and answers
-// what became of that: Unsupported is that the broker does not speak it.
+// greet connects once with each version of the statements and returns the
+// results. The verdict Unsupported means that the broker does not speak the
+// version.
 func (o Options) greet(ctx context.Context) (map[Version]*exam, error) {
 	greeted, answered, why := map[Version]*exam{}, false, ""
 	for _, s := range o.Statements {
@@ -138,9 +139,10 @@ func (x *exam) greet(address string, answered *bool) packets.Properties {
 }
 
 // doubtful reports whether a result must be seen again with an eighth of the
-// checks at once, by default alone: a broker that is busy with other checks
-// refuses what it would not refuse else, and answers late. What the broker is
-// known for, and what it says that it does not have, stays.
+// checks at once, by default alone. A broker that is busy with other checks
+// refuses requests that it would accept otherwise, and answers late. Known
+// violations of the broker and features that it declares missing stay as they
+// are.
 func doubtful(r Result) bool {
 	return r.Verdict != Conforms && r.Known == nil && len(r.Packets) > 0
 }

@@ -120,7 +120,7 @@ func TestGreetOnlyTheirs(t *testing.T) {
 	}
 }
 
-// What a broker says no with may come after an answer to PINGREQ.
+// A broker's refusal may come after an answer to PINGREQ.
 func TestRefusedLate(t *testing.T) {
 	for name, late := range map[string]func(Version) []byte{
 		"malformed/subscribe-id-0": func(v Version) []byte { return frame(0x90, u16(0), props(v), []byte{0x80}) },

@@ -85,7 +85,8 @@ func subackOrder(x *exam) {
 	if slices.Equal(granted, asked) {
 		return
 	}
-	// What is granted may be less, but then for the same QoS it is the same.
+	// The granted QoS may be lower than the requested one, but is the same for
+	// the same request.
 	for i := range granted {
 		for j := range granted {
 			if asked[i] == asked[j] && granted[i] != granted[j] || granted[i] > asked[i] {

@@ -49,9 +49,9 @@ func answered(kind byte, change func(*packets.Packet)) *wrong {
 	}}
 }
 
-// TestWrongBroker shows that the checks can fail: each defect violates the
-// statements that it breaks, in every version that has them, and no other of
-// those that the table looks at; without a defect none is violated.
+// TestWrongBroker shows that the checks can fail. Each defect violates the
+// statements that it breaks, in every version that has them, and no others of
+// those tried with it. Without a defect none is violated.
 func TestWrongBroker(t *testing.T) {
 	t.Parallel()
 	defects := []struct {

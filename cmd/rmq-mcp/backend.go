@@ -68,8 +68,9 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 	return b, nil
 }
 
-// A provisioned experiment is a keeper's client that fetches what a driver needs before
-// the keeper, whose network has no way out, is asked to start it.
+// A provisioned experiment is a keeper's client that fetches a driver's
+// dependencies before it asks the keeper to start the driver. The keeper's
+// network has no way out.
 type provisioned struct {
 	*keeper.Client
 	dir  string

@@ -219,8 +219,8 @@ func hold(ctx context.Context, statements []conformance.Statement, at examinee, 
 	return all, nil
 }
 
-// atOnce is how many checks run at the same time. What nodes have to agree on
-// takes them longer.
+// atOnce returns how many checks run at the same time. Several nodes have to
+// agree and take longer, so fewer checks run on them by default.
 func (f conforming) atOnce(nodes int) int {
 	if f.parallel == 0 && nodes > 1 {
 		return 2

@@ -79,10 +79,10 @@ func serveDashboard(cmd *cobra.Command, dir, address string, hosts []string) err
 	return nil
 }
 
-// siteHandler serves the site's files. Their types are fixed, whatever the host's
-// table says, a browser runs no script but those of the pages' own templates, and
-// a name that is not ours is not served: it may be one that a page on another site
-// has pointed at this machine.
+// siteHandler serves the site's files. Their types are fixed, whatever the
+// host's table says, and a browser runs no script but those of the pages' own
+// templates. A request for a foreign host name is refused, because a page on
+// another site may have pointed that name at this machine.
 func siteHandler(site string, hosts []string) http.Handler {
 	files := http.FileServer(http.Dir(site))
 	policy := "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; script-src " + strings.Join(reports.ScriptHashes(), " ") +

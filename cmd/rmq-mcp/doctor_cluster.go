@@ -195,7 +195,7 @@ func (c *liveCluster) injectAndRenew(ctx context.Context, k faults.Kind) (FaultR
 }
 
 // inject injects a kind as its example says, heals it once it has landed, and
-// waits until that is done. What does not land stays for its time.
+// waits until that is done. A fault that does not land stays for its time.
 func (c *liveCluster) inject(ctx context.Context, k faults.Kind) (FaultRow, error) {
 	row := FaultRow{Type: k.Type, Family: k.Family, Flavor: c.flavor, Target: k.Example.Target, Params: k.Example.Params, Healed: history.HealPending}
 	if c.nodes == 1 {

@@ -17,8 +17,8 @@ import (
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
-// A node that ends by itself fails the run, and one that somebody else kills
-// leaves nothing to be said of the broker, whatever else is going on.
+// A node that ends by itself fails the run. A node that somebody else kills
+// makes it inconclusive about the broker, whatever else is going on.
 func TestNodesThatEnd(t *testing.T) {
 	hosttest.Long(t, "it runs clusters")
 	const killed, aborted = syscall.SIGKILL, syscall.SIGABRT

@@ -23,8 +23,9 @@ func servedBy(t testing.TB, dir string, args ...string) (url, token string, pid 
 	return servedWith(t, dir, "", append([]string{"--http", "127.0.0.1:0"}, args...)...)
 }
 
-// servedWith takes all flags of a server. Of one that is given a token, which it
-// does not print, that is known.
+// servedWith starts a server with these flags alone, and returns its URL, token
+// and process id. A server does not print a token that it was given, so the
+// caller passes that as token.
 func servedWith(t testing.TB, dir, token string, args ...string) (url, _ string, pid int) {
 	t.Helper()
 	if !slices.Contains(args, "--http") {

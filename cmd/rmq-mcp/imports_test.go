@@ -60,8 +60,8 @@ func roomOf(name string) (room string, floor int) {
 	return room, floor
 }
 
-// TestImports keeps what floors do not say: who must not import whom. A package names
-// itself and everything below it.
+// TestImports checks for forbidden imports that the floors allow. A package
+// names itself and everything below it.
 func TestImports(t *testing.T) {
 	forbidden := []struct {
 		from []string // these, or everything where it is "*"

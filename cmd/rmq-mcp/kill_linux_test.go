@@ -21,8 +21,8 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
-// What is promised comes in seconds; on a busy machine it may take longer, but no
-// longer than what would end by itself.
+// The promised effects come in seconds. On a busy machine they may take longer,
+// but no longer than a scenario takes to end by itself.
 const (
 	leftBound   = hosttest.Bound  // from the keeper's death until nothing is left
 	silentBound = hosttest.Bound  // from when a keeper is stopped until its guard kills it
@@ -175,7 +175,7 @@ type injection struct {
 
 func newRound(number int, s strike, random *rand.Rand) *round {
 	r := &round{number: number, strike: s, faults: randomFaults(random)}
-	// What lasts: seconds of a whole experiment, or of setting one up by hand.
+	// Durations: seconds of a whole experiment, or of setting one up by hand.
 	length := map[string]time.Duration{"no-fault.md": 5 * time.Second, "one-node.md": 10 * time.Second, "three-nodes.md": 15 * time.Second}
 	names := slices.Sorted(maps.Keys(length))
 	r.how = []string{"run", "run", "serve", "by hand", "by hand"}[random.IntN(5)]
@@ -249,10 +249,11 @@ func (r *round) play(ctx context.Context, l *lab) error {
 		errs = append(errs, r.runsOn(l))
 	}
 	code := end()
-	// Whatever was killed too late has ended by itself.
+	// An experiment whose kill came too late has ended by itself.
 	errs = append(errs, await(endBound, func() string { return prefixed("not over: ", left()) }))
 	if r.killed("guard") {
-		// Who takes care of a dead keeper is dead: the next command does it.
+		// The guard that takes care of a dead keeper is dead: the next command
+		// does it.
 		if out, err := l.command("list", "runs").CombinedOutput(); err != nil {
 			errs = append(errs, fmt.Errorf("list runs: %w: %s", err, out))
 		}

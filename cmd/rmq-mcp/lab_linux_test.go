@@ -18,9 +18,9 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
-// A lab is a state directory with a user of its own. What is started in it
-// carries a mark in its environment, by which it is found in /proc whoever
-// its parent is and whatever became of that.
+// A lab is a state directory with a user of its own. Every process started in
+// it carries a mark in its environment. The mark identifies it in /proc,
+// whoever its parent is and even if that parent is gone.
 type lab struct {
 	base string // everything below is the user's
 	dir  string // the state directory
@@ -32,7 +32,8 @@ type lab struct {
 
 const markName = "RMQ_TEST_LAB="
 
-// What is secret in the environment of whoever starts something in a lab.
+// secretToken is a secret in the environment of the commands that start
+// something in a lab.
 const secretToken = "planted-in-the-environment"
 
 // newLab makes a lab. A long one has a state directory whose path is too long

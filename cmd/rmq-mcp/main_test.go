@@ -56,9 +56,9 @@ func binaryIn(dir string) string {
 
 func binary() string { return binaryIn(binaryDir) }
 
-// rmq is the binary with a state directory of its own. What it tells a person
-// is shown, in its last lines, with a test that failed: not among the output of
-// the others.
+// rmq returns a command of the binary with a state directory of its own. If the
+// test fails, the last lines of the command's standard error are shown with it,
+// not among the output of other tests.
 func rmq(t testing.TB, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(binary(), append([]string{"--dir", dir}, args...)...)

@@ -134,8 +134,8 @@ func checkMiss(t *testing.T, c *keeper.Client, m miss) {
 	}
 }
 
-// A scenario passes with a fault that lands, and with the same traffic never
-// with one that does not, alone or beside one that did.
+// A scenario passes with a fault that lands. With the same traffic it never
+// passes with a fault that does not land, alone or beside one that did.
 func TestMissNeverPasses(t *testing.T) {
 	hosttest.Long(t, "it runs clusters")
 	for _, test := range []struct{ name, schedule, want string }{

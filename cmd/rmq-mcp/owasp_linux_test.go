@@ -48,8 +48,8 @@ func callOf(tool, args string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, args)
 }
 
-// The token that a server is given is nowhere in what it keeps or says; one that it
-// makes is printed once, to the operator.
+// A token given to a server is nowhere in the server's files or output. A token
+// made by the server is printed once, to the operator.
 func noTokenIsKept(t *testing.T) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("gu4rded-token\n"), 0o600); err != nil {
@@ -175,8 +175,8 @@ func toolsSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// What a package manager installs for a driver has the hash that its lock says. Of
-// Debian's C library it is apt that knows.
+// Every package installed for a driver by a package manager has a hash in the
+// driver's lock. The hash of Debian's C library is known to apt.
 func everyLockHasHashes(t *testing.T) {
 	hash := map[string]*regexp.Regexp{
 		"python": regexp.MustCompile(`--hash=sha256:[0-9a-f]{64}`), "js": regexp.MustCompile(`"integrity": "sha512-`),

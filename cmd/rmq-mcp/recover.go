@@ -27,8 +27,8 @@ func recoverRun(runDir string) error {
 	if _, err := os.Stat(filepath.Join(runDir, reports.EvidenceDir)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	// What was armed is not in the journal, and mostly gone with the keeper's
-	// namespaces.
+	// Armed mechanisms are not in the journal, and are mostly gone with the
+	// keeper's namespaces.
 	if _, err := disk.Release(runDir); err != nil {
 		return err
 	}

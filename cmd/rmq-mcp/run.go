@@ -118,7 +118,8 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 	if len(r.cluster.Endpoints) > 0 && r.cluster.Flavor == "" {
 		r.cluster.Flavor = "external"
 	}
-	// What is not the answer goes to where it does not disturb it.
+	// Everything but the answer goes to a place where it does not disturb the
+	// answer.
 	say := sayTo(out, r.asJSON)
 	if scenario == randomScenario {
 		if scenario, err = r.draw(ctx, dir, newMatrixDisplay(say)); err != nil {
@@ -312,9 +313,9 @@ func judged(run string) (*reports.Summary, error) {
 	}
 }
 
-// conclude prints what a run showed, from what is on disk. A run that the
-// harness spoiled has said nothing about the broker, which is an error; one
-// that a person stopped is merely undecided.
+// conclude prints the findings of a run from disk. A run that the harness
+// spoiled says nothing about the broker and is an error. A run that a person
+// stopped is merely undecided.
 func conclude(say io.Writer, run string, stopped bool) (*reports.Summary, error) {
 	summary, err := judged(run)
 	if err != nil {

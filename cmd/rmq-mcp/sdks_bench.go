@@ -71,8 +71,8 @@ func (a *app) sdksBench() *cobra.Command {
 	return cmd
 }
 
-// benchSDKs measures the drivers of SDKs, one after the other. What there is
-// when it is interrupted is answered with the error.
+// benchSDKs measures the drivers of SDKs, one after the other. If it is
+// interrupted, it returns the rows measured so far with the error.
 func (a *app) benchSDKs(ctx context.Context, names []string, runFor time.Duration, d *matrixDisplay) (rows []BenchRow, err error) {
 	// By default it takes 20 messages at once.
 	t, err := a.openTrial(ctx, names, map[string]any{"max_inflight_messages": 0, "set_tcp_nodelay": true})

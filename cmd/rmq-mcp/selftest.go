@@ -34,10 +34,10 @@ import (
 //go:embed selftest.md selftest_killed.md selftest_power.md selftest_mq9.md selftest_mq9_mailbox.md selftest_rare.md selftest_reconnect.md selftest_register.md selftest_register_rare.md selftest_shared.md selftest_expiry.md selftest_stall.md selftest_will.md
 var selftestScenarios embed.FS
 
-// Scenarios of the self-test: one in which nothing else happens, one in which
-// all connections are lost once, and one with retained messages; those in which a
-// node dies; those with many messages, for what is rare; one with shared
-// subscriptions, one with sessions that end, one with wills; and those of mq9.
+// Scenarios of the self-test: without any disturbance, with one loss of all
+// connections, and with retained messages; with the death of a node; with many
+// messages, for rare defects; with shared subscriptions, sessions that end, a
+// stalled subscriber, and wills; and those of mq9.
 const (
 	selftestSteady       = "selftest.md"
 	selftestReconnect    = "selftest_reconnect.md"
@@ -259,8 +259,8 @@ func tryRows(ctx context.Context, say io.Writer, dir string, argv []string, rows
 	return group.Wait()
 }
 
-// longestFirst returns the rows in the order in which they are run: those that wait
-// longest for what does not come are not left for the end.
+// longestFirst returns the rows in the order of their runs. Rows that wait long
+// for missing messages are not left for the end.
 func longestFirst(rows []SelftestRow) (list []*SelftestRow) {
 	for i := range rows {
 		list = append(list, &rows[i])
@@ -344,9 +344,10 @@ func (row *SelftestRow) landed(dir string) error {
 	return nil
 }
 
-// take looks whether a run blamed whom it should: the whole failure, and each
-// violation by itself. A client library that was asked for may have small defects of its
-// own that are known, which its own claims show beside what was planted.
+// take checks whether a run blamed the right party, for the whole failure and
+// for each violation by itself. A client library that was asked for may have
+// known small defects of its own. Its own claims show them beside the planted
+// defect.
 func (row *SelftestRow) take(s *reports.Summary) {
 	v := s.Verdict
 	row.State, row.Blame, row.Dir, row.Failed, row.Violations, row.Wrong = v.State, v.Blame, s.Dir, nil, map[string]int64{}, ""

@@ -150,7 +150,7 @@ func TestNoProgressAfterItsAnswer(t *testing.T) {
 	}
 }
 
-// What runs long holds up nobody else, and nothing holds up the end.
+// A long call holds up no other call, and nothing holds up the end.
 func TestInputEndsTheServerWhileACallWaits(t *testing.T) {
 	hosttest.Long(t, "it runs a cluster")
 	dir := t.TempDir()

@@ -44,8 +44,8 @@ func (a *app) verify() *cobra.Command {
 	}
 }
 
-// whose says whether a seal is of this state directory: whoever rewrites a run
-// can seal it anew, but not with a key that they do not have.
+// whose says whether a seal is of this state directory. Anybody who rewrites a
+// run can seal it anew, but not with a key that they do not have.
 func (a *app) whose(public string) string {
 	if _, err := os.Stat(filepath.Join(a.dir, "key")); err != nil {
 		return ""

@@ -7,8 +7,9 @@ import (
 
 const citeBoundary = "protocol.md#core-concepts"
 
-// keepingApart is that who does not know an address reads and writes nothing of its
-// mailbox: the page calls that the security boundary.
+// keepingApart returns the checks that a client without a mailbox's address
+// reads and writes nothing of the mailbox. The page calls this the security
+// boundary.
 func keepingApart() []entry {
 	return []entry{
 		{"apart/nats-subscriber", citeBoundary, should, "a NATS client that subscribes to everything sees neither the addresses of mailboxes nor messages", subscriberSeesNothing},

@@ -429,8 +429,8 @@ func payloadsOf(all []mail) []string {
 	return said
 }
 
-// shows is that a read returns these messages in this order. What was sent on one
-// node may take a while to be seen on another one.
+// shows checks that a read returns these messages in this order. A message sent
+// on one node may take a while to be seen on another one.
 func (x *exam) shows(why string, read func() []mail, want ...string) []mail {
 	var got []mail
 	if !x.soon(x.wait, func() bool { got = read(); return slices.Equal(payloadsOf(got), want) }) {

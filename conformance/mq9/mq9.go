@@ -1,15 +1,16 @@
-// Package mq9 holds a broker against what mq9 promises to its clients, one small
-// check for each sentence, on a healthy broker.
+// Package mq9 holds a broker against what mq9 promises to its clients, one
+// small check for each sentence, on a healthy broker.
 //
 // The promises are those of the vendor's own pages, github.com/robustmq/mq9 at
 // 37dbe40 (16 May 2026), in our words: protocol.md, which is the protocol, and
-// website/docs/faq.md. A statement's number is its page and the heading that it
-// stands below. "MUST" is what they say in as many words, or show as an answer;
-// "SHOULD" is what follows from that and what its readers will expect.
+// website/docs/faq.md. A statement's number is its page and the heading above
+// it. "MUST" marks a promise made in as many words or shown as an answer.
+// "SHOULD" marks the consequences of such promises and the expectations of
+// readers.
 //
-// A check speaks NATS itself. Something that did not come counts as missing when
-// it is not there after Options.Wait; messages are sent to the first node and read
-// at the last one.
+// A check speaks NATS itself. An expected message counts as missing if it is
+// not there after Options.Wait. Messages are sent to the first node and read at
+// the last one.
 package mq9
 
 import (

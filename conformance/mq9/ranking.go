@@ -40,8 +40,8 @@ func (x *exam) sendRanked(at string) (want []string) {
 	return want
 }
 
-// listed is that something was read completely, once, and in order, and says which
-// of that is not so.
+// listed checks that everything was read, once and in order. Otherwise it says
+// which messages were lost, repeated or out of order.
 func (x *exam) listed(why string, got, want []string) {
 	counts := map[string]int{}
 	for _, p := range got {
