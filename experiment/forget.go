@@ -75,9 +75,9 @@ func ForgetAfter(ctx context.Context, dir string) error {
 	return errors.Join(err, j.Close())
 }
 
-// removeTraces removes the sessions of a run's clients at brokers, and what they
-// published to be retained, and says how many; "" where there are none. Of all other
-// brokers the data end with the run.
+// removeTraces removes the sessions of a run's clients and their retained
+// messages from brokers. It returns a note with their number, "" if there are
+// none. On all other brokers the data end with the run.
 func removeTraces(ctx context.Context, tables *history.Tables, addresses []string, as cluster.Login) string {
 	ctx, cancel := context.WithTimeout(ctx, forgetBound)
 	defer cancel()

@@ -67,7 +67,8 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// What one member of a shared subscription has, the others need not.
+// A message that reached one member of a shared subscription need not reach the
+// others.
 func TestSharedComplete(t *testing.T) {
 	l := newLive()
 	s := &session{load: &load{live: l}, plan: &plan{guaranteed: []int32{0}, shared: [][]int32{{1, 2}}}}

@@ -74,9 +74,9 @@ func (p *plan) owed(listener []int32) []int32 {
 	return p.guaranteed
 }
 
-// listeners are the processes of which somebody is to have every message: one
-// that subscribes for itself alone, and the members of a shared subscription
-// together. Whose session is over has nothing to get.
+// listeners returns the listeners that are to have every message. A listener is
+// one process that subscribes for itself alone, or all members of a shared
+// subscription together. A process whose session expires has nothing to get.
 func (p *plan) listeners() [][]int32 {
 	all := slices.Clone(p.shared)
 	for _, c := range p.subscribers.Clients {
@@ -113,8 +113,8 @@ func (p *planner) plan(w scenarios.Workload) *plan {
 		qos = max(qos, willQoS)
 	}
 	p.loads = p.filters("load/#", qos, streamsOf(out.publishers))
-	// What does not last is looked at first: who comes back in the end does so
-	// before it has all that is owed.
+	// Mailboxes that do not last are looked at first. A subscriber that comes
+	// back in the end reads them before it has all that is owed.
 	p.loads = append(p.brief(out, w), p.loads...)
 	for _, g := range []struct {
 		name  string
@@ -382,8 +382,8 @@ func (p *planner) client(out *plan, group string, i int, filters []contract.Filt
 	return c
 }
 
-// keepsNothing reports whether a client of a group asks for no session. Of those
-// with a will every other one does.
+// keepsNothing reports whether a client of a group asks for no session. Every
+// other client with a will asks for none.
 func keepsNothing(group string, i int) bool {
 	return group == groupProbe || group == groupReader || group == groupWill && i%2 == 0
 }

@@ -91,7 +91,7 @@ func TestPlanOfShared(t *testing.T) {
 	}
 }
 
-// Whose session ends is owed nothing, and asks for that end.
+// A subscriber whose session ends is owed nothing, and it asks for that end.
 func TestPlanOfExpiring(t *testing.T) {
 	rec := &fakeTables{}
 	p := &planner{rec: rec, run: "cafe0001", protocol: "mqtt5", endpoints: []string{"a:1"}, rate: 30}
@@ -132,7 +132,8 @@ func TestPlanOfWills(t *testing.T) {
 	}
 }
 
-// Who has filters of its own is owed what they match, of QoS 1 and 2.
+// A subscriber with filters of its own is owed the matching messages of QoS 1
+// and 2.
 func TestPlanOfFiltered(t *testing.T) {
 	rec := &fakeTables{}
 	p := &planner{rec: rec, run: "cafe0001", protocol: "mqtt3", endpoints: []string{"a:1"}, rate: 30}
@@ -205,8 +206,9 @@ func TestPlanTopics(t *testing.T) {
 	}
 }
 
-// Of mq9, publishers may share mailboxes, at several priorities; what does not
-// last has publishers of its own, is looked at first, and is owed to nobody.
+// With mq9, publishers may share mailboxes, at several priorities. A mailbox
+// that does not last has a publisher of its own, is looked at first, and is
+// owed to nobody.
 func TestPlanOfMQ9(t *testing.T) {
 	rec := &fakeTables{}
 	p := &planner{rec: rec, run: "cafe0001", protocol: "mq9", endpoints: []string{"a:1"}, rate: 30}

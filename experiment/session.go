@@ -128,8 +128,8 @@ func (s *session) seat(ctx context.Context) error {
 // others: that is for the judge, and no failure of the harness.
 type keptOut struct{ error }
 
-// greeted has the harness connect to each node as the clients of the session do, and
-// reports whether any let it in. What was said is recorded.
+// greeted has the harness connect to each node as the clients of the session
+// do, and reports whether any let it in. The nodes' answers are recorded.
 func (s *session) greeted(ctx context.Context) (let bool) {
 	l := s.load
 	for i, address := range l.stage.reach(s.protocol, s.transport) {
@@ -198,12 +198,13 @@ func (s *session) drain(ctx context.Context, bound time.Duration) {
 	s.askStorage(ctx)
 }
 
-// await waits until every subscriber has every acknowledged message. Where one
-// is missing and nothing is delivered any more, whoever lacks something connects anew:
-// a broker need not send again on one connection what was not acknowledged there (MQTT
-// 5.0 section 4.4), and what waits in a session that stands still is not lost. Then it
-// waits for longer than any broker takes to deliver again what was not acknowledged.
-// The bound is on how long deliveries may go on; what comes last gets its time.
+// await waits until every subscriber has every acknowledged message. If one is
+// missing and nothing is delivered any more, the subscribers that lack messages
+// connect anew. A broker need not resend unacknowledged messages on the same
+// connection (MQTT 5.0 section 4.4), and messages that wait in an idle session
+// are not lost. Then await waits for longer than any broker takes to redeliver
+// unacknowledged messages. The bound limits how long deliveries may go on. The
+// last deliveries get their time.
 func (s *session) await(ctx context.Context, bound time.Duration) {
 	// A stall that goes on for so long is one that the judge sees.
 	stallFor := max(quietFor, seconds(max(s.load.tier.ProgressS, s.load.tier.RecoveryS))) + slack
@@ -310,8 +311,8 @@ func (s *session) end(ctx context.Context, d *clients.Driver, who string) {
 	}
 }
 
-// abandon ends the drivers of a workload that did not come up. What they had
-// said is recorded when it returns, and nothing after.
+// abandon ends the drivers of a workload that did not come up. When it returns,
+// everything that they said before is recorded, and nothing is recorded after.
 func (s *session) abandon() {
 	for _, d := range append([]*clients.Driver{s.subs, s.pubs}, s.wills...) {
 		if d != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/robustmq/rmq-mcp/clients/contract"
 )
 
-// steady goes on with the load for a time, in which the visiting subscribers come
-// and go. It reports whether that was not stopped before. Who is away in the end
-// comes back for the drain.
+// steady goes on with the load for a time, in which the visiting subscribers
+// come and go. It reports whether it ran to the end without a stop. A
+// subscriber that is away in the end comes back for the drain.
 func (s *session) steady(ctx context.Context, lasts, stay time.Duration) bool {
 	visitors := s.plan.groups[groupVisiting]
 	if len(visitors) == 0 || stay <= 0 {

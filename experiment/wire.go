@@ -24,8 +24,9 @@ type wire struct {
 	topics   []string                // of the streams known so far
 }
 
-// A wireSession is what a client's connections have in common: which messages
-// its packet ids stand for, of those that it sent and of those it was sent.
+// A wireSession is the common state of a client's connections. It maps packet
+// ids to messages, separately for those that the client sent and those that it
+// was sent.
 type wireSession struct {
 	process int32
 
@@ -44,9 +45,10 @@ type wireConn struct {
 	expiryS uint32             // of the session, by what was said so far
 }
 
-// Observe answers whom a tap tells of its connections, so that what passes it is
-// written down in rec: of the clients of rec's tables, and of messages that have
-// run in their payload. nodes are those of the tables, in order.
+// Observe returns the function that a tap calls for each of its connections.
+// Packets that pass the tap are recorded in rec if they belong to the clients
+// of rec's tables and to messages that have run in their payload. nodes are
+// those of the tables, in order.
 func Observe(rec *history.Recorder, clock history.Clock, run string, nodes ...string) func(tap.Hello) tap.Witness {
 	w := &wire{rec: rec, clock: clock, run: run, node: map[string]int16{}, sessions: map[string]*wireSession{}}
 	for i, n := range nodes {

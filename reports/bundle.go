@@ -16,8 +16,8 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/stored"
 )
 
-// What a published copy may cost. The complete evidence stays with the run;
-// its seal, which is published, says what it is.
+// The size limits of a published copy. The complete evidence stays with the
+// run. The published seal identifies it.
 const (
 	maxPublishedHistory = 5 << 20
 	maxPublishedLog     = 512 << 10
@@ -98,8 +98,8 @@ func addLog(file, rel string, add func(rel string, content []byte)) error {
 	return err
 }
 
-// excerpt is the beginning and the end of a log that is longer than a limit, whole
-// lines, with a line between them that says what is missing.
+// excerpt returns the beginning and the end of a log that is longer than a
+// limit, in whole lines. A line between them says how much is missing.
 func excerpt(log io.ReaderAt, size, limit int64) ([]byte, error) {
 	if size <= limit {
 		return io.ReadAll(io.NewSectionReader(log, 0, size))

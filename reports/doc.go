@@ -1,5 +1,5 @@
-// Package reports is the run directory: the evidence and the seal over it,
-// the verdict that follows from it, and everything that people read about it:
+// Package reports reads and writes the run directory: the evidence and the seal over
+// it, the verdict that follows from it, and everything that people read about it:
 // report.json, report.md, the timeline, the published copies and the static
 // dashboard.
 //
@@ -10,13 +10,13 @@
 //	  verdict.json        decided from evidence/ alone
 //	  report.json         for machines; report.schema.json describes it
 //	  report.md           for people
-//	  timeline.svg        what happened when
-//	  summary.json        the few words of it that lists show
+//	  timeline.svg        the events in time
+//	  summary.json        the few words of it in lists
 //	  plans.json          the frozen plans that it is an attempt of, if any
-//	  notes.jsonl         what the agent said, chained; quoted, never believed
+//	  notes.jsonl         the agent's notes, chained; quoted, never believed
 //
-// Evidence is sealed before it is judged, so that a checker that crashes
-// cannot take it along, and nothing in evidence/ changes afterwards.
+// Evidence is sealed before it is judged, so that a crashing checker cannot take it
+// along. Nothing in evidence/ changes afterwards.
 package reports
 
 // Names inside a run directory.

@@ -123,7 +123,7 @@ func (a Attribution) Class() string {
 	return "unclear"
 }
 
-// Whose is the cause in words, with what decided it.
+// Whose returns the cause in words, with the suspect and the proof.
 func (a Attribution) Whose() string {
 	text := string(a.Cause)
 	if a.Suspect != "" {

@@ -43,8 +43,8 @@ func sampleMatrix(run string) Matrix {
 	return m
 }
 
-// Of more scenarios than libraries the table has a row for each scenario, which says
-// what fails, and a column of its own for what is without faults.
+// If there are more scenarios than libraries, the table has a row for each
+// scenario with its failures. Cells without faults have a column of their own.
 func TestMatrixOfScenarios(t *testing.T) {
 	cell := func(scenario, sdk, protocol string, noFaults bool, state verdict.State, failed ...string) MatrixCell {
 		return MatrixCell{Scenario: scenario, SDK: sdk, Protocol: protocol, Transport: "tcp", Flavor: "robustmq", Broker: "robustmq v0.4.11", NoFaults: noFaults, State: state, Line: string(state), Failed: failed}
@@ -79,8 +79,8 @@ func TestMatrixOfScenarios(t *testing.T) {
 	}
 }
 
-// Whose doing a failure is comes into the report of its run, which holds as before
-// and is published with it.
+// The blame for a failure comes into the report of its run. The run still
+// verifies, and the blame is published with it.
 func TestJoinBlame(t *testing.T) {
 	run, _ := finished(t, experiment{lossy: true})
 	must(t, JoinBlame(run, Blame{

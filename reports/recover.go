@@ -21,10 +21,11 @@ const keeperDied = "the keeper died before the run ended"
 // recoverLock is held by who recovers a run.
 const recoverLock = ".recover"
 
-// Recover ends a run whose keeper is dead: what was torn is cut back to what
-// is whole, what was never written is said to be missing, and the rest is
-// sealed and judged. A run that was sealed already is only judged, and one
-// that is complete is left alone. The caller knows that the keeper is dead.
+// Recover ends a run whose keeper is dead. Torn files are cut back to their
+// whole part, missing ones are replaced by ones that say as much as is known,
+// the keeper's death is noted, and the rest is sealed and judged. A run that
+// was sealed already is only judged, and a complete run is left alone. The
+// caller knows that the keeper is dead.
 func Recover(dir string, key ed25519.PrivateKey) (*Summary, error) {
 	if err := checkRunDir(dir); err != nil {
 		return nil, err
@@ -83,7 +84,7 @@ func mend(dir string) error {
 		return err
 	}
 	notes = append(notes, keeperDied)
-	// What the nodes stored is not evidence; their logs are, and lie elsewhere.
+	// The nodes' data are not evidence. Their logs are, and lie elsewhere.
 	if err := os.RemoveAll(filepath.Join(dir, NodesDir)); err != nil {
 		notes = append(notes, fmt.Sprintf("remove the nodes' data: %v", err))
 	}

@@ -9,9 +9,10 @@ import (
 	"path/filepath"
 )
 
-// reserveFile keeps room on the disk while a run lasts. Where the disk fills up
-// meanwhile, the run can still be ended, sealed and judged with it. Of a run that
-// was killed, [Recover] removes it with all else whose name begins with a dot.
+// reserveFile keeps room on the disk while a run lasts. If the disk fills up
+// meanwhile, the run can still be ended, sealed and judged in this room. If the
+// run was killed, [Recover] removes the file with all others whose name begins
+// with a dot.
 const (
 	reserveFile  = ".reserve"
 	reserveBytes = 8 << 20

@@ -21,9 +21,9 @@ type RunDir struct {
 	Scenario string   // the scenario's text, "" for an exploration by hand
 }
 
-// Open reads a run directory, all but its events. It is an error that names
-// the next step where dir is none, was written by another version, or belongs
-// to a run that did not end; [Recover] ends that one.
+// Open reads a run directory, all but its events. It returns an error with the
+// next step if dir is no run directory, was written by another version, or
+// belongs to a run that did not end. [Recover] ends such a run.
 func Open(dir string) (*RunDir, error) {
 	if err := checkRunDir(dir); err != nil {
 		return nil, err

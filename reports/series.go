@@ -20,9 +20,10 @@ type Series struct {
 // JoinSeries writes what a run and its repetitions show into the run's report.
 func JoinSeries(dir string, s Series) error { return join(dir, SeriesFile, s) }
 
-// shown is what people and lists are told: of a failure that was repeated what the
-// series says, and else the run's own verdict. A series is not sealed: it can say how
-// often a failure comes, and not that there was none.
+// shown returns the result for people and lists. For a failure that was
+// repeated this is the result of the series, otherwise the run's own verdict. A
+// series is not sealed: it can say how often a failure comes, and not that
+// there was none.
 func (r *Report) shown() Series {
 	if r.Series != nil && r.Verdict.State.Failed() && r.Series.State.Failed() && slices.Contains(r.Series.Runs, r.ID) {
 		return *r.Series

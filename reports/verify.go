@@ -26,8 +26,8 @@ type Verified struct {
 	Tool   string        `json:"tool"`             // the version that recorded the run
 }
 
-// A BrokenSeal is a run directory that is not what was sealed, or whose
-// verdict does not follow from it.
+// A BrokenSeal reports a run directory that differs from its seal, or whose
+// verdict does not follow from the evidence.
 type BrokenSeal struct {
 	Dir      string
 	Problems []string
@@ -38,13 +38,13 @@ func (e *BrokenSeal) Error() string {
 }
 
 // Verify holds the evidence of a run against its seal, file by file, its
-// verdict against one decided anew, and what people read against one written
-// anew. What does not hold is a [*BrokenSeal]; other errors say why it could not
-// be told. Whose key signed is for the caller to compare.
+// verdict against one decided anew, and the files for people against ones
+// written anew. A mismatch is a [*BrokenSeal]. Other errors say why the
+// comparison was impossible. The caller compares whose key signed.
 //
-// Of a run that another version recorded, the verdict must have the same state and
-// the same claims must fail; how either version words that, or draws it, is its
-// own.
+// If another version recorded the run, the verdict must have the same state and
+// the same claims must fail. The wording and the drawing may differ between
+// versions.
 func Verify(dir string) (*Verified, error) {
 	seal, err := VerifySeal(dir)
 	if err != nil {
@@ -68,8 +68,9 @@ func Verify(dir string) (*Verified, error) {
 // ours reports whether this version recorded the run.
 func (d *RunDir) ours() bool { return d.Run.Tool == build.Version() }
 
-// compareRendered refuses what people read where it says anything else than
-// the evidence and the notes. What another version wrote otherwise is named.
+// compareRendered refuses files for people that are missing or differ from the
+// evidence and the notes. If another version recorded the run, differing files
+// are only named.
 func (d *RunDir) compareRendered(v verdict.Verdict, found checker.Report) (unlike []string, err error) {
 	files, _, err := d.rendered(v, found)
 	if err != nil {
@@ -97,7 +98,7 @@ func (d *RunDir) compareRendered(v verdict.Verdict, found checker.Report) (unlik
 }
 
 // VerifySeal holds the evidence of a run against its seal, file by file, and
-// nothing else. What does not hold is a [*BrokenSeal].
+// nothing else. A mismatch is a [*BrokenSeal].
 func VerifySeal(dir string) (*Seal, error) {
 	if err := checkRunDir(dir); err != nil {
 		return nil, err
@@ -182,8 +183,8 @@ func (d *RunDir) rejudge() (verdict.Verdict, checker.Report, error) {
 	return v, found, err
 }
 
-// sameVerdict reports whether a written verdict has the state of another, and the
-// same claims fail. What is called FAIL-once was FAIL-nondeterministic before.
+// sameVerdict reports whether a written verdict has the state of another, and
+// the same claims fail. FAIL-once was called FAIL-nondeterministic before.
 func sameVerdict(written []byte, v verdict.Verdict) bool {
 	var was verdict.Verdict
 	if err := json.Unmarshal(written, &was); err != nil {

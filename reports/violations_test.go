@@ -7,8 +7,8 @@ import (
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
-// What is said of a message is what is recorded of its delivery, where there is
-// one, and what the wire has of it rather than nothing.
+// An example describes a message by the record of its delivery if there is one.
+// Otherwise it uses the wire's record rather than nothing.
 func TestExamplesSayHowAMessageCame(t *testing.T) {
 	tables := &history.Tables{
 		Nodes:     []history.Node{{Name: "node-1"}, {Name: "node-2"}},

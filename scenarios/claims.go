@@ -77,8 +77,8 @@ func (c Conditions) faulted(types ...string) bool {
 	return slices.ContainsFunc(c.scenario.Schedule, func(s Step) bool { return slices.Contains(types, s.Fault) })
 }
 
-// notJudged are the conditions in which nobody is to be judged by a claim that the
-// scenario does not ask itself, beside the faults that spoil some.
+// notJudged are the conditions under which a claim is not judged unless the
+// scenario asks for it. Claims that a fault spoils come in addition.
 var notJudged = [...]struct {
 	claims []string
 	why    string
@@ -104,9 +104,10 @@ var notJudged = [...]struct {
 		func(c Conditions) bool { return c.Nodes < 3 && c.faulted("lost_disk", "bit_rot", "replace_node") }},
 }
 
-// Beside are the claims that a run is judged by beside those that the scenario asks,
-// as far as there is something to judge, and those that nobody is judged by here,
-// each with why. Claims that take a scenario's own bounds are only ever asked.
+// Beside returns the claims that judge a run beside those of the scenario, as
+// far as there is something to judge. It also returns the claims that are not
+// judged here, each with the reason. Claims that take a scenario's own bounds
+// are judged only if the scenario asks for them.
 func (s *Scenario) Beside(c Conditions) (claims []string, not map[string]string) {
 	c.scenario = s
 	not = map[string]string{}

@@ -73,16 +73,17 @@ type Workload struct {
 	// one at a time, instead of streams of its own.
 	Registers int `yaml:"registers" json:"registers"`
 
-	// Of mq9. Mailboxes are what all publishers send to in turn; 0: each stream
-	// has one of its own. Each stream is sent once at each of the Priorities.
+	// Mailboxes are the mq9 mailboxes that all publishers send to in turn; 0:
+	// each stream has one of its own. Each stream is sent once at each of the
+	// Priorities.
 	Mailboxes  int      `yaml:"mailboxes" json:"mailboxes,omitempty"`
 	Priorities []string `yaml:"priorities" json:"priorities,omitempty"`
 	Brief      Brief    `yaml:"brief" json:"brief,omitzero"`
 }
 
-// Brief is what of mq9 does not last: mailboxes beside those of the load, each
-// with a publisher of its own, that are over after a time, or whose messages
-// are.
+// Brief describes the mq9 mailboxes that do not last. They are beside those of
+// the load, each with a publisher of its own. The mailboxes or their messages
+// are over after a time.
 type Brief struct {
 	Mailboxes   int     `yaml:"mailboxes" json:"mailboxes"`
 	RatePerS    float64 `yaml:"rate_per_s" json:"rate_per_s"`       // of each
@@ -99,8 +100,8 @@ type Subscribers struct {
 	Slow    int `yaml:"slow" json:"slow"`       // reads slower than is published
 	Readers int `yaml:"readers" json:"readers"` // read the registers, each time on a fresh session
 
-	// Expiring are offline until their session is over, of which they ask that it
-	// ends after the workload's session_expiry_s. Of MQTT 5.
+	// Expiring are offline until their session is over. They ask for its end
+	// after the workload's session_expiry_s. MQTT 5 only.
 	Expiring int `yaml:"expiring" json:"expiring,omitempty"`
 
 	// Visiting come and go while the load is steady, one after the other: each
@@ -241,8 +242,9 @@ func (s *Scenario) Budget(t Tier) history.Budget {
 	}
 }
 
-// Protocols are those that the scenario can be run with. What an MQTT scenario
-// does, both versions can, but for the end of sessions.
+// Protocols returns the protocols that the scenario can be run with. Both
+// versions of MQTT can do everything in an MQTT scenario except the end of
+// sessions.
 func (s *Scenario) Protocols() []string {
 	if s.Protocol == contract.MQ9 {
 		return []string{contract.MQ9}

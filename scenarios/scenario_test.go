@@ -66,8 +66,8 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// What a schedule plans is what its landings say that was asked, both read from
-// JSON: else the planned fault is called missing.
+// A planned fault has the parameters of its landing, both read from JSON.
+// Otherwise the planned fault would be called missing.
 func TestPlannedAsItIsInjected(t *testing.T) {
 	all, err := Library()
 	if err != nil {
@@ -341,8 +341,9 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// A run claims only what it can show: nothing of logs, processes or connections that it
-// does not see, and of a workload by hand nothing that only a schedule bounds.
+// A run claims only what it can show. It claims nothing about logs, processes
+// or connections that it does not see. A workload by hand claims nothing that
+// only a schedule bounds.
 func TestClaimsThatARunCanShow(t *testing.T) {
 	sdk := clients.SDK{Lang: "go", Package: "x", Version: "1"}
 	s, err := Parse("test", []byte(strings.Replace(minimal, "claims: [qos1-no-loss]", "claims: [qos1-no-loss, qos1-dup-flag, no-leak, no-panic, no-exit, progress, order-per-stream]", 1)))

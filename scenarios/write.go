@@ -9,9 +9,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Alone is the scenario with nothing in it but what one tier and one flavor run:
-// that tier is its smoke tier, and what the flavor needs otherwise is in place of
-// what it overrides. It shares nothing with s.
+// Alone returns the scenario reduced to one tier and one flavor. The tier
+// becomes its smoke tier, and the flavor's overrides replace the values that
+// they override. The result shares nothing with s.
 func (s *Scenario) Alone(tier, flavor string) (*Scenario, error) {
 	t, err := s.Tier(tier, flavor)
 	if err != nil {
@@ -33,8 +33,8 @@ func (t Tier) PublishS(schedule []Step) float64 {
 	return t.SteadyS + t.faultTime(schedule) + t.AfterS
 }
 
-// Markdown writes the scenario as a file that [Parse] reads. What is zero is left
-// out. It is an error where that would not be a scenario that can be run.
+// Markdown writes the scenario as a file that [Parse] reads. Zero values are
+// left out. It is an error if the result is not a scenario that can be run.
 func (s *Scenario) Markdown() ([]byte, error) {
 	var root yaml.Node
 	if err := root.Encode(s); err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is written reads as the same, for every scenario there is.
+// Every scenario of the library reads as the same after it was written.
 func TestMarkdownReadsTheSame(t *testing.T) {
 	all, err := Library()
 	if err != nil {

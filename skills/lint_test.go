@@ -121,8 +121,8 @@ func TestBadSkills(t *testing.T) {
 	}
 }
 
-// What is embedded can be read; its words are checked where the tools and the
-// commands are known, by `rmq-mcp lint skill`.
+// The embedded skills can be read. Their words are checked by `rmq-mcp lint
+// skill`, where the tools and the commands are known.
 func TestAll(t *testing.T) {
 	all, err := All()
 	if err != nil {

@@ -1,9 +1,10 @@
-// Package skills is what an agent reads before it tests a broker: one folder a
-// skill, valid under the Agent Skills specification (agentskills.io), with a
-// SKILL.md and, one level below, what is to be read only at some step.
+// Package skills holds the texts that an agent reads before it tests a broker:
+// one folder per skill, valid under the Agent Skills specification
+// (agentskills.io), with a SKILL.md and, one level below, the texts for single
+// steps.
 //
-// Their words are worth what the tools keep: [Lint] refuses a text that names a
-// tool, a command, a scenario, a fault or a claim that there is not.
+// A skill is worth no more than the tools behind it: [Lint] refuses a text that
+// names an unknown tool, command, scenario, fault or claim.
 package skills
 
 import (

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Who lost what and when is answered whole; examples come in pages.
+// The losses, with subscriber and time, are answered whole. Examples come in
+// pages.
 func TestAnomaliesSayWhoLostWhatAndWhen(t *testing.T) {
 	dir := t.TempDir()
 	var examples []string

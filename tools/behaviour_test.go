@@ -188,8 +188,8 @@ func TestReportIsPaged(t *testing.T) {
 	}
 }
 
-// Nobody has judged what still runs: 0 lost would be a claim. What is judged
-// is shown as the judge read it, also while the keeper is still there.
+// Nobody has judged a run that still goes on: 0 lost would be a claim. A judged
+// run is shown as the judge read it, also while the keeper is still there.
 func TestLostIsShownOnceJudged(t *testing.T) {
 	f := newFake("run-1", "")
 	h := &host{live: []*fake{f}, runs: t.TempDir()}

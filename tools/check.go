@@ -23,9 +23,10 @@ type BadInput struct {
 	Example  string
 }
 
-// A Problem is one thing that is wrong with an argument: Path is what, and Is what
-// is said of it, with the value as it was given. Kept is what may be recorded of
-// that, which has the value's shape.
+// A Problem is one thing that is wrong with an argument. Path names the
+// argument, and Is describes the problem, with the value as it was given. Kept
+// is the description for the record, with the value's shape in place of the
+// value.
 type Problem struct{ Path, Is, Kept string }
 
 func (b *BadInput) Error() string { return b.text(func(p Problem) string { return p.Path + p.Is }) }
@@ -47,8 +48,8 @@ func (b *BadInput) text(of func(Problem) string) string {
 	return text
 }
 
-// check compares arguments with a tool's parameters. What is plainly meant is
-// taken ("3" for 3); everything else is refused with what would be right.
+// check compares arguments with a tool's parameters. A value with a plain
+// meaning is taken ("3" for 3). Everything else is refused with the right form.
 func check(t Tool, args map[string]any) (map[string]any, error) {
 	c := checker{}
 	out := c.object(t.Params, args, "")

@@ -5,8 +5,8 @@ import (
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
-// Counts are a run's traffic. What was lost and what came twice is left out
-// until the judge has read the record: 0 would be a claim.
+// Counts are a run's traffic. Lost and duplicated messages are left out until
+// the judge has read the record: 0 would be a claim.
 type Counts struct {
 	Sent        int64   `json:"sent"`  // publishes called
 	Acked       int64   `json:"acked"` // the broker acknowledged

@@ -77,9 +77,9 @@ func (s *Server) ServeHTTP(ctx context.Context, listener net.Listener, o HTTPOpt
 	return nil
 }
 
-// guard refuses what does not belong here before it is read: a foreign Host or
-// Origin (a page in a browser that found the port), a missing token, a body
-// that is too large.
+// guard refuses foreign requests before they are read: one with a foreign Host
+// or Origin (a page in a browser that found the port), one without the token,
+// and one with a body that is too large.
 func guard(o HTTPOptions, next http.Handler) http.Handler {
 	pending := semaphore.NewWeighted(mostPending)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -106,8 +106,8 @@ func guard(o HTTPOptions, next http.Handler) http.Handler {
 var methods = []string{http.MethodPost, http.MethodGet, http.MethodDelete, http.MethodHead}
 
 // limited reads the body before the handler sees it, because a body whose
-// length is not declared is only found too large in reading. What all of them have
-// in memory is bounded: a request waits for its turn.
+// length is not declared is only found too large in reading. The memory for all
+// bodies together is bounded: a request waits for its turn.
 func limited(w http.ResponseWriter, r *http.Request, pending *semaphore.Weighted, next http.Handler) {
 	if r.Body == nil || r.Method != http.MethodPost {
 		next.ServeHTTP(w, r)

@@ -100,8 +100,8 @@ func (a *agent) job(ctx context.Context, call *Call, id string, ask JobAsk, wait
 	return awaitJob(ctx, call, desk, wait)
 }
 
-// stopJob asks whoever works on a job to stop in order. What it has stays, and the
-// same job can go on.
+// stopJob asks the process that works on a job to stop in order. The results so
+// far stay, and the same job can go on.
 func stopJob(desk *campaigns.Desk) (RunAnswer, error) {
 	if err := desk.AskStop(); err != nil {
 		return RunAnswer{}, fmt.Errorf("stop %s: %w", desk.ID(), err)

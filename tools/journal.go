@@ -23,8 +23,8 @@ type JournalEntry struct {
 	N    int
 }
 
-// recordCall is the last thing before a tool acts. What cannot be written down
-// is not done.
+// recordCall is the last thing before a tool acts. A call that cannot be
+// written down is not carried out.
 func (s *Server) recordCall(caller keeper.Caller) (JournalEntry, error) {
 	if s.journal == nil {
 		return JournalEntry{}, nil

@@ -69,8 +69,8 @@ type FaultLine struct {
 	Reasons []string             `json:"reasons,omitempty"`
 }
 
-// answerOf is the answer about a run. What was written about one that is over
-// counts, not what its keeper saw while it lasted.
+// answerOf returns the answer about a run. If the run is over, its written
+// record counts, not what its keeper saw while it lasted.
 func (a *agent) answerOf(s keeper.Status) RunAnswer {
 	out := RunAnswer{RunID: s.ID, Scenario: s.Scenario, Running: !ended(s), Phase: s.Phase, Elapsed: s.Elapsed, Expected: s.Expected,
 		Counts: soFar(s.Counts), Root: s.Root, Dir: s.Dir, Harness: s.Error, Verdict: verdictLine(s.Verdict)}

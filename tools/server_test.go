@@ -94,7 +94,8 @@ func listRaw(t testing.TB, s *Server) []byte {
 	return append(out.Bytes(), '\n')
 }
 
-// What an agent is offered is an interface: a change of it shows as a diff.
+// The tools offered to an agent are an interface: a change of them shows as a
+// diff.
 func TestToolsGolden(t *testing.T) {
 	got := listRaw(t, (&host{}).server(t, Options{}))
 	const golden = "testdata/tools.json"

@@ -60,8 +60,8 @@ func (f faultCheck) kinds() ([]faults.Kind, error) {
 }
 
 // checkFaults injects every kind on a live cluster of each flavor, and tells
-// each row as soon as it is known. A kind that landed on one flavor is not
-// tried on the next one.
+// each row as soon as it is known. A kind that landed and healed on one flavor
+// is not tried on the next one.
 func (a *app) checkFaults(ctx context.Context, f faultCheck, tell func(FaultRow)) ([]FaultRow, error) {
 	dir, err := a.state()
 	if err != nil {

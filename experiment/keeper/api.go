@@ -42,8 +42,9 @@ type Start struct {
 	Envelope *envelope.Envelope `json:"envelope,omitempty"`
 }
 
-// Frozen is what a run's record keeps of a start, so that the run can be made
-// again: all but who asked, within which limits, and passwords.
+// Frozen returns the part of a start that a run's record keeps, so that the run
+// can be made again. It leaves out the caller, the limits, the grace and the
+// password.
 func (s Start) Frozen() Start {
 	s.Caller, s.Envelope, s.GraceS, s.Cluster.Password = Caller{}, nil, 0, secret.Text{}
 	return s

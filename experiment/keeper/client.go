@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// ErrGone says that an experiment's keeper is gone: it is over, or the keeper
-// was killed. What it recorded is in the run directory.
+// ErrGone says that an experiment's keeper is gone: the experiment is over, or
+// the keeper was killed. The keeper's record is in the run directory.
 var ErrGone = errors.New("its keeper is gone")
 
 // A Client is a connection to a keeper. An experiment driven by hand lasts as

@@ -52,8 +52,8 @@ type Env struct {
 	Isolation string
 	Log       *slog.Logger // keeper.log in the run directory
 
-	// Announce tells which process was started, so that it ends with the
-	// keeper where the kernel does not see to that: call it right after every
-	// start. Where the kernel does, it does nothing.
+	// Announce notes a process that was started, so that it ends with the
+	// keeper even if the kernel does not ensure it. Call Announce right after
+	// every start. It does nothing if the kernel ends such processes.
 	Announce func(pid int) error
 }

@@ -20,8 +20,9 @@ import (
 	"github.com/shirou/gopsutil/v3/process"
 )
 
-// A keeper that says nothing for silence of the guard's seconds, and does nothing
-// meanwhile, is killed; one that works, on a host that starves it, after patience.
+// A keeper that is silent and idle for silence seconds of the guard is killed.
+// If it works, on a host that starves it, these seconds count only after
+// patience seconds of silence.
 const (
 	silence  = 5
 	patience = 30

@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// HealDead undoes what dead keepers left: for every run that did not end in
-// order and that nobody is taking care of, its remaining processes are ended
-// and recover replays its undo journal. It answers the runs that were healed;
-// one whose recovery fails stays noted, and is tried again at the next call.
+// HealDead undoes what dead keepers left. For every run that did not end in
+// order and has nobody taking care of it, HealDead ends the remaining
+// processes, and recover replays the undo journal. HealDead returns the healed
+// runs. A run whose recovery fails stays noted and is tried again at the next
+// call.
 func HealDead(stateDir string, recover func(runDir string) error) ([]string, error) {
 	ids, err := liveIDs(stateDir, ".lock")
 	if err != nil {

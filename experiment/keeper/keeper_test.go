@@ -204,7 +204,8 @@ func TestStateOfSomebodyElse(t *testing.T) {
 			t.Errorf("%s: %v before, %v after", has, before, after)
 		}
 	}
-	// Of two that make one at the same time, one sees what the other has so far.
+	// If two processes make a state directory at the same time, each may see
+	// the other's unfinished one.
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "runs"), 0o700); err != nil {
 		t.Fatal(err)

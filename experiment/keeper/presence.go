@@ -71,8 +71,8 @@ func (p *presence) end() {
 	}
 }
 
-// act is called before a fault is put in place, and done after. Whoever asked
-// for it may be gone by then.
+// act is called before a fault is put in place, and done after. The client that
+// asked for the fault may be gone by then.
 func (p *presence) act() (done func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

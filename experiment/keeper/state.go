@@ -13,13 +13,13 @@ import (
 // stateVersion is of the layout of the state directory.
 const stateVersion = "1"
 
-// OpenState makes a state directory, or checks that it is one that this rmq-mcp can
-// use. In a directory that is somebody else's it changes nothing:
+// OpenState makes a state directory, or checks that this rmq-mcp can use an existing
+// one. It changes nothing in a directory that is somebody else's:
 //
 //	version   1
 //	runs/     a directory for each run
-//	live/     how to reach the keepers that run, and what dead ones left undone
-//	cache/    what was downloaded or built
+//	live/     how to reach running keepers, and what dead ones left undone
+//	cache/    downloads and builds
 func OpenState(dir string) error {
 	made, err := CheckState(dir)
 	if err != nil || made {
