@@ -6,15 +6,23 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/history/journal"
 )
 
+// The keeper serves these calls, and Logs, Metrics and Progress.
 var _ keeper.Experiment = (*Experiment)(nil)
 
-var errStarting = errors.New("the cluster has not started yet; call cluster_status")
+// started returns the nemesis once the cluster has started.
+func (e *Experiment) started() (*nemesis, error) {
+	if n := e.nemesis.Load(); n != nil {
+		return n, nil
+	}
+	return nil, errors.New("the cluster has not started yet; call cluster_status")
+}
 
 // Stop heals, ends the work and judges what happened until now. It returns
 // when all is sealed.
@@ -31,24 +39,20 @@ func (e *Experiment) Stop(ctx context.Context, caller keeper.Caller) (keeper.Sta
 // Inject puts one fault in place. It returns once the fault is applied and
 // first measured; healing is the engine's, at the end of its bounded time.
 func (e *Experiment) Inject(ctx context.Context, in keeper.Inject) (keeper.FaultStatus, error) {
-	n := e.nemesis.Load()
-	if n == nil {
-		return keeper.FaultStatus{}, fmt.Errorf("inject %s: %w", in.Type, errStarting)
+	n, err := e.started()
+	if err != nil {
+		return keeper.FaultStatus{}, fmt.Errorf("inject %s: %w", in.Type, err)
 	}
 	return n.inject(ctx, in)
 }
 
 // Heal heals one fault now and returns its final landing.
 func (e *Experiment) Heal(ctx context.Context, h keeper.Heal) (keeper.FaultStatus, error) {
-	n := e.nemesis.Load()
-	if n == nil {
-		return keeper.FaultStatus{}, fmt.Errorf("heal %s: %w", h.Fault, errStarting)
+	n, err := e.started()
+	if err != nil {
+		return keeper.FaultStatus{}, fmt.Errorf("heal %s: %w", h.Fault, err)
 	}
-	e.journalled(journal.KindCall, h.Caller, nil)
-	landing, err := n.engine.Heal(ctx, h.Fault)
-	st := n.status(landing)
-	e.journalled(journal.KindAnswer, h.Caller, st)
-	return st, err
+	return n.heal(ctx, h)
 }
 
 // HealAll heals every fault in place now.
@@ -68,8 +72,8 @@ func (e *Experiment) RunClient(_ context.Context, in keeper.RunClient) (keeper.C
 	if e.scenario != nil {
 		return keeper.ClientStatus{}, fmt.Errorf("run_client: %s runs scenario %s, which brings its own clients; start a cluster by cluster_start to explore by hand", e.env.ID, e.scenario.Name)
 	}
-	if e.nemesis.Load() == nil {
-		return keeper.ClientStatus{}, fmt.Errorf("run_client: %w", errStarting)
+	if _, err := e.started(); err != nil {
+		return keeper.ClientStatus{}, fmt.Errorf("run_client: %w", err)
 	}
 	return e.load.runClient(in)
 }
@@ -77,7 +81,7 @@ func (e *Experiment) RunClient(_ context.Context, in keeper.RunClient) (keeper.C
 // Forward dials a node's port from inside the experiment.
 func (e *Experiment) Forward(ctx context.Context, node string, port int) (net.Conn, error) {
 	if e.nemesis.Load() == nil {
-		return nil, fmt.Errorf("forward %s: %w", node, errStarting)
+		return nil, fmt.Errorf("forward %s: the cluster has not started yet", node)
 	}
 	n, err := e.stage.node(node)
 	if err != nil {
@@ -96,12 +100,13 @@ func (e *Experiment) Journal(_ context.Context, caller keeper.Caller, answer any
 // Status is all that is known about the experiment now.
 func (e *Experiment) Status(ctx context.Context) keeper.Status {
 	counts, n := e.load.live.snapshot(e.clock.Now()), e.nemesis.Load()
+	clients := e.load.status(counts)
 	e.mu.Lock()
 	st := keeper.Status{
 		ID: e.env.ID, Dir: e.env.Dir, Phase: e.phase, Live: e.phase != history.PhaseDone,
 		Elapsed: e.clock.Now().Seconds(), Expected: e.expected(), Started: e.began,
 		Counts: counts, Error: strings.Join(e.notes, "; "),
-		Nodes: []keeper.NodeStatus{}, Faults: []keeper.FaultStatus{}, Clients: e.load.status(counts),
+		Nodes: []keeper.NodeStatus{}, Faults: []keeper.FaultStatus{}, Clients: clients,
 	}
 	e.mu.Unlock()
 	if e.scenario != nil {
@@ -124,32 +129,32 @@ func (e *Experiment) Status(ctx context.Context) keeper.Status {
 	return st
 }
 
-func (e *Experiment) nodes(ctx context.Context, by *nemesis) []keeper.NodeStatus {
-	disturbed, views := by.disturbed(), e.stage.cluster.Views(ctx)
+func (e *Experiment) nodes(ctx context.Context, n *nemesis) []keeper.NodeStatus {
+	disturbed, views := n.disturbed(), e.stage.cluster.Views(ctx)
 	out := []keeper.NodeStatus{}
-	for _, n := range e.stage.cluster.Nodes() {
-		state, err := n.State(ctx)
+	for _, node := range e.stage.cluster.Nodes() {
+		state, err := node.State(ctx)
 		if err != nil {
 			state = err.Error()
 		}
+		name := node.Name()
 		out = append(out, keeper.NodeStatus{
-			Name: n.Name(), State: state, MQTT: n.MQTT(), Version: n.Version(),
-			Roles: notNil(views[n.Name()]), Faults: notNil(disturbed[n.Name()]),
+			Name: name, State: state, MQTT: node.MQTT(), Version: node.Version(),
+			Roles: notNil(views[name]), Faults: notNil(disturbed[name]),
 		})
 	}
 	return out
 }
 
-// progress completes what people are told: the counts, the faults in place, and how far
-// the run is.
-func (e *Experiment) progress(p *keeper.Progress) {
-	now := e.clock.Now()
-	p.Counts = e.load.live.snapshot(now)
+// complete adds to what people are told the counts, the faults in place, and how far the
+// run is.
+func (e *Experiment) complete(p *keeper.Progress) {
+	p.Counts = e.load.live.snapshot(time.Duration(p.At * float64(time.Second)))
 	if n := e.nemesis.Load(); n != nil {
 		p.Faults = n.inPlace()
 	}
 	if expected := e.expected(); expected > 0 {
-		p.Share = min(1, now.Seconds()/expected)
+		p.Share = min(1, p.At/expected)
 	}
 }
 

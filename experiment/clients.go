@@ -43,7 +43,7 @@ func (l *load) liveDrivers() []*running {
 	})
 }
 
-// clientTarget answers the clients that run now and that a target means.
+// clientTarget returns the clients that run now and that a target means.
 func (l *load) clientTarget(asked string) ([]faults.Client, error) {
 	name, _ := history.ClientTarget(asked)
 	rows := l.rec.Tables().Processes

@@ -18,7 +18,7 @@ const (
 	clientLasts      = 60 * time.Second // at least, where the caller does not say: an agent thinks between two calls
 )
 
-// runClient checks what is asked for and begins it.
+// runClient begins a workload by hand, after checking what was asked for.
 func (l *load) runClient(in keeper.RunClient) (keeper.ClientStatus, error) {
 	scenario, err := scenarios.Load(in.Scenario)
 	if err != nil {
@@ -45,19 +45,18 @@ func (l *load) runClient(in keeper.RunClient) (keeper.ClientStatus, error) {
 	if err != nil {
 		return keeper.ClientStatus{}, err
 	}
-	select {
-	case <-l.halted:
-		return keeper.ClientStatus{}, fmt.Errorf("run_client: %s is being stopped; start another cluster by cluster_start", l.env.ID)
-	default:
-	}
 	lasts := seconds(in.DurationS)
 	if lasts == 0 {
 		lasts = max(clientLasts, seconds(tier.PublishS(scenario.Schedule)))
 	}
 	s := l.add(&session{name: scenario.Name, sdk: sdk, protocol: protocol, transport: transport, rate: scenario.Rate(l.start.Cluster.Flavor), lasts: lasts,
 		claims: scenario.ByHand(l.stage.conditions(sdk, protocol)), expiryS: tier.ExpiryS})
-	l.exploring.Go(func() { l.explore(s, scenario, tier) })
-	return s.status(l.live.snapshot(l.clock.Now())), nil
+	st := s.status(l.live.snapshot(l.clock.Now())) // before the workload changes it
+	if err := l.byHand(func() { l.explore(s, scenario, tier) }); err != nil {
+		l.settle(s, "failed", err)
+		return keeper.ClientStatus{}, err
+	}
+	return st, nil
 }
 
 // explore runs the workload until its time is over or the experiment ends.

@@ -28,8 +28,8 @@ const (
 
 const external = "external" // the flavor of brokers that somebody else runs
 
-// forget removes what the run's clients made at brokers that somebody else runs. What
-// remains is said and noted in the journal.
+// forget removes what the run's clients made at brokers that somebody else runs. The
+// outcome is reported and noted in the journal.
 func (s *stage) forget(ctx context.Context) {
 	if s.start.Cluster.Flavor != external {
 		return

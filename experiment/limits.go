@@ -9,9 +9,9 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 )
 
-// checkLimits refuses what the operator's envelope does not allow of what was
-// asked for, with all that the scenario added to it: its cluster, and every
-// fault of its schedule.
+// checkLimits refuses a start beyond the operator's envelope. The start counts with
+// everything that the scenario added to it: its cluster, and every fault of its
+// schedule.
 func (s *spec) checkLimits() error {
 	limits := s.start.Envelope
 	if limits == nil {
@@ -42,8 +42,8 @@ func (n *nemesis) admit(r faults.Request, target faults.Target, all []history.La
 		return err
 	}
 	load := envelope.Load{Concurrent: 1, Total: r.Duration, Nodes: len(n.stage.cluster.Nodes())}
-	for _, n := range target.Nodes {
-		load.Under = append(load.Under, n.Name())
+	for _, node := range target.Nodes {
+		load.Under = append(load.Under, node.Name())
 	}
 	for _, l := range all {
 		load.Total += counted(l)

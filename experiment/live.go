@@ -10,9 +10,8 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// live follows the history as it is recorded: what the Runner waits for and
-// what people watch. It decides nothing; that is for the checkers, later, from
-// the file.
+// live follows the history as it is recorded, for the load to wait for and for people
+// to watch. It decides nothing; that is for the checkers, later, from the file.
 type live struct {
 	mu        sync.Mutex
 	changed   chan struct{} // closed at the next event
@@ -144,7 +143,7 @@ func (l *live) stream(i int32) *liveStream {
 	return s
 }
 
-// snapshot answers the counts, with rates over the last second.
+// snapshot returns the counts, with rates over the last second.
 func (l *live) snapshot(now time.Duration) keeper.Counts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -174,7 +173,7 @@ func (l *live) wait(ctx context.Context, bound time.Duration, holds func() bool)
 	}
 }
 
-// all answers a condition: every process of the list meets it.
+// all returns a condition: every process of the list meets it.
 func (l *live) all(processes []int32, meets func(*liveProcess) bool) func() bool {
 	return func() bool {
 		for _, i := range processes {

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
@@ -18,7 +19,8 @@ type load struct {
 	landings  func() []history.Landing // of all faults so far
 	exploring sync.WaitGroup           // run_client calls that begin, run or drain
 
-	mu       sync.Mutex
+	mu       sync.Mutex // of what follows
+	closed   bool       // no workload by hand begins any more
 	sessions []*session
 	drivers  []*running
 }
@@ -44,6 +46,26 @@ func (l *load) running() []*session {
 		}
 	}
 	return out
+}
+
+// byHand runs a workload by hand in the background, unless the load is closed.
+func (l *load) byHand(work func()) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return fmt.Errorf("run_client: %s is being stopped; start another cluster by cluster_start", l.env.ID)
+	}
+	l.exploring.Go(work)
+	return nil
+}
+
+// close lets no workload by hand begin any more, and returns when the last one has
+// stopped or drained.
+func (l *load) close() {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.exploring.Wait()
 }
 
 // status of every session, for people and agents.

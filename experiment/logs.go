@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/loglines"
@@ -25,10 +26,10 @@ type logs struct {
 
 const logLinesKept = 200_000
 
-func followLogs(r *record, s *stage) *logs {
+func followLogs(r *record, c *cluster.Cluster, index func(node string) int16) *logs {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &logs{record: r, index: s.indexOf, stop: cancel, count: map[string]int{}}
-	l.read = s.cluster.Follow(ctx, l.line)
+	l := &logs{record: r, index: index, stop: cancel, count: map[string]int{}}
+	l.read = c.Follow(ctx, l.line)
 	return l
 }
 
@@ -59,8 +60,8 @@ func (l *logs) line(node, text string, at time.Time) {
 // Logs returns the lines that match, the first ones of the range, with a cursor for
 // more.
 func (e *Experiment) Logs(_ context.Context, q keeper.Logs) (keeper.LogLines, error) {
-	if e.nemesis.Load() == nil {
-		return keeper.LogLines{}, fmt.Errorf("get_logs: %w", errStarting)
+	if _, err := e.started(); err != nil {
+		return keeper.LogLines{}, fmt.Errorf("get_logs: %w", err)
 	}
 	page, err := loglines.NewPage(q.Query)
 	if err != nil {

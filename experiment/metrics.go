@@ -24,8 +24,8 @@ func (e *Experiment) Metrics(_ context.Context, q keeper.Metrics) (keeper.Metric
 		return out, err
 	}
 	if q.Node != "" {
-		if e.nemesis.Load() == nil {
-			return out, fmt.Errorf("get_metrics: %w", errStarting)
+		if _, err := e.started(); err != nil {
+			return out, fmt.Errorf("get_metrics: %w", err)
 		}
 		if _, err := e.stage.node(q.Node); err != nil {
 			return out, fmt.Errorf("get_metrics: %w", err)

@@ -23,9 +23,8 @@ type nemesis struct {
 	stage  *stage
 	load   *load
 	engine *faults.Engine
-	file   sync.Mutex // of landings.json
 
-	mu   sync.Mutex
+	mu   sync.Mutex        // of news
 	news map[string]string // last told of each fault
 }
 
@@ -98,9 +97,18 @@ func (n *nemesis) inject(ctx context.Context, in keeper.Inject) (keeper.FaultSta
 	return st, err
 }
 
-// heal heals every fault in place now. An error is noted. A broker that
+// heal heals one fault now and returns its final landing.
+func (n *nemesis) heal(ctx context.Context, h keeper.Heal) (keeper.FaultStatus, error) {
+	n.journalled(journal.KindCall, h.Caller, nil)
+	landing, err := n.engine.Heal(ctx, h.Fault)
+	st := n.status(landing)
+	n.journalled(journal.KindAnswer, h.Caller, st)
+	return st, err
+}
+
+// healAll heals every fault in place now. An error is noted. A broker that
 // does not come back is no failure of the harness; its landing says so.
-func (n *nemesis) heal(ctx context.Context) {
+func (n *nemesis) healAll(ctx context.Context) {
 	err := n.engine.HealAll(ctx)
 	if err == nil {
 		return
@@ -116,7 +124,7 @@ func (n *nemesis) heal(ctx context.Context) {
 // landed writes each change of an injection down, so that a keeper's death
 // leaves what was proved until then, and tells people.
 func (n *nemesis) landed(l history.Landing) {
-	if err := n.writeLandings(); err != nil {
+	if err := n.writeLandings(n.engine.Landings); err != nil {
 		n.harness("write the landings: %v", err)
 	}
 	n.mu.Lock()
@@ -143,12 +151,6 @@ func newsOf(l history.Landing) string {
 		return string(l.State)
 	}
 	return "in place, not proved yet"
-}
-
-func (n *nemesis) writeLandings() error {
-	n.file.Lock()
-	defer n.file.Unlock()
-	return history.WriteLandings(n.evidence(), n.engine.Landings())
 }
 
 // disturbed returns the faults in place on each node.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/history/journal"
@@ -22,19 +23,20 @@ type record struct {
 	clock   history.Clock
 	rec     *history.Recorder
 	journal *journal.Journal
-	logs    *logs  // of the nodes, from when they are up
-	exits   *exits // likewise
-	fill    func(*keeper.Progress)
+	logs    *logs                  // of the nodes, from when they are up
+	exits   *exits                 // likewise
+	fill    func(*keeper.Progress) // completes what people are told
+	file    sync.Mutex             // of landings.json
 
-	mu       sync.Mutex
+	mu       sync.Mutex // of the rest
 	phase    string
 	notes    []string // what the harness could not do
 	watchers map[chan keeper.Progress]bool
 }
 
-// open makes the run directory and opens what is written as the run goes. Every event
-// is shown to follow; fill completes what people are told.
-func (r *record) open(s *spec, follow func(history.Event), fill func(*keeper.Progress)) (err error) {
+// open makes the run directory and opens the files that are written as the run goes.
+// watch is shown every event.
+func (r *record) open(s *spec, watch func(history.Event), fill func(*keeper.Progress)) (err error) {
 	// Before anything else, so that a run without room for its end has not begun.
 	if err := reports.Reserve(r.env.Dir); err != nil {
 		return err
@@ -60,14 +62,14 @@ func (r *record) open(s *spec, follow func(history.Event), fill func(*keeper.Pro
 	}
 	r.phase, r.watchers, r.fill = history.PhaseStarting, map[chan keeper.Progress]bool{}, fill
 	r.began, r.clock = time.Now().UTC(), history.NewClock()
-	r.rec, err = history.Create(r.evidence(), history.Options{OnEvent: follow})
+	r.rec, err = history.Create(r.evidence(), history.Options{OnEvent: watch})
 	return err
 }
 
-// follow records what the nodes of a stage log and how their processes end, until
-// unfollow.
-func (r *record) follow(s *stage) {
-	r.logs, r.exits = followLogs(r, s), watchExits(r, s.cluster)
+// follow records the logs of a cluster's nodes and the ends of their processes, until
+// unfollow. index returns a node's place in the tables.
+func (r *record) follow(c *cluster.Cluster, index func(node string) int16) {
+	r.logs, r.exits = followLogs(r, c, index), watchExits(r, c)
 }
 
 // unfollow returns when all of it is recorded.
@@ -81,7 +83,7 @@ func (r *record) unfollow() {
 func (r *record) evidence() string { return filepath.Join(r.env.Dir, "evidence") }
 func (r *record) logDir() string   { return filepath.Join(r.evidence(), "logs") }
 
-// enter begins a phase, in the history, the journal and before people's eyes.
+// enter begins a phase, in the history and before people's eyes.
 func (r *record) enter(phase string) {
 	r.mu.Lock()
 	r.phase = phase
@@ -166,4 +168,11 @@ func (r *record) Progress() (<-chan keeper.Progress, func()) {
 		delete(r.watchers, ch)
 		r.mu.Unlock()
 	}
+}
+
+// writeLandings writes down the landings so far.
+func (r *record) writeLandings(all func() []history.Landing) error {
+	r.file.Lock()
+	defer r.file.Unlock()
+	return history.WriteLandings(r.evidence(), all())
 }

@@ -17,15 +17,15 @@ import (
 )
 
 // An Experiment is one run, and the run directory in which it is written down. Its
-// keeper serves it. Four values do the work: the stage is the cluster with all that is
-// around it, the load its clients, the nemesis the faults, and the record all that is
-// written down.
+// keeper serves it. Its spec says what to do, and four values do it: the stage is the
+// cluster with all around it, the load its clients, the nemesis the faults, and the
+// record everything that is written down.
 type Experiment struct {
 	*spec
 	*record
 	stage   *stage
 	load    *load
-	nemesis atomic.Pointer[nemesis] // nil until the cluster has started
+	nemesis atomic.Pointer[nemesis] // nil until the cluster has started and the run is frozen
 	decide  Decide
 
 	// Place notes what the run belongs to, before it is judged; nil for nothing.
@@ -51,7 +51,7 @@ func New(version string, env keeper.Env, start keeper.Start, decide Decide) (*Ex
 	e.halt = sync.OnceFunc(func() { close(e.halted) })
 	e.stage = &stage{spec: s, record: e.record, halt: e.halt}
 	e.load = &load{spec: s, record: e.record, stage: e.stage, live: newLive(), halted: e.halted, landings: e.landings}
-	return e, e.record.open(s, e.load.live.event, e.progress)
+	return e, e.record.open(s, e.load.live.event, e.complete)
 }
 
 // Run is the whole experiment, from start to sealed. It ends early, but in
@@ -69,6 +69,7 @@ func (e *Experiment) Run(ctx context.Context) error {
 		}
 		cancel()
 	}()
+	e.journalled(journal.KindStart, e.start.Caller, nil)
 	e.announce()
 	if err := e.up(work); err != nil {
 		e.harness("start cluster: %v", err)
@@ -87,9 +88,8 @@ func (e *Experiment) Run(ctx context.Context) error {
 	return e.judge()
 }
 
-// announce says what is about to run where that is not what was asked for.
+// announce says where the run differs from the scenario: a lower rate, or no faults.
 func (e *Experiment) announce() {
-	e.journalled(journal.KindStart, e.start.Caller, nil)
 	if e.lowered != "" {
 		e.say(fmt.Sprintf("%s publishes %s", e.scenario.Name, e.lowered))
 	}
@@ -98,20 +98,19 @@ func (e *Experiment) announce() {
 	}
 }
 
-// up starts the cluster and what is around it, freezes what the run is, and is ready
-// for faults.
+// up starts the cluster and all around it, freezes the run, and is ready for faults. A
+// run whose cluster does not come up is frozen as well, since it is judged too.
 func (e *Experiment) up(ctx context.Context) error {
-	if err := errors.Join(e.stage.up(ctx), e.stage.freeze()); err != nil {
-		return err
+	err := e.stage.up(ctx)
+	if err = errors.Join(err, e.stage.freeze()); err == nil {
+		e.nemesis.Store(newNemesis(e.load, e.decide))
 	}
-	e.follow(e.stage)
-	e.nemesis.Store(newNemesis(e.load, e.decide))
-	return nil
+	return err
 }
 
-// execute runs the scenario: load, steady, fault, recovery, drain. What a
-// broken broker makes impossible is left out and shows in the record; what
-// the harness could not do is noted.
+// execute runs the scenario: load, steady, fault, recovery, drain. Steps that a
+// broken broker makes impossible are left out, which shows in the record.
+// Failures of the harness are noted.
 func (e *Experiment) execute(ctx context.Context, n *nemesis) {
 	s := e.load.add(&session{name: e.scenario.Name, sdk: e.sdk, protocol: e.scenario.Protocol, transport: e.start.Transport, rate: e.rate})
 	e.enter(history.PhaseLoad)
@@ -126,7 +125,7 @@ func (e *Experiment) execute(ctx context.Context, n *nemesis) {
 		s.steady(ctx, seconds(e.tier.SteadyS), seconds(e.scenario.Workload.VisitS))
 		n.disturb(ctx)
 		if ctx.Err() != nil { // stopped: what is in place must not outlast that, nor hold up the drain
-			n.heal(context.WithoutCancel(ctx))
+			n.healAll(context.WithoutCancel(ctx))
 		}
 		if !e.stage.gone.Load() && (ctx.Err() == nil || len(n.engine.Landings()) > 0) {
 			e.recover(ctx, s)
@@ -155,19 +154,20 @@ func (e *Experiment) recover(ctx context.Context, s *session) {
 	hold(ctx, seconds(e.tier.AfterS))
 }
 
-// end heals, drains what runs by hand, and takes the cluster down. A disk that is full
-// by now has room for that: what was reserved. Little of it is given back for healing,
-// for a broker that still writes may take it.
+// end heals, drains workloads that run by hand, removes the run's traces at brokers of
+// others, takes the cluster down, and undoes faults that did not heal. The room reserved
+// for the end of the run serves for this even if the disk is full by now. Only a little
+// of it is given back for healing, because a broker that still writes may take it.
 func (e *Experiment) end(ctx context.Context) {
 	if err := reports.ReleaseSome(e.env.Dir); err != nil {
 		e.harness("%v", err)
 	}
 	n := e.nemesis.Load()
 	if n != nil {
-		n.heal(ctx)
+		n.healAll(ctx)
 	}
 	e.halt() // whoever explores by hand stops, or drains to its end
-	e.load.exploring.Wait()
+	e.load.close()
 	for _, s := range e.load.running() {
 		s.drain(ctx, explorationDrain)
 	}
@@ -192,7 +192,7 @@ func (e *Experiment) judge() error {
 		e.harness("end the history: %v", err)
 	}
 	e.journalled(journal.KindEnd, keeper.Caller{Via: "keeper"}, map[string]any{"harness": e.noted()})
-	err := errors.Join(history.WriteLandings(e.evidence(), e.landings()), reports.WriteHarness(e.evidence(), e.noted()), e.journal.Close())
+	err := errors.Join(e.record.writeLandings(e.landings), reports.WriteHarness(e.evidence(), e.noted()), e.journal.Close())
 	if err != nil {
 		return err
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/robustmq/rmq-mcp/cluster"
 )
 
-// spare lowers the rate of a workload for which more messages would wait than a
-// broker keeps for a session, and what the tier asks for with it: what a broker drops
-// for that is no failure, and keeps the scenario from its question.
+// spare lowers the rate of a workload, and the messages that the tier asks for, if more
+// messages would wait than a broker keeps for a session. A broker that drops the excess
+// does not fail, and the loss would keep the scenario from its question.
 func (s *spec) spare() {
 	const (
 		share = 0.8 // of the limit

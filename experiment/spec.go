@@ -21,7 +21,7 @@ import (
 // A spec is what one run is to do, worked out before anything is started.
 type spec struct {
 	version  string              // of this program
-	start    keeper.Start        // as asked, with all that was left out
+	start    keeper.Start        // as asked, and what was left out filled in
 	binary   string              // the broker's, as the caller named it; start has it as it was found
 	scenario *scenarios.Scenario // nil while exploring by hand
 	tier     scenarios.Tier
@@ -41,7 +41,7 @@ func newSpec(version string, start keeper.Start) (*spec, error) {
 		s.seed = time.Now().UnixNano() & (1<<31 - 1)
 	}
 	if start.Scenario != "" {
-		if err := s.read(start); err != nil {
+		if err := s.fromScenario(start); err != nil {
 			return nil, err
 		}
 	}
@@ -61,8 +61,8 @@ func newSpec(version string, start keeper.Start) (*spec, error) {
 	return s, nil
 }
 
-// read takes from the scenario what the caller left out.
-func (s *spec) read(start keeper.Start) (err error) {
+// fromScenario takes from the scenario what the caller left out.
+func (s *spec) fromScenario(start keeper.Start) (err error) {
 	if s.scenario, err = scenarios.Load(start.Scenario); err != nil {
 		return err
 	}

@@ -32,7 +32,8 @@ type stage struct {
 	halt    func()         // ends the work of the run
 }
 
-// up starts the cluster, the witness, and what stands between hosts.
+// up starts the cluster, the witness, and the mechanisms between hosts, and follows the
+// nodes.
 func (s *stage) up(ctx context.Context) (err error) {
 	if s.network, err = newNetwork(s.env); err != nil {
 		return err
@@ -61,6 +62,7 @@ func (s *stage) up(ctx context.Context) (err error) {
 		return err
 	}
 	s.hostile = hostile.NewCrowd(s.dialNode, s.login())
+	s.follow(s.cluster, s.indexOf)
 	return nil
 }
 
@@ -93,7 +95,7 @@ func (s *stage) down(ctx context.Context) {
 			s.harness("take down the network: %v", err)
 		}
 	}
-	// What the nodes stored is not evidence; their logs are, and lie elsewhere.
+	// The nodes' data are not evidence. Their logs are, and lie elsewhere.
 	if err := os.RemoveAll(filepath.Join(s.env.Dir, "nodes")); err != nil {
 		s.harness("remove the nodes' data: %v", err)
 	}
@@ -147,7 +149,7 @@ func (s *stage) indexOf(name string) int16 {
 	return int16(slices.IndexFunc(s.cluster.Nodes(), func(n *cluster.Node) bool { return n.Name() == name }))
 }
 
-// nodeOf answers the node behind an endpoint that a client used.
+// nodeOf returns the node behind an endpoint that a client used.
 func (s *stage) nodeOf(endpoint string) int16 {
 	if s.tap != nil {
 		if i, ok := s.tap.nodes[endpoint]; ok {

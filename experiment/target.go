@@ -24,24 +24,24 @@ func (n *nemesis) target(ctx context.Context, asked string) (faults.Target, erro
 	if err != nil {
 		return faults.Target{}, fmt.Errorf("resolve target %q: %w", asked, err)
 	}
-	for _, n := range nodes {
-		t.Nodes = append(t.Nodes, n)
+	for _, node := range nodes {
+		t.Nodes = append(t.Nodes, node)
 	}
 	disturbed := n.disturbed()
-	for _, n := range n.stage.cluster.Nodes() {
-		if slices.Contains(nodes, n) {
+	for _, node := range n.stage.cluster.Nodes() {
+		if slices.Contains(nodes, node) {
 			continue
 		}
-		t.Peers = append(t.Peers, n)
-		if len(disturbed[n.Name()]) == 0 {
-			t.Control = append(t.Control, n)
+		t.Peers = append(t.Peers, node)
+		if len(disturbed[node.Name()]) == 0 {
+			t.Control = append(t.Control, node)
 		}
 	}
 	t.Control = append(t.Control, n.stage.witness)
 	return t, nil
 }
 
-// resolve answers the nodes of a target, of both sides where it is a link;
+// resolve returns the nodes of a target, of both sides where it is a link;
 // none where it is clients.
 func (n *nemesis) resolve(ctx context.Context, t *faults.Target) ([]*cluster.Node, error) {
 	if _, ok := history.ClientTarget(t.Asked); ok {
@@ -62,9 +62,9 @@ func (n *nemesis) resolve(ctx context.Context, t *faults.Target) ([]*cluster.Nod
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range b {
-		if slices.Contains(a, n) {
-			return nil, fmt.Errorf("%s is on both sides; name two that have no node in common", n.Name())
+	for _, node := range b {
+		if slices.Contains(a, node) {
+			return nil, fmt.Errorf("%s is on both sides; name two that have no node in common", node.Name())
 		}
 	}
 	t.Link = l
@@ -81,8 +81,8 @@ func (n *nemesis) side(ctx context.Context, role string, to *faults.Side) ([]*cl
 	if err != nil {
 		return nil, fmt.Errorf("%w; or clients", err)
 	}
-	for _, n := range nodes {
-		to.Nodes = append(to.Nodes, n)
+	for _, node := range nodes {
+		to.Nodes = append(to.Nodes, node)
 	}
 	return nodes, nil
 }

@@ -80,7 +80,7 @@ func (w *wire) connect(h tap.Hello) tap.Witness {
 	return c
 }
 
-// session answers that of a client of the run, or nil.
+// session returns that of a client of the run, or nil.
 func (w *wire) session(client string) *wireSession {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,7 +97,7 @@ func (w *wire) session(client string) *wireSession {
 	return nil
 }
 
-// topic answers that of a stream, where the run's tables have it. They only
+// topic returns that of a stream, where the run's tables have it. They only
 // grow.
 func (w *wire) topic(stream int32) (topic string, known bool) {
 	w.mu.Lock()

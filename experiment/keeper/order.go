@@ -36,7 +36,7 @@ func readOrder(r io.Reader) (order, error) {
 	if err := json.NewDecoder(r).Decode(&o); err != nil {
 		return o, fmt.Errorf("read order on standard input: %w; this command is rmq-mcp's own, run `rmq-mcp run` instead", err)
 	}
-	o.Start.Cluster.Password = secret.Of(o.Password)
+	o.Start.Cluster.Password = secret.NewText(o.Password)
 	return o, nil
 }
 
