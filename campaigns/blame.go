@@ -62,9 +62,9 @@ func VariationsOf(r Recipe, sdk string, crashes bool) ([]Variation, error) {
 	return list, nil
 }
 
-// Of returns the start of a run that differs in this variation alone from a run
+// Apply returns the start of a run that differs in this variation alone from a run
 // started by start.
-func (v Variation) Of(start keeper.Start) keeper.Start {
+func (v Variation) Apply(start keeper.Start) keeper.Start {
 	if v.SDK != "" {
 		start.SDK = v.SDK
 	}
@@ -184,7 +184,7 @@ func (d *Desk) blamed(lab Lab) (Result, error) {
 		if i > 0 {
 			r.Headline += "; "
 		}
-		r.Headline += fmt.Sprintf("%s: %s", strings.Join(a.Claims, ", "), a.Whose())
+		r.Headline += fmt.Sprintf("%s: %s", strings.Join(a.Claims, ", "), a.Words())
 	}
 	if len(c.Attributions) == 0 {
 		r.Headline += "whose doing it is could not be told"
@@ -195,7 +195,7 @@ func (d *Desk) blamed(lab Lab) (Result, error) {
 // Lines are what is attributed, each in a sentence.
 func (c Comparison) Lines() (list []string) {
 	for _, a := range c.Attributions {
-		list = append(list, fmt.Sprintf("%s: %s: %s", strings.Join(a.Claims, ", "), a.Whose(), a.Text))
+		list = append(list, fmt.Sprintf("%s: %s: %s", strings.Join(a.Claims, ", "), a.Words(), a.Text))
 	}
 	return list
 }

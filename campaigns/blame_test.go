@@ -54,17 +54,17 @@ func TestVariations(t *testing.T) {
 // A variation differs in one thing, and leaves what it is made of alone.
 func TestVariationDiffersInOneThing(t *testing.T) {
 	start := recipeOf("mqtt3", "robustmq", "python/paho-mqtt@2.1.0", "disk").Start
-	if s := (Variation{Referee: RefereeAgain}).Of(start); fmt.Sprint(s) != fmt.Sprint(start) {
+	if s := (Variation{Referee: RefereeAgain}).Apply(start); fmt.Sprint(s) != fmt.Sprint(start) {
 		t.Errorf("all the same is %+v", s)
 	}
-	if s := (Variation{Tap: true}).Of(start); !slices.Equal(s.Cluster.Arm, []string{"disk", "tap"}) || s.SDK != start.SDK || s.Cluster.Version == "" || len(start.Cluster.Arm) != 1 {
+	if s := (Variation{Tap: true}).Apply(start); !slices.Equal(s.Cluster.Arm, []string{"disk", "tap"}) || s.SDK != start.SDK || s.Cluster.Version == "" || len(start.Cluster.Arm) != 1 {
 		t.Errorf("recorded: %+v", s)
 	}
-	if s := (Variation{SDK: "go/paho.mqtt.golang@1.5.1"}).Of(start); s.SDK != "go/paho.mqtt.golang@1.5.1" || s.Cluster.Version == "" {
+	if s := (Variation{SDK: "go/paho.mqtt.golang@1.5.1"}).Apply(start); s.SDK != "go/paho.mqtt.golang@1.5.1" || s.Cluster.Version == "" {
 		t.Errorf("with another library: %+v", s)
 	}
 	control := cluster.Config{Flavor: "reference", Nodes: 3, Arm: []string{"disk"}}
-	if s := (Variation{Flavor: "reference"}).Of(start); fmt.Sprint(s.Cluster) != fmt.Sprint(control) || s.SDK != start.SDK {
+	if s := (Variation{Flavor: "reference"}).Apply(start); fmt.Sprint(s.Cluster) != fmt.Sprint(control) || s.SDK != start.SDK {
 		t.Errorf("on the control broker: %+v", s)
 	}
 }

@@ -51,7 +51,7 @@ func TestExternalOverEveryTransport(t *testing.T) {
 		for _, transport := range Transports() {
 			user, password := c.Credentials()
 			config := Config{Flavor: "external", Endpoints: c.Endpoints(transport), Transports: []string{transport},
-				Username: user, Password: secret.Of(password)}
+				Username: user, Password: secret.NewText(password)}
 			if config.secure() {
 				config.CA = c.CA()
 			}

@@ -123,8 +123,8 @@ func (a Attribution) Class() string {
 	return "unclear"
 }
 
-// Whose returns the cause in words, with the suspect and the proof.
-func (a Attribution) Whose() string {
+// Words returns the cause in words, with the suspect and the proof.
+func (a Attribution) Words() string {
 	text := string(a.Cause)
 	if a.Suspect != "" {
 		text += ", suspected: " + string(a.Suspect)

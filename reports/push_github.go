@@ -44,7 +44,7 @@ func newGitHub(s string) (*gitHub, error) {
 func (g *gitHub) where() string { return fmt.Sprintf("https://github.com/%s/%s", g.owner, g.repo) }
 
 func githubToken() secret.Text {
-	return secret.Of(cmp.Or(os.Getenv("RMQ_GITHUB_TOKEN"), os.Getenv("GITHUB_TOKEN")))
+	return secret.NewText(cmp.Or(os.Getenv("RMQ_GITHUB_TOKEN"), os.Getenv("GITHUB_TOKEN")))
 }
 
 func (g *gitHub) publish(ctx context.Context, files []file, message string) (Pushed, error) {

@@ -48,7 +48,7 @@ func newFakeGitHub(t *testing.T) (*fakeGitHub, *gitHub) {
 	base, err := url.Parse(server.URL + "/")
 	must(t, err)
 	client.BaseURL = base
-	return f, &gitHub{client: client, owner: "o", repo: "r", token: secret.Of(testToken)}
+	return f, &gitHub{client: client, owner: "o", repo: "r", token: secret.NewText(testToken)}
 }
 
 func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -186,7 +186,7 @@ const (
 
 func TestHTTPSessions(t *testing.T) {
 	s := (&host{}).server(t, Options{})
-	web := httptest.NewServer(s.Handler(HTTPOptions{Token: secret.Of("right")}))
+	web := httptest.NewServer(s.Handler(HTTPOptions{Token: secret.NewText("right")}))
 	defer web.Close()
 	ask := func(method, session, body string) *http.Response {
 		t.Helper()

@@ -57,7 +57,7 @@ func compareRuns(dirs []string) (campaigns.Comparison, error) {
 func printComparison(p paint, w io.Writer, c campaigns.Comparison) {
 	fmt.Fprintln(w, p.bold(c.Headline))
 	for _, a := range c.Attributions {
-		fmt.Fprintf(w, "\n%s %s\n", p.cause(a.Cause, a.Whose()), p.faint(a.Where()))
+		fmt.Fprintf(w, "\n%s %s\n", p.cause(a.Cause, a.Words()), p.faint(a.Where()))
 		for i, claim := range a.Claims {
 			source := ""
 			if i == 0 && a.Source != "" {

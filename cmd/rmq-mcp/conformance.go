@@ -139,7 +139,7 @@ func (a *app) conform(ctx context.Context, out io.Writer, f conforming) error {
 	config.Settings = settings(f.set)
 	if len(config.Endpoints) > 0 {
 		config.Flavor, config.Nodes = cmp.Or(config.Flavor, "external"), len(config.Endpoints)
-		config.Password = secret.Of(os.Getenv("RMQ_PASSWORD"))
+		config.Password = secret.NewText(os.Getenv("RMQ_PASSWORD"))
 	}
 	say := sayTo(out, f.asJSON || f.markdown)
 	argv, err := self()

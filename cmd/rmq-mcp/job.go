@@ -67,7 +67,7 @@ func carryOut(ctx context.Context, dir string, desk *campaigns.Desk, say func(st
 	}
 	lab := campaigns.Lab{
 		Run: func(ctx context.Context, scenario string, as campaigns.Variation) (string, error) {
-			start := as.Of(start)
+			start := as.Apply(start)
 			start.Scenario = scenario
 			if as.SDK != "" {
 				if err := experiment.Provision(ctx, dir, argv, scenario, start.Cluster.Flavor, start.SDK, start.Protocol, say); err != nil {

@@ -126,13 +126,13 @@ func (s serving) token() (token secret.Text, made bool, err error) {
 		if err != nil {
 			return token, false, fmt.Errorf("read the token: %w", err)
 		}
-		if token = secret.Of(strings.TrimSpace(string(text))); token.IsZero() {
+		if token = secret.NewText(strings.TrimSpace(string(text))); token.IsZero() {
 			return token, false, errors.New("read the token: " + s.tokenFile + " is empty; --no-token serves without one")
 		}
 		return token, false, nil
 	}
-	if token = secret.Of(os.Getenv("RMQ_MCP_TOKEN")); !token.IsZero() {
+	if token = secret.NewText(os.Getenv("RMQ_MCP_TOKEN")); !token.IsZero() {
 		return token, false, nil
 	}
-	return secret.Of(rand.Text()), true, nil
+	return secret.NewText(rand.Text()), true, nil
 }

@@ -6,8 +6,8 @@ type Text struct {
 	value *string // a pointer, so that printing an outer struct shows an address
 }
 
-// Of returns text as a secret; "" is none.
-func Of(text string) Text {
+// NewText returns text as a secret; "" is none.
+func NewText(text string) Text {
 	if text == "" {
 		return Text{}
 	}
@@ -46,7 +46,7 @@ func (t Text) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 func (t *Text) UnmarshalText(text []byte) error {
 	*t = Text{}
 	if string(text) != Hidden {
-		*t = Of(string(text))
+		*t = NewText(string(text))
 	}
 	return nil
 }

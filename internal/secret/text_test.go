@@ -20,7 +20,7 @@ func TestTextCannotBeWritten(t *testing.T) {
 		All []Text          `json:"all"`
 		By  map[string]Text `json:"by"`
 	}
-	s := Of("hunter2")
+	s := NewText("hunter2")
 	v := outer{inner{s, s}, &s, []Text{s}, map[string]Text{"a": s}}
 	asJSON, err := json.Marshal(v)
 	if err != nil {

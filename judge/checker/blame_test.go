@@ -72,10 +72,10 @@ func TestBlameOfAnomalies(t *testing.T) {
 			s.acked(q1, 0, 3).wireSend(sub, q1, 0, 0)
 			s.delivered(sub, q1, 1, 3)
 		}, nobody, ""},
-		{"sent, and not again to the session that went on", "qos1-no-loss", func(s *story) {
+		{"sent, and not again when the session went on", "qos1-no-loss", func(s *story) {
 			s.acked(q1, 0, 3).wireSend(sub, q1, 0, 0)
 			s.disconnect(sub).connect(sub, true).delivered(sub, q1, 1, 3)
-		}, broker, "not again to the session that went on"},
+		}, broker, "not again when the session went on"},
 		{"sent, and then the session was gone", "qos1-no-loss", func(s *story) {
 			s.acked(q1, 0, 3).wireSend(sub, q1, 0, 0)
 			s.disconnect(sub).connect(sub, false).subscribe(sub).delivered(sub, q1, 1, 3)
