@@ -81,7 +81,7 @@ func (v Variation) Apply(start keeper.Start) keeper.Start {
 // other's configuration but its size and what is armed.
 func ControlCluster(of cluster.Config, flavor string) cluster.Config {
 	c := cluster.Config{Flavor: flavor, Arm: of.Arm}
-	if flavor == "reference" {
+	if !cluster.FlavorNamed(flavor).OwnSize {
 		c.Nodes = of.Nodes
 	}
 	return c

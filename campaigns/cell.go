@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
@@ -55,7 +56,7 @@ func (b Broker) String() string {
 
 // control reports whether a broker is one that tells a broker's fault from
 // ours: well known, and not the one that this project tests.
-func (b Broker) control() bool { return b.Flavor == "reference" || b.Flavor == "mosquitto" }
+func (b Broker) control() bool { return len(cluster.FlavorNamed(b.Flavor).Control) > 0 }
 
 // Starved reports whether the host kept the harness from running for so long that
 // the run says nothing.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -185,7 +186,7 @@ func (c *column) promised(a *reports.Attribution) {
 	if a.Cause != reports.CauseBroker && a.Cause != reports.CauseProtocol {
 		return
 	}
-	if c.ground.broker.Flavor == "external" {
+	if cluster.FlavorNamed(c.ground.broker.Flavor).Foreign {
 		return // nobody knows who its vendor is
 	}
 	for _, s := range c.subjects {

@@ -139,12 +139,14 @@ func (o Order) phases() []bool {
 func (o Order) cells(scene Scene, sdks []clients.SDK, transports []string, noFaults bool) (list []Entry) {
 	flavors := o.Flavors
 	if len(flavors) == 0 {
-		flavors = []string{cmp.Or(scene.Flavor, "reference")}
+		flavors = []string{cmp.Or(scene.Flavor, cluster.DefaultFlavor)}
 	}
 	like := Entry{Scenario: scene.Name, NoFaults: noFaults, Arm: union(slices.Clone(scene.Arms), o.Config.Arm)}
 	for _, like.Flavor = range flavors {
 		like.Lacks = ""
-		if like.Flavor == "external" && scene.OnNodes && !noFaults && len(o.Config.PIDs)+len(o.Config.Containers) == 0 {
+		nodes := o.Config
+		nodes.Flavor = like.Flavor
+		if nodes.Untouchable() && scene.OnNodes && !noFaults {
 			like.Lacks = "nothing may be done to nodes that somebody else runs: its workload alone can be run, with --no-faults"
 		}
 		for _, sdk := range sdks {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -54,7 +55,7 @@ func brokerOf(c history.ClusterInfo) Broker {
 		differs = append(differs, key+": "+c.Differs[key])
 	}
 	build := c.BinarySHA
-	if c.Flavor == "reference" { // it is part of this program, which changes without it
+	if cluster.FlavorNamed(c.Flavor).Embedded { // this program changes without it
 		build = ""
 	}
 	return Broker{

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/campaigns/shrink"
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
@@ -104,8 +105,8 @@ func (d *Desk) firstCandidate() (scenario, error) {
 	}
 	s.Protocol, s.SDK = cmp.Or(start.Protocol, s.Protocol), cmp.Or(start.SDK, s.SDK)
 	s.Cluster.Nodes = start.Cluster.Nodes
-	if slices.Contains([]string{"mosquitto", "external"}, s.Cluster.Flavor) {
-		s.Cluster.Nodes = 0 // they know themselves
+	if cluster.FlavorNamed(s.Cluster.Flavor).OwnSize {
+		s.Cluster.Nodes = 0
 	}
 	failing := slices.DeleteFunc(slices.Clone(s.Claims), func(c string) bool { return !slices.Contains(d.Job.Wanted.Claims(), c) })
 	if len(failing) > 0 { // else it is the wire that failed, which is judged in any case

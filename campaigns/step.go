@@ -2,8 +2,10 @@ package campaigns
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -13,11 +15,10 @@ import (
 // crash, so it is no control for a fault that kills. ControlFlavor returns ""
 // if there is no control.
 func ControlFlavor(flavor, protocol string, crashes bool) string {
-	switch {
-	case (protocol == "mqtt3" || protocol == "mq9") && flavor != "reference":
-		return "reference"
-	case strings.HasPrefix(protocol, "mqtt") && flavor != "mosquitto" && !crashes:
-		return "mosquitto"
+	for _, f := range cluster.Flavors() {
+		if f.Name != flavor && slices.Contains(f.Control, protocol) && !(crashes && f.Forgets) {
+			return f.Name
+		}
 	}
 	return ""
 }

@@ -42,7 +42,7 @@ func checkArms(config Config) error {
 		}
 	}
 	ours := func(name string) bool { return name != ArmTap }
-	if config.Flavor == "external" && slices.ContainsFunc(config.Arm, ours) {
+	if config.Foreign() && slices.ContainsFunc(config.Arm, ours) {
 		return errors.New("arm: brokers that somebody else runs take the tap alone, which is between clients and them")
 	}
 	return checkDiskModel(config, slices.Contains(config.Arm, ArmDisk))

@@ -21,9 +21,6 @@ const (
 	RuntimeDocker  = "docker"
 )
 
-// robustmqImage is where the vendor publishes images, a tag per version.
-const robustmqImage = "ghcr.io/robustmq/robustmq"
-
 // A Ledger notes containers on disk before it returns, because nothing ends them
 // when this process is killed. A process that is left removes them by it.
 type Ledger interface {
@@ -39,12 +36,12 @@ func checkRuntime(c *Config) error {
 	switch {
 	case c.Runtime != RuntimeProcess && c.Runtime != RuntimeDocker:
 		return fmt.Errorf("no runtime %q; choose %s or %s", c.Runtime, RuntimeProcess, RuntimeDocker)
-	case c.Flavor == "external" && c.Runtime == RuntimeDocker:
+	case c.Foreign() && c.Runtime == RuntimeDocker:
 		return errors.New("runtime docker starts containers, and brokers of flavor external run already; leave runtime out, and name theirs in containers")
 	case c.Runtime == RuntimeProcess && c.Image != "":
 		return fmt.Errorf("image %s is for runtime docker; set runtime, or leave image out", c.Image)
-	case c.Version != "" && c.Flavor != "robustmq":
-		return fmt.Errorf("version is for the flavor robustmq; %s has no versions to choose from", c.Flavor)
+	case c.Version != "" && !FlavorNamed(c.Flavor).Versions:
+		return fmt.Errorf("version is for the flavor %s; %s has no versions to choose from", strings.Join(FlavorNames(Versioned), " or "), c.Flavor)
 	case c.Version != "" && !versionForm.MatchString(c.Version):
 		return fmt.Errorf("version %q is not like v0.4.11", c.Version)
 	case c.Runtime == RuntimeDocker:
@@ -60,31 +57,22 @@ func checkImage(c *Config) error {
 			return fmt.Errorf("arm %s: %w: what is mounted or loaded beside a broker does not exist for the docker engine; use runtime process", arm, ErrUnsupported)
 		}
 	}
-	switch c.Flavor {
-	case "reference":
-		if c.Image != "" {
-			return errors.New("the image of reference is made of this program; leave image out")
-		}
-	case "robustmq":
-		if c.Image == "" && c.Version == "" {
-			return errors.New("robustmq in docker needs a version, such as v0.4.11, or an image")
-		}
-		c.Image = cmp.Or(c.Image, robustmqImage+":"+c.Version)
-		c.Binary = cmp.Or(c.Binary, "/robustmq/libs/broker-server")
-	default:
-		if c.Image == "" {
-			return fmt.Errorf("%s in docker needs an image; set image", c.Flavor)
-		}
-		c.Binary = cmp.Or(c.Binary, c.Flavor)
+	if fill := FlavorNamed(c.Flavor).image; fill != nil {
+		return fill(c)
 	}
+	if c.Image == "" {
+		return fmt.Errorf("%s in docker needs an image; set image", c.Flavor)
+	}
+	c.Binary = cmp.Or(c.Binary, c.Flavor)
 	return nil
 }
 
 // VendorsImage reports whether an image is one that the flavor's vendor
 // publishes.
 func VendorsImage(c Config) bool {
-	tag, ok := strings.CutPrefix(c.Image, robustmqImage+":")
-	return ok && c.Flavor == "robustmq" && (tag == "latest" || versionForm.MatchString(tag))
+	images := FlavorNamed(c.Flavor).Images
+	tag, ok := strings.CutPrefix(c.Image, images+":")
+	return ok && images != "" && (tag == "latest" || versionForm.MatchString(tag))
 }
 
 // An adopter is a network that takes hosts whose namespace was made elsewhere.
@@ -175,7 +163,7 @@ func (d *dock) labels() map[string]string {
 func (d *dock) put(p *plan) {
 	for i, n := range p.nodes {
 		argv := n.argv
-		if d.opts.Config.Flavor == "reference" {
+		if FlavorNamed(d.opts.Config.Flavor).Embedded {
 			argv = append([]string{docker.SelfPath}, argv[1:]...)
 		}
 		n.box = &box{log: n.log, make: func(ctx context.Context) (*docker.Container, error) {

@@ -11,6 +11,18 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
+// externalFlavor is brokers of which nothing is known: every protocol and shared
+// subscriptions are tried, and they are taken to keep as many messages as many do.
+func externalFlavor() Flavor {
+	return Flavor{
+		Name: "external", Title: "external", Protocols: everyProtocol(),
+		About:   "brokers that somebody else runs; faults on those whose container or pid the envelope allows",
+		Queue:   func(Config) int { return usualQueue },
+		Foreign: true, OwnSize: true,
+		broker: external{},
+	}
+}
+
 // external is brokers that somebody else runs: clients can use them, and faults
 // reach those whose container or process is named.
 type external struct{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -17,7 +18,89 @@ const (
 	ProfileAsShipped = "as-shipped" // the vendor's defaults, but for ports and paths
 )
 
-// A flavor knows one kind of broker.
+// A Flavor is all that is known of one kind of broker before any is started. Its own
+// file says it, and nothing else compares a flavor's name.
+type Flavor struct {
+	Name      string
+	Title     string   // its name in a sentence
+	About     string   // one line for people
+	Protocols []string // that its nodes speak: mqtt3, mqtt5, mq9
+
+	NoSharing string            // why it has no shared subscriptions, and where they can be had; "" where it has them
+	Reorders  bool              // it redelivers out of order, by its own documentation
+	Forgets   bool              // acknowledged messages do not outlive a crash of its node
+	Queue     func(Config) int  // messages of QoS 1 and 2 that a node keeps for a session, or is taken to keep; nil, 0: no limit
+	SDKs      map[string]string // by protocol: the client library that can speak to it, where the one named by scenarios cannot
+	Control   []string          // protocols in which it tells a broker's fault from ours: it is well known, and not the broker that this project tests
+	Pace      Pace
+
+	Foreign   bool   // somebody else runs its brokers, and nothing more is known of them
+	Embedded  bool   // it is part of this program, and changes with it
+	OwnSize   bool   // its number of nodes cannot be chosen
+	Versions  bool   // released versions can be downloaded
+	BinaryEnv string // variable of the environment that names its program; "" for none
+	Program   string // its program, as the host's packages install it; "" for none
+	Install   string // how a person gets it
+	Images    string // where its vendor publishes images, a tag per version; "" for nowhere
+
+	image  func(*Config) error // fills in what docker needs; nil: an image must be named
+	broker flavor
+}
+
+// Pace is how fast a flavor feels faults and comes back from them, in seconds.
+type Pace struct {
+	FeltS     float64 // more than the default, until a fault is felt
+	SettleS   float64 // until a node that was gone serves again
+	SteadyS   float64 // of traffic that shows what is usual
+	AfterS    float64 // of traffic after the last heal
+	DrainS    float64 // at most, until all is delivered
+	RecoveryS float64 // at most, until every node serves
+}
+
+// Flavors are the brokers that can be used.
+func Flavors() []Flavor {
+	return []Flavor{referenceFlavor(), robustmqFlavor(), mosquittoFlavor(), externalFlavor()}
+}
+
+// FlavorNamed returns the flavor of that name; "" is the default. The zero Flavor with
+// that name and every protocol stands for one that does not exist.
+func FlavorNamed(name string) Flavor {
+	if name == "" {
+		name = DefaultFlavor
+	}
+	for _, f := range Flavors() {
+		if f.Name == name {
+			return f
+		}
+	}
+	return Flavor{Name: name, Title: name, Protocols: everyProtocol()}
+}
+
+// FlavorNames are the names of flavors that a condition holds for, in their order.
+func FlavorNames(holds func(Flavor) bool) (names []string) {
+	for _, f := range Flavors() {
+		if holds(f) {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// Any, Own and Versioned are conditions of [FlavorNames].
+func Any(Flavor) bool         { return true }
+func Own(f Flavor) bool       { return !f.Foreign }
+func Versioned(f Flavor) bool { return f.Versions }
+
+// Foreign reports whether somebody else runs the brokers of a configuration.
+func (c Config) Foreign() bool {
+	return FlavorNamed(c.Flavor).Foreign || c.Flavor == "" && len(c.Endpoints) > 0
+}
+
+// Untouchable reports whether nothing may be done to the nodes: somebody else runs
+// them, and neither their processes nor their containers are named.
+func (c Config) Untouchable() bool { return c.Foreign() && len(c.PIDs)+len(c.Containers) == 0 }
+
+// A flavor starts one kind of broker.
 type flavor interface {
 	// check fills in what is not set and says what cannot be. It looks at
 	// files and starts nothing.
@@ -36,16 +119,6 @@ type flavor interface {
 	ready(ctx context.Context, p *plan, n *Node, first bool) error
 	// leader names the node that leads the topic's data now. It is one look.
 	leader(ctx context.Context, p *plan, topic string) (string, error)
-}
-
-// flavors are the brokers that can be started, by name.
-func flavors() map[string]flavor {
-	return map[string]flavor{
-		"reference": reference{},
-		"mosquitto": mosquitto{},
-		"robustmq":  robustmq{},
-		"external":  external{},
-	}
 }
 
 // A plan is a cluster that is not running yet.
@@ -68,12 +141,11 @@ type plan struct {
 // named is a configuration's flavor, with the profile filled in and the settings
 // as what they are.
 func named(config Config) (flavor, Config, error) {
-	if config.Flavor == "" {
-		config.Flavor = "reference"
-	}
-	f, ok := flavors()[config.Flavor]
-	if !ok {
-		return nil, config, fmt.Errorf("no flavor %q; choose reference, robustmq, mosquitto or external", config.Flavor)
+	known := FlavorNamed(config.Flavor)
+	config.Flavor = known.Name
+	f := known.broker
+	if f == nil {
+		return nil, config, fmt.Errorf("no flavor %q; choose %s", config.Flavor, strings.Join(FlavorNames(Any), ", "))
 	}
 	if config.Profile == "" {
 		config.Profile = ProfileTested
@@ -91,7 +163,7 @@ func check(config Config) (flavor, Config, error) {
 	if err != nil {
 		return nil, config, err
 	}
-	if config.Flavor != "external" && len(config.Endpoints) > 0 {
+	if !FlavorNamed(config.Flavor).Foreign && len(config.Endpoints) > 0 {
 		return nil, config, fmt.Errorf("endpoints are for the flavor external, not %s; leave them out or set flavor external", config.Flavor)
 	}
 	if err := checkLogin(config); err != nil {

@@ -16,7 +16,7 @@ func TestConfig(t *testing.T) {
 		config Config
 		want   string
 	}{
-		{"flavor", Config{Flavor: "rabbit"}, "choose reference, robustmq, mosquitto or external"},
+		{"flavor", Config{Flavor: "rabbit"}, "choose reference, robustmq, mosquitto, external"},
 		{"profile", Config{Profile: "fast"}, "choose tested or as-shipped"},
 		{"too many nodes", Config{Nodes: 6}, "choose 1 to 5"},
 		{"negative nodes", Config{Flavor: "robustmq", Nodes: -1}, "choose 1 to 5"},
@@ -63,13 +63,14 @@ func TestSettingsAreWholeNumbers(t *testing.T) {
 
 // Every vendor's value must be one that the setting takes.
 func TestVendorsSettings(t *testing.T) {
-	for name, f := range flavors() {
-		if _, err := f.settings().typed(name, f.settings().vendors()); err != nil {
+	for _, f := range Flavors() {
+		settings := f.broker.settings()
+		if _, err := settings.typed(f.Name, settings.vendors()); err != nil {
 			t.Error(err)
 		}
-		for key := range f.settings() {
+		for key := range settings {
 			if secret.Names(key) && key != "mqtt_runtime.auth.secret_free_login" {
-				t.Errorf("%s: %s is the name of a secret, and settings are recorded", name, key)
+				t.Errorf("%s: %s is the name of a secret, and settings are recorded", f.Name, key)
 			}
 		}
 	}

@@ -16,7 +16,7 @@ func checkForeign(c Config) error {
 	switch {
 	case len(c.Containers) == 0 && len(c.PIDs) == 0:
 		return nil
-	case c.Flavor != "external":
+	case !c.Foreign():
 		return fmt.Errorf("containers and pids are of brokers that somebody else runs; %s starts its own; set flavor external, or leave them out", c.Flavor)
 	case len(c.Containers) > 0 && len(c.PIDs) > 0:
 		return errors.New("external: name containers or pids, not both")

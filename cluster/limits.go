@@ -5,19 +5,12 @@ package cluster
 // (max_offline_messages) do by default.
 const usualQueue = 1000
 
-// QueueLimit is how many messages of QoS 1 and 2 the nodes of a cluster keep for a
+// QueueLimit returns how many messages of QoS 1 and 2 the nodes of a cluster keep for a
 // session, or are taken to keep where nobody knows; 0: no limit. The configuration is
 // one that [Check] takes.
 func QueueLimit(config Config) int {
-	switch config.Flavor {
-	case "external":
-		return usualQueue
-	case "mosquitto":
-		if _, config, err := named(config); err == nil {
-			if keys, err := (mosquitto{}).effective(Config{Nodes: 1, Profile: config.Profile, Settings: config.Settings}); err == nil {
-				return mosquittoQueue(keys)
-			}
-		}
+	if limit := FlavorNamed(config.Flavor).Queue; limit != nil {
+		return limit(config)
 	}
 	return 0
 }

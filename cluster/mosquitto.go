@@ -17,6 +17,30 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/environ"
 )
 
+// mosquittoFlavor is Eclipse Mosquitto.
+func mosquittoFlavor() Flavor {
+	return Flavor{
+		Name: "mosquitto", Title: "mosquitto", Protocols: []string{"mqtt3", "mqtt5"},
+		Forgets: true, // persistence is a snapshot
+		Queue: func(c Config) int {
+			_, c, err := named(c)
+			if err != nil {
+				return 0
+			}
+			keys, err := mosquitto{}.effective(Config{Nodes: 1, Profile: c.Profile, Settings: c.Settings})
+			if err != nil {
+				return 0
+			}
+			return mosquittoQueue(keys)
+		},
+		Control: []string{"mqtt3", "mqtt5"},
+		Pace:    Pace{SettleS: 3, SteadyS: 3, AfterS: 4, DrainS: 30, RecoveryS: 30},
+		OwnSize: true,
+		Program: "mosquitto", Install: "apt-get install mosquitto, or brew install mosquitto",
+		broker: mosquitto{},
+	}
+}
+
 // mosquitto is one node with the configuration that Debian ships: persistence is
 // on and saved every half hour. It loses acknowledged messages when it is killed,
 // and says so in its documentation. That makes it the tester's first negative

@@ -20,6 +20,31 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/certificate"
 )
 
+// DefaultFlavor is the name of the embedded broker, which any host can start.
+const DefaultFlavor = "reference"
+
+// referenceFlavor is nats-server, replicated by JetStream: messages of QoS 1 and 2 and
+// sessions outlive a node.
+func referenceFlavor() Flavor {
+	return Flavor{
+		Name: DefaultFlavor, Title: "the embedded broker (flavor reference)",
+		About:     "three nodes of nats-server, inside this binary; MQTT 3.1.1",
+		Protocols: []string{"mqtt3", "mq9"}, // server/README-MQTT.md
+		NoSharing: "the embedded broker (flavor reference) has no shared subscriptions: nats-server takes $share for a topic like any other (nats-io/nats-server issue 2386); choose flavor mosquitto or robustmq",
+		Reorders:  true, // server/README-MQTT.md, known issues
+		Control:   []string{"mqtt3", "mq9"},
+		Pace:      Pace{SettleS: 8, SteadyS: 4, AfterS: 4, DrainS: 40, RecoveryS: 45},
+		Embedded:  true,
+		image: func(c *Config) error {
+			if c.Image != "" {
+				return errors.New("the image of reference is made of this program; leave image out")
+			}
+			return nil
+		},
+		broker: reference{},
+	}
+}
+
 // reference is the embedded broker: this very binary, started again.
 type reference struct{}
 

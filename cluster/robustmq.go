@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,29 @@ import (
 	"strconv"
 	"time"
 )
+
+// robustmqFlavor is RobustMQ. It sends a NATS client PING before the PONG that nats.go
+// waits for, and knows replies by subscription 0 alone, the one used by async-nats
+// (src/nats-broker/src/mq9, v0.4.11).
+func robustmqFlavor() Flavor {
+	return Flavor{
+		Name: "robustmq", Title: "robustmq", Protocols: everyProtocol(),
+		SDKs:     map[string]string{"mq9": "rust/async-nats"},
+		Pace:     Pace{FeltS: 20, SettleS: 30, SteadyS: 4, AfterS: 15, DrainS: 240, RecoveryS: 90},
+		Versions: true, BinaryEnv: robustmqEnv,
+		Install: "export " + robustmqEnv + "=/path/to/broker-server, of a release of github.com/robustmq/robustmq",
+		Images:  "ghcr.io/robustmq/robustmq",
+		image: func(c *Config) error {
+			if c.Image == "" && c.Version == "" {
+				return errors.New("robustmq in docker needs a version, such as v0.4.11, or an image")
+			}
+			c.Image = cmp.Or(c.Image, FlavorNamed(c.Flavor).Images+":"+c.Version)
+			c.Binary = cmp.Or(c.Binary, "/robustmq/libs/broker-server")
+			return nil
+		},
+		broker: robustmq{},
+	}
+}
 
 // robustmq is the broker that this program is for, v0.4.10 and later: older
 // ones have another configuration, and ignore ours without a word.

@@ -52,8 +52,7 @@ func CheckFits(config Config) error {
 }
 
 func checkLogin(config Config) error {
-	external := config.Flavor == "external" || config.Flavor == "" && len(config.Endpoints) > 0
-	if !external && (config.Username != "" || !config.Password.IsZero()) {
+	if !config.Foreign() && (config.Username != "" || !config.Password.IsZero()) {
 		return errors.New("username and password are for the flavor external, and this program's own nodes have none; leave them out")
 	}
 	return nil

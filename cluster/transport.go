@@ -48,7 +48,7 @@ func checkTransports(config *Config) error {
 		}
 	}
 	config.Transports = extra
-	if config.Flavor != "external" {
+	if !config.Foreign() {
 		if config.CA != "" {
 			return errors.New("ca is for the flavor external; leave it out: other nodes get a certificate of ours")
 		}

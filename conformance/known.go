@@ -11,13 +11,7 @@ type Known struct {
 // KnownOf are the violations that are known of a flavor of brokers, each held
 // against the standard's text again before it was written here.
 func KnownOf(flavor string) []Known {
-	switch flavor {
-	case "mosquitto":
-		return knownOfMosquitto()
-	case "reference":
-		return knownOfReference()
-	}
-	return nil
+	return map[string][]Known{"mosquitto": knownOfMosquitto(), "reference": knownOfReference()}[flavor]
 }
 
 func find(known []Known, s Statement) *Known {

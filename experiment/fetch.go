@@ -21,16 +21,16 @@ func Fetch(ctx context.Context, stateDir string, config cluster.Config, progress
 		return config, nil
 	}
 	if config.Flavor == "" {
-		config.Flavor = "robustmq" // no other has versions
+		config.Flavor = cluster.FlavorNames(cluster.Versioned)[0]
 	}
-	if config.Flavor != "robustmq" || config.Runtime == cluster.RuntimeDocker {
+	if !cluster.FlavorNamed(config.Flavor).Versions || config.Runtime == cluster.RuntimeDocker {
 		return config, nil // refused where the rest is checked, or the image's
 	}
 	if config.Binary != "" {
 		return config, errors.New("version and binary both say what to run; leave one of them out")
 	}
 	binary, err := release.Fetch(ctx, release.Request{
-		Version: config.Version, SHA256: config.VersionSHA256, Cache: filepath.Join(CacheDir(stateDir), "robustmq"), Progress: progress,
+		Version: config.Version, SHA256: config.VersionSHA256, Cache: filepath.Join(CacheDir(stateDir), config.Flavor), Progress: progress,
 	})
 	config.Binary = binary
 	return config, err

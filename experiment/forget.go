@@ -26,12 +26,10 @@ const (
 	maxLeft     = 20 // that are named
 )
 
-const external = "external" // the flavor of brokers that somebody else runs
-
 // forget removes what the run's clients made at brokers that somebody else runs. The
 // outcome is reported and noted in the journal.
 func (s *stage) forget(ctx context.Context) {
-	if s.start.Cluster.Flavor != external {
+	if !s.start.Cluster.Foreign() {
 		return
 	}
 	user, password := s.cluster.Credentials()
@@ -50,7 +48,7 @@ func ForgetAfter(ctx context.Context, dir string) error {
 	evidence := filepath.Join(dir, reports.EvidenceDir)
 	var start keeper.Start
 	err := stored.ReadJSON(filepath.Join(evidence, reports.StartFile), &start)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && start.Cluster.Flavor != external {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !start.Cluster.Foreign() {
 		return nil
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
@@ -44,20 +45,21 @@ type FaultMeans struct {
 // this binary.
 func Look(ctx context.Context, self []string) Preflight {
 	isolation, why := keeper.Isolation(ctx, self)
-	p := Preflight{Isolation: isolation, Abilities: []Ability{namespaces(isolation, why), robustmqBinary(), program("mosquitto"), program("python3"), engine(ctx)}}
+	p := Preflight{Isolation: isolation, Abilities: []Ability{namespaces(isolation, why)}}
+	for _, f := range cluster.Flavors() {
+		a := found(f)
+		p.Flavors = append(p.Flavors, a)
+		if f.BinaryEnv+f.Program != "" {
+			p.Abilities = append(p.Abilities, a)
+		}
+	}
+	p.Abilities = append(p.Abilities, program("python3", "apt-get install python3 python3-venv, or brew install python"), engine(ctx))
 	for _, k := range faults.Catalog() {
 		m := means(ctx, k)
 		if k.Family == "network" && isolation != keeper.IsolationNamespaces {
 			m.OK, m.Missing = false, "network faults need namespaces: "+why
 		}
 		p.Faults = append(p.Faults, m)
-	}
-	robustmq, mosquitto := p.Abilities[1], p.Abilities[2]
-	p.Flavors = []Ability{
-		{Name: "reference", OK: true, Detail: "three nodes of nats-server, inside this binary; MQTT 3.1.1"},
-		{Name: "robustmq", OK: robustmq.OK, Detail: robustmq.Detail, Install: robustmq.Install},
-		{Name: "mosquitto", OK: mosquitto.OK, Detail: mosquitto.Detail, Install: mosquitto.Install},
-		{Name: external, OK: true, Detail: "brokers that somebody else runs; faults on those whose container or pid the envelope allows"},
 	}
 	for _, s := range clients.Look(ctx, "", clients.SDKs()) {
 		p.SDKs = append(p.SDKs, Ability{
@@ -110,30 +112,35 @@ func namespaces(isolation, why string) Ability {
 	return a
 }
 
-func robustmqBinary() Ability {
-	a := Ability{Name: "robustmq", Install: "export RMQ_ROBUSTMQ_BIN=/path/to/broker-server, of a release of github.com/robustmq/robustmq"}
-	path := os.Getenv("RMQ_ROBUSTMQ_BIN")
+// found says whether a flavor's program is here.
+func found(f cluster.Flavor) Ability {
+	switch {
+	case f.Program != "":
+		a := program(f.Program, f.Install)
+		a.Name = f.Name
+		return a
+	case f.BinaryEnv == "":
+		return Ability{Name: f.Name, OK: true, Detail: f.About}
+	}
+	a := Ability{Name: f.Name, Install: f.Install}
+	path := os.Getenv(f.BinaryEnv)
 	if path == "" {
-		a.Detail = "RMQ_ROBUSTMQ_BIN is not set"
+		a.Detail = f.BinaryEnv + " is not set"
 		return a
 	}
 	if _, err := exec.LookPath(path); err != nil {
-		a.Detail = "RMQ_ROBUSTMQ_BIN: " + err.Error()
+		a.Detail = f.BinaryEnv + ": " + err.Error()
 		return a
 	}
-	return Ability{Name: "robustmq", OK: true, Detail: path}
+	return Ability{Name: f.Name, OK: true, Detail: path}
 }
 
 // program looks for a command of the host, also where Debian keeps daemons.
-func program(name string) Ability {
+func program(name, install string) Ability {
 	for _, candidate := range []string{name, "/usr/sbin/" + name, "/usr/local/sbin/" + name} {
 		if path, err := exec.LookPath(candidate); err == nil {
 			return Ability{Name: name, OK: true, Detail: path}
 		}
 	}
-	install := map[string]string{
-		"mosquitto": "apt-get install mosquitto, or brew install mosquitto",
-		"python3":   "apt-get install python3 python3-venv, or brew install python",
-	}
-	return Ability{Name: name, Detail: "not found", Install: install[name]}
+	return Ability{Name: name, Detail: "not found", Install: install}
 }

@@ -27,7 +27,7 @@ func (s *spec) spare() {
 		return
 	}
 	whose := "this broker keeps %d for a session"
-	if flavor == external {
+	if s.start.Cluster.Foreign() {
 		whose = "many brokers keep %d for a session and no more"
 	}
 	s.lowered = fmt.Sprintf("%.3g messages a second in place of %.3g, as "+whose, most, s.rate, limit)

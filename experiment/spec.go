@@ -70,10 +70,10 @@ func (s *spec) fromScenario(start keeper.Start) (err error) {
 	if c.Flavor == "" {
 		c.Flavor = s.scenario.Cluster.Flavor
 	}
-	if c.Nodes == 0 && c.Flavor != "mosquitto" && c.Flavor != external { // those know themselves
+	if c.Nodes == 0 && !cluster.FlavorNamed(c.Flavor).OwnSize {
 		c.Nodes = s.scenario.Cluster.Nodes
 	}
-	if untouchable(*c) && s.scenario.OnNodes() && !start.NoFaults {
+	if c.Untouchable() && s.scenario.OnNodes() && !start.NoFaults {
 		s.start.NoFaults = true
 		s.notice = "nothing may be done to nodes that somebody else runs; name their pids or containers to have the faults"
 	}
@@ -82,7 +82,7 @@ func (s *spec) fromScenario(start keeper.Start) (err error) {
 	if s.start.NoFaults {
 		s.scenario, _ = asked.Control(scenarios.Tier{})
 	}
-	if c.Arm == nil && c.Flavor != external {
+	if c.Arm == nil && !c.Foreign() {
 		c.Arm = asked.Arms() // of a control too: it is to be the same but for the faults
 	}
 	if err := s.scenario.Speak(start.Protocol, c.Flavor); err != nil {
@@ -99,17 +99,11 @@ func (s *spec) fromScenario(start keeper.Start) (err error) {
 	return err
 }
 
-// untouchable reports whether nothing may be done to the nodes: somebody else runs
-// them, and has named neither their processes nor their containers.
-func untouchable(c cluster.Config) bool {
-	return c.Flavor == external && len(c.PIDs)+len(c.Containers) == 0
-}
-
 // listen has the nodes listen on the transport of the run. Brokers that somebody
 // else runs have one, which then is the run's.
 func (s *spec) listen() error {
 	c := &s.start.Cluster
-	if c.Flavor == external && len(c.Transports) > 0 {
+	if c.Foreign() && len(c.Transports) > 0 {
 		s.start.Transport = cmp.Or(s.start.Transport, c.Transports[0])
 	}
 	s.start.Transport = cmp.Or(s.start.Transport, contract.TCP)

@@ -110,7 +110,7 @@ func (s *spec) plants() error {
 
 // embedded refuses a defect of the embedded broker's for any other.
 func embedded(c cluster.Config) error {
-	if cmp.Or(c.Flavor, "reference") != "reference" {
+	if !cluster.FlavorNamed(c.Flavor).Embedded {
 		return fmt.Errorf("plant %s: it is one of the embedded broker, and this is %s; leave the flavor out", c.Plant, c.Flavor)
 	}
 	return nil

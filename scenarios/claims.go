@@ -6,6 +6,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/checker"
 )
@@ -90,8 +91,8 @@ var notJudged = [...]struct {
 		}},
 	{[]string{"qos1-dup-flag"}, "packets are not recorded, and a message under another packet id needs no DUP",
 		func(c Conditions) bool { return !c.Wire }},
-	{[]string{"order-per-stream"}, "the embedded broker redelivers out of order, by its own documentation",
-		func(c Conditions) bool { return c.Flavor == "reference" }},
+	{[]string{"order-per-stream"}, "the broker redelivers out of order, by its own documentation",
+		func(c Conditions) bool { return cluster.FlavorNamed(c.Flavor).Reorders }},
 	{[]string{"order-per-stream"}, "few vendors promise order across faults, and this one does not",
 		func(c Conditions) bool {
 			return len(c.scenario.Schedule) > 0 && !slices.Contains(c.Promises, "order-per-stream")

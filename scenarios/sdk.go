@@ -12,7 +12,7 @@ import (
 // by default in a protocol on a flavor. It is an error where its driver cannot do what
 // the workload needs.
 func (s *Scenario) SDKFor(sdk, protocol, flavor string) (clients.SDK, error) {
-	found, err := s.named(cmp.Or(sdk, cluster.SDK(flavor, protocol)), protocol)
+	found, err := s.named(cmp.Or(sdk, cluster.FlavorNamed(flavor).SDKs[protocol]), protocol)
 	if err == nil {
 		err = s.Suits(found)
 	}

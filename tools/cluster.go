@@ -31,7 +31,7 @@ func clusterAnswer(s keeper.Status, a Answer) ClusterAnswer {
 
 func configParam() Param {
 	return Param{Name: "config", Type: Object, About: "what the nodes are", Example: `{"flavor":"reference"}`, Fields: []Param{
-		{Name: "flavor", Type: String, About: "reference is embedded; external is somebody else's", Enum: []string{"reference", "robustmq", "mosquitto", "external"}},
+		{Name: "flavor", Type: String, About: "reference is embedded; external is somebody else's", Enum: cluster.FlavorNames(cluster.Any)},
 		{Name: "binary", Type: String, About: "path, if the operator's envelope names it"},
 		{Name: "runtime", Type: String, Enum: []string{"process", "docker"}, About: "docker: nodes are containers; process is the default"},
 		{Name: "image", Type: String, About: "docker: if the envelope names it; the vendor's goes by version"},

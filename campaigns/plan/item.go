@@ -126,7 +126,7 @@ func (l *linter) broker(where string, it *Item, s *scenarios.Scenario) {
 	m.Profile, m.Runtime = cmp.Or(m.Profile, cluster.ProfileTested), cmp.Or(m.Runtime, cluster.RuntimeProcess)
 	m.Protocol, m.Transport = cmp.Or(m.Protocol, s.Protocol), cmp.Or(m.Transport, "tcp")
 	if m.Flavor == "" {
-		l.gap(where+".flavor", fmt.Sprintf("what the nodes are, such as flavor: %s", cmp.Or(s.Cluster.Flavor, "reference")), "it is empty")
+		l.gap(where+".flavor", fmt.Sprintf("what the nodes are, such as flavor: %s", cmp.Or(s.Cluster.Flavor, cluster.DefaultFlavor)), "it is empty")
 		return
 	}
 	if m.Nodes == 0 {
@@ -136,8 +136,8 @@ func (l *linter) broker(where string, it *Item, s *scenarios.Scenario) {
 	if runtimes := []string{cluster.RuntimeProcess, cluster.RuntimeDocker}; !slices.Contains(runtimes, m.Runtime) {
 		l.gap(where+".runtime", strings.Join(runtimes, " or "), "there is no runtime %q", m.Runtime)
 	}
-	if m.Version != "" && m.Flavor != "robustmq" {
-		l.gap(where+".version", "none, or flavor: robustmq", "%s has no versions to choose from", m.Flavor)
+	if m.Version != "" && !cluster.FlavorNamed(m.Flavor).Versions {
+		l.gap(where+".version", "none, or flavor: "+strings.Join(cluster.FlavorNames(cluster.Versioned), " or "), "%s has no versions to choose from", m.Flavor)
 	}
 	var err error
 	if it.Config, err = cluster.Effective(m.Cluster()); err != nil {

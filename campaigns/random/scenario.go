@@ -18,13 +18,8 @@ type times struct {
 }
 
 func timesOf(flavor string) times {
-	switch flavor {
-	case "robustmq":
-		return times{longer: 20, settle: 30, tier: scenarios.Tier{SteadyS: 4, AfterS: 15, DrainS: 240, RecoveryS: 90}}
-	case "mosquitto":
-		return times{settle: 3, tier: scenarios.Tier{SteadyS: 3, AfterS: 4, DrainS: 30, RecoveryS: 30}}
-	}
-	return times{settle: 8, tier: scenarios.Tier{SteadyS: 4, AfterS: 4, DrainS: 40, RecoveryS: 45}}
+	p := cluster.FlavorNamed(flavor).Pace
+	return times{longer: p.FeltS, settle: p.SettleS, tier: scenarios.Tier{SteadyS: p.SteadyS, AfterS: p.AfterS, DrainS: p.DrainS, RecoveryS: p.RecoveryS}}
 }
 
 // Check refuses a space in which there is nothing to draw, and says what it
@@ -71,7 +66,7 @@ func (s Space) draw(seed int64) *scenarios.Scenario {
 		Cluster: scenarios.Cluster{Flavor: s.Flavor, Nodes: s.Nodes}, SDK: client.SDK.String(),
 		Workload: w.Workload, Schedule: p.steps, Claims: w.claims(client, s.Flavor, p.steps),
 	}
-	if s.Flavor == "mosquitto" { // it knows itself
+	if cluster.FlavorNamed(s.Flavor).OwnSize {
 		one.Cluster.Nodes = 0
 	}
 	if len(p.steps) > 1 {

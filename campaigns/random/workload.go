@@ -116,7 +116,7 @@ func (w load) claims(c Client, flavor string, schedule []scenarios.Step) []strin
 	}
 	// The embedded broker redelivers out of order, by its own documentation; and
 	// who never got a packet, or got it twice, gets it out of order from us.
-	if flavor != "reference" && !faulted("packet_drop", "packet_duplicate") {
+	if !cluster.FlavorNamed(flavor).Reorders && !faulted("packet_drop", "packet_duplicate") {
 		list = append(list, "order-per-stream")
 	}
 	if w.Subscribers.Offline > 0 && !slices.Contains(c.SDK.Cannot, contract.CannotSessionPresent) { // else maybe nobody comes back

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/random"
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/build"
@@ -56,7 +58,7 @@ func (a *app) campaign() *cobra.Command {
 	f.DurationVar(&ask.within, "for", 30*time.Minute, "so long, of all runs and reductions; 0: until --runs")
 	f.IntVar(&ask.runs, "runs", 0, "at most so many runs, without those of reductions; 0: no limit")
 	f.Int64Var(&ask.seed, "seed", 0, "of all that is drawn (default: of the clock)")
-	f.StringVar(&ask.cluster.Flavor, "flavor", "reference", "what the nodes are: reference, robustmq, mosquitto")
+	f.StringVar(&ask.cluster.Flavor, "flavor", cluster.DefaultFlavor, "what the nodes are: "+strings.Join(cluster.FlavorNames(cluster.Own), ", "))
 	f.StringSliceVar(&ask.sdks, "sdk", nil, "client libraries to draw from: go, python@2.x, js/mqtt@latest (default: those in this program)")
 	f.StringVar(&ask.protocol, "protocol", "", "mqtt3 or mqtt5 alone (default: both, as far as they are spoken)")
 	f.StringVar(&ask.envelope, "envelope", "", "`file` with limits that no scenario may leave, as of serve")

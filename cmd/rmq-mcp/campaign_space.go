@@ -34,8 +34,8 @@ type spaceAsk struct {
 // with the broker that was fetched.
 func (ask *spaceAsk) space(ctx context.Context, dir string, argv []string, show *matrixDisplay) (random.Space, error) {
 	var s random.Space
-	if !slices.Contains([]string{"reference", "robustmq", "mosquitto"}, ask.cluster.Flavor) {
-		return s, fmt.Errorf("draw a scenario: flavor %q: valid are reference, robustmq, mosquitto; what may be done to brokers of somebody else, a scenario of one's own says", ask.cluster.Flavor)
+	if own := cluster.FlavorNames(cluster.Own); !slices.Contains(own, ask.cluster.Flavor) {
+		return s, fmt.Errorf("draw a scenario: flavor %q: valid are %s; campaigns do not run on external brokers: write a scenario and use run --flavor external", ask.cluster.Flavor, strings.Join(own, ", "))
 	}
 	if ask.envelope != "" {
 		limits, err := envelope.Read(ask.envelope, dir)
@@ -89,7 +89,7 @@ func (ask *spaceAsk) clients(flavor string) (list []random.Client, err error) {
 		}
 		sdks = append(sdks, found...)
 	}
-	for _, protocol := range cluster.Protocols(flavor) {
+	for _, protocol := range cluster.FlavorNamed(flavor).Protocols {
 		if protocol == contract.MQ9 || ask.protocol != "" && protocol != ask.protocol {
 			continue
 		}
@@ -112,7 +112,7 @@ func (r *running) draw(ctx context.Context, dir string, show *matrixDisplay) (st
 	if err != nil {
 		return "", err
 	}
-	r.cluster.Flavor = cmp.Or(r.cluster.Flavor, "reference")
+	r.cluster.Flavor = cmp.Or(r.cluster.Flavor, cluster.DefaultFlavor)
 	r.seed = cmp.Or(r.seed, 1+rand.Int64N(1<<31-1))
 	ask := spaceAsk{cluster: r.cluster, protocol: r.protocol}
 	if r.sdk != "" {

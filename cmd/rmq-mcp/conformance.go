@@ -155,7 +155,7 @@ func (a *app) conform(ctx context.Context, out io.Writer, f conforming) error {
 	if err != nil {
 		return err
 	}
-	flavor := cmp.Or(config.Flavor, "reference")
+	flavor := cmp.Or(config.Flavor, cluster.DefaultFlavor)
 	report := Conformance{Broker: cmp.Or(at.version, strings.Join(config.Endpoints, ", ")), Flavor: flavor, Nodes: at.nodes, Seed: f.seed}
 	fmt.Fprintf(say, "%d checks of %s, %d nodes\n", len(statements), report.Broker, report.Nodes)
 	p := newTicker(say, len(statements))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
 )
 
@@ -42,7 +43,7 @@ func (a *app) doctor() *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.BoolVar(&live, "faults", false, "inject every fault for real, on a live cluster")
-	f.StringSliceVar(&check.flavors, "flavor", []string{"reference"}, "with --faults: the flavor of the nodes; after a comma, the next one to try for faults that have not landed")
+	f.StringSliceVar(&check.flavors, "flavor", []string{cluster.DefaultFlavor}, "with --faults: the flavor of the nodes; after a comma, the next one to try for faults that have not landed")
 	f.StringSliceVar(&check.only, "only", nil, "with --faults: `types` or families, separated by commas")
 	f.StringVar(&check.upgradeTo, "upgrade-to", "", "with --faults: `path` of another build of the broker, for upgrade")
 	f.BoolVar(&check.markdown, "markdown", false, "with --faults: print a table of Markdown")

@@ -4,10 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/robustmq/rmq-mcp/cluster"
 )
 
 const module = "github.com/robustmq/rmq-mcp/"
@@ -120,5 +126,33 @@ func packages(t *testing.T) []goPackage {
 			t.Fatal(err)
 		}
 		all = append(all, p)
+	}
+}
+
+// TestFlavorsAreValues fails where a flavor is known by its name outside its own file:
+// what is to be known of it is a field of cluster.Flavor. Histories older than a field
+// are read by the name that they recorded.
+func TestFlavorsAreValues(t *testing.T) {
+	names := strings.Join(cluster.FlavorNames(cluster.Any), "|")
+	compared := regexp.MustCompile(`([!=]=\s*|\bcase [^:]*)"(` + names + `)"|"(` + names + `)"\s*[!=]=`)
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == "history":
+			return filepath.SkipDir
+		case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for i, line := range strings.Split(string(text), "\n") {
+			if compared.MatchString(line) {
+				t.Errorf("%s:%d: %s", path, i+1, strings.TrimSpace(line))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -60,7 +60,7 @@ func isolationFor(o SpawnOptions) string {
 	if o.Isolation == "" && len(o.Start.Cluster.PIDs) > 0 {
 		return IsolationLoopback
 	}
-	if o.Isolation == "" && (o.Start.Cluster.Flavor == "external" || len(o.Start.Cluster.Endpoints) > 0) {
+	if o.Isolation == "" && (o.Start.Cluster.Foreign() || len(o.Start.Cluster.Endpoints) > 0) {
 		return IsolationHost
 	}
 	return o.Isolation

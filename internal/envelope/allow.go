@@ -16,19 +16,15 @@ func (e Envelope) Cluster(c cluster.Config) error {
 	if c.Nodes > e.MaxNodes {
 		return e.over(fmt.Sprintf("%d nodes are too many", c.Nodes), "max_nodes", e.MaxNodes, "ask for fewer")
 	}
-	flavor := c.Flavor
-	if flavor == "" && len(c.Endpoints) > 0 {
-		flavor = "external"
-	}
 	for _, endpoint := range c.Endpoints {
 		if !slices.Contains(e.AllowedEndpoints, endpoint) {
 			return e.missing("endpoint "+endpoint, "allowed_endpoints", endpoint)
 		}
 	}
-	// The flavor external needs no permission here: naming a foreign broker's
-	// endpoints, containers or processes permits it.
-	if flavor != "" && flavor != "external" && !slices.Contains(e.AllowedFlavors, flavor) {
-		return e.missing(fmt.Sprintf("flavor %q (allowed: %s)", flavor, strings.Join(e.AllowedFlavors, ", ")), "allowed_flavors", flavor)
+	// Brokers of somebody else need no permission here: naming their endpoints,
+	// containers or processes permits them.
+	if c.Flavor != "" && !c.Foreign() && !slices.Contains(e.AllowedFlavors, c.Flavor) {
+		return e.missing(fmt.Sprintf("flavor %q (allowed: %s)", c.Flavor, strings.Join(e.AllowedFlavors, ", ")), "allowed_flavors", c.Flavor)
 	}
 	runtime := c.Runtime
 	if runtime != "" && !slices.Contains(e.AllowedRuntimes, runtime) {

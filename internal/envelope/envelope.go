@@ -52,12 +52,14 @@ func Default(stateDir string) Envelope {
 		MaxConcurrentFaults: 8,
 		MaxTotalFaultS:      3600,
 		AllowMajority:       true,
-		AllowedFlavors:      []string{"reference", "mosquitto", "robustmq"},
+		AllowedFlavors:      cluster.FlavorNames(cluster.Own),
 		AllowedRuntimes:     []string{cluster.RuntimeProcess, cluster.RuntimeDocker},
 		Push:                []string{filepath.Join(stateDir, "published")},
 	}
-	if binary := os.Getenv("RMQ_ROBUSTMQ_BIN"); binary != "" {
-		e.AllowedBinaries = []string{binary}
+	for _, f := range cluster.Flavors() {
+		if binary := os.Getenv(f.BinaryEnv); f.BinaryEnv != "" && binary != "" {
+			e.AllowedBinaries = append(e.AllowedBinaries, binary)
+		}
 	}
 	return e
 }
