@@ -130,8 +130,7 @@ func (s *stage) freeze() error {
 func (s *stage) conditions(sdk clients.SDK, protocol string) scenarios.Conditions {
 	return scenarios.Conditions{
 		SDK: sdk, Protocol: protocol, Transport: s.start.Transport,
-		Flavor: s.info.Flavor, Nodes: s.info.Nodes, Promises: s.info.Promises, Lacks: s.info.Lacks,
-		Wire: s.recordsWire(), ExpiryS: s.tier.ExpiryS,
+		Cluster: s.info, Wire: s.recordsWire(), ExpiryS: s.tier.ExpiryS,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/judge/checker"
 )
 
 // Control is the scenario without its faults, and the tier without them: the same
@@ -12,8 +13,9 @@ import (
 func (s *Scenario) Control(t Tier) (*Scenario, Tier) {
 	control := *s
 	control.Schedule = nil
-	control.Claims = slices.DeleteFunc(slices.Clone(s.Claims), func(claim string) bool { // what only a fault may bring about is judged beside them
-		return slices.Contains([]string{"progress", "fair", "session-kept", "session-fresh", "session-expiry", "will-once"}, claim)
+	control.Claims = slices.DeleteFunc(slices.Clone(s.Claims), func(claim string) bool { // those are judged beside them
+		e, err := checker.Find(claim)
+		return err == nil && e.ByFault
 	})
 	t.SteadyS += t.faultTime(s.Schedule)
 	t.Rounds = 1

@@ -203,7 +203,7 @@ func TestBeside(t *testing.T) {
 	sdk := clients.SDK{Lang: "go", Package: "x", Version: "1", Dedupes: true}
 	hidden := sdk
 	hidden.Cannot = []string{contract.CannotSessionPresent, contract.CannotExactlyOnce}
-	taped := Conditions{SDK: sdk, Protocol: "mqtt3", Flavor: "mosquitto", Nodes: 1, Wire: true, Promises: []string{"order-per-stream"}}
+	taped := Conditions{SDK: sdk, Protocol: "mqtt3", Wire: true, Cluster: history.ClusterInfo{Flavor: "mosquitto", Nodes: 1, Promises: []string{"order-per-stream"}}}
 	with := func(change func(c *Conditions)) Conditions {
 		c := taped
 		change(&c)
@@ -216,8 +216,8 @@ func TestBeside(t *testing.T) {
 	}{
 		{"as it is", "", "", taped, []string{"order-per-stream", "qos2-exactly-once", "qos1-dup-flag", "session-kept", "will-once", "no-panic", "no-leak"},
 			[]string{"qos1-no-loss", "progress", "recovery", "mq9-fifo", "sdk-honest", "session-expiry"}},
-		{"on the embedded broker", "", "", with(func(c *Conditions) { c.Flavor = "reference" }), []string{"session-kept"}, []string{"order-per-stream"}},
-		{"a vendor who promises no order", "", "", with(func(c *Conditions) { c.Promises = nil }), nil, []string{"order-per-stream"}},
+		{"on the embedded broker", "", "", with(func(c *Conditions) { c.Cluster.Flavor = "reference" }), []string{"session-kept"}, []string{"order-per-stream"}},
+		{"a vendor who promises no order", "", "", with(func(c *Conditions) { c.Cluster.Promises = nil }), nil, []string{"order-per-stream"}},
 		{"no packets, and a library that passes copies on", "", "", with(func(c *Conditions) { c.Wire, c.SDK = false, hidden }), nil, []string{"qos1-dup-flag", "qos2-exactly-once"}},
 		{"packets, and a library that passes copies on", "", "", with(func(c *Conditions) { c.SDK = hidden }), []string{"qos2-exactly-once"}, []string{"session-kept", "session-fresh"}},
 		{"ends without a bound", "", "", with(func(c *Conditions) { c.Protocol = "mqtt5" }), nil, []string{"session-expiry"}},
@@ -360,10 +360,10 @@ func TestClaimsThatARunCanShow(t *testing.T) {
 		"all is seen": {Conditions{},
 			[]string{"qos1-no-loss", "qos1-dup-flag", "no-leak", "no-panic", "no-exit", "progress", "order-per-stream"},
 			[]string{"qos1-no-loss", "qos1-dup-flag", "no-leak", "no-panic", "no-exit"}},
-		"order is promised": {Conditions{Promises: []string{"order-per-stream"}},
+		"order is promised": {Conditions{Cluster: history.ClusterInfo{Promises: []string{"order-per-stream"}}},
 			[]string{"qos1-no-loss", "qos1-dup-flag", "no-leak", "no-panic", "no-exit", "progress", "order-per-stream"},
 			[]string{"qos1-no-loss", "qos1-dup-flag", "no-leak", "no-panic", "no-exit", "order-per-stream"}},
-		"somebody else's brokers": {Conditions{Lacks: map[string]string{history.LacksLogs: "x", history.LacksProcesses: "x", history.LacksResources: "x"}},
+		"somebody else's brokers": {Conditions{Cluster: history.ClusterInfo{Lacks: map[string]string{history.LacksLogs: "x", history.LacksProcesses: "x", history.LacksResources: "x"}}},
 			[]string{"qos1-no-loss", "qos1-dup-flag", "progress", "order-per-stream"},
 			[]string{"qos1-no-loss", "qos1-dup-flag"}},
 		"TLS": {Conditions{Transport: contract.TLS},

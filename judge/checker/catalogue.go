@@ -21,6 +21,14 @@ type Entry struct {
 	Bounded       bool   // by what only a scenario's run has: a budget, a harness that lists mailboxes
 	Notice        Notice // of its violation, in a run that does not claim it; none where that says nothing
 	canary        func(Context) *mutation
+
+	Sees     string                     // the part of the cluster that it needs to see: history.LacksLogs, …; "" for none
+	Plain    bool                       // it looks at connections of the plain listener alone
+	Shown    string                     // the thing that a driver must be able to show: contract.CannotDup, …; "" for none
+	ByFault  bool                       // only a fault may bring about a violation
+	ByHand   bool                       // it is judged of every cluster that is explored by hand
+	Excused  map[string]string          // by type of fault: why it is not judged under one, unless it is asked
+	Unjudged func(Circumstances) string // why it is not judged in a run, unless it is asked; "" if it is; nil: it always is
 }
 
 // A Category is the kind of a promise.

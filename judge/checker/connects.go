@@ -13,6 +13,7 @@ var claimClientsConnect = Entry{
 		Text:   "A broker lets in whoever speaks its protocol: a CONNECT in which nothing is wrong is answered by a CONNACK of success, and mq9 is for any NATS client, without a library of its own.",
 		Source: "MQTT 3.1.1 section 3.1.4 [MQTT-3.1.4-4]; MQTT 5.0 section 3.1.4 [MQTT-3.1.4-5]; mq9: website/docs/faq.md"},
 	Category: Liveness, Checker: "connects@1", Protocols: every, Rests: history.PromiseProtocol, New: newConnects, Timed: true, canary: lockOut,
+	ByHand: true,
 }
 
 // connectBound is how long a client tries before it counts as kept out.

@@ -3,6 +3,7 @@ package checker
 import (
 	"slices"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -12,6 +13,13 @@ var claimQoS1DupFlag = Entry{
 		Text:   "The DUP flag MUST be set to 1 by the Client or Server when it attempts to re-deliver a PUBLISH Packet.",
 		Source: "MQTT 3.1.1 section 3.3.1.1 [MQTT-3.3.1-1]"},
 	Category: Safety, Checker: "dup@1", Protocols: mqtt, Rests: history.PromiseDup, New: newDupFlag, canary: unflag,
+	Shown: contract.CannotDup, Excused: excused("packet_duplicate makes one message two to the broker", "packet_duplicate"),
+	Unjudged: func(c Circumstances) string {
+		if !c.Wire {
+			return "packets are not recorded, and a message under another packet id needs no DUP"
+		}
+		return ""
+	},
 }
 
 // dupFlag judges that a message which is delivered again on one connection
@@ -35,7 +43,7 @@ func newDupFlag(ctx Context) Checker {
 	l := ctx.ledger
 	c := &dupFlag{ledger: l, conn: make([]marks, len(l.route.pairs)), sees: make([]bool, len(l.tables.Processes))}
 	for i, p := range l.tables.Processes {
-		c.sees[i] = !slices.Contains(p.Cannot, "dup")
+		c.sees[i] = !slices.Contains(p.Cannot, contract.CannotDup)
 	}
 	return c
 }
@@ -107,7 +115,7 @@ func unflag(ctx Context) *mutation {
 	return oneRow("no delivery of QoS 1 can be judged", func(b *history.Batch, d delivery) (*history.Batch, string) {
 		i := int(d.i)
 		m := l.sends.find(b.Stream[i], b.Seq[i])
-		if b.QoS[i] != 1 || !l.plain(d) || slices.Contains(l.tables.Processes[b.Process[i]].Cannot, "dup") ||
+		if b.QoS[i] != 1 || !l.plain(d) || slices.Contains(l.tables.Processes[b.Process[i]].Cannot, contract.CannotDup) ||
 			m == nil || m.outcome != history.OK || l.sentTwice(b.Stream[i], m) || l.wire.another(b.Process[i], b.Stream[i], b.Seq[i]) {
 			return nil, ""
 		}

@@ -13,6 +13,7 @@ var claimNoExit = Entry{
 		Text:   "Unless it is made to, a broker does not end: whatever its clients and its network do, its process goes on.",
 		Source: "common expectation of a server"},
 	Category: Operational, Checker: "exits@1", Protocols: every, Rests: history.PromiseProtocol, New: newExits, canary: quit,
+	Sees: history.LacksProcesses, ByHand: true, Excused: excused("a process that gets no memory or no thread may end", "memory", "pids"),
 }
 
 // exits judges that no node's process ends by itself.

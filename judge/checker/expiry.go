@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -15,6 +16,7 @@ var claimMQ9MessageTTL = Entry{
 		Text:   "A message expires at send_time + ttl, independent of the mailbox: until then FETCH returns it, and from then on, within the time that the scenario bounds (expiry_s), no more.",
 		Source: "mq9 protocol.md, MSG.SEND, mq9-ttl; website/docs/faq.md"},
 	Category: Safety, Checker: "expiry@1", Protocols: mq9, Rests: history.PromiseMailboxes, New: messagesExpire, NeedsComplete: true, Timed: true, canary: linger(ofMessages),
+	Unjudged: unbounded,
 }
 
 var claimMQ9MailboxTTL = Entry{
@@ -22,6 +24,7 @@ var claimMQ9MailboxTTL = Entry{
 		Text:   "A mailbox is destroyed when its time to live is over, and its messages with it, within the time that the scenario bounds (expiry_s): it takes and gives no more. Until then it is there.",
 		Source: "mq9 protocol.md, Core Concepts and MAILBOX.CREATE; website/docs/faq.md, What happens when a mailbox expires?"},
 	Category: Safety, Checker: "expiry@1", Protocols: mq9, Rests: history.PromiseMailboxes, New: mailboxesExpire, NeedsComplete: true, Timed: true, canary: linger(ofMailboxes),
+	Unjudged: unbounded,
 }
 
 // expiry judges messages or whole mailboxes with a time to live: they are there until
@@ -146,7 +149,7 @@ func (c *expiry) span(stream int32, m *message) (until, over int64, known bool) 
 // say when it fetches.
 func (c *expiry) cannot(process int32) bool {
 	return uint32(process) >= uint32(len(c.ledger.tables.Processes)) ||
-		slices.Contains(c.ledger.tables.Processes[process].Cannot, "fetch")
+		slices.Contains(c.ledger.tables.Processes[process].Cannot, contract.CannotFetch)
 }
 
 func (c *expiry) Result(*closing) verdict.Result {

@@ -18,6 +18,7 @@ var claimFair = Entry{
 		Text:   "While a client stalls, is dead or floods, the others are served as before: of each group at each node the acknowledgements and deliveries take no longer, and are no fewer, than the scenario bounds against that group before (fair).",
 		Source: "the scenario's budget"},
 	Category: Fairness, Checker: "fair@2", Protocols: mqtt, New: newFair, NeedsComplete: true, Bounded: true, canary: dawdle,
+	ByFault: true,
 }
 
 // fair judges that clients are served as before while another one stalls, is dead or

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -13,6 +14,7 @@ var claimSessionFresh = Entry{
 		Text:   "If the Server accepts a connection with CleanSession set to 1, the Server MUST set Session Present to 0; likewise if it has no stored Session state, as of a Client Identifier that nobody has used.",
 		Source: "MQTT 3.1.1 section 3.2.2.2 [MQTT-3.2.2-1], [MQTT-3.2.2-3]; MQTT 5.0 section 3.2.2.1.1 [MQTT-3.2.2-2], [MQTT-3.2.2-3]"},
 	Category: Isolation, Checker: "fresh@1", Protocols: mqtt, Rests: history.PromiseProtocol, New: newFresh, canary: outlive,
+	ByFault: true, Unjudged: unseen,
 }
 
 // fresh judges that no client is told of a session that was never there. There is none
@@ -65,7 +67,7 @@ func (c *fresh) greet(b *history.Batch, i int) {
 	first, process := c.first[b.Call[i]], c.ledger.tables.Processes[b.Process[i]]
 	delete(c.first, b.Call[i])
 	clean := process.Clean && (process.Protocol != "mqtt5" || c.ledger.wire.on)
-	if b.Outcome[i] != history.OK || !first && !clean || process.Protocol == "mq9" || slices.Contains(process.Cannot, "session_present") {
+	if b.Outcome[i] != history.OK || !first && !clean || process.Protocol == "mq9" || slices.Contains(process.Cannot, contract.CannotSessionPresent) {
 		return
 	}
 	c.judged++

@@ -3,6 +3,7 @@ package checker
 import (
 	"slices"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -66,7 +67,7 @@ func (c *granted) Result(*closing) verdict.Result {
 	var wrong int64
 	for i := range c.came {
 		p, s := int32(i/c.ledger.route.streams), int32(i%c.ledger.route.streams)
-		if c.grant[p] > 2 || slices.Contains(c.ledger.tables.Processes[p].Cannot, "granted_qos") {
+		if c.grant[p] > 2 || slices.Contains(c.ledger.tables.Processes[p].Cannot, contract.CannotGrantedQoS) {
 			continue
 		}
 		due := min(c.ledger.tables.Streams[s].QoS, c.grant[p])

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -13,6 +14,7 @@ var claimSessionKept = Entry{
 		Text:   "If the Server accepts a connection with CleanSession set to 0 and has stored Session state, it MUST set Session Present to 1; the session lasts as long as was asked for.",
 		Source: "MQTT 3.1.1 sections 3.1.2.4 [MQTT-3.1.2-4] and 3.2.2.2 [MQTT-3.2.2-2]; MQTT 5.0 section 3.1.2.11.2"},
 	Category: Durability, Checker: "session@1", Protocols: mqtt, Rests: history.PromiseSessions, New: newKept, canary: forget,
+	ByFault: true, Unjudged: firstOf(oneCopy, unseen),
 	Notice: Notice{"session_lost", "lost sessions", "mqtt/persistent-session"},
 }
 
@@ -39,7 +41,7 @@ func newKept(ctx Context) Checker {
 	l := ctx.ledger
 	c := &kept{ledger: l, of: make([]keeping, len(l.tables.Processes)), dials: dials{}}
 	for i, p := range l.tables.Processes {
-		c.of[i] = keeping{judged: !slices.Contains(p.Cannot, "session_present"), left: never}
+		c.of[i] = keeping{judged: !slices.Contains(p.Cannot, contract.CannotSessionPresent), left: never}
 	}
 	return c
 }

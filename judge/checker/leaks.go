@@ -14,6 +14,7 @@ var claimNoLeak = Entry{
 		Text:   "A connection that its client has closed is closed by the broker too, ten seconds after the last fault at the latest.",
 		Source: "common expectation of a server"},
 	Category: Operational, Checker: "leaks@1", Protocols: mqtt, Rests: history.PromiseProtocol, New: newLeaks, Timed: true, canary: desert,
+	Sees: history.LacksResources, Plain: true,
 }
 
 // leaks judges that nobody's connection outlives its client: the last reading of

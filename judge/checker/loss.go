@@ -3,6 +3,7 @@ package checker
 import (
 	"slices"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -12,7 +13,8 @@ var claimQoS1NoLoss = Entry{
 		Text:   "QoS 1 ensures that the message arrives at the receiver at least once; once the broker sent PUBACK for a message, it must deliver it to every session that subscribed before.",
 		Source: "MQTT 3.1.1 section 4.3.2 [MQTT-4.3.2-2]; sessions: section 4.1 [MQTT-4.1.0-1]"},
 	Category: Durability, Checker: "loss@2", Protocols: mqtt, Rests: history.PromiseDurability, New: qos1Loss, NeedsComplete: true, canary: lose(1),
-	Notice: Notice{"lost", "acknowledged deliveries of QoS 1 that never came", "mqtt/broker-kill-9"},
+	Unjudged: oneCopy,
+	Notice:   Notice{"lost", "acknowledged deliveries of QoS 1 that never came", "mqtt/broker-kill-9"},
 }
 
 var claimQoS2NoLoss = Entry{
@@ -20,7 +22,8 @@ var claimQoS2NoLoss = Entry{
 		Text:   "QoS 2 is for use when neither loss nor duplication of messages are acceptable; a message whose PUBCOMP was sent is the broker's to deliver to every session that subscribed before.",
 		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-2]; sessions: section 4.1 [MQTT-4.1.0-1]"},
 	Category: Durability, Checker: "loss@2", Protocols: mqtt, Rests: history.PromiseDurability, New: qos2Loss, NeedsComplete: true, canary: lose(2),
-	Notice: Notice{"lost", "acknowledged deliveries of QoS 2 that never came", "mqtt/publish-crash-reconnect"},
+	Unjudged: oneCopy,
+	Notice:   Notice{"lost", "acknowledged deliveries of QoS 2 that never came", "mqtt/publish-crash-reconnect"},
 }
 
 var claimMQ9NoLoss = Entry{
@@ -28,7 +31,8 @@ var claimMQ9NoLoss = Entry{
 		Text:   "Messages persist until they are fetched or their time is over: one that was answered with its id reaches every group, and is never lost because its recipient is offline.",
 		Source: "mq9 protocol.md, MSG.SEND and MSG.FETCH; website/docs/faq.md"},
 	Category: Durability, Checker: "loss@2", Protocols: mq9, Rests: history.PromiseMailboxes, New: qos1Loss, NeedsComplete: true, canary: lose(1),
-	Notice: Notice{"lost", "acknowledged messages that never came", "mq9/mailbox-roundtrip"},
+	Unjudged: oneCopy,
+	Notice:   Notice{"lost", "acknowledged messages that never came", "mq9/mailbox-roundtrip"},
 }
 
 // loss judges that acknowledged messages arrive. Each message of its QoS that the
@@ -156,7 +160,7 @@ func (l *ledger) refusals(producer int32) bool {
 		return false
 	}
 	p := l.tables.Processes[producer]
-	return p.Protocol == "mqtt5" && slices.Contains(p.Cannot, "publish_reason")
+	return p.Protocol == "mqtt5" && slices.Contains(p.Cannot, contract.CannotPublishReason)
 }
 
 // lossy reports whether the subscription is at QoS 0, which promises nothing.

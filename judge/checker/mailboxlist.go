@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -71,7 +72,7 @@ func newMailboxList(ctx Context) Checker {
 // unsaid reports whether the maker of a mailbox may not have said how long it lives.
 func (c *mailboxList) unsaid(mailbox string) bool {
 	return slices.ContainsFunc(c.ledger.tables.Processes, func(p history.Process) bool {
-		return slices.Contains(p.Cannot, "fetch") && slices.ContainsFunc(p.Filters, func(f history.Filter) bool { return f.Filter == mailbox })
+		return slices.Contains(p.Cannot, contract.CannotFetch) && slices.ContainsFunc(p.Filters, func(f history.Filter) bool { return f.Filter == mailbox })
 	})
 }
 

@@ -3,6 +3,7 @@ package checker
 import (
 	"slices"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -12,6 +13,12 @@ var claimQoS2ExactlyOnce = Entry{
 		Text:   "QoS 2, exactly once delivery: neither loss nor duplication of messages are acceptable.",
 		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-1], [MQTT-4.3.3-2]"},
 	Category: Idempotency, Checker: "once@4", Protocols: mqtt, Rests: history.PromiseDurability, New: exactlyOnce, canary: repeat(2, dedupes),
+	Unjudged: func(c Circumstances) string {
+		if !c.Wire && (!c.Dedupes || slices.Contains(c.Cannot, contract.CannotExactlyOnce)) {
+			return "the client library passes every copy on, and packets are not recorded"
+		}
+		return ""
+	},
 	Notice: Notice{"duplicated", "duplicates of QoS 2", "mqtt/publish-crash-reconnect"},
 }
 
@@ -20,7 +27,8 @@ var claimQoS0AtMostOnce = Entry{
 		Text:   "QoS 0, at most once delivery: the message arrives at the receiver either once or not at all.",
 		Source: "MQTT 3.1.1 section 4.3.1"},
 	Category: Idempotency, Checker: "once@4", Protocols: mqtt, Rests: history.PromiseProtocol, New: atMostOnce, canary: repeat(0, anyone),
-	Notice: Notice{"duplicated", "duplicates of QoS 0", "mqtt/qos-roundtrip"},
+	Excused: excused("packet_duplicate makes one message two to the broker", "packet_duplicate"),
+	Notice:  Notice{"duplicated", "duplicates of QoS 0", "mqtt/qos-roundtrip"},
 }
 
 var claimSDKOnce = Entry{
@@ -66,7 +74,7 @@ func newOnce(l *ledger, qos uint8, judges func(history.Process) bool) *once {
 		c.judges[i] = judges(p)
 	}
 	for _, st := range l.tables.Streams {
-		twice := qos == 2 && uint32(st.Producer) < uint32(len(l.tables.Processes)) && slices.Contains(l.tables.Processes[st.Producer].Cannot, "exactly_once")
+		twice := qos == 2 && uint32(st.Producer) < uint32(len(l.tables.Processes)) && slices.Contains(l.tables.Processes[st.Producer].Cannot, contract.CannotExactlyOnce)
 		c.sent = append(c.sent, !twice)
 	}
 	c.blames = l.wire.on && qos == 2

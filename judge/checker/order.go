@@ -12,6 +12,16 @@ var claimOrderPerStream = Entry{
 		Text:   "A Server MUST by default treat each Topic as an Ordered Topic: PUBLISH packets of a client, a topic and a QoS are sent to consumers in the order in which they were received.",
 		Source: "MQTT 3.1.1 section 4.6 [MQTT-4.6.0-5], [MQTT-4.6.0-6]; MQTT 5.0 section 4.6 [MQTT-4.6.0-5]"},
 	Category: Ordering, Checker: "order@3", Protocols: mqtt, Rests: history.PromiseOrder, New: newOrder, canary: swap,
+	Excused: map[string]string{"packet_duplicate": "packet_duplicate makes one message two to the broker", "packet_drop": "a message that never came is sent again later"},
+	Unjudged: func(c Circumstances) string {
+		switch {
+		case len(c.Faults) > 0 && !slices.Contains(c.Promises, "order-per-stream"):
+			return "few vendors promise order across faults, and this one does not"
+		case c.Reorders:
+			return "the broker redelivers out of order, by its own documentation"
+		}
+		return ""
+	},
 	Notice: Notice{"nonmonotonic", "deliveries out of order", "mqtt/order-across-failover"},
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -14,6 +15,7 @@ var claimSessionExpiry = Entry{
 		Text:   "The Server MUST discard the Session State when the Network Connection is closed and the Session Expiry Interval has passed, within the time that the scenario bounds (expiry_s).",
 		Source: "MQTT 5.0 sections 4.1.0 [MQTT-4.1.0-2], 3.1.2.11.2 and 3.2.2.3.2"},
 	Category: Safety, Checker: "outlived@1", Protocols: []string{"mqtt5"}, Rests: history.PromiseExpiry, New: newOutlived, Timed: true, canary: outlive,
+	ByFault: true, Unjudged: unbounded,
 }
 
 // outlived judges that a session is gone when its client comes back after the session's
@@ -47,7 +49,7 @@ func newOutlived(ctx Context) Checker {
 	l := ctx.ledger
 	c := &outlived{ledger: l, slack: expirySlack(ctx), of: make([]absence, len(l.tables.Processes)), dials: dials{}}
 	for i, p := range l.tables.Processes {
-		c.of[i].judged = p.Protocol == "mqtt5" && !p.Clean && !slices.Contains(p.Cannot, "session_present")
+		c.of[i].judged = p.Protocol == "mqtt5" && !p.Clean && !slices.Contains(p.Cannot, contract.CannotSessionPresent)
 	}
 	return c
 }

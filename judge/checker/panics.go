@@ -10,6 +10,7 @@ var claimNoPanic = Entry{
 		Text:   "A broker does not panic, whatever happens around it.",
 		Source: "common expectation of a server"},
 	Category: Operational, Checker: "panics@1", Protocols: every, Rests: history.PromiseProtocol, New: newPanics, canary: crash,
+	Sees: history.LacksLogs, ByHand: true, Excused: excused("a process that gets no memory or no thread may end", "memory", "pids"),
 }
 
 // panics judges that no node's log shows a panic.

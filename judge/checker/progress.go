@@ -12,6 +12,7 @@ var claimProgress = Entry{
 		Text:   "While a fault is in place the cluster goes on acknowledging publishes, after a silence that the scenario bounds (progress_s).",
 		Source: "the scenario's budget"},
 	Category: Liveness, Checker: "progress@2", Protocols: every, Rests: history.PromiseProgress, New: newProgress, NeedsComplete: true, Timed: true, Bounded: true, canary: stall,
+	ByFault: true,
 }
 
 // progress judges that the cluster goes on: while a fault is in place, and

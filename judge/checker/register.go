@@ -16,6 +16,7 @@ var claimRetainedRegister = Entry{
 		Text:   "A new subscription is sent the last retained message of its topic: the topic is a register.",
 		Source: "MQTT 3.1.1 section 3.3.1.3 [MQTT-3.3.1-5], [MQTT-3.3.1-6]"},
 	Category: Safety, Checker: "register@3", Protocols: mqtt, Rests: history.PromiseRetained, New: newRegister, NeedsComplete: true, canary: stale,
+	Excused: map[string]string{"packet_duplicate": "packet_duplicate makes one message two to the broker", "packet_drop": "a message that never came is sent again later"}, Unjudged: oneCopy,
 }
 
 // register judges that the retained message of a topic is a register: every

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 )
 
@@ -170,7 +171,7 @@ func (s *sessions) subscribe(b *history.Batch, i int, p *session) {
 	if p.lost && p.relost == never {
 		p.relost = b.Time[i]
 	}
-	if !slices.Contains(s.tables.Processes[b.Process[i]].Cannot, "granted_qos") {
+	if !slices.Contains(s.tables.Processes[b.Process[i]].Cannot, contract.CannotGrantedQoS) {
 		p.grant = min(p.grant, b.Reason[i])
 	}
 	if !slices.ContainsFunc(p.subscribed, func(u subscription) bool { return u.filter == filter }) {

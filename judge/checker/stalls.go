@@ -7,11 +7,16 @@ import (
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
+// ClaimDeliveryProgress is the claim that is judged beside those of a cluster explored by
+// hand.
+const ClaimDeliveryProgress = "delivery-progress"
+
 var claimDeliveryProgress = Entry{
-	Claim: verdict.Claim{Name: "delivery-progress", Severity: verdict.P1,
+	Claim: verdict.Claim{Name: ClaimDeliveryProgress, Severity: verdict.P1,
 		Text:   "A subscriber that is connected and reads gets what was acknowledged for it: while no fault is in place none waits for longer than the scenario allows the cluster to be silent and to recover (progress_s, recovery_s; without them half a minute).",
 		Source: "the scenario's budget"},
 	Category: Liveness, Checker: "stalls@1", Protocols: every, Rests: history.PromiseProgress, New: newStalls, NeedsComplete: true, Timed: true, canary: detain,
+	Excused: excused("a broker need not send again on one connection what the tap withheld", "packet_drop", "packet_delay", "packet_mutate", "packet_truncate", "half_open"),
 }
 
 // stalls judges that subscribers are not left waiting. A message waits while it is

@@ -15,6 +15,7 @@ var claimSteadyResources = Entry{
 		Text:   "Under a load that stays the same no node takes more and more: memory, open descriptors, connections of clients and the time until it acknowledges grow no faster than the scenario bounds (growth).",
 		Source: "the scenario's budget"},
 	Category: Operational, Checker: "steady@2", Protocols: mqtt, New: newSteady, Bounded: true, canary: swell,
+	Sees: history.LacksResources, Plain: true,
 }
 
 // steady judges that the resources of each node do not grow under an even load: memory,

@@ -12,6 +12,7 @@ var claimNoUnexpected = Entry{
 		Text:   "Only published messages are delivered, under their topic, to matching subscriptions alone, and with RETAIN only if published with it.",
 		Source: "MQTT 3.1.1 sections 3.3.5, 4.7 and 3.3.1.3 [MQTT-3.3.1-9]"},
 	Category: Isolation, Checker: "unexpected@2", Protocols: every, Rests: history.PromiseProtocol, New: newUnexpected, NeedsComplete: true, canary: invent,
+	ByHand: true,
 	Notice: Notice{"unexpected", "unexpected deliveries", "mqtt/broker-kill-9"},
 }
 

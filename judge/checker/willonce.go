@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -13,6 +14,7 @@ var claimWillOnce = Entry{
 		Text:   "The Will Message MUST be published when the Network Connection is closed, unless it has been deleted by the Server on receipt of a DISCONNECT Packet: at QoS 1 it reaches every session that subscribed before, and it is published once. A server that fails in that moment may do it later, or again.",
 		Source: "MQTT 3.1.1 sections 3.1.2.5 [MQTT-3.1.2-8], [MQTT-3.1.2-10] and 3.14.4 [MQTT-3.14.4-3]; MQTT 5.0 sections 3.1.2.5 [MQTT-3.1.2-8], [MQTT-3.1.2-10] and 3.14.4 [MQTT-3.14.4-3]"},
 	Category: Safety, Checker: "willonce@1", Protocols: mqtt, Rests: history.PromiseProtocol, New: newWillOnce, NeedsComplete: true, canary: exhume,
+	ByFault: true, Unjudged: oneCopy,
 }
 
 // willOnce judges that the will of a lost connection is published once, and that the
@@ -181,7 +183,7 @@ func (c *willOnce) waits(p int32, q *bequest) string {
 // the broker may then have published the will anew.
 func (c *willOnce) again(q *bequest, to passing, came []arrival) *arrival {
 	l := c.ledger
-	if len(came) < 2 || slices.Contains(l.tables.Processes[to.process].Cannot, "dup") {
+	if len(came) < 2 || slices.Contains(l.tables.Processes[to.process].Cannot, contract.CannotDup) {
 		return nil
 	}
 	for i := range came[1:] {

@@ -1,0 +1,142 @@
+package checker
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/history"
+)
+
+// Circumstances are those of a run, by which claims it can be judged by.
+type Circumstances struct {
+	Protocol string            // "" where several may run
+	Plain    bool              // clients use the plain listener
+	Wire     bool              // packets are recorded
+	Nodes    int               // of the cluster
+	Promises []string          // of the broker's vendor, by claim
+	Lacks    map[string]string // the things that cannot be had of the cluster, as in [history.ClusterInfo]
+	Reorders bool              // the broker redelivers out of order, by its own documentation
+	Cannot   []string          // of the client library, as its driver declares it
+	Dedupes  bool              // the library passes one copy of a message on
+	ExpiryS  float64           // how late the end of something may come; 0: nobody says
+	Faults   []string          // types of those that are planned
+}
+
+// shows reports whether a run can show anything of a claim.
+func (e Entry) shows(c Circumstances) bool {
+	return (e.Sees == "" || c.Lacks[e.Sees] == "") && (!e.Plain || c.Plain) && (e.Shown == "" || !slices.Contains(c.Cannot, e.Shown))
+}
+
+// Shown returns those of the claims of which a run can show something.
+func (c Circumstances) Shown(claims []string) []string {
+	return slices.DeleteFunc(slices.Clone(claims), func(claim string) bool {
+		e, err := Find(claim)
+		return err == nil && !e.shows(c)
+	})
+}
+
+// Beside returns the claims that a run is judged by beside those that it asks, as far as
+// there is something to judge, and the others, each with the reason. A bounded claim is
+// only ever asked. The reasons given in not come before ours.
+func (c Circumstances) Beside(asked []string, not map[string]string) (claims []string, unjudged map[string]string) {
+	unjudged = map[string]string{}
+	for _, e := range All {
+		if why := e.unjudged(c); why != "" {
+			unjudged[e.Claim.Name] = why
+		}
+	}
+	maps.Copy(unjudged, not)
+	maps.DeleteFunc(unjudged, func(claim, _ string) bool { return slices.Contains(asked, claim) })
+	for _, e := range All {
+		name := e.Claim.Name
+		if _, excluded := unjudged[name]; !excluded && !e.Bounded && !e.Claim.Wire && slices.Contains(e.Protocols, c.Protocol) && !slices.Contains(asked, name) && e.shows(c) {
+			claims = append(claims, name)
+		}
+	}
+	return claims, unjudged
+}
+
+// unjudged returns why nobody is judged by a claim that is not asked, or "".
+func (e Entry) unjudged(c Circumstances) string {
+	if e.Unjudged != nil {
+		if why := e.Unjudged(c); why != "" {
+			return why
+		}
+	}
+	for _, fault := range c.Faults {
+		if why := e.Excused[fault]; why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// ByHand returns those of a workload's claims that can be judged of it alone, whatever
+// faults are injected meanwhile: order across those few promise.
+func (c Circumstances) ByHand(claims []string) []string {
+	return slices.DeleteFunc(c.Shown(claims), func(claim string) bool {
+		e, err := Find(claim)
+		return err != nil || e.Bounded || !slices.Contains(e.Protocols, c.Protocol) ||
+			e.Rests == history.PromiseOrder && !slices.Contains(c.Promises, claim)
+	})
+}
+
+// Explored returns the claims of a cluster that is explored by hand, without those of the
+// workloads that run on it.
+func (c Circumstances) Explored() (claims []string) {
+	for _, e := range All {
+		if e.ByHand && e.shows(c) {
+			claims = append(claims, e.Claim.Name)
+		}
+	}
+	return claims
+}
+
+// oneCopy says that a loss is no failure where a fault takes the one copy of the data.
+func oneCopy(c Circumstances) string {
+	takes := func(fault string) bool {
+		return slices.Contains([]string{"lost_disk", "bit_rot", "replace_node"}, fault)
+	}
+	if c.Nodes < 3 && slices.ContainsFunc(c.Faults, takes) {
+		return "the fault takes the one copy of the data"
+	}
+	return ""
+}
+
+// unbounded says that an end cannot be late where nobody says how late it may come.
+func unbounded(c Circumstances) string {
+	if c.ExpiryS <= 0 {
+		return "the scenario does not say how late an end may come (expiry_s)"
+	}
+	return ""
+}
+
+// unseen says that a library does not show the session.
+func unseen(c Circumstances) string {
+	if slices.Contains(c.Cannot, contract.CannotSessionPresent) {
+		return "the client library does not show whether there was a session"
+	}
+	return ""
+}
+
+// firstOf returns the first reason of several.
+func firstOf(reasons ...func(Circumstances) string) func(Circumstances) string {
+	return func(c Circumstances) string {
+		for _, reason := range reasons {
+			if why := reason(c); why != "" {
+				return why
+			}
+		}
+		return ""
+	}
+}
+
+// excused is one reason under several types of faults.
+func excused(why string, faults ...string) map[string]string {
+	out := map[string]string{}
+	for _, f := range faults {
+		out[f] = why
+	}
+	return out
+}
