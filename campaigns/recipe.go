@@ -102,7 +102,7 @@ func findBroker(r *Recipe, binary string) error {
 	if err != nil {
 		return fmt.Errorf("its broker cannot be started here: %w; if it was moved, give --binary (sha256 %s)", err, cmp.Or(r.Run.Cluster.BinarySHA, "not recorded"))
 	}
-	if now.Binary == "" || c.Runtime == cluster.RuntimeDocker {
+	if now.Binary == "" || c.Imaged() {
 		return nil
 	}
 	sum, err := fileSum(now.Binary)

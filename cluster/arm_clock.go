@@ -37,8 +37,8 @@ func (armClock) arm(_ context.Context, n *Node) error {
 }
 
 func (c *nodeClock) find(n *Node) (err error) {
-	if n.box != nil {
-		return fmt.Errorf("the clock of a container: %w; use the runtime process", ErrUnsupported)
+	if err := n.launcher.beside(clockLibrary); err != nil {
+		return err
 	}
 	if c.library, err = clock.Library(); err != nil {
 		return err

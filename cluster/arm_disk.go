@@ -31,8 +31,8 @@ func (a armDisk) arm(ctx context.Context, n *Node) error {
 	if n.data == "" {
 		return fmt.Errorf("nobody knows where it keeps its data: %w", ErrUnsupported)
 	}
-	if n.box != nil {
-		return fmt.Errorf("a container does not see what is mounted here: %w; use runtime process", ErrUnsupported)
+	if err := n.launcher.beside(diskLayer); err != nil {
+		return err
 	}
 	if err := disk.Available(); err != nil {
 		return err

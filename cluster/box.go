@@ -24,8 +24,8 @@ type box struct {
 	c    *docker.Container
 }
 
-// run starts the container and follows it to its end.
-func (b *box) run(ctx context.Context) (instance, error) {
+// launch starts the container and follows it to its end.
+func (b *box) launch(ctx context.Context, _ *Node) (instance, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	again := b.c != nil
@@ -177,13 +177,17 @@ func (r *boxed) metrics(ctx context.Context, into map[string]float64) error {
 	return nil
 }
 
-// Mechanism names what brings the node into a state, where that is not a
-// signal of this system.
-func (n *Node) Mechanism(want string) string {
-	if n.box == nil {
-		return ""
-	}
-	return map[string]string{history.EndKilled: "docker kill", history.EndStopped: "docker kill -s TERM", history.StateFrozen: "docker pause"}[want]
+// mechanism names the engine's command for a state.
+func (*box) mechanism(state string) string {
+	return map[string]string{history.EndKilled: "docker kill", history.EndStopped: "docker kill -s TERM", history.StateFrozen: "docker pause"}[state]
+}
+
+func (*box) beside(t thing) error {
+	return map[thing]error{
+		diskLayer:    fmt.Errorf("a container does not see what is mounted here: %w; use runtime process", ErrUnsupported),
+		clockLibrary: fmt.Errorf("the clock of a container: %w; use the runtime process", ErrUnsupported),
+		otherBinary:  fmt.Errorf("its container runs what its image holds: %w; use runtime process", ErrUnsupported),
+	}[t]
 }
 
 // userOf is who owns the files that a node's container works on.

@@ -39,12 +39,12 @@ type DiskGone func(n *Node, how string, since time.Duration)
 
 // A Cluster is the brokers of one experiment, running until Stop or Kill.
 type Cluster struct {
-	flavor flavor
-	plan   *plan
-	info   history.ClusterInfo
-	armed  []func() error // undo what was armed
-	dock   *dock          // nil: the nodes are processes
-	plain  *diskprobe.Probe
+	flavor  flavor
+	plan    *plan
+	info    history.ClusterInfo
+	armed   []func() error // undo what was armed
+	runtime nodeRuntime
+	plain   *diskprobe.Probe
 
 	mu    sync.Mutex
 	dice  *rand.Rand
@@ -74,28 +74,30 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 		return nil, fmt.Errorf("make the directory of the logs: %w", err)
 	}
 	opts.Config = config
-	var d *dock
-	if config.Runtime == RuntimeDocker {
-		if d, err = openDock(ctx, opts); err != nil {
-			return nil, err
-		}
+	kind, err := RuntimeNamed(config.Runtime)
+	if err != nil {
+		return nil, err
 	}
-	c, err := startPlanned(ctx, f, opts, d)
-	if err != nil && d != nil {
-		err = errors.Join(err, d.close())
+	r, err := kind.open(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	c, err := startPlanned(ctx, f, opts, r)
+	if err != nil {
+		err = errors.Join(err, r.close())
 	}
 	return c, err
 }
 
-func startPlanned(ctx context.Context, f flavor, opts Options, d *dock) (*Cluster, error) {
+func startPlanned(ctx context.Context, f flavor, opts Options, r nodeRuntime) (*Cluster, error) {
 	p, err := f.plan(opts)
 	if err != nil {
 		return nil, fmt.Errorf("plan %s: %w", opts.Config.Flavor, err)
 	}
 	c := newCluster(f, p, opts.Seed)
-	if d != nil {
-		d.put(p)
-		c.dock = d
+	c.runtime = r
+	if !opts.Config.Foreign() {
+		r.put(p)
 	}
 	sum := hashLater(p.binary)
 	err = c.arm(ctx, opts)
@@ -178,9 +180,9 @@ func (c *Cluster) Stop(ctx context.Context) error {
 	group.Wait()
 	c.Kill()
 	errs = append(errs, c.disarm())
-	if c.dock != nil {
-		errs = append(errs, c.dock.close())
-		c.dock = nil
+	if c.runtime != nil {
+		errs = append(errs, c.runtime.close())
+		c.runtime = nil
 	}
 	return errors.Join(errs...)
 }

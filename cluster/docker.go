@@ -15,12 +15,6 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
 )
 
-// Runtimes.
-const (
-	RuntimeProcess = "process"
-	RuntimeDocker  = "docker"
-)
-
 // A Ledger notes containers on disk before it returns, because nothing ends them
 // when this process is killed. A process that is left removes them by it.
 type Ledger interface {
@@ -32,19 +26,21 @@ type Ledger interface {
 
 // checkRuntime fills in the runtime and refuses what it cannot do.
 func checkRuntime(c *Config) error {
-	c.Runtime = cmp.Or(c.Runtime, RuntimeProcess)
+	r, err := RuntimeNamed(c.Runtime)
+	if err != nil {
+		return err
+	}
+	c.Runtime = r.Name
 	switch {
-	case c.Runtime != RuntimeProcess && c.Runtime != RuntimeDocker:
-		return fmt.Errorf("no runtime %q; choose %s or %s", c.Runtime, RuntimeProcess, RuntimeDocker)
-	case c.Foreign() && c.Runtime == RuntimeDocker:
+	case c.Foreign() && r.Images:
 		return errors.New("runtime docker starts containers, and brokers of flavor external run already; leave runtime out, and name theirs in containers")
-	case c.Runtime == RuntimeProcess && c.Image != "":
+	case !r.Images && c.Image != "":
 		return fmt.Errorf("image %s is for runtime docker; set runtime, or leave image out", c.Image)
 	case c.Version != "" && !FlavorNamed(c.Flavor).Versions:
 		return fmt.Errorf("version is for the flavor %s; %s has no versions to choose from", strings.Join(FlavorNames(Versioned), " or "), c.Flavor)
 	case c.Version != "" && !versionForm.MatchString(c.Version):
 		return fmt.Errorf("version %q is not like v0.4.11", c.Version)
-	case c.Runtime == RuntimeDocker:
+	case r.Images:
 		return checkImage(c)
 	}
 	return nil
@@ -86,12 +82,12 @@ type adopter interface {
 type dock struct {
 	opts   Options
 	engine *docker.Engine
-	image  docker.Image
+	made   docker.Image
 	held   []*docker.Network
 }
 
 // openDock gets the image and makes the nodes' hosts.
-func openDock(ctx context.Context, opts Options) (_ *dock, err error) {
+func openDock(ctx context.Context, opts Options) (_ nodeRuntime, err error) {
 	star, ok := opts.Network.(adopter)
 	if !ok {
 		return nil, fmt.Errorf("runtime docker: %w: containers join a network of namespaces, and this experiment has %s; use Linux, as root, or runtime process", ErrUnsupported, opts.Network.Isolation())
@@ -112,9 +108,9 @@ func openDock(ctx context.Context, opts Options) (_ *dock, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("make an image of this program: %w", err)
 	}
-	d.image = self
+	d.made = self
 	if opts.Config.Image != "" {
-		if d.image, err = d.engine.Image(ctx, opts.Config.Image, opts.Progress); err != nil {
+		if d.made, err = d.engine.Image(ctx, opts.Config.Image, opts.Progress); err != nil {
 			return nil, err
 		}
 	}
@@ -154,7 +150,7 @@ func (d *dock) name(node string) string { return "rmq-" + d.opts.Run + "-" + nod
 
 func (d *dock) labels() map[string]string {
 	return map[string]string{
-		docker.LabelImage:   cmp.Or(d.opts.Config.Image, d.image.Ref),
+		docker.LabelImage:   cmp.Or(d.opts.Config.Image, d.made.Ref),
 		docker.LabelVersion: cmp.Or(d.opts.Config.Version, d.opts.Config.Flavor),
 	}
 }
@@ -166,9 +162,9 @@ func (d *dock) put(p *plan) {
 		if FlavorNamed(d.opts.Config.Flavor).Embedded {
 			argv = append([]string{docker.SelfPath}, argv[1:]...)
 		}
-		n.box = &box{log: n.log, make: func(ctx context.Context) (*docker.Container, error) {
+		n.launcher = &box{log: n.log, make: func(ctx context.Context) (*docker.Container, error) {
 			return d.engine.Create(ctx, docker.Spec{
-				Name: d.name(n.name), Run: d.opts.Run, Node: n.name, Labels: d.labels(), Image: d.image.ID,
+				Name: d.name(n.name), Run: d.opts.Run, Node: n.name, Labels: d.labels(), Image: d.made.ID,
 				Entrypoint: argv, Dir: n.dir, User: userOf(), Network: d.held[i].Join(),
 				Binds: []docker.Bind{{From: d.dir(), To: d.dir()}},
 			})
@@ -204,5 +200,7 @@ func (d *dock) close() error {
 	return errors.Join(err, d.engine.Close())
 }
 
-// sum identifies what ran: the image, by its own hash.
-func (d *dock) sum() string { return strings.TrimPrefix(d.image.ID, "sha256:") }
+// image is that of the nodes, by its own hash.
+func (d *dock) image() (ref, sum string) {
+	return d.made.Ref, strings.TrimPrefix(d.made.ID, "sha256:")
+}

@@ -52,7 +52,7 @@ func checkForeign(c Config) error {
 // act on. It changes nothing about them.
 func adopt(p *plan, c Config) error {
 	for i, n := range p.nodes {
-		n.foreign = true
+		n.foreign, n.launcher = true, gone{}
 		n.restartBound, n.stopBound = time.Minute, 30*time.Second
 		n.ready = func(ctx context.Context) error { _, err := n.Probe(ctx); return err }
 		switch {
@@ -69,6 +69,13 @@ func adopt(p *plan, c Config) error {
 		}
 	}
 	return nil
+}
+
+// gone launches brokers that somebody else started as processes: it cannot.
+type gone struct{ processes }
+
+func (gone) launch(_ context.Context, n *Node) (instance, error) {
+	return nil, fmt.Errorf("start %s: it is gone, and only who started it knows how: %w", n.name, ErrUnsupported)
 }
 
 func (n *Node) adoptContainer(name string) error {
@@ -93,7 +100,7 @@ func (n *Node) adoptContainer(name string) error {
 	}
 	r := &boxed{c: c, gone: make(chan struct{})}
 	go r.watch(nil)
-	n.box, n.proc = &box{c: c}, r
+	n.launcher, n.proc = &box{c: c}, r
 	n.theirs = map[string]any{"engine": engine.Host(), "container": c.ID()}
 	return nil
 }

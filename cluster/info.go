@@ -33,9 +33,8 @@ func (c *Cluster) describe(opts Options, sum string) history.ClusterInfo {
 		Lacks:     c.lacks(),
 		Host:      hostFacts(),
 	}
-	if c.dock != nil {
-		info.Image = c.dock.image.Ref
-		info.BinarySHA = cmp.Or(sum, c.dock.sum())
+	if ref, hash := c.runtime.image(); ref != "" {
+		info.Image, info.BinarySHA = ref, cmp.Or(sum, hash)
 	}
 	if c.plan.binary != "" {
 		info.Binary = filepath.Base(c.plan.binary)
@@ -52,7 +51,7 @@ func (c *Cluster) Promises() []string { return c.plan.promises }
 // lacks is what cannot be had of this cluster, by flavor, runtime and system.
 func (c *Cluster) lacks() map[string]string {
 	lacks := map[string]string{}
-	if c.dock != nil {
+	if ref, _ := c.runtime.image(); ref != "" {
 		lacks[history.LacksResources] = "the connections of a process in a container are not to be seen here"
 	}
 	if runtime.GOOS != "linux" {

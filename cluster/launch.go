@@ -68,14 +68,18 @@ func (n *Node) Launchable(binary string, settings map[string]any) error {
 	if binary == "" {
 		return nil
 	}
-	if n.box != nil {
-		return fmt.Errorf("start %s from another binary: its container runs what its image holds: %w; use runtime process", n.name, ErrUnsupported)
+	if err := n.launcher.beside(otherBinary); err != nil {
+		return fmt.Errorf("start %s from another binary: %w", n.name, err)
 	}
 	if err := executable(binary); err != nil {
 		return fmt.Errorf("start %s from another binary: %w", n.name, err)
 	}
 	return nil
 }
+
+// Mechanism names the means that brings the node into a state, if that is not a signal
+// of this system.
+func (n *Node) Mechanism(want string) string { return n.launcher.mechanism(want) }
 
 // executable says why a file cannot be run.
 func executable(path string) error {

@@ -64,7 +64,7 @@ func (m mosquitto) check(config Config) (Config, error) {
 	if config.Nodes == 0 {
 		config.Nodes = 1
 	}
-	if config.Runtime != RuntimeDocker {
+	if !config.Imaged() {
 		if err := findBinary(&config, "", "mosquitto", "/usr/sbin/mosquitto"); err != nil {
 			return config, fmt.Errorf("%w; install Debian's package mosquitto, or set binary", err)
 		}
@@ -88,7 +88,7 @@ func (m mosquitto) effective(config Config) (map[string]any, error) {
 
 func (m mosquitto) plan(opts Options) (*plan, error) {
 	version, err := "", error(nil)
-	if opts.Config.Runtime != RuntimeDocker { // there its log says
+	if !opts.Config.Imaged() { // there its log says
 		if version, err = mosquittoVersion(opts.Config.Binary); err != nil {
 			return nil, err
 		}

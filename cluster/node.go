@@ -37,7 +37,7 @@ type Node struct {
 	dir          string                                           // working directory
 	log          string                                           // file
 	guarded      bool                                             // the process ends when its standard input does
-	box          *box                                             // the container it runs in; nil: a process of this system
+	launcher     launcher                                         // the runtime's
 	provoke      func(context.Context) error                      // has it write a line to its log; nil: a new client does
 	clock        *nodeClock                                       // what stands between it and its clock; nil: nothing was armed
 	foreign      bool                                             // somebody else's: faults act on it, nothing else does
@@ -149,13 +149,7 @@ func (n *Node) start(ctx context.Context, ready func(context.Context) error) err
 }
 
 func (n *Node) launch(ctx context.Context) error {
-	run := n.run
-	if n.box != nil {
-		run = n.box.run
-	} else if n.foreign {
-		return fmt.Errorf("start %s: it is gone, and only who started it knows how: %w", n.name, ErrUnsupported)
-	}
-	p, err := run(ctx)
+	p, err := n.launcher.launch(ctx, n)
 	if err != nil {
 		return err
 	}

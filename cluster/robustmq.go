@@ -57,7 +57,7 @@ func (r robustmq) check(config Config) (Config, error) {
 	if err := checkNodes(&config, 3, 5); err != nil {
 		return config, err
 	}
-	if config.Runtime != RuntimeDocker {
+	if !config.Imaged() {
 		if err := findBinary(&config, robustmqEnv); err != nil {
 			return config, fmt.Errorf("%w; set binary or %s to a broker-server of v0.4.10 or later, or version to one that is to be downloaded", err, robustmqEnv)
 		}

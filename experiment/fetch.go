@@ -23,7 +23,7 @@ func Fetch(ctx context.Context, stateDir string, config cluster.Config, progress
 	if config.Flavor == "" {
 		config.Flavor = cluster.FlavorNames(cluster.Versioned)[0]
 	}
-	if !cluster.FlavorNamed(config.Flavor).Versions || config.Runtime == cluster.RuntimeDocker {
+	if !cluster.FlavorNamed(config.Flavor).Versions || config.Imaged() {
 		return config, nil // refused where the rest is checked, or the image's
 	}
 	if config.Binary != "" {

@@ -33,7 +33,7 @@ func configParam() Param {
 	return Param{Name: "config", Type: Object, About: "what the nodes are", Example: `{"flavor":"reference"}`, Fields: []Param{
 		{Name: "flavor", Type: String, About: "reference is embedded; external is somebody else's", Enum: cluster.FlavorNames(cluster.Any)},
 		{Name: "binary", Type: String, About: "path, if the operator's envelope names it"},
-		{Name: "runtime", Type: String, Enum: []string{"process", "docker"}, About: "docker: nodes are containers; process is the default"},
+		{Name: "runtime", Type: String, Enum: cluster.RuntimeNames(), About: "docker: nodes are containers; process is the default"},
 		{Name: "image", Type: String, About: "docker: if the envelope names it; the vendor's goes by version"},
 		{Name: "version", Type: String, About: "robustmq: downloaded, or the tag of the vendor's image", Example: `"v0.4.11"`},
 		{Name: "version_sha256", Type: String, About: "of its archive, where none is published"},

@@ -133,7 +133,7 @@ func (l *linter) broker(where string, it *Item, s *scenarios.Scenario) {
 		l.gap(where+".nodes", fmt.Sprintf("nodes: %d, or how many are meant", max(s.Cluster.Nodes, 1)), "the size of the cluster is missing")
 		return
 	}
-	if runtimes := []string{cluster.RuntimeProcess, cluster.RuntimeDocker}; !slices.Contains(runtimes, m.Runtime) {
+	if runtimes := cluster.RuntimeNames(); !slices.Contains(runtimes, m.Runtime) {
 		l.gap(where+".runtime", strings.Join(runtimes, " or "), "there is no runtime %q", m.Runtime)
 	}
 	if m.Version != "" && !cluster.FlavorNamed(m.Flavor).Versions {

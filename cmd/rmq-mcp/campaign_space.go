@@ -59,7 +59,7 @@ func (ask *spaceAsk) space(ctx context.Context, dir string, argv []string, show 
 	}
 	s.Flavor, s.Nodes = now.Flavor, now.Nodes
 	isolation, _ := keeper.Isolation(ctx, argv)
-	docker := now.Runtime == cluster.RuntimeDocker
+	docker := now.Imaged()
 	told := docker || clock.Fits(cmp.Or(now.Binary, argv[0])) == nil // whether its clock can be lied about
 	s.Faults = random.Doable(isolation == keeper.IsolationNamespaces, docker, func(k faults.Kind) bool {
 		_, missing := k.Available(ctx)

@@ -36,7 +36,7 @@ func (e Envelope) Cluster(c cluster.Config) error {
 	if err := e.External(c.Containers, c.PIDs); err != nil {
 		return err
 	}
-	if c.Binary != "" && runtime != cluster.RuntimeDocker {
+	if c.Binary != "" && !c.Imaged() {
 		if err := e.Binary(c.Binary); err != nil {
 			return err
 		}

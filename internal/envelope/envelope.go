@@ -53,7 +53,7 @@ func Default(stateDir string) Envelope {
 		MaxTotalFaultS:      3600,
 		AllowMajority:       true,
 		AllowedFlavors:      cluster.FlavorNames(cluster.Own),
-		AllowedRuntimes:     []string{cluster.RuntimeProcess, cluster.RuntimeDocker},
+		AllowedRuntimes:     cluster.RuntimeNames(),
 		Push:                []string{filepath.Join(stateDir, "published")},
 	}
 	for _, f := range cluster.Flavors() {

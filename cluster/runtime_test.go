@@ -1,0 +1,123 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/history"
+)
+
+// Whatever runs a node, it can be started, frozen, thawed, killed, stopped and started
+// again, and each start is another instance.
+func TestRuntimeContract(t *testing.T) {
+	for name, l := range map[string]launcher{"process": processes{}, "fake": &fakeLauncher{}} {
+		t.Run(name, func(t *testing.T) {
+			host, err := NewLoopback("host").Host("node-1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			n := &Node{name: "node-1", host: host, launcher: l, dir: dir, log: filepath.Join(dir, "log"), argv: []string{"sleep", "600"}, restartBound: time.Minute, stopBound: time.Minute}
+			n.ready = func(context.Context) error { return nil }
+			t.Cleanup(func() { n.kill() })
+			if err := n.launch(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			before, err := n.Process()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, step := range []struct{ want, state string }{
+				{history.StateFrozen, history.StateFrozen},
+				{history.StateRunning, history.StateRunning},
+				{history.EndKilled, history.StateKilled},
+				{history.StateRunning, history.StateRunning},
+				{history.EndStopped, history.StateExited + "signal 15 (terminated)"},
+			} {
+				if err := n.Set(t.Context(), step.want); err != nil {
+					t.Fatalf("set %s: %v", step.want, err)
+				}
+				if state, err := n.State(t.Context()); state != step.state || err != nil {
+					t.Errorf("set %s: it is %q, %v; want %q", step.want, state, err, step.state)
+				}
+			}
+			if err := n.Set(t.Context(), history.StateRunning); err != nil {
+				t.Fatal(err)
+			}
+			if after, err := n.Process(); after == before || err != nil {
+				t.Errorf("%s before and %s after it was started again, %v", before, after, err)
+			}
+		})
+	}
+}
+
+// Brokers that somebody else started cannot be started again, and a container takes
+// nothing of this host beside it.
+func TestLauncherLimits(t *testing.T) {
+	if _, err := (gone{}).launch(t.Context(), &Node{name: "node-1"}); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("it starts a broker of somebody else: %v", err)
+	}
+	for _, what := range []thing{diskLayer, clockLibrary, otherBinary} {
+		if err := new(box).beside(what); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "runtime") {
+			t.Errorf("thing %d beside a container: %v", what, err)
+		}
+	}
+	if _, err := RuntimeNamed("kubernetes"); err == nil || !strings.Contains(err.Error(), "choose process or docker") {
+		t.Errorf("an unknown runtime: %v", err)
+	}
+}
+
+// fakeLauncher runs nodes as nothing but a state.
+type fakeLauncher struct{ started int }
+
+func (l *fakeLauncher) launch(context.Context, *Node) (instance, error) {
+	l.started++
+	return &fakeInstance{id: l.started, now: history.StateRunning, gone: make(chan struct{})}, nil
+}
+
+func (*fakeLauncher) mechanism(string) string { return "fake" }
+func (*fakeLauncher) beside(thing) error      { return nil }
+
+type fakeInstance struct {
+	id   int
+	mu   sync.Mutex
+	now  string
+	gone chan struct{}
+}
+
+func (f *fakeInstance) String() string            { return fmt.Sprintf("fake %d", f.id) }
+func (f *fakeInstance) number() int               { return 0 }
+func (f *fakeInstance) identity() (string, error) { return f.String(), nil }
+func (f *fakeInstance) ended() <-chan struct{}    { return f.gone }
+func (f *fakeInstance) starved() bool             { return false }
+func (f *fakeInstance) exited() bool              { return strings.HasPrefix(f.how(), history.StateExited) }
+
+func (f *fakeInstance) how() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.now
+}
+
+func (f *fakeInstance) state() (string, error) { return f.how(), nil }
+
+func (f *fakeInstance) signal(sig syscall.Signal) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch sig {
+	case sigFreeze:
+		f.now = history.StateFrozen
+	case sigThaw:
+		f.now = history.StateRunning
+	default:
+		f.now = fmt.Sprintf("%ssignal %d (%s)", history.StateExited, sig, sig)
+		close(f.gone)
+	}
+	return nil
+}
