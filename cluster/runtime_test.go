@@ -14,8 +14,8 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// Whatever runs a node, it can be started, frozen, thawed, killed, stopped and started
-// again, and each start is another instance.
+// A node can be started, frozen, thawed, killed, stopped and started again in every
+// runtime, and each start is another instance.
 func TestRuntimeContract(t *testing.T) {
 	for name, l := range map[string]launcher{"process": processes{}, "fake": &fakeLauncher{}} {
 		t.Run(name, func(t *testing.T) {
