@@ -8,6 +8,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/campaigns/shrink"
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/reports"
@@ -29,9 +30,9 @@ type Variation struct {
 // others are the libraries to vary with, by protocol: those whose drivers need
 // nothing of the host first.
 var others = map[string][]string{
-	"mqtt3": {"go/paho.mqtt.golang", "python/paho-mqtt"},
-	"mqtt5": {"go/paho.golang", "python/paho-mqtt"},
-	"mq9":   {"go/nats.go", "python/nats-py"},
+	contract.MQTT3: {"go/paho.mqtt.golang", "python/paho-mqtt"},
+	contract.MQTT5: {"go/paho.golang", "python/paho-mqtt"},
+	contract.MQ9:   {"go/nats.go", "python/nats-py"},
 }
 
 // VariationsOf are what a failure is varied in, all that the run allows: nothing,
@@ -40,7 +41,7 @@ var others = map[string][]string{
 func VariationsOf(r Recipe, sdk string, crashes bool) ([]Variation, error) {
 	list := []Variation{{Referee: RefereeAgain}}
 	protocol := r.Run.Protocol
-	if tcp := r.Start.Transport == "" || r.Start.Transport == "tcp"; protocol != "mq9" && tcp && !slices.Contains(r.Start.Cluster.Arm, cluster.ArmTap) {
+	if tcp := r.Start.Transport == "" || r.Start.Transport == "tcp"; protocol != contract.MQ9 && tcp && !slices.Contains(r.Start.Cluster.Arm, cluster.ArmTap) {
 		list = append(list, Variation{Referee: RefereeTap, Tap: true})
 	}
 	for _, name := range others[protocol] {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -65,7 +66,7 @@ func (a ask) step(why string) reports.Step {
 // tapped is a run whose packets are recorded; none where the tap reads no such
 // protocol.
 func (c *column) tapped(s *subject) []reports.Step {
-	if c.protocol == "mq9" {
+	if c.protocol == contract.MQ9 {
 		return nil
 	}
 	a := c.ask(s)

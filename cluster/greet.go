@@ -8,6 +8,8 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/clients/contract"
 )
 
 // Limits until a NATS server lets a client in: bytes of a line, and messages of both
@@ -21,7 +23,7 @@ const (
 // mq9) does, with the cluster's user, and says what was said until it was let in. It
 // is bounded by three seconds. An error says how far it came.
 func (c *Cluster) Greet(ctx context.Context, protocol, transport, address string) (said string, err error) {
-	if protocol == "mq9" {
+	if protocol == contract.MQ9 {
 		said, err = greetNATS(ctx, address, c.plan.user, c.plan.password)
 	} else {
 		var took time.Duration
@@ -35,7 +37,7 @@ func (c *Cluster) Greet(ctx context.Context, protocol, transport, address string
 }
 
 func levelOf(protocol string) byte {
-	if protocol == "mqtt5" {
+	if protocol == contract.MQTT5 {
 		return level5
 	}
 	return level3

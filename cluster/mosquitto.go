@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/internal/certificate"
 	"github.com/robustmq/rmq-mcp/internal/environ"
 )
@@ -20,7 +21,7 @@ import (
 // mosquittoFlavor is Eclipse Mosquitto.
 func mosquittoFlavor() Flavor {
 	return Flavor{
-		Name: "mosquitto", Title: "mosquitto", Protocols: []string{"mqtt3", "mqtt5"},
+		Name: "mosquitto", Title: "mosquitto", Protocols: []string{contract.MQTT3, contract.MQTT5},
 		Forgets: true, // persistence is a snapshot
 		Queue: func(c Config) int {
 			_, c, err := named(c)
@@ -33,7 +34,7 @@ func mosquittoFlavor() Flavor {
 			}
 			return mosquittoQueue(keys)
 		},
-		Control: []string{"mqtt3", "mqtt5"},
+		Control: []string{contract.MQTT3, contract.MQTT5},
 		Pace:    Pace{SettleS: 3, SteadyS: 3, AfterS: 4, DrainS: 30, RecoveryS: 30},
 		OwnSize: true,
 		Program: "mosquitto", Install: "apt-get install mosquitto, or brew install mosquitto",

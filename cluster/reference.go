@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/internal/broker/mq9"
 	embedded "github.com/robustmq/rmq-mcp/internal/broker/reference"
 	"github.com/robustmq/rmq-mcp/internal/certificate"
@@ -29,10 +30,10 @@ func referenceFlavor() Flavor {
 	return Flavor{
 		Name: DefaultFlavor, Title: "the embedded broker (flavor reference)",
 		About:     "three nodes of nats-server, inside this binary; MQTT 3.1.1",
-		Protocols: []string{"mqtt3", "mq9"}, // server/README-MQTT.md
+		Protocols: []string{contract.MQTT3, contract.MQ9}, // server/README-MQTT.md
 		NoSharing: "the embedded broker (flavor reference) has no shared subscriptions: nats-server takes $share for a topic like any other (nats-io/nats-server issue 2386); choose flavor mosquitto or robustmq",
 		Reorders:  true, // server/README-MQTT.md, known issues
-		Control:   []string{"mqtt3", "mq9"},
+		Control:   []string{contract.MQTT3, contract.MQ9},
 		Pace:      Pace{SettleS: 8, SteadyS: 4, AfterS: 4, DrainS: 40, RecoveryS: 45},
 		Embedded:  true,
 		image: func(c *Config) error {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/clients/contract"
 )
 
 // robustmqFlavor is RobustMQ. It sends a NATS client PING before the PONG that nats.go
@@ -17,7 +19,7 @@ import (
 func robustmqFlavor() Flavor {
 	return Flavor{
 		Name: "robustmq", Title: "robustmq", Protocols: everyProtocol(),
-		SDKs:     map[string]string{"mq9": "rust/async-nats"},
+		SDKs:     map[string]string{contract.MQ9: "rust/async-nats"},
 		Pace:     Pace{FeltS: 20, SettleS: 30, SteadyS: 4, AfterS: 15, DrainS: 240, RecoveryS: 90},
 		Versions: true, BinaryEnv: robustmqEnv,
 		Install: "export " + robustmqEnv + "=/path/to/broker-server, of a release of github.com/robustmq/robustmq",

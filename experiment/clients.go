@@ -74,9 +74,9 @@ func meant(asked, name string, process int32, row history.Process) bool {
 	case history.TargetClients:
 		return true
 	case history.TargetPublishers:
-		return row.Group == groupPublisher
+		return row.Group == history.GroupPublisher
 	case history.TargetSubscribers:
-		return row.Group != groupPublisher && row.Group != groupProbe && row.Group != groupWill
+		return row.Group != history.GroupPublisher && row.Group != history.GroupProbe && row.Group != history.GroupWill
 	}
 	return name == row.Name || name == strconv.Itoa(int(process))
 }

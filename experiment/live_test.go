@@ -52,7 +52,7 @@ func TestLiveWaits(t *testing.T) {
 func TestComplete(t *testing.T) {
 	l := newLive()
 	s := &session{load: &load{live: l}, plan: &plan{groups: map[string][]int32{}, guaranteed: []int32{0}}}
-	s.plan.subscribers.Clients = append(s.plan.subscribers.Clients, (&planner{rec: &fakeTables{}}).client(s.plan, groupOnline, 0, []contract.Filter{{Filter: "#", QoS: 1}}))
+	s.plan.subscribers.Clients = append(s.plan.subscribers.Clients, (&planner{rec: &fakeTables{}}).client(s.plan, history.GroupOnline, 0, []contract.Filter{{Filter: "#", QoS: 1}}))
 	if !s.complete() {
 		t.Error("nothing was acknowledged, and something is missing")
 	}

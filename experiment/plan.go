@@ -10,23 +10,6 @@ import (
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
-// Groups of processes, as recorded in the tables.
-const (
-	groupPublisher = "publisher"
-	groupOnline    = "online"
-	groupOffline   = "offline"
-	groupPaused    = "paused"
-	groupSlow      = "slow"
-	groupReader    = "reader"
-	groupShared    = "shared"
-	groupOverlap   = "overlapping"
-	groupFiltered  = "filtered"
-	groupExpiring  = "expiring"
-	groupVisiting  = "visiting"
-	groupWill      = "will"
-	groupProbe     = "probe"
-)
-
 // A planner turns a workload into specifications for drivers. It writes the
 // names of what it plans into the run's tables, which comes before their
 // first use.
@@ -80,7 +63,7 @@ func (p *plan) owed(listener []int32) []int32 {
 func (p *plan) listeners() [][]int32 {
 	all := slices.Clone(p.shared)
 	for _, c := range p.subscribers.Clients {
-		if len(c.Subscribe) > 0 && !slices.Contains(p.groups[groupShared], c.Process) && !slices.Contains(p.groups[groupExpiring], c.Process) {
+		if len(c.Subscribe) > 0 && !slices.Contains(p.groups[history.GroupShared], c.Process) && !slices.Contains(p.groups[history.GroupExpiring], c.Process) {
 			all = append(all, []int32{c.Process})
 		}
 	}
@@ -121,17 +104,17 @@ func (p *planner) plan(w scenarios.Workload) *plan {
 		count int
 		delay int
 	}{
-		{groupOnline, w.Subscribers.Online, 0},
-		{groupOffline, w.Subscribers.Offline, 0},
-		{groupExpiring, w.Subscribers.Expiring, 0},
-		{groupVisiting, w.Subscribers.Visiting, 0},
-		{groupPaused, w.Subscribers.Paused, 0},
-		{groupSlow, w.Subscribers.Slow, w.SlowMS},
+		{history.GroupOnline, w.Subscribers.Online, 0},
+		{history.GroupOffline, w.Subscribers.Offline, 0},
+		{history.GroupExpiring, w.Subscribers.Expiring, 0},
+		{history.GroupVisiting, w.Subscribers.Visiting, 0},
+		{history.GroupPaused, w.Subscribers.Paused, 0},
+		{history.GroupSlow, w.Subscribers.Slow, w.SlowMS},
 	} {
 		for i := range g.count {
 			c := p.subscriber(out, w, g.name, i)
 			c.DelayMS = g.delay
-			if g.name == groupPaused {
+			if g.name == history.GroupPaused {
 				c.KeepAliveS = pausedKeepAliveS
 			}
 			out.subscribers.Clients = append(out.subscribers.Clients, c)
@@ -160,7 +143,7 @@ func (p *planner) spec() contract.Spec {
 }
 
 func (p *planner) publisher(out *plan, w scenarios.Workload, i int) contract.Client {
-	c := p.client(out, groupPublisher, i, nil)
+	c := p.client(out, history.GroupPublisher, i, nil)
 	c.Start = "waiting"
 	c.Publish = &contract.Publish{
 		RatePerS:     p.rate / float64(w.Publishers),
@@ -201,7 +184,7 @@ func orNone(list []string) []string {
 // brief adds the publishers of what does not last, and answers the mailboxes.
 func (p *planner) brief(out *plan, w scenarios.Workload) (mailboxes []contract.Filter) {
 	for i := range w.Brief.Mailboxes {
-		c := p.client(out, groupPublisher, w.Publishers+i, nil)
+		c := p.client(out, history.GroupPublisher, w.Publishers+i, nil)
 		c.Start = "waiting"
 		s := p.stream(out, history.Stream{
 			Producer: c.Process, Topic: fmt.Sprintf("brief/%d", i+1), QoS: 1,
@@ -229,7 +212,7 @@ func (p *planner) mortal(out *plan, w scenarios.Workload, i int) contract.Spec {
 	for i := range filters {
 		filters[i].QoS = 0
 	}
-	c := p.client(out, groupWill, i, filters)
+	c := p.client(out, history.GroupWill, i, filters)
 	c.Start = "connected"
 	will := history.Stream{Producer: c.Process, Topic: p.topic(fmt.Sprintf("load/will/%d", i+1)), QoS: willQoS, Will: true}
 	c.Will = &contract.Will{Stream: p.rec.Stream(will), Topic: will.Topic, QoS: will.QoS, PayloadBytes: w.PayloadBytes}
@@ -245,7 +228,7 @@ func (p *planner) overlapping(out *plan, w scenarios.Workload, i int) contract.C
 	for _, pattern := range []string{"load/#", "load/+/+", "load/+/#"} {
 		filters = append(filters, contract.Filter{Filter: p.topic(pattern), QoS: slices.Max(w.QoS)})
 	}
-	c := p.client(out, groupOverlap, i, filters)
+	c := p.client(out, history.GroupOverlapping, i, filters)
 	c.Start = "connected"
 	return c
 }
@@ -256,7 +239,7 @@ func (p *planner) filtered(out *plan, w scenarios.Workload, i int, patterns []st
 	for _, pattern := range patterns {
 		filters = append(filters, contract.Filter{Filter: p.topic("load/" + pattern), QoS: slices.Max(w.QoS)})
 	}
-	c := p.client(out, groupFiltered, i, filters)
+	c := p.client(out, history.GroupFiltered, i, filters)
 	c.Start = "connected"
 	out.matched[c.Process] = []int32{}
 	for _, s := range streamsOf(out.publishers) {
@@ -276,7 +259,7 @@ func (p *planner) share(out *plan, members, group int) {
 	}
 	var all []int32
 	for i := range members {
-		c := p.client(out, groupShared, group*members+i, filters)
+		c := p.client(out, history.GroupShared, group*members+i, filters)
 		c.Start = "connected"
 		out.subscribers.Clients = append(out.subscribers.Clients, c)
 		all = append(all, c.Process)
@@ -291,7 +274,7 @@ func (p *planner) probe(out *plan, node int) contract.Client {
 	for i := range p.endpoints {
 		all = append(all, contract.Stream{Topic: p.topic(probeTopic(i))})
 	}
-	c := p.client(out, groupProbe, node, p.filters("probe/#", 1, all))
+	c := p.client(out, history.GroupProbe, node, p.filters("probe/#", 1, all))
 	c.Endpoints = p.endpoints[node : node+1]
 	c.Start = "connected"
 	c.Publish = &contract.Publish{
@@ -305,7 +288,7 @@ func (p *planner) probe(out *plan, node int) contract.Client {
 
 // reader is a client that reads every register again and again.
 func (p *planner) reader(out *plan, w scenarios.Workload, i int) contract.Client {
-	c := p.client(out, groupReader, i, nil)
+	c := p.client(out, history.GroupReader, i, nil)
 	c.Start = "connected"
 	c.ReadRegisters = &contract.ReadRegisters{EveryMS: readEveryMS, WaitMS: readWaitMS}
 	for n := range w.Registers {
@@ -359,10 +342,10 @@ func (p *planner) client(out *plan, group string, i int, filters []contract.Filt
 		ReconnectMS: reconnectMS,
 		Subscribe:   filters,
 	}
-	if p.protocol == "mqtt5" {
+	if p.protocol == contract.MQTT5 {
 		c.ExpiryS = sessionExpiryS
 		switch {
-		case group == groupExpiring:
+		case group == history.GroupExpiring:
 			c.ExpiryS = p.expiryS
 		case keepsNothing(group, i):
 			c.ExpiryS = 0
@@ -385,7 +368,7 @@ func (p *planner) client(out *plan, group string, i int, filters []contract.Filt
 // keepsNothing reports whether a client of a group asks for no session. Every
 // other client with a will asks for none.
 func keepsNothing(group string, i int) bool {
-	return group == groupProbe || group == groupReader || group == groupWill && i%2 == 0
+	return group == history.GroupProbe || group == history.GroupReader || group == history.GroupWill && i%2 == 0
 }
 
 func (p *planner) stream(out *plan, s history.Stream) contract.Stream {

@@ -107,13 +107,13 @@ func (s *session) seat(ctx context.Context) error {
 	case !seated:
 		return fmt.Errorf("subscribers of %s: not all %d had subscribed within %s; see logs/ of the run for what the broker answered", s.name, len(everyone), bound)
 	}
-	away := slices.Concat(s.plan.groups[groupOffline], s.plan.groups[groupExpiring])
+	away := slices.Concat(s.plan.groups[history.GroupOffline], s.plan.groups[history.GroupExpiring])
 	for _, i := range away {
 		if err := s.subs.Do(contract.Command{Do: "disconnect", Process: i}); err != nil {
 			return err
 		}
 	}
-	for _, i := range s.plan.groups[groupPaused] {
+	for _, i := range s.plan.groups[history.GroupPaused] {
 		if err := s.subs.Do(contract.Command{Do: "pause", Process: i}); err != nil {
 			return err
 		}
@@ -158,7 +158,7 @@ func (s *session) loaded(ctx context.Context) bool {
 	open := l.wait(ctx, loadBound, func() bool {
 		return l.publishes.perSecond(s.load.clock.Now()) >= enough*s.rate
 	})
-	if !open && !l.wait(ctx, 0, l.all(s.plan.groups[groupPublisher], func(p *liveProcess) bool { return p.connected })) {
+	if !open && !l.wait(ctx, 0, l.all(s.plan.groups[history.GroupPublisher], func(p *liveProcess) bool { return p.connected })) {
 		s.greeted(ctx)
 	}
 	return open
@@ -182,7 +182,7 @@ func (s *session) drain(ctx context.Context, bound time.Duration) {
 		s.end(ctx, s.subs, "subscribers")
 		return
 	}
-	for _, group := range []struct{ name, command string }{{groupPaused, "resume"}, {groupOffline, "connect"}, {groupExpiring, "connect"}, {groupVisiting, "connect"}} {
+	for _, group := range []struct{ name, command string }{{history.GroupPaused, "resume"}, {history.GroupOffline, "connect"}, {history.GroupExpiring, "connect"}, {history.GroupVisiting, "connect"}} {
 		for _, i := range s.plan.groups[group.name] {
 			if err := s.subs.Do(contract.Command{Do: group.command, Process: i}); err != nil {
 				s.load.harness("drain of %s: %s %s: %v", s.name, group.command, group.name, err)
@@ -190,7 +190,7 @@ func (s *session) drain(ctx context.Context, bound time.Duration) {
 		}
 	}
 	l := s.load.live
-	if !l.wait(ctx, connectBound, l.all(s.plan.groups[groupExpiring], func(p *liveProcess) bool { return p.connected })) { // nobody waits for what they get
+	if !l.wait(ctx, connectBound, l.all(s.plan.groups[history.GroupExpiring], func(p *liveProcess) bool { return p.connected })) { // nobody waits for what they get
 		s.load.say(fmt.Sprintf("drain: not everybody whose session is over had connected within %s", connectBound))
 	}
 	s.await(ctx, bound)
@@ -380,7 +380,7 @@ func (l *load) probes(ctx context.Context, s *session, bound time.Duration) erro
 				return false
 			}
 		}
-		return l.live.all(out.groups[groupProbe], func(p *liveProcess) bool { return p.delivered > 0 })()
+		return l.live.all(out.groups[history.GroupProbe], func(p *liveProcess) bool { return p.delivered > 0 })()
 	})
 	if !ok {
 		l.say(fmt.Sprintf("recovery: not every node had published and delivered within %s of the heal", bound))

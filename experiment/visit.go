@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // steady goes on with the load for a time, in which the visiting subscribers
 // come and go. It reports whether it ran to the end without a stop. A
 // subscriber that is away in the end comes back for the drain.
 func (s *session) steady(ctx context.Context, lasts, stay time.Duration) bool {
-	visitors := s.plan.groups[groupVisiting]
+	visitors := s.plan.groups[history.GroupVisiting]
 	if len(visitors) == 0 || stay <= 0 {
 		return hold(ctx, lasts)
 	}

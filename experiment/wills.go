@@ -24,7 +24,7 @@ func (s *session) bequeath(ctx context.Context, cmd clients.Program) error {
 		return err
 	}
 	for i, d := range s.wills {
-		if err := d.Do(contract.Command{Do: "reconnect", Process: s.plan.groups[groupWill][i]}); err != nil {
+		if err := d.Do(contract.Command{Do: "reconnect", Process: s.plan.groups[history.GroupWill][i]}); err != nil {
 			return err
 		}
 	}
@@ -34,7 +34,7 @@ func (s *session) bequeath(ctx context.Context, cmd clients.Program) error {
 // mortals waits until each client with a will has connected so many times.
 func (s *session) mortals(ctx context.Context, times int) error {
 	l := s.load.live
-	if l.wait(ctx, connectBound, l.all(s.plan.groups[groupWill], func(p *liveProcess) bool { return p.connected && p.connects >= times })) {
+	if l.wait(ctx, connectBound, l.all(s.plan.groups[history.GroupWill], func(p *liveProcess) bool { return p.connected && p.connects >= times })) {
 		return nil
 	}
 	return fmt.Errorf("clients with a will of %s: not all had connected within %s; see logs/ of the run for what the broker answered", s.name, connectBound)
@@ -52,7 +52,7 @@ func (s *session) outlive(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i, d := range s.wills {
-		p := l.process(s.plan.groups[groupWill][i])
+		p := l.process(s.plan.groups[history.GroupWill][i])
 		if d.Shot() && p.will != history.None { // it could not say that it went
 			p.lost = append(p.lost, loss{p.will, s.load.clock.Now()})
 		}

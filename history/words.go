@@ -120,3 +120,20 @@ const (
 	LacksPromises  = "promises"  // that are known
 	LacksLimits    = "limits"    // that are known: of the messages that wait for a session
 )
+
+// Groups of clients ([Process.Group]).
+const (
+	GroupPublisher   = "publisher"
+	GroupOnline      = "online"      // connected throughout
+	GroupOffline     = "offline"     // subscribed, then away until the drain
+	GroupPaused      = "paused"      // connected, reads nothing until the drain
+	GroupSlow        = "slow"        // reads slower than is published
+	GroupReader      = "reader"      // reads registers, each time on a fresh session
+	GroupShared      = "shared"      // members of shared subscriptions
+	GroupOverlapping = "overlapping" // with several filters that match the same
+	GroupFiltered    = "filtered"    // with filters of their own
+	GroupExpiring    = "expiring"    // away until their session has expired
+	GroupVisiting    = "visiting"    // come and go
+	GroupWill        = "will"        // leave a will
+	GroupProbe       = "probe"       // of the harness, for one node each
+)

@@ -114,7 +114,7 @@ func (a *activity) bucket(at time.Duration) *bucket {
 }
 
 func (a *activity) probe(process int32) bool {
-	return int(process) < len(a.tables.Processes) && a.tables.Processes[process].Group == "probe"
+	return int(process) < len(a.tables.Processes) && a.tables.Processes[process].Group == history.GroupProbe
 }
 
 // merged answers the buckets in at most n groups of equal width.

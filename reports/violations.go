@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -125,7 +126,7 @@ func (r rows) example(a verdict.Anomaly, tables *history.Tables) Example {
 		if row.Node >= 0 && int(row.Node) < len(tables.Nodes) {
 			e.Node = tables.Nodes[row.Node].Name
 		}
-		if row.ID >= 0 && tables.Processes[row.Process].Protocol != "mq9" { // whose ids are of another kind
+		if row.ID >= 0 && tables.Processes[row.Process].Protocol != contract.MQ9 { // whose ids are of another kind
 			e.PacketID = &row.ID
 		}
 		if reaches(row) && row.QoS <= 2 {

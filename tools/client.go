@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 )
@@ -34,7 +35,7 @@ func (a *agent) runClient() Tool {
 			"over all client runs. Loss and duplicates are judged at cluster_stop. With wait_s 0 it answers at once and traffic goes on " +
 			"for duration_s: inject_fault next. The first use of an SDK fetches it, which takes up to a minute.",
 		Params: []Param{
-			{Name: "protocol", Type: String, Enum: []string{"mqtt3", "mqtt5"}, About: "default: the scenario's"},
+			{Name: "protocol", Type: String, Enum: []string{contract.MQTT3, contract.MQTT5}, About: "default: the scenario's"},
 			{Name: "transport", Type: String, Enum: cluster.Transports(), About: "default tcp; others: config.transports"},
 			{Name: "sdk_lang", Type: String, Required: true, Enum: a.backend.Languages, About: "preflight lists SDKs and versions", Example: `"go"`},
 			{Name: "sdk_version", Type: String, About: "default: the newest known", Example: `"1.5.1"`},

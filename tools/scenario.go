@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 )
@@ -72,7 +73,7 @@ func (a *agent) runScenario() Tool {
 			nodesParam(), configParam(),
 			{Name: "sdk_lang", Type: String, Enum: a.backend.Languages, About: "default: the scenario's"},
 			{Name: "sdk_version", Type: String},
-			{Name: "protocol", Type: String, Enum: []string{"mqtt3", "mqtt5"}, About: "default: the scenario's"},
+			{Name: "protocol", Type: String, Enum: []string{contract.MQTT3, contract.MQTT5}, About: "default: the scenario's"},
 			{Name: "transport", Type: String, Enum: cluster.Transports(), About: "default tcp"},
 			{Name: "seed", Type: Integer, About: "repeats the schedule of an earlier run", Min: 0, Max: 1 << 53, Example: "7"},
 			{Name: "tier", Type: String, Enum: []string{"smoke", "hardening", "release"}, About: "how much; default smoke"},

@@ -82,7 +82,7 @@ func selftestRows(rates []int64) (rows []SelftestRow) {
 	rows = append(rows, SelftestRow{Who: "broker", Name: "none", What: "nothing: it is as it should be, beside a client that is dead", scenario: selftestStall})
 	rows = append(rows, SelftestRow{Who: "broker", Name: "none", What: "nothing: it is as it should be, with wills", scenario: selftestWill})
 	for _, p := range mq9.Plants() {
-		row := SelftestRow{Who: "mq9", Name: p.Name, What: p.What, Every: plant.Every, Claim: p.Claim, scenario: selftestMQ9}
+		row := SelftestRow{Who: contract.MQ9, Name: p.Name, What: p.What, Every: plant.Every, Claim: p.Claim, scenario: selftestMQ9}
 		switch p.Claim {
 		case "mq9-mailbox-ttl":
 			row.scenario = selftestMQ9Mailbox
@@ -91,8 +91,8 @@ func selftestRows(rates []int64) (rows []SelftestRow) {
 		}
 		rows = append(rows, row)
 	}
-	return append(rows, SelftestRow{Who: "mq9", Name: "none", What: "nothing: it is as it should be", scenario: selftestMQ9},
-		SelftestRow{Who: "mq9", Name: "none", What: "the same, with mailboxes that end", scenario: selftestMQ9Mailbox})
+	return append(rows, SelftestRow{Who: contract.MQ9, Name: "none", What: "nothing: it is as it should be", scenario: selftestMQ9},
+		SelftestRow{Who: contract.MQ9, Name: "none", What: "the same, with mailboxes that end", scenario: selftestMQ9Mailbox})
 }
 
 // spread returns the rows to try with other clients or before another broker, where

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
@@ -47,9 +48,9 @@ const (
 )
 
 var (
-	mqtt  = []string{"mqtt3", "mqtt5"}
-	mq9   = []string{"mq9"}
-	every = []string{"mqtt3", "mqtt5", "mq9"}
+	mqtt  = []string{contract.MQTT3, contract.MQTT5}
+	mq9   = []string{contract.MQ9}
+	every = []string{contract.MQTT3, contract.MQTT5, contract.MQ9}
 )
 
 // All are the claims that can be judged.

@@ -35,7 +35,7 @@ type phase struct {
 func newCoverage(l *ledger) *coverage {
 	c := &coverage{ledger: l, probe: make([]bool, len(l.tables.Streams)), first: never, goneAt: never, works: map[int]*work{}}
 	for i, s := range l.tables.Streams {
-		c.probe[i] = uint32(s.Producer) < uint32(len(l.tables.Processes)) && l.tables.Processes[s.Producer].Group == groupProbe
+		c.probe[i] = uint32(s.Producer) < uint32(len(l.tables.Processes)) && l.tables.Processes[s.Producer].Group == history.GroupProbe
 	}
 	return c
 }

@@ -100,9 +100,9 @@ func aims(target string, process int32, row history.Process) bool {
 	switch {
 	case client:
 		return name == row.Name || name == fmt.Sprint(process)
-	case row.Group == groupProbe:
+	case row.Group == history.GroupProbe:
 		return false
-	case row.Group == "publisher":
+	case row.Group == history.GroupPublisher:
 		return target == history.TargetPublishers || target == history.TargetClients
 	}
 	return target == history.TargetSubscribers || target == history.TargetClients
@@ -116,7 +116,7 @@ func together(a, b history.Process) bool { return a.Run == b.Run && role(a.Group
 // role returns the kind of process that runs the clients of a group.
 func role(group string) string {
 	switch group {
-	case "publisher", "will", groupProbe:
+	case history.GroupPublisher, history.GroupWill, history.GroupProbe:
 		return group
 	}
 	return "subscriber"
@@ -214,7 +214,7 @@ func (c *fair) neighbour(p int32) bool {
 func (c *fair) owes(process, stream int32) bool {
 	row := c.ledger.tables.Streams[stream]
 	group := c.ledger.tables.Processes[process].Group
-	return (group == "online" || group == "overlapping") && c.neighbour(process) && c.neighbour(row.Producer) &&
+	return (group == history.GroupOnline || group == history.GroupOverlapping) && c.neighbour(process) && c.neighbour(row.Producer) &&
 		row.QoS > 0 && !row.Register && !brief(row) && !c.ledger.route.get(process, stream).lossy() && c.ledger.route.get(process, stream).filters > 0
 }
 
@@ -241,7 +241,7 @@ func (s *served) take(ns, row int64, stream int32, seq int64) {
 func (c *fair) acknowledged() []served {
 	took := make([]served, len(c.took))
 	for i, row := range c.ledger.tables.Streams {
-		if !c.neighbour(row.Producer) || row.QoS == 0 || c.ledger.tables.Processes[row.Producer].Group != "publisher" {
+		if !c.neighbour(row.Producer) || row.QoS == 0 || c.ledger.tables.Processes[row.Producer].Group != history.GroupPublisher {
 			continue
 		}
 		for seq, m := range c.ledger.sends.streams[i].messages.each {

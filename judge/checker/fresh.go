@@ -66,8 +66,8 @@ func (c *fresh) Add(b *history.Batch) {
 func (c *fresh) greet(b *history.Batch, i int) {
 	first, process := c.first[b.Call[i]], c.ledger.tables.Processes[b.Process[i]]
 	delete(c.first, b.Call[i])
-	clean := process.Clean && (process.Protocol != "mqtt5" || c.ledger.wire.on)
-	if b.Outcome[i] != history.OK || !first && !clean || process.Protocol == "mq9" || slices.Contains(process.Cannot, contract.CannotSessionPresent) {
+	clean := process.Clean && (process.Protocol != contract.MQTT5 || c.ledger.wire.on)
+	if b.Outcome[i] != history.OK || !first && !clean || process.Protocol == contract.MQ9 || slices.Contains(process.Cannot, contract.CannotSessionPresent) {
 		return
 	}
 	c.judged++

@@ -101,7 +101,7 @@ func (l *ledger) works(s int32) bool {
 		return false
 	}
 	p := l.tables.Streams[s].Producer
-	return uint32(p) >= uint32(len(l.tables.Processes)) || l.tables.Processes[p].Group != groupProbe
+	return uint32(p) >= uint32(len(l.tables.Processes)) || l.tables.Processes[p].Group != history.GroupProbe
 }
 
 func (l *ledger) topic(s int32) string {

@@ -160,7 +160,7 @@ func (l *ledger) refusals(producer int32) bool {
 		return false
 	}
 	p := l.tables.Processes[producer]
-	return p.Protocol == "mqtt5" && slices.Contains(p.Cannot, contract.CannotPublishReason)
+	return p.Protocol == contract.MQTT5 && slices.Contains(p.Cannot, contract.CannotPublishReason)
 }
 
 // lossy reports whether the subscription is at QoS 0, which promises nothing.

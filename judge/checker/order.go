@@ -3,6 +3,7 @@ package checker
 import (
 	"slices"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -148,7 +149,7 @@ func (l *ledger) placedBefore(r lateRow, m, later *message) bool {
 // requests reports whether a stream's messages are sent as requests.
 func (l *ledger) requests(stream int32) bool {
 	p := l.tables.Streams[stream].Producer
-	return uint32(p) < uint32(len(l.tables.Processes)) && l.tables.Processes[p].Protocol == "mq9"
+	return uint32(p) < uint32(len(l.tables.Processes)) && l.tables.Processes[p].Protocol == contract.MQ9
 }
 
 func (c *order) Result(*closing) verdict.Result {

@@ -14,7 +14,7 @@ var claimSessionExpiry = Entry{
 	Claim: verdict.Claim{Name: "session-expiry", Severity: verdict.P2, Gated: true,
 		Text:   "The Server MUST discard the Session State when the Network Connection is closed and the Session Expiry Interval has passed, within the time that the scenario bounds (expiry_s).",
 		Source: "MQTT 5.0 sections 4.1.0 [MQTT-4.1.0-2], 3.1.2.11.2 and 3.2.2.3.2"},
-	Category: Safety, Checker: "outlived@1", Protocols: []string{"mqtt5"}, Rests: history.PromiseExpiry, New: newOutlived, Timed: true, canary: outlive,
+	Category: Safety, Checker: "outlived@1", Protocols: []string{contract.MQTT5}, Rests: history.PromiseExpiry, New: newOutlived, Timed: true, canary: outlive,
 	ByFault: true, Unjudged: unbounded,
 }
 
@@ -49,7 +49,7 @@ func newOutlived(ctx Context) Checker {
 	l := ctx.ledger
 	c := &outlived{ledger: l, slack: expirySlack(ctx), of: make([]absence, len(l.tables.Processes)), dials: dials{}}
 	for i, p := range l.tables.Processes {
-		c.of[i].judged = p.Protocol == "mqtt5" && !p.Clean && !slices.Contains(p.Cannot, contract.CannotSessionPresent)
+		c.of[i].judged = p.Protocol == contract.MQTT5 && !p.Clean && !slices.Contains(p.Cannot, contract.CannotSessionPresent)
 	}
 	return c
 }

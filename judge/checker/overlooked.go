@@ -3,6 +3,7 @@ package checker
 import (
 	"slices"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -44,7 +45,7 @@ func (c *overlooked) add(b *history.Batch) {
 	for _, i := range c.ledger.rows(b).control {
 		p := b.Process[i]
 		if b.Kind[i] == history.KindSubscribe && b.Edge[i] == history.Return && b.Outcome[i] == history.Fail &&
-			uint32(p) < uint32(len(c.ledger.tables.Processes)) && c.ledger.tables.Processes[p].Protocol != "mq9" {
+			uint32(p) < uint32(len(c.ledger.tables.Processes)) && c.ledger.tables.Processes[p].Protocol != contract.MQ9 {
 			c.refused++
 		}
 	}

@@ -1,6 +1,9 @@
 package checker
 
-import "github.com/robustmq/rmq-mcp/history"
+import (
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/history"
+)
 
 // queues tells when a broker had no room for a message: a broker keeps a limited number
 // of messages of QoS 1 and 2 for a client that is away or slow. Only messages that came
@@ -51,7 +54,7 @@ func counted(seconds []int32, at int64) []int32 {
 // last empty queue.
 func (l *ledger) full(process int32) []bool {
 	q, waiting := l.queues, int64(0)
-	if q.limit == 0 || l.tables.Processes[process].Protocol == "mq9" {
+	if q.limit == 0 || l.tables.Processes[process].Protocol == contract.MQ9 {
 		return nil
 	}
 	var came []int32

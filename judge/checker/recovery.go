@@ -53,8 +53,6 @@ func newRecovery(ctx Context) Checker {
 	return c
 }
 
-const groupProbe = "probe"
-
 // countEnded counts the nodes that were started again and ended by themselves.
 const countEnded = "ended"
 
@@ -185,7 +183,7 @@ func downAfter(all []history.Landing) map[string]history.Landing {
 
 func (c *recovery) probed() bool {
 	for p, row := range c.ledger.tables.Processes {
-		if row.Group == groupProbe && c.ledger.sessions.of[p].tried {
+		if row.Group == history.GroupProbe && c.ledger.sessions.of[p].tried {
 			return true
 		}
 	}

@@ -1,6 +1,8 @@
 package checker
 
-import "github.com/robustmq/rmq-mcp/history"
+import (
+	"github.com/robustmq/rmq-mcp/history"
+)
 
 // A route says, for each process and stream, through which of the process's
 // filters the stream's messages reach it.
@@ -27,7 +29,7 @@ func newRoute(t *history.Tables) *route {
 		r.pairs[i].sent, r.pairs[i].register, r.pairs[i].group = st.QoS, st.Register, history.None
 	}
 	for p, row := range t.Processes {
-		r.probes[p] = row.Group == groupProbe
+		r.probes[p] = row.Group == history.GroupProbe
 		for _, f := range row.Filters {
 			group := r.join(int32(p), f)
 			for s, st := range t.Streams {

@@ -114,7 +114,7 @@ func (s *sessions) connect(b *history.Batch, i int, p *session) {
 	}
 	row := s.tables.Processes[b.Process[i]]
 	// mq9 keeps the state of a group with the mailbox, whoever connects.
-	if len(p.connects) > 0 && !b.Flags[i].Has(history.FlagSessionPresent) && row.Protocol != "mq9" {
+	if len(p.connects) > 0 && !b.Flags[i].Has(history.FlagSessionPresent) && row.Protocol != contract.MQ9 {
 		p.forget(lasts(s.wire.shortened(row, b.Process[i], p.call, p.row), p.left, sent))
 	}
 	p.connects, p.turns = append(p.connects, b.Time[i]), append(p.turns, b.Time[i])
@@ -135,7 +135,7 @@ func (p *session) forget(promised bool) {
 // CONNACK between two rows, if that is less than the process asked for. MQTT 5 allows a
 // broker to grant less if it says so (section 3.2.2.3.2).
 func (w *wire) shortened(row history.Process, process int32, from, to int64) history.Process {
-	if w.on && row.Protocol == "mqtt5" {
+	if w.on && row.Protocol == contract.MQTT5 {
 		if g := w.clients[process].greetedIn(from, to); g != nil && g.expiryS >= 0 && g.expiryS < float64(row.ExpiryS) {
 			row.ExpiryS = int(g.expiryS)
 		}
@@ -150,7 +150,7 @@ func lasts(row history.Process, left, back int64) bool {
 	switch {
 	case row.Clean:
 		return false
-	case row.Protocol != "mqtt5", row.ExpiryS == forever:
+	case row.Protocol != contract.MQTT5, row.ExpiryS == forever:
 		return true
 	case left == never:
 		return row.ExpiryS > 0
@@ -202,7 +202,7 @@ func (p *session) stays(from, to int64) bool {
 // persistent reports whether the process's session is to outlive connections.
 func (s *sessions) persistent(process int32) bool {
 	row := s.tables.Processes[process]
-	return !row.Clean && (row.Protocol != "mqtt5" || row.ExpiryS > 0)
+	return !row.Clean && (row.Protocol != contract.MQTT5 || row.ExpiryS > 0)
 }
 
 // due is the time from which on acknowledged messages on a topic must reach

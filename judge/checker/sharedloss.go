@@ -3,6 +3,7 @@ package checker
 import (
 	"slices"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -80,7 +81,7 @@ func (c *sharedLoss) Result(end *closing) verdict.Result {
 // MQTT that has none.
 func (l *ledger) older() bool {
 	return slices.ContainsFunc(l.route.groups, func(g group) bool {
-		return slices.ContainsFunc(g.members, func(p int32) bool { return l.tables.Processes[p].Protocol != "mqtt5" })
+		return slices.ContainsFunc(g.members, func(p int32) bool { return l.tables.Processes[p].Protocol != contract.MQTT5 })
 	})
 }
 

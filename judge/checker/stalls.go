@@ -78,7 +78,7 @@ func newStalls(ctx Context) Checker {
 	c := &stalls{ledger: l, got: make([]bitmap, len(l.route.pairs)), of: make([]stalled, len(l.tables.Processes))}
 	c.bound = stallBound(b)
 	for i, p := range l.tables.Processes {
-		c.of[i].exempt = slices.Contains([]string{"slow", "paused", groupProbe, "will"}, p.Group) // those are to wait, or nobody waits for them
+		c.of[i].exempt = slices.Contains([]string{history.GroupSlow, history.GroupPaused, history.GroupProbe, history.GroupWill}, p.Group) // those are to wait, or nobody waits for them
 	}
 	return c
 }

@@ -3,6 +3,7 @@ package checker
 import (
 	"slices"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -43,7 +44,7 @@ type suspect struct {
 
 func newUnexpected(ctx Context) Checker {
 	c := &unexpected{ledger: ctx.ledger}
-	if slices.ContainsFunc(ctx.Tables.Processes, func(p history.Process) bool { return p.Protocol == "mq9" }) {
+	if slices.ContainsFunc(ctx.Tables.Processes, func(p history.Process) bool { return p.Protocol == contract.MQ9 }) {
 		c.looks = newLooks(ctx.Tables, false)
 	}
 	return c

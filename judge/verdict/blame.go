@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 )
 
@@ -30,7 +31,7 @@ func blame(in Input, failed []Result) string {
 		return broker.against(Broker, vendor(in.Run)) + "; beside it " + sdk.against(SDK, library(in.Run))
 	case in.Run != nil && in.Run.Wire:
 		return say(Undecided, "the wire does not tell whose doing all of it is; pending "+elsewhere)
-	case in.Run != nil && in.Run.Protocol != "mq9":
+	case in.Run != nil && in.Run.Protocol != contract.MQ9:
 		return say(Undecided, "pending "+elsewhere+"; with the wire recorded (arm: tap) it may tell at once")
 	}
 	return say(Undecided, "pending "+elsewhere)
