@@ -15,17 +15,10 @@ import (
 
 // An Experiment is a live one, as its keeper answers for it.
 type Experiment interface {
+	keeper.Calls
 	Status(ctx context.Context) (keeper.Status, error)
 	Wait(ctx context.Context, atMost time.Duration) (keeper.Status, error)
 	Watch(ctx context.Context, line func(keeper.Progress)) error
-	Inject(ctx context.Context, ask keeper.Inject) (keeper.FaultStatus, error)
-	Heal(ctx context.Context, ask keeper.Heal) (keeper.FaultStatus, error)
-	RunClient(ctx context.Context, ask keeper.RunClient) (keeper.ClientStatus, error)
-	Logs(ctx context.Context, ask keeper.Logs) (keeper.LogLines, error)
-	Metrics(ctx context.Context, ask keeper.Metrics) (keeper.MetricsAnswer, error)
-	Stop(ctx context.Context, by keeper.Caller) (keeper.Status, error)
-	// Journal records what a caller was answered in the run's own journal.
-	Journal(ctx context.Context, caller keeper.Caller, answer any) error
 	Info() keeper.Info
 	// Gone is closed when the experiment's keeper is gone.
 	Gone() <-chan struct{}

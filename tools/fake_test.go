@@ -21,6 +21,8 @@ import (
 
 // fake is an experiment in memory.
 type fake struct {
+	keeper.Calls // those that no tool makes
+
 	mu       sync.Mutex
 	status   keeper.Status
 	injected []keeper.Inject

@@ -134,6 +134,8 @@ func (c *Client) Watch(ctx context.Context, see func(Progress)) error {
 	}
 }
 
+var _ Calls = (*Client)(nil)
+
 // Inject injects one fault.
 func (c *Client) Inject(ctx context.Context, ask Inject) (FaultStatus, error) {
 	return call[FaultStatus](ctx, c, "POST", "/inject", ask)

@@ -6,16 +6,9 @@ import (
 	"net"
 )
 
-// An Experiment is what a keeper keeps: it is driven through these calls, from
-// any number of servers and terminals at once.
-type Experiment interface {
-	// Run does the whole experiment, from start to sealed, and returns when
-	// all is over. An error says that the harness could not do its job.
-	Run(ctx context.Context) error
-	Status(ctx context.Context) Status
-	// Progress subscribes to what happens from now on; stop ends the
-	// subscription. A slow reader loses lines, it never holds up the run.
-	Progress() (lines <-chan Progress, stop func())
+// Calls drive a live experiment, from any number of servers and terminals at once. A new
+// one is a method here and in [Client], and a route of the server.
+type Calls interface {
 	Inject(ctx context.Context, ask Inject) (FaultStatus, error)
 	Heal(ctx context.Context, ask Heal) (FaultStatus, error)
 	// HealAll heals every fault in place.
@@ -23,11 +16,23 @@ type Experiment interface {
 	RunClient(ctx context.Context, ask RunClient) (ClientStatus, error)
 	Logs(ctx context.Context, ask Logs) (LogLines, error)
 	Metrics(ctx context.Context, ask Metrics) (MetricsAnswer, error)
-	// Journal records what a caller was answered. The call itself is recorded
-	// by what carries it out, before it acts.
+	// Journal records the answer that a caller got. The call itself is recorded by the
+	// code that carries it out, before it acts.
 	Journal(ctx context.Context, caller Caller, answer any) error
 	// Stop heals, ends, and judges what happened; Run returns after it.
 	Stop(ctx context.Context, caller Caller) (Status, error)
+}
+
+// An Experiment is what a keeper keeps.
+type Experiment interface {
+	Calls
+	// Run does the whole experiment, from start to sealed, and returns when
+	// all is over. An error says that the harness could not do its job.
+	Run(ctx context.Context) error
+	Status(ctx context.Context) Status
+	// Progress subscribes to what happens from now on; stop ends the
+	// subscription. A slow reader loses lines, it never holds up the run.
+	Progress() (lines <-chan Progress, stop func())
 	// Forward dials a port of a node from inside the experiment.
 	Forward(ctx context.Context, node string, port int) (net.Conn, error)
 }
