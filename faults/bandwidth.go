@@ -142,7 +142,11 @@ func (b Bandwidth) over(net Net, in *Injection, p pair) Check {
 
 func bandwidth() Kind {
 	return Kind{
-		Type:    "bandwidth",
+		Type: "bandwidth",
+		Draw: Draw{All: true, Params: func(d Dice, s Setting, p map[string]any) {
+			p["rate_kbit"] = 100 * whole(d, 8, 30)
+			drawLinks(d, s, p)
+		}},
 		Summary: "no more than a rate passes to each host at the end of the links; what is more waits, then is dropped",
 		Params: []Param{
 			{Name: "rate_kbit", Default: 1000.0, Min: 50, Max: 20_000, Doc: "thousands of bits per second, to each receiving host, from all senders meant together"},

@@ -163,6 +163,7 @@ func rotten(all []*rot) map[string][]disk.Rotten {
 func bitRot() Kind {
 	return diskKind(Kind{
 		Type:    "bit_rot",
+		Draw:    Draw{OneCopy: true},
 		Summary: "the node is killed and bits of its files are flipped; healing starts it on them",
 		Example: Example{Target: "follower", Params: map[string]any{"duration_s": 2.0}},
 		Params: []Param{

@@ -62,6 +62,7 @@ type Kind struct {
 	Example         Example
 	DefaultDuration time.Duration
 	MaxDuration     time.Duration
+	Draw            Draw
 	// New makes one from parameters that were checked and filled in.
 	New func(Params) (Fault, error)
 	// Available answers the mechanism this host would use, and what it lacks

@@ -35,6 +35,7 @@ func (f ClockJump) Plan(ctx context.Context, target Target) (*Injection, error) 
 func clockJump() Kind {
 	return Kind{
 		Type: "clock_jump", Arms: "clock",
+		Draw:    Draw{All: true, Params: jump},
 		Summary: "the process's time of day jumps, and back when it heals; its monotonic clock goes on",
 		Params:  []Param{offsetParam("seconds forward, or back when negative")},
 		Targets: processTargets(),

@@ -65,6 +65,7 @@ func (f ClockRate) drift() time.Duration {
 func clockRate() Kind {
 	return Kind{
 		Type: "clock_rate", Arms: "clock",
+		Draw:    Draw{Params: func(d Dice, _ Setting, p map[string]any) { p["factor"] = oneOf(d, 5, 10, 20) }},
 		Summary: "the process's time of day runs faster or slower; healing has it jump back to ours",
 		Params: []Param{{
 			Name: "factor", Doc: "seconds that pass for the process in one of ours", Default: 2.0, Min: 0.001, Max: 1000,

@@ -65,6 +65,7 @@ func (f ClockStrobe) until(elapsed time.Duration, turn int) time.Duration {
 func clockStrobe() Kind {
 	return Kind{
 		Type: "clock_strobe", Arms: "clock",
+		Draw:    Draw{Params: jump},
 		Summary: "the process's time of day jumps there and back all the time",
 		Params: []Param{
 			offsetParam("seconds that it jumps, forward, or back when negative"),

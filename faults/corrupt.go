@@ -81,7 +81,11 @@ func checksumErrors(net Net, host string) Proof {
 
 func corrupt() Kind {
 	return Kind{
-		Type:    "corrupt",
+		Type: "corrupt",
+		Draw: Draw{All: true, Params: func(d Dice, s Setting, p map[string]any) {
+			p["percent"] = whole(d, 10, 40)
+			drawLinks(d, s, p)
+		}},
 		Summary: "one bit of the payload of some percent of the packets is another; the receiver's kernel notices and throws them away, or with checksum mended the application gets them",
 		Params: []Param{
 			{Name: "percent", Default: 10.0, Min: 1, Max: 100, Less: true, Doc: "of the packets on these links that have a payload, as on a wire"},

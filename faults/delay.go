@@ -124,7 +124,12 @@ func (d Delay) over(net Net, in *Injection, p pair) Check {
 
 func delay() Kind {
 	return Kind{
-		Type:    "delay",
+		Type: "delay",
+		Draw: Draw{All: true, Params: func(d Dice, s Setting, p map[string]any) {
+			ms := 10 * whole(d, 3, 25)
+			p["delay_ms"], p["jitter_ms"] = ms, oneOf(d, 0, ms/2)
+			drawLinks(d, s, p)
+		}},
 		Summary: "every packet is held back, one way; with direction both a round trip takes twice that longer",
 		Params: []Param{
 			{Name: "delay_ms", Default: 100.0, Min: 1, Max: 2000, Less: true, Doc: "how long each packet is held, one way"},

@@ -21,5 +21,6 @@ func (DisconnectAll) Plan(_ context.Context, target Target) (*Injection, error) 
 func disconnectAll() Kind {
 	return connectionKind("disconnect_all",
 		"all connections are reset in one instant; none comes back until it is healed, then all do at once",
-		nil, func(Params) (Fault, error) { return DisconnectAll{}, nil })
+		nil, func(Params) (Fault, error) { return DisconnectAll{}, nil }).
+		drawn(Draw{Silences: true})
 }

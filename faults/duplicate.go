@@ -36,7 +36,11 @@ func (d Duplicate) Plan(_ context.Context, target Target) (*Injection, error) {
 
 func duplicate() Kind {
 	return Kind{
-		Type:    "duplicate",
+		Type: "duplicate",
+		Draw: Draw{All: true, Params: func(d Dice, s Setting, p map[string]any) {
+			p["percent"] = whole(d, 10, 40)
+			drawLinks(d, s, p)
+		}},
 		Summary: "some percent of the packets arrive twice; TCP throws the second one away, so a broker hardly notices (for MQTT's own duplicates see the faults of family protocol)",
 		Params: []Param{
 			{Name: "percent", Default: 10.0, Min: 1, Max: 100, Less: true, Doc: "of the packets on these links, as on a wire"},

@@ -26,6 +26,7 @@ func (f Full) Plan(ctx context.Context, target Target) (*Injection, error) {
 func full() Kind {
 	return diskKind(Kind{
 		Type:    "full",
+		Draw:    Draw{Params: func(d Dice, _ Setting, p map[string]any) { p["free_kib"] = oneOf(d, 0, 64) }},
 		Summary: "the disk is full: writes that need space get ENOSPC; healing makes it as large as it was",
 		Example: Example{Target: "follower", Params: map[string]any{"duration_s": 3.0}},
 		Params: []Param{{

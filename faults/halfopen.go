@@ -52,5 +52,6 @@ func (c crowd) halfOpen(clients Clients) Proof {
 func halfOpen() Kind {
 	return connectionKind("half_open",
 		"the clients are gone without a word: the broker's ends of their connections stay open and silent until it is healed, and no client comes back before; longer than one and a half keep alives shows whether the broker notices",
-		nil, func(Params) (Fault, error) { return HalfOpen{}, nil })
+		nil, func(Params) (Fault, error) { return HalfOpen{}, nil }).
+		drawn(Draw{Silences: true})
 }

@@ -46,7 +46,10 @@ func failedFsync(word string) disk.Failed {
 
 func ioError() Kind {
 	return diskKind(Kind{
-		Type:    "io_error",
+		Type: "io_error",
+		Draw: Draw{Params: func(d Dice, _ Setting, p map[string]any) {
+			p["errno"], p["every"] = oneOf(d, "EIO", "ENOSPC", "EROFS"), whole(d, 3, 20)
+		}},
 		Summary: "file operations are answered with an error: all of those chosen, every n-th, or a share of them",
 		Example: Example{Target: "follower", Params: map[string]any{"duration_s": 3.0, "op": "write", "every": 10.0}},
 		Params: []Param{

@@ -24,6 +24,7 @@ func (KillClient) Plan(_ context.Context, target Target) (*Injection, error) {
 func killClient() Kind {
 	return Kind{
 		Type:      "kill_client",
+		Draw:      Draw{Never: "no loss can be proven after it"},
 		Summary:   "SIGKILL to the driver process of the client, and with it to all clients of that process; it stays dead, so no loss can be proven in that run",
 		Targets:   clientTargets(),
 		Example:   Example{Target: history.TargetSubscribers, Params: map[string]any{"duration_s": 2.0}},

@@ -145,7 +145,11 @@ func lossless(net Net, in *Injection, p pair) Check {
 
 func loss() Kind {
 	return Kind{
-		Type:    "loss",
+		Type: "loss",
+		Draw: Draw{All: true, Params: func(d Dice, s Setting, p map[string]any) {
+			p["percent"], p["burst_packets"] = whole(d, 5, 30), oneOf(d, 0, 0, 4)
+			drawLinks(d, s, p)
+		}},
 		Summary: "some percent of the packets are lost, each by a chance of its own; TCP sends them again, which shows as time",
 		Params: []Param{
 			{Name: "percent", Default: 10.0, Min: 1, Max: 99, Less: true, Doc: "of the packets on these links, as on a wire"},

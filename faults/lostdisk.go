@@ -91,6 +91,7 @@ func (e *erased) empty() Proof {
 func lostDisk() Kind {
 	return diskKind(Kind{
 		Type:    "lost_disk",
+		Draw:    Draw{OneCopy: true},
 		Summary: "the node is killed and its data are gone; healing starts it on an empty disk",
 		Example: Example{Target: "follower", Params: map[string]any{"duration_s": 2.0}},
 		New:     func(Params) (Fault, error) { return LostDisk{}, nil },

@@ -26,6 +26,7 @@ func (f LostRename) Plan(ctx context.Context, target Target) (*Injection, error)
 func lostRename() Kind {
 	return diskKind(Kind{
 		Type:    "lost_rename",
+		Draw:    Draw{Takes: true},
 		Summary: "as power_loss, but only directory entries are lost: creates, renames and removals that no sync covered",
 		Example: Example{Target: "follower", Params: map[string]any{"duration_s": 2.0}},
 		Params:  []Param{seedParam()},

@@ -115,6 +115,7 @@ func outOfMemory(n Node, dir string) []Proof {
 func memory() Kind {
 	return Kind{
 		Type:    "memory",
+		Draw:    Draw{Takes: true},
 		Summary: "the process can take only so much more memory; then the kernel kills it (oom) or holds it up (pressure)",
 		Params: []Param{
 			{Name: "headroom_mib", Doc: "memory a node may take beyond what it has, file cache included", Default: 16.0, Min: 0, Max: 1 << 20},

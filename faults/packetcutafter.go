@@ -25,5 +25,8 @@ func packetCutAfter() Kind {
 		func(p Params) (Fault, error) {
 			f, err := newPacketFault("packet_cut_after", tap.CutAfter, tap.ThenCut, p, nil)
 			return PacketCutAfter{f}, err
-		})
+		}).drawn(Draw{Params: func(d Dice, s Setting, p map[string]any) {
+		drawPacket(3, 12)(d, s, p)
+		p["nth"] = whole(d, 20, 60)
+	}})
 }

@@ -29,5 +29,7 @@ func packetDelay() Kind {
 		func(p Params) (Fault, error) {
 			f, err := newPacketFault("packet_delay", tap.Delay, "", p, func(r *tap.Rule) { r.DelayMS = p.number("delay_ms") })
 			return PacketDelay{f}, err
-		})
+		}).drawn(Draw{Params: func(d Dice, s Setting, p map[string]any) {
+		p["packet"], p["direction"] = drawExchange(d, s, false)
+	}})
 }

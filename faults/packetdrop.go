@@ -25,5 +25,5 @@ func packetDrop() Kind {
 		func(p Params) (Fault, error) {
 			f, err := newPacketFault("packet_drop", tap.Drop, tap.NeverArrives, p, nil)
 			return PacketDrop{f}, err
-		})
+		}).drawn(Draw{Suits: noRegisterOfQoS1, Params: drawPacket(3, 12)})
 }

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
 
@@ -27,5 +28,17 @@ func packetDuplicate() Kind {
 		func(p Params) (Fault, error) {
 			f, err := newPacketFault("packet_duplicate", tap.Duplicate, tap.Twice, p, nil)
 			return PacketDuplicate{f}, err
-		})
+		}).drawn(Draw{
+		Suits: noRegisterOfQoS1,
+		Roles: func(s Setting) []string {
+			if s.Registers || !s.has(1) { // a copy of QoS 2 is the broker's to know
+				return []string{history.TargetPublishers}
+			}
+			return []string{history.TargetPublishers, history.TargetSubscribers}
+		},
+		Params: func(d Dice, s Setting, p map[string]any) {
+			p["packet"], p["direction"] = drawExchange(d, s, true)
+			p["nth"] = whole(d, 3, 12)
+		},
+	})
 }

@@ -31,5 +31,7 @@ func packetMutate() Kind {
 		func(p Params) (Fault, error) {
 			f, err := newPacketFault("packet_mutate", tap.Mutate, tap.Altered, p, func(r *tap.Rule) { r.Change = tap.Change(p.text("what")) })
 			return PacketMutate{f}, err
-		})
+		}).drawn(Draw{Roles: publishersAlone, Params: func(d Dice, _ Setting, p map[string]any) {
+		p["nth"], p["what"] = whole(d, 20, 60), oneOf(d, "qos", "topic", "packet_type", "remaining_length")
+	}})
 }

@@ -26,5 +26,5 @@ func packetTruncate() Kind {
 		func(p Params) (Fault, error) {
 			f, err := newPacketFault("packet_truncate", tap.Truncate, tap.HalfThenCut, p, nil)
 			return PacketTruncate{f}, err
-		})
+		}).drawn(Draw{Roles: publishersAlone, Params: func(d Dice, _ Setting, p map[string]any) { p["nth"] = whole(d, 20, 60) }})
 }

@@ -135,7 +135,17 @@ func ring(nodes []string) ([]router.Link, error) {
 
 func partition() Kind {
 	return Kind{
-		Type:    "partition",
+		Type: "partition",
+		Draw: Draw{Takes: true, Params: func(d Dice, s Setting, p map[string]any) {
+			p["mode"] = oneOf(d, "drop", "reject")
+			shapes := []string{"node", "node", "one_way"}
+			if s.Nodes > 2 {
+				shapes = append(shapes, "minority", "majority")
+			}
+			if p["shape"] = oneOf(d, shapes...); p["shape"] == "node" || p["shape"] == "one_way" {
+				p["with"] = linksOf(d, s)
+			}
+		}},
 		Summary: "nothing passes on some links: the target is cut off from the others, or the cluster falls apart in another shape",
 		Params: []Param{
 			{

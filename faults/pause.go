@@ -22,6 +22,7 @@ func sigstop() signal {
 func pause() Kind {
 	return Kind{
 		Type:      "pause",
+		Draw:      Draw{Majority: true},
 		Summary:   "SIGSTOP: the process is frozen and answers nobody; healing thaws it, with all it believed before",
 		Targets:   processTargets(),
 		Example:   Example{Target: "follower", Params: map[string]any{"duration_s": 4.0}},

@@ -44,6 +44,7 @@ func (t Target) driversRun() error {
 func pauseClient() Kind {
 	return Kind{
 		Type:      "pause_client",
+		Draw:      Draw{Silences: true},
 		Summary:   "SIGSTOP to the driver process that runs the client, and with it to all clients of that process; healing lets it go on",
 		Targets:   clientTargets(),
 		Example:   Example{Target: history.TargetSubscribers, Params: map[string]any{"duration_s": 3.0}},

@@ -36,7 +36,10 @@ func survivors() map[string]disk.Policy {
 
 func powerLoss() Kind {
 	return diskKind(Kind{
-		Type:    "power_loss",
+		Type: "power_loss",
+		Draw: Draw{Takes: true, Params: func(d Dice, _ Setting, p map[string]any) {
+			p["keep"] = oneOf(d, "nothing", "prefix", "subset", "entries")
+		}},
 		Summary: "the node is killed and loses what it wrote and did not sync; healing starts it on what is left",
 		Example: Example{Target: "follower", Params: map[string]any{"duration_s": 2.0}},
 		Params: []Param{

@@ -22,5 +22,6 @@ func reconnectStorm() Kind {
 	return connectionKind("reconnect_storm",
 		"all connections are reset in one instant and come back at once, again and again",
 		[]Param{{Name: "period_ms", Default: 1000.0, Min: 50, Max: 60_000, Doc: "from one time to the next"}},
-		func(p Params) (Fault, error) { return ReconnectStorm{p.number("period_ms")}, nil })
+		func(p Params) (Fault, error) { return ReconnectStorm{p.number("period_ms")}, nil }).
+		drawn(Draw{Params: func(d Dice, _ Setting, p map[string]any) { p["period_ms"] = 250 * whole(d, 2, 8) }})
 }

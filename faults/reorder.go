@@ -37,7 +37,11 @@ func (r Reorder) Plan(_ context.Context, target Target) (*Injection, error) {
 
 func reorder() Kind {
 	return Kind{
-		Type:    "reorder",
+		Type: "reorder",
+		Draw: Draw{All: true, Params: func(d Dice, s Setting, p map[string]any) {
+			p["percent"] = whole(d, 10, 40)
+			drawLinks(d, s, p)
+		}},
 		Summary: "some percent of the packets are held back for a while, so that those sent after them arrive before them",
 		Params: []Param{
 			{Name: "percent", Default: 10.0, Min: 1, Max: 90, Less: true, Doc: "of the packets on these links, as on a wire"},

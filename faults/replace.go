@@ -57,6 +57,7 @@ func wiped(m Member) Proof {
 func replaceNode() Kind {
 	return Kind{
 		Type:      "replace_node",
+		Draw:      Draw{OneCopy: true, NoImage: true},
 		Summary:   "SIGKILL, all its data removed, started again empty as the same member; over when it serves",
 		Targets:   processTargets(),
 		Example:   Example{Target: "follower", Params: map[string]any{"duration_s": 2.0}},

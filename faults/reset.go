@@ -142,6 +142,7 @@ func (c *connections) stay(links []router.Link) Proof {
 func reset() Kind {
 	return Kind{
 		Type:            "reset",
+		Draw:            Draw{Params: func(d Dice, s Setting, p map[string]any) { p["with"] = linksOf(d, s) }},
 		Summary:         "TCP connections that are established on these links end with an error on both sides, once; everybody may connect again",
 		Params:          []Param{withParam("all")},
 		Targets:         networkTargets(),

@@ -62,7 +62,10 @@ func timed(ctx context.Context, d Disk, op disk.Op) history.Sample {
 
 func slow() Kind {
 	return diskKind(Kind{
-		Type:    "slow",
+		Type: "slow",
+		Draw: Draw{Params: func(d Dice, _ Setting, p map[string]any) {
+			p["delay_ms"], p["op"] = 10*whole(d, 3, 20), oneOf(d, "write", "any")
+		}},
 		Summary: "file operations wait before they are done",
 		Example: Example{Target: "follower", Params: map[string]any{"duration_s": 3.0, "delay_ms": 50.0, "op": "write"}},
 		Params: []Param{

@@ -40,5 +40,9 @@ func slowReader() Kind {
 		[]Param{{Name: "bytes_per_s", Default: 1000.0, Min: 1, Max: 1e9, Doc: "of each connection"}},
 		func(p Params) (Fault, error) { return SlowReader{p.number("bytes_per_s")}, nil })
 	k.Example.Target, k.Example.Params["duration_s"] = history.TargetSubscribers, 8.0
+	k.Draw = Draw{
+		Suits: func(s Setting) bool { return !s.Registers }, // their readers do not stay long enough
+		Roles: func(Setting) []string { return []string{history.TargetSubscribers} },
+	}
 	return k
 }

@@ -36,6 +36,7 @@ func (f TornWrite) Plan(ctx context.Context, target Target) (*Injection, error) 
 func tornWrite() Kind {
 	return diskKind(Kind{
 		Type:    "torn_write",
+		Draw:    Draw{Takes: true},
 		Summary: "as power_loss, in the middle of a write that was not synced: only its first sectors survive",
 		Example: Example{Target: "follower", Params: map[string]any{"duration_s": 2.0}},
 		Params: []Param{

@@ -137,6 +137,7 @@ func (l routeLayer) Render(ctx context.Context, active []Entry) error {
 func unreachableKind() Kind {
 	return Kind{
 		Type:      "unreachable",
+		Draw:      Draw{Takes: true, Params: func(d Dice, s Setting, p map[string]any) { p["with"] = linksOf(d, s) }},
 		Summary:   "the target's own routes to the others are gone: what it sends fails at once, what is sent to it arrives",
 		Params:    []Param{withParam("nodes")},
 		Targets:   networkTargets(),

@@ -43,15 +43,17 @@ func (s Space) schedule(d dice, w load, t times) plan {
 	}
 	for range 1 + d.weighted(35, 30, 20, 15) {
 		fits := slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool {
-			return k.least().Seconds() > left || spoils(k.Type) && slices.ContainsFunc(p.kinds, func(other kind) bool { return takes(other.Kind) }) ||
-				takes(k.Kind) && slices.ContainsFunc(p.kinds, func(other kind) bool { return spoils(other.Type) }) // two copies may be gone then
+			return k.least().Seconds() > left || k.Draw.OneCopy && slices.ContainsFunc(p.kinds, func(other kind) bool { return other.Takes() }) ||
+				k.Takes() && slices.ContainsFunc(p.kinds, func(other kind) bool { return other.Draw.OneCopy }) // two copies may be gone then
 		})
 		if len(fits) == 0 {
 			break
 		}
 		k := pick(d, fits...)
 		role := pick(d, k.roles...)
-		step := scenarios.Step{Fault: k.Type, Target: role, Params: params(d, k.Kind, role, s.Nodes, w)}
+		setting := s.setting(w)
+		setting.Role = role
+		step := scenarios.Step{Fault: k.Type, Target: role, Params: params(d, k.Kind, setting)}
 		step.DurationS = s.duration(d, k, t, left)
 		left -= step.DurationS
 		p.place(d, &step, k, s, t)
@@ -82,7 +84,7 @@ func (p *plan) place(d dice, step *scenarios.Step, k kind, s Space, t times) {
 	}
 	for i, before := range p.steps {
 		gap := 2.0
-		if takes(p.kinds[i].Kind) { // it has to come back
+		if p.kinds[i].Takes() { // it has to come back
 			gap = t.settle
 		}
 		step.AtS = max(step.AtS, before.AtS+before.DurationS+gap)
@@ -110,11 +112,11 @@ func (p *plan) overlaps(at float64, step scenarios.Step, k kind, s Space) bool {
 func (s Space) apart(a scenarios.Step, ka kind, b scenarios.Step, kb kind) bool {
 	_, clientsA := history.ClientTarget(a.Target)
 	_, clientsB := history.ClientTarget(b.Target)
-	taken := takes(ka.Kind) || takes(kb.Kind)
+	taken := ka.Takes() || kb.Takes()
 	several := func(target string) bool { return target == "all" || target == "majority" }
 	switch {
 	case clientsA && clientsB:
-		return !silences(ka.Kind) && !silences(kb.Kind)
+		return !ka.Draw.Silences && !kb.Draw.Silences
 	case clientsA || clientsB: // what connections are is read at the nodes; packets pass while there is one
 		family := map[bool]string{true: ka.Family, false: kb.Family}[clientsA]
 		return !taken || family == "protocol" && s.Nodes > 1 && !several(a.Target) && !several(b.Target)
@@ -122,12 +124,6 @@ func (s Space) apart(a scenarios.Step, ka kind, b scenarios.Step, kb kind) bool 
 		return false
 	}
 	roles := []string{a.Target, b.Target}
-	one := takes(ka.Kind) != takes(kb.Kind) || !taken // two that are gone leave none to find a leader with
+	one := ka.Takes() != kb.Takes() || !taken // two that are gone leave none to find a leader with
 	return one && s.Nodes > 2 && slices.Contains(roles, "leader") && slices.Contains(roles, "follower")
-}
-
-// silences reports whether a fault leaves clients without connections, or
-// without a word, so that nothing else can happen to those.
-func silences(k faults.Kind) bool {
-	return slices.Contains([]string{"half_open", "disconnect_all", "pause_client"}, k.Type)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/faults"
-	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
@@ -30,13 +29,6 @@ type Client struct {
 	Protocol string      `json:"protocol"`
 }
 
-// drawn are the kinds of a catalogue of which something can be drawn. Upgrade and
-// config_divergence need a value that nobody can guess, and after kill_client no
-// loss can be proven.
-func drawn(k faults.Kind) bool {
-	return !slices.Contains([]string{"upgrade", "config_divergence", "kill_client"}, k.Type)
-}
-
 // Doable are the types of faults that can be drawn for nodes of a runtime on a
 // network of a kind, of those that a host can do. Network faults need namespaces,
 // and containers have nothing armed beside them (docs/faults.md).
@@ -44,9 +36,9 @@ func Doable(namespaces, docker bool, can func(faults.Kind) bool) (types []string
 	for _, k := range faults.Catalog() {
 		beside := slices.Contains([]string{"disk", "time", "resource"}, k.Family) || k.Arms == "disk"
 		switch {
-		case !drawn(k) || !can(k):
+		case k.Draw.Never != "" || !can(k):
 		case k.Family == "network" && !namespaces:
-		case docker && (beside || k.Type == "replace_node"):
+		case docker && (beside || k.Draw.NoImage):
 		default:
 			types = append(types, k.Type)
 		}
@@ -54,54 +46,26 @@ func Doable(namespaces, docker bool, can func(faults.Kind) bool) (types []string
 	return types
 }
 
-// kinds are those of the space that the envelope allows and the cluster is large
-// enough for, on a workload.
+// setting is that of a workload; the target is not drawn yet.
+func (s Space) setting(w load) faults.Setting {
+	return faults.Setting{Nodes: s.Nodes, Registers: w.Registers > 0, QoS: w.QoS}
+}
+
+// kinds are those of the space that the envelope allows and that suit a workload.
 func (s Space) kinds(w load) (list []kind) {
 	for _, k := range faults.Catalog() {
-		if !slices.Contains(s.Faults, k.Type) || !drawn(k) {
+		if !slices.Contains(s.Faults, k.Type) || !k.Suits(s.setting(w)) {
 			continue
 		}
-		one := kind{k, s.roles(k, w)}
-		switch {
-		case s.Nodes < 3 && spoils(k.Type), s.Nodes < 2 && slices.Contains([]string{"kill_all", "rolling_restart"}, k.Type):
-			// One copy of the data: that it is gone says nothing. One node: the same as another kind.
-		case k.Type == "slow_reader" && w.Registers > 0: // readers do not stay long enough
-		case w.Registers > 0 && !w.has(2) && slices.Contains([]string{"packet_drop", "packet_duplicate"}, k.Type):
-			// A write that QoS 1 lets take effect twice, the second time after another one, is no register's.
-		case s.Limits != nil && s.Limits.Fault(envelope.Fault{Type: k.Type, Duration: one.least()}) != nil:
-		case len(one.roles) > 0:
+		one := kind{k, slices.DeleteFunc(k.Roles(s.setting(w)), func(role string) bool { return !s.allows(role) })}
+		if s.Limits != nil && s.Limits.Fault(envelope.Fault{Type: k.Type, Duration: one.least()}) != nil {
+			continue
+		}
+		if len(one.roles) > 0 {
 			list = append(list, one)
 		}
 	}
 	return list
-}
-
-// roles are the targets of a kind here.
-func (s Space) roles(k faults.Kind, w load) (list []string) {
-	switch {
-	case k.Family == "protocol", k.Family == "client":
-		list = []string{history.TargetClients, history.TargetPublishers, history.TargetSubscribers}
-		if k.Type == "slow_reader" {
-			list = list[2:]
-		} else if w.Registers > 0 || slices.Contains([]string{"packet_mutate", "packet_truncate"}, k.Type) || k.Type == "packet_duplicate" && !w.has(1) {
-			list = list[1:2] // readers come and go; what is spoiled is what a broker has to refuse; of QoS 2 it alone knows a copy
-		} else if k.Family == "protocol" {
-			list = list[1:]
-		}
-	case k.Type == "kill_all", k.Type == "rolling_restart":
-		list = []string{"all"}
-	case s.Nodes == 1:
-		list = []string{"leader"}
-	default:
-		list = []string{"leader", "follower"}
-		if slices.Contains([]string{"kill", "stop", "pause"}, k.Type) && s.Nodes > 2 {
-			list = append(list, "majority")
-		}
-		if slices.Contains([]string{"loss", "delay", "duplicate", "reorder", "corrupt", "bandwidth", "clock_jump"}, k.Type) {
-			list = append(list, "all")
-		}
-	}
-	return slices.DeleteFunc(list, func(role string) bool { return !s.allows(role) })
 }
 
 func (s Space) allows(role string) bool {
@@ -111,17 +75,6 @@ func (s Space) allows(role string) bool {
 	many := role == "all" || role == "majority"
 	named := s.Limits.AllowedTargets == nil || slices.Contains(s.Limits.AllowedTargets, role)
 	return named && (s.Limits.AllowMajority || !many)
-}
-
-// takes reports whether a fault takes a node from the others, as a crash does.
-func takes(k faults.Kind) bool {
-	return k.Family == "process" || k.Family == "cluster" || spoils(k.Type) ||
-		slices.Contains([]string{"power_loss", "torn_write", "lost_rename", "memory", "partition", "unreachable"}, k.Type)
-}
-
-// spoils reports whether a fault destroys what a node has rightly stored.
-func spoils(typ string) bool {
-	return slices.Contains([]string{"lost_disk", "bit_rot", "replace_node"}, typ)
 }
 
 // Kinds are the types of faults that can be drawn, on one workload or another.
