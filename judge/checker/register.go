@@ -38,6 +38,7 @@ type read struct {
 	since     int64 // Index of the return before, of the same process
 	from, to  int64 // time
 	value     int64
+	node      int16
 }
 
 const (
@@ -98,7 +99,7 @@ func (c *register) ret(b *history.Batch, i int) {
 	if !ok || b.Outcome[i] != history.OK {
 		return
 	}
-	r.ret, r.to, r.value = b.Index[i], b.Time[i], nothing
+	r.ret, r.to, r.value, r.node = b.Index[i], b.Time[i], nothing, b.Node[i]
 	if b.Flags[i]&(history.FlagCorrupt|history.FlagForeign) != 0 {
 		r.value = unwritten
 	} else if b.Seq[i] >= 0 {
@@ -257,13 +258,35 @@ func (c *register) illegal(topic int) verdict.Anomaly {
 	fault := c.ledger.fault(r.to)
 	a := verdict.Anomaly{
 		Kind: "not-linearizable", Process: r.process, Stream: stream, Seq: seq, TimeNS: r.to, Fault: fault, Events: events(r.call, r.ret),
-		Text: sentence("the read of %s from %s to %s saw %s, which no order of the writes explains%s", c.names[topic], clock(r.from), clock(r.to), saw, under(fault)),
+		Text: sentence("the read of %s at %s from %s to %s saw %s, which no order of the writes explains%s%s", c.names[topic], c.ledger.node(r.node), clock(r.from), clock(r.to), saw, c.stale(topic, r), under(fault)),
 	}
 	if c.honest(topic) {
 		its := func(stream int32) bool { return c.ledger.topic(stream) == c.names[topic] }
 		c.ledger.accuse(&a, c.ledger.wire.readBy(r, its, c.ledger.disturbed(r.from, r.to)))
 	}
 	return a
+}
+
+// stale says how long before a read another write was acknowledged, if that is the last
+// one before it.
+func (c *register) stale(topic int, r read) string {
+	var last *message
+	var stream int32
+	var number int64
+	for s, row := range c.ledger.tables.Streams {
+		if !row.Register || c.topics[row.Topic] != topic {
+			continue
+		}
+		for seq, m := range c.ledger.sends.streams[s].messages.each {
+			if m.outcome == history.OK && m.acked <= r.from && (last == nil || m.acked > last.acked) {
+				last, stream, number = m, int32(s), seq
+			}
+		}
+	}
+	if last == nil || valueOf(stream, number) == r.value {
+		return ""
+	}
+	return sentence(": %s was acknowledged at %s %.3f ms before the read began", c.ledger.message(stream, number), c.ledger.node(last.node), float64(r.from-last.acked)/1e6)
 }
 
 // honest reports whether the wire shows an acknowledgement of each write that
