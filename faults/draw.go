@@ -152,8 +152,8 @@ func drawExchange(d Dice, s Setting, publishAlone bool) (packet, direction strin
 	return chosen.packet, chosen.direction
 }
 
-// noRegisterOfQoS1 refuses workloads whose registers are written at QoS 1: that lets a
-// write take effect twice, the second time after another one, which is no register.
+// noRegisterOfQoS1 refuses workloads that write registers at QoS 1. A write may then take
+// effect twice, the second time after another write, and no register does so.
 func noRegisterOfQoS1(s Setting) bool { return !s.Registers || s.has(2) }
 
 // jump draws an offset of a clock that is less than sessions live for.
