@@ -19,7 +19,7 @@ const (
 
 // onWire are the deviations of a claim in which packets show who left the
 // specification.
-func (c *column) onWire(claim string) (list []reports.Attribution) {
+func (c *sdkRuns) onWire(claim string) (list []reports.Attribution) {
 	blamed := func(p verdict.Party) []*subject {
 		return c.those(func(s *subject) bool { return s.blamed(claim, p) })
 	}
@@ -34,7 +34,7 @@ func (c *column) onWire(claim string) (list []reports.Attribution) {
 			with = "whichever SDK is used"
 		}
 		a := c.deviation(cause, claim, of)
-		a.Proof, a.Text = proofWire, fmt.Sprintf("the wire shows %s leaving the specification, %s%s", c.ground.broker, with, howOften(of, claim))
+		a.Proof, a.Text = proofWire, fmt.Sprintf("the wire shows %s leaving the specification, %s%s", c.group.broker, with, howOften(of, claim))
 		a.Evidence = append(evidence(of, claim, verdict.Broker), untold(of, claim)...)
 		if well := c.controls.those(func(s *subject) bool { return s.passes(claim) }); len(well) > 0 {
 			a.Evidence = append(a.Evidence, "the control broker passes: "+controlsText(well))
@@ -67,7 +67,7 @@ func (c *column) onWire(claim string) (list []reports.Attribution) {
 
 // byPattern returns the deviations of a claim in which the wire blames nobody.
 // The SDKs that hold the claim tell the pattern.
-func (c *column) byPattern(claim string) []reports.Attribution {
+func (c *sdkRuns) byPattern(claim string) []reports.Attribution {
 	silent := c.those(func(s *subject) bool {
 		said := func(m *subject) bool { return m.sdk == s.sdk && m.silent(claim) }
 		return s.silent(claim) && !slices.ContainsFunc(c.mains.subjects, said)
@@ -92,7 +92,7 @@ func (c *column) byPattern(claim string) []reports.Attribution {
 // the broker at fault with other SDKs. If every SDK fails and the control
 // broker does not, the broker is the cause here too. Otherwise the cause is
 // undecided, and the broker is only suspected.
-func (c *column) likeOthers(claim string, of, shown []*subject) reports.Attribution {
+func (c *sdkRuns) likeOthers(claim string, of, shown []*subject) reports.Attribution {
 	well := c.controls.those(func(s *subject) bool { return s.passes(claim) })
 	ill := c.controls.those(func(s *subject) bool { return s.silent(claim) })
 	someHold := len(c.those(func(s *subject) bool { return s.passes(claim) })) > 0
@@ -101,7 +101,7 @@ func (c *column) likeOthers(claim string, of, shown []*subject) reports.Attribut
 	a.Evidence = evidence(of, claim, "")
 	if !someHold && len(well) > 0 && len(ill) == 0 {
 		a.Cause, a.Proof = reports.CauseBroker, proofControl
-		a.Text += fmt.Sprintf("; every SDK fails on %s%s, and not on the control broker (%s)", c.ground.broker, howOften(of, claim), controlsText(well))
+		a.Text += fmt.Sprintf("; every SDK fails on %s%s, and not on the control broker (%s)", c.group.broker, howOften(of, claim), controlsText(well))
 		a.Next = append(a.Next, c.tapped(of[0])...)
 		return a
 	}
@@ -111,7 +111,7 @@ func (c *column) likeOthers(claim string, of, shown []*subject) reports.Attribut
 }
 
 // allFail is the pattern of the broker, or of us: the control broker tells.
-func (c *column) allFail(claim string, of []*subject) reports.Attribution {
+func (c *sdkRuns) allFail(claim string, of []*subject) reports.Attribution {
 	well := c.controls.those(func(s *subject) bool { return s.passes(claim) })
 	ill := c.controls.those(func(s *subject) bool { return s.silent(claim) && s.promised(claim) })
 	libraries := len(byLibrary(c.those(func(s *subject) bool { return s.fails(claim) })))
@@ -120,24 +120,24 @@ func (c *column) allFail(claim string, of []*subject) reports.Attribution {
 	switch {
 	case len(well) > 0 && len(ill) == 0 && libraries > 1:
 		a.Cause, a.Proof = reports.CauseBroker, proofControl
-		a.Text = fmt.Sprintf("every SDK fails on %s%s, and not on the control broker (%s)", c.ground.broker, howOften(of, claim), controlsText(well))
+		a.Text = fmt.Sprintf("every SDK fails on %s%s, and not on the control broker (%s)", c.group.broker, howOften(of, claim), controlsText(well))
 		a.Next = append(a.Next, c.tapped(of[0])...)
 	case len(well) > 0 && len(ill) == 0:
 		a.Suspect = reports.CauseBroker
-		a.Text = fmt.Sprintf("%s fails on %s and not on the control broker; no other library was tried", a.Versions, c.ground.broker)
+		a.Text = fmt.Sprintf("%s fails on %s and not on the control broker; no other library was tried", a.Versions, c.group.broker)
 		a.Next = append(append(a.Next, c.otherSDK(of[0])), c.tapped(of[0])...)
 	case len(ill) > 0 && len(well) == 0:
 		a.Cause, a.Proof = reports.CauseHarness, proofControl
 		a.Text = fmt.Sprintf("it fails on the control broker too (%s), and the wire blames nobody: suspect the scenario, its driver or this machine", controlsText(ill))
 		a.Next = append(append(a.Next, c.tapped(of[0])...), c.alone(of[0]))
 	case len(ill) > 0:
-		a.Text = fmt.Sprintf("every SDK fails on %s; on the control broker %s fails and %s does not", c.ground.broker, some(ill), some(well))
+		a.Text = fmt.Sprintf("every SDK fails on %s; on the control broker %s fails and %s does not", c.group.broker, some(ill), some(well))
 		a.Next = append(append(a.Next, c.tapped(of[0])...), c.again(of[0]))
 	default:
 		if libraries > 1 {
 			a.Suspect = reports.CauseBroker
 		}
-		a.Text = fmt.Sprintf("every SDK fails on %s (%d of them), and no control broker that promises it was tried", c.ground.broker, len(of))
+		a.Text = fmt.Sprintf("every SDK fails on %s (%d of them), and no control broker that promises it was tried", c.group.broker, len(of))
 		a.Next = append(a.Next, c.control(of[0])...)
 		if libraries < 2 {
 			a.Next = append(a.Next, c.otherSDK(of[0]))
@@ -149,7 +149,7 @@ func (c *column) allFail(claim string, of []*subject) reports.Attribution {
 
 // someFail is the pattern of one library: a version of it, or the place where
 // the broker leaves the specification and only this library notices.
-func (c *column) someFail(claim string, of []*subject) reports.Attribution {
+func (c *sdkRuns) someFail(claim string, of []*subject) reports.Attribution {
 	lib := library(of[0].sdk)
 	mine := c.those(func(s *subject) bool { return library(s.sdk) == lib })
 	well := c.those(func(s *subject) bool { return s.passes(claim) && library(s.sdk) == lib })
@@ -161,7 +161,7 @@ func (c *column) someFail(claim string, of []*subject) reports.Attribution {
 	switch {
 	case len(wellThere) > 0:
 		a.Suspect = reports.CauseProtocol
-		a.Text = fmt.Sprintf("%s fails on %s%s, but not on the control broker: the broker may leave the specification where this client alone notices", a.Versions, c.ground.broker, rest)
+		a.Text = fmt.Sprintf("%s fails on %s%s, but not on the control broker: the broker may leave the specification where this client alone notices", a.Versions, c.group.broker, rest)
 	case flaky(of, claim) != "":
 		a.Suspect = reports.CauseSDK
 		a.Text = fmt.Sprintf("%s fails%s, but not each time: %s", a.Versions, rest, flaky(of, claim))
@@ -198,7 +198,7 @@ func (c *column) someFail(claim string, of []*subject) reports.Attribution {
 }
 
 // toDecide is what is still missing about an SDK that fails alone.
-func (c *column) toDecide(s *subject, claim string, controlled bool) (steps []reports.Step) {
+func (c *sdkRuns) toDecide(s *subject, claim string, controlled bool) (steps []reports.Step) {
 	if !s.tapped(claim) {
 		steps = append(steps, c.tapped(s)...)
 	}
@@ -249,12 +249,12 @@ func adjoining(mine, of []*subject, claim string) bool {
 }
 
 // controlsOf are the same SDKs on the control broker.
-func (c *column) controlsOf(of []*subject, is func(*subject) bool) []*subject {
+func (c *sdkRuns) controlsOf(of []*subject, is func(*subject) bool) []*subject {
 	return c.controls.those(func(s *subject) bool { return slices.Contains(names(of), s.sdk) && is(s) })
 }
 
 // elsewhere says who holds a claim that others fail: ", and … do not".
-func (c *column) elsewhere(of []*subject, claim string) string {
+func (c *sdkRuns) elsewhere(of []*subject, claim string) string {
 	others := c.those(func(s *subject) bool { return s.passes(claim) && !slices.Contains(of, s) })
 	switch len(others) {
 	case 0:

@@ -102,15 +102,15 @@ func (v Variation) String() string {
 }
 
 // Blame makes a run of each variation that was not made before, and answers what
-// all of them show together. It ends as [Desk.Replay] does.
-func (d *Desk) Blame(ctx context.Context, lab Lab) (Result, error) {
+// all of them show together. It ends as [JobDir.Replay] does.
+func (d *JobDir) Blame(ctx context.Context, backend Backend) (Result, error) {
 	sum, err := fileSum(d.Scenario())
 	if err != nil {
 		return Result{}, fmt.Errorf("find whose doing the failure of %s is: %w", d.Job.RunID, err)
 	}
 	for len(d.Trials) < len(d.Job.Variations) {
 		v := d.Job.Variations[len(d.Trials)]
-		t, err := lab.try(ctx, d.Scenario(), v, d.Job.Wanted)
+		t, err := backend.try(ctx, d.Scenario(), v, d.Job.Wanted)
 		if err != nil {
 			return d.SoFar(), err
 		}
@@ -118,24 +118,24 @@ func (d *Desk) Blame(ctx context.Context, lab Lab) (Result, error) {
 		if err := d.keep(t); err != nil {
 			return d.SoFar(), err
 		}
-		lab.Tell(fmt.Sprintf("run %d of %d, %s  %s", len(d.Trials), len(d.Job.Variations), v, t))
+		backend.Tell(fmt.Sprintf("run %d of %d, %s  %s", len(d.Trials), len(d.Job.Variations), v, t))
 		if err := d.Save(d.SoFar()); err != nil {
 			return d.SoFar(), err
 		}
 	}
-	r, err := d.blamed(lab)
+	r, err := d.blamed(backend)
 	if err != nil {
 		return r, err
 	}
 	r.Ended = true
-	if err := lab.Join(d.Job.Dir, d.decision(r)); err != nil { // of a run of long ago, or of somebody else
+	if err := backend.Join(d.Job.Dir, d.decision(r)); err != nil { // of a run of long ago, or of somebody else
 		r.Comparison.Notes = append(r.Comparison.Notes, fmt.Sprintf("the report of run %s does not say so: %v", d.Job.RunID, err))
 	}
 	return r, d.Save(r)
 }
 
 // decision is what came of it, for the report of the run.
-func (d *Desk) decision(r Result) reports.Blame {
+func (d *JobDir) decision(r Result) reports.Blame {
 	b := reports.Blame{Headline: r.Headline, Experiments: []reports.Experiment{}, Attributions: r.Comparison.Attributions, Open: r.Comparison.Notes}
 	for i, t := range d.Trials {
 		e := reports.Experiment{What: d.Job.Variations[i].String(), RunID: t.RunID, State: t.State, Shows: "nothing: " + t.Why}
@@ -152,9 +152,9 @@ func (d *Desk) decision(r Result) reports.Blame {
 
 // blamed compares the run and its variations, as far as they differ in what is
 // asked.
-func (d *Desk) blamed(lab Lab) (Result, error) {
+func (d *JobDir) blamed(backend Backend) (Result, error) {
 	r := d.result(false)
-	first, err := lab.Read(d.Job.Dir)
+	first, err := backend.Read(d.Job.Dir)
 	if err != nil {
 		return r, fmt.Errorf("judge run %s again: %w", d.Job.RunID, err)
 	}
@@ -163,7 +163,7 @@ func (d *Desk) blamed(lab Lab) (Result, error) {
 		if t.State == "" { // there was no run, or none that could be judged
 			continue
 		}
-		run, err := lab.Read(t.RunID)
+		run, err := backend.Read(t.RunID)
 		if err != nil {
 			return r, fmt.Errorf("judge run %s again: %w", t.RunID, err)
 		}

@@ -70,7 +70,7 @@ func TestVariationDiffersInOneThing(t *testing.T) {
 }
 
 // blameLab answers a run by its variation: it fails where the variation is named.
-func blameLab(failing ...string) Lab {
+func blameLab(failing ...string) Backend {
 	cell := func(sdk, flavor string, fails bool) Judged {
 		status, state := verdict.Pass, verdict.PassSmoke
 		if fails {
@@ -83,7 +83,7 @@ func blameLab(failing ...string) Lab {
 			}}},
 		}}
 	}
-	return Lab{
+	return Backend{
 		Run: func(_ context.Context, _ string, as Variation) (string, error) { return as.Referee, nil },
 		Read: func(run string) (Judged, error) {
 			fails := run == "/original" || slices.Contains(failing, run)
@@ -115,17 +115,17 @@ func TestBlame(t *testing.T) {
 		{"never again", nil, reports.CauseUndecided},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := testDesk(t, Job{Kind: Blame, Variations: variations})
-			lab := blameLab(c.failing...)
+			d := testJobDir(t, Job{Kind: Blame, Variations: variations})
+			backend := blameLab(c.failing...)
 			var joined reports.Blame
-			lab.Join = func(dir string, b reports.Blame) error {
+			backend.Join = func(dir string, b reports.Blame) error {
 				if dir != d.Job.Dir {
 					t.Errorf("it is written into %s", dir)
 				}
 				joined = b
 				return nil
 			}
-			r, err := d.Blame(t.Context(), lab)
+			r, err := d.Blame(t.Context(), backend)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,10 +153,10 @@ func TestBlame(t *testing.T) {
 
 // A report that cannot be written anew takes nothing from the answer.
 func TestBlameOfARunThatStaysAsItIs(t *testing.T) {
-	d := testDesk(t, Job{Kind: Blame, Variations: []Variation{{Referee: RefereeAgain}}})
-	lab := blameLab(RefereeAgain)
-	lab.Join = func(string, reports.Blame) error { return errors.New("it is sealed by another") }
-	r, err := d.Blame(t.Context(), lab)
+	d := testJobDir(t, Job{Kind: Blame, Variations: []Variation{{Referee: RefereeAgain}}})
+	backend := blameLab(RefereeAgain)
+	backend.Join = func(string, reports.Blame) error { return errors.New("it is sealed by another") }
+	r, err := d.Blame(t.Context(), backend)
 	if err != nil || !r.Ended || !strings.Contains(strings.Join(r.Comparison.Notes, "; "), "does not say so: it is sealed by another") {
 		t.Errorf("%v, %+v", err, r.Comparison)
 	}
@@ -167,16 +167,16 @@ func TestBlameOfARunThatStaysAsItIs(t *testing.T) {
 
 // A variation that could not be run is reported and decides nothing.
 func TestBlameWithoutARun(t *testing.T) {
-	d := testDesk(t, Job{Kind: Blame, Variations: []Variation{{Referee: RefereeAgain}, {Referee: RefereeSDK, SDK: "python/paho-mqtt@2.1.0"}}})
-	lab := blameLab(RefereeAgain)
-	run := lab.Run
-	lab.Run = func(ctx context.Context, file string, as Variation) (string, error) {
+	d := testJobDir(t, Job{Kind: Blame, Variations: []Variation{{Referee: RefereeAgain}, {Referee: RefereeSDK, SDK: "python/paho-mqtt@2.1.0"}}})
+	backend := blameLab(RefereeAgain)
+	run := backend.Run
+	backend.Run = func(ctx context.Context, file string, as Variation) (string, error) {
 		if as.SDK != "" {
 			return "", errors.New("no Python here")
 		}
 		return run(ctx, file, as)
 	}
-	r, err := d.Blame(t.Context(), lab)
+	r, err := d.Blame(t.Context(), backend)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,14 +30,14 @@ type Comparison struct {
 // that speaks an earlier version of the protocol has no part in any of this.
 func Compare(cells []Cell) Comparison {
 	cells = distinct(cells)
-	grounds := groundsOf(cells)
-	out := Comparison{Attributions: []reports.Attribution{}, Notes: notesOn(grounds)}
-	for _, g := range grounds {
-		controls := controlsOf(g, grounds)
-		for _, column := range g.columns() {
-			column.controls = sameColumn(controls, column)
-			column.mains = sameColumn(mainsOf(g, grounds), column)
-			column.baseline = sameColumn(baselineOf(g, grounds), column)
+	groups := groupsOf(cells)
+	out := Comparison{Attributions: []reports.Attribution{}, Notes: notesOn(groups)}
+	for _, g := range groups {
+		controls := controlsOf(g, groups)
+		for _, column := range g.bySDK() {
+			column.controls = sameLibraries(controls, column)
+			column.mains = sameLibraries(mainsOf(g, groups), column)
+			column.baseline = sameLibraries(baselineOf(g, groups), column)
 			out.Attributions = append(out.Attributions, column.attribute()...)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // A fault is reduced not only in its time and length but also in its strength,
 // its links and its target. The parts that the failure needs are left.
 func TestReduceFaultParameters(t *testing.T) {
-	d := reduceDesk(t, shrink.Rule{K: 1, N: 1}, 0)
+	d := reduceJobDir(t, shrink.Rule{K: 1, N: 1}, 0)
 	text, err := scenarios.Load("mqtt/broker-kill-9")
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 // protocol, which brokers of today refuse. That is the SDK's, whatever its runs
 // show, and nothing in them is held against a broker or compared with another
 // SDK.
-func (c *column) earlier() (list []reports.Attribution) {
+func (c *sdkRuns) earlier() (list []reports.Attribution) {
 	deviates := func(s *subject) bool {
 		said := func(m *subject) bool { return m.sdk == s.sdk }
 		return !slices.ContainsFunc(c.mains.outdated, said) &&
@@ -22,7 +22,7 @@ func (c *column) earlier() (list []reports.Attribution) {
 	for _, of := range byLibrary(slices.DeleteFunc(slices.Clone(c.outdated), func(s *subject) bool { return !deviates(s) })) {
 		a := c.deviation(reports.CauseSDK, "", of)
 		a.Proof = proofProtocol
-		a.Text = fmt.Sprintf("%s speaks an earlier version of the protocol, as its driver declares: that %s does not understand it shows nothing else", a.Versions, c.ground.broker)
+		a.Text = fmt.Sprintf("%s speaks an earlier version of the protocol, as its driver declares: that %s does not understand it shows nothing else", a.Versions, c.group.broker)
 		for _, s := range of {
 			worst := s.judgedWorst()
 			a.Evidence = append(a.Evidence, fmt.Sprintf("%s, run %s: %s", s.sdk, worst.RunID, worst.Verdict.Headline))

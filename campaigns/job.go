@@ -77,9 +77,9 @@ func (j Job) same(other Job) bool {
 	return bytes.Equal(plain(j), plain(other))
 }
 
-// A Desk is a job's directory: the job, the scenario, each trial as it is made,
+// A JobDir is a job's directory: the job, the scenario, each trial as it is made,
 // and what came of it all.
-type Desk struct {
+type JobDir struct {
 	Dir    string
 	Job    Job
 	Trials []Trial // made so far, maybe by a process that was killed
@@ -96,9 +96,9 @@ const (
 	jobFormat  = 1
 )
 
-// NewDesk begins a job below the state directory. Its name is that of the kind
+// NewJobDir begins a job below the state directory. Its name is that of the kind
 // and the run, with a number where there is one of that name.
-func NewDesk(stateDir string, j Job, scenario string, now time.Time) (*Desk, error) {
+func NewJobDir(stateDir string, j Job, scenario string, now time.Time) (*JobDir, error) {
 	j.Begun = now.UTC().Truncate(time.Second)
 	id := fmt.Sprintf("%s-%s", j.Kind, j.RunID)
 	parent := filepath.Join(stateDir, JobsDir)
@@ -110,7 +110,7 @@ func NewDesk(stateDir string, j Job, scenario string, now time.Time) (*Desk, err
 		}
 		dir, err = filepath.Join(parent, fmt.Sprintf("%s-%d", id, n)), nil
 	}
-	d := &Desk{Dir: dir, Job: j}
+	d := &JobDir{Dir: dir, Job: j}
 	if err == nil {
 		err = os.WriteFile(d.Scenario(), []byte(scenario), 0o644)
 	}
@@ -123,9 +123,9 @@ func NewDesk(stateDir string, j Job, scenario string, now time.Time) (*Desk, err
 	return d, nil
 }
 
-// OpenDesk reads a job that was begun.
-func OpenDesk(dir string) (*Desk, error) {
-	d := &Desk{Dir: dir}
+// OpenJobDir reads a job that was begun.
+func OpenJobDir(dir string) (*JobDir, error) {
+	d := &JobDir{Dir: dir}
 	err := stored.ReadJSON(filepath.Join(dir, jobFile), &d.Job)
 	if err == nil && d.Job.Format != jobFormat {
 		err = fmt.Errorf("it has format %d and this version reads format %d", d.Job.Format, jobFormat)
@@ -139,25 +139,25 @@ func OpenDesk(dir string) (*Desk, error) {
 	return d, nil
 }
 
-// FindDesk answers a job by its id.
-func FindDesk(stateDir, id string) (*Desk, bool) {
+// FindJob answers a job by its id.
+func FindJob(stateDir, id string) (*JobDir, bool) {
 	dir := filepath.Join(stateDir, JobsDir, id)
 	if id == "" || filepath.Base(dir) != id {
 		return nil, false
 	}
-	d, err := OpenDesk(dir)
+	d, err := OpenJobDir(dir)
 	return d, err == nil
 }
 
 // Unended answers a job like this one that did not come to its end, if there is
 // one: it goes on, or can.
-func Unended(stateDir string, j Job) (*Desk, error) {
+func Unended(stateDir string, j Job) (*JobDir, error) {
 	dirs, err := filepath.Glob(filepath.Join(stateDir, JobsDir, fmt.Sprintf("%s-%s*", j.Kind, j.RunID)))
 	if err != nil {
 		return nil, err
 	}
 	for _, dir := range dirs {
-		d, err := OpenDesk(dir)
+		d, err := OpenJobDir(dir)
 		if err != nil || !d.Job.same(j) { // one that cannot be read is nothing to go on with
 			continue
 		}
@@ -170,7 +170,7 @@ func Unended(stateDir string, j Job) (*Desk, error) {
 
 // Admit replaces the caller and the limits from the beginning of the job by
 // those of the present caller.
-func (d *Desk) Admit(by keeper.Start) error {
+func (d *JobDir) Admit(by keeper.Start) error {
 	d.Job.Start.Caller, d.Job.Start.Envelope = by.Caller, by.Envelope
 	if err := reports.WriteJSON(filepath.Join(d.Dir, jobFile), d.Job); err != nil {
 		return fmt.Errorf("go on with %s: %w", d.ID(), err)
@@ -179,13 +179,15 @@ func (d *Desk) Admit(by keeper.Start) error {
 }
 
 // ID of the job.
-func (d *Desk) ID() string { return filepath.Base(d.Dir) }
+func (d *JobDir) ID() string { return filepath.Base(d.Dir) }
 
 // Scenario is the path of the scenario's text, whose name the runs bear.
-func (d *Desk) Scenario() string { return filepath.Join(d.Dir, path.Base(d.Job.Start.Scenario)+".md") }
+func (d *JobDir) Scenario() string {
+	return filepath.Join(d.Dir, path.Base(d.Job.Start.Scenario)+".md")
+}
 
 // keep adds a trial to those made, on disk.
-func (d *Desk) keep(t Trial) error {
+func (d *JobDir) keep(t Trial) error {
 	if err := appendLine(filepath.Join(d.Dir, trialsFile), t); err != nil {
 		return fmt.Errorf("keep what run %s showed: %w", t.RunID, err)
 	}
@@ -194,7 +196,7 @@ func (d *Desk) keep(t Trial) error {
 }
 
 // of are the trials of one scenario, by the hash of its text.
-func (d *Desk) of(sum string) (list []Trial) {
+func (d *JobDir) of(sum string) (list []Trial) {
 	for _, t := range d.Trials {
 		if t.Scenario == sum {
 			list = append(list, t)
@@ -204,7 +206,7 @@ func (d *Desk) of(sum string) (list []Trial) {
 }
 
 // spent are the runs made, and how long they took.
-func (d *Desk) spent() (runs int, seconds float64) {
+func (d *JobDir) spent() (runs int, seconds float64) {
 	for _, t := range d.Trials {
 		seconds += t.DurationS
 	}
@@ -233,7 +235,7 @@ type Result struct {
 
 // Result reads what has come of the job until now. Before the first word of it
 // the error is [fs.ErrNotExist].
-func (d *Desk) Result() (Result, error) {
+func (d *JobDir) Result() (Result, error) {
 	var r Result
 	if err := stored.ReadJSON(filepath.Join(d.Dir, ResultFile), &r); err != nil {
 		return r, fmt.Errorf("read what came of %s: %w", d.ID(), err)
@@ -242,22 +244,22 @@ func (d *Desk) Result() (Result, error) {
 }
 
 // Save writes what has come of the job.
-func (d *Desk) Save(r Result) error { return reports.WriteJSON(filepath.Join(d.Dir, ResultFile), r) }
+func (d *JobDir) Save(r Result) error { return reports.WriteJSON(filepath.Join(d.Dir, ResultFile), r) }
 
 // AskStop has whoever works on the job stop in order.
-func (d *Desk) AskStop() error {
+func (d *JobDir) AskStop() error {
 	return os.WriteFile(filepath.Join(d.Dir, stopFile), nil, 0o644)
 }
 
 // Stopped reports whether it was asked to stop.
-func (d *Desk) Stopped() bool {
+func (d *JobDir) Stopped() bool {
 	_, err := os.Stat(filepath.Join(d.Dir, stopFile))
 	return err == nil
 }
 
 // Begin keeps any other process from working on the job until it is unlocked, and
 // forgets that it was asked to stop. It is an error where another works on it.
-func (d *Desk) Begin() (unlock func() error, err error) {
+func (d *JobDir) Begin() (unlock func() error, err error) {
 	lock := flock.New(filepath.Join(d.Dir, lockFile))
 	// A process that checks whether the job is being worked on holds the lock
 	// for a moment.
@@ -276,7 +278,7 @@ func (d *Desk) Begin() (unlock func() error, err error) {
 }
 
 // Busy reports whether a process works on the job.
-func (d *Desk) Busy() bool {
+func (d *JobDir) Busy() bool {
 	lock := flock.New(filepath.Join(d.Dir, lockFile))
 	free, err := lock.TryRLock() // as others do who look
 	if free {

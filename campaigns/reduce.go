@@ -52,23 +52,23 @@ var errBudget = errors.New("the budget is used up")
 
 // A reducer tries candidates.
 type reducer struct {
-	ctx   context.Context
-	desk  *Desk
-	lab   Lab
-	first scenario // the run's own
-	best  scenario // the smallest that failed; nil before the first did
-	out   Reduction
+	ctx     context.Context
+	jobDir  *JobDir
+	backend Backend
+	first   scenario // the run's own
+	best    scenario // the smallest that failed; nil before the first did
+	out     Reduction
 }
 
 // Reduce looks for the smallest scenario that fails as the run did, and writes
 // it. Runs that were made before count. When ctx ends it stops in order and
 // answers what it has beside the error of ctx.
-func (d *Desk) Reduce(ctx context.Context, lab Lab) (Result, error) {
+func (d *JobDir) Reduce(ctx context.Context, backend Backend) (Result, error) {
 	first, err := d.firstCandidate()
 	if err != nil {
 		return d.SoFar(), err
 	}
-	r := &reducer{ctx: ctx, desk: d, lab: lab, first: first, out: Reduction{Steps: []ReduceStep{}, Changes: []Change{}}}
+	r := &reducer{ctx: ctx, jobDir: d, backend: backend, first: first, out: Reduction{Steps: []ReduceStep{}, Changes: []Change{}}}
 	answer, err := r.test(first, "the run's own scenario")
 	if err == nil && answer == shrink.Fails {
 		r.best, err = shrink.Minimize(first, dimensions(first), r.test)
@@ -89,7 +89,7 @@ func (d *Desk) Reduce(ctx context.Context, lab Lab) (Result, error) {
 
 // firstCandidate is the run's scenario with nothing in it but what was run, and
 // of its claims those that failed.
-func (d *Desk) firstCandidate() (scenario, error) {
+func (d *JobDir) firstCandidate() (scenario, error) {
 	start := d.Job.Start
 	text, err := stored.ReadFile(d.Scenario(), stored.MostJSON)
 	if err != nil {
@@ -127,11 +127,11 @@ func (r *reducer) test(c scenario, what string) (shrink.Answer, error) {
 		step.Why = err.Error()
 		return r.note(step)
 	}
-	trials, err := r.tried(text, func(t []Trial) bool { _, final := r.desk.Job.Rule.Decide(answers(t)); return final })
+	trials, err := r.tried(text, func(t []Trial) bool { _, final := r.jobDir.Job.Rule.Decide(answers(t)); return final })
 	if err != nil {
 		return shrink.Unknown, err
 	}
-	step.Answer, _ = r.desk.Job.Rule.Decide(answers(trials))
+	step.Answer, _ = r.jobDir.Job.Rule.Decide(answers(trials))
 	step.Scenario = sumOfText(text)
 	for _, t := range trials {
 		step.RunIDs = append(step.RunIDs, t.RunID)
@@ -155,20 +155,20 @@ func (r *reducer) note(step ReduceStep) (shrink.Answer, error) {
 	if step.Why != "" {
 		line += ": " + step.Why
 	}
-	r.lab.Tell(line + r.budget())
-	return step.Answer, r.desk.Save(r.result(false))
+	r.backend.Tell(line + r.budget())
+	return step.Answer, r.jobDir.Save(r.result(false))
 }
 
 // budget is what has been used of it.
 func (r *reducer) budget() string {
-	runs, seconds := r.desk.spent()
+	runs, seconds := r.jobDir.spent()
 	of := func(most float64) string {
 		if most == 0 {
 			return ""
 		}
 		return fmt.Sprintf(" of %.0f", most)
 	}
-	return fmt.Sprintf("  (%d%s runs, %.0f%s min)", runs, of(float64(r.desk.Job.MaxRuns)), seconds/60, of(r.desk.Job.MaxS/60))
+	return fmt.Sprintf("  (%d%s runs, %.0f%s min)", runs, of(float64(r.jobDir.Job.MaxRuns)), seconds/60, of(r.jobDir.Job.MaxS/60))
 }
 
 // tried makes runs of a scenario until there are enough, counting those that
@@ -176,16 +176,16 @@ func (r *reducer) budget() string {
 func (r *reducer) tried(text []byte, enough func([]Trial) bool) ([]Trial, error) {
 	sum := sumOfText(text)
 	for {
-		trials := r.desk.of(sum)
+		trials := r.jobDir.of(sum)
 		if enough(trials) {
 			return trials, nil
 		}
-		runs, seconds := r.desk.spent()
-		job := r.desk.Job
+		runs, seconds := r.jobDir.spent()
+		job := r.jobDir.Job
 		if job.MaxRuns > 0 && runs >= job.MaxRuns || job.MaxS > 0 && seconds >= job.MaxS {
 			return nil, errBudget
 		}
-		file := filepath.Join(r.desk.Dir, "candidate", filepath.Base(r.desk.Scenario()))
+		file := filepath.Join(r.jobDir.Dir, "candidate", filepath.Base(r.jobDir.Scenario()))
 		err := os.MkdirAll(filepath.Dir(file), 0o755)
 		if err == nil {
 			err = os.WriteFile(file, text, 0o644)
@@ -193,15 +193,15 @@ func (r *reducer) tried(text []byte, enough func([]Trial) bool) ([]Trial, error)
 		if err != nil {
 			return nil, fmt.Errorf("write the candidate: %w", err)
 		}
-		t, err := r.lab.try(r.ctx, file, Variation{}, job.Wanted)
+		t, err := r.backend.try(r.ctx, file, Variation{}, job.Wanted)
 		if err != nil {
 			return nil, err
 		}
 		t.Scenario = sum
-		if err := r.desk.keep(t); err != nil {
+		if err := r.jobDir.keep(t); err != nil {
 			return nil, err
 		}
-		r.lab.Tell("       " + t.String())
+		r.backend.Tell("       " + t.String())
 	}
 }
 
@@ -213,9 +213,9 @@ func (r *reducer) confirm() error {
 	if err != nil {
 		return err
 	}
-	job := r.desk.Job
-	defer func() { r.desk.Job = job }()
-	r.desk.Job.MaxRuns, r.desk.Job.MaxS = 0, 0
+	job := r.jobDir.Job
+	defer func() { r.jobDir.Job = job }()
+	r.jobDir.Job.MaxRuns, r.jobDir.Job.MaxS = 0, 0
 	trials, err := r.tried(text, func(t []Trial) bool { return len(t) >= job.Rule.N })
 	for _, t := range trials {
 		if r.out.Runs++; t.Answer == shrink.Fails {
@@ -227,9 +227,9 @@ func (r *reducer) confirm() error {
 
 // result is what is known until now.
 func (r *reducer) result(ended bool) Result {
-	out := r.desk.result(ended)
+	out := r.jobDir.result(ended)
 	out.Reduction = &r.out
-	wanted := fmt.Sprintf("run %s (%s)", r.desk.Job.RunID, r.desk.Job.Wanted)
+	wanted := fmt.Sprintf("run %s (%s)", r.jobDir.Job.RunID, r.jobDir.Job.Wanted)
 	tried := fmt.Sprintf("%s of %s", plural(out.Runs, "run", "runs"), plural(len(r.out.Steps), "candidate", "candidates"))
 	switch {
 	case !ended:
@@ -237,7 +237,7 @@ func (r *reducer) result(ended bool) Result {
 	case r.best == nil && r.out.Why != "":
 		out.Headline = fmt.Sprintf("not reduced: %s before it was known whether %s comes again, after %s", r.out.Why, wanted, tried)
 	case r.best == nil:
-		out.Headline = fmt.Sprintf("not reduced: %s did not come again in %s, after %s", wanted, r.desk.Job.Rule, tried)
+		out.Headline = fmt.Sprintf("not reduced: %s did not come again in %s, after %s", wanted, r.jobDir.Job.Rule, tried)
 	default:
 		out.Headline = fmt.Sprintf("%s is reduced: what is left failed in %d of %s, after %s", wanted, r.out.Failed, plural(r.out.Runs, "run", "runs"), tried)
 	}

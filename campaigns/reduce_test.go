@@ -19,14 +19,14 @@ import (
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
-// reduceDesk is a job on a scenario of the library.
-func reduceDesk(t *testing.T, rule shrink.Rule, maxRuns int) *Desk {
+// reduceJobDir is a job on a scenario of the library.
+func reduceJobDir(t *testing.T, rule shrink.Rule, maxRuns int) *JobDir {
 	t.Helper()
 	s, err := scenarios.Load("mqtt/broker-kill-9")
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := NewDesk(t.TempDir(), Job{
+	d, err := NewJobDir(t.TempDir(), Job{
 		Format: jobFormat, Kind: Reduce, RunID: "1122-1504-broker-kill-9-3f2a", Was: "FAIL", Broker: "reference 2", Wanted: Fingerprint{lost}, Rule: rule, MaxRuns: maxRuns,
 		Start: keeper.Start{Scenario: s.Name, Cluster: cluster.Config{Flavor: "reference", Runtime: "process", Profile: "tested", Nodes: 3, Arm: []string{"tap"}}, SDK: s.SDK, Protocol: s.Protocol, Seed: 7, Tier: "smoke"},
 	}, s.Text, time.Now())
@@ -37,9 +37,9 @@ func reduceDesk(t *testing.T, rule shrink.Rule, maxRuns int) *Desk {
 }
 
 // world answers runs by a condition on the scenario that is run.
-func world(t *testing.T, run func(*scenarios.Scenario) Judged) Lab {
+func world(t *testing.T, run func(*scenarios.Scenario) Judged) Backend {
 	made := map[string]Judged{}
-	return Lab{
+	return Backend{
 		Run: func(_ context.Context, file string, _ Variation) (string, error) {
 			s, err := scenarios.Load(file)
 			if err != nil {
@@ -69,7 +69,7 @@ func needs(s *scenarios.Scenario) Judged {
 }
 
 func TestReduce(t *testing.T) {
-	d := reduceDesk(t, shrink.Rule{K: 1, N: 2}, 0)
+	d := reduceJobDir(t, shrink.Rule{K: 1, N: 2}, 0)
 	r, err := d.Reduce(t.Context(), world(t, needs))
 	if err != nil {
 		t.Fatal(err)
@@ -113,31 +113,31 @@ func TestReduce(t *testing.T) {
 
 // A reduction that was stopped goes on where it was: no run is made twice.
 func TestReduceGoesOn(t *testing.T) {
-	whole := reduceDesk(t, shrink.Rule{K: 1, N: 1}, 0)
+	whole := reduceJobDir(t, shrink.Rule{K: 1, N: 1}, 0)
 	want, err := whole.Reduce(t.Context(), world(t, needs))
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := reduceDesk(t, shrink.Rule{K: 1, N: 1}, 0)
+	d := reduceJobDir(t, shrink.Rule{K: 1, N: 1}, 0)
 	ctx, cancel := context.WithCancel(t.Context())
-	lab, left := world(t, needs), 5
-	run := lab.Run
-	lab.Run = func(c context.Context, file string, as Variation) (string, error) {
+	backend, left := world(t, needs), 5
+	run := backend.Run
+	backend.Run = func(c context.Context, file string, as Variation) (string, error) {
 		if left--; left < 0 {
 			cancel()
 			return "", c.Err()
 		}
 		return run(c, file, as)
 	}
-	if r, err := d.Reduce(ctx, lab); !errors.Is(err, context.Canceled) || r.Ended || len(d.Trials) != 5 {
+	if r, err := d.Reduce(ctx, backend); !errors.Is(err, context.Canceled) || r.Ended || len(d.Trials) != 5 {
 		t.Fatalf("stopped: %d trials, ended %v, %v", len(d.Trials), r.Ended, err)
 	}
-	again, err := OpenDesk(d.Dir)
+	again, err := OpenJobDir(d.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lab.Run = run
-	got, err := again.Reduce(t.Context(), lab)
+	backend.Run = run
+	got, err := again.Reduce(t.Context(), backend)
 	if err != nil || got.Runs != want.Runs || got.Headline != want.Headline {
 		t.Errorf("gone on: %s, %v; at once: %s", got.Headline, err, want.Headline)
 	}
@@ -152,7 +152,7 @@ func TestReduceGoesOn(t *testing.T) {
 // When the budget is used up, what failed until then is written, and that less
 // may do.
 func TestReduceWithinItsBudget(t *testing.T) {
-	d := reduceDesk(t, shrink.Rule{K: 1, N: 1}, 6)
+	d := reduceJobDir(t, shrink.Rule{K: 1, N: 1}, 6)
 	r, err := d.Reduce(t.Context(), world(t, needs))
 	if err != nil || r.Reduction.Minimal || r.Runs != 6 || !strings.Contains(r.Headline, "the budget is used up, so that less may do") {
 		t.Fatalf("%s, %v", r.Headline, err)
@@ -176,7 +176,7 @@ func TestReduceNeedsTheFailure(t *testing.T) {
 		"budget": {func(*scenarios.Scenario) Judged { return judged(verdict.PassSmoke) }, 1, "the budget is used up before it was known"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := reduceDesk(t, shrink.Rule{K: 2, N: 3}, c.maxRuns)
+			d := reduceJobDir(t, shrink.Rule{K: 2, N: 3}, c.maxRuns)
 			r, err := d.Reduce(t.Context(), world(t, c.run))
 			if err != nil || r.Reduction.Scenario != "" || !strings.Contains(r.Headline, c.says) {
 				t.Errorf("%s, %v", r.Headline, err)

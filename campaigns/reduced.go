@@ -19,16 +19,16 @@ func (r *reducer) write() error {
 	if r.best == nil {
 		return nil
 	}
-	s, job := *r.best, r.desk.Job
+	s, job := *r.best, r.jobDir.Job
 	r.out.Changes = changes(r.first, r.best)
-	name := strings.TrimSuffix(filepath.Base(r.desk.Scenario()), ".md") + "-reduced.md"
+	name := strings.TrimSuffix(filepath.Base(r.jobDir.Scenario()), ".md") + "-reduced.md"
 	r.out.Command = commandFor(job.Start, name, r.best.Arms())
 	s.Prose = r.prose()
 	text, err := s.Markdown()
 	if err != nil {
 		return err
 	}
-	r.out.Scenario = filepath.Join(r.desk.Dir, name)
+	r.out.Scenario = filepath.Join(r.jobDir.Dir, name)
 	if err := reports.WriteFile(r.out.Scenario, text); err != nil {
 		return fmt.Errorf("write the reduced scenario: %w", err)
 	}
@@ -38,7 +38,7 @@ func (r *reducer) write() error {
 // prose says what a reduced scenario reproduces, and how that is known.
 func (r *reducer) prose() string {
 	var b strings.Builder
-	job, start := r.desk.Job, r.desk.Job.Start
+	job, start := r.jobDir.Job, r.jobDir.Job.Start
 	fmt.Fprintf(&b, "# %s\n\n", r.best.Title)
 	fmt.Fprintf(&b, "**Reproduces** what run `%s` of `%s` showed on %s:\n\n> %s\n\n", job.RunID, start.Scenario, job.Broker, job.Was)
 	fmt.Fprintf(&b, "Failure: %s. The root hash of that run is `%s`.\n\n", job.Wanted, job.Root)
@@ -51,7 +51,7 @@ func (r *reducer) prose() string {
 	for _, c := range r.out.Changes {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", c.What, c.From, c.To)
 	}
-	runs, seconds := r.desk.spent()
+	runs, seconds := r.jobDir.spent()
 	fmt.Fprintf(&b, "\n**How it was found.** %s of %s in %.0f min. A candidate counted as failing when %s runs failed in what the run failed in.",
 		plural(runs, "run", "runs"), plural(len(r.out.Steps), "candidate", "candidates"), seconds/60, job.Rule)
 	if n := r.unknown(); n > 0 {
@@ -72,7 +72,7 @@ func (r *reducer) lastTrials() []Trial {
 	if err != nil {
 		return nil
 	}
-	return r.desk.of(sumOfText(text))
+	return r.jobDir.of(sumOfText(text))
 }
 
 func (r *reducer) unknown() (n int) {

@@ -11,13 +11,13 @@ import (
 // Replay makes the runs of a replay, one after another, but for those that were
 // made before, and answers what they show. When ctx ends it stops in order and
 // answers what it has beside the error of ctx.
-func (d *Desk) Replay(ctx context.Context, lab Lab) (Result, error) {
+func (d *JobDir) Replay(ctx context.Context, backend Backend) (Result, error) {
 	sum, err := fileSum(d.Scenario())
 	if err != nil {
 		return Result{}, fmt.Errorf("replay %s: %w", d.Job.RunID, err)
 	}
 	for len(d.Trials) < d.Job.Rule.N {
-		t, err := lab.try(ctx, d.Scenario(), Variation{}, d.Job.Wanted)
+		t, err := backend.try(ctx, d.Scenario(), Variation{}, d.Job.Wanted)
 		if err != nil {
 			return d.replayed(), err
 		}
@@ -25,13 +25,13 @@ func (d *Desk) Replay(ctx context.Context, lab Lab) (Result, error) {
 		if err := d.keep(t); err != nil {
 			return d.replayed(), err
 		}
-		lab.Tell(fmt.Sprintf("run %d of %d  %s", len(d.Trials), d.Job.Rule.N, t))
+		backend.Tell(fmt.Sprintf("run %d of %d  %s", len(d.Trials), d.Job.Rule.N, t))
 		if err := d.Save(d.replayed()); err != nil {
 			return d.replayed(), err
 		}
 	}
 	r := d.replayed()
-	if r.State, err = d.series(lab); err != nil {
+	if r.State, err = d.series(backend); err != nil {
 		return r, err
 	}
 	r.Ended = true
@@ -41,7 +41,7 @@ func (d *Desk) Replay(ctx context.Context, lab Lab) (Result, error) {
 
 // series decides over the run and its repetitions together; where there is none
 // that could be judged, nothing was repeated.
-func (d *Desk) series(lab Lab) (verdict.State, error) {
+func (d *JobDir) series(backend Backend) (verdict.State, error) {
 	runs := []string{d.Job.Dir}
 	for _, t := range d.Trials {
 		if t.State != "" { // else there was no run, or none that could be judged
@@ -53,7 +53,7 @@ func (d *Desk) series(lab Lab) (verdict.State, error) {
 	}
 	var attempts []verdict.Attempt
 	for _, id := range runs {
-		run, err := lab.Read(id)
+		run, err := backend.Read(id)
 		if err != nil {
 			return "", fmt.Errorf("judge run %s again: %w", id, err)
 		}
@@ -63,7 +63,7 @@ func (d *Desk) series(lab Lab) (verdict.State, error) {
 }
 
 // replayed is what the runs until now show.
-func (d *Desk) replayed() Result {
+func (d *JobDir) replayed() Result {
 	r := d.result(false)
 	again := fmt.Sprintf("the failure of run %s, %s, came again", d.Job.RunID, d.Job.Wanted)
 	if len(d.Job.Wanted) == 0 {
@@ -78,7 +78,7 @@ func (d *Desk) replayed() Result {
 
 // SoFar returns the result of a job that could not go on, with its earlier
 // findings.
-func (d *Desk) SoFar() Result {
+func (d *JobDir) SoFar() Result {
 	r := d.result(false)
 	if before, err := d.Result(); err == nil {
 		r.Headline, r.Reduction = before.Headline, before.Reduction
@@ -87,7 +87,7 @@ func (d *Desk) SoFar() Result {
 }
 
 // result is what all jobs have in common.
-func (d *Desk) result(ended bool) Result {
+func (d *JobDir) result(ended bool) Result {
 	r := Result{Job: d.Job, JobID: d.ID(), Ended: ended, Trials: d.Trials}
 	r.Runs, r.DurationS = d.spent()
 	for _, t := range d.Trials {

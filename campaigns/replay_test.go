@@ -27,9 +27,9 @@ func judged(state verdict.State, failed ...Failure) Judged {
 }
 
 // fakeLab answers runs in order, over and over.
-func fakeLab(runs ...Judged) (Lab, *int) {
+func fakeLab(runs ...Judged) (Backend, *int) {
 	made := 0
-	return Lab{
+	return Backend{
 		Run: func(context.Context, string, Variation) (string, error) { made++; return fmt.Sprint(made), nil },
 		Read: func(id string) (Judged, error) {
 			if id == "/original" {
@@ -47,11 +47,11 @@ func fakeLab(runs ...Judged) (Lab, *int) {
 	}, &made
 }
 
-func testDesk(t *testing.T, job Job) *Desk {
+func testJobDir(t *testing.T, job Job) *JobDir {
 	t.Helper()
 	job.Format, job.RunID, job.Dir, job.Wanted = jobFormat, "1122-1504-kill-3f2a", "/original", Fingerprint{lost}
 	job.Start = keeper.Start{Scenario: "mqtt/kill"}
-	d, err := NewDesk(t.TempDir(), job, "---\nname: mqtt/kill\n---\n", time.Now())
+	d, err := NewJobDir(t.TempDir(), job, "---\nname: mqtt/kill\n---\n", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,9 +64,9 @@ func TestReplayCountsTheSameFailure(t *testing.T) {
 	missed := judged(verdict.InconclusiveFault)
 	missed.Landings = []history.Landing{{Type: "kill", Target: "leader"}} // no proof: it cannot have landed
 	more := judged(verdict.FailOnce, lost, Failure{"session-kept", "session@1"})
-	lab, _ := fakeLab(more, other, missed, judged(verdict.PassSmoke), judged(verdict.FailOnce, lost))
-	d := testDesk(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 5}})
-	r, err := d.Replay(t.Context(), lab)
+	backend, _ := fakeLab(more, other, missed, judged(verdict.PassSmoke), judged(verdict.FailOnce, lost))
+	d := testJobDir(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 5}})
+	r, err := d.Replay(t.Context(), backend)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,27 +92,27 @@ func TestReplayCountsTheSameFailure(t *testing.T) {
 // A stopped replay goes on with the runs that it has. A replay that ended does
 // not go on.
 func TestReplayGoesOn(t *testing.T) {
-	d := testDesk(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 3}})
+	d := testJobDir(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 3}})
 	stateDir := filepath.Dir(filepath.Dir(d.Dir))
 	ctx, cancel := context.WithCancel(t.Context())
-	lab, made := fakeLab(judged(verdict.FailOnce, lost))
-	run := lab.Run
-	lab.Run = func(ctx context.Context, scenario string, as Variation) (string, error) {
+	backend, made := fakeLab(judged(verdict.FailOnce, lost))
+	run := backend.Run
+	backend.Run = func(ctx context.Context, scenario string, as Variation) (string, error) {
 		if *made == 1 {
 			cancel()
 			return "", ctx.Err()
 		}
 		return run(ctx, scenario, as)
 	}
-	if _, err := d.Replay(ctx, lab); !errors.Is(err, context.Canceled) {
+	if _, err := d.Replay(ctx, backend); !errors.Is(err, context.Canceled) {
 		t.Fatalf("a stopped replay answers %v", err)
 	}
 	again, err := Unended(stateDir, d.Job)
 	if err != nil || again == nil || len(again.Trials) != 1 {
 		t.Fatalf("to go on with: %+v, %v", again, err)
 	}
-	lab.Run = run
-	r, err := again.Replay(t.Context(), lab)
+	backend.Run = run
+	r, err := again.Replay(t.Context(), backend)
 	if err != nil || r.Runs != 3 || *made != 3 {
 		t.Errorf("%d runs, %d made, %v", r.Runs, *made, err)
 	}
@@ -129,9 +129,9 @@ func TestReplayGoesOn(t *testing.T) {
 // Where no repetition could be judged, what the run itself showed is not said of
 // the replay.
 func TestReplayOfNothing(t *testing.T) {
-	lab, _ := fakeLab()
-	lab.Run = func(context.Context, string, Variation) (string, error) { return "", errors.New("no cluster came up") }
-	r, err := testDesk(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 2}}).Replay(t.Context(), lab)
+	backend, _ := fakeLab()
+	backend.Run = func(context.Context, string, Variation) (string, error) { return "", errors.New("no cluster came up") }
+	r, err := testJobDir(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 2}}).Replay(t.Context(), backend)
 	if err != nil || r.State != verdict.NotRun || !strings.Contains(r.Headline, "2 could not be told") {
 		t.Errorf("%s, %v; want %s", r.Headline, err, verdict.NotRun)
 	}
@@ -139,7 +139,7 @@ func TestReplayOfNothing(t *testing.T) {
 
 // A job that cannot go on keeps what it had found.
 func TestSoFarKeepsWhatWasFound(t *testing.T) {
-	d := testDesk(t, Job{Kind: Reduce})
+	d := testJobDir(t, Job{Kind: Reduce})
 	if err := d.Save(Result{Job: d.Job, Headline: "reducing", Reduction: &Reduction{Why: "half of it"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -154,8 +154,8 @@ func TestReplayAndItsRunAreASeries(t *testing.T) {
 	for want, run := range map[verdict.State]Judged{
 		verdict.FailNondetermin: judged(verdict.PassSmoke), verdict.FailReproducible: judged(verdict.FailOnce, lost),
 	} {
-		lab, _ := fakeLab(run)
-		r, err := testDesk(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 1}}).Replay(t.Context(), lab)
+		backend, _ := fakeLab(run)
+		r, err := testJobDir(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 1}}).Replay(t.Context(), backend)
 		if err != nil || r.State != want {
 			t.Errorf("%s, %v; want %s", r.Headline, err, want)
 		}
@@ -163,7 +163,7 @@ func TestReplayAndItsRunAreASeries(t *testing.T) {
 }
 
 func TestOneWorksOnAJob(t *testing.T) {
-	d := testDesk(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 1}})
+	d := testJobDir(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 1}})
 	if err := d.AskStop(); err != nil {
 		t.Fatal(err)
 	}

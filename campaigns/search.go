@@ -42,9 +42,9 @@ type Reduced struct {
 	DurationS float64     `json:"duration_s"`
 }
 
-// A SearchLab is what a search acts through. Its fields are functions, so that a
+// A SearchBackend is what a search acts through. Its fields are functions, so that a
 // test can put any of them in place of the real one.
-type SearchLab struct {
+type SearchBackend struct {
 	// Run runs the scenario in a file, from cluster to verdict, and answers its
 	// run. It ends early, but in order, when ctx does; the run then does not count.
 	Run func(ctx context.Context, file string, seed int64) (runID string, err error)
@@ -70,19 +70,19 @@ const (
 // Run makes runs until the search's limits are reached. It stops for no
 // failure: a failure that was not seen before is reduced, and any other is
 // counted. When ctx ends, Run stops in order and returns the error of ctx.
-func (s *Search) Run(ctx context.Context, lab SearchLab) error {
+func (s *Search) Run(ctx context.Context, backend SearchBackend) error {
 	for !s.Over() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		f := s.unreduced()
-		if f != nil && lab.Reduce != nil && s.left() >= leastReduceS {
-			if err := s.reduce(ctx, lab, *f); err != nil {
+		if f != nil && backend.Reduce != nil && s.left() >= leastReduceS {
+			if err := s.reduce(ctx, backend, *f); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := s.round(ctx, lab); err != nil {
+		if err := s.round(ctx, backend); err != nil {
 			return err
 		}
 	}
@@ -90,7 +90,7 @@ func (s *Search) Run(ctx context.Context, lab SearchLab) error {
 }
 
 // round makes one run, where coverage is thin.
-func (s *Search) round(ctx context.Context, lab SearchLab) error {
+func (s *Search) round(ctx context.Context, backend SearchBackend) error {
 	n := len(s.Rounds) + 1
 	one, seed, err := s.Plan.Space.Next(s.Plan.Seed, n, s.coverage())
 	if err != nil {
@@ -100,15 +100,15 @@ func (s *Search) round(ctx context.Context, lab SearchLab) error {
 	if err := os.WriteFile(file, []byte(one.Text), 0o644); err != nil {
 		return fmt.Errorf("write the scenario of run %d: %w", n, err)
 	}
-	lab.Begins(n, one.Title)
+	backend.Begins(n, one.Title)
 	began := time.Now()
 	r := Round{N: n, Seed: seed, Title: one.Title, Failed: Fingerprint{}, Landed: []random.Cell{}, Missed: random.Planned(one)}
-	id, err := lab.Run(ctx, file, seed)
+	id, err := backend.Run(ctx, file, seed)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err == nil {
-		err = r.read(lab, one, id)
+		err = r.read(backend, one, id)
 	}
 	if err != nil {
 		r.Error = err.Error()
@@ -117,20 +117,20 @@ func (s *Search) round(ctx context.Context, lab SearchLab) error {
 	if err := s.addRound(r); err != nil {
 		return err
 	}
-	lab.Ends(r)
+	backend.Ends(r)
 	if last := s.Rounds[max(0, n-maxErrors):]; len(last) == maxErrors && !slices.ContainsFunc(last, func(r Round) bool { return r.Error == "" }) {
 		return fmt.Errorf("%d runs in a row could not be made, the last: %s", maxErrors, r.Error)
 	}
-	if lab.Passed != nil && r.State != "" && r.State.ExitCode() == 0 {
-		return lab.Passed(r.RunID)
+	if backend.Passed != nil && r.State != "" && r.State.ExitCode() == 0 {
+		return backend.Passed(r.RunID)
 	}
 	return nil
 }
 
 // read takes the findings from a run. Known defects of its library are set
 // apart, because they would be found in every second run.
-func (r *Round) read(lab SearchLab, s *scenarios.Scenario, id string) error {
-	run, err := lab.Read(id)
+func (r *Round) read(backend SearchBackend, s *scenarios.Scenario, id string) error {
+	run, err := backend.Read(id)
 	if err != nil {
 		return err
 	}
@@ -166,14 +166,14 @@ func knownOf(c Cell, claim string) string {
 // reduce reduces the first run of a finding. If its failures do not come again
 // together but some of them do, reduce reduces those alone. An unsuccessful
 // reduction is kept too, so that it is tried only once.
-func (s *Search) reduce(ctx context.Context, lab SearchLab, f Finding) error {
-	lab.Tell(fmt.Sprintf("new: %s, in run %s; reducing it", f.Failed, f.Runs[0]))
-	result, err := lab.Reduce(ctx, f.Runs[0], f.Failed.Claims(), s.left())
+func (s *Search) reduce(ctx context.Context, backend SearchBackend, f Finding) error {
+	backend.Tell(fmt.Sprintf("new: %s, in run %s; reducing it", f.Failed, f.Runs[0]))
+	result, err := backend.Reduce(ctx, f.Runs[0], f.Failed.Claims(), s.left())
 	spent := result.DurationS
 	left := s.left() - time.Duration(spent*float64(time.Second))
 	if again := came(result, f.Failed); err == nil && left >= leastReduceS && len(again) > 0 && len(again) < len(f.Failed) {
-		lab.Tell(fmt.Sprintf("%s alone came again; reducing that", again))
-		result, err = lab.Reduce(ctx, f.Runs[0], again.Claims(), left)
+		backend.Tell(fmt.Sprintf("%s alone came again; reducing that", again))
+		result, err = backend.Reduce(ctx, f.Runs[0], again.Claims(), left)
 		spent += result.DurationS
 	}
 	if ctx.Err() != nil {
@@ -186,7 +186,7 @@ func (s *Search) reduce(ctx context.Context, lab SearchLab, f Finding) error {
 	if err != nil {
 		red.Headline = "not reduced: " + err.Error()
 	}
-	lab.Tell(red.Headline)
+	backend.Tell(red.Headline)
 	return s.addReduced(red)
 }
 

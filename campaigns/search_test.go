@@ -34,10 +34,10 @@ func searchPlan(t *testing.T, runs int) SearchPlan {
 
 // searchLab answers runs by a condition on the scenario that is run, and counts
 // them and the reductions.
-func searchLab(t *testing.T, run func(n int, s *scenarios.Scenario) Judged) (lab SearchLab, reduced *[]string) {
+func searchLab(t *testing.T, run func(n int, s *scenarios.Scenario) Judged) (backend SearchBackend, reduced *[]string) {
 	made := map[string]Judged{}
 	reduced = &[]string{}
-	return SearchLab{
+	return SearchBackend{
 		Run: func(_ context.Context, file string, seed int64) (string, error) {
 			s, err := scenarios.Load(file)
 			if err != nil {
@@ -68,7 +68,7 @@ func searchLab(t *testing.T, run func(n int, s *scenarios.Scenario) Judged) (lab
 // counted, and what is known of a library is no finding.
 func TestSearch(t *testing.T) {
 	known := Failure{"sdk-honest", "honest@2"}
-	lab, reduced := searchLab(t, func(n int, _ *scenarios.Scenario) Judged {
+	backend, reduced := searchLab(t, func(n int, _ *scenarios.Scenario) Judged {
 		switch {
 		case n == 2:
 			return judged(verdict.FailOnce, known)
@@ -80,13 +80,13 @@ func TestSearch(t *testing.T) {
 		return judged(verdict.PassSmoke)
 	})
 	passed := 0
-	lab.Passed = func(string) error { passed++; return nil }
+	backend.Passed = func(string) error { passed++; return nil }
 	dir := t.TempDir()
 	s, err := NewSearch(dir, searchPlan(t, 9), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Run(t.Context(), lab); err != nil {
+	if err := s.Run(t.Context(), backend); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"run-3 qos1-no-loss", "run-7 no-panic,qos1-no-loss", "run-7 qos1-no-loss"}; !slices.Equal(*reduced, want) {
@@ -127,8 +127,8 @@ func TestSearchGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lab, _ := searchLab(t, fails)
-	if err := whole.Run(t.Context(), lab); err != nil {
+	backend, _ := searchLab(t, fails)
+	if err := whole.Run(t.Context(), backend); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
@@ -136,14 +136,14 @@ func TestSearchGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lab, reduced := searchLab(t, fails)
+	backend, reduced := searchLab(t, fails)
 	ctx, cancel := context.WithCancel(t.Context())
-	reduce := lab.Reduce
-	lab.Reduce = func(ctx context.Context, _ string, _ []string, _ time.Duration) (Result, error) {
+	reduce := backend.Reduce
+	backend.Reduce = func(ctx context.Context, _ string, _ []string, _ time.Duration) (Result, error) {
 		cancel()
 		return Result{}, ctx.Err()
 	}
-	if err := s.Run(ctx, lab); !errors.Is(err, context.Canceled) || len(s.Rounds) != 1 || len(s.Reductions) != 0 {
+	if err := s.Run(ctx, backend); !errors.Is(err, context.Canceled) || len(s.Rounds) != 1 || len(s.Reductions) != 0 {
 		t.Fatalf("stopped: %d runs, %d reductions, %v", len(s.Rounds), len(s.Reductions), err)
 	}
 	other := searchPlan(t, 5)
@@ -156,8 +156,8 @@ func TestSearchGoesOn(t *testing.T) {
 	if err != nil || on == nil || on.ID() != s.ID() {
 		t.Fatalf("to go on with: %v, %v", on, err)
 	}
-	lab.Reduce = reduce
-	if err := on.Run(t.Context(), lab); err != nil {
+	backend.Reduce = reduce
+	if err := on.Run(t.Context(), backend); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(titles(on), titles(whole)) || len(*reduced) != 1 {
@@ -173,15 +173,15 @@ func TestSearchWithoutRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lab, _ := searchLab(t, func(int, *scenarios.Scenario) Judged { return judged(verdict.PassSmoke) })
-		run, n := lab.Run, 0
-		lab.Run = func(ctx context.Context, file string, seed int64) (string, error) {
+		backend, _ := searchLab(t, func(int, *scenarios.Scenario) Judged { return judged(verdict.PassSmoke) })
+		run, n := backend.Run, 0
+		backend.Run = func(ctx context.Context, file string, seed int64) (string, error) {
 			if n++; n <= most {
 				return "", errors.New("no broker")
 			}
 			return run(ctx, file, seed)
 		}
-		err = s.Run(t.Context(), lab)
+		err = s.Run(t.Context(), backend)
 		if ended := err != nil; ended != (most >= maxErrors) || len(s.Rounds) != want || s.Summary().Errors != min(most, maxErrors) {
 			t.Errorf("%d could not be made: %d runs, %v", most, len(s.Rounds), err)
 		}

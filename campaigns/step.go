@@ -31,10 +31,10 @@ type ask struct {
 	noFaults                                              bool
 }
 
-func (c *column) ask(s *subject) ask {
+func (c *sdkRuns) ask(s *subject) ask {
 	return ask{
-		scenario: c.ground.scenario, sdk: s.sdk, protocol: c.protocol, transport: c.transport,
-		flavor: c.ground.broker.Flavor, tier: c.ground.tier, noFaults: c.ground.baseline(), seed: s.cells[0].Seed,
+		scenario: c.group.scenario, sdk: s.sdk, protocol: c.protocol, transport: c.transport,
+		flavor: c.group.broker.Flavor, tier: c.group.tier, noFaults: c.group.baseline(), seed: s.cells[0].Seed,
 	}
 }
 
@@ -65,7 +65,7 @@ func (a ask) step(why string) reports.Step {
 
 // tapped is a run whose packets are recorded; none where the tap reads no such
 // protocol.
-func (c *column) tapped(s *subject) []reports.Step {
+func (c *sdkRuns) tapped(s *subject) []reports.Step {
 	if c.protocol == contract.MQ9 {
 		return nil
 	}
@@ -74,16 +74,16 @@ func (c *column) tapped(s *subject) []reports.Step {
 	return []reports.Step{a.step("with the tap armed the wire tells who leaves the specification")}
 }
 
-func (c *column) again(s *subject) reports.Step {
+func (c *sdkRuns) again(s *subject) reports.Step {
 	return c.ask(s).step("a repetition with the same seed: what repeats counts")
 }
 
-func (c *column) alone(s *subject) reports.Step {
+func (c *sdkRuns) alone(s *subject) reports.Step {
 	return c.ask(s).step("alone, on an idle machine")
 }
 
 // control is a run on the control broker, where there is one.
-func (c *column) control(s *subject) []reports.Step {
+func (c *sdkRuns) control(s *subject) []reports.Step {
 	a := c.ask(s)
 	if a.flavor = ControlFlavor(a.flavor, a.protocol, false); a.flavor == "" {
 		return nil
@@ -91,7 +91,7 @@ func (c *column) control(s *subject) []reports.Step {
 	return []reports.Step{a.step("the control broker: what fails there too is not this broker's")}
 }
 
-func (c *column) otherSDK(s *subject) reports.Step {
+func (c *sdkRuns) otherSDK(s *subject) reports.Step {
 	a := c.ask(s)
 	why := "another library: what fails with it too is the broker's"
 	other := map[bool]string{true: "python", false: "go"}[strings.HasPrefix(s.sdk, "go/")]
@@ -102,7 +102,7 @@ func (c *column) otherSDK(s *subject) reports.Step {
 }
 
 // read is what is left once every run was made.
-func (c *column) read(s *subject, claim string) reports.Step {
+func (c *sdkRuns) read(s *subject, claim string) reports.Step {
 	run := s.failing(claim)[0].RunID
 	return reports.Step{
 		Why: "every referee was heard: read what happened", Command: "rmq-mcp judge " + run,

@@ -26,9 +26,9 @@ type Trial struct {
 	DurationS float64       `json:"duration_s"`
 }
 
-// A Lab is where trials are made. Its fields are functions, so that a test can
+// A Backend is where trials are made. Its fields are functions, so that a test can
 // put any of them in place of the real one.
-type Lab struct {
+type Backend struct {
 	// Run runs the scenario in a file, from cluster to verdict, and answers its
 	// run. It ends early, but in order, when ctx does; the run then does not count.
 	Run func(ctx context.Context, scenario string, as Variation) (runID string, err error)
@@ -62,7 +62,7 @@ func ReadJudged(dir string) (Judged, error) {
 
 // try runs a scenario once. An error is that of ctx; a run that could not be
 // made is an unknown.
-func (l Lab) try(ctx context.Context, scenario string, as Variation, wanted Fingerprint) (Trial, error) {
+func (l Backend) try(ctx context.Context, scenario string, as Variation, wanted Fingerprint) (Trial, error) {
 	began := time.Now()
 	t := Trial{Answer: shrink.Unknown, Failed: Fingerprint{}}
 	id, err := l.Run(ctx, scenario, as)

@@ -11,7 +11,7 @@ import (
 
 // undecided are the SDKs of which no verdict could be reached, those of one
 // reason together. None of it is held against an SDK.
-func (c *column) undecided() (list []reports.Attribution) {
+func (c *sdkRuns) undecided() (list []reports.Attribution) {
 	groups := map[string][]*subject{}
 	var order []string
 	for _, s := range c.subjects {
@@ -80,7 +80,7 @@ func (s *subject) judgedWorst() Cell {
 	return s.cells[max(i, 0)]
 }
 
-func (c *column) unjudged(why string, of []*subject) reports.Attribution {
+func (c *sdkRuns) unjudged(why string, of []*subject) reports.Attribution {
 	a := c.deviation(reports.CauseEnvironment, "", of)
 	first := of[0]
 	switch why {

@@ -41,8 +41,8 @@ func (s SDK) Carry(transport string) error {
 	return fmt.Errorf("%s has no transport %q; it has %s", s, transport, strings.Join(all, ", "))
 }
 
-// Bequeath is nil where the SDK's driver can leave a will.
-func (s SDK) Bequeath() error {
+// CanWill is nil where the SDK's driver can leave a will.
+func (s SDK) CanWill() error {
 	if s.Wills {
 		return nil
 	}

@@ -14,15 +14,15 @@ func TestWills(t *testing.T) {
 	everyDriverThat(t, func(s clients.SDK) bool { return s.Wills }, func(t *testing.T, _ clients.SDK, program clients.Program, protocol string) {
 		at := broker(t, protocol)
 		p := newProxy(t, at)
-		const sub, mortal, stream = 0, 1, 0
-		c := client(mortal, protocol, p.address)
+		const sub, willing, stream = 0, 1, 0
+		c := client(willing, protocol, p.address)
 		c.Start = "connected"
 		c.Will = &contract.Will{Stream: stream, Topic: "t/will", QoS: 1, PayloadBytes: 120}
 		r := start(t, program, 1, subscriber(sub, protocol, at), c)
 		r.wait(t, "subscription", 1, and(is(sub, history.KindSubscribe, history.Return), ok))
-		connected := and(is(mortal, history.KindConnect, history.Return), ok)
+		connected := and(is(willing, history.KindConnect, history.Return), ok)
 		r.wait(t, "the first connection", 1, connected)
-		r.do(t, "reconnect", mortal)
+		r.do(t, "reconnect", willing)
 		r.wait(t, "the second connection", 2, connected)
 		// A client that is back before nats-server has seen its connection end takes
 		// itself over, whereupon its will is forgotten (docs/conformance.md).
@@ -30,7 +30,7 @@ func TestWills(t *testing.T) {
 		r.wait(t, "a will", 1, is(sub, history.KindDeliver, history.Point))
 		letBack()
 		r.wait(t, "the connection after the cut", 3, connected)
-		r.do(t, "end", mortal)
+		r.do(t, "end", willing)
 		r.finish(t)
 
 		var lets, ends []history.Event // connections, and their ends, in order
@@ -38,9 +38,9 @@ func TestWills(t *testing.T) {
 			switch {
 			case e.Kind == history.KindDriver:
 				t.Log(e.Text)
-			case e.Process == mortal && connected(e):
+			case e.Process == willing && connected(e):
 				lets = append(lets, e)
-			case e.Process == mortal && e.Kind == history.KindDisconnect:
+			case e.Process == willing && e.Kind == history.KindDisconnect:
 				ends = append(ends, e)
 			}
 		}

@@ -121,7 +121,7 @@ func (p *planner) plan(w scenarios.Workload) *plan {
 		}
 	}
 	for i := range w.Wills {
-		out.wills = append(out.wills, p.mortal(out, w, i))
+		out.wills = append(out.wills, p.willSpec(out, w, i))
 	}
 	for i := range w.Subscribers.Overlapping {
 		out.subscribers.Clients = append(out.subscribers.Clients, p.overlapping(out, w, i))
@@ -205,9 +205,9 @@ func (p *planner) subscriber(out *plan, w scenarios.Workload, group string, i in
 	return c
 }
 
-// mortal is the driver of a client with a will. It hears what is published, at
+// willSpec is the driver of a client with a will. It hears what is published, at
 // QoS 0: whether it lives can be told, and nothing is owed to it when it does not.
-func (p *planner) mortal(out *plan, w scenarios.Workload, i int) contract.Spec {
+func (p *planner) willSpec(out *plan, w scenarios.Workload, i int) contract.Spec {
 	filters := slices.Clone(p.loads)
 	for i := range filters {
 		filters[i].QoS = 0

@@ -65,7 +65,7 @@ func (l *load) begin(ctx context.Context, s *session, w scenarios.Workload) erro
 			return err
 		}
 	}
-	if err := s.bequeath(ctx, cmd); err != nil {
+	if err := s.startWills(ctx, cmd); err != nil {
 		return err
 	}
 	if s.pubs, err = l.drive(ctx, fmt.Sprintf("publishers-%d", s.number), cmd, s.plan.publishers); err != nil {
@@ -170,7 +170,7 @@ func (s *session) drain(ctx context.Context, bound time.Duration) {
 	s.load.settle(s, "draining", nil)
 	defer s.load.settle(s, "done", nil)
 	if !s.load.stage.gone.Load() {
-		s.outlive(ctx)
+		s.endWills(ctx)
 	}
 	if s.pubs != nil {
 		s.end(ctx, s.pubs, "publishers")

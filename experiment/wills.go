@@ -10,9 +10,9 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// bequeath starts the clients with a will. Each leaves once, by DISCONNECT, and
+// startWills starts the clients with a will. Each leaves once, by DISCONNECT, and
 // comes back: of that will nobody is to hear.
-func (s *session) bequeath(ctx context.Context, cmd clients.Program) error {
+func (s *session) startWills(ctx context.Context, cmd clients.Program) error {
 	for i, spec := range s.plan.wills {
 		d, err := s.load.drive(ctx, fmt.Sprintf("will-%d-%d", i+1, s.number), cmd, spec)
 		if err != nil {
@@ -20,7 +20,7 @@ func (s *session) bequeath(ctx context.Context, cmd clients.Program) error {
 		}
 		s.wills = append(s.wills, d)
 	}
-	if err := s.mortals(ctx, 1); err != nil {
+	if err := s.awaitWills(ctx, 1); err != nil {
 		return err
 	}
 	for i, d := range s.wills {
@@ -28,11 +28,11 @@ func (s *session) bequeath(ctx context.Context, cmd clients.Program) error {
 			return err
 		}
 	}
-	return s.mortals(ctx, 2)
+	return s.awaitWills(ctx, 2)
 }
 
-// mortals waits until each client with a will has connected so many times.
-func (s *session) mortals(ctx context.Context, times int) error {
+// awaitWills waits until each client with a will has connected so many times.
+func (s *session) awaitWills(ctx context.Context, times int) error {
 	l := s.load.live
 	if l.wait(ctx, connectBound, l.all(s.plan.groups[history.GroupWill], func(p *liveProcess) bool { return p.connected && p.connects >= times })) {
 		return nil
@@ -40,9 +40,9 @@ func (s *session) mortals(ctx context.Context, times int) error {
 	return fmt.Errorf("clients with a will of %s: not all had connected within %s; see logs/ of the run for what the broker answered", s.name, connectBound)
 }
 
-// outlive ends the clients with a will that are alive. From then on everybody
+// endWills ends the clients with a will that are alive. From then on everybody
 // else waits for the wills that are due.
-func (s *session) outlive(ctx context.Context) {
+func (s *session) endWills(ctx context.Context) {
 	for i, d := range s.wills {
 		if !d.Shot() {
 			s.end(ctx, d, fmt.Sprintf("client will-%d", i+1))

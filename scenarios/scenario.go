@@ -291,7 +291,7 @@ func (s *Scenario) RunsOn(flavor, protocol string) error {
 // Suits is nil where an SDK's driver can do what the workload needs of it.
 func (s *Scenario) Suits(sdk clients.SDK) error {
 	if s.Workload.Wills > 0 {
-		if err := sdk.Bequeath(); err != nil {
+		if err := sdk.CanWill(); err != nil {
 			return fmt.Errorf("scenario %s has clients with a will: %w", s.Name, err)
 		}
 	}

@@ -57,9 +57,9 @@ type Backend struct {
 	// BeginJob begins a replay or a reduction in a process of its own, or joins the
 	// same one that did not end. Job finds one by its id; ResumeJob goes on with one
 	// on which nobody works.
-	BeginJob  func(ask JobAsk) (*campaigns.Desk, error)
-	Job       func(id string) (*campaigns.Desk, bool)
-	ResumeJob func(desk *campaigns.Desk, by JobAsk) error
+	BeginJob  func(ask JobAsk) (*campaigns.JobDir, error)
+	Job       func(id string) (*campaigns.JobDir, bool)
+	ResumeJob func(jobDir *campaigns.JobDir, by JobAsk) error
 	// Push publishes runs with the agent's words beside them.
 	Push func(ctx context.Context, ask Publication) (Published, error)
 }

@@ -138,7 +138,7 @@ type host struct {
 
 	compared campaigns.Comparison
 	planned  plan.Status
-	desks    map[string]*campaigns.Desk // jobs
+	jobDirs  map[string]*campaigns.JobDir // jobs
 	began    []JobAsk
 	resumed  []string
 }
@@ -210,12 +210,12 @@ func (h *host) backend() Backend {
 			}
 			return h.planned, nil
 		},
-		BeginJob: func(ask JobAsk) (*campaigns.Desk, error) {
+		BeginJob: func(ask JobAsk) (*campaigns.JobDir, error) {
 			h.began = append(h.began, ask)
-			return h.desks["new"], nil
+			return h.jobDirs["new"], nil
 		},
-		Job:       func(id string) (*campaigns.Desk, bool) { d, ok := h.desks[id]; return d, ok && id != "new" },
-		ResumeJob: func(d *campaigns.Desk, _ JobAsk) error { h.resumed = append(h.resumed, d.ID()); return nil },
+		Job:       func(id string) (*campaigns.JobDir, bool) { d, ok := h.jobDirs[id]; return d, ok && id != "new" },
+		ResumeJob: func(d *campaigns.JobDir, _ JobAsk) error { h.resumed = append(h.resumed, d.ID()); return nil },
 		Push: func(_ context.Context, ask Publication) (Published, error) {
 			h.pushed = append(h.pushed, ask)
 			return Published{Location: ask.Destination}, nil
@@ -226,8 +226,8 @@ func (h *host) backend() Backend {
 func (h *host) server(t testing.TB, o Options) *Server {
 	t.Helper()
 	o.Backend, o.Version = h.backend(), "test"
-	if h.desks == nil {
-		h.desks = map[string]*campaigns.Desk{"new": jobDesk(t, campaigns.Replay)}
+	if h.jobDirs == nil {
+		h.jobDirs = map[string]*campaigns.JobDir{"new": jobDirOf(t, campaigns.Replay)}
 	}
 	if o.Envelope.MaxNodes == 0 {
 		o.Envelope = envelope.Default("/state")

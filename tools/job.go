@@ -77,13 +77,13 @@ const lastShown = 5
 // on with that one.
 func (a *agent) job(ctx context.Context, call *Call, id string, ask JobAsk, wait float64) (JobAnswer, error) {
 	ask.Caller, ask.Envelope = call.Caller, a.envelope
-	desk, ok := a.backend.Job(id)
+	jobDir, ok := a.backend.Job(id)
 	switch {
-	case ok && desk.Job.Kind.Tool() != ask.Kind.Tool():
-		return JobAnswer{}, fmt.Errorf("%s is a %s; call %s with it", id, desk.Job.Kind, desk.Job.Kind.Tool())
+	case ok && jobDir.Job.Kind.Tool() != ask.Kind.Tool():
+		return JobAnswer{}, fmt.Errorf("%s is a %s; call %s with it", id, jobDir.Job.Kind, jobDir.Job.Kind.Tool())
 	case ok:
-		if r, err := desk.Result(); !desk.Busy() && (err != nil || !r.Ended) {
-			if err := a.backend.ResumeJob(desk, ask); err != nil {
+		if r, err := jobDir.Result(); !jobDir.Busy() && (err != nil || !r.Ended) {
+			if err := a.backend.ResumeJob(jobDir, ask); err != nil {
 				return JobAnswer{}, err
 			}
 		}
@@ -93,31 +93,31 @@ func (a *agent) job(ctx context.Context, call *Call, id string, ask JobAsk, wait
 			return JobAnswer{}, err
 		}
 		ask.Run = dir
-		if desk, err = a.backend.BeginJob(ask); err != nil {
+		if jobDir, err = a.backend.BeginJob(ask); err != nil {
 			return JobAnswer{}, err
 		}
 	}
-	return awaitJob(ctx, call, desk, wait)
+	return awaitJob(ctx, call, jobDir, wait)
 }
 
 // stopJob asks the process that works on a job to stop in order. The results so
 // far stay, and the same job can go on.
-func stopJob(desk *campaigns.Desk) (RunAnswer, error) {
-	if err := desk.AskStop(); err != nil {
-		return RunAnswer{}, fmt.Errorf("stop %s: %w", desk.ID(), err)
+func stopJob(jobDir *campaigns.JobDir) (RunAnswer, error) {
+	if err := jobDir.AskStop(); err != nil {
+		return RunAnswer{}, fmt.Errorf("stop %s: %w", jobDir.ID(), err)
 	}
-	out := RunAnswer{RunID: desk.ID(), Scenario: desk.Job.Start.Scenario, Running: desk.Busy(), Phase: "stopping", Dir: desk.Dir}
-	tool := desk.Job.Kind.Tool()
-	out.Answer = answer("its run is healed, judged and sealed, and no other begun", fmt.Sprintf("%s with run_id %q goes on where it was", tool, desk.ID()))
+	out := RunAnswer{RunID: jobDir.ID(), Scenario: jobDir.Job.Start.Scenario, Running: jobDir.Busy(), Phase: "stopping", Dir: jobDir.Dir}
+	tool := jobDir.Job.Kind.Tool()
+	out.Answer = answer("its run is healed, judged and sealed, and no other begun", fmt.Sprintf("%s with run_id %q goes on where it was", tool, jobDir.ID()))
 	return out, nil
 }
 
 // awaitJob looks at a job until nobody works on it any more or the time is over.
-func awaitJob(ctx context.Context, call *Call, desk *campaigns.Desk, wait float64) (JobAnswer, error) {
+func awaitJob(ctx context.Context, call *Call, jobDir *campaigns.JobDir, wait float64) (JobAnswer, error) {
 	deadline := time.Now().Add(seconds(min(wait, maxWaitS)))
 	for {
-		busy := desk.Busy() // before its last word is read
-		now, err := campaigns.OpenDesk(desk.Dir)
+		busy := jobDir.Busy() // before its last word is read
+		now, err := campaigns.OpenJobDir(jobDir.Dir)
 		if err != nil {
 			return JobAnswer{}, err
 		}
@@ -137,13 +137,13 @@ func awaitJob(ctx context.Context, call *Call, desk *campaigns.Desk, wait float6
 	}
 }
 
-func jobAnswer(desk *campaigns.Desk, busy bool) JobAnswer {
-	r, err := desk.Result()
+func jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
+	r, err := jobDir.Result()
 	if err != nil { // nothing has come of it yet
-		r = desk.SoFar()
+		r = jobDir.SoFar()
 	}
-	out := JobAnswer{JobID: desk.ID(), RunID: desk.Job.RunID, Running: busy, State: r.State, Wanted: desk.Job.Wanted.Claims(),
-		Runs: r.Runs, Failed: r.Failed, Unknown: r.Unknown, DurationS: r.DurationS, Dir: desk.Dir}
+	out := JobAnswer{JobID: jobDir.ID(), RunID: jobDir.Job.RunID, Running: busy, State: r.State, Wanted: jobDir.Job.Wanted.Claims(),
+		Runs: r.Runs, Failed: r.Failed, Unknown: r.Unknown, DurationS: r.DurationS, Dir: jobDir.Dir}
 	for _, t := range r.Trials[max(0, len(r.Trials)-lastShown):] {
 		out.Trials = append(out.Trials, TrialLine{t.RunID, t.Root, t.Answer, t.Failed.Claims(), shorten(t.Why, quoted)})
 	}
@@ -158,7 +158,7 @@ func jobAnswer(desk *campaigns.Desk, busy bool) JobAnswer {
 			out.Blame = append(out.Blame, "note: "+shorten(note, quoted))
 		}
 	}
-	tool := desk.Job.Kind.Tool()
+	tool := jobDir.Job.Kind.Tool()
 	switch {
 	case busy:
 		out.Answer = answer(strings.TrimSpace(fmt.Sprintf("running: %d runs, %.0f s. %s", r.Runs, r.DurationS, r.Headline)), fmt.Sprintf("%s with run_id %q to wait on", tool, out.JobID))

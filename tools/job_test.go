@@ -13,10 +13,10 @@ import (
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
-// jobDesk is a job of a kind, on which nobody works yet.
-func jobDesk(t testing.TB, kind campaigns.Kind) *campaigns.Desk {
+// jobDirOf is a job of a kind, on which nobody works yet.
+func jobDirOf(t testing.TB, kind campaigns.Kind) *campaigns.JobDir {
 	t.Helper()
-	d, err := campaigns.NewDesk(t.TempDir(), campaigns.Job{Format: 1, Kind: kind, RunID: "run-1", Wanted: campaigns.Fingerprint{{Claim: "qos1-no-loss", Checker: "loss@2"}},
+	d, err := campaigns.NewJobDir(t.TempDir(), campaigns.Job{Format: 1, Kind: kind, RunID: "run-1", Wanted: campaigns.Fingerprint{{Claim: "qos1-no-loss", Checker: "loss@2"}},
 		Rule: shrink.Rule{K: 1, N: 3}, Start: keeper.Start{Scenario: "mqtt/kill"}}, "---\n", time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -27,8 +27,8 @@ func jobDesk(t testing.TB, kind campaigns.Kind) *campaigns.Desk {
 func TestReplayRun(t *testing.T) {
 	dir := t.TempDir()
 	writeRun(t, filepath.Join(dir, "run-1"), map[string]string{"evidence/run.json": `{"format":1,"id":"run-1"}`})
-	d := jobDesk(t, campaigns.Replay)
-	h := &host{runs: dir, desks: map[string]*campaigns.Desk{"new": d, d.ID(): d}}
+	d := jobDirOf(t, campaigns.Replay)
+	h := &host{runs: dir, jobDirs: map[string]*campaigns.JobDir{"new": d, d.ID(): d}}
 	c := connectTo(t, h.server(t, Options{}))
 
 	// While somebody works on it, the answer is how far it is.
@@ -88,8 +88,8 @@ func TestReplayRun(t *testing.T) {
 func TestReduceRun(t *testing.T) {
 	dir := t.TempDir()
 	writeRun(t, filepath.Join(dir, "run-1"), map[string]string{"evidence/run.json": `{"format":1,"id":"run-1"}`})
-	d := jobDesk(t, campaigns.Reduce)
-	h := &host{runs: dir, desks: map[string]*campaigns.Desk{"new": d}}
+	d := jobDirOf(t, campaigns.Reduce)
+	h := &host{runs: dir, jobDirs: map[string]*campaigns.JobDir{"new": d}}
 	r := d.SoFar()
 	r.Ended, r.Headline = true, "run-1 is reduced"
 	r.Reduction = &campaigns.Reduction{Scenario: d.Scenario(), Command: "rmq-mcp run kill-reduced.md", Minimal: true, Changes: []campaigns.Change{{What: "publishers", From: "3", To: "1"}}}
@@ -110,8 +110,8 @@ func TestReduceRun(t *testing.T) {
 func TestReplayRunForBlame(t *testing.T) {
 	dir := t.TempDir()
 	writeRun(t, filepath.Join(dir, "run-1"), map[string]string{"evidence/run.json": `{"format":1,"id":"run-1"}`})
-	d := jobDesk(t, campaigns.Blame)
-	h := &host{runs: dir, desks: map[string]*campaigns.Desk{"new": d, d.ID(): d}}
+	d := jobDirOf(t, campaigns.Blame)
+	h := &host{runs: dir, jobDirs: map[string]*campaigns.JobDir{"new": d, d.ID(): d}}
 	r := d.SoFar()
 	r.Ended, r.Headline = true, "qos1-no-loss: broker, by control"
 	r.Comparison = &campaigns.Comparison{

@@ -200,8 +200,8 @@ func (a *agent) stopRun() Tool {
 		Hints:       Hints{Destructive: true, Idempotent: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (RunAnswer, error) {
-		if desk, ok := a.backend.Job(in.RunID); ok {
-			return stopJob(desk)
+		if jobDir, ok := a.backend.Job(in.RunID); ok {
+			return stopJob(jobDir)
 		}
 		dir, err := a.find(in.RunID)
 		if err != nil {

@@ -54,7 +54,7 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 		},
 		Plan:      func(ref string) (plan.Status, error) { return looked(dir)(plan.Find(dir, ref)) },
 		BeginJob:  beginJob(dir, argv),
-		Job:       func(id string) (*campaigns.Desk, bool) { return campaigns.FindDesk(dir, id) },
+		Job:       func(id string) (*campaigns.JobDir, bool) { return campaigns.FindJob(dir, id) },
 		ResumeJob: resumeJob(dir, argv),
 	}
 	for _, k := range faults.Catalog() {

@@ -9,8 +9,8 @@ import (
 
 // beginJob begins a replay or a reduction for an agent, or joins the same one
 // that did not end.
-func beginJob(dir string, argv []string) func(tools.JobAsk) (*campaigns.Desk, error) {
-	return func(ask tools.JobAsk) (desk *campaigns.Desk, err error) {
+func beginJob(dir string, argv []string) func(tools.JobAsk) (*campaigns.JobDir, error) {
+	return func(ask tools.JobAsk) (jobDir *campaigns.JobDir, err error) {
 		var job campaigns.Job
 		var scenario string
 		switch ask.Kind {
@@ -30,24 +30,24 @@ func beginJob(dir string, argv []string) func(tools.JobAsk) (*campaigns.Desk, er
 		if err := ask.Envelope.Cluster(job.Start.Cluster); err != nil {
 			return nil, fmt.Errorf("%s run %s: %w", job.Kind, job.RunID, err)
 		}
-		if desk, err = openDesk(dir, job, scenario, false); err != nil || desk.Busy() {
-			return desk, err
+		if jobDir, err = openJobDir(dir, job, scenario, false); err != nil || jobDir.Busy() {
+			return jobDir, err
 		}
-		return desk, spawnJob(dir, argv, desk)
+		return jobDir, spawnJob(dir, argv, jobDir)
 	}
 }
 
 // resumeJob goes on with a job that somebody stopped, or whose process died.
-func resumeJob(dir string, argv []string) func(*campaigns.Desk, tools.JobAsk) error {
-	return func(desk *campaigns.Desk, by tools.JobAsk) error {
-		start := desk.Job.Start
+func resumeJob(dir string, argv []string) func(*campaigns.JobDir, tools.JobAsk) error {
+	return func(jobDir *campaigns.JobDir, by tools.JobAsk) error {
+		start := jobDir.Job.Start
 		start.Caller, start.Envelope = by.Caller, &by.Envelope
 		if err := by.Envelope.Cluster(start.Cluster); err != nil {
-			return fmt.Errorf("go on with %s: %w", desk.ID(), err)
+			return fmt.Errorf("go on with %s: %w", jobDir.ID(), err)
 		}
-		if err := desk.Admit(start); err != nil {
+		if err := jobDir.Admit(start); err != nil {
 			return err
 		}
-		return spawnJob(dir, argv, desk)
+		return spawnJob(dir, argv, jobDir)
 	}
 }

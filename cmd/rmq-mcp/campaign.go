@@ -120,7 +120,7 @@ func (a *app) runCampaign(ctx context.Context, out io.Writer, ask campaignAsk) e
 	}
 	defer unlock()
 	show.say("seed %d, %d kinds of faults, %d client libraries, in %s", s.Plan.Seed, len(space.Kinds()), len(space.Clients), s.Dir)
-	err = s.Run(ctx, ask.lab(dir, argv, s, show))
+	err = s.Run(ctx, ask.backend(dir, argv, s, show))
 	show.close()
 	stopped := ctx.Err() != nil
 	if err != nil && !stopped {
@@ -165,11 +165,11 @@ func (ask campaignAsk) search(dir string, space random.Space, show *matrixDispla
 	return campaigns.NewSearch(dir, plan, time.Now())
 }
 
-// lab is what a campaign acts through: keepers, and reductions in this process.
-func (ask campaignAsk) lab(dir string, argv []string, s *campaigns.Search, show *matrixDisplay) campaigns.SearchLab {
+// backend is what a campaign acts through: keepers, and reductions in this process.
+func (ask campaignAsk) backend(dir string, argv []string, s *campaigns.Search, show *matrixDisplay) campaigns.SearchBackend {
 	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "campaign", Args: map[string]any{"campaign": s.ID()}}
 	runDir := func(run string) string { return filepath.Join(dir, reports.RunsDir, run) }
-	lab := campaigns.SearchLab{
+	backend := campaigns.SearchBackend{
 		Run: func(ctx context.Context, file string, seed int64) (string, error) {
 			return runOnce(ctx, dir, argv, keeper.Start{Scenario: file, Cluster: s.Plan.Cluster, Seed: seed, Caller: caller, Envelope: s.Plan.Space.Limits})
 		},
@@ -181,10 +181,10 @@ func (ask campaignAsk) lab(dir string, argv []string, s *campaigns.Search, show 
 		Tell: func(text string) { show.say("     %s", short(text)) },
 	}
 	if ask.keep == "findings" {
-		lab.Passed = func(run string) error { return campaigns.Slim(runDir(run)) }
+		backend.Passed = func(run string) error { return campaigns.Slim(runDir(run)) }
 	}
 	if ask.reduce {
-		lab.Reduce = func(ctx context.Context, run string, claims []string, within time.Duration) (campaigns.Result, error) {
+		backend.Reduce = func(ctx context.Context, run string, claims []string, within time.Duration) (campaigns.Result, error) {
 			want := ask.small
 			want.claims, want.within = claims, min(want.within, within)
 			job, text, err := reduceJob(runDir(run), "", want)
@@ -192,14 +192,14 @@ func (ask campaignAsk) lab(dir string, argv []string, s *campaigns.Search, show 
 				return campaigns.Result{}, err
 			}
 			job.Start.Caller, job.Start.Envelope = caller, s.Plan.Space.Limits
-			desk, err := openDesk(dir, job, text, false)
+			jobDir, err := openJobDir(dir, job, text, false)
 			if err != nil {
 				return campaigns.Result{}, err
 			}
-			return workOn(ctx, dir, desk, func() {}, func(line string) { show.say("     %s", line) })
+			return workOn(ctx, dir, jobDir, func() {}, func(line string) { show.say("     %s", line) })
 		}
 	}
-	return lab
+	return backend
 }
 
 // install makes the drivers ready, before the first run: what builds one would

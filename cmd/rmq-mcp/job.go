@@ -22,8 +22,8 @@ import (
 // workOn carries a job out, or goes on with it, and calls begun once nobody else
 // can. An interrupt, and a request to stop from elsewhere, end it in order; the
 // error then is [context.Canceled].
-func workOn(ctx context.Context, dir string, desk *campaigns.Desk, begun func(), say func(string)) (campaigns.Result, error) {
-	unlock, err := desk.Begin()
+func workOn(ctx context.Context, dir string, jobDir *campaigns.JobDir, begun func(), say func(string)) (campaigns.Result, error) {
+	unlock, err := jobDir.Begin()
 	if err != nil {
 		return campaigns.Result{}, err
 	}
@@ -33,19 +33,19 @@ func workOn(ctx context.Context, dir string, desk *campaigns.Desk, begun func(),
 	defer stop()
 	go func() {
 		for ctx.Err() == nil {
-			if desk.Stopped() {
+			if jobDir.Stopped() {
 				stop()
 			}
 			time.Sleep(stopEvery)
 		}
 	}()
-	r, err := carryOut(ctx, dir, desk, say)
+	r, err := carryOut(ctx, dir, jobDir, say)
 	if err != nil {
 		r.Error = err.Error()
 		if ctx.Err() != nil {
 			err, r.Error = context.Canceled, "it was stopped; the same again goes on"
 		}
-		err = errors.Join(err, desk.Save(r))
+		err = errors.Join(err, jobDir.Save(r))
 	}
 	return r, err
 }
@@ -53,19 +53,19 @@ func workOn(ctx context.Context, dir string, desk *campaigns.Desk, begun func(),
 // stopEvery is how often a job looks whether it was asked to stop.
 const stopEvery = 300 * time.Millisecond
 
-func carryOut(ctx context.Context, dir string, desk *campaigns.Desk, say func(string)) (campaigns.Result, error) {
+func carryOut(ctx context.Context, dir string, jobDir *campaigns.JobDir, say func(string)) (campaigns.Result, error) {
 	argv, err := self()
 	if err != nil {
-		return desk.SoFar(), err
+		return jobDir.SoFar(), err
 	}
-	start := desk.Job.Start
-	if err := experiment.Provision(ctx, dir, argv, desk.Scenario(), start.Cluster.Flavor, start.SDK, start.Protocol, say); err != nil {
-		return desk.SoFar(), err
+	start := jobDir.Job.Start
+	if err := experiment.Provision(ctx, dir, argv, jobDir.Scenario(), start.Cluster.Flavor, start.SDK, start.Protocol, say); err != nil {
+		return jobDir.SoFar(), err
 	}
 	if start.Cluster, err = experiment.Fetch(ctx, dir, start.Cluster, say); err != nil {
-		return desk.SoFar(), err
+		return jobDir.SoFar(), err
 	}
-	lab := campaigns.Lab{
+	lab := campaigns.Backend{
 		Run: func(ctx context.Context, scenario string, as campaigns.Variation) (string, error) {
 			start := as.Apply(start)
 			start.Scenario = scenario
@@ -74,7 +74,7 @@ func carryOut(ctx context.Context, dir string, desk *campaigns.Desk, say func(st
 					return "", err
 				}
 			}
-			if desk.Job.Kind == campaigns.Reduce { // what a candidate is, it says itself
+			if jobDir.Job.Kind == campaigns.Reduce { // a candidate says itself what it is
 				start.Cluster.Nodes, start.Tier = 0, ""
 			}
 			return runOnce(ctx, dir, argv, start)
@@ -88,13 +88,13 @@ func carryOut(ctx context.Context, dir string, desk *campaigns.Desk, say func(st
 		Join: reports.JoinBlame,
 		Tell: say,
 	}
-	switch desk.Job.Kind {
+	switch jobDir.Job.Kind {
 	case campaigns.Reduce:
-		return desk.Reduce(ctx, lab)
+		return jobDir.Reduce(ctx, lab)
 	case campaigns.Blame:
-		return desk.Blame(ctx, lab)
+		return jobDir.Blame(ctx, lab)
 	}
-	return desk.Replay(ctx, lab)
+	return jobDir.Replay(ctx, lab)
 }
 
 // jobMain is the hidden command job: it carries a job out for a server, whose end
@@ -104,10 +104,10 @@ func jobMain(ctx context.Context, args []string) error {
 		return errors.New("job: this command is rmq-mcp's own; run `rmq-mcp replay`, `rmq-mcp blame` or `rmq-mcp reduce` instead")
 	}
 	dir, id := args[0], args[1]
-	desk, err := campaigns.OpenDesk(filepath.Join(dir, campaigns.JobsDir, id))
+	jobDir, err := campaigns.OpenJobDir(filepath.Join(dir, campaigns.JobsDir, id))
 	if err == nil {
 		begun := func() { fmt.Println(jobBegun) }
-		_, err = workOn(ctx, dir, desk, begun, func(line string) { fmt.Fprintln(os.Stderr, line) })
+		_, err = workOn(ctx, dir, jobDir, begun, func(line string) { fmt.Fprintln(os.Stderr, line) })
 	}
 	if err != nil {
 		fmt.Println(err)
@@ -118,13 +118,13 @@ func jobMain(ctx context.Context, args []string) error {
 const jobBegun = "begun"
 
 // spawnJob has a process of its own work on a job, and returns once it does.
-func spawnJob(dir string, argv []string, desk *campaigns.Desk) error {
-	log, err := os.OpenFile(filepath.Join(desk.Dir, campaigns.JobLog), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+func spawnJob(dir string, argv []string, jobDir *campaigns.JobDir) error {
+	log, err := os.OpenFile(filepath.Join(jobDir.Dir, campaigns.JobLog), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
-		return fmt.Errorf("begin %s: %w", desk.ID(), err)
+		return fmt.Errorf("begin %s: %w", jobDir.ID(), err)
 	}
 	defer log.Close()
-	cmd := exec.Command(argv[0], append(slices.Clone(argv[1:]), "job", dir, desk.ID())...)
+	cmd := exec.Command(argv[0], append(slices.Clone(argv[1:]), "job", dir, jobDir.ID())...)
 	cmd.Stderr = log
 	cmd.Env = environ.Own()
 	keeper.Detach(cmd)
@@ -133,7 +133,7 @@ func spawnJob(dir string, argv []string, desk *campaigns.Desk) error {
 		err = cmd.Start()
 	}
 	if err != nil {
-		return fmt.Errorf("begin %s: %w", desk.ID(), err)
+		return fmt.Errorf("begin %s: %w", jobDir.ID(), err)
 	}
 	said := bufio.NewScanner(heard)
 	said.Scan()
@@ -144,7 +144,7 @@ func spawnJob(dir string, argv []string, desk *campaigns.Desk) error {
 		cmd.Wait()
 	}()
 	if word != jobBegun {
-		return fmt.Errorf("begin %s: %s; see %s", desk.ID(), cmp.Or(word, "its process ended"), log.Name())
+		return fmt.Errorf("begin %s: %s; see %s", jobDir.ID(), cmp.Or(word, "its process ended"), log.Name())
 	}
 	return nil
 }

@@ -52,11 +52,11 @@ func TestFromFailureToFinding(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Its server is gone; a first run is made all the same.
-	desk := until(t, dir, id, func(d *campaigns.Desk) bool { return len(d.Trials) > 0 })
-	if !desk.Busy() {
+	jobDir := until(t, dir, id, func(d *campaigns.JobDir) bool { return len(d.Trials) > 0 })
+	if !jobDir.Busy() {
 		t.Error("it ended with its server")
 	}
-	if first := desk.Trials[0]; first.Answer != "fails" {
+	if first := jobDir.Trials[0]; first.Answer != "fails" {
 		t.Errorf("the run's own scenario: %+v", first)
 	}
 	// Another server joins it, and ends it.
@@ -65,7 +65,7 @@ func TestFromFailureToFinding(t *testing.T) {
 		t.Errorf("the same again is %v, not %s", again["job_id"], id)
 	}
 	a.call("stop_run", map[string]any{"run_id": id})
-	until(t, dir, id, func(d *campaigns.Desk) bool { return !d.Busy() })
+	until(t, dir, id, func(d *campaigns.JobDir) bool { return !d.Busy() })
 	if found, err := filepath.Glob(filepath.Join(dir, campaigns.JobsDir, "*")); err != nil || len(found) != 2 {
 		t.Errorf("jobs %v, %v", found, err)
 	}
@@ -83,10 +83,10 @@ func mustFail(t *testing.T, cmd *exec.Cmd) []byte {
 }
 
 // until waits for a condition on a job.
-func until(t *testing.T, dir, id string, is func(*campaigns.Desk) bool) *campaigns.Desk {
+func until(t *testing.T, dir, id string, is func(*campaigns.JobDir) bool) *campaigns.JobDir {
 	t.Helper()
 	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if d, ok := campaigns.FindDesk(dir, id); ok && is(d) {
+		if d, ok := campaigns.FindJob(dir, id); ok && is(d) {
 			return d
 		}
 	}
@@ -101,13 +101,13 @@ func stopJobs(t *testing.T, dir string) {
 		t.Error(err)
 	}
 	for _, path := range found {
-		d, err := campaigns.OpenDesk(path)
+		d, err := campaigns.OpenJobDir(path)
 		if err != nil || !d.Busy() {
 			continue
 		}
 		if err := d.AskStop(); err != nil {
 			t.Error(err)
 		}
-		until(t, dir, d.ID(), func(d *campaigns.Desk) bool { return !d.Busy() })
+		until(t, dir, d.ID(), func(d *campaigns.JobDir) bool { return !d.Busy() })
 	}
 }

@@ -85,15 +85,15 @@ func (a *app) workHere(ctx context.Context, out io.Writer, job campaigns.Job, sc
 	}
 	say := sayTo(out, ask.asJSON)
 	job.Start.Caller = keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: string(job.Kind), Args: map[string]any{"run": job.RunID}}
-	desk, err := openDesk(dir, job, scenario, ask.fresh)
+	jobDir, err := openJobDir(dir, job, scenario, ask.fresh)
 	if err != nil {
 		return campaigns.Result{}, err
 	}
-	fmt.Fprintf(say, "%s\n%s\n", short(job.Was), desk.Dir)
-	if n := len(desk.Trials); n > 0 {
+	fmt.Fprintf(say, "%s\n%s\n", short(job.Was), jobDir.Dir)
+	if n := len(jobDir.Trials); n > 0 {
 		fmt.Fprintf(say, "going on after %d runs; --fresh begins anew\n", n)
 	}
-	r, err := workOn(ctx, dir, desk, func() {}, func(line string) { fmt.Fprintln(say, line) })
+	r, err := workOn(ctx, dir, jobDir, func() {}, func(line string) { fmt.Fprintln(say, line) })
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintf(say, "stopped; the same command goes on\n")
 		return r, exit(exitUndecided)
@@ -108,19 +108,19 @@ func (a *app) workHere(ctx context.Context, out io.Writer, job campaigns.Job, sc
 	return r, err
 }
 
-// openDesk goes on with a job that did not end, or begins it.
-func openDesk(dir string, job campaigns.Job, scenario string, fresh bool) (*campaigns.Desk, error) {
+// openJobDir goes on with a job that did not end, or begins it.
+func openJobDir(dir string, job campaigns.Job, scenario string, fresh bool) (*campaigns.JobDir, error) {
 	if !fresh {
-		desk, err := campaigns.Unended(dir, job)
+		jobDir, err := campaigns.Unended(dir, job)
 		if err != nil {
 			return nil, err
 		}
-		if desk != nil && !desk.Busy() {
-			err = desk.Admit(job.Start)
+		if jobDir != nil && !jobDir.Busy() {
+			err = jobDir.Admit(job.Start)
 		}
-		if desk != nil {
-			return desk, err
+		if jobDir != nil {
+			return jobDir, err
 		}
 	}
-	return campaigns.NewDesk(dir, job, scenario, time.Now())
+	return campaigns.NewJobDir(dir, job, scenario, time.Now())
 }

@@ -136,17 +136,17 @@ func (g *guard) keepAt(l level) error {
 	if l.apply != nil {
 		l.apply(cmd)
 	}
-	said, mouth, err := os.Pipe()
+	said, words, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("start keeper: %w", err)
 	}
 	defer said.Close()
-	cmd.Stdout = mouth
+	cmd.Stdout = words
 	orders, err := cmd.StdinPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
-	mouth.Close()
+	words.Close()
 	if err != nil {
 		err = fmt.Errorf("start keeper: %w", err)
 		if l.apply != nil {
@@ -262,7 +262,7 @@ func follow(keeper *os.Process, said io.Reader) <-chan word {
 // answer tells whoever started the guard how that went, once.
 func (g *guard) answer(say, text string) {
 	g.answered.Do(func() {
-		m := mouth{w: g.caller}
+		m := wordWriter{w: g.caller}
 		m.say(say, text)
 		g.caller.Close()
 	})

@@ -23,21 +23,21 @@ const maxSocketPath = 100
 // guard, and ends at once when that is gone.
 func KeeperMain(_ []string, run Runner) error {
 	outlivePipes()
-	mouth := &mouth{w: os.Stdout}
+	words := &wordWriter{w: os.Stdout}
 	os.Stdout = os.Stderr // what anybody prints belongs into the log
-	err := keep(mouth, run)
+	err := keep(words, run)
 	var denied deniedError
 	switch {
 	case errors.As(err, &denied):
-		mouth.say(sayDenied, err.Error())
+		words.say(sayDenied, err.Error())
 		return nil
 	case err != nil:
-		mouth.say(sayError, err.Error())
+		words.say(sayError, err.Error())
 	}
 	return err
 }
 
-func keep(mouth *mouth, run Runner) error {
+func keep(words *wordWriter, run Runner) error {
 	o, err := readOrder(os.Stdin)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func keep(mouth *mouth, run Runner) error {
 		}
 		go reapOrphans()
 	}
-	go beat(mouth)
+	go beat(words)
 	children := livePath(o.StateDir, o.ID, ".children")
 	go endWithGuard(children)
 
@@ -82,15 +82,15 @@ func keep(mouth *mouth, run Runner) error {
 	if err != nil {
 		return err
 	}
-	return serve(ctx, listener, exp, o.Start, env.Log, mouth)
+	return serve(ctx, listener, exp, o.Start, env.Log, words)
 }
 
 // serve runs the experiment, and serves it as long as it runs.
-func serve(ctx context.Context, l net.Listener, exp Experiment, start Start, log *slog.Logger, mouth *mouth) error {
+func serve(ctx context.Context, l net.Listener, exp Experiment, start Start, log *slog.Logger, words *wordWriter) error {
 	s := newServer(exp, start, log)
 	go s.http.Serve(l)
 	go stopOnSignal(ctx, exp, log)
-	mouth.say(sayReady, "")
+	words.say(sayReady, "")
 	err := exp.Run(ctx)
 	s.over()
 	if err != nil {
@@ -100,9 +100,9 @@ func serve(ctx context.Context, l net.Listener, exp Experiment, start Start, log
 }
 
 // beat tells the guard every second that this process is alive.
-func beat(mouth *mouth) {
+func beat(words *wordWriter) {
 	for range time.Tick(time.Second) {
-		mouth.say(sayBeat, "")
+		words.say(sayBeat, "")
 	}
 }
 

@@ -55,8 +55,8 @@ const (
 	sayGone   = "gone"   // the keeper ended; Text says how. The guard says this to itself
 )
 
-// A mouth writes words.
-type mouth struct {
+// A wordWriter writes words.
+type wordWriter struct {
 	mu sync.Mutex
 	w  io.Writer
 }
@@ -66,7 +66,7 @@ type mouth struct {
 const mostWord = 8 << 10
 
 // say writes a word. That nobody listens is not the speaker's concern.
-func (m *mouth) say(what, text string) {
+func (m *wordWriter) say(what, text string) {
 	if len(text) > mostWord {
 		text = strings.ToValidUTF8(text[:mostWord], "") + "…"
 	}

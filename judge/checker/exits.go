@@ -12,7 +12,7 @@ var claimNoExit = Entry{
 	Claim: verdict.Claim{Name: "no-exit", Severity: verdict.P1,
 		Text:   "Unless it is made to, a broker does not end: whatever its clients and its network do, its process goes on.",
 		Source: "common expectation of a server"},
-	Category: Operational, Checker: "exits@1", Protocols: every, Rests: history.PromiseProtocol, New: newExits, canary: quit,
+	Category: Operational, Checker: "exits@1", Protocols: every, Rests: history.PromiseProtocol, New: newExits, canary: endNode,
 	Sees: history.LacksProcesses, ByHand: true, Excused: excused("a process that gets no memory or no thread may end", "memory", "pids"),
 }
 
@@ -114,7 +114,7 @@ func (f *exitLog) add(l *ledger, b *history.Batch, tell func(exit)) {
 // endedBy says by whom a process ended. Signals that a program sends itself, or is sent for what it
 // did, are its own: SIGABRT, SIGSEGV and their like.
 func (l *ledger) endedBy(e exit, asked, starved bool) cause {
-	const hangUp, interrupt, quit, kill, term = 1, 2, 3, 9, 15
+	const hangUp, interrupt, endNode, kill, term = 1, 2, 3, 9, 15
 	switch {
 	case asked || l.mayEnd(e.node, e.at):
 		return byUs
@@ -122,7 +122,7 @@ func (l *ledger) endedBy(e exit, asked, starved bool) cause {
 		return byKernel
 	case e.signal == 0 && e.status < 0:
 		return byNobody
-	case slices.Contains([]uint8{hangUp, interrupt, quit, kill, term}, e.signal):
+	case slices.Contains([]uint8{hangUp, interrupt, endNode, kill, term}, e.signal):
 		return byStranger
 	}
 	return byItself
@@ -138,8 +138,8 @@ func (l *ledger) mayEnd(node int16, at int64) bool {
 	})
 }
 
-// quit ends the process of the first node by itself.
-func quit(ctx Context) *mutation {
+// endNode ends the process of the first node by itself.
+func endNode(ctx Context) *mutation {
 	return showing(ctx, history.ObserveExit, "had the process of %s end with status 1")
 }
 

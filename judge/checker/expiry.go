@@ -15,7 +15,7 @@ var claimMQ9MessageTTL = Entry{
 	Claim: verdict.Claim{Name: "mq9-message-ttl", Severity: verdict.P2, Gated: true,
 		Text:   "A message expires at send_time + ttl, independent of the mailbox: until then FETCH returns it, and from then on, within the time that the scenario bounds (expiry_s), no more.",
 		Source: "mq9 protocol.md, MSG.SEND, mq9-ttl; website/docs/faq.md"},
-	Category: Safety, Checker: "expiry@1", Protocols: mq9, Rests: history.PromiseMailboxes, New: messagesExpire, NeedsComplete: true, Timed: true, canary: linger(ofMessages),
+	Category: Safety, Checker: "expiry@1", Protocols: mq9, Rests: history.PromiseMailboxes, New: messagesExpire, NeedsComplete: true, Timed: true, canary: expireLate(ofMessages),
 	Unjudged: unbounded,
 }
 
@@ -23,7 +23,7 @@ var claimMQ9MailboxTTL = Entry{
 	Claim: verdict.Claim{Name: "mq9-mailbox-ttl", Severity: verdict.P2, Gated: true,
 		Text:   "A mailbox is destroyed when its time to live is over, and its messages with it, within the time that the scenario bounds (expiry_s): it takes and gives no more. Until then it is there.",
 		Source: "mq9 protocol.md, Core Concepts and MAILBOX.CREATE; website/docs/faq.md, What happens when a mailbox expires?"},
-	Category: Safety, Checker: "expiry@1", Protocols: mq9, Rests: history.PromiseMailboxes, New: mailboxesExpire, NeedsComplete: true, Timed: true, canary: linger(ofMailboxes),
+	Category: Safety, Checker: "expiry@1", Protocols: mq9, Rests: history.PromiseMailboxes, New: mailboxesExpire, NeedsComplete: true, Timed: true, canary: expireLate(ofMailboxes),
 	Unjudged: unbounded,
 }
 
@@ -285,8 +285,8 @@ func (c *expiry) fork() Checker {
 	return &f
 }
 
-// linger delivers a message of a lifetime again when it is long over.
-func linger(of lifetime) func(Context) *mutation {
+// expireLate delivers a message of a lifetime again when it is long over.
+func expireLate(of lifetime) func(Context) *mutation {
 	return func(ctx Context) *mutation {
 		l := ctx.ledger
 		var last, index int64

@@ -17,7 +17,7 @@ var claimFair = Entry{
 	Claim: verdict.Claim{Name: "fair", Severity: verdict.P2,
 		Text:   "While a client stalls, is dead or floods, the others are served as before: of each group at each node the acknowledgements and deliveries take no longer, and are no fewer, than the scenario bounds against that group before (fair).",
 		Source: "the scenario's budget"},
-	Category: Fairness, Checker: "fair@2", Protocols: mqtt, New: newFair, NeedsComplete: true, Bounded: true, canary: dawdle,
+	Category: Fairness, Checker: "fair@2", Protocols: mqtt, New: newFair, NeedsComplete: true, Bounded: true, canary: slowNeighbours,
 	ByFault: true,
 }
 
@@ -473,9 +473,9 @@ func millis(ms float64) string { return clock(int64(ms * 1e6)) }
 
 func number(v float64) string { return sentence("%.1f", v) }
 
-// dawdle lets what neighbours were delivered while a client misbehaved come much
+// slowNeighbours lets what neighbours were delivered while a client misbehaved come much
 // later.
-func dawdle(ctx Context) *mutation {
+func slowNeighbours(ctx Context) *mutation {
 	l, c := ctx.ledger, newFair(ctx).(*fair)
 	by := int64((c.bound.Times*3600 + c.bound.FloorS) * 1e9)
 	m := &mutation{idle: "nobody else was delivered anything while a client misbehaved"}

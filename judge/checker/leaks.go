@@ -13,7 +13,7 @@ var claimNoLeak = Entry{
 	Claim: verdict.Claim{Name: "no-leak", Severity: verdict.P2,
 		Text:   "A connection that its client has closed is closed by the broker too, ten seconds after the last fault at the latest.",
 		Source: "common expectation of a server"},
-	Category: Operational, Checker: "leaks@1", Protocols: mqtt, Rests: history.PromiseProtocol, New: newLeaks, Timed: true, canary: desert,
+	Category: Operational, Checker: "leaks@1", Protocols: mqtt, Rests: history.PromiseProtocol, New: newLeaks, Timed: true, canary: leaveOpen,
 	Sees: history.LacksResources, Plain: true,
 }
 
@@ -77,8 +77,8 @@ func (c *leaks) Result(*closing) verdict.Result {
 	return r
 }
 
-// desert has every node that was read keep a connection.
-func desert(ctx Context) *mutation {
+// leaveOpen has every node that was read keep a connection.
+func leaveOpen(ctx Context) *mutation {
 	m := &mutation{idle: "no node's connections were read"}
 	m.apply = func(b *history.Batch) *history.Batch {
 		kept := b

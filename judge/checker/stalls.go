@@ -15,7 +15,7 @@ var claimDeliveryProgress = Entry{
 	Claim: verdict.Claim{Name: ClaimDeliveryProgress, Severity: verdict.P1,
 		Text:   "A subscriber that is connected and reads gets what was acknowledged for it: while no fault is in place none waits for longer than the scenario allows the cluster to be silent and to recover (progress_s, recovery_s; without them half a minute).",
 		Source: "the scenario's budget"},
-	Category: Liveness, Checker: "stalls@1", Protocols: every, Rests: history.PromiseProgress, New: newStalls, NeedsComplete: true, Timed: true, canary: detain,
+	Category: Liveness, Checker: "stalls@1", Protocols: every, Rests: history.PromiseProgress, New: newStalls, NeedsComplete: true, Timed: true, canary: holdBack,
 	Excused: excused("a broker need not send again on one connection what the tap withheld", "packet_drop", "packet_delay", "packet_mutate", "packet_truncate", "half_open"),
 }
 
@@ -274,8 +274,8 @@ func (c *stalls) stall(process int32, s standstill) verdict.Anomaly {
 	return a
 }
 
-// detain lets one message reach its subscriber later than any may.
-func detain(ctx Context) *mutation {
+// holdBack lets one message reach its subscriber later than any may.
+func holdBack(ctx Context) *mutation {
 	l := ctx.ledger
 	by := stallBound(ctx.Run.Budget) + int64(1e9)
 	end := int64(0)

@@ -14,7 +14,7 @@ var claimSteadyResources = Entry{
 	Claim: verdict.Claim{Name: "steady-resources", Severity: verdict.P2,
 		Text:   "Under a load that stays the same no node takes more and more: memory, open descriptors, connections of clients and the time until it acknowledges grow no faster than the scenario bounds (growth).",
 		Source: "the scenario's budget"},
-	Category: Operational, Checker: "steady@2", Protocols: mqtt, New: newSteady, Bounded: true, canary: swell,
+	Category: Operational, Checker: "steady@2", Protocols: mqtt, New: newSteady, Bounded: true, canary: growMemory,
 	Sees: history.LacksResources, Plain: true,
 }
 
@@ -331,9 +331,9 @@ func rounded(v float64) float64 {
 	return r
 }
 
-// swell has every node take more by the second, of all that is observed, from the
+// growMemory has every node take more by the second, of all that is observed, from the
 // first reading on.
-func swell(ctx Context) *mutation {
+func growMemory(ctx Context) *mutation {
 	m := &mutation{idle: "neither memory nor descriptors nor connections of a node were read"}
 	began := map[series]int64{}
 	m.apply = func(b *history.Batch) *history.Batch {

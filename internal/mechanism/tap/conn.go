@@ -53,10 +53,10 @@ func newConn(t *Tap, node, upstream string, client net.Conn) *conn {
 	}
 }
 
-// ears hear what the client says and is told, where anybody wants to know.
-func (c *conn) ears() (said, heard *ear) {
-	deaf := c.tap.opt.Observe == nil || c.probe != ""
-	return &ear{c: c, way: ToBroker, deaf: deaf}, &ear{c: c, way: ToClient, deaf: deaf}
+// readers read both directions of a connection, if anybody wants to know.
+func (c *conn) readers() (said, heard *packetReader) {
+	blind := c.tap.opt.Observe == nil || c.probe != ""
+	return &packetReader{c: c, way: ToBroker, blind: blind}, &packetReader{c: c, way: ToClient, blind: blind}
 }
 
 type dialer = func(ctx context.Context, address string) (net.Conn, error)
@@ -71,15 +71,15 @@ func (c *conn) run(dial dialer) {
 	defer c.close()
 	first := make([]byte, firstBuffer)
 	n, err := c.near.Read(first)
-	said, heard := c.ears()
-	said.hear(first[:n])
+	said, heard := c.readers()
+	said.read(first[:n])
 	if err != nil || !c.dial(dial) {
 		c.abort()
 		return
 	}
 	toBroker := newPump(c, ToBroker, c.near, c.far)
 	toClient := newPump(c, ToClient, c.far, c.near)
-	toBroker.buf, toBroker.end, toBroker.ear = first, n, said
+	toBroker.buf, toBroker.end, toBroker.reader = first, n, said
 	toClient.listen(heard)
 	var both sync.WaitGroup
 	both.Go(func() { c.over(toBroker.run()) })

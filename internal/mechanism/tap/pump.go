@@ -28,17 +28,17 @@ type pump struct {
 	c        *conn
 	way      Direction
 	src, dst *net.TCPConn
-	out      io.Writer // dst, overheard where it is the client
+	out      io.Writer // dst, watched where it is the client
 	line     *line
-	ear      *ear // of what is read from the client; nil of what comes from the node
+	reader   *packetReader // of what is read from the client; nil of what comes from the node
 	buf      []byte
 	end      int // of what was read
 	known    bool
 
-	pass int // bytes of the current packet that are still to be forwarded,
-	skip int // or left out
-	deaf bool
-	hit  *hit // what is done to the packet that is being passed; nil for nothing
+	pass  int // bytes of the current packet that are still to be forwarded,
+	skip  int // or left out
+	blind bool
+	hit   *hit // what is done to the packet that is being passed; nil for nothing
 }
 
 // A hit is what rules do to one packet.
@@ -54,24 +54,24 @@ func newPump(c *conn, way Direction, src, dst *net.TCPConn) *pump {
 	return &pump{c: c, way: way, src: src, dst: dst, out: dst, line: newLine(dst, c.gone), buf: make([]byte, firstBuffer)}
 }
 
-// listen has all that goes out be heard just before.
-func (p *pump) listen(e *ear) {
-	p.out = overheard{p.dst, e}
+// listen has all that goes out be read just before.
+func (p *pump) listen(e *packetReader) {
+	p.out = watched{p.dst, e}
 	p.line.dst = p.out
 }
 
-// overheard is a client's end, and the ear at it.
-type overheard struct {
-	to  io.Writer
-	ear *ear
+// watched is a client's end, and the reader at it.
+type watched struct {
+	to     io.Writer
+	reader *packetReader
 }
 
 // Write passes on nothing, and so tells of nothing, once the client's end is gone.
-func (o overheard) Write(b []byte) (int, error) {
-	if o.ear.c.left() {
+func (o watched) Write(b []byte) (int, error) {
+	if o.reader.c.left() {
 		return 0, net.ErrClosed
 	}
-	o.ear.hear(b)
+	o.reader.read(b)
 	return o.to.Write(b)
 }
 
@@ -93,8 +93,8 @@ func (p *pump) run() error {
 			p.c.ends(p.way)
 			return p.stop(err)
 		}
-		if p.ear != nil {
-			p.ear.hear(p.buf[p.end : p.end+n])
+		if p.reader != nil {
+			p.reader.read(p.buf[p.end : p.end+n])
 		}
 		p.end += n
 	}
@@ -167,7 +167,7 @@ func (p *pump) feed(b []byte) (used, need int, err error) {
 		switch {
 		case p.c.raw.Load() && p.pass == 0 && p.skip == 0:
 			at = len(b)
-		case p.deaf:
+		case p.blind:
 			return len(b), 0, p.emit(b[from:at])
 		case p.skip > 0:
 			if err := p.emit(b[from:at]); err != nil {

@@ -105,10 +105,10 @@ func (p *pump) mutate(packet packet, head []byte, change Change) (used int, err 
 		out[at], out[at+1], id = 0, 0, 0
 	case RemainingLength:
 		// Where the next packet begins is lost with it.
-		out, p.deaf = []byte{out[0], 0xff, 0xff, 0xff, 0xff, 0x7f}, true
+		out, p.blind = []byte{out[0], 0xff, 0xff, 0xff, 0xff, 0x7f}, true
 	}
 	p.c.owed.add(p.way, packet, id, 0)
-	if p.pass = packet.size - len(head); p.deaf {
+	if p.pass = packet.size - len(head); p.blind {
 		p.pass = 0
 	}
 	return len(head), p.part(out)

@@ -7,45 +7,45 @@ import (
 	"strings"
 )
 
-// A ground is what runs must share to be compared.
-type ground struct {
+// A group is runs that can be compared: of one scenario, tier and broker.
+type group struct {
 	scenario, sha, tier string
 	noFaults            bool
 	broker              Broker
 	cells               []Cell
 }
 
-func groundsOf(cells []Cell) (list []*ground) {
+func groupsOf(cells []Cell) (list []*group) {
 	for _, c := range cells {
 		if !c.ran() {
 			continue
 		}
-		fits := func(g *ground) bool {
+		fits := func(g *group) bool {
 			return g.scenario == c.Scenario && g.sha == c.ScenarioSHA && g.tier == c.Tier && g.noFaults == c.NoFaults && g.broker == c.Broker
 		}
 		if i := slices.IndexFunc(list, fits); i >= 0 {
 			list[i].cells = append(list[i].cells, c)
 		} else {
-			list = append(list, &ground{c.Scenario, c.ScenarioSHA, c.Tier, c.NoFaults, c.Broker, []Cell{c}})
+			list = append(list, &group{c.Scenario, c.ScenarioSHA, c.Tier, c.NoFaults, c.Broker, []Cell{c}})
 		}
 	}
 	for _, c := range cells { // what never ran knows no more of its broker than what it is called
 		if c.ran() || c.Unsupported != "" {
 			continue
 		}
-		i := slices.IndexFunc(list, func(g *ground) bool {
+		i := slices.IndexFunc(list, func(g *group) bool {
 			return g.scenario == c.Scenario && g.noFaults == c.NoFaults && g.broker.Flavor == c.Broker.Flavor
 		})
 		if i < 0 {
-			i, list = len(list), append(list, &ground{c.Scenario, c.ScenarioSHA, c.Tier, c.NoFaults, c.Broker, nil})
+			i, list = len(list), append(list, &group{c.Scenario, c.ScenarioSHA, c.Tier, c.NoFaults, c.Broker, nil})
 		}
 		list[i].cells = append(list[i].cells, c)
 	}
-	slices.SortStableFunc(list, func(a, b *ground) int { return cmp.Compare(a.name(), b.name()) })
+	slices.SortStableFunc(list, func(a, b *group) int { return cmp.Compare(a.name(), b.name()) })
 	return list
 }
 
-func (g *ground) name() string {
+func (g *group) name() string {
 	scenario := g.scenario
 	if g.baseline() {
 		scenario += " without its faults"
@@ -63,26 +63,26 @@ func (g *ground) name() string {
 }
 
 // baseline reports whether the runs are the workload alone of a scenario with faults.
-func (g *ground) baseline() bool { return len(g.cells) > 0 && g.cells[0].Baseline }
+func (g *group) baseline() bool { return len(g.cells) > 0 && g.cells[0].Baseline }
 
 // maxNotes bounds the notes of one kind.
 const maxNotes = 3
 
 // notesOn says what was not compared with what.
-func notesOn(grounds []*ground) (notes []string) {
+func notesOn(groups []*group) (notes []string) {
 	notes = []string{}
 	var alone, elsewhere, pairs, names []string
-	for i, g := range grounds {
+	for i, g := range groups {
 		if !slices.Contains(names, g.scenario) {
 			names = append(names, g.scenario)
 		}
-		if len(sdksOf(g.cells)) == 1 && len(mainsOf(g, grounds)) == 0 {
+		if len(sdksOf(g.cells)) == 1 && len(mainsOf(g, groups)) == 0 {
 			alone = append(alone, fmt.Sprintf("%s: %s alone was run, so there is nothing to compare it with; give another SDK's run of it", g.name(), g.cells[0].SDK))
 		}
 		if len(g.cells) > 0 && g.scenario == "" {
 			notes = append(notes, fmt.Sprintf("explorations by hand repeat nothing, and were not compared: %s", runIDs(g.cells)))
 		}
-		for _, other := range grounds[i+1:] {
+		for _, other := range groups[i+1:] {
 			why := apart(g, other)
 			if why == "" || isBaseline(g, other) || isBaseline(other, g) {
 				continue
@@ -108,12 +108,12 @@ func notesOn(grounds []*ground) (notes []string) {
 	return slices.Concat(notes, alone, elsewhere, pairs)
 }
 
-// anotherScenario is why most grounds of a large matrix are not compared.
+// anotherScenario is why most groups of a large matrix are not compared.
 const anotherScenario = "another scenario"
 
-// apart says why two grounds cannot be compared; "" where one is the other's
+// apart says why two groups cannot be compared; "" where one is the other's
 // control.
-func apart(a, b *ground) string {
+func apart(a, b *group) string {
 	switch {
 	case a.scenario != b.scenario:
 		return anotherScenario
@@ -135,7 +135,7 @@ func apart(a, b *ground) string {
 
 // controlsOf are the runs on other brokers that tell a broker's fault from
 // ours.
-func controlsOf(g *ground, all []*ground) (cells []Cell) {
+func controlsOf(g *group, all []*group) (cells []Cell) {
 	for _, other := range all {
 		if other != g && apart(g, other) == "" && other.broker.control() {
 			cells = append(cells, other.cells...)
@@ -144,8 +144,8 @@ func controlsOf(g *ground, all []*ground) (cells []Cell) {
 	return cells
 }
 
-// baselineOf are the runs of a ground's baseline.
-func baselineOf(g *ground, all []*ground) (cells []Cell) {
+// baselineOf are the runs of a group's baseline.
+func baselineOf(g *group, all []*group) (cells []Cell) {
 	for _, other := range all {
 		if isBaseline(other, g) {
 			cells = append(cells, other.cells...)
@@ -154,15 +154,15 @@ func baselineOf(g *ground, all []*ground) (cells []Cell) {
 	return cells
 }
 
-// isBaseline reports whether a ground is another one without its faults.
-func isBaseline(base, of *ground) bool {
+// isBaseline reports whether a group is another one without its faults.
+func isBaseline(base, of *group) bool {
 	return base.noFaults && !of.noFaults && base.scenario == of.scenario && base.sha == of.sha && base.tier == of.tier && base.broker == of.broker
 }
 
-// mainsOf returns the cells of the grounds that this ground is the control of,
-// so that it does not repeat their findings. A ground whose broker is no
-// control is the main one, otherwise the ground with more SDKs.
-func mainsOf(g *ground, all []*ground) (cells []Cell) {
+// mainsOf returns the cells of the groups that this group is the control of,
+// so that it does not repeat their findings. A group whose broker is no
+// control is the main one, otherwise the group with more SDKs.
+func mainsOf(g *group, all []*group) (cells []Cell) {
 	for _, other := range all {
 		if other != g && apart(g, other) == "" && weightier(other, g) {
 			cells = append(cells, other.cells...)
@@ -171,7 +171,7 @@ func mainsOf(g *ground, all []*ground) (cells []Cell) {
 	return cells
 }
 
-func weightier(a, b *ground) bool {
+func weightier(a, b *group) bool {
 	if x, y := a.broker.control(), b.broker.control(); x != y {
 		return y
 	}
@@ -186,22 +186,22 @@ func sdksOf(cells []Cell) (sdks []string) {
 }
 
 // columns are the runs that differ in their SDK alone.
-func (g *ground) columns() (list []*column) {
+func (g *group) bySDK() (list []*sdkRuns) {
 	if g.scenario == "" {
 		return nil
 	}
 	for _, c := range g.cells {
-		i := slices.IndexFunc(list, func(col *column) bool { return col.protocol == c.Protocol && col.transport == c.Transport })
+		i := slices.IndexFunc(list, func(col *sdkRuns) bool { return col.protocol == c.Protocol && col.transport == c.Transport })
 		if i < 0 {
-			i, list = len(list), append(list, &column{ground: g, protocol: c.Protocol, transport: c.Transport})
+			i, list = len(list), append(list, &sdkRuns{group: g, protocol: c.Protocol, transport: c.Transport})
 		}
 		list[i].add(c)
 	}
 	return list
 }
 
-func sameColumn(cells []Cell, col *column) *column {
-	out := &column{ground: col.ground, protocol: col.protocol, transport: col.transport}
+func sameLibraries(cells []Cell, col *sdkRuns) *sdkRuns {
+	out := &sdkRuns{group: col.group, protocol: col.protocol, transport: col.transport}
 	for _, c := range cells {
 		if c.Protocol == col.protocol && c.Transport == col.transport {
 			out.add(c)

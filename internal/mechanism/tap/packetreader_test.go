@@ -76,9 +76,9 @@ func TestEarHearsWhatLibrariesWrite(t *testing.T) {
 		for _, step := range []int{1, 2, 3, 7, 64, len(stream)} {
 			d, hello := &diary{}, Hello{}
 			c := &conn{tap: New(Options{Observe: func(h Hello) Witness { hello = h; return d }}), node: "node-1"}
-			e := &ear{c: c, way: ToBroker}
+			e := &packetReader{c: c, way: ToBroker}
 			for part := range slices.Chunk(stream, step) {
-				e.hear(part)
+				e.read(part)
 			}
 			if got := d.read(); !slices.Equal(got, want[level]) {
 				t.Errorf("level %d in parts of %d:\n%q, want\n%q", level, step, got, want[level])
@@ -98,16 +98,16 @@ func TestEarHearsWhatLibrariesWrite(t *testing.T) {
 func TestEarTellsWhatItCannotRead(t *testing.T) {
 	d := &diary{}
 	c := &conn{tap: New(Options{Observe: func(Hello) Witness { return d }}), node: "node-1"}
-	said, heard := &ear{c: c, way: ToBroker}, &ear{c: c, way: ToClient}
-	said.hear(mqtt3Stream(t))
+	said, heard := &packetReader{c: c, way: ToBroker}, &packetReader{c: c, way: ToClient}
+	said.read(mqtt3Stream(t))
 	before := len(d.read())
-	heard.hear([]byte{0x20, 2, 0, 0})
-	heard.hear([]byte{0, 0})
+	heard.read([]byte{0x20, 2, 0, 0})
+	heard.read([]byte{0, 0})
 	if got := d.read()[before:]; !slices.Equal(got, []string{"connack 0 to client"}) {
 		t.Errorf("%q", got)
 	}
-	heard.hear([]byte{0x40, 2, 0, 1})
-	heard.hear([]byte{0x40, 2, 0, 2})
+	heard.read([]byte{0x40, 2, 0, 1})
+	heard.read([]byte{0x40, 2, 0, 2})
 	if got := d.read()[before:]; !slices.Equal(got, []string{"connack 0 to client", "unread to_client"}) {
 		t.Errorf("%q", got)
 	}
@@ -126,14 +126,14 @@ func TestEarHearsWhenASessionEnds(t *testing.T) {
 		for _, step := range []int{1, 100} {
 			d := &listener{}
 			c := &conn{tap: New(Options{Observe: func(Hello) Witness { return d }}), node: "node-1"}
-			(&ear{c: c, way: ToBroker}).hear(mqtt5Stream(t))
-			heard := &ear{c: c, way: ToClient}
+			(&packetReader{c: c, way: ToBroker}).read(mqtt5Stream(t))
+			heard := &packetReader{c: c, way: ToClient}
 			body := append([]byte{1, 0, byte(len(test.properties))}, test.properties...)
 			for part := range slices.Chunk(append([]byte{0x20, byte(len(body))}, body...), step) {
-				heard.hear(part)
+				heard.read(part)
 			}
 			test.want.Way, test.want.Kind = ToClient, Connack
-			heard.hear([]byte{0xE0, 7, 0, 5, 0x11, 0, 0, 0, 9})
+			heard.read([]byte{0xE0, 7, 0, 5, 0x11, 0, 0, 0, 9})
 			if last := d.last; !last.Expires || last.ExpiryS != 9 {
 				t.Errorf("DISCONNECT: %+v", last)
 			}
@@ -162,11 +162,11 @@ func (l *listener) Packet(p *Packet) {
 func TestNothingReachesAClientThatIsGone(t *testing.T) {
 	d := &diary{}
 	c := &conn{tap: New(Options{Observe: func(Hello) Witness { return d }}), node: "node-1", gone: make(chan struct{})}
-	said, heard := &ear{c: c, way: ToBroker}, &ear{c: c, way: ToClient}
-	said.hear(mqtt3Stream(t))
+	said, heard := &packetReader{c: c, way: ToBroker}, &packetReader{c: c, way: ToClient}
+	said.read(mqtt3Stream(t))
 	before := len(d.read())
 	var client bytes.Buffer
-	out := overheard{&client, heard}
+	out := watched{&client, heard}
 	if _, err := out.Write([]byte{0x20, 2, 0, 0}); err != nil {
 		t.Fatal(err)
 	}
@@ -275,8 +275,8 @@ func TestEarIsNeverSure(t *testing.T) {
 	for _, tail := range [][]byte{publishOf(2, "t", "cut")[:6], {0x00, 0x00, 0x40, 2, 0, 3}, {0x40, 0xff, 0xff, 0xff, 0xff, 0x7f}} {
 		d := &diary{}
 		c := &conn{tap: New(Options{Observe: func(Hello) Witness { return d }})}
-		e := &ear{c: c, way: ToBroker}
-		e.hear(slices.Concat(connectAs("c"), publishOf(1, "t", "x"), tail))
+		e := &packetReader{c: c, way: ToBroker}
+		e.read(slices.Concat(connectAs("c"), publishOf(1, "t", "x"), tail))
 		if got := d.read(); len(got) == 0 || got[0] != "publish 1 q1 x" || len(got) > 2 {
 			t.Errorf("after % x: %q", tail, got)
 		}

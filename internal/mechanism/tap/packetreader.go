@@ -46,12 +46,12 @@ type Hello struct {
 	ExpiryS uint32 // MQTT 5
 }
 
-// An ear hears the bytes of one direction, packet by packet, as they lie in any
-// number of parts. Bytes that are no MQTT, or contradict themselves, make it deaf.
-type ear struct {
+// A packetReader reads the bytes of one direction, packet by packet, as they lie in any
+// number of parts. Bytes that are no MQTT, or contradict themselves, make it blind.
+type packetReader struct {
 	c     *conn
 	way   Direction
-	deaf  bool
+	blind bool
 	begun bool   // the first packet was heard
 	lost  bool   // something came after that, and could not be heard
 	head  []byte // of a packet whose head is not whole yet
@@ -63,12 +63,12 @@ type ear struct {
 	in    bool   // a packet is being passed
 }
 
-func (e *ear) hear(b []byte) {
-	if w := e.c.witness.Load(); e.deaf && e.begun && w != nil && !e.lost && len(b) > 0 {
+func (e *packetReader) read(b []byte) {
+	if w := e.c.witness.Load(); e.blind && e.begun && w != nil && !e.lost && len(b) > 0 {
 		e.lost = true
 		(*w).Unread(e.way)
 	}
-	for len(b) > 0 && !e.deaf {
+	for len(b) > 0 && !e.blind {
 		if e.in {
 			b = e.rest(b)
 			continue
@@ -82,7 +82,7 @@ func (e *ear) hear(b []byte) {
 		used, need := e.begin(whole)
 		switch {
 		case need > maxHead:
-			e.deaf = true
+			e.blind = true
 		case need > len(whole):
 			if held == 0 {
 				e.head = append(e.head, b...)
@@ -96,7 +96,7 @@ func (e *ear) hear(b []byte) {
 }
 
 // rest passes what follows the head of a packet.
-func (e *ear) rest(b []byte) []byte {
+func (e *packetReader) rest(b []byte) []byte {
 	if n := min(e.skip, len(b)); n > 0 {
 		e.skip -= n
 		b = b[n:]
@@ -111,7 +111,7 @@ func (e *ear) rest(b []byte) []byte {
 }
 
 // finish tells a packet that is whole.
-func (e *ear) finish() {
+func (e *packetReader) finish() {
 	if e.skip > 0 || e.left > 0 {
 		return
 	}
@@ -121,24 +121,24 @@ func (e *ear) finish() {
 	}
 }
 
-func (e *ear) witness() Witness { return *e.c.witness.Load() }
+func (e *packetReader) witness() Witness { return *e.c.witness.Load() }
 
 // begin reads the head of the packet that b begins with, and answers how many
 // bytes of b that took, and how many it takes.
-func (e *ear) begin(b []byte) (used, need int) {
+func (e *packetReader) begin(b []byte) (used, need int) {
 	p, need, err := scan(b)
 	if err == nil && need <= len(b) && p.kind != Any {
 		need = max(need, e.wants(p))
 	}
 	if err != nil || p.size > 0 && need > max(p.size, 2) {
-		e.deaf = true
+		e.blind = true
 		return 0, 0
 	}
 	if need > len(b) {
 		return 0, need
 	}
 	if !e.begun && !e.start(p, b) {
-		e.deaf = true
+		e.blind = true
 		return 0, 0
 	}
 	e.now = Packet{Way: e.way, Kind: p.kind, ID: p.id}
@@ -160,7 +160,7 @@ func (e *ear) begin(b []byte) (used, need int) {
 		}
 		used += n
 		if !whole || used+properties > p.size {
-			e.deaf = true
+			e.blind = true
 			return 0, 0
 		}
 		e.skip, e.size = properties, p.size-used-properties
@@ -190,7 +190,7 @@ func (e *ear) begin(b []byte) (used, need int) {
 }
 
 // wants is how much of a packet must be there to read it: of a short one all.
-func (e *ear) wants(p packet) int {
+func (e *packetReader) wants(p packet) int {
 	switch p.kind {
 	case Publish:
 		return 0
@@ -207,7 +207,7 @@ func (e *ear) wants(p packet) int {
 
 // expires reads when a session ends from the properties of a CONNACK or
 // DISCONNECT.
-func (e *ear) expires(b []byte, level byte) {
+func (e *packetReader) expires(b []byte, level byte) {
 	if n, at, err := length(b); level >= 5 && err == nil && at > 0 && at+n <= len(b) {
 		e.now.ExpiryS, e.now.Expires = expiry(b[at : at+n])
 	}
@@ -215,7 +215,7 @@ func (e *ear) expires(b []byte, level byte) {
 
 // start hears the first packet: a client says CONNECT, and so whom to tell is
 // known.
-func (e *ear) start(p packet, b []byte) bool {
+func (e *packetReader) start(p packet, b []byte) bool {
 	e.begun = true
 	if e.way == ToClient {
 		return e.c.witness.Load() != nil

@@ -10,15 +10,15 @@ import (
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
-// A column is runs that differ in their SDK alone.
-type column struct {
-	ground              *ground
+// An sdkRuns is runs that differ in their SDK alone.
+type sdkRuns struct {
+	group               *group
 	protocol, transport string
 	subjects            []*subject // by library and version
 	outdated            []*subject // likewise: those that speak an earlier version of the protocol
-	controls            *column    // the same on brokers known to be well
-	mains               *column    // the same on brokers whose control this is
-	baseline            *column    // the same without its faults
+	controls            *sdkRuns   // the same on brokers known to be well
+	mains               *sdkRuns   // the same on brokers whose control this is
+	baseline            *sdkRuns   // the same without its faults
 }
 
 // A subject is one SDK with its attempts.
@@ -27,7 +27,7 @@ type subject struct {
 	cells []Cell
 }
 
-func (c *column) add(cell Cell) {
+func (c *sdkRuns) add(cell Cell) {
 	list := &c.subjects
 	if cell.outdated() {
 		list = &c.outdated
@@ -104,7 +104,7 @@ func (s *subject) tapped(claim string) bool {
 
 // claims are those that anybody fails, in the order in which the runs judge
 // them.
-func (c *column) claims() (names []string) {
+func (c *sdkRuns) claims() (names []string) {
 	for _, s := range c.subjects {
 		for _, cell := range s.attempts() {
 			names = union(names, cell.failed())
@@ -114,7 +114,7 @@ func (c *column) claims() (names []string) {
 	return names
 }
 
-func (c *column) those(is func(*subject) bool) (list []*subject) {
+func (c *sdkRuns) those(is func(*subject) bool) (list []*subject) {
 	for _, s := range c.subjects {
 		if is(s) {
 			list = append(list, s)
@@ -145,7 +145,7 @@ func byLibrary(subjects []*subject) (groups [][]*subject) {
 // attribute returns the column's deviations: first the failing claims, then the
 // SDKs that speak an earlier version of the protocol, then the SDKs without a
 // verdict.
-func (c *column) attribute() (list []reports.Attribution) {
+func (c *sdkRuns) attribute() (list []reports.Attribution) {
 	for _, claim := range c.claims() {
 		list = append(list, c.onWire(claim)...)
 		list = append(list, c.byPattern(claim)...)
@@ -163,7 +163,7 @@ func (c *column) attribute() (list []reports.Attribution) {
 
 // versioned says that it is a library's doing, and not a version's, where one version
 // of it was tried.
-func (c *column) versioned(a *reports.Attribution) {
+func (c *sdkRuns) versioned(a *reports.Attribution) {
 	lib := library(a.SDKs[0])
 	var tried []string
 	for _, s := range slices.Concat(c.subjects, c.outdated) {
@@ -182,17 +182,17 @@ func (c *column) versioned(a *reports.Attribution) {
 }
 
 // promised notes where a broker's vendor does not promise what it is blamed for.
-func (c *column) promised(a *reports.Attribution) {
+func (c *sdkRuns) promised(a *reports.Attribution) {
 	if a.Cause != reports.CauseBroker && a.Cause != reports.CauseProtocol {
 		return
 	}
-	if cluster.FlavorNamed(c.ground.broker.Flavor).Foreign {
+	if cluster.FlavorNamed(c.group.broker.Flavor).Foreign {
 		return // nobody knows who its vendor is
 	}
 	for _, s := range c.subjects {
 		for _, cell := range s.failing(a.Claims[0]) {
 			if !cell.result(a.Claims[0]).Promised {
-				a.Evidence = append(a.Evidence, fmt.Sprintf("%s does not promise %s in this configuration", c.ground.broker, a.Claims[0]))
+				a.Evidence = append(a.Evidence, fmt.Sprintf("%s does not promise %s in this configuration", c.group.broker, a.Claims[0]))
 				return
 			}
 		}
@@ -201,7 +201,7 @@ func (c *column) promised(a *reports.Attribution) {
 
 // withoutFaults puts before the evidence what the same SDKs did of a claim where there
 // was no fault.
-func (c *column) withoutFaults(a *reports.Attribution) {
+func (c *sdkRuns) withoutFaults(a *reports.Attribution) {
 	var lines []string
 	claim := a.Claims[0]
 	for _, s := range c.baseline.subjects {
@@ -218,10 +218,10 @@ func (c *column) withoutFaults(a *reports.Attribution) {
 }
 
 // deviation begins an attribution about subjects that fail a claim.
-func (c *column) deviation(cause reports.Cause, claim string, of []*subject) reports.Attribution {
+func (c *sdkRuns) deviation(cause reports.Cause, claim string, of []*subject) reports.Attribution {
 	a := reports.Attribution{
-		Cause: cause, Claims: []string{}, SDKs: names(of), Versions: versionsText(names(of)), Scenario: c.ground.scenario,
-		NoFaults: c.ground.noFaults, Protocol: c.protocol, Transport: c.transport, Broker: c.ground.broker.String(),
+		Cause: cause, Claims: []string{}, SDKs: names(of), Versions: versionsText(names(of)), Scenario: c.group.scenario,
+		NoFaults: c.group.noFaults, Protocol: c.protocol, Transport: c.transport, Broker: c.group.broker.String(),
 		Evidence: []string{}, Runs: []string{}, Next: []reports.Step{},
 	}
 	if claim != "" {
