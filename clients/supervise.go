@@ -271,14 +271,14 @@ func (d *Driver) line(data []byte) {
 		d.problem(fmt.Errorf("line %d: %w: %.200s", d.tr.lines, err, data))
 		return
 	}
-	switch l.E {
+	switch l.Edge {
 	case "hello":
 		d.mu.Lock()
 		d.hello = l
 		d.mu.Unlock()
 		close(d.greeted)
 	case "log":
-		fmt.Fprintf(d.tail, "driver: %s\n", l.X)
+		fmt.Fprintf(d.tail, "driver: %s\n", l.Text)
 	case "bye":
 		d.mu.Lock()
 		told := len(d.ended) == len(d.opts.Spec.Clients)

@@ -104,26 +104,26 @@ func (t *translator) line(l *contract.Line, now int64) error {
 	switch {
 	case t.bye != nil:
 		return errors.New("a line after bye")
-	case l.E == "hello":
+	case l.Edge == "hello":
 		return t.hello(l, now)
 	case !t.greeted:
 		return errors.New("the first line is not hello")
-	case l.E == "log":
+	case l.Edge == "log":
 		return nil
-	case l.E == "bye":
+	case l.Edge == "bye":
 		bye := *l
 		t.bye = &bye
 		return nil
 	}
-	host, err := t.host(l.T, now)
+	host, err := t.host(l.TimeNS, now)
 	if err != nil {
 		return err
 	}
-	p := t.procs[l.P]
+	p := t.procs[l.Process]
 	if p == nil {
-		return fmt.Errorf("process %d is none of its own", l.P)
+		return fmt.Errorf("process %d is none of its own", l.Process)
 	}
-	switch l.E {
+	switch l.Edge {
 	case "call":
 		return t.call(l, p, host)
 	case "return":
@@ -131,7 +131,7 @@ func (t *translator) line(l *contract.Line, now int64) error {
 	case "point":
 		return t.point(l, p, host)
 	}
-	return fmt.Errorf("event %q is none of the contract's", l.E)
+	return fmt.Errorf("event %q is none of the contract's", l.Edge)
 }
 
 func (t *translator) hello(l *contract.Line, now int64) error {
@@ -141,7 +141,7 @@ func (t *translator) hello(l *contract.Line, now int64) error {
 	case l.Contract != contract.Version:
 		return fmt.Errorf("contract %d, this is %d; use a driver of that version", l.Contract, contract.Version)
 	case l.Clock == "process":
-		t.offset = now - l.T
+		t.offset = now - l.TimeNS
 	case l.Clock != "monotonic":
 		return fmt.Errorf("clock %q is neither monotonic nor process", l.Clock)
 	}
@@ -167,21 +167,21 @@ func (t *translator) host(at, now int64) (int64, error) {
 
 func (t *translator) event(l *contract.Line, p *proc, host int64) history.Event {
 	return history.Event{
-		Call: history.None, Time: t.opts.Clock.At(host), Process: l.P, Conn: max(p.conn, 0),
+		Call: history.None, Time: t.opts.Clock.At(host), Process: l.Process, Conn: max(p.conn, 0),
 		Via: history.ViaDriver, Node: p.node, Stream: history.None, Seq: history.None, ID: history.None,
-		QoS: l.Q, Reason: uint8(l.R), Text: l.X,
+		QoS: l.QoS, Reason: uint8(l.Reason), Text: l.Text,
 	}
 }
 
 func (t *translator) call(l *contract.Line, p *proc, host int64) error {
-	if _, open := t.calls[l.C]; open || l.C <= 0 {
-		return fmt.Errorf("call number %d is not new", l.C)
+	if _, open := t.calls[l.Call]; open || l.Call <= 0 {
+		return fmt.Errorf("call number %d is not new", l.Call)
 	}
 	e := t.event(l, p, host)
 	e.Edge = history.Call
-	switch l.K {
+	switch l.Kind {
 	case "connect":
-		e.Kind, e.Conn, e.Node, e.Text = history.KindConnect, p.conn+1, t.opts.Node(l.A), l.A
+		e.Kind, e.Conn, e.Node, e.Text = history.KindConnect, p.conn+1, t.opts.Node(l.Endpoint), l.Endpoint
 		if err := will(l, p, &e); err != nil {
 			return err
 		}
@@ -196,27 +196,27 @@ func (t *translator) call(l *contract.Line, p *proc, host int64) error {
 			return err
 		}
 	default:
-		return fmt.Errorf("no call is of kind %q", l.K)
+		return fmt.Errorf("no call is of kind %q", l.Kind)
 	}
 	c := call{event: e, host: host}
 	c.event.Index = t.put(e)
-	t.calls[l.C] = c
+	t.calls[l.Call] = c
 	return nil
 }
 
 // will fills in the will of a connect, which must be the next of its client's.
 func will(l *contract.Line, p *proc, e *history.Event) error {
 	switch s := p.will; {
-	case s == nil && l.S == nil && l.N == nil:
+	case s == nil && l.Stream == nil && l.Seq == nil:
 	case s == nil:
-		return fmt.Errorf("a connect with a will, and process %d is to have none", l.P)
-	case l.S == nil || l.N == nil:
-		return fmt.Errorf("a connect without the will that process %d is to have", l.P)
-	case *l.S != s.Stream.Stream || *l.N != s.next:
-		return fmt.Errorf("will %d of stream %d, want %d of %d", *l.N, *l.S, s.next, s.Stream.Stream)
+		return fmt.Errorf("a connect with a will, and process %d is to have none", l.Process)
+	case l.Stream == nil || l.Seq == nil:
+		return fmt.Errorf("a connect without the will that process %d is to have", l.Process)
+	case *l.Stream != s.Stream.Stream || *l.Seq != s.next:
+		return fmt.Errorf("will %d of stream %d, want %d of %d", *l.Seq, *l.Stream, s.next, s.Stream.Stream)
 	default:
 		s.next++
-		e.Stream, e.Seq, e.QoS = *l.S, *l.N, s.QoS
+		e.Stream, e.Seq, e.QoS = *l.Stream, *l.Seq, s.QoS
 	}
 	return nil
 }
@@ -224,18 +224,18 @@ func will(l *contract.Line, p *proc, e *history.Event) error {
 // publish fills in the message that a publish names, which must be the next
 // of its stream.
 func publish(l *contract.Line, p *proc, e *history.Event) error {
-	if l.S == nil || l.N == nil {
+	if l.Stream == nil || l.Seq == nil {
 		return errors.New("a publish without stream and sequence number")
 	}
-	s := p.streams[*l.S]
+	s := p.streams[*l.Stream]
 	switch {
 	case s == nil:
-		return fmt.Errorf("stream %d is none of process %d's", *l.S, l.P)
-	case *l.N != s.next:
-		return fmt.Errorf("sequence number %d of stream %d, want %d", *l.N, *l.S, s.next)
+		return fmt.Errorf("stream %d is none of process %d's", *l.Stream, l.Process)
+	case *l.Seq != s.next:
+		return fmt.Errorf("sequence number %d of stream %d, want %d", *l.Seq, *l.Stream, s.next)
 	}
 	s.next++
-	e.Kind, e.Stream, e.Seq, e.QoS = history.KindPublish, *l.S, *l.N, s.QoS
+	e.Kind, e.Stream, e.Seq, e.QoS = history.KindPublish, *l.Stream, *l.Seq, s.QoS
 	if s.Retain {
 		e.Flags |= history.FlagRetain
 	}
@@ -246,34 +246,34 @@ func publish(l *contract.Line, p *proc, e *history.Event) error {
 }
 
 func (t *translator) ret(l *contract.Line, p *proc, host int64) error {
-	c, ok := t.calls[l.C]
+	c, ok := t.calls[l.Call]
 	switch {
 	case !ok:
-		return fmt.Errorf("a return from call %d, which is not open", l.C)
-	case c.event.Process != l.P:
-		return fmt.Errorf("process %d returns from a call of process %d", l.P, c.event.Process)
+		return fmt.Errorf("a return from call %d, which is not open", l.Call)
+	case c.event.Process != l.Process:
+		return fmt.Errorf("process %d returns from a call of process %d", l.Process, c.event.Process)
 	case host < c.host:
 		return fmt.Errorf("it returns %s before its call", time.Duration(c.host-host))
-	case l.R < 0 || l.R > 255:
-		return fmt.Errorf("reason code %d", l.R)
+	case l.Reason < 0 || l.Reason > 255:
+		return fmt.Errorf("reason code %d", l.Reason)
 	}
-	outcome, err := outcomeOf(l.O)
+	outcome, err := outcomeOf(l.Outcome)
 	if err != nil {
 		return err
 	}
-	delete(t.calls, l.C)
+	delete(t.calls, l.Call)
 	e := c.event // kind and message of the call; the connection is that on which the answer came
 	e.Edge, e.Call, e.Time, e.Outcome = history.Return, c.event.Index, t.opts.Clock.At(host), outcome
 	if e.Kind != history.KindConnect {
 		e.Conn, e.Node = max(p.conn, 0), p.last
 	}
-	e.Reason, e.Text = uint8(l.R), l.X
-	if l.I != nil {
-		e.ID = *l.I
+	e.Reason, e.Text = uint8(l.Reason), l.Text
+	if l.ID != nil {
+		e.ID = *l.ID
 	}
 	switch e.Kind {
 	case history.KindConnect:
-		if l.SP {
+		if l.SessionPresent {
 			e.Flags |= history.FlagSessionPresent
 		}
 		if outcome == history.OK {
@@ -281,7 +281,7 @@ func (t *translator) ret(l *contract.Line, p *proc, host int64) error {
 		}
 		e.Conn = max(p.conn, 0)
 	case history.KindFetch:
-		if l.H != "" {
+		if l.Header != "" {
 			t.identify(l, &e)
 		}
 	}
@@ -303,30 +303,30 @@ func outcomeOf(o string) (history.Outcome, error) {
 
 func (t *translator) point(l *contract.Line, p *proc, host int64) error {
 	e := t.event(l, p, host)
-	switch l.K {
+	switch l.Kind {
 	case "deliver":
 		// A message that had arrived may be handled after its connection is gone.
 		e.Kind, e.Node, e.Text = history.KindDeliver, p.last, ""
-		if l.X == "" && p.topics {
+		if l.Text == "" && p.topics {
 			return errors.New("a delivery without the topic that it came under")
 		}
 		if l.Dup {
 			e.Flags |= history.FlagDup
 		}
-		if l.Ret {
+		if l.Retain {
 			e.Flags |= history.FlagRetain
 		}
-		if l.I != nil {
-			e.ID = *l.I
+		if l.ID != nil {
+			e.ID = *l.ID
 		}
 		t.identify(l, &e)
-		if p.topics && e.Stream != history.None && !e.Flags.Has(history.FlagCorrupt) && contract.Renamed(l.X, t.topics[e.Stream]) {
+		if p.topics && e.Stream != history.None && !e.Flags.Has(history.FlagCorrupt) && contract.Renamed(l.Text, t.topics[e.Stream]) {
 			e.Flags |= history.FlagRenamed
-			e.Text = l.X
+			e.Text = l.Text
 		}
 	case "disconnect":
 		e.Kind, p.node = history.KindDisconnect, history.None
-		if l.O == "ok" {
+		if l.Outcome == "ok" {
 			e.Outcome = history.OK
 		}
 	case "pause":
@@ -335,15 +335,15 @@ func (t *translator) point(l *contract.Line, p *proc, host int64) error {
 		e.Kind = history.KindResume
 	case "ack":
 		e.Kind = history.KindAck
-		if l.I != nil {
-			e.ID = *l.I
+		if l.ID != nil {
+			e.ID = *l.ID
 		}
 	case "told":
 		if err := told(l, p, &e); err != nil {
 			return err
 		}
 	default:
-		return fmt.Errorf("no point is of kind %q", l.K)
+		return fmt.Errorf("no point is of kind %q", l.Kind)
 	}
 	t.put(e)
 	return nil
@@ -351,39 +351,39 @@ func (t *translator) point(l *contract.Line, p *proc, host int64) error {
 
 // told fills in the message that the SDK spoke of, which must have been called.
 func told(l *contract.Line, p *proc, e *history.Event) error {
-	if l.S == nil || l.N == nil {
+	if l.Stream == nil || l.Seq == nil {
 		return errors.New("told without stream and sequence number")
 	}
-	s := p.streams[*l.S]
-	if s == nil || *l.N < 0 || *l.N >= s.next {
-		return fmt.Errorf("told of message %d of stream %d, which was not called", *l.N, *l.S)
+	s := p.streams[*l.Stream]
+	if s == nil || *l.Seq < 0 || *l.Seq >= s.next {
+		return fmt.Errorf("told of message %d of stream %d, which was not called", *l.Seq, *l.Stream)
 	}
-	outcome, err := outcomeOf(l.O)
-	e.Kind, e.Stream, e.Seq, e.QoS, e.Outcome = history.KindTold, *l.S, *l.N, s.QoS, outcome
+	outcome, err := outcomeOf(l.Outcome)
+	e.Kind, e.Stream, e.Seq, e.QoS, e.Outcome = history.KindTold, *l.Stream, *l.Seq, s.QoS, outcome
 	return err
 }
 
 // identify reads who a message is from its header: stream and number, or why
 // it cannot be told. A damaged one whose header is intact is the one that it was.
 func (t *translator) identify(l *contract.Line, e *history.Event) {
-	h, err := contract.ParseHeader(l.H)
-	crc, crcErr := parseCRC(l.Crc)
+	h, err := contract.ParseHeader(l.Header)
+	crc, crcErr := parseCRC(l.CRC)
 	switch {
 	case errors.Is(err, contract.ErrForeign):
 		e.Flags |= history.FlagForeign
-		e.Text = fmt.Sprintf("%.40q", l.H)
+		e.Text = fmt.Sprintf("%.40q", l.Header)
 	case err != nil:
 		e.Flags |= history.FlagCorrupt
 		e.Text = err.Error()
-	case crcErr != nil || crc != h.CRC || h.Len != l.Len:
+	case crcErr != nil || crc != h.CRC || h.Len != l.Length:
 		e.Flags |= history.FlagCorrupt
-		e.Text = fmt.Sprintf("%d bytes with checksum %s; header %s", l.Len, l.Crc, l.H)
+		e.Text = fmt.Sprintf("%d bytes with checksum %s; header %s", l.Length, l.CRC, l.Header)
 		if h.Run == t.opts.Spec.Run && t.known(h.Stream) && h.Intact() {
 			e.Stream, e.Seq = h.Stream, h.Seq
 		}
 	case h.Run != t.opts.Spec.Run || !t.known(h.Stream):
 		e.Flags |= history.FlagForeign
-		e.Text = l.H
+		e.Text = l.Header
 	default:
 		e.Stream, e.Seq = h.Stream, h.Seq
 		if h.End() {

@@ -28,7 +28,7 @@ func translatorOf(run string) *translator {
 func TestADeliverysHeaderIsJudged(t *testing.T) {
 	line := func(h contract.Header, change func(l *contract.Line)) contract.Line {
 		payload := h.Encode()
-		l := contract.Line{H: string(payload[:contract.HeaderLen]), Crc: fmt.Sprintf("%08x", contract.Checksum(payload)), Len: len(payload)}
+		l := contract.Line{Header: string(payload[:contract.HeaderLen]), CRC: fmt.Sprintf("%08x", contract.Checksum(payload)), Length: len(payload)}
 		if change != nil {
 			change(&l)
 		}
@@ -45,14 +45,14 @@ func TestADeliverysHeaderIsJudged(t *testing.T) {
 	}{
 		{"whole", "run00001", h, nil, 0, true},
 		{"end marker", "run00001", contract.Header{Run: "run00001", Stream: 1, Kind: 'E', Len: 92}, nil, history.FlagEnd, true},
-		{"other checksum", "run00001", h, func(l *contract.Line) { l.Crc = "00000000" }, history.FlagCorrupt, true},
-		{"other checksum, and number", "run00001", h, func(l *contract.Line) { l.H, l.Crc = strings.Replace(l.H, "2a|", "2b|", 1), "00000000" }, history.FlagCorrupt, false},
-		{"no checksum", "run00001", h, func(l *contract.Line) { l.Crc = "" }, history.FlagCorrupt, true},
-		{"cut short", "run00001", h, func(l *contract.Line) { l.Len-- }, history.FlagCorrupt, true},
-		{"damaged header", "run00001", h, func(l *contract.Line) { l.H = l.H[:20] + "x" + l.H[21:] }, history.FlagCorrupt, false},
+		{"other checksum", "run00001", h, func(l *contract.Line) { l.CRC = "00000000" }, history.FlagCorrupt, true},
+		{"other checksum, and number", "run00001", h, func(l *contract.Line) { l.Header, l.CRC = strings.Replace(l.Header, "2a|", "2b|", 1), "00000000" }, history.FlagCorrupt, false},
+		{"no checksum", "run00001", h, func(l *contract.Line) { l.CRC = "" }, history.FlagCorrupt, true},
+		{"cut short", "run00001", h, func(l *contract.Line) { l.Length-- }, history.FlagCorrupt, true},
+		{"damaged header", "run00001", h, func(l *contract.Line) { l.Header = l.Header[:20] + "x" + l.Header[21:] }, history.FlagCorrupt, false},
 		{"other run", "run00002", h, nil, history.FlagForeign, false},
 		{"unknown stream", "run00001", contract.Header{Run: "run00001", Stream: 4, Kind: 'M'}, nil, history.FlagForeign, false},
-		{"no header", "run00001", h, func(l *contract.Line) { l.H = "hello" }, history.FlagForeign, false},
+		{"no header", "run00001", h, func(l *contract.Line) { l.Header = "hello" }, history.FlagForeign, false},
 	} {
 		l := line(test.header, test.change)
 		e := history.Event{Stream: history.None, Seq: history.None}
@@ -65,8 +65,8 @@ func TestADeliverysHeaderIsJudged(t *testing.T) {
 
 func TestADeliverysTopicIsJudged(t *testing.T) {
 	payload := (&contract.Header{Run: "run00001", Stream: 3, Seq: 42, QoS: 1, Kind: 'M', Len: 100}).Encode()
-	line := contract.Line{E: "point", T: 1, K: "deliver", Q: 1, H: string(payload[:contract.HeaderLen]),
-		Crc: fmt.Sprintf("%08x", contract.Checksum(payload)), Len: len(payload)}
+	line := contract.Line{Edge: "point", TimeNS: 1, Kind: "deliver", QoS: 1, Header: string(payload[:contract.HeaderLen]),
+		CRC: fmt.Sprintf("%08x", contract.Checksum(payload)), Length: len(payload)}
 	for _, test := range []struct {
 		name, protocol, topic string
 		damaged               bool
@@ -88,8 +88,8 @@ func TestADeliverysTopicIsJudged(t *testing.T) {
 			tr := newTranslator(Options{Spec: contract.Spec{Run: "run00001", Clients: []contract.Client{{Process: 0, Protocol: test.protocol}}}, Recorder: out}, 0)
 			tr.greeted = true
 			l := line
-			if l.X = test.topic; test.damaged {
-				l.Crc = "00000000"
+			if l.Text = test.topic; test.damaged {
+				l.CRC = "00000000"
 			}
 			err := tr.line(&l, 10)
 			if (err != nil) != test.refused {
@@ -110,16 +110,16 @@ func TestADeliverysTopicIsJudged(t *testing.T) {
 func BenchmarkTranslate(b *testing.B) {
 	header := contract.Header{Run: "run00001", Seq: 42, QoS: 1, Kind: contract.KindMessage, Len: 100}
 	payload := header.Encode()
-	deliver := (&contract.Line{E: "point", T: 1, K: "deliver", Q: 1, I: new(int64(9)), H: string(payload[:contract.HeaderLen]),
-		Crc: fmt.Sprintf("%08x", contract.Checksum(payload)), Len: len(payload), X: "t/0"}).AppendJSON(nil)
+	deliver := (&contract.Line{Edge: "point", TimeNS: 1, Kind: "deliver", QoS: 1, ID: new(int64(9)), Header: string(payload[:contract.HeaderLen]),
+		CRC: fmt.Sprintf("%08x", contract.Checksum(payload)), Length: len(payload), Text: "t/0"}).AppendJSON(nil)
 	t := translatorOf(header.Run)
 	t.procs[0].streams[0] = &stream{Stream: contract.Stream{QoS: 1}}
 	var call, ret []byte
 	var l contract.Line
 	seq := int64(0)
 	for b.Loop() {
-		call = (&contract.Line{E: "call", T: 1, K: "publish", C: seq + 1, S: new(int32(0)), N: &seq, Q: 1}).AppendJSON(call[:0])
-		ret = (&contract.Line{E: "return", T: 2, K: "publish", C: seq + 1, O: "ok", I: new(seq % 65536)}).AppendJSON(ret[:0])
+		call = (&contract.Line{Edge: "call", TimeNS: 1, Kind: "publish", Call: seq + 1, Stream: new(int32(0)), Seq: &seq, QoS: 1}).AppendJSON(call[:0])
+		ret = (&contract.Line{Edge: "return", TimeNS: 2, Kind: "publish", Call: seq + 1, Outcome: "ok", ID: new(seq % 65536)}).AppendJSON(ret[:0])
 		for _, data := range [][]byte{call, ret, deliver} {
 			if err := contract.ParseLine(data, &l); err != nil {
 				b.Fatal(err)

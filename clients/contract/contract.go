@@ -97,26 +97,26 @@ type Command struct {
 // A Line is one event on a driver's standard output. It is flushed before the
 // driver does what it announces.
 type Line struct {
-	E   string `json:"e"`             // hello, call, return, point, bye, log
-	T   int64  `json:"t"`             // nanoseconds of CLOCK_MONOTONIC
-	K   string `json:"k,omitempty"`   // connect, disconnect, subscribe, publish, told, deliver, fetch, pause, resume
-	P   int32  `json:"p"`             // process
-	C   int64  `json:"c,omitempty"`   // of a call and its return: a number of the driver's choosing, unique in it, from 1
-	O   string `json:"o,omitempty"`   // of a return, and of what was told: ok, fail, info; of a disconnect: ok where DISCONNECT was sent
-	R   int    `json:"r,omitempty"`   // MQTT reason code
-	S   *int32 `json:"s,omitempty"`   // of a publish, of what was told of one, and of the will of a connect: stream
-	N   *int64 `json:"n,omitempty"`   // likewise: sequence number
-	End bool   `json:"end,omitempty"` // of a publish: it is the stream's end marker
-	Q   uint8  `json:"q,omitempty"`   // QoS
-	I   *int64 `json:"i,omitempty"`   // packet id
-	A   string `json:"a,omitempty"`   // of a connect: the endpoint
-	SP  bool   `json:"sp,omitempty"`  // of a connect's return: session present
-	Dup bool   `json:"dup,omitempty"`
-	Ret bool   `json:"ret,omitempty"`
-	H   string `json:"h,omitempty"`   // of a delivery: the payload's header as it arrived
-	Crc string `json:"crc,omitempty"` // of a delivery: CRC-32 of the payload without the header's own crc field, 8 hex digits
-	Len int    `json:"len,omitempty"` // of a delivery: bytes of payload
-	X   string `json:"x,omitempty"`   // error, filter, reason in words; of a delivery over MQTT: the topic that it came under
+	Edge           string `json:"e"`             // hello, call, return, point, bye, log
+	TimeNS         int64  `json:"t"`             // nanoseconds of CLOCK_MONOTONIC
+	Kind           string `json:"k,omitempty"`   // connect, disconnect, subscribe, publish, told, deliver, fetch, pause, resume
+	Process        int32  `json:"p"`             // process
+	Call           int64  `json:"c,omitempty"`   // of a call and its return: a number of the driver's choosing, unique in it, from 1
+	Outcome        string `json:"o,omitempty"`   // of a return, and of what was told: ok, fail, info; of a disconnect: ok where DISCONNECT was sent
+	Reason         int    `json:"r,omitempty"`   // MQTT reason code
+	Stream         *int32 `json:"s,omitempty"`   // of a publish, of what was told of one, and of the will of a connect: stream
+	Seq            *int64 `json:"n,omitempty"`   // likewise: sequence number
+	End            bool   `json:"end,omitempty"` // of a publish: it is the stream's end marker
+	QoS            uint8  `json:"q,omitempty"`   // QoS
+	ID             *int64 `json:"i,omitempty"`   // packet id
+	Endpoint       string `json:"a,omitempty"`   // of a connect: the endpoint
+	SessionPresent bool   `json:"sp,omitempty"`  // of a connect's return: session present
+	Dup            bool   `json:"dup,omitempty"`
+	Retain         bool   `json:"ret,omitempty"`
+	Header         string `json:"h,omitempty"`   // of a delivery: the payload's header as it arrived
+	CRC            string `json:"crc,omitempty"` // of a delivery: CRC-32 of the payload without the header's own crc field, 8 hex digits
+	Length         int    `json:"len,omitempty"` // of a delivery: bytes of payload
+	Text           string `json:"x,omitempty"`   // error, filter, reason in words; of a delivery over MQTT: the topic that it came under
 
 	// of hello
 	Contract int      `json:"contract,omitempty"`

@@ -9,34 +9,34 @@ import (
 // written by hand because a driver does it several times for each message.
 func (l *Line) AppendJSON(b []byte) []byte {
 	b = append(b, `{"e":"`...)
-	b = append(b, l.E...)
+	b = append(b, l.Edge...)
 	b = append(b, `","t":`...)
-	b = strconv.AppendInt(b, l.T, 10)
+	b = strconv.AppendInt(b, l.TimeNS, 10)
 	b = append(b, `,"p":`...)
-	b = strconv.AppendInt(b, int64(l.P), 10)
-	b = appendText(b, "k", l.K)
-	b = appendInt(b, "c", l.C)
-	b = appendText(b, "o", l.O)
-	b = appendInt(b, "r", int64(l.R))
-	if l.S != nil {
-		b = strconv.AppendInt(append(b, `,"s":`...), int64(*l.S), 10)
+	b = strconv.AppendInt(b, int64(l.Process), 10)
+	b = appendText(b, "k", l.Kind)
+	b = appendInt(b, "c", l.Call)
+	b = appendText(b, "o", l.Outcome)
+	b = appendInt(b, "r", int64(l.Reason))
+	if l.Stream != nil {
+		b = strconv.AppendInt(append(b, `,"s":`...), int64(*l.Stream), 10)
 	}
-	if l.N != nil {
-		b = strconv.AppendInt(append(b, `,"n":`...), *l.N, 10)
+	if l.Seq != nil {
+		b = strconv.AppendInt(append(b, `,"n":`...), *l.Seq, 10)
 	}
 	b = appendBool(b, "end", l.End)
-	b = appendInt(b, "q", int64(l.Q))
-	if l.I != nil {
-		b = strconv.AppendInt(append(b, `,"i":`...), *l.I, 10)
+	b = appendInt(b, "q", int64(l.QoS))
+	if l.ID != nil {
+		b = strconv.AppendInt(append(b, `,"i":`...), *l.ID, 10)
 	}
-	b = appendText(b, "a", l.A)
-	b = appendBool(b, "sp", l.SP)
+	b = appendText(b, "a", l.Endpoint)
+	b = appendBool(b, "sp", l.SessionPresent)
 	b = appendBool(b, "dup", l.Dup)
-	b = appendBool(b, "ret", l.Ret)
-	b = appendText(b, "h", l.H)
-	b = appendText(b, "crc", l.Crc)
-	b = appendInt(b, "len", int64(l.Len))
-	b = appendText(b, "x", l.X)
+	b = appendBool(b, "ret", l.Retain)
+	b = appendText(b, "h", l.Header)
+	b = appendText(b, "crc", l.CRC)
+	b = appendInt(b, "len", int64(l.Length))
+	b = appendText(b, "x", l.Text)
 	b = appendInt(b, "contract", int64(l.Contract))
 	b = appendText(b, "sdk", l.SDK)
 	b = appendText(b, "version", l.Version)
@@ -135,48 +135,48 @@ func (s *scanner) object(l *Line) bool {
 func (s *scanner) value(l *Line, key []byte) bool {
 	switch string(key) {
 	case "e":
-		return s.string(&l.E)
+		return s.string(&l.Edge)
 	case "t":
-		return s.int(&l.T)
+		return s.int(&l.TimeNS)
 	case "k":
-		return s.string(&l.K)
+		return s.string(&l.Kind)
 	case "p":
-		return narrow(s, &l.P)
+		return narrow(s, &l.Process)
 	case "c":
-		return s.int(&l.C)
+		return s.int(&l.Call)
 	case "o":
-		return s.string(&l.O)
+		return s.string(&l.Outcome)
 	case "r":
-		return narrow(s, &l.R)
+		return narrow(s, &l.Reason)
 	case "s":
-		l.S = new(int32)
-		return narrow(s, l.S)
+		l.Stream = new(int32)
+		return narrow(s, l.Stream)
 	case "n":
-		l.N = new(int64)
-		return s.int(l.N)
+		l.Seq = new(int64)
+		return s.int(l.Seq)
 	case "end":
 		return s.bool(&l.End)
 	case "q":
-		return narrow(s, &l.Q)
+		return narrow(s, &l.QoS)
 	case "i":
-		l.I = new(int64)
-		return s.int(l.I)
+		l.ID = new(int64)
+		return s.int(l.ID)
 	case "a":
-		return s.string(&l.A)
+		return s.string(&l.Endpoint)
 	case "sp":
-		return s.bool(&l.SP)
+		return s.bool(&l.SessionPresent)
 	case "dup":
 		return s.bool(&l.Dup)
 	case "ret":
-		return s.bool(&l.Ret)
+		return s.bool(&l.Retain)
 	case "h":
-		return s.string(&l.H)
+		return s.string(&l.Header)
 	case "crc":
-		return s.string(&l.Crc)
+		return s.string(&l.CRC)
 	case "len":
-		return narrow(s, &l.Len)
+		return narrow(s, &l.Length)
 	case "x":
-		return s.string(&l.X)
+		return s.string(&l.Text)
 	}
 	return false
 }

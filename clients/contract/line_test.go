@@ -11,14 +11,14 @@ func ptr[T any](v T) *T { return &v }
 
 func lines() []Line {
 	return []Line{
-		{E: "hello", T: 5, Contract: 1, SDK: "paho", Version: "1.5.1", Clock: "monotonic", Cannot: []string{"dup", "packet_id"}, Dedupes: true},
-		{E: "call", T: 123456789012345, K: "connect", P: 3, C: 1, A: "127.0.0.1:1883"},
-		{E: "return", T: 123456789012399, K: "connect", P: 3, C: 1, O: "ok", SP: true},
-		{E: "call", T: 123456789012400, K: "publish", P: 3, C: 2, S: ptr(int32(0)), N: ptr(int64(0)), Q: 1, End: true},
-		{E: "return", T: 1, K: "publish", P: 3, C: 2, O: "fail", R: 135, I: ptr(int64(0)), X: `not "authorized"` + "\n"},
-		{E: "point", T: -1, K: "deliver", P: 4, Q: 2, I: ptr(int64(7)), Dup: true, Ret: true, H: goldenPayload[:HeaderLen], Crc: "13e24850", Len: 100},
-		{E: "point", T: 2, K: "deliver", H: "\u00ff\u0000<é>"},
-		{E: "bye", T: 1 << 60, Lines: 12345},
+		{Edge: "hello", TimeNS: 5, Contract: 1, SDK: "paho", Version: "1.5.1", Clock: "monotonic", Cannot: []string{"dup", "packet_id"}, Dedupes: true},
+		{Edge: "call", TimeNS: 123456789012345, Kind: "connect", Process: 3, Call: 1, Endpoint: "127.0.0.1:1883"},
+		{Edge: "return", TimeNS: 123456789012399, Kind: "connect", Process: 3, Call: 1, Outcome: "ok", SessionPresent: true},
+		{Edge: "call", TimeNS: 123456789012400, Kind: "publish", Process: 3, Call: 2, Stream: ptr(int32(0)), Seq: ptr(int64(0)), QoS: 1, End: true},
+		{Edge: "return", TimeNS: 1, Kind: "publish", Process: 3, Call: 2, Outcome: "fail", Reason: 135, ID: ptr(int64(0)), Text: `not "authorized"` + "\n"},
+		{Edge: "point", TimeNS: -1, Kind: "deliver", Process: 4, QoS: 2, ID: ptr(int64(7)), Dup: true, Retain: true, Header: goldenPayload[:HeaderLen], CRC: "13e24850", Length: 100},
+		{Edge: "point", TimeNS: 2, Kind: "deliver", Header: "\u00ff\u0000<é>"},
+		{Edge: "bye", TimeNS: 1 << 60, Lines: 12345},
 	}
 }
 
@@ -43,9 +43,9 @@ func TestLinesAreTheirJSON(t *testing.T) {
 
 func TestUnusualLines(t *testing.T) {
 	for in, want := range map[string]Line{
-		` { "e" : "call" , "t":1, "future":{"a":[1]}, "p":2 } `: {E: "call", T: 1, P: 2},
-		`{"e":"p\u006fint"}`:        {E: "point"},
-		`{"t":9223372036854775807}`: {T: 1<<63 - 1},
+		` { "e" : "call" , "t":1, "future":{"a":[1]}, "p":2 } `: {Edge: "call", TimeNS: 1, Process: 2},
+		`{"e":"p\u006fint"}`:        {Edge: "point"},
+		`{"t":9223372036854775807}`: {TimeNS: 1<<63 - 1},
 		`{"e":null,"s":null}`:       {},
 	} {
 		var got Line

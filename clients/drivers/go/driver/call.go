@@ -49,10 +49,10 @@ func (c *Call) Return(a Ack) {
 	if c.returned.Swap(true) {
 		return
 	}
-	l := contract.Line{E: "return", K: c.kind, P: c.process, C: c.number,
-		O: a.Outcome, R: a.Reason, SP: a.SessionPresent, X: a.Text}
+	l := contract.Line{Edge: "return", Kind: c.kind, Process: c.process, Call: c.number,
+		Outcome: a.Outcome, Reason: a.Reason, SessionPresent: a.SessionPresent, Text: a.Text}
 	if a.ID != 0 {
-		l.I = &a.ID
+		l.ID = &a.ID
 	}
 	if a.Read != nil {
 		a.Read.describe(&l)
@@ -70,9 +70,9 @@ func (c *Call) Told(err error) {
 		return
 	}
 	defer c.untold.Done()
-	l := contract.Line{E: "point", K: "told", P: c.process, S: &c.stream, N: &c.seq, O: OK}
+	l := contract.Line{Edge: "point", Kind: "told", Process: c.process, Stream: &c.stream, Seq: &c.seq, Outcome: OK}
 	if err != nil {
-		l.O, l.X = Fail, err.Error()
+		l.Outcome, l.Text = Fail, err.Error()
 	}
 	c.writer.Write(&l)
 }

@@ -70,7 +70,7 @@ func Main(sdk SDK, stdin io.Reader, stdout io.Writer) error {
 		return err
 	}
 	w := newWriter(out)
-	w.Write(&contract.Line{E: "hello", Contract: contract.Version, SDK: sdk.Name, Version: sdk.Version,
+	w.Write(&contract.Line{Edge: "hello", Contract: contract.Version, SDK: sdk.Name, Version: sdk.Version,
 		Clock: clockName, Cannot: sdk.Cannot, Dedupes: sdk.Dedupes})
 	d := newDriver(sdk, spec, w)
 	for _, p := range d.processes {

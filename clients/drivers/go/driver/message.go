@@ -19,12 +19,12 @@ type Message struct {
 
 // describe fills in what a line says of a message that arrived.
 func (m *Message) describe(l *contract.Line) {
-	l.Q, l.Dup, l.Ret, l.Len = m.QoS, m.Dup, m.Retain, len(m.Payload)
-	l.H = latin1(m.Payload[:min(len(m.Payload), contract.HeaderLen)])
-	l.Crc = fmt.Sprintf("%08x", contract.Checksum(m.Payload))
+	l.QoS, l.Dup, l.Retain, l.Length = m.QoS, m.Dup, m.Retain, len(m.Payload)
+	l.Header = latin1(m.Payload[:min(len(m.Payload), contract.HeaderLen)])
+	l.CRC = fmt.Sprintf("%08x", contract.Checksum(m.Payload))
 	if m.ID != 0 {
 		id := m.ID
-		l.I = &id
+		l.ID = &id
 	}
 }
 

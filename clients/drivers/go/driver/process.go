@@ -174,7 +174,7 @@ func (p *Process) subscribe(c *Conn) {
 		if p.subscribed[f] && c.SessionPresent() {
 			continue
 		}
-		call := p.open(&contract.Line{K: "subscribe", Q: f.QoS, X: f.Filter})
+		call := p.open(&contract.Line{Kind: "subscribe", QoS: f.QoS, Text: f.Filter})
 		ack := p.session.Subscribe(f)
 		p.subscribed[f] = ack.Outcome == OK
 		call.Return(ack)
@@ -192,7 +192,7 @@ func (p *Process) Deliver(m *Message, c *Conn) {
 		p.onMessage(m)
 		return
 	}
-	l := contract.Line{E: "point", K: "deliver", P: p.client.Process, X: m.Topic}
+	l := contract.Line{Edge: "point", Kind: "deliver", Process: p.client.Process, Text: m.Topic}
 	m.describe(&l)
 	p.w.Write(&l)
 	if p.client.DelayMS > 0 {
@@ -203,22 +203,22 @@ func (p *Process) Deliver(m *Message, c *Conn) {
 // Fetching writes down that a mailbox is asked for messages, which is to be done
 // next. The call returns with the number of messages in the answer as its ID.
 func (p *Process) Fetching(mailbox string) *Call {
-	return p.open(&contract.Line{K: "fetch", X: mailbox})
+	return p.open(&contract.Line{Kind: "fetch", Text: mailbox})
 }
 
 // Acknowledged writes down that the broker took a consumer's acknowledgement of
 // a message.
 func (p *Process) Acknowledged(id int64) {
-	p.w.Write(&contract.Line{E: "point", K: "ack", P: p.client.Process, I: &id})
+	p.w.Write(&contract.Line{Edge: "point", Kind: "ack", Process: p.client.Process, ID: &id})
 }
 
 // Log writes a line for the log file.
-func (p *Process) Log(text string) { p.w.Write(&contract.Line{E: "log", X: text}) }
+func (p *Process) Log(text string) { p.w.Write(&contract.Line{Edge: "log", Text: text}) }
 
 // connectCall writes the call of a connect, with the will that it is to carry,
 // whose payload it answers; nil for none.
 func (p *Process) connectCall(endpoint string) (*Call, []byte) {
-	l := contract.Line{K: "connect", A: endpoint}
+	l := contract.Line{Kind: "connect", Endpoint: endpoint}
 	w := p.client.Will
 	if w == nil {
 		return p.open(&l), nil
@@ -228,30 +228,30 @@ func (p *Process) connectCall(endpoint string) (*Call, []byte) {
 		Run: p.spec.Run, Process: p.client.Process, Incarnation: uint16(p.spec.Epoch),
 		Stream: w.Stream, Seq: seq, QoS: w.QoS, Kind: contract.KindMessage, T: monotonic(), Len: w.PayloadBytes,
 	}
-	l.S, l.N = &w.Stream, &seq
+	l.Stream, l.Seq = &w.Stream, &seq
 	return p.open(&l), h.Encode()
 }
 
 // gone writes that a connection has ended, and whether the client had sent
 // DISCONNECT.
 func (p *Process) gone(why string, left bool) {
-	l := contract.Line{E: "point", K: "disconnect", P: p.client.Process, X: why}
+	l := contract.Line{Edge: "point", Kind: "disconnect", Process: p.client.Process, Text: why}
 	if left {
-		l.O = OK
+		l.Outcome = OK
 	}
 	p.w.Write(&l)
 }
 
 func (p *Process) point(kind, text string) {
-	p.w.Write(&contract.Line{E: "point", K: kind, P: p.client.Process, X: text})
+	p.w.Write(&contract.Line{Edge: "point", Kind: kind, Process: p.client.Process, Text: text})
 }
 
 // open writes a call.
 func (p *Process) open(l *contract.Line) *Call {
-	l.P = p.client.Process
-	c := &Call{kind: l.K, process: l.P, writer: p.w}
-	if l.K == "publish" && !slices.Contains(p.sdk.Cannot, contract.CannotTold) {
-		c.stream, c.seq, c.untold = *l.S, *l.N, &p.untold
+	l.Process = p.client.Process
+	c := &Call{kind: l.Kind, process: l.Process, writer: p.w}
+	if l.Kind == "publish" && !slices.Contains(p.sdk.Cannot, contract.CannotTold) {
+		c.stream, c.seq, c.untold = *l.Stream, *l.Seq, &p.untold
 		p.untold.Add(1)
 	}
 	c.number = p.w.Call(l)

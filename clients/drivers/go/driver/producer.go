@@ -63,7 +63,7 @@ func (q *producer) publish(stream int, kind byte, then func(Ack)) {
 		s.TTLS = 0
 	}
 	payload := h.Encode()
-	call := q.p.open(&contract.Line{K: "publish", S: &s.Stream, N: &seq, Q: s.QoS, End: h.End()})
+	call := q.p.open(&contract.Line{Kind: "publish", Stream: &s.Stream, Seq: &seq, QoS: s.QoS, End: h.End()})
 	call.then = then
 	q.p.session.Publish(call, s, payload)
 }

@@ -73,7 +73,7 @@ func (r *reader) registers() *contract.ReadRegisters { return r.parent.client.Re
 
 // fetch reads one register. It is false when the session is of no more use.
 func (r *reader) fetch(p *Process, c *Conn, topic string, seen *retained) bool {
-	call := p.open(&contract.Line{K: "fetch", X: topic})
+	call := p.open(&contract.Line{Kind: "fetch", Text: topic})
 	if ack := p.session.Subscribe(contract.Filter{Filter: topic, QoS: 1}); ack.Outcome != OK {
 		call.Return(ack)
 		return false

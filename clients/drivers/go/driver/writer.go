@@ -36,16 +36,16 @@ func (w *writer) Call(l *contract.Line) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.calls++
-	l.E, l.C = "call", w.calls
+	l.Edge, l.Call = "call", w.calls
 	w.write(l)
-	return l.C
+	return l.Call
 }
 
 // Bye writes the last line. Later lines of an SDK are dropped.
 func (w *writer) Bye() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.write(&contract.Line{E: "bye", Lines: w.lines})
+	w.write(&contract.Line{Edge: "bye", Lines: w.lines})
 	w.ended = true
 }
 
@@ -53,7 +53,7 @@ func (w *writer) write(l *contract.Line) {
 	if w.err != nil || w.ended {
 		return
 	}
-	l.T = monotonic()
+	l.TimeNS = monotonic()
 	w.buf = append(l.AppendJSON(w.buf[:0]), '\n')
 	if _, w.err = w.out.Write(w.buf); w.err != nil {
 		close(w.broken)

@@ -53,7 +53,7 @@ func Lies() []Lie {
 		})},
 		{Name: "drop", What: "acknowledges one QoS 2 message in 40 and keeps it from the application", lines: oneIn(func(*contract.Line, func(*contract.Line)) {})},
 		{Name: "rename", What: "calls the topic of one QoS 2 message in 40 another", lines: oneIn(func(l *contract.Line, write func(*contract.Line)) {
-			l.X += "/else"
+			l.Text += "/else"
 			write(l)
 		})},
 		{Name: "reorder", What: "hands one message in 40 to the application behind the next of its topic", lines: reorder()},
@@ -185,7 +185,7 @@ func (f *filter) Write(b []byte) (int, error) {
 		return 0, errors.Join(errors.New("the honest driver wrote no line"), err)
 	}
 	write := func(l *contract.Line) {
-		if l.E == "bye" {
+		if l.Edge == "bye" {
 			l.Lines = f.lines
 		}
 		if _, err := f.to.Write(append(l.AppendJSON(nil), '\n')); err != nil && f.err == nil {
@@ -195,7 +195,7 @@ func (f *filter) Write(b []byte) (int, error) {
 	}
 	// Lines of kind told are left out. paho.mqtt.golang completes its tokens when a
 	// connection is replaced, and that is no lie of ours.
-	if l.K != "told" {
+	if l.Kind != "told" {
 		f.lie(&l, write)
 	}
 	return len(b), f.err
@@ -204,10 +204,10 @@ func (f *filter) Write(b []byte) (int, error) {
 // delivery reports whether a line is of a message that may be lied about: no end
 // marker.
 func delivery(l *contract.Line) bool {
-	if l.K != "deliver" {
+	if l.Kind != "deliver" {
 		return false
 	}
-	h, err := contract.ParseHeader(l.H)
+	h, err := contract.ParseHeader(l.Header)
 	return err == nil && !h.End()
 }
 
@@ -216,7 +216,7 @@ func delivery(l *contract.Line) bool {
 func oneIn(lie func(l *contract.Line, write func(*contract.Line))) func(*contract.Line, func(*contract.Line)) {
 	n := 0
 	return func(l *contract.Line, write func(*contract.Line)) {
-		if delivery(l) && l.Q == 2 {
+		if delivery(l) && l.QoS == 2 {
 			if n++; n%every == 0 {
 				lie(l, write)
 				return
@@ -230,18 +230,18 @@ func oneIn(lie func(l *contract.Line, write func(*contract.Line))) func(*contrac
 func reorder() func(*contract.Line, func(*contract.Line)) {
 	n, held, of := 0, map[int32]*contract.Line{}, int32(0)
 	return func(l *contract.Line, write func(*contract.Line)) {
-		if l.K == "deliver" {
-			h, err := contract.ParseHeader(l.H)
-			late := held[l.P]
+		if l.Kind == "deliver" {
+			h, err := contract.ParseHeader(l.Header)
+			late := held[l.Process]
 			switch n++; {
 			case err == nil && late != nil && h.Stream == of:
 				write(l)
 				write(late)
-				delete(held, l.P)
+				delete(held, l.Process)
 				return
-			case err == nil && len(held) == 0 && !h.End() && l.Q == 1 && n >= every:
+			case err == nil && len(held) == 0 && !h.End() && l.QoS == 1 && n >= every:
 				kept := *l
-				held[l.P], of, n = &kept, h.Stream, 0
+				held[l.Process], of, n = &kept, h.Stream, 0
 				return
 			}
 		}
@@ -253,7 +253,7 @@ func reorder() func(*contract.Line, func(*contract.Line)) {
 func die() func(*contract.Line, func(*contract.Line)) {
 	n := 0
 	return func(l *contract.Line, write func(*contract.Line)) {
-		if write(l); l.K == "deliver" {
+		if write(l); l.Kind == "deliver" {
 			if n++; n == 10*every {
 				os.Exit(3)
 			}
