@@ -30,6 +30,7 @@ type liveProcess struct {
 	lost       []loss // of those that it had before
 	subscribed int    // filters acknowledged, in the session that it has
 	refused    string // what the last SUBSCRIBE that failed was answered
+	unheard    bool   // the last SUBSCRIBE of its connection failed, or nobody answered it
 	unmet      string // why the last attempt to connect failed
 	ended      bool
 	delivered  int64
@@ -70,7 +71,7 @@ func (l *live) take(e history.Event) {
 	}
 	switch {
 	case e.Kind == history.KindConnect && e.Edge == history.Return:
-		p.connected, p.unmet = e.Outcome == history.OK, e.Text
+		p.connected, p.unmet, p.unheard = e.Outcome == history.OK, e.Text, false
 		if p.connected {
 			p.connects, p.will = p.connects+1, e.Seq
 		}
@@ -84,9 +85,12 @@ func (l *live) take(e history.Event) {
 		p.connected, p.will = false, history.None
 	case e.Kind == history.KindSubscribe && e.Edge == history.Return && e.Outcome == history.OK:
 		p.subscribed++
-		p.refused = ""
-	case e.Kind == history.KindSubscribe && e.Edge == history.Return && e.Outcome == history.Fail:
-		p.refused = cmp.Or(e.Text, "no reason was given")
+		p.refused, p.unheard = "", false
+	case e.Kind == history.KindSubscribe && e.Edge == history.Return:
+		p.unheard = true
+		if e.Outcome == history.Fail {
+			p.refused = cmp.Or(e.Text, "no reason was given")
+		}
 	case e.Kind == history.KindEnd:
 		p.ended = true
 	case e.Kind == history.KindPublish && e.Edge == history.Call:
@@ -170,6 +174,43 @@ func (l *live) wait(ctx context.Context, bound time.Duration, holds func() bool)
 		case <-ctx.Done():
 			return false
 		}
+	}
+}
+
+// probeAgain is the pause before a probe that could not subscribe is looked at again.
+const probeAgain = time.Second
+
+// served waits until each of the probes was delivered a message, and each of their
+// streams had one acknowledged. A probe that could not subscribe is to do so again, as a
+// client would: a node that refuses one subscription may take the next.
+func (l *live) served(ctx context.Context, bound time.Duration, probes, streams []int32, again func(probe int32)) bool {
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	for {
+		var unheard []int32
+		done := false
+		if !l.wait(ctx, bound, func() bool {
+			unheard, done = nil, true
+			for _, i := range probes {
+				p := l.process(i)
+				if done = done && p.delivered > 0; p.unheard {
+					unheard, p.unheard = append(unheard, i), false
+				}
+			}
+			for _, s := range streams {
+				done = done && l.stream(s).acked.n > 0
+			}
+			return done || len(unheard) > 0
+		}) {
+			return false
+		}
+		if done {
+			return true
+		}
+		for _, i := range unheard {
+			again(i)
+		}
+		hold(ctx, probeAgain)
 	}
 }
 

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -99,4 +100,32 @@ func TestMeter(t *testing.T) {
 	if got := m.perSecond(10 * time.Second); got != 0 {
 		t.Errorf("%g a second after long silence, want 0", got)
 	}
+}
+
+// A probe whose SUBSCRIBE was refused, or not answered in time, subscribes again: only
+// a node that serves nobody until the bound has not recovered.
+func TestProbesSubscribeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLive()
+		unanswered := event(history.KindSubscribe, history.Return, 1, history.None, history.None)
+		unanswered.Outcome = history.Info
+		l.event(event(history.KindPublish, history.Return, 0, 0, 0))
+		l.event(event(history.KindPublish, history.Return, 1, 1, 0))
+		l.event(event(history.KindDeliver, history.Point, 0, 0, 0))
+		l.event(unanswered)
+		var again []int32
+		if l.served(t.Context(), 30*time.Second, []int32{0, 1}, []int32{0, 1}, func(i int32) { again = append(again, i) }) {
+			t.Error("probe 1 was delivered nothing")
+		}
+		if !slices.Equal(again, []int32{1}) {
+			t.Fatalf("%v subscribed again, want probe 1, once", again)
+		}
+		go func() {
+			time.Sleep(time.Second)
+			l.event(event(history.KindDeliver, history.Point, 1, 0, 0))
+		}()
+		if !l.served(t.Context(), 30*time.Second, []int32{0, 1}, []int32{0, 1}, func(int32) {}) {
+			t.Error("both were served, and it was not noticed")
+		}
+	})
 }

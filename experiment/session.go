@@ -374,13 +374,10 @@ func (l *load) probes(ctx context.Context, s *session, bound time.Duration) erro
 	if err != nil {
 		return err
 	}
-	ok := l.live.wait(ctx, bound, func() bool {
-		for _, stream := range out.streams {
-			if l.live.stream(stream).acked.n == 0 {
-				return false
-			}
+	ok := l.live.served(ctx, bound, out.groups[history.GroupProbe], out.streams, func(i int32) {
+		if err := d.Do(contract.Command{Do: "reconnect", Process: i}); err != nil {
+			l.say(fmt.Sprintf("recovery: subscribe again: %v", err))
 		}
-		return l.live.all(out.groups[history.GroupProbe], func(p *liveProcess) bool { return p.delivered > 0 })()
 	})
 	if !ok {
 		l.say(fmt.Sprintf("recovery: not every node had published and delivered within %s of the heal", bound))
