@@ -145,6 +145,32 @@ func TestWhatCannotBeIsNoFailure(t *testing.T) {
 	}
 }
 
+// A schedule for three nodes has nothing to do at a broker of one; its control
+// does, as it has no schedule.
+func TestAScheduleNeedsItsNodes(t *testing.T) {
+	scene := Scene{Name: "mqtt/crash-in-turn", Protocols: []string{"mqtt3"}, Faults: true, OnNodes: true, Fits: func(nodes int) error {
+		if nodes < 3 {
+			return fmt.Errorf("the schedule needs node 3 of %d", nodes)
+		}
+		return nil
+	}}
+	for flavor, says := range map[string]string{"mosquitto": "the schedule needs node 3 of 1", "embedded": ""} {
+		p, err := NewPlan(Order{Scenarios: []Scene{scene}, SDKs: []string{"go/rmq-mcp"}, Flavors: []string{flavor}, Controls: true})
+		if err != nil || len(p.Entries) != 2 {
+			t.Fatalf("%s: %d cells, %v", flavor, len(p.Entries), err)
+		}
+		for _, e := range p.Entries {
+			want := says
+			if e.NoFaults {
+				want = ""
+			}
+			if e.Lacks != want {
+				t.Errorf("%s lacks %q, want %q", e, e.Lacks, want)
+			}
+		}
+	}
+}
+
 func TestWhatWasStarvedRunsAgainAlone(t *testing.T) {
 	b := newBench(t, func(e Entry, attempt int) (Cell, error) {
 		if strings.Contains(e.SDK, "2.1.0") && e.Protocol == "mqtt3" && attempt == 0 {

@@ -41,6 +41,8 @@ type Scene struct {
 	// SDK cannot do what the workload needs, or there is no such tier.
 	Default func(protocol, flavor string) (clients.SDK, error) `json:"-"`
 	Lacks   func(sdk clients.SDK, tier string) error           `json:"-"`
+	// Fits returns an error where a cluster of so many nodes has not those of the schedule.
+	Fits func(nodes int) error `json:"-"`
 }
 
 // DefaultSDK stands for the SDK that a scenario has by default.
@@ -234,10 +236,23 @@ func (o Order) lacks(scene Scene, e Entry, sdk clients.SDK) error {
 	if e.Transport != "tcp" && !slices.Contains(sdk.Transports, e.Transport) {
 		return fmt.Errorf("the driver of %s cannot %s", sdk, e.Transport)
 	}
+	if n := o.nodes(e.Flavor); n > 0 && !e.NoFaults && scene.Fits != nil {
+		if err := scene.Fits(n); err != nil {
+			return err
+		}
+	}
 	if scene.Lacks == nil {
 		return nil
 	}
 	return scene.Lacks(sdk, o.Tier)
+}
+
+// nodes is how many nodes a flavor's cluster has; 0 where the scenario says.
+func (o Order) nodes(flavor string) int {
+	if cluster.FlavorNamed(flavor).OwnSize {
+		return max(len(o.Config.Endpoints), 1)
+	}
+	return o.Config.Nodes
 }
 
 // key is the same for the same plan, whatever its seed: what is asked again
