@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -167,6 +168,20 @@ func TestAScheduleNeedsItsNodes(t *testing.T) {
 			if e.Lacks != want {
 				t.Errorf("%s lacks %q, want %q", e, e.Lacks, want)
 			}
+		}
+	}
+}
+
+// The disks of brokers that somebody else runs are not ours to arm.
+func TestForeignBrokersAreNotArmed(t *testing.T) {
+	scene := Scene{Name: "mqtt/power-loss", Protocols: []string{"mqtt3"}, Arms: []string{cluster.ArmDisk}, Faults: true, OnNodes: true}
+	for flavor, want := range map[string][]string{"external": {cluster.ArmTap}, "embedded": {cluster.ArmDisk, cluster.ArmTap}} {
+		p, err := NewPlan(Order{Scenarios: []Scene{scene}, SDKs: []string{"go/rmq-mcp"}, Flavors: []string{flavor}, NoFaults: true, Config: cluster.Config{Arm: []string{cluster.ArmTap}}})
+		if err != nil || len(p.Entries) != 1 {
+			t.Fatalf("%s: %d cells, %v", flavor, len(p.Entries), err)
+		}
+		if got := p.Entries[0].Arm; !slices.Equal(got, want) {
+			t.Errorf("%s: armed with %q, want %q", flavor, got, want)
 		}
 	}
 }

@@ -143,11 +143,15 @@ func (o Order) cells(scene Scene, sdks []clients.SDK, transports []string, noFau
 	if len(flavors) == 0 {
 		flavors = []string{cmp.Or(scene.Flavor, cluster.DefaultFlavor)}
 	}
-	like := Entry{Scenario: scene.Name, NoFaults: noFaults, Arm: union(slices.Clone(scene.Arms), o.Config.Arm)}
+	like := Entry{Scenario: scene.Name, NoFaults: noFaults}
 	for _, like.Flavor = range flavors {
 		like.Lacks = ""
 		nodes := o.Config
 		nodes.Flavor = like.Flavor
+		like.Arm = slices.Clone(o.Config.Arm)
+		if !nodes.Foreign() {
+			like.Arm = union(slices.Clone(scene.Arms), like.Arm)
+		}
 		if nodes.Untouchable() && scene.OnNodes && !noFaults {
 			like.Lacks = "nothing may be done to nodes that somebody else runs: its workload alone can be run, with --no-faults"
 		}
