@@ -63,6 +63,9 @@ type Kind struct {
 	DefaultDuration time.Duration
 	MaxDuration     time.Duration
 	Draw            Draw
+	// NeedsRestart says that a broker may write nothing more after it, also when it
+	// is healed, until the broker is restarted.
+	NeedsRestart bool
 	// New makes one from parameters that were checked and filled in.
 	New func(Params) (Fault, error)
 	// Available answers the mechanism this host would use, and what it lacks

@@ -19,7 +19,6 @@ func diskKinds() []Kind {
 		lostRename(),
 		bitRot(),
 		lostDisk(),
-		// A broker may not write again after these, until it is started anew.
 		ioError(),
 		full(),
 	}

@@ -25,10 +25,11 @@ func (f Full) Plan(ctx context.Context, target Target) (*Injection, error) {
 
 func full() Kind {
 	return diskKind(Kind{
-		Type:    "full",
-		Draw:    Draw{Params: func(d Dice, _ Setting, p map[string]any) { p["free_kib"] = oneOf(d, 0, 64) }},
-		Summary: "the disk is full: writes that need space get ENOSPC; healing makes it as large as it was",
-		Example: Example{Target: "follower", Params: map[string]any{"duration_s": 3.0}},
+		Type:         "full",
+		NeedsRestart: true,
+		Draw:         Draw{Params: func(d Dice, _ Setting, p map[string]any) { p["free_kib"] = oneOf(d, 0, 64) }},
+		Summary:      "the disk is full: writes that need space get ENOSPC; healing makes it as large as it was",
+		Example:      Example{Target: "follower", Params: map[string]any{"duration_s": 3.0}},
 		Params: []Param{{
 			Name: "free_kib", Default: 0.0, Min: 0, Max: 1 << 30,
 			Doc: "how much more fits, in KiB, in blocks of 4; 0: nothing, also where something is removed",

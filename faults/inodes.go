@@ -26,9 +26,10 @@ func (f Inodes) Plan(ctx context.Context, target Target) (*Injection, error) {
 
 func inodes() Kind {
 	return diskKind(Kind{
-		Type:    "inodes",
-		Summary: "the disk takes no more files: making one gets ENOSPC, while those that are there can grow",
-		Example: Example{Target: "follower", Params: map[string]any{"duration_s": 12.0}},
+		Type:         "inodes",
+		NeedsRestart: true,
+		Summary:      "the disk takes no more files: making one gets ENOSPC, while those that are there can grow",
+		Example:      Example{Target: "follower", Params: map[string]any{"duration_s": 12.0}},
 		Params: []Param{{
 			Name: "spare", Doc: "files and directories that still fit; 0: none, also where some are removed", Default: 0.0, Min: 0, Max: 1e6,
 		}},

@@ -46,7 +46,8 @@ func failedFsync(word string) disk.Failed {
 
 func ioError() Kind {
 	return diskKind(Kind{
-		Type: "io_error",
+		Type:         "io_error",
+		NeedsRestart: true,
 		Draw: Draw{Params: func(d Dice, _ Setting, p map[string]any) {
 			p["errno"], p["every"] = oneOf(d, "EIO", "ENOSPC", "EROFS"), whole(d, 3, 20)
 		}},

@@ -101,11 +101,10 @@ func (c *liveCluster) load(ctx context.Context) error {
 	return c.flows(ctx)
 }
 
-// renew restarts the nodes of a fault after which a broker may not write again
-// until it is started anew: the next fault of its disk or its memory would find
-// one that does nothing.
+// renew restarts the nodes of a fault that needs it: the next one would find a
+// broker that writes nothing, and have no effect.
 func (c *liveCluster) renew(ctx context.Context, k faults.Kind, nodes []string) error {
-	if !slices.Contains([]string{"io_error", "full", "inodes", "fds"}, k.Type) {
+	if !k.NeedsRestart {
 		return nil
 	}
 	for _, n := range nodes {
