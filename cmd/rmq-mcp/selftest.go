@@ -374,7 +374,7 @@ func (row *SelftestRow) take(s *reports.Summary) {
 	case verdict.Party(party) != row.Want:
 		row.Wrong = fmt.Sprintf("; to blame is %s", orNobody(row.Want))
 	case row.Want == "" && v.State.ExitCode() != 0:
-		row.Wrong = "; it should have passed"
+		row.Wrong = "; it should have passed: " + v.Headline
 	case accused[row.Want] != sum(accused):
 		row.Wrong = fmt.Sprintf("; of %d violations %d are blamed on it", sum(accused), accused[row.Want])
 	}
