@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 )
 
@@ -15,7 +16,7 @@ import (
 // subscriptions are tried, and they are taken to keep as many messages as many do.
 func externalFlavor() Flavor {
 	return Flavor{
-		Name: "external", Title: "external", Protocols: everyProtocol(),
+		Name: "external", Title: "external", Protocols: contract.Protocols(),
 		About:   "brokers that somebody else runs; faults on those whose container or pid the envelope allows",
 		Queue:   func(Config) int { return usualQueue },
 		Foreign: true, OwnSize: true,

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/clients/contract"
 )
 
 // versionForm is what a version may look like: it becomes part of addresses
@@ -73,7 +75,7 @@ func FlavorNamed(name string) Flavor {
 			return f
 		}
 	}
-	return Flavor{Name: name, Title: name, Protocols: everyProtocol()}
+	return Flavor{Name: name, Title: name, Protocols: contract.Protocols()}
 }
 
 // FlavorNames are the names of flavors that a condition holds for, in their order.

@@ -5,11 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/robustmq/rmq-mcp/clients/contract"
 )
-
-func everyProtocol() []string { return []string{contract.MQTT3, contract.MQTT5, contract.MQ9} }
 
 // Shares returns nil if a flavor has shared subscriptions.
 func Shares(flavor string) error {

@@ -18,7 +18,7 @@ import (
 // (src/nats-broker/src/mq9, v0.4.11).
 func robustmqFlavor() Flavor {
 	return Flavor{
-		Name: "robustmq", Title: "robustmq", Protocols: everyProtocol(),
+		Name: "robustmq", Title: "robustmq", Protocols: contract.Protocols(),
 		SDKs:     map[string]string{contract.MQ9: "rust/async-nats"},
 		Pace:     Pace{FeltS: 20, SettleS: 30, SteadyS: 4, AfterS: 15, DrainS: 240, RecoveryS: 90},
 		Versions: true, BinaryEnv: robustmqEnv,

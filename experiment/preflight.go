@@ -36,6 +36,7 @@ type Ability struct {
 type FaultMeans struct {
 	Type      string `json:"type"`
 	OK        bool   `json:"ok"`
+	Arms      string `json:"arms,omitempty"` // what has to be armed for it before the cluster starts
 	Mechanism string `json:"mechanism"`
 	Missing   string `json:"missing,omitempty"`
 	Params    string `json:"params"` // its parameters in words
@@ -94,7 +95,7 @@ func means(ctx context.Context, k faults.Kind) FaultMeans {
 		}
 		params = append(params, fmt.Sprintf("%s: %s (%s)", p.Name, p.Doc, usual))
 	}
-	return FaultMeans{Type: k.Type, OK: missing == "", Mechanism: mechanism, Missing: missing, Params: strings.Join(params, "; ")}
+	return FaultMeans{Type: k.Type, OK: missing == "", Arms: k.Arms, Mechanism: mechanism, Missing: missing, Params: strings.Join(params, "; ")}
 }
 
 func namespaces(isolation, why string) Ability {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -23,6 +24,20 @@ type Pushed struct {
 	URL    string   `json:"url"`              // where people find it
 	Commit string   `json:"commit,omitempty"` // hash, of a git destination
 	Paths  []string `json:"paths"`            // in the destination
+	Pages  []string `json:"pages"`            // those of them that people read first, one of each run
+	Bytes  int64    `json:"bytes"`            // of all files together
+}
+
+// of is p with these files in it.
+func (p Pushed) of(files []file) Pushed {
+	for _, f := range files {
+		p.Paths = append(p.Paths, f.path)
+		p.Bytes += int64(len(f.content))
+		if path.Base(f.path) == MarkdownFile {
+			p.Pages = append(p.Pages, f.path)
+		}
+	}
+	return p
 }
 
 // A publisher puts files in one place, all or none of them visible at once
@@ -77,7 +92,7 @@ func Preview(runDirs []string, to Destination) (Pushed, error) {
 	if err != nil {
 		return Pushed{}, err
 	}
-	would := Pushed{URL: p.where(), Paths: []string{}}
+	would := Pushed{URL: p.where()}
 	for _, dir := range runDirs {
 		if _, err := Verify(dir); err != nil {
 			return Pushed{}, fmt.Errorf("push %s: %w", dir, err)
@@ -90,7 +105,7 @@ func Preview(runDirs []string, to Destination) (Pushed, error) {
 		if err != nil {
 			return Pushed{}, fmt.Errorf("push %s: %w", dir, err)
 		}
-		would.Paths = append(would.Paths, paths(files)...)
+		would = would.of(files)
 	}
 	return would, nil
 }
@@ -120,12 +135,4 @@ func (d Destination) publisher() (publisher, error) {
 func isGitRemote(s string) bool {
 	url, _, _ := strings.Cut(s, "#")
 	return strings.Contains(url, "://") || strings.HasPrefix(url, "git@") || strings.HasSuffix(url, ".git")
-}
-
-func paths(files []file) []string {
-	all := make([]string, len(files))
-	for i, f := range files {
-		all[i] = f.path
-	}
-	return all
 }

@@ -13,7 +13,7 @@ func (d directory) publish(ctx context.Context, files []file, _ string) (Pushed,
 	if err := writeTree(ctx, string(d), files); err != nil {
 		return Pushed{}, err
 	}
-	return Pushed{URL: d.where(), Paths: paths(files)}, nil
+	return Pushed{URL: d.where()}.of(files), nil
 }
 
 func (d directory) where() string { return "file://" + filepath.ToSlash(string(d)) }

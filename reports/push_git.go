@@ -45,7 +45,7 @@ func (r *gitRemote) publish(ctx context.Context, files []file, message string) (
 		var commit string
 		var moved bool
 		if commit, moved, err = r.attempt(ctx, files, message); err == nil {
-			return Pushed{URL: r.where(), Commit: commit, Paths: paths(files)}, nil
+			return Pushed{URL: r.where(), Commit: commit}.of(files), nil
 		}
 		if !moved {
 			break

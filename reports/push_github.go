@@ -69,7 +69,7 @@ func (g *gitHub) commit(ctx context.Context, files []file, message string) (Push
 		var hash string
 		if hash, err = g.attempt(ctx, branch, entries, message); err == nil {
 			url := fmt.Sprintf("%s/commit/%s", repo.GetHTMLURL(), hash)
-			return Pushed{URL: url, Commit: hash, Paths: paths(files)}, nil
+			return Pushed{URL: url, Commit: hash}.of(files), nil
 		}
 		if !raced(err) {
 			break

@@ -35,6 +35,9 @@ func TestPushToADirectory(t *testing.T) {
 			t.Errorf("%s is not in %q", name, pushed.Paths)
 		}
 	}
+	if page := "runs/" + s.ID + "/report.md"; !slices.Equal(pushed.Pages, []string{page}) || pushed.Bytes < int64(len(read(t, filepath.Join(to, page)))) {
+		t.Errorf("the page is %q, of %d bytes in all", pushed.Pages, pushed.Bytes)
+	}
 	if text := read(t, filepath.Join(copied, MarkdownFile)); !strings.Contains(text, "> Analysis: persistence is off") {
 		t.Error("the published report does not quote the agent")
 	}

@@ -44,8 +44,8 @@ func (s *Scenario) check() error {
 	if s.Title == "" {
 		bad.add("title is required")
 	}
-	if !slices.Contains([]string{contract.MQTT3, contract.MQTT5, contract.MQ9}, s.Protocol) {
-		bad.add("protocol %q: valid are mqtt3, mqtt5, mq9", s.Protocol)
+	if !slices.Contains(contract.Protocols(), s.Protocol) {
+		bad.add("protocol %q: valid are %s", s.Protocol, strings.Join(contract.Protocols(), ", "))
 	}
 	if s.Protocol == contract.MQ9 && (s.Workload.Registers > 0 || !slices.Equal(s.Workload.QoS, []uint8{1})) {
 		bad.add("workload: mq9 has no registers and one way to deliver; leave registers out and write qos: [1]")
@@ -235,7 +235,7 @@ func (step *Step) checkTarget() error {
 	return nil
 }
 
-// fits refuses a schedule that names a node which a cluster of so many does not
+// Fits refuses a schedule that names a node which a cluster of so many does not
 // have.
 func (s *Scenario) Fits(nodes int) error {
 	for i, step := range s.Schedule {

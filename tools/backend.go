@@ -11,6 +11,7 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // An Experiment is a live one, as its keeper answers for it.
@@ -37,8 +38,9 @@ type Backend struct {
 	// Find answers the directory of a run, live or finished, by its id or
 	// "latest". An error lists what there is.
 	Find func(id string) (dir string, err error)
-	// Scenarios is the library; Scenario one of them, whole.
-	Scenarios func() ([]ScenarioLine, error)
+	// Scenarios are those of the library that a query describes; Scenario is one of
+	// them, whole.
+	Scenarios func(scenarios.Query) ([]ScenarioLine, error)
 	Scenario  func(name string) (ScenarioText, error)
 	// Faults and Languages are the names of the fault types and of the client
 	// languages there are.
@@ -92,6 +94,8 @@ type Publication struct {
 type Published struct {
 	Location string   `json:"location"`
 	Commit   string   `json:"commit,omitempty"`
-	Files    []string `json:"files"`
+	Pages    []string `json:"pages"` // of the runs, in it: what to read first
+	Files    int      `json:"files"`
+	Bytes    int64    `json:"bytes"`
 	Roots    []string `json:"roots"` // root hash of each run
 }

@@ -3,10 +3,12 @@ package tools
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // ClientAnswer is one client run as it is now.
@@ -35,7 +37,7 @@ func (a *agent) runClient() Tool {
 			"over all client runs. Loss and duplicates are judged at cluster_stop. With wait_s 0 it answers at once and traffic goes on " +
 			"for duration_s: inject_fault next. The first use of an SDK fetches it, which takes up to a minute.",
 		Params: []Param{
-			{Name: "protocol", Type: String, Enum: []string{contract.MQTT3, contract.MQTT5}, About: "default: the scenario's"},
+			{Name: "protocol", Type: String, Enum: contract.Protocols(), About: "default: the scenario's"},
 			{Name: "transport", Type: String, Enum: cluster.Transports(), About: "default tcp; others: config.transports"},
 			{Name: "sdk_lang", Type: String, Required: true, Enum: a.backend.Languages, About: "preflight lists SDKs and versions", Example: `"go"`},
 			{Name: "sdk_version", Type: String, About: "default: the newest known", Example: `"1.5.1"`},
@@ -73,7 +75,7 @@ func (a *agent) runClient() Tool {
 // known refuses what is not in the library. A person may run a file of their
 // own; what an agent names is never read from disk.
 func (a *agent) known(scenario string) error {
-	all, err := a.backend.Scenarios()
+	all, err := a.backend.Scenarios(scenarios.Query{})
 	if err != nil {
 		return fmt.Errorf("read the scenario library: %w", err)
 	}
@@ -87,9 +89,14 @@ func (a *agent) known(scenario string) error {
 	return fmt.Errorf("no scenario %q; there are: %s. Call list_scenarios for what each does. Nothing was changed", scenario, joined(list))
 }
 
+// sdkName is an SDK as people write it. The version may be as preflight prints it, with
+// its library: paho-mqtt@2.1.0.
 func sdkName(lang, version string) string {
-	if lang == "" || version == "" {
+	switch {
+	case lang == "" || version == "":
 		return lang
+	case strings.Contains(version, "@"):
+		return lang + "/" + version
 	}
 	return lang + "@" + version
 }

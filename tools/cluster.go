@@ -32,20 +32,20 @@ func clusterAnswer(s keeper.Status, a Answer) ClusterAnswer {
 func configParam() Param {
 	return Param{Name: "config", Type: Object, About: "what the nodes are", Example: `{"flavor":"reference"}`, Fields: []Param{
 		{Name: "flavor", Type: String, About: "reference is embedded; external is somebody else's", Enum: cluster.FlavorNames(cluster.Any)},
-		{Name: "binary", Type: String, About: "path, if the operator's envelope names it"},
-		{Name: "runtime", Type: String, Enum: cluster.RuntimeNames(), About: "docker: nodes are containers; process is the default"},
-		{Name: "image", Type: String, About: "docker: if the envelope names it; the vendor's goes by version"},
-		{Name: "version", Type: String, About: "robustmq: downloaded, or the tag of the vendor's image", Example: `"v0.4.11"`},
-		{Name: "version_sha256", Type: String, About: "of its archive, where none is published"},
-		{Name: "endpoints", Type: Array, Items: String, Address: true, About: "external: host:port of each broker, if the envelope names them", Example: `["broker:1883"]`},
-		{Name: "containers", Type: Array, Items: String, About: "external: the container of each endpoint, for faults, if the envelope names them"},
-		{Name: "pids", Type: Array, Items: Integer, About: "external: or the process of each, for pause"},
+		{Name: "binary", Type: String, About: "path, if the envelope names it"},
+		{Name: "runtime", Type: String, Enum: cluster.RuntimeNames(), About: "default process"},
+		{Name: "image", Type: String, About: "docker; if the envelope names it"},
+		{Name: "version", Type: String, About: "robustmq: to download, or of the image", Example: `"v0.4.11"`},
+		{Name: "version_sha256", Type: String, About: "of its archive"},
+		{Name: "endpoints", Type: Array, Items: String, Address: true, About: "external: host:port of each, if the envelope names them", Example: `["broker:1883"]`},
+		{Name: "containers", Type: Array, Items: String, About: "external: of each endpoint, for faults"},
+		{Name: "pids", Type: Array, Items: Integer, About: "external: or its process"},
 		{Name: "username", Type: String}, {Name: "password", Type: String, About: "never recorded", Secret: true},
-		{Name: "profile", Type: String, Enum: []string{"tested", "as-shipped"}, About: "as-shipped keeps the vendor's defaults"},
+		{Name: "profile", Type: String, Enum: []string{"tested", "as-shipped"}, About: "as-shipped: the vendor's defaults"},
 		{Name: "settings", Type: Object, About: "the flavor's own keys"},
-		{Name: "arm", Type: Array, Items: String, About: "for faults that preflight says need it: disk, clock, tap"},
-		{Name: "transports", Type: Array, Items: String, About: "to listen on besides tcp: tls, ws, wss"},
-		{Name: "disk_model", Type: String, Enum: []string{"ext4", "xfs", "strict"}, About: "what the armed disk takes for durable"},
+		{Name: "arm", Type: Array, Items: String, About: "for faults that need it: disk, clock, tap"},
+		{Name: "transports", Type: Array, Items: String, About: "beside tcp: tls, ws, wss"},
+		{Name: "disk_model", Type: String, Enum: []string{"ext4", "xfs", "strict"}, About: "of the armed disk"},
 	}}
 }
 

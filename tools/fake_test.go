@@ -17,6 +17,7 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // fake is an experiment in memory.
@@ -136,11 +137,13 @@ type host struct {
 	pushed  []Publication
 	runs    string // directory of run directories
 
-	compared campaigns.Comparison
-	planned  plan.Status
-	jobDirs  map[string]*campaigns.JobDir // jobs
-	began    []JobAsk
-	resumed  []string
+	preflight experiment.Preflight
+	asked     []scenarios.Query
+	compared  campaigns.Comparison
+	planned   plan.Status
+	jobDirs   map[string]*campaigns.JobDir // jobs
+	began     []JobAsk
+	resumed   []string
 }
 
 func (h *host) backend() Backend {
@@ -173,7 +176,11 @@ func (h *host) backend() Backend {
 			}
 			return dir, nil
 		},
-		Scenarios: func() ([]ScenarioLine, error) {
+		Scenarios: func(q scenarios.Query) ([]ScenarioLine, error) {
+			h.asked = append(h.asked, q)
+			if q.Claim != "" {
+				return []ScenarioLine{}, nil
+			}
 			return []ScenarioLine{{Name: "mqtt/broker-kill-9", Protocol: "mqtt3", Type: "fault", Summary: "kill -9"},
 				{Name: "mqtt/qos-roundtrip", Protocol: "mqtt3", Type: "basic", Summary: "there and back"}}, nil
 		},
@@ -183,7 +190,7 @@ func (h *host) backend() Backend {
 		Faults:    []string{"kill", "pause", "stop"},
 		Languages: []string{"go", "python"},
 		Preflight: func(context.Context) (experiment.Preflight, error) {
-			return experiment.Preflight{Isolation: "namespaces", Faults: []experiment.FaultMeans{{Type: "kill", OK: true, Mechanism: "sigkill"}}}, nil
+			return h.preflight, nil
 		},
 		Compare: func([]string) (campaigns.Comparison, error) {
 			if h.compared.Headline == "" {

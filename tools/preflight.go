@@ -1,44 +1,192 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 )
 
-// PreflightAnswer is what this host can do, and what the operator allows.
+// PreflightAnswer is the abilities of this host, the things it lacks, and the operator's limits.
 type PreflightAnswer struct {
 	Answer
+	Isolation string    `json:"isolation"`
+	Flavors   []string  `json:"flavors"` // that can be started here
+	SDKs      []string  `json:"sdks"`    // that can be used here, a line for each language
+	Faults    []string  `json:"faults"`  // that can be injected here, a line for each thing that has to be armed for them
+	Missing   []Missing `json:"missing"`
+	Limits    string    `json:"limits"` // of the operator, in words
+
+	Fault  *experiment.FaultMeans `json:"fault,omitempty"`  // the one that was named
+	Detail any                    `json:"detail,omitempty"` // a [PreflightDetail], which no schema spells out: it would be half of this one
+}
+
+// PreflightDetail is all that is known of the host, and the operator's limits whole.
+type PreflightDetail struct {
 	experiment.Preflight
 	Envelope envelope.Envelope `json:"envelope"`
 }
 
+// Missing is one thing that this host lacks.
+type Missing struct {
+	Thing   string   `json:"thing"`             // and why it is not there
+	Costs   []string `json:"costs"`             // the flavors, SDKs and faults that cannot be had without it
+	Install string   `json:"install,omitempty"` // the line that brings it
+}
+
 func (a *agent) preflight() Tool {
+	type args struct {
+		Fault  string `json:"fault"`
+		Detail bool   `json:"detail"`
+	}
 	t := Tool{
 		Name:        "preflight",
 		Title:       "Look at this host",
-		Description: "Looks at this host: isolation, flavors, SDKs, the mechanism of each fault or what is missing for it, with the line that installs it; and the limits of the operator's envelope. Changes nothing.",
-		Example:     `{}`,
-		Hints:       Hints{ReadOnly: true, Idempotent: true},
+		Description: "Looks at this host: its flavors, SDKs and faults, the lines that install the missing ones, and the operator's limits. Changes nothing.",
+		Params: []Param{
+			{Name: "fault", Type: String, About: "one to show whole", Example: `"kill"`},
+			{Name: "detail", Type: Boolean, About: "all of it, long"},
+		},
+		Example: `{}`,
+		Hints:   Hints{ReadOnly: true, Idempotent: true},
 	}
-	return handler(t, func(ctx context.Context, call *Call, in struct{}) (PreflightAnswer, error) {
+	return handler(t, func(ctx context.Context, call *Call, in args) (PreflightAnswer, error) {
+		if in.Fault != "" && !contains(a.backend.Faults, in.Fault) {
+			return PreflightAnswer{}, fmt.Errorf("preflight: no fault %q; there are %s. Nothing was changed", in.Fault, joined(a.backend.Faults))
+		}
 		host, err := a.backend.Preflight(ctx)
 		if err != nil {
 			return PreflightAnswer{}, fmt.Errorf("look at the host: %w", err)
 		}
+		out := PreflightAnswer{
+			Isolation: host.Isolation, Flavors: able(host.Flavors), SDKs: byLanguage(able(host.SDKs)), Faults: byArms(host.Faults),
+			Missing: missing(host), Limits: limitsOf(a.envelope),
+		}
 		can := 0
 		for _, f := range host.Faults {
+			if f.Type == in.Fault {
+				out.Fault = &f
+			}
 			if f.OK {
 				can++
 			}
 		}
-		return PreflightAnswer{
-			Answer: answer(fmt.Sprintf("isolation %s, %d of %s can be done here", host.Isolation, can, plural(len(host.Faults), "fault type")),
-				"list_scenarios", "run_scenario mqtt/broker-kill-9"),
-			Preflight: host,
-			Envelope:  a.envelope,
-		}, nil
+		if in.Detail {
+			out.Detail = PreflightDetail{host, a.envelope}
+		}
+		out.Answer = answer(fmt.Sprintf("isolation %s; %d of %s, %d of %s and %d of %s can be had here", host.Isolation,
+			len(out.Flavors), plural(len(host.Flavors), "flavor"), len(able(host.SDKs)), plural(len(host.SDKs), "SDK"), can, plural(len(host.Faults), "fault")),
+			"list_scenarios", "run_scenario mqtt/broker-kill-9", "preflight with fault, for its parameters")
+		return out, nil
 	})
+}
+
+// able are the names of those that this host has.
+func able(list []experiment.Ability) []string {
+	names := []string{}
+	for _, ability := range list {
+		if ability.OK {
+			names = append(names, ability.Name)
+		}
+	}
+	return names
+}
+
+// byLanguage puts the SDKs of each language, named lang/package@version, on one line,
+// with the versions of a package behind one another.
+func byLanguage(sdks []string) []string {
+	lines, last := []string{}, ""
+	for _, sdk := range sdks {
+		lang, library, _ := strings.Cut(sdk, "/")
+		name, version, _ := strings.Cut(library, "@")
+		if at := len(lines) - 1; last == lang+"/"+name {
+			lines[at] += " " + version
+			continue
+		}
+		lines, last = onLine(lines, lang+": ", library), lang+"/"+name
+	}
+	return lines
+}
+
+// byArms puts the faults that need the same armed before the cluster starts on one line.
+func byArms(list []experiment.FaultMeans) []string {
+	lines := []string{}
+	for _, f := range list {
+		if f.OK {
+			lines = onLine(lines, "arm "+cmp.Or(f.Arms, "nothing")+": ", f.Type)
+		}
+	}
+	return lines
+}
+
+// onLine adds an item to the line with that head.
+func onLine(lines []string, head, item string) []string {
+	at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, head) })
+	if at < 0 {
+		return append(lines, head+item)
+	}
+	lines[at] += ", " + item
+	return lines
+}
+
+// missing is all that a host lacks, each thing once.
+func missing(host experiment.Preflight) []Missing {
+	list := []Missing{}
+	add := func(thing, install, costs string) {
+		at := slices.IndexFunc(list, func(m Missing) bool { return m.Thing == thing && m.Install == install })
+		if at < 0 {
+			at = len(list)
+			list = append(list, Missing{Thing: thing, Costs: []string{}, Install: install})
+		}
+		if costs != "" {
+			list[at].Costs = append(list[at].Costs, costs)
+		}
+	}
+	for _, ability := range host.Abilities {
+		if !ability.OK {
+			add(ability.Name+": "+ability.Detail, ability.Install, "")
+		}
+	}
+	for _, f := range host.Flavors {
+		if !f.OK {
+			add(f.Name+": "+f.Detail, f.Install, "flavor "+f.Name)
+		}
+	}
+	for _, sdk := range host.SDKs {
+		if !sdk.OK {
+			add(sdk.Install, "", "SDK "+sdk.Name)
+		}
+	}
+	for _, f := range host.Faults {
+		if !f.OK {
+			add(f.Missing, "", "fault "+f.Type)
+		}
+	}
+	return list
+}
+
+// limitsOf are the operator's limits that an agent plans by, in words.
+func limitsOf(e envelope.Envelope) string {
+	text := fmt.Sprintf("%s, %s at once of %s s each", plural(e.MaxNodes, "node"), plural(e.MaxConcurrentFaults, "fault"), number(e.MaxFaultDurationS))
+	if e.MaxTotalFaultS > 0 {
+		text += fmt.Sprintf(" and %s s in an experiment", number(e.MaxTotalFaultS))
+	}
+	if !e.AllowMajority {
+		text += ", never on more than half of the nodes"
+	}
+	if e.AllowedFaults != nil {
+		text += "; faults: " + joined(e.AllowedFaults)
+	}
+	if e.AllowedTargets != nil {
+		text += "; targets: " + joined(e.AllowedTargets)
+	}
+	text += "; flavors: " + joined(e.AllowedFlavors) + "; runtimes: " + joined(e.AllowedRuntimes)
+	if len(e.AllowedEndpoints) > 0 {
+		text += "; endpoints: " + joined(e.AllowedEndpoints)
+	}
+	return text + "; reports go to " + joined(e.Push)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // ScenariosAnswer is the library, or one scenario of it.
@@ -20,14 +21,24 @@ type ScenariosAnswer struct {
 func (a *agent) listScenarios() Tool {
 	type args struct {
 		Scenario string `json:"scenario"`
+		Claim    string `json:"claim"`
+		Protocol string `json:"protocol"`
+		Flavor   string `json:"flavor"`
+		Faults   *bool  `json:"faults"`
 	}
 	t := Tool{
 		Name:        "list_scenarios",
 		Title:       "List the scenarios",
-		Description: "The scenario library, one line each. Name one to get it whole: its steps and claims, why, and hints for variations and failures.",
-		Params:      []Param{{Name: "scenario", Type: String, About: "one to read whole", Example: `"mqtt/broker-kill-9"`}},
-		Example:     `{"scenario":"mqtt/broker-kill-9"}`,
-		Hints:       Hints{ReadOnly: true, Idempotent: true},
+		Description: "The scenario library, one line each, or those that fit. Name one to get it whole: steps, claims, why, hints for variations and failures.",
+		Params: []Param{
+			{Name: "scenario", Type: String, About: "one to read whole", Example: `"mqtt/broker-kill-9"`},
+			{Name: "claim", Type: String, About: "that judges them", Example: `"qos2-exactly-once"`},
+			{Name: "protocol", Type: String, Enum: contract.Protocols()},
+			{Name: "flavor", Type: String, Enum: cluster.FlavorNames(cluster.Any)},
+			{Name: "faults", Type: Boolean, About: "whether they inject any"},
+		},
+		Example: `{"claim":"qos2-exactly-once","flavor":"external","faults":false}`,
+		Hints:   Hints{ReadOnly: true, Idempotent: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (ScenariosAnswer, error) {
 		if in.Scenario != "" {
@@ -41,11 +52,16 @@ func (a *agent) listScenarios() Tool {
 			return ScenariosAnswer{Answer: answer(s.Name+": "+s.Summary, "run_scenario with scenario "+s.Name),
 				Scenarios: []ScenarioLine{s.ScenarioLine}, Text: s.Text}, nil
 		}
-		all, err := a.backend.Scenarios()
+		found, err := a.backend.Scenarios(scenarios.Query{Claim: in.Claim, Protocol: in.Protocol, Flavor: in.Flavor, Faults: in.Faults})
 		if err != nil {
-			return ScenariosAnswer{}, fmt.Errorf("read the scenario library: %w", err)
+			return ScenariosAnswer{}, fmt.Errorf("find scenarios: %w", err)
 		}
-		return ScenariosAnswer{Answer: answer(plural(len(all), "scenario"), "list_scenarios with one's name to read it whole", "run_scenario"), Scenarios: all}, nil
+		out := ScenariosAnswer{Answer: answer(plural(len(found), "scenario"), "list_scenarios with one's name to read it whole", "run_scenario"), Scenarios: found}
+		if len(found) == 0 {
+			out.Answer = answer("no scenario of the library fits", "list_scenarios with less asked",
+				"run_scenario: a run is judged also by claims that its scenario does not ask; with config {arm: [tap]} by those on packets, too")
+		}
+		return out, nil
 	})
 }
 
@@ -73,7 +89,7 @@ func (a *agent) runScenario() Tool {
 			nodesParam(), configParam(),
 			{Name: "sdk_lang", Type: String, Enum: a.backend.Languages, About: "default: the scenario's"},
 			{Name: "sdk_version", Type: String},
-			{Name: "protocol", Type: String, Enum: []string{contract.MQTT3, contract.MQTT5}, About: "default: the scenario's"},
+			{Name: "protocol", Type: String, Enum: contract.Protocols(), About: "default: the scenario's"},
 			{Name: "transport", Type: String, Enum: cluster.Transports(), About: "default tcp"},
 			{Name: "seed", Type: Integer, About: "repeats the schedule of an earlier run", Min: 0, Max: 1 << 53, Example: "7"},
 			{Name: "tier", Type: String, Enum: []string{"smoke", "hardening", "release"}, About: "how much; default smoke"},

@@ -143,7 +143,7 @@ func TestEveryTool(t *testing.T) {
 			t.Errorf("%s is read-only and destructive", tool.Name)
 		}
 		properties, ok := tool.InputSchema["properties"].(map[string]any)
-		if !ok || tool.InputSchema["type"] != "object" || tool.InputSchema["additionalProperties"] != false || len(properties) == 0 && tool.Name != "preflight" {
+		if !ok || tool.InputSchema["type"] != "object" || tool.InputSchema["additionalProperties"] != false || len(properties) == 0 {
 			t.Errorf("%s: input schema %v", tool.Name, tool.InputSchema)
 		}
 		out, _ := tool.OutputSchema["properties"].(map[string]any)

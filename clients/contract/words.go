@@ -7,6 +7,9 @@ const (
 	MQ9   = "mq9"
 )
 
+// Protocols are all of them.
+func Protocols() []string { return []string{MQTT3, MQTT5, MQ9} }
+
 // Transports that a client may use.
 const (
 	TCP = "tcp"

@@ -106,13 +106,13 @@ func looked(dir string) func(*plan.Record, error) (plan.Status, error) {
 	}
 }
 
-func scenarioLines() ([]tools.ScenarioLine, error) {
-	all, err := scenarios.Library()
+func scenarioLines(q scenarios.Query) ([]tools.ScenarioLine, error) {
+	found, err := q.Find()
 	if err != nil {
 		return nil, err
 	}
-	lines := make([]tools.ScenarioLine, len(all))
-	for i, s := range all {
+	lines := make([]tools.ScenarioLine, len(found))
+	for i, s := range found {
 		if lines[i], err = scenarioLine(s); err != nil {
 			return nil, err
 		}
@@ -156,6 +156,6 @@ func publish(ctx context.Context, ask tools.Publication) (tools.Published, error
 	if err != nil {
 		return out, err
 	}
-	out.Location, out.Commit, out.Files = pushed.URL, pushed.Commit, pushed.Paths
+	out.Location, out.Commit, out.Pages, out.Files, out.Bytes = pushed.URL, pushed.Commit, pushed.Pages, len(pushed.Paths), pushed.Bytes
 	return out, nil
 }

@@ -165,7 +165,8 @@ func (a *agent) publishes(dir, run string) {
 	if dry := a.call("push_report", map[string]any{"report": report, "dry_run": true}); dry["published"] != false {
 		a.t.Errorf("dry run: %v", dry)
 	}
-	if pushed := a.call("push_report", map[string]any{"report": report}); pushed["published"] != true {
+	pushed := a.call("push_report", map[string]any{"report": report})
+	if pages, _ := pushed["pages"].([]any); pushed["published"] != true || len(pages) != 1 || pages[0] != "runs/"+run+"/report.md" {
 		a.t.Errorf("push: %v", pushed)
 	}
 	if out, err := rmq(a.t, dir, "verify", run).Output(); err != nil {

@@ -10,22 +10,36 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/checker"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 func (a *app) list() *cobra.Command {
-	var asJSON bool
+	var (
+		asJSON, noFaults bool
+		q                scenarios.Query
+	)
 	cmd := &cobra.Command{
 		Use:       "list scenarios|claims|runs|plans|sdks|faults",
 		Short:     "List what can be run, and past runs",
 		ValidArgs: []string{"scenarios", "claims", "runs", "plans", "sdks", "faults"},
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			rows, columns, err := a.listing(args[0])
+			for _, flag := range []string{"claim", "protocol", "flavor", "no-faults"} {
+				if cmd.Flags().Changed(flag) && args[0] != "scenarios" {
+					return fmt.Errorf("list %s: --%s is of scenarios", args[0], flag)
+				}
+			}
+			if noFaults {
+				q.Faults = new(bool)
+			}
+			rows, columns, err := a.listing(args[0], q)
 			if err != nil {
 				return err
 			}
@@ -36,14 +50,18 @@ func (a *app) list() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().StringVar(&q.Claim, "claim", "", "scenarios judged by this claim")
+	cmd.Flags().StringVar(&q.Protocol, "protocol", "", "scenarios that can be run with this protocol: "+strings.Join(contract.Protocols(), ", "))
+	cmd.Flags().StringVar(&q.Flavor, "flavor", "", "scenarios for which this broker has what they need: "+strings.Join(cluster.FlavorNames(cluster.Any), ", "))
+	cmd.Flags().BoolVar(&noFaults, "no-faults", false, "scenarios that inject nothing")
 	return cmd
 }
 
 // listing answers a list as data, and as the lines of a table.
-func (a *app) listing(what string) (rows any, table [][]string, err error) {
+func (a *app) listing(what string, q scenarios.Query) (rows any, table [][]string, err error) {
 	switch what {
 	case "scenarios":
-		return listScenarios()
+		return listScenarios(q)
 	case "claims":
 		return listClaims()
 	case "runs":
@@ -56,8 +74,8 @@ func (a *app) listing(what string) (rows any, table [][]string, err error) {
 	return listFaults()
 }
 
-func listScenarios() (any, [][]string, error) {
-	lines, err := scenarioLines()
+func listScenarios(q scenarios.Query) (any, [][]string, error) {
+	lines, err := scenarioLines(q)
 	table := [][]string{{"SCENARIO", "PROTOCOL", "TYPE", "ABOUT", "WHAT"}}
 	for _, s := range lines {
 		table = append(table, []string{s.Name, s.Protocol, s.Type, fmt.Sprintf("%.0f s", s.Expected), s.Summary})
