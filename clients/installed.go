@@ -32,6 +32,7 @@ func (s Status) Ready() bool { return s.State == StateBuiltin || s.State == Stat
 
 // Look looks how SDKs stand, in their order. It makes nothing.
 func Look(ctx context.Context, cacheDir string, sdks []SDK) []Status {
+	ctx = askingOnce(ctx)
 	all := make([]Status, len(sdks))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))

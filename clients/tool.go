@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/environ"
@@ -56,13 +57,38 @@ var versionNumber = regexp.MustCompile(`\d+(\.\d+)+`)
 
 // printedVersion is the first version number that a program prints.
 func printedVersion(ctx context.Context, env []string, argv0 string, arguments []string) (string, error) {
-	cmd := query(ctx, argv0, arguments...)
-	cmd.Env = append(cmd.Env, env...)
-	out, err := cmd.CombinedOutput()
-	if found := versionNumber.FindString(string(out)); err == nil && found != "" {
-		return found, nil
+	printed := once(ctx, fmt.Sprint("version", env, argv0, arguments), func() (out struct {
+		version string
+		err     error
+	}) {
+		cmd := query(ctx, argv0, arguments...)
+		cmd.Env = append(cmd.Env, env...)
+		text, err := cmd.CombinedOutput()
+		if out.version = versionNumber.FindString(string(text)); err != nil || out.version == "" {
+			out.err = fmt.Errorf("%s %s does not print its version: %s", argv0, strings.Join(arguments, " "), lastOf(text))
+		}
+		return out
+	})
+	return printed.version, printed.err
+}
+
+type onceKey struct{}
+
+// askingOnce is a context in which tools are asked each thing once: many SDKs need the
+// same ones, and a runtime takes a tenth of a second or more to print its version.
+func askingOnce(ctx context.Context) context.Context {
+	return context.WithValue(ctx, onceKey{}, &sync.Map{})
+}
+
+// once returns what ask returns, the first time that key is asked in a context of
+// [askingOnce], and the same afterwards. In any other context it always asks.
+func once[T any](ctx context.Context, key string, ask func() T) T {
+	asked, ok := ctx.Value(onceKey{}).(*sync.Map)
+	if !ok {
+		return ask()
 	}
-	return "", fmt.Errorf("%s %s does not print its version: %s", argv0, strings.Join(arguments, " "), lastOf(out))
+	first, _ := asked.LoadOrStore(key, sync.OnceValue(ask))
+	return first.(func() T)()
 }
 
 // newer reports whether version a is newer than b: 3.10 is newer than 3.9.1.
@@ -111,7 +137,7 @@ func (b build) run(ctx context.Context, dir string, env []string, argv ...string
 
 // runQuietly is for asking a tool something that it answers by its exit.
 func runQuietly(ctx context.Context, argv ...string) error {
-	return query(ctx, argv[0], argv[1:]...).Run()
+	return once(ctx, fmt.Sprint("quietly", argv), func() error { return query(ctx, argv[0], argv[1:]...).Run() })
 }
 
 // causeBytes is how much of what a tool printed last is searched for the cause.
