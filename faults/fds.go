@@ -12,9 +12,10 @@ import (
 
 // FDs lowers the soft limit of open files of the target's live processes to
 // those they have open and some to spare, so that opening another one, a
-// client's connection for example, fails with EMFILE. The limit follows what
-// they close: there is never more to spare. The hard limit is left alone. A node
-// that ends by it is started again at the heal.
+// client's connection for example, fails with EMFILE. A file that they close
+// cannot be opened again: with none to spare the limit lies below all that they
+// may close, otherwise it follows. The hard limit is left alone. A node that ends
+// by it is started again at the heal.
 type FDs struct{ Spare int }
 
 // Name is fds.
@@ -49,7 +50,7 @@ func (f FDs) Plan(ctx context.Context, target Target) (*Injection, error) {
 const prlimit = "prlimit"
 
 // leastOpen looks a few times, as a broker opens files for a moment all the
-// time, and answers the lowest limit that leaves some to spare.
+// time, and returns the lowest limit that leaves some to spare.
 func leastOpen(ctx context.Context, number, spare int) (open limits.Files, limit uint64, err error) {
 	for i := range 15 {
 		if open, err = limits.OpenFiles(number); err != nil {

@@ -39,13 +39,17 @@ func (l *filesLayer) Render(ctx context.Context, active []Entry) error {
 			}
 			l.had[number] = open.Soft
 		}
-		return limits.SetSoftFiles(number, limit)
+		if err := limits.SetSoftFiles(number, limit); err != nil {
+			return err
+		}
+		tighten(number, active)
+		return nil
 	})
 }
 
-// tighten takes from a process what it closed, but for what it may have to spare.
-// One that was started meanwhile has nothing open yet: it may open what its limit
-// allows.
+// tighten takes from a process the files that it closed, but for those it may
+// have to spare. A process that was started meanwhile has nothing open yet: it may
+// open as many as its limit allows.
 func tighten(number int, active []Entry) {
 	open, err := limits.OpenFiles(number)
 	if err != nil {
@@ -54,7 +58,7 @@ func tighten(number int, active []Entry) {
 	limit := open.Soft
 	for _, e := range active {
 		if int(numberArg(e, "process")) == number {
-			limit = min(limit, open.Free(int(numberArg(e, "spare"))))
+			limit = min(limit, open.Hold(int(numberArg(e, "spare"))))
 		}
 	}
 	if limit < open.Soft {

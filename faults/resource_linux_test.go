@@ -132,42 +132,71 @@ func TestRealResources(t *testing.T) {
 	}
 }
 
-// A node that may open no more files cannot reopen one that it closes meanwhile.
+// A node that may open no more files cannot open one again that it closed.
 func TestRealFilesClosedMeanwhile(t *testing.T) {
 	hosttest.Long(t, "heals wait for new clients")
 	needs(t, "fds")
 	t.Parallel()
 	c := startReal(t, false)
 	node := c.nodes[1]
-	conn, err := net.Dial("tcp", node.addr)
+	var clients []net.Conn
+	for range 20 {
+		clients = append(clients, connected(t, node.addr))
+	}
+	l, err := c.Inject(t.Context(), resource(t, "fds", nil, 60), c.target(2))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	for _, conn := range clients {
+		conn.Close()
+		if took, err := node.Probe(t.Context()); err == nil {
+			t.Errorf("a new client was served after %v, when another one had left", took)
+		}
+	}
+	if l, err = c.Heal(t.Context(), l.Fault); err != nil || l.State != history.Landed || l.Healed != history.HealVerified {
+		t.Errorf("%s, healed %s, %v", l.State, l.Healed, err)
+	}
+}
+
+// With some to spare the limit follows the files that a node closes.
+func TestRealSpareFilesClosedMeanwhile(t *testing.T) {
+	hosttest.Long(t, "heals wait for new clients")
+	needs(t, "fds")
+	t.Parallel()
+	c := startReal(t, false)
+	conn := connected(t, c.nodes[1].addr)
+	l, err := c.Inject(t.Context(), resource(t, "fds", map[string]any{"spare": 2}, 60), c.target(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := softFiles(t, c.nodes[1])
+	conn.Close()
+	within(t, "it to have lost what it closed", func() error {
+		if now := softFiles(t, c.nodes[1]); now >= limit {
+			return fmt.Errorf("it may open %d, as before", now)
+		}
+		return nil
+	})
+	if l, err = c.Heal(t.Context(), l.Fault); err != nil || l.Healed != history.HealVerified {
+		t.Errorf("%s, healed %s, %v", l.State, l.Healed, err)
+	}
+}
+
+// connected is a client that the node serves, until the test ends.
+func connected(t *testing.T, addr string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
 	if _, err := conn.Write([]byte{'-'}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := conn.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	l, err := c.Inject(t.Context(), resource(t, "fds", nil, 60), c.target(2))
-	if err != nil {
-		t.Fatal(err)
-	}
-	limit := softFiles(t, node)
-	conn.Close()
-	within(t, "it to have lost what it closed", func() error {
-		if now := softFiles(t, node); now >= limit {
-			return fmt.Errorf("it may open %d, as before", now)
-		}
-		return nil
-	})
-	if took, err := node.Probe(t.Context()); err == nil {
-		t.Errorf("a new client was answered after %v", took)
-	}
-	if l, err = c.Heal(t.Context(), l.Fault); err != nil || l.State != history.Landed || l.Healed != history.HealVerified {
-		t.Errorf("%s, healed %s, %v", l.State, l.Healed, err)
-	}
+	return conn
 }
 
 // A limit holds for the process that the node is after another fault started

@@ -72,11 +72,26 @@ type Counters struct {
 // Files are a process's limit of open files and its use of it.
 type Files struct {
 	Soft, Hard uint64
-	// Free answers the limit under which exactly spare more files can be
+	// Free returns the limit under which exactly spare more files can be
 	// opened: the kernel hands out the lowest number that is not in use, and
 	// refuses those from the limit on.
 	Free func(spare int) uint64
 	Open int
+}
+
+// kept is how many of a process's first files it never closes: its three
+// standard ones, and the one it opened first. Some duplicate a file to a number
+// from 3 on, which the kernel refuses with EINVAL and not EMFILE below 4.
+const kept = 4
+
+// Hold returns the limit that keeps a process at spare more files than it has
+// now, also while it closes some. With none to spare it lies below all that the
+// process may close.
+func (f Files) Hold(spare int) uint64 {
+	if spare > 0 {
+		return f.Free(spare)
+	}
+	return min(f.Free(0), kept)
 }
 
 // checkOurs keeps every write and every removal inside directories of ours.
