@@ -27,7 +27,7 @@ type agent struct {
 }
 
 func experimentParam() Param {
-	return Param{Name: "experiment", Type: String, About: "run_id of the experiment; needed only where several are live"}
+	return Param{Name: "experiment", Type: String}
 }
 
 // A call answers within maxWaitS, because some hosts give up after a minute.
@@ -37,5 +37,5 @@ const (
 )
 
 func waitS() Param {
-	return Param{Name: "wait_s", Type: Number, About: "before answering running", Min: 0, Max: maxWaitS, Default: float64(defaultWaitS), Example: "30"}
+	return Param{Name: "wait_s", Type: Number, Min: 0, Max: maxWaitS, Default: float64(defaultWaitS), Example: "30"}
 }

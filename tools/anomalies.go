@@ -2,41 +2,45 @@ package tools
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
-// AnomalyView are the violations of a run: all losses in short, all violations
-// counted, and the first of each claim's.
+// AnomalyView are the violations of a run: all counted in groups, each with an
+// example, and all losses by client; or a page of them one by one.
 type AnomalyView struct {
-	Losses *LossView      `json:"losses,omitempty"` // on the first page
-	Groups []AnomalyGroup `json:"groups,omitempty"` // on the first page
-	List   []AnomalyLine  `json:"list"`
-	Total  int            `json:"total"` // that can be listed: of each claim the first 100
-	Found  int64          `json:"found"` // all there are
+	Groups []AnomalyGroup `json:"groups,omitempty"`
+	More   int            `json:"more_groups,omitempty"` // that did not fit
+	Losses *LossView      `json:"losses,omitempty"`
+	List   []AnomalyLine  `json:"list,omitempty"` // with detail
+	Listed int            `json:"listed"`         // how many detail can show: of each claim the first 100
+	Found  int64          `json:"found"`          // all there are
 	Next   int            `json:"next,omitempty"`
 }
 
-// An AnomalyGroup are all violations of one kind at one client.
+// An AnomalyGroup are all violations of one kind by clients of one SDK that are
+// blamed on one party.
 type AnomalyGroup struct {
-	Claim  string        `json:"claim"`
-	Kind   string        `json:"kind"`
-	Client string        `json:"client,omitempty"`
-	Blame  verdict.Party `json:"blame,omitempty"`
-	Count  int64         `json:"count"`
-	FromS  float64       `json:"from_s"`
-	ToS    float64       `json:"to_s"`
-	When   string        `json:"when"` // relative to the faults
+	Claim   string        `json:"claim"`
+	Kind    string        `json:"kind"`
+	SDK     string        `json:"sdk,omitempty"`
+	Blame   verdict.Party `json:"blame,omitempty"`
+	Count   int64         `json:"count"`
+	Clients []string      `json:"clients,omitempty"`
+	FromS   float64       `json:"from_s"`
+	ToS     float64       `json:"to_s"`
+	When    string        `json:"when,omitempty"`    // relative to the faults
+	Example *AnomalyLine  `json:"example,omitempty"` // the first
 }
-
-// maxGroups is how many groups an answer has.
-const maxGroups = 50
 
 // An AnomalyLine is one violation.
 type AnomalyLine struct {
-	Claim  string  `json:"claim"`
-	Kind   string  `json:"kind"`
+	Claim  string  `json:"claim,omitempty"`
+	Kind   string  `json:"kind,omitempty"`
 	AtS    float64 `json:"at_s"`
 	Fault  string  `json:"fault_id,omitempty"` // in place at that time
 	At     string  `json:"at"`                 // for get_run view=history
@@ -45,45 +49,103 @@ type AnomalyLine struct {
 }
 
 const (
-	anomalyPage   = 25
-	anomalyEvents = 10
+	anomalyEvents  = 4
+	anomalyClients = 4
 )
 
-func anomalies(dir string, v *verdict.Verdict, after int) (*AnomalyView, error) {
+// anomalies are the groups; one by one, from after on, where detail is asked.
+func anomalies(dir string, v *verdict.Verdict, detail bool, after int) (*AnomalyView, error) {
 	view := &AnomalyView{}
 	if v == nil {
 		return view, nil
 	}
+	var processes []history.Process
+	if t, _, err := history.ReadTables(evidence(dir)); err == nil {
+		processes = t.Processes
+	}
+	var all []AnomalyLine
 	for _, r := range v.Results {
 		view.Found += r.Found()
 		for _, x := range r.Anomalies {
-			if view.Total++; view.Total <= after || len(view.List) == anomalyPage {
-				continue
-			}
-			view.List = append(view.List, AnomalyLine{Claim: r.Claim.Name, Kind: x.Kind, AtS: time.Duration(x.TimeNS).Seconds(), Fault: x.Fault,
-				At: where(x), Events: x.Events[:min(len(x.Events), anomalyEvents)], Text: x.Text})
+			all = append(all, anomalyLine(r.Claim.Name, x, processes))
 		}
 	}
-	if end := after + len(view.List); end < view.Total {
-		view.Next = end
-	}
-	if after > 0 {
+	view.Listed = len(all)
+	if detail || after > 0 {
+		after = min(after, len(all))
+		view.List = fitting(all[after:])
+		if end := after + len(view.List); end < len(all) {
+			view.Next = end
+		}
 		return view, nil
 	}
 	found, err := readFound(dir)
 	if err != nil {
 		return nil, err
 	}
+	groups := found.groups(v, processes)
+	view.Groups = fitting(groups)
+	view.More = len(groups) - len(view.Groups)
 	view.Losses = found.losses()
-	for _, g := range found.Violations[:min(len(found.Violations), maxGroups)] {
-		view.Groups = append(view.Groups, AnomalyGroup{Claim: g.Claim, Kind: g.Kind, Client: g.Client, Blame: g.Blame, Count: g.Count,
-			FromS: time.Duration(g.FromNS).Seconds(), ToS: time.Duration(g.ToNS).Seconds(), When: g.When})
-	}
 	return view, nil
 }
 
-func where(x verdict.Anomaly) string {
+func anomalyLine(claim string, x verdict.Anomaly, processes []history.Process) AnomalyLine {
+	return AnomalyLine{Claim: claim, Kind: x.Kind, AtS: time.Duration(x.TimeNS).Seconds(), Fault: x.Fault,
+		At: where(x, processes), Events: x.Events[:min(len(x.Events), anomalyEvents)], Text: shorten(x.Text, briefly)}
+}
+
+// groups folds the violations of a report, which are those of one client each.
+func (f found) groups(v *verdict.Verdict, processes []history.Process) (list []AnomalyGroup) {
+	sdks := map[string]string{}
+	for _, p := range processes {
+		sdks[p.Name] = p.SDK
+	}
+	for _, one := range f.Violations {
+		from, to := time.Duration(one.FromNS).Seconds(), time.Duration(one.ToNS).Seconds()
+		i := slices.IndexFunc(list, func(g AnomalyGroup) bool {
+			return g.Claim == one.Claim && g.Kind == one.Kind && g.Blame == one.Blame && g.SDK == sdks[one.Client]
+		})
+		if i < 0 {
+			i = len(list)
+			list = append(list, AnomalyGroup{Claim: one.Claim, Kind: one.Kind, SDK: sdks[one.Client], Blame: one.Blame,
+				FromS: from, ToS: to, When: one.When, Example: example(v, one, processes)})
+		}
+		g := &list[i]
+		g.Count += one.Count
+		g.FromS, g.ToS = min(g.FromS, from), max(g.ToS, to)
+		if one.When != g.When {
+			g.When = "" // not the same of all
+		}
+		if one.Client != "" {
+			g.Clients = append(g.Clients, one.Client)
+		}
+	}
+	for i := range list {
+		list[i].Clients = firstOf(list[i].Clients, anomalyClients)
+	}
+	return list
+}
+
+// example is the first violation that a verdict lists of a group.
+func example(v *verdict.Verdict, of reports.Violations, processes []history.Process) *AnomalyLine {
+	for _, r := range v.Results {
+		for _, x := range r.Anomalies {
+			if r.Claim.Name == of.Claim && x.Kind == of.Kind && x.Blame == of.Blame {
+				line := anomalyLine("", x, processes)
+				line.Kind = "" // the group has both
+				return &line
+			}
+		}
+	}
+	return nil
+}
+
+// where is what view history takes to show a violation.
+func where(x verdict.Anomaly, processes []history.Process) string {
 	switch {
+	case x.Stream >= 0 && x.Seq >= 0 && x.Process >= 0 && int(x.Process) < len(processes):
+		return fmt.Sprintf("%d/%d@%s", x.Stream, x.Seq, processes[x.Process].Name)
 	case x.Stream >= 0 && x.Seq >= 0:
 		return fmt.Sprintf("%d/%d", x.Stream, x.Seq)
 	case len(x.Events) > 0:
@@ -92,14 +154,23 @@ func where(x verdict.Anomaly) string {
 	return ""
 }
 
-// next says where to look closer, before what the verdict suggests.
-func (v *AnomalyView) next(then []string) []string {
-	if len(v.List) == 0 {
-		return then
+// next says where to look closer.
+func (v *AnomalyView) next() (steps []string) {
+	var at string
+	if len(v.Groups) > 0 && v.Groups[0].Example != nil {
+		at = v.Groups[0].Example.At
 	}
-	steps := []string{fmt.Sprintf("get_run with view history and at %q", v.List[0].At)}
-	if v.Next > 0 {
+	if len(v.List) > 0 {
+		at = v.List[0].At
+	}
+	if at != "" {
+		steps = append(steps, fmt.Sprintf("get_run with view history and at %q", at))
+	}
+	switch {
+	case v.Next > 0:
 		steps = append(steps, fmt.Sprintf("get_run with view anomalies and after %d", v.Next))
+	case len(v.List) == 0 && v.Listed > len(v.Groups):
+		steps = append(steps, "get_run with view anomalies and detail: one by one")
 	}
-	return answer("", append(steps, then...)...).NextSteps
+	return steps
 }

@@ -1,28 +1,40 @@
 package tools
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/robustmq/rmq-mcp/skills"
 )
 
-// The losses, with subscriber and time, are answered whole. Examples come in
-// pages.
+// All violations are counted, in groups with an example each, and who lost what and
+// when. With detail they come one by one, in pages.
 func TestAnomaliesSayWhoLostWhatAndWhen(t *testing.T) {
+	const listed = 60
 	dir := t.TempDir()
 	var examples []string
-	for i := range anomalyPage + 1 {
-		examples = append(examples, fmt.Sprintf(`{"kind":"lost","stream":2,"seq":%d,"t_ns":1500000000,"events":[1,2],"text":"message %d"}`, i, i))
+	for i := range listed {
+		examples = append(examples, fmt.Sprintf(`{"kind":"lost","process":1,"stream":2,"seq":%d,"t_ns":1500000000,"events":[1,2],"text":"message %d"}`, i, i))
 	}
 	writeRun(t, filepath.Join(dir, "latest"), map[string]string{
 		"evidence/run.json": `{"format":1,"id":"latest","scenario":"mqtt/broker-kill-9","seed":7}`,
+		"evidence/tables.jsonl": `{"process":0,"row":{"name":"publisher-1","sdk":"go/a@1"}}
+{"process":1,"row":{"name":"offline-1","sdk":"go/a@1"}}
+{"process":2,"row":{"name":"paused-1","sdk":"go/a@1"}}
+`,
 		"verdict.json": `{"state":"FAIL-once","headline":"FAIL-once: lost","results":[{"claim":{"name":"qos1-no-loss"},"anomalies":[` +
 			strings.Join(examples, ",") + `]}]}`,
 		"report.json": `{"losses":{"total":30,"proven":true,"listed":30,"ranges":[
 			{"subscriber":"offline-1","group":"offline","topic":"a","first_seq":0,"last_seq":19,"published_from_ns":1000000000,"published_to_ns":3000000000},
 			{"subscriber":"offline-1","group":"offline","topic":"b","first_seq":5,"last_seq":9,"published_from_ns":500000000,"published_to_ns":2000000000},
 			{"subscriber":"paused-1","group":"paused","topic":"a","first_seq":0,"last_seq":4,"published_from_ns":1000000000,"published_to_ns":1000000000}]},
+			"violations":[
+			{"claim":"qos1-no-loss","kind":"lost","client":"offline-1","count":25,"from_ns":500000000,"to_ns":3000000000,"when":"before f1"},
+			{"claim":"qos1-no-loss","kind":"lost","client":"paused-1","count":5,"from_ns":1000000000,"to_ns":1000000000,"when":"before f1"}],
 			"landings":[{"fault":"f1","times":{"applied_ns":3000000000,"healed_ns":9000000000}}]}`,
 	})
 	c := connectTo(t, (&host{runs: dir}).server(t, Options{}))
@@ -33,21 +45,81 @@ func TestAnomaliesSayWhoLostWhatAndWhen(t *testing.T) {
 	if is := fmt.Sprint(view["losses"].(map[string]any)["subscribers"]); is != want {
 		t.Errorf("%s\nwant %s", is, want)
 	}
-	if len(view["list"].([]any)) != anomalyPage || view["next"] != float64(anomalyPage) {
-		t.Errorf("%d examples, next %v", len(view["list"].([]any)), view["next"])
+	want = "[map[claim:qos1-no-loss clients:[offline-1 paused-1] count:30 example:map[at:2/0@offline-1 at_s:1.5 events:[1 2] text:message 0] " +
+		"from_s:0.5 kind:lost sdk:go/a@1 to_s:3 when:before f1]]"
+	if is := fmt.Sprint(view["groups"]); is != want || view["list"] != nil {
+		t.Errorf("%s\nwant %s", is, want)
 	}
-	if steps := fmt.Sprint(got["next_steps"]); !strings.Contains(steps, `at "2/0"`) || !strings.Contains(steps, "after 25") {
+	if steps := fmt.Sprint(got["next_steps"]); !strings.Contains(steps, `at "2/0@offline-1"`) || !strings.Contains(steps, "detail") {
 		t.Error(steps)
 	}
-	if got["verdict"] != nil {
-		t.Error("a view repeats the whole verdict")
+	for _, fact := range []string{"verdict", "scenario", "faults", "dir"} {
+		if got[fact] != nil {
+			t.Errorf("a view repeats the %s of the run", fact)
+		}
 	}
-	page := structured(t, callTool(t, c, "get_run", map[string]any{"view": "anomalies", "after": 25}))["anomalies"].(map[string]any)
-	if len(page["list"].([]any)) != 1 || page["next"] != nil || page["losses"] != nil {
-		t.Errorf("%v", page)
+	seen, next := 0, any(0)
+	for next != nil {
+		page := structured(t, callTool(t, c, "get_run", map[string]any{"view": "anomalies", "detail": true, "after": next}))["anomalies"].(map[string]any)
+		seen += len(page["list"].([]any))
+		next = page["next"]
+		if page["losses"] != nil || page["groups"] != nil {
+			t.Errorf("%v", page)
+		}
+	}
+	if seen != listed {
+		t.Errorf("%d of %d violations in the pages", seen, listed)
 	}
 	summary := structured(t, callTool(t, c, "get_run", nil))
-	if steps := fmt.Sprint(summary["next_steps"]); !strings.Contains(steps, "replay_run with run_id") {
+	if steps := fmt.Sprint(summary["next_steps"]); !strings.Contains(steps, "replay_run with run_id") || summary["scenario"] == nil {
 		t.Error(steps)
 	}
+}
+
+// An answer about a run that there was costs an agent at most 1,500 tokens, whatever
+// it asks to see.
+func TestAnswersAreShort(t *testing.T) {
+	runs := t.TempDir()
+	record := filepath.Join("..", "docs", "track-record")
+	dirs, err := filepath.Glob(filepath.Join(record, "*", "verdict.json"))
+	if err != nil || len(dirs) < 20 {
+		t.Fatalf("%d recorded runs, %v", len(dirs), err)
+	}
+	var most int
+	c := connectTo(t, (&host{runs: runs}).server(t, Options{}))
+	for _, path := range dirs {
+		id := filepath.Base(filepath.Dir(path))
+		files := map[string]string{}
+		for _, name := range []string{"verdict.json", "report.json", "report.md"} {
+			text, err := os.ReadFile(filepath.Join(filepath.Dir(path), name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[name] = string(text)
+		}
+		var report struct {
+			Landings json.RawMessage `json:"landings"`
+		}
+		if err := json.Unmarshal([]byte(files["report.json"]), &report); err != nil {
+			t.Fatal(err)
+		}
+		files["evidence/landings.json"] = fmt.Sprintf(`{"format":1,"landings":%s}`, report.Landings)
+		writeRun(t, filepath.Join(runs, id), files)
+		for _, args := range []string{`{}`, `{"view":"anomalies"}`, `{"view":"anomalies","detail":true}`, `{"view":"landings"}`, `{"view":"report"}`} {
+			var given map[string]any
+			if err := json.Unmarshal([]byte(args), &given); err != nil {
+				t.Fatal(err)
+			}
+			given["run_id"] = id
+			text, err := json.Marshal(structured(t, callTool(t, c, "get_run", given)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			tokens := skills.Tokens(string(text))
+			if most = max(most, tokens); tokens > 1500 {
+				t.Errorf("get_run %s of %s: about %d tokens", args, id, tokens)
+			}
+		}
+	}
+	t.Logf("the longest of %d runs has about %d tokens", len(dirs), most)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -24,12 +25,44 @@ func answer(summary string, next ...string) Answer {
 	return Answer{Summary: summary, NextSteps: next}
 }
 
-// outputSchema is the JSON schema of an answer. Lists in answers are never
+// listedSchema is an answer's schema as the list of tools has it: the names of
+// the fields that are always there. Every session pays for it, and few hosts show
+// it to a model.
+func listedSchema(t reflect.Type) (json.RawMessage, error) {
+	text, err := answerSchema(t)
+	if err != nil {
+		return nil, err
+	}
+	var schema struct {
+		Required []string `json:"required"`
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", t, err)
+	}
+	always := map[string]any{}
+	for _, name := range schema.Required {
+		if name != "summary" && name != "next_steps" { // the instructions have them
+			always[name] = struct{}{}
+		}
+	}
+	return json.Marshal(map[string]any{"type": "object", "properties": always})
+}
+
+// answerSchema is the JSON schema of an answer. Lists in answers are never
 // null, so their schemas do not allow it.
-func outputSchema(t reflect.Type) (json.RawMessage, error) {
+func answerSchema(t reflect.Type) (json.RawMessage, error) {
 	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", t, err)
+	}
+	for i := range t.NumField() {
+		if part := t.Field(i); part.Anonymous && part.Type.Kind() == reflect.Pointer { // nil leaves all of its fields out
+			inner, err := jsonschema.ForType(part.Type.Elem(), &jsonschema.ForOptions{})
+			if err != nil {
+				return nil, fmt.Errorf("schema of %s: %w", t, err)
+			}
+			schema.Required = slices.DeleteFunc(schema.Required, func(name string) bool { return slices.Contains(inner.Required, name) })
+		}
 	}
 	text, err := json.Marshal(schema)
 	if err != nil {
@@ -58,6 +91,22 @@ func withoutNull(node any) any {
 		}
 	}
 	return node
+}
+
+// answerBytes is how much of a list an answer shows: with the rest of it about
+// 1,500 tokens.
+const answerBytes = 4_500
+
+// fitting are the first of a list, at least one, that an answer has room for.
+func fitting[T any](list []T) []T {
+	left := answerBytes
+	for i := range list {
+		text, err := json.Marshal(list[i])
+		if left -= len(text); i > 0 && (left < 0 || err != nil) {
+			return list[:i]
+		}
+	}
+	return list
 }
 
 // neverNull replaces nil slices by empty ones and nil maps by empty ones, all

@@ -31,22 +31,19 @@ func (a *agent) runClient() Tool {
 		Wait       float64 `json:"wait_s"`
 	}
 	t := Tool{
-		Name:  "run_client",
-		Title: "Run an SDK's clients",
-		Description: "Runs a scenario's workload with one client SDK on the live cluster and answers what was sent, acknowledged and received so far, " +
-			"over all client runs. Loss and duplicates are judged at cluster_stop. With wait_s 0 it answers at once and traffic goes on " +
-			"for duration_s: inject_fault next. The first use of an SDK fetches it, which takes up to a minute.",
+		Name: "run_client",
+		Description: "Runs a scenario's workload with one SDK on the live cluster and counts what was sent, acknowledged and received. " +
+			"With wait_s 0 traffic goes on for duration_s while you inject_fault. An SDK's first use fetches it.",
 		Params: []Param{
-			{Name: "protocol", Type: String, Enum: contract.Protocols(), About: "default: the scenario's"},
-			{Name: "transport", Type: String, Enum: cluster.Transports(), About: "default tcp; others: config.transports"},
-			{Name: "sdk_lang", Type: String, Required: true, Enum: a.backend.Languages, About: "preflight lists SDKs and versions", Example: `"go"`},
-			{Name: "sdk_version", Type: String, About: "default: the newest known", Example: `"1.5.1"`},
-			{Name: "scenario", Type: String, Required: true, About: "whose workload, from list_scenarios", Example: `"mqtt/qos-roundtrip"`},
-			{Name: "duration_s", Type: Number, About: "how long traffic goes on", Min: 5, Max: 600, Default: 60.0, Example: "60"},
+			{Name: "protocol", Type: String, Enum: contract.Protocols()},
+			{Name: "transport", Type: String, Enum: cluster.Transports()},
+			{Name: "sdk_lang", Type: String, Required: true, Enum: a.backend.Languages, Example: `"go"`},
+			{Name: "sdk_version", Type: String, Example: `"1.5.1"`},
+			{Name: "scenario", Type: String, Required: true, Example: `"mqtt/qos-roundtrip"`},
+			{Name: "duration_s", Type: Number, Min: 5, Max: 600, Default: 60.0, Example: "60"},
 			experimentParam(), waitS(),
 		},
 		Example: `{"sdk_lang":"go","scenario":"mqtt/qos-roundtrip"}`,
-		Hints:   Hints{},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (ClientAnswer, error) {
 		if err := a.known(in.Scenario); err != nil {

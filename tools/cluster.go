@@ -30,27 +30,38 @@ func clusterAnswer(s keeper.Status, a Answer) ClusterAnswer {
 }
 
 func configParam() Param {
-	return Param{Name: "config", Type: Object, About: "what the nodes are", Example: `{"flavor":"reference"}`, Fields: []Param{
+	return Param{Name: "config", Type: Object, Example: `{"flavor":"reference"}`, Fields: []Param{
 		{Name: "flavor", Type: String, About: "reference is embedded; external is somebody else's", Enum: cluster.FlavorNames(cluster.Any)},
-		{Name: "binary", Type: String, About: "path, if the envelope names it"},
+		{Name: "binary", Type: String, About: "path"},
 		{Name: "runtime", Type: String, Enum: cluster.RuntimeNames(), About: "default process"},
-		{Name: "image", Type: String, About: "docker; if the envelope names it"},
-		{Name: "version", Type: String, About: "robustmq: to download, or of the image", Example: `"v0.4.11"`},
-		{Name: "version_sha256", Type: String, About: "of its archive"},
-		{Name: "endpoints", Type: Array, Items: String, Address: true, About: "external: host:port of each, if the envelope names them", Example: `["broker:1883"]`},
-		{Name: "containers", Type: Array, Items: String, About: "external: of each endpoint, for faults"},
-		{Name: "pids", Type: Array, Items: Integer, About: "external: or its process"},
-		{Name: "username", Type: String}, {Name: "password", Type: String, About: "never recorded", Secret: true},
+		{Name: "image", Type: String, About: "docker"},
+		{Name: "version", Type: String, About: "to download (version_sha256 of its archive), or of the image", Example: `"v0.4.11"`},
+		{Name: "version_sha256", Type: String, Unlisted: true},
+		{Name: "endpoints", Type: Array, Items: String, Address: true, About: "external: host:port of each; with containers or pids of each, username, password", Example: `["broker:1883"]`},
+		{Name: "containers", Type: Array, Items: String, Unlisted: true},
+		{Name: "pids", Type: Array, Items: Integer, Unlisted: true},
+		{Name: "username", Type: String, Unlisted: true}, {Name: "password", Type: String, Secret: true, Unlisted: true},
 		{Name: "profile", Type: String, Enum: []string{"tested", "as-shipped"}, About: "as-shipped: the vendor's defaults"},
 		{Name: "settings", Type: Object, About: "the flavor's own keys"},
-		{Name: "arm", Type: Array, Items: String, About: "for faults that need it: disk, clock, tap"},
+		{Name: "arm", Type: Array, Items: String, About: "disk (disk_model ext4, xfs, strict), clock, tap: for faults and claims that need them"},
 		{Name: "transports", Type: Array, Items: String, About: "beside tcp: tls, ws, wss"},
-		{Name: "disk_model", Type: String, Enum: []string{"ext4", "xfs", "strict"}, About: "of the armed disk"},
+		{Name: "disk_model", Type: String, Enum: []string{"ext4", "xfs", "strict"}, Unlisted: true},
 	}}
 }
 
+// likeClusterStart is the config of a tool that leaves its fields to the schema of
+// cluster_start.
+func likeClusterStart() Param {
+	config := configParam()
+	config.About = "as in cluster_start"
+	for i := range config.Fields {
+		config.Fields[i].Unlisted = true
+	}
+	return config
+}
+
 func nodesParam() Param {
-	return Param{Name: "nodes", Type: Integer, About: "how many", Min: 1, Max: 5, Example: "3"}
+	return Param{Name: "nodes", Type: Integer, Min: 1, Max: 5, Example: "3"}
 }
 
 func (a *agent) clusterStart() Tool {
@@ -60,14 +71,11 @@ func (a *agent) clusterStart() Tool {
 		Wait   float64        `json:"wait_s"`
 	}
 	t := Tool{
-		Name:  "cluster_start",
-		Title: "Start a cluster",
-		Description: "Starts a broker cluster to explore by hand and waits until every node serves. Answers run_id, nodes, versions, " +
-			"the effective configuration and how it differs from the vendor's defaults. All that you do with it is recorded, and judged at cluster_stop. " +
-			"When nobody asks for it any more it is healed and stopped. For a whole experiment in one call use run_scenario.",
+		Name: "cluster_start",
+		Description: "Starts a cluster to explore by hand and waits until every node serves. All that you do with it is recorded, and judged at cluster_stop. " +
+			"It is healed and stopped once nobody asks for it. For a whole experiment in one call: run_scenario.",
 		Params:  []Param{nodesParam(), configParam(), waitS()},
 		Example: `{"nodes":3,"config":{"flavor":"reference"}}`,
-		Hints:   Hints{},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (ClusterAnswer, error) {
 		in.Config.Nodes = in.Nodes
@@ -99,13 +107,11 @@ func (a *agent) clusterStop() Tool {
 		Wait       float64 `json:"wait_s"`
 	}
 	t := Tool{
-		Name:  "cluster_stop",
-		Title: "Stop the cluster",
-		Description: "Heals every fault, drains the clients, stops the cluster and judges what happened. Logs and the record are kept. " +
-			"Answers the verdict and the root hash of the sealed record, or running while it takes longer.",
-		Params:  []Param{experimentParam(), waitS()},
-		Example: `{}`,
-		Hints:   Hints{Destructive: true, Idempotent: true},
+		Name:        "cluster_stop",
+		Description: "Heals every fault, drains the clients, stops the cluster and judges what happened.",
+		Params:      []Param{experimentParam(), waitS()},
+		Example:     `{}`,
+		Hints:       Hints{Destructive: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (RunAnswer, error) {
 		e, err := a.experiment(call, in.Experiment)
@@ -122,11 +128,10 @@ func (a *agent) clusterStatus() Tool {
 	}
 	t := Tool{
 		Name:        "cluster_status",
-		Title:       "Look at the cluster",
-		Description: "Nodes with their state and roles (who leads), faults in place and when they heal, clients with their counts so far.",
+		Description: "Nodes with their roles, faults in place and when they heal, clients with their counts so far.",
 		Params:      []Param{experimentParam()},
 		Example:     `{}`,
-		Hints:       Hints{ReadOnly: true, Idempotent: true},
+		Hints:       Hints{ReadOnly: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (ClusterAnswer, error) {
 		e, err := a.experiment(call, in.Experiment)

@@ -39,13 +39,12 @@ func (a *agent) compareRuns() Tool {
 		Runs []string `json:"run_ids"`
 	}
 	t := Tool{
-		Name:  "compare_runs",
-		Title: "Compare runs",
-		Description: "Attributes what differs between runs of one scenario with several SDKs: to the protocol implementation, one SDK version, the broker, the harness or the environment; " +
-			"or says which run would decide. Judges each run again; what the wire shows beats what most SDKs do. Runs on another broker are the control.",
+		Name: "compare_runs",
+		Description: "Attributes what differs between runs of one scenario to broker, SDK, protocol implementation, harness or environment, or says which run would decide. " +
+			"Runs on another broker are the control.",
 		Params:  []Param{{Name: "run_ids", Type: Array, Items: String, Required: true, About: "two or more, judged", Example: `["latest"]`}},
 		Example: `{"run_ids":["latest","latest"]}`,
-		Hints:   Hints{ReadOnly: true, Idempotent: true},
+		Hints:   Hints{ReadOnly: true},
 	}
 	return handler(t, func(_ context.Context, _ *Call, in args) (CompareAnswer, error) {
 		if len(in.Runs) < 2 {
@@ -109,11 +108,8 @@ func attributionLine(a reports.Attribution) AttributionLine {
 // shortened are the first of a list, each cut to what an answer quotes.
 func shortened(list []string, most int) []string {
 	out := []string{}
-	for _, s := range list[:min(len(list), most)] {
+	for _, s := range firstOf(list, most) {
 		out = append(out, shorten(s, quoted))
-	}
-	if more := len(list) - most; more > 0 {
-		out = append(out, fmt.Sprintf("… %d more", more))
 	}
 	return out
 }

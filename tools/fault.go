@@ -27,15 +27,13 @@ func (a *agent) injectFault() Tool {
 		Experiment string         `json:"experiment"`
 	}
 	t := Tool{
-		Name:  "inject_fault",
-		Title: "Inject a fault",
+		Name: "inject_fault",
 		Description: "Puts one bounded fault on a node and proves whether it landed: by the mechanism, by its effect, and by a control that stays still. " +
-			"Answers fault_id, the landing so far and when it heals itself. Have traffic flowing first (run_client). " +
-			"A fault that did not land proves nothing about the broker.",
+			"Have traffic flow first (run_client). A fault that did not land proves nothing.",
 		Params: []Param{
-			{Name: "type", Type: String, Required: true, Enum: a.backend.Faults, About: "preflight says how each is done here", Example: `"kill"`},
-			{Name: "target", Type: String, Required: true, About: "node-2, leader, follower or any; of a network fault also a link, leader~clients both ways, node-1>node-2 one way", Example: `"leader"`},
-			{Name: "params", Type: Object, About: fmt.Sprintf("duration_s until it heals (default %d), and the fault's own", defaultFaultS), Example: `{"duration_s":10}`},
+			{Name: "type", Type: String, Required: true, Enum: a.backend.Faults, Example: `"kill"`},
+			{Name: "target", Type: String, Required: true, About: "node-2, leader, follower, any; of the network also leader~clients, or one way node-1>node-2", Example: `"leader"`},
+			{Name: "params", Type: Object, About: fmt.Sprintf("duration_s (default %d), and its own; preflight with fault shows them", defaultFaultS), Example: `{"duration_s":10}`},
 			experimentParam(),
 		},
 		Example: `{"type":"kill","target":"leader","params":{"duration_s":10}}`,
@@ -119,11 +117,9 @@ func (a *agent) healFault() Tool {
 	}
 	t := Tool{
 		Name:        "heal_fault",
-		Title:       "Heal a fault",
-		Description: "Heals a fault now instead of when its time is over, reads back that it is healed, and answers its final landing.",
-		Params:      []Param{{Name: "fault_id", Type: String, Required: true, About: "from inject_fault or cluster_status", Example: `"f1"`}, experimentParam()},
+		Description: "Heals a fault before its time is over, reads back that it is healed, and returns its final landing.",
+		Params:      []Param{{Name: "fault_id", Type: String, Required: true, Example: `"f1"`}, experimentParam()},
 		Example:     `{"fault_id":"f1"}`,
-		Hints:       Hints{Idempotent: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (FaultAnswer, error) {
 		e, err := a.experiment(call, in.Experiment)

@@ -3,16 +3,17 @@ package tools
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// RunView is a run, and one view of it.
+// RunView is one view of a run. The summary has the facts of the run; every other
+// view has nothing but what was asked for.
 type RunView struct {
-	RunAnswer
+	Answer
+	RunID string `json:"run_id"`
+	*RunFacts
 	Series    *SeriesView          `json:"series,omitempty"`
 	Cluster   *history.ClusterInfo `json:"cluster,omitempty"`
 	Anomalies *AnomalyView         `json:"anomalies,omitempty"`
@@ -32,26 +33,26 @@ type getRunArgs struct {
 	At    string   `json:"at"`
 	Rows  int      `json:"rows"`
 	After int      `json:"after"`
+	All   bool     `json:"detail"`
 }
 
 func (a *agent) getRun() Tool {
 	t := Tool{
-		Name:  "get_run",
-		Title: "Read a run",
-		Description: "Waits for a run and answers its verdict; or, with view: anomalies (losses by client and time; examples of each violation), landings (the proof of each fault), " +
-			"timeline (rates over time), history (recorded rows around one message), report (as published), journal (what was asked and answered). " +
-			"Works on live and finished runs.",
+		Name: "get_run",
+		Description: "Waits for a run and returns its verdict; or a view of it, live or finished: anomalies (violations and losses, counted, with examples), landings (the proof of each fault), " +
+			"timeline (rates), history (rows of one message), report, journal (calls and answers).",
 		Params: []Param{
 			{Name: "run_id", Type: String, Default: "latest", Example: `"latest"`},
 			{Name: "view", Type: String, Enum: []string{"summary", "anomalies", "landings", "timeline", "history", "report", "journal"}, Default: "summary"},
-			{Name: "with", Type: Array, Items: String, About: "run_ids that repeat this run: judges all as one series, k of n", Example: `["latest"]`},
+			{Name: "with", Type: Array, Items: String, About: "run_ids that repeat it: k of n", Example: `["latest"]`},
 			waitS(),
-			{Name: "at", Type: String, About: "history: stream/seq of a message, or the index of a row; anomalies name both. landings: a fault_id, to see all its samples", Example: `"3/120"`},
-			{Name: "rows", Type: Integer, About: "history: how many before and after", Min: 0, Max: 50, Default: float64(10), Example: "10"},
-			{Name: "after", Type: Integer, About: "next of an earlier answer, for more", Min: 0, Max: 1 << 40, Example: "50"},
+			{Name: "at", Type: String, About: "history: as in anomalies. landings: a fault_id, for all its samples", Example: `"3/120"`},
+			{Name: "rows", Type: Integer, About: "history: beside it", Min: 0, Max: 50, Example: "10"},
+			{Name: "after", Type: Integer, About: "next of an earlier answer", Min: 0, Max: 1 << 40, Example: "50"},
+			{Name: "detail", Type: Boolean, About: "summary: all claims, the cluster. anomalies: one by one"},
 		},
 		Example: `{"run_id":"latest","view":"anomalies"}`,
-		Hints:   Hints{ReadOnly: true, Idempotent: true},
+		Hints:   Hints{ReadOnly: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in getRunArgs) (RunView, error) {
 		dir, err := a.find(in.RunID)
@@ -65,10 +66,27 @@ func (a *agent) getRun() Tool {
 		if err != nil {
 			return RunView{}, err
 		}
-		out := RunView{RunAnswer: a.answerOf(s)}
+		if in.View == "summary" {
+			return a.summary(s, in.All), nil
+		}
+		out := RunView{RunID: s.ID, Answer: answer(standing(s))}
 		err = a.view(&out, s, dir, in)
 		return out, err
 	})
+}
+
+// summary is a run with the claims that it did not pass, or with all of them and
+// what its cluster was.
+func (a *agent) summary(s keeper.Status, all bool) RunView {
+	run := a.answerOf(s)
+	if all {
+		run.Verdict = wholeVerdict(s.Verdict)
+	}
+	out := RunView{Answer: run.Answer, RunID: run.RunID, RunFacts: &run.RunFacts}
+	if all {
+		out.Cluster = s.Cluster
+	}
+	return out
 }
 
 // look answers a run's status, live or recorded. Only the summary waits: the
@@ -98,17 +116,19 @@ func (a *agent) look(ctx context.Context, call *Call, id string, in getRunArgs) 
 	return a.recorded(id)
 }
 
-func (a *agent) view(out *RunView, s keeper.Status, dir string, in getRunArgs) (err error) {
-	if in.View == "summary" {
-		out.Cluster = s.Cluster
-		return nil
+// standing is the state of a run, or its phase while it has none.
+func standing(s keeper.Status) string {
+	if s.Verdict != nil {
+		return string(s.Verdict.State)
 	}
-	out.Verdict = nil // the summary has its headline
-	out.NextSteps = slices.DeleteFunc(out.NextSteps, func(step string) bool { return strings.HasPrefix(step, "get_run with view "+in.View) })
+	return "phase " + s.Phase
+}
+
+func (a *agent) view(out *RunView, s keeper.Status, dir string, in getRunArgs) (err error) {
 	switch in.View {
 	case "anomalies":
-		if out.Anomalies, err = anomalies(dir, s.Verdict, in.After); err == nil {
-			out.NextSteps = out.Anomalies.next(out.NextSteps)
+		if out.Anomalies, err = anomalies(dir, s.Verdict, in.All, in.After); err == nil {
+			out.Answer = answer(fmt.Sprintf("%s; %s", out.Summary, plural(int(out.Anomalies.Found), "violation")), out.Anomalies.next()...)
 		}
 	case "landings":
 		out.Landings, err = landings(dir, in.At)

@@ -106,7 +106,7 @@ func stopJob(jobDir *campaigns.JobDir) (RunAnswer, error) {
 	if err := jobDir.AskStop(); err != nil {
 		return RunAnswer{}, fmt.Errorf("stop %s: %w", jobDir.ID(), err)
 	}
-	out := RunAnswer{RunID: jobDir.ID(), Scenario: jobDir.Job.Start.Scenario, Running: jobDir.Busy(), Phase: "stopping", Dir: jobDir.Dir}
+	out := RunAnswer{RunID: jobDir.ID(), RunFacts: RunFacts{Scenario: jobDir.Job.Start.Scenario, Running: jobDir.Busy(), Phase: "stopping", Dir: jobDir.Dir}}
 	tool := jobDir.Job.Kind.Tool()
 	out.Answer = answer("its run is healed, judged and sealed, and no other begun", fmt.Sprintf("%s with run_id %q goes on where it was", tool, jobDir.ID()))
 	return out, nil
@@ -195,14 +195,13 @@ func (a *agent) replayRun() Tool {
 		Wait  float64 `json:"wait_s"`
 	}
 	t := Tool{
-		Name:  "replay_run",
-		Title: "Repeat a run",
-		Description: "Repeats a run (same schedule, workload, seed, SDK, broker): in how many runs do the same claims fail? " +
-			"Goes on in its own process: while it answers running, call again with job_id as run_id; stop_run ends it.",
+		Name: "replay_run",
+		Description: "Repeats a run with all the same: in how many runs does each claim fail? " +
+			"While it says running, call again with job_id as run_id; stop_run ends it.",
 		Params: []Param{
 			{Name: "run_id", Type: String, Required: true, Example: `"latest"`},
 			{Name: "times", Type: Integer, Min: 1, Max: 50, Default: float64(3), Example: "3"},
-			{Name: "blame", Type: Boolean, About: "vary SDK, broker, tap instead: whose doing is it?"},
+			{Name: "blame", Type: Boolean, About: "vary SDK, broker, tap, one at a time: whose doing is it?"},
 			waitS(),
 		},
 		Example: `{"run_id":"latest","times":3}`,
@@ -224,10 +223,8 @@ func (a *agent) reduceRun() Tool {
 		Wait   float64  `json:"wait_s"`
 	}
 	t := Tool{
-		Name:  "reduce_run",
-		Title: "Reduce a failed run",
-		Description: "Leaves out of a failed run's scenario what it can while the same claims fail in 2 of 3 runs; writes the scenario that is left. " +
-			"About an hour; goes on like replay_run.",
+		Name:        "reduce_run",
+		Description: "Leaves out of a failed run's scenario what it can while the same claims fail in 2 of 3 runs. About an hour; goes on like replay_run.",
 		Params: []Param{
 			{Name: "run_id", Type: String, Required: true, Example: `"latest"`},
 			{Name: "claims", Type: Array, Items: String, About: "default: all that failed"},

@@ -47,22 +47,20 @@ func (a *agent) getLogs() Tool {
 		Experiment string `json:"experiment"`
 	}
 	t := Tool{
-		Name:  "get_logs",
-		Title: "Read the brokers' logs",
-		Description: "Lines of the brokers' logs that match, counted by level and paged. Seconds count from the run's start. " +
-			"Lines of a finished run, named by its run_id, have the broker's own time, and no time_range.",
+		Name:        "get_logs",
+		Description: "Lines of the brokers' logs, counted by level and paged. Seconds count from the run's start; a finished run's lines have the broker's time.",
 		Params: []Param{
 			{Name: "level", Type: String, Enum: []string{"error", "warn", "info", "debug"}, About: "that and worse"},
 			{Name: "time_range", Type: Object, Example: `{"from_s":10,"to_s":20}`, Fields: []Param{{Name: "from_s", Type: Number}, {Name: "to_s", Type: Number}}},
 			{Name: "node", Type: String, Example: `"node-2"`},
-			{Name: "match", Type: String, About: "regular expression (RE2)"},
+			{Name: "match", Type: String, About: "regular expression"},
 			{Name: "context", Type: Integer, About: "lines around each match", Min: 0, Max: 20, Example: "3"},
 			{Name: "limit", Type: Integer, Min: 1, Max: 500, Default: float64(100), Example: "100"},
-			{Name: "after", Type: String, About: "next of an earlier answer, for more"},
+			{Name: "after", Type: String, About: "next of an earlier answer"},
 			experimentParam(),
 		},
 		Example: `{"level":"warn","time_range":{"from_s":10}}`,
-		Hints:   Hints{ReadOnly: true, Idempotent: true},
+		Hints:   Hints{ReadOnly: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (LogsAnswer, error) {
 		if in.Range.To > 0 && in.Range.To < in.Range.From {

@@ -29,18 +29,16 @@ func (a *agent) getMetrics() Tool {
 		Experiment string   `json:"experiment"`
 	}
 	t := Tool{
-		Name:  "get_metrics",
-		Title: "Read the brokers' metrics",
-		Description: "Metrics of a live experiment's nodes: now, and the range before, during and after the faults. The first 60 unless you name a node or names; " +
-			"names end in their unit where they have one. series adds the values over time, as [seconds, value].",
+		Name:        "get_metrics",
+		Description: "Metrics of a live experiment's nodes: now, and their range before, during and after the faults. The first 60, unless you name a node or names.",
 		Params: []Param{
-			{Name: "node", Type: String, About: "default: all", Example: `"node-2"`},
+			{Name: "node", Type: String, Example: `"node-2"`},
 			{Name: "names", Type: Array, Items: String, About: "regular expressions", Example: `["connections"]`},
-			{Name: "series", Type: Boolean},
+			{Name: "series", Type: Boolean, About: "values over time, too"},
 			experimentParam(),
 		},
 		Example: `{"node":"node-2"}`,
-		Hints:   Hints{ReadOnly: true, Idempotent: true},
+		Hints:   Hints{ReadOnly: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (MetricsAnswer, error) {
 		e, err := a.experiment(call, in.Experiment)

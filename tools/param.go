@@ -25,6 +25,7 @@ type Param struct {
 	Min, Max float64  // of a number, where Max > Min
 	Default  any
 	Fields   []Param // of an object; none: any field
+	Unlisted bool    // the schema leaves it out: the text of another parameter names it
 	Items    Type    // of an array
 	Most     int     // bytes of a string, or of each in an array; 0: mostString
 	Example  string  // as JSON
@@ -45,13 +46,16 @@ const (
 func (p Param) longest() int { return cmp.Or(p.Most, mostString) }
 
 // inputSchema is the JSON schema of an object with the parameters as its
-// properties and no others.
+// properties. It leaves out what an error says better, the bounds of numbers and
+// that there are no other properties, because every session pays for it.
 func inputSchema(params []Param) map[string]any {
 	properties := map[string]any{}
-	schema := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	schema := map[string]any{"type": "object", "properties": properties}
 	var required []string
 	for _, p := range params {
-		properties[p.Name] = p.schema()
+		if !p.Unlisted {
+			properties[p.Name] = p.schema()
+		}
 		if p.Required {
 			required = append(required, p.Name)
 		}
@@ -72,9 +76,6 @@ func (p Param) schema() map[string]any {
 	}
 	if p.Enum != nil {
 		schema["enum"] = p.Enum
-	}
-	if p.Max > p.Min {
-		schema["minimum"], schema["maximum"] = p.Min, p.Max
 	}
 	if p.Default != nil {
 		schema["default"] = p.Default

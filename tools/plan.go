@@ -42,13 +42,10 @@ func (a *agent) freezePlan() Tool {
 		Plan string `json:"plan"`
 	}
 	t := Tool{
-		Name:  "freeze_plan",
-		Title: "Freeze a test plan",
-		Description: "Lints a test plan and freezes it by hash, before you run it; or says what is missing of it. Later runs count as attempts by what they recorded; the unrun is NOT-RUN; " +
-			"a threshold changed afterwards is a mismatch. Answers the headline and the calls still to make.",
-		Params:  []Param{{Name: "plan", Type: String, Required: true, Most: mostPlan, About: "Markdown as \"example\" answers it; or name, hash or latest of a frozen one"}},
-		Example: `{"plan":"latest"}`,
-		Hints:   Hints{Idempotent: true},
+		Name:        "freeze_plan",
+		Description: "Lints a test plan and freezes it by hash before you run it, or says what is missing of it. Runs count as attempts by their record; the unrun is NOT-RUN.",
+		Params:      []Param{{Name: "plan", Type: String, Required: true, Most: mostPlan, About: "Markdown, as \"example\" returns it; or name, hash or latest of a frozen one"}},
+		Example:     `{"plan":"latest"}`,
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (PlanAnswer, error) {
 		switch {

@@ -45,14 +45,13 @@ func (a *agent) preflight() Tool {
 	}
 	t := Tool{
 		Name:        "preflight",
-		Title:       "Look at this host",
-		Description: "Looks at this host: its flavors, SDKs and faults, the lines that install the missing ones, and the operator's limits. Changes nothing.",
+		Description: "Flavors, SDKs and faults of this host, the lines that install the missing ones, and the operator's limits.",
 		Params: []Param{
-			{Name: "fault", Type: String, About: "one to show whole", Example: `"kill"`},
+			{Name: "fault", Type: String, About: "one, with its parameters", Example: `"kill"`},
 			{Name: "detail", Type: Boolean, About: "all of it, long"},
 		},
 		Example: `{}`,
-		Hints:   Hints{ReadOnly: true, Idempotent: true},
+		Hints:   Hints{ReadOnly: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (PreflightAnswer, error) {
 		if in.Fault != "" && !contains(a.backend.Faults, in.Fault) {

@@ -30,19 +30,17 @@ func (a *agent) pushReport() Tool {
 		DryRun bool   `json:"dry_run"`
 	}
 	t := Tool{
-		Name:  "push_report",
-		Title: "Publish a report",
-		Description: "Publishes sealed runs with your own words quoted beside what the server decided. The verdict, the counts and the evidence are the record's; " +
-			"yours are title, problem, analysis, code paths and a proposed severity. Goes to a destination the operator allows; dry_run shows where and what.",
+		Name:        "push_report",
+		Description: "Publishes sealed runs, with your words quoted beside the verdict, to a destination that the operator allows. dry_run shows where and what.",
 		Params: []Param{
 			{Name: "report", Type: Object, Required: true, Example: `{"runs":["latest"],"title":"…"}`, Fields: []Param{
 				{Name: "runs", Type: Array, Items: String, Required: true, About: "run_ids, or latest", Example: `["latest"]`},
 				{Name: "title", Type: String, Required: true, Most: 200},
-				{Name: "problem", Type: String, Most: mostProse, About: "what happened, at which stage"},
+				{Name: "problem", Type: String, Most: mostProse, About: "what happened, when"},
 				{Name: "analysis", Type: String, Most: mostProse, About: "suspected cause"},
-				{Name: "code_paths", Type: Array, Items: String, About: "where to look in the broker's source"},
+				{Name: "code_paths", Type: Array, Items: String, About: "in the broker's source"},
 				{Name: "proposed_severity", Type: String, Enum: []string{"P0", "P1", "P2", "P3"}},
-				{Name: "destination", Type: String, About: "directory, git remote or github:owner/repo; default: the operator's first"},
+				{Name: "destination", Type: String, About: "directory, git remote or github:owner/repo"},
 			}},
 			{Name: "dry_run", Type: Boolean},
 		},

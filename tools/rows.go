@@ -2,6 +2,7 @@ package tools
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -9,7 +10,7 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// HistoryView are recorded rows around one message or one row.
+// HistoryView are recorded rows of one message or around one row.
 type HistoryView struct {
 	Rows    []Row  `json:"rows"`
 	Matched int    `json:"matched"`          // rows that are the message or the index asked for
@@ -19,69 +20,79 @@ type HistoryView struct {
 
 // A Row is one event, its numbers replaced by names.
 type Row struct {
-	Index   int64   `json:"index"`
-	AtS     float64 `json:"at_s"`
-	Kind    string  `json:"kind"`
-	Edge    string  `json:"edge"`
-	Call    int64   `json:"call,omitempty"` // on a return: the index of its call
-	Outcome string  `json:"outcome,omitempty"`
-	Process string  `json:"process,omitempty"`
-	Node    string  `json:"node,omitempty"`
-	Message string  `json:"message,omitempty"` // stream/seq
-	QoS     uint8   `json:"qos,omitempty"`
-	Reason  uint8   `json:"reason,omitempty"`
-	Flags   string  `json:"flags,omitempty"`
-	Text    string  `json:"text,omitempty"`
-	Match   bool    `json:"match,omitempty"`
+	Index    int64   `json:"index"`
+	AtS      float64 `json:"at_s"`
+	Kind     string  `json:"kind"`
+	Edge     string  `json:"edge,omitempty"` // call or return; none is a moment
+	Call     int64   `json:"call,omitempty"` // on a return: the index of its call
+	Outcome  string  `json:"outcome,omitempty"`
+	Process  string  `json:"process,omitempty"`
+	Node     string  `json:"node,omitempty"`
+	Message  string  `json:"message,omitempty"` // stream/seq, of another message than the one asked for
+	PacketID int64   `json:"packet_id,omitempty"`
+	QoS      uint8   `json:"qos,omitempty"`
+	Dup      bool    `json:"dup,omitempty"`
+	Reason   uint8   `json:"reason,omitempty"`
+	Flags    string  `json:"flags,omitempty"` // the others
+	Text     string  `json:"text,omitempty"`
+	Beside   bool    `json:"beside,omitempty"` // it does not match
 }
-
-// maxRows of an answer, whatever was asked for.
-const maxRows = 200
 
 // A spot is what the history is read around.
 type spot struct {
-	index  int64 // or None
-	stream int32
-	seq    int64
+	index   int64 // or None
+	stream  int32
+	seq     int64
+	process string // of a message: its publishes, and what this client saw of it; "" is all clients
 }
 
 func parseSpot(at string) (spot, error) {
-	stream, seq, both := strings.Cut(at, "/")
+	message, process, _ := strings.Cut(at, "@")
+	stream, seq, both := strings.Cut(message, "/")
 	if both {
 		s, err1 := strconv.ParseInt(stream, 10, 32)
 		n, err2 := strconv.ParseInt(seq, 10, 64)
 		if err1 == nil && err2 == nil && s >= 0 && n >= 0 {
-			return spot{history.None, int32(s), n}, nil
+			return spot{history.None, int32(s), n, process}, nil
 		}
 	} else if i, err := strconv.ParseInt(at, 10, 64); err == nil && i >= 0 {
-		return spot{i, history.None, history.None}, nil
+		return spot{index: i, stream: history.None, seq: history.None}, nil
 	}
-	return spot{}, fmt.Errorf("get_run: \"at\" is %q, expected stream/seq such as \"3/120\" or the index of a row such as \"4711\"; get_run with view anomalies names both", at)
+	return spot{}, fmt.Errorf("get_run: \"at\" is %q, expected stream/seq such as \"3/120\", with a client \"3/120@online-1\", or the index of a row such as \"4711\"; get_run with view anomalies names them", at)
 }
 
-func (s spot) is(b *history.Batch, i int) bool {
+// is reports whether a row is of the spot, if of is the client that it asks for and
+// producer the message's publisher.
+func (s spot) is(b *history.Batch, i int, of, producer int32) bool {
 	if s.index != history.None {
 		return b.Index[i] == s.index || b.Call[i] == s.index
 	}
-	return b.Stream[i] == s.stream && b.Seq[i] == s.seq
+	theirs := s.process == "" || b.Process[i] == of || b.Process[i] == producer
+	return b.Stream[i] == s.stream && b.Seq[i] == s.seq && theirs
 }
 
-// around reads the rows about a spot: its own ones, wherever they are, and n
-// before and after each. A return belongs to its call.
+// around reads the rows of a spot, wherever they are, and n before and after each. A
+// return belongs to its call.
 func around(dir, at string, n int) (*HistoryView, error) {
 	s, err := parseSpot(at)
 	if err != nil {
 		return nil, err
 	}
+	tables, _, err := history.ReadTables(evidence(dir))
+	if err != nil {
+		return nil, err
+	}
+	of, producer, err := s.clients(tables)
+	if err != nil {
+		return nil, err
+	}
 	view := &HistoryView{}
-	var before []history.Event
-	var calls = map[int64]bool{}
-	var events []history.Event
-	matched := map[int64]bool{}
-	follow, left := 0, 0
-	tables, err := eachBatch(dir, func(b *history.Batch) bool {
+	var before, events []history.Event
+	calls, matched := map[int64]bool{}, map[int64]bool{}
+	follow := 0
+	_, err = eachBatch(dir, func(b *history.Batch) bool {
 		for i := range b.N {
-			isMatch := s.is(b, i) || calls[b.Call[i]] && b.Call[i] != history.None
+			isMatch := s.is(b, i, of, producer) || calls[b.Call[i]] && b.Call[i] != history.None
 			if isMatch {
 				view.Matched++
 				if b.Edge[i] == history.Call {
@@ -94,7 +105,6 @@ func around(dir, at string, n int) (*HistoryView, error) {
 				events = append(append(events, before...), b.Event(i))
 				before, follow = nil, n
 			case isMatch:
-				left++
 			case follow > 0 && len(events) < maxRows:
 				events = append(events, b.Event(i))
 				follow--
@@ -115,25 +125,59 @@ func around(dir, at string, n int) (*HistoryView, error) {
 	}
 	for _, e := range events {
 		row := rowOf(e, tables)
-		row.Match = matched[e.Index]
+		row.Beside = !matched[e.Index]
+		if e.Stream == s.stream && e.Seq == s.seq {
+			row.Message = ""
+		}
 		view.Rows = append(view.Rows, row)
+	}
+	view.Rows = fitting(view.Rows)
+	shown := 0
+	for _, r := range view.Rows {
+		if !r.Beside {
+			shown++
+		}
 	}
 	if s.stream != history.None {
 		view.Stream = streamName(tables, s.stream)
 	}
-	if left > 0 {
-		view.Note = fmt.Sprintf("%d more matching rows were left out; ask for fewer rows around each, or read around one index", left)
+	if left := view.Matched - shown; left > 0 {
+		view.Note = fmt.Sprintf("%d more matching rows were left out; name a client, %d/%d@online-1, ask for fewer rows beside each, or read around one index", left, max(s.stream, 0), max(s.seq, 0))
 	}
 	return view, nil
 }
 
+// maxRows are read for an answer, which has room for fewer.
+const maxRows = 200
+
+// clients are the one that a spot names and the publisher of its message.
+func (s spot) clients(t *history.Tables) (of, producer int32, err error) {
+	of, producer = history.None, history.None
+	if s.process == "" {
+		return of, producer, nil
+	}
+	if int(s.stream) < len(t.Streams) {
+		producer = t.Streams[s.stream].Producer
+	}
+	named := slices.IndexFunc(t.Processes, func(p history.Process) bool { return p.Name == s.process })
+	if named < 0 {
+		return of, producer, fmt.Errorf("get_run: no client %q in this run; leave out what follows the @ to see all of them", s.process)
+	}
+	return int32(named), producer, nil
+}
+
 func rowOf(e history.Event, t *history.Tables) Row {
-	row := Row{Index: e.Index, AtS: float64(e.Time.Round(10*time.Microsecond)) / float64(time.Second), Kind: e.Kind.String(), Edge: e.Edge.String(), QoS: e.QoS, Reason: e.Reason, Text: shorten(e.Text, 300)}
+	row := Row{Index: e.Index, AtS: float64(e.Time.Round(10*time.Microsecond)) / float64(time.Second), Kind: e.Kind.String(), QoS: e.QoS, Reason: e.Reason,
+		Dup: e.Flags.Has(history.FlagDup), Text: shorten(e.Text, 300)}
+	if e.Edge == history.Call || e.Edge == history.Return {
+		row.Edge = e.Edge.String()
+	}
 	if e.Edge == history.Return {
 		row.Call, row.Outcome = e.Call, e.Outcome.String()
 	}
-	if e.Flags != 0 {
-		row.Flags = e.Flags.String()
+	row.Flags = (e.Flags &^ history.FlagDup).String()
+	if e.ID > 0 {
+		row.PacketID = e.ID
 	}
 	if e.Process >= 0 && int(e.Process) < len(t.Processes) {
 		row.Process = t.Processes[e.Process].Name

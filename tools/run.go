@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
@@ -11,10 +14,15 @@ import (
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
-// RunAnswer is a run: what it is at, or what it showed.
+// RunAnswer is a run: its phase while it lasts, and what it showed.
 type RunAnswer struct {
 	Answer
-	RunID    string       `json:"run_id"`
+	RunID string `json:"run_id"`
+	RunFacts
+}
+
+// RunFacts are what is known of a run.
+type RunFacts struct {
 	Scenario string       `json:"scenario"`
 	Seed     int64        `json:"seed,omitempty"` // give it to run_scenario to repeat this run
 	SDK      string       `json:"sdk,omitempty"`
@@ -36,13 +44,14 @@ type RunAnswer struct {
 // A VerdictLine is a verdict without the evidence of its results.
 type VerdictLine struct {
 	State    verdict.State   `json:"state"`
-	Headline string          `json:"headline"`
 	Reasons  []string        `json:"reasons"`
 	Caps     []string        `json:"caps"`
 	Severity string          `json:"severity,omitempty"`
 	Blame    string          `json:"blame,omitempty"`
-	Claims   []ClaimLine     `json:"claims"`
-	Tally    []verdict.Tally `json:"tally,omitempty"` // of a series: in how many of its runs each claim failed
+	Claims   []ClaimLine     `json:"claims"`            // that failed; with detail all
+	Passed   int             `json:"passed"`            // claims
+	Unknown  []string        `json:"unknown,omitempty"` // claims; with detail why
+	Tally    []verdict.Tally `json:"tally,omitempty"`   // of a series: in how many of its runs each claim failed
 }
 
 // A ClaimLine is the result on one claim.
@@ -72,8 +81,8 @@ type FaultLine struct {
 // answerOf returns the answer about a run. If the run is over, its written
 // record counts, not what its keeper saw while it lasted.
 func (a *agent) answerOf(s keeper.Status) RunAnswer {
-	out := RunAnswer{RunID: s.ID, Scenario: s.Scenario, Running: !ended(s), Phase: s.Phase, Elapsed: s.Elapsed, Expected: s.Expected,
-		Counts: soFar(s.Counts), Root: s.Root, Dir: s.Dir, Harness: s.Error, Verdict: verdictLine(s.Verdict)}
+	out := RunAnswer{RunID: s.ID, RunFacts: RunFacts{Scenario: s.Scenario, Running: !ended(s), Phase: s.Phase, Elapsed: s.Elapsed, Expected: s.Expected,
+		Counts: soFar(s.Counts), Root: s.Root, Dir: s.Dir, Harness: s.Error, Verdict: verdictLine(s.Verdict)}}
 	if dir, err := a.find(s.ID); err == nil {
 		if run, err := history.ReadRun(evidence(dir)); err == nil {
 			out.Seed, out.SDK, out.Tier = run.Seed, run.SDK, run.Tier
@@ -143,16 +152,51 @@ func brief(reasons []string) []string {
 	return out
 }
 
+// verdictLine is a verdict without what the summary of the answer says, its
+// headline, and without the reasons that the lines of the failed claims give.
 func verdictLine(v *verdict.Verdict) *VerdictLine {
 	if v == nil {
 		return nil
 	}
-	line := &VerdictLine{State: v.State, Headline: v.Headline, Reasons: brief(v.Reasons), Caps: brief(v.Caps), Severity: v.Severity, Blame: v.Blame, Tally: v.Tally}
+	line := &VerdictLine{State: v.State, Caps: brief(v.Caps), Severity: v.Severity, Blame: v.Blame, Tally: v.Tally}
+	reasons := slices.Clone(v.Reasons)
 	for _, r := range v.Results {
-		line.Claims = append(line.Claims, ClaimLine{Claim: r.Claim.Name, Status: r.Status, Summary: shorten(r.Summary, briefly), Source: r.Claim.Source,
-			Promised: r.Promised, Judged: r.Judged, Counts: r.Counts, Reasons: brief(r.Reasons), Found: r.Found()})
+		switch r.Status {
+		case verdict.Pass:
+			line.Passed++
+		case verdict.Fail:
+			line.Claims = append(line.Claims, claimLine(r))
+			reasons = slices.DeleteFunc(reasons, func(reason string) bool { return strings.HasPrefix(reason, r.Claim.Name+" (") })
+		default:
+			line.Unknown = append(line.Unknown, r.Claim.Name)
+		}
+	}
+	line.Reasons = brief(reasons)
+	return line
+}
+
+// wholeVerdict has the claims that passed, too.
+func wholeVerdict(v *verdict.Verdict) *VerdictLine {
+	line := verdictLine(v)
+	if line == nil {
+		return nil
+	}
+	line.Claims, line.Unknown = nil, nil
+	for _, r := range v.Results {
+		line.Claims = append(line.Claims, claimLine(r))
 	}
 	return line
+}
+
+func nonzero(counts map[string]int64) map[string]int64 {
+	counts = maps.Clone(counts)
+	maps.DeleteFunc(counts, func(_ string, n int64) bool { return n == 0 })
+	return counts
+}
+
+func claimLine(r verdict.Result) ClaimLine {
+	return ClaimLine{Claim: r.Claim.Name, Status: r.Status, Summary: shorten(r.Summary, briefly), Source: r.Claim.Source,
+		Promised: r.Promised, Judged: r.Judged, Counts: nonzero(r.Counts), Reasons: brief(r.Reasons), Found: r.Found()}
 }
 
 // finish waits for an experiment's end, or for the caller's patience. When its
@@ -193,11 +237,10 @@ func (a *agent) stopRun() Tool {
 	}
 	t := Tool{
 		Name:        "stop_run",
-		Title:       "End a run",
 		Description: "Heals and ends a live run before its time. All until then is still judged and sealed; the verdict says which part of the experiment is missing.",
 		Params:      []Param{{Name: "run_id", Type: String, Required: true, Example: `"latest"`}, waitS()},
 		Example:     `{"run_id":"latest"}`,
-		Hints:       Hints{Destructive: true, Idempotent: true},
+		Hints:       Hints{Destructive: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (RunAnswer, error) {
 		if jobDir, ok := a.backend.Job(in.RunID); ok {

@@ -28,17 +28,16 @@ func (a *agent) listScenarios() Tool {
 	}
 	t := Tool{
 		Name:        "list_scenarios",
-		Title:       "List the scenarios",
-		Description: "The scenario library, one line each, or those that fit. Name one to get it whole: steps, claims, why, hints for variations and failures.",
+		Description: "The scenario library, or those of it that fit. Name one to get it whole: steps, claims, what to vary.",
 		Params: []Param{
-			{Name: "scenario", Type: String, About: "one to read whole", Example: `"mqtt/broker-kill-9"`},
-			{Name: "claim", Type: String, About: "that judges them", Example: `"qos2-exactly-once"`},
+			{Name: "scenario", Type: String, Example: `"mqtt/broker-kill-9"`},
+			{Name: "claim", Type: String, About: "that they judge", Example: `"qos2-exactly-once"`},
 			{Name: "protocol", Type: String, Enum: contract.Protocols()},
 			{Name: "flavor", Type: String, Enum: cluster.FlavorNames(cluster.Any)},
 			{Name: "faults", Type: Boolean, About: "whether they inject any"},
 		},
 		Example: `{"claim":"qos2-exactly-once","flavor":"external","faults":false}`,
-		Hints:   Hints{ReadOnly: true, Idempotent: true},
+		Hints:   Hints{ReadOnly: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (ScenariosAnswer, error) {
 		if in.Scenario != "" {
@@ -80,24 +79,22 @@ func (a *agent) runScenario() Tool {
 		Wait      float64        `json:"wait_s"`
 	}
 	t := Tool{
-		Name:  "run_scenario",
-		Title: "Run a scenario",
-		Description: "A whole experiment: starts its own cluster, runs the workload, injects the faults, heals, drains, judges and seals. " +
-			"Returns the verdict, or run_id with running while it lasts: then call get_run. It goes on if you stop waiting.",
+		Name: "run_scenario",
+		Description: "A whole experiment: its own cluster, workload, faults, heal, drain, verdict. " +
+			"Returns run_id and running while it lasts: get_run waits on. It goes on if you stop waiting.",
 		Params: []Param{
-			{Name: "scenario", Type: String, Required: true, About: "from list_scenarios", Example: `"mqtt/broker-kill-9"`},
-			nodesParam(), configParam(),
-			{Name: "sdk_lang", Type: String, Enum: a.backend.Languages, About: "default: the scenario's"},
+			{Name: "scenario", Type: String, Required: true, Example: `"mqtt/broker-kill-9"`},
+			nodesParam(), likeClusterStart(),
+			{Name: "sdk_lang", Type: String, Enum: a.backend.Languages},
 			{Name: "sdk_version", Type: String},
-			{Name: "protocol", Type: String, Enum: contract.Protocols(), About: "default: the scenario's"},
-			{Name: "transport", Type: String, Enum: cluster.Transports(), About: "default tcp"},
-			{Name: "seed", Type: Integer, About: "repeats the schedule of an earlier run", Min: 0, Max: 1 << 53, Example: "7"},
-			{Name: "tier", Type: String, Enum: []string{"smoke", "hardening", "release"}, About: "how much; default smoke"},
+			{Name: "protocol", Type: String, Enum: contract.Protocols()},
+			{Name: "transport", Type: String, Enum: cluster.Transports()},
+			{Name: "seed", Type: Integer, Min: 0, Max: 1 << 53, Example: "7"},
+			{Name: "tier", Type: String, Enum: []string{"smoke", "hardening", "release"}},
 			{Name: "faults", Type: Boolean, About: "false: a control"},
 			waitS(),
 		},
 		Example: `{"scenario":"mqtt/broker-kill-9"}`,
-		Hints:   Hints{},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (RunAnswer, error) {
 		if err := a.known(in.Scenario); err != nil {

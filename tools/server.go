@@ -93,24 +93,31 @@ func describeTool(t Tool) (mcp.Tool, error) {
 	if err != nil {
 		return mcp.Tool{}, fmt.Errorf("input schema of %s: %w", t.Name, err)
 	}
-	output, err := outputSchema(t.answer)
+	output, err := listedSchema(t.answer)
 	if err != nil {
 		return mcp.Tool{}, fmt.Errorf("output schema of %s: %w", t.Name, err)
 	}
 	return mcp.Tool{
 		Name:            t.Name,
-		Title:           t.Title,
 		Description:     t.Description,
 		RawInputSchema:  input,
 		RawOutputSchema: output,
-		Annotations: mcp.ToolAnnotation{
-			Title:           t.Title,
-			ReadOnlyHint:    &t.Hints.ReadOnly,
-			DestructiveHint: &t.Hints.Destructive,
-			IdempotentHint:  &t.Hints.Idempotent,
-			OpenWorldHint:   &t.Hints.OpenWorld,
-		},
+		Annotations:     t.Hints.annotation(),
 	}, nil
+}
+
+// annotation leaves out the hints that have the protocol's default: that a tool
+// destroys something and reaches beyond this host.
+func (h Hints) annotation() (a mcp.ToolAnnotation) {
+	if h.ReadOnly {
+		a.ReadOnlyHint = &h.ReadOnly
+	} else if !h.Destructive {
+		a.DestructiveHint = &h.Destructive
+	}
+	if !h.OpenWorld {
+		a.OpenWorldHint = &h.OpenWorld
+	}
+	return a
 }
 
 // handle is the way of every call: arguments are journalled before anything is

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -59,4 +60,12 @@ func joined(list []string) string {
 		return "none"
 	}
 	return strings.Join(list, ", ")
+}
+
+// firstOf are the first of a list, and how many more there are.
+func firstOf(list []string, most int) []string {
+	if more := len(list) - most; more > 0 {
+		return append(slices.Clone(list[:most]), fmt.Sprintf("… %d more", more))
+	}
+	return list
 }

@@ -19,7 +19,6 @@ import (
 // A Tool is one thing an agent can ask for.
 type Tool struct {
 	Name        string
-	Title       string
 	Description string // what it does, when to use it, what it does not answer
 	Params      []Param
 	Example     string // arguments of a call that works, as JSON
@@ -32,7 +31,6 @@ type Tool struct {
 type Hints struct {
 	ReadOnly    bool // changes nothing
 	Destructive bool // may end or disturb something
-	Idempotent  bool // the same call again changes nothing more
 	OpenWorld   bool // reaches beyond this host
 }
 

@@ -23,7 +23,7 @@ type PageView struct {
 	Path      string `json:"path"`
 }
 
-const pageBytes = 20_000
+const pageBytes = 5_000
 
 func report(dir string, after int) (*PageView, error) {
 	path := filepath.Join(dir, reports.MarkdownFile)
@@ -59,7 +59,6 @@ type JournalView struct {
 }
 
 const (
-	journalPage  = 50
 	journalEntry = 1500 // bytes; a longer one is shown as text, cut
 )
 
@@ -75,11 +74,11 @@ func journalOf(dir string, after int) (*JournalView, error) {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, len(text)+1)
 	for lines.Scan() {
-		if view.Total++; view.Total <= after || len(view.Entries) == journalPage {
-			continue
+		if view.Total++; view.Total > after {
+			view.Entries = append(view.Entries, journalLine(lines.Bytes()))
 		}
-		view.Entries = append(view.Entries, journalLine(lines.Bytes()))
 	}
+	view.Entries = fitting(view.Entries)
 	if end := after + len(view.Entries); end < view.Total {
 		view.Next = end
 	}

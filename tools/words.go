@@ -10,11 +10,15 @@ import (
 // their values, and the fields of its answer with theirs.
 func (t Tool) Words() ([]string, error) {
 	words := []string{t.Name}
-	described, err := describeTool(t)
+	input, err := json.Marshal(inputSchema(t.Params))
+	if err != nil {
+		return nil, fmt.Errorf("input schema of %s: %w", t.Name, err)
+	}
+	output, err := answerSchema(t.answer)
 	if err != nil {
 		return nil, err
 	}
-	for _, schema := range []json.RawMessage{described.RawInputSchema, described.RawOutputSchema} {
+	for _, schema := range []json.RawMessage{input, output} {
 		var tree any
 		if err := json.Unmarshal(schema, &tree); err != nil {
 			return nil, fmt.Errorf("schema of %s: %w", t.Name, err)

@@ -56,7 +56,8 @@ func TestReadmeTables(t *testing.T) {
 func toolTable() string {
 	rows := [][]string{{"Tool", "Does"}}
 	for _, tool := range tools.All(tools.Backend{}, envelope.Envelope{}) {
-		rows = append(rows, []string{"`" + tool.Name + "`", tool.Title})
+		does, _, _ := strings.Cut(tool.Description, ". ")
+		rows = append(rows, []string{"`" + tool.Name + "`", strings.TrimSuffix(does, ".")})
 	}
 	return markdown(rows)
 }
