@@ -114,7 +114,7 @@ func (d *JobDir) Blame(ctx context.Context, backend Backend) (Result, error) {
 		if err != nil {
 			return d.SoFar(), err
 		}
-		t.Scenario = sum
+		t.Scenario, t.Varied = sum, v.String()
 		if err := d.keep(t); err != nil {
 			return d.SoFar(), err
 		}
@@ -154,20 +154,9 @@ func (d *JobDir) decision(r Result) reports.Blame {
 // asked.
 func (d *JobDir) blamed(backend Backend) (Result, error) {
 	r := d.result(false)
-	first, err := backend.Read(d.Job.Dir)
+	cells, err := readRuns(backend, d.judgedRuns())
 	if err != nil {
-		return r, fmt.Errorf("judge run %s again: %w", d.Job.RunID, err)
-	}
-	cells := []Cell{first.Cell}
-	for _, t := range d.Trials {
-		if t.State == "" { // there was no run, or none that could be judged
-			continue
-		}
-		run, err := backend.Read(t.RunID)
-		if err != nil {
-			return r, fmt.Errorf("judge run %s again: %w", t.RunID, err)
-		}
-		cells = append(cells, run.Cell)
+		return r, err
 	}
 	c := Compare(cells)
 	c.Attributions = slices.DeleteFunc(c.Attributions, func(a reports.Attribution) bool {
@@ -179,7 +168,7 @@ func (d *JobDir) blamed(backend Backend) (Result, error) {
 			c.Notes = append(c.Notes, fmt.Sprintf("the run %s shows nothing: %s", d.Job.Variations[i], t.Why))
 		}
 	}
-	r.Comparison = &c
+	r.Comparison, r.Table = &c, &c.Table
 	r.Headline = fmt.Sprintf("run %s and %d that differ in one thing: ", d.Job.RunID, len(cells)-1)
 	for i, a := range c.Attributions {
 		if i > 0 {

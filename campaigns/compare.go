@@ -12,6 +12,7 @@ import (
 // A Comparison is what runs show together.
 type Comparison struct {
 	Headline     string                `json:"headline"`
+	Table        reports.Table         `json:"table"`        // claims by library: k of n
 	Attributions []reports.Attribution `json:"attributions"` // the worst first
 	Notes        []string              `json:"notes"`        // what was not compared with what, and why
 	Runs         int                   `json:"runs"`
@@ -52,6 +53,7 @@ func Compare(cells []Cell) Comparison {
 		}
 	}
 	out.Headline = headline(out)
+	out.Table = tabulate(cells, out.Attributions)
 	return out
 }
 

@@ -227,7 +227,8 @@ type Result struct {
 	Trials    []Trial       `json:"trials"`
 	Reduction *Reduction    `json:"reduction,omitempty"`
 
-	Comparison *Comparison `json:"comparison,omitempty"` // of blame: what the run and its variations show together
+	Table      *reports.Table `json:"table,omitempty"`      // of a replay and of blame: k of n of each claim, the run among them
+	Comparison *Comparison    `json:"comparison,omitempty"` // of blame: what the run and its variations show together
 
 	Tool  string `json:"tool"`            // version of rmq-mcp
 	Error string `json:"error,omitempty"` // why it could not go on

@@ -3,9 +3,12 @@ package campaigns
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/robustmq/rmq-mcp/campaigns/shrink"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // Replay makes the runs of a replay, one after another, but for those that were
@@ -31,49 +34,107 @@ func (d *JobDir) Replay(ctx context.Context, backend Backend) (Result, error) {
 		}
 	}
 	r := d.replayed()
-	if r.State, err = d.series(backend); err != nil {
-		return r, err
+	runs := d.judgedRuns()
+	if r.State = verdict.NotRun; len(runs) > 1 {
+		cells, err := readRuns(backend, runs)
+		if err != nil {
+			return r, err
+		}
+		if err := d.together(&r, backend, cells); err != nil {
+			return r, err
+		}
 	}
 	r.Ended = true
 	r.Headline = string(r.State) + ": " + r.Headline
 	return r, d.Save(r)
 }
 
-// series decides over the run and its repetitions together; where there is none
-// that could be judged, nothing was repeated.
-func (d *JobDir) series(backend Backend) (verdict.State, error) {
+// judgedRuns are the run that the job is about and those of its trials that could be
+// judged.
+func (d *JobDir) judgedRuns() []string {
 	runs := []string{d.Job.Dir}
 	for _, t := range d.Trials {
-		if t.State != "" { // else there was no run, or none that could be judged
+		if t.State != "" {
 			runs = append(runs, t.RunID)
 		}
 	}
-	if len(runs) == 1 {
-		return verdict.NotRun, nil
-	}
-	var attempts []verdict.Attempt
+	return runs
+}
+
+func readRuns(backend Backend, runs []string) (cells []Cell, err error) {
 	for _, id := range runs {
 		run, err := backend.Read(id)
 		if err != nil {
-			return "", fmt.Errorf("judge run %s again: %w", id, err)
+			return nil, fmt.Errorf("judge run %s again: %w", id, err)
 		}
-		attempts = append(attempts, verdict.Attempt{Seed: run.Seed, Root: run.Root, Verdict: run.Verdict})
+		cells = append(cells, run.Cell)
 	}
-	return verdict.Series(attempts).State, nil
+	return cells, nil
+}
+
+// together decides over the run and its repetitions as a series, counts how often each
+// claim failed, and tells the report of each run.
+func (d *JobDir) together(r *Result, backend Backend, cells []Cell) error {
+	var attempts []verdict.Attempt
+	ids := make([]string, len(cells))
+	for i, c := range cells {
+		attempts = append(attempts, verdict.Attempt{Seed: c.Seed, Root: c.Root, Verdict: c.Verdict})
+		ids[i] = c.RunID
+	}
+	series := verdict.Series(attempts)
+	r.State = series.State
+	table := tabulate(cells, nil)
+	r.Table = &table
+	for i, run := range d.judgedRuns() {
+		err := backend.JoinSeries(run, reports.Series{State: series.State, Headline: series.Headline, Runs: ids})
+		if err != nil && i > 0 { // the first may be of long ago, or somebody else's
+			return fmt.Errorf("note in the report of run %s that it was repeated: %w", run, err)
+		}
+	}
+	return nil
 }
 
 // replayed is what the runs until now show.
 func (d *JobDir) replayed() Result {
 	r := d.result(false)
-	again := fmt.Sprintf("the failure of run %s, %s, came again", d.Job.RunID, d.Job.Wanted)
-	if len(d.Job.Wanted) == 0 {
-		again = fmt.Sprintf("run %s did not fail; with all the same something failed", d.Job.RunID)
-	}
-	r.Headline = fmt.Sprintf("%s in %d of %s", again, r.Failed, plural(r.Runs, "run", "runs"))
+	r.Headline = d.again(r.Runs)
 	if r.Unknown > 0 {
 		r.Headline += fmt.Sprintf("; %d could not be told", r.Unknown)
 	}
 	return r
+}
+
+// again says of each claim in how many runs it failed: first of those that failed in
+// the run that is repeated, then of others.
+func (d *JobDir) again(runs int) string {
+	times := map[string]int{}
+	var others []string
+	wanted := d.Job.Wanted.Claims()
+	for _, t := range d.Trials {
+		for _, claim := range t.Failed.Claims() {
+			if times[claim]++; times[claim] == 1 && !slices.Contains(wanted, claim) {
+				others = append(others, claim)
+			}
+		}
+	}
+	counted := func(claims []string, failed string) string {
+		var list []string
+		for _, claim := range claims {
+			list = append(list, fmt.Sprintf("%s %s%d", claim, failed, times[claim]))
+			failed = "in "
+		}
+		return strings.Join(list, ", ")
+	}
+	text := fmt.Sprintf("run %s, repeated %s: ", d.Job.RunID, plural(runs, "time", "times"))
+	switch {
+	case len(wanted) == 0 && len(others) == 0:
+		return text + "no claim failed, as in the run itself"
+	case len(wanted) == 0:
+		return text + "no claim failed in the run itself; " + counted(others, "failed in ")
+	case len(others) > 0:
+		return text + counted(wanted, "failed again in ") + "; " + counted(others, "failed in ")
+	}
+	return text + counted(wanted, "failed again in ")
 }
 
 // SoFar returns the result of a job that could not go on, with its earlier

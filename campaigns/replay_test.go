@@ -13,6 +13,7 @@ import (
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 var lost = Failure{"qos1-no-loss", "lost@1"}
@@ -43,7 +44,8 @@ func fakeLab(runs ...Judged) (Backend, *int) {
 			run.RunID, run.Root = id, "root-"+id
 			return run, err
 		},
-		Tell: func(string) {},
+		JoinSeries: func(string, reports.Series) error { return nil },
+		Tell:       func(string) {},
 	}, &made
 }
 
@@ -78,7 +80,7 @@ func TestReplayCountsTheSameFailure(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(want) || r.Failed != 2 || r.Unknown != 1 || !r.Ended {
 		t.Errorf("%v, %d failed, %d unknown, ended %v; want %v", got, r.Failed, r.Unknown, r.Ended, want)
 	}
-	if r.State != verdict.FailReproducible || !strings.Contains(r.Headline, "qos1-no-loss (lost@1), came again in 2 of 5 runs; 1 could not be told") {
+	if r.State != verdict.FailReproducible || !strings.Contains(r.Headline, "run 1122-1504-kill-3f2a, repeated 5 times: qos1-no-loss failed again in 2; session-kept failed in 1, no-panic in 1; 1 could not be told") {
 		t.Errorf("%s", r.Headline)
 	}
 	if why := r.Trials[2].Why; !strings.Contains(why, "kill of leader is ") {

@@ -17,7 +17,8 @@ import (
 type Trial struct {
 	Scenario  string        `json:"scenario_sha256"` // of the text that was executed
 	RunID     string        `json:"run_id,omitempty"`
-	Root      string        `json:"root,omitempty"` // of the run's seal
+	Root      string        `json:"root,omitempty"`   // of the run's seal
+	Varied    string        `json:"varied,omitempty"` // the one thing in which it differs
 	Answer    shrink.Answer `json:"answer"`
 	Why       string        `json:"why,omitempty"` // it is unknown
 	Failed    Fingerprint   `json:"failed"`
@@ -36,6 +37,9 @@ type Backend struct {
 	Read func(run string) (Judged, error)
 	// Join puts whose doing a failure is into the report of its run.
 	Join func(dir string, b reports.Blame) error
+	// JoinSeries puts what a run, by its id or directory, and its repetitions show into
+	// its report.
+	JoinSeries func(run string, s reports.Series) error
 	// Tell is called with a line for people.
 	Tell func(text string)
 }

@@ -13,6 +13,7 @@ import (
 // CompareAnswer says what the differences between runs come from.
 type CompareAnswer struct {
 	Answer
+	Table        *reports.Table    `json:"table,omitempty"`
 	Attributions []AttributionLine `json:"attributions"` // the worst first
 	Left         int               `json:"left_out"`     // attributions that did not fit
 	Notes        []string          `json:"notes"`        // what was not compared with what
@@ -73,7 +74,7 @@ const (
 )
 
 func compared(c campaigns.Comparison) CompareAnswer {
-	out := CompareAnswer{Notes: shortened(c.Notes, maxNotes)}
+	out := CompareAnswer{Table: shortTable(&c.Table), Notes: shortened(c.Notes, maxNotes)}
 	size, undecided := 0, false
 	for i, a := range c.Attributions {
 		line := attributionLine(a)
@@ -104,6 +105,25 @@ func attributionLine(a reports.Attribution) AttributionLine {
 	}
 	return line
 }
+
+// shortTable has as many rows as an answer has room for, each with the first of its
+// runs.
+func shortTable(t *reports.Table) *reports.Table {
+	if t == nil {
+		return nil
+	}
+	out := *t
+	out.Rows = []reports.TableRow{}
+	for _, row := range t.Rows {
+		row.Runs = firstOf(row.Runs, maxRowRuns)
+		out.Rows = append(out.Rows, row)
+	}
+	out.Rows = fitting(out.Rows)
+	return &out
+}
+
+// maxRowRuns is how many runs a row of a table names.
+const maxRowRuns = 3
 
 // shortened are the first of a list, each cut to what an answer quotes.
 func shortened(list []string, most int) []string {

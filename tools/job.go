@@ -13,6 +13,7 @@ import (
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // A JobAsk asks for a run to be repeated, or reduced.
@@ -29,27 +30,28 @@ type JobAsk struct {
 // JobAnswer is a replay or a reduction: how far it is, or what it showed.
 type JobAnswer struct {
 	Answer
-	JobID     string        `json:"job_id"` // give it as run_id to wait on
-	RunID     string        `json:"run_id"` // the run that it repeats
-	Running   bool          `json:"running"`
-	State     verdict.State `json:"state,omitempty"`
-	Wanted    []string      `json:"wanted"` // claims that must fail again
-	Runs      int           `json:"runs"`
-	Failed    int           `json:"failed"`
-	Unknown   int           `json:"unknown"` // runs that show nothing
-	DurationS float64       `json:"duration_s"`
-	Trials    []TrialLine   `json:"trials"` // the last ones
-	Reduced   *ReducedView  `json:"reduced,omitempty"`
-	Blame     []string      `json:"blame,omitempty"` // whose doing each failed claim is, and what shows it
-	Dir       string        `json:"dir"`
-	Error     string        `json:"error,omitempty"`
+	JobID     string         `json:"job_id"` // give it as run_id to wait on
+	RunID     string         `json:"run_id"` // the run that it repeats
+	Running   bool           `json:"running"`
+	State     verdict.State  `json:"state,omitempty"`
+	Wanted    []string       `json:"wanted"`          // claims that must fail again
+	Table     *reports.Table `json:"table,omitempty"` // k of n of each claim, the run among them
+	Runs      int            `json:"runs"`
+	Failed    int            `json:"failed"`
+	Unknown   int            `json:"unknown"` // runs that show nothing
+	DurationS float64        `json:"duration_s"`
+	Trials    []TrialLine    `json:"trials"` // the last ones
+	Reduced   *ReducedView   `json:"reduced,omitempty"`
+	Blame     []string       `json:"blame,omitempty"` // whose doing each failed claim is, and what shows it
+	Dir       string         `json:"dir"`
+	Error     string         `json:"error,omitempty"`
 }
 
 // A TrialLine is one run of a job.
 type TrialLine struct {
 	RunID  string        `json:"run_id,omitempty"`
-	Root   string        `json:"root,omitempty"`
-	Answer shrink.Answer `json:"answer"` // fails, passes, unknown
+	Varied string        `json:"varied,omitempty"` // the one thing in which it differs
+	Answer shrink.Answer `json:"answer"`           // fails, passes, unknown
 	Failed []string      `json:"failed"`
 	Why    string        `json:"why,omitempty"`
 }
@@ -145,7 +147,15 @@ func jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 	out := JobAnswer{JobID: jobDir.ID(), RunID: jobDir.Job.RunID, Running: busy, State: r.State, Wanted: jobDir.Job.Wanted.Claims(),
 		Runs: r.Runs, Failed: r.Failed, Unknown: r.Unknown, DurationS: r.DurationS, Dir: jobDir.Dir}
 	for _, t := range r.Trials[max(0, len(r.Trials)-lastShown):] {
-		out.Trials = append(out.Trials, TrialLine{t.RunID, t.Root, t.Answer, t.Failed.Claims(), shorten(t.Why, quoted)})
+		out.Trials = append(out.Trials, TrialLine{t.RunID, t.Varied, t.Answer, t.Failed.Claims(), shorten(t.Why, quoted)})
+	}
+	if out.Table = shortTable(r.Table); out.Table != nil && !busy {
+		out.Trials = nil // the table has them
+		for _, t := range r.Trials {
+			if t.Answer == shrink.Unknown || t.Varied != "" {
+				out.Trials = append(out.Trials, TrialLine{t.RunID, t.Varied, t.Answer, t.Failed.Claims(), shorten(t.Why, quoted)})
+			}
+		}
 	}
 	if r.Reduction != nil {
 		out.Reduced = reducedView(r.Reduction)

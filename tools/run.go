@@ -43,15 +43,14 @@ type RunFacts struct {
 
 // A VerdictLine is a verdict without the evidence of its results.
 type VerdictLine struct {
-	State    verdict.State   `json:"state"`
-	Reasons  []string        `json:"reasons"`
-	Caps     []string        `json:"caps"`
-	Severity string          `json:"severity,omitempty"`
-	Blame    string          `json:"blame,omitempty"`
-	Claims   []ClaimLine     `json:"claims"`            // that failed; with detail all
-	Passed   int             `json:"passed"`            // claims
-	Unknown  []string        `json:"unknown,omitempty"` // claims; with detail why
-	Tally    []verdict.Tally `json:"tally,omitempty"`   // of a series: in how many of its runs each claim failed
+	State    verdict.State `json:"state"`
+	Reasons  []string      `json:"reasons"`
+	Caps     []string      `json:"caps"`
+	Severity string        `json:"severity,omitempty"`
+	Blame    string        `json:"blame,omitempty"`
+	Claims   []ClaimLine   `json:"claims"`            // that failed; with detail all
+	Passed   int           `json:"passed"`            // claims
+	Unknown  []string      `json:"unknown,omitempty"` // claims; with detail why
 }
 
 // A ClaimLine is the result on one claim.
@@ -158,7 +157,7 @@ func verdictLine(v *verdict.Verdict) *VerdictLine {
 	if v == nil {
 		return nil
 	}
-	line := &VerdictLine{State: v.State, Caps: brief(v.Caps), Severity: v.Severity, Blame: v.Blame, Tally: v.Tally}
+	line := &VerdictLine{State: v.State, Caps: brief(v.Caps), Severity: v.Severity, Blame: v.Blame}
 	reasons := slices.Clone(v.Reasons)
 	for _, r := range v.Results {
 		switch r.Status {

@@ -56,6 +56,9 @@ func compareRuns(dirs []string) (campaigns.Comparison, error) {
 // printComparison prints what runs show together, for people.
 func printComparison(p paint, w io.Writer, c campaigns.Comparison) {
 	fmt.Fprintln(w, p.bold(c.Headline))
+	if table := c.Table.String(); table != "" {
+		fmt.Fprintf(w, "\n%s", table)
+	}
 	for _, a := range c.Attributions {
 		fmt.Fprintf(w, "\n%s %s\n", p.cause(a.Cause, a.Words()), p.faint(a.Where()))
 		for i, claim := range a.Claims {

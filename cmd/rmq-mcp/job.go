@@ -65,6 +65,12 @@ func carryOut(ctx context.Context, dir string, jobDir *campaigns.JobDir, say fun
 	if start.Cluster, err = experiment.Fetch(ctx, dir, start.Cluster, say); err != nil {
 		return jobDir.SoFar(), err
 	}
+	runDir := func(run string) string {
+		if filepath.IsAbs(run) {
+			return run
+		}
+		return filepath.Join(dir, reports.RunsDir, run)
+	}
 	lab := campaigns.Backend{
 		Run: func(ctx context.Context, scenario string, as campaigns.Variation) (string, error) {
 			start := as.Apply(start)
@@ -80,13 +86,11 @@ func carryOut(ctx context.Context, dir string, jobDir *campaigns.JobDir, say fun
 			return runOnce(ctx, dir, argv, start)
 		},
 		Read: func(run string) (campaigns.Judged, error) {
-			if !filepath.IsAbs(run) {
-				run = filepath.Join(dir, reports.RunsDir, run)
-			}
-			return campaigns.ReadJudged(run)
+			return campaigns.ReadJudged(runDir(run))
 		},
-		Join: reports.JoinBlame,
-		Tell: say,
+		Join:       reports.JoinBlame,
+		JoinSeries: func(run string, s reports.Series) error { return reports.JoinSeries(runDir(run), s) },
+		Tell:       say,
 	}
 	switch jobDir.Job.Kind {
 	case campaigns.Reduce:

@@ -105,6 +105,9 @@ func (a *app) workHere(ctx context.Context, out io.Writer, job campaigns.Job, sc
 		return r, writeJSON(out, r)
 	}
 	_, err = fmt.Fprintf(out, "\n%s\n", r.Headline)
+	if r.Table != nil && r.Comparison == nil { // a comparison prints it
+		_, err = fmt.Fprintf(out, "\n%s", r.Table)
+	}
 	return r, err
 }
 

@@ -1,0 +1,51 @@
+package campaigns
+
+import (
+	"testing"
+
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+// tableCell is a run in which each claim has a status, and a failed one violations.
+func tableCell(id, sdk, flavor string, claims map[string]verdict.Status, found ...int) Cell {
+	c := Cell{RunID: id, SDK: sdk, Protocol: "mqtt3", Transport: "tcp", Broker: Broker{Flavor: flavor}}
+	for _, name := range []string{"no-panic", "qos1-no-loss", "recovery", "will-once"} {
+		r := verdict.Result{Claim: verdict.Claim{Name: name, Severity: map[string]string{"qos1-no-loss": verdict.P0}[name]}, Status: claims[name]}
+		if r.Status == verdict.Fail {
+			for range found[0] {
+				r.Anomalies = append(r.Anomalies, verdict.Anomaly{Blame: verdict.Broker})
+			}
+		}
+		c.Verdict.Results = append(c.Verdict.Results, r)
+	}
+	return c
+}
+
+// A claim that failed in one run is counted for each library and each broker, and the
+// others are numbers.
+func TestTableCountsEachClaim(t *testing.T) {
+	fails := map[string]verdict.Status{"no-panic": verdict.Pass, "qos1-no-loss": verdict.Fail, "recovery": verdict.Unknown, "will-once": verdict.Unknown}
+	holds := map[string]verdict.Status{"no-panic": verdict.Pass, "qos1-no-loss": verdict.Pass, "recovery": verdict.Pass, "will-once": verdict.Unknown}
+	unsure := map[string]verdict.Status{"no-panic": verdict.Unknown, "qos1-no-loss": verdict.Unknown, "recovery": verdict.Fail, "will-once": verdict.Unknown}
+	table := tabulate([]Cell{
+		tableCell("a", "go/x@1", "robustmq", fails, 14), tableCell("b", "go/x@1", "robustmq", fails, 20), tableCell("c", "go/x@1", "robustmq", unsure, 1),
+		tableCell("d", "go/x@1", "mosquitto", holds), tableCell("e", "python/y@2", "robustmq", fails, 3), {Unsupported: "no such broker here"},
+	}, nil)
+	want := `qos1-no-loss  go/x@1      robustmq   2 of 2, 1 could not tell  14 to 20  broker, by wire
+              go/x@1      mosquitto  0 of 1
+              python/y@2  robustmq   1 of 1                    3         broker, by wire
+recovery      go/x@1      robustmq   1 of 1, 2 could not tell  1         broker, by wire
+              go/x@1      mosquitto  0 of 1
+              python/y@2  robustmq   0 of 0, 1 could not tell
+5 runs; other claims that passed: 1; that could not be told: will-once
+`
+	if got := table.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := table.Rows[0].Runs; len(got) != 2 || got[0] != "a" || got[1] != "b" {
+		t.Errorf("runs that show it: %v", got)
+	}
+	if none := tabulate(nil, nil); none.String() != "" || none.Rows == nil {
+		t.Errorf("%+v", none)
+	}
+}
