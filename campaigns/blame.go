@@ -90,13 +90,13 @@ func ControlCluster(of cluster.Config, flavor string) cluster.Config {
 
 // String names a variation in a line for people.
 func (v Variation) String() string {
-	switch v.Referee {
-	case RefereeTap:
+	switch {
+	case v.Referee == RefereeTap:
 		return "with the packets recorded"
-	case RefereeSDK:
-		return "with " + v.SDK
-	case RefereeControl:
+	case v.Referee == RefereeControl:
 		return "on the control broker, " + v.Flavor
+	case v.Referee != RefereeAgain && v.SDK != "":
+		return "with " + v.SDK
 	}
 	return "all the same"
 }
@@ -128,7 +128,7 @@ func (d *JobDir) Blame(ctx context.Context, backend Backend) (Result, error) {
 		return r, err
 	}
 	r.Ended = true
-	if err := backend.Join(d.Job.Dir, d.decision(r)); err != nil { // of a run of long ago, or of somebody else
+	if err := backend.JoinBlame(d.Job.Dir, d.decision(r)); err != nil { // of a run of long ago, or of somebody else
 		r.Comparison.Notes = append(r.Comparison.Notes, fmt.Sprintf("the report of run %s does not say so: %v", d.Job.RunID, err))
 	}
 	return r, d.Save(r)
@@ -137,8 +137,8 @@ func (d *JobDir) Blame(ctx context.Context, backend Backend) (Result, error) {
 // decision is what came of it, for the report of the run.
 func (d *JobDir) decision(r Result) reports.Blame {
 	b := reports.Blame{Headline: r.Headline, Experiments: []reports.Experiment{}, Attributions: r.Comparison.Attributions, Open: r.Comparison.Notes}
-	for i, t := range d.Trials {
-		e := reports.Experiment{What: d.Job.Variations[i].String(), RunID: t.RunID, State: t.State, Shows: "nothing: " + t.Why}
+	for _, t := range d.Trials {
+		e := reports.Experiment{What: t.Varied, RunID: t.RunID, State: t.State, Shows: "nothing: " + t.Why}
 		switch t.Answer {
 		case shrink.Fails:
 			e.Shows = "it fails so again"
@@ -163,9 +163,9 @@ func (d *JobDir) blamed(backend Backend) (Result, error) {
 		return !slices.ContainsFunc(a.Claims, func(claim string) bool { return slices.Contains(d.Job.Wanted.Claims(), claim) })
 	})
 	c.Headline = headline(c)
-	for i, t := range d.Trials {
+	for _, t := range d.Trials {
 		if t.Why != "" {
-			c.Notes = append(c.Notes, fmt.Sprintf("the run %s shows nothing: %s", d.Job.Variations[i], t.Why))
+			c.Notes = append(c.Notes, fmt.Sprintf("the run %s shows nothing: %s", t.Varied, t.Why))
 		}
 	}
 	r.Comparison, r.Table = &c, &c.Table

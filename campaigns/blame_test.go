@@ -97,8 +97,8 @@ func blameLab(failing ...string) Backend {
 			j.RunID = run
 			return j, nil
 		},
-		Join: func(string, reports.Blame) error { return nil },
-		Tell: func(string) {},
+		JoinBlame: func(string, reports.Blame) error { return nil },
+		Tell:      func(string) {},
 	}
 }
 
@@ -118,7 +118,7 @@ func TestBlame(t *testing.T) {
 			d := testJobDir(t, Job{Kind: Blame, Variations: variations})
 			backend := blameLab(c.failing...)
 			var joined reports.Blame
-			backend.Join = func(dir string, b reports.Blame) error {
+			backend.JoinBlame = func(dir string, b reports.Blame) error {
 				if dir != d.Job.Dir {
 					t.Errorf("it is written into %s", dir)
 				}
@@ -155,7 +155,7 @@ func TestBlame(t *testing.T) {
 func TestBlameOfARunThatStaysAsItIs(t *testing.T) {
 	d := testJobDir(t, Job{Kind: Blame, Variations: []Variation{{Referee: RefereeAgain}}})
 	backend := blameLab(RefereeAgain)
-	backend.Join = func(string, reports.Blame) error { return errors.New("it is sealed by another") }
+	backend.JoinBlame = func(string, reports.Blame) error { return errors.New("it is sealed by another") }
 	r, err := d.Blame(t.Context(), backend)
 	if err != nil || !r.Ended || !strings.Contains(strings.Join(r.Comparison.Notes, "; "), "does not say so: it is sealed by another") {
 		t.Errorf("%v, %+v", err, r.Comparison)

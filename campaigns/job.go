@@ -29,23 +29,27 @@ const (
 	Replay Kind = "replay"
 	Reduce Kind = "reduce"
 	Blame  Kind = "blame"
+	Series Kind = "series"
 )
 
-// Tool is the agent's tool that does it.
+// Tool is the agent's tool that waits on it.
 func (k Kind) Tool() string {
-	if k == Blame {
-		k = Replay
+	switch k {
+	case Series:
+		return "get_run"
+	case Reduce:
+		return "reduce_run"
 	}
-	return string(k) + "_run"
+	return "replay_run"
 }
 
-// A Job is a run to be repeated, as it was or varied, or to be reduced: what to
-// do, written down before it is begun.
+// A Job is a run to be repeated, as it was or varied, or to be reduced, or a scenario to
+// be run several times: what to do, written down before it is begun.
 type Job struct {
 	Format  int          `json:"format"`
 	Kind    Kind         `json:"kind"`
-	RunID   string       `json:"run_id"`
-	Dir     string       `json:"dir"`    // of the run
+	RunID   string       `json:"run_id"` // of a series: its scenario, as a part of a name
+	Dir     string       `json:"dir"`    // of the run; "" of a series
 	Root    string       `json:"root"`   // of the run's seal
 	Was     string       `json:"was"`    // the run's headline
 	Broker  string       `json:"broker"` // as its run named it
@@ -56,7 +60,8 @@ type Job struct {
 	MaxS    float64      `json:"max_s,omitempty"` // of all runs
 	Begun   time.Time    `json:"begun"`
 
-	Variations []Variation `json:"variations,omitempty"` // of blame: a run of each
+	Variations []Variation `json:"variations,omitempty"` // of blame and of a series: a run of each
+	Blame      bool        `json:"blame,omitempty"`      // of a series: where one fails, runs that differ in one thing, too
 }
 
 // NewJob is what it takes to repeat a run.

@@ -40,8 +40,12 @@ func (d *JobDir) Replay(ctx context.Context, backend Backend) (Result, error) {
 		if err != nil {
 			return r, err
 		}
-		if err := d.together(&r, backend, cells); err != nil {
-			return r, err
+		series, table := seriesOf(cells), tabulate(cells, nil)
+		r.State, r.Table = series.State, &table
+		for i, run := range runs {
+			if err := backend.JoinSeries(run, series); err != nil && i > 0 { // the first may be of long ago, or somebody else's
+				return r, fmt.Errorf("note in the report of run %s that it was repeated: %w", run, err)
+			}
 		}
 	}
 	r.Ended = true
@@ -52,7 +56,10 @@ func (d *JobDir) Replay(ctx context.Context, backend Backend) (Result, error) {
 // judgedRuns are the run that the job is about and those of its trials that could be
 // judged.
 func (d *JobDir) judgedRuns() []string {
-	runs := []string{d.Job.Dir}
+	var runs []string
+	if d.Job.Dir != "" {
+		runs = append(runs, d.Job.Dir)
+	}
 	for _, t := range d.Trials {
 		if t.State != "" {
 			runs = append(runs, t.RunID)
@@ -72,26 +79,17 @@ func readRuns(backend Backend, runs []string) (cells []Cell, err error) {
 	return cells, nil
 }
 
-// together decides over the run and its repetitions as a series, counts how often each
-// claim failed, and tells the report of each run.
-func (d *JobDir) together(r *Result, backend Backend, cells []Cell) error {
+// seriesOf decides over runs that repeat each other.
+func seriesOf(cells []Cell) reports.Series {
 	var attempts []verdict.Attempt
-	ids := make([]string, len(cells))
-	for i, c := range cells {
+	var out reports.Series
+	for _, c := range cells {
 		attempts = append(attempts, verdict.Attempt{Seed: c.Seed, Root: c.Root, Verdict: c.Verdict})
-		ids[i] = c.RunID
+		out.Runs = append(out.Runs, c.RunID)
 	}
 	series := verdict.Series(attempts)
-	r.State = series.State
-	table := tabulate(cells, nil)
-	r.Table = &table
-	for i, run := range d.judgedRuns() {
-		err := backend.JoinSeries(run, reports.Series{State: series.State, Headline: series.Headline, Runs: ids})
-		if err != nil && i > 0 { // the first may be of long ago, or somebody else's
-			return fmt.Errorf("note in the report of run %s that it was repeated: %w", run, err)
-		}
-	}
-	return nil
+	out.State, out.Headline = series.State, series.Headline
+	return out
 }
 
 // replayed is what the runs until now show.

@@ -53,13 +53,12 @@ func (a ask) step(why string) reports.Step {
 		command += " --no-faults"
 		faults = ", faults:false"
 	}
-	lang, _, _ := strings.Cut(a.sdk, "/")
 	arm := ""
 	if a.arm != "" {
 		arm = fmt.Sprintf(",arm:[%q]", a.arm)
 	}
-	call := fmt.Sprintf("run_scenario(scenario:%q, config:{flavor:%q%s}, sdk_lang:%q, sdk_version:%q, protocol:%q, seed:%d, tier:%q%s)",
-		a.scenario, a.flavor, arm, lang, version(a.sdk), a.protocol, a.seed, a.tier, faults)
+	call := fmt.Sprintf("run_scenario(scenario:%q, config:{flavor:%q%s}, sdks:[%q], protocol:%q, seed:%d, tier:%q%s)",
+		a.scenario, a.flavor, arm, a.sdk, a.protocol, a.seed, a.tier, faults)
 	return reports.Step{Why: why, Command: command, Call: call}
 }
 
@@ -96,9 +95,7 @@ func (c *sdkRuns) otherSDK(s *subject) reports.Step {
 	why := "another library: what fails with it too is the broker's"
 	other := map[bool]string{true: "python", false: "go"}[strings.HasPrefix(s.sdk, "go/")]
 	a.sdk = other
-	step := a.step(why)
-	step.Call = strings.Replace(step.Call, ` sdk_version:"",`, "", 1)
-	return step
+	return a.step(why)
 }
 
 // read is what is left once every run was made.

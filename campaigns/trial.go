@@ -35,11 +35,13 @@ type Backend struct {
 	Run func(ctx context.Context, scenario string, as Variation) (runID string, err error)
 	// Read judges a run, by its id or its absolute directory.
 	Read func(run string) (Judged, error)
-	// Join puts whose doing a failure is into the report of its run.
-	Join func(dir string, b reports.Blame) error
+	// JoinBlame puts whose doing a failure is into the report of its run.
+	JoinBlame func(dir string, b reports.Blame) error
 	// JoinSeries puts what a run, by its id or directory, and its repetitions show into
 	// its report.
 	JoinSeries func(run string, s reports.Series) error
+	// Vary returns what the failure of a run can be varied in.
+	Vary func(run string) ([]Variation, error)
 	// Tell is called with a line for people.
 	Tell func(text string)
 }

@@ -72,8 +72,8 @@ func (a *agent) clusterStart() Tool {
 	}
 	t := Tool{
 		Name: "cluster_start",
-		Description: "Starts a cluster to explore by hand and waits until every node serves. All that you do with it is recorded, and judged at cluster_stop. " +
-			"It is healed and stopped once nobody asks for it. For a whole experiment in one call: run_scenario.",
+		Description: "Starts a cluster to explore by hand. All that you do with it is recorded, and judged at cluster_stop. " +
+			"It is healed and stopped once nobody asks for it. For a whole experiment: run_scenario.",
 		Params:  []Param{nodesParam(), configParam(), waitS()},
 		Example: `{"nodes":3,"config":{"flavor":"reference"}}`,
 	}

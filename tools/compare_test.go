@@ -18,7 +18,7 @@ func TestCompareRuns(t *testing.T) {
 		many.Attributions = append(many.Attributions, reports.Attribution{
 			Cause: reports.CauseUndecided, Suspect: reports.CauseBroker, Claims: []string{"qos1-no-loss", "qos2-no-loss"}, Source: "MQTT 3.1.1 section 4.3.2",
 			Versions: fmt.Sprintf("go/paho.mqtt.golang 1.%d", i), Text: long, Evidence: []string{long, long, long}, Runs: strings.Fields(strings.Repeat("1122-0234-qos-roundtrip-238c ", 9)),
-			Next: []reports.Step{{Why: "the wire tells", Call: `run_scenario(scenario:"mqtt/qos-roundtrip", config:{flavor:"robustmq",arm:["tap"]}, sdk_lang:"go", sdk_version:"1.5.1", protocol:"mqtt3", seed:1810743008, tier:"smoke")`}},
+			Next: []reports.Step{{Why: "the wire tells", Call: `run_scenario(scenario:"mqtt/qos-roundtrip", config:{flavor:"robustmq",arm:["tap"]}, sdks:["go/paho.mqtt.golang@1.5.1"], protocol:"mqtt3", seed:1810743008, tier:"smoke")`}},
 		})
 	}
 	many.Notes = []string{long, long, long, long, long}

@@ -14,6 +14,7 @@ type RunView struct {
 	Answer
 	RunID string `json:"run_id"`
 	*RunFacts
+	Job       *JobFacts            `json:"job,omitempty"` // of several runs: how far it is, or what they showed
 	Series    *SeriesView          `json:"series,omitempty"`
 	Cluster   *history.ClusterInfo `json:"cluster,omitempty"`
 	Anomalies *AnomalyView         `json:"anomalies,omitempty"`
@@ -55,6 +56,9 @@ func (a *agent) getRun() Tool {
 		Hints:   Hints{ReadOnly: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in getRunArgs) (RunView, error) {
+		if jobDir, ok := a.backend.Job(in.RunID); ok {
+			return jobView(ctx, call, jobDir, in.Wait)
+		}
 		dir, err := a.find(in.RunID)
 		if err != nil {
 			return RunView{}, err

@@ -14,6 +14,7 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // A JobAsk asks for a run to be repeated, or reduced.
@@ -23,13 +24,27 @@ type JobAsk struct {
 	Times    int           // runs of a replay
 	Claims   []string      // of a reduction: that must fail; none: all that did
 	Within   time.Duration // of a reduction
+	Series   *SeriesAsk    // in place of a run
 	Envelope envelope.Envelope
 	Caller   keeper.Caller
+}
+
+// A SeriesAsk asks for a scenario to be run several times.
+type SeriesAsk struct {
+	Start keeper.Start // of every run
+	SDKs  []string     // none: the scenario's
+	Fault *scenarios.Step
+	Blame bool
 }
 
 // JobAnswer is a replay or a reduction: how far it is, or what it showed.
 type JobAnswer struct {
 	Answer
+	JobFacts
+}
+
+// JobFacts are what is known of a job.
+type JobFacts struct {
 	JobID     string         `json:"job_id"` // give it as run_id to wait on
 	RunID     string         `json:"run_id"` // the run that it repeats
 	Running   bool           `json:"running"`
@@ -144,8 +159,8 @@ func jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 	if err != nil { // nothing has come of it yet
 		r = jobDir.SoFar()
 	}
-	out := JobAnswer{JobID: jobDir.ID(), RunID: jobDir.Job.RunID, Running: busy, State: r.State, Wanted: jobDir.Job.Wanted.Claims(),
-		Runs: r.Runs, Failed: r.Failed, Unknown: r.Unknown, DurationS: r.DurationS, Dir: jobDir.Dir}
+	out := JobAnswer{JobFacts: JobFacts{JobID: jobDir.ID(), RunID: jobDir.Job.RunID, Running: busy, State: r.State, Wanted: jobDir.Job.Wanted.Claims(),
+		Runs: r.Runs, Failed: r.Failed, Unknown: r.Unknown, DurationS: r.DurationS, Dir: jobDir.Dir}}
 	for _, t := range r.Trials[max(0, len(r.Trials)-lastShown):] {
 		out.Trials = append(out.Trials, TrialLine{t.RunID, t.Varied, t.Answer, t.Failed.Claims(), shorten(t.Why, quoted)})
 	}
@@ -177,7 +192,11 @@ func jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 		if out.Error == "" {
 			out.Error = "its process was killed"
 		}
-		out.Answer = answer(fmt.Sprintf("stopped after %d runs: %s", r.Runs, out.Error), fmt.Sprintf("%s with run_id %q goes on where it was", tool, out.JobID))
+		on := fmt.Sprintf("%s with run_id %q goes on where it was", tool, out.JobID)
+		if jobDir.Job.Kind == campaigns.Series {
+			on = "run_scenario with the same arguments goes on where it was"
+		}
+		out.Answer = answer(fmt.Sprintf("stopped after %d runs: %s", r.Runs, out.Error), on)
 	case out.Reduced != nil && out.Reduced.Scenario != "":
 		out.Answer = answer(r.Headline, "read reduced.text: what had to stay is what the failure needs", "push_report with these runs and your analysis")
 	default:
@@ -197,6 +216,26 @@ func reducedView(r *campaigns.Reduction) *ReducedView {
 	return v
 }
 
+// several begins to run a scenario several times, or joins the same that did not end, and
+// waits for it.
+func (a *agent) several(ctx context.Context, call *Call, ask JobAsk, wait float64) (RunView, error) {
+	ask.Kind, ask.Caller, ask.Envelope = campaigns.Series, call.Caller, a.envelope
+	jobDir, err := a.backend.BeginJob(ask)
+	if err != nil {
+		return RunView{}, fmt.Errorf("run_scenario: %w. Nothing was changed", err)
+	}
+	return jobView(ctx, call, jobDir, wait)
+}
+
+// jobView waits for a job, and shows it as a run.
+func jobView(ctx context.Context, call *Call, jobDir *campaigns.JobDir, wait float64) (RunView, error) {
+	out, err := awaitJob(ctx, call, jobDir, wait)
+	if err != nil {
+		return RunView{}, err
+	}
+	return RunView{Answer: out.Answer, RunID: out.JobID, Job: &out.JobFacts}, nil
+}
+
 func (a *agent) replayRun() Tool {
 	type args struct {
 		RunID string  `json:"run_id"`
@@ -207,7 +246,7 @@ func (a *agent) replayRun() Tool {
 	t := Tool{
 		Name: "replay_run",
 		Description: "Repeats a run with all the same: in how many runs does each claim fail? " +
-			"While it says running, call again with job_id as run_id; stop_run ends it.",
+			"While it says running, get_run with job_id waits on.",
 		Params: []Param{
 			{Name: "run_id", Type: String, Required: true, Example: `"latest"`},
 			{Name: "times", Type: Integer, Min: 1, Max: 50, Default: float64(3), Example: "3"},

@@ -1,16 +1,22 @@
 package tools
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/shrink"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // jobDirOf is a job of a kind, on which nobody works yet.
@@ -130,5 +136,56 @@ func TestReplayRunForBlame(t *testing.T) {
 	// Its id is the same job's, without the word again.
 	if got = structured(t, callTool(t, c, "replay_run", map[string]any{"run_id": d.ID()})); fmt.Sprint(got["blame"]) != want || len(h.began) != 1 {
 		t.Errorf("%v, began %d", got, len(h.began))
+	}
+}
+
+// Several libraries, repeats, blame or a fault of one's own make a series, and get_run
+// waits on it.
+func TestRunScenarioSeveralTimes(t *testing.T) {
+	d := jobDirOf(t, campaigns.Series)
+	for args, want := range map[string]JobAsk{
+		`{"sdks":["go","python/paho-mqtt@2.1.0"],"repeats":3}`: {Times: 3, Series: &SeriesAsk{SDKs: []string{"go", "python/paho-mqtt@2.1.0"}}},
+		`{"blame":true,"seed":7}`:                              {Times: 1, Series: &SeriesAsk{Blame: true, Start: keeper.Start{Seed: 7}}},
+		`{"fault":"kill","target":"leader","duration_s":20}`:   {Times: 1, Series: &SeriesAsk{Fault: &scenarios.Step{Fault: "kill", Target: "leader", DurationS: 20}}},
+		`{"repeats":2,"faults":false}`:                         {Times: 2, Series: &SeriesAsk{Start: keeper.Start{NoFaults: true}}},
+	} {
+		h := &host{runs: runsDir(t), jobDirs: map[string]*campaigns.JobDir{"new": d, d.ID(): d}}
+		c := connectTo(t, h.server(t, Options{}))
+		var given map[string]any
+		if err := json.Unmarshal([]byte(args), &given); err != nil {
+			t.Fatal(err)
+		}
+		given["scenario"], given["wait_s"] = "mqtt/broker-kill-9", 0
+		got := structured(t, callTool(t, c, "run_scenario", given))
+		if len(h.began) != 1 || got["run_id"] != d.ID() || got["job"] == nil || got["scenario"] != nil {
+			t.Fatalf("%s: began %+v, %v", args, h.began, got)
+		}
+		began := h.began[0]
+		if began.Kind != campaigns.Series || began.Envelope.MaxNodes == 0 || began.Caller.Tool != "run_scenario" || began.Series.Start.Scenario != "mqtt/broker-kill-9" {
+			t.Errorf("%s: %+v", args, began)
+		}
+		began.Kind, began.Envelope, began.Caller = "", envelope.Envelope{}, keeper.Caller{}
+		began.Series.Start.Scenario, began.Series.Start.Caller = "", keeper.Caller{}
+		if diff := cmp.Diff(want, began, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: %s", args, diff)
+		}
+		if waited := structured(t, callTool(t, c, "get_run", map[string]any{"run_id": d.ID(), "wait_s": 0})); waited["job"] == nil {
+			t.Errorf("get_run: %v", waited)
+		}
+	}
+	c := connectTo(t, (&host{runs: runsDir(t)}).server(t, Options{}))
+	for args, says := range map[string]string{
+		`{"target":"leader"}`:             `those of "fault"`,
+		`{"fault":"kill","faults":false}`: "leave one of them out",
+		`{"repeats":0}`:                   "1 to 50",
+	} {
+		var given map[string]any
+		if err := json.Unmarshal([]byte(args), &given); err != nil {
+			t.Fatal(err)
+		}
+		given["scenario"] = "mqtt/broker-kill-9"
+		if r := callTool(t, c, "run_scenario", given); !r.IsError || !strings.Contains(textOf(r), says) {
+			t.Errorf("%s: %s", args, textOf(r))
+		}
 	}
 }

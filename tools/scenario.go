@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,54 +65,85 @@ func (a *agent) listScenarios() Tool {
 	})
 }
 
+// runScenarioArgs are what run_scenario takes.
+type runScenarioArgs struct {
+	Scenario  string         `json:"scenario"`
+	Nodes     int            `json:"nodes"`
+	Config    cluster.Config `json:"config"`
+	SDKs      []string       `json:"sdks"`
+	Protocol  string         `json:"protocol"`
+	Transport string         `json:"transport"`
+	Seed      int64          `json:"seed"`
+	Tier      string         `json:"tier"`
+	Faults    *bool          `json:"faults"`
+	Fault     string         `json:"fault"`
+	Target    string         `json:"target"`
+	Duration  float64        `json:"duration_s"`
+	Repeats   int            `json:"repeats"`
+	Blame     bool           `json:"blame"`
+	Wait      float64        `json:"wait_s"`
+}
+
 func (a *agent) runScenario() Tool {
-	type args struct {
-		Scenario  string         `json:"scenario"`
-		Nodes     int            `json:"nodes"`
-		Config    cluster.Config `json:"config"`
-		Lang      string         `json:"sdk_lang"`
-		Version   string         `json:"sdk_version"`
-		Protocol  string         `json:"protocol"`
-		Transport string         `json:"transport"`
-		Seed      int64          `json:"seed"`
-		Tier      string         `json:"tier"`
-		Faults    *bool          `json:"faults"`
-		Wait      float64        `json:"wait_s"`
-	}
 	t := Tool{
 		Name: "run_scenario",
-		Description: "A whole experiment: its own cluster, workload, faults, heal, drain, verdict. " +
-			"Returns run_id and running while it lasts: get_run waits on. It goes on if you stop waiting.",
+		Description: "A whole experiment: cluster, workload, faults, heal, drain, verdict. With sdks, repeats, blame or a fault of your own: several, and one table of " +
+			"claims by SDK, k of n, blame. While it says running, get_run with its run_id waits on.",
 		Params: []Param{
 			{Name: "scenario", Type: String, Required: true, Example: `"mqtt/broker-kill-9"`},
 			nodesParam(), likeClusterStart(),
-			{Name: "sdk_lang", Type: String, Enum: a.backend.Languages},
-			{Name: "sdk_version", Type: String},
+			{Name: "sdks", Type: Array, Items: String, About: "as preflight lists them", Example: `["go","python/paho-mqtt@2.1.0"]`},
 			{Name: "protocol", Type: String, Enum: contract.Protocols()},
 			{Name: "transport", Type: String, Enum: cluster.Transports()},
 			{Name: "seed", Type: Integer, Min: 0, Max: 1 << 53, Example: "7"},
 			{Name: "tier", Type: String, Enum: []string{"smoke", "hardening", "release"}},
 			{Name: "faults", Type: Boolean, About: "false: a control"},
+			{Name: "fault", Type: String, About: "this one in place of the scenario's", Example: `"kill"`},
+			{Name: "target", Type: String, Example: `"leader"`},
+			{Name: "duration_s", Type: Number, Min: 1, Max: 600, Example: "20"},
+			{Name: "repeats", Type: Integer, Min: 1, Max: 50, Default: float64(1), Example: "3"},
+			{Name: "blame", Type: Boolean, About: "whose doing is a failure?"},
 			waitS(),
 		},
 		Example: `{"scenario":"mqtt/broker-kill-9"}`,
 	}
-	return handler(t, func(ctx context.Context, call *Call, in args) (RunAnswer, error) {
+	return handler(t, func(ctx context.Context, call *Call, in runScenarioArgs) (RunView, error) {
 		if err := a.known(in.Scenario); err != nil {
-			return RunAnswer{}, err
-		}
-		if in.Version != "" && in.Lang == "" {
-			return RunAnswer{}, errors.New(`run_scenario: "sdk_version" is given without "sdk_lang", and does not say whose version it is; give both, or neither. Nothing was changed`)
+			return RunView{}, err
 		}
 		in.Config.Nodes = in.Nodes
 		if err := a.envelope.Cluster(in.Config); err != nil {
-			return RunAnswer{}, err
+			return RunView{}, err
 		}
-		ask := keeper.Start{Scenario: in.Scenario, Cluster: in.Config, SDK: sdkName(in.Lang, in.Version), Protocol: in.Protocol, Transport: in.Transport, Seed: in.Seed, Tier: in.Tier, NoFaults: in.Faults != nil && !*in.Faults, Caller: call.Caller}
+		step, err := in.step()
+		if err != nil {
+			return RunView{}, err
+		}
+		ask := keeper.Start{Scenario: in.Scenario, Cluster: in.Config, Protocol: in.Protocol, Transport: in.Transport, Seed: in.Seed, Tier: in.Tier, NoFaults: in.Faults != nil && !*in.Faults, Caller: call.Caller}
+		if len(in.SDKs) > 1 || in.Repeats > 1 || in.Blame || step != nil {
+			return a.several(ctx, call, JobAsk{Times: in.Repeats, Series: &SeriesAsk{Start: ask, SDKs: in.SDKs, Fault: step, Blame: in.Blame}}, in.Wait)
+		}
+		if len(in.SDKs) > 0 {
+			ask.SDK = in.SDKs[0]
+		}
 		e, err := a.start(ctx, call, ask)
 		if err != nil {
-			return RunAnswer{}, err
+			return RunView{}, err
 		}
-		return a.finish(ctx, call, e, in.Wait)
+		run, err := a.finish(ctx, call, e, in.Wait)
+		return RunView{Answer: run.Answer, RunID: run.RunID, RunFacts: &run.RunFacts}, err
 	})
+}
+
+// step is the fault that is asked for in place of the scenario's; nil for none.
+func (in runScenarioArgs) step() (*scenarios.Step, error) {
+	switch {
+	case in.Fault == "" && (in.Target != "" || in.Duration > 0):
+		return nil, errors.New(`run_scenario: "target" and "duration_s" are those of "fault"; give it, too. Nothing was changed`)
+	case in.Fault == "":
+		return nil, nil
+	case in.Faults != nil && !*in.Faults:
+		return nil, errors.New(`run_scenario: "faults" is false, and "fault" is given; leave one of them out. Nothing was changed`)
+	}
+	return &scenarios.Step{Fault: in.Fault, Target: cmp.Or(in.Target, "any"), DurationS: in.Duration}, nil
 }

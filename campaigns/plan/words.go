@@ -61,9 +61,7 @@ func (it *Item) call(seed int64) string {
 		config.Runtime = ""
 	}
 	ask := map[string]any{"scenario": it.Scenario, "nodes": m.Nodes, "config": config, "protocol": m.Protocol, "tier": m.Tier}
-	library, version, _ := strings.Cut(m.SDK, "@")
-	ask["sdk_lang"], _, _ = strings.Cut(library, "/")
-	ask["sdk_version"] = version
+	ask["sdks"] = []string{m.SDK}
 	if m.Transport != "tcp" {
 		ask["transport"] = m.Transport
 	}

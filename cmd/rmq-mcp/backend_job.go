@@ -1,9 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/internal/stored"
+	"github.com/robustmq/rmq-mcp/scenarios"
 	"github.com/robustmq/rmq-mcp/tools"
 )
 
@@ -14,6 +21,8 @@ func beginJob(dir string, argv []string) func(tools.JobAsk) (*campaigns.JobDir, 
 		var job campaigns.Job
 		var scenario string
 		switch ask.Kind {
+		case campaigns.Series:
+			job, scenario, err = seriesJob(ask)
 		case campaigns.Replay:
 			job, scenario, err = replayJob(ask.Run, "", ask.Times)
 		case campaigns.Blame:
@@ -28,7 +37,7 @@ func beginJob(dir string, argv []string) func(tools.JobAsk) (*campaigns.JobDir, 
 		}
 		job.Start.Caller, job.Start.Envelope = ask.Caller, &ask.Envelope
 		if err := ask.Envelope.Cluster(job.Start.Cluster); err != nil {
-			return nil, fmt.Errorf("%s run %s: %w", job.Kind, job.RunID, err)
+			return nil, fmt.Errorf("%s of %s: %w", job.Kind, job.RunID, err)
 		}
 		if jobDir, err = openJobDir(dir, job, scenario, false); err != nil || jobDir.Busy() {
 			return jobDir, err
@@ -50,4 +59,69 @@ func resumeJob(dir string, argv []string) func(*campaigns.JobDir, tools.JobAsk) 
 		}
 		return spawnJob(dir, argv, jobDir)
 	}
+}
+
+// seriesJob is a scenario that is to be run several times, and its text. A scenario
+// that cannot be run is refused here, before anything is started.
+func seriesJob(ask tools.JobAsk) (campaigns.Job, string, error) {
+	start := ask.Series.Start
+	s, err := scenarios.Load(start.Scenario)
+	if err != nil {
+		return campaigns.Job{}, "", err
+	}
+	flavor := cmp.Or(start.Cluster.Flavor, s.Cluster.Flavor)
+	text := s.Text
+	if ask.Series.Fault != nil {
+		if s, text, err = withFault(s, *ask.Series.Fault, start.Tier, flavor); err != nil {
+			return campaigns.Job{}, "", fmt.Errorf("run %s with %s: %w", start.Scenario, ask.Series.Fault.Fault, err)
+		}
+		start.Scenario, start.Tier = s.Name, ""
+	}
+	if err := s.Speak(start.Protocol, flavor); err != nil {
+		return campaigns.Job{}, "", err
+	}
+	t, err := s.Tier(start.Tier, flavor)
+	if err == nil && !start.NoFaults {
+		err = s.Within(ask.Envelope, t)
+	}
+	if err != nil {
+		return campaigns.Job{}, "", err
+	}
+	sdks := ask.Series.SDKs
+	if len(sdks) == 0 {
+		sdks = []string{""}
+	}
+	var found []string
+	for _, name := range sdks {
+		sdk, err := s.SDKFor(name, s.Protocol, flavor)
+		if err != nil {
+			return campaigns.Job{}, "", err
+		}
+		found = append(found, sdk.String())
+	}
+	start.Cluster.Arm = seriesArms(s, start)
+	return campaigns.NewSeries(stored.Slug(s.Name), start, found, ask.Times, ask.Series.Blame), text, nil
+}
+
+func withFault(s *scenarios.Scenario, step scenarios.Step, tier, flavor string) (*scenarios.Scenario, string, error) {
+	with, err := s.With(step, tier, flavor)
+	if err != nil {
+		return nil, "", err
+	}
+	text, err := with.Markdown()
+	return with, string(text), err
+}
+
+// seriesArms are the things asked for, else those that the scenario's faults need, and the
+// tap: the wire decides who is to blame for a failure.
+func seriesArms(s *scenarios.Scenario, start keeper.Start) []string {
+	arm := slices.Clone(start.Cluster.Arm)
+	if len(arm) == 0 && !start.NoFaults {
+		arm = s.Arms()
+	}
+	plain := start.Transport == "" || start.Transport == "tcp"
+	if s.Protocol != contract.MQ9 && plain && !slices.Contains(arm, cluster.ArmTap) {
+		arm = append(arm, cluster.ArmTap)
+	}
+	return arm
 }

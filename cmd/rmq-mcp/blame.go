@@ -61,10 +61,15 @@ func blameJob(dir, binary, sdk string) (campaigns.Job, string, error) {
 	if len(r.Wanted) == 0 {
 		return job, "", fmt.Errorf("blame: run %s did not fail, so there is nobody to blame: %s; `rmq-mcp list runs` shows those that did", job.RunID, short(r.Headline))
 	}
+	job.Variations, err = variationsOf(r, sdk)
+	return job, r.Text, err
+}
+
+// variationsOf are what the failure of a run is varied in.
+func variationsOf(r campaigns.Recipe, sdk string) ([]campaigns.Variation, error) {
 	s, err := scenarios.Parse(r.Run.Scenario, []byte(r.Text))
 	if err != nil {
-		return job, "", err
+		return nil, err
 	}
-	job.Variations, err = campaigns.VariationsOf(r, sdk, s.Crashes())
-	return job, r.Text, err
+	return campaigns.VariationsOf(r, sdk, s.Crashes())
 }

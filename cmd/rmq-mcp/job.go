@@ -59,8 +59,10 @@ func carryOut(ctx context.Context, dir string, jobDir *campaigns.JobDir, say fun
 		return jobDir.SoFar(), err
 	}
 	start := jobDir.Job.Start
-	if err := experiment.Provision(ctx, dir, argv, jobDir.Scenario(), start.Cluster.Flavor, start.SDK, start.Protocol, say); err != nil {
-		return jobDir.SoFar(), err
+	if jobDir.Job.Kind != campaigns.Series { // whose runs name their libraries
+		if err := experiment.Provision(ctx, dir, argv, jobDir.Scenario(), start.Cluster.Flavor, start.SDK, start.Protocol, say); err != nil {
+			return jobDir.SoFar(), err
+		}
 	}
 	if start.Cluster, err = experiment.Fetch(ctx, dir, start.Cluster, say); err != nil {
 		return jobDir.SoFar(), err
@@ -70,6 +72,9 @@ func carryOut(ctx context.Context, dir string, jobDir *campaigns.JobDir, say fun
 			return run
 		}
 		return filepath.Join(dir, reports.RunsDir, run)
+	}
+	if jobDir.Job.Kind == campaigns.Series && start.Seed == 0 {
+		start.Seed = jobDir.Job.Begun.Unix() // one for all of its runs
 	}
 	lab := campaigns.Backend{
 		Run: func(ctx context.Context, scenario string, as campaigns.Variation) (string, error) {
@@ -88,7 +93,14 @@ func carryOut(ctx context.Context, dir string, jobDir *campaigns.JobDir, say fun
 		Read: func(run string) (campaigns.Judged, error) {
 			return campaigns.ReadJudged(runDir(run))
 		},
-		Join:       reports.JoinBlame,
+		JoinBlame: reports.JoinBlame,
+		Vary: func(run string) ([]campaigns.Variation, error) {
+			r, err := campaigns.ReadRecipe(runDir(run), "")
+			if err != nil {
+				return nil, err
+			}
+			return variationsOf(r, "")
+		},
 		JoinSeries: func(run string, s reports.Series) error { return reports.JoinSeries(runDir(run), s) },
 		Tell:       say,
 	}
@@ -97,6 +109,8 @@ func carryOut(ctx context.Context, dir string, jobDir *campaigns.JobDir, say fun
 		return jobDir.Reduce(ctx, lab)
 	case campaigns.Blame:
 		return jobDir.Blame(ctx, lab)
+	case campaigns.Series:
+		return jobDir.Series(ctx, lab)
 	}
 	return jobDir.Replay(ctx, lab)
 }

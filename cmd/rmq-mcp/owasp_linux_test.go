@@ -211,7 +211,7 @@ func argumentsAreNoCommands(t *testing.T) {
 	for _, form := range []string{"; touch %s;", "$(touch %s)", "`touch %s`", "| touch %s", "\n touch %s\n", "--output=%s", "{{touch %s}}", "../../../../..%s", "file://%s", "%s"} {
 		word, _ := json.Marshal(fmt.Sprintf(form, mark)) // a string always marshals
 		for _, c := range []struct{ tool, args string }{
-			{"run_scenario", `{"scenario":%s}`}, {"run_scenario", `{"scenario":"mqtt/broker-kill-9","sdk_lang":"go","sdk_version":%s}`},
+			{"run_scenario", `{"scenario":%s}`}, {"run_scenario", `{"scenario":"mqtt/broker-kill-9","sdks":[%s]}`},
 			{"cluster_start", `{"config":{"flavor":"robustmq","binary":%s}}`}, {"cluster_start", `{"config":{"runtime":"docker","image":%s}}`},
 			{"cluster_start", `{"config":{"flavor":"robustmq","version":%s}}`}, {"cluster_start", `{"config":{"flavor":"mosquitto","settings":{"log_dest":%s}}}`},
 			{"get_run", `{"run_id":%s}`}, {"get_logs", `{"experiment":%s}`}, {"inject_fault", `{"type":"kill","target":%s}`},

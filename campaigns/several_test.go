@@ -1,0 +1,133 @@
+package campaigns
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// seriesLab makes runs whose ids say how they were varied. Those of a library that is
+// named fail.
+func seriesLab(failing string) (backend Backend, made *[]string, joined map[string]string) {
+	made, joined = &[]string{}, map[string]string{}
+	return Backend{
+		Run: func(_ context.Context, _ string, as Variation) (string, error) {
+			id := fmt.Sprintf("%d|%s|%s", len(*made), as.SDK, as.Flavor)
+			*made = append(*made, strings.TrimSuffix(as.SDK+" "+as.Referee, " "))
+			return id, nil
+		},
+		Read: func(run string) (Judged, error) {
+			parts := strings.Split(run, "|")
+			r := verdict.Result{Claim: verdict.Claim{Name: lost.Claim}, Checker: lost.Checker, Status: verdict.Pass, Promised: true, Summary: "none lost", Canary: verdict.Canary{Red: true}}
+			v := verdict.Verdict{State: verdict.PassSmoke, Headline: "PASS-smoke", Results: []verdict.Result{r}}
+			if parts[1] == failing && parts[2] == "" {
+				r.Status, r.Anomalies = verdict.Fail, []verdict.Anomaly{{Kind: "lost"}}
+				v = verdict.Verdict{State: verdict.FailOnce, Headline: "FAIL-once", Results: []verdict.Result{r}}
+			}
+			flavor := "robustmq"
+			if parts[2] != "" {
+				flavor = parts[2]
+			}
+			return Judged{Cell: Cell{RunID: run, Root: run, Scenario: "mqtt/kill", Seed: 7, SDK: parts[1], Protocol: "mqtt3", Transport: "tcp", Broker: Broker{Flavor: flavor}, Verdict: v}}, nil
+		},
+		Vary: func(string) ([]Variation, error) {
+			return []Variation{{Referee: RefereeAgain}, {Referee: RefereeSDK, SDK: "rust/z@3"}, {Referee: RefereeControl, Flavor: "mosquitto"}}, nil
+		},
+		JoinSeries: func(run string, s reports.Series) error { joined[run] = string(s.State); return nil },
+		JoinBlame:  func(run string, b reports.Blame) error { joined[run] += " blamed"; return nil },
+		Tell:       func(string) {},
+	}, made, joined
+}
+
+func seriesDir(t *testing.T, sdks []string, times int, blame bool) *JobDir {
+	t.Helper()
+	d := testJobDir(t, Job{Kind: Series})
+	job := NewSeries("kill", keeper.Start{Scenario: "mqtt/kill"}, sdks, times, blame)
+	d.Job = job
+	return d
+}
+
+// Each library is run as often as is asked, in turn, and the runs are counted together.
+func TestSeriesCounts(t *testing.T) {
+	d := seriesDir(t, []string{"go/x@1", "python/y@2"}, 2, false)
+	backend, made, joined := seriesLab("python/y@2")
+	r, err := d.Series(t.Context(), backend)
+	if err != nil || !r.Ended {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	if want := []string{"go/x@1", "python/y@2", "go/x@1", "python/y@2"}; !slices.Equal(*made, want) {
+		t.Errorf("made %q, want %q", *made, want)
+	}
+	var rows []string
+	for _, row := range r.Table.Rows {
+		rows = append(rows, row.SDK+" "+row.Times())
+	}
+	if want := []string{"go/x@1 0 of 2", "python/y@2 2 of 2"}; !slices.Equal(rows, want) {
+		t.Errorf("rows %q, want %q", rows, want)
+	}
+	if joined["1|python/y@2|"] != "FAIL-reproducible" || joined["0|go/x@1|"] != "PASS-smoke" {
+		t.Errorf("the reports say %v", joined)
+	}
+}
+
+// A failure has the runs made that differ in one thing, but for those that the series has.
+func TestSeriesBlames(t *testing.T) {
+	for _, c := range []struct {
+		sdks  []string
+		times int
+		fails string
+		more  []string
+	}{
+		{[]string{"go/x@1"}, 1, "go/x@1", []string{"go/x@1 again", "rust/z@3 sdk", "go/x@1 control"}},
+		{[]string{"go/x@1"}, 3, "go/x@1", []string{"rust/z@3 sdk", "go/x@1 control"}},
+		{[]string{"go/x@1", "python/y@2"}, 2, "python/y@2", []string{"python/y@2 control"}},
+		{[]string{"go/x@1"}, 2, "nobody", nil},
+	} {
+		d := seriesDir(t, c.sdks, c.times, true)
+		backend, made, joined := seriesLab(c.fails)
+		r, err := d.Series(t.Context(), backend)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if more := (*made)[len(c.sdks)*c.times:]; !slices.Equal(more, c.more) {
+			t.Errorf("%v, %d times: beside them %q, want %q", c.sdks, c.times, more, c.more)
+		}
+		blamed := 0
+		for _, says := range joined {
+			if strings.HasSuffix(says, " blamed") {
+				blamed++
+			}
+		}
+		if blamed != r.Failed {
+			t.Errorf("%v: %d reports say whose doing it is, of %d that failed", c.sdks, blamed, r.Failed)
+		}
+	}
+}
+
+// A series that was stopped goes on with the runs that it has, into the runs for blame.
+func TestSeriesGoesOn(t *testing.T) {
+	d := seriesDir(t, []string{"go/x@1"}, 2, true)
+	backend, made, _ := seriesLab("go/x@1")
+	run := backend.Run
+	ctx, cancel := context.WithCancel(t.Context())
+	backend.Run = func(ctx context.Context, scenario string, as Variation) (string, error) {
+		if len(*made) == 3 {
+			cancel()
+		}
+		return run(ctx, scenario, as)
+	}
+	if _, err := d.Series(ctx, backend); err == nil || len(d.Trials) != 3 {
+		t.Fatalf("%d trials, %v", len(d.Trials), err)
+	}
+	backend.Run = run
+	r, err := d.Series(t.Context(), backend)
+	if err != nil || r.Runs != 4 || !r.Ended {
+		t.Errorf("%d runs, ended %v, %v", r.Runs, r.Ended, err)
+	}
+}

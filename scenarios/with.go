@@ -1,0 +1,33 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/judge/checker"
+)
+
+// leastAfterS is how long traffic goes on after the heal of a fault that a scenario was
+// not made for.
+const leastAfterS = 10
+
+// With is the scenario's workload under one fault in place of its own, in the time of
+// one tier. Its name says so. The claims that are about the faults it had are left out:
+// the new one's are judged beside the others, as far as they apply.
+func (s *Scenario) With(step Step, tier, flavor string) (*Scenario, error) {
+	alone, err := s.Alone(tier, flavor)
+	if err != nil {
+		return nil, err
+	}
+	alone.Name = s.Name + "-with-" + strings.ReplaceAll(step.Fault, "_", "-")
+	alone.Kind = "fault"
+	alone.Schedule = []Step{step}
+	t := alone.Tiers[TierName("")]
+	t.AfterS = max(t.AfterS, leastAfterS)
+	alone.Tiers[TierName("")] = t
+	alone.Claims = slices.DeleteFunc(alone.Claims, func(claim string) bool {
+		e, err := checker.Find(claim)
+		return err == nil && e.ByFault
+	})
+	return alone, nil
+}
