@@ -45,13 +45,18 @@ type Broker struct {
 	Runtime string
 	Nodes   int
 	Differs string // settings that are not the vendor's
+	Plant   string // a defect of our own before it, or in it
 }
 
 func (b Broker) String() string {
+	name := strings.TrimSpace(b.Flavor + " " + b.Version)
 	if strings.HasPrefix(b.Version, b.Flavor) {
-		return b.Version
+		name = b.Version
 	}
-	return strings.TrimSpace(b.Flavor + " " + b.Version)
+	if b.Plant != "" {
+		name += " with " + b.Plant + " planted"
+	}
+	return name
 }
 
 // control reports whether a broker is one that tells a broker's fault from

@@ -60,6 +60,6 @@ func brokerOf(c history.ClusterInfo) Broker {
 	}
 	return Broker{
 		Flavor: c.Flavor, Version: c.Version, Build: build, Profile: c.Profile, Runtime: c.Runtime, Nodes: c.Nodes,
-		Differs: strings.Join(differs, "; "),
+		Differs: strings.Join(differs, "; "), Plant: c.Planted,
 	}
 }

@@ -75,10 +75,12 @@ type runsAlike struct {
 	cells      []Cell
 }
 
-// alike puts runs that have everything in common together, and names the rest of them
-// by what differs.
-func alike(cells []Cell) (groups []runsAlike) {
-	parts := []func(Cell) string{
+// A part of what a run is, in words for people; "" is the ordinary.
+type part func(Cell) string
+
+// plainParts tell runs apart in few words, and fineParts those that the first do not.
+var (
+	plainParts = [...]part{
 		func(c Cell) string { return c.Scenario },
 		func(c Cell) string { return c.Protocol },
 		func(c Cell) string { return c.Transport },
@@ -90,16 +92,40 @@ func alike(cells []Cell) (groups []runsAlike) {
 			return ""
 		},
 	}
-	var differ []func(Cell) string
-	for _, part := range parts {
-		if slices.ContainsFunc(cells, func(c Cell) bool { return part(c) != part(cells[0]) }) {
-			differ = append(differ, part)
+	fineParts = [...]part{
+		func(c Cell) string { return c.Tier },
+		func(c Cell) string { return fmt.Sprintf("%d nodes", c.Broker.Nodes) },
+		func(c Cell) string { return c.Broker.Profile },
+		func(c Cell) string { return c.Broker.Runtime },
+		func(c Cell) string { return c.Broker.Differs },
+		func(c Cell) string { return fmt.Sprintf("build %.12s", c.Broker.Build) },
+		func(c Cell) string { return fmt.Sprintf("scenario %.12s", c.ScenarioSHA) },
+	}
+)
+
+// alike puts runs that have everything in common together, and names them by what
+// differs.
+func alike(cells []Cell) []runsAlike {
+	var out []runsAlike
+	for _, g := range split(cells, plainParts[:]) {
+		finer := split(g.cells, fineParts[:])
+		for _, f := range finer {
+			f.where = strings.Trim(g.where+", "+f.where, ", ")
+			out = append(out, f)
 		}
 	}
+	return out
+}
+
+// split groups runs by their library and the parts in which any two of them differ.
+func split(cells []Cell, parts []part) (groups []runsAlike) {
+	parts = slices.DeleteFunc(slices.Clone(parts), func(p part) bool {
+		return !slices.ContainsFunc(cells, func(c Cell) bool { return p(c) != p(cells[0]) })
+	})
 	for _, c := range cells {
 		var words []string
-		for _, part := range differ {
-			if word := part(c); word != "" {
+		for _, p := range parts {
+			if word := p(c); word != "" {
 				words = append(words, word)
 			}
 		}

@@ -45,6 +45,12 @@ recovery      go/x@1      robustmq   1 of 1, 2 could not tell  1         broker,
 	if got := table.Rows[0].Runs; len(got) != 2 || got[0] != "a" || got[1] != "b" {
 		t.Errorf("runs that show it: %v", got)
 	}
+	fine := tableCell("f", "go/x@1", "robustmq", fails, 2)
+	fine.Broker.Nodes = 1
+	table = tabulate([]Cell{tableCell("a", "go/x@1", "robustmq", fails, 14), tableCell("d", "go/x@1", "mosquitto", holds), fine}, nil)
+	if a, b, c := table.Rows[0].Where, table.Rows[1].Where, table.Rows[2].Where; a != "robustmq, 0 nodes" || b != "robustmq, 1 nodes" || c != "mosquitto" {
+		t.Errorf("%q, %q, %q", a, b, c)
+	}
 	if none := tabulate(nil, nil); none.String() != "" || none.Rows == nil {
 		t.Errorf("%+v", none)
 	}

@@ -51,6 +51,7 @@ func Markdown(r *Report) ([]byte, error) {
 		"prose":      func() string { return prose(r.Scenario.Text) },
 		"shown":      r.shown,
 		"reasons":    r.reasons,
+		"said":       func() []Note { return r.Notes[max(0, len(r.Notes)-1):] },
 		"name":       func() string { return r.row().name() },
 		"ranges":     func() []LossRange { return r.Losses.Ranges[:min(len(r.Losses.Ranges), maxListedRanges)] },
 		"listed":     func() []Violations { return r.Violations[:min(len(r.Violations), maxListedViolations)] },

@@ -24,7 +24,7 @@ type Pushed struct {
 	URL    string   `json:"url"`              // where people find it
 	Commit string   `json:"commit,omitempty"` // hash, of a git destination
 	Paths  []string `json:"paths"`            // in the destination
-	Pages  []string `json:"pages"`            // those of them that people read first, one of each run
+	Pages  []string `json:"pages"`            // those of them that people read first: the overview, and one of each run
 	Bytes  int64    `json:"bytes"`            // of all files together
 }
 
@@ -33,7 +33,7 @@ func (p Pushed) of(files []file) Pushed {
 	for _, f := range files {
 		p.Paths = append(p.Paths, f.path)
 		p.Bytes += int64(len(f.content))
-		if path.Base(f.path) == MarkdownFile {
+		if path.Base(f.path) == MarkdownFile || path.Dir(f.path) == OverviewsDir {
 			p.Pages = append(p.Pages, f.path)
 		}
 	}
@@ -55,8 +55,9 @@ type file struct {
 
 // Push publishes sealed runs together with the agent's words about them. The
 // words are chained onto each run's notes and quoted in its report. A run
-// whose seal or verdict does not hold is refused with a [*BrokenSeal].
-func Push(ctx context.Context, runDirs []string, to Destination, words Words) (Pushed, error) {
+// whose seal or verdict does not hold is refused with a [*BrokenSeal]. With an
+// overview there is a page over all of them, nil for none.
+func Push(ctx context.Context, runDirs []string, to Destination, words Words, over *Overview) (Pushed, error) {
 	if len(runDirs) == 0 {
 		return Pushed{}, errors.New("push: no run named; rmq-mcp list runs shows them")
 	}
@@ -64,11 +65,12 @@ func Push(ctx context.Context, runDirs []string, to Destination, words Words) (P
 	if err != nil {
 		return Pushed{}, err
 	}
-	return pushTo(ctx, p, runDirs, words)
+	return pushTo(ctx, p, runDirs, words, over)
 }
 
-func pushTo(ctx context.Context, p publisher, runDirs []string, words Words) (Pushed, error) {
+func pushTo(ctx context.Context, p publisher, runDirs []string, words Words, over *Overview) (Pushed, error) {
 	var files []file
+	var rows []Row
 	var message string
 	for _, dir := range runDirs {
 		summary, err := AddWords(dir, words)
@@ -80,19 +82,27 @@ func pushTo(ctx context.Context, p publisher, runDirs []string, words Words) (Pu
 			return Pushed{}, fmt.Errorf("push %s: %w", dir, err)
 		}
 		files = append(files, more...)
+		rows = append(rows, summary.Row)
 		message += fmt.Sprintf("%s: %s, %s\n", summary.ID, summary.name(), summary.State)
+	}
+	if over != nil {
+		page, err := overviewPage{*over, words, rows}.file()
+		if err != nil {
+			return Pushed{}, err
+		}
+		files = append([]file{page}, files...)
 	}
 	return p.publish(ctx, files, commitMessage(words.Title, message))
 }
 
-// Preview answers what Push would publish and where, and publishes nothing.
-// Words would add to a run's notes.
-func Preview(runDirs []string, to Destination) (Pushed, error) {
+// Preview returns what Push would publish and where, and publishes nothing.
+func Preview(runDirs []string, to Destination, words Words, over *Overview) (Pushed, error) {
 	p, err := to.publisher()
 	if err != nil {
 		return Pushed{}, err
 	}
 	would := Pushed{URL: p.where()}
+	var rows []Row
 	for _, dir := range runDirs {
 		if _, err := Verify(dir); err != nil {
 			return Pushed{}, fmt.Errorf("push %s: %w", dir, err)
@@ -105,7 +115,14 @@ func Preview(runDirs []string, to Destination) (Pushed, error) {
 		if err != nil {
 			return Pushed{}, fmt.Errorf("push %s: %w", dir, err)
 		}
-		would = would.of(files)
+		would, rows = would.of(files), append(rows, summary.Row)
+	}
+	if over != nil {
+		page, err := overviewPage{*over, words, rows}.file()
+		if err != nil {
+			return Pushed{}, err
+		}
+		would = would.of([]file{page})
 	}
 	return would, nil
 }

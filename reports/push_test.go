@@ -27,7 +27,7 @@ var wantFiles = []string{
 func TestPushToADirectory(t *testing.T) {
 	dir, s := finished(t, experiment{lossy: true, seconds: 1})
 	to := filepath.Join(t.TempDir(), "reports")
-	pushed, err := Push(t.Context(), []string{dir}, Destination(to), Words{Title: "It forgets", Analysis: "persistence is off"})
+	pushed, err := Push(t.Context(), []string{dir}, Destination(to), Words{Title: "It forgets", Analysis: "persistence is off"}, nil)
 	must(t, err)
 	copied := filepath.Join(to, RunsDir, s.ID)
 	for _, name := range wantFiles {
@@ -56,7 +56,7 @@ func TestPushRefusesWhatWasChanged(t *testing.T) {
 	verdict := filepath.Join(dir, VerdictFile)
 	must(t, os.WriteFile(verdict, []byte(strings.Replace(read(t, verdict), "PASS-smoke", "PASS-hardening", 1)), 0o644))
 	to := filepath.Join(t.TempDir(), "reports")
-	_, err := Push(t.Context(), []string{dir}, Destination(to), Words{})
+	_, err := Push(t.Context(), []string{dir}, Destination(to), Words{}, nil)
 	var broken *BrokenSeal
 	if !errors.As(err, &broken) {
 		t.Errorf("push answers %v, want a broken seal", err)
@@ -69,7 +69,7 @@ func TestPushRefusesWhatWasChanged(t *testing.T) {
 func TestPreviewPublishesNothing(t *testing.T) {
 	dir, s := finished(t, experiment{seconds: 1})
 	to := filepath.Join(t.TempDir(), "reports")
-	would, err := Preview([]string{dir}, Destination(to))
+	would, err := Preview([]string{dir}, Destination(to), Words{}, nil)
 	must(t, err)
 	if !slices.Contains(would.Paths, "runs/"+s.ID+"/report.md") || !strings.HasSuffix(would.URL, "/reports") {
 		t.Errorf("preview answers %+v", would)
@@ -94,7 +94,7 @@ func TestPushNamesWhatIsWrong(t *testing.T) {
 		{[]string{dir}, "github:robustmq/reports", "set RMQ_GITHUB_TOKEN"},
 		{[]string{filepath.Join(dir, "none")}, Destination(t.TempDir()), "list runs"},
 	} {
-		if _, err := Push(t.Context(), c.runs, c.to, Words{}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Push(t.Context(), c.runs, c.to, Words{}, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("push to %q answers %v, want an error with %q", c.to, err, c.want)
 		}
 	}
@@ -107,9 +107,9 @@ func TestPushToAGitRemote(t *testing.T) {
 	must(t, err)
 	dir, s := finished(t, experiment{lossy: true, seconds: 1})
 	to := Destination(remote + "#main")
-	first, err := Push(t.Context(), []string{dir}, to, Words{Title: "It forgets"})
+	first, err := Push(t.Context(), []string{dir}, to, Words{Title: "It forgets"}, nil)
 	must(t, err)
-	again, err := Push(t.Context(), []string{dir}, to, Words{})
+	again, err := Push(t.Context(), []string{dir}, to, Words{}, nil)
 	must(t, err)
 	if again.Commit != first.Commit {
 		t.Errorf("the same again made a commit: %s after %s", again.Commit, first.Commit)

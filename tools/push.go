@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -34,7 +35,7 @@ func (a *agent) pushReport() Tool {
 		Description: "Publishes sealed runs, with your words quoted beside the verdict, to a destination that the operator allows. dry_run shows where and what.",
 		Params: []Param{
 			{Name: "report", Type: Object, Required: true, Example: `{"runs":["latest"],"title":"…"}`, Fields: []Param{
-				{Name: "runs", Type: Array, Items: String, Required: true, About: "run_ids, or latest", Example: `["latest"]`},
+				{Name: "runs", Type: Array, Items: String, Required: true, About: "run_ids, job_ids", Example: `["latest"]`},
 				{Name: "title", Type: String, Required: true, Most: 200},
 				{Name: "problem", Type: String, Most: mostProse, About: "what happened, when"},
 				{Name: "analysis", Type: String, Most: mostProse, About: "suspected cause"},
@@ -67,21 +68,45 @@ func (a *agent) pushReport() Tool {
 			return PushAnswer{}, fmt.Errorf("publish to %s: %w", to, err)
 		}
 		if in.DryRun {
-			return PushAnswer{Answer: answer(fmt.Sprintf("would publish %s to %s", plural(len(r.Runs), "run"), published.Location),
+			return PushAnswer{Answer: answer(fmt.Sprintf("would publish %s to %s", plural(len(dirs), "run"), published.Location),
 				"push_report without dry_run"), Published: published}, nil
 		}
-		return PushAnswer{Answer: answer(fmt.Sprintf("published %s to %s", plural(len(r.Runs), "run"), published.Location), "tell the user where, with the verdicts and the roots"), Published: published, Done: true}, nil
+		return PushAnswer{Answer: answer(fmt.Sprintf("published %s to %s", plural(len(dirs), "run"), published.Location), "tell the user where, with the verdicts and the roots"), Published: published, Done: true}, nil
 	})
 }
 
+// findAll are the directories of runs, each once. A job stands for its runs.
 func (a *agent) findAll(ids []string) ([]string, error) {
-	dirs := make([]string, len(ids))
-	for i, id := range ids {
-		dir, err := a.find(id)
-		if err != nil {
-			return nil, err
+	var dirs []string
+	for _, id := range ids {
+		for _, run := range a.runsOf(id) {
+			dir, err := a.find(run)
+			if err != nil {
+				return nil, err
+			}
+			if !slices.Contains(dirs, dir) {
+				dirs = append(dirs, dir)
+			}
 		}
-		dirs[i] = dir
 	}
 	return dirs, nil
+}
+
+// runsOf are the runs of a job: the one that it repeats, and those that it made. An id
+// of anything else is a run's.
+func (a *agent) runsOf(id string) []string {
+	jobDir, ok := a.backend.Job(id)
+	if !ok {
+		return []string{id}
+	}
+	var runs []string
+	if jobDir.Job.Dir != "" {
+		runs = append(runs, jobDir.Job.RunID)
+	}
+	for _, t := range jobDir.Trials {
+		if t.State != "" {
+			runs = append(runs, t.RunID)
+		}
+	}
+	return runs
 }

@@ -148,9 +148,17 @@ func publish(ctx context.Context, ask tools.Publication) (tools.Published, error
 		out.Roots = append(out.Roots, verified.Seal.Root)
 	}
 	to := reports.Destination(ask.Destination)
-	publish := func() (reports.Pushed, error) { return reports.Push(ctx, ask.Runs, to, ask.Words) }
+	var over *reports.Overview
+	if len(ask.Runs) > 1 {
+		c, err := compareRuns(ask.Runs)
+		if err != nil {
+			return out, err
+		}
+		over = &reports.Overview{Headline: c.Headline, Table: c.Table, Attributions: c.Attributions, Notes: c.Notes}
+	}
+	publish := func() (reports.Pushed, error) { return reports.Push(ctx, ask.Runs, to, ask.Words, over) }
 	if ask.DryRun {
-		publish = func() (reports.Pushed, error) { return reports.Preview(ask.Runs, to) }
+		publish = func() (reports.Pushed, error) { return reports.Preview(ask.Runs, to, ask.Words, over) }
 	}
 	pushed, err := publish()
 	if err != nil {

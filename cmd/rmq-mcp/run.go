@@ -153,6 +153,11 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 	if len(runs) > 1 {
 		fmt.Fprintf(say, "\nseries of %d: ", len(runs))
 		printVerdict(paintTo(say), say, series)
+		if c, err := compareRuns(runs); err != nil { // what was found stands
+			fmt.Fprintf(say, "%v\n", err)
+		} else if table := c.Table.String(); table != "" {
+			fmt.Fprintf(say, "\n%s", table)
+		}
 		if err := joinSeries(runs, series); err != nil { // what was found stands
 			fmt.Fprintf(say, "%v\n", err)
 		}

@@ -1,0 +1,57 @@
+package reports
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Several runs have one page over all of them. Its links lead to the pages of the runs,
+// and it quotes the author.
+func TestOverviewOfSeveralRuns(t *testing.T) {
+	first, a := finished(t, experiment{lossy: true, seconds: 1})
+	second, b := finished(t, experiment{seconds: 1})
+	over := &Overview{
+		Headline: "1 of 2 runs pass; 1 deviation: 1 broker",
+		Table: Table{Runs: 2, Passed: 5, Unknown: []string{"will-once"}, Rows: []TableRow{
+			{Claim: "qos1-no-loss", SDK: "go/x@1", Where: "robustmq", Failed: 1, Of: 1, Count: "20", Blame: "broker, by wire", Runs: []string{a.ID}},
+			{Claim: "qos1-no-loss", SDK: "go/x@1", Where: "mosquitto | 2", Of: 1, Runs: []string{b.ID}},
+		}},
+		Attributions: []Attribution{{
+			Cause: CauseBroker, Proof: "wire", Claims: []string{"qos1-no-loss"}, Text: "the broker forgets", Source: "MQTT 3.1.1 section 4.3.2",
+			Evidence: []string{"message 2 never arrived"}, Next: []Step{{Why: "the control broker", Command: "rmq-mcp run x"}},
+		}},
+		Notes: []string{"go/x@1 alone was run"},
+	}
+	words := Words{Title: "Does it <forget>?", Problem: "a restart\nloses messages", Analysis: "password=hunter2 in the log", ProposedSeverity: "P1"}
+	to := filepath.Join(t.TempDir(), "reports")
+	would, err := Preview([]string{first, second}, Destination(to), words, over)
+	must(t, err)
+	pushed, err := Push(t.Context(), []string{first, second}, Destination(to), words, over)
+	must(t, err)
+	page := pushed.Pages[0]
+	if !strings.HasPrefix(page, "overviews/does-it--forget-") || len(pushed.Pages) != 3 || !slices.Contains(would.Pages, page) {
+		t.Fatalf("pages %q, before %q", pushed.Pages, would.Pages)
+	}
+	text := read(t, filepath.Join(to, filepath.FromSlash(page)))
+	for _, want := range []string{
+		"# Does it &lt;forget>?\n", "**1 of 2 runs pass; 1 deviation: 1 broker**", "\n> a restart\n> loses messages\n",
+		"| `qos1-no-loss` | `go/x@1` | robustmq | 1 of 1 | 20 | broker, by wire | [" + a.ID + "](../runs/" + a.ID + "/report.md) |",
+		"| mosquitto \\| 2 | 0 of 1 |  |  | [" + b.ID + "]", "passed in every run that could tell: 5. Claims that no run could tell: `will-once`.",
+		"### broker, by wire: `qos1-no-loss`\n\nthe broker forgets. Source: MQTT 3.1.1 section 4.3.2.\n\n- message 2 never arrived\n",
+		"- qos1-no-loss: the control broker (`rmq-mcp run x`)\n- go/x@1 alone was run\n", "Severity that the author proposes: P1.",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "hunter2") {
+		t.Error("a secret is published")
+	}
+	for _, run := range []string{a.ID, b.ID} {
+		if _, err := Verify(filepath.Join(to, RunsDir, run)); err != nil {
+			t.Errorf("the published copy of %s: %v", run, err)
+		}
+	}
+}
