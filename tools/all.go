@@ -12,7 +12,7 @@ func All(b Backend, e envelope.Envelope) []Tool {
 		a.runClient(),
 		a.runScenario(), a.getRun(), a.stopRun(), a.compareRuns(), a.replayRun(), a.reduceRun(),
 		a.getLogs(), a.getMetrics(),
-		a.listScenarios(), a.preflight(),
+		a.listScenarios(), a.listRuns(), a.preflight(),
 		a.freezePlan(),
 		a.pushReport(),
 	}

@@ -38,6 +38,8 @@ type Backend struct {
 	// Find answers the directory of a run, live or finished, by its id or
 	// "latest". An error lists what there is.
 	Find func(id string) (dir string, err error)
+	// Runs are the stored runs that a filter takes, the newest first.
+	Runs func(reports.Filter) ([]reports.Row, error)
 	// Scenarios are those of the library that a query describes; Scenario is one of
 	// them, whole.
 	Scenarios func(scenarios.Query) ([]ScenarioLine, error)

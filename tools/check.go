@@ -119,8 +119,8 @@ func (p Param) wrong(got any) string {
 		if p.Required && strings.TrimSpace(v) == "" {
 			return "expected " + p.expects()
 		}
-		if p.Enum != nil && !contains(p.Enum, v) {
-			return "valid values: " + strings.Join(p.Enum, ", ")
+		if valid := append(p.Enum, p.Names...); valid != nil && !contains(valid, v) {
+			return "valid values: " + strings.Join(valid, ", ")
 		}
 	case float64:
 		if p.Max > p.Min && (v < p.Min || v > p.Max) {

@@ -17,6 +17,7 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
@@ -143,6 +144,8 @@ type host struct {
 	planned   plan.Status
 	jobDirs   map[string]*campaigns.JobDir // jobs
 	began     []JobAsk
+	rows      []reports.Row
+	filtered  reports.Filter
 	resumed   []string
 }
 
@@ -217,6 +220,7 @@ func (h *host) backend() Backend {
 			}
 			return h.planned, nil
 		},
+		Runs: func(f reports.Filter) ([]reports.Row, error) { h.filtered = f; return h.rows, nil },
 		BeginJob: func(ask JobAsk) (*campaigns.JobDir, error) {
 			h.began = append(h.began, ask)
 			return h.jobDirs["new"], nil

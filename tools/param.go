@@ -22,6 +22,7 @@ type Param struct {
 	About    string
 	Required bool
 	Enum     []string // of a string
+	Names    []string // of a string as well, which the schema leaves out: preflight lists them
 	Min, Max float64  // of a number, where Max > Min
 	Default  any
 	Fields   []Param // of an object; none: any field

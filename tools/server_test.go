@@ -215,7 +215,7 @@ func TestReadOnlyServer(t *testing.T) {
 			t.Errorf("%s changes something", tool.Name)
 		}
 	}
-	if len(all) != 7 {
+	if len(all) != 8 {
 		t.Errorf("%d tools", len(all))
 	}
 }

@@ -43,6 +43,7 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 		Connect:   func(id string) (tools.Experiment, error) { return connected(dir, argv)(keeper.Connect(dir, id)) },
 		Live:      func() ([]keeper.Info, error) { return keeper.List(dir) },
 		Find:      func(id string) (string, error) { healDead(dir); return reports.Find(dir, id) },
+		Runs:      func(f reports.Filter) ([]reports.Row, error) { healDead(dir); return reports.List(dir, f) },
 		Scenarios: scenarioLines,
 		Scenario:  scenarioText,
 		Preflight: func(ctx context.Context) (experiment.Preflight, error) { return experiment.Look(ctx, argv), nil },

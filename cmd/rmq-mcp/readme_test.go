@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -32,7 +33,7 @@ func TestReadmeTables(t *testing.T) {
 	}
 	got, want := string(text), string(text)
 	for name, table := range map[string]string{
-		"tools": toolTable(), "faults": faultTable(), "sdks": sdkTable(), "scenarios": scenarioTable(t),
+		"tools": toolTable(), "commands": commandTable(t), "faults": faultTable(), "sdks": sdkTable(), "scenarios": scenarioTable(t),
 	} {
 		begin, end := fmt.Sprintf("<!-- table of %s -->\n", name), fmt.Sprintf("\n<!-- end of %s -->", name)
 		before, rest, found := strings.Cut(want, begin)
@@ -58,6 +59,61 @@ func toolTable() string {
 	for _, tool := range tools.All(tools.Backend{}, envelope.Envelope{}) {
 		does, _, _ := strings.Cut(tool.Description, ". ")
 		rows = append(rows, []string{"`" + tool.Name + "`", strings.TrimSuffix(does, ".")})
+	}
+	return markdown(rows)
+}
+
+// byTool is what an agent calls in place of a command, or why it cannot.
+var byTool = map[string]string{
+	"run":         "`run_scenario`; a file of one's own: no, an agent runs no file",
+	"matrix":      "`run_scenario` with `sdks`, one scenario at a time",
+	"compare":     "`compare_runs`",
+	"replay":      "`replay_run`",
+	"blame":       "`run_scenario` or `replay_run` with `blame`",
+	"reduce":      "`reduce_run`",
+	"plan":        "`freeze_plan`",
+	"list":        "`list_scenarios`, `list_runs`; claims: in each scenario's text",
+	"doctor":      "`preflight`; `doctor --faults` takes half an hour, and its cluster is nobody's subject",
+	"judge":       "`get_run`, with `with` for a series: from the record, as it was judged",
+	"conformance": "no: it reports on statements and makes no run that can be published",
+	"campaign":    "no: it takes hours, and who starts it sees to the machine",
+	"selftest":    "no: it judges the judge, and an agent has no part in that",
+	"verify":      "no: readers of a report verify it; `push_report` does so before it publishes",
+	"dashboard":   "no: it writes a site for people; `push_report` writes the pages",
+	"heal":        "no: each tool heals the remains of a dead experiment before it looks",
+	"sdks":        "no: `preflight` lists them, and a run fetches its own",
+	"forward":     "no: an agent has no client of its own",
+	"install":     "no: a person decides which hosts have the server",
+	"uninstall":   "no: a person decides which hosts have the server",
+	"bundle":      "no: it is for the distribution of the server",
+	"lint":        "no: it is for authors of skills",
+	"serve":       "the server itself",
+	"version":     "the server says it when it is initialized",
+}
+
+// commandTable has a row for each command.
+func commandTable(t *testing.T) string {
+	t.Helper()
+	rows := [][]string{{"Command", "Tool"}}
+	offered := map[string]bool{}
+	for _, tool := range tools.All(tools.Backend{}, envelope.Envelope{}) {
+		offered[tool.Name] = true
+	}
+	quoted := regexp.MustCompile("`([a-z]+_[a-z]+)`")
+	for _, cmd := range newRoot().Commands() {
+		if cmd.Hidden || cmd.Name() == "help" || cmd.Name() == "completion" {
+			continue
+		}
+		instead, known := byTool[cmd.Name()]
+		if !known {
+			t.Errorf("say in byTool which tool does what `rmq-mcp %s` does, or why none does", cmd.Name())
+		}
+		for _, name := range quoted.FindAllStringSubmatch(instead, -1) {
+			if !offered[name[1]] {
+				t.Errorf("`rmq-mcp %s`: no tool %s", cmd.Name(), name[1])
+			}
+		}
+		rows = append(rows, []string{"`" + cmd.Name() + "`", instead})
 	}
 	return markdown(rows)
 }
