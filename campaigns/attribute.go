@@ -34,7 +34,7 @@ func (c *sdkRuns) onWire(claim string) (list []reports.Attribution) {
 			with = "whichever SDK is used"
 		}
 		a := c.deviation(cause, claim, of)
-		a.Proof, a.Text = proofWire, fmt.Sprintf("the wire shows %s leaving the specification, %s%s", c.group.broker, with, howOften(of, claim))
+		a.Proof, a.Text = proofWire, fmt.Sprintf("the wire shows %s leaving the specification, %s%s", c.group.broker, with, howOftenBy(of, claim, verdict.Broker))
 		a.Evidence = append(evidence(of, claim, verdict.Broker), untold(of, claim)...)
 		if well := c.controls.those(func(s *subject) bool { return s.passes(claim) }); len(well) > 0 {
 			a.Evidence = append(a.Evidence, "the control broker passes: "+controlsText(well))
@@ -46,7 +46,7 @@ func (c *sdkRuns) onWire(claim string) (list []reports.Attribution) {
 	}
 	for _, of := range byLibrary(blamed(verdict.SDK)) {
 		a := c.deviation(reports.CauseSDK, claim, of)
-		a.Proof, a.Text = proofWire, fmt.Sprintf("the wire shows %s leaving the specification%s%s", a.Versions, howOften(of, claim), c.elsewhere(of, claim))
+		a.Proof, a.Text = proofWire, fmt.Sprintf("the wire shows %s leaving the specification%s%s", a.Versions, howOftenBy(of, claim, verdict.SDK), c.elsewhere(of, claim))
 		a.Evidence = append(evidence(of, claim, verdict.SDK), untold(of, claim)...)
 		known(&a)
 		list = append(list, a)
@@ -253,16 +253,13 @@ func (c *sdkRuns) controlsOf(of []*subject, is func(*subject) bool) []*subject {
 	return c.controls.those(func(s *subject) bool { return slices.Contains(names(of), s.sdk) && is(s) })
 }
 
-// elsewhere says who holds a claim that others fail: ", and … do not".
+// elsewhere says who holds a claim that others fail: "; not so …".
 func (c *sdkRuns) elsewhere(of []*subject, claim string) string {
 	others := c.those(func(s *subject) bool { return s.passes(claim) && !slices.Contains(of, s) })
-	switch len(others) {
-	case 0:
+	if len(others) == 0 {
 		return ""
-	case 1:
-		return fmt.Sprintf(", and %s does not", others[0].sdk)
 	}
-	return fmt.Sprintf(", and %s do not", some(others))
+	return fmt.Sprintf(" (not so %s)", strings.ReplaceAll(some(others), "; ", ", "))
 }
 
 // some names subjects, the first of many.

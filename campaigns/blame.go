@@ -25,6 +25,7 @@ type Variation struct {
 	SDK     string `json:"sdk,omitempty"`     // the other library
 	Flavor  string `json:"flavor,omitempty"`  // the control broker
 	Tap     bool   `json:"tap,omitempty"`     // the packets are recorded
+	Also    string `json:"also,omitempty"`    // a difference that comes with it
 }
 
 // others are the libraries to vary with, by protocol: those whose drivers need
@@ -58,9 +59,21 @@ func VariationsOf(r Recipe, sdk string, crashes bool) ([]Variation, error) {
 	}
 	list = append(list, Variation{Referee: RefereeSDK, SDK: found.String()})
 	if flavor := ControlFlavor(r.Run.Cluster.Flavor, protocol, crashes); flavor != "" {
-		list = append(list, Variation{Referee: RefereeControl, Flavor: flavor})
+		list = append(list, Variation{Referee: RefereeControl, Flavor: flavor, Also: besides(r.Start.Cluster, r.Run.Cluster.Nodes, flavor)})
 	}
 	return list, nil
+}
+
+// besides is what a control broker differs in beside being another one.
+func besides(of cluster.Config, nodes int, flavor string) string {
+	var list []string
+	if cluster.FlavorNamed(flavor).OwnSize && nodes > 1 {
+		list = append(list, fmt.Sprintf("one node in place of %d", nodes))
+	}
+	if len(of.Settings) > 0 {
+		list = append(list, "without the settings")
+	}
+	return strings.Join(list, ", ")
 }
 
 // Apply returns the start of a run that differs in this variation alone from a run
@@ -94,7 +107,7 @@ func (v Variation) String() string {
 	case v.Referee == RefereeTap:
 		return "with the packets recorded"
 	case v.Referee == RefereeControl:
-		return "on the control broker, " + v.Flavor
+		return strings.TrimSuffix(fmt.Sprintf("on the control broker, %s (%s)", v.Flavor, v.Also), " ()")
 	case v.Referee != RefereeAgain && v.SDK != "":
 		return "with " + v.SDK
 	}
@@ -185,7 +198,14 @@ func (d *JobDir) blamed(backend Backend) (Result, error) {
 // Lines are what is attributed, each in a sentence.
 func (c Comparison) Lines() (list []string) {
 	for _, a := range c.Attributions {
-		list = append(list, fmt.Sprintf("%s: %s: %s", strings.Join(a.Claims, ", "), a.Words(), a.Text))
+		line := fmt.Sprintf("%s: %s: %s", strings.Join(a.Claims, ", "), a.Words(), a.Text)
+		if len(a.Claims) == 0 {
+			line = fmt.Sprintf("%s: %s", a.Words(), a.Text)
+		}
+		if a.Issue != "" {
+			line += "; known upstream: " + a.Issue
+		}
+		list = append(list, line)
 	}
 	return list
 }

@@ -111,10 +111,16 @@ func (c Cell) parties(claim string) (list []verdict.Party) {
 	case r.Claim.Of == verdict.SDK:
 		return []verdict.Party{verdict.SDK}
 	}
-	for _, a := range r.Anomalies {
-		if a.Blame != "" && a.Blame != verdict.Undecided && !slices.Contains(list, a.Blame) {
-			list = append(list, a.Blame)
+	add := func(p verdict.Party) {
+		if p != "" && p != verdict.Undecided && !slices.Contains(list, p) {
+			list = append(list, p)
 		}
+	}
+	for _, v := range r.Violations {
+		add(v.Blame)
+	}
+	for _, a := range r.Anomalies { // of a verdict without them; else the first of them
+		add(a.Blame)
 	}
 	return list
 }

@@ -317,6 +317,24 @@ func howOften(of []*subject, claim string) string {
 	return fmt.Sprintf(", in %d of %d runs", failed, all)
 }
 
+// howOftenBy says in how many of their runs the wire blames a party for the failure of
+// subjects; "" for one run.
+func howOftenBy(of []*subject, claim string, party verdict.Party) string {
+	_, all := counted(of, claim)
+	if all <= len(of) {
+		return ""
+	}
+	by := 0
+	for _, s := range of {
+		for _, c := range s.failing(claim) {
+			if slices.Contains(c.parties(claim), party) {
+				by++
+			}
+		}
+	}
+	return fmt.Sprintf(", in %d of %d runs", by, all)
+}
+
 // versionsText names SDKs for people, the versions of a library together.
 func versionsText(sdks []string) string {
 	sdks = slices.Clone(sdks)

@@ -45,6 +45,11 @@ func (d *JobDir) Series(ctx context.Context, backend Backend) (Result, error) {
 		if n < len(d.Trials) {
 			continue
 		}
+		r := d.soFar(len(todo))
+		r.Headline += fmt.Sprintf("; run %d is under way, %s", n+1, todo[n])
+		if err := d.Save(r); err != nil {
+			return r, err
+		}
 		t, err := backend.try(ctx, d.Scenario(), todo[n], d.Job.Wanted)
 		if err != nil {
 			return d.soFar(len(todo)), err

@@ -14,20 +14,20 @@ import (
 // and for all else that the runs differ in. A claim that no run failed is no row.
 func tabulate(cells []Cell, attributions []reports.Attribution) reports.Table {
 	cells = slices.DeleteFunc(slices.Clone(cells), func(c Cell) bool { return !c.ran() })
-	table := reports.Table{Runs: len(cells), Rows: []reports.TableRow{}}
+	table := reports.Table{Runs: len(cells), Rows: []reports.TableRow{}, Passed: []string{}}
 	groups := alike(cells)
 	for _, claim := range claimsOf(cells) {
 		failed, passed, _ := count(cells, claim.Name)
 		switch {
 		case failed == 0 && passed > 0:
-			table.Passed++
+			table.Passed = append(table.Passed, claim.Name)
 			continue
 		case failed == 0:
 			table.Unknown = append(table.Unknown, claim.Name)
 			continue
 		}
 		for _, g := range groups {
-			table.Rows = append(table.Rows, g.row(claim.Name, attributions))
+			table.Rows = append(table.Rows, g.rows(claim.Name, attributions)...)
 		}
 	}
 	return table
@@ -140,59 +140,96 @@ func split(cells []Cell, parts []part) (groups []runsAlike) {
 	return groups
 }
 
-// row is what the runs show of a claim.
-func (g runsAlike) row(claim string, attributions []reports.Attribution) reports.TableRow {
-	row := reports.TableRow{Claim: claim, SDK: g.sdk, Where: g.where, Runs: []string{}}
+// rows are those of a claim: one for each party that the wire blames, and one for the
+// violations that it blames on nobody.
+func (g runsAlike) rows(claim string, attributions []reports.Attribution) (list []reports.TableRow) {
 	failed, passed, unknown := count(g.cells, claim)
-	row.Failed, row.Of, row.Unknown = failed, failed+passed, unknown
-	least, most := int64(0), int64(0)
-	var parties []verdict.Party
-	for _, c := range g.cells {
-		if failed > 0 && !c.fails(claim) {
-			continue
+	row := reports.TableRow{Claim: claim, SDK: g.sdk, Where: g.where, Of: failed + passed, Unknown: unknown}
+	if failed == 0 {
+		for _, c := range g.cells {
+			row.Runs = append(row.Runs, c.RunID)
 		}
-		row.Runs = append(row.Runs, c.RunID)
-		if failed == 0 {
-			continue
-		}
-		found := c.result(claim).Found()
-		if most == 0 || found < least {
-			least = found
-		}
-		most = max(most, found)
-		for _, party := range c.parties(claim) {
-			if !slices.Contains(parties, party) {
-				parties = append(parties, party)
+		return []reports.TableRow{row}
+	}
+	for _, party := range []verdict.Party{verdict.Broker, verdict.SDK, verdict.Harness, verdict.CheckerSelf, verdict.Environment, ""} {
+		of, least, most := row, int64(0), int64(0)
+		for _, c := range g.cells {
+			found := c.foundBy(claim)[party]
+			if found == 0 {
+				continue
 			}
+			if of.Failed++; of.Failed == 1 || found < least {
+				least = found
+			}
+			most = max(most, found)
+			of.Runs = append(of.Runs, c.RunID)
 		}
+		if of.Failed == 0 {
+			continue
+		}
+		of.Count = fmt.Sprintf("%d to %d", least, most)
+		if least == most {
+			of.Count = fmt.Sprint(most)
+		}
+		of.Blame = blameOf(claim, party, of.Runs, attributions)
+		list = append(list, of)
 	}
-	switch {
-	case most == 0:
-	case least == most:
-		row.Count = fmt.Sprint(most)
-	default:
-		row.Count = fmt.Sprintf("%d to %d", least, most)
-	}
-	if failed > 0 {
-		row.Blame = blameOf(claim, row.Runs, parties, attributions)
-	}
-	return row
+	return list
 }
 
-// blameOf returns whose doing the failure of a claim is: as it was attributed, else as
-// the wire shows it.
-func blameOf(claim string, runs []string, parties []verdict.Party, attributions []reports.Attribution) string {
+// foundBy counts the violations of a claim that a run failed by the party that the wire
+// blames, "" where it does not tell. A failed claim about the client library is the
+// library's.
+func (c Cell) foundBy(claim string) map[verdict.Party]int64 {
+	by := map[verdict.Party]int64{}
+	if !c.fails(claim) {
+		return by
+	}
+	r := c.result(claim)
+	switch parties := c.parties(claim); {
+	case r.Claim.Of == verdict.SDK:
+		by[verdict.SDK] = max(r.Found(), 1)
+	case len(r.Violations) > 0:
+		for _, v := range r.Violations {
+			if v.Blame == verdict.Undecided {
+				v.Blame = ""
+			}
+			by[v.Blame] += v.Count
+		}
+	case len(parties) == 1: // a verdict that does not count by party
+		by[parties[0]] = max(r.Found(), 1)
+	default:
+		by[""] = max(r.Found(), 1)
+	}
+	return by
+}
+
+// blameOf returns whose doing the violations of a claim are: as they were attributed,
+// else as the wire shows it.
+func blameOf(claim string, party verdict.Party, runs []string, attributions []reports.Attribution) string {
 	for _, a := range attributions {
-		if slices.Contains(a.Claims, claim) && slices.ContainsFunc(a.Runs, func(run string) bool { return slices.Contains(runs, run) }) {
+		same := slices.Contains(a.Claims, claim) && slices.ContainsFunc(a.Runs, func(run string) bool { return slices.Contains(runs, run) })
+		if same && (partyOf(a.Cause) == party || party == "" && a.Proof != proofWire) {
 			return a.Words()
 		}
 	}
-	var words []string
-	for _, party := range parties {
-		words = append(words, string(party))
-	}
-	if len(words) == 0 {
+	if party == "" {
 		return ""
 	}
-	return strings.Join(words, " and ") + ", by wire"
+	return string(party) + ", by wire"
+}
+
+// partyOf is the party that a cause accuses.
+func partyOf(c reports.Cause) verdict.Party {
+	switch c {
+	case reports.CauseBroker, reports.CauseProtocol:
+		return verdict.Broker
+	case reports.CauseSDK, reports.CauseLibrary:
+		return verdict.SDK
+	case reports.CauseHarness:
+		return verdict.Harness
+	case reports.CauseEnvironment:
+		return verdict.Environment
+	}
+	return verdict.Undecided
 }

@@ -51,6 +51,18 @@ recovery      go/x@1      robustmq   1 of 1, 2 could not tell  1         broker,
 	if a, b, c := table.Rows[0].Where, table.Rows[1].Where, table.Rows[2].Where; a != "robustmq, 0 nodes" || b != "robustmq, 1 nodes" || c != "mosquitto" {
 		t.Errorf("%q, %q, %q", a, b, c)
 	}
+	// The violations of one claim may be two parties' doing, in other runs each.
+	both, library := tableCell("g", "go/x@1", "robustmq", fails, 1), tableCell("h", "go/x@1", "robustmq", fails, 1)
+	both.Verdict.Results[1].Violations = []verdict.Violations{{Blame: verdict.SDK, Count: 150}, {Blame: verdict.Broker, Count: 3}, {Process: 1, Blame: verdict.Broker, Count: 6}}
+	library.Verdict.Results[1].Violations = []verdict.Violations{{Blame: verdict.SDK, Count: 100}, {Blame: verdict.Undecided, Count: 1}}
+	want = `qos1-no-loss  go/x@1    1 of 2  9           broker, by wire
+              go/x@1    2 of 2  100 to 150  sdk, by wire
+              go/x@1    1 of 2  1
+2 runs; other claims that passed: 1; that could not be told: recovery, will-once
+`
+	if got := tabulate([]Cell{both, library}, nil).String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
 	if none := tabulate(nil, nil); none.String() != "" || none.Rows == nil {
 		t.Errorf("%+v", none)
 	}

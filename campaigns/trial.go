@@ -35,8 +35,9 @@ type Backend struct {
 	Run func(ctx context.Context, scenario string, as Variation) (runID string, err error)
 	// Read judges a run, by its id or its absolute directory.
 	Read func(run string) (Judged, error)
-	// JoinBlame puts whose doing a failure is into the report of its run.
-	JoinBlame func(dir string, b reports.Blame) error
+	// JoinBlame puts whose doing a failure is into the report of its run, by its id or
+	// directory.
+	JoinBlame func(run string, b reports.Blame) error
 	// JoinSeries puts what a run, by its id or directory, and its repetitions show into
 	// its report.
 	JoinSeries func(run string, s reports.Series) error

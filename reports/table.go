@@ -10,7 +10,7 @@ import (
 type Table struct {
 	Runs    int        `json:"runs"`
 	Rows    []TableRow `json:"rows"`              // by claim, the worst first
-	Passed  int        `json:"passed"`            // claims that no run failed, and one at least passed
+	Passed  []string   `json:"passed"`            // claims that no run failed, and one at least passed
 	Unknown []string   `json:"unknown,omitempty"` // claims that no run could tell
 }
 
@@ -64,7 +64,7 @@ func (r TableRow) Times() string {
 
 // rest is what the rows do not say.
 func (t Table) rest() string {
-	text := fmt.Sprintf("%d runs; other claims that passed: %d", t.Runs, t.Passed)
+	text := fmt.Sprintf("%d runs; other claims that passed: %d", t.Runs, len(t.Passed))
 	if len(t.Unknown) > 0 {
 		text += "; that could not be told: " + strings.Join(t.Unknown, ", ")
 	}

@@ -44,9 +44,10 @@ type Backend struct {
 	// them, whole.
 	Scenarios func(scenarios.Query) ([]ScenarioLine, error)
 	Scenario  func(name string) (ScenarioText, error)
-	// Faults and Languages are the names of the fault types and of the client
-	// languages there are.
+	// Faults, Library and Languages are the names of the fault types, of the library's
+	// scenarios and of the client languages there are.
 	Faults    []string
+	Library   []string
 	Languages []string
 	// Preflight looks at the host.
 	Preflight func(ctx context.Context) (experiment.Preflight, error)
@@ -94,10 +95,10 @@ type Publication struct {
 
 // Published is where a publication went, or would go.
 type Published struct {
-	Location string   `json:"location"`
-	Commit   string   `json:"commit,omitempty"`
-	Pages    []string `json:"pages"` // of the runs, in it: what to read first
-	Files    int      `json:"files"`
-	Bytes    int64    `json:"bytes"`
-	Roots    []string `json:"roots"` // root hash of each run
+	Location string            `json:"location"`
+	Commit   string            `json:"commit,omitempty"`
+	Pages    []string          `json:"pages"` // of the runs, in it: what to read first
+	Files    int               `json:"files"`
+	Bytes    int64             `json:"bytes"`
+	Roots    map[string]string `json:"roots"` // root hash of each run, by its id
 }

@@ -3,12 +3,12 @@ package tools
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
-	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // ClientAnswer is one client run as it is now.
@@ -72,18 +72,10 @@ func (a *agent) runClient() Tool {
 // known refuses what is not in the library. A person may run a file of their
 // own; what an agent names is never read from disk.
 func (a *agent) known(scenario string) error {
-	all, err := a.backend.Scenarios(scenarios.Query{})
-	if err != nil {
-		return fmt.Errorf("read the scenario library: %w", err)
+	if slices.Contains(a.backend.Library, scenario) {
+		return nil
 	}
-	list := make([]string, len(all))
-	for i, s := range all {
-		if s.Name == scenario {
-			return nil
-		}
-		list[i] = s.Name
-	}
-	return fmt.Errorf("no scenario %q; there are: %s. Call list_scenarios for what each does. Nothing was changed", scenario, joined(list))
+	return fmt.Errorf("no scenario %q; there are: %s. Call list_scenarios for what each does. Nothing was changed", scenario, joined(a.backend.Library))
 }
 
 // sdkName is an SDK as people write it. The version may be as preflight prints it, with

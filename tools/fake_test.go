@@ -191,6 +191,7 @@ func (h *host) backend() Backend {
 			return ScenarioText{ScenarioLine: ScenarioLine{Name: name}, Text: "# Kill"}, nil
 		},
 		Faults:    []string{"kill", "pause", "stop"},
+		Library:   []string{"mqtt/broker-kill-9", "mqtt/qos-roundtrip"},
 		Languages: []string{"go", "python"},
 		Preflight: func(context.Context) (experiment.Preflight, error) {
 			return h.preflight, nil

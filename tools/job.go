@@ -45,12 +45,12 @@ type JobAnswer struct {
 
 // JobFacts are what is known of a job.
 type JobFacts struct {
-	JobID     string         `json:"job_id"` // give it as run_id to wait on
-	RunID     string         `json:"run_id"` // the run that it repeats
+	JobID     string         `json:"job_id"`           // give it as run_id to wait on
+	RunID     string         `json:"run_id,omitempty"` // the run that it repeats
 	Running   bool           `json:"running"`
 	State     verdict.State  `json:"state,omitempty"`
-	Wanted    []string       `json:"wanted"`          // claims that must fail again
-	Table     *reports.Table `json:"table,omitempty"` // k of n of each claim, the run among them
+	Wanted    []string       `json:"wanted,omitempty"` // claims that must fail again
+	Table     *reports.Table `json:"table,omitempty"`  // k of n of each claim, the run among them
 	Runs      int            `json:"runs"`
 	Failed    int            `json:"failed"`
 	Unknown   int            `json:"unknown"` // runs that show nothing
@@ -159,7 +159,11 @@ func jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 	if err != nil { // nothing has come of it yet
 		r = jobDir.SoFar()
 	}
-	out := JobAnswer{JobFacts: JobFacts{JobID: jobDir.ID(), RunID: jobDir.Job.RunID, Running: busy, State: r.State, Wanted: jobDir.Job.Wanted.Claims(),
+	of := jobDir.Job.RunID
+	if jobDir.Job.Kind == campaigns.Series { // it repeats none
+		of = ""
+	}
+	out := JobAnswer{JobFacts: JobFacts{JobID: jobDir.ID(), RunID: of, Running: busy, State: r.State, Wanted: jobDir.Job.Wanted.Claims(),
 		Runs: r.Runs, Failed: r.Failed, Unknown: r.Unknown, DurationS: r.DurationS, Dir: jobDir.Dir}}
 	for _, t := range r.Trials[max(0, len(r.Trials)-lastShown):] {
 		out.Trials = append(out.Trials, TrialLine{t.RunID, t.Varied, t.Answer, t.Failed.Claims(), shorten(t.Why, quoted)})

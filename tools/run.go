@@ -34,6 +34,7 @@ type RunFacts struct {
 	Counts   Counts       `json:"counts"`
 	Faults   []FaultLine  `json:"faults"`
 	Verdict  *VerdictLine `json:"verdict,omitempty"`
+	Repeated string       `json:"series,omitempty"`               // what it and the runs that repeat it show together
 	Blamed   string       `json:"blame_by_experiments,omitempty"` // whose doing its failure is, where replay_run with blame was asked
 	Plans    []string     `json:"plans,omitempty"`                // frozen plans that it is an attempt of
 	Root     string       `json:"root,omitempty"`                 // hash of the sealed record; quote it with the verdict
@@ -95,6 +96,9 @@ func (a *agent) answerOf(s keeper.Status) RunAnswer {
 		}
 		if summary, err := reports.ReadSummary(dir); err == nil && ended(s) {
 			out.Counts, out.Elapsed = judged(summary), summary.DurationS
+			if s.Verdict != nil && summary.State != s.Verdict.State { // it was repeated since
+				out.Repeated = summary.Headline
+			}
 		}
 	}
 	for _, f := range s.Faults {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -57,6 +58,9 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 		BeginJob:  beginJob(dir, argv),
 		Job:       func(id string) (*campaigns.JobDir, bool) { return campaigns.FindJob(dir, id) },
 		ResumeJob: resumeJob(dir, argv),
+	}
+	if b.Library, err = scenarios.Names(); err != nil {
+		return tools.Backend{}, err
 	}
 	for _, k := range faults.Catalog() {
 		b.Faults = append(b.Faults, k.Type)
@@ -140,13 +144,13 @@ func scenarioText(name string) (tools.ScenarioText, error) {
 
 // publish verifies what it would publish also when nothing is published.
 func publish(ctx context.Context, ask tools.Publication) (tools.Published, error) {
-	out := tools.Published{Location: ask.Destination}
+	out := tools.Published{Location: ask.Destination, Roots: map[string]string{}}
 	for _, dir := range ask.Runs {
 		verified, err := reports.Verify(dir)
 		if err != nil {
 			return out, fmt.Errorf("verify %s before it is published: %w", dir, err)
 		}
-		out.Roots = append(out.Roots, verified.Seal.Root)
+		out.Roots[filepath.Base(dir)] = verified.Seal.Root
 	}
 	to := reports.Destination(ask.Destination)
 	var over *reports.Overview

@@ -93,7 +93,7 @@ func carryOut(ctx context.Context, dir string, jobDir *campaigns.JobDir, say fun
 		Read: func(run string) (campaigns.Judged, error) {
 			return campaigns.ReadJudged(runDir(run))
 		},
-		JoinBlame: reports.JoinBlame,
+		JoinBlame: func(run string, b reports.Blame) error { return reports.JoinBlame(runDir(run), b) },
 		Vary: func(run string) ([]campaigns.Variation, error) {
 			r, err := campaigns.ReadRecipe(runDir(run), "")
 			if err != nil {

@@ -49,6 +49,15 @@ func (w *wire) keptOutBy(process int32) shown {
 	}
 }
 
+// neverAsked reports whether the packets of a client are missing that those of others
+// were recorded beside: it sent no CONNECT.
+func (w *wire) neverAsked(process int32) bool {
+	if !w.on || uint32(process) >= uint32(len(w.clients)) || w.clients[process].unread || w.clients[process].asked != history.None {
+		return false
+	}
+	return slices.ContainsFunc(w.clients, func(c wireClient) bool { return len(c.greeted) > 0 })
+}
+
 // lostBy says who lost an acknowledged message that never reached a process.
 func (w *wire) lostBy(process, stream int32, seq int64) shown {
 	if !w.on {

@@ -40,6 +40,17 @@ func TestCheckers(t *testing.T) {
 		{"another node let the harness in", "clients-connect", func(s *story) {
 			s.join(sub).shutOut(other, 11*time.Second, "refused").letIn(1, "INFO, PONG", history.OK)
 		}, pass, map[string]int64{"clients": 1}, ""},
+		{"one's driver hung", "clients-connect", func(s *story) {
+			s.join(sub).shutOut(other, 16*time.Second, "refused").letIn(0, "INFO, PONG", history.OK)
+			s.hung = []int32{other}
+		}, pass, map[string]int64{"clients": 1, "kept_out": 0}, ""},
+		{"one never said CONNECT, as the packets of all show", "clients-connect", func(s *story) {
+			s.run.Wire = true
+			s.join(sub)
+			s.run.Wire = false // no packet of what follows
+			s.shutOut(other, 16*time.Second, "no answer yet").letIn(0, "CONNECT, CONNACK", history.OK)
+			s.run.Wire = true
+		}, pass, map[string]int64{"clients": 1, "kept_out": 0}, ""},
 		{"all arrives", "qos1-no-loss", func(s *story) {
 			s.join(sub).acked(q1, 0, 3).delivered(sub, q1, 0, 3)
 		}, pass, map[string]int64{"due": 4, "lost": 0}, ""},

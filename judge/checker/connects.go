@@ -22,7 +22,9 @@ const connectBound = int64(10e9)
 // connects judges that clients of the workload are let in. One is kept out where it
 // tried for connectBound, no fault being in place, was never let in, and a node that
 // it tried then let in the harness, which knows one way to speak the protocol and no
-// library.
+// library. A client that a starved process never had connect is not kept out: its
+// driver did not end in order, or the packets that were recorded of others have no
+// CONNECT of it.
 type connects struct {
 	ledger *ledger
 	of     []connecting // by process
@@ -31,7 +33,7 @@ type connects struct {
 
 // A connecting is one client's attempts.
 type connecting struct {
-	in        bool
+	in, ended bool
 	attempts  int64
 	first     int64 // time; never for none
 	call, row int64 // of the last, and of its return; None for none
@@ -58,6 +60,8 @@ func (c *connects) Add(b *history.Batch) {
 	for _, i := range c.ledger.rows(b).control {
 		i := int(i)
 		switch {
+		case b.Kind[i] == history.KindEnd && uint32(b.Process[i]) < uint32(len(c.of)):
+			c.of[b.Process[i]].ended = true
 		case b.Kind[i] != history.KindConnect || b.Edge[i] == history.Point:
 		case b.Process[i] == history.None:
 			if b.Edge[i] == history.Return && b.Outcome[i] == history.OK {
@@ -82,13 +86,14 @@ func (c *connects) attempt(b *history.Batch, i int, p *connecting) {
 func (c *connects) Result(*closing) verdict.Result {
 	var found findings
 	var in int64
+	inOrder := slices.ContainsFunc(c.of, func(p connecting) bool { return p.ended }) // else the record was cut off, and shows no end
 	for i := range c.of {
 		p := &c.of[i]
 		switch {
 		case c.ledger.route.probed(int32(i)):
 		case p.in:
 			in++
-		case p.first != never:
+		case p.first != never && (p.ended || !inOrder) && !c.ledger.wire.neverAsked(int32(i)):
 			if ours := c.letIn(p); ours != nil {
 				found.add(c.keptOut(int32(i), p, ours))
 			}

@@ -18,6 +18,7 @@ type story struct {
 	now      time.Duration
 	step     time.Duration // between two events
 	torn     bool
+	hung     []int32              // processes whose driver does not end
 	wires    map[int32]*wireStory // by process; packets are told where run.Wire is set
 }
 
@@ -341,7 +342,7 @@ func (s *story) finish() *story {
 		}
 	}
 	for p := range int32(numProc) {
-		if spoke[p] {
+		if spoke[p] && !slices.Contains(s.hung, p) {
 			s.disconnect(p).observe(history.ObserveDriverLines, p, history.None, 7)
 			e := blank(history.KindEnd, p)
 			e.Value = 7
