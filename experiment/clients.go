@@ -93,6 +93,25 @@ func (l *load) Driver(name string) (faults.Driver, error) {
 	return nil, fmt.Errorf("no driver %q", name)
 }
 
+// Ended is how many connections of each client of a list have ended.
+func (l *load) Ended(ids []string) map[string]int {
+	rows, ended := l.rec.Tables().Processes, map[string]int{}
+	l.live.mu.Lock()
+	defer l.live.mu.Unlock()
+	for i, row := range rows {
+		if !slices.Contains(ids, row.ClientID) {
+			continue
+		}
+		p := l.live.process(int32(i))
+		n := p.connects
+		if p.connected {
+			n--
+		}
+		ended[row.ClientID] += n
+	}
+	return ended
+}
+
 // Connected is how many clients of a list are connected now.
 func (l *load) Connected(ids []string) (n int) {
 	rows := l.rec.Tables().Processes

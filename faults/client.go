@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -29,6 +30,9 @@ type Clients interface {
 	// Connected counts those of the clients with these ids that say, by their
 	// SDK, that they are connected.
 	Connected(ids []string) int
+	// Ended counts, by id, the connections of those clients that have ended, as
+	// they say by their SDK.
+	Ended(ids []string) map[string]int
 }
 
 // A Driver is a process that runs clients.
@@ -52,10 +56,11 @@ type socketed interface {
 // A crowd are the connections that a fault is about, as they were when it was
 // planned.
 type crowd struct {
-	nodes map[string]Node
-	conns []tap.Connection
-	open  func() []tap.Connection // those that the tap holds now
-	over  *endings
+	nodes   map[string]Node
+	conns   []tap.Connection
+	open    func() []tap.Connection // those that the tap holds now
+	over    *endings
+	clients Clients
 }
 
 // endings are the connections that a node's kernel shows no more, and the tap does not
@@ -68,7 +73,7 @@ type endings struct {
 
 func (t Target) crowd(r tap.Rule) crowd {
 	open := func() []tap.Connection { return t.Site.Tap.Connections(r) }
-	c := crowd{nodes: map[string]Node{}, conns: open(), open: open, over: &endings{has: map[tap.Connection]bool{}}}
+	c := crowd{nodes: map[string]Node{}, conns: open(), open: open, over: &endings{has: map[tap.Connection]bool{}}, clients: t.Site.Clients}
 	for _, n := range slices.Concat(t.Nodes, t.Peers) {
 		c.nodes[n.Name()] = n
 	}
@@ -112,9 +117,24 @@ func (c crowd) look(ctx context.Context) (open int, unsent int64, err error) {
 	return open, unsent, nil
 }
 
-// ended is the effect of closing connections: the nodes' kernels show none of
-// them any more.
+// hidden reports whether the kernel of some node cannot be asked: it runs elsewhere.
+func (c crowd) hidden() bool {
+	return slices.ContainsFunc(c.conns, func(conn tap.Connection) bool {
+		n, ok := c.nodes[conn.Node].(socketed)
+		if !ok {
+			return true
+		}
+		_, err := n.Sockets(context.Background())
+		return errors.Is(err, errors.ErrUnsupported)
+	})
+}
+
+// ended is the effect of closing connections: the nodes' kernels show none of them any
+// more. Clients say it if a node runs elsewhere.
 func (c crowd) ended() Proof {
+	if c.clients != nil && c.hidden() {
+		return c.saidEnded()
+	}
 	return Proof{
 		Name: fmt.Sprintf("the %d connections, as the nodes' kernels show them", len(c.conns)),
 		Role: history.RoleEffect, Want: history.WantState, Expect: allEnded,
@@ -130,6 +150,34 @@ func (c crowd) ended() Proof {
 				s.State = "established"
 			default:
 				s.State = fmt.Sprintf("%d of %d ended", total-open, total)
+			}
+			return s
+		},
+	}
+}
+
+// saidEnded is that each client has lost the connection that it had.
+func (c crowd) saidEnded() Proof {
+	ids := c.ids()
+	before := c.clients.Ended(ids)
+	return Proof{
+		Name: fmt.Sprintf("the connections of %d clients, as they say themselves", len(before)),
+		Role: history.RoleEffect, Want: history.WantState, Expect: allEnded,
+		Read: func(context.Context) history.Sample {
+			ended := 0
+			for id, n := range c.clients.Ended(ids) {
+				if n > before[id] {
+					ended++
+				}
+			}
+			s := history.Sample{OK: true, State: fmt.Sprintf("%d of %d ended", ended, len(before))}
+			switch {
+			case len(before) == 0:
+				s.State = "there are none"
+			case ended == 0:
+				s.State = "established"
+			case ended == len(before):
+				s.State = allEnded
 			}
 			return s
 		},

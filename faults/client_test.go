@@ -2,6 +2,9 @@ package faults
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
@@ -42,5 +45,41 @@ func TestConnectionsEndOnce(t *testing.T) {
 		if got := ended.Read(t.Context()).State; got != step.want {
 			t.Errorf("with %v: %q, expected %q", step.shows, got, step.want)
 		}
+	}
+}
+
+// elsewhere is a node whose kernel cannot be asked.
+type elsewhere struct{ Node }
+
+func (elsewhere) Sockets(context.Context) (map[string]int64, error) {
+	return nil, fmt.Errorf("it was not started by us: %w", errors.ErrUnsupported)
+}
+
+// said are clients that say how many of their connections have ended.
+type said struct {
+	Clients
+	ended map[string]int
+}
+
+func (s said) Ended([]string) map[string]int { return maps.Clone(s.ended) }
+
+// Clients say whether the connections ended that they had when the fault was planned,
+// if the kernel of their node cannot be asked.
+func TestConnectionsToANodeElsewhere(t *testing.T) {
+	clients := said{ended: map[string]int{"a": 2, "b": 0}}
+	c := crowd{nodes: map[string]Node{"node-1": elsewhere{}}, conns: []tap.Connection{{Node: "node-1", Client: "a"}, {Node: "node-1", Client: "b"}}, clients: clients,
+		open: func() []tap.Connection { return nil }, over: &endings{has: map[tap.Connection]bool{}}}
+	ended := c.ended()
+	for _, step := range []struct {
+		a, b int
+		want string
+	}{{2, 0, "established"}, {3, 0, "1 of 2 ended"}, {3, 1, allEnded}, {7, 2, allEnded}} {
+		clients.ended["a"], clients.ended["b"] = step.a, step.b
+		if got := ended.Read(t.Context()); got.State != step.want || !got.OK {
+			t.Errorf("%+v: %+v", step, got)
+		}
+	}
+	if c.clients = nil; c.ended().Expect != allEnded || c.ended().Read(t.Context()).Error == "" {
+		t.Error("without clients the kernel is asked, and its error shown")
 	}
 }

@@ -26,8 +26,9 @@ type tapLab struct {
 	at     string
 	broker *miniBroker
 	driver *fakeDriver
-	layer  Layer    // instead of a driver's
-	online sync.Map // client ids that say that they are connected
+	layer  Layer        // instead of a driver's
+	online sync.Map     // client ids that say that they are connected
+	ended  atomic.Int64 // connections, of all of them
 }
 
 func newTapLab(t *testing.T) *tapLab {
@@ -76,6 +77,14 @@ func (l *tapLab) Connected(ids []string) (n int) {
 	return n
 }
 
+func (l *tapLab) Ended(ids []string) map[string]int {
+	ended := map[string]int{}
+	for _, id := range ids {
+		ended[id] = int(l.ended.Load())
+	}
+	return ended
+}
+
 func (l *tapLab) inject(typ string, params map[string]any, target Target) history.Landing {
 	l.t.Helper()
 	req, err := Parse(typ, params)
@@ -119,6 +128,7 @@ func (l *tapLab) publish(id string) {
 		for ctx.Err() == nil {
 			l.session(ctx, id, acked)
 			l.online.Delete(id)
+			l.ended.Add(1)
 			time.Sleep(10 * time.Millisecond)
 		}
 	})

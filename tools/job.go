@@ -55,7 +55,8 @@ type JobFacts struct {
 	Failed    int            `json:"failed"`
 	Unknown   int            `json:"unknown"` // runs that show nothing
 	DurationS float64        `json:"duration_s"`
-	Trials    []TrialLine    `json:"trials"` // the last ones
+	RunIDs    []string       `json:"run_ids,omitempty"` // made so far
+	Trials    []TrialLine    `json:"trials"`            // the last ones
 	Reduced   *ReducedView   `json:"reduced,omitempty"`
 	Blame     []string       `json:"blame,omitempty"` // whose doing each failed claim is, and what shows it
 	Dir       string         `json:"dir"`
@@ -86,6 +87,9 @@ type ReducedView struct {
 
 // pollJobEvery is how often a job that goes on is looked at.
 const pollJobEvery = 300 * time.Millisecond
+
+// maxJobRuns is how many run ids an answer names.
+const maxJobRuns = 30
 
 // lastShown is how many trials and steps an answer shows.
 const lastShown = 5
@@ -165,6 +169,12 @@ func jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 	}
 	out := JobAnswer{JobFacts: JobFacts{JobID: jobDir.ID(), RunID: of, Running: busy, State: r.State, Wanted: jobDir.Job.Wanted.Claims(),
 		Runs: r.Runs, Failed: r.Failed, Unknown: r.Unknown, DurationS: r.DurationS, Dir: jobDir.Dir}}
+	for _, t := range r.Trials {
+		if t.RunID != "" {
+			out.RunIDs = append(out.RunIDs, t.RunID)
+		}
+	}
+	out.RunIDs = firstOf(out.RunIDs, maxJobRuns)
 	for _, t := range r.Trials[max(0, len(r.Trials)-lastShown):] {
 		out.Trials = append(out.Trials, TrialLine{t.RunID, t.Varied, t.Answer, t.Failed.Claims(), shorten(t.Why, quoted)})
 	}

@@ -131,7 +131,9 @@ func around(dir, at string, n int) (*HistoryView, error) {
 		}
 		view.Rows = append(view.Rows, row)
 	}
-	view.Rows = fitting(view.Rows)
+	if all := view.Rows; len(fitting(all)) < len(all) { // its own rows come first
+		view.Rows = fitting(slices.DeleteFunc(all, func(r Row) bool { return r.Beside }))
+	}
 	shown := 0
 	for _, r := range view.Rows {
 		if !r.Beside {
