@@ -83,10 +83,7 @@ func (s *spec) fromScenario(start keeper.Start) (err error) {
 		s.scenario, _ = asked.Control(scenarios.Tier{})
 	}
 	if c.Arm == nil {
-		c.Arm = asked.Arms() // of a control too: it is to be the same but for the faults
-		if c.Foreign() {     // nothing can be armed in nodes of somebody else
-			c.Arm = slices.DeleteFunc(c.Arm, func(arm string) bool { return arm != cluster.ArmTap })
-		}
+		c.Arm = asked.ArmsOn(*c) // of a control too: it is to be the same but for the faults
 	}
 	if err := s.scenario.Speak(start.Protocol, c.Flavor); err != nil {
 		return err

@@ -58,6 +58,16 @@ func (p overviewPage) LinkTo(run string) string {
 	return "../" + RunsDir + "/" + run + "/" + MarkdownFile
 }
 
+// Shown are the runs that a row names: the first that failed the claim.
+func (p overviewPage) Shown(r TableRow) []string {
+	if r.Failed == 0 {
+		return nil
+	}
+	return r.Runs[:min(len(r.Runs), maxRowRuns)]
+}
+
+const maxRowRuns = 5
+
 // Wheres reports whether the runs differ in more than the library.
 func (p overviewPage) Wheres() bool {
 	return slices.ContainsFunc(p.Table.Rows, func(r TableRow) bool { return r.Where != "" })

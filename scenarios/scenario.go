@@ -317,6 +317,16 @@ func (s *Scenario) Arms() []string {
 	return out
 }
 
+// ArmsOn are those that can be armed before a cluster: nothing but the tap before nodes
+// of somebody else.
+func (s *Scenario) ArmsOn(c cluster.Config) []string {
+	arms := s.Arms()
+	if !c.Foreign() {
+		return arms
+	}
+	return slices.DeleteFunc(arms, func(arm string) bool { return arm != cluster.ArmTap })
+}
+
 // Rate is the publish rate for a flavor, of all publishers together.
 func (s *Scenario) Rate(flavor string) float64 {
 	if r := s.Flavors[flavor].RatePerS; r > 0 {

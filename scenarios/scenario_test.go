@@ -14,6 +14,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/checker"
@@ -383,6 +384,55 @@ func TestClaimsThatARunCanShow(t *testing.T) {
 		}
 		if got := s.ByHand(on); !slices.Equal(got, c.hand) {
 			t.Errorf("%s: by hand %v, want %v", name, got, c.hand)
+		}
+	}
+}
+
+// Before brokers that somebody else runs nothing is armed but the tap.
+func TestArmsOnBrokersOfSomebodyElse(t *testing.T) {
+	for name, want := range map[string]string{"mqtt/power-loss": "[]", "mqtt/ack-lost": "[tap]"} {
+		s, err := Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(s.ArmsOn(cluster.Config{Flavor: "external"})); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+		if ours, all := s.ArmsOn(cluster.Config{Flavor: "reference"}), s.Arms(); !slices.Equal(ours, all) {
+			t.Errorf("%s on nodes of ours: %q, want %q", name, ours, all)
+		}
+	}
+}
+
+// A fault in place of the scenario's own leaves its workload, and traffic goes on long
+// enough after the heal to be judged.
+func TestWithAFaultOfOnesOwn(t *testing.T) {
+	s, err := Load("mqtt/qos-roundtrip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	with, err := s.With(Step{Fault: "packet_drop", Target: "publishers", DurationS: 5, Params: map[string]any{"packet": "publish"}}, "", "reference")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := with.Markdown()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := Parse(with.Name, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tier, err := read.Tier("", "reference")
+	if err != nil || read.Name != "mqtt/qos-roundtrip-with-packet-drop" || len(read.Schedule) != 1 || read.Schedule[0].DurationS != 5 || tier.AfterS < leastAfterS {
+		t.Errorf("%s: %+v, tier %+v, %v", read.Name, read.Schedule, tier, err)
+	}
+	if read.Workload.Publishers != s.Workload.Publishers || len(s.Schedule) != 0 {
+		t.Errorf("%+v; the scenario itself has %d steps", read.Workload, len(s.Schedule))
+	}
+	if bad, err := s.With(Step{Fault: "kill", Target: "nobody"}, "", "reference"); err == nil {
+		if _, err = bad.Markdown(); err == nil {
+			t.Error("a target that there is none of is taken")
 		}
 	}
 }

@@ -53,8 +53,9 @@ const (
 	anomalyClients = 4
 )
 
-// anomalies are the groups; one by one, from after on, where detail is asked.
-func anomalies(dir string, v *verdict.Verdict, detail bool, after int) (*AnomalyView, error) {
+// anomalies are the groups, of one claim where one is named; one by one, from after on,
+// where detail is asked.
+func anomalies(dir string, v *verdict.Verdict, claim string, detail bool, after int) (*AnomalyView, error) {
 	view := &AnomalyView{}
 	if v == nil {
 		return view, nil
@@ -65,6 +66,9 @@ func anomalies(dir string, v *verdict.Verdict, detail bool, after int) (*Anomaly
 	}
 	var all []AnomalyLine
 	for _, r := range v.Results {
+		if claim != "" && r.Claim.Name != claim {
+			continue
+		}
 		view.Found += r.Found()
 		for _, x := range r.Anomalies {
 			all = append(all, anomalyLine(r.Claim.Name, x, processes))
@@ -83,10 +87,15 @@ func anomalies(dir string, v *verdict.Verdict, detail bool, after int) (*Anomaly
 	if err != nil {
 		return nil, err
 	}
+	if claim != "" {
+		found.Violations = slices.DeleteFunc(found.Violations, func(one reports.Violations) bool { return one.Claim != claim })
+	}
 	groups := found.groups(v, processes)
 	view.Groups = fitting(groups)
 	view.More = len(groups) - len(view.Groups)
-	view.Losses = found.losses()
+	if claim == "" {
+		view.Losses = found.losses()
+	}
 	return view, nil
 }
 

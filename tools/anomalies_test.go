@@ -58,6 +58,11 @@ func TestAnomaliesSayWhoLostWhatAndWhen(t *testing.T) {
 			t.Errorf("a view repeats the %s of the run", fact)
 		}
 	}
+	for claim, found := range map[string]float64{"qos1-no-loss": listed, "no-panic": 0} {
+		if of := structured(t, callTool(t, c, "get_run", map[string]any{"view": "anomalies", "at": claim}))["anomalies"].(map[string]any); of["found"] != found {
+			t.Errorf("of %s: %v", claim, of)
+		}
+	}
 	seen, next := 0, any(0)
 	for next != nil {
 		page := structured(t, callTool(t, c, "get_run", map[string]any{"view": "anomalies", "detail": true, "after": next}))["anomalies"].(map[string]any)

@@ -106,8 +106,8 @@ func attributionLine(a reports.Attribution) AttributionLine {
 	return line
 }
 
-// shortTable has as many rows as an answer has room for, each with the first of its
-// runs.
+// shortTable has as many rows as an answer has room for. Those of a failure name the
+// first of its runs.
 func shortTable(t *reports.Table) *reports.Table {
 	if t == nil {
 		return nil
@@ -115,7 +115,9 @@ func shortTable(t *reports.Table) *reports.Table {
 	out := *t
 	out.Rows = []reports.TableRow{}
 	for _, row := range t.Rows {
-		row.Runs = firstOf(row.Runs, maxRowRuns)
+		if row.Runs = firstOf(row.Runs, maxRowRuns); row.Failed == 0 {
+			row.Runs = []string{}
+		}
 		out.Rows = append(out.Rows, row)
 	}
 	out.Rows = fitting(out.Rows)

@@ -47,7 +47,7 @@ func (a *agent) getRun() Tool {
 			{Name: "view", Type: String, Enum: []string{"summary", "anomalies", "landings", "timeline", "history", "report", "journal"}, Default: "summary"},
 			{Name: "with", Type: Array, Items: String, About: "run_ids that repeat it: k of n", Example: `["latest"]`},
 			waitS(),
-			{Name: "at", Type: String, About: "history: as in anomalies. landings: a fault_id, for all its samples", Example: `"3/120"`},
+			{Name: "at", Type: String, About: "history: as in anomalies. landings: a fault_id. anomalies: a claim", Example: `"3/120"`},
 			{Name: "rows", Type: Integer, About: "history: beside it", Min: 0, Max: 50, Example: "10"},
 			{Name: "after", Type: Integer, About: "next of an earlier answer", Min: 0, Max: 1 << 40, Example: "50"},
 			{Name: "detail", Type: Boolean, About: "summary: all claims, the cluster. anomalies: one by one"},
@@ -131,7 +131,7 @@ func standing(s keeper.Status) string {
 func (a *agent) view(out *RunView, s keeper.Status, dir string, in getRunArgs) (err error) {
 	switch in.View {
 	case "anomalies":
-		if out.Anomalies, err = anomalies(dir, s.Verdict, in.All, in.After); err == nil {
+		if out.Anomalies, err = anomalies(dir, s.Verdict, in.At, in.All, in.After); err == nil {
 			out.Answer = answer(fmt.Sprintf("%s; %s", out.Summary, plural(int(out.Anomalies.Found), "violation")), out.Anomalies.next()...)
 		}
 	case "landings":

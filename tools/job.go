@@ -169,21 +169,11 @@ func jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 	}
 	out := JobAnswer{JobFacts: JobFacts{JobID: jobDir.ID(), RunID: of, Running: busy, State: r.State, Wanted: jobDir.Job.Wanted.Claims(),
 		Runs: r.Runs, Failed: r.Failed, Unknown: r.Unknown, DurationS: r.DurationS, Dir: jobDir.Dir}}
-	for _, t := range r.Trials {
-		if t.RunID != "" {
-			out.RunIDs = append(out.RunIDs, t.RunID)
-		}
-	}
-	out.RunIDs = firstOf(out.RunIDs, maxJobRuns)
-	for _, t := range r.Trials[max(0, len(r.Trials)-lastShown):] {
-		out.Trials = append(out.Trials, TrialLine{t.RunID, t.Varied, t.Answer, t.Failed.Claims(), shorten(t.Why, quoted)})
-	}
 	if out.Table = shortTable(r.Table); out.Table != nil && !busy {
-		out.Trials = nil // the table has them
-		for _, t := range r.Trials {
-			if t.Answer == shrink.Unknown || t.Varied != "" {
-				out.Trials = append(out.Trials, TrialLine{t.RunID, t.Varied, t.Answer, t.Failed.Claims(), shorten(t.Why, quoted)})
-			}
+		out.RunIDs, out.Trials = runsAndUnknown(r.Trials)
+	} else {
+		for _, t := range r.Trials[max(0, len(r.Trials)-lastShown):] {
+			out.Trials = append(out.Trials, trialLine(t))
 		}
 	}
 	if r.Reduction != nil {
@@ -217,6 +207,27 @@ func jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 		out.Answer = answer(r.Headline, "get_run with a run_id of trials, view anomalies", "push_report with these runs and your analysis")
 	}
 	return out
+}
+
+func trialLine(t campaigns.Trial) TrialLine {
+	return TrialLine{t.RunID, t.Varied, t.Answer, t.Failed.Claims(), shorten(t.Why, whyShown)}
+}
+
+// whyShown is how much an answer shows of the reason why a trial is unknown.
+const whyShown = 120
+
+// runsAndUnknown are the ids of all trials' runs, and the trials that a table says
+// nothing of: the unknown ones.
+func runsAndUnknown(trials []campaigns.Trial) (ids []string, unknown []TrialLine) {
+	for _, t := range trials {
+		if t.RunID != "" {
+			ids = append(ids, t.RunID)
+		}
+		if t.Answer == shrink.Unknown && len(unknown) < lastShown {
+			unknown = append(unknown, trialLine(t))
+		}
+	}
+	return firstOf(ids, maxJobRuns), unknown
 }
 
 func reducedView(r *campaigns.Reduction) *ReducedView {

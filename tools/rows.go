@@ -177,6 +177,9 @@ func rowOf(e history.Event, t *history.Tables) Row {
 	if e.Edge == history.Return {
 		row.Call, row.Outcome = e.Call, e.Outcome.String()
 	}
+	if e.Kind == history.KindTold && row.Text == "" {
+		row.Text = "the library told the application that it is done"
+	}
 	row.Flags = (e.Flags &^ history.FlagDup).String()
 	if e.ID > 0 {
 		row.PacketID = e.ID

@@ -117,7 +117,7 @@ func withFault(s *scenarios.Scenario, step scenarios.Step, tier, flavor string) 
 func seriesArms(s *scenarios.Scenario, start keeper.Start) []string {
 	arm := slices.Clone(start.Cluster.Arm)
 	if len(arm) == 0 && !start.NoFaults {
-		arm = s.Arms()
+		arm = s.ArmsOn(start.Cluster)
 	}
 	plain := start.Transport == "" || start.Transport == "tcp"
 	if s.Protocol != contract.MQ9 && plain && !slices.Contains(arm, cluster.ArmTap) {
