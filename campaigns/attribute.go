@@ -253,7 +253,7 @@ func (c *sdkRuns) controlsOf(of []*subject, is func(*subject) bool) []*subject {
 	return c.controls.those(func(s *subject) bool { return slices.Contains(names(of), s.sdk) && is(s) })
 }
 
-// elsewhere says who holds a claim that others fail: "; not so …".
+// elsewhere says who holds a claim that others fail: " (not so …)".
 func (c *sdkRuns) elsewhere(of []*subject, claim string) string {
 	others := c.those(func(s *subject) bool { return s.passes(claim) && !slices.Contains(of, s) })
 	if len(others) == 0 {

@@ -60,12 +60,17 @@ func (d *JobDir) judgedRuns() []string {
 	if d.Job.Dir != "" {
 		runs = append(runs, d.Job.Dir)
 	}
+	return append(runs, d.JudgedTrials()...)
+}
+
+// JudgedTrials are the ids of the runs of the trials that could be judged.
+func (d *JobDir) JudgedTrials() (ids []string) {
 	for _, t := range d.Trials {
 		if t.State != "" {
-			runs = append(runs, t.RunID)
+			ids = append(ids, t.RunID)
 		}
 	}
-	return runs
+	return ids
 }
 
 func readRuns(backend Backend, runs []string) (cells []Cell, err error) {

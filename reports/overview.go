@@ -32,6 +32,15 @@ type overviewPage struct {
 	Runs []Row
 }
 
+// page is the overview of runs as a file; none where there is no overview.
+func (o *Overview) page(words Words, runs []Row) ([]file, error) {
+	if o == nil {
+		return nil, nil
+	}
+	f, err := overviewPage{*o, words, runs}.file()
+	return []file{f}, err
+}
+
 // file is the page, with a name that the same words on the same runs have again.
 func (p overviewPage) file() (file, error) {
 	t, err := template.New("overview.md.tmpl").Funcs(template.FuncMap{"cell": cell, "quote": quote}).ParseFS(templates, "templates/overview.md.tmpl")

@@ -85,14 +85,11 @@ func pushTo(ctx context.Context, p publisher, runDirs []string, words Words, ove
 		rows = append(rows, summary.Row)
 		message += fmt.Sprintf("%s: %s, %s\n", summary.ID, summary.name(), summary.State)
 	}
-	if over != nil {
-		page, err := overviewPage{*over, words, rows}.file()
-		if err != nil {
-			return Pushed{}, err
-		}
-		files = append([]file{page}, files...)
+	page, err := over.page(words, rows)
+	if err != nil {
+		return Pushed{}, err
 	}
-	return p.publish(ctx, files, commitMessage(words.Title, message))
+	return p.publish(ctx, append(page, files...), commitMessage(words.Title, message))
 }
 
 // Preview returns what Push would publish and where, and publishes nothing.
@@ -117,14 +114,8 @@ func Preview(runDirs []string, to Destination, words Words, over *Overview) (Pus
 		}
 		would, rows = would.of(files), append(rows, summary.Row)
 	}
-	if over != nil {
-		page, err := overviewPage{*over, words, rows}.file()
-		if err != nil {
-			return Pushed{}, err
-		}
-		would = would.of([]file{page})
-	}
-	return would, nil
+	page, err := over.page(words, rows)
+	return would.of(page), err
 }
 
 func commitMessage(title, runs string) string {

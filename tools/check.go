@@ -119,7 +119,7 @@ func (p Param) wrong(got any) string {
 		if p.Required && strings.TrimSpace(v) == "" {
 			return "expected " + p.expects()
 		}
-		if valid := append(p.Enum, p.Names...); valid != nil && !contains(valid, v) {
+		if valid := slices.Concat(p.Enum, p.Names); valid != nil && !contains(valid, v) {
 			return "valid values: " + strings.Join(valid, ", ")
 		}
 	case float64:

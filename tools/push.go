@@ -103,10 +103,5 @@ func (a *agent) runsOf(id string) []string {
 	if jobDir.Job.Dir != "" {
 		runs = append(runs, jobDir.Job.RunID)
 	}
-	for _, t := range jobDir.Trials {
-		if t.State != "" {
-			runs = append(runs, t.RunID)
-		}
-	}
-	return runs
+	return append(runs, jobDir.JudgedTrials()...)
 }
