@@ -5,7 +5,10 @@ import "github.com/robustmq/rmq-mcp/internal/envelope"
 // All are the tools, in the order of the list an agent reads about them. Each
 // family has a file of its own.
 func All(b Backend, e envelope.Envelope) []Tool {
-	a := &agent{backend: b, envelope: e}
+	return (&agent{backend: b, envelope: e}).tools()
+}
+
+func (a *agent) tools() []Tool {
 	return []Tool{
 		a.clusterStart(), a.clusterStop(), a.clusterStatus(),
 		a.injectFault(), a.healFault(),

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
@@ -44,11 +45,11 @@ type Backend struct {
 	// them, whole.
 	Scenarios func(scenarios.Query) ([]ScenarioLine, error)
 	Scenario  func(name string) (ScenarioText, error)
-	// Faults, Library and Languages are the names of the fault types, of the library's
-	// scenarios and of the client languages there are.
-	Faults    []string
-	Library   []string
-	Languages []string
+	// Faults, Library and SDKs are the names of the fault types, of the library's
+	// scenarios and of the client libraries there are: LANGUAGE/LIBRARY@VERSION.
+	Faults  []string
+	Library []string
+	SDKs    []string
 	// Preflight looks at the host.
 	Preflight func(ctx context.Context) (experiment.Preflight, error)
 	// Series judges runs as repetitions of one experiment, from their records.
@@ -67,6 +68,16 @@ type Backend struct {
 	ResumeJob func(jobDir *campaigns.JobDir, by JobAsk) error
 	// Push publishes runs with the agent's words beside them.
 	Push func(ctx context.Context, ask Publication) (Published, error)
+}
+
+// languages are those of the SDKs, in their order.
+func (b Backend) languages() (list []string) {
+	for _, sdk := range b.SDKs {
+		if lang, _, _ := strings.Cut(sdk, "/"); !contains(list, lang) {
+			list = append(list, lang)
+		}
+	}
+	return list
 }
 
 // A ScenarioLine is one scenario of the library.

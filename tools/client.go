@@ -37,7 +37,7 @@ func (a *agent) runClient() Tool {
 		Params: []Param{
 			{Name: "protocol", Type: String, Enum: contract.Protocols()},
 			{Name: "transport", Type: String, Enum: cluster.Transports()},
-			{Name: "sdk_lang", Type: String, Required: true, Enum: a.backend.Languages, Example: `"go"`},
+			{Name: "sdk_lang", Type: String, Required: true, Enum: a.backend.languages(), Example: `"go"`},
 			{Name: "sdk_version", Type: String, Example: `"1.5.1"`},
 			{Name: "scenario", Type: String, Required: true, Example: `"mqtt/qos-roundtrip"`},
 			{Name: "duration_s", Type: Number, Min: 5, Max: 600, Default: 60.0, Example: "60"},

@@ -190,9 +190,9 @@ func (h *host) backend() Backend {
 		Scenario: func(name string) (ScenarioText, error) {
 			return ScenarioText{ScenarioLine: ScenarioLine{Name: name}, Text: "# Kill"}, nil
 		},
-		Faults:    []string{"kill", "pause", "stop"},
-		Library:   []string{"mqtt/broker-kill-9", "mqtt/qos-roundtrip"},
-		Languages: []string{"go", "python"},
+		Faults:  []string{"kill", "pause", "stop"},
+		Library: []string{"mqtt/broker-kill-9", "mqtt/qos-roundtrip"},
+		SDKs:    []string{"go/paho.mqtt.golang@1.5.1", "python/aiomqtt@2.4.0", "python/paho-mqtt@2.1.0"},
 		Preflight: func(context.Context) (experiment.Preflight, error) {
 			return h.preflight, nil
 		},

@@ -54,8 +54,10 @@ func (a *agent) preflight() Tool {
 		Hints:   Hints{ReadOnly: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (PreflightAnswer, error) {
-		if in.Fault != "" && !contains(a.backend.Faults, in.Fault) {
-			return PreflightAnswer{}, fmt.Errorf("preflight: no fault %q; there are %s. Nothing was changed", in.Fault, joined(a.backend.Faults))
+		if in.Fault != "" {
+			if err := a.knownFault(in.Fault); err != nil {
+				return PreflightAnswer{}, err
+			}
 		}
 		host, err := a.backend.Preflight(ctx)
 		if err != nil {
@@ -82,6 +84,13 @@ func (a *agent) preflight() Tool {
 			"list_scenarios", "run_scenario mqtt/broker-kill-9", "preflight with fault, for its parameters")
 		return out, nil
 	})
+}
+
+func (a *agent) knownFault(kind string) error {
+	if contains(a.backend.Faults, kind) {
+		return nil
+	}
+	return fmt.Errorf("no fault %q; there are %s. Nothing was changed", kind, joined(a.backend.Faults))
 }
 
 // able are the names of those that this host has.

@@ -58,10 +58,14 @@ func (r *reporter) report(done, total float64, text string) {
 	r.send(params)
 }
 
-// settle ends the reporting and lets the last notification overtake the answer.
-func (r *reporter) settle() {
+// settle ends the reporting and lets the last notification overtake the answer, be it
+// of progress or, if logged, of the log.
+func (r *reporter) settle(logged bool) {
 	r.mu.Lock()
 	r.closed = true
+	if logged {
+		r.sent = time.Now()
+	}
 	wait := progressGrace - time.Since(r.sent)
 	r.mu.Unlock()
 	if wait > 0 {

@@ -25,7 +25,7 @@ func TestReporter(t *testing.T) {
 	r.report(2, 10, "no further than before")
 	r.report(10, 10, "all of it")
 	r.report(4, 10, "later")
-	r.settle()
+	r.settle(false)
 	r.sent = r.sent.Add(-progressEvery)
 	r.report(5, 10, "after the answer")
 	if fmt.Sprint(sent) != "[2 4]" {

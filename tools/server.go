@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -40,17 +41,23 @@ type Server struct {
 // which is a mistake in this package.
 func New(o Options) (*Server, error) {
 	s := &Server{done: newFinished(), journal: o.Journal}
+	a := &agent{backend: o.Backend, envelope: o.Envelope}
+	names := completer{a.subjects(), a.families()}
 	s.mcp = server.NewMCPServer("rmq-mcp", o.Version,
 		server.WithTitle("RobustMQ chaos testing"),
 		server.WithInstructions(Instructions),
 		server.WithToolCapabilities(false),
 		server.WithResourceCapabilities(false, false),
 		server.WithPromptCapabilities(false),
+		server.WithCompletions(),
+		server.WithPromptCompletionProvider(names),
+		server.WithResourceCompletionProvider(names),
+		server.WithLogging(),
 		server.WithRecovery(),
-		server.WithHooks(&server.Hooks{OnRequestInitialization: []server.OnRequestInitializationFunc{checkParams}}),
+		server.WithHooks(hooks()),
 	)
 	s.mcp.Use(s.finishProgress)
-	for _, t := range All(o.Backend, o.Envelope) {
+	for _, t := range a.tools() {
 		if o.ReadOnly && !t.Hints.ReadOnly {
 			continue
 		}
@@ -60,10 +67,21 @@ func New(o Options) (*Server, error) {
 		}
 		s.mcp.AddTool(described, s.handle(t))
 	}
-	if err := s.addSkills(); err != nil {
+	s.addFamilies(names.families)
+	if err := s.addSkills(names.subjects); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// hooks are our steps in the way of every request.
+func hooks() *server.Hooks {
+	h := &server.Hooks{}
+	h.AddOnRequestInitialization(checkParams)
+	h.AddAfterSubscriptionsListen(func(context.Context, any, *mcp.SubscriptionsListenRequest, *mcp.SubscriptionsListenResult) {
+		time.Sleep(progressGrace) // nothing is subscribed to, so that the answer follows the acknowledgement at once
+	})
+	return h
 }
 
 // checkParams refuses what JSON of the protocol cannot be, before mcp-go does it in
@@ -149,7 +167,7 @@ func (s *Server) handle(t Tool) server.ToolHandlerFunc {
 		}
 		answered := s.conclude(entry, result, err)
 		noteAnswer(ctx, c, answered)
-		p.settle()
+		p.settle(s.logCall(ctx, t.Name, answered))
 		return answered, nil
 	}
 }

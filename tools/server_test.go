@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -179,14 +178,12 @@ func refuseVerdicts(t *testing.T, tool string, schema map[string]any) {
 func TestTokenBudget(t *testing.T) {
 	var list bytes.Buffer
 	real := (&host{}).backend()
-	real.Faults, real.Languages = nil, nil
+	real.Faults, real.SDKs = nil, nil
 	for _, k := range faults.Catalog() {
 		real.Faults = append(real.Faults, k.Type)
 	}
 	for _, sdk := range clients.SDKs() {
-		if !slices.Contains(real.Languages, sdk.Lang) {
-			real.Languages = append(real.Languages, sdk.Lang)
-		}
+		real.SDKs = append(real.SDKs, sdk.String())
 	}
 	s, err := New(Options{Backend: real, Envelope: envelope.Default("/state")})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // addSkills offers every skill to hosts that have none of their own: its files
 // as resources, and what it says to do as a prompt.
-func (s *Server) addSkills() error {
+func (s *Server) addSkills(about []subject) error {
 	all, err := skills.All()
 	if err != nil {
 		return err
@@ -21,7 +21,7 @@ func (s *Server) addSkills() error {
 		for _, file := range skill.Files {
 			s.addResource(skill, file)
 		}
-		s.addPrompt(skill)
+		s.addPrompt(skill, about)
 	}
 	return nil
 }
@@ -44,13 +44,34 @@ func (s *Server) addResource(skill skills.Skill, file skills.File) {
 	})
 }
 
-func (s *Server) addPrompt(skill skills.Skill) {
-	prompt := mcp.NewPrompt(skill.Name, mcp.WithPromptDescription(skill.Description),
-		mcp.WithArgument("question", mcp.ArgumentDescription("what is to be found out, or done")))
-	s.mcp.AddPrompt(prompt, func(_ context.Context, request mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-		text := promptText(skill, request.Params.Arguments["question"])
+func (s *Server) addPrompt(skill skills.Skill, about []subject) {
+	options := []mcp.PromptOption{mcp.WithPromptDescription(skill.Description),
+		mcp.WithArgument("question", mcp.ArgumentDescription("what is to be found out, or done"))}
+	for _, subject := range about {
+		options = append(options, mcp.WithArgument(subject.name, mcp.ArgumentDescription(subject.about)))
+	}
+	s.mcp.AddPrompt(mcp.NewPrompt(skill.Name, options...), func(_ context.Context, request mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+		text := promptText(skill, questionOf(about, request.Params.Arguments))
 		return mcp.NewGetPromptResult(skill.Files[0].Title, []mcp.PromptMessage{mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent(text))}), nil
 	})
+}
+
+// questionOf is what a prompt is used for: the question, and what it is about.
+func questionOf(about []subject, arguments map[string]string) string {
+	var parts []string
+	for _, subject := range about {
+		if name := arguments[subject.name]; name != "" {
+			parts = append(parts, subject.name+" "+name)
+		}
+	}
+	question := arguments["question"]
+	switch {
+	case len(parts) == 0:
+		return question
+	case question == "":
+		return "This is about " + joined(parts) + "."
+	}
+	return question + "\n\nThis is about " + joined(parts) + "."
 }
 
 // promptText is a skill as one message, with the question that it is used for.

@@ -21,6 +21,14 @@ func TestSkillPrompts(t *testing.T) {
 	if !strings.HasPrefix(text, "# ") || strings.Contains(text, "Go about it") {
 		t.Errorf("%.100s", text)
 	}
+	ask.Params.Arguments = map[string]string{"question": "Is anything lost?", "fault": "kill", "scenario": "mqtt/broker-kill-9"}
+	if got, err = c.GetPrompt(t.Context(), ask); err != nil {
+		t.Fatal(err)
+	}
+	text = got.Messages[0].Content.(mcp.TextContent).Text
+	if want := "Is anything lost?\n\nThis is about scenario mqtt/broker-kill-9, fault kill.\n\nGo about it"; !strings.HasPrefix(text, want) {
+		t.Errorf("%.200s", text)
+	}
 	ask.Params.Name = "rmq-nothing"
 	if _, err := c.GetPrompt(t.Context(), ask); err == nil {
 		t.Error("a prompt that there is not was answered")

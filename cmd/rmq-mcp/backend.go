@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
@@ -66,9 +65,7 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 		b.Faults = append(b.Faults, k.Type)
 	}
 	for _, sdk := range clients.SDKs() {
-		if !slices.Contains(b.Languages, sdk.Lang) {
-			b.Languages = append(b.Languages, sdk.Lang)
-		}
+		b.SDKs = append(b.SDKs, sdk.String())
 	}
 	return b, nil
 }
