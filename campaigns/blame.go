@@ -117,24 +117,10 @@ func (v Variation) String() string {
 // Blame makes a run of each variation that was not made before, and answers what
 // all of them show together. It ends as [JobDir.Replay] does.
 func (d *JobDir) Blame(ctx context.Context, backend Backend) (Result, error) {
-	sum, err := fileSum(d.Scenario())
-	if err != nil {
-		return Result{}, fmt.Errorf("find whose doing the failure of %s is: %w", d.Job.RunID, err)
-	}
-	for len(d.Trials) < len(d.Job.Variations) {
-		v := d.Job.Variations[len(d.Trials)]
-		t, err := backend.try(ctx, d.Scenario(), v, d.Job.Wanted)
-		if err != nil {
-			return d.SoFar(), err
-		}
-		t.Scenario, t.Varied = sum, v.String()
-		if err := d.keep(t); err != nil {
-			return d.SoFar(), err
-		}
-		backend.Tell(fmt.Sprintf("run %d of %d, %s  %s", len(d.Trials), len(d.Job.Variations), v, t))
-		if err := d.Save(d.SoFar()); err != nil {
-			return d.SoFar(), err
-		}
+	todo := d.Job.Variations
+	soFar := func() Result { return d.soFar(len(todo)) }
+	if err := d.makeRuns(ctx, backend, todo, soFar); err != nil {
+		return soFar(), err
 	}
 	r, err := d.blamed(backend)
 	if err != nil {

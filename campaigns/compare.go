@@ -139,7 +139,7 @@ func union(a, b []string) []string {
 }
 
 func headline(c Comparison) string {
-	text := fmt.Sprintf("%d of %s pass", c.Passed, plural(c.Runs, "run", "runs"))
+	text := fmt.Sprintf("%d of %s", c.Passed, plural(c.Runs, "run passes", "runs pass"))
 	if c.Runs == 0 {
 		text = "nothing was run"
 	}

@@ -15,23 +15,8 @@ import (
 // made before, and answers what they show. When ctx ends it stops in order and
 // answers what it has beside the error of ctx.
 func (d *JobDir) Replay(ctx context.Context, backend Backend) (Result, error) {
-	sum, err := fileSum(d.Scenario())
-	if err != nil {
-		return Result{}, fmt.Errorf("replay %s: %w", d.Job.RunID, err)
-	}
-	for len(d.Trials) < d.Job.Rule.N {
-		t, err := backend.try(ctx, d.Scenario(), Variation{}, d.Job.Wanted)
-		if err != nil {
-			return d.replayed(), err
-		}
-		t.Scenario = sum
-		if err := d.keep(t); err != nil {
-			return d.replayed(), err
-		}
-		backend.Tell(fmt.Sprintf("run %d of %d  %s", len(d.Trials), d.Job.Rule.N, t))
-		if err := d.Save(d.replayed()); err != nil {
-			return d.replayed(), err
-		}
+	if err := d.makeRuns(ctx, backend, make([]Variation, d.Job.Rule.N), d.replayed); err != nil {
+		return d.replayed(), err
 	}
 	r := d.replayed()
 	runs := d.judgedRuns()
@@ -40,7 +25,7 @@ func (d *JobDir) Replay(ctx context.Context, backend Backend) (Result, error) {
 		if err != nil {
 			return r, err
 		}
-		series, table := seriesOf(cells), tabulate(cells, nil)
+		series, table := SeriesOf(cells), tabulate(cells, nil)
 		r.State, r.Table = series.State, &table
 		for i, run := range runs {
 			if err := backend.JoinSeries(run, series); err != nil && i > 0 { // the first may be of long ago, or somebody else's
@@ -84,8 +69,8 @@ func readRuns(backend Backend, runs []string) (cells []Cell, err error) {
 	return cells, nil
 }
 
-// seriesOf decides over runs that repeat each other.
-func seriesOf(cells []Cell) reports.Series {
+// SeriesOf decides over runs that repeat each other.
+func SeriesOf(cells []Cell) reports.Series {
 	var attempts []verdict.Attempt
 	var out reports.Series
 	for _, c := range cells {

@@ -27,40 +27,18 @@ func NewSeries(name string, start keeper.Start, sdks []string, times int, blame 
 // before. If one fails and blame is asked, it makes those that differ from it in one
 // thing as well. It ends as [JobDir.Replay] does.
 func (d *JobDir) Series(ctx context.Context, backend Backend) (Result, error) {
-	sum, err := fileSum(d.Scenario())
-	if err != nil {
-		return Result{}, fmt.Errorf("run %s several times: %w", d.Job.RunID, err)
-	}
 	todo := d.Job.Variations
+	soFar := func() Result { return d.soFar(len(todo)) }
+	if err := d.makeRuns(ctx, backend, todo, soFar); err != nil {
+		return soFar(), err
+	}
 	var notes []string
-	for n := 0; ; n++ {
-		if n == len(d.Job.Variations) && d.Job.Blame {
-			var more []Variation
-			more, notes = d.toBlame(backend)
-			todo = append(slices.Clone(todo), more...)
-		}
-		if n >= len(todo) {
-			break
-		}
-		if n < len(d.Trials) {
-			continue
-		}
-		r := d.soFar(len(todo))
-		r.Headline += fmt.Sprintf("; run %d is under way, %s", n+1, todo[n])
-		if err := d.Save(r); err != nil {
-			return r, err
-		}
-		t, err := backend.try(ctx, d.Scenario(), todo[n], d.Job.Wanted)
-		if err != nil {
-			return d.soFar(len(todo)), err
-		}
-		t.Scenario, t.Varied = sum, todo[n].String()
-		if err := d.keep(t); err != nil {
-			return d.soFar(len(todo)), err
-		}
-		backend.Tell(fmt.Sprintf("run %d of %d, %s  %s", n+1, len(todo), t.Varied, t))
-		if err := d.Save(d.soFar(len(todo))); err != nil {
-			return d.soFar(len(todo)), err
+	if d.Job.Blame {
+		var more []Variation
+		more, notes = d.toBlame(backend)
+		todo = slices.Concat(todo, more)
+		if err := d.makeRuns(ctx, backend, todo, soFar); err != nil {
+			return soFar(), err
 		}
 	}
 	r, err := d.compared(backend, notes)
@@ -71,7 +49,7 @@ func (d *JobDir) Series(ctx context.Context, backend Backend) (Result, error) {
 	return r, d.Save(r)
 }
 
-// soFar is what there is of a series while it goes on.
+// soFar is what there is of a series or of blame while it goes on.
 func (d *JobDir) soFar(of int) Result {
 	r := d.result(false)
 	r.Headline = fmt.Sprintf("%d of %s made, %d failed", r.Runs, plural(of, "run", "runs"), r.Failed)
@@ -131,7 +109,7 @@ func (d *JobDir) compared(backend Backend, notes []string) (Result, error) {
 		if len(g.cells) < 2 {
 			continue
 		}
-		series := seriesOf(g.cells)
+		series := SeriesOf(g.cells)
 		for _, run := range series.Runs {
 			if err := backend.JoinSeries(run, series); err != nil {
 				return r, fmt.Errorf("note in the report of run %s that it was repeated: %w", run, err)

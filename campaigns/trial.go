@@ -67,6 +67,40 @@ func ReadJudged(dir string) (Judged, error) {
 	return Judged{c, len(d.Run.Faults), d.Landings}, nil
 }
 
+// makeRuns makes a run of each variation that was not made before, one after another.
+// The result on disk is how far it has come. When ctx ends it stops in order and
+// returns the error of ctx.
+func (d *JobDir) makeRuns(ctx context.Context, backend Backend, todo []Variation, soFar func() Result) error {
+	sum, err := fileSum(d.Scenario())
+	if err != nil {
+		return fmt.Errorf("%s of %s: %w", d.Job.Kind, d.Job.RunID, err)
+	}
+	for n := len(d.Trials); n < len(todo); n++ {
+		as := ""
+		if todo[n] != (Variation{}) {
+			as = ", " + todo[n].String()
+		}
+		r := soFar()
+		r.Headline += fmt.Sprintf("; run %d is under way%s", n+1, as)
+		if err := d.Save(r); err != nil {
+			return err
+		}
+		t, err := backend.try(ctx, d.Scenario(), todo[n], d.Job.Wanted)
+		if err != nil {
+			return err
+		}
+		t.Scenario, t.Varied = sum, strings.TrimPrefix(as, ", ")
+		if err := d.keep(t); err != nil {
+			return err
+		}
+		backend.Tell(fmt.Sprintf("run %d of %d%s  %s", n+1, len(todo), as, t))
+		if err := d.Save(soFar()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // try runs a scenario once. An error is that of ctx; a run that could not be
 // made is an unknown.
 func (l Backend) try(ctx context.Context, scenario string, as Variation, wanted Fingerprint) (Trial, error) {

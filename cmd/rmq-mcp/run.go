@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
@@ -153,12 +154,7 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 	if len(runs) > 1 {
 		fmt.Fprintf(say, "\nseries of %d: ", len(runs))
 		printVerdict(paintTo(say), say, series)
-		if c, err := compareRuns(runs); err != nil { // what was found stands
-			fmt.Fprintf(say, "%v\n", err)
-		} else if table := c.Table.String(); table != "" {
-			fmt.Fprintf(say, "\n%s", table)
-		}
-		if err := joinSeries(runs, series); err != nil { // what was found stands
+		if err := together(say, runs); err != nil { // what was found stands
 			fmt.Fprintf(say, "%v\n", err)
 		}
 	}
@@ -170,14 +166,19 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 	return exitFor(series.State)
 }
 
-// joinSeries puts what runs show together into the report of each.
-func joinSeries(runs []string, series verdict.Verdict) error {
-	ids := make([]string, len(runs))
-	for i, run := range runs {
-		ids[i] = filepath.Base(run)
+// together prints the table of runs that repeat each other, and tells the report of
+// each of the others.
+func together(say io.Writer, runs []string) error {
+	cells, err := campaigns.ReadAll(runs)
+	if err != nil {
+		return err
 	}
+	if table := campaigns.Compare(cells).Table.String(); table != "" {
+		fmt.Fprintf(say, "\n%s", table)
+	}
+	series := campaigns.SeriesOf(cells)
 	for _, run := range runs {
-		if err := reports.JoinSeries(run, reports.Series{State: series.State, Headline: series.Headline, Runs: ids}); err != nil {
+		if err := reports.JoinSeries(run, series); err != nil {
 			return fmt.Errorf("note in the report of %s that it was repeated: %w", run, err)
 		}
 	}
