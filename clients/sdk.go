@@ -56,7 +56,7 @@ func (s SDK) CanWill() error {
 }
 
 // Resolve finds the SDK that a person means: go, go@1.5.1,
-// go/paho.mqtt.golang@1.5.1, python@2.x. Without a version it is the newest.
+// go/paho.mqtt.golang@1.5.1, python@2.x, paho-mqtt@2.1.0. Without a version it is the newest.
 func Resolve(name string) (SDK, error) { return ResolveFor(name, "") }
 
 // ResolveFor is Resolve among the SDKs that speak a protocol: for mqtt5, go is
@@ -91,6 +91,9 @@ func ResolveAll(name string) ([]SDK, error) {
 // named are the SDKs that a name matches.
 func named(name string) []SDK {
 	library, version, _ := strings.Cut(strings.ToLower(strings.TrimSpace(name)), "@")
+	if lang := languageOf(library); lang != "" {
+		library = lang + "/" + library
+	}
 	lang, pkg, _ := strings.Cut(library, "/")
 	if lang == "go" && pkg == liar && version != "" {
 		return []SDK{liarOf(version)}
@@ -98,6 +101,20 @@ func named(name string) []SDK {
 	return slices.DeleteFunc(SDKs(), func(s SDK) bool {
 		return s.Lang != lang || pkg != "" && s.Package != pkg || !matches(s.Version, version)
 	})
+}
+
+// languageOf is the only language that has a library of a name, "" for none or several.
+func languageOf(library string) (lang string) {
+	for _, l := range Libraries() {
+		switch {
+		case l.Package != library:
+		case lang != "":
+			return ""
+		default:
+			lang = l.Lang
+		}
+	}
+	return lang
 }
 
 // unknownSDK names those that there are: of the language, where there is such.

@@ -25,6 +25,8 @@ func TestResolve(t *testing.T) {
 		{"python@2.x", "", newestPaho},
 		{"python@1.6", contract.MQTT5, "python/paho-mqtt@1.6.1"},
 		{"python@v1.6.1", "", "python/paho-mqtt@1.6.1"},
+		{"paho-mqtt@1.6.1", "", "python/paho-mqtt@1.6.1"},
+		{"async-nats", contract.MQ9, "rust/async-nats@0.51.0"},
 	} {
 		got, err := ResolveFor(test.name, test.protocol)
 		if err != nil || got.String() != test.want {
@@ -40,6 +42,7 @@ func TestResolveNamesTheOthers(t *testing.T) {
 		{"go@1.5.1", contract.MQTT5, "(mqtt3 only)"},
 		{"", "", "go/paho.golang@0.23.0"},
 		{"python@1.", "", "|1.6.1"},
+		{"robustmq", "", "rust/robustmq@1.0.0"}, // two languages have it
 	} {
 		sdk, err := ResolveFor(test.name, test.protocol)
 		if err == nil || !strings.Contains(err.Error(), test.want) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"regexp"
 	"runtime"
@@ -55,8 +56,22 @@ func (t tool) find(ctx context.Context) (path, version string, err error) {
 
 var versionNumber = regexp.MustCompile(`\d+(\.\d+)+`)
 
-// printedVersion is the first version number that a program prints.
+// versions are the version numbers that programs printed before, by the file that was
+// executed: a server is asked for its host many times, and some programs take half a
+// second to print one.
+var versions sync.Map
+
+// printedVersion is the first version number that a program prints. A program is asked
+// once, and again where its file has changed.
 func printedVersion(ctx context.Context, env []string, argv0 string, arguments []string) (string, error) {
+	file, err := os.Stat(argv0)
+	if err != nil {
+		return "", fmt.Errorf("look at %s: %w", argv0, err)
+	}
+	key := fmt.Sprint(env, argv0, arguments, file.Size(), file.ModTime().UnixNano())
+	if version, known := versions.Load(key); known {
+		return version.(string), nil
+	}
 	printed := once(ctx, fmt.Sprint("version", env, argv0, arguments), func() (out struct {
 		version string
 		err     error
@@ -69,6 +84,9 @@ func printedVersion(ctx context.Context, env []string, argv0 string, arguments [
 		}
 		return out
 	})
+	if printed.err == nil {
+		versions.Store(key, printed.version)
+	}
 	return printed.version, printed.err
 }
 

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
@@ -45,7 +46,13 @@ type FaultMeans struct {
 // Look looks at the host and changes nothing. Self is the argv that executes
 // this binary.
 func Look(ctx context.Context, self []string) Preflight {
+	var g sync.WaitGroup
+	var sdks []clients.Status
+	var dockerd Ability
+	g.Go(func() { sdks = clients.Look(ctx, "", clients.SDKs()) })
+	g.Go(func() { dockerd = engine(ctx) })
 	isolation, why := keeper.Isolation(ctx, self)
+	g.Wait()
 	p := Preflight{Isolation: isolation, Abilities: []Ability{namespaces(isolation, why)}}
 	for _, f := range cluster.Flavors() {
 		a := found(f)
@@ -54,7 +61,7 @@ func Look(ctx context.Context, self []string) Preflight {
 			p.Abilities = append(p.Abilities, a)
 		}
 	}
-	p.Abilities = append(p.Abilities, program("python3", "apt-get install python3 python3-venv, or brew install python"), engine(ctx))
+	p.Abilities = append(p.Abilities, program("python3", "apt-get install python3 python3-venv, or brew install python"), dockerd)
 	for _, k := range faults.Catalog() {
 		m := means(ctx, k)
 		if k.Family == "network" && isolation != keeper.IsolationNamespaces {
@@ -62,7 +69,7 @@ func Look(ctx context.Context, self []string) Preflight {
 		}
 		p.Faults = append(p.Faults, m)
 	}
-	for _, s := range clients.Look(ctx, "", clients.SDKs()) {
+	for _, s := range sdks {
 		p.SDKs = append(p.SDKs, Ability{
 			Name: s.String(), OK: s.State != clients.StateUnsupported, Detail: strings.Join(s.Protocols, ", "), Install: s.Missing,
 		})

@@ -1,33 +1,37 @@
 package experiment
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
 
 	"github.com/robustmq/rmq-mcp/clients"
-	"github.com/robustmq/rmq-mcp/scenarios"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 )
 
-// Provision fetches and builds what a driver needs, where that has not been
-// done yet. It is for whoever starts an experiment, before that: the network
-// of an experiment has no way out. An empty flavor, sdk or protocol is the
-// scenario's. Progress may be nil.
-func Provision(ctx context.Context, stateDir string, self []string, scenario, flavor, sdk, protocol string, progress func(string)) error {
-	s, err := scenarios.Load(scenario)
-	if err != nil {
+// Provision fetches and builds what the driver of a start's SDK needs, where that has
+// not been done yet. It is for whoever starts an experiment, before that: the network of
+// an experiment has no way out. Nothing is fetched for a start whose scenario, broker,
+// SDK, protocol and transport do not fit together, which is an error. The scenario has
+// what start leaves out. Progress may be nil.
+func Provision(ctx context.Context, stateDir string, self []string, start keeper.Start, progress func(string)) error {
+	s := &spec{start: start}
+	if err := s.fromScenario(start); err != nil {
 		return err
 	}
-	found, err := s.SDKFor(sdk, cmp.Or(protocol, s.Protocol), cmp.Or(flavor, s.Cluster.Flavor))
-	if err != nil {
+	if err := s.sdk.Carry(start.Transport); err != nil {
 		return err
+	}
+	if nodes := s.start.Cluster.Nodes; nodes > 0 {
+		if err := s.scenario.Fits(nodes); err != nil {
+			return err
+		}
 	}
 	if progress == nil {
 		progress = func(string) {}
 	}
-	if _, err := clients.Provision(ctx, CacheDir(stateDir), self, found, progress); err != nil {
-		return fmt.Errorf("prepare the driver of %s: %w", found, err)
+	if _, err := clients.Provision(ctx, CacheDir(stateDir), self, s.sdk, progress); err != nil {
+		return fmt.Errorf("prepare the driver of %s: %w", s.sdk, err)
 	}
 	return nil
 }

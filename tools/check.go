@@ -119,8 +119,8 @@ func (p Param) wrong(got any) string {
 		if p.Required && strings.TrimSpace(v) == "" {
 			return "expected " + p.expects()
 		}
-		if valid := slices.Concat(p.Enum, p.Names); valid != nil && !contains(valid, v) {
-			return "valid values: " + strings.Join(valid, ", ")
+		if p.Enum != nil && !contains(p.Enum, v) {
+			return "valid values: " + strings.Join(p.Enum, ", ")
 		}
 	case float64:
 		if p.Max > p.Min && (v < p.Min || v > p.Max) {

@@ -31,7 +31,7 @@ func (a *agent) injectFault() Tool {
 		Description: "Puts one bounded fault on a node and proves whether it landed: by the mechanism, by its effect, and by a control that stays still. " +
 			"Have traffic flow first (run_client). A fault that did not land proves nothing.",
 		Params: []Param{
-			{Name: "type", Type: String, Required: true, Names: a.backend.Faults, About: "as preflight lists them", Example: `"kill"`},
+			{Name: "type", Type: String, Required: true, Enum: a.backend.Faults, Long: true, About: "as preflight lists them", Example: `"kill"`},
 			{Name: "target", Type: String, Required: true, About: "node-2, leader, follower, any; of the network also leader~clients, or one way node-1>node-2", Example: `"leader"`},
 			{Name: "params", Type: Object, About: fmt.Sprintf("duration_s (default %d), and its own; preflight with fault shows them", defaultFaultS), Example: `{"duration_s":10}`},
 			experimentParam(),

@@ -17,6 +17,7 @@ type message struct {
 	Method  any `json:"method"`
 	Result  any `json:"result"`
 	Error   any `json:"error"`
+	Params  any `json:"params"`
 }
 
 // Codes of errors in JSON-RPC 2.0, section 5.1.
@@ -64,6 +65,15 @@ func isID(id any) bool {
 
 // asks reports whether a message is answered.
 func (m message) asks() bool { return m.ID != nil && m.Result == nil }
+
+// cancelled is the id of the request that a message cancels; nil for any other message.
+func (m message) cancelled() any {
+	params, _ := m.Params.(map[string]any)
+	if m.Method != "notifications/cancelled" || !isID(params["requestId"]) {
+		return nil
+	}
+	return params["requestId"]
+}
 
 // key is the id, however it was written: 1.0 is 1.
 func (m message) key() string {

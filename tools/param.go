@@ -22,7 +22,7 @@ type Param struct {
 	About    string
 	Required bool
 	Enum     []string // of a string
-	Names    []string // of a string as well, which the schema leaves out: preflight lists them
+	Long     bool     // the schema leaves Enum out: preflight lists it
 	Min, Max float64  // of a number, where Max > Min
 	Default  any
 	Fields   []Param // of an object; none: any field
@@ -75,7 +75,7 @@ func (p Param) schema() map[string]any {
 	if p.About != "" {
 		schema["description"] = p.About
 	}
-	if p.Enum != nil {
+	if p.Enum != nil && !p.Long {
 		schema["enum"] = p.Enum
 	}
 	if p.Default != nil {

@@ -20,7 +20,7 @@ const (
 	mostPending  = 2 << 20   // bytes of requests in flight
 )
 
-// requests are those of one client over stdio that are in flight. Each is answered
+// requests are those of one client over stdio that are in flight. mcp-go answers each
 // once, whether it was cancelled or not, and several may have one id.
 type requests struct {
 	mu        sync.Mutex
@@ -32,8 +32,9 @@ type requests struct {
 }
 
 type request struct {
-	bytes    int
-	greeting bool
+	bytes     int
+	greeting  bool
+	cancelled bool
 }
 
 func newRequests() *requests {
@@ -50,6 +51,12 @@ func (r *requests) admit(m message, bytes int) {
 	for !r.ended && (r.greetings > 0 || m.asks() && r.n > 0 && (r.n >= mostInFlight || r.bytes+bytes > mostPending)) {
 		r.freed.Wait()
 	}
+	if id := m.cancelled(); id != nil {
+		of := r.open[message{ID: id}.key()]
+		for i := range of {
+			of[i].cancelled = !of[i].greeting // which no client may cancel
+		}
+	}
 	if !m.asks() {
 		return
 	}
@@ -58,21 +65,22 @@ func (r *requests) admit(m message, bytes int) {
 		r.greetings++
 	}
 	r.n, r.bytes = r.n+1, r.bytes+bytes
-	r.open[m.key()] = append(r.open[m.key()], request{bytes, greeting})
+	r.open[m.key()] = append(r.open[m.key()], request{bytes: bytes, greeting: greeting})
 }
 
-// answered takes a line to the client.
-func (r *requests) answered(line []byte) {
+// answered takes a line to the client. It returns whether the client waits for it, which
+// it does not for the answer to a request that it cancelled.
+func (r *requests) answered(line []byte) (awaited bool) {
 	var m struct{ ID, Method any }
 	if json.Unmarshal(line, &m) != nil || m.ID == nil || m.Method != nil {
-		return
+		return true
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := message{ID: m.ID}.key()
 	of := r.open[key]
 	if len(of) == 0 {
-		return
+		return true
 	}
 	r.n, r.bytes = r.n-1, r.bytes-of[0].bytes
 	if of[0].greeting {
@@ -82,6 +90,7 @@ func (r *requests) answered(line []byte) {
 		delete(r.open, key)
 	}
 	r.freed.Broadcast()
+	return !of[0].cancelled
 }
 
 // end lets whoever waits go on: there is nobody to answer any more.
@@ -144,14 +153,16 @@ func (in *incoming) next() (line []byte, err error) {
 	}
 }
 
-// outgoing passes lines to the client on and notes what they answer.
+// outgoing passes lines to the client on, notes what they answer, and drops the answers
+// to what the client cancelled.
 type outgoing struct {
 	to       io.Writer
 	requests *requests
 }
 
 func (o *outgoing) Write(line []byte) (int, error) {
-	n, err := o.to.Write(line)
-	o.requests.answered(line)
-	return n, err
+	if !o.requests.answered(line) {
+		return len(line), nil
+	}
+	return o.to.Write(line)
 }

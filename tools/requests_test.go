@@ -70,7 +70,9 @@ func TestRequestsInFlight(t *testing.T) {
 		`{"jsonrpc":"2.0","id":2,"error":{}}`, // which mcp-go answers, too
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}`, // mcp-go answers it nevertheless
-		`{"jsonrpc":"2.0","id":3,"result":{}}`,                                            // which is an answer
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"nobody's"}}`,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled"}`,
+		`{"jsonrpc":"2.0","id":3,"result":{}}`, // which is an answer
 	} {
 		m, refused := parseMessage([]byte(text))
 		if refused != nil {
@@ -82,7 +84,9 @@ func TestRequestsInFlight(t *testing.T) {
 		t.Errorf("%d are in flight: %v", r.n, r.open)
 	}
 	for _, answer := range []string{`{"id":1,"result":{}}`, `{"id":1,"error":{}}`, `{"id":1,"result":{}}`, `{"id":"a","result":{}}`, `{"method":"notifications/progress","params":{}}`, `{"id":"1"}`, `{"id":2}`, `{"id":null,"error":{}}`} {
-		r.answered([]byte(answer))
+		if awaited := r.answered([]byte(answer)); awaited == strings.Contains(answer, `"a"`) {
+			t.Errorf("%s is passed on: %t", answer, awaited)
+		}
 	}
 	if r.n != 0 || len(r.open) != 0 || r.bytes != 0 {
 		t.Errorf("in flight are %d, %v, of %d bytes", r.n, r.open, r.bytes)

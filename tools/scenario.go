@@ -98,7 +98,7 @@ func (a *agent) runScenario() Tool {
 			{Name: "seed", Type: Integer, Min: 0, Max: 1 << 53, Example: "7"},
 			{Name: "tier", Type: String, Enum: []string{"smoke", "hardening", "release"}},
 			{Name: "faults", Type: Boolean, About: "false: a control"},
-			{Name: "fault", Type: String, Names: a.backend.Faults, About: "this one in place of the scenario's", Example: `"kill"`},
+			{Name: "fault", Type: String, Enum: a.backend.Faults, Long: true, About: "this one in place of the scenario's", Example: `"kill"`},
 			{Name: "target", Type: String, Example: `"leader"`},
 			{Name: "duration_s", Type: Number, Min: 1, Max: 600, Example: "20"},
 			{Name: "repeats", Type: Integer, Min: 1, Max: 50, Default: float64(1), Example: "3"},

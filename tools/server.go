@@ -54,7 +54,7 @@ func New(o Options) (*Server, error) {
 		server.WithResourceCompletionProvider(names),
 		server.WithLogging(),
 		server.WithRecovery(),
-		server.WithHooks(hooks()),
+		server.WithHooks(s.hooks()),
 	)
 	s.mcp.Use(s.finishProgress)
 	for _, t := range a.tools() {
@@ -75,29 +75,33 @@ func New(o Options) (*Server, error) {
 }
 
 // hooks are our steps in the way of every request.
-func hooks() *server.Hooks {
+func (s *Server) hooks() *server.Hooks {
 	h := &server.Hooks{}
-	h.AddOnRequestInitialization(checkParams)
+	h.AddOnRequestInitialization(s.checkRequest)
 	h.AddAfterSubscriptionsListen(func(context.Context, any, *mcp.SubscriptionsListenRequest, *mcp.SubscriptionsListenResult) {
 		time.Sleep(progressGrace) // nothing is subscribed to, so that the answer follows the acknowledgement at once
 	})
 	return h
 }
 
-// checkParams refuses what JSON of the protocol cannot be, before mcp-go does it in
-// the words of its own types.
-func checkParams(_ context.Context, _, request any) error {
+// checkRequest refuses JSON that no message of the protocol can have, and unknown tools.
+// mcp-go would do it later, in the words of its own types.
+func (s *Server) checkRequest(_ context.Context, _, request any) error {
 	text, ok := request.(json.RawMessage)
 	if !ok {
 		return nil
 	}
 	var m struct {
+		Method mcp.MCPMethod  `json:"method"`
 		Params map[string]any `json:"params"`
 	}
 	err := json.Unmarshal(text, &m)
 	var unlike *json.UnmarshalTypeError
 	if errors.As(err, &unlike) {
 		return fmt.Errorf("%s of the message is of the type %s, which is not taken there. Nothing was changed", cmp.Or(unlike.Field, "a part"), shorten(unlike.Value, 60))
+	}
+	if name, ok := m.Params["name"].(string); ok && m.Method == mcp.MethodToolsCall && s.mcp.GetTool(name) == nil {
+		return fmt.Errorf("no tool %q; there are %s. Nothing was changed", shorten(name, 60), joined(sortedKeys(s.mcp.ListTools())))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/faults"
@@ -28,7 +29,7 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 	b := tools.Backend{
 		Start: func(ctx context.Context, ask keeper.Start) (tools.Experiment, error) {
 			if ask.Scenario != "" {
-				if err := experiment.Provision(ctx, dir, argv, ask.Scenario, ask.Cluster.Flavor, ask.SDK, ask.Protocol, nil); err != nil {
+				if err := experiment.Provision(ctx, dir, argv, ask, nil); err != nil {
 					return nil, err
 				}
 			}
@@ -81,7 +82,8 @@ type provisioned struct {
 
 // RunClient provisions the SDK, then asks the keeper.
 func (e *provisioned) RunClient(ctx context.Context, ask keeper.RunClient) (keeper.ClientStatus, error) {
-	if err := experiment.Provision(ctx, e.dir, e.argv, ask.Scenario, e.Info().Flavor, ask.SDK, ask.Protocol, nil); err != nil {
+	start := keeper.Start{Scenario: ask.Scenario, Cluster: cluster.Config{Flavor: e.Info().Flavor}, SDK: ask.SDK, Protocol: ask.Protocol}
+	if err := experiment.Provision(ctx, e.dir, e.argv, start, nil); err != nil {
 		return keeper.ClientStatus{}, err
 	}
 	return e.Client.RunClient(ctx, ask)

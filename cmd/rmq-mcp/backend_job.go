@@ -97,6 +97,9 @@ func seriesJob(ask tools.JobAsk) (campaigns.Job, string, error) {
 		if err != nil {
 			return campaigns.Job{}, "", err
 		}
+		if err := sdk.Carry(start.Transport); err != nil {
+			return campaigns.Job{}, "", err
+		}
 		found = append(found, sdk.String())
 	}
 	start.Cluster.Arm = seriesArms(s, start)

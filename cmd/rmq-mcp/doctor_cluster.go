@@ -58,7 +58,7 @@ func startLive(ctx context.Context, dir, flavor string, kinds []faults.Kind) (*l
 	if err := os.WriteFile(c.traffic, doctorTraffic, 0o644); err != nil {
 		return nil, fmt.Errorf("write the workload: %w", err)
 	}
-	if err := experiment.Provision(ctx, dir, argv, c.traffic, flavor, "", "", func(string) {}); err != nil {
+	if err := experiment.Provision(ctx, dir, argv, keeper.Start{Scenario: c.traffic, Cluster: cluster.Config{Flavor: flavor}}, nil); err != nil {
 		return nil, err
 	}
 	c.client, err = keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: keeper.Start{

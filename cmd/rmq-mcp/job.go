@@ -60,7 +60,8 @@ func carryOut(ctx context.Context, dir string, jobDir *campaigns.JobDir, say fun
 	}
 	start := jobDir.Job.Start
 	if jobDir.Job.Kind != campaigns.Series { // whose runs name their libraries
-		if err := experiment.Provision(ctx, dir, argv, jobDir.Scenario(), start.Cluster.Flavor, start.SDK, start.Protocol, say); err != nil {
+		start.Scenario = jobDir.Scenario()
+		if err := experiment.Provision(ctx, dir, argv, start, say); err != nil {
 			return jobDir.SoFar(), err
 		}
 	}
@@ -81,7 +82,7 @@ func carryOut(ctx context.Context, dir string, jobDir *campaigns.JobDir, say fun
 			start := as.Apply(start)
 			start.Scenario = scenario
 			if as.SDK != "" {
-				if err := experiment.Provision(ctx, dir, argv, scenario, start.Cluster.Flavor, start.SDK, start.Protocol, say); err != nil {
+				if err := experiment.Provision(ctx, dir, argv, start, say); err != nil {
 					return "", err
 				}
 			}

@@ -218,16 +218,18 @@ func (a *app) attempt(ctx context.Context, say io.Writer, dir, scenario string, 
 	if err != nil {
 		return nil, false, err
 	}
-	if err := experiment.Provision(ctx, dir, argv, scenario, r.cluster.Flavor, r.sdk, r.protocol, func(line string) { fmt.Fprintln(say, line) }); err != nil {
-		return nil, false, err
-	}
-	if r.cluster, err = experiment.Fetch(ctx, dir, r.cluster, func(line string) { fmt.Fprintln(say, line) }); err != nil {
-		return nil, false, err
-	}
 	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "run", Args: map[string]any{"scenario": scenario}}
-	client, err := keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: keeper.Start{
+	start := keeper.Start{
 		Scenario: absolute(scenario), Cluster: r.cluster, SDK: r.sdk, Protocol: r.protocol, Transport: r.transport, Seed: r.seed, Tier: r.tier, NoFaults: r.noFaults, Caller: caller,
-	}})
+	}
+	tell := func(line string) { fmt.Fprintln(say, line) }
+	if err := experiment.Provision(ctx, dir, argv, start, tell); err != nil {
+		return nil, false, err
+	}
+	if start.Cluster, err = experiment.Fetch(ctx, dir, start.Cluster, tell); err != nil {
+		return nil, false, err
+	}
+	client, err := keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: start})
 	if err != nil {
 		return nil, false, err
 	}
