@@ -32,7 +32,7 @@ var floors = [][]string{
 	{"experiment"},
 	{"campaigns"},
 	{"tools"},
-	{"cmd/rmq-mcp", "internal/testing"},
+	{"cmd/rmq-mcp", "internal/testing", "evals"},
 }
 
 // TestFloors fails for an arrow that runs up or sideways.
@@ -74,7 +74,7 @@ func TestImports(t *testing.T) {
 		to   string
 		but  []string
 	}{
-		{[]string{"*"}, "github.com/mark3labs/mcp-go", []string{"tools", "cmd/rmq-mcp"}},
+		{[]string{"*"}, "github.com/mark3labs/mcp-go", []string{"tools", "cmd/rmq-mcp", "evals"}},
 		{[]string{"*"}, "testing", []string{"internal/testing"}},
 		{[]string{"judge"}, "os", nil},
 		{[]string{"judge"}, "net", nil},

@@ -5,6 +5,7 @@ package plant
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,19 +41,25 @@ func Name(name string, every int64) string { return fmt.Sprintf("%s/%d", name, e
 // A Rate says when a defect shows: once in every so many times that it could,
 // and not more often than a run bears.
 type Rate struct {
-	every        int64
+	every, most  int64
 	could, shown atomic.Int64
 }
 
 // Once is the rate of once in so many.
-func Once(every int64) *Rate { return &Rate{every: every} }
+func Once(every int64) *Rate { return &Rate{every: every, most: most} }
+
+// Endless is the rate without a bound on how often the defect shows.
+func (r *Rate) Endless() *Rate {
+	r.most = math.MaxInt64
+	return r
+}
 
 // Hits reports whether the defect is to show now that it could.
 func (r *Rate) Hits() bool { return r.could.Add(1)%r.every == 0 && r.Shows() }
 
 // Shows counts the defect, while it has not shown often enough.
 func (r *Rate) Shows() bool {
-	if r.shown.Add(1) > most {
+	if r.shown.Add(1) > r.most {
 		r.shown.Add(-1)
 		return false
 	}

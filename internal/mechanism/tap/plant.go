@@ -23,7 +23,8 @@ type Plant struct {
 	Shows Show
 	Every int64 // it shows once in so many packets that it could show in
 
-	Always bool // it shows whenever it can: Every says nothing
+	Always  bool // it shows whenever it can: Every says nothing
+	Endless bool // however often it showed; a run of its own ends in order only where this is not so
 
 	do func(c *planted, p packet, b []byte, way Direction) error
 }
@@ -82,9 +83,16 @@ type Liar struct {
 
 // NewLiar makes a proxy without listeners.
 func NewLiar(p Plant, opt Options) *Liar {
-	l := &Liar{opt: New(opt).opt, plant: p, rate: plant.Once(p.Every), open: map[string]string{}, clients: map[string]bool{}, losing: map[string]int{}, retained: map[string][][]byte{}, loans: map[string][]loan{}, owed: map[*planted]map[uint16]time.Time{}}
+	l := &Liar{opt: New(opt).opt, plant: p, rate: rateOf(p), open: map[string]string{}, clients: map[string]bool{}, losing: map[string]int{}, retained: map[string][][]byte{}, loans: map[string][]loan{}, owed: map[*planted]map[uint16]time.Time{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
+}
+
+func rateOf(p Plant) *plant.Rate {
+	if p.Endless {
+		return plant.Once(p.Every).Endless()
+	}
+	return plant.Once(p.Every)
 }
 
 // Listen is that of [Tap.Listen].
