@@ -210,8 +210,12 @@ func (d *JobDir) of(sum string) (list []Trial) {
 	return list
 }
 
-// spent are the runs made, and how long they took.
-func (d *JobDir) spent() (runs int, seconds float64) {
+// Planned is how many runs the job makes: 0 for a reduction, which cannot say. A series
+// may add runs to find the cause of a failure.
+func (d *JobDir) Planned() int { return max(d.Job.Rule.N, len(d.Job.Variations)) }
+
+// Spent are the runs made, and how long they took in seconds.
+func (d *JobDir) Spent() (runs int, seconds float64) {
 	for _, t := range d.Trials {
 		seconds += t.DurationS
 	}

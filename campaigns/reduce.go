@@ -161,7 +161,7 @@ func (r *reducer) note(step ReduceStep) (shrink.Answer, error) {
 
 // budget is what has been used of it.
 func (r *reducer) budget() string {
-	runs, seconds := r.jobDir.spent()
+	runs, seconds := r.jobDir.Spent()
 	of := func(most float64) string {
 		if most == 0 {
 			return ""
@@ -180,7 +180,7 @@ func (r *reducer) tried(text []byte, enough func([]Trial) bool) ([]Trial, error)
 		if enough(trials) {
 			return trials, nil
 		}
-		runs, seconds := r.jobDir.spent()
+		runs, seconds := r.jobDir.Spent()
 		job := r.jobDir.Job
 		if job.MaxRuns > 0 && runs >= job.MaxRuns || job.MaxS > 0 && seconds >= job.MaxS {
 			return nil, errBudget

@@ -51,7 +51,7 @@ func (r *reducer) prose() string {
 	for _, c := range r.out.Changes {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", c.What, c.From, c.To)
 	}
-	runs, seconds := r.jobDir.spent()
+	runs, seconds := r.jobDir.Spent()
 	fmt.Fprintf(&b, "\n**How it was found.** %s of %s in %.0f min. A candidate counted as failing when %s runs failed in what the run failed in.",
 		plural(runs, "run", "runs"), plural(len(r.out.Steps), "candidate", "candidates"), seconds/60, job.Rule)
 	if n := r.unknown(); n > 0 {

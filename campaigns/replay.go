@@ -138,7 +138,7 @@ func (d *JobDir) SoFar() Result {
 // result is what all jobs have in common.
 func (d *JobDir) result(ended bool) Result {
 	r := Result{Job: d.Job, JobID: d.ID(), Ended: ended, Trials: d.Trials}
-	r.Runs, r.DurationS = d.spent()
+	r.Runs, r.DurationS = d.Spent()
 	for _, t := range d.Trials {
 		switch t.Answer {
 		case shrink.Fails:

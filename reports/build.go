@@ -141,7 +141,7 @@ func (r *Report) row() Row {
 	shown := r.shown()
 	return Row{
 		ID: r.ID, Scenario: r.Scenario.Name, Protocol: r.Protocol, SDK: sdkNames(r.SDKs),
-		Flavor: r.Cluster.Flavor, Version: r.Cluster.Version, Nodes: r.Cluster.Nodes, Seed: r.Seed, Tier: r.Tier,
+		Flavor: r.Cluster.Flavor, Version: r.Cluster.Version, Planted: r.Cluster.Planted, Nodes: r.Cluster.Nodes, Seed: r.Seed, Tier: r.Tier,
 		Started: r.Started, DurationS: r.DurationS, State: shown.State, Headline: shown.Headline,
 		Severity: r.Verdict.Severity, Totals: r.Totals, Root: r.Evidence.Root,
 	}

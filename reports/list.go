@@ -28,7 +28,8 @@ type Row struct {
 	Protocol  string         `json:"protocol"`
 	SDK       string         `json:"sdk"`
 	Flavor    string         `json:"flavor"`
-	Version   string         `json:"version"` // of the broker
+	Version   string         `json:"version"`           // of the broker
+	Planted   string         `json:"planted,omitempty"` // a defect of rmq-mcp's own before it
 	Nodes     int            `json:"nodes"`
 	Seed      int64          `json:"seed"`
 	Tier      string         `json:"tier"`

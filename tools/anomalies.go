@@ -35,6 +35,7 @@ type AnomalyGroup struct {
 	ToS     float64       `json:"to_s"`
 	When    string        `json:"when,omitempty"`    // relative to the faults
 	Example *AnomalyLine  `json:"example,omitempty"` // the first
+	Runs    []string      `json:"run_ids,omitempty"` // of several: those that have such; the example is of the first
 }
 
 // An AnomalyLine is one violation.
@@ -60,10 +61,7 @@ func anomalies(dir string, v *verdict.Verdict, claim string, detail bool, after 
 	if v == nil {
 		return view, nil
 	}
-	var processes []history.Process
-	if t, _, err := history.ReadTables(evidence(dir)); err == nil {
-		processes = t.Processes
-	}
+	processes := processesOf(dir)
 	var all []AnomalyLine
 	for _, r := range v.Results {
 		if claim != "" && r.Claim.Name != claim {
@@ -83,20 +81,83 @@ func anomalies(dir string, v *verdict.Verdict, claim string, detail bool, after 
 		}
 		return view, nil
 	}
-	found, err := readFound(dir)
+	one, err := violationsOf(dir, v, claim)
 	if err != nil {
 		return nil, err
 	}
-	if claim != "" {
-		found.Violations = slices.DeleteFunc(found.Violations, func(one reports.Violations) bool { return one.Claim != claim })
-	}
-	groups := found.groups(v, processes)
+	view.showing(one.groups)
+	view.Losses = one.losses
+	return view, nil
+}
+
+// showing puts as many groups into the view as an answer has room for.
+func (view *AnomalyView) showing(groups []AnomalyGroup) {
 	view.Groups = fitting(groups)
 	view.More = len(groups) - len(view.Groups)
-	if claim == "" {
-		view.Losses = found.losses()
+}
+
+// processesOf are the clients of a run; none where its tables cannot be read.
+func processesOf(dir string) []history.Process {
+	t, _, err := history.ReadTables(evidence(dir))
+	if err != nil {
+		return nil
 	}
-	return view, nil
+	return t.Processes
+}
+
+// violations are those of one run.
+type violations struct {
+	groups []AnomalyGroup
+	found  int64     // all there are
+	losses *LossView // nil where one claim was named
+}
+
+// violationsOf returns those of a run, of one claim where one is named.
+func violationsOf(dir string, v *verdict.Verdict, claim string) (one violations, err error) {
+	if v == nil {
+		return one, nil
+	}
+	for _, r := range v.Results {
+		if claim == "" || r.Claim.Name == claim {
+			one.found += r.Found()
+		}
+	}
+	f, err := readFound(dir)
+	if err != nil {
+		return one, err
+	}
+	if claim == "" {
+		one.losses = f.losses()
+	} else {
+		f.Violations = slices.DeleteFunc(f.Violations, func(one reports.Violations) bool { return one.Claim != claim })
+	}
+	one.groups = f.groups(v, processesOf(dir))
+	return one, nil
+}
+
+// sameGroup reports whether violations of two runs are of one kind, SDK and party.
+func sameGroup(a, b AnomalyGroup) bool {
+	return a.Claim == b.Claim && a.Kind == b.Kind && a.SDK == b.SDK && a.Blame == b.Blame
+}
+
+// joinGroups adds the groups of a run to those of others.
+func joinGroups(all, of []AnomalyGroup, run string) []AnomalyGroup {
+	for _, g := range of {
+		i := slices.IndexFunc(all, func(other AnomalyGroup) bool { return sameGroup(g, other) })
+		if i < 0 {
+			g.Runs = []string{run}
+			all = append(all, g)
+			continue
+		}
+		same := &all[i]
+		same.Count += g.Count
+		same.FromS, same.ToS = min(same.FromS, g.FromS), max(same.ToS, g.ToS)
+		if same.When != g.When {
+			same.When = ""
+		}
+		same.Runs = append(same.Runs, run)
+	}
+	return all
 }
 
 func anomalyLine(claim string, x verdict.Anomaly, processes []history.Process) AnomalyLine {

@@ -81,6 +81,38 @@ func TestAnomaliesSayWhoLostWhatAndWhen(t *testing.T) {
 	}
 }
 
+// The violations of several runs come in the groups of one: a kind, an SDK, a party.
+func TestAnomaliesOfSeveralRuns(t *testing.T) {
+	dir := t.TempDir()
+	for i, run := range []string{"a", "b", "c"} {
+		kinds := []string{"lost"}
+		if i == 1 {
+			kinds = append(kinds, "late")
+		}
+		var results, violations []string
+		for _, kind := range kinds {
+			results = append(results, fmt.Sprintf(`{"claim":{"name":"qos1-no-loss"},"anomalies":[{"kind":%q,"process":0,"stream":2,"seq":%d,"t_ns":1,"events":[1],"text":"of %s"}]}`, kind, i, run))
+			violations = append(violations, fmt.Sprintf(`{"claim":"qos1-no-loss","kind":%q,"client":"offline-1","count":%d,"from_ns":%d000000000,"to_ns":9000000000}`, kind, i+1, i+1))
+		}
+		writeRun(t, filepath.Join(dir, run), map[string]string{
+			"evidence/run.json":     fmt.Sprintf(`{"format":1,"id":%q,"scenario":"mqtt/broker-kill-9","seed":7}`, run),
+			"evidence/tables.jsonl": `{"process":0,"row":{"name":"offline-1","sdk":"go/a@1"}}` + "\n",
+			"verdict.json":          `{"state":"FAIL-once","headline":"FAIL-once: lost","results":[` + strings.Join(results, ",") + `]}`,
+			"report.json":           `{"violations":[` + strings.Join(violations, ",") + `]}`,
+		})
+	}
+	c := connectTo(t, (&host{runs: dir}).server(t, Options{}))
+	got := structured(t, callTool(t, c, "get_run", map[string]any{"run_id": "a", "with": []any{"b", "c"}, "view": "anomalies"}))
+	want := "[map[claim:qos1-no-loss clients:[offline-1] count:6 example:map[at:2/0@offline-1 at_s:0 events:[1] text:of a] from_s:1 kind:lost run_ids:[a b c] sdk:go/a@1 to_s:9] " +
+		"map[claim:qos1-no-loss clients:[offline-1] count:2 example:map[at:2/1@offline-1 at_s:0 events:[1] text:of b] from_s:2 kind:late run_ids:[b] sdk:go/a@1 to_s:9]]"
+	if is := fmt.Sprint(got["anomalies"].(map[string]any)["groups"]); is != want || got["summary"] != "4 violations in 3 runs, in groups" {
+		t.Errorf("%s: %s\nwant %s", got["summary"], is, want)
+	}
+	if r := callTool(t, c, "get_run", map[string]any{"run_id": "a", "with": []any{"x"}, "view": "anomalies"}); !r.IsError {
+		t.Error(textOf(r))
+	}
+}
+
 // An answer about a run that there was costs an agent at most 1,500 tokens, whatever
 // it asks to see.
 func TestAnswersAreShort(t *testing.T) {

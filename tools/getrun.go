@@ -45,7 +45,7 @@ func (a *agent) getRun() Tool {
 		Params: []Param{
 			{Name: "run_id", Type: String, Default: "latest", Example: `"latest"`},
 			{Name: "view", Type: String, Enum: []string{"summary", "anomalies", "landings", "timeline", "history", "report", "journal"}, Default: "summary"},
-			{Name: "with", Type: Array, Items: String, About: "run_ids that repeat it: k of n", Example: `["latest"]`},
+			{Name: "with", Type: Array, Items: String, About: "run_ids that repeat it: k of n, or the anomalies of all", Example: `["latest"]`},
 			waitS(),
 			{Name: "at", Type: String, About: "history: as in anomalies. landings: a fault_id. anomalies: a claim", Example: `"3/120"`},
 			{Name: "rows", Type: Integer, About: "history: beside it", Min: 0, Max: 50, Example: "10"},
@@ -56,8 +56,11 @@ func (a *agent) getRun() Tool {
 		Hints:   Hints{ReadOnly: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in getRunArgs) (RunView, error) {
-		if jobDir, ok := a.backend.Job(in.RunID); ok {
-			return jobView(ctx, call, jobDir, in.Wait)
+		if jobDir, ok := a.backend.Job(in.RunID); ok && in.View != "anomalies" {
+			return a.jobView(ctx, call, jobDir, in.Wait)
+		}
+		if runs := append(a.runsOf(in.RunID), in.With...); in.View == "anomalies" && len(runs) > 1 {
+			return a.anomaliesOf(in.RunID, runs, in.At)
 		}
 		dir, err := a.find(in.RunID)
 		if err != nil {
@@ -118,6 +121,34 @@ func (a *agent) look(ctx context.Context, call *Call, id string, in getRunArgs) 
 		break
 	}
 	return a.recorded(id)
+}
+
+// anomaliesOf are the violations of several runs in groups.
+func (a *agent) anomaliesOf(id string, runs []string, claim string) (RunView, error) {
+	dirs, err := a.findAll(runs)
+	if err != nil {
+		return RunView{}, err
+	}
+	view := &AnomalyView{}
+	var groups []AnomalyGroup
+	for _, dir := range dirs {
+		s, err := a.recorded(runID(dir))
+		if err != nil {
+			return RunView{}, err
+		}
+		one, err := violationsOf(dir, s.Verdict, claim)
+		if err != nil {
+			return RunView{}, err
+		}
+		view.Found += one.found
+		groups = joinGroups(groups, one.groups, runID(dir))
+	}
+	for i := range groups {
+		groups[i].Runs = firstOf(groups[i].Runs, maxRowRuns)
+	}
+	view.showing(groups)
+	return RunView{RunID: id, Anomalies: view, Answer: answer(fmt.Sprintf("%s in %s, in groups", plural(int(view.Found), "violation"), plural(len(dirs), "run")),
+		"get_run with one of run_ids, view anomalies", "get_run with the first of run_ids, view history and at of an example")}, nil
 }
 
 // standing is the state of a run, or its phase while it has none.

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,8 +56,9 @@ type JobFacts struct {
 	Failed    int            `json:"failed"`
 	Unknown   int            `json:"unknown"` // runs that show nothing
 	DurationS float64        `json:"duration_s"`
-	RunIDs    []string       `json:"run_ids,omitempty"` // made so far
-	Trials    []TrialLine    `json:"trials"`            // the last ones
+	ExpectedS float64        `json:"expected_s,omitempty"` // that the runs to come still take
+	RunIDs    []string       `json:"run_ids,omitempty"`    // made so far
+	Trials    []TrialLine    `json:"trials"`               // the last ones
 	Reduced   *ReducedView   `json:"reduced,omitempty"`
 	Blame     []string       `json:"blame,omitempty"` // whose doing each failed claim is, and what shows it
 	Dir       string         `json:"dir"`
@@ -118,7 +120,7 @@ func (a *agent) job(ctx context.Context, call *Call, id string, ask JobAsk, wait
 			return JobAnswer{}, err
 		}
 	}
-	return awaitJob(ctx, call, jobDir, wait)
+	return a.awaitJob(ctx, call, jobDir, wait)
 }
 
 // stopJob asks the process that works on a job to stop in order. The results so
@@ -134,7 +136,7 @@ func stopJob(jobDir *campaigns.JobDir) (RunAnswer, error) {
 }
 
 // awaitJob looks at a job until nobody works on it any more or the time is over.
-func awaitJob(ctx context.Context, call *Call, jobDir *campaigns.JobDir, wait float64) (JobAnswer, error) {
+func (a *agent) awaitJob(ctx context.Context, call *Call, jobDir *campaigns.JobDir, wait float64) (JobAnswer, error) {
 	deadline := time.Now().Add(seconds(min(wait, maxWaitS)))
 	for {
 		busy := jobDir.Busy() // before its last word is read
@@ -142,7 +144,7 @@ func awaitJob(ctx context.Context, call *Call, jobDir *campaigns.JobDir, wait fl
 		if err != nil {
 			return JobAnswer{}, err
 		}
-		out := jobAnswer(now, busy)
+		out := a.jobAnswer(now, busy)
 		left := time.Until(deadline)
 		if !busy || left <= 0 {
 			return out, nil
@@ -158,7 +160,7 @@ func awaitJob(ctx context.Context, call *Call, jobDir *campaigns.JobDir, wait fl
 	}
 }
 
-func jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
+func (a *agent) jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 	r, err := jobDir.Result()
 	if err != nil { // nothing has come of it yet
 		r = jobDir.SoFar()
@@ -190,6 +192,7 @@ func jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 	tool := jobDir.Job.Kind.Tool()
 	switch {
 	case busy:
+		out.ExpectedS = a.expected(jobDir)
 		out.Answer = answer(strings.TrimSpace(fmt.Sprintf("running: %d runs, %.0f s. %s", r.Runs, r.DurationS, r.Headline)), fmt.Sprintf("%s with run_id %q to wait on", tool, out.JobID))
 	case !r.Ended:
 		out.Error = r.Error
@@ -204,9 +207,23 @@ func jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 	case out.Reduced != nil && out.Reduced.Scenario != "":
 		out.Answer = answer(r.Headline, "read reduced.text: what had to stay is what the failure needs", "push_report with these runs and your analysis")
 	default:
-		out.Answer = answer(r.Headline, "get_run with a run_id of trials, view anomalies", "push_report with these runs and your analysis")
+		out.Answer = answer(r.Headline, fmt.Sprintf("get_run with run_id %q, view anomalies: of all its runs", out.JobID), "push_report with these runs and your analysis")
 	}
 	return out
+}
+
+// expected is how long the runs still take that a job has planned, in seconds: each as
+// long as those that it made, or as its scenario says. 0 where nobody knows.
+func (a *agent) expected(jobDir *campaigns.JobDir) float64 {
+	made, took := jobDir.Spent()
+	left := float64(max(0, jobDir.Planned()-made))
+	if made > 0 {
+		return math.Round(left * took / float64(made))
+	}
+	if s, err := a.backend.Scenario(jobDir.Job.Start.Scenario); err == nil {
+		return math.Round(left * s.Expected)
+	}
+	return 0
 }
 
 func trialLine(t campaigns.Trial) TrialLine {
@@ -249,12 +266,12 @@ func (a *agent) several(ctx context.Context, call *Call, ask JobAsk, wait float6
 	if err != nil {
 		return RunView{}, fmt.Errorf("run_scenario: %w. Nothing was changed", err)
 	}
-	return jobView(ctx, call, jobDir, wait)
+	return a.jobView(ctx, call, jobDir, wait)
 }
 
 // jobView waits for a job, and shows it as a run.
-func jobView(ctx context.Context, call *Call, jobDir *campaigns.JobDir, wait float64) (RunView, error) {
-	out, err := awaitJob(ctx, call, jobDir, wait)
+func (a *agent) jobView(ctx context.Context, call *Call, jobDir *campaigns.JobDir, wait float64) (RunView, error) {
+	out, err := a.awaitJob(ctx, call, jobDir, wait)
 	if err != nil {
 		return RunView{}, err
 	}

@@ -68,7 +68,7 @@ func (a *agent) listRuns() Tool {
 }
 
 func runLine(r reports.Row) RunLine {
-	line := RunLine{RunID: r.ID, Scenario: r.Scenario, SDK: r.SDK, Broker: r.Version, Started: r.Started.UTC().Truncate(time.Second), Headline: r.Headline}
+	line := RunLine{RunID: r.ID, Scenario: r.Scenario, SDK: r.SDK, Broker: strings.TrimSuffix(r.Version+", planted "+r.Planted, ", planted "), Started: r.Started.UTC().Truncate(time.Second), Headline: r.Headline}
 	if !strings.HasPrefix(r.Headline, string(r.State)) {
 		line.Headline = strings.TrimSuffix(string(r.State)+": "+r.Headline, ": ")
 	}
