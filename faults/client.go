@@ -59,6 +59,7 @@ type crowd struct {
 	nodes   map[string]Node
 	conns   []tap.Connection
 	open    func() []tap.Connection // those that the tap holds now
+	halves  func() []tap.Connection // those of which it holds the end to the node alone
 	over    *endings
 	clients Clients
 }
@@ -73,7 +74,7 @@ type endings struct {
 
 func (t Target) crowd(r tap.Rule) crowd {
 	open := func() []tap.Connection { return t.Site.Tap.Connections(r) }
-	c := crowd{nodes: map[string]Node{}, conns: open(), open: open, over: &endings{has: map[tap.Connection]bool{}}, clients: t.Site.Clients}
+	c := crowd{nodes: map[string]Node{}, conns: open(), open: open, halves: func() []tap.Connection { return t.Site.Tap.Halves(r) }, over: &endings{has: map[tap.Connection]bool{}}, clients: t.Site.Clients}
 	for _, n := range slices.Concat(t.Nodes, t.Peers) {
 		c.nodes[n.Name()] = n
 	}
@@ -115,6 +116,21 @@ func (c crowd) look(ctx context.Context) (open int, unsent int64, err error) {
 		}
 	}
 	return open, unsent, nil
+}
+
+// held counts those of the connections whose end to the node the tap still holds. It
+// cannot tell how much waits in them.
+func (c crowd) held(context.Context) (open int, unsent int64, err error) {
+	now := map[tap.Connection]bool{}
+	for _, conn := range slices.Concat(c.open(), c.halves()) {
+		now[conn] = true
+	}
+	for _, conn := range c.conns {
+		if now[conn] {
+			open++
+		}
+	}
+	return open, 0, nil
 }
 
 // hidden reports whether the kernel of some node cannot be asked: it runs elsewhere.

@@ -63,6 +63,21 @@ type said struct {
 
 func (s said) Ended([]string) map[string]int { return maps.Clone(s.ended) }
 
+// onlineNow are the clients that say that they are connected.
+type onlineNow struct {
+	Clients
+	ids map[string]bool
+}
+
+func (o onlineNow) Connected(ids []string) (n int) {
+	for _, id := range ids {
+		if o.ids[id] {
+			n++
+		}
+	}
+	return n
+}
+
 // Clients say whether the connections ended that they had when the fault was planned,
 // if the kernel of their node cannot be asked.
 func TestConnectionsToANodeElsewhere(t *testing.T) {
@@ -78,6 +93,22 @@ func TestConnectionsToANodeElsewhere(t *testing.T) {
 		if got := ended.Read(t.Context()); got.State != step.want || !got.OK {
 			t.Errorf("%+v: %+v", step, got)
 		}
+	}
+	both, half, away := c.conns, []tap.Connection(nil), onlineNow{ids: map[string]bool{"a": true, "b": true}}
+	c.halves = func() []tap.Connection { return half }
+	c.open = func() []tap.Connection { return both }
+	open := c.halfOpen(away)
+	if got := open.Read(t.Context()).State; got == open.Expect {
+		t.Errorf("both ends are open: %q", got)
+	}
+	both = nil
+	clear(away.ids)
+	if got := open.Read(t.Context()).State; got == open.Expect {
+		t.Errorf("both ends are gone: %q", got)
+	}
+	half = c.conns
+	if got := open.Read(t.Context()); got.State != open.Expect || !got.OK {
+		t.Errorf("the client's end is gone, the node's is not: %+v", got)
 	}
 	if c.clients = nil; c.ended().Expect != allEnded || c.ended().Read(t.Context()).Error == "" {
 		t.Error("without clients the kernel is asked, and its error shown")

@@ -24,15 +24,20 @@ func (HalfOpen) Plan(_ context.Context, target Target) (*Injection, error) {
 }
 
 // halfOpen is the effect: the nodes' kernels show connections that the clients
-// themselves say are gone. A broker that notices, later, does not undo that.
+// themselves say are gone. A broker that notices, later, does not undo that. If a node
+// runs elsewhere, the tap's own ends of the connections to it stand for its kernel.
 func (c crowd) halfOpen(clients Clients) Proof {
 	const atNode = "open at the node alone"
+	look, shown := c.look, "as the nodes' kernels show them"
+	if c.hidden() {
+		look, shown = c.held, "as the tap holds them at the node's side"
+	}
 	var seen atomic.Bool
 	return Proof{
-		Name: fmt.Sprintf("the %d connections, as the nodes' kernels show them and as the clients say", len(c.conns)),
+		Name: fmt.Sprintf("the %d connections, %s and as the clients say", len(c.conns), shown),
 		Role: history.RoleEffect, Want: history.WantState, Expect: atNode,
 		Read: func(ctx context.Context) history.Sample {
-			open, _, err := c.look(ctx)
+			open, _, err := look(ctx)
 			s, total := sampleOf(err), len(c.conns)
 			connected := clients.Connected(c.ids())
 			switch {

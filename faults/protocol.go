@@ -36,6 +36,7 @@ type Tap interface {
 	Has(fault string) bool
 	// Connections are the clients' that a rule is about.
 	Connections(r tap.Rule) []tap.Connection
+	Halves(r tap.Rule) []tap.Connection
 	// Exchange sends one packet of our own through the tap, on a connection
 	// where the fault's rule hits it.
 	Exchange(ctx context.Context, fault string, packet tap.Type, way tap.Direction) (tap.Outcome, error)

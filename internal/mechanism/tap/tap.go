@@ -154,9 +154,15 @@ type Connection struct {
 }
 
 // Connections are those that a rule is about, with both ends open.
-func (t *Tap) Connections(r Rule) (out []Connection) {
+func (t *Tap) Connections(r Rule) []Connection { return t.connections(r, false) }
+
+// Halves are those that a rule is about, of which the client's end is gone and the one
+// to the node is kept.
+func (t *Tap) Halves(r Rule) []Connection { return t.connections(r, true) }
+
+func (t *Tap) connections(r Rule, lost bool) (out []Connection) {
 	for _, c := range t.covered(&r) {
-		if peer := c.peer(); peer != "" && !c.lost.Load() {
+		if peer := c.peer(); peer != "" && c.lost.Load() == lost {
 			id, _ := c.client()
 			out = append(out, Connection{Client: id, Node: c.node, Peer: peer})
 		}
