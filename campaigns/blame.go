@@ -28,13 +28,9 @@ type Variation struct {
 	Also    string `json:"also,omitempty"`    // a difference that comes with it
 }
 
-// others are the libraries to vary with, by protocol: those whose drivers need
-// nothing of the host first.
-var others = map[string][]string{
-	contract.MQTT3: {"go/paho.mqtt.golang", "python/paho-mqtt"},
-	contract.MQTT5: {"go/paho.golang", "python/paho-mqtt"},
-	contract.MQ9:   {"go/nats.go", "python/nats-py"},
-}
+// others are the languages whose libraries a failure is varied in: first the one whose
+// drivers need nothing of the host.
+var others = [...]string{"go", "python"}
 
 // VariationsOf are what a failure is varied in, all that the run allows: nothing,
 // whether packets are recorded, the client library, the broker. The library is
@@ -45,9 +41,10 @@ func VariationsOf(r Recipe, sdk string, crashes bool) ([]Variation, error) {
 	if tcp := r.Start.Transport == "" || r.Start.Transport == "tcp"; protocol != contract.MQ9 && tcp && !slices.Contains(r.Start.Cluster.Arm, cluster.ArmTap) {
 		list = append(list, Variation{Referee: RefereeTap, Tap: true})
 	}
-	for _, name := range others[protocol] {
-		if sdk == "" && !strings.Contains(r.Run.SDK, name+"@") {
-			sdk = name
+	for _, lang := range others {
+		other, err := clients.ResolveFor(lang, protocol)
+		if sdk == "" && err == nil && !strings.Contains(r.Run.SDK, library(other.String())+"@") {
+			sdk = library(other.String())
 		}
 	}
 	found, err := clients.ResolveFor(sdk, protocol)
