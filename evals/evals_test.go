@@ -26,7 +26,7 @@ func TestTasks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) < 10 {
+	if len(all) < 20 {
 		t.Errorf("only %d tasks", len(all))
 	}
 	for _, task := range all {

@@ -12,13 +12,12 @@ type loan struct {
 	packet []byte
 }
 
-// shared is the shared subscription that a SUBSCRIBE of MQTT 3.1.1 asks for
-// first, "" for none.
-func shared(p packet, b []byte) string {
-	if p.kind != Subscribe || len(b) < p.head+2 {
+// shared is the shared subscription that a SUBSCRIBE asks for first, "" for none.
+func shared(p packet, b []byte, level byte) string {
+	if p.kind != Subscribe {
 		return ""
 	}
-	filter, _, ok := text(b[p.head+2:])
+	filter, _, ok := text(afterProperties(b[p.head:], level))
 	if !ok || !strings.HasPrefix(filter, "$share/") {
 		return ""
 	}
@@ -28,7 +27,7 @@ func shared(p packet, b []byte) string {
 // shareTwice lends a message to the next of the other members that is sent one
 // of its own.
 func shareTwice(c *planted, p packet, b []byte, way Direction) error {
-	if filter := shared(p, b); way == ToBroker && filter != "" {
+	if filter := shared(p, b, c.level); way == ToBroker && filter != "" {
 		c.share = filter
 	}
 	if way != ToClient || c.share == "" || !message(p, b, 1) {
