@@ -104,7 +104,7 @@ End your answer with one line of the form
 ANSWER: PARTY; CLAIM, CLAIM
 
 PARTY is broker, sdk (a client library), nobody (nothing is wrong) or undecided (it could not be found out here). The claims
-are the names, as the tools have them, of those that this party violates; none for nobody and undecided.
+are the names, as the tools have them, of those that this party violates. Without any: ANSWER: nobody; none
 `
 
 // prompt is what an agent is given.

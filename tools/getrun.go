@@ -147,6 +147,9 @@ func (a *agent) anomaliesOf(id string, runs []string, claim string) (RunView, er
 		groups[i].Runs = firstOf(groups[i].Runs, maxRowRuns)
 	}
 	view.showing(groups)
+	if len(groups) == 0 {
+		return RunView{RunID: id, Anomalies: view, Answer: answer(fmt.Sprintf("no violation in %s", plural(len(dirs), "run")))}, nil
+	}
 	return RunView{RunID: id, Anomalies: view, Answer: answer(fmt.Sprintf("%s in %s, in groups", plural(int(view.Found), "violation"), plural(len(dirs), "run")),
 		"get_run with one of run_ids, view anomalies", "get_run with the first of run_ids, view history and at of an example")}, nil
 }

@@ -70,8 +70,10 @@ type TrialLine struct {
 	RunID  string        `json:"run_id,omitempty"`
 	Varied string        `json:"varied,omitempty"` // the one thing in which it differs
 	Answer shrink.Answer `json:"answer"`           // fails, passes, unknown
-	Failed []string      `json:"failed"`
+	Failed []string      `json:"failed,omitempty"` // while there is no table
 	Why    string        `json:"why,omitempty"`
+	Said   string        `json:"headline,omitempty"` // beside the table
+	Root   string        `json:"root,omitempty"`     // its beginning
 }
 
 // A ReducedView is how far a reduction is.
@@ -172,7 +174,7 @@ func (a *agent) jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 	out := JobAnswer{JobFacts: JobFacts{JobID: jobDir.ID(), RunID: of, Running: busy, State: r.State, Wanted: jobDir.Job.Wanted.Claims(),
 		Runs: r.Runs, Failed: r.Failed, Unknown: r.Unknown, DurationS: r.DurationS, Dir: jobDir.Dir}}
 	if out.Table = shortTable(r.Table); out.Table != nil && !busy {
-		out.RunIDs, out.Trials = runsAndUnknown(r.Trials)
+		out.RunIDs, out.Trials = runsBeside(r.Trials)
 	} else {
 		for _, t := range r.Trials[max(0, len(r.Trials)-lastShown):] {
 			out.Trials = append(out.Trials, trialLine(t))
@@ -206,6 +208,8 @@ func (a *agent) jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 		out.Answer = answer(fmt.Sprintf("stopped after %d runs: %s", r.Runs, out.Error), on)
 	case out.Reduced != nil && out.Reduced.Scenario != "":
 		out.Answer = answer(r.Headline, "read reduced.text: what had to stay is what the failure needs", "push_report with these runs and your analysis")
+	case r.Failed == 0 && r.Unknown == 0:
+		out.Answer = answer(r.Headline, "run_scenario with tier hardening, or another seed", "push_report with these runs and your analysis")
 	default:
 		out.Answer = answer(r.Headline, fmt.Sprintf("get_run with run_id %q, view anomalies: of all its runs", out.JobID), "push_report with these runs and your analysis")
 	}
@@ -227,25 +231,36 @@ func (a *agent) expected(jobDir *campaigns.JobDir) float64 {
 }
 
 func trialLine(t campaigns.Trial) TrialLine {
-	return TrialLine{t.RunID, t.Varied, t.Answer, t.Failed.Claims(), shorten(t.Why, whyShown)}
+	return TrialLine{RunID: t.RunID, Varied: t.Varied, Answer: t.Answer, Failed: t.Failed.Claims(), Why: shorten(t.Why, whyShown)}
 }
 
 // whyShown is how much an answer shows of the reason why a trial is unknown.
 const whyShown = 120
 
-// runsAndUnknown are the ids of all trials' runs, and the trials that a table says
-// nothing of: the unknown ones.
-func runsAndUnknown(trials []campaigns.Trial) (ids []string, unknown []TrialLine) {
+// fewTrials are so few that an answer has a line for each.
+const fewTrials = 8
+
+// runsBeside are a job's runs beside its table: a line for each, with the headline to be
+// quoted; of many, their ids and the unknown ones, of which a table says nothing.
+func runsBeside(trials []campaigns.Trial) (ids []string, lines []TrialLine) {
 	for _, t := range trials {
 		if t.RunID != "" {
 			ids = append(ids, t.RunID)
 		}
-		if t.Answer == shrink.Unknown && len(unknown) < lastShown {
-			unknown = append(unknown, trialLine(t))
+		if few := len(trials) <= fewTrials; few || t.Answer == shrink.Unknown && len(lines) < lastShown {
+			line := trialLine(t)
+			line.Failed, line.Said, line.Root = nil, shorten(t.Headline, headlineShown), t.Root[:min(len(t.Root), rootShown)]
+			lines = append(lines, line)
 		}
 	}
-	return firstOf(ids, maxJobRuns), unknown
+	if len(trials) <= fewTrials {
+		return nil, lines
+	}
+	return firstOf(ids, maxJobRuns), lines
 }
+
+// rootShown is how much a line shows of a root hash.
+const rootShown = 12
 
 func reducedView(r *campaigns.Reduction) *ReducedView {
 	v := &ReducedView{Tried: len(r.Steps), Changes: r.Changes, Failed: r.Failed, Runs: r.Runs, Minimal: r.Minimal, Scenario: r.Scenario, Command: r.Command}

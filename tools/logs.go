@@ -77,6 +77,9 @@ func (a *agent) getLogs() Tool {
 		}
 		out.Truncated = out.Next != ""
 		out.Answer = answer(fmt.Sprintf("%d of %s", len(out.Lines), plural(out.Total, "matching line")))
+		if in.Context > 0 {
+			out.Summary = fmt.Sprintf("%s; %s with those around them", plural(out.Total, "matching line"), plural(len(out.Lines), "line"))
+		}
 		switch {
 		case out.Next != "":
 			out.NextSteps = []string{fmt.Sprintf("get_logs with after %q for more", out.Next), "narrow it with level, match or node"}
