@@ -178,12 +178,17 @@ func (d *JobDir) blamed(backend Backend) (Result, error) {
 	return r, nil
 }
 
-// Lines are what is attributed, each in a sentence.
+// Lines are what is attributed, each in a sentence. Where there are several brokers, it
+// names its own.
 func (c Comparison) Lines() (list []string) {
+	several := slices.ContainsFunc(c.Attributions, func(a reports.Attribution) bool { return a.Broker != c.Attributions[0].Broker })
 	for _, a := range c.Attributions {
 		line := fmt.Sprintf("%s: %s: %s", strings.Join(a.Claims, ", "), a.Words(), a.Text)
 		if len(a.Claims) == 0 {
 			line = fmt.Sprintf("%s: %s", a.Words(), a.Text)
+		}
+		if several {
+			line += ", on " + a.Broker
 		}
 		if a.Issue != "" {
 			line += "; known upstream: " + a.Issue

@@ -106,8 +106,7 @@ func attributionLine(a reports.Attribution) AttributionLine {
 	return line
 }
 
-// shortTable has as many rows as an answer has room for. Those of a failure name the
-// first of its runs.
+// shortTable has as many rows as an answer has room for. Each names the first of its runs.
 func shortTable(t *reports.Table) *reports.Table {
 	if t == nil {
 		return nil
@@ -115,9 +114,11 @@ func shortTable(t *reports.Table) *reports.Table {
 	out := *t
 	out.Rows = []reports.TableRow{}
 	for _, row := range t.Rows {
-		if row.Runs = firstOf(row.Runs, maxRowRuns); row.Failed == 0 {
-			row.Runs = []string{}
+		most := maxRowRuns
+		if row.Failed == 0 {
+			most = 1 // the control, to be named
 		}
+		row.Runs = row.Runs[:min(len(row.Runs), most)]
 		out.Rows = append(out.Rows, row)
 	}
 	out.Rows = fitting(out.Rows)

@@ -249,7 +249,8 @@ func runsBeside(trials []campaigns.Trial) (ids []string, lines []TrialLine) {
 		}
 		if few := len(trials) <= fewTrials; few || t.Answer == shrink.Unknown && len(lines) < lastShown {
 			line := trialLine(t)
-			line.Failed, line.Said, line.Root = nil, shorten(t.Headline, headlineShown), t.Root[:min(len(t.Root), rootShown)]
+			said := strings.Replace(t.Headline, verdict.NotRepeated+": ", "", 1) // the table says how often
+			line.Failed, line.Said, line.Root = nil, shorten(said, headlineShown), t.Root[:min(len(t.Root), rootShown)]
 			lines = append(lines, line)
 		}
 	}
