@@ -26,6 +26,7 @@ type RunFacts struct {
 	Scenario string       `json:"scenario"`
 	Seed     int64        `json:"seed,omitempty"` // give it to run_scenario to repeat this run
 	SDK      string       `json:"sdk,omitempty"`
+	Broker   string       `json:"broker,omitempty"` // with detail its whole configuration
 	Tier     string       `json:"tier,omitempty"`
 	Running  bool         `json:"running"`
 	Phase    string       `json:"phase"`
@@ -85,7 +86,7 @@ func (a *agent) answerOf(s keeper.Status) RunAnswer {
 		Counts: soFar(s.Counts), Root: s.Root, Dir: s.Dir, Harness: s.Error, Verdict: verdictLine(s.Verdict)}}
 	if dir, err := a.find(s.ID); err == nil {
 		if run, err := history.ReadRun(evidence(dir)); err == nil {
-			out.Seed, out.SDK, out.Tier = run.Seed, run.SDK, run.Tier
+			out.Seed, out.SDK, out.Tier, out.Broker = run.Seed, run.SDK, run.Tier, brokerLine(run.Cluster)
 		}
 		places, _ := reports.ReadPlans(dir) // verify reads them, too, and says what is wrong with them
 		if blame, err := reports.ReadBlame(dir); err == nil && blame != nil {
@@ -106,6 +107,24 @@ func (a *agent) answerOf(s keeper.Status) RunAnswer {
 	}
 	out.Answer = runSummary(s, out)
 	return out
+}
+
+// brokerLine is a broker with what a reader has to know before a loss is called a bug.
+func brokerLine(c history.ClusterInfo) string {
+	if c.Flavor == "" {
+		return "" // a run that has not come so far
+	}
+	text := fmt.Sprintf("%s %s, %s", c.Flavor, c.Version, plural(c.Nodes, "node"))
+	if c.Profile != "" {
+		text += ", profile " + c.Profile
+	}
+	if n := len(c.Differs); n > 0 {
+		text += fmt.Sprintf(", %s unlike the vendor's default", plural(n, "setting"))
+	}
+	if c.Planted != "" {
+		text += ", planted " + c.Planted
+	}
+	return text
 }
 
 func runSummary(s keeper.Status, run RunAnswer) Answer {

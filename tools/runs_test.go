@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -34,5 +35,18 @@ func TestListRuns(t *testing.T) {
 	h.rows = nil
 	if none := structured(t, callTool(t, c, "list_runs", nil)); none["summary"] != "no such run" {
 		t.Errorf("%v", none)
+	}
+}
+
+func TestBrokerLine(t *testing.T) {
+	for want, c := range map[string]history.ClusterInfo{
+		"":                         {},
+		"mosquitto 2.0.18, 1 node": {Flavor: "mosquitto", Version: "2.0.18", Nodes: 1},
+		"robustmq 0.4.11, 3 nodes, profile tested, 2 settings unlike the vendor's default": {Flavor: "robustmq", Version: "0.4.11", Nodes: 3, Profile: "tested", Differs: map[string]string{"a": "1 → 2", "b": "1 → 2"}},
+		"reference 2.15.2, 3 nodes, planted reorder/25":                                    {Flavor: "reference", Version: "2.15.2", Nodes: 3, Planted: "reorder/25"},
+	} {
+		if got := brokerLine(c); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
 	}
 }
