@@ -143,10 +143,18 @@ func (c *Cluster) startOne(ctx context.Context, n *Node, progress func(string)) 
 	began := time.Now()
 	err := n.start(ctx, func(ctx context.Context) error { return c.flavor.ready(ctx, c.plan, n, true) })
 	if err != nil {
-		return fmt.Errorf("start %s: %w", n.name, err)
+		return fmt.Errorf("%s %s: %w", verb(n), n.name, err)
 	}
 	progress(fmt.Sprintf("%s serves MQTT at %s after %.1f s", n.name, n.mqtt, time.Since(began).Seconds()))
 	return nil
+}
+
+// verb is the thing that is done to have a node.
+func verb(n *Node) string {
+	if n.foreign {
+		return "reach"
+	}
+	return "start"
 }
 
 // Nodes are the brokers, in the order of their names.

@@ -47,6 +47,25 @@ func (external) check(config Config) (Config, error) {
 	return config, nil
 }
 
+// Reach connects to brokers that somebody else runs, once, as a new MQTT client. The
+// error names the first endpoint where none is accepted within three seconds. There is
+// none for brokers that are still to be started.
+func Reach(ctx context.Context, config Config) error {
+	if !config.Foreign() {
+		return nil
+	}
+	_, config, err := check(config)
+	if err != nil {
+		return err
+	}
+	for _, endpoint := range config.Endpoints {
+		if _, err := probe(ctx, level3, strings.Join(config.Transports, ""), endpoint, config.Username, config.Password.Reveal()); err != nil {
+			return fmt.Errorf("reach the broker at %s: %w; see that it runs, listens there and admits this login, then ask again", endpoint, err)
+		}
+	}
+	return nil
+}
+
 func (external) settings() flavorSettings { return nil }
 
 func (external) effective(Config) (map[string]any, error) { return nil, nil }

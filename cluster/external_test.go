@@ -2,12 +2,19 @@ package cluster
 
 import (
 	"errors"
+	"net"
+	"strings"
 	"testing"
+
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 func TestExternal(t *testing.T) {
 	ctx, c := startCluster(t, Config{Nodes: 1})
 	_, outside := startCluster(t, Config{Flavor: "external", Endpoints: c.Endpoints("")})
+	if err := Reach(ctx, Config{Flavor: "external", Endpoints: c.Endpoints("")}); err != nil {
+		t.Error(err)
+	}
 	n := outside.Nodes()[0]
 	if !serves(ctx, n) {
 		t.Error("the external node does not answer")
@@ -26,5 +33,17 @@ func TestExternal(t *testing.T) {
 	}
 	if !serves(ctx, n) {
 		t.Error("stopping an external cluster stopped what is not ours")
+	}
+}
+
+// A broker that accepts no client is known before a run is made.
+func TestReach(t *testing.T) {
+	silent := hosttest.Serve(t, func(net.Conn) {})
+	err := Reach(t.Context(), Config{Flavor: "external", Endpoints: []string{silent}})
+	if err == nil || !strings.HasPrefix(err.Error(), "reach the broker at "+silent+": ") || !strings.Contains(err.Error(), "see that it runs") {
+		t.Errorf("%v", err)
+	}
+	if err := Reach(t.Context(), Config{Flavor: "reference"}); err != nil {
+		t.Errorf("a broker that is still to be started: %v", err)
 	}
 }

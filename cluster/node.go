@@ -202,16 +202,25 @@ func (n *Node) await(ctx context.Context, ready func(context.Context) error) err
 		select {
 		case <-gone:
 			state, _ := n.process().state()
-			return unserved{fmt.Errorf("it ended before it served (%s); the last lines of its log:\n%s", state, tail(n.log))}
+			return unserved{fmt.Errorf("it ended before it served (%s)%s", state, n.lastWords())}
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.Canceled) {
 				return ctx.Err()
 			}
-			return unserved{fmt.Errorf("it does not serve after %.0f s: %w; the last lines of its log:\n%s", time.Since(began).Seconds(), err, tail(n.log))}
+			return unserved{fmt.Errorf("it does not serve after %.0f s: %w%s", time.Since(began).Seconds(), err, n.lastWords())}
 		case <-time.After(pause):
 			pause = min(2*pause, 300*time.Millisecond)
 		}
 	}
+}
+
+// lastWords is the end of a node's log on lines of its own; "" where the log is
+// somebody else's.
+func (n *Node) lastWords() string {
+	if n.log == "" {
+		return ""
+	}
+	return "\nthe last lines of its log:\n" + tail(n.log)
 }
 
 // makeDir makes the directory of a node's configuration and data.

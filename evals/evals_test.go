@@ -74,7 +74,7 @@ func TestReadAnswer(t *testing.T) {
 // An answer that is right by luck, or that says more than the record holds, is none.
 func TestVerify(t *testing.T) {
 	task := Task{Truth: Truth{Party: "broker", Claims: []string{"a"}}, Published: true, Limits: Limits{Calls: 3, Characters: 100, Minutes: 1}}
-	record := Record{Calls: 3, Characters: 100, Runs: 4, Passed: 2, Published: 1, Failed: map[string][]string{"broker": {"a", "b"}}}
+	record := Record{Calls: 3, Took: time.Minute, Characters: 100, Runs: 4, Passed: 2, Published: 1, Failed: map[string][]string{"broker": {"a", "b"}}}
 	right := Answer{Party: "broker", Claims: []string{"a", "b"}}
 	for _, test := range []struct {
 		name   string
@@ -97,7 +97,7 @@ func TestVerify(t *testing.T) {
 	} {
 		task, record, answer := task, record, right
 		test.change(&task, &record, &answer)
-		got := strings.Join(task.verify(record, answer, time.Minute), "; ")
+		got := strings.Join(task.verify(record, answer), "; ")
 		if test.want == "" && got != "" || !strings.Contains(got, test.want) {
 			t.Errorf("%s: %q", test.name, got)
 		}

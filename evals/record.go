@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/history/journal"
@@ -19,6 +20,7 @@ import (
 // Nothing in it is the agent's word.
 type Record struct {
 	Calls      int
+	Took       time.Duration       // from the first call to the last answer
 	Characters int                 // of the answers
 	Refused    int                 // calls with an error for an answer
 	Runs       int                 // judged
@@ -46,12 +48,16 @@ func (r *Record) readCalls(state string) error {
 	if err != nil {
 		return err
 	}
+	var first time.Time
 	for _, path := range paths {
 		entries, err := journal.Read(path)
 		if err != nil {
 			return fmt.Errorf("read the server's journal: %w", err)
 		}
 		for _, e := range entries {
+			if e.Kind == journal.KindCall && first.IsZero() {
+				first = e.Time
+			}
 			switch e.Kind {
 			case journal.KindCall:
 				r.Calls++
@@ -62,6 +68,7 @@ func (r *Record) readCalls(state string) error {
 				if err := json.Unmarshal(e.Data, &a); err != nil {
 					return fmt.Errorf("read the server's journal: %w", err)
 				}
+				r.Took = max(r.Took, e.Time.Sub(first))
 				r.Characters += len(a.Answer.Answer) + len(a.Answer.Error)
 				if a.Answer.Error != nil {
 					r.Refused++

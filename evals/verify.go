@@ -9,7 +9,7 @@ import (
 
 // verify returns the problems of what an agent did and said: none where it is right,
 // the record holds all of it, and it kept the limits.
-func (t Task) verify(r Record, a Answer, took time.Duration) (problems []string) {
+func (t Task) verify(r Record, a Answer) (problems []string) {
 	add := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	if a.Party != t.Truth.Party {
 		add("it says %s, and the truth is %s", a.Party, t.Truth.Party)
@@ -39,8 +39,8 @@ func (t Task) verify(r Record, a Answer, took time.Duration) (problems []string)
 	if r.Characters > t.Limits.Characters {
 		add("it was given %d characters, the limit is %d", r.Characters, t.Limits.Characters)
 	}
-	if took.Minutes() > t.Limits.Minutes {
-		add("it took %s, the limit is %g minutes", took.Round(time.Second), t.Limits.Minutes)
+	if r.Took.Minutes() > t.Limits.Minutes {
+		add("it took %s, the limit is %g minutes", r.Took.Round(time.Second), t.Limits.Minutes)
 	}
 	return problems
 }
@@ -49,7 +49,6 @@ func (t Task) verify(r Record, a Answer, took time.Duration) (problems []string)
 type Result struct {
 	Task     string
 	Record   Record
-	Took     time.Duration
 	Problems []string
 }
 
@@ -59,7 +58,7 @@ func (r Result) row() string {
 	if len(r.Problems) > 0 {
 		right = strings.Join(r.Problems, "; ")
 	}
-	return fmt.Sprintf("| `%s` | %d | %d | %d | %s | %s |", r.Task, r.Record.Calls, r.Record.Characters, r.Record.Runs, r.Took.Round(time.Second), right)
+	return fmt.Sprintf("| `%s` | %d | %d | %d | %s | %s |", r.Task, r.Record.Calls, r.Record.Characters, r.Record.Runs, r.Record.Took.Round(time.Second), right)
 }
 
 const tableHead = "| Task | Calls | Characters | Runs | Took | |\n|---|---:|---:|---:|---:|---|"

@@ -36,29 +36,42 @@ type spec struct {
 
 // newSpec returns what a start asks for. An error is bad input and says what is valid.
 func newSpec(version string, start keeper.Start) (*spec, error) {
-	s := &spec{version: version, start: start, binary: start.Cluster.Binary, seed: start.Seed, header: fmt.Sprintf("%08x", rand.Uint32())}
-	if s.seed == 0 {
-		s.seed = time.Now().UnixNano() & (1<<31 - 1)
+	s, err := checked(start)
+	if err != nil {
+		return nil, err
 	}
+	if s.start.Cluster, err = cluster.Check(s.start.Cluster); err != nil {
+		return nil, err
+	}
+	s.version, s.binary, s.header = version, start.Cluster.Binary, fmt.Sprintf("%08x", rand.Uint32())
+	s.seed = cmp.Or(start.Seed, time.Now().UnixNano()&(1<<31-1))
+	return s, s.fits()
+}
+
+// checked takes from the scenario what a start leaves out. The error says what does not
+// fit together, as far as that can be told before the broker is there.
+func checked(start keeper.Start) (*spec, error) {
+	s := &spec{start: start}
 	if start.Scenario != "" {
 		if err := s.fromScenario(start); err != nil {
 			return nil, err
 		}
 	}
-	var err error
 	if err := s.checkLimits(); err != nil {
 		return nil, err
 	}
 	if err := s.listen(); err != nil {
 		return nil, err
 	}
-	if s.start.Cluster, err = cluster.Check(s.start.Cluster); err != nil {
-		return nil, err
+	return s, s.fits()
+}
+
+// fits is an error if the scenario needs another number of nodes.
+func (s *spec) fits() error {
+	if s.scenario == nil || s.start.Cluster.Nodes == 0 {
+		return nil
 	}
-	if s.scenario != nil && s.start.Cluster.Nodes > 0 {
-		return s, s.scenario.Fits(s.start.Cluster.Nodes)
-	}
-	return s, nil
+	return s.scenario.Fits(s.start.Cluster.Nodes)
 }
 
 // fromScenario takes from the scenario what the caller left out.

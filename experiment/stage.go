@@ -38,6 +38,7 @@ func (s *stage) up(ctx context.Context) (err error) {
 	if s.network, err = newNetwork(s.env); err != nil {
 		return err
 	}
+	s.info = history.ClusterInfo{Flavor: s.start.Cluster.Flavor, Nodes: s.start.Cluster.Nodes} // of one that does not come up
 	s.cluster, err = cluster.Start(ctx, cluster.Options{
 		Config: s.start.Cluster, Network: s.network, Dir: filepath.Join(s.env.Dir, "nodes"),
 		Logs: s.logDir(), Self: slices.Concat(s.env.Self, []string{"node"}), Program: s.env.Self, Seed: s.seed, Progress: s.say,

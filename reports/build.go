@@ -112,7 +112,7 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 	return &Report{
 		Format: reportFormat, ID: run.ID, Tool: run.Tool, Started: run.Started, DurationS: act.end.Seconds(),
 		Scenario: ScenarioInfo{Name: run.Name(), Title: scenarioTitle(d.Scenario), SHA256: run.ScenarioSHA, Text: d.Scenario},
-		Protocol: run.Protocol, SDKs: sdks(act.tables), Seed: run.Seed, Tier: run.Tier,
+		Protocol: run.Protocol, SDKs: sdks(run, act.tables), Seed: run.Seed, Tier: run.Tier,
 		Cluster: run.Cluster, Nodes: notNil(act.tables.Nodes), Phases: notNil(act.phases), Calls: calls,
 		Totals: found.Totals, NodePairs: found.NodePairs, Members: found.Members, Coverage: found.Coverage, Complete: found.Complete,
 		Verdict: v, Landings: landings, Losses: losses(found, act.tables, landings),
@@ -172,9 +172,14 @@ func scenarioTitle(text string) string {
 	return ""
 }
 
-// sdks lists the libraries behind the processes, in order of appearance.
-func sdks(t *history.Tables) []SDK {
+// sdks lists the libraries behind the processes, in order of appearance; the one that was
+// asked for in a run that had none.
+func sdks(run *history.Run, t *history.Tables) []SDK {
 	all := []SDK{}
+	if len(t.Processes) == 0 && run.SDK != "" {
+		name, version, _ := strings.Cut(run.SDK, "@")
+		return append(all, SDK{Name: name, Version: version, Protocol: run.Protocol})
+	}
 	at := map[[2]string]int{}
 	for _, p := range t.Processes {
 		key := [2]string{p.SDK, p.Protocol}

@@ -9,16 +9,18 @@ import (
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/judge/checker"
 )
 
 // A Query describes scenarios of the library that somebody looks for. Its zero value
 // describes all of them.
 type Query struct {
-	Claim    string // that it is judged by
-	Protocol string // that it can be run with
-	Flavor   string // of a broker that has all that it needs, its faults too
-	Faults   *bool  // whether it injects any
+	Claim    string             // that it is judged by
+	Protocol string             // that it can be run with
+	Flavor   string             // of a broker that has all that it needs, its faults too
+	Faults   *bool              // whether it injects any
+	Limits   *envelope.Envelope // that allow all of its faults
 }
 
 // Find returns the scenarios of the library that a query describes, by name; none is no
@@ -45,12 +47,21 @@ func (q Query) Find() ([]*Scenario, error) {
 }
 
 func (q Query) describes(s *Scenario) bool {
-	return (q.Faults == nil || *q.Faults == (len(s.Schedule) > 0)) &&
+	return (q.Faults == nil || *q.Faults == (len(s.Schedule) > 0)) && q.allows(s) &&
 		slices.ContainsFunc(s.Protocols(), func(protocol string) bool {
 			return (q.Protocol == "" || q.Protocol == protocol) &&
 				(q.Flavor == "" || s.servedBy(q.Flavor, protocol)) &&
 				(q.Claim == "" || s.judgedBy(q.Claim, protocol, q.Flavor))
 		})
+}
+
+// allows reports whether the limits allow all that the scenario does in the tier smoke.
+func (q Query) allows(s *Scenario) bool {
+	if q.Limits == nil {
+		return true
+	}
+	t, err := s.Tier("smoke", s.Cluster.Flavor)
+	return err == nil && s.Within(*q.Limits, t) == nil
 }
 
 // judgedBy reports whether the scenario asks a claim, or has messages of the QoS that the

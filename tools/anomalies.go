@@ -30,6 +30,7 @@ type AnomalyGroup struct {
 	SDK     string        `json:"sdk,omitempty"`
 	Blame   verdict.Party `json:"blame,omitempty"`
 	Count   int64         `json:"count"`
+	QoS     QoSCounts     `json:"qos,omitempty"` // of the messages of those that are listed, at most 100 of a claim
 	Clients []string      `json:"clients,omitempty"`
 	FromS   float64       `json:"from_s"`
 	ToS     float64       `json:"to_s"`
@@ -37,6 +38,9 @@ type AnomalyGroup struct {
 	Example *AnomalyLine  `json:"example,omitempty"` // the first
 	Runs    []string      `json:"run_ids,omitempty"` // of several: those that have such; the example is of the first
 }
+
+// QoSCounts are numbers of violations by the QoS of the message.
+type QoSCounts map[string]int64
 
 // An AnomalyLine is one violation.
 type AnomalyLine struct {
@@ -61,7 +65,7 @@ func anomalies(dir string, v *verdict.Verdict, claim string, detail bool, after 
 	if v == nil {
 		return view, nil
 	}
-	processes := processesOf(dir)
+	tables := tablesOf(dir)
 	var all []AnomalyLine
 	for _, r := range v.Results {
 		if claim != "" && r.Claim.Name != claim {
@@ -69,7 +73,7 @@ func anomalies(dir string, v *verdict.Verdict, claim string, detail bool, after 
 		}
 		view.Found += r.Found()
 		for _, x := range r.Anomalies {
-			all = append(all, anomalyLine(r.Claim.Name, x, processes))
+			all = append(all, anomalyLine(r.Claim.Name, x, tables.Processes))
 		}
 	}
 	view.Listed = len(all)
@@ -96,13 +100,13 @@ func (view *AnomalyView) showing(groups []AnomalyGroup) {
 	view.More = len(groups) - len(view.Groups)
 }
 
-// processesOf are the clients of a run; none where its tables cannot be read.
-func processesOf(dir string) []history.Process {
+// tablesOf are those of a run; empty where they cannot be read.
+func tablesOf(dir string) *history.Tables {
 	t, _, err := history.ReadTables(evidence(dir))
 	if err != nil {
-		return nil
+		return &history.Tables{}
 	}
-	return t.Processes
+	return t
 }
 
 // violations are those of one run.
@@ -131,11 +135,11 @@ func violationsOf(dir string, v *verdict.Verdict, claim string) (one violations,
 	} else {
 		f.Violations = slices.DeleteFunc(f.Violations, func(one reports.Violations) bool { return one.Claim != claim })
 	}
-	one.groups = f.groups(v, processesOf(dir))
+	one.groups = f.groups(v, tablesOf(dir))
 	return one, nil
 }
 
-// sameGroup reports whether violations of two runs are of one kind, SDK and party.
+// sameGroup reports whether violations are of one claim, kind, SDK and party.
 func sameGroup(a, b AnomalyGroup) bool {
 	return a.Claim == b.Claim && a.Kind == b.Kind && a.SDK == b.SDK && a.Blame == b.Blame
 }
@@ -151,6 +155,7 @@ func joinGroups(all, of []AnomalyGroup, run string) []AnomalyGroup {
 		}
 		same := &all[i]
 		same.Count += g.Count
+		same.QoS = sum(same.QoS, g.QoS)
 		same.FromS, same.ToS = min(same.FromS, g.FromS), max(same.ToS, g.ToS)
 		if same.When != g.When {
 			same.When = ""
@@ -166,20 +171,19 @@ func anomalyLine(claim string, x verdict.Anomaly, processes []history.Process) A
 }
 
 // groups folds the violations of a report, which are those of one client each.
-func (f found) groups(v *verdict.Verdict, processes []history.Process) (list []AnomalyGroup) {
+func (f found) groups(v *verdict.Verdict, tables *history.Tables) (list []AnomalyGroup) {
 	sdks := map[string]string{}
-	for _, p := range processes {
+	for _, p := range tables.Processes {
 		sdks[p.Name] = p.SDK
 	}
 	for _, one := range f.Violations {
 		from, to := time.Duration(one.FromNS).Seconds(), time.Duration(one.ToNS).Seconds()
-		i := slices.IndexFunc(list, func(g AnomalyGroup) bool {
-			return g.Claim == one.Claim && g.Kind == one.Kind && g.Blame == one.Blame && g.SDK == sdks[one.Client]
-		})
+		first := AnomalyGroup{Claim: one.Claim, Kind: one.Kind, SDK: sdks[one.Client], Blame: one.Blame, FromS: from, ToS: to, When: one.When}
+		i := slices.IndexFunc(list, func(g AnomalyGroup) bool { return sameGroup(g, first) })
 		if i < 0 {
 			i = len(list)
-			list = append(list, AnomalyGroup{Claim: one.Claim, Kind: one.Kind, SDK: sdks[one.Client], Blame: one.Blame,
-				FromS: from, ToS: to, When: one.When, Example: example(v, one, processes)})
+			first.Example, first.QoS = example(v, one, tables.Processes), qosOf(v, first, tables)
+			list = append(list, first)
 		}
 		g := &list[i]
 		g.Count += one.Count
@@ -195,6 +199,36 @@ func (f found) groups(v *verdict.Verdict, processes []history.Process) (list []A
 		list[i].Clients = firstOf(list[i].Clients, anomalyClients)
 	}
 	return list
+}
+
+// qosOf counts the violations of a group that a verdict lists; nil where they are of no
+// messages.
+func qosOf(v *verdict.Verdict, g AnomalyGroup, tables *history.Tables) (counts QoSCounts) {
+	for _, r := range v.Results {
+		for _, x := range r.Anomalies {
+			of := AnomalyGroup{Claim: r.Claim.Name, Kind: x.Kind, Blame: x.Blame}
+			if x.Process >= 0 && int(x.Process) < len(tables.Processes) {
+				of.SDK = tables.Processes[x.Process].SDK
+			}
+			if sameGroup(of, g) && x.Stream >= 0 && int(x.Stream) < len(tables.Streams) {
+				counts = sum(counts, QoSCounts{fmt.Sprint(tables.Streams[x.Stream].QoS): 1})
+			}
+		}
+	}
+	return counts
+}
+
+func sum(a, b QoSCounts) QoSCounts {
+	out := QoSCounts{}
+	for _, counts := range []QoSCounts{a, b} {
+		for qos, n := range counts {
+			out[qos] += n
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
 }
 
 // example is the first violation that a verdict lists of a group.

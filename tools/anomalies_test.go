@@ -95,20 +95,24 @@ func TestAnomaliesOfSeveralRuns(t *testing.T) {
 			violations = append(violations, fmt.Sprintf(`{"claim":"qos1-no-loss","kind":%q,"client":"offline-1","count":%d,"from_ns":%d000000000,"to_ns":9000000000}`, kind, i+1, i+1))
 		}
 		writeRun(t, filepath.Join(dir, run), map[string]string{
-			"evidence/run.json":     fmt.Sprintf(`{"format":1,"id":%q,"scenario":"mqtt/broker-kill-9","seed":7}`, run),
-			"evidence/tables.jsonl": `{"process":0,"row":{"name":"offline-1","sdk":"go/a@1"}}` + "\n",
-			"verdict.json":          `{"state":"FAIL-once","headline":"FAIL-once: lost","results":[` + strings.Join(results, ",") + `]}`,
-			"report.json":           `{"violations":[` + strings.Join(violations, ",") + `]}`,
+			"evidence/run.json": fmt.Sprintf(`{"format":1,"id":%q,"scenario":"mqtt/broker-kill-9","seed":7}`, run),
+			"evidence/tables.jsonl": `{"process":0,"row":{"name":"offline-1","sdk":"go/a@1"}}` + "\n" +
+				`{"stream":0,"row":{"producer":0,"topic":"a","qos":0}}` + "\n" + `{"stream":1,"row":{"producer":0,"topic":"b","qos":2}}` + "\n" + `{"stream":2,"row":{"producer":0,"topic":"c","qos":1}}` + "\n",
+			"verdict.json": `{"state":"FAIL-once","headline":"FAIL-once: lost","results":[` + strings.Join(results, ",") + `]}`,
+			"report.json":  `{"violations":[` + strings.Join(violations, ",") + `]}`,
 		})
 	}
 	c := connectTo(t, (&host{runs: dir}).server(t, Options{}))
 	got := structured(t, callTool(t, c, "get_run", map[string]any{"run_id": "a", "with": []any{"b", "c"}, "view": "anomalies"}))
-	want := "[map[claim:qos1-no-loss clients:[offline-1] count:6 example:map[at:2/0@offline-1 at_s:0 events:[1] text:of a] from_s:1 kind:lost run_ids:[a b c] sdk:go/a@1 to_s:9] " +
-		"map[claim:qos1-no-loss clients:[offline-1] count:2 example:map[at:2/1@offline-1 at_s:0 events:[1] text:of b] from_s:2 kind:late run_ids:[b] sdk:go/a@1 to_s:9]]"
+	want := "[map[claim:qos1-no-loss clients:[offline-1] count:6 example:map[at:2/0@offline-1 at_s:0 events:[1] text:of a] from_s:1 kind:lost qos:map[1:3] run_ids:[a b c] sdk:go/a@1 to_s:9] " +
+		"map[claim:qos1-no-loss clients:[offline-1] count:2 example:map[at:2/1@offline-1 at_s:0 events:[1] text:of b] from_s:2 kind:late qos:map[1:1] run_ids:[b] sdk:go/a@1 to_s:9]]"
 	if is := fmt.Sprint(got["anomalies"].(map[string]any)["groups"]); is != want || got["summary"] != "4 violations in 3 runs, in groups" {
 		t.Errorf("%s: %s\nwant %s", got["summary"], is, want)
 	}
 	if r := callTool(t, c, "get_run", map[string]any{"run_id": "a", "with": []any{"x"}, "view": "anomalies"}); !r.IsError {
+		t.Error(textOf(r))
+	}
+	if r := callTool(t, c, "get_run", map[string]any{"run_id": "a", "with": []any{"b"}, "view": "anomalies", "detail": true}); !r.IsError || !strings.Contains(textOf(r), "give the run_id of one: a, b") {
 		t.Error(textOf(r))
 	}
 }

@@ -184,6 +184,9 @@ func (h *host) backend() Backend {
 			if q.Claim != "" {
 				return []ScenarioLine{}, nil
 			}
+			if q.Limits != nil && q.Limits.AllowedFaults != nil {
+				return []ScenarioLine{{Name: "mqtt/qos-roundtrip", Protocol: "mqtt3", Type: "basic", Summary: "there and back"}}, nil
+			}
 			return []ScenarioLine{{Name: "mqtt/broker-kill-9", Protocol: "mqtt3", Type: "fault", Summary: "kill -9"},
 				{Name: "mqtt/qos-roundtrip", Protocol: "mqtt3", Type: "basic", Summary: "there and back"}}, nil
 		},

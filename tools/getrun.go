@@ -56,11 +56,12 @@ func (a *agent) getRun() Tool {
 		Hints:   Hints{ReadOnly: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in getRunArgs) (RunView, error) {
-		if jobDir, ok := a.backend.Job(in.RunID); ok && in.View != "anomalies" {
+		if in.View == "anomalies" {
+			if runs := append(a.runsOf(in.RunID), in.With...); len(runs) > 1 {
+				return a.anomaliesOf(in, runs)
+			}
+		} else if jobDir, ok := a.backend.Job(in.RunID); ok {
 			return a.jobView(ctx, call, jobDir, in.Wait)
-		}
-		if runs := append(a.runsOf(in.RunID), in.With...); in.View == "anomalies" && len(runs) > 1 {
-			return a.anomaliesOf(in.RunID, runs, in.At)
 		}
 		dir, err := a.find(in.RunID)
 		if err != nil {
@@ -124,7 +125,11 @@ func (a *agent) look(ctx context.Context, call *Call, id string, in getRunArgs) 
 }
 
 // anomaliesOf are the violations of several runs in groups.
-func (a *agent) anomaliesOf(id string, runs []string, claim string) (RunView, error) {
+func (a *agent) anomaliesOf(in getRunArgs, runs []string) (RunView, error) {
+	if in.All || in.After > 0 {
+		return RunView{}, fmt.Errorf(`get_run: "detail" and "after" list the violations of one run, and this is about %d; give the run_id of one: %s`, len(runs), joined(runs))
+	}
+	id, claim := in.RunID, in.At
 	dirs, err := a.findAll(runs)
 	if err != nil {
 		return RunView{}, err

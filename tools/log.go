@@ -11,17 +11,19 @@ import (
 // logCall tells a client that listens to the log how a call ended. It returns whether
 // a line was sent: a client gets those of the level it asked for, and none by default.
 func (s *Server) logCall(ctx context.Context, tool string, answered *mcp.CallToolResult) bool {
-	level, said := mcp.LoggingLevelInfo, ""
+	level := mcp.LoggingLevelInfo
 	if answered.IsError {
-		level, said = mcp.LoggingLevelWarning, mcp.GetTextFromContent(answered.Content[0])
-	} else {
+		level = mcp.LoggingLevelWarning
+	}
+	if !level.ShouldSendTo(logLevel(ctx)) {
+		return false
+	}
+	said := mcp.GetTextFromContent(answered.Content[0])
+	if !answered.IsError {
 		var a Answer
 		text, _ := answered.StructuredContent.(json.RawMessage)
 		_ = json.Unmarshal(text, &a) // conclude wrote it
 		said = a.Summary
-	}
-	if !level.ShouldSendTo(logLevel(ctx)) {
-		return false
 	}
 	line := mcp.NewLoggingMessageNotification(level, "rmq-mcp", map[string]any{"tool": tool, "said": said})
 	return s.mcp.SendLogMessageToClient(ctx, line) == nil

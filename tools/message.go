@@ -9,15 +9,15 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// A message is one of JSON-RPC 2.0, but for its params. Members are read as mcp-go
+// A message is one of JSON-RPC 2.0, its params as they came. Other members are read as mcp-go
 // reads them.
 type message struct {
-	Version any `json:"jsonrpc"`
-	ID      any `json:"id"`
-	Method  any `json:"method"`
-	Result  any `json:"result"`
-	Error   any `json:"error"`
-	Params  any `json:"params"`
+	Version any             `json:"jsonrpc"`
+	ID      any             `json:"id"`
+	Method  any             `json:"method"`
+	Result  any             `json:"result"`
+	Error   any             `json:"error"`
+	Params  json.RawMessage `json:"params"`
 }
 
 // Codes of errors in JSON-RPC 2.0, section 5.1.
@@ -68,11 +68,14 @@ func (m message) asks() bool { return m.ID != nil && m.Result == nil }
 
 // cancelled is the id of the request that a message cancels; nil for any other message.
 func (m message) cancelled() any {
-	params, _ := m.Params.(map[string]any)
-	if m.Method != "notifications/cancelled" || !isID(params["requestId"]) {
+	if m.Method != "notifications/cancelled" {
 		return nil
 	}
-	return params["requestId"]
+	var params struct{ RequestID any }
+	if json.Unmarshal(m.Params, &params) != nil || !isID(params.RequestID) {
+		return nil
+	}
+	return params.RequestID
 }
 
 // key is the id, however it was written: 1.0 is 1.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 )
@@ -17,7 +18,7 @@ type PreflightAnswer struct {
 	Isolation string    `json:"isolation"`
 	Flavors   []string  `json:"flavors"` // that can be started here
 	SDKs      []string  `json:"sdks"`    // that can be used here, a line for each language
-	Faults    []string  `json:"faults"`  // that can be injected here, a line for each thing that has to be armed for them
+	Faults    []string  `json:"faults"`  // that can be injected here and are allowed, a line for each thing that has to be armed for them
 	Missing   []Missing `json:"missing"`
 	Limits    string    `json:"limits"` // of the operator, in words
 
@@ -64,7 +65,7 @@ func (a *agent) preflight() Tool {
 			return PreflightAnswer{}, fmt.Errorf("look at the host: %w", err)
 		}
 		out := PreflightAnswer{
-			Isolation: host.Isolation, Flavors: able(host.Flavors), SDKs: byLanguage(able(host.SDKs)), Faults: byArms(host.Faults),
+			Isolation: host.Isolation, Flavors: a.flavors(host.Flavors), SDKs: byLanguage(able(host.SDKs)), Faults: []string{},
 			Missing: missing(host), Limits: limitsOf(a.envelope),
 		}
 		can := 0
@@ -72,16 +73,17 @@ func (a *agent) preflight() Tool {
 			if f.Type == in.Fault {
 				out.Fault = &f
 			}
-			if f.OK {
+			if f.OK && a.allows(f.Type) {
 				can++
+				out.Faults = onLine(out.Faults, "arm "+cmp.Or(f.Arms, "nothing")+": ", f.Type)
 			}
 		}
 		if in.Detail {
 			out.Detail = PreflightDetail{host, a.envelope}
 		}
-		out.Answer = answer(fmt.Sprintf("isolation %s; %d of %s, %d of %s and %d of %s can be had here", host.Isolation,
+		out.Answer = answer(fmt.Sprintf("isolation %s; %d of %s, %d of %s and %d of %s can be had here, within the operator's limits", host.Isolation,
 			len(out.Flavors), plural(len(host.Flavors), "flavor"), len(able(host.SDKs)), plural(len(host.SDKs), "SDK"), can, plural(len(host.Faults), "fault")),
-			"list_scenarios", "run_scenario mqtt/broker-kill-9", "preflight with fault, for its parameters")
+			"list_scenarios", "preflight with fault, for its parameters")
 		return out, nil
 	})
 }
@@ -120,15 +122,16 @@ func byLanguage(sdks []string) []string {
 	return lines
 }
 
-// byArms puts the faults that need the same armed before the cluster starts on one line.
-func byArms(list []experiment.FaultMeans) []string {
-	lines := []string{}
-	for _, f := range list {
-		if f.OK {
-			lines = onLine(lines, "arm "+cmp.Or(f.Arms, "nothing")+": ", f.Type)
-		}
-	}
-	return lines
+// flavors are those that this host has and the operator allows.
+func (a *agent) flavors(host []experiment.Ability) []string {
+	return slices.DeleteFunc(able(host), func(name string) bool {
+		return a.envelope.Cluster(cluster.Config{Flavor: name}) != nil
+	})
+}
+
+// allows reports whether the operator allows a fault.
+func (a *agent) allows(fault string) bool {
+	return a.envelope.AllowedFaults == nil || contains(a.envelope.AllowedFaults, fault)
 }
 
 // onLine adds an item to the line with that head.
@@ -187,10 +190,10 @@ func limitsOf(e envelope.Envelope) string {
 		text += ", never on more than half of the nodes"
 	}
 	if e.AllowedFaults != nil {
-		text += "; faults: " + joined(e.AllowedFaults)
+		text += "; no fault but " + joined(e.AllowedFaults)
 	}
 	if e.AllowedTargets != nil {
-		text += "; targets: " + joined(e.AllowedTargets)
+		text += "; no target but " + joined(e.AllowedTargets)
 	}
 	text += "; flavors: " + joined(e.AllowedFlavors) + "; runtimes: " + joined(e.AllowedRuntimes)
 	if len(e.AllowedEndpoints) > 0 {

@@ -53,7 +53,7 @@ func TestPreflight(t *testing.T) {
 		return got
 	}
 	got := ask(nil)
-	if want := "isolation namespaces; 1 of 2 flavors, 4 of 6 SDKs and 2 of 3 faults can be had here"; got.Summary != want {
+	if want := "isolation namespaces; 1 of 2 flavors, 4 of 6 SDKs and 2 of 3 faults can be had here, within the operator's limits"; got.Summary != want {
 		t.Errorf("%q, want %q", got.Summary, want)
 	}
 	if want := []string{"go: paho.mqtt.golang@1.5.1 1.4.3, rmq-mcp@1", "js: mqtt@5.0.0"}; !slices.Equal(got.SDKs, want) {
@@ -107,7 +107,7 @@ func TestPreflightIsShort(t *testing.T) {
 func TestLimitsInWords(t *testing.T) {
 	e := envelope.Default("/state")
 	e.AllowedFaults, e.AllowMajority, e.AllowedFlavors = []string{"kill", "pause"}, false, []string{"reference"}
-	want := "5 nodes, 8 faults at once of 300 s each and 3600 s in an experiment, never on more than half of the nodes; faults: kill, pause; flavors: reference; runtimes: "
+	want := "5 nodes, 8 faults at once of 300 s each and 3600 s in an experiment, never on more than half of the nodes; no fault but kill, pause; flavors: reference; runtimes: "
 	if got := limitsOf(e); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "; reports go to /state/published") {
 		t.Errorf("%q, want %q", got, want)
 	}

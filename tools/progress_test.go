@@ -82,8 +82,9 @@ func TestNoLateProgressOnStdio(t *testing.T) {
 	in, send := io.Pipe()
 	receive, out := io.Pipe()
 	served := make(chan error, 1)
+	s := h.server(t, Options{})
 	go func() {
-		served <- h.server(t, Options{}).ServeStdio(t.Context(), in, out, log.New(io.Discard, "", 0))
+		served <- s.ServeStdio(t.Context(), in, out, log.New(io.Discard, "", 0))
 		out.Close()
 	}()
 	const calls = 60

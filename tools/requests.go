@@ -13,7 +13,7 @@ import (
 )
 
 // Bounds of what a client may have in flight. A request is in flight until its
-// answer was written, so a client that reads no answers is read no further.
+// answer is about to be written, so a client that reads no answers is read no further.
 const (
 	mostMessage  = 256 << 10 // bytes of one message
 	mostInFlight = 256       // requests

@@ -49,7 +49,8 @@ func (a *agent) listRuns() Tool {
 		Hints:   Hints{ReadOnly: true},
 	}
 	return handler(t, func(_ context.Context, _ *Call, in args) (RunsAnswer, error) {
-		rows, err := a.backend.Runs(reports.Filter{Scenario: in.Scenario, Protocol: in.Protocol, State: in.State})
+		asked := reports.Filter{Scenario: in.Scenario, Protocol: in.Protocol, State: in.State}
+		rows, err := a.backend.Runs(asked)
 		if err != nil {
 			return RunsAnswer{}, fmt.Errorf("list the runs: %w", err)
 		}
@@ -60,7 +61,10 @@ func (a *agent) listRuns() Tool {
 		out := RunsAnswer{Runs: fitting(lines)}
 		out.Left = len(rows) - len(out.Runs)
 		out.Answer = answer(plural(len(rows), "run"), "get_run with one's run_id", "compare_runs with several")
-		if len(rows) == 0 {
+		switch {
+		case len(rows) == 0 && asked == (reports.Filter{}):
+			out.Answer = answer("no run is stored", "run_scenario makes one")
+		case len(rows) == 0:
 			out.Answer = answer("no such run", "list_runs with less asked", "run_scenario makes one")
 		}
 		return out, nil

@@ -33,8 +33,10 @@ func TestListRuns(t *testing.T) {
 		t.Errorf("asked for %+v", h.filtered)
 	}
 	h.rows = nil
-	if none := structured(t, callTool(t, c, "list_runs", nil)); none["summary"] != "no such run" {
-		t.Errorf("%v", none)
+	for summary, args := range map[string]map[string]any{"no run is stored": nil, "no such run": {"state": "FAIL"}} {
+		if none := structured(t, callTool(t, c, "list_runs", args)); none["summary"] != summary {
+			t.Errorf("%v, not %s", none, summary)
+		}
 	}
 }
 

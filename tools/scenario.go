@@ -52,12 +52,22 @@ func (a *agent) listScenarios() Tool {
 			return ScenariosAnswer{Answer: answer(s.Name+": "+s.Summary, "run_scenario with scenario "+s.Name),
 				Scenarios: []ScenarioLine{s.ScenarioLine}, Text: s.Text}, nil
 		}
-		found, err := a.backend.Scenarios(scenarios.Query{Claim: in.Claim, Protocol: in.Protocol, Flavor: in.Flavor, Faults: in.Faults})
+		query := scenarios.Query{Claim: in.Claim, Protocol: in.Protocol, Flavor: in.Flavor, Faults: in.Faults}
+		all, err := a.backend.Scenarios(query)
 		if err != nil {
 			return ScenariosAnswer{}, fmt.Errorf("find scenarios: %w", err)
 		}
-		out := ScenariosAnswer{Answer: answer(plural(len(found), "scenario"), "list_scenarios with one's name to read it whole", "run_scenario"), Scenarios: found}
-		if len(found) == 0 {
+		query.Limits = &a.envelope
+		found, err := a.backend.Scenarios(query)
+		if err != nil {
+			return ScenariosAnswer{}, fmt.Errorf("find scenarios: %w", err)
+		}
+		text := plural(len(found), "scenario") + ", each judged by every claim that applies to what it does"
+		if refused := len(all) - len(found); refused > 0 {
+			text += fmt.Sprintf("; the operator's limits allow not all faults of %d more", refused)
+		}
+		out := ScenariosAnswer{Answer: answer(text, "list_scenarios with one's name to read it whole", "run_scenario"), Scenarios: found}
+		if len(all) == 0 {
 			out.Answer = answer("no scenario of the library fits", "list_scenarios with less asked",
 				"run_scenario: a run is judged also by claims that its scenario does not ask; with config {arm: [tap]} by those on packets, too")
 		}

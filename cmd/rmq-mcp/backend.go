@@ -28,10 +28,12 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 	}
 	b := tools.Backend{
 		Start: func(ctx context.Context, ask keeper.Start) (tools.Experiment, error) {
+			check := func() error { return cluster.Reach(ctx, ask.Cluster) }
 			if ask.Scenario != "" {
-				if err := experiment.Provision(ctx, dir, argv, ask, nil); err != nil {
-					return nil, err
-				}
+				check = func() error { return experiment.Provision(ctx, dir, argv, ask, nil) }
+			}
+			if err := check(); err != nil {
+				return nil, err
 			}
 			config, err := experiment.Fetch(ctx, dir, ask.Cluster, nil)
 			if err != nil {

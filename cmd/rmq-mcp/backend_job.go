@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -38,6 +39,9 @@ func beginJob(dir string, argv []string) func(tools.JobAsk) (*campaigns.JobDir, 
 		job.Start.Caller, job.Start.Envelope = ask.Caller, &ask.Envelope
 		if err := ask.Envelope.Cluster(job.Start.Cluster); err != nil {
 			return nil, fmt.Errorf("%s of %s: %w", job.Kind, job.RunID, err)
+		}
+		if err := cluster.Reach(context.Background(), job.Start.Cluster); err != nil {
+			return nil, err
 		}
 		if jobDir, err = openJobDir(dir, job, scenario, false); err != nil || jobDir.Busy() {
 			return jobDir, err

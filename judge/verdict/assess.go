@@ -20,7 +20,8 @@ func shortfalls(in Input) []Shortfall {
 		return list
 	}
 	if in.Coverage.Recorded == 0 {
-		note(NeverRun, "nothing was recorded")
+		note(NeverRun, "nothing was recorded%s", because(in.Harness))
+		return list // what it lacks comes of that
 	}
 	landed := faultShortfalls(in, note)
 	claimShortfalls(in, note)

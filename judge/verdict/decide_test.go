@@ -193,6 +193,21 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// A run of which nothing was recorded says why, and nothing of all that it lacks.
+func TestDecideNothingRecorded(t *testing.T) {
+	for harness, want := range map[string]string{
+		"": "NOT-RUN: nothing was recorded",
+		"start cluster: it ended\nthe last lines of its log:\n  no disk": "NOT-RUN: nothing was recorded: start cluster: it ended",
+	} {
+		in := good()
+		in.Results, in.Landings, in.Coverage, in.Harness = nil, nil, Coverage{}, []string{harness}
+		v := Decide(in)
+		if v.Headline != want || len(v.Reasons) != 1 || !strings.HasSuffix(v.Reasons[0], harness) || len(v.Caps) != 0 {
+			t.Errorf("%q, reasons %q, caps %q", v.Headline, v.Reasons, v.Caps)
+		}
+	}
+}
+
 func TestDecideAgainGivesTheSameBytes(t *testing.T) {
 	a, _ := json.Marshal(Decide(good()))
 	b, _ := json.Marshal(Decide(good()))

@@ -18,7 +18,8 @@ func headline(v Verdict, in Input) string {
 		return fmt.Sprintf("%s: %s over %d acknowledged messages, %s%s", v.State,
 			plural(int64(passed(in.Results)), "claim holds", "claims hold"), in.Coverage.Acked, faultsIn(in.Run, in.Landings), beside(in.Coverage.Unjudged))
 	case len(v.Reasons) > 0:
-		return fmt.Sprintf("%s: %s", v.State, v.Reasons[0])
+		first, _, _ := strings.Cut(v.Reasons[0], "\n") // an error may show the end of a log below
+		return fmt.Sprintf("%s: %s", v.State, first)
 	}
 	return string(v.State)
 }
