@@ -53,6 +53,9 @@ func (b Broker) String() string {
 	if strings.HasPrefix(b.Version, b.Flavor) {
 		name = b.Version
 	}
+	if cluster.FlavorNamed(b.Flavor).Foreign {
+		name = b.Flavor + " broker" // whose version nobody can ask
+	}
 	if b.Plant != "" {
 		name += " with " + b.Plant + " planted"
 	}

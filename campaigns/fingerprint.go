@@ -37,6 +37,14 @@ func (f Fingerprint) In(other Fingerprint) bool {
 	return !slices.ContainsFunc(f, func(x Failure) bool { return !slices.Contains(other, x) })
 }
 
+// Meets reports whether another run failed in any of this; in anything if this is empty.
+func (f Fingerprint) Meets(other Fingerprint) bool {
+	if len(f) == 0 {
+		return len(other) > 0
+	}
+	return slices.ContainsFunc(f, func(x Failure) bool { return slices.Contains(other, x) })
+}
+
 // Only keeps the failures of some claims; all for none.
 func (f Fingerprint) Only(claims []string) Fingerprint {
 	if len(claims) == 0 {

@@ -193,7 +193,7 @@ func (r *reducer) tried(text []byte, enough func([]Trial) bool) ([]Trial, error)
 		if err != nil {
 			return nil, fmt.Errorf("write the candidate: %w", err)
 		}
-		t, err := r.backend.try(r.ctx, file, Variation{}, job.Wanted)
+		t, err := r.backend.try(r.ctx, file, Variation{}, job.Wanted, Fingerprint.In)
 		if err != nil {
 			return nil, err
 		}

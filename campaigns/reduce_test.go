@@ -209,7 +209,7 @@ func TestAnswerOfARun(t *testing.T) {
 		"never injected": {never, shrink.Unknown}, "starved": {starved, shrink.Unknown}, "a violation stands": {failsAnyway, shrink.Fails},
 		"inconclusive": {judged(verdict.InconclusiveEnv), shrink.Unknown}, "passes": {judged(verdict.PassSmoke), shrink.Passes},
 	} {
-		if got, why := c.run.answer(Fingerprint{lost}); got != c.want || got == shrink.Unknown && why == "" {
+		if got, why := c.run.answer(Fingerprint{lost}, Fingerprint.In); got != c.want || got == shrink.Unknown && why == "" {
 			t.Errorf("%s: %s (%s), want %s", name, got, why, c.want)
 		}
 	}

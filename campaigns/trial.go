@@ -85,7 +85,7 @@ func (d *JobDir) makeRuns(ctx context.Context, backend Backend, todo []Variation
 		if err := d.Save(r); err != nil {
 			return err
 		}
-		t, err := backend.try(ctx, d.Scenario(), todo[n], d.Job.Wanted)
+		t, err := backend.try(ctx, d.Scenario(), todo[n], d.Job.Wanted, Fingerprint.Meets)
 		if err != nil {
 			return err
 		}
@@ -101,9 +101,12 @@ func (d *JobDir) makeRuns(ctx context.Context, backend Backend, todo []Variation
 	return nil
 }
 
+// A match says whether a run that failed in another fingerprint fails as wanted.
+type match func(wanted, failed Fingerprint) bool
+
 // try runs a scenario once. An error is that of ctx; a run that could not be
 // made is an unknown.
-func (l Backend) try(ctx context.Context, scenario string, as Variation, wanted Fingerprint) (Trial, error) {
+func (l Backend) try(ctx context.Context, scenario string, as Variation, wanted Fingerprint, is match) (Trial, error) {
 	began := time.Now()
 	t := Trial{Answer: shrink.Unknown, Failed: Fingerprint{}}
 	id, err := l.Run(ctx, scenario, as)
@@ -121,17 +124,16 @@ func (l Backend) try(ctx context.Context, scenario string, as Variation, wanted 
 		return t, nil
 	}
 	t.Root, t.State, t.Headline, t.Failed = run.Root, run.Verdict.State, run.Verdict.Headline, FingerprintOf(run.Verdict)
-	t.Answer, t.Why = run.answer(wanted)
+	t.Answer, t.Why = run.answer(wanted, is)
 	return t, nil
 }
 
-// answer says whether a run fails in wanted, or in anything if wanted is empty.
-// A violation stands whatever else went wrong. A run that does not fail passes
+// answer says whether a run fails as wanted. A violation stands whatever else went wrong. A run that does not fail passes
 // only if it really tried the failure. Otherwise the answer is unknown, with
 // the reason.
-func (j Judged) answer(wanted Fingerprint) (shrink.Answer, string) {
+func (j Judged) answer(wanted Fingerprint, is match) (shrink.Answer, string) {
 	failed := FingerprintOf(j.Verdict)
-	if len(failed) > 0 && wanted.In(failed) {
+	if len(failed) > 0 && is(wanted, failed) {
 		return shrink.Fails, ""
 	}
 	if why := j.untried(failed, wanted); why != "" {

@@ -71,7 +71,7 @@ type Cause string
 
 // The causes.
 const (
-	CauseProtocol    Cause = "protocol implementation" // SDKs disagree, and the broker leaves the specification
+	CauseProtocol    Cause = "protocol implementation" // SDKs disagree each time, and the broker leaves the specification
 	CauseSDK         Cause = "SDK version"             // one version, or a range of them, leaves it
 	CauseLibrary     Cause = "SDK"                     // a library leaves it, of which one version was tried
 	CauseBroker      Cause = "broker"                  // all SDKs fail, and not on another broker

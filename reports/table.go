@@ -25,7 +25,50 @@ type TableRow struct {
 	Unknown int      `json:"unknown,omitempty"` // runs beside them, which could not tell
 	Count   string   `json:"count,omitempty"`   // violations in each failed run: 20, or 14 to 20
 	Blame   string   `json:"blame,omitempty"`
-	Runs    []string `json:"run_ids"` // those that failed it, or all for none
+	Runs    []string `json:"run_ids"`        // those that failed it, or all for none
+	Held    []string `json:"held,omitempty"` // after [Table.Failed]: libraries with which it failed in no run
+}
+
+// Failed is the table without rows of runs that did not fail. The first row of each claim
+// names them: by library, with their number and the first of them where they differ in
+// anything else.
+func (t Table) Failed() Table {
+	rows := t.Rows
+	t.Rows = []TableRow{}
+	for len(rows) > 0 {
+		n := 1
+		for n < len(rows) && rows[n].Claim == rows[0].Claim {
+			n++
+		}
+		of := len(t.Rows)
+		for _, r := range rows[:n] {
+			if r.Failed > 0 {
+				t.Rows = append(t.Rows, r)
+			}
+		}
+		for _, r := range rows[:n] {
+			if first := &t.Rows[of]; r.Failed == 0 {
+				first.Held = append(first.Held, r.held(first.Where))
+			}
+		}
+		rows = rows[n:]
+	}
+	return t
+}
+
+// held is a row of runs that did not fail, beside one of runs that did.
+func (r TableRow) held(beside string) string {
+	text := r.SDK
+	if r.Where != beside && len(r.Runs) > 0 {
+		text += fmt.Sprintf(", %s, %s", r.Where, r.Runs[0])
+	}
+	switch {
+	case r.Of == 0:
+		return text + ": could not tell"
+	case r.Of > 1:
+		return fmt.Sprintf("%s: %d runs", text, r.Of)
+	}
+	return text
 }
 
 // String is the table for people, a line each row. It is empty where no run failed

@@ -108,8 +108,8 @@ type Publication struct {
 type Published struct {
 	Location string            `json:"location"`
 	Commit   string            `json:"commit,omitempty"`
-	Pages    []string          `json:"pages"` // of the runs, in it: what to read first
+	Pages    []string          `json:"pages"` // in it, to read first: the overview of several runs, else the run's
 	Files    int               `json:"files"`
 	Bytes    int64             `json:"bytes"`
-	Roots    map[string]string `json:"roots"` // root hash of each run, by its id
+	Roots    map[string]string `json:"roots"` // root hash of each run, by its id; of several the beginning
 }

@@ -106,27 +106,27 @@ func attributionLine(a reports.Attribution) AttributionLine {
 	return line
 }
 
-// shortTable has as many rows as an answer has room for. Each names the first of its runs.
+// shortTable has the rows of runs that failed, as many as an answer has room for. Each
+// names the first of its runs.
 func shortTable(t *reports.Table) *reports.Table {
 	if t == nil {
 		return nil
 	}
-	out := *t
-	out.Rows = []reports.TableRow{}
-	for _, row := range t.Rows {
-		most := maxRowRuns
-		if row.Failed == 0 {
-			most = 1 // the control, to be named
-		}
-		row.Runs = row.Runs[:min(len(row.Runs), most)]
-		out.Rows = append(out.Rows, row)
+	out := t.Failed()
+	for i := range out.Rows {
+		row := &out.Rows[i]
+		row.Runs, row.Held = row.Runs[:min(len(row.Runs), maxRowRuns)], firstOf(row.Held, maxHeld)
 	}
 	out.Rows = fitting(out.Rows)
 	return &out
 }
 
-// maxRowRuns is how many runs a row of a table names.
-const maxRowRuns = 3
+// maxRowRuns and maxHeld are how many runs a row of a table names, and libraries that
+// held its claim.
+const (
+	maxRowRuns = 3
+	maxHeld    = 6
+)
 
 // shortened are the first of a list, each cut to what an answer quotes.
 func shortened(list []string, most int) []string {

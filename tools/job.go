@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -69,7 +70,7 @@ type JobFacts struct {
 type TrialLine struct {
 	RunID  string        `json:"run_id,omitempty"`
 	Varied string        `json:"varied,omitempty"` // the one thing in which it differs
-	Answer shrink.Answer `json:"answer"`           // fails, passes, unknown
+	Answer shrink.Answer `json:"answer,omitempty"` // fails, passes, unknown; beside the table unknown alone
 	Failed []string      `json:"failed,omitempty"` // while there is no table
 	Why    string        `json:"why,omitempty"`
 	Said   string        `json:"headline,omitempty"` // beside the table
@@ -250,6 +251,9 @@ func runsBeside(trials []campaigns.Trial) (ids []string, lines []TrialLine) {
 		if few := len(trials) <= fewTrials; few || t.Answer == shrink.Unknown && len(lines) < lastShown {
 			line := trialLine(t)
 			said := strings.Replace(t.Headline, verdict.NotRepeated+": ", "", 1) // the table says how often
+			if line.Answer != shrink.Unknown {
+				line.Answer = ""
+			}
 			line.Failed, line.Said, line.Root = nil, shorten(said, headlineShown), t.Root[:min(len(t.Root), rootShown)]
 			lines = append(lines, line)
 		}
@@ -307,16 +311,16 @@ func (a *agent) replayRun() Tool {
 			"While it says running, get_run with job_id waits on.",
 		Params: []Param{
 			{Name: "run_id", Type: String, Required: true, Example: `"latest"`},
-			{Name: "times", Type: Integer, Min: 1, Max: 50, Default: float64(3), Example: "3"},
+			{Name: "times", Type: Integer, Min: 1, Max: 50, About: "default 3; with blame 1, of each variation", Example: "3"},
 			{Name: "blame", Type: Boolean, About: "vary SDK, broker, tap, one at a time: whose doing is it?"},
 			waitS(),
 		},
 		Example: `{"run_id":"latest","times":3}`,
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (JobAnswer, error) {
-		ask := JobAsk{Kind: campaigns.Replay, Times: in.Times}
+		ask := JobAsk{Kind: campaigns.Replay, Times: cmp.Or(in.Times, 3)}
 		if in.Blame {
-			ask.Kind = campaigns.Blame
+			ask.Kind, ask.Times = campaigns.Blame, cmp.Or(in.Times, 1)
 		}
 		return a.job(ctx, call, in.RunID, ask, in.Wait)
 	})

@@ -65,7 +65,7 @@ func (a *agent) preflight() Tool {
 			return PreflightAnswer{}, fmt.Errorf("look at the host: %w", err)
 		}
 		out := PreflightAnswer{
-			Isolation: host.Isolation, Flavors: a.flavors(host.Flavors), SDKs: byLanguage(able(host.SDKs)), Faults: []string{},
+			Isolation: host.Isolation, Flavors: a.flavors(host.Flavors), SDKs: byLanguage(host.SDKs), Faults: []string{},
 			Missing: missing(host), Limits: limitsOf(a.envelope),
 		}
 		can := 0
@@ -106,18 +106,23 @@ func able(list []experiment.Ability) []string {
 	return names
 }
 
-// byLanguage puts the SDKs of each language, named lang/package@version, on one line,
-// with the versions of a package behind one another.
-func byLanguage(sdks []string) []string {
+// byLanguage puts the SDKs that this host has, named lang/package@version, on a line for
+// each language and protocols, with the versions of a package behind one another.
+func byLanguage(sdks []experiment.Ability) []string {
 	lines, last := []string{}, ""
 	for _, sdk := range sdks {
-		lang, library, _ := strings.Cut(sdk, "/")
+		if !sdk.OK {
+			continue
+		}
+		lang, library, _ := strings.Cut(sdk.Name, "/")
 		name, version, _ := strings.Cut(library, "@")
-		if at := len(lines) - 1; last == lang+"/"+name {
+		head := fmt.Sprintf("%s, %s: ", lang, strings.ReplaceAll(sdk.Detail, ", ", "+"))
+		at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, head) })
+		if at >= 0 && last == head+name {
 			lines[at] += " " + version
 			continue
 		}
-		lines, last = onLine(lines, lang+": ", library), lang+"/"+name
+		lines, last = onLine(lines, head, library), head+name
 	}
 	return lines
 }
@@ -159,12 +164,12 @@ func missing(host experiment.Preflight) []Missing {
 	}
 	for _, ability := range host.Abilities {
 		if !ability.OK {
-			add(ability.Name+": "+ability.Detail, ability.Install, "")
+			add(shorten(ability.Name+": "+ability.Detail, whyShown), ability.Install, "")
 		}
 	}
 	for _, f := range host.Flavors {
 		if !f.OK {
-			add(f.Name+": "+f.Detail, f.Install, "flavor "+f.Name)
+			add(shorten(f.Name+": "+f.Detail, whyShown), f.Install, "flavor "+f.Name)
 		}
 	}
 	for _, sdk := range host.SDKs {

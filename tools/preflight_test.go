@@ -21,8 +21,8 @@ var halfAHost = experiment.Preflight{
 	Abilities: []experiment.Ability{{Name: "namespaces", OK: true}, {Name: "mosquitto", Detail: "not found", Install: "apt-get install mosquitto"}},
 	Flavors:   []experiment.Ability{{Name: "reference", OK: true}, {Name: "mosquitto", Detail: "not found", Install: "apt-get install mosquitto"}},
 	SDKs: []experiment.Ability{
-		{Name: "go/paho.mqtt.golang@1.5.1", OK: true}, {Name: "go/paho.mqtt.golang@1.4.3", OK: true}, {Name: "rust/rumqttc@0.25.1", Install: "no cargo: apt-get install cargo"},
-		{Name: "go/rmq-mcp@1", OK: true}, {Name: "rust/async-nats@0.51.0", Install: "no cargo: apt-get install cargo"}, {Name: "js/mqtt@5.0.0", OK: true},
+		{Name: "go/paho.mqtt.golang@1.5.1", OK: true, Detail: "mqtt3"}, {Name: "go/paho.mqtt.golang@1.4.3", OK: true, Detail: "mqtt3"}, {Name: "rust/rumqttc@0.25.1", Install: "no cargo: apt-get install cargo"},
+		{Name: "go/rmq-mcp@1", OK: true, Detail: "mqtt3, mqtt5"}, {Name: "rust/async-nats@0.51.0", Install: "no cargo: apt-get install cargo"}, {Name: "js/mqtt@5.0.0", OK: true, Detail: "mqtt3, mqtt5"},
 	},
 	Faults: []experiment.FaultMeans{
 		{Type: "kill", OK: true, Mechanism: "sigkill", Params: "duration_s: how long"},
@@ -56,7 +56,7 @@ func TestPreflight(t *testing.T) {
 	if want := "isolation namespaces; 1 of 2 flavors, 4 of 6 SDKs and 2 of 3 faults can be had here, within the operator's limits"; got.Summary != want {
 		t.Errorf("%q, want %q", got.Summary, want)
 	}
-	if want := []string{"go: paho.mqtt.golang@1.5.1 1.4.3, rmq-mcp@1", "js: mqtt@5.0.0"}; !slices.Equal(got.SDKs, want) {
+	if want := []string{"go, mqtt3: paho.mqtt.golang@1.5.1 1.4.3", "go, mqtt3+mqtt5: rmq-mcp@1", "js, mqtt3+mqtt5: mqtt@5.0.0"}; !slices.Equal(got.SDKs, want) {
 		t.Errorf("SDKs %q, want %q", got.SDKs, want)
 	}
 	if want := []string{"arm nothing: kill", "arm disk: full"}; !slices.Equal(got.Faults, want) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -67,12 +68,26 @@ func (a *agent) pushReport() Tool {
 		if err != nil {
 			return PushAnswer{}, fmt.Errorf("publish to %s: %w", to, err)
 		}
+		if len(dirs) > 1 {
+			published = published.overviewed()
+		}
 		if in.DryRun {
 			return PushAnswer{Answer: answer(fmt.Sprintf("would publish %s to %s", plural(len(dirs), "run"), published.Location),
 				"push_report without dry_run"), Published: published}, nil
 		}
 		return PushAnswer{Answer: answer(fmt.Sprintf("published %s to %s", plural(len(dirs), "run"), published.Location), "tell the user where, with the verdicts and the roots"), Published: published, Done: true}, nil
 	})
+}
+
+// overviewed is a publication of several runs by its overview, which names all the others.
+func (p Published) overviewed() Published {
+	p.Pages = slices.DeleteFunc(slices.Clone(p.Pages), func(page string) bool { return strings.HasPrefix(page, reports.RunsDir+"/") })
+	roots := map[string]string{}
+	for run, root := range p.Roots {
+		roots[run] = root[:min(len(root), rootShown)]
+	}
+	p.Roots = roots
+	return p
 }
 
 // findAll are the directories of runs, each once. A job stands for its runs.

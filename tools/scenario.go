@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
@@ -66,13 +67,24 @@ func (a *agent) listScenarios() Tool {
 		if refused := len(all) - len(found); refused > 0 {
 			text += fmt.Sprintf("; the operator's limits allow not all faults of %d more", refused)
 		}
-		out := ScenariosAnswer{Answer: answer(text, "list_scenarios with one's name to read it whole", "run_scenario"), Scenarios: found}
+		out := ScenariosAnswer{Answer: answer(text, "list_scenarios with one's name to read it whole", begin(found)), Scenarios: found}
 		if len(all) == 0 {
 			out.Answer = answer("no scenario of the library fits", "list_scenarios with less asked",
 				"run_scenario: a run is judged also by claims that its scenario does not ask; with config {arm: [tap]} by those on packets, too")
 		}
 		return out, nil
 	})
+}
+
+// broad is the scenario that asks most of a broker without a fault.
+const broad = "mqtt/qos-roundtrip"
+
+// begin is the step to take after a list of scenarios.
+func begin(found []ScenarioLine) string {
+	if slices.ContainsFunc(found, func(s ScenarioLine) bool { return s.Name == broad }) {
+		return "run_scenario; " + broad + " first: loss, duplicates, order, QoS without a fault"
+	}
+	return "run_scenario"
 }
 
 // runScenarioArgs are what run_scenario takes.

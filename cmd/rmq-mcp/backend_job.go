@@ -27,7 +27,7 @@ func beginJob(dir string, argv []string) func(tools.JobAsk) (*campaigns.JobDir, 
 		case campaigns.Replay:
 			job, scenario, err = replayJob(ask.Run, "", ask.Times)
 		case campaigns.Blame:
-			job, scenario, err = blameJob(ask.Run, "", "")
+			job, scenario, err = blameJob(ask.Run, "", "", ask.Times)
 		default:
 			want := defaultReduce()
 			want.claims, want.within = ask.Claims, ask.Within

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,7 @@ import (
 func (a *app) blame() *cobra.Command {
 	var ask jobAsk
 	var sdk string
+	var times int
 	cmd := &cobra.Command{
 		Use:   "blame RUN",
 		Short: "Say who is to blame for a failure, by runs that differ in one thing",
@@ -25,11 +27,14 @@ func (a *app) blame() *cobra.Command {
 		Example: "  rmq-mcp blame latest\n  rmq-mcp blame 1121-0220-broker-kill-9-6cb9 --sdk rust/rumqttc@latest",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if times < 1 || times > maxReplays {
+				return fmt.Errorf("blame: --times is %d, expected 1 to %d", times, maxReplays)
+			}
 			dir, err := a.find(args[0])
 			if err != nil {
 				return err
 			}
-			job, text, err := blameJob(dir, ask.binary, sdk)
+			job, text, err := blameJob(dir, ask.binary, sdk, times)
 			if err != nil {
 				return err
 			}
@@ -47,12 +52,14 @@ func (a *app) blame() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&sdk, "sdk", "", "the other client library, `lang/package@version` (default: one of ours that the run did not use)")
+	cmd.Flags().IntVar(&times, "times", 1, "runs of each variation")
 	ask.flags(cmd)
 	return cmd
 }
 
-// blameJob is a run whose failure is to be varied, and its scenario.
-func blameJob(dir, binary, sdk string) (campaigns.Job, string, error) {
+// blameJob is a run whose failure is to be varied, each variation so many times, and its
+// scenario.
+func blameJob(dir, binary, sdk string, times int) (campaigns.Job, string, error) {
 	r, err := campaigns.ReadRecipe(dir, binary)
 	if err != nil {
 		return campaigns.Job{}, "", err
@@ -61,7 +68,8 @@ func blameJob(dir, binary, sdk string) (campaigns.Job, string, error) {
 	if len(r.Wanted) == 0 {
 		return job, "", fmt.Errorf("blame: run %s did not fail, so there is nobody to blame: %s; `rmq-mcp list runs` shows those that did", job.RunID, short(r.Headline))
 	}
-	job.Variations, err = variationsOf(r, sdk)
+	variations, err := variationsOf(r, sdk)
+	job.Variations = slices.Repeat(variations, times)
 	return job, r.Text, err
 }
 
