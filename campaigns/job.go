@@ -2,6 +2,7 @@ package campaigns
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // Kind of a job.
@@ -220,6 +222,26 @@ func (d *JobDir) Spent() (runs int, seconds float64) {
 		seconds += t.DurationS
 	}
 	return len(d.Trials), seconds
+}
+
+// LeftS is how long the planned runs still take, in seconds: each as long as those that
+// were made, or as the scenario says. It is 0 where that cannot be told.
+func (d *JobDir) LeftS() float64 {
+	made, took := d.Spent()
+	left := float64(max(0, d.Planned()-made))
+	if made > 0 {
+		return left * took / float64(made)
+	}
+	s, err := scenarios.Load(d.Scenario())
+	if err != nil {
+		return 0
+	}
+	start := d.Job.Start
+	t, err := s.Tier(start.Tier, cmp.Or(start.Cluster.Flavor, s.Cluster.Flavor))
+	if err != nil {
+		return 0
+	}
+	return left * s.ExpectedS(t)
 }
 
 // A Result is what came of a job, as far as it has come.

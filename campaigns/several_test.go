@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // seriesLab makes runs whose ids say how they were varied. Those of a library that is
@@ -129,5 +131,30 @@ func TestSeriesGoesOn(t *testing.T) {
 	r, err := d.Series(t.Context(), backend)
 	if err != nil || r.Runs != 4 || !r.Ended {
 		t.Errorf("%d runs, ended %v, %v", r.Runs, r.Ended, err)
+	}
+}
+
+// A series says how long it takes before its first run, by its tier.
+func TestLeftS(t *testing.T) {
+	s, err := scenarios.Load("mqtt/qos-roundtrip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := map[string]float64{}
+	for _, tier := range []string{"smoke", "hardening"} {
+		d, err := NewJobDir(t.TempDir(), NewSeries("x", keeper.Start{Tier: tier}, []string{"a", "b"}, 3, false), s.Text, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		left[tier] = d.LeftS()
+		if err := d.keep(Trial{DurationS: 10}); err != nil {
+			t.Fatal(err)
+		}
+		if d.LeftS() != 50 {
+			t.Errorf("%g s for five runs, when one took 10", d.LeftS())
+		}
+	}
+	if left["smoke"] < 6*15 || left["hardening"] < 2*left["smoke"] {
+		t.Errorf("%v", left)
 	}
 }

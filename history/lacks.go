@@ -1,5 +1,8 @@
 package history
 
+// UnknownVersion is the version of brokers that somebody else runs.
+const UnknownVersion = "unknown"
+
 // LacksOfExternal returns the things that a broker run by somebody else lacks.
 func LacksOfExternal() map[string]string {
 	return map[string]string{

@@ -172,6 +172,15 @@ func unreadable(dir string, err error) Row {
 	return Row{Dir: dir, ID: filepath.Base(dir), State: Unfinished, Headline: "not readable: " + plain.Line(err.Error()), Started: modified(dir)}
 }
 
+// Broker is the version of the broker as it calls itself; of one that nobody can ask the
+// flavor.
+func (r Row) Broker() string {
+	if r.Version == "" || r.Version == history.UnknownVersion {
+		return r.Flavor
+	}
+	return r.Version
+}
+
 // onLines has each text on one line: none begins a row of its own.
 func (r Row) onLines() Row {
 	for _, text := range []*string{&r.Scenario, &r.Protocol, &r.SDK, &r.Flavor, &r.Version, &r.Tier, (*string)(&r.State), &r.Headline, &r.Severity, &r.Root} {

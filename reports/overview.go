@@ -67,13 +67,11 @@ func (p overviewPage) LinkTo(run string) string {
 	return "../" + RunsDir + "/" + run + "/" + MarkdownFile
 }
 
+// Failed is the table of what failed.
+func (p overviewPage) Failed() Table { return p.Table.Failed() }
+
 // Shown are the runs that a row names: the first that failed the claim.
-func (p overviewPage) Shown(r TableRow) []string {
-	if r.Failed == 0 {
-		return nil
-	}
-	return r.Runs[:min(len(r.Runs), maxRowRuns)]
-}
+func (p overviewPage) Shown(r TableRow) []string { return r.Runs[:min(len(r.Runs), maxRowRuns)] }
 
 const maxRowRuns = 5
 

@@ -38,7 +38,7 @@ func TestOverviewOfSeveralRuns(t *testing.T) {
 	for _, want := range []string{
 		"# Does it &lt;forget>?\n", "**1 of 2 runs pass; 1 deviation: 1 broker**", "\n> a restart\n> loses messages\n",
 		"| `qos1-no-loss` | `go/x@1` | robustmq | 1 of 1 | 20 | broker, by wire | [" + a.ID + "](../runs/" + a.ID + "/report.md) |",
-		"| mosquitto \\| 2 | 0 of 1 |  |  | |", "passed in every run that could tell: `no-panic`. Claims that no run could tell: `will-once`.",
+		"- `qos1-no-loss` did not fail with go/x@1, mosquitto \\| 2, 1121-0107-broker-kill-9-3f2a.", "passed in every run that could tell: `no-panic`. Claims that no run could tell: `will-once`.",
 		"### broker, by wire: `qos1-no-loss`\n\nthe broker forgets. Source: MQTT 3.1.1 section 4.3.2.\n\n- message 2 never arrived\n",
 		"- qos1-no-loss: the control broker (`rmq-mcp run x`)\n- go/x@1 alone was run\n", "Severity that the author proposes: P1.",
 	} {

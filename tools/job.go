@@ -195,7 +195,7 @@ func (a *agent) jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 	tool := jobDir.Job.Kind.Tool()
 	switch {
 	case busy:
-		out.ExpectedS = a.expected(jobDir)
+		out.ExpectedS = math.Round(jobDir.LeftS())
 		out.Answer = answer(strings.TrimSpace(fmt.Sprintf("running: %d runs, %.0f s. %s", r.Runs, r.DurationS, r.Headline)), fmt.Sprintf("%s with run_id %q to wait on", tool, out.JobID))
 	case !r.Ended:
 		out.Error = r.Error
@@ -215,20 +215,6 @@ func (a *agent) jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 		out.Answer = answer(r.Headline, fmt.Sprintf("get_run with run_id %q, view anomalies: of all its runs", out.JobID), "push_report with these runs and your analysis")
 	}
 	return out
-}
-
-// expected is how long the runs still take that a job has planned, in seconds: each as
-// long as those that it made, or as its scenario says. 0 where nobody knows.
-func (a *agent) expected(jobDir *campaigns.JobDir) float64 {
-	made, took := jobDir.Spent()
-	left := float64(max(0, jobDir.Planned()-made))
-	if made > 0 {
-		return math.Round(left * took / float64(made))
-	}
-	if s, err := a.backend.Scenario(jobDir.Job.Start.Scenario); err == nil {
-		return math.Round(left * s.Expected)
-	}
-	return 0
 }
 
 func trialLine(t campaigns.Trial) TrialLine {
