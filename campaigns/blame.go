@@ -56,19 +56,22 @@ func VariationsOf(r Recipe, sdk string, crashes bool) ([]Variation, error) {
 	}
 	list = append(list, Variation{Referee: RefereeSDK, SDK: found.String()})
 	if flavor := ControlFlavor(r.Run.Cluster.Flavor, protocol, crashes); flavor != "" {
-		list = append(list, Variation{Referee: RefereeControl, Flavor: flavor, Also: besides(r.Start.Cluster, r.Run.Cluster.Nodes, flavor)})
+		list = append(list, Variation{Referee: RefereeControl, Flavor: flavor, Also: besides(r, flavor)})
 	}
 	return list, nil
 }
 
 // besides is what a control broker differs in beside being another one.
-func besides(of cluster.Config, nodes int, flavor string) string {
+func besides(r Recipe, flavor string) string {
 	var list []string
-	if cluster.FlavorNamed(flavor).OwnSize && nodes > 1 {
+	if nodes := r.Run.Cluster.Nodes; cluster.FlavorNamed(flavor).OwnSize && nodes > 1 {
 		list = append(list, fmt.Sprintf("one node in place of %d", nodes))
 	}
-	if len(of.Settings) > 0 {
+	if len(r.Start.Cluster.Settings) > 0 {
 		list = append(list, "without the settings")
+	}
+	if len(r.Run.LeftOut) > 0 {
+		list = append(list, "with "+strings.Join(r.Run.LeftOut, ", "))
 	}
 	return strings.Join(list, ", ")
 }

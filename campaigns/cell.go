@@ -24,6 +24,7 @@ type Cell struct {
 	Protocol    string
 	NoFaults    bool   // its scenario has none, or it is a baseline
 	Baseline    bool   // the workload alone of a scenario that has faults
+	LeftOut     string // faults of its scenario that it was without, beside others
 	Transport   string // tcp, tls, ws, wss
 	Broker      Broker
 	Wire        bool // packets were recorded

@@ -35,7 +35,7 @@ type Scene struct {
 	Arms      []string `json:"arms"`               // what its faults need armed
 	Shares    bool     `json:"shares,omitempty"`   // it has shared subscriptions
 	Faults    bool     `json:"faults,omitempty"`   // it has some
-	OnNodes   bool     `json:"on_nodes,omitempty"` // some of them act on nodes
+	OnNodes   bool     `json:"on_nodes,omitempty"` // all of them act on nodes
 
 	// Default returns the SDK that clients have by default, and Lacks an error where an
 	// SDK cannot do what the workload needs, or there is no such tier.

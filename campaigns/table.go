@@ -86,8 +86,11 @@ var (
 		func(c Cell) string { return c.Transport },
 		func(c Cell) string { return c.Broker.String() },
 		func(c Cell) string {
-			if c.Baseline {
+			switch {
+			case c.Baseline:
 				return "no faults"
+			case c.LeftOut != "":
+				return "without " + c.LeftOut
 			}
 			return ""
 		},

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -92,6 +93,9 @@ func (e *Experiment) Run(ctx context.Context) error {
 func (e *Experiment) announce() {
 	if e.lowered != "" {
 		e.say(fmt.Sprintf("%s publishes %s", e.scenario.Name, e.lowered))
+	}
+	if len(e.leftOut) > 0 {
+		e.say(fmt.Sprintf("%s runs without its %s: %s", e.scenario.Name, strings.Join(e.leftOut, ", "), untouchable))
 	}
 	if e.notice != "" {
 		e.say(fmt.Sprintf("%s runs without its faults, as a control: %s", e.scenario.Name, e.notice))

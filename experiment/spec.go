@@ -27,12 +27,16 @@ type spec struct {
 	tier     scenarios.Tier
 	rate     float64 // of the scenario's publishers together
 	lowered  string  // why that is less than it asks for; "" where it is not
-	notice   string  // said before anything is started
+	notice   string  // why it runs without its faults; "" where it does not, or somebody asked for that
+	leftOut  []string // faults of the scenario that it runs without, and with the others
 	sdk      clients.SDK
 	seed     int64
 	planted  string // the defect of our own, "" for none
 	header   string // eight characters in every payload of this run
 }
+
+// untouchable is why a scenario's faults on nodes are not injected.
+const untouchable = "nothing may be done to nodes that somebody else runs; name their pids or containers to have the faults"
 
 // newSpec returns what a start asks for. An error is bad input and says what is valid.
 func newSpec(version string, start keeper.Start) (*spec, error) {
@@ -86,9 +90,13 @@ func (s *spec) fromScenario(start keeper.Start) (err error) {
 	if c.Nodes == 0 && !cluster.FlavorNamed(c.Flavor).OwnSize {
 		c.Nodes = s.scenario.Cluster.Nodes
 	}
-	if c.Untouchable() && s.scenario.OnNodes() && !start.NoFaults {
-		s.start.NoFaults = true
-		s.notice = "nothing may be done to nodes that somebody else runs; name their pids or containers to have the faults"
+	if c.Untouchable() && !start.NoFaults {
+		switch {
+		case s.scenario.OnNodes():
+			s.start.NoFaults, s.notice = true, untouchable
+		default:
+			s.leftOut, s.scenario = s.scenario.LeftOut(), s.scenario.OffNodes()
+		}
 	}
 	asked := s.scenario
 	s.start.NoFaults = s.start.NoFaults && len(asked.Schedule) > 0 // a scenario that has none is its own control

@@ -22,12 +22,33 @@ func (s *Scenario) Control(t Tier) (*Scenario, Tier) {
 	return &control, t
 }
 
-// OnNodes reports whether a fault of the schedule acts on a node, or on what is
-// between nodes, and not on clients or on what passes the tap.
+// OnNodes reports whether all faults of the schedule act on nodes, or on what is between
+// nodes. It is false where there are none.
 func (s *Scenario) OnNodes() bool {
-	return slices.ContainsFunc(s.Schedule, func(step Step) bool {
-		return slices.ContainsFunc(faults.Catalog(), func(k faults.Kind) bool {
-			return k.Type == step.Fault && !slices.Contains([]string{"client", "protocol", "hostile"}, k.Family)
-		})
+	return len(s.Schedule) > 0 && len(s.OffNodes().Schedule) == 0
+}
+
+// OffNodes is the scenario with the faults alone that act on clients, or on what passes
+// the tap.
+func (s *Scenario) OffNodes() *Scenario {
+	rest := *s
+	rest.Schedule = slices.DeleteFunc(slices.Clone(s.Schedule), Step.onNode)
+	return &rest
+}
+
+// onNode reports whether a step's fault acts on a node, or on what is between nodes.
+func (step Step) onNode() bool {
+	return slices.ContainsFunc(faults.Catalog(), func(k faults.Kind) bool {
+		return k.Type == step.Fault && !slices.Contains([]string{"client", "protocol", "hostile"}, k.Family)
 	})
+}
+
+// LeftOut are the faults that act on nodes, in words: kill of node-3.
+func (s *Scenario) LeftOut() (words []string) {
+	for _, step := range s.Schedule {
+		if step.onNode() {
+			words = append(words, step.Fault+" of "+step.Target)
+		}
+	}
+	return words
 }

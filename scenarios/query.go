@@ -84,11 +84,17 @@ func (s *Scenario) judgedBy(claim, protocol, flavor string) bool {
 }
 
 // servedBy reports whether a flavor has all that the scenario needs, in a protocol.
-// Nothing can be done to the nodes of brokers that somebody else runs, of which nothing
-// but an address is known.
+// Brokers that somebody else runs, of which nothing but an address is known, have the
+// faults alone that act on clients or on what passes the tap.
 func (s *Scenario) servedBy(flavor, protocol string) bool {
 	f := cluster.FlavorNamed(flavor)
-	if f.Foreign && s.OnNodes() || f.OwnSize && s.Fits(1) != nil {
+	if f.Foreign {
+		if s.OnNodes() {
+			return false
+		}
+		s = s.OffNodes()
+	}
+	if f.OwnSize && s.Fits(1) != nil {
 		return false
 	}
 	return s.RunsOn(flavor, protocol) == nil

@@ -53,7 +53,7 @@ func configParam() Param {
 // cluster_start.
 func likeClusterStart() Param {
 	config := configParam()
-	config.About = "as in cluster_start"
+	config.About = "as in cluster_start; several runs arm the tap unasked"
 	for i := range config.Fields {
 		config.Fields[i].Unlisted = true
 	}

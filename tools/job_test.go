@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -132,6 +133,10 @@ func TestReplayRunForBlame(t *testing.T) {
 	got := structured(t, callTool(t, c, "replay_run", map[string]any{"run_id": "run-1", "blame": true}))
 	if fmt.Sprint(got["blame"]) != want || len(h.began) != 1 || h.began[0].Kind != campaigns.Blame {
 		t.Errorf("%v, began %+v", got, h.began)
+	}
+	// Whose doing it is is decided, so that the next step is to publish.
+	if next := fmt.Sprint(got["next_steps"]); !strings.HasPrefix(next, "[push_report with runs ["+strconv.Quote(d.ID())+"]") {
+		t.Errorf("%s", next)
 	}
 	// Its id is the same job's, without the word again.
 	if got = structured(t, callTool(t, c, "replay_run", map[string]any{"run_id": d.ID()})); fmt.Sprint(got["blame"]) != want || len(h.began) != 1 {

@@ -84,7 +84,9 @@ func (p Published) overviewed() Published {
 	p.Pages = slices.DeleteFunc(slices.Clone(p.Pages), func(page string) bool { return strings.HasPrefix(page, reports.RunsDir+"/") })
 	roots := map[string]string{}
 	for run, root := range p.Roots {
-		roots[run] = root[:min(len(root), rootShown)]
+		if len(p.Roots) <= fewTrials {
+			roots[run] = root[:min(len(root), rootShown)]
+		}
 	}
 	p.Roots = roots
 	return p

@@ -63,11 +63,15 @@ func (a *agent) listScenarios() Tool {
 		if err != nil {
 			return ScenariosAnswer{}, fmt.Errorf("find scenarios: %w", err)
 		}
+		slices.SortStableFunc(found, func(a, b ScenarioLine) int { return cmp.Compare(faulty(a), faulty(b)) })
 		text := plural(len(found), "scenario") + ", each judged by every claim that applies to what it does"
+		if slices.ContainsFunc(found, func(s ScenarioLine) bool { return s.Name == broad }) {
+			text += "; begin with " + broad + ": loss, duplicates, order and granted QoS of QoS 0, 1 and 2, without a fault"
+		}
 		if refused := len(all) - len(found); refused > 0 {
 			text += fmt.Sprintf("; the operator's limits allow not all faults of %d more", refused)
 		}
-		out := ScenariosAnswer{Answer: answer(text, "list_scenarios with one's name to read it whole", begin(found)), Scenarios: found}
+		out := ScenariosAnswer{Answer: answer(text, "run_scenario", "list_scenarios with one's name to read it whole"), Scenarios: found}
 		if len(all) == 0 {
 			out.Answer = answer("no scenario of the library fits", "list_scenarios with less asked",
 				"run_scenario: a run is judged also by claims that its scenario does not ask; with config {arm: [tap]} by those on packets, too")
@@ -79,12 +83,12 @@ func (a *agent) listScenarios() Tool {
 // broad is the scenario that asks most of a broker without a fault.
 const broad = "mqtt/qos-roundtrip"
 
-// begin is the step to take after a list of scenarios.
-func begin(found []ScenarioLine) string {
-	if slices.ContainsFunc(found, func(s ScenarioLine) bool { return s.Name == broad }) {
-		return "run_scenario; " + broad + " first: loss, duplicates, order, QoS without a fault"
+// faulty puts scenarios without faults before the others.
+func faulty(s ScenarioLine) int {
+	if s.Type == "basic" {
+		return 0
 	}
-	return "run_scenario"
+	return 1
 }
 
 // runScenarioArgs are what run_scenario takes.

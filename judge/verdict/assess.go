@@ -175,6 +175,9 @@ func budgetShortfalls(in Input, landed int, note noter) {
 	if landed < b.Faults {
 		note(BudgetShort, "%d faults landed of the %d that the tier asks for", landed, b.Faults)
 	}
+	if out := withoutSome(in.Run); out != "" {
+		note(BudgetShort, "%s, because nothing may be done to nodes that somebody else runs", out)
+	}
 	for _, seen := range c.Unjudged {
 		note(Unjudged, "%s", seen)
 	}

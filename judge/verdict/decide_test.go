@@ -179,6 +179,8 @@ func TestDecide(t *testing.T) {
 		{"what nobody judged is in the headline", func(in *Input) {
 			in.Coverage.Unjudged = []string{"seen and not claimed here: 9 duplicates of QoS 2, because of this"}
 		}, PassSmoke, "with kill of node-2; but seen and not claimed here: 9 duplicates of QoS 2, because of this"},
+		{"faults that a stranger's broker cannot have", func(in *Input) { in.Run.LeftOut = []string{"pause of leader"} },
+			PassSmoke, "with kill of node-2, without the scenario's pause of leader"},
 		{"no plan", func(in *Input) { in.Run = nil }, NotRun, "no frozen plan"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

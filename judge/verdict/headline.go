@@ -76,7 +76,16 @@ func faultsIn(run *history.Run, landings []history.Landing) string {
 	if len(names) == 0 {
 		return "without a fault"
 	}
-	return "with " + strings.Join(names, "; ")
+	return strings.TrimSuffix("with "+strings.Join(names, "; ")+", "+withoutSome(run), ", ")
+}
+
+// withoutSome are the faults of the scenario that a run was without beside others; ""
+// where it had all or none.
+func withoutSome(run *history.Run) string {
+	if run == nil || len(run.LeftOut) == 0 {
+		return ""
+	}
+	return "without the scenario's " + strings.Join(run.LeftOut, ", ")
 }
 
 func plural(n int64, one, many string) string {
