@@ -25,9 +25,9 @@ type spec struct {
 	binary   string              // the broker's, as the caller named it; start has it as it was found
 	scenario *scenarios.Scenario // nil while exploring by hand
 	tier     scenarios.Tier
-	rate     float64 // of the scenario's publishers together
-	lowered  string  // why that is less than it asks for; "" where it is not
-	notice   string  // why it runs without its faults; "" where it does not, or somebody asked for that
+	rate     float64  // of the scenario's publishers together
+	lowered  string   // why that is less than it asks for; "" where it is not
+	notice   string   // why it runs without its faults; "" where it does not, or somebody asked for that
 	leftOut  []string // faults of the scenario that it runs without, and with the others
 	sdk      clients.SDK
 	seed     int64

@@ -84,8 +84,7 @@ func (s *Scenario) judgedBy(claim, protocol, flavor string) bool {
 }
 
 // servedBy reports whether a flavor has all that the scenario needs, in a protocol.
-// Brokers that somebody else runs, of which nothing but an address is known, have the
-// faults alone that act on clients or on what passes the tap.
+// Brokers that somebody else runs have the faults on clients alone, and those on packets.
 func (s *Scenario) servedBy(flavor, protocol string) bool {
 	f := cluster.FlavorNamed(flavor)
 	if f.Foreign {

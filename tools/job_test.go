@@ -134,7 +134,7 @@ func TestReplayRunForBlame(t *testing.T) {
 	if fmt.Sprint(got["blame"]) != want || len(h.began) != 1 || h.began[0].Kind != campaigns.Blame {
 		t.Errorf("%v, began %+v", got, h.began)
 	}
-	// Whose doing it is is decided, so that the next step is to publish.
+	// The failure is decided, so that the next step is to publish.
 	if next := fmt.Sprint(got["next_steps"]); !strings.HasPrefix(next, "[push_report with runs ["+strconv.Quote(d.ID())+"]") {
 		t.Errorf("%s", next)
 	}

@@ -75,7 +75,7 @@ func (a *agent) pushReport() Tool {
 			return PushAnswer{Answer: answer(fmt.Sprintf("would publish %s to %s", plural(len(dirs), "run"), published.Location),
 				"push_report without dry_run"), Published: published}, nil
 		}
-		return PushAnswer{Answer: answer(fmt.Sprintf("published %s to %s", plural(len(dirs), "run"), published.Location), "tell the user where, with the verdicts and the roots"), Published: published, Done: true}, nil
+		return PushAnswer{Answer: answer(fmt.Sprintf("published %s to %s", plural(len(dirs), "run"), published.Location), "tell the user where; the page has the verdicts and the roots to quote"), Published: published, Done: true}, nil
 	})
 }
 

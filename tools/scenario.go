@@ -118,7 +118,7 @@ func (a *agent) runScenario() Tool {
 		Params: []Param{
 			{Name: "scenario", Type: String, Required: true, Example: `"mqtt/broker-kill-9"`},
 			nodesParam(), likeClusterStart(),
-			{Name: "sdks", Type: Array, Items: String, About: "as preflight lists them", Example: `["go","python/paho-mqtt@2.1.0"]`},
+			{Name: "sdks", Type: Array, Items: String, About: "as preflight lists them, or a language", Example: `["go","python/paho-mqtt@2.1.0"]`},
 			{Name: "protocol", Type: String, Enum: contract.Protocols()},
 			{Name: "transport", Type: String, Enum: cluster.Transports()},
 			{Name: "seed", Type: Integer, Min: 0, Max: 1 << 53, Example: "7"},
