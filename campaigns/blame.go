@@ -70,9 +70,6 @@ func besides(r Recipe, flavor string) string {
 	if len(r.Start.Cluster.Settings) > 0 {
 		list = append(list, "without the settings")
 	}
-	if len(r.Run.LeftOut) > 0 {
-		list = append(list, "with "+strings.Join(r.Run.LeftOut, ", "))
-	}
 	return strings.Join(list, ", ")
 }
 
@@ -140,13 +137,33 @@ func (d *JobDir) decision(r Result) reports.Blame {
 		e := reports.Experiment{What: t.Varied, RunID: t.RunID, State: t.State, Shows: "nothing: " + t.Why}
 		switch t.Answer {
 		case shrink.Fails:
-			e.Shows = "it fails so again"
+			e.Shows = d.shows(t)
 		case shrink.Passes:
 			e.Shows = "it does not fail so"
 		}
 		b.Experiments = append(b.Experiments, e)
 	}
 	return b
+}
+
+// shows says which of the claims that failed in the run fail in a trial again. A series
+// has no such run.
+func (d *JobDir) shows(t Trial) string {
+	var again, held []string
+	for _, f := range d.Job.Wanted {
+		if slices.Contains(t.Failed, f) {
+			again = append(again, f.Claim)
+		} else {
+			held = append(held, f.Claim)
+		}
+	}
+	switch {
+	case len(d.Job.Wanted) == 0:
+		return "it fails in " + strings.Join(t.Failed.Claims(), ", ")
+	case len(held) == 0:
+		return "it fails so again"
+	}
+	return fmt.Sprintf("it fails again in %s, not in %s", strings.Join(again, ", "), strings.Join(held, ", "))
 }
 
 // blamed compares the run and its variations, as far as they differ in what is

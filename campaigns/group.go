@@ -11,6 +11,7 @@ import (
 type group struct {
 	scenario, sha, tier string
 	noFaults            bool
+	leftOut             string // faults of the scenario that they were without
 	broker              Broker
 	cells               []Cell
 }
@@ -21,12 +22,12 @@ func groupsOf(cells []Cell) (list []*group) {
 			continue
 		}
 		fits := func(g *group) bool {
-			return g.scenario == c.Scenario && g.sha == c.ScenarioSHA && g.tier == c.Tier && g.noFaults == c.NoFaults && g.broker == c.Broker
+			return g.scenario == c.Scenario && g.sha == c.ScenarioSHA && g.tier == c.Tier && g.noFaults == c.NoFaults && g.leftOut == c.LeftOut && g.broker == c.Broker
 		}
 		if i := slices.IndexFunc(list, fits); i >= 0 {
 			list[i].cells = append(list[i].cells, c)
 		} else {
-			list = append(list, &group{c.Scenario, c.ScenarioSHA, c.Tier, c.NoFaults, c.Broker, []Cell{c}})
+			list = append(list, &group{c.Scenario, c.ScenarioSHA, c.Tier, c.NoFaults, c.LeftOut, c.Broker, []Cell{c}})
 		}
 	}
 	for _, c := range cells { // what never ran knows no more of its broker than what it is called
@@ -37,7 +38,7 @@ func groupsOf(cells []Cell) (list []*group) {
 			return g.scenario == c.Scenario && g.noFaults == c.NoFaults && g.broker.Flavor == c.Broker.Flavor
 		})
 		if i < 0 {
-			i, list = len(list), append(list, &group{c.Scenario, c.ScenarioSHA, c.Tier, c.NoFaults, c.Broker, nil})
+			i, list = len(list), append(list, &group{c.Scenario, c.ScenarioSHA, c.Tier, c.NoFaults, c.LeftOut, c.Broker, nil})
 		}
 		list[i].cells = append(list[i].cells, c)
 	}
@@ -49,6 +50,9 @@ func (g *group) name() string {
 	scenario := g.scenario
 	if g.baseline() {
 		scenario += " without its faults"
+	}
+	if g.leftOut != "" {
+		scenario += " without its " + g.leftOut
 	}
 	text := fmt.Sprintf("%s (%.8s, %s tier) on %s", scenario, g.sha, g.tier, g.broker)
 	if g.broker.Nodes > 0 {
@@ -123,6 +127,8 @@ func apart(a, b *group) string {
 		return "another tier"
 	case a.noFaults != b.noFaults:
 		return "only one of them has faults"
+	case a.leftOut != b.leftOut:
+		return "other faults were left out"
 	case a.broker.Flavor == b.broker.Flavor && a.broker.Version != b.broker.Version:
 		return "another version of the broker"
 	case a.broker.Flavor == b.broker.Flavor && a.broker.Build != b.broker.Build:

@@ -149,9 +149,9 @@ func TestWhatCannotBeIsNoFailure(t *testing.T) {
 // A schedule for three nodes has nothing to do at a broker of one; its control
 // does, as it has no schedule.
 func TestAScheduleNeedsItsNodes(t *testing.T) {
-	scene := Scene{Name: "mqtt/crash-in-turn", Protocols: []string{"mqtt3"}, Faults: true, OnNodes: true, Fits: func(nodes int) error {
-		if nodes < 3 {
-			return fmt.Errorf("the schedule needs node 3 of %d", nodes)
+	scene := Scene{Name: "mqtt/crash-in-turn", Protocols: []string{"mqtt3"}, Faults: true, OnNodes: true, Fits: func(c cluster.Config) error {
+		if c.Nodes < 3 {
+			return fmt.Errorf("the schedule needs node 3 of %d", c.Nodes)
 		}
 		return nil
 	}}
@@ -172,11 +172,11 @@ func TestAScheduleNeedsItsNodes(t *testing.T) {
 	}
 }
 
-// The disks of brokers that somebody else runs are not ours to arm.
+// The disks of brokers that somebody else runs are not ours to arm, the tap before them is.
 func TestForeignBrokersAreNotArmed(t *testing.T) {
-	scene := Scene{Name: "mqtt/power-loss", Protocols: []string{"mqtt3"}, Arms: []string{cluster.ArmDisk}, Faults: true, OnNodes: true}
+	scene := Scene{Name: "mqtt/power-loss", Protocols: []string{"mqtt3"}, Arms: []string{cluster.ArmDisk, cluster.ArmTap}, Faults: true, OnNodes: true}
 	for flavor, want := range map[string][]string{"external": {cluster.ArmTap}, "embedded": {cluster.ArmDisk, cluster.ArmTap}} {
-		p, err := NewPlan(Order{Scenarios: []Scene{scene}, SDKs: []string{"go/rmq-mcp"}, Flavors: []string{flavor}, NoFaults: true, Config: cluster.Config{Arm: []string{cluster.ArmTap}}})
+		p, err := NewPlan(Order{Scenarios: []Scene{scene}, SDKs: []string{"go/rmq-mcp"}, Flavors: []string{flavor}, NoFaults: true})
 		if err != nil || len(p.Entries) != 1 {
 			t.Fatalf("%s: %d cells, %v", flavor, len(p.Entries), err)
 		}

@@ -41,8 +41,8 @@ type Scene struct {
 	// SDK cannot do what the workload needs, or there is no such tier.
 	Default func(protocol, flavor string) (clients.SDK, error) `json:"-"`
 	Lacks   func(sdk clients.SDK, tier string) error           `json:"-"`
-	// Fits returns an error where a cluster of so many nodes has not those of the schedule.
-	Fits func(nodes int) error `json:"-"`
+	// Fits returns an error where a cluster has not the nodes of the schedule.
+	Fits func(cluster.Config) error `json:"-"`
 }
 
 // DefaultSDK stands for the SDK that a scenario has by default.
@@ -148,10 +148,7 @@ func (o Order) cells(scene Scene, sdks []clients.SDK, transports []string, noFau
 		like.Lacks = ""
 		nodes := o.Config
 		nodes.Flavor = like.Flavor
-		like.Arm = slices.Clone(o.Config.Arm)
-		if !nodes.Foreign() {
-			like.Arm = union(slices.Clone(scene.Arms), like.Arm)
-		}
+		like.Arm = union(nodes.Armable(scene.Arms), o.Config.Arm)
 		if nodes.Untouchable() && scene.OnNodes && !noFaults {
 			like.Lacks = "nothing may be done to nodes that somebody else runs: its workload alone can be run, with --no-faults"
 		}
@@ -241,7 +238,9 @@ func (o Order) lacks(scene Scene, e Entry, sdk clients.SDK) error {
 		return fmt.Errorf("the driver of %s cannot %s", sdk, e.Transport)
 	}
 	if n := o.nodes(e.Flavor); n > 0 && !e.NoFaults && scene.Fits != nil {
-		if err := scene.Fits(n); err != nil {
+		config := o.Config
+		config.Flavor, config.Nodes = e.Flavor, n
+		if err := scene.Fits(config); err != nil {
 			return err
 		}
 	}

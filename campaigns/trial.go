@@ -128,9 +128,9 @@ func (l Backend) try(ctx context.Context, scenario string, as Variation, wanted 
 	return t, nil
 }
 
-// answer says whether a run fails as wanted. A violation stands whatever else went wrong. A run that does not fail passes
-// only if it really tried the failure. Otherwise the answer is unknown, with
-// the reason.
+// answer says whether a run fails as wanted. A violation stands whatever else went wrong.
+// A run that does not fail passes only if it really tried the failure. Otherwise the
+// answer is unknown, with the reason.
 func (j Judged) answer(wanted Fingerprint, is match) (shrink.Answer, string) {
 	failed := FingerprintOf(j.Verdict)
 	if len(failed) > 0 && is(wanted, failed) {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,10 +48,11 @@ func (external) check(config Config) (Config, error) {
 	return config, nil
 }
 
-// Reach connects to brokers that somebody else runs, once, as a new MQTT client. The
-// error names the first endpoint where none is accepted within three seconds. There is
-// none for brokers that are still to be started.
-func Reach(ctx context.Context, config Config) error {
+// Reach connects to brokers that somebody else runs, once, as a new MQTT client over a
+// transport, that of the configuration where it is "". The error names the first endpoint
+// where no client is accepted within three seconds. There is none for brokers that are
+// still to be started.
+func Reach(ctx context.Context, config Config, transport string) error {
 	if !config.Foreign() {
 		return nil
 	}
@@ -58,8 +60,9 @@ func Reach(ctx context.Context, config Config) error {
 	if err != nil {
 		return err
 	}
+	transport = cmp.Or(transport, strings.Join(config.Transports, ""))
 	for _, endpoint := range config.Endpoints {
-		if _, err := probe(ctx, level3, strings.Join(config.Transports, ""), endpoint, config.Username, config.Password.Reveal()); err != nil {
+		if _, err := probe(ctx, level3, transport, endpoint, config.Username, config.Password.Reveal()); err != nil {
 			return fmt.Errorf("reach the broker at %s: %w; see that it runs, listens there and admits this login, then ask again", endpoint, err)
 		}
 	}

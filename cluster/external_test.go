@@ -12,7 +12,7 @@ import (
 func TestExternal(t *testing.T) {
 	ctx, c := startCluster(t, Config{Nodes: 1})
 	_, outside := startCluster(t, Config{Flavor: "external", Endpoints: c.Endpoints("")})
-	if err := Reach(ctx, Config{Flavor: "external", Endpoints: c.Endpoints("")}); err != nil {
+	if err := Reach(ctx, Config{Flavor: "external", Endpoints: c.Endpoints("")}, ""); err != nil {
 		t.Error(err)
 	}
 	n := outside.Nodes()[0]
@@ -39,11 +39,11 @@ func TestExternal(t *testing.T) {
 // A broker that accepts no client is known before a run is made.
 func TestReach(t *testing.T) {
 	silent := hosttest.Serve(t, func(net.Conn) {})
-	err := Reach(t.Context(), Config{Flavor: "external", Endpoints: []string{silent}})
+	err := Reach(t.Context(), Config{Flavor: "external", Endpoints: []string{silent}}, "")
 	if err == nil || !strings.HasPrefix(err.Error(), "reach the broker at "+silent+": ") || !strings.Contains(err.Error(), "see that it runs") {
 		t.Errorf("%v", err)
 	}
-	if err := Reach(t.Context(), Config{Flavor: "reference"}); err != nil {
+	if err := Reach(t.Context(), Config{Flavor: "reference"}, ""); err != nil {
 		t.Errorf("a broker that is still to be started: %v", err)
 	}
 }

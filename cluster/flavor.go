@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,6 +102,12 @@ func (c Config) Foreign() bool {
 // Untouchable reports whether nothing may be done to the nodes: somebody else runs
 // them, and neither their processes nor their containers are named.
 func (c Config) Untouchable() bool { return c.Foreign() && len(c.PIDs)+len(c.Containers) == 0 }
+
+// Armable are those of arms that can be armed: nothing but the tap before nodes of
+// somebody else.
+func (c Config) Armable(arms []string) []string {
+	return slices.DeleteFunc(slices.Clone(arms), func(arm string) bool { return c.Foreign() && arm != ArmTap })
+}
 
 // A flavor starts one kind of broker.
 type flavor interface {

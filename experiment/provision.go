@@ -6,21 +6,16 @@ import (
 	"path/filepath"
 
 	"github.com/robustmq/rmq-mcp/clients"
-	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 )
 
 // Provision fetches and builds what the driver of a start's SDK needs, where that has
 // not been done yet. It is for whoever starts an experiment, before that: the network of
 // an experiment has no way out. Nothing is fetched if scenario, broker, SDK, protocol and
-// transport do not fit together, nor if a broker of somebody else's accepts no client.
-// Either is an error. Progress may be nil.
+// transport do not fit together, which is an error. Progress may be nil.
 func Provision(ctx context.Context, stateDir string, self []string, start keeper.Start, progress func(string)) error {
 	s, err := checked(start)
 	if err != nil {
-		return err
-	}
-	if err := cluster.Reach(ctx, s.start.Cluster); err != nil {
 		return err
 	}
 	if progress == nil {

@@ -89,15 +89,16 @@ func (e *Experiment) Run(ctx context.Context) error {
 	return e.judge()
 }
 
-// announce says where the run differs from the scenario: a lower rate, or no faults.
+// announce says where the run differs from the scenario: a lower rate, no faults, or fewer.
 func (e *Experiment) announce() {
 	if e.lowered != "" {
 		e.say(fmt.Sprintf("%s publishes %s", e.scenario.Name, e.lowered))
 	}
-	if len(e.leftOut) > 0 {
-		e.say(fmt.Sprintf("%s runs without its %s: %s", e.scenario.Name, strings.Join(e.leftOut, ", "), untouchable))
-	}
-	if e.notice != "" {
+	switch {
+	case e.notice == "":
+	case len(e.leftOut) > 0:
+		e.say(fmt.Sprintf("%s runs without its %s: %s", e.scenario.Name, strings.Join(e.leftOut, ", "), e.notice))
+	default:
 		e.say(fmt.Sprintf("%s runs without its faults, as a control: %s", e.scenario.Name, e.notice))
 	}
 }

@@ -27,16 +27,13 @@ type spec struct {
 	tier     scenarios.Tier
 	rate     float64  // of the scenario's publishers together
 	lowered  string   // why that is less than it asks for; "" where it is not
-	notice   string   // why it runs without its faults; "" where it does not, or somebody asked for that
-	leftOut  []string // faults of the scenario that it runs without, and with the others
+	notice   string   // why it runs without its faults, or without some; "" where somebody asked for that
+	leftOut  []string // faults that were left out; the others are injected
 	sdk      clients.SDK
 	seed     int64
 	planted  string // the defect of our own, "" for none
 	header   string // eight characters in every payload of this run
 }
-
-// untouchable is why a scenario's faults on nodes are not injected.
-const untouchable = "nothing may be done to nodes that somebody else runs; name their pids or containers to have the faults"
 
 // newSpec returns what a start asks for. An error is bad input and says what is valid.
 func newSpec(version string, start keeper.Start) (*spec, error) {
@@ -90,14 +87,7 @@ func (s *spec) fromScenario(start keeper.Start) (err error) {
 	if c.Nodes == 0 && !cluster.FlavorNamed(c.Flavor).OwnSize {
 		c.Nodes = s.scenario.Cluster.Nodes
 	}
-	if c.Untouchable() && !start.NoFaults {
-		switch {
-		case s.scenario.OnNodes():
-			s.start.NoFaults, s.notice = true, untouchable
-		default:
-			s.leftOut, s.scenario = s.scenario.LeftOut(), s.scenario.OffNodes()
-		}
-	}
+	s.leaveOut()
 	asked := s.scenario
 	s.start.NoFaults = s.start.NoFaults && len(asked.Schedule) > 0 // a scenario that has none is its own control
 	if s.start.NoFaults {
@@ -118,6 +108,27 @@ func (s *spec) fromScenario(start keeper.Start) (err error) {
 	s.spare()
 	s.sdk, err = s.scenario.SDKFor(start.SDK, s.scenario.Protocol, c.Flavor)
 	return err
+}
+
+// leaveOut leaves out the scenario's faults on nodes, where nothing may be done to these
+// or somebody asked for that. It makes a scenario without others a control.
+func (s *spec) leaveOut() {
+	out := s.scenario.LeftOut()
+	if s.start.NoFaults || len(out) == 0 {
+		s.start.OffNodes = false
+		return
+	}
+	if s.start.Cluster.Untouchable() {
+		s.start.OffNodes = true
+		s.notice = "nothing may be done to nodes that somebody else runs; name their pids or containers to have the faults"
+	}
+	switch {
+	case !s.start.OffNodes:
+	case s.scenario.OnNodes():
+		s.start.OffNodes, s.start.NoFaults = false, true
+	default:
+		s.leftOut, s.scenario = out, s.scenario.OffNodes()
+	}
 }
 
 // listen has the nodes listen on the transport of the run. Brokers that somebody

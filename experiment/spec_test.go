@@ -25,8 +25,10 @@ func TestFaultsOnBrokersOfSomebodyElse(t *testing.T) {
 		{"mqtt/broker-kill-9", external, nil, 0, true},
 		{"mqtt/ack-lost", external, nil, 2, false},
 		{"mqtt/qos-roundtrip", external, nil, 0, false},
+		{"mqtt/will", cluster.Config{Nodes: 1}, []string{"kill of node-3"}, 4, false}, // the control of such a run
 	} {
-		s, err := checked(keeper.Start{Scenario: test.scenario, Cluster: test.cluster})
+		off := test.cluster.Flavor == ""
+		s, err := checked(keeper.Start{Scenario: test.scenario, Cluster: test.cluster, OffNodes: off})
 		if err != nil {
 			t.Errorf("%s: %v", test.scenario, err)
 			continue

@@ -15,8 +15,8 @@ type Run struct {
 	Started     time.Time   `json:"started"`
 	Scenario    string      `json:"scenario"`              // mqtt/broker-kill-9; "" for an exploration by hand
 	Control     bool        `json:"control,omitempty"`     // without the scenario's faults
-	ControlWhy  string      `json:"control_why,omitempty"` // where nobody asked for that
-	LeftOut     []string    `json:"left_out,omitempty"`    // faults of the scenario on nodes that nothing may be done to: kill of node-3
+	ControlWhy  string      `json:"control_why,omitempty"` // why it is without faults, or without some, where nobody asked for that
+	LeftOut     []string    `json:"left_out,omitempty"`    // faults of the scenario that it was without, beside others: kill of node-3
 	Lowered     string      `json:"lowered,omitempty"`     // how much less was published than the scenario asks for, and why
 	ScenarioSHA string      `json:"scenario_sha256"`       // of its text, which is kept beside this file
 	Seed        int64       `json:"seed"`

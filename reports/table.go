@@ -26,7 +26,7 @@ type TableRow struct {
 	Count   string   `json:"count,omitempty"`   // violations in each failed run: 20, or 14 to 20
 	Blame   string   `json:"blame,omitempty"`
 	Runs    []string `json:"run_ids"`        // those that failed it, or all for none
-	Held    []string `json:"held,omitempty"` // after [Table.Failed]: libraries with which it failed in no run
+	Held    []string `json:"held,omitempty"` // after [Table.Failed]: runs in which it did not fail, by library
 }
 
 // Failed is the table without rows of runs that did not fail. The first row of each claim
@@ -60,7 +60,7 @@ func (t Table) Failed() Table {
 func (r TableRow) held(beside string) string {
 	text := r.SDK
 	if r.Where != beside && len(r.Runs) > 0 {
-		text += fmt.Sprintf(", %s, %s", r.Where, r.Runs[0])
+		text += strings.TrimSuffix(", "+r.Where, ", ") + ", " + r.Runs[0]
 	}
 	switch {
 	case r.Of == 0:

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"slices"
 
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/judge/checker"
 )
@@ -26,6 +27,14 @@ func (s *Scenario) Control(t Tier) (*Scenario, Tier) {
 // nodes. It is false where there are none.
 func (s *Scenario) OnNodes() bool {
 	return len(s.Schedule) > 0 && len(s.OffNodes().Schedule) == 0
+}
+
+// On is the scenario as it can run on a cluster.
+func (s *Scenario) On(c cluster.Config) *Scenario {
+	if c.Untouchable() {
+		return s.OffNodes()
+	}
+	return s
 }
 
 // OffNodes is the scenario with the faults alone that act on clients, or on what passes

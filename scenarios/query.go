@@ -18,7 +18,7 @@ import (
 type Query struct {
 	Claim    string             // that it is judged by
 	Protocol string             // that it can be run with
-	Flavor   string             // of a broker that has all that it needs, its faults too
+	Flavor   string             // of a broker that has all that it needs, some of its faults too
 	Faults   *bool              // whether it injects any
 	Limits   *envelope.Envelope // that allow all of its faults
 }
@@ -61,7 +61,7 @@ func (q Query) allows(s *Scenario) bool {
 		return true
 	}
 	t, err := s.Tier("smoke", s.Cluster.Flavor)
-	return err == nil && s.Within(*q.Limits, t) == nil
+	return err == nil && s.On(cluster.Config{Flavor: q.Flavor}).Within(*q.Limits, t) == nil
 }
 
 // judgedBy reports whether the scenario asks a claim, or has messages of the QoS that the
@@ -87,13 +87,7 @@ func (s *Scenario) judgedBy(claim, protocol, flavor string) bool {
 // Brokers that somebody else runs have the faults on clients alone, and those on packets.
 func (s *Scenario) servedBy(flavor, protocol string) bool {
 	f := cluster.FlavorNamed(flavor)
-	if f.Foreign {
-		if s.OnNodes() {
-			return false
-		}
-		s = s.OffNodes()
-	}
-	if f.OwnSize && s.Fits(1) != nil {
+	if f.Foreign && s.OnNodes() || f.OwnSize && s.On(cluster.Config{Flavor: flavor}).Fits(1) != nil {
 		return false
 	}
 	return s.RunsOn(flavor, protocol) == nil

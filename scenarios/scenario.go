@@ -317,15 +317,8 @@ func (s *Scenario) Arms() []string {
 	return out
 }
 
-// ArmsOn are those that can be armed before a cluster: nothing but the tap before nodes
-// of somebody else.
-func (s *Scenario) ArmsOn(c cluster.Config) []string {
-	arms := s.Arms()
-	if !c.Foreign() {
-		return arms
-	}
-	return slices.DeleteFunc(arms, func(arm string) bool { return arm != cluster.ArmTap })
-}
+// ArmsOn are those that can be armed before a cluster.
+func (s *Scenario) ArmsOn(c cluster.Config) []string { return c.Armable(s.Arms()) }
 
 // Rate is the publish rate for a flavor, of all publishers together.
 func (s *Scenario) Rate(flavor string) float64 {

@@ -210,7 +210,7 @@ func (a *agent) jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 		out.Answer = answer(fmt.Sprintf("stopped after %d runs: %s", r.Runs, out.Error), on)
 	case out.Reduced != nil && out.Reduced.Scenario != "":
 		out.Answer = answer(r.Headline, "read reduced.text: what had to stay is what the failure needs", "push_report with these runs and your analysis")
-	case settled(r.Comparison):
+	case r.Unknown == 0 && settled(r.Comparison):
 		out.Answer = answer(r.Headline, fmt.Sprintf("push_report with runs [%q] and your analysis: whose doing each failure is has been decided, and no further run is needed", out.JobID),
 			fmt.Sprintf("get_run with run_id %q, view anomalies: of all its runs", out.JobID))
 	case r.Failed == 0 && r.Unknown == 0:
@@ -224,7 +224,7 @@ func (a *agent) jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 // settled reports whether runs failed, and no run is missing to tell whose doing it is.
 func settled(c *campaigns.Comparison) bool {
 	return c != nil && len(c.Attributions) > 0 &&
-		!slices.ContainsFunc(c.Attributions, func(a reports.Attribution) bool { return a.Cause == reports.CauseUndecided || len(a.Next) > 0 })
+		!slices.ContainsFunc(c.Attributions, func(a reports.Attribution) bool { return !a.Cause.Broken() || len(a.Next) > 0 })
 }
 
 func trialLine(t campaigns.Trial) TrialLine {

@@ -130,6 +130,9 @@ func byLanguage(sdks []experiment.Ability) []string {
 // flavors are those that this host has and the operator allows.
 func (a *agent) flavors(host []experiment.Ability) []string {
 	return slices.DeleteFunc(able(host), func(name string) bool {
+		if cluster.FlavorNamed(name).Foreign { // which an endpoint permits
+			return len(a.envelope.AllowedEndpoints) == 0
+		}
 		return a.envelope.Cluster(cluster.Config{Flavor: name}) != nil
 	})
 }

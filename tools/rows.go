@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // HistoryView are recorded rows of one message or around one row.
 type HistoryView struct {
 	Rows    []Row  `json:"rows"`
-	Matched int    `json:"matched"`          // rows that are the message or the index asked for
+	Matched int    `json:"matched"`          // rows that are the message or the index asked for, or that its violations point to
 	Stream  string `json:"stream,omitempty"` // producer, topic and QoS of the message's stream
 	Note    string `json:"note,omitempty"`   // what was left out
 }
@@ -71,6 +72,25 @@ func (s spot) is(b *history.Batch, i int, of, producer int32) bool {
 	return b.Stream[i] == s.stream && b.Seq[i] == s.seq && theirs
 }
 
+// pointed are the rows that violations of the spot's message point to. They may be those
+// of the message that overtook it.
+func (s spot) pointed(v *verdict.Verdict, of int32) map[int64]bool {
+	rows := map[int64]bool{}
+	if v == nil || s.stream == history.None {
+		return rows
+	}
+	for _, r := range v.Results {
+		for _, x := range r.Anomalies {
+			if x.Stream == s.stream && x.Seq == s.seq && (s.process == "" || x.Process == of) {
+				for _, row := range x.Events {
+					rows[row] = true
+				}
+			}
+		}
+	}
+	return rows
+}
+
 // around reads the rows of a spot, wherever they are, and n before and after each. A
 // return belongs to its call.
 func around(dir, at string, n int) (*HistoryView, error) {
@@ -86,13 +106,18 @@ func around(dir, at string, n int) (*HistoryView, error) {
 	if err != nil {
 		return nil, err
 	}
+	v, err := readVerdict(dir)
+	if err != nil {
+		return nil, err
+	}
+	pointed := s.pointed(v, of)
 	view := &HistoryView{}
 	var before, events []history.Event
 	calls, matched := map[int64]bool{}, map[int64]bool{}
 	follow := 0
 	_, err = eachBatch(dir, func(b *history.Batch) bool {
 		for i := range b.N {
-			isMatch := s.is(b, i, of, producer) || calls[b.Call[i]] && b.Call[i] != history.None
+			isMatch := s.is(b, i, of, producer) || pointed[b.Index[i]] || calls[b.Call[i]] && b.Call[i] != history.None
 			if isMatch {
 				view.Matched++
 				if b.Edge[i] == history.Call {

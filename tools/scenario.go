@@ -69,7 +69,7 @@ func (a *agent) listScenarios() Tool {
 			text += "; begin with " + broad + ": loss, duplicates, order and granted QoS of QoS 0, 1 and 2, without a fault"
 		}
 		if refused := len(all) - len(found); refused > 0 {
-			text += fmt.Sprintf("; the operator's limits allow not all faults of %d more", refused)
+			text += fmt.Sprintf("; the operator's limits refuse faults of %d more", refused)
 		}
 		out := ScenariosAnswer{Answer: answer(text, "run_scenario", "list_scenarios with one's name to read it whole"), Scenarios: found}
 		if len(all) == 0 {

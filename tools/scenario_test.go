@@ -36,7 +36,7 @@ func TestListScenariosKeepsTheLimits(t *testing.T) {
 	limits.AllowedFaults = []string{"pause"}
 	c := connectTo(t, (&host{}).server(t, Options{Envelope: limits}))
 	got := structured(t, callTool(t, c, "list_scenarios", nil))
-	if text := got["summary"].(string); len(got["scenarios"].([]any)) != 1 || !strings.Contains(text, "allow not all faults of 1 more") {
+	if text := got["summary"].(string); len(got["scenarios"].([]any)) != 1 || !strings.Contains(text, "refuse faults of 1 more") {
 		t.Errorf("%v", got)
 	}
 }

@@ -205,6 +205,7 @@ func (l *linter) tier(where string, it *Item, s *scenarios.Scenario) {
 		l.gap(where+".tier", strings.Join(tiers, " or "), "%s has no tier %q", s.Name, m.Tier)
 		return
 	}
+	s = s.On(cluster.Config{Flavor: m.Flavor})
 	it.Budget, it.Faults = s.Budget(tier), s.Planned(tier)
 	if has := thresholdsOf(it.Budget); m.Thresholds != has {
 		l.gap(where+".thresholds", has.String()+", or the name of a scenario file of your own that has others",

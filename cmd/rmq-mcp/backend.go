@@ -28,20 +28,11 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 	}
 	b := tools.Backend{
 		Start: func(ctx context.Context, ask keeper.Start) (tools.Experiment, error) {
-			check := func() error { return cluster.Reach(ctx, ask.Cluster) }
-			if ask.Scenario != "" {
-				check = func() error { return experiment.Provision(ctx, dir, argv, ask, nil) }
-			}
-			if err := check(); err != nil {
+			if err := cluster.Reach(ctx, ask.Cluster, ask.Transport); err != nil {
 				return nil, err
 			}
-			config, err := experiment.Fetch(ctx, dir, ask.Cluster, nil)
-			if err != nil {
-				return nil, err
-			}
-			ask.Cluster = config
 			ask.GraceS = int(grace.Seconds())
-			return connected(dir, argv)(keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: ask}))
+			return connected(dir, argv)(launch(ctx, dir, argv, ask, nil))
 		},
 		Connect:   func(id string) (tools.Experiment, error) { return connected(dir, argv)(keeper.Connect(dir, id)) },
 		Live:      func() ([]keeper.Info, error) { return keeper.List(dir) },

@@ -40,7 +40,10 @@ func beginJob(dir string, argv []string) func(tools.JobAsk) (*campaigns.JobDir, 
 		if err := ask.Envelope.Cluster(job.Start.Cluster); err != nil {
 			return nil, fmt.Errorf("%s of %s: %w", job.Kind, job.RunID, err)
 		}
-		if err := cluster.Reach(context.Background(), job.Start.Cluster); err != nil {
+		if jobDir, err = campaigns.Unended(dir, job); err != nil || jobDir != nil && jobDir.Busy() {
+			return jobDir, err
+		}
+		if err := cluster.Reach(context.Background(), job.Start.Cluster, job.Start.Transport); err != nil {
 			return nil, err
 		}
 		if jobDir, err = openJobDir(dir, job, scenario, false); err != nil || jobDir.Busy() {
@@ -86,7 +89,9 @@ func seriesJob(ask tools.JobAsk) (campaigns.Job, string, error) {
 	}
 	t, err := s.Tier(start.Tier, flavor)
 	if err == nil && !start.NoFaults {
-		err = s.Within(ask.Envelope, t)
+		on := start.Cluster
+		on.Flavor = flavor
+		err = s.On(on).Within(ask.Envelope, t)
 	}
 	if err != nil {
 		return campaigns.Job{}, "", err

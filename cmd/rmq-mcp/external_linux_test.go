@@ -51,6 +51,9 @@ func TestExternalProcess(t *testing.T) {
 	}
 	refused("cluster_start", start(pid+1), "allowed_pids")
 	run := a.call("cluster_start", start(pid))["run_id"].(string)
+	if got := a.call("run_client", map[string]any{"sdk_lang": "go", "scenario": "mqtt/qos-roundtrip", "wait_s": 0, "duration_s": 5}); got["client"] == nil {
+		t.Errorf("run_client: %v", got)
+	}
 	if got := h.inject(a, "pause", "node-1"); got["landing"] != "landed" {
 		t.Errorf("pause: %v", got)
 	}
@@ -79,12 +82,27 @@ func TestExternalControl(t *testing.T) {
 	hosttest.Long(t, "it runs a broker")
 	t.Parallel()
 	endpoint, _ := mosquitto(t)
+	report, err := runExternal(t, t.TempDir(), "mqtt/broker-kill-9", endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Verdict.State != "PASS-smoke" || report.Scenario.Name != "mqtt/broker-kill-9 (control)" || len(report.Landings) > 0 || !strings.Contains(report.Command, "--no-faults") {
+		t.Errorf("%s of %s: %s; again: %s", report.Verdict.State, report.Scenario.Name, report.Verdict.Headline, report.Command)
+	}
+}
+
+// TestExternalLeavesOut runs a scenario with faults on clients and on a node: the ones on
+// clients land, and the verdict says that the other was left out.
+func TestExternalLeavesOut(t *testing.T) {
+	hosttest.Long(t, "it runs a broker")
+	t.Parallel()
+	endpoint, _ := mosquitto(t)
 	report, err := runExternal(t, t.TempDir(), "mqtt/will", endpoint)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report.Verdict.State != "PASS-smoke" || report.Scenario.Name != "mqtt/will (control)" || len(report.Landings) > 0 || !strings.Contains(report.Command, "--no-faults") {
-		t.Errorf("%s of %s: %s; again: %s", report.Verdict.State, report.Scenario.Name, report.Verdict.Headline, report.Command)
+	if report.Verdict.State != "PASS-smoke" || report.Scenario.Name != "mqtt/will" || len(report.Landings) != 4 || !strings.Contains(report.Verdict.Headline, "without the scenario's kill of node-3") {
+		t.Errorf("%s of %s, %d landings: %s", report.Verdict.State, report.Scenario.Name, len(report.Landings), report.Verdict.Headline)
 	}
 }
 

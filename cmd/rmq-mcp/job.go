@@ -65,7 +65,7 @@ func carryOut(ctx context.Context, dir string, jobDir *campaigns.JobDir, say fun
 			return jobDir.SoFar(), err
 		}
 	}
-	if start.Cluster, err = experiment.Fetch(ctx, dir, start.Cluster, say); err != nil {
+	if _, err := experiment.Fetch(ctx, dir, start.Cluster, say); err != nil { // before there is a run to fail of it
 		return jobDir.SoFar(), err
 	}
 	runDir := func(run string) string {
@@ -81,15 +81,10 @@ func carryOut(ctx context.Context, dir string, jobDir *campaigns.JobDir, say fun
 		Run: func(ctx context.Context, scenario string, as campaigns.Variation) (string, error) {
 			start := as.Apply(start)
 			start.Scenario = scenario
-			if as.SDK != "" {
-				if err := experiment.Provision(ctx, dir, argv, start, say); err != nil {
-					return "", err
-				}
-			}
 			if jobDir.Job.Kind == campaigns.Reduce { // a candidate says itself what it is
 				start.Cluster.Nodes, start.Tier = 0, ""
 			}
-			return runOnce(ctx, dir, argv, start)
+			return runOnce(ctx, dir, argv, start, say)
 		},
 		Read: func(run string) (campaigns.Judged, error) {
 			return campaigns.ReadJudged(runDir(run))

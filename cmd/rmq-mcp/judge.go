@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -83,8 +84,8 @@ func sameExperiment(dirs []string) error {
 			return err
 		}
 		r := d.Run
-		what := fmt.Sprintf("%s (%.8s, %s, %s tier) with %s on %d nodes of %s %s %.8s (%s)", r.Scenario, r.ScenarioSHA, r.Protocol,
-			r.Tier, r.SDK, r.Cluster.Nodes, r.Cluster.Flavor, r.Cluster.Version, r.Cluster.BinarySHA, r.Cluster.Profile)
+		what := fmt.Sprintf("%s (%.8s, %s, %s tier) with %s on %d nodes of %s %s %.8s (%s)%s", r.Scenario, r.ScenarioSHA, r.Protocol,
+			r.Tier, r.SDK, r.Cluster.Nodes, r.Cluster.Flavor, r.Cluster.Version, r.Cluster.BinarySHA, r.Cluster.Profile, strings.Join(append([]string{""}, r.LeftOut...), ", without "))
 		if first == "" {
 			first = what
 		}

@@ -50,20 +50,17 @@ func cellConfig(p campaigns.Plan, e campaigns.Entry) cluster.Config {
 
 // runCell is one ordinary run of a matrix.
 func runCell(ctx context.Context, dir string, argv []string, p campaigns.Plan, e campaigns.Entry) (string, error) {
-	config, err := experiment.Fetch(ctx, dir, cellConfig(p, e), nil)
-	if err != nil {
-		return "", err
-	}
 	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "matrix", Args: map[string]any{"scenario": e.Scenario, "sdk": e.SDK}}
 	return runOnce(ctx, dir, argv, keeper.Start{
-		Scenario: e.Scenario, Cluster: config, SDK: e.SDK, Protocol: e.Protocol, Transport: e.Transport, Seed: p.Seed, Tier: p.Tier, NoFaults: e.NoFaults, Caller: caller,
-	})
+		Scenario: e.Scenario, Cluster: cellConfig(p, e), SDK: e.SDK, Protocol: e.Protocol, Transport: e.Transport, Seed: p.Seed, Tier: p.Tier, NoFaults: e.NoFaults, Caller: caller,
+	}, nil)
 }
 
 // runOnce is one ordinary run, from start to verdict, without a display. When
-// ctx ends it is stopped in order, which seals it.
-func runOnce(ctx context.Context, dir string, argv []string, start keeper.Start) (string, error) {
-	client, err := keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: start})
+// ctx ends it is stopped in order, which seals it. Tell gets the progress before it, and
+// may be nil.
+func runOnce(ctx context.Context, dir string, argv []string, start keeper.Start, tell func(string)) (string, error) {
+	client, err := launch(ctx, dir, argv, start, tell)
 	if err != nil {
 		return "", err
 	}

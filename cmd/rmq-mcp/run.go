@@ -18,7 +18,6 @@ import (
 
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/cluster"
-	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/build"
@@ -127,6 +126,9 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 			return err
 		}
 	}
+	if err := cluster.Reach(ctx, r.cluster, r.transport); err != nil {
+		return err
+	}
 	var attempts []verdict.Attempt
 	var runs []string
 	for n := r.repeat; len(runs) < n; {
@@ -223,13 +225,7 @@ func (a *app) attempt(ctx context.Context, say io.Writer, dir, scenario string, 
 		Scenario: absolute(scenario), Cluster: r.cluster, SDK: r.sdk, Protocol: r.protocol, Transport: r.transport, Seed: r.seed, Tier: r.tier, NoFaults: r.noFaults, Caller: caller,
 	}
 	tell := func(line string) { fmt.Fprintln(say, line) }
-	if err := experiment.Provision(ctx, dir, argv, start, tell); err != nil {
-		return nil, false, err
-	}
-	if start.Cluster, err = experiment.Fetch(ctx, dir, start.Cluster, tell); err != nil {
-		return nil, false, err
-	}
-	client, err := keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: start})
+	client, err := launch(ctx, dir, argv, start, tell)
 	if err != nil {
 		return nil, false, err
 	}

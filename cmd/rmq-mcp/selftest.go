@@ -301,7 +301,7 @@ func tryRow(ctx context.Context, dir string, argv []string, row *SelftestRow, id
 	if row.Every > 0 {
 		start.Cluster.Plant = row.name()
 	}
-	client, err := keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: start})
+	client, err := launch(ctx, dir, argv, start, nil)
 	if err != nil {
 		return err
 	}

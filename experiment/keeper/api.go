@@ -35,6 +35,7 @@ type Start struct {
 	Seed      int64          `json:"seed,omitempty"`      // 0: the clock's
 	Tier      string         `json:"tier,omitempty"`      // smoke, hardening, release; "": smoke
 	NoFaults  bool           `json:"no_faults,omitempty"` // the scenario's workload alone: a control
+	OffNodes  bool           `json:"off_nodes,omitempty"` // without the scenario's faults on nodes
 	GraceS    int            `json:"grace_s,omitempty"`   // by hand: how long after the last caller is gone it is stopped
 	Caller    Caller         `json:"caller,omitzero"`
 

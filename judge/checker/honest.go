@@ -11,18 +11,19 @@ var claimSDKHonest = Entry{
 	Claim: verdict.Claim{Name: "sdk-honest", Severity: verdict.P1, Of: verdict.SDK, Wire: true,
 		Text:   "A client library reports a message as published only after the broker acknowledged it: the sender MUST treat the PUBLISH packet as unacknowledged until it has received the corresponding PUBACK (QoS 1) or PUBCOMP (QoS 2).",
 		Source: "MQTT 3.1.1 sections 4.3.2 [MQTT-4.3.2-1] and 4.3.3 [MQTT-4.3.3-1]"},
-	Category: Safety, Checker: "honest@3", Protocols: mqtt, New: newHonest, canary: claimUnacked,
+	Category: Safety, Checker: "honest@4", Protocols: mqtt, New: newHonest, canary: claimUnacked,
 }
 
-// honest judges a client library that says a publish is done: the broker's
-// acknowledgement must have been on the wire before. QoS 0 has no acknowledgement; such
-// a message must have been sent. A message that a dying connection lost after the
-// kernel had taken it is not held against the library.
+// honest judges a client library that says a publish is done. The broker's
+// acknowledgement must have been on the wire before it said so first. QoS 0 has no
+// acknowledgement; such a message must have been sent. A message that a dying connection
+// lost after the kernel had taken it is not held against the library.
 type honest struct {
 	ledger *ledger
 	judged int64
 	found  findings
-	quick  []word // QoS 0, until all that was sent is known
+	quick  []word   // QoS 0, until all that was sent is known
+	said   []bitmap // by stream: publishes that were said to be done
 }
 
 // A word is one saying that a publish is done.
@@ -32,22 +33,29 @@ type word struct {
 	told            bool
 }
 
-func newHonest(ctx Context) Checker { return &honest{ledger: ctx.ledger} }
+func newHonest(ctx Context) Checker {
+	return &honest{ledger: ctx.ledger, said: make([]bitmap, len(ctx.ledger.tables.Streams))}
+}
 
 func (c *honest) fork() Checker {
 	f := *c
-	f.found, f.quick = c.found.fork(), slices.Clone(c.quick)
+	f.found, f.quick, f.said = c.found.fork(), slices.Clone(c.quick), forks(c.said, bitmap.fork)
 	return &f
 }
 
 func (c *honest) Add(b *history.Batch) {
 	rows := c.ledger.rows(b)
-	for _, i := range rows.published {
+	told := rows.told
+	for _, i := range rows.published { // both in their order: the first word counts
+		for len(told) > 0 && told[0] < i {
+			c.take(b, int(told[0]), true)
+			told = told[1:]
+		}
 		if b.Edge[i] == history.Return {
 			c.take(b, int(i), false)
 		}
 	}
-	for _, i := range rows.told {
+	for _, i := range told {
 		c.take(b, int(i), true)
 	}
 }
@@ -57,6 +65,9 @@ func (c *honest) take(b *history.Batch, i int, told bool) {
 		return
 	}
 	w := word{b.Process[i], b.Stream[i], b.Seq[i], b.Index[i], b.Time[i], told}
+	if !c.said[w.stream].add(w.seq) {
+		return
+	}
 	if c.ledger.tables.Streams[w.stream].QoS == 0 {
 		if len(c.quick) < 1<<20 {
 			c.quick = append(c.quick, w)
@@ -124,12 +135,12 @@ func (c *honest) Result(*closing) verdict.Result {
 			c.accuse(w, "that it was never sent, and what was called after it was")
 		}
 	}
-	r := c.found.judged(c.judged, map[string]int64{"judged": c.judged, "false_acks": c.found.total}, "no publish was called done")
+	r := c.found.judged(c.judged, map[string]int64{"judged": c.judged, "false_acks": c.found.total}, "no publish was said to be done")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("all of %d publishes that were called done had been acknowledged on the wire", c.judged)
+		r.Summary = sentence("all of %d publishes that were said to be done had been acknowledged on the wire before", c.judged)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d publishes were called done and were not, the first: %s", c.found.total, c.judged, r.Anomalies[0].Text)
+		r.Summary = sentence("%d of %d publishes were said to be done before the broker had acknowledged them, the first: %s", c.found.total, c.judged, r.Anomalies[0].Text)
 	}
 	return r
 }

@@ -275,6 +275,16 @@ func TestWireClaims(t *testing.T) {
 			e.Kind, e.Outcome = history.KindTold, history.OK
 			s.add(e)
 		}, fail, "said to the application to be done"},
+		{"told done before, and the call returned after", "sdk-honest", func(s *story) {
+			e := s.publishing(q1, 0)
+			c := s.call(e)
+			sent(s, 1, q1, 0, 0)
+			told := e
+			told.Kind, told.Outcome = history.KindTold, history.OK
+			s.add(told)
+			s.toClient(pub, "puback", 1, s.of(q1, 0))
+			s.ret(e, c, history.OK)
+		}, fail, "only later"},
 		{"told that it failed", "sdk-honest", func(s *story) {
 			e := s.publishing(q1, 0)
 			e.Kind, e.Outcome = history.KindTold, history.Fail
@@ -399,3 +409,20 @@ func TestEveryPartyIsListed(t *testing.T) {
 
 func onConn(n int32) func(*history.Event) { return func(e *history.Event) { e.Conn = n } }
 func refused(e *history.Event)            { e.Reason = 0x87 }
+
+// A library may say in two ways that one publish is done; the first counts.
+func TestHonestCountsAPublishOnce(t *testing.T) {
+	s := wired()
+	s.join(sub).connect(pub, false)
+	e := s.publishing(q1, 0)
+	c := s.call(e)
+	told := e
+	told.Kind, told.Outcome = history.KindTold, history.OK
+	s.packet(pub, "publish", 1, s.of(q1, 0), flagged2(true, 0))
+	s.add(told)
+	s.toClient(pub, "puback", 1, s.of(q1, 0))
+	s.ret(e, c, history.OK)
+	if r := judgeStory(t, s.finish(), "sdk-honest").Results[0]; r.Judged != 1 || r.Found() != 1 || r.Counts["false_acks"] != 1 {
+		t.Errorf("%d judged, %d found, %v", r.Judged, r.Found(), r.Counts)
+	}
+}

@@ -21,7 +21,9 @@ func shortfalls(in Input) []Shortfall {
 	}
 	if in.Coverage.Recorded == 0 {
 		note(NeverRun, "nothing was recorded%s", because(in.Harness))
-		return list // what it lacks comes of that
+		if len(in.Landings) == 0 && in.Complete.Closed {
+			return list // all other shortfalls follow from this one
+		}
 	}
 	landed := faultShortfalls(in, note)
 	claimShortfalls(in, note)
@@ -176,7 +178,7 @@ func budgetShortfalls(in Input, landed int, note noter) {
 		note(BudgetShort, "%d faults landed of the %d that the tier asks for", landed, b.Faults)
 	}
 	if out := withoutSome(in.Run); out != "" {
-		note(BudgetShort, "%s, because nothing may be done to nodes that somebody else runs", out)
+		note(BudgetShort, "%s%s", out, because([]string{in.Run.ControlWhy}))
 	}
 	for _, seen := range c.Unjudged {
 		note(Unjudged, "%s", seen)
