@@ -104,7 +104,7 @@ func notesOn(groups []*group) (notes []string) {
 		alone = []string{"most scenarios were run with one SDK, so there is nothing to compare that with; give other SDKs' runs of them"}
 	}
 	if len(elsewhere) > maxNotes {
-		elsewhere = []string{fmt.Sprintf("%d scenarios were not compared with each other", len(names))}
+		elsewhere = []string{fmt.Sprintf("%d scenarios were run; each is judged apart from the others", len(names))}
 	}
 	if len(pairs) > maxNotes {
 		pairs = append(pairs[:maxNotes], "and further ones, for such reasons")

@@ -48,10 +48,10 @@ func (external) check(config Config) (Config, error) {
 	return config, nil
 }
 
-// Reach connects to brokers that somebody else runs, once, as a new MQTT client over a
+// Reach connects to brokers that somebody else runs, as a new MQTT client over a
 // transport, that of the configuration where it is "". The error names the first endpoint
-// where no client is accepted within three seconds. There is none for brokers that are
-// still to be started.
+// where no client is accepted within three seconds, in which a broker may still come up.
+// There is none for brokers that are still to be started.
 func Reach(ctx context.Context, config Config, transport string) error {
 	if !config.Foreign() {
 		return nil
@@ -62,11 +62,29 @@ func Reach(ctx context.Context, config Config, transport string) error {
 	}
 	transport = cmp.Or(transport, strings.Join(config.Transports, ""))
 	for _, endpoint := range config.Endpoints {
-		if _, err := probe(ctx, level3, transport, endpoint, config.Username, config.Password.Reveal()); err != nil {
+		n := &Node{name: endpoint, mqtt: endpoint, spoken: transport, user: config.Username, pass: config.Password.Reveal()}
+		if err := n.accepts(ctx); err != nil {
 			return fmt.Errorf("reach the broker at %s: %w; see that it runs, listens there and admits this login, then ask again", endpoint, err)
 		}
 	}
 	return nil
+}
+
+// accepts probes a node until it accepts a client. The error is that of the last look.
+func (n *Node) accepts(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, probeBound)
+	defer cancel()
+	for {
+		_, err := probe(ctx, level3, n.spoken, n.mqtt, n.user, n.pass)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 func (external) settings() flavorSettings { return nil }

@@ -60,6 +60,7 @@ type crowd struct {
 	conns   []tap.Connection
 	open    func() []tap.Connection // those that the tap holds now
 	halves  func() []tap.Connection // those of which it holds the end to the node alone
+	shut    func() (int64, error)   // how many of them take no more from the node
 	over    *endings
 	clients Clients
 }
@@ -74,7 +75,9 @@ type endings struct {
 
 func (t Target) crowd(r tap.Rule) crowd {
 	open := func() []tap.Connection { return t.Site.Tap.Connections(r) }
-	c := crowd{nodes: map[string]Node{}, conns: open(), open: open, halves: func() []tap.Connection { return t.Site.Tap.Halves(r) }, over: &endings{has: map[tap.Connection]bool{}}, clients: t.Site.Clients}
+	c := crowd{nodes: map[string]Node{}, conns: open(), open: open, clients: t.Site.Clients,
+		halves: func() []tap.Connection { return t.Site.Tap.Halves(r) }, shut: func() (int64, error) { return t.Site.Tap.Shut(r) },
+		over: &endings{has: map[tap.Connection]bool{}}}
 	for _, n := range slices.Concat(t.Nodes, t.Peers) {
 		c.nodes[n.Name()] = n
 	}

@@ -110,6 +110,14 @@ func TestConnectionsToANodeElsewhere(t *testing.T) {
 	if got := open.Read(t.Context()); got.State != open.Expect || !got.OK {
 		t.Errorf("the client's end is gone, the node's is not: %+v", got)
 	}
+	shut := int64(0)
+	c.shut = func() (int64, error) { return shut, nil }
+	piles := c.pilesUp()
+	idle := piles.Read(t.Context())
+	shut = 2
+	if slow := piles.Read(t.Context()); !idle.OK || idle.Value != 0 || !slow.OK || slow.Value != 2 {
+		t.Errorf("idle %+v, slow %+v", idle, slow)
+	}
 	if c.clients = nil; c.ended().Expect != allEnded || c.ended().Read(t.Context()).Error == "" {
 		t.Error("without clients the kernel is asked, and its error shown")
 	}

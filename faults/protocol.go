@@ -37,6 +37,8 @@ type Tap interface {
 	// Connections are the clients' that a rule is about.
 	Connections(r tap.Rule) []tap.Connection
 	Halves(r tap.Rule) []tap.Connection
+	// Shut counts those whose node can send no more.
+	Shut(r tap.Rule) (n int64, err error)
 	// Exchange sends one packet of our own through the tap, on a connection
 	// where the fault's rule hits it.
 	Exchange(ctx context.Context, fault string, packet tap.Type, way tap.Direction) (tap.Outcome, error)

@@ -19,9 +19,22 @@ func (f SlowReader) Plan(_ context.Context, target Target) (*Injection, error) {
 	return target.connectionFault(tap.Rule{Do: tap.Slow, BytesPerS: f.BytesPerS}, crowd.pilesUp)
 }
 
-// pilesUp is the effect of reading slowly: the nodes' kernels hold what the
-// clients do not take.
+// pilesUp is the effect of reading slowly: the nodes' kernels hold what the clients do
+// not take. If a node runs elsewhere, the tap's kernel tells that it has shut the window
+// of a connection, so that the node can send no more.
 func (c crowd) pilesUp() Proof {
+	if c.hidden() {
+		return Proof{
+			Name: "connections on which the nodes can send no more, as the tap's kernel shows them",
+			Role: history.RoleEffect, Want: history.WantGrows, Unit: "connections",
+			Read: func(context.Context) history.Sample {
+				n, err := c.shut()
+				s := sampleOf(err)
+				s.Value = float64(n)
+				return s
+			},
+		}
+	}
 	return Proof{
 		Name: "what waits in the nodes' kernels for these clients",
 		Role: history.RoleEffect, Want: history.WantGrows, Unit: "bytes",

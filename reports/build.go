@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -212,6 +213,20 @@ func logFiles(seal *Seal) []LogFile {
 	return logs
 }
 
+// endpointForm is what an endpoint may look like: it becomes part of a command.
+var endpointForm = regexp.MustCompile(`^[\w.:\[\]-]+$`)
+
+// endpointsOf are those of brokers that somebody else runs.
+func endpointsOf(c history.ClusterInfo) (list []string) {
+	all, _ := c.Config["endpoints"].([]any)
+	for _, e := range all {
+		if text, ok := e.(string); ok && endpointForm.MatchString(text) {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
 // reproduce is the command that does the same again.
 func reproduce(run *history.Run) string {
 	if run.Scenario == "" {
@@ -221,10 +236,18 @@ func reproduce(run *history.Run) string {
 	if run.Control {
 		cmd += " --no-faults"
 	}
+	endpoints := endpointsOf(run.Cluster)
+	flavor, nodes := run.Cluster.Flavor, fmt.Sprint(run.Cluster.Nodes)
+	if len(endpoints) > 0 { // which say both
+		flavor, nodes = "", ""
+	}
+	for _, e := range endpoints {
+		cmd += " --endpoint " + e
+	}
 	for _, flag := range []struct {
 		name, value string
 	}{
-		{"flavor", run.Cluster.Flavor}, {"nodes", fmt.Sprint(run.Cluster.Nodes)}, {"sdk", run.SDK},
+		{"flavor", flavor}, {"nodes", nodes}, {"sdk", run.SDK},
 		{"protocol", run.Protocol}, {"seed", fmt.Sprint(run.Seed)}, {"tier", run.Tier},
 	} {
 		if flag.value != "" && flag.value != "0" {

@@ -19,7 +19,7 @@ func TestOverviewOfSeveralRuns(t *testing.T) {
 			{Claim: "qos1-no-loss", SDK: "go/x@1", Where: "mosquitto | 2", Of: 1, Runs: []string{b.ID}},
 		}},
 		Attributions: []Attribution{{
-			Cause: CauseBroker, Proof: "wire", Claims: []string{"qos1-no-loss"}, Text: "the broker forgets", Source: "MQTT 3.1.1 section 4.3.2",
+			Cause: CauseBroker, Proof: "wire", Claims: []string{"qos1-no-loss"}, Text: "the broker forgets", Scenario: "mqtt/kill", Protocol: "mqtt3", Transport: "tcp", Broker: "robustmq", Source: "MQTT 3.1.1 section 4.3.2",
 			Evidence: []string{"message 2 never arrived"}, Next: []Step{{Why: "the control broker", Command: "rmq-mcp run x"}},
 		}},
 		Notes: []string{"go/x@1 alone was run"},
@@ -39,7 +39,7 @@ func TestOverviewOfSeveralRuns(t *testing.T) {
 		"# Does it &lt;forget>?\n", "**1 of 2 runs pass; 1 deviation: 1 broker**", "\n> a restart\n> loses messages\n",
 		"| `qos1-no-loss` | `go/x@1` | robustmq | 1 of 1 | 20 | broker, by wire | [" + a.ID + "](../runs/" + a.ID + "/report.md) |",
 		"- `qos1-no-loss` did not fail with go/x@1, mosquitto \\| 2, 1121-0107-broker-kill-9-3f2a.", "passed in every run that could tell: `no-panic`. Claims that no run could tell: `will-once`.",
-		"### broker, by wire: `qos1-no-loss`\n\nthe broker forgets. Source: MQTT 3.1.1 section 4.3.2.\n\n- message 2 never arrived\n",
+		"### broker, by wire: `qos1-no-loss` in mqtt/kill, mqtt3 over tcp on robustmq\n\nthe broker forgets. Source: MQTT 3.1.1 section 4.3.2.\n\n- message 2 never arrived\n",
 		"- qos1-no-loss: the control broker (`rmq-mcp run x`)\n- go/x@1 alone was run\n", "Severity that the author proposes: P1.",
 	} {
 		if !strings.Contains(text, want) {

@@ -115,7 +115,7 @@ func (w *wire) repeatedBy(process, stream int32, seq int64, qos uint8) shown {
 		case from.n > 1:
 			return bySDK("that its producer's client sent it more than once", rows...)
 		case to.n > 1:
-			return byBroker("that the broker sent it more than once, and was sent it once", rows...)
+			return byBroker("that its producer's client sent it once, and the broker more than once", rows...)
 		}
 		return bySDK("that the broker sent it once", rows...)
 	}
@@ -125,11 +125,11 @@ func (w *wire) repeatedBy(process, stream int32, seq int64, qos uint8) shown {
 	case from.renewed > 0:
 		return nothingShown // sent again in a new session, as it may be
 	case to.anew() > 1:
-		return byBroker("that the broker published it more than once, and had it published once", rows...)
+		return byBroker("that its producer's client published it once, and the broker sent it to the subscriber more than once", rows...)
 	case to.renewed > 0:
 		return nothingShown
 	}
-	return bySDK("that the broker sent it in one exchange", rows...)
+	return bySDK("that the broker sent it in one exchange, which the library passed on more than once", rows...)
 }
 
 // unflaggedBy says why a repetition of a message reached a process without DUP.

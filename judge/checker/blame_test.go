@@ -126,7 +126,7 @@ func TestBlameOfAnomalies(t *testing.T) {
 			unheard(s, sub, q1, 0, 0)
 		}, nobody, ""},
 
-		{"the broker publishes it twice", "qos2-exactly-once", func(s *story) { s.acked(q2, 0, 1).delivered(sub, q2, 0, 1).deliver(sub, q2, 0) }, broker, "the broker published it more than once"},
+		{"the broker publishes it twice", "qos2-exactly-once", func(s *story) { s.acked(q2, 0, 1).delivered(sub, q2, 0, 1).deliver(sub, q2, 0) }, broker, "the broker sent it to the subscriber more than once"},
 		{"the application has it twice", "qos2-exactly-once", func(s *story) {
 			s.acked(q2, 0, 1).delivered(sub, q2, 0, 1)
 			unheard(s, sub, q2, 0, 0)

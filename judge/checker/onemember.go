@@ -153,7 +153,7 @@ func (w *wire) bothBy(r rival) shown {
 	case one == nil || other == nil:
 		return bySDK("that the broker sent it to one of them")
 	}
-	return byBroker("that the broker sent it to both, and had it published once", int64(from.first), int64(one.first), int64(other.first))
+	return byBroker("that its producer's client published it once, and the broker sent it to both", int64(from.first), int64(one.first), int64(other.first))
 }
 
 // has reports whether a message has a number.

@@ -201,6 +201,21 @@ func (c *conn) client() (string, bool) {
 	}
 }
 
+// shut reports whether the node can send no more. It is false for a connection that has
+// ended, or has no end to the node yet.
+func (c *conn) shut() (bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.far == nil {
+		return false, nil
+	}
+	is, err := shut(c.far)
+	if errors.Is(err, net.ErrClosed) {
+		return false, nil
+	}
+	return is, err
+}
+
 // peer is the address that the node sees, "" where it sees none.
 func (c *conn) peer() string {
 	c.mu.Lock()

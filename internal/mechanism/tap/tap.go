@@ -160,6 +160,21 @@ func (t *Tap) Connections(r Rule) []Connection { return t.connections(r, false) 
 // to the node is kept.
 func (t *Tap) Halves(r Rule) []Connection { return t.connections(r, true) }
 
+// Shut counts the connections that a rule is about whose node can send no more, because
+// the tap does not read.
+func (t *Tap) Shut(r Rule) (n int64, err error) {
+	for _, c := range t.covered(&r) {
+		is, err := c.shut()
+		if err != nil {
+			return n, err
+		}
+		if is {
+			n++
+		}
+	}
+	return n, nil
+}
+
 func (t *Tap) connections(r Rule, lost bool) (out []Connection) {
 	for _, c := range t.covered(&r) {
 		if peer := c.peer(); peer != "" && c.lost.Load() == lost {

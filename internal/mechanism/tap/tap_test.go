@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -391,7 +392,11 @@ func TestHalfOpen(t *testing.T) {
 func TestSlowReaderPushesBack(t *testing.T) {
 	tap, at, nodes := newTap(t)
 	p := newPair(t, tap, at, nodes, "c")
-	tap.Set([]Rule{{Fault: "f1", Do: Slow, BytesPerS: 1000}})
+	slow := Rule{Fault: "f1", Do: Slow, BytesPerS: 1000}
+	if n, err := tap.Shut(slow); n != 0 {
+		t.Errorf("%d connections are shut before, %v", n, err)
+	}
+	tap.Set([]Rule{slow})
 	p.node.(*net.TCPConn).SetWriteBuffer(16 << 10)
 	p.client.SetReadDeadline(time.Time{})
 	go io.Copy(io.Discard, p.client)
@@ -402,6 +407,9 @@ func TestSlowReaderPushesBack(t *testing.T) {
 	}
 	if c := tap.Count("f1"); c.Acted != 1 {
 		t.Errorf("%+v", c)
+	}
+	if n, err := tap.Shut(slow); n != 1 && !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("%d connections are shut, %v", n, err)
 	}
 	tap.Set(nil)
 	p.node.SetWriteDeadline(time.Now().Add(hosttest.Bound))
