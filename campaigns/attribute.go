@@ -41,7 +41,7 @@ func (c *sdkRuns) onWire(claim string) (list []reports.Attribution) {
 		if well := c.controls.those(func(s *subject) bool { return s.passes(claim) }); len(well) > 0 {
 			a.Evidence = append(a.Evidence, "the control broker passes: "+controlsText(well))
 		}
-		if !repeated(of, claim) {
+		if !repeated(of, claim) && !repeated(c.faulty.those(func(s *subject) bool { return s.blamed(claim, verdict.Broker) }), claim) {
 			a.Next = append(a.Next, c.again(of[0]))
 		}
 		list = append(list, a)

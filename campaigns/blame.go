@@ -14,18 +14,22 @@ import (
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
-// RefereeSDK is a run with another client library.
-const RefereeSDK = "sdk"
+// Referees of a run alone. The others are those of a matrix, too.
+const (
+	RefereeSDK   = "sdk"   // another client library
+	RefereeFault = "fault" // the run without its faults
+)
 
 // A Variation is the single difference between a run and the run that failed.
 // The results of both together tell the cause of the failure. The zero value
 // differs in nothing.
 type Variation struct {
-	Referee string `json:"referee,omitempty"` // what it is run for
-	SDK     string `json:"sdk,omitempty"`     // the other library
-	Flavor  string `json:"flavor,omitempty"`  // the control broker
-	Tap     bool   `json:"tap,omitempty"`     // the packets are recorded
-	Also    string `json:"also,omitempty"`    // a difference that comes with it
+	Referee  string `json:"referee,omitempty"`   // what it is run for
+	SDK      string `json:"sdk,omitempty"`       // the other library
+	Flavor   string `json:"flavor,omitempty"`    // the control broker
+	Tap      bool   `json:"tap,omitempty"`       // the packets are recorded
+	NoFaults bool   `json:"no_faults,omitempty"` // the workload alone
+	Also     string `json:"also,omitempty"`      // a difference that comes with it
 }
 
 // others are the languages whose libraries a failure is varied in: first the one whose
@@ -33,13 +37,16 @@ type Variation struct {
 var others = [...]string{"go", "python"}
 
 // VariationsOf are what a failure is varied in, all that the run allows: nothing,
-// whether packets are recorded, the client library, the broker. The library is
-// sdk, or one of ours where that is "".
+// whether packets are recorded, the faults, the client library, the broker. The
+// library is sdk, or one of ours where that is "".
 func VariationsOf(r Recipe, sdk string, crashes bool) ([]Variation, error) {
 	list := []Variation{{Referee: RefereeAgain}}
 	protocol := r.Run.Protocol
 	if tcp := r.Start.Transport == "" || r.Start.Transport == "tcp"; protocol != contract.MQ9 && tcp && !slices.Contains(r.Start.Cluster.Arm, cluster.ArmTap) {
 		list = append(list, Variation{Referee: RefereeTap, Tap: true})
+	}
+	if len(r.Run.Faults) > 0 {
+		list = append(list, Variation{Referee: RefereeFault, NoFaults: true})
 	}
 	for _, lang := range others {
 		other, err := clients.ResolveFor(lang, protocol)
@@ -82,6 +89,7 @@ func (v Variation) Apply(start keeper.Start) keeper.Start {
 	if v.Flavor != "" {
 		start.Cluster = ControlCluster(start.Cluster, v.Flavor)
 	}
+	start.NoFaults = start.NoFaults || v.NoFaults
 	if v.Tap {
 		start.Cluster.Arm = append(slices.Clone(start.Cluster.Arm), cluster.ArmTap)
 	}
@@ -100,15 +108,22 @@ func ControlCluster(of cluster.Config, flavor string) cluster.Config {
 
 // String names a variation in a line for people.
 func (v Variation) String() string {
-	switch {
-	case v.Referee == RefereeTap:
-		return "with the packets recorded"
-	case v.Referee == RefereeControl:
-		return strings.TrimSuffix(fmt.Sprintf("on the control broker, %s (%s)", v.Flavor, v.Also), " ()")
-	case v.Referee != RefereeAgain && v.SDK != "":
-		return "with " + v.SDK
+	var parts []string
+	if v.SDK != "" && v.Referee != RefereeAgain {
+		parts = append(parts, "with "+v.SDK)
 	}
-	return "all the same"
+	switch v.Referee {
+	case RefereeTap:
+		parts = append(parts, "with the packets recorded")
+	case RefereeFault:
+		parts = append(parts, "without the faults")
+	case RefereeControl:
+		parts = append(parts, strings.TrimSuffix(fmt.Sprintf("on the control broker, %s (%s)", v.Flavor, v.Also), " ()"))
+	}
+	if len(parts) == 0 {
+		return "all the same"
+	}
+	return strings.Join(parts, " ")
 }
 
 // Blame makes a run of each variation that was not made before, and answers what
@@ -198,11 +213,24 @@ func (d *JobDir) blamed(backend Backend) (Result, error) {
 	return r, nil
 }
 
+// withoutToo reports whether an attribution of failures without faults is said by the one
+// of those with them, too.
+func withoutToo(a, with reports.Attribution) bool {
+	among := func(part, all []string) bool {
+		return !slices.ContainsFunc(part, func(s string) bool { return !slices.Contains(all, s) })
+	}
+	return a.NoFaults && !with.NoFaults && with.Without == "fails" && a.Scenario == with.Scenario && a.Broker == with.Broker &&
+		partyOf(a.Cause) == partyOf(with.Cause) && among(a.Claims, with.Claims) && among(a.SDKs, with.SDKs)
+}
+
 // Lines are what is attributed, each in a sentence. Where there are several brokers, it
-// names its own.
+// names its own. Failures without faults are part of the sentence on those with them.
 func (c Comparison) Lines() (list []string) {
 	several := slices.ContainsFunc(c.Attributions, func(a reports.Attribution) bool { return a.Broker != c.Attributions[0].Broker })
 	for _, a := range c.Attributions {
+		if slices.ContainsFunc(c.Attributions, func(b reports.Attribution) bool { return withoutToo(a, b) }) {
+			continue
+		}
 		line := fmt.Sprintf("%s: %s: %s", strings.Join(a.Claims, ", "), a.Words(), a.Text)
 		if len(a.Claims) == 0 {
 			line = fmt.Sprintf("%s: %s", a.Words(), a.Text)

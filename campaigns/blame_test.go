@@ -26,15 +26,17 @@ func TestVariations(t *testing.T) {
 	for _, c := range []struct {
 		recipe  Recipe
 		crashes bool
+		faults  int
 		want    string
 	}{
-		{recipeOf("mqtt3", "robustmq", "python/paho-mqtt@2.1.0"), true, "again, tap, sdk go/paho.mqtt.golang, control reference"},
-		{recipeOf("mqtt3", "robustmq", "go/paho.mqtt.golang@1.5.1", "tap"), false, "again, sdk python/paho-mqtt, control reference"},
-		{recipeOf("mqtt3", "reference", "go/liar@honest, go/paho.mqtt.golang@1.5.1", "tap"), false, "again, sdk python/paho-mqtt, control mosquitto"},
-		{recipeOf("mqtt5", "robustmq", "go/paho.golang@0.23.0"), false, "again, tap, sdk python/paho-mqtt, control mosquitto"},
-		{recipeOf("mqtt5", "robustmq", "python/paho-mqtt@2.1.0"), true, "again, tap, sdk go/paho.golang"},
-		{recipeOf("mq9", "robustmq", "python/nats-py@2.9.0"), true, "again, sdk go/nats.go, control reference"},
+		{recipeOf("mqtt3", "robustmq", "python/paho-mqtt@2.1.0"), true, 1, "again, tap, fault, sdk go/paho.mqtt.golang, control reference"},
+		{recipeOf("mqtt3", "robustmq", "go/paho.mqtt.golang@1.5.1", "tap"), false, 0, "again, sdk python/paho-mqtt, control reference"},
+		{recipeOf("mqtt3", "reference", "go/liar@honest, go/paho.mqtt.golang@1.5.1", "tap"), false, 2, "again, fault, sdk python/paho-mqtt, control mosquitto"},
+		{recipeOf("mqtt5", "robustmq", "go/paho.golang@0.23.0"), false, 0, "again, tap, sdk python/paho-mqtt, control mosquitto"},
+		{recipeOf("mqtt5", "robustmq", "python/paho-mqtt@2.1.0"), true, 1, "again, tap, fault, sdk go/paho.golang"},
+		{recipeOf("mq9", "robustmq", "python/nats-py@2.9.0"), true, 0, "again, sdk go/nats.go, control reference"},
 	} {
+		c.recipe.Run.Faults = make([]history.PlannedFault, c.faults)
 		list, err := VariationsOf(c.recipe, "", c.crashes)
 		var got []string
 		for _, v := range list {
@@ -62,6 +64,9 @@ func TestVariationDiffersInOneThing(t *testing.T) {
 	}
 	if s := (Variation{SDK: "go/paho.mqtt.golang@1.5.1"}).Apply(start); s.SDK != "go/paho.mqtt.golang@1.5.1" || s.Cluster.Version == "" {
 		t.Errorf("with another library: %+v", s)
+	}
+	if s := (Variation{NoFaults: true}).Apply(start); !s.NoFaults || start.NoFaults {
+		t.Errorf("without the faults: %+v", s)
 	}
 	control := cluster.Config{Flavor: "reference", Nodes: 3, Arm: []string{"disk"}}
 	if s := (Variation{Flavor: "reference"}).Apply(start); fmt.Sprint(s.Cluster) != fmt.Sprint(control) || s.SDK != start.SDK {

@@ -39,6 +39,7 @@ func Compare(cells []Cell) Comparison {
 			column.controls = sameLibraries(controls, column)
 			column.mains = sameLibraries(mainsOf(g, groups), column)
 			column.baseline = sameLibraries(baselineOf(g, groups), column)
+			column.faulty = sameLibraries(faultyOf(g, groups), column)
 			out.Attributions = append(out.Attributions, column.attribute()...)
 		}
 	}
@@ -107,7 +108,7 @@ func worstFirst(a, b reports.Attribution) int {
 func merge(list []reports.Attribution) (out []reports.Attribution) {
 	for _, a := range list {
 		same := func(b reports.Attribution) bool {
-			return a.Cause == b.Cause && a.Suspect == b.Suspect && a.Proof == b.Proof && a.Versions == b.Versions && a.Scenario == b.Scenario && a.NoFaults == b.NoFaults &&
+			return a.Cause == b.Cause && a.Suspect == b.Suspect && a.Proof == b.Proof && a.Versions == b.Versions && a.Scenario == b.Scenario && a.NoFaults == b.NoFaults && a.Without == b.Without &&
 				a.Protocol == b.Protocol && a.Transport == b.Transport && a.Issue == b.Issue &&
 				a.Broker == b.Broker
 		}

@@ -276,6 +276,35 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// A failure says whether it needs the faults. Where it does not, and came each time with
+// them, one run without decides, and no other is asked for.
+func TestNeedsTheFaults(t *testing.T) {
+	baseline := func(c *Cell) { c.NoFaults, c.Baseline = true, true }
+	with := []Cell{cell(paho15, fails(verdict.Broker)), cell(paho15, fails(verdict.Broker), id("again"))}
+	for _, test := range []struct {
+		name    string
+		without Cell
+		want    string
+		says    string
+	}{
+		{"it fails without them", cell(paho15, fails(verdict.Broker), baseline, id("calm")), "fails", "; without any fault, too"},
+		{"it holds without them", cell(paho15, baseline, id("calm")), "holds", "; not without a fault"},
+		{"it fails without them by somebody else", cell(paho15, fails(verdict.SDK), baseline, id("calm")), "holds", "; not without a fault"},
+		{"another SDK was run without them", cell(python2, baseline, id("calm")), "", "with go/paho.mqtt.golang"},
+	} {
+		c := Compare(append(slices.Clone(with), test.without))
+		for _, a := range c.Attributions {
+			if len(a.Next) > 0 {
+				t.Errorf("%s: %s asks for %+v", test.name, a.Where(), a.Next)
+			}
+		}
+		a := c.Attributions[len(c.Attributions)-1]
+		if a.NoFaults || a.Without != test.want || !strings.Contains(a.Text, test.says) {
+			t.Errorf("%s: %q, %s", test.name, a.Without, a.Text)
+		}
+	}
+}
+
 func TestNotComparable(t *testing.T) {
 	another := func(change func(*Cell)) []Cell { return []Cell{cell(paho15), cell(python2, change)} }
 	for want, cells := range map[string][]Cell{

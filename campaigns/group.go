@@ -88,7 +88,7 @@ func notesOn(groups []*group) (notes []string) {
 		}
 		for _, other := range groups[i+1:] {
 			why := apart(g, other)
-			if why == "" || isBaseline(g, other) || isBaseline(other, g) {
+			if why == "" || linked(g, other, groups) || linked(other, g, groups) {
 				continue
 			}
 			list := &pairs
@@ -160,9 +160,25 @@ func baselineOf(g *group, all []*group) (cells []Cell) {
 	return cells
 }
 
+// faultyOf are the runs whose baseline a group is.
+func faultyOf(g *group, all []*group) (cells []Cell) {
+	for _, other := range all {
+		if isBaseline(g, other) {
+			cells = append(cells, other.cells...)
+		}
+	}
+	return cells
+}
+
 // isBaseline reports whether a group is another one without its faults.
 func isBaseline(base, of *group) bool {
 	return base.noFaults && !of.noFaults && base.scenario == of.scenario && base.sha == of.sha && base.tier == of.tier && base.broker == of.broker
+}
+
+// linked reports whether a group is another one without its faults, or that of a third
+// whose control the other is.
+func linked(base, to *group, all []*group) bool {
+	return slices.ContainsFunc(all, func(of *group) bool { return isBaseline(base, of) && (of == to || apart(of, to) == "") })
 }
 
 // mainsOf returns the cells of the groups that this group is the control of,

@@ -19,6 +19,7 @@ type sdkRuns struct {
 	controls            *sdkRuns   // the same on brokers known to be well
 	mains               *sdkRuns   // the same on brokers whose control this is
 	baseline            *sdkRuns   // the same without its faults
+	faulty              *sdkRuns   // the same with faults, of which this is the baseline
 }
 
 // A subject is one SDK with its attempts.
@@ -199,22 +200,54 @@ func (c *sdkRuns) promised(a *reports.Attribution) {
 	}
 }
 
-// withoutFaults puts before the evidence what the same SDKs did of a claim where there
-// was no fault.
+// withoutFaults says what the same SDKs did of a claim where there was no fault, and puts
+// it before the evidence.
 func (c *sdkRuns) withoutFaults(a *reports.Attribution) {
 	var lines []string
+	failed, held := 0, 0
 	claim := a.Claims[0]
 	for _, s := range c.baseline.subjects {
-		if !slices.Contains(a.SDKs, s.sdk) || len(lines) == maxEvidence {
+		if !slices.Contains(a.SDKs, s.sdk) {
 			continue
 		}
-		if s.fails(claim) {
-			lines = append(lines, fmt.Sprintf("%s, run %s: it fails %s without any fault, too", s.sdk, s.failing(claim)[0].RunID, claim))
+		line := ""
+		if i := slices.IndexFunc(s.attempts(), func(cell Cell) bool { return cell.failsAs(claim, *a) }); i >= 0 {
+			failed++
+			line = fmt.Sprintf("%s, run %s: it fails %s without any fault, too", s.sdk, s.attempts()[i].RunID, claim)
 		} else if i := slices.IndexFunc(s.attempts(), func(cell Cell) bool { return cell.passes(claim) }); i >= 0 {
-			lines = append(lines, fmt.Sprintf("%s, run %s: it holds %s where there is no fault", s.sdk, s.attempts()[i].RunID, claim))
+			held++
+			line = fmt.Sprintf("%s, run %s: it holds %s where there is no fault", s.sdk, s.attempts()[i].RunID, claim)
+		} else if i := slices.IndexFunc(s.attempts(), func(cell Cell) bool { return cell.failsByOthers(claim, *a) }); i >= 0 {
+			held++
+			line = fmt.Sprintf("%s, run %s: where there is no fault, it fails %s by others than the %s", s.sdk, s.attempts()[i].RunID, claim, partyOf(a.Cause))
+		}
+		if line != "" && len(lines) < maxEvidence {
+			lines = append(lines, line)
 		}
 	}
+	switch {
+	case failed > 0:
+		a.Without, a.Text = "fails", a.Text+"; without any fault, too"
+	case held > 0:
+		a.Without, a.Text = "holds", a.Text+"; not without a fault"
+	}
 	a.Evidence = append(lines, a.Evidence...)
+}
+
+// failsAs reports whether a run fails a claim as others do: where the wire decided whose
+// doing that is, by the same party.
+func (c Cell) failsAs(claim string, a reports.Attribution) bool {
+	if a.Proof == proofWire {
+		return c.foundBy(claim)[partyOf(a.Cause)] > 0
+	}
+	return c.fails(claim) && c.calm()
+}
+
+// failsByOthers reports whether the wire blames each failure of a claim on other parties
+// than others' failures of it.
+func (c Cell) failsByOthers(claim string, a reports.Attribution) bool {
+	by := c.foundBy(claim)
+	return a.Proof == proofWire && c.calm() && len(by) > 0 && by[""] == 0 && by[partyOf(a.Cause)] == 0
 }
 
 // deviation begins an attribution about subjects that fail a claim.

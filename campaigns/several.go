@@ -53,40 +53,43 @@ func (d *JobDir) Series(ctx context.Context, backend Backend) (Result, error) {
 func (d *JobDir) soFar(of int) Result {
 	r := d.result(false)
 	r.Headline = fmt.Sprintf("%d of %s made, %d failed", r.Runs, plural(of, "run", "runs"), r.Failed)
+	if d.Job.Blame && r.Failed > 0 && of == len(d.Job.Variations) {
+		r.Headline += "; then come those that tell whose doing it is"
+	}
 	return r
 }
 
-// toBlame are the runs that tell whose doing the first failure of a series is, as far as
-// the series has not made them, and why there are none.
+// toBlame are the runs that tell whose doing the first failure with each SDK of a series
+// is, as far as the series has not made them, and why there are none.
 func (d *JobDir) toBlame(backend Backend) (list []Variation, notes []string) {
 	planned := d.Job.Variations
-	first := slices.IndexFunc(d.Trials[:min(len(d.Trials), len(planned))], func(t Trial) bool { return len(t.Failed) > 0 })
-	if first < 0 {
-		return nil, nil
-	}
-	run, sdk := d.Trials[first].RunID, planned[first].SDK
-	all, err := backend.Vary(run)
-	if err != nil {
-		return nil, []string{fmt.Sprintf("whose doing the failure of %s is was not tried: %v", run, err)}
-	}
-	libraries := map[string]bool{}
-	times := 0
+	libraries, times, blamed := map[string]bool{}, map[string]int{}, map[string]bool{}
 	for _, v := range planned {
 		libraries[library(v.SDK)] = true
-		if v.SDK == sdk {
-			times++
-		}
+		times[v.SDK]++
 	}
-	for _, v := range all {
-		switch {
-		case v.Referee == RefereeAgain && times > 1, v.Referee == RefereeSDK && len(libraries) > 1:
+	for i, t := range d.Trials[:min(len(d.Trials), len(planned))] {
+		sdk := planned[i].SDK
+		if len(t.Failed) == 0 || blamed[sdk] {
 			continue
-		case v.SDK == "":
-			v.SDK = sdk
 		}
-		list = append(list, v)
+		blamed[sdk] = true
+		all, err := backend.Vary(t.RunID)
+		if err != nil {
+			notes = append(notes, fmt.Sprintf("whose doing the failure of %s is was not tried: %v", t.RunID, err))
+			continue
+		}
+		for _, v := range all {
+			switch {
+			case v.Referee == RefereeAgain && times[sdk] > 1, v.Referee == RefereeSDK && len(libraries) > 1:
+				continue
+			case v.SDK == "":
+				v.SDK = sdk
+			}
+			list = append(list, v)
+		}
 	}
-	return list, nil
+	return list, notes
 }
 
 // compared is what the runs of a series show together. The report of each is told of

@@ -14,8 +14,8 @@ import (
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
-// seriesLab makes runs whose ids say how they were varied. Those of a library that is
-// named fail.
+// seriesLab makes runs whose ids say how they were varied. Those of the libraries that
+// are named, with spaces between, fail.
 func seriesLab(failing string) (backend Backend, made *[]string, joined map[string]string) {
 	made, joined = &[]string{}, map[string]string{}
 	return Backend{
@@ -28,7 +28,7 @@ func seriesLab(failing string) (backend Backend, made *[]string, joined map[stri
 			parts := strings.Split(run, "|")
 			r := verdict.Result{Claim: verdict.Claim{Name: lost.Claim}, Checker: lost.Checker, Status: verdict.Pass, Promised: true, Summary: "none lost", Canary: verdict.Canary{Red: true}}
 			v := verdict.Verdict{State: verdict.PassSmoke, Headline: "PASS-smoke", Results: []verdict.Result{r}}
-			if parts[1] == failing && parts[2] == "" {
+			if slices.Contains(strings.Fields(failing), parts[1]) && parts[2] == "" {
 				r.Status, r.Anomalies = verdict.Fail, []verdict.Anomaly{{Kind: "lost"}}
 				v = verdict.Verdict{State: verdict.FailOnce, Headline: "FAIL-once", Results: []verdict.Result{r}}
 			}
@@ -89,6 +89,7 @@ func TestSeriesBlames(t *testing.T) {
 		{[]string{"go/x@1"}, 1, "go/x@1", []string{"go/x@1 again", "rust/z@3 sdk", "go/x@1 control"}},
 		{[]string{"go/x@1"}, 3, "go/x@1", []string{"rust/z@3 sdk", "go/x@1 control"}},
 		{[]string{"go/x@1", "python/y@2"}, 2, "python/y@2", []string{"python/y@2 control"}},
+		{[]string{"go/x@1", "python/y@2"}, 2, "go/x@1 python/y@2", []string{"go/x@1 control", "python/y@2 control"}},
 		{[]string{"go/x@1"}, 2, "nobody", nil},
 	} {
 		d := seriesDir(t, c.sdks, c.times, true)

@@ -161,9 +161,11 @@ func (g runsAlike) rows(claim string, attributions []reports.Attribution) (list 
 			if found == 0 {
 				continue
 			}
-			if of.Failed++; of.Failed == 1 || found < least {
+			if of.Failed++; of.Failed == 1 {
 				least = found
+				of.Example, of.At = c.example(claim, party)
 			}
+			least = min(least, found)
 			most = max(most, found)
 			of.Runs = append(of.Runs, c.RunID)
 		}
@@ -178,6 +180,21 @@ func (g runsAlike) rows(claim string, attributions []reports.Attribution) (list 
 		list = append(list, of)
 	}
 	return list
+}
+
+// example is the first violation of a claim that the wire blames on a party, "" for
+// nobody, and its message.
+func (c Cell) example(claim string, party verdict.Party) (text, at string) {
+	r := c.result(claim)
+	for _, a := range r.Anomalies {
+		if a.Blame == party || r.Claim.Of == party || party == "" && a.Blame == verdict.Undecided {
+			if a.Stream >= 0 && a.Seq >= 0 {
+				at = fmt.Sprintf("%d/%d", a.Stream, a.Seq)
+			}
+			return a.Text, at
+		}
+	}
+	return "", ""
 }
 
 // foundBy counts the violations of a claim that a run failed by the party that the wire

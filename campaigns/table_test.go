@@ -63,6 +63,14 @@ recovery      go/x@1      robustmq   1 of 1, 2 could not tell  1         broker,
 	if got := tabulate([]Cell{both, library}, nil).String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	// A row has an example of its party's.
+	both.Verdict.Results[1].Anomalies = []verdict.Anomaly{
+		{Blame: verdict.SDK, Text: "message 7 is the library's", Stream: 4, Seq: 7}, {Blame: verdict.Broker, Text: "the connection is the broker's", Stream: -1, Seq: -1},
+	}
+	rows := tabulate([]Cell{both}, nil).Rows
+	if a, b := rows[0], rows[1]; a.Example != "the connection is the broker's" || a.At != "" || b.Example != "message 7 is the library's" || b.At != "4/7" {
+		t.Errorf("%+v", rows)
+	}
 	if none := tabulate(nil, nil); none.String() != "" || none.Rows == nil {
 		t.Errorf("%+v", none)
 	}

@@ -96,6 +96,7 @@ type Attribution struct {
 	Versions  string   `json:"versions"`          // the same for people: go/paho.mqtt.golang 1.3.0 to 1.3.5
 	Scenario  string   `json:"scenario"`
 	NoFaults  bool     `json:"no_faults,omitempty"` // the workload alone
+	Without   string   `json:"without,omitempty"`   // the faults, the same SDKs: "fails", "holds"; "" not tried
 	Protocol  string   `json:"protocol"`
 	Transport string   `json:"transport"`
 	Broker    string   `json:"broker"`

@@ -9,9 +9,10 @@ import (
 // A Table is what several runs show together of each claim that one of them failed.
 type Table struct {
 	Runs    int        `json:"runs"`
-	Rows    []TableRow `json:"rows"`              // by claim, the worst first
-	Passed  []string   `json:"passed"`            // claims that no run failed, and one at least passed
-	Unknown []string   `json:"unknown,omitempty"` // claims that no run could tell
+	Rows    []TableRow `json:"rows"`                // by claim, the worst first
+	More    int        `json:"more_rows,omitempty"` // that were left out for want of room
+	Passed  []string   `json:"passed"`              // claims that no run failed, and one at least passed
+	Unknown []string   `json:"unknown,omitempty"`   // claims that no run could tell
 }
 
 // A TableRow is one claim in the runs that have everything in common: it failed in k
@@ -25,8 +26,10 @@ type TableRow struct {
 	Unknown int      `json:"unknown,omitempty"` // runs beside them, which could not tell
 	Count   string   `json:"count,omitempty"`   // violations in each failed run: 20, or 14 to 20
 	Blame   string   `json:"blame,omitempty"`
-	Runs    []string `json:"run_ids"`        // those that failed it, or all for none
-	Held    []string `json:"held,omitempty"` // after [Table.Failed]: runs in which it did not fail, by library
+	Runs    []string `json:"run_ids"`           // those that failed it, or all for none
+	Example string   `json:"example,omitempty"` // a violation in the first of them
+	At      string   `json:"at,omitempty"`      // its message, as stream/seq
+	Held    []string `json:"held,omitempty"`    // after [Table.Failed]: runs in which it did not fail, by library
 }
 
 // Failed is the table without rows of runs that did not fail. The first row of each claim

@@ -32,13 +32,3 @@ type agent struct {
 func experimentParam() Param {
 	return Param{Name: "experiment", Type: String}
 }
-
-// A call answers within maxWaitS, because some hosts give up after a minute.
-const (
-	maxWaitS     = 45
-	defaultWaitS = 30
-)
-
-func waitS() Param {
-	return Param{Name: "wait_s", Type: Number, Min: 0, Max: maxWaitS, Default: float64(defaultWaitS), Example: "30"}
-}

@@ -79,7 +79,7 @@ func anomalies(dir string, v *verdict.Verdict, claim string, detail bool, after 
 	view.Listed = len(all)
 	if detail || after > 0 {
 		after = min(after, len(all))
-		view.List = fitting(all[after:])
+		view.List = fitting(all[after:], answerBytes)
 		if end := after + len(view.List); end < len(all) {
 			view.Next = end
 		}
@@ -96,7 +96,7 @@ func anomalies(dir string, v *verdict.Verdict, claim string, detail bool, after 
 
 // showing puts as many groups into the view as an answer has room for.
 func (view *AnomalyView) showing(groups []AnomalyGroup) {
-	view.Groups = fitting(groups)
+	view.Groups = fitting(groups, answerBytes)
 	view.More = len(groups) - len(view.Groups)
 }
 

@@ -97,9 +97,8 @@ func withoutNull(node any) any {
 // 1,500 tokens.
 const answerBytes = 4_500
 
-// fitting are the first of a list, at least one, that an answer has room for.
-func fitting[T any](list []T) []T {
-	left := answerBytes
+// fitting are the first of a list, at least one, for which there is room in bytes.
+func fitting[T any](list []T, left int) []T {
 	for i := range list {
 		text, err := json.Marshal(list[i])
 		if left -= len(text); i > 0 && (left < 0 || err != nil) {

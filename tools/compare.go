@@ -74,7 +74,7 @@ const (
 )
 
 func compared(c campaigns.Comparison) CompareAnswer {
-	out := CompareAnswer{Table: shortTable(&c.Table), Notes: shortened(c.Notes, maxNotes)}
+	out := CompareAnswer{Table: shortTable(&c.Table, answerBytes), Notes: shortened(c.Notes, maxNotes)}
 	size, undecided := 0, false
 	for i, a := range c.Attributions {
 		line := attributionLine(a)
@@ -106,9 +106,9 @@ func attributionLine(a reports.Attribution) AttributionLine {
 	return line
 }
 
-// shortTable has the rows of runs that failed, as many as an answer has room for. Each
-// names the first of its runs.
-func shortTable(t *reports.Table) *reports.Table {
+// shortTable has the rows of runs that failed, as many as there is room for in bytes.
+// Each names the first of its runs.
+func shortTable(t *reports.Table, room int) *reports.Table {
 	if t == nil {
 		return nil
 	}
@@ -116,8 +116,12 @@ func shortTable(t *reports.Table) *reports.Table {
 	for i := range out.Rows {
 		row := &out.Rows[i]
 		row.Runs, row.Held = row.Runs[:min(len(row.Runs), maxRowRuns)], firstOf(row.Held, maxHeld)
+		if row.Example = shorten(row.Example, briefly); i > 0 && row.Claim == out.Rows[i-1].Claim { // one of each claim is enough
+			row.Example, row.At = "", ""
+		}
 	}
-	out.Rows = fitting(out.Rows)
+	rows := fitting(out.Rows, room)
+	out.More, out.Rows = len(out.Rows)-len(rows), rows
 	return &out
 }
 

@@ -121,7 +121,7 @@ func await(ctx context.Context, call *Call, e Experiment, wait float64, until fu
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go watch(ctx, call, e)
-	deadline := time.Now().Add(seconds(min(wait, maxWaitS)))
+	deadline := call.deadline(wait)
 	for {
 		left := time.Until(deadline)
 		s, err := e.Wait(ctx, max(0, left))

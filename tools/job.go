@@ -3,6 +3,7 @@ package tools
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -98,7 +99,7 @@ const pollJobEvery = 300 * time.Millisecond
 const maxJobRuns = 30
 
 // lastShown is how many trials and steps an answer shows.
-const lastShown = 5
+const lastShown = 3
 
 // job begins a job or joins it, and waits for it. A run_id that is a job's goes
 // on with that one.
@@ -141,7 +142,7 @@ func stopJob(jobDir *campaigns.JobDir) (RunAnswer, error) {
 
 // awaitJob looks at a job until nobody works on it any more or the time is over.
 func (a *agent) awaitJob(ctx context.Context, call *Call, jobDir *campaigns.JobDir, wait float64) (JobAnswer, error) {
-	deadline := time.Now().Add(seconds(min(wait, maxWaitS)))
+	deadline := call.deadline(wait)
 	for {
 		busy := jobDir.Busy() // before its last word is read
 		now, err := campaigns.OpenJobDir(jobDir.Dir)
@@ -175,7 +176,7 @@ func (a *agent) jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 	}
 	out := JobAnswer{JobFacts: JobFacts{JobID: jobDir.ID(), RunID: of, Running: busy, State: r.State, Wanted: jobDir.Job.Wanted.Claims(),
 		Runs: r.Runs, Failed: r.Failed, Unknown: r.Unknown, DurationS: r.DurationS, Dir: jobDir.Dir}}
-	if out.Table = shortTable(r.Table); out.Table != nil && !busy {
+	if r.Table != nil && !busy {
 		out.RunIDs, out.Trials = runsBeside(r.Trials)
 	} else {
 		for _, t := range r.Trials[max(0, len(r.Trials)-lastShown):] {
@@ -218,6 +219,8 @@ func (a *agent) jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 	default:
 		out.Answer = answer(r.Headline, fmt.Sprintf("get_run with run_id %q, view anomalies: of all its runs", out.JobID), "push_report with these runs and your analysis")
 	}
+	beside, _ := json.Marshal(out)
+	out.Table = shortTable(r.Table, max(answerBytes-len(beside), answerBytes/2))
 	return out
 }
 
@@ -235,7 +238,7 @@ func trialLine(t campaigns.Trial) TrialLine {
 const whyShown = 120
 
 // fewTrials are so few that an answer has a line for each.
-const fewTrials = 8
+const fewTrials = 4
 
 // runsBeside are a job's runs beside its table: a line for each, with the headline to be
 // quoted; of many, their ids and the unknown ones, of which a table says nothing.

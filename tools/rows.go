@@ -156,8 +156,8 @@ func around(dir, at string, n int) (*HistoryView, error) {
 		}
 		view.Rows = append(view.Rows, row)
 	}
-	if all := view.Rows; len(fitting(all)) < len(all) { // its own rows come first
-		view.Rows = fitting(slices.DeleteFunc(all, func(r Row) bool { return r.Beside }))
+	if all := view.Rows; len(fitting(all, answerBytes)) < len(all) { // its own rows come first
+		view.Rows = fitting(slices.DeleteFunc(all, func(r Row) bool { return r.Beside }), answerBytes)
 	}
 	shown := 0
 	for _, r := range view.Rows {

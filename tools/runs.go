@@ -58,7 +58,7 @@ func (a *agent) listRuns() Tool {
 		for _, r := range rows[:min(len(rows), in.Limit)] {
 			lines = append(lines, runLine(r))
 		}
-		out := RunsAnswer{Runs: fitting(lines)}
+		out := RunsAnswer{Runs: fitting(lines, answerBytes)}
 		out.Left = len(rows) - len(out.Runs)
 		out.Answer = answer(plural(len(rows), "run"), "get_run with one's run_id", "compare_runs with several")
 		switch {

@@ -41,5 +41,5 @@ func (a *agent) series(dir string, with []string) (RunView, error) {
 		return RunView{}, err
 	}
 	return RunView{Answer: answer(v.Headline, "push_report with all of these runs", "run_scenario with another seed, sdk or flavor"),
-		RunID: runID(dir), Series: &SeriesView{State: v.State, Reasons: brief(v.Reasons), Caps: brief(v.Caps), Severity: v.Severity, Table: shortTable(&together.Table), Roots: v.Runs}}, nil
+		RunID: runID(dir), Series: &SeriesView{State: v.State, Reasons: brief(v.Reasons), Caps: brief(v.Caps), Severity: v.Severity, Table: shortTable(&together.Table, answerBytes), Roots: v.Runs}}, nil
 }

@@ -26,8 +26,9 @@ type Options struct {
 	Version  string
 	Backend  Backend
 	Envelope envelope.Envelope
-	ReadOnly bool    // only tools that change nothing
-	Journal  Journal // nil: calls are not recorded
+	ReadOnly bool          // only tools that change nothing
+	MaxWait  time.Duration // that a call may wait; 0: as is known of its host
+	Journal  Journal       // nil: calls are not recorded
 }
 
 // A Server offers the tools over stdio or HTTP.
@@ -35,12 +36,13 @@ type Server struct {
 	mcp     *server.MCPServer
 	done    *finished
 	journal Journal
+	maxWait time.Duration
 }
 
 // New makes a server. It returns an error where a tool cannot be described,
 // which is a mistake in this package.
 func New(o Options) (*Server, error) {
-	s := &Server{done: newFinished(), journal: o.Journal}
+	s := &Server{done: newFinished(), journal: o.Journal, maxWait: o.MaxWait}
 	a := &agent{backend: o.Backend, envelope: o.Envelope}
 	names := completer{a.subjects(), a.families()}
 	s.mcp = server.NewMCPServer("rmq-mcp", o.Version,
@@ -164,7 +166,7 @@ func (s *Server) handle(t Tool) server.ToolHandlerFunc {
 			return s.conclude(entry, nil, err), nil
 		}
 		p := s.progress(ctx, request)
-		c := &Call{Args: args, Caller: caller, Progress: p.report}
+		c := &Call{Args: args, Caller: caller, Patience: s.patience(ctx, caller.Client), Progress: p.report}
 		result, err := t.run(ctx, c)
 		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 			err = fmt.Errorf("%s: you stopped waiting, and what it had begun goes on; cluster_status or get_run shows it", t.Name)

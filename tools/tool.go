@@ -39,6 +39,7 @@ type Hints struct {
 type Call struct {
 	Args     map[string]any
 	Caller   keeper.Caller
+	Patience float64                                // how long its host lets it wait, in seconds
 	Progress func(done, total float64, text string) // never blocks; may be called from any goroutine
 
 	touched Experiment // the one it was about, whose journal gets the answer

@@ -78,7 +78,7 @@ func journalOf(dir string, after int) (*JournalView, error) {
 			view.Entries = append(view.Entries, journalLine(lines.Bytes()))
 		}
 	}
-	view.Entries = fitting(view.Entries)
+	view.Entries = fitting(view.Entries, answerBytes)
 	if end := after + len(view.Entries); end < view.Total {
 		view.Next = end
 	}

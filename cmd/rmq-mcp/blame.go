@@ -19,8 +19,8 @@ func (a *app) blame() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "blame RUN",
 		Short: "Say who is to blame for a failure, by runs that differ in one thing",
-		Long: "Runs what a failed run's record froze once more all the same, once with the packets recorded, once with another client library\n" +
-			"and once on the control broker, as far as the run allows each, and each so often as --times says. It compares what they show:\n" +
+		Long: "Runs what a failed run's record froze once more all the same, once with the packets recorded, once without its faults, once with\n" +
+			"another client library and once on the control broker, as far as the run allows each, and each so often as --times says. It compares what they show:\n" +
 			"the protocol implementation, the broker, one client library, the harness, the environment, or what would decide it.\n" +
 			"Ctrl-C stops in order; the same command goes on where it stopped.\n" +
 			"Exit status: 1 somebody is to blame, 2 that could not be told, 3 the harness could not do its job.",
