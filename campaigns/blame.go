@@ -11,13 +11,14 @@ import (
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/judge/checker"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // Referees of a run alone. The others are those of a matrix, too.
 const (
-	RefereeSDK   = "sdk"   // another client library
-	RefereeFault = "fault" // the run without its faults
+	RefereeSDK      = "sdk"       // another client library
+	RefereeNoFaults = "no-faults" // the run without its faults
 )
 
 // A Variation is the single difference between a run and the run that failed.
@@ -29,6 +30,7 @@ type Variation struct {
 	Flavor   string `json:"flavor,omitempty"`    // the control broker
 	Tap      bool   `json:"tap,omitempty"`       // the packets are recorded
 	NoFaults bool   `json:"no_faults,omitempty"` // the workload alone
+	Round    int64  `json:"round,omitempty"`     // of a series whose rounds have a seed each: that many on from the first
 	Also     string `json:"also,omitempty"`      // a difference that comes with it
 }
 
@@ -42,11 +44,17 @@ var others = [...]string{"go", "python"}
 func VariationsOf(r Recipe, sdk string, crashes bool) ([]Variation, error) {
 	list := []Variation{{Referee: RefereeAgain}}
 	protocol := r.Run.Protocol
-	if tcp := r.Start.Transport == "" || r.Start.Transport == "tcp"; protocol != contract.MQ9 && tcp && !slices.Contains(r.Start.Cluster.Arm, cluster.ArmTap) {
+	tcp := r.Start.Transport == "" || r.Start.Transport == "tcp"
+	tap := protocol != contract.MQ9 && tcp && !slices.Contains(r.Start.Cluster.Arm, cluster.ArmTap)
+	if tap {
 		list = append(list, Variation{Referee: RefereeTap, Tap: true})
 	}
-	if len(r.Run.Faults) > 0 {
-		list = append(list, Variation{Referee: RefereeFault, NoFaults: true})
+	if len(r.Run.Faults) > 0 && slices.ContainsFunc(r.Wanted, judgedWithoutFaults) {
+		v := Variation{Referee: RefereeNoFaults, NoFaults: true, Tap: tap} // so that it can be said whose doing its failure is
+		if tap {
+			v.Also = "the packets recorded"
+		}
+		list = append(list, v)
 	}
 	for _, lang := range others {
 		other, err := clients.ResolveFor(lang, protocol)
@@ -66,6 +74,12 @@ func VariationsOf(r Recipe, sdk string, crashes bool) ([]Variation, error) {
 		list = append(list, Variation{Referee: RefereeControl, Flavor: flavor, Also: besides(r, flavor)})
 	}
 	return list, nil
+}
+
+// judgedWithoutFaults reports whether a claim can fail in a run without faults.
+func judgedWithoutFaults(f Failure) bool {
+	e, err := checker.Find(f.Claim)
+	return err == nil && !e.ByFault
 }
 
 // besides is what a control broker differs in beside being another one.
@@ -90,6 +104,7 @@ func (v Variation) Apply(start keeper.Start) keeper.Start {
 		start.Cluster = ControlCluster(start.Cluster, v.Flavor)
 	}
 	start.NoFaults = start.NoFaults || v.NoFaults
+	start.Seed += v.Round
 	if v.Tap {
 		start.Cluster.Arm = append(slices.Clone(start.Cluster.Arm), cluster.ArmTap)
 	}
@@ -109,16 +124,21 @@ func ControlCluster(of cluster.Config, flavor string) cluster.Config {
 // String names a variation in a line for people.
 func (v Variation) String() string {
 	var parts []string
-	if v.SDK != "" && v.Referee != RefereeAgain {
+	if v.SDK != "" {
 		parts = append(parts, "with "+v.SDK)
 	}
 	switch v.Referee {
+	case RefereeAgain:
+		parts = append(parts, "all the same")
 	case RefereeTap:
 		parts = append(parts, "with the packets recorded")
-	case RefereeFault:
+	case RefereeNoFaults:
 		parts = append(parts, "without the faults")
 	case RefereeControl:
-		parts = append(parts, strings.TrimSuffix(fmt.Sprintf("on the control broker, %s (%s)", v.Flavor, v.Also), " ()"))
+		parts = append(parts, "on the control broker, "+v.Flavor)
+	}
+	if v.Also != "" {
+		parts = append(parts, "("+v.Also+")")
 	}
 	if len(parts) == 0 {
 		return "all the same"
@@ -213,24 +233,11 @@ func (d *JobDir) blamed(backend Backend) (Result, error) {
 	return r, nil
 }
 
-// withoutToo reports whether an attribution of failures without faults is said by the one
-// of those with them, too.
-func withoutToo(a, with reports.Attribution) bool {
-	among := func(part, all []string) bool {
-		return !slices.ContainsFunc(part, func(s string) bool { return !slices.Contains(all, s) })
-	}
-	return a.NoFaults && !with.NoFaults && with.Without == "fails" && a.Scenario == with.Scenario && a.Broker == with.Broker &&
-		partyOf(a.Cause) == partyOf(with.Cause) && among(a.Claims, with.Claims) && among(a.SDKs, with.SDKs)
-}
-
 // Lines are what is attributed, each in a sentence. Where there are several brokers, it
-// names its own. Failures without faults are part of the sentence on those with them.
+// names its own.
 func (c Comparison) Lines() (list []string) {
 	several := slices.ContainsFunc(c.Attributions, func(a reports.Attribution) bool { return a.Broker != c.Attributions[0].Broker })
 	for _, a := range c.Attributions {
-		if slices.ContainsFunc(c.Attributions, func(b reports.Attribution) bool { return withoutToo(a, b) }) {
-			continue
-		}
 		line := fmt.Sprintf("%s: %s: %s", strings.Join(a.Claims, ", "), a.Words(), a.Text)
 		if len(a.Claims) == 0 {
 			line = fmt.Sprintf("%s: %s", a.Words(), a.Text)

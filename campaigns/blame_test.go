@@ -29,14 +29,14 @@ func TestVariations(t *testing.T) {
 		faults  int
 		want    string
 	}{
-		{recipeOf("mqtt3", "robustmq", "python/paho-mqtt@2.1.0"), true, 1, "again, tap, fault, sdk go/paho.mqtt.golang, control reference"},
+		{recipeOf("mqtt3", "robustmq", "python/paho-mqtt@2.1.0"), true, 1, "again, tap, no-faults, sdk go/paho.mqtt.golang, control reference"},
 		{recipeOf("mqtt3", "robustmq", "go/paho.mqtt.golang@1.5.1", "tap"), false, 0, "again, sdk python/paho-mqtt, control reference"},
-		{recipeOf("mqtt3", "reference", "go/liar@honest, go/paho.mqtt.golang@1.5.1", "tap"), false, 2, "again, fault, sdk python/paho-mqtt, control mosquitto"},
+		{recipeOf("mqtt3", "reference", "go/liar@honest, go/paho.mqtt.golang@1.5.1", "tap"), false, 2, "again, no-faults, sdk python/paho-mqtt, control mosquitto"},
 		{recipeOf("mqtt5", "robustmq", "go/paho.golang@0.23.0"), false, 0, "again, tap, sdk python/paho-mqtt, control mosquitto"},
-		{recipeOf("mqtt5", "robustmq", "python/paho-mqtt@2.1.0"), true, 1, "again, tap, fault, sdk go/paho.golang"},
+		{recipeOf("mqtt5", "robustmq", "python/paho-mqtt@2.1.0"), true, 1, "again, tap, no-faults, sdk go/paho.golang"},
 		{recipeOf("mq9", "robustmq", "python/nats-py@2.9.0"), true, 0, "again, sdk go/nats.go, control reference"},
 	} {
-		c.recipe.Run.Faults = make([]history.PlannedFault, c.faults)
+		c.recipe.Run.Faults, c.recipe.Wanted = make([]history.PlannedFault, c.faults), Fingerprint{lost}
 		list, err := VariationsOf(c.recipe, "", c.crashes)
 		var got []string
 		for _, v := range list {
@@ -45,6 +45,18 @@ func TestVariations(t *testing.T) {
 		if text := strings.Join(got, ", "); err != nil || text != c.want {
 			t.Errorf("%s on %s: %s, %v; want %s", c.recipe.Run.SDK, c.recipe.Run.Cluster.Flavor, text, err, c.want)
 		}
+	}
+	// A run without faults judges no claim that faults alone can break. It tells whose
+	// doing a failure is where that is recorded.
+	of := recipeOf("mqtt3", "robustmq", "python/paho-mqtt@2.1.0")
+	of.Run.Faults, of.Wanted = make([]history.PlannedFault, 1), Fingerprint{{Claim: "progress"}}
+	if list, _ := VariationsOf(of, "", false); slices.ContainsFunc(list, func(v Variation) bool { return v.NoFaults }) {
+		t.Errorf("%+v", list)
+	}
+	of.Wanted = Fingerprint{lost}
+	list, _ := VariationsOf(of, "", false)
+	if i := slices.IndexFunc(list, func(v Variation) bool { return v.NoFaults }); i < 0 || !list[i].Tap || list[i].String() != "without the faults (the packets recorded)" {
+		t.Errorf("%v", list)
 	}
 	for _, sdk := range []string{"go/paho.mqtt.golang@1.3.5", "cobol/mqtt"} {
 		if _, err := VariationsOf(recipeOf("mqtt3", "robustmq", "go/paho.mqtt.golang@1.5.1"), sdk, false); err == nil {

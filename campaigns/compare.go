@@ -43,7 +43,7 @@ func Compare(cells []Cell) Comparison {
 			out.Attributions = append(out.Attributions, column.attribute()...)
 		}
 	}
-	out.Attributions = merge(out.Attributions)
+	out.Attributions = withBaselines(merge(out.Attributions))
 	slices.SortStableFunc(out.Attributions, worstFirst)
 	for _, c := range cells {
 		if c.ran() {
@@ -79,11 +79,16 @@ var order = []reports.Cause{
 	reports.CauseProtocol, reports.CauseBroker, reports.CauseSDK, reports.CauseLibrary, reports.CauseUndecided, reports.CauseHarness, reports.CauseEnvironment,
 }
 
+// needsNoFault reports whether an attribution is of failures that came without any fault.
+func needsNoFault(a reports.Attribution) bool {
+	return len(a.Claims) > 0 && (a.NoFaults || a.Without.Failed > 0)
+}
+
 // worstFirst orders attributions. Before all others come those of what is broken without
 // any fault.
 func worstFirst(a, b reports.Attribution) int {
 	without := func(a reports.Attribution) int {
-		if a.NoFaults && len(a.Claims) > 0 {
+		if needsNoFault(a) {
 			return 0
 		}
 		return 1
@@ -130,6 +135,37 @@ func merge(list []reports.Attribution) (out []reports.Attribution) {
 	return out
 }
 
+// withBaselines puts the failures of a baseline under those with faults that say of them
+// that they came without, too.
+func withBaselines(list []reports.Attribution) (out []reports.Attribution) {
+	for _, a := range list {
+		i := slices.IndexFunc(list, func(with reports.Attribution) bool { return covers(with, a) })
+		if i < 0 {
+			continue
+		}
+		list[i].Runs = union(list[i].Runs, a.Runs)
+	}
+	for _, a := range list {
+		if !slices.ContainsFunc(list, func(with reports.Attribution) bool { return covers(with, a) }) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// covers reports whether an attribution says all that another says of the baseline. It
+// does where the cause is the same, or the baseline alone could not tell.
+func covers(with, baseline reports.Attribution) bool {
+	return baseline.NoFaults && !with.NoFaults && with.Without.Failed > 0 && with.Scenario == baseline.Scenario && with.Broker == baseline.Broker &&
+		with.Protocol == baseline.Protocol && with.Transport == baseline.Transport &&
+		(with.Cause == baseline.Cause || baseline.Cause == reports.CauseUndecided) &&
+		subset(baseline.Claims, with.Claims) && subset(baseline.SDKs, with.SDKs)
+}
+
+func subset(part, all []string) bool {
+	return !slices.ContainsFunc(part, func(s string) bool { return !slices.Contains(all, s) })
+}
+
 func union(a, b []string) []string {
 	for _, s := range b {
 		if !slices.Contains(a, s) {
@@ -150,7 +186,7 @@ func headline(c Comparison) string {
 	counts, alone := map[reports.Cause]int{}, 0
 	for _, a := range c.Attributions {
 		counts[a.Cause]++
-		if a.NoFaults && a.Cause.Broken() {
+		if needsNoFault(a) && a.Cause.Broken() {
 			alone++
 		}
 	}

@@ -284,24 +284,31 @@ func TestNeedsTheFaults(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		without Cell
-		want    string
-		says    string
+		want    reports.Times
+		says    string // of it, and in its evidence
+		found   int
 	}{
-		{"it fails without them", cell(paho15, fails(verdict.Broker), baseline, id("calm")), "fails", "; without any fault, too"},
-		{"it holds without them", cell(paho15, baseline, id("calm")), "holds", "; not without a fault"},
-		{"it fails without them by somebody else", cell(paho15, fails(verdict.SDK), baseline, id("calm")), "holds", "; not without a fault"},
-		{"another SDK was run without them", cell(python2, baseline, id("calm")), "", "with go/paho.mqtt.golang"},
+		{"it fails without them", cell(paho15, fails(verdict.Broker), baseline, id("calm")), reports.Times{Failed: 1, Of: 1}, "it fails qos1-no-loss without any fault, too", 1},
+		{"it holds without them", cell(paho15, baseline, id("calm")), reports.Times{Of: 1}, "it holds qos1-no-loss where there is no fault", 1},
+		{"it fails without them by somebody else", cell(paho15, fails(verdict.SDK), baseline, id("calm")), reports.Times{Of: 1}, "it fails qos1-no-loss by others", 2},
+		{"it fails without them, the wire does not tell by whom", cell(paho15, fails(), baseline, id("calm")), reports.Times{}, "whose doing that is the wire does not tell", 2},
+		{"a host stood still without them", cell(paho15, baseline, starved, id("calm")), reports.Times{}, "message 1/3, by the broker", 2},
+		{"another SDK was run without them", cell(python2, baseline, id("calm")), reports.Times{}, "message 1/3, by the broker", 1},
 	} {
 		c := Compare(append(slices.Clone(with), test.without))
-		for _, a := range c.Attributions {
-			if len(a.Next) > 0 {
-				t.Errorf("%s: %s asks for %+v", test.name, a.Where(), a.Next)
-			}
+		if len(c.Attributions) != test.found || strings.Contains(strings.Join(c.Notes, "\n"), "without its faults") {
+			t.Errorf("%s: %d deviations, notes %q", test.name, len(c.Attributions), c.Notes)
 		}
-		a := c.Attributions[len(c.Attributions)-1]
-		if a.NoFaults || a.Without != test.want || !strings.Contains(a.Text, test.says) {
-			t.Errorf("%s: %q, %s", test.name, a.Without, a.Text)
+		i := slices.IndexFunc(c.Attributions, func(a reports.Attribution) bool { return !a.NoFaults })
+		a := c.Attributions[i]
+		if a.Without != test.want || !strings.Contains(strings.Join(a.Evidence, "\n"), test.says) || len(a.Next) > 0 {
+			t.Errorf("%s: %+v, %s, %q, asks for %+v", test.name, a.Without, a.Text, a.Evidence, a.Next)
 		}
+	}
+	// A baseline that cannot tell is no doubt about those with faults.
+	decided := []Cell{cell(paho15, fails()), cell(python2, fails()), cell(paho15, reference), cell(paho15, fails(), baseline, id("calm"))}
+	if c := Compare(decided); len(c.Attributions) != 1 || c.Attributions[0].Cause != reports.CauseBroker || c.Attributions[0].Without != (reports.Times{Failed: 1, Of: 1}) || !slices.Contains(c.Attributions[0].Runs, "calm-robustmq") {
+		t.Errorf("%+v", c.Attributions)
 	}
 }
 

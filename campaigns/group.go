@@ -80,7 +80,7 @@ func notesOn(groups []*group) (notes []string) {
 		if !slices.Contains(names, g.scenario) {
 			names = append(names, g.scenario)
 		}
-		if len(sdksOf(g.cells)) == 1 && len(mainsOf(g, groups)) == 0 {
+		if len(sdksOf(g.cells)) == 1 && len(mainsOf(g, groups)) == 0 && len(faultyOf(g, groups)) == 0 {
 			alone = append(alone, fmt.Sprintf("%s: %s alone was run, so there is nothing to compare it with; give another SDK's run of it", g.name(), g.cells[0].SDK))
 		}
 		if len(g.cells) > 0 && g.scenario == "" {
@@ -88,7 +88,7 @@ func notesOn(groups []*group) (notes []string) {
 		}
 		for _, other := range groups[i+1:] {
 			why := apart(g, other)
-			if why == "" || linked(g, other, groups) || linked(other, g, groups) {
+			if why == "" || aside(g, other, groups) || aside(other, g, groups) {
 				continue
 			}
 			list := &pairs
@@ -175,10 +175,10 @@ func isBaseline(base, of *group) bool {
 	return base.noFaults && !of.noFaults && base.scenario == of.scenario && base.sha == of.sha && base.tier == of.tier && base.broker == of.broker
 }
 
-// linked reports whether a group is another one without its faults, or that of a third
-// whose control the other is.
-func linked(base, to *group, all []*group) bool {
-	return slices.ContainsFunc(all, func(of *group) bool { return isBaseline(base, of) && (of == to || apart(of, to) == "") })
+// aside reports whether a group is the baseline of another. The control of that other has
+// no need of it either.
+func aside(base, other *group, all []*group) bool {
+	return slices.ContainsFunc(all, func(of *group) bool { return isBaseline(base, of) && (of == other || apart(of, other) == "") })
 }
 
 // mainsOf returns the cells of the groups that this group is the control of,

@@ -64,6 +64,7 @@ type Job struct {
 
 	Variations []Variation `json:"variations,omitempty"` // of blame and of a series: a run of each
 	Blame      bool        `json:"blame,omitempty"`      // of a series: where one fails, runs that differ in one thing, too
+	Added      []Variation `json:"added,omitempty"`      // those, once the runs that were asked for are made
 }
 
 // NewJob is what it takes to repeat a run.
@@ -74,7 +75,7 @@ func NewJob(kind Kind, r Recipe, rule shrink.Rule) Job {
 // same reports whether two jobs do the same, whoever asked.
 func (j Job) same(other Job) bool {
 	plain := func(j Job) []byte {
-		j.Begun, j.Start = time.Time{}, j.Start.Frozen()
+		j.Begun, j.Start, j.Added = time.Time{}, j.Start.Frozen(), nil
 		text, err := json.Marshal(j)
 		if err != nil {
 			panic(err) // of strings and numbers
@@ -179,6 +180,11 @@ func Unended(stateDir string, j Job) (*JobDir, error) {
 // those of the present caller.
 func (d *JobDir) Admit(by keeper.Start) error {
 	d.Job.Start.Caller, d.Job.Start.Envelope = by.Caller, by.Envelope
+	return d.rewrite()
+}
+
+// rewrite writes what the job is once more.
+func (d *JobDir) rewrite() error {
 	if err := reports.WriteJSON(filepath.Join(d.Dir, jobFile), d.Job); err != nil {
 		return fmt.Errorf("go on with %s: %w", d.ID(), err)
 	}
@@ -214,7 +220,7 @@ func (d *JobDir) of(sum string) (list []Trial) {
 
 // Planned is how many runs the job makes: 0 for a reduction, which cannot say. A series
 // may add runs to find the cause of a failure.
-func (d *JobDir) Planned() int { return max(d.Job.Rule.N, len(d.Job.Variations)) }
+func (d *JobDir) Planned() int { return max(d.Job.Rule.N, len(d.Job.Variations)+len(d.Job.Added)) }
 
 // Spent are the runs made, and how long they took in seconds.
 func (d *JobDir) Spent() (runs int, seconds float64) {

@@ -390,14 +390,14 @@ func TestWhatFailsWithoutAFaultComesFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := NewMatrix(b.begin(p), b.work(), Limits{Jobs: 1}).Run(t.Context())
-	if err != nil || len(c.Attributions) != 2 {
+	if err != nil || len(c.Attributions) != 1 {
 		t.Fatalf("%v, %+v", err, c)
 	}
-	first, second := c.Attributions[0], c.Attributions[1]
-	if !first.NoFaults || second.NoFaults || !strings.Contains(first.Next[0].Command, " --no-faults") || !strings.Contains(first.Next[0].Call, ", faults:false)") {
-		t.Errorf("first %+v, second %+v", first, second)
+	only := c.Attributions[0]
+	if only.NoFaults || only.Without.Failed != 1 || len(only.Runs) != 2 {
+		t.Errorf("%+v", only)
 	}
-	if says := strings.Join(second.Evidence, "\n"); !strings.Contains(says, "it fails qos1-no-loss without any fault, too") {
+	if says := strings.Join(only.Evidence, "\n"); !strings.Contains(says, "it fails qos1-no-loss without any fault, too") {
 		t.Errorf("the failure under faults says %q", says)
 	}
 }

@@ -200,6 +200,8 @@ func TestAnswerOfARun(t *testing.T) {
 	starved := held
 	starved.StarvedS = verdict.MaxStarvedS + 1
 	failsAnyway := judged(verdict.FailOnce, lost)
+	silent := judged(verdict.PassSmoke)
+	silent.Verdict.Results = nil
 	failsAnyway.Landings, failsAnyway.StarvedS = missed.Landings, starved.StarvedS
 	for name, c := range map[string]struct {
 		run  Judged
@@ -208,6 +210,7 @@ func TestAnswerOfARun(t *testing.T) {
 		"fails in something else": {other, shrink.Unknown}, "and holds in this": {held, shrink.Passes}, "not landed": {missed, shrink.Unknown},
 		"never injected": {never, shrink.Unknown}, "starved": {starved, shrink.Unknown}, "a violation stands": {failsAnyway, shrink.Fails},
 		"inconclusive": {judged(verdict.InconclusiveEnv), shrink.Unknown}, "passes": {judged(verdict.PassSmoke), shrink.Passes},
+		"passes, and judges another claim": {silent, shrink.Unknown},
 	} {
 		if got, why := c.run.answer(Fingerprint{lost}, Fingerprint.In); got != c.want || got == shrink.Unknown && why == "" {
 			t.Errorf("%s: %s (%s), want %s", name, got, why, c.want)

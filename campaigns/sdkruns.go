@@ -2,6 +2,7 @@ package campaigns
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -200,54 +201,52 @@ func (c *sdkRuns) promised(a *reports.Attribution) {
 	}
 }
 
-// withoutFaults says what the same SDKs did of a claim where there was no fault, and puts
-// it before the evidence.
+// withoutFaults says how often the same SDKs failed a claim in runs without faults, by
+// whom the attribution blames, and puts those before the evidence.
 func (c *sdkRuns) withoutFaults(a *reports.Attribution) {
 	var lines []string
-	failed, held := 0, 0
 	claim := a.Claims[0]
+	add := func(cell Cell, text string) {
+		if len(lines) < maxEvidence {
+			lines = append(lines, fmt.Sprintf("%s, run %s: %s", cell.SDK, cell.RunID, text))
+		}
+	}
 	for _, s := range c.baseline.subjects {
 		if !slices.Contains(a.SDKs, s.sdk) {
 			continue
 		}
-		line := ""
-		if i := slices.IndexFunc(s.attempts(), func(cell Cell) bool { return cell.failsAs(claim, *a) }); i >= 0 {
-			failed++
-			line = fmt.Sprintf("%s, run %s: it fails %s without any fault, too", s.sdk, s.attempts()[i].RunID, claim)
-		} else if i := slices.IndexFunc(s.attempts(), func(cell Cell) bool { return cell.passes(claim) }); i >= 0 {
-			held++
-			line = fmt.Sprintf("%s, run %s: it holds %s where there is no fault", s.sdk, s.attempts()[i].RunID, claim)
-		} else if i := slices.IndexFunc(s.attempts(), func(cell Cell) bool { return cell.failsByOthers(claim, *a) }); i >= 0 {
-			held++
-			line = fmt.Sprintf("%s, run %s: where there is no fault, it fails %s by others than the %s", s.sdk, s.attempts()[i].RunID, claim, partyOf(a.Cause))
-		}
-		if line != "" && len(lines) < maxEvidence {
-			lines = append(lines, line)
+		for _, cell := range s.attempts() {
+			switch {
+			case cell.passes(claim):
+				a.Without.Of++
+				add(cell, fmt.Sprintf("it holds %s where there is no fault", claim))
+			case !slices.ContainsFunc(s.failing(claim), func(f Cell) bool { return f.RunID == cell.RunID }): // it cannot tell
+			case cell.failsAs(claim, *a):
+				a.Without.Failed++
+				a.Without.Of++
+				add(cell, fmt.Sprintf("it fails %s without any fault, too", claim))
+			case a.Proof == proofWire && cell.foundBy(claim)[""] > 0:
+				add(cell, fmt.Sprintf("it fails %s without any fault, too; whose doing that is the wire does not tell", claim))
+			default:
+				a.Without.Of++
+				add(cell, fmt.Sprintf("where there is no fault, it fails %s by others", claim))
+			}
 		}
 	}
-	switch {
-	case failed > 0:
-		a.Without, a.Text = "fails", a.Text+"; without any fault, too"
-	case held > 0:
-		a.Without, a.Text = "holds", a.Text+"; not without a fault"
+	if a.Without.Of > 0 {
+		a.Text += fmt.Sprintf("; without a fault in %d of %s", a.Without.Failed, plural(a.Without.Of, "run", "runs"))
 	}
 	a.Evidence = append(lines, a.Evidence...)
 }
 
-// failsAs reports whether a run fails a claim as others do: where the wire decided whose
-// doing that is, by the same party.
+// failsAs reports whether a run that fails a claim does so by whom an attribution blames,
+// as far as the wire tells of either.
 func (c Cell) failsAs(claim string, a reports.Attribution) bool {
-	if a.Proof == proofWire {
-		return c.foundBy(claim)[partyOf(a.Cause)] > 0
-	}
-	return c.fails(claim) && c.calm()
-}
-
-// failsByOthers reports whether the wire blames each failure of a claim on other parties
-// than others' failures of it.
-func (c Cell) failsByOthers(claim string, a reports.Attribution) bool {
 	by := c.foundBy(claim)
-	return a.Proof == proofWire && c.calm() && len(by) > 0 && by[""] == 0 && by[partyOf(a.Cause)] == 0
+	if a.Cause == reports.CauseUndecided || by[""] > 0 && a.Proof != proofWire {
+		return true
+	}
+	return slices.ContainsFunc(slices.Collect(maps.Keys(by)), func(p verdict.Party) bool { return p != "" && accuses(a.Cause, p) })
 }
 
 // deviation begins an attribution about subjects that fail a claim.

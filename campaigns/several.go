@@ -6,18 +6,24 @@ import (
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // NewSeries is what it takes to run a scenario with several client libraries, each as
-// often as is asked. None is the library of start.
+// often as is asked. None is the library of start. If start names no seed, the libraries
+// have one in common each time.
 func NewSeries(name string, start keeper.Start, sdks []string, times int, blame bool) Job {
 	j := Job{Format: jobFormat, Kind: Series, RunID: name, Start: start, Wanted: Fingerprint{}, Blame: blame}
 	if len(sdks) == 0 {
 		sdks = []string{start.SDK}
 	}
-	for range times {
-		for _, sdk := range sdks {
-			j.Variations = append(j.Variations, Variation{SDK: sdk})
+	for n := range times {
+		v := Variation{Round: int64(n)}
+		if start.Seed != 0 {
+			v.Round = 0
+		}
+		for _, v.SDK = range sdks {
+			j.Variations = append(j.Variations, v)
 		}
 	}
 	return j
@@ -33,13 +39,16 @@ func (d *JobDir) Series(ctx context.Context, backend Backend) (Result, error) {
 		return soFar(), err
 	}
 	var notes []string
-	if d.Job.Blame {
-		var more []Variation
-		more, notes = d.toBlame(backend)
-		todo = slices.Concat(todo, more)
-		if err := d.makeRuns(ctx, backend, todo, soFar); err != nil {
-			return soFar(), err
+	if d.Job.Blame && d.Job.Added == nil { // one that goes on makes those that it began to make
+		if d.Job.Added, notes = d.toBlame(backend); len(d.Job.Added) > 0 {
+			if err := d.rewrite(); err != nil {
+				return soFar(), err
+			}
 		}
+	}
+	todo = slices.Concat(todo, d.Job.Added)
+	if err := d.makeRuns(ctx, backend, todo, soFar); err != nil {
+		return soFar(), err
 	}
 	r, err := d.compared(backend, notes)
 	if err != nil {
@@ -53,11 +62,14 @@ func (d *JobDir) Series(ctx context.Context, backend Backend) (Result, error) {
 func (d *JobDir) soFar(of int) Result {
 	r := d.result(false)
 	r.Headline = fmt.Sprintf("%d of %s made, %d failed", r.Runs, plural(of, "run", "runs"), r.Failed)
-	if d.Job.Blame && r.Failed > 0 && of == len(d.Job.Variations) {
+	if d.Job.Blame && r.Failed > 0 && d.Job.Added == nil {
 		r.Headline += "; then come those that tell whose doing it is"
 	}
 	return r
 }
+
+// maxBlamed is of how many SDKs a series asks whose doing a failure is.
+const maxBlamed = 4
 
 // toBlame are the runs that tell whose doing the first failure with each SDK of a series
 // is, as far as the series has not made them, and why there are none.
@@ -73,6 +85,10 @@ func (d *JobDir) toBlame(backend Backend) (list []Variation, notes []string) {
 		if len(t.Failed) == 0 || blamed[sdk] {
 			continue
 		}
+		if len(blamed) == maxBlamed {
+			notes = append(notes, fmt.Sprintf("whose doing the failure of %s is was not tried: it was of %d others", t.RunID, maxBlamed))
+			continue
+		}
 		blamed[sdk] = true
 		all, err := backend.Vary(t.RunID)
 		if err != nil {
@@ -86,10 +102,26 @@ func (d *JobDir) toBlame(backend Backend) (list []Variation, notes []string) {
 			case v.SDK == "":
 				v.SDK = sdk
 			}
-			list = append(list, v)
+			if v.Round = planned[i].Round; !slices.Contains(list, v) {
+				list = append(list, v)
+			}
 		}
 	}
 	return list, notes
+}
+
+// seriesState is the state of the library that is worst off, over the runs that were
+// asked for. Those that were added for blame are not among them.
+func (d *JobDir) seriesState(cells []Cell) verdict.State {
+	asked := map[string]bool{}
+	for _, t := range d.Trials[:min(len(d.Trials), len(d.Job.Variations))] {
+		asked[t.RunID] = true
+	}
+	var states []verdict.State
+	for _, g := range alike(slices.DeleteFunc(slices.Clone(cells), func(c Cell) bool { return !asked[c.RunID] })) {
+		states = append(states, SeriesOf(g.cells).State)
+	}
+	return verdict.Worst(states)
 }
 
 // compared is what the runs of a series show together. The report of each is told of
@@ -107,7 +139,9 @@ func (d *JobDir) compared(backend Backend, notes []string) (Result, error) {
 		}
 	}
 	c.Notes = append(notes, c.Notes...)
-	r.Comparison, r.Table, r.Headline = &c, &c.Table, c.Headline
+	r.Comparison, r.Table = &c, &c.Table
+	r.State = d.seriesState(cells)
+	r.Headline = fmt.Sprintf("%s: %s", r.State, c.Headline)
 	for _, g := range alike(cells) {
 		if len(g.cells) < 2 {
 			continue

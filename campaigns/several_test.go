@@ -2,6 +2,7 @@ package campaigns
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -73,8 +74,36 @@ func TestSeriesCounts(t *testing.T) {
 	if want := []string{"go/x@1 0 of 2", "python/y@2 2 of 2"}; !slices.Equal(rows, want) {
 		t.Errorf("rows %q, want %q", rows, want)
 	}
+	if r.State != verdict.FailReproducible || !strings.HasPrefix(r.Headline, "FAIL-reproducible: 2 of 4 runs pass") {
+		t.Errorf("%s, %q", r.State, r.Headline)
+	}
 	if joined["1|python/y@2|"] != "FAIL-reproducible" || joined["0|go/x@1|"] != "PASS-smoke" {
 		t.Errorf("the reports say %v", joined)
+	}
+}
+
+// Each repetition has a seed of its own, unless one is given. A run for blame has that of
+// the failure.
+func TestSeriesSeeds(t *testing.T) {
+	seeds := func(seed int64, list []Variation) (out []int64) {
+		for _, v := range list {
+			out = append(out, v.Apply(keeper.Start{Seed: seed}).Seed)
+		}
+		return out
+	}
+	sdks := []string{"go/x@1", "python/y@2"}
+	if got := seeds(100, NewSeries("x", keeper.Start{}, sdks, 3, false).Variations); !slices.Equal(got, []int64{100, 100, 101, 101, 102, 102}) {
+		t.Errorf("without a seed: %v", got)
+	}
+	if got := seeds(7, NewSeries("x", keeper.Start{Seed: 7}, sdks, 2, false).Variations); !slices.Equal(got, []int64{7, 7, 7, 7}) {
+		t.Errorf("with a seed: %v", got)
+	}
+	d := seriesDir(t, sdks, 2, true)
+	backend, _, _ := seriesLab("python/y@2")
+	d.Trials = []Trial{{}, {}, {}, {RunID: "3|python/y@2|", Failed: Fingerprint{lost}}}
+	more, _ := d.toBlame(backend)
+	if len(more) == 0 || !slices.Equal(seeds(100, more), []int64{101}) {
+		t.Errorf("for blame: %v", more)
 	}
 }
 
@@ -128,6 +157,10 @@ func TestSeriesGoesOn(t *testing.T) {
 	if _, err := d.Series(ctx, backend); err == nil || len(d.Trials) != 3 {
 		t.Fatalf("%d trials, %v", len(d.Trials), err)
 	}
+	if d, err := OpenJobDir(d.Dir); err != nil || d.Planned() != 4 || !d.Job.same(NewSeries("kill", d.Job.Start, []string{"go/x@1"}, 2, true)) {
+		t.Fatalf("on disk: %v, %+v", err, d)
+	}
+	backend.Vary = func(string) ([]Variation, error) { return nil, errors.New("the run is gone") }
 	backend.Run = run
 	r, err := d.Series(t.Context(), backend)
 	if err != nil || r.Runs != 4 || !r.Ended {

@@ -187,7 +187,7 @@ func (g runsAlike) rows(claim string, attributions []reports.Attribution) (list 
 func (c Cell) example(claim string, party verdict.Party) (text, at string) {
 	r := c.result(claim)
 	for _, a := range r.Anomalies {
-		if a.Blame == party || r.Claim.Of == party || party == "" && a.Blame == verdict.Undecided {
+		if a.Blame == party || party != "" && r.Claim.Of == party || party == "" && a.Blame == verdict.Undecided {
 			if a.Stream >= 0 && a.Seq >= 0 {
 				at = fmt.Sprintf("%d/%d", a.Stream, a.Seq)
 			}
@@ -229,7 +229,7 @@ func (c Cell) foundBy(claim string) map[verdict.Party]int64 {
 func blameOf(claim string, party verdict.Party, runs []string, attributions []reports.Attribution) string {
 	for _, a := range attributions {
 		same := slices.Contains(a.Claims, claim) && slices.ContainsFunc(a.Runs, func(run string) bool { return slices.Contains(runs, run) })
-		if same && (partyOf(a.Cause) == party || party == "" && a.Proof != proofWire) {
+		if same && (accuses(a.Cause, party) || party == "" && a.Proof != proofWire) {
 			return a.Words()
 		}
 	}
@@ -239,17 +239,17 @@ func blameOf(claim string, party verdict.Party, runs []string, attributions []re
 	return string(party) + ", by wire"
 }
 
-// partyOf is the party that a cause accuses.
-func partyOf(c reports.Cause) verdict.Party {
+// accuses reports whether a cause is a party's doing.
+func accuses(c reports.Cause, p verdict.Party) bool {
 	switch c {
 	case reports.CauseBroker, reports.CauseProtocol:
-		return verdict.Broker
+		return p == verdict.Broker
 	case reports.CauseSDK, reports.CauseLibrary:
-		return verdict.SDK
+		return p == verdict.SDK
 	case reports.CauseHarness:
-		return verdict.Harness
+		return p == verdict.Harness || p == verdict.CheckerSelf
 	case reports.CauseEnvironment:
-		return verdict.Environment
+		return p == verdict.Environment
 	}
-	return verdict.Undecided
+	return p == verdict.Undecided
 }

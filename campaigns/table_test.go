@@ -67,6 +67,12 @@ recovery      go/x@1      robustmq   1 of 1, 2 could not tell  1         broker,
 	both.Verdict.Results[1].Anomalies = []verdict.Anomaly{
 		{Blame: verdict.SDK, Text: "message 7 is the library's", Stream: 4, Seq: 7}, {Blame: verdict.Broker, Text: "the connection is the broker's", Stream: -1, Seq: -1},
 	}
+	mixed := tableCell("i", "go/x@1", "robustmq", fails, 1)
+	mixed.Verdict.Results[1].Violations = []verdict.Violations{{Blame: verdict.Broker, Count: 1}, {Count: 1}}
+	mixed.Verdict.Results[1].Anomalies = append(mixed.Verdict.Results[1].Anomalies, verdict.Anomaly{Text: "nobody's"})
+	if rows := tabulate([]Cell{mixed}, nil).Rows; len(rows) != 2 || rows[1].Example != "nobody's" {
+		t.Errorf("%+v", rows)
+	}
 	rows := tabulate([]Cell{both}, nil).Rows
 	if a, b := rows[0], rows[1]; a.Example != "the connection is the broker's" || a.At != "" || b.Example != "message 7 is the library's" || b.At != "4/7" {
 		t.Errorf("%+v", rows)

@@ -146,6 +146,9 @@ func (j Judged) answer(wanted Fingerprint, is match) (shrink.Answer, string) {
 // does.
 func (j Judged) untried(failed, wanted Fingerprint) string {
 	if j.Verdict.State.ExitCode() == 0 {
+		if told := func(f Failure) bool { r := j.result(f.Claim); return r != nil && r.Status == verdict.Pass }; len(wanted) > 0 && !slices.ContainsFunc(wanted, told) {
+			return fmt.Sprintf("it passes, and whether %s holds could not be told", wanted)
+		}
 		return ""
 	}
 	for _, l := range j.Landings {

@@ -95,8 +95,8 @@ type Attribution struct {
 	SDKs      []string `json:"sdks"`              // that deviate
 	Versions  string   `json:"versions"`          // the same for people: go/paho.mqtt.golang 1.3.0 to 1.3.5
 	Scenario  string   `json:"scenario"`
-	NoFaults  bool     `json:"no_faults,omitempty"` // the workload alone
-	Without   string   `json:"without,omitempty"`   // the faults, the same SDKs: "fails", "holds"; "" not tried
+	NoFaults  bool     `json:"no_faults,omitempty"`     // the workload alone
+	Without   Times    `json:"without_faults,omitzero"` // runs of the same SDKs without the faults; zero where none could tell
 	Protocol  string   `json:"protocol"`
 	Transport string   `json:"transport"`
 	Broker    string   `json:"broker"`
@@ -105,6 +105,12 @@ type Attribution struct {
 	Issue     string   `json:"issue,omitempty"`
 	Runs      []string `json:"run_ids"`
 	Next      []Step   `json:"next"` // what would decide it, or prove it better
+}
+
+// Times is in how many of some runs something failed.
+type Times struct {
+	Failed int `json:"failed"`
+	Of     int `json:"of"`
 }
 
 // Where names the scenario, protocol, transport and broker.

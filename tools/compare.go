@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/reports"
@@ -116,7 +117,8 @@ func shortTable(t *reports.Table, room int) *reports.Table {
 	for i := range out.Rows {
 		row := &out.Rows[i]
 		row.Runs, row.Held = row.Runs[:min(len(row.Runs), maxRowRuns)], firstOf(row.Held, maxHeld)
-		if row.Example = shorten(row.Example, briefly); i > 0 && row.Claim == out.Rows[i-1].Claim { // one of each claim is enough
+		row.Example = shorten(row.Example, briefly)
+		if slices.ContainsFunc(out.Rows[:i], func(r reports.TableRow) bool { return r.Claim == row.Claim && r.Blame == row.Blame }) { // which has one
 			row.Example, row.At = "", ""
 		}
 	}

@@ -188,7 +188,7 @@ func (a *agent) jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 	}
 	if r.Comparison != nil {
 		for _, line := range r.Comparison.Lines() {
-			out.Blame = append(out.Blame, shorten(line, quoted))
+			out.Blame = append(out.Blame, shorten(line, blameShown))
 		}
 		for _, note := range r.Comparison.Notes {
 			out.Blame = append(out.Blame, "note: "+shorten(note, quoted))
@@ -237,8 +237,12 @@ func trialLine(t campaigns.Trial) TrialLine {
 // whyShown is how much an answer shows of the reason why a trial is unknown.
 const whyShown = 120
 
+// blameShown is how much an answer shows of whose doing a failure is, so that the address
+// of its issue is whole.
+const blameShown = 400
+
 // fewTrials are so few that an answer has a line for each.
-const fewTrials = 4
+const fewTrials = 6
 
 // runsBeside are a job's runs beside its table: a line for each, with the headline to be
 // quoted; of many, their ids and the unknown ones, of which a table says nothing.
@@ -311,7 +315,7 @@ func (a *agent) replayRun() Tool {
 		Params: []Param{
 			{Name: "run_id", Type: String, Required: true, Example: `"latest"`},
 			{Name: "times", Type: Integer, Min: 1, Max: 50, About: "default 3; with blame 1, of each variation", Example: "3"},
-			{Name: "blame", Type: Boolean, About: "vary SDK, broker, tap, one at a time: whose doing is it?"},
+			{Name: "blame", Type: Boolean, About: "vary SDK, broker, faults, one at a time: whose doing is it?"},
 			waitS(),
 		},
 		Example: `{"run_id":"latest","times":3}`,

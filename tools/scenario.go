@@ -121,7 +121,7 @@ func (a *agent) runScenario() Tool {
 			{Name: "sdks", Type: Array, Items: String, About: "as preflight lists them, or a language", Example: `["go","python/paho-mqtt@2.1.0"]`},
 			{Name: "protocol", Type: String, Enum: contract.Protocols()},
 			{Name: "transport", Type: String, Enum: cluster.Transports()},
-			{Name: "seed", Type: Integer, Min: 0, Max: 1 << 53, Example: "7"},
+			{Name: "seed", Type: Integer, Min: 0, Max: 1 << 53, About: "of all repeats; default: another each", Example: "7"},
 			{Name: "tier", Type: String, Enum: []string{"smoke", "hardening", "release"}},
 			{Name: "faults", Type: Boolean, About: "false: a control"},
 			{Name: "fault", Type: String, Enum: a.backend.Faults, Long: true, About: "this one in place of the scenario's", Example: `"kill"`},

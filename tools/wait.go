@@ -17,6 +17,9 @@ const (
 	longWaitS    = 300
 )
 
+// LongestWait is the longest that any call may wait.
+const LongestWait = longWaitS * time.Second
+
 func waitS() Param {
 	return Param{Name: "wait_s", Type: Number, Min: 0, Max: longWaitS, Default: float64(defaultWaitS), Example: "30"}
 }

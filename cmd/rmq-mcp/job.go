@@ -75,7 +75,7 @@ func carryOut(ctx context.Context, dir string, jobDir *campaigns.JobDir, say fun
 		return filepath.Join(dir, reports.RunsDir, run)
 	}
 	if jobDir.Job.Kind == campaigns.Series && start.Seed == 0 {
-		start.Seed = jobDir.Job.Begun.Unix() // one for all of its runs
+		start.Seed = jobDir.Job.Begun.Unix() // of its first round
 	}
 	lab := campaigns.Backend{
 		Run: func(ctx context.Context, scenario string, as campaigns.Variation) (string, error) {

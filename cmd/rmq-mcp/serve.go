@@ -42,7 +42,7 @@ func (a *app) serve() *cobra.Command {
 	f.StringVar(&s.envelope, "envelope", "", "YAML `file` with the limits that no tool call can leave; docs/envelope.yaml shows all")
 	f.BoolVar(&s.readOnly, "read-only", false, "offer only tools that change nothing")
 	f.DurationVar(&s.grace, "grace", time.Minute, "how long a cluster explored by hand outlives the last server or terminal that uses it")
-	f.DurationVar(&s.maxWait, "max-wait", 0, "the longest that a call may wait for a run, where its host is known to bear that (default: 45s, in Claude Code 5m)")
+	f.DurationVar(&s.maxWait, "max-wait", 0, "the longest that a call may wait for a run, where its host is known to bear that (default: 45s; over stdio in Claude Code 5m)")
 	f.StringVar(&s.tokenFile, "token-file", "", "`file` with the bearer token")
 	f.BoolVar(&s.noToken, "no-token", false, "let anybody in who reaches the address")
 	f.StringArrayVar(&s.origins, "origin", nil, "an `origin` of web pages to allow, beside those of this machine")
@@ -54,8 +54,8 @@ func (a *app) serveMCP(ctx context.Context, s serving) error {
 	if s.grace < time.Second {
 		return fmt.Errorf("serve: --grace is %s, expected 1s or more", s.grace)
 	}
-	if s.maxWait < 0 {
-		return fmt.Errorf("serve: --max-wait is %s, expected 0 or more", s.maxWait)
+	if s.maxWait < 0 || s.maxWait > tools.LongestWait {
+		return fmt.Errorf("serve: --max-wait is %s, expected at most %s", s.maxWait, tools.LongestWait)
 	}
 	dir, err := a.state()
 	if err != nil {

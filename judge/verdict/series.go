@@ -67,6 +67,14 @@ func worstOf(attempts []Attempt) int {
 	return at
 }
 
+// Worst is the worst of states, [NotRun] of none.
+func Worst(states []State) State {
+	if len(states) == 0 {
+		return NotRun
+	}
+	return slices.MinFunc(states, func(a, b State) int { return rankOf(a) - rankOf(b) })
+}
+
 func rankOf(s State) int {
 	if i := slices.Index(worst[:], s); i >= 0 {
 		return i
