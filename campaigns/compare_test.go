@@ -135,7 +135,7 @@ func TestCompare(t *testing.T) {
 			[]string{"broker||wire|python/paho-mqtt 2.1.0", "SDK||wire|python/paho-mqtt 2.1.0"}, ""},
 		{"the wire tells of some violations alone",
 			[]Cell{cell(paho15), cell(python2, fails(verdict.SDK, "", ""))},
-			[]string{"SDK||wire|python/paho-mqtt 2.1.0"}, "whose 2 of the 3 violations listed are the wire does not tell"},
+			[]string{"SDK||wire|python/paho-mqtt 2.1.0"}, "for 2 of the 3 listed violations the recorded packets do not show who is at fault"},
 		{"a client's own promise is its own doing",
 			[]Cell{cell(paho15), cell(python2, func(c *Cell) {
 				fails()(c)
@@ -291,7 +291,7 @@ func TestNeedsTheFaults(t *testing.T) {
 		{"it fails without them", cell(paho15, fails(verdict.Broker), baseline, id("calm")), reports.Times{Failed: 1, Of: 1}, "it fails qos1-no-loss without any fault, too", 1},
 		{"it holds without them", cell(paho15, baseline, id("calm")), reports.Times{Of: 1}, "it holds qos1-no-loss where there is no fault", 1},
 		{"it fails without them by somebody else", cell(paho15, fails(verdict.SDK), baseline, id("calm")), reports.Times{Of: 1}, "it fails qos1-no-loss by others", 2},
-		{"it fails without them, the wire does not tell by whom", cell(paho15, fails(), baseline, id("calm")), reports.Times{}, "whose doing that is the wire does not tell", 2},
+		{"it fails without them, the packets do not show by whom", cell(paho15, fails(), baseline, id("calm")), reports.Times{}, "the recorded packets do not show who is at fault", 2},
 		{"a host stood still without them", cell(paho15, baseline, starved, id("calm")), reports.Times{}, "message 1/3, by the broker", 2},
 		{"another SDK was run without them", cell(python2, baseline, id("calm")), reports.Times{}, "message 1/3, by the broker", 1},
 	} {

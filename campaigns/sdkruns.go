@@ -226,7 +226,7 @@ func (c *sdkRuns) withoutFaults(a *reports.Attribution) {
 				a.Without.Of++
 				add(cell, fmt.Sprintf("it fails %s without any fault, too", claim))
 			case a.Proof == proofWire && cell.foundBy(claim)[""] > 0:
-				add(cell, fmt.Sprintf("it fails %s without any fault, too; whose doing that is the wire does not tell", claim))
+				add(cell, fmt.Sprintf("it fails %s without any fault, too; the recorded packets do not show who is at fault", claim))
 			default:
 				a.Without.Of++
 				add(cell, fmt.Sprintf("where there is no fault, it fails %s by others", claim))
@@ -320,7 +320,7 @@ func untold(of []*subject, claim string) (lines []string) {
 				}
 			}
 			if n > 0 {
-				lines = append(lines, fmt.Sprintf("%s, run %s: whose %d of the %d violations listed are the wire does not tell", s.sdk, cell.RunID, n, len(r.Anomalies)))
+				lines = append(lines, fmt.Sprintf("%s, run %s: for %d of the %d listed violations the recorded packets do not show who is at fault", s.sdk, cell.RunID, n, len(r.Anomalies)))
 			}
 		}
 	}

@@ -23,7 +23,7 @@ func tabulate(cells []Cell, attributions []reports.Attribution) reports.Table {
 			table.Passed = append(table.Passed, claim.Name)
 			continue
 		case failed == 0:
-			table.Unknown = append(table.Unknown, claim.Name)
+			table.Unknown = append(table.Unknown, claim.Name+whyUnknown(cells, claim.Name))
 			continue
 		}
 		for _, g := range groups {
@@ -31,6 +31,16 @@ func tabulate(cells []Cell, attributions []reports.Attribution) reports.Table {
 		}
 	}
 	return table
+}
+
+// whyUnknown is why the first run that judged a claim could not tell: ": no will was due".
+func whyUnknown(cells []Cell, claim string) string {
+	for _, c := range cells {
+		if r := c.result(claim); r != nil && len(r.Reasons) > 0 {
+			return ": " + r.Reasons[0]
+		}
+	}
+	return ""
 }
 
 // claimsOf are those that any of the runs judged, the most severe first, then those

@@ -63,28 +63,18 @@ func Reach(ctx context.Context, config Config, transport string) error {
 	transport = cmp.Or(transport, strings.Join(config.Transports, ""))
 	for _, endpoint := range config.Endpoints {
 		n := &Node{name: endpoint, mqtt: endpoint, spoken: transport, user: config.Username, pass: config.Password.Reveal()}
-		if err := n.accepts(ctx); err != nil {
-			return fmt.Errorf("reach the broker at %s: %w; see that it runs, listens there and admits this login, then ask again", endpoint, err)
+		if err := n.admits(ctx); err != nil {
+			return fmt.Errorf("reach the broker: %w; see that it runs, listens there and admits this login, then ask again", err)
 		}
 	}
 	return nil
 }
 
-// accepts probes a node until it accepts a client. The error is that of the last look.
-func (n *Node) accepts(ctx context.Context) error {
+// admits waits until a node accepts a client.
+func (n *Node) admits(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeBound)
 	defer cancel()
-	for {
-		_, err := probe(ctx, level3, n.spoken, n.mqtt, n.user, n.pass)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
+	return n.await(ctx, func(ctx context.Context) error { _, err := n.Probe(ctx); return err })
 }
 
 func (external) settings() flavorSettings { return nil }

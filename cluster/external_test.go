@@ -40,7 +40,7 @@ func TestExternal(t *testing.T) {
 func TestReach(t *testing.T) {
 	silent := hosttest.Serve(t, func(net.Conn) {})
 	err := Reach(t.Context(), Config{Flavor: "external", Endpoints: []string{silent}}, "")
-	if err == nil || !strings.HasPrefix(err.Error(), "reach the broker at "+silent+": ") || !strings.Contains(err.Error(), "see that it runs") {
+	if err == nil || !strings.HasPrefix(err.Error(), "reach the broker: it does not serve after 3 s: connect to "+silent+": ") || !strings.Contains(err.Error(), "see that it runs") {
 		t.Errorf("%v", err)
 	}
 	if err := Reach(t.Context(), Config{Flavor: "reference"}, ""); err != nil {

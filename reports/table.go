@@ -12,7 +12,7 @@ type Table struct {
 	Rows    []TableRow `json:"rows"`                // by claim, the worst first
 	More    int        `json:"more_rows,omitempty"` // that were left out for want of room
 	Passed  []string   `json:"passed"`              // claims that no run failed, and one at least passed
-	Unknown []string   `json:"unknown,omitempty"`   // claims that no run could tell
+	Unknown []string   `json:"unknown,omitempty"`   // claims that no run could tell, each with its reason
 }
 
 // A TableRow is one claim in the runs that have everything in common: it failed in k
@@ -112,7 +112,7 @@ func (r TableRow) Times() string {
 func (t Table) rest() string {
 	text := fmt.Sprintf("%d runs; other claims that passed: %d", t.Runs, len(t.Passed))
 	if len(t.Unknown) > 0 {
-		text += "; that could not be told: " + strings.Join(t.Unknown, ", ")
+		text += "; that could not be told: " + strings.Join(t.Unknown, "; ")
 	}
 	return text
 }

@@ -111,5 +111,5 @@ type Published struct {
 	Pages    []string          `json:"pages"` // in it, to read first: the overview of several runs, else the run's
 	Files    int               `json:"files"`
 	Bytes    int64             `json:"bytes"`
-	Roots    map[string]string `json:"roots"` // root hash of each run, by its id; of several the beginning, of many on the page alone
+	Roots    map[string]string `json:"roots,omitempty"` // root hash of each run, by its id; of several the beginning, of many on the page alone
 }

@@ -158,6 +158,7 @@ func around(dir, at string, n int) (*HistoryView, error) {
 	}
 	if all := view.Rows; len(fitting(all, answerBytes)) < len(all) { // its own rows come first
 		view.Rows = fitting(slices.DeleteFunc(all, func(r Row) bool { return r.Beside }), answerBytes)
+		view.Note = "there was no room for rows that do not match; read around one index"
 	}
 	shown := 0
 	for _, r := range view.Rows {

@@ -74,7 +74,7 @@ func TestCheckers(t *testing.T) {
 		}, fail, map[string]int64{"lost": 1, "waiting": 4}, "message 2 of pub-1"},
 		{"a subscriber has not drained", "qos1-no-loss", func(s *story) {
 			s.join(sub).acked(q1, 0, 3).disconnect(sub)
-		}, unknown, map[string]int64{"lost": 0, "waiting": 4}, "did not drain"},
+		}, unknown, map[string]int64{"lost": 0, "waiting": 4}, "had not drained"},
 		{"more waited than the broker keeps", "qos1-no-loss", func(s *story) {
 			s.run.Cluster.Queue = 5
 			s.join(sub).disconnect(sub).acked(q1, 0, 9).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 4)

@@ -21,7 +21,7 @@ var claimMQ9MessageTTL = Entry{
 
 var claimMQ9MailboxTTL = Entry{
 	Claim: verdict.Claim{Name: "mq9-mailbox-ttl", Severity: verdict.P2, Gated: true,
-		Text:   "A mailbox is destroyed when its time to live is over, and its messages with it, within the time that the scenario bounds (expiry_s): it takes and gives no more. Until then it is there.",
+		Text:   "A mailbox is destroyed when it expires, and its messages with it, within the time that the scenario bounds (expiry_s): it takes and gives no more. Until then it is there.",
 		Source: "mq9 protocol.md, Core Concepts and MAILBOX.CREATE; website/docs/faq.md, What happens when a mailbox expires?"},
 	Category: Safety, Checker: "expiry@1", Protocols: mq9, Rests: history.PromiseMailboxes, New: mailboxesExpire, NeedsComplete: true, Timed: true, canary: expireLate(ofMailboxes),
 	Unjudged: unbounded,
@@ -154,19 +154,19 @@ func (c *expiry) cannot(process int32) bool {
 
 func (c *expiry) Result(*closing) verdict.Result {
 	if c.clocked {
-		return unjudged("a clock was changed: when something is over is then the broker's own matter")
+		return unjudged("a clock was changed, and a broker decides by its clock when something expires")
 	}
 	var found findings
 	for _, s := range c.late {
 		m := c.ledger.sends.find(s.stream, s.seq)
 		if _, over, known := c.span(s.stream, m); known && s.asked >= over {
-			found.add(c.anomaly("late", s, m, sentence("was fetched by %s at %s, %s after it was over", c.ledger.process(s.process), clock(s.asked), clock(s.asked-over+c.slack))))
+			found.add(c.anomaly("late", s, m, sentence("was fetched by %s at %s, %s after it had expired", c.ledger.process(s.process), clock(s.asked), clock(s.asked-over+c.slack))))
 		}
 	}
 	looked := c.groups(&found)
 	refused := c.sends(&found)
 	r := found.judged(looked+refused, map[string]int64{"over": looked, "refused": refused, "violations": found.total},
-		"nobody asked for anything whose time was over")
+		"nobody asked for anything that had expired")
 	switch r.Status {
 	case verdict.Pass:
 		r.Summary = sentence("%d messages and %d sends that came too late found nothing, and none was gone too early", looked, refused)
@@ -253,7 +253,7 @@ func (c *expiry) sends(found *findings) (refused int64) {
 			m := st.messages.at(seq)
 			if m.outcome == history.OK && m.called >= over && m.acked < x.again {
 				found.add(c.anomaly("late", glimpse{row.Producer, int32(s), seq, history.None, m.acked, 0}, m,
-					sentence("was taken by a mailbox that was over since %s", clock(over-c.slack))))
+					sentence("was taken by a mailbox that had expired at %s", clock(over-c.slack))))
 			}
 		}
 		for _, r := range c.refused {
@@ -266,7 +266,7 @@ func (c *expiry) sends(found *findings) (refused int64) {
 			case m.called >= over:
 				refused++
 			case r.time < x.earliest() && l.fault(r.time) == "": // a node that was away may learn of it late
-				found.add(c.anomaly("early", r, m, sentence("was refused at %s, as if its mailbox of %d s were over, which was made after %s", clock(r.time), x.life/second, clock(x.first))))
+				found.add(c.anomaly("early", r, m, sentence("was refused at %s, as if its mailbox had expired: it lives %d s and was made after %s", clock(r.time), x.life/second, clock(x.first))))
 			}
 		}
 	}
@@ -302,7 +302,7 @@ func expireLate(of lifetime) func(Context) *mutation {
 					if of(row) == 0 || !ok {
 						continue
 					}
-					m.did = sentence("delivered %s to %s long after it was over", l.message(int32(s), seq), l.process(p))
+					m.did = sentence("delivered %s to %s long after it had expired", l.message(int32(s), seq), l.process(p))
 					return lingering(p, int32(s), seq, row.Topic, last+int64(of(row)+10)*second+expirySlack(ctx), index)
 				}
 			}

@@ -109,8 +109,8 @@ func (c *loss) Result(end *closing) verdict.Result {
 		unsure(&r, sentence("how many messages this broker keeps for a session is not known: many keep %d; run it at a lower rate, or raise that limit", limits.limit))
 	}
 	if r.Status == verdict.Pass && len(why) > 0 {
-		r.Summary = sentence("%d of %d acknowledged deliveries had not arrived, and may have been on their way", waiting, due)
-		unsure(&r, "a subscriber did not drain: what it lacks may still have been on its way", some(why)...)
+		r.Summary = sentence("%d of %d acknowledged deliveries had not arrived when the run ended", waiting, due)
+		unsure(&r, "a subscriber had not drained when the run ended: its missing messages may still have been in flight and are not counted as lost", some(why)...)
 	}
 	return r
 }

@@ -148,7 +148,7 @@ func (c *mailboxList) Result(*closing) verdict.Result {
 			case x.life > 0 && at.called >= x.made+x.life+c.slack && at.returned < x.again:
 				judged++
 				if there {
-					c.add("late", at, name, sentence("is over since %s and still listed", clock(x.made+x.life)), row)
+					c.add("late", at, name, sentence("expired at %s and is still listed", clock(x.made+x.life)), row)
 				}
 			}
 		}
@@ -164,7 +164,7 @@ func (c *mailboxList) Result(*closing) verdict.Result {
 	}
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("%d lists had every mailbox that was to be there, and none that was over", len(c.lists))
+		r.Summary = sentence("%d lists had every mailbox that was to be there, and none that had expired", len(c.lists))
 	case verdict.Fail:
 		r.Summary = sentence("%d entries of %d lists were wrong, the first: %s", found.total, len(c.lists), r.Anomalies[0].Text)
 	}

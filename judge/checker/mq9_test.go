@@ -229,7 +229,7 @@ func TestMQ9Checkers(t *testing.T) {
 		}, pass, ""},
 		{"it takes when it is over", "mq9-mailbox-ttl", func(s *story) {
 			mailbox(s).acked(q1, 0, 1).wait(2*ttl).acked(q1, 2, 2)
-		}, fail, "message 2 of pub-1 on work/1 (QoS 1), acknowledged at 20.012 s with 10 s to live, was taken by a mailbox that was over"},
+		}, fail, "message 2 of pub-1 on work/1 (QoS 1), acknowledged at 20.012 s with 10 s to live, was taken by a mailbox that had expired"},
 		{"it gives when it is over", "mq9-mailbox-ttl", func(s *story) {
 			mailbox(s).acked(q1, 0, 1).wait(2*ttl).look(sub, q1, ok, msg{q1, 0})
 		}, fail, "was fetched by sub-1"},
@@ -247,7 +247,7 @@ func TestMQ9Checkers(t *testing.T) {
 		}, pass, ""},
 		{"refused while it is there", "mq9-mailbox-ttl", func(s *story) {
 			mailbox(s).acked(q1, 0, 0).wait(ttl/2).refuse(q1, 1)
-		}, fail, "as if its mailbox of 10 s were over"},
+		}, fail, "as if its mailbox had expired: it lives 10 s"},
 		{"refused by a node that does not know of it yet", "mq9-mailbox-ttl", func(s *story) {
 			mailbox(s).refuse(q1, 0).acked(q1, 1, 1).look(sub, q1, ok, msg{q1, 1}).wait(2*ttl).refuse(q1, 2)
 		}, pass, ""},
@@ -270,7 +270,7 @@ func TestMQ9Checkers(t *testing.T) {
 		}, pass, ""},
 		{"listed when it is over", "mq9-mailbox-list", func(s *story) {
 			both(s).wait(2*ttl).listed(0, ok, "work/1b", "work/1")
-		}, fail, "mailbox work/1 is over since 10.006 s and still listed by node-1"},
+		}, fail, "mailbox work/1 expired at 10.006 s and is still listed by node-1"},
 		{"listed again, made anew", "mq9-mailbox-list", func(s *story) {
 			both(s).wait(2*ttl).making(other, q1, ok).listed(0, ok, "work/1b", "work/1").listed(1, ok, "work/1b", "work/1")
 		}, pass, ""},

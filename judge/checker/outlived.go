@@ -122,7 +122,7 @@ func (c *outlived) stayed(b *history.Batch, i int, p *absence, sent int64) {
 	l, process := c.ledger, b.Process[i]
 	a := verdict.Anomaly{
 		Kind: "session-outlived", Process: process, Stream: history.None, Seq: history.None, TimeNS: b.Time[i], Events: events(b.Call[i], b.Index[i]),
-		Text: sentence("%s came back at %s, %s after it had left, and the broker still had its session, whose time was over", l.process(process), clock(b.Time[i]), clock(sent-p.left)),
+		Text: sentence("%s came back at %s, %s after it had left, and the broker still had its session, which had expired", l.process(process), clock(b.Time[i]), clock(sent-p.left)),
 	}
 	if g := l.wire.clients[process].greetedIn(b.Call[i], b.Index[i]); g != nil && g.present {
 		l.accuse(&a, byBroker("a CONNACK with session present", g.row))
@@ -142,7 +142,7 @@ func (c *outlived) Result(*closing) verdict.Result {
 	case verdict.Pass:
 		r.Summary = sentence("%d reconnections after the end of a session found none", c.back)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d reconnections found a session that was over, the first: %s", c.found.total, c.back, r.Anomalies[0].Text)
+		r.Summary = sentence("%d of %d reconnections found a session that had expired, the first: %s", c.found.total, c.back, r.Anomalies[0].Text)
 	}
 	return r
 }

@@ -69,8 +69,8 @@ func (c *sharedLoss) Result(end *closing) verdict.Result {
 	}
 	switch {
 	case r.Status == verdict.Pass && len(why) > 0:
-		r.Summary = sentence("%d of %d acknowledged messages had not arrived, and may have been on their way", waiting, due)
-		unsure(&r, "a member did not drain: what its group lacks may still have been on its way", some(why)...)
+		r.Summary = sentence("%d of %d acknowledged messages had not arrived when the run ended", waiting, due)
+		unsure(&r, "a member had not drained when the run ended: the missing messages of its group may still have been in flight and are not counted as lost", some(why)...)
 	case r.Status == verdict.Fail && !reached && l.older():
 		unsure(&r, "nothing at all was delivered through a shared subscription: MQTT 3.1.1 knows none, and a broker without them takes $share for a topic like any other; run it with mqtt5")
 	}

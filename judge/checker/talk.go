@@ -321,7 +321,7 @@ func (c *talk) Result(*closing) verdict.Result {
 	case verdict.Pass:
 		r.Summary = sentence(c.rule.holds, c.judged)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d packets broke it, the first: %s", c.found.total, c.judged, r.Anomalies[0].Text)
+		r.Summary = sentence("%d of %d packets violated the rule, the first: %s", c.found.total, c.judged, r.Anomalies[0].Text)
 	}
 	return r
 }

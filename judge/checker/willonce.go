@@ -149,7 +149,7 @@ func (c *willOnce) Result(*closing) verdict.Result {
 		r.Summary = sentence("%d wills were missing, %d came twice, %d after DISCONNECT, the first: %s", missing, twice, undue, r.Anomalies[0].Text)
 	}
 	if r.Status == verdict.Pass && len(waiting) > 0 {
-		unsure(&r, "a subscriber did not drain: a will that it lacks may still have been on its way", some(waiting)...)
+		unsure(&r, "a subscriber had not drained when the run ended: its missing wills may still have been in flight and are not counted as missing", some(waiting)...)
 	}
 	return r
 }

@@ -158,7 +158,7 @@ func TestWillOnce(t *testing.T) {
 		}, false, pass, "", ""},
 		{"a subscriber that is away in the end", func(s *story) *story {
 			return s.disconnect(other).dies().deliver(sub, testament, 0).willed(1, history.OK).leaves()
-		}, false, unknown, "", "did not drain"},
+		}, false, unknown, "", "had not drained"},
 		{"two connections whose ends are mixed up", func(s *story) *story { return s.willed(1, history.OK).dies().willed(2, history.OK).leaves() }, false, pass, "", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -30,7 +30,7 @@ func blame(in Input, failed []Result) string {
 	case byBroker && bySDK && !undecided:
 		return broker.against(Broker, vendor(in.Run)) + "; beside it " + sdk.against(SDK, library(in.Run))
 	case in.Run != nil && in.Run.Wire:
-		return say(Undecided, "the wire does not tell whose doing all of it is; pending "+elsewhere)
+		return say(Undecided, "the recorded packets do not show who is at fault for all of it; pending "+elsewhere)
 	case in.Run != nil && in.Run.Protocol != contract.MQ9:
 		return say(Undecided, "pending "+elsewhere+"; with the wire recorded (arm: tap) it may tell at once")
 	}

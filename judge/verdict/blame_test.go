@@ -28,10 +28,10 @@ func TestBlame(t *testing.T) {
 		{"a claim on the library, and what it left undone", []Result{failed("sdk-lives", SDK)}, []string{"no bye"}, true, "sdk: go/x@1"},
 		{"both", []Result{failed("sdk-once", SDK, ""), failed("qos1-no-loss", "", Broker)}, nil, true, "broker: reference, by MQTT: the wire shows it; beside it sdk: go/x@1, by MQTT: the wire shows it"},
 		{"both, in one claim", []Result{failed("qos1-no-loss", "", SDK, Broker)}, nil, true, "broker: reference, by MQTT: the wire shows it; beside it sdk: go/x@1"},
-		{"both, and some of it undecided", []Result{failed("qos1-no-loss", "", Broker, ""), failed("sdk-once", SDK, "")}, nil, true, "unknown: the wire does not tell"},
+		{"both, and some of it undecided", []Result{failed("qos1-no-loss", "", Broker, ""), failed("sdk-once", SDK, "")}, nil, true, "unknown: the recorded packets do not show who is at fault"},
 		{"both, and the harness broke", []Result{failed("qos1-no-loss", "", Broker), failed("sdk-once", SDK, "")}, []string{"no bye"}, true, "unknown: pending a run without harness errors"},
-		{"some of it undecided", []Result{failed("qos1-no-loss", "", Broker, "")}, nil, true, "unknown: the wire does not tell"},
-		{"no anomaly", []Result{failed("progress", "")}, nil, true, "unknown: the wire does not tell"},
+		{"some of it undecided", []Result{failed("qos1-no-loss", "", Broker, "")}, nil, true, "unknown: the recorded packets do not show who is at fault"},
+		{"no anomaly", []Result{failed("progress", "")}, nil, true, "unknown: the recorded packets do not show who is at fault"},
 		{"the harness broke", []Result{failed("qos1-no-loss", "", Broker)}, []string{"no bye"}, true, "unknown: pending a run without harness errors"},
 		{"no wire", []Result{failed("qos1-no-loss", "", "")}, nil, false, "unknown: pending the same scenario with another SDK"},
 	} {
