@@ -30,7 +30,9 @@ type Variation struct {
 	Flavor   string `json:"flavor,omitempty"`    // the control broker
 	Tap      bool   `json:"tap,omitempty"`       // the packets are recorded
 	NoFaults bool   `json:"no_faults,omitempty"` // the workload alone
+	OffNodes bool   `json:"off_nodes,omitempty"` // without the faults on nodes
 	Round    int64  `json:"round,omitempty"`     // of a series whose rounds have a seed each: that many on from the first
+	Of       int    `json:"of,omitempty"`        // of a series: for which of its runs it was added, counted from 1
 	Also     string `json:"also,omitempty"`      // a difference that comes with it
 }
 
@@ -71,7 +73,9 @@ func VariationsOf(r Recipe, sdk string, crashes bool) ([]Variation, error) {
 	}
 	list = append(list, Variation{Referee: RefereeSDK, SDK: found.String()})
 	if flavor := ControlFlavor(r.Run.Cluster.Flavor, protocol, crashes); flavor != "" {
-		list = append(list, Variation{Referee: RefereeControl, Flavor: flavor, Also: besides(r, flavor)})
+		v := Variation{Referee: RefereeControl, Flavor: flavor, Also: besides(r, flavor)}
+		v.NoFaults, v.OffNodes = r.Start.NoFaults, r.Start.OffNodes // it has no more faults than the run had
+		list = append(list, v)
 	}
 	return list, nil
 }
@@ -103,7 +107,7 @@ func (v Variation) Apply(start keeper.Start) keeper.Start {
 	if v.Flavor != "" {
 		start.Cluster = ControlCluster(start.Cluster, v.Flavor)
 	}
-	start.NoFaults = start.NoFaults || v.NoFaults
+	start.NoFaults, start.OffNodes = start.NoFaults || v.NoFaults, start.OffNodes || v.OffNodes
 	start.Seed += v.Round
 	if v.Tap {
 		start.Cluster.Arm = append(slices.Clone(start.Cluster.Arm), cluster.ArmTap)
@@ -127,15 +131,15 @@ func (v Variation) String() string {
 	if v.SDK != "" {
 		parts = append(parts, "with "+v.SDK)
 	}
-	switch v.Referee {
-	case RefereeAgain:
+	switch {
+	case v.Referee == RefereeAgain:
 		parts = append(parts, "all the same")
-	case RefereeTap:
+	case v.Referee == RefereeTap:
 		parts = append(parts, "with the packets recorded")
-	case RefereeNoFaults:
-		parts = append(parts, "without the faults")
-	case RefereeControl:
+	case v.Referee == RefereeControl:
 		parts = append(parts, "on the control broker, "+v.Flavor)
+	case v.NoFaults:
+		parts = append(parts, "without the faults")
 	}
 	if v.Also != "" {
 		parts = append(parts, "("+v.Also+")")

@@ -43,7 +43,7 @@ func Compare(cells []Cell) Comparison {
 			out.Attributions = append(out.Attributions, column.attribute()...)
 		}
 	}
-	out.Attributions = withBaselines(merge(out.Attributions))
+	out.Attributions = merge(withBaselines(out.Attributions))
 	slices.SortStableFunc(out.Attributions, worstFirst)
 	for _, c := range cells {
 		if c.ran() {
@@ -135,18 +135,18 @@ func merge(list []reports.Attribution) (out []reports.Attribution) {
 	return out
 }
 
-// withBaselines puts the failures of a baseline under those with faults that say of them
-// that they came without, too.
-func withBaselines(list []reports.Attribution) (out []reports.Attribution) {
-	for _, a := range list {
-		i := slices.IndexFunc(list, func(with reports.Attribution) bool { return covers(with, a) })
-		if i < 0 {
-			continue
+// withBaselines folds each failure of a baseline into the attribution with faults that
+// counts it already.
+func withBaselines(list []reports.Attribution) []reports.Attribution {
+	folded := map[int]bool{}
+	for i, a := range list {
+		if j := slices.IndexFunc(list, func(with reports.Attribution) bool { return covers(with, a) }); j >= 0 {
+			folded[i], list[j].Runs = true, union(list[j].Runs, a.Runs)
 		}
-		list[i].Runs = union(list[i].Runs, a.Runs)
 	}
-	for _, a := range list {
-		if !slices.ContainsFunc(list, func(with reports.Attribution) bool { return covers(with, a) }) {
+	var out []reports.Attribution
+	for i, a := range list {
+		if !folded[i] {
 			out = append(out, a)
 		}
 	}
@@ -154,11 +154,11 @@ func withBaselines(list []reports.Attribution) (out []reports.Attribution) {
 }
 
 // covers reports whether an attribution says all that another says of the baseline. It
-// does where the cause is the same, or the baseline alone could not tell.
+// does where both blame one party, or the baseline alone could not tell.
 func covers(with, baseline reports.Attribution) bool {
 	return baseline.NoFaults && !with.NoFaults && with.Without.Failed > 0 && with.Scenario == baseline.Scenario && with.Broker == baseline.Broker &&
 		with.Protocol == baseline.Protocol && with.Transport == baseline.Transport &&
-		(with.Cause == baseline.Cause || baseline.Cause == reports.CauseUndecided) &&
+		(partyOf(with.Cause) == partyOf(baseline.Cause) || baseline.Cause == reports.CauseUndecided) &&
 		subset(baseline.Claims, with.Claims) && subset(baseline.SDKs, with.SDKs)
 }
 
@@ -197,7 +197,7 @@ func headline(c Comparison) string {
 		}
 	}
 	text = fmt.Sprintf("%s; %s: %s", text, plural(len(c.Attributions), "deviation", "deviations"), strings.Join(parts, ", "))
-	if alone > 0 && alone < len(c.Attributions) {
+	if faulty := func(a reports.Attribution) bool { return !a.NoFaults }; alone > 0 && slices.ContainsFunc(c.Attributions, faulty) {
 		text += fmt.Sprintf("; %d without any fault", alone)
 	}
 	return text

@@ -305,6 +305,13 @@ func TestNeedsTheFaults(t *testing.T) {
 			t.Errorf("%s: %+v, %s, %q, asks for %+v", test.name, a.Without, a.Text, a.Evidence, a.Next)
 		}
 	}
+	// The wire blames the broker, but each time with one library alone; in the baseline
+	// nobody else was run.
+	odd := []Cell{cell(paho15, of("qos-granted")), cell(python2, fails(verdict.Broker), of("qos-granted")), cell(python2, fails(verdict.Broker), of("qos-granted"), id("again")),
+		cell(python2, fails(verdict.Broker), of("qos-granted"), baseline, id("calm"))}
+	if c := Compare(odd); len(c.Attributions) != 1 || c.Attributions[0].Cause != reports.CauseProtocol || !strings.Contains(c.Headline, "; 1 without any fault") {
+		t.Errorf("%s: %+v", c.Headline, c.Attributions)
+	}
 	// A baseline that cannot tell is no doubt about those with faults.
 	decided := []Cell{cell(paho15, fails()), cell(python2, fails()), cell(paho15, reference), cell(paho15, fails(), baseline, id("calm"))}
 	if c := Compare(decided); len(c.Attributions) != 1 || c.Attributions[0].Cause != reports.CauseBroker || c.Attributions[0].Without != (reports.Times{Failed: 1, Of: 1}) || !slices.Contains(c.Attributions[0].Runs, "calm-robustmq") {

@@ -175,8 +175,8 @@ func isBaseline(base, of *group) bool {
 	return base.noFaults && !of.noFaults && base.scenario == of.scenario && base.sha == of.sha && base.tier == of.tier && base.broker == of.broker
 }
 
-// aside reports whether a group is the baseline of another. The control of that other has
-// no need of it either.
+// aside reports whether a group is the baseline of another one, or of the one whose
+// control the other is.
 func aside(base, other *group, all []*group) bool {
 	return slices.ContainsFunc(all, func(of *group) bool { return isBaseline(base, of) && (of == other || apart(of, other) == "") })
 }

@@ -65,6 +65,7 @@ type Job struct {
 	Variations []Variation `json:"variations,omitempty"` // of blame and of a series: a run of each
 	Blame      bool        `json:"blame,omitempty"`      // of a series: where one fails, runs that differ in one thing, too
 	Added      []Variation `json:"added,omitempty"`      // those, once the runs that were asked for are made
+	NotTried   []string    `json:"not_tried,omitempty"`  // failures for which none were added, and why
 }
 
 // NewJob is what it takes to repeat a run.
@@ -75,7 +76,7 @@ func NewJob(kind Kind, r Recipe, rule shrink.Rule) Job {
 // same reports whether two jobs do the same, whoever asked.
 func (j Job) same(other Job) bool {
 	plain := func(j Job) []byte {
-		j.Begun, j.Start, j.Added = time.Time{}, j.Start.Frozen(), nil
+		j.Begun, j.Start, j.Added, j.NotTried = time.Time{}, j.Start.Frozen(), nil, nil
 		text, err := json.Marshal(j)
 		if err != nil {
 			panic(err) // of strings and numbers

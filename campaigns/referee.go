@@ -49,7 +49,7 @@ func (m *Matrix) refereesOf(a reports.Attribution, kind string) (list []Entry) {
 		return nil
 	}
 	for _, e := range m.store.Plan.Entries {
-		if e.Number > 0 || !slices.Contains(a.SDKs, e.SDK) || e.Protocol != a.Protocol || e.Transport != a.Transport || !m.deviates(e, a) {
+		if e.Number > 0 || e.NoFaults != a.NoFaults || !slices.Contains(a.SDKs, e.SDK) || e.Protocol != a.Protocol || e.Transport != a.Transport || !m.deviates(e, a) {
 			continue
 		}
 		switch kind {

@@ -2,7 +2,6 @@ package campaigns
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -57,11 +56,16 @@ func (s *subject) attempts() []Cell {
 // of a starved one only what the wire shows of the broker.
 func (s *subject) failing(claim string) (cells []Cell) {
 	for _, c := range s.attempts() {
-		if c.fails(claim) && (c.calm() || c.witnessed(claim)) {
+		if c.held(claim) {
 			cells = append(cells, c)
 		}
 	}
 	return cells
+}
+
+// held reports whether a run fails a claim, and that can be held against somebody.
+func (c Cell) held(claim string) bool {
+	return c.fails(claim) && (c.calm() || c.witnessed(claim))
 }
 
 // witnessed reports whether the wire tells of a failure although the harness
@@ -201,8 +205,8 @@ func (c *sdkRuns) promised(a *reports.Attribution) {
 	}
 }
 
-// withoutFaults says how often the same SDKs failed a claim in runs without faults, by
-// whom the attribution blames, and puts those before the evidence.
+// withoutFaults counts the runs without faults in which the same SDKs fail the claim and
+// the same party is to blame. It puts them before the evidence.
 func (c *sdkRuns) withoutFaults(a *reports.Attribution) {
 	var lines []string
 	claim := a.Claims[0]
@@ -220,7 +224,7 @@ func (c *sdkRuns) withoutFaults(a *reports.Attribution) {
 			case cell.passes(claim):
 				a.Without.Of++
 				add(cell, fmt.Sprintf("it holds %s where there is no fault", claim))
-			case !slices.ContainsFunc(s.failing(claim), func(f Cell) bool { return f.RunID == cell.RunID }): // it cannot tell
+			case !cell.held(claim): // it cannot tell
 			case cell.failsAs(claim, *a):
 				a.Without.Failed++
 				a.Without.Of++
@@ -239,14 +243,19 @@ func (c *sdkRuns) withoutFaults(a *reports.Attribution) {
 	a.Evidence = append(lines, a.Evidence...)
 }
 
-// failsAs reports whether a run that fails a claim does so by whom an attribution blames,
-// as far as the wire tells of either.
+// failsAs reports whether the party that an attribution blames is also to blame for this
+// run's failure.
 func (c Cell) failsAs(claim string, a reports.Attribution) bool {
 	by := c.foundBy(claim)
 	if a.Cause == reports.CauseUndecided || by[""] > 0 && a.Proof != proofWire {
 		return true
 	}
-	return slices.ContainsFunc(slices.Collect(maps.Keys(by)), func(p verdict.Party) bool { return p != "" && accuses(a.Cause, p) })
+	for p := range by {
+		if p != "" && accuses(a.Cause, p) {
+			return true
+		}
+	}
+	return false
 }
 
 // deviation begins an attribution about subjects that fail a claim.

@@ -10,19 +10,19 @@ import (
 )
 
 // NewSeries is what it takes to run a scenario with several client libraries, each as
-// often as is asked. None is the library of start. If start names no seed, the libraries
-// have one in common each time.
+// often as is asked. None is the library of start. Without a seed in start each round has
+// its own, which all libraries of the round share.
 func NewSeries(name string, start keeper.Start, sdks []string, times int, blame bool) Job {
 	j := Job{Format: jobFormat, Kind: Series, RunID: name, Start: start, Wanted: Fingerprint{}, Blame: blame}
 	if len(sdks) == 0 {
 		sdks = []string{start.SDK}
 	}
 	for n := range times {
-		v := Variation{Round: int64(n)}
-		if start.Seed != 0 {
-			v.Round = 0
-		}
-		for _, v.SDK = range sdks {
+		for _, sdk := range sdks {
+			v := Variation{SDK: sdk}
+			if start.Seed == 0 {
+				v.Round = int64(n)
+			}
 			j.Variations = append(j.Variations, v)
 		}
 	}
@@ -38,19 +38,17 @@ func (d *JobDir) Series(ctx context.Context, backend Backend) (Result, error) {
 	if err := d.makeRuns(ctx, backend, todo, soFar); err != nil {
 		return soFar(), err
 	}
-	var notes []string
-	if d.Job.Blame && d.Job.Added == nil { // one that goes on makes those that it began to make
-		if d.Job.Added, notes = d.toBlame(backend); len(d.Job.Added) > 0 {
-			if err := d.rewrite(); err != nil {
-				return soFar(), err
-			}
+	if d.Job.Blame && len(d.Trials) == len(todo) { // one that goes on makes those that it began to make
+		d.Job.Added, d.Job.NotTried = d.toBlame(backend)
+		if err := d.rewrite(); err != nil {
+			return soFar(), err
 		}
 	}
 	todo = slices.Concat(todo, d.Job.Added)
 	if err := d.makeRuns(ctx, backend, todo, soFar); err != nil {
 		return soFar(), err
 	}
-	r, err := d.compared(backend, notes)
+	r, err := d.compared(backend)
 	if err != nil {
 		return r, err
 	}
@@ -68,71 +66,91 @@ func (d *JobDir) soFar(of int) Result {
 	return r
 }
 
-// maxBlamed is of how many SDKs a series asks whose doing a failure is.
+// maxBlamed is the most SDKs for which a series adds runs.
 const maxBlamed = 4
 
-// toBlame are the runs that tell whose doing the first failure with each SDK of a series
-// is, as far as the series has not made them, and why there are none.
-func (d *JobDir) toBlame(backend Backend) (list []Variation, notes []string) {
+// toBlame returns the runs to add: they tell who is to blame for the first failure with
+// each SDK of a series. It leaves out those that the series has made. It also returns the
+// failures for which it adds none, with the reason.
+func (d *JobDir) toBlame(backend Backend) (list []Variation, notTried []string) {
 	planned := d.Job.Variations
-	libraries, times, blamed := map[string]bool{}, map[string]int{}, map[string]bool{}
+	libraries, blamed := map[string]bool{}, map[string]bool{}
 	for _, v := range planned {
 		libraries[library(v.SDK)] = true
-		times[v.SDK]++
 	}
-	for i, t := range d.Trials[:min(len(d.Trials), len(planned))] {
+	for i, t := range d.asked() {
 		sdk := planned[i].SDK
 		if len(t.Failed) == 0 || blamed[sdk] {
 			continue
 		}
-		if len(blamed) == maxBlamed {
-			notes = append(notes, fmt.Sprintf("whose doing the failure of %s is was not tried: it was of %d others", t.RunID, maxBlamed))
-			continue
-		}
 		blamed[sdk] = true
-		all, err := backend.Vary(t.RunID)
+		var all []Variation
+		err := fmt.Errorf("runs were added for %d other SDKs", maxBlamed)
+		if len(blamed) <= maxBlamed {
+			all, err = backend.Vary(t.RunID)
+		}
 		if err != nil {
-			notes = append(notes, fmt.Sprintf("whose doing the failure of %s is was not tried: %v", t.RunID, err))
-			continue
+			notTried = append(notTried, fmt.Sprintf("who is to blame for the failure of %s was not tried: %v", t.RunID, err))
 		}
 		for _, v := range all {
 			switch {
-			case v.Referee == RefereeAgain && times[sdk] > 1, v.Referee == RefereeSDK && len(libraries) > 1:
+			case v.Referee == RefereeAgain && d.repeated(i), v.Referee == RefereeSDK && len(libraries) > 1:
 				continue
 			case v.SDK == "":
 				v.SDK = sdk
 			}
-			if v.Round = planned[i].Round; !slices.Contains(list, v) {
+			v.Round, v.Of = planned[i].Round, i+1
+			if !slices.ContainsFunc(list, func(o Variation) bool { o.Of = v.Of; return o == v }) {
 				list = append(list, v)
 			}
 		}
 	}
-	return list, notes
+	return list, notTried
 }
 
-// seriesState is the state of the library that is worst off, over the runs that were
-// asked for. Those that were added for blame are not among them.
-func (d *JobDir) seriesState(cells []Cell) verdict.State {
-	asked := map[string]bool{}
-	for _, t := range d.Trials[:min(len(d.Trials), len(d.Job.Variations))] {
-		asked[t.RunID] = true
+// asked are the trials that were asked for. The others were added.
+func (d *JobDir) asked() []Trial { return d.Trials[:min(len(d.Trials), len(d.Job.Variations))] }
+
+// repeated reports whether a series has repeated its n-th run: with its seed, or, if that
+// fails too, with another.
+func (d *JobDir) repeated(n int) bool {
+	planned := d.Job.Variations
+	for i, t := range d.asked() {
+		if i != n && planned[i].SDK == planned[n].SDK && (planned[i].Round == planned[n].Round || len(t.Failed) > 0) {
+			return true
+		}
 	}
+	return false
+}
+
+// seriesState is the state of the library that is worst off. Runs that were added count
+// where they repeat one that was asked for.
+func (d *JobDir) seriesState(cells []Cell) verdict.State {
 	var states []verdict.State
-	for _, g := range alike(slices.DeleteFunc(slices.Clone(cells), func(c Cell) bool { return !asked[c.RunID] })) {
-		states = append(states, SeriesOf(g.cells).State)
+	asked := map[string]bool{}
+	for _, t := range d.asked() {
+		if asked[t.RunID] = true; t.State == "" { // it could not be made
+			states = append(states, verdict.NotRun)
+		}
+	}
+	for _, g := range alike(cells) {
+		if slices.ContainsFunc(g.cells, func(c Cell) bool { return asked[c.RunID] }) {
+			states = append(states, SeriesOf(g.cells).State)
+		}
 	}
 	return verdict.Worst(states)
 }
 
 // compared is what the runs of a series show together. The report of each is told of
 // those that repeat it, and of a failed one whose doing the failure is.
-func (d *JobDir) compared(backend Backend, notes []string) (Result, error) {
+func (d *JobDir) compared(backend Backend) (Result, error) {
 	r := d.result(false)
 	cells, err := readRuns(backend, d.judgedRuns())
 	if err != nil {
 		return r, err
 	}
 	c := Compare(cells)
+	notes := slices.Clone(d.Job.NotTried)
 	for _, t := range d.Trials {
 		if t.State == "" {
 			notes = append(notes, fmt.Sprintf("a run %s could not be made: %s", t.Varied, t.Why))

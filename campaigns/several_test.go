@@ -102,8 +102,30 @@ func TestSeriesSeeds(t *testing.T) {
 	backend, _, _ := seriesLab("python/y@2")
 	d.Trials = []Trial{{}, {}, {}, {RunID: "3|python/y@2|", Failed: Fingerprint{lost}}}
 	more, _ := d.toBlame(backend)
-	if len(more) == 0 || !slices.Equal(seeds(100, more), []int64{101}) {
-		t.Errorf("for blame: %v", more)
+	if !slices.Equal(seeds(100, more), []int64{101, 101}) || more[0].Referee != RefereeAgain || more[0].Of != 4 {
+		t.Errorf("for blame: %+v", more)
+	}
+	// A failure that came with another seed, too, is repeated.
+	d.Trials[1] = Trial{RunID: "1|python/y@2|", Failed: Fingerprint{lost}}
+	if more, _ := d.toBlame(backend); len(more) != 1 || more[0].Referee != RefereeControl || more[0].Round != 0 {
+		t.Errorf("of two that failed: %+v", more)
+	}
+}
+
+// A run that could not be made is no pass.
+func TestSeriesWithoutARun(t *testing.T) {
+	d := seriesDir(t, []string{"go/x@1", "python/y@2"}, 1, false)
+	backend, _, _ := seriesLab("nobody")
+	run := backend.Run
+	backend.Run = func(ctx context.Context, scenario string, as Variation) (string, error) {
+		if as.SDK == "python/y@2" {
+			return "", errors.New("its driver cannot be built")
+		}
+		return run(ctx, scenario, as)
+	}
+	r, err := d.Series(t.Context(), backend)
+	if err != nil || r.State != verdict.NotRun || !strings.Contains(strings.Join(r.Comparison.Notes, ""), "its driver cannot be built") {
+		t.Errorf("%v, %s: %q", err, r.State, r.Comparison.Notes)
 	}
 }
 

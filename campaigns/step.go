@@ -34,8 +34,18 @@ type ask struct {
 func (c *sdkRuns) ask(s *subject) ask {
 	return ask{
 		scenario: c.group.scenario, sdk: s.sdk, protocol: c.protocol, transport: c.transport,
-		flavor: c.group.broker.Flavor, tier: c.group.tier, noFaults: c.group.baseline(), seed: s.cells[0].Seed,
+		flavor: c.group.broker.Flavor, tier: c.group.tier, noFaults: c.group.baseline(), seed: s.seed(),
 	}
+}
+
+// seed is that of the first run that fails, or of the first.
+func (s *subject) seed() int64 {
+	for _, c := range s.attempts() {
+		if len(c.failed()) > 0 {
+			return c.Seed
+		}
+	}
+	return s.cells[0].Seed
 }
 
 // step words an ask for people and for agents.

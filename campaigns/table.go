@@ -249,6 +249,16 @@ func blameOf(claim string, party verdict.Party, runs []string, attributions []re
 	return string(party) + ", by wire"
 }
 
+// partyOf is the party that a cause accuses, [verdict.Undecided] for none.
+func partyOf(c reports.Cause) verdict.Party {
+	for _, p := range []verdict.Party{verdict.Broker, verdict.SDK, verdict.Harness, verdict.Environment} {
+		if accuses(c, p) {
+			return p
+		}
+	}
+	return verdict.Undecided
+}
+
 // accuses reports whether a cause is a party's doing.
 func accuses(c reports.Cause, p verdict.Party) bool {
 	switch c {

@@ -85,7 +85,11 @@ func (d *JobDir) makeRuns(ctx context.Context, backend Backend, todo []Variation
 		if err := d.Save(r); err != nil {
 			return err
 		}
-		t, err := backend.try(ctx, d.Scenario(), todo[n], d.Job.Wanted, Fingerprint.Meets)
+		wanted := d.Job.Wanted
+		if of := todo[n].Of; of > 0 {
+			wanted = d.Trials[of-1].Failed
+		}
+		t, err := backend.try(ctx, d.Scenario(), todo[n], wanted, Fingerprint.Meets)
 		if err != nil {
 			return err
 		}
@@ -145,11 +149,16 @@ func (j Judged) answer(wanted Fingerprint, is match) (shrink.Answer, string) {
 // untried is why a run that did not fail as wanted shows nothing, "" where it
 // does.
 func (j Judged) untried(failed, wanted Fingerprint) string {
-	if j.Verdict.State.ExitCode() == 0 {
-		if told := func(f Failure) bool { r := j.result(f.Claim); return r != nil && r.Status == verdict.Pass }; len(wanted) > 0 && !slices.ContainsFunc(wanted, told) {
-			return fmt.Sprintf("it passes, and whether %s holds could not be told", wanted)
-		}
+	held := func(f Failure) bool {
+		r := j.result(f.Claim)
+		return r != nil && r.Status == verdict.Pass && (r.Canary.Red || j.Verdict.State.ExitCode() == 0)
+	}
+	switch {
+	case j.Verdict.State.ExitCode() != 0:
+	case len(wanted) == 0 || slices.ContainsFunc(wanted, held):
 		return ""
+	default:
+		return fmt.Sprintf("it passes, and whether %s holds could not be told", wanted)
 	}
 	for _, l := range j.Landings {
 		if state, why, _ := verdict.DecideLanding(l); state != history.Landed {
@@ -167,10 +176,6 @@ func (j Judged) untried(failed, wanted Fingerprint) string {
 		return j.Verdict.Headline
 	}
 	// It fails in something else. One part of what is wanted must have held.
-	held := func(f Failure) bool {
-		r := j.result(f.Claim)
-		return r != nil && r.Status == verdict.Pass && r.Canary.Red
-	}
 	if !slices.ContainsFunc(wanted, held) {
 		return fmt.Sprintf("it fails in %s, and whether %s holds could not be told", failed, wanted)
 	}

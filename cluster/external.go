@@ -63,7 +63,9 @@ func Reach(ctx context.Context, config Config, transport string) error {
 	transport = cmp.Or(transport, strings.Join(config.Transports, ""))
 	for _, endpoint := range config.Endpoints {
 		n := &Node{name: endpoint, mqtt: endpoint, spoken: transport, user: config.Username, pass: config.Password.Reveal()}
-		if err := n.admits(ctx); err != nil {
+		if err := n.admits(ctx); ctx.Err() != nil {
+			return ctx.Err()
+		} else if err != nil {
 			return fmt.Errorf("reach the broker: %w; see that it runs, listens there and admits this login, then ask again", err)
 		}
 	}

@@ -114,7 +114,7 @@ func shortTable(t *reports.Table, room int) *reports.Table {
 		return nil
 	}
 	out := t.Failed()
-	out.Unknown = shortened(t.Unknown, len(t.Unknown))
+	out.Unknown = shortened(t.Unknown, maxNotes)
 	for i := range out.Rows {
 		row := &out.Rows[i]
 		row.Runs, row.Held = row.Runs[:min(len(row.Runs), maxRowRuns)], firstOf(row.Held, maxHeld)

@@ -190,8 +190,8 @@ func (a *agent) jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 		for _, line := range r.Comparison.Lines() {
 			out.Blame = append(out.Blame, shorten(line, blameShown))
 		}
-		for _, note := range r.Comparison.Notes {
-			out.Blame = append(out.Blame, "note: "+shorten(note, quoted))
+		for _, note := range shortened(r.Comparison.Notes, maxNotes) {
+			out.Blame = append(out.Blame, "note: "+note)
 		}
 	}
 	tool := jobDir.Job.Kind.Tool()
