@@ -289,6 +289,9 @@ func TestCheckers(t *testing.T) {
 		{"out of order", "order-per-stream", func(s *story) {
 			s.join(sub).acked(q1, 0, 3).deliver(sub, q1, 0).deliver(sub, q1, 2).deliver(sub, q1, 1)
 		}, fail, map[string]int64{"nonmonotonic": 1}, "after number 2"},
+		{"overtaken by a copy", "order-per-stream", func(s *story) {
+			s.join(sub).acked(q1, 0, 3).deliver(sub, q1, 0).deliver(sub, q1, 2).deliver(sub, q1, 1).deliver(sub, q1, 2)
+		}, fail, map[string]int64{"nonmonotonic": 1}, "after number 2, which it got more than once"},
 		{"what is sent again may come behind what is new", "order-per-stream", func(s *story) {
 			s.join(sub).acked(q1, 0, 1).resent(q1, 2, func() { s.acked(q1, 3, 3) })
 			s.delivered(sub, q1, 0, 1).deliver(sub, q1, 3).deliver(sub, q1, 2)

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
@@ -46,7 +47,17 @@ type order struct {
 	lines  []line
 	seen   int64
 	late   []lateRow
+	again  map[copied]struct{} // the first of them
 }
+
+// copied is a message that a process got more than once.
+type copied struct {
+	process, stream int32
+	seq             int64
+}
+
+// maxCopied is how many of those are known, for a word beside a violation.
+const maxCopied = 1 << 16
 
 // A lateRow is a first delivery behind one with a higher number.
 type lateRow struct {
@@ -69,7 +80,7 @@ type line struct {
 }
 
 func newOrder(ctx Context) Checker {
-	return &order{ledger: ctx.ledger, lines: make([]line, len(ctx.ledger.route.pairs))}
+	return &order{ledger: ctx.ledger, lines: make([]line, len(ctx.ledger.route.pairs)), again: map[copied]struct{}{}}
 }
 
 func (c *order) Add(b *history.Batch) {
@@ -80,6 +91,9 @@ func (c *order) Add(b *history.Batch) {
 		}
 		line, seq := &c.lines[d.pair], d.seq
 		if !line.got.add(seq) {
+			if len(c.again) < maxCopied {
+				c.again[copied{b.Process[d.i], b.Stream[d.i], seq}] = struct{}{}
+			}
 			continue
 		}
 		c.seen++
@@ -129,7 +143,11 @@ func (c *order) placed() *findings {
 			Kind: "nonmonotonic", Process: r.process, Stream: r.stream, Seq: r.seq, TimeNS: r.time,
 			Fault: l.fault(r.time), Events: events(r.behind, r.index),
 		}
-		a.Text = sentence("%s first reached %s at %s, after number %d%s", l.message(r.stream, r.seq), l.process(r.process), clock(r.time), r.after, under(a.Fault))
+		twice := ""
+		if _, ok := c.again[copied{r.process, r.stream, r.after}]; ok { // whose copy may have overtaken it
+			twice = ", which it got more than once"
+		}
+		a.Text = sentence("%s first reached %s at %s, after number %d%s%s", l.message(r.stream, r.seq), l.process(r.process), clock(r.time), r.after, twice, under(a.Fault))
 		l.accuse(&a, l.wire.disorderedBy(r.process, r.stream, r.seq, r.after, l.disturbed(m.called, r.time)))
 		found.add(a)
 	}
@@ -210,6 +228,6 @@ func (l line) fork() line {
 
 func (c *order) fork() Checker {
 	f := *c
-	f.lines, f.late = forks(c.lines, line.fork), slices.Clone(c.late)
+	f.lines, f.late, f.again = forks(c.lines, line.fork), slices.Clone(c.late), maps.Clone(c.again)
 	return &f
 }
