@@ -53,9 +53,6 @@ func (r dashRow) Broker() string {
 	return brokerName(history.ClusterInfo{Flavor: r.Flavor, Version: r.Version})
 }
 
-// Name of the scenario.
-func (r dashRow) Name() string { return r.name() }
-
 func stateClass(s verdict.State) string {
 	switch {
 	case s == Unfinished:

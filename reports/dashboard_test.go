@@ -5,16 +5,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/robustmq/rmq-mcp/internal/testing/runtest"
 )
 
 func TestDashboard(t *testing.T) {
 	stateDir := t.TempDir()
 	runs := filepath.Join(stateDir, RunsDir)
-	lossy := experiment{id: "1121-0107-broker-kill-9-3f2a", lossy: true, seconds: 12}.record(t, runs)
-	healthy := experiment{id: "1121-0110-broker-kill-9-77aa"}.record(t, runs)
-	experiment{id: "1121-0120-broker-kill-9-0b0b", open: true, seconds: 1}.record(t, runs)
+	lossy := runtest.Run{ID: "1121-0107-broker-kill-9-3f2a", Lossy: true, Seconds: 12}.Record(t, runs)
+	healthy := runtest.Run{ID: "1121-0110-broker-kill-9-77aa"}.Record(t, runs)
+	runtest.Run{ID: "1121-0120-broker-kill-9-0b0b", Open: true, Seconds: 1}.Record(t, runs)
 	for _, dir := range []string{lossy, healthy} {
-		_, err := Finish(dir, testKey)
+		_, err := Finish(dir, runtest.Key)
 		must(t, err)
 	}
 	_, err := AddWords(lossy, Words{Title: "Sessions are gone after a kill", Problem: "<img src=x onerror=alert(1)> everything before the kill is lost", CodePaths: []string{"src/persist.c"}, ProposedSeverity: "P0"})

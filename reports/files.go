@@ -6,6 +6,12 @@ import (
 	"path/filepath"
 )
 
+// A file is one of a run directory.
+type file struct {
+	path    string
+	content []byte
+}
+
 // WriteFile replaces path in one step, so that no reader sees half of it and a
 // full disk leaves the old one.
 func WriteFile(path string, content []byte) error {

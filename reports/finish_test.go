@@ -12,19 +12,20 @@ import (
 
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/stored"
+	"github.com/robustmq/rmq-mcp/internal/testing/runtest"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
-func finished(t testing.TB, x experiment) (string, *Summary) {
+func finished(t testing.TB, x runtest.Run) (string, *Summary) {
 	t.Helper()
-	dir := x.record(t, t.TempDir())
-	s, err := Finish(dir, testKey)
+	dir := x.Record(t, t.TempDir())
+	s, err := Finish(dir, runtest.Key)
 	must(t, err)
 	return dir, s
 }
 
 func TestFinishFindsWhatABrokerForgot(t *testing.T) {
-	dir, s := finished(t, experiment{lossy: true})
+	dir, s := finished(t, runtest.Run{Lossy: true})
 	if s.State != verdict.FailOnce || s.Severity != "P0" {
 		t.Errorf("state %s, severity %s: %s", s.State, s.Severity, s.Headline)
 	}
@@ -60,14 +61,14 @@ func TestFinishFindsWhatABrokerForgot(t *testing.T) {
 }
 
 func TestFinishPassesAHealthyBroker(t *testing.T) {
-	_, s := finished(t, experiment{})
+	_, s := finished(t, runtest.Run{})
 	if s.State != verdict.PassSmoke {
 		t.Errorf("state %s: %s; %v", s.State, s.Headline, s.Verdict.Reasons)
 	}
 }
 
 func TestJudgeGivesTheSameBytesAnywhere(t *testing.T) {
-	dir, s := finished(t, experiment{lossy: true})
+	dir, s := finished(t, runtest.Run{Lossy: true})
 	elsewhere := filepath.Join(t.TempDir(), "moved")
 	must(t, os.CopyFS(elsewhere, os.DirFS(dir)))
 	v, _, err := Judge(elsewhere)
@@ -83,7 +84,7 @@ func TestJudgeGivesTheSameBytesAnywhere(t *testing.T) {
 }
 
 func TestFinishScrubsBeforeSealing(t *testing.T) {
-	dir, _ := finished(t, experiment{})
+	dir, _ := finished(t, runtest.Run{})
 	if log := read(t, filepath.Join(dir, EvidenceDir, LogsDir, "node-1.log")); strings.Contains(log, "robustmq") || !strings.Contains(log, "serving") {
 		t.Errorf("the log is %q", log)
 	}
@@ -92,7 +93,7 @@ func TestFinishScrubsBeforeSealing(t *testing.T) {
 // TestVerifyRefusesEveryChangedByte changes one byte of each file that the
 // seal covers, in turn.
 func TestVerifyRefusesEveryChangedByte(t *testing.T) {
-	dir, _ := finished(t, experiment{lossy: true, seconds: 1})
+	dir, _ := finished(t, runtest.Run{Lossy: true, Seconds: 1})
 	seal, err := ReadSeal(dir)
 	must(t, err)
 	covered := append(sortedKeys(seal.Files), VerdictFile, ReportFile, MarkdownFile, TimelineFile, SummaryFile)
@@ -117,7 +118,7 @@ func TestVerifyRefusesEveryChangedByte(t *testing.T) {
 }
 
 func TestVerifyRefusesAddedAndRemovedFiles(t *testing.T) {
-	dir, _ := finished(t, experiment{seconds: 1})
+	dir, _ := finished(t, runtest.Run{Seconds: 1})
 	added := filepath.Join(dir, EvidenceDir, LogsDir, "node-9.log")
 	must(t, os.WriteFile(added, []byte("all is well"), 0o644))
 	broken(t, dir, "node-9.log was added")
@@ -128,7 +129,7 @@ func TestVerifyRefusesAddedAndRemovedFiles(t *testing.T) {
 
 // One name of two lines would read like two files in the list that is sealed.
 func TestVerifyRefusesNamesOfTwoLines(t *testing.T) {
-	dir, _ := finished(t, experiment{seconds: 1})
+	dir, _ := finished(t, runtest.Run{Seconds: 1})
 	if err := os.WriteFile(filepath.Join(dir, EvidenceDir, "a\nb"), nil, 0o644); err != nil {
 		t.Skip("this file system has no such names:", err)
 	}
@@ -138,7 +139,7 @@ func TestVerifyRefusesNamesOfTwoLines(t *testing.T) {
 }
 
 func TestVerifyRefusesAForgedSeal(t *testing.T) {
-	dir, _ := finished(t, experiment{seconds: 1})
+	dir, _ := finished(t, runtest.Run{Seconds: 1})
 	path := filepath.Join(dir, EvidenceDir, LogsDir, "node-1.log")
 	must(t, os.WriteFile(path, []byte("all is well"), 0o644))
 	seal, err := ReadSeal(dir)
@@ -164,9 +165,9 @@ func TestVerifyOfAnotherVersion(t *testing.T) {
 		must(t, os.WriteFile(path, []byte(strings.Replace(text, from, to, 1)), 0o644))
 	}
 	for _, other := range []bool{false, true} {
-		x := experiment{lossy: true, seconds: 1}
+		x := runtest.Run{Lossy: true, Seconds: 1}
 		if other {
-			x.tool = "v0.0.1"
+			x.Tool = "v0.0.1"
 		}
 		dir, s := finished(t, x)
 		verified, err := Verify(dir)
@@ -223,12 +224,12 @@ func TestRecoverEndsTheRunOfADeadKeeper(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := experiment{open: true, seconds: 1}.record(t, t.TempDir())
+			dir := runtest.Run{Open: true, Seconds: 1}.Record(t, t.TempDir())
 			if _, err := Open(dir); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("opened before it ended: %v", err)
 			}
 			c.spoil(t, filepath.Join(dir, EvidenceDir))
-			s, err := Recover(dir, testKey)
+			s, err := Recover(dir, runtest.Key)
 			must(t, err)
 			if s.State.ExitCode() != 2 {
 				t.Errorf("state %s: %s", s.State, s.Headline)
@@ -247,7 +248,7 @@ func TestRecoverEndsTheRunOfADeadKeeper(t *testing.T) {
 				}
 				return err
 			}))
-			again, err := Recover(dir, testKey)
+			again, err := Recover(dir, runtest.Key)
 			if err != nil || again.Root != s.Root {
 				t.Errorf("recovered again: %+v, %v", again, err)
 			}
@@ -256,11 +257,11 @@ func TestRecoverEndsTheRunOfADeadKeeper(t *testing.T) {
 }
 
 func TestRecoverJudgesWhatIsSealed(t *testing.T) {
-	dir, s := finished(t, experiment{lossy: true, seconds: 1})
+	dir, s := finished(t, runtest.Run{Lossy: true, Seconds: 1})
 	for _, name := range []string{SummaryFile, VerdictFile, ReportFile} {
 		must(t, os.Remove(filepath.Join(dir, name)))
 	}
-	again, err := Recover(dir, testKey)
+	again, err := Recover(dir, runtest.Key)
 	must(t, err)
 	if again.Root != s.Root || again.State != s.State {
 		t.Errorf("recovered %s %s, want %s %s", again.State, again.Root, s.State, s.Root)
@@ -271,10 +272,10 @@ func TestOpenNamesWhatIsWrong(t *testing.T) {
 	empty := t.TempDir()
 	file := filepath.Join(empty, "file")
 	must(t, os.WriteFile(file, nil, 0o644))
-	foreign := experiment{seconds: 1}.record(t, t.TempDir())
+	foreign := runtest.Run{Seconds: 1}.Record(t, t.TempDir())
 	run := filepath.Join(foreign, EvidenceDir, history.RunFile)
 	must(t, os.WriteFile(run, []byte(strings.Replace(read(t, run), `"format": 1`, `"format": 99`, 1)), 0o644))
-	garbled := experiment{seconds: 1}.record(t, t.TempDir())
+	garbled := runtest.Run{Seconds: 1}.Record(t, t.TempDir())
 	must(t, os.WriteFile(filepath.Join(garbled, EvidenceDir, history.RunFile), []byte("{"), 0o644))
 	for _, c := range []struct{ dir, want string }{
 		{filepath.Join(empty, "none"), "list runs"},
@@ -290,7 +291,7 @@ func TestOpenNamesWhatIsWrong(t *testing.T) {
 }
 
 func TestAddWordsQuotes(t *testing.T) {
-	dir, s := finished(t, experiment{seconds: 1})
+	dir, s := finished(t, runtest.Run{Seconds: 1})
 	words := Words{Title: "Fine", Problem: "none\n# PASS-hardening\n<script>alert(1)</script>", ProposedSeverity: "P3"}
 	again, err := AddWords(dir, words)
 	must(t, err)
@@ -311,6 +312,13 @@ func cutFile(t *testing.T, path string, bytes int64) {
 	info, err := os.Stat(path)
 	must(t, err)
 	must(t, os.Truncate(path, info.Size()-bytes))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func read(t testing.TB, path string) string {

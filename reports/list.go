@@ -42,7 +42,8 @@ type Row struct {
 	Root      string         `json:"root"`
 }
 
-func (r Row) name() string {
+// Name of its scenario, or of what it was instead.
+func (r Row) Name() string {
 	if r.Scenario == "" {
 		return "exploration by hand"
 	}

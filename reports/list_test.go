@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/robustmq/rmq-mcp/internal/testing/runtest"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
@@ -20,7 +21,7 @@ func store(t testing.TB, n int) (stateDir string) {
 	for i := range n {
 		row := Row{
 			ID: fmt.Sprintf("1121-%04d-broker-kill-9-%04x", i, i), Scenario: "mqtt/broker-kill-9", Protocol: []string{"mqtt3", "mqtt5"}[i%2],
-			Started: testStart.Add(time.Duration(i) * time.Minute), State: []verdict.State{verdict.PassSmoke, verdict.FailReproducible, verdict.InconclusiveEnv}[i%3],
+			Started: runtest.Start.Add(time.Duration(i) * time.Minute), State: []verdict.State{verdict.PassSmoke, verdict.FailReproducible, verdict.InconclusiveEnv}[i%3],
 			Headline: strings.Repeat("of what was found ", 10), Root: strings.Repeat("ab", 32),
 		}
 		dir := filepath.Join(stateDir, RunsDir, row.ID)
@@ -35,7 +36,7 @@ func TestListFilters(t *testing.T) {
 	stateDir := store(t, 6)
 	must(t, os.MkdirAll(filepath.Join(stateDir, RunsDir, "1122-0000-hand-0000", EvidenceDir), 0o755))
 	must(t, os.MkdirAll(filepath.Join(stateDir, RunsDir, "1122-0000-never-began"), 0o755))
-	running := experiment{id: "1120-0000-broker-kill-9-ffff", open: true, seconds: 1}.record(t, filepath.Join(stateDir, RunsDir))
+	running := runtest.Run{ID: "1120-0000-broker-kill-9-ffff", Open: true, Seconds: 1}.Record(t, filepath.Join(stateDir, RunsDir))
 	for _, c := range []struct {
 		name   string
 		filter Filter

@@ -24,11 +24,12 @@ const maxListedRanges = 30
 // report.json has them all.
 const maxListedViolations = 30
 
+// MarkdownFuncs make text of brokers and agents safe in a Markdown page.
+var MarkdownFuncs = template.FuncMap{"cell": cell, "quote": quote}
+
 // Markdown answers report.md: the report as it reads on GitHub.
 func Markdown(r *Report) ([]byte, error) {
-	t, err := template.New("report.md.tmpl").Funcs(template.FuncMap{
-		"cell":       cell,
-		"quote":      quote,
+	t, err := template.New("report.md.tmpl").Funcs(MarkdownFuncs).Funcs(template.FuncMap{
 		"icon":       icon,
 		"broker":     brokerName,
 		"sdks":       sdkNames,
@@ -52,7 +53,7 @@ func Markdown(r *Report) ([]byte, error) {
 		"shown":      r.shown,
 		"reasons":    r.reasons,
 		"said":       func() []Note { return r.Notes[max(0, len(r.Notes)-1):] },
-		"name":       func() string { return r.row().name() },
+		"name":       func() string { return r.row().Name() },
 		"ranges":     func() []LossRange { return r.Losses.Ranges[:min(len(r.Losses.Ranges), maxListedRanges)] },
 		"listed":     func() []Violations { return r.Violations[:min(len(r.Violations), maxListedViolations)] },
 		"moreListed": func() int { return max(0, len(r.Violations)-maxListedViolations) },

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/robustmq/rmq-mcp/internal/testing/runtest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -29,9 +31,9 @@ func TestSchemaIsThatOfTheType(t *testing.T) {
 }
 
 func TestReportFitsItsSchema(t *testing.T) {
-	for _, x := range []experiment{{}, {lossy: true}, {lossy: true, seconds: 1}} {
-		dir := x.record(t, t.TempDir())
-		_, err := Finish(dir, testKey)
+	for _, x := range []runtest.Run{{}, {Lossy: true}, {Lossy: true, Seconds: 1}} {
+		dir := x.Record(t, t.TempDir())
+		_, err := Finish(dir, runtest.Key)
 		must(t, err)
 		_, err = AddWords(dir, Words{Title: "It forgets", CodePaths: []string{"src/store.rs"}})
 		must(t, err)

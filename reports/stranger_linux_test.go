@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/robustmq/rmq-mcp/internal/testing/runtest"
 )
 
 // strangers are runs as somebody else could hand them on: what is done to a whole
@@ -63,8 +65,8 @@ func TestRunsOfStrangers(t *testing.T) {
 	above := t.TempDir()
 	stateDir, out, outside := filepath.Join(above, "state"), filepath.Join(above, "site"), filepath.Join(above, "outside")
 	must(t, os.WriteFile(outside, []byte("root:x:0:0"), 0o600))
-	whole := experiment{id: "1121-0110-whole-77aa"}.record(t, filepath.Join(stateDir, RunsDir))
-	_, err := Finish(whole, testKey)
+	whole := runtest.Run{ID: "1121-0110-whole-77aa"}.Record(t, filepath.Join(stateDir, RunsDir))
+	_, err := Finish(whole, runtest.Key)
 	must(t, err)
 	must(t, os.CopyFS(filepath.Join(stateDir, RunsDir, "line\nbreak"), os.DirFS(whole)))
 	must(t, os.Symlink(whole, filepath.Join(stateDir, RunsDir, "a-link")))

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/testing/runtest"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 func TestTimelineIsAPictureOfTheRun(t *testing.T) {
-	x := experiment{lossy: true, seconds: 20, rate: 200}
-	dir := x.record(t, t.TempDir())
+	x := runtest.Run{Lossy: true, Seconds: 20, Rate: 200}
+	dir := x.Record(t, t.TempDir())
 	first, second := pictureOf(t, dir), pictureOf(t, dir)
 	if !bytes.Equal(first, second) {
 		t.Error("the same run gave two different pictures")
@@ -69,7 +70,7 @@ func TestTrendsAreShown(t *testing.T) {
 	if !bytes.Equal(picture, drawTimeline("a soak", act, nil, Losses{}, trends)) {
 		t.Error("what was read of a metric is drawn in the panel of another")
 	}
-	page, err := Markdown(&Report{Started: testStart, Verdict: verdict.Verdict{Results: []verdict.Result{{Status: verdict.Pass, Trends: trends}}}})
+	page, err := Markdown(&Report{Started: runtest.Start, Verdict: verdict.Verdict{Results: []verdict.Result{{Status: verdict.Pass, Trends: trends}}}})
 	must(t, err)
 	for _, want := range []string{"memory MiB", "descriptors", "node-1 +120.5 MiB/h (+80 to +161)", "node-2 0 MiB/h (−12 to +12)", "node-2 not told", `class="level node1"`, `class="reading node0"`} {
 		if !bytes.Contains(picture, []byte(want)) {

@@ -54,8 +54,8 @@ func AddWords(dir string, words Words) (*Summary, error) {
 	return d.render(v, found)
 }
 
-// scrubbed are the words without what is a secret by its name: they are published.
-func (w Words) scrubbed() Words {
+// Scrubbed are the words without what is a secret by its name: they are published.
+func (w Words) Scrubbed() Words {
 	s := secret.New()
 	for _, text := range []*string{&w.Title, &w.Problem, &w.Analysis, &w.ProposedSeverity} {
 		*text = s.Text(*text)
@@ -72,6 +72,6 @@ func appendWords(path string, words Words) error {
 	if err != nil {
 		return err
 	}
-	_, err = notes.Append(journal.KindNote, words.scrubbed())
+	_, err = notes.Append(journal.KindNote, words.Scrubbed())
 	return errors.Join(err, notes.Close())
 }

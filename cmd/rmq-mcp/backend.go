@@ -15,6 +15,7 @@ import (
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/reports/publish"
 	"github.com/robustmq/rmq-mcp/scenarios"
 	"github.com/robustmq/rmq-mcp/tools"
 )
@@ -41,7 +42,7 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 		Scenarios: scenarioLines,
 		Scenario:  scenarioText,
 		Preflight: func(ctx context.Context) (experiment.Preflight, error) { return experiment.Look(ctx, argv), nil },
-		Push:      publish,
+		Push:      pushReport,
 		Series:    judgeSeries,
 		Compare:   compareRuns,
 		FreezePlan: func(ctx context.Context, text string, limits envelope.Envelope, by keeper.Caller) (plan.Status, error) {
@@ -134,8 +135,8 @@ func scenarioText(name string) (tools.ScenarioText, error) {
 	return tools.ScenarioText{ScenarioLine: line, Text: s.Text}, err
 }
 
-// publish verifies what it would publish also when nothing is published.
-func publish(ctx context.Context, ask tools.Publication) (tools.Published, error) {
+// pushReport verifies the runs also where nothing is published.
+func pushReport(ctx context.Context, ask tools.Publication) (tools.Published, error) {
 	out := tools.Published{Location: ask.Destination, Roots: map[string]string{}}
 	for _, dir := range ask.Runs {
 		verified, err := reports.Verify(dir)
@@ -144,20 +145,20 @@ func publish(ctx context.Context, ask tools.Publication) (tools.Published, error
 		}
 		out.Roots[filepath.Base(dir)] = verified.Seal.Root
 	}
-	to := reports.Destination(ask.Destination)
-	var over *reports.Overview
+	to := publish.Destination(ask.Destination)
+	var over *publish.Overview
 	if len(ask.Runs) > 1 {
 		c, err := compareRuns(ask.Runs)
 		if err != nil {
 			return out, err
 		}
-		over = &reports.Overview{Headline: c.Headline, Table: c.Table, Attributions: c.Attributions, Notes: c.Notes}
+		over = &publish.Overview{Headline: c.Headline, Table: c.Table, Attributions: c.Attributions, Notes: c.Notes}
 	}
-	publish := func() (reports.Pushed, error) { return reports.Push(ctx, ask.Runs, to, ask.Words, over) }
+	push := func() (publish.Pushed, error) { return publish.Push(ctx, ask.Runs, to, ask.Words, over) }
 	if ask.DryRun {
-		publish = func() (reports.Pushed, error) { return reports.Preview(ask.Runs, to, ask.Words, over) }
+		push = func() (publish.Pushed, error) { return publish.Preview(ask.Runs, to, ask.Words, over) }
 	}
-	pushed, err := publish()
+	pushed, err := push()
 	if err != nil {
 		return out, err
 	}

@@ -1,9 +1,10 @@
-package reports
+package publish
 
 import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	_ "embed"
 	"encoding/hex"
 	"fmt"
 	"path"
@@ -12,7 +13,11 @@ import (
 	"text/template"
 
 	"github.com/robustmq/rmq-mcp/internal/stored"
+	"github.com/robustmq/rmq-mcp/reports"
 )
+
+//go:embed overview.md.tmpl
+var overviewTemplate string
 
 // OverviewsDir holds the pages over several runs, beside [RunsDir].
 const OverviewsDir = "overviews"
@@ -20,20 +25,20 @@ const OverviewsDir = "overviews"
 // An Overview is one page over all runs of a publication, to be sent to people. All but the words was decided from the records of the runs.
 type Overview struct {
 	Headline     string
-	Table        Table
-	Attributions []Attribution
+	Table        reports.Table
+	Attributions []reports.Attribution
 	Notes        []string // what was not compared with what
 }
 
 // overviewPage is an overview with its words and its runs.
 type overviewPage struct {
 	Overview
-	Words
-	Runs []Row
+	reports.Words
+	Runs []reports.Row
 }
 
 // page is the overview of runs as a file; none where there is no overview.
-func (o *Overview) page(words Words, runs []Row) ([]file, error) {
+func (o *Overview) page(words reports.Words, runs []reports.Row) ([]file, error) {
 	if o == nil {
 		return nil, nil
 	}
@@ -43,11 +48,11 @@ func (o *Overview) page(words Words, runs []Row) ([]file, error) {
 
 // file is the page, with a name that the same words on the same runs have again.
 func (p overviewPage) file() (file, error) {
-	t, err := template.New("overview.md.tmpl").Funcs(template.FuncMap{"cell": cell, "quote": quote}).ParseFS(templates, "templates/overview.md.tmpl")
+	t, err := template.New("overview").Funcs(reports.MarkdownFuncs).Parse(overviewTemplate)
 	if err != nil {
 		return file{}, fmt.Errorf("overview page: %w", err)
 	}
-	p.Words = p.Words.scrubbed()
+	p.Words = p.Words.Scrubbed()
 	p.Title = cmp.Or(p.Title, "What these runs show")
 	var out bytes.Buffer
 	if err := t.Execute(&out, p); err != nil {
@@ -64,20 +69,22 @@ func (p overviewPage) file() (file, error) {
 
 // LinkTo is the page of a run, seen from the overview.
 func (p overviewPage) LinkTo(run string) string {
-	return "../" + RunsDir + "/" + run + "/" + MarkdownFile
+	return "../" + reports.RunsDir + "/" + run + "/" + reports.MarkdownFile
 }
 
 // Failed is the table of what failed.
-func (p overviewPage) Failed() Table { return p.Table.Failed() }
+func (p overviewPage) Failed() reports.Table { return p.Table.Failed() }
 
 // Shown are the runs that a row names: the first that failed the claim.
-func (p overviewPage) Shown(r TableRow) []string { return r.Runs[:min(len(r.Runs), maxRowRuns)] }
+func (p overviewPage) Shown(r reports.TableRow) []string {
+	return r.Runs[:min(len(r.Runs), maxRowRuns)]
+}
 
 const maxRowRuns = 5
 
 // Wheres reports whether the runs differ in more than the library.
 func (p overviewPage) Wheres() bool {
-	return slices.ContainsFunc(p.Table.Rows, func(r TableRow) bool { return r.Where != "" })
+	return slices.ContainsFunc(p.Table.Rows, func(r reports.TableRow) bool { return r.Where != "" })
 }
 
 // Open lists the runs that would decide a deviation, and the comparisons not made.

@@ -1,8 +1,10 @@
-package reports
+// Package runtest records runs for the tests of what reads them.
+package runtest
 
 import (
 	"cmp"
 	"crypto/ed25519"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -14,24 +16,25 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/build"
 )
 
-// experiment records a plausible run: two publishers at a steady rate, an
-// online and an offline subscriber, a broker that is killed and comes back,
-// and with lossy set forgets what it had stored for the offline one.
-type experiment struct {
-	id      string
-	lossy   bool
-	seconds float64 // of publishing; 0: 6
-	rate    int     // messages/s of each publisher; 0: 50
-	open    bool    // the keeper dies: nothing is closed or written at the end
-	tool    string  // the version that recorded it; "": this one
+// A Run is a plausible one: two publishers at a steady rate, an online and an offline
+// subscriber, a broker that is killed and comes back. With Lossy the broker forgets what
+// it had stored for the offline one.
+type Run struct {
+	ID      string
+	Lossy   bool
+	Seconds float64 // of publishing; 0: 6
+	Rate    int     // messages/s of each publisher; 0: 50
+	Open    bool    // the keeper dies: nothing is closed or written at the end
+	Tool    string  // the version that recorded it; "": this one
 }
 
-func (x experiment) recordedBy() string { return cmp.Or(x.tool, build.Version()) }
+func (x Run) recordedBy() string { return cmp.Or(x.Tool, build.Version()) }
 
-var testStart = time.Date(2026, 11, 21, 1, 7, 0, 0, time.UTC)
+// Start is when each of them began.
+var Start = time.Date(2026, 11, 21, 1, 7, 0, 0, time.UTC)
 
-// testKey is the same in every test, so that seals differ by evidence only.
-var testKey = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+// Key is the same in every test, so that seals differ by evidence only.
+var Key = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 
 type recording struct {
 	*history.Recorder
@@ -39,41 +42,42 @@ type recording struct {
 	events map[int32]int64 // per process
 }
 
-// record writes the experiment's run directory below dir and answers it.
-func (x experiment) record(t testing.TB, dir string) string {
+// Record writes the run directory below dir and returns it. Its files are where
+// `history/FORMAT.md` has them.
+func (x Run) Record(t testing.TB, dir string) string {
 	t.Helper()
-	if x.id == "" {
-		x.id = "1121-0107-broker-kill-9-3f2a"
+	if x.ID == "" {
+		x.ID = "1121-0107-broker-kill-9-3f2a"
 	}
-	if x.seconds == 0 {
-		x.seconds = 6
+	if x.Seconds == 0 {
+		x.Seconds = 6
 	}
-	if x.rate == 0 {
-		x.rate = 50
+	if x.Rate == 0 {
+		x.Rate = 50
 	}
-	dir = filepath.Join(dir, x.id)
-	evidence := filepath.Join(dir, EvidenceDir)
-	must(t, os.MkdirAll(filepath.Join(evidence, LogsDir), 0o755))
-	must(t, os.WriteFile(filepath.Join(evidence, ScenarioFile), []byte("---\nname: mqtt/broker-kill-9\n---\n# Kill a broker under load\n\nQoS 2 is judged by mqtt/publish-crash-reconnect.\n"), 0o644))
-	must(t, os.WriteFile(filepath.Join(evidence, LogsDir, "node-1.log"), []byte("INFO starting\nINFO broker config:{\"default_password\":\"robustmq\"}\nINFO serving\n"), 0o644))
-	must(t, os.WriteFile(filepath.Join(evidence, LogsDir, "driver-1.log"), []byte("hello\n"), 0o644))
+	dir = filepath.Join(dir, x.ID)
+	evidence := filepath.Join(dir, "evidence")
+	must(t, os.MkdirAll(filepath.Join(evidence, "logs"), 0o755))
+	must(t, os.WriteFile(filepath.Join(evidence, "scenario.md"), []byte("---\nname: mqtt/broker-kill-9\n---\n# Kill a broker under load\n\nQoS 2 is judged by mqtt/publish-crash-reconnect.\n"), 0o644))
+	must(t, os.WriteFile(filepath.Join(evidence, "logs", "node-1.log"), []byte("INFO starting\nINFO broker config:{\"default_password\":\"robustmq\"}\nINFO serving\n"), 0o644))
+	must(t, os.WriteFile(filepath.Join(evidence, "logs", "driver-1.log"), []byte("hello\n"), 0o644))
 	must(t, history.WriteRun(evidence, x.run()))
 	x.journal(t, evidence)
 	x.events(t, evidence)
-	if !x.open {
+	if !x.Open {
 		must(t, history.WriteLandings(evidence, x.landings()))
-		must(t, WriteHarness(evidence, nil))
+		must(t, os.WriteFile(filepath.Join(evidence, "harness.json"), fmt.Appendf(nil, `{"format":%d,"errors":[]}`, history.Format), 0o644))
 	}
 	return dir
 }
 
-func (x experiment) run() *history.Run {
+func (x Run) run() *history.Run {
 	return &history.Run{
-		ID: x.id, Tool: x.recordedBy(), Started: testStart, Scenario: "mqtt/broker-kill-9", ScenarioSHA: "abc", Seed: 7, Tier: "smoke",
+		ID: x.ID, Tool: x.recordedBy(), Started: Start, Scenario: "mqtt/broker-kill-9", ScenarioSHA: "abc", Seed: 7, Tier: "smoke",
 		Protocol: "mqtt3", SDK: "go@1.5.1", RunBits: "cafe0123",
 		Claims: []string{"qos1-no-loss", "no-unexpected", "no-corruption"},
 		Faults: []history.PlannedFault{{Type: "kill", Target: "leader"}},
-		Budget: history.Budget{DurationS: x.seconds / 2, Messages: 100, Faults: 1, MinRate: 0.5},
+		Budget: history.Budget{DurationS: x.Seconds / 2, Messages: 100, Faults: 1, MinRate: 0.5},
 		Cluster: history.ClusterInfo{
 			Flavor: "mosquitto", Runtime: "process", Isolation: "loopback", Nodes: 1, Version: "2.0.21", Binary: "mosquitto",
 			BinarySHA: "0123456789abcdef", Profile: "tested", Config: map[string]any{"persistence": false},
@@ -83,16 +87,16 @@ func (x experiment) run() *history.Run {
 	}
 }
 
-func (x experiment) journal(t testing.TB, evidence string) {
+func (x Run) journal(t testing.TB, evidence string) {
 	t.Helper()
-	j, err := journal.Open(filepath.Join(evidence, JournalFile))
+	j, err := journal.Open(filepath.Join(evidence, "journal.jsonl"))
 	must(t, err)
 	for _, e := range []struct {
 		kind string
 		body map[string]any
 	}{
 		{"start", map[string]any{"via": "mcp", "client": "claude-code 2.1", "tool": "run_scenario", "args": map[string]any{"scenario": "mqtt/broker-kill-9"}}},
-		{"answer", map[string]any{"via": "mcp", "tool": "run_scenario", "answer": map[string]any{"run_id": x.id, "phase": "starting"}}},
+		{"answer", map[string]any{"via": "mcp", "tool": "run_scenario", "answer": map[string]any{"run_id": x.ID, "phase": "starting"}}},
 		{"end", map[string]any{"via": "keeper", "answer": map[string]any{"harness": nil}}},
 	} {
 		_, err := j.Append(e.kind, e.body)
@@ -102,13 +106,13 @@ func (x experiment) journal(t testing.TB, evidence string) {
 }
 
 // The times of an experiment's life, as shares of its seconds.
-func (x experiment) at(share float64) time.Duration {
-	return 500*time.Millisecond + time.Duration(share*x.seconds*1e9)
+func (x Run) at(share float64) time.Duration {
+	return 500*time.Millisecond + time.Duration(share*x.Seconds*1e9)
 }
-func (x experiment) killed() time.Duration { return x.at(0.35) }
-func (x experiment) back() time.Duration   { return x.at(0.55) }
+func (x Run) killed() time.Duration { return x.at(0.35) }
+func (x Run) back() time.Duration   { return x.at(0.55) }
 
-func (x experiment) landings() []history.Landing {
+func (x Run) landings() []history.Landing {
 	sample := func(m history.Moment, at time.Duration, ok bool, state string, value float64) history.Sample {
 		return history.Sample{Moment: m, TimeNS: int64(at), OK: ok, State: state, Value: value}
 	}
@@ -131,7 +135,7 @@ func (x experiment) landings() []history.Landing {
 }
 
 // events records what happened.
-func (x experiment) events(t testing.TB, evidence string) {
+func (x Run) events(t testing.TB, evidence string) {
 	t.Helper()
 	rec, err := history.Create(evidence, history.Options{})
 	must(t, err)
@@ -157,18 +161,18 @@ func (x experiment) events(t testing.TB, evidence string) {
 	r.phase("steady", x.at(0))
 	r.traffic(x, streams[:], publishers[:], online)
 	r.phase("drain", x.at(1.05))
-	r.connect(offline, x.at(1.1), !x.lossy)
+	r.connect(offline, x.at(1.1), !x.Lossy)
 	r.subscribe(offline, "work/#", x.at(1.1)+5*time.Millisecond)
 	r.backlog(x, streams[:], offline)
 	for _, p := range append(publishers[:], online, offline) {
 		wrote, end := float64(r.events[p]), x.at(1.6)
-		if x.lossy {
+		if x.Lossy {
 			end += 30 * time.Second // it is waited for what does not come
 		}
 		r.record(history.Event{Time: end, Process: p, Kind: history.KindEnd, Value: wrote})
 		r.record(history.Event{Time: end, Process: p, Kind: history.KindObserve, Text: history.ObserveDriverLines, Value: wrote})
 	}
-	if x.open {
+	if x.Open {
 		must(t, rec.Sync())
 		t.Cleanup(func() { rec.Close() })
 		return
@@ -176,16 +180,16 @@ func (x experiment) events(t testing.TB, evidence string) {
 	must(t, rec.Close())
 }
 
-func (x experiment) count() int64 { return int64(x.seconds * float64(x.rate)) }
+func (x Run) count() int64 { return int64(x.Seconds * float64(x.Rate)) }
 
-func (x experiment) sent(seq int64) time.Duration {
-	return x.at(0) + time.Duration(seq)*time.Second/time.Duration(x.rate)
+func (x Run) sent(seq int64) time.Duration {
+	return x.at(0) + time.Duration(seq)*time.Second/time.Duration(x.Rate)
 }
 
 // traffic publishes, and delivers to the subscriber that is online. While the
 // broker is down nothing is acknowledged; what was called then is sent again
 // when it is back.
-func (r *recording) traffic(x experiment, streams, publishers []int32, online int32) {
+func (r *recording) traffic(x Run, streams, publishers []int32, online int32) {
 	fault, healed := false, false
 	for seq := range x.count() {
 		for i, stream := range streams {
@@ -209,11 +213,11 @@ func (r *recording) traffic(x experiment, streams, publishers []int32, online in
 }
 
 // backlog is what the offline subscriber gets when it comes back.
-func (r *recording) backlog(x experiment, streams []int32, offline int32) {
+func (r *recording) backlog(x Run, streams []int32, offline int32) {
 	at := x.at(1.1) + 10*time.Millisecond
 	for seq := range x.count() {
 		for _, stream := range streams {
-			if x.lossy && x.sent(seq) < x.killed()-time.Millisecond {
+			if x.Lossy && x.sent(seq) < x.killed()-time.Millisecond {
 				continue
 			}
 			at += 50 * time.Microsecond

@@ -1,4 +1,4 @@
-package reports
+package publish
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/stored"
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // The size limits of a published copy. The complete evidence stays with the
@@ -30,10 +31,10 @@ const (
 func bundle(dir, id string) ([]file, error) {
 	var files []file
 	add := func(rel string, content []byte) {
-		files = append(files, file{path.Join(RunsDir, id, rel), content})
+		files = append(files, file{path.Join(reports.RunsDir, id, rel), content})
 	}
-	later := []string{NotesFile, BlameFile, MatrixFile, SeriesFile, PlansFile} // written afterwards, if at all
-	for _, name := range append([]string{ReportFile, MarkdownFile, TimelineFile, SummaryFile, VerdictFile, SealFile}, later...) {
+	later := []string{reports.NotesFile, reports.BlameFile, reports.MatrixFile, reports.SeriesFile, reports.PlansFile} // written afterwards, if at all
+	for _, name := range append([]string{reports.ReportFile, reports.MarkdownFile, reports.TimelineFile, reports.SummaryFile, reports.VerdictFile, reports.SealFile}, later...) {
 		content, err := stored.ReadFile(filepath.Join(dir, name), stored.MostJSON)
 		if os.IsNotExist(err) && slices.Contains(later, name) {
 			continue
@@ -43,7 +44,7 @@ func bundle(dir, id string) ([]file, error) {
 		}
 		add(name, content)
 	}
-	err := filepath.WalkDir(filepath.Join(dir, EvidenceDir), func(file string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(dir, reports.EvidenceDir), func(file string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
@@ -57,7 +58,7 @@ func bundle(dir, id string) ([]file, error) {
 }
 
 func addEvidence(file, rel string, add func(rel string, content []byte)) error {
-	if strings.HasPrefix(rel, EvidenceDir+"/"+LogsDir+"/") {
+	if strings.HasPrefix(rel, reports.EvidenceDir+"/"+reports.LogsDir+"/") {
 		return addLog(file, rel, add)
 	}
 	info, err := os.Lstat(file)

@@ -1,30 +1,33 @@
-package reports
+package publish
 
 import (
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/robustmq/rmq-mcp/internal/testing/runtest"
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // Several runs have one page over all of them. Its links lead to the pages of the runs,
 // and it quotes the author.
 func TestOverviewOfSeveralRuns(t *testing.T) {
-	first, a := finished(t, experiment{lossy: true, seconds: 1})
-	second, b := finished(t, experiment{seconds: 1})
+	first, a := finished(t, runtest.Run{Lossy: true, Seconds: 1})
+	second, b := finished(t, runtest.Run{Seconds: 1})
 	over := &Overview{
 		Headline: "1 of 2 runs pass; 1 deviation: 1 broker",
-		Table: Table{Runs: 2, Passed: []string{"no-panic"}, Unknown: []string{"will-once: no will was due"}, Rows: []TableRow{
+		Table: reports.Table{Runs: 2, Passed: []string{"no-panic"}, Unknown: []string{"will-once: no will was due"}, Rows: []reports.TableRow{
 			{Claim: "qos1-no-loss", SDK: "go/x@1", Where: "robustmq", Failed: 1, Of: 1, Count: "20", Blame: "broker, by wire", Runs: []string{a.ID}},
 			{Claim: "qos1-no-loss", SDK: "go/x@1", Where: "mosquitto | 2", Of: 1, Runs: []string{b.ID}},
 		}},
-		Attributions: []Attribution{{
-			Cause: CauseBroker, Proof: "wire", Claims: []string{"qos1-no-loss"}, Text: "the broker forgets", Scenario: "mqtt/kill", Protocol: "mqtt3", Transport: "tcp", Broker: "robustmq", Source: "MQTT 3.1.1 section 4.3.2",
-			Evidence: []string{"message 2 never arrived"}, Next: []Step{{Why: "the control broker", Command: "rmq-mcp run x"}},
+		Attributions: []reports.Attribution{{
+			Cause: reports.CauseBroker, Proof: "wire", Claims: []string{"qos1-no-loss"}, Text: "the broker forgets", Scenario: "mqtt/kill", Protocol: "mqtt3", Transport: "tcp", Broker: "robustmq", Source: "MQTT 3.1.1 section 4.3.2",
+			Evidence: []string{"message 2 never arrived"}, Next: []reports.Step{{Why: "the control broker", Command: "rmq-mcp run x"}},
 		}},
 		Notes: []string{"go/x@1 alone was run"},
 	}
-	words := Words{Title: "Does it <forget>?", Problem: "a restart\nloses messages", Analysis: "password=hunter2 in the log", ProposedSeverity: "P1"}
+	words := reports.Words{Title: "Does it <forget>?", Problem: "a restart\nloses messages", Analysis: "password=hunter2 in the log", ProposedSeverity: "P1"}
 	to := filepath.Join(t.TempDir(), "reports")
 	would, err := Preview([]string{first, second}, Destination(to), words, over)
 	must(t, err)
@@ -50,7 +53,7 @@ func TestOverviewOfSeveralRuns(t *testing.T) {
 		t.Error("a secret is published")
 	}
 	for _, run := range []string{a.ID, b.ID} {
-		if _, err := Verify(filepath.Join(to, RunsDir, run)); err != nil {
+		if _, err := reports.Verify(filepath.Join(to, reports.RunsDir, run)); err != nil {
 			t.Errorf("the published copy of %s: %v", run, err)
 		}
 	}

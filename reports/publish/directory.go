@@ -1,9 +1,11 @@
-package reports
+package publish
 
 import (
 	"context"
 	"os"
 	"path/filepath"
+
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // directory publishes into a directory of this machine.
@@ -27,7 +29,7 @@ func writeTree(ctx context.Context, root string, files []file) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-		if err := WriteFile(path, f.content); err != nil {
+		if err := reports.WriteFile(path, f.content); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package reports
+package publish
 
 import (
 	"crypto/sha256"
@@ -19,6 +19,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/robustmq/rmq-mcp/internal/secret"
+	"github.com/robustmq/rmq-mcp/internal/testing/runtest"
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 const testToken = "ghp_not-a-real-token"
@@ -148,8 +150,8 @@ func hashOf(kind, content string) string {
 
 func TestPushToGitHub(t *testing.T) {
 	f, g := newFakeGitHub(t)
-	dir, s := finished(t, experiment{lossy: true, seconds: 1})
-	pushed, err := pushTo(t.Context(), g, []string{dir}, Words{Title: "It forgets"}, nil)
+	dir, s := finished(t, runtest.Run{Lossy: true, Seconds: 1})
+	pushed, err := pushTo(t.Context(), g, []string{dir}, reports.Words{Title: "It forgets"}, nil)
 	must(t, err)
 	if pushed.Commit != f.head || pushed.URL != "https://github.com/o/r/commit/"+f.head {
 		t.Errorf("pushed %+v, the branch is at %s", pushed, f.head)
@@ -170,7 +172,7 @@ func TestPushToGitHub(t *testing.T) {
 		t.Errorf("the commit is %+v", c)
 	}
 	head := f.head
-	if _, err := pushTo(t.Context(), g, []string{dir}, Words{}, nil); err != nil || f.head != head {
+	if _, err := pushTo(t.Context(), g, []string{dir}, reports.Words{}, nil); err != nil || f.head != head {
 		t.Errorf("the same again: %v, the branch went from %s to %s", err, head, f.head)
 	}
 }

@@ -1,4 +1,4 @@
-package reports
+package publish
 
 import (
 	"bytes"
@@ -17,6 +17,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
+	"github.com/robustmq/rmq-mcp/internal/testing/runtest"
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 var wantFiles = []string{
@@ -24,12 +26,34 @@ var wantFiles = []string{
 	"report.json", "report.md", "timeline.svg", "verdict.json",
 }
 
-func TestPushToADirectory(t *testing.T) {
-	dir, s := finished(t, experiment{lossy: true, seconds: 1})
-	to := filepath.Join(t.TempDir(), "reports")
-	pushed, err := Push(t.Context(), []string{dir}, Destination(to), Words{Title: "It forgets", Analysis: "persistence is off"}, nil)
+func finished(t testing.TB, x runtest.Run) (string, *reports.Summary) {
+	t.Helper()
+	dir := x.Record(t, t.TempDir())
+	s, err := reports.Finish(dir, runtest.Key)
 	must(t, err)
-	copied := filepath.Join(to, RunsDir, s.ID)
+	return dir, s
+}
+
+func read(t testing.TB, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	must(t, err)
+	return string(content)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPushToADirectory(t *testing.T) {
+	dir, s := finished(t, runtest.Run{Lossy: true, Seconds: 1})
+	to := filepath.Join(t.TempDir(), "reports")
+	pushed, err := Push(t.Context(), []string{dir}, Destination(to), reports.Words{Title: "It forgets", Analysis: "persistence is off"}, nil)
+	must(t, err)
+	copied := filepath.Join(to, reports.RunsDir, s.ID)
 	for _, name := range wantFiles {
 		if !slices.Contains(pushed.Paths, "runs/"+s.ID+"/"+name) {
 			t.Errorf("%s is not in %q", name, pushed.Paths)
@@ -38,26 +62,26 @@ func TestPushToADirectory(t *testing.T) {
 	if page := "runs/" + s.ID + "/report.md"; !slices.Equal(pushed.Pages, []string{page}) || pushed.Bytes < int64(len(read(t, filepath.Join(to, page)))) {
 		t.Errorf("the page is %q, of %d bytes in all", pushed.Pages, pushed.Bytes)
 	}
-	if text := read(t, filepath.Join(copied, MarkdownFile)); !strings.Contains(text, "> Analysis: persistence is off") {
+	if text := read(t, filepath.Join(copied, reports.MarkdownFile)); !strings.Contains(text, "> Analysis: persistence is off") {
 		t.Error("the published report does not quote the agent")
 	}
-	if _, err := Verify(copied); err != nil {
+	if _, err := reports.Verify(copied); err != nil {
 		t.Errorf("the published copy: %v", err)
 	}
-	rows, err := List(to, Filter{})
+	rows, err := reports.List(to, reports.Filter{})
 	if err != nil || len(rows) != 1 || rows[0].Root != s.Root {
 		t.Errorf("the published copy lists %+v, %v", rows, err)
 	}
-	must(t, Dashboard(to, t.TempDir()))
+	must(t, reports.Dashboard(to, t.TempDir()))
 }
 
 func TestPushRefusesWhatWasChanged(t *testing.T) {
-	dir, _ := finished(t, experiment{seconds: 1})
-	verdict := filepath.Join(dir, VerdictFile)
+	dir, _ := finished(t, runtest.Run{Seconds: 1})
+	verdict := filepath.Join(dir, reports.VerdictFile)
 	must(t, os.WriteFile(verdict, []byte(strings.Replace(read(t, verdict), "PASS-smoke", "PASS-hardening", 1)), 0o644))
 	to := filepath.Join(t.TempDir(), "reports")
-	_, err := Push(t.Context(), []string{dir}, Destination(to), Words{}, nil)
-	var broken *BrokenSeal
+	_, err := Push(t.Context(), []string{dir}, Destination(to), reports.Words{}, nil)
+	var broken *reports.BrokenSeal
 	if !errors.As(err, &broken) {
 		t.Errorf("push answers %v, want a broken seal", err)
 	}
@@ -67,9 +91,9 @@ func TestPushRefusesWhatWasChanged(t *testing.T) {
 }
 
 func TestPreviewPublishesNothing(t *testing.T) {
-	dir, s := finished(t, experiment{seconds: 1})
+	dir, s := finished(t, runtest.Run{Seconds: 1})
 	to := filepath.Join(t.TempDir(), "reports")
-	would, err := Preview([]string{dir}, Destination(to), Words{}, nil)
+	would, err := Preview([]string{dir}, Destination(to), reports.Words{}, nil)
 	must(t, err)
 	if !slices.Contains(would.Paths, "runs/"+s.ID+"/report.md") || !strings.HasSuffix(would.URL, "/reports") {
 		t.Errorf("preview answers %+v", would)
@@ -82,7 +106,7 @@ func TestPreviewPublishesNothing(t *testing.T) {
 func TestPushNamesWhatIsWrong(t *testing.T) {
 	t.Setenv("RMQ_GITHUB_TOKEN", "")
 	t.Setenv("GITHUB_TOKEN", "")
-	dir, _ := finished(t, experiment{seconds: 1})
+	dir, _ := finished(t, runtest.Run{Seconds: 1})
 	for _, c := range []struct {
 		runs []string
 		to   Destination
@@ -94,7 +118,7 @@ func TestPushNamesWhatIsWrong(t *testing.T) {
 		{[]string{dir}, "github:robustmq/reports", "set RMQ_GITHUB_TOKEN"},
 		{[]string{filepath.Join(dir, "none")}, Destination(t.TempDir()), "list runs"},
 	} {
-		if _, err := Push(t.Context(), c.runs, c.to, Words{}, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Push(t.Context(), c.runs, c.to, reports.Words{}, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("push to %q answers %v, want an error with %q", c.to, err, c.want)
 		}
 	}
@@ -105,11 +129,11 @@ func TestPushToAGitRemote(t *testing.T) {
 	remote := filepath.Join(t.TempDir(), "reports.git")
 	bare, err := git.PlainInit(remote, true)
 	must(t, err)
-	dir, s := finished(t, experiment{lossy: true, seconds: 1})
+	dir, s := finished(t, runtest.Run{Lossy: true, Seconds: 1})
 	to := Destination(remote + "#main")
-	first, err := Push(t.Context(), []string{dir}, to, Words{Title: "It forgets"}, nil)
+	first, err := Push(t.Context(), []string{dir}, to, reports.Words{Title: "It forgets"}, nil)
 	must(t, err)
-	again, err := Push(t.Context(), []string{dir}, to, Words{}, nil)
+	again, err := Push(t.Context(), []string{dir}, to, reports.Words{}, nil)
 	must(t, err)
 	if again.Commit != first.Commit {
 		t.Errorf("the same again made a commit: %s after %s", again.Commit, first.Commit)
@@ -177,6 +201,20 @@ func filesAt(t *testing.T, repo *git.Repository, commit string) []string {
 	}
 }
 
+// A run is published with all that was decided over several runs.
+func TestBundleHasWhatWasDecided(t *testing.T) {
+	run, _ := finished(t, runtest.Run{Lossy: true, Seconds: 1})
+	must(t, reports.JoinBlame(run, reports.Blame{Headline: "the broker"}))
+	must(t, reports.JoinSeries(run, reports.Series{Headline: "3 of 3"}))
+	files, err := bundle(run, "r")
+	must(t, err)
+	for _, name := range []string{reports.BlameFile, reports.SeriesFile} {
+		if !slices.ContainsFunc(files, func(f file) bool { return f.path == "runs/r/"+name }) {
+			t.Errorf("%s is not published", name)
+		}
+	}
+}
+
 func TestPackIsBounded(t *testing.T) {
 	noise := rand.NewChaCha8([32]byte{})
 	for size, want := range map[int64]bool{0: true, 1 << 20: true, 3 << 20: false, 9 << 20: false} {
@@ -187,11 +225,11 @@ func TestPackIsBounded(t *testing.T) {
 }
 
 func TestBundleCutsLongLogs(t *testing.T) {
-	dir := experiment{seconds: 1}.record(t, t.TempDir())
+	dir := runtest.Run{Seconds: 1}.Record(t, t.TempDir())
 	line := strings.Repeat("x", 99) + "\n"
 	long := "first\n" + strings.Repeat(line, 20_000) + "last\n"
-	must(t, os.WriteFile(filepath.Join(dir, EvidenceDir, LogsDir, "node-1.log"), []byte(long), 0o644))
-	_, err := Finish(dir, testKey)
+	must(t, os.WriteFile(filepath.Join(dir, reports.EvidenceDir, reports.LogsDir, "node-1.log"), []byte(long), 0o644))
+	_, err := reports.Finish(dir, runtest.Key)
 	must(t, err)
 	files, err := bundle(dir, "id")
 	must(t, err)

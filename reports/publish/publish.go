@@ -1,4 +1,6 @@
-package reports
+// Package publish puts sealed runs, with a page over several of them, where people can
+// read them: a directory, a git remote, GitHub.
+package publish
 
 import (
 	"context"
@@ -7,6 +9,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // A Destination is where reports are published:
@@ -16,7 +20,7 @@ import (
 //	PATH                             a directory
 //
 // Everywhere a run lands in runs/ID/, so that what was published is laid out
-// like a state directory and [Dashboard] reads either.
+// like a state directory and [reports.Dashboard] reads either.
 type Destination string
 
 // Pushed is what was published.
@@ -33,7 +37,7 @@ func (p Pushed) of(files []file) Pushed {
 	for _, f := range files {
 		p.Paths = append(p.Paths, f.path)
 		p.Bytes += int64(len(f.content))
-		if path.Base(f.path) == MarkdownFile || path.Dir(f.path) == OverviewsDir {
+		if path.Base(f.path) == reports.MarkdownFile || path.Dir(f.path) == OverviewsDir {
 			p.Pages = append(p.Pages, f.path)
 		}
 	}
@@ -55,9 +59,9 @@ type file struct {
 
 // Push publishes sealed runs together with the agent's words about them. The
 // words are chained onto each run's notes and quoted in its report. A run
-// whose seal or verdict does not hold is refused with a [*BrokenSeal]. With an
+// whose seal or verdict does not hold is refused with a [*reports.BrokenSeal]. With an
 // overview there is a page over all of them, nil for none.
-func Push(ctx context.Context, runDirs []string, to Destination, words Words, over *Overview) (Pushed, error) {
+func Push(ctx context.Context, runDirs []string, to Destination, words reports.Words, over *Overview) (Pushed, error) {
 	if len(runDirs) == 0 {
 		return Pushed{}, errors.New("push: no run named; rmq-mcp list runs shows them")
 	}
@@ -68,12 +72,12 @@ func Push(ctx context.Context, runDirs []string, to Destination, words Words, ov
 	return pushTo(ctx, p, runDirs, words, over)
 }
 
-func pushTo(ctx context.Context, p publisher, runDirs []string, words Words, over *Overview) (Pushed, error) {
+func pushTo(ctx context.Context, p publisher, runDirs []string, words reports.Words, over *Overview) (Pushed, error) {
 	var files []file
-	var rows []Row
+	var rows []reports.Row
 	var message string
 	for _, dir := range runDirs {
-		summary, err := AddWords(dir, words)
+		summary, err := reports.AddWords(dir, words)
 		if err != nil {
 			return Pushed{}, fmt.Errorf("push %s: %w", dir, err)
 		}
@@ -83,7 +87,7 @@ func pushTo(ctx context.Context, p publisher, runDirs []string, words Words, ove
 		}
 		files = append(files, more...)
 		rows = append(rows, summary.Row)
-		message += fmt.Sprintf("%s: %s, %s\n", summary.ID, summary.name(), summary.State)
+		message += fmt.Sprintf("%s: %s, %s\n", summary.ID, summary.Name(), summary.State)
 	}
 	page, err := over.page(words, rows)
 	if err != nil {
@@ -93,18 +97,18 @@ func pushTo(ctx context.Context, p publisher, runDirs []string, words Words, ove
 }
 
 // Preview returns what Push would publish and where, and publishes nothing.
-func Preview(runDirs []string, to Destination, words Words, over *Overview) (Pushed, error) {
+func Preview(runDirs []string, to Destination, words reports.Words, over *Overview) (Pushed, error) {
 	p, err := to.publisher()
 	if err != nil {
 		return Pushed{}, err
 	}
 	would := Pushed{URL: p.where()}
-	var rows []Row
+	var rows []reports.Row
 	for _, dir := range runDirs {
-		if _, err := Verify(dir); err != nil {
+		if _, err := reports.Verify(dir); err != nil {
 			return Pushed{}, fmt.Errorf("push %s: %w", dir, err)
 		}
-		summary, err := ReadSummary(dir)
+		summary, err := reports.ReadSummary(dir)
 		if err != nil {
 			return Pushed{}, fmt.Errorf("push %s: %w", dir, err)
 		}
