@@ -158,7 +158,7 @@ func withBaselines(list []reports.Attribution) []reports.Attribution {
 func covers(with, baseline reports.Attribution) bool {
 	return baseline.NoFaults && !with.NoFaults && with.Without.Failed > 0 && with.Scenario == baseline.Scenario && with.Broker == baseline.Broker &&
 		with.Protocol == baseline.Protocol && with.Transport == baseline.Transport &&
-		(partyOf(with.Cause) == partyOf(baseline.Cause) || baseline.Cause == reports.CauseUndecided) &&
+		(with.Cause.Party() == baseline.Cause.Party() || baseline.Cause == reports.CauseUndecided) &&
 		subset(baseline.Claims, with.Claims) && subset(baseline.SDKs, with.SDKs)
 }
 

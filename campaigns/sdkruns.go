@@ -251,7 +251,7 @@ func (c Cell) failsAs(claim string, a reports.Attribution) bool {
 		return true
 	}
 	for p := range by {
-		if p != "" && accuses(a.Cause, p) {
+		if p != "" && a.Cause.Accuses(p) {
 			return true
 		}
 	}

@@ -239,7 +239,7 @@ func (c Cell) foundBy(claim string) map[verdict.Party]int64 {
 func blameOf(claim string, party verdict.Party, runs []string, attributions []reports.Attribution) string {
 	for _, a := range attributions {
 		same := slices.Contains(a.Claims, claim) && slices.ContainsFunc(a.Runs, func(run string) bool { return slices.Contains(runs, run) })
-		if same && (accuses(a.Cause, party) || party == "" && a.Proof != proofWire) {
+		if same && (a.Cause.Accuses(party) || party == "" && a.Proof != proofWire) {
 			return a.Words()
 		}
 	}
@@ -247,29 +247,4 @@ func blameOf(claim string, party verdict.Party, runs []string, attributions []re
 		return ""
 	}
 	return string(party) + ", by wire"
-}
-
-// partyOf is the party that a cause accuses, [verdict.Undecided] for none.
-func partyOf(c reports.Cause) verdict.Party {
-	for _, p := range []verdict.Party{verdict.Broker, verdict.SDK, verdict.Harness, verdict.Environment} {
-		if accuses(c, p) {
-			return p
-		}
-	}
-	return verdict.Undecided
-}
-
-// accuses reports whether a cause is a party's doing.
-func accuses(c reports.Cause, p verdict.Party) bool {
-	switch c {
-	case reports.CauseBroker, reports.CauseProtocol:
-		return p == verdict.Broker
-	case reports.CauseSDK, reports.CauseLibrary:
-		return p == verdict.SDK
-	case reports.CauseHarness:
-		return p == verdict.Harness || p == verdict.CheckerSelf
-	case reports.CauseEnvironment:
-		return p == verdict.Environment
-	}
-	return p == verdict.Undecided
 }

@@ -216,8 +216,8 @@ func logFiles(seal *Seal) []LogFile {
 // endpointForm is what an endpoint may look like: it becomes part of a command.
 var endpointForm = regexp.MustCompile(`^[\w.:\[\]-]+$`)
 
-// endpointsOf are those of brokers that somebody else runs.
-func endpointsOf(c history.ClusterInfo) (list []string) {
+// EndpointsOf are those of brokers that somebody else runs.
+func EndpointsOf(c history.ClusterInfo) (list []string) {
 	all, _ := c.Config["endpoints"].([]any)
 	for _, e := range all {
 		if text, ok := e.(string); ok && endpointForm.MatchString(text) {
@@ -236,7 +236,7 @@ func reproduce(run *history.Run) string {
 	if run.Control {
 		cmd += " --no-faults"
 	}
-	endpoints := endpointsOf(run.Cluster)
+	endpoints := EndpointsOf(run.Cluster)
 	flavor, nodes := run.Cluster.Flavor, fmt.Sprint(run.Cluster.Nodes)
 	if len(endpoints) > 0 { // which say both
 		flavor, nodes = "", ""

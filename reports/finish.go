@@ -47,6 +47,16 @@ func finish(dir string) (*Summary, error) {
 	return d.render(v, found)
 }
 
+// ReadReport reads the report of a finished run. One that is not finished returns an error
+// that is [fs.ErrNotExist].
+func ReadReport(dir string) (*Report, error) {
+	r := &Report{}
+	if err := stored.ReadJSON(filepath.Join(dir, ReportFile), r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
 // ReadSummary reads the summary of a finished run. One that is not finished
 // answers an error that is [fs.ErrNotExist].
 func ReadSummary(dir string) (*Summary, error) {

@@ -85,6 +85,31 @@ func (c Cause) Broken() bool {
 	return c == CauseProtocol || c == CauseBroker || c == CauseSDK || c == CauseLibrary
 }
 
+// Accuses reports whether the cause is a party's doing.
+func (c Cause) Accuses(p verdict.Party) bool {
+	switch c {
+	case CauseBroker, CauseProtocol:
+		return p == verdict.Broker
+	case CauseSDK, CauseLibrary:
+		return p == verdict.SDK
+	case CauseHarness:
+		return p == verdict.Harness || p == verdict.CheckerSelf
+	case CauseEnvironment:
+		return p == verdict.Environment
+	}
+	return p == verdict.Undecided
+}
+
+// Party is the one that the cause accuses, [verdict.Undecided] for none.
+func (c Cause) Party() verdict.Party {
+	for _, p := range []verdict.Party{verdict.Broker, verdict.SDK, verdict.Harness, verdict.Environment} {
+		if c.Accuses(p) {
+			return p
+		}
+	}
+	return verdict.Undecided
+}
+
 // An Attribution is one deviation and what it comes from.
 type Attribution struct {
 	Cause     Cause    `json:"cause"`

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/finding"
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
@@ -41,6 +42,8 @@ type Backend struct {
 	Find func(id string) (dir string, err error)
 	// Runs are the stored runs that a filter takes, the newest first.
 	Runs func(reports.Filter) ([]reports.Row, error)
+	// Findings are those of all stored runs.
+	Findings func() ([]finding.Finding, error)
 	// Scenarios are those of the library that a query describes; Scenario is one of
 	// them, whole.
 	Scenarios func(scenarios.Query) ([]ScenarioLine, error)

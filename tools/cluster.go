@@ -53,7 +53,7 @@ func configParam() Param {
 // cluster_start.
 func likeClusterStart() Param {
 	config := configParam()
-	config.About = "as in cluster_start; several runs arm the tap unasked"
+	config.About = "as in cluster_start"
 	for i := range config.Fields {
 		config.Fields[i].Unlisted = true
 	}
@@ -73,7 +73,7 @@ func (a *agent) clusterStart() Tool {
 	t := Tool{
 		Name: "cluster_start",
 		Description: "Starts a cluster to explore by hand. All that you do with it is recorded, and judged at cluster_stop. " +
-			"It is healed and stopped once nobody asks for it. For a whole experiment: run_scenario.",
+			"It is healed and stopped once nobody asks for it.",
 		Params:  []Param{nodesParam(), configParam(), waitS()},
 		Example: `{"nodes":3,"config":{"flavor":"reference"}}`,
 	}

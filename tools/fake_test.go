@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/finding"
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
@@ -145,6 +146,7 @@ type host struct {
 	jobDirs   map[string]*campaigns.JobDir // jobs
 	began     []JobAsk
 	rows      []reports.Row
+	found     []finding.Finding
 	filtered  reports.Filter
 	resumed   []string
 }
@@ -199,6 +201,7 @@ func (h *host) backend() Backend {
 		Preflight: func(context.Context) (experiment.Preflight, error) {
 			return h.preflight, nil
 		},
+		Findings: func() ([]finding.Finding, error) { return h.found, nil },
 		Compare: func([]string) (campaigns.Comparison, error) {
 			if h.compared.Headline == "" {
 				return campaigns.Compare(nil), nil

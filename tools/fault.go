@@ -29,7 +29,7 @@ func (a *agent) injectFault() Tool {
 	t := Tool{
 		Name: "inject_fault",
 		Description: "Puts one bounded fault on a node and proves whether it landed: by the mechanism, by its effect, and by a control that stays still. " +
-			"Have traffic flow first (run_client). A fault that did not land proves nothing.",
+			"Have traffic flow first (run_client).",
 		Params: []Param{
 			{Name: "type", Type: String, Required: true, Enum: a.backend.Faults, Long: true, About: "as preflight lists them", Example: `"kill"`},
 			{Name: "target", Type: String, Required: true, About: "node-2, leader, follower, any; of the network also leader~clients, or one way node-1>node-2", Example: `"leader"`},

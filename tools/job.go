@@ -309,9 +309,8 @@ func (a *agent) replayRun() Tool {
 		Wait  float64 `json:"wait_s"`
 	}
 	t := Tool{
-		Name: "replay_run",
-		Description: "Repeats a run with all the same: in how many runs does each claim fail? " +
-			"While it says running, get_run with job_id waits on.",
+		Name:        "replay_run",
+		Description: "Repeats a run with all the same: in how many runs does each claim fail? Its job_id waits on.",
 		Params: []Param{
 			{Name: "run_id", Type: String, Required: true, Example: `"latest"`},
 			{Name: "times", Type: Integer, Min: 1, Max: 50, About: "default 3; with blame 1, of each variation", Example: "3"},
@@ -338,7 +337,7 @@ func (a *agent) reduceRun() Tool {
 	}
 	t := Tool{
 		Name:        "reduce_run",
-		Description: "Leaves out of a failed run's scenario what it can while the same claims fail in 2 of 3 runs. About an hour; goes on like replay_run.",
+		Description: "Leaves out of a failed run's scenario what it can while the same claims fail in 2 of 3 runs. About an hour; its job_id waits on.",
 		Params: []Param{
 			{Name: "run_id", Type: String, Required: true, Example: `"latest"`},
 			{Name: "claims", Type: Array, Items: String, About: "default: all that failed"},

@@ -30,7 +30,7 @@ func (a *agent) getMetrics() Tool {
 	}
 	t := Tool{
 		Name:        "get_metrics",
-		Description: "Metrics of a live experiment's nodes: now, and their range before, during and after the faults. The first 60, unless you name a node or names.",
+		Description: "Metrics of a live experiment's nodes: now, and their range before, during and after the faults. The first 60 unless named.",
 		Params: []Param{
 			{Name: "node", Type: String, Example: `"node-2"`},
 			{Name: "names", Type: Array, Items: String, About: "regular expressions", Example: `["connections"]`},

@@ -43,7 +43,7 @@ func (a *agent) freezePlan() Tool {
 	}
 	t := Tool{
 		Name:        "freeze_plan",
-		Description: "Lints a test plan and freezes it by hash before you run it, or says what is missing of it. Runs count as attempts by their record; the unrun is NOT-RUN.",
+		Description: "Lints a test plan and freezes it by hash before you run it, or says what is missing of it. Runs count as attempts by their record.",
 		Params:      []Param{{Name: "plan", Type: String, Required: true, Most: mostPlan, About: "Markdown, as \"example\" returns it; or name, hash or latest of a frozen one"}},
 		Example:     `{"plan":"latest"}`,
 	}

@@ -259,7 +259,7 @@ func (a *agent) stopRun() Tool {
 	}
 	t := Tool{
 		Name:        "stop_run",
-		Description: "Heals and ends a live run before its time. All until then is still judged and sealed; the verdict says which part of the experiment is missing.",
+		Description: "Heals and ends a live run before its time. It is still judged and sealed; the verdict says what is missing.",
 		Params:      []Param{{Name: "run_id", Type: String, Required: true, Example: `"latest"`}, waitS()},
 		Example:     `{"run_id":"latest"}`,
 		Hints:       Hints{Destructive: true},

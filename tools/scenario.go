@@ -114,7 +114,7 @@ func (a *agent) runScenario() Tool {
 	t := Tool{
 		Name: "run_scenario",
 		Description: "A whole experiment: cluster, workload, faults, heal, drain, verdict. With sdks, repeats, blame or a fault of your own: several, and one table of " +
-			"claims by SDK, k of n, blame. While it says running, get_run with its run_id waits on.",
+			"claims by SDK, k of n, blame.",
 		Params: []Param{
 			{Name: "scenario", Type: String, Required: true, Example: `"mqtt/broker-kill-9"`},
 			nodesParam(), likeClusterStart(),

@@ -152,7 +152,7 @@ func TestEveryTool(t *testing.T) {
 		refuseVerdicts(t, tool.Name, tool.InputSchema)
 	}
 	for _, name := range []string{"cluster_start", "cluster_stop", "cluster_status", "inject_fault", "heal_fault", "run_client", "run_scenario",
-		"get_run", "stop_run", "compare_runs", "get_logs", "get_metrics", "list_scenarios", "preflight", "freeze_plan", "replay_run", "reduce_run", "push_report"} {
+		"get_run", "stop_run", "compare_runs", "get_logs", "get_metrics", "list_scenarios", "list_findings", "preflight", "freeze_plan", "replay_run", "reduce_run", "push_report"} {
 		if !seen[name] {
 			t.Errorf("%s is missing", name)
 		}
@@ -212,7 +212,7 @@ func TestReadOnlyServer(t *testing.T) {
 			t.Errorf("%s changes something", tool.Name)
 		}
 	}
-	if len(all) != 8 {
+	if len(all) != 9 {
 		t.Errorf("%d tools", len(all))
 	}
 }

@@ -98,7 +98,7 @@ func (a *agent) call(tool string, args map[string]any) map[string]any {
 func (a *agent) looks() {
 	a.t.Helper()
 	list, err := a.session.ListTools(a.t.Context(), nil)
-	if err != nil || len(list.Tools) != 19 {
+	if err != nil || len(list.Tools) != 20 {
 		a.t.Fatalf("%d tools, %v", len(list.Tools), err)
 	}
 	if host := a.call("preflight", nil); host["isolation"] == "" {

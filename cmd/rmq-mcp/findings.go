@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/robustmq/rmq-mcp/campaigns/finding"
+)
+
+func (a *app) findings() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "findings [ID]",
+		Short: "List what was found, each violation with one cause once",
+		Long: "Makes findings of all stored runs: a violated claim with one cause, on which versions it was seen and on which not, the runs\n" +
+			"that show it, and the smallest scenario that does. With an ID, or the beginning of one, everything about that one.",
+		Example: "  rmq-mcp findings\n  rmq-mcp findings robustmq-qos1-no-loss",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := a.reading()
+			if err != nil {
+				return err
+			}
+			all, err := findingsIn(dir)
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				if asJSON {
+					return writeJSON(cmd.OutOrStdout(), all)
+				}
+				return printTable(cmd.OutOrStdout(), findingTable(all))
+			}
+			f, err := finding.Find(all, args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), f)
+			}
+			return printFinding(cmd.OutOrStdout(), f)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func findingsIn(dir string) ([]finding.Finding, error) {
+	runs, err := finding.Load(dir)
+	return finding.Make(runs), err
+}
+
+func findingTable(all []finding.Finding) [][]string {
+	table := [][]string{{"FINDING", "SEVERITY", "BLAMED ON", "KIND", "RUNS", "SMALLEST", "FAILS IN", "LAST SEEN"}}
+	for _, f := range all {
+		table = append(table, []string{
+			f.ID, f.Severity, string(f.Party), f.Kind, fmt.Sprint(len(f.Runs)), f.Smallest.Scenario, fmt.Sprintf("%d of %d", f.Smallest.Failed, f.Smallest.Of),
+			f.Last.Local().Format("01-02 15:04"),
+		})
+	}
+	return table
+}
+
+// printFinding prints everything about a finding, for people.
+func printFinding(w io.Writer, f finding.Finding) error {
+	promised := ""
+	if !f.Promised {
+		promised = "; the vendor does not promise it"
+	}
+	fmt.Fprintf(w, "%s  %s  %s\n%s (%s%s)\n\n", f.ID, f.Severity, f.Key, f.Text, f.Source, promised)
+	fmt.Fprintf(w, "Blamed on: %s. Seen first %s, last %s.\n", f.Party, f.First.Local().Format("2006-01-02"), f.Last.Local().Format("2006-01-02"))
+	fmt.Fprintf(w, "Smallest: %s, %d faults, fails in %d of %d runs\n  %s\n\n", f.Smallest.Scenario, f.Smallest.Faults, f.Smallest.Failed, f.Smallest.Of, f.Smallest.Command)
+	seen := [][]string{{"BROKER", "SDK", "SEEN IN"}}
+	for _, s := range f.Seen {
+		seen = append(seen, []string{s.Broker, s.SDK, fmt.Sprintf("%d of %d", s.Failed, s.Of)})
+	}
+	if err := printTable(w, seen); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	runs := [][]string{{"RUN", "SCENARIO", "COUNT", "FOR EXAMPLE"}}
+	for _, r := range f.Runs {
+		runs = append(runs, []string{r.RunID, r.Scenario, fmt.Sprint(r.Count), strings.TrimSpace(short(r.Example))})
+	}
+	return printTable(w, runs)
+}
