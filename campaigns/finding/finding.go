@@ -19,20 +19,30 @@ import (
 // library, for each scenario and for each seed.
 type Key struct {
 	Claim   string        `json:"claim"`
-	Kind    string        `json:"kind"`    // of violation: lost, duplicated, …
-	Party   verdict.Party `json:"party"`   // who is to blame; undecided where nobody could tell
-	Subject string        `json:"subject"` // the broker's flavor, or the library without its version
+	Kind    string        `json:"kind"`            // of violation: lost, duplicated, …
+	Party   verdict.Party `json:"party"`           // who is to blame; undecided where nobody could tell
+	Subject string        `json:"subject"`         // the broker's flavor, or the library without its version
+	Title   string        `json:"title,omitempty"` // by a person, of a part of a finding
 }
 
-// ID of the finding: its subject, its claim, and four digits of the key's hash.
+// ID of the finding: its subject, its claim, and four digits of a hash. The party is no
+// part of it: a finding keeps its ID when it becomes known who is to blame.
 func (k Key) ID() string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{k.Claim, k.Kind, string(k.Party), k.Subject}, "\n")))
+	parts := []string{k.Claim, k.Kind, k.Subject}
+	if k.Title != "" {
+		parts = append(parts, k.Title)
+	}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\n")))
 	return stored.Slug(k.Subject+"-"+k.Claim) + "-" + hex.EncodeToString(sum[:2])
 }
 
 // String names the finding for people.
 func (k Key) String() string {
-	return k.Subject + ": " + k.Claim + ", " + k.Kind
+	text := k.Subject + ": " + k.Claim + ", " + k.Kind
+	if k.Title != "" {
+		text += ", " + k.Title
+	}
+	return text
 }
 
 // A Finding is one violated claim with one cause.

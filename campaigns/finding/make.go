@@ -2,6 +2,7 @@ package finding
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,9 +25,9 @@ type sight struct {
 	example string
 }
 
-// Make returns the findings of runs, the most severe first. Runs with a planted defect are
+// Make returns the findings of runs, the most severe first, parted as a person asks. Runs with a planted defect are
 // left out, and so is all that is the fault of the harness or of its machine.
-func Make(runs []Run) []Finding {
+func Make(runs []Run, parts []Part) []Finding {
 	sights := map[Key][]sight{}
 	for _, r := range runs {
 		if r.Report == nil || r.Planted != "" || !r.Report.Verdict.State.Failed() {
@@ -39,6 +40,7 @@ func Make(runs []Run) []Finding {
 		}
 	}
 	join(sights)
+	divide(sights, parts)
 	var list []Finding
 	for key, of := range sights {
 		list = append(list, finding(key, of, runs))
@@ -127,24 +129,25 @@ func (r Run) subject(party verdict.Party) string {
 	return r.Flavor
 }
 
-// join adds violations without a party to those of the same claim and kind on the same
-// broker. It does so only if the broker is the one party that is blamed for these.
+// join adds violations without a party to those of the same claim and kind that are
+// blamed on the same broker. It keeps them apart where the library is blamed for such, too.
 func join(sights map[Key][]sight) {
-	for key, of := range sights {
-		if key.Party != verdict.Undecided {
-			continue
-		}
+	for key, of := range maps.Clone(sights) {
 		decided := key
 		decided.Party = verdict.Broker
-		others := slices.ContainsFunc(of, func(s sight) bool {
-			bySDK := key
-			bySDK.Party, bySDK.Subject = verdict.SDK, s.run.subject(verdict.SDK)
-			return len(sights[bySDK]) > 0
-		})
-		if len(sights[decided]) > 0 && !others {
-			sights[decided] = append(sights[decided], of...)
-			delete(sights, key)
+		if key.Party != verdict.Undecided || len(sights[decided]) == 0 {
+			continue
 		}
+		bySDK := slices.ContainsFunc(of, func(s sight) bool {
+			other := key
+			other.Party, other.Subject = verdict.SDK, s.run.subject(verdict.SDK)
+			return len(sights[other]) > 0
+		})
+		if bySDK {
+			decided.Party, decided.Title = verdict.Undecided, "the broker's or the library's"
+		}
+		sights[decided] = append(sights[decided], of...)
+		delete(sights, key)
 	}
 }
 

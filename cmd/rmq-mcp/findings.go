@@ -3,20 +3,25 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 func (a *app) findings() *cobra.Command {
 	var asJSON bool
+	var out string
 	cmd := &cobra.Command{
 		Use:   "findings [ID]",
 		Short: "List what was found, each violation with one cause once",
 		Long: "Makes findings of all stored runs: a violated claim with one cause, on which versions it was seen and on which not, the runs\n" +
-			"that show it, and the smallest scenario that does. With an ID, or the beginning of one, everything about that one.",
+			"that show it, and the smallest scenario that does. With an ID, or the beginning of one, everything about that one.\n" +
+			"Two that were taken for one are parted by a line in findings.parts beside the runs: ID RUN [RUN …]: TITLE.",
 		Example: "  rmq-mcp findings\n  rmq-mcp findings robustmq-qos1-no-loss",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -24,9 +29,12 @@ func (a *app) findings() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, err := findingsIn(dir)
+			all, err := finding.Load(dir)
 			if err != nil {
 				return err
+			}
+			if out != "" {
+				return writeFindings(cmd.OutOrStdout(), out, dir, all)
 			}
 			if len(args) == 0 {
 				if asJSON {
@@ -45,12 +53,30 @@ func (a *app) findings() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().StringVar(&out, "out", "", "write a page and a document of each into this `directory`")
 	return cmd
 }
 
-func findingsIn(dir string) ([]finding.Finding, error) {
-	runs, err := finding.Load(dir)
-	return finding.Make(runs), err
+// writeFindings writes a page of each finding. Its links to runs lead to the state
+// directory, by the shortest way.
+func writeFindings(w io.Writer, out, dir string, all []finding.Finding) error {
+	out, err := filepath.Abs(out)
+	if err != nil {
+		return err
+	}
+	runs := filepath.Join(dir, reports.RunsDir)
+	if _, err := os.Stat(runs); err != nil { // a folder of nothing but runs
+		runs = dir
+	}
+	way, err := filepath.Rel(out, runs)
+	if err != nil {
+		way = runs
+	}
+	if err := finding.Write(out, filepath.ToSlash(way), all); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%d findings, listed in %s\n", len(all), filepath.Join(out, finding.ListFile))
+	return nil
 }
 
 func findingTable(all []finding.Finding) [][]string {
@@ -72,7 +98,7 @@ func printFinding(w io.Writer, f finding.Finding) error {
 	}
 	fmt.Fprintf(w, "%s  %s  %s\n%s (%s%s)\n\n", f.ID, f.Severity, f.Key, f.Text, f.Source, promised)
 	fmt.Fprintf(w, "Blamed on: %s. Seen first %s, last %s.\n", f.Party, f.First.Local().Format("2006-01-02"), f.Last.Local().Format("2006-01-02"))
-	fmt.Fprintf(w, "Smallest: %s, %d faults, fails in %d of %d runs\n  %s\n\n", f.Smallest.Scenario, f.Smallest.Faults, f.Smallest.Failed, f.Smallest.Of, f.Smallest.Command)
+	fmt.Fprintf(w, "Smallest: %s (faults: %d), fails in %d of %d runs\n  %s\n\n", f.Smallest.Scenario, f.Smallest.Faults, f.Smallest.Failed, f.Smallest.Of, f.Smallest.Command)
 	seen := [][]string{{"BROKER", "SDK", "SEEN IN"}}
 	for _, s := range f.Seen {
 		seen = append(seen, []string{s.Broker, s.SDK, fmt.Sprintf("%d of %d", s.Failed, s.Of)})
