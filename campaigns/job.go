@@ -70,7 +70,7 @@ type Job struct {
 
 // NewJob is what it takes to repeat a run.
 func NewJob(kind Kind, r Recipe, rule shrink.Rule) Job {
-	return Job{Format: jobFormat, Kind: kind, RunID: r.Run.ID, Dir: r.Dir, Root: r.Root, Was: r.Headline, Broker: brokerOf(r.Run.Cluster).String(), Start: r.Start, Wanted: r.Wanted, Rule: rule}
+	return Job{Format: jobFormat, Kind: kind, RunID: r.Run.ID, Dir: r.Dir, Root: r.Root, Was: r.Headline, Broker: BrokerOf(r.Run.Cluster).String(), Start: r.Start, Wanted: r.Wanted, Rule: rule}
 }
 
 // same reports whether two jobs do the same, whoever asked.

@@ -32,7 +32,7 @@ func Read(dir string) (Cell, error) {
 	}
 	return Cell{
 		RunID: d.Run.ID, Root: seal.Root, Scenario: d.Run.Scenario, ScenarioSHA: d.Run.ScenarioSHA, Seed: d.Run.Seed, Tier: d.Run.Tier,
-		SDK: d.Run.SDK, Protocol: d.Run.Protocol, NoFaults: d.Run.Control || len(d.Run.Faults) == 0, Baseline: d.Run.Control, LeftOut: strings.Join(d.Run.LeftOut, ", "), Transport: cmp.Or(d.Run.Transport, "tcp"), Broker: brokerOf(d.Run.Cluster),
+		SDK: d.Run.SDK, Protocol: d.Run.Protocol, NoFaults: d.Run.Control || len(d.Run.Faults) == 0, Baseline: d.Run.Control, LeftOut: strings.Join(d.Run.LeftOut, ", "), Transport: cmp.Or(d.Run.Transport, "tcp"), Broker: BrokerOf(d.Run.Cluster),
 		Wire: d.Run.Wire, Earlier: earlier, Verdict: v, StarvedS: found.Coverage.HostStarvedS, Harness: d.Harness,
 	}, nil
 }
@@ -49,7 +49,8 @@ func ReadAll(dirs []string) ([]Cell, error) {
 	return cells, nil
 }
 
-func brokerOf(c history.ClusterInfo) Broker {
+// BrokerOf is the broker that a run was on.
+func BrokerOf(c history.ClusterInfo) Broker {
 	var differs []string
 	for _, key := range slices.Sorted(maps.Keys(c.Differs)) {
 		differs = append(differs, key+": "+c.Differs[key])

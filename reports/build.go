@@ -113,7 +113,7 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 	return &Report{
 		Format: reportFormat, ID: run.ID, Tool: run.Tool, Started: run.Started, DurationS: act.end.Seconds(),
 		Scenario: ScenarioInfo{Name: run.Name(), Title: scenarioTitle(d.Scenario), SHA256: run.ScenarioSHA, Text: d.Scenario},
-		Protocol: run.Protocol, SDKs: sdks(run, act.tables), Seed: run.Seed, Tier: run.Tier,
+		Protocol: run.Protocol, Transport: run.Transport, LeftOut: run.LeftOut, SDKs: sdks(run, act.tables), Seed: run.Seed, Tier: run.Tier,
 		Cluster: run.Cluster, Nodes: notNil(act.tables.Nodes), Phases: notNil(act.phases), Calls: calls,
 		Totals: found.Totals, NodePairs: found.NodePairs, Members: found.Members, Coverage: found.Coverage, Complete: found.Complete,
 		Verdict: v, Landings: landings, Losses: losses(found, act.tables, landings),
@@ -248,7 +248,7 @@ func reproduce(run *history.Run) string {
 		name, value string
 	}{
 		{"flavor", flavor}, {"nodes", nodes}, {"sdk", run.SDK},
-		{"protocol", run.Protocol}, {"seed", fmt.Sprint(run.Seed)}, {"tier", run.Tier},
+		{"protocol", run.Protocol}, {"transport", strings.TrimPrefix(run.Transport, "tcp")}, {"seed", fmt.Sprint(run.Seed)}, {"tier", run.Tier},
 	} {
 		if flag.value != "" && flag.value != "0" {
 			cmd += " --" + flag.name + " " + flag.value

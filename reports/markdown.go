@@ -25,7 +25,7 @@ const maxListedRanges = 30
 const maxListedViolations = 30
 
 // MarkdownFuncs make text of brokers and agents safe in a Markdown page.
-var MarkdownFuncs = template.FuncMap{"cell": cell, "quote": quote}
+var MarkdownFuncs = template.FuncMap{"cell": cell, "code": code, "quote": quote}
 
 // Markdown answers report.md: the report as it reads on GitHub.
 func Markdown(r *Report) ([]byte, error) {
@@ -69,9 +69,18 @@ func Markdown(r *Report) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// cell makes text safe inside a table: one line, no bars, no markup of HTML.
+// cell makes text safe inside a table: one line, no bars, no markup of HTML, no links and
+// no pictures.
 func cell(text string) string {
-	return strings.NewReplacer("|", "\\|", "\r", "", "\n", " ", "<", "&lt;").Replace(text)
+	return strings.NewReplacer("|", "\\|", "\r", "", "\n", " ", "<", "&lt;", "](", "]\\(").Replace(text)
+}
+
+// code makes text a code span inside a table.
+func code(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "`" + strings.NewReplacer("|", "\\|", "\r", "", "\n", " ", "`", "'").Replace(text) + "`"
 }
 
 // quote puts every line of text into a block quote, so that nothing of it can

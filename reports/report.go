@@ -17,6 +17,8 @@ type Report struct {
 	DurationS  float64              `json:"duration_s"`
 	Scenario   ScenarioInfo         `json:"scenario"`
 	Protocol   string               `json:"protocol"`
+	Transport  string               `json:"transport,omitempty"` // tls, ws, wss; "" is tcp
+	LeftOut    []string             `json:"left_out,omitempty"`  // faults of the scenario that the run was without, beside others
 	SDKs       []SDK                `json:"sdks"`
 	Seed       int64                `json:"seed"`
 	Tier       string               `json:"tier"`

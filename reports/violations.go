@@ -19,6 +19,7 @@ type Violations struct {
 	Kind     string        `json:"kind"`
 	Client   string        `json:"client,omitempty"` // "": of no client
 	Group    string        `json:"group,omitempty"`  // of the client: online, offline
+	SDK      string        `json:"sdk,omitempty"`    // of the client: go/paho.mqtt.golang@1.5.1
 	Blame    verdict.Party `json:"blame,omitempty"`
 	Count    int64         `json:"count"`
 	FromNS   int64         `json:"from_ns"`
@@ -50,7 +51,8 @@ func violations(v verdict.Verdict, seen rows, tables *history.Tables, landings [
 				When: whenOf(time.Duration(g.FromNS), time.Duration(g.ToNS), faults), Examples: []Example{},
 			}
 			if g.Process >= 0 && int(g.Process) < len(tables.Processes) {
-				one.Client, one.Group = tables.Processes[g.Process].Name, tables.Processes[g.Process].Group
+				p := tables.Processes[g.Process]
+				one.Client, one.Group, one.SDK = p.Name, p.Group, p.SDK
 			}
 			for _, a := range examples(r, g) {
 				one.Examples = append(one.Examples, seen.example(a, tables))

@@ -43,7 +43,7 @@ type Backend struct {
 	// Runs are the stored runs that a filter takes, the newest first.
 	Runs func(reports.Filter) ([]reports.Row, error)
 	// Findings are those of all stored runs.
-	Findings func() ([]finding.Finding, error)
+	Findings func() (finding.Findings, error)
 	// Scenarios are those of the library that a query describes; Scenario is one of
 	// them, whole.
 	Scenarios func(scenarios.Query) ([]ScenarioLine, error)

@@ -146,7 +146,7 @@ type host struct {
 	jobDirs   map[string]*campaigns.JobDir // jobs
 	began     []JobAsk
 	rows      []reports.Row
-	found     []finding.Finding
+	found     finding.Findings
 	filtered  reports.Filter
 	resumed   []string
 }
@@ -201,7 +201,7 @@ func (h *host) backend() Backend {
 		Preflight: func(context.Context) (experiment.Preflight, error) {
 			return h.preflight, nil
 		},
-		Findings: func() ([]finding.Finding, error) { return h.found, nil },
+		Findings: func() (finding.Findings, error) { return h.found, nil },
 		Compare: func([]string) (campaigns.Comparison, error) {
 			if h.compared.Headline == "" {
 				return campaigns.Compare(nil), nil

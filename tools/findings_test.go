@@ -19,7 +19,7 @@ func TestListFindings(t *testing.T) {
 		for n := range 40 {
 			f.Runs = append(f.Runs, finding.RunLine{RunID: fmt.Sprint(n), Example: strings.Repeat("x", 500)})
 		}
-		h.found = append(h.found, f)
+		h.found.Findings = append(h.found.Findings, f)
 	}
 	c := connectTo(t, h.server(t, Options{}))
 	got := structured(t, callTool(t, c, "list_findings", nil))
@@ -27,16 +27,16 @@ func TestListFindings(t *testing.T) {
 	if len(list) < 20 || float64(len(list))+got["left_out"].(float64) != 60 || list[0].(map[string]any)["fails_in"] != "2 of 3" {
 		t.Errorf("%d lines: %v", len(list), got["summary"])
 	}
-	answered := callTool(t, c, "list_findings", map[string]any{"finding": h.found[7].ID})
+	answered := callTool(t, c, "list_findings", map[string]any{"finding": h.found.Findings[7].ID})
 	one, _ := structured(t, answered)["finding"].(map[string]any)
-	if runs, _ := one["runs"].([]any); one["claim"] != "claim-7" || len(runs) != findingRuns || len(textOf(answered)) > 4500 {
+	if runs, _ := one["runs"].([]any); structured(t, answered)["more_runs"] != float64(36) || one["claim"] != "claim-7" || len(runs) != findingRuns || len(textOf(answered)) > 4500 {
 		t.Errorf("%s", textOf(answered))
 	}
 	if text := textOf(callTool(t, c, "list_findings", map[string]any{"finding": "claim"})); !strings.Contains(text, "no finding") {
 		t.Errorf("none of that name: %s", text)
 	}
-	h.found = nil
-	if text := textOf(callTool(t, c, "list_findings", nil)); !strings.Contains(text, "no stored run failed") {
+	h.found = finding.Findings{Notes: []string{"run a is left out: not readable"}}
+	if text := textOf(callTool(t, c, "list_findings", nil)); !strings.Contains(text, "no stored run shows a failure") || !strings.Contains(text, "not readable") {
 		t.Errorf("none at all: %s", text)
 	}
 }

@@ -4,6 +4,7 @@
 package finding
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -25,24 +26,33 @@ type Key struct {
 	Title   string        `json:"title,omitempty"` // by a person, of a part of a finding
 }
 
-// ID of the finding: its subject, its claim, and four digits of a hash. The party is no
-// part of it: a finding keeps its ID when it becomes known who is to blame.
+// ID of the finding: its subject, its claim, and eight digits of a hash. A finding of a
+// broker keeps its ID when it becomes known that the broker is to blame. One that turns
+// out to be a library's joins the finding of that library.
 func (k Key) ID() string {
 	parts := []string{k.Claim, k.Kind, k.Subject}
 	if k.Title != "" {
 		parts = append(parts, k.Title)
 	}
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\n")))
-	return stored.Slug(k.Subject+"-"+k.Claim) + "-" + hex.EncodeToString(sum[:2])
+	return stored.Slug(k.Subject+"-"+k.Claim) + "-" + hex.EncodeToString(sum[:4])
+}
+
+// Way is how the claim fails, with the title of a part.
+func (k Key) Way() string {
+	if k.Title == "" {
+		return k.Kind
+	}
+	return k.Kind + ", " + k.Title
 }
 
 // String names the finding for people.
-func (k Key) String() string {
-	text := k.Subject + ": " + k.Claim + ", " + k.Kind
-	if k.Title != "" {
-		text += ", " + k.Title
-	}
-	return text
+func (k Key) String() string { return k.Subject + ": " + k.Claim + ", " + k.Way() }
+
+// Findings are all findings of stored runs, the most severe first.
+type Findings struct {
+	Findings []Finding `json:"findings"`
+	Notes    []string  `json:"notes"` // which failed runs show none, and why
 }
 
 // A Finding is one violated claim with one cause.
@@ -50,53 +60,51 @@ type Finding struct {
 	ID string `json:"id"`
 	Key
 	Severity string       `json:"severity"` // P0 to P3, by the claim
-	Promised bool         `json:"promised"` // the broker's vendor promises the claim
+	Promised bool         `json:"promised"` // somebody promises it: the broker's vendor, or the specification that binds a library
 	Text     string       `json:"text"`     // of the claim
 	Source   string       `json:"source"`   // of the claim: section of the specification
 	First    time.Time    `json:"first_seen"`
 	Last     time.Time    `json:"last_seen"`
-	Seen     []Seen       `json:"seen"`     // the runs of its scenarios, by version and library
-	Smallest Reproduction `json:"smallest"` // of the runs that show it
-	Runs     []RunLine    `json:"runs"`     // that show it, the newest first
+	Seen     []Seen       `json:"seen"`           // how often, and where it was looked for in vain
+	Also     []string     `json:"also,omitempty"` // IDs of findings of the same claim and kind, on another broker or by the doing of somebody else
+	Smallest Reproduction `json:"smallest"`
+	Runs     []RunLine    `json:"runs"` // that show it, the newest first
 }
 
-// Find returns the finding with an ID, or the one whose ID begins so.
-func Find(all []Finding, ref string) (Finding, error) {
-	var fits []Finding
-	var ids []string
-	for _, f := range all {
-		if f.ID == ref {
-			return f, nil
-		}
-		if ref != "" && strings.HasPrefix(f.ID, ref) {
-			fits = append(fits, f)
-		}
-		ids = append(ids, f.ID)
-	}
-	if len(fits) == 1 {
-		return fits[0], nil
-	}
-	if len(all) == 0 {
-		return Finding{}, fmt.Errorf("no finding %q: no stored run failed", ref)
-	}
-	return Finding{}, fmt.Errorf("no finding %q, or several begin so; there are %s", ref, strings.Join(ids, ", "))
-}
-
-// Seen is in how many runs of its scenarios a finding was seen on one version of a
-// broker with one library. None is seen, too: it says where it was looked for.
+// Seen counts the runs of one setup: those that show a finding, and those that could have.
 type Seen struct {
-	Broker string `json:"broker"` // flavor and version
-	SDK    string `json:"sdk"`
+	Setup
 	reports.Times
 }
 
-// A Reproduction is the smallest scenario that shows a finding.
+// A Setup is what runs that repeat each other have in common: all but the seed.
+type Setup struct {
+	Scenario string `json:"scenario"`
+	SHA256   string `json:"scenario_sha256"`
+	Protocol string `json:"protocol"`
+	Tier     string `json:"tier"`
+	SDK      string `json:"sdk"`
+	Broker   string `json:"broker"` // flavor and version; the endpoints of somebody else's
+	Nodes    int    `json:"nodes"`
+	Else     string `json:"else,omitempty"` // transport, build, profile, runtime, settings, faults left out: what is not as usual
+}
+
+// A Reproduction is the smallest run that shows a finding, and how often its setup does.
 type Reproduction struct {
 	RunID    string `json:"run_id"`
 	Scenario string `json:"scenario"`
-	Command  string `json:"command"`
+	Command  string `json:"command"` // "" of an exploration by hand, which its journal tells
+	Changed  bool   `json:"changed"` // the library's scenario of this name is another one today
 	Faults   int    `json:"faults"`
 	reports.Times
+}
+
+// FailsIn says how often: 2 of 3. An exploration by hand repeats nothing.
+func (r Reproduction) FailsIn() string {
+	if r.Of == 0 {
+		return "once, by hand"
+	}
+	return fmt.Sprintf("%d of %d", r.Failed, r.Of)
 }
 
 // A RunLine is one run that shows a finding.
@@ -107,6 +115,53 @@ type RunLine struct {
 	Broker   string    `json:"broker"`
 	SDK      string    `json:"sdk"`
 	Started  time.Time `json:"started"`
-	Count    int64     `json:"count"`   // of violations
-	Example  string    `json:"example"` // the first
+	Count    int64     `json:"count"`              // of violations
+	AtLeast  bool      `json:"at_least,omitempty"` // the run counted no more than it listed
+	Example  string    `json:"example"`            // the first
+}
+
+// Times is how often the run violates the claim.
+func (r RunLine) Times() string {
+	if r.AtLeast {
+		return fmt.Sprintf("at least %d", r.Count)
+	}
+	return fmt.Sprint(r.Count)
+}
+
+// maxSuggested bounds the IDs that an error suggests.
+const maxSuggested = 5
+
+// Find returns the finding with an ID, or the one whose ID begins so.
+func (all Findings) Find(ref string) (Finding, error) {
+	var fits []Finding
+	var near, ids []string
+	for _, f := range all.Findings {
+		if f.ID == ref {
+			return f, nil
+		}
+		if ref != "" && strings.HasPrefix(f.ID, ref) {
+			fits, near = append(fits, f), append(near, f.ID)
+		}
+		ids = append(ids, f.ID)
+	}
+	if len(fits) == 1 {
+		return fits[0], nil
+	}
+	if len(ids) == 0 {
+		return Finding{}, fmt.Errorf("no finding %q: there is none yet; rmq-mcp list runs shows the stored runs", ref)
+	}
+	what := "no finding %q; there are %s"
+	if len(near) > 0 {
+		what, ids = "%q is the beginning of several findings: %s", near
+	}
+	more := ""
+	if len(ids) > maxSuggested {
+		more = fmt.Sprintf(" and %d more; rmq-mcp findings lists them", len(ids)-maxSuggested)
+	}
+	return Finding{}, fmt.Errorf(what, ref, strings.Join(ids[:min(len(ids), maxSuggested)], ", ")+more)
+}
+
+// bySeverity orders findings, the most severe first.
+func bySeverity(a, b Finding) int {
+	return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Claim, b.Claim), cmp.Compare(a.ID, b.ID))
 }

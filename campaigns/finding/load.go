@@ -6,38 +6,59 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
-// PartsFile parts findings, as [ParseParts] reads it. It is beside the runs.
+// PartsFile parts findings, as [ParseParts] reads it. It is in the state directory, or in
+// the folder that holds the published runs.
 const PartsFile = "findings.parts"
 
 // Load makes the findings of a state directory, of a copy that was published, or of a
-// folder of runs. It reads the summary alone where a run did not fail.
-func Load(root string) ([]Finding, error) {
+// folder of runs. A report that cannot be read hides no other: a note names it.
+func Load(root string) (Findings, error) {
 	rows, err := reports.List(root, reports.Filter{})
 	if err != nil {
-		return nil, err
-	}
-	runs := make([]Run, len(rows))
-	for i, row := range rows {
-		runs[i].Row = row
-		if !row.State.Failed() {
-			continue
-		}
-		if runs[i].Report, err = reports.ReadReport(row.Dir); err != nil {
-			return nil, fmt.Errorf("make findings: %w", err)
-		}
+		return Findings{}, err
 	}
 	path := filepath.Join(root, PartsFile)
 	text, err := stored.ReadFile(path, stored.MostText)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("make findings: %w", err)
+		return Findings{}, fmt.Errorf("make findings: %w", err)
 	}
 	parts, err := ParseParts(string(text))
 	if err != nil {
-		return nil, fmt.Errorf("make findings: %s: %w", path, err)
+		return Findings{}, fmt.Errorf("make findings: %s: %w", path, err)
 	}
-	return Make(runs, parts), nil
+	var notes []string
+	runs, needed := make([]Run, len(rows)), needs(rows)
+	for i, row := range rows {
+		runs[i].Row = row
+		if row.State == reports.Unfinished {
+			notes = append(notes, fmt.Sprintf("run %s is left out: %s", row.ID, row.Headline))
+		}
+		if !needed(row) {
+			continue
+		}
+		report, err := reports.ReadReport(row.Dir)
+		if err != nil {
+			notes = append(notes, plain.Line(fmt.Sprintf("run %s is left out: %v", row.ID, err)))
+			continue
+		}
+		runs[i].Report = trimmed(report)
+	}
+	out := Make(runs, parts)
+	out.Notes = append(notes, out.Notes...)
+	return out, nil
+}
+
+// trimmed is a report without all that no finding needs, which is most of it.
+func trimmed(r *reports.Report) *reports.Report {
+	out := &reports.Report{
+		ID: r.ID, Scenario: r.Scenario, SDKs: r.SDKs, Transport: r.Transport, LeftOut: r.LeftOut, Cluster: r.Cluster, Coverage: r.Coverage,
+		Verdict: r.Verdict, Landings: r.Landings, Violations: r.Violations, Harness: r.Harness, Reproduce: r.Reproduce, Blame: r.Blame,
+	}
+	out.Scenario.Text = ""
+	return out
 }

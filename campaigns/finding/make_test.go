@@ -1,10 +1,7 @@
 package finding
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,138 +12,266 @@ import (
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
-// storedRun is a run on RobustMQ that passed; what is given makes it another one.
-func storedRun(id string, with ...func(*Run)) Run {
-	r := Run{Row: reports.Row{
-		ID: id, Scenario: "mqtt/kill", Protocol: "mqtt3", SDK: "go/x@1", Flavor: "robustmq", Version: "v0.4.11", Nodes: 3,
-		Started: time.Date(2026, 11, 26, 0, len(id), 0, 0, time.UTC), State: verdict.PassSmoke, Root: "root of " + id,
-	}}
-	for _, w := range with {
-		w(&r)
+// with changes a run of a test.
+type with func(*Run)
+
+// storedRun is a run on RobustMQ in which a fault landed and no claim was judged.
+func storedRun(id string, changes ...with) Run {
+	r := Run{
+		Row: reports.Row{
+			ID: id, Scenario: "mqtt/broker-kill-9", Protocol: "mqtt3", SDK: "go/x@1", Flavor: "robustmq", Version: "robustmq 0.4.11", Nodes: 3, Tier: "smoke",
+			Started: time.Date(2026, 11, 26, 0, len(id), 0, 0, time.UTC), State: verdict.PassSmoke, Root: "root of " + id,
+		},
+		Report: &reports.Report{ID: id, Landings: []history.Landing{{Fault: "f1", State: history.Landed}}},
+	}
+	r.Report.Verdict.State = verdict.PassSmoke
+	for _, change := range changes {
+		change(&r)
+	}
+	r.Report.Cluster = history.ClusterInfo{Flavor: r.Flavor, Version: r.Version, Planted: r.Planted, Profile: "tested", Runtime: "process", Config: r.Report.Cluster.Config}
+	for _, sdk := range strings.Split(r.SDK, ", ") {
+		name, version, _ := strings.Cut(sdk, "@")
+		r.Report.SDKs = append(r.Report.SDKs, reports.SDK{Name: name, Version: version})
+	}
+	if r.Scenario != "" {
+		r.Report.Reproduce = "rmq-mcp run " + r.Scenario + " for " + id
 	}
 	return r
 }
 
 // failing makes a run fail a claim, blamed on a party, so many times.
-func failing(claim, kind string, party verdict.Party, count int64) func(*Run) {
+func failing(claim, kind string, party verdict.Party, count int64) with {
 	return func(r *Run) {
-		r.State = verdict.FailOnce
-		if r.Report == nil {
-			name, version, _ := strings.Cut(r.SDK, "@")
-			r.Report = &reports.Report{
-				ID: r.ID, Cluster: history.ClusterInfo{Flavor: r.Flavor}, SDKs: []reports.SDK{{Name: name, Version: version}},
-				Landings: []history.Landing{{Fault: "f1"}}, Reproduce: "rmq-mcp run " + r.Scenario + " for " + r.ID,
-			}
-			r.Report.Verdict.State = verdict.FailOnce
-		}
+		r.State, r.Report.Verdict.State = verdict.FailOnce, verdict.FailOnce
 		of := verdict.Party("")
 		if strings.HasPrefix(claim, "sdk-") {
 			of = verdict.SDK
 		}
+		violations := verdict.Violations{Kind: kind, Blame: party, Count: count}
+		anomaly := verdict.Anomaly{Kind: kind, Blame: party, Text: kind + " in " + r.ID}
+		r.Report.Violations = append(r.Report.Violations, reports.Violations{Claim: claim, Kind: kind, Blame: party, Count: count})
+		for i, known := range r.Report.Verdict.Results {
+			if known.Claim.Name == claim {
+				known.Violations, known.Anomalies = append(known.Violations, violations), append(known.Anomalies, anomaly)
+				r.Report.Verdict.Results[i] = known
+				return
+			}
+		}
 		r.Report.Verdict.Results = append(r.Report.Verdict.Results, verdict.Result{
-			Claim: verdict.Claim{Name: claim, Of: of, Severity: verdict.P1, Text: "it holds", Source: "MQTT"}, Status: verdict.Fail, Promised: true, Summary: "it fails",
-			Violations: []verdict.Violations{{Kind: kind, Blame: party, Count: count}},
-			Anomalies:  []verdict.Anomaly{{Kind: kind, Blame: party, Text: kind + " in " + r.ID}},
+			Claim: verdict.Claim{Name: claim, Of: of, Severity: verdict.P1, Text: "it holds", Source: "MQTT"}, Status: verdict.Fail, Promised: of == "", Summary: "it fails",
+			Violations: []verdict.Violations{violations}, Anomalies: []verdict.Anomaly{anomaly},
 		})
 	}
 }
 
-func without(r *Run) { r.Report.Landings = nil }
-
-func TestFindings(t *testing.T) {
-	blamed := storedRun("h", failing("order", "late", "", 4))
-	blamed.Report.Blame = &reports.Blame{Attributions: []reports.Attribution{{Cause: reports.CauseBroker, Claims: []string{"order"}, Runs: []string{"h"}}}}
-	held := func(r *Run) {
-		r.Report.Verdict.Results = append(r.Report.Verdict.Results, verdict.Result{Claim: verdict.Claim{Name: "order"}, Status: verdict.Pass})
-	}
-	runs := []Run{
-		storedRun("a", failing("loss", "lost", verdict.Broker, 3), held),
-		storedRun("bb", func(r *Run) { r.SDK = "python/y@2" }, failing("loss", "lost", "", 2)), // nobody can tell: as the others
-		storedRun("ccc", failing("loss", "lost", verdict.Broker, 7), without),
-		storedRun("dddd"),
-		storedRun("eeeee", func(r *Run) { r.Version = "v0.4.12" }),
-		storedRun("f", failing("sdk-honest", "false-ack", "", 5)),
-		storedRun("g", failing("gone", "lost", verdict.Harness, 5)),
-		blamed,
-		storedRun("i", func(r *Run) { r.Planted = "deliver-twice" }, failing("twice", "duplicated", verdict.Broker, 5)),
-		storedRun("j", func(r *Run) { r.State = verdict.InconclusiveEnv }),
-		storedRun("k", failing("stall", "stalled", "", 1)),
-	}
-	// For one that nobody can tell, the library is blamed in another run.
-	runs = append(runs, storedRun("l", failing("dup", "duplicated", verdict.Broker, 1)), storedRun("m", failing("dup", "duplicated", verdict.SDK, 1)), storedRun("n", failing("dup", "duplicated", "", 1)))
-	var got []string
-	for _, f := range Make(runs, nil) {
-		shows := make([]string, len(f.Runs))
-		for i, r := range f.Runs {
-			shows[i] = fmt.Sprintf("%s %d", r.RunID, r.Count)
+// holding makes a run hold claims.
+func holding(claims ...string) with {
+	return func(r *Run) {
+		for _, claim := range claims {
+			r.Report.Verdict.Results = append(r.Report.Verdict.Results, verdict.Result{Claim: verdict.Claim{Name: claim}, Status: verdict.Pass})
 		}
-		got = append(got, fmt.Sprintf("%s %s, by %s %d of %d: %s", f.Key, f.Severity, f.Smallest.RunID, f.Smallest.Failed, f.Smallest.Of, strings.Join(shows, ", ")), string(f.Party))
-	}
-	want := []string{
-		"go/x: dup, duplicated P1, by m 1 of 2: m 1", "sdk",
-		"go/x: sdk-honest, false-ack P1, by f 1 of 2: f 5", "sdk",
-		"robustmq: dup, duplicated P1, by l 1 of 2: l 1", "broker",
-		"robustmq: dup, duplicated, the broker's or the library's P1, by n 1 of 2: n 1", "unknown",
-		"robustmq: loss, lost P1, by ccc 2 of 3: ccc 7, bb 2, a 3", "broker",
-		"robustmq: order, late P1, by h 1 of 3: h 4", "broker",
-		"robustmq: stall, stalled P1, by k 1 of 2: k 1", "unknown",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-// A finding has the same name on each version, and says where it was looked for in vain.
-func TestFindingIsOneOnEachVersion(t *testing.T) {
-	newer := func(r *Run) { r.Version = "v0.4.12" }
-	runs := []Run{storedRun("a", failing("loss", "lost", verdict.Broker, 3)), storedRun("bb", newer), storedRun("ccc", newer), storedRun("dddd", func(r *Run) { r.SDK = "python/y@2" })}
-	before, after := Make(runs, nil), Make(append(slices.Clone(runs), storedRun("eeeee", newer, failing("loss", "lost", verdict.Broker, 1))), nil)
+// sdk gives a run libraries.
+func sdk(names string) with { return func(r *Run) { r.SDK = names } }
+
+// blamed joins a run with what a comparison decided.
+func blamed(cause reports.Cause, claim string, runs ...string) with {
+	return func(r *Run) {
+		if r.Report.Blame == nil {
+			r.Report.Blame = &reports.Blame{}
+		}
+		r.Report.Blame.Attributions = append(r.Report.Blame.Attributions, reports.Attribution{Cause: cause, Claims: []string{claim}, Runs: runs})
+	}
+}
+
+func noFault(r *Run) { r.Report.Landings = nil }
+
+// listed are findings, each as its key, its party, its smallest run and the runs that show it.
+func listed(all Findings) (list []string) {
+	for _, f := range all.Findings {
+		shows := make([]string, len(f.Runs))
+		for i, r := range f.Runs {
+			shows[i] = r.RunID + " " + r.Times()
+		}
+		list = append(list, fmt.Sprintf("%s, by %s, smallest %s %s: %s", f.Key, f.Party, f.Smallest.RunID, f.Smallest.FailsIn(), strings.Join(shows, ", ")))
+	}
+	return list
+}
+
+// counted are the setups of a finding, each as what the tests change in it.
+func counted(f Finding) (list []string) {
+	for _, s := range f.Seen {
+		list = append(list, fmt.Sprintf("%s %s %s: %d of %d", s.Broker, s.SDK, s.Tier, s.Failed, s.Of))
+	}
+	return list
+}
+
+// TestFindings has each rule by which a failure becomes a finding.
+func TestFindings(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		runs []Run
+		want []string
+	}{
+		{"as the packets show it", []Run{storedRun("a", failing("loss", "lost", verdict.Broker, 3))}, []string{"robustmq: loss, lost, by broker, smallest a 1 of 1: a 3"}},
+		{"nobody can tell", []Run{storedRun("a", failing("loss", "lost", "", 3))}, []string{"robustmq: loss, lost, by unknown, smallest a 1 of 1: a 3"}},
+		{"nobody can tell, and the same broker is blamed in another run",
+			[]Run{storedRun("a", failing("loss", "lost", "", 3)), storedRun("bb", failing("loss", "lost", verdict.Broker, 2), noFault)},
+			[]string{"robustmq: loss, lost, by broker, smallest bb 2 of 2: bb 2, a 3"}},
+		{"some of it blamed, of one run", []Run{storedRun("a", failing("loss", "lost", "", 3), failing("loss", "lost", verdict.Broker, 2))}, []string{"robustmq: loss, lost, by broker, smallest a 1 of 1: a 5"}},
+		{"its library is blamed for the same, too",
+			[]Run{storedRun("a", failing("dup", "twice", verdict.Broker, 1)), storedRun("b", failing("dup", "twice", verdict.SDK, 1)), storedRun("c", failing("dup", "twice", "", 1))},
+			[]string{"go/x: dup, twice, by sdk, smallest b 1 of 1: b 1", "robustmq: dup, twice, the broker's or the library's, by unknown, smallest c 1 of 1: c 1", "robustmq: dup, twice, by broker, smallest a 1 of 1: a 1"}},
+		{"a claim on the library", []Run{storedRun("a", failing("sdk-honest", "false", "", 3))}, []string{"go/x: sdk-honest, false, by sdk, smallest a 1 of 1: a 3"}},
+		{"our own client", []Run{storedRun("a", sdk("go/rmq-mcp@1"), failing("sdk-honest", "false", "", 3))}, nil},
+		{"one of two libraries", []Run{storedRun("a", sdk("go/x@1, go/y@2"), failing("sdk-honest", "false", "", 3))}, nil},
+		{"one of two libraries, which the report names", []Run{storedRun("a", sdk("go/x@1, go/y@2"), failing("sdk-honest", "false", "", 3), func(r *Run) { r.Report.Violations[0].SDK = "go/y@2" })},
+			[]string{"go/y: sdk-honest, false, by sdk, smallest a 1 of 1: a 3"}},
+		{"a host that stood still", []Run{storedRun("a", failing("sdk-honest", "false", "", 3), func(r *Run) { r.Report.Coverage.HostStarvedS = 5 })}, nil},
+		{"the harness's doing", []Run{storedRun("a", failing("loss", "lost", verdict.Harness, 3))}, nil},
+		{"a planted defect", []Run{storedRun("a", failing("loss", "lost", verdict.Broker, 3), func(r *Run) { r.Planted = "deliver-twice" })}, nil},
+		{"a comparison blames the broker", []Run{storedRun("a", failing("loss", "lost", "", 3), blamed(reports.CauseBroker, "loss", "a"))}, []string{"robustmq: loss, lost, by broker, smallest a 1 of 1: a 3"}},
+		{"a comparison blames the harness, in its control run, too",
+			[]Run{storedRun("a", failing("loss", "lost", "", 3), blamed(reports.CauseHarness, "loss", "a", "b")), storedRun("b", failing("loss", "lost", "", 3), func(r *Run) { r.Flavor = "mosquitto" })}, nil},
+		{"a comparison blames both", []Run{storedRun("a", failing("loss", "lost", "", 3), blamed(reports.CauseBroker, "loss", "a"), blamed(reports.CauseSDK, "loss", "a"))},
+			[]string{"robustmq: loss, lost, by unknown, smallest a 1 of 1: a 3"}},
+		{"a comparison blames nobody", []Run{storedRun("a", failing("loss", "lost", "", 3), blamed(reports.CauseUndecided, "loss", "a"), blamed(reports.CauseBroker, "loss", "a"))},
+			[]string{"robustmq: loss, lost, by broker, smallest a 1 of 1: a 3"}},
+		{"an exploration by hand", []Run{storedRun("a", failing("loss", "lost", "", 3), func(r *Run) { r.Scenario = "" })}, []string{"robustmq: loss, lost, by unknown, smallest a once, by hand: a 3"}},
+		{"an older report, which counts none", []Run{storedRun("a", failing("loss", "lost", "", 3), func(r *Run) { r.Report.Violations, r.Report.Verdict.Results[0].Violations = nil, nil })},
+			[]string{"robustmq: loss, lost, by unknown, smallest a 1 of 1: a at least 1"}},
+		{"two stranger's brokers", []Run{storedRun("a", failing("loss", "lost", "", 3), at("10.0.0.2:1", "10.0.0.1:1")), storedRun("b", failing("loss", "lost", "", 3), at("10.0.0.1:1", "10.0.0.2:1")), storedRun("c", failing("loss", "lost", "", 3), at("10.0.0.9:1"))},
+			[]string{"external 10.0.0.1:1,10.0.0.2:1: loss, lost, by unknown, smallest a 2 of 2: a 3, b 3", "external 10.0.0.9:1: loss, lost, by unknown, smallest c 1 of 1: c 3"}},
+	} {
+		all := Make(c.runs, nil)
+		if got := listed(all); !slices.Equal(got, c.want) {
+			t.Errorf("%s:\n%s\nwant\n%s", c.name, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+		}
+		if noted := len(all.Notes) > 0; noted != (len(c.want) == 0 && c.name != "a planted defect") {
+			t.Errorf("%s: notes %q", c.name, all.Notes)
+		}
+	}
+}
+
+// at is a run on brokers of somebody else's.
+func at(endpoints ...any) with {
+	return func(r *Run) {
+		r.Flavor, r.Version = "external", history.UnknownVersion
+		r.Report.Cluster.Config = map[string]any{"endpoints": endpoints}
+	}
+}
+
+// TestSeen has each rule by which a run counts as one that could have shown a finding.
+func TestSeen(t *testing.T) {
+	shows := storedRun("a", failing("loss", "lost", verdict.Broker, 3))
+	for _, c := range []struct {
+		name string
+		run  Run
+		want []string // none: nothing of it is counted
+	}{
+		{"it holds the claim", storedRun("b", holding("loss")), []string{"robustmq 0.4.11 go/x@1 smoke: 1 of 2"}},
+		{"it judged another claim", storedRun("b", holding("order")), nil},
+		{"it fails another claim, and holds this one", storedRun("b", failing("order", "late", "", 1), holding("loss")), []string{"robustmq 0.4.11 go/x@1 smoke: 1 of 2"}},
+		{"it fails the claim in another way", storedRun("b", failing("loss", "corrupted", "", 1)), []string{"robustmq 0.4.11 go/x@1 smoke: 1 of 2"}},
+		{"it fails the claim, in which way is not counted", storedRun("b", failing("loss", "corrupted", "", 1), func(r *Run) { r.Report.Verdict.Results[0].Violations = nil }), nil},
+		{"it fails the claim by the doing of somebody else", storedRun("b", failing("loss", "lost", verdict.SDK, 1)), nil},
+		{"it fails the claim by the doing of the harness", storedRun("b", failing("loss", "lost", verdict.Harness, 1)), nil},
+		{"its fault did not land", storedRun("b", holding("loss"), failing("order", "late", "", 1), func(r *Run) { r.Report.Landings[0].State = history.NotLanded }), nil},
+		{"its host was starved", storedRun("b", holding("loss"), failing("order", "late", "", 1), func(r *Run) { r.Report.Coverage.HostStarvedS = 5 }), nil},
+		{"it could not be told", storedRun("b", holding("loss"), func(r *Run) { r.Report.Verdict.State = verdict.InconclusiveEnv }), nil},
+		{"a planted defect", storedRun("b", holding("loss"), func(r *Run) { r.Planted = "resend" }), nil},
+		{"another version", storedRun("b", holding("loss"), func(r *Run) { r.Version = "robustmq 0.4.12" }), []string{"robustmq 0.4.11 go/x@1 smoke: 1 of 1", "robustmq 0.4.12 go/x@1 smoke: 0 of 1"}},
+		{"another library", storedRun("b", holding("loss"), sdk("python/y@2")), []string{"robustmq 0.4.11 go/x@1 smoke: 1 of 1", "robustmq 0.4.11 python/y@2 smoke: 0 of 1"}},
+		{"another tier", storedRun("b", holding("loss"), func(r *Run) { r.Tier = "release" }), []string{"robustmq 0.4.11 go/x@1 release: 0 of 1", "robustmq 0.4.11 go/x@1 smoke: 1 of 1"}},
+		{"another text of the scenario", storedRun("b", holding("loss"), func(r *Run) { r.Report.Scenario.SHA256 = "other" }), []string{"robustmq 0.4.11 go/x@1 smoke: 1 of 1", "robustmq 0.4.11 go/x@1 smoke: 0 of 1"}},
+		{"another scenario", storedRun("b", holding("loss"), func(r *Run) { r.Scenario = "mqtt/soak" }), nil},
+	} {
+		want := c.want
+		if want == nil {
+			want = []string{"robustmq 0.4.11 go/x@1 smoke: 1 of 1"}
+		}
+		all := Make([]Run{shows, c.run}, nil).Findings
+		f := all[slices.IndexFunc(all, func(f Finding) bool { return f.Runs[0].RunID == "a" && f.Kind == "lost" })]
+		if got := counted(f); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", c.name, got, want)
+		}
+	}
+}
+
+// A finding says where the same claim fails in the same way for another reason.
+func TestAlso(t *testing.T) {
+	all := Make([]Run{storedRun("a", failing("dup", "twice", verdict.Broker, 1)), storedRun("b", failing("dup", "twice", verdict.SDK, 1))}, nil).Findings
+	if len(all) != 2 || !slices.Equal(all[0].Also, []string{all[1].ID}) || !slices.Equal(all[1].Also, []string{all[0].ID}) {
+		t.Errorf("%+v", all)
+	}
+}
+
+// The smallest reproduction is one that a command repeats, where there is such a run.
+func TestSmallest(t *testing.T) {
+	lost := failing("loss", "lost", verdict.Broker, 1)
+	named := func(name string) with { return func(r *Run) { r.Scenario = name } }
+	for _, c := range []struct {
+		name, run, command string
+		runs               []Run
+	}{
+		{"fewer faults", "b", "rmq-mcp run mqtt/soak for b", []Run{storedRun("a", lost), storedRun("b", lost, noFault, named("mqtt/soak"))}},
+		{"not by hand", "b", "rmq-mcp run mqtt/broker-kill-9 for b", []Run{storedRun("a", lost, noFault, named("")), storedRun("b", lost)}},
+		{"by hand alone", "a", "", []Run{storedRun("a", lost, named(""))}},
+		{"a candidate of a reduction", "a", "rmq-mcp replay a", []Run{storedRun("a", lost, named("reduced/broker-kill-9-ab12"))}},
+		{"somebody's own scenario", "a", "rmq-mcp replay a", []Run{storedRun("a", lost, named("mine.md"))}},
+	} {
+		small := Make(c.runs, nil).Findings[0].Smallest
+		if small.RunID != c.run || small.Command != c.command {
+			t.Errorf("%s: %+v", c.name, small)
+		}
+	}
+}
+
+// A finding has the same name on each version, and when it becomes known that the broker
+// is to blame.
+func TestFindingIsOne(t *testing.T) {
+	unknown := storedRun("a", failing("loss", "lost", "", 3))
+	before := Make([]Run{unknown}, nil).Findings
+	after := Make([]Run{unknown, storedRun("bb", failing("loss", "lost", verdict.Broker, 3), func(r *Run) { r.Version = "robustmq 0.4.12" })}, nil).Findings
 	if len(before) != 1 || len(after) != 1 || before[0].ID != after[0].ID || !strings.HasPrefix(before[0].ID, "robustmq-loss-") {
 		t.Fatalf("%+v, then %+v", before, after)
 	}
-	seen := func(f Finding) (list []string) {
-		for _, s := range f.Seen {
-			list = append(list, fmt.Sprintf("%s with %s %d of %d", s.Broker, s.SDK, s.Failed, s.Of))
-		}
-		return list
-	}
-	if got := seen(before[0]); !slices.Equal(got, []string{"robustmq v0.4.11 with go/x@1 1 of 1", "robustmq v0.4.11 with python/y@2 0 of 1", "robustmq v0.4.12 with go/x@1 0 of 2"}) {
-		t.Errorf("before: %q", got)
-	}
-	if got := seen(after[0]); got[2] != "robustmq v0.4.12 with go/x@1 1 of 3" || !after[0].Last.After(before[0].Last) {
-		t.Errorf("after: %q, last %s", got, after[0].Last)
-	}
-}
-
-// A finding keeps its name when it becomes known who is to blame.
-func TestFindingIsOneWhenItIsBlamed(t *testing.T) {
-	unknown := storedRun("a", failing("loss", "lost", "", 3))
-	before := Make([]Run{unknown}, nil)
-	after := Make([]Run{unknown, storedRun("bb", failing("loss", "lost", verdict.Broker, 3))}, nil)
-	if len(before) != 1 || len(after) != 1 || before[0].ID != after[0].ID || before[0].Party != verdict.Undecided || after[0].Party != verdict.Broker {
+	if before[0].Party != verdict.Undecided || after[0].Party != verdict.Broker || !after[0].Last.After(before[0].Last) {
 		t.Errorf("%+v, then %+v", before, after)
 	}
 }
 
-// A person parts findings, and each part is a finding on versions that come.
+func TestFind(t *testing.T) {
+	all := Make([]Run{storedRun("a", failing("loss", "lost", verdict.Broker, 3), failing("order", "late", verdict.Broker, 1))}, nil)
+	for ref, want := range map[string]string{all.Findings[0].ID: "", "robustmq-lo": "", "robustmq": "is the beginning of several findings: robustmq-loss-", "": "there are robustmq-loss-", "x": "there are robustmq-loss-"} {
+		f, err := all.Find(ref)
+		if want == "" && (err != nil || f.Claim != "loss") || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %+v, %v", ref, f, err)
+		}
+	}
+	if _, err := (Findings{}).Find("x"); err == nil || !strings.Contains(err.Error(), "there is none yet") {
+		t.Error(err)
+	}
+}
+
+// A person parts findings, and each part is a finding on versions that come. A line that
+// does nothing is told.
 func TestParts(t *testing.T) {
 	runs := []Run{storedRun("a", failing("loss", "lost", verdict.Broker, 3)), storedRun("bb", failing("loss", "lost", verdict.Broker, 4))}
-	whole := Make(runs, nil)
-	parts, err := ParseParts("# the leader moved\n\n" + whole[0].ID + " bb: after the leader moved back\nno-such-0000 a: nothing\n")
-	if err != nil || len(parts) != 2 {
+	id := Make(runs, nil).Findings[0].ID
+	parts, err := ParseParts("# the leader moved\n\n" + id + " bb: after the leader moved back\nno-such-0000 a: nothing\n" + id + " zz: nothing\n")
+	if err != nil || len(parts) != 3 {
 		t.Fatalf("%+v, %v", parts, err)
 	}
-	parted := Make(runs, parts)
-	if len(parted) != 2 {
-		t.Fatalf("%+v", parted)
+	all := Make(runs, parts)
+	want := []string{"robustmq: loss, lost, by broker, smallest a 1 of 1: a 3", "robustmq: loss, lost, after the leader moved back, by broker, smallest bb 1 of 1: bb 4"}
+	if got := listed(all); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) || !slices.ContainsFunc(all.Findings, func(f Finding) bool { return f.ID == id }) {
+		t.Errorf("%q, want %q", got, want)
 	}
-	for _, f := range parted {
-		switch {
-		case f.ID == whole[0].ID && f.Title == "" && f.Runs[0].RunID == "a" && len(f.Runs) == 1:
-		case f.Title == "after the leader moved back" && f.Runs[0].RunID == "bb" && strings.HasPrefix(f.ID, "robustmq-loss-"):
-		default:
-			t.Errorf("%+v", f)
-		}
+	if notes := strings.Join(all.Notes, "\n"); len(all.Notes) != 2 || !strings.Contains(notes, "parts no-such-0000, and there is no such finding") || !strings.Contains(notes, "takes run zz out of "+id) {
+		t.Errorf("notes %q", all.Notes)
 	}
 	for _, text := range []string{"robustmq-loss-88f5: why", "robustmq-loss-88f5 a", "robustmq-loss-88f5 a: "} {
 		if _, err := ParseParts(text); err == nil || !strings.Contains(err.Error(), "line 1 is ") {
@@ -155,38 +280,16 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// The pages say what the findings are, and no run can say more on them than text.
-func TestWrite(t *testing.T) {
-	dir := t.TempDir()
-	wild := storedRun("a", failing("loss", "lost", verdict.Broker, 3))
-	wild.Report.Verdict.Results[0].Anomalies[0].Text = "<img src=x> | lost"
-	all := Make([]Run{wild, storedRun("bb")}, nil)
-	if err := Write(dir, "../runs", all); err != nil {
-		t.Fatal(err)
+// All of a finding's runs can become another one.
+func TestPartOfAll(t *testing.T) {
+	runs := []Run{storedRun("a", failing("loss", "lost", verdict.Broker, 3))}
+	id := Make(runs, nil).Findings[0].ID
+	all := Make(runs, []Part{{id, []string{"a"}, "on start"}})
+	if got := listed(all); !slices.Equal(got, []string{"robustmq: loss, lost, on start, by broker, smallest a 1 of 1: a 3"}) {
+		t.Errorf("%q", got)
 	}
-	page, list := text(t, dir, all[0].ID+".md"), text(t, dir, ListFile)
-	for _, want := range []string{
-		"# robustmq: loss, lost\n", "**P1, blamed on: broker. In 1 of 2 runs", "[run a](../runs/a/report.md):\n\n    rmq-mcp run mqtt/kill for a\n", "| robustmq v0.4.11 | `go/x@1` | 1 of 2 |",
-		"| [a](../runs/a/report.md) | `mqtt/kill` | robustmq v0.4.11 | `go/x@1` | 3 | &lt;img src=x> \\| lost | `root of a` |",
-	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("%q is not in\n%s", want, page)
-		}
+	again := Make(runs, []Part{{id, []string{"a"}, "on start"}, {all.Findings[0].ID, []string{"a"}, "on start"}})
+	if got := listed(again); len(got) != 1 || len(again.Notes) > 0 {
+		t.Errorf("%q, notes %q", got, again.Notes)
 	}
-	if want := "| [robustmq: `loss`](" + all[0].ID + ".md) | P1 | broker | lost | 1 | `mqtt/kill` | 1 of 2 | 2026-11-26 |"; !strings.Contains(list, want) {
-		t.Errorf("%q is not in\n%s", want, list)
-	}
-	var again Finding
-	if err := json.Unmarshal([]byte(text(t, dir, all[0].ID+".json")), &again); err != nil || again.ID != all[0].ID || len(again.Runs) != 1 {
-		t.Errorf("%+v, %v", again, err)
-	}
-}
-
-func text(t *testing.T, dir, name string) string {
-	t.Helper()
-	content, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(content)
 }

@@ -3,11 +3,17 @@ package finding
 import (
 	"bytes"
 	_ "embed"
+	"errors"
 	"fmt"
+	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"text/template"
 
+	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -17,42 +23,77 @@ var pageTemplate string
 //go:embed list.md.tmpl
 var listTemplate string
 
-// ListFile is the page that lists all findings of a directory.
-const ListFile = "README.md"
+// Files beside the pages of the findings.
+const (
+	ListFile = "README.md"     // the page that lists them
+	AllFile  = "findings.json" // all of them: [Findings]
+)
 
-// Write writes a page and a document of each finding into a directory, and a page that
-// lists them. Links to runs are relative to the directory, runs is where those lie.
-func Write(dir, runs string, all []Finding) error {
+// Write writes a page and a document of each finding into a directory, and a page and a
+// document of all. Links to runs are relative to the directory, runs is where those lie.
+// It replaces the findings that it wrote there before, and nothing else.
+func Write(dir, runs string, all Findings) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("write findings: %w", err)
 	}
-	for _, f := range all {
-		page, err := render(pageTemplate, struct {
-			Finding
-			Dir string
-		}{f, runs})
-		if err == nil {
-			err = reports.WriteFile(filepath.Join(dir, f.ID+".md"), page)
-		}
-		if err == nil {
-			err = reports.WriteJSON(filepath.Join(dir, f.ID+".json"), f)
-		}
+	if err := clear(dir, all); err != nil {
+		return fmt.Errorf("write findings: %w", err)
+	}
+	for _, f := range all.Findings {
+		err := writeBoth(filepath.Join(dir, f.ID+".md"), pageTemplate, runs, filepath.Join(dir, f.ID+".json"), f)
 		if err != nil {
 			return fmt.Errorf("write finding %s: %w", f.ID, err)
 		}
 	}
-	list, err := render(listTemplate, all)
-	if err == nil {
-		err = reports.WriteFile(filepath.Join(dir, ListFile), list)
-	}
-	if err != nil {
+	if err := writeBoth(filepath.Join(dir, ListFile), listTemplate, runs, filepath.Join(dir, AllFile), all); err != nil {
 		return fmt.Errorf("write the list of findings: %w", err)
 	}
 	return nil
 }
 
-func render(text string, data any) ([]byte, error) {
-	t, err := template.New("page").Funcs(reports.MarkdownFuncs).Parse(text)
+// clear removes the pages of findings that are no more. It returns an error for a
+// directory whose list somebody else wrote.
+func clear(dir string, all Findings) error {
+	var before Findings
+	switch err := stored.ReadJSON(filepath.Join(dir, AllFile), &before); {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Lstat(filepath.Join(dir, ListFile)); err == nil {
+			return fmt.Errorf("%s has a %s that is not of findings; choose a directory of their own", dir, ListFile)
+		}
+	case err != nil:
+		return err
+	}
+	for _, f := range before.Findings {
+		if !stored.IsID(f.ID) || slices.ContainsFunc(all.Findings, func(now Finding) bool { return now.ID == f.ID }) {
+			continue
+		}
+		for _, name := range []string{f.ID + ".md", f.ID + ".json"} {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// writeBoth writes a page and a document of the same.
+func writeBoth(page, text, runs, document string, of any) error {
+	content, err := render(text, runs, of)
+	if err == nil {
+		err = reports.WriteFile(page, content)
+	}
+	if err == nil {
+		err = reports.WriteJSON(document, of)
+	}
+	return err
+}
+
+func render(text, runs string, data any) ([]byte, error) {
+	link := func(run string) string {
+		escaped := (&url.URL{Path: runs + "/" + run + "/" + reports.MarkdownFile}).EscapedPath()
+		return strings.NewReplacer("(", "%28", ")", "%29").Replace(escaped)
+	}
+	t, err := template.New("page").Funcs(reports.MarkdownFuncs).Funcs(template.FuncMap{"run": link}).Parse(text)
 	if err != nil {
 		return nil, err
 	}

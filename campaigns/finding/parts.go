@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A Part is runs of a finding that a person holds for another finding: they fail the same
-// claim in the same way, and for another reason.
+// A Part is runs of a finding that show another finding in a person's opinion: they fail
+// the same claim in the same way, and for another reason.
 type Part struct {
 	Finding string   // its ID
 	Runs    []string // ids
@@ -33,28 +33,40 @@ func ParseParts(text string) (parts []Part, err error) {
 	return parts, nil
 }
 
-// divide moves the runs of each part out of its finding. A part of a finding that is not
-// there any more changes nothing.
-func divide(sights map[Key][]sight, parts []Part) {
+// divide moves the runs of each part out of its finding. It returns a note for each line
+// that does nothing: without such a finding, or with a run that does not show it.
+func (all sights) divide(parts []Part) (notes []string) {
 	for _, p := range parts {
-		for key, of := range maps.Clone(sights) {
-			if key.ID() != p.Finding {
+		key, found := all.named(p.Finding)
+		if !found {
+			notes = append(notes, fmt.Sprintf("%s parts %s, and there is no such finding", PartsFile, p.Finding))
+			continue
+		}
+		other := key
+		other.Title = p.Title
+		for _, id := range p.Runs {
+			shows := slices.Collect(maps.Values(all[key]))
+			i := slices.IndexFunc(shows, func(s *sight) bool { return s.run.is(id) })
+			if i < 0 {
+				notes = append(notes, fmt.Sprintf("%s takes run %s out of %s, and it does not show that finding", PartsFile, id, p.Finding))
 				continue
 			}
-			leaves := func(s sight) bool { return slices.Contains(p.Runs, s.run.ID) }
-			other := key
-			other.Title = p.Title
-			for _, s := range of {
-				if leaves(s) {
-					sights[other] = append(sights[other], s)
-				}
-			}
-			if rest := slices.DeleteFunc(slices.Clone(of), leaves); len(rest) > 0 {
-				sights[key] = rest
-			} else {
-				delete(sights, key)
-			}
-			break
+			delete(all[key], shows[i].run.ID)
+			all.add(other, *shows[i])
+		}
+		if len(all[key]) == 0 {
+			delete(all, key)
 		}
 	}
+	return notes
+}
+
+// named is the finding with an ID.
+func (all sights) named(id string) (Key, bool) {
+	for key := range all {
+		if key.ID() == id {
+			return key, true
+		}
+	}
+	return Key{}, false
 }

@@ -40,7 +40,7 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 		Live:      func() ([]keeper.Info, error) { return keeper.List(dir) },
 		Find:      func(id string) (string, error) { healDead(dir); return reports.Find(dir, id) },
 		Runs:      func(f reports.Filter) ([]reports.Row, error) { healDead(dir); return reports.List(dir, f) },
-		Findings:  func() ([]finding.Finding, error) { healDead(dir); return finding.Load(dir) },
+		Findings:  func() (finding.Findings, error) { healDead(dir); return finding.Load(dir) },
 		Scenarios: scenarioLines,
 		Scenario:  scenarioText,
 		Preflight: func(ctx context.Context) (experiment.Preflight, error) { return experiment.Look(ctx, argv), nil },

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -21,10 +23,13 @@ func (a *app) findings() *cobra.Command {
 		Short: "List what was found, each violation with one cause once",
 		Long: "Makes findings of all stored runs: a violated claim with one cause, on which versions it was seen and on which not, the runs\n" +
 			"that show it, and the smallest scenario that does. With an ID, or the beginning of one, everything about that one.\n" +
-			"Two that were taken for one are parted by a line in findings.parts beside the runs: ID RUN [RUN …]: TITLE.",
-		Example: "  rmq-mcp findings\n  rmq-mcp findings robustmq-qos1-no-loss",
+			"Two that were taken for one are parted by a line in findings.parts in the state directory: ID RUN [RUN …]: TITLE (docs/findings.md).",
+		Example: "  rmq-mcp findings\n  rmq-mcp findings robustmq-qos1-no-loss\n  rmq-mcp findings --out findings",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if out != "" && (asJSON || len(args) > 0) {
+				return errors.New("--out writes all findings as pages and as JSON; leave out --json and the ID")
+			}
 			dir, err := a.reading()
 			if err != nil {
 				return err
@@ -40,9 +45,9 @@ func (a *app) findings() *cobra.Command {
 				if asJSON {
 					return writeJSON(cmd.OutOrStdout(), all)
 				}
-				return printTable(cmd.OutOrStdout(), findingTable(all))
+				return printFindings(cmd.OutOrStdout(), all)
 			}
-			f, err := finding.Find(all, args[0])
+			f, err := all.Find(args[0])
 			if err != nil {
 				return err
 			}
@@ -59,7 +64,7 @@ func (a *app) findings() *cobra.Command {
 
 // writeFindings writes a page of each finding. Its links to runs lead to the state
 // directory, by the shortest way.
-func writeFindings(w io.Writer, out, dir string, all []finding.Finding) error {
+func writeFindings(w io.Writer, out, dir string, all finding.Findings) error {
 	out, err := filepath.Abs(out)
 	if err != nil {
 		return err
@@ -75,19 +80,25 @@ func writeFindings(w io.Writer, out, dir string, all []finding.Finding) error {
 	if err := finding.Write(out, filepath.ToSlash(way), all); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%d findings, listed in %s\n", len(all), filepath.Join(out, finding.ListFile))
+	fmt.Fprintf(w, "%d findings, listed in %s\n", len(all.Findings), filepath.Join(out, finding.ListFile))
 	return nil
 }
 
-func findingTable(all []finding.Finding) [][]string {
-	table := [][]string{{"FINDING", "SEVERITY", "BLAMED ON", "KIND", "RUNS", "SMALLEST", "FAILS IN", "LAST SEEN"}}
-	for _, f := range all {
+// printFindings prints a line for each finding.
+func printFindings(w io.Writer, all finding.Findings) error {
+	table := [][]string{{"FINDING", "SEVERITY", "BLAMED ON", "FAILS AS", "RUNS", "SMALLEST", "FAILS IN", "LAST SEEN"}}
+	for _, f := range all.Findings {
 		table = append(table, []string{
-			f.ID, f.Severity, string(f.Party), f.Kind, fmt.Sprint(len(f.Runs)), f.Smallest.Scenario, fmt.Sprintf("%d of %d", f.Smallest.Failed, f.Smallest.Of),
-			f.Last.Local().Format("01-02 15:04"),
+			f.ID, f.Severity, string(f.Party), f.Way(), fmt.Sprint(len(f.Runs)), f.Smallest.Scenario, f.Smallest.FailsIn(), f.Last.Local().Format("2006-01-02 15:04"),
 		})
 	}
-	return table
+	if err := printTable(w, table); err != nil {
+		return err
+	}
+	for _, note := range all.Notes {
+		fmt.Fprintln(w, note)
+	}
+	return nil
 }
 
 // printFinding prints everything about a finding, for people.
@@ -96,12 +107,22 @@ func printFinding(w io.Writer, f finding.Finding) error {
 	if !f.Promised {
 		promised = "; the vendor does not promise it"
 	}
-	fmt.Fprintf(w, "%s  %s  %s\n%s (%s%s)\n\n", f.ID, f.Severity, f.Key, f.Text, f.Source, promised)
+	fmt.Fprintf(w, "%s  %s  %s\n%s (%s%s)\n\n", f.ID, f.Severity, plain.Line(f.String()), plain.Line(f.Text), plain.Line(f.Source), promised)
 	fmt.Fprintf(w, "Blamed on: %s. Seen first %s, last %s.\n", f.Party, f.First.Local().Format("2006-01-02"), f.Last.Local().Format("2006-01-02"))
-	fmt.Fprintf(w, "Smallest: %s (faults: %d), fails in %d of %d runs\n  %s\n\n", f.Smallest.Scenario, f.Smallest.Faults, f.Smallest.Failed, f.Smallest.Of, f.Smallest.Command)
-	seen := [][]string{{"BROKER", "SDK", "SEEN IN"}}
+	if len(f.Also) > 0 {
+		fmt.Fprintf(w, "The same claim fails in the same way in %s.\n", strings.Join(f.Also, ", "))
+	}
+	fmt.Fprintf(w, "Smallest: %s (faults: %d), fails in %s\n", f.Smallest.Scenario, f.Smallest.Faults, f.Smallest.FailsIn())
+	if f.Smallest.Command != "" {
+		fmt.Fprintf(w, "  %s\n", f.Smallest.Command)
+	}
+	if f.Smallest.Changed {
+		fmt.Fprintln(w, "  The library's scenario of this name has changed since that run.")
+	}
+	fmt.Fprintln(w)
+	seen := [][]string{{"SCENARIO", "BROKER", "NODES", "SDK", "PROTOCOL", "TIER", "SEEN IN", "ELSE"}}
 	for _, s := range f.Seen {
-		seen = append(seen, []string{s.Broker, s.SDK, fmt.Sprintf("%d of %d", s.Failed, s.Of)})
+		seen = append(seen, []string{s.Scenario, s.Broker, fmt.Sprint(s.Nodes), s.SDK, s.Protocol, s.Tier, fmt.Sprintf("%d of %d", s.Failed, s.Of), short(s.Else)})
 	}
 	if err := printTable(w, seen); err != nil {
 		return err
@@ -109,7 +130,7 @@ func printFinding(w io.Writer, f finding.Finding) error {
 	fmt.Fprintln(w)
 	runs := [][]string{{"RUN", "SCENARIO", "COUNT", "FOR EXAMPLE"}}
 	for _, r := range f.Runs {
-		runs = append(runs, []string{r.RunID, r.Scenario, fmt.Sprint(r.Count), strings.TrimSpace(short(r.Example))})
+		runs = append(runs, []string{r.RunID, r.Scenario, r.Times(), strings.TrimSpace(short(r.Example))})
 	}
 	return printTable(w, runs)
 }
