@@ -109,15 +109,20 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 	if err != nil {
 		return nil, err
 	}
+	panics, err := panicsIn(d.Path, act.tables.Nodes)
+	if err != nil {
+		return nil, fmt.Errorf("read the panics of run %s: %w", d.Run.ID, err)
+	}
 	run, landings := d.Run, decided(d.Landings)
 	return &Report{
 		Format: reportFormat, ID: run.ID, Tool: run.Tool, Started: run.Started, DurationS: act.end.Seconds(),
 		Scenario: ScenarioInfo{Name: run.Name(), Title: scenarioTitle(d.Scenario), SHA256: run.ScenarioSHA, Text: d.Scenario},
-		Protocol: run.Protocol, Transport: run.Transport, LeftOut: run.LeftOut, SDKs: sdks(run, act.tables), Seed: run.Seed, Tier: run.Tier,
+		Protocol: run.Protocol, Transport: run.Transport, LeftOut: run.LeftOut, Lowered: run.Lowered, Wire: run.Wire, SDKs: sdks(run, act.tables), Seed: run.Seed, Tier: run.Tier,
 		Cluster: run.Cluster, Nodes: notNil(act.tables.Nodes), Phases: notNil(act.phases), Calls: calls,
 		Totals: found.Totals, NodePairs: found.NodePairs, Members: found.Members, Coverage: found.Coverage, Complete: found.Complete,
-		Verdict: v, Landings: landings, Losses: losses(found, act.tables, landings),
+		Verdict: v, Shortfalls: verdict.Shortfalls(d.input(found)), Landings: landings, Losses: losses(found, act.tables, landings),
 		Violations: violations(v, seen, act.tables, landings),
+		Panics:     panics,
 		Harness:    notNil(d.Harness), Notes: notes, Logs: logFiles(seal),
 		Evidence: Evidence{
 			Root: seal.Root, Files: len(seal.Files), JournalHead: seal.JournalHead, JournalEntries: seal.JournalEntries,
@@ -238,23 +243,37 @@ func reproduce(run *history.Run) string {
 	}
 	endpoints := EndpointsOf(run.Cluster)
 	flavor, nodes := run.Cluster.Flavor, fmt.Sprint(run.Cluster.Nodes)
+	profile, runtime := unusual(run.Cluster.Profile, "tested"), unusual(run.Cluster.Runtime, "process")
 	if len(endpoints) > 0 { // which say both
-		flavor, nodes = "", ""
+		flavor, nodes, profile, runtime = "", "", "", ""
 	}
 	for _, e := range endpoints {
 		cmd += " --endpoint " + e
+	}
+	arm := ""
+	if run.Wire {
+		arm = "tap"
 	}
 	for _, flag := range []struct {
 		name, value string
 	}{
 		{"flavor", flavor}, {"nodes", nodes}, {"sdk", run.SDK},
-		{"protocol", run.Protocol}, {"transport", strings.TrimPrefix(run.Transport, "tcp")}, {"seed", fmt.Sprint(run.Seed)}, {"tier", run.Tier},
+		{"protocol", run.Protocol}, {"transport", unusual(run.Transport, "tcp")}, {"profile", profile},
+		{"runtime", runtime}, {"arm", arm}, {"seed", fmt.Sprint(run.Seed)}, {"tier", run.Tier},
 	} {
 		if flag.value != "" && flag.value != "0" {
 			cmd += " --" + flag.name + " " + flag.value
 		}
 	}
 	return cmd
+}
+
+// unusual is a value, "" for the one that a run has unless it is asked for another.
+func unusual(value, usual string) string {
+	if value == usual {
+		return ""
+	}
+	return value
 }
 
 // seconds of a time in the run, as people read it.

@@ -27,15 +27,21 @@ func (d *RunDir) judge() (verdict.Verdict, checker.Report, error) {
 	if err != nil {
 		return verdict.Verdict{}, checker.Report{}, fmt.Errorf("judge %s: %w", d.Path, err)
 	}
-	return verdict.Decide(verdict.Input{
+	in := d.input(found)
+	in.Root = Root(files)
+	return verdict.Decide(in), found, nil
+}
+
+// input is all that decides the run but the root of its seal.
+func (d *RunDir) input(found checker.Report) verdict.Input {
+	return verdict.Input{
 		Run:      d.Run,
 		Landings: d.Landings,
 		Results:  found.Results,
 		Complete: found.Complete,
 		Coverage: found.Coverage,
 		Harness:  d.Harness,
-		Root:     Root(files),
-	}), found, nil
+	}
 }
 
 func (d *RunDir) check() (checker.Report, error) {

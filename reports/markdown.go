@@ -72,7 +72,8 @@ func Markdown(r *Report) ([]byte, error) {
 // cell makes text safe inside a table: one line, no bars, no markup of HTML, no links and
 // no pictures.
 func cell(text string) string {
-	return strings.NewReplacer("|", "\\|", "\r", "", "\n", " ", "<", "&lt;", "](", "]\\(").Replace(text)
+	text = strings.NewReplacer("\r", "", "\n", " ").Replace(text)
+	return strings.NewReplacer("|", "\\|", "<", "&lt;", "](", "]\\(").Replace(text)
 }
 
 // code makes text a code span inside a table.

@@ -19,6 +19,8 @@ type Report struct {
 	Protocol   string               `json:"protocol"`
 	Transport  string               `json:"transport,omitempty"` // tls, ws, wss; "" is tcp
 	LeftOut    []string             `json:"left_out,omitempty"`  // faults of the scenario that the run was without, beside others
+	Lowered    string               `json:"lowered,omitempty"`   // how much less was published than the scenario asks for, and why
+	Wire       bool                 `json:"wire,omitempty"`      // the packets were recorded
 	SDKs       []SDK                `json:"sdks"`
 	Seed       int64                `json:"seed"`
 	Tier       string               `json:"tier"`
@@ -31,10 +33,12 @@ type Report struct {
 	Members    []verdict.Member     `json:"members,omitempty"`    // of shared subscriptions
 	Coverage   verdict.Coverage     `json:"coverage"`
 	Complete   verdict.Completeness `json:"completeness"`
-	Verdict    verdict.Verdict      `json:"verdict"` // with a result per claim
+	Verdict    verdict.Verdict      `json:"verdict"`              // with a result per claim
+	Shortfalls []verdict.Shortfall  `json:"shortfalls,omitempty"` // that keep it from a better state, beside violations
 	Landings   []history.Landing    `json:"landings"`
 	Losses     Losses               `json:"losses"`
 	Violations []Violations         `json:"violations"` // what the claims found, counted
+	Panics     []Panic              `json:"panics,omitempty"`
 	Harness    []string             `json:"harness_errors"`
 	Notes      []Note               `json:"notes"` // the agent's own words, quoted
 	Logs       []LogFile            `json:"logs"`

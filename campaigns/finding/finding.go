@@ -21,6 +21,7 @@ import (
 type Key struct {
 	Claim   string        `json:"claim"`
 	Kind    string        `json:"kind"`            // of violation: lost, duplicated, …
+	Place   string        `json:"place,omitempty"` // of a panic: the file of the source
 	Party   verdict.Party `json:"party"`           // who is to blame; undecided where nobody could tell
 	Subject string        `json:"subject"`         // the broker's flavor, or the library without its version
 	Title   string        `json:"title,omitempty"` // by a person, of a part of a finding
@@ -31,19 +32,25 @@ type Key struct {
 // out to be a library's joins the finding of that library.
 func (k Key) ID() string {
 	parts := []string{k.Claim, k.Kind, k.Subject}
-	if k.Title != "" {
-		parts = append(parts, k.Title)
+	for _, part := range []string{k.Place, k.Title} {
+		if part != "" {
+			parts = append(parts, part)
+		}
 	}
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\n")))
 	return stored.Slug(k.Subject+"-"+k.Claim) + "-" + hex.EncodeToString(sum[:4])
 }
 
-// Way is how the claim fails, with the title of a part.
+// Way is how the claim fails, with the place of a panic and the title of a part.
 func (k Key) Way() string {
-	if k.Title == "" {
-		return k.Kind
+	way := k.Kind
+	if k.Place != "" {
+		way += " at " + k.Place
 	}
-	return k.Kind + ", " + k.Title
+	if k.Title != "" {
+		way += ", " + k.Title
+	}
+	return way
 }
 
 // String names the finding for people.
@@ -59,16 +66,16 @@ type Findings struct {
 type Finding struct {
 	ID string `json:"id"`
 	Key
-	Severity string       `json:"severity"` // P0 to P3, by the claim
-	Promised bool         `json:"promised"` // somebody promises it: the broker's vendor, or the specification that binds a library
-	Text     string       `json:"text"`     // of the claim
-	Source   string       `json:"source"`   // of the claim: section of the specification
-	First    time.Time    `json:"first_seen"`
-	Last     time.Time    `json:"last_seen"`
-	Seen     []Seen       `json:"seen"`           // how often, and where it was looked for in vain
-	Also     []string     `json:"also,omitempty"` // IDs of findings of the same claim and kind, on another broker or by the doing of somebody else
-	Smallest Reproduction `json:"smallest"`
-	Runs     []RunLine    `json:"runs"` // that show it, the newest first
+	Severity   string       `json:"severity"`             // P0 to P3, by the claim
+	Unpromised string       `json:"unpromised,omitempty"` // why nobody is known to promise the claim
+	Text       string       `json:"text"`                 // of the claim
+	Source     string       `json:"source"`               // of the claim: section of the specification
+	First      time.Time    `json:"first_seen"`
+	Last       time.Time    `json:"last_seen"`
+	Seen       []Seen       `json:"seen"`           // how often, and where it was looked for in vain
+	Also       []string     `json:"also,omitempty"` // IDs of findings of the same claim and kind, on another broker or by the doing of somebody else
+	Smallest   Reproduction `json:"smallest"`
+	Runs       []RunLine    `json:"runs"` // that show it, the newest first
 }
 
 // Seen counts the runs of one setup: those that show a finding, and those that could have.
@@ -93,16 +100,21 @@ type Setup struct {
 type Reproduction struct {
 	RunID    string `json:"run_id"`
 	Scenario string `json:"scenario"`
-	Command  string `json:"command"` // "" of an exploration by hand, which its journal tells
+	Setup    Setup  `json:"setup"`
+	Command  string `json:"command"` // "" where nobody can repeat it by a command
 	Changed  bool   `json:"changed"` // the library's scenario of this name is another one today
-	Faults   int    `json:"faults"`
+	Faults   int    `json:"faults"`  // that landed
+	ByHand   bool   `json:"by_hand"` // it is an exploration
 	reports.Times
 }
 
-// FailsIn says how often: 2 of 3. An exploration by hand repeats nothing.
+// FailsIn says how often its setup shows the finding: 2 of 3.
 func (r Reproduction) FailsIn() string {
-	if r.Of == 0 {
-		return "once, by hand"
+	switch {
+	case r.ByHand:
+		return "by hand"
+	case r.Of == 0:
+		return "not counted"
 	}
 	return fmt.Sprintf("%d of %d", r.Failed, r.Of)
 }
@@ -117,6 +129,7 @@ type RunLine struct {
 	Started  time.Time `json:"started"`
 	Count    int64     `json:"count"`              // of violations
 	AtLeast  bool      `json:"at_least,omitempty"` // the run counted no more than it listed
+	Counted  bool      `json:"counted"`            // among the runs of its setup; not by hand, nor without its faults, nor on a starved host
 	Example  string    `json:"example"`            // the first
 }
 
@@ -159,6 +172,12 @@ func (all Findings) Find(ref string) (Finding, error) {
 		more = fmt.Sprintf(" and %d more; rmq-mcp findings lists them", len(ids)-maxSuggested)
 	}
 	return Finding{}, fmt.Errorf(what, ref, strings.Join(ids[:min(len(ids), maxSuggested)], ", ")+more)
+}
+
+// compare orders keys.
+func (k Key) compare(o Key) int {
+	return cmp.Or(cmp.Compare(k.Subject, o.Subject), cmp.Compare(k.Claim, o.Claim), cmp.Compare(k.Kind, o.Kind), cmp.Compare(k.Place, o.Place),
+		cmp.Compare(k.Title, o.Title), cmp.Compare(k.Party, o.Party))
 }
 
 // bySeverity orders findings, the most severe first.

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/reports"
@@ -47,17 +49,31 @@ func Load(root string) (Findings, error) {
 			continue
 		}
 		runs[i].Report = trimmed(report)
+		runs[i].Repeatable = completed(runs[i].Report, row.Dir)
 	}
 	out := Make(runs, parts)
 	out.Notes = append(notes, out.Notes...)
 	return out, nil
 }
 
+// completed adds to a report what older ones do not say of how the run was made, from its
+// evidence. It reports whether a replay finds all that it needs there.
+func completed(r *reports.Report, dir string) (repeatable bool) {
+	evidence := filepath.Join(dir, reports.EvidenceDir)
+	run, err := history.ReadRun(evidence)
+	if err != nil { // a published copy has none
+		return false
+	}
+	r.Transport, r.LeftOut, r.Lowered, r.Wire = run.Transport, run.LeftOut, run.Lowered, run.Wire
+	_, err = os.Lstat(filepath.Join(evidence, reports.StartFile))
+	return err == nil
+}
+
 // trimmed is a report without all that no finding needs, which is most of it.
 func trimmed(r *reports.Report) *reports.Report {
 	out := &reports.Report{
-		ID: r.ID, Scenario: r.Scenario, SDKs: r.SDKs, Transport: r.Transport, LeftOut: r.LeftOut, Cluster: r.Cluster, Coverage: r.Coverage,
-		Verdict: r.Verdict, Landings: r.Landings, Violations: r.Violations, Harness: r.Harness, Reproduce: r.Reproduce, Blame: r.Blame,
+		ID: r.ID, Scenario: r.Scenario, SDKs: r.SDKs, Transport: r.Transport, LeftOut: r.LeftOut, Lowered: r.Lowered, Wire: r.Wire, Cluster: r.Cluster, Coverage: r.Coverage,
+		Verdict: r.Verdict, Shortfalls: r.Shortfalls, Landings: r.Landings, Violations: r.Violations, Panics: r.Panics, Harness: r.Harness, Reproduce: r.Reproduce, Blame: r.Blame, Matrix: r.Matrix,
 	}
 	out.Scenario.Text = ""
 	return out

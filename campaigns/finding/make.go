@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/checker"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
@@ -14,27 +15,40 @@ import (
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
-// Make returns the findings of runs, parted as a person asks.
+// Make returns the findings of runs, parted as a person asks. A run that is there twice
+// counts once.
 func Make(runs []Run, parts []Part) Findings {
-	all, notes := sightsOf(runs)
+	runs = distinct(runs)
+	all := sightsOf(runs)
 	all.join()
-	notes = append(notes, all.divide(parts)...)
+	all.divide(parts)
 	setups := map[Setup][]Run{}
 	for _, r := range runs {
 		if r.Report != nil && !r.byHand() {
 			setups[r.setup()] = append(setups[r.setup()], r)
 		}
 	}
-	out := Findings{Findings: []Finding{}, Notes: append([]string{}, notes...)}
-	for key, of := range all {
-		out.Findings = append(out.Findings, all.finding(key, of, setups))
+	out := Findings{Findings: []Finding{}, Notes: append([]string{}, all.notes...)}
+	for _, key := range all.keys() {
+		out.Findings = append(out.Findings, all.finding(key, setups))
 	}
 	slices.SortFunc(out.Findings, bySeverity)
 	return out
 }
 
-func (all sights) finding(key Key, of map[string]*sight, setups map[Setup][]Run) Finding {
-	list := slices.SortedFunc(maps.Values(of), func(a, b *sight) int {
+// distinct leaves out copies of a run under other names.
+func distinct(runs []Run) (list []Run) {
+	roots := map[string]bool{}
+	for _, r := range runs {
+		if r.Root == "" || !roots[r.Root] {
+			roots[r.Root], list = true, append(list, r)
+		}
+	}
+	return list
+}
+
+func (all *sights) finding(key Key, setups map[Setup][]Run) Finding {
+	list := slices.SortedFunc(maps.Values(all.of[key]), func(a, b *sight) int {
 		return cmp.Or(b.run.Started.Compare(a.run.Started), cmp.Compare(a.run.ID, b.run.ID))
 	})
 	claim := list[0].result.Claim
@@ -43,39 +57,49 @@ func (all sights) finding(key Key, of map[string]*sight, setups map[Setup][]Run)
 	}
 	f := Finding{
 		ID: key.ID(), Key: key, Text: claim.Text, Source: claim.Source, Severity: verdict.Severity([]verdict.Result{{Claim: claim}}),
-		Promised: list[0].result.Promised || claim.Of == verdict.SDK, First: list[len(list)-1].run.Started, Last: list[0].run.Started,
+		Unpromised: unpromised(key, list), First: list[len(list)-1].run.Started, Last: list[0].run.Started,
 	}
 	for _, s := range list {
 		f.Runs = append(f.Runs, RunLine{
 			RunID: s.run.ID, Root: s.run.Root, Scenario: s.run.Name(), Broker: s.run.broker(), SDK: s.run.SDK, Started: s.run.Started,
-			Count: s.count, AtLeast: s.listed, Example: s.example,
+			Count: s.count, AtLeast: s.listed, Counted: !s.run.byHand() && s.run.told(), Example: s.example,
 		})
 	}
-	f.Seen, f.Also = all.seen(key, of, setups)
+	f.Seen, f.Also = all.seen(key, setups), all.like(key)
 	f.Smallest = smallest(list, f.Seen)
 	return f
 }
 
-// seen counts the runs of each setup in which a finding was seen, and of each that could
-// have shown it beside them: the same scenario on another version or with another library.
-// A run that shows another finding of the claim and kind could be either.
-func (all sights) seen(key Key, of map[string]*sight, setups map[Setup][]Run) (list []Seen, also []string) {
-	like, also := all.like(key)
+// unpromised is why nobody is known to promise the claim; "" where somebody does. A
+// library needs no promise: the specification binds it.
+func unpromised(key Key, list []*sight) string {
+	if key.Party == verdict.SDK || slices.ContainsFunc(list, func(s *sight) bool { return s.result.Promised || s.result.Claim.Of == verdict.SDK }) {
+		return ""
+	}
+	if why := list[0].run.Report.Cluster.Lacks[history.LacksPromises]; why != "" {
+		return why
+	}
+	return list[0].run.Flavor + " does not promise it in this configuration"
+}
+
+// seen counts the runs of each setup of the finding's scenarios and of its subject, on each
+// version and with each library: those that show it, of those that could have.
+func (all *sights) seen(key Key, setups map[Setup][]Run) (list []Seen) {
 	scenarios := map[string]bool{}
-	for _, s := range of {
+	for _, s := range all.of[key] {
 		scenarios[s.run.Name()] = true
 	}
 	for setup, runs := range setups {
-		if !scenarios[setup.Scenario] {
+		if !scenarios[setup.Scenario] || !key.concerns(runs[0]) {
 			continue
 		}
 		s := Seen{Setup: setup}
 		for _, r := range runs {
-			switch {
-			case of[r.ID] != nil:
-				s.Failed, s.Of = s.Failed+1, s.Of+1
-			case r.Planted == "" && !like[r.ID] && r.without(key.Claim, key.Kind):
-				s.Of++
+			if !all.could(key, r) {
+				continue
+			}
+			if s.Of++; all.of[key][r.ID] != nil {
+				s.Failed++
 			}
 		}
 		if s.Of > 0 {
@@ -86,48 +110,63 @@ func (all sights) seen(key Key, of map[string]*sight, setups map[Setup][]Run) (l
 		return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Broker, b.Broker), cmp.Compare(a.SDK, b.SDK), cmp.Compare(a.Protocol, b.Protocol),
 			cmp.Compare(a.Tier, b.Tier), cmp.Compare(a.Nodes, b.Nodes), cmp.Compare(a.SHA256, b.SHA256), cmp.Compare(a.Else, b.Else))
 	})
-	return list, also
+	return list
 }
 
 // smallest is the run of a scenario with the fewest faults, then the fewest nodes and
-// messages. An exploration by hand comes last: nobody can repeat it by a command.
+// messages. A run that counts and that a command repeats comes before all others.
 func smallest(list []*sight, seen []Seen) Reproduction {
-	byHand := func(s *sight) int {
-		if s.run.byHand() {
-			return 1
-		}
-		return 0
-	}
 	best := slices.MinFunc(list, func(a, b *sight) int {
-		return cmp.Or(cmp.Compare(byHand(a), byHand(b)), cmp.Compare(a.faults(), b.faults()), cmp.Compare(a.run.Nodes, b.run.Nodes),
+		return cmp.Or(a.lesser()-b.lesser(), cmp.Compare(a.faults(), b.faults()), cmp.Compare(a.run.Nodes, b.run.Nodes),
 			cmp.Compare(a.run.Totals.Sent, b.run.Totals.Sent), cmp.Compare(a.run.ID, b.run.ID))
 	})
-	out := Reproduction{RunID: best.run.ID, Scenario: best.run.Name(), Faults: best.faults()}
+	out := Reproduction{RunID: best.run.ID, Scenario: best.run.Name(), Setup: best.run.setup(), Faults: best.faults(), ByHand: best.run.byHand()}
 	out.Command, out.Changed = best.run.command()
-	if i := slices.IndexFunc(seen, func(s Seen) bool { return s.Setup == best.run.setup() }); i >= 0 {
+	if i := slices.IndexFunc(seen, func(s Seen) bool { return s.Setup == out.Setup }); i >= 0 {
 		out.Times = seen[i].Times
 	}
 	return out
 }
 
-func (s *sight) faults() int { return len(s.run.Report.Landings) }
+// lesser is how much worse a run is as a reproduction than one that counts and that a
+// command repeats.
+func (s *sight) lesser() (n int) {
+	if s.run.byHand() {
+		n += 2
+	}
+	if !s.run.told() {
+		n++
+	}
+	return n
+}
+
+// faults are those that landed.
+func (s *sight) faults() (n int) {
+	for _, l := range s.run.Report.Landings {
+		if l.State == history.Landed {
+			n++
+		}
+	}
+	return n
+}
 
 // command does the same again: by the library's scenario, or by the scenario that is
-// stored with the run.
+// stored with the run. It is "" where nobody can.
 func (r Run) command() (command string, changed bool) {
-	if r.byHand() {
-		return "", false
-	}
 	words := strings.Fields(r.Report.Reproduce) // rmq-mcp run NAME …
-	if len(words) < 3 || path.Ext(words[2]) == ".md" {
+	if len(words) >= 3 && path.Ext(words[2]) != ".md" {
+		if of, err := scenarios.Load(words[2]); err == nil {
+			return plain.Line(r.Report.Reproduce), of.SHA != r.Report.Scenario.SHA256
+		}
+	}
+	if r.Repeatable && !r.byHand() {
 		return "rmq-mcp replay " + r.ID, false
 	}
-	of, err := scenarios.Load(words[2])
-	if err != nil {
-		return "rmq-mcp replay " + r.ID, false
-	}
-	return plain.Line(r.Report.Reproduce), of.SHA != r.Report.Scenario.SHA256
+	return "", false
 }
+
+// sorted are the keys of a map in order.
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // needs reports whether a finding may need the report of a run that passed: it is of the
 // same scenario as one that failed.

@@ -86,6 +86,8 @@ func blamed(cause reports.Cause, claim string, runs ...string) with {
 	}
 }
 
+func repeatable(r *Run) { r.Repeatable = true }
+
 func noFault(r *Run) { r.Report.Landings = nil }
 
 // listed are findings, each as its key, its party, its smallest run and the runs that show it.
@@ -123,7 +125,7 @@ func TestFindings(t *testing.T) {
 		{"some of it blamed, of one run", []Run{storedRun("a", failing("loss", "lost", "", 3), failing("loss", "lost", verdict.Broker, 2))}, []string{"robustmq: loss, lost, by broker, smallest a 1 of 1: a 5"}},
 		{"its library is blamed for the same, too",
 			[]Run{storedRun("a", failing("dup", "twice", verdict.Broker, 1)), storedRun("b", failing("dup", "twice", verdict.SDK, 1)), storedRun("c", failing("dup", "twice", "", 1))},
-			[]string{"go/x: dup, twice, by sdk, smallest b 1 of 1: b 1", "robustmq: dup, twice, the broker's or the library's, by unknown, smallest c 1 of 1: c 1", "robustmq: dup, twice, by broker, smallest a 1 of 1: a 1"}},
+			[]string{"go/x: dup, twice, by sdk, smallest b 1 of 2: b 1", "robustmq: dup, twice, the broker's or the library's, by unknown, smallest c 1 of 3: c 1", "robustmq: dup, twice, by broker, smallest a 1 of 2: a 1"}},
 		{"a claim on the library", []Run{storedRun("a", failing("sdk-honest", "false", "", 3))}, []string{"go/x: sdk-honest, false, by sdk, smallest a 1 of 1: a 3"}},
 		{"our own client", []Run{storedRun("a", sdk("go/rmq-mcp@1"), failing("sdk-honest", "false", "", 3))}, nil},
 		{"one of two libraries", []Run{storedRun("a", sdk("go/x@1, go/y@2"), failing("sdk-honest", "false", "", 3))}, nil},
@@ -131,15 +133,32 @@ func TestFindings(t *testing.T) {
 			[]string{"go/y: sdk-honest, false, by sdk, smallest a 1 of 1: a 3"}},
 		{"a host that stood still", []Run{storedRun("a", failing("sdk-honest", "false", "", 3), func(r *Run) { r.Report.Coverage.HostStarvedS = 5 })}, nil},
 		{"the harness's doing", []Run{storedRun("a", failing("loss", "lost", verdict.Harness, 3))}, nil},
+		{"some of it the harness's doing", []Run{storedRun("a", failing("loss", "lost", verdict.Harness, 3), failing("loss", "lost", verdict.Broker, 2))}, []string{"robustmq: loss, lost, by broker, smallest a 1 of 1: a 2"}},
 		{"a planted defect", []Run{storedRun("a", failing("loss", "lost", verdict.Broker, 3), func(r *Run) { r.Planted = "deliver-twice" })}, nil},
 		{"a comparison blames the broker", []Run{storedRun("a", failing("loss", "lost", "", 3), blamed(reports.CauseBroker, "loss", "a"))}, []string{"robustmq: loss, lost, by broker, smallest a 1 of 1: a 3"}},
 		{"a comparison blames the harness, in its control run, too",
 			[]Run{storedRun("a", failing("loss", "lost", "", 3), blamed(reports.CauseHarness, "loss", "a", "b")), storedRun("b", failing("loss", "lost", "", 3), func(r *Run) { r.Flavor = "mosquitto" })}, nil},
 		{"a comparison blames both", []Run{storedRun("a", failing("loss", "lost", "", 3), blamed(reports.CauseBroker, "loss", "a"), blamed(reports.CauseSDK, "loss", "a"))},
 			[]string{"robustmq: loss, lost, by unknown, smallest a 1 of 1: a 3"}},
+		{"a matrix blames the library", []Run{storedRun("a", failing("loss", "lost", "", 3), func(r *Run) {
+			r.Report.Matrix = &reports.Membership{Attributions: []reports.Attribution{{Cause: reports.CauseSDK, Claims: []string{"loss"}, Runs: []string{"a"}}}}
+		})}, []string{"go/x: loss, lost, by sdk, smallest a 1 of 1: a 3"}},
+		{"two comparisons disagree on one of two runs", []Run{
+			storedRun("a", failing("loss", "lost", "", 3), blamed(reports.CauseSDK, "loss", "a")), storedRun("b", failing("loss", "lost", "", 3), blamed(reports.CauseBroker, "loss", "a", "b")),
+		}, []string{"robustmq: loss, lost, by broker, smallest a 2 of 2: a 3, b 3"}},
+		{"the other way round", []Run{
+			storedRun("b", failing("loss", "lost", "", 3), blamed(reports.CauseBroker, "loss", "a", "b")), storedRun("a", failing("loss", "lost", "", 3), blamed(reports.CauseSDK, "loss", "a")),
+		}, []string{"robustmq: loss, lost, by broker, smallest a 2 of 2: a 3, b 3"}},
+		{"one of two libraries is blamed for the same", []Run{
+			storedRun("a", failing("dup", "twice", verdict.Broker, 1)), storedRun("b", failing("dup", "twice", verdict.SDK, 1)), storedRun("d", sdk("python/y@2"), failing("dup", "twice", "", 1)),
+		}, []string{"go/x: dup, twice, by sdk, smallest b 1 of 2: b 1", "robustmq: dup, twice, by broker, smallest a 1 of 2: a 1, d 1"}},
+		{"a copy under another name", []Run{storedRun("a", failing("loss", "lost", verdict.Broker, 3)), storedRun("b", failing("loss", "lost", verdict.Broker, 3), func(r *Run) { r.Root = "root of a" })},
+			[]string{"robustmq: loss, lost, by broker, smallest a 1 of 1: a 3"}},
+		{"a fault that did not land", []Run{storedRun("a", failing("loss", "lost", verdict.Broker, 3), func(r *Run) { r.Report.Landings[0].State = history.NotLanded })},
+			[]string{"robustmq: loss, lost, by broker, smallest a not counted: a 3"}},
 		{"a comparison blames nobody", []Run{storedRun("a", failing("loss", "lost", "", 3), blamed(reports.CauseUndecided, "loss", "a"), blamed(reports.CauseBroker, "loss", "a"))},
 			[]string{"robustmq: loss, lost, by broker, smallest a 1 of 1: a 3"}},
-		{"an exploration by hand", []Run{storedRun("a", failing("loss", "lost", "", 3), func(r *Run) { r.Scenario = "" })}, []string{"robustmq: loss, lost, by unknown, smallest a once, by hand: a 3"}},
+		{"an exploration by hand", []Run{storedRun("a", failing("loss", "lost", "", 3), func(r *Run) { r.Scenario = "" })}, []string{"robustmq: loss, lost, by unknown, smallest a by hand: a 3"}},
 		{"an older report, which counts none", []Run{storedRun("a", failing("loss", "lost", "", 3), func(r *Run) { r.Report.Violations, r.Report.Verdict.Results[0].Violations = nil, nil })},
 			[]string{"robustmq: loss, lost, by unknown, smallest a 1 of 1: a at least 1"}},
 		{"two stranger's brokers", []Run{storedRun("a", failing("loss", "lost", "", 3), at("10.0.0.2:1", "10.0.0.1:1")), storedRun("b", failing("loss", "lost", "", 3), at("10.0.0.1:1", "10.0.0.2:1")), storedRun("c", failing("loss", "lost", "", 3), at("10.0.0.9:1"))},
@@ -149,7 +168,7 @@ func TestFindings(t *testing.T) {
 		if got := listed(all); !slices.Equal(got, c.want) {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 		}
-		if noted := len(all.Notes) > 0; noted != (len(c.want) == 0 && c.name != "a planted defect") {
+		if noted := len(all.Notes) > 0; noted != (len(c.want) == 0 && c.name != "a planted defect" || c.name == "some of it the harness's doing") {
 			t.Errorf("%s: notes %q", c.name, all.Notes)
 		}
 	}
@@ -176,7 +195,10 @@ func TestSeen(t *testing.T) {
 		{"it fails another claim, and holds this one", storedRun("b", failing("order", "late", "", 1), holding("loss")), []string{"robustmq 0.4.11 go/x@1 smoke: 1 of 2"}},
 		{"it fails the claim in another way", storedRun("b", failing("loss", "corrupted", "", 1)), []string{"robustmq 0.4.11 go/x@1 smoke: 1 of 2"}},
 		{"it fails the claim, in which way is not counted", storedRun("b", failing("loss", "corrupted", "", 1), func(r *Run) { r.Report.Verdict.Results[0].Violations = nil }), nil},
-		{"it fails the claim by the doing of somebody else", storedRun("b", failing("loss", "lost", verdict.SDK, 1)), nil},
+		{"it fails the claim by the doing of somebody else", storedRun("b", failing("loss", "lost", verdict.SDK, 1)), []string{"robustmq 0.4.11 go/x@1 smoke: 1 of 2"}},
+		{"it was stopped early", storedRun("b", failing("order", "late", "", 1), holding("loss"), func(r *Run) { r.Report.Shortfalls = []verdict.Shortfall{{Kind: verdict.BudgetMissed}} }), nil},
+		{"its load was low, as the broker broke down", storedRun("b", failing("order", "late", "", 1), holding("loss"), func(r *Run) { r.Report.Shortfalls = []verdict.Shortfall{{Kind: verdict.Underload}} }), []string{"robustmq 0.4.11 go/x@1 smoke: 1 of 2"}},
+		{"another broker", storedRun("b", holding("loss"), func(r *Run) { r.Flavor, r.Version = "mosquitto", "mosquitto 2.0" }), nil},
 		{"it fails the claim by the doing of the harness", storedRun("b", failing("loss", "lost", verdict.Harness, 1)), nil},
 		{"its fault did not land", storedRun("b", holding("loss"), failing("order", "late", "", 1), func(r *Run) { r.Report.Landings[0].State = history.NotLanded }), nil},
 		{"its host was starved", storedRun("b", holding("loss"), failing("order", "late", "", 1), func(r *Run) { r.Report.Coverage.HostStarvedS = 5 }), nil},
@@ -216,11 +238,13 @@ func TestSmallest(t *testing.T) {
 		name, run, command string
 		runs               []Run
 	}{
+		{"a run that counts", "b", "rmq-mcp run mqtt/broker-kill-9 for b", []Run{storedRun("a", lost, noFault, func(r *Run) { r.Report.Coverage.HostStarvedS = 9 }), storedRun("b", lost)}},
 		{"fewer faults", "b", "rmq-mcp run mqtt/soak for b", []Run{storedRun("a", lost), storedRun("b", lost, noFault, named("mqtt/soak"))}},
 		{"not by hand", "b", "rmq-mcp run mqtt/broker-kill-9 for b", []Run{storedRun("a", lost, noFault, named("")), storedRun("b", lost)}},
 		{"by hand alone", "a", "", []Run{storedRun("a", lost, named(""))}},
-		{"a candidate of a reduction", "a", "rmq-mcp replay a", []Run{storedRun("a", lost, named("reduced/broker-kill-9-ab12"))}},
-		{"somebody's own scenario", "a", "rmq-mcp replay a", []Run{storedRun("a", lost, named("mine.md"))}},
+		{"a candidate of a reduction", "a", "rmq-mcp replay a", []Run{storedRun("a", lost, named("reduced/broker-kill-9-ab12"), repeatable)}},
+		{"somebody's own scenario", "a", "rmq-mcp replay a", []Run{storedRun("a", lost, named("mine.md"), repeatable)}},
+		{"a published copy of such", "a", "", []Run{storedRun("a", lost, named("mine.md"))}},
 	} {
 		small := Make(c.runs, nil).Findings[0].Smallest
 		if small.RunID != c.run || small.Command != c.command {
@@ -266,7 +290,7 @@ func TestParts(t *testing.T) {
 		t.Fatalf("%+v, %v", parts, err)
 	}
 	all := Make(runs, parts)
-	want := []string{"robustmq: loss, lost, by broker, smallest a 1 of 1: a 3", "robustmq: loss, lost, after the leader moved back, by broker, smallest bb 1 of 1: bb 4"}
+	want := []string{"robustmq: loss, lost, by broker, smallest a 1 of 2: a 3", "robustmq: loss, lost, after the leader moved back, by broker, smallest bb 1 of 2: bb 4"}
 	if got := listed(all); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) || !slices.ContainsFunc(all.Findings, func(f Finding) bool { return f.ID == id }) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -277,6 +301,20 @@ func TestParts(t *testing.T) {
 		if _, err := ParseParts(text); err == nil || !strings.Contains(err.Error(), "line 1 is ") {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// Two parts of one title are one finding, also where their parties differ.
+func TestPartsOfOneTitle(t *testing.T) {
+	runs := []Run{storedRun("a", failing("dup", "twice", verdict.Broker, 1)), storedRun("b", failing("dup", "twice", verdict.SDK, 1)), storedRun("c", failing("dup", "twice", "", 1))}
+	var parts []Part
+	for _, f := range Make(runs, nil).Findings {
+		if f.Party != verdict.SDK {
+			parts = append(parts, Part{f.ID, []string{f.Runs[0].RunID}, "after a restart"})
+		}
+	}
+	if got := listed(Make(runs, parts)); len(got) != 2 || !strings.HasSuffix(got[1], ": a 1, c 1") {
+		t.Errorf("%q", got)
 	}
 }
 
@@ -291,5 +329,47 @@ func TestPartOfAll(t *testing.T) {
 	again := Make(runs, []Part{{id, []string{"a"}, "on start"}, {all.Findings[0].ID, []string{"a"}, "on start"}})
 	if got := listed(again); len(got) != 1 || len(again.Notes) > 0 {
 		t.Errorf("%q, notes %q", got, again.Notes)
+	}
+}
+
+// panicking makes a run's nodes panic at a place.
+func panicking(file string, count int64) with {
+	return func(r *Run) {
+		failing("no-panic", "panic", "", count)(r)
+		if file != "" {
+			r.Report.Panics = append(r.Report.Panics, reports.Panic{File: file, Line: 7, Message: "no.", Count: count, Nodes: []string{"node-2"}, Log: "evidence/logs/node-2.log", LogLine: 12})
+		}
+	}
+}
+
+// Panics at two places are two findings, and those at one place are one on each version and
+// machine. Older reports tell no place.
+func TestPanics(t *testing.T) {
+	all := Make([]Run{
+		storedRun("a", panicking("src/a.rs", 2), panicking("src/b.rs", 1)), storedRun("b", panicking("src/a.rs", 1)), storedRun("c", panicking("", 3)), storedRun("d", holding("no-panic")),
+	}, nil)
+	want := []string{
+		"robustmq: no-panic, panic at src/a.rs, by broker, smallest a 2 of 3: a 2, b 1",
+		"robustmq: no-panic, panic at src/b.rs, by broker, smallest a 1 of 3: a 1",
+		"robustmq: no-panic, panic, by broker, smallest c 1 of 2: c 3",
+	}
+	if got := listed(all); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	i := slices.IndexFunc(all.Findings, func(f Finding) bool { return f.Place == "src/a.rs" })
+	if got := all.Findings[i].Runs[0].Example; !strings.Contains(got, ":7: no (evidence/logs/node-2.log, line 12)") {
+		t.Errorf("example %q", got)
+	}
+	for file, want := range map[string]string{
+		"src/a.rs": "src/a.rs",
+		"/root/.cargo/registry/src/index.crates.io-6f17/rocksdb-0.22.0/src/db.rs":                    "rocksdb/src/db.rs",
+		"/rustc/9fc6b43126469e3858e2fe86cafb4f0fd5068869/library/core/src/option.rs":                 "library/core/src/option.rs",
+		"/root/go/pkg/mod/github.com/nats-io/nats-server/v2@v2.15.2/server/stream.go":                "github.com/nats-io/nats-server/v2/server/stream.go",
+		"github.com/nats-io/nats-server/v2@v2.15.3-0.20260101000000-abcdef/server/stream.go":         "github.com/nats-io/nats-server/v2/server/stream.go",
+		"/home/somebody/.cargo/registry/src/github.com-1ecc6299db9ec823/openraft-0.9.21/src/core.rs": "openraft/src/core.rs",
+	} {
+		if got := placeOf(file); got != want {
+			t.Errorf("%s is at %s, want %s", file, got, want)
+		}
 	}
 }

@@ -2,9 +2,10 @@ package finding
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
+
+	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
 // A Part is runs of a finding that show another finding in a person's opinion: they fail
@@ -19,7 +20,7 @@ type Part struct {
 // are to leave it, a colon, and the title of the other. Empty lines and lines that begin
 // with # say nothing.
 func ParseParts(text string) (parts []Part, err error) {
-	for n, line := range strings.Split(text, "\n") {
+	for n, line := range strings.Split(plain.Text(text), "\n") {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
 		}
@@ -33,37 +34,37 @@ func ParseParts(text string) (parts []Part, err error) {
 	return parts, nil
 }
 
-// divide moves the runs of each part out of its finding. It returns a note for each line
-// that does nothing: without such a finding, or with a run that does not show it.
-func (all sights) divide(parts []Part) (notes []string) {
+// divide moves the runs of each part out of its finding. It notes each line that does
+// nothing: without such a finding, or with a run that does not show it.
+func (all *sights) divide(parts []Part) {
 	for _, p := range parts {
 		key, found := all.named(p.Finding)
 		if !found {
-			notes = append(notes, fmt.Sprintf("%s parts %s, and there is no such finding", PartsFile, p.Finding))
+			all.notes = append(all.notes, fmt.Sprintf("%s parts %s, and there is no such finding", PartsFile, p.Finding))
 			continue
 		}
 		other := key
 		other.Title = p.Title
+		if same, known := all.named(other.ID()); known { // its party may be another one
+			other = same
+		}
 		for _, id := range p.Runs {
-			shows := slices.Collect(maps.Values(all[key]))
-			i := slices.IndexFunc(shows, func(s *sight) bool { return s.run.is(id) })
+			shows := sorted(all.of[key])
+			i := slices.IndexFunc(shows, func(run string) bool { return all.of[key][run].run.is(id) })
 			if i < 0 {
-				notes = append(notes, fmt.Sprintf("%s takes run %s out of %s, and it does not show that finding", PartsFile, id, p.Finding))
+				all.notes = append(all.notes, fmt.Sprintf("%s takes run %s out of %s, and it does not show that finding", PartsFile, id, p.Finding))
 				continue
 			}
-			delete(all[key], shows[i].run.ID)
-			all.add(other, *shows[i])
-		}
-		if len(all[key]) == 0 {
-			delete(all, key)
+			s := *all.of[key][shows[i]]
+			all.remove(key, shows[i])
+			all.add(other, s)
 		}
 	}
-	return notes
 }
 
 // named is the finding with an ID.
-func (all sights) named(id string) (Key, bool) {
-	for key := range all {
+func (all *sights) named(id string) (Key, bool) {
+	for _, key := range all.keys() {
 		if key.ID() == id {
 			return key, true
 		}

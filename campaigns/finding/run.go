@@ -1,7 +1,6 @@
 package finding
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,12 +14,13 @@ import (
 // A Run is a stored run.
 type Run struct {
 	reports.Row
-	Report *reports.Report // nil of a run that no finding needs
+	Report     *reports.Report // nil of a run that no finding needs
+	Repeatable bool            // it is stored how it was started
 }
 
 // is reports whether a person or a comparison means this run. A published run may have
 // been given a shorter name.
-func (r Run) is(id string) bool { return r.ID == id || r.Report != nil && r.Report.ID == id }
+func (r Run) is(id string) bool { return r.ID == id || r.Report.ID == id }
 
 // broker names the broker. One of somebody else's is known by its endpoints.
 func (r Run) broker() string {
@@ -41,7 +41,8 @@ func (r Run) setup() Setup {
 	var others []string
 	for _, o := range []struct{ name, value, usual string }{
 		{"transport ", r.Report.Transport, "tcp"}, {"build ", fmt.Sprintf("%.8s", b.Build), ""}, {"profile ", b.Profile, "tested"},
-		{"runtime ", b.Runtime, "process"}, {"settings ", b.Differs, ""}, {"without ", strings.Join(r.Report.LeftOut, ", "), ""},
+		{"runtime ", b.Runtime, "process"}, {"", r.Report.Cluster.Isolation, "namespaces"}, {"without ", strings.Join(r.Report.LeftOut, ", "), ""},
+		{"published ", r.Report.Lowered, ""}, {"settings ", b.Differs, ""},
 	} {
 		if o.value != "" && o.value != o.usual {
 			others = append(others, o.name+o.value)
@@ -59,31 +60,37 @@ func (r Run) byHand() bool { return r.Scenario == "" }
 // late is anybody's fault.
 func (r Run) starved() bool { return r.Report.Coverage.HostStarvedS > verdict.MaxStarvedS }
 
-// told reports whether a claim that the run holds is held on a calm host, and with each
-// fault in place.
-func (r Run) told() bool {
-	state := r.Report.Verdict.State
-	missed := slices.ContainsFunc(r.Report.Landings, func(l history.Landing) bool { return l.State != history.Landed })
-	return (state.Failed() || state.ExitCode() == 0) && !missed && !r.starved() && len(r.Report.Harness) == 0
+// unproven are the shortfalls of a run that was not as its scenario has it. It may show a
+// violation, and says nothing of how often one comes.
+var unproven = []verdict.Kind{
+	verdict.NeverRun, verdict.FaultUnsupported, verdict.FaultMissing, verdict.FaultNotLanded, verdict.FaultPartial, verdict.FaultIndeterminate, verdict.FaultIdle,
+	verdict.PartGone, verdict.NodeEnded, verdict.HostStarved, verdict.HarnessError, verdict.HistoryIncomplete, verdict.BudgetMissed,
 }
 
-// without reports whether the run could have shown a violation of a claim, and did not.
-// Older verdicts do not list the kinds of all violations.
-func (r Run) without(claim, kind string) bool {
-	i := slices.IndexFunc(r.Report.Verdict.Results, func(of verdict.Result) bool { return of.Claim.Name == claim })
-	if i < 0 || !r.told() {
+// told reports whether the run counts: it was judged, it was as its scenario has it, with
+// each fault in place, and nothing of ours was missing. Older reports have no shortfalls.
+func (r Run) told() bool {
+	if state := r.Report.Verdict.State; !state.Failed() && state.ExitCode() != 0 {
 		return false
 	}
-	result := r.Report.Verdict.Results[i]
-	if result.Status == verdict.Fail {
-		return len(result.Violations) > 0 && !slices.ContainsFunc(result.Violations, func(v verdict.Violations) bool { return v.Kind == kind })
-	}
-	return result.Status == verdict.Pass
+	missed := slices.ContainsFunc(r.Report.Landings, func(l history.Landing) bool { return l.State != history.Landed })
+	short := slices.ContainsFunc(r.Report.Shortfalls, func(s verdict.Shortfall) bool { return slices.Contains(unproven, s.Kind) })
+	return !missed && !short && !r.starved() && len(r.Report.Harness) == 0
 }
 
-// A violation is violations of one kind in one run, by one party.
+// result is what the run found about a claim; nil if it did not judge it.
+func (r Run) result(claim string) *verdict.Result {
+	i := slices.IndexFunc(r.Report.Verdict.Results, func(of verdict.Result) bool { return of.Claim.Name == claim })
+	if i < 0 {
+		return nil
+	}
+	return &r.Report.Verdict.Results[i]
+}
+
+// A violation is what one run shows of one claim: violations of one kind, by one party.
 type violation struct {
 	kind    string
+	place   string        // of a panic
 	blame   verdict.Party // as the packets show it
 	library string        // of the client; "" where the report does not tell
 	count   int64
@@ -94,66 +101,99 @@ type violation struct {
 // violations of a failed claim, as the report has them.
 func (r Run) violations(result verdict.Result) (list []violation) {
 	for _, v := range r.Report.Violations {
-		if v.Claim == result.Claim.Name {
-			list = append(list, violation{kind: v.Kind, blame: v.Blame, library: r.library(v.SDK), count: v.Count, example: example(result, v.Kind, v.Blame)})
+		switch {
+		case v.Claim != result.Claim.Name:
+		case v.Kind == kindPanic && len(r.Report.Panics) > 0:
+			list = r.panics()
+		default:
+			list = append(list, violation{kind: v.Kind, blame: v.Blame, library: r.library(result.Claim, v.SDK), count: v.Count, example: example(v, result)})
 		}
 	}
 	if len(list) > 0 {
 		return list
 	}
 	for _, a := range result.Anomalies { // of a report that counts none
-		list = append(list, violation{kind: a.Kind, blame: a.Blame, library: r.library(""), count: 1, example: a.Text, listed: len(result.Violations) == 0})
+		list = append(list, violation{kind: a.Kind, blame: a.Blame, library: r.library(result.Claim, ""), count: 1, example: a.Text, listed: true})
 	}
 	if len(list) == 0 {
-		list = append(list, violation{kind: "failed", library: r.library(""), count: 1, example: result.Summary, listed: true})
+		list = append(list, violation{kind: "failed", library: r.library(result.Claim, ""), count: 1, example: result.Summary, listed: true})
 	}
 	return list
 }
 
-// library is that of a client, without its version: the run's own where it has one alone.
-func (r Run) library(sdk string) string {
-	if sdk == "" && len(r.Report.SDKs) == 1 {
-		sdk = r.Report.SDKs[0].Name
+// example is the first of some violations, as the report or the verdict lists it.
+func example(v reports.Violations, r verdict.Result) string {
+	if len(v.Examples) > 0 {
+		return v.Examples[0].Text
+	}
+	for _, a := range r.Anomalies {
+		if a.Kind == v.Kind && a.Blame == v.Blame {
+			return a.Text
+		}
+	}
+	return ""
+}
+
+// library is that of a client, without its version. A claim on the library is about the
+// one that the run was asked for. Else it is the run's own where it has one alone.
+func (r Run) library(claim verdict.Claim, sdk string) string {
+	if claim.Of == verdict.SDK && sdk == "" {
+		if _, after, named := strings.Cut(r.Report.Reproduce, " --sdk "); named {
+			sdk, _, _ = strings.Cut(after, " ")
+		}
+	}
+	if sdk == "" {
+		for _, s := range r.Report.SDKs {
+			if sdk != "" && s.Name != sdk {
+				return ""
+			}
+			sdk = s.Name
+		}
 	}
 	name, _, _ := strings.Cut(sdk, "@")
 	return name
 }
 
-// example is the first violation of a kind that is blamed on a party.
-func example(r verdict.Result, kind string, blame verdict.Party) string {
-	for _, a := range r.Anomalies {
-		if a.Kind == kind && a.Blame == blame {
-			return a.Text
-		}
-	}
-	return r.Summary
-}
+// decided is the party that comparisons blame for the failure of a claim in a run. It is
+// undecided where two of them disagree.
+type decided map[decision]verdict.Party
 
-// decided is whom comparisons blame for the failure of a claim in a run, by both. They
-// are joined with the report of one run, and decide about several.
-type decided map[[2]string]verdict.Party
+// A decision is about one claim in one run.
+type decision struct{ run, claim string }
 
+// decisions are those of all comparisons: each is joined with the report of one run, and
+// decides about several.
 func decisions(runs []Run) decided {
 	out := decided{}
 	for _, r := range runs {
-		if r.Report == nil || r.Report.Blame == nil {
+		if r.Report == nil {
 			continue
 		}
-		for _, a := range r.Report.Blame.Attributions {
-			party := a.Cause.Party()
-			if party == verdict.Undecided {
-				continue
-			}
-			for _, run := range a.Runs {
-				for _, claim := range a.Claims {
-					key := [2]string{run, claim}
-					if cmp.Or(out[key], party) != party { // each for some of it, or two that contradict each other
-						party = verdict.Undecided
-					}
-					out[key] = party
+		if r.Report.Blame != nil {
+			out.add(r.Report.Blame.Attributions)
+		}
+		if r.Report.Matrix != nil {
+			out.add(r.Report.Matrix.Attributions)
+		}
+	}
+	return out
+}
+
+func (d decided) add(attributions []reports.Attribution) {
+	for _, a := range attributions {
+		party := a.Cause.Party()
+		if party == verdict.Undecided {
+			continue
+		}
+		for _, run := range a.Runs {
+			for _, claim := range a.Claims {
+				of := decision{run, claim}
+				if known := d[of]; known != "" && known != party {
+					d[of] = verdict.Undecided
+				} else {
+					d[of] = party
 				}
 			}
 		}
 	}
-	return out
 }

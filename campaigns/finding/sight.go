@@ -2,7 +2,6 @@ package finding
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -11,6 +10,10 @@ import (
 
 // ourLibrary is the client that is made with this program. Its faults are the harness's.
 const ourLibrary = "go/rmq-mcp"
+
+// eitherTitle is the title of violations that nobody is blamed for, where both the broker and
+// their library are blamed for such in other runs.
+const eitherTitle = "the broker's or the library's"
 
 // A sight is a finding in one run.
 type sight struct {
@@ -21,55 +24,78 @@ type sight struct {
 	example string
 }
 
-// sights are those of each finding, by run.
-type sights map[Key]map[string]*sight
+// sights are what runs show.
+type sights struct {
+	of    map[Key]map[string]*sight // by run
+	none  map[decision]bool         // runs and claims with violations that are no finding
+	notes []string
+}
 
-// sightsOf are the sights of all runs, and notes on failures that are no finding. Runs with
-// a planted defect are left out, and so is all that is the fault of the harness or of its
-// machine.
-func sightsOf(runs []Run) (sights, []string) {
-	all, by := sights{}, decisions(runs)
-	var notes []string
+// sightsOf are the sights of all runs. Runs with a planted defect are left out, and so is all
+// that is the fault of the harness or of its machine.
+func sightsOf(runs []Run) *sights {
+	all, by := &sights{of: map[Key]map[string]*sight{}, none: map[decision]bool{}}, decisions(runs)
 	for _, r := range runs {
 		if r.Report == nil || r.Planted != "" || !r.Report.Verdict.State.Failed() {
 			continue
 		}
 		for _, result := range r.Report.Verdict.Results {
 			if result.Status == verdict.Fail {
-				notes = append(notes, all.see(r, result, by)...)
+				all.see(r, result, by)
 			}
 		}
 	}
-	return all, notes
+	return all
 }
 
-// see adds what one failed claim of a run shows. It returns a note for each reason why
-// something of it is no finding.
-func (all sights) see(r Run, result verdict.Result, by decided) (notes []string) {
+// see adds what one failed claim of a run shows, and notes what of it is no finding.
+func (all *sights) see(r Run, result verdict.Result, by decided) {
+	left := map[string]int64{}
+	var reasons []string
 	for _, v := range r.violations(result) {
 		key, why := r.key(result.Claim, v, by)
-		if why != "" {
-			note := fmt.Sprintf("run %s fails %s, and that is no finding: %s", r.ID, result.Claim.Name, why)
-			if !slices.Contains(notes, note) {
-				notes = append(notes, note)
-			}
+		if why == "" {
+			all.add(key, sight{run: r, result: result, count: v.count, listed: v.listed, example: v.example})
 			continue
 		}
-		all.add(key, sight{run: r, result: result, count: v.count, listed: v.listed, example: v.example})
+		if left[why] == 0 {
+			reasons = append(reasons, why)
+		}
+		left[why] += v.count
 	}
-	return notes
+	for _, why := range reasons {
+		all.none[decision{r.ID, result.Claim.Name}] = true
+		all.notes = append(all.notes, fmt.Sprintf("run %s: %d violations of %s are no finding: %s", r.ID, left[why], result.Claim.Name, why))
+	}
 }
 
 // add counts more of a finding in a run.
-func (all sights) add(key Key, s sight) {
-	if all[key] == nil {
-		all[key] = map[string]*sight{}
+func (all *sights) add(key Key, s sight) {
+	if all.of[key] == nil {
+		all.of[key] = map[string]*sight{}
 	}
-	if known := all[key][s.run.ID]; known != nil {
+	if known := all.of[key][s.run.ID]; known != nil {
 		known.count, known.listed = known.count+s.count, known.listed || s.listed
 	} else {
-		all[key][s.run.ID] = &s
+		all.of[key][s.run.ID] = &s
 	}
+}
+
+// remove takes one run out of a finding.
+func (all *sights) remove(key Key, run string) {
+	delete(all.of[key], run)
+	if len(all.of[key]) == 0 {
+		delete(all.of, key)
+	}
+}
+
+// keys are the findings in a fixed order.
+func (all *sights) keys() (list []Key) {
+	for key := range all.of {
+		list = append(list, key)
+	}
+	slices.SortFunc(list, Key.compare)
+	return list
 }
 
 // key is the finding of a violation, or why it is none. The packets tell the party, else
@@ -80,73 +106,115 @@ func (r Run) key(claim verdict.Claim, v violation, by decided) (key Key, why str
 		party = verdict.SDK
 	}
 	if party == "" || party == verdict.Undecided {
-		party = by[[2]string{r.Report.ID, claim.Name}]
+		party = by[decision{r.Report.ID, claim.Name}]
 	}
-	key = Key{Claim: claim.Name, Kind: v.kind, Party: party, Subject: r.flavor()}
+	if party == "" {
+		party = verdict.Undecided
+	}
+	if party == verdict.Undecided && v.kind == kindPanic { // the node's own log says that it panicked
+		party = verdict.Broker
+	}
+	key = Key{Claim: claim.Name, Kind: v.kind, Place: v.place, Party: party, Subject: r.flavor()}
 	switch party {
-	case verdict.Broker:
+	case verdict.Broker, verdict.Undecided:
 	case verdict.SDK:
 		switch key.Subject = v.library; {
 		case r.starved():
-			return key, "the host stood still, which makes a library late"
+			return key, "the host stood still, and a library can do nothing then"
 		case v.library == "":
 			return key, "the report does not tell which of its libraries it was"
 		case v.library == ourLibrary:
 			return key, "it is the doing of this program's own client"
 		}
-	case "", verdict.Undecided:
-		key.Party = verdict.Undecided
 	default:
-		return key, "it is blamed on the " + string(party)
+		return key, "the " + string(party) + " is to blame"
 	}
 	return key, ""
 }
 
 // join adds violations without a party to those of the same claim and kind that are
-// blamed on the same broker. It keeps them apart where their library is blamed for such, too.
-func (all sights) join() {
-	for key, of := range maps.Clone(all) {
-		broker := key
-		broker.Party = verdict.Broker
-		if key.Party != verdict.Undecided || len(all[broker]) == 0 {
+// blamed on the same broker. Those of a library that is blamed for such, too, stay apart.
+func (all *sights) join() {
+	for _, key := range all.keys() {
+		broker, either := key, key
+		broker.Party, either.Title = verdict.Broker, eitherTitle
+		if key.Party != verdict.Undecided || len(all.of[broker]) == 0 {
 			continue
 		}
-		delete(all, key)
-		if all.byLibrary(key, of) {
-			broker.Party, broker.Title = verdict.Undecided, "the broker's or the library's"
-		}
-		for _, s := range of {
-			all.add(broker, *s)
+		for _, id := range sorted(all.of[key]) {
+			s := all.of[key][id]
+			all.remove(key, id)
+			if all.accused(key, s.run) {
+				all.add(either, *s)
+			} else {
+				all.add(broker, *s)
+			}
 		}
 	}
 }
 
-// byLibrary reports whether one of the libraries of some sights is blamed for the same.
-func (all sights) byLibrary(key Key, of map[string]*sight) bool {
-	for other := range all {
-		if other.Party != verdict.SDK || other.Claim != key.Claim || other.Kind != key.Kind {
-			continue
-		}
-		for _, s := range of {
-			if strings.Contains(s.run.SDK, other.Subject+"@") {
-				return true
-			}
+// accused reports whether a library of a run is blamed for the like of a finding.
+func (all *sights) accused(key Key, r Run) bool {
+	for _, sdk := range r.Report.SDKs {
+		library := key
+		library.Party, library.Subject = verdict.SDK, sdk.Name
+		if len(all.of[library]) > 0 {
+			return true
 		}
 	}
 	return false
 }
 
-// like are the sights of other findings of the same claim and kind, by run.
-func (all sights) like(key Key) (runs map[string]bool, ids []string) {
-	runs = map[string]bool{}
-	for other, of := range all {
+// could reports whether a run counts among those in which a finding could have been seen:
+// it shows the finding, or it holds the claim, or each of its violations is known to be
+// something else.
+func (all *sights) could(key Key, r Run) bool {
+	result := r.result(key.Claim)
+	if result == nil || r.Planted != "" || !r.told() {
+		return false
+	}
+	switch {
+	case all.of[key][r.ID] != nil, result.Status == verdict.Pass:
+		return true
+	case result.Status != verdict.Fail || len(result.Violations) == 0 || all.none[decision{r.ID, key.Claim}]:
+		return false
+	}
+	for other, of := range all.of {
+		if of[r.ID] != nil && key.maybe(other) {
+			return false
+		}
+	}
+	return true
+}
+
+// maybe reports whether a run that shows another finding may show this one by the same
+// violations: nobody knows their party, or their place.
+func (k Key) maybe(other Key) bool {
+	if other.Claim != k.Claim || other.Kind != k.Kind {
+		return false
+	}
+	unknown := other.Party == verdict.Undecided && (other.Title == "" || other.Title == eitherTitle)
+	return unknown || (k.Place == "") != (other.Place == "")
+}
+
+// like are the IDs of the other findings of the same claim and kind.
+func (all *sights) like(key Key) (ids []string) {
+	for _, other := range all.keys() {
 		if other != key && other.Claim == key.Claim && other.Kind == key.Kind {
-			for id := range of {
-				runs[id] = true
-			}
 			ids = append(ids, other.ID())
 		}
 	}
-	slices.Sort(ids)
-	return runs, ids
+	return ids
+}
+
+// concerns reports whether a run says something of the subject of a finding: it is on the
+// broker, or with the library.
+func (k Key) concerns(r Run) bool {
+	if k.Party != verdict.SDK {
+		return r.flavor() == k.Subject
+	}
+	return slices.ContainsFunc(strings.Split(r.SDK, ", "), func(sdk string) bool {
+		name, _, _ := strings.Cut(sdk, "@")
+		return name == k.Subject
+	})
 }

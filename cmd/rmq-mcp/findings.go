@@ -96,7 +96,7 @@ func printFindings(w io.Writer, all finding.Findings) error {
 		return err
 	}
 	for _, note := range all.Notes {
-		fmt.Fprintln(w, note)
+		fmt.Fprintln(w, plain.Line(note))
 	}
 	return nil
 }
@@ -104,15 +104,15 @@ func printFindings(w io.Writer, all finding.Findings) error {
 // printFinding prints everything about a finding, for people.
 func printFinding(w io.Writer, f finding.Finding) error {
 	promised := ""
-	if !f.Promised {
-		promised = "; the vendor does not promise it"
+	if f.Unpromised != "" {
+		promised = "; nobody is known to promise it: " + plain.Line(f.Unpromised)
 	}
-	fmt.Fprintf(w, "%s  %s  %s\n%s (%s%s)\n\n", f.ID, f.Severity, plain.Line(f.String()), plain.Line(f.Text), plain.Line(f.Source), promised)
+	fmt.Fprintf(w, "%s  %s  %s\n%s (%s%s)\n\n", f.ID, plain.Line(f.Severity), plain.Line(f.String()), plain.Line(f.Text), plain.Line(f.Source), promised)
 	fmt.Fprintf(w, "Blamed on: %s. Seen first %s, last %s.\n", f.Party, f.First.Local().Format("2006-01-02"), f.Last.Local().Format("2006-01-02"))
 	if len(f.Also) > 0 {
 		fmt.Fprintf(w, "The same claim fails in the same way in %s.\n", strings.Join(f.Also, ", "))
 	}
-	fmt.Fprintf(w, "Smallest: %s (faults: %d), fails in %s\n", f.Smallest.Scenario, f.Smallest.Faults, f.Smallest.FailsIn())
+	fmt.Fprintf(w, "Smallest: %s (faults: %d): %s\n", f.Smallest.Scenario, f.Smallest.Faults, f.Smallest.FailsIn())
 	if f.Smallest.Command != "" {
 		fmt.Fprintf(w, "  %s\n", f.Smallest.Command)
 	}
@@ -120,17 +120,27 @@ func printFinding(w io.Writer, f finding.Finding) error {
 		fmt.Fprintln(w, "  The library's scenario of this name has changed since that run.")
 	}
 	fmt.Fprintln(w)
-	seen := [][]string{{"SCENARIO", "BROKER", "NODES", "SDK", "PROTOCOL", "TIER", "SEEN IN", "ELSE"}}
-	for _, s := range f.Seen {
-		seen = append(seen, []string{s.Scenario, s.Broker, fmt.Sprint(s.Nodes), s.SDK, s.Protocol, s.Tier, fmt.Sprintf("%d of %d", s.Failed, s.Of), short(s.Else)})
+	if len(f.Seen) > 0 {
+		if err := printTable(w, seenTable(f)); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
 	}
-	if err := printTable(w, seen); err != nil {
-		return err
-	}
-	fmt.Fprintln(w)
 	runs := [][]string{{"RUN", "SCENARIO", "COUNT", "FOR EXAMPLE"}}
 	for _, r := range f.Runs {
-		runs = append(runs, []string{r.RunID, r.Scenario, r.Times(), strings.TrimSpace(short(r.Example))})
+		times := r.Times()
+		if !r.Counted {
+			times += ", not counted"
+		}
+		runs = append(runs, []string{r.RunID, r.Scenario, times, strings.TrimSpace(short(r.Example))})
 	}
 	return printTable(w, runs)
+}
+
+func seenTable(f finding.Finding) [][]string {
+	table := [][]string{{"SCENARIO", "BROKER", "NODES", "SDK", "PROTOCOL", "TIER", "SEEN IN", "ELSE"}}
+	for _, s := range f.Seen {
+		table = append(table, []string{s.Scenario, s.Broker, fmt.Sprint(s.Nodes), s.SDK, s.Protocol, s.Tier, fmt.Sprintf("%d of %d", s.Failed, s.Of), short(s.Else)})
+	}
+	return table
 }

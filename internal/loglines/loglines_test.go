@@ -1,6 +1,7 @@
 package loglines
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -95,6 +96,36 @@ func TestPage(t *testing.T) {
 	for _, bad := range []Query{{Level: "loud"}, {Match: "("}, {After: "x"}, {After: "-1"}} {
 		if _, err := NewPage(bad); err == nil {
 			t.Errorf("%+v is taken", bad)
+		}
+	}
+}
+
+// A panic has the place and the message that its log names, in each form that runtimes
+// write.
+func TestPanicReader(t *testing.T) {
+	for _, c := range []struct {
+		name, log string
+		want      []Panic
+	}{
+		{"Rust", "INFO a\n2026-11-26 thread 'tokio-runtime-worker' panicked at src/raft/store.rs:41:10:\ncalled `Option::unwrap()` on a `None` value\nnote: run with `RUST_BACKTRACE=1`", []Panic{
+			{Line: 2, Thread: "tokio-runtime-worker", File: "src/raft/store.rs", At: 41, Message: "called `Option::unwrap()` on a `None` value"}}},
+		{"Rust, with the thread's number", "thread 'main' (1234) panicked at /root/.cargo/registry/src/index.crates.io-1/rocksdb-0.22.0/src/db.rs:7:1:\nno", []Panic{
+			{Line: 1, Thread: "main", File: "/root/.cargo/registry/src/index.crates.io-1/rocksdb-0.22.0/src/db.rs", At: 7, Message: "no"}}},
+		{"Rust before 1.73", "thread 'main' panicked at 'it's over', src/lib.rs:1:2\nINFO b", []Panic{{Line: 1, Thread: "main", File: "src/lib.rs", At: 1, Message: "it's over"}}},
+		{"Go", "panic: runtime error: index out of range [3] with length 3\n\ngoroutine 1 [running]:\nruntime.gopanic(0x1)\n\truntime/panic.go:1 +0x1\nmain.f(...)\n\tgithub.com/x/y@v2.1.0/server/a.go:12\nmain.main()\n\tmain.go:3 +0x2", []Panic{
+			{Line: 1, File: "github.com/x/y@v2.1.0/server/a.go", At: 12, Message: "runtime error: index out of range [3] with length 3"}}},
+		{"Go, with a signal", "panic: runtime error: invalid memory address\n[signal SIGSEGV: segmentation violation code=0x1]\n\ngoroutine 1 [running]:\nmain.f(...)\n\ta.go:12 +0x1", []Panic{
+			{Line: 1, File: "a.go", At: 12, Message: "runtime error: invalid memory address"}}},
+		{"no place", "thread 'main' has overflowed its stack\nINFO b", []Panic{{Line: 1}}},
+		{"two, the first cut short", "thread 'a' panicked at src/a.rs:1:1:\nthread 'b' panicked at src/b.rs:2:2:\nm", []Panic{
+			{Line: 1, Thread: "a", File: "src/a.rs", At: 1}, {Line: 2, Thread: "b", File: "src/b.rs", At: 2, Message: "m"}}},
+	} {
+		var r PanicReader
+		for line := range strings.SplitSeq(c.log, "\n") {
+			r.Take(line)
+		}
+		if !slices.Equal(r.Panics, c.want) {
+			t.Errorf("%s: %+v, want %+v", c.name, r.Panics, c.want)
 		}
 	}
 }

@@ -9,6 +9,10 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
+// Shortfalls returns everything that keeps a run from PASS-hardening, beside violations, in
+// the order of [States].
+func Shortfalls(in Input) []Shortfall { return byRank(shortfalls(in)) }
+
 // shortfalls lists everything that keeps a run from PASS-hardening.
 func shortfalls(in Input) []Shortfall {
 	var list []Shortfall

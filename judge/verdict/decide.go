@@ -19,7 +19,7 @@ func Decide(in Input) Verdict {
 	if in.Root != "" {
 		v.Runs = append(v.Runs, in.Root)
 	}
-	short := byRank(shortfalls(in))
+	short := Shortfalls(in)
 	failed := failures(in.Results)
 	if len(failed) > 0 {
 		v.State = FailOnce

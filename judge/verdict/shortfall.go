@@ -78,8 +78,8 @@ var States = [...]struct {
 
 // A Shortfall is one of them, with what was seen.
 type Shortfall struct {
-	Kind Kind
-	Text string
+	Kind Kind   `json:"kind"`
+	Text string `json:"text"`
 }
 
 // State is the best state that this shortfall leaves.
