@@ -109,7 +109,7 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 	if err != nil {
 		return nil, err
 	}
-	panics, err := panicsIn(d.Path, act.tables.Nodes)
+	panics, err := PanicsIn(d.Path, act.tables.Nodes)
 	if err != nil {
 		return nil, fmt.Errorf("read the panics of run %s: %w", d.Run.ID, err)
 	}

@@ -29,8 +29,9 @@ type Panic struct {
 // mostLogLine is how much of a line of a log is looked at, in bytes.
 const mostLogLine = 64 << 10
 
-// panicsIn returns the panics in the logs of nodes, the most frequent first.
-func panicsIn(dir string, nodes []history.Node) (list []Panic, err error) {
+// PanicsIn returns the panics in the nodes' logs of a run directory, the most frequent
+// first.
+func PanicsIn(dir string, nodes []history.Node) (list []Panic, err error) {
 	for _, node := range nodes {
 		log := filepath.ToSlash(filepath.Join(EvidenceDir, LogsDir, node.Name+".log"))
 		found, err := panicsOf(filepath.Join(dir, log))

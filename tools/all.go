@@ -15,7 +15,7 @@ func (a *agent) tools() []Tool {
 		a.runClient(),
 		a.runScenario(), a.getRun(), a.stopRun(), a.compareRuns(), a.replayRun(), a.reduceRun(),
 		a.getLogs(), a.getMetrics(),
-		a.listScenarios(), a.listRuns(), a.listFindings(), a.preflight(),
+		a.listScenarios(), a.listRuns(), a.listFindings(), a.findCode(), a.preflight(),
 		a.freezePlan(),
 		a.pushReport(),
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/code"
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
 	"github.com/robustmq/rmq-mcp/experiment"
@@ -44,6 +45,9 @@ type Backend struct {
 	Runs func(reports.Filter) ([]reports.Row, error)
 	// Findings are those of all stored runs.
 	Findings func() (finding.Findings, error)
+	// Code maps a run, or the newest run of a finding, to places in the broker's source.
+	// It is nil where the operator named no source.
+	Code func(ctx context.Context, ask CodeAsk) (code.Places, error)
 	// Scenarios are those of the library that a query describes; Scenario is one of
 	// them, whole.
 	Scenarios func(scenarios.Query) ([]ScenarioLine, error)

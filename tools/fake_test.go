@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/code"
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
 	"github.com/robustmq/rmq-mcp/experiment"
@@ -202,6 +203,9 @@ func (h *host) backend() Backend {
 			return h.preflight, nil
 		},
 		Findings: func() (finding.Findings, error) { return h.found, nil },
+		Code: func(_ context.Context, ask CodeAsk) (code.Places, error) {
+			return code.Places{Tree: "robustmq at v0.4.11", Places: []code.Place{{File: "src/a.rs", Line: 7, Function: "f", Kind: code.Panic, Around: []code.Line{{Number: 7, Text: "x.unwrap()"}}}}[:min(1, ask.Most)]}, nil
+		},
 		Compare: func([]string) (campaigns.Comparison, error) {
 			if h.compared.Headline == "" {
 				return campaigns.Compare(nil), nil

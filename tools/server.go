@@ -60,7 +60,7 @@ func New(o Options) (*Server, error) {
 	)
 	s.mcp.Use(s.finishProgress)
 	for _, t := range a.tools() {
-		if o.ReadOnly && !t.Hints.ReadOnly {
+		if t.hidden || o.ReadOnly && !t.Hints.ReadOnly {
 			continue
 		}
 		described, err := describeTool(t)

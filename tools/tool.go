@@ -23,6 +23,7 @@ type Tool struct {
 	Params      []Param
 	Example     string // arguments of a call that works, as JSON
 	Hints       Hints
+	hidden      bool // the server has nothing to use it on
 	answer      reflect.Type
 	run         func(context.Context, *Call) (any, error)
 }

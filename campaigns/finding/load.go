@@ -65,6 +65,9 @@ func completed(r *reports.Report, dir string) (repeatable bool) {
 		return false
 	}
 	r.Transport, r.LeftOut, r.Lowered, r.Wire = run.Transport, run.LeftOut, run.Lowered, run.Wire
+	if panics, err := reports.PanicsIn(dir, r.Nodes); err == nil && len(r.Panics) == 0 {
+		r.Panics = panics
+	}
 	_, err = os.Lstat(filepath.Join(evidence, reports.StartFile))
 	return err == nil
 }
@@ -72,7 +75,7 @@ func completed(r *reports.Report, dir string) (repeatable bool) {
 // trimmed is a report without all that no finding needs, which is most of it.
 func trimmed(r *reports.Report) *reports.Report {
 	out := &reports.Report{
-		ID: r.ID, Scenario: r.Scenario, SDKs: r.SDKs, Transport: r.Transport, LeftOut: r.LeftOut, Lowered: r.Lowered, Wire: r.Wire, Cluster: r.Cluster, Coverage: r.Coverage,
+		ID: r.ID, Scenario: r.Scenario, SDKs: r.SDKs, Transport: r.Transport, LeftOut: r.LeftOut, Lowered: r.Lowered, Wire: r.Wire, Cluster: r.Cluster, Nodes: r.Nodes, Coverage: r.Coverage,
 		Verdict: r.Verdict, Shortfalls: r.Shortfalls, Landings: r.Landings, Violations: r.Violations, Panics: r.Panics, Harness: r.Harness, Reproduce: r.Reproduce, Blame: r.Blame, Matrix: r.Matrix,
 	}
 	out.Scenario.Text = ""

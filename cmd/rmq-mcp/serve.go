@@ -22,6 +22,7 @@ import (
 // serving are the flags of serve.
 type serving struct {
 	http, envelope, tokenFile string
+	source                    string
 	readOnly, noToken         bool
 	origins, hosts            []string
 	grace, maxWait            time.Duration
@@ -40,6 +41,7 @@ func (a *app) serve() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&s.http, "http", "", "serve streamable HTTP on this `address` instead of stdio, such as 127.0.0.1:8089")
 	f.StringVar(&s.envelope, "envelope", "", "YAML `file` with the limits that no tool call can leave; docs/envelope.yaml shows all")
+	f.StringVar(&s.source, "source", "", "`directory` of the broker's source, or its git repository, for find_code to read")
 	f.BoolVar(&s.readOnly, "read-only", false, "offer only tools that change nothing")
 	f.DurationVar(&s.grace, "grace", time.Minute, "how long a cluster explored by hand outlives the last server or terminal that uses it")
 	f.DurationVar(&s.maxWait, "max-wait", 0, "the longest that a call may wait for a run, where its host is known to bear that (default: 45s; over stdio in Claude Code 5m)")
@@ -68,6 +70,9 @@ func (a *app) serveMCP(ctx context.Context, s serving) error {
 	backend, err := backendOf(dir, s.grace)
 	if err != nil {
 		return err
+	}
+	if s.source != "" {
+		backend.Code = codeOf(dir, s.source)
 	}
 	journal, err := tools.OpenJournal(dir)
 	if err != nil {
