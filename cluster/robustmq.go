@@ -165,13 +165,14 @@ func (r robustmq) ready(ctx context.Context, p *plan, n *Node, first bool) error
 }
 
 // leader is the node that leads the segment to which the topic's messages are
-// written, as most nodes see it. A topic that does not exist yet has none;
-// then it is the leader of the Raft group data_0, which decides where data go.
+// written, as most nodes see it. A topic that does not exist yet has none, and neither has
+// one without segments; then it is the leader of the Raft group data_0, which decides where
+// data go.
 func (r robustmq) leader(ctx context.Context, p *plan, topic string) (string, error) {
 	ids, errs := map[int]int{}, []error{}
 	for _, n := range running(ctx, p.nodes) {
 		id, err := segmentLeader(ctx, n, topic)
-		if errors.Is(err, errNoTopic) {
+		if errors.Is(err, errNoTopic) || err == nil && id == 0 {
 			id, err = dataLeader(ctx, n)
 		}
 		if err != nil {

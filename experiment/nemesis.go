@@ -60,13 +60,16 @@ func (n *nemesis) disturb(ctx context.Context) {
 	}
 }
 
+// viaScenario is the caller of a fault of the schedule.
+const viaScenario = "scenario"
+
 // step injects one fault at its time and waits until it is healed.
 func (n *nemesis) step(ctx context.Context, step scenarios.Step) error {
 	if !hold(ctx, seconds(step.AtS)) {
 		return nil
 	}
 	params := n.tier.Params(step)
-	caller := keeper.Caller{Via: "scenario", Tool: "inject_fault", Args: map[string]any{"type": step.Fault, "target": step.Target, "params": params}}
+	caller := keeper.Caller{Via: viaScenario, Tool: "inject_fault", Args: map[string]any{"type": step.Fault, "target": step.Target, "params": params}}
 	st, err := n.inject(ctx, keeper.Inject{Type: step.Fault, Target: step.Target, Params: params, Caller: caller})
 	if err != nil {
 		return fmt.Errorf("inject %s on %s: %w", step.Fault, step.Target, err)
@@ -85,11 +88,14 @@ func (n *nemesis) inject(ctx context.Context, in keeper.Inject) (keeper.FaultSta
 	if err := faults.CheckTarget(in.Type, in.Target); err != nil {
 		return keeper.FaultStatus{}, err
 	}
+	req.Target = in.Target
 	target, err := n.target(ctx, in.Target)
 	if err != nil {
+		if ctx.Err() == nil && in.Caller.Via == viaScenario { // which nobody can ask again
+			n.engine.Miss(req, in.Target, err)
+		}
 		return keeper.FaultStatus{}, err
 	}
-	req.Target = in.Target
 	req.JournalCall = n.journalled(journal.KindCall, in.Caller, nil)
 	landing, err := n.engine.Inject(context.WithoutCancel(ctx), req, target)
 	st := n.status(landing)

@@ -116,6 +116,20 @@ func (e *Engine) Inject(ctx context.Context, r Request, target Target) (history.
 	return p.snapshot(), nil
 }
 
+// Miss notes a fault that was asked for and could not be begun: its target was not found.
+// It returns its landing, which did not land for that reason.
+func (e *Engine) Miss(r Request, asked string, why error) history.Landing {
+	p, err := e.list.open(r, Target{Asked: asked}, e.opt.Clock.Now(), nil)
+	if err != nil { // nobody is asked to admit it
+		return history.Landing{}
+	}
+	p.problem(why.Error())
+	p.change(func(l *history.Landing) { l.State = history.NotLanded })
+	e.decide(p, func(l *history.Landing) { l.Healed = history.HealVerified })
+	p.finish()
+	return p.snapshot()
+}
+
 // Heal takes a fault out now and waits until that was read back, also where
 // ctx is over: a heal is bounded by itself. Where another fault still holds
 // the same node, the landing stays pending until that one is healed. Healing

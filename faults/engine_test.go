@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 func encode(data any) json.RawMessage {
@@ -188,6 +190,23 @@ func TestUnsupported(t *testing.T) {
 		}
 		if got := r.Landings(); len(got) != 1 || got[0].Fault != "f1" {
 			t.Errorf("landings: %v", got)
+		}
+	})
+}
+
+// A fault of which the target was not found did not land, and says why.
+func TestMiss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(1)
+		l := r.Miss(request(t, "kill", 10), "leader", errors.New("no node names a leader"))
+		if l.State != history.NotLanded || l.Healed != history.HealVerified || !slices.Equal(l.Reasons, []string{"no node names a leader"}) || l.Target != "leader" {
+			t.Errorf("%+v", l)
+		}
+		if again, reasons, _ := verdict.DecideLanding(l); again != history.NotLanded || !slices.Equal(reasons, l.Reasons) {
+			t.Errorf("decided again: %s, %q", again, reasons)
+		}
+		if len(r.Active()) > 0 || r.HealAll(t.Context()) != nil {
+			t.Error("it is in place")
 		}
 	})
 }

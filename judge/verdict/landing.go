@@ -31,6 +31,9 @@ func DecideLanding(l history.Landing) (history.LandingState, []string, []history
 	if l.State == history.Unsupported {
 		return history.Unsupported, l.Reasons, proofs
 	}
+	if l.State == history.NotLanded && len(l.Proofs) == 0 { // it was not begun
+		return history.NotLanded, l.Reasons, proofs
+	}
 	state, reasons := settle(roles[history.RoleMechanism], roles[history.RoleEffect], roles[history.RoleControl])
 	return state, reasons, proofs
 }
