@@ -135,11 +135,11 @@ func version(sdk string) string { _, v, _ := strings.Cut(sdk, "@"); return v }
 
 // bySDK orders names by library, then by version, the oldest first.
 func bySDK(a, b string) int {
-	return cmp.Or(cmp.Compare(library(a), library(b)), compareVersions(version(a), version(b)))
+	return cmp.Or(cmp.Compare(library(a), library(b)), CompareVersions(version(a), version(b)))
 }
 
-// compareVersions orders dotted numbers; what is no number by its letters.
-func compareVersions(a, b string) int {
+// CompareVersions orders dotted numbers; what is no number by its letters.
+func CompareVersions(a, b string) int {
 	x, y := strings.Split(a, "."), strings.Split(b, ".")
 	for i := range max(len(x), len(y)) {
 		if i >= len(x) || i >= len(y) {

@@ -361,7 +361,7 @@ func TestExitCode(t *testing.T) {
 
 func TestVersionsAreOrderedByTheirNumbers(t *testing.T) {
 	got := []string{"5.10.4", "5.9.1", "4.3.8", "5.10", "5.10.4-beta"}
-	slices.SortFunc(got, compareVersions)
+	slices.SortFunc(got, CompareVersions)
 	if diff := cmp.Diff([]string{"4.3.8", "5.9.1", "5.10", "5.10.4", "5.10.4-beta"}, got); diff != "" {
 		t.Error(diff)
 	}

@@ -19,7 +19,7 @@ type Known struct {
 func (k Known) covers(sdk, protocol string, claims []string) bool {
 	v := version(sdk)
 	return library(sdk) == k.Library &&
-		(k.From == "" || compareVersions(v, k.From) >= 0) && (k.Until == "" || compareVersions(v, k.Until) <= 0) &&
+		(k.From == "" || CompareVersions(v, k.From) >= 0) && (k.Until == "" || CompareVersions(v, k.Until) <= 0) &&
 		(len(k.Protocols) == 0 || slices.Contains(k.Protocols, protocol)) &&
 		slices.ContainsFunc(claims, func(c string) bool { return slices.Contains(k.Claims, c) })
 }

@@ -35,6 +35,44 @@ type Recipe struct {
 // something, or the broker's binary is not there any more. Binary is where that
 // is now, "" for where it was.
 func ReadRecipe(dir, binary string) (Recipe, error) {
+	return readRecipe(dir, func(r *Recipe) error { return findBroker(r, binary) })
+}
+
+// Another is what a run is repeated on instead of what it was on: a version of the broker,
+// its binary, or a library. The empty ones stay as they were.
+type Another struct {
+	Version string // of RobustMQ, to be downloaded
+	Binary  string // path
+	SDK     string // lang/package@version
+}
+
+// ReadRecipeOn reads how a run was made, to make it on something else.
+func ReadRecipeOn(dir string, on Another) (Recipe, error) {
+	return readRecipe(dir, func(r *Recipe) error {
+		if on.SDK != "" {
+			r.Start.SDK = on.SDK
+		}
+		c := &r.Start.Cluster
+		switch {
+		case on.Version == "" && on.Binary == "":
+			return findBroker(r, "")
+		case c.Foreign():
+			return fmt.Errorf("its broker is somebody else's: install the version there, and run %s on it", r.Run.Scenario)
+		}
+		c.Version, c.VersionSHA256, c.Binary = on.Version, "", ""
+		if on.Binary == "" {
+			return nil
+		}
+		var err error
+		if c.Binary, err = filepath.Abs(on.Binary); err != nil {
+			return err
+		}
+		_, err = cluster.Check(*c)
+		return err
+	})
+}
+
+func readRecipe(dir string, broker func(*Recipe) error) (Recipe, error) {
 	d, err := reports.Open(dir)
 	if err != nil {
 		return Recipe{}, err
@@ -53,7 +91,7 @@ func ReadRecipe(dir, binary string) (Recipe, error) {
 	if r.Start, err = readStart(d); err != nil {
 		return again(err)
 	}
-	if err := findBroker(&r, binary); err != nil {
+	if err := broker(&r); err != nil {
 		return again(err)
 	}
 	if _, err := reports.VerifySeal(dir); err != nil {

@@ -27,6 +27,7 @@ type FindingLine struct {
 	Way      string        `json:"fails_as"`
 	Smallest string        `json:"smallest"` // scenario that shows it
 	Times    string        `json:"fails_in"` // runs of that scenario: 2 of 3
+	Status   string        `json:"status"`
 }
 
 // Most that an answer shows.
@@ -57,7 +58,7 @@ func (a *agent) listFindings() Tool {
 		}
 		var lines []FindingLine
 		for _, f := range all.Findings {
-			lines = append(lines, FindingLine{ID: f.ID, Severity: f.Severity, Party: f.Party, Way: f.Way(), Smallest: f.Smallest.Scenario, Times: f.Smallest.FailsIn()})
+			lines = append(lines, FindingLine{ID: f.ID, Severity: f.Severity, Party: f.Party, Way: f.Way(), Smallest: f.Smallest.Scenario, Times: f.Smallest.FailsIn(), Status: f.Status.String()})
 		}
 		out := FindingsAnswer{Findings: fitting(lines, answerBytes), Notes: all.Notes[:min(len(all.Notes), findingNotes)]}
 		out.Left = len(lines) - len(out.Findings)

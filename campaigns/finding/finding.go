@@ -75,6 +75,7 @@ type Finding struct {
 	Seen       []Seen       `json:"seen"`           // how often, and where it was looked for in vain
 	Also       []string     `json:"also,omitempty"` // IDs of findings of the same claim and kind, on another broker or by the doing of somebody else
 	Smallest   Reproduction `json:"smallest"`
+	Status     Status       `json:"status"`
 	Runs       []RunLine    `json:"runs"` // that show it, the newest first
 }
 
@@ -91,9 +92,18 @@ type Setup struct {
 	Protocol string `json:"protocol"`
 	Tier     string `json:"tier"`
 	SDK      string `json:"sdk"`
-	Broker   string `json:"broker"` // flavor and version; the endpoints of somebody else's
+	Broker   string `json:"broker"`          // flavor and version; the endpoints of somebody else's
+	Build    string `json:"build,omitempty"` // the beginning of the hash of its binary
 	Nodes    int    `json:"nodes"`
-	Else     string `json:"else,omitempty"` // transport, build, profile, runtime, settings, faults left out: what is not as usual
+	Else     string `json:"else,omitempty"` // transport, profile, runtime, settings, faults left out: what is not as usual
+}
+
+// On names the broker and its build.
+func (s Setup) On() string {
+	if s.Build == "" {
+		return s.Broker
+	}
+	return s.Broker + " (" + s.Build + ")"
 }
 
 // A Reproduction is the smallest run that shows a finding, and how often its setup does.

@@ -66,7 +66,7 @@ func (all *sights) finding(key Key, setups map[Setup][]Run) Finding {
 		})
 	}
 	f.Seen, f.Also = all.seen(key, setups), all.like(key)
-	f.Smallest = smallest(list, f.Seen)
+	f.Smallest, f.Status = smallest(list, f.Seen), all.status(key, setups)
 	return f
 }
 
@@ -93,16 +93,7 @@ func (all *sights) seen(key Key, setups map[Setup][]Run) (list []Seen) {
 		if !scenarios[setup.Scenario] || !key.concerns(runs[0]) {
 			continue
 		}
-		s := Seen{Setup: setup}
-		for _, r := range runs {
-			if !all.could(key, r) {
-				continue
-			}
-			if s.Of++; all.of[key][r.ID] != nil {
-				s.Failed++
-			}
-		}
-		if s.Of > 0 {
+		if s := (Seen{setup, all.times(key, runs)}); s.Of > 0 {
 			list = append(list, s)
 		}
 	}
@@ -111,6 +102,19 @@ func (all *sights) seen(key Key, setups map[Setup][]Run) (list []Seen) {
 			cmp.Compare(a.Tier, b.Tier), cmp.Compare(a.Nodes, b.Nodes), cmp.Compare(a.SHA256, b.SHA256), cmp.Compare(a.Else, b.Else))
 	})
 	return list
+}
+
+// times counts the runs that show a finding, of those that could have.
+func (all *sights) times(key Key, runs []Run) (t reports.Times) {
+	for _, r := range runs {
+		if !all.could(key, r) {
+			continue
+		}
+		if t.Of++; all.of[key][r.ID] != nil {
+			t.Failed++
+		}
+	}
+	return t
 }
 
 // smallest is the run of a scenario with the fewest faults, then the fewest nodes and

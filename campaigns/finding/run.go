@@ -40,7 +40,7 @@ func (r Run) setup() Setup {
 	b := campaigns.BrokerOf(r.Report.Cluster)
 	var others []string
 	for _, o := range []struct{ name, value, usual string }{
-		{"transport ", r.Report.Transport, "tcp"}, {"build ", fmt.Sprintf("%.8s", b.Build), ""}, {"profile ", b.Profile, "tested"},
+		{"transport ", r.Report.Transport, "tcp"}, {"profile ", b.Profile, "tested"},
 		{"runtime ", b.Runtime, "process"}, {"", r.Report.Cluster.Isolation, "namespaces"}, {"without ", strings.Join(r.Report.LeftOut, ", "), ""},
 		{"published ", r.Report.Lowered, ""}, {"settings ", b.Differs, ""},
 	} {
@@ -49,7 +49,7 @@ func (r Run) setup() Setup {
 		}
 	}
 	return Setup{
-		Scenario: r.Name(), SHA256: r.Report.Scenario.SHA256, Protocol: r.Protocol, Tier: r.Tier, SDK: r.SDK, Broker: r.broker(), Nodes: r.Nodes, Else: strings.Join(others, "; "),
+		Scenario: r.Name(), SHA256: r.Report.Scenario.SHA256, Protocol: r.Protocol, Tier: r.Tier, SDK: r.SDK, Broker: r.broker(), Build: fmt.Sprintf("%.8s", b.Build), Nodes: r.Nodes, Else: strings.Join(others, "; "),
 	}
 }
 

@@ -59,6 +59,7 @@ func (a *app) findings() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().StringVar(&out, "out", "", "write a page and a document of each into this `directory`")
+	cmd.AddCommand(a.findingsReplay())
 	return cmd
 }
 
@@ -86,10 +87,10 @@ func writeFindings(w io.Writer, out, dir string, all finding.Findings) error {
 
 // printFindings prints a line for each finding.
 func printFindings(w io.Writer, all finding.Findings) error {
-	table := [][]string{{"FINDING", "SEVERITY", "BLAMED ON", "FAILS AS", "RUNS", "SMALLEST", "FAILS IN", "LAST SEEN"}}
+	table := [][]string{{"FINDING", "SEVERITY", "BLAMED ON", "FAILS AS", "RUNS", "SMALLEST", "FAILS IN", "LAST SEEN", "STATUS"}}
 	for _, f := range all.Findings {
 		table = append(table, []string{
-			f.ID, f.Severity, string(f.Party), f.Way(), fmt.Sprint(len(f.Runs)), f.Smallest.Scenario, f.Smallest.FailsIn(), f.Last.Local().Format("2006-01-02 15:04"),
+			f.ID, f.Severity, string(f.Party), f.Way(), fmt.Sprint(len(f.Runs)), f.Smallest.Scenario, f.Smallest.FailsIn(), f.Last.Local().Format("2006-01-02 15:04"), f.Status.String(),
 		})
 	}
 	if err := printTable(w, table); err != nil {
@@ -108,7 +109,7 @@ func printFinding(w io.Writer, f finding.Finding) error {
 		promised = "; nobody is known to promise it: " + plain.Line(f.Unpromised)
 	}
 	fmt.Fprintf(w, "%s  %s  %s\n%s (%s%s)\n\n", f.ID, plain.Line(f.Severity), plain.Line(f.String()), plain.Line(f.Text), plain.Line(f.Source), promised)
-	fmt.Fprintf(w, "Blamed on: %s. Seen first %s, last %s.\n", f.Party, f.First.Local().Format("2006-01-02"), f.Last.Local().Format("2006-01-02"))
+	fmt.Fprintf(w, "Blamed on: %s. Seen first %s, last %s. Status: %s.\n", f.Party, f.First.Local().Format("2006-01-02"), f.Last.Local().Format("2006-01-02"), f.Status)
 	if len(f.Also) > 0 {
 		fmt.Fprintf(w, "The same claim fails in the same way in %s.\n", strings.Join(f.Also, ", "))
 	}
@@ -140,7 +141,7 @@ func printFinding(w io.Writer, f finding.Finding) error {
 func seenTable(f finding.Finding) [][]string {
 	table := [][]string{{"SCENARIO", "BROKER", "NODES", "SDK", "PROTOCOL", "TIER", "SEEN IN", "ELSE"}}
 	for _, s := range f.Seen {
-		table = append(table, []string{s.Scenario, s.Broker, fmt.Sprint(s.Nodes), s.SDK, s.Protocol, s.Tier, fmt.Sprintf("%d of %d", s.Failed, s.Of), short(s.Else)})
+		table = append(table, []string{s.Scenario, s.On(), fmt.Sprint(s.Nodes), s.SDK, s.Protocol, s.Tier, fmt.Sprintf("%d of %d", s.Failed, s.Of), short(s.Else)})
 	}
 	return table
 }
