@@ -19,7 +19,8 @@ type logs struct {
 	index  func(node string) int16 // into the tables
 	mu     sync.Mutex
 	lines  []loglines.Line
-	count  map[string]int // lines of each node's log so far
+	panics map[string]*loglines.PanicReader // of each node's log
+	count  map[string]int                   // lines of each node's log so far
 	stop   context.CancelFunc
 	read   <-chan struct{} // closed when the last line was read
 }
@@ -28,7 +29,7 @@ const logLinesKept = 200_000
 
 func followLogs(r *record, c *cluster.Cluster, index func(node string) int16) *logs {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &logs{record: r, index: index, stop: cancel, count: map[string]int{}}
+	l := &logs{record: r, index: index, stop: cancel, panics: map[string]*loglines.PanicReader{}, count: map[string]int{}}
 	l.read = c.Follow(ctx, l.line)
 	return l
 }
@@ -48,8 +49,12 @@ func (l *logs) line(node, text string, at time.Time) {
 	}
 	l.count[node]++
 	n := l.count[node]
+	if l.panics[node] == nil {
+		l.panics[node] = &loglines.PanicReader{}
+	}
+	panicked := l.panics[node].Take(text)
 	l.mu.Unlock()
-	if loglines.Panics(text) {
+	if panicked {
 		ev := harnessEvent(when, history.KindObserve, history.ObservePanic)
 		ev.Node, ev.Value = l.index(node), float64(n)
 		l.record.rec.Record(ev)

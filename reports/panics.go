@@ -15,7 +15,8 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/stored"
 )
 
-// A Panic is the panics of nodes at one place of their source.
+// A Panic is the panics of nodes at one place of their source, or, where the log names no
+// place, with one message.
 type Panic struct {
 	File    string   `json:"file,omitempty"` // as the log names it; "" where it names none
 	Line    int      `json:"line,omitempty"` // of the file
@@ -26,13 +27,24 @@ type Panic struct {
 	LogLine int      `json:"log_line"` // of the first, counted from 1
 }
 
-// mostLogLine is how much of a line of a log is looked at, in bytes.
-const mostLogLine = 64 << 10
+// Bounds of what a broker can write into a report.
+const (
+	mostLogLine     = 64 << 10 // bytes of a line that are looked at
+	mostPanicPlaces = 100
+)
 
 // PanicsIn returns the panics in the nodes' logs of a run directory, the most frequent
-// first.
+// first, at so many places at most.
 func PanicsIn(dir string, nodes []history.Node) (list []Panic, err error) {
+	type place struct {
+		file, message string
+		line          int
+	}
+	at := map[place]int{}
 	for _, node := range nodes {
+		if !stored.IsID(node.Name) { // it becomes part of a path
+			continue
+		}
 		log := filepath.ToSlash(filepath.Join(EvidenceDir, LogsDir, node.Name+".log"))
 		found, err := panicsOf(filepath.Join(dir, log))
 		if err != nil {
@@ -40,11 +52,17 @@ func PanicsIn(dir string, nodes []history.Node) (list []Panic, err error) {
 		}
 		for _, p := range found {
 			p.File, p.Message = plain.Line(p.File), plain.Line(p.Message)
-			i := slices.IndexFunc(list, func(known Panic) bool {
-				return known.File == p.File && known.Line == p.At && (p.File != "" || known.Message == p.Message)
-			})
-			if i < 0 {
-				i, list = len(list), append(list, Panic{File: p.File, Line: p.At, Message: p.Message, Log: log, LogLine: p.Line})
+			key := place{file: p.File, line: p.At}
+			if p.File == "" {
+				key.message = p.Message
+			}
+			i, known := at[key]
+			if !known {
+				if len(list) == mostPanicPlaces {
+					continue
+				}
+				i, at[key] = len(list), len(list)
+				list = append(list, Panic{File: p.File, Line: p.At, Message: p.Message, Log: log, LogLine: p.Line})
 			}
 			if list[i].Count++; !slices.Contains(list[i].Nodes, node.Name) {
 				list[i].Nodes = append(list[i].Nodes, node.Name)
@@ -74,7 +92,7 @@ func panicsOf(path string) ([]loglines.Panic, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.Take(string(line))
+		r.Take(plain.Text(string(line)))
 		for cut && err == nil {
 			_, cut, err = lines.ReadLine()
 		}

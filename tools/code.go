@@ -34,8 +34,9 @@ type CodePlace struct {
 	Kind     string `json:"kind"`
 	Clue     string `json:"clue"`
 	From     string `json:"from,omitempty"` // log and line of the first
+	Matched  string `json:"matched"`        // text that both have
 	Count    int    `json:"count"`
-	During   bool   `json:"during_failure"`
+	During   string `json:"during_failure"`   // "" where nobody knows
 	Others   int    `json:"others"`           // places that fit as well
 	Source   string `json:"source,omitempty"` // of the first places
 }
@@ -71,7 +72,7 @@ func (a *agent) findCode() Tool {
 		out := CodeAnswer{Tree: found.Tree, Unfound: found.Unfound, Notes: found.Notes}
 		var places []CodePlace
 		for i, p := range found.Places {
-			place := CodePlace{At: fmt.Sprintf("%s:%d", p.File, p.Line), Function: p.Function, Kind: p.Kind, Clue: shorten(p.Clue, briefly), From: p.From, Count: p.Count, During: p.During, Others: p.Others}
+			place := CodePlace{At: fmt.Sprintf("%s:%d", p.File, p.Line), Function: p.Function, Kind: p.Kind, Clue: shorten(p.Clue, briefly), From: p.From, Matched: shorten(p.Matched, briefly), Count: p.Count, During: string(p.During), Others: p.Others}
 			if i < sourcesShown {
 				place.Source = source(p.Around)
 			}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // functions names the function around a line by Universal Ctags, where the host has it.
@@ -46,7 +47,8 @@ func universal(path string) bool {
 	return err == nil && bytes.Contains(out, []byte("json"))
 }
 
-// around is the function that a line of a file is in; "" where nobody can tell.
+// around is the innermost function that a line of a file is in; none where it is in none, or
+// nobody can tell.
 func (f *functions) around(ctx context.Context, of file, line int) tag {
 	if f.ctags == "" {
 		return tag{}
@@ -58,11 +60,48 @@ func (f *functions) around(ctx context.Context, of file, line int) tag {
 	}
 	var in tag
 	for _, t := range tags {
-		if t.Line <= line && (t.End == 0 || t.End >= line) && t.Line >= in.Line {
+		if t.Line <= line && t.Line >= in.Line && t.reaches(of, line) {
 			in = t
 		}
 	}
 	return in
+}
+
+// reaches reports whether a definition goes on at a line below its first. Where ctags does
+// not tell its end, it goes on while a brace of it is open.
+func (t tag) reaches(of file, line int) bool {
+	if t.End > 0 {
+		return t.End >= line
+	}
+	depth, opened := 0, false
+	for n := t.Line; n < line; n++ {
+		text, _ := of.line(n)
+		for _, c := range text {
+			switch c {
+			case '{':
+				depth, opened = depth+1, true
+			case '}':
+				depth--
+			}
+		}
+		if opened && depth <= 0 {
+			return false
+		}
+	}
+	return opened || line == t.Line
+}
+
+// test reports whether a function is one of the tests that some languages keep beside the
+// code.
+func (t tag) test() bool {
+	return t.Scope == "test" || t.Scope == "tests" || strings.HasPrefix(t.Name, "test_") || strings.HasSuffix(t.Name, "_test")
+}
+
+func (t tag) qualified() string {
+	if t.Scope == "" || t.Name == "" {
+		return t.Name
+	}
+	return t.Scope + "::" + t.Name
 }
 
 // read returns the functions of a file. One that ctags cannot read has none.

@@ -33,16 +33,27 @@ type spot struct {
 	line int
 }
 
-// mostSpots is the number of places beyond which a text says nothing.
-const mostSpots = 20
+const (
+	mostHits  = 10_000 // of a text in the source: more say nothing
+	mostSpots = 20     // places of one clue: more say nothing
+)
 
-// find returns the lines with a text, at most one more than mostSpots.
+// find returns the lines with a text in the order of the files; none where there are more
+// hits than say anything.
 func (x *index) find(text string) (spots []spot) {
-	offsets := x.array.Lookup([]byte(text), mostSpots+1)
+	offsets := x.array.Lookup([]byte(text), mostHits+1)
+	if len(offsets) > mostHits {
+		return nil
+	}
 	slices.Sort(offsets)
+	file, from, line := -1, 0, 0
 	for _, at := range offsets {
-		i := sort.SearchInts(x.starts, at+1) - 1
-		s := spot{x.tree.files[i], 1 + bytes.Count(x.text[x.starts[i]:at], []byte{'\n'})}
+		if i := sort.SearchInts(x.starts, at+1) - 1; i != file {
+			file, from, line = i, x.starts[i], 1
+		}
+		line += bytes.Count(x.text[from:at], []byte{'\n'})
+		from = at
+		s := spot{x.tree.files[file], line}
 		if n := len(spots); n == 0 || spots[n-1].line != s.line || spots[n-1].file.path != s.file.path {
 			spots = append(spots, s)
 		}
@@ -55,18 +66,18 @@ func (x *index) has(text string) bool { return len(x.array.Lookup([]byte(text), 
 // words of a text: letters with what joins them, or any one other character but a space.
 var words = regexp.MustCompile(`[\pL_][\pL_'-]*|[^\s]`)
 
-// How many letters a text must share with the source to be found there.
-const (
-	leastText  = 12 // of a log line
-	leastNamed = 6  // of a text that somebody named
-)
+// leastText is how many letters a log line must share with the source to be found there.
+const leastText = 12
 
 // runs returns the runs of words of a text that the source has, with no number in them:
 // numbers are values. Those with the most letters come first, those with too few not at all.
-func (x *index) runs(text string, least int) (list []string) {
+func (x *index) runs(text string) (list []string) {
 	at := words.FindAllStringIndex(text, -1)
 	for i, last := 0, 0; i < len(at); i++ {
-		end := i
+		end := max(i, last) // what is left of the run before is in the source as well
+		if end > i && !x.has(text[at[i][0]:at[end-1][1]]) {
+			end = i
+		}
 		for end < len(at) && !digit(text[at[end][0]]) && x.has(text[at[i][0]:at[end][1]]) {
 			end++
 		}
@@ -74,7 +85,7 @@ func (x *index) runs(text string, least int) (list []string) {
 			continue
 		}
 		last = end
-		if run := text[at[i][0]:at[end-1][1]]; letters(run) >= least {
+		if run := strings.Trim(text[at[i][0]:at[end-1][1]], "\"'` "); letters(run) >= leastText {
 			list = append(list, run)
 		}
 	}
@@ -99,10 +110,16 @@ func written(all []spot, text string) []spot {
 	return slices.DeleteFunc(slices.Clone(all), func(s spot) bool {
 		line, _ := s.file.line(s.line)
 		before, _, _ := strings.Cut(line, text)
-		start := strings.TrimSpace(line)
 		inString := strings.Count(before, `"`)%2 == 1 || strings.Contains(before, "`") || strings.TrimSpace(before) == "" // a string of several lines
-		return !inString || strings.HasPrefix(start, "//") || strings.HasPrefix(start, "#") || testFile(s.file.path)
+		return !inString || comment(line, s.file.path) || testFile(s.file.path)
 	})
+}
+
+// comment reports whether a line is nothing but a comment.
+func comment(line, path string) bool {
+	line = strings.TrimSpace(line)
+	hash := strings.HasSuffix(path, ".py") || strings.HasSuffix(path, ".ex")
+	return strings.HasPrefix(line, "//") || hash && strings.HasPrefix(line, "#")
 }
 
 var testForm = regexp.MustCompile(`(^|/)(tests?|benches|benchmarks|examples?)/|_test\.\w+$|(^|/)tests?\.rs$`)
@@ -113,7 +130,7 @@ func testFile(name string) bool { return testForm.MatchString(name) }
 // meta_service::raft::manager.
 type module []string
 
-var moduleForm = regexp.MustCompile(`^(\w+(?:::\w+)+): *`)
+var moduleForm = regexp.MustCompile(`^([a-z][a-z0-9_]*(?:::\w+)*): *`)
 
 // moduleOf splits a message into its module and the rest.
 func moduleOf(message string) (module, string) {

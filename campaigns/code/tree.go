@@ -3,10 +3,9 @@
 package code
 
 import (
-	"archive/tar"
+	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -15,13 +14,15 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // Bounds of a tree. Larger files are left out, and a note says so.
 const (
-	mostFile = 1 << 20  // bytes of one file: more is generated
-	mostTree = 64 << 20 // bytes of all: an index of it has six times as many
+	mostFile  = 1 << 20  // bytes of one file: more is generated
+	mostTree  = 64 << 20 // bytes of all: an index of it has six times as many
+	mostNotes = 8
 )
 
 // extensions of files that a program is made of.
@@ -34,10 +35,11 @@ var skipped = []string{".git", "target", "node_modules", "vendor", "testdata"}
 
 // A Tree is the source of one version, in memory.
 type Tree struct {
-	Name  string   // of the directory, with the git reference
-	Notes []string // what of it could not be used
-	files []file
-	bytes int
+	Name   string   // of the directory, with the git reference
+	Notes  []string // what of it could not be used
+	module string   // of Go: the path by which logs name its files
+	files  []file
+	bytes  int
 }
 
 type file struct {
@@ -55,14 +57,15 @@ func ReadTree(ctx context.Context, dir, version string) (*Tree, error) {
 		return nil, fmt.Errorf("read the source: %s is no directory", dir)
 	}
 	if version == "" {
-		return readDir(dir)
-	}
-	if _, err := git(ctx, dir, "rev-parse", "--git-dir"); err != nil {
 		t, err := readDir(dir)
-		if err == nil {
-			t.Notes = append(t.Notes, fmt.Sprintf("%s is no git repository; nobody checked that it is the source of %s", dir, version))
+		return t.noting(err, "nobody knows the version of the run's broker; %s was read as it is", dir)
+	}
+	if _, err := git(ctx, dir, nil, "rev-parse", "--git-dir"); err != nil {
+		if !strings.Contains(err.Error(), "not a git repository") {
+			return nil, fmt.Errorf("read the source: %w", err)
 		}
-		return t, err
+		t, err := readDir(dir)
+		return t.noting(err, "%s is no git repository; nobody checked that it is the source of %s", dir, version)
 	}
 	ref, err := reference(ctx, dir, version)
 	if err != nil {
@@ -71,7 +74,21 @@ func ReadTree(ctx context.Context, dir, version string) (*Tree, error) {
 	return readGit(ctx, dir, ref)
 }
 
-// reference is the git reference of a version.
+// noting adds a note to a tree that could be read.
+func (t *Tree) noting(err error, format string, args ...any) (*Tree, error) {
+	if err == nil {
+		t.note(format, args...)
+	}
+	return t, err
+}
+
+func (t *Tree) note(format string, args ...any) {
+	if len(t.Notes) < mostNotes {
+		t.Notes = append(t.Notes, fmt.Sprintf(format, args...))
+	}
+}
+
+// reference is the git reference of a version: its tag, else what git knows by that name.
 func reference(ctx context.Context, dir, version string) (string, error) {
 	words := strings.Fields(version)
 	if len(words) == 0 {
@@ -79,22 +96,21 @@ func reference(ctx context.Context, dir, version string) (string, error) {
 	}
 	bare := strings.TrimPrefix(words[len(words)-1], "v")
 	for _, ref := range []string{"refs/tags/v" + bare, "refs/tags/" + bare, version} {
-		if strings.HasPrefix(ref, "-") {
-			continue
-		}
-		if _, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}"); err == nil {
+		if _, err := git(ctx, dir, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}"); err == nil {
 			return ref, nil
 		}
 	}
-	tags, _ := git(ctx, dir, "tag", "--sort=-creatordate")
+	tags, _ := git(ctx, dir, nil, "tag", "--sort=-creatordate")
 	names := strings.Fields(string(tags))
 	return "", fmt.Errorf("read the source: %s has no tag or reference of %q; its newest tags are %s; name one of them", dir, version, strings.Join(names[:min(len(names), 5)], ", "))
 }
 
-func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
+// git asks about a repository. It fetches nothing and writes nothing there.
+func git(ctx context.Context, dir string, input io.Reader, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "-c", "core.fsmonitor=false"}, args...)...)
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") }), "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
 	var failed bytes.Buffer
-	cmd.Stderr = &failed
+	cmd.Stdin, cmd.Stderr = input, &failed
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("git %s in %s: %w: %s", args[0], dir, err, strings.TrimSpace(failed.String()))
@@ -104,6 +120,10 @@ func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 
 // add keeps a file of text. It returns an error where all are too many.
 func (t *Tree) add(name string, text []byte) error {
+	if len(text) > mostFile {
+		t.note("%s is left out: %d bytes", name, len(text))
+		return nil
+	}
 	if bytes.Contains(text, []byte{0}) {
 		return nil
 	}
@@ -113,6 +133,9 @@ func (t *Tree) add(name string, text []byte) error {
 	t.files = append(t.files, file{name, text})
 	return nil
 }
+
+// modFile names the module of a tree of Go.
+const modFile = "go.mod"
 
 // wanted reports whether a file may be part of the program.
 func wanted(name string) bool {
@@ -137,7 +160,7 @@ func readDir(dir string) (*Tree, error) {
 			return err
 		case d.IsDir() && name != "." && slices.Contains(skipped, d.Name()):
 			return fs.SkipDir
-		case !d.Type().IsRegular() || !wanted(name):
+		case !d.Type().IsRegular() || !wanted(name) && name != modFile:
 			return nil
 		}
 		info, err := d.Info()
@@ -145,14 +168,14 @@ func readDir(dir string) (*Tree, error) {
 			return err
 		}
 		if info.Size() > mostFile {
-			t.Notes = append(t.Notes, fmt.Sprintf("%s is left out: %d bytes", name, info.Size()))
+			t.note("%s is left out: %d bytes", name, info.Size())
 			return nil
 		}
 		text, err := fs.ReadFile(root.FS(), name)
 		if err != nil {
 			return err
 		}
-		return t.add(name, text)
+		return t.take(name, text)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the source in %s: %w", dir, err)
@@ -160,55 +183,77 @@ func readDir(dir string) (*Tree, error) {
 	return t, t.check(dir)
 }
 
+// take keeps a file, or the module that it names.
+func (t *Tree) take(name string, text []byte) error {
+	if name != modFile {
+		return t.add(name, text)
+	}
+	for line := range strings.Lines(string(text)) {
+		if module, found := strings.CutPrefix(strings.TrimSpace(line), "module "); found {
+			t.module = strings.TrimSpace(module)
+		}
+	}
+	return nil
+}
+
 func readGit(ctx context.Context, dir, ref string) (*Tree, error) {
-	listed, err := git(ctx, dir, "ls-tree", "-r", "-z", "--name-only", ref)
+	listed, err := git(ctx, dir, nil, "ls-tree", "-r", "-z", "--name-only", ref)
 	if err != nil {
 		return nil, fmt.Errorf("read the source: %w", err)
 	}
+	t := &Tree{Name: filepath.Base(dir) + " at " + strings.TrimPrefix(ref, "refs/tags/")}
 	var names []string
 	for _, name := range strings.Split(string(listed), "\x00") {
-		if wanted(name) {
+		if (wanted(name) || name == modFile) && !strings.Contains(name, "\n") {
 			names = append(names, name)
 		}
 	}
-	t := &Tree{Name: filepath.Base(dir) + " at " + strings.TrimPrefix(ref, "refs/tags/")}
-	const atOnce = 500 // arguments
+	const atOnce = 200
 	for part := range slices.Chunk(names, atOnce) {
-		args := append([]string{"--literal-pathspecs", "archive", "--format=tar", ref, "--"}, part...)
-		packed, err := git(ctx, dir, args...)
-		if err != nil {
-			return nil, fmt.Errorf("read the source: %w", err)
+		var asked bytes.Buffer
+		for _, name := range part {
+			fmt.Fprintf(&asked, "%s:%s\n", ref, name)
 		}
-		if err := t.unpack(packed); err != nil {
+		out, err := git(ctx, dir, &asked, "cat-file", "--batch")
+		if err == nil {
+			err = t.unpack(part, out)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("read the source of %s: %w", ref, err)
 		}
 	}
 	return t, t.check(dir)
 }
 
-func (t *Tree) unpack(packed []byte) error {
-	for r := tar.NewReader(bytes.NewReader(packed)); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
+// unpack reads what git cat-file --batch wrote of files: a line, "HASH blob SIZE", and so
+// many bytes. A file that a repository does not have is missing.
+func (t *Tree) unpack(names []string, out []byte) error {
+	r := bufio.NewReader(bytes.NewReader(out))
+	for _, name := range names {
+		line, err := r.ReadString('\n')
 		if err != nil {
 			return err
 		}
-		switch {
-		case h.Typeflag != tar.TypeReg:
-		case h.Size > mostFile:
-			t.Notes = append(t.Notes, fmt.Sprintf("%s is left out: %d bytes", h.Name, h.Size))
-		default:
-			text, err := io.ReadAll(r)
-			if err == nil {
-				err = t.add(h.Name, text)
-			}
-			if err != nil {
+		words := strings.Fields(line)
+		if strings.HasSuffix(line, " missing\n") {
+			t.note("%s is left out: the repository does not have it", name)
+			continue
+		}
+		size, err := strconv.Atoi(words[len(words)-1])
+		if err != nil {
+			return fmt.Errorf("git says %q of %s", strings.TrimSpace(line), name)
+		}
+		text := make([]byte, size+1) // and a line end
+		if _, err := io.ReadFull(r, text); err != nil {
+			return err
+		}
+		if words[1] == "blob" {
+			if err := t.take(name, text[:size]); err != nil {
 				return err
 			}
 		}
 	}
+	return nil
 }
 
 func (t *Tree) check(dir string) error {
@@ -219,8 +264,8 @@ func (t *Tree) check(dir string) error {
 	return nil
 }
 
-// named are the files that a path means. A log names a file as the machine knew it that
-// built the broker, so the ends have to agree, as far as one of the two reaches.
+// named are the files that a path may mean. A log names a file by its path on the machine
+// that built the broker, or by the end of it.
 func (t *Tree) named(name string) (list []file) {
 	name = path.Clean(filepath.ToSlash(name))
 	for _, f := range t.files {

@@ -75,7 +75,7 @@ func completed(r *reports.Report, dir string) (repeatable bool) {
 // trimmed is a report without all that no finding needs, which is most of it.
 func trimmed(r *reports.Report) *reports.Report {
 	out := &reports.Report{
-		ID: r.ID, Scenario: r.Scenario, SDKs: r.SDKs, Transport: r.Transport, LeftOut: r.LeftOut, Lowered: r.Lowered, Wire: r.Wire, Cluster: r.Cluster, Nodes: r.Nodes, Coverage: r.Coverage,
+		ID: r.ID, Scenario: r.Scenario, SDKs: r.SDKs, Transport: r.Transport, LeftOut: r.LeftOut, Lowered: r.Lowered, Wire: r.Wire, Cluster: r.Cluster, Nodes: r.Nodes, Coverage: r.Coverage, Complete: r.Complete,
 		Verdict: r.Verdict, Shortfalls: r.Shortfalls, Landings: r.Landings, Violations: r.Violations, Panics: r.Panics, Harness: r.Harness, Reproduce: r.Reproduce, Blame: r.Blame, Matrix: r.Matrix,
 	}
 	out.Scenario.Text = ""

@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/robustmq/rmq-mcp/history"
-	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/checker"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
@@ -141,6 +140,9 @@ func (s *sight) lesser() (n int) {
 	if !s.run.told() {
 		n++
 	}
+	if command, _ := s.run.command(); command == "" {
+		n++
+	}
 	return n
 }
 
@@ -154,13 +156,15 @@ func (s *sight) faults() (n int) {
 	return n
 }
 
+// commandForm is what the command of a report looks like: somebody may paste it.
+var commandForm = regexp.MustCompile(`^rmq-mcp run ([\w/.-]+)(?: --[a-z-]+(?: [\w./@:\[\],+-]+)?)*$`)
+
 // command does the same again: by the library's scenario, or by the scenario that is
 // stored with the run. It is "" where nobody can.
 func (r Run) command() (command string, changed bool) {
-	words := strings.Fields(r.Report.Reproduce) // rmq-mcp run NAME …
-	if len(words) >= 3 && path.Ext(words[2]) != ".md" {
-		if of, err := scenarios.Load(words[2]); err == nil {
-			return plain.Line(r.Report.Reproduce), of.SHA != r.Report.Scenario.SHA256
+	if m := commandForm.FindStringSubmatch(r.Report.Reproduce); m != nil && path.Ext(m[1]) != ".md" {
+		if of, err := scenarios.Load(m[1]); err == nil {
+			return r.Report.Reproduce, of.SHA != r.Report.Scenario.SHA256
 		}
 	}
 	if r.Repeatable && !r.byHand() {
@@ -172,8 +176,8 @@ func (r Run) command() (command string, changed bool) {
 // sorted are the keys of a map in order.
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// needs reports whether a finding may need the report of a run that passed: it is of the
-// same scenario as one that failed.
+// needs reports whether a finding may need the report of a run: it failed, or is of the same
+// scenario as one that did.
 func needs(rows []reports.Row) func(reports.Row) bool {
 	failing := map[string]bool{}
 	for _, r := range rows {
@@ -182,6 +186,6 @@ func needs(rows []reports.Row) func(reports.Row) bool {
 		}
 	}
 	return func(r reports.Row) bool {
-		return r.State.Failed() || r.State.ExitCode() == 0 && failing[r.Scenario] && r.Planted == ""
+		return r.State.Failed() || r.State != reports.Unfinished && r.State != verdict.NotRun && failing[r.Scenario] && r.Planted == ""
 	}
 }

@@ -34,7 +34,7 @@ func storedRun(id string, changes ...with) Run {
 		r.Report.SDKs = append(r.Report.SDKs, reports.SDK{Name: name, Version: version})
 	}
 	if r.Scenario != "" {
-		r.Report.Reproduce = "rmq-mcp run " + r.Scenario + " for " + id
+		r.Report.Reproduce = "rmq-mcp run " + r.Scenario + " --tier " + id
 	}
 	return r
 }
@@ -68,7 +68,7 @@ func failing(claim, kind string, party verdict.Party, count int64) with {
 func holding(claims ...string) with {
 	return func(r *Run) {
 		for _, claim := range claims {
-			r.Report.Verdict.Results = append(r.Report.Verdict.Results, verdict.Result{Claim: verdict.Claim{Name: claim}, Status: verdict.Pass})
+			r.Report.Verdict.Results = append(r.Report.Verdict.Results, verdict.Result{Claim: verdict.Claim{Name: claim}, Status: verdict.Pass, Canary: verdict.Canary{Red: true}})
 		}
 	}
 }
@@ -202,6 +202,11 @@ func TestSeen(t *testing.T) {
 		{"it fails the claim by the doing of the harness", storedRun("b", failing("loss", "lost", verdict.Harness, 1)), nil},
 		{"its fault did not land", storedRun("b", holding("loss"), failing("order", "late", "", 1), func(r *Run) { r.Report.Landings[0].State = history.NotLanded }), nil},
 		{"its host was starved", storedRun("b", holding("loss"), failing("order", "late", "", 1), func(r *Run) { r.Report.Coverage.HostStarvedS = 5 }), nil},
+		{"its canary stayed green", storedRun("b", holding("loss"), func(r *Run) { r.Report.Verdict.Results[0].Canary.Red = false }), nil},
+		{"its load was low, and nothing else", storedRun("b", holding("loss"), func(r *Run) {
+			r.Report.Verdict.State, r.Report.Shortfalls = verdict.InconclusiveOracle, []verdict.Shortfall{{Kind: verdict.Underload}, {Kind: verdict.OneSeed}}
+		}), []string{"robustmq 0.4.11 go/x@1 smoke: 1 of 2"}},
+		{"a process of ours was gone, in an older report", storedRun("b", holding("loss"), failing("order", "late", "", 1), func(r *Run) { r.Report.Coverage.Gone = []string{"the disk layer"} }), nil},
 		{"it could not be told", storedRun("b", holding("loss"), func(r *Run) { r.Report.Verdict.State = verdict.InconclusiveEnv }), nil},
 		{"a planted defect", storedRun("b", holding("loss"), func(r *Run) { r.Planted = "resend" }), nil},
 		{"another version", storedRun("b", holding("loss"), func(r *Run) { r.Version = "robustmq 0.4.12" }), []string{"robustmq 0.4.11 go/x@1 smoke: 1 of 1", "robustmq 0.4.12 go/x@1 smoke: 0 of 1"}},
@@ -238,9 +243,9 @@ func TestSmallest(t *testing.T) {
 		name, run, command string
 		runs               []Run
 	}{
-		{"a run that counts", "b", "rmq-mcp run mqtt/broker-kill-9 for b", []Run{storedRun("a", lost, noFault, func(r *Run) { r.Report.Coverage.HostStarvedS = 9 }), storedRun("b", lost)}},
-		{"fewer faults", "b", "rmq-mcp run mqtt/soak for b", []Run{storedRun("a", lost), storedRun("b", lost, noFault, named("mqtt/soak"))}},
-		{"not by hand", "b", "rmq-mcp run mqtt/broker-kill-9 for b", []Run{storedRun("a", lost, noFault, named("")), storedRun("b", lost)}},
+		{"a run that counts", "b", "rmq-mcp run mqtt/broker-kill-9 --tier b", []Run{storedRun("a", lost, noFault, func(r *Run) { r.Report.Coverage.HostStarvedS = 9 }), storedRun("b", lost)}},
+		{"fewer faults", "b", "rmq-mcp run mqtt/soak --tier b", []Run{storedRun("a", lost), storedRun("b", lost, noFault, named("mqtt/soak"))}},
+		{"not by hand", "b", "rmq-mcp run mqtt/broker-kill-9 --tier b", []Run{storedRun("a", lost, noFault, named("")), storedRun("b", lost)}},
 		{"by hand alone", "a", "", []Run{storedRun("a", lost, named(""))}},
 		{"a candidate of a reduction", "a", "rmq-mcp replay a", []Run{storedRun("a", lost, named("reduced/broker-kill-9-ab12"), repeatable)}},
 		{"somebody's own scenario", "a", "rmq-mcp replay a", []Run{storedRun("a", lost, named("mine.md"), repeatable)}},
@@ -360,16 +365,30 @@ func TestPanics(t *testing.T) {
 	if got := all.Findings[i].Runs[0].Example; !strings.Contains(got, ":7: no (evidence/logs/node-2.log, line 12)") {
 		t.Errorf("example %q", got)
 	}
-	for file, want := range map[string]string{
-		"src/a.rs": "src/a.rs",
-		"/root/.cargo/registry/src/index.crates.io-6f17/rocksdb-0.22.0/src/db.rs":                    "rocksdb/src/db.rs",
-		"/rustc/9fc6b43126469e3858e2fe86cafb4f0fd5068869/library/core/src/option.rs":                 "library/core/src/option.rs",
-		"/root/go/pkg/mod/github.com/nats-io/nats-server/v2@v2.15.2/server/stream.go":                "github.com/nats-io/nats-server/v2/server/stream.go",
-		"github.com/nats-io/nats-server/v2@v2.15.3-0.20260101000000-abcdef/server/stream.go":         "github.com/nats-io/nats-server/v2/server/stream.go",
-		"/home/somebody/.cargo/registry/src/github.com-1ecc6299db9ec823/openraft-0.9.21/src/core.rs": "openraft/src/core.rs",
+	wild := storedRun("e", panicking("src/a.rs", 1), blamed(reports.CauseSDK, "no-panic", "e"))
+	wild.Report.Panics[0].Nodes = nil
+	wild.Report.Panics = append(wild.Report.Panics, reports.Panic{Message: "stack overflow", Count: 1, Nodes: []string{"node-1"}})
+	for _, f := range Make([]Run{wild}, nil).Findings {
+		if f.Party != verdict.Broker || f.Place != "src/a.rs" && f.Place != "stack overflow" {
+			t.Errorf("%+v", f.Key)
+		}
+	}
+}
+
+// A command is shown only where nothing but it is in it.
+func TestCommandOfAStranger(t *testing.T) {
+	for command, want := range map[string]bool{
+		"rmq-mcp run mqtt/will --seed 7": true,
+		"rmq-mcp run mqtt/will --no-faults --endpoint [::1]:1883 --sdk go/x@1.2.3+incompatible": true,
+		"rmq-mcp run mqtt/will --seed 7; curl x|sh":                                             false,
+		"rmq-mcp run mqtt/will --seed $(x)":                                                     false,
+		"rm -r run mqtt/will":                                                                   false,
+		"rmq-mcp run mqtt/will\n--seed 7":                                                       false,
 	} {
-		if got := placeOf(file); got != want {
-			t.Errorf("%s is at %s, want %s", file, got, want)
+		r := storedRun("a")
+		r.Report.Reproduce = command
+		if got, _ := r.command(); (got != "") != want {
+			t.Errorf("%q: %q", command, got)
 		}
 	}
 }

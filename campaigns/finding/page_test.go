@@ -15,7 +15,6 @@ func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	wild := storedRun("a", failing("loss", "lost", verdict.Broker, 3), func(r *Run) { r.Tier = "`smoke`\n# x" })
 	wild.Report.Verdict.Results[0].Anomalies[0].Text = "<img src=x> | lost ![x](http://example.com)"
-	wild.Report.Reproduce += "\n\n# not a command"
 	all := Make([]Run{wild, storedRun("bb", holding("loss"))}, nil)
 	if err := Write(dir, "../my runs", all); err != nil {
 		t.Fatal(err)
@@ -23,7 +22,7 @@ func TestWrite(t *testing.T) {
 	id := all.Findings[0].ID
 	page, list := text(t, dir, id+".md"), text(t, dir, ListFile)
 	for _, want := range []string{
-		"# robustmq: loss, lost\n", "**P1, blamed on: broker. In 1 of 1 runs", "[run a](../my%20runs/a/report.md):\n\n    rmq-mcp run mqtt/broker-kill-9 for a  # not a command\n",
+		"# robustmq: loss, lost\n", "**P1, blamed on: broker. In 1 of 1 runs", "[run a](../my%20runs/a/report.md):\n\n    rmq-mcp run mqtt/broker-kill-9 --tier a\n",
 		"| robustmq 0.4.11 | 3 | `go/x@1` | mqtt3 | smoke |  | 0 of 1 |", "The library's scenario of this name has changed since that run; ",
 		"| [a](../my%20runs/a/report.md) | `mqtt/broker-kill-9` | robustmq 0.4.11 | `go/x@1` | 3 | `<img src=x> \\| lost ![x](http://example.com)` | `root of a` |",
 	} {

@@ -2,33 +2,31 @@ package finding
 
 import (
 	"fmt"
-	"regexp"
+	"path"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/internal/loglines"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // kindPanic is the kind of violation whose finding has a place.
 const kindPanic = "panic"
 
-// The parts of a path that change with the machine that built a broker, or with the
-// version of a package.
-var (
-	above    = regexp.MustCompile(`^.*/(?:registry/src/[^/]+|pkg/mod|rustc/[0-9a-f]+)/`)
-	versions = regexp.MustCompile(`(?:@v|-)\d+\.\d+\.\d+[^/]*`)
-)
-
-// placeOf is the source file of a panic, the same for each version and on each machine.
-// Lines move from version to version.
-func placeOf(file string) string {
-	return versions.ReplaceAllString(above.ReplaceAllString(file, ""), "")
+// placeOf is where a panic happened, the same for each version and on each machine: the
+// source file, without the line, which moves. Where the log names no file it is the message.
+func placeOf(p reports.Panic) string {
+	if p.File == "" {
+		return p.Message
+	}
+	library, file := loglines.SourceOf(p.File)
+	return path.Join(library, file)
 }
 
 // panics are the panics of the run by place.
 func (r Run) panics() (list []violation) {
 	at := map[string]int{}
 	for _, p := range r.Report.Panics {
-		place := placeOf(p.File)
+		place := placeOf(p)
 		i, known := at[place]
 		if !known {
 			i, at[place] = len(list), len(list)
@@ -40,7 +38,7 @@ func (r Run) panics() (list []violation) {
 }
 
 func panicText(p reports.Panic) string {
-	text := fmt.Sprintf("%s panicked", p.Nodes[0])
+	text := strings.Join(p.Nodes[:min(len(p.Nodes), 1)], "") + " panicked"
 	if p.File != "" {
 		text += fmt.Sprintf(" at %s:%d", p.File, p.Line)
 	}

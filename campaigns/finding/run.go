@@ -61,21 +61,27 @@ func (r Run) byHand() bool { return r.Scenario == "" }
 func (r Run) starved() bool { return r.Report.Coverage.HostStarvedS > verdict.MaxStarvedS }
 
 // unproven are the shortfalls of a run that was not as its scenario has it. It may show a
-// violation, and says nothing of how often one comes.
+// violation, and says nothing of how often one comes. Shortfalls that a violation may bring
+// about are not among them, such as a low load.
 var unproven = []verdict.Kind{
 	verdict.NeverRun, verdict.FaultUnsupported, verdict.FaultMissing, verdict.FaultNotLanded, verdict.FaultPartial, verdict.FaultIndeterminate, verdict.FaultIdle,
-	verdict.PartGone, verdict.NodeEnded, verdict.HostStarved, verdict.HarnessError, verdict.HistoryIncomplete, verdict.BudgetMissed,
+	verdict.PartGone, verdict.NodeEnded, verdict.HostStarved, verdict.HarnessError, verdict.HistoryIncomplete, verdict.EventsUnread, verdict.TooIndeterminate, verdict.BudgetMissed,
 }
 
-// told reports whether the run counts: it was judged, it was as its scenario has it, with
-// each fault in place, and nothing of ours was missing. Older reports have no shortfalls.
+// told reports whether the run counts, whatever it shows: it was as its scenario has it,
+// with each fault in place, and nothing of ours was missing. Older reports have no
+// shortfalls: of these only runs that passed or failed count.
 func (r Run) told() bool {
-	if state := r.Report.Verdict.State; !state.Failed() && state.ExitCode() != 0 {
+	report := r.Report
+	if len(report.Shortfalls) > 0 {
+		return !slices.ContainsFunc(report.Shortfalls, func(s verdict.Shortfall) bool { return slices.Contains(unproven, s.Kind) })
+	}
+	if state := report.Verdict.State; !state.Failed() && state.ExitCode() != 0 {
 		return false
 	}
-	missed := slices.ContainsFunc(r.Report.Landings, func(l history.Landing) bool { return l.State != history.Landed })
-	short := slices.ContainsFunc(r.Report.Shortfalls, func(s verdict.Shortfall) bool { return slices.Contains(unproven, s.Kind) })
-	return !missed && !short && !r.starved() && len(r.Report.Harness) == 0
+	missed := slices.ContainsFunc(report.Landings, func(l history.Landing) bool { return l.State != history.Landed })
+	c := report.Coverage
+	return !missed && !r.starved() && len(report.Harness) == 0 && len(c.Idle)+len(c.Gone)+len(c.Ended) == 0 && len(report.Complete.Why) == 0
 }
 
 // result is what the run found about a claim; nil if it did not judge it.

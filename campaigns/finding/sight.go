@@ -105,14 +105,14 @@ func (r Run) key(claim verdict.Claim, v violation, by decided) (key Key, why str
 	if claim.Of == verdict.SDK {
 		party = verdict.SDK
 	}
+	if v.kind == kindPanic { // the node's own log says that it panicked
+		party = verdict.Broker
+	}
 	if party == "" || party == verdict.Undecided {
 		party = by[decision{r.Report.ID, claim.Name}]
 	}
 	if party == "" {
 		party = verdict.Undecided
-	}
-	if party == verdict.Undecided && v.kind == kindPanic { // the node's own log says that it panicked
-		party = verdict.Broker
 	}
 	key = Key{Claim: claim.Name, Kind: v.kind, Place: v.place, Party: party, Subject: r.flavor()}
 	switch party {
@@ -174,8 +174,10 @@ func (all *sights) could(key Key, r Run) bool {
 		return false
 	}
 	switch {
-	case all.of[key][r.ID] != nil, result.Status == verdict.Pass:
+	case all.of[key][r.ID] != nil:
 		return true
+	case result.Status == verdict.Pass: // by a checker that sees what is not there
+		return result.Canary.Red
 	case result.Status != verdict.Fail || len(result.Violations) == 0 || all.none[decision{r.ID, key.Claim}]:
 		return false
 	}

@@ -67,13 +67,16 @@ func codeOf(dir, source string) func(context.Context, tools.CodeAsk) (code.Place
 		if err != nil {
 			return code.Places{}, fmt.Errorf("find code of run %s: %w", ask.ID, err)
 		}
-		version := ask.Version
+		version, own := ask.Version, code.VersionOf(report)
 		if version == "" {
-			version = code.VersionOf(report)
+			version = own
 		}
 		tree, err := code.ReadTree(ctx, source, version)
 		if err != nil {
 			return code.Places{}, err
+		}
+		if version != own {
+			tree.Notes = append(tree.Notes, fmt.Sprintf("this is the source of %s, and the run was on %q: lines may have moved", version, own))
 		}
 		return code.Find(ctx, tree, code.Request{Dir: run, Texts: ask.Texts, Most: ask.Most})
 	}
@@ -106,13 +109,16 @@ func printCode(w io.Writer, found code.Places) error {
 			}
 		}
 		during, others := "", ""
-		if p.During {
+		switch p.During {
+		case code.During:
 			during = ", while the failure lasted"
+		case code.Elsewhen:
+			during = ", not while the failure lasted"
 		}
 		if p.Others > 0 {
 			others = fmt.Sprintf("; it fits %d other places as well", p.Others)
 		}
-		fmt.Fprintf(w, "    %s, %d times%s%s: %s %s\n", p.Kind, p.Count, during, others, p.From, p.Clue)
+		fmt.Fprintf(w, "    %s, %d times%s%s: %s %s\n    by %q\n", p.Kind, p.Count, during, others, p.From, p.Clue, p.Matched)
 	}
 	fmt.Fprintf(w, "%d places in %s", len(found.Places), found.Tree)
 	if found.Left > 0 {
@@ -120,7 +126,7 @@ func printCode(w io.Writer, found code.Places) error {
 	}
 	fmt.Fprintln(w)
 	if len(found.Unfound) > 0 {
-		fmt.Fprintf(w, "Not in this source, or only in a library of it:\n")
+		fmt.Fprintf(w, "Without a place:\n")
 		for _, clue := range found.Unfound {
 			fmt.Fprintf(w, "    %s\n", clue)
 		}

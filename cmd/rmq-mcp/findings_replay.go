@@ -94,8 +94,8 @@ func (a *app) replayFindings(ctx context.Context, out io.Writer, ids []string, o
 	return nil
 }
 
-// toReplay are the findings that are named, or all that are not fixed and that another
-// version can say something of.
+// toReplay are the findings with some IDs. Without an ID they are all that are not fixed and
+// of the broker, or of the library of which another version is given.
 func toReplay(all finding.Findings, ids []string, on campaigns.Another) (chosen []finding.Finding, err error) {
 	for _, id := range ids {
 		f, err := all.Find(id)

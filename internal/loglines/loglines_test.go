@@ -116,7 +116,8 @@ func TestPanicReader(t *testing.T) {
 			{Line: 1, File: "github.com/x/y@v2.1.0/server/a.go", At: 12, Message: "runtime error: index out of range [3] with length 3"}}},
 		{"Go, with a signal", "panic: runtime error: invalid memory address\n[signal SIGSEGV: segmentation violation code=0x1]\n\ngoroutine 1 [running]:\nmain.f(...)\n\ta.go:12 +0x1", []Panic{
 			{Line: 1, File: "a.go", At: 12, Message: "runtime error: invalid memory address"}}},
-		{"no place", "thread 'main' has overflowed its stack\nINFO b", []Panic{{Line: 1}}},
+		{"no place", "thread 'main' has overflowed its stack\nINFO b", []Panic{{Line: 1, Message: "stack overflow"}}},
+		{"another thread's line", "thread 'a' panicked at src/a.rs:1:1:\n2026-11-26T10:00:00Z  INFO mqtt: client connected", []Panic{{Line: 1, Thread: "a", File: "src/a.rs", At: 1}}},
 		{"two, the first cut short", "thread 'a' panicked at src/a.rs:1:1:\nthread 'b' panicked at src/b.rs:2:2:\nm", []Panic{
 			{Line: 1, Thread: "a", File: "src/a.rs", At: 1}, {Line: 2, Thread: "b", File: "src/b.rs", At: 2, Message: "m"}}},
 	} {
@@ -126,6 +127,36 @@ func TestPanicReader(t *testing.T) {
 		}
 		if !slices.Equal(r.Panics, c.want) {
 			t.Errorf("%s: %+v, want %+v", c.name, r.Panics, c.want)
+		}
+	}
+}
+
+// Many panics are bounded, and what follows the last that is kept is not noted in it.
+func TestPanicReaderIsBounded(t *testing.T) {
+	var r PanicReader
+	for range mostPanics + 5 {
+		if !r.Take("thread 'a' panicked at src/a.rs:1:1:") {
+			t.Fatal("a panic is not told")
+		}
+		r.Take("message")
+	}
+	if len(r.Panics) != mostPanics {
+		t.Errorf("%d panics", len(r.Panics))
+	}
+}
+
+func TestSourceOf(t *testing.T) {
+	for file, want := range map[string][2]string{
+		"src/a.rs": {"", "src/a.rs"},
+		"/root/.cargo/registry/src/index.crates.io-6f17/rocksdb-0.22.0/src/db.rs":                {"rocksdb", "src/db.rs"},
+		"/root/.cargo/git/checkouts/openraft-9a1b2c3d4e5f6071/1a2b3c4/openraft/src/core.rs":      {"openraft", "openraft/src/core.rs"},
+		"/rustc/9fc6b43126469e3858e2fe86cafb4f0fd5068869/library/core/src/option.rs":             {"rustc", "library/core/src/option.rs"},
+		"/root/go/pkg/mod/github.com/nats-io/nats-server/v2@v2.15.2/server/stream.go":            {"github.com/nats-io/nats-server/v2", "server/stream.go"},
+		"github.com/nats-io/nats-server/v2@v2.15.3-0.20260101000000-abcdef/server/stream.go":     {"github.com/nats-io/nats-server/v2", "server/stream.go"},
+		"/home/somebody/.cargo/registry/src/github.com-1ecc6299db9ec823/tokio-1.40.0/src/lib.rs": {"tokio", "src/lib.rs"},
+	} {
+		if library, path := SourceOf(file); [2]string{library, path} != want {
+			t.Errorf("%s is %q in %q, want %q", file, path, library, want)
 		}
 	}
 }
