@@ -59,7 +59,7 @@ func (a *app) findings() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().StringVar(&out, "out", "", "write a page and a document of each into this `directory`")
-	cmd.AddCommand(a.findingsReplay())
+	cmd.AddCommand(a.findingsReplay(), a.findingsIssues())
 	return cmd
 }
 

@@ -55,7 +55,7 @@ func (r *gitRemote) publish(ctx context.Context, files []file, message string) (
 			break
 		}
 	}
-	return Pushed{}, withoutSecret(fmt.Errorf("push to %s: %w", r.where(), err), r.token.Reveal(), r.password())
+	return Pushed{}, WithoutSecret(fmt.Errorf("push to %s: %w", r.where(), err), r.token.Reveal(), r.password())
 }
 
 // attempt clones, commits and pushes once. moved says that somebody else pushes
@@ -205,8 +205,8 @@ func (r *gitRemote) password() string {
 	return password
 }
 
-// withoutSecret answers err with secrets taken out of its text.
-func withoutSecret(err error, secrets ...string) error {
+// WithoutSecret answers err with secrets taken out of its text.
+func WithoutSecret(err error, secrets ...string) error {
 	for _, s := range secrets {
 		if err != nil && s != "" && strings.Contains(err.Error(), s) {
 			err = errors.New(strings.ReplaceAll(err.Error(), s, secret.Hidden))

@@ -29,16 +29,24 @@ type gitHub struct {
 
 func newGitHub(s string) (*gitHub, error) {
 	name, branch, _ := strings.Cut(s, "@")
+	client, owner, repo, token, err := GitHubClient(name)
+	if err != nil {
+		return nil, fmt.Errorf("push to github:%s: %w", s, err)
+	}
+	return &gitHub{client: client, owner: owner, repo: repo, branch: branch, token: token, pause: 200 * time.Millisecond}, nil
+}
+
+// GitHubClient is a client for a repository, OWNER/REPO, with the token of the environment.
+// No error that is shown may have the token in it: see [WithoutSecret].
+func GitHubClient(name string) (client *github.Client, owner, repo string, token secret.Text, err error) {
 	owner, repo, ok := strings.Cut(name, "/")
 	if !ok || owner == "" || repo == "" || strings.Contains(repo, "/") {
-		return nil, fmt.Errorf("push to github:%s: want github:OWNER/REPO or github:OWNER/REPO@BRANCH", s)
+		return nil, "", "", token, fmt.Errorf("%q is no repository of GitHub: want OWNER/REPO", name)
 	}
-	token := githubToken()
-	if token.IsZero() {
-		return nil, fmt.Errorf("push to github:%s: no token; set RMQ_GITHUB_TOKEN or GITHUB_TOKEN to one that may write the repository's contents", s)
+	if token = githubToken(); token.IsZero() {
+		return nil, "", "", token, errors.New("no token; set RMQ_GITHUB_TOKEN or GITHUB_TOKEN to one that may write to the repository")
 	}
-	client := github.NewClient(&http.Client{Timeout: time.Minute}).WithAuthToken(token.Reveal())
-	return &gitHub{client: client, owner: owner, repo: repo, branch: branch, token: token, pause: 200 * time.Millisecond}, nil
+	return github.NewClient(&http.Client{Timeout: time.Minute}).WithAuthToken(token.Reveal()), owner, repo, token, nil
 }
 
 func (g *gitHub) where() string { return fmt.Sprintf("https://github.com/%s/%s", g.owner, g.repo) }
@@ -50,7 +58,7 @@ func githubToken() secret.Text {
 func (g *gitHub) publish(ctx context.Context, files []file, message string) (Pushed, error) {
 	pushed, err := g.commit(ctx, files, message)
 	if err != nil {
-		return Pushed{}, withoutSecret(fmt.Errorf("push to github:%s/%s: %w", g.owner, g.repo, err), g.token.Reveal())
+		return Pushed{}, WithoutSecret(fmt.Errorf("push to github:%s/%s: %w", g.owner, g.repo, err), g.token.Reveal())
 	}
 	return pushed, nil
 }

@@ -1,0 +1,189 @@
+package issues
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/go-github/v62/github"
+)
+
+// GitHub is the issues of a repository.
+type GitHub struct {
+	Client      *github.Client
+	Owner, Repo string
+	Pause       time.Duration // after a refusal that does not say how long; of the first attempt
+}
+
+const (
+	perPage  = 100
+	mostWait = time.Minute // for a limit to pass
+	attempts = 4
+)
+
+// All lists the issues with our label.
+func (g GitHub) All(ctx context.Context) (list []Issue, err error) {
+	ask := &github.IssueListByRepoOptions{State: "all", Labels: []string{Label}, ListOptions: github.ListOptions{PerPage: perPage}}
+	for {
+		var page []*github.Issue
+		var at *github.Response
+		err := g.try(ctx, func() (err error) {
+			page, at, err = g.Client.Issues.ListByRepo(ctx, g.Owner, g.Repo, ask)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range page {
+			if !i.IsPullRequest() {
+				list = append(list, issueOf(i))
+			}
+		}
+		if at.NextPage == 0 {
+			return list, nil
+		}
+		ask.Page = at.NextPage
+	}
+}
+
+// Search finds the issues with a text in their body, as far as GitHub has indexed them.
+func (g GitHub) Search(ctx context.Context, text string) (list []Issue, err error) {
+	query := fmt.Sprintf("%q in:body is:issue repo:%s/%s", text, g.Owner, g.Repo)
+	err = g.try(ctx, func() error {
+		found, _, err := g.Client.Search.Issues(ctx, query, &github.SearchOptions{ListOptions: github.ListOptions{PerPage: perPage}})
+		if err != nil {
+			return err
+		}
+		list = nil
+		for _, i := range found.Issues {
+			list = append(list, issueOf(i))
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Create makes an issue. It is not tried again after an error that does not say whether it
+// was made: the next run finds it.
+func (g GitHub) Create(ctx context.Context, i Issue) (Issue, error) {
+	var made *github.Issue
+	err := g.once(ctx, func() (err error) {
+		made, _, err = g.Client.Issues.Create(ctx, g.Owner, g.Repo, &github.IssueRequest{Title: &i.Title, Body: &i.Body, Labels: &i.Labels})
+		return err
+	})
+	if err != nil {
+		return Issue{}, err
+	}
+	return issueOf(made), nil
+}
+
+// Edit writes the text and the labels of an issue, and opens it where it is not closed any
+// more. Its title is left to people.
+func (g GitHub) Edit(ctx context.Context, i Issue) (Issue, error) {
+	state := "open"
+	if i.Closed {
+		state = "closed"
+	}
+	var now *github.Issue
+	err := g.try(ctx, func() (err error) {
+		now, _, err = g.Client.Issues.Edit(ctx, g.Owner, g.Repo, i.Number, &github.IssueRequest{Body: &i.Body, Labels: &i.Labels, State: &state})
+		return err
+	})
+	if err != nil {
+		return Issue{}, err
+	}
+	return issueOf(now), nil
+}
+
+// Comment adds a comment. It is not tried again, as Create is not.
+func (g GitHub) Comment(ctx context.Context, number int, text string) error {
+	return g.once(ctx, func() error {
+		_, _, err := g.Client.Issues.CreateComment(ctx, g.Owner, g.Repo, number, &github.IssueComment{Body: &text})
+		return err
+	})
+}
+
+func issueOf(i *github.Issue) Issue {
+	out := Issue{Number: i.GetNumber(), URL: i.GetHTMLURL(), Title: i.GetTitle(), Body: strings.ReplaceAll(i.GetBody(), "\r\n", "\n"), Closed: i.GetState() == "closed"}
+	for _, l := range i.Labels {
+		out.Labels = append(out.Labels, l.GetName())
+	}
+	return out
+}
+
+// try makes a request that may be made twice: again after a limit, and after a failure of
+// the server or of the connection.
+func (g GitHub) try(ctx context.Context, request func() error) error {
+	return g.repeat(ctx, request, func(err error) bool {
+		var answer *github.ErrorResponse
+		return !errors.As(err, &answer) || answer.Response.StatusCode >= http.StatusInternalServerError
+	})
+}
+
+// once makes a request that must not be made twice: again only where a limit refused it.
+func (g GitHub) once(ctx context.Context, request func() error) error {
+	return g.repeat(ctx, request, func(error) bool { return false })
+}
+
+func (g GitHub) repeat(ctx context.Context, request func() error, harmless func(error) bool) error {
+	for n := 0; ; n++ {
+		err := request()
+		if err == nil {
+			return nil
+		}
+		wait, limited := limit(err)
+		if wait == 0 {
+			wait = g.Pause << n
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case limited && wait > mostWait:
+			return fmt.Errorf("%w; the limit passes in %s", err, wait.Round(time.Second))
+		case n+1 == attempts || !limited && !harmless(err):
+			return advised(err)
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// limit reports whether a request was refused by a limit, and how long that lasts; 0 where
+// nobody says.
+func limit(err error) (wait time.Duration, limited bool) {
+	var rate *github.RateLimitError
+	var abuse *github.AbuseRateLimitError
+	var answer *github.ErrorResponse
+	switch {
+	case errors.As(err, &rate):
+		return max(time.Second, time.Until(rate.Rate.Reset.Time)), true
+	case errors.As(err, &abuse):
+		return abuse.GetRetryAfter(), true
+	case errors.As(err, &answer):
+		return 0, answer.Response.StatusCode == http.StatusTooManyRequests
+	}
+	return 0, false
+}
+
+// advised is an error with the next step.
+func advised(err error) error {
+	var answer *github.ErrorResponse
+	if !errors.As(err, &answer) {
+		return err
+	}
+	switch answer.Response.StatusCode {
+	case http.StatusUnauthorized:
+		return fmt.Errorf("%w; the token is not valid: set RMQ_GITHUB_TOKEN or GITHUB_TOKEN", err)
+	case http.StatusForbidden, http.StatusNotFound:
+		return fmt.Errorf("%w; the repository must exist and have issues, and the token must be allowed to write them", err)
+	case http.StatusGone:
+		return fmt.Errorf("%w; the repository has no issues: name another one", err)
+	}
+	return err
+}

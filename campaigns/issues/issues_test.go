@@ -1,0 +1,339 @@
+package issues
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-github/v62/github"
+
+	"github.com/robustmq/rmq-mcp/campaigns/code"
+	"github.com/robustmq/rmq-mcp/campaigns/finding"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// fakeGitHub behaves like the issues of one repository.
+type fakeGitHub struct {
+	mu       sync.Mutex
+	issues   []*fakeIssue
+	answers  []func(w http.ResponseWriter, made bool) // instead of the next ones; made: the request was carried out
+	requests []string
+}
+
+type fakeIssue struct {
+	number       int
+	title, body  string
+	labels       []string
+	closed, pull bool
+	comments     []string
+}
+
+func newFakeGitHub(t *testing.T) (*fakeGitHub, GitHub) {
+	t.Helper()
+	f := &fakeGitHub{}
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	client := github.NewClient(server.Client())
+	base, err := url.Parse(server.URL + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.BaseURL = base
+	return f, GitHub{Client: client, Owner: "o", Repo: "r", Pause: time.Millisecond}
+}
+
+func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.requests = append(f.requests, r.Method+" "+r.URL.Path)
+	var in struct {
+		Title, Body, State *string
+		Labels             *[]string
+	}
+	json.NewDecoder(r.Body).Decode(&in)
+	var instead func(http.ResponseWriter, bool)
+	if len(f.answers) > 0 {
+		instead, f.answers = f.answers[0], f.answers[1:]
+	}
+	if instead != nil {
+		instead(w, false)
+		return
+	}
+	path := strings.TrimPrefix(r.URL.Path, "/repos/o/r")
+	switch {
+	case r.Method == "GET" && path == "/issues":
+		page, size := number(r, "page", 1), number(r, "per_page", 30)
+		var all []*fakeIssue
+		for _, i := range f.issues {
+			if slices.Contains(i.labels, r.URL.Query().Get("labels")) {
+				all = append(all, i)
+			}
+		}
+		from, to := min((page-1)*size, len(all)), min(page*size, len(all))
+		if to < len(all) {
+			w.Header().Set("Link", fmt.Sprintf("<http://%s%s?page=%d>; rel=\"next\"", r.Host, r.URL.Path, page+1))
+		}
+		shown := []any{}
+		for _, i := range all[from:to] {
+			shown = append(shown, i.shown())
+		}
+		answer(w, 200, shown)
+	case r.Method == "GET" && path == "/search/issues":
+		text, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Query().Get("q"), `"`), `"`)
+		shown := []any{}
+		for _, i := range f.issues {
+			if strings.Contains(i.body, text) {
+				shown = append(shown, i.shown())
+			}
+		}
+		answer(w, 200, map[string]any{"total_count": len(shown), "items": shown})
+	case r.Method == "POST" && path == "/issues":
+		i := &fakeIssue{number: len(f.issues) + 1, title: *in.Title, body: *in.Body, labels: *in.Labels}
+		f.issues = append(f.issues, i)
+		answer(w, 201, i.shown())
+	case r.Method == "PATCH":
+		n, _ := strconv.Atoi(strings.TrimPrefix(path, "/issues/"))
+		i := f.issues[n-1]
+		i.body, i.labels, i.closed = *in.Body, *in.Labels, *in.State == "closed"
+		answer(w, 200, i.shown())
+	case r.Method == "POST" && strings.HasSuffix(path, "/comments"):
+		n, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(path, "/issues/"), "/comments"))
+		f.issues[n-1].comments = append(f.issues[n-1].comments, *in.Body)
+		answer(w, 201, map[string]any{})
+	default:
+		answer(w, 404, map[string]any{"message": "Not Found"})
+	}
+}
+
+func number(r *http.Request, name string, otherwise int) int {
+	n, err := strconv.Atoi(r.URL.Query().Get(name))
+	if err != nil {
+		return otherwise
+	}
+	return n
+}
+
+func answer(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(body)
+}
+
+func (i *fakeIssue) shown() map[string]any {
+	state, labels := "open", []any{}
+	if i.closed {
+		state = "closed"
+	}
+	for _, l := range i.labels {
+		labels = append(labels, map[string]any{"name": l})
+	}
+	out := map[string]any{"number": i.number, "title": i.title, "body": strings.ReplaceAll(i.body, "\n", "\r\n"), "state": state, "labels": labels, "html_url": fmt.Sprintf("https://github.com/o/r/issues/%d", i.number)}
+	if i.pull {
+		out["pull_request"] = map[string]any{}
+	}
+	return out
+}
+
+// found is a finding of so many runs.
+func found(claim string, runs int) Report {
+	key := finding.Key{Claim: claim, Kind: "lost", Party: verdict.Broker, Subject: "robustmq"}
+	f := finding.Finding{
+		ID: key.ID(), Key: key, Severity: "P0", Text: "It is delivered.", Source: "MQTT 3.1.1", Status: finding.Status{State: finding.Open},
+		First: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC), Last: time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC),
+		Smallest: finding.Reproduction{RunID: "run-1", Scenario: "mqtt/broker-kill-9", Command: "rmq-mcp run mqtt/broker-kill-9", Times: reports.Times{Failed: runs, Of: runs}},
+	}
+	for n := range runs {
+		f.Runs = append(f.Runs, finding.RunLine{RunID: fmt.Sprintf("run-%d", n+1), Scenario: "mqtt/broker-kill-9", Broker: "robustmq 0.4.11", Count: 7, Counted: true, Example: "message 1 never reached online-1"})
+	}
+	return Report{Finding: f}
+}
+
+func sync1(t *testing.T, to Tracker, r Report) Change {
+	t.Helper()
+	done, err := Sync(context.Background(), to, []Report{r}, false)
+	if err != nil || len(done) != 1 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	return done[0]
+}
+
+// An issue is made once, brought up to date with new runs, and left as it is where there is
+// nothing new.
+func TestSync(t *testing.T) {
+	f, to := newFakeGitHub(t)
+	if got := sync1(t, to, found("loss", 1)); got.Did != created || got.URL != "https://github.com/o/r/issues/1" {
+		t.Errorf("%+v", got)
+	}
+	if got := sync1(t, to, found("loss", 1)); got.Did != unchanged {
+		t.Errorf("%+v", got)
+	}
+	if got := sync1(t, to, found("loss", 2)); got.Did != updated || !strings.Contains(f.issues[0].body, "run-2") {
+		t.Errorf("%+v", got)
+	}
+	i := f.issues[0]
+	if len(f.issues) != 1 || i.title != "[P0] robustmq: loss, lost" || !slices.Equal(i.labels, []string{"rmq-mcp", "severity: P0", "status: open"}) || len(i.comments) > 0 {
+		t.Errorf("%+v", i)
+	}
+	f.requests = nil
+	dry, err := Sync(context.Background(), to, []Report{found("loss", 3), found("order", 1)}, true)
+	if err != nil || len(dry) != 2 || dry[0].Did != updated || dry[1].Did != created || !strings.Contains(dry[1].Body, "rmq-mcp run mqtt/broker-kill-9") {
+		t.Errorf("%+v, %v", dry, err)
+	}
+	for _, r := range f.requests {
+		if !strings.HasPrefix(r, "GET ") {
+			t.Errorf("a dry run asks %s", r)
+		}
+	}
+}
+
+// People's words, labels and titles stay, and an edit of our own part is not overwritten.
+func TestSyncLeavesPeopleAlone(t *testing.T) {
+	f, to := newFakeGitHub(t)
+	sync1(t, to, found("loss", 1))
+	i := f.issues[0]
+	i.title, i.body, i.labels = "We lose messages", "I can confirm this.\n\n"+i.body+"\n\nSee also our chat.", append(i.labels, "bug")
+	if got := sync1(t, to, found("loss", 2)); got.Did != updated {
+		t.Errorf("%+v", got)
+	}
+	if !strings.HasPrefix(i.body, "I can confirm this.\n\n<!-- rmq-mcp finding ") || !strings.HasSuffix(i.body, "\n\nSee also our chat.") || !strings.Contains(i.body, "run-2") || i.title != "We lose messages" || !slices.Contains(i.labels, "bug") {
+		t.Errorf("%+v", i)
+	}
+	i.body = strings.Replace(i.body, "It is delivered.", "It should be delivered.", 1)
+	mine := i.body
+	if got := sync1(t, to, found("loss", 3)); !strings.HasPrefix(got.Did, "left alone") || i.body != mine {
+		t.Errorf("%+v, %s", got, i.body)
+	}
+	i.labels = []string{"bug"} // it is found by its text
+	if got := sync1(t, to, found("loss", 3)); len(f.issues) != 1 || !slices.Contains(i.labels, "rmq-mcp") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Its status goes with the finding. Closing an issue claims a fix, and a replay decides.
+func TestSyncOfStatus(t *testing.T) {
+	f, to := newFakeGitHub(t)
+	r := found("loss", 1)
+	sync1(t, to, r)
+	i := f.issues[0]
+	step := func(what string, state finding.Status, closed bool, label, comment string, did string) {
+		t.Helper()
+		r.Finding.Status = state
+		before := len(i.comments)
+		if got := sync1(t, to, r); got.Did != did || i.closed != closed || !slices.Contains(i.labels, "status: "+label) || len(statusOf(i.labels)) != 1 {
+			t.Errorf("%s: %+v, %+v", what, got, i)
+		}
+		said := strings.Join(i.comments[before:], "\n")
+		if comment == "" != (said == "") || !strings.Contains(said, comment) {
+			t.Errorf("%s: comments %q", what, said)
+		}
+	}
+	open := finding.Status{State: finding.Open}
+	i.closed = true
+	step("closed", open, true, "fix claimed", "rmq-mcp findings replay robustmq-loss-", updated)
+	step("closed, again", open, true, "fix claimed", "", unchanged)
+	step("fixed", finding.Status{State: finding.Fixed, Version: "0.4.12"}, true, "fixed", "Fixed in 0.4.12", updated)
+	back := finding.Status{State: finding.Regressed, Version: "0.4.13", Before: "0.4.12"}
+	step("regressed", back, false, "regressed", "Seen again in 0.4.13", reopened)
+	i.closed = true
+	step("closed as it is", back, true, "regressed", "", unchanged)
+}
+
+// A limit is waited for, what cannot be helped is told with the next step, and nothing is made
+// twice.
+func TestGitHubThatRefuses(t *testing.T) {
+	say := func(status int, message string, headers ...string) func(http.ResponseWriter, bool) {
+		return func(w http.ResponseWriter, _ bool) {
+			for i := 0; i < len(headers); i += 2 {
+				w.Header().Set(headers[i], headers[i+1])
+			}
+			answer(w, status, map[string]any{"message": message, "documentation_url": "https://docs.github.com/rest/using-the-rest-api/" + strings.ReplaceAll(message, " ", "-")})
+		}
+	}
+	late := strconv.FormatInt(time.Now().Add(time.Hour).Unix(), 10)
+	type refusal = func(http.ResponseWriter, bool)
+	for _, c := range []struct {
+		name    string
+		answers []refusal
+		want    string // of the error; "" for none
+		made    int
+	}{
+		{"a server that fails and comes back", []refusal{say(502, "x"), say(503, "x")}, "", 1},
+		{"a server that fails", []refusal{say(500, "x"), say(500, "x"), say(500, "x"), say(500, "x")}, "500", 0},
+		{"a second limit", []refusal{say(429, "slow down")}, "", 1},
+		{"a second limit, with its length", []refusal{say(403, "secondary rate limits", "Retry-After", "1")}, "", 1},
+		{"a limit for an hour", []refusal{say(403, "API rate limit exceeded", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", late)}, "the limit passes in ", 0},
+		{"no token", []refusal{say(401, "Bad credentials")}, "RMQ_GITHUB_TOKEN", 0},
+		{"not allowed", []refusal{say(403, "Resource not accessible")}, "must be allowed to write them", 0},
+		{"no issues", []refusal{say(410, "Issues are disabled for this repo")}, "name another one", 0},
+		{"creation not valid", []refusal{nil, nil, say(422, "Validation Failed")}, "Validation Failed", 0},
+		{"creation in conflict", []refusal{nil, nil, say(409, "Conflict")}, "Conflict", 0},
+		{"creation of which nobody knows", []refusal{nil, nil, say(502, "x")}, "the same command goes on", 0},
+		{"creation that a limit refused", []refusal{nil, nil, say(429, "x")}, "", 1},
+	} {
+		f, to := newFakeGitHub(t)
+		f.answers = c.answers
+		done, err := Sync(context.Background(), to, []Report{found("loss", 1)}, false)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) || len(f.issues) != c.made {
+			t.Errorf("%s: %+v, %v, %d made", c.name, done, err, len(f.issues))
+		}
+		base := to.Client.BaseURL
+		to.Client = github.NewClient(nil) // one that remembers no limit
+		to.Client.BaseURL = base
+		if again := sync1(t, to, found("loss", 1)); len(f.issues) != 1 {
+			t.Errorf("%s, again: %+v, %d made", c.name, again, len(f.issues))
+		}
+	}
+	f, to := newFakeGitHub(t)
+	to.Client.BaseURL.Host = "127.0.0.1:1"
+	if _, err := Sync(context.Background(), to, []Report{found("loss", 1)}, false); err == nil {
+		t.Errorf("no GitHub: %+v", f.issues)
+	}
+}
+
+// All issues are listed, also those of a second page, and no pull requests.
+func TestAll(t *testing.T) {
+	f, to := newFakeGitHub(t)
+	for n := range 130 {
+		f.issues = append(f.issues, &fakeIssue{number: n + 1, labels: []string{Label}, pull: n == 3})
+	}
+	all, err := to.All(context.Background())
+	if err != nil || len(all) != 129 {
+		t.Errorf("%d issues, %v", len(all), err)
+	}
+}
+
+// Nothing that a broker wrote leaves its place, calls anybody or ends our part.
+func TestBodyOfStrangers(t *testing.T) {
+	r := found("loss", 1)
+	r.Finding.Runs[0].Example = "`@everybody` <!-- rmq-mcp end --> | ![x](http://example.com)\n# fixes #1"
+	r.Finding.Text = "ask @everybody, fixes #1 <b>"
+	r.Scenario, r.Tree = "---\nname: x\n---\n```\n<!-- rmq-mcp end -->\n", "robustmq at v0.4.11"
+	r.Places = []code.Place{{File: "src/a|b.rs", Line: 3, Function: "f", Kind: code.Panic, Count: 2, Clue: "no `x`"}}
+	part, err := r.part()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"ask @\u200beverybody, fixes #\u200b1 &lt;b>", "`'@everybody' <! -- rmq-mcp end --> \\| ![x](http://example.com) # fixes #1`", "````markdown\n---\nname: x", "| `src/a\\|b.rs:3` | `f` | panic, 2 times: `no 'x'` |",
+	} {
+		if !strings.Contains(part, want) {
+			t.Errorf("%q is not in\n%s", want, part)
+		}
+	}
+	if strings.Count(part, end) != 1 || !strings.HasSuffix(part, end) {
+		t.Errorf("our part ends early:\n%s", part)
+	}
+	if again, err := replaced("a\n"+part+"\nb", r.Finding.ID, "new"); err != nil || again != "a\nnew\nb" {
+		t.Errorf("%q, %v", again, err)
+	}
+}
