@@ -65,10 +65,24 @@ func stateClass(s verdict.State) string {
 	return "unclear"
 }
 
+// A Section is pages of a site about something else than one run.
+type Section struct {
+	Name  string // of its folder
+	Line  string // on the first page, which leads to the section's first page
+	Pages []Page
+}
+
+// A Page is Markdown. Markup of HTML in it is shown, not obeyed.
+type Page struct {
+	File     string // without its end; the first is index
+	Title    string
+	Markdown []byte
+}
+
 // Dashboard writes a static site about all runs under root, a state directory
-// or a copy that [Push] made: a list, and a page for each run. It needs no
+// or a copy that [Push] made: a list, a page for each run, and the sections. It needs no
 // server; a browser opens index.html from disk.
-func Dashboard(root, out string) error {
+func Dashboard(root, out string, sections ...Section) error {
 	pages, err := pageTemplates()
 	if err != nil {
 		return err
@@ -88,8 +102,13 @@ func Dashboard(root, out string) error {
 		return fmt.Errorf("dashboard: %w", err)
 	}
 	var index bytes.Buffer
-	if err := pages.ExecuteTemplate(&index, "index.html", map[string]any{"Rows": list, "Protocols": protocols(list), "Matrices": matrices, "Broken": broken}); err != nil {
+	if err := pages.ExecuteTemplate(&index, "index.html", map[string]any{"Rows": list, "Protocols": protocols(list), "Matrices": matrices, "Broken": broken, "Sections": sections}); err != nil {
 		return fmt.Errorf("dashboard: %w", err)
+	}
+	for _, s := range sections {
+		if err := writeSection(pages, s, filepath.Join(out, s.Name)); err != nil {
+			return fmt.Errorf("dashboard: write %s: %w", s.Name, err)
+		}
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return fmt.Errorf("dashboard: %w", err)
@@ -166,6 +185,30 @@ func writeMatrixPages(root, out string, runs []dashRow) (list []*matrixView, bro
 	}
 	slices.SortStableFunc(list, func(a, b *matrixView) int { return b.Started.Compare(a.Started) })
 	return list, broken, nil
+}
+
+// writeSection writes the pages of a section, and removes those that it wrote before.
+func writeSection(pages *template.Template, s Section, out string) error {
+	if err := os.RemoveAll(out); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	for _, p := range s.Pages {
+		body, err := toHTML(p.Markdown)
+		if err != nil {
+			return err
+		}
+		var page bytes.Buffer
+		if err := pages.ExecuteTemplate(&page, "page.html", map[string]any{"Title": p.Title, "Body": body, "First": p.File == "index"}); err != nil {
+			return err
+		}
+		if err := WriteFile(filepath.Join(out, p.File+".html"), page.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func protocols(rows []dashRow) []string {

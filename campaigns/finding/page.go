@@ -78,7 +78,10 @@ func clear(dir string, all Findings) error {
 
 // writeBoth writes a page and a document of the same.
 func writeBoth(page, text, runs, document string, of any) error {
-	content, err := render(text, runs, of)
+	content, err := render(text, links{
+		run:  func(run string) string { return runs + "/" + run + "/" + reports.MarkdownFile },
+		page: func(id string) string { return id + ".md" },
+	}, of)
 	if err == nil {
 		err = reports.WriteFile(page, content)
 	}
@@ -88,12 +91,66 @@ func writeBoth(page, text, runs, document string, of any) error {
 	return err
 }
 
-func render(text, runs string, data any) ([]byte, error) {
-	link := func(run string) string {
-		escaped := (&url.URL{Path: runs + "/" + run + "/" + reports.MarkdownFile}).EscapedPath()
-		return strings.NewReplacer("(", "%28", ")", "%29").Replace(escaped)
+// SectionName is the folder of the findings in a site.
+const SectionName = "findings"
+
+// Section are the findings as pages of a site.
+func (all Findings) Section() (reports.Section, error) {
+	to := links{
+		run:  func(run string) string { return "../" + reports.RunsDir + "/" + run + "/index.html" },
+		page: func(id string) string { return id + ".html" },
 	}
-	t, err := template.New("page").Funcs(reports.MarkdownFuncs).Funcs(template.FuncMap{"run": link}).Parse(text)
+	s := reports.Section{Name: SectionName, Line: all.summary()}
+	list, err := render(listTemplate, to, all)
+	s.Pages = append(s.Pages, reports.Page{File: "index", Title: "rmq-mcp: findings", Markdown: list})
+	for _, f := range all.Findings {
+		if err != nil {
+			break
+		}
+		var page []byte
+		page, err = render(pageTemplate, to, f)
+		s.Pages = append(s.Pages, reports.Page{File: f.ID, Title: f.Severity + ": " + f.String(), Markdown: page})
+	}
+	if err != nil {
+		return reports.Section{}, fmt.Errorf("make the pages of the findings: %w", err)
+	}
+	return s, nil
+}
+
+// summary counts findings by status, and the open ones by severity.
+func (all Findings) summary() string {
+	open, fixed := map[string]int{}, 0
+	for _, f := range all.Findings {
+		if f.Status.State == Fixed {
+			fixed++
+		} else {
+			open[f.Severity]++
+		}
+	}
+	var counts []string
+	for _, severity := range sorted(open) {
+		counts = append(counts, fmt.Sprintf("%d %s", open[severity], severity))
+	}
+	text := fmt.Sprintf("%d findings", len(all.Findings))
+	if len(counts) > 0 {
+		text += ", open: " + strings.Join(counts, ", ")
+	}
+	if fixed > 0 {
+		text += fmt.Sprintf("; %d fixed", fixed)
+	}
+	return text
+}
+
+// links lead from a page to runs and to other findings.
+type links struct{ run, page func(id string) string }
+
+func render(text string, to links, data any) ([]byte, error) {
+	escaped := func(link func(string) string) func(string) string {
+		return func(id string) string {
+			return strings.NewReplacer("(", "%28", ")", "%29").Replace((&url.URL{Path: link(id)}).EscapedPath())
+		}
+	}
+	t, err := template.New("page").Funcs(reports.MarkdownFuncs).Funcs(template.FuncMap{"run": escaped(to.run), "page": escaped(to.page)}).Parse(text)
 	if err != nil {
 		return nil, err
 	}

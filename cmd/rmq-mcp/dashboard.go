@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/robustmq/rmq-mcp/campaigns/finding"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -40,7 +41,7 @@ func (a *app) dashboard() *cobra.Command {
 			case out == "":
 				out = filepath.Join(dir, "dashboard")
 			}
-			if err := reports.Dashboard(dir, out); err != nil {
+			if err := writeSite(dir, out); err != nil {
 				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(out, "index.html"))
@@ -53,6 +54,19 @@ func (a *app) dashboard() *cobra.Command {
 	return cmd
 }
 
+// writeSite writes the site of a directory, with its findings.
+func writeSite(dir, out string) error {
+	all, err := finding.Load(dir)
+	if err != nil {
+		return err
+	}
+	section, err := all.Section()
+	if err != nil {
+		return err
+	}
+	return reports.Dashboard(dir, out, section)
+}
+
 // serveDashboard renders the site anew at every start, into a directory that
 // goes with it.
 func serveDashboard(cmd *cobra.Command, dir, address string, hosts []string) error {
@@ -61,7 +75,7 @@ func serveDashboard(cmd *cobra.Command, dir, address string, hosts []string) err
 		return fmt.Errorf("make a directory for the dashboard: %w", err)
 	}
 	defer os.RemoveAll(site)
-	if err := reports.Dashboard(dir, site); err != nil {
+	if err := writeSite(dir, site); err != nil {
 		return err
 	}
 	listener, err := net.Listen("tcp", loopbackByDefault(address))
