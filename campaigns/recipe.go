@@ -59,7 +59,7 @@ func ReadRecipeOn(dir string, on Another) (Recipe, error) {
 		case c.Foreign():
 			return fmt.Errorf("its broker is somebody else's: install the version there, and run %s on it", r.Run.Scenario)
 		}
-		c.Version, c.VersionSHA256, c.Binary = on.Version, "", ""
+		c.Version, c.VersionSHA256, c.Binary, c.Image = on.Version, "", "", ""
 		if on.Binary == "" {
 			return nil
 		}

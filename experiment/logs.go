@@ -53,6 +53,7 @@ func (l *logs) line(node, text string, at time.Time) {
 		l.panics[node] = &loglines.PanicReader{}
 	}
 	panicked := l.panics[node].Take(text)
+	l.panics[node].Drain() // the log keeps them
 	l.mu.Unlock()
 	if panicked {
 		ev := harnessEvent(when, history.KindObserve, history.ObservePanic)

@@ -91,8 +91,9 @@ func (n *nemesis) inject(ctx context.Context, in keeper.Inject) (keeper.FaultSta
 	req.Target = in.Target
 	target, err := n.target(ctx, in.Target)
 	if err != nil {
-		if ctx.Err() == nil && in.Caller.Via == viaScenario { // which nobody can ask again
-			n.engine.Miss(req, in.Target, err)
+		if ctx.Err() == nil && in.Caller.Via == viaScenario { // an agent reads the error and asks again
+			req.JournalCall = n.journalled(journal.KindCall, in.Caller, nil)
+			n.journalled(journal.KindAnswer, in.Caller, n.status(n.engine.Miss(req, in.Target, err)))
 		}
 		return keeper.FaultStatus{}, err
 	}
@@ -147,6 +148,8 @@ func (n *nemesis) landed(l history.Landing) {
 // may still come.
 func newsOf(l history.Landing) string {
 	switch {
+	case l.Healed == history.HealVerified && l.Times.AppliedNS == 0:
+		return strings.ReplaceAll(string(l.State), "_", " ") + ": " + strings.Join(l.Reasons, "; ")
 	case l.Healed == history.HealVerified:
 		return "healed"
 	case l.Healed == history.HealDown:

@@ -109,7 +109,7 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 	if err != nil {
 		return nil, err
 	}
-	panics, err := PanicsIn(d.Path, act.tables.Nodes)
+	panics, panicsCut, err := PanicsIn(d.Path, act.tables.Nodes)
 	if err != nil {
 		return nil, fmt.Errorf("read the panics of run %s: %w", d.Run.ID, err)
 	}
@@ -123,6 +123,7 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 		Verdict: v, Shortfalls: verdict.Shortfalls(d.input(found)), Landings: landings, Losses: losses(found, act.tables, landings),
 		Violations: violations(v, seen, act.tables, landings),
 		Panics:     panics,
+		PanicsCut:  panicsCut,
 		Harness:    notNil(d.Harness), Notes: notes, Logs: logFiles(seal),
 		Evidence: Evidence{
 			Root: seal.Root, Files: len(seal.Files), JournalHead: seal.JournalHead, JournalEntries: seal.JournalEntries,

@@ -34,65 +34,82 @@ const (
 )
 
 // PanicsIn returns the panics in the nodes' logs of a run directory, the most frequent
-// first, at so many places at most.
-func PanicsIn(dir string, nodes []history.Node) (list []Panic, err error) {
-	type place struct {
-		file, message string
-		line          int
-	}
-	at := map[place]int{}
+// first. Cut says that there are more places than it lists.
+func PanicsIn(dir string, nodes []history.Node) (list []Panic, cut bool, err error) {
+	p := panicked{at: map[panicPlace]int{}}
 	for _, node := range nodes {
 		if !stored.IsID(node.Name) { // it becomes part of a path
 			continue
 		}
 		log := filepath.ToSlash(filepath.Join(EvidenceDir, LogsDir, node.Name+".log"))
-		found, err := panicsOf(filepath.Join(dir, log))
+		err := panicsOf(filepath.Join(dir, log), func(one loglines.Panic) { p.add(node.Name, log, one) })
 		if err != nil {
-			return nil, err
-		}
-		for _, p := range found {
-			p.File, p.Message = plain.Line(p.File), plain.Line(p.Message)
-			key := place{file: p.File, line: p.At}
-			if p.File == "" {
-				key.message = p.Message
-			}
-			i, known := at[key]
-			if !known {
-				if len(list) == mostPanicPlaces {
-					continue
-				}
-				i, at[key] = len(list), len(list)
-				list = append(list, Panic{File: p.File, Line: p.At, Message: p.Message, Log: log, LogLine: p.Line})
-			}
-			if list[i].Count++; !slices.Contains(list[i].Nodes, node.Name) {
-				list[i].Nodes = append(list[i].Nodes, node.Name)
-			}
+			return nil, false, err
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Panic) int { return cmp.Compare(b.Count, a.Count) })
-	return list, nil
+	slices.SortStableFunc(p.list, func(a, b Panic) int { return cmp.Compare(b.Count, a.Count) })
+	return p.list, p.cut, nil
 }
 
-// panicsOf returns the panics in one log. A node that never ran has none.
-func panicsOf(path string) ([]loglines.Panic, error) {
+// panicked are panics by place.
+type panicked struct {
+	list []Panic
+	at   map[panicPlace]int
+	cut  bool
+}
+
+type panicPlace struct {
+	file, message string
+	line          int
+}
+
+func (p *panicked) add(node, log string, one loglines.Panic) {
+	one.File, one.Message = plain.Line(one.File), plain.Line(one.Message)
+	key := panicPlace{file: one.File, line: one.At}
+	if one.File == "" {
+		key.message = one.Message
+	}
+	i, known := p.at[key]
+	if !known {
+		if p.cut = p.cut || len(p.list) == mostPanicPlaces; p.cut {
+			return
+		}
+		i, p.at[key] = len(p.list), len(p.list)
+		p.list = append(p.list, Panic{File: one.File, Line: one.At, Message: one.Message, Log: log, LogLine: one.Line})
+	}
+	if p.list[i].Count++; !slices.Contains(p.list[i].Nodes, node) {
+		p.list[i].Nodes = append(p.list[i].Nodes, node)
+	}
+}
+
+// panicsOf reads the panics in one log. A node that never ran has none.
+func panicsOf(path string, take func(loglines.Panic)) error {
 	f, err := stored.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
 	var r loglines.PanicReader
+	all := func(list []loglines.Panic) {
+		for _, p := range list {
+			take(p)
+		}
+	}
 	for lines := bufio.NewReaderSize(f, mostLogLine); ; {
 		line, cut, err := lines.ReadLine()
 		if errors.Is(err, io.EOF) {
-			return r.Panics, nil
+			all(r.Rest())
+			return nil
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		r.Take(plain.Text(string(line)))
+		if r.Take(plain.Text(string(line))) {
+			all(r.Drain())
+		}
 		for cut && err == nil {
 			_, cut, err = lines.ReadLine()
 		}

@@ -39,6 +39,7 @@ type Report struct {
 	Losses     Losses               `json:"losses"`
 	Violations []Violations         `json:"violations"` // what the claims found, counted
 	Panics     []Panic              `json:"panics,omitempty"`
+	PanicsCut  bool                 `json:"panics_cut,omitempty"` // there are more places of panics
 	Harness    []string             `json:"harness_errors"`
 	Notes      []Note               `json:"notes"` // the agent's own words, quoted
 	Logs       []LogFile            `json:"logs"`

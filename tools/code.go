@@ -11,6 +11,7 @@ import (
 // A CodeAsk is what find_code asks for.
 type CodeAsk struct {
 	ID      string   // of a run or of a finding
+	Claim   string   // the failure of which; "" for any
 	Texts   []string // to look for beside what the run's logs have
 	Version string   // "" is the broker's own
 	Most    int      // places

@@ -59,8 +59,8 @@ type clues struct {
 
 // cluesOf are the panics of a run, and the warnings and errors in its nodes' logs: those
 // that differ in values alone are one.
-func cluesOf(dir string, r *reports.Report) (*clues, error) {
-	c := &clues{at: map[string]int{}, failure: failureOf(r)}
+func cluesOf(dir string, r *reports.Report, claim string) (*clues, error) {
+	c := &clues{at: map[string]int{}, failure: failureOf(r, claim)}
 	for _, node := range r.Nodes {
 		if !stored.IsID(node.Name) { // it becomes part of a path
 			continue
@@ -81,8 +81,15 @@ func cluesOf(dir string, r *reports.Report) (*clues, error) {
 // read collects the clues of one log.
 func (c *clues) read(node, path string) error {
 	var panics loglines.PanicReader
-	var times []When // of each panic
+	begun := map[int]When{} // of panics that are not read to their ends, by line
 	now := Unknown
+	take := func(list []loglines.Panic) {
+		for _, p := range list {
+			text := plain.Line(p.Message)
+			c.add(fmt.Sprintf("%s %s:%d %s", Panic, p.File, p.At, text), clue{kind: Panic, text: text, file: plain.Line(p.File), line: p.At, from: fmt.Sprintf("%s.log:%d", node, p.Line), count: 1, during: begun[p.Line]})
+			delete(begun, p.Line)
+		}
+	}
 	err := eachLine(path, func(n int, line string) {
 		if n == 1 {
 			c.logs++
@@ -91,7 +98,8 @@ func (c *clues) read(node, path string) error {
 			now = c.failure.has(at)
 		}
 		if panics.Take(line) {
-			times = append(times, now)
+			begun[n] = now
+			take(panics.Drain())
 			return
 		}
 		if level := loglines.Level(line); level == loglines.Error || level == loglines.Warn {
@@ -99,10 +107,7 @@ func (c *clues) read(node, path string) error {
 			c.add(string(LogLine)+values.ReplaceAllString(text, "#"), clue{kind: LogLine, text: text, from: fmt.Sprintf("%s.log:%d", node, n), count: 1, during: now})
 		}
 	})
-	for i, p := range panics.Panics {
-		text := plain.Line(p.Message)
-		c.add(fmt.Sprintf("%s %s:%d %s", Panic, p.File, p.At, text), clue{kind: Panic, text: text, file: plain.Line(p.File), line: p.At, from: fmt.Sprintf("%s.log:%d", node, p.Line), count: 1, during: times[i]})
-	}
+	take(panics.Rest())
 	return err
 }
 
@@ -176,11 +181,13 @@ type span struct {
 // before is how long before its first violation a failure is taken to begin.
 const before = 5 * time.Second
 
-// failureOf is the time from the first violation to the last.
-func failureOf(r *reports.Report) (s span) {
+// failureOf is the time from the first violation of a claim to the last; of any claim for "".
+func failureOf(r *reports.Report, claim string) (s span) {
 	changed := func(l history.Landing) bool { return strings.HasPrefix(l.Type, "clock") }
-	s.unknown = len(r.Violations) == 0 || slices.ContainsFunc(r.Landings, changed)
 	for _, v := range r.Violations {
+		if claim != "" && v.Claim != claim {
+			continue
+		}
 		from, to := r.Started.Add(time.Duration(v.FromNS)-before), r.Started.Add(time.Duration(v.ToNS))
 		if s.from.IsZero() || from.Before(s.from) {
 			s.from = from
@@ -189,6 +196,7 @@ func failureOf(r *reports.Report) (s span) {
 			s.to = to
 		}
 	}
+	s.unknown = s.from.IsZero() || slices.ContainsFunc(r.Landings, changed)
 	return s
 }
 

@@ -157,6 +157,9 @@ func TestReadTree(t *testing.T) {
 			t.Errorf("%q: %v, %v", version, tree, err)
 		}
 	}
+	if tree, err := ReadTree(ctx, filepath.Join(dir, "src"), "v0.4.11"); err != nil || len(tree.files) != 4 || tree.files[0].path != "mqtt/src/apply.rs" || len(tree.Notes) > 0 {
+		t.Errorf("a folder of it: %v, %v", tree, err)
+	}
 	if tree, err := ReadTree(ctx, filepath.Join(dir, ".git"), "v0.4.11"); err != nil || len(tree.files) != 5 {
 		t.Errorf("the git directory: %v", err)
 	}
@@ -182,12 +185,12 @@ func TestReadTree(t *testing.T) {
 // A path is found by its end, as far as the tree or the log reaches.
 func TestNamed(t *testing.T) {
 	tree := &Tree{}
-	for _, name := range []string{"src/a/lib.rs", "src/b/lib.rs", "src/b/deep/store.rs"} {
+	for _, name := range []string{"src/a/lib.rs", "src/b/lib.rs", "src/b/deep/store.rs", "lib/b.rs", "src/lib/b.rs"} {
 		if err := tree.add(name, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for name, want := range map[string]int{"src/a/lib.rs": 1, "lib.rs": 2, "/build/robustmq/src/b/lib.rs": 1, "deep/store.rs": 1, "./src/a/lib.rs": 1, "rib.rs": 0, "b.rs": 0} {
+	for name, want := range map[string]int{"src/a/lib.rs": 1, "lib.rs": 2, "/build/robustmq/src/b/lib.rs": 1, "deep/store.rs": 1, "./src/a/lib.rs": 1, "rib.rs": 0, "/build/src/lib/b.rs": 1, "b.rs": 2} {
 		if got := tree.named(name); len(got) != want {
 			t.Errorf("%s means %d files, want %d", name, len(got), want)
 		}
@@ -311,7 +314,7 @@ func TestCluesAreBounded(t *testing.T) {
 		fmt.Fprintf(&log, "ERROR %s %s\n", word(n), strings.Repeat("x", 2*mostLine))
 	}
 	dir := placed(t, map[string]string{"evidence/logs/node-1.log": log.String()})
-	c, err := cluesOf(dir, &reports.Report{Nodes: []history.Node{{Name: "node-1"}}})
+	c, err := cluesOf(dir, &reports.Report{Nodes: []history.Node{{Name: "node-1"}}}, "")
 	if err != nil || len(c.list) != mostClues || c.more != 7 || len(c.list[0].text) > mostLine {
 		t.Errorf("%d clues, %d more, %v", len(c.list), c.more, err)
 	}

@@ -48,6 +48,7 @@ type Line struct {
 // A Request is what to look for.
 type Request struct {
 	Dir   string   // of the run
+	Claim string   // the failure of which; "" for any
 	Texts []string // beside its panics and log lines
 	Most  int      // places, at least one
 }
@@ -55,9 +56,10 @@ type Request struct {
 // Places are what a run points at in a tree.
 type Places struct {
 	Tree    string   `json:"tree"`
-	Places  []Place  `json:"places"`   // panics first, then texts, then what was written during the failure; of these those with the fewest others, and the rarest
-	Left    int      `json:"left_out"` // places that did not fit
-	Unfound []string `json:"unfound"`  // clues without a place, and why; the first of many
+	Checked bool     `json:"version_checked"` // the tree is of the run's broker, by its tag
+	Places  []Place  `json:"places"`          // panics first, then texts, then what was written during the failure; of these those with the fewest others, and the rarest
+	Left    int      `json:"left_out"`        // places that did not fit
+	Unfound []string `json:"unfound"`         // clues without a place, and why; the first of many
 	Notes   []string `json:"notes"`
 }
 
@@ -69,7 +71,7 @@ const (
 
 // Find maps a run to places. A run without logs has the texts alone.
 func Find(ctx context.Context, tree *Tree, in Request) (Places, error) {
-	out := Places{Tree: tree.Name, Places: []Place{}, Unfound: []string{}, Notes: append([]string{}, tree.Notes...)}
+	out := Places{Tree: tree.Name, Checked: tree.Checked, Places: []Place{}, Unfound: []string{}, Notes: append([]string{}, tree.Notes...)}
 	if in.Most < 1 {
 		return out, fmt.Errorf("find code: %d places are asked for, expected at least one", in.Most)
 	}
@@ -77,7 +79,7 @@ func Find(ctx context.Context, tree *Tree, in Request) (Places, error) {
 	if err != nil {
 		return out, fmt.Errorf("find code of run %s: %w", filepath.Base(in.Dir), err)
 	}
-	found, err := cluesOf(in.Dir, report)
+	found, err := cluesOf(in.Dir, report, in.Claim)
 	if err != nil {
 		return out, fmt.Errorf("find code of run %s: %w", report.ID, err)
 	}
@@ -230,6 +232,9 @@ func (x *index) panicked(ctx context.Context, f *functions, c clue) ([]Place, st
 		if _, there := file.line(c.line); there {
 			spots = append(spots, spot{file, c.line})
 		}
+	}
+	if len(spots) > mostSpots {
+		return nil, fmt.Sprintf("a panic at %s:%d, which may be one of %d files", path, c.line, len(spots))
 	}
 	if len(spots) == 0 {
 		return nil, fmt.Sprintf("a panic at %s:%d, which this source does not have", path, c.line)

@@ -35,11 +35,12 @@ var skipped = []string{".git", "target", "node_modules", "vendor", "testdata"}
 
 // A Tree is the source of one version, in memory.
 type Tree struct {
-	Name   string   // of the directory, with the git reference
-	Notes  []string // what of it could not be used
-	module string   // of Go: the path by which logs name its files
-	files  []file
-	bytes  int
+	Name    string   // of the directory, with the git reference
+	Notes   []string // what of it could not be used
+	Checked bool     // it is of the version that was asked for, by its tag
+	module  string   // of Go: the path by which logs name its files
+	files   []file
+	bytes   int
 }
 
 type file struct {
@@ -71,7 +72,11 @@ func ReadTree(ctx context.Context, dir, version string) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readGit(ctx, dir, ref)
+	t, err := readGit(ctx, dir, ref)
+	if err == nil {
+		t.Checked = strings.HasPrefix(ref, "refs/tags/")
+	}
+	return t, err
 }
 
 // noting adds a note to a tree that could be read.
@@ -201,6 +206,10 @@ func readGit(ctx context.Context, dir, ref string) (*Tree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the source: %w", err)
 	}
+	prefix, err := git(ctx, dir, nil, "rev-parse", "--show-prefix") // of a folder in a repository
+	if err != nil {
+		return nil, fmt.Errorf("read the source: %w", err)
+	}
 	t := &Tree{Name: filepath.Base(dir) + " at " + strings.TrimPrefix(ref, "refs/tags/")}
 	var names []string
 	for _, name := range strings.Split(string(listed), "\x00") {
@@ -212,7 +221,7 @@ func readGit(ctx context.Context, dir, ref string) (*Tree, error) {
 	for part := range slices.Chunk(names, atOnce) {
 		var asked bytes.Buffer
 		for _, name := range part {
-			fmt.Fprintf(&asked, "%s:%s\n", ref, name)
+			fmt.Fprintf(&asked, "%s:%s%s\n", ref, strings.TrimSpace(string(prefix)), name)
 		}
 		out, err := git(ctx, dir, &asked, "cat-file", "--batch")
 		if err == nil {
@@ -265,14 +274,21 @@ func (t *Tree) check(dir string) error {
 }
 
 // named are the files that a path may mean. A log names a file by its path on the machine
-// that built the broker, or by the end of it.
+// that built the broker, or by the end of it. The longest of several is meant.
 func (t *Tree) named(name string) (list []file) {
 	name = path.Clean(filepath.ToSlash(name))
+	longest := 0
 	for _, f := range t.files {
 		if f.path == name {
 			return []file{f}
 		}
-		if strings.HasSuffix(f.path, "/"+name) || strings.HasSuffix(name, "/"+f.path) {
+		if shared := strings.HasSuffix(name, "/"+f.path); !shared && !strings.HasSuffix(f.path, "/"+name) {
+			continue
+		}
+		switch same := min(len(f.path), len(name)); {
+		case same > longest:
+			longest, list = same, []file{f}
+		case same == longest:
 			list = append(list, f)
 		}
 	}

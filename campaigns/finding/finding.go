@@ -76,7 +76,8 @@ type Finding struct {
 	Also       []string     `json:"also,omitempty"` // IDs of findings of the same claim and kind, on another broker or by the doing of somebody else
 	Smallest   Reproduction `json:"smallest"`
 	Status     Status       `json:"status"`
-	Runs       []RunLine    `json:"runs"` // that show it, the newest first
+	Repeat     []Repeat     `json:"to_repeat"` // on another version, before it counts as fixed there
+	Runs       []RunLine    `json:"runs"`      // that show it, the newest first
 }
 
 // Seen counts the runs of one setup: those that show a finding, and those that could have.
@@ -96,6 +97,12 @@ type Setup struct {
 	Build    string `json:"build,omitempty"` // the beginning of the hash of its binary
 	Nodes    int    `json:"nodes"`
 	Else     string `json:"else,omitempty"` // transport, profile, runtime, settings, faults left out: what is not as usual
+}
+
+// compare orders setups.
+func (s Setup) compare(o Setup) int {
+	return cmp.Or(cmp.Compare(s.Scenario, o.Scenario), cmp.Compare(s.Broker, o.Broker), cmp.Compare(s.SDK, o.SDK), cmp.Compare(s.Protocol, o.Protocol),
+		cmp.Compare(s.Tier, o.Tier), cmp.Compare(s.Nodes, o.Nodes), cmp.Compare(s.SHA256, o.SHA256), cmp.Compare(s.Build, o.Build), cmp.Compare(s.Else, o.Else))
 }
 
 // On names the broker and its build.

@@ -65,8 +65,8 @@ func completed(r *reports.Report, dir string) (repeatable bool) {
 		return false
 	}
 	r.Transport, r.LeftOut, r.Lowered, r.Wire = run.Transport, run.LeftOut, run.Lowered, run.Wire
-	if panics, err := reports.PanicsIn(dir, r.Nodes); err == nil && len(r.Panics) == 0 {
-		r.Panics = panics
+	if panics, cut, err := reports.PanicsIn(dir, r.Nodes); err == nil && len(r.Panics) == 0 {
+		r.Panics, r.PanicsCut = panics, cut
 	}
 	_, err = os.Lstat(filepath.Join(evidence, reports.StartFile))
 	return err == nil
@@ -76,7 +76,7 @@ func completed(r *reports.Report, dir string) (repeatable bool) {
 func trimmed(r *reports.Report) *reports.Report {
 	out := &reports.Report{
 		ID: r.ID, Scenario: r.Scenario, SDKs: r.SDKs, Transport: r.Transport, LeftOut: r.LeftOut, Lowered: r.Lowered, Wire: r.Wire, Cluster: r.Cluster, Nodes: r.Nodes, Coverage: r.Coverage, Complete: r.Complete,
-		Verdict: r.Verdict, Shortfalls: r.Shortfalls, Landings: r.Landings, Violations: r.Violations, Panics: r.Panics, Harness: r.Harness, Reproduce: r.Reproduce, Blame: r.Blame, Matrix: r.Matrix,
+		Verdict: r.Verdict, Shortfalls: r.Shortfalls, Landings: r.Landings, Violations: r.Violations, Panics: r.Panics, PanicsCut: r.PanicsCut, Harness: r.Harness, Reproduce: r.Reproduce, Blame: r.Blame, Matrix: r.Matrix,
 	}
 	out.Scenario.Text = ""
 	return out

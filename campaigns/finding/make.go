@@ -65,7 +65,8 @@ func (all *sights) finding(key Key, setups map[Setup][]Run) Finding {
 		})
 	}
 	f.Seen, f.Also = all.seen(key, setups), all.like(key)
-	f.Smallest, f.Status = smallest(list, f.Seen), all.status(key, setups)
+	f.Smallest = smallest(list, f.Seen)
+	f.Status, f.Repeat = all.status(key, setups)
 	return f
 }
 
@@ -96,10 +97,7 @@ func (all *sights) seen(key Key, setups map[Setup][]Run) (list []Seen) {
 			list = append(list, s)
 		}
 	}
-	slices.SortFunc(list, func(a, b Seen) int {
-		return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Broker, b.Broker), cmp.Compare(a.SDK, b.SDK), cmp.Compare(a.Protocol, b.Protocol),
-			cmp.Compare(a.Tier, b.Tier), cmp.Compare(a.Nodes, b.Nodes), cmp.Compare(a.SHA256, b.SHA256), cmp.Compare(a.Else, b.Else))
-	})
+	slices.SortFunc(list, func(a, b Seen) int { return a.Setup.compare(b.Setup) })
 	return list
 }
 

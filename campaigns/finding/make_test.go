@@ -295,7 +295,7 @@ func TestParts(t *testing.T) {
 		t.Fatalf("%+v, %v", parts, err)
 	}
 	all := Make(runs, parts)
-	want := []string{"robustmq: loss, lost, by broker, smallest a 1 of 2: a 3", "robustmq: loss, lost, after the leader moved back, by broker, smallest bb 1 of 2: bb 4"}
+	want := []string{"robustmq: loss, lost, by broker, smallest a 1 of 2: a 3", "robustmq: loss, lost, after the leader moved back, by broker, smallest bb 1 of 1: bb 4"}
 	if got := listed(all); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) || !slices.ContainsFunc(all.Findings, func(f Finding) bool { return f.ID == id }) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -3,6 +3,7 @@ package finding
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/internal/loglines"
@@ -12,13 +13,24 @@ import (
 // kindPanic is the kind of violation whose finding has a place.
 const kindPanic = "panic"
 
+// values are the parts of a message that differ from panic to panic.
+var values = regexp.MustCompile(`\S*\d\S*|"[^"]*"|'[^']*'`)
+
+// mostMessage is how much of a message a place has, in bytes.
+const mostMessage = 60
+
 // placeOf is where a panic happened, the same for each version and on each machine: the
-// source file, without the line, which moves. Where the log names no file it is the message.
+// source file, without the line, which moves. A path on the machine that built the broker
+// is shortened to its end. Where the log names no file it is the message without its values.
 func placeOf(p reports.Panic) string {
 	if p.File == "" {
-		return p.Message
+		text := values.ReplaceAllString(p.Message, "#")
+		return strings.ToValidUTF8(text[:min(len(text), mostMessage)], "")
 	}
 	library, file := loglines.SourceOf(p.File)
+	if library == "" && path.IsAbs(file) {
+		return path.Join(path.Base(path.Dir(file)), path.Base(file))
+	}
 	return path.Join(library, file)
 }
 

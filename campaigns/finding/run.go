@@ -84,6 +84,12 @@ func (r Run) told() bool {
 	return !missed && !r.starved() && len(report.Harness) == 0 && len(c.Idle)+len(c.Gone)+len(c.Ended) == 0 && len(report.Complete.Why) == 0
 }
 
+// clean reports whether a run that counts lacks nothing but what its violations bring
+// about: without them it had passed.
+func (r Run) clean() bool {
+	return r.told() && !slices.ContainsFunc(r.Report.Shortfalls, func(s verdict.Shortfall) bool { return s.State() != verdict.PassSmoke })
+}
+
 // result is what the run found about a claim; nil if it did not judge it.
 func (r Run) result(claim string) *verdict.Result {
 	i := slices.IndexFunc(r.Report.Verdict.Results, func(of verdict.Result) bool { return of.Claim.Name == claim })
@@ -111,6 +117,9 @@ func (r Run) violations(result verdict.Result) (list []violation) {
 		case v.Claim != result.Claim.Name:
 		case v.Kind == kindPanic && len(r.Report.Panics) > 0:
 			list = r.panics()
+			for i := range list {
+				list[i].listed = r.Report.PanicsCut
+			}
 		default:
 			list = append(list, violation{kind: v.Kind, blame: v.Blame, library: r.library(result.Claim, v.SDK), count: v.Count, example: example(v, result)})
 		}

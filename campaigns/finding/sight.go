@@ -165,6 +165,17 @@ func (all *sights) accused(key Key, r Run) bool {
 	return false
 }
 
+// doubtful reports whether a run may show a finding: it shows another one, by violations of
+// which nobody knows the party, the place or the part.
+func (all *sights) doubtful(key Key, r Run) bool {
+	for other, of := range all.of {
+		if other != key && of[r.ID] != nil && key.maybe(other) {
+			return true
+		}
+	}
+	return all.none[decision{r.ID, key.Claim}]
+}
+
 // could reports whether a run counts among those in which a finding could have been seen:
 // it shows the finding, or it holds the claim, or each of its violations is known to be
 // something else.
@@ -178,15 +189,8 @@ func (all *sights) could(key Key, r Run) bool {
 		return true
 	case result.Status == verdict.Pass: // by a checker that sees what is not there
 		return result.Canary.Red
-	case result.Status != verdict.Fail || len(result.Violations) == 0 || all.none[decision{r.ID, key.Claim}]:
-		return false
 	}
-	for other, of := range all.of {
-		if of[r.ID] != nil && key.maybe(other) {
-			return false
-		}
-	}
-	return true
+	return result.Status == verdict.Fail && len(result.Violations) > 0 && !(key.Kind == kindPanic && r.Report.PanicsCut) && !all.doubtful(key, r)
 }
 
 // maybe reports whether a run that shows another finding may show this one by the same
@@ -196,7 +200,8 @@ func (k Key) maybe(other Key) bool {
 		return false
 	}
 	unknown := other.Party == verdict.Undecided && (other.Title == "" || other.Title == eitherTitle)
-	return unknown || (k.Place == "") != (other.Place == "")
+	unparted := k.Title != "" && k.Title != eitherTitle && other.Title == "" // nobody has looked at it yet
+	return unknown || unparted && other.Place == k.Place || (k.Place == "") != (other.Place == "")
 }
 
 // like are the IDs of the other findings of the same claim and kind.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/robustmq/rmq-mcp/campaigns"
-	"github.com/robustmq/rmq-mcp/history"
+	"golang.org/x/mod/semver"
+
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -17,12 +17,12 @@ import (
 // The states of a finding.
 const (
 	Open      = "open"
-	Fixed     = "fixed"     // a later version was run as often as it takes, and did not show it
+	Fixed     = "fixed"     // each setup that showed it was run on a later version as often as it takes, and did not
 	Regressed = "regressed" // it was fixed, and a later version shows it again
 )
 
 // A Status is what became of a finding on later versions of its broker or library. It
-// follows from runs alone: nothing moves it but a run on that version.
+// follows from runs alone: nothing moves it but runs on that version.
 type Status struct {
 	State   string `json:"state"`
 	Version string `json:"version,omitempty"` // that fixed it, or in which it came back
@@ -30,11 +30,11 @@ type Status struct {
 	Tried   *Tried `json:"tried,omitempty"`   // the newest version without it, while too few runs are made
 }
 
-// Tried is how often a setup that shows a finding was run on a version that does not.
+// Tried is how far a version that does not show a finding was tried.
 type Tried struct {
 	Version string `json:"version"`
-	Of      int    `json:"of"`
-	Needed  int    `json:"needed"`
+	Setups  int    `json:"setups"` // that were run there as often as it takes
+	Of      int    `json:"of"`     // setups that showed the finding
 }
 
 // String is the status in words.
@@ -45,99 +45,140 @@ func (s Status) String() string {
 	case s.State == Regressed:
 		return fmt.Sprintf("regressed in %s (fixed in %s)", s.Version, s.Before)
 	case s.Tried != nil:
-		return fmt.Sprintf("open; not seen in %d of %d runs needed on %s", s.Tried.Of, s.Tried.Needed, s.Tried.Version)
+		return fmt.Sprintf("open; not seen on %s, where %d of %d setups were run as often as it takes", s.Tried.Version, s.Tried.Setups, s.Tried.Of)
 	}
 	return s.State
 }
 
-// version of the subject of a finding in a run; "" where nobody knows it.
-func (k Key) version(r Run) string {
-	if k.Party == verdict.SDK {
-		for _, sdk := range strings.Split(r.SDK, ", ") {
-			if name, version, _ := strings.Cut(sdk, "@"); name == k.Subject {
-				return version
-			}
-		}
-		return ""
-	}
-	if r.Version == history.UnknownVersion {
-		return ""
-	}
-	return r.Version
+// A Repeat is a setup that showed a finding, to be run on another version.
+type Repeat struct {
+	RunID  string `json:"run_id"` // a run of it that shows the finding
+	Setup  Setup  `json:"setup"`
+	Needed int    `json:"needed"` // runs, so that its absence is no chance
+	reports.Times
 }
 
-// line is a setup without the version of the finding's subject.
+// line is the setup of a run without the version of the finding's subject.
 func (k Key) line(r Run) Setup {
 	s := r.setup()
 	if k.Party != verdict.SDK {
 		s.Broker, s.Build = "", ""
 		return s
 	}
-	s.SDK = strings.Replace(s.SDK, k.Subject+"@"+k.version(r), k.Subject, 1)
+	sdks := strings.Split(s.SDK, ", ")
+	for i, sdk := range sdks {
+		if name, _, _ := strings.Cut(sdk, "@"); name == k.Subject {
+			sdks[i] = name
+		}
+	}
+	s.SDK = strings.Join(sdks, ", ")
 	return s
 }
 
-// status walks through the versions, the oldest first.
-func (all *sights) status(key Key, setups map[Setup][]Run) Status {
-	shown := map[string]bool{}
+// A version is what its runs say of a finding.
+type version struct {
+	shows bool                    // a run shows it, whether it counts or not
+	doubt bool                    // a run may show it
+	lines map[Setup]reports.Times // of runs that count
+	clean map[Setup]int           // runs that hold the claim and that nothing but their violations keeps from a pass
+}
+
+// versions are those of the subject of a finding. One of a run that nobody knows is left out.
+func (all *sights) versions(key Key, setups map[Setup][]Run) map[string]*version {
+	list := map[string]*version{}
+	of := func(r Run) *version {
+		name := key.version(r)
+		if list[name] == nil {
+			list[name] = &version{lines: map[Setup]reports.Times{}, clean: map[Setup]int{}}
+		}
+		return list[name]
+	}
 	for _, s := range all.of[key] {
-		shown[key.version(s.run)] = true
+		of(s.run).shows = true
 	}
-	lines := map[string]map[Setup]reports.Times{} // by version
 	for _, runs := range setups {
-		if !key.concerns(runs[0]) {
-			continue
+		for _, r := range runs {
+			if !key.concerns(r) || r.Planted != "" {
+				continue
+			}
+			v, line := of(r), key.line(r)
+			v.doubt = v.doubt || all.doubtful(key, r)
+			if !all.could(key, r) {
+				continue
+			}
+			t := v.lines[line]
+			if t.Of++; all.of[key][r.ID] != nil {
+				t.Failed++
+			} else if r.clean() {
+				v.clean[line]++
+			}
+			v.lines[line] = t
 		}
-		version, line := key.version(runs[0]), key.line(runs[0])
-		if lines[version] == nil {
-			lines[version] = map[Setup]reports.Times{}
-		}
-		lines[version][line] = plus(lines[version][line], all.times(key, runs))
 	}
-	versions := slices.Concat(slices.Collect(maps.Keys(shown)), slices.Collect(maps.Keys(lines)))
-	slices.SortFunc(versions, func(a, b string) int { return cmp.Or(campaigns.CompareVersions(a, b), cmp.Compare(a, b)) })
-	status, before := Status{State: Open}, map[Setup]reports.Times{}
-	for _, version := range slices.Compact(versions) {
-		switch {
-		case version == "":
-		case shown[version]:
-			for line, t := range lines[version] {
-				before[line] = plus(before[line], t)
+	delete(list, "")
+	return list
+}
+
+// status walks through the versions, the oldest first. It returns the setups to repeat, too.
+func (all *sights) status(key Key, setups map[Setup][]Run) (Status, []Repeat) {
+	versions, before := all.versions(key, setups), map[Setup]reports.Times{}
+	status := Status{State: Open}
+	for _, name := range slices.SortedFunc(maps.Keys(versions), semver.Compare) {
+		switch v := versions[name]; {
+		case v.shows:
+			for line, t := range v.lines {
+				before[line] = reports.Times{Failed: before[line].Failed + t.Failed, Of: before[line].Of + t.Of}
 			}
 			if status.Tried = nil; status.State == Fixed {
-				status = Status{State: Regressed, Version: version, Before: status.Version}
+				status = Status{State: Regressed, Version: shown(name), Before: status.Version}
 			}
-		case status.State != Fixed:
-			status = status.on(version, lines[version], before)
+		case status.State != Fixed && !v.doubt:
+			status = status.on(name, v, before)
 		}
 	}
-	return status
+	return status, all.repeats(key, before)
 }
 
-// on is the status after a version that does not show the finding, by the setups that
-// showed it before.
-func (s Status) on(version string, times, before map[Setup]reports.Times) Status {
-	var best *Tried
+// on is the status after a version that does not show the finding.
+func (s Status) on(name string, v *version, before map[Setup]reports.Times) Status {
+	t := Tried{Version: shown(name)}
+	ran := false
 	for line, was := range before {
-		t := Tried{version, times[line].Of, Needed(was)}
-		if was.Failed == 0 || t.Of == 0 {
+		if was.Failed == 0 {
 			continue
 		}
-		if t.Of >= t.Needed {
-			return Status{State: Fixed, Version: version}
-		}
-		if best == nil || t.Needed-t.Of < best.Needed-best.Of {
-			best = &t
+		t.Of++
+		ran = ran || v.clean[line] > 0
+		if v.clean[line] >= needed(was) {
+			t.Setups++
 		}
 	}
-	if best != nil {
-		s.Tried = best
+	switch {
+	case t.Of > 0 && t.Setups == t.Of:
+		return Status{State: Fixed, Version: shown(name)}
+	case ran:
+		s.Tried = &t
 	}
 	return s
 }
 
-func plus(a, b reports.Times) reports.Times {
-	return reports.Times{Failed: a.Failed + b.Failed, Of: a.Of + b.Of}
+// repeats are the setups that showed a finding, each with a run that can be repeated where
+// there is one.
+func (all *sights) repeats(key Key, before map[Setup]reports.Times) (list []Repeat) {
+	runs := map[Setup]Run{}
+	for _, id := range sorted(all.of[key]) {
+		r := all.of[key][id].run
+		if known, there := runs[key.line(r)]; !there || r.Repeatable && !known.Repeatable {
+			runs[key.line(r)] = r
+		}
+	}
+	for line, t := range before {
+		if t.Failed > 0 {
+			list = append(list, Repeat{RunID: runs[line].ID, Setup: runs[line].setup(), Needed: needed(t), Times: t})
+		}
+	}
+	slices.SortFunc(list, func(a, b Repeat) int { return cmp.Or(a.Setup.compare(b.Setup), cmp.Compare(a.RunID, b.RunID)) })
+	return list
 }
 
 // chance is the probability that is left that a finding is still there, as often as before.
@@ -146,10 +187,10 @@ const chance = 0.05
 // leastRuns is how many runs without it a fix takes, however often it came before.
 const leastRuns = 3
 
-// Needed is how many runs in a row must not show a finding that came so often before, so
+// needed is how many runs in a row must not show a finding that came so often before, so
 // that this is chance in one of twenty cases. The rate is estimated by Laplace's rule of
 // succession: (failed+1) of (runs+2).
-func Needed(before reports.Times) int {
+func needed(before reports.Times) int {
 	rate := float64(before.Failed+1) / float64(before.Of+2)
 	return max(leastRuns, int(math.Ceil(math.Log(chance)/math.Log(1-rate))))
 }

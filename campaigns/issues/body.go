@@ -28,29 +28,49 @@ type Report struct {
 //go:embed body.md.tmpl
 var bodyTemplate string
 
-// mostRuns and mostSetups bound what one issue lists; its document has all.
+// Bounds of one issue; the finding's document has all. A text may have 65,536 characters,
+// and people's words are in it as well.
 const (
 	mostRuns   = 20
 	mostSetups = 30
 	mostPlaces = 8
 	mostText   = 20_000 // bytes of a scenario
+	mostBody   = 50_000
+	mostTitle  = 200
 )
 
 // title of a new issue. A person may change it.
 func (r Report) title() string {
-	return fmt.Sprintf("[%s] %s", r.Finding.Severity, oneLine(r.Finding.String()))
+	return cut(fmt.Sprintf("[%s] %s", r.Finding.Severity, strings.Join(strings.Fields(r.Finding.String()), " ")), mostTitle)
 }
 
-// part is the part of an issue's text that is ours. Its first line has the ID of the finding
-// and a hash of the rest: it shows whether a person edited that.
-func (r Report) part() (string, error) {
+// part is the part of an issue's text that is ours. Its first line has the ID of the finding,
+// a hash of the rest, and the status that is told. The hash shows edits by people.
+func (r Report) part(status string) (string, error) {
+	for _, smaller := range []func(){func() {}, func() { r.Scenario = "" }, func() { r.Places = nil }, func() { r.Finding.Seen = nil }} {
+		smaller()
+		text, err := r.text()
+		if err != nil {
+			return "", err
+		}
+		if len(text) <= mostBody {
+			return fmt.Sprintf("%s %s status=%q -->\n%s\n%s", begin(r.Finding.ID), sumOf(text), status, text, end), nil
+		}
+	}
+	return "", errors.New("its text is too long for an issue")
+}
+
+func (r Report) text() (string, error) {
 	t, err := template.New("body").Funcs(reports.MarkdownFuncs).Funcs(template.FuncMap{
-		"cell":   func(text string) string { return calm(cell(text)) },
+		"cell":   calm,
 		"runs":   func() []finding.RunLine { return r.Finding.Runs[:min(len(r.Finding.Runs), mostRuns)] },
 		"more":   func() int { return max(0, len(r.Finding.Runs)-mostRuns) },
 		"seen":   func() []finding.Seen { return r.Finding.Seen[:min(len(r.Finding.Seen), mostSetups)] },
+		"unseen": func() int { return max(0, len(r.Finding.Seen)-mostSetups) },
 		"places": func() []code.Place { return r.Places[:min(len(r.Places), mostPlaces)] },
 		"text":   func() string { return fenced(r.Scenario) },
+		"whole":  func() bool { return r.Scenario != "" && len(r.Scenario) <= mostText },
+		"here":   func() bool { return strings.HasPrefix(r.Finding.Smallest.Command, "rmq-mcp replay ") },
 		"place":  func(p code.Place) string { return fmt.Sprintf("%s:%d", p.File, p.Line) },
 	}).Parse(bodyTemplate)
 	if err != nil {
@@ -60,18 +80,20 @@ func (r Report) part() (string, error) {
 	if err := t.Execute(&out, r); err != nil {
 		return "", fmt.Errorf("write the text of the issue: %w", err)
 	}
-	text := strings.ReplaceAll(strings.TrimSpace(out.String()), "<!--", "<! --") // nothing in it ends our part
-	return fmt.Sprintf("%s %s -->\n%s\n%s", begin(r.Finding.ID), sumOf(text), text, end), nil
+	return strings.ReplaceAll(strings.TrimSpace(out.String()), "<!--", "<! --"), nil // nothing in it ends our part
 }
 
 // cell makes text safe in a table.
 var cell = reports.MarkdownFuncs["cell"].(func(string) string)
 
-// mention is what a tracker makes a link or a message of.
-var mention = regexp.MustCompile(`(^|[^\w` + "`" + `])([@#])(\w)`)
+// links are what a tracker makes a link or a message of.
+var links = regexp.MustCompile(`@\w|#\d|(?i:gh-\d)|://`)
 
-// calm is a text in which a tracker finds nobody's name and no number of an issue.
-func calm(text string) string { return mention.ReplaceAllString(text, "$1$2\u200b$3") }
+// calm is a text in a table, in which a tracker finds nobody's name, no issue and no address.
+func calm(text string) string {
+	text = strings.ReplaceAll(cell(text), "`", "'")
+	return links.ReplaceAllStringFunc(text, func(found string) string { return found[:1] + "\u200b" + found[1:] })
+}
 
 const end = "<!-- rmq-mcp end -->"
 
@@ -83,27 +105,39 @@ func sumOf(text string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// errEdited says that a person edited our part of a text.
+// errEdited says that a person edited our part of a text, or took it out.
 var errEdited = errors.New("somebody edited it")
+
+// ours finds our part of a text: its begin and end, and the status that it tells.
+func ours(body, id string) (from, to int, status string, err error) {
+	form, err := regexp.Compile(`(?s)` + regexp.QuoteMeta(begin(id)) + ` ([0-9a-f]+) status="([^"]*)" -->\n(.*?)\n?` + regexp.QuoteMeta(end))
+	if err != nil {
+		return 0, 0, "", err
+	}
+	at := form.FindStringSubmatchIndex(body)
+	if at == nil || sumOf(body[at[6]:at[7]]) != body[at[2]:at[3]] {
+		return 0, 0, "", errEdited
+	}
+	return at[0], at[1], body[at[4]:at[5]], nil
+}
+
+func toldOf(body, id string) (status string, err error) {
+	_, _, status, err = ours(body, id)
+	return status, err
+}
 
 // replaced is a text with our part replaced, and with all that is around it.
 func replaced(body, id, part string) (string, error) {
-	form, err := regexp.Compile(`(?s)` + regexp.QuoteMeta(begin(id)) + ` ([0-9a-f]+) -->\n(.*?)\n?` + regexp.QuoteMeta(end))
+	from, to, _, err := ours(body, id)
 	if err != nil {
 		return "", err
 	}
-	at := form.FindStringSubmatchIndex(body)
-	if at == nil || sumOf(body[at[4]:at[5]]) != body[at[2]:at[3]] {
-		return "", errEdited
-	}
-	return body[:at[0]] + part + body[at[1]:], nil
+	return body[:from] + part + body[to:], nil
 }
 
 // fenced is a text in a fence that it cannot leave.
 func fenced(text string) string {
-	if len(text) > mostText {
-		text = text[:mostText] + "\n…"
-	}
+	text = cut(text, mostText)
 	fence := "```"
 	for strings.Contains(text, fence) {
 		fence += "`"
@@ -111,4 +145,10 @@ func fenced(text string) string {
 	return fence + "markdown\n" + strings.TrimRight(text, "\n") + "\n" + fence
 }
 
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// cut is a text of so many bytes at most.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return strings.ToValidUTF8(text, "")
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}

@@ -49,13 +49,17 @@ func (g GitHub) All(ctx context.Context) (list []Issue, err error) {
 	}
 }
 
-// Search finds the issues with a text in their body, as far as GitHub has indexed them.
+// Search finds the issues with a text in their body, as far as GitHub has indexed them. A
+// search that was cut short is an error.
 func (g GitHub) Search(ctx context.Context, text string) (list []Issue, err error) {
 	query := fmt.Sprintf("%q in:body is:issue repo:%s/%s", text, g.Owner, g.Repo)
 	err = g.try(ctx, func() error {
 		found, _, err := g.Client.Search.Issues(ctx, query, &github.SearchOptions{ListOptions: github.ListOptions{PerPage: perPage}})
 		if err != nil {
 			return err
+		}
+		if found.GetIncompleteResults() {
+			return errors.New("GitHub's search did not end in time")
 		}
 		list = nil
 		for _, i := range found.Issues {
@@ -66,8 +70,21 @@ func (g GitHub) Search(ctx context.Context, text string) (list []Issue, err erro
 	return list, err
 }
 
+// Get reads one issue.
+func (g GitHub) Get(ctx context.Context, number int) (Issue, error) {
+	var now *github.Issue
+	err := g.try(ctx, func() (err error) {
+		now, _, err = g.Client.Issues.Get(ctx, g.Owner, g.Repo, number)
+		return err
+	})
+	if err != nil {
+		return Issue{}, fmt.Errorf("read issue %d: %w", number, err)
+	}
+	return issueOf(now), nil
+}
+
 // Create makes an issue. It is not tried again after an error that does not say whether it
-// was made: the next run finds it.
+// was made. GitHub drops the labels of a token that may not write to the repository.
 func (g GitHub) Create(ctx context.Context, i Issue) (Issue, error) {
 	var made *github.Issue
 	err := g.once(ctx, func() (err error) {
@@ -80,22 +97,45 @@ func (g GitHub) Create(ctx context.Context, i Issue) (Issue, error) {
 	return issueOf(made), nil
 }
 
-// Edit writes the text and the labels of an issue, and opens it where it is not closed any
-// more. Its title is left to people.
-func (g GitHub) Edit(ctx context.Context, i Issue) (Issue, error) {
-	state := "open"
-	if i.Closed {
-		state = "closed"
+// Edit changes parts of an issue, each by a request of its own. The text comes last, for it
+// says what was told: an edit that was interrupted goes on.
+func (g GitHub) Edit(ctx context.Context, number int, e Edit) error {
+	if len(e.Add) > 0 {
+		err := g.try(ctx, func() error {
+			_, _, err := g.Client.Issues.AddLabelsToIssue(ctx, g.Owner, g.Repo, number, e.Add)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("add the labels %q: %w", e.Add, err)
+		}
 	}
-	var now *github.Issue
-	err := g.try(ctx, func() (err error) {
-		now, _, err = g.Client.Issues.Edit(ctx, g.Owner, g.Repo, i.Number, &github.IssueRequest{Body: &i.Body, Labels: &i.Labels, State: &state})
+	for _, label := range e.Remove {
+		err := g.try(ctx, func() error {
+			answer, err := g.Client.Issues.RemoveLabelForIssue(ctx, g.Owner, g.Repo, number, label)
+			if answer != nil && answer.StatusCode == http.StatusNotFound { // somebody was faster
+				return nil
+			}
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("remove the label %q: %w", label, err)
+		}
+	}
+	if e.Body == nil && !e.Open {
+		return nil
+	}
+	ask := &github.IssueRequest{Body: e.Body}
+	if e.Open {
+		ask.State = github.String("open")
+	}
+	err := g.try(ctx, func() error {
+		_, _, err := g.Client.Issues.Edit(ctx, g.Owner, g.Repo, number, ask)
 		return err
 	})
 	if err != nil {
-		return Issue{}, err
+		return fmt.Errorf("change issue %d: %w", number, err)
 	}
-	return issueOf(now), nil
+	return nil
 }
 
 // Comment adds a comment. It is not tried again, as Create is not.
@@ -107,7 +147,7 @@ func (g GitHub) Comment(ctx context.Context, number int, text string) error {
 }
 
 func issueOf(i *github.Issue) Issue {
-	out := Issue{Number: i.GetNumber(), URL: i.GetHTMLURL(), Title: i.GetTitle(), Body: strings.ReplaceAll(i.GetBody(), "\r\n", "\n"), Closed: i.GetState() == "closed"}
+	out := Issue{Number: i.GetNumber(), URL: i.GetHTMLURL(), Title: i.GetTitle(), Body: strings.ReplaceAll(i.GetBody(), "\r\n", "\n"), Closed: i.GetState() == "closed", Dropped: i.GetStateReason() == "not_planned" || i.GetStateReason() == "duplicate"}
 	for _, l := range i.Labels {
 		out.Labels = append(out.Labels, l.GetName())
 	}
@@ -141,8 +181,8 @@ func (g GitHub) repeat(ctx context.Context, request func() error, harmless func(
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case limited && wait > mostWait:
-			return fmt.Errorf("%w; the limit passes in %s", err, wait.Round(time.Second))
+		case limited && (wait > mostWait || n+1 == attempts):
+			return Fatal{fmt.Errorf("%w; the limit passes in %s; the same command goes on", err, wait.Round(time.Second))}
 		case n+1 == attempts || !limited && !harmless(err):
 			return advised(err)
 		}
@@ -171,19 +211,21 @@ func limit(err error) (wait time.Duration, limited bool) {
 	return 0, false
 }
 
-// advised is an error with the next step.
+// advised is an error with the next step. It is fatal where no other request would do better.
 func advised(err error) error {
 	var answer *github.ErrorResponse
 	if !errors.As(err, &answer) {
-		return err
+		return Fatal{fmt.Errorf("%w; the same command goes on", err)}
 	}
-	switch answer.Response.StatusCode {
-	case http.StatusUnauthorized:
-		return fmt.Errorf("%w; the token is not valid: set RMQ_GITHUB_TOKEN or GITHUB_TOKEN", err)
-	case http.StatusForbidden, http.StatusNotFound:
-		return fmt.Errorf("%w; the repository must exist and have issues, and the token must be allowed to write them", err)
-	case http.StatusGone:
-		return fmt.Errorf("%w; the repository has no issues: name another one", err)
+	switch status := answer.Response.StatusCode; {
+	case status == http.StatusUnauthorized:
+		return Fatal{fmt.Errorf("%w; the token is not valid: set RMQ_GITHUB_TOKEN or GITHUB_TOKEN", err)}
+	case status == http.StatusForbidden, status == http.StatusNotFound:
+		return Fatal{fmt.Errorf("%w; the repository must exist and have issues, and the token must be allowed to write them", err)}
+	case status == http.StatusGone:
+		return Fatal{fmt.Errorf("%w; the repository has no issues: name another one", err)}
+	case status >= http.StatusInternalServerError:
+		return Fatal{fmt.Errorf("%w; the same command goes on", err)}
 	}
 	return err
 }

@@ -16,35 +16,55 @@ import (
 // Label is on every issue of a finding.
 const Label = "rmq-mcp"
 
-// Prefixes of the labels of which an issue has one each.
-const (
-	severityLabel = "severity: "
-	statusLabel   = "status: "
-)
-
-// Claimed is the status of a finding that is open and whose issue somebody closed. A replay
-// on a later version decides whether it is fixed.
+// Claimed is the status of a finding that is open and whose issue somebody closed as done. A
+// replay on a later version decides whether it is fixed.
 const Claimed = "fix claimed"
+
+// The labels of which an issue has one each. All others are people's.
+var (
+	severityLabels = []string{"severity: P0", "severity: P1", "severity: P2", "severity: P3"}
+	statusLabels   = []string{"status: " + finding.Open, "status: " + finding.Fixed, "status: " + finding.Regressed, "status: " + Claimed}
+)
 
 // An Issue is one of a tracker.
 type Issue struct {
-	Number int
-	URL    string
-	Title  string
-	Body   string
-	Labels []string
-	Closed bool
+	Number  int
+	URL     string
+	Title   string
+	Body    string
+	Labels  []string
+	Closed  bool
+	Dropped bool // it was closed, and not because it is done
 }
 
-// A Tracker is where issues are. All returns those with [Label], open and closed; Search those
-// with a text anywhere in them, which a tracker may know late. Create and Edit return the
-// issue as it is then; Edit opens it where Closed is false.
+// An Edit changes parts of an issue. The zero value changes nothing.
+type Edit struct {
+	Body   *string
+	Add    []string // labels
+	Remove []string
+	Open   bool
+}
+
+func (e Edit) empty() bool {
+	return e.Body == nil && len(e.Add) == 0 && len(e.Remove) == 0 && !e.Open
+}
+
+// A Tracker is where issues are. All returns those with [Label], open and closed. Search
+// returns those with a text anywhere in them, which a tracker may know late.
 type Tracker interface {
 	All(ctx context.Context) ([]Issue, error)
 	Search(ctx context.Context, text string) ([]Issue, error)
+	Get(ctx context.Context, number int) (Issue, error)
 	Create(ctx context.Context, i Issue) (Issue, error)
-	Edit(ctx context.Context, i Issue) (Issue, error)
+	Edit(ctx context.Context, number int, e Edit) error
 	Comment(ctx context.Context, number int, text string) error
+}
+
+// A Memory has the numbers of the issues that were made, by the IDs of their findings. It is
+// written each time that one is added.
+type Memory interface {
+	Number(id string) (int, bool)
+	Add(id string, number int) error
 }
 
 // A Change is what was done, or would be, about one finding.
@@ -61,160 +81,189 @@ const (
 	updated   = "updated"
 	unchanged = "unchanged"
 	edited    = "left alone: somebody edited the part that rmq-mcp writes"
+	foreign   = "none made: an issue without the label rmq-mcp has the finding's ID in it; give it the label, or take the ID out"
 	reopened  = "reopened and updated"
 	needless  = "none made: it is fixed"
 )
 
+// Fatal is an error after which no other finding is tried, such as of a limit or of the token.
+type Fatal struct{ Err error }
+
+func (f Fatal) Error() string { return f.Err.Error() }
+func (f Fatal) Unwrap() error { return f.Err }
+
 // Sync makes an issue of each finding that has none, and brings the others up to date. With
-// dry it only says what it would do. An error ends it; the same again goes on.
-func Sync(ctx context.Context, to Tracker, all []Report, dry bool) (done []Change, err error) {
-	known, err := to.All(ctx)
+// dry it only says what it would do. A finding that the tracker refuses keeps no other from
+// it. The same again goes on.
+func Sync(ctx context.Context, to Tracker, known Memory, all []Report, dry bool) (done []Change, err error) {
+	labelled, err := to.All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the issues with the label %q: %w", Label, err)
 	}
+	var errs []error
 	for _, r := range all {
-		change, err := one(ctx, to, known, r, dry)
-		if err != nil {
-			return done, fmt.Errorf("keep the issue of finding %s: %w; the same command goes on", r.Finding.ID, err)
+		change, err := one(ctx, to, known, labelled, r, dry)
+		if err == nil {
+			done = append(done, change)
+			continue
 		}
-		done = append(done, change)
+		errs = append(errs, fmt.Errorf("keep the issue of finding %s: %w", r.Finding.ID, err))
+		if fatal := new(Fatal); errors.As(err, fatal) || ctx.Err() != nil {
+			break
+		}
 	}
-	return done, nil
+	return done, errors.Join(errs...)
 }
 
-func one(ctx context.Context, to Tracker, known []Issue, r Report, dry bool) (Change, error) {
+func one(ctx context.Context, to Tracker, known Memory, labelled []Issue, r Report, dry bool) (Change, error) {
 	change := Change{Finding: r.Finding.ID}
-	part, err := r.part()
-	if err != nil {
+	issue, found, err := find(ctx, to, known, labelled, r.Finding.ID)
+	switch {
+	case err != nil:
 		return change, err
-	}
-	issue, found, err := find(ctx, to, known, r.Finding.ID)
-	if err != nil {
-		return change, err
-	}
-	if !found && r.Finding.Status.State == finding.Fixed {
+	case found:
+		change.URL = issue.URL
+		return change, update(ctx, to, issue, r, dry, &change)
+	case r.Finding.Status.State == finding.Fixed:
 		change.Did = needless
 		return change, nil
 	}
-	if !found {
-		change.Did, change.Body = created, part
-		if !dry {
-			issue, err = to.Create(ctx, Issue{Title: r.title(), Body: part, Labels: r.labels(nil, false)})
-			change.URL = issue.URL
-		}
+	others, err := to.Search(ctx, r.Finding.ID)
+	if err != nil {
+		return change, fmt.Errorf("search for it: %w", err)
+	}
+	if len(others) > 0 {
+		change.Did, change.URL = foreign, others[0].URL
+		return change, nil
+	}
+	part, err := r.part(r.Finding.Status.State)
+	if err != nil {
 		return change, err
 	}
-	change.URL = issue.URL
-	return change, update(ctx, to, issue, r, part, dry, &change)
+	if change.Did, change.Body = created, part; dry {
+		return change, nil
+	}
+	severity, status := r.labels(r.Finding.Status.State)
+	made, err := to.Create(ctx, Issue{Title: r.title(), Body: part, Labels: []string{Label, severity, status}})
+	if err != nil {
+		return change, err
+	}
+	change.URL = made.URL
+	return change, known.Add(r.Finding.ID, made.Number)
 }
 
-// update brings one issue up to date.
-func update(ctx context.Context, to Tracker, issue Issue, r Report, part string, dry bool, change *Change) error {
-	next := issue
-	next.Labels = r.labels(issue.Labels, issue.Closed)
-	switch body, err := replaced(issue.Body, r.Finding.ID, part); {
-	case errors.Is(err, errEdited):
+// find returns the issue of a finding: the one that was made, else the oldest with our label
+// and its ID.
+func find(ctx context.Context, to Tracker, known Memory, labelled []Issue, id string) (Issue, bool, error) {
+	number, found := known.Number(id)
+	for _, i := range labelled {
+		if _, known := known.Number(id); !known && strings.Contains(i.Body, id) && (!found || i.Number < number) {
+			number, found = i.Number, true
+		}
+	}
+	if !found {
+		return Issue{}, false, nil
+	}
+	i, err := to.Get(ctx, number) // as it is now: the list may be minutes old
+	return i, err == nil, err
+}
+
+// update brings one issue up to date. The status that was told last is in our part of the
+// text, so that nothing is told twice.
+func update(ctx context.Context, to Tracker, issue Issue, r Report, dry bool, change *Change) error {
+	told, err := toldOf(issue.Body, r.Finding.ID)
+	if errors.Is(err, errEdited) {
 		change.Did = edited
-	case err != nil:
-		return err
-	default:
-		next.Body = body
-	}
-	if issue.Closed && r.Finding.Status.State == finding.Regressed && !slices.Contains(issue.Labels, statusLabel+finding.Regressed) {
-		next.Closed = false
-	}
-	same := next.Body == issue.Body && next.Closed == issue.Closed && slices.Equal(next.Labels, issue.Labels)
-	switch {
-	case next.Closed != issue.Closed:
-		change.Did = reopened
-	case change.Did == "" && same:
-		change.Did = unchanged
-	case change.Did == "":
-		change.Did = updated
-	}
-	if next.Body != issue.Body {
-		change.Body = next.Body
-	}
-	if dry || same {
 		return nil
 	}
-	if _, err := to.Edit(ctx, next); err != nil {
+	if err != nil {
 		return err
 	}
-	news := r.news(issue.Labels, next.Labels)
+	now := r.Finding.Status.State
+	if issue.Closed && !issue.Dropped && now == finding.Open {
+		now = Claimed
+	}
+	part, err := r.part(now)
+	if err != nil {
+		return err
+	}
+	body, err := replaced(issue.Body, r.Finding.ID, part)
+	if err != nil {
+		return err
+	}
+	var e Edit
+	if body != issue.Body {
+		e.Body, change.Body = &body, body
+	}
+	severity, status := r.labels(now)
+	for _, want := range []struct {
+		label string
+		of    []string
+	}{{Label, []string{Label}}, {severity, severityLabels}, {status, statusLabels}} {
+		add, remove := moved(issue.Labels, want.label, want.of)
+		e.Add, e.Remove = append(e.Add, add...), append(e.Remove, remove...)
+	}
+	e.Open = issue.Closed && now == finding.Regressed && told != finding.Regressed
+	switch change.Did = updated; {
+	case e.Open:
+		change.Did = reopened
+	case e.empty():
+		change.Did = unchanged
+	}
+	if dry || e.empty() {
+		return nil
+	}
+	if err := to.Edit(ctx, issue.Number, e); err != nil {
+		return err
+	}
+	news := r.news(told, now)
 	if news == "" {
 		return nil
 	}
-	if err := to.Comment(ctx, issue.Number, news); err != nil { // not again: its label has moved
+	if err := to.Comment(ctx, issue.Number, news); err != nil { // not again: the text says that it was told
 		return fmt.Errorf("the status was changed, and not the comment on it: %w", err)
 	}
 	return nil
 }
 
-// find returns the issue of a finding: one with our label, else any with its ID in it, where
-// a person took the label away. The oldest of several
-// is the one.
-func find(ctx context.Context, to Tracker, known []Issue, id string) (Issue, bool, error) {
-	of := func(list []Issue) (Issue, bool) {
-		var mine []Issue
-		for _, i := range list {
-			if strings.Contains(i.Body, begin(id)) {
-				mine = append(mine, i)
-			}
+// moved are the labels to add and to remove, so that an issue has one of some. Case makes no
+// difference to a tracker.
+func moved(labels []string, want string, of []string) (add, remove []string) {
+	has := false
+	for _, l := range labels {
+		switch {
+		case strings.EqualFold(l, want):
+			has = true
+		case slices.ContainsFunc(of, func(o string) bool { return strings.EqualFold(o, l) }):
+			remove = append(remove, l)
 		}
-		if len(mine) == 0 {
-			return Issue{}, false
-		}
-		return slices.MinFunc(mine, func(a, b Issue) int { return a.Number - b.Number }), true
 	}
-	if i, found := of(known); found {
-		return i, true, nil
+	if !has {
+		add = append(add, want)
 	}
-	others, err := to.Search(ctx, id)
-	if err != nil {
-		return Issue{}, false, fmt.Errorf("search for it: %w", err)
-	}
-	i, found := of(others)
-	return i, found, nil
+	return add, remove
 }
 
-// labels are those of an issue: ours as the finding is, and all others as they were.
-func (r Report) labels(before []string, closed bool) []string {
-	state := r.Finding.Status.State
-	if closed && state == finding.Open {
-		state = Claimed
+// labels are ours of a status: the severity and the status.
+func (r Report) labels(state string) (severity, status string) {
+	severity = "severity: " + r.Finding.Severity
+	if !slices.Contains(severityLabels, severity) { // of a stranger's run
+		severity = severityLabels[len(severityLabels)-1]
 	}
-	list := slices.DeleteFunc(slices.Clone(before), func(l string) bool {
-		return l == Label || strings.HasPrefix(l, severityLabel) || strings.HasPrefix(l, statusLabel)
-	})
-	list = append(list, Label, severityLabel+r.Finding.Severity, statusLabel+state)
-	slices.Sort(list)
-	return list
+	return severity, "status: " + state
 }
 
 // news is a comment on a status that moved; "" where none did.
-func (r Report) news(before, after []string) string {
+func (r Report) news(told, now string) string {
 	status := r.Finding.Status
-	if slices.Equal(statusOf(before), statusOf(after)) {
-		return ""
-	}
-	switch status.State {
-	case finding.Fixed:
-		return fmt.Sprintf("**Fixed in %s.** The setup that showed this was run on that version as often as it takes, and did not show it again.", status.Version)
-	case finding.Regressed:
+	switch {
+	case told == now:
+	case now == finding.Fixed:
+		return fmt.Sprintf("**Fixed in %s.** Each setup that showed this was run on that version as often as it takes, and did not show it again.", status.Version)
+	case now == finding.Regressed:
 		return fmt.Sprintf("**Seen again in %s**, after it was fixed in %s.", status.Version, status.Before)
-	}
-	if slices.Contains(after, statusLabel+Claimed) {
-		return "This issue was closed. The finding counts as a claimed fix until its setup was run on a later version:\n\n    rmq-mcp findings replay " + r.Finding.ID + " --broker-version VERSION"
+	case now == Claimed:
+		return "This issue was closed as done. The finding counts as a claimed fix until its setups were run on a later version:\n\n    rmq-mcp findings replay " + r.Finding.ID + " --broker-version VERSION"
 	}
 	return ""
-}
-
-func statusOf(labels []string) (list []string) {
-	for _, l := range labels {
-		if strings.HasPrefix(l, statusLabel) {
-			list = append(list, l)
-		}
-	}
-	return list
 }

@@ -3,7 +3,9 @@ package issues
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -13,6 +15,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-github/v62/github"
 
@@ -35,8 +38,15 @@ type fakeIssue struct {
 	title, body  string
 	labels       []string
 	closed, pull bool
+	reason       string
 	comments     []string
 }
+
+// forgetful is a memory of a state directory that nobody has yet.
+type forgetful map[string]int
+
+func (f forgetful) Number(id string) (int, bool)    { n, known := f[id]; return n, known }
+func (f forgetful) Add(id string, number int) error { f[id] = number; return nil }
 
 func newFakeGitHub(t *testing.T) (*fakeGitHub, GitHub) {
 	t.Helper()
@@ -60,7 +70,11 @@ func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Title, Body, State *string
 		Labels             *[]string
 	}
-	json.NewDecoder(r.Body).Decode(&in)
+	var labels []string
+	body, _ := io.ReadAll(r.Body)
+	if json.Unmarshal(body, &in) != nil {
+		json.Unmarshal(body, &labels)
+	}
 	var instead func(http.ResponseWriter, bool)
 	if len(f.answers) > 0 {
 		instead, f.answers = f.answers[0], f.answers[1:]
@@ -101,11 +115,26 @@ func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		i := &fakeIssue{number: len(f.issues) + 1, title: *in.Title, body: *in.Body, labels: *in.Labels}
 		f.issues = append(f.issues, i)
 		answer(w, 201, i.shown())
+	case r.Method == "GET" && strings.HasPrefix(path, "/issues/"):
+		answer(w, 200, f.issue(path).shown())
 	case r.Method == "PATCH":
-		n, _ := strconv.Atoi(strings.TrimPrefix(path, "/issues/"))
-		i := f.issues[n-1]
-		i.body, i.labels, i.closed = *in.Body, *in.Labels, *in.State == "closed"
+		i := f.issue(path)
+		if in.Body != nil {
+			i.body = *in.Body
+		}
+		if in.State != nil {
+			i.closed = *in.State == "closed"
+		}
 		answer(w, 200, i.shown())
+	case r.Method == "POST" && strings.HasSuffix(path, "/labels"):
+		i := f.issue(strings.TrimSuffix(path, "/labels"))
+		i.labels = append(i.labels, labels...)
+		answer(w, 200, []any{})
+	case r.Method == "DELETE":
+		at, label, _ := strings.Cut(path, "/labels/")
+		i := f.issue(at)
+		i.labels = slices.DeleteFunc(i.labels, func(l string) bool { return l == label })
+		answer(w, 200, []any{})
 	case r.Method == "POST" && strings.HasSuffix(path, "/comments"):
 		n, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(path, "/issues/"), "/comments"))
 		f.issues[n-1].comments = append(f.issues[n-1].comments, *in.Body)
@@ -113,6 +142,11 @@ func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		answer(w, 404, map[string]any{"message": "Not Found"})
 	}
+}
+
+func (f *fakeGitHub) issue(path string) *fakeIssue {
+	n, _ := strconv.Atoi(strings.TrimPrefix(path, "/issues/"))
+	return f.issues[n-1]
 }
 
 func number(r *http.Request, name string, otherwise int) int {
@@ -137,7 +171,7 @@ func (i *fakeIssue) shown() map[string]any {
 	for _, l := range i.labels {
 		labels = append(labels, map[string]any{"name": l})
 	}
-	out := map[string]any{"number": i.number, "title": i.title, "body": strings.ReplaceAll(i.body, "\n", "\r\n"), "state": state, "labels": labels, "html_url": fmt.Sprintf("https://github.com/o/r/issues/%d", i.number)}
+	out := map[string]any{"number": i.number, "title": i.title, "body": strings.ReplaceAll(i.body, "\n", "\r\n"), "state": state, "state_reason": i.reason, "labels": labels, "html_url": fmt.Sprintf("https://github.com/o/r/issues/%d", i.number)}
 	if i.pull {
 		out["pull_request"] = map[string]any{}
 	}
@@ -160,7 +194,7 @@ func found(claim string, runs int) Report {
 
 func sync1(t *testing.T, to Tracker, r Report) Change {
 	t.Helper()
-	done, err := Sync(context.Background(), to, []Report{r}, false)
+	done, err := Sync(context.Background(), to, forgetful{}, []Report{r}, false)
 	if err != nil || len(done) != 1 {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -185,7 +219,7 @@ func TestSync(t *testing.T) {
 		t.Errorf("%+v", i)
 	}
 	f.requests = nil
-	dry, err := Sync(context.Background(), to, []Report{found("loss", 3), found("order", 1)}, true)
+	dry, err := Sync(context.Background(), to, forgetful{}, []Report{found("loss", 3), found("order", 1)}, true)
 	if err != nil || len(dry) != 2 || dry[0].Did != updated || dry[1].Did != created || !strings.Contains(dry[1].Body, "rmq-mcp run mqtt/broker-kill-9") {
 		t.Errorf("%+v, %v", dry, err)
 	}
@@ -213,9 +247,35 @@ func TestSyncLeavesPeopleAlone(t *testing.T) {
 	if got := sync1(t, to, found("loss", 3)); !strings.HasPrefix(got.Did, "left alone") || i.body != mine {
 		t.Errorf("%+v, %s", got, i.body)
 	}
-	i.labels = []string{"bug"} // it is found by its text
-	if got := sync1(t, to, found("loss", 3)); len(f.issues) != 1 || !slices.Contains(i.labels, "rmq-mcp") {
+	i.body = "All of it is my own now: " + found("loss", 1).Finding.ID
+	if got := sync1(t, to, found("loss", 3)); !strings.HasPrefix(got.Did, "left alone") || len(f.issues) != 1 {
 		t.Errorf("%+v", got)
+	}
+	i.labels = []string{"bug"} // nobody adopts an issue without our label, and none is made beside it
+	if got := sync1(t, to, found("loss", 3)); !strings.HasPrefix(got.Did, "none made: an issue without the label") || len(f.issues) != 1 {
+		t.Errorf("%+v", got)
+	}
+	known := forgetful{found("loss", 1).Finding.ID: 1} // but where it is remembered
+	i.body, i.labels = mine, []string{"bug", "Status: open", "status: needs-info"}
+	i.body = strings.Replace(i.body, "It should be delivered.", "It is delivered.", 1)
+	done, err := Sync(context.Background(), to, known, []Report{found("loss", 3)}, false)
+	if err != nil || done[0].Did != updated || !slices.Equal(i.labels, []string{"bug", "Status: open", "status: needs-info", "rmq-mcp", "severity: P0"}) {
+		t.Errorf("%+v, %v: %+v", done, err, i)
+	}
+}
+
+// A change by somebody stays that comes after the issues were listed.
+func TestSyncReadsAnIssueBeforeItChangesIt(t *testing.T) {
+	f, to := newFakeGitHub(t)
+	sync1(t, to, found("loss", 1))
+	i := f.issues[0]
+	f.answers = []func(http.ResponseWriter, bool){func(w http.ResponseWriter, _ bool) {
+		answer(w, 200, []any{i.shown()})
+		i.body, i.labels, i.closed = "Mine. "+i.body, append(i.labels, "wontfix"), true
+	}}
+	sync1(t, to, found("loss", 2))
+	if !strings.HasPrefix(i.body, "Mine. ") || !strings.Contains(i.body, "run-2") || !slices.Contains(i.labels, "wontfix") || !i.closed {
+		t.Errorf("%+v", i)
 	}
 }
 
@@ -229,7 +289,7 @@ func TestSyncOfStatus(t *testing.T) {
 		t.Helper()
 		r.Finding.Status = state
 		before := len(i.comments)
-		if got := sync1(t, to, r); got.Did != did || i.closed != closed || !slices.Contains(i.labels, "status: "+label) || len(statusOf(i.labels)) != 1 {
+		if got := sync1(t, to, r); got.Did != did || i.closed != closed || !slices.Contains(i.labels, "status: "+label) || len(i.labels) != 3 {
 			t.Errorf("%s: %+v, %+v", what, got, i)
 		}
 		said := strings.Join(i.comments[before:], "\n")
@@ -241,10 +301,15 @@ func TestSyncOfStatus(t *testing.T) {
 	i.closed = true
 	step("closed", open, true, "fix claimed", "rmq-mcp findings replay robustmq-loss-", updated)
 	step("closed, again", open, true, "fix claimed", "", unchanged)
+	i.reason = "not_planned"
+	step("closed as not planned", open, true, "open", "", updated)
+	i.reason = "completed"
+	step("closed as done", open, true, "fix claimed", "claimed fix", updated)
 	step("fixed", finding.Status{State: finding.Fixed, Version: "0.4.12"}, true, "fixed", "Fixed in 0.4.12", updated)
 	back := finding.Status{State: finding.Regressed, Version: "0.4.13", Before: "0.4.12"}
 	step("regressed", back, false, "regressed", "Seen again in 0.4.13", reopened)
-	i.closed = true
+	i.closed, i.labels = true, []string{Label, "severity: P0"}
+	step("closed as it is, and a label lost", back, true, "regressed", "", updated)
 	step("closed as it is", back, true, "regressed", "", unchanged)
 }
 
@@ -275,6 +340,9 @@ func TestGitHubThatRefuses(t *testing.T) {
 		{"no token", []refusal{say(401, "Bad credentials")}, "RMQ_GITHUB_TOKEN", 0},
 		{"not allowed", []refusal{say(403, "Resource not accessible")}, "must be allowed to write them", 0},
 		{"no issues", []refusal{say(410, "Issues are disabled for this repo")}, "name another one", 0},
+		{"a search that was cut short", []refusal{nil, func(w http.ResponseWriter, _ bool) {
+			answer(w, 200, map[string]any{"incomplete_results": true, "items": []any{}})
+		}}, "", 1},
 		{"creation not valid", []refusal{nil, nil, say(422, "Validation Failed")}, "Validation Failed", 0},
 		{"creation in conflict", []refusal{nil, nil, say(409, "Conflict")}, "Conflict", 0},
 		{"creation of which nobody knows", []refusal{nil, nil, say(502, "x")}, "the same command goes on", 0},
@@ -282,7 +350,7 @@ func TestGitHubThatRefuses(t *testing.T) {
 	} {
 		f, to := newFakeGitHub(t)
 		f.answers = c.answers
-		done, err := Sync(context.Background(), to, []Report{found("loss", 1)}, false)
+		done, err := Sync(context.Background(), to, forgetful{}, []Report{found("loss", 1)}, false)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) || len(f.issues) != c.made {
 			t.Errorf("%s: %+v, %v, %d made", c.name, done, err, len(f.issues))
 		}
@@ -294,8 +362,13 @@ func TestGitHubThatRefuses(t *testing.T) {
 		}
 	}
 	f, to := newFakeGitHub(t)
+	f.answers = []refusal{nil, nil, say(422, "Validation Failed")}
+	two := []Report{found("loss", 1), found("order", 1)}
+	if done, err := Sync(context.Background(), to, forgetful{}, two, false); err == nil || len(done) != 1 || len(f.issues) != 1 || !strings.Contains(err.Error(), two[0].Finding.ID) {
+		t.Errorf("one that is refused: %+v, %v", done, err)
+	}
 	to.Client.BaseURL.Host = "127.0.0.1:1"
-	if _, err := Sync(context.Background(), to, []Report{found("loss", 1)}, false); err == nil {
+	if _, err := Sync(context.Background(), to, forgetful{}, []Report{found("loss", 1)}, false); err == nil {
 		t.Errorf("no GitHub: %+v", f.issues)
 	}
 }
@@ -316,15 +389,17 @@ func TestAll(t *testing.T) {
 func TestBodyOfStrangers(t *testing.T) {
 	r := found("loss", 1)
 	r.Finding.Runs[0].Example = "`@everybody` <!-- rmq-mcp end --> | ![x](http://example.com)\n# fixes #1"
-	r.Finding.Text = "ask @everybody, fixes #1 <b>"
+	r.Finding.Text = "ask `@everybody`, _@me, fixes o/r#1, GH-2 and https://github.com/o/r/issues/3 <b>"
+	r.Finding.Status = finding.Status{State: finding.Fixed, Version: "0.4.12"}
 	r.Scenario, r.Tree = "---\nname: x\n---\n```\n<!-- rmq-mcp end -->\n", "robustmq at v0.4.11"
 	r.Places = []code.Place{{File: "src/a|b.rs", Line: 3, Function: "f", Kind: code.Panic, Count: 2, Clue: "no `x`"}}
-	part, err := r.part()
+	part, err := r.part(finding.Fixed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"ask @\u200beverybody, fixes #\u200b1 &lt;b>", "`'@everybody' <! -- rmq-mcp end --> \\| ![x](http://example.com) # fixes #1`", "````markdown\n---\nname: x", "| `src/a\\|b.rs:3` | `f` | panic, 2 times: `no 'x'` |",
+		"ask '@\u200beverybody', _@\u200bme, fixes o/r#\u200b1, G\u200bH-2 and https:\u200b//github.com/o/r/issues/3 &lt;b>", "`'@everybody' <! -- rmq-mcp end --> \\| ![x](http://example.com) # fixes #1`", "````markdown\n---\nname: x",
+		"| `src/a\\|b.rs:3` | `f` | panic, 2 times: `no 'x'` |", "| Status | `fixed in 0.4.12` |",
 	} {
 		if !strings.Contains(part, want) {
 			t.Errorf("%q is not in\n%s", want, part)
@@ -335,5 +410,56 @@ func TestBodyOfStrangers(t *testing.T) {
 	}
 	if again, err := replaced("a\n"+part+"\nb", r.Finding.ID, "new"); err != nil || again != "a\nnew\nb" {
 		t.Errorf("%q, %v", again, err)
+	}
+}
+
+// An issue is within the bounds of a tracker, whatever a run has, and its text is known again.
+func TestBodyIsBounded(t *testing.T) {
+	r := found("loss", 500)
+	r.Finding.Kind, r.Finding.Severity = strings.Repeat("ä", 500), "P0, or so a stranger says"
+	for i := range r.Finding.Runs {
+		r.Finding.Runs[i].Example = strings.Repeat("ö", 1000)
+	}
+	for range 100 {
+		r.Finding.Seen = append(r.Finding.Seen, finding.Seen{Setup: finding.Setup{Scenario: strings.Repeat("x", 900)}})
+	}
+	r.Scenario = strings.Repeat("ü", mostText)
+	part, err := r.part(finding.Open)
+	if err != nil || len(part) > mostBody+500 || !utf8.ValidString(part) {
+		t.Fatalf("%d bytes, %v", len(part), err)
+	}
+	if told, err := toldOf(part, r.Finding.ID); err != nil || told != finding.Open {
+		t.Errorf("%q, %v", told, err)
+	}
+	if title := r.title(); len(title) > mostTitle+3 || !utf8.ValidString(title) {
+		t.Errorf("%q", title)
+	}
+	if severity, _ := r.labels(finding.Open); severity != "severity: P3" {
+		t.Error(severity)
+	}
+}
+
+// A memory is one repository's, stays, and is one process's.
+func TestMemory(t *testing.T) {
+	dir := t.TempDir()
+	m, err := OpenMemory(dir, "o/r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenMemory(dir, "o/r"); err == nil || !strings.Contains(err.Error(), "another process keeps issues") {
+		t.Errorf("twice at once: %v", err)
+	}
+	if err := errors.Join(m.Add("a", 7), m.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for repo, want := range map[string]int{"o/r": 7, "o/other": 0} {
+		m, err := OpenMemory(dir, repo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, _ := m.Number("a"); n != want {
+			t.Errorf("%s: %d", repo, n)
+		}
+		m.Close()
 	}
 }

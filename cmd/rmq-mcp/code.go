@@ -76,9 +76,10 @@ func codeOf(dir, source string) func(context.Context, tools.CodeAsk) (code.Place
 			return code.Places{}, err
 		}
 		if version != own {
+			tree.Checked = false
 			tree.Notes = append(tree.Notes, fmt.Sprintf("this is the source of %s, and the run was on %q: lines may have moved", version, own))
 		}
-		return code.Find(ctx, tree, code.Request{Dir: run, Texts: ask.Texts, Most: ask.Most})
+		return code.Find(ctx, tree, code.Request{Dir: run, Claim: ask.Claim, Texts: ask.Texts, Most: ask.Most})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,13 +20,16 @@ import (
 	"github.com/robustmq/rmq-mcp/tools"
 )
 
+// issuePlaces is how many places in the code are looked at for an issue.
+const issuePlaces = 50
+
 // issuePause is the first pause after a refusal of GitHub that does not say how long.
 const issuePause = 2 * time.Second
 
 // issueAsk are the flags of findings issues.
 type issueAsk struct {
-	source, links string
-	dry           bool
+	source, links, flavor string
+	dry                   bool
 }
 
 func (a *app) findingsIssues() *cobra.Command {
@@ -34,9 +38,9 @@ func (a *app) findingsIssues() *cobra.Command {
 		Use:   "issues OWNER/REPO [ID...]",
 		Short: "Keep an issue on GitHub for each finding",
 		Long: "Makes an issue of each finding that has none, and brings the others up to date: new runs, severity and status as labels, a\n" +
-			"comment where the status moved. Without an ID, of all findings that are blamed on the broker. The words of people stay:\n" +
-			"titles, other labels, all text outside the part that rmq-mcp writes; an issue that somebody closed counts as a claimed fix.\n" +
-			"The token is RMQ_GITHUB_TOKEN or GITHUB_TOKEN. --dry-run asks GitHub, changes nothing, and prints the texts.",
+			"comment where the status moved. Without an ID, of the findings of one broker that are blamed on it, in runs that count. The words\n" +
+			"of people stay: titles, other labels, all text outside the part that rmq-mcp writes; an issue that somebody closed as done counts\n" +
+			"as a claimed fix. The token is RMQ_GITHUB_TOKEN or GITHUB_TOKEN. --dry-run asks GitHub, changes nothing, and prints the texts.",
 		Example: "  rmq-mcp findings issues robustmq/robustmq --dry-run\n  rmq-mcp findings issues me/broker robustmq-no-panic --source ~/robustmq",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -45,7 +49,8 @@ func (a *app) findingsIssues() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVar(&ask.dry, "dry-run", false, "say what would be done, and do nothing")
-	f.StringVar(&ask.source, "source", "", "`directory` of the broker's source, or its git repository, for places in the code")
+	f.StringVar(&ask.flavor, "flavor", "robustmq", "the `broker` whose findings are kept there, where no ID is given")
+	f.StringVar(&ask.source, "source", "", "git `directory` of the broker's source, for places in the code")
 	f.StringVar(&ask.links, "links", "", "`address` of the published runs")
 	return cmd
 }
@@ -63,26 +68,22 @@ func (a *app) keepIssues(ctx context.Context, out io.Writer, repo string, ids []
 	if err != nil {
 		return err
 	}
-	var chosen []issues.Report
-	for _, id := range ids {
-		f, err := all.Find(id)
-		if err != nil {
-			return err
-		}
-		chosen = append(chosen, issues.Report{Finding: f})
-	}
-	for _, f := range all.Findings {
-		if len(ids) == 0 && f.Party == verdict.Broker {
-			chosen = append(chosen, issues.Report{Finding: f})
-		}
+	chosen, err := toReport(all, ids, ask.flavor)
+	if err != nil {
+		return err
 	}
 	for i := range chosen {
-		if err := complete(ctx, dir, &chosen[i], ask); err != nil {
+		if err := complete(ctx, out, dir, &chosen[i], ask); err != nil {
 			return err
 		}
 	}
+	memory, err := issues.OpenMemory(dir, owner+"/"+name)
+	if err != nil {
+		return err
+	}
+	defer memory.Close()
 	tracker := issues.GitHub{Client: client, Owner: owner, Repo: name, Pause: issuePause}
-	changes, err := issues.Sync(ctx, tracker, chosen, ask.dry)
+	changes, err := issues.Sync(ctx, tracker, memory, chosen, ask.dry)
 	for _, c := range changes {
 		fmt.Fprintf(out, "%s: %s %s\n", c.Finding, c.Did, c.URL)
 		if ask.dry && c.Body != "" {
@@ -92,9 +93,27 @@ func (a *app) keepIssues(ctx context.Context, out io.Writer, repo string, ids []
 	return publish.WithoutSecret(err, token.Reveal())
 }
 
+// toReport are the findings with some IDs. Without an ID they are those of a flavor that are
+// blamed on the broker, in runs that count.
+func toReport(all finding.Findings, ids []string, flavor string) (chosen []issues.Report, err error) {
+	for _, id := range ids {
+		f, err := all.Find(id)
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, issues.Report{Finding: f})
+	}
+	for _, f := range all.Findings {
+		if len(ids) == 0 && f.Party == verdict.Broker && f.Subject == flavor && f.Smallest.Of > 0 {
+			chosen = append(chosen, issues.Report{Finding: f})
+		}
+	}
+	return chosen, nil
+}
+
 // complete adds to the report of a finding its scenario, the places in the code, and where
 // its runs are published.
-func complete(ctx context.Context, dir string, r *issues.Report, ask issueAsk) error {
+func complete(ctx context.Context, out io.Writer, dir string, r *issues.Report, ask issueAsk) error {
 	run, err := reports.Find(dir, r.Finding.Smallest.RunID)
 	if err != nil {
 		return err
@@ -107,18 +126,24 @@ func complete(ctx context.Context, dir string, r *issues.Report, ask issueAsk) e
 	if ask.source == "" || r.Finding.Party == verdict.SDK {
 		return nil
 	}
-	found, err := codeOf(dir, ask.source)(ctx, tools.CodeAsk{ID: r.Finding.Runs[0].RunID, Most: 8})
+	found, err := codeOf(dir, ask.source)(ctx, tools.CodeAsk{ID: r.Finding.Runs[0].RunID, Claim: r.Finding.Claim, Most: issuePlaces})
 	if err != nil {
 		return err
 	}
-	r.Places, r.Tree = during(found.Places), found.Tree
+	if !found.Checked {
+		fmt.Fprintf(out, "%s: no places in the code, for nobody knows that %s is the source of that run's broker\n", r.Finding.ID, found.Tree)
+		return nil
+	}
+	r.Places, r.Tree = sure(found.Places, r.Finding), found.Tree
 	return nil
 }
 
-// during are the places of panics, and of what was written while the failure lasted.
-func during(all []code.Place) (list []code.Place) {
+// sure are the places that no other fits as well: of a finding about a panic its own, of any
+// other what was written while the failure lasted.
+func sure(all []code.Place, f finding.Finding) (list []code.Place) {
 	for _, p := range all {
-		if p.Kind == code.Panic || p.During == code.During {
+		own := p.Kind == code.Panic && f.Place != "" && strings.HasSuffix(p.File, f.Place)
+		if p.Others == 0 && (own || p.Kind == code.LogLine && p.During == code.During) {
 			list = append(list, p)
 		}
 	}

@@ -22,7 +22,7 @@ func (a *app) findingsReplay() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay [ID...]",
 		Short: "Run findings that are not fixed on another version, as often as it takes to tell",
-		Long: "Runs the smallest setup of each finding on another version of the broker, or with another version of the library that is to\n" +
+		Long: "Runs the setups that showed each finding on another version of the broker, or with another version of the library that is to\n" +
 			"blame: without an ID, of all that are not fixed. A finding that came in each run takes three runs, a rarer one more, so that its\n" +
 			"absence is chance in one of twenty cases (docs/findings.md). Each run has a seed of its own. Ctrl-C stops in order; the same\n" +
 			"command goes on where it stopped.",
@@ -63,18 +63,20 @@ func (a *app) replayFindings(ctx context.Context, out io.Writer, ids []string, o
 	}
 	done := 0
 	for _, f := range chosen {
-		fmt.Fprintf(out, "%s (%s): %s on %s\n", f.ID, f.Way(), f.Status, f.Smallest.Setup.On())
-		job, text, err := findingJob(dir, f, on, times)
-		if err != nil {
-			fmt.Fprintf(out, "  not repeated: %v\n", err)
-			continue
-		}
-		r, err := a.workHere(ctx, out, job, text, jobAsk{})
-		if err != nil {
-			return err
-		}
-		if r.Runs > 0 {
-			done++
+		fmt.Fprintf(out, "%s (%s): %s; setups to run: %d\n", f.ID, f.Way(), f.Status, len(f.Repeat))
+		for _, setup := range f.Repeat {
+			job, text, err := findingJob(dir, f, setup, on, times)
+			if err != nil {
+				fmt.Fprintf(out, "  %s on %s is not repeated: %v\n", setup.Setup.Scenario, setup.Setup.On(), err)
+				continue
+			}
+			r, err := a.workHere(ctx, out, job, text, jobAsk{})
+			if err != nil {
+				return err
+			}
+			if r.Runs > 0 {
+				done++
+			}
 		}
 	}
 	if all, err = finding.Load(dir); err != nil {
@@ -117,17 +119,17 @@ func toReplay(all finding.Findings, ids []string, on campaigns.Another) (chosen 
 	return chosen, nil
 }
 
-// findingJob is the smallest setup of a finding, to be run on another version.
-func findingJob(dir string, f finding.Finding, on campaigns.Another, times int) (campaigns.Job, string, error) {
+// findingJob is a setup of a finding, to be run on another version.
+func findingJob(dir string, f finding.Finding, setup finding.Repeat, on campaigns.Another, times int) (campaigns.Job, string, error) {
 	if times == 0 {
-		times = finding.Needed(f.Smallest.Times)
+		times = setup.Needed
 	}
-	r, err := campaigns.ReadRecipeOn(filepath.Join(dir, reports.RunsDir, f.Smallest.RunID), on)
+	r, err := campaigns.ReadRecipeOn(filepath.Join(dir, reports.RunsDir, setup.RunID), on)
 	if err != nil {
 		return campaigns.Job{}, "", err
 	}
 	r.Start.Seed = 0
-	job := campaigns.NewSeries(f.ID, r.Start, nil, times, false)
+	job := campaigns.NewSeries(setup.RunID, r.Start, nil, times, false)
 	job.Was = f.String()
 	return job, r.Text, nil
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestLevel(t *testing.T) {
@@ -116,6 +117,8 @@ func TestPanicReader(t *testing.T) {
 			{Line: 1, File: "github.com/x/y@v2.1.0/server/a.go", At: 12, Message: "runtime error: index out of range [3] with length 3"}}},
 		{"Go, with a signal", "panic: runtime error: invalid memory address\n[signal SIGSEGV: segmentation violation code=0x1]\n\ngoroutine 1 [running]:\nmain.f(...)\n\ta.go:12 +0x1", []Panic{
 			{Line: 1, File: "a.go", At: 12, Message: "runtime error: invalid memory address"}}},
+		{"Go, a fatal error", "fatal error: sync: unlock of unlocked mutex\n\ngoroutine 1 [running]:\nsync.fatal({0x1, 0x2})\n\t/usr/local/go/src/runtime/panic.go:1068 +0x18\nsync.(*Mutex).unlockSlow(0x1)\n\t/usr/local/go/src/sync/mutex.go:229 +0x35\nmain.f()\n\ta.go:7 fp=0x1 sp=0x2 pc=0x3", []Panic{
+			{Line: 1, File: "/usr/local/go/src/sync/mutex.go", At: 229, Message: "sync: unlock of unlocked mutex"}}},
 		{"no place", "thread 'main' has overflowed its stack\nINFO b", []Panic{{Line: 1, Message: "stack overflow"}}},
 		{"another thread's line", "thread 'a' panicked at src/a.rs:1:1:\n2026-11-26T10:00:00Z  INFO mqtt: client connected", []Panic{{Line: 1, Thread: "a", File: "src/a.rs", At: 1}}},
 		{"two, the first cut short", "thread 'a' panicked at src/a.rs:1:1:\nthread 'b' panicked at src/b.rs:2:2:\nm", []Panic{
@@ -125,29 +128,36 @@ func TestPanicReader(t *testing.T) {
 		for line := range strings.SplitSeq(c.log, "\n") {
 			r.Take(line)
 		}
-		if !slices.Equal(r.Panics, c.want) {
-			t.Errorf("%s: %+v, want %+v", c.name, r.Panics, c.want)
+		if got := r.Rest(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
 }
 
-// Many panics are bounded, and what follows the last that is kept is not noted in it.
-func TestPanicReaderIsBounded(t *testing.T) {
+// Panics are taken out when all of them is read.
+func TestDrain(t *testing.T) {
 	var r PanicReader
-	for range mostPanics + 5 {
-		if !r.Take("thread 'a' panicked at src/a.rs:1:1:") {
-			t.Fatal("a panic is not told")
-		}
-		r.Take("message")
+	r.Take("thread 'a' panicked at src/a.rs:1:1:")
+	if got := r.Drain(); len(got) > 0 {
+		t.Errorf("%+v", got)
 	}
-	if len(r.Panics) != mostPanics {
-		t.Errorf("%d panics", len(r.Panics))
+	r.Take("message")
+	r.Take("thread 'b' panicked at " + strings.Repeat("ä", 500) + ":1:1:")
+	if got := r.Drain(); len(got) != 1 || got[0].Message != "message" {
+		t.Errorf("%+v", got)
+	}
+	if got := r.Rest(); len(got) != 1 || len(got[0].File) > mostText || !utf8.ValidString(got[0].File) {
+		t.Errorf("%+v", got)
+	}
+	if got := r.Rest(); len(got) > 0 {
+		t.Errorf("%+v", got)
 	}
 }
 
 func TestSourceOf(t *testing.T) {
 	for file, want := range map[string][2]string{
-		"src/a.rs": {"", "src/a.rs"},
+		"src/a.rs":                             {"", "src/a.rs"},
+		"/usr/local/go/src/net/http/server.go": {"go", "net/http/server.go"},
 		"/root/.cargo/registry/src/index.crates.io-6f17/rocksdb-0.22.0/src/db.rs":                {"rocksdb", "src/db.rs"},
 		"/root/.cargo/git/checkouts/openraft-9a1b2c3d4e5f6071/1a2b3c4/openraft/src/core.rs":      {"openraft", "openraft/src/core.rs"},
 		"/rustc/9fc6b43126469e3858e2fe86cafb4f0fd5068869/library/core/src/option.rs":             {"rustc", "library/core/src/option.rs"},

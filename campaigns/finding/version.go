@@ -1,0 +1,31 @@
+package finding
+
+import (
+	"strings"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+// version of the subject of a finding in a run, as semantic versioning writes it: v0.4.12.
+// It is "" where nobody knows it, or where it is none: such a version moves no status.
+func (k Key) version(r Run) string {
+	if k.Party != verdict.SDK {
+		words := strings.Fields(r.Version) // robustmq 0.4.12
+		return semantic(strings.Join(words[max(0, len(words)-1):], ""))
+	}
+	for _, sdk := range strings.Split(r.SDK, ", ") {
+		if name, version, _ := strings.Cut(sdk, "@"); name == k.Subject {
+			return semantic(version)
+		}
+	}
+	return ""
+}
+
+func semantic(version string) string {
+	return semver.Canonical("v" + strings.TrimPrefix(version, "v"))
+}
+
+// shown is a version as people write it.
+func shown(version string) string { return strings.TrimPrefix(version, "v") }
