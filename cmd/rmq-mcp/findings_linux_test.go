@@ -58,11 +58,11 @@ func TestFindingIsFixed(t *testing.T) {
 		}
 	}
 	out, err = rmq(t, dir, "findings", "replay", id, "--binary", good).Output()
-	if want := id + ": fixed in mosquitto 2.9.0\n"; id == "" || err != nil || !strings.HasSuffix(string(out), want) {
+	if want := id + ": fixed in 2.9.0\n"; id == "" || err != nil || !strings.HasSuffix(string(out), want) {
 		t.Errorf("%v, want %q after\n%s", err, want, out)
 	}
 	for _, f := range listed().Findings {
-		if f.ID == id && (f.Status.String() != "fixed in mosquitto 2.9.0" || len(f.Seen) != 2) {
+		if f.ID == id && (f.Status.String() != "fixed in 2.9.0" || len(f.Seen) != 2) {
 			t.Errorf("%s: %s, %+v", id, f.Status, f.Seen)
 		}
 	}
