@@ -187,13 +187,20 @@ func writeMatrixPages(root, out string, runs []dashRow) (list []*matrixView, bro
 	return list, broken, nil
 }
 
-// writeSection writes the pages of a section, and removes those that it wrote before.
+// writeSection writes the pages of a section, and removes other pages of HTML in its folder:
+// they are of before.
 func writeSection(pages *template.Template, s Section, out string) error {
-	if err := os.RemoveAll(out); err != nil {
-		return err
-	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
+	}
+	before, err := filepath.Glob(filepath.Join(out, "*.html"))
+	if err != nil {
+		return err
+	}
+	for _, page := range before {
+		if err := os.Remove(page); err != nil {
+			return err
+		}
 	}
 	for _, p := range s.Pages {
 		body, err := toHTML(p.Markdown)

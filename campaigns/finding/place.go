@@ -52,7 +52,7 @@ func (r Run) panics() (list []violation) {
 func panicText(p reports.Panic) string {
 	text := strings.Join(p.Nodes[:min(len(p.Nodes), 1)], "") + " panicked"
 	if p.File != "" {
-		text += fmt.Sprintf(" at %s:%d", p.File, p.Line)
+		text += fmt.Sprintf(" at %s:%d", placeOf(p), p.Line) // not where somebody built it
 	}
 	if p.Message != "" {
 		text += ": " + strings.TrimSuffix(p.Message, ".")

@@ -109,7 +109,7 @@ func (all *sights) versions(key Key, setups map[Setup][]Run) map[string]*version
 			t := v.lines[line]
 			if t.Of++; all.of[key][r.ID] != nil {
 				t.Failed++
-			} else if r.clean() {
+			} else if r.clean() && r.result(key.Claim).Status == verdict.Pass {
 				v.clean[line]++
 			}
 			v.lines[line] = t

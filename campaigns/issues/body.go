@@ -63,6 +63,7 @@ func (r Report) part(status string) (string, error) {
 func (r Report) text() (string, error) {
 	t, err := template.New("body").Funcs(reports.MarkdownFuncs).Funcs(template.FuncMap{
 		"cell":   calm,
+		"broker": anonymous,
 		"runs":   func() []finding.RunLine { return r.Finding.Runs[:min(len(r.Finding.Runs), mostRuns)] },
 		"more":   func() int { return max(0, len(r.Finding.Runs)-mostRuns) },
 		"seen":   func() []finding.Seen { return r.Finding.Seen[:min(len(r.Finding.Seen), mostSetups)] },
@@ -93,6 +94,14 @@ var links = regexp.MustCompile(`@\w|#\d|(?i:gh-\d)|://`)
 func calm(text string) string {
 	text = strings.ReplaceAll(cell(text), "`", "'")
 	return links.ReplaceAllStringFunc(text, func(found string) string { return found[:1] + "\u200b" + found[1:] })
+}
+
+// anonymous is a broker's name without the addresses of somebody else's.
+func anonymous(broker string) string {
+	if strings.HasPrefix(broker, "external broker ") {
+		return "external broker"
+	}
+	return broker
 }
 
 const end = "<!-- rmq-mcp end -->"

@@ -77,10 +77,39 @@ func (g GitHub) Get(ctx context.Context, number int) (Issue, error) {
 		now, _, err = g.Client.Issues.Get(ctx, g.Owner, g.Repo, number)
 		return err
 	})
+	if gone := new(github.ErrorResponse); errors.As(err, &gone) && (gone.Response.StatusCode == http.StatusNotFound || gone.Response.StatusCode == http.StatusGone) {
+		return Issue{}, fmt.Errorf("issue %d is not there any more; take it out of %s to have another one made", number, MemoryFile)
+	}
 	if err != nil {
 		return Issue{}, fmt.Errorf("read issue %d: %w", number, err)
 	}
+	if now.GetNumber() != number || now.IsPullRequest() { // it was moved to another repository
+		return Issue{}, fmt.Errorf("issue %d was moved to %s; take it out of %s to have another one made", number, now.GetHTMLURL(), MemoryFile)
+	}
 	return issueOf(now), nil
+}
+
+// Comments are the texts of an issue's comments.
+func (g GitHub) Comments(ctx context.Context, number int) (list []string, err error) {
+	ask := &github.IssueListCommentsOptions{ListOptions: github.ListOptions{PerPage: perPage}}
+	for {
+		var page []*github.IssueComment
+		var at *github.Response
+		err := g.try(ctx, func() (err error) {
+			page, at, err = g.Client.Issues.ListComments(ctx, g.Owner, g.Repo, number, ask)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read the comments of issue %d: %w", number, err)
+		}
+		for _, c := range page {
+			list = append(list, c.GetBody())
+		}
+		if at.NextPage == 0 {
+			return list, nil
+		}
+		ask.Page = at.NextPage
+	}
 }
 
 // Create makes an issue. It is not tried again after an error that does not say whether it
@@ -97,32 +126,27 @@ func (g GitHub) Create(ctx context.Context, i Issue) (Issue, error) {
 	return issueOf(made), nil
 }
 
-// Edit changes parts of an issue, each by a request of its own. The text comes last, for it
-// says what was told: an edit that was interrupted goes on.
+// Edit changes parts of an issue, each by a request of its own. A token that may not change
+// labels is told of, and keeps nothing else from being changed.
 func (g GitHub) Edit(ctx context.Context, number int, e Edit) error {
+	var errs []error
 	if len(e.Add) > 0 {
-		err := g.try(ctx, func() error {
-			_, _, err := g.Client.Issues.AddLabelsToIssue(ctx, g.Owner, g.Repo, number, e.Add)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("add the labels %q: %w", e.Add, err)
-		}
+		errs = append(errs, g.label(ctx, fmt.Sprintf("add the labels %q", e.Add), func() (*github.Response, error) {
+			_, answer, err := g.Client.Issues.AddLabelsToIssue(ctx, g.Owner, g.Repo, number, e.Add)
+			return answer, err
+		}))
 	}
 	for _, label := range e.Remove {
-		err := g.try(ctx, func() error {
+		errs = append(errs, g.label(ctx, fmt.Sprintf("remove the label %q", label), func() (*github.Response, error) {
 			answer, err := g.Client.Issues.RemoveLabelForIssue(ctx, g.Owner, g.Repo, number, label)
 			if answer != nil && answer.StatusCode == http.StatusNotFound { // somebody was faster
-				return nil
+				err = nil
 			}
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("remove the label %q: %w", label, err)
-		}
+			return answer, err
+		}))
 	}
 	if e.Body == nil && !e.Open {
-		return nil
+		return errors.Join(errs...)
 	}
 	ask := &github.IssueRequest{Body: e.Body}
 	if e.Open {
@@ -133,7 +157,19 @@ func (g GitHub) Edit(ctx context.Context, number int, e Edit) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("change issue %d: %w", number, err)
+		errs = append(errs, fmt.Errorf("change issue %d: %w", number, err))
+	}
+	return errors.Join(errs...)
+}
+
+// label makes a request about labels. That the token may not make it is no fatal error.
+func (g GitHub) label(ctx context.Context, what string, request func() (*github.Response, error)) error {
+	err := g.try(ctx, func() error { _, err := request(); return err })
+	if refused := new(github.ErrorResponse); errors.As(err, &refused) && refused.Response.StatusCode == http.StatusForbidden {
+		err = errors.New("the token may not change labels")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }
@@ -147,7 +183,7 @@ func (g GitHub) Comment(ctx context.Context, number int, text string) error {
 }
 
 func issueOf(i *github.Issue) Issue {
-	out := Issue{Number: i.GetNumber(), URL: i.GetHTMLURL(), Title: i.GetTitle(), Body: strings.ReplaceAll(i.GetBody(), "\r\n", "\n"), Closed: i.GetState() == "closed", Dropped: i.GetStateReason() == "not_planned" || i.GetStateReason() == "duplicate"}
+	out := Issue{Number: i.GetNumber(), URL: i.GetHTMLURL(), Title: i.GetTitle(), Body: strings.ReplaceAll(i.GetBody(), "\r\n", "\n"), Closed: i.GetState() == "closed", Dropped: i.GetStateReason() == "not_planned" || i.GetStateReason() == "duplicate", ClosedAt: i.GetClosedAt().Time}
 	for _, l := range i.Labels {
 		out.Labels = append(out.Labels, l.GetName())
 	}

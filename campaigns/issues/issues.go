@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
 )
@@ -28,13 +29,14 @@ var (
 
 // An Issue is one of a tracker.
 type Issue struct {
-	Number  int
-	URL     string
-	Title   string
-	Body    string
-	Labels  []string
-	Closed  bool
-	Dropped bool // it was closed, and not because it is done
+	Number   int
+	URL      string
+	Title    string
+	Body     string
+	Labels   []string
+	Closed   bool
+	Dropped  bool      // it was closed, and not because it is done
+	ClosedAt time.Time // zero for one that is open
 }
 
 // An Edit changes parts of an issue. The zero value changes nothing.
@@ -57,6 +59,7 @@ type Tracker interface {
 	Get(ctx context.Context, number int) (Issue, error)
 	Create(ctx context.Context, i Issue) (Issue, error)
 	Edit(ctx context.Context, number int, e Edit) error
+	Comments(ctx context.Context, number int) ([]string, error)
 	Comment(ctx context.Context, number int, text string) error
 }
 
@@ -153,12 +156,18 @@ func one(ctx context.Context, to Tracker, known Memory, labelled []Issue, r Repo
 }
 
 // find returns the issue of a finding: the one that was made, else the oldest with our label
-// and its ID.
+// and the finding's part in its text. One with nothing but the ID may be the issue of which
+// a person took that part out.
 func find(ctx context.Context, to Tracker, known Memory, labelled []Issue, id string) (Issue, bool, error) {
 	number, found := known.Number(id)
-	for _, i := range labelled {
-		if _, known := known.Number(id); !known && strings.Contains(i.Body, id) && (!found || i.Number < number) {
-			number, found = i.Number, true
+	for _, text := range []string{begin(id) + " ", id} {
+		if found {
+			break
+		}
+		for _, i := range labelled {
+			if strings.Contains(i.Body, text) && (!found || i.Number < number) {
+				number, found = i.Number, true
+			}
 		}
 	}
 	if !found {
@@ -179,10 +188,7 @@ func update(ctx context.Context, to Tracker, issue Issue, r Report, dry bool, ch
 	if err != nil {
 		return err
 	}
-	now := r.Finding.Status.State
-	if issue.Closed && !issue.Dropped && now == finding.Open {
-		now = Claimed
-	}
+	now := r.state(issue)
 	part, err := r.part(now)
 	if err != nil {
 		return err
@@ -191,39 +197,72 @@ func update(ctx context.Context, to Tracker, issue Issue, r Report, dry bool, ch
 	if err != nil {
 		return err
 	}
-	var e Edit
-	if body != issue.Body {
-		e.Body, change.Body = &body, body
-	}
+	var labels Edit
 	severity, status := r.labels(now)
 	for _, want := range []struct {
 		label string
 		of    []string
 	}{{Label, []string{Label}}, {severity, severityLabels}, {status, statusLabels}} {
 		add, remove := moved(issue.Labels, want.label, want.of)
-		e.Add, e.Remove = append(e.Add, add...), append(e.Remove, remove...)
+		labels.Add, labels.Remove = append(labels.Add, add...), append(labels.Remove, remove...)
 	}
-	e.Open = issue.Closed && now == finding.Regressed && told != finding.Regressed
+	back := told == finding.Fixed && now == finding.Open || now == finding.Regressed && told != finding.Regressed
+	open := issue.Closed && !issue.Dropped && back && r.Finding.Last.After(issue.ClosedAt)
 	switch change.Did = updated; {
-	case e.Open:
+	case open:
 		change.Did = reopened
-	case e.empty():
+	case body == issue.Body && labels.empty():
 		change.Did = unchanged
 	}
-	if dry || e.empty() {
+	if body != issue.Body {
+		change.Body = body
+	}
+	if dry || change.Did == unchanged {
 		return nil
 	}
-	if err := to.Edit(ctx, issue.Number, e); err != nil {
+	return errors.Join(write(ctx, to, issue.Number, r, told, now, part, open), to.Edit(ctx, issue.Number, labels))
+}
+
+// state is the status of a finding, or that its issue was closed as done since it was seen.
+func (r Report) state(issue Issue) string {
+	state := r.Finding.Status.State
+	if issue.Closed && !issue.Dropped && state != finding.Fixed && !r.Finding.Last.After(issue.ClosedAt) {
+		return Claimed
+	}
+	return state
+}
+
+// write comments on a status that moved. Then it writes our part of the text, which says that
+// this was told. An interruption between the two tells it no second time.
+func write(ctx context.Context, to Tracker, number int, r Report, told, now, part string, open bool) error {
+	if news := r.news(told, now); news != "" {
+		mark := fmt.Sprintf("<!-- rmq-mcp %s %s %s %s -->", r.Finding.ID, now, r.Finding.Status.Version, r.Finding.Last.UTC().Format(time.RFC3339))
+		all, err := to.Comments(ctx, number)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(all, func(c string) bool { return strings.Contains(c, mark) }) {
+			if err := to.Comment(ctx, number, news+"\n\n"+mark); err != nil {
+				return fmt.Errorf("comment on the status: %w", err)
+			}
+		}
+	}
+	issue, err := to.Get(ctx, number)
+	if err != nil {
 		return err
 	}
-	news := r.news(told, now)
-	if news == "" {
+	body, err := replaced(issue.Body, r.Finding.ID, part)
+	if errors.Is(err, errEdited) { // meanwhile
 		return nil
 	}
-	if err := to.Comment(ctx, issue.Number, news); err != nil { // not again: the text says that it was told
-		return fmt.Errorf("the status was changed, and not the comment on it: %w", err)
+	if err != nil {
+		return err
 	}
-	return nil
+	e := Edit{Open: open && issue.Closed}
+	if body != issue.Body {
+		e.Body = &body
+	}
+	return to.Edit(ctx, number, e)
 }
 
 // moved are the labels to add and to remove, so that an issue has one of some. Case makes no
@@ -262,6 +301,8 @@ func (r Report) news(told, now string) string {
 		return fmt.Sprintf("**Fixed in %s.** Each setup that showed this was run on that version as often as it takes, and did not show it again.", status.Version)
 	case now == finding.Regressed:
 		return fmt.Sprintf("**Seen again in %s**, after it was fixed in %s.", status.Version, status.Before)
+	case told == finding.Fixed && now == finding.Open:
+		return "**Seen again** on a version that was said to have fixed it: it is open."
 	case now == Claimed:
 		return "This issue was closed as done. The finding counts as a claimed fix until its setups were run on a later version:\n\n    rmq-mcp findings replay " + r.Finding.ID + " --broker-version VERSION"
 	}

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,6 +41,7 @@ type fakeIssue struct {
 	labels       []string
 	closed, pull bool
 	reason       string
+	closedAt     string // 2026-11-27T00:00:00Z
 	comments     []string
 }
 
@@ -115,7 +118,7 @@ func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		i := &fakeIssue{number: len(f.issues) + 1, title: *in.Title, body: *in.Body, labels: *in.Labels}
 		f.issues = append(f.issues, i)
 		answer(w, 201, i.shown())
-	case r.Method == "GET" && strings.HasPrefix(path, "/issues/"):
+	case r.Method == "GET" && strings.HasPrefix(path, "/issues/") && !strings.HasSuffix(path, "/comments"):
 		answer(w, 200, f.issue(path).shown())
 	case r.Method == "PATCH":
 		i := f.issue(path)
@@ -135,6 +138,12 @@ func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		i := f.issue(at)
 		i.labels = slices.DeleteFunc(i.labels, func(l string) bool { return l == label })
 		answer(w, 200, []any{})
+	case r.Method == "GET" && strings.HasSuffix(path, "/comments"):
+		list := []any{}
+		for _, c := range f.issue(strings.TrimSuffix(path, "/comments")).comments {
+			list = append(list, map[string]any{"body": c})
+		}
+		answer(w, 200, list)
 	case r.Method == "POST" && strings.HasSuffix(path, "/comments"):
 		n, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(path, "/issues/"), "/comments"))
 		f.issues[n-1].comments = append(f.issues[n-1].comments, *in.Body)
@@ -163,6 +172,13 @@ func answer(w http.ResponseWriter, status int, body any) {
 	json.NewEncoder(w).Encode(body)
 }
 
+func (i *fakeIssue) closedTime() any {
+	if i.closedAt == "" {
+		return nil
+	}
+	return i.closedAt
+}
+
 func (i *fakeIssue) shown() map[string]any {
 	state, labels := "open", []any{}
 	if i.closed {
@@ -171,7 +187,7 @@ func (i *fakeIssue) shown() map[string]any {
 	for _, l := range i.labels {
 		labels = append(labels, map[string]any{"name": l})
 	}
-	out := map[string]any{"number": i.number, "title": i.title, "body": strings.ReplaceAll(i.body, "\n", "\r\n"), "state": state, "state_reason": i.reason, "labels": labels, "html_url": fmt.Sprintf("https://github.com/o/r/issues/%d", i.number)}
+	out := map[string]any{"number": i.number, "title": i.title, "body": strings.ReplaceAll(i.body, "\n", "\r\n"), "state": state, "state_reason": i.reason, "closed_at": i.closedTime(), "labels": labels, "html_url": fmt.Sprintf("https://github.com/o/r/issues/%d", i.number)}
 	if i.pull {
 		out["pull_request"] = map[string]any{}
 	}
@@ -298,19 +314,86 @@ func TestSyncOfStatus(t *testing.T) {
 		}
 	}
 	open := finding.Status{State: finding.Open}
-	i.closed = true
+	i.closed, i.closedAt = true, "2026-11-27T00:00:00Z"
 	step("closed", open, true, "fix claimed", "rmq-mcp findings replay robustmq-loss-", updated)
 	step("closed, again", open, true, "fix claimed", "", unchanged)
 	i.reason = "not_planned"
 	step("closed as not planned", open, true, "open", "", updated)
 	i.reason = "completed"
-	step("closed as done", open, true, "fix claimed", "claimed fix", updated)
+	step("closed as done, as before", open, true, "fix claimed", "", updated)
 	step("fixed", finding.Status{State: finding.Fixed, Version: "0.4.12"}, true, "fixed", "Fixed in 0.4.12", updated)
+	step("not fixed, by a run of before it was closed", open, true, "fix claimed", "", updated)
+	r.Finding.Last = r.Finding.Last.AddDate(0, 0, 7)
+	step("fixed again", finding.Status{State: finding.Fixed, Version: "0.4.12"}, true, "fixed", "Fixed in 0.4.12", updated)
+	step("not fixed after all", open, false, "open", "Seen again", reopened)
+	i.closed, i.closedAt = true, "2026-12-20T00:00:00Z"
+	step("closed once more", open, true, "fix claimed", "claimed fix", updated)
+	r.Finding.Last = r.Finding.Last.AddDate(0, 1, 0)
+	step("fixed in the next", finding.Status{State: finding.Fixed, Version: "0.4.12.1"}, true, "fixed", "Fixed in 0.4.12.1", updated)
 	back := finding.Status{State: finding.Regressed, Version: "0.4.13", Before: "0.4.12"}
 	step("regressed", back, false, "regressed", "Seen again in 0.4.13", reopened)
-	i.closed, i.labels = true, []string{Label, "severity: P0"}
-	step("closed as it is, and a label lost", back, true, "regressed", "", updated)
+	i.closed, i.closedAt, i.reason, i.labels = true, "2027-12-20T00:00:00Z", "not_planned", []string{Label, "severity: P0"}
+	step("closed as not planned, and a label lost", back, true, "regressed", "", updated)
 	step("closed as it is", back, true, "regressed", "", unchanged)
+	i.reason = "completed"
+	step("closed as done", back, true, "fix claimed", "claimed fix", updated)
+}
+
+// An issue that was moved away or deleted is told of, and nothing is written to another one.
+func TestIssueThatIsGone(t *testing.T) {
+	f, to := newFakeGitHub(t)
+	sync1(t, to, found("loss", 1))
+	known, two := forgetful{found("loss", 1).Finding.ID: 7}, []Report{found("loss", 2), found("order", 1)}
+	for name, gone := range map[string]func(http.ResponseWriter, bool){
+		"moved": func(w http.ResponseWriter, _ bool) { answer(w, 200, f.issues[0].shown()) },
+		"deleted": func(w http.ResponseWriter, _ bool) {
+			answer(w, 410, map[string]any{"message": "This issue was deleted"})
+		},
+	} {
+		before := f.issues[0].body
+		f.answers = []func(http.ResponseWriter, bool){nil, gone}
+		done, err := Sync(context.Background(), to, known, two, false)
+		if err == nil || !strings.Contains(err.Error(), "issue 7 ") || len(done) != 1 || f.issues[0].body != before {
+			t.Errorf("%s: %+v, %v", name, done, err)
+		}
+	}
+}
+
+// A token that may not change labels is told of, and the text is written all the same.
+func TestTokenWithoutLabels(t *testing.T) {
+	f, to := newFakeGitHub(t)
+	sync1(t, to, found("loss", 1))
+	f.issues[0].labels = []string{Label}
+	refuse := func(w http.ResponseWriter, _ bool) {
+		answer(w, 403, map[string]any{"message": "Resource not accessible"})
+	}
+	f.answers = []func(http.ResponseWriter, bool){nil, nil, nil, nil, refuse}
+	_, err := Sync(context.Background(), to, forgetful{}, []Report{found("loss", 2)}, false)
+	if err == nil || !strings.Contains(err.Error(), "may not change labels") || !strings.Contains(f.issues[0].body, "run-2") {
+		t.Errorf("%v, %q: %s", err, f.requests, f.issues[0].body)
+	}
+}
+
+// A comment that was made before an interruption is not made again, and one that was not made
+// is.
+func TestCommentOnce(t *testing.T) {
+	for at, comments := range map[int]int{2: 0, 3: 0, 4: 1, 5: 1} { // the request that fails: comments, comment, issue, text
+		f, to := newFakeGitHub(t)
+		r := found("loss", 1)
+		sync1(t, to, r)
+		r.Finding.Status = finding.Status{State: finding.Fixed, Version: "0.4.12"}
+		f.answers = append(make([]func(http.ResponseWriter, bool), at), func(w http.ResponseWriter, _ bool) {
+			answer(w, 422, map[string]any{"message": "no"})
+		})
+		if _, err := Sync(context.Background(), to, forgetful{}, []Report{r}, false); err == nil || len(f.issues[0].comments) != comments {
+			t.Errorf("request %d fails: %v, comments %q", at, err, f.issues[0].comments)
+		}
+		f.answers = nil
+		sync1(t, to, r)
+		if len(f.issues[0].comments) != 1 || !strings.Contains(f.issues[0].body, "fixed in 0.4.12") {
+			t.Errorf("request %d failed, again: comments %q", at, f.issues[0].comments)
+		}
+	}
 }
 
 // A limit is waited for, what cannot be helped is told with the next step, and nothing is made
@@ -451,6 +534,22 @@ func TestMemory(t *testing.T) {
 	}
 	if err := errors.Join(m.Add("a", 7), m.Close()); err != nil {
 		t.Fatal(err)
+	}
+	if got, err := ReadMemory(dir, "o/r"); err != nil || !slices.Equal(got.IDs(), []string{"a"}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	nothing := t.TempDir()
+	if _, err := ReadMemory(nothing, "o/r"); err != nil {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(nothing); len(left) > 0 {
+		t.Errorf("reading leaves %v", left)
+	}
+	if err := os.WriteFile(filepath.Join(nothing, MemoryFile), []byte("null"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := OpenMemory(nothing, "o/r"); err != nil || m.Add("b", 1) != nil || m.Close() != nil {
+		t.Error(err)
 	}
 	for repo, want := range map[string]int{"o/r": 7, "o/other": 0} {
 		m, err := OpenMemory(dir, repo)

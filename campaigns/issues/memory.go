@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/gofrs/flock"
 
@@ -20,30 +21,46 @@ const MemoryFile = "issues.json"
 type FileMemory struct {
 	path, repo string
 	all        map[string]map[string]int
-	lock       *flock.Flock
+	lock       *flock.Flock // nil of one that is only read
+}
+
+// ReadMemory reads what is remembered of a repository, and writes nothing.
+func ReadMemory(stateDir, repo string) (*FileMemory, error) {
+	m := &FileMemory{path: filepath.Join(stateDir, MemoryFile), repo: repo}
+	return m, m.read()
+}
+
+func (m *FileMemory) read() error {
+	if err := stored.ReadJSON(m.path, &m.all); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read the numbers of issues: %w", err)
+	}
+	if m.all == nil {
+		m.all = map[string]map[string]int{}
+	}
+	if m.all[m.repo] == nil {
+		m.all[m.repo] = map[string]int{}
+	}
+	return nil
 }
 
 // OpenMemory reads what is remembered of a repository. Nobody else keeps issues from the same
 // state directory until it is closed.
 func OpenMemory(stateDir, repo string) (*FileMemory, error) {
-	if err := os.MkdirAll(stateDir, 0o755); err != nil {
-		return nil, err
-	}
-	m := &FileMemory{path: filepath.Join(stateDir, MemoryFile), repo: repo, all: map[string]map[string]int{}, lock: flock.New(filepath.Join(stateDir, MemoryFile+".lock"))}
+	m := &FileMemory{path: filepath.Join(stateDir, MemoryFile), repo: repo, lock: flock.New(filepath.Join(stateDir, MemoryFile+".lock"))}
 	switch mine, err := m.lock.TryLock(); {
 	case err != nil:
 		return nil, fmt.Errorf("lock %s: %w", m.path, err)
 	case !mine:
 		return nil, fmt.Errorf("another process keeps issues from %s; wait for its end", stateDir)
 	}
-	if err := stored.ReadJSON(m.path, &m.all); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.Join(fmt.Errorf("read the numbers of issues: %w", err), m.Close())
-	}
-	if m.all[repo] == nil {
-		m.all[repo] = map[string]int{}
+	if err := m.read(); err != nil {
+		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
 }
+
+// IDs are the findings of which it remembers an issue, in order.
+func (m *FileMemory) IDs() []string { return slices.Sorted(maps.Keys(m.all[m.repo])) }
 
 // Number of the issue of a finding.
 func (m *FileMemory) Number(id string) (int, bool) {
@@ -61,4 +78,9 @@ func (m *FileMemory) Add(id string, number int) error {
 }
 
 // Close lets others keep issues.
-func (m *FileMemory) Close() error { return m.lock.Unlock() }
+func (m *FileMemory) Close() error {
+	if m.lock == nil {
+		return nil
+	}
+	return m.lock.Unlock()
+}

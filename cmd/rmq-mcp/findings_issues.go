@@ -13,6 +13,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns/code"
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
 	"github.com/robustmq/rmq-mcp/campaigns/issues"
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
@@ -60,7 +61,11 @@ func (a *app) keepIssues(ctx context.Context, out io.Writer, repo string, ids []
 	if err != nil {
 		return fmt.Errorf("findings issues: %w", err)
 	}
-	dir, err := a.reading()
+	open, remember := a.state, issues.OpenMemory
+	if ask.dry {
+		open, remember = a.reading, issues.ReadMemory
+	}
+	dir, err := open()
 	if err != nil {
 		return err
 	}
@@ -68,7 +73,12 @@ func (a *app) keepIssues(ctx context.Context, out io.Writer, repo string, ids []
 	if err != nil {
 		return err
 	}
-	chosen, err := toReport(all, ids, ask.flavor)
+	memory, err := remember(dir, owner+"/"+name)
+	if err != nil {
+		return err
+	}
+	defer memory.Close()
+	chosen, err := toReport(all, ids, ask.flavor, memory)
 	if err != nil {
 		return err
 	}
@@ -77,11 +87,12 @@ func (a *app) keepIssues(ctx context.Context, out io.Writer, repo string, ids []
 			return err
 		}
 	}
-	memory, err := issues.OpenMemory(dir, owner+"/"+name)
-	if err != nil {
-		return err
+	for _, id := range memory.IDs() {
+		if _, err := all.Find(id); err != nil {
+			number, _ := memory.Number(id)
+			fmt.Fprintf(out, "%s: there is no such finding any more; look at issue %d of it\n", id, number)
+		}
 	}
-	defer memory.Close()
 	tracker := issues.GitHub{Client: client, Owner: owner, Repo: name, Pause: issuePause}
 	changes, err := issues.Sync(ctx, tracker, memory, chosen, ask.dry)
 	for _, c := range changes {
@@ -93,18 +104,22 @@ func (a *app) keepIssues(ctx context.Context, out io.Writer, repo string, ids []
 	return publish.WithoutSecret(err, token.Reveal())
 }
 
-// toReport are the findings with some IDs. Without an ID they are those of a flavor that are
-// blamed on the broker, in runs that count.
-func toReport(all finding.Findings, ids []string, flavor string) (chosen []issues.Report, err error) {
+// toReport are the findings with some IDs. Without an ID they are all that have an issue, and
+// those of a flavor that are blamed on the broker in runs that count.
+func toReport(all finding.Findings, ids []string, flavor string, memory issues.Memory) (chosen []issues.Report, err error) {
 	for _, id := range ids {
 		f, err := all.Find(id)
 		if err != nil {
 			return nil, err
 		}
+		if flavor, _, _ := strings.Cut(f.Subject, " "); cluster.FlavorNamed(flavor).Foreign {
+			return nil, fmt.Errorf("finding %s is of somebody else's broker at %s: write that issue by hand", f.ID, f.Subject)
+		}
 		chosen = append(chosen, issues.Report{Finding: f})
 	}
 	for _, f := range all.Findings {
-		if len(ids) == 0 && f.Party == verdict.Broker && f.Subject == flavor && f.Smallest.Of > 0 {
+		_, has := memory.Number(f.ID)
+		if len(ids) == 0 && (has || f.Party == verdict.Broker && f.Subject == flavor && f.Smallest.Of > 0) {
 			chosen = append(chosen, issues.Report{Finding: f})
 		}
 	}
@@ -128,7 +143,8 @@ func complete(ctx context.Context, out io.Writer, dir string, r *issues.Report, 
 	}
 	found, err := codeOf(dir, ask.source)(ctx, tools.CodeAsk{ID: r.Finding.Runs[0].RunID, Claim: r.Finding.Claim, Most: issuePlaces})
 	if err != nil {
-		return err
+		fmt.Fprintf(out, "%s: no places in the code: %v\n", r.Finding.ID, err)
+		return nil
 	}
 	if !found.Checked {
 		fmt.Fprintf(out, "%s: no places in the code, for nobody knows that %s is the source of that run's broker\n", r.Finding.ID, found.Tree)
