@@ -18,6 +18,16 @@ type Words struct {
 	Analysis         string   `json:"analysis,omitempty"`          // suspected causes
 	CodePaths        []string `json:"code_paths,omitempty"`        // where to look
 	ProposedSeverity string   `json:"proposed_severity,omitempty"` // P0 to P3
+
+	Checks []CodeCheck `json:"code_checks,omitempty"` // of the paths, by the server
+}
+
+// A CodeCheck says whether a source tree has a place that an agent named.
+type CodeCheck struct {
+	Place string `json:"place"` // as it was named
+	Tree  string `json:"tree"`  // at which version
+	There bool   `json:"there"`
+	Why   string `json:"why,omitempty"` // it is not
 }
 
 func (w Words) empty() bool {
@@ -63,6 +73,10 @@ func (w Words) Scrubbed() Words {
 	w.CodePaths = slices.Clone(w.CodePaths)
 	for i := range w.CodePaths {
 		w.CodePaths[i] = s.Text(w.CodePaths[i])
+	}
+	w.Checks = slices.Clone(w.Checks)
+	for i := range w.Checks {
+		w.Checks[i].Place, w.Checks[i].Why = s.Text(w.Checks[i].Place), s.Text(w.Checks[i].Why)
 	}
 	return w
 }

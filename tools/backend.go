@@ -113,10 +113,11 @@ type Publication struct {
 
 // Published is where a publication went, or would go.
 type Published struct {
-	Location string            `json:"location"`
-	Commit   string            `json:"commit,omitempty"`
-	Pages    []string          `json:"pages"` // in it, to read first: the overview of several runs, else the run's
-	Files    int               `json:"files"`
-	Bytes    int64             `json:"bytes"`
-	Roots    map[string]string `json:"roots,omitempty"` // root hash of each run, by its id; of several the beginning, of many on the page alone
+	Location string              `json:"location"`
+	Commit   string              `json:"commit,omitempty"`
+	Pages    []string            `json:"pages"` // in it, to read first: the overview of several runs, else the run's
+	Files    int                 `json:"files"`
+	Bytes    int64               `json:"bytes"`
+	Checks   []reports.CodeCheck `json:"code_checks,omitempty"` // whether the broker's source has the places that were named
+	Roots    map[string]string   `json:"roots,omitempty"`       // root hash of each run, by its id; of several the beginning, of many on the page alone
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/plain"
@@ -65,8 +66,11 @@ func completed(r *reports.Report, dir string) (repeatable bool) {
 		return false
 	}
 	r.Transport, r.LeftOut, r.Lowered, r.Wire = run.Transport, run.LeftOut, run.Lowered, run.Wire
-	if panics, cut, err := reports.PanicsIn(dir, r.Nodes); err == nil && len(r.Panics) == 0 {
-		r.Panics, r.PanicsCut = panics, cut
+	panicked := slices.ContainsFunc(r.Violations, func(v reports.Violations) bool { return v.Kind == kindPanic })
+	if panicked && len(r.Panics) == 0 {
+		if panics, cut, err := reports.PanicsIn(dir, r.Nodes); err == nil {
+			r.Panics, r.PanicsCut = panics, cut
+		}
 	}
 	_, err = os.Lstat(filepath.Join(evidence, reports.StartFile))
 	return err == nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,6 +82,40 @@ func codeOf(dir, source string) func(context.Context, tools.CodeAsk) (code.Place
 		}
 		return code.Find(ctx, tree, code.Request{Dir: run, Claim: ask.Claim, Texts: ask.Texts, Most: ask.Most})
 	}
+}
+
+// pushChecked publishes as pushReport does, with the places in the code that an agent names
+// checked in the source of the first run's broker. A source that does not have its version
+// checks nothing, and says why of each place.
+func pushChecked(source string) func(context.Context, tools.Publication) (tools.Published, error) {
+	return func(ctx context.Context, ask tools.Publication) (tools.Published, error) {
+		if len(ask.Words.CodePaths) > 0 && len(ask.Runs) > 0 {
+			checks, err := checked(ctx, source, ask.Runs[0], ask.Words.CodePaths)
+			if err != nil {
+				return tools.Published{}, err
+			}
+			ask.Words.Checks = checks
+		}
+		out, err := pushReport(ctx, ask)
+		out.Checks = ask.Words.Checks
+		return out, err
+	}
+}
+
+func checked(ctx context.Context, source, run string, places []string) ([]reports.CodeCheck, error) {
+	report, err := reports.ReadReport(run)
+	if err != nil {
+		return nil, fmt.Errorf("check the places in the code for run %s: %w", filepath.Base(run), err)
+	}
+	tree, err := code.ReadTree(ctx, source, code.VersionOf(report))
+	if err == nil && tree.Checked {
+		return code.Check(tree, places), nil
+	}
+	var list []reports.CodeCheck
+	for _, p := range places {
+		list = append(list, reports.CodeCheck{Place: p, Tree: filepath.Base(source), Why: fmt.Sprintf("the server has no source of %q", report.Cluster.Version)})
+	}
+	return list, nil
 }
 
 // runOrFinding is the directory of a run, or of the newest run that shows a finding.

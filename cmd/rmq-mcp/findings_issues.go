@@ -104,8 +104,8 @@ func (a *app) keepIssues(ctx context.Context, out io.Writer, repo string, ids []
 	return publish.WithoutSecret(err, token.Reveal())
 }
 
-// toReport are the findings with some IDs. Without an ID they are all that have an issue, and
-// those of a flavor that are blamed on the broker in runs that count.
+// toReport are the findings with some IDs. Without an ID they are all with an issue, and those
+// of a flavor in counted runs, blamed on the broker.
 func toReport(all finding.Findings, ids []string, flavor string, memory issues.Memory) (chosen []issues.Report, err error) {
 	for _, id := range ids {
 		f, err := all.Find(id)

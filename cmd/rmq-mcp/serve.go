@@ -72,7 +72,7 @@ func (a *app) serveMCP(ctx context.Context, s serving) error {
 		return err
 	}
 	if s.source != "" {
-		backend.Code = codeOf(dir, s.source)
+		backend.Code, backend.Push = codeOf(dir, s.source), pushChecked(s.source)
 	}
 	journal, err := tools.OpenJournal(dir)
 	if err != nil {

@@ -1,0 +1,22 @@
+package reports
+
+import (
+	"strings"
+	"testing"
+)
+
+// A report says which places in the code the server found, apart from the agent's own words.
+func TestChecksInAReport(t *testing.T) {
+	words := Words{CodePaths: []string{"src/a.rs:7 f", "src/b.rs"}, Checks: []CodeCheck{
+		{Place: "src/a.rs:7 f", Tree: "robustmq at v0.4.11", There: true}, {Place: "src/b.rs", Tree: "robustmq at v0.4.11", Why: "there is no such file | <b>"},
+	}}
+	page, err := Markdown(&Report{Notes: []Note{{Words: words}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\n> Code to look at: src/a.rs:7 f, src/b.rs\n", "\n- `src/a.rs:7 f`: there, in robustmq at v0.4.11\n- `src/b.rs`: not there, in robustmq at v0.4.11: there is no such file \\| &lt;b>\n"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("%q is not in\n%s", want, page)
+		}
+	}
+}
