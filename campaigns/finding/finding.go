@@ -158,6 +158,18 @@ func (r RunLine) Times() string {
 	return fmt.Sprint(r.Count)
 }
 
+// Common is what all setups of the finding have that is not as usual; "" where they differ.
+func (f Finding) Common() string {
+	common := ""
+	for i, s := range f.Seen {
+		if i > 0 && s.Else != common {
+			return ""
+		}
+		common = s.Else
+	}
+	return common
+}
+
 // maxSuggested bounds the IDs that an error suggests.
 const maxSuggested = 5
 
