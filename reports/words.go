@@ -26,9 +26,16 @@ type Words struct {
 type CodeCheck struct {
 	Place string `json:"place"` // as it was named
 	Tree  string `json:"tree"`  // at which version
-	There bool   `json:"there"`
-	Why   string `json:"why,omitempty"` // it is not
+	Found string `json:"found"` // there, not there, or not checked
+	Why   string `json:"why,omitempty"`
 }
+
+// The values of [CodeCheck.Found].
+const (
+	CodeThere      = "there"
+	CodeNotThere   = "not there"
+	CodeNotChecked = "not checked"
+)
 
 func (w Words) empty() bool {
 	return w.Title == "" && w.Problem == "" && w.Analysis == "" && len(w.CodePaths) == 0 && w.ProposedSeverity == ""

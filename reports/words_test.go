@@ -8,7 +8,7 @@ import (
 // A report says which places in the code the server found, apart from the agent's own words.
 func TestChecksInAReport(t *testing.T) {
 	words := Words{CodePaths: []string{"src/a.rs:7 f", "src/b.rs"}, Checks: []CodeCheck{
-		{Place: "src/a.rs:7 f", Tree: "robustmq at v0.4.11", There: true}, {Place: "src/b.rs", Tree: "robustmq at v0.4.11", Why: "there is no such file | <b>"},
+		{Place: "src/a.rs:7 f", Tree: "robustmq at v0.4.11", Found: CodeThere}, {Place: "src/b.rs", Tree: "robustmq at v0.4.11", Found: CodeNotThere, Why: "there is no such file | <b>"},
 	}}
 	page, err := Markdown(&Report{Notes: []Note{{Words: words}}})
 	if err != nil {

@@ -3,64 +3,73 @@ package code
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
-// named is a place as people write it: src/raft/store.rs:41 Store::apply.
-var placeForm = regexp.MustCompile(`^` + "`?" + `([\w./-]+\.\w+)(?::(\d+))?(?:-\d+)?` + "`?" + `[\s,:(]*(.*?)\)?$`)
+// placeForm is a place as people write it: src/raft/store.rs:41 Store::apply, or with #L41.
+var placeForm = regexp.MustCompile("^`?" + `([\w./-]+\.\w+)(?:(?::|#L)(\d+)(?:-L?(\d+))?)?` + "`?" + `(.*)$`)
 
-// symbols are the names in the rest of a place.
-var symbols = regexp.MustCompile(`[A-Za-z_]\w{2,}`)
+// symbolForms are the names of code in the rest of a place: joined by :: or a dot or an
+// underscore, followed by a parenthesis, or in backticks. Other words are prose.
+var symbolForms = regexp.MustCompile("\\w+(?:(?:::|\\.)\\w+)+|\\w*[a-z0-9]_\\w+|(\\w+)\\(|`(\\w+)`")
 
-// Check looks whether a tree has the places that somebody names: the file, the line, and each
-// name or quoted text behind it.
+// Check looks whether a tree has the places that somebody names: the file, its lines, and the
+// names of code behind it.
 func Check(tree *Tree, places []string) []reports.CodeCheck {
 	list := make([]reports.CodeCheck, len(places))
 	for i, p := range places {
 		list[i] = reports.CodeCheck{Place: p, Tree: tree.Name}
-		if why := tree.lacks(strings.TrimSpace(p)); why != "" {
-			list[i].Why = why
-		} else {
-			list[i].There = true
-		}
+		list[i].Found, list[i].Why = tree.look(strings.TrimSpace(p))
 	}
 	return list
 }
 
-// lacks is the part of a place that the tree does not have; "" where it has all of it.
-func (t *Tree) lacks(place string) string {
+// look says whether the tree has a place, and what of it the tree has not.
+func (t *Tree) look(place string) (found, why string) {
 	m := placeForm.FindStringSubmatch(place)
 	if m == nil {
-		return "it does not begin with the path of a file"
+		return reports.CodeNotChecked, "it does not begin with the path of a file"
 	}
-	files := t.named(m[1])
+	var files []file
+	for _, f := range t.files {
+		if f.path == m[1] || strings.HasSuffix(f.path, "/"+m[1]) {
+			files = append(files, f)
+		}
+	}
 	switch {
+	case len(files) == 0 && !wanted(m[1]):
+		return reports.CodeNotChecked, "the server looks at source files alone"
+	case len(files) == 0 && len(t.Notes) > 0:
+		return reports.CodeNotChecked, "the server has not read all files"
 	case len(files) == 0:
-		return "there is no such file"
+		return reports.CodeNotThere, "there is no such file"
 	case len(files) > 1:
-		return fmt.Sprintf("there are %d such files", len(files))
+		return reports.CodeNotChecked, fmt.Sprintf("there are %d such files", len(files))
 	}
-	if m[2] != "" {
-		n, err := strconv.Atoi(m[2])
-		if _, there := files[0].line(n); err != nil || !there {
-			return fmt.Sprintf("%s has no line %s", files[0].path, m[2])
+	for _, digits := range m[2:4] {
+		n, err := strconv.Atoi(digits)
+		if _, there := files[0].line(n); digits != "" && (err != nil || !there) {
+			return reports.CodeNotThere, fmt.Sprintf("%s has no line %s", files[0].path, digits)
 		}
 	}
-	text := string(files[0].text)
-	if quoted := strings.Trim(m[3], "`\"' "); quoted == "" || strings.Contains(text, quoted) {
-		return ""
-	}
-	for _, name := range symbols.FindAllString(m[3], -1) {
-		if !strings.Contains(text, name) && !slices.Contains(plainWords, strings.ToLower(name)) {
-			return fmt.Sprintf("%s has no %q", files[0].path, name)
+	for _, name := range symbolsIn(m[4]) {
+		if !regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).Match(files[0].text) {
+			return reports.CodeNotThere, fmt.Sprintf("%s has no %q", files[0].path, name)
 		}
 	}
-	return ""
+	return reports.CodeThere, ""
 }
 
-// plainWords are what people write around a name.
-var plainWords = []string{"function", "method", "line", "lines", "the", "and", "impl", "struct", "func"}
+// symbolsIn are the names of code in some words; one word alone is a name.
+func symbolsIn(text string) (names []string) {
+	if words := strings.Fields(text); len(words) == 1 && regexp.MustCompile(`^\w+$`).MatchString(words[0]) {
+		return words
+	}
+	for _, m := range symbolForms.FindAllStringSubmatch(text, -1) {
+		names = append(names, regexp.MustCompile(`\w+`).FindAllString(m[0], -1)...)
+	}
+	return names
+}

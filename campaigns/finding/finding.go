@@ -76,8 +76,15 @@ type Finding struct {
 	Also       []string     `json:"also,omitempty"` // IDs of findings of the same claim and kind, on another broker or by the doing of somebody else
 	Smallest   Reproduction `json:"smallest"`
 	Status     Status       `json:"status"`
+	Newest     Newest       `json:"newest"`    // version that shows it
 	Repeat     []Repeat     `json:"to_repeat"` // on another version, before it counts as fixed there
 	Runs       []RunLine    `json:"runs"`      // that show it, the newest first
+}
+
+// Newest is the newest version that shows a finding; zero where nobody knows a version.
+type Newest struct {
+	Version string    `json:"version"`
+	First   time.Time `json:"first_seen"` // there
 }
 
 // Seen counts the runs of one setup: those that show a finding, and those that could have.

@@ -173,7 +173,9 @@ func (all *sights) doubtful(key Key, r Run) bool {
 			return true
 		}
 	}
-	return all.none[decision{r.ID, key.Claim}]
+	result := r.result(key.Claim)
+	untold := result != nil && result.Status == verdict.Fail && len(result.Violations) == 0 || key.Kind == kindPanic && r.Report.PanicsCut
+	return all.none[decision{r.ID, key.Claim}] || untold && all.of[key][r.ID] == nil
 }
 
 // could reports whether a run counts among those in which a finding could have been seen:
@@ -190,7 +192,7 @@ func (all *sights) could(key Key, r Run) bool {
 	case result.Status == verdict.Pass: // by a checker that sees what is not there
 		return result.Canary.Red
 	}
-	return result.Status == verdict.Fail && len(result.Violations) > 0 && !(key.Kind == kindPanic && r.Report.PanicsCut) && !all.doubtful(key, r)
+	return result.Status == verdict.Fail && !all.doubtful(key, r)
 }
 
 // maybe reports whether a run that shows another finding may show this one by the same

@@ -29,3 +29,22 @@ func semantic(version string) string {
 
 // shown is a version as people write it.
 func shown(version string) string { return strings.TrimPrefix(version, "v") }
+
+// newest is the newest version among the runs that show a finding.
+func newest(key Key, list []*sight) (n Newest) {
+	best := ""
+	for _, s := range list {
+		v := key.version(s.run)
+		switch order := semver.Compare(v, best); {
+		case v == "" || order < 0:
+		case order > 0 || s.run.Started.Before(n.First):
+			best, n = v, Newest{shown(v), s.run.Started}
+		}
+	}
+	return n
+}
+
+// NotBefore reports whether the version is another one, as people write both, or later.
+func (n Newest) NotBefore(version string) bool {
+	return n.Version != "" && semver.Compare("v"+n.Version, "v"+version) >= 0
+}

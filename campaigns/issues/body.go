@@ -36,7 +36,9 @@ const (
 	mostPlaces = 8
 	mostText   = 20_000 // bytes of a scenario
 	mostBody   = 50_000
+	mostIssue  = 65_000
 	mostTitle  = 200
+	overhead   = 500 // of the first and last lines of our part
 )
 
 // title of a new issue. A person may change it.
@@ -46,24 +48,25 @@ func (r Report) title() string {
 
 // part is the part of an issue's text that is ours. Its first line has the ID of the finding,
 // a hash of the rest, and the status that is told. The hash shows edits by people.
-func (r Report) part(status string) (string, error) {
+func (r Report) part(status string, most int) (string, error) {
 	for _, smaller := range []func(){func() {}, func() { r.Scenario = "" }, func() { r.Places = nil }, func() { r.Finding.Seen = nil }} {
 		smaller()
 		text, err := r.text()
 		if err != nil {
 			return "", err
 		}
-		if len(text) <= mostBody {
+		if len(text)+overhead <= most {
 			return fmt.Sprintf("%s %s status=%q -->\n%s\n%s", begin(r.Finding.ID), sumOf(text), status, text, end), nil
 		}
 	}
-	return "", errors.New("its text is too long for an issue")
+	return "", errors.New("people's words leave no room for it in the issue")
 }
 
 func (r Report) text() (string, error) {
 	t, err := template.New("body").Funcs(reports.MarkdownFuncs).Funcs(template.FuncMap{
 		"cell":   calm,
 		"broker": anonymous,
+		"public": func() bool { return !strings.Contains(r.Finding.Smallest.Command, " --endpoint ") },
 		"runs":   func() []finding.RunLine { return r.Finding.Runs[:min(len(r.Finding.Runs), mostRuns)] },
 		"more":   func() int { return max(0, len(r.Finding.Runs)-mostRuns) },
 		"seen":   func() []finding.Seen { return r.Finding.Seen[:min(len(r.Finding.Seen), mostSetups)] },
@@ -92,7 +95,7 @@ var links = regexp.MustCompile(`@\w|#\d|(?i:gh-\d)|://`)
 
 // calm is a text in a table, in which a tracker finds nobody's name, no issue and no address.
 func calm(text string) string {
-	text = strings.ReplaceAll(cell(text), "`", "'")
+	text = strings.ReplaceAll(cell(strings.ReplaceAll(text, "&", "&amp;")), "`", "'")
 	return links.ReplaceAllStringFunc(text, func(found string) string { return found[:1] + "\u200b" + found[1:] })
 }
 
@@ -130,18 +133,9 @@ func ours(body, id string) (from, to int, status string, err error) {
 	return at[0], at[1], body[at[4]:at[5]], nil
 }
 
-func toldOf(body, id string) (status string, err error) {
-	_, _, status, err = ours(body, id)
-	return status, err
-}
-
-// replaced is a text with our part replaced, and with all that is around it.
-func replaced(body, id, part string) (string, error) {
-	from, to, _, err := ours(body, id)
-	if err != nil {
-		return "", err
-	}
-	return body[:from] + part + body[to:], nil
+func toldOf(body, id string) (told, error) {
+	_, _, status, err := ours(body, id)
+	return toldBy(status), err
 }
 
 // fenced is a text in a fence that it cannot leave.

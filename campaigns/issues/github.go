@@ -157,7 +157,7 @@ func (g GitHub) Edit(ctx context.Context, number int, e Edit) error {
 		return err
 	})
 	if err != nil {
-		errs = append(errs, fmt.Errorf("change issue %d: %w", number, err))
+		errs = append(errs, fmt.Errorf("change it: %w", ofOne(number, err)))
 	}
 	return errors.Join(errs...)
 }
@@ -176,10 +176,21 @@ func (g GitHub) label(ctx context.Context, what string, request func() (*github.
 
 // Comment adds a comment. It is not tried again, as Create is not.
 func (g GitHub) Comment(ctx context.Context, number int, text string) error {
-	return g.once(ctx, func() error {
+	err := g.once(ctx, func() error {
 		_, _, err := g.Client.Issues.CreateComment(ctx, g.Owner, g.Repo, number, &github.IssueComment{Body: &text})
 		return err
 	})
+	return ofOne(number, err)
+}
+
+// ofOne is an error about one issue: that it is locked or gone keeps no other from being kept.
+func ofOne(number int, err error) error {
+	if refused := new(github.ErrorResponse); errors.As(err, &refused) && refused.Response.StatusCode < http.StatusInternalServerError && refused.Response.StatusCode != http.StatusUnauthorized {
+		if _, limited := limit(err); !limited {
+			return fmt.Errorf("issue %d: %s", number, refused.Error())
+		}
+	}
+	return err
 }
 
 func issueOf(i *github.Issue) Issue {

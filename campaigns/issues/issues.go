@@ -139,7 +139,7 @@ func one(ctx context.Context, to Tracker, known Memory, labelled []Issue, r Repo
 		change.Did, change.URL = foreign, others[0].URL
 		return change, nil
 	}
-	part, err := r.part(r.Finding.Status.State)
+	part, err := r.part(r.told(Issue{}).String(), mostBody)
 	if err != nil {
 		return change, err
 	}
@@ -180,7 +180,7 @@ func find(ctx context.Context, to Tracker, known Memory, labelled []Issue, id st
 // update brings one issue up to date. The status that was told last is in our part of the
 // text, so that nothing is told twice.
 func update(ctx context.Context, to Tracker, issue Issue, r Report, dry bool, change *Change) error {
-	told, err := toldOf(issue.Body, r.Finding.ID)
+	before, err := toldOf(issue.Body, r.Finding.ID)
 	if errors.Is(err, errEdited) {
 		change.Did = edited
 		return nil
@@ -188,17 +188,13 @@ func update(ctx context.Context, to Tracker, issue Issue, r Report, dry bool, ch
 	if err != nil {
 		return err
 	}
-	now := r.state(issue)
-	part, err := r.part(now)
-	if err != nil {
-		return err
-	}
-	body, err := replaced(issue.Body, r.Finding.ID, part)
+	now := r.told(issue)
+	_, body, err := r.joined(issue.Body, now)
 	if err != nil {
 		return err
 	}
 	var labels Edit
-	severity, status := r.labels(now)
+	severity, status := r.labels(now.state)
 	for _, want := range []struct {
 		label string
 		of    []string
@@ -206,8 +202,7 @@ func update(ctx context.Context, to Tracker, issue Issue, r Report, dry bool, ch
 		add, remove := moved(issue.Labels, want.label, want.of)
 		labels.Add, labels.Remove = append(labels.Add, add...), append(labels.Remove, remove...)
 	}
-	back := told == finding.Fixed && now == finding.Open || now == finding.Regressed && told != finding.Regressed
-	open := issue.Closed && !issue.Dropped && back && r.Finding.Last.After(issue.ClosedAt)
+	open := issue.Closed && !issue.Dropped && r.isBack(before, now) && r.Finding.Newest.First.After(issue.ClosedAt)
 	switch change.Did = updated; {
 	case open:
 		change.Did = reopened
@@ -220,23 +215,55 @@ func update(ctx context.Context, to Tracker, issue Issue, r Report, dry bool, ch
 	if dry || change.Did == unchanged {
 		return nil
 	}
-	return errors.Join(write(ctx, to, issue.Number, r, told, now, part, open), to.Edit(ctx, issue.Number, labels))
+	return errors.Join(write(ctx, to, issue.Number, r, before, now, open), to.Edit(ctx, issue.Number, labels))
 }
 
-// state is the status of a finding, or that its issue was closed as done since it was seen.
-func (r Report) state(issue Issue) string {
-	state := r.Finding.Status.State
-	if issue.Closed && !issue.Dropped && state != finding.Fixed && !r.Finding.Last.After(issue.ClosedAt) {
-		return Claimed
+// A told is a status that an issue tells: its state, and the version that it is about.
+type told struct{ state, version string }
+
+func (t told) String() string { return strings.TrimSpace(t.state + "@" + t.version) }
+
+func toldBy(text string) told {
+	state, version, _ := strings.Cut(text, "@")
+	return told{state, version}
+}
+
+// told is the status of a finding, or that its issue was closed as done, and no later version
+// has shown it since.
+func (r Report) told(issue Issue) told {
+	status := r.Finding.Status
+	if issue.Closed && !issue.Dropped && status.State != finding.Fixed && !r.Finding.Newest.First.After(issue.ClosedAt) {
+		return told{Claimed, ""}
 	}
-	return state
+	return told{status.State, status.Version}
+}
+
+// isBack reports whether a version shows the finding that was said to have fixed it, or a
+// later one.
+func (r Report) isBack(before, now told) bool {
+	return before.state == finding.Fixed && now.state != finding.Fixed && r.Finding.Newest.NotBefore(before.version) ||
+		now.state == finding.Regressed && before != now
+}
+
+// joined is our part of an issue's text, and the whole text with it. Our part is as small as
+// people's words make it.
+func (r Report) joined(body string, now told) (part, whole string, err error) {
+	from, to, _, err := ours(body, r.Finding.ID)
+	if err != nil {
+		return "", "", err
+	}
+	part, err = r.part(now.String(), min(mostBody, mostIssue-len(body)+to-from))
+	if err != nil {
+		return "", "", err
+	}
+	return part, body[:from] + part + body[to:], nil
 }
 
 // write comments on a status that moved. Then it writes our part of the text, which says that
 // this was told. An interruption between the two tells it no second time.
-func write(ctx context.Context, to Tracker, number int, r Report, told, now, part string, open bool) error {
-	if news := r.news(told, now); news != "" {
-		mark := fmt.Sprintf("<!-- rmq-mcp %s %s %s %s -->", r.Finding.ID, now, r.Finding.Status.Version, r.Finding.Last.UTC().Format(time.RFC3339))
+func write(ctx context.Context, to Tracker, number int, r Report, before, now told, open bool) error {
+	if news := r.news(before, now); news != "" {
+		mark := fmt.Sprintf("<!-- rmq-mcp %s from %s to %s -->", r.Finding.ID, before, now)
 		all, err := to.Comments(ctx, number)
 		if err != nil {
 			return err
@@ -251,7 +278,7 @@ func write(ctx context.Context, to Tracker, number int, r Report, told, now, par
 	if err != nil {
 		return err
 	}
-	body, err := replaced(issue.Body, r.Finding.ID, part)
+	_, body, err := r.joined(issue.Body, now)
 	if errors.Is(err, errEdited) { // meanwhile
 		return nil
 	}
@@ -293,17 +320,19 @@ func (r Report) labels(state string) (severity, status string) {
 }
 
 // news is a comment on a status that moved; "" where none did.
-func (r Report) news(told, now string) string {
+func (r Report) news(before, now told) string {
 	status := r.Finding.Status
 	switch {
-	case told == now:
-	case now == finding.Fixed:
-		return fmt.Sprintf("**Fixed in %s.** Each setup that showed this was run on that version as often as it takes, and did not show it again.", status.Version)
-	case now == finding.Regressed:
+	case before == now:
+	case now.state == finding.Fixed:
+		return fmt.Sprintf("**Fixed in %s.** Each setup with a counted run that showed this was run on that version as often as it takes, and did not show it.", status.Version)
+	case now.state == finding.Regressed:
 		return fmt.Sprintf("**Seen again in %s**, after it was fixed in %s.", status.Version, status.Before)
-	case told == finding.Fixed && now == finding.Open:
-		return "**Seen again** on a version that was said to have fixed it: it is open."
-	case now == Claimed:
+	case before.state == finding.Fixed && r.isBack(before, now):
+		return fmt.Sprintf("**Seen again in %s**, and so not fixed in %s.", r.Finding.Newest.Version, before.version)
+	case before.state == finding.Fixed:
+		return fmt.Sprintf("This does not count as fixed in %s any more: %s.", before.version, status)
+	case now.state == Claimed:
 		return "This issue was closed as done. The finding counts as a claimed fix until its setups were run on a later version:\n\n    rmq-mcp findings replay " + r.Finding.ID + " --broker-version VERSION"
 	}
 	return ""

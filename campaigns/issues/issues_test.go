@@ -199,7 +199,8 @@ func found(claim string, runs int) Report {
 	key := finding.Key{Claim: claim, Kind: "lost", Party: verdict.Broker, Subject: "robustmq"}
 	f := finding.Finding{
 		ID: key.ID(), Key: key, Severity: "P0", Text: "It is delivered.", Source: "MQTT 3.1.1", Status: finding.Status{State: finding.Open},
-		First: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC), Last: time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC),
+		Newest: finding.Newest{Version: "0.4.11", First: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)},
+		First:  time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC), Last: time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC),
 		Smallest: finding.Reproduction{RunID: "run-1", Scenario: "mqtt/broker-kill-9", Command: "rmq-mcp run mqtt/broker-kill-9", Times: reports.Times{Failed: runs, Of: runs}},
 	}
 	for n := range runs {
@@ -313,29 +314,36 @@ func TestSyncOfStatus(t *testing.T) {
 			t.Errorf("%s: comments %q", what, said)
 		}
 	}
-	open := finding.Status{State: finding.Open}
-	i.closed, i.closedAt = true, "2026-11-27T00:00:00Z"
+	open, fixed := finding.Status{State: finding.Open}, finding.Status{State: finding.Fixed, Version: "0.4.12"}
+	day := func(n int) time.Time { return time.Date(2026, 12, n, 0, 0, 0, 0, time.UTC) }
+	i.closed, i.closedAt = true, "2026-12-01T00:00:00Z"
 	step("closed", open, true, "fix claimed", "rmq-mcp findings replay robustmq-loss-", updated)
 	step("closed, again", open, true, "fix claimed", "", unchanged)
+	r.Finding.Last = day(2)
+	step("an old version shows it, still", open, true, "fix claimed", "", updated)
 	i.reason = "not_planned"
 	step("closed as not planned", open, true, "open", "", updated)
 	i.reason = "completed"
 	step("closed as done, as before", open, true, "fix claimed", "", updated)
-	step("fixed", finding.Status{State: finding.Fixed, Version: "0.4.12"}, true, "fixed", "Fixed in 0.4.12", updated)
-	step("not fixed, by a run of before it was closed", open, true, "fix claimed", "", updated)
-	r.Finding.Last = r.Finding.Last.AddDate(0, 0, 7)
-	step("fixed again", finding.Status{State: finding.Fixed, Version: "0.4.12"}, true, "fixed", "Fixed in 0.4.12", updated)
-	step("not fixed after all", open, false, "open", "Seen again", reopened)
-	i.closed, i.closedAt = true, "2026-12-20T00:00:00Z"
-	step("closed once more", open, true, "fix claimed", "claimed fix", updated)
-	r.Finding.Last = r.Finding.Last.AddDate(0, 1, 0)
-	step("fixed in the next", finding.Status{State: finding.Fixed, Version: "0.4.12.1"}, true, "fixed", "Fixed in 0.4.12.1", updated)
-	back := finding.Status{State: finding.Regressed, Version: "0.4.13", Before: "0.4.12"}
-	step("regressed", back, false, "regressed", "Seen again in 0.4.13", reopened)
-	i.closed, i.closedAt, i.reason, i.labels = true, "2027-12-20T00:00:00Z", "not_planned", []string{Label, "severity: P0"}
+	step("fixed", fixed, true, "fixed", "Fixed in 0.4.12", updated)
+	step("not fixed any more, for more runs are needed", open, true, "fix claimed", "does not count as fixed in 0.4.12 any more", updated)
+	step("fixed, as before", fixed, true, "fixed", "", updated)
+	r.Finding.Newest = finding.Newest{Version: "0.4.12", First: day(3)}
+	step("not fixed after all", open, false, "open", "and so not fixed in 0.4.12", reopened)
+	i.closed, i.closedAt = true, "2026-12-04T00:00:00Z"
+	step("closed once more", open, true, "fix claimed", "", updated)
+	fixed.Version = "0.4.13"
+	step("fixed in the next", fixed, true, "fixed", "Fixed in 0.4.13", updated)
+	r.Finding.Newest = finding.Newest{Version: "0.4.14", First: day(5)}
+	step("regressed", finding.Status{State: finding.Regressed, Version: "0.4.14", Before: "0.4.13"}, false, "regressed", "Seen again in 0.4.14", reopened)
+	i.closed, i.closedAt, i.reason, i.labels = true, "2026-12-06T00:00:00Z", "not_planned", []string{Label, "severity: P0"}
+	back := finding.Status{State: finding.Regressed, Version: "0.4.14", Before: "0.4.13"}
 	step("closed as not planned, and a label lost", back, true, "regressed", "", updated)
 	step("closed as it is", back, true, "regressed", "", unchanged)
-	i.reason = "completed"
+	r.Finding.Newest = finding.Newest{Version: "0.4.16", First: day(7)}
+	back = finding.Status{State: finding.Regressed, Version: "0.4.16", Before: "0.4.15"}
+	step("fixed, and back again, but closed as not planned", back, true, "regressed", "Seen again in 0.4.16", updated)
+	i.reason, i.closedAt = "completed", "2026-12-08T00:00:00Z"
 	step("closed as done", back, true, "fix claimed", "claimed fix", updated)
 }
 
@@ -472,27 +480,34 @@ func TestAll(t *testing.T) {
 func TestBodyOfStrangers(t *testing.T) {
 	r := found("loss", 1)
 	r.Finding.Runs[0].Example = "`@everybody` <!-- rmq-mcp end --> | ![x](http://example.com)\n# fixes #1"
-	r.Finding.Text = "ask `@everybody`, _@me, fixes o/r#1, GH-2 and https://github.com/o/r/issues/3 <b>"
+	r.Finding.Text = "ask `@everybody`, _@me, &commat;you, fixes o/r#1, GH-2 and https://github.com/o/r/issues/3 <b>"
 	r.Finding.Status = finding.Status{State: finding.Fixed, Version: "0.4.12"}
+	r.Finding.Seen = []finding.Seen{{Setup: finding.Setup{SHA256: "@dhh", Broker: "external broker 10.0.0.5:1883"}}}
+	r.Finding.Smallest.Command = "rmq-mcp run mqtt/will --endpoint broker.example:1883"
 	r.Scenario, r.Tree = "---\nname: x\n---\n```\n<!-- rmq-mcp end -->\n", "robustmq at v0.4.11"
 	r.Places = []code.Place{{File: "src/a|b.rs", Line: 3, Function: "f", Kind: code.Panic, Count: 2, Clue: "no `x`"}}
-	part, err := r.part(finding.Fixed)
+	part, err := r.part("fixed@0.4.12", mostBody)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"ask '@\u200beverybody', _@\u200bme, fixes o/r#\u200b1, G\u200bH-2 and https:\u200b//github.com/o/r/issues/3 &lt;b>", "`'@everybody' <! -- rmq-mcp end --> \\| ![x](http://example.com) # fixes #1`", "````markdown\n---\nname: x",
+		"ask '@\u200beverybody', _@\u200bme, &amp;commat;you, fixes o/r#\u200b1, G\u200bH-2 and https:\u200b//github.com/o/r/issues/3 &lt;b>", "`'@everybody' <! -- rmq-mcp end --> \\| ![x](http://example.com) # fixes #1`", "````markdown\n---\nname: x",
 		"| `src/a\\|b.rs:3` | `f` | panic, 2 times: `no 'x'` |", "| Status | `fixed in 0.4.12` |",
 	} {
 		if !strings.Contains(part, want) {
 			t.Errorf("%q is not in\n%s", want, part)
 		}
 	}
+	for _, no := range []string{"(@dhh", "10.0.0.5", "broker.example"} {
+		if strings.Contains(part, no) {
+			t.Errorf("%q is in\n%s", no, part)
+		}
+	}
 	if strings.Count(part, end) != 1 || !strings.HasSuffix(part, end) {
 		t.Errorf("our part ends early:\n%s", part)
 	}
-	if again, err := replaced("a\n"+part+"\nb", r.Finding.ID, "new"); err != nil || again != "a\nnew\nb" {
-		t.Errorf("%q, %v", again, err)
+	if mine, whole, err := r.joined("a\n"+part+"\nb", told{finding.Fixed, "0.4.12"}); err != nil || mine != part || whole != "a\n"+part+"\nb" {
+		t.Errorf("%q, %v", whole, err)
 	}
 }
 
@@ -507,12 +522,19 @@ func TestBodyIsBounded(t *testing.T) {
 		r.Finding.Seen = append(r.Finding.Seen, finding.Seen{Setup: finding.Setup{Scenario: strings.Repeat("x", 900)}})
 	}
 	r.Scenario = strings.Repeat("ü", mostText)
-	part, err := r.part(finding.Open)
+	part, err := r.part("open@", mostBody)
 	if err != nil || len(part) > mostBody+500 || !utf8.ValidString(part) {
 		t.Fatalf("%d bytes, %v", len(part), err)
 	}
-	if told, err := toldOf(part, r.Finding.ID); err != nil || told != finding.Open {
-		t.Errorf("%q, %v", told, err)
+	if got, err := toldOf(part, r.Finding.ID); err != nil || got != (told{state: finding.Open}) {
+		t.Errorf("%q, %v", got, err)
+	}
+	words := strings.Repeat("x", 40_000) + "\n"
+	if _, whole, err := r.joined(words+part, told{state: finding.Open}); err != nil || len(whole) > mostIssue || !strings.HasPrefix(whole, words) {
+		t.Errorf("beside people's words: %d bytes, %v", len(whole), err)
+	}
+	if _, _, err := r.joined(strings.Repeat("x", 64_900)+part, told{state: finding.Open}); err == nil || !strings.Contains(err.Error(), "leave no room") {
+		t.Errorf("without room: %v", err)
 	}
 	if title := r.title(); len(title) > mostTitle+3 || !utf8.ValidString(title) {
 		t.Errorf("%q", title)

@@ -113,7 +113,7 @@ func checked(ctx context.Context, source, run string, places []string) ([]report
 	}
 	var list []reports.CodeCheck
 	for _, p := range places {
-		list = append(list, reports.CodeCheck{Place: p, Tree: filepath.Base(source), Why: fmt.Sprintf("the server has no source of %q", report.Cluster.Version)})
+		list = append(list, reports.CodeCheck{Place: p, Tree: filepath.Base(source), Found: reports.CodeNotChecked, Why: fmt.Sprintf("the server has no source of %q", report.Cluster.Version)})
 	}
 	return list, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -112,18 +113,34 @@ func toReport(all finding.Findings, ids []string, flavor string, memory issues.M
 		if err != nil {
 			return nil, err
 		}
-		if flavor, _, _ := strings.Cut(f.Subject, " "); cluster.FlavorNamed(flavor).Foreign {
+		if foreign(f) {
 			return nil, fmt.Errorf("finding %s is of somebody else's broker at %s: write that issue by hand", f.ID, f.Subject)
 		}
 		chosen = append(chosen, issues.Report{Finding: f})
 	}
 	for _, f := range all.Findings {
 		_, has := memory.Number(f.ID)
-		if len(ids) == 0 && (has || f.Party == verdict.Broker && f.Subject == flavor && f.Smallest.Of > 0) {
+		if len(ids) == 0 && !foreign(f) && (has || f.Party == verdict.Broker && f.Subject == flavor && f.Smallest.Of > 0) {
 			chosen = append(chosen, issues.Report{Finding: f})
 		}
 	}
 	return chosen, nil
+}
+
+// foreign reports whether a finding is of a broker that somebody else runs, whose addresses it
+// has in its name.
+func foreign(f finding.Finding) bool {
+	flavor, _, _ := strings.Cut(f.Subject, " ")
+	return f.Party != verdict.SDK && cluster.FlavorNamed(flavor).Foreign
+}
+
+// placeless is a text without the paths of this machine: the state directory, and the home.
+func placeless(text, dir string) string {
+	text = strings.ReplaceAll(text, dir, "STATE")
+	if home, err := os.UserHomeDir(); err == nil && len(home) > 1 {
+		text = strings.ReplaceAll(text, home, "HOME")
+	}
+	return text
 }
 
 // complete adds to the report of a finding its scenario, the places in the code, and where
@@ -138,6 +155,9 @@ func complete(ctx context.Context, out io.Writer, dir string, r *issues.Report, 
 		return fmt.Errorf("read the scenario of run %s: %w", filepath.Base(run), err)
 	}
 	r.Scenario, r.Links = report.Scenario.Text, ask.links
+	for i := range r.Finding.Runs {
+		r.Finding.Runs[i].Example = placeless(r.Finding.Runs[i].Example, dir)
+	}
 	if ask.source == "" || r.Finding.Party == verdict.SDK {
 		return nil
 	}
@@ -151,6 +171,9 @@ func complete(ctx context.Context, out io.Writer, dir string, r *issues.Report, 
 		return nil
 	}
 	r.Places, r.Tree = sure(found.Places, r.Finding), found.Tree
+	for i := range r.Places {
+		r.Places[i].Clue = placeless(r.Places[i].Clue, dir)
+	}
 	return nil
 }
 
