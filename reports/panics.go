@@ -1,10 +1,8 @@
 package reports
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -84,34 +82,20 @@ func (p *panicked) add(node, log string, one loglines.Panic) {
 
 // panicsOf reads the panics in one log. A node that never ran has none.
 func panicsOf(path string, take func(loglines.Panic)) error {
-	f, err := stored.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
 	var r loglines.PanicReader
 	all := func(list []loglines.Panic) {
 		for _, p := range list {
 			take(p)
 		}
 	}
-	for lines := bufio.NewReaderSize(f, mostLogLine); ; {
-		line, cut, err := lines.ReadLine()
-		if errors.Is(err, io.EOF) {
-			all(r.Rest())
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if r.Take(plain.Text(string(line))) {
+	err := stored.Lines(path, mostLogLine, func(line string) {
+		if r.Take(plain.Text(line)) {
 			all(r.Drain())
 		}
-		for cut && err == nil {
-			_, cut, err = lines.ReadLine()
-		}
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
+	all(r.Rest())
+	return err
 }

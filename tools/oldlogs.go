@@ -1,10 +1,8 @@
 package tools
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,26 +52,11 @@ const mostLogLine = 64 << 10
 // takeFile passes on the lines of one log, without secrets: whoever matches sees no
 // more than is shown. A log may be of any size: it is read line by line.
 func takeFile(page *loglines.Page, node, path string) error {
-	f, err := stored.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
 	scrub := secret.New()
-	for lines := bufio.NewReaderSize(f, mostLogLine); ; {
-		line, cut, err := lines.ReadLine()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		text := plain.Line(scrub.Text(string(line)))
+	return stored.Lines(path, mostLogLine, func(line string) {
+		text := plain.Line(scrub.Text(line))
 		page.Take(loglines.Line{Node: node, Level: loglines.Level(text), Text: text})
-		for cut && err == nil {
-			_, cut, err = lines.ReadLine()
-		}
-	}
+	})
 }
 
 // logFiles are a run's logs by node, those of its clients' drivers among them.

@@ -1,10 +1,8 @@
 package code
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"regexp"
@@ -148,28 +146,15 @@ func message(line string) string { return strings.TrimSpace(header.ReplaceAllStr
 // eachLine reads a log without secrets, line by line, as long as each is looked at. A log
 // that is not there has none.
 func eachLine(path string, take func(n int, line string)) error {
-	f, err := stored.Open(path)
+	scrub, n := secret.New(), 0
+	err := stored.Lines(path, mostLine, func(line string) {
+		n++
+		take(n, plain.Text(scrub.Text(line)))
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	scrub := secret.New()
-	for lines, n := bufio.NewReaderSize(f, mostLine), 1; ; n++ {
-		line, cut, err := lines.ReadLine()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		take(n, plain.Text(scrub.Text(string(line))))
-		for cut && err == nil {
-			_, cut, err = lines.ReadLine()
-		}
-	}
+	return err
 }
 
 // A span is the time of a failure, by the clock of the host.

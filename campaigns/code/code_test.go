@@ -221,7 +221,7 @@ func finding(t *testing.T, files map[string]string, log string, report reports.R
 func TestPanicsOfOthers(t *testing.T) {
 	hosttest.Program(t, "ctags")
 	files := map[string]string{"src/db.rs": strings.Repeat("x\n", 20), "server/stream.go": strings.Repeat("y\n", 20), "go.mod": "module github.com/nats-io/nats-server/v2\n"}
-	found := finding(t, files, `thread 'a' panicked at /root/.cargo/registry/src/index.crates.io-1/rocksdb-0.22.0/src/db.rs:7:1:
+	found := finding(t, files, `thread 'a' panicked at /home/build/.cargo/registry/src/index.crates.io-1/rocksdb-0.22.0/src/db.rs:7:1:
 no
 thread 'main' has overflowed its stack
 thread 'a' panicked at src/db.rs:99:1:

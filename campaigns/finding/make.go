@@ -118,8 +118,12 @@ func (all *sights) times(key Key, runs []Run) (t reports.Times) {
 // smallest is the run of a scenario with the fewest faults, then the fewest nodes and
 // messages. A run that counts and that a command repeats comes before all others.
 func smallest(list []*sight, seen []Seen) Reproduction {
+	lesser := map[*sight]int{}
+	for _, s := range list {
+		lesser[s] = s.lesser()
+	}
 	best := slices.MinFunc(list, func(a, b *sight) int {
-		return cmp.Or(a.lesser()-b.lesser(), cmp.Compare(a.faults(), b.faults()), cmp.Compare(a.run.Nodes, b.run.Nodes),
+		return cmp.Or(lesser[a]-lesser[b], cmp.Compare(a.faults(), b.faults()), cmp.Compare(a.run.Nodes, b.run.Nodes),
 			cmp.Compare(a.run.Totals.Sent, b.run.Totals.Sent), cmp.Compare(a.run.ID, b.run.ID))
 	})
 	out := Reproduction{RunID: best.run.ID, Scenario: best.run.Name(), Setup: best.run.setup(), Faults: best.faults(), ByHand: best.run.byHand()}

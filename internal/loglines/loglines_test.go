@@ -110,8 +110,8 @@ func TestPanicReader(t *testing.T) {
 	}{
 		{"Rust", "INFO a\n2026-11-26 thread 'tokio-runtime-worker' panicked at src/raft/store.rs:41:10:\ncalled `Option::unwrap()` on a `None` value\nnote: run with `RUST_BACKTRACE=1`", []Panic{
 			{Line: 2, Thread: "tokio-runtime-worker", File: "src/raft/store.rs", At: 41, Message: "called `Option::unwrap()` on a `None` value"}}},
-		{"Rust, with the thread's number", "thread 'main' (1234) panicked at /root/.cargo/registry/src/index.crates.io-1/rocksdb-0.22.0/src/db.rs:7:1:\nno", []Panic{
-			{Line: 1, Thread: "main", File: "/root/.cargo/registry/src/index.crates.io-1/rocksdb-0.22.0/src/db.rs", At: 7, Message: "no"}}},
+		{"Rust, with the thread's number", "thread 'main' (1234) panicked at /home/build/.cargo/registry/src/index.crates.io-1/rocksdb-0.22.0/src/db.rs:7:1:\nno", []Panic{
+			{Line: 1, Thread: "main", File: "/home/build/.cargo/registry/src/index.crates.io-1/rocksdb-0.22.0/src/db.rs", At: 7, Message: "no"}}},
 		{"Rust before 1.73", "thread 'main' panicked at 'it's over', src/lib.rs:1:2\nINFO b", []Panic{{Line: 1, Thread: "main", File: "src/lib.rs", At: 1, Message: "it's over"}}},
 		{"Go", "panic: runtime error: index out of range [3] with length 3\n\ngoroutine 1 [running]:\nruntime.gopanic(0x1)\n\truntime/panic.go:1 +0x1\nmain.f(...)\n\tgithub.com/x/y@v2.1.0/server/a.go:12\nmain.main()\n\tmain.go:3 +0x2", []Panic{
 			{Line: 1, File: "github.com/x/y@v2.1.0/server/a.go", At: 12, Message: "runtime error: index out of range [3] with length 3"}}},
@@ -158,12 +158,12 @@ func TestSourceOf(t *testing.T) {
 	for file, want := range map[string][2]string{
 		"src/a.rs":                             {"", "src/a.rs"},
 		"/usr/local/go/src/net/http/server.go": {"go", "net/http/server.go"},
-		"/root/.cargo/registry/src/index.crates.io-6f17/rocksdb-0.22.0/src/db.rs":                {"rocksdb", "src/db.rs"},
-		"/root/.cargo/git/checkouts/openraft-9a1b2c3d4e5f6071/1a2b3c4/openraft/src/core.rs":      {"openraft", "openraft/src/core.rs"},
-		"/rustc/9fc6b43126469e3858e2fe86cafb4f0fd5068869/library/core/src/option.rs":             {"rustc", "library/core/src/option.rs"},
-		"/root/go/pkg/mod/github.com/nats-io/nats-server/v2@v2.15.2/server/stream.go":            {"github.com/nats-io/nats-server/v2", "server/stream.go"},
-		"github.com/nats-io/nats-server/v2@v2.15.3-0.20260101000000-abcdef/server/stream.go":     {"github.com/nats-io/nats-server/v2", "server/stream.go"},
-		"/home/somebody/.cargo/registry/src/github.com-1ecc6299db9ec823/tokio-1.40.0/src/lib.rs": {"tokio", "src/lib.rs"},
+		"/home/build/.cargo/registry/src/index.crates.io-6f17/rocksdb-0.22.0/src/db.rs":           {"rocksdb", "src/db.rs"},
+		"/home/build/.cargo/git/checkouts/openraft-9a1b2c3d4e5f6071/1a2b3c4/openraft/src/core.rs": {"openraft", "openraft/src/core.rs"},
+		"/rustc/9fc6b43126469e3858e2fe86cafb4f0fd5068869/library/core/src/option.rs":              {"rustc", "library/core/src/option.rs"},
+		"/home/build/go/pkg/mod/github.com/nats-io/nats-server/v2@v2.15.2/server/stream.go":       {"github.com/nats-io/nats-server/v2", "server/stream.go"},
+		"github.com/nats-io/nats-server/v2@v2.15.3-0.20260101000000-abcdef/server/stream.go":      {"github.com/nats-io/nats-server/v2", "server/stream.go"},
+		"/home/somebody/.cargo/registry/src/github.com-1ecc6299db9ec823/tokio-1.40.0/src/lib.rs":  {"tokio", "src/lib.rs"},
 	} {
 		if library, path := SourceOf(file); [2]string{library, path} != want {
 			t.Errorf("%s is %q in %q, want %q", file, path, library, want)
