@@ -62,10 +62,11 @@ type Job struct {
 	MaxS    float64      `json:"max_s,omitempty"` // of all runs
 	Begun   time.Time    `json:"begun"`
 
-	Variations []Variation `json:"variations,omitempty"` // of blame and of a series: a run of each
-	Blame      bool        `json:"blame,omitempty"`      // of a series: where one fails, runs that differ in one thing, too
-	Added      []Variation `json:"added,omitempty"`      // those, once the runs that were asked for are made
-	NotTried   []string    `json:"not_tried,omitempty"`  // failures for which none were added, and why
+	Variations []Variation `json:"variations,omitempty"`  // of blame and of a series: a run of each
+	Blame      bool        `json:"blame,omitempty"`       // of a series: where one fails, runs that differ in one thing, too
+	UntilFails bool        `json:"until_fails,omitempty"` // of a series: no run is made once each of Wanted has failed
+	Added      []Variation `json:"added,omitempty"`       // those, once the runs that were asked for are made
+	NotTried   []string    `json:"not_tried,omitempty"`   // failures for which none were added, and why
 }
 
 // NewJob is what it takes to repeat a run.
@@ -140,7 +141,7 @@ func OpenJobDir(dir string) (*JobDir, error) {
 		err = fmt.Errorf("it has format %d and this version reads format %d", d.Job.Format, jobFormat)
 	}
 	if err == nil {
-		d.Trials, err = readLines[Trial](filepath.Join(dir, trialsFile))
+		d.Trials, err = stored.ReadJSONs[Trial](filepath.Join(dir, trialsFile))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open job %s: %w", dir, err)
@@ -202,7 +203,7 @@ func (d *JobDir) Scenario() string {
 
 // keep adds a trial to those made, on disk.
 func (d *JobDir) keep(t Trial) error {
-	if err := appendLine(filepath.Join(d.Dir, trialsFile), t); err != nil {
+	if err := stored.AppendJSON(filepath.Join(d.Dir, trialsFile), t); err != nil {
 		return fmt.Errorf("keep what run %s showed: %w", t.RunID, err)
 	}
 	d.Trials = append(d.Trials, t)

@@ -80,10 +80,10 @@ func OpenSearch(dir string) (*Search, error) {
 		err = fmt.Errorf("it has format %d and this version reads format %d", s.Plan.Format, searchFormat)
 	}
 	if err == nil {
-		s.Rounds, err = readLines[Round](filepath.Join(dir, roundsFile))
+		s.Rounds, err = stored.ReadJSONs[Round](filepath.Join(dir, roundsFile))
 	}
 	if err == nil {
-		s.Reductions, err = readLines[Reduced](filepath.Join(dir, reductionsFile))
+		s.Reductions, err = stored.ReadJSONs[Reduced](filepath.Join(dir, reductionsFile))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open campaign %s: %w", dir, err)
@@ -134,7 +134,7 @@ func (s *Search) ID() string { return filepath.Base(s.Dir) }
 func (s *Search) Lock() (unlock func() error, err error) { return only("campaign", s.Dir) }
 
 func (s *Search) addRound(r Round) error {
-	if err := appendLine(filepath.Join(s.Dir, roundsFile), r); err != nil {
+	if err := stored.AppendJSON(filepath.Join(s.Dir, roundsFile), r); err != nil {
 		return fmt.Errorf("keep what run %d showed: %w", r.N, err)
 	}
 	s.Rounds = append(s.Rounds, r)
@@ -142,7 +142,7 @@ func (s *Search) addRound(r Round) error {
 }
 
 func (s *Search) addReduced(r Reduced) error {
-	if err := appendLine(filepath.Join(s.Dir, reductionsFile), r); err != nil {
+	if err := stored.AppendJSON(filepath.Join(s.Dir, reductionsFile), r); err != nil {
 		return fmt.Errorf("keep the reduction of run %s: %w", r.RunID, err)
 	}
 	s.Reductions = append(s.Reductions, r)

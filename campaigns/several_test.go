@@ -56,6 +56,27 @@ func seriesDir(t *testing.T, sdks []string, times int, blame bool) *JobDir {
 	return d
 }
 
+// A series that looks for failures ends once it has seen each of them, also when it goes on.
+func TestSeriesUntilFails(t *testing.T) {
+	other := Failure{"order-per-stream", "order@1"}
+	for _, c := range []struct {
+		failing string
+		wanted  Fingerprint
+		made    int
+	}{{"go/x@1", Fingerprint{lost}, 1}, {"", Fingerprint{lost}, 3}, {"go/x@1", Fingerprint{lost, other}, 3}} {
+		d := seriesDir(t, []string{"go/x@1"}, 3, false)
+		d.Job.UntilFails, d.Job.Wanted = true, c.wanted
+		backend, made, _ := seriesLab(c.failing)
+		r, err := d.Series(t.Context(), backend)
+		if err != nil || !r.Ended || len(*made) != c.made {
+			t.Errorf("%+v: %v, %d made", c, err, len(*made))
+		}
+		if _, err := d.Series(t.Context(), backend); err != nil || len(*made) != c.made {
+			t.Errorf("%+v, again: %v, %d made", c, err, len(*made))
+		}
+	}
+}
+
 // Each library is run as often as is asked, in turn, and the runs are counted together.
 func TestSeriesCounts(t *testing.T) {
 	d := seriesDir(t, []string{"go/x@1", "python/y@2"}, 2, false)

@@ -106,7 +106,7 @@ func Open(dir string) (*Store, error) {
 	}
 	s := &Store{Dir: dir, Plan: p.Plan, Started: p.Started}
 	var err error
-	if s.Done, err = readLines[Outcome](filepath.Join(dir, outcomesFile)); err != nil {
+	if s.Done, err = stored.ReadJSONs[Outcome](filepath.Join(dir, outcomesFile)); err != nil {
 		return nil, fmt.Errorf("open matrix: %w", err)
 	}
 	m, err := reports.ReadMatrix(dir)
@@ -137,7 +137,7 @@ func Unfinished(stateDir string, like *Plan) (*Store, error) {
 
 // add keeps an outcome.
 func (s *Store) add(o Outcome) error {
-	if err := appendLine(filepath.Join(s.Dir, outcomesFile), o); err != nil {
+	if err := stored.AppendJSON(filepath.Join(s.Dir, outcomesFile), o); err != nil {
 		return fmt.Errorf("keep what became of %s: %w", o.Entry, err)
 	}
 	s.Done = append(s.Done, o)

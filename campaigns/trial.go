@@ -75,7 +75,7 @@ func (d *JobDir) makeRuns(ctx context.Context, backend Backend, todo []Variation
 	if err != nil {
 		return fmt.Errorf("%s of %s: %w", d.Job.Kind, d.Job.RunID, err)
 	}
-	for n := len(d.Trials); n < len(todo); n++ {
+	for n := len(d.Trials); n < len(todo) && !d.enough(); n++ {
 		as := ""
 		if todo[n] != (Variation{}) {
 			as = ", " + todo[n].String()
@@ -103,6 +103,15 @@ func (d *JobDir) makeRuns(ctx context.Context, backend Backend, todo []Variation
 		}
 	}
 	return nil
+}
+
+// enough reports whether all that is wanted has failed, so that no other run is.
+func (d *JobDir) enough() bool {
+	var failed Fingerprint
+	for _, t := range d.Trials {
+		failed = append(failed, t.Failed...)
+	}
+	return d.Job.UntilFails && d.Job.Wanted.In(failed)
 }
 
 // A match says whether a run that failed in another fingerprint fails as wanted.

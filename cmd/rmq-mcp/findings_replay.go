@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,8 +26,8 @@ func (a *app) findingsReplay() *cobra.Command {
 		Short: "Run findings that are not fixed on another version, as often as it takes to tell",
 		Long: "Runs the setups that showed each finding on another version of the broker, or with another version of the library that is to\n" +
 			"blame: without an ID, of all that are not fixed. A finding that came in each run takes three runs, a rarer one more, so that its\n" +
-			"absence is chance in one of twenty cases (docs/findings.md). Each run has a seed of its own. Ctrl-C stops in order; the same\n" +
-			"command goes on where it stopped.",
+			"absence is chance in one of twenty cases (docs/findings.md). A setup is not run again once it violates the claim there. Each\n" +
+			"run has a seed of its own. Ctrl-C stops in order; the same command goes on where it stopped.",
 		Example: "  rmq-mcp findings replay --broker-version v0.4.12\n  rmq-mcp findings replay robustmq-qos1-no-loss --binary ./broker-server\n" +
 			"  rmq-mcp findings replay paho-mqtt-golang-sdk-honest --sdk go/paho.mqtt.golang@1.5.2",
 		RunE: func(cmd *cobra.Command, ids []string) error {
@@ -46,8 +48,7 @@ func (a *app) findingsReplay() *cobra.Command {
 	return cmd
 }
 
-// replayFindings runs findings on another version, and prints what became of each. One that
-// cannot be repeated is told and keeps no other from it.
+// replayFindings runs findings on another version, and prints what became of each.
 func (a *app) replayFindings(ctx context.Context, out io.Writer, ids []string, on campaigns.Another, times int) error {
 	dir, err := a.state()
 	if err != nil {
@@ -61,39 +62,112 @@ func (a *app) replayFindings(ctx context.Context, out io.Writer, ids []string, o
 	if err != nil {
 		return err
 	}
-	done := 0
-	for _, f := range chosen {
-		fmt.Fprintf(out, "%s (%s): %s; setups to run: %d\n", f.ID, f.Way(), f.Status, len(f.Repeat))
-		for _, setup := range f.Repeat {
-			job, text, err := findingJob(dir, f, setup, on, times)
-			if err != nil {
-				fmt.Fprintf(out, "  %s on %s is not repeated: %v\n", setup.Setup.Scenario, setup.Setup.On(), err)
-				continue
-			}
-			r, err := a.workHere(ctx, out, job, text, jobAsk{})
-			if err != nil {
-				return err
-			}
-			if r.Runs > 0 {
-				done++
-			}
-		}
-	}
-	if all, err = finding.Load(dir); err != nil {
+	now, err := a.replayAll(ctx, out, dir, chosen, on, times)
+	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out)
-	for _, f := range chosen {
-		now, err := all.Find(f.ID)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(out, "%s: %s\n", now.ID, now.Status)
-	}
-	if done == 0 {
+	if len(now) == 0 {
 		return exit(exitUndecided)
 	}
 	return nil
+}
+
+// replayAll runs the setups of findings on another version, one after another, and returns
+// those findings of which a run could be made as they are then, also where it was stopped. A
+// setup that cannot be repeated is told and keeps no other from it.
+func (a *app) replayAll(ctx context.Context, out io.Writer, dir string, chosen []finding.Finding, on campaigns.Another, times int) (now []finding.Finding, err error) {
+	made := map[string]bool{}
+	var stopped error
+	for _, t := range setupsOf(chosen, on) {
+		fmt.Fprintf(out, "%s on %s: %s\n", t.shown[0].Setup.Scenario, t.shown[0].Setup.On(), strings.Join(t.ids(), ", "))
+		job, text, err := t.job(dir, on, times)
+		if err != nil {
+			fmt.Fprintf(out, "  it is not repeated: %v\n", err)
+			continue
+		}
+		var r campaigns.Result
+		r, stopped = a.workHere(ctx, out, job, text, jobAsk{})
+		for _, id := range t.ids() {
+			made[id] = made[id] || r.Runs > 0
+		}
+		if stopped != nil {
+			break
+		}
+	}
+	all, err := finding.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintln(out)
+	for _, f := range chosen {
+		f, err := all.Find(f.ID)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(out, "%s: %s\n", f.ID, f.Status)
+		if made[f.ID] {
+			now = append(now, f)
+		}
+	}
+	return now, stopped
+}
+
+// A shownSetup is a setup to be run on another version, for all findings that it shows.
+type shownSetup struct {
+	shown []finding.Repeat // by each of the findings
+	of    []finding.Finding
+}
+
+// setupsOf are the setups of findings, each once, in the order in which the findings have
+// them.
+func setupsOf(chosen []finding.Finding, on campaigns.Another) (list []*shownSetup) {
+	known := map[finding.Setup]*shownSetup{}
+	for _, f := range chosen {
+		for _, r := range f.Repeat {
+			same := r.Setup
+			if on.SDK == "" { // each is run on the same other version of the broker
+				same.Broker, same.Build = "", ""
+			}
+			if known[same] == nil {
+				known[same] = &shownSetup{}
+				list = append(list, known[same])
+			}
+			known[same].shown, known[same].of = append(known[same].shown, r), append(known[same].of, f)
+		}
+	}
+	return list
+}
+
+func (t shownSetup) ids() (list []string) {
+	for _, f := range t.of {
+		if !slices.Contains(list, f.ID) {
+			list = append(list, f.ID)
+		}
+	}
+	return list
+}
+
+// job is the setup as a series of as many runs as the rarest finding takes. It ends once each
+// finding's claim was violated.
+func (t shownSetup) job(dir string, on campaigns.Another, times int) (campaigns.Job, string, error) {
+	var first campaigns.Recipe
+	var wanted campaigns.Fingerprint
+	needed, all := 0, true
+	for i, shown := range t.shown {
+		r, err := campaigns.ReadRecipeOn(filepath.Join(dir, reports.RunsDir, shown.RunID), on)
+		if err != nil {
+			return campaigns.Job{}, "", err
+		}
+		if i == 0 {
+			first = r
+		}
+		failed := r.Wanted.Only([]string{t.of[i].Claim})
+		wanted, all, needed = append(wanted, failed...), all && len(failed) > 0, max(needed, shown.Needed)
+	}
+	first.Start.Seed = 0
+	job := campaigns.NewSeries(t.shown[0].RunID, first.Start, nil, cmp.Or(times, needed), false)
+	job.Was, job.Wanted, job.UntilFails = strings.Join(t.ids(), ", "), wanted, times == 0 && all
+	return job, first.Text, nil
 }
 
 // toReplay are the findings with some IDs. Without an ID they are all that are not fixed and
@@ -117,19 +191,4 @@ func toReplay(all finding.Findings, ids []string, on campaigns.Another) (chosen 
 		return nil, errors.New("findings replay: there is no finding that is not fixed and that this version concerns; rmq-mcp findings lists them")
 	}
 	return chosen, nil
-}
-
-// findingJob is a setup of a finding, to be run on another version.
-func findingJob(dir string, f finding.Finding, setup finding.Repeat, on campaigns.Another, times int) (campaigns.Job, string, error) {
-	if times == 0 {
-		times = setup.Needed
-	}
-	r, err := campaigns.ReadRecipeOn(filepath.Join(dir, reports.RunsDir, setup.RunID), on)
-	if err != nil {
-		return campaigns.Job{}, "", err
-	}
-	r.Start.Seed = 0
-	job := campaigns.NewSeries(setup.RunID, r.Start, nil, times, false)
-	job.Was = f.String()
-	return job, r.Text, nil
 }

@@ -1,4 +1,4 @@
-package campaigns
+package stored
 
 import (
 	"bytes"
@@ -8,11 +8,10 @@ import (
 	"os"
 
 	"github.com/robustmq/rmq-mcp/internal/plain"
-	"github.com/robustmq/rmq-mcp/internal/stored"
 )
 
-// appendLine adds one line of JSON to a file, on disk when it returns.
-func appendLine(path string, v any) error {
+// AppendJSON adds one line of JSON to a file, on disk when it returns.
+func AppendJSON(path string, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -28,11 +27,11 @@ func appendLine(path string, v any) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// readLines reads a file of JSON lines. A missing file is no error. A process
+// ReadJSONs reads a file of JSON lines. A missing file is no error. A process
 // that was killed while it wrote leaves half a line. That line is left out, and
 // its work is done again.
-func readLines[T any](path string) (list []T, err error) {
-	text, err := stored.ReadFile(path, stored.MostJSON)
+func ReadJSONs[T any](path string) (list []T, err error) {
+	text, err := ReadFile(path, MostJSON)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
