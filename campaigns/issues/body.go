@@ -23,6 +23,7 @@ type Report struct {
 	Places   []code.Place // in the broker's source, the most telling first
 	Tree     string       // that they are in
 	Links    string       // address of the published runs; "" where they are not published
+	Claimed  string       // version that claims to fix it, by its notes; "" for none
 }
 
 //go:embed body.md.tmpl

@@ -17,8 +17,8 @@ import (
 // Label is on every issue of a finding.
 const Label = "rmq-mcp"
 
-// Claimed is the status of a finding that is open and whose issue somebody closed as done. A
-// replay on a later version decides whether it is fixed.
+// Claimed is the status of a finding that is open, where somebody closed its issue as done or
+// the notes of a release name it. A replay on a later version decides whether it is fixed.
 const Claimed = "fix claimed"
 
 // The labels of which an issue has one each. All others are people's.
@@ -228,10 +228,14 @@ func toldBy(text string) told {
 	return told{state, version}
 }
 
-// told is the status of a finding, or that its issue was closed as done, and no later version
-// has shown it since.
+// told is the status of a finding, or that a fix of it is claimed: by the notes of a version
+// that has not shown it, or because its issue was closed as done and no later version has
+// shown it since.
 func (r Report) told(issue Issue) told {
 	status := r.Finding.Status
+	if r.Claimed != "" && status.State != finding.Fixed && !r.Finding.Newest.NotBefore(strings.TrimPrefix(r.Claimed, "v")) {
+		return told{Claimed, r.Claimed}
+	}
 	if issue.Closed && !issue.Dropped && status.State != finding.Fixed && !r.Finding.Newest.First.After(issue.ClosedAt) {
 		return told{Claimed, ""}
 	}
@@ -332,6 +336,10 @@ func (r Report) news(before, now told) string {
 		return fmt.Sprintf("**Seen again in %s**, and so not fixed in %s.", r.Finding.Newest.Version, before.version)
 	case before.state == finding.Fixed:
 		return fmt.Sprintf("This does not count as fixed in %s any more: %s.", before.version, status)
+	case now.state == Claimed && now.version != "":
+		return fmt.Sprintf("**%s claims to fix this**, by its notes. It counts as a claimed fix until its setups were run on that version.", now.version)
+	case before.state == Claimed && before.version != "" && r.Finding.Newest.NotBefore(strings.TrimPrefix(before.version, "v")):
+		return fmt.Sprintf("**Seen in %s**, though %s claims to fix it.", r.Finding.Newest.Version, before.version)
 	case now.state == Claimed:
 		return "This issue was closed as done. The finding counts as a claimed fix until its setups were run on a later version:\n\n    rmq-mcp findings replay " + r.Finding.ID + " --broker-version VERSION"
 	}
