@@ -148,13 +148,9 @@ func pushReport(ctx context.Context, ask tools.Publication) (tools.Published, er
 		out.Roots[filepath.Base(dir)] = verified.Seal.Root
 	}
 	to := publish.Destination(ask.Destination)
-	var over *publish.Overview
-	if len(ask.Runs) > 1 {
-		c, err := compareRuns(ask.Runs)
-		if err != nil {
-			return out, err
-		}
-		over = &publish.Overview{Headline: c.Headline, Table: c.Table, Attributions: c.Attributions, Notes: c.Notes}
+	over, err := overviewOf(ask.Runs)
+	if err != nil {
+		return out, err
 	}
 	push := func() (publish.Pushed, error) { return publish.Push(ctx, ask.Runs, to, ask.Words, over) }
 	if ask.DryRun {
@@ -166,4 +162,13 @@ func pushReport(ctx context.Context, ask tools.Publication) (tools.Published, er
 	}
 	out.Location, out.Commit, out.Pages, out.Files, out.Bytes = pushed.URL, pushed.Commit, pushed.Pages, len(pushed.Paths), pushed.Bytes
 	return out, nil
+}
+
+// overviewOf is the page over several runs; nil for one.
+func overviewOf(runs []string) (*publish.Overview, error) {
+	if len(runs) < 2 {
+		return nil, nil
+	}
+	c, err := compareRuns(runs)
+	return &publish.Overview{Headline: c.Headline, Table: c.Table, Attributions: c.Attributions, Notes: c.Notes}, err
 }

@@ -37,8 +37,13 @@ type campaignAsk struct {
 	asJSON bool
 }
 
+// defaultCampaign keeps everything, and reduces each failure for half an hour at most.
+func defaultCampaign() campaignAsk {
+	return campaignAsk{keep: "all", small: reduceAsk{rule: defaultReduce().rule, runs: 60, within: 30 * time.Minute}}
+}
+
 func (a *app) campaign() *cobra.Command {
-	ask := campaignAsk{small: reduceAsk{rule: defaultReduce().rule, runs: 60, within: 30 * time.Minute}}
+	ask := defaultCampaign()
 	cmd := &cobra.Command{
 		Use:   "campaign",
 		Short: "Random faults on random workloads for hours, where least was tried",
@@ -51,7 +56,18 @@ func (a *app) campaign() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ask.cluster.Settings = settings(ask.set)
-			return a.runCampaign(cmd.Context(), cmd.OutOrStdout(), ask)
+			sum, stopped, err := a.runCampaign(cmd.Context(), cmd.OutOrStdout(), ask)
+			switch {
+			case err != nil:
+				return err
+			case len(sum.Findings) > 0:
+				return exit(1)
+			case sum.Errors > 0 && len(sum.States) == 0: // no run could be made
+				return exit(exitHarness)
+			case stopped || len(sum.Known) == 0 && sum.States[verdict.PassSmoke]+sum.States[verdict.PassHardening] == 0:
+				return exit(exitUndecided)
+			}
+			return nil
 		},
 	}
 	f := cmd.Flags()
@@ -62,7 +78,7 @@ func (a *app) campaign() *cobra.Command {
 	f.StringSliceVar(&ask.sdks, "sdk", nil, "client libraries to draw from: go, python@2.x, js/mqtt@latest (default: those in this program)")
 	f.StringVar(&ask.protocol, "protocol", "", "mqtt3 or mqtt5 alone (default: both, as far as they are spoken)")
 	f.StringVar(&ask.envelope, "envelope", "", "`file` with limits that no scenario may leave, as of serve")
-	f.StringVar(&ask.keep, "keep", "all", "all; or findings: of a run that passes, the history and the logs are removed")
+	f.StringVar(&ask.keep, "keep", ask.keep, "all; or findings: of a run that passes, the history and the logs are removed")
 	f.BoolVar(&ask.reduce, "reduce", false, "reduce each failure that was not seen before")
 	f.IntVar(&ask.small.rule.K, "fails", ask.small.rule.K, "of a reduction: runs of a candidate that must fail")
 	f.IntVar(&ask.small.rule.N, "of", ask.small.rule.N, "of a reduction: runs of a candidate, at most")
@@ -91,58 +107,47 @@ func (ask campaignAsk) check() error {
 	return nil
 }
 
-func (a *app) runCampaign(ctx context.Context, out io.Writer, ask campaignAsk) error {
+// runCampaign makes the runs of a campaign, prints what they show together and returns it. It
+// is no error that ctx ended before the campaign did.
+func (a *app) runCampaign(ctx context.Context, out io.Writer, ask campaignAsk) (sum campaigns.SearchSummary, stopped bool, err error) {
 	if err := ask.check(); err != nil {
-		return err
+		return sum, false, err
 	}
 	dir, err := a.state()
 	if err != nil {
-		return err
+		return sum, false, err
 	}
 	argv, err := self()
 	if err != nil {
-		return err
+		return sum, false, err
 	}
 	show := newMatrixDisplay(sayTo(out, ask.asJSON))
 	ctx, stop := interrupted(ctx)
 	defer stop()
 	space, err := ask.space(ctx, dir, argv, show)
 	if err != nil {
-		return err
+		return sum, false, err
 	}
 	s, err := ask.search(dir, space, show)
 	if err != nil {
-		return err
+		return sum, false, err
 	}
 	unlock, err := s.Lock()
 	if err != nil {
-		return err
+		return sum, false, err
 	}
 	defer unlock()
 	show.say("seed %d, %d kinds of faults, %d client libraries, in %s", s.Plan.Seed, len(space.Kinds()), len(space.Clients), s.Dir)
 	err = s.Run(ctx, ask.backend(dir, argv, s, show))
 	show.close()
-	stopped := ctx.Err() != nil
-	if err != nil && !stopped {
-		return err
+	if stopped = ctx.Err() != nil; err != nil && !stopped {
+		return sum, stopped, err
 	}
-	sum := s.Summary()
+	sum = s.Summary()
 	if ask.asJSON {
-		err = writeJSON(out, sum)
-	} else {
-		err = printCampaign(out, s.Dir, sum, stopped)
+		return sum, stopped, writeJSON(out, sum)
 	}
-	switch {
-	case err != nil:
-		return err
-	case len(sum.Findings) > 0:
-		return exit(1)
-	case sum.Errors > 0 && len(sum.States) == 0: // no run could be made
-		return exit(exitHarness)
-	case stopped || len(sum.Known) == 0 && sum.States[verdict.PassSmoke]+sum.States[verdict.PassHardening] == 0:
-		return exit(exitUndecided)
-	}
-	return nil
+	return sum, stopped, printCampaign(out, s.Dir, sum, stopped)
 }
 
 // search goes on with a campaign that did not end, or begins it.

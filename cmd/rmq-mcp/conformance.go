@@ -19,6 +19,9 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
+// conformanceWait is how long a check waits for a packet by default.
+const conformanceWait = 10 * time.Second
+
 // conforming are the flags of conformance.
 type conforming struct {
 	cluster          cluster.Config
@@ -63,7 +66,7 @@ func (a *app) conformance() *cobra.Command {
 	flags.StringVar(&f.protocol, "protocol", "", "mqtt3, mqtt5 or mq9 (default: all that the flavor may speak, and of --endpoint MQTT)")
 	flags.Uint64Var(&f.seed, "seed", 1, "of generated topics and filters")
 	flags.IntVar(&f.parallel, "parallel", 0, "checks at once (default: 8, across nodes 2)")
-	flags.DurationVar(&f.wait, "wait", 10*time.Second, "how long a packet is waited for")
+	flags.DurationVar(&f.wait, "wait", conformanceWait, "how long a packet is waited for")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON")
 	flags.BoolVar(&f.markdown, "markdown", false, "print Markdown")
 	return cmd
@@ -128,12 +131,22 @@ type ConformanceRow struct {
 
 // conform starts the broker, runs the checks and prints what they say.
 func (a *app) conform(ctx context.Context, out io.Writer, f conforming) error {
+	say := sayTo(out, f.asJSON || f.markdown)
+	report, err := a.examine(ctx, say, f)
+	if err != nil {
+		return err
+	}
+	return f.print(out, say, report)
+}
+
+// examine starts the broker and runs the checks.
+func (a *app) examine(ctx context.Context, say io.Writer, f conforming) (report Conformance, err error) {
 	if f.wait < 100*time.Millisecond || f.parallel < 0 {
-		return fmt.Errorf("conformance: --wait is %v and --parallel %d; set --wait to 100ms or more, --parallel to 1 or more", f.wait, f.parallel)
+		return report, fmt.Errorf("conformance: --wait is %v and --parallel %d; set --wait to 100ms or more, --parallel to 1 or more", f.wait, f.parallel)
 	}
 	statements, err := f.statements()
 	if err != nil {
-		return err
+		return report, err
 	}
 	config := f.cluster
 	config.Settings = settings(f.set)
@@ -141,32 +154,31 @@ func (a *app) conform(ctx context.Context, out io.Writer, f conforming) error {
 		config.Flavor, config.Nodes = cmp.Or(config.Flavor, "external"), len(config.Endpoints)
 		config.Password = secret.NewText(os.Getenv("RMQ_PASSWORD"))
 	}
-	say := sayTo(out, f.asJSON || f.markdown)
 	argv, err := self()
 	if err != nil {
-		return err
+		return report, err
 	}
 	b := &trialBrokers{}
 	if b.dir, err = os.MkdirTemp("", "rmq-mcp-conformance-*"); err != nil {
-		return fmt.Errorf("make a directory for the broker: %w", err)
+		return report, fmt.Errorf("make a directory for the broker: %w", err)
 	}
 	defer b.close()
 	at, err := examineeOf(ctx, b, argv, config, f.protocol)
 	if err != nil {
-		return err
+		return report, err
 	}
 	flavor := cmp.Or(config.Flavor, cluster.DefaultFlavor)
-	report := Conformance{Broker: cmp.Or(at.version, strings.Join(config.Endpoints, ", ")), Flavor: flavor, Nodes: at.nodes, Seed: f.seed}
+	report = Conformance{Broker: cmp.Or(at.version, strings.Join(config.Endpoints, ", ")), Flavor: flavor, Nodes: at.nodes, Seed: f.seed}
 	fmt.Fprintf(say, "%d checks of %s, %d nodes\n", len(statements), report.Broker, report.Nodes)
 	p := newTicker(say, len(statements))
 	results, err := hold(ctx, statements, at, conformance.Options{
 		User: at.user, Password: at.password, Seed: f.seed, Wait: f.wait, Parallel: f.atOnce(at.nodes), Known: conformance.KnownOf(flavor), Tell: p.tell,
 	})
 	p.end()
-	if err != nil {
-		return err
+	for _, r := range results {
+		report.Results = append(report.Results, rowOf(r))
 	}
-	return f.print(out, say, report, results)
+	return report, err
 }
 
 // An examinee is the broker that is examined.
@@ -228,10 +240,7 @@ func (f conforming) atOnce(nodes int) int {
 	return f.parallel
 }
 
-func (f conforming) print(out, say io.Writer, report Conformance, results []conformance.Result) error {
-	for _, r := range results {
-		report.Results = append(report.Results, rowOf(r))
-	}
+func (f conforming) print(out, say io.Writer, report Conformance) error {
 	switch {
 	case f.asJSON:
 		if err := writeJSON(out, report); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns/code"
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
 	"github.com/robustmq/rmq-mcp/campaigns/issues"
+	"github.com/robustmq/rmq-mcp/campaigns/watch"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
@@ -46,7 +47,8 @@ func (a *app) findingsIssues() *cobra.Command {
 		Example: "  rmq-mcp findings issues robustmq/robustmq --dry-run\n  rmq-mcp findings issues me/broker robustmq-no-panic --source ~/robustmq",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.keepIssues(cmd.Context(), cmd.OutOrStdout(), args[0], args[1:], ask)
+			_, err := a.keepIssues(cmd.Context(), cmd.OutOrStdout(), args[0], args[1:], ask)
+			return err
 		},
 	}
 	f := cmd.Flags()
@@ -57,10 +59,14 @@ func (a *app) findingsIssues() *cobra.Command {
 	return cmd
 }
 
-func (a *app) keepIssues(ctx context.Context, out io.Writer, repo string, ids []string, ask issueAsk) error {
-	client, owner, name, token, err := publish.GitHubClient(repo)
+// keepIssues keeps the issues of findings in a repository, and returns what it did.
+func (a *app) keepIssues(ctx context.Context, out io.Writer, repo string, ids []string, ask issueAsk) ([]issues.Change, error) {
+	to, err := publish.GitHub(repo)
+	if err == nil {
+		err = to.Writable()
+	}
 	if err != nil {
-		return fmt.Errorf("findings issues: %w", err)
+		return nil, fmt.Errorf("findings issues: %w", err)
 	}
 	open, remember := a.state, issues.OpenMemory
 	if ask.dry {
@@ -68,24 +74,27 @@ func (a *app) keepIssues(ctx context.Context, out io.Writer, repo string, ids []
 	}
 	dir, err := open()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	all, err := finding.Load(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	memory, err := remember(dir, owner+"/"+name)
+	memory, err := remember(dir, to.Owner+"/"+to.Name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer memory.Close()
 	chosen, err := toReport(all, ids, ask.flavor, memory)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if err := claim(dir, to.Owner+"/"+to.Name, memory, chosen); err != nil {
+		return nil, err
 	}
 	for i := range chosen {
 		if err := complete(ctx, out, dir, &chosen[i], ask); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for _, id := range memory.IDs() {
@@ -94,7 +103,7 @@ func (a *app) keepIssues(ctx context.Context, out io.Writer, repo string, ids []
 			fmt.Fprintf(out, "%s: there is no such finding any more; look at issue %d of it\n", id, number)
 		}
 	}
-	tracker := issues.GitHub{Client: client, Owner: owner, Repo: name, Pause: issuePause}
+	tracker := issues.GitHub{Client: to.Client, Owner: to.Owner, Repo: to.Name, Pause: issuePause}
 	changes, err := issues.Sync(ctx, tracker, memory, chosen, ask.dry)
 	for _, c := range changes {
 		fmt.Fprintf(out, "%s: %s %s\n", c.Finding, c.Did, c.URL)
@@ -102,7 +111,26 @@ func (a *app) keepIssues(ctx context.Context, out io.Writer, repo string, ids []
 			fmt.Fprintf(out, "\n%s\n\n", plain.Text(c.Body))
 		}
 	}
-	return publish.WithoutSecret(err, token.Reveal())
+	return changes, publish.WithoutSecret(err, to.Token.Reveal())
+}
+
+// claim fills in which versions claim to fix the findings, as the watch of the state directory
+// read it in their notes.
+func claim(dir, repo string, memory issues.Memory, chosen []issues.Report) error {
+	journal, err := watch.ReadJournal(dir)
+	if err != nil {
+		return err
+	}
+	known := map[string]watch.Issue{}
+	for _, r := range chosen {
+		number, _ := memory.Number(r.Finding.ID)
+		known[r.Finding.ID] = watch.Issue{Repo: repo, Number: number}
+	}
+	claims := journal.Claims(known)
+	for i := range chosen {
+		chosen[i].Claimed = claims[chosen[i].Finding.ID]
+	}
+	return nil
 }
 
 // toReport are the findings with some IDs. Without an ID they are all with an issue, and those

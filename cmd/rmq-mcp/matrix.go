@@ -22,6 +22,9 @@ import (
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
+// matrixReferees is how many runs more decide what deviates, by default.
+const matrixReferees = 12
+
 // A matrixAsk are the flags of matrix.
 type matrixAsk struct {
 	order  campaigns.Order
@@ -47,7 +50,14 @@ func (a *app) matrix() *cobra.Command {
 			"  rmq-mcp matrix all --sdk default --controls --flavor robustmq\n  rmq-mcp matrix --resume",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ask.order.Config.Settings = settings(ask.set)
-			return a.runMatrix(cmd.Context(), cmd.OutOrStdout(), args, ask)
+			c, err := a.runMatrix(cmd.Context(), cmd.OutOrStdout(), args, ask)
+			if err != nil {
+				return err
+			}
+			if code := c.ExitCode(); code != 0 {
+				return exit(code)
+			}
+			return nil
 		},
 	}
 	f, o := cmd.Flags(), &ask.order
@@ -61,7 +71,7 @@ func (a *app) matrix() *cobra.Command {
 	f.BoolVar(&o.NoFaults, "no-faults", false, "the scenarios' workloads alone")
 	f.BoolVar(&o.Controls, "controls", false, "each scenario without its faults as well, and all of that first: what fails there needs no fault")
 	f.IntVar(&ask.limits.Jobs, "jobs", 0, "runs at the same time (default: what the processors are idle for)")
-	f.IntVar(&ask.limits.Referees, "referees", 12, "how many runs more may be made to decide what deviates")
+	f.IntVar(&ask.limits.Referees, "referees", matrixReferees, "how many runs more may be made to decide what deviates")
 	f.BoolVar(&ask.resume, "resume", false, "go on with the newest matrix that did not end")
 	f.BoolVar(&ask.fresh, "fresh", false, "begin anew, also where the same matrix did not end")
 	f.StringVar(&ask.out, "out", "", "`directory` for matrix.json, matrix.md and matrix.html as well")
@@ -69,33 +79,34 @@ func (a *app) matrix() *cobra.Command {
 	return cmd
 }
 
-func (a *app) runMatrix(ctx context.Context, out io.Writer, names []string, ask matrixAsk) error {
+// runMatrix makes the runs of a matrix, prints what they show together and returns it.
+func (a *app) runMatrix(ctx context.Context, out io.Writer, names []string, ask matrixAsk) (c campaigns.Comparison, err error) {
 	switch {
 	case len(names) == 0 && !ask.resume:
-		return errors.New("matrix: name a scenario, or give --resume; `rmq-mcp list scenarios` shows them")
+		return c, errors.New("matrix: name a scenario, or give --resume; `rmq-mcp list scenarios` shows them")
 	case ask.order.Repeat < 1 || ask.limits.Jobs < 0 || ask.limits.Referees < 0:
-		return errors.New("matrix: --repeat is 1 or more, --jobs and --referees are 0 or more")
+		return c, errors.New("matrix: --repeat is 1 or more, --jobs and --referees are 0 or more")
 	case ask.order.NoFaults && ask.order.Controls:
-		return errors.New("matrix: give --no-faults or --controls, not both")
+		return c, errors.New("matrix: give --no-faults or --controls, not both")
 	case ask.resume && ask.fresh:
-		return errors.New("matrix: give --resume or --fresh, not both")
+		return c, errors.New("matrix: give --resume or --fresh, not both")
 	}
 	dir, err := a.state()
 	if err != nil {
-		return err
+		return c, err
 	}
 	store, err := a.matrixStore(ctx, out, dir, names, ask)
 	if err != nil {
-		return err
+		return c, err
 	}
 	unlock, err := store.Lock()
 	if err != nil {
-		return err
+		return c, err
 	}
 	defer unlock()
 	argv, err := self()
 	if err != nil {
-		return err
+		return c, err
 	}
 	if ask.limits.Jobs == 0 {
 		ask.limits.Jobs = idleJobs(ctx)
@@ -106,25 +117,22 @@ func (a *app) runMatrix(ctx context.Context, out io.Writer, names []string, ask 
 	ctx, stop := interrupted(ctx)
 	defer stop()
 	began := time.Now()
-	c, err := campaigns.NewMatrix(store, a.matrixWork(dir, argv, store, ask.out, show), ask.limits).Run(ctx)
+	c, err = campaigns.NewMatrix(store, a.matrixWork(dir, argv, store, ask.out, show), ask.limits).Run(ctx)
 	show.close()
 	if ctx.Err() != nil {
 		fmt.Fprintf(out, "stopped; `rmq-mcp matrix --resume` goes on\n")
-		return exit(exitUndecided)
+		return c, exit(exitUndecided)
 	}
 	if err != nil {
-		return err
+		return c, err
 	}
 	if err := joinMatrix(dir, store); err != nil {
-		return err
+		return c, err
 	}
 	fmt.Fprintln(out)
 	printComparison(paintTo(out), out, c)
 	fmt.Fprintf(out, "\n%s, report %s\n", time.Since(began).Round(time.Second), filepath.Join(store.Dir, "matrix.md"))
-	if code := c.ExitCode(); code != 0 {
-		return exit(code)
-	}
-	return nil
+	return c, nil
 }
 
 // matrixStore is a matrix that goes on where it stopped, or a new one.

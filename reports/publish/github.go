@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -29,24 +30,51 @@ type gitHub struct {
 
 func newGitHub(s string) (*gitHub, error) {
 	name, branch, _ := strings.Cut(s, "@")
-	client, owner, repo, token, err := GitHubClient(name)
+	r, err := GitHub(name)
+	if err == nil {
+		err = r.Writable()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("push to github:%s: %w", s, err)
 	}
-	return &gitHub{client: client, owner: owner, repo: repo, branch: branch, token: token, pause: 200 * time.Millisecond}, nil
+	return &gitHub{client: r.Client, owner: r.Owner, repo: r.Name, branch: branch, token: r.Token, pause: 200 * time.Millisecond}, nil
 }
 
-// GitHubClient is a client for a repository, OWNER/REPO, with the token of the environment.
-// No error that is shown may have the token in it: see [WithoutSecret].
-func GitHubClient(name string) (client *github.Client, owner, repo string, token secret.Text, err error) {
+// APIEnv names another address of GitHub's API, as GitHub's own runners do.
+const APIEnv = "GITHUB_API_URL"
+
+// A Repository is one of GitHub. No error that is shown may have the token in it: see
+// [WithoutSecret].
+type Repository struct {
+	Client      *github.Client
+	Owner, Name string
+	Token       secret.Text // zero: it is only read, and public
+}
+
+// GitHub is a repository, OWNER/REPO, with the token of the environment if there is one.
+func GitHub(name string) (r Repository, err error) {
 	owner, repo, ok := strings.Cut(name, "/")
 	if !ok || owner == "" || repo == "" || strings.Contains(repo, "/") {
-		return nil, "", "", token, fmt.Errorf("%q is no repository of GitHub: want OWNER/REPO", name)
+		return r, fmt.Errorf("%q is no repository of GitHub: want OWNER/REPO", name)
 	}
-	if token = githubToken(); token.IsZero() {
-		return nil, "", "", token, errors.New("no token; set RMQ_GITHUB_TOKEN or GITHUB_TOKEN to one that may write to the repository")
+	r = Repository{github.NewClient(&http.Client{Timeout: time.Minute}), owner, repo, githubToken()}
+	if !r.Token.IsZero() {
+		r.Client = r.Client.WithAuthToken(r.Token.Reveal())
 	}
-	return github.NewClient(&http.Client{Timeout: time.Minute}).WithAuthToken(token.Reveal()), owner, repo, token, nil
+	if at := os.Getenv(APIEnv); at != "" {
+		if r.Client.BaseURL, err = url.Parse(strings.TrimSuffix(at, "/") + "/"); err != nil {
+			return r, fmt.Errorf("%s: %w", APIEnv, err)
+		}
+	}
+	return r, nil
+}
+
+// Writable is an error where there is no token.
+func (r Repository) Writable() error {
+	if r.Token.IsZero() {
+		return errors.New("no token; set RMQ_GITHUB_TOKEN or GITHUB_TOKEN to one that may write to the repository")
+	}
+	return nil
 }
 
 func (g *gitHub) where() string { return fmt.Sprintf("https://github.com/%s/%s", g.owner, g.repo) }

@@ -82,10 +82,10 @@ func (r Request) complete() (Request, error) {
 		return r, fmt.Errorf("robustmq version %q is not like v0.4.11", r.Version)
 	}
 	r.Base = strings.TrimSuffix(cmp.Or(r.Base, os.Getenv(BaseEnv), DefaultBase), "/")
-	if !strings.HasPrefix(r.Base, "https://") && !strings.HasPrefix(r.Base, "http://") {
-		return r, fmt.Errorf("%q is no http or https address of releases; see %s", r.Base, BaseEnv)
+	if !slices.ContainsFunc([]string{"https://", "http://", "file:///"}, func(scheme string) bool { return strings.HasPrefix(r.Base, scheme) }) {
+		return r, fmt.Errorf("%q is no http, https or file address of releases; see %s", r.Base, BaseEnv)
 	}
-	r.Platform = cmp.Or(r.Platform, runtime.GOOS+"-"+runtime.GOARCH)
+	r.Platform = cmp.Or(r.Platform, here())
 	if !slices.Contains(platforms(), r.Platform) {
 		return r, fmt.Errorf("robustmq has no release for %s, only for %s; build it, and set binary: %w", r.Platform, strings.Join(platforms(), ", "), errors.ErrUnsupported)
 	}
@@ -97,6 +97,9 @@ func (r Request) complete() (Request, error) {
 	}
 	return r, nil
 }
+
+// here is the platform of this machine.
+func here() string { return runtime.GOOS + "-" + runtime.GOARCH }
 
 // platforms are those that the vendor's release workflow packs.
 func platforms() []string {

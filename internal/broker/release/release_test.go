@@ -206,11 +206,11 @@ func TestChecksumOfTheCallers(t *testing.T) {
 
 func TestBadRequests(t *testing.T) {
 	for want, r := range map[string]Request{
-		"not like v0.4.11": {Version: "latest"},
-		`"v1.2.3-../../x"`: {Version: "v1.2.3-../../x"},
-		"no release for":   {Version: version, Platform: "plan9-mips"},
-		"no http or https": {Version: version, Base: "ftp://x"},
-		"no sha256":        {Version: version, SHA256: "abc", Platform: "linux-amd64"},
+		"not like v0.4.11":       {Version: "latest"},
+		`"v1.2.3-../../x"`:       {Version: "v1.2.3-../../x"},
+		"no release for":         {Version: version, Platform: "plan9-mips"},
+		"no http, https or file": {Version: version, Base: "ftp://x"},
+		"no sha256":              {Version: version, SHA256: "abc", Platform: "linux-amd64"},
 	} {
 		r.Cache = t.TempDir()
 		if _, err := Fetch(t.Context(), r); err == nil || !strings.Contains(err.Error(), want) {

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/robustmq/rmq-mcp/campaigns/watch"
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/plain"
+	"github.com/robustmq/rmq-mcp/reports/publish"
+)
+
+// watchFrom is where releases are by default.
+const watchFrom = "robustmq/robustmq"
+
+// A watchAsk are the flags of watch.
+type watchAsk struct {
+	cluster                cluster.Config
+	set                    map[string]string
+	every, within, again   time.Duration
+	once, status, asJSON   bool
+	skip                   []string
+	library, matrix, sdks  []string
+	protocols              []string
+	issues, publish, links string
+	source                 string
+}
+
+func (a *app) watch() *cobra.Command {
+	var ask watchAsk
+	cmd := &cobra.Command{
+		Use:   "watch [OWNER/REPO | DIRECTORY]",
+		Short: "Take each new release of a broker through everything, without a person",
+		Long: "Looks for new releases on GitHub, or in a directory of programs and archives, and takes each through a round of steps, within a\n" +
+			"budget of time: " + strings.Join(stepNames(), ", ") + ". At the first look the newest release has a round.\n" +
+			"Each decision is a line of watch/journal.jsonl in the state directory. There is one watch of a state directory at a time; one that\n" +
+			"was stopped or killed goes on where it was when it is started again (docs/watch.md).\n" +
+			"Exit status of --once: 0 all steps are done, 2 some are left for the next look, 3 one was given up, or there was no look.",
+		Example: "  rmq-mcp watch --issues robustmq/robustmq --publish github:me/reports\n  rmq-mcp watch --once --for 2h ./builds --flavor mosquitto\n  rmq-mcp watch --status",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ask.cluster.Settings = settings(ask.set)
+			if ask.status {
+				return a.watchStatus(cmd.OutOrStdout(), ask.asJSON)
+			}
+			return a.runWatch(cmd.Context(), cmd.OutOrStdout(), slices.Concat(args, []string{watchFrom})[0], ask)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&ask.once, "once", false, "look once, end the rounds there are, and return: for cron and CI")
+	f.DurationVar(&ask.every, "every", time.Hour, "how long it waits between two looks")
+	f.DurationVar(&ask.within, "for", 8*time.Hour, "how long the steps of a round may take together; what publishes is done after it, too")
+	f.DurationVar(&ask.again, "again", 0, "after so long the newest release has another round (default: never)")
+	f.StringSliceVar(&ask.skip, "skip", nil, "`steps` to leave out")
+	f.StringSliceVar(&ask.library, "library", []string{"all"}, "`scenarios` of the step library, without and with their faults")
+	f.StringSliceVar(&ask.matrix, "matrix", []string{"mqtt/qos-roundtrip"}, "`scenarios` of the step matrix, with each client library")
+	f.StringSliceVar(&ask.sdks, "sdk", nil, "client `libraries` of the step matrix (default: all)")
+	f.StringSliceVar(&ask.protocols, "protocol", nil, "mqtt3, mqtt5, mq9, of the steps library and matrix (default: all that SDK and scenario share)")
+	f.StringVar(&ask.issues, "issues", "", "`OWNER/REPO` in which each finding has an issue")
+	f.StringVar(&ask.publish, "publish", "", "`destination` of the runs that show findings: github:OWNER/REPO, a git remote or a directory")
+	f.StringVar(&ask.links, "links", "", "`address` of the published runs, for issues")
+	f.StringVar(&ask.source, "source", "", "git `directory` of the broker's source, for the places in the code of issues")
+	f.StringVar(&ask.cluster.Flavor, "flavor", "robustmq", "the `broker` that the releases are of")
+	f.IntVar(&ask.cluster.Nodes, "nodes", 0, "how many nodes, 1 to 5 (default: the scenario's)")
+	f.StringVar(&ask.cluster.Profile, "profile", "", "tested, or as-shipped: the vendor's own defaults")
+	f.StringToStringVar(&ask.set, "set", nil, "`key=value` of the broker's own configuration, on top of the profile; repeat it for more")
+	f.BoolVar(&ask.status, "status", false, "show the rounds so far, and watch nothing")
+	f.BoolVar(&ask.asJSON, "json", false, "with --status: print JSON")
+	return cmd
+}
+
+// check refuses what cannot be, before anything is begun.
+func (ask watchAsk) check() error {
+	switch {
+	case ask.every < time.Minute:
+		return fmt.Errorf("watch: --every is %s, expected 1m or more", ask.every)
+	case ask.within <= 0 || ask.again < 0:
+		return fmt.Errorf("watch: --for is %s and --again %s, expected more than 0, and 0 or more", ask.within, ask.again)
+	case ask.asJSON:
+		return errors.New("watch: --json is for --status")
+	case cluster.FlavorNamed(ask.cluster.Flavor).Foreign:
+		return errors.New("watch: it starts the brokers itself; those of somebody else have no releases to start")
+	}
+	for _, step := range ask.skip {
+		if !slices.Contains(stepNames(), step) {
+			return fmt.Errorf("watch: --skip: no step %q; steps are %s", step, strings.Join(stepNames(), ", "))
+		}
+	}
+	return nil
+}
+
+// releases is where the releases are.
+func (ask watchAsk) releases(from string) (watch.Source, error) {
+	if info, err := os.Stat(from); err == nil && info.IsDir() {
+		return watch.Directory(from), nil
+	}
+	if f := cluster.FlavorNamed(ask.cluster.Flavor); !f.Versions {
+		return nil, fmt.Errorf("watch: %q is no directory, and releases of %s cannot be downloaded; name a directory that has each in an entry named by its version", from, f.Title)
+	}
+	r, err := publish.GitHub(from)
+	if err != nil {
+		return nil, fmt.Errorf("watch: %q is no directory, and %w", from, err)
+	}
+	return watch.GitHub{Client: r.Client, Owner: r.Owner, Repo: r.Name}, nil
+}
+
+func (a *app) runWatch(ctx context.Context, out io.Writer, from string, ask watchAsk) error {
+	if err := ask.check(); err != nil {
+		return err
+	}
+	source, err := ask.releases(from)
+	if err != nil {
+		return err
+	}
+	dir, err := a.state()
+	if err != nil {
+		return err
+	}
+	journal, err := watch.OpenJournal(dir)
+	if err != nil {
+		return err
+	}
+	defer journal.Close()
+	ctx, stop := interrupted(ctx)
+	defer stop()
+	p := paintTo(out)
+	w := &watch.Watch{
+		Source: source, Steps: a.watchSteps(dir, out, journal, ask), Journal: journal, Budget: ask.within, Again: ask.again,
+		Tell: func(line string) {
+			fmt.Fprintf(out, "%s %s\n", p.faint(time.Now().Format("01-02 15:04")), p.bold(plain.Line(line)))
+		},
+	}
+	began := time.Now()
+	if !ask.once {
+		err = w.Run(ctx, ask.every)
+	} else if err = w.Look(ctx); err == nil {
+		err = endOfLook(journal, began)
+	}
+	if ctx.Err() != nil {
+		fmt.Fprintln(out, "stopped; the same command goes on")
+		return exit(exitUndecided)
+	}
+	return err
+}
+
+// endOfLook is the exit of one look: an error where steps are left for the next one, or where
+// one was given up since it began.
+func endOfLook(journal *watch.Journal, began time.Time) error {
+	for _, r := range journal.Rounds {
+		for _, s := range r.Steps {
+			if s.Did == watch.Failed && r.Ended.After(began) {
+				return exit(exitHarness)
+			}
+		}
+	}
+	if len(journal.Open()) > 0 {
+		return exit(exitUndecided)
+	}
+	return nil
+}
+
+// watchStatus shows the rounds there were.
+func (a *app) watchStatus(out io.Writer, asJSON bool) error {
+	dir, err := a.reading()
+	if err != nil {
+		return err
+	}
+	journal, err := watch.ReadJournal(dir)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(out, journal)
+	}
+	if len(journal.Rounds) == 0 {
+		fmt.Fprintln(out, "no release had a round yet")
+	}
+	for _, r := range journal.Rounds {
+		state := "goes on"
+		if !r.Ended.IsZero() {
+			state = "ended " + r.Ended.Local().Format("2006-01-02 15:04")
+		}
+		fmt.Fprintf(out, "%s: %s, begun %s for %s, %s so far\n", r.ID, state, r.Begun.Local().Format("2006-01-02 15:04"), plain.Line(r.Why), time.Duration(r.SpentS*float64(time.Second)).Round(time.Second))
+		for _, s := range r.Steps {
+			fmt.Fprintf(out, "  %-12s %s\n", s.Name, plain.Line(s.String()))
+		}
+	}
+	return nil
+}

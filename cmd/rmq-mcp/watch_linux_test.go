@@ -1,0 +1,168 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/campaigns/watch"
+	"github.com/robustmq/rmq-mcp/internal/testing/githubtest"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
+)
+
+// mosquittoOf is mosquitto under another version. One that does not save each change loses
+// with a kill all that it has not saved.
+func mosquittoOf(t *testing.T, version string, saves bool) string {
+	t.Helper()
+	real := hosttest.Program(t, "mosquitto")
+	change := "cat"
+	if saves {
+		change = "sed 's/^autosave_interval .*/autosave_interval 1/; s/^autosave_on_changes .*/autosave_on_changes true/'"
+	}
+	script := fmt.Sprintf("#!/bin/sh\n[ \"$1\" = -h ] && { echo 'mosquitto version %s'; exit 0; }\n%s \"$2\" > \"$2.changed\"\nexec %s -c \"$2.changed\"\n", version, change, real)
+	path := filepath.Join(t.TempDir(), "mosquitto")
+	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// watched is the journal after one look of a command.
+func watched(t *testing.T, dir string, env []string, args ...string) (j watch.Journal, out string) {
+	t.Helper()
+	cmd := rmq(t, dir, append([]string{"watch", "--once"}, args...)...)
+	cmd.Env = append(cmd.Environ(), env...)
+	text, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("watch: %v\n%s", err, text)
+	}
+	status, err := rmq(t, dir, "watch", "--status", "--json").Output()
+	if err == nil {
+		err = json.Unmarshal(status, &j)
+	}
+	if err != nil {
+		t.Fatalf("watch --status: %v\n%s", err, status)
+	}
+	return j, string(text)
+}
+
+// The first release loses sessions, the second claims a fix and has it, the third loses them
+// again. A finding and its issue are opened, fixed and opened again. Nobody does anything but
+// put the releases there.
+func TestWatch(t *testing.T) {
+	hosttest.Long(t, "three rounds of a minute")
+	dir, builds, published := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "published")
+	site := githubtest.New(t)
+	env := []string{"GITHUB_API_URL=" + site.URL, "RMQ_GITHUB_TOKEN=not-a-real-one"}
+	args := []string{builds, "--flavor", "mosquitto", "--library", filepath.Join("testdata", "short_kill.md"), "--protocol", "mqtt3", "--skip", "matrix,campaign",
+		"--issues", "o/r", "--publish", published}
+	release := func(version string, saves bool, notes string) {
+		t.Helper()
+		err := os.Rename(mosquittoOf(t, version, saves), filepath.Join(builds, "v"+version))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(builds, "v"+version+".md"), []byte(notes), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	step := func(j watch.Journal, round, name string) string { // in words
+		t.Helper()
+		i := slices.IndexFunc(j.Rounds, func(p *watch.Progress) bool { return p.ID == round })
+		if i < 0 || j.Rounds[i].Ended.IsZero() {
+			t.Fatalf("round %s has not ended: %+v", round, j.Rounds)
+		}
+		return j.Rounds[i].Step(name).String()
+	}
+	lost := func() *githubtest.Issue {
+		t.Helper()
+		for _, i := range site.Issues {
+			if strings.Contains(i.Title, "mosquitto: session-kept, ") {
+				return i
+			}
+		}
+		t.Fatalf("no issue of the lost sessions among %d", len(site.Issues))
+		return nil
+	}
+
+	release("2.0.1", false, "")
+	j, out := watched(t, dir, env, args...)
+	if got := step(j, "v2.0.1", "replay"); got != "done: there is no finding yet" {
+		t.Errorf("replay: %s\n%s", got, out)
+	}
+	if i := lost(); !slices.Contains(i.Labels, "status: open") {
+		t.Errorf("after the first: %+v", i)
+	}
+	pages, err := filepath.Glob(filepath.Join(published, "runs", "*", "report.md"))
+	if err != nil || len(pages) == 0 {
+		t.Errorf("published %v, %v", pages, err)
+	}
+	if j, out = watched(t, dir, env, args...); len(j.Rounds) != 1 || strings.TrimSpace(out) != "" {
+		t.Errorf("nothing new: %d rounds\n%s", len(j.Rounds), out)
+	}
+
+	release("2.9.0", true, "Keeps what it acknowledged, see https://github.com/o/r/issues/"+fmt.Sprint(lost().Number))
+	j, out = watched(t, dir, env, args...)
+	if got := step(j, "v2.9.0", "replay"); !strings.Contains(got, " is fixed in 2.9.0") {
+		t.Errorf("replay: %s\n%s", got, out)
+	}
+	i := lost()
+	said := strings.Join(i.Comments, "\n")
+	if claimed := strings.Index(said, "v2.9.0 claims to fix this"); claimed < 0 || claimed > strings.Index(said, "Fixed in 2.9.0") || !slices.Contains(i.Labels, "status: fixed") {
+		t.Errorf("after the second: %+v", i)
+	}
+
+	i.Closed, i.Reason, i.ClosedAt = true, "completed", time.Now().UTC().Format(time.RFC3339)
+	release("2.9.1", false, "Faster.")
+	j, out = watched(t, dir, env, args...)
+	if got := step(j, "v2.9.1", "replay"); !strings.Contains(got, " is regressed in 2.9.1 (fixed in 2.9.0)") {
+		t.Errorf("replay: %s\n%s", got, out)
+	}
+	if i.Closed || !slices.Contains(i.Labels, "status: regressed") || !strings.Contains(strings.Join(i.Comments, "\n"), "Seen again in 2.9.1") {
+		t.Errorf("after the third: %+v", i)
+	}
+}
+
+// A release on GitHub that cannot be downloaded yet is waited for.
+func TestWatchOfGitHub(t *testing.T) {
+	dir, archives := t.TempDir(), t.TempDir()
+	site := githubtest.New(t)
+	site.Releases = []map[string]any{{"tag_name": "v9.9.9", "body": "new"}}
+	env := []string{"GITHUB_API_URL=" + site.URL, "RMQ_ROBUSTMQ_RELEASES=file://" + archives}
+	look := func() (out string, code int) {
+		t.Helper()
+		cmd := rmq(t, dir, "watch", "--once", "o/r", "--skip", "conformance,replay,library,matrix,campaign")
+		cmd.Env = append(cmd.Environ(), env...)
+		text, err := cmd.Output()
+		return string(text), exitCode(err)
+	}
+	if out, code := look(); code != exitUndecided || !strings.Contains(out, "failed, attempt 1 of 3") || !strings.Contains(out, "choose another version") {
+		t.Errorf("exit %d:\n%s", code, out)
+	}
+	archive := releaseOf(t, "v9.9.9", "#!/bin/sh\nexit 1\n")
+	path := filepath.Join(archives, "v9.9.9", "robustmq-v9.9.9-"+runtime.GOOS+"-"+runtime.GOARCH+".tar.gz")
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = os.WriteFile(path, archive, 0o644)
+	}
+	if err == nil {
+		err = os.WriteFile(path+".sha256", fmt.Appendf(nil, "%x\n", sha256.Sum256(archive)), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, code := look(); code != 0 || !strings.Contains(out, "broker: done: ") || !strings.Contains(out, "the round has ended") {
+		t.Errorf("exit %d:\n%s", code, out)
+	}
+	out, err := rmq(t, dir, "watch", "--status").Output()
+	if err != nil || !strings.HasPrefix(string(out), "v9.9.9: ended ") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
