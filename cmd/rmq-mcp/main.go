@@ -60,7 +60,7 @@ func newRoot() *cobra.Command {
 		return fmt.Errorf("%w; `%s --help` lists the flags", err, cmd.CommandPath())
 	})
 	root.AddCommand(
-		a.serve(), a.runScenario(), a.compare(), a.matrix(), a.campaign(), a.replay(), a.blame(), a.reduce(), a.plan(), a.list(), a.findings(), a.watch(), a.code(), a.judge(), a.verify(), a.heal(),
+		a.serve(), a.runScenario(), a.compare(), a.matrix(), a.campaign(), a.replay(), a.blame(), a.reduce(), a.plan(), a.list(), a.status(), a.findings(), a.watch(), a.code(), a.judge(), a.verify(), a.heal(),
 		a.doctor(), a.conformance(), a.selftest(), a.dashboard(), a.forward(), a.install(), a.uninstall(), bundle(), version(),
 	)
 	for _, cmd := range root.Commands() {

@@ -78,6 +78,7 @@ var byTool = map[string]string{
 	"doctor":      "`preflight`; `doctor --faults` takes half an hour, and its cluster is nobody's subject",
 	"judge":       "`get_run`, with `with` for a series: from the record, as it was judged",
 	"conformance": "no: it reports on statements and makes no run that can be published",
+	"status":      "`cluster_status`, `list_runs`",
 	"watch":       "no: it is there for the time when nobody asks",
 	"campaign":    "no: it takes hours, and who starts it sees to the machine",
 	"selftest":    "no: it judges the judge, and an agent has no part in that",

@@ -36,6 +36,12 @@ func TestPlugin(t *testing.T) {
 	if p := marketplace.Plugins; len(p) != 1 || p[0].Name != plugin.Name || p[0].Source != "./" {
 		t.Errorf("the marketplace offers %v, the plugin is %s", p, plugin.Name)
 	}
+	var hooks struct {
+		Hooks map[string][]struct{ Hooks []struct{ Command string } }
+	}
+	if text, err := os.ReadFile(filepath.Join(root, "hooks", "hooks.json")); err != nil || json.Unmarshal(text, &hooks) != nil || len(hooks.Hooks["Stop"]) != 1 || hooks.Hooks["Stop"][0].Hooks[0].Command != "rmq-mcp status --hook" {
+		t.Errorf("the plugin's hooks are %+v, %v", hooks, err)
+	}
 	if skills, err := filepath.Glob(filepath.Join(root, "skills", "*", "SKILL.md")); err != nil || len(skills) == 0 {
 		t.Errorf("there are no skills beside it: %v", err)
 	}

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/plain"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// A statusAsk are the flags of status.
+type statusAsk struct {
+	since        string
+	hook, asJSON bool
+}
+
+func (a *app) status() *cobra.Command {
+	var ask statusAsk
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show what goes on now, and how the runs since a time ended",
+		Long: "Lists the experiments that run, their faults in place and the series that go on, and with --since the runs begun since then. It is\n" +
+			"the end of a session without a person (docs/headless.md): the words of an agent count for nothing in it.\n" +
+			"Exit status: 0 nothing goes on, and every run since then passes; 1 one fails; 2 one could not be told, or there is none;\n" +
+			"3 something goes on, or a run was not judged.",
+		Example: "  rmq-mcp status\n  rmq-mcp status --since 2026-11-26T18:00:00Z",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := a.statusNow(cmd.Context(), ask.since)
+			if err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			switch {
+			case ask.hook:
+				return writeJSON(out, s.hook())
+			case ask.asJSON:
+				err = writeJSON(out, s)
+			default:
+				err = s.print(out)
+			}
+			if code := s.exitCode(); err == nil && code != 0 {
+				return exit(code)
+			}
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&ask.since, "since", "", "`time` since when runs count, such as 2026-11-26T18:00:00Z")
+	f.BoolVar(&ask.hook, "hook", false, "print what a Stop hook of Claude Code wants: a reason to go on while something goes on; the exit status is 0")
+	f.BoolVar(&ask.asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// A Status is what goes on in a state directory, and how its runs ended.
+type Status struct {
+	Experiments []LiveExperiment `json:"experiments"`
+	Jobs        []string         `json:"jobs"`           // series, repetitions and reductions that are being worked on
+	Since       *time.Time       `json:"since,omitzero"` // of the runs; nil: none is listed
+	Runs        []reports.Row    `json:"runs"`
+}
+
+// A LiveExperiment is one that runs.
+type LiveExperiment struct {
+	RunID    string   `json:"run_id"`
+	Scenario string   `json:"scenario,omitempty"` // "": driven by hand
+	Phase    string   `json:"phase"`
+	Faults   []string `json:"faults"` // in place
+}
+
+func (e LiveExperiment) String() string {
+	name := e.Scenario
+	if name == "" {
+		name = "a cluster explored by hand"
+	}
+	text := fmt.Sprintf("%s (%s), %s", e.RunID, name, e.Phase)
+	if len(e.Faults) > 0 {
+		text += "; in place: " + strings.Join(e.Faults, ", ")
+	}
+	return text
+}
+
+// statusBound is how long a keeper may take to say how it is.
+const statusBound = 5 * time.Second
+
+func (a *app) statusNow(ctx context.Context, since string) (s Status, err error) {
+	var from time.Time
+	if since != "" {
+		if from, err = time.Parse(time.RFC3339, since); err != nil {
+			return s, fmt.Errorf("status: --since is %q, expected a time such as 2026-11-26T18:00:00Z", since)
+		}
+		s.Since = &from
+	}
+	dir, err := a.reading()
+	if err != nil {
+		return s, err
+	}
+	live, err := keeper.List(dir)
+	if err != nil {
+		return s, err
+	}
+	running := map[string]bool{}
+	for _, info := range live {
+		running[info.ID] = true
+		s.Experiments = append(s.Experiments, look(ctx, dir, info))
+	}
+	if s.Jobs, err = busyJobs(dir); err != nil || since == "" {
+		return s, err
+	}
+	rows, err := reports.List(dir, reports.Filter{})
+	for _, r := range rows {
+		if !running[r.ID] && !r.Started.Before(from) {
+			s.Runs = append(s.Runs, r)
+		}
+	}
+	return s, err
+}
+
+// look asks an experiment how it is. One that does not answer still runs.
+func look(ctx context.Context, dir string, info keeper.Info) LiveExperiment {
+	e := LiveExperiment{RunID: info.ID, Scenario: info.Scenario, Phase: "does not answer", Faults: []string{}}
+	ctx, cancel := context.WithTimeout(ctx, statusBound)
+	defer cancel()
+	c, err := keeper.Connect(dir, info.ID)
+	if err != nil {
+		return e
+	}
+	defer c.Close()
+	now, err := c.Status(ctx)
+	if err != nil {
+		return e
+	}
+	e.Phase = now.Phase
+	for _, f := range now.Faults {
+		if f.Healed == history.HealPending {
+			e.Faults = append(e.Faults, fmt.Sprintf("%s of %s (heals in %.0f s)", f.Type, strings.Join(f.Nodes, ", "), f.HealsIn))
+		}
+	}
+	return e
+}
+
+// busyJobs are the jobs that a process works on.
+func busyJobs(dir string) (list []string, err error) {
+	dirs, err := filepath.Glob(filepath.Join(dir, campaigns.JobsDir, "*"))
+	for _, d := range dirs {
+		if job, err := campaigns.OpenJobDir(d); err == nil && job.Busy() {
+			list = append(list, job.ID())
+		}
+	}
+	return list, err
+}
+
+// goesOn are what has not ended, a line each.
+func (s Status) goesOn() (lines []string) {
+	for _, e := range s.Experiments {
+		lines = append(lines, e.String())
+	}
+	for _, j := range s.Jobs {
+		lines = append(lines, j+" is being worked on")
+	}
+	return lines
+}
+
+// state is the worst of the runs; "" where none is asked about.
+func (s Status) state() verdict.State {
+	if s.Since == nil {
+		return ""
+	}
+	states := []verdict.State{}
+	for _, r := range s.Runs {
+		states = append(states, r.State)
+	}
+	return verdict.Worst(states)
+}
+
+func (s Status) exitCode() int {
+	unjudged := false
+	for _, r := range s.Runs {
+		unjudged = unjudged || r.State == reports.Unfinished
+	}
+	switch state := s.state(); {
+	case len(s.goesOn()) > 0 || unjudged:
+		return exitHarness
+	case s.Since == nil:
+		return 0
+	case len(s.Runs) == 0:
+		return exitUndecided
+	default:
+		return state.ExitCode()
+	}
+}
+
+func (s Status) print(out io.Writer) error {
+	lines := s.goesOn()
+	if len(lines) == 0 {
+		lines = []string{"nothing goes on"}
+	}
+	for _, line := range lines {
+		fmt.Fprintln(out, plain.Line(line))
+	}
+	if s.Since == nil {
+		return nil
+	}
+	table := [][]string{{"RUN", "SCENARIO", "SDK", "BROKER", "STATE", "ROOT"}}
+	for _, r := range s.Runs {
+		table = append(table, []string{r.ID, r.Name(), r.SDK, r.Version, string(r.State), fmt.Sprintf("%.12s", r.Root)})
+	}
+	fmt.Fprintf(out, "%d runs since %s\n", len(s.Runs), s.Since.Format(time.RFC3339))
+	return printTable(out, table)
+}
+
+// hook is what Claude Code wants of a Stop hook: a decision with its reason, or nothing.
+func (s Status) hook() map[string]string {
+	lines := s.goesOn()
+	if len(lines) == 0 {
+		return map[string]string{}
+	}
+	return map[string]string{"decision": "block", "reason": "Before you end: " + strings.Join(lines, "; ") +
+		". Wait for runs with get_run, heal and stop clusters with cluster_stop, and then conclude."}
+}
