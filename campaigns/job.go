@@ -64,6 +64,7 @@ type Job struct {
 
 	Variations []Variation `json:"variations,omitempty"`  // of blame and of a series: a run of each
 	Blame      bool        `json:"blame,omitempty"`       // of a series: where one fails, runs that differ in one thing, too
+	For        string      `json:"for,omitempty"`         // what it is a part of, which does it once
 	UntilFails bool        `json:"until_fails,omitempty"` // of a series: no run is made once each of Wanted has failed
 	Added      []Variation `json:"added,omitempty"`       // those, once the runs that were asked for are made
 	NotTried   []string    `json:"not_tried,omitempty"`   // failures for which none were added, and why
@@ -172,6 +173,22 @@ func Unended(stateDir string, j Job) (*JobDir, error) {
 			continue
 		}
 		if r, err := d.Result(); err != nil || !r.Ended {
+			return d, nil
+		}
+	}
+	return nil, nil
+}
+
+// PartOf returns the job that does the same run again for the same whole, ended or not; nil
+// for none.
+func PartOf(stateDir string, j Job) (*JobDir, error) {
+	dirs, err := filepath.Glob(filepath.Join(stateDir, JobsDir, fmt.Sprintf("%s-%s*", j.Kind, j.RunID)))
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range dirs {
+		d, err := OpenJobDir(dir)
+		if err == nil && j.For != "" && d.Job.For == j.For && d.Job.Kind == j.Kind && d.Job.RunID == j.RunID {
 			return d, nil
 		}
 	}

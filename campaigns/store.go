@@ -116,7 +116,12 @@ func Open(dir string) (*Store, error) {
 
 // Unfinished is the newest matrix that was begun and did not end: of a plan, or
 // of any for nil. Nil means that there is none.
-func Unfinished(stateDir string, like *Plan) (*Store, error) {
+func Unfinished(stateDir string, like *Plan) (*Store, error) { return begun(stateDir, like, false) }
+
+// Begun is the newest matrix of a plan and its seed, ended or not; nil for none.
+func Begun(stateDir string, like Plan) (*Store, error) { return begun(stateDir, &like, true) }
+
+func begun(stateDir string, like *Plan, ended bool) (*Store, error) {
 	dirs, err := reports.Matrices(stateDir)
 	if err != nil {
 		return nil, err
@@ -124,7 +129,7 @@ func Unfinished(stateDir string, like *Plan) (*Store, error) {
 	var newest *Store
 	for _, dir := range dirs {
 		s, err := Open(dir)
-		if err != nil || s.Ended { // one that cannot be read is nothing to go on with
+		if err != nil || s.Ended && !ended { // one that cannot be read is nothing to go on with
 			continue
 		}
 		same := like == nil || s.Plan.key() == like.key() && (like.Seed == 0 || like.Seed == s.Plan.Seed)

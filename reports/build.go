@@ -45,12 +45,12 @@ func (d *RunDir) rendered(v verdict.Verdict, found checker.Report) ([]file, Row,
 	if err != nil {
 		return nil, Row{}, err
 	}
-	report, err := encode(r)
+	report, err := JSON(r)
 	if err != nil {
 		return nil, Row{}, err
 	}
 	row := r.row()
-	summary, err := encode(row)
+	summary, err := JSON(row)
 	return []file{
 		{TimelineFile, drawTimeline(pictureTitle(r), act, r.Landings, r.Losses, trendsOf(v))},
 		{MarkdownFile, text}, {ReportFile, report}, {SummaryFile, summary},

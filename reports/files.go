@@ -40,7 +40,7 @@ func WriteFile(path string, content []byte) error {
 
 // WriteJSON replaces path in one step with v, indented.
 func WriteJSON(path string, v any) error {
-	b, err := encode(v)
+	b, err := JSON(v)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", path, err)
 	}

@@ -73,7 +73,7 @@ func TestJudgeGivesTheSameBytesAnywhere(t *testing.T) {
 	must(t, os.CopyFS(elsewhere, os.DirFS(dir)))
 	v, _, err := Judge(elsewhere)
 	must(t, err)
-	again, err := encode(v)
+	again, err := JSON(v)
 	must(t, err)
 	if written := read(t, filepath.Join(dir, VerdictFile)); written != string(again) {
 		t.Errorf("judged elsewhere:\n%s\nwant:\n%s", again, written)

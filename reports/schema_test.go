@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func TestSchemaIsThatOfTheType(t *testing.T) {
 	s, err := newSchema()
 	must(t, err)
-	want, err := encode(s)
+	want, err := JSON(s)
 	must(t, err)
 	if *update {
 		must(t, os.WriteFile("report.schema.json", want, 0o644))

@@ -138,7 +138,8 @@ func sumFile(path string) (FileSum, error) {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-func encode(v any) ([]byte, error) {
+// JSON is v as it is in files: indented, with a line end.
+func JSON(v any) ([]byte, error) {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return nil, err

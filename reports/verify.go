@@ -176,7 +176,7 @@ func (d *RunDir) rejudge() (verdict.Verdict, checker.Report, error) {
 	if err != nil {
 		return v, found, err
 	}
-	decided, err := encode(v)
+	decided, err := JSON(v)
 	if err == nil && !bytes.Equal(written, decided) && (d.ours() || !sameVerdict(written, v)) {
 		err = &BrokenSeal{d.Path, []string{fmt.Sprintf("%s is not what this version of rmq-mcp decides from the evidence: %s", VerdictFile, v.Headline)}}
 	}

@@ -33,22 +33,44 @@ const (
 // document of all. Links to runs are relative to the directory, runs is where those lie.
 // It replaces the findings that it wrote there before, and nothing else.
 func Write(dir, runs string, all Findings) error {
+	files, err := all.Files(func(run string) string { return runs + "/" + run + "/" + reports.MarkdownFile })
+	if err != nil {
+		return fmt.Errorf("write findings: %w", err)
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("write findings: %w", err)
 	}
 	if err := clear(dir, all); err != nil {
 		return fmt.Errorf("write findings: %w", err)
 	}
-	for _, f := range all.Findings {
-		err := writeBoth(filepath.Join(dir, f.ID+".md"), pageTemplate, runs, filepath.Join(dir, f.ID+".json"), f)
-		if err != nil {
-			return fmt.Errorf("write finding %s: %w", f.ID, err)
+	for name, content := range files {
+		if err := reports.WriteFile(filepath.Join(dir, name), content); err != nil {
+			return fmt.Errorf("write findings: %w", err)
 		}
 	}
-	if err := writeBoth(filepath.Join(dir, ListFile), listTemplate, runs, filepath.Join(dir, AllFile), all); err != nil {
-		return fmt.Errorf("write the list of findings: %w", err)
-	}
 	return nil
+}
+
+// Files are a page and a document of each finding, and of all, by name. Run is the way to the
+// page of a run, "" where it has none.
+func (all Findings) Files(run func(id string) string) (map[string][]byte, error) {
+	to := links{run: run, page: func(id string) string { return id + ".md" }}
+	files := map[string][]byte{}
+	add := func(page, template, document string, of any) (err error) {
+		if files[page], err = render(template, to, of); err == nil {
+			files[document], err = reports.JSON(of)
+		}
+		return err
+	}
+	for _, f := range all.Findings {
+		if err := add(f.ID+".md", pageTemplate, f.ID+".json", f); err != nil {
+			return nil, fmt.Errorf("make the page of finding %s: %w", f.ID, err)
+		}
+	}
+	if err := add(ListFile, listTemplate, AllFile, all); err != nil {
+		return nil, fmt.Errorf("make the list of findings: %w", err)
+	}
+	return files, nil
 }
 
 // clear removes the pages of findings that are no more. It returns an error for a
@@ -74,21 +96,6 @@ func clear(dir string, all Findings) error {
 		}
 	}
 	return nil
-}
-
-// writeBoth writes a page and a document of the same.
-func writeBoth(page, text, runs, document string, of any) error {
-	content, err := render(text, links{
-		run:  func(run string) string { return runs + "/" + run + "/" + reports.MarkdownFile },
-		page: func(id string) string { return id + ".md" },
-	}, of)
-	if err == nil {
-		err = reports.WriteFile(page, content)
-	}
-	if err == nil {
-		err = reports.WriteJSON(document, of)
-	}
-	return err
 }
 
 // SectionName is the folder of the findings in a site.
@@ -141,16 +148,22 @@ func (all Findings) summary() string {
 	return text
 }
 
-// links lead from a page to runs and to other findings.
+// links lead from a page to runs and to other findings; "" where there is nothing to lead to.
 type links struct{ run, page func(id string) string }
 
 func render(text string, to links, data any) ([]byte, error) {
-	escaped := func(link func(string) string) func(string) string {
-		return func(id string) string {
-			return strings.NewReplacer("(", "%28", ")", "%29").Replace((&url.URL{Path: link(id)}).EscapedPath())
-		}
+	escaped := func(way string) string {
+		return strings.NewReplacer("(", "%28", ")", "%29").Replace((&url.URL{Path: way}).EscapedPath())
 	}
-	t, err := template.New("page").Funcs(reports.MarkdownFuncs).Funcs(template.FuncMap{"run": escaped(to.run), "page": escaped(to.page)}).Parse(text)
+	t, err := template.New("page").Funcs(reports.MarkdownFuncs).Funcs(template.FuncMap{
+		"page": func(id string) string { return escaped(to.page(id)) },
+		"run": func(id string) string {
+			if way := to.run(id); way != "" {
+				return fmt.Sprintf("[%s](%s)", id, escaped(way))
+			}
+			return id
+		},
+	}).Parse(text)
 	if err != nil {
 		return nil, err
 	}

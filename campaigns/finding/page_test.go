@@ -23,7 +23,7 @@ func TestWrite(t *testing.T) {
 	id := all.Findings[0].ID
 	page, list := text(t, dir, id+".md"), text(t, dir, ListFile)
 	for _, want := range []string{
-		"# robustmq: loss, lost\n", "**P1, blamed on: broker. In 1 of 1 runs", "[run a](../my%20runs/a/report.md):\n\n    rmq-mcp run mqtt/broker-kill-9 --tier a\n",
+		"# robustmq: loss, lost\n", "**P1, blamed on: broker. In 1 of 1 runs", "run [a](../my%20runs/a/report.md):\n\n    rmq-mcp run mqtt/broker-kill-9 --tier a\n",
 		"| robustmq 0.4.11 | 3 | `go/x@1` | mqtt3 | smoke |  | 0 of 1 |", "The library's scenario of this name has changed since that run; ",
 		"| [a](../my%20runs/a/report.md) | `mqtt/broker-kill-9` | robustmq 0.4.11 | `go/x@1` | 3 | `<img src=x> \\| lost ![x](http://example.com)` | `root of a` |",
 	} {

@@ -18,12 +18,14 @@ import (
 
 // A Report is all that the issue of a finding says.
 type Report struct {
-	Finding  finding.Finding
-	Scenario string       // text of the smallest scenario, as it was run
-	Places   []code.Place // in the broker's source, the most telling first
-	Tree     string       // that they are in
-	Links    string       // address of the published runs; "" where they are not published
-	Claimed  string       // version that claims to fix it, by its notes; "" for none
+	Finding   finding.Finding
+	Scenario  string                // text of the smallest scenario, as it was run
+	Places    []code.Place          // in the broker's source, the most telling first
+	Tree      string                // that they are in
+	Links     string                // address of the published runs; "" where they are not published
+	Linked    func(run string) bool // whether a run is published; nil: each is
+	Claimed   string                // version that claims to fix it, by its notes; "" for none
+	ClaimedBy string                // line of those notes
 }
 
 //go:embed body.md.tmpl
@@ -73,6 +75,7 @@ func (r Report) text() (string, error) {
 		"seen":   func() []finding.Seen { return r.Finding.Seen[:min(len(r.Finding.Seen), mostSetups)] },
 		"unseen": func() int { return max(0, len(r.Finding.Seen)-mostSetups) },
 		"places": func() []code.Place { return r.Places[:min(len(r.Places), mostPlaces)] },
+		"linked": func(run string) bool { return r.Links != "" && (r.Linked == nil || r.Linked(run)) },
 		"text":   func() string { return fenced(r.Scenario) },
 		"whole":  func() bool { return r.Scenario != "" && len(r.Scenario) <= mostText },
 		"here":   func() bool { return strings.HasPrefix(r.Finding.Smallest.Command, "rmq-mcp replay ") },

@@ -337,9 +337,9 @@ func (r Report) news(before, now told) string {
 	case before.state == finding.Fixed:
 		return fmt.Sprintf("This does not count as fixed in %s any more: %s.", before.version, status)
 	case now.state == Claimed && now.version != "":
-		return fmt.Sprintf("**%s claims to fix this**, by its notes. It counts as a claimed fix until its setups were run on that version.", now.version)
+		return fmt.Sprintf("**The notes of %s name this as fixed**: %s. It counts as a claimed fix until its setups were run on that version.", now.version, calm(r.ClaimedBy))
 	case before.state == Claimed && before.version != "" && r.Finding.Newest.NotBefore(strings.TrimPrefix(before.version, "v")):
-		return fmt.Sprintf("**Seen in %s**, though %s claims to fix it.", r.Finding.Newest.Version, before.version)
+		return fmt.Sprintf("**Seen in %s**, though the notes of %s name it as fixed.", r.Finding.Newest.Version, before.version)
 	case now.state == Claimed:
 		return "This issue was closed as done. The finding counts as a claimed fix until its setups were run on a later version:\n\n    rmq-mcp findings replay " + r.Finding.ID + " --broker-version VERSION"
 	}

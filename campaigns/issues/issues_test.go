@@ -152,9 +152,9 @@ func TestSyncOfStatus(t *testing.T) {
 	r.Claimed = "v0.4.11"
 	step("a release claims a fix, and shows it", open, false, "open", "", unchanged)
 	r.Claimed = "v0.4.12"
-	step("the next one claims it", open, false, "fix claimed", "v0.4.12 claims to fix this", updated)
+	step("the next one claims it", open, false, "fix claimed", "The notes of v0.4.12 name this as fixed", updated)
 	r.Finding.Newest.Version = "0.4.12"
-	step("and shows it", open, false, "open", "Seen in 0.4.12**, though v0.4.12 claims to fix it", updated)
+	step("and shows it", open, false, "open", "Seen in 0.4.12**, though the notes of v0.4.12 name it as fixed", updated)
 	r.Finding.Newest.Version, r.Claimed = "0.4.11", ""
 	i.Closed, i.ClosedAt = true, "2026-12-01T00:00:00Z"
 	step("closed", open, true, "fix claimed", "rmq-mcp findings replay robustmq-loss-", updated)

@@ -1,20 +1,24 @@
 package watch
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
+	"golang.org/x/mod/semver"
 
 	"github.com/robustmq/rmq-mcp/internal/stored"
 )
 
-// Dir is in the state directory. It has the journal, and a directory of each round.
+// Dir is in the state directory. It has a directory of each thing that is watched, with its
+// journal and a directory of each round.
 const Dir = "watch"
 
 const (
@@ -22,6 +26,17 @@ const (
 	lockFile    = "lock"
 	aliveEvery  = time.Minute
 )
+
+// A step that fails is begun again at each look, until this was done and so long ago. A step
+// whose process is killed is begun again so often.
+const (
+	leastAttempts = 3
+	patience      = 24 * time.Hour
+	mostKills     = 10
+)
+
+// roundForm is an ID of a round, which is part of paths.
+var roundForm = regexp.MustCompile(`^v[0-9][0-9A-Za-z.+-]{0,100}(_[0-9]{1,6})?$`)
 
 // A Did is what a line of the journal says.
 type Did string
@@ -33,7 +48,8 @@ const (
 	Began   Did = "begun"    // a step
 	Done    Did = "done"     // a step, with its outcome
 	Failed  Did = "failed"   // a step, by an error
-	Stopped Did = "stopped"  // a step, by a person or because its process was killed
+	Stopped Did = "stopped"  // a step, by a person
+	Killed  Did = "killed"   // a step, with its process
 	LeftOut Did = "left out" // a step, and why
 	Closed  Did = "ended"    // a round
 )
@@ -64,18 +80,27 @@ type Attempts struct {
 	Did   Did       `json:"did"`
 	Text  string    `json:"text,omitempty"`
 	Begun int       `json:"begun"` // times, without those that were stopped
+	First time.Time `json:"first"`
 	At    time.Time `json:"at"`
 }
 
 // over reports whether a step is not begun any more.
 func (a Attempts) over() bool {
-	return a.Did == Done || a.Did == LeftOut || a.Did == Failed && a.Begun >= mostAttempts
+	switch a.Did {
+	case Done, LeftOut:
+		return true
+	case Failed:
+		return a.Begun >= leastAttempts && time.Since(a.First) >= patience
+	case Killed:
+		return a.Begun >= mostKills
+	}
+	return false
 }
 
 func (a Attempts) String() string {
 	text := string(a.Did)
 	if a.Did == Failed {
-		text = fmt.Sprintf("failed, attempt %d of %d", a.Begun, mostAttempts)
+		text = fmt.Sprintf("failed, attempt %d", a.Begun)
 	}
 	if a.Text != "" {
 		text += ": " + a.Text
@@ -99,12 +124,35 @@ type Journal struct {
 
 	dir   string
 	known map[string]bool // versions that are not new
+	since time.Time       // of the first look; zero before it
 	lock  *flock.Flock    // nil of one that is only read
 }
 
-// ReadJournal reads the journal of a state directory, and writes nothing.
-func ReadJournal(stateDir string) (*Journal, error) {
-	j := &Journal{dir: filepath.Join(stateDir, Dir), known: map[string]bool{}}
+// NameOf names what is watched: the releases of a broker in a repository or a directory.
+func NameOf(flavor, from string) string {
+	sum := sha256.Sum256([]byte(flavor + "\n" + from))
+	return fmt.Sprintf("%s-%s-%x", flavor, stored.Slug(from), sum[:2])
+}
+
+// Journals are the journals of all that is watched from a state directory, by name. They are
+// only read.
+func Journals(stateDir string) (map[string]*Journal, error) {
+	all := map[string]*Journal{}
+	files, err := filepath.Glob(filepath.Join(stateDir, Dir, "*", journalFile))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		name := filepath.Base(filepath.Dir(file))
+		if all[name], err = readJournal(stateDir, name); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func readJournal(stateDir, name string) (*Journal, error) {
+	j := &Journal{dir: filepath.Join(stateDir, Dir, name), known: map[string]bool{}}
 	lines, err := stored.ReadJSONs[Line](filepath.Join(j.dir, journalFile))
 	if err != nil {
 		return nil, fmt.Errorf("read the journal of the watch: %w", err)
@@ -115,22 +163,21 @@ func ReadJournal(stateDir string) (*Journal, error) {
 	return j, nil
 }
 
-// OpenJournal goes on with the journal of a state directory, or begins it. There is one
-// watch of a state directory at a time. A step whose process was killed counts as stopped at
-// the last sign of life.
-func OpenJournal(stateDir string) (*Journal, error) {
-	dir := filepath.Join(stateDir, Dir)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+// OpenJournal goes on with the journal of what is watched from a state directory, or begins
+// it. There is one watch of a state directory at a time. A step whose process was killed
+// counts until the last sign of life.
+func OpenJournal(stateDir, name string) (*Journal, error) {
+	if err := os.MkdirAll(filepath.Join(stateDir, Dir, name), 0o755); err != nil {
 		return nil, fmt.Errorf("make the directory of the watch: %w", err)
 	}
-	lock := flock.New(filepath.Join(dir, lockFile))
+	lock := flock.New(filepath.Join(stateDir, Dir, lockFile))
 	switch mine, err := lock.TryLock(); {
 	case err != nil:
 		return nil, fmt.Errorf("lock the watch: %w", err)
 	case !mine:
 		return nil, fmt.Errorf("another process watches from %s; wait for its end, or see `rmq-mcp watch --status`", stateDir)
 	}
-	j, err := ReadJournal(stateDir)
+	j, err := readJournal(stateDir, name)
 	if err == nil {
 		j.lock = lock
 		err = j.settle()
@@ -155,13 +202,19 @@ func (j *Journal) settle() error {
 			if s.Did != Began {
 				continue
 			}
-			if err := j.stop(r, s.Name, max(0, alive.Sub(s.At))); err != nil {
+			if err := j.add(Line{Did: Killed, ID: r.ID, Step: s.Name, TookS: max(0, alive.Sub(s.At).Seconds())}); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
 }
+
+// Dir is where the rounds keep what is not a run.
+func (j *Journal) Dir() string { return j.dir }
+
+// Name of what is watched, as [NameOf] makes it.
+func (j *Journal) Name() string { return filepath.Base(j.dir) }
 
 func (j *Journal) path() string { return filepath.Join(j.dir, journalFile) }
 
@@ -182,6 +235,16 @@ func (j *Journal) Open() (list []*Progress) {
 		}
 	}
 	return list
+}
+
+// empty reports whether no look was made yet.
+func (j *Journal) empty() bool { return j.since.IsZero() }
+
+// isNew reports whether a release has had no round, and came after the first look. One that
+// was published before and was not listed then is no news.
+func (j *Journal) isNew(r Release) bool {
+	first := len(j.Rounds) == 0
+	return !j.known[r.Version] && (first || r.Published.IsZero() || r.Published.After(j.since))
 }
 
 // last is the round that began last, nil where there is none.
@@ -265,10 +328,16 @@ func (j *Journal) add(l Line) error {
 
 // apply does what a line says. A line of a round that was not begun does nothing.
 func (j *Journal) apply(l Line) {
+	if j.since.IsZero() {
+		j.since = l.At
+	}
 	for _, v := range l.Versions {
 		j.known[v] = true
 	}
 	if l.Did == Opened && l.Round != nil {
+		if !roundForm.MatchString(l.Round.ID) || !semver.IsValid(l.Round.Release.Version) {
+			return // somebody else's
+		}
 		j.known[l.Round.Release.Version] = true
 		j.Rounds = append(j.Rounds, &Progress{Round: *l.Round})
 		return
@@ -288,7 +357,7 @@ func (j *Journal) apply(l Line) {
 	at := slices.IndexFunc(r.Steps, func(s Attempts) bool { return s.Name == l.Step })
 	if at < 0 {
 		at = len(r.Steps)
-		r.Steps = append(r.Steps, Attempts{Name: l.Step})
+		r.Steps = append(r.Steps, Attempts{Name: l.Step, First: l.At})
 	}
 	s := &r.Steps[at]
 	s.Did, s.Text, s.At = l.Did, l.Text, l.At

@@ -19,6 +19,7 @@ import (
 type GitHub struct {
 	Client      *github.Client
 	Owner, Repo string
+	Archives    string // where they are: an address as release.DefaultBase; "" for the vendor's
 }
 
 // mostReleases is how many of the newest are listed.
@@ -32,7 +33,9 @@ func (g GitHub) Releases(ctx context.Context) (list []Release, err error) {
 	}
 	for _, r := range found {
 		if !r.GetDraft() && semver.IsValid(r.GetTagName()) {
-			list = append(list, Release{Version: r.GetTagName(), Notes: r.GetBody(), Repo: g.Owner + "/" + g.Repo})
+			list = append(list, Release{
+				Version: r.GetTagName(), Notes: r.GetBody(), Repo: g.Owner + "/" + g.Repo, Published: r.GetPublishedAt().Time, Archives: g.Archives,
+			})
 		}
 	}
 	return list, nil
@@ -66,7 +69,7 @@ func (d Directory) Releases(context.Context) (list []Release, err error) {
 		case info.Mode().IsRegular() && info.Mode()&0o111 != 0:
 			list = append(list, Release{Version: version, Binary: path, Notes: notes})
 		case info.IsDir() && release.Has(string(d), version):
-			list = append(list, Release{Version: version, Archive: string(d), Notes: notes})
+			list = append(list, Release{Version: version, Archives: string(d), Notes: notes})
 		}
 	}
 	return list, nil

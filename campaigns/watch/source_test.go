@@ -36,7 +36,7 @@ func TestDirectory(t *testing.T) {
 		}
 	}
 	list, err := Directory(dir).Releases(t.Context())
-	if want := []Release{{Version: "v0.4.11", Binary: filepath.Join(dir, "v0.4.11"), Notes: "x"}, {Version: "v0.4.12", Archive: dir}}; err != nil || !slices.Equal(list, want) {
+	if want := []Release{{Version: "v0.4.11", Binary: filepath.Join(dir, "v0.4.11"), Notes: "x"}, {Version: "v0.4.12", Archives: dir}}; err != nil || !slices.Equal(list, want) {
 		t.Errorf("%+v, %v, want %+v", list, err, want)
 	}
 	if _, err := Directory(filepath.Join(dir, "nowhere")).Releases(t.Context()); err == nil {
@@ -59,7 +59,7 @@ func TestGitHubReleases(t *testing.T) {
 	if client.BaseURL, err = url.Parse(server.URL + "/"); err != nil {
 		t.Fatal(err)
 	}
-	from := GitHub{client, "o", "r"}
+	from := GitHub{Client: client, Owner: "o", Repo: "r"}
 	list, err := from.Releases(t.Context())
 	if want := []Release{{Version: "v0.4.12", Notes: "fixes #7", Repo: "o/r"}, {Version: "v0.4.14-rc.1", Repo: "o/r"}}; err != nil || !slices.Equal(list, want) {
 		t.Errorf("%+v, %v, want %+v", list, err, want)

@@ -13,13 +13,15 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// A Release is a version of the broker that can be run.
+// A Release is a version of the broker that can be run. Where its files are is asked anew at
+// each look, so that no journal of somebody else names a program.
 type Release struct {
-	Version string `json:"version"`           // v0.4.12
-	Binary  string `json:"binary,omitempty"`  // path of its program; "": it is unpacked or downloaded
-	Archive string `json:"archive,omitempty"` // directory of its archive; "": the maker's address
-	Notes   string `json:"notes,omitempty"`   // of its maker
-	Repo    string `json:"repo,omitempty"`    // OWNER/REPO that it is of; "" for none
+	Version   string    `json:"version"`         // v0.4.12
+	Notes     string    `json:"notes,omitempty"` // of its maker
+	Repo      string    `json:"repo,omitempty"`  // OWNER/REPO that it is of; "" for none
+	Published time.Time `json:"published,omitzero"`
+	Binary    string    `json:"-"` // path of its program; "": there is an archive
+	Archives  string    `json:"-"` // where that is: a directory, or an address as release.DefaultBase; "": the vendor's
 }
 
 // A Source lists the releases that there are, in any order.
@@ -29,7 +31,7 @@ type Source interface {
 
 // A Round is one release on its way through the steps.
 type Round struct {
-	ID      string    `json:"id"` // the version; v0.4.12-2 is its second round
+	ID      string    `json:"id"` // the version; v0.4.12_2 is its second round
 	Why     string    `json:"why"`
 	Seed    int64     `json:"seed"` // of all that is random in it
 	Begun   time.Time `json:"begun"`
@@ -40,14 +42,15 @@ type Round struct {
 type Step struct {
 	Name   string
 	First  bool // without it no other is done
-	Always bool // it is done, too, where the round's time is over
+	Rest   bool // it takes all the time that is left, and so waits for steps that failed
+	Always bool // it is done, too, where the round's time is over, and again after a later step
 	// Do returns the outcome in words. It has until the end of ctx and goes on where it was
 	// stopped. An error is one of the harness: a broker that fails is an outcome.
 	Do func(ctx context.Context, r Round) (outcome string, err error)
 }
 
-// mostAttempts is how often a step is begun that fails each time.
-const mostAttempts = 3
+// alwaysBound is how long a step may take that is always done.
+const alwaysBound = time.Hour
 
 // A Watch takes new releases through its steps.
 type Watch struct {
@@ -60,19 +63,30 @@ type Watch struct {
 }
 
 // Look asks once for new releases, and takes those through the steps that have rounds to
-// end. At the first look the newest release is new, later each that was not listed before.
-// Rounds that were begun go on where the releases cannot be listed; the error says so then.
+// end. At the first look the newest release is new, later each that was not listed before
+// and was published since. A round waits while its release is not listed.
 func (w *Watch) Look(ctx context.Context) error {
 	listed, err := w.Source.Releases(ctx)
-	if err == nil {
-		err = w.choose(listed)
+	if err != nil {
+		return err
+	}
+	listed = slices.DeleteFunc(slices.Clone(listed), func(r Release) bool { return !semver.IsValid(r.Version) })
+	slices.SortFunc(listed, func(a, b Release) int { return semver.Compare(a.Version, b.Version) })
+	if err := w.choose(listed); err != nil {
+		return err
 	}
 	for _, r := range w.Journal.Open() {
+		i := slices.IndexFunc(listed, func(l Release) bool { return l.Version == r.Release.Version })
+		if i < 0 {
+			w.Tell(fmt.Sprintf("%s waits: %s is not listed any more", r.ID, r.Release.Version))
+			continue
+		}
+		r.Release.Binary, r.Release.Archives = listed[i].Binary, listed[i].Archives
 		if err := w.round(ctx, r); err != nil {
 			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // Run looks again and again until ctx ends. It tells why a look failed, and goes on.
@@ -89,25 +103,30 @@ func (w *Watch) Run(ctx context.Context, every time.Duration) error {
 	}
 }
 
-// choose begins a round of each release that is new.
+// choose begins a round of each release that is new. Listed is in order.
 func (w *Watch) choose(listed []Release) error {
-	listed = slices.DeleteFunc(slices.Clone(listed), func(r Release) bool { return !semver.IsValid(r.Version) })
-	slices.SortFunc(listed, func(a, b Release) int { return semver.Compare(a.Version, b.Version) })
-	fresh, why := slices.DeleteFunc(slices.Clone(listed), func(r Release) bool { return w.Journal.known[r.Version] }), "it is new"
-	if len(listed) > 0 && len(w.Journal.known) == 0 {
-		fresh, why = listed[len(listed)-1:], "it is the newest at the first look"
-		if err := w.Journal.know(listed); err != nil {
+	if len(listed) == 0 {
+		return nil
+	}
+	newest := listed[len(listed)-1]
+	if w.Journal.empty() { // the newest is known by its round, so that no kill in between loses it
+		if err := w.Journal.know(listed[:len(listed)-1]); err != nil {
 			return err
 		}
 	}
-	for _, r := range fresh {
-		if err := w.begin(r, why); err != nil {
-			return err
+	why := "it is new"
+	if len(w.Journal.Rounds) == 0 {
+		why = "it is the newest at the first look"
+	}
+	for _, r := range listed {
+		if w.Journal.isNew(r) {
+			if err := w.begin(r, why); err != nil {
+				return err
+			}
 		}
 	}
-	if last := w.Journal.last(); w.Again > 0 && len(listed) > 0 && last != nil && !last.Ended.IsZero() && time.Since(last.Begun) >= w.Again {
-		newest := listed[len(listed)-1]
-		return w.begin(newest, fmt.Sprintf("the last round began %s ago", w.Again))
+	if last := w.Journal.last(); w.Again > 0 && last != nil && !last.Ended.IsZero() && time.Since(last.Begun) >= w.Again {
+		return w.begin(newest, fmt.Sprintf("the last round began %s ago or more", w.Again))
 	}
 	return nil
 }
@@ -116,21 +135,27 @@ func (w *Watch) begin(release Release, why string) error {
 	r := Round{ID: release.Version, Why: why, Begun: time.Now().UTC().Truncate(time.Second), Release: release}
 	r.Seed = r.Begun.Unix()
 	if n := w.Journal.roundsOf(release.Version); n > 0 {
-		r.ID = fmt.Sprintf("%s-%d", release.Version, n+1)
+		r.ID = fmt.Sprintf("%s_%d", release.Version, n+1)
 	}
 	w.Tell(fmt.Sprintf("%s: a round, for %s", r.ID, why))
 	return w.Journal.begin(r)
 }
 
-// round does the steps of a round that are left.
+// round does the steps of a round that are left. It ends the round where none is left for
+// the next look.
 func (w *Watch) round(ctx context.Context, r *Progress) error {
 	for _, step := range w.Steps {
-		now := r.Step(step.Name)
-		if now.over() {
+		if !w.due(r, step) {
 			continue
 		}
 		left := w.Budget - time.Duration(r.SpentS*float64(time.Second))
-		if left <= 0 && !step.Always {
+		if step.Always {
+			left = alwaysBound
+		}
+		if left <= 0 {
+			if r.Step(step.Name).Did == Failed { // it has no time to be begun again, and says why it failed
+				continue
+			}
 			if err := w.Journal.leaveOut(r, step.Name, fmt.Sprintf("the round has used its %s", w.Budget)); err != nil {
 				return err
 			}
@@ -142,18 +167,50 @@ func (w *Watch) round(ctx context.Context, r *Progress) error {
 		if err != nil {
 			return err
 		}
-		if after := r.Step(step.Name); step.First && after.Did == Failed {
-			if after.over() {
-				break
-			}
-			return nil // at the next look
-		}
 	}
-	if slices.ContainsFunc(w.Steps, func(s Step) bool { now := r.Step(s.Name); return now.Did == Failed && !now.over() }) {
-		return nil
+	for _, step := range w.Steps {
+		if w.waits(r, step) {
+			return nil
+		}
 	}
 	w.Tell(r.ID + ": the round has ended")
 	return w.Journal.end(r)
+}
+
+// due reports whether a step is to be done now.
+func (w *Watch) due(r *Progress, step Step) bool {
+	now := r.Step(step.Name)
+	if step.Always && now.Did == Done {
+		if !slices.ContainsFunc(w.Steps, func(s Step) bool { return !s.Always && r.Step(s.Name).At.After(now.At) }) {
+			return false
+		}
+	} else if now.over() {
+		return false
+	}
+	for _, s := range w.Steps {
+		other := r.Step(s.Name)
+		if s.First && s.Name != step.Name && other.Did != Done {
+			return false
+		}
+		if step.Rest && !s.Always && other.Did == Failed && w.waits(r, s) {
+			return false
+		}
+	}
+	return true
+}
+
+// waits reports whether a step is to be done at a later look.
+func (w *Watch) waits(r *Progress, step Step) bool {
+	now := r.Step(step.Name)
+	if now.over() {
+		return false
+	}
+	for _, s := range w.Steps {
+		if other := r.Step(s.Name); s.First && s.Name != step.Name && other.over() && other.Did != Done {
+			return false // it will never be
+		}
+	}
+	return step.Always || now.Did != Failed || r.SpentS < w.Budget.Seconds()
 }
 
 // step does one step. Its error is the end of ctx, or one of the journal.
@@ -162,22 +219,22 @@ func (w *Watch) step(ctx context.Context, r *Progress, s Step, left time.Duratio
 		return err
 	}
 	w.tell(r, s.Name)
-	bound, cancel := ctx, context.CancelFunc(func() {})
-	if !s.Always {
-		bound, cancel = context.WithTimeout(ctx, left)
-	}
+	bound, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
 	alive := w.Journal.keepAlive()
 	began := time.Now()
 	outcome, err := s.Do(bound, r.Round)
 	took := time.Since(began)
 	alive()
-	switch {
+	switch cut := bound.Err() != nil; {
 	case ctx.Err() != nil:
 		return errors.Join(ctx.Err(), w.Journal.stop(r, s.Name, took))
-	case bound.Err() != nil:
+	case cut && !s.First && !s.Always && (err == nil || errors.Is(err, context.DeadlineExceeded)):
 		return w.Journal.endStep(r, s.Name, outcome+cutOff, took)
-	case err != nil:
+	case err == nil && cut:
+		err = fmt.Errorf("it took longer than %s", left)
+	}
+	if err != nil {
 		return w.Journal.fail(r, s.Name, err.Error(), took)
 	}
 	return w.Journal.endStep(r, s.Name, outcome, took)

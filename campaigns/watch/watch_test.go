@@ -15,13 +15,14 @@ import (
 
 // releases are a source whose list a test changes.
 type releases struct {
-	list []string
-	err  error
+	list      []string
+	published time.Time
+	err       error
 }
 
 func (r *releases) Releases(context.Context) (list []Release, err error) {
 	for _, v := range r.list {
-		list = append(list, Release{Version: v})
+		list = append(list, Release{Version: v, Published: r.published})
 	}
 	return list, r.err
 }
@@ -36,7 +37,7 @@ type scene struct {
 
 func newScene(t *testing.T, dir string, steps []Step, listed ...string) *scene {
 	t.Helper()
-	j, err := OpenJournal(dir)
+	j, err := OpenJournal(dir, "x")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func TestRounds(t *testing.T) {
 			t.Errorf("at once again: %s", did)
 		}
 		time.Sleep(24 * time.Hour)
-		if did, want := s.look(t), "v0.4.13-2 a, v0.4.13-2 b"; did != want {
+		if did, want := s.look(t), "v0.4.13_2 a, v0.4.13_2 b"; did != want {
 			t.Errorf("a day later: did %q, want %q", did, want)
 		}
 		s.from.list, s.from.err = nil, errors.New("no way out")
@@ -97,46 +98,92 @@ func TestRounds(t *testing.T) {
 	})
 }
 
-// A step that fails is begun again at the next looks, and keeps no other from it.
+// A step that fails is begun again at each look for a day. It keeps no other from being done,
+// but for one that takes the rest of the time.
 func TestStepFails(t *testing.T) {
-	failing := func(context.Context, Round) (string, error) { return "", errors.New("it broke") }
-	s := newScene(t, t.TempDir(), []Step{{Name: "a", Do: failing}, {Name: "b"}}, "v1.0.0")
-	for i, want := range []string{"v1.0.0 a, v1.0.0 b", "v1.0.0 a", "v1.0.0 a", ""} {
-		if did := s.look(t); did != want {
-			t.Errorf("look %d: did %q, want %q", i, did, want)
+	synctest.Test(t, func(t *testing.T) {
+		failing := func(context.Context, Round) (string, error) { return "", errors.New("it broke") }
+		s := newScene(t, t.TempDir(), []Step{{Name: "a", Do: failing}, {Name: "b"}, {Name: "rest", Rest: true}, {Name: "c", Always: true}}, "v1.0.0")
+		for i, want := range []string{"v1.0.0 a, v1.0.0 b, v1.0.0 c", "v1.0.0 a, v1.0.0 c", "v1.0.0 a, v1.0.0 rest, v1.0.0 c", ""} {
+			if did := s.look(t); did != want {
+				t.Errorf("look %d: did %q, want %q", i, did, want)
+			}
+			time.Sleep(patience / 2)
 		}
-	}
-	r := s.Journal.Rounds[0]
-	if got, want := r.Step("a").String(), "failed, attempt 3 of 3: it broke"; got != want || r.Ended.IsZero() {
-		t.Errorf("step %q, want %q; ended %s", got, want, r.Ended)
-	}
+		r := s.Journal.Rounds[0]
+		if got, want := r.Step("a").String(), "failed, attempt 3: it broke"; got != want || r.Ended.IsZero() {
+			t.Errorf("step %q, want %q; ended %s", got, want, r.Ended)
+		}
+	})
 }
 
-// Nothing is done with a release that cannot be had yet.
-func TestFirstStepFails(t *testing.T) {
-	missing := true
-	have := func(context.Context, Round) (string, error) {
-		if missing {
-			return "", errors.New("there is no archive")
+// A step that failed says so to the end, also where the round has no time to do it again.
+func TestStepFailsAndTheTimeIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failing := func(context.Context, Round) (string, error) {
+			time.Sleep(40 * time.Minute)
+			return "", errors.New("it broke")
 		}
-		return "", nil
-	}
-	s := newScene(t, t.TempDir(), []Step{{Name: "a", First: true, Do: have}, {Name: "b"}}, "v1.0.0")
-	if did, want := s.look(t), "v1.0.0 a"; did != want {
-		t.Errorf("did %q, want %q", did, want)
-	}
-	missing = false
-	if did, want := s.look(t), "v1.0.0 a, v1.0.0 b"; did != want {
-		t.Errorf("did %q, want %q", did, want)
-	}
-	missing = true
-	s.from.list = append(s.from.list, "v1.0.1")
-	for range mostAttempts {
+		s := newScene(t, t.TempDir(), []Step{{Name: "a", Do: failing}, {Name: "b"}}, "v1.0.0")
+		for _, want := range []string{"v1.0.0 a, v1.0.0 b", "v1.0.0 a", ""} {
+			if did := s.look(t); did != want {
+				t.Errorf("did %q, want %q", did, want)
+			}
+		}
+		r := s.Journal.Rounds[0]
+		if got := r.Step("a"); got.Did != Failed || r.Ended.IsZero() {
+			t.Errorf("%+v, ended %s", got, r.Ended)
+		}
+	})
+}
+
+// Nothing is done with a release that cannot be had yet, or never.
+func TestFirstStepFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		missing := true
+		have := func(context.Context, Round) (string, error) {
+			if missing {
+				return "", errors.New("there is no archive")
+			}
+			return "", nil
+		}
+		s := newScene(t, t.TempDir(), []Step{{Name: "a", First: true, Do: have}, {Name: "b"}, {Name: "c", Always: true}}, "v1.0.0")
+		if did, want := s.look(t), "v1.0.0 a"; did != want {
+			t.Errorf("did %q, want %q", did, want)
+		}
+		missing = false
+		if did, want := s.look(t), "v1.0.0 a, v1.0.0 b, v1.0.0 c"; did != want {
+			t.Errorf("did %q, want %q", did, want)
+		}
+		missing = true
+		s.from.list = append(s.from.list, "v1.0.1")
+		for range leastAttempts {
+			if did, want := s.look(t), "v1.0.1 a"; did != want {
+				t.Errorf("did %q, want %q", did, want)
+			}
+			time.Sleep(patience)
+		}
+		if did := s.look(t); did != "" {
+			t.Errorf("did %q after it was given up", did)
+		}
+		if r := s.Journal.Rounds[1]; r.Ended.IsZero() || r.Step("b").Did != "" {
+			t.Errorf("a release that never was there: %+v", r)
+		}
+	})
+}
+
+// A round whose release is not listed waits, and one published before the first look is not
+// new.
+func TestListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, t.TempDir(), []Step{{Name: "a", Do: func(context.Context, Round) (string, error) { return "", errors.New("later") }}}, "v1.0.0")
 		s.look(t)
-	}
-	if r := s.Journal.Rounds[1]; r.Ended.IsZero() || r.Step("b").Did != "" {
-		t.Errorf("a release that never was there: %+v", r)
-	}
+		s.from.list = []string{"v0.9.0"}
+		s.from.published = time.Now().Add(-time.Hour)
+		if did := s.look(t); did != "" || !strings.Contains(strings.Join(s.told, "\n"), "v1.0.0 is not listed any more") {
+			t.Errorf("did %q, told %q", did, s.told)
+		}
+	})
 }
 
 // A round leaves out the steps that it has no time for, but not those that are always done.
@@ -182,7 +229,7 @@ func TestGoesOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			first.Journal.Close()
-			path := filepath.Join(dir, Dir, journalFile)
+			path := filepath.Join(dir, Dir, "x", journalFile)
 			if killed { // before it could say that it stopped
 				text, err := os.ReadFile(path)
 				if err != nil {
@@ -205,7 +252,7 @@ func TestGoesOn(t *testing.T) {
 			if killed && (r.SpentS < 590 || r.SpentS > 610) {
 				t.Errorf("spent %v s, want those until the last sign of life", r.SpentS)
 			}
-			if b := r.Step("b"); b.Begun != 1 || r.Ended.IsZero() {
+			if b := r.Step("b"); killed != (b.Begun == 2) || r.Ended.IsZero() {
 				t.Errorf("%+v, ended %s", b, r.Ended)
 			}
 		})
@@ -214,20 +261,46 @@ func TestGoesOn(t *testing.T) {
 
 func TestOneWatch(t *testing.T) {
 	dir := t.TempDir()
-	j, err := OpenJournal(dir)
+	j, err := OpenJournal(dir, "x")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenJournal(dir); err == nil || !strings.Contains(err.Error(), "another process watches") {
+	if _, err := OpenJournal(dir, "x"); err == nil || !strings.Contains(err.Error(), "another process watches") {
 		t.Errorf("a second one: %v", err)
 	}
 	if err := j.Close(); err != nil {
 		t.Error(err)
 	}
-	if j, err = OpenJournal(dir); err != nil {
+	if j, err = OpenJournal(dir, "x"); err != nil {
 		t.Fatal(err)
 	}
 	j.Close()
+}
+
+// A journal of somebody else names no path outside and no program.
+func TestJournalOfStrangers(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, Dir, "x", journalFile)
+	lines := `{"did":"round","round":{"id":"../../x","release":{"version":"v1.0.0"}}}
+{"did":"round","round":{"id":"v1.0.0","release":{"version":"latest"}}}
+{"did":"round","round":{"id":"v1.0.1","release":{"version":"v1.0.1","binary":"/bin/sh","Binary":"/bin/sh","archives":"/","Archives":"/"}}}
+{"did":"done","id":"v2.0.0","step":"a"}
+`
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = os.WriteFile(path, []byte(lines), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := OpenJournal(dir, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	if len(j.Rounds) != 1 || j.Rounds[0].ID != "v1.0.1" || j.Rounds[0].Release != (Release{Version: "v1.0.1"}) {
+		t.Errorf("rounds %+v", j.Rounds)
+	}
 }
 
 func TestRun(t *testing.T) {
@@ -248,30 +321,47 @@ func TestRun(t *testing.T) {
 func TestClaims(t *testing.T) {
 	const id = "robustmq-qos1-no-loss-b7681c10"
 	for notes, want := range map[string]bool{
-		"fixes " + id:                       true,
-		"- lost messages (#7) by @somebody": true,
-		"#7 is done":                        true,
-		"o/r#7":                             true,
-		"https://github.com/O/R/issues/7 is done": true,
-		"#70, #17, x#7, a/b#7":                    false,
-		"https://github.com/o/r/issues/71":        false,
-		"":                                        false,
+		"fixes " + id:                                   true,
+		"- Fix lost messages (#7) by @somebody":         true,
+		"News\n\n* closes #7\n":                         true,
+		"resolved: o/r#7":                               true,
+		"Fixed https://github.com/O/R/issues/7, really": true,
+		"#7 is done":                                    false,
+		"Known issues: #7, to be fixed":                 false,
+		"does not fix #7":                               false,
+		"This doesn't fix #7":                           false,
+		"reverts the fix of #7":                         false,
+		"fixes #70, #17, x#7, a/b#7, x-o/r#7":           false,
+		"fixes https://github.com/o/r/issues/71":        false,
+		"fixes https://example.com/o/r/issues/7":        false,
+		"fixes [a link](#7-foo)":                        false,
+		"fixes " + id + "x, and not-" + id:              false,
+		"fixes #7" + strings.Repeat(" x", mostLine):     false,
+		"": false,
 	} {
 		r := Release{Version: "v1.0.1", Notes: notes, Repo: "o/r"}
-		if got := names(r, id, Issue{"o/r", 7}); got != want {
-			t.Errorf("%q names it: %v, want %v", notes, got, want)
+		if got := claim(r, id, Issue{"o/r", 7}); (got != "") != want {
+			t.Errorf("%q: the claim is %q, want one: %v", notes, got, want)
 		}
 	}
-	if names(Release{Notes: "#7", Repo: "somebody/else"}, id, Issue{"o/r", 7}) {
+	if claim(Release{Notes: "fixes #7", Repo: "somebody/else"}, id, Issue{"o/r", 7}) != "" {
 		t.Error("#7 of another repository is taken for ours")
 	}
-	if names(Release{Notes: "#0"}, id, Issue{}) {
+	if claim(Release{Notes: "fixes #0"}, id, Issue{}) != "" {
 		t.Error("a finding without an issue is named by a number")
 	}
-	j := &Journal{Rounds: []*Progress{
-		{Round: Round{Release: Release{Version: "v1.0.2", Notes: id}}}, {Round: Round{Release: Release{Version: "v1.0.1", Notes: id}}},
-	}}
-	if got := j.Claims(map[string]Issue{id: {}, "another": {}}); len(got) != 1 || got[id] != "v1.0.2" {
-		t.Errorf("claims %v", got)
+	dir := t.TempDir()
+	for name, version := range map[string]string{"a": "v1.0.2", "b": "v1.0.1"} {
+		j, err := OpenJournal(dir, name)
+		if err == nil {
+			err = errors.Join(j.begin(Round{ID: version, Release: Release{Version: version, Notes: "fixes " + id}}), j.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := Claims(dir, map[string]Issue{id: {}, "another": {}})
+	if want := (Claim{"v1.0.2", "fixes " + id}); err != nil || len(got) != 1 || got[id] != want {
+		t.Errorf("claims %v, %v", got, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,8 @@ const issuePause = 2 * time.Second
 type issueAsk struct {
 	source, links, flavor string
 	dry                   bool
+	claimed               bool     // those alone that a release claims to fix
+	published             []string // directories of the runs that links lead to; nil: all
 }
 
 func (a *app) findingsIssues() *cobra.Command {
@@ -89,8 +92,18 @@ func (a *app) keepIssues(ctx context.Context, out io.Writer, repo string, ids []
 	if err != nil {
 		return nil, err
 	}
-	if err := claim(dir, to.Owner+"/"+to.Name, memory, chosen); err != nil {
+	claims, err := claimsOf(dir, to.Owner+"/"+to.Name, all.Findings)
+	if err != nil {
 		return nil, err
+	}
+	for i := range chosen {
+		chosen[i].Claimed, chosen[i].ClaimedBy = claims[chosen[i].Finding.ID].Version, claims[chosen[i].Finding.ID].Line
+	}
+	if ask.claimed {
+		chosen = slices.DeleteFunc(chosen, func(r issues.Report) bool {
+			_, has := memory.Number(r.Finding.ID)
+			return !has || r.Claimed == ""
+		})
 	}
 	for i := range chosen {
 		if err := complete(ctx, out, dir, &chosen[i], ask); err != nil {
@@ -114,23 +127,19 @@ func (a *app) keepIssues(ctx context.Context, out io.Writer, repo string, ids []
 	return changes, publish.WithoutSecret(err, to.Token.Reveal())
 }
 
-// claim fills in which versions claim to fix the findings, as the watch of the state directory
-// read it in their notes.
-func claim(dir, repo string, memory issues.Memory, chosen []issues.Report) error {
-	journal, err := watch.ReadJournal(dir)
+// claimsOf are the claims of releases to fix findings, as the watches of the state directory
+// read them, by the findings' IDs. Repo has the issues.
+func claimsOf(dir, repo string, all []finding.Finding) (map[string]watch.Claim, error) {
+	memory, err := issues.ReadMemory(dir, repo)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	known := map[string]watch.Issue{}
-	for _, r := range chosen {
-		number, _ := memory.Number(r.Finding.ID)
-		known[r.Finding.ID] = watch.Issue{Repo: repo, Number: number}
+	for _, f := range all {
+		number, _ := memory.Number(f.ID)
+		known[f.ID] = watch.Issue{Repo: repo, Number: number}
 	}
-	claims := journal.Claims(known)
-	for i := range chosen {
-		chosen[i].Claimed = claims[chosen[i].Finding.ID]
-	}
-	return nil
+	return watch.Claims(dir, known)
 }
 
 // toReport are the findings with some IDs. Without an ID they are all with an issue, and those
@@ -183,6 +192,9 @@ func complete(ctx context.Context, out io.Writer, dir string, r *issues.Report, 
 		return fmt.Errorf("read the scenario of run %s: %w", filepath.Base(run), err)
 	}
 	r.Scenario, r.Links = report.Scenario.Text, ask.links
+	r.Linked = func(id string) bool {
+		return ask.published == nil || slices.Contains(ask.published, filepath.Join(dir, reports.RunsDir, id))
+	}
 	for i := range r.Finding.Runs {
 		r.Finding.Runs[i].Example = placeless(r.Finding.Runs[i].Example, dir)
 	}

@@ -62,22 +62,24 @@ func (a *app) replayFindings(ctx context.Context, out io.Writer, ids []string, o
 	if err != nil {
 		return err
 	}
-	now, err := a.replayAll(ctx, out, dir, chosen, on, times)
-	if err != nil {
-		return err
-	}
-	if len(now) == 0 {
+	ctx, stop := interrupted(ctx)
+	defer stop()
+	now, err := a.replayAll(ctx, out, dir, chosen, on, times, "")
+	switch {
+	case ctx.Err() != nil || err == nil && len(now) == 0:
 		return exit(exitUndecided)
+	case err != nil:
+		return err
 	}
 	return nil
 }
 
 // replayAll runs the setups of findings on another version, one after another, and returns
-// those findings of which a run could be made as they are then, also where it was stopped. A
-// setup that cannot be repeated is told and keeps no other from it.
-func (a *app) replayAll(ctx context.Context, out io.Writer, dir string, chosen []finding.Finding, on campaigns.Another, times int) (now []finding.Finding, err error) {
+// those findings of which a run could be made as they are then, also where it was stopped.
+// A setup that cannot be repeated is told, and keeps no other from it. As a part of something
+// named by whole each setup is run once, however often that is begun.
+func (a *app) replayAll(ctx context.Context, out io.Writer, dir string, chosen []finding.Finding, on campaigns.Another, times int, whole string) (now []finding.Finding, err error) {
 	made := map[string]bool{}
-	var stopped error
 	for _, t := range setupsOf(chosen, on) {
 		fmt.Fprintf(out, "%s on %s: %s\n", t.shown[0].Setup.Scenario, t.shown[0].Setup.On(), strings.Join(t.ids(), ", "))
 		job, text, err := t.job(dir, on, times)
@@ -85,13 +87,18 @@ func (a *app) replayAll(ctx context.Context, out io.Writer, dir string, chosen [
 			fmt.Fprintf(out, "  it is not repeated: %v\n", err)
 			continue
 		}
-		var r campaigns.Result
-		r, stopped = a.workHere(ctx, out, job, text, jobAsk{})
-		for _, id := range t.ids() {
-			made[id] = made[id] || r.Runs > 0
+		job.For = whole
+		r, err := a.workHere(ctx, out, job, text, jobAsk{})
+		for _, trial := range r.Trials {
+			for _, id := range t.ids() {
+				made[id] = made[id] || trial.State != ""
+			}
 		}
-		if stopped != nil {
+		if ctx.Err() != nil || errors.As(err, new(exit)) { // it was stopped
 			break
+		}
+		if err != nil {
+			fmt.Fprintf(out, "  it is not repeated: %v\n", err)
 		}
 	}
 	all, err := finding.Load(dir)
@@ -100,16 +107,17 @@ func (a *app) replayAll(ctx context.Context, out io.Writer, dir string, chosen [
 	}
 	fmt.Fprintln(out)
 	for _, f := range chosen {
-		f, err := all.Find(f.ID)
-		if err != nil {
-			return nil, err
+		id := f.ID
+		if f, err = all.Find(id); err != nil {
+			fmt.Fprintf(out, "%s: it is no finding any more\n", id)
+			continue
 		}
 		fmt.Fprintf(out, "%s: %s\n", f.ID, f.Status)
 		if made[f.ID] {
 			now = append(now, f)
 		}
 	}
-	return now, stopped
+	return now, ctx.Err()
 }
 
 // A shownSetup is a setup to be run on another version, for all findings that it shows.
@@ -126,7 +134,8 @@ func setupsOf(chosen []finding.Finding, on campaigns.Another) (list []*shownSetu
 		for _, r := range f.Repeat {
 			same := r.Setup
 			if on.SDK == "" { // each is run on the same other version of the broker
-				same.Broker, same.Build = "", ""
+				flavor, _, _ := strings.Cut(same.Broker, " ")
+				same.Broker, same.Build = flavor, ""
 			}
 			if known[same] == nil {
 				known[same] = &shownSetup{}
@@ -152,20 +161,26 @@ func (t shownSetup) ids() (list []string) {
 func (t shownSetup) job(dir string, on campaigns.Another, times int) (campaigns.Job, string, error) {
 	var first campaigns.Recipe
 	var wanted campaigns.Fingerprint
+	var bad error
 	needed, all := 0, true
 	for i, shown := range t.shown {
+		needed = max(needed, shown.Needed)
 		r, err := campaigns.ReadRecipeOn(filepath.Join(dir, reports.RunsDir, shown.RunID), on)
 		if err != nil {
-			return campaigns.Job{}, "", err
+			bad, all = err, false
+			continue
 		}
-		if i == 0 {
+		if first.Run == nil {
 			first = r
 		}
 		failed := r.Wanted.Only([]string{t.of[i].Claim})
-		wanted, all, needed = append(wanted, failed...), all && len(failed) > 0, max(needed, shown.Needed)
+		wanted, all = append(wanted, failed...), all && len(failed) > 0
+	}
+	if first.Run == nil {
+		return campaigns.Job{}, "", bad
 	}
 	first.Start.Seed = 0
-	job := campaigns.NewSeries(t.shown[0].RunID, first.Start, nil, cmp.Or(times, needed), false)
+	job := campaigns.NewSeries(first.Run.ID, first.Start, nil, cmp.Or(times, needed), false)
 	job.Was, job.Wanted, job.UntilFails = strings.Join(t.ids(), ", "), wanted, times == 0 && all
 	return job, first.Text, nil
 }

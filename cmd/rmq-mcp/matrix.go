@@ -32,6 +32,7 @@ type matrixAsk struct {
 	set    map[string]string
 	resume bool
 	fresh  bool
+	once   bool // one of the same seed that ended is not made again
 	out    string
 }
 
@@ -147,6 +148,9 @@ func (a *app) matrixStore(ctx context.Context, out io.Writer, dir string, names 
 			return newMatrix(dir, plan)
 		}
 		s, err := campaigns.Unfinished(dir, &plan)
+		if ask.once {
+			s, err = campaigns.Begun(dir, plan)
+		}
 		if err != nil {
 			return nil, err
 		}

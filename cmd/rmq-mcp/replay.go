@@ -111,10 +111,15 @@ func (a *app) workHere(ctx context.Context, out io.Writer, job campaigns.Job, sc
 	return r, err
 }
 
-// openJobDir goes on with a job that did not end, or begins it.
+// openJobDir goes on with a job that did not end, or begins it. One that is a part of
+// something is begun once.
 func openJobDir(dir string, job campaigns.Job, scenario string, fresh bool) (*campaigns.JobDir, error) {
 	if !fresh {
-		jobDir, err := campaigns.Unended(dir, job)
+		find := campaigns.Unended
+		if job.For != "" {
+			find = campaigns.PartOf
+		}
+		jobDir, err := find(dir, job)
 		if err != nil {
 			return nil, err
 		}

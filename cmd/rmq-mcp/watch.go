@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,9 +15,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/robustmq/rmq-mcp/campaigns/watch"
+	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/broker/release"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/reports/publish"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // watchFrom is where releases are by default.
@@ -94,29 +99,60 @@ func (ask watchAsk) check() error {
 			return fmt.Errorf("watch: --skip: no step %q; steps are %s", step, strings.Join(stepNames(), ", "))
 		}
 	}
+	for _, names := range [][]string{ask.library, ask.matrix} {
+		if _, err := scenarios.Match(names); err != nil {
+			return fmt.Errorf("watch: %w", err)
+		}
+	}
+	for _, sdk := range ask.sdks {
+		if _, err := clients.ResolveAll(sdk); err != nil {
+			return fmt.Errorf("watch: --sdk: %w", err)
+		}
+	}
+	if ask.issues != "" {
+		r, err := publish.GitHub(ask.issues)
+		if err == nil {
+			err = r.Writable()
+		}
+		if err != nil {
+			return fmt.Errorf("watch: --issues: %w", err)
+		}
+	}
+	if ask.publish != "" {
+		if err := publish.Destination(ask.publish).Check(); err != nil {
+			return fmt.Errorf("watch: --publish: %w", err)
+		}
+	}
 	return nil
 }
 
-// releases is where the releases are.
-func (ask watchAsk) releases(from string) (watch.Source, error) {
+// releases is where the releases are, and its name.
+func (ask watchAsk) releases(from string) (source watch.Source, name string, err error) {
 	if info, err := os.Stat(from); err == nil && info.IsDir() {
-		return watch.Directory(from), nil
+		if from, err = filepath.Abs(from); err != nil {
+			return nil, "", fmt.Errorf("watch: find %s: %w", from, err)
+		}
+		return watch.Directory(from), watch.NameOf(ask.cluster.Flavor, from), nil
 	}
 	if f := cluster.FlavorNamed(ask.cluster.Flavor); !f.Versions {
-		return nil, fmt.Errorf("watch: %q is no directory, and releases of %s cannot be downloaded; name a directory that has each in an entry named by its version", from, f.Title)
+		return nil, "", fmt.Errorf("watch: %q is no directory, and releases of %s cannot be downloaded; name a directory that has each in an entry named by its version", from, f.Title)
 	}
 	r, err := publish.GitHub(from)
 	if err != nil {
-		return nil, fmt.Errorf("watch: %q is no directory, and %w", from, err)
+		return nil, "", fmt.Errorf("watch: %q is no directory, and %w", from, err)
 	}
-	return watch.GitHub{Client: r.Client, Owner: r.Owner, Repo: r.Name}, nil
+	archives := ""
+	if from != watchFrom && os.Getenv(release.BaseEnv) == "" { // a fork's are its own
+		archives = "https://github.com/" + from + "/releases/download"
+	}
+	return watch.GitHub{Client: r.Client, Owner: r.Owner, Repo: r.Name, Archives: archives}, watch.NameOf(ask.cluster.Flavor, from), nil
 }
 
 func (a *app) runWatch(ctx context.Context, out io.Writer, from string, ask watchAsk) error {
 	if err := ask.check(); err != nil {
 		return err
 	}
-	source, err := ask.releases(from)
+	source, name, err := ask.releases(from)
 	if err != nil {
 		return err
 	}
@@ -124,7 +160,7 @@ func (a *app) runWatch(ctx context.Context, out io.Writer, from string, ask watc
 	if err != nil {
 		return err
 	}
-	journal, err := watch.OpenJournal(dir)
+	journal, err := watch.OpenJournal(dir, name)
 	if err != nil {
 		return err
 	}
@@ -173,25 +209,32 @@ func (a *app) watchStatus(out io.Writer, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	journal, err := watch.ReadJournal(dir)
+	journals, err := watch.Journals(dir)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return writeJSON(out, journal)
+		return writeJSON(out, journals)
 	}
-	if len(journal.Rounds) == 0 {
-		fmt.Fprintln(out, "no release had a round yet")
+	if len(journals) == 0 {
+		fmt.Fprintln(out, "nothing was watched yet")
 	}
-	for _, r := range journal.Rounds {
-		state := "goes on"
-		if !r.Ended.IsZero() {
-			state = "ended " + r.Ended.Local().Format("2006-01-02 15:04")
-		}
-		fmt.Fprintf(out, "%s: %s, begun %s for %s, %s so far\n", r.ID, state, r.Begun.Local().Format("2006-01-02 15:04"), plain.Line(r.Why), time.Duration(r.SpentS*float64(time.Second)).Round(time.Second))
-		for _, s := range r.Steps {
-			fmt.Fprintf(out, "  %-12s %s\n", s.Name, plain.Line(s.String()))
+	for _, name := range slices.Sorted(maps.Keys(journals)) {
+		fmt.Fprintf(out, "%s, rounds: %d\n", name, len(journals[name].Rounds))
+		for _, r := range journals[name].Rounds {
+			printRound(out, r)
 		}
 	}
 	return nil
+}
+
+func printRound(out io.Writer, r *watch.Progress) {
+	state := "goes on"
+	if !r.Ended.IsZero() {
+		state = "ended " + r.Ended.Local().Format("2006-01-02 15:04")
+	}
+	fmt.Fprintf(out, "  %s: %s, begun %s for %s, %s so far\n", r.ID, state, r.Begun.Local().Format("2006-01-02 15:04"), plain.Line(r.Why), time.Duration(r.SpentS*float64(time.Second)).Round(time.Second))
+	for _, s := range r.Steps {
+		fmt.Fprintf(out, "    %-12s %s\n", s.Name, plain.Line(s.String()))
+	}
 }

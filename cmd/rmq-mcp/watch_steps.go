@@ -1,19 +1,23 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"golang.org/x/mod/semver"
+
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
-	"github.com/robustmq/rmq-mcp/campaigns/issues"
 	"github.com/robustmq/rmq-mcp/campaigns/watch"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/conformance"
@@ -57,64 +61,100 @@ func (a *app) watchSteps(dir string, out io.Writer, journal *watch.Journal, ask 
 	w := watching{a, ask, dir, out, journal}
 	all := []watch.Step{
 		{Name: stepBroker, First: true, Do: w.broker},
-		{Name: stepClaims, Always: true, Do: w.keepIssues},
+		{Name: stepClaims, Always: true, Do: w.keepClaims},
 		{Name: stepConformance, Do: w.conformance},
 		{Name: stepReplay, Do: w.replay},
 		{Name: stepLibrary, Do: w.library},
 		{Name: stepMatrix, Do: w.matrix},
-		{Name: stepCampaign, Do: w.campaign},
+		{Name: stepCampaign, Rest: true, Do: w.campaign},
 		{Name: stepPublish, Always: true, Do: w.publish},
 		{Name: stepIssues, Always: true, Do: w.keepIssues},
 	}
 	return slices.DeleteFunc(all, func(s watch.Step) bool {
-		return slices.Contains(ask.skip, s.Name) && !s.First || ask.issues == "" && (s.Name == stepClaims || s.Name == stepIssues) || ask.publish == "" && s.Name == stepPublish
+		skipped := func(name string) bool { return slices.Contains(ask.skip, name) }
+		switch s.Name {
+		case stepBroker:
+			return false
+		case stepClaims:
+			return ask.issues == "" || skipped(s.Name) || skipped(stepIssues)
+		case stepIssues:
+			return ask.issues == "" || skipped(s.Name)
+		case stepPublish:
+			return ask.publish == "" || skipped(s.Name)
+		}
+		return skipped(s.Name)
 	})
 }
 
-// clusterOf is a cluster of a release. One of GitHub is named by its version, so that
+// clusterOf is a cluster of a release. One of the vendor is named by its version, so that
 // anybody can repeat the run.
 func (w watching) clusterOf(ctx context.Context, r watch.Release) (cluster.Config, error) {
 	c := w.ask.cluster
-	switch {
-	case r.Binary != "":
+	if r.Binary != "" || r.Archives == "" {
 		c.Binary = r.Binary
-	case r.Archive != "":
-		request, err := release.Local(r.Archive, r.Version, filepath.Join(experiment.CacheDir(w.dir), c.Flavor))
-		if err != nil {
-			return c, err
+		if r.Binary == "" {
+			c.Version = r.Version
 		}
-		request.Progress = w.say
-		if c.Binary, err = release.Fetch(ctx, request); err != nil {
-			return c, err
-		}
-	default:
-		c.Version = r.Version
+		return c, nil
 	}
-	return c, nil
+	request := release.Request{Version: r.Version, Base: r.Archives, Cache: filepath.Join(experiment.CacheDir(w.dir), c.Flavor)}
+	if filepath.IsAbs(r.Archives) {
+		var err error
+		if request, err = release.Local(r.Archives, r.Version, request.Cache); err != nil {
+			return c, err
+		}
+	}
+	request.Progress = w.say
+	var err error
+	c.Binary, err = release.Fetch(ctx, request)
+	return c, err
+}
+
+// single is one node of a release, with its program at hand.
+func (w watching) single(ctx context.Context, r watch.Release) (cluster.Config, error) {
+	c, err := w.clusterOf(ctx, r)
+	if err == nil {
+		c, err = experiment.Fetch(ctx, w.dir, c, w.say)
+	}
+	c.Nodes, c.Version = 1, ""
+	return c, err
 }
 
 func (w watching) say(line string) { fmt.Fprintln(w.out, line) }
 
-// broker makes the release ready, so that whatever is wrong with it is known before a run.
+// broker starts one node. The release must be the version that it is called: statuses go by
+// what the broker says of itself.
 func (w watching) broker(ctx context.Context, r watch.Round) (string, error) {
-	c, err := w.clusterOf(ctx, r.Release)
-	if err == nil {
-		c, err = experiment.Fetch(ctx, w.dir, c, w.say)
+	c, err := w.single(ctx, r.Release)
+	if err != nil {
+		return "", err
 	}
-	if err == nil {
-		c.Version = "" // it is fetched
-		_, err = cluster.Check(c)
+	argv, err := self()
+	if err != nil {
+		return "", err
 	}
-	return c.Binary, err
+	b := &trialBrokers{}
+	if b.dir, err = os.MkdirTemp("", "rmq-mcp-watch-*"); err != nil {
+		return "", fmt.Errorf("make a directory for the broker: %w", err)
+	}
+	defer b.close()
+	c.Settings = settings(w.ask.set)
+	node, err := b.start(ctx, argv, c)
+	if err != nil {
+		return "", err
+	}
+	says := node.Nodes()[0].Version()
+	words := strings.Fields(says)
+	if version := "v" + words[len(words)-1]; semver.Compare(version, r.Release.Version) != 0 {
+		return "", fmt.Errorf("the program of %s says that it is %s: no finding would be called fixed in the right version", r.Release.Version, says)
+	}
+	return says, nil
 }
 
 // conformance holds one node of the release against the statements of the standards, and
 // compares with the round before.
 func (w watching) conformance(ctx context.Context, r watch.Round) (string, error) {
-	c, err := w.clusterOf(ctx, r.Release)
-	if err == nil {
-		c, err = experiment.Fetch(ctx, w.dir, c, w.say)
-	}
+	c, err := w.single(ctx, r.Release)
 	if err != nil {
 		return "", err
 	}
@@ -122,8 +162,7 @@ func (w watching) conformance(ctx context.Context, r watch.Round) (string, error
 	if err != nil {
 		return "", err
 	}
-	c.Nodes, c.Version = 1, ""
-	report, err := w.app.examine(ctx, io.Discard, conforming{cluster: c, seed: 1, wait: conformanceWait, asJSON: true})
+	report, err := w.app.examine(ctx, io.Discard, conforming{cluster: c, set: w.ask.set, seed: 1, wait: conformanceWait})
 	if err == nil {
 		err = reports.WriteJSON(filepath.Join(dir, conformanceFile), report)
 	}
@@ -137,38 +176,50 @@ const conformanceFile = "conformance.json"
 
 // before is the newest conformance of a round before this one; nil where there is none.
 func (w watching) before(r watch.Round) *Conformance {
-	for _, older := range slices.Backward(w.journal.Rounds) {
+	at := slices.IndexFunc(w.journal.Rounds, func(p *watch.Progress) bool { return p.ID == r.ID })
+	for _, older := range slices.Backward(w.journal.Rounds[:max(0, at)]) {
 		var c Conformance
-		if older.Begun.Before(r.Begun) && stored.ReadJSON(filepath.Join(w.dir, watch.Dir, older.ID, conformanceFile), &c) == nil {
+		if stored.ReadJSON(filepath.Join(w.journal.Dir(), older.ID, conformanceFile), &c) == nil {
 			return &c
 		}
 	}
 	return nil
 }
 
-// compared says how many statements are violated, and which of them were not before.
+// compared says how many statements are violated, which of them were kept before, and how
+// many are kept again.
 func (c Conformance) compared(before *Conformance) string {
-	violated := func(c Conformance) (names []string) {
+	verdicts := func(c Conformance) map[string]string {
+		all := map[string]string{}
 		for _, r := range c.Results {
-			if r.Verdict == string(conformance.Violates) {
-				names = append(names, r.Protocol+" "+r.Name)
-			}
+			all[r.Protocol+" "+r.Name] = r.Verdict
 		}
-		return names
+		return all
 	}
-	now := violated(c)
-	text := fmt.Sprintf("%s: %d checks, %d violations", c.Broker, len(c.Results), len(now))
+	now, violated := verdicts(c), 0
+	for _, verdict := range now {
+		if verdict == string(conformance.Violates) {
+			violated++
+		}
+	}
+	text := fmt.Sprintf("%s: %d checks, %d violations", c.Broker, len(c.Results), violated)
 	if before == nil {
 		return text
 	}
-	was := violated(*before)
-	fresh := slices.DeleteFunc(slices.Clone(now), func(n string) bool { return slices.Contains(was, n) })
-	gone := slices.DeleteFunc(was, func(n string) bool { return slices.Contains(now, n) })
-	text += fmt.Sprintf(", %d since %s", len(fresh), before.Broker)
+	was, fresh, gone := verdicts(*before), []string{}, 0
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		switch [2]string{was[name], now[name]} {
+		case [2]string{string(conformance.Conforms), string(conformance.Violates)}:
+			fresh = append(fresh, name)
+		case [2]string{string(conformance.Violates), string(conformance.Conforms)}:
+			gone++
+		}
+	}
+	text += fmt.Sprintf("; %d that %s did not have", len(fresh), before.Broker)
 	if len(fresh) > 0 {
 		text += " (" + strings.Join(fresh, ", ") + ")"
 	}
-	return text + fmt.Sprintf(", %d no more", len(gone))
+	return text + fmt.Sprintf(", %d fewer", gone)
 }
 
 // replay runs the findings of the broker, those that the notes of the release name first.
@@ -182,20 +233,42 @@ func (w watching) replay(ctx context.Context, r watch.Round) (string, error) {
 	if len(chosen) == 0 {
 		return "there is no finding yet", nil
 	}
-	claims, err := w.claims(chosen)
+	claims, err := claimsOf(w.dir, w.ask.issues, chosen)
 	if err != nil {
 		return "", err
 	}
 	slices.SortStableFunc(chosen, func(a, b finding.Finding) int {
-		claimed := func(f finding.Finding) int { return len(claims[f.ID]) }
-		return cmp.Compare(claimed(b), claimed(a))
+		return cmp.Compare(len(claims[b.ID].Line), len(claims[a.ID].Line)) // those with a claim
 	})
+	before, err := w.statuses(r, chosen)
+	if err != nil {
+		return "", err
+	}
 	c, err := w.clusterOf(ctx, r.Release)
 	if err != nil {
 		return "", err
 	}
-	now, err := w.app.replayAll(ctx, w.out, w.dir, chosen, campaigns.Another{Version: c.Version, Binary: c.Binary}, 0)
-	return fmt.Sprintf("%d of %d findings were repeated: %s", len(now), len(chosen), moved(chosen, now)), decided(err)
+	now, err := w.app.replayAll(ctx, w.out, w.dir, chosen, campaigns.Another{Version: c.Version, Binary: c.Binary}, 0, w.journal.Name()+" "+r.ID)
+	if err == nil && len(now) == 0 {
+		err = errors.New("no run of a finding could be made")
+	}
+	return fmt.Sprintf("%d of %d findings were repeated: %s", len(now), len(chosen), moved(before, now)), err
+}
+
+// statuses are those of findings when the round first came to repeat them.
+func (w watching) statuses(r watch.Round, all []finding.Finding) (map[string]string, error) {
+	dir, err := w.journal.RoundDir(r)
+	if err != nil {
+		return nil, err
+	}
+	path, before := filepath.Join(dir, "statuses.json"), map[string]string{}
+	if err := stored.ReadJSON(path, &before); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return before, err
+	}
+	for _, f := range all {
+		before[f.ID] = f.Status.String()
+	}
+	return before, reports.WriteJSON(path, before)
 }
 
 // findings are those of the broker.
@@ -208,26 +281,11 @@ func (w watching) findings(all finding.Findings) (list []finding.Finding) {
 	return list
 }
 
-// claims are the versions that claim to fix findings, by their IDs.
-func (w watching) claims(list []finding.Finding) (map[string]string, error) {
-	memory, err := issues.ReadMemory(w.dir, w.ask.issues)
-	if err != nil {
-		return nil, err
-	}
-	known := map[string]watch.Issue{}
-	for _, f := range list {
-		number, _ := memory.Number(f.ID)
-		known[f.ID] = watch.Issue{Repo: w.ask.issues, Number: number}
-	}
-	return w.journal.Claims(known), nil
-}
-
 // moved says which findings have another status than before.
-func moved(before, now []finding.Finding) string {
+func moved(before map[string]string, now []finding.Finding) string {
 	var lines []string
 	for _, f := range now {
-		i := slices.IndexFunc(before, func(b finding.Finding) bool { return b.ID == f.ID })
-		if i >= 0 && before[i].Status.String() != f.Status.String() {
+		if was, known := before[f.ID]; known && was != f.Status.String() {
 			lines = append(lines, f.ID+" is "+f.Status.String())
 		}
 	}
@@ -250,8 +308,11 @@ func (w watching) runs(ctx context.Context, r watch.Round, scenarios []string, o
 		return "", err
 	}
 	o.Flavors, o.Protocols, o.Seed, o.Repeat, o.Config = []string{c.Flavor}, w.ask.protocols, r.Seed, 1, c
-	result, err := w.app.runMatrix(ctx, w.out, scenarios, matrixAsk{order: o, limits: campaigns.Limits{Referees: matrixReferees}})
-	return result.Headline, decided(err)
+	result, err := w.app.runMatrix(ctx, w.out, scenarios, matrixAsk{order: o, limits: campaigns.Limits{Referees: matrixReferees}, once: true})
+	if err = decided(err); err == nil && ctx.Err() == nil && result.Runs == 0 {
+		err = errors.New("no run could be made: " + result.Headline)
+	}
+	return result.Headline, err
 }
 
 // campaign draws scenarios for as long as the round has time.
@@ -263,38 +324,103 @@ func (w watching) campaign(ctx context.Context, r watch.Round) (string, error) {
 	ask := defaultCampaign()
 	ask.cluster, ask.seed, ask.within, ask.reduce = c, r.Seed, w.ask.within, true // the end of the round's time is that of ctx
 	sum, _, err := w.app.runCampaign(ctx, w.out, ask)
-	return sum.Headline, decided(err)
+	if err = decided(err); err == nil && sum.Errors > 0 && len(sum.States) == 0 {
+		err = errors.New("no run could be made: " + sum.Headline)
+	}
+	return sum.Headline, err
 }
 
-// publish publishes of each finding of the broker its smallest run and the newest that shows
-// it.
+// publish publishes the findings of the broker, of each its smallest run and the newest that
+// shows it, and a page of each round.
 func (w watching) publish(ctx context.Context, r watch.Round) (string, error) {
 	all, err := finding.Load(w.dir)
 	if err != nil {
 		return "", err
 	}
-	var runs []string
-	for _, f := range w.findings(all) {
-		for _, id := range []string{f.Smallest.RunID, f.Runs[0].RunID} {
-			if run := filepath.Join(w.dir, reports.RunsDir, id); !slices.Contains(runs, run) {
-				runs = append(runs, run)
-			}
-		}
-	}
+	all.Findings = w.findings(all)
+	runs, bad := shownRuns(w.dir, all)
 	if len(runs) == 0 {
-		return "there is no finding to publish", nil
+		return "there is no finding to publish" + bad, nil
 	}
-	over, err := overviewOf(runs)
+	findings, err := all.Files(func(id string) string {
+		if !slices.Contains(runs, filepath.Join(w.dir, reports.RunsDir, id)) {
+			return ""
+		}
+		return "../" + reports.RunsDir + "/" + id + "/" + reports.MarkdownFile
+	})
 	if err != nil {
 		return "", err
 	}
-	pushed, err := publish.Push(ctx, runs, publish.Destination(w.ask.publish), reports.Words{}, over)
-	return fmt.Sprintf("%d runs, %d files, at %s", len(runs), len(pushed.Paths), pushed.URL), err
+	rounds, err := w.rounds()
+	if err != nil {
+		return "", err
+	}
+	pushed, err := publish.Push(ctx, runs, publish.Destination(w.ask.publish), reports.Words{}, nil,
+		publish.Folder{Name: finding.SectionName, Pages: findings}, publish.Folder{Name: "rounds", Pages: rounds})
+	return fmt.Sprintf("%d runs, %d files, at %s%s", len(runs), len(pushed.Paths), pushed.URL, bad), err
+}
+
+// shownRuns are the runs that pages of findings lead to: of each finding the smallest and the
+// newest. One that does not verify any more is left out, and named.
+func shownRuns(dir string, all finding.Findings) (runs []string, bad string) {
+	seen := map[string]bool{}
+	for _, f := range all.Findings {
+		for _, id := range []string{f.Smallest.RunID, f.Runs[0].RunID} {
+			run := filepath.Join(dir, reports.RunsDir, id)
+			if seen[id] {
+				continue
+			}
+			seen[id] = true
+			if _, err := reports.Verify(run); err != nil {
+				bad += fmt.Sprintf("; %s is left out: %v", id, err)
+				continue
+			}
+			runs = append(runs, run)
+		}
+	}
+	return runs, bad
+}
+
+// rounds are a page of each round: its steps, and the conformance of its release.
+func (w watching) rounds() (map[string][]byte, error) {
+	pages := map[string][]byte{}
+	for _, r := range w.journal.Rounds {
+		page, err := r.Page()
+		if err != nil {
+			return nil, err
+		}
+		text := bytes.NewBufferString(placeless(string(page), w.dir))
+		var c Conformance
+		if stored.ReadJSON(filepath.Join(w.journal.Dir(), r.ID, conformanceFile), &c) == nil {
+			fmt.Fprint(text, "\n## Conformance\n\n")
+			writeConformance(text, c)
+		}
+		pages[r.ID+".md"] = text.Bytes()
+	}
+	return pages, nil
 }
 
 // keepIssues keeps the issues of the broker's findings.
 func (w watching) keepIssues(ctx context.Context, _ watch.Round) (string, error) {
-	changes, err := w.app.keepIssues(ctx, w.out, w.ask.issues, nil, issueAsk{flavor: w.ask.cluster.Flavor, source: w.ask.source, links: w.ask.links})
+	return w.issues(ctx, false)
+}
+
+// keepClaims has issues tell that the notes of a release name them as fixed.
+func (w watching) keepClaims(ctx context.Context, _ watch.Round) (string, error) {
+	return w.issues(ctx, true)
+}
+
+func (w watching) issues(ctx context.Context, claimed bool) (string, error) {
+	ask := issueAsk{flavor: w.ask.cluster.Flavor, source: w.ask.source, links: w.ask.links, claimed: claimed}
+	if w.ask.publish != "" {
+		all, err := finding.Load(w.dir)
+		if err != nil {
+			return "", err
+		}
+		all.Findings = w.findings(all)
+		ask.published, _ = shownRuns(w.dir, all)
+	}
+	changes, err := w.app.keepIssues(ctx, w.out, w.ask.issues, nil, ask)
 	if err != nil {
 		return "", err
 	}
@@ -306,7 +432,7 @@ func (w watching) keepIssues(ctx context.Context, _ watch.Round) (string, error)
 	for _, what := range slices.Sorted(maps.Keys(did)) {
 		parts = append(parts, fmt.Sprintf("%d %s", did[what], what))
 	}
-	return cmp.Or(strings.Join(parts, ", "), "there is no finding that has an issue"), nil
+	return cmp.Or(strings.Join(parts, ", "), "there is nothing to tell"), nil
 }
 
 // decided is nil for an error that says what a command found.

@@ -39,13 +39,13 @@ func newGitRemote(s string) *gitRemote {
 	return r
 }
 
-func (r *gitRemote) publish(ctx context.Context, files []file, message string) (Pushed, error) {
+func (r *gitRemote) publish(ctx context.Context, p publication) (Pushed, error) {
 	var err error
 	for attempt := range pushAttempts {
 		var commit string
 		var moved bool
-		if commit, moved, err = r.attempt(ctx, files, message); err == nil {
-			return Pushed{URL: r.where(), Commit: commit}.of(files), nil
+		if commit, moved, err = r.attempt(ctx, p); err == nil {
+			return Pushed{URL: r.where(), Commit: commit}.of(p.files), nil
 		}
 		if !moved {
 			break
@@ -60,7 +60,7 @@ func (r *gitRemote) publish(ctx context.Context, files []file, message string) (
 
 // attempt clones, commits and pushes once. moved says that somebody else pushes
 // to the branch too, so that another attempt may succeed.
-func (r *gitRemote) attempt(ctx context.Context, files []file, message string) (commit string, moved bool, err error) {
+func (r *gitRemote) attempt(ctx context.Context, p publication) (commit string, moved bool, err error) {
 	dir, err := os.MkdirTemp("", "rmq-mcp-push-")
 	if err != nil {
 		return "", false, err
@@ -70,7 +70,7 @@ func (r *gitRemote) attempt(ctx context.Context, files []file, message string) (
 	if err != nil {
 		return "", false, err
 	}
-	hash, err := commitFiles(ctx, repo, dir, files, message)
+	hash, err := commitFiles(ctx, repo, dir, p)
 	if err != nil {
 		return "", false, err
 	}
@@ -121,8 +121,9 @@ func (r *gitRemote) clone(ctx context.Context, dir string) (*git.Repository, plu
 	return repo, head.Name(), head.Hash(), nil
 }
 
+// initialize begins the first branch of an empty remote: the one that a clone checks out.
 func (r *gitRemote) initialize(dir string) (*git.Repository, plumbing.ReferenceName, plumbing.Hash, error) {
-	branch := plumbing.Main
+	branch := r.defaultBranch()
 	if r.branch != "" {
 		branch = plumbing.NewBranchReferenceName(r.branch)
 	}
@@ -136,21 +137,44 @@ func (r *gitRemote) initialize(dir string) (*git.Repository, plumbing.ReferenceN
 	return repo, branch, plumbing.ZeroHash, err
 }
 
-func commitFiles(ctx context.Context, repo *git.Repository, dir string, files []file, message string) (plumbing.Hash, error) {
-	if err := writeTree(ctx, dir, files); err != nil {
+// defaultBranch is what the HEAD of a remote on this machine names. Others do not tell it
+// while they are empty, and hosts like GitHub take the first branch for it.
+func (r *gitRemote) defaultBranch() plumbing.ReferenceName {
+	repo, err := git.PlainOpen(strings.TrimPrefix(r.url, "file://"))
+	if err != nil {
+		return plumbing.Main
+	}
+	head, err := repo.Reference(plumbing.HEAD, false)
+	if err != nil || !head.Target().IsBranch() {
+		return plumbing.Main
+	}
+	return head.Target()
+}
+
+func commitFiles(ctx context.Context, repo *git.Repository, dir string, p publication) (plumbing.Hash, error) {
+	if err := writeTree(ctx, dir, p.files); err != nil {
+		return plumbing.ZeroHash, err
+	}
+	old, err := staleIn(dir, p)
+	if err != nil {
 		return plumbing.ZeroHash, err
 	}
 	tree, err := repo.Worktree()
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
-	for _, f := range files {
+	for _, f := range p.files {
 		if err := tree.AddWithOptions(&git.AddOptions{Path: f.path, SkipStatus: true}); err != nil {
 			return plumbing.ZeroHash, fmt.Errorf("add %s: %w", f.path, err)
 		}
 	}
+	for _, name := range old {
+		if _, err := tree.Remove(name); err != nil {
+			return plumbing.ZeroHash, fmt.Errorf("remove %s: %w", name, err)
+		}
+	}
 	author := &object.Signature{Name: "rmq-mcp", Email: "rmq-mcp@localhost", When: time.Now()}
-	hash, err := tree.Commit(message, &git.CommitOptions{Author: author})
+	hash, err := tree.Commit(p.message, &git.CommitOptions{Author: author})
 	if errors.Is(err, git.ErrEmptyCommit) {
 		head, err := repo.Head()
 		if err != nil {

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -83,29 +85,29 @@ func githubToken() secret.Text {
 	return secret.NewText(cmp.Or(os.Getenv("RMQ_GITHUB_TOKEN"), os.Getenv("GITHUB_TOKEN")))
 }
 
-func (g *gitHub) publish(ctx context.Context, files []file, message string) (Pushed, error) {
-	pushed, err := g.commit(ctx, files, message)
+func (g *gitHub) publish(ctx context.Context, p publication) (Pushed, error) {
+	pushed, err := g.commit(ctx, p)
 	if err != nil {
 		return Pushed{}, WithoutSecret(fmt.Errorf("push to github:%s/%s: %w", g.owner, g.repo, err), g.token.Reveal())
 	}
 	return pushed, nil
 }
 
-func (g *gitHub) commit(ctx context.Context, files []file, message string) (Pushed, error) {
+func (g *gitHub) commit(ctx context.Context, p publication) (Pushed, error) {
 	repo, _, err := g.client.Repositories.Get(ctx, g.owner, g.repo)
 	if err != nil {
 		return Pushed{}, explained(err, "see that the repository exists and the token may write its contents")
 	}
 	branch := cmp.Or(g.branch, repo.GetDefaultBranch())
-	entries, err := g.blobs(ctx, files)
+	entries, err := g.blobs(ctx, p.files)
 	if err != nil {
 		return Pushed{}, err
 	}
 	for attempt := range pushAttempts {
 		var hash string
-		if hash, err = g.attempt(ctx, branch, entries, message); err == nil {
+		if hash, err = g.attempt(ctx, branch, entries, p); err == nil {
 			url := fmt.Sprintf("%s/commit/%s", repo.GetHTMLURL(), hash)
-			return Pushed{URL: url, Commit: hash}.of(files), nil
+			return Pushed{URL: url, Commit: hash}.of(p.files), nil
 		}
 		if !raced(err) {
 			break
@@ -138,7 +140,7 @@ func (g *gitHub) blobs(ctx context.Context, files []file) ([]*github.TreeEntry, 
 }
 
 // attempt puts one commit on top of where the branch is now.
-func (g *gitHub) attempt(ctx context.Context, branch string, entries []*github.TreeEntry, message string) (string, error) {
+func (g *gitHub) attempt(ctx context.Context, branch string, entries []*github.TreeEntry, p publication) (string, error) {
 	ref, _, err := g.client.Git.GetRef(ctx, g.owner, g.repo, "refs/heads/"+branch)
 	if err != nil {
 		return "", explained(fmt.Errorf("read branch %s: %w", branch, err), "the branch must exist and hold a commit")
@@ -147,7 +149,11 @@ func (g *gitHub) attempt(ctx context.Context, branch string, entries []*github.T
 	if err != nil {
 		return "", fmt.Errorf("read commit %s: %w", ref.Object.GetSHA(), err)
 	}
-	tree, _, err := g.client.Git.CreateTree(ctx, g.owner, g.repo, parent.Tree.GetSHA(), entries)
+	old, err := g.stale(ctx, parent.Tree.GetSHA(), p)
+	if err != nil {
+		return "", err
+	}
+	tree, _, err := g.client.Git.CreateTree(ctx, g.owner, g.repo, parent.Tree.GetSHA(), slices.Concat(entries, old))
 	if err != nil {
 		return "", fmt.Errorf("create a tree: %w", err)
 	}
@@ -155,7 +161,7 @@ func (g *gitHub) attempt(ctx context.Context, branch string, entries []*github.T
 		return parent.GetSHA(), nil // already published, byte for byte
 	}
 	commit, _, err := g.client.Git.CreateCommit(ctx, g.owner, g.repo,
-		&github.Commit{Message: &message, Tree: tree, Parents: []*github.Commit{parent}}, nil)
+		&github.Commit{Message: &p.message, Tree: tree, Parents: []*github.Commit{parent}}, nil)
 	if err != nil {
 		return "", fmt.Errorf("create a commit: %w", err)
 	}
@@ -164,6 +170,32 @@ func (g *gitHub) attempt(ctx context.Context, branch string, entries []*github.T
 		return "", &refMoved{branch, err}
 	}
 	return commit.GetSHA(), nil
+}
+
+// stale are entries that take the files of before out of a tree.
+func (g *gitHub) stale(ctx context.Context, root string, p publication) (entries []*github.TreeEntry, err error) {
+	if len(p.folders) == 0 {
+		return nil, nil
+	}
+	top, _, err := g.client.Git.GetTree(ctx, g.owner, g.repo, root, false)
+	if err != nil {
+		return nil, fmt.Errorf("read what is published: %w", err)
+	}
+	for _, folder := range top.Entries {
+		if folder.GetType() != "tree" || !slices.Contains(p.folders, folder.GetPath()) {
+			continue
+		}
+		list, _, err := g.client.Git.GetTree(ctx, g.owner, g.repo, folder.GetSHA(), false)
+		if err != nil {
+			return nil, fmt.Errorf("read %s as it is published: %w", folder.GetPath(), err)
+		}
+		for _, e := range list.Entries {
+			if name := path.Join(folder.GetPath(), e.GetPath()); e.GetType() == "blob" && p.stale(name) {
+				entries = append(entries, &github.TreeEntry{Path: github.String(name), Mode: github.String("100644"), Type: github.String("blob")}) // without a hash: it goes
+			}
+		}
+	}
+	return entries, nil
 }
 
 // refMoved is a branch that would not go to the new commit.

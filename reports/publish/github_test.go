@@ -60,7 +60,7 @@ func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Content, Encoding, Message, SHA, Tree string
 		BaseTree                              string `json:"base_tree"`
-		Entries                               []struct{ Path, SHA string }
+		Entries                               []treeEntry
 		Parents                               []string
 		Force                                 bool
 	}
@@ -71,8 +71,8 @@ func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	route := r.Method + " " + strings.TrimPrefix(r.URL.Path, "/repos/o/r")
 	if strings.HasPrefix(route, "POST /git/trees") {
 		var tree struct {
-			BaseTree string                       `json:"base_tree"`
-			Tree     []struct{ Path, SHA string } `json:"tree"`
+			BaseTree string      `json:"base_tree"`
+			Tree     []treeEntry `json:"tree"`
 		}
 		json.Unmarshal(body, &tree)
 		in.BaseTree, in.Entries = tree.BaseTree, tree.Tree
@@ -87,6 +87,9 @@ func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(route, "GET /git/commits/"):
 		sha := strings.TrimPrefix(route, "GET /git/commits/")
 		answer(w, 200, map[string]any{"sha": sha, "tree": map[string]any{"sha": f.commits[sha].tree}})
+	case strings.HasPrefix(route, "GET /git/trees/"):
+		sha, folder, _ := strings.Cut(strings.TrimPrefix(route, "GET /git/trees/"), ":")
+		answer(w, 200, map[string]any{"sha": sha, "tree": f.shownTree(sha, folder)})
 	case route == "POST /git/blobs":
 		if in.Encoding == "base64" {
 			raw, _ := base64.StdEncoding.DecodeString(in.Content)
@@ -98,7 +101,11 @@ func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case route == "POST /git/trees":
 		tree := maps.Clone(f.trees[in.BaseTree])
 		for _, e := range in.Entries {
-			tree[e.Path] = e.SHA
+			if e.SHA == nil {
+				delete(tree, e.Path)
+			} else {
+				tree[e.Path] = *e.SHA
+			}
 		}
 		sha := hashOf("tree", fmt.Sprint(tree))
 		if maps.Equal(tree, f.trees[in.BaseTree]) {
@@ -115,6 +122,31 @@ func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		answer(w, 404, map[string]any{"message": "Not Found"})
 	}
+}
+
+// treeEntry is a file of a tree; without a hash it goes.
+type treeEntry struct {
+	Path string
+	SHA  *string
+}
+
+// shownTree is a tree, or a folder in it. The hash of a folder is TREE:FOLDER.
+func (f *fakeGitHub) shownTree(tree, folder string) []any {
+	shown := map[string]any{}
+	for name, sha := range f.trees[tree] {
+		if folder != "" {
+			var inside bool
+			if name, inside = strings.CutPrefix(name, folder+"/"); !inside {
+				continue
+			}
+		}
+		top, _, deeper := strings.Cut(name, "/")
+		shown[top] = map[string]any{"path": top, "type": "blob", "sha": sha}
+		if deeper {
+			shown[top] = map[string]any{"path": top, "type": "tree", "sha": tree + ":" + top}
+		}
+	}
+	return slices.Collect(maps.Values(shown))
 }
 
 // update moves the branch if that is a fast forward.
@@ -181,7 +213,7 @@ func TestPushToGitHubRetriesWhenTheBranchMoves(t *testing.T) {
 	for _, status := range []int{http.StatusUnprocessableEntity, http.StatusConflict} {
 		f, g := newFakeGitHub(t)
 		f.races, f.status = 3, status
-		_, err := g.publish(t.Context(), []file{{"a", []byte("a")}}, "a")
+		_, err := g.publish(t.Context(), publication{files: []file{{"a", []byte("a")}}, message: "a"})
 		must(t, err)
 		if got := slices.Sorted(maps.Keys(f.files())); !slices.Equal(got, []string{"README.md", "a", "other-0", "other-1", "other-2"}) {
 			t.Errorf("%d: the branch holds %q", status, got)
@@ -192,7 +224,7 @@ func TestPushToGitHubRetriesWhenTheBranchMoves(t *testing.T) {
 func TestPushToGitHubGivesUp(t *testing.T) {
 	f, g := newFakeGitHub(t)
 	f.races = 1000
-	if _, err := g.publish(t.Context(), []file{{"a", []byte("a")}}, "a"); err == nil || !strings.Contains(err.Error(), "move branch main") {
+	if _, err := g.publish(t.Context(), publication{files: []file{{"a", []byte("a")}}, message: "a"}); err == nil || !strings.Contains(err.Error(), "move branch main") {
 		t.Errorf("publish answers %v", err)
 	}
 	if f.races != 1000-pushAttempts {
@@ -205,7 +237,7 @@ func TestConcurrentPushesToGitHubAllArrive(t *testing.T) {
 	group, ctx := errgroup.WithContext(t.Context())
 	for i := range 4 {
 		group.Go(func() error {
-			_, err := g.publish(ctx, []file{{fmt.Sprint("file-", i), []byte{byte(i)}}}, "x")
+			_, err := g.publish(ctx, publication{files: []file{{fmt.Sprint("file-", i), []byte{byte(i)}}}, message: "x"})
 			return err
 		})
 	}
@@ -218,7 +250,7 @@ func TestConcurrentPushesToGitHubAllArrive(t *testing.T) {
 func TestGitHubErrorsHoldNoToken(t *testing.T) {
 	_, g := newFakeGitHub(t)
 	g.repo = "none/" + testToken
-	_, err := g.publish(t.Context(), []file{{"a", nil}}, "a")
+	_, err := g.publish(t.Context(), publication{files: []file{{"a", nil}}, message: "a"})
 	if err == nil || strings.Contains(err.Error(), testToken) || !strings.Contains(err.Error(), "token may write") {
 		t.Errorf("the error is %v", err)
 	}

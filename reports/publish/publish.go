@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/reports"
@@ -44,10 +46,29 @@ func (p Pushed) of(files []file) Pushed {
 	return p
 }
 
+// A Folder is pages beside the runs, by their names in it. It takes the place of the folder
+// of that name: no other file stays there.
+type Folder struct {
+	Name  string
+	Pages map[string][]byte
+}
+
+// A publication is files, and folders in which no others stay.
+type publication struct {
+	files   []file
+	folders []string
+	message string
+}
+
+// stale reports whether a file of before goes.
+func (p publication) stale(name string) bool {
+	return slices.Contains(p.folders, path.Dir(name)) && !slices.ContainsFunc(p.files, func(f file) bool { return f.path == name })
+}
+
 // A publisher puts files in one place, all or none of them visible at once
 // where the place can do that.
 type publisher interface {
-	publish(ctx context.Context, files []file, message string) (Pushed, error)
+	publish(ctx context.Context, p publication) (Pushed, error)
 	where() string // for people
 }
 
@@ -61,7 +82,7 @@ type file struct {
 // words are chained onto each run's notes and quoted in its report. A run
 // whose seal or verdict does not hold is refused with a [*reports.BrokenSeal]. With an
 // overview there is a page over all of them, nil for none.
-func Push(ctx context.Context, runDirs []string, to Destination, words reports.Words, over *Overview) (Pushed, error) {
+func Push(ctx context.Context, runDirs []string, to Destination, words reports.Words, over *Overview, beside ...Folder) (Pushed, error) {
 	if len(runDirs) == 0 {
 		return Pushed{}, errors.New("push: no run named; rmq-mcp list runs shows them")
 	}
@@ -69,10 +90,10 @@ func Push(ctx context.Context, runDirs []string, to Destination, words reports.W
 	if err != nil {
 		return Pushed{}, err
 	}
-	return pushTo(ctx, p, runDirs, words, over)
+	return pushTo(ctx, p, runDirs, words, over, beside...)
 }
 
-func pushTo(ctx context.Context, p publisher, runDirs []string, words reports.Words, over *Overview) (Pushed, error) {
+func pushTo(ctx context.Context, p publisher, runDirs []string, words reports.Words, over *Overview, beside ...Folder) (Pushed, error) {
 	var files []file
 	var rows []reports.Row
 	var message string
@@ -93,7 +114,14 @@ func pushTo(ctx context.Context, p publisher, runDirs []string, words reports.Wo
 	if err != nil {
 		return Pushed{}, err
 	}
-	return p.publish(ctx, append(page, files...), commitMessage(words.Title, message))
+	all := publication{files: append(page, files...), message: commitMessage(words.Title, message)}
+	for _, f := range beside {
+		all.folders = append(all.folders, f.Name)
+		for _, name := range slices.Sorted(maps.Keys(f.Pages)) {
+			all.files = append(all.files, file{path.Join(f.Name, name), f.Pages[name]})
+		}
+	}
+	return p.publish(ctx, all)
 }
 
 // Preview returns what Push would publish and where, and publishes nothing.
@@ -128,6 +156,12 @@ func commitMessage(title, runs string) string {
 	}
 	title, _, _ = strings.Cut(title, "\n")
 	return title + "\n\n" + runs
+}
+
+// Check is an error where nothing could be published there: it is no place, or lacks a token.
+func (d Destination) Check() error {
+	_, err := d.publisher()
+	return err
 }
 
 func (d Destination) publisher() (publisher, error) {

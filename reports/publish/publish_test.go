@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -103,6 +105,57 @@ func TestPreviewPublishesNothing(t *testing.T) {
 	}
 }
 
+// A folder takes the place of the one before, wherever it is published, and nothing else goes.
+func TestFolderIsReplaced(t *testing.T) {
+	hosttest.Program(t, "git") // serves a repository on disk
+	dir, s := finished(t, runtest.Run{Lossy: true, Seconds: 1})
+	here := filepath.Join(t.TempDir(), "reports")
+	bare := filepath.Join(t.TempDir(), "reports.git")
+	_, err := git.PlainInit(bare, true)
+	must(t, err)
+	f, g := newFakeGitHub(t)
+	for name, place := range map[string]struct {
+		to    publisher
+		files func() []string
+	}{
+		"directory": {directory(here), func() []string { return filesIn(t, here) }},
+		"git": {newGitRemote(bare), func() []string {
+			clone := t.TempDir()
+			_, err := git.PlainClone(clone, false, &git.CloneOptions{URL: bare})
+			must(t, err)
+			return filesIn(t, clone)
+		}},
+		"GitHub": {g, func() []string { return slices.Sorted(maps.Keys(f.files())) }},
+	} {
+		push := func(pages map[string][]byte) []string {
+			t.Helper()
+			_, err := pushTo(t.Context(), place.to, []string{dir}, reports.Words{}, nil, Folder{"findings", pages}, Folder{"rounds", map[string][]byte{"v1.md": []byte("1")}})
+			must(t, err)
+			return slices.DeleteFunc(place.files(), func(f string) bool { return strings.HasPrefix(f, "runs/"+s.ID+"/") || f == "README.md" })
+		}
+		push(map[string][]byte{"a.md": []byte("a"), "b.md": []byte("b")})
+		if got, want := push(map[string][]byte{"b.md": []byte("B"), "c.md": []byte("c")}), []string{"findings/b.md", "findings/c.md", "rounds/v1.md"}; !slices.Equal(got, want) {
+			t.Errorf("%s holds %q, want %q", name, got, want)
+		}
+	}
+}
+
+// filesIn are the files below a directory, without git's own.
+func filesIn(t *testing.T, root string) (names []string) {
+	t.Helper()
+	must(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.Name() == ".git" {
+			return filepath.SkipDir
+		}
+		if err == nil && !d.IsDir() {
+			name, _ := filepath.Rel(root, path)
+			names = append(names, filepath.ToSlash(name))
+		}
+		return err
+	}))
+	return names
+}
+
 func TestPushNamesWhatIsWrong(t *testing.T) {
 	t.Setenv("RMQ_GITHUB_TOKEN", "")
 	t.Setenv("GITHUB_TOKEN", "")
@@ -152,12 +205,12 @@ func TestConcurrentPushesToAGitRemoteAllArrive(t *testing.T) {
 	bare, err := git.PlainInit(remote, true)
 	must(t, err)
 	r := newGitRemote(remote + "#main")
-	_, err = r.publish(t.Context(), []file{{"first", []byte("1")}}, "first")
+	_, err = r.publish(t.Context(), publication{files: []file{{"first", []byte("1")}}, message: "first"})
 	must(t, err)
 	g, ctx := errgroup.WithContext(t.Context())
 	for _, name := range []string{"a", "b", "c"} {
 		g.Go(func() error {
-			_, err := r.publish(ctx, []file{{name, []byte(name)}}, name)
+			_, err := r.publish(ctx, publication{files: []file{{name, []byte(name)}}, message: name})
 			return err
 		})
 	}
@@ -171,7 +224,7 @@ func TestConcurrentPushesToAGitRemoteAllArrive(t *testing.T) {
 
 func TestGitErrorsHoldNoSecret(t *testing.T) {
 	remote := "http://me:hunter2@127.0.0.1:1/reports.git"
-	_, err := newGitRemote(remote).publish(context.Background(), nil, "x")
+	_, err := newGitRemote(remote).publish(context.Background(), publication{message: "x"})
 	if err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("the error is %v", err)
 	}

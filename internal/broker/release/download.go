@@ -134,12 +134,20 @@ func (r Request) download(ctx context.Context, path, want string) error {
 	return file.Close()
 }
 
-// client reads directories of this machine, too, by addresses that begin with file://.
+// client reads directories of this machine, too, by addresses that begin with file://. No
+// site can send it there.
 var client = func() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.RegisterProtocol("file", http.NewFileTransport(http.Dir("/")))
-	return &http.Client{Transport: transport}
+	return &http.Client{Transport: transport, CheckRedirect: func(ask *http.Request, before []*http.Request) error {
+		if ask.URL.Scheme == "file" || len(before) >= mostRedirects {
+			return fmt.Errorf("it was sent on to %s", ask.URL)
+		}
+		return nil
+	}}
 }()
+
+const mostRedirects = 10
 
 func get(ctx context.Context, url string) (io.ReadCloser, error) {
 	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 )
@@ -37,7 +38,8 @@ func Local(dir, version, cache string) (r Request, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return r, err
 	}
-	return Request{Version: version, Base: "file://" + filepath.ToSlash(dir), SHA256: hex.EncodeToString(hash.Sum(nil)), Cache: cache}, nil
+	base := url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}
+	return Request{Version: version, Base: base.String(), SHA256: hex.EncodeToString(hash.Sum(nil)), Cache: cache}, nil
 }
 
 func archiveIn(dir, version string) string {
