@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -179,17 +180,17 @@ func Unended(stateDir string, j Job) (*JobDir, error) {
 	return nil, nil
 }
 
-// PartOf returns the job that does the same run again for the same whole, ended or not; nil
-// for none.
+// PartOf returns the job that is the same part of something, ended or not; nil for none. Its
+// runs that could not be made are made again.
 func PartOf(stateDir string, j Job) (*JobDir, error) {
-	dirs, err := filepath.Glob(filepath.Join(stateDir, JobsDir, fmt.Sprintf("%s-%s*", j.Kind, j.RunID)))
+	dirs, err := filepath.Glob(filepath.Join(stateDir, JobsDir, string(j.Kind)+"-*"))
 	if err != nil {
 		return nil, err
 	}
 	for _, dir := range dirs {
 		d, err := OpenJobDir(dir)
-		if err == nil && j.For != "" && d.Job.For == j.For && d.Job.Kind == j.Kind && d.Job.RunID == j.RunID {
-			return d, nil
+		if err == nil && j.For != "" && d.Job.For == j.For && d.Job.Kind == j.Kind {
+			return d, d.forgetUnmade()
 		}
 	}
 	return nil, nil
@@ -224,6 +225,27 @@ func (d *JobDir) keep(t Trial) error {
 		return fmt.Errorf("keep what run %s showed: %w", t.RunID, err)
 	}
 	d.Trials = append(d.Trials, t)
+	return nil
+}
+
+// forgetUnmade takes out the trials of which no run could be made.
+func (d *JobDir) forgetUnmade() error {
+	made := slices.DeleteFunc(slices.Clone(d.Trials), func(t Trial) bool { return t.State == "" })
+	if len(made) == len(d.Trials) || d.Busy() {
+		return nil
+	}
+	var text bytes.Buffer
+	for _, t := range made {
+		line, err := json.Marshal(t)
+		if err != nil {
+			return err
+		}
+		text.Write(append(line, '\n'))
+	}
+	if err := reports.WriteFile(filepath.Join(d.Dir, trialsFile), text.Bytes()); err != nil {
+		return fmt.Errorf("go on with %s: %w", d.ID(), err)
+	}
+	d.Trials = made
 	return nil
 }
 

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"os"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -15,11 +16,17 @@ import (
 // useID is where Claude Code puts the model's own id of a call.
 const useID = "claudecode/toolUseId"
 
+// sessionEnv is where Claude Code tells a server over stdio which session it serves.
+const sessionEnv = "CLAUDE_CODE_SESSION_ID"
+
 // callerOf is who asks, as far as the protocol tells. Both eras are asked: the
 // newer one names the client in every request, the older one in its handshake.
 // The arguments are those that may be recorded.
 func callerOf(ctx context.Context, request mcp.CallToolRequest, args map[string]any) keeper.Caller {
 	caller := keeper.Caller{Via: "mcp", Tool: request.Params.Name, Args: args}
+	if session := server.ClientSessionFromContext(ctx); session != nil && session.SessionID() == stdioSession {
+		caller.Session = ownWords(os.Getenv(sessionEnv))
+	}
 	if meta := request.Params.Meta; meta != nil {
 		caller.UseID, _ = meta.GetMetaField(useID).(string)
 	}

@@ -43,8 +43,11 @@ func Claims(stateDir string, findings map[string]Issue) (map[string]Claim, error
 // A line with a word of fixing says that something is fixed, but for one with a word of unfixed.
 var (
 	fixing  = regexp.MustCompile(`(?i)(^|[^\w-])(fix(es|ed)?|close[sd]?|resolve[sd]?)([^\w-]|$)`)
-	unfixed = regexp.MustCompile(`(?i)(^|[^\w-])(not|no|never|without|known|revert(s|ed)?|reopen(s|ed)?|partly|partially)([^\w-]|$)|n't\b`)
+	unfixed = regexp.MustCompile(`(?i)(^|[^\w-])(not|cannot|no|never|without|known|still|will|should|may|might|to be|regress\w*|fails?|failed|revert(s|ed)?|reopen(s|ed)?|part(ly|ially)?)([^\w-]|$)|n['’]t\b`)
 )
+
+// reference is an issue of whichever repository: a line with two says of neither what it is.
+var reference = regexp.MustCompile(`#\d+|/issues/\d+`)
 
 // mostLine bounds a line that is quoted, in bytes.
 const mostLine = 300
@@ -64,7 +67,7 @@ func claim(r Release, id string, issue Issue) string {
 	}
 	for line := range strings.Lines(r.Notes) {
 		line = strings.TrimSpace(line)
-		if len(line) <= mostLine && named.MatchString(line) && fixing.MatchString(line) && !unfixed.MatchString(line) {
+		if len(line) <= mostLine && len(reference.FindAllString(line, 2)) < 2 && named.MatchString(line) && fixing.MatchString(line) && !unfixed.MatchString(line) {
 			return line
 		}
 	}

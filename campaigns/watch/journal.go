@@ -51,6 +51,7 @@ const (
 	Stopped Did = "stopped"  // a step, by a person
 	Killed  Did = "killed"   // a step, with its process
 	LeftOut Did = "left out" // a step, and why
+	Noted   Did = "notes"    // of a release, which its maker changed
 	Closed  Did = "ended"    // a round
 )
 
@@ -79,10 +80,14 @@ type Attempts struct {
 	Name  string    `json:"name"`
 	Did   Did       `json:"did"`
 	Text  string    `json:"text,omitempty"`
-	Begun int       `json:"begun"` // times, without those that were stopped
-	First time.Time `json:"first"`
+	Begun int       `json:"begun"` // times since it was done last, without those that were stopped
+	Kills int       `json:"kills,omitempty"`
+	First time.Time `json:"first,omitzero"` // of those times
 	At    time.Time `json:"at"`
 }
+
+// GivenUp reports whether a step is not begun any more, and was not done.
+func (a Attempts) GivenUp() bool { return a.over() && (a.Did == Failed || a.Did == Killed) }
 
 // over reports whether a step is not begun any more.
 func (a Attempts) over() bool {
@@ -92,7 +97,7 @@ func (a Attempts) over() bool {
 	case Failed:
 		return a.Begun >= leastAttempts && time.Since(a.First) >= patience
 	case Killed:
-		return a.Begun >= mostKills
+		return a.Kills >= mostKills
 	}
 	return false
 }
@@ -292,7 +297,11 @@ func (j *Journal) know(listed []Release) error {
 	return j.add(l)
 }
 
-func (j *Journal) begin(r Round) error   { return j.add(Line{Did: Opened, Round: &r}) }
+func (j *Journal) begin(r Round) error { return j.add(Line{Did: Opened, Round: &r}) }
+func (j *Journal) note(r *Progress, notes string) error {
+	return j.add(Line{Did: Noted, ID: r.ID, Text: notes})
+}
+
 func (j *Journal) end(r *Progress) error { return j.add(Line{Did: Closed, ID: r.ID}) }
 
 func (j *Journal) beginStep(r *Progress, step string) error {
@@ -300,7 +309,7 @@ func (j *Journal) beginStep(r *Progress, step string) error {
 }
 
 func (j *Journal) endStep(r *Progress, step, outcome string, took time.Duration) error {
-	return j.add(Line{Did: Done, ID: r.ID, Step: step, Text: outcome, TookS: took.Seconds()})
+	return j.add(Line{Did: Done, ID: r.ID, Step: step, Text: strings.TrimSpace(outcome), TookS: took.Seconds()})
 }
 
 func (j *Journal) fail(r *Progress, step, why string, took time.Duration) error {
@@ -318,7 +327,6 @@ func (j *Journal) leaveOut(r *Progress, step, why string) error {
 // add writes a line, and does what it says.
 func (j *Journal) add(l Line) error {
 	l.At = time.Now().UTC()
-	l.Text = strings.TrimSpace(l.Text)
 	if err := stored.AppendJSON(j.path(), l); err != nil {
 		return fmt.Errorf("write the journal of the watch: %w", err)
 	}
@@ -348,8 +356,11 @@ func (j *Journal) apply(l Line) {
 	}
 	r := j.Rounds[i]
 	r.SpentS += l.TookS
-	if l.Did == Closed {
+	switch l.Did {
+	case Closed:
 		r.Ended = l.At
+	case Noted:
+		r.Release.Notes = l.Text
 	}
 	if l.Step == "" {
 		return
@@ -357,14 +368,20 @@ func (j *Journal) apply(l Line) {
 	at := slices.IndexFunc(r.Steps, func(s Attempts) bool { return s.Name == l.Step })
 	if at < 0 {
 		at = len(r.Steps)
-		r.Steps = append(r.Steps, Attempts{Name: l.Step, First: l.At})
+		r.Steps = append(r.Steps, Attempts{Name: l.Step})
 	}
 	s := &r.Steps[at]
 	s.Did, s.Text, s.At = l.Did, l.Text, l.At
 	switch l.Did {
 	case Began:
-		s.Begun++
+		if s.Begun++; s.First.IsZero() {
+			s.First = l.At
+		}
 	case Stopped:
 		s.Begun--
+	case Killed:
+		s.Kills++
+	case Done:
+		s.Begun, s.Kills, s.First = 0, 0, time.Time{}
 	}
 }

@@ -82,6 +82,11 @@ func (w *Watch) Look(ctx context.Context) error {
 			continue
 		}
 		r.Release.Binary, r.Release.Archives = listed[i].Binary, listed[i].Archives
+		if listed[i].Notes != r.Release.Notes { // they were written later, or again
+			if err := w.Journal.note(r, listed[i].Notes); err != nil {
+				return err
+			}
+		}
 		if err := w.round(ctx, r); err != nil {
 			return err
 		}
@@ -192,7 +197,7 @@ func (w *Watch) due(r *Progress, step Step) bool {
 		if s.First && s.Name != step.Name && other.Did != Done {
 			return false
 		}
-		if step.Rest && !s.Always && other.Did == Failed && w.waits(r, s) {
+		if step.Rest && s.Name != step.Name && !s.Always && other.Did == Failed && w.waits(r, s) {
 			return false
 		}
 	}
@@ -206,7 +211,7 @@ func (w *Watch) waits(r *Progress, step Step) bool {
 		return false
 	}
 	for _, s := range w.Steps {
-		if other := r.Step(s.Name); s.First && s.Name != step.Name && other.over() && other.Did != Done {
+		if s.First && s.Name != step.Name && r.Step(s.Name).Did != Done && !w.waits(r, s) {
 			return false // it will never be
 		}
 	}

@@ -17,12 +17,13 @@ import (
 type releases struct {
 	list      []string
 	published time.Time
+	notes     string
 	err       error
 }
 
 func (r *releases) Releases(context.Context) (list []Release, err error) {
 	for _, v := range r.list {
-		list = append(list, Release{Version: v, Published: r.published})
+		list = append(list, Release{Version: v, Published: r.published, Notes: r.notes})
 	}
 	return list, r.err
 }
@@ -103,8 +104,16 @@ func TestRounds(t *testing.T) {
 func TestStepFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failing := func(context.Context, Round) (string, error) { return "", errors.New("it broke") }
-		s := newScene(t, t.TempDir(), []Step{{Name: "a", Do: failing}, {Name: "b"}, {Name: "rest", Rest: true}, {Name: "c", Always: true}}, "v1.0.0")
-		for i, want := range []string{"v1.0.0 a, v1.0.0 b, v1.0.0 c", "v1.0.0 a, v1.0.0 c", "v1.0.0 a, v1.0.0 rest, v1.0.0 c", ""} {
+		resting := true
+		rest := func(context.Context, Round) (string, error) {
+			if resting {
+				resting = false
+				return "", errors.New("it broke")
+			}
+			return "", nil
+		}
+		s := newScene(t, t.TempDir(), []Step{{Name: "a", Do: failing}, {Name: "b"}, {Name: "rest", Rest: true, Do: rest}, {Name: "c", Always: true}}, "v1.0.0")
+		for i, want := range []string{"v1.0.0 a, v1.0.0 b, v1.0.0 c", "v1.0.0 a, v1.0.0 c", "v1.0.0 a, v1.0.0 rest, v1.0.0 c", "v1.0.0 rest, v1.0.0 c", ""} {
 			if did := s.look(t); did != want {
 				t.Errorf("look %d: did %q, want %q", i, did, want)
 			}
@@ -170,6 +179,46 @@ func TestFirstStepFails(t *testing.T) {
 			t.Errorf("a release that never was there: %+v", r)
 		}
 	})
+}
+
+// A broker that uses up the time of its round ends it, and so do ten kills.
+func TestRoundWithoutBroker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(context.Context, Round) (string, error) {
+			time.Sleep(2 * time.Hour)
+			return "", errors.New("it did not come")
+		}
+		dir := t.TempDir()
+		s := newScene(t, dir, []Step{{Name: "a", First: true, Do: slow}, {Name: "b"}, {Name: "c", Always: true}}, "v1.0.0")
+		if did, want := s.look(t), "v1.0.0 a"; did != want || len(s.Journal.Open()) > 0 {
+			t.Errorf("did %q, want %q; open %v", did, want, s.Journal.Open())
+		}
+		s.from.list = append(s.from.list, "v1.0.1")
+		if err := s.begin(Release{Version: "v1.0.1"}, "test"); err != nil {
+			t.Fatal(err)
+		}
+		r := s.Journal.last()
+		for range mostKills {
+			if err := errors.Join(s.Journal.beginStep(r, "a"), s.Journal.settle()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if did := s.look(t); did != "" || !r.Step("a").GivenUp() || r.Ended.IsZero() {
+			t.Errorf("did %q after ten kills: %+v", did, r.Step("a"))
+		}
+	})
+}
+
+// Notes that are written after the release was first seen count.
+func TestNotesChange(t *testing.T) {
+	dir := t.TempDir()
+	s := newScene(t, dir, []Step{{Name: "a", Do: func(context.Context, Round) (string, error) { return "", errors.New("later") }}}, "v1.0.0")
+	s.look(t)
+	s.from.notes = "fixes x-1"
+	s.look(t)
+	if got, err := Claims(dir, map[string]Issue{"x-1": {}}); err != nil || got["x-1"].Line != "fixes x-1" {
+		t.Errorf("%v, %v", got, err)
+	}
 }
 
 // A round whose release is not listed waits, and one published before the first look is not
@@ -252,7 +301,7 @@ func TestGoesOn(t *testing.T) {
 			if killed && (r.SpentS < 590 || r.SpentS > 610) {
 				t.Errorf("spent %v s, want those until the last sign of life", r.SpentS)
 			}
-			if b := r.Step("b"); killed != (b.Begun == 2) || r.Ended.IsZero() {
+			if b := r.Step("b"); b.Did != Done || b.Begun != 0 || r.Ended.IsZero() {
 				t.Errorf("%+v, ended %s", b, r.Ended)
 			}
 		})
@@ -326,6 +375,11 @@ func TestClaims(t *testing.T) {
 		"News\n\n* closes #7\n":                         true,
 		"resolved: o/r#7":                               true,
 		"Fixed https://github.com/O/R/issues/7, really": true,
+		"#7 cannot be fixed in this release":            false,
+		"This doesn’t fix #7":                           false,
+		"Still to be fixed: #7":                         false,
+		"#7 will be fixed":                              false,
+		"Fixes #12, a regression of #7":                 false,
 		"#7 is done":                                    false,
 		"Known issues: #7, to be fixed":                 false,
 		"does not fix #7":                               false,

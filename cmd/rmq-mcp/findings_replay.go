@@ -87,7 +87,9 @@ func (a *app) replayAll(ctx context.Context, out io.Writer, dir string, chosen [
 			fmt.Fprintf(out, "  it is not repeated: %v\n", err)
 			continue
 		}
-		job.For = whole
+		if whole != "" {
+			job.For = fmt.Sprintf("%s: %+v", whole, t.key)
+		}
 		r, err := a.workHere(ctx, out, job, text, jobAsk{})
 		for _, trial := range r.Trials {
 			for _, id := range t.ids() {
@@ -122,6 +124,7 @@ func (a *app) replayAll(ctx context.Context, out io.Writer, dir string, chosen [
 
 // A shownSetup is a setup to be run on another version, for all findings that it shows.
 type shownSetup struct {
+	key   finding.Setup    // without the version that showed it
 	shown []finding.Repeat // by each of the findings
 	of    []finding.Finding
 }
@@ -138,7 +141,7 @@ func setupsOf(chosen []finding.Finding, on campaigns.Another) (list []*shownSetu
 				same.Broker, same.Build = flavor, ""
 			}
 			if known[same] == nil {
-				known[same] = &shownSetup{}
+				known[same] = &shownSetup{key: same}
 				list = append(list, known[same])
 			}
 			known[same].shown, known[same].of = append(known[same].shown, r), append(known[same].of, f)

@@ -19,6 +19,8 @@ import (
 
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/testing/modeltest"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // The Claude Code that docs/headless.md was tried with: its package for this platform, and
@@ -213,8 +215,14 @@ func TestHeadless(t *testing.T) {
 		t.Errorf("a call failed: %s", text)
 	}
 	out, err := rmq(t, state, "status", "--since", began.Format(time.RFC3339)).Output()
-	if code := exitCode(err); code == exitHarness || !strings.Contains(string(out), "2 runs since") {
-		t.Errorf("exit %d:\n%s", code, out)
+	var rows []reports.Row
+	listed, lerr := rmq(t, state, "list", "runs", "--json").Output()
+	if lerr != nil || json.Unmarshal(listed, &rows) != nil || len(rows) != 2 {
+		t.Fatalf("%v\n%s", lerr, listed)
+	}
+	want := verdict.Worst([]verdict.State{rows[0].State, rows[1].State}).ExitCode()
+	if code := exitCode(err); code != want || !strings.Contains(string(out), "2 runs since") {
+		t.Errorf("exit %d, want %d of %s and %s:\n%s", code, want, rows[0].State, rows[1].State, out)
 	}
 	pages, err := filepath.Glob(filepath.Join(published, "*", "*.md"))
 	if err != nil || len(pages) == 0 {

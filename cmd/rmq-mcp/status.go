@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -32,7 +33,7 @@ func (a *app) status() *cobra.Command {
 		Long: "Lists the experiments that run, their faults in place and the series that go on, and with --since the runs begun since then. It is\n" +
 			"the end of a session without a person (docs/headless.md): the words of an agent count for nothing in it.\n" +
 			"Exit status: 0 nothing goes on, and every run since then passes; 1 one fails; 2 one could not be told, or there is none;\n" +
-			"3 something goes on, or a run was not judged.",
+			"3 something goes on, a series did not end, or a run was not judged.",
 		Example: "  rmq-mcp status\n  rmq-mcp status --since 2026-11-26T18:00:00Z",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -43,7 +44,13 @@ func (a *app) status() *cobra.Command {
 			out := cmd.OutOrStdout()
 			switch {
 			case ask.hook:
-				return writeJSON(out, s.hook())
+				var of struct { // the session that wants to end
+					ID string `json:"session_id"`
+				}
+				if err := json.NewDecoder(cmd.InOrStdin()).Decode(&of); err != nil {
+					return fmt.Errorf("status --hook: read what Claude Code says of the session: %w", err)
+				}
+				return writeJSON(out, s.of(of.ID).hook())
 			case ask.asJSON:
 				err = writeJSON(out, s)
 			default:
@@ -57,7 +64,7 @@ func (a *app) status() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&ask.since, "since", "", "`time` since when runs count, such as 2026-11-26T18:00:00Z")
-	f.BoolVar(&ask.hook, "hook", false, "print what a Stop hook of Claude Code wants: a reason to go on while something goes on; the exit status is 0")
+	f.BoolVar(&ask.hook, "hook", false, "be a Stop hook of Claude Code: read the session from the input, and print a reason to go on while something of it goes on")
 	f.BoolVar(&ask.asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -65,7 +72,7 @@ func (a *app) status() *cobra.Command {
 // A Status is what goes on in a state directory, and how its runs ended.
 type Status struct {
 	Experiments []LiveExperiment `json:"experiments"`
-	Jobs        []string         `json:"jobs"`           // series, repetitions and reductions that are being worked on
+	Jobs        []Job            `json:"jobs"`           // that are being worked on, and with Since those begun since then
 	Since       *time.Time       `json:"since,omitzero"` // of the runs; nil: none is listed
 	Runs        []reports.Row    `json:"runs"`
 }
@@ -76,6 +83,16 @@ type LiveExperiment struct {
 	Scenario string   `json:"scenario,omitempty"` // "": driven by hand
 	Phase    string   `json:"phase"`
 	Faults   []string `json:"faults"` // in place
+	Session  string   `json:"session,omitempty"`
+}
+
+// A Job is a series, a repetition or a reduction.
+type Job struct {
+	ID      string `json:"job_id"`
+	Working bool   `json:"working"`
+	Ended   bool   `json:"ended"`  // else it goes on, or was stopped, or its process died
+	Unmade  int    `json:"unmade"` // runs that could not be made
+	Session string `json:"session,omitempty"`
 }
 
 func (e LiveExperiment) String() string {
@@ -114,7 +131,7 @@ func (a *app) statusNow(ctx context.Context, since string) (s Status, err error)
 		running[info.ID] = true
 		s.Experiments = append(s.Experiments, look(ctx, dir, info))
 	}
-	if s.Jobs, err = busyJobs(dir); err != nil || since == "" {
+	if s.Jobs, err = jobsSince(dir, s.Since); err != nil || since == "" {
 		return s, err
 	}
 	rows, err := reports.List(dir, reports.Filter{})
@@ -128,7 +145,7 @@ func (a *app) statusNow(ctx context.Context, since string) (s Status, err error)
 
 // look asks an experiment how it is. One that does not answer still runs.
 func look(ctx context.Context, dir string, info keeper.Info) LiveExperiment {
-	e := LiveExperiment{RunID: info.ID, Scenario: info.Scenario, Phase: "does not answer", Faults: []string{}}
+	e := LiveExperiment{RunID: info.ID, Scenario: info.Scenario, Phase: "does not answer", Faults: []string{}, Session: info.Session}
 	ctx, cancel := context.WithTimeout(ctx, statusBound)
 	defer cancel()
 	c, err := keeper.Connect(dir, info.ID)
@@ -149,15 +166,41 @@ func look(ctx context.Context, dir string, info keeper.Info) LiveExperiment {
 	return e
 }
 
-// busyJobs are the jobs that a process works on.
-func busyJobs(dir string) (list []string, err error) {
+// jobsSince are the jobs that a process works on, and those begun since a time; nil for none.
+func jobsSince(dir string, since *time.Time) (list []Job, err error) {
 	dirs, err := filepath.Glob(filepath.Join(dir, campaigns.JobsDir, "*"))
 	for _, d := range dirs {
-		if job, err := campaigns.OpenJobDir(d); err == nil && job.Busy() {
-			list = append(list, job.ID())
+		job, err := campaigns.OpenJobDir(d)
+		if err != nil { // it is being begun, or is somebody else's
+			continue
+		}
+		result, err := job.Result()
+		j := Job{ID: job.ID(), Working: job.Busy(), Ended: err == nil && result.Ended, Session: job.Job.Start.Caller.Session}
+		for _, t := range job.Trials {
+			if t.State == "" {
+				j.Unmade++
+			}
+		}
+		if j.Working || since != nil && !job.Job.Begun.Before(*since) {
+			list = append(list, j)
 		}
 	}
 	return list, err
+}
+
+// of is what a session of a host began.
+func (s Status) of(session string) (own Status) {
+	for _, e := range s.Experiments {
+		if session != "" && e.Session == session {
+			own.Experiments = append(own.Experiments, e)
+		}
+	}
+	for _, j := range s.Jobs {
+		if session != "" && j.Session == session {
+			own.Jobs = append(own.Jobs, j)
+		}
+	}
+	return own
 }
 
 // goesOn are what has not ended, a line each.
@@ -166,7 +209,9 @@ func (s Status) goesOn() (lines []string) {
 		lines = append(lines, e.String())
 	}
 	for _, j := range s.Jobs {
-		lines = append(lines, j+" is being worked on")
+		if j.Working {
+			lines = append(lines, j.ID+" is being worked on")
+		}
 	}
 	return lines
 }
@@ -184,19 +229,22 @@ func (s Status) state() verdict.State {
 }
 
 func (s Status) exitCode() int {
-	unjudged := false
+	left, unmade := len(s.goesOn()) > 0, false
 	for _, r := range s.Runs {
-		unjudged = unjudged || r.State == reports.Unfinished
+		left = left || r.State == reports.Unfinished
 	}
-	switch state := s.state(); {
-	case len(s.goesOn()) > 0 || unjudged:
+	for _, j := range s.Jobs {
+		left, unmade = left || !j.Ended, unmade || j.Unmade > 0
+	}
+	switch code := s.state().ExitCode(); {
+	case left:
 		return exitHarness
 	case s.Since == nil:
 		return 0
-	case len(s.Runs) == 0:
+	case len(s.Runs) == 0 || unmade && code == 0:
 		return exitUndecided
 	default:
-		return state.ExitCode()
+		return code
 	}
 }
 
@@ -214,6 +262,14 @@ func (s Status) print(out io.Writer) error {
 	table := [][]string{{"RUN", "SCENARIO", "SDK", "BROKER", "STATE", "ROOT"}}
 	for _, r := range s.Runs {
 		table = append(table, []string{r.ID, r.Name(), r.SDK, r.Version, string(r.State), fmt.Sprintf("%.12s", r.Root)})
+	}
+	for _, j := range s.Jobs {
+		if !j.Ended && !j.Working {
+			fmt.Fprintf(out, "%s has not ended, and nobody works on it\n", j.ID)
+		}
+		if j.Unmade > 0 {
+			fmt.Fprintf(out, "%s: %d runs could not be made\n", j.ID, j.Unmade)
+		}
 	}
 	fmt.Fprintf(out, "%d runs since %s\n", len(s.Runs), s.Since.Format(time.RFC3339))
 	return printTable(out, table)

@@ -192,7 +192,7 @@ func (a *app) runWatch(ctx context.Context, out io.Writer, from string, ask watc
 func endOfLook(journal *watch.Journal, began time.Time) error {
 	for _, r := range journal.Rounds {
 		for _, s := range r.Steps {
-			if s.Did == watch.Failed && r.Ended.After(began) {
+			if s.GivenUp() && r.Ended.After(began) {
 				return exit(exitHarness)
 			}
 		}

@@ -132,8 +132,9 @@ func TestWatch(t *testing.T) {
 	if i.Closed || !slices.Contains(i.Labels, "status: regressed") || !strings.Contains(strings.Join(i.Comments, "\n"), "Seen again in 2.9.1") {
 		t.Errorf("after the third: %+v", i)
 	}
-	for name, want := range map[string]string{"findings/README.md": "regressed in 2.9.1 (fixed in 2.9.0)", "rounds/v2.9.0.md": " is fixed in 2.9.0"} {
-		if page, err := os.ReadFile(filepath.Join(published, filepath.FromSlash(name))); err != nil || !strings.Contains(string(page), want) {
+	name := watch.NameOf("mosquitto", builds)
+	for page, want := range map[string]string{"findings/" + name + "/README.md": "regressed in 2.9.1 (fixed in 2.9.0)", "rounds/" + name + "/v2.9.0.md": " is fixed in 2.9.0"} {
+		if page, err := os.ReadFile(filepath.Join(published, filepath.FromSlash(page))); err != nil || !strings.Contains(string(page), want) {
 			t.Errorf("%s has no %q: %v\n%s", name, want, err, page)
 		}
 	}

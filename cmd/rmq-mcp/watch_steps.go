@@ -144,7 +144,7 @@ func (w watching) broker(ctx context.Context, r watch.Round) (string, error) {
 		return "", err
 	}
 	says := node.Nodes()[0].Version()
-	words := strings.Fields(says)
+	words := strings.Fields("unknown " + says)
 	if version := "v" + words[len(words)-1]; semver.Compare(version, r.Release.Version) != 0 {
 		return "", fmt.Errorf("the program of %s says that it is %s: no finding would be called fixed in the right version", r.Release.Version, says)
 	}
@@ -244,6 +244,7 @@ func (w watching) replay(ctx context.Context, r watch.Round) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	chosen = slices.DeleteFunc(chosen, func(f finding.Finding) bool { _, then := before[f.ID]; return !then }) // by this very round
 	c, err := w.clusterOf(ctx, r.Release)
 	if err != nil {
 		return "", err
@@ -338,27 +339,40 @@ func (w watching) publish(ctx context.Context, r watch.Round) (string, error) {
 		return "", err
 	}
 	all.Findings = w.findings(all)
-	runs, bad := shownRuns(w.dir, all)
-	if len(runs) == 0 {
-		return "there is no finding to publish" + bad, nil
+	all.Notes = []string{} // of whichever broker, and with paths of this machine
+	for i := range all.Findings {
+		all.Findings[i].Also = slices.DeleteFunc(slices.Clone(all.Findings[i].Also), func(id string) bool {
+			return !slices.ContainsFunc(all.Findings, func(f finding.Finding) bool { return f.ID == id })
+		})
 	}
+	runs, bad := shownRuns(w.dir, all)
 	findings, err := all.Files(func(id string) string {
 		if !slices.Contains(runs, filepath.Join(w.dir, reports.RunsDir, id)) {
 			return ""
 		}
-		return "../" + reports.RunsDir + "/" + id + "/" + reports.MarkdownFile
+		return "../../" + reports.RunsDir + "/" + id + "/" + reports.MarkdownFile
 	})
 	if err != nil {
 		return "", err
+	}
+	for name, page := range findings {
+		findings[name] = []byte(placeless(string(page), w.dir))
 	}
 	rounds, err := w.rounds()
 	if err != nil {
 		return "", err
 	}
+	name := w.journal.Name()
 	pushed, err := publish.Push(ctx, runs, publish.Destination(w.ask.publish), reports.Words{}, nil,
-		publish.Folder{Name: finding.SectionName, Pages: findings}, publish.Folder{Name: "rounds", Pages: rounds})
-	return fmt.Sprintf("%d runs, %d files, at %s%s", len(runs), len(pushed.Paths), pushed.URL, bad), err
+		publish.Folder{Name: finding.SectionName + "/" + name, Pages: findings}, publish.Folder{Name: "rounds/" + name, Pages: rounds})
+	if err == nil {
+		err = reports.WriteJSON(filepath.Join(w.journal.Dir(), publishedFile), runs)
+	}
+	return fmt.Sprintf("%d findings, %d runs, %d files, at %s%s", len(all.Findings), len(runs), len(pushed.Paths), pushed.URL, bad), err
 }
+
+// publishedFile has the directories of the runs that were published last.
+const publishedFile = "published.json"
 
 // shownRuns are the runs that pages of findings lead to: of each finding the smallest and the
 // newest. One that does not verify any more is left out, and named.
@@ -412,13 +426,11 @@ func (w watching) keepClaims(ctx context.Context, _ watch.Round) (string, error)
 
 func (w watching) issues(ctx context.Context, claimed bool) (string, error) {
 	ask := issueAsk{flavor: w.ask.cluster.Flavor, source: w.ask.source, links: w.ask.links, claimed: claimed}
-	if w.ask.publish != "" {
-		all, err := finding.Load(w.dir)
-		if err != nil {
+	if w.ask.publish != "" { // links lead to what is there
+		ask.published = []string{}
+		if err := stored.ReadJSON(filepath.Join(w.journal.Dir(), publishedFile), &ask.published); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
-		all.Findings = w.findings(all)
-		ask.published, _ = shownRuns(w.dir, all)
 	}
 	changes, err := w.app.keepIssues(ctx, w.out, w.ask.issues, nil, ask)
 	if err != nil {

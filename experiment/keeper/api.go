@@ -17,11 +17,12 @@ import (
 
 // A Caller is who asks, for the run's journal.
 type Caller struct {
-	Via    string         `json:"via"`              // mcp, cli
-	Client string         `json:"client,omitempty"` // claude-code 2.1.329
-	Tool   string         `json:"tool"`             // inject_fault, run
-	Args   map[string]any `json:"args,omitempty"`
-	UseID  string         `json:"use_id,omitempty"` // the model's own id of the call
+	Via     string         `json:"via"`              // mcp, cli
+	Client  string         `json:"client,omitempty"` // claude-code 2.1.329
+	Tool    string         `json:"tool"`             // inject_fault, run
+	Args    map[string]any `json:"args,omitempty"`
+	UseID   string         `json:"use_id,omitempty"`  // the model's own id of the call
+	Session string         `json:"session,omitempty"` // of the host, where it tells it
 }
 
 // Start asks for an experiment: a scenario from beginning to verdict, or a

@@ -77,7 +77,7 @@ func keep(words *wordWriter, run Runner) error {
 	defer listener.Close()
 	err = writeInfo(o.StateDir, Info{
 		ID: o.ID, Dir: env.Dir, Scenario: o.Start.Scenario, Flavor: o.Start.Cluster.Flavor, Isolation: o.Isolation,
-		Socket: listener.Addr().String(), Keeper: me, Guard: o.Guard, Started: time.Now().UTC(),
+		Socket: listener.Addr().String(), Keeper: me, Guard: o.Guard, Started: time.Now().UTC(), Session: o.Start.Caller.Session,
 	})
 	if err != nil {
 		return err

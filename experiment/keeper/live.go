@@ -33,6 +33,7 @@ type Info struct {
 	Keeper    Process   `json:"keeper"` // as seen outside its pid namespace
 	Guard     Process   `json:"guard"`
 	Started   time.Time `json:"started"`
+	Session   string    `json:"session,omitempty"` // of the host that asked for it: [Caller.Session]
 }
 
 // List answers the keepers that run, oldest first. Entries of dead ones are

@@ -32,7 +32,7 @@ func (d directory) publish(ctx context.Context, p publication) (Pushed, error) {
 // staleIn are the files of before that go from a directory.
 func staleIn(root string, p publication) (names []string, err error) {
 	for _, folder := range p.folders {
-		entries, err := os.ReadDir(filepath.Join(root, folder))
+		entries, err := os.ReadDir(filepath.Join(root, filepath.FromSlash(folder)))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-github/v62/github"
 
 	"github.com/robustmq/rmq-mcp/internal/secret"
@@ -99,7 +100,11 @@ func (g *gitHub) commit(ctx context.Context, p publication) (Pushed, error) {
 		return Pushed{}, explained(err, "see that the repository exists and the token may write its contents")
 	}
 	branch := cmp.Or(g.branch, repo.GetDefaultBranch())
-	entries, err := g.blobs(ctx, p.files)
+	there, err := g.published(ctx, branch)
+	if err != nil {
+		return Pushed{}, err
+	}
+	entries, err := g.blobs(ctx, p.files, there)
 	if err != nil {
 		return Pushed{}, err
 	}
@@ -119,11 +124,34 @@ func (g *gitHub) commit(ctx context.Context, p publication) (Pushed, error) {
 	return Pushed{}, err
 }
 
-// blobs uploads the contents. They are addressed by content, so an attempt
-// that lost a race uses them again.
-func (g *gitHub) blobs(ctx context.Context, files []file) ([]*github.TreeEntry, error) {
+// published are the hashes of the files of a branch, as far as GitHub lists them at once.
+func (g *gitHub) published(ctx context.Context, branch string) (map[string]bool, error) {
+	ref, _, err := g.client.Git.GetRef(ctx, g.owner, g.repo, "refs/heads/"+branch)
+	if err != nil {
+		return nil, explained(fmt.Errorf("read branch %s: %w", branch, err), "the branch must exist and hold a commit")
+	}
+	tree, _, err := g.client.Git.GetTree(ctx, g.owner, g.repo, ref.Object.GetSHA(), true)
+	if err != nil {
+		return nil, fmt.Errorf("read what is published: %w", err)
+	}
+	there := map[string]bool{}
+	for _, e := range tree.Entries {
+		there[e.GetSHA()] = true
+	}
+	return there, nil
+}
+
+// blobs uploads the contents that are not there yet. They are addressed by content, so an
+// attempt that lost a race uses them again.
+func (g *gitHub) blobs(ctx context.Context, files []file, there map[string]bool) ([]*github.TreeEntry, error) {
 	var entries []*github.TreeEntry
 	for _, f := range files {
+		entry := &github.TreeEntry{Path: github.String(f.path), Mode: github.String("100644"), Type: github.String("blob")}
+		if sum := plumbing.ComputeHash(plumbing.BlobObject, f.content).String(); there[sum] {
+			entry.SHA = &sum
+			entries = append(entries, entry)
+			continue
+		}
 		content, encoding := base64.StdEncoding.EncodeToString(f.content), "base64"
 		if utf8.Valid(f.content) {
 			content, encoding = string(f.content), "utf-8"
@@ -132,9 +160,8 @@ func (g *gitHub) blobs(ctx context.Context, files []file) ([]*github.TreeEntry, 
 		if err != nil {
 			return nil, explained(fmt.Errorf("upload %s: %w", f.path, err), "see that the token may write the repository's contents")
 		}
-		entries = append(entries, &github.TreeEntry{
-			Path: github.String(f.path), Mode: github.String("100644"), Type: github.String("blob"), SHA: blob.SHA,
-		})
+		entry.SHA = blob.SHA
+		entries = append(entries, entry)
 	}
 	return entries, nil
 }
@@ -174,28 +201,36 @@ func (g *gitHub) attempt(ctx context.Context, branch string, entries []*github.T
 
 // stale are entries that take the files of before out of a tree.
 func (g *gitHub) stale(ctx context.Context, root string, p publication) (entries []*github.TreeEntry, err error) {
-	if len(p.folders) == 0 {
-		return nil, nil
-	}
-	top, _, err := g.client.Git.GetTree(ctx, g.owner, g.repo, root, false)
-	if err != nil {
-		return nil, fmt.Errorf("read what is published: %w", err)
-	}
-	for _, folder := range top.Entries {
-		if folder.GetType() != "tree" || !slices.Contains(p.folders, folder.GetPath()) {
-			continue
-		}
-		list, _, err := g.client.Git.GetTree(ctx, g.owner, g.repo, folder.GetSHA(), false)
+	for _, folder := range p.folders {
+		list, err := g.folder(ctx, root, folder)
 		if err != nil {
-			return nil, fmt.Errorf("read %s as it is published: %w", folder.GetPath(), err)
+			return nil, fmt.Errorf("read %s as it is published: %w", folder, err)
 		}
-		for _, e := range list.Entries {
-			if name := path.Join(folder.GetPath(), e.GetPath()); e.GetType() == "blob" && p.stale(name) {
+		for _, e := range list {
+			if name := path.Join(folder, e.GetPath()); e.GetType() == "blob" && p.stale(name) {
 				entries = append(entries, &github.TreeEntry{Path: github.String(name), Mode: github.String("100644"), Type: github.String("blob")}) // without a hash: it goes
 			}
 		}
 	}
 	return entries, nil
+}
+
+// folder lists a folder of a tree; nothing where it is not there.
+func (g *gitHub) folder(ctx context.Context, root, name string) ([]*github.TreeEntry, error) {
+	tree, _, err := g.client.Git.GetTree(ctx, g.owner, g.repo, root, false)
+	if err != nil || name == "" {
+		if err != nil {
+			return nil, err
+		}
+		return tree.Entries, nil
+	}
+	first, rest, _ := strings.Cut(name, "/")
+	for _, e := range tree.Entries {
+		if e.GetType() == "tree" && e.GetPath() == first {
+			return g.folder(ctx, e.GetSHA(), rest)
+		}
+	}
+	return nil, nil
 }
 
 // refMoved is a branch that would not go to the new commit.

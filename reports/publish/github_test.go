@@ -10,11 +10,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-github/v62/github"
 	"golang.org/x/sync/errgroup"
 
@@ -32,6 +34,7 @@ type fakeGitHub struct {
 	trees   map[string]map[string]string // path → blob
 	commits map[string]fakeCommit
 	head    string
+	uploads int // of blobs
 	races   int // how many more times somebody else moves the branch just before us
 	status  int // with which a lost race is answered
 }
@@ -88,14 +91,22 @@ func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		sha := strings.TrimPrefix(route, "GET /git/commits/")
 		answer(w, 200, map[string]any{"sha": sha, "tree": map[string]any{"sha": f.commits[sha].tree}})
 	case strings.HasPrefix(route, "GET /git/trees/"):
-		sha, folder, _ := strings.Cut(strings.TrimPrefix(route, "GET /git/trees/"), ":")
-		answer(w, 200, map[string]any{"sha": sha, "tree": f.shownTree(sha, folder)})
+		sha, folder, _ := strings.Cut(strings.TrimPrefix(route, "GET /git/trees/"), ":") // of a folder: TREE:FOLDER
+		if commit, ok := f.commits[sha]; ok {                                            // as git resolves it
+			sha = commit.tree
+		}
+		tree := f.shownTree(sha, folder)
+		if r.URL.Query().Get("recursive") != "" {
+			tree = f.wholeTree(sha)
+		}
+		answer(w, 200, map[string]any{"sha": sha, "tree": tree})
 	case route == "POST /git/blobs":
 		if in.Encoding == "base64" {
 			raw, _ := base64.StdEncoding.DecodeString(in.Content)
 			in.Content = string(raw)
 		}
-		sha := hashOf("blob", in.Content)
+		f.uploads++
+		sha := plumbing.ComputeHash(plumbing.BlobObject, []byte(in.Content)).String()
 		f.blobs[sha] = in.Content
 		answer(w, 201, map[string]any{"sha": sha})
 	case route == "POST /git/trees":
@@ -130,6 +141,14 @@ type treeEntry struct {
 	SHA  *string
 }
 
+// wholeTree is every file of a tree.
+func (f *fakeGitHub) wholeTree(tree string) (shown []any) {
+	for name, sha := range f.trees[tree] {
+		shown = append(shown, map[string]any{"path": name, "type": "blob", "sha": sha})
+	}
+	return shown
+}
+
 // shownTree is a tree, or a folder in it. The hash of a folder is TREE:FOLDER.
 func (f *fakeGitHub) shownTree(tree, folder string) []any {
 	shown := map[string]any{}
@@ -143,7 +162,7 @@ func (f *fakeGitHub) shownTree(tree, folder string) []any {
 		top, _, deeper := strings.Cut(name, "/")
 		shown[top] = map[string]any{"path": top, "type": "blob", "sha": sha}
 		if deeper {
-			shown[top] = map[string]any{"path": top, "type": "tree", "sha": tree + ":" + top}
+			shown[top] = map[string]any{"path": top, "type": "tree", "sha": tree + ":" + path.Join(folder, top)}
 		}
 	}
 	return slices.Collect(maps.Values(shown))
@@ -203,9 +222,9 @@ func TestPushToGitHub(t *testing.T) {
 	if c := f.commits[f.head]; c.parent != "commit0" || !strings.HasPrefix(c.message, "It forgets\n\n"+s.ID) {
 		t.Errorf("the commit is %+v", c)
 	}
-	head := f.head
-	if _, err := pushTo(t.Context(), g, []string{dir}, reports.Words{}, nil); err != nil || f.head != head {
-		t.Errorf("the same again: %v, the branch went from %s to %s", err, head, f.head)
+	head, uploads := f.head, f.uploads
+	if _, err := pushTo(t.Context(), g, []string{dir}, reports.Words{}, nil); err != nil || f.head != head || f.uploads != uploads {
+		t.Errorf("the same again: %v, the branch went from %s to %s, %d uploads after %d", err, head, f.head, f.uploads, uploads)
 	}
 }
 

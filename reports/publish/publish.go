@@ -46,8 +46,8 @@ func (p Pushed) of(files []file) Pushed {
 	return p
 }
 
-// A Folder is pages beside the runs, by their names in it. It takes the place of the folder
-// of that name: no other file stays there.
+// A Folder is pages beside the runs, by their names in it. Its name is a path. It takes the
+// place of the folder there: no other file stays in it.
 type Folder struct {
 	Name  string
 	Pages map[string][]byte
@@ -83,7 +83,7 @@ type file struct {
 // whose seal or verdict does not hold is refused with a [*reports.BrokenSeal]. With an
 // overview there is a page over all of them, nil for none.
 func Push(ctx context.Context, runDirs []string, to Destination, words reports.Words, over *Overview, beside ...Folder) (Pushed, error) {
-	if len(runDirs) == 0 {
+	if len(runDirs) == 0 && len(beside) == 0 {
 		return Pushed{}, errors.New("push: no run named; rmq-mcp list runs shows them")
 	}
 	p, err := to.publisher()
