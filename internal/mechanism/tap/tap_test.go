@@ -3,7 +3,6 @@ package tap
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -16,113 +15,6 @@ import (
 
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
-
-// A pair is a client and a node at the two ends of a tap.
-type pair struct {
-	t            *testing.T
-	tap          *Tap
-	client, node net.Conn
-}
-
-// newPair connects a client through the tap, greeted.
-func newPair(t *testing.T, tap *Tap, at string, nodes <-chan net.Conn, id string) *pair {
-	t.Helper()
-	p := dial(t, tap, at, nodes, connectAs(id))
-	p.node.Write(sample(Connack))
-	p.gets(p.client, sample(Connack))
-	return p
-}
-
-func dial(t *testing.T, tap *Tap, at string, nodes <-chan net.Conn, first []byte) *pair {
-	t.Helper()
-	client, err := net.Dial("tcp", at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &pair{t: t, tap: tap, client: client}
-	client.Write(first)
-	select {
-	case p.node = <-nodes:
-	case <-time.After(hosttest.Bound):
-		t.Fatal("the tap did not connect to the node")
-	}
-	t.Cleanup(func() { client.Close(); p.node.Close() })
-	p.gets(p.node, first)
-	return p
-}
-
-// gets reads exactly these bytes.
-func (p *pair) gets(from net.Conn, want []byte) {
-	p.t.Helper()
-	from.SetReadDeadline(time.Now().Add(hosttest.Bound))
-	got := make([]byte, len(want))
-	n, err := io.ReadFull(from, got)
-	if err != nil || !bytes.Equal(got, want) {
-		p.t.Fatalf("% x, %v; want % x", got[:n], err, want)
-	}
-}
-
-// ends waits for the end of a connection.
-func (p *pair) ends(conn net.Conn) {
-	p.t.Helper()
-	conn.SetReadDeadline(time.Now().Add(hosttest.Bound))
-	if n, err := conn.Read(make([]byte, 1)); err == nil || isTimeout(err) {
-		p.t.Fatalf("%d bytes, %v; want the end", n, err)
-	}
-}
-
-func connectAs(id string) []byte {
-	body := append([]byte{0, 4, 'M', 'Q', 'T', 'T', 4, 2, 0, 60, 0, byte(len(id))}, id...)
-	return append([]byte{0x10, byte(len(body))}, body...)
-}
-
-func publishOf(id uint16, topic, payload string) []byte {
-	body := append([]byte{0, byte(len(topic))}, topic...)
-	body = append(binary.BigEndian.AppendUint16(body, id), payload...)
-	return append(binary.AppendUvarint([]byte{0x32}, uint64(len(body))), body...)
-}
-
-func ackOf(kind Type, id uint16) []byte {
-	return binary.BigEndian.AppendUint16([]byte{byte(kind) << 4, 2}, id)
-}
-
-// newTap is a tap before one node whose connections come out of the channel.
-func newTap(t *testing.T) (*Tap, string, <-chan net.Conn) {
-	t.Helper()
-	node, nodes := newNode(t)
-	tap := New(Options{})
-	return tap, listening(t, tap, node), nodes
-}
-
-func listening(t *testing.T, tap *Tap, upstream string) string {
-	t.Helper()
-	at, err := tap.Listen("node-1", "127.0.0.1:0", upstream)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { tap.Close() })
-	return at
-}
-
-func newNode(t *testing.T) (string, <-chan net.Conn) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nodes := make(chan net.Conn, 2000)
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			nodes <- c
-		}
-	}()
-	t.Cleanup(func() { l.Close() })
-	return l.Addr().String(), nodes
-}
 
 func TestDropsEveryThird(t *testing.T) {
 	tap, at, nodes := newTap(t)
@@ -360,18 +252,6 @@ func TestSeenBehindALiar(t *testing.T) {
 	p.ends(p.node)
 }
 
-// drained takes out the connections of clients that were refused.
-func drained(nodes <-chan net.Conn) <-chan net.Conn {
-	for {
-		select {
-		case c := <-nodes:
-			c.Close()
-		case <-time.After(50 * time.Millisecond):
-			return nodes
-		}
-	}
-}
-
 func TestHalfOpen(t *testing.T) {
 	tap, at, nodes := newTap(t)
 	p := newPair(t, tap, at, nodes, "c")
@@ -415,76 +295,6 @@ func TestSlowReaderPushesBack(t *testing.T) {
 	p.node.SetWriteDeadline(time.Now().Add(hosttest.Bound))
 	if _, err := p.node.Write(b); err != nil {
 		t.Errorf("healed: %v", err)
-	}
-}
-
-// A probe sees what each action does, is not counted, and sees nothing of it
-// without the rule.
-func TestExchange(t *testing.T) {
-	tap, _, _ := newTap(t)
-	want := map[Action]string{Drop: NeverArrives, Delay: Arrives, Duplicate: Twice, CutAfter: ThenCut, Truncate: HalfThenCut, Mutate: Altered}
-	for kind := Any; kind <= Auth; kind++ {
-		for _, way := range []Direction{ToBroker, ToClient} {
-			if only, ok := kind.onlyGoes(); ok && only != way {
-				continue
-			}
-			for do, what := range want {
-				if do == Duplicate && kind != Publish {
-					continue
-				}
-				r := Rule{Fault: "f1", Do: do, Packet: kind, Direction: way, Clients: []string{"nobody"}, Nth: 5, DelayMS: 30, Change: TypeZero}
-				name := fmt.Sprintf("%s %s %s", do, kind, way)
-				exchanged(t, tap, name+" before", r, Arrives, 0)
-				tap.Set([]Rule{r})
-				exchanged(t, tap, name, r, what, r.delayOf(do))
-				exchanged(t, tap, name+" of another fault", Rule{Fault: "f2", Packet: kind, Direction: way}, Arrives, 0)
-				r.Clients, r.Nth = nil, 1
-				tap.Set(nil)
-				tap.Set([]Rule{r})
-				exchanged(t, tap, name+" of no fault", Rule{Packet: kind, Direction: way}, Arrives, 0)
-				if c := tap.Count("f1"); c.Chosen != 0 || c.Acted != 0 {
-					t.Errorf("%s: %+v", name, c)
-				}
-				tap.Set(nil)
-			}
-		}
-	}
-}
-
-func (r Rule) delayOf(do Action) time.Duration {
-	if do == Delay {
-		return r.delay()
-	}
-	return 0
-}
-
-func exchanged(t *testing.T, tap *Tap, name string, r Rule, want string, atLeast time.Duration) {
-	t.Helper()
-	got, err := tap.Exchange(t.Context(), r.Fault, r.Packet, r.Direction)
-	if err != nil || got.What != want || got.Took < atLeast {
-		t.Errorf("%s: %q after %s, %v; want %q", name, got.What, got.Took, err, want)
-	}
-}
-
-func TestRuleCheck(t *testing.T) {
-	for want, r := range map[string]Rule{
-		"is no topic filter":    {Packet: Publish, Topic: "a/#/b"},
-		"only publish has":      {Packet: Puback, Topic: "a"},
-		"give one of them":      {Nth: 2, Percent: 5},
-		"only publish may":      {Do: Duplicate, Packet: Puback},
-		"no pingreq has that":   {Do: Mutate, Packet: Pingreq, Change: PacketIDZero},
-		"only goes to_broker":   {Packet: Connect, Direction: ToClient},
-		"client \"[\": syntax":  {Clients: []string{"["}},
-		"only goes to_client":   {Packet: Suback, Direction: ToBroker},
-		"no publish has that":   {Do: Mutate, Packet: Publish, Change: ReservedFlags},
-		"stands for a whole le": {Packet: Publish, Topic: "a+"},
-	} {
-		if err := r.Check(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %q", r, err, want)
-		}
-	}
-	if err := (Rule{Do: Drop, Packet: Publish, Topic: "a/+/#", Nth: 5, Clients: []string{"r*"}}).Check(); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -541,13 +351,4 @@ func echoed(ctx context.Context, at, id string) error {
 		}
 	}
 	return nil
-}
-
-func await(t *testing.T, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(hosttest.Bound); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it does not happen")
-		}
-	}
 }
