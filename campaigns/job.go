@@ -228,12 +228,14 @@ func (d *JobDir) keep(t Trial) error {
 	return nil
 }
 
-// forgetUnmade takes out the trials of which no run could be made.
+// forgetUnmade takes out the trials from the first of which no run could be made.
 func (d *JobDir) forgetUnmade() error {
-	made := slices.DeleteFunc(slices.Clone(d.Trials), func(t Trial) bool { return t.State == "" })
-	if len(made) == len(d.Trials) || d.Busy() {
+	// The place of a trial tells how it varied: those after one that goes, go too.
+	first := slices.IndexFunc(d.Trials, func(t Trial) bool { return t.State == "" })
+	if first < 0 || d.Busy() {
 		return nil
 	}
+	made := d.Trials[:first]
 	var text bytes.Buffer
 	for _, t := range made {
 		line, err := json.Marshal(t)

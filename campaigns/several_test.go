@@ -77,6 +77,34 @@ func TestSeriesUntilFails(t *testing.T) {
 	}
 }
 
+// A part of something is found again, whatever became of it. It makes again the runs from the
+// first that could not be made, each with the seed of its place.
+func TestPartOf(t *testing.T) {
+	dir := t.TempDir()
+	job := NewSeries("kill", keeper.Start{Scenario: "mqtt/kill"}, nil, 3, false)
+	job.For = "v1.0.0"
+	if d, err := PartOf(dir, job); d != nil || err != nil {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	d, err := NewJobDir(dir, job, "text", time.Now())
+	for _, state := range []verdict.State{verdict.PassSmoke, "", verdict.PassSmoke} {
+		err = errors.Join(err, d.keep(Trial{RunID: string(state), State: state}))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	job.Was, job.Wanted = "another word for it", Fingerprint{lost}
+	for range 2 {
+		if again, err := PartOf(dir, job); err != nil || again == nil || again.ID() != d.ID() || len(again.Trials) != 1 {
+			t.Errorf("%+v, %v", again, err)
+		}
+	}
+	job.For = "v1.0.1"
+	if d, err := PartOf(dir, job); d != nil || err != nil {
+		t.Errorf("a part of something else: %+v, %v", d, err)
+	}
+}
+
 // Each library is run as often as is asked, in turn, and the runs are counted together.
 func TestSeriesCounts(t *testing.T) {
 	d := seriesDir(t, []string{"go/x@1", "python/y@2"}, 2, false)

@@ -58,6 +58,7 @@ func (k Key) String() string { return k.Subject + ": " + k.Claim + ", " + k.Way(
 
 // Findings are all findings of stored runs, the most severe first.
 type Findings struct {
+	Of       string    `json:"of,omitempty"` // the broker, where others and libraries are left out
 	Findings []Finding `json:"findings"`
 	Notes    []string  `json:"notes"` // which failed runs show none, and why
 }

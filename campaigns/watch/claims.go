@@ -46,7 +46,7 @@ var (
 	unfixed = regexp.MustCompile(`(?i)(^|[^\w-])(not|cannot|no|never|without|known|still|will|should|may|might|to be|regress\w*|fails?|failed|revert(s|ed)?|reopen(s|ed)?|part(ly|ially)?)([^\w-]|$)|n['’]t\b`)
 )
 
-// reference is an issue of whichever repository: a line with two says of neither what it is.
+// reference is an issue of whichever repository: a line that names another one may be about that.
 var reference = regexp.MustCompile(`#\d+|/issues/\d+`)
 
 // mostLine bounds a line that is quoted, in bytes.
@@ -67,7 +67,7 @@ func claim(r Release, id string, issue Issue) string {
 	}
 	for line := range strings.Lines(r.Notes) {
 		line = strings.TrimSpace(line)
-		if len(line) <= mostLine && len(reference.FindAllString(line, 2)) < 2 && named.MatchString(line) && fixing.MatchString(line) && !unfixed.MatchString(line) {
+		if len(line) <= mostLine && !reference.MatchString(named.ReplaceAllString(line, " ")) && named.MatchString(line) && fixing.MatchString(line) && !unfixed.MatchString(line) {
 			return line
 		}
 	}

@@ -52,6 +52,8 @@ const (
 	Killed  Did = "killed"   // a step, with its process
 	LeftOut Did = "left out" // a step, and why
 	Noted   Did = "notes"    // of a release, which its maker changed
+	Missed  Did = "gone"     // a release: it is not listed any more
+	Found   Did = "back"     // it is listed again
 	Closed  Did = "ended"    // a round
 )
 
@@ -71,6 +73,7 @@ type Line struct {
 type Progress struct {
 	Round
 	SpentS float64    `json:"spent_s"`        // by its steps together
+	Gone   time.Time  `json:"gone,omitzero"`  // since when its release is not listed; zero while it is
 	Ended  time.Time  `json:"ended,omitzero"` // zero while it goes on
 	Steps  []Attempts `json:"steps"`          // in the order of their first begin
 }
@@ -80,14 +83,15 @@ type Attempts struct {
 	Name  string    `json:"name"`
 	Did   Did       `json:"did"`
 	Text  string    `json:"text,omitempty"`
-	Begun int       `json:"begun"` // times since it was done last, without those that were stopped
-	Kills int       `json:"kills,omitempty"`
-	First time.Time `json:"first,omitzero"` // of those times
+	Fails int       `json:"fails,omitempty"` // since it was done last
+	Kills int       `json:"kills,omitempty"` // since then, too
+	First time.Time `json:"first_failed,omitzero"`
 	At    time.Time `json:"at"`
 }
 
-// GivenUp reports whether a step is not begun any more, and was not done.
-func (a Attempts) GivenUp() bool { return a.over() && (a.Did == Failed || a.Did == Killed) }
+// Unfinished reports whether a step came to no end of its own. In a round that has ended it
+// was given up.
+func (a Attempts) Unfinished() bool { return a.Did == Failed || a.Did == Killed }
 
 // over reports whether a step is not begun any more.
 func (a Attempts) over() bool {
@@ -95,7 +99,7 @@ func (a Attempts) over() bool {
 	case Done, LeftOut:
 		return true
 	case Failed:
-		return a.Begun >= leastAttempts && time.Since(a.First) >= patience
+		return a.Fails >= leastAttempts && time.Since(a.First) >= patience
 	case Killed:
 		return a.Kills >= mostKills
 	}
@@ -105,7 +109,7 @@ func (a Attempts) over() bool {
 func (a Attempts) String() string {
 	text := string(a.Did)
 	if a.Did == Failed {
-		text = fmt.Sprintf("failed, attempt %d", a.Begun)
+		text = fmt.Sprintf("failed, attempt %d", a.Fails)
 	}
 	if a.Text != "" {
 		text += ": " + a.Text
@@ -302,6 +306,9 @@ func (j *Journal) note(r *Progress, notes string) error {
 	return j.add(Line{Did: Noted, ID: r.ID, Text: notes})
 }
 
+func (j *Journal) miss(r *Progress) error { return j.add(Line{Did: Missed, ID: r.ID}) }
+func (j *Journal) find(r *Progress) error { return j.add(Line{Did: Found, ID: r.ID}) }
+
 func (j *Journal) end(r *Progress) error { return j.add(Line{Did: Closed, ID: r.ID}) }
 
 func (j *Journal) beginStep(r *Progress, step string) error {
@@ -361,6 +368,10 @@ func (j *Journal) apply(l Line) {
 		r.Ended = l.At
 	case Noted:
 		r.Release.Notes = l.Text
+	case Missed:
+		r.Gone = l.At
+	case Found:
+		r.Gone = time.Time{}
 	}
 	if l.Step == "" {
 		return
@@ -373,15 +384,13 @@ func (j *Journal) apply(l Line) {
 	s := &r.Steps[at]
 	s.Did, s.Text, s.At = l.Did, l.Text, l.At
 	switch l.Did {
-	case Began:
-		if s.Begun++; s.First.IsZero() {
+	case Failed:
+		if s.Fails++; s.Fails == 1 {
 			s.First = l.At
 		}
-	case Stopped:
-		s.Begun--
 	case Killed:
 		s.Kills++
 	case Done:
-		s.Begun, s.Kills, s.First = 0, 0, time.Time{}
+		s.Fails, s.Kills, s.First = 0, 0, time.Time{}
 	}
 }

@@ -7,11 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/google/go-github/v62/github"
 	"golang.org/x/mod/semver"
 
 	"github.com/robustmq/rmq-mcp/internal/broker/release"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/internal/stored"
 )
 
@@ -34,7 +36,7 @@ func (g GitHub) Releases(ctx context.Context) (list []Release, err error) {
 	for _, r := range found {
 		if !r.GetDraft() && semver.IsValid(r.GetTagName()) {
 			list = append(list, Release{
-				Version: r.GetTagName(), Notes: r.GetBody(), Repo: g.Owner + "/" + g.Repo, Published: r.GetPublishedAt().Time, Archives: g.Archives,
+				Version: r.GetTagName(), Notes: plainNotes(r.GetBody()), Repo: g.Owner + "/" + g.Repo, Published: r.GetPublishedAt().Time, Archives: g.Archives,
 			})
 		}
 	}
@@ -81,5 +83,8 @@ func notesIn(path string) (string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read the notes of a release: %w", err)
 	}
-	return string(text), nil
+	return plainNotes(string(text)), nil
 }
+
+// plainNotes are notes as the journal keeps them.
+func plainNotes(text string) string { return plain.Text(strings.ReplaceAll(text, "\r\n", "\n")) }

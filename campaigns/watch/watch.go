@@ -78,8 +78,15 @@ func (w *Watch) Look(ctx context.Context) error {
 	for _, r := range w.Journal.Open() {
 		i := slices.IndexFunc(listed, func(l Release) bool { return l.Version == r.Release.Version })
 		if i < 0 {
-			w.Tell(fmt.Sprintf("%s waits: %s is not listed any more", r.ID, r.Release.Version))
+			if err := w.withoutRelease(r); err != nil {
+				return err
+			}
 			continue
+		}
+		if !r.Gone.IsZero() {
+			if err := w.Journal.find(r); err != nil {
+				return err
+			}
 		}
 		r.Release.Binary, r.Release.Archives = listed[i].Binary, listed[i].Archives
 		if listed[i].Notes != r.Release.Notes { // they were written later, or again
@@ -92,6 +99,22 @@ func (w *Watch) Look(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// withoutRelease has a round wait for a release that is not listed any more, for as long as
+// a step that fails is begun again. Then it ends the round.
+func (w *Watch) withoutRelease(r *Progress) error {
+	if r.Gone.IsZero() {
+		if err := w.Journal.miss(r); err != nil {
+			return err
+		}
+	}
+	if time.Since(r.Gone) < patience {
+		w.Tell(fmt.Sprintf("%s waits: %s is not listed any more", r.ID, r.Release.Version))
+		return nil
+	}
+	w.Tell(fmt.Sprintf("%s: the round has ended, for %s is not listed any more", r.ID, r.Release.Version))
+	return w.Journal.end(r)
 }
 
 // Run looks again and again until ctx ends. It tells why a look failed, and goes on.
@@ -185,11 +208,7 @@ func (w *Watch) round(ctx context.Context, r *Progress) error {
 // due reports whether a step is to be done now.
 func (w *Watch) due(r *Progress, step Step) bool {
 	now := r.Step(step.Name)
-	if step.Always && now.Did == Done {
-		if !slices.ContainsFunc(w.Steps, func(s Step) bool { return !s.Always && r.Step(s.Name).At.After(now.At) }) {
-			return false
-		}
-	} else if now.over() {
+	if now.over() && !(step.Always && w.behind(r, step)) {
 		return false
 	}
 	for _, s := range w.Steps {
@@ -202,6 +221,20 @@ func (w *Watch) due(r *Progress, step Step) bool {
 		}
 	}
 	return true
+}
+
+// behind reports whether something was done after a step: another one that is not always done,
+// or one before it that is.
+func (w *Watch) behind(r *Progress, step Step) bool {
+	at, before := r.Step(step.Name).At, true
+	for _, s := range w.Steps {
+		before = before && s.Name != step.Name
+		other := r.Step(s.Name)
+		if s.Name != step.Name && (!s.Always || before) && other.Did == Done && other.At.After(at) {
+			return true
+		}
+	}
+	return false
 }
 
 // waits reports whether a step is to be done at a later look.

@@ -113,7 +113,7 @@ func TestStepFails(t *testing.T) {
 			return "", nil
 		}
 		s := newScene(t, t.TempDir(), []Step{{Name: "a", Do: failing}, {Name: "b"}, {Name: "rest", Rest: true, Do: rest}, {Name: "c", Always: true}}, "v1.0.0")
-		for i, want := range []string{"v1.0.0 a, v1.0.0 b, v1.0.0 c", "v1.0.0 a, v1.0.0 c", "v1.0.0 a, v1.0.0 rest, v1.0.0 c", "v1.0.0 rest, v1.0.0 c", ""} {
+		for i, want := range []string{"v1.0.0 a, v1.0.0 b, v1.0.0 c", "v1.0.0 a", "v1.0.0 a, v1.0.0 rest", "v1.0.0 rest, v1.0.0 c", ""} {
 			if did := s.look(t); did != want {
 				t.Errorf("look %d: did %q, want %q", i, did, want)
 			}
@@ -203,7 +203,7 @@ func TestRoundWithoutBroker(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if did := s.look(t); did != "" || !r.Step("a").GivenUp() || r.Ended.IsZero() {
+		if did := s.look(t); did != "" || !r.Step("a").Unfinished() || r.Ended.IsZero() {
 			t.Errorf("did %q after ten kills: %+v", did, r.Step("a"))
 		}
 	})
@@ -216,8 +216,33 @@ func TestNotesChange(t *testing.T) {
 	s.look(t)
 	s.from.notes = "fixes x-1"
 	s.look(t)
+	s.look(t)
+	if text, err := os.ReadFile(s.Journal.path()); err != nil || strings.Count(string(text), "fixes x-1") != 1 {
+		t.Errorf("%v, written more than once:\n%s", err, text)
+	}
 	if got, err := Claims(dir, map[string]Issue{"x-1": {}}); err != nil || got["x-1"].Line != "fixes x-1" {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// The issues are kept again after a publication: they link to it.
+func TestAlwaysFollows(t *testing.T) {
+	broken := true
+	publish := func(context.Context, Round) (string, error) {
+		if broken {
+			return "", errors.New("no token")
+		}
+		return "", nil
+	}
+	s := newScene(t, t.TempDir(), []Step{{Name: "a"}, {Name: "publish", Always: true, Do: publish}, {Name: "issues", Always: true}}, "v1.0.0")
+	if did, want := s.look(t), "v1.0.0 a, v1.0.0 publish, v1.0.0 issues"; did != want {
+		t.Errorf("did %q, want %q", did, want)
+	}
+	broken = false
+	for _, want := range []string{"v1.0.0 publish, v1.0.0 issues", ""} {
+		if did := s.look(t); did != want {
+			t.Errorf("did %q, want %q", did, want)
+		}
 	}
 }
 
@@ -231,6 +256,10 @@ func TestListed(t *testing.T) {
 		s.from.published = time.Now().Add(-time.Hour)
 		if did := s.look(t); did != "" || !strings.Contains(strings.Join(s.told, "\n"), "v1.0.0 is not listed any more") {
 			t.Errorf("did %q, told %q", did, s.told)
+		}
+		time.Sleep(patience)
+		if s.look(t); len(s.Journal.Open()) > 0 {
+			t.Errorf("a day later it is still open: %+v", s.Journal.Open()[0])
 		}
 	})
 }
@@ -301,7 +330,7 @@ func TestGoesOn(t *testing.T) {
 			if killed && (r.SpentS < 590 || r.SpentS > 610) {
 				t.Errorf("spent %v s, want those until the last sign of life", r.SpentS)
 			}
-			if b := r.Step("b"); b.Did != Done || b.Begun != 0 || r.Ended.IsZero() {
+			if b := r.Step("b"); b.Did != Done || b.Fails != 0 || b.Kills != 0 || r.Ended.IsZero() {
 				t.Errorf("%+v, ended %s", b, r.Ended)
 			}
 		})
@@ -380,6 +409,8 @@ func TestClaims(t *testing.T) {
 		"Still to be fixed: #7":                         false,
 		"#7 will be fixed":                              false,
 		"Fixes #12, a regression of #7":                 false,
+		"Fixes #12, see #7":                             false,
+		"Fixes #12, found while chasing " + id:          false,
 		"#7 is done":                                    false,
 		"Known issues: #7, to be fixed":                 false,
 		"does not fix #7":                               false,

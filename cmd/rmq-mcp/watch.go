@@ -48,7 +48,7 @@ func (a *app) watch() *cobra.Command {
 			"budget of time: " + strings.Join(stepNames(), ", ") + ". At the first look the newest release has a round.\n" +
 			"Each decision is a line of watch/journal.jsonl in the state directory. There is one watch of a state directory at a time; one that\n" +
 			"was stopped or killed goes on where it was when it is started again (docs/watch.md).\n" +
-			"Exit status of --once: 0 all steps are done, 2 some are left for the next look, 3 one was given up, or there was no look.",
+			"Exit status of --once: 0 all steps are done or left out, 2 some are left for the next look, 3 one was given up, or there was no look.",
 		Example: "  rmq-mcp watch --issues robustmq/robustmq --publish github:me/reports\n  rmq-mcp watch --once --for 2h ./builds --flavor mosquitto\n  rmq-mcp watch --status",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -192,7 +192,7 @@ func (a *app) runWatch(ctx context.Context, out io.Writer, from string, ask watc
 func endOfLook(journal *watch.Journal, began time.Time) error {
 	for _, r := range journal.Rounds {
 		for _, s := range r.Steps {
-			if s.GivenUp() && r.Ended.After(began) {
+			if s.Unfinished() && r.Ended.After(began) {
 				return exit(exitHarness)
 			}
 		}

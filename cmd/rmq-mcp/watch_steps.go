@@ -339,7 +339,7 @@ func (w watching) publish(ctx context.Context, r watch.Round) (string, error) {
 		return "", err
 	}
 	all.Findings = w.findings(all)
-	all.Notes = []string{} // of whichever broker, and with paths of this machine
+	all.Of, all.Notes = w.ask.cluster.Flavor, []string{} // notes are of whichever broker, and with paths of this machine
 	for i := range all.Findings {
 		all.Findings[i].Also = slices.DeleteFunc(slices.Clone(all.Findings[i].Also), func(id string) bool {
 			return !slices.ContainsFunc(all.Findings, func(f finding.Finding) bool { return f.ID == id })
@@ -366,13 +366,18 @@ func (w watching) publish(ctx context.Context, r watch.Round) (string, error) {
 	pushed, err := publish.Push(ctx, runs, publish.Destination(w.ask.publish), reports.Words{}, nil,
 		publish.Folder{Name: finding.SectionName + "/" + name, Pages: findings}, publish.Folder{Name: "rounds/" + name, Pages: rounds})
 	if err == nil {
-		err = reports.WriteJSON(filepath.Join(w.journal.Dir(), publishedFile), runs)
+		err = reports.WriteJSON(filepath.Join(w.journal.Dir(), publishedFile), published{w.ask.publish, runs})
 	}
 	return fmt.Sprintf("%d findings, %d runs, %d files, at %s%s", len(all.Findings), len(runs), len(pushed.Paths), pushed.URL, bad), err
 }
 
-// publishedFile has the directories of the runs that were published last.
+// publishedFile has what was published last.
 const publishedFile = "published.json"
+
+type published struct {
+	To   string   `json:"to"`
+	Runs []string `json:"runs"` // their directories
+}
 
 // shownRuns are the runs that pages of findings lead to: of each finding the smallest and the
 // newest. One that does not verify any more is left out, and named.
@@ -427,9 +432,12 @@ func (w watching) keepClaims(ctx context.Context, _ watch.Round) (string, error)
 func (w watching) issues(ctx context.Context, claimed bool) (string, error) {
 	ask := issueAsk{flavor: w.ask.cluster.Flavor, source: w.ask.source, links: w.ask.links, claimed: claimed}
 	if w.ask.publish != "" { // links lead to what is there
-		ask.published = []string{}
-		if err := stored.ReadJSON(filepath.Join(w.journal.Dir(), publishedFile), &ask.published); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		var last published
+		if err := stored.ReadJSON(filepath.Join(w.journal.Dir(), publishedFile), &last); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
+		}
+		if ask.published = []string{}; last.To == w.ask.publish {
+			ask.published = append(ask.published, last.Runs...)
 		}
 	}
 	changes, err := w.app.keepIssues(ctx, w.out, w.ask.issues, nil, ask)

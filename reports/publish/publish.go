@@ -151,6 +151,9 @@ func Preview(runDirs []string, to Destination, words reports.Words, over *Overvi
 }
 
 func commitMessage(title, runs string) string {
+	if title == "" && runs == "" {
+		return "pages without runs\n"
+	}
 	if title == "" {
 		return strings.TrimSpace(runs) + "\n"
 	}
