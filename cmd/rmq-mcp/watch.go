@@ -46,7 +46,7 @@ func (a *app) watch() *cobra.Command {
 		Short: "Take each new release of a broker through everything, without a person",
 		Long: "Looks for new releases on GitHub, or in a directory of programs and archives, and takes each through a round of steps, within a\n" +
 			"budget of time: " + strings.Join(stepNames(), ", ") + ". At the first look the newest release has a round.\n" +
-			"Each decision is a line of watch/journal.jsonl in the state directory. There is one watch of a state directory at a time; one that\n" +
+			"Each decision is a line of watch/NAME/journal.jsonl in the state directory. There is one watch of a state directory at a time; one that\n" +
 			"was stopped or killed goes on where it was when it is started again (docs/watch.md).\n" +
 			"Exit status of --once: 0 all steps are done or left out, 2 some are left for the next look, 3 one was given up, or there was no look.",
 		Example: "  rmq-mcp watch --issues robustmq/robustmq --publish github:me/reports\n  rmq-mcp watch --once --for 2h ./builds --flavor mosquitto\n  rmq-mcp watch --status",

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -26,7 +25,6 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
-	"github.com/robustmq/rmq-mcp/reports/publish"
 )
 
 // The steps of a round.
@@ -90,23 +88,23 @@ func (a *app) watchSteps(dir string, out io.Writer, journal *watch.Journal, ask 
 // anybody can repeat the run.
 func (w watching) clusterOf(ctx context.Context, r watch.Release) (cluster.Config, error) {
 	c := w.ask.cluster
-	if r.Binary != "" || r.Archives == "" {
+	switch {
+	case r.Binary != "":
 		c.Binary = r.Binary
-		if r.Binary == "" {
-			c.Version = r.Version
-		}
+		return c, nil
+	case r.Archives == "":
+		c.Version = r.Version
 		return c, nil
 	}
-	request := release.Request{Version: r.Version, Base: r.Archives, Cache: filepath.Join(experiment.CacheDir(w.dir), c.Flavor)}
+	cache := filepath.Join(experiment.CacheDir(w.dir), c.Flavor)
+	request, err := release.Request{Version: r.Version, Base: r.Archives, Cache: cache}, error(nil)
 	if filepath.IsAbs(r.Archives) {
-		var err error
-		if request, err = release.Local(r.Archives, r.Version, request.Cache); err != nil {
-			return c, err
-		}
+		request, err = release.Local(r.Archives, r.Version, cache)
 	}
-	request.Progress = w.say
-	var err error
-	c.Binary, err = release.Fetch(ctx, request)
+	if err == nil {
+		request.Progress = w.say
+		c.Binary, err = release.Fetch(ctx, request)
+	}
 	return c, err
 }
 
@@ -329,130 +327,6 @@ func (w watching) campaign(ctx context.Context, r watch.Round) (string, error) {
 		err = errors.New("no run could be made: " + sum.Headline)
 	}
 	return sum.Headline, err
-}
-
-// publish publishes the findings of the broker, of each its smallest run and the newest that
-// shows it, and a page of each round.
-func (w watching) publish(ctx context.Context, r watch.Round) (string, error) {
-	all, err := finding.Load(w.dir)
-	if err != nil {
-		return "", err
-	}
-	all.Findings = w.findings(all)
-	all.Of, all.Notes = w.ask.cluster.Flavor, []string{} // notes are of whichever broker, and with paths of this machine
-	for i := range all.Findings {
-		all.Findings[i].Also = slices.DeleteFunc(slices.Clone(all.Findings[i].Also), func(id string) bool {
-			return !slices.ContainsFunc(all.Findings, func(f finding.Finding) bool { return f.ID == id })
-		})
-	}
-	runs, bad := shownRuns(w.dir, all)
-	findings, err := all.Files(func(id string) string {
-		if !slices.Contains(runs, filepath.Join(w.dir, reports.RunsDir, id)) {
-			return ""
-		}
-		return "../../" + reports.RunsDir + "/" + id + "/" + reports.MarkdownFile
-	})
-	if err != nil {
-		return "", err
-	}
-	for name, page := range findings {
-		findings[name] = []byte(placeless(string(page), w.dir))
-	}
-	rounds, err := w.rounds()
-	if err != nil {
-		return "", err
-	}
-	name := w.journal.Name()
-	pushed, err := publish.Push(ctx, runs, publish.Destination(w.ask.publish), reports.Words{}, nil,
-		publish.Folder{Name: finding.SectionName + "/" + name, Pages: findings}, publish.Folder{Name: "rounds/" + name, Pages: rounds})
-	if err == nil {
-		err = reports.WriteJSON(filepath.Join(w.journal.Dir(), publishedFile), published{w.ask.publish, runs})
-	}
-	return fmt.Sprintf("%d findings, %d runs, %d files, at %s%s", len(all.Findings), len(runs), len(pushed.Paths), pushed.URL, bad), err
-}
-
-// publishedFile has what was published last.
-const publishedFile = "published.json"
-
-type published struct {
-	To   string   `json:"to"`
-	Runs []string `json:"runs"` // their directories
-}
-
-// shownRuns are the runs that pages of findings lead to: of each finding the smallest and the
-// newest. One that does not verify any more is left out, and named.
-func shownRuns(dir string, all finding.Findings) (runs []string, bad string) {
-	seen := map[string]bool{}
-	for _, f := range all.Findings {
-		for _, id := range []string{f.Smallest.RunID, f.Runs[0].RunID} {
-			run := filepath.Join(dir, reports.RunsDir, id)
-			if seen[id] {
-				continue
-			}
-			seen[id] = true
-			if _, err := reports.Verify(run); err != nil {
-				bad += fmt.Sprintf("; %s is left out: %v", id, err)
-				continue
-			}
-			runs = append(runs, run)
-		}
-	}
-	return runs, bad
-}
-
-// rounds are a page of each round: its steps, and the conformance of its release.
-func (w watching) rounds() (map[string][]byte, error) {
-	pages := map[string][]byte{}
-	for _, r := range w.journal.Rounds {
-		page, err := r.Page()
-		if err != nil {
-			return nil, err
-		}
-		text := bytes.NewBufferString(placeless(string(page), w.dir))
-		var c Conformance
-		if stored.ReadJSON(filepath.Join(w.journal.Dir(), r.ID, conformanceFile), &c) == nil {
-			fmt.Fprint(text, "\n## Conformance\n\n")
-			writeConformance(text, c)
-		}
-		pages[r.ID+".md"] = text.Bytes()
-	}
-	return pages, nil
-}
-
-// keepIssues keeps the issues of the broker's findings.
-func (w watching) keepIssues(ctx context.Context, _ watch.Round) (string, error) {
-	return w.issues(ctx, false)
-}
-
-// keepClaims has issues tell that the notes of a release name them as fixed.
-func (w watching) keepClaims(ctx context.Context, _ watch.Round) (string, error) {
-	return w.issues(ctx, true)
-}
-
-func (w watching) issues(ctx context.Context, claimed bool) (string, error) {
-	ask := issueAsk{flavor: w.ask.cluster.Flavor, source: w.ask.source, links: w.ask.links, claimed: claimed}
-	if w.ask.publish != "" { // links lead to what is there
-		var last published
-		if err := stored.ReadJSON(filepath.Join(w.journal.Dir(), publishedFile), &last); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", err
-		}
-		if ask.published = []string{}; last.To == w.ask.publish {
-			ask.published = append(ask.published, last.Runs...)
-		}
-	}
-	changes, err := w.app.keepIssues(ctx, w.out, w.ask.issues, nil, ask)
-	if err != nil {
-		return "", err
-	}
-	did := map[string]int{}
-	for _, c := range changes {
-		did[c.Did]++
-	}
-	var parts []string
-	for _, what := range slices.Sorted(maps.Keys(did)) {
-		parts = append(parts, fmt.Sprintf("%d %s", did[what], what))
-	}
-	return cmp.Or(strings.Join(parts, ", "), "there is nothing to tell"), nil
 }
 
 // decided is nil for an error that says what a command found.
