@@ -159,10 +159,11 @@ func pictureTitle(r *Report) string {
 	if name == "" {
 		name = "exploration by hand"
 	}
-	return fmt.Sprintf("%s on %s: %s", name, brokerName(r.Cluster), r.shown().State)
+	return fmt.Sprintf("%s on %s: %s", name, BrokerName(r.Cluster), r.shown().State)
 }
 
-func brokerName(c history.ClusterInfo) string {
+// BrokerName is a broker by its flavor and version.
+func BrokerName(c history.ClusterInfo) string {
 	if strings.HasPrefix(c.Version, c.Flavor) {
 		return c.Version
 	}

@@ -1,7 +1,6 @@
 // Package reports reads and writes the run directory: the evidence and the seal over
 // it, the verdict that follows from it, and everything that people read about it:
-// report.json, report.md, the timeline, the published copies and the static
-// dashboard.
+// report.json, report.md, the timeline and the published copies.
 //
 //	StateDir/runs/ID/
 //	  evidence/           run.json start.json scenario.md tables.jsonl history.arrow
@@ -29,7 +28,6 @@ const (
 	TimelineFile = "timeline.svg"
 	SummaryFile  = "summary.json"
 	NotesFile    = "notes.jsonl"
-	StatusFile   = "status.json" // a [FixStatus], where somebody keeps one
 	HistoryFile  = "history.arrow"
 	JournalFile  = "journal.jsonl"
 	ScenarioFile = "scenario.md"

@@ -50,6 +50,19 @@ func (r Row) Name() string {
 	return r.Scenario
 }
 
+// Class of a state, for colours and filters: pass, fail or unclear.
+func Class(s verdict.State) string {
+	switch {
+	case s == Unfinished:
+		return "unclear"
+	case s.ExitCode() == 0:
+		return "pass"
+	case s.ExitCode() == 1:
+		return "fail"
+	}
+	return "unclear"
+}
+
 // A Filter chooses runs. Its zero value takes all.
 type Filter struct {
 	Scenario string // exactly
@@ -153,14 +166,14 @@ func readRow(dir string) (Row, error) {
 		return row.onLines(), nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) { // one that is damaged hides no other
-		return unreadable(dir, err), nil
+		return Unreadable(dir, err), nil
 	}
 	if errors.Is(noEvidence, fs.ErrNotExist) {
 		return row, errNotBegun
 	}
 	run, err := history.ReadRun(filepath.Join(dir, EvidenceDir))
 	if err != nil {
-		return unreadable(dir, err), nil
+		return Unreadable(dir, err), nil
 	}
 	row.ID, row.State, row.Headline = id, Unfinished, "not judged"
 	row.Scenario, row.Protocol, row.SDK, row.Seed, row.Tier = run.Scenario, run.Protocol, run.SDK, run.Seed, run.Tier
@@ -168,8 +181,8 @@ func readRow(dir string) (Row, error) {
 	return row.onLines(), nil
 }
 
-// unreadable is the row of a run of which nothing else is to be had.
-func unreadable(dir string, err error) Row {
+// Unreadable is the row of a run of which nothing else is to be had.
+func Unreadable(dir string, err error) Row {
 	return Row{Dir: dir, ID: filepath.Base(dir), State: Unfinished, Headline: "not readable: " + plain.Line(err.Error()), Started: modified(dir)}
 }
 

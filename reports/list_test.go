@@ -135,3 +135,15 @@ func TestListDamaged(t *testing.T) {
 		t.Errorf("%+v, %v: want a row that says what cannot be read", rows, err)
 	}
 }
+
+func TestRowsOnOneLine(t *testing.T) {
+	stateDir := t.TempDir()
+	run := filepath.Join(stateDir, RunsDir, "r1")
+	must(t, os.MkdirAll(run, 0o755))
+	must(t, os.WriteFile(filepath.Join(run, SummaryFile), []byte(`{"run_id":"r1","scenario":"a\nr2  PASS","headline":"\u001b[2Jx\r"}`), 0o644))
+	rows, err := List(stateDir, Filter{})
+	must(t, err)
+	if rows[0].Scenario != "a r2  PASS" || rows[0].Headline != "␛[2Jx␍" {
+		t.Errorf("the row is %+v", rows[0])
+	}
+}

@@ -31,7 +31,7 @@ var MarkdownFuncs = template.FuncMap{"cell": cell, "code": code, "quote": quote}
 func Markdown(r *Report) ([]byte, error) {
 	t, err := template.New("report.md.tmpl").Funcs(MarkdownFuncs).Funcs(template.FuncMap{
 		"icon":       icon,
-		"broker":     brokerName,
+		"broker":     BrokerName,
 		"sdks":       sdkNames,
 		"seconds":    seconds,
 		"thousands":  thousands,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	html "html/template"
 	"os"
 	"path"
 	"path/filepath"
@@ -18,12 +19,12 @@ func WriteMatrix(dir, runs string, m Matrix) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("write matrix: %w", err)
 	}
-	view := newMatrixView(m, func(run string) string { return strings.TrimSuffix(runs, "/") + "/" + run + "/" + MarkdownFile })
+	view := NewMatrixView(m, func(run string) string { return strings.TrimSuffix(runs, "/") + "/" + run + "/" + MarkdownFile })
 	markdown, err := view.markdown()
 	if err != nil {
 		return err
 	}
-	html, err := view.html("")
+	html, err := view.HTML("")
 	if err != nil {
 		return err
 	}
@@ -36,9 +37,9 @@ func WriteMatrix(dir, runs string, m Matrix) error {
 	return WriteJSON(filepath.Join(dir, MatrixFile), m)
 }
 
-// A matrixView is a matrix as a table. Its rows are client libraries, or scenarios
+// A MatrixView is a matrix as a table. Its rows are client libraries, or scenarios
 // where there are more of these.
-type matrixView struct {
+type MatrixView struct {
 	Matrix
 	axis
 	Columns  []matrixColumn
@@ -130,11 +131,12 @@ func classOf(c MatrixCell) string {
 	case CellPending:
 		return "pending"
 	}
-	return stateClass(c.State)
+	return Class(c.State)
 }
 
-func newMatrixView(m Matrix, link func(run string) string) *matrixView {
-	v := &matrixView{Matrix: m, axis: bySDK, link: link}
+// NewMatrixView makes the table of a matrix. Link is the way to the page of a run, "" where it has none.
+func NewMatrixView(m Matrix, link func(run string) string) *MatrixView {
+	v := &MatrixView{Matrix: m, axis: bySDK, link: link}
 	if len(m.Scenarios) > len(v.rows()) {
 		v.axis = byScenario
 	}
@@ -173,12 +175,12 @@ func newMatrixView(m Matrix, link func(run string) string) *matrixView {
 	return v
 }
 
-func (v *matrixView) columnOf(c MatrixCell) matrixColumn {
+func (v *MatrixView) columnOf(c MatrixCell) matrixColumn {
 	return matrixColumn{v.head(c), c.Protocol, c.Transport, c.Flavor, c.NoFaults}
 }
 
 // rows returns their names, a language and a library together, as they were planned.
-func (v *matrixView) rows() (list []string) {
+func (v *MatrixView) rows() (list []string) {
 	for _, c := range v.Cells {
 		if c.Referee == "" && !slices.Contains(list, v.axis.row(c)) {
 			list = append(list, v.axis.row(c))
@@ -192,7 +194,7 @@ func (v *matrixView) rows() (list []string) {
 	return list
 }
 
-func (v *matrixView) rowOf(name string) matrixRow {
+func (v *MatrixView) rowOf(name string) matrixRow {
 	short, version, _ := strings.Cut(name, "@")
 	row := matrixRow{Name: path.Base(short), Version: version}
 	for _, column := range v.Columns {
@@ -213,7 +215,7 @@ func (v *matrixView) rowOf(name string) matrixRow {
 }
 
 // show shows the worst of a cell's repetitions.
-func (v *matrixView) show(cells []MatrixCell) shownCell {
+func (v *MatrixView) show(cells []MatrixCell) shownCell {
 	rank := func(c MatrixCell) int {
 		for i, known := range classes {
 			if known.class == classOf(c) {
@@ -248,7 +250,7 @@ func (v *matrixView) show(cells []MatrixCell) shownCell {
 }
 
 // causeOf is what a run's deviation comes from.
-func (v *matrixView) causeOf(run string) string {
+func (v *MatrixView) causeOf(run string) string {
 	for _, a := range v.Attributions {
 		if slices.Contains(a.Runs, run) {
 			return string(a.Cause)
@@ -273,9 +275,9 @@ func (c shownCell) Hover() string {
 }
 
 // LinkTo is the page of a run.
-func (v *matrixView) LinkTo(run string) string { return v.link(run) }
+func (v *MatrixView) LinkTo(run string) string { return v.link(run) }
 
-func (v *matrixView) markdown() ([]byte, error) {
+func (v *MatrixView) markdown() ([]byte, error) {
 	t, err := template.New("matrix.md.tmpl").Funcs(template.FuncMap{"cell": cell, "joined": joined}).ParseFS(templates, "templates/matrix.md.tmpl")
 	if err != nil {
 		return nil, err
@@ -285,9 +287,14 @@ func (v *matrixView) markdown() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// html is the page; home is the link to the list of all runs, "" for none.
-func (v *matrixView) html(home string) ([]byte, error) {
-	t, err := pageTemplates()
+// PageTemplates are what pages of HTML share: "style", for their heads, and the page of a matrix.
+func PageTemplates() (*html.Template, error) {
+	return html.New("").Funcs(html.FuncMap{"inc": func(n int) int { return n + 1 }, "size": size}).ParseFS(templates, "templates/*.html")
+}
+
+// HTML is its page; home is the link to the list of all runs, "" for none.
+func (v *MatrixView) HTML(home string) ([]byte, error) {
+	t, err := PageTemplates()
 	if err != nil {
 		return nil, err
 	}

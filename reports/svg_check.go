@@ -14,9 +14,9 @@ import (
 // timelineElements are those that a timeline has.
 var timelineElements = []string{"svg", "style", "title", "g", "rect", "line", "path", "text"}
 
-// checkSVG refuses a picture that a browser would do more with than show it: a
+// CheckSVG refuses a picture that a browser would do more with than show it: a
 // stored timeline may be a stranger's, and a page of the site links to it.
-func checkSVG(picture []byte) error {
+func CheckSVG(picture []byte) error {
 	style, inStyle := "", false // a comment may stand in the middle of a word
 	for tokens := xml.NewDecoder(bytes.NewReader(picture)); ; {
 		token, err := tokens.Token()

@@ -54,21 +54,19 @@ func Write(dir, runs string, all Findings) error {
 // Files are a page and a document of each finding, and of all, by name. Run is the way to the
 // page of a run, "" where it has none.
 func (all Findings) Files(run func(id string) string) (map[string][]byte, error) {
-	to := links{run: run, page: func(id string) string { return id + ".md" }}
-	files := map[string][]byte{}
-	add := func(page, template, document string, of any) (err error) {
-		if files[page], err = render(template, to, of); err == nil {
-			files[document], err = reports.JSON(of)
-		}
-		return err
+	list, pages, err := all.Pages(Links{Run: run, Finding: func(id string) string { return id + ".md" }})
+	if err != nil {
+		return nil, err
 	}
-	for _, f := range all.Findings {
-		if err := add(f.ID+".md", pageTemplate, f.ID+".json", f); err != nil {
-			return nil, fmt.Errorf("make the page of finding %s: %w", f.ID, err)
+	files := map[string][]byte{ListFile: list}
+	for i, f := range all.Findings {
+		files[f.ID+".md"] = pages[i]
+		if files[f.ID+".json"], err = reports.JSON(f); err != nil {
+			return nil, fmt.Errorf("make the document of finding %s: %w", f.ID, err)
 		}
 	}
-	if err := add(ListFile, listTemplate, AllFile, all); err != nil {
-		return nil, fmt.Errorf("make the list of findings: %w", err)
+	if files[AllFile], err = reports.JSON(all); err != nil {
+		return nil, fmt.Errorf("make the document of all findings: %w", err)
 	}
 	return files, nil
 }
@@ -98,34 +96,29 @@ func clear(dir string, all Findings) error {
 	return nil
 }
 
-// SectionName is the folder of the findings in a site.
-const SectionName = "findings"
+// Folder of the findings, beside that of the runs.
+const Folder = "findings"
 
-// Section are the findings as pages of a site.
-func (all Findings) Section() (reports.Section, error) {
-	to := links{
-		run:  func(run string) string { return "../" + reports.RunsDir + "/" + run + "/index.html" },
-		page: func(id string) string { return id + ".html" },
+// Links lead from a page to runs and to other findings; "" where there is nothing to lead to.
+type Links struct{ Run, Finding func(id string) string }
+
+// Pages are the findings in Markdown: the page that lists them, and the page of each.
+func (all Findings) Pages(to Links) (list []byte, each [][]byte, err error) {
+	if list, err = render(listTemplate, to, all); err != nil {
+		return nil, nil, fmt.Errorf("make the list of findings: %w", err)
 	}
-	s := reports.Section{Name: SectionName, Line: all.summary()}
-	list, err := render(listTemplate, to, all)
-	s.Pages = append(s.Pages, reports.Page{File: "index", Title: "rmq-mcp: findings", Markdown: list})
 	for _, f := range all.Findings {
+		page, err := render(pageTemplate, to, f)
 		if err != nil {
-			break
+			return nil, nil, fmt.Errorf("make the page of finding %s: %w", f.ID, err)
 		}
-		var page []byte
-		page, err = render(pageTemplate, to, f)
-		s.Pages = append(s.Pages, reports.Page{File: f.ID, Title: f.Severity + ": " + f.String(), Markdown: page})
+		each = append(each, page)
 	}
-	if err != nil {
-		return reports.Section{}, fmt.Errorf("make the pages of the findings: %w", err)
-	}
-	return s, nil
+	return list, each, nil
 }
 
-// summary counts findings by status, and the open ones by severity.
-func (all Findings) summary() string {
+// Summary counts findings by status, and the open ones by severity.
+func (all Findings) Summary() string {
 	open, fixed := map[string]int{}, 0
 	for _, f := range all.Findings {
 		if f.Status.State == Fixed {
@@ -148,17 +141,14 @@ func (all Findings) summary() string {
 	return text
 }
 
-// links lead from a page to runs and to other findings; "" where there is nothing to lead to.
-type links struct{ run, page func(id string) string }
-
-func render(text string, to links, data any) ([]byte, error) {
+func render(text string, to Links, data any) ([]byte, error) {
 	escaped := func(way string) string {
 		return strings.NewReplacer("(", "%28", ")", "%29").Replace((&url.URL{Path: way}).EscapedPath())
 	}
 	t, err := template.New("page").Funcs(reports.MarkdownFuncs).Funcs(template.FuncMap{
-		"page": func(id string) string { return escaped(to.page(id)) },
+		"page": func(id string) string { return escaped(to.Finding(id)) },
 		"run": func(id string) string {
-			if way := to.run(id); way != "" {
+			if way := to.Run(id); way != "" {
 				return fmt.Sprintf("[%s](%s)", id, escaped(way))
 			}
 			return id

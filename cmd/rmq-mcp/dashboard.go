@@ -13,8 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/robustmq/rmq-mcp/campaigns/finding"
-	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/campaigns/site"
 )
 
 func (a *app) dashboard() *cobra.Command {
@@ -41,7 +40,7 @@ func (a *app) dashboard() *cobra.Command {
 			case out == "":
 				out = filepath.Join(dir, "dashboard")
 			}
-			if err := writeSite(dir, out); err != nil {
+			if err := site.Write(dir, out); err != nil {
 				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(out, "index.html"))
@@ -54,28 +53,19 @@ func (a *app) dashboard() *cobra.Command {
 	return cmd
 }
 
-// writeSite writes the site of a directory, with its findings.
-func writeSite(dir, out string) error {
-	all, err := finding.Load(dir)
-	if err != nil {
-		return err
-	}
-	section, err := all.Section()
-	if err != nil {
-		return err
-	}
-	return reports.Dashboard(dir, out, section)
-}
-
 // serveDashboard renders the site anew at every start, into a directory that
 // goes with it.
 func serveDashboard(cmd *cobra.Command, dir, address string, hosts []string) error {
-	site, err := os.MkdirTemp("", "rmq-mcp-dashboard-")
+	pages, err := os.MkdirTemp("", "rmq-mcp-dashboard-")
 	if err != nil {
 		return fmt.Errorf("make a directory for the dashboard: %w", err)
 	}
-	defer os.RemoveAll(site)
-	if err := writeSite(dir, site); err != nil {
+	defer os.RemoveAll(pages)
+	if err := site.Write(dir, pages); err != nil {
+		return err
+	}
+	handler, err := siteHandler(pages, hosts)
+	if err != nil {
 		return err
 	}
 	listener, err := net.Listen("tcp", loopbackByDefault(address))
@@ -83,7 +73,7 @@ func serveDashboard(cmd *cobra.Command, dir, address string, hosts []string) err
 		return fmt.Errorf("serve the dashboard: %w; choose another address with --serve", err)
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "http://%s/\n", listener.Addr())
-	web := &http.Server{Handler: siteHandler(site, hosts), ReadHeaderTimeout: 10 * time.Second}
+	web := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	ctx, stop := interrupted(cmd.Context())
 	defer stop()
 	go func() { <-ctx.Done(); web.Close() }()
@@ -97,9 +87,13 @@ func serveDashboard(cmd *cobra.Command, dir, address string, hosts []string) err
 // host's table says, and a browser runs no script but those of the pages' own
 // templates. A request for a foreign host name is refused, because a page on
 // another site may have pointed that name at this machine.
-func siteHandler(site string, hosts []string) http.Handler {
-	files := http.FileServer(http.Dir(site))
-	policy := "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; script-src " + strings.Join(reports.ScriptHashes(), " ") +
+func siteHandler(pages string, hosts []string) (http.Handler, error) {
+	scripts, err := site.ScriptHashes()
+	if err != nil {
+		return nil, err
+	}
+	files := http.FileServer(http.Dir(pages))
+	policy := "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; script-src " + strings.Join(scripts, " ") +
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !siteHost(r.Host, hosts) {
@@ -119,7 +113,7 @@ func siteHandler(site string, hosts []string) http.Handler {
 			h.Set("Content-Type", kind)
 		}
 		files.ServeHTTP(w, r)
-	})
+	}), nil
 }
 
 // siteType is the type of a file by its name; "" for a directory.

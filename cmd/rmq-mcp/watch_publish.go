@@ -52,7 +52,7 @@ func (w watching) publish(ctx context.Context, r watch.Round) (string, error) {
 	}
 	name := w.journal.Name()
 	pushed, err := publish.Push(ctx, runs, publish.Destination(w.ask.publish), reports.Words{}, nil,
-		publish.Folder{Name: finding.SectionName + "/" + name, Pages: findings}, publish.Folder{Name: "rounds/" + name, Pages: rounds})
+		publish.Folder{Name: finding.Folder + "/" + name, Pages: findings}, publish.Folder{Name: "rounds/" + name, Pages: rounds})
 	if err == nil {
 		err = reports.WriteJSON(filepath.Join(w.journal.Dir(), publishedFile), published{w.ask.publish, runs})
 	}

@@ -1,0 +1,170 @@
+package site
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/stored"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// A run is one that is stored, with what the lists of the site say of it.
+type run struct {
+	reports.Row
+	Page   bool     // there is a page about it
+	Failed []string // claims
+	Held   []string // claims
+	Faults []string // that landed, by type
+}
+
+// Class of its state: pass, fail or unclear.
+func (r run) Class() string { return reports.Class(r.State) }
+
+// On is the broker under test, by flavor and version.
+func (r run) On() string {
+	return reports.BrokerName(history.ClusterInfo{Flavor: r.Flavor, Version: r.Version})
+}
+
+// Says is its headline without its state, which stands beside it.
+func (r run) Says() string {
+	return strings.TrimPrefix(strings.TrimPrefix(r.Headline, string(r.State)), ": ")
+}
+
+// Path of its page in the site.
+func (r run) Path() string { return reports.RunsDir + "/" + r.ID + "/index.html" }
+
+// writeRuns writes the pages of all runs. One that is broken hides no other.
+func (s *site) writeRuns() error {
+	rows, err := reports.List(s.root, reports.Filter{})
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		r, err := s.writeRun(row)
+		if err != nil {
+			r = &run{Row: reports.Unreadable(row.Dir, err)}
+		}
+		s.Runs = append(s.Runs, r)
+	}
+	return nil
+}
+
+// writeRun writes the page of one run, with the files that it links to.
+func (s *site) writeRun(row reports.Row) (*run, error) {
+	r := &run{Row: row}
+	if row.State == reports.Unfinished {
+		return r, nil // there is nothing to show yet, or nothing to rely on
+	}
+	text, err := stored.ReadFile(filepath.Join(row.Dir, reports.MarkdownFile), stored.MostText)
+	if err != nil {
+		return r, err
+	}
+	report, err := reports.ReadReport(row.Dir)
+	if err != nil {
+		return r, err
+	}
+	r.judged(report)
+	body, err := toHTML(text)
+	if err != nil {
+		return r, err
+	}
+	logs, err := copyRun(row.Dir, filepath.Join(s.out, reports.RunsDir, row.ID))
+	if err != nil {
+		return r, err
+	}
+	r.Page = true
+	return r, s.page(r.Path(), "run.html", map[string]any{"Run": r, "Body": body, "Logs": logs, "Findings": s.Shows[r.ID]})
+}
+
+// judged takes what its report says of claims and faults.
+func (r *run) judged(report *reports.Report) {
+	for _, result := range report.Verdict.Results {
+		switch result.Status {
+		case verdict.Fail:
+			r.Failed = append(r.Failed, result.Claim.Name)
+		case verdict.Pass:
+			r.Held = append(r.Held, result.Claim.Name)
+		}
+	}
+	for _, l := range report.Landings {
+		if l.State == history.Landed && !slices.Contains(r.Faults, l.Type) {
+			r.Faults = append(r.Faults, l.Type)
+		}
+	}
+}
+
+// copyRun copies the files that a run's page links to, and returns its logs.
+func copyRun(from, to string) ([]reports.LogFile, error) {
+	picture, err := stored.ReadFile(filepath.Join(from, reports.TimelineFile), stored.MostText)
+	if err != nil {
+		return nil, err
+	}
+	if err := reports.CheckSVG(picture); err != nil {
+		return nil, fmt.Errorf("%s: %w", reports.TimelineFile, err)
+	}
+	for _, name := range []string{reports.ReportFile, reports.TimelineFile, reports.VerdictFile, reports.SealFile} {
+		if err := copyFile(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+			return nil, err
+		}
+	}
+	logs := []reports.LogFile{}
+	err = filepath.WalkDir(filepath.Join(from, reports.EvidenceDir, reports.LogsDir), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || !isLog(d.Name()) {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		logs = append(logs, reports.LogFile{Path: filepath.ToSlash(rel), Bytes: info.Size()})
+		return copyFile(path, filepath.Join(to, rel))
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return logs, err
+}
+
+// isLog reports whether a file is a log by its name, or one that was packed. A
+// browser runs no .log.
+func isLog(name string) bool {
+	return stored.IsID(name) && (strings.HasSuffix(name, ".log") || strings.HasSuffix(name, ".log.gz"))
+}
+
+func copyFile(from, to string) error {
+	in, err := stored.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if same(from, to) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+func same(a, b string) bool {
+	x, xerr := os.Stat(a)
+	y, yerr := os.Stat(b)
+	return xerr == nil && yerr == nil && os.SameFile(x, y)
+}

@@ -1,0 +1,159 @@
+// Package site makes the static site of everything that is stored: runs, findings, matrices.
+// It needs no server. A browser opens its index.html from disk.
+package site
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+
+	"github.com/robustmq/rmq-mcp/campaigns/finding"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// A site is one that is being written.
+type site struct {
+	root     string // of what is stored
+	out      string
+	pages    *template.Template
+	Runs     []*run // the newest first
+	findings finding.Findings
+	Shows    map[string][]finding.Finding // by run
+	Matrices []*reports.MatrixView        // the newest first
+	Broken   []string                     // why a matrix has no page
+}
+
+// Write writes the site of everything below root, a state directory or a copy that was
+// published. A page of before is replaced.
+func Write(root, out string) error {
+	s := &site{root: root, out: out}
+	err := s.write()
+	if err != nil {
+		return fmt.Errorf("make the site of %s: %w", root, err)
+	}
+	return nil
+}
+
+func (s *site) write() (err error) {
+	if s.pages, err = parse(); err != nil {
+		return err
+	}
+	if s.findings, err = finding.Load(s.root); err != nil {
+		return err
+	}
+	s.Shows = map[string][]finding.Finding{}
+	for _, f := range s.findings.Findings {
+		for _, r := range f.Runs {
+			s.Shows[r.RunID] = append(s.Shows[r.RunID], f)
+		}
+	}
+	for _, step := range []func() error{s.writeRuns, s.writeMatrices, s.writeFindings, s.writeList} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func parse() (*template.Template, error) {
+	pages, err := reports.PageTemplates()
+	if err != nil {
+		return nil, err
+	}
+	return pages.ParseFS(templates, "templates/*.html")
+}
+
+// page writes a page of a template; its path is relative to the site.
+func (s *site) page(path, name string, data any) error {
+	var text bytes.Buffer
+	if err := s.pages.ExecuteTemplate(&text, name, data); err != nil {
+		return err
+	}
+	return s.file(path, text.Bytes())
+}
+
+// file writes a file of the site.
+func (s *site) file(path string, content []byte) error {
+	path = filepath.Join(s.out, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return reports.WriteFile(path, content)
+}
+
+// A markdownPage is a page that is written in Markdown.
+type markdownPage struct {
+	Title string
+	Up    string // where its first link leads
+	Of    string // what that is
+	Body  template.HTML
+}
+
+// markdown writes a page of Markdown. Markup of HTML in it is shown, not obeyed: such pages
+// quote brokers and agents.
+func (s *site) markdown(path string, p markdownPage, text []byte) (err error) {
+	if p.Body, err = toHTML(text); err != nil {
+		return err
+	}
+	return s.page(path, "page.html", p)
+}
+
+func toHTML(markdown []byte) (template.HTML, error) {
+	var out bytes.Buffer
+	if err := goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert(markdown, &out); err != nil {
+		return "", err
+	}
+	return template.HTML(out.String()), nil
+}
+
+// clear removes the pages in a folder of the site: they are of before.
+func (s *site) clear(folder string) error {
+	before, err := filepath.Glob(filepath.Join(s.out, folder, "*.html"))
+	if err != nil {
+		return err
+	}
+	for _, page := range before {
+		if err := os.Remove(page); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ScriptHashes are those of the scripts in the pages, as a content security policy names
+// them.
+func ScriptHashes() ([]string, error) {
+	pages, err := parse()
+	if err != nil {
+		return nil, err
+	}
+	var hashes []string
+	for _, page := range pages.Templates() {
+		if page.Tree == nil {
+			continue
+		}
+		for rest := page.Tree.Root.String(); ; {
+			_, after, found := strings.Cut(rest, "<script>")
+			script, more, closed := strings.Cut(after, "</script>")
+			if !found || !closed {
+				break
+			}
+			sum := sha256.Sum256([]byte(script))
+			hashes = append(hashes, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
+			rest = more
+		}
+	}
+	return hashes, nil
+}

@@ -1,0 +1,161 @@
+package site
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/campaigns/finding"
+	"github.com/robustmq/rmq-mcp/internal/testing/runtest"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/reports/publish"
+)
+
+const (
+	lossyRun = "1121-0107-broker-kill-9-3f2a"
+	soundRun = "1121-0110-broker-kill-9-77aa"
+)
+
+// recorded is a state directory with three runs (messages are lost, all is well, it is under way)
+// and a matrix of the first.
+func recorded(t *testing.T) (stateDir string) {
+	t.Helper()
+	stateDir = t.TempDir()
+	runs := filepath.Join(stateDir, reports.RunsDir)
+	for _, dir := range []string{
+		runtest.Run{ID: lossyRun, Lossy: true, Seconds: 12}.Record(t, runs),
+		runtest.Run{ID: soundRun}.Record(t, runs),
+	} {
+		_, err := reports.Finish(dir, runtest.Key)
+		must(t, err)
+	}
+	runtest.Run{ID: "1121-0120-broker-kill-9-0b0b", Open: true, Seconds: 1}.Record(t, runs)
+	_, err := reports.AddWords(filepath.Join(runs, lossyRun), reports.Words{Title: "Sessions are gone after a kill", Problem: "<img src=x onerror=alert(1)> everything before the kill is lost", CodePaths: []string{"src/persist.c"}, ProposedSeverity: "P0"})
+	must(t, err)
+	cell := func(sdk string, state verdict.State, run string) reports.MatrixCell {
+		return reports.MatrixCell{Scenario: "mqtt/broker-kill-9", SDK: sdk, Protocol: "mqtt3", Transport: "tcp", Flavor: "mosquitto", Broker: "mosquitto", State: state, Line: `<b>"12"</b>`, RunID: run}
+	}
+	m := reports.Matrix{
+		Format: reports.MatrixFormat, ID: "1122-0300-broker-kill-9-c0de", Scenarios: []string{"mqtt/broker-kill-9"}, Started: time.Date(2026, 11, 22, 3, 0, 0, 0, time.UTC),
+		Cells: []reports.MatrixCell{cell("python/paho-mqtt@2.1.0", verdict.FailOnce, lossyRun), cell("go/paho.mqtt.golang@1.5.1", verdict.FailOnce, "gone")},
+	}
+	must(t, reports.WriteMatrix(filepath.Join(stateDir, reports.MatricesDir, m.ID), "../../runs", m))
+	return stateDir
+}
+
+func TestSite(t *testing.T) {
+	stateDir, out := recorded(t), t.TempDir()
+	must(t, Write(stateDir, out))
+	must(t, os.WriteFile(filepath.Join(out, finding.Folder, "of-before.html"), nil, 0o644))
+	must(t, Write(stateDir, out)) // over itself
+	all, err := finding.Load(stateDir)
+	must(t, err)
+	if len(all.Findings) == 0 {
+		t.Fatal("no finding")
+	}
+	page := finding.Folder + "/" + all.Findings[0].ID + ".html"
+	for name, wants := range map[string][]string{
+		"index.html": {
+			`href="runs/` + lossyRun + `/index.html"`, `class="state fail"`, `class="state pass"`, "unfinished", "PASS-smoke", `href="matrices/1122-0300-broker-kill-9-c0de/index.html"`,
+			`<option value="qos1-no-loss">`, `href="` + page + `"`, `"id":"` + soundRun + `"`,
+		},
+		"runs/" + lossyRun + "/index.html":                 {"<table>", `src="timeline.svg"`, `href="evidence/logs/node-1.log"`, "Sessions are gone", `href="../../` + page + `"`},
+		"matrices/1122-0300-broker-kill-9-c0de/index.html": {`href="../../runs/` + lossyRun + `/index.html"`},
+		"findings/index.html":                              {`href="` + all.Findings[0].ID + `.html"`},
+		page:                                               {`href="../runs/` + lossyRun + `/index.html"`},
+	} {
+		text := read(t, out, name)
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s does not hold %q", name, want)
+			}
+		}
+		for _, never := range []string{"<img src=x", `<b>"12"`, `src="http`, "<link", "runs/gone"} {
+			if strings.Contains(text, never) {
+				t.Errorf("%s holds %q: it obeys markup of others, leads nowhere, or loads something from elsewhere", name, never)
+			}
+		}
+	}
+	for _, name := range []string{"timeline.svg", "report.json", "evidence/logs/node-1.log"} {
+		read(t, out, "runs/"+lossyRun+"/"+name) // the page leads to it
+	}
+	if _, err := os.Stat(filepath.Join(out, finding.Folder, "of-before.html")); err == nil {
+		t.Error("a page of before is still there")
+	}
+}
+
+// A published copy has the same pages of its runs as the state directory.
+func TestSiteOfPublished(t *testing.T) {
+	stateDir, copied, out := recorded(t), filepath.Join(t.TempDir(), "copy"), t.TempDir()
+	_, err := publish.Push(t.Context(), []string{filepath.Join(stateDir, reports.RunsDir, lossyRun)}, publish.Destination(copied), reports.Words{}, nil)
+	must(t, err)
+	must(t, Write(copied, out))
+	if text := read(t, out, "runs/"+lossyRun+"/index.html"); !strings.Contains(text, `href="evidence/logs/node-1.log"`) {
+		t.Error("the page has no log")
+	}
+}
+
+func TestSiteOfNothing(t *testing.T) {
+	out := t.TempDir()
+	must(t, Write(t.TempDir(), out))
+	if index := read(t, out, "index.html"); !strings.Contains(index, "No run yet") {
+		t.Error("an empty list says nothing")
+	}
+}
+
+// No run can say more on a page than text.
+func TestMarkupIsShown(t *testing.T) {
+	body, err := toHTML([]byte("# a\n\n<script>alert(1)</script> and <b onclick=x>b</b> and [x](javascript:alert(1))"))
+	if err != nil || strings.Contains(string(body), "<script>") || strings.Contains(string(body), "<b ") || strings.Contains(string(body), "javascript:") {
+		t.Errorf("%s, %v", body, err)
+	}
+}
+
+// The hashes are those of every script in every page: under the policy that names them
+// each runs.
+func TestScriptHashes(t *testing.T) {
+	out := t.TempDir()
+	must(t, Write(recorded(t), out))
+	hashes, err := ScriptHashes()
+	must(t, err)
+	seen := map[string]bool{}
+	must(t, filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".html" {
+			return err
+		}
+		for _, part := range strings.Split(read(t, path), "<script>")[1:] {
+			script, _, _ := strings.Cut(part, "</script>")
+			sum := sha256.Sum256([]byte(script))
+			hash := "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+			seen[hash] = true
+			if !slices.Contains(hashes, hash) {
+				t.Errorf("%s: a script would not run: %.60s", path, script)
+			}
+		}
+		return nil
+	}))
+	if len(seen) != len(hashes) {
+		t.Errorf("%d scripts in the pages, %d hashes", len(seen), len(hashes))
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t testing.TB, path ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(path...))
+	must(t, err)
+	return string(text)
+}
