@@ -37,11 +37,14 @@ type Run struct {
 	RunBits    string            `json:"run_header"`            // the eight characters by which payloads name this run
 }
 
+// OfControl ends the name of a control: the workload of a scenario without its faults.
+const OfControl = " (control)"
+
 // Name returns the scenario's name. A control has another name, because its runs say
 // nothing of the effects of the faults.
 func (r *Run) Name() string {
 	if r.Control {
-		return r.Scenario + " (control)"
+		return r.Scenario + OfControl
 	}
 	return r.Scenario
 }

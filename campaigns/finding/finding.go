@@ -77,9 +77,20 @@ type Finding struct {
 	Also       []string     `json:"also,omitempty"` // IDs of findings of the same claim and kind, on another broker or by the doing of somebody else
 	Smallest   Reproduction `json:"smallest"`
 	Status     Status       `json:"status"`
+	History    []OnVersion  `json:"history"`   // of the versions that somebody knows, the oldest first
 	Newest     Newest       `json:"newest"`    // version that shows it
 	Repeat     []Repeat     `json:"to_repeat"` // on another version, before it counts as fixed there
 	Runs       []RunLine    `json:"runs"`      // that show it, the newest first
+}
+
+// An OnVersion counts what one version showed of a finding, in runs of the setups that ever
+// showed it.
+type OnVersion struct {
+	Version string    `json:"version"`
+	First   time.Time `json:"first_run,omitzero"`
+	Last    time.Time `json:"last_run,omitzero"`
+	reports.Times
+	State string `json:"state"` // by then
 }
 
 // Newest is the newest version that shows a finding; zero where nobody knows a version.

@@ -66,7 +66,7 @@ func (all *sights) finding(key Key, setups map[Setup][]Run) Finding {
 	}
 	f.Seen, f.Also = all.seen(key, setups), all.like(key)
 	f.Smallest = smallest(list, f.Seen)
-	f.Status, f.Repeat = all.status(key, setups)
+	f.Status, f.History, f.Repeat = all.status(key, setups)
 	f.Newest = newest(key, list)
 	return f
 }

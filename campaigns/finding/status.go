@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/mod/semver"
 
@@ -81,6 +82,7 @@ type version struct {
 	doubt bool                    // a run may show it
 	lines map[Setup]reports.Times // of runs that count
 	clean map[Setup]int           // runs that hold the claim and that nothing but their violations keeps from a pass
+	runs  []Run                   // that count
 }
 
 // versions are those of the subject of a finding. One of a run that nobody knows is left out.
@@ -106,6 +108,7 @@ func (all *sights) versions(key Key, setups map[Setup][]Run) map[string]*version
 			if !all.could(key, r) {
 				continue
 			}
+			v.runs = append(v.runs, r)
 			t := v.lines[line]
 			if t.Of++; all.of[key][r.ID] != nil {
 				t.Failed++
@@ -119,11 +122,14 @@ func (all *sights) versions(key Key, setups map[Setup][]Run) map[string]*version
 	return list
 }
 
-// status walks through the versions, the oldest first. It returns the setups to repeat, too.
-func (all *sights) status(key Key, setups map[Setup][]Run) (Status, []Repeat) {
+// status walks through the versions, the oldest first. It returns what each of them showed,
+// and the setups to repeat, too.
+func (all *sights) status(key Key, setups map[Setup][]Run) (Status, []OnVersion, []Repeat) {
 	versions, before := all.versions(key, setups), map[Setup]reports.Times{}
 	status := Status{State: Open}
-	for _, name := range slices.SortedFunc(maps.Keys(versions), semver.Compare) {
+	var history []OnVersion
+	names := slices.SortedFunc(maps.Keys(versions), semver.Compare)
+	for _, name := range names {
 		switch v := versions[name]; {
 		case v.shows:
 			for line, t := range v.lines {
@@ -135,8 +141,32 @@ func (all *sights) status(key Key, setups map[Setup][]Run) (Status, []Repeat) {
 		case status.State != Fixed && !v.doubt:
 			status = status.on(name, v, before)
 		}
+		history = append(history, OnVersion{Version: shown(name), State: status.State})
 	}
-	return status, all.repeats(key, before)
+	for i, name := range names {
+		history[i].Times, history[i].First, history[i].Last = all.during(key, versions[name].runs, before)
+	}
+	return status, history, all.repeats(key, before)
+}
+
+// during counts the runs of a version of those setups that ever showed the finding, and says
+// when the first and the last of them began.
+func (all *sights) during(key Key, runs []Run, before map[Setup]reports.Times) (t reports.Times, first, last time.Time) {
+	for _, r := range runs {
+		if before[key.line(r)].Failed == 0 {
+			continue
+		}
+		if t.Of++; all.of[key][r.ID] != nil {
+			t.Failed++
+		}
+		if first.IsZero() || r.Started.Before(first) {
+			first = r.Started
+		}
+		if r.Started.After(last) {
+			last = r.Started
+		}
+	}
+	return t, first, last
 }
 
 // on is the status after a version that does not show the finding.

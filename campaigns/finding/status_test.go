@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
@@ -39,19 +40,7 @@ func TestStatus(t *testing.T) {
 		"11:x 11:y 12:ooo 12:ppp":    "fixed in 0.4.12",
 		"11:x 12:ccc":                "open", // c: the claim fails in another way
 	} {
-		var runs []Run
-		for _, word := range strings.Fields(story) {
-			version, shows, _ := strings.Cut(word, ":")
-			for i, c := range shows {
-				lost, other := failing("loss", "lost", verdict.Broker, 1), func(r *Run) { r.Scenario = "mqtt/soak" }
-				change := map[rune]with{
-					'x': lost, 'o': holding("loss"), '-': holding("order"), 'y': func(r *Run) { other(r); lost(r) }, 'p': func(r *Run) { other(r); holding("loss")(r) },
-					'c': failing("loss", "corrupted", verdict.Broker, 1), '?': failing("loss", "lost", "", 1), 'u': func(r *Run) { holding("loss")(r); r.Report.Shortfalls = []verdict.Shortfall{{Kind: verdict.Underload}} },
-				}[c]
-				runs = append(runs, storedRun(fmt.Sprintf("v%s-%c%d", version, c, i), change, func(r *Run) { r.Version = "robustmq 0.4." + version }))
-			}
-		}
-		all := Make(runs, nil).Findings
+		all := Make(toldBy(story), nil).Findings
 		f := all[slices.IndexFunc(all, func(f Finding) bool { return f.Kind == "lost" })]
 		if strings.Contains(story, "?") { // the like of which nobody is blamed, so that the two are one
 			f.Status.Tried = nil
@@ -59,6 +48,43 @@ func TestStatus(t *testing.T) {
 		if got := f.Status.String(); got != want {
 			t.Errorf("%s: %s, want %s", story, got, want)
 		}
+	}
+}
+
+// toldBy are the runs of a story, as [TestStatus] writes it. Each is a day after the last.
+func toldBy(story string) (runs []Run) {
+	for _, word := range strings.Fields(story) {
+		version, shows, _ := strings.Cut(word, ":")
+		for i, c := range shows {
+			lost, other := failing("loss", "lost", verdict.Broker, 1), func(r *Run) { r.Scenario = "mqtt/soak" }
+			change := map[rune]with{
+				'x': lost, 'o': holding("loss"), '-': holding("order"), 'y': func(r *Run) { other(r); lost(r) }, 'p': func(r *Run) { other(r); holding("loss")(r) },
+				'c': failing("loss", "corrupted", verdict.Broker, 1), '?': failing("loss", "lost", "", 1), 'u': func(r *Run) { holding("loss")(r); r.Report.Shortfalls = []verdict.Shortfall{{Kind: verdict.Underload}} },
+			}[c]
+			runs = append(runs, storedRun(fmt.Sprintf("v%s-%c%d", version, c, i), change, func(r *Run) { r.Version = "robustmq 0.4." + version }))
+		}
+	}
+	for i := range runs {
+		runs[i].Started = time.Date(2026, 11, 1+i, 0, 0, 0, 0, time.UTC)
+	}
+	return runs
+}
+
+// TestHistory checks what each version showed, and by which runs the status changed.
+func TestHistory(t *testing.T) {
+	all := Make(toldBy("10:oo 11:xo 12:oooooo 13:x 14:o"), nil)
+	var history, events []string
+	for _, h := range all.Findings[0].History {
+		history = append(history, fmt.Sprintf("%s: %d of %d, %d to %d, %s", h.Version, h.Failed, h.Of, h.First.Day(), h.Last.Day(), h.State))
+	}
+	for _, e := range all.Events() {
+		events = append(events, fmt.Sprintf("%s in %s on %d", e.State, e.Version, e.Time.Day()))
+	}
+	if want := []string{"0.4.10: 0 of 2, 1 to 2, open", "0.4.11: 1 of 2, 3 to 4, open", "0.4.12: 0 of 6, 5 to 10, fixed", "0.4.13: 1 of 1, 11 to 11, regressed", "0.4.14: 0 of 1, 12 to 12, regressed"}; !slices.Equal(history, want) {
+		t.Errorf("%q", history)
+	}
+	if want := []string{"regressed in 0.4.13 on 11", "fixed in 0.4.12 on 10", "open in 0.4.11 on 3"}; !slices.Equal(events, want) {
+		t.Errorf("%q", events)
 	}
 }
 

@@ -54,6 +54,7 @@ func (s *site) writeRuns() error {
 		}
 		s.Runs = append(s.Runs, r)
 	}
+	s.countRuns()
 	return nil
 }
 

@@ -25,14 +25,17 @@ var templates embed.FS
 
 // A site is one that is being written.
 type site struct {
-	root     string // of what is stored
-	out      string
-	pages    *template.Template
-	Runs     []*run // the newest first
-	findings finding.Findings
-	Shows    map[string][]finding.Finding // by run
-	Matrices []*reports.MatrixView        // the newest first
-	Broken   []string                     // why a matrix has no page
+	root      string // of what is stored
+	out       string
+	pages     *template.Template
+	Runs      []*run            // the newest first
+	counted   map[string][]*run // that say something of a broker, by its flavor
+	flavors   []string          // of these
+	findings  finding.Findings
+	Shows     map[string][]finding.Finding // by run
+	Matrices  []*reports.MatrixView        // the newest first
+	Campaigns []campaignLine               // the newest first
+	Broken    []string                     // why a matrix or a campaign has no page
 }
 
 // Write writes the site of everything below root, a state directory or a copy that was
@@ -59,7 +62,7 @@ func (s *site) write() (err error) {
 			s.Shows[r.RunID] = append(s.Shows[r.RunID], f)
 		}
 	}
-	for _, step := range []func() error{s.writeRuns, s.writeMatrices, s.writeFindings, s.writeList} {
+	for _, step := range []func() error{s.writeRuns, s.writeMatrices, s.writeCampaigns, s.writeFindings, s.writeCoverage, s.writeVersions, s.writeScenarios, s.writeFeed, s.writeBadge, s.writeList} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -72,7 +75,7 @@ func parse() (*template.Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pages.ParseFS(templates, "templates/*.html")
+	return pages.Funcs(template.FuncMap{"sum": func(a, b int) int { return a + b }}).ParseFS(templates, "templates/*")
 }
 
 // page writes a page of a template; its path is relative to the site.
@@ -115,8 +118,16 @@ func toHTML(markdown []byte) (template.HTML, error) {
 	if err := goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert(markdown, &out); err != nil {
 		return "", err
 	}
-	return template.HTML(out.String()), nil
+	return template.HTML(marks.Replace(out.String())), nil
 }
+
+// marks are the same on every machine: it needs no font of pictures, and colours come from
+// the style. Text of others holds no tag.
+var marks = strings.NewReplacer(
+	"<td>✅", `<td class="pass">✓`, "<td>❌", `<td class="fail">✗`, "<td>❔", `<td class="unclear">?`,
+	"<h1>✅", `<h1><span class="pass">✓</span>`, "<h1>❌", `<h1><span class="fail">✗</span>`, "<h1>❔", `<h1><span class="unclear">?</span>`,
+	"✅", "✓", "❌", "✗", "❔", "?",
+)
 
 // clear removes the pages in a folder of the site: they are of before.
 func (s *site) clear(folder string) error {

@@ -68,8 +68,14 @@ func TestSite(t *testing.T) {
 		},
 		"runs/" + lossyRun + "/index.html":                 {"<table>", `src="timeline.svg"`, `href="evidence/logs/node-1.log"`, "Sessions are gone", `href="../../` + page + `"`},
 		"matrices/1122-0300-broker-kill-9-c0de/index.html": {`href="../../runs/` + lossyRun + `/index.html"`},
-		"findings/index.html":                              {`href="` + all.Findings[0].ID + `.html"`},
-		page:                                               {`href="../runs/` + lossyRun + `/index.html"`},
+		"coverage.html":                     {"<h2>mosquitto</h2>", `<span>kill</span>`, `href="index.html#broker=mosquitto&amp;fails=qos1-no-loss&amp;fault=kill"`, "No run judged: ", "No run had: "},
+		"versions.html":                     {"<h2>mosquitto</h2>", "1 of 2"},
+		"scenarios.html":                    {`href="scenarios/mqtt/broker-kill-9.html"`, `href="index.html#broker=mosquitto&amp;scenario=mqtt%2Fbroker-kill-9"`},
+		"scenarios/mqtt/broker-kill-9.html": {"rmq-mcp run mqtt/broker-kill-9", `href="../../index.html#scenario=mqtt%2Fbroker-kill-9"`, "steady_s"},
+		"badge.svg":                         {"1 open, worst P0"},
+		"feed.xml":                          {"<title>open: ", `href="` + page + `"`},
+		"findings/index.html":               {`href="` + all.Findings[0].ID + `.html"`},
+		page:                                {`href="../runs/` + lossyRun + `/index.html"`},
 	} {
 		text := read(t, out, name)
 		for _, want := range wants {
@@ -77,7 +83,7 @@ func TestSite(t *testing.T) {
 				t.Errorf("%s does not hold %q", name, want)
 			}
 		}
-		for _, never := range []string{"<img src=x", `<b>"12"`, `src="http`, "<link", "runs/gone"} {
+		for _, never := range []string{"<img src=x", `<b>"12"`, `src="http`, `<link rel="stylesheet`, "runs/gone"} {
 			if strings.Contains(text, never) {
 				t.Errorf("%s holds %q: it obeys markup of others, leads nowhere, or loads something from elsewhere", name, never)
 			}

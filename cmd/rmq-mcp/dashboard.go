@@ -125,6 +125,8 @@ func siteType(path string) string {
 		return "image/svg+xml"
 	case ".json":
 		return "application/json"
+	case ".xml":
+		return "application/atom+xml"
 	case ".gz":
 		return "application/gzip"
 	}

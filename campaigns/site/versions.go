@@ -1,0 +1,47 @@
+package site
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/semver"
+)
+
+// writeVersions writes how the claims fared on each version of each broker.
+func (s *site) writeVersions() error {
+	p := gridPage{
+		Title: "Versions of brokers",
+		About: "In how many runs on a version a claim was judged, and in how many of these it failed. Versions were not all run through the same scenarios: the page of a finding compares the same with the same.",
+	}
+	for _, flavor := range s.flavors {
+		p.Grids = append(p.Grids, versions(flavor, s.counted[flavor]))
+	}
+	return s.page("versions.html", "grids.html", p)
+}
+
+// versions are those of one broker, the oldest first.
+func versions(flavor string, runs []*run) grid {
+	g := grid{Title: flavor, Of: "Claim", Columns: values(runs, func(r *run) []string { return []string{r.On()} })}
+	slices.SortFunc(g.Columns, func(a, b string) int { return cmp.Or(semver.Compare(semantic(a), semantic(b)), cmp.Compare(a, b)) })
+	verdicts := gridRow{Name: "verdicts"}
+	for _, version := range g.Columns {
+		on := slices.DeleteFunc(slices.Clone(runs), func(r *run) bool { return r.On() != version })
+		verdicts.Cells = append(verdicts.Cells, ends(on, url.Values{"version": {version}}))
+	}
+	g.Rows = append(g.Rows, verdicts)
+	for _, claim := range values(runs, func(r *run) []string { return r.Failed }) {
+		row := gridRow{Name: claim}
+		for _, version := range g.Columns {
+			row.Cells = append(row.Cells, claimIn(runs, claim, url.Values{"version": {version}}, func(r *run) bool { return r.On() == version }))
+		}
+		g.Rows = append(g.Rows, row)
+	}
+	return g
+}
+
+// semantic is the version at the end of a broker's name, as semantic versioning writes it.
+func semantic(broker string) string {
+	return "v" + strings.TrimPrefix(broker[strings.LastIndex(broker, " ")+1:], "v")
+}
