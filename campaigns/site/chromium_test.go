@@ -99,6 +99,40 @@ func TestListInBrowser(t *testing.T) {
 	}
 }
 
+// A log is searched and turned over as its address says.
+func TestLogInBrowser(t *testing.T) {
+	pages, err := parse()
+	must(t, err)
+	s := &site{out: t.TempDir(), pages: pages}
+	p := logPage{log: log{Name: "node-1.log"}, Run: &run{}, Up: "../", Data: logData{AtOnce: linesAtOnce}}
+	for i := range 2000 {
+		p.Data.add(fmt.Sprintf("Line %d <b>says</b> %s", i+1, []string{"little", "Much"}[i%2]), i+1)
+	}
+	must(t, s.page("node-1.html", "log.html", p))
+	url := "file://" + filepath.ToSlash(s.out) + "/node-1.html"
+	for fragment, want := range map[string]struct {
+		says, first, chosen string
+		lines               int
+	}{
+		"":                                   {"lines 1 to 500 of 2000", "1", "", 500},
+		"#text=much+line&page=2":             {"lines 1002 to 2000, 1000 of 2000", "1002", "", 500},
+		"#text=%2F12%5B34%5D%5Cd+%3Cb%3E%2F": {"lines 1230 to 1249, 20 of 2000", "1230", "", 20},
+		"#text=%2F(%2F":                      {"no line of 2000", "", "", 0},
+		"#line=1207":                         {"lines 1001 to 1500 of 2000", "1001", "1207", 500},
+	} {
+		page := browse(t, url+fragment)
+		shown := regexp.MustCompile(`<li( class="chosen")?><a href="#line=(\d+)">`).FindAllStringSubmatch(page, -1)
+		if !strings.Contains(page, ">"+want.says+"<") || len(shown) != want.lines || len(shown) > 0 && shown[0][2] != want.first || strings.Contains(page, "<b>says") {
+			t.Errorf("%q shows %d lines, and not %q", fragment, len(shown), want.says)
+		}
+		for _, l := range shown {
+			if (l[1] != "") != (l[2] == want.chosen) {
+				t.Errorf("%q chooses line %s", fragment, l[2])
+			}
+		}
+	}
+}
+
 // BenchmarkListInBrowser is the first view of ten thousand runs, the start of the browser
 // included; an empty list says how much of it that is.
 func BenchmarkListInBrowser(b *testing.B) {

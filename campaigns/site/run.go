@@ -77,12 +77,16 @@ func (s *site) writeRun(row reports.Row) (*run, error) {
 	if err != nil {
 		return r, err
 	}
-	logs, err := copyRun(row.Dir, filepath.Join(s.out, reports.RunsDir, row.ID))
+	files, err := copyRun(row.Dir, filepath.Join(s.out, reports.RunsDir, row.ID))
+	if err != nil {
+		return r, err
+	}
+	logs, err := s.writeLogs(r, files)
 	if err != nil {
 		return r, err
 	}
 	r.Page = true
-	return r, s.page(r.Path(), "run.html", map[string]any{"Run": r, "Body": body, "Logs": logs, "Findings": s.Shows[r.ID]})
+	return r, s.page(r.Path(), "run.html", map[string]any{"Run": r, "Body": body, "Logs": logs, "Panics": panicsIn(logs, report.Panics), "Findings": s.Shows[r.ID]})
 }
 
 // judged takes what its report says of claims and faults.

@@ -66,16 +66,17 @@ func TestSite(t *testing.T) {
 			`href="runs/` + lossyRun + `/index.html"`, `class="state fail"`, `class="state pass"`, "unfinished", "PASS-smoke", `href="matrices/1122-0300-broker-kill-9-c0de/index.html"`,
 			`<option value="qos1-no-loss">`, `href="` + page + `"`, `"id":"` + soundRun + `"`,
 		},
-		"runs/" + lossyRun + "/index.html":                 {"<table>", `src="timeline.svg"`, `href="evidence/logs/node-1.log"`, "Sessions are gone", `href="../../` + page + `"`},
+		"runs/" + lossyRun + "/index.html":                 {"<table>", `src="timeline.svg"`, `href="logs/node-1.html"`, "Sessions are gone", `href="../../` + page + `"`},
 		"matrices/1122-0300-broker-kill-9-c0de/index.html": {`href="../../runs/` + lossyRun + `/index.html"`},
-		"coverage.html":                     {"<h2>mosquitto</h2>", `<span>kill</span>`, `href="index.html#broker=mosquitto&amp;fails=qos1-no-loss&amp;fault=kill"`, "No run judged: ", "No run had: "},
-		"versions.html":                     {"<h2>mosquitto</h2>", "1 of 2"},
-		"scenarios.html":                    {`href="scenarios/mqtt/broker-kill-9.html"`, `href="index.html#broker=mosquitto&amp;scenario=mqtt%2Fbroker-kill-9"`},
-		"scenarios/mqtt/broker-kill-9.html": {"rmq-mcp run mqtt/broker-kill-9", `href="../../index.html#scenario=mqtt%2Fbroker-kill-9"`, "steady_s"},
-		"badge.svg":                         {"1 open, worst P0"},
-		"feed.xml":                          {"<title>open: ", `href="` + page + `"`},
-		"findings/index.html":               {`href="` + all.Findings[0].ID + `.html"`},
-		page:                                {`href="../runs/` + lossyRun + `/index.html"`},
+		"runs/" + lossyRun + "/logs/node-1.html":           {`href="../evidence/logs/node-1.log"`, `href="../index.html"`},
+		"coverage.html":                                    {"<h2>mosquitto</h2>", `<span>kill</span>`, `href="index.html#broker=mosquitto&amp;fails=qos1-no-loss&amp;fault=kill"`, "No run judged: ", "No run had: "},
+		"versions.html":                                    {"<h2>mosquitto</h2>", "1 of 2"},
+		"scenarios.html":                                   {`href="scenarios/mqtt/broker-kill-9.html"`, `href="index.html#broker=mosquitto&amp;scenario=mqtt%2Fbroker-kill-9"`},
+		"scenarios/mqtt/broker-kill-9.html":                {"rmq-mcp run mqtt/broker-kill-9", `href="../../index.html#scenario=mqtt%2Fbroker-kill-9"`, "steady_s"},
+		"badge.svg":                                        {"1 open, worst P0"},
+		"feed.xml":                                         {"<title>open: ", `href="` + page + `"`},
+		"findings/index.html":                              {`href="` + all.Findings[0].ID + `.html"`},
+		page:                                               {`href="../runs/` + lossyRun + `/index.html"`},
 	} {
 		text := read(t, out, name)
 		for _, want := range wants {
@@ -103,7 +104,7 @@ func TestSiteOfPublished(t *testing.T) {
 	_, err := publish.Push(t.Context(), []string{filepath.Join(stateDir, reports.RunsDir, lossyRun)}, publish.Destination(copied), reports.Words{}, nil)
 	must(t, err)
 	must(t, Write(copied, out))
-	if text := read(t, out, "runs/"+lossyRun+"/index.html"); !strings.Contains(text, `href="evidence/logs/node-1.log"`) {
+	if text := read(t, out, "runs/"+lossyRun+"/index.html"); !strings.Contains(text, `href="logs/node-1.html"`) {
 		t.Error("the page has no log")
 	}
 }
