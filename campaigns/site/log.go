@@ -44,8 +44,8 @@ type logData struct {
 	AtOnce  int      `json:"at_once"`
 }
 
-// writeLogs writes a page of each log of a run. Of a log with an excerpt and a packed whole
-// it shows the whole; an empty one has none.
+// writeLogs writes a page of each log of a run that has lines. It shows the packed whole
+// instead of an excerpt.
 func (s *site) writeLogs(r *run, files []reports.LogFile) (logs []log, err error) {
 	whole := map[string]bool{}
 	for _, f := range files {

@@ -49,6 +49,7 @@ func TestDocker(t *testing.T) {
 		{"mosquitto's image", (*harbour).mosquitto},
 		{"bad input", (*harbour).badInput},
 		{"external container", (*harbour).external},
+		{"image of a release", (*harbour).releaseImage},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			h.t = t
@@ -253,6 +254,37 @@ func (h *harbour) importMosquitto(ref string) {
 	if err := errors.Join(h.engine.Import(h.t.Context(), ref, archive), pack.Wait()); err != nil {
 		h.t.Fatal(err)
 	}
+}
+
+// releaseImage makes the image of a release, without pulling anything, and talks to the
+// server in it: a run without namespaces passes there.
+func (h *harbour) releaseImage(t *testing.T) {
+	docker := hosttest.Program(t, "docker")
+	context := t.TempDir()
+	program, err := os.ReadFile(binary())
+	if err == nil {
+		err = os.WriteFile(filepath.Join(context, "rmq-mcp"), program, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := func(args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), docker, args...)
+		cmd.Env = append(os.Environ(), "DOCKER_HOST="+h.host, "DOCKER_BUILDKIT=0")
+		return cmd
+	}
+	if out, err := command("build", "--build-arg", "TARGETPLATFORM=.", "--tag", "rmq-release:1", "--file", filepath.Join("..", "..", "Dockerfile"), context).CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	a := connectAgent(t, &mcp.CommandTransport{Command: command("run", "--rm", "--interactive", "rmq-release:1")})
+	started := a.call("run_scenario", map[string]any{"scenario": "mqtt/qos-roundtrip", "wait_s": 45})
+	for started["running"] == true {
+		started = a.call("get_run", map[string]any{"run_id": started["run_id"], "wait_s": 45})
+	}
+	if verdict, _ := started["verdict"].(map[string]any); verdict == nil || verdict["state"] != "PASS-smoke" {
+		t.Errorf("a run in the image: %v", started)
+	}
+	a.session.Close()
 }
 
 func (h *harbour) badInput(t *testing.T) {

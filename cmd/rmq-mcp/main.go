@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	_ "golang.org/x/crypto/x509roots/fallback" // the image of a release has no certificates
+
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/reports"
 )

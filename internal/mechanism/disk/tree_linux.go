@@ -284,10 +284,13 @@ func (t *tree) stat(x *inode, st *unix.Stat_t) error {
 	}
 	st.Ino = x.id
 	if !x.isDir() {
-		st.Nlink = uint64(len(x.places))
+		set(&st.Nlink, len(x.places))
 	}
 	return nil
 }
+
+// set sets a field that one processor has narrower than another.
+func set[T uint32 | uint64](field *T, n int) { *field = T(n) }
 
 // walk visits what is in a directory and below, in no order. Hold ns.
 func walk(dir *inode, visit func(slot, *inode)) {
