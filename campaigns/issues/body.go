@@ -52,17 +52,35 @@ func (r Report) title() string {
 // part is the part of an issue's text that is ours. Its first line has the ID of the finding,
 // a hash of the rest, and the status that is told. The hash shows edits by people.
 func (r Report) part(status string, most int) (string, error) {
+	text, err := r.within(most - overhead)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s %s status=%q -->\n%s\n%s", begin(r.Finding.ID), sumOf(text), status, text, end), nil
+}
+
+// within is the text in so many bytes at most: what is least needed is left out.
+func (r Report) within(most int) (string, error) {
 	for _, smaller := range []func(){func() {}, func() { r.Scenario = "" }, func() { r.Places = nil }, func() { r.Finding.Seen = nil }} {
 		smaller()
 		text, err := r.text()
 		if err != nil {
 			return "", err
 		}
-		if len(text)+overhead <= most {
-			return fmt.Sprintf("%s %s status=%q -->\n%s\n%s", begin(r.Finding.ID), sumOf(text), status, text, end), nil
+		if len(text) <= most {
+			return text, nil
 		}
 	}
 	return "", errors.New("people's words leave no room for it in the issue")
+}
+
+// Page is the issue as a page of Markdown, for a person who files it: its title, and its text.
+func (r Report) Page() ([]byte, error) {
+	text, err := r.within(mostBody)
+	if err != nil {
+		return nil, fmt.Errorf("write the issue of finding %s: %w", r.Finding.ID, err)
+	}
+	return []byte("# " + r.title() + "\n\n" + text + "\n"), nil
 }
 
 func (r Report) text() (string, error) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,6 +34,7 @@ const issuePause = 2 * time.Second
 // issueAsk are the flags of findings issues.
 type issueAsk struct {
 	source, links, flavor string
+	out                   string // directory for the texts, instead of a repository
 	dry                   bool
 	claimed               bool     // those alone that a release claims to fix
 	published             []string // directories of the runs that links lead to; nil: all
@@ -41,21 +43,28 @@ type issueAsk struct {
 func (a *app) findingsIssues() *cobra.Command {
 	var ask issueAsk
 	cmd := &cobra.Command{
-		Use:   "issues OWNER/REPO [ID...]",
-		Short: "Keep an issue on GitHub for each finding",
+		Use:   "issues OWNER/REPO|--out DIRECTORY [ID...]",
+		Short: "Keep an issue on GitHub for each finding, or write its text",
 		Long: "Makes an issue of each finding that has none, and brings the others up to date: new runs, severity and status as labels, a\n" +
 			"comment where the status moved. Without an ID, of the findings of one broker that are blamed on it, in runs that count. The words\n" +
 			"of people stay: titles, other labels, all text outside the part that rmq-mcp writes; an issue that somebody closed as done counts\n" +
-			"as a claimed fix. The token is RMQ_GITHUB_TOKEN or GITHUB_TOKEN. --dry-run asks GitHub, changes nothing, and prints the texts.",
-		Example: "  rmq-mcp findings issues robustmq/robustmq --dry-run\n  rmq-mcp findings issues me/broker robustmq-no-panic --source ~/robustmq",
-		Args:    cobra.MinimumNArgs(1),
+			"as a claimed fix. The token is RMQ_GITHUB_TOKEN or GITHUB_TOKEN. --dry-run asks GitHub, changes nothing, and prints the texts.\n" +
+			"With --out there is no GitHub: the texts are written as files, for people who file them by hand.",
+		Example: "  rmq-mcp findings issues robustmq/robustmq --dry-run\n  rmq-mcp findings issues me/broker robustmq-no-panic --source ~/robustmq\n  rmq-mcp findings issues --out issues",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if ask.out != "" {
+				return a.writeIssues(cmd.Context(), cmd.OutOrStdout(), args, ask)
+			}
+			if len(args) == 0 {
+				return errors.New("findings issues: no repository; name it as OWNER/REPO, or give --out for texts alone")
+			}
 			_, err := a.keepIssues(cmd.Context(), cmd.OutOrStdout(), args[0], args[1:], ask)
 			return err
 		},
 	}
 	f := cmd.Flags()
 	f.BoolVar(&ask.dry, "dry-run", false, "say what would be done, and do nothing")
+	f.StringVar(&ask.out, "out", "", "write the texts into this `directory`, and ask nobody")
 	f.StringVar(&ask.flavor, "flavor", "robustmq", "the `broker` whose findings are kept there, where no ID is given")
 	f.StringVar(&ask.source, "source", "", "git `directory` of the broker's source, for places in the code")
 	f.StringVar(&ask.links, "links", "", "`address` of the published runs")
@@ -125,6 +134,45 @@ func (a *app) keepIssues(ctx context.Context, out io.Writer, repo string, ids []
 		}
 	}
 	return changes, publish.WithoutSecret(err, to.Token.Reveal())
+}
+
+// noMemory is of issues that are on no tracker.
+type noMemory struct{}
+
+func (noMemory) Number(string) (int, bool) { return 0, false }
+func (noMemory) Add(string, int) error     { return nil }
+
+// writeIssues writes the text of an issue of each finding, and asks no tracker.
+func (a *app) writeIssues(ctx context.Context, out io.Writer, ids []string, ask issueAsk) error {
+	dir, err := a.reading()
+	if err != nil {
+		return err
+	}
+	all, err := finding.Load(dir)
+	if err != nil {
+		return err
+	}
+	chosen, err := toReport(all, ids, ask.flavor, noMemory{})
+	if err != nil {
+		return err
+	}
+	for i := range chosen {
+		if err := complete(ctx, out, dir, &chosen[i], ask); err != nil {
+			return err
+		}
+		page, err := chosen[i].Page()
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(ask.out, 0o755); err != nil {
+			return fmt.Errorf("write issues: %w", err)
+		}
+		if err := reports.WriteFile(filepath.Join(ask.out, chosen[i].Finding.ID+".md"), page); err != nil {
+			return fmt.Errorf("write issues: %w", err)
+		}
+	}
+	fmt.Fprintf(out, "%d issues in %s\n", len(chosen), ask.out)
+	return nil
 }
 
 // claimsOf are the claims of releases to fix findings, as the watches of the state directory

@@ -22,7 +22,7 @@ import (
 //	PATH                             a directory
 //
 // Everywhere a run lands in runs/ID/, so that what was published is laid out
-// like a state directory and [reports.Dashboard] reads either.
+// like a state directory and the dashboard reads either.
 type Destination string
 
 // Pushed is what was published.

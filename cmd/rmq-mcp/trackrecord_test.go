@@ -1,0 +1,70 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/robustmq/rmq-mcp/campaigns/finding"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// The findings of the track record, and the texts of their issues, are those that its runs
+// give today; -update writes them anew.
+func TestTrackRecord(t *testing.T) {
+	track, err := filepath.Abs(filepath.Join("..", "..", "docs", "track-record"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := finding.Load(track)
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings, err := all.Files(func(run string) string { return "../" + run + "/" + reports.MarkdownFile })
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	if text, err := rmq(t, track, "findings", "issues", "--out", out).Output(); err != nil {
+		t.Fatalf("findings issues: %v\n%s", err, text)
+	}
+	issues := map[string][]byte{}
+	err = fs.WalkDir(os.DirFS(out), ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			issues[name], err = os.ReadFile(filepath.Join(out, name))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for folder, want := range map[string]map[string][]byte{finding.Folder: findings, "issues": issues} {
+		folder = filepath.Join(track, folder)
+		if *update {
+			if err := os.RemoveAll(folder); err != nil {
+				t.Fatal(err)
+			}
+			for name, text := range want {
+				if err := os.MkdirAll(folder, 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(folder, name), text, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		there, err := os.ReadDir(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(there) != len(want) {
+			t.Errorf("%s has %d files, its runs give %d; -update writes them", folder, len(there), len(want))
+		}
+		for name, text := range want {
+			if is, err := os.ReadFile(filepath.Join(folder, name)); err != nil || string(is) != string(text) {
+				t.Errorf("%s is not what its runs give (%v); -update writes it", filepath.Join(folder, name), err)
+			}
+		}
+	}
+}
