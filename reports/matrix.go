@@ -182,7 +182,7 @@ const MatrixFormat = 1
 const (
 	MatricesDir    = "matrices"
 	MatrixFile     = "matrix.json"
-	matrixMarkdown = "matrix.md"
+	MatrixMarkdown = "matrix.md"
 	matrixPage     = "matrix.html"
 )
 

@@ -63,7 +63,7 @@ func TestMatrixOfScenarios(t *testing.T) {
 	}
 	dir := t.TempDir()
 	must(t, WriteMatrix(dir, "../../runs", m))
-	text := read(t, filepath.Join(dir, matrixMarkdown))
+	text := read(t, filepath.Join(dir, MatrixMarkdown))
 	for _, want := range []string{
 		"# 4 scenarios: ", "| Scenario | go/rmq-mcp@1 · mqtt3 · robustmq · no faults | go/rmq-mcp@1 · mqtt3 · robustmq | rust/async-nats@0.46.0 · mq9 · robustmq · no faults |",
 		"| **mqtt** |", "| broker-kill-9 | ✓ passes | ✗ fails (qos1-no-loss, recovery) |  |  |", "| qos-roundtrip | ✗ fails (qos-granted) |  |  |  |",
@@ -134,7 +134,7 @@ func TestMatrixPage(t *testing.T) {
 	if strings.Contains(page, "<b>\"12\"") || strings.Contains(page, `src="http`) {
 		t.Error("the page obeys markup of others, or loads something from elsewhere")
 	}
-	text := read(t, filepath.Join(dir, matrixMarkdown))
+	text := read(t, filepath.Join(dir, MatrixMarkdown))
 	for _, want := range []string{
 		"| SDK | mqtt/broker-kill-9 · mqtt3 · robustmq | mqtt/broker-kill-9 · mqtt5 · robustmq |", "| paho-mqtt 2.1.0 | [✗ fails: protocol implementation](../../runs/1121-0107-broker-kill-9-3f2a/report.md) | – unsupported |",
 		"### protocol implementation: python/paho-mqtt 2.1.0", "`rmq-mcp run mqtt/broker-kill-9 --seed 7`", "- – python/paho-mqtt@2.1.0, mqtt/broker-kill-9, mqtt5 on robustmq v0.4.11: the broker does not speak mqtt5",

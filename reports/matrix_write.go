@@ -20,7 +20,7 @@ func WriteMatrix(dir, runs string, m Matrix) error {
 		return fmt.Errorf("write matrix: %w", err)
 	}
 	view := NewMatrixView(m, func(run string) string { return strings.TrimSuffix(runs, "/") + "/" + run + "/" + MarkdownFile })
-	markdown, err := view.markdown()
+	markdown, err := view.Markdown()
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func WriteMatrix(dir, runs string, m Matrix) error {
 	if err != nil {
 		return err
 	}
-	if err := WriteFile(filepath.Join(dir, matrixMarkdown), markdown); err != nil {
+	if err := WriteFile(filepath.Join(dir, MatrixMarkdown), markdown); err != nil {
 		return err
 	}
 	if err := WriteFile(filepath.Join(dir, matrixPage), html); err != nil {
@@ -277,7 +277,8 @@ func (c shownCell) Hover() string {
 // LinkTo is the page of a run.
 func (v *MatrixView) LinkTo(run string) string { return v.link(run) }
 
-func (v *MatrixView) markdown() ([]byte, error) {
+// Markdown is its page for people who read it beside the runs.
+func (v *MatrixView) Markdown() ([]byte, error) {
 	t, err := template.New("matrix.md.tmpl").Funcs(template.FuncMap{"cell": cell, "joined": joined}).ParseFS(templates, "templates/matrix.md.tmpl")
 	if err != nil {
 		return nil, err

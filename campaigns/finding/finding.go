@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,6 +62,17 @@ type Findings struct {
 	Of       string    `json:"of,omitempty"` // the broker, where others and libraries are left out
 	Findings []Finding `json:"findings"`
 	Notes    []string  `json:"notes"` // which failed runs show none, and why
+}
+
+// Only are some of the findings. They name no other one.
+func (all Findings) Only(some []Finding) Findings {
+	all.Findings = slices.Clone(some)
+	for i, f := range all.Findings {
+		all.Findings[i].Also = slices.DeleteFunc(slices.Clone(f.Also), func(id string) bool {
+			return !slices.ContainsFunc(some, func(other Finding) bool { return other.ID == id })
+		})
+	}
+	return all
 }
 
 // A Finding is one violated claim with one cause.

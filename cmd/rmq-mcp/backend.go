@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
@@ -16,7 +14,6 @@ import (
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/reports"
-	"github.com/robustmq/rmq-mcp/reports/publish"
 	"github.com/robustmq/rmq-mcp/scenarios"
 	"github.com/robustmq/rmq-mcp/tools"
 )
@@ -135,40 +132,4 @@ func scenarioText(name string) (tools.ScenarioText, error) {
 	}
 	line, err := scenarioLine(s)
 	return tools.ScenarioText{ScenarioLine: line, Text: s.Text}, err
-}
-
-// pushReport verifies the runs also where nothing is published.
-func pushReport(ctx context.Context, ask tools.Publication) (tools.Published, error) {
-	out := tools.Published{Location: ask.Destination, Roots: map[string]string{}}
-	for _, dir := range ask.Runs {
-		verified, err := reports.Verify(dir)
-		if err != nil {
-			return out, fmt.Errorf("verify %s before it is published: %w", dir, err)
-		}
-		out.Roots[filepath.Base(dir)] = verified.Seal.Root
-	}
-	to := publish.Destination(ask.Destination)
-	over, err := overviewOf(ask.Runs)
-	if err != nil {
-		return out, err
-	}
-	push := func() (publish.Pushed, error) { return publish.Push(ctx, ask.Runs, to, ask.Words, over) }
-	if ask.DryRun {
-		push = func() (publish.Pushed, error) { return publish.Preview(ask.Runs, to, ask.Words, over) }
-	}
-	pushed, err := push()
-	if err != nil {
-		return out, err
-	}
-	out.Location, out.Commit, out.Pages, out.Files, out.Bytes = pushed.URL, pushed.Commit, pushed.Pages, len(pushed.Paths), pushed.Bytes
-	return out, nil
-}
-
-// overviewOf is the page over several runs; nil for one.
-func overviewOf(runs []string) (*publish.Overview, error) {
-	if len(runs) < 2 {
-		return nil, nil
-	}
-	c, err := compareRuns(runs)
-	return &publish.Overview{Headline: c.Headline, Table: c.Table, Attributions: c.Attributions, Notes: c.Notes}, err
 }

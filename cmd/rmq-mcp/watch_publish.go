@@ -26,13 +26,8 @@ func (w watching) publish(ctx context.Context, r watch.Round) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	all.Findings = w.findings(all)
+	all = all.Only(w.findings(all))
 	all.Of, all.Notes = w.ask.cluster.Flavor, []string{} // notes are of whichever broker, and with paths of this machine
-	for i := range all.Findings {
-		all.Findings[i].Also = slices.DeleteFunc(slices.Clone(all.Findings[i].Also), func(id string) bool {
-			return !slices.ContainsFunc(all.Findings, func(f finding.Finding) bool { return f.ID == id })
-		})
-	}
 	runs, bad := shownRuns(w.dir, all)
 	findings, err := all.Files(func(id string) string {
 		if !slices.Contains(runs, filepath.Join(w.dir, reports.RunsDir, id)) {
@@ -43,16 +38,14 @@ func (w watching) publish(ctx context.Context, r watch.Round) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for name, page := range findings {
-		findings[name] = []byte(placeless(string(page), w.dir))
-	}
+	withoutPlaces(findings, w.dir)
 	rounds, err := w.rounds()
 	if err != nil {
 		return "", err
 	}
 	name := w.journal.Name()
 	pushed, err := publish.Push(ctx, runs, publish.Destination(w.ask.publish), reports.Words{}, nil,
-		publish.Folder{Name: finding.Folder + "/" + name, Pages: findings}, publish.Folder{Name: "rounds/" + name, Pages: rounds})
+		publish.Folder{Name: finding.Folder + "/" + name, Pages: findings, Whole: true}, publish.Folder{Name: "rounds/" + name, Pages: rounds, Whole: true})
 	if err == nil {
 		err = reports.WriteJSON(filepath.Join(w.journal.Dir(), publishedFile), published{w.ask.publish, runs})
 	}

@@ -46,11 +46,11 @@ func (p Pushed) of(files []file) Pushed {
 	return p
 }
 
-// A Folder is pages beside the runs, by their names in it. Its name is a path. It takes the
-// place of the folder there: no other file stays in it.
+// A Folder is pages beside the runs, by their names in it. Its name is a path.
 type Folder struct {
 	Name  string
 	Pages map[string][]byte
+	Whole bool // it takes the place of the folder there: no other file stays in it
 }
 
 // A publication is files, and folders in which no others stay.
@@ -58,6 +58,18 @@ type publication struct {
 	files   []file
 	folders []string
 	message string
+}
+
+// add adds the pages of folders.
+func (p *publication) add(beside []Folder) {
+	for _, f := range beside {
+		if f.Whole {
+			p.folders = append(p.folders, f.Name)
+		}
+		for _, name := range slices.Sorted(maps.Keys(f.Pages)) {
+			p.files = append(p.files, file{path.Join(f.Name, name), f.Pages[name]})
+		}
+	}
 }
 
 // stale reports whether a file of before goes.
@@ -115,17 +127,12 @@ func pushTo(ctx context.Context, p publisher, runDirs []string, words reports.Wo
 		return Pushed{}, err
 	}
 	all := publication{files: append(page, files...), message: commitMessage(words.Title, message)}
-	for _, f := range beside {
-		all.folders = append(all.folders, f.Name)
-		for _, name := range slices.Sorted(maps.Keys(f.Pages)) {
-			all.files = append(all.files, file{path.Join(f.Name, name), f.Pages[name]})
-		}
-	}
+	all.add(beside)
 	return p.publish(ctx, all)
 }
 
 // Preview returns what Push would publish and where, and publishes nothing.
-func Preview(runDirs []string, to Destination, words reports.Words, over *Overview) (Pushed, error) {
+func Preview(runDirs []string, to Destination, words reports.Words, over *Overview, beside ...Folder) (Pushed, error) {
 	p, err := to.publisher()
 	if err != nil {
 		return Pushed{}, err
@@ -147,7 +154,12 @@ func Preview(runDirs []string, to Destination, words reports.Words, over *Overvi
 		would, rows = would.of(files), append(rows, summary.Row)
 	}
 	page, err := over.page(words, rows)
-	return would.of(page), err
+	if err != nil {
+		return Pushed{}, err
+	}
+	more := publication{files: page}
+	more.add(beside)
+	return would.of(more.files), nil
 }
 
 func commitMessage(title, runs string) string {

@@ -128,11 +128,11 @@ func TestFolderIsReplaced(t *testing.T) {
 	} {
 		push := func(pages map[string][]byte) []string {
 			t.Helper()
-			_, err := pushTo(t.Context(), place.to, []string{dir}, reports.Words{}, nil, Folder{"findings/a", pages}, Folder{"rounds", map[string][]byte{"v1.md": []byte("1")}})
+			_, err := pushTo(t.Context(), place.to, []string{dir}, reports.Words{}, nil, Folder{"findings/a", pages, true}, Folder{"rounds", map[string][]byte{"v1.md": []byte("1")}, false})
 			must(t, err)
 			return slices.DeleteFunc(place.files(), func(f string) bool { return strings.HasPrefix(f, "runs/"+s.ID+"/") || f == "README.md" })
 		}
-		_, err := pushTo(t.Context(), place.to, nil, reports.Words{}, nil, Folder{"findings/b", map[string][]byte{"of-others.md": []byte("o")}})
+		_, err := pushTo(t.Context(), place.to, nil, reports.Words{}, nil, Folder{"findings/b", map[string][]byte{"of-others.md": []byte("o")}, true})
 		must(t, err)
 		push(map[string][]byte{"a.md": []byte("a"), "b.md": []byte("b")})
 		if got, want := push(map[string][]byte{"b.md": []byte("B"), "c.md": []byte("c")}), []string{"findings/a/b.md", "findings/a/c.md", "findings/b/of-others.md", "rounds/v1.md"}; !slices.Equal(got, want) {
