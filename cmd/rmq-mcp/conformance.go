@@ -16,6 +16,7 @@ import (
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/conformance"
 	"github.com/robustmq/rmq-mcp/conformance/mq9"
+	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
@@ -58,6 +59,8 @@ func (a *app) conformance() *cobra.Command {
 	flags.StringVar(&f.cluster.Flavor, "flavor", "", "what the nodes are: reference, robustmq, mosquitto (default reference)")
 	flags.IntVar(&f.cluster.Nodes, "nodes", 1, "how many nodes, 1 to 5")
 	flags.StringVar(&f.cluster.Binary, "binary", "", "`path` of the broker (default: RMQ_ROBUSTMQ_BIN, or mosquitto in PATH)")
+	flags.StringVar(&f.cluster.Version, "broker-version", "", "of RobustMQ, such as v0.4.11, to be downloaded")
+	flags.StringVar(&f.cluster.VersionSHA256, "broker-sha256", "", "of the archive of --broker-version (default: what is published with it)")
 	flags.StringVar(&f.cluster.Profile, "profile", "", "tested, or as-shipped: the vendor's own defaults")
 	flags.StringToStringVar(&f.set, "set", nil, "`key=value` of the broker's own configuration; repeat it for more")
 	flags.StringArrayVar(&f.cluster.Endpoints, "endpoint", nil, "`host:port` of a broker that somebody else runs; repeat it for each node")
@@ -153,6 +156,16 @@ func (a *app) examine(ctx context.Context, say io.Writer, f conforming) (report 
 	if len(config.Endpoints) > 0 {
 		config.Flavor, config.Nodes = cmp.Or(config.Flavor, "external"), len(config.Endpoints)
 		config.Password = secret.NewText(os.Getenv("RMQ_PASSWORD"))
+	}
+	if config.Version != "" {
+		dir, err := a.state()
+		if err == nil {
+			config, err = experiment.Fetch(ctx, dir, config, func(line string) { fmt.Fprintln(say, line) })
+		}
+		if err != nil {
+			return report, err
+		}
+		config.Version = "" // it is there now, as a program
 	}
 	argv, err := self()
 	if err != nil {

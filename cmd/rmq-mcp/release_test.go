@@ -36,12 +36,14 @@ func TestBrokerVersion(t *testing.T) {
 	defer site.Close()
 	dir := t.TempDir()
 	for version, want := range map[string]string{"v9.9.9": "I am v9.9.9 with --conf=", "v9.9.8": "choose another version", "newest": "not like v0.4.11"} {
-		cmd := rmq(t, dir, "run", "mqtt/qos-roundtrip", "--nodes", "1", "--broker-version", version)
-		cmd.Env = append(cmd.Environ(), "RMQ_ROBUSTMQ_RELEASES="+site.URL)
-		cmd.Stderr = nil
-		out, err := cmd.CombinedOutput()
-		if err == nil || !strings.Contains(string(out), want) {
-			t.Errorf("%s: %v, expected %q:\n%s", version, err, want, out)
+		for _, command := range [][]string{{"run", "mqtt/qos-roundtrip", "--nodes", "1"}, {"conformance", "--flavor", "robustmq"}} {
+			cmd := rmq(t, dir, append(command, "--broker-version", version)...)
+			cmd.Env = append(cmd.Environ(), "RMQ_ROBUSTMQ_RELEASES="+site.URL)
+			cmd.Stderr = nil
+			out, err := cmd.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), want) {
+				t.Errorf("%s %s: %v, expected %q:\n%s", command[0], version, err, want, out)
+			}
 		}
 	}
 
