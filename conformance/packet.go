@@ -9,6 +9,7 @@ import (
 	"github.com/mochi-mqtt/server/v2/packets"
 
 	"github.com/robustmq/rmq-mcp/internal/mqttpacket"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
 // A packet is one that was received.
@@ -106,9 +107,4 @@ func more(b []byte, most int) string {
 	return ""
 }
 
-func clipText(s string) string {
-	if len(s) > 60 {
-		return s[:60] + "…"
-	}
-	return s
-}
+func clipText(s string) string { return plain.Cut(s, 60) }

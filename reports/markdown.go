@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
@@ -136,11 +137,7 @@ func compact(v any) string {
 	if err != nil {
 		return err.Error()
 	}
-	text := []rune(string(b))
-	if len(text) > maxValue {
-		text = append(text[:maxValue], '…')
-	}
-	return string(text)
+	return plain.Cut(string(b), maxValue)
 }
 
 func countsText(r verdict.Result) string {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -167,7 +168,7 @@ func joinGroups(all, of []AnomalyGroup, run string) []AnomalyGroup {
 
 func anomalyLine(claim string, x verdict.Anomaly, processes []history.Process) AnomalyLine {
 	return AnomalyLine{Claim: claim, Kind: x.Kind, AtS: time.Duration(x.TimeNS).Seconds(), Fault: x.Fault,
-		At: where(x, processes), Events: x.Events[:min(len(x.Events), anomalyEvents)], Text: shorten(x.Text, briefly)}
+		At: where(x, processes), Events: x.Events[:min(len(x.Events), anomalyEvents)], Text: plain.CutBytes(x.Text, briefly)}
 }
 
 // groups folds the violations of a report, which are those of one client each.

@@ -40,7 +40,9 @@ func callerOf(ctx context.Context, request mcp.CallToolRequest, args map[string]
 }
 
 // ownWords are what a client says of itself, as it may be recorded.
-func ownWords(text string) string { return shorten(plain.Line(secret.New().Text(text)), mostName) }
+func ownWords(text string) string {
+	return plain.CutBytes(plain.Line(secret.New().Text(text)), mostName)
+}
 
 // mostName is how long a client's name may be, in bytes.
 const mostName = 200

@@ -84,7 +84,7 @@ func (c *checker) object(params []Param, args map[string]any, under string) map[
 	for _, name := range sortedKeys(args) {
 		if find(params, name) == nil {
 			valid := "; valid arguments: " + names(params)
-			c.refuse(fmt.Sprintf("unknown argument %q", shorten(under+name, longestName)), valid, valid)
+			c.refuse(fmt.Sprintf("unknown argument %q", plain.CutBytes(under+name, longestName)), valid, valid)
 		}
 	}
 	return out
@@ -314,7 +314,7 @@ func describe(value any) string {
 	if err != nil {
 		return fmt.Sprintf("a %T", value)
 	}
-	return shorten(plain.Line(string(text)), 60)
+	return plain.CutBytes(plain.Line(string(text)), 60)
 }
 
 func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/campaigns/code"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
 // A CodeAsk is what find_code asks for.
@@ -73,7 +74,7 @@ func (a *agent) findCode() Tool {
 		out := CodeAnswer{Tree: found.Tree, Unfound: found.Unfound, Notes: found.Notes}
 		var places []CodePlace
 		for i, p := range found.Places {
-			place := CodePlace{At: fmt.Sprintf("%s:%d", p.File, p.Line), Function: p.Function, Kind: p.Kind, Clue: shorten(p.Clue, briefly), From: p.From, Matched: shorten(p.Matched, briefly), Count: p.Count, During: string(p.During), Others: p.Others}
+			place := CodePlace{At: fmt.Sprintf("%s:%d", p.File, p.Line), Function: p.Function, Kind: p.Kind, Clue: plain.CutBytes(p.Clue, briefly), From: p.From, Matched: plain.CutBytes(p.Matched, briefly), Count: p.Count, During: string(p.During), Others: p.Others}
 			if i < sourcesShown {
 				place.Source = source(p.Around)
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -97,8 +98,8 @@ func compared(c campaigns.Comparison) CompareAnswer {
 
 func attributionLine(a reports.Attribution) AttributionLine {
 	line := AttributionLine{
-		Cause: a.Cause, Suspect: a.Suspect, Proof: a.Proof, SDKs: shorten(a.Versions, quoted), Where: a.Where(),
-		Claims: a.Claims, Source: a.Source, Text: shorten(a.Text, quoted), Evidence: shortened(a.Evidence, maxQuotes), Issue: a.Issue,
+		Cause: a.Cause, Suspect: a.Suspect, Proof: a.Proof, SDKs: plain.CutBytes(a.Versions, quoted), Where: a.Where(),
+		Claims: a.Claims, Source: a.Source, Text: plain.CutBytes(a.Text, quoted), Evidence: shortened(a.Evidence, maxQuotes), Issue: a.Issue,
 		Runs: a.Runs[:min(len(a.Runs), maxRunIDs)],
 	}
 	if len(a.Next) > 0 {
@@ -118,7 +119,7 @@ func shortTable(t *reports.Table, room int) *reports.Table {
 	for i := range out.Rows {
 		row := &out.Rows[i]
 		row.Runs, row.Held = row.Runs[:min(len(row.Runs), maxRowRuns)], firstOf(row.Held, maxHeld)
-		row.Example = shorten(row.Example, briefly)
+		row.Example = plain.CutBytes(row.Example, briefly)
 		if slices.ContainsFunc(out.Rows[:i], func(r reports.TableRow) bool { return r.Claim == row.Claim && r.Blame == row.Blame }) { // which has one
 			row.Example, row.At = "", ""
 		}
@@ -139,7 +140,7 @@ const (
 func shortened(list []string, most int) []string {
 	out := []string{}
 	for _, s := range firstOf(list, most) {
-		out = append(out, shorten(s, quoted))
+		out = append(out, plain.CutBytes(s, quoted))
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
@@ -83,7 +84,7 @@ func oneFinding(all finding.Findings, id string) (FindingsAnswer, error) {
 	}
 	f.Runs, f.Seen = f.Runs[:len(f.Runs)-out.MoreRuns], f.Seen[:len(f.Seen)-out.MoreSeen]
 	for i := range f.Runs {
-		f.Runs[i].Example = shorten(f.Runs[i].Example, briefly)
+		f.Runs[i].Example = plain.CutBytes(f.Runs[i].Example, briefly)
 	}
 	return out, nil
 }

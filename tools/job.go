@@ -16,6 +16,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns/shrink"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
@@ -188,7 +189,7 @@ func (a *agent) jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 	}
 	if r.Comparison != nil {
 		for _, line := range r.Comparison.Lines() {
-			out.Blame = append(out.Blame, shorten(line, blameShown))
+			out.Blame = append(out.Blame, plain.CutBytes(line, blameShown))
 		}
 		for _, note := range shortened(r.Comparison.Notes, maxNotes) {
 			out.Blame = append(out.Blame, "note: "+note)
@@ -231,7 +232,7 @@ func settled(c *campaigns.Comparison) bool {
 }
 
 func trialLine(t campaigns.Trial) TrialLine {
-	return TrialLine{RunID: t.RunID, Varied: t.Varied, Answer: t.Answer, Failed: t.Failed.Claims(), Why: shorten(t.Why, whyShown)}
+	return TrialLine{RunID: t.RunID, Varied: t.Varied, Answer: t.Answer, Failed: t.Failed.Claims(), Why: plain.CutBytes(t.Why, whyShown)}
 }
 
 // whyShown is how much an answer shows of the reason why a trial is unknown.
@@ -257,7 +258,7 @@ func runsBeside(trials []campaigns.Trial) (ids []string, lines []TrialLine) {
 			if line.Answer != shrink.Unknown {
 				line.Answer = ""
 			}
-			line.Failed, line.Said, line.Root = nil, shorten(said, headlineShown), t.Root[:min(len(t.Root), rootShown)]
+			line.Failed, line.Said, line.Root = nil, plain.CutBytes(said, headlineShown), t.Root[:min(len(t.Root), rootShown)]
 			lines = append(lines, line)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
 // LandingView is what proved each fault; or one fault whole, with every
@@ -86,7 +87,7 @@ func landingLine(l history.Landing) LandingLine {
 		proof := ProofLine{Role: p.Role, Name: p.Name, Want: strings.TrimSpace(string(p.Want) + " " + p.Expect),
 			Before: readings(p, history.Before), During: readings(p, history.During), After: readings(p, history.After), Holds: p.Holds}
 		if !p.Holds {
-			proof.Why = shorten(p.Why, briefly)
+			proof.Why = plain.CutBytes(p.Why, briefly)
 		}
 		line.Proofs = append(line.Proofs, proof)
 	}
@@ -117,7 +118,7 @@ func readings(p history.ProofRecord, m history.Moment) string {
 func reading(s history.Sample, unit string) string {
 	switch {
 	case s.Error != "":
-		return shorten(s.Error, 120)
+		return plain.CutBytes(s.Error, 120)
 	case !s.OK:
 		return "failed"
 	case s.State != "":

@@ -7,6 +7,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/loglines"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
 // LogsAnswer are lines of the nodes' logs.
@@ -73,7 +74,7 @@ func (a *agent) getLogs() Tool {
 			return LogsAnswer{}, err
 		}
 		for i := range out.Lines {
-			out.Lines[i].Text = shorten(out.Lines[i].Text, maxLogLine)
+			out.Lines[i].Text = plain.CutBytes(out.Lines[i].Text, maxLogLine)
 		}
 		out.Truncated = out.Next != ""
 		out.Answer = answer(fmt.Sprintf("%d of %s", len(out.Lines), plural(out.Total, "matching line")))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
@@ -93,7 +94,7 @@ func planned(s plan.Status) PlanAnswer {
 func planItem(it plan.ItemLine) PlanItem {
 	line := PlanItem{ID: it.ID, Scenario: it.Scenario, Tier: it.Tier, State: it.State, Planned: it.Planned, Missing: len(it.Missing), Next: it.Call}
 	if len(it.Attempts) > 0 {
-		line.Headline = shorten(it.Headline, quoted)
+		line.Headline = plain.CutBytes(it.Headline, quoted)
 	}
 	for _, attempt := range it.Attempts {
 		line.Runs = append(line.Runs, attempt.RunID)

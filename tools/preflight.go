@@ -10,6 +10,7 @@ import (
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
 // PreflightAnswer is the abilities of this host, the things it lacks, and the operator's limits.
@@ -167,12 +168,12 @@ func missing(host experiment.Preflight) []Missing {
 	}
 	for _, ability := range host.Abilities {
 		if !ability.OK {
-			add(shorten(ability.Name+": "+ability.Detail, whyShown), ability.Install, "")
+			add(plain.CutBytes(ability.Name+": "+ability.Detail, whyShown), ability.Install, "")
 		}
 	}
 	for _, f := range host.Flavors {
 		if !f.OK {
-			add(shorten(f.Name+": "+f.Detail, whyShown), f.Install, "flavor "+f.Name)
+			add(plain.CutBytes(f.Name+": "+f.Detail, whyShown), f.Install, "flavor "+f.Name)
 		}
 	}
 	for _, sdk := range host.SDKs {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
 // Between progress notifications at least progressEvery passes, and between
@@ -50,7 +51,7 @@ func (r *reporter) report(done, total float64, text string) {
 	if r.send == nil || r.closed || done <= r.last || total > 0 && done >= total || now.Sub(r.sent) < progressEvery {
 		return
 	}
-	params := map[string]any{"progressToken": r.token, "progress": done, "message": shorten(text, 200)}
+	params := map[string]any{"progressToken": r.token, "progress": done, "message": plain.CutBytes(text, 200)}
 	if total > 0 {
 		params["total"] = total
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/internal/secret"
 )
 
@@ -19,7 +20,7 @@ func recorded(params []Param, args map[string]any) map[string]any {
 		if p := find(params, name); p != nil {
 			out[name] = p.recorded(value)
 		} else {
-			out[shorten(name, longestName)] = shape(value)
+			out[plain.CutBytes(name, longestName)] = shape(value)
 		}
 	}
 	return out
@@ -55,7 +56,7 @@ func shape(value any) any {
 		return fmt.Sprintf("an array of %d", len(v))
 	case map[string]any:
 		names := slices.Sorted(maps.Keys(v))
-		return shorten("an object of "+strings.Join(names, ", "), 4*longestName)
+		return plain.CutBytes("an object of "+strings.Join(names, ", "), 4*longestName)
 	}
 	return nil
 }

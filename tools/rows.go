@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
@@ -196,7 +197,7 @@ func (s spot) clients(t *history.Tables) (of, producer int32, err error) {
 
 func rowOf(e history.Event, t *history.Tables) Row {
 	row := Row{Index: e.Index, AtS: float64(e.Time.Round(10*time.Microsecond)) / float64(time.Second), Kind: e.Kind.String(), QoS: e.QoS, Reason: e.Reason,
-		Dup: e.Flags.Has(history.FlagDup), Text: shorten(e.Text, 300)}
+		Dup: e.Flags.Has(history.FlagDup), Text: plain.CutBytes(e.Text, 300)}
 	if e.Edge == history.Call || e.Edge == history.Return {
 		row.Edge = e.Edge.String()
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -169,7 +170,7 @@ const briefly = 400
 func brief(reasons []string) []string {
 	out := make([]string, len(reasons))
 	for i, r := range reasons {
-		out[i] = shorten(r, briefly)
+		out[i] = plain.CutBytes(r, briefly)
 	}
 	return out
 }
@@ -217,7 +218,7 @@ func nonzero(counts map[string]int64) map[string]int64 {
 }
 
 func claimLine(r verdict.Result) ClaimLine {
-	return ClaimLine{Claim: r.Claim.Name, Status: r.Status, Summary: shorten(r.Summary, briefly), Source: r.Claim.Source,
+	return ClaimLine{Claim: r.Claim.Name, Status: r.Status, Summary: plain.CutBytes(r.Summary, briefly), Source: r.Claim.Source,
 		Promised: r.Promised, Judged: r.Judged, Counts: nonzero(r.Counts), Reasons: brief(r.Reasons), Found: r.Found()}
 }
 

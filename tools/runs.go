@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -76,6 +77,6 @@ func runLine(r reports.Row) RunLine {
 	if !strings.HasPrefix(r.Headline, string(r.State)) {
 		line.Headline = strings.TrimSuffix(string(r.State)+": "+r.Headline, ": ")
 	}
-	line.Headline = shorten(line.Headline, headlineShown)
+	line.Headline = plain.CutBytes(line.Headline, headlineShown)
 	return line
 }

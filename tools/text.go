@@ -31,21 +31,6 @@ func contains(list []string, s string) bool { return slices.Contains(list, s) }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// shorten cuts a text to at most n bytes, between runes, and shows that it did.
-func shorten(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	cut := text[:n]
-	for len(cut) > 0 && cut[len(cut)-1]&0xC0 == 0x80 {
-		cut = cut[:len(cut)-1]
-	}
-	if len(cut) > 0 && cut[len(cut)-1] >= 0xC0 {
-		cut = cut[:len(cut)-1]
-	}
-	return cut + "…"
-}
-
 // plural answers "1 node" or "3 nodes".
 func plural(n int, noun string) string {
 	if n == 1 {

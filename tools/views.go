@@ -88,7 +88,7 @@ func journalOf(dir string, after int) (*JournalView, error) {
 func journalLine(line []byte) map[string]any {
 	entry := map[string]any{}
 	if len(line) > journalEntry || json.Unmarshal(plain.JSON(line), &entry) != nil {
-		return map[string]any{"text": shorten(string(line), journalEntry)}
+		return map[string]any{"text": plain.CutBytes(string(line), journalEntry)}
 	}
 	for _, chain := range []string{"prev", "hash", "mono_ns"} { // for verifying the file, not for reading
 		delete(entry, chain)

@@ -265,11 +265,7 @@ func (x *index) candidates(text, kind string) (list []string) {
 }
 
 func clipped(text string) string {
-	text = plain.Line(text)
-	if runes := []rune(text); len(runes) > mostClue {
-		return string(runes[:mostClue]) + "…"
-	}
-	return text
+	return plain.Cut(plain.Line(text), mostClue)
 }
 
 // VersionOf is the version of a run's broker, to read its source by; "" where nobody

@@ -13,6 +13,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/campaigns/code"
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -46,7 +47,7 @@ const (
 
 // title of a new issue. A person may change it.
 func (r Report) title() string {
-	return cut(fmt.Sprintf("[%s] %s", r.Finding.Severity, strings.Join(strings.Fields(r.Finding.String()), " ")), mostTitle)
+	return plain.CutBytes(fmt.Sprintf("[%s] %s", r.Finding.Severity, strings.Join(strings.Fields(r.Finding.String()), " ")), mostTitle)
 }
 
 // part is the part of an issue's text that is ours. Its first line has the ID of the finding,
@@ -162,18 +163,10 @@ func toldOf(body, id string) (told, error) {
 
 // fenced is a text in a fence that it cannot leave.
 func fenced(text string) string {
-	text = cut(text, mostText)
+	text = strings.ToValidUTF8(plain.CutBytes(text, mostText), "")
 	fence := "```"
 	for strings.Contains(text, fence) {
 		fence += "`"
 	}
 	return fence + "markdown\n" + strings.TrimRight(text, "\n") + "\n" + fence
-}
-
-// cut is a text of so many bytes at most.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return strings.ToValidUTF8(text, "")
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
 // A Change is one thing that is not what was frozen.
@@ -61,7 +63,7 @@ func changed(old, now any) (list []Change) {
 			b = "nothing"
 		}
 		if a != b {
-			list = append(list, Change{key, clip(a), clip(b)})
+			list = append(list, Change{key, plain.Cut(a, mostShown), plain.Cut(b, mostShown)})
 		}
 	}
 	return list
@@ -114,11 +116,5 @@ func flatten(into map[string]string, path string, v any) {
 	}
 }
 
-// clip shows the beginning of a text.
-func clip(text string) string {
-	const most = 120
-	if r := []rune(text); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return text
-}
+// mostShown is how much of a value is shown.
+const mostShown = 120

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
 // roundLine is a run of a campaign as one line.
@@ -26,7 +27,7 @@ func roundLine(p paint, r campaigns.Round) string {
 		}
 	}
 	landed := fmt.Sprintf("%d of %d landed", len(r.Landed), len(r.Landed)+len(r.Missed))
-	return fmt.Sprintf("%4d %s %3.0f s  %s; %s\n         %s", r.N, p.state(r.State, sign), r.DurationS, r.Title, landed, p.state(r.State, clip(text, shortLine)))
+	return fmt.Sprintf("%4d %s %3.0f s  %s; %s\n         %s", r.N, p.state(r.State, sign), r.DurationS, r.Title, landed, p.state(r.State, plain.Cut(text, shortLine)))
 }
 
 // printCampaign prints what a campaign shows, for people.
@@ -37,7 +38,7 @@ func printCampaign(out io.Writer, dir string, sum campaigns.SearchSummary, stopp
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		for _, row := range append([][]string{t.Head}, t.Rows...) {
 			for i := range row {
-				row[i] = clip(row[i], maxColumn)
+				row[i] = plain.Cut(row[i], maxColumn)
 			}
 			fmt.Fprintf(w, "  %s\n", strings.Join(row, "\t"))
 		}

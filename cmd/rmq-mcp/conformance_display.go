@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/robustmq/rmq-mcp/conformance"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
 // A ticker counts on a terminal, in one line; elsewhere it says what does not
@@ -134,7 +135,7 @@ func printConformance(p paint, w io.Writer, c Conformance) {
 			continue
 		}
 		for _, line := range r.Packets {
-			fmt.Fprintf(w, "    %s\n", p.faint(clip(line, shortLine)))
+			fmt.Fprintf(w, "    %s\n", p.faint(plain.Cut(line, shortLine)))
 		}
 	}
 }

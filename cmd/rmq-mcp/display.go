@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
 // A display shows a run as it goes: on a terminal one block that is painted
@@ -120,11 +121,7 @@ func (d *display) bar(share float64) string {
 
 // clip keeps a line from wrapping, which would break the repainting.
 func (d *display) clip(text string, taken int) string {
-	runes := []rune(strings.ReplaceAll(text, "\n", " "))
-	if room := d.width - taken - 1; len(runes) > room {
-		return string(runes[:room-1]) + "…"
-	}
-	return string(runes)
+	return plain.Cut(strings.ReplaceAll(text, "\n", " "), d.width-taken-1)
 }
 
 func at(p keeper.Progress) string { return fmt.Sprintf("%6.1f s", p.At) }

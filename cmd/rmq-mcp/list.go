@@ -98,7 +98,7 @@ func (a *app) listRuns() (any, [][]string, error) {
 	}
 	table := [][]string{{"RUN", "STARTED", "SCENARIO", "FLAVOR", "SDK", "STATE", "WHAT"}}
 	for _, r := range rows {
-		table = append(table, []string{r.ID, r.Started.Local().Format("01-02 15:04"), r.Scenario, r.Flavor, r.SDK, string(r.State), clip(strings.TrimPrefix(r.Headline, string(r.State)+": "), runHeadline)})
+		table = append(table, []string{r.ID, r.Started.Local().Format("01-02 15:04"), r.Scenario, r.Flavor, r.SDK, string(r.State), plain.Cut(strings.TrimPrefix(r.Headline, string(r.State)+": "), runHeadline)})
 	}
 	return rows, table, err
 }

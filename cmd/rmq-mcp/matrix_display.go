@@ -12,6 +12,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
 // A matrixDisplay shows a matrix as it goes: a line for each cell that ends,
@@ -66,7 +67,7 @@ func (d *matrixDisplay) installed(i clients.Installation) {
 	d.text = ""
 	switch {
 	case i.Err != nil:
-		d.line(fmt.Sprintf("%s %s: %s", d.paint.doubt("–"), i.SDK, clip(i.Err.Error(), shortLine)))
+		d.line(fmt.Sprintf("%s %s: %s", d.paint.doubt("–"), i.SDK, plain.Cut(i.Err.Error(), shortLine)))
 	case i.Took > time.Second:
 		d.line(d.paint.faint(fmt.Sprintf("  %s is ready, %s", i.SDK, i.Took.Round(time.Second))))
 	}
@@ -141,7 +142,7 @@ func (d *matrixDisplay) cell(e campaigns.Event) string {
 	}
 	text := string(state)
 	if state.ExitCode() != 0 {
-		text = clip(headline, shortLine)
+		text = plain.Cut(headline, shortLine)
 	}
 	return fmt.Sprintf("%s %s %s %4.0f s  %s", count, d.paint.state(state, sign), what, o.DurationS, d.paint.state(state, text))
 }
@@ -184,6 +185,6 @@ func (d *matrixDisplay) draw() {
 			width = w
 		}
 	}
-	fmt.Fprint(d.w, d.paint.faint(clip(strings.ReplaceAll(text, "\n", " "), width-1)))
+	fmt.Fprint(d.w, d.paint.faint(plain.Cut(strings.ReplaceAll(text, "\n", " "), width-1)))
 	d.drawn = true
 }

@@ -103,12 +103,4 @@ func writeJSON(w io.Writer, v any) error {
 // shortLine is what a terminal shows of one reason; the report has it whole.
 const shortLine = 240
 
-func short(text string) string { return clip(plain.Line(text), shortLine) }
-
-// clip cuts a text to so many characters.
-func clip(text string, most int) string {
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
-}
+func short(text string) string { return plain.Cut(plain.Line(text), shortLine) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
@@ -19,15 +20,7 @@ func blamed(blame string) string {
 	if blame == "" {
 		return "nobody is blamed"
 	}
-	return "blame " + brief(blame, 120)
-}
-
-// brief is the beginning of a text.
-func brief(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
+	return "blame " + plain.Cut(blame, 120)
 }
 
 // table is the rows as Markdown.

@@ -47,6 +47,24 @@ func Line(s string) string {
 	}, Text(s))
 }
 
+// Cut is the beginning of a text: at most so many characters, the last of them … where the
+// text goes on.
+func Cut(s string, most int) string {
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:max(most-1, 0)]) + "…"
+	}
+	return s
+}
+
+// CutBytes is the beginning of a text: at most so many bytes, and then … where the text goes
+// on. No character is cut in two.
+func CutBytes(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
 var colours = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
 
 func picture(r rune) rune {

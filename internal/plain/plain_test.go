@@ -101,3 +101,23 @@ func withPictures(v any, collided *bool) any {
 	}
 	return v
 }
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		text       string
+		most       int
+		cut, bytes string
+	}{
+		{"", 3, "", ""},
+		{"abc", 3, "abc", "abc"},
+		{"abcd", 3, "ab…", "abc…"},
+		{"aäöü", 3, "aä…", "aä…"}, // two bytes each
+		{"äöü", 3, "äöü", "ä…"},
+		{"äöü", 1, "…", "…"},
+		{"abc", 0, "…", "…"},
+	} {
+		if cut, bytes := Cut(c.text, c.most), CutBytes(c.text, c.most); cut != c.cut || bytes != c.bytes {
+			t.Errorf("%q at %d: %q and %q, want %q and %q", c.text, c.most, cut, bytes, c.cut, c.bytes)
+		}
+	}
+}
