@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -98,7 +99,7 @@ func journalHead(dir string) (string, int, error) {
 	return journal.Verify(path)
 }
 
-// sumEvidence hashes every file under dir/evidence.
+// sumEvidence hashes every file under dir/evidence, and of a packed one what was packed.
 func sumEvidence(dir string) (map[string]FileSum, error) {
 	files := map[string]FileSum{}
 	root := filepath.Join(dir, EvidenceDir)
@@ -115,6 +116,11 @@ func sumEvidence(dir string) (map[string]FileSum, error) {
 		}
 		if strings.ContainsAny(rel, "\r\n") {
 			return fmt.Errorf("the name %q has more than one line, so that the seal could not tell it from two files", rel)
+		}
+		if whole, packed := stored.Unpacked(path); packed {
+			if _, there := os.Lstat(whole); errors.Is(there, fs.ErrNotExist) { // else both are, and one was added
+				rel, path = strings.TrimSuffix(rel, stored.Packed), whole
+			}
 		}
 		files[filepath.ToSlash(rel)], err = sumFile(path)
 		return err

@@ -70,8 +70,9 @@ func logFiles(dir string) (map[string]string, error) {
 	}
 	files := map[string]string{}
 	for _, e := range entries {
-		if name, isLog := strings.CutSuffix(e.Name(), ".log"); isLog && e.Type().IsRegular() && stored.IsID(name) {
-			files[name] = filepath.Join(evidence(dir), "logs", e.Name())
+		file, _ := stored.Unpacked(e.Name())
+		if name, isLog := strings.CutSuffix(file, ".log"); isLog && e.Type().IsRegular() && stored.IsID(name) {
+			files[name] = filepath.Join(evidence(dir), "logs", file)
 		}
 	}
 	return files, nil

@@ -2,7 +2,6 @@ package site
 
 import (
 	"bufio"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"path"
@@ -44,24 +43,18 @@ type logData struct {
 	AtOnce  int      `json:"at_once"`
 }
 
-// writeLogs writes a page of each log of a run that has lines. It shows the packed whole
-// instead of an excerpt.
+// writeLogs writes a page of each log of a run that has lines.
 func (s *site) writeLogs(r *run, files []reports.LogFile) (logs []log, err error) {
-	whole := map[string]bool{}
 	for _, f := range files {
-		if unpacked, packed := strings.CutSuffix(f.Path, ".gz"); packed {
-			whole[unpacked] = true
-		}
-	}
-	for _, f := range files {
-		if whole[f.Path] || f.Bytes == 0 {
-			continue
-		}
-		name := strings.TrimSuffix(path.Base(f.Path), ".gz")
+		file, _ := stored.Unpacked(f.Path)
+		name := path.Base(file)
 		l := log{LogFile: f, Name: name, Page: "logs/" + strings.TrimSuffix(name, ".log") + ".html"}
 		p := logPage{log: l, Run: r, Up: "../"}
-		if p.Data, p.Left, err = readLog(filepath.Join(r.Dir, filepath.FromSlash(f.Path))); err != nil {
+		if p.Data, p.Left, err = readLog(filepath.Join(r.Dir, filepath.FromSlash(file))); err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Path, err)
+		}
+		if len(p.Data.Lines) == 0 {
+			continue
 		}
 		if err := s.page(path.Join(reports.RunsDir, r.ID, l.Page), "log.html", p); err != nil {
 			return nil, err
@@ -78,17 +71,10 @@ func readLog(file string) (d logData, left string, err error) {
 		return d, "", err
 	}
 	defer in.Close()
-	var text io.Reader = in
-	if strings.HasSuffix(file, ".gz") {
-		if text, err = gzip.NewReader(in); err != nil {
-			return d, "", err
-		}
-	}
-	text = io.LimitReader(text, mostRead)
 	d.AtOnce = linesAtOnce
 	var end []string // the newest lines past the first half
 	first, bytes, number := 0, 0, 0
-	for lines := bufio.NewReaderSize(text, 64<<10); err == nil; {
+	for lines := bufio.NewReaderSize(io.LimitReader(in, mostRead), 64<<10); err == nil; {
 		var line string
 		if line, err = lines.ReadString('\n'); line == "" {
 			break
@@ -136,7 +122,7 @@ func panicsIn(logs []log, panics []reports.Panic) (list []panicLine) {
 	for _, p := range panics {
 		line := panicLine{Panic: p}
 		for _, l := range logs {
-			if strings.TrimSuffix(l.Path, ".gz") == p.Log {
+			if strings.TrimSuffix(l.Path, stored.Packed) == p.Log {
 				line.Way = fmt.Sprintf("%s#line=%d", l.Page, p.LogLine)
 			}
 		}

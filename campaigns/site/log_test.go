@@ -1,12 +1,13 @@
 package site
 
 import (
-	"compress/gzip"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/robustmq/rmq-mcp/internal/stored"
 )
 
 // A log past its bound is shown from both ends, with the numbers that its lines have in the
@@ -18,15 +19,11 @@ func TestLongLog(t *testing.T) {
 		fmt.Fprintf(&text, "line %d of a node \x1b[31mthat\x1b[0m says very much, %s\n", i+1, strings.Repeat("x", 60))
 	}
 	text.WriteString(strings.Repeat("y", 3*mostOfLine)) // without an end
-	plain, packed := filepath.Join(dir, "a.log"), filepath.Join(dir, "a.log.gz")
+	plain, packed := filepath.Join(dir, "a.log"), filepath.Join(dir, "b.log")
 	must(t, os.WriteFile(plain, []byte(text.String()), 0o644))
-	out, err := os.Create(packed)
+	z, err := stored.Pack(strings.NewReader(text.String()), 1<<30)
 	must(t, err)
-	z := gzip.NewWriter(out)
-	_, err = z.Write([]byte(text.String()))
-	must(t, err)
-	must(t, z.Close())
-	must(t, out.Close())
+	must(t, os.WriteFile(packed+stored.Packed, z, 0o644))
 	for _, file := range []string{plain, packed} {
 		d, left, err := readLog(file)
 		must(t, err)

@@ -145,7 +145,8 @@ func copyRun(from, to string) ([]reports.LogFile, error) {
 // isLog reports whether a file is a log by its name, or one that was packed. A
 // browser runs no .log.
 func isLog(name string) bool {
-	return stored.IsID(name) && (strings.HasSuffix(name, ".log") || strings.HasSuffix(name, ".log.gz"))
+	name, _ = stored.Unpacked(name)
+	return stored.IsID(name) && strings.HasSuffix(name, ".log")
 }
 
 func copyFile(from, to string) error {

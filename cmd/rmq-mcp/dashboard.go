@@ -127,8 +127,8 @@ func siteType(path string) string {
 		return "application/json"
 	case ".xml":
 		return "application/atom+xml"
-	case ".gz":
-		return "application/gzip"
+	case ".zst":
+		return "application/zstd"
 	}
 	if strings.HasSuffix(path, "/") {
 		return ""

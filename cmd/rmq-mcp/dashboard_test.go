@@ -17,7 +17,7 @@ func TestSite(t *testing.T) {
 	if err := site.Write(t.TempDir(), pages); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"n.log": "<script>alert(1)</script>", "SEAL": "{}", "t.svg": "<svg/>", "r.json": "{}", "x.log.gz": "x"} {
+	for name, text := range map[string]string{"n.log": "<script>alert(1)</script>", "SEAL": "{}", "t.svg": "<svg/>", "r.json": "{}", "x.log.zst": "x"} {
 		if err := os.WriteFile(filepath.Join(pages, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func TestSite(t *testing.T) {
 		{"GET", "[::1]:1", "/SEAL", 200, "text/plain; charset=utf-8", ""},
 		{"GET", "10.0.0.7:8090", "/t.svg", 200, "image/svg+xml", ""},
 		{"HEAD", "lab:8090", "/r.json", 200, "application/json", ""},
-		{"GET", "lab", "/x.log.gz", 200, "application/gzip", ""},
+		{"GET", "lab", "/x.log.zst", 200, "application/zstd", ""},
 		{"GET", "evil.example:8090", "/", 403, "text/plain; charset=utf-8", "start the dashboard with --host"},
 		{"GET", "", "/", 403, "text/plain; charset=utf-8", ""},
 		{"POST", "localhost", "/", 405, "text/plain; charset=utf-8", "only read"},

@@ -55,9 +55,8 @@ func overviewOf(runs []string) (*publish.Overview, error) {
 	return &publish.Overview{Headline: c.Headline, Table: c.Table, Attributions: c.Attributions, Notes: c.Notes}, err
 }
 
-// besideOf are the pages that belong to runs of one state directory: the findings that they
-// show, and the matrices and campaigns that they are of. They lead to no run that is not
-// published with them.
+// besideOf are the pages that belong to runs of one state directory: their findings, their
+// matrices and their campaigns. A page leads to no run but these.
 func besideOf(runs []string) (beside []publish.Folder, err error) {
 	dir := filepath.Dir(runs[0])
 	if filepath.Base(dir) == reports.RunsDir {

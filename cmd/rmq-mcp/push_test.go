@@ -13,8 +13,8 @@ import (
 	"github.com/robustmq/rmq-mcp/tools"
 )
 
-// The findings that a run shows and the matrix that it is of are published with it, as all
-// runs have them, with links to what is there alone.
+// A run is published with its findings and its matrix, as all runs have them. They lead to
+// no run that is not there.
 func TestPushBeside(t *testing.T) {
 	dir, to := t.TempDir(), t.TempDir()
 	for _, id := range []string{"1121-0107-broker-kill-9-3f2a", "1121-0108-broker-kill-9-3f2b"} {

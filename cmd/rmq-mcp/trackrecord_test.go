@@ -4,9 +4,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
+	"github.com/robustmq/rmq-mcp/internal/stored"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -67,4 +70,47 @@ func TestTrackRecord(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Runs of the track record that have their evidence are intact, and judged as they were.
+func TestTrackRecordIsIntact(t *testing.T) {
+	track := filepath.Join("..", "..", "docs", "track-record")
+	rows, err := reports.List(track, reports.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := 0
+	for _, row := range rows {
+		if _, err := os.Stat(filepath.Join(row.Dir, reports.EvidenceDir)); err != nil {
+			continue
+		}
+		whole++
+		if _, err := reports.VerifySeal(row.Dir); err != nil {
+			t.Error(err)
+		}
+		var was verdict.Verdict
+		if err := stored.ReadJSON(filepath.Join(row.Dir, reports.VerdictFile), &was); err != nil {
+			t.Fatal(err)
+		}
+		now, _, err := reports.Judge(row.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if was.State != now.State || !slices.Equal(failedOf(was), failedOf(now)) {
+			t.Errorf("%s was %s, and is now %s", row.ID, was.Headline, now.Headline)
+		}
+	}
+	if whole < 3 {
+		t.Errorf("%d runs have their evidence", whole)
+	}
+}
+
+// failedOf are the claims that a verdict has as failed.
+func failedOf(v verdict.Verdict) (claims []string) {
+	for _, r := range v.Results {
+		if r.Status == verdict.Fail {
+			claims = append(claims, r.Claim.Name)
+		}
+	}
+	return claims
 }

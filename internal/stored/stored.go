@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -46,9 +47,22 @@ func Slug(name string) string {
 	return clean[:min(len(clean), 40)]
 }
 
-// Open opens a regular file. Anything else is an error, and nobody waits for a
-// pipe: a link that leads out of the file's directory, a directory, a device.
+// Open opens a regular file, or what one beside it with [Packed] has. Anything else is an
+// error, and nobody waits for a pipe: a link that leads out of the file's directory, a
+// directory, a device.
 func Open(path string) (*os.File, error) {
+	f, err := open(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return f, err
+	}
+	packed, perr := open(path + Packed)
+	if perr != nil {
+		return nil, err
+	}
+	return unpack(packed)
+}
+
+func open(path string) (*os.File, error) {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, err

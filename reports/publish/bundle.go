@@ -2,7 +2,7 @@ package publish
 
 import (
 	"bytes"
-	"compress/gzip"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"io/fs"
@@ -17,17 +17,23 @@ import (
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
-// The size limits of a published copy. The complete evidence stays with the
-// run. The published seal identifies it.
+// The size limits of a published copy. A file that is packed has all of its bytes, so that
+// the seal of the copy holds. A tracker of files takes no larger ones.
 const (
-	maxPublishedHistory = 5 << 20
-	maxPublishedLog     = 512 << 10
-	maxPublishedGzip    = 5 << 20
-	mostEvidence        = 256 << 20 // of one file that is no log
+	mostPlain    = 512 << 10 // of a log or a history that is not packed
+	mostPacked   = 50 << 20  // of one that is
+	mostEvidence = 50 << 20  // of any other file
+	mostExcerpt  = 256 << 10 // of a log, for people who read it where it is
 )
 
-// bundle answers the files of a run to publish, under runs/ID/: what people
-// read, and as much of the evidence as fits.
+// leftOutFile lists the files of a copy that are too large for it, with their hashes.
+const leftOutFile = "LEFT-OUT"
+
+// excerptsDir has excerpts of the logs that are packed. They are no evidence.
+const excerptsDir = "excerpts"
+
+// bundle returns the files of a run to publish, under runs/ID/: what people read, and the
+// evidence, large files packed.
 func bundle(dir, id string) ([]file, error) {
 	var files []file
 	add := func(rel string, content []byte) {
@@ -44,6 +50,7 @@ func bundle(dir, id string) ([]file, error) {
 		}
 		add(name, content)
 	}
+	var left strings.Builder
 	err := filepath.WalkDir(filepath.Join(dir, reports.EvidenceDir), func(file string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
@@ -52,51 +59,74 @@ func bundle(dir, id string) ([]file, error) {
 		if err != nil {
 			return err
 		}
-		return addEvidence(file, filepath.ToSlash(rel), add)
+		return addEvidence(file, filepath.ToSlash(rel), add, &left)
 	})
+	if left.Len() > 0 {
+		add(leftOutFile, []byte("Too large for this copy (SHA-256, bytes, path):\n\n"+left.String()))
+	}
 	return files, err
 }
 
-func addEvidence(file, rel string, add func(rel string, content []byte)) error {
-	if strings.HasPrefix(rel, reports.EvidenceDir+"/"+reports.LogsDir+"/") {
-		return addLog(file, rel, add)
-	}
-	info, err := os.Lstat(file)
-	if err != nil || path.Base(rel) == history.EventsFile && info.Size() >= maxPublishedHistory {
+// addEvidence adds a file of evidence: as it is, packed, or as a line of what is left out.
+func addEvidence(path, rel string, add func(rel string, content []byte), left io.Writer) error {
+	path, _ = stored.Unpacked(path) // of a copy, it is packed again in the same way
+	rel, _ = stored.Unpacked(rel)
+	f, err := stored.Open(path)
+	if err != nil {
 		return err
 	}
-	content, err := stored.ReadFile(file, mostEvidence)
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	isLog := strings.HasPrefix(rel, reports.EvidenceDir+"/"+reports.LogsDir+"/")
+	if !isLog && filepath.Base(rel) != history.EventsFile {
+		return addPlain(f, info, rel, mostEvidence, add, left)
+	}
+	if info.Size() <= mostPlain {
+		return addPlain(f, info, rel, mostPlain, add, left)
+	}
+	packed, err := stored.Pack(io.NewSectionReader(f, 0, info.Size()), mostPacked)
+	if err != nil {
+		return fmt.Errorf("pack %s: %w", path, err)
+	}
+	if packed == nil {
+		err = leaveOut(f, info, rel, left)
+	} else {
+		add(rel+stored.Packed, packed)
+	}
+	if err != nil || !isLog {
+		return err
+	}
+	short, err := excerpt(f, info.Size(), mostExcerpt)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	add(excerptsDir+"/"+filepath.Base(rel), short)
+	return nil
+}
+
+// addPlain adds a file as it is, where it has so many bytes at most.
+func addPlain(f *os.File, info fs.FileInfo, rel string, most int64, add func(rel string, content []byte), left io.Writer) error {
+	if info.Size() > most {
+		return leaveOut(f, info, rel, left)
+	}
+	content, err := io.ReadAll(io.NewSectionReader(f, 0, info.Size()))
 	if err == nil {
 		add(rel, content)
 	}
 	return err
 }
 
-// addLog adds a log of any size: whole, or as an excerpt beside which it is packed,
-// where that is small enough.
-func addLog(file, rel string, add func(rel string, content []byte)) error {
-	log, err := stored.Open(file)
-	if err != nil {
+// leaveOut tells of a file that is left out.
+func leaveOut(f *os.File, info fs.FileInfo, rel string, left io.Writer) error {
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(f, 0, info.Size())); err != nil {
 		return err
 	}
-	defer log.Close()
-	info, err := log.Stat()
-	if err != nil {
-		return err
-	}
-	short, err := excerpt(log, info.Size(), maxPublishedLog)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", file, err)
-	}
-	add(rel, short)
-	if info.Size() <= maxPublishedLog {
-		return nil
-	}
-	packed, err := pack(io.NewSectionReader(log, 0, info.Size()), maxPublishedGzip)
-	if err == nil && packed != nil {
-		add(rel+".gz", packed)
-	}
-	return err
+	fmt.Fprintf(left, "%x  %d  %s\n", h.Sum(nil), info.Size(), rel)
+	return nil
 }
 
 // excerpt returns the beginning and the end of a log that is longer than a
@@ -118,31 +148,5 @@ func excerpt(log io.ReaderAt, size, limit int64) ([]byte, error) {
 		tail = tail[i+1:]
 	}
 	missing := size - int64(len(head)+len(tail))
-	return fmt.Appendf(nil, "%s\n[%d of %d bytes left out of this published copy]\n\n%s", head, missing, size, tail), nil
-}
-
-// pack compresses; the same content is the same bytes. It returns nil where that is
-// more than most bytes.
-func pack(content io.Reader, most int) ([]byte, error) {
-	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		n, err := io.CopyN(w, content, 1<<20)
-		if b.Len() > most {
-			return nil, nil
-		}
-		if err == io.EOF && n < 1<<20 {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if err := w.Close(); err != nil || b.Len() > most {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return fmt.Appendf(nil, "%s\n[%d of %d bytes left out of this excerpt; the packed log has them]\n\n%s", head, missing, size, tail), nil
 }

@@ -1,14 +1,13 @@
 package publish
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -269,35 +268,48 @@ func TestBundleHasWhatWasDecided(t *testing.T) {
 	}
 }
 
-func TestPackIsBounded(t *testing.T) {
-	noise := rand.NewChaCha8([32]byte{})
-	for size, want := range map[int64]bool{0: true, 1 << 20: true, 3 << 20: false, 9 << 20: false} {
-		if packed, err := pack(io.LimitReader(noise, size), 3<<20); err != nil || (packed != nil) != want {
-			t.Errorf("%d bytes of noise are packed into %d bytes, %v; want some: %v", size, len(packed), err, want)
+// A copy of a run with long logs and a long history has all of the evidence, and verifies; a
+// copy of that copy as well. A log has an excerpt for people.
+func TestLongFilesArePacked(t *testing.T) {
+	dir := runtest.Run{Seconds: 60, Rate: 300}.Record(t, filepath.Join(t.TempDir(), reports.RunsDir))
+	line := strings.Repeat("x", 99) + "\n"
+	must(t, os.WriteFile(filepath.Join(dir, reports.EvidenceDir, reports.LogsDir, "node-1.log"), []byte("first\n"+strings.Repeat(line, 20_000)+"last\n"), 0o644))
+	_, err := reports.Finish(dir, runtest.Key)
+	must(t, err)
+	for range 2 {
+		to := filepath.Join(t.TempDir(), "copy")
+		_, err = Push(t.Context(), []string{dir}, Destination(to), reports.Words{}, nil)
+		must(t, err)
+		dir = filepath.Join(to, reports.RunsDir, filepath.Base(dir))
+		for _, name := range []string{"evidence/logs/node-1.log.zst", "evidence/history.arrow.zst"} {
+			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+				t.Error(err)
+			}
 		}
+		if _, err := reports.Verify(dir); err != nil {
+			t.Error(err)
+		}
+		if cut := read(t, filepath.Join(to, reports.RunsDir, filepath.Base(dir), excerptsDir, "node-1.log")); len(cut) > mostExcerpt+200 || !strings.HasPrefix(cut, "first\n") || !strings.HasSuffix(cut, "last\n") || !strings.Contains(cut, "left out") {
+			t.Errorf("the log was cut to %d bytes", len(cut))
+		}
+	}
+	must(t, os.WriteFile(filepath.Join(dir, "evidence", "history.arrow"), nil, 0o644))
+	if _, err := reports.Verify(dir); err == nil {
+		t.Error("a copy with a second history verifies")
 	}
 }
 
-func TestBundleCutsLongLogs(t *testing.T) {
+// A file that is too large for a copy is told of with its hash.
+func TestLeftOut(t *testing.T) {
+	noise := make([]byte, mostEvidence+1)
 	dir := runtest.Run{Seconds: 1}.Record(t, t.TempDir())
-	line := strings.Repeat("x", 99) + "\n"
-	long := "first\n" + strings.Repeat(line, 20_000) + "last\n"
-	must(t, os.WriteFile(filepath.Join(dir, reports.EvidenceDir, reports.LogsDir, "node-1.log"), []byte(long), 0o644))
+	must(t, os.WriteFile(filepath.Join(dir, reports.EvidenceDir, "large"), noise, 0o644))
 	_, err := reports.Finish(dir, runtest.Key)
 	must(t, err)
 	files, err := bundle(dir, "id")
 	must(t, err)
-	content := map[string][]byte{}
-	for _, f := range files {
-		content[f.path] = f.content
-	}
-	cut := content["runs/id/evidence/logs/node-1.log"]
-	if len(cut) > maxPublishedLog+200 || !bytes.HasPrefix(cut, []byte("first\n")) || !bytes.HasSuffix(cut, []byte("last\n")) || !bytes.Contains(cut, []byte("left out")) {
-		t.Errorf("the log was cut to %d bytes", len(cut))
-	}
-	r, err := gzip.NewReader(bytes.NewReader(content["runs/id/evidence/logs/node-1.log.gz"]))
-	must(t, err)
-	if whole, err := io.ReadAll(r); err != nil || string(whole) != long {
-		t.Errorf("the packed log has %d bytes, %v", len(whole), err)
+	i := slices.IndexFunc(files, func(f file) bool { return f.path == "runs/id/"+leftOutFile })
+	if want := fmt.Sprintf("%x  %d  evidence/large\n", sha256.Sum256(noise), len(noise)); i < 0 || !strings.HasSuffix(string(files[i].content), want) {
+		t.Errorf("no %q is told of", want)
 	}
 }
