@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-github/v62/github"
+
+	"github.com/robustmq/rmq-mcp/reports/publish"
 )
 
 // GitHub is the issues of a repository.
@@ -20,7 +22,6 @@ type GitHub struct {
 
 const (
 	perPage  = 100
-	mostWait = time.Minute // for a limit to pass
 	attempts = 4
 )
 
@@ -186,7 +187,7 @@ func (g GitHub) Comment(ctx context.Context, number int, text string) error {
 // ofOne is an error about one issue: that it is locked or gone keeps no other from being kept.
 func ofOne(number int, err error) error {
 	if refused := new(github.ErrorResponse); errors.As(err, &refused) && refused.Response.StatusCode < http.StatusInternalServerError && refused.Response.StatusCode != http.StatusUnauthorized {
-		if _, limited := limit(err); !limited {
+		if _, limited := publish.Limit(err); !limited {
 			return fmt.Errorf("issue %d: %s", number, refused.Error())
 		}
 	}
@@ -221,14 +222,14 @@ func (g GitHub) repeat(ctx context.Context, request func() error, harmless func(
 		if err == nil {
 			return nil
 		}
-		wait, limited := limit(err)
+		wait, limited := publish.Limit(err)
 		if wait == 0 {
 			wait = g.Pause << n
 		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case limited && (wait > mostWait || n+1 == attempts):
+		case limited && (wait > publish.MostWait || n+1 == attempts):
 			return Fatal{fmt.Errorf("%w; the limit passes in %s; the same command goes on", err, wait.Round(time.Second))}
 		case n+1 == attempts || !limited && !harmless(err):
 			return advised(err)
@@ -239,23 +240,6 @@ func (g GitHub) repeat(ctx context.Context, request func() error, harmless func(
 			return ctx.Err()
 		}
 	}
-}
-
-// limit reports whether a request was refused by a limit, and how long that lasts; 0 where
-// nobody says.
-func limit(err error) (wait time.Duration, limited bool) {
-	var rate *github.RateLimitError
-	var abuse *github.AbuseRateLimitError
-	var answer *github.ErrorResponse
-	switch {
-	case errors.As(err, &rate):
-		return max(time.Second, time.Until(rate.Rate.Reset.Time)), true
-	case errors.As(err, &abuse):
-		return abuse.GetRetryAfter(), true
-	case errors.As(err, &answer):
-		return 0, answer.Response.StatusCode == http.StatusTooManyRequests
-	}
-	return 0, false
 }
 
 // advised is an error with the next step. It is fatal where no other request would do better.

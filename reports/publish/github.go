@@ -110,7 +110,11 @@ func (g *gitHub) commit(ctx context.Context, p publication) (Pushed, error) {
 	}
 	for attempt := range pushAttempts {
 		var hash string
-		if hash, err = g.attempt(ctx, branch, entries, p); err == nil {
+		err = g.patiently(ctx, func() (err error) {
+			hash, err = g.attempt(ctx, branch, entries, p)
+			return err
+		})
+		if err == nil {
 			url := fmt.Sprintf("%s/commit/%s", repo.GetHTMLURL(), hash)
 			return Pushed{URL: url, Commit: hash}.of(p.files), nil
 		}
@@ -156,7 +160,11 @@ func (g *gitHub) blobs(ctx context.Context, files []file, there map[string]bool)
 		if utf8.Valid(f.content) {
 			content, encoding = string(f.content), "utf-8"
 		}
-		blob, _, err := g.client.Git.CreateBlob(ctx, g.owner, g.repo, &github.Blob{Content: &content, Encoding: &encoding})
+		var blob *github.Blob
+		err := g.patiently(ctx, func() (err error) {
+			blob, _, err = g.client.Git.CreateBlob(ctx, g.owner, g.repo, &github.Blob{Content: &content, Encoding: &encoding})
+			return err
+		})
 		if err != nil {
 			return nil, explained(fmt.Errorf("upload %s: %w", f.path, err), "see that the token may write the repository's contents")
 		}

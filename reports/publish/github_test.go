@@ -37,6 +37,7 @@ type fakeGitHub struct {
 	uploads int // of blobs
 	races   int // how many more times somebody else moves the branch just before us
 	status  int // with which a lost race is answered
+	limits  int // how many more uploads a limit refuses
 }
 
 type fakeCommit struct{ tree, parent, message string }
@@ -100,6 +101,9 @@ func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			tree = f.wholeTree(sha)
 		}
 		answer(w, 200, map[string]any{"sha": sha, "tree": tree})
+	case route == "POST /git/blobs" && f.limits > 0:
+		f.limits--
+		answer(w, http.StatusTooManyRequests, map[string]any{"message": "slow down"})
 	case route == "POST /git/blobs":
 		if in.Encoding == "base64" {
 			raw, _ := base64.StdEncoding.DecodeString(in.Content)
@@ -185,6 +189,22 @@ func (f *fakeGitHub) update(w http.ResponseWriter, sha string, force bool) {
 	}
 	f.head = sha
 	answer(w, 200, map[string]any{"ref": "refs/heads/main", "object": map[string]any{"sha": sha}})
+}
+
+// A limit is waited for, and told where it does not pass.
+func TestGitHubLimit(t *testing.T) {
+	for limits, want := range map[int]string{limitAttempts - 1: "", limitAttempts: "the limit passes in"} {
+		f, to := newFakeGitHub(t)
+		f.limits = limits
+		dir, _ := finished(t, runtest.Run{Seconds: 1})
+		_, err := pushTo(t.Context(), to, []string{dir}, reports.Words{}, nil)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%d refusals: %v", limits, err)
+		}
+		if moved := f.head != "commit0"; moved != (want == "") {
+			t.Errorf("%d refusals: the branch moved: %v", limits, moved)
+		}
+	}
 }
 
 func (f *fakeGitHub) files() map[string]string { return f.trees[f.commits[f.head].tree] }
