@@ -46,6 +46,7 @@ type Broker struct {
 	Runtime string
 	Nodes   int
 	Differs string // settings that are not the vendor's
+	At      string // endpoints of somebody else's, separated by commas
 	Plant   string // a defect of our own before it, or in it
 }
 

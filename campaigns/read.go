@@ -61,6 +61,6 @@ func BrokerOf(c history.ClusterInfo) Broker {
 	}
 	return Broker{
 		Flavor: c.Flavor, Version: c.Version, Build: build, Profile: c.Profile, Runtime: c.Runtime, Nodes: c.Nodes,
-		Differs: strings.Join(differs, "; "), Plant: c.Planted,
+		Differs: strings.Join(differs, "; "), At: strings.Join(reports.EndpointsOf(c), ","), Plant: c.Planted,
 	}
 }

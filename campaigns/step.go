@@ -27,13 +27,18 @@ func ControlFlavor(flavor, protocol string, crashes bool) string {
 // An ask is a run that would decide something.
 type ask struct {
 	scenario, sdk, protocol, transport, flavor, tier, arm string
+	endpoints                                             []string // of somebody else's broker, which say the flavor
 	seed                                                  int64
 	noFaults                                              bool
 }
 
 func (c *sdkRuns) ask(s *subject) ask {
+	var endpoints []string
+	if at := c.group.broker.At; at != "" {
+		endpoints = strings.Split(at, ",")
+	}
 	return ask{
-		scenario: c.group.scenario, sdk: s.sdk, protocol: c.protocol, transport: c.transport,
+		endpoints: endpoints, scenario: c.group.scenario, sdk: s.sdk, protocol: c.protocol, transport: c.transport,
 		flavor: c.group.broker.Flavor, tier: c.group.tier, noFaults: c.group.baseline(), seed: s.seed(),
 	}
 }
@@ -50,9 +55,13 @@ func (s *subject) seed() int64 {
 
 // step words an ask for people and for agents.
 func (a ask) step(why string) reports.Step {
-	command := "rmq-mcp run " + a.scenario
+	command, config, flavor := "rmq-mcp run "+a.scenario, fmt.Sprintf("flavor:%q", a.flavor), a.flavor
+	if len(a.endpoints) > 0 {
+		command += " --endpoint " + strings.Join(a.endpoints, " --endpoint ")
+		config, flavor = config+fmt.Sprintf(",endpoints:[\"%s\"]", strings.Join(a.endpoints, `","`)), ""
+	}
 	for _, flag := range []struct{ name, value string }{
-		{"flavor", a.flavor}, {"sdk", a.sdk}, {"protocol", a.protocol}, {"transport", a.transport}, {"arm", a.arm}, {"seed", fmt.Sprint(a.seed)}, {"tier", a.tier},
+		{"flavor", flavor}, {"sdk", a.sdk}, {"protocol", a.protocol}, {"transport", a.transport}, {"arm", a.arm}, {"seed", fmt.Sprint(a.seed)}, {"tier", a.tier},
 	} {
 		if flag.value != "" && flag.value != "tcp" {
 			command += fmt.Sprintf(" --%s %s", flag.name, flag.value)
@@ -67,8 +76,8 @@ func (a ask) step(why string) reports.Step {
 	if a.arm != "" {
 		arm = fmt.Sprintf(",arm:[%q]", a.arm)
 	}
-	call := fmt.Sprintf("run_scenario(scenario:%q, config:{flavor:%q%s}, sdks:[%q], protocol:%q, seed:%d, tier:%q%s)",
-		a.scenario, a.flavor, arm, a.sdk, a.protocol, a.seed, a.tier, faults)
+	call := fmt.Sprintf("run_scenario(scenario:%q, config:{%s%s}, sdks:[%q], protocol:%q, seed:%d, tier:%q%s)",
+		a.scenario, config, arm, a.sdk, a.protocol, a.seed, a.tier, faults)
 	return reports.Step{Why: why, Command: command, Call: call}
 }
 
@@ -94,7 +103,7 @@ func (c *sdkRuns) alone(s *subject) reports.Step {
 // control is a run on the control broker, where there is one.
 func (c *sdkRuns) control(s *subject) []reports.Step {
 	a := c.ask(s)
-	if a.flavor = ControlFlavor(a.flavor, a.protocol, false); a.flavor == "" {
+	if a.flavor, a.endpoints = ControlFlavor(a.flavor, a.protocol, false), nil; a.flavor == "" {
 		return nil
 	}
 	return []reports.Step{a.step("the control broker: what fails there too is not this broker's")}
