@@ -68,6 +68,7 @@ func matchesLike(filters, topics []string) func(*exam) {
 // matchesReference publishes every topic to a subscription of each filter.
 func matchesReference(x *exam, filters, topics []string) {
 	sub, pub := x.sub(), x.pub()
+	var earlier []string // filters that were subscribed to and are not any more
 	for n, f := range filters {
 		filter := x.topic(f)
 		if x.dice.IntN(3) == 0 && strings.ContainsAny(f, "+#") {
@@ -101,12 +102,27 @@ func matchesReference(x *exam, filters, topics []string) {
 			}
 		}
 		for _, m := range sub.rest(pub) {
-			if !want[strings.TrimPrefix(string(m.Payload), x.token+" ")] {
-				x.Violates("%q came to a subscription of %q, which does not match it", m.TopicName, filter)
+			if label := strings.TrimPrefix(string(m.Payload), x.token+" "); !want[label] {
+				x.stray(m, filter, earlier, strings.HasPrefix(label, fmt.Sprintf("f%d ", n)))
 			}
 		}
+		earlier = append(earlier, filter)
 		sub.unsubscribe(filter)
 	}
+}
+
+// stray tells of a message that no filter of the time asks for. Other statements are about
+// one that an earlier filter asked for, or that is older than the subscription.
+func (x *exam) stray(m *packet, filter string, earlier []string, now bool) {
+	for _, f := range earlier {
+		if Matches(f, m.TopicName) {
+			x.Undecided("%q came to a subscription of %q: it matches %q, which had been unsubscribed", m.TopicName, filter, f)
+		}
+	}
+	if !now {
+		x.Undecided("%q came to a subscription of %q that was made after it was published", m.TopicName, filter)
+	}
+	x.Violates("%q came to a subscription of %q, which does not match it", m.TopicName, filter)
 }
 
 // otherCharacters tries levels with characters of other systems' own. A server

@@ -15,12 +15,13 @@ type wrong struct {
 	mochi.HookBase
 	send    func(packets.Packet) packets.Packet // what a client is sent instead
 	noWills bool
+	keeps   bool // what was unsubscribed
 }
 
 func (h *wrong) ID() string { return "wrong" }
 
 func (h *wrong) Provides(b byte) bool {
-	return b == mochi.OnPacketEncode && h.send != nil || b == mochi.OnWill && h.noWills
+	return b == mochi.OnPacketEncode && h.send != nil || b == mochi.OnWill && h.noWills || b == mochi.OnUnsubscribe && h.keeps
 }
 
 func (h *wrong) OnPacketEncode(_ *mochi.Client, pk packets.Packet) packets.Packet { return h.send(pk) }
@@ -28,6 +29,11 @@ func (h *wrong) OnPacketEncode(_ *mochi.Client, pk packets.Packet) packets.Packe
 func (h *wrong) OnWill(_ *mochi.Client, w mochi.Will) (mochi.Will, error) {
 	w.TopicName = "somewhere/else"
 	return w, nil
+}
+
+func (h *wrong) OnUnsubscribe(_ *mochi.Client, pk packets.Packet) packets.Packet {
+	pk.Filters = nil
+	return pk
 }
 
 // published changes the messages that clients are sent.
@@ -110,5 +116,17 @@ func TestWrongBroker(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A broker that goes on with what was unsubscribed violates the statement about that. The
+// checks of filters see its messages as well, and accuse it of nothing else.
+func TestFiltersAfterUnsubscribing(t *testing.T) {
+	t.Parallel()
+	for _, r := range examined(t, Options{To: startMochi(t, &wrong{keeps: true}), Statements: only("unsubscribe/stops", "filter/no-normalization")}) {
+		want := map[string]Verdict{"unsubscribe/stops": Violates, "filter/no-normalization": Undecided}[r.Name]
+		if r.Verdict != want || want == Undecided && !strings.Contains(r.Why, "which had been unsubscribed") {
+			t.Errorf("expected %s: %s", want, told(r))
+		}
 	}
 }
