@@ -1,0 +1,133 @@
+package clients
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/history"
+)
+
+// read records all that the driver writes, and how it went.
+func (d *Driver) read(stdout *os.File) {
+	defer close(d.done)
+	lines := bufio.NewReaderSize(stdout, maxLine)
+	exit := make(chan error, 1)
+	go func() {
+		status := d.cmd.Wait()
+		d.exit = exitText(status)
+		close(d.gone)
+		exit <- status
+		// Output that a grandchild still writes is not the driver's.
+		_ = stdout.SetReadDeadline(time.Now().Add(time.Second))
+	}()
+	for {
+		line, err := lines.ReadSlice('\n')
+		if err == nil {
+			d.line(line[:len(line)-1])
+			continue
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			d.problem(fmt.Errorf("a line of more than %d bytes", maxLine))
+			if err = skipLine(lines); err == nil {
+				continue
+			}
+		}
+		if len(line) > 0 {
+			d.problem(fmt.Errorf("its last line is cut off: %.80q", line))
+		}
+		break
+	}
+	status := <-exit
+	stdout.Close()
+	d.mu.Lock()
+	if d.bound != nil {
+		d.bound.Stop()
+	}
+	d.mu.Unlock()
+	d.stdin.Close()
+	switch {
+	case d.tr.bye == nil && d.Shot():
+		d.fail(errors.New("it was killed by a fault"))
+	case !d.tr.greeted: // it never came to be a client
+		d.problem(fmt.Errorf("it ended before hello (%s)", exitText(status)))
+	case d.tr.bye == nil:
+		d.problem(fmt.Errorf("it ended without bye (%s)", exitText(status)))
+	case status != nil:
+		d.problem(fmt.Errorf("it ended with %s after bye", exitText(status)))
+	}
+	d.tr.end(d.Err() == nil)
+	d.tr.record(history.Event{Kind: history.KindDriver, Process: history.None, Text: "ended: " + exitText(status)})
+}
+
+// line records one line.
+func (d *Driver) line(data []byte) {
+	var l contract.Line
+	now := history.MonotonicNow()
+	d.lines.Add(1)
+	if err := contract.ParseLine(data, &l); err != nil {
+		d.tr.lines++
+		d.problem(fmt.Errorf("line %d is not JSON of the contract: %.80q", d.tr.lines, data))
+		return
+	}
+	if err := d.tr.line(&l, now); err != nil {
+		d.problem(fmt.Errorf("line %d: %w: %.200s", d.tr.lines, err, data))
+		return
+	}
+	switch l.Edge {
+	case "hello":
+		d.mu.Lock()
+		d.hello = l
+		d.mu.Unlock()
+		close(d.greeted)
+	case "log":
+		fmt.Fprintf(d.tail, "driver: %s\n", l.Text)
+	case "bye":
+		d.mu.Lock()
+		told := len(d.ended) == len(d.opts.Spec.Clients)
+		d.mu.Unlock()
+		if !told {
+			d.problem(errors.New("it said bye without being told to end"))
+		}
+		if written := d.tr.lines - 1; l.Lines != written {
+			d.problem(fmt.Errorf("it says that it wrote %d lines, and %d arrived", l.Lines, written))
+		}
+	}
+}
+
+// problem records that the driver broke the contract.
+func (d *Driver) problem(err error) {
+	err = errors.New(d.tr.scrub.Text("driver broke the contract: " + err.Error())) // it quotes the driver
+	d.mu.Lock()
+	d.problems++
+	record := d.problems <= maxProblems
+	d.mu.Unlock()
+	if record {
+		d.tr.record(history.Event{Kind: history.KindDriver, Process: history.None, Text: err.Error()})
+	}
+	d.fail(err)
+}
+
+func (d *Driver) fail(err error) {
+	d.mu.Lock()
+	first := d.err == nil
+	if first {
+		d.err = err
+		close(d.failed)
+	}
+	d.mu.Unlock()
+	if first && d.opts.OnError != nil {
+		d.opts.OnError(err)
+	}
+}
+
+func skipLine(r *bufio.Reader) error {
+	for {
+		if _, err := r.ReadSlice('\n'); !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+	}
+}
