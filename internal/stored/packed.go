@@ -14,11 +14,12 @@ import (
 // packed one is there.
 const Packed = ".zst"
 
-// Bounds on what a stranger's packed file may make of us.
-const (
-	mostUnpacked = 8 << 30  // bytes of one file
-	mostWindow   = 64 << 20 // bytes of memory
-)
+// MostUnpacked is how many bytes a packed file may have. A few bytes of a stranger's could
+// fill a disk.
+const MostUnpacked = 2 << 30
+
+// mostWindow is how much memory a packed file may ask for, in bytes.
+const mostWindow = 64 << 20
 
 // Unpacked is the name of a file without [Packed], and whether that was there.
 func Unpacked(name string) (string, bool) { return strings.CutSuffix(name, Packed) }
@@ -68,9 +69,9 @@ func unpack(packed *os.File) (f *os.File, err error) {
 		return nil, fmt.Errorf("unpack %s: %w", packed.Name(), err)
 	}
 	os.Remove(f.Name()) // what is open stays; a system that minds keeps a file among its temporary ones
-	n, err := io.Copy(f, io.LimitReader(r, mostUnpacked+1))
-	if err == nil && n > mostUnpacked {
-		err = fmt.Errorf("it has more than %d bytes", int64(mostUnpacked))
+	n, err := io.Copy(f, io.LimitReader(r, MostUnpacked+1))
+	if err == nil && n > MostUnpacked {
+		err = fmt.Errorf("it has more than %d bytes", int64(MostUnpacked))
 	}
 	if err == nil {
 		_, err = f.Seek(0, io.SeekStart)

@@ -87,9 +87,11 @@ func addEvidence(path, rel string, add func(rel string, content []byte), left io
 	if info.Size() <= mostPlain {
 		return addPlain(f, info, rel, mostPlain, add, left)
 	}
-	packed, err := stored.Pack(io.NewSectionReader(f, 0, info.Size()), mostPacked)
-	if err != nil {
-		return fmt.Errorf("pack %s: %w", path, err)
+	var packed []byte
+	if info.Size() <= stored.MostUnpacked {
+		if packed, err = stored.Pack(io.NewSectionReader(f, 0, info.Size()), mostPacked); err != nil {
+			return fmt.Errorf("pack %s: %w", path, err)
+		}
 	}
 	if packed == nil {
 		err = leaveOut(f, info, rel, left)
