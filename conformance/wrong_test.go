@@ -119,8 +119,8 @@ func TestWrongBroker(t *testing.T) {
 	}
 }
 
-// A broker that goes on with what was unsubscribed violates the statement about that. The
-// checks of filters see its messages as well, and accuse it of nothing else.
+// A broker that ignores UNSUBSCRIBE violates the statement about that. The checks of filters
+// see its messages as well, and accuse it of nothing else.
 func TestFiltersAfterUnsubscribing(t *testing.T) {
 	t.Parallel()
 	for _, r := range examined(t, Options{To: startMochi(t, &wrong{keeps: true}), Statements: only("unsubscribe/stops", "filter/no-normalization")}) {
