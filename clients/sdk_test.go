@@ -61,3 +61,21 @@ func TestCarry(t *testing.T) {
 		}
 	}
 }
+
+// Every version that is not in the binary has a lock: without one it could not be made.
+func TestEveryVersionHasALock(t *testing.T) {
+	for _, l := range Libraries() {
+		for _, v := range l.Versions {
+			if v.Builtin {
+				continue
+			}
+			b, err := newBuild(l, l.sdk(v))
+			if err == nil {
+				err = b.readLock()
+			}
+			if err != nil {
+				t.Errorf("%s: %v", l.sdk(v), err)
+			}
+		}
+	}
+}

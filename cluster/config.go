@@ -7,8 +7,8 @@ import "github.com/robustmq/rmq-mcp/internal/secret"
 // Config asks for a cluster. Zero fields take the scenario's or the flavor's
 // defaults.
 type Config struct {
-	Flavor        string         `json:"flavor,omitempty"`         // reference, robustmq, mosquitto, external
-	Runtime       string         `json:"runtime,omitempty"`        // process (default), or docker: nodes are containers
+	Flavor        string         `json:"flavor,omitempty"`         // a name of [Flavors]
+	Runtime       string         `json:"runtime,omitempty"`        // a name of [Runtimes]; process by default
 	Image         string         `json:"image,omitempty"`          // docker: what the containers are made of
 	Version       string         `json:"version,omitempty"`        // robustmq: v0.4.11; downloaded, or the tag of the vendor's image
 	VersionSHA256 string         `json:"version_sha256,omitempty"` // of its archive; else what is published with it

@@ -16,7 +16,7 @@ import (
 // A Space describes a cluster and the faults that can be done to it here.
 // Scenarios are drawn from it.
 type Space struct {
-	Flavor  string             `json:"flavor"` // reference, robustmq, mosquitto
+	Flavor  string             `json:"flavor"` // of the nodes, none of somebody else's
 	Nodes   int                `json:"nodes"`
 	Faults  []string           `json:"faults"`  // types that can be done
 	Clients []Client           `json:"clients"` // one of them makes the whole workload

@@ -56,7 +56,7 @@ func (a *app) conformance() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.cluster.Flavor, "flavor", "", "what the nodes are: reference, robustmq, mosquitto (default reference)")
+	flags.StringVar(&f.cluster.Flavor, "flavor", "", "what the nodes are: "+strings.Join(cluster.FlavorNames(cluster.Own), ", ")+" (default "+cluster.DefaultFlavor+")")
 	flags.IntVar(&f.cluster.Nodes, "nodes", 1, "how many nodes, 1 to 5")
 	flags.StringVar(&f.cluster.Binary, "binary", "", "`path` of the broker (default: RMQ_ROBUSTMQ_BIN, or mosquitto in PATH)")
 	flags.StringVar(&f.cluster.Version, "broker-version", "", "of RobustMQ, such as v0.4.11, to be downloaded")

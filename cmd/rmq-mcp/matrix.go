@@ -63,7 +63,7 @@ func (a *app) matrix() *cobra.Command {
 	}
 	f, o := cmd.Flags(), &ask.order
 	f.StringSliceVar(&o.SDKs, "sdk", nil, "client libraries: go, python@2.x, js/mqtt@latest; default is the scenario's (default: all)")
-	f.StringSliceVar(&o.Flavors, "flavor", nil, "what the nodes are: reference, robustmq, mosquitto, external (default: the scenario's)")
+	f.StringSliceVar(&o.Flavors, "flavor", nil, "what the nodes are: "+strings.Join(cluster.FlavorNames(cluster.Any), ", ")+" (default: the scenario's)")
 	f.StringSliceVar(&o.Protocols, "protocol", nil, "mqtt3, mqtt5, mq9 (default: all that the SDK and the scenario share)")
 	f.StringSliceVar(&o.Transports, "transport", nil, "tcp, tls, ws, wss (default tcp)")
 	f.StringVar(&o.Tier, "tier", "", "smoke or hardening, and release where a scenario has it (default smoke)")

@@ -57,7 +57,7 @@ func (a *app) runScenario() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&r.cluster.Flavor, "flavor", "", "what the nodes are: reference, robustmq, mosquitto, external (default: the scenario's)")
+	f.StringVar(&r.cluster.Flavor, "flavor", "", "what the nodes are: "+strings.Join(cluster.FlavorNames(cluster.Any), ", ")+" (default: the scenario's)")
 	clusterFlags(f, &r.cluster, &r.set)
 	f.StringVar(&r.sdk, "sdk", "", "`LANG@VERSION` of the client library (default: the scenario's)")
 	f.StringVar(&r.protocol, "protocol", "", "mqtt3 or mqtt5 (default: the scenario's)")
@@ -74,7 +74,7 @@ func (a *app) runScenario() *cobra.Command {
 
 // clusterFlags are those of what is under test, beside its flavor.
 func clusterFlags(f *pflag.FlagSet, c *cluster.Config, set *map[string]string) {
-	f.StringVar(&c.Runtime, "runtime", "", "where the nodes run: process, or docker (default process)")
+	f.StringVar(&c.Runtime, "runtime", "", "where the nodes run: "+strings.Join(cluster.RuntimeNames(), ", ")+" (default "+cluster.RuntimeProcess+")")
 	f.StringVar(&c.Image, "image", "", "docker: what the containers are made of (default: this program, or the vendor's image of --broker-version)")
 	f.StringVar(&c.Version, "broker-version", "", "of RobustMQ, such as v0.4.11, to be downloaded")
 	f.StringVar(&c.VersionSHA256, "broker-sha256", "", "of the archive of --broker-version (default: what is published with it)")
