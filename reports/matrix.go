@@ -205,5 +205,8 @@ func ReadMatrix(dir string) (Matrix, error) {
 	if m.Format != MatrixFormat {
 		return m, fmt.Errorf("read %s: it has format %d and this version reads format %d", path, m.Format, MatrixFormat)
 	}
+	if m.ID != filepath.Base(dir) { // it becomes part of paths
+		return m, fmt.Errorf("read %s: it is of matrix %q", path, m.ID)
+	}
 	return m, nil
 }

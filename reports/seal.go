@@ -92,11 +92,11 @@ func ReadSeal(dir string) (*Seal, error) {
 }
 
 func journalHead(dir string) (string, int, error) {
-	path := filepath.Join(dir, EvidenceDir, JournalFile)
-	if _, err := os.Stat(path); os.IsNotExist(err) {
+	head, entries, err := journal.Verify(filepath.Join(dir, EvidenceDir, JournalFile))
+	if errors.Is(err, fs.ErrNotExist) {
 		return "", 0, nil
 	}
-	return journal.Verify(path)
+	return head, entries, err
 }
 
 // sumEvidence hashes every file under dir/evidence, and of a packed one what was packed.

@@ -23,9 +23,6 @@ func (s *site) writeMatrices() error {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err == nil && m.ID != filepath.Base(dir) {
-			err = fmt.Errorf("it is of matrix %q", m.ID)
-		}
 		if err != nil {
 			s.Broken = append(s.Broken, fmt.Sprintf("matrix %s is not readable: %s", filepath.Base(dir), plain.Line(err.Error())))
 			continue

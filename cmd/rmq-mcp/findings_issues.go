@@ -215,8 +215,13 @@ func toReport(all finding.Findings, ids []string, flavor string, memory issues.M
 // foreign reports whether a finding is of a broker that somebody else runs, whose addresses it
 // has in its name.
 func foreign(f finding.Finding) bool {
-	flavor, _, _ := strings.Cut(f.Subject, " ")
-	return f.Party != verdict.SDK && cluster.FlavorNamed(flavor).Foreign
+	return f.Party != verdict.SDK && foreignBroker(f.Subject)
+}
+
+// foreignBroker reports whether a broker, named by its flavor first, is somebody else's.
+func foreignBroker(name string) bool {
+	flavor, _, _ := strings.Cut(name, " ")
+	return cluster.FlavorNamed(flavor).Foreign
 }
 
 // placeless is a text without the paths of this machine: the state directory, and the home.

@@ -95,7 +95,7 @@ func findingsOf(dir string, pushed map[string]bool) (publish.Folder, error) {
 	}
 	var shown []finding.Finding
 	for _, f := range all.Findings {
-		if slices.ContainsFunc(f.Runs, func(r finding.RunLine) bool { return pushed[r.RunID] }) {
+		if slices.ContainsFunc(f.Runs, func(r finding.RunLine) bool { return pushed[r.RunID] }) && !named(f) {
 			shown = append(shown, f)
 		}
 	}
@@ -103,6 +103,13 @@ func findingsOf(dir string, pushed map[string]bool) (publish.Folder, error) {
 	delete(pages, finding.ListFile) // other findings may be there
 	delete(pages, finding.AllFile)
 	return publish.Folder{Name: finding.Folder, Pages: pages}, err
+}
+
+// named reports whether the pages of a finding name a broker of somebody else, with its
+// addresses: nobody asked to publish those.
+func named(f finding.Finding) bool {
+	return slices.ContainsFunc(f.Runs, func(r finding.RunLine) bool { return foreignBroker(r.Broker) }) ||
+		slices.ContainsFunc(f.Seen, func(s finding.Seen) bool { return foreignBroker(s.Broker) })
 }
 
 // matricesOf are the matrices that some runs are of.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/robustmq/rmq-mcp/campaigns/finding"
 	"github.com/robustmq/rmq-mcp/internal/testing/runtest"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
@@ -58,5 +59,32 @@ func TestPushBeside(t *testing.T) {
 				t.Errorf("%s: %q is there: %v", page, want, !is)
 			}
 		}
+	}
+}
+
+// A stored matrix that names itself by a path is published nowhere, and neither is a finding
+// that would tell the addresses of somebody else's broker.
+func TestPushBesideOfStrangers(t *testing.T) {
+	dir := t.TempDir()
+	const run = "1121-0107-broker-kill-9-3f2a"
+	if _, err := reports.Finish(runtest.Run{ID: run, Lossy: true, Seconds: 12}.Record(t, filepath.Join(dir, reports.RunsDir)), runtest.Key); err != nil {
+		t.Fatal(err)
+	}
+	m := reports.Matrix{Format: reports.MatrixFormat, ID: "../../out", Cells: []reports.MatrixCell{{Scenario: "a", SDK: "b", RunID: run}}}
+	if err := reports.WriteMatrix(filepath.Join(dir, reports.MatricesDir, "m"), "../../runs", m); err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), "to")
+	_, err := pushReport(context.Background(), tools.Publication{Runs: []string{filepath.Join(dir, reports.RunsDir, run)}, Destination: to})
+	if err == nil || !strings.Contains(err.Error(), `it is of matrix "../../out"`) {
+		t.Errorf("a matrix that leads out: %v", err)
+	}
+	if _, err := os.Stat(to); !os.IsNotExist(err) {
+		t.Error("something was published all the same")
+	}
+	own := finding.Finding{Runs: []finding.RunLine{{Broker: "robustmq 0.4.11"}}}
+	other := finding.Finding{Runs: own.Runs, Seen: []finding.Seen{{Setup: finding.Setup{Broker: "external broker 127.0.0.1:1883"}}}}
+	if named(own) || !named(other) {
+		t.Error("the addresses of somebody else's broker are not told from others")
 	}
 }

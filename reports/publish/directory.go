@@ -52,6 +52,9 @@ func writeTree(ctx context.Context, root string, files []file) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if !filepath.IsLocal(filepath.FromSlash(f.path)) {
+			return fmt.Errorf("publish %q: it leads out of the destination", f.path)
+		}
 		path := filepath.Join(root, filepath.FromSlash(f.path))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err

@@ -313,3 +313,12 @@ func TestLeftOut(t *testing.T) {
 		t.Errorf("no %q is told of", want)
 	}
 }
+
+func TestNothingLeadsOut(t *testing.T) {
+	for _, name := range []string{"../out", "a/../../out", "/out"} {
+		root := filepath.Join(t.TempDir(), "root")
+		if err := writeTree(t.Context(), root, []file{{path: name, content: []byte("x")}}); err == nil || !strings.Contains(err.Error(), "leads out") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
