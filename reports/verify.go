@@ -38,8 +38,8 @@ func (e *BrokenSeal) Error() string {
 }
 
 // Verify holds the evidence of a run against its seal, file by file, its
-// verdict against one decided anew, and the files for people against ones
-// written anew. A mismatch is a [*BrokenSeal]. Other errors say why the
+// verdict against one decided anew, and the files for people, excerpts of logs
+// too, against ones written anew. A mismatch is a [*BrokenSeal]. Other errors say why the
 // comparison was impossible. The caller compares whose key signed.
 //
 // If another version recorded the run, the verdict must have the same state and
@@ -90,6 +90,13 @@ func (d *RunDir) compareRendered(v verdict.Verdict, found checker.Report) (unlik
 		default:
 			unlike = append(unlike, f.path)
 		}
+	}
+	others, err := falseExcerpts(d.Path)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range others {
+		problems = append(problems, name+" is not an excerpt of the log of its name")
 	}
 	if len(problems) > 0 {
 		return nil, &BrokenSeal{d.Path, problems}

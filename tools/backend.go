@@ -120,4 +120,5 @@ type Published struct {
 	Bytes    int64               `json:"bytes"`
 	Checks   []reports.CodeCheck `json:"code_checks,omitempty"` // whether the broker's source has the places that were named
 	Roots    map[string]string   `json:"roots,omitempty"`       // root hash of each run, by its id; of several the beginning, of many on the page alone
+	LeftOut  []string            `json:"left_out,omitempty"`    // why a page beside the runs is not there
 }

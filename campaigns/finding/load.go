@@ -20,11 +20,15 @@ const PartsFile = "findings.parts"
 
 // Load makes the findings of a state directory, of a copy that was published, or of a
 // folder of runs. A report that cannot be read hides no other: a note names it.
-func Load(root string) (Findings, error) {
+func Load(root string) (Findings, error) { return LoadOf(root, func(string) bool { return true }) }
+
+// LoadOf makes the findings of some of the runs there, by their ids.
+func LoadOf(root string, some func(id string) bool) (Findings, error) {
 	rows, err := reports.List(root, reports.Filter{})
 	if err != nil {
 		return Findings{}, err
 	}
+	rows = slices.DeleteFunc(rows, func(r reports.Row) bool { return !some(r.ID) })
 	path := filepath.Join(root, PartsFile)
 	text, err := stored.ReadFile(path, stored.MostText)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -224,15 +224,6 @@ func foreignBroker(name string) bool {
 	return cluster.FlavorNamed(flavor).Foreign
 }
 
-// placeless is a text without the paths of this machine: the state directory, and the home.
-func placeless(text, dir string) string {
-	text = strings.ReplaceAll(text, dir, "STATE")
-	if home, err := os.UserHomeDir(); err == nil && len(home) > 1 {
-		text = strings.ReplaceAll(text, home, "HOME")
-	}
-	return text
-}
-
 // complete adds to the report of a finding its scenario, the places in the code, and where
 // its runs are published.
 func complete(ctx context.Context, out io.Writer, dir string, r *issues.Report, ask issueAsk) error {

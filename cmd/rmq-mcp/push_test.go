@@ -18,13 +18,16 @@ import (
 // no run that is not there.
 func TestPushBeside(t *testing.T) {
 	dir, to := t.TempDir(), t.TempDir()
+	roots := map[string]string{}
 	for _, id := range []string{"1121-0107-broker-kill-9-3f2a", "1121-0108-broker-kill-9-3f2b"} {
-		if _, err := reports.Finish(runtest.Run{ID: id, Lossy: true, Seconds: 12}.Record(t, filepath.Join(dir, reports.RunsDir)), runtest.Key); err != nil {
+		s, err := reports.Finish(runtest.Run{ID: id, Lossy: true, Seconds: 12}.Record(t, filepath.Join(dir, reports.RunsDir)), runtest.Key)
+		if err != nil {
 			t.Fatal(err)
 		}
+		roots[id] = s.Root
 	}
 	cell := func(run string) reports.MatrixCell {
-		return reports.MatrixCell{Scenario: "mqtt/broker-kill-9", SDK: "x/" + run, State: verdict.FailOnce, RunID: run, Line: "of " + dir}
+		return reports.MatrixCell{Scenario: "mqtt/broker-kill-9", SDK: "x/" + run, State: verdict.FailOnce, RunID: run, Root: roots[run], Line: "of " + dir}
 	}
 	m := reports.Matrix{Format: reports.MatrixFormat, ID: "1122-0300-broker-kill-9-c0de", Scenarios: []string{"mqtt/broker-kill-9"},
 		Cells: []reports.MatrixCell{cell("1121-0107-broker-kill-9-3f2a"), cell("1121-0108-broker-kill-9-3f2b")}}
@@ -43,22 +46,78 @@ func TestPushBeside(t *testing.T) {
 	if did, err := pushReport(context.Background(), ask); err != nil || did.Files != would.Files {
 		t.Fatalf("%d files, and %d in the dry run: %v", did.Files, would.Files, err)
 	}
-	findings, _ := filepath.Glob(filepath.Join(to, "findings", "*.md"))
-	if len(findings) == 0 {
-		t.Fatal("no finding is there")
-	}
-	for _, page := range append(findings, filepath.Join(to, "matrices", m.ID, "matrix.md")) {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
+	pages := func() (pages []string) {
+		findings, _ := filepath.Glob(filepath.Join(to, "findings", "*.md"))
+		if len(findings) == 0 {
+			t.Fatal("no finding is there")
 		}
+		for _, page := range append(findings, filepath.Join(to, "matrices", m.ID, "matrix.md")) {
+			text, err := os.ReadFile(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages = append(pages, string(text))
+		}
+		return pages
+	}
+	for _, text := range pages() {
 		for want, is := range map[string]bool{
 			"runs/1121-0107-broker-kill-9-3f2a/report.md": true, "1121-0108-broker-kill-9-3f2b": true, "runs/1121-0108-broker-kill-9-3f2b": false, dir: false,
 		} {
-			if strings.Contains(string(text), want) != is {
-				t.Errorf("%s: %q is there: %v", page, want, !is)
+			if strings.Contains(text, want) != is {
+				t.Errorf("%q is there: %v, in %s", want, !is, text)
 			}
 		}
+	}
+	// Later the other run is published too: the way to the first stays.
+	ask.Runs = []string{filepath.Join(dir, reports.RunsDir, "1121-0108-broker-kill-9-3f2b")}
+	if _, err := pushReport(context.Background(), ask); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range pages() {
+		for run := range roots {
+			if !strings.Contains(text, "runs/"+run+"/report.md") {
+				t.Errorf("no way to run %s: %s", run, text)
+			}
+		}
+	}
+}
+
+// A finding counts no run that was changed, and a matrix says nothing else than its runs.
+func TestPushBesideOfChangedRuns(t *testing.T) {
+	dir, to := t.TempDir(), t.TempDir()
+	const good, changed = "1121-0107-broker-kill-9-3f2a", "1121-0108-broker-kill-9-3f2b"
+	for _, id := range []string{good, changed} {
+		if _, err := reports.Finish(runtest.Run{ID: id, Lossy: true, Seconds: 12}.Record(t, filepath.Join(dir, reports.RunsDir)), runtest.Key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, reports.RunsDir, changed, reports.EvidenceDir, "landings.json"), []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m := reports.Matrix{Format: reports.MatrixFormat, ID: "1122-0300-broker-kill-9-c0de",
+		Cells: []reports.MatrixCell{{Scenario: "mqtt/broker-kill-9", SDK: "a", State: verdict.PassHardening, RunID: good}}}
+	if err := reports.WriteMatrix(filepath.Join(dir, reports.MatricesDir, m.ID), "../../runs", m); err != nil {
+		t.Fatal(err)
+	}
+	did, err := pushReport(context.Background(), tools.Publication{Runs: []string{filepath.Join(dir, reports.RunsDir, good)}, Destination: to})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := strings.Join(did.LeftOut, "\n"); !strings.Contains(left, "no finding counts run "+changed) || !strings.Contains(left, "matrix "+m.ID+": it says") {
+		t.Errorf("left out: %q", left)
+	}
+	findings, _ := filepath.Glob(filepath.Join(to, "findings", "*"))
+	if len(findings) == 0 {
+		t.Error("no finding is there")
+	}
+	for _, page := range findings {
+		if text, err := os.ReadFile(page); err != nil || strings.Contains(string(text), changed) {
+			t.Errorf("%s counts a run that was changed (%v)", page, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(to, "matrices")); err == nil {
+		t.Error("a matrix is there that says what its run does not")
 	}
 }
 
@@ -75,12 +134,12 @@ func TestPushBesideOfStrangers(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := filepath.Join(t.TempDir(), "to")
-	_, err := pushReport(context.Background(), tools.Publication{Runs: []string{filepath.Join(dir, reports.RunsDir, run)}, Destination: to})
-	if err == nil || !strings.Contains(err.Error(), `it is of matrix "../../out"`) {
-		t.Errorf("a matrix that leads out: %v", err)
+	did, err := pushReport(context.Background(), tools.Publication{Runs: []string{filepath.Join(dir, reports.RunsDir, run)}, Destination: to})
+	if err != nil || len(did.LeftOut) != 1 || !strings.Contains(did.LeftOut[0], `it is of matrix "../../out"`) {
+		t.Errorf("a matrix that leads out: %q, %v", did.LeftOut, err)
 	}
-	if _, err := os.Stat(to); !os.IsNotExist(err) {
-		t.Error("something was published all the same")
+	if _, err := os.Stat(filepath.Join(to, "matrices")); err == nil {
+		t.Error("it was published all the same")
 	}
 	own := finding.Finding{Runs: []finding.RunLine{{Broker: "robustmq 0.4.11"}}}
 	other := finding.Finding{Runs: own.Runs, Seen: []finding.Seen{{Setup: finding.Setup{Broker: "external broker 127.0.0.1:1883"}}}}

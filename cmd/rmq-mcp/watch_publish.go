@@ -38,7 +38,9 @@ func (w watching) publish(ctx context.Context, r watch.Round) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	withoutPlaces(findings, w.dir)
+	for name, page := range findings {
+		findings[name] = []byte(placeless(string(page), w.dir))
+	}
 	rounds, err := w.rounds()
 	if err != nil {
 		return "", err

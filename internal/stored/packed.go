@@ -57,12 +57,21 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// unpack reads a packed file into one that has no name any more.
-func unpack(packed *os.File) (f *os.File, err error) {
-	defer packed.Close()
+// unpacking reads a packed file.
+func unpacking(packed *os.File) (*zstd.Decoder, error) {
 	r, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(mostWindow))
 	if err != nil {
 		return nil, fmt.Errorf("unpack %s: %w", packed.Name(), err)
+	}
+	return r, nil
+}
+
+// unpack reads a packed file into one that has no name any more.
+func unpack(packed *os.File) (f *os.File, err error) {
+	defer packed.Close()
+	r, err := unpacking(packed)
+	if err != nil {
+		return nil, err
 	}
 	defer r.Close()
 	if f, err = os.CreateTemp("", "rmq-mcp-unpacked-*"); err != nil {

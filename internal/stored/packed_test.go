@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -27,6 +28,9 @@ func TestPacked(t *testing.T) {
 	}
 	if got, err := ReadFile(path, 1<<24); err != nil || !bytes.Equal(got, content) {
 		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if _, err := ReadFile(path, 100); err == nil || !strings.Contains(err.Error(), "more than 100 bytes") {
+		t.Errorf("a packed file that is too large: %v", err)
 	}
 	if err := os.WriteFile(path, []byte("itself"), 0o644); err != nil {
 		t.Fatal(err)

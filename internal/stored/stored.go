@@ -89,12 +89,29 @@ func open(path string) (*os.File, error) {
 
 // ReadFile reads a file as [Open] opens it, of at most so many bytes.
 func ReadFile(path string, most int64) ([]byte, error) {
-	f, err := Open(path)
+	f, err := open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		packed, perr := open(path + Packed)
+		if perr != nil {
+			return nil, err
+		}
+		defer packed.Close()
+		r, rerr := unpacking(packed)
+		if rerr != nil {
+			return nil, rerr
+		}
+		defer r.Close()
+		return readAll(r, path, most)
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, most+1))
+	return readAll(f, path, most)
+}
+
+func readAll(r io.Reader, path string, most int64) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}

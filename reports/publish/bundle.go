@@ -1,7 +1,6 @@
 package publish
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -23,22 +22,16 @@ const (
 	mostPlain    = 512 << 10 // of a log or a history that is not packed
 	mostPacked   = 50 << 20  // of one that is
 	mostEvidence = 50 << 20  // of any other file
-	mostExcerpt  = 256 << 10 // of a log, for people who read it where it is
 )
 
 // leftOutFile lists the files of a copy that are too large for it, with their hashes.
 const leftOutFile = "LEFT-OUT"
 
-// excerptsDir has excerpts of the logs that are packed. They are no evidence.
-const excerptsDir = "excerpts"
-
-// bundle returns the files of a run to publish, under runs/ID/: what people read, and the
-// evidence, large files packed.
-func bundle(dir, id string) ([]file, error) {
-	var files []file
-	add := func(rel string, content []byte) {
-		files = append(files, file{path.Join(reports.RunsDir, id, rel), content})
-	}
+// bundle returns the folder of a run to publish: what people read, and the evidence, large
+// files packed.
+func bundle(dir, id string) (Folder, error) {
+	f := Folder{Name: path.Join(reports.RunsDir, id), Pages: map[string][]byte{}, Whole: true, Of: dir}
+	add := func(rel string, content []byte) { f.Pages[rel] = content }
 	later := []string{reports.NotesFile, reports.BlameFile, reports.MatrixFile, reports.SeriesFile, reports.PlansFile} // written afterwards, if at all
 	for _, name := range append([]string{reports.ReportFile, reports.MarkdownFile, reports.TimelineFile, reports.SummaryFile, reports.VerdictFile, reports.SealFile}, later...) {
 		content, err := stored.ReadFile(filepath.Join(dir, name), stored.MostJSON)
@@ -46,7 +39,7 @@ func bundle(dir, id string) ([]file, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return f, err
 		}
 		add(name, content)
 	}
@@ -64,7 +57,7 @@ func bundle(dir, id string) ([]file, error) {
 	if left.Len() > 0 {
 		add(leftOutFile, []byte("Too large for this copy (SHA-256, bytes, path):\n\n"+left.String()))
 	}
-	return files, err
+	return f, err
 }
 
 // addEvidence adds a file of evidence: as it is, packed, or as a line of what is left out.
@@ -101,11 +94,11 @@ func addEvidence(path, rel string, add func(rel string, content []byte), left io
 	if err != nil || !isLog {
 		return err
 	}
-	short, err := excerpt(f, info.Size(), mostExcerpt)
+	short, err := reports.Excerpt(f, info.Size())
 	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
-	add(excerptsDir+"/"+filepath.Base(rel), short)
+	add(reports.ExcerptsDir+"/"+filepath.Base(rel), short)
 	return nil
 }
 
@@ -129,26 +122,4 @@ func leaveOut(f *os.File, info fs.FileInfo, rel string, left io.Writer) error {
 	}
 	fmt.Fprintf(left, "%x  %d  %s\n", h.Sum(nil), info.Size(), rel)
 	return nil
-}
-
-// excerpt returns the beginning and the end of a log that is longer than a
-// limit, in whole lines. A line between them says how much is missing.
-func excerpt(log io.ReaderAt, size, limit int64) ([]byte, error) {
-	if size <= limit {
-		return io.ReadAll(io.NewSectionReader(log, 0, size))
-	}
-	head, err := io.ReadAll(io.NewSectionReader(log, 0, limit/2))
-	if err != nil {
-		return nil, err
-	}
-	tail, err := io.ReadAll(io.NewSectionReader(log, size-limit/2, limit/2))
-	if err != nil {
-		return nil, err
-	}
-	head = head[:bytes.LastIndexByte(head, '\n')+1]
-	if i := bytes.IndexByte(tail, '\n'); i >= 0 {
-		tail = tail[i+1:]
-	}
-	missing := size - int64(len(head)+len(tail))
-	return fmt.Appendf(nil, "%s\n[%d of %d bytes left out of this excerpt; the packed log has them]\n\n%s", head, missing, size, tail), nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 
 	"github.com/robustmq/rmq-mcp/reports"
@@ -16,6 +15,11 @@ import (
 type directory string
 
 func (d directory) publish(ctx context.Context, p publication) (Pushed, error) {
+	for _, f := range p.folders {
+		if err := d.isSource(f); err != nil {
+			return Pushed{}, err
+		}
+	}
 	if err := writeTree(ctx, string(d), p.files); err != nil {
 		return Pushed{}, err
 	}
@@ -32,17 +36,32 @@ func (d directory) publish(ctx context.Context, p publication) (Pushed, error) {
 // staleIn are the files of before that go from a directory.
 func staleIn(root string, p publication) (names []string, err error) {
 	for _, folder := range p.folders {
-		entries, err := os.ReadDir(filepath.Join(root, filepath.FromSlash(folder)))
+		var there []string
+		err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(folder.Name)), func(file string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			name, err := filepath.Rel(root, file)
+			there = append(there, filepath.ToSlash(name))
+			return err
+		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		for _, e := range entries {
-			if name := path.Join(folder, e.Name()); e.Type().IsRegular() && p.stale(name) {
-				names = append(names, name)
-			}
-		}
+		names = append(names, folder.stale(there)...)
 	}
 	return names, nil
+}
+
+// isSource is an error where a folder would be published over the files that it is made of.
+func (d directory) isSource(f Folder) error {
+	to := filepath.Join(string(d), filepath.FromSlash(f.Name))
+	there, terr := os.Stat(to)
+	of, oerr := os.Stat(f.Of)
+	if terr == nil && oerr == nil && os.SameFile(there, of) {
+		return fmt.Errorf("publish %s: it is in that place already, and would be packed there; name another directory", f.Of)
+	}
+	return nil
 }
 
 func (d directory) where() string { return "file://" + filepath.ToSlash(string(d)) }

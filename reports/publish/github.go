@@ -210,35 +210,43 @@ func (g *gitHub) attempt(ctx context.Context, branch string, entries []*github.T
 // stale are entries that take the files of before out of a tree.
 func (g *gitHub) stale(ctx context.Context, root string, p publication) (entries []*github.TreeEntry, err error) {
 	for _, folder := range p.folders {
-		list, err := g.folder(ctx, root, folder)
+		there, err := g.filesIn(ctx, root, folder.Name)
 		if err != nil {
-			return nil, fmt.Errorf("read %s as it is published: %w", folder, err)
+			return nil, fmt.Errorf("read %s as it is published: %w", folder.Name, err)
 		}
-		for _, e := range list {
-			if name := path.Join(folder, e.GetPath()); e.GetType() == "blob" && p.stale(name) {
-				entries = append(entries, &github.TreeEntry{Path: github.String(name), Mode: github.String("100644"), Type: github.String("blob")}) // without a hash: it goes
-			}
+		for _, name := range folder.stale(there) {
+			entries = append(entries, &github.TreeEntry{Path: github.String(name), Mode: github.String("100644"), Type: github.String("blob")}) // without a hash: it goes
 		}
 	}
 	return entries, nil
 }
 
-// folder lists a folder of a tree; nothing where it is not there.
-func (g *gitHub) folder(ctx context.Context, root, name string) ([]*github.TreeEntry, error) {
-	tree, _, err := g.client.Git.GetTree(ctx, g.owner, g.repo, root, false)
-	if err != nil || name == "" {
+// filesIn are the files in and below a folder of a tree; none where it is not there.
+func (g *gitHub) filesIn(ctx context.Context, tree, folder string) (names []string, err error) {
+	rest := folder
+	for rest != "" {
+		var first string
+		first, rest, _ = strings.Cut(rest, "/")
+		list, _, err := g.client.Git.GetTree(ctx, g.owner, g.repo, tree, false)
 		if err != nil {
 			return nil, err
 		}
-		return tree.Entries, nil
+		i := slices.IndexFunc(list.Entries, func(e *github.TreeEntry) bool { return e.GetType() == "tree" && e.GetPath() == first })
+		if i < 0 {
+			return nil, nil
+		}
+		tree = list.Entries[i].GetSHA()
 	}
-	first, rest, _ := strings.Cut(name, "/")
-	for _, e := range tree.Entries {
-		if e.GetType() == "tree" && e.GetPath() == first {
-			return g.folder(ctx, e.GetSHA(), rest)
+	list, _, err := g.client.Git.GetTree(ctx, g.owner, g.repo, tree, true)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range list.Entries {
+		if e.GetType() == "blob" {
+			names = append(names, path.Join(folder, e.GetPath()))
 		}
 	}
-	return nil, nil
+	return names, nil
 }
 
 // refMoved is a branch that would not go to the new commit.

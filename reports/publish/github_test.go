@@ -98,7 +98,7 @@ func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		tree := f.shownTree(sha, folder)
 		if r.URL.Query().Get("recursive") != "" {
-			tree = f.wholeTree(sha)
+			tree = f.wholeTree(sha, folder)
 		}
 		answer(w, 200, map[string]any{"sha": sha, "tree": tree})
 	case route == "POST /git/blobs" && f.limits > 0:
@@ -146,8 +146,14 @@ type treeEntry struct {
 }
 
 // wholeTree is every file of a tree.
-func (f *fakeGitHub) wholeTree(tree string) (shown []any) {
+func (f *fakeGitHub) wholeTree(tree, folder string) (shown []any) {
 	for name, sha := range f.trees[tree] {
+		if folder != "" {
+			var inside bool
+			if name, inside = strings.CutPrefix(name, folder+"/"); !inside {
+				continue
+			}
+		}
 		shown = append(shown, map[string]any{"path": name, "type": "blob", "sha": sha})
 	}
 	return shown

@@ -46,25 +46,26 @@ func (p Pushed) of(files []file) Pushed {
 	return p
 }
 
-// A Folder is pages beside the runs, by their names in it. Its name is a path.
+// A Folder is a run, or pages beside the runs: files by their names in it. Its name is a path.
 type Folder struct {
 	Name  string
 	Pages map[string][]byte
-	Whole bool // it takes the place of the folder there: no other file stays in it
+	Whole bool   // it takes the place of the folder there: no other file stays in it, or below it
+	Of    string // the directory that it was made of; "" where there is none
 }
 
 // A publication is files, and folders in which no others stay.
 type publication struct {
 	files   []file
-	folders []string
+	folders []Folder // the whole ones
 	message string
 }
 
 // add adds the pages of folders.
-func (p *publication) add(beside []Folder) {
-	for _, f := range beside {
+func (p *publication) add(folders ...Folder) {
+	for _, f := range folders {
 		if f.Whole {
-			p.folders = append(p.folders, f.Name)
+			p.folders = append(p.folders, f)
 		}
 		for _, name := range slices.Sorted(maps.Keys(f.Pages)) {
 			p.files = append(p.files, file{path.Join(f.Name, name), f.Pages[name]})
@@ -72,9 +73,12 @@ func (p *publication) add(beside []Folder) {
 	}
 }
 
-// stale reports whether a file of before goes.
-func (p publication) stale(name string) bool {
-	return slices.Contains(p.folders, path.Dir(name)) && !slices.ContainsFunc(p.files, func(f file) bool { return f.path == name })
+// stale are those of the files in a whole folder that go, as they are not in it any more.
+func (f Folder) stale(names []string) []string {
+	return slices.DeleteFunc(names, func(name string) bool {
+		_, stays := f.Pages[strings.TrimPrefix(name, f.Name+"/")]
+		return stays
+	})
 }
 
 // A publisher puts files in one place, all or none of them visible at once
@@ -106,7 +110,7 @@ func Push(ctx context.Context, runDirs []string, to Destination, words reports.W
 }
 
 func pushTo(ctx context.Context, p publisher, runDirs []string, words reports.Words, over *Overview, beside ...Folder) (Pushed, error) {
-	var files []file
+	all := publication{}
 	var rows []reports.Row
 	var message string
 	for _, dir := range runDirs {
@@ -118,7 +122,7 @@ func pushTo(ctx context.Context, p publisher, runDirs []string, words reports.Wo
 		if err != nil {
 			return Pushed{}, fmt.Errorf("push %s: %w", dir, err)
 		}
-		files = append(files, more...)
+		all.add(more)
 		rows = append(rows, summary.Row)
 		message += fmt.Sprintf("%s: %s, %s\n", summary.ID, summary.Name(), summary.State)
 	}
@@ -126,8 +130,8 @@ func pushTo(ctx context.Context, p publisher, runDirs []string, words reports.Wo
 	if err != nil {
 		return Pushed{}, err
 	}
-	all := publication{files: append(page, files...), message: commitMessage(words.Title, message)}
-	all.add(beside)
+	all.files, all.message = append(page, all.files...), commitMessage(words.Title, message)
+	all.add(beside...)
 	return p.publish(ctx, all)
 }
 
@@ -137,7 +141,7 @@ func Preview(runDirs []string, to Destination, words reports.Words, over *Overvi
 	if err != nil {
 		return Pushed{}, err
 	}
-	would := Pushed{URL: p.where()}
+	all := publication{}
 	var rows []reports.Row
 	for _, dir := range runDirs {
 		if _, err := reports.Verify(dir); err != nil {
@@ -151,15 +155,15 @@ func Preview(runDirs []string, to Destination, words reports.Words, over *Overvi
 		if err != nil {
 			return Pushed{}, fmt.Errorf("push %s: %w", dir, err)
 		}
-		would, rows = would.of(files), append(rows, summary.Row)
+		all.add(files)
+		rows = append(rows, summary.Row)
 	}
 	page, err := over.page(words, rows)
 	if err != nil {
 		return Pushed{}, err
 	}
-	more := publication{files: page}
-	more.add(beside)
-	return would.of(more.files), nil
+	all.add(beside...)
+	return Pushed{URL: p.where()}.of(append(page, all.files...)), nil
 }
 
 func commitMessage(title, runs string) string {

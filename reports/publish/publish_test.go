@@ -127,13 +127,13 @@ func TestFolderIsReplaced(t *testing.T) {
 	} {
 		push := func(pages map[string][]byte) []string {
 			t.Helper()
-			_, err := pushTo(t.Context(), place.to, []string{dir}, reports.Words{}, nil, Folder{"findings/a", pages, true}, Folder{"rounds", map[string][]byte{"v1.md": []byte("1")}, false})
+			_, err := pushTo(t.Context(), place.to, []string{dir}, reports.Words{}, nil, Folder{Name: "findings/a", Pages: pages, Whole: true}, Folder{Name: "rounds", Pages: map[string][]byte{"v1.md": []byte("1")}})
 			must(t, err)
 			return slices.DeleteFunc(place.files(), func(f string) bool { return strings.HasPrefix(f, "runs/"+s.ID+"/") || f == "README.md" })
 		}
-		_, err := pushTo(t.Context(), place.to, nil, reports.Words{}, nil, Folder{"findings/b", map[string][]byte{"of-others.md": []byte("o")}, true})
+		_, err := pushTo(t.Context(), place.to, nil, reports.Words{}, nil, Folder{Name: "findings/b", Pages: map[string][]byte{"of-others.md": []byte("o")}, Whole: true})
 		must(t, err)
-		push(map[string][]byte{"a.md": []byte("a"), "b.md": []byte("b")})
+		push(map[string][]byte{"a.md": []byte("a"), "b.md": []byte("b"), "deep/er/d.md": []byte("d")})
 		if got, want := push(map[string][]byte{"b.md": []byte("B"), "c.md": []byte("c")}), []string{"findings/a/b.md", "findings/a/c.md", "findings/b/of-others.md", "rounds/v1.md"}; !slices.Equal(got, want) {
 			t.Errorf("%s holds %q, want %q", name, got, want)
 		}
@@ -262,7 +262,7 @@ func TestBundleHasWhatWasDecided(t *testing.T) {
 	files, err := bundle(run, "r")
 	must(t, err)
 	for _, name := range []string{reports.BlameFile, reports.SeriesFile} {
-		if !slices.ContainsFunc(files, func(f file) bool { return f.path == "runs/r/"+name }) {
+		if _, is := files.Pages[name]; !is {
 			t.Errorf("%s is not published", name)
 		}
 	}
@@ -289,13 +289,54 @@ func TestLongFilesArePacked(t *testing.T) {
 		if _, err := reports.Verify(dir); err != nil {
 			t.Error(err)
 		}
-		if cut := read(t, filepath.Join(to, reports.RunsDir, filepath.Base(dir), excerptsDir, "node-1.log")); len(cut) > mostExcerpt+200 || !strings.HasPrefix(cut, "first\n") || !strings.HasSuffix(cut, "last\n") || !strings.Contains(cut, "left out") {
+		if cut := read(t, filepath.Join(to, reports.RunsDir, filepath.Base(dir), reports.ExcerptsDir, "node-1.log")); len(cut) > 300<<10 || !strings.HasPrefix(cut, "first\n") || !strings.HasSuffix(cut, "last\n") || !strings.Contains(cut, "are not in this excerpt") {
 			t.Errorf("the log was cut to %d bytes", len(cut))
 		}
 	}
+	short := filepath.Join(dir, reports.ExcerptsDir, "node-1.log")
+	text := read(t, short)
+	must(t, os.WriteFile(short, []byte(strings.Replace(text, "first", "worst", 1)), 0o644))
+	if _, err := reports.Verify(dir); err == nil || !strings.Contains(err.Error(), "excerpts/node-1.log is not an excerpt") {
+		t.Errorf("a copy with another excerpt: %v", err)
+	}
+	must(t, os.WriteFile(short, []byte(text), 0o644))
 	must(t, os.WriteFile(filepath.Join(dir, "evidence", "history.arrow"), nil, 0o644))
 	if _, err := reports.Verify(dir); err == nil {
 		t.Error("a copy with a second history verifies")
+	}
+}
+
+// A run is published over a copy of it that an older version left with plain files, and the
+// copy verifies.
+func TestPushOverAnOlderCopy(t *testing.T) {
+	dir, s := finished(t, runtest.Run{Seconds: 60, Rate: 300})
+	to := t.TempDir()
+	copied := filepath.Join(to, reports.RunsDir, s.ID)
+	must(t, os.CopyFS(copied, os.DirFS(dir)))
+	must(t, os.WriteFile(filepath.Join(copied, leftOutFile), []byte("all"), 0o644))
+	must(t, os.WriteFile(filepath.Join(copied, "evidence", "history.arrow"), []byte("cut"), 0o644))
+	_, err := Push(t.Context(), []string{dir}, Destination(to), reports.Words{}, nil)
+	must(t, err)
+	if _, err := reports.Verify(copied); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(copied, leftOutFile)); err == nil {
+		t.Errorf("%s is still there", leftOutFile)
+	}
+}
+
+// A run is not published over itself: its history would be packed there.
+func TestPushOverItself(t *testing.T) {
+	state := t.TempDir()
+	dir := runtest.Run{Seconds: 60, Rate: 300}.Record(t, filepath.Join(state, reports.RunsDir))
+	_, err := reports.Finish(dir, runtest.Key)
+	must(t, err)
+	before := filesIn(t, dir)
+	if _, err := Push(t.Context(), []string{dir}, Destination(state), reports.Words{}, nil); err == nil || !strings.Contains(err.Error(), "name another directory") {
+		t.Errorf("a run over itself: %v", err)
+	}
+	if after := filesIn(t, dir); !slices.Equal(after, before) {
+		t.Errorf("it has %q, and had %q", after, before)
 	}
 }
 
@@ -308,8 +349,7 @@ func TestLeftOut(t *testing.T) {
 	must(t, err)
 	files, err := bundle(dir, "id")
 	must(t, err)
-	i := slices.IndexFunc(files, func(f file) bool { return f.path == "runs/id/"+leftOutFile })
-	if want := fmt.Sprintf("%x  %d  evidence/large\n", sha256.Sum256(noise), len(noise)); i < 0 || !strings.HasSuffix(string(files[i].content), want) {
+	if want := fmt.Sprintf("%x  %d  evidence/large\n", sha256.Sum256(noise), len(noise)); !strings.HasSuffix(string(files.Pages[leftOutFile]), want) {
 		t.Errorf("no %q is told of", want)
 	}
 }

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/finding"
+	"github.com/robustmq/rmq-mcp/internal/plain"
+	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/reports/publish"
+)
+
+// A beside is the pages that belong to runs of one state directory: their findings, their
+// matrices and their campaigns. A page leads to no run but these and those that were published
+// there before.
+type beside struct {
+	dir     string
+	runs    string            // where the runs are
+	pushed  map[string]bool   // runs
+	there   map[string]string // runs of before, with their roots
+	folders []publish.Folder
+	leftOut []string // why a page is not there
+}
+
+func newBeside(dir string, runs []string, to publish.Destination) (*beside, error) {
+	b := &beside{dir: dir, runs: filepath.Dir(runs[0]), pushed: map[string]bool{}}
+	for _, run := range runs {
+		b.pushed[filepath.Base(run)] = true
+	}
+	var err error
+	if b.there, err = publish.Remembered(dir, to); err != nil {
+		return nil, err
+	}
+	for _, add := range []func() error{b.addFindings, b.addMatrices, b.addCampaigns} {
+		if err := add(); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// run is the directory of a run.
+func (b *beside) run(id string) string { return filepath.Join(b.runs, id) }
+
+// add adds a folder, without the paths of this machine.
+func (b *beside) add(f publish.Folder) {
+	for name, page := range f.Pages {
+		f.Pages[name] = []byte(placeless(string(page), b.dir))
+	}
+	b.folders = append(b.folders, f)
+}
+
+// pageOf is the way from a page beside the runs to the page of one that is published.
+func (b *beside) pageOf(up string) func(id string) string {
+	return func(id string) string {
+		root, before := b.there[id]
+		if before {
+			seal, err := reports.ReadSeal(b.run(id))
+			before = err == nil && seal.Root == root
+		}
+		if !before && !b.pushed[id] {
+			return ""
+		}
+		return up + reports.RunsDir + "/" + id + "/" + reports.MarkdownFile
+	}
+}
+
+// addFindings adds the findings that some runs show, as all runs of the directory have them.
+// A run that does not verify shows none.
+func (b *beside) addFindings() error {
+	all, err := finding.Load(b.dir)
+	if err != nil {
+		return err
+	}
+	broken, checked := map[string]bool{}, map[string]bool{}
+	for _, f := range b.shown(all) {
+		for _, r := range f.Runs {
+			if b.pushed[r.RunID] || checked[r.RunID] {
+				continue
+			}
+			checked[r.RunID] = true
+			if _, err := reports.Verify(b.run(r.RunID)); err != nil {
+				broken[r.RunID] = true
+				b.leftOut = append(b.leftOut, plain.Line(fmt.Sprintf("no finding counts run %s: %v", r.RunID, err)))
+			}
+		}
+	}
+	if len(broken) > 0 {
+		if all, err = finding.LoadOf(b.dir, func(id string) bool { return !broken[id] }); err != nil {
+			return err
+		}
+	}
+	pages, err := all.Only(b.shown(all)).Files(b.pageOf("../"))
+	delete(pages, finding.ListFile) // other findings may be there
+	delete(pages, finding.AllFile)
+	b.add(publish.Folder{Name: finding.Folder, Pages: pages})
+	return err
+}
+
+// shown are the findings that the runs show. One whose pages name a broker of somebody else,
+// with its addresses, is not: nobody asked to publish those.
+func (b *beside) shown(all finding.Findings) (list []finding.Finding) {
+	for _, f := range all.Findings {
+		if slices.ContainsFunc(f.Runs, func(r finding.RunLine) bool { return b.pushed[r.RunID] }) && !named(f) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// named reports whether the pages of a finding name a broker of somebody else.
+func named(f finding.Finding) bool {
+	return slices.ContainsFunc(f.Runs, func(r finding.RunLine) bool { return foreignBroker(r.Broker) }) ||
+		slices.ContainsFunc(f.Seen, func(s finding.Seen) bool { return foreignBroker(s.Broker) })
+}
+
+// unsealed says of a page that nobody can verify it.
+const unsealed = "\n---\n\nNo seal covers this page. The seals of the runs that it leads to cover what they show: `rmq-mcp verify` in a copy of them.\n"
+
+// addMatrices adds the matrices that some runs are of.
+func (b *beside) addMatrices() error {
+	f := publish.Folder{Name: reports.MatricesDir, Pages: map[string][]byte{}}
+	dirs, err := reports.Matrices(b.dir)
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		m, err := reports.ReadMatrix(dir)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !slices.ContainsFunc(m.Cells, func(c reports.MatrixCell) bool { return b.pushed[c.RunID] }) {
+			continue
+		}
+		if err == nil {
+			err = b.publishable(m)
+		}
+		if err != nil {
+			b.leftOut = append(b.leftOut, plain.Line(fmt.Sprintf("matrix %s: %v", filepath.Base(dir), err)))
+			continue
+		}
+		if f.Pages[m.ID+"/"+reports.MatrixFile], err = reports.JSON(m); err != nil {
+			return err
+		}
+		page, err := reports.NewMatrixView(m, b.pageOf("../../")).Markdown()
+		if err != nil {
+			return err
+		}
+		f.Pages[m.ID+"/"+reports.MatrixMarkdown] = append(page, unsealed...)
+	}
+	b.add(f)
+	return nil
+}
+
+// publishable is an error for a matrix with the addresses of somebody else's broker, and for one
+// that contradicts its runs.
+func (b *beside) publishable(m reports.Matrix) error {
+	for _, c := range m.Cells {
+		if foreignBroker(c.Flavor) {
+			return errors.New("it names the addresses of somebody else's broker")
+		}
+		run, err := reports.ReadSummary(b.run(c.RunID))
+		if c.RunID == "" || errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if c.State != reports.CellStarved && (c.State != run.State || c.Root != run.Root) {
+			return fmt.Errorf("it says %s of run %s, whose verdict is %s", c.State, c.RunID, run.State)
+		}
+	}
+	return nil
+}
+
+// addCampaigns adds the campaigns that some runs are of.
+func (b *beside) addCampaigns() error {
+	f := publish.Folder{Name: campaigns.SearchesDir, Pages: map[string][]byte{}}
+	dirs, err := filepath.Glob(filepath.Join(b.dir, campaigns.SearchesDir, "*"))
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		s, err := campaigns.OpenSearch(dir)
+		if err != nil {
+			b.leftOut = append(b.leftOut, plain.Line(fmt.Sprintf("campaign %s: %v", filepath.Base(dir), err)))
+			continue
+		}
+		if !slices.ContainsFunc(s.Rounds, func(r campaigns.Round) bool { return b.pushed[r.RunID] }) {
+			continue
+		}
+		if foreignBroker(s.Plan.Cluster.Flavor) {
+			b.leftOut = append(b.leftOut, fmt.Sprintf("campaign %s: it names the addresses of somebody else's broker", s.ID()))
+			continue
+		}
+		f.Pages[s.ID()+".md"] = []byte(s.Summary().Markdown() + unsealed)
+	}
+	b.add(f)
+	return nil
+}

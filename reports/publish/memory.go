@@ -1,0 +1,47 @@
+package publish
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/stored"
+)
+
+// memoryFile in a state directory has a line for each run that was published.
+const memoryFile = "published.jsonl"
+
+type published struct {
+	To    Destination `json:"to"`
+	RunID string      `json:"run_id"`
+	Root  string      `json:"root"` // of its seal
+	Time  time.Time   `json:"time"`
+}
+
+// Remember keeps, in a state directory, that runs in these directories were published, with the
+// roots of their seals by their ids.
+func Remember(stateDir string, to Destination, runs []string, roots map[string]string) error {
+	for _, run := range runs {
+		id := filepath.Base(run)
+		if err := stored.AppendJSON(filepath.Join(stateDir, memoryFile), published{to, id, roots[id], time.Now().UTC()}); err != nil {
+			return fmt.Errorf("run %s is published, and could not be remembered: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// Remembered are the runs of a state directory that were published to a destination, with the
+// roots that they had.
+func Remembered(stateDir string, to Destination) (map[string]string, error) {
+	lines, err := stored.ReadJSONs[published](filepath.Join(stateDir, memoryFile))
+	if err != nil {
+		return nil, fmt.Errorf("read which runs were published before: %w", err)
+	}
+	roots := map[string]string{}
+	for _, l := range lines {
+		if l.To == to {
+			roots[l.RunID] = l.Root
+		}
+	}
+	return roots, nil
+}
