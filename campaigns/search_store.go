@@ -91,6 +91,21 @@ func OpenSearch(dir string) (*Search, error) {
 	return s, nil
 }
 
+// ReadSearch is what a campaign shows, of its directory or of a copy that was published.
+func ReadSearch(dir string) (sum SearchSummary, err error) {
+	search, err := OpenSearch(dir)
+	if err == nil {
+		return search.Summary(), nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return sum, err
+	}
+	if err = stored.ReadJSON(filepath.Join(dir, SearchFile), &sum); err == nil && sum.ID != filepath.Base(dir) {
+		err = fmt.Errorf("read %s: it is of campaign %q", filepath.Join(dir, SearchFile), sum.ID)
+	}
+	return sum, err
+}
+
 // UnfinishedSearch answers the newest campaign like a plan whose limits are not
 // reached, nil where there is none. A plan without a seed is like one with any.
 func UnfinishedSearch(stateDir string, like SearchPlan) (newest *Search, err error) {

@@ -208,5 +208,12 @@ func ReadMatrix(dir string) (Matrix, error) {
 	if m.ID != filepath.Base(dir) { // it becomes part of paths
 		return m, fmt.Errorf("read %s: it is of matrix %q", path, m.ID)
 	}
+	if n := newGrid(m).size(); n > mostOfGrid {
+		return m, fmt.Errorf("read %s: its table would have %d cells, which is more than %d", path, n, mostOfGrid)
+	}
 	return m, nil
 }
+
+// mostOfGrid is how many cells the table of a matrix may have. A stranger's could name a
+// library and a scenario in each.
+const mostOfGrid = 100_000

@@ -47,6 +47,7 @@ type MatrixView struct {
 	Referees []shownCell
 	Tally    []tallied
 	Home     string                  // link to the list of all runs
+	causes   map[string]string       // by run
 	link     func(run string) string // to its page, "" where there is none
 }
 
@@ -134,27 +135,69 @@ func classOf(c MatrixCell) string {
 	return Class(c.State)
 }
 
+// A matrixGrid is where the cells of a matrix are in its table.
+type matrixGrid struct {
+	axis
+	rows    []string // a language and a library together, as they were planned
+	columns []matrixColumn
+	cells   map[matrixPlace][]MatrixCell // repetitions of each other
+}
+
+type matrixPlace struct {
+	row    string
+	column matrixColumn
+}
+
+func (g matrixGrid) size() int { return len(g.rows) * len(g.columns) }
+
+func newGrid(m Matrix) matrixGrid {
+	g := gridBy(bySDK, m)
+	if len(m.Scenarios) > len(g.rows) {
+		g = gridBy(byScenario, m)
+	}
+	return g
+}
+
+func gridBy(a axis, m Matrix) matrixGrid {
+	g := matrixGrid{axis: a, cells: map[matrixPlace][]MatrixCell{}}
+	rows, columns := map[string]bool{}, map[matrixColumn]bool{}
+	for _, c := range m.Cells {
+		if c.Referee != "" {
+			continue
+		}
+		at := matrixPlace{a.row(c), matrixColumn{a.head(c), c.Protocol, c.Transport, c.Flavor, c.NoFaults}}
+		if !rows[at.row] {
+			g.rows = append(g.rows, at.row)
+		}
+		if !columns[at.column] {
+			g.columns = append(g.columns, at.column)
+		}
+		rows[at.row], columns[at.column] = true, true
+		g.cells[at] = append(g.cells[at], c)
+	}
+	slices.SortStableFunc(g.rows, func(a, b string) int {
+		x, _, _ := strings.Cut(a, "@")
+		y, _, _ := strings.Cut(b, "@")
+		return cmp.Compare(x, y)
+	})
+	slices.SortStableFunc(g.columns, func(a, b matrixColumn) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Flavor, b.Flavor), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Transport, b.Transport))
+	})
+	return g
+}
+
 // NewMatrixView makes the table of a matrix. Link is the way to the page of a run, "" where it has none.
 func NewMatrixView(m Matrix, link func(run string) string) *MatrixView {
-	v := &MatrixView{Matrix: m, axis: bySDK, link: link}
-	if len(m.Scenarios) > len(v.rows()) {
-		v.axis = byScenario
-	}
-	counts := map[string]int{}
+	g := newGrid(m)
+	v := &MatrixView{Matrix: m, axis: g.axis, Columns: g.columns, causes: causesOf(m), link: link}
 	for _, c := range m.Cells {
 		if c.Referee != "" {
 			v.Referees = append(v.Referees, v.show([]MatrixCell{c}))
-			continue
-		}
-		if column := v.columnOf(c); !slices.Contains(v.Columns, column) {
-			v.Columns = append(v.Columns, column)
 		}
 	}
-	slices.SortStableFunc(v.Columns, func(a, b matrixColumn) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Flavor, b.Flavor), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Transport, b.Transport))
-	})
-	for _, name := range v.rows() {
-		row := v.rowOf(name)
+	counts := map[string]int{}
+	for _, name := range g.rows {
+		row := v.rowOf(name, g)
 		for _, c := range row.Cells {
 			if c != nil {
 				counts[c.Class]++
@@ -175,41 +218,14 @@ func NewMatrixView(m Matrix, link func(run string) string) *MatrixView {
 	return v
 }
 
-func (v *MatrixView) columnOf(c MatrixCell) matrixColumn {
-	return matrixColumn{v.head(c), c.Protocol, c.Transport, c.Flavor, c.NoFaults}
-}
-
-// rows returns their names, a language and a library together, as they were planned.
-func (v *MatrixView) rows() (list []string) {
-	for _, c := range v.Cells {
-		if c.Referee == "" && !slices.Contains(list, v.axis.row(c)) {
-			list = append(list, v.axis.row(c))
-		}
-	}
-	slices.SortStableFunc(list, func(a, b string) int {
-		x, _, _ := strings.Cut(a, "@")
-		y, _, _ := strings.Cut(b, "@")
-		return cmp.Compare(x, y)
-	})
-	return list
-}
-
-func (v *MatrixView) rowOf(name string) matrixRow {
+func (v *MatrixView) rowOf(name string, g matrixGrid) matrixRow {
 	short, version, _ := strings.Cut(name, "@")
-	row := matrixRow{Name: path.Base(short), Version: version}
-	for _, column := range v.Columns {
-		var cells []MatrixCell
-		for _, c := range v.Cells {
-			if c.Referee == "" && v.axis.row(c) == name && v.columnOf(c) == column {
-				cells = append(cells, c)
-			}
+	row := matrixRow{Name: path.Base(short), Version: version, Cells: make([]*shownCell, len(g.columns))}
+	for i, column := range g.columns {
+		if cells := g.cells[matrixPlace{name, column}]; len(cells) > 0 {
+			cell := v.show(cells)
+			row.Cells[i] = &cell
 		}
-		if len(cells) == 0 {
-			row.Cells = append(row.Cells, nil)
-			continue
-		}
-		cell := v.show(cells)
-		row.Cells = append(row.Cells, &cell)
 	}
 	return row
 }
@@ -228,7 +244,7 @@ func (v *MatrixView) show(cells []MatrixCell) shownCell {
 	out := shownCell{MatrixCell: worst, Class: classOf(worst)}
 	known := classes[rank(worst)]
 	out.Sign, out.Word = known.sign, known.word
-	if cause := v.causeOf(worst.RunID); cause != "" && out.Class == "fail" {
+	if cause := v.causes[worst.RunID]; cause != "" && out.Class == "fail" {
 		out.Word += ": " + cause
 	}
 	if v.claims && len(worst.Failed) > 0 {
@@ -249,14 +265,17 @@ func (v *MatrixView) show(cells []MatrixCell) shownCell {
 	return out
 }
 
-// causeOf is what a run's deviation comes from.
-func (v *MatrixView) causeOf(run string) string {
-	for _, a := range v.Attributions {
-		if slices.Contains(a.Runs, run) {
-			return string(a.Cause)
+// causesOf are the causes of deviations, by the runs that show them: of each the first.
+func causesOf(m Matrix) map[string]string {
+	causes := map[string]string{}
+	for _, a := range m.Attributions {
+		for _, run := range a.Runs {
+			if causes[run] == "" {
+				causes[run] = string(a.Cause)
+			}
 		}
 	}
-	return ""
+	return causes
 }
 
 // Where names the scenario, the protocol and the broker.

@@ -21,16 +21,11 @@ func (all Findings) Events() (list []Event) {
 		var later []Event
 		state := Open
 		for _, h := range f.History {
-			switch {
-			case opened.Version == "" && h.Failed > 0:
+			if h.State != Fixed && h.Since.Equal(f.First) {
 				opened.Version = h.Version
-			case h.State == state:
-			case h.State == Fixed: // by its last run
-				later = append(later, Event{f, h.State, h.Version, h.Last})
-			case h.Of == 0: // only runs that do not count show that it came back
-				later = append(later, Event{f, h.State, h.Version, f.Last})
-			default: // by its first
-				later = append(later, Event{f, h.State, h.Version, h.First})
+			}
+			if h.State != state {
+				later = append(later, Event{f, h.State, h.Version, h.Since})
 			}
 			state = h.State
 		}

@@ -102,7 +102,8 @@ type OnVersion struct {
 	First   time.Time `json:"first_run,omitzero"`
 	Last    time.Time `json:"last_run,omitzero"`
 	reports.Times
-	State string `json:"state"` // by then
+	State string    `json:"state"`          // by then
+	Since time.Time `json:"since,omitzero"` // begin of the run that decided it: the first with the finding, or the last that a fix takes
 }
 
 // Newest is the newest version that shows a finding; zero where nobody knows a version.

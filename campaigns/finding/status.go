@@ -78,10 +78,10 @@ func (k Key) line(r Run) Setup {
 
 // A version is what its runs say of a finding.
 type version struct {
-	shows bool                    // a run shows it, whether it counts or not
+	shows time.Time               // the first run began that shows it, whether it counts or not
 	doubt bool                    // a run may show it
 	lines map[Setup]reports.Times // of runs that count
-	clean map[Setup]int           // runs that hold the claim and that nothing but their violations keeps from a pass
+	clean map[Setup][]time.Time   // when runs began that hold the claim and that nothing but their violations keeps from a pass
 	runs  []Run                   // that count
 }
 
@@ -91,12 +91,14 @@ func (all *sights) versions(key Key, setups map[Setup][]Run) map[string]*version
 	of := func(r Run) *version {
 		name := key.version(r)
 		if list[name] == nil {
-			list[name] = &version{lines: map[Setup]reports.Times{}, clean: map[Setup]int{}}
+			list[name] = &version{lines: map[Setup]reports.Times{}, clean: map[Setup][]time.Time{}}
 		}
 		return list[name]
 	}
 	for _, s := range all.of[key] {
-		of(s.run).shows = true
+		if v := of(s.run); v.shows.IsZero() || s.run.Started.Before(v.shows) {
+			v.shows = s.run.Started
+		}
 	}
 	for _, runs := range setups {
 		for _, r := range runs {
@@ -113,7 +115,7 @@ func (all *sights) versions(key Key, setups map[Setup][]Run) map[string]*version
 			if t.Of++; all.of[key][r.ID] != nil {
 				t.Failed++
 			} else if r.clean() && r.result(key.Claim).Status == verdict.Pass {
-				v.clean[line]++
+				v.clean[line] = append(v.clean[line], r.Started)
 			}
 			v.lines[line] = t
 		}
@@ -130,8 +132,10 @@ func (all *sights) status(key Key, setups map[Setup][]Run) (Status, []OnVersion,
 	var history []OnVersion
 	names := slices.SortedFunc(maps.Keys(versions), semver.Compare)
 	for _, name := range names {
+		var since time.Time
 		switch v := versions[name]; {
-		case v.shows:
+		case !v.shows.IsZero():
+			since = v.shows
 			for line, t := range v.lines {
 				before[line] = reports.Times{Failed: before[line].Failed + t.Failed, Of: before[line].Of + t.Of}
 			}
@@ -139,9 +143,9 @@ func (all *sights) status(key Key, setups map[Setup][]Run) (Status, []OnVersion,
 				status = Status{State: Regressed, Version: shown(name), Before: status.Version}
 			}
 		case status.State != Fixed && !v.doubt:
-			status = status.on(name, v, before)
+			status, since = status.on(name, v, before)
 		}
-		history = append(history, OnVersion{Version: shown(name), State: status.State})
+		history = append(history, OnVersion{Version: shown(name), State: status.State, Since: since})
 	}
 	for i, name := range names {
 		history[i].Times, history[i].First, history[i].Last = all.during(key, versions[name].runs, before)
@@ -169,27 +173,33 @@ func (all *sights) during(key Key, runs []Run, before map[Setup]reports.Times) (
 	return t, first, last
 }
 
-// on is the status after a version that does not show the finding.
-func (s Status) on(name string, v *version, before map[Setup]reports.Times) Status {
+// on is the status after a version that does not show the finding, and the begin of the run that
+// was enough to call it fixed.
+func (s Status) on(name string, v *version, before map[Setup]reports.Times) (Status, time.Time) {
 	t := Tried{Version: shown(name)}
 	ran := false
+	var enough time.Time
 	for line, was := range before {
 		if was.Failed == 0 {
 			continue
 		}
 		t.Of++
-		ran = ran || v.clean[line] > 0
-		if v.clean[line] >= needed(was) {
-			t.Setups++
+		clean, n := slices.SortedFunc(slices.Values(v.clean[line]), time.Time.Compare), needed(was)
+		ran = ran || len(clean) > 0
+		if len(clean) < n {
+			continue
+		}
+		if t.Setups++; clean[n-1].After(enough) {
+			enough = clean[n-1]
 		}
 	}
 	switch {
 	case t.Of > 0 && t.Setups == t.Of:
-		return Status{State: Fixed, Version: shown(name)}
+		return Status{State: Fixed, Version: shown(name)}, enough
 	case ran:
 		s.Tried = &t
 	}
-	return s
+	return s, time.Time{}
 }
 
 // repeats are the setups that showed a finding, each with a run that can be repeated where

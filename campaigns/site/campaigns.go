@@ -27,12 +27,12 @@ func (s *site) writeCampaigns() error {
 		if !e.IsDir() || !stored.IsID(e.Name()) {
 			continue
 		}
-		search, err := campaigns.OpenSearch(filepath.Join(s.root, campaigns.SearchesDir, e.Name()))
+		summary, err := campaigns.ReadSearch(filepath.Join(s.root, campaigns.SearchesDir, e.Name()))
 		if err != nil {
 			s.Broken = append(s.Broken, fmt.Sprintf("campaign %s is not readable: %s", e.Name(), plain.Line(err.Error())))
 			continue
 		}
-		line := campaignLine{search.Summary(), campaigns.SearchesDir + "/" + e.Name() + ".html"}
+		line := campaignLine{summary, campaigns.SearchesDir + "/" + e.Name() + ".html"}
 		if err := s.markdown(line.Path, markdownPage{Title: "campaign " + e.Name(), Up: "../index.html", Of: "every run"}, []byte(line.Markdown())); err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func browse(t *testing.T, url string) string {
 // many are runs of several brokers, of which every third fails.
 func many(n int) (list []*run) {
 	for i := range n {
-		r := &run{Page: true, Held: []string{"qos2-no-loss"}, Faults: []string{"kill"}, Row: reports.Row{
+		r := &run{Page: true, Broker: "robustmq", Held: []string{"qos2-no-loss"}, Faults: []string{"kill"}, Row: reports.Row{
 			ID: fmt.Sprintf("1121-%04d-broker-kill-9-%04x", i%2400, i), Scenario: "mqtt/broker-kill-9", Protocol: "mqtt3", SDK: "go/rmq-mcp@1", Flavor: "robustmq", Version: fmt.Sprintf("v0.4.%d", i%12), Nodes: 3,
 			Started: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC).Add(-time.Duration(i) * time.Minute), State: verdict.PassSmoke, Headline: "PASS-smoke: 11 claims hold, and a fault landed on one of three nodes",
 		}}
@@ -52,7 +52,8 @@ func written(t testing.TB, runs []*run) (dir string) {
 	t.Helper()
 	pages, err := parse()
 	must(t, err)
-	s := &site{out: t.TempDir(), pages: pages, Runs: runs}
+	s := newSite("", t.TempDir())
+	s.pages, s.Runs = pages, runs
 	must(t, s.writeList())
 	return s.out
 }
@@ -72,7 +73,9 @@ func TestListInBrowser(t *testing.T) {
 		want               func(i int) bool
 		rows               int
 	}{
-		{disk, "#status=nonsense", "1 to 100 of 1000 runs", func(int) bool { return true }, 100},
+		{disk, "", "1 to 100 of 1000 runs", func(int) bool { return true }, 100},
+		{disk, "#status=nonsense", "no run of 1000", func(int) bool { return false }, 0},
+		{disk, "#version=robustmq+v9", "no run of 1000", func(int) bool { return false }, 0},
 		{server.URL + "/below/this/", "#page=10", "901 to 1000 of 1000 runs", func(i int) bool { return i >= 900 }, 100},
 		{disk, "#status=fail&protocol=mq9", "1 to 34 of 34 runs, 1000 in all", func(i int) bool { return i%30 == 0 }, 34},
 		{disk, "#fails=qos1-no-loss&fault=kill&version=robustmq+v0.4.3", "1 to 84 of 84 runs, 1000 in all", func(i int) bool { return i%12 == 3 }, 84},
@@ -103,7 +106,8 @@ func TestListInBrowser(t *testing.T) {
 func TestLogInBrowser(t *testing.T) {
 	pages, err := parse()
 	must(t, err)
-	s := &site{out: t.TempDir(), pages: pages}
+	s := newSite("", t.TempDir())
+	s.pages = pages
 	p := logPage{log: log{Name: "node-1.log"}, Run: &run{}, Up: "../", Data: logData{AtOnce: linesAtOnce}}
 	for i := range 2000 {
 		p.Data.add(fmt.Sprintf("Line %d <b>says</b> %s", i+1, []string{"little", "Much"}[i%2]), i+1)
@@ -119,6 +123,7 @@ func TestLogInBrowser(t *testing.T) {
 		"#text=%2F12%5B34%5D%5Cd+%3Cb%3E%2F": {"lines 1230 to 1249, 20 of 2000", "1230", "", 20},
 		"#text=%2F(%2F":                      {"no line of 2000", "", "", 0},
 		"#line=1207":                         {"lines 1001 to 1500 of 2000", "1001", "1207", 500},
+		"#line=9999":                         {"line 9999 is not on this page; the file has it. Here: lines 1 to 500 of 2000", "1", "", 500},
 	} {
 		page := browse(t, url+fragment)
 		shown := regexp.MustCompile(`<li( class="chosen")?><a href="#line=(\d+)">`).FindAllStringSubmatch(page, -1)

@@ -12,50 +12,55 @@ import (
 // noFault is the column of runs in which no fault landed.
 const noFault = "no fault"
 
-// countRuns takes the runs that say something of a broker, by its flavor: one with a defect that
-// was planted does not.
+// countRuns takes the runs that say something of a broker, by its name. One with a defect that
+// was planted does not, and a copy of a run says nothing more.
 func (s *site) countRuns() {
 	s.counted = map[string][]*run{}
+	roots := map[string]bool{}
 	for _, r := range s.Runs {
-		if r.Page && r.Planted == "" {
-			s.counted[r.Flavor] = append(s.counted[r.Flavor], r)
+		if r.counted = r.Page && r.Planted == "" && !roots[r.Root]; !r.counted {
+			continue
 		}
+		roots[r.Root] = true
+		s.counted[r.Broker] = append(s.counted[r.Broker], r)
 	}
-	s.flavors = slices.Sorted(maps.Keys(s.counted))
+	s.brokers = slices.Sorted(maps.Keys(s.counted))
+}
+
+// grids are a table of each broker.
+func (s *site) grids(of func(broker string, runs []*run) grid) (list []grid) {
+	for _, broker := range s.brokers {
+		list = append(list, of(broker, s.counted[broker]))
+	}
+	return list
 }
 
 // writeCoverage writes which claims were judged while which faults were in place.
 func (s *site) writeCoverage() error {
-	p := gridPage{
+	return s.page("coverage.html", "grids.html", gridPage{
 		Title: "Coverage: claims and faults",
-		About: "In how many runs a claim was judged in which a fault landed, and in how many of these it failed. A run with two kinds of faults is in both columns. An empty cell was never tried.",
-	}
-	for _, flavor := range s.flavors {
-		p.Grids = append(p.Grids, coverage(flavor, s.counted[flavor]))
-	}
-	return s.page("coverage.html", "grids.html", p)
+		About: "In how many runs a claim was decided in which a fault landed, and in how many of these it failed. A run with two kinds of faults is in both columns. An empty cell: no run decided the claim there. Runs with a planted defect are not counted.",
+		Grids: s.grids(coverage),
+	})
 }
 
 // coverage is that of one broker.
-func coverage(flavor string, runs []*run) grid {
-	g := grid{Title: flavor, Of: "Claim", Columns: values(runs, under)}
+func coverage(broker string, runs []*run) grid {
+	g := grid{Title: broker, Of: "Claim", Columns: values(runs, under)}
 	for _, claim := range values(runs, judged) {
 		row := gridRow{Name: claim}
 		for _, fault := range g.Columns {
-			chosen := url.Values{"broker": {flavor}}
-			if fault != noFault {
-				chosen.Set("fault", fault)
-			}
+			chosen := url.Values{"broker": {broker}, "fault": {fault}}
 			row.Cells = append(row.Cells, claimIn(runs, claim, chosen, func(r *run) bool { return slices.Contains(under(r), fault) }))
 		}
 		g.Rows = append(g.Rows, row)
 	}
 	if list := absent(values(runs, judged), len(checker.All), func(i int) string { return checker.All[i].Claim.Name }); list != "" {
-		g.Notes = append(g.Notes, "No run judged: "+list+".")
+		g.Notes = append(g.Notes, "No counted run decided: "+list+".")
 	}
 	kinds := faults.Catalog()
 	if list := absent(g.Columns, len(kinds), func(i int) string { return kinds[i].Type }); list != "" {
-		g.Notes = append(g.Notes, "No run had: "+list+".")
+		g.Notes = append(g.Notes, "Landed in no counted run: "+list+".")
 	}
 	return g
 }

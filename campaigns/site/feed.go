@@ -46,8 +46,12 @@ func (s *site) writeFeed() error {
 		if e.Version != "" {
 			title += " in " + e.Version
 		}
+		id := "tag:rmq-mcp,2026:" + e.Finding.ID + ":" + e.State
+		if e.State != finding.Open { // which it becomes once
+			id += ":" + e.Version
+		}
 		f.Entries = append(f.Entries, entry{
-			ID: fmt.Sprintf("tag:rmq-mcp,2026:%s:%s:%s", e.Finding.ID, e.State, e.Version), Title: title, Updated: e.Time.UTC().Format(time.RFC3339),
+			ID: id, Title: title, Updated: e.Time.UTC().Format(time.RFC3339),
 			Link: link{"alternate", finding.Folder + "/" + e.Finding.ID + ".html"}, Summary: e.Finding.Text,
 		})
 	}
@@ -62,7 +66,7 @@ func (s *site) writeFeed() error {
 // A badge is a small picture with two words.
 type badge struct {
 	Left, Right string
-	Class       string // pass or fail
+	Class       string // pass, fail or unclear
 	W1, W2      int    // widths of the words
 }
 
@@ -78,8 +82,11 @@ func (s *site) writeBadge() error {
 		}
 	}
 	b := badge{Left: "findings", Right: "none open", Class: "pass", W1: 62}
-	if open > 0 {
+	switch {
+	case open > 0:
 		b.Right, b.Class = fmt.Sprintf("%d open, worst %s", open, worst), "fail"
+	case len(s.counted) == 0:
+		b.Right, b.Class = "no run yet", "unclear"
 	}
 	b.W2 = 10 + 7*len(b.Right)
 	var text bytes.Buffer

@@ -4,16 +4,12 @@ import (
 	"path"
 
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
-	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // writeFindings writes a page of each finding, and one that lists them.
 func (s *site) writeFindings() error {
-	if err := s.clear(finding.Folder); err != nil {
-		return err
-	}
 	list, pages, err := s.findings.Pages(finding.Links{
-		Run:     func(id string) string { return "../" + reports.RunsDir + "/" + id + "/index.html" },
+		Run:     func(id string) string { return s.wayTo(id, "../") },
 		Finding: func(id string) string { return id + ".html" },
 	})
 	if err != nil {

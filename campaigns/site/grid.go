@@ -39,9 +39,9 @@ type gridCell struct {
 func count(failed, held int, chosen url.Values) gridCell {
 	switch {
 	case failed > 0:
-		return gridCell{Class: "fail", Sign: "✗", Text: fmt.Sprintf("%d of %d", failed, failed+held), Link: runsOf(chosen)}
+		return gridCell{Class: "fail", Sign: "✗", Text: fmt.Sprintf("%d of %d", failed, failed+held), Link: countedOf(chosen)}
 	case held > 0:
-		return gridCell{Class: "pass", Sign: "✓", Text: fmt.Sprint(held), Link: runsOf(chosen)}
+		return gridCell{Class: "pass", Sign: "✓", Text: fmt.Sprint(held), Link: countedOf(chosen)}
 	}
 	return gridCell{}
 }
@@ -52,13 +52,19 @@ func ends(runs []*run, chosen url.Values) gridCell {
 	for _, r := range runs {
 		n[r.Class()]++
 	}
-	c := gridCell{Link: runsOf(chosen)}
+	c := gridCell{Link: countedOf(chosen)}
 	for _, e := range []struct{ class, sign string }{{"pass", "✓"}, {"unclear", "?"}, {"fail", "✗"}} {
 		if n[e.class] > 0 {
 			c.Class, c.Text = e.class, strings.TrimSpace(fmt.Sprintf("%s %d  %s", e.sign, n[e.class], c.Text))
 		}
 	}
 	return c
+}
+
+// countedOf is the address of the list of those of the chosen runs that tables count.
+func countedOf(chosen url.Values) template.URL {
+	chosen.Set("counted", "yes")
+	return runsOf(chosen)
 }
 
 // runsOf is the address of the list of the runs that have been chosen.

@@ -14,7 +14,7 @@ type listing struct {
 	*site
 	Data    data
 	Choices []choice
-	Newest  []*run // for a reader without scripts
+	Newest  []*run // for a reader without scripts; on the page of all runs, all
 	Summary string // of the findings
 }
 
@@ -23,6 +23,7 @@ type data struct {
 	Runs   []listed `json:"runs"`
 	Claims []string `json:"claims"`  // that a run judged; runs name them by their places
 	AtOnce int      `json:"at_once"` // runs that are shown
+	No     string   `json:"no_fault"`
 }
 
 // A choice is a field of a run by which runs are chosen.
@@ -48,6 +49,7 @@ type listed struct {
 	State    string        `json:"state"`
 	Status   string        `json:"status"` // pass, fail or unclear
 	Severity string        `json:"severity,omitempty"`
+	Counted  bool          `json:"counted,omitempty"` // in the tables of the other pages
 	Says     string        `json:"says"`
 	Fails    []int         `json:"fails,omitempty"` // claims
 	Holds    []int         `json:"holds,omitempty"` // claims
@@ -66,13 +68,16 @@ type listedUnder struct {
 // statuses are the classes of states, in words.
 var statuses = []option{{"pass", "pass"}, {"fail", "fail"}, {"unclear", "inconclusive, partial, unfinished"}}
 
+// counts are the choices of runs by whether tables count them.
+var counts = []option{{"yes", "counted in tables"}, {"no", "planted, copied, unfinished, unreadable"}}
+
 // periods are times until now, in days.
 var periods = []option{{"1", "last 24 hours"}, {"7", "last 7 days"}, {"30", "last 30 days"}, {"365", "last year"}}
 
 // writeList writes the first page.
 func (s *site) writeList() error {
 	l := listing{site: s, Newest: s.Runs[:min(len(s.Runs), shownAtOnce)], Summary: s.findings.Summary()}
-	l.Data = data{AtOnce: shownAtOnce, Claims: values(s.Runs, func(r *run) []string { return slices.Concat(r.Failed, r.Held) })}
+	l.Data = data{AtOnce: shownAtOnce, No: noFault, Claims: values(s.Runs, func(r *run) []string { return slices.Concat(r.Failed, r.Held) })}
 	for _, r := range s.Runs {
 		l.Data.Runs = append(l.Data.Runs, l.listed(r))
 	}
@@ -83,23 +88,27 @@ func (s *site) writeList() error {
 		}
 		l.Choices = append(l.Choices, c)
 	}
-	l.Choices = []choice{{"status", "Status", statuses}, {"time", "Time", periods}}
+	l.Choices = []choice{{"status", "Status", statuses}, {"time", "Time", periods}, {"counted", "Tables", counts}}
 	of("protocol", "Protocol", func(r *run) []string { return []string{r.Protocol} })
 	of("scenario", "Scenario", func(r *run) []string { return []string{r.Scenario} })
-	of("broker", "Broker", func(r *run) []string { return []string{r.Flavor} })
+	of("broker", "Broker", func(r *run) []string { return []string{r.Broker} })
 	of("version", "Version", func(r *run) []string { return []string{r.On()} })
 	of("sdk", "SDK", func(r *run) []string { return []string{r.SDK} })
-	of("fault", "Fault that landed", func(r *run) []string { return r.Faults })
+	of("fault", "Fault that landed", under)
 	of("fails", "Claim that fails", func(r *run) []string { return r.Failed })
 	of("holds", "Claim that holds", func(r *run) []string { return r.Held })
-	return s.page("index.html", "index.html", l)
+	if err := s.page("index.html", "index.html", l); err != nil {
+		return err
+	}
+	l.Newest = s.Runs
+	return s.page("all.html", "all.html", l)
 }
 
 // listed is a run as the script reads it.
 func (l *listing) listed(r *run) listed {
 	out := listed{
-		ID: r.ID, Started: r.Started.UnixMilli(), Scenario: r.Name(), Broker: r.Flavor, Version: r.On(), Nodes: r.Nodes, Protocol: r.Protocol, SDK: r.SDK,
-		State: string(r.State), Status: r.Class(), Severity: r.Severity, Says: r.Says(), Fails: l.places(r.Failed), Holds: l.places(r.Held), Faults: r.Faults,
+		ID: r.ID, Started: r.Started.UnixMilli(), Scenario: r.Name(), Broker: r.Broker, Version: r.On(), Nodes: r.Nodes, Protocol: r.Protocol, SDK: r.SDK,
+		State: string(r.State), Status: r.Class(), Severity: r.Severity, Says: r.Says(), Fails: l.places(r.Failed), Holds: l.places(r.Held), Faults: r.Faults, Counted: r.counted,
 	}
 	if r.Page {
 		out.Path = r.Path()

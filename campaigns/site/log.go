@@ -1,9 +1,8 @@
 package site
 
 import (
-	"bufio"
 	"fmt"
-	"io"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -17,7 +16,8 @@ const (
 	linesAtOnce = 500     // on the page of a log
 	mostOfLog   = 4 << 20 // bytes of a log on its page: half from its beginning, half from its end
 	mostOfLine  = 8 << 10 // bytes of a line on the page
-	mostRead    = 1 << 30 // bytes of a log that are looked at; a stranger's may have no end
+	costOfLine  = 16      // bytes of a page that a line takes beside its text
+	mostRead    = 1 << 30 // bytes of a log that is shown; a stranger's may have no end
 )
 
 // A log is one of a run, with the page that shows it.
@@ -32,7 +32,7 @@ type logPage struct {
 	log
 	Run  *run
 	Up   string // the way to the run's folder
-	Left string // lines that are not on the page
+	Left string // which lines are not on the page
 	Data logData
 }
 
@@ -43,7 +43,7 @@ type logData struct {
 	AtOnce  int      `json:"at_once"`
 }
 
-// writeLogs writes a page of each log of a run that has lines.
+// writeLogs writes a page of each log of a run that is not empty.
 func (s *site) writeLogs(r *run, files []reports.LogFile) (logs []log, err error) {
 	for _, f := range files {
 		file, _ := stored.Unpacked(f.Path)
@@ -53,7 +53,7 @@ func (s *site) writeLogs(r *run, files []reports.LogFile) (logs []log, err error
 		if p.Data, p.Left, err = readLog(filepath.Join(r.Dir, filepath.FromSlash(file))); err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Path, err)
 		}
-		if len(p.Data.Lines) == 0 {
+		if len(p.Data.Lines) == 0 && p.Left == "" {
 			continue
 		}
 		if err := s.page(path.Join(reports.RunsDir, r.ID, l.Page), "log.html", p); err != nil {
@@ -64,48 +64,50 @@ func (s *site) writeLogs(r *run, files []reports.LogFile) (logs []log, err error
 	return logs, nil
 }
 
-// readLog reads the lines of a log, and says which are left out.
+// readLog reads the lines of a log, and says which are not on its page.
 func readLog(file string) (d logData, left string, err error) {
-	in, err := stored.Open(file)
-	if err != nil {
-		return d, "", err
-	}
-	defer in.Close()
 	d.AtOnce = linesAtOnce
-	var end []string // the newest lines past the first half
-	first, bytes, number := 0, 0, 0
-	for lines := bufio.NewReaderSize(io.LimitReader(in, mostRead), 64<<10); err == nil; {
-		var line string
-		if line, err = lines.ReadString('\n'); line == "" {
-			break
-		}
+	if info, err := os.Stat(file); err == nil && info.Size() > mostRead {
+		return d, fmt.Sprintf("It has more than %d bytes, and its lines are in the file alone", mostRead), nil
+	}
+	end := tail{} // the newest lines past the first half
+	first, number := 0, 0
+	err = stored.Lines(file, mostOfLine+1, func(line string) {
 		number++
-		line = strings.TrimRight(line, "\r\n")
 		if len(line) > mostOfLine {
 			line = line[:mostOfLine] + " … (the file has the rest)"
 		}
 		line = plain.Line(line)
-		if first+len(line) <= mostOfLog/2 {
-			first += len(line)
+		if cost := len(line) + costOfLine; first+cost <= mostOfLog/2 {
+			first += cost
 			d.add(line, number)
-			continue
+			return
 		}
 		first = mostOfLog // later lines are of the end
-		end, bytes = append(end, line), bytes+len(line)
-		for bytes > mostOfLog/2 {
-			end, bytes = end[1:], bytes-len(end[0])
-		}
-	}
-	if err != nil && err != io.EOF {
-		return d, "", err
-	}
-	if from, to := len(d.Lines)+1, number-len(end); from <= to {
+		end.add(line)
+	})
+	from, to := len(d.Lines)+1, number-len(end.lines)
+	if from <= to {
 		left = fmt.Sprintf("Lines %d to %d are in the file alone", from, to)
 	}
-	for i, line := range end {
-		d.add(line, number-len(end)+1+i)
+	for i, line := range end.lines {
+		d.add(line, to+1+i)
 	}
-	return d, left, nil
+	return d, left, err
+}
+
+// A tail is the newest lines of a log, as many as half of a page takes.
+type tail struct {
+	lines []string
+	bytes int
+}
+
+func (t *tail) add(line string) {
+	t.lines, t.bytes = append(t.lines, line), t.bytes+len(line)+costOfLine
+	for t.bytes > mostOfLog/2 {
+		t.bytes -= len(t.lines[0]) + costOfLine
+		t.lines = t.lines[1:]
+	}
 }
 
 func (d *logData) add(line string, number int) {

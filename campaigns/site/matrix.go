@@ -36,12 +36,7 @@ func (s *site) writeMatrices() error {
 }
 
 func (s *site) writeMatrix(m reports.Matrix) error {
-	view := reports.NewMatrixView(m, func(id string) string {
-		if r := s.run(id); r != nil && r.Page {
-			return "../../" + r.Path()
-		}
-		return ""
-	})
+	view := reports.NewMatrixView(m, func(id string) string { return s.wayTo(id, "../../") })
 	page, err := view.HTML("../../index.html")
 	if err != nil {
 		return err
@@ -55,11 +50,11 @@ func (s *site) writeMatrix(m reports.Matrix) error {
 	return errors.Join(s.file(filepath.Join(dir, "index.html"), page), s.file(filepath.Join(dir, reports.MatrixFile), document))
 }
 
-// run returns the stored run of a name, nil where there is none.
-func (s *site) run(id string) *run {
-	i := slices.IndexFunc(s.Runs, func(r *run) bool { return r.ID == id })
-	if i < 0 {
-		return nil
+// wayTo is the way to the page of a run from a page that is so far below the site's first one,
+// "" where it has none.
+func (s *site) wayTo(id, up string) string {
+	if r := s.byID[id]; r != nil && r.Page {
+		return up + r.Path()
 	}
-	return s.Runs[i]
+	return ""
 }

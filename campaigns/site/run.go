@@ -20,17 +20,23 @@ import (
 type run struct {
 	reports.Row
 	Page   bool     // there is a page about it
+	Broker string   // its flavor; somebody else's with its endpoints
 	Failed []string // claims
 	Held   []string // claims
 	Faults []string // that landed, by type
+
+	counted bool // in the tables
 }
 
 // Class of its state: pass, fail or unclear.
 func (r run) Class() string { return reports.Class(r.State) }
 
-// On is the broker under test, by flavor and version.
+// On is the broker under test, by its name and version.
 func (r run) On() string {
-	return reports.BrokerName(history.ClusterInfo{Flavor: r.Flavor, Version: r.Version})
+	if r.Version == history.UnknownVersion {
+		return r.Broker
+	}
+	return reports.BrokerName(history.ClusterInfo{Flavor: r.Broker, Version: strings.TrimSpace(strings.TrimPrefix(r.Version, r.Flavor))})
 }
 
 // Says is its headline without its state, which stands beside it.
@@ -53,6 +59,7 @@ func (s *site) writeRuns() error {
 			r = &run{Row: reports.Unreadable(row.Dir, err)}
 		}
 		s.Runs = append(s.Runs, r)
+		s.byID[r.ID] = r
 	}
 	s.countRuns()
 	return nil
@@ -60,7 +67,7 @@ func (s *site) writeRuns() error {
 
 // writeRun writes the page of one run, with the files that it links to.
 func (s *site) writeRun(row reports.Row) (*run, error) {
-	r := &run{Row: row}
+	r := &run{Row: row, Broker: row.Flavor}
 	if row.State == reports.Unfinished {
 		return r, nil // there is nothing to show yet, or nothing to rely on
 	}
@@ -89,8 +96,11 @@ func (s *site) writeRun(row reports.Row) (*run, error) {
 	return r, s.page(r.Path(), "run.html", map[string]any{"Run": r, "Body": body, "Logs": logs, "Panics": panicsIn(logs, report.Panics), "Findings": s.Shows[r.ID]})
 }
 
-// judged takes what its report says of claims and faults.
+// judged takes what its report says of its broker, of claims and of faults.
 func (r *run) judged(report *reports.Report) {
+	if at := reports.EndpointsOf(report.Cluster); len(at) > 0 {
+		r.Broker += " " + strings.Join(at, ", ")
+	}
 	for _, result := range report.Verdict.Results {
 		switch result.Status {
 		case verdict.Fail:
@@ -120,32 +130,39 @@ func copyRun(from, to string) ([]reports.LogFile, error) {
 			return nil, err
 		}
 	}
-	logs := []reports.LogFile{}
-	err = filepath.WalkDir(filepath.Join(from, reports.EvidenceDir, reports.LogsDir), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || !isLog(d.Name()) {
-			return err
-		}
-		rel, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		logs = append(logs, reports.LogFile{Path: filepath.ToSlash(rel), Bytes: info.Size()})
-		return copyFile(path, filepath.Join(to, rel))
-	})
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return logs, err
+	return copyLogs(from, to)
 }
 
-// isLog reports whether a file is a log by its name, or one that was packed. A
-// browser runs no .log.
+// copyLogs copies the logs of a run: one of each name, itself where a packed one is beside it.
+func copyLogs(from, to string) (logs []reports.LogFile, err error) {
+	dir := filepath.Join(reports.EvidenceDir, reports.LogsDir)
+	entries, err := os.ReadDir(filepath.Join(from, dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		name, packed := stored.Unpacked(e.Name())
+		if !e.Type().IsRegular() || !isLog(name) || packed && slices.ContainsFunc(entries, func(other fs.DirEntry) bool { return other.Name() == name }) {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			return nil, err
+		}
+		rel := filepath.Join(dir, e.Name())
+		logs = append(logs, reports.LogFile{Path: filepath.ToSlash(rel), Bytes: info.Size()})
+		if err := copyFile(filepath.Join(from, rel), filepath.Join(to, rel)); err != nil {
+			return nil, err
+		}
+	}
+	return logs, nil
+}
+
+// isLog reports whether a file is a log by its name. A browser runs no .log.
 func isLog(name string) bool {
-	name, _ = stored.Unpacked(name)
 	return stored.IsID(name) && strings.HasSuffix(name, ".log")
 }
 

@@ -24,8 +24,8 @@ func (s *site) writeScenarios() error {
 		About: "How the runs of each scenario ended, on each broker, without the scenario's faults and as it is: passed (✓), failed (✗), could not be decided (?). A scenario without a run there is empty.",
 	}
 	var columns []string
-	for _, flavor := range s.flavors {
-		columns = append(columns, flavor+", no faults", flavor)
+	for _, broker := range s.brokers {
+		columns = append(columns, broker+", no faults", broker)
 	}
 	for _, sc := range library {
 		family, _, _ := strings.Cut(sc.Name, "/")
@@ -34,10 +34,10 @@ func (s *site) writeScenarios() error {
 		}
 		g := &p.Grids[len(p.Grids)-1]
 		row := gridRow{Name: sc.Name, Link: scenariosDir + "/" + sc.Name + ".html", Says: sc.Title}
-		for _, flavor := range s.flavors {
+		for _, broker := range s.brokers {
 			for _, name := range []string{sc.Name + history.OfControl, sc.Name} {
-				of := slices.DeleteFunc(slices.Clone(s.counted[flavor]), func(r *run) bool { return r.Scenario != name })
-				row.Cells = append(row.Cells, ends(of, url.Values{"scenario": {name}, "broker": {flavor}}))
+				of := slices.DeleteFunc(slices.Clone(s.counted[broker]), func(r *run) bool { return r.Scenario != name })
+				row.Cells = append(row.Cells, ends(of, url.Values{"scenario": {name}, "broker": {broker}}))
 			}
 		}
 		g.Rows = append(g.Rows, row)

@@ -28,25 +28,29 @@ type site struct {
 	root      string // of what is stored
 	out       string
 	pages     *template.Template
-	Runs      []*run            // the newest first
-	counted   map[string][]*run // that say something of a broker, by its flavor
-	flavors   []string          // of these
+	Runs      []*run // the newest first
+	byID      map[string]*run
+	counted   map[string][]*run // that say something of a broker, by its name
+	brokers   []string          // of these
 	findings  finding.Findings
 	Shows     map[string][]finding.Finding // by run
 	Matrices  []*reports.MatrixView        // the newest first
 	Campaigns []campaignLine               // the newest first
 	Broken    []string                     // why a matrix or a campaign has no page
+	written   map[string]bool              // paths of pages
 }
 
 // Write writes the site of everything below root, a state directory or a copy that was
 // published. A page of before is replaced.
 func Write(root, out string) error {
-	s := &site{root: root, out: out}
-	err := s.write()
-	if err != nil {
+	if err := newSite(root, out).write(); err != nil {
 		return fmt.Errorf("make the site of %s: %w", root, err)
 	}
 	return nil
+}
+
+func newSite(root, out string) *site {
+	return &site{root: root, out: out, byID: map[string]*run{}, written: map[string]bool{}}
 }
 
 func (s *site) write() (err error) {
@@ -62,7 +66,7 @@ func (s *site) write() (err error) {
 			s.Shows[r.RunID] = append(s.Shows[r.RunID], f)
 		}
 	}
-	for _, step := range []func() error{s.writeRuns, s.writeMatrices, s.writeCampaigns, s.writeFindings, s.writeCoverage, s.writeVersions, s.writeScenarios, s.writeFeed, s.writeBadge, s.writeList} {
+	for _, step := range []func() error{s.writeRuns, s.writeMatrices, s.writeCampaigns, s.writeFindings, s.writeCoverage, s.writeVersions, s.writeScenarios, s.writeFeed, s.writeBadge, s.writeList, s.clear} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -89,6 +93,7 @@ func (s *site) page(path, name string, data any) error {
 
 // file writes a file of the site.
 func (s *site) file(path string, content []byte) error {
+	s.written[filepath.ToSlash(filepath.Clean(path))] = true
 	path = filepath.Join(s.out, path)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -129,15 +134,22 @@ var marks = strings.NewReplacer(
 	"✅", "✓", "❌", "✗", "❔", "?",
 )
 
-// clear removes the pages in a folder of the site: they are of before.
-func (s *site) clear(folder string) error {
-	before, err := filepath.Glob(filepath.Join(s.out, folder, "*.html"))
-	if err != nil {
-		return err
-	}
-	for _, page := range before {
-		if err := os.Remove(page); err != nil {
+// clear removes the pages of before: of a run, a log, a finding, a matrix, a campaign or a scenario that
+// is no more.
+func (s *site) clear() error {
+	for _, form := range []string{"runs/*/index.html", "runs/*/logs/*.html", "findings/*.html", "matrices/*/index.html", "campaigns/*.html", "scenarios/*/*.html"} {
+		pages, err := filepath.Glob(filepath.Join(s.out, filepath.FromSlash(form)))
+		if err != nil {
 			return err
+		}
+		for _, page := range pages {
+			path, err := filepath.Rel(s.out, page)
+			if err == nil && !s.written[filepath.ToSlash(path)] {
+				err = os.Remove(page)
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil

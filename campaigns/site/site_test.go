@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/testing/runtest"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
@@ -53,7 +54,11 @@ func recorded(t *testing.T) (stateDir string) {
 func TestSite(t *testing.T) {
 	stateDir, out := recorded(t), t.TempDir()
 	must(t, Write(stateDir, out))
-	must(t, os.WriteFile(filepath.Join(out, finding.Folder, "of-before.html"), nil, 0o644))
+	before := []string{finding.Folder + "/of-before.html", "runs/gone/index.html", "runs/gone/logs/node-1.html", "matrices/gone/index.html", "campaigns/gone.html"}
+	for _, page := range before {
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(out, page)), 0o755))
+		must(t, os.WriteFile(filepath.Join(out, page), nil, 0o644))
+	}
 	must(t, Write(stateDir, out)) // over itself
 	all, err := finding.Load(stateDir)
 	must(t, err)
@@ -69,10 +74,11 @@ func TestSite(t *testing.T) {
 		"runs/" + lossyRun + "/index.html":                 {"<table>", `src="timeline.svg"`, `href="logs/node-1.html"`, "Sessions are gone", `href="../../` + page + `"`},
 		"matrices/1122-0300-broker-kill-9-c0de/index.html": {`href="../../runs/` + lossyRun + `/index.html"`},
 		"runs/" + lossyRun + "/logs/node-1.html":           {`href="../evidence/logs/node-1.log"`, `href="../index.html"`},
-		"coverage.html":                                    {"<h2>mosquitto</h2>", `<span>kill</span>`, `href="index.html#broker=mosquitto&amp;fails=qos1-no-loss&amp;fault=kill"`, "No run judged: ", "No run had: "},
+		"coverage.html":                                    {"<h2>mosquitto</h2>", `<span>kill</span>`, `href="index.html#broker=mosquitto&amp;counted=yes&amp;fails=qos1-no-loss&amp;fault=kill"`, "No counted run decided: ", "Landed in no counted run: "},
 		"versions.html":                                    {"<h2>mosquitto</h2>", "1 of 2"},
-		"scenarios.html":                                   {`href="scenarios/mqtt/broker-kill-9.html"`, `href="index.html#broker=mosquitto&amp;scenario=mqtt%2Fbroker-kill-9"`},
+		"scenarios.html":                                   {`href="scenarios/mqtt/broker-kill-9.html"`, `href="index.html#broker=mosquitto&amp;counted=yes&amp;scenario=mqtt%2Fbroker-kill-9"`},
 		"scenarios/mqtt/broker-kill-9.html":                {"rmq-mcp run mqtt/broker-kill-9", `href="../../index.html#scenario=mqtt%2Fbroker-kill-9"`, "steady_s"},
+		"all.html":                                         {`href="runs/` + lossyRun + `/index.html"`, soundRun},
 		"badge.svg":                                        {"1 open, worst P0"},
 		"feed.xml":                                         {"<title>open: ", `href="` + page + `"`},
 		"findings/index.html":                              {`href="` + all.Findings[0].ID + `.html"`},
@@ -93,8 +99,38 @@ func TestSite(t *testing.T) {
 	for _, name := range []string{"timeline.svg", "report.json", "evidence/logs/node-1.log"} {
 		read(t, out, "runs/"+lossyRun+"/"+name) // the page leads to it
 	}
-	if _, err := os.Stat(filepath.Join(out, finding.Folder, "of-before.html")); err == nil {
-		t.Error("a page of before is still there")
+	for _, page := range before {
+		if _, err := os.Stat(filepath.Join(out, page)); err == nil {
+			t.Errorf("%s of before is still there", page)
+		}
+	}
+}
+
+// Tables count a run once, whoever copied it, and none with a planted defect. Brokers that
+// somebody else runs are different ones where their endpoints are.
+func TestCounted(t *testing.T) {
+	stateDir := t.TempDir()
+	runs := filepath.Join(stateDir, reports.RunsDir)
+	end := func(r runtest.Run) string {
+		dir := r.Record(t, runs)
+		_, err := reports.Finish(dir, runtest.Key)
+		must(t, err)
+		return dir
+	}
+	one := end(runtest.Run{ID: soundRun, Seconds: 1})
+	const twin = "1121-0111-broker-kill-9-77ab"
+	must(t, os.CopyFS(filepath.Join(runs, twin), os.DirFS(one)))
+	summary := filepath.Join(runs, twin, reports.SummaryFile)
+	must(t, os.WriteFile(summary, []byte(strings.ReplaceAll(read(t, summary), soundRun, twin)), 0o644))
+	s := newSite(stateDir, t.TempDir())
+	must(t, s.write())
+	if n := len(s.counted["mosquitto"]); n != 1 || len(s.Runs) != 2 {
+		t.Errorf("%d of %d runs are counted, want one of a run and its copy", n, len(s.Runs))
+	}
+	r := &run{Row: reports.Row{Flavor: "external", Version: history.UnknownVersion}, Broker: "external"}
+	r.judged(&reports.Report{Cluster: history.ClusterInfo{Config: map[string]any{"endpoints": []any{"127.0.0.1:1883"}}}})
+	if r.On() != "external 127.0.0.1:1883" {
+		t.Errorf("somebody else's broker is %q", r.On())
 	}
 }
 
@@ -112,8 +148,10 @@ func TestSiteOfPublished(t *testing.T) {
 func TestSiteOfNothing(t *testing.T) {
 	out := t.TempDir()
 	must(t, Write(t.TempDir(), out))
-	if index := read(t, out, "index.html"); !strings.Contains(index, "No run yet") {
-		t.Error("an empty list says nothing")
+	for name, want := range map[string]string{"index.html": "No run yet", "badge.svg": "no run yet"} {
+		if !strings.Contains(read(t, out, name), want) {
+			t.Errorf("%s does not say %q", name, want)
+		}
 	}
 }
 

@@ -11,19 +11,16 @@ import (
 
 // writeVersions writes how the claims fared on each version of each broker.
 func (s *site) writeVersions() error {
-	p := gridPage{
+	return s.page("versions.html", "grids.html", gridPage{
 		Title: "Versions of brokers",
-		About: "In how many runs on a version a claim was judged, and in how many of these it failed. Versions were not all run through the same scenarios: the page of a finding compares the same with the same.",
-	}
-	for _, flavor := range s.flavors {
-		p.Grids = append(p.Grids, versions(flavor, s.counted[flavor]))
-	}
-	return s.page("versions.html", "grids.html", p)
+		About: "In how many runs on a version a claim was decided, and in how many of these it failed. Runs with a planted defect are not counted. Versions were not all run through the same scenarios: the page of a finding compares the same with the same.",
+		Grids: s.grids(versions),
+	})
 }
 
 // versions are those of one broker, the oldest first.
-func versions(flavor string, runs []*run) grid {
-	g := grid{Title: flavor, Of: "Claim", Columns: values(runs, func(r *run) []string { return []string{r.On()} })}
+func versions(broker string, runs []*run) grid {
+	g := grid{Title: broker, Of: "Claim", Columns: values(runs, func(r *run) []string { return []string{r.On()} })}
 	slices.SortFunc(g.Columns, func(a, b string) int { return cmp.Or(semver.Compare(semantic(a), semantic(b)), cmp.Compare(a, b)) })
 	verdicts := gridRow{Name: "verdicts"}
 	for _, version := range g.Columns {

@@ -194,7 +194,11 @@ func (b *beside) addCampaigns() error {
 			b.leftOut = append(b.leftOut, fmt.Sprintf("campaign %s: it names the addresses of somebody else's broker", s.ID()))
 			continue
 		}
-		f.Pages[s.ID()+".md"] = []byte(s.Summary().Markdown() + unsealed)
+		summary := s.Summary()
+		if f.Pages[s.ID()+"/"+campaigns.SearchFile], err = reports.JSON(summary); err != nil {
+			return err
+		}
+		f.Pages[s.ID()+"/"+campaigns.SearchMarkdown] = []byte(summary.Markdown() + unsealed)
 	}
 	b.add(f)
 	return nil

@@ -6,8 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
+	"github.com/robustmq/rmq-mcp/campaigns/site"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/internal/testing/runtest"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
@@ -80,6 +84,32 @@ func TestPushBeside(t *testing.T) {
 				t.Errorf("no way to run %s: %s", run, text)
 			}
 		}
+	}
+}
+
+// A campaign is published with its runs, and the site of the copy has its page.
+func TestPushBesideOfACampaign(t *testing.T) {
+	dir, to, out := t.TempDir(), t.TempDir(), t.TempDir()
+	const run = "1121-0107-broker-kill-9-3f2a"
+	if _, err := reports.Finish(runtest.Run{ID: run, Seconds: 1}.Record(t, filepath.Join(dir, reports.RunsDir)), runtest.Key); err != nil {
+		t.Fatal(err)
+	}
+	search, err := campaigns.NewSearch(dir, campaigns.SearchPlan{Seed: 7, Command: "rmq-mcp campaign --state-dir " + dir}, time.Date(2026, 11, 21, 1, 0, 0, 0, time.UTC))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stored.AppendJSON(filepath.Join(search.Dir, "runs.jsonl"), campaigns.Round{N: 1, RunID: run, State: verdict.PassSmoke}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pushReport(context.Background(), tools.Publication{Runs: []string{filepath.Join(dir, reports.RunsDir, run)}, Destination: to}); err != nil {
+		t.Fatal(err)
+	}
+	if err := site.Write(to, out); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(out, "campaigns", search.ID()+".html"))
+	if err != nil || !strings.Contains(string(page), "PASS-smoke") || !strings.Contains(string(page), "rmq-mcp campaign --state-dir STATE") {
+		t.Errorf("%s, %v", page, err)
 	}
 }
 
