@@ -1,6 +1,7 @@
 package issues
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,8 @@ import (
 type GitHub struct {
 	Client      *github.Client
 	Owner, Repo string
-	Pause       time.Duration // after a refusal that does not say how long; of the first attempt
+	Pause       time.Duration // after a failure of the server or the connection; of the first attempt
+	Blind       time.Duration // after a limit that does not say when it passes
 }
 
 const (
@@ -222,15 +224,16 @@ func (g GitHub) repeat(ctx context.Context, request func() error, harmless func(
 		if err == nil {
 			return nil
 		}
-		wait, limited := publish.Limit(err)
-		if wait == 0 {
-			wait = g.Pause << n
+		told, limited := publish.Limit(err)
+		wait := cmp.Or(told, g.Pause<<n)
+		if limited {
+			wait = cmp.Or(told, g.Blind)
 		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case limited && (wait > publish.MostWait || n+1 == attempts):
-			return Fatal{fmt.Errorf("%w; the limit passes in %s; the same command goes on", err, wait.Round(time.Second))}
+			return Fatal{fmt.Errorf("%w; %s; the same command goes on", err, publish.Passes(told))}
 		case n+1 == attempts || !limited && !harmless(err):
 			return advised(err)
 		}

@@ -28,7 +28,7 @@ import (
 // issuePlaces is how many places in the code are looked at for an issue.
 const issuePlaces = 50
 
-// issuePause is the first pause after a refusal of GitHub that does not say how long.
+// issuePause is the first pause after a failure of GitHub.
 const issuePause = 2 * time.Second
 
 // issueAsk are the flags of findings issues.
@@ -125,7 +125,7 @@ func (a *app) keepIssues(ctx context.Context, out io.Writer, repo string, ids []
 			fmt.Fprintf(out, "%s: there is no such finding any more; look at issue %d of it\n", id, number)
 		}
 	}
-	tracker := issues.GitHub{Client: to.Client, Owner: to.Owner, Repo: to.Name, Pause: issuePause}
+	tracker := issues.GitHub{Client: to.Client, Owner: to.Owner, Repo: to.Name, Pause: issuePause, Blind: publish.BlindWait}
 	changes, err := issues.Sync(ctx, tracker, memory, chosen, ask.dry)
 	for _, c := range changes {
 		fmt.Fprintf(out, "%s: %s %s\n", c.Finding, c.Did, c.URL)

@@ -28,7 +28,8 @@ type gitHub struct {
 	owner, repo string
 	branch      string // "": the repository's default
 	token       secret.Text
-	pause       time.Duration
+	pause       time.Duration // after a race
+	blind       time.Duration // after a limit that does not say when it passes
 }
 
 func newGitHub(s string) (*gitHub, error) {
@@ -40,7 +41,7 @@ func newGitHub(s string) (*gitHub, error) {
 	if err != nil {
 		return nil, fmt.Errorf("push to github:%s: %w", s, err)
 	}
-	return &gitHub{client: r.Client, owner: r.Owner, repo: r.Name, branch: branch, token: r.Token, pause: 200 * time.Millisecond}, nil
+	return &gitHub{client: r.Client, owner: r.Owner, repo: r.Name, branch: branch, token: r.Token, pause: 200 * time.Millisecond, blind: BlindWait}, nil
 }
 
 // APIEnv names another address of GitHub's API, as GitHub's own runners do.
@@ -60,7 +61,7 @@ func GitHub(name string) (r Repository, err error) {
 	if !ok || owner == "" || repo == "" || strings.Contains(repo, "/") {
 		return r, fmt.Errorf("%q is no repository of GitHub: want OWNER/REPO", name)
 	}
-	r = Repository{github.NewClient(&http.Client{Timeout: time.Minute}), owner, repo, githubToken()}
+	r = Repository{github.NewClient(&http.Client{Transport: patientTransport()}), owner, repo, githubToken()}
 	if !r.Token.IsZero() {
 		r.Client = r.Client.WithAuthToken(r.Token.Reveal())
 	}
@@ -70,6 +71,14 @@ func GitHub(name string) (r Repository, err error) {
 		}
 	}
 	return r, nil
+}
+
+// patientTransport has no bound for a whole request: a file of a run may take minutes to send. It
+// has one for the wait until GitHub begins to answer.
+func patientTransport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.ResponseHeaderTimeout = time.Minute
+	return t
 }
 
 // Writable is an error where there is no token.
@@ -95,12 +104,20 @@ func (g *gitHub) publish(ctx context.Context, p publication) (Pushed, error) {
 }
 
 func (g *gitHub) commit(ctx context.Context, p publication) (Pushed, error) {
-	repo, _, err := g.client.Repositories.Get(ctx, g.owner, g.repo)
+	var repo *github.Repository
+	err := g.patiently(ctx, func() (err error) {
+		repo, _, err = g.client.Repositories.Get(ctx, g.owner, g.repo)
+		return err
+	})
 	if err != nil {
 		return Pushed{}, explained(err, "see that the repository exists and the token may write its contents")
 	}
 	branch := cmp.Or(g.branch, repo.GetDefaultBranch())
-	there, err := g.published(ctx, branch)
+	var there map[string]bool
+	err = g.patiently(ctx, func() (err error) {
+		there, err = g.published(ctx, branch)
+		return err
+	})
 	if err != nil {
 		return Pushed{}, err
 	}

@@ -199,7 +199,7 @@ func (f *fakeGitHub) update(w http.ResponseWriter, sha string, force bool) {
 
 // A limit is waited for, and told where it does not pass.
 func TestGitHubLimit(t *testing.T) {
-	for limits, want := range map[int]string{limitAttempts - 1: "", limitAttempts: "the limit passes in"} {
+	for limits, want := range map[int]string{limitAttempts - 1: "", limitAttempts: "GitHub does not say when the limit passes"} {
 		f, to := newFakeGitHub(t)
 		f.limits = limits
 		dir, _ := finished(t, runtest.Run{Seconds: 1})

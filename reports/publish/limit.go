@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,10 @@ import (
 
 // MostWait is how long a limit of GitHub is waited for.
 const MostWait = time.Minute
+
+// BlindWait is how long a limit is waited for of which GitHub says no time: it asks for a minute
+// at least (docs.github.com, "Best practices for using the REST API").
+const BlindWait = time.Minute
 
 // limitAttempts is how often a request is made that a limit refuses.
 const limitAttempts = 4
@@ -33,6 +38,14 @@ func Limit(err error) (wait time.Duration, limited bool) {
 	return 0, false
 }
 
+// Passes says when a limit does, for an error.
+func Passes(wait time.Duration) string {
+	if wait == 0 {
+		return "GitHub does not say when the limit passes"
+	}
+	return "the limit passes in " + wait.Round(time.Second).String()
+}
+
 // patiently makes a request again that a limit refused, once that has passed. Nothing was done
 // by a request that was refused.
 func (g *gitHub) patiently(ctx context.Context, request func() error) error {
@@ -42,13 +55,10 @@ func (g *gitHub) patiently(ctx context.Context, request func() error) error {
 		if !limited {
 			return err
 		}
-		if wait == 0 {
-			wait = g.pause << n
-		}
 		if wait > MostWait || n+1 == limitAttempts {
-			return fmt.Errorf("%w; the limit passes in %s; push again then", err, wait.Round(time.Second))
+			return fmt.Errorf("%w; %s; push again then", err, Passes(wait))
 		}
-		if err := pauseFor(ctx, wait); err != nil {
+		if err := pauseFor(ctx, cmp.Or(wait, g.blind)); err != nil {
 			return err
 		}
 	}
