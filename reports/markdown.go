@@ -26,12 +26,11 @@ const maxListedRanges = 30
 const maxListedViolations = 30
 
 // MarkdownFuncs make text of brokers and agents safe in a Markdown page.
-var MarkdownFuncs = template.FuncMap{"cell": cell, "code": code, "quote": quote}
+var MarkdownFuncs = template.FuncMap{"cell": cell, "code": code, "quote": quote, "icon": icon}
 
 // Markdown answers report.md: the report as it reads on GitHub.
 func Markdown(r *Report) ([]byte, error) {
 	t, err := template.New("report.md.tmpl").Funcs(MarkdownFuncs).Funcs(template.FuncMap{
-		"icon":       icon,
 		"broker":     BrokerName,
 		"sdks":       sdkNames,
 		"seconds":    seconds,

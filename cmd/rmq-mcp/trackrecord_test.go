@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"text/template"
 
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
 	"github.com/robustmq/rmq-mcp/internal/stored"
@@ -42,6 +45,19 @@ func TestTrackRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	readme, err := trackReadme(track, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	readmeFile := filepath.Join(track, "README.md")
+	if *update {
+		if err := os.WriteFile(readmeFile, readme, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if is, err := os.ReadFile(readmeFile); err != nil || string(is) != string(readme) {
+		t.Errorf("%s is not what the runs beside it give (%v); -update writes it", readmeFile, err)
+	}
 	for folder, want := range map[string]map[string][]byte{finding.Folder: findings, "issues": issues} {
 		folder = filepath.Join(track, folder)
 		if *update {
@@ -70,6 +86,41 @@ func TestTrackRecord(t *testing.T) {
 			}
 		}
 	}
+}
+
+// trackReadme is the first page of the track record: its runs, and where to read on.
+func trackReadme(track string, all finding.Findings) ([]byte, error) {
+	rows, err := reports.List(track, reports.Filter{})
+	if err != nil {
+		return nil, err
+	}
+	shows := map[string][]finding.Finding{}
+	for _, f := range all.Findings {
+		for _, r := range f.Runs {
+			shows[r.RunID] = append(shows[r.RunID], f)
+		}
+	}
+	files := func(form string) (names []string) {
+		paths, _ := filepath.Glob(filepath.Join(track, form)) // the form is ours
+		for _, path := range paths {
+			names = append(names, strings.TrimSuffix(filepath.Base(path), ".md"))
+		}
+		return names
+	}
+	t, err := template.New("trackrecord.md.tmpl").Funcs(reports.MarkdownFuncs).Funcs(template.FuncMap{
+		"files": files,
+		"shows": func(run string) []finding.Finding { return shows[run] },
+		"whole": func(r reports.Row) bool {
+			_, err := os.Stat(filepath.Join(r.Dir, reports.EvidenceDir))
+			return err == nil
+		},
+	}).ParseFiles(filepath.Join("testdata", "trackrecord.md.tmpl"))
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = t.Execute(&out, map[string]any{"Runs": rows, "Summary": all.Summary()})
+	return out.Bytes(), err
 }
 
 // Runs of the track record that have their evidence are intact, and judged as they were.
