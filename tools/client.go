@@ -36,7 +36,7 @@ func (a *agent) runClient() Tool {
 			"With wait_s 0 traffic goes on for duration_s while you inject_fault.",
 		Params: []Param{
 			{Name: "protocol", Type: String, Enum: contract.Protocols()},
-			{Name: "transport", Type: String, Enum: cluster.Transports()},
+			{Name: "transport", Type: String, Enum: cluster.Transports(), Long: true},
 			{Name: "sdk_lang", Type: String, Required: true, Enum: a.backend.languages(), Example: `"go"`},
 			{Name: "sdk_version", Type: String, Example: `"1.5.1"`},
 			{Name: "scenario", Type: String, Required: true, Example: `"mqtt/qos-roundtrip"`},

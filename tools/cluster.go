@@ -71,11 +71,10 @@ func (a *agent) clusterStart() Tool {
 		Wait   float64        `json:"wait_s"`
 	}
 	t := Tool{
-		Name: "cluster_start",
-		Description: "Starts a cluster to explore by hand. All that you do with it is recorded, and judged at cluster_stop. " +
-			"It is healed and stopped once nobody asks for it.",
-		Params:  []Param{nodesParam(), configParam(), waitS()},
-		Example: `{"nodes":3,"config":{"flavor":"reference"}}`,
+		Name:        "cluster_start",
+		Description: "Starts a cluster to explore by hand. All you do is recorded, and judged at cluster_stop. Left alone, it is healed and stopped.",
+		Params:      []Param{nodesParam(), configParam(), waitS()},
+		Example:     `{"nodes":3,"config":{"flavor":"reference"}}`,
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (ClusterAnswer, error) {
 		in.Config.Nodes = in.Nodes

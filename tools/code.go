@@ -55,7 +55,7 @@ func (a *agent) findCode() Tool {
 	}
 	t := Tool{
 		Name:        "find_code",
-		Description: "Places in the broker's source that a run points at: by its panics, its warnings and errors, and texts that you name.",
+		Description: "Places in the broker's source that a run points at: by its panics, warnings and errors, and texts that you name.",
 		Params: []Param{
 			{Name: "id", Type: String, Required: true, About: "of a run or a finding"},
 			{Name: "texts", Type: Array, Items: String, About: "error texts, metrics, routes"},

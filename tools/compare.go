@@ -43,7 +43,7 @@ func (a *agent) compareRuns() Tool {
 	}
 	t := Tool{
 		Name: "compare_runs",
-		Description: "Attributes what differs between runs of one scenario to broker, SDK, protocol implementation, harness or environment, or says which run would decide. " +
+		Description: "Attributes differences between runs of one scenario to broker, SDK, protocol implementation, harness or environment, or says which run would decide. " +
 			"Runs on another broker are the control.",
 		Params:  []Param{{Name: "run_ids", Type: Array, Items: String, Required: true, About: "two or more, judged", Example: `["latest"]`}},
 		Example: `{"run_ids":["latest","latest"]}`,

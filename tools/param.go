@@ -1,6 +1,9 @@
 package tools
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // Type is a JSON type of a parameter.
 type Type string
@@ -22,7 +25,7 @@ type Param struct {
 	About    string
 	Required bool
 	Enum     []string // of a string
-	Long     bool     // the schema leaves Enum out: preflight lists it
+	Long     bool     // the schema leaves Enum out: preflight or the schema of another tool lists it
 	Min, Max float64  // of a number, where Max > Min
 	Default  any
 	Fields   []Param // of an object; none: any field
@@ -69,7 +72,7 @@ func inputSchema(params []Param) map[string]any {
 
 func (p Param) schema() map[string]any {
 	schema := map[string]any{"type": p.Type}
-	if p.Type == Object && p.Fields != nil {
+	if p.Type == Object && slices.ContainsFunc(p.Fields, func(f Param) bool { return !f.Unlisted }) {
 		schema = inputSchema(p.Fields)
 	}
 	if p.About != "" {

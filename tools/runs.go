@@ -39,7 +39,7 @@ func (a *agent) listRuns() Tool {
 	}
 	t := Tool{
 		Name:        "list_runs",
-		Description: "Stored runs, the newest first: those of a scenario, a protocol, a state.",
+		Description: "Stored runs, the newest first: scenario, SDK, broker, verdict.",
 		Params: []Param{
 			{Name: "scenario", Type: String, Example: `"mqtt/broker-kill-9"`},
 			{Name: "protocol", Type: String},

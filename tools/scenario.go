@@ -30,12 +30,12 @@ func (a *agent) listScenarios() Tool {
 	}
 	t := Tool{
 		Name:        "list_scenarios",
-		Description: "The scenario library, or those of it that fit. Name one to get it whole: steps, claims, what to vary.",
+		Description: "The scenario library, or what fits. Name one to get it whole: steps, claims, what to vary.",
 		Params: []Param{
 			{Name: "scenario", Type: String, Example: `"mqtt/broker-kill-9"`},
 			{Name: "claim", Type: String, About: "that they judge", Example: `"qos2-exactly-once"`},
-			{Name: "protocol", Type: String, Enum: contract.Protocols()},
-			{Name: "flavor", Type: String, Enum: cluster.FlavorNames(cluster.Any)},
+			{Name: "protocol", Type: String, Enum: contract.Protocols(), Long: true},
+			{Name: "flavor", Type: String, Enum: cluster.FlavorNames(cluster.Any), Long: true},
 			{Name: "faults", Type: Boolean, About: "whether they inject any"},
 		},
 		Example: `{"claim":"qos2-exactly-once","flavor":"external","faults":false}`,
