@@ -181,22 +181,31 @@ func All(stateDir string) (all []*Record, err error) {
 }
 
 func read(stateDir string, e frozenEntry, at time.Time) (*Record, error) {
-	path := filepath.Join(stateDir, plansDir, e.Hash+".json")
-	text, err := os.ReadFile(path)
+	text, err := frozenText(stateDir, e.Hash)
 	if err != nil {
 		return nil, fmt.Errorf("read frozen plan %s: %w", e.Name, err)
-	}
-	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != e.Hash {
-		return nil, fmt.Errorf("read frozen plan %s: %s is not what was frozen: its SHA-256 is %x; restore that file, no verdict follows from another", e.Name, path, sum)
 	}
 	r := &Record{Hash: e.Hash, At: at, File: e.File}
 	if err := json.Unmarshal(text, &r.Frozen); err != nil {
 		return nil, fmt.Errorf("read frozen plan %s: %w", e.Name, err)
 	}
 	if r.Format != format {
-		return nil, fmt.Errorf("read frozen plan %s: %s has format %d and this version reads format %d; use the rmq-mcp that froze it", e.Name, path, r.Format, format)
+		return nil, fmt.Errorf("read frozen plan %s: it has format %d and this version reads format %d; use the rmq-mcp that froze it", e.Name, r.Format, format)
 	}
 	return r, nil
+}
+
+// frozenText is the file of a frozen plan, as it was frozen.
+func frozenText(stateDir, hash string) ([]byte, error) {
+	path := filepath.Join(stateDir, plansDir, hash+".json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != hash {
+		return nil, fmt.Errorf("%s is not what was frozen: its SHA-256 is %x; restore that file, no verdict follows from another", path, sum)
+	}
+	return text, nil
 }
 
 // Named is the frozen plan of a name, nil if there is none.

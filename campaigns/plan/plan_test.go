@@ -248,6 +248,30 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// A plan's page says how far it is, and leads to what is published.
+func TestPage(t *testing.T) {
+	r := frozen(t, t.TempDir())
+	s := r.Status([]Run{attempt(r, "S1", 1, verdict.PassSmoke), attempt(r, "S2", 11, verdict.PassSmoke)}, []string{"recovery_s: 30 → 300 | more"})
+	first := s.Items[0].Attempts[0].RunID
+	page, err := s.Page(func(id string) string {
+		if id == first {
+			return "../runs/" + id
+		}
+		return ""
+	}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"**" + s.Headline + "**", "`" + r.Hash + "`, which is not published", "[" + first + "](../runs/" + first + ") (PASS-smoke, seed 1)",
+		"| 1 of 3 | " + s.Items[1].Attempts[0].RunID + " (PASS-smoke, seed 11) |", `30 → 300 \| more`, "## Not covered",
+	} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("no %q in %s", want, page)
+		}
+	}
+}
+
 func changedRun(run *history.Run, change func(*history.Run)) *history.Run {
 	other := *run
 	change(&other)

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +19,7 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/tools"
 )
 
 // said is what a command says on both of its outputs, and its exit code.
@@ -92,6 +95,19 @@ func TestPlanHalfRun(t *testing.T) {
 	}
 	if out, code := said(t, dir, "verify", ran.Attempts[0].RunID); code != 0 {
 		t.Errorf("verify: %d %s", code, out)
+	}
+
+	to := t.TempDir()
+	published, err := pushReport(t.Context(), tools.Publication{Runs: []string{filepath.Join(dir, "runs", ran.Attempts[0].RunID)}, Destination: to})
+	if err != nil || len(published.LeftOut) > 0 {
+		t.Fatalf("publish: %q, %v", published.LeftOut, err)
+	}
+	page, err := os.ReadFile(filepath.Join(to, "plans", s.Plan+".md"))
+	if err != nil || !strings.Contains(string(page), "(../runs/"+ran.Attempts[0].RunID+"/report.md)") {
+		t.Errorf("the plan's page does not lead to its run: %s, %v", page, err)
+	}
+	if text, err := os.ReadFile(filepath.Join(to, "plans", s.Hash+".json")); err != nil || fmt.Sprintf("%x", sha256.Sum256(text)) != s.Hash {
+		t.Errorf("the frozen plan is not there as it was frozen: %v", err)
 	}
 
 	replace(t, file, "thresholds: {recovery_s: 30, messages: 50}", "thresholds: {recovery_s: 300, messages: 50}")

@@ -9,13 +9,15 @@ import (
 
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
+	"github.com/robustmq/rmq-mcp/campaigns/plan"
 	"github.com/robustmq/rmq-mcp/internal/plain"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/reports/publish"
 )
 
-// A beside is the pages that belong to runs of one state directory: their findings, their
-// matrices and their campaigns. A page leads to no run but these and those that were published
+// A beside is the pages that belong to runs of one state directory: their findings, matrices,
+// campaigns and plans. A page leads to no run but these and those that were published
 // there before.
 type beside struct {
 	dir     string
@@ -35,7 +37,7 @@ func newBeside(dir string, runs []string, to publish.Destination) (*beside, erro
 	if b.there, err = publish.Remembered(dir, to); err != nil {
 		return nil, err
 	}
-	for _, add := range []func() error{b.addFindings, b.addMatrices, b.addCampaigns} {
+	for _, add := range []func() error{b.addFindings, b.addMatrices, b.addCampaigns, b.addPlans} {
 		if err := add(); err != nil {
 			return nil, err
 		}
@@ -202,4 +204,62 @@ func (b *beside) addCampaigns() error {
 	}
 	b.add(f)
 	return nil
+}
+
+// addPlans adds the frozen plans that some runs are attempts of, with what became of them.
+func (b *beside) addPlans() error {
+	f := publish.Folder{Name: plan.Folder, Pages: map[string][]byte{}}
+	all, err := plan.All(b.dir)
+	if err != nil {
+		b.leftOut = append(b.leftOut, plain.Line(fmt.Sprintf("plans: %v", err)))
+		return nil
+	}
+	for _, r := range all {
+		if !b.attempted(r) {
+			continue
+		}
+		if err := b.addPlan(r, f.Pages); err != nil {
+			b.leftOut = append(b.leftOut, plain.Line(fmt.Sprintf("plan %s: %v", r.Plan.Name, err)))
+		}
+	}
+	b.add(f)
+	return nil
+}
+
+// attempted reports whether some runs are attempts of a plan.
+func (b *beside) attempted(r *plan.Record) bool {
+	for run := range b.pushed {
+		places, err := reports.ReadPlans(b.run(run))
+		if err == nil && slices.ContainsFunc(places, func(p reports.PlanPlace) bool { return p.SHA256 == r.Hash }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *beside) addPlan(r *plan.Record, pages map[string][]byte) error {
+	if !stored.IsID(r.Plan.Name) {
+		return errors.New("its name is no name of a file")
+	}
+	for _, it := range r.Items {
+		if foreignBroker(it.Model.Flavor) {
+			return errors.New("it is about somebody else's broker")
+		}
+	}
+	status, err := r.Look(b.dir)
+	if err != nil {
+		return err
+	}
+	document, err := r.Document(b.dir)
+	if err != nil {
+		return err
+	}
+	way := ""
+	if placeless(string(document), b.dir) == string(document) { // else its hash would be another one
+		way = r.Hash + ".json"
+		pages[way] = document
+	}
+	page, err := status.Page(b.pageOf("../"), way)
+	pages[r.Plan.Name+".md"] = append(page, unsealed...)
+	return err
 }
