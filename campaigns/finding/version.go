@@ -12,8 +12,7 @@ import (
 // It is "" where nobody knows it, or where it is none: such a version moves no status.
 func (k Key) version(r Run) string {
 	if k.Party != verdict.SDK {
-		words := strings.Fields(r.Version) // robustmq 0.4.12
-		return semantic(strings.Join(words[max(0, len(words)-1):], ""))
+		return VersionOf(r.Version)
 	}
 	for _, sdk := range strings.Split(r.SDK, ", ") {
 		if name, version, _ := strings.Cut(sdk, "@"); name == k.Subject {
@@ -21,6 +20,13 @@ func (k Key) version(r Run) string {
 		}
 	}
 	return ""
+}
+
+// VersionOf is the version at the end of a broker's name, as semantic versioning writes it:
+// v0.4.12 of "robustmq 0.4.12". It is "" where there is none.
+func VersionOf(broker string) string {
+	words := strings.Fields(broker)
+	return semantic(strings.Join(words[max(0, len(words)-1):], ""))
 }
 
 func semantic(version string) string {

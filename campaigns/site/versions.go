@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
-	"strings"
 
 	"golang.org/x/mod/semver"
+
+	"github.com/robustmq/rmq-mcp/campaigns/finding"
 )
 
 // writeVersions writes how the claims fared on each version of each broker.
@@ -21,7 +22,9 @@ func (s *site) writeVersions() error {
 // versions are those of one broker, the oldest first.
 func versions(broker string, runs []*run) grid {
 	g := grid{Title: broker, Of: "Claim", Columns: values(runs, func(r *run) []string { return []string{r.On()} })}
-	slices.SortFunc(g.Columns, func(a, b string) int { return cmp.Or(semver.Compare(semantic(a), semantic(b)), cmp.Compare(a, b)) })
+	slices.SortFunc(g.Columns, func(a, b string) int {
+		return cmp.Or(semver.Compare(finding.VersionOf(a), finding.VersionOf(b)), cmp.Compare(a, b))
+	})
 	verdicts := gridRow{Name: "verdicts"}
 	for _, version := range g.Columns {
 		on := slices.DeleteFunc(slices.Clone(runs), func(r *run) bool { return r.On() != version })
@@ -36,9 +39,4 @@ func versions(broker string, runs []*run) grid {
 		g.Rows = append(g.Rows, row)
 	}
 	return g
-}
-
-// semantic is the version at the end of a broker's name, as semantic versioning writes it.
-func semantic(broker string) string {
-	return "v" + strings.TrimPrefix(broker[strings.LastIndex(broker, " ")+1:], "v")
 }
