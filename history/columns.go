@@ -48,6 +48,8 @@ type column struct {
 
 	fill    func(b *Batch, rows []Event)             // a batch's slice, out of rows
 	row     func(b *Batch, i int, e *Event)          // and back
+	pick    func(b, from *Batch, rows []int)         // a batch's slice, of some rows of another batch
+	set     func(b *Batch, i int, e *Event)          // one row of a batch that was picked
 	buffers func(b *Batch) [][]byte                  // the slice as Arrow has it, in the same memory where it is the same
 	read    func(b *Batch, column arrow.Array) error // the slice, out of a file
 	lack    func(b *Batch)                           // the slice where the file is older than the column
@@ -73,7 +75,14 @@ func field[B, E number](name string, since int, typ arrow.DataType, in func(*Bat
 				to[i] = B(*(*E)(unsafe.Add(unsafe.Pointer(&rows[i]), offset)))
 			}
 		},
-		row:     func(b *Batch, i int, e *Event) { *of(e) = E((*in(b))[i]) },
+		row: func(b *Batch, i int, e *Event) { *of(e) = E((*in(b))[i]) },
+		pick: func(b, from *Batch, rows []int) {
+			to, all := sized(in(b), len(rows)), *in(from)
+			for i, row := range rows {
+				to[i] = all[row]
+			}
+		},
+		set:     func(b *Batch, i int, e *Event) { (*in(b))[i] = B(*of(e)) },
 		buffers: func(b *Batch) [][]byte { return [][]byte{bytesOf((*in(b))[:b.N])} },
 		read: func(b *Batch, column arrow.Array) error {
 			*in(b) = valuesOf[B](column)
@@ -120,6 +129,19 @@ func textColumn() column {
 		name: "text", since: 1, typ: arrow.BinaryTypes.String,
 		fill: func(b *Batch, rows []Event) { b.Text = func(i int) string { return rows[i].Text } },
 		row:  func(b *Batch, i int, e *Event) { e.Text = b.Text(i) },
+		pick: func(b, from *Batch, rows []int) {
+			text := from.Text
+			b.Text = func(i int) string { return text(rows[i]) }
+		},
+		set: func(b *Batch, i int, e *Event) {
+			text, own := b.Text, e.Text
+			b.Text = func(j int) string {
+				if j == i {
+					return own
+				}
+				return text(j)
+			}
+		},
 		buffers: func(b *Batch) [][]byte {
 			ends, text := make([]int32, b.N+1), []byte(nil)
 			for i := range b.N {

@@ -15,8 +15,11 @@ import (
 // be nil, and are not looked at.
 func BatchOf(_ *Tables, events []Event) *Batch {
 	b := &Batch{Index: make([]int64, len(events))}
-	b.fill(slices.Clone(events))
+	b.fill(events)
+	texts := make([]string, len(events)) // beside each other, as in a file
+	b.Text = func(i int) string { return texts[i] }
 	for i, e := range events {
+		texts[i] = e.Text
 		if b.Index[i] = e.Index; e.Index == 0 {
 			b.Index[i] = int64(i)
 		}
@@ -29,6 +32,27 @@ func (b *Batch) fill(rows []Event) {
 	b.N = len(rows)
 	for _, c := range columns {
 		c.fill(b, rows)
+	}
+}
+
+// Pick is a batch of some rows of this one, by their places in it. Each keeps its Index. It
+// keeps rows, and the texts of this batch.
+func (b *Batch) Pick(rows []int) *Batch {
+	picked := &Batch{N: len(rows), Index: make([]int64, len(rows))}
+	for i, row := range rows {
+		picked.Index[i] = b.Index[row]
+	}
+	for _, c := range columns {
+		c.pick(picked, b, rows)
+	}
+	return picked
+}
+
+// Set puts an event into a row of a batch that was picked.
+func (b *Batch) Set(i int, e Event) {
+	b.Index[i] = e.Index
+	for _, c := range columns {
+		c.set(b, i, &e)
 	}
 }
 

@@ -176,14 +176,28 @@ func (b *Batch) setText(column *array.String) error {
 	if ends[0] < 0 || !slices.IsSorted(ends) {
 		return errors.New("a text ends before it begins")
 	}
+	known := map[string]string{} // most are one of a few names of packets
 	b.Text = func(i int) string {
-		if ends[i] == ends[i+1] {
+		raw := column.Value(i)
+		switch {
+		case raw == "":
 			return ""
+		case len(raw) > knownText:
+			return strings.Clone(plain.Text(raw))
 		}
-		return strings.Clone(plain.Text(column.Value(i)))
+		text, is := known[raw]
+		if !is {
+			raw = strings.Clone(raw)
+			text = plain.Text(raw)
+			known[raw] = text
+		}
+		return text
 	}
 	return nil
 }
+
+// knownText is how many bytes a text may have that is read once in a batch.
+const knownText = 16
 
 // check says which number of the batch names nothing.
 func (r *Reader) check() error {

@@ -13,6 +13,7 @@ const far = 1 << 20
 type bitmap struct {
 	words []uint64
 	n     int64 // numbers in it
+	top   int64 // the largest of them
 }
 
 // add puts seq into the set. It reports whether it was not there before; a
@@ -28,6 +29,7 @@ func (m *bitmap) add(seq int64) (fresh bool) {
 	}
 	m.words[w] |= bit
 	m.n++
+	m.top = max(m.top, seq)
 	return true
 }
 
@@ -53,6 +55,9 @@ func (m *bitmap) word(w int) uint64 {
 	}
 	return 0
 }
+
+// hasFrom reports whether some number of the set is lo or more.
+func (m *bitmap) hasFrom(lo int64) bool { return m.n > 0 && m.top >= lo }
 
 // countFrom returns how many numbers of the set are lo or more.
 func (m *bitmap) countFrom(lo int64) (n int64) {

@@ -23,6 +23,9 @@ func TestBitmap(t *testing.T) {
 	if want := []int64{63, 1000}; !slices.Equal(got, want) {
 		t.Errorf("each = %v, want %v", got, want)
 	}
+	if !m.hasFrom(0) || !m.hasFrom(1000) || m.hasFrom(1001) || new(bitmap).hasFrom(0) {
+		t.Error("the largest number is not known")
+	}
 	if n := m.countFrom(64); n != 2 || m.n != 4 {
 		t.Errorf("%d from 64 on, %d in all", n, m.n)
 	}

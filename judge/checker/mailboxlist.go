@@ -205,21 +205,14 @@ func hide(ctx Context) *mutation {
 	m := &mutation{idle: "no mailbox that lasts was listed"}
 	hidden := ""
 	m.apply = func(b *history.Batch) *history.Batch {
-		var kept []history.Event
-		for i := range b.N {
+		return picked(b, func(i int) bool {
 			listed := b.Kind[i] == history.KindFetch && b.Edge[i] == history.Point
 			if listed && hidden == "" && lasts[b.Text(i)] {
 				hidden = b.Text(i)
 				m.did = sentence("took mailbox %s out of every list", hidden)
 			}
-			if !listed || b.Text(i) != hidden || hidden == "" {
-				kept = append(kept, b.Event(i))
-			}
-		}
-		if len(kept) == b.N {
-			return b
-		}
-		return batchOf(kept)
+			return !listed || b.Text(i) != hidden || hidden == ""
+		})
 	}
 	return m
 }

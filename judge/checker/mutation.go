@@ -32,25 +32,35 @@ func without(b *history.Batch, from []delivery, drop func(delivery) bool) *histo
 	for _, d := range from {
 		gone[d.i] = drop(d)
 	}
-	var kept []history.Event
+	return picked(b, func(i int) bool { return !gone[i] })
+}
+
+// picked is a batch of the rows to keep, itself where that is all of them.
+func picked(b *history.Batch, keep func(i int) bool) *history.Batch {
+	kept := make([]int, 0, b.N)
 	for i := range b.N {
-		if !gone[i] {
-			kept = append(kept, b.Event(i))
+		if keep(i) {
+			kept = append(kept, i)
 		}
 	}
-	return batchOf(kept)
+	if len(kept) == b.N {
+		return b
+	}
+	return b.Pick(kept)
 }
 
 // with is a batch with a row inserted behind row i.
 func with(b *history.Batch, i int, e history.Event) *history.Batch {
-	rows := make([]history.Event, 0, b.N+1)
-	for j := range b.N {
-		rows = append(rows, b.Event(j))
-		if j == i {
-			rows = append(rows, e)
+	rows := make([]int, b.N+1)
+	for j := range rows {
+		rows[j] = j
+		if j > i {
+			rows[j]--
 		}
 	}
-	return batchOf(rows)
+	out := b.Pick(rows)
+	out.Set(i+1, e)
+	return out
 }
 
 // batchOf keeps the indices as they are, also a first one of 0.

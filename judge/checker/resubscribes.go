@@ -57,6 +57,11 @@ func (c *resubscribes) Add(b *history.Batch) {
 			c.pause(b, int(control[0]))
 		}
 		c.now = max(c.now, p.time)
+		switch p.kind {
+		case connackPacket, subscribePacket, closedPacket, disconnectPacket:
+		default: // most packets
+			continue
+		}
 		if uint32(p.process) < uint32(len(c.of)) && len(c.ledger.tables.Processes[p.process].Filters) > 0 && c.ledger.wire.heard(p.process) && c.ledger.tests(p.process) {
 			c.take(p, &c.of[p.process])
 		}
@@ -145,13 +150,7 @@ func unsubscribe(ctx Context) *mutation {
 			return b
 		}
 		m.did = "dropped every SUBSCRIBE"
-		var kept []history.Event
-		for i := range b.N {
-			if !gone[i] {
-				kept = append(kept, b.Event(i))
-			}
-		}
-		return batchOf(kept)
+		return picked(b, func(i int) bool { return !gone[i] })
 	}
 	return m
 }

@@ -122,8 +122,7 @@ func (c *stalls) Add(b *history.Batch) {
 		if m == nil || m.outcome != history.OK || b.Time[d.i]-m.acked <= c.bound {
 			continue
 		}
-		overtaken := int64(len(c.got[d.pair].words))*64 > d.seq+1 && c.got[d.pair].countFrom(d.seq+1) > 0
-		c.late(b, d, m, steady && !overtaken)
+		c.late(b, d, m, steady && !c.got[d.pair].hasFrom(d.seq+1)) // not overtaken
 	}
 }
 
