@@ -72,7 +72,7 @@ func packetKindOf(name string) packetKind {
 	return otherPacket
 }
 
-// read fills a packet in from a row of a batch.
+// read fills a packet in from a row of a batch: all of it.
 func (p *packet) read(b *history.Batch, i int) {
 	p.i, p.kind, p.process, p.conn = i, packetKindOf(b.Text(i)), b.Process[i], b.Conn[i]
 	p.stream, p.seq, p.id, p.flags, p.qos, p.reason = b.Stream[i], b.Seq[i], b.ID[i], b.Flags[i], b.QoS[i], b.Reason[i]

@@ -1,6 +1,10 @@
 package checker
 
-import "github.com/robustmq/rmq-mcp/history"
+import (
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/history"
+)
 
 // rows sorts the rows of one batch by what they are, so that each of many
 // folds touches only its own.
@@ -23,16 +27,20 @@ type delivery struct {
 
 func (r *rows) sort(b *history.Batch, to *route) {
 	r.delivered, r.published, r.packets, r.told, r.control, r.probed = r.delivered[:0], r.published[:0], r.packets[:0], r.told[:0], r.control[:0], false
+	r.packets = slices.Grow(r.packets, b.N)
+	last := int32(history.None)
 	for i, k := range b.Kind[:b.N] {
 		p := b.Process[i]
-		r.probed = r.probed || to.probed(p)
+		if p != last { // one client's rows often follow one another
+			r.probed, last = r.probed || to.probed(p), p
+		}
 		switch k {
 		case history.KindDeliver:
 			r.delivered = append(r.delivered, delivery{int32(i), int32(to.at(p, b.Stream[i])), b.Seq[i], b.Flags[i]})
 		case history.KindPublish:
 			r.published = append(r.published, int32(i))
 		case history.KindPacket:
-			r.packets = append(r.packets, packet{})
+			r.packets = r.packets[:len(r.packets)+1]
 			r.packets[len(r.packets)-1].read(b, i)
 		case history.KindTold:
 			r.told = append(r.told, int32(i))

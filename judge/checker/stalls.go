@@ -145,11 +145,14 @@ func (c *stalls) packet(p *packet, of *stalled) {
 }
 
 func (c *stalls) sending(p *packet, of *stalled) {
+	if c.reads {
+		return
+	}
 	m := c.ledger.sends.find(p.stream, p.seq)
 	if m == nil || m.outcome != history.OK || p.time-m.acked <= c.bound {
 		return
 	}
-	if to := c.ledger.wire.to(p.process, p.stream, p.seq); !c.reads && to != nil && int64(to.first) == p.row {
+	if to := c.ledger.wire.to(p.process, p.stream, p.seq); to != nil && int64(to.first) == p.row {
 		to.late, to.idle = true, of.open == 0 && p.time-of.idle > c.bound
 	}
 }
