@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -28,6 +29,9 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) < 2 || os.Args[1] != "node" {
 		hosttest.Waiting()
+		if flag.Parse(); testing.Short() { // then no cluster runs, and the tests mostly wait
+			os.Exit(m.Run())
+		}
 		os.Exit(hosttest.Alone(m))
 	}
 	if err := embedded.Main(context.Background(), os.Args[2:], os.Stdout); err != nil {
