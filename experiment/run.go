@@ -34,7 +34,7 @@ type Experiment struct {
 
 	halt    func() // ends the work; healing, draining and judging go on
 	halted  chan struct{}
-	over    chan struct{}
+	over    chan struct{}                   // closed when Run returns
 	summary atomic.Pointer[reports.Summary] // nil until the run is judged
 }
 
@@ -113,9 +113,9 @@ func (e *Experiment) up(ctx context.Context) error {
 	return err
 }
 
-// execute runs the scenario: load, steady, fault, recovery, drain. Steps that a
-// broken broker makes impossible are left out, which shows in the record.
-// Failures of the harness are noted.
+// execute runs the scenario: load, steady, fault (once a round, by the nemesis),
+// recovery, drain. After a load that did not come up only the drain follows: the
+// phases in the record show it. Failures of the harness are noted.
 func (e *Experiment) execute(ctx context.Context, n *nemesis) {
 	s := e.load.add(&session{name: e.scenario.Name, sdk: e.sdk, protocol: e.scenario.Protocol, transport: e.start.Transport, rate: e.rate})
 	e.enter(history.PhaseLoad)
@@ -124,7 +124,7 @@ func (e *Experiment) execute(ctx context.Context, n *nemesis) {
 	} else if err != nil {
 		e.harness("%v", err)
 	} else if !s.loaded(ctx) {
-		e.say(fmt.Sprintf("load gate: fewer than %.0f acknowledged publishes a second within %s", s.rate, loadBound))
+		e.say(fmt.Sprintf("load gate: fewer than %.0f of the %.0f publishes a second were acknowledged within %s", gateOpens*s.rate, s.rate, loadBound))
 	} else {
 		e.enter(history.PhaseSteady)
 		s.steady(ctx, seconds(e.tier.SteadyS), seconds(e.scenario.Workload.VisitS))
@@ -143,8 +143,8 @@ func (e *Experiment) execute(ctx context.Context, n *nemesis) {
 // recover publishes and receives through every node, until each has served or
 // the bound has passed, and goes on with the workload for a while. No node is
 // waited for before the others are asked: one that stays away says nothing of
-// them. A run that was stopped recovers too: what a cluster delivers late is
-// not lost.
+// them. A run that was stopped after a fault recovers too: what a cluster
+// delivers late is not lost.
 func (e *Experiment) recover(ctx context.Context, s *session) {
 	e.enter(history.PhaseRecovery)
 	onwards := context.WithoutCancel(ctx)

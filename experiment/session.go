@@ -150,13 +150,15 @@ func (s *session) greeted(ctx context.Context) (let bool) {
 	return let
 }
 
+// gateOpens is the part of the rate that opens the load gate.
+const gateOpens = 0.8
+
 // loaded is the load gate: publishes are acknowledged at most of the rate that
 // was asked for. Where it stays closed, somebody may have been kept out.
 func (s *session) loaded(ctx context.Context) bool {
-	const enough = 0.8
 	l := s.load.live
 	open := l.wait(ctx, loadBound, func() bool {
-		return l.publishes.perSecond(s.load.clock.Now()) >= enough*s.rate
+		return l.publishes.perSecond(s.load.clock.Now()) >= gateOpens*s.rate
 	})
 	if !open && !l.wait(ctx, 0, l.all(s.plan.groups[history.GroupPublisher], func(p *liveProcess) bool { return p.connected })) {
 		s.greeted(ctx)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 
 	"github.com/robustmq/rmq-mcp/internal/stored"
 )
@@ -62,8 +63,15 @@ func falseExcerpts(dir string) (names []string, err error) {
 	return names, err
 }
 
-// isExcerpt reports whether an excerpt is of the log of its name.
+// excerptMark is the line between the two parts of an excerpt, in the words of any version.
+var excerptMark = regexp.MustCompile(`\n\[\d+ of \d+ bytes [^\n\]]*\]\n\n`)
+
+// isExcerpt reports whether an excerpt is of the log of its name: its beginning and its end.
 func isExcerpt(dir, name string) (bool, error) {
+	short, err := stored.ReadFile(filepath.Join(dir, ExcerptsDir, name), stored.MostText)
+	if err != nil {
+		return false, err
+	}
 	log, err := stored.Open(filepath.Join(dir, EvidenceDir, LogsDir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -76,10 +84,26 @@ func isExcerpt(dir, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	want, err := Excerpt(log, info.Size())
-	if err != nil {
-		return false, fmt.Errorf("read %s: %w", log.Name(), err)
+	has := func(part []byte, at int64) (bool, error) {
+		is := make([]byte, len(part))
+		if at < 0 || at+int64(len(part)) > info.Size() {
+			return false, nil
+		}
+		_, err := log.ReadAt(is, at)
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return bytes.Equal(is, part), err
 	}
-	is, err := stored.ReadFile(filepath.Join(dir, ExcerptsDir, name), stored.MostText)
-	return bytes.Equal(is, want), err
+	for _, mark := range excerptMark.FindAllIndex(short, -1) { // a log may have such a line itself
+		head, tail := short[:mark[0]], short[mark[1]:]
+		begins, err := has(head, 0)
+		if err != nil || !begins {
+			return false, err
+		}
+		if ends, err := has(tail, info.Size()-int64(len(tail))); err != nil || ends {
+			return ends, err
+		}
+	}
+	return false, nil
 }

@@ -96,7 +96,7 @@ func (d *RunDir) compareRendered(v verdict.Verdict, found checker.Report) (unlik
 		return nil, err
 	}
 	for _, name := range others {
-		problems = append(problems, name+" is not an excerpt of the log of its name")
+		problems = append(problems, name+" is not the beginning and the end of the log of its name")
 	}
 	if len(problems) > 0 {
 		return nil, &BrokenSeal{d.Path, problems}

@@ -1,6 +1,8 @@
 package reports
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -63,12 +65,24 @@ func AddWords(dir string, words Words) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !words.empty() {
+	if !words.empty() && !d.said(words) {
 		if err := appendWords(filepath.Join(dir, NotesFile), words); err != nil {
 			return nil, fmt.Errorf("note what was said about %s: %w", dir, err)
 		}
 	}
 	return d.render(v, found)
+}
+
+// said reports whether the newest note has these words: what was published in vain is published
+// again.
+func (d *RunDir) said(words Words) bool {
+	notes, err := readNotes(d.Path)
+	if err != nil || len(notes) == 0 {
+		return false
+	}
+	is, ierr := json.Marshal(notes[len(notes)-1].Words)
+	want, werr := json.Marshal(words.Scrubbed())
+	return ierr == nil && werr == nil && bytes.Equal(is, want)
 }
 
 // Scrubbed are the words without what is a secret by its name: they are published.

@@ -30,7 +30,7 @@ func (a *agent) listScenarios() Tool {
 	}
 	t := Tool{
 		Name:        "list_scenarios",
-		Description: "The scenario library, or what fits. Name one to get it whole: steps, claims, what to vary.",
+		Description: "The scenario library, or the part that fits. Name one to get it whole: steps, claims, what to vary.",
 		Params: []Param{
 			{Name: "scenario", Type: String, Example: `"mqtt/broker-kill-9"`},
 			{Name: "claim", Type: String, About: "that they judge", Example: `"qos2-exactly-once"`},

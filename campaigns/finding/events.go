@@ -19,13 +19,16 @@ func (all Findings) Events() (list []Event) {
 	for _, f := range all.Findings {
 		opened := Event{Finding: f, State: Open, Time: f.First}
 		var later []Event
-		state := Open
+		state, at := Open, f.First
 		for _, h := range f.History {
 			if h.State != Fixed && h.Since.Equal(f.First) {
 				opened.Version = h.Version
 			}
 			if h.State != state {
-				later = append(later, Event{f, h.State, h.Version, h.Since})
+				if h.Since.After(at) { // else it was known as soon as the one before
+					at = h.Since
+				}
+				later = append(later, Event{f, h.State, h.Version, at})
 			}
 			state = h.State
 		}

@@ -2,7 +2,6 @@ package site
 
 import (
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -67,12 +66,21 @@ func (s *site) writeLogs(r *run, files []reports.LogFile) (logs []log, err error
 // readLog reads the lines of a log, and says which are not on its page.
 func readLog(file string) (d logData, left string, err error) {
 	d.AtOnce = linesAtOnce
-	if info, err := os.Stat(file); err == nil && info.Size() > mostRead {
+	in, err := stored.Open(file)
+	if err != nil {
+		return d, "", err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return d, "", err
+	}
+	if info.Size() > mostRead {
 		return d, fmt.Sprintf("It has more than %d bytes, and its lines are in the file alone", mostRead), nil
 	}
 	end := tail{} // the newest lines past the first half
 	first, number := 0, 0
-	err = stored.Lines(file, mostOfLine+1, func(line string) {
+	err = stored.LinesOf(in, mostOfLine+1, func(line string) {
 		number++
 		if len(line) > mostOfLine {
 			line = line[:mostOfLine] + " … (the file has the rest)"

@@ -84,7 +84,7 @@ func (s *site) writeRun(row reports.Row) (*run, error) {
 	if err != nil {
 		return r, err
 	}
-	files, err := copyRun(row.Dir, filepath.Join(s.out, reports.RunsDir, row.ID))
+	files, err := s.copyRun(r)
 	if err != nil {
 		return r, err
 	}
@@ -117,8 +117,8 @@ func (r *run) judged(report *reports.Report) {
 }
 
 // copyRun copies the files that a run's page links to, and returns its logs.
-func copyRun(from, to string) ([]reports.LogFile, error) {
-	picture, err := stored.ReadFile(filepath.Join(from, reports.TimelineFile), stored.MostText)
+func (s *site) copyRun(r *run) ([]reports.LogFile, error) {
+	picture, err := stored.ReadFile(filepath.Join(r.Dir, reports.TimelineFile), stored.MostText)
 	if err != nil {
 		return nil, err
 	}
@@ -126,17 +126,17 @@ func copyRun(from, to string) ([]reports.LogFile, error) {
 		return nil, fmt.Errorf("%s: %w", reports.TimelineFile, err)
 	}
 	for _, name := range []string{reports.ReportFile, reports.TimelineFile, reports.VerdictFile, reports.SealFile} {
-		if err := copyFile(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+		if err := s.copy(r, name); err != nil {
 			return nil, err
 		}
 	}
-	return copyLogs(from, to)
+	return s.copyLogs(r)
 }
 
 // copyLogs copies the logs of a run: one of each name, itself where a packed one is beside it.
-func copyLogs(from, to string) (logs []reports.LogFile, err error) {
+func (s *site) copyLogs(r *run) (logs []reports.LogFile, err error) {
 	dir := filepath.Join(reports.EvidenceDir, reports.LogsDir)
-	entries, err := os.ReadDir(filepath.Join(from, dir))
+	entries, err := os.ReadDir(filepath.Join(r.Dir, dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -154,7 +154,7 @@ func copyLogs(from, to string) (logs []reports.LogFile, err error) {
 		}
 		rel := filepath.Join(dir, e.Name())
 		logs = append(logs, reports.LogFile{Path: filepath.ToSlash(rel), Bytes: info.Size()})
-		if err := copyFile(filepath.Join(from, rel), filepath.Join(to, rel)); err != nil {
+		if err := s.copy(r, rel); err != nil {
 			return nil, err
 		}
 	}
@@ -166,15 +166,19 @@ func isLog(name string) bool {
 	return stored.IsID(name) && strings.HasSuffix(name, ".log")
 }
 
-func copyFile(from, to string) error {
+// copy copies a file of a run.
+func (s *site) copy(r *run, name string) error {
+	from, path := filepath.Join(r.Dir, name), filepath.Join(reports.RunsDir, r.ID, name)
 	in, err := stored.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	to := filepath.Join(s.out, path)
 	if same(from, to) {
 		return nil
 	}
+	s.wrote(path)
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}

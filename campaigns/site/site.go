@@ -7,16 +7,21 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"html/template"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
 
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -37,7 +42,7 @@ type site struct {
 	Matrices  []*reports.MatrixView        // the newest first
 	Campaigns []campaignLine               // the newest first
 	Broken    []string                     // why a matrix or a campaign has no page
-	written   map[string]bool              // paths of pages
+	written   map[string]bool              // paths of files
 }
 
 // Write writes the site of everything below root, a state directory or a copy that was
@@ -93,13 +98,16 @@ func (s *site) page(path, name string, data any) error {
 
 // file writes a file of the site.
 func (s *site) file(path string, content []byte) error {
-	s.written[filepath.ToSlash(filepath.Clean(path))] = true
+	s.wrote(path)
 	path = filepath.Join(s.out, path)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	return reports.WriteFile(path, content)
 }
+
+// wrote notes a file of the site.
+func (s *site) wrote(path string) { s.written[filepath.ToSlash(filepath.Clean(path))] = true }
 
 // A markdownPage is a page that is written in Markdown.
 type markdownPage struct {
@@ -134,25 +142,30 @@ var marks = strings.NewReplacer(
 	"✅", "✓", "❌", "✗", "❔", "?",
 )
 
-// clear removes the pages of before: of a run, a log, a finding, a matrix, a campaign or a scenario that
-// is no more.
+// manifestFile lists the files of a site, so that the next one there knows which are its own.
+const manifestFile = "site.json"
+
+type manifest struct {
+	Files []string `json:"files"` // paths, with slashes
+}
+
+// clear removes the files of the site of before that are not in this one. A folder may have
+// others, which are somebody else's.
 func (s *site) clear() error {
-	for _, form := range []string{"runs/*/index.html", "runs/*/logs/*.html", "findings/*.html", "matrices/*/index.html", "campaigns/*.html", "scenarios/*/*.html"} {
-		pages, err := filepath.Glob(filepath.Join(s.out, filepath.FromSlash(form)))
-		if err != nil {
+	var before manifest
+	err := stored.ReadJSON(filepath.Join(s.out, manifestFile), &before)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, path := range before.Files {
+		if s.written[path] || !filepath.IsLocal(filepath.FromSlash(path)) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(s.out, filepath.FromSlash(path))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		for _, page := range pages {
-			path, err := filepath.Rel(s.out, page)
-			if err == nil && !s.written[filepath.ToSlash(path)] {
-				err = os.Remove(page)
-			}
-			if err != nil {
-				return err
-			}
-		}
 	}
-	return nil
+	return reports.WriteJSON(filepath.Join(s.out, manifestFile), manifest{slices.Sorted(maps.Keys(s.written))})
 }
 
 // ScriptHashes are those of the scripts in the pages, as a content security policy names

@@ -13,6 +13,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/internal/testing/runtest"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
@@ -55,10 +56,16 @@ func TestSite(t *testing.T) {
 	stateDir, out := recorded(t), t.TempDir()
 	must(t, Write(stateDir, out))
 	before := []string{finding.Folder + "/of-before.html", "runs/gone/index.html", "runs/gone/logs/node-1.html", "matrices/gone/index.html", "campaigns/gone.html"}
+	foreign, outside := filepath.Join(out, "runs", "README.html"), filepath.Join(filepath.Dir(out), "outside.html")
 	for _, page := range before {
 		must(t, os.MkdirAll(filepath.Dir(filepath.Join(out, page)), 0o755))
 		must(t, os.WriteFile(filepath.Join(out, page), nil, 0o644))
 	}
+	must(t, os.WriteFile(foreign, nil, 0o644))
+	must(t, os.WriteFile(outside, nil, 0o644))
+	var m manifest
+	must(t, stored.ReadJSON(filepath.Join(out, manifestFile), &m))
+	must(t, reports.WriteJSON(filepath.Join(out, manifestFile), manifest{append(append(m.Files, before...), "../outside.html")}))
 	must(t, Write(stateDir, out)) // over itself
 	all, err := finding.Load(stateDir)
 	must(t, err)
@@ -98,6 +105,11 @@ func TestSite(t *testing.T) {
 	}
 	for _, name := range []string{"timeline.svg", "report.json", "evidence/logs/node-1.log"} {
 		read(t, out, "runs/"+lossyRun+"/"+name) // the page leads to it
+	}
+	for _, page := range []string{foreign, outside} {
+		if _, err := os.Stat(page); err != nil {
+			t.Errorf("%s is gone, which is somebody else's", page)
+		}
 	}
 	for _, page := range before {
 		if _, err := os.Stat(filepath.Join(out, page)); err == nil {

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/reports/publish"
@@ -28,18 +25,22 @@ func pushReport(ctx context.Context, ask tools.Publication) (tools.Published, er
 	if err != nil {
 		return out, err
 	}
-	var pages []publish.Folder
-	states := byState(ask.Runs)
-	for _, dir := range slices.Sorted(maps.Keys(states)) {
-		b, err := newBeside(dir, states[dir], to)
-		if err != nil {
-			return out, fmt.Errorf("make the pages beside the runs of %s: %w", dir, err)
-		}
-		pages, out.LeftOut = append(pages, b.folders...), append(out.LeftOut, b.leftOut...)
+	state, err := stateDirOf(ask.Runs)
+	if err != nil {
+		return out, err
 	}
-	push := func() (publish.Pushed, error) { return publish.Push(ctx, ask.Runs, to, ask.Words, over, pages...) }
+	beside, err := newBeside(state, ask.Runs, to)
+	if err != nil {
+		return out, fmt.Errorf("make the pages beside the runs of %s: %w", state, err)
+	}
+	out.LeftOut = beside.leftOut
+	push := func() (publish.Pushed, error) {
+		return publish.Push(ctx, ask.Runs, to, ask.Words, over, beside.folders...)
+	}
 	if ask.DryRun {
-		push = func() (publish.Pushed, error) { return publish.Preview(ask.Runs, to, ask.Words, over, pages...) }
+		push = func() (publish.Pushed, error) {
+			return publish.Preview(ask.Runs, to, ask.Words, over, beside.folders...)
+		}
 	}
 	pushed, err := push()
 	if err != nil {
@@ -49,23 +50,21 @@ func pushReport(ctx context.Context, ask tools.Publication) (tools.Published, er
 	if ask.DryRun {
 		return out, nil
 	}
-	for dir, runs := range states {
-		err = errors.Join(err, publish.Remember(dir, to, runs, out.Roots))
-	}
-	return out, err
+	return out, publish.Remember(state, to, ask.Runs, out.Roots)
 }
 
-// byState are runs by the directory that their findings, matrices and campaigns are in.
-func byState(runs []string) map[string][]string {
-	states := map[string][]string{}
+// stateDirOf is the directory that the findings, matrices, campaigns and plans of runs are in.
+func stateDirOf(runs []string) (string, error) {
+	within := filepath.Dir(runs[0])
 	for _, run := range runs {
-		dir := filepath.Dir(run)
-		if filepath.Base(dir) == reports.RunsDir {
-			dir = filepath.Dir(dir)
+		if filepath.Dir(run) != within {
+			return "", fmt.Errorf("publish %s and %s: they are in two directories; publish those of one after those of the other", runs[0], run)
 		}
-		states[dir] = append(states[dir], run)
 	}
-	return states
+	if filepath.Base(within) == reports.RunsDir {
+		return filepath.Dir(within), nil
+	}
+	return within, nil
 }
 
 // overviewOf is the page over several runs; nil for one.

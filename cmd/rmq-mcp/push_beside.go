@@ -12,6 +12,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/internal/stored"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/reports/publish"
 )
@@ -71,8 +72,11 @@ func (b *beside) pageOf(up string) func(id string) string {
 	}
 }
 
+// mostVerified is how many runs beside those that are pushed are verified: each takes a second.
+const mostVerified = 40
+
 // addFindings adds the findings that some runs show, as all runs of the directory have them.
-// A run that does not verify shows none.
+// A run that does not verify shows none, as far as it was looked at.
 func (b *beside) addFindings() error {
 	all, err := finding.Load(b.dir)
 	if err != nil {
@@ -81,7 +85,7 @@ func (b *beside) addFindings() error {
 	broken, checked := map[string]bool{}, map[string]bool{}
 	for _, f := range b.shown(all) {
 		for _, r := range f.Runs {
-			if b.pushed[r.RunID] || checked[r.RunID] {
+			if b.pushed[r.RunID] || checked[r.RunID] || len(checked) == mostVerified {
 				continue
 			}
 			checked[r.RunID] = true
@@ -96,9 +100,18 @@ func (b *beside) addFindings() error {
 			return err
 		}
 	}
-	pages, err := all.Only(b.shown(all)).Files(b.pageOf("../"))
+	shown := b.shown(all)
+	for _, f := range all.Findings {
+		if b.shows(f) && named(f) {
+			b.leftOut = append(b.leftOut, fmt.Sprintf("finding %s: its page would have the addresses of somebody else's broker", f.ID))
+		}
+	}
+	pages, err := all.Only(shown).Files(b.pageOf("../"))
 	delete(pages, finding.ListFile) // other findings may be there
 	delete(pages, finding.AllFile)
+	for _, f := range shown {
+		pages[f.ID+".md"] = append(pages[f.ID+".md"], unsealed...)
+	}
 	b.add(publish.Folder{Name: finding.Folder, Pages: pages})
 	return err
 }
@@ -107,11 +120,16 @@ func (b *beside) addFindings() error {
 // with its addresses, is not: nobody asked to publish those.
 func (b *beside) shown(all finding.Findings) (list []finding.Finding) {
 	for _, f := range all.Findings {
-		if slices.ContainsFunc(f.Runs, func(r finding.RunLine) bool { return b.pushed[r.RunID] }) && !named(f) {
+		if b.shows(f) && !named(f) {
 			list = append(list, f)
 		}
 	}
 	return list
+}
+
+// shows reports whether one of the runs shows a finding.
+func (b *beside) shows(f finding.Finding) bool {
+	return slices.ContainsFunc(f.Runs, func(r finding.RunLine) bool { return b.pushed[r.RunID] })
 }
 
 // named reports whether the pages of a finding name a broker of somebody else.
@@ -121,7 +139,7 @@ func named(f finding.Finding) bool {
 }
 
 // unsealed says of a page that nobody can verify it.
-const unsealed = "\n---\n\nNo seal covers this page. The seals of the runs that it leads to cover what they show: `rmq-mcp verify` in a copy of them.\n"
+const unsealed = "\n---\n\nNo seal covers this page, which was made of runs on the machine that published it. The runs published beside it are sealed: `rmq-mcp verify` in a copy.\n"
 
 // addMatrices adds the matrices that some runs are of.
 func (b *beside) addMatrices() error {
@@ -162,15 +180,22 @@ func (b *beside) publishable(m reports.Matrix) error {
 		if foreignBroker(c.Flavor) {
 			return errors.New("it names the addresses of somebody else's broker")
 		}
-		run, err := reports.ReadSummary(b.run(c.RunID))
-		if c.RunID == "" || errors.Is(err, fs.ErrNotExist) {
+		if c.RunID == "" || c.State == reports.CellStarved {
 			continue
 		}
-		if err != nil {
-			return err
+		seal, err := reports.ReadSeal(b.run(c.RunID))
+		var v verdict.Verdict
+		if err == nil {
+			err = stored.ReadJSON(filepath.Join(b.run(c.RunID), reports.VerdictFile), &v)
 		}
-		if c.State != reports.CellStarved && (c.State != run.State || c.Root != run.Root) {
-			return fmt.Errorf("it says %s of run %s, whose verdict is %s", c.State, c.RunID, run.State)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // it is not here
+		case err != nil:
+			return err
+		case c.Root != seal.Root:
+			return fmt.Errorf("run %s is here with another seal than the one that it saw", c.RunID)
+		case c.State != v.State:
+			return fmt.Errorf("it says %s of run %s, whose own verdict is %s", c.State, c.RunID, v.State)
 		}
 	}
 	return nil

@@ -117,16 +117,19 @@ func TestPushBesideOfACampaign(t *testing.T) {
 func TestPushBesideOfChangedRuns(t *testing.T) {
 	dir, to := t.TempDir(), t.TempDir()
 	const good, changed = "1121-0107-broker-kill-9-3f2a", "1121-0108-broker-kill-9-3f2b"
+	roots := map[string]string{}
 	for _, id := range []string{good, changed} {
-		if _, err := reports.Finish(runtest.Run{ID: id, Lossy: true, Seconds: 12}.Record(t, filepath.Join(dir, reports.RunsDir)), runtest.Key); err != nil {
+		s, err := reports.Finish(runtest.Run{ID: id, Lossy: true, Seconds: 12}.Record(t, filepath.Join(dir, reports.RunsDir)), runtest.Key)
+		if err != nil {
 			t.Fatal(err)
 		}
+		roots[id] = s.Root
 	}
 	if err := os.WriteFile(filepath.Join(dir, reports.RunsDir, changed, reports.EvidenceDir, "landings.json"), []byte("{}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	m := reports.Matrix{Format: reports.MatrixFormat, ID: "1122-0300-broker-kill-9-c0de",
-		Cells: []reports.MatrixCell{{Scenario: "mqtt/broker-kill-9", SDK: "a", State: verdict.PassHardening, RunID: good}}}
+		Cells: []reports.MatrixCell{{Scenario: "mqtt/broker-kill-9", SDK: "a", State: verdict.PassHardening, RunID: good, Root: roots[good]}}}
 	if err := reports.WriteMatrix(filepath.Join(dir, reports.MatricesDir, m.ID), "../../runs", m); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func (w watching) publish(ctx context.Context, r watch.Round) (string, error) {
 	}
 	all = all.Only(w.findings(all))
 	all.Of, all.Notes = w.ask.cluster.Flavor, []string{} // notes are of whichever broker, and with paths of this machine
-	runs, bad := shownRuns(w.dir, all)
+	runs, roots, bad := shownRuns(w.dir, all)
 	findings, err := all.Files(func(id string) string {
 		if !slices.Contains(runs, filepath.Join(w.dir, reports.RunsDir, id)) {
 			return ""
@@ -51,6 +51,9 @@ func (w watching) publish(ctx context.Context, r watch.Round) (string, error) {
 	if err == nil {
 		err = reports.WriteJSON(filepath.Join(w.journal.Dir(), publishedFile), published{w.ask.publish, runs})
 	}
+	if err == nil {
+		err = publish.Remember(w.dir, publish.Destination(w.ask.publish), runs, roots)
+	}
 	return fmt.Sprintf("%d findings, %d runs, %d files, at %s%s", len(all.Findings), len(runs), len(pushed.Paths), pushed.URL, bad), err
 }
 
@@ -64,8 +67,9 @@ type published struct {
 
 // shownRuns are the runs that pages of findings lead to: of each finding the smallest and the
 // newest. One that does not verify any more is left out, and named.
-func shownRuns(dir string, all finding.Findings) (runs []string, bad string) {
+func shownRuns(dir string, all finding.Findings) (runs []string, roots map[string]string, bad string) {
 	seen := map[string]bool{}
+	roots = map[string]string{}
 	for _, f := range all.Findings {
 		for _, id := range []string{f.Smallest.RunID, f.Runs[0].RunID} {
 			run := filepath.Join(dir, reports.RunsDir, id)
@@ -73,14 +77,15 @@ func shownRuns(dir string, all finding.Findings) (runs []string, bad string) {
 				continue
 			}
 			seen[id] = true
-			if _, err := reports.Verify(run); err != nil {
+			verified, err := reports.Verify(run)
+			if err != nil {
 				bad += fmt.Sprintf("; %s is left out: %v", id, err)
 				continue
 			}
-			runs = append(runs, run)
+			runs, roots[id] = append(runs, run), verified.Seal.Root
 		}
 	}
-	return runs, bad
+	return runs, roots, bad
 }
 
 // rounds are a page of each round: its steps, and the conformance of its release.

@@ -14,7 +14,12 @@ func Lines(path string, most int, take func(line string)) error {
 		return err
 	}
 	defer f.Close()
-	for lines := bufio.NewReaderSize(f, most); ; {
+	return LinesOf(f, most, take)
+}
+
+// LinesOf reads lines as [Lines] does.
+func LinesOf(r io.Reader, most int, take func(line string)) error {
+	for lines := bufio.NewReaderSize(r, most); ; {
 		line, cut, err := lines.ReadLine()
 		if errors.Is(err, io.EOF) {
 			return nil

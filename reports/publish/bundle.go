@@ -27,12 +27,18 @@ const (
 // leftOutFile lists the files of a copy that are too large for it, with their hashes.
 const leftOutFile = "LEFT-OUT"
 
+// later are the files of a run that were written after it ended, if at all.
+var later = []string{reports.NotesFile, reports.BlameFile, reports.MatrixFile, reports.SeriesFile, reports.PlansFile}
+
 // bundle returns the folder of a run to publish: what people read, and the evidence, large
-// files packed.
+// files packed. Its id becomes a path, and is what its record says: a stranger's could name
+// another folder.
 func bundle(dir, id string) (Folder, error) {
+	if !stored.IsID(id) || id != filepath.Base(dir) {
+		return Folder{}, fmt.Errorf("its record says that it is run %q, and its directory is %s; give the directory that name", id, filepath.Base(dir))
+	}
 	f := Folder{Name: path.Join(reports.RunsDir, id), Pages: map[string][]byte{}, Whole: true, Of: dir}
 	add := func(rel string, content []byte) { f.Pages[rel] = content }
-	later := []string{reports.NotesFile, reports.BlameFile, reports.MatrixFile, reports.SeriesFile, reports.PlansFile} // written afterwards, if at all
 	for _, name := range append([]string{reports.ReportFile, reports.MarkdownFile, reports.TimelineFile, reports.SummaryFile, reports.VerdictFile, reports.SealFile}, later...) {
 		content, err := stored.ReadFile(filepath.Join(dir, name), stored.MostJSON)
 		if os.IsNotExist(err) && slices.Contains(later, name) {

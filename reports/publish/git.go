@@ -152,11 +152,11 @@ func (r *gitRemote) defaultBranch() plumbing.ReferenceName {
 }
 
 func commitFiles(ctx context.Context, repo *git.Repository, dir string, p publication) (plumbing.Hash, error) {
-	if err := writeTree(ctx, dir, p.files); err != nil {
-		return plumbing.ZeroHash, err
-	}
 	old, err := staleIn(dir, p)
 	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	if err := writeTree(ctx, dir, p.files); err != nil {
 		return plumbing.ZeroHash, err
 	}
 	tree, err := repo.Worktree()
@@ -209,6 +209,9 @@ func (r *gitRemote) auth() transport.AuthMethod {
 	}
 	return &http.BasicAuth{Username: "x-access-token", Password: r.token.Reveal()}
 }
+
+// check knows nothing before a clone is made.
+func (r *gitRemote) check(Folder) error { return nil }
 
 // where is the remote's address without credentials.
 func (r *gitRemote) where() string {

@@ -61,7 +61,7 @@ func GitHub(name string) (r Repository, err error) {
 	if !ok || owner == "" || repo == "" || strings.Contains(repo, "/") {
 		return r, fmt.Errorf("%q is no repository of GitHub: want OWNER/REPO", name)
 	}
-	r = Repository{github.NewClient(&http.Client{Transport: patientTransport()}), owner, repo, githubToken()}
+	r = Repository{github.NewClient(&http.Client{Transport: patientTransport(), Timeout: longestRequest}), owner, repo, githubToken()}
 	if !r.Token.IsZero() {
 		r.Client = r.Client.WithAuthToken(r.Token.Reveal())
 	}
@@ -73,8 +73,10 @@ func GitHub(name string) (r Repository, err error) {
 	return r, nil
 }
 
-// patientTransport has no bound for a whole request: a file of a run may take minutes to send. It
-// has one for the wait until GitHub begins to answer.
+// longestRequest is how long a request may take: a file of a run is large, and lines are slow.
+const longestRequest = 15 * time.Minute
+
+// patientTransport waits no longer than a minute until GitHub begins to answer.
 func patientTransport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.ResponseHeaderTimeout = time.Minute
@@ -227,9 +229,15 @@ func (g *gitHub) attempt(ctx context.Context, branch string, entries []*github.T
 // stale are entries that take the files of before out of a tree.
 func (g *gitHub) stale(ctx context.Context, root string, p publication) (entries []*github.TreeEntry, err error) {
 	for _, folder := range p.folders {
-		there, err := g.filesIn(ctx, root, folder.Name)
+		there, hashes, err := g.filesIn(ctx, root, folder.Name)
 		if err != nil {
 			return nil, fmt.Errorf("read %s as it is published: %w", folder.Name, err)
+		}
+		err = folder.takesPlace(there, func(name string, content []byte) (bool, error) {
+			return hashes[name] == plumbing.ComputeHash(plumbing.BlobObject, content).String(), nil
+		})
+		if err != nil {
+			return nil, err
 		}
 		for _, name := range folder.stale(there) {
 			entries = append(entries, &github.TreeEntry{Path: github.String(name), Mode: github.String("100644"), Type: github.String("blob")}) // without a hash: it goes
@@ -238,33 +246,42 @@ func (g *gitHub) stale(ctx context.Context, root string, p publication) (entries
 	return entries, nil
 }
 
-// filesIn are the files in and below a folder of a tree; none where it is not there.
-func (g *gitHub) filesIn(ctx context.Context, tree, folder string) (names []string, err error) {
+// filesIn are the files in and below a folder of a tree, and their hashes; none where it is not
+// there.
+func (g *gitHub) filesIn(ctx context.Context, tree, folder string) (names []string, hashes map[string]string, err error) {
 	rest := folder
 	for rest != "" {
 		var first string
 		first, rest, _ = strings.Cut(rest, "/")
 		list, _, err := g.client.Git.GetTree(ctx, g.owner, g.repo, tree, false)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		i := slices.IndexFunc(list.Entries, func(e *github.TreeEntry) bool { return e.GetType() == "tree" && e.GetPath() == first })
 		if i < 0 {
-			return nil, nil
+			return nil, nil, nil
 		}
 		tree = list.Entries[i].GetSHA()
 	}
 	list, _, err := g.client.Git.GetTree(ctx, g.owner, g.repo, tree, true)
-	if err != nil {
-		return nil, err
+	if err == nil && list.GetTruncated() {
+		err = errors.New("GitHub lists a part of it alone")
 	}
+	if err != nil {
+		return nil, nil, err
+	}
+	hashes = map[string]string{}
 	for _, e := range list.Entries {
 		if e.GetType() == "blob" {
-			names = append(names, path.Join(folder, e.GetPath()))
+			name := path.Join(folder, e.GetPath())
+			names, hashes[name] = append(names, name), e.GetSHA()
 		}
 	}
-	return names, nil
+	return names, hashes, nil
 }
+
+// check knows nothing before GitHub is asked.
+func (g *gitHub) check(Folder) error { return nil }
 
 // refMoved is a branch that would not go to the new commit.
 type refMoved struct {

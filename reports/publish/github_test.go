@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-github/v62/github"
@@ -54,7 +55,7 @@ func newFakeGitHub(t *testing.T) (*fakeGitHub, *gitHub) {
 	base, err := url.Parse(server.URL + "/")
 	must(t, err)
 	client.BaseURL = base
-	return f, &gitHub{client: client, owner: "o", repo: "r", token: secret.NewText(testToken)}
+	return f, &gitHub{client: client, owner: "o", repo: "r", token: secret.NewText(testToken), blind: 10 * time.Millisecond}
 }
 
 func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -203,7 +204,11 @@ func TestGitHubLimit(t *testing.T) {
 		f, to := newFakeGitHub(t)
 		f.limits = limits
 		dir, _ := finished(t, runtest.Run{Seconds: 1})
+		began := time.Now()
 		_, err := pushTo(t.Context(), to, []string{dir}, reports.Words{}, nil)
+		if took := time.Since(began); took < time.Duration(limitAttempts-1)*to.blind {
+			t.Errorf("%d refusals took %s", limits, took)
+		}
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%d refusals: %v", limits, err)
 		}

@@ -14,8 +14,8 @@ import (
 // MostWait is how long a limit of GitHub is waited for.
 const MostWait = time.Minute
 
-// BlindWait is how long a limit is waited for of which GitHub says no time: it asks for a minute
-// at least (docs.github.com, "Best practices for using the REST API").
+// BlindWait is the wait after a limit without a time. GitHub asks for a minute at least
+// (docs.github.com, "Best practices for using the REST API").
 const BlindWait = time.Minute
 
 // limitAttempts is how often a request is made that a limit refuses.

@@ -73,6 +73,31 @@ func (p *publication) add(folders ...Folder) {
 	}
 }
 
+// takesPlace is an error where the folder of a run would take the place of another run, or of
+// notes that it does not have. The names are the files there; same reports whether one has
+// this content.
+func (f Folder) takesPlace(names []string, same func(name string, content []byte) (bool, error)) error {
+	if f.Of == "" {
+		return nil
+	}
+	for _, name := range names {
+		rel := strings.TrimPrefix(name, f.Name+"/")
+		if rel == reports.SealFile {
+			is, err := same(name, f.Pages[rel])
+			if err != nil {
+				return err
+			}
+			if !is {
+				return fmt.Errorf("publish %s: another run is at %s there, with another seal; publish to another place", f.Of, f.Name)
+			}
+		}
+		if _, has := f.Pages[rel]; slices.Contains(later, rel) && !has {
+			return fmt.Errorf("publish %s: the copy at %s there has %s, which this one lacks; publish from where that was written, or to another place", f.Of, f.Name, rel)
+		}
+	}
+	return nil
+}
+
 // stale are those of the files in a whole folder that go, as they are not in it any more.
 func (f Folder) stale(names []string) []string {
 	return slices.DeleteFunc(names, func(name string) bool {
@@ -85,7 +110,8 @@ func (f Folder) stale(names []string) []string {
 // where the place can do that.
 type publisher interface {
 	publish(ctx context.Context, p publication) (Pushed, error)
-	where() string // for people
+	check(f Folder) error // whether it could take the folder, as far as that is known before
+	where() string        // for people
 }
 
 // A file to publish, its path with slashes.
@@ -113,6 +139,11 @@ func pushTo(ctx context.Context, p publisher, runDirs []string, words reports.Wo
 	all := publication{}
 	var rows []reports.Row
 	var message string
+	for _, dir := range runDirs { // before anything is written
+		if _, err := checked(p, dir); err != nil {
+			return Pushed{}, err
+		}
+	}
 	for _, dir := range runDirs {
 		summary, err := reports.AddWords(dir, words)
 		if err != nil {
@@ -147,11 +178,11 @@ func Preview(runDirs []string, to Destination, words reports.Words, over *Overvi
 		if _, err := reports.Verify(dir); err != nil {
 			return Pushed{}, fmt.Errorf("push %s: %w", dir, err)
 		}
-		summary, err := reports.ReadSummary(dir)
+		files, err := checked(p, dir)
 		if err != nil {
-			return Pushed{}, fmt.Errorf("push %s: %w", dir, err)
+			return Pushed{}, err
 		}
-		files, err := bundle(dir, summary.ID)
+		summary, err := reports.ReadSummary(dir)
 		if err != nil {
 			return Pushed{}, fmt.Errorf("push %s: %w", dir, err)
 		}
@@ -164,6 +195,22 @@ func Preview(runDirs []string, to Destination, words reports.Words, over *Overvi
 	}
 	all.add(beside...)
 	return Pushed{URL: p.where()}.of(append(page, all.files...)), nil
+}
+
+// checked is the folder of a run, which a place could take as far as that is known before.
+func checked(p publisher, dir string) (Folder, error) {
+	if _, err := reports.VerifySeal(dir); err != nil {
+		return Folder{}, fmt.Errorf("push %s: %w", dir, err)
+	}
+	summary, err := reports.ReadSummary(dir)
+	if err != nil {
+		return Folder{}, fmt.Errorf("push %s: %w", dir, err)
+	}
+	f, err := bundle(dir, summary.ID)
+	if err != nil {
+		return f, fmt.Errorf("push %s: %w", dir, err)
+	}
+	return f, p.check(f)
 }
 
 func commitMessage(title, runs string) string {

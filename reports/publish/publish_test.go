@@ -256,10 +256,10 @@ func filesAt(t *testing.T, repo *git.Repository, commit string) []string {
 
 // A run is published with all that was decided over several runs.
 func TestBundleHasWhatWasDecided(t *testing.T) {
-	run, _ := finished(t, runtest.Run{Lossy: true, Seconds: 1})
+	run, s := finished(t, runtest.Run{Lossy: true, Seconds: 1})
 	must(t, reports.JoinBlame(run, reports.Blame{Headline: "the broker"}))
 	must(t, reports.JoinSeries(run, reports.Series{Headline: "3 of 3"}))
-	files, err := bundle(run, "r")
+	files, err := bundle(run, s.ID)
 	must(t, err)
 	for _, name := range []string{reports.BlameFile, reports.SeriesFile} {
 		if _, is := files.Pages[name]; !is {
@@ -296,7 +296,7 @@ func TestLongFilesArePacked(t *testing.T) {
 	short := filepath.Join(dir, reports.ExcerptsDir, "node-1.log")
 	text := read(t, short)
 	must(t, os.WriteFile(short, []byte(strings.Replace(text, "first", "worst", 1)), 0o644))
-	if _, err := reports.Verify(dir); err == nil || !strings.Contains(err.Error(), "excerpts/node-1.log is not an excerpt") {
+	if _, err := reports.Verify(dir); err == nil || !strings.Contains(err.Error(), "excerpts/node-1.log is not the beginning and the end") {
 		t.Errorf("a copy with another excerpt: %v", err)
 	}
 	must(t, os.WriteFile(short, []byte(text), 0o644))
@@ -325,6 +325,52 @@ func TestPushOverAnOlderCopy(t *testing.T) {
 	}
 }
 
+// A run takes the place of no other run and of no notes that it lacks, wherever it is
+// published, and one whose record names another folder is not published at all.
+func TestPushTakesNoOthersPlace(t *testing.T) {
+	hosttest.Program(t, "git") // serves a repository on disk
+	bare := filepath.Join(t.TempDir(), "reports.git")
+	_, err := git.PlainInit(bare, true)
+	must(t, err)
+	_, g := newFakeGitHub(t)
+	for name, to := range map[string]publisher{"directory": directory(filepath.Join(t.TempDir(), "to")), "git": newGitRemote(bare), "GitHub": g} {
+		first, _ := finished(t, runtest.Run{Lossy: true, Seconds: 1})
+		other, _ := finished(t, runtest.Run{Seconds: 2})
+		push := func(dir string, words reports.Words) error {
+			_, err := pushTo(t.Context(), to, []string{dir}, words, nil)
+			return err
+		}
+		must(t, push(first, reports.Words{}))
+		if err := push(other, reports.Words{}); err == nil || !strings.Contains(err.Error(), "with another seal") {
+			t.Errorf("%s: another run of that id: %v", name, err)
+		}
+		twin := filepath.Join(t.TempDir(), filepath.Base(first))
+		must(t, os.CopyFS(twin, os.DirFS(first)))
+		must(t, push(first, reports.Words{Title: "It forgets"}))
+		if err := push(twin, reports.Words{}); err == nil || !strings.Contains(err.Error(), reports.NotesFile+", which this one lacks") {
+			t.Errorf("%s: a copy without the notes: %v", name, err)
+		}
+	}
+	for _, id := range []string{"..", "", "../findings", "a/b", "another"} {
+		dir, _ := finished(t, runtest.Run{Seconds: 1})
+		if _, err := bundle(dir, id); err == nil || !strings.Contains(err.Error(), "give the directory that name") {
+			t.Errorf("a run that says it is %q: %v", id, err)
+		}
+	}
+}
+
+// The same words are noted once, though they are published again.
+func TestWordsOnce(t *testing.T) {
+	dir, _ := finished(t, runtest.Run{Seconds: 1})
+	for range 2 {
+		_, err := Push(t.Context(), []string{dir}, Destination(filepath.Join(t.TempDir(), "to")), reports.Words{Title: "It forgets"}, nil)
+		must(t, err)
+	}
+	if n := strings.Count(read(t, filepath.Join(dir, reports.NotesFile)), "It forgets"); n != 1 {
+		t.Errorf("the words are noted %d times", n)
+	}
+}
+
 // A run is not published over itself: its history would be packed there.
 func TestPushOverItself(t *testing.T) {
 	state := t.TempDir()
@@ -332,8 +378,11 @@ func TestPushOverItself(t *testing.T) {
 	_, err := reports.Finish(dir, runtest.Key)
 	must(t, err)
 	before := filesIn(t, dir)
-	if _, err := Push(t.Context(), []string{dir}, Destination(state), reports.Words{}, nil); err == nil || !strings.Contains(err.Error(), "name another directory") {
+	if _, err := Push(t.Context(), []string{dir}, Destination(state), reports.Words{Title: "It forgets"}, nil); err == nil || !strings.Contains(err.Error(), "name another directory") {
 		t.Errorf("a run over itself: %v", err)
+	}
+	if _, err := Preview([]string{dir}, Destination(state), reports.Words{}, nil); err == nil || !strings.Contains(err.Error(), "name another directory") {
+		t.Errorf("a preview of that: %v", err)
 	}
 	if after := filesIn(t, dir); !slices.Equal(after, before) {
 		t.Errorf("it has %q, and had %q", after, before)
@@ -345,9 +394,9 @@ func TestLeftOut(t *testing.T) {
 	noise := make([]byte, mostEvidence+1)
 	dir := runtest.Run{Seconds: 1}.Record(t, t.TempDir())
 	must(t, os.WriteFile(filepath.Join(dir, reports.EvidenceDir, "large"), noise, 0o644))
-	_, err := reports.Finish(dir, runtest.Key)
+	s, err := reports.Finish(dir, runtest.Key)
 	must(t, err)
-	files, err := bundle(dir, "id")
+	files, err := bundle(dir, s.ID)
 	must(t, err)
 	if want := fmt.Sprintf("%x  %d  evidence/large\n", sha256.Sum256(noise), len(noise)); !strings.HasSuffix(string(files.Pages[leftOutFile]), want) {
 		t.Errorf("no %q is told of", want)
