@@ -176,17 +176,20 @@ func (b *Batch) setText(column *array.String) error {
 	if ends[0] < 0 || !slices.IsSorted(ends) {
 		return errors.New("a text ends before it begins")
 	}
-	known := map[string]string{} // most are one of a few names of packets
+	var known map[string]string // most are one of a few names of packets
 	b.Text = func(i int) string {
-		raw := column.Value(i)
-		switch {
-		case raw == "":
+		if ends[i] == ends[i+1] {
 			return ""
-		case len(raw) > knownText:
+		}
+		raw := column.Value(i)
+		if len(raw) > knownText {
 			return strings.Clone(plain.Text(raw))
 		}
 		text, is := known[raw]
 		if !is {
+			if known == nil {
+				known = map[string]string{}
+			}
 			raw = strings.Clone(raw)
 			text = plain.Text(raw)
 			known[raw] = text

@@ -27,7 +27,6 @@ type delivery struct {
 
 func (r *rows) sort(b *history.Batch, to *route) {
 	r.delivered, r.published, r.packets, r.told, r.control, r.probed = r.delivered[:0], r.published[:0], r.packets[:0], r.told[:0], r.control[:0], false
-	r.packets = slices.Grow(r.packets, b.N)
 	last := int32(history.None)
 	for i, k := range b.Kind[:b.N] {
 		p := b.Process[i]
@@ -40,6 +39,9 @@ func (r *rows) sort(b *history.Batch, to *route) {
 		case history.KindPublish:
 			r.published = append(r.published, int32(i))
 		case history.KindPacket:
+			if len(r.packets) == cap(r.packets) {
+				r.packets = slices.Grow(r.packets, b.N-i)
+			}
 			r.packets = r.packets[:len(r.packets)+1]
 			r.packets[len(r.packets)-1].read(b, i)
 		case history.KindTold:
