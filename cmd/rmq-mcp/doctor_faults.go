@@ -135,6 +135,9 @@ func summaryOf(rows []FaultRow) string {
 		}
 	}
 	text := fmt.Sprintf("%d types landed and were healed", landed)
+	if landed == 1 {
+		text = "1 type landed and was healed"
+	}
 	if len(cannot) > 0 {
 		text += "; cannot be done here: " + strings.Join(cannot, ", ")
 	}

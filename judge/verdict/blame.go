@@ -38,7 +38,7 @@ func blame(in Input, failed []Result) string {
 }
 
 // elsewhere names the runs that would decide it without the wire.
-const elsewhere = "the same scenario with another SDK and on the reference broker (rmq-mcp blame, or replay_run with blame, makes them)"
+const elsewhere = "the same scenario with another SDK and on another broker (rmq-mcp blame, or replay_run with blame, makes them)"
 
 func say(p Party, why string) string { return fmt.Sprintf("%s: %s", p, why) }
 
