@@ -72,7 +72,7 @@ func (c *sdkRuns) onWire(claim string) (list []reports.Attribution) {
 func (c *sdkRuns) byPattern(claim string) []reports.Attribution {
 	silent := c.those(func(s *subject) bool {
 		said := func(m *subject) bool { return m.sdk == s.sdk && m.silent(claim) }
-		return s.silent(claim) && !slices.ContainsFunc(c.mains.subjects, said)
+		return s.silent(claim) && !slices.ContainsFunc(c.controlled.subjects, said)
 	})
 	if len(silent) == 0 {
 		return nil

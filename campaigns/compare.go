@@ -37,7 +37,7 @@ func Compare(cells []Cell) Comparison {
 		controls := controlsOf(g, groups)
 		for _, column := range g.bySDK() {
 			column.controls = sameLibraries(controls, column)
-			column.mains = sameLibraries(mainsOf(g, groups), column)
+			column.controlled = sameLibraries(controlledBy(g, groups), column)
 			column.baseline = sameLibraries(baselineOf(g, groups), column)
 			column.faulty = sameLibraries(faultyOf(g, groups), column)
 			out.Attributions = append(out.Attributions, column.attribute()...)

@@ -16,7 +16,7 @@ import (
 func (c *sdkRuns) earlier() (list []reports.Attribution) {
 	deviates := func(s *subject) bool {
 		said := func(m *subject) bool { return m.sdk == s.sdk }
-		return !slices.ContainsFunc(c.mains.outdated, said) &&
+		return !slices.ContainsFunc(c.controlled.outdated, said) &&
 			slices.ContainsFunc(s.cells, func(c Cell) bool { return c.Verdict.State.ExitCode() != 0 })
 	}
 	for _, of := range byLibrary(slices.DeleteFunc(slices.Clone(c.outdated), func(s *subject) bool { return !deviates(s) })) {

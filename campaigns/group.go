@@ -80,7 +80,7 @@ func notesOn(groups []*group) (notes []string) {
 		if !slices.Contains(names, g.scenario) {
 			names = append(names, g.scenario)
 		}
-		if len(sdksOf(g.cells)) == 1 && len(mainsOf(g, groups)) == 0 && len(faultyOf(g, groups)) == 0 {
+		if len(sdksOf(g.cells)) == 1 && len(controlledBy(g, groups)) == 0 && len(faultyOf(g, groups)) == 0 {
 			alone = append(alone, fmt.Sprintf("%s: %s alone was run, so there is nothing to compare it with; give another SDK's run of it", g.name(), g.cells[0].SDK))
 		}
 		if len(g.cells) > 0 && g.scenario == "" {
@@ -181,10 +181,10 @@ func aside(base, other *group, all []*group) bool {
 	return slices.ContainsFunc(all, func(of *group) bool { return isBaseline(base, of) && (of == other || apart(of, other) == "") })
 }
 
-// mainsOf returns the cells of the groups that this group is the control of,
+// controlledBy returns the cells of the groups that this group is the control of,
 // so that it does not repeat their findings. A group whose broker is no
 // control is the main one, otherwise the group with more SDKs.
-func mainsOf(g *group, all []*group) (cells []Cell) {
+func controlledBy(g *group, all []*group) (cells []Cell) {
 	for _, other := range all {
 		if other != g && apart(g, other) == "" && weightier(other, g) {
 			cells = append(cells, other.cells...)

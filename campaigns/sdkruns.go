@@ -17,7 +17,7 @@ type sdkRuns struct {
 	subjects            []*subject // by library and version
 	outdated            []*subject // likewise: those that speak an earlier version of the protocol
 	controls            *sdkRuns   // the same on brokers known to be well
-	mains               *sdkRuns   // the same on brokers whose control this is
+	controlled          *sdkRuns   // the same on brokers that this one is a control of
 	baseline            *sdkRuns   // the same without its faults
 	faulty              *sdkRuns   // the same with faults, of which this is the baseline
 }

@@ -29,7 +29,7 @@ type Experiment struct {
 	nemesis atomic.Pointer[nemesis] // nil until the cluster has started and the run is frozen
 	decide  Decide
 
-	// Place notes what the run belongs to, before it is judged; nil for nothing.
+	// Place notes the plans that the run belongs to, before it is judged; nil for none.
 	Place func() error
 
 	halt    func() // ends the work; healing, draining and judging go on
@@ -38,7 +38,8 @@ type Experiment struct {
 	summary atomic.Pointer[reports.Summary] // nil until the run is judged
 }
 
-// Decide says whether an injection had effect, from its samples; see [faults.Options].
+// Decide says whether an injection had effect, from its samples; see [faults.Options]. It is
+// of the half that judges, which this one does not know.
 type Decide func(history.Landing) (history.LandingState, []string, []history.ProofRecord)
 
 // New prepares an experiment in its run directory. It starts nothing. An
@@ -171,12 +172,12 @@ func (e *Experiment) end(ctx context.Context) {
 	if n != nil {
 		n.healAll(ctx)
 	}
-	e.halt() // whoever explores by hand stops, or drains to its end
+	e.halt() // observers end, and whoever explores by hand stops, or drains to its end
 	e.load.close()
 	for _, s := range e.load.running() {
 		s.drain(ctx, explorationDrain)
 	}
-	if n != nil {
+	if n != nil { // the cluster came up
 		e.stage.forget(ctx)
 	}
 	e.stage.down(ctx)
@@ -190,7 +191,8 @@ func (e *Experiment) end(ctx context.Context) {
 	}
 }
 
-// judge closes what was recorded and hands it over, to be sealed and judged.
+// judge closes what was recorded and hands it over, to be sealed and judged. A run
+// whose files cannot be written stays unsealed, until [reports.Recover] ends it.
 func (e *Experiment) judge() error {
 	e.enter(history.PhaseJudge)
 	if err := e.rec.Close(); err != nil { // it has no end, and is judged so
@@ -210,7 +212,7 @@ func (e *Experiment) judge() error {
 			e.say(fmt.Sprintf("note the plans of this run: %v", err))
 		}
 	}
-	summary, err := reports.Finish(e.env.Dir, key, e.start.Cluster.Password.Reveal())
+	summary, err := reports.Finish(e.env.Dir, key, e.start.Cluster.Password.Reveal()) // which is in no file that is sealed
 	if err != nil {
 		return fmt.Errorf("judge and seal %s: %w", e.env.ID, err)
 	}

@@ -77,7 +77,7 @@ func carryOut(ctx context.Context, dir string, jobDir *campaigns.JobDir, say fun
 	if jobDir.Job.Kind == campaigns.Series && start.Seed == 0 {
 		start.Seed = jobDir.Job.Begun.Unix() // of its first round
 	}
-	lab := campaigns.Backend{
+	backend := campaigns.Backend{
 		Run: func(ctx context.Context, scenario string, as campaigns.Variation) (string, error) {
 			start := as.Apply(start)
 			start.Scenario = scenario
@@ -102,13 +102,13 @@ func carryOut(ctx context.Context, dir string, jobDir *campaigns.JobDir, say fun
 	}
 	switch jobDir.Job.Kind {
 	case campaigns.Reduce:
-		return jobDir.Reduce(ctx, lab)
+		return jobDir.Reduce(ctx, backend)
 	case campaigns.Blame:
-		return jobDir.Blame(ctx, lab)
+		return jobDir.Blame(ctx, backend)
 	case campaigns.Series:
-		return jobDir.Series(ctx, lab)
+		return jobDir.Series(ctx, backend)
 	}
-	return jobDir.Replay(ctx, lab)
+	return jobDir.Replay(ctx, backend)
 }
 
 // jobMain is the hidden command job: it carries a job out for a server, whose end

@@ -17,6 +17,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns/watch"
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/broker/release"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/reports/publish"
@@ -175,14 +176,34 @@ func (a *app) runWatch(ctx context.Context, out io.Writer, from string, ask watc
 		},
 	}
 	began := time.Now()
-	if !ask.once {
+	switch err = settleRuns(ctx, dir, w.Tell); {
+	case err != nil:
+	case !ask.once:
 		err = w.Run(ctx, ask.every)
-	} else if err = w.Look(ctx); err == nil {
-		err = endOfLook(journal, began)
+	default:
+		if err = w.Look(ctx); err == nil {
+			err = endOfLook(journal, began)
+		}
 	}
 	if ctx.Err() != nil {
 		fmt.Fprintln(out, "stopped; the same command goes on")
 		return exit(exitUndecided)
+	}
+	return err
+}
+
+// settleRuns waits for the runs that are live, but for explorations by hand, which have no end of
+// their own. A watch that was killed leaves one, and another one beside it would disturb both.
+func settleRuns(ctx context.Context, dir string, tell func(line string)) error {
+	live, err := keeper.List(dir)
+	for _, run := range live {
+		if err != nil {
+			break
+		}
+		if run.Scenario != "" {
+			tell(fmt.Sprintf("waits for the end of run %s (%s)", run.ID, run.Scenario))
+			err = keeper.Settled(ctx, dir, run.ID)
+		}
 	}
 	return err
 }

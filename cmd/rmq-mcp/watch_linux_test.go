@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/campaigns/watch"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/testing/githubtest"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
@@ -174,5 +175,38 @@ func TestWatchOfGitHub(t *testing.T) {
 	out, err := rmq(t, dir, "watch", "--status").Output()
 	if err != nil || !strings.Contains(string(out), "\n  v9.9.9: goes on, ") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// A watch begins nothing beside a run that is live, as one that was killed leaves it.
+func TestWatchWaitsForRuns(t *testing.T) {
+	hosttest.Long(t, "it runs a cluster")
+	dir := t.TempDir()
+	t.Cleanup(func() { stopAll(t, dir) })
+	run := rmq(t, dir, "run", "--no-repeat", filepath.Join("testdata", "plan_scenario.md"))
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var live []keeper.Info
+	err := await(hosttest.Bound, func() string {
+		var err error
+		if live, err = keeper.List(dir); err != nil || len(live) == 0 {
+			return fmt.Sprintf("no run is live: %v", err)
+		}
+		return ""
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Process.Kill(); err != nil { // it alone
+		t.Fatal(err)
+	}
+	run.Wait()
+	out, err := rmq(t, dir, "watch", "--once", t.TempDir(), "--flavor", "mosquitto").Output()
+	if err != nil || !strings.Contains(string(out), "waits for the end of run "+live[0].ID) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if live, err := keeper.List(dir); err != nil || len(live) > 0 {
+		t.Errorf("%d runs are live behind it, %v", len(live), err)
 	}
 }

@@ -19,20 +19,25 @@ const (
 	most  = 20
 )
 
-// Find answers which of the names is asked for, and how rare: NAME/N is once in N
+// Find returns the defect that is asked for by its name, and how rare it is: NAME/N is once in N
 // packets or messages that the defect could show in.
-func Find(asked string, names []string) (i int, every int64, err error) {
+func Find[D any](asked string, defects []D, nameOf func(D) string) (d D, every int64, err error) {
 	name, rate, rare := strings.Cut(asked, "/")
-	if i = slices.Index(names, name); i < 0 {
-		return 0, 0, fmt.Errorf("no plant %q; there are %s", name, strings.Join(names, ", "))
+	var names []string
+	for _, d := range defects {
+		names = append(names, nameOf(d))
+	}
+	i := slices.Index(names, name)
+	if i < 0 {
+		return d, 0, fmt.Errorf("no plant %q; there are %s", name, strings.Join(names, ", "))
 	}
 	if !rare {
-		return i, Every, nil
+		return defects[i], Every, nil
 	}
 	if every, err = strconv.ParseInt(rate, 10, 64); err != nil || every < 1 {
-		return 0, 0, fmt.Errorf("plant %s: once in %q; give a number of at least 1: %s/1000", name, rate, name)
+		return d, 0, fmt.Errorf("plant %s: once in %q; give a number of at least 1: %s/1000", name, rate, name)
 	}
-	return i, every, nil
+	return defects[i], every, nil
 }
 
 // Name is a defect with its rate, as Find takes it.

@@ -6,15 +6,15 @@ import (
 )
 
 func TestFind(t *testing.T) {
-	names := []string{"drop", "damage"}
+	names, itself := []string{"drop", "damage"}, func(name string) string { return name }
 	for asked, want := range map[string]string{"drop": "drop/25", "damage/1000": "damage/1000"} {
-		i, every, err := Find(asked, names)
-		if err != nil || Name(names[i], every) != want {
-			t.Errorf("%s: %d, %d, %v", asked, i, every, err)
+		found, every, err := Find(asked, names, itself)
+		if err != nil || Name(found, every) != want {
+			t.Errorf("%s: %s, %d, %v", asked, found, every, err)
 		}
 	}
 	for asked, want := range map[string]string{"": "there are drop, damage", "dro": "there are", "drop/0": "at least 1", "drop/often": "at least 1", "drop/": "drop/1000"} {
-		if _, _, err := Find(asked, names); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := Find(asked, names, itself); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", asked, err, want)
 		}
 	}

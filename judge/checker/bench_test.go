@@ -127,6 +127,15 @@ func closed(tb testing.TB, r *history.Recorder) {
 // A history that went through the file is judged like the one in memory.
 func TestJudgeFromDisk(t *testing.T) {
 	s := healthy()
+	got := judgedFromDisk(t, s)
+	if diff := cmp.Diff(judgeStory(t, s, names()...), got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// judgedFromDisk records a story in a file, and judges that by all claims.
+func judgedFromDisk(t *testing.T, s *story) Report {
+	t.Helper()
 	dir := t.TempDir()
 	record(t, s, dir)
 	src, err := history.Open(dir)
@@ -136,13 +145,11 @@ func TestJudgeFromDisk(t *testing.T) {
 	defer src.Close()
 	ctx := s.context()
 	ctx.Tables = src.Tables()
-	got, err := Judge(src, ctx, names())
+	report, err := Judge(src, ctx, names())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(judgeStory(t, s, names()...), got); diff != "" {
-		t.Error(diff)
-	}
+	return report
 }
 
 // load tells a story of about so many events, and lets keep take what is told

@@ -100,8 +100,8 @@ func (c *completeness) unfinished() (why []string) {
 // elsewhere.
 func (c *completeness) expendable(p int32) bool {
 	l := c.ledger
-	_, mortal := l.wills.of[p]
-	return mortal &&
+	_, leavesWill := l.wills.of[p]
+	return leavesWill &&
 		!slices.ContainsFunc(l.tables.Processes[p].Filters, func(f history.Filter) bool { return f.QoS > 0 }) &&
 		!slices.ContainsFunc(l.tables.Streams, func(s history.Stream) bool { return s.Producer == p && !s.Will })
 }

@@ -44,8 +44,8 @@ type expiry struct {
 	looks   *looks
 	got     *receipts
 	boxes   map[string]*box // where mailboxes are judged
-	late    []glimpse
-	refused []glimpse
+	late    []occurrence
+	refused []occurrence
 }
 
 const second = int64(1e9)
@@ -56,8 +56,8 @@ type lifetime func(history.Stream) (seconds int)
 func ofMessages(s history.Stream) int  { return s.TTLS }
 func ofMailboxes(s history.Stream) int { return s.MailboxTTLS }
 
-// A glimpse is a row about a message.
-type glimpse struct {
+// An occurrence is a row about a message.
+type occurrence struct {
 	process, stream  int32
 	seq, index, time int64
 	asked            int64 // when it was fetched
@@ -110,12 +110,12 @@ func (c *expiry) Add(b *history.Batch) {
 		}
 		at := c.looks.row(b, i)
 		if at != nil && b.Stream[i] >= 0 && c.mayBeLate(b, i, at) {
-			c.late = append(c.late, glimpse{b.Process[i], b.Stream[i], b.Seq[i], b.Index[i], b.Time[i], at.called})
+			c.late = append(c.late, occurrence{b.Process[i], b.Stream[i], b.Seq[i], b.Index[i], b.Time[i], at.called})
 		}
 	}
 	for _, i := range c.ledger.rows(b).published {
 		if s := b.Stream[i]; c.boxes[c.ledger.topic(s)] != nil && b.Edge[i] == history.Return && b.Outcome[i] == history.Fail && gone(b.Text(int(i))) {
-			c.refused = append(c.refused, glimpse{b.Process[i], s, b.Seq[i], b.Index[i], b.Time[i], 0})
+			c.refused = append(c.refused, occurrence{b.Process[i], s, b.Seq[i], b.Index[i], b.Time[i], 0})
 		}
 	}
 }
@@ -176,7 +176,7 @@ func (c *expiry) Result(*closing) verdict.Result {
 	return r
 }
 
-func (c *expiry) anomaly(kind string, s glimpse, m *message, what string) verdict.Anomaly {
+func (c *expiry) anomaly(kind string, s occurrence, m *message, what string) verdict.Anomaly {
 	fault := c.ledger.fault(s.time)
 	return verdict.Anomaly{
 		Kind: kind, Process: s.process, Stream: s.stream, Seq: s.seq, TimeNS: s.time, Fault: fault, Events: events(m.call.index(), m.ret.index(), s.index),
@@ -211,7 +211,7 @@ func (c *expiry) groups(found *findings) (looked int64) {
 				}
 				at := sort.Search(len(whole), func(i int) bool { return whole[i].called > m.acked })
 				if at < len(whole) && whole[at].returned < until {
-					found.add(c.anomaly("early", glimpse{p, int32(s), seq, history.None, m.acked, 0}, m,
+					found.add(c.anomaly("early", occurrence{p, int32(s), seq, history.None, m.acked, 0}, m,
 						sentence("was not in the answer to %s at %s, and never came", l.process(p), clock(whole[at].returned))))
 				}
 			})
@@ -252,7 +252,7 @@ func (c *expiry) sends(found *findings) (refused int64) {
 		for seq := range st.messages.n {
 			m := st.messages.at(seq)
 			if m.outcome == history.OK && m.called >= over && m.acked < x.again {
-				found.add(c.anomaly("late", glimpse{row.Producer, int32(s), seq, history.None, m.acked, 0}, m,
+				found.add(c.anomaly("late", occurrence{row.Producer, int32(s), seq, history.None, m.acked, 0}, m,
 					sentence("was taken by a mailbox that had expired at %s", clock(over-c.slack))))
 			}
 		}

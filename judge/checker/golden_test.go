@@ -25,20 +25,7 @@ func TestJudgedTheSameForEver(t *testing.T) {
 		"misfortune": misfortune(), "torn": torn(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			record(t, s, dir)
-			src, err := history.Open(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer src.Close()
-			ctx := s.context()
-			ctx.Tables = src.Tables()
-			report, err := Judge(src, ctx, names())
-			if err != nil {
-				t.Fatal(err)
-			}
-			golden(t, name, report)
+			golden(t, name, judgedFromDisk(t, s))
 		})
 	}
 }

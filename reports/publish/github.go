@@ -153,15 +153,31 @@ func (g *gitHub) published(ctx context.Context, branch string) (map[string]bool,
 	if err != nil {
 		return nil, explained(fmt.Errorf("read branch %s: %w", branch, err), "the branch must exist and hold a commit")
 	}
-	tree, _, err := g.client.Git.GetTree(ctx, g.owner, g.repo, ref.Object.GetSHA(), true)
+	hashes, _, err := g.listed(ctx, ref.Object.GetSHA())
 	if err != nil {
 		return nil, fmt.Errorf("read what is published: %w", err)
 	}
 	there := map[string]bool{}
-	for _, e := range tree.Entries {
-		there[e.GetSHA()] = true
+	for _, hash := range hashes {
+		there[hash] = true
 	}
 	return there, nil
+}
+
+// listed are the hashes of the files of a tree by their paths, and whether GitHub lists all of
+// them at once.
+func (g *gitHub) listed(ctx context.Context, tree string) (hashes map[string]string, all bool, err error) {
+	list, _, err := g.client.Git.GetTree(ctx, g.owner, g.repo, tree, true)
+	if err != nil {
+		return nil, false, err
+	}
+	hashes = map[string]string{}
+	for _, e := range list.Entries {
+		if e.GetType() == "blob" {
+			hashes[e.GetPath()] = e.GetSHA()
+		}
+	}
+	return hashes, !list.GetTruncated(), nil
 }
 
 // blobs uploads the contents that are not there yet. They are addressed by content, so an
@@ -228,11 +244,20 @@ func (g *gitHub) attempt(ctx context.Context, branch string, entries []*github.T
 
 // stale are entries that take the files of before out of a tree.
 func (g *gitHub) stale(ctx context.Context, root string, p publication) (entries []*github.TreeEntry, err error) {
+	if len(p.folders) == 0 {
+		return nil, nil
+	}
+	hashes, all, err := g.listed(ctx, root)
+	if err != nil {
+		return nil, fmt.Errorf("read what is published: %w", err)
+	}
 	for _, folder := range p.folders {
-		there, hashes, err := g.filesIn(ctx, root, folder.Name)
-		if err != nil {
-			return nil, fmt.Errorf("read %s as it is published: %w", folder.Name, err)
+		if !all { // a large repository
+			if hashes, err = g.filesIn(ctx, root, folder.Name); err != nil {
+				return nil, fmt.Errorf("read %s as it is published: %w", folder.Name, err)
+			}
 		}
+		there := below(hashes, folder.Name)
 		err = folder.takesPlace(there, func(name string, content []byte) (bool, error) {
 			return hashes[name] == plumbing.ComputeHash(plumbing.BlobObject, content).String(), nil
 		})
@@ -246,38 +271,45 @@ func (g *gitHub) stale(ctx context.Context, root string, p publication) (entries
 	return entries, nil
 }
 
-// filesIn are the files in and below a folder of a tree, and their hashes; none where it is not
-// there.
-func (g *gitHub) filesIn(ctx context.Context, tree, folder string) (names []string, hashes map[string]string, err error) {
-	rest := folder
-	for rest != "" {
+// below are the files in and below a folder, sorted.
+func below(hashes map[string]string, folder string) (names []string) {
+	for name := range hashes {
+		if strings.HasPrefix(name, folder+"/") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// filesIn are the hashes of the files in and below a folder of a tree, by their paths in the
+// tree; none where it is not there.
+func (g *gitHub) filesIn(ctx context.Context, tree, folder string) (map[string]string, error) {
+	for rest := folder; rest != ""; {
 		var first string
 		first, rest, _ = strings.Cut(rest, "/")
 		list, _, err := g.client.Git.GetTree(ctx, g.owner, g.repo, tree, false)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		i := slices.IndexFunc(list.Entries, func(e *github.TreeEntry) bool { return e.GetType() == "tree" && e.GetPath() == first })
 		if i < 0 {
-			return nil, nil, nil
+			return nil, nil
 		}
 		tree = list.Entries[i].GetSHA()
 	}
-	list, _, err := g.client.Git.GetTree(ctx, g.owner, g.repo, tree, true)
-	if err == nil && list.GetTruncated() {
+	hashes, all, err := g.listed(ctx, tree)
+	if err == nil && !all {
 		err = errors.New("GitHub lists a part of it alone")
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	hashes = map[string]string{}
-	for _, e := range list.Entries {
-		if e.GetType() == "blob" {
-			name := path.Join(folder, e.GetPath())
-			names, hashes[name] = append(names, name), e.GetSHA()
-		}
+	inside := map[string]string{}
+	for name, hash := range hashes {
+		inside[path.Join(folder, name)] = hash
 	}
-	return names, hashes, nil
+	return inside, nil
 }
 
 // check knows nothing before GitHub is asked.

@@ -35,10 +35,11 @@ type fakeGitHub struct {
 	trees   map[string]map[string]string // path → blob
 	commits map[string]fakeCommit
 	head    string
-	uploads int // of blobs
-	races   int // how many more times somebody else moves the branch just before us
-	status  int // with which a lost race is answered
-	limits  int // how many more uploads a limit refuses
+	uploads int  // of blobs
+	races   int  // how many more times somebody else moves the branch just before us
+	status  int  // with which a lost race is answered
+	limits  int  // how many more uploads a limit refuses
+	large   bool // of the whole tree it lists a part
 }
 
 type fakeCommit struct{ tree, parent, message string }
@@ -97,11 +98,14 @@ func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if commit, ok := f.commits[sha]; ok {                                            // as git resolves it
 			sha = commit.tree
 		}
-		tree := f.shownTree(sha, folder)
+		tree, truncated := f.shownTree(sha, folder), false
 		if r.URL.Query().Get("recursive") != "" {
 			tree = f.wholeTree(sha, folder)
+			if truncated = f.large && folder == ""; truncated {
+				tree = tree[:1]
+			}
 		}
-		answer(w, 200, map[string]any{"sha": sha, "tree": tree})
+		answer(w, 200, map[string]any{"sha": sha, "tree": tree, "truncated": truncated})
 	case route == "POST /git/blobs" && f.limits > 0:
 		f.limits--
 		answer(w, http.StatusTooManyRequests, map[string]any{"message": "slow down"})

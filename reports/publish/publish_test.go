@@ -112,6 +112,8 @@ func TestFolderIsReplaced(t *testing.T) {
 	_, err := git.PlainInit(bare, true)
 	must(t, err)
 	f, g := newFakeGitHub(t)
+	large, ofLarge := newFakeGitHub(t)
+	large.large = true
 	for name, place := range map[string]struct {
 		to    publisher
 		files func() []string
@@ -123,7 +125,8 @@ func TestFolderIsReplaced(t *testing.T) {
 			must(t, err)
 			return filesIn(t, clone)
 		}},
-		"GitHub": {g, func() []string { return slices.Sorted(maps.Keys(f.files())) }},
+		"GitHub":       {g, func() []string { return slices.Sorted(maps.Keys(f.files())) }},
+		"large GitHub": {ofLarge, func() []string { return slices.Sorted(maps.Keys(large.files())) }},
 	} {
 		push := func(pages map[string][]byte) []string {
 			t.Helper()
@@ -333,7 +336,9 @@ func TestPushTakesNoOthersPlace(t *testing.T) {
 	_, err := git.PlainInit(bare, true)
 	must(t, err)
 	_, g := newFakeGitHub(t)
-	for name, to := range map[string]publisher{"directory": directory(filepath.Join(t.TempDir(), "to")), "git": newGitRemote(bare), "GitHub": g} {
+	large, ofLarge := newFakeGitHub(t)
+	large.large = true
+	for name, to := range map[string]publisher{"directory": directory(filepath.Join(t.TempDir(), "to")), "git": newGitRemote(bare), "GitHub": g, "large GitHub": ofLarge} {
 		first, _ := finished(t, runtest.Run{Lossy: true, Seconds: 1})
 		other, _ := finished(t, runtest.Run{Seconds: 2})
 		push := func(dir string, words reports.Words) error {

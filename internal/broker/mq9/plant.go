@@ -47,17 +47,9 @@ func Plants() []Plant {
 
 // FindPlant answers the plant of a name. NAME/N is the same defect once in N.
 func FindPlant(name string) (Plant, error) {
-	plants := Plants()
-	var names []string
-	for _, p := range plants {
-		names = append(names, p.Name)
-	}
-	i, every, err := plant.Find(name, names)
-	if err != nil {
-		return Plant{}, err
-	}
-	plants[i].Every = every
-	return plants[i], nil
+	p, every, err := plant.Find(name, Plants(), func(p Plant) string { return p.Name })
+	p.Every = every
+	return p, err
 }
 
 // String is the name with the rate, as FindPlant takes it.

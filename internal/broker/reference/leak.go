@@ -40,17 +40,9 @@ func Leaks() []Leak {
 
 // FindLeak answers the leak of a name. NAME/N is the same once in N.
 func FindLeak(name string) (Leak, error) {
-	leaks := Leaks()
-	var names []string
-	for _, l := range leaks {
-		names = append(names, l.Name)
-	}
-	i, every, err := plant.Find(name, names)
-	if err != nil {
-		return Leak{}, err
-	}
-	leaks[i].Every = every
-	return leaks[i], nil
+	l, every, err := plant.Find(name, Leaks(), func(l Leak) string { return l.Name })
+	l.Every = every
+	return l, err
 }
 
 // LeakPrefix begins the name of every leak.
