@@ -142,7 +142,10 @@ class Paho(Session):
         timer = threading.Timer(2.0, lambda: self.conn and self.conn.break_off())  # a frozen broker reads no DISCONNECT
         timer.daemon = True
         timer.start()
-        self.mqtt.loop_stop()
+        try:
+            self.mqtt.loop_stop()
+        except AttributeError:  # it forgot its network thread, which had just ended, before it waited for it
+            pass
         timer.cancel()
         if self.conn:
             self.over("closed by the client")
