@@ -23,17 +23,13 @@ const mostExcerpt = 256 << 10
 
 // Excerpt is the beginning and the end of a log of size bytes, in whole lines. A line between
 // them says how much is missing.
-func Excerpt(log io.ReaderAt, size int64) ([]byte, error) { return excerpt(log, size, mostExcerpt) }
-
-func excerpt(log io.ReaderAt, size, limit int64) ([]byte, error) {
-	if size <= limit {
-		return io.ReadAll(io.NewSectionReader(log, 0, size))
-	}
-	head, err := io.ReadAll(io.NewSectionReader(log, 0, limit/2))
+func Excerpt(log io.ReaderAt, size int64) ([]byte, error) {
+	half := min(size, mostExcerpt) / 2
+	head, err := io.ReadAll(io.NewSectionReader(log, 0, half))
 	if err != nil {
 		return nil, err
 	}
-	tail, err := io.ReadAll(io.NewSectionReader(log, size-limit/2, limit/2))
+	tail, err := io.ReadAll(io.NewSectionReader(log, size-half, half))
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +59,8 @@ func falseExcerpts(dir string) (names []string, err error) {
 	return names, err
 }
 
-// excerptMark is the line between the two parts of an excerpt, in the words of any version.
-var excerptMark = regexp.MustCompile(`\n\[\d+ of \d+ bytes [^\n\]]*\]\n\n`)
+// excerptMark is the line between the two parts of an excerpt, or the one that older copies have.
+var excerptMark = regexp.MustCompile(`\n\[(\d+) of (\d+) bytes (?:of the log are not in this excerpt|left out of this excerpt; the packed log has them)\]\n\n`)
 
 // isExcerpt reports whether an excerpt is of the log of its name: its beginning and its end.
 func isExcerpt(dir, name string) (bool, error) {
@@ -95,8 +91,12 @@ func isExcerpt(dir, name string) (bool, error) {
 		}
 		return bytes.Equal(is, part), err
 	}
-	for _, mark := range excerptMark.FindAllIndex(short, -1) { // a log may have such a line itself
-		head, tail := short[:mark[0]], short[mark[1]:]
+	for _, at := range excerptMark.FindAllSubmatchIndex(short, -1) { // a log may have such a line itself
+		head, tail := short[:at[0]], short[at[1]:]
+		missing := info.Size() - int64(len(head)+len(tail))
+		if string(short[at[2]:at[3]]) != fmt.Sprint(missing) || string(short[at[4]:at[5]]) != fmt.Sprint(info.Size()) {
+			continue
+		}
 		begins, err := has(head, 0)
 		if err != nil || !begins {
 			return false, err

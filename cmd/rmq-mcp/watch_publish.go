@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -49,20 +47,9 @@ func (w watching) publish(ctx context.Context, r watch.Round) (string, error) {
 	pushed, err := publish.Push(ctx, runs, publish.Destination(w.ask.publish), reports.Words{}, nil,
 		publish.Folder{Name: finding.Folder + "/" + name, Pages: findings, Whole: true}, publish.Folder{Name: "rounds/" + name, Pages: rounds, Whole: true})
 	if err == nil {
-		err = reports.WriteJSON(filepath.Join(w.journal.Dir(), publishedFile), published{w.ask.publish, runs})
-	}
-	if err == nil {
 		err = publish.Remember(w.dir, publish.Destination(w.ask.publish), runs, roots)
 	}
 	return fmt.Sprintf("%d findings, %d runs, %d files, at %s%s", len(all.Findings), len(runs), len(pushed.Paths), pushed.URL, bad), err
-}
-
-// publishedFile has what was published last.
-const publishedFile = "published.json"
-
-type published struct {
-	To   string   `json:"to"`
-	Runs []string `json:"runs"` // their directories
 }
 
 // shownRuns are the runs that pages of findings lead to: of each finding the smallest and the
@@ -120,12 +107,13 @@ func (w watching) keepClaims(ctx context.Context, _ watch.Round) (string, error)
 func (w watching) issues(ctx context.Context, claimed bool) (string, error) {
 	ask := issueAsk{flavor: w.ask.cluster.Flavor, source: w.ask.source, links: w.ask.links, claimed: claimed}
 	if w.ask.publish != "" { // links lead to what is there
-		var last published
-		if err := stored.ReadJSON(filepath.Join(w.journal.Dir(), publishedFile), &last); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		there, err := publish.Remembered(w.dir, publish.Destination(w.ask.publish))
+		if err != nil {
 			return "", err
 		}
-		if ask.published = []string{}; last.To == w.ask.publish {
-			ask.published = append(ask.published, last.Runs...)
+		ask.published = []string{}
+		for id := range there {
+			ask.published = append(ask.published, filepath.Join(w.dir, reports.RunsDir, id))
 		}
 	}
 	changes, err := w.app.keepIssues(ctx, w.out, w.ask.issues, nil, ask)

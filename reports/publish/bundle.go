@@ -38,17 +38,10 @@ func bundle(dir, id string) (Folder, error) {
 		return Folder{}, fmt.Errorf("its record says that it is run %q, and its directory is %s; give the directory that name", id, filepath.Base(dir))
 	}
 	f := Folder{Name: path.Join(reports.RunsDir, id), Pages: map[string][]byte{}, Whole: true, Of: dir}
-	add := func(rel string, content []byte) { f.Pages[rel] = content }
-	for _, name := range append([]string{reports.ReportFile, reports.MarkdownFile, reports.TimelineFile, reports.SummaryFile, reports.VerdictFile, reports.SealFile}, later...) {
-		content, err := stored.ReadFile(filepath.Join(dir, name), stored.MostJSON)
-		if os.IsNotExist(err) && slices.Contains(later, name) {
-			continue
-		}
-		if err != nil {
-			return f, err
-		}
-		add(name, content)
+	if err := f.readPages(); err != nil {
+		return f, err
 	}
+	add := func(rel string, content []byte) { f.Pages[rel] = content }
 	var left strings.Builder
 	err := filepath.WalkDir(filepath.Join(dir, reports.EvidenceDir), func(file string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -64,6 +57,22 @@ func bundle(dir, id string) (Folder, error) {
 		add(leftOutFile, []byte("Too large for this copy (SHA-256, bytes, path):\n\n"+left.String()))
 	}
 	return f, err
+}
+
+// readPages reads the report of the run, its verdict and all that was said of it, as they are
+// now: words that are added change them.
+func (f Folder) readPages() error {
+	for _, name := range append([]string{reports.ReportFile, reports.MarkdownFile, reports.TimelineFile, reports.SummaryFile, reports.VerdictFile, reports.SealFile}, later...) {
+		content, err := stored.ReadFile(filepath.Join(f.Of, name), stored.MostJSON)
+		if os.IsNotExist(err) && slices.Contains(later, name) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		f.Pages[name] = content
+	}
+	return nil
 }
 
 // addEvidence adds a file of evidence: as it is, packed, or as a line of what is left out.

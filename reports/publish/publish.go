@@ -139,21 +139,22 @@ func pushTo(ctx context.Context, p publisher, runDirs []string, words reports.Wo
 	all := publication{}
 	var rows []reports.Row
 	var message string
-	for _, dir := range runDirs { // before anything is written
-		if _, err := checked(p, dir); err != nil {
+	folders := make([]Folder, len(runDirs))
+	for i, dir := range runDirs { // before anything is written
+		var err error
+		if folders[i], err = checked(p, dir); err != nil {
 			return Pushed{}, err
 		}
 	}
-	for _, dir := range runDirs {
+	for i, dir := range runDirs {
 		summary, err := reports.AddWords(dir, words)
 		if err != nil {
 			return Pushed{}, fmt.Errorf("push %s: %w", dir, err)
 		}
-		more, err := bundle(dir, summary.ID)
-		if err != nil {
+		if err := folders[i].readPages(); err != nil {
 			return Pushed{}, fmt.Errorf("push %s: %w", dir, err)
 		}
-		all.add(more)
+		all.add(folders[i])
 		rows = append(rows, summary.Row)
 		message += fmt.Sprintf("%s: %s, %s\n", summary.ID, summary.Name(), summary.State)
 	}
