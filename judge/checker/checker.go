@@ -19,6 +19,10 @@ type Checker interface {
 	fork() Checker
 }
 
+// A settler is a checker that may be sure to fail before the last row: what it has found no later
+// row takes back. Only its canary is asked, which need not see the rest.
+type settler interface{ settled() bool }
+
 // Context is the record of a run beside its events.
 type Context struct {
 	Run      *history.Run

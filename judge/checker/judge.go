@@ -74,6 +74,7 @@ type bench struct {
 	checker  Checker
 	canary   Checker // nil while nothing is mutated
 	mutation *mutation
+	settled  bool // the canary is, see settler
 
 	broken, canaryBroken breakage
 }
@@ -166,6 +167,9 @@ func (j *judge) add(b *history.Batch) {
 	for _, bench := range j.benches {
 		// Before any checker sees the batch: a canary forks it as it was.
 		bench.canaryBroken.guard(func() {
+			if bench.settled {
+				return
+			}
 			if m := bench.mutation.batch(b); m != b || bench.canary != nil {
 				bench.show(m)
 			}
@@ -189,6 +193,8 @@ func (b *bench) show(mutated *history.Batch) {
 	if mutated.N > 0 {
 		b.canary.Add(mutated)
 	}
+	s, ok := b.canary.(settler)
+	b.settled = ok && s.settled()
 }
 
 func (j *judge) report(ended bool) Report {

@@ -94,6 +94,8 @@ func (c *once) Add(b *history.Batch) {
 	}
 }
 
+func (c *once) settled() bool { return c.found.total > 0 }
+
 // takes reports whether a second delivery like this one would be the broker's.
 func (c *once) takes(b *history.Batch, d delivery) bool {
 	p, l := b.Process[d.i], c.ledger

@@ -61,11 +61,7 @@ func (c *progress) Result(*closing) verdict.Result {
 	if end < 0 {
 		end = c.last
 	}
-	c.acks.silences(end, func(s silence) {
-		fault := c.overlapping(s)
-		if fault == "" {
-			return
-		}
+	c.around(end, func(s silence, fault string) {
 		longest = max(longest, s.length())
 		if s.length() > c.bound {
 			found.add(c.silent(s, fault))
@@ -85,6 +81,22 @@ func (c *progress) Result(*closing) verdict.Result {
 		r.Summary = sentence("the longest silence around a fault was %s, allowed are %s", clock(longest), clock(c.bound))
 	}
 	return r
+}
+
+// settled does not count the silence that lasts until now. The canary gets no rows of an earlier
+// time than one that ended: its mutation leaves none.
+func (c *progress) settled() (is bool) {
+	c.around(0, func(s silence, _ string) { is = is || c.bound > 0 && s.length() > c.bound })
+	return is
+}
+
+// around calls f with each silence around a fault, until publishing ends.
+func (c *progress) around(end int64, f func(s silence, fault string)) {
+	c.acks.silences(end, func(s silence) {
+		if fault := c.overlapping(s); fault != "" {
+			f(s, fault)
+		}
+	})
 }
 
 func (c *progress) overlapping(s silence) string {

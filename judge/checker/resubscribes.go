@@ -71,6 +71,8 @@ func (c *resubscribes) Add(b *history.Batch) {
 	}
 }
 
+func (c *resubscribes) settled() bool { return c.found.total > 0 }
+
 func (c *resubscribes) pause(b *history.Batch, i int) {
 	if k := b.Kind[i]; (k == history.KindPause || k == history.KindResume) && uint32(b.Process[i]) < uint32(len(c.of)) {
 		s := &c.of[b.Process[i]]
@@ -141,8 +143,9 @@ func unsubscribe(ctx Context) *mutation {
 	m := &mutation{idle: "no client subscribed"}
 	m.apply = func(b *history.Batch) *history.Batch {
 		gone := map[int]bool{}
-		for _, p := range ctx.ledger.rows(b).packets {
-			if p.kind == subscribePacket {
+		packets := ctx.ledger.rows(b).packets
+		for i := range packets {
+			if p := &packets[i]; p.kind == subscribePacket {
 				gone[p.i] = true
 			}
 		}

@@ -126,6 +126,10 @@ func (c *stalls) Add(b *history.Batch) {
 	}
 }
 
+func (c *stalls) settled() bool {
+	return slices.ContainsFunc(c.of, func(s stalled) bool { return len(s.list) > 0 })
+}
+
 // packet follows the packets that a client has not answered, because its broker may
 // wait for those. It also notes the messages sent to it late.
 func (c *stalls) packet(p *packet, of *stalled) {

@@ -104,16 +104,17 @@ func (t talker) fork() talker {
 	return t
 }
 
-// Add takes a batch if the dialogue is the canary's own, until its rule is broken. The
-// judge itself adds to the shared dialogue.
+// Add takes a batch if the dialogue is the canary's own. The judge itself adds to the
+// shared dialogue.
 func (c *talk) Add(b *history.Batch) {
-	switch {
-	case !c.dialogue.own:
-		c.dialogue.broken.pass()
-	case c.found.total == 0:
+	if c.dialogue.own {
 		c.dialogue.add(b)
+	} else {
+		c.dialogue.broken.pass()
 	}
 }
+
+func (c *talk) settled() bool { return c.found.total > 0 }
 
 func (t *dialogue) add(b *history.Batch) {
 	if !t.ruled {
@@ -241,60 +242,45 @@ func (t *talker) take(p *packet, side int, open *exchange) {
 	}
 }
 
-// exchanges holds the exchange of each packet id, in small pages made on demand: most
-// clients use few ids, and there may be thousands of clients.
-type exchanges struct{ books *[64]*book }
+// exchanges holds the exchange of each packet id, in pages made on demand: most clients use
+// few ids, and there may be thousands of clients.
+type exchanges struct{ pages []*page }
 
-type book [64]*[16]exchange
+// A page has 64 packet ids.
+type page [64]exchange
 
 // at is the exchange of a packet id, nil where there was none.
 func (x *exchanges) at(id int64) *exchange {
-	if id < 0 || x.books == nil || x.books[id>>10&63] == nil || x.books[id>>10&63][id>>4&63] == nil {
-		return nil
-	}
-	if e := &x.books[id>>10&63][id>>4&63][id&15]; e.known {
-		return e
+	if i := uint64(id) >> 6; i < uint64(len(x.pages)) && x.pages[i] != nil {
+		if e := &x.pages[i][id&63]; e.known {
+			return e
+		}
 	}
 	return nil
 }
 
 func (x *exchanges) set(id int64, e exchange) *exchange {
-	if x.books == nil {
-		x.books = new([64]*book)
+	i := int(uint16(id) >> 6)
+	if i >= len(x.pages) {
+		x.pages = append(x.pages, make([]*page, i+1-len(x.pages))...)
 	}
-	pages := &x.books[id>>10&63]
-	if *pages == nil {
-		*pages = new(book)
+	if x.pages[i] == nil {
+		x.pages[i] = new(page)
 	}
-	page := &(*pages)[id>>4&63]
-	if *page == nil {
-		*page = new([16]exchange)
-	}
-	at := &(*page)[id&15]
+	at := &x.pages[i][id&63]
 	*at = e
 	at.known = true
 	return at
 }
 
 func (x exchanges) fork() exchanges {
-	if x.books == nil {
-		return x
-	}
-	books := *x.books
-	for i, pages := range books {
-		if pages == nil {
-			continue
+	return exchanges{forks(x.pages, func(p *page) *page {
+		if p == nil {
+			return nil
 		}
-		own := *pages
-		for j, page := range own {
-			if page != nil {
-				copied := *page
-				own[j] = &copied
-			}
-		}
-		books[i] = &own
-	}
-	return exchanges{&books}
+		copied := *p
+		return &copied
+	})}
 }
 
 func (c *talk) accuse(p *packet, open *exchange, wrong string) {

@@ -74,8 +74,9 @@ func (c *unexpected) Add(b *history.Batch) {
 	if !c.ledger.wire.on {
 		return
 	}
-	for _, p := range c.ledger.rows(b).packets {
-		if p.flags.Has(history.FlagRenamed | history.FlagToClient) {
+	packets := c.ledger.rows(b).packets
+	for i := range packets {
+		if p := &packets[i]; p.flags.Has(history.FlagRenamed | history.FlagToClient) {
 			c.suspect(suspect{process: p.process, stream: p.stream, seq: p.seq, index: p.row, t: p.time, packet: true})
 		}
 	}
