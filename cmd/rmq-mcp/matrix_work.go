@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/clients"
@@ -70,16 +70,26 @@ func runOnce(ctx context.Context, dir string, argv []string, start keeper.Start,
 		return "", err
 	}
 	if ctx.Err() != nil {
-		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-		defer cancel()
-		_, err := client.Stop(stopping, start.Caller)
-		if errors.Is(err, keeper.ErrGone) {
-			err = nil
-		}
-		return "", errors.Join(ctx.Err(), err)
+		return "", errors.Join(ctx.Err(), endInOrder(ctx, client, start.Caller))
 	}
 	if _, err := judged(run); err != nil {
 		return "", fmt.Errorf("the run was not judged: %w; see %s", err, run)
 	}
 	return client.Info().ID, nil
+}
+
+// endInOrder stops a run and waits until it is sealed, because the next run beside it would
+// disturb both. A second interrupt leaves it to its keeper.
+func endInOrder(ctx context.Context, client *keeper.Client, caller keeper.Caller) error {
+	ctx, leave := interrupted(context.WithoutCancel(ctx))
+	defer leave()
+	fmt.Fprintf(os.Stderr, "rmq-mcp: stopping run %s: heals, drains and judges what happened; interrupt again to leave it to its keeper\n", client.Info().ID)
+	_, err := client.Stop(ctx, caller)
+	switch {
+	case errors.Is(err, keeper.ErrGone):
+		return nil
+	case ctx.Err() != nil:
+		return left(client)
+	}
+	return err
 }
