@@ -58,12 +58,16 @@ func TestHealEarlyTwiceAndAfterCancellation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(3)
 		f := r.inject(t, "pause", r.on(1), 100)
+		whole := r.inject(t, "pause", r.on(2), 0.5)
+		if l, err := r.Wait(t.Context(), whole.Fault); err != nil || l.Times.AskedNS != 0 {
+			t.Errorf("it had its time: %v, %+v", err, l.Times)
+		}
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range 2 {
 			l, err := r.Heal(gone, f.Fault)
-			if err != nil || l.Healed != history.HealVerified || l.State != history.Landed {
-				t.Fatalf("heal: %v, %s, %s", err, l.Healed, l.State)
+			if err != nil || l.Healed != history.HealVerified || l.State != history.Landed || l.Times.AskedNS == 0 {
+				t.Fatalf("heal: %v, %s, %s, %+v", err, l.Healed, l.State, l.Times)
 			}
 		}
 		if r.nodes[0].now() != Running || r.Now() > time.Second {

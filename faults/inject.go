@@ -177,6 +177,9 @@ func (e *Engine) hold(ctx context.Context, p *placement) {
 	case <-bound.C:
 	case <-p.asked:
 		patience = hurriedBound
+		if now := e.opt.Clock.Now(); !p.plan.Brief && p.remaining(now) > 0 {
+			p.change(func(l *history.Landing) { l.Times.AskedNS = int64(now) })
+		}
 	}
 	e.sampleWithin(ctx, patience, p, history.During, false)
 	e.heal(ctx, p)

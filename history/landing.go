@@ -32,8 +32,9 @@ type LandingTimes struct {
 	EffectNS   int64 `json:"effect_ns,omitempty"`  // a reading that began then was the first in which every proof held
 	TriggerNS  int64 `json:"trigger_ns,omitempty"` // the event that it waited for came
 	AppliedNS  int64 `json:"applied_ns"`
-	HealNS     int64 `json:"heal_ns"`   // the heal began
-	HealedNS   int64 `json:"healed_ns"` // read back healed
+	AskedNS    int64 `json:"asked_ns,omitempty"` // somebody asked to heal it before its time was over
+	HealNS     int64 `json:"heal_ns"`            // the heal began
+	HealedNS   int64 `json:"healed_ns"`          // read back healed
 	PlannedNS  int64 `json:"planned_ns"`
 	DurationNS int64 `json:"duration_ns"` // the bound asked for
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
 )
@@ -43,8 +44,12 @@ type noter func(k Kind, format string, args ...any)
 func faultShortfalls(in Input, note noter) (landed int) {
 	planned := slices.Clone(in.Run.Faults)
 	for _, l := range in.Landings {
-		planned = without(planned, l)
+		rest := without(planned, l)
 		state, why, _ := DecideLanding(l)
+		if early := healedEarly(l); early != "" && len(rest) < len(planned) && state == history.Landed {
+			state, why = history.Partial, []string{early}
+		}
+		planned = rest
 		name := fmt.Sprintf("%s (%s of %s)", l.Fault, l.Type, l.Target)
 		switch state {
 		case history.Landed:
@@ -79,6 +84,17 @@ func faultShortfalls(in Input, note noter) (landed int) {
 		note(kind, "the planned %s of %s%s was never injected", p.Type, p.Target, with(p.Params, other))
 	}
 	return landed
+}
+
+// healedEarly says how much of its time a fault had, where somebody asked to heal it
+// before that was over. A planned fault is then weaker than the plan.
+func healedEarly(l history.Landing) string {
+	t := l.Times
+	if t.AskedNS == 0 {
+		return ""
+	}
+	return fmt.Sprintf("somebody asked to heal it after %.1f s of %.1f s",
+		time.Duration(t.AskedNS-t.AppliedNS).Seconds(), time.Duration(t.DurationNS).Seconds())
 }
 
 func without(planned []history.PlannedFault, l history.Landing) []history.PlannedFault {

@@ -65,6 +65,26 @@ var shortOf = map[Kind]func(in *Input){
 	OneSeed:            func(*Input) {},
 }
 
+// A planned fault that somebody healed early is weaker than the plan; one that was
+// injected by hand has no plan to fall short of.
+func TestHealedEarly(t *testing.T) {
+	early := func(in *Input) {
+		in.Landings[0].Times = history.LandingTimes{AppliedNS: 5e9, AskedNS: 8e9, DurationNS: 20e9}
+	}
+	in := good()
+	early(&in)
+	list := Shortfalls(in)
+	if i := slices.IndexFunc(list, func(s Shortfall) bool { return s.Kind == FaultPartial }); i < 0 || !strings.Contains(list[i].Text, "after 3.0 s of 20.0 s") {
+		t.Errorf("%+v", list)
+	}
+	in = good()
+	in.Run.Faults = nil
+	early(&in)
+	if list := Shortfalls(in); slices.ContainsFunc(list, func(s Shortfall) bool { return s.Kind == FaultPartial }) {
+		t.Errorf("by hand: %+v", list)
+	}
+}
+
 // Every kind has exactly one state, in the table and out of a decision.
 func TestEveryShortfallHasOneState(t *testing.T) {
 	seen := map[Kind]int{}

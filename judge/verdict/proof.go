@@ -113,7 +113,7 @@ func readSlower(p history.ProofRecord, before, during []history.Sample) (reading
 	if s, ok := firstNotOK(before, during); ok {
 		return unreadable, fmt.Sprintf("%s: could not be read %s the fault: %s", p.Name, s.Moment, s.Error)
 	}
-	was, is := median(before), median(during)
+	was, is := median(before), during[len(during)-1].Value // one that has gone again is no effect of the fault
 	text := fmt.Sprintf("%s: %s before, %s during, wanted %s more", p.Name,
 		quantity(was, p.Unit), quantity(is, p.Unit), quantity(p.Margin, p.Unit))
 	if is > was && is-was >= p.Margin {
