@@ -95,6 +95,9 @@ func (e *Experiment) announce() {
 	if e.lowered != "" {
 		e.say(fmt.Sprintf("%s publishes %s", e.scenario.Name, e.lowered))
 	}
+	if len(e.led) > 0 {
+		e.say(fmt.Sprintf("brokers that somebody else runs do not say who leads: %s acts on any node", strings.Join(e.led, ", ")))
+	}
 	switch {
 	case e.notice == "":
 	case len(e.leftOut) > 0:

@@ -27,6 +27,7 @@ type spec struct {
 	tier     scenarios.Tier
 	rate     float64  // of the scenario's publishers together
 	lowered  string   // why that is less than it asks for; "" where it is not
+	led      []string // faults of the leader or of a follower that act on any node, as the brokers do not say who leads
 	notice   string   // why it runs without its faults, or without some; "" where somebody asked for that
 	leftOut  []string // faults that were left out; the others are injected
 	sdk      clients.SDK
@@ -128,6 +129,9 @@ func (s *spec) leaveOut() {
 		s.start.OffNodes, s.start.NoFaults = false, true
 	default:
 		s.leftOut, s.scenario = out, s.scenario.OffNodes()
+	}
+	if c := s.start.Cluster; c.Foreign() && len(c.Endpoints) > 1 {
+		s.led, s.scenario = s.scenario.Led(), s.scenario.Leaderless()
 	}
 }
 

@@ -8,6 +8,27 @@ import (
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 )
 
+// Several brokers that somebody else runs do not say who leads: the plan says so, and
+// takes any of them.
+func TestLeaderOfBrokersOfSomebodyElse(t *testing.T) {
+	for _, test := range []struct {
+		endpoints []string
+		target    string
+	}{
+		{[]string{"127.0.0.1:1883"}, "leader"},
+		{[]string{"127.0.0.1:1883", "127.0.0.1:1884", "127.0.0.1:1885"}, "any"},
+	} {
+		c := cluster.Config{Flavor: "external", Endpoints: test.endpoints, PIDs: []int{4711, 4712, 4713}[:len(test.endpoints)]}
+		s, err := checked(keeper.Start{Scenario: "mqtt/broker-kill-9", Cluster: c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.scenario.Schedule[0].Target; got != test.target || (len(s.led) > 0) != (test.target == "any") {
+			t.Errorf("%d brokers: the target is %s, said of %q", len(test.endpoints), got, s.led)
+		}
+	}
+}
+
 // Brokers that somebody else runs get the faults alone that act on clients.
 func TestFaultsOnBrokersOfSomebodyElse(t *testing.T) {
 	external := cluster.Config{Flavor: "external", Endpoints: []string{"127.0.0.1:1883"}}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
@@ -18,8 +19,12 @@ import (
 func (n *nemesis) target(ctx context.Context, asked string) (faults.Target, error) {
 	t := faults.Target{Asked: asked, Site: n.site()}
 	nodes, err := n.resolve(ctx, &t)
+	all := n.stage.cluster.Nodes()
+	if errors.Is(err, errors.ErrUnsupported) && (len(all) == 1 || n.start.Cluster.Untouchable()) {
+		nodes, err = all[:1], nil // the only one, or the engine says that nothing can be done to it
+	}
 	if errors.Is(err, errors.ErrUnsupported) {
-		nodes, err = n.stage.cluster.Nodes()[:1], nil // brokers that somebody else runs: the engine says what cannot be done to them
+		return faults.Target{}, fmt.Errorf("resolve target %q: these brokers do not say who leads; name a node (%s), or any, majority, minority, all", asked, strings.Join(names(all), ", "))
 	}
 	if err != nil {
 		return faults.Target{}, fmt.Errorf("resolve target %q: %w", asked, err)

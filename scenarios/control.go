@@ -45,6 +45,32 @@ func (s *Scenario) OffNodes() *Scenario {
 	return &rest
 }
 
+// Leaderless is the scenario for brokers that do not say who leads: faults of the leader
+// or of a follower act on any node.
+func (s *Scenario) Leaderless() *Scenario {
+	of := *s
+	of.Schedule = slices.Clone(s.Schedule)
+	for i := range of.Schedule {
+		if of.Schedule[i].led() {
+			of.Schedule[i].Target = "any"
+		}
+	}
+	return &of
+}
+
+// Led are the faults of the leader or of a follower, in words: kill of leader.
+func (s *Scenario) Led() (words []string) {
+	for _, step := range s.Schedule {
+		if step.led() {
+			words = append(words, step.Fault+" of "+step.Target)
+		}
+	}
+	return words
+}
+
+// led reports whether a step's target is found by asking who leads.
+func (step Step) led() bool { return step.Target == "leader" || step.Target == "follower" }
+
 // onNode reports whether a step's fault acts on a node, or on what is between nodes.
 func (step Step) onNode() bool {
 	return slices.ContainsFunc(faults.Catalog(), func(k faults.Kind) bool {
