@@ -45,7 +45,7 @@ func (l Loss) Plan(_ context.Context, target Target) (*Injection, error) {
 		Mechanism: "nft",
 		Entries:   []Entry{netEntry(router.Rule{Do: router.Lose, Links: links, Percent: l.Percent})},
 	}
-	in.Proofs = append(in.Proofs, hits(net, in))
+	in.Proofs = append(in.Proofs, hits(net, target, hit, in)...)
 	for _, p := range unharmed(net, hit) {
 		in.Proofs = append(in.Proofs, lossy(net, in, p, l.Percent))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -31,18 +32,50 @@ func (in *Injection) id() string {
 	return in.Entries[0].Fault
 }
 
-// hits is the mechanism's proof of a rule in the router: the packets of the
-// system itself that it hit. Probes are counted apart, so a link on which
-// nothing was sent shows none.
-func hits(net Net, in *Injection) Proof {
-	return Proof{
-		Name: "packets of the system that the rule hit",
-		Role: history.RoleMechanism, Want: history.WantGrows, Unit: "packets",
-		Read: func(context.Context) history.Sample {
-			h, err := net.Hits(in.id())
-			return value(float64(h.Hit.Packets), err)
-		},
+// hits are the mechanism's proofs of a rule in the router: the packets of the
+// system itself that it hit, of every node that the fault is about. Probes are
+// counted apart, so a node to and from which nothing was sent shows none.
+func hits(net Net, t Target, hit []pair, in *Injection) []Proof {
+	return t.counted(net, hit, "packets of the system that the rule hit", "packets", func() (uint64, map[netip.Addr]uint64, error) {
+		h, err := net.Hits(in.id())
+		ends := map[netip.Addr]uint64{}
+		for a, c := range h.Servers {
+			ends[a] = c.Packets
+		}
+		return h.Hit.Packets, ends, err
+	})
+}
+
+// counted are proofs that a count grows: one for each of the target's nodes that is at
+// an end of these ways, or one of all where none is, as around a bridge. Count returns
+// the whole of it, and its parts by the address at either end.
+func (t Target) counted(net Net, hit []pair, name, unit string, count func() (uint64, map[netip.Addr]uint64, error)) []Proof {
+	proof := func(name, node string, of func(all uint64, ends map[netip.Addr]uint64) (uint64, error)) Proof {
+		return Proof{
+			Name: name, Node: node, Role: history.RoleMechanism, Want: history.WantGrows, Unit: unit,
+			Read: func(context.Context) history.Sample {
+				all, ends, err := count()
+				if err != nil {
+					return value(0, err)
+				}
+				n, err := of(all, ends)
+				return value(float64(n), err)
+			},
+		}
 	}
+	var out []Proof
+	for _, n := range names(t.Nodes) {
+		if slices.ContainsFunc(hit, func(p pair) bool { return p.from == n || p.to == n }) {
+			out = append(out, proof(name+", of "+n, n, func(_ uint64, ends map[netip.Addr]uint64) (uint64, error) {
+				a, err := net.Address(n)
+				return ends[a], err
+			}))
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, proof(name, "", func(all uint64, _ map[netip.Addr]uint64) (uint64, error) { return all, nil }))
+	}
+	return out
 }
 
 // blocked is the effect of a cut: probes do not arrive.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"runtime"
 	"time"
 
@@ -36,6 +37,8 @@ type Net interface {
 	Rules() []router.Rule
 	// Hits are what a fault's rules met; zero where it has none.
 	Hits(fault string) (router.Hits, error)
+	// Address is that of a host.
+	Address(host string) (netip.Addr, error)
 	// Disturbed reports whether a rule of any other fault than this one is about
 	// what one host sends to another.
 	Disturbed(from, to, fault string) bool
@@ -65,8 +68,8 @@ type Net interface {
 	Ends(links []router.Link) ([]router.End, error)
 	// Sockets are the ends of established TCP connections at the From of links.
 	Sockets(links []router.Link) ([]router.Socket, error)
-	// Reset ends connections and answers how many it ended.
-	Reset(sockets []router.Socket) (int, error)
+	// Reset ends connections and returns one end of each that it ended.
+	Reset(sockets []router.Socket) ([]router.Socket, error)
 }
 
 // layerNet is the layer of rules in the router. A fault has at most one entry

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 type fakeNet struct {
 	missing string
 	quiet   bool
+	idle    string // this host sends nothing, and is sent nothing
 	leaky   string // what is sent to this host passes whatever the rules say
 	sticky  bool   // rules stay when they are taken out
 
@@ -53,7 +55,17 @@ func (f *fakeNet) Hits(string) (router.Hits, error) {
 	if len(f.rules) > 0 && !f.quiet {
 		f.hit++
 	}
-	return router.Hits{Hit: router.Count{Packets: f.hit}}, nil
+	servers := map[netip.Addr]router.Count{}
+	for _, rule := range f.rules {
+		for _, l := range rule.Links {
+			for _, host := range slices.Concat(l.From, l.To) {
+				if a, err := f.Address(host); err == nil && host != f.idle {
+					servers[a] = router.Count{Packets: f.hit}
+				}
+			}
+		}
+	}
+	return router.Hits{Hit: router.Count{Packets: f.hit}, Servers: servers}, nil
 }
 
 func (f *fakeNet) Disturbed(from, to, fault string) bool {
@@ -81,7 +93,16 @@ func (f *fakeNet) NoRoute(string) (uint64, error)                               
 func (f *fakeNet) Sockets([]router.Link) ([]router.Socket, error)                   { return nil, nil }
 func (f *fakeNet) Ends([]router.Link) ([]router.End, error)                         { return nil, nil }
 func (f *fakeNet) ChecksumErrors(string) (uint64, error)                            { return 0, nil }
-func (f *fakeNet) Reset([]router.Socket) (int, error)                               { return 0, nil }
+func (f *fakeNet) Reset([]router.Socket) ([]router.Socket, error)                   { return nil, nil }
+
+// Address is 198.18.0.1 for node-1; other hosts have none.
+func (f *fakeNet) Address(host string) (netip.Addr, error) {
+	number, ok := strings.CutPrefix(host, "node-")
+	if !ok {
+		return netip.Addr{}, errors.New(host + " is no node")
+	}
+	return netip.ParseAddr("198.18.0." + number)
+}
 
 // netRig is a rig whose layers are those of a fake router too.
 func netRig(nodes int, net Net) (*rig, func(numbers ...int) Target) {
@@ -106,13 +127,16 @@ func TestPartitionAnswers(t *testing.T) {
 	tests := []struct {
 		name   string
 		net    *fakeNet
+		nodes  int // of the target; 0: 1
 		bend   func(*rig)
 		want   history.LandingState
 		healed history.HealState
 		reason string
 	}{
 		{name: "in order", net: &fakeNet{}, want: history.Landed, healed: history.HealVerified},
-		{name: "no traffic", net: &fakeNet{quiet: true}, want: history.NotLanded, healed: history.HealVerified, reason: "the rule hit: 0 packets before, 0 packets during"},
+		{name: "no traffic", net: &fakeNet{quiet: true}, want: history.NotLanded, healed: history.HealVerified, reason: "the rule hit, of node-1: 0 packets before, 0 packets during"},
+		{name: "no traffic of node-1", net: &fakeNet{idle: "node-1"}, want: history.NotLanded, healed: history.HealVerified, reason: "of node-1: 0 packets before, 0 packets during"},
+		{name: "no traffic of one of two", net: &fakeNet{idle: "node-2"}, nodes: 2, want: history.Partial, healed: history.HealVerified, reason: "of node-2: 0 packets before, 0 packets during"},
 		{name: "one way stays open", net: &fakeNet{leaky: "node-2"}, want: history.Partial, healed: history.HealVerified, reason: "node-1 to node-2"},
 		{name: "the witness is silent", net: &fakeNet{}, bend: func(r *rig) { r.witness.state = Frozen }, want: history.Indeterminate, healed: history.HealVerified, reason: "witness"},
 		{name: "the rule stays", net: &fakeNet{sticky: true}, want: history.Landed, healed: history.HealFailed, reason: "still in the router"},
@@ -130,7 +154,7 @@ func TestPartitionAnswers(t *testing.T) {
 				if test.bend != nil {
 					test.bend(r)
 				}
-				l, err := r.Inject(t.Context(), request(t, "partition", 10), on(1))
+				l, err := r.Inject(t.Context(), request(t, "partition", 10), on([]int{1, 2}[:max(1, test.nodes)]...))
 				if unsupported := errors.Is(err, ErrUnsupported); unsupported != (test.want == history.Unsupported) {
 					t.Fatalf("error %v", err)
 				}

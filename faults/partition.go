@@ -40,7 +40,7 @@ func (p Partition) Plan(_ context.Context, target Target) (*Injection, error) {
 		Mechanism: "nft",
 		Entries:   []Entry{netEntry(router.Rule{Do: router.Action(p.Mode), Links: links})},
 	}
-	in.Proofs = append(in.Proofs, hits(net, in))
+	in.Proofs = append(in.Proofs, hits(net, target, cut, in)...)
 	for _, c := range unharmed(net, cut) {
 		in.Proofs = append(in.Proofs, blocked(net, c))
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"strconv"
 
 	"github.com/robustmq/rmq-mcp/history"
@@ -114,7 +115,7 @@ func (t Target) treat(how netqueue.Treatment, links []router.Link) (*treated, er
 	}
 	out.Entries = []Entry{netEntry(router.Rule{Do: router.Queue, Links: links, Queue: out.number}), entry}
 	out.First = func(context.Context) error { return out.queues.Treat(out.number, how) }
-	out.Proofs = []Proof{out.hit(how.Do)}
+	out.Proofs = out.hits(t, how.Do)
 	return out, nil
 }
 
@@ -140,17 +141,13 @@ func (t *treated) proveShare(target Target, seen share) *Injection {
 		func(p pair) Check { return seen.none(t.net, t.Injection, p) })
 }
 
-// hit is the mechanism's proof: the packets of the system itself that were
-// treated. Probes are counted apart.
-func (t *treated) hit(do netqueue.Action) Proof {
-	return Proof{
-		Name: "packets of the system, " + string(do) + " by the queue",
-		Role: history.RoleMechanism, Want: history.WantGrows, Unit: "packets",
-		Read: func(context.Context) history.Sample {
-			c, err := t.queues.Counts(t.number)
-			return value(float64(c.Hit), err)
-		},
-	}
+// hits are the mechanism's proofs: the packets of the system itself that were
+// treated, of every node that the fault is about. Probes are counted apart.
+func (t *treated) hits(target Target, do netqueue.Action) []Proof {
+	return target.counted(t.net, t.pairs, "packets of the system, "+string(do)+" by the queue", "packets", func() (uint64, map[netip.Addr]uint64, error) {
+		c, err := t.queues.Counts(t.number)
+		return c.Hit, c.Ends, err
+	})
 }
 
 // kept is a control: the queue itself drops nothing. Where more is held than

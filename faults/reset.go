@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -31,9 +32,13 @@ func (r Reset) Plan(_ context.Context, target Target) (*Injection, error) {
 	if err != nil {
 		return nil, err
 	}
+	hit, err := pairs(net, links)
+	if err != nil {
+		return nil, err
+	}
 	c := &connections{net: net, links: links}
-	in := &Injection{Mechanism: "sock_destroy", Step: c.reset}
-	in.Proofs = []Proof{c.count(), c.gone()}
+	in := &Injection{Mechanism: "sock_destroy", Step: c.end}
+	in.Proofs = append(c.count(target, hit), c.gone())
 	if other := c.other(target); len(other) > 0 {
 		in.Proofs = append(in.Proofs, c.stay(other))
 	}
@@ -48,11 +53,11 @@ type connections struct {
 
 	mu    sync.Mutex
 	ended []router.Socket // before the reset none
-	n     int             // that were ended
+	reset []router.Socket // of those, one end of each that the kernel ended
 	done  bool
 }
 
-func (c *connections) reset(context.Context) error {
+func (c *connections) end(context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	sockets, err := c.net.Sockets(c.links)
@@ -60,20 +65,22 @@ func (c *connections) reset(context.Context) error {
 		return err
 	}
 	c.ended, c.done = sockets, true
-	c.n, err = c.net.Reset(sockets)
+	c.reset, err = c.net.Reset(sockets)
 	return err
 }
 
-// count is the mechanism's proof: how many connections the kernel ended.
-func (c *connections) count() Proof {
-	return Proof{
-		Name: "connections reset", Role: history.RoleMechanism, Want: history.WantGrows, Unit: "connections",
-		Read: func(context.Context) history.Sample {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			return value(float64(c.n), nil)
-		},
-	}
+// count are the mechanism's proofs: how many connections of each node the kernel ended.
+func (c *connections) count(t Target, hit []pair) []Proof {
+	return t.counted(c.net, hit, "connections reset", "connections", func() (uint64, map[netip.Addr]uint64, error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		ends := map[netip.Addr]uint64{}
+		for _, s := range c.reset {
+			ends[s.Local.Addr()]++
+			ends[s.Remote.Addr()]++
+		}
+		return uint64(len(c.reset)), ends, nil
+	})
 }
 
 // gone is the effect: of the connections that were there none is left. Those

@@ -43,12 +43,39 @@ func (u Unreachable) Plan(_ context.Context, target Target) (*Injection, error) 
 	if err != nil {
 		return nil, err
 	}
+	if err := u.alone(net, target, l.Near.Nodes); err != nil {
+		return nil, err
+	}
 	for _, p := range cut {
 		in.Proofs = append(in.Proofs, routed(net, p), connects(net, p))
 		in.Healed = append(in.Healed, reachable(net, p))
 	}
 	in.Proofs = append(in.Proofs, target.others(net, 0)...)
 	return in, nil
+}
+
+// alone refuses nodes without a route to anybody: the kernel has one counter of the
+// packets that met no route, and they could be those of another fault.
+func (u Unreachable) alone(net Net, t Target, nodes []Node) error {
+	others := append(names(t.Nodes), names(t.Peers)...)
+	if client, err := net.Client(); err == nil {
+		others = append(others, client)
+	}
+	for _, n := range names(nodes) {
+		for _, other := range others {
+			if other == n {
+				continue
+			}
+			state, err := net.Route(n, other)
+			if err != nil {
+				return err
+			}
+			if state == "unreachable" {
+				return fmt.Errorf("%s has no route to %s already, and its packets without a route could not be told apart; heal the fault that took it, or ask for one with: all", n, other)
+			}
+		}
+	}
+	return nil
 }
 
 // noRoute is the mechanism's proof: packets of the node's own connections that

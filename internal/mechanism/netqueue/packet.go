@@ -1,6 +1,11 @@
 package netqueue
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"maps"
+	"net/netip"
+	"sync"
+)
 
 // A packet is one of IPv4, from its header on. It may be cut short.
 type packet []byte
@@ -15,6 +20,31 @@ const (
 	tcpChecksum = 16
 	udpChecksum = 6
 )
+
+// ends counts packets by the address at either end.
+type ends struct {
+	mu sync.Mutex
+	n  map[netip.Addr]uint64
+}
+
+func (e *ends) add(p packet) {
+	if len(p) < 20 || p[0]>>4 != 4 {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.n == nil {
+		e.n = map[netip.Addr]uint64{}
+	}
+	e.n[netip.AddrFrom4([4]byte(p[12:16]))]++
+	e.n[netip.AddrFrom4([4]byte(p[16:20]))]++
+}
+
+func (e *ends) all() map[netip.Addr]uint64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return maps.Clone(e.n)
+}
 
 // transport is the protocol and where its header begins; ok is false for what
 // has none, a later fragment too.

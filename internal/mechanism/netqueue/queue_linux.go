@@ -27,6 +27,7 @@ type Queue struct {
 
 	passed atomic.Uint32 // all packets up to this one may go, where nothing is held
 	counts struct{ matched, hit, probes, seen atomic.Uint64 }
+	ends   ends
 	latest atomic.Uint32         // number that the kernel gave the last packet it sent
 	peak   atomic.Int64          // most packets that were ever held
 	failed atomic.Pointer[error] // why packets are not treated any more
@@ -135,6 +136,7 @@ func (q *Queue) treat(id uint32, p packet) {
 	did := hit && q.act(id, p, decide)
 	if did && !probe {
 		q.counts.hit.Add(1)
+		q.ends.add(p)
 	}
 	if !did {
 		q.pass(id)
@@ -262,6 +264,7 @@ func (q *Queue) Close() error {
 func (q *Queue) Counts() (Counts, error) {
 	c := Counts{
 		Matched: q.counts.matched.Load(), Hit: q.counts.hit.Load(), Probes: q.counts.probes.Load(), Held: q.hold.len(),
+		Ends: q.ends.all(),
 	}
 	if err := q.failed.Load(); err != nil {
 		return c, fmt.Errorf("queue %d: %w", q.opt.Queue, *err)

@@ -32,6 +32,11 @@ func TestDelay(t *testing.T) {
 	if err != nil || c.Matched != sent || c.Hit != sent || c.Overflown != 0 || c.Held != 0 {
 		t.Errorf("%+v, %v; want %d hit", c, err, sent)
 	}
+	for _, host := range []string{"node-1", "node-2"} {
+		if a, err := l.Address(host); err != nil || len(c.Ends) != 2 || c.Ends[a] != sent {
+			t.Errorf("hit of %s: %v, %v; want %d", host, c.Ends, err, sent)
+		}
+	}
 	if err := q.Close(); err != nil {
 		t.Error(err)
 	}

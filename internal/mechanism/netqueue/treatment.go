@@ -13,6 +13,7 @@ package netqueue
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -125,10 +126,11 @@ func (t Treatment) inOrder() bool { return t.whole() && t.Jitter == 0 }
 // Counts are what a queue met. The packets of the system itself are counted
 // apart from probes, which are known by their port.
 type Counts struct {
-	Matched uint64 // the system's packets in the queue
-	Hit     uint64 // of those, delayed, dropped, corrupted or duplicated
-	Probes  uint64 // probes in the queue
-	Held    int    // packets held at the moment
+	Matched uint64                // the system's packets in the queue
+	Hit     uint64                // of those, delayed, dropped, corrupted or duplicated
+	Ends    map[netip.Addr]uint64 // of those, by the address at either end
+	Probes  uint64                // probes in the queue
+	Held    int                   // packets held at the moment
 	// Overflown packets were dropped by the kernel because too many were held or
 	// not read in time: no treatment, but the end of what this engine can do.
 	Overflown uint64

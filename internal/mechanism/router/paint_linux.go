@@ -12,13 +12,18 @@ import (
 func matchedCounter(fault string) string { return fault + ".matched" }
 func hitCounter(fault string) string     { return fault + ".hit" }
 func probeCounter(fault string) string   { return fault + ".probes" }
+func serverCounter(fault string, a netip.Addr) string {
+	return fault + "." + a.String()
+}
 
 // A painter puts rules into the transaction of a table:
 //
 //	chain forward          for each direction: jump to the rule's own chain
 //	chain f1-0             probes to f1-0-probes; the rest, or only its ports, to f1-0-rest
-//	chain f1-0-rest        count, decide, count, do it
-//	chain f1-0-probes      decide, count apart, do it
+//	chain f1-0-rest        count, decide, the hit ones to f1-0-hit
+//	chain f1-0-hit         count, by server too, do it
+//	chain f1-0-probes      decide, the hit ones to f1-0-probes-hit
+//	chain f1-0-probes-hit  count apart, do it
 //
 // A verdict of a queue's owner ends the hook it was asked in. So every rule that
 // queues hangs on a hook of its own, after the rules that drop. Links that are both
@@ -29,9 +34,13 @@ type painter struct {
 	counters map[string]bool
 }
 
-// count makes sure of a fault's counters.
-func (p *painter) count(fault string) {
-	for _, name := range []string{matchedCounter(fault), hitCounter(fault), probeCounter(fault)} {
+// count makes sure of the counters of a rule's fault.
+func (p *painter) count(rule shown) {
+	names := []string{matchedCounter(rule.Fault), hitCounter(rule.Fault), probeCounter(rule.Fault)}
+	for _, a := range rule.servers {
+		names = append(names, serverCounter(rule.Fault, a))
+	}
+	for _, name := range names {
 		if !p.counters[name] && !p.table.counters[name] {
 			p.conn.AddObj(p.counter(name))
 		}
@@ -56,7 +65,7 @@ func (p *painter) paint(rules []shown) {
 
 // rule makes the chains of one rule, and answers the one to jump to.
 func (p *painter) rule(name string, rule shown) *nftables.Chain {
-	own, rest, probes := p.chain(name), p.chain(name+"-rest"), p.chain(name+"-probes")
+	own, rest, probes, hit := p.chain(name), p.chain(name+"-rest"), p.chain(name+"-probes"), p.chain(name+"-hit")
 	for _, end := range []uint32{sourcePort, destinationPort} {
 		p.add(own, append(port(end, ProbePort), goTo(probes.Name))...)
 	}
@@ -69,19 +78,33 @@ func (p *painter) rule(name string, rule shown) *nftables.Chain {
 		p.add(own, goTo(rest.Name))
 	}
 	p.add(rest, count(matchedCounter(rule.Fault)))
-	p.do(rest, rule, hitCounter(rule.Fault))
-	p.do(probes, rule, probeCounter(rule.Fault))
+	p.add(rest, append(decide(rule), goTo(hit.Name))...)
+	for _, a := range rule.servers {
+		for _, at := range []uint32{sourceAddress, destinationAddress} {
+			p.add(hit, append(end(at, a, nil), count(serverCounter(rule.Fault, a)))...)
+		}
+	}
+	p.do(hit, rule, hitCounter(rule.Fault))
+	lost := p.chain(name + "-probes-hit")
+	p.add(probes, append(decide(rule), goTo(lost.Name))...)
+	p.do(lost, rule, probeCounter(rule.Fault))
 	return own
 }
 
-// do makes the rules that decide, count and do it.
+// decide matches the packets that a rule hits.
+func decide(rule shown) []expr.Any {
+	if rule.Do == Lose {
+		return chance(rule.Percent)
+	}
+	return nil
+}
+
+// do makes the rules that count a packet and do it.
 func (p *painter) do(in *nftables.Chain, rule shown, counter string) {
 	counted := count(counter)
 	switch rule.Do {
-	case Drop:
+	case Drop, Lose:
 		p.add(in, counted, verdict(expr.VerdictDrop))
-	case Lose:
-		p.add(in, append(chance(rule.Percent), counted, verdict(expr.VerdictDrop))...)
 	case Reject:
 		p.add(in, counted)
 		for _, e := range rejections() {
@@ -122,11 +145,16 @@ func (p *painter) add(to *nftables.Chain, exprs ...expr.Any) {
 	p.conn.AddRule(&nftables.Rule{Table: p.nft, Chain: to, Exprs: exprs})
 }
 
+// Offsets of the addresses in an IPv4 header, RFC 791 3.1.
+const (
+	sourceAddress      = 12
+	destinationAddress = 16
+)
+
 // matches are what a packet on its way must show.
 func matches(w way, servers []netip.Addr) []expr.Any {
-	const source, destination = 12, 16 // in an IPv4 header, RFC 791 3.1
-	out := end(source, w.from, servers)
-	return append(out, end(destination, w.to, servers)...)
+	out := end(sourceAddress, w.from, servers)
+	return append(out, end(destinationAddress, w.to, servers)...)
 }
 
 // end matches one address, or all that are none of the servers'.

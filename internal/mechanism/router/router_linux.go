@@ -110,7 +110,11 @@ func (r *Router) Hits(fault string) (Hits, error) {
 	if !slices.ContainsFunc(r.rules, func(rule Rule) bool { return rule.Fault == fault }) {
 		return Hits{}, nil
 	}
-	return r.table.hits(fault)
+	k, err := r.addresses()
+	if err != nil {
+		return Hits{}, err
+	}
+	return r.table.hits(fault, k.servers)
 }
 
 // Disturbed reports whether a rule of any other fault is about what one host

@@ -72,7 +72,7 @@ func (*Router) ChecksumErrors(string) (uint64, error) { return 0, errLinux }
 func (*Router) Sockets([]Link) ([]Socket, error) { return nil, errLinux }
 
 // Reset is unsupported.
-func (*Router) Reset([]Socket) (int, error) { return 0, errLinux }
+func (*Router) Reset([]Socket) ([]Socket, error) { return nil, errLinux }
 
 // Address is unsupported.
 func (*Router) Address(string) (netip.Addr, error) { return netip.Addr{}, errLinux }

@@ -4,7 +4,10 @@
 // Rules of somebody else are never read or touched.
 package router
 
-import "time"
+import (
+	"net/netip"
+	"time"
+)
 
 // ProbePort is the port, on both sides, of everything this package sends to
 // measure a link, UDP and TCP. It is that of RFC 4656 and 5357, which are about
@@ -50,9 +53,10 @@ type Count struct{ Packets, Bytes uint64 }
 
 // Hits are what a fault's rules met.
 type Hits struct {
-	Matched Count // on its links, without probes
-	Hit     Count // of those, dropped, rejected or queued
-	Probes  Count // probes hit
+	Matched Count                // on its links, without probes
+	Hit     Count                // of those, dropped, rejected or queued
+	Probes  Count                // probes hit
+	Servers map[netip.Addr]Count // of Hit, by the node or the witness at either end
 }
 
 // A Ping asks for probes from one host to another, which sends them back.

@@ -106,9 +106,9 @@ func end4(host string, s *netlink.Socket) (Socket, bool) {
 }
 
 // Reset ends connections at these ends of them: the kernel tells both sides, by
-// an error and by a TCP reset. It answers how many connections that were; one
-// that is gone already is not counted.
-func (r *Router) Reset(sockets []Socket) (int, error) {
+// an error and by a TCP reset. It returns one end of each that it ended; one
+// that is gone already is not among them.
+func (r *Router) Reset(sockets []Socket) ([]Socket, error) {
 	var done []Socket
 	var errs []error
 	for _, h := range r.opt.Hosts() {
@@ -132,7 +132,7 @@ func (r *Router) Reset(sockets []Socket) (int, error) {
 			return nil
 		}))
 	}
-	return len(done), errors.Join(errs...)
+	return done, errors.Join(errs...)
 }
 
 // destroy asks the kernel to end the socket that has this cookie. Without it

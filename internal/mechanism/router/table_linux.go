@@ -3,6 +3,7 @@ package router
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 
 	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
@@ -125,7 +126,7 @@ func (t *table) render(rules []shown) ([]*nftables.Chain, map[string]bool) {
 	}
 	p := &painter{table: t, counters: map[string]bool{}}
 	for _, rule := range rules {
-		p.count(rule.Fault)
+		p.count(rule)
 	}
 	for name := range t.counters {
 		if !p.counters[name] {
@@ -157,7 +158,15 @@ func (t *table) read(name string) (Count, error) {
 	return Count{Packets: c.Packets, Bytes: c.Bytes}, nil
 }
 
-func (t *table) hits(fault string) (h Hits, err error) {
+func (t *table) hits(fault string, servers []netip.Addr) (h Hits, err error) {
+	h.Servers = map[netip.Addr]Count{}
+	for _, a := range servers {
+		if name := serverCounter(fault, a); t.counters[name] {
+			if h.Servers[a], err = t.read(name); err != nil {
+				return Hits{}, err
+			}
+		}
+	}
 	for _, c := range []struct {
 		name string
 		to   *Count

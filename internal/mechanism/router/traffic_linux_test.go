@@ -134,6 +134,13 @@ func TestTraffic(t *testing.T) {
 	if h := s.hits(t, "f1"); h.Hit.Packets < 2 || h.Hit != h.Matched || h.Probes.Packets != 0 {
 		t.Errorf("after traffic: %+v", h)
 	}
+	met := s.hits(t, "f1")
+	for host, want := range map[string]Count{"node-1": met.Hit, "node-2": met.Hit, "node-3": {}} {
+		a, err := s.Address(host)
+		if err != nil || met.Servers[a] != want {
+			t.Errorf("hit of %s: %+v, %v; want %+v", host, met.Servers[a], err, want)
+		}
+	}
 	s.render(t)
 	if _, err := s.connect(t, "tcp", "node-1", "node-2"); err != nil {
 		t.Errorf("after the heal: %v", err)
@@ -340,8 +347,8 @@ func TestSockets(t *testing.T) {
 	if err != nil || len(sockets) != 4 {
 		t.Fatalf("%d ends, %v; want 4 of 2 connections: %v", len(sockets), err, sockets)
 	}
-	if n, err := s.Reset(sockets); n != 2 || err != nil {
-		t.Errorf("reset %d, %v; want 2", n, err)
+	if n, err := s.Reset(sockets); len(n) != 2 || err != nil {
+		t.Errorf("reset %v, %v; want 2", n, err)
 	}
 	for _, c := range hit {
 		if err := talks(c, hosttest.Bound); !errors.Is(err, syscall.ECONNABORTED) && !errors.Is(err, syscall.ECONNRESET) {
@@ -355,8 +362,8 @@ func TestSockets(t *testing.T) {
 		t.Errorf("left: %v, %v", left, err)
 	}
 	// Sockets that are gone are not ended again, nor is the listener in their place.
-	if n, err := s.Reset(sockets); n != 0 || err != nil {
-		t.Errorf("reset again: %d, %v", n, err)
+	if n, err := s.Reset(sockets); len(n) != 0 || err != nil {
+		t.Errorf("reset again: %v, %v", n, err)
 	}
 	s.mustConnect(t, "tcp", "node-1", "node-2")
 }
