@@ -85,6 +85,21 @@ func TestTreatedWithoutTraffic(t *testing.T) {
 	}
 }
 
+// A rate that the traffic is far below lands nowhere, whatever its bursts wait.
+func TestBandwidthOfLittleTraffic(t *testing.T) {
+	hosttest.Long(t, "proofs wait for traffic")
+	t.Parallel()
+	if !hosttest.Inside(t) {
+		return
+	}
+	l := newNetLab(t, 3)
+	l.traffic(t, "node-1", "node-2", "node-3")
+	landing := l.heldFor(t, "bandwidth", map[string]any{"rate_kbit": 20000}, l.on(1), func() {})
+	if landing.State != history.NotLanded || !strings.Contains(strings.Join(landing.Reasons, "; "), "share of the rate") {
+		t.Errorf("%s %q, want not landed", landing.State, landing.Reasons)
+	}
+}
+
 // Faults on one link add up, and are healed in either order.
 func TestTreatedOverlap(t *testing.T) {
 	t.Parallel()

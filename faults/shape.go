@@ -17,7 +17,7 @@ type Shaper interface {
 	Missing(kind string) string
 	Render(rules []shaper.Rule) error
 	Rules() []shaper.Rule
-	Stats(fault string) (shaper.Stats, error)
+	Stats(fault string) ([]shaper.Stats, error)
 }
 
 // layerShape is the layer of disciplines. A fault has at most one entry in it.

@@ -74,6 +74,8 @@ func (r Rule) meets(o Rule) bool {
 
 // Stats are what a rule's discipline saw, since it is there.
 type Stats struct {
+	Interface      string
+	RateBytes      uint64 // of the rule
 	Packets, Bytes uint64 // that left, without probes
 	Dropped        uint64 // by netem's loss, or for want of room
 	Overlimits     uint64 // that had to wait for the rate

@@ -184,44 +184,49 @@ func (s *Shaper) clear(index int, wanted bool) error {
 	return nil
 }
 
-// Stats are of all classes of a fault; zero where there is none.
-func (s *Shaper) Stats(fault string) (Stats, error) {
+// Stats are of each rule of a fault.
+func (s *Shaper) Stats(fault string) ([]Stats, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var sum Stats
+	var all []Stats
 	for _, name := range interfaces(s.rules) {
-		if err := s.sum(name, fault, &sum); err != nil {
-			return sum, fmt.Errorf("read the classes of %s: %w", name, err)
+		list, err := s.stats(name, fault)
+		if err != nil {
+			return nil, fmt.Errorf("read the classes of %s: %w", name, err)
 		}
+		all = append(all, list...)
 	}
-	return sum, nil
+	return all, nil
 }
 
-func (s *Shaper) sum(name, fault string, sum *Stats) error {
+func (s *Shaper) stats(name, fault string) (list []Stats, err error) {
 	link, err := s.links.LinkByName(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	classes, err := s.links.ClassList(link, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i, r := range of(name, s.rules) {
+		if r.Fault != fault {
+			continue
+		}
+		one := Stats{Interface: name, RateBytes: r.RateBytes}
 		for _, c := range classes {
 			st := c.Attrs().Statistics
-			if r.Fault != fault || st == nil {
+			if st == nil {
 				continue
 			}
 			switch c.Attrs().Handle {
 			case netlink.MakeHandle(root, class(i, false)):
-				sum.Packets += uint64(st.Basic.Packets)
-				sum.Bytes += st.Basic.Bytes
-				sum.Dropped += uint64(st.Queue.Drops)
-				sum.Overlimits += uint64(st.Queue.Overlimits)
+				one.Packets, one.Bytes = uint64(st.Basic.Packets), st.Basic.Bytes
+				one.Dropped, one.Overlimits = uint64(st.Queue.Drops), uint64(st.Queue.Overlimits)
 			case netlink.MakeHandle(root, class(i, true)):
-				sum.Probes += uint64(st.Basic.Packets)
+				one.Probes = uint64(st.Basic.Packets)
 			}
 		}
+		list = append(list, one)
 	}
-	return nil
+	return list, nil
 }

@@ -27,6 +27,6 @@ func (*Shaper) Render([]Rule) error {
 func (*Shaper) Rules() []Rule { return nil }
 
 // Stats is unsupported.
-func (*Shaper) Stats(string) (Stats, error) {
-	return Stats{}, fmt.Errorf("%w: queueing disciplines exist on Linux only", ErrMissing)
+func (*Shaper) Stats(string) ([]Stats, error) {
+	return nil, fmt.Errorf("%w: queueing disciplines exist on Linux only", ErrMissing)
 }
