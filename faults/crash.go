@@ -49,7 +49,11 @@ func (c crash) plan(ctx context.Context, target Target) (*Injection, error) {
 		return nil, err
 	}
 	in.First = func(ctx context.Context) error {
-		return eachBlackout(all, func(l *blackout) error { return l.cut(ctx) })
+		err := eachBlackout(all, func(l *blackout) error { return l.cut(ctx) })
+		if err != nil { // no layer shows the cuts yet, and so the heal takes none of them back
+			err = errors.Join(err, eachBlackout(all, func(l *blackout) error { return l.disk.Restore(context.WithoutCancel(ctx)) }))
+		}
+		return err
 	}
 	in.Step = func(ctx context.Context) error {
 		return eachBlackout(all, func(l *blackout) error { return l.crash(ctx, c.ask) })

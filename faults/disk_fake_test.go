@@ -66,6 +66,7 @@ type fakeDisk struct {
 	lag     time.Duration
 	broken  error // every answer
 	fails   error // Crash's
+	whole   error // Cut's
 	pending disk.Loss
 	files   []disk.File
 
@@ -106,6 +107,9 @@ func (d *fakeDisk) Stats(context.Context) (disk.Stats, error) {
 }
 
 func (d *fakeDisk) Cut(context.Context) (disk.Pending, error) {
+	if d.whole != nil {
+		return disk.Pending{}, d.whole
+	}
 	d.tell("cut %s", d.name)
 	d.cut = true
 	return disk.Pending{Loss: d.pending}, d.broken

@@ -165,17 +165,18 @@ func TestPowerLossHalfWay(t *testing.T) {
 	tests := map[string]func(*diskRig){
 		"the process does not die": func(r *diskRig) { r.nodes[0].refuses = errors.New("operation not permitted") },
 		"the disk does not crash":  func(r *diskRig) { r.disks["node-1"].fails = errors.New("its process is gone") },
+		"another's is not cut":     func(r *diskRig) { r.disks["node-2"].whole = errors.New("its process is gone") },
 	}
 	for name, bend := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newDiskRig(1)
+				r := newDiskRig(2)
 				bend(r)
 				req, err := Parse("power_loss", nil)
 				if err != nil {
 					t.Fatal(err)
 				}
-				l, err := r.Inject(t.Context(), req, r.on(1))
+				l, err := r.Inject(t.Context(), req, r.on(1, 2))
 				if err == nil || l.State == history.Landed || l.Healed != history.HealVerified {
 					t.Errorf("error %v, landing %s, healed %s", err, l.State, l.Healed)
 				}
