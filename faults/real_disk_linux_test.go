@@ -38,7 +38,7 @@ func served(command string, args []string) {
 }
 
 // scribble is a broker's storage: it writes a log in place, replaces a file by renaming
-// another, and syncs a third. No sync covers the log or the renames, so that bytes and
+// another, and syncs a third, and another directory. No sync covers the log or the renames, so that bytes and
 // an entry are pending at every moment after the first: see mount. Errors do not stop it.
 func scribble(dir string) {
 	const blocks, block = 100, 5000
@@ -55,6 +55,8 @@ func scribble(dir string) {
 	if log == nil || synced == nil {
 		return
 	}
+	part := filepath.Join(dir, "part")
+	os.Mkdir(part, 0o700)
 	text := []byte(strings.Repeat("x", block))
 	for n := int64(0); ; n++ {
 		log.WriteAt(text, n%blocks*block)
@@ -64,6 +66,11 @@ func scribble(dir string) {
 		if n%10 == 0 {
 			synced.WriteAt(text, 0)
 			unix.Fdatasync(int(synced.Fd()))
+			if d, err := os.Open(part); err == nil {
+				d.ReadDir(-1)
+				d.Sync()
+				d.Close()
+			}
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -175,6 +182,9 @@ func TestRealDiskFaults(t *testing.T) {
 	}{
 		{"full", nil, history.NotLanded},
 		{"slow", map[string]any{"delay_ms": 100, "op": "write"}, history.NotLanded},
+		{"slow", map[string]any{"delay_ms": 100, "op": "any"}, history.NotLanded},
+		{"slow", map[string]any{"delay_ms": 100, "op": "readdir"}, history.NotLanded},
+		{"io_error", map[string]any{"op": "fsyncdir"}, history.NotLanded},
 		{"io_error", map[string]any{"op": "write,fsync", "every": 3}, history.NotLanded},
 		{"io_error", map[string]any{"op": "rename", "path": "state*", "errno": "EROFS"}, history.NotLanded},
 		{"io_error", map[string]any{"op": "fsync", "percent": 50, "fsync_then": "lie"}, history.NotLanded},

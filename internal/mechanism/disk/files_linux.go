@@ -142,6 +142,9 @@ func (l *layer) GetAttr(cancel <-chan struct{}, in *fuse.GetAttrIn, out *fuse.At
 	if x == nil {
 		return fuse.Status(unix.ESTALE)
 	}
+	if in.NodeId == fuse.FUSE_ROOT_ID { // the kernel asks on everybody's way in, that of probes too
+		return l.status(call{op: Stat, h: &in.InHeader, x: x}, false, l.attr(x, out))
+	}
 	return l.do(call{op: Stat, h: &in.InHeader, cancel: cancel, x: x}, func() error { return l.attr(x, out) })
 }
 

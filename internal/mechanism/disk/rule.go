@@ -29,7 +29,7 @@ const (
 	Mkdir    Op = "mkdir"
 	Rmdir    Op = "rmdir"
 	ReadDir  Op = "readdir"
-	Stat     Op = "stat" // that the kernel does not answer itself
+	Stat     Op = "stat" // that the kernel does not answer itself; not of the directory that is mounted
 )
 
 // Ops are all of them.

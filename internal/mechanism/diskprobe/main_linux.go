@@ -136,9 +136,11 @@ const blockBytes = 4096
 // prepare answers how to do an operation once more, and how to clean up.
 func (h *hand) prepare(op disk.Op) (do func() error, clean func(), err error) {
 	switch op {
-	case disk.Create, disk.Mkdir, disk.Stat, disk.Rmdir, disk.ReadDir, disk.FsyncDir:
+	case disk.Create, disk.Mkdir, disk.Stat, disk.Rmdir:
 		do, clean = h.onNames(op)
 		return do, clean, nil
+	case disk.ReadDir, disk.FsyncDir:
+		return h.onDirectory(op)
 	}
 	path := h.path()
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -257,14 +259,26 @@ func (h *hand) onNames(op disk.Op) (do func() error, clean func()) {
 			}
 			return err
 		},
-		disk.ReadDir: func() error { _, err := os.ReadDir(h.dir); return err },
-		disk.FsyncDir: func() error {
-			d, err := os.Open(h.dir)
-			if err != nil {
-				return err
-			}
-			defer d.Close()
-			return d.Sync()
-		},
 	}[op], clean
+}
+
+// onDirectory are the operations on a directory. It is one of our own: what is done to
+// the broker's counts as the broker's.
+func (h *hand) onDirectory(op disk.Op) (do func() error, clean func(), err error) {
+	path := h.path()
+	if err := os.Mkdir(path, 0o700); err != nil {
+		return nil, func() {}, err
+	}
+	clean = func() { os.Remove(path) }
+	if op == disk.ReadDir {
+		return func() error { _, err := os.ReadDir(path); return err }, clean, nil
+	}
+	return func() error {
+		d, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		return d.Sync()
+	}, clean, nil
 }
