@@ -29,6 +29,9 @@ func (f FDs) Plan(ctx context.Context, target Target) (*Injection, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := can(n, Killed); err != nil { // it may end by this, and is started again
+			return nil, fmt.Errorf("limit the open files of %s: %w", n.Name(), err)
+		}
 		open, limit, err := leastOpen(ctx, number, f.Spare)
 		if err != nil {
 			return nil, fmt.Errorf("limit the open files of %s: %w", n.Name(), err)

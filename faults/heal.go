@@ -172,7 +172,7 @@ func (e *Engine) Retire(ctx context.Context) error {
 	var left []Entry
 	for _, p := range e.list.all() {
 		if p.healError() != nil {
-			left = append(left, p.plan.Entries...)
+			left = append(left, p.journalled()...)
 		}
 	}
 	undone, err := Recover(ctx, left, Undoers())

@@ -34,7 +34,7 @@ func (e *Engine) plan(ctx context.Context, f Fault, p *placement) error {
 	})
 	err = e.append(KindPlan, Planned{
 		Fault: p.id(), Type: p.landing.Type, Nodes: p.landing.Nodes,
-		DurationNS: int64(p.duration), Entries: slices.Concat(plan.Traps, plan.Entries, foreign(p.id(), p.target.Nodes)),
+		DurationNS: int64(p.duration), Entries: p.journalled(),
 	})
 	if err != nil {
 		return fmt.Errorf("%s was not injected: its undo is not on disk: %w", p.what(), err)

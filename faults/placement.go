@@ -160,6 +160,12 @@ func (p *placement) watch(ctx context.Context) (stop func()) {
 	return p.plan.Watch(context.WithoutCancel(ctx))
 }
 
+// journalled are the entries that are on disk before anything is done: what undoes the
+// fault without its keeper, or without its cluster.
+func (p *placement) journalled() []Entry {
+	return slices.Concat(p.plan.Traps, p.plan.Entries, foreign(p.id(), p.target.Nodes))
+}
+
 // setSampling notes how long reading all proofs takes.
 func (p *placement) setSampling(d time.Duration) {
 	p.mu.Lock()

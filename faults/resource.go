@@ -64,6 +64,9 @@ func (q quota) plan(ctx context.Context, target Target) (*Injection, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := can(n, Killed); q.doomed && err != nil {
+			return nil, fmt.Errorf("limit the %s of %s: %w", q.controller, n.Name(), err)
+		}
 		place, err := limits.Find(number, q.controller, limits.Name(target.Site.Run, n.Name()))
 		if err != nil {
 			return nil, fmt.Errorf("limit the %s of %s: %w", q.controller, n.Name(), err)

@@ -26,16 +26,23 @@ func (s signal) plan(ctx context.Context, target Target) (*Injection, error) {
 		if _, err := n.State(ctx); err != nil {
 			return nil, fmt.Errorf("read the state of %s: %w", n.Name(), err)
 		}
-		if c, ok := n.(interface{ Can(want string) error }); ok {
-			if err := c.Can(s.want); err != nil {
-				return nil, err
-			}
+		if err := can(n, s.want); err != nil {
+			return nil, err
 		}
 		in.Entries = append(in.Entries, Entry{Layer: processLayerOf(n), Want: s.want})
 		in.Proofs = append(in.Proofs, stateIs(n, s.expect, s.reading), unreachable(n))
 	}
 	in.Proofs = append(in.Proofs, untouched(target.Control)...)
 	return in, nil
+}
+
+// can is nil if a node can be brought into a state and back again: of somebody else's it
+// may not be.
+func can(n Node, want ProcessState) error {
+	if c, ok := n.(interface{ Can(want string) error }); ok {
+		return c.Can(want)
+	}
+	return nil
 }
 
 // means is how the nodes are brought into the state, in their own words where
