@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"testing"
+	"testing/synctest"
 
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
 
@@ -76,6 +78,43 @@ func (o onlineNow) Connected(ids []string) (n int) {
 		}
 	}
 	return n
+}
+
+// Bytes on their way wait for nobody; those that a reader leaves are there at each look.
+func TestBytesThatWait(t *testing.T) {
+	conn := tap.Connection{Node: "node-1", Client: "a", Peer: "198.18.0.9:1"}
+	for _, test := range []struct {
+		name string
+		left []int64 // at each look
+		want history.LandingState
+	}{
+		{"on their way", []int64{9000, 0, 4000, 9000, 9000}, history.NotLanded},
+		{"a message or two", []int64{300, 300, 300, 300, 300}, history.NotLanded},
+		{"left by the reader", []int64{90000, 90500, 91000, 91500, 92000}, history.Landed},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			k := &passingBy{left: test.left}
+			c := crowd{nodes: map[string]Node{"node-1": k}, conns: []tap.Connection{conn},
+				open: func() []tap.Connection { return []tap.Connection{conn} }, over: &endings{has: map[tap.Connection]bool{}}}
+			p := c.pilesUp()
+			s := p.Read(t.Context())
+			if landed := s.Value >= p.Margin; !s.OK || landed != (test.want == history.Landed) {
+				t.Errorf("%s: %+v", test.name, s)
+			}
+		})
+	}
+}
+
+// passingBy is a node whose kernel shows other bytes at each look.
+type passingBy struct {
+	*fakeNode
+	left []int64
+}
+
+func (k *passingBy) Sockets(context.Context) (map[string]int64, error) {
+	n := k.left[0]
+	k.left = append(k.left[1:], n)
+	return map[string]int64{"198.18.0.9:1": n}, nil
 }
 
 // Clients say whether the connections ended that they had when the fault was planned,

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
@@ -37,14 +38,37 @@ func (c crowd) pilesUp() Proof {
 	}
 	return Proof{
 		Name: "what waits in the nodes' kernels for these clients",
-		Role: history.RoleEffect, Want: history.WantGrows, Unit: "bytes",
-		Read: func(ctx context.Context) history.Sample {
-			_, unsent, err := c.look(ctx)
-			s := sampleOf(err)
-			s.Value = float64(unsent)
-			return s
-		},
+		Role: history.RoleEffect, Want: history.WantSlower, Margin: piled, Unit: "bytes",
+		Read: c.waiting,
 	}
+}
+
+// piled is how many bytes must wait at least: what a client takes at once, a message or
+// two, waits for no reader.
+const piled = 4096
+
+// waiting is the least that waits in a while. Bytes that are only on their way are gone
+// the next moment.
+func (c crowd) waiting(ctx context.Context) history.Sample {
+	const looks, apart = 5, 20 * time.Millisecond
+	least := history.Sample{}
+	for i := range looks {
+		_, unsent, err := c.look(ctx)
+		s := sampleOf(err)
+		s.Value = float64(unsent)
+		if i == 0 || s.Value < least.Value {
+			least = s
+		}
+		if !s.OK {
+			return s
+		}
+		select {
+		case <-ctx.Done():
+			return least
+		case <-time.After(apart):
+		}
+	}
+	return least
 }
 
 func slowReader() Kind {
