@@ -67,6 +67,7 @@ type fakeDisk struct {
 	broken  error // every answer
 	fails   error // Crash's
 	whole   error // Cut's
+	stuck   error // Set's, of no rules
 	pending disk.Loss
 	files   []disk.File
 
@@ -85,8 +86,16 @@ func (d *fakeDisk) Set(_ context.Context, f disk.Faults) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.tell("disk of %s: %d rules, limit %d", d.name, len(f.Rules), f.Limit.Bytes)
+	if len(f.Rules) == 0 && d.stuck != nil {
+		return d.stuck
+	}
 	d.faults = f
 	return errors.Join(d.broken, f.Check())
+}
+
+// Wait is for an operation that never comes.
+func (d *fakeDisk) Wait(context.Context, string) (disk.Hit, error) {
+	return disk.Hit{}, errors.New("no such operation came")
 }
 
 func (d *fakeDisk) Stats(context.Context) (disk.Stats, error) {

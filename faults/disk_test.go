@@ -188,6 +188,33 @@ func TestPowerLossHalfWay(t *testing.T) {
 	}
 }
 
+// A trap that cannot be taken out is a heal that failed, and can be healed again.
+func TestTrapStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newDiskRig(2)
+		d := r.disks["node-1"]
+		d.stuck = errors.New("its process does not answer")
+		req, err := Parse("crash_at", map[string]any{"trigger": "file", "pattern": "*.db", "op": "fsync"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := r.Inject(t.Context(), req, r.on(1))
+		if err != nil || l.State != history.NotLanded || l.Healed != history.HealFailed || len(d.faults.Rules) == 0 {
+			t.Errorf("%s, healed %s, %v", l.State, l.Healed, err)
+		}
+		if pending, err := Pending(r.lines); err != nil || len(pending) == 0 {
+			t.Errorf("pending %v, %v", pending, err)
+		}
+		d.stuck = nil
+		if l, err = r.Heal(t.Context(), l.Fault); err != nil || l.Healed != history.HealVerified || len(d.faults.Rules) > 0 {
+			t.Errorf("again: healed %s, %v", l.Healed, err)
+		}
+		if pending, err := Pending(r.lines); err != nil || len(pending) > 0 {
+			t.Errorf("pending %v, %v", pending, err)
+		}
+	})
+}
+
 func TestDiskNotArmed(t *testing.T) {
 	for _, k := range diskKinds() {
 		t.Run(k.Type, func(t *testing.T) {

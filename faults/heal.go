@@ -107,6 +107,11 @@ func (p *placement) close(err error) {
 	if err != nil {
 		p.problem("heal: " + err.Error())
 	}
+	p.unhealed(err)
+}
+
+// unhealed keeps why a heal failed; nil that it did not.
+func (p *placement) unhealed(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failure = ""

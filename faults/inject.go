@@ -51,19 +51,27 @@ func ends(entries []Entry) bool {
 	})
 }
 
+// A trapStays error means: the moment of a fault did not come, and its trap is still in
+// place. The heal has failed.
+type trapStays struct{ error }
+
 // await waits for the moment to apply a fault. Its error is why that did not
 // come: the fault's own trigger did not, or a node it acts on died by itself.
 func (e *Engine) await(ctx context.Context, p *placement) error {
 	if err := e.dead(ctx, p); err != nil || p.plan.Until == nil {
 		return err
 	}
-	if err := e.layers.add(ctx, p.plan.Traps, false); err != nil {
-		return err
+	err := e.layers.add(ctx, p.plan.Traps, false)
+	if err == nil {
+		waiting, cancel := p.untilAsked(ctx)
+		defer cancel()
+		err = p.plan.Until(waiting)
 	}
-	waiting, cancel := p.untilAsked(ctx)
-	defer cancel()
-	if err := p.plan.Until(waiting); err != nil {
-		return errors.Join(err, e.layers.remove(context.WithoutCancel(ctx), p.id(), p.plan.Traps, false))
+	if err != nil {
+		if stays := e.layers.remove(context.WithoutCancel(ctx), p.id(), p.plan.Traps, false); stays != nil {
+			return trapStays{fmt.Errorf("%w; and its trap was not taken out: %v", err, stays)}
+		}
+		return err
 	}
 	p.change(func(l *history.Landing) { l.Times.TriggerNS = int64(e.opt.Clock.Now()) })
 	return nil
@@ -194,17 +202,24 @@ func (e *Engine) takeOut(ctx context.Context, p *placement, err error) (history.
 	return p.snapshot(), err
 }
 
-// abandon ends a fault of which nothing was done, and which so has nothing to
-// heal.
+// abandon ends a fault of which nothing was done. It has nothing to heal, unless its trap
+// could not be taken out.
 func (e *Engine) abandon(p *placement, err error) (history.Landing, error) {
 	p.wrong(err)
-	if len(p.plan.Entries) > 0 {
-		// Its plan may be on disk. If this line cannot be written, recovery
-		// undoes nothing, which is harmless.
-		_ = e.append(KindHealed, Healed{Fault: p.id(), Did: "was never applied"})
+	healed := history.HealVerified
+	switch stays := (trapStays{}); {
+	case errors.As(err, &stays):
+		healed = history.HealFailed
+		p.unhealed(err)
+	default:
+		if len(p.plan.Entries) > 0 {
+			// Its plan may be on disk. If this line cannot be written, recovery
+			// undoes nothing, which is harmless.
+			_ = e.append(KindHealed, Healed{Fault: p.id(), Did: "was never applied"})
+		}
+		p.change(func(l *history.Landing) { l.Proofs = l.Proofs[:len(p.plan.Proofs)] })
 	}
-	p.change(func(l *history.Landing) { l.Proofs = l.Proofs[:len(p.plan.Proofs)] })
-	e.decide(p, func(l *history.Landing) { l.Healed = history.HealVerified })
+	e.decide(p, func(l *history.Landing) { l.Healed = healed })
 	p.finish()
 	return p.snapshot(), err
 }
