@@ -6,9 +6,9 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// quiet is how long a subscriber must have been connected without a delivery before a
-// missing message counts as lost. Brokers repeat an unacknowledged message after 5 to
-// 20 s, and deliver nothing else meanwhile.
+// quiet is how long a subscriber must have been connected without a delivery, and without
+// a fault, before a missing message counts as lost. Brokers repeat an unacknowledged
+// message after 5 to 20 s, and deliver nothing else meanwhile.
 const quiet = int64(25e9)
 
 // completeness folds the events that say whether anything is missing.
@@ -185,12 +185,12 @@ func (c *completeness) undrainedOf(p, s int32, topic string) string {
 	if m := st.messages.at(st.end()); m != nil {
 		drained = m.called
 	}
-	switch {
-	case until == never || until < drained:
+	if until == never || until < drained {
 		return sentence("%s was not connected while %s drained", l.process(p), topic)
-	case until-max(session.last, session.at) < quiet:
-		return sentence("%s lacks messages of %s and was connected without a delivery for only %s when the run ended, so they may have been on their way",
-			l.process(p), topic, clock(until-max(session.last, session.at)))
+	}
+	if calm := l.calm(p, max(session.last, session.at, drained), until); calm < quiet {
+		return sentence("%s lacks messages of %s and was connected without a delivery for only %s without a fault when the run ended, so they may have been on their way",
+			l.process(p), topic, clock(calm))
 	}
 	return "" // drained
 }

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -107,17 +106,11 @@ func (c *outlived) over(process int32, p *absence, sent int64) bool {
 	return g != nil && g.expiryS >= 0 && g.expiryS < noExpiry && sent-p.left > int64(g.expiryS*1e9)+c.slack && !c.excused(process, p.left, sent)
 }
 
-// excused reports whether a fault between two times may explain a late broker. Any
-// fault may, except one on other clients.
+// excused reports whether a fault between two times may explain a late broker.
 func (c *outlived) excused(process int32, from, to int64) bool {
-	return slices.ContainsFunc(c.ledger.landings, func(l history.Landing) bool {
-		name, _ := history.ClientTarget(l.Target)
-		if name != "" && name != c.ledger.process(process) && name != fmt.Sprint(process) {
-			return false
-		}
-		return slices.ContainsFunc(history.Windows([]history.Landing{l}), func(w history.Window) bool { return int64(w.Start) <= to && from <= int64(w.End) })
-	})
+	return slices.ContainsFunc(c.ledger.windowsOf(process), func(w history.Window) bool { return int64(w.Start) <= to && from <= int64(w.End) })
 }
+
 func (c *outlived) stayed(b *history.Batch, i int, p *absence, sent int64) {
 	l, process := c.ledger, b.Process[i]
 	a := verdict.Anomaly{

@@ -13,7 +13,7 @@ var claimWillOnce = Entry{
 	Claim: verdict.Claim{Name: "will-once", Severity: verdict.P1, Gated: true,
 		Text:   "The Will Message MUST be published when the Network Connection is closed, unless it has been deleted by the Server on receipt of a DISCONNECT Packet: at QoS 1 it reaches every session that subscribed before, and it is published once. A server that fails in that moment may do it later, or again.",
 		Source: "MQTT 3.1.1 sections 3.1.2.5 [MQTT-3.1.2-8], [MQTT-3.1.2-10] and 3.14.4 [MQTT-3.14.4-3]; MQTT 5.0 sections 3.1.2.5 [MQTT-3.1.2-8], [MQTT-3.1.2-10] and 3.14.4 [MQTT-3.14.4-3]"},
-	Category: Safety, Checker: "willonce@1", Protocols: mqtt, Rests: history.PromiseProtocol, New: newWillOnce, NeedsComplete: true, canary: publishUndue,
+	Category: Safety, Checker: "willonce@2", Protocols: mqtt, Rests: history.PromiseProtocol, New: newWillOnce, NeedsComplete: true, canary: publishUndue,
 	ByFault: true, Unjudged: oneCopy,
 }
 
@@ -171,8 +171,8 @@ func (c *willOnce) waits(p int32, q *bequest) string {
 	if session.connected {
 		until = max(session.ended, session.last)
 	}
-	if until == never || until-max(session.last, session.at, q.ended) < quiet {
-		return sentence("%s lacks the will of %s, whose connection was lost at %s, and was not connected for %s without a delivery after that",
+	if until == never || l.calm(p, max(session.last, session.at, q.ended), until) < quiet {
+		return sentence("%s lacks the will of %s, whose connection was lost at %s, and was not connected for %s without a delivery and without a fault after that",
 			l.process(p), l.process(q.process), clock(q.ended), clock(quiet))
 	}
 	return ""

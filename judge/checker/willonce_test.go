@@ -156,6 +156,14 @@ func TestWillOnce(t *testing.T) {
 		{"a subscriber whose session is lost", func(s *story) *story {
 			return s.dies().deliver(other, testament, 0).disconnect(sub).join(sub).willed(1, history.OK).leaves()
 		}, false, pass, "", ""},
+		{"missing shortly after a fault", func(s *story) *story {
+			return s.dies().deliver(sub, testament, 0).wait(20*time.Second).trouble("leader", 15*time.Second)
+		}, false, unknown, "", "had not drained"},
+		{"missing under a fault that was never healed", func(s *story) *story {
+			s.dies().deliver(sub, testament, 0).wait(20*time.Second).trouble("leader", time.Second)
+			s.landings[0].Times.HealedNS = 0
+			return s
+		}, false, unknown, "", "had not drained"},
 		{"a subscriber that is away in the end", func(s *story) *story {
 			return s.disconnect(other).dies().deliver(sub, testament, 0).willed(1, history.OK).leaves()
 		}, false, unknown, "", "had not drained"},
