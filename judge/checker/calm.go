@@ -7,16 +7,39 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// calm returns the longest stretch between two times in which no fault was in place that
-// concerns a process. A broker that a fault disturbed may need all its time again after
-// the heal.
+// A still is a time in which the host kept everything from running.
+type still struct{ from, to int64 }
+
+// stand notes when the host stood still.
+func (l *ledger) stand(b *history.Batch, control []int32) {
+	for _, i := range control {
+		if b.Kind[i] == history.KindObserve && b.Process[i] == history.None && b.Node[i] == history.None && b.Text(int(i)) == history.ObserveStarved {
+			l.stills = append(l.stills, still{b.Time[i] - int64(b.Value[i]*1e9), b.Time[i]})
+		}
+	}
+}
+
+// stood returns how long the host stood still between two times.
+func (l *ledger) stood(from, to int64) (ns int64) {
+	for _, s := range l.stills {
+		ns += max(0, min(s.to, to)-max(s.from, from))
+	}
+	return ns
+}
+
+// calm returns the longest stretch between two times without a fault that concerns a
+// process. Time in which the host stood still does not count. A broker that a fault
+// disturbed may need all its time again after the heal.
 func (l *ledger) calm(process int32, from, until int64) (longest int64) {
 	for _, w := range l.windowsOf(process) {
-		longest = max(longest, min(until, int64(w.Start))-from)
+		longest = max(longest, l.ran(from, min(until, int64(w.Start))))
 		from = max(from, int64(w.End))
 	}
-	return max(longest, until-from)
+	return max(longest, l.ran(from, until))
 }
+
+// ran returns how long the host ran between two times.
+func (l *ledger) ran(from, to int64) int64 { return max(0, to-from-l.stood(from, to)) }
 
 // windowsOf returns the times of the faults that concern a process: all but those on
 // another client.

@@ -9,8 +9,8 @@ import (
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
-// A message is lost where its subscriber had all the time that a broker needs, and no
-// fault was in place in it.
+// A message is lost where its subscriber had all the time that a broker needs: no fault
+// was in place meanwhile, and the host ran.
 func TestCalm(t *testing.T) {
 	const fail, unknown = verdict.Fail, verdict.Unknown
 	unhealed := func(s *story) *story {
@@ -31,6 +31,9 @@ func TestCalm(t *testing.T) {
 		{"a fault that was never healed began when all was over", func(s *story) *story { return unhealed(s.wait(26 * time.Second)) }, fail, "message 2"},
 		{"a fault on another client", func(s *story) *story { return s.trouble("client:sub-2", time.Minute) }, fail, "message 2"},
 		{"a fault on this client", func(s *story) *story { return s.trouble("client:sub-1", time.Minute) }, unknown, "had not drained"},
+		{"the host stood still", func(s *story) *story {
+			return s.wait(10*time.Second).observe(history.ObserveStarved, history.None, history.None, 6).wait(20 * time.Second).disconnect(sub)
+		}, unknown, "without a delivery for only 24.0"},
 		{"it was quiet before the last messages", func(s *story) *story {
 			return s.wait(time.Minute).acked(q1, 5, 6).marker(q1, 7, history.OK).disconnect(sub)
 		}, unknown, "without a delivery for only 0.00"},

@@ -6,9 +6,9 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// quiet is how long a subscriber must have been connected without a delivery, and without
-// a fault, before a missing message counts as lost. Brokers repeat an unacknowledged
-// message after 5 to 20 s, and deliver nothing else meanwhile.
+// quiet is how long a subscriber must have been connected without a delivery, without a
+// fault and on a host that runs, before a missing message counts as lost. Brokers repeat
+// an unacknowledged message after 5 to 20 s, and deliver nothing else meanwhile.
 const quiet = int64(25e9)
 
 // completeness folds the events that say whether anything is missing.

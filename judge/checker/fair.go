@@ -36,15 +36,11 @@ type fair struct {
 	node   []int16   // of each process, as it was connected before
 	got    []bitmap  // by pair of process and stream: what was delivered
 	took   []served  // deliveries, by process and stretch
-	stills []still   // of the host
 }
 
 // tail is the least number of latencies for a 99th percentile. With fewer it would be
 // the longest one, or the next.
 const tail = 200
-
-// A still is a time in which the host kept everything from running.
-type still struct{ from, to int64 }
 
 // A stretch is a time in which clients are looked at together.
 type stretch struct {
@@ -156,7 +152,7 @@ func called(f history.Landing) string { return sentence("%s (%s of %s)", f.Fault
 
 func (c *fair) fork() Checker {
 	f := *c
-	f.times, f.node, f.got, f.stills = slices.Clone(c.times), slices.Clone(c.node), forks(c.got, bitmap.fork), slices.Clone(c.stills)
+	f.times, f.node, f.got = slices.Clone(c.times), slices.Clone(c.node), forks(c.got, bitmap.fork)
 	f.took = forks(c.took, served.fork)
 	return &f
 }
@@ -193,8 +189,6 @@ func (c *fair) turn(b *history.Batch, i int) {
 		c.times[0].from = min(c.times[0].from, b.Time[i])
 	case b.Kind[i] == history.KindPhase && b.Text(i) == history.PhaseDrain:
 		c.drain = min(c.drain, b.Time[i])
-	case b.Kind[i] == history.KindObserve && p == history.None && b.Node[i] == history.None && b.Text(i) == history.ObserveStarved:
-		c.stills = append(c.stills, still{b.Time[i] - int64(b.Value[i]*1e9), b.Time[i]})
 	case b.Kind[i] == history.KindConnect && b.Edge[i] == history.Return && b.Outcome[i] == history.OK && uint32(p) < uint32(len(c.node)):
 		if b.Node[i] >= 0 && (c.node[p] < 0 || b.Time[i] < c.times[0].to) {
 			c.node[p] = b.Node[i]

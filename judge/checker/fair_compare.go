@@ -59,12 +59,7 @@ func (c *fair) length(k int) float64 {
 }
 
 // stood returns how many seconds the host stood still between two times.
-func (c *fair) stood(from, to int64) (s float64) {
-	for _, t := range c.stills {
-		s += max(0, float64(min(t.to, to)-max(t.from, from))/1e9)
-	}
-	return s
-}
+func (c *fair) stood(from, to int64) float64 { return float64(c.ledger.stood(from, to)) / 1e9 }
 
 // explained reports whether a host that stood still may explain how a group was served
 // in a stretch. Messages that waited meanwhile are given the same time again.

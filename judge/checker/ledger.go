@@ -22,6 +22,7 @@ type ledger struct {
 	wills    *wills
 	queues   *queues
 	storage  *storage
+	stills   []still // of the host
 
 	current, mutated *history.Batch // that was taken last, and a canary's that was sorted last
 	sorted, resorted rows
@@ -55,6 +56,7 @@ func (l *ledger) add(b *history.Batch) {
 	l.sessions.add(b, &l.sorted)
 	l.queues.add(b, l.route, l.sorted.delivered)
 	l.storage.add(b, l.sorted.control)
+	l.stand(b, l.sorted.control)
 }
 
 // fault names the faults in place at t, "" for none.

@@ -99,6 +99,9 @@ func TestShared(t *testing.T) {
 		{"drained under a fault", "shared-no-loss", func() *story {
 			return shared().dealt(q1, 0, 3).publish(q1, 4, history.OK).over(q1, 5).fault(time.Minute)
 		}, unknown, map[string]int64{"waiting": 1}, "was connected without a delivery for only"},
+		{"drained on a host that stands still", "shared-no-loss", func() *story {
+			return shared().dealt(q1, 0, 3).publish(q1, 4, history.OK).over(q1, 5).wait(8*time.Second).observe(history.ObserveStarved, history.None, history.None, 8).wait(24 * time.Second).disconnect(sub).disconnect(other)
+		}, unknown, map[string]int64{"waiting": 1}, "was connected without a delivery for only 24.0"},
 		{"a member's session is lost", "shared-no-loss", func() *story {
 			s := shared().dealt(q1, 0, 3).disconnect(sub).acked(q1, 4, 4)
 			return s.connect(sub, false).subscribe(sub).dealt(q1, 5, 6).over(q1, 7)

@@ -35,7 +35,6 @@ type steady struct {
 	last     int64 // time
 	read     map[series][]reading
 	acks     map[int16][]latency // by node, of each second
-	stills   []still             // of the host
 }
 
 // A series is one metric at one node.
@@ -66,7 +65,7 @@ func newSteady(ctx Context) Checker {
 
 func (c *steady) fork() Checker {
 	f := *c
-	f.read, f.acks, f.stills = maps.Clone(c.read), maps.Clone(c.acks), slices.Clip(c.stills)
+	f.read, f.acks = maps.Clone(c.read), maps.Clone(c.acks)
 	for k, list := range c.read {
 		f.read[k] = slices.Clip(list) // neither sees the additions of the other
 	}
@@ -99,9 +98,6 @@ func (c *steady) control(b *history.Batch, i int) {
 			c.from = b.Time[i]
 		}
 	case history.KindObserve:
-		if b.Node[i] == history.None && b.Text(i) == history.ObserveStarved {
-			c.stills = append(c.stills, still{b.Time[i] - int64(b.Value[i]*1e9), b.Time[i]})
-		}
 		if observed(b, i) != nil {
 			k := series{b.Text(i), b.Node[i]}
 			c.read[k] = append(c.read[k], reading{b.Time[i], b.Value[i]})
@@ -267,7 +263,7 @@ func (c *steady) more(t verdict.Trend) string {
 // That is so if the host stood still meanwhile, or if no other node grew less by more
 // than the budget. The nodes of one cluster share both.
 func (c *steady) excuse(group []verdict.Trend, from, to int64) {
-	stood := slices.IndexFunc(c.stills, func(s still) bool { return s.from < to && from <= s.to })
+	stood := slices.IndexFunc(c.ledger.stills, func(s still) bool { return s.from < to && from <= s.to })
 	for i := range group {
 		t := &group[i]
 		why := ""
@@ -275,7 +271,7 @@ func (c *steady) excuse(group []verdict.Trend, from, to int64) {
 		case t.Status != verdict.Fail:
 			continue
 		case stood >= 0:
-			s := c.stills[stood]
+			s := c.ledger.stills[stood]
 			why = sentence("the host kept everything from running for %s at %s", clock(s.to-s.from), clock(s.from))
 		case !slices.ContainsFunc(group, func(o verdict.Trend) bool { return len(o.Levels) > 0 && t.Low-o.High > t.Budget }):
 			why = "no other node is seen to have grown less by more than the budget, and all share the host and the load"

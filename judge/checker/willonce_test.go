@@ -164,6 +164,9 @@ func TestWillOnce(t *testing.T) {
 			s.landings[0].Times.HealedNS = 0
 			return s
 		}, false, unknown, "", "had not drained"},
+		{"missing on a host that stood still", func(s *story) *story {
+			return s.dies().deliver(sub, testament, 0).wait(8*time.Second).observe(history.ObserveStarved, history.None, history.None, 8).wait(24 * time.Second).disconnect(other)
+		}, false, unknown, "", "had not drained"},
 		{"a subscriber that is away in the end", func(s *story) *story {
 			return s.disconnect(other).dies().deliver(sub, testament, 0).willed(1, history.OK).leaves()
 		}, false, unknown, "", "had not drained"},
