@@ -85,7 +85,13 @@ func TestCheckers(t *testing.T) {
 		}, fail, map[string]int64{"lost": 7, "over_limit": 0}, "never reached sub-1"},
 		{"some are lost, and then more waited than the broker keeps", "qos1-no-loss", func(s *story) {
 			s.run.Cluster.Queue = 5
-			s.join(sub).acked(q1, 0, 9).delivered(sub, q1, 0, 6).wait(2 * time.Second)
+			s.join(sub)
+			for seq := range int64(10) {
+				if s.publish(q1, seq, history.OK); seq < 7 {
+					s.deliver(sub, q1, seq)
+				}
+				s.wait(time.Second / 5)
+			}
 			s.disconnect(sub).acked(q1, 10, 19).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 10, 14)
 		}, fail, map[string]int64{"lost": 3, "over_limit": 5}, "message 7 of"},
 		{"more waited than the broker keeps, of both QoS", "qos1-no-loss", func(s *story) {
@@ -100,6 +106,42 @@ func TestCheckers(t *testing.T) {
 			s.run.Cluster.Queue = 10
 			s.join(sub).disconnect(sub).acked(q1, 0, 9).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 8)
 		}, fail, map[string]int64{"lost": 1, "over_limit": 0}, "never reached sub-1"},
+		{"more waited than the broker keeps, within a moment", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue = 5
+			s.join(sub).under(q1, 0, 9)
+			s.delivered(sub, q1, 0, 4).wait(10*time.Second).acked(q1, 10, 11).delivered(sub, q1, 10, 11)
+		}, pass, map[string]int64{"lost": 0, "over_limit": 5}, ""},
+		{"never more waited than the broker keeps", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue = 5
+			s.join(sub)
+			for seq := range int64(20) {
+				if s.publish(q1, seq, history.OK); seq != 12 {
+					s.deliver(sub, q1, seq)
+				}
+				s.wait(time.Second / 5)
+			}
+		}, fail, map[string]int64{"lost": 1, "over_limit": 0}, "message 12"},
+		{"more waited than a broker of which nothing is known may keep", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue, s.run.Cluster.Lacks = 1000, map[string]string{history.LacksLimits: "not known"}
+			s.join(sub).disconnect(sub).acked(q1, 0, 199).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 99)
+		}, unknown, map[string]int64{"over_limit": 100}, "is not known"},
+		{"a broker of which nothing is known drops the oldest", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue, s.run.Cluster.Lacks = 1000, map[string]string{history.LacksLimits: "not known"}
+			s.join(sub).disconnect(sub)
+			for seq := range int64(20) {
+				s.acked(q1, 10*seq, 10*seq+9).wait(time.Second)
+			}
+			s.connect(sub, true).delivered(sub, q1, 100, 199)
+		}, unknown, map[string]int64{"over_limit": 100}, "is not known"},
+		{"a broker of which nothing is known loses some before it has much to keep", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue, s.run.Cluster.Lacks = 1000, map[string]string{history.LacksLimits: "not known"}
+			s.join(sub).acked(q1, 0, 9).delivered(sub, q1, 0, 4).wait(time.Second).acked(q1, 10, 19).delivered(sub, q1, 10, 19).wait(time.Second)
+			s.disconnect(sub).acked(q1, 20, 99).wait(time.Second).connect(sub, true).delivered(sub, q1, 20, 79)
+		}, fail, map[string]int64{"lost": 5, "over_limit": 20}, "message 5 "},
+		{"a broker of which nothing is known loses some of few", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue, s.run.Cluster.Lacks = 1000, map[string]string{history.LacksLimits: "not known"}
+			s.join(sub).disconnect(sub).acked(q1, 0, 9).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 8)
+		}, fail, map[string]int64{"lost": 1, "over_limit": 0}, "message 9"},
 		{"more waited than many brokers keep", "qos1-no-loss", func(s *story) {
 			s.run.Cluster.Queue, s.run.Cluster.Lacks = 5, map[string]string{history.LacksLimits: "not known"}
 			s.join(sub).disconnect(sub).acked(q1, 0, 9).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 4)

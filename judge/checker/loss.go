@@ -60,7 +60,7 @@ func (c *loss) Result(end *closing) verdict.Result {
 	var found findings
 	var due, session, recovered, waiting, over int64
 	var why []string
-	rooms := &rooms{c.ledger, map[int32][]bool{}}
+	rooms := newRooms(c.ledger)
 	c.pairs(func(p, s int32, from int64) {
 		st := &c.ledger.sends.streams[s]
 		got, lo := c.got.got(p, s), st.since(from)
@@ -106,7 +106,7 @@ func (c *loss) Result(end *closing) verdict.Result {
 		r.Summary = sentence("none of %d acknowledged deliveries is missing but %d, for which there was no room: the broker keeps %d messages for a session, by its documentation", due, over, limits.limit)
 	default:
 		r.Summary = sentence("%d of %d acknowledged deliveries never arrived, of subscribers for whom %d messages or more waited", over, due, limits.limit)
-		unsure(&r, sentence("how many messages this broker keeps for a session is not known: many keep %d; run it at a lower rate, or raise that limit", limits.limit))
+		unsure(&r, limits.unknown())
 	}
 	if r.Status == verdict.Pass && len(why) > 0 {
 		r.Summary = sentence("%d of %d acknowledged deliveries had not arrived when the run ended", waiting, due)

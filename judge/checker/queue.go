@@ -1,6 +1,9 @@
 package checker
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 )
@@ -9,15 +12,25 @@ import (
 // of messages of QoS 1 and 2 for a client that is away or slow. Only messages that came
 // in the end have waited in a queue; a lost one was in none.
 type queues struct {
-	limit int64     // messages of one session; 0: none
-	known bool      // it is this broker's, and not what many have
+	limit int64     // messages of one session; 0: none. Where it is not known, as few as it may be.
+	known bool      // it is this broker's, and not what some have
 	got   []bitmap  // by pair
-	taken [][]int32 // first deliveries of QoS 1 and 2, by process and second
+	taken [][]int32 // first deliveries of QoS 1 and 2, by process and slot
 }
+
+// fewestKept is how many messages a broker of which nothing is known may keep for a
+// session. Many keep 1000, mosquitto 1 kept 100, and Azure IoT Hub keeps 50.
+const fewestKept = 50
+
+// slot is the time in which a queue may fill and empty unseen.
+const slot = int64(100e6)
 
 func newQueues(ctx Context, r *route) *queues {
 	c := ctx.Run.Cluster
 	q := &queues{limit: int64(c.Queue), known: c.Lacks[history.LacksLimits] == ""}
+	if !q.known {
+		q.limit = min(cmp.Or(q.limit, fewestKept), fewestKept)
+	}
 	if q.limit > 0 {
 		q.got, q.taken = make([]bitmap, len(r.pairs)), make([][]int32, len(ctx.Tables.Processes))
 	}
@@ -35,52 +48,36 @@ func (q *queues) add(b *history.Batch, r *route, delivered []delivery) {
 	}
 }
 
-// counted counts something in the second in which it happened.
-func counted(seconds []int32, at int64) []int32 {
-	i := at / 1e9
-	if at < 0 || i >= maxBuckets/100 {
-		return seconds
+// counted counts something in the slot in which it happened.
+func counted(slots []int32, at int64) []int32 {
+	i := at / slot
+	if at < 0 || i >= maxBuckets*bucket/slot {
+		return slots
 	}
-	if missing := int(i) + 1 - len(seconds); missing > 0 {
-		seconds = append(seconds, make([]int32, missing)...)
+	if missing := int(i) + 1 - len(slots); missing > 0 {
+		slots = append(slots, make([]int32, missing)...)
 	}
-	seconds[i]++
-	return seconds
+	slots[i]++
+	return slots
 }
 
-// full returns for each second whether a process's queue was at the limit. A broker
-// whose limit is not known may drop the oldest message in place of the newest. For such
-// a broker a full second makes the seconds before it count as full too, back to the
-// last empty queue.
+// full returns for each slot whether a process's queue may have been at the limit; from
+// the last on nothing changes. A message counts from its call on, and until the end of
+// the slot after its delivery: its acknowledgement makes room. A broker whose limit is
+// not known may drop the oldest message in place of the newest. For such a broker a full
+// slot makes the slots before it count as full too, back to the last empty queue.
 func (l *ledger) full(process int32) []bool {
-	q, waiting := l.queues, int64(0)
-	if q.limit == 0 || l.tables.Processes[process].Protocol == contract.MQ9 {
-		return nil
-	}
-	var came []int32
-	for s := range l.tables.Streams {
-		i := l.route.at(process, int32(s))
-		if i < 0 || l.route.pairs[i].sent == 0 {
-			continue
-		}
-		l.sends.streams[s].messages.each(func(seq int64, m *message) bool {
-			if q.got[i].has(seq) {
-				came = counted(came, max(m.called, m.acked))
-			}
-			return true
-		})
-	}
-	full, began := make([]bool, len(came)), 0
-	for i := range came {
-		if waiting == 0 {
+	q := l.queues
+	came, taken := l.waited(process), q.taken[process]
+	full, began := make([]bool, max(len(came), len(taken)+2)), 0
+	var waiting, before int64 // at the end of a slot; taken in the slot before
+	for i := range full {
+		now := nth(taken, i)
+		if waiting = max(0, waiting+nth(came, i)-now); waiting == 0 && now > 0 {
 			began = i
 		}
-		before := waiting
-		waiting += int64(came[i])
-		if taken := q.taken[process]; i < len(taken) {
-			waiting = max(0, waiting-int64(taken[i]))
-		}
-		full[i] = before >= q.limit || waiting >= q.limit
+		full[i] = waiting+now+before >= q.limit
+		before = now
 		if full[i] && !q.known {
 			for j := began; j < i; j++ {
 				full[j] = true
@@ -90,11 +87,39 @@ func (l *ledger) full(process int32) []bool {
 	return full
 }
 
+// nth is what was counted in a slot.
+func nth(slots []int32, i int) int64 {
+	if i < len(slots) {
+		return int64(slots[i])
+	}
+	return 0
+}
+
+// waited counts the messages that came to a process, in the slots in which a broker may
+// have had them first.
+func (l *ledger) waited(process int32) (came []int32) {
+	for s := range l.tables.Streams {
+		i := l.route.at(process, int32(s))
+		if i < 0 || l.route.pairs[i].sent == 0 {
+			continue
+		}
+		l.sends.streams[s].messages.each(func(seq int64, m *message) bool {
+			if l.queues.got[i].has(seq) {
+				came = counted(came, m.called)
+			}
+			return true
+		})
+	}
+	return came
+}
+
 // rooms remember when the queues of processes were full.
 type rooms struct {
 	ledger *ledger
-	full   map[int32][]bool
+	of     map[int32][]bool
 }
+
+func newRooms(l *ledger) *rooms { return &rooms{l, map[int32][]bool{}} }
 
 // lacked reports whether a broker had no room for a message to a process. It had room
 // for every message that came: a canary that drops such a message must turn red.
@@ -103,11 +128,26 @@ func (r *rooms) lacked(process, stream int32, seq int64) bool {
 	if i := l.route.at(process, stream); l.queues.limit == 0 || i < 0 || l.queues.got[i].has(seq) {
 		return false
 	}
-	full, known := r.full[process]
+	m := l.sends.streams[stream].messages.at(seq)
+	return r.full(process, m.called, m.acked)
+}
+
+// full reports whether a process's queue may have been full at any time between two.
+func (r *rooms) full(process int32, from, to int64) bool {
+	l := r.ledger
+	if l.tables.Processes[process].Protocol == contract.MQ9 {
+		return false
+	}
+	full, known := r.of[process]
 	if !known {
 		full = l.full(process)
-		r.full[process] = full
+		r.of[process] = full
 	}
-	at := l.sends.streams[stream].messages.at(seq).acked / 1e9
-	return at >= 0 && at < int64(len(full)) && full[at]
+	last := len(full) - 1
+	return from >= 0 && slices.Contains(full[min(int(from/slot), last):min(int(to/slot), last)+1], true)
+}
+
+// unknown says why a loss may be the limit's doing.
+func (q *queues) unknown() string {
+	return sentence("how many messages this broker keeps for a session is not known, and some keep no more than %d: run it at a lower rate, or with a broker whose limit is known", q.limit)
 }
