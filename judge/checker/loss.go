@@ -91,23 +91,14 @@ func (c *loss) Result(end *closing) verdict.Result {
 		"due": due, "delivered": came.seen, "lost": found.total, "lost_session": session,
 		"lost_message": found.total - session, "duplicated": came.again, "duplicated_flagged": came.dup, "recovered": recovered, "waiting": waiting,
 	}, "no acknowledged message was due to any persistent subscriber")
-	if c.ledger.queues.limit > 0 {
-		r.Counts["over_limit"] = over
-	}
-	limits := c.ledger.queues
-	switch {
-	case r.Status == verdict.Fail:
+	switch r.Status {
+	case verdict.Pass:
+		r.Summary = sentence("none of %d acknowledged deliveries is missing", due)
+	case verdict.Fail:
 		r.Summary = sentence("%d of %d acknowledged deliveries never arrived (%d with their session), the first: %s", found.total, due, session, r.Anomalies[0].Text)
 		c.stored(&r)
-	case r.Status != verdict.Pass:
-	case over == 0:
-		r.Summary = sentence("none of %d acknowledged deliveries is missing", due)
-	case limits.known:
-		r.Summary = sentence("none of %d acknowledged deliveries is missing but %d, for which there was no room: the broker keeps %d messages for a session, by its documentation", due, over, limits.limit)
-	default:
-		r.Summary = sentence("%d of %d acknowledged deliveries never arrived, of subscribers for whom %d messages or more waited", over, due, limits.limit)
-		unsure(&r, limits.unknown())
 	}
+	c.ledger.queues.excuse(&r, over)
 	if r.Status == verdict.Pass && len(why) > 0 {
 		r.Summary = sentence("%d of %d acknowledged deliveries had not arrived when the run ended", waiting, due)
 		unsure(&r, "a subscriber had not drained when the run ended: its missing messages may still have been in flight and are not counted as lost", some(why)...)

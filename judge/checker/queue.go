@@ -6,6 +6,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // queues tells when a broker had no room for a message: a broker keeps a limited number
@@ -100,7 +101,7 @@ func nth(slots []int32, i int) int64 {
 func (l *ledger) waited(process int32) (came []int32) {
 	for s := range l.tables.Streams {
 		i := l.route.at(process, int32(s))
-		if i < 0 || l.route.pairs[i].sent == 0 {
+		if i < 0 || l.route.pairs[i].sent == 0 || l.tables.Streams[s].Will {
 			continue
 		}
 		l.sends.streams[s].messages.each(func(seq int64, m *message) bool {
@@ -109,6 +110,11 @@ func (l *ledger) waited(process int32) (came []int32) {
 			}
 			return true
 		})
+	}
+	for _, q := range l.wills.all {
+		if i := l.route.at(process, q.stream); i >= 0 && l.route.pairs[i].sent > 0 && q.leave != history.None && l.queues.got[i].has(q.seq) {
+			came = counted(came, q.ended)
+		}
 	}
 	return came
 }
@@ -121,21 +127,36 @@ type rooms struct {
 
 func newRooms(l *ledger) *rooms { return &rooms{l, map[int32][]bool{}} }
 
-// lacked reports whether a broker had no room for a message to a process. It had room
-// for every message that came: a canary that drops such a message must turn red.
+// lacked reports whether a broker may have had no room for a message to a process.
 func (r *rooms) lacked(process, stream int32, seq int64) bool {
-	l := r.ledger
-	if i := l.route.at(process, stream); l.queues.limit == 0 || i < 0 || l.queues.got[i].has(seq) {
-		return false
-	}
-	m := l.sends.streams[stream].messages.at(seq)
-	return r.full(process, m.called, m.acked)
+	m := r.ledger.sends.streams[stream].messages.at(seq)
+	return !r.had(process, stream, seq) && r.full(process, m.called, m.acked)
+}
+
+// lackedBy reports whether a broker may have had no room for a message to the member of a
+// group that it chose.
+func (r *rooms) lackedBy(members []int32, stream int32, seq int64) bool {
+	return !slices.ContainsFunc(members, func(p int32) bool { return r.had(p, stream, seq) }) &&
+		slices.ContainsFunc(members, func(p int32) bool { return r.lacked(p, stream, seq) })
+}
+
+// lackedWill reports whether a broker may have had no room for a will to a process. It
+// may publish it long after the connection's end, which it has to notice first.
+func (r *rooms) lackedWill(process int32, q *bequest) bool {
+	return !r.had(process, q.stream, q.seq) && r.full(process, q.ended, never)
+}
+
+// had reports whether a message came, for which there was room then: a canary that drops
+// it must turn red.
+func (r *rooms) had(process, stream int32, seq int64) bool {
+	i := r.ledger.route.at(process, stream)
+	return i < 0 || r.ledger.queues.limit > 0 && r.ledger.queues.got[i].has(seq)
 }
 
 // full reports whether a process's queue may have been full at any time between two.
 func (r *rooms) full(process int32, from, to int64) bool {
 	l := r.ledger
-	if l.tables.Processes[process].Protocol == contract.MQ9 {
+	if l.queues.limit == 0 || l.tables.Processes[process].Protocol == contract.MQ9 {
 		return false
 	}
 	full, known := r.of[process]
@@ -143,11 +164,23 @@ func (r *rooms) full(process int32, from, to int64) bool {
 		full = l.full(process)
 		r.of[process] = full
 	}
-	last := len(full) - 1
-	return from >= 0 && slices.Contains(full[min(int(from/slot), last):min(int(to/slot), last)+1], true)
+	last := int64(len(full) - 1)
+	return from >= 0 && slices.Contains(full[min(from/slot, last):min(to/slot, last)+1], true)
 }
 
-// unknown says why a loss may be the limit's doing.
-func (q *queues) unknown() string {
-	return sentence("how many messages this broker keeps for a session is not known, and some keep no more than %d: run it at a lower rate, or with a broker whose limit is known", q.limit)
+// excuse takes into a result how many of what is missing a broker may have had no room
+// for. They make no failure; where the limit is not known they make no pass either.
+func (q *queues) excuse(r *verdict.Result, over int64) {
+	if q.limit == 0 {
+		return
+	}
+	r.Counts["over_limit"] = over
+	switch {
+	case r.Status != verdict.Pass || over == 0:
+	case q.known:
+		r.Summary += sentence(", but %d, for which there was no room: the broker keeps %d messages for a session, by its documentation", over, q.limit)
+	default:
+		r.Summary += sentence(", but %d, of subscribers for whom %d messages or more may have waited", over, q.limit)
+		unsure(r, sentence("how many messages this broker keeps for a session is not known, and some keep no more than %d: run it at a lower rate, or with a broker whose limit is known", q.limit))
+	}
 }

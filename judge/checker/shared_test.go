@@ -96,6 +96,24 @@ func TestShared(t *testing.T) {
 			s.disconnect(sub).disconnect(other)
 			return s
 		}, unknown, map[string]int64{"waiting": 1}, "was connected without a delivery for only"},
+		{"more waited for the members than the broker keeps", "shared-no-loss", func() *story {
+			s := shared().disconnect(sub).disconnect(other)
+			s.run.Cluster.Queue = 5
+			s.acked(q1, 0, 9).wait(time.Second).connect(sub, true).connect(other, true).delivered(sub, q1, 0, 4)
+			return s.over(q1, 10)
+		}, pass, map[string]int64{"lost": 0, "over_limit": 5}, ""},
+		{"more waited for the members than a broker of which nothing is known may keep", "shared-no-loss", func() *story {
+			s := shared().disconnect(sub).disconnect(other)
+			s.run.Cluster.Queue, s.run.Cluster.Lacks = 1000, map[string]string{history.LacksLimits: "not known"}
+			s.acked(q1, 0, 99).wait(time.Second).connect(sub, true).connect(other, true).delivered(sub, q1, 0, 79)
+			return s.over(q1, 100)
+		}, unknown, map[string]int64{"lost": 0, "over_limit": 20}, "is not known"},
+		{"less waited for the members than the broker keeps", "shared-no-loss", func() *story {
+			s := shared().disconnect(sub).disconnect(other)
+			s.run.Cluster.Queue = 5
+			s.acked(q1, 0, 3).wait(time.Second).connect(sub, true).connect(other, true).delivered(sub, q1, 0, 2)
+			return s.over(q1, 4)
+		}, fail, map[string]int64{"lost": 1, "over_limit": 0}, "message 3"},
 		{"drained under a fault", "shared-no-loss", func() *story {
 			return shared().dealt(q1, 0, 3).publish(q1, 4, history.OK).over(q1, 5).fault(time.Minute)
 		}, unknown, map[string]int64{"waiting": 1}, "was connected without a delivery for only"},

@@ -156,6 +156,23 @@ func TestWillOnce(t *testing.T) {
 		{"a subscriber whose session is lost", func(s *story) *story {
 			return s.dies().deliver(other, testament, 0).disconnect(sub).join(sub).willed(1, history.OK).leaves()
 		}, false, pass, "", ""},
+		{"missing where more waited than the broker keeps", func(s *story) *story {
+			s.run.Cluster.Queue = 5
+			s.disconnect(other).acked(q1, 0, 4).marker(q1, 5, history.OK).delivered(sub, q1, 0, 4).deliver(sub, q1, 5, history.FlagEnd).dies().deliver(sub, testament, 0)
+			return s.wait(time.Second).connect(other, true).delivered(other, q1, 0, 4).willed(1, history.OK).leaves()
+		}, false, pass, "", "those of 1 that were lost were, once, but 1, for which there was no room"},
+		{"missing where wills filled what a broker of which nothing is known may keep", func(s *story) *story {
+			s.run.Cluster.Queue, s.run.Cluster.Lacks = 1000, map[string]string{history.LacksLimits: "not known"}
+			s.disconnect(other)
+			for seq := range int64(60) {
+				s.dies().deliver(sub, testament, seq).willed(seq+1, history.OK)
+			}
+			s.connect(other, true)
+			for seq := range int64(55) {
+				s.deliver(other, testament, seq)
+			}
+			return s.leaves()
+		}, false, unknown, "", "is not known"},
 		{"missing shortly after a fault", func(s *story) *story {
 			return s.dies().deliver(sub, testament, 0).wait(20*time.Second).trouble("leader", 15*time.Second)
 		}, false, unknown, "", "had not drained"},
