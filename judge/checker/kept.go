@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
@@ -13,7 +12,7 @@ var claimSessionKept = Entry{
 	Claim: verdict.Claim{Name: "session-kept", Severity: verdict.P2, Gated: true,
 		Text:   "If the Server accepts a connection with CleanSession set to 0 and has stored Session state, it MUST set Session Present to 1; the session lasts as long as was asked for.",
 		Source: "MQTT 3.1.1 sections 3.1.2.4 [MQTT-3.1.2-4] and 3.2.2.2 [MQTT-3.2.2-2]; MQTT 5.0 section 3.1.2.11.2"},
-	Category: Durability, Checker: "session@1", Protocols: mqtt, Rests: history.PromiseSessions, New: newKept, canary: forget,
+	Category: Durability, Checker: "session@2", Protocols: mqtt, Rests: history.PromiseSessions, New: newKept, canary: forget,
 	ByFault: true, Unjudged: firstOf(oneCopy, unseen),
 	Notice: Notice{"session_lost", "lost sessions", "mqtt/persistent-session"},
 }
@@ -22,63 +21,39 @@ var claimSessionKept = Entry{
 // within its time.
 type kept struct {
 	ledger *ledger
-	of     []keeping
-	dials  dials
-	back   int64 // connections that resumed a session, or should have
+	judged []bool // by process
+	back   int64  // connections that resumed a session, or should have
+	doubts []string
 	found  findings
-}
-
-type keeping struct {
-	judged bool
-	known  bool // it was connected before
-	on     bool // it is connected now
-	left   int64
-
-	call, row int64 // of the last connect: CONNECT, and its return
 }
 
 func newKept(ctx Context) Checker {
 	l := ctx.ledger
-	c := &kept{ledger: l, of: make([]keeping, len(l.tables.Processes)), dials: dials{}}
+	c := &kept{ledger: l, judged: make([]bool, len(l.tables.Processes))}
 	for i, p := range l.tables.Processes {
-		c.of[i] = keeping{judged: !slices.Contains(p.Cannot, contract.CannotSessionPresent), left: never}
+		c.judged[i] = !slices.Contains(p.Cannot, contract.CannotSessionPresent)
 	}
 	return c
 }
 
 func (c *kept) Add(b *history.Batch) {
 	for _, i := range c.ledger.rows(b).control {
-		i, k := int(i), b.Kind[i]
-		if k != history.KindConnect && k != history.KindDisconnect || uint32(b.Process[i]) >= uint32(len(c.of)) {
+		i := int(i)
+		if b.Kind[i] != history.KindConnect || b.Edge[i] != history.Return || uint32(b.Process[i]) >= uint32(len(c.judged)) || !c.judged[b.Process[i]] {
 			continue
 		}
-		p := &c.of[b.Process[i]]
+		promise := c.ledger.sessions.promises[b.Index[i]]
 		switch {
-		case k == history.KindDisconnect:
-			if p.on {
-				p.on, p.left = false, b.Time[i]
-			}
-		case b.Edge[i] == history.Call:
-			c.dials.call(b, i)
-		case b.Edge[i] == history.Return:
-			c.connect(b, i, p)
-		}
-	}
-}
-
-func (c *kept) connect(b *history.Batch, i int, p *keeping) {
-	sent := c.dials.end(b, i)
-	if b.Outcome[i] != history.OK {
-		return
-	}
-	row := c.ledger.tables.Processes[b.Process[i]]
-	if p.judged && p.known && lasts(c.ledger.wire.shortened(row, b.Process[i], p.call, p.row), p.left, sent) {
-		c.back++
-		if !b.Flags[i].Has(history.FlagSessionPresent) {
+		case promise == expired:
+		case b.Flags[i].Has(history.FlagSessionPresent):
+			c.back++
+		case promise != lasting:
+			c.doubts = append(c.doubts, sentence("%s came back at %s, and the broker did not know its session: %s", c.ledger.process(b.Process[i]), clock(b.Time[i]), promise))
+		default:
+			c.back++
 			c.lost(b, i)
 		}
 	}
-	p.known, p.on, p.call, p.row = true, true, b.Call[i], b.Index[i]
 }
 
 func (c *kept) lost(b *history.Batch, i int) {
@@ -102,16 +77,19 @@ func (c *kept) Result(*closing) verdict.Result {
 	case verdict.Fail:
 		r.Summary = sentence("%d of %d reconnections found no session, the first: %s", c.found.total, c.back, r.Anomalies[0].Text)
 	}
+	if r.Status != verdict.Fail && len(c.doubts) > 0 {
+		unsure(&r, c.doubts[0], some(c.doubts[1:])...)
+	}
 	return r
 }
 
 // forget lets the broker know no session of a client that comes back.
 func forget(ctx Context) *mutation {
-	m := &mutation{idle: "no session was resumed"}
+	m := &mutation{idle: "no session was resumed of which it is known that its time was not over"}
 	m.apply = func(b *history.Batch) *history.Batch {
 		out := b
 		for _, i := range ctx.ledger.rows(b).control {
-			if b.Kind[i] == history.KindConnect && b.Edge[i] == history.Return && b.Flags[i].Has(history.FlagSessionPresent) {
+			if b.Kind[i] == history.KindConnect && b.Edge[i] == history.Return && b.Flags[i].Has(history.FlagSessionPresent) && ctx.ledger.sessions.promises[b.Index[i]] == lasting {
 				out = reflagged(out, int(i), out.Flags[i]&^history.FlagSessionPresent)
 				m.did = "took the session from every client that came back"
 			}
@@ -123,6 +101,6 @@ func forget(ctx Context) *mutation {
 
 func (c *kept) fork() Checker {
 	f := *c
-	f.of, f.dials, f.found = slices.Clone(c.of), maps.Clone(c.dials), c.found.fork()
+	f.doubts, f.found = slices.Clone(c.doubts), c.found.fork()
 	return &f
 }

@@ -37,26 +37,25 @@ func newLedger(ctx Context) *ledger {
 		windows:  history.Windows(ctx.Landings),
 		landings: ctx.Landings,
 		sends:    newSends(ctx.Tables),
-		sessions: newSessions(ctx.Tables, wire),
 		route:    route,
 		wire:     wire,
 		wills:    newWills(ctx.Tables),
 		queues:   newQueues(ctx, route),
 	}
-	l.storage = newStorage(l)
+	l.sessions, l.storage = newSessions(l), newStorage(l)
 	return l
 }
 
 func (l *ledger) add(b *history.Batch) {
 	l.current = b
 	l.sorted.sort(b, l.route)
+	l.stand(b, l.sorted.control)
 	l.sends.add(b, l.sorted.published)
 	l.wills.add(b, l.sorted.control, l.sends)
 	l.wire.add(b, l.sorted.packets)
 	l.sessions.add(b, &l.sorted)
 	l.queues.add(b, l.route, l.sorted.delivered)
 	l.storage.add(b, l.sorted.control)
-	l.stand(b, l.sorted.control)
 }
 
 // fault names the faults in place at t, "" for none.

@@ -58,8 +58,9 @@ func (c *loss) Add(b *history.Batch) { c.got.addOwn(b) }
 
 func (c *loss) Result(end *closing) verdict.Result {
 	var found findings
-	var due, session, recovered, waiting, over int64
+	var due, session, recovered, waiting, over, unsaid int64
 	var why []string
+	var doubt promise
 	rooms := newRooms(c.ledger)
 	c.pairs(func(p, s int32, from int64) {
 		st := &c.ledger.sends.streams[s]
@@ -72,6 +73,10 @@ func (c *loss) Result(end *closing) verdict.Result {
 		st.acked.each(lo, got, func(seq int64) {
 			if reason != "" {
 				waiting++
+				return
+			}
+			if of := &c.ledger.sessions.of[p]; of.doubted(c.ledger.calledAt(s, seq)) {
+				unsaid, doubt = unsaid+1, of.doubt
 				return
 			}
 			a, forgotten := c.lost(p, s, seq)
@@ -99,6 +104,7 @@ func (c *loss) Result(end *closing) verdict.Result {
 		c.stored(&r)
 	}
 	c.ledger.queues.excuse(&r, over)
+	doubtful(&r, unsaid, doubt)
 	if r.Status == verdict.Pass && len(why) > 0 {
 		r.Summary = sentence("%d of %d acknowledged deliveries had not arrived when the run ended", waiting, due)
 		unsure(&r, "a subscriber had not drained when the run ended: its missing messages may still have been in flight and are not counted as lost", some(why)...)

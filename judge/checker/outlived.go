@@ -42,7 +42,21 @@ type absence struct {
 	call, row int64 // of the connect before
 }
 
-const noExpiry = 0xFFFFFFFF // never
+// dials are the CONNECTs under way: the times of the calls, by their rows.
+type dials map[int64]int64
+
+func (d dials) call(b *history.Batch, i int) { d[b.Index[i]] = b.Time[i] }
+
+// end returns when the CONNECT that returns in a row was called. Without a recorded
+// call it is the time of the return.
+func (d dials) end(b *history.Batch, i int) int64 {
+	sent, ok := d[b.Call[i]]
+	if !ok {
+		sent = b.Time[i]
+	}
+	delete(d, b.Call[i])
+	return sent
+}
 
 func newOutlived(ctx Context) Checker {
 	l := ctx.ledger

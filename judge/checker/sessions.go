@@ -12,11 +12,12 @@ import (
 // sessions follows the MQTT sessions of all processes: when they connected,
 // what they had subscribed to, and when the broker forgot them.
 type sessions struct {
-	tables *history.Tables
-	wire   *wire
-	of     []session
-	calls  map[int64]string // filters of SUBSCRIBEs under way
-	dials  dials
+	ledger   *ledger
+	tables   *history.Tables
+	wire     *wire
+	of       []session
+	calls    map[int64]string  // filters of SUBSCRIBEs under way
+	promises map[int64]promise // of clients that came back, by the row of CONNECT's return
 }
 
 type session struct {
@@ -30,10 +31,13 @@ type session struct {
 	left       int64   // time of the last disconnect
 	ended      int64   // time of KindEnd; 0 is not yet
 	last       int64   // time of the last delivery
+	stream     int32   // of the last delivery
+	seq        int64   // likewise
 	grant      uint8   // the lowest QoS that a SUBACK granted it so far
 	over       bool    // its time was over, at least once, or it had none
 	lost       bool    // the broker forgot it, at least once
 	relost     int64   // until when: the time of the first SUBACK after the last time
+	doubt      promise // kept where the broker forgot it, and where it may have been over
 }
 
 type subscription struct {
@@ -41,40 +45,26 @@ type subscription struct {
 	from   int64 // SUBACK, the first
 }
 
-// dials are the CONNECTs under way: the times of the calls, by their rows.
-type dials map[int64]int64
-
-func (d dials) call(b *history.Batch, i int) { d[b.Index[i]] = b.Time[i] }
-
-// end returns when the CONNECT that returns in a row was called. Without a recorded
-// call it is the time of the return.
-func (d dials) end(b *history.Batch, i int) int64 {
-	sent, ok := d[b.Call[i]]
-	if !ok {
-		sent = b.Time[i]
-	}
-	delete(d, b.Call[i])
-	return sent
-}
-
 const never = math.MaxInt64
 
-func newSessions(t *history.Tables, w *wire) *sessions {
-	s := &sessions{tables: t, wire: w, of: make([]session, len(t.Processes)), calls: map[int64]string{}, dials: dials{}}
+func newSessions(l *ledger) *sessions {
+	s := &sessions{ledger: l, tables: l.tables, wire: l.wire, of: make([]session, len(l.tables.Processes)), calls: map[int64]string{}, promises: map[int64]promise{}}
 	for i := range s.of {
-		s.of[i].left, s.of[i].grant = never, 2
+		s.of[i].left, s.of[i].grant, s.of[i].stream = never, 2, history.None
 	}
 	return s
 }
 
 func (s *sessions) add(b *history.Batch, r *rows) {
-	for _, d := range r.delivered {
-		if p := b.Process[d.i]; uint32(p) < uint32(len(s.of)) {
-			s.of[p].last = max(s.of[p].last, b.Time[d.i])
+	next := 0
+	hear := func(until int) {
+		for ; next < len(r.delivered) && int(r.delivered[next].i) < until; next++ {
+			s.hear(b, r.delivered[next])
 		}
 	}
 	for _, i := range r.control {
 		i := int(i)
+		hear(i)
 		if uint32(b.Process[i]) >= uint32(len(s.of)) {
 			continue
 		}
@@ -97,65 +87,44 @@ func (s *sessions) add(b *history.Batch, r *rows) {
 			p.ended = b.Time[i]
 		}
 	}
+	hear(b.N)
+}
+
+func (s *sessions) hear(b *history.Batch, d delivery) {
+	if p := b.Process[d.i]; uint32(p) < uint32(len(s.of)) {
+		of := &s.of[p]
+		of.last, of.stream, of.seq = max(of.last, b.Time[d.i]), b.Stream[d.i], d.seq
+	}
 }
 
 func (s *sessions) connect(b *history.Batch, i int, p *session) {
 	if b.Edge[i] == history.Call {
 		p.tried = true
-		s.dials.call(b, i)
 		return
 	}
-	if b.Edge[i] != history.Return {
+	if b.Edge[i] != history.Return || b.Outcome[i] != history.OK {
 		return
 	}
-	sent := s.dials.end(b, i)
-	if b.Outcome[i] != history.OK {
-		return
-	}
-	row := s.tables.Processes[b.Process[i]]
 	// mq9 keeps the state of a group with the mailbox, whoever connects.
-	if len(p.connects) > 0 && !b.Flags[i].Has(history.FlagSessionPresent) && row.Protocol != contract.MQ9 {
-		p.forget(lasts(s.wire.shortened(row, b.Process[i], p.call, p.row), p.left, sent))
+	if process := b.Process[i]; len(p.connects) > 0 && s.tables.Processes[process].Protocol != contract.MQ9 {
+		promise := s.promise(process, p, b.Time[i])
+		s.promises[b.Index[i]] = promise
+		if !b.Flags[i].Has(history.FlagSessionPresent) {
+			p.forget(promise)
+		}
 	}
 	p.connects, p.turns = append(p.connects, b.Time[i]), append(p.turns, b.Time[i])
 	p.connected, p.at, p.call, p.row = true, b.Time[i], b.Call[i], b.Index[i]
 }
 
 // forget notes that the broker has no session any more: against its promise,
-// or because the session was over.
-func (p *session) forget(promised bool) {
-	if promised {
-		p.lost, p.relost = true, never
+// or because the session was over, or nobody knows.
+func (p *session) forget(by promise) {
+	if by == expired {
+		p.subscribed, p.lost, p.doubt, p.over = nil, false, 0, true
 		return
 	}
-	p.subscribed, p.lost, p.over = nil, false, true
-}
-
-// shortened returns a process with the session expiry that the broker granted in the
-// CONNACK between two rows, if that is less than the process asked for. MQTT 5 allows a
-// broker to grant less if it says so (section 3.2.2.3.2).
-func (w *wire) shortened(row history.Process, process int32, from, to int64) history.Process {
-	if w.on && row.Protocol == contract.MQTT5 {
-		if g := w.clients[process].greetedIn(from, to); g != nil && g.expiryS >= 0 && g.expiryS < float64(row.ExpiryS) {
-			row.ExpiryS = int(g.expiryS)
-		}
-	}
-	return row
-}
-
-// lasts reports whether a process's session outlives the time from left to
-// back.
-func lasts(row history.Process, left, back int64) bool {
-	const forever = 0xFFFFFFFF
-	switch {
-	case row.Clean:
-		return false
-	case row.Protocol != contract.MQTT5, row.ExpiryS == forever:
-		return true
-	case left == never:
-		return row.ExpiryS > 0
-	}
-	return back-left < int64(row.ExpiryS)*1e9
+	p.lost, p.relost, p.doubt = true, never, max(p.doubt, by)
 }
 
 func (s *sessions) subscribe(b *history.Batch, i int, p *session) {

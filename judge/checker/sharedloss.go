@@ -34,8 +34,9 @@ func (c *sharedLoss) Add(b *history.Batch) { c.got.addOwn(b) }
 
 func (c *sharedLoss) Result(end *closing) verdict.Result {
 	var found findings
-	var due, waiting, session, over int64
+	var due, waiting, session, over, unsaid int64
 	var why []string
+	var doubt promise
 	l, reached, rooms := c.ledger, false, newRooms(c.ledger)
 	l.shares(func(g, s int32, from int64) {
 		st, members := &l.sends.streams[s], l.members(g)
@@ -50,6 +51,12 @@ func (c *sharedLoss) Result(end *closing) verdict.Result {
 			if reason != "" {
 				waiting++
 				return
+			}
+			for _, p := range members {
+				if of := &l.sessions.of[p]; of.doubted(l.calledAt(s, seq)) {
+					unsaid, doubt = unsaid+1, of.doubt
+					return
+				}
 			}
 			a, forgotten := c.lost(g, s, seq, members)
 			if !forgotten && rooms.lackedBy(members, s, seq) {
@@ -72,6 +79,7 @@ func (c *sharedLoss) Result(end *closing) verdict.Result {
 		r.Summary = sentence("%d of %d acknowledged messages reached no member of a group (%d with a session), the first: %s", found.total, due, session, r.Anomalies[0].Text)
 	}
 	l.queues.excuse(&r, over)
+	doubtful(&r, unsaid, doubt)
 	switch {
 	case r.Status == verdict.Pass && len(why) > 0:
 		r.Summary = sentence("%d of %d acknowledged messages had not arrived when the run ended", waiting, due)

@@ -67,6 +67,8 @@ type greeting struct {
 	expiryS    float64 // after which the session is to end; negative where the recording does not say
 	conn       int32
 	left       int64 // row of the client's DISCONNECT; None for none
+	alive      int64 // time of the last packet to the client
+	closed     int64 // time of the connection's end; 0 for none
 }
 
 // A refusal is a CONNACK that did not let the client in; its reason is 0 for none.
@@ -104,6 +106,9 @@ func (w *wire) add(b *history.Batch, packets []packet) {
 			continue
 		}
 		c := &w.clients[p.process]
+		if n := len(c.greeted); p.toClient && n > 0 && c.greeted[n-1].conn == p.conn && p.kind != closedPacket {
+			c.greeted[n-1].alive = p.time
+		}
 		switch p.kind {
 		case publishPacket:
 			w.publish(c, p)
@@ -133,7 +138,7 @@ func (c *wireClient) control(p *packet, value float64) {
 		if !present {
 			c.session++
 		}
-		c.greeted = append(c.greeted, greeting{c.asked, p.row, c.clean, present, value - 1, p.conn, history.None})
+		c.greeted = append(c.greeted, greeting{c.asked, p.row, c.clean, present, value - 1, p.conn, history.None, p.time, 0})
 	case p.kind == connackPacket && !p.accepted() && c.refused.reason == 0:
 		c.refused = refusal{c.asked, p.row, p.reason}
 	case p.kind == subackPacket:
@@ -142,6 +147,10 @@ func (c *wireClient) control(p *packet, value float64) {
 		c.granted = append(c.granted, grant{p.row, unsubscribed})
 	case p.kind == disconnectPacket && !p.toClient && p.conn == c.conn && len(c.greeted) > 0:
 		c.greeted[len(c.greeted)-1].expiryS = value - 1
+	case p.kind == closedPacket:
+		if g := c.greetedOn(p.conn); g != nil {
+			g.closed = p.time
+		}
 	case p.kind == unreadPacket:
 		c.unread = true
 	}
@@ -149,12 +158,19 @@ func (c *wireClient) control(p *packet, value float64) {
 
 // leave notes a DISCONNECT, which may be written down when the client is back.
 func (c *wireClient) leave(p *packet) {
+	if g := c.greetedOn(p.conn); g != nil {
+		g.left = p.row
+	}
+}
+
+// greetedOn returns the CONNACK of a connection, nil for none.
+func (c *wireClient) greetedOn(conn int32) *greeting {
 	for i := range slices.Backward(c.greeted) {
-		if c.greeted[i].conn == p.conn {
-			c.greeted[i].left = p.row
-			return
+		if c.greeted[i].conn == conn {
+			return &c.greeted[i]
 		}
 	}
+	return nil
 }
 
 // flow returns the flow of the message that a packet is about. byBroker says whether
@@ -228,6 +244,14 @@ func (w *wire) to(process, stream int32, seq int64) *flow {
 		return w.handed[i].seen(seq)
 	}
 	return nil
+}
+
+// greetedIn returns the CONNACK of a connect, nil where it was not recorded.
+func (w *wire) greetedIn(process int32, from, to int64) *greeting {
+	if !w.on {
+		return nil
+	}
+	return w.clients[process].greetedIn(from, to)
 }
 
 // greetedIn returns the CONNACK of a connect. Between the two rows it prefers the last

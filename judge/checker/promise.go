@@ -1,0 +1,100 @@
+package checker
+
+import (
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+// A promise is what a broker owes a client that comes back to its session.
+type promise uint8
+
+const (
+	expired promise = iota // nothing: the session's time is over
+	lasting                // the session
+	untimed                // one of both: the broker may have ended the connection before its client noticed
+)
+
+// String says why nobody knows what was owed.
+func (p promise) String() string {
+	return [...]string{"its time was over", "its time was not over", "its time may have been over, as the broker may have ended the connection long before that was seen"}[p]
+}
+
+// noExpiry is the expiry of a session that has none.
+const noExpiry = 0xFFFFFFFF
+
+// promise returns what a broker owes a client whose CONNECT returned at a time.
+func (s *sessions) promise(process int32, p *session, back int64) promise {
+	row := s.tables.Processes[process]
+	switch {
+	case row.Clean:
+		return expired
+	case row.Protocol != contract.MQTT5:
+		return lasting
+	}
+	g := s.wire.greetedIn(process, p.call, p.row)
+	expiry := expiryOf(row, g)
+	switch {
+	case expiry == never:
+		return lasting
+	case expiry == 0, p.left != never && back-p.left >= expiry:
+		return expired
+	case back-s.ended(process, p, g) < expiry:
+		return lasting
+	}
+	return untimed
+}
+
+// expiryOf returns how long a process's session outlives a connection: for as long as it
+// asked, or less where the broker granted less. MQTT 5 allows that to a broker that says
+// so in CONNACK (section 3.2.2.3.2).
+func expiryOf(row history.Process, g *greeting) int64 {
+	s := float64(row.ExpiryS)
+	if g != nil && g.expiryS >= 0 {
+		s = min(s, g.expiryS)
+	}
+	if s >= noExpiry {
+		return never
+	}
+	return int64(s * 1e9)
+}
+
+// ended returns when a broker may have ended a client's last connection at the earliest:
+// from then on it counts the session's time. The wire has the end, which a fault or a host
+// that stood still may have kept from it. Without packets it is when the broker let the
+// client in, or had the last message that it delivered.
+func (s *sessions) ended(process int32, p *session, g *greeting) int64 {
+	if g == nil {
+		return max(p.at, s.ledger.calledAt(p.stream, p.seq))
+	}
+	end := g.closed
+	if end == 0 {
+		return g.alive
+	}
+	for _, w := range s.ledger.windowsOf(process) {
+		if int64(w.End) >= g.alive {
+			end = min(end, max(g.alive, int64(w.Start)))
+		}
+	}
+	for _, t := range s.ledger.stills {
+		if t.to >= g.alive {
+			end = min(end, max(g.alive, t.from))
+		}
+	}
+	return end
+}
+
+// doubted reports whether a message was in a session that the broker did not know any
+// more, of which nobody knows whether it was over.
+func (p *session) doubted(called int64) bool {
+	return p.lost && called < p.relost && p.doubt > lasting
+}
+
+// doubtful takes into a result how many of what is missing was in such sessions.
+func doubtful(r *verdict.Result, n int64, why promise) {
+	if r.Status != verdict.Pass || n == 0 {
+		return
+	}
+	r.Summary += sentence(", but %d in sessions that may have been over", n)
+	unsure(r, sentence("the broker did not know the session of a client that came back: %s", why))
+}

@@ -1,0 +1,86 @@
+package checker
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+// A broker counts a session's time from when it ended the connection, which its client
+// may notice later.
+func TestSessionTime(t *testing.T) {
+	const pass, fail, unknown = verdict.Pass, verdict.Fail, verdict.Unknown
+	for _, test := range []struct {
+		name string
+		wire bool
+		tell func(s *story) *story // from when sub, whose session lasts 10 s, has subscribed
+		back bool                  // the broker has its session then
+		want verdict.Status        // of session-kept
+		text string
+	}{
+		{"forgotten in time", true, func(s *story) *story { return cutOff(s, 0).wait(8 * time.Second) }, false, fail, "sub-1 came back"},
+		{"there in time", true, func(s *story) *story { return cutOff(s, 0).wait(8 * time.Second) }, true, pass, ""},
+		{"noticed late", true, func(s *story) *story { return cutOff(s, 8*time.Second).wait(8 * time.Second) }, false, unknown, "may have been over"},
+		{"noticed late, and forgotten in time", true, func(s *story) *story { return cutOff(s, 4*time.Second).wait(4 * time.Second) }, false, fail, "sub-1 came back"},
+		{"under a fault that may have kept its end from the wire", true, func(s *story) *story {
+			return cutOff(s.fault(18*time.Second).wait(8*time.Second), 0).wait(8 * time.Second)
+		}, false, unknown, "may have been over"},
+		{"under a fault, a message came shortly before the end", true, func(s *story) *story {
+			s.fault(18*time.Second).wait(8*time.Second).publish(q1, 0, history.OK).deliver(sub, q1, 0)
+			return cutOff(s, 0).wait(8 * time.Second)
+		}, false, fail, "sub-1 came back"},
+		{"on a host that stood still", true, func(s *story) *story {
+			s.wait(8*time.Second).observe(history.ObserveStarved, history.None, history.None, 8)
+			return cutOff(s, 0).wait(8 * time.Second)
+		}, false, unknown, "may have been over"},
+		{"without packets, idle", false, func(s *story) *story { return s.wait(8 * time.Second).disconnect(sub).wait(8 * time.Second) }, false, unknown, "may have been over"},
+		{"without packets, a message came shortly before", false, func(s *story) *story {
+			return s.wait(8*time.Second).publish(q1, 0, history.OK).deliver(sub, q1, 0).disconnect(sub).wait(8 * time.Second)
+		}, false, fail, "sub-1 came back"},
+		{"without packets, an old message came shortly before", false, func(s *story) *story {
+			return s.publish(q1, 0, history.OK).wait(8*time.Second).deliver(sub, q1, 0).disconnect(sub).wait(8 * time.Second)
+		}, false, unknown, "may have been over"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := ending()
+			s.run.Wire = test.wire
+			s = test.tell(s)
+			if s.acked(q1, 100, 100); test.back {
+				s.connect(sub, true).delivered(sub, q1, 100, 100)
+			} else {
+				s.join(sub)
+			}
+			s.marked(q1, 101)
+			report := judgeStory(t, s.finish(), "session-kept", "qos1-no-loss")
+			kept, lost := report.Results[0], report.Results[1]
+			if kept.Status != test.want || !strings.Contains(said(kept), test.text) {
+				t.Errorf("%s, want %s: %s, %s", kept.Status, test.want, kept.Summary, said(kept))
+			}
+			if (lost.Status == fail) != (test.want == fail) {
+				t.Errorf("messages: %s, %s, %s", lost.Status, lost.Summary, said(lost))
+			}
+		})
+	}
+}
+
+// cutOff has the broker end sub's connection, and its client notice that later.
+func cutOff(s *story, late time.Duration) *story {
+	s.toClient(sub, "closed", 0).wait(late).add(blank(history.KindDisconnect, sub))
+	return s
+}
+
+// A CONNECT may be on its way for long: a session that was not over when it was called may
+// be when the broker has it.
+func TestSessionTimeOfConnect(t *testing.T) {
+	s := cutOff(ending(), 0).wait(8 * time.Second)
+	e := blank(history.KindConnect, sub)
+	c := s.call(e)
+	s.wait(3*time.Second).wireConnect(sub, false)
+	s.ret(e, c, history.OK)
+	if r := judgeStory(t, s.finish(), "session-kept").Results[0]; r.Status != verdict.Unknown {
+		t.Errorf("%s: %s", r.Status, said(r))
+	}
+}
