@@ -66,7 +66,9 @@ func counted(slots []int32, at int64) []int32 {
 // the last on nothing changes. A message counts from its call on, and until the end of
 // the slot after its delivery: its acknowledgement makes room. A broker whose limit is
 // not known may drop the oldest message in place of the newest. For such a broker a full
-// slot makes the slots before it count as full too, back to the last empty queue.
+// slot makes the slots before it count as full too, back to the last empty queue. There
+// what came and went within a slot does not count: at a high rate it would excuse every
+// loss.
 func (l *ledger) full(process int32) []bool {
 	q := l.queues
 	came, taken := l.waited(process), q.taken[process]
@@ -77,7 +79,7 @@ func (l *ledger) full(process int32) []bool {
 		if waiting = max(0, waiting+nth(came, i)-now); waiting == 0 && now > 0 {
 			began = i
 		}
-		full[i] = waiting+now+before >= q.limit
+		full[i] = waiting >= q.limit || q.known && waiting+now+before >= q.limit
 		before = now
 		if full[i] && !q.known {
 			for j := began; j < i; j++ {

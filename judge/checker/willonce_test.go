@@ -167,7 +167,7 @@ func TestWillOnce(t *testing.T) {
 			for seq := range int64(60) {
 				s.dies().deliver(sub, testament, seq).willed(seq+1, history.OK)
 			}
-			s.connect(other, true)
+			s.wait(time.Second).connect(other, true)
 			for seq := range int64(55) {
 				s.deliver(other, testament, seq)
 			}
