@@ -502,6 +502,28 @@ func TestCheckers(t *testing.T) {
 		{"an unknown write does not come and go", "retained-register", func(s *story) {
 			s.publish(reg, 0, history.OK).publish(reg, 1, history.Info).fetch(reg, 1).fetch(reg, 0)
 		}, fail, nil, "message 0"},
+		{"a write that was sent again counts again", "retained-register", func(s *story) {
+			s.connect(pub, false).resent(reg, 0, func() {
+				s.fetch(reg, 0).publish(reg, 1, history.OK).fetch(reg, 1).connect(pub, true)
+			}).fetch(reg, 0)
+		}, pass, nil, ""},
+		{"a write that was sent again does not count after its acknowledgement", "retained-register", func(s *story) {
+			s.connect(pub, false).resent(reg, 0, func() { s.fetch(reg, 0).connect(pub, true) }).publish(reg, 1, history.OK).fetch(reg, 1).fetch(reg, 0)
+		}, fail, nil, "message 0"},
+		{"a write counts as often as it was sent", "retained-register", func(s *story) {
+			s.connect(pub, false).resent(reg, 0, func() {
+				s.fetch(reg, 0).publish(reg, 1, history.OK).fetch(reg, 1).connect(pub, true).fetch(reg, 0).publish(reg, 2, history.OK).fetch(reg, 2).fetch(reg, 0)
+			})
+		}, fail, nil, "message 0"},
+		{"a write that was sent once counts once", "retained-register", func(s *story) {
+			s.connect(pub, false)
+			c := s.call(s.publishing(reg, 0))
+			s.fetch(reg, 0).publish(reg, 1, history.OK).fetch(reg, 1).fetch(reg, 0)
+			s.ret(s.publishing(reg, 0), c, history.OK)
+		}, fail, nil, "message 0"},
+		{"an unknown write that may have been sent again", "retained-register", func(s *story) {
+			s.connect(pub, false).publish(reg, 0, history.Info).fetch(reg, 0).publish(reg, 1, history.OK).fetch(reg, 1).connect(pub, true).fetch(reg, 0)
+		}, pass, nil, ""},
 		{"a read of what was cut off proves nothing", "retained-register", func(s *story) {
 			s.torn = true
 			s.publish(reg, 0, history.OK).fetch(reg, 1)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -15,12 +16,13 @@ var claimRetainedRegister = Entry{
 	Claim: verdict.Claim{Name: "retained-register", Severity: verdict.P1, Gated: true,
 		Text:   "A new subscription is sent the last retained message of its topic: the topic is a register.",
 		Source: "MQTT 3.1.1 section 3.3.1.3 [MQTT-3.3.1-5], [MQTT-3.3.1-6]"},
-	Category: Safety, Checker: "register@3", Protocols: mqtt, Rests: history.PromiseRetained, New: newRegister, NeedsComplete: true, canary: stale,
+	Category: Safety, Checker: "register@4", Protocols: mqtt, Rests: history.PromiseRetained, New: newRegister, NeedsComplete: true, canary: stale,
 	Excused: map[string]string{"packet_duplicate": "packet_duplicate makes one message two to the broker", "packet_drop": "a message that never came is sent again later"}, Unjudged: oneCopy,
 }
 
 // register judges that the retained message of a topic is a register: every
-// read, a fresh subscription, sees the last write, or one that was under way.
+// read, a fresh subscription, sees the last write, or one that was under way. A write
+// that its client sent again may take effect again (MQTT 3.1.1 section 4.3.2).
 type register struct {
 	ledger *ledger
 	topics map[string]int
@@ -147,25 +149,40 @@ func (c *register) Result(*closing) verdict.Result {
 	return r
 }
 
-// An input of the model: a write of a value, or a read that saw it.
+// An input of the model.
 type input struct {
-	write bool
+	does  action
 	value int64
 }
 
-// registerModel is a register that counts the steps of a search. Beyond its
-// bound nothing fits any more, and the search ends: by steps and not by a clock,
-// so that it ends alike on every machine.
+// An action is what an operation does with its value.
+type action uint8
+
+const (
+	toRead action = iota // of a value that it saw
+	toWrite
+	toRewrite // by a further copy, which may have no effect
+)
+
+// registerModel is a register that counts the steps of a search. Its state is the
+// values, in order, of which it has one. Beyond its bound nothing fits any more, and
+// the search ends: by steps and not by a clock, so that it ends alike on every machine.
 func registerModel(steps *int) porcupine.Model {
 	return porcupine.Model{
-		Init: func() any { return int64(nothing) },
+		Init:  func() any { return []int64{nothing} },
+		Equal: func(a, b any) bool { return slices.Equal(a.([]int64), b.([]int64)) },
 		Step: func(state, in, _ any) (bool, any) {
 			*steps++
-			op := in.(input)
-			if op.write {
-				return *steps <= searchSteps, op.value
+			has, op := state.([]int64), in.(input)
+			at, known := slices.BinarySearch(has, op.value)
+			fits := *steps <= searchSteps && (op.does != toRead || known)
+			switch {
+			case op.does == toRewrite && known:
+				return fits, has
+			case op.does == toRewrite:
+				return fits, slices.Insert(slices.Clone(has), at, op.value)
 			}
-			return *steps <= searchSteps && state.(int64) == op.value, state
+			return fits, []int64{op.value}
 		},
 	}
 }
@@ -175,12 +192,12 @@ func registerModel(steps *int) porcupine.Model {
 func search(ops []porcupine.Operation) porcupine.CheckResult {
 	written := map[int64]int64{nothing: math.MinInt64}
 	for _, op := range ops {
-		if in := op.Input.(input); in.write {
+		if in := op.Input.(input); in.does == toWrite {
 			written[in.value] = op.Call
 		}
 	}
 	for _, op := range ops {
-		if in := op.Input.(input); !in.write {
+		if in := op.Input.(input); in.does == toRead {
 			if called, ok := written[in.value]; !ok || called > op.Return {
 				return porcupine.Illegal
 			}
@@ -201,35 +218,88 @@ func search(ops []porcupine.Operation) porcupine.CheckResult {
 // failed never was. One of unknown outcome may end at any time, which makes a
 // search long, and need not: where nobody read it, it can be the last or never
 // have been, and is left out; else it had ended when the first read that saw
-// it did.
+// it did. A further copy of a write matters to the reads alone that saw it, of which
+// the write itself explains one.
 func (c *register) operations(topic int, until int64) (ops []porcupine.Operation) {
-	seen := map[int64]int64{}
+	seen := map[int64]sight{}
 	for _, r := range c.reads[topic] {
 		if r.to > until {
 			continue
 		}
-		ops = append(ops, porcupine.Operation{ClientId: int(r.process), Input: input{false, r.value}, Call: r.from, Return: r.to})
-		if first, ok := seen[r.value]; !ok || r.to < first {
-			seen[r.value] = r.to
-		}
+		ops = append(ops, porcupine.Operation{ClientId: int(r.process), Input: input{toRead, r.value}, Call: r.from, Return: r.to})
+		seen[r.value] = seen[r.value].with(r.to)
 	}
 	for s, row := range c.ledger.tables.Streams {
 		if !row.Register || c.topics[row.Topic] != topic {
 			continue
 		}
 		for seq, m := range c.ledger.sends.streams[s].messages.each {
-			end, value := m.acked, valueOf(int32(s), seq)
-			if m.unknown() {
-				end = max(m.called, seen[value])
-			}
-			_, read := seen[value]
-			if m.call == 0 || m.called > until || m.outcome == history.Fail || m.unknown() && !read {
+			value := valueOf(int32(s), seq)
+			read := seen[value]
+			if m.call == 0 || m.called > until || m.outcome == history.Fail || m.unknown() && read.n == 0 {
 				continue
 			}
-			ops = append(ops, porcupine.Operation{ClientId: int(row.Producer), Input: input{true, value}, Call: m.called, Return: end})
+			end, again := m.acked, min(m.acked, read.last)
+			if m.unknown() {
+				end, again = max(m.called, read.first), read.last
+			}
+			write := porcupine.Operation{ClientId: int(row.Producer), Input: input{toWrite, value}, Call: m.called, Return: end}
+			ops = append(ops, write)
+			if read.n < 2 || again < m.called {
+				continue
+			}
+			write.Input, write.Return = input{toRewrite, value}, again
+			for range min(c.ledger.repeats(int32(s), seq, m), read.n-1) {
+				ops = append(ops, write)
+			}
 		}
 	}
 	return ops
+}
+
+// A sight is the reads of one value: their number, and the times at which the first
+// and the last of them ended.
+type sight struct {
+	n           int
+	first, last int64
+}
+
+func (s sight) with(t int64) sight {
+	if s.n == 0 {
+		return sight{1, t, t}
+	}
+	return sight{s.n + 1, min(s.first, t), max(s.last, t)}
+}
+
+// repeats returns how many further times a message may have taken effect, because its
+// client sent it again. At QoS 2 a copy is another message in a new session alone.
+// Without the wire it goes by the producer's connections.
+func (l *ledger) repeats(stream int32, seq int64, m *message) int {
+	row := l.tables.Streams[stream]
+	if f := l.wire.from(stream, seq); f != nil && l.wire.heard(row.Producer) {
+		if row.QoS == 2 {
+			return int(f.begun) - 1
+		}
+		return int(f.n) - 1
+	}
+	if uint32(row.Producer) >= uint32(len(l.sessions.of)) {
+		return 1
+	}
+	p := &l.sessions.of[row.Producer]
+	if row.QoS == 2 && l.sessions.persistent(row.Producer) && !p.lost && !p.over && !slices.Contains(l.tables.Processes[row.Producer].Cannot, contract.CannotExactlyOnce) {
+		return 0
+	}
+	end := m.acked
+	if m.unknown() {
+		end = never
+	}
+	n := 0
+	for _, t := range p.connects {
+		if m.called <= t && t <= end {
+			n++
+		}
+	}
+	return n
 }
 
 // illegal names the first read with which the register stops being one.
