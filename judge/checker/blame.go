@@ -305,7 +305,7 @@ func (w *wire) shownTo(process int32, from, to int64) []shownRetained {
 // at all that the client was sent since its previous read, because a driver's row may
 // be recorded later than its consequences. A broker that sent nothing is blamed only
 // where nothing else can have kept the message.
-func (w *wire) readBy(r read, its func(stream int32) bool, disturbed bool) shown {
+func (w *wire) readBy(r read, its func(stream int32) bool) shown {
 	if !w.on || uint32(r.process) >= uint32(len(w.clients)) || len(w.clients[r.process].shown) == maxShown {
 		return nothingShown
 	}
@@ -317,7 +317,7 @@ func (w *wire) readBy(r read, its func(stream int32) bool, disturbed bool) shown
 	}
 	sent = slices.DeleteFunc(sent, func(s shownRetained) bool { return s.stream >= 0 && !its(s.stream) })
 	switch {
-	case r.value == nothing && len(sent) == 0 && !disturbed:
+	case r.value == nothing && len(sent) == 0:
 		return byBroker("that the broker sent no retained message")
 	case r.value > nothing && len(sent) > 0:
 		return bySDK("that the broker sent another one", sent[len(sent)-1].row)

@@ -238,10 +238,6 @@ func TestBlameOfAnomalies(t *testing.T) {
 			read(s, 0, func() { s.wireSend(fleet, reg, 1, history.FlagRetain) })
 		}, sdk, "the broker sent another one"},
 		{"no value sent", "retained-register", func(s *story) { read(s.acked(reg, 0, 1).connect(fleet, false), -1, func() {}) }, broker, "sent no retained message"},
-		{"no value sent, with a fault in place", "retained-register", func(s *story) {
-			s.acked(reg, 0, 1).connect(fleet, false).fault(time.Second)
-			read(s, -1, func() {})
-		}, nobody, ""},
 		{"an old value sent before the new one", "retained-register", func(s *story) {
 			s.acked(reg, 0, 1).connect(fleet, false)
 			read(s, 0, func() {

@@ -19,6 +19,12 @@ func (l *ledger) stand(b *history.Batch, control []int32) {
 	}
 }
 
+// still returns the place of the first time in which the host stood still at any time
+// between two, -1 for none.
+func (l *ledger) still(from, to int64) int {
+	return slices.IndexFunc(l.stills, func(s still) bool { return s.from < to && from <= s.to })
+}
+
 // stood returns how long the host stood still between two times.
 func (l *ledger) stood(from, to int64) (ns int64) {
 	for _, s := range l.stills {

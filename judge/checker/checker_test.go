@@ -496,6 +496,21 @@ func TestCheckers(t *testing.T) {
 		{"nothing is read after a write", "retained-register", func(s *story) {
 			s.publish(reg, 0, history.OK).fetch(reg, history.None)
 		}, fail, nil, "saw nothing"},
+		{"nothing is read while a fault is in place", "retained-register", func(s *story) {
+			s.publish(reg, 0, history.OK).fetch(reg, 0).wait(time.Second).fault(time.Second).fetch(reg, history.None)
+		}, pass, map[string]int64{"reads": 1, "unanswered": 1}, ""},
+		{"nothing is read right after a fault", "retained-register", func(s *story) {
+			s.publish(reg, 0, history.OK).fetch(reg, 0).wait(time.Second).fault(time.Second).wait(4*time.Second).fetch(reg, history.None)
+		}, pass, map[string]int64{"reads": 1, "unanswered": 1}, ""},
+		{"nothing is read long after a fault", "retained-register", func(s *story) {
+			s.publish(reg, 0, history.OK).fetch(reg, 0).fault(time.Second).wait(7*time.Second).fetch(reg, history.None)
+		}, fail, nil, "saw nothing"},
+		{"an old write is read right after a fault", "retained-register", func(s *story) {
+			s.acked(reg, 0, 1).fetch(reg, 1).fault(time.Second).wait(2*time.Second).fetch(reg, 0)
+		}, fail, nil, "message 0"},
+		{"nothing is read while the host stands still", "retained-register", func(s *story) {
+			s.publish(reg, 0, history.OK).fetch(reg, 0).wait(5*time.Second).fetch(reg, history.None).observe(history.ObserveStarved, history.None, history.None, 1.5)
+		}, pass, map[string]int64{"reads": 1, "unanswered": 1}, ""},
 		{"an unknown write may count or not", "retained-register", func(s *story) {
 			s.publish(reg, 0, history.OK).publish(reg, 1, history.Info).fetch(reg, 0).fetch(reg, 1)
 		}, pass, nil, ""},

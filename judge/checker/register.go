@@ -22,7 +22,8 @@ var claimRetainedRegister = Entry{
 
 // register judges that the retained message of a topic is a register: every
 // read, a fresh subscription, sees the last write, or one that was under way. A write
-// that its client sent again may take effect again (MQTT 3.1.1 section 4.3.2).
+// that its client sent again may take effect again (MQTT 3.1.1 section 4.3.2). A read
+// that was sent nothing in its time proves nothing if the broker may have been late.
 type register struct {
 	ledger *ledger
 	topics map[string]int
@@ -114,10 +115,12 @@ func valueOf(stream int32, seq int64) int64 { return int64(stream)<<40 + seq + 1
 
 func (c *register) Result(*closing) verdict.Result {
 	var found findings
-	var reads, unknown int64
+	var reads, unanswered, unknown int64
 	var reasons []string
-	for topic, list := range c.reads {
-		reads += int64(len(list))
+	for topic, all := range c.reads {
+		list := slices.DeleteFunc(all, c.unanswered)
+		c.reads[topic] = list
+		reads, unanswered = reads+int64(len(list)), unanswered+int64(len(all)-len(list))
 		if len(list) == 0 {
 			continue
 		}
@@ -135,7 +138,7 @@ func (c *register) Result(*closing) verdict.Result {
 			reasons = append(reasons, sentence("the search on %s did not end within %d steps", c.names[topic], searchSteps))
 		}
 	}
-	r := found.judged(reads, map[string]int64{"registers": int64(len(c.names)), "reads": reads, "not_linearizable": found.total, "unknown": unknown},
+	r := found.judged(reads, map[string]int64{"registers": int64(len(c.names)), "reads": reads, "unanswered": unanswered, "not_linearizable": found.total, "unknown": unknown},
 		"no retained message was read")
 	switch {
 	case r.Status == verdict.Fail:
@@ -148,6 +151,16 @@ func (c *register) Result(*closing) verdict.Result {
 	}
 	return r
 }
+
+// unanswered reports whether a read saw nothing where the answer may only have been
+// late: while a fault was in place, shortly after, or on a host that stood still.
+func (c *register) unanswered(r read) bool {
+	return r.value == nothing && (c.ledger.hasty(r.from, r.to) || c.ledger.still(r.from, r.to) >= 0)
+}
+
+// hasty reports whether a fault was in place between two times, or ended within
+// [history.Settling] of the first.
+func (l *ledger) hasty(from, to int64) bool { return l.disturbed(from-int64(history.Settling), to) }
 
 // An input of the model.
 type input struct {
@@ -332,7 +345,7 @@ func (c *register) illegal(topic int) verdict.Anomaly {
 	}
 	if c.honest(topic) {
 		its := func(stream int32) bool { return c.ledger.topic(stream) == c.names[topic] }
-		c.ledger.accuse(&a, c.ledger.wire.readBy(r, its, c.ledger.disturbed(r.from, r.to)))
+		c.ledger.accuse(&a, c.ledger.wire.readBy(r, its))
 	}
 	return a
 }
@@ -376,15 +389,13 @@ func (c *register) honest(topic int) bool {
 	return true
 }
 
-// stale lets one read of a register, after an acknowledged write, see nothing.
+// stale lets the reads of registers, after an acknowledged write, see nothing.
 func stale(ctx Context) *mutation {
 	l := ctx.ledger
-	m := &mutation{idle: "no retained message was read after an acknowledged write"}
+	m := &mutation{idle: "no retained message was read after an acknowledged write, without a fault"}
 	calls := map[int64]int64{}
 	m.apply = func(b *history.Batch) *history.Batch {
-		if m.did != "" {
-			return b
-		}
+		out := b
 		for _, i := range l.rows(b).control {
 			i := int(i)
 			switch {
@@ -393,14 +404,17 @@ func stale(ctx Context) *mutation {
 				calls[b.Index[i]] = b.Time[i]
 			case b.Outcome[i] == history.OK && b.Seq[i] >= 0 && b.Flags[i]&(history.FlagCorrupt|history.FlagForeign) == 0:
 				called, ok := calls[b.Call[i]]
-				if !ok || !l.writtenBefore(b.Stream[i], called) {
+				delete(calls, b.Call[i])
+				if !ok || !l.writtenBefore(b.Stream[i], called) || l.hasty(called, b.Time[i]) {
 					continue
 				}
-				m.did = sentence("made the read in row %d see nothing", b.Index[i])
-				return renumbered(b, i, history.None, i, history.None)
+				if m.did == "" {
+					m.did = sentence("made the reads from row %d on see nothing", b.Index[i])
+				}
+				out = renumbered(out, i, history.None, i, history.None)
 			}
 		}
-		return b
+		return out
 	}
 	return m
 }

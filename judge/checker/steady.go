@@ -263,7 +263,7 @@ func (c *steady) more(t verdict.Trend) string {
 // That is so if the host stood still meanwhile, or if no other node grew less by more
 // than the budget. The nodes of one cluster share both.
 func (c *steady) excuse(group []verdict.Trend, from, to int64) {
-	stood := slices.IndexFunc(c.ledger.stills, func(s still) bool { return s.from < to && from <= s.to })
+	stood := c.ledger.still(from, to)
 	for i := range group {
 		t := &group[i]
 		why := ""
