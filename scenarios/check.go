@@ -130,6 +130,9 @@ func (w *Workload) check(bad *problems) {
 			bad.add("workload: qos %d: valid are 0, 1, 2", q)
 		}
 	}
+	if w.Registers > 0 && slices.Contains(w.QoS, 0) {
+		bad.add("workload: registers with qos 0: nobody is told when such a write took effect, so no read of it can be judged; write qos: [1] or [2], or leave registers out")
+	}
 	if w.PayloadBytes < contract.HeaderLen {
 		bad.add("workload: payload_bytes %d: at least %d, the size of the header with the message's identity", w.PayloadBytes, contract.HeaderLen)
 	}

@@ -169,6 +169,8 @@ func TestParse(t *testing.T) {
 		{"claimed and not", "tiers:", "not_claimed: {qos1-no-loss: no}\ntiers:", "leave one of them out"},
 		{"no claims", "[qos1-no-loss]", "[]", "at least one is required"},
 		{"a QoS that is none", "qos: [1]", "qos: [3]", "valid are 0, 1, 2"},
+		{"registers", "streams: 1,", "registers: 1,", ""},
+		{"registers that nobody can judge", "streams: 1, qos: [1],", "registers: 1, qos: [0, 1],", "write qos: [1] or [2], or leave registers out"},
 		{"another protocol", "mqtt3", "amqp", "valid are mqtt3, mqtt5"},
 		{"mailboxes of MQTT", "streams: 1,", "streams: 1, mailboxes: 1,", "are of mq9"},
 		{"a brief that has no end", "streams: 1,", "streams: 1, brief: {mailboxes: 1, rate_per_s: 1},", "one of mailbox_ttl_s and message_ttl_s"},
