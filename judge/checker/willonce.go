@@ -22,7 +22,8 @@ var claimWillOnce = Entry{
 // will of its own. Both outcomes are allowed in four cases. The connection was lost
 // while a fault on the cluster began or ended. It may not have been let in. A fault may
 // have kept its DISCONNECT from the broker. Its end is not known, or the client and the
-// wire disagree on it.
+// wire disagree on it. A broker may notice the end of a connection before its client
+// does, and publish the will then.
 type willOnce struct {
 	ledger *ledger
 	came   map[passing][]arrival
@@ -118,9 +119,9 @@ func (c *willOnce) Result(*closing) verdict.Result {
 			switch {
 			case lot == dead && l.route.get(p, q.stream).takes():
 				judged++
-				if len(came) > 0 {
+				if i := slices.IndexFunc(came, func(a arrival) bool { return !c.early(q, a) }); i >= 0 {
 					undue++
-					found.add(c.anomaly("will-undue", q, to, came, sentence("was published at %s, although %s had ended that connection by DISCONNECT at %s", clock(came[0].at), l.process(q.process), clock(q.ended))))
+					found.add(c.anomaly("will-undue", q, to, came[i:], sentence("was published at %s, although %s had ended that connection by DISCONNECT at %s", clock(came[i].at), l.process(q.process), clock(q.ended))))
 				}
 			case lot == due && len(came) == 0 && c.owed(p, q):
 				judged++
@@ -159,11 +160,19 @@ func (c *willOnce) Result(*closing) verdict.Result {
 	return r
 }
 
-// owed reports whether a process must get the will of a connection that was lost.
+// early reports whether a will came before its client ended the connection, and a fault
+// may have ended the connection for the broker by then.
+func (c *willOnce) early(q *bequest, a arrival) bool {
+	return a.at < q.ended && c.ledger.disturbed(q.called, a.at)
+}
+
+// owed reports whether a process must get the will of a connection that was lost. It
+// must if it had subscribed before the connection: when the broker noticed the end is
+// not known.
 func (c *willOnce) owed(p int32, q *bequest) bool {
 	l := c.ledger
 	session := &l.sessions.of[p]
-	return l.sessions.persistent(p) && !l.route.get(p, q.stream).lossy() && l.sessions.due(p, l.topic(q.stream)) < q.ended &&
+	return l.sessions.persistent(p) && !l.route.get(p, q.stream).lossy() && l.sessions.due(p, l.topic(q.stream)) < q.called &&
 		(!session.lost || q.ended >= session.relost) // with its session it is session-kept's
 }
 

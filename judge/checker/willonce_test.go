@@ -153,6 +153,14 @@ func TestWillOnce(t *testing.T) {
 		{"who may not have been let in", func(s *story) *story { return s.leaves().willed(1, history.Info) }, false, pass, "", ""},
 		{"who may have been let in", func(s *story) *story { return s.leaves().willed(1, history.Info).mourned(1) }, false, pass, "", ""},
 		{"a subscriber that came later", func(s *story) *story { return s.dies().mourned(0).join(away).willed(1, history.OK).leaves() }, false, pass, "", ""},
+		{"a subscriber that came between the broker's notice and the client's", func(s *story) *story {
+			s.tables.Processes[fleet].Clean = false
+			return s.mourned(0).join(fleet).dies().willed(1, history.OK).leaves()
+		}, false, pass, "", ""},
+		{"before a DISCONNECT, as the broker had lost its client", func(s *story) *story {
+			return s.trouble("client:will-1", 20*time.Second).wait(17 * time.Second).mourned(0).wait(20 * time.Second).leaves()
+		}, false, pass, "", ""},
+		{"before a DISCONNECT, for no reason", func(s *story) *story { return s.mourned(0).wait(20 * time.Second).leaves() }, false, fail, verdict.Broker, "although will-1 had ended"},
 		{"a subscriber whose session is lost", func(s *story) *story {
 			return s.dies().deliver(other, testament, 0).disconnect(sub).join(sub).willed(1, history.OK).leaves()
 		}, false, pass, "", ""},

@@ -17,7 +17,8 @@ type bequest struct {
 	process, stream  int32
 	seq              int64
 	call, ret, leave int64 // rows: of CONNECT, of its return, of the connection's end; None where there is none
-	ended            int64 // time of the end
+	called           int64 // time of CONNECT
+	ended            int64 // time at which the client had noticed the end
 	accepted         bool  // CONNACK let the client in
 	left             bool  // the client had sent DISCONNECT
 	doubt            bool  // which end is whose is not known
@@ -45,7 +46,7 @@ func (w *wills) add(b *history.Batch, control []int32, s *sends) {
 		}
 		switch k := b.Kind[i]; {
 		case k == history.KindConnect && b.Edge[i] == history.Call && b.Stream[i] == stream && b.Seq[i] >= 0:
-			w.all = append(w.all, bequest{process: b.Process[i], stream: stream, seq: b.Seq[i], call: b.Index[i], ret: history.None, leave: history.None})
+			w.all = append(w.all, bequest{process: b.Process[i], stream: stream, seq: b.Seq[i], call: b.Index[i], called: b.Time[i], ret: history.None, leave: history.None})
 			if !s.streams[stream].call(b, i, b.Seq[i]) {
 				s.mistake("stream of wills", stream, b.Seq[i])
 			}
