@@ -9,11 +9,11 @@ var claimBrokerAcks = Entry{
 	Claim: verdict.Claim{Name: "broker-acks", Severity: verdict.P1, Wire: true,
 		Text:   "The receiver MUST respond with a PUBACK (QoS 1) or PUBREC (QoS 2) Packet containing the Packet Identifier from the incoming PUBLISH Packet.",
 		Source: "MQTT 3.1.1 sections 4.3.2 [MQTT-4.3.2-2] and 4.3.3 [MQTT-4.3.3-2]"},
-	Category: Safety, Checker: "answered@3", Protocols: mqtt, New: talks(answered), canary: misanswer,
+	Category: Safety, Checker: "answered@4", Protocols: mqtt, New: talks(answered), canary: misanswer,
 }
 
 // answered is that a broker answers with the packet id of what it was sent, and
-// as its QoS asks (MQTT-4.3.2-2, MQTT-4.3.3-2).
+// as its QoS asks (MQTT-4.3.2-2, MQTT-4.3.3-2). PUBCOMP answers nothing but PUBREL.
 var answered = rule{
 	of: verdict.Broker, side: 0, kinds: []packetKind{pubackPacket, pubrecPacket, pubcompPacket}, kind: "misanswered",
 	holds:  "%d answers of the broker had the packet id of a PUBLISH or PUBREL",
@@ -27,6 +27,8 @@ var answered = rule{
 			return sentence("was answered by a %s of the broker, and was never used by the client", p.kind), true
 		case (p.kind == pubackPacket) != (open.qos == 1) && !open.twice:
 			return sentence("was answered by a %s, and is of QoS %d", p.kind, open.qos), true
+		case p.kind == pubcompPacket && open.state < released && !open.twice:
+			return "was answered by a PUBCOMP, before the client had sent PUBREL", true
 		}
 		return "", true
 	},

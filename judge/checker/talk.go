@@ -59,16 +59,17 @@ type exchange struct {
 	row     int32 // of its PUBLISH
 	state   flowState
 	qos     uint8
-	twice   bool // sent again while it was open, so that an answer may be to either
-	shared  bool // another message had the packet id when this one was sent:
-	known   bool // there is one
+	owed    uint8 // packets with the packet id on this connection, that the receiver has not answered yet
+	twice   bool  // sent again while it was open, so that an answer may be to either
+	shared  bool  // another message had the packet id when this one was sent:
+	known   bool  // there is one
 
 	other    int32 // its stream,
 	otherSeq int64 // and number
 }
 
 // of reports whether a packet is about the exchange's message.
-func (e *exchange) of(p *packet) bool { return e.stream == p.stream && e.seq == p.seq }
+func (e *exchange) of(p *packet) bool { return e != nil && e.stream == p.stream && e.seq == p.seq }
 
 func newDialogue(l *ledger) *dialogue {
 	return &dialogue{ledger: l, of: make([]talker, len(l.tables.Processes))}
@@ -151,7 +152,7 @@ func (t *dialogue) take(p *packet) {
 // while the other is still open.
 func (t *dialogue) share(p *packet, side int, who *talker, open *exchange) {
 	switch w := t.ledger.wire; {
-	case p.kind == publishPacket && who.pending(open) && !open.of(p) && t.unclear(p, open):
+	case p.kind == publishPacket && !open.of(p) && (who.pending(open) && t.unclear(p, open) || open.lags(p.conn)):
 		w.share(p.process, side, p.stream, p.seq)
 		w.share(p.process, side, open.stream, open.seq)
 	case p.kind == pubrecPacket && open != nil && open.shared && open.of(p):
@@ -160,6 +161,12 @@ func (t *dialogue) share(p *packet, side int, who *talker, open *exchange) {
 			f.shared = true
 		}
 	}
+}
+
+// lags reports whether an answer to an exchange that is over may still come: on the same
+// connection, to a packet that was sent more than once.
+func (e *exchange) lags(conn int32) bool {
+	return e != nil && e.state == done && e.owed > 0 && e.conn == conn
 }
 
 // unclear reports whether the receiver may take a PUBLISH for the message that has its
@@ -216,7 +223,11 @@ func (t *talker) take(p *packet, side int, open *exchange) {
 		}
 		t.places++
 		e := exchange{stream: p.stream, seq: p.seq, session: t.session, conn: p.conn, place: t.places, row: int32(p.row), qos: p.qos}
-		if t.pending(open) {
+		if open != nil && open.conn == p.conn {
+			e.owed = open.owed
+		}
+		e.owed = more(e.owed)
+		if t.pending(open) || open.lags(p.conn) {
 			e.twice, e.shared, e.other, e.otherSeq = true, true, open.stream, open.seq
 			if open.of(p) {
 				e.state, e.shared, e.other, e.otherSeq = open.state, open.shared, open.other, open.otherSeq
@@ -230,6 +241,7 @@ func (t *talker) take(p *packet, side int, open *exchange) {
 			}
 			open = t.open[side].set(p.id, exchange{stream: history.None, seq: history.None, session: t.session, conn: p.conn, qos: 2, twice: true, row: int32(p.row)})
 		}
+		open.count(p)
 		switch {
 		case open.shared && p.stream >= 0 && !open.of(p): // it ends nothing: it is of the message that had the packet id before
 		case p.kind == pubrecPacket && !p.refused():
@@ -239,6 +251,18 @@ func (t *talker) take(p *packet, side int, open *exchange) {
 		default:
 			open.state = done
 		}
+	}
+}
+
+// count counts the packets of an exchange that are not answered yet.
+func (e *exchange) count(p *packet) {
+	switch {
+	case p.kind != pubrelPacket:
+		e.owed -= min(e.owed, 1)
+	case e.conn == p.conn:
+		e.owed = more(e.owed)
+	default:
+		e.owed = 1
 	}
 }
 

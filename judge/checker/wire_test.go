@@ -189,6 +189,25 @@ func TestWireClaims(t *testing.T) {
 			sent(s, 1, q1, 0, 0)
 			sent(s, 1, q1, 0, dup).toClient(pub, "puback", 1, s.of(q1, 0)).toClient(pub, "puback", 1, s.of(q1, 0))
 		}, pass, ""},
+		{"two answers, the second after the packet id was used again", "broker-acks", func(s *story) {
+			sent(s, 1, q1, 0, 0)
+			sent(s, 1, q1, 0, dup).toClient(pub, "puback", 1, s.of(q1, 0))
+			sent(s, 1, q2, 0, 0).toClient(pub, "puback", 1, s.of(q2, 0)).toClient(pub, "pubrec", 1, s.of(q2, 0))
+		}, pass, ""},
+		{"two answers to one PUBLISH, the second after the packet id was used again", "broker-acks", func(s *story) {
+			sent(s, 1, q1, 0, 0).toClient(pub, "puback", 1, s.of(q1, 0))
+			sent(s, 1, q2, 0, 0).toClient(pub, "puback", 1, s.of(q2, 0))
+		}, fail, "was answered by a PUBACK, and is of QoS 2"},
+		{"two PUBCOMPs to two PUBRELs, the second after the packet id was used again", "broker-acks", func(s *story) {
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0)).toClient(pub, "pubcomp", 1, s.of(q2, 0))
+			sent(s, 1, q2, 1, 0).toClient(pub, "pubcomp", 1, s.of(q2, 1))
+		}, pass, ""},
+		{"PUBACK for QoS 2", "broker-acks", func(s *story) { sent(s, 1, q2, 0, 0).toClient(pub, "puback", 1, s.of(q2, 0)) }, fail, "was answered by a PUBACK, and is of QoS 2"},
+		{"PUBCOMP at once", "broker-acks", func(s *story) { sent(s, 1, q2, 0, 0).toClient(pub, "pubcomp", 1, s.of(q2, 0)) }, fail, "message 0 of pub-1 on work/2 (QoS 2) was answered by a PUBCOMP, before the client had sent PUBREL"},
+		{"PUBCOMP on the connection after PUBREL", "broker-acks", func(s *story) {
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0))
+			s.connect(pub, true).packet(pub, "pubrel", 1, s.of(q2, 0)).toClient(pub, "pubcomp", 1, s.of(q2, 0))
+		}, pass, ""},
 
 		{"answers out of turn", "sdk-ack-order", func(s *story) {
 			got(s, 1, q1, 0, 0)
