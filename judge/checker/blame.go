@@ -349,9 +349,9 @@ func (w *wire) raisedBy(process, stream int32, seq, row int64, granted, came uin
 	if to == nil {
 		return nothingShown
 	}
-	g := w.clients[process].grantedBefore(row)
+	g := w.clients[process].grantOf(granted, row)
 	switch {
-	case g == nil || g.qos != granted:
+	case g == nil:
 		return bySDK("another QoS granted than the client said")
 	case to.qos != came:
 		return bySDK("that the broker sent it with another QoS", int64(to.first))

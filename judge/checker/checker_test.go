@@ -331,6 +331,32 @@ func TestCheckers(t *testing.T) {
 			s.events[len(s.events)-1].QoS = 2
 		}, fail, map[string]int64{"wrong_qos": 1}, "with QoS 2, granted was"},
 
+		{"a lower QoS from the next grant on", "qos-granted", func(s *story) {
+			s.join(sub).acked(q2, 0, 1).deliver(sub, q2, 0).regrant(sub, 1).deliver(sub, q2, 1).publish(q2, 2, history.OK).lowered(sub, q2, 2, 1)
+		}, pass, map[string]int64{"delivered": 3}, ""},
+		{"the QoS of the grant before", "qos-granted", func(s *story) {
+			s.join(sub).regrant(sub, 1).publish(q2, 0, history.OK).deliver(sub, q2, 0)
+		}, fail, map[string]int64{"wrong_qos": 1}, "with QoS 2, granted was 1"},
+		{"the QoS of the next grant", "qos-granted", func(s *story) {
+			s.join(sub).publish(q2, 0, history.OK).lowered(sub, q2, 0, 1).regrant(sub, 1)
+		}, fail, map[string]int64{"wrong_qos": 1}, "with QoS 1, granted was 2"},
+		{"a QoS that is granted afterwards", "qos-granted", func(s *story) {
+			e := blank(history.KindSubscribe, sub)
+			e.Text = "work/#"
+			c := s.connect(sub, false).call(e)
+			s.publish(q2, 0, history.OK).lowered(sub, q2, 0, 1)
+			e.Reason = 1
+			s.ret(e, c, history.OK)
+		}, pass, map[string]int64{"delivered": 1}, ""},
+		{"two filters, two grants", "qos-granted", func(s *story) {
+			s.tables.Processes[sub].Filters = []history.Filter{{Filter: "work/1", QoS: 1}, {Filter: "work/2", QoS: 2}}
+			s.join(sub)
+			e := blank(history.KindSubscribe, sub)
+			e.Text, e.Reason = "work/2", 2
+			s.ret(e, s.call(e), history.OK)
+			s.acked(q1, 0, 0).acked(q2, 0, 0).deliver(sub, q1, 0).deliver(sub, q2, 0)
+		}, pass, map[string]int64{"delivered": 2}, ""},
+
 		{"in order", "order-per-stream", func(s *story) {
 			s.join(sub).acked(q1, 0, 3).delivered(sub, q1, 0, 2).delivered(sub, q1, 1, 3)
 		}, pass, map[string]int64{"first_deliveries": 4, "skipped": 0}, ""},

@@ -214,6 +214,20 @@ func (s *story) granted(p int32, qos uint8) {
 	}
 }
 
+// regrant has a process subscribe, and be granted a QoS.
+func (s *story) regrant(p int32, qos uint8) *story {
+	s.subscribe(p)
+	s.events[len(s.events)-1].Reason = qos
+	return s
+}
+
+// lowered delivers a number with a QoS of its own.
+func (s *story) lowered(p, st int32, seq int64, qos uint8) *story {
+	s.deliver(p, st, seq)
+	s.events[len(s.events)-1].QoS = qos
+	return s
+}
+
 // acked publishes numbers from one to another, all acknowledged.
 func (s *story) acked(st int32, from, to int64) *story {
 	for seq := from; seq <= to; seq++ {

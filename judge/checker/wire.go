@@ -275,6 +275,16 @@ func (c *wireClient) grantedBefore(row int64) *grant {
 	return &c.granted[i-1]
 }
 
+// grantOf is the last SUBACK before a row that granted a QoS, nil for none.
+func (c *wireClient) grantOf(qos uint8, row int64) (last *grant) {
+	for i := range c.granted {
+		if g := &c.granted[i]; g.row < row && g.qos == qos {
+			last = g
+		}
+	}
+	return last
+}
+
 // subscribed says whether a client's session had a subscription at a row, and
 // if not, how the client itself gave it up; "" where it did not.
 func (c *wireClient) subscribed(row int64) (yes bool, gaveUp string) {
