@@ -13,6 +13,7 @@ import (
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
+	"github.com/robustmq/rmq-mcp/judge/checker"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
@@ -182,6 +183,10 @@ func TestStatus(t *testing.T) {
 	r := frozen(t, t.TempDir())
 	with := func(run Run, change func(*Run)) Run { change(&run); return run }
 	all := []Run{attempt(r, "S1", 1, verdict.PassSmoke), attempt(r, "S2", 11, verdict.PassSmoke), attempt(r, "S2", 12, verdict.PassSmoke), attempt(r, "S2", 13, verdict.PassSmoke)}
+	ours, err := checker.Find("qos1-no-loss")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		name    string
 		runs    []Run
@@ -197,7 +202,7 @@ func TestStatus(t *testing.T) {
 		{"all", all, nil, verdict.OutcomeDone, []verdict.State{verdict.PassSmoke, verdict.PassHardening}, []int{0, 0}, ""},
 		{"all, and something moved", all, []string{"recovery_s: 30 → 300"}, verdict.OutcomeConcerns, []verdict.State{verdict.PassSmoke, verdict.PassHardening}, []int{0, 0}, "30 → 300"},
 		{"retried until green", append(slices.Clone(all), with(attempt(r, "S1", 2, verdict.FailOnce), func(run *Run) {
-			run.Cell.Verdict.Results = []verdict.Result{{Claim: verdict.Claim{Name: "qos1-no-loss"}, Status: verdict.Fail, Checker: "loss@2"}}
+			run.Cell.Verdict.Results = []verdict.Result{{Claim: verdict.Claim{Name: "qos1-no-loss"}, Status: verdict.Fail, Checker: ours.Checker}}
 		})), nil, verdict.OutcomeFail, []verdict.State{verdict.FailNondetermin, verdict.PassHardening}, []int{0, 0}, ""},
 		{"before it was frozen", []Run{with(all[0], func(run *Run) {
 			run.Record = changedRun(run.Record, func(h *history.Run) { h.Started = r.At.Add(-time.Minute) })
@@ -226,7 +231,7 @@ func TestStatus(t *testing.T) {
 			verdict.OutcomeConcerns, []verdict.State{verdict.NotRun, verdict.PassSmoke}, []int{1, 2}, "another build than"},
 		{"another checker", []Run{with(all[0], func(run *Run) {
 			run.Cell.Verdict.Results = []verdict.Result{{Claim: verdict.Claim{Name: "qos1-no-loss"}, Status: verdict.Pass, Checker: "loss@99"}}
-		})}, nil, verdict.OutcomeConcerns, []verdict.State{verdict.PassSmoke, verdict.NotRun}, []int{0, 3}, "checker of qos1-no-loss: loss@2 → loss@99"},
+		})}, nil, verdict.OutcomeConcerns, []verdict.State{verdict.PassSmoke, verdict.NotRun}, []int{0, 3}, "checker of qos1-no-loss: " + ours.Checker + " → loss@99"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := r.Status(test.runs, test.moved)
