@@ -621,6 +621,12 @@ func TestOverlapping(t *testing.T) {
 		{"copies of QoS 0 to another client", "qos0-at-most-once", func() *story {
 			return overlap().acked(q0, 0, 1).deliver(sub, q0, 0).deliver(other, q0, 0).deliver(other, q0, 0)
 		}, verdict.Fail},
+		{"copies of two QoS, each in order", "order-per-stream", func() *story {
+			return overlap().acked(q1, 0, 2).lowered(sub, q1, 1, 0).deliver(sub, q1, 0).lowered(sub, q1, 2, 0).delivered(sub, q1, 1, 2)
+		}, verdict.Pass},
+		{"copies of two QoS, the lower out of order", "order-per-stream", func() *story {
+			return overlap().acked(q1, 0, 2).delivered(sub, q1, 0, 2).lowered(sub, q1, 1, 0).lowered(sub, q1, 0, 0)
+		}, verdict.Fail},
 		{"copies of QoS 2", "qos2-exactly-once", func() *story {
 			return overlap().acked(q2, 0, 1).deliver(sub, q2, 0).deliver(sub, q2, 0).delivered(other, q2, 0, 1)
 		}, verdict.Pass},

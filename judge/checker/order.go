@@ -13,7 +13,7 @@ var claimOrderPerStream = Entry{
 	Claim: verdict.Claim{Name: "order-per-stream", Severity: verdict.P2, Gated: true,
 		Text:   "A Server MUST by default treat each Topic as an Ordered Topic: PUBLISH packets of a client, a topic and a QoS are sent to consumers in the order in which they were received.",
 		Source: "MQTT 3.1.1 section 4.6 [MQTT-4.6.0-5], [MQTT-4.6.0-6]; MQTT 5.0 section 4.6 [MQTT-4.6.0-5]"},
-	Category: Ordering, Checker: "order@3", Protocols: mqtt, Rests: history.PromiseOrder, New: newOrder, canary: swap,
+	Category: Ordering, Checker: "order@4", Protocols: mqtt, Rests: history.PromiseOrder, New: newOrder, canary: swap,
 	Excused: map[string]string{"packet_duplicate": "packet_duplicate makes one message two to the broker", "packet_drop": "a message that never came is sent again later"},
 	Unjudged: func(c Circumstances) string {
 		switch {
@@ -31,7 +31,7 @@ var claimMQ9Fifo = Entry{
 	Claim: verdict.Claim{Name: "mq9-fifo", Severity: verdict.P2, Gated: true,
 		Text:   "Within one priority messages are delivered in the order in which they were stored.",
 		Source: "mq9 protocol.md, priorities"},
-	Category: Ordering, Checker: "order@3", Protocols: mq9, Rests: history.PromiseMailboxes, New: newOrder, canary: swap,
+	Category: Ordering, Checker: "order@4", Protocols: mq9, Rests: history.PromiseMailboxes, New: newOrder, canary: swap,
 	Notice: Notice{"nonmonotonic", "deliveries out of order", "mq9/concurrent-writers"},
 }
 
@@ -42,9 +42,12 @@ var claimMQ9Fifo = Entry{
 // judged if the subscriber had to come back meanwhile: its first copy, which was in
 // order, may have ended with the connection. Repetitions may come at any time: 1 2 3 2
 // 3 4 is in order. A gap that is never filled is only counted; no-loss judges it.
+// Messages of one QoS alone have an order: with several filters a client may get the
+// copies of one stream with several.
 type order struct {
 	ledger *ledger
-	lines  []line
+	lines  []line           // by pair, of the QoS that came first
+	others map[copies]*line // of every other QoS
 	seen   int64
 	late   []lateRow
 	again  map[copied]struct{} // the first of them
@@ -69,8 +72,15 @@ type lateRow struct {
 	dup             bool
 }
 
-// A line is what one process has of one stream.
+// copies are the deliveries of one pair that come with one QoS.
+type copies struct {
+	pair int32
+	qos  uint8
+}
+
+// A line is what one process has of one stream, with one QoS.
 type line struct {
+	qos   uint8
 	got   bitmap
 	last  int64 // highest number so far, plus one
 	index int64 // of its row
@@ -80,7 +90,7 @@ type line struct {
 }
 
 func newOrder(ctx Context) Checker {
-	return &order{ledger: ctx.ledger, lines: make([]line, len(ctx.ledger.route.pairs)), again: map[copied]struct{}{}}
+	return &order{ledger: ctx.ledger, lines: make([]line, len(ctx.ledger.route.pairs)), others: map[copies]*line{}, again: map[copied]struct{}{}}
 }
 
 func (c *order) Add(b *history.Batch) {
@@ -89,7 +99,7 @@ func (c *order) Add(b *history.Batch) {
 		if !l.ordered(d) {
 			continue
 		}
-		line, seq := &c.lines[d.pair], d.seq
+		line, seq := c.line(d.pair, b.QoS[d.i]), d.seq
 		if !line.got.add(seq) {
 			if len(c.again) < maxCopied {
 				c.again[copied{b.Process[d.i], b.Stream[d.i], seq}] = struct{}{}
@@ -117,6 +127,23 @@ func (c *order) Add(b *history.Batch) {
 			c.late = append(c.late, late)
 		}
 	}
+}
+
+// line returns the line of a pair and a QoS.
+func (c *order) line(pair int32, qos uint8) *line {
+	first := &c.lines[pair]
+	if first.got.n == 0 {
+		first.qos = qos
+	}
+	if first.qos == qos {
+		return first
+	}
+	other := c.others[copies{pair, qos}]
+	if other == nil {
+		other = &line{qos: qos}
+		c.others[copies{pair, qos}] = other
+	}
+	return other
 }
 
 // ordered reports whether a delivery has a place in an order: not a retained
@@ -148,7 +175,9 @@ func (c *order) placed() *findings {
 			twice = ", which it got more than once"
 		}
 		a.Text = sentence("%s first reached %s at %s, after number %d%s%s", l.message(r.stream, r.seq), l.process(r.process), clock(r.time), r.after, twice, under(a.Fault))
-		l.accuse(&a, l.wire.disorderedBy(r.process, r.stream, r.seq, r.after, l.disturbed(m.called, r.time)))
+		if l.single(r.process, r.stream) {
+			l.accuse(&a, l.wire.disorderedBy(r.process, r.stream, r.seq, r.after, l.disturbed(m.called, r.time)))
+		}
 		found.add(a)
 	}
 	return found
@@ -177,6 +206,9 @@ func (c *order) Result(*closing) verdict.Result {
 			pairs++
 			skipped += c.lines[i].last - n
 		}
+	}
+	for _, o := range c.others {
+		skipped += o.last - o.got.n
 	}
 	found := c.placed()
 	r := found.judged(c.seen, map[string]int64{
@@ -207,7 +239,7 @@ func swap(ctx Context) *mutation {
 			}
 			high[d.pair] = d.seq + 1
 			j, ok := last[d.pair]
-			if !ok || l.requests(b.Stream[i]) && !(0 < b.ID[j] && b.ID[j] < b.ID[i]) {
+			if !ok || b.QoS[i] != b.QoS[j] || l.requests(b.Stream[i]) && !(0 < b.ID[j] && b.ID[j] < b.ID[i]) {
 				last[d.pair] = i
 				continue
 			}
@@ -228,6 +260,11 @@ func (l line) fork() line {
 
 func (c *order) fork() Checker {
 	f := *c
+	f.others = make(map[copies]*line, len(c.others))
+	for at, o := range c.others {
+		forked := o.fork()
+		f.others[at] = &forked
+	}
 	f.lines, f.late, f.again = forks(c.lines, line.fork), slices.Clone(c.late), maps.Clone(c.again)
 	return &f
 }
