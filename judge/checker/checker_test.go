@@ -242,6 +242,14 @@ func TestCheckers(t *testing.T) {
 			s.join(sub).acked(q1, 0, 3).deliver(sub, q1, 3)
 			s.granted(sub, 0)
 		}, unknown, nil, "no acknowledged message was due"},
+		{"a grant of QoS 0 promises nothing of its own filter alone", "qos1-no-loss", func(s *story) {
+			s.tables.Processes[sub].Filters = []history.Filter{{Filter: "work/1", QoS: 1}, {Filter: "work/1b", QoS: 1}}
+			s.join(sub)
+			e := blank(history.KindSubscribe, sub)
+			e.Text = "work/1b"
+			s.ret(e, s.call(e), history.OK)
+			s.acked(q1, 0, 3).delivered(sub, q1, 0, 2).acked(q1b, 0, 3)
+		}, fail, map[string]int64{"lost": 1}, "message 3 of pub-1 on work/1 "},
 		{"an SDK that hides refusals proves no loss", "qos1-no-loss", func(s *story) {
 			s.tables.Processes[pub].Protocol, s.tables.Processes[pub].Cannot = "mqtt5", []string{"publish_reason"}
 			s.join(sub).acked(q1, 0, 3).deliver(sub, q1, 3)

@@ -43,6 +43,7 @@ type session struct {
 type subscription struct {
 	filter string
 	from   int64 // SUBACK, the first
+	grant  uint8 // the lowest QoS that a SUBACK granted it
 }
 
 const never = math.MaxInt64
@@ -140,11 +141,15 @@ func (s *sessions) subscribe(b *history.Batch, i int, p *session) {
 	if p.lost && p.relost == never {
 		p.relost = b.Time[i]
 	}
+	grant := uint8(2)
 	if !slices.Contains(s.tables.Processes[b.Process[i]].Cannot, contract.CannotGrantedQoS) {
-		p.grant = min(p.grant, b.Reason[i])
+		grant = b.Reason[i]
 	}
-	if !slices.ContainsFunc(p.subscribed, func(u subscription) bool { return u.filter == filter }) {
-		p.subscribed = append(p.subscribed, subscription{filter, b.Time[i]})
+	p.grant = min(p.grant, grant)
+	if at := slices.IndexFunc(p.subscribed, func(u subscription) bool { return u.filter == filter }); at >= 0 {
+		p.subscribed[at].grant = min(p.subscribed[at].grant, grant)
+	} else {
+		p.subscribed = append(p.subscribed, subscription{filter, b.Time[i], grant})
 	}
 }
 
@@ -175,14 +180,11 @@ func (s *sessions) persistent(process int32) bool {
 }
 
 // due is the time from which on acknowledged messages on a topic must reach
-// the process, or never.
+// the process, or never. A server promises nothing for a filter that it granted QoS 0.
 func (s *sessions) due(process int32, topic string) int64 {
 	from := int64(never)
-	if s.of[process].grant == 0 { // the server said that it promises nothing
-		return never
-	}
 	for _, u := range s.of[process].subscribed {
-		if _, _, shared := history.CutShare(u.filter); !shared && history.Matches(u.filter, topic) {
+		if _, _, shared := history.CutShare(u.filter); !shared && u.grant > 0 && history.Matches(u.filter, topic) {
 			from = min(from, u.from)
 		}
 	}
