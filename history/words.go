@@ -118,7 +118,7 @@ const (
 	LacksFaults    = "faults"    // on its nodes, unless somebody allows them
 	LacksProcesses = "processes" // of its nodes, for us to see how they end
 	LacksPromises  = "promises"  // that are known
-	LacksLimits    = "limits"    // that are known: of the messages that wait for a session
+	LacksLimits    = "limits"    // that are known: of the messages that wait for a session, and of its time
 )
 
 // Groups of clients ([Process.Group]).

@@ -42,7 +42,7 @@ func newLedger(ctx Context) *ledger {
 		wills:    newWills(ctx.Tables),
 		queues:   newQueues(ctx, route),
 	}
-	l.sessions, l.storage = newSessions(l), newStorage(l)
+	l.sessions, l.storage = newSessions(l, ctx.Run.Cluster.Lacks[history.LacksLimits] != ""), newStorage(l)
 	return l
 }
 

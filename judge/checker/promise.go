@@ -13,11 +13,13 @@ const (
 	expired promise = iota // nothing: the session's time is over
 	lasting                // the session
 	untimed                // one of both: the broker may have ended the connection before its client noticed
+	untold                 // one of both: the broker may have granted less time than was asked for
 )
 
 // String says why nobody knows what was owed.
 func (p promise) String() string {
-	return [...]string{"its time was over", "its time was not over", "its time may have been over, as the broker may have ended the connection long before that was seen"}[p]
+	return [...]string{"its time was over", "its time was not over", "its time may have been over, as the broker may have ended the connection long before that was seen",
+		"its time may have been over, as the broker may have granted it less than was asked for, in a CONNACK that was not recorded; start with arm [tap]"}[p]
 }
 
 // noExpiry is the expiry of a session that has none.
@@ -35,14 +37,14 @@ func (s *sessions) promise(process int32, p *session, back int64) promise {
 	g := s.wire.greetedIn(process, p.call, p.row)
 	expiry := expiryOf(row, g)
 	switch {
-	case expiry == never:
-		return lasting
-	case expiry == 0, p.left != never && back-p.left >= expiry:
+	case expiry == 0, expiry != never && p.left != never && back-p.left >= expiry:
 		return expired
-	case back-s.ended(process, p, g) < expiry:
-		return lasting
+	case expiry != never && back-s.ended(process, p, g) >= expiry:
+		return untimed
+	case s.shortens && (g == nil || g.expiryS < 0):
+		return untold
 	}
-	return untimed
+	return lasting
 }
 
 // expiryOf returns how long a process's session outlives a connection: for as long as it

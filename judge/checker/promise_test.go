@@ -84,3 +84,42 @@ func TestSessionTimeOfConnect(t *testing.T) {
 		t.Errorf("%s: %s", r.Status, said(r))
 	}
 }
+
+// A broker may grant a session less time than was asked for. Without its CONNACK nobody
+// knows that of a broker of which nothing is known.
+func TestSessionTimeUntold(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		wire, known bool
+		protocol    string
+		present     bool // the broker has the session
+		kept, lost  verdict.Status
+	}{
+		{"forgotten", false, false, "mqtt5", false, verdict.Unknown, verdict.Unknown},
+		{"there", false, false, "mqtt5", true, verdict.Unknown, verdict.Pass},
+		{"forgotten, by the wire", true, false, "mqtt5", false, verdict.Fail, verdict.Fail},
+		{"forgotten by a broker that is known", false, true, "mqtt5", false, verdict.Fail, verdict.Fail},
+		{"forgotten, where sessions have no time", false, false, "mqtt3", false, verdict.Fail, verdict.Fail},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := wired()
+			s.run.Wire = test.wire
+			if !test.known {
+				s.run.Cluster.Lacks = map[string]string{history.LacksLimits: "not known"}
+			}
+			s.tables.Processes[sub].Protocol, s.tables.Processes[sub].ExpiryS = test.protocol, 3600
+			s.connect(pub, false).join(sub).disconnect(sub).acked(q1, 0, 0).connect(sub, test.present)
+			if s.subscribe(sub); test.present {
+				s.deliver(sub, q1, 0)
+			}
+			s.marked(q1, 1)
+			report := judgeStory(t, s.finish(), "session-kept", "qos1-no-loss")
+			if kept := report.Results[0]; kept.Status != test.kept || !test.present && test.kept == verdict.Unknown && !strings.Contains(said(kept), "start with arm [tap]") {
+				t.Errorf("%s, want %s: %s", kept.Status, test.kept, said(kept))
+			}
+			if lost := report.Results[1]; lost.Status != test.lost {
+				t.Errorf("messages: %s, want %s: %s", lost.Status, test.lost, said(lost))
+			}
+		})
+	}
+}

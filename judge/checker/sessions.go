@@ -17,6 +17,7 @@ type sessions struct {
 	wire     *wire
 	of       []session
 	calls    map[int64]string  // filters of SUBSCRIBEs under way
+	shortens bool              // the broker may grant less time than is asked for
 	promises map[int64]promise // of clients that came back, by the row of CONNECT's return
 }
 
@@ -48,8 +49,8 @@ type subscription struct {
 
 const never = math.MaxInt64
 
-func newSessions(l *ledger) *sessions {
-	s := &sessions{ledger: l, tables: l.tables, wire: l.wire, of: make([]session, len(l.tables.Processes)), calls: map[int64]string{}, promises: map[int64]promise{}}
+func newSessions(l *ledger, shortens bool) *sessions {
+	s := &sessions{ledger: l, tables: l.tables, wire: l.wire, shortens: shortens, of: make([]session, len(l.tables.Processes)), calls: map[int64]string{}, promises: map[int64]promise{}}
 	for i := range s.of {
 		s.of[i].left, s.of[i].grant, s.of[i].stream = never, 2, history.None
 	}
