@@ -258,6 +258,19 @@ func TestCheckers(t *testing.T) {
 			s.join(sub).acked(q2, 0, 3).delivered(sub, q2, 1, 3)
 		}, fail, map[string]int64{"lost": 1}, "message 0"},
 
+		{"sent again in a new session", "qos2-exactly-once", func(s *story) {
+			s.tables.Processes[pub].Clean = true
+			s.connect(pub, false).join(sub)
+			s.resent(q2, 0, func() { s.deliver(sub, q2, 0).disconnect(pub).connect(pub, false) }).deliver(sub, q2, 0).acked(q2, 1, 1).deliver(sub, q2, 1)
+		}, pass, map[string]int64{"duplicated": 0}, ""},
+		{"sent again in a session that should have lasted", "qos2-exactly-once", func(s *story) {
+			s.connect(pub, false).join(sub)
+			s.resent(q2, 0, func() { s.deliver(sub, q2, 0).disconnect(pub).connect(pub, false) }).deliver(sub, q2, 0)
+		}, fail, map[string]int64{"duplicated": 1}, "message 0"},
+		{"sent before a new session", "qos2-exactly-once", func(s *story) {
+			s.tables.Processes[pub].Clean = true
+			s.connect(pub, false).join(sub).acked(q2, 0, 0).deliver(sub, q2, 0).disconnect(pub).connect(pub, false).deliver(sub, q2, 0)
+		}, fail, map[string]int64{"duplicated": 1}, "message 0"},
 		{"a producer whose SDK may send twice proves nothing", "qos2-exactly-once", func(s *story) {
 			s.tables.Processes[s.tables.Streams[q2].Producer].Cannot = []string{"exactly_once"}
 			s.join(sub).acked(q2, 0, 1).delivered(sub, q2, 0, 1).deliver(sub, q2, 1)

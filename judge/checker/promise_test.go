@@ -123,3 +123,25 @@ func TestSessionTimeUntold(t *testing.T) {
 		})
 	}
 }
+
+// A message that a client sends again in a new session is another one to the broker, where
+// the client asked for that session.
+func TestSentAgainInANewSession(t *testing.T) {
+	for name, want := range map[string]verdict.Status{"asked for": verdict.Pass, "not asked for": verdict.Fail} {
+		s := wired().connect(pub, false).join(sub)
+		s.resent(q2, 0, func() {
+			s.wirePublish(q2, 0, false)
+			s.deliver(sub, q2, 0).disconnect(pub)
+			if want == verdict.Pass {
+				s.clean(pub)
+			} else {
+				s.connect(pub, false)
+			}
+			s.wirePublish(q2, 0, true)
+		})
+		s.deliver(sub, q2, 0).acked(q2, 1, 1).deliver(sub, q2, 1)
+		if r := judgeStory(t, s.finish(), "qos2-exactly-once").Results[0]; r.Status != want {
+			t.Errorf("%s: %s, want %s: %s", name, r.Status, want, said(r))
+		}
+	}
+}

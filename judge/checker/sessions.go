@@ -39,7 +39,12 @@ type session struct {
 	lost       bool    // the broker forgot it, at least once
 	relost     int64   // until when: the time of the first SUBACK after the last time
 	doubt      promise // kept where the broker forgot it, and where it may have been over
+	renewals   []renewal
 }
+
+// A renewal is that a client got a new session: the old one was over or may have been, or
+// the client asked for a clean one.
+type renewal struct{ left, back int64 } // times: of the end of the last connection, of the next one
 
 type subscription struct {
 	filter string
@@ -113,6 +118,9 @@ func (s *sessions) connect(b *history.Batch, i int, p *session) {
 		s.promises[b.Index[i]] = promise
 		if !b.Flags[i].Has(history.FlagSessionPresent) {
 			p.forget(promise)
+			if g := s.wire.greetedIn(process, b.Call[i], b.Index[i]); promise != lasting || g != nil && g.clean {
+				p.renewals = append(p.renewals, renewal{max(p.at, min(p.left, b.Time[i])), b.Time[i]})
+			}
 		}
 	}
 	p.connects, p.turns = append(p.connects, b.Time[i]), append(p.turns, b.Time[i])
@@ -172,6 +180,15 @@ func (p *session) stays(from, to int64) bool {
 	}
 	_, connected := slices.BinarySearch(p.connects, p.turns[i-1])
 	return connected
+}
+
+// renewed reports whether a message was on its way to the broker when its producer got a
+// new session. To the broker it is another message there (MQTT 3.1.1 section 4.4).
+func (l *ledger) renewed(stream int32, seq int64) bool {
+	m, producer := l.sends.find(stream, seq), l.tables.Streams[stream].Producer
+	return m != nil && uint32(producer) < uint32(len(l.sessions.of)) && slices.ContainsFunc(l.sessions.of[producer].renewals, func(r renewal) bool {
+		return m.called <= r.back && (m.outcome != history.OK || m.acked >= r.left)
+	})
 }
 
 // persistent reports whether the process's session is to outlive connections.
