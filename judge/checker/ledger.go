@@ -23,6 +23,7 @@ type ledger struct {
 	queues   *queues
 	storage  *storage
 	stills   []still // of the host
+	durable  bool    // the broker's vendor promises that what was acknowledged outlives a node
 
 	current, mutated *history.Batch // that was taken last, and a canary's that was sorted last
 	sorted, resorted rows
@@ -41,6 +42,7 @@ func newLedger(ctx Context) *ledger {
 		wire:     wire,
 		wills:    newWills(ctx.Tables),
 		queues:   newQueues(ctx, route),
+		durable:  slices.Contains(ctx.Run.Cluster.Promises, claimQoS2ExactlyOnce.Claim.Name),
 	}
 	l.sessions, l.storage = newSessions(l, ctx.Run.Cluster.Lacks[history.LacksLimits] != ""), newStorage(l)
 	return l

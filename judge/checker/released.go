@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"slices"
+
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -9,14 +11,14 @@ var claimBrokerQoS2Flow = Entry{
 	Claim: verdict.Claim{Name: "broker-qos2-flow", Severity: verdict.P0, Wire: true,
 		Text:   "The sender MUST NOT re-send the PUBLISH once it has sent the corresponding PUBREL packet.",
 		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-1]; MQTT 5.0 section 4.3.3 [MQTT-4.3.3-6]"},
-	Category: Safety, Checker: "released@3", Protocols: mqtt, New: talks(releasedOnce(verdict.Broker)), canary: releaseTwice(verdict.Broker),
+	Category: Safety, Checker: "released@4", Protocols: mqtt, New: talks(releasedOnce(verdict.Broker)), canary: releaseTwice(verdict.Broker),
 }
 
 var claimSDKQoS2Flow = Entry{
 	Claim: verdict.Claim{Name: "sdk-qos2-flow", Severity: verdict.P1, Of: verdict.SDK, Wire: true,
 		Text:   "The sender MUST NOT re-send the PUBLISH once it has sent the corresponding PUBREL packet.",
 		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-1]; MQTT 5.0 section 4.3.3 [MQTT-4.3.3-6]"},
-	Category: Safety, Checker: "released@3", Protocols: mqtt, New: talks(releasedOnce(verdict.SDK)), canary: releaseTwice(verdict.SDK),
+	Category: Safety, Checker: "released@4", Protocols: mqtt, New: talks(releasedOnce(verdict.SDK)), canary: releaseTwice(verdict.SDK),
 }
 
 // releasedOnce is that no PUBLISH of QoS 2 is sent again after its PUBREL
@@ -31,7 +33,7 @@ func releasedOnce(of verdict.Party) rule {
 			if p.kind == pubrelPacket {
 				return "", true
 			}
-			if !repeats(l, t, p, open) || p.qos != 2 || open.state < released || open.shared || side == 1 && open.state == done && l.anew(p) {
+			if !repeats(l, t, p, open) || p.qos != 2 || open.state < released || open.shared || side == 1 && (open.state == done && l.anew(p) || l.setBack(p, open)) {
 				return "", false
 			}
 			return sentence("was sent again by the %s with packet id %d, after its PUBREL", name, p.id), true
@@ -45,6 +47,15 @@ func releasedOnce(of verdict.Party) rule {
 func (l *ledger) anew(p *packet) bool {
 	from := l.wire.from(p.stream, p.seq)
 	return from == nil || from.begun > 1
+}
+
+// setBack reports whether a broker may have come back without the PUBREL that it had sent.
+// It may where its vendor does not promise durability, and a fault may have ended a node
+// before the connection with the second PUBLISH.
+func (l *ledger) setBack(p *packet, open *exchange) bool {
+	return !l.durable && p.conn != open.conn && slices.ContainsFunc(l.landings, func(f history.Landing) bool {
+		return f.Ends && f.Times.StartNS() > 0 && f.Times.StartNS() <= p.time
+	})
 }
 
 // releaseTwice sends one PUBLISH again after its PUBREL.

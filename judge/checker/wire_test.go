@@ -141,6 +141,16 @@ func TestWireClaims(t *testing.T) {
 			got(s, 1, q2, 0, dup)
 		}, fail, "after its PUBREL"},
 
+		{"a broker whose node is killed publishes again after PUBREL", "broker-qos2-flow", func(s *story) { resentAfterKill(s) }, pass, ""},
+		{"a durable broker whose node is killed publishes again after PUBREL", "broker-qos2-flow", func(s *story) {
+			s.run.Cluster.Promises = []string{"qos2-exactly-once"}
+			resentAfterKill(s)
+		}, fail, "after its PUBREL"},
+		{"a broker publishes again after PUBREL, on a connection that a kill does not end", "broker-qos2-flow", func(s *story) {
+			resentAfterKill(s)
+			got(s, 2, q2, 1, 0).packet(sub, "pubrec", 2, s.of(q2, 1)).toClient(sub, "pubrel", 2, s.of(q2, 1))
+			got(s, 2, q2, 1, dup)
+		}, fail, "message 1"},
 		{"published again with a packet id whose last message is not complete", "sdk-qos2-flow", func(s *story) {
 			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0))
 			sent(s, 1, q2, 1, 0).toClient(pub, "pubcomp", 1, s.of(q2, 0))
@@ -444,4 +454,14 @@ func TestHonestCountsAPublishOnce(t *testing.T) {
 	if r := judgeStory(t, s.finish(), "sdk-honest").Results[0]; r.Judged != 1 || r.Found() != 1 || r.Counts["false_acks"] != 1 {
 		t.Errorf("%d judged, %d found, %v", r.Judged, r.Found(), r.Counts)
 	}
+}
+
+// resentAfterKill has the broker send a message again whose PUBREL it had sent before a
+// node was killed.
+func resentAfterKill(s *story) {
+	of := s.of(q2, 0)
+	s.toClient(sub, "publish", 1, of).packet(sub, "pubrec", 1, of).toClient(sub, "pubrel", 1, of).fault(time.Second)
+	s.landings[len(s.landings)-1].Ends = true
+	s.wait(time.Second).connect(sub, true).toClient(sub, "publish", 1, of, flagged2(true, history.FlagDup))
+	s.packet(sub, "pubrec", 1, of).toClient(sub, "pubrel", 1, of).packet(sub, "pubcomp", 1, of)
 }
