@@ -76,7 +76,7 @@ func (w *wire) lostBy(process, stream int32, seq int64) shown {
 	client := &w.clients[process]
 	if to := w.to(process, stream, seq); to != nil {
 		switch {
-		case to.acked >= 0:
+		case to.acked >= 0 && !to.revived:
 			return bySDK("that the broker sent it, and that the client acknowledged it", int64(to.first), int64(to.acked))
 		case client.cleanAfter(int64(to.first)):
 			return bySDK("that the broker sent it, and that the subscriber's client asked for a clean session before it acknowledged it", append(rows, int64(to.first))...)

@@ -9,12 +9,14 @@ var claimSDKDelivers = Entry{
 	Claim: verdict.Claim{Name: "sdk-delivers", Severity: verdict.P0, Of: verdict.SDK, Wire: true,
 		Text:   "A client that sends PUBACK or PUBCOMP has accepted ownership of the application message: it reaches the application.",
 		Source: "MQTT 3.1.1 sections 4.3.2 [MQTT-4.3.2-2] and 4.3.3 [MQTT-4.3.3-2]"},
-	Category: Durability, Checker: "delivers@3", Protocols: mqtt, New: newDelivers, NeedsComplete: true, canary: withhold,
+	Category: Durability, Checker: "delivers@4", Protocols: mqtt, New: newDelivers, NeedsComplete: true, canary: withhold,
 }
 
 // delivers judges that the messages a client acknowledged to the broker reached its
 // application. Messages acknowledged after the last one that reached it are not judged:
-// they may have been on their way when the client ended.
+// they may have been on their way when the client ended. Nor are those acknowledged in a
+// later session than they were sent in: a client without a session answers PUBREL all the
+// same.
 type delivers struct {
 	ledger *ledger
 	got    *receipts
@@ -45,7 +47,7 @@ func (c *delivers) Result(*closing) verdict.Result {
 			}
 		})
 		l.wire.handed[i].each(func(seq int64, f *flow) {
-			if f.acked < 0 || f.acked > until || f.shared {
+			if f.acked < 0 || f.acked > until || f.shared || f.revived {
 				return
 			}
 			judged++
@@ -92,7 +94,7 @@ func withhold(ctx Context) *mutation {
 				continue
 			}
 			process, stream := b.Process[d.i], b.Stream[d.i]
-			if f := l.wire.to(process, stream, d.seq); f != nil && f.acked >= 0 && f.n == 1 && !f.shared && l.route.pairs[d.pair].takes() && !l.route.pairs[d.pair].register {
+			if f := l.wire.to(process, stream, d.seq); f != nil && f.acked >= 0 && f.n == 1 && !f.shared && !f.revived && l.route.pairs[d.pair].takes() && !l.route.pairs[d.pair].register {
 				pair, seq = d.pair, d.seq
 				m.did = sentence("dropped every delivery of %s to %s", l.message(stream, seq), l.process(process))
 			}

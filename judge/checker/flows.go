@@ -20,6 +20,7 @@ type flow struct {
 	retained     bool // a PUBLISH had RETAIN
 	late         bool // it was sent to a subscriber long after it was acknowledged (stalls notes it)
 	idle         bool // the same, and the broker had waited for nothing of the client's (stalls)
+	revived      bool // that acknowledgement was in a later session, of which the message was none
 	shared       bool // another message had its packet id at the same time (the dialogue notes it)
 }
 
@@ -57,7 +58,7 @@ func (f *flow) release(p *packet) {
 	}
 }
 
-func (f *flow) answer(p *packet) {
+func (f *flow) answer(p *packet, session uint16) {
 	switch {
 	case f.n == 0:
 	case p.kind == pubrecPacket && !p.refused():
@@ -68,7 +69,7 @@ func (f *flow) answer(p *packet) {
 	default:
 		f.state = done
 		if f.acked < 0 && !p.refused() {
-			f.acked = int32(p.row)
+			f.acked, f.revived = int32(p.row), session != f.session
 		}
 	}
 }

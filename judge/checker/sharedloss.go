@@ -139,7 +139,7 @@ func (w *wire) lostByGroup(members []int32, stream int32, seq int64) shown {
 	sent := false
 	for _, p := range members {
 		if to := w.to(p, stream, seq); to != nil {
-			if to.acked >= 0 {
+			if to.acked >= 0 && !to.revived {
 				return bySDK("that the broker sent it, and that the client acknowledged it", int64(to.first), int64(to.acked))
 			}
 			sent = true

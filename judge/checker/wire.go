@@ -24,7 +24,7 @@ type wire struct {
 // A wireClient is one client's connections.
 type wireClient struct {
 	conn    int32
-	session int32 // number of it: one more whenever the broker had none
+	session int32 // number of it: one more whenever the broker had none, or the client ended it
 	asked   int64 // row of the last CONNECT; None for none
 	clean   bool  // which asked for a new session
 	greeted []greeting
@@ -114,7 +114,7 @@ func (w *wire) add(b *history.Batch, packets []packet) {
 			w.publish(c, p)
 		case pubackPacket, pubrecPacket, pubcompPacket:
 			if f := w.flow(p, !p.toClient); f != nil {
-				f.answer(p)
+				f.answer(p, uint16(c.session))
 			}
 		case pubrelPacket:
 			if f := w.flow(p, p.toClient); f != nil && f.n > 0 {
@@ -135,7 +135,7 @@ func (c *wireClient) control(p *packet, value float64) {
 		c.conn, c.asked, c.clean = p.conn, p.row, p.reason != 0
 	case p.accepted() && p.conn == c.conn: // else it comes late, on a connection that the client has replaced
 		present := p.flags.Has(history.FlagSessionPresent)
-		if !present {
+		if !present || c.clean {
 			c.session++
 		}
 		c.greeted = append(c.greeted, greeting{c.asked, p.row, c.clean, present, value - 1, p.conn, history.None, p.time, 0})

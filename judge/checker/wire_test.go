@@ -346,6 +346,25 @@ func TestWireClaims(t *testing.T) {
 			s.packet(sub, "pubrec", 90, s.of(q2, 1)).toClient(sub, "pubrel", 90, s.of(q2, 1)).packet(sub, "pubcomp", 90, s.of(q2, 1))
 			s.deliver(sub, q1, 0)
 		}, pass, ""},
+		{"cleared with its session by the client, and revived by the broker", "sdk-delivers", func(s *story) {
+			s.acked(q2, 0, 1)
+			got(s, 90, q2, 0, 0).packet(sub, "pubrec", 90, s.of(q2, 0))
+			s.disconnect(sub).clean(sub).toClient(sub, "pubrel", 90, s.of(q2, 0)).packet(sub, "pubcomp", 90, s.of(q2, 0))
+			s.deliver(sub, q2, 1)
+		}, pass, ""},
+		{"cleared by the client, and the broker says that it is there", "sdk-delivers", func(s *story) {
+			s.acked(q2, 0, 1)
+			got(s, 90, q2, 0, 0).packet(sub, "pubrec", 90, s.of(q2, 0)).disconnect(sub)
+			s.tables.Processes[sub].Clean = true
+			s.connect(sub, true).toClient(sub, "pubrel", 90, s.of(q2, 0)).packet(sub, "pubcomp", 90, s.of(q2, 0))
+			s.deliver(sub, q2, 1)
+		}, pass, ""},
+		{"released in the same session on another connection, and not delivered", "sdk-delivers", func(s *story) {
+			s.acked(q2, 0, 1)
+			got(s, 90, q2, 0, 0).packet(sub, "pubrec", 90, s.of(q2, 0))
+			s.disconnect(sub).connect(sub, true).toClient(sub, "pubrel", 90, s.of(q2, 0)).packet(sub, "pubcomp", 90, s.of(q2, 0))
+			s.deliver(sub, q2, 1)
+		}, fail, "message 0 of pub-1 on work/2"},
 		{"sent and not acknowledged", "sdk-delivers", func(s *story) {
 			s.acked(q1, 0, 1).wireSend(sub, q1, 0, 0)
 			s.deliver(sub, q1, 1)
