@@ -22,9 +22,9 @@ import (
 // there before.
 type beside struct {
 	dir     string
-	runs    string            // where the runs are
-	pushed  map[string]bool   // runs
-	there   map[string]string // runs of before, with their roots
+	runs    string          // where the runs are
+	pushed  map[string]bool // runs
+	there   map[string]bool // runs of before
 	folders []publish.Folder
 	leftOut []string // why a page is not there
 }
@@ -60,12 +60,7 @@ func (b *beside) add(f publish.Folder) {
 // pageOf is the way from a page beside the runs to the page of one that is published.
 func (b *beside) pageOf(up string) func(id string) string {
 	return func(id string) string {
-		root, before := b.there[id]
-		if before {
-			seal, err := reports.ReadSeal(b.run(id))
-			before = err == nil && seal.Root == root
-		}
-		if !before && !b.pushed[id] {
+		if !b.there[id] && !b.pushed[id] {
 			return ""
 		}
 		return up + reports.RunsDir + "/" + id + "/" + reports.MarkdownFile

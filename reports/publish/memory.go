@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/stored"
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // memoryFile in a state directory has a line for each run that was published.
@@ -51,9 +52,9 @@ func Remember(stateDir string, to Destination, runs []string, roots map[string]s
 	return nil
 }
 
-// Remembered are the runs of a state directory that were published to a destination, with the
-// roots that they had.
-func Remembered(stateDir string, to Destination) (map[string]string, error) {
+// Remembered are the runs of a state directory that were published to a destination as they are
+// now. One that was judged again since has another seal, and its page tells an older verdict.
+func Remembered(stateDir string, to Destination) (map[string]bool, error) {
 	at, err := to.place()
 	if err != nil {
 		return nil, err
@@ -68,5 +69,11 @@ func Remembered(stateDir string, to Destination) (map[string]string, error) {
 			roots[l.RunID] = l.Root
 		}
 	}
-	return roots, nil
+	same := map[string]bool{}
+	for id, root := range roots {
+		if seal, err := reports.ReadSeal(filepath.Join(stateDir, reports.RunsDir, id)); err == nil && seal.Root == root {
+			same[id] = true
+		}
+	}
+	return same, nil
 }
