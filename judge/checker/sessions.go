@@ -34,7 +34,7 @@ type session struct {
 	last       int64   // time of the last delivery
 	stream     int32   // of the last delivery
 	seq        int64   // likewise
-	grant      uint8   // the lowest QoS that a SUBACK granted it so far
+	grant      uint8   // the lowest QoS that a SUBACK granted it so far, 0 where that is not known
 	over       bool    // its time was over, at least once, or it had none
 	lost       bool    // the broker forgot it, at least once
 	relost     int64   // until when: the time of the first SUBACK after the last time
@@ -150,16 +150,30 @@ func (s *sessions) subscribe(b *history.Batch, i int, p *session) {
 	if p.lost && p.relost == never {
 		p.relost = b.Time[i]
 	}
-	grant := uint8(2)
-	if !slices.Contains(s.tables.Processes[b.Process[i]].Cannot, contract.CannotGrantedQoS) {
-		grant = b.Reason[i]
-	}
+	grant := s.granted(b, i)
 	p.grant = min(p.grant, grant)
 	if at := slices.IndexFunc(p.subscribed, func(u subscription) bool { return u.filter == filter }); at >= 0 {
 		p.subscribed[at].grant = min(p.subscribed[at].grant, grant)
 	} else {
 		p.subscribed = append(p.subscribed, subscription{filter, b.Time[i], grant})
 	}
+}
+
+// granted returns the QoS that the SUBACK of a subscribe granted. A library may not show
+// it; then the wire does, and without packets none is known, which promises nothing.
+func (s *sessions) granted(b *history.Batch, i int) uint8 {
+	process := s.tables.Processes[b.Process[i]]
+	switch {
+	case !slices.Contains(process.Cannot, contract.CannotGrantedQoS):
+		return b.Reason[i]
+	case process.Protocol == contract.MQ9:
+		return 2
+	case s.wire.on:
+		if g := s.wire.clients[b.Process[i]].grantedBefore(b.Index[i]); g != nil {
+			return g.qos
+		}
+	}
+	return 0
 }
 
 func (p *session) unsubscribe(filter string) {
