@@ -15,7 +15,7 @@ var claimMQ9MessageTTL = Entry{
 	Claim: verdict.Claim{Name: "mq9-message-ttl", Severity: verdict.P2, Gated: true,
 		Text:   "A message expires at send_time + ttl, independent of the mailbox: until then FETCH returns it, and from then on, within the time that the scenario bounds (expiry_s), no more.",
 		Source: "mq9 protocol.md, MSG.SEND, mq9-ttl; website/docs/faq.md"},
-	Category: Safety, Checker: "expiry@1", Protocols: mq9, Rests: history.PromiseMailboxes, New: messagesExpire, NeedsComplete: true, Timed: true, canary: expireLate(ofMessages),
+	Category: Safety, Checker: "expiry@2", Protocols: mq9, Rests: history.PromiseMailboxes, New: messagesExpire, NeedsComplete: true, Timed: true, canary: expireLate(ofMessages),
 	Unjudged: unbounded,
 }
 
@@ -23,7 +23,7 @@ var claimMQ9MailboxTTL = Entry{
 	Claim: verdict.Claim{Name: "mq9-mailbox-ttl", Severity: verdict.P2, Gated: true,
 		Text:   "A mailbox is destroyed when it expires, and its messages with it, within the time that the scenario bounds (expiry_s): it takes and gives no more. Until then it is there.",
 		Source: "mq9 protocol.md, Core Concepts and MAILBOX.CREATE; website/docs/faq.md, What happens when a mailbox expires?"},
-	Category: Safety, Checker: "expiry@1", Protocols: mq9, Rests: history.PromiseMailboxes, New: mailboxesExpire, NeedsComplete: true, Timed: true, canary: expireLate(ofMailboxes),
+	Category: Safety, Checker: "expiry@2", Protocols: mq9, Rests: history.PromiseMailboxes, New: mailboxesExpire, NeedsComplete: true, Timed: true, canary: expireLate(ofMailboxes),
 	Unjudged: unbounded,
 }
 
@@ -209,15 +209,26 @@ func (c *expiry) groups(found *findings) (looked int64) {
 				if last >= over {
 					looked++
 				}
-				at := sort.Search(len(whole), func(i int) bool { return whole[i].called > m.acked })
-				if at < len(whole) && whole[at].returned < until {
+				if at := c.lacking(whole, m.acked, until); at != nil {
 					found.add(c.anomaly("early", occurrence{p, int32(s), seq, history.None, m.acked, 0}, m,
-						sentence("was not in the answer to %s at %s, and never came", l.process(p), clock(whole[at].returned))))
+						sentence("was not in the answer to %s at %s, and never came", l.process(p), clock(at.returned))))
 				}
 			})
 		}
 	}
 	return looked
+}
+
+// lacking returns the first complete answer that was to have a message which came with
+// none, nil for none: asked for after its acknowledgement, given in time, and not during
+// a fault. A node that was away may learn of a message late.
+func (c *expiry) lacking(whole []look, acked, until int64) *look {
+	for i := sort.Search(len(whole), func(i int) bool { return whole[i].called > acked }); i < len(whole) && whole[i].returned < until; i++ {
+		if !c.ledger.disturbed(whole[i].called, whole[i].returned) {
+			return &whole[i]
+		}
+	}
+	return nil
 }
 
 // seen returns the complete answers that a process got from a mailbox, and when it

@@ -187,6 +187,12 @@ func TestMQ9Checkers(t *testing.T) {
 		{"gone too early", "mq9-message-ttl", func(s *story) {
 			brief(s).acked(q1, 0, 1).look(sub, q1, ok, msg{q1, 0}).wait(2*ttl).look(sub, q1, ok)
 		}, fail, "was not in the answer to sub-1"},
+		{"not in the answer of a node that was away", "mq9-message-ttl", func(s *story) {
+			brief(s).acked(q1, 0, 1).fault(2*ttl).look(sub, q1, ok, msg{q1, 0}).wait(3*ttl).look(sub, q1, ok)
+		}, pass, ""},
+		{"not in an answer before a fault either", "mq9-message-ttl", func(s *story) {
+			brief(s).acked(q1, 0, 1).look(sub, q1, ok, msg{q1, 0}).wait(time.Second).fault(2*ttl).look(sub, q1, ok).wait(3*ttl).look(sub, q1, ok)
+		}, fail, "was not in the answer to sub-1"},
 		{"an answer that was full", "mq9-message-ttl", func(s *story) {
 			brief(s).acked(q1, 0, 60)
 			var all []msg
