@@ -90,6 +90,9 @@ func (s *Scenario) check() error {
 	if repeats && slices.Contains(s.Claims, "qos1-dup-flag") {
 		bad.add("claims: qos1-dup-flag cannot be judged while packet_duplicate makes one message two to the broker; leave one of them out")
 	}
+	if sub := s.Workload.Subscribers; sub.Offline+sub.Paused+sub.Expiring > 0 && slices.Contains(s.Claims, "steady-resources") {
+		bad.add("claims: steady-resources cannot be judged while a broker keeps more and more for subscribers who are offline, paused or expiring; leave it or them out")
+	}
 	if len(s.Claims) == 0 {
 		bad.add("claims: at least one is required, a run without claims judges nothing")
 	}

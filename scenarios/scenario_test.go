@@ -185,6 +185,7 @@ func TestParse(t *testing.T) {
 		{"a filter that is none", "{online: 1}", "{filtered: [[a/#/b]]}", "+ is a level of its own, and # the last one"},
 		{"growth without bounds", "[qos1-no-loss]", "[steady-resources]", "steady-resources needs growth"},
 		{"growth with bounds", "messages: 5}", "messages: 5, growth: {memory_mib_per_h: 1, descriptors_per_h: 1, connections_per_h: 1, latency_percent_per_h: 1}}", ""},
+		{"growth that MQTT asks for", "{online: 1}}\nschedule: [{fault: pause, target: leader}]\nclaims: [qos1-no-loss]", "{offline: 1}}\nclaims: [steady-resources]", "subscribers who are offline, paused or expiring"},
 		{"no smoke", "smoke:", "fog:", "smoke is required"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
