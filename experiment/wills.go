@@ -57,7 +57,7 @@ func (s *session) endWills(ctx context.Context) {
 			p.lost = append(p.lost, loss{p.will, s.load.clock.Now()})
 		}
 		for _, lost := range p.lost {
-			if !history.Unsettled(landings, lost.at) { // else nobody need hear of it
+			if !history.Unsettled(landings, fmt.Sprintf("%s-%d", history.GroupWill, i+1), lost.at) { // else nobody need hear of it
 				l.stream(s.plan.wills[i].Clients[0].Will.Stream).acked.add(lost.seq)
 			}
 		}

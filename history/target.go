@@ -39,9 +39,27 @@ func OnBrokers(landings []Landing) []Landing {
 // brokers may be why it was lost, or why a broker could do nothing about it.
 const Settling = 5 * time.Second
 
+// Noticing is how long a client may take to notice that its connection is gone: two of
+// its keep-alive intervals.
+const Noticing = 20 * time.Second
+
 // Unsettled reports whether a fault on the brokers began or ended within [Settling] of
-// a time.
-func Unsettled(landings []Landing, at time.Duration) bool {
-	near := func(edge time.Duration) bool { return at >= edge-Settling && at <= edge+Settling }
+// a client's notice that its connection was lost. It reports a fault within [Noticing]
+// before, too, unless a fault on the client says when that was.
+func Unsettled(landings []Landing, client string, at time.Duration) bool {
+	before := Noticing
+	if cut(landings, client, at) {
+		before = Settling
+	}
+	near := func(edge time.Duration) bool { return at >= edge-Settling && at <= edge+before }
 	return slices.ContainsFunc(Windows(OnBrokers(landings)), func(w Window) bool { return near(w.Start) || near(w.End) })
+}
+
+// cut reports whether a fault on a client began within [Settling] before a time.
+func cut(landings []Landing, client string, at time.Duration) bool {
+	on := slices.DeleteFunc(slices.Clone(landings), func(l Landing) bool {
+		name, ok := ClientTarget(l.Target)
+		return !ok || name != "" && name != client
+	})
+	return slices.ContainsFunc(Windows(on), func(w Window) bool { return w.Start <= at && at <= w.Start+Settling })
 }

@@ -93,7 +93,7 @@ func (c *willOnce) lot(q *bequest) lot {
 		return either
 	case q.left && !l.disturbed(q.ended-int64(history.Settling), q.ended+int64(time.Second)):
 		return dead
-	case !q.left && !history.Unsettled(l.landings, time.Duration(q.ended)):
+	case !q.left && !history.Unsettled(l.landings, l.process(q.process), time.Duration(q.ended)):
 		return due
 	}
 	return either

@@ -138,6 +138,12 @@ func TestWillOnce(t *testing.T) {
 		{"lost with its node", func(s *story) *story {
 			return s.trouble("leader", 20*time.Second).dies().willed(1, history.OK).leaves()
 		}, false, unknown, "", "no client with a will"},
+		{"lost with its node, and noticed late", func(s *story) *story {
+			return s.trouble("leader", 60*time.Second).wait(12*time.Second).dies().wait(time.Minute).willed(1, history.OK).wait(time.Minute).leaves()
+		}, false, pass, "", ""},
+		{"cut by a fault on the client while a node was away", func(s *story) *story {
+			return s.trouble("leader", 60*time.Second).wait(12*time.Second).trouble("client:will-1", time.Second).dies().wait(time.Minute).willed(1, history.OK).wait(time.Minute).leaves()
+		}, false, fail, verdict.Broker, "never reached"},
 		{"lost while another node was away", func(s *story) *story {
 			return s.trouble("leader", 60*time.Second).wait(20*time.Second).dies().wait(50*time.Second).willed(1, history.OK).wait(time.Minute).leaves()
 		}, false, fail, verdict.Broker, "never reached"},
