@@ -25,6 +25,14 @@ func (l *ledger) still(from, to int64) int {
 	return slices.IndexFunc(l.stills, func(s still) bool { return s.from < to && from <= s.to })
 }
 
+// bereave notes when the process of a node first ended by no doing of the broker or of
+// ours: nobody starts it again.
+func (l *ledger) bereave(e exit) {
+	if e.cause == byKernel || e.cause == byStranger || e.cause == byNobody {
+		l.bereft = min(l.bereft, e.at)
+	}
+}
+
 // stood returns how long the host stood still between two times.
 func (l *ledger) stood(from, to int64) (ns int64) {
 	for _, s := range l.stills {
@@ -34,9 +42,11 @@ func (l *ledger) stood(from, to int64) (ns int64) {
 }
 
 // calm returns the longest stretch between two times without a fault that concerns a
-// process. Time in which the host stood still does not count. A broker that a fault
-// disturbed may need all its time again after the heal.
+// process. Time in which the host stood still does not count, nor does any after a node's
+// process was ended by others. A broker that a fault disturbed may need all its time again
+// after the heal.
 func (l *ledger) calm(process int32, from, until int64) (longest int64) {
+	until = min(until, l.bereft)
 	for _, w := range l.windowsOf(process) {
 		longest = max(longest, l.ran(from, min(until, int64(w.Start))))
 		from = max(from, int64(w.End))

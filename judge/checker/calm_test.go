@@ -10,7 +10,7 @@ import (
 )
 
 // A message is lost where its subscriber had all the time that a broker needs: no fault
-// was in place meanwhile, and the host ran.
+// was in place meanwhile, the host ran, and nobody had ended a node.
 func TestCalm(t *testing.T) {
 	const fail, unknown = verdict.Fail, verdict.Unknown
 	unhealed := func(s *story) *story {
@@ -34,6 +34,9 @@ func TestCalm(t *testing.T) {
 		{"the host stood still", func(s *story) *story {
 			return s.wait(10*time.Second).observe(history.ObserveStarved, history.None, history.None, 6).wait(20 * time.Second).disconnect(sub)
 		}, unknown, "without a delivery for only 24.0"},
+		{"somebody ended a node", func(s *story) *story { return s.exited(-1, 9, false) }, unknown, "had not drained"},
+		{"somebody ended a node when all was over", func(s *story) *story { return s.wait(26*time.Second).exited(-1, 9, false) }, fail, "message 2"},
+		{"a node ended by itself", func(s *story) *story { return s.exited(1, 0, false) }, fail, "message 2"},
 		{"it was quiet before the last messages", func(s *story) *story {
 			return s.wait(time.Minute).acked(q1, 5, 6).marker(q1, 7, history.OK).disconnect(sub)
 		}, unknown, "without a delivery for only 0.00"},

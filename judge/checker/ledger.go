@@ -23,7 +23,9 @@ type ledger struct {
 	queues   *queues
 	storage  *storage
 	stills   []still // of the host
-	durable  bool    // the broker's vendor promises that what was acknowledged outlives a node
+	exits    exitLog
+	bereft   int64 // when others first ended the process of a node; never
+	durable  bool  // the broker's vendor promises that what was acknowledged outlives a node
 
 	current, mutated *history.Batch // that was taken last, and a canary's that was sorted last
 	sorted, resorted rows
@@ -42,6 +44,7 @@ func newLedger(ctx Context) *ledger {
 		wire:     wire,
 		wills:    newWills(ctx.Tables),
 		queues:   newQueues(ctx, route),
+		bereft:   never,
 		durable:  slices.Contains(ctx.Run.Cluster.Promises, claimQoS2ExactlyOnce.Claim.Name),
 	}
 	l.sessions, l.storage = newSessions(l, ctx.Run.Cluster.Lacks[history.LacksLimits] != ""), newStorage(l)
@@ -52,6 +55,7 @@ func (l *ledger) add(b *history.Batch) {
 	l.current = b
 	l.sorted.sort(b, l.route)
 	l.stand(b, l.sorted.control)
+	l.exits.add(l, b, l.bereave)
 	l.sends.add(b, l.sorted.published)
 	l.wills.add(b, l.sorted.control, l.sends)
 	l.wire.add(b, l.sorted.packets)
