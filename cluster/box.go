@@ -40,7 +40,11 @@ func (b *box) launch(ctx context.Context, _ *Node) (instance, error) {
 	if err := b.c.Start(ctx); err != nil {
 		return nil, err
 	}
-	r := &boxed{c: b.c, gone: make(chan struct{})}
+	s, err := b.c.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &boxed{c: b.c, began: s.Started, gone: make(chan struct{})}
 	if b.log == "" {
 		go r.watch(nil)
 		return r, nil
@@ -63,10 +67,12 @@ func (b *box) launch(ctx context.Context, _ *Node) (instance, error) {
 
 // A boxed is a container from one start to its end.
 type boxed struct {
-	c    *docker.Container
-	gone chan struct{}
-	exit string
-	oom  bool // the engine says that there was no memory for it
+	c     *docker.Container
+	began time.Time
+	gone  chan struct{}
+	exit  string
+	oom   bool // the engine says that there was no memory for it
+	again bool // the engine started it again
 }
 
 // watch waits for the end of the container, and of its log.
@@ -76,8 +82,18 @@ func (r *boxed) watch(followed <-chan struct{}) {
 	for {
 		err := r.c.Wait(ctx)
 		s, asked := r.c.State(ctx)
+		last := history.StateExited + "its engine has started it again"
+		for err == nil && asked == nil && s.Running && s.Started.Equal(r.began) { // it ended, and its engine will start it again
+			last, r.oom = endOf(s), s.OOMKilled
+			time.Sleep(followEvery)
+			s, asked = r.c.State(ctx)
+		}
 		if asked == nil && (!s.Running || s.Removed) {
 			r.exit, r.oom = endOf(s), s.OOMKilled
+			break
+		}
+		if asked == nil && !s.Started.Equal(r.began) {
+			r.exit, r.again = last, true
 			break
 		}
 		if err != nil || asked != nil { // the engine itself is not there; the container may be
@@ -91,6 +107,20 @@ func (r *boxed) watch(followed <-chan struct{}) {
 	case <-followed:
 	case <-time.After(lastLines):
 	}
+}
+
+// next is the same container, where its engine started it again by itself.
+func (r *boxed) next() instance {
+	if !r.again {
+		return nil
+	}
+	s, err := r.c.State(context.Background())
+	if err != nil || !s.Running {
+		return nil
+	}
+	next := &boxed{c: r.c, began: s.Started, gone: make(chan struct{})}
+	go next.watch(nil)
+	return next
 }
 
 // endOf says how a container ended. The engine shows an end by signal n as the

@@ -37,7 +37,22 @@ func (n *Node) Exits(ctx context.Context, tell func(Exit)) {
 		if p.exited() {
 			tell(Exit{State: p.how(), Asked: n.asked(p), OutOfMemory: p.starved()})
 			last = p
+			if next := p.next(); next != nil {
+				n.take(p, next)
+			}
 		}
+	}
+}
+
+// take goes on with what somebody else started in place of an instance, unless we started
+// another one meanwhile.
+func (n *Node) take(p, next instance) {
+	n.setting.Lock()
+	defer n.setting.Unlock()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.proc == p {
+		n.proc, n.closed = next, nil
 	}
 }
 

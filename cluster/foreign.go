@@ -98,7 +98,7 @@ func (n *Node) adoptContainer(name string) error {
 	if s.Vanishes {
 		n.immortal = fmt.Sprintf("the engine removes container %s when it ends (--rm), and nobody could start it again; use pause", name)
 	}
-	r := &boxed{c: c, gone: make(chan struct{})}
+	r := &boxed{c: c, began: s.Started, gone: make(chan struct{})}
 	go r.watch(nil)
 	n.launcher, n.proc = &box{c: c}, r
 	n.theirs = map[string]any{"engine": engine.Host(), "container": c.ID()}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 // A node can be started, frozen, thawed, killed, stopped and started again in every
@@ -86,10 +87,11 @@ func (*fakeLauncher) mechanism(string) string { return "fake" }
 func (*fakeLauncher) beside(thing) error      { return nil }
 
 type fakeInstance struct {
-	id   int
-	mu   sync.Mutex
-	now  string
-	gone chan struct{}
+	id    int
+	mu    sync.Mutex
+	now   string
+	gone  chan struct{}
+	after instance
 }
 
 func (f *fakeInstance) String() string            { return fmt.Sprintf("fake %d", f.id) }
@@ -97,6 +99,7 @@ func (f *fakeInstance) number() int               { return 0 }
 func (f *fakeInstance) identity() (string, error) { return f.String(), nil }
 func (f *fakeInstance) ended() <-chan struct{}    { return f.gone }
 func (f *fakeInstance) starved() bool             { return false }
+func (f *fakeInstance) next() instance            { return f.after }
 func (f *fakeInstance) exited() bool              { return strings.HasPrefix(f.how(), history.StateExited) }
 
 func (f *fakeInstance) how() string {
@@ -120,4 +123,28 @@ func (f *fakeInstance) signal(sig syscall.Signal) error {
 		close(f.gone)
 	}
 	return nil
+}
+
+// A container that its engine starts again by itself has ended, and the node is the next one.
+func TestStartedAgainByItsEngine(t *testing.T) {
+	second := &fakeInstance{id: 2, now: history.StateRunning, gone: make(chan struct{})}
+	first := &fakeInstance{id: 1, now: history.StateExited + "its engine has started it again", gone: make(chan struct{}), after: second}
+	n := &Node{name: "node-1", proc: first}
+	close(first.gone)
+	ctx, cancel := context.WithCancel(t.Context())
+	seen, done := make(chan Exit, 1), make(chan struct{})
+	go func() {
+		defer close(done)
+		n.Exits(ctx, func(e Exit) { seen <- e })
+	}()
+	if e := <-seen; e.Asked || e.State != first.now {
+		t.Errorf("%+v", e)
+	}
+	for began := time.Now(); n.process() != second; time.Sleep(time.Millisecond) {
+		if time.Since(began) > hosttest.Bound {
+			t.Fatalf("the node is %s", n.process())
+		}
+	}
+	cancel()
+	<-done
 }

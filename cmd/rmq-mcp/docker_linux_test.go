@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -344,7 +345,10 @@ func (h *harbour) external(t *testing.T) {
 			t.Errorf("%s: %v", kind, got)
 		}
 	}
-	a.call("cluster_stop", map[string]any{"wait_s": 45})
+	h.crash(t, c, port)
+	if text := fmt.Sprint(a.call("cluster_stop", map[string]any{"wait_s": 45})); !strings.Contains(text, "the process of node-1 ended") {
+		t.Errorf("a crash that the engine hides is not told: %s", text)
+	}
 	if s, err := c.State(t.Context()); err != nil || !s.Running || s.Paused {
 		t.Fatalf("cluster_stop touched a broker that is not ours: %+v, %v", s, err)
 	}
@@ -367,6 +371,38 @@ func (h *harbour) external(t *testing.T) {
 		if err := healed(filepath.Join(h.dir, "runs", run)); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// crash ends the process in a container that its engine is told to start again, and waits
+// until it has.
+func (h *harbour) crash(t *testing.T, c *docker.Container, port string) {
+	t.Helper()
+	socket := strings.TrimPrefix(h.host, "unix://")
+	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}}}
+	answer, err := client.Post("http://engine/containers/"+c.ID()+"/update", "application/json", strings.NewReader(`{"RestartPolicy":{"Name":"always"}}`))
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("have the engine start it again: %v, %v", answer, err)
+	}
+	answer.Body.Close()
+	before, err := c.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("pkill", "-KILL", "-f", "^mosquitto -p "+port+"$").CombinedOutput(); err != nil {
+		t.Fatalf("crash the broker: %v %s", err, out)
+	}
+	err = await(goneBound, func() string {
+		s, err := c.State(context.Background())
+		if err != nil || !s.Running || s.Started.Equal(before.Started) {
+			return fmt.Sprintf("%+v, %v", s, err)
+		}
+		return ""
+	})
+	if err != nil {
+		t.Fatalf("the engine does not start it again: %v", err)
 	}
 }
 

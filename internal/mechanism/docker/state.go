@@ -13,13 +13,12 @@ import (
 
 // A State is what the engine says of a container.
 type State struct {
-	Running   bool // also while it is paused
+	Running   bool // also while it is paused, and while the engine is about to start it again
 	Paused    bool
-	Exit      int // status, valid when it does not run; 128+n where signal n ended it
+	Exit      int // status, valid once it has ended; 128+n where signal n ended it
 	OOMKilled bool
 	Started   time.Time
 	Removed   bool // the engine has it no more
-	Restarts  bool // the engine starts it again by itself when it ends
 	Vanishes  bool // the engine removes it when it ends
 }
 
@@ -39,7 +38,6 @@ func (c *Container) State(ctx context.Context) (State, error) {
 	out.Started, _ = time.Parse(time.RFC3339Nano, s.StartedAt)
 	if host := found.Container.HostConfig; host != nil {
 		out.Vanishes = host.AutoRemove
-		out.Restarts = !host.RestartPolicy.IsNone()
 	}
 	return out, nil
 }
