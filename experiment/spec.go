@@ -94,11 +94,14 @@ func (s *spec) fromScenario(start keeper.Start) (err error) {
 	if s.start.NoFaults {
 		s.scenario, _ = asked.Control(scenarios.Tier{})
 	}
-	if c.Arm == nil {
-		c.Arm = asked.ArmsOn(*c) // of a control too: it is to be the same but for the faults
-	}
 	if err := s.scenario.Speak(start.Protocol, c.Flavor); err != nil {
 		return err
+	}
+	if c.Arm == nil {
+		c.Arm = asked.ArmsOn(*c) // of a control too: it is to be the same but for the faults
+		if s.grantsUnsaid() && !slices.Contains(c.Arm, cluster.ArmTap) {
+			c.Arm = append(c.Arm, cluster.ArmTap)
+		}
 	}
 	if s.tier, err = s.scenario.Tier(start.Tier, c.Flavor); err != nil {
 		return err
@@ -109,6 +112,15 @@ func (s *spec) fromScenario(start keeper.Start) (err error) {
 	s.spare()
 	s.sdk, err = s.scenario.SDKFor(start.SDK, s.scenario.Protocol, c.Flavor)
 	return err
+}
+
+// grantsUnsaid reports whether the packets alone can tell how long the broker keeps a
+// session: with MQTT 5 it may grant less time than is asked for, in its CONNACK, and of a
+// broker that somebody else runs no limit is known. Without that no lost session could be
+// held against it.
+func (s *spec) grantsUnsaid() bool {
+	c := s.start.Cluster
+	return c.Foreign() && s.scenario.Protocol == contract.MQTT5 && len(c.Transports) == 0 && cmp.Or(s.start.Transport, contract.TCP) == contract.TCP
 }
 
 // leaveOut leaves out the scenario's faults on nodes, where nothing may be done to these

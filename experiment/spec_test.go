@@ -29,6 +29,28 @@ func TestLeaderOfBrokersOfSomebodyElse(t *testing.T) {
 	}
 }
 
+// Packets alone show how long a broker that somebody else runs keeps a session of MQTT 5.
+func TestPacketsOfBrokersOfSomebodyElse(t *testing.T) {
+	for _, test := range []struct {
+		start keeper.Start
+		want  bool
+	}{
+		{keeper.Start{Protocol: "mqtt5"}, true},
+		{keeper.Start{Protocol: "mqtt3"}, false},
+		{keeper.Start{Protocol: "mqtt5", Transport: "ws"}, false},
+		{keeper.Start{Protocol: "mqtt5", Cluster: cluster.Config{Arm: []string{}}}, false},
+	} {
+		test.start.Scenario, test.start.Cluster.Flavor, test.start.Cluster.Endpoints = "mqtt/persistent-session", "external", []string{"127.0.0.1:1883"}
+		s, err := checked(test.start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(s.start.Cluster.Arm, cluster.ArmTap); got != test.want {
+			t.Errorf("%+v: armed %v", test.start, s.start.Cluster.Arm)
+		}
+	}
+}
+
 // Brokers that somebody else runs get the faults alone that act on clients.
 func TestFaultsOnBrokersOfSomebodyElse(t *testing.T) {
 	external := cluster.Config{Flavor: "external", Endpoints: []string{"127.0.0.1:1883"}}
