@@ -138,6 +138,14 @@ func TestCheckers(t *testing.T) {
 			s.join(sub).acked(q1, 0, 9).delivered(sub, q1, 0, 4).wait(time.Second).acked(q1, 10, 19).delivered(sub, q1, 10, 19).wait(time.Second)
 			s.disconnect(sub).acked(q1, 20, 99).wait(time.Second).connect(sub, true).delivered(sub, q1, 20, 79)
 		}, fail, map[string]int64{"lost": 5, "over_limit": 20}, "message 5 "},
+		{"a broker of which nothing is known loses one of many that wait", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue, s.run.Cluster.Lacks = 1000, map[string]string{history.LacksLimits: "not known"}
+			s.join(sub).disconnect(sub)
+			for seq := range int64(200) {
+				s.publish(q1, seq, history.OK).wait(50 * time.Millisecond)
+			}
+			s.connect(sub, true).delivered(sub, q1, 0, 99).delivered(sub, q1, 101, 199)
+		}, fail, map[string]int64{"lost": 1, "over_limit": 0}, "message 100"},
 		{"a broker of which nothing is known loses one of many, none of which waits", "qos1-no-loss", func(s *story) {
 			s.run.Cluster.Queue, s.run.Cluster.Lacks = 1000, map[string]string{history.LacksLimits: "not known"}
 			s.join(sub)

@@ -3,6 +3,7 @@ package checker
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
@@ -121,18 +122,66 @@ func (l *ledger) waited(process int32) (came []int32) {
 	return came
 }
 
-// rooms remember when the queues of processes were full.
+// rooms remember when the queues of processes were full, and what was kept in them.
 type rooms struct {
 	ledger *ledger
 	of     map[int32][]bool
+	away   map[int32][]backlog
 }
 
-func newRooms(l *ledger) *rooms { return &rooms{l, map[int32][]bool{}} }
+func newRooms(l *ledger) *rooms { return &rooms{l, map[int32][]bool{}, map[int32][]backlog{}} }
 
 // lacked reports whether a broker may have had no room for a message to a process.
 func (r *rooms) lacked(process, stream int32, seq int64) bool {
 	m := r.ledger.sends.streams[stream].messages.at(seq)
-	return !r.had(process, stream, seq) && r.full(process, m.called, m.acked)
+	return !r.had(process, stream, seq) && r.full(process, m.called, m.acked) && !r.passedOver(process, m)
+}
+
+// A backlog is the messages that a broker kept while a client was away.
+type backlog struct {
+	from, to    int64
+	first, last int64 // time at which one was acknowledged first, and at which one was called last
+}
+
+// passedOver reports whether a broker whose limit is not known kept an older message and a
+// newer one for a client that was away, and not this one. No limit does that: all later
+// messages are missing too where the newest are dropped, and all earlier ones where the
+// oldest are. In a cluster two messages within a second may come in another order.
+func (r *rooms) passedOver(process int32, m *message) bool {
+	if r.ledger.queues.known {
+		return false
+	}
+	kept, known := r.away[process]
+	if !known {
+		kept = r.ledger.backlogs(process)
+		r.away[process] = kept
+	}
+	i := slices.IndexFunc(kept, func(s backlog) bool { return s.from <= m.called && m.acked <= s.to })
+	return i >= 0 && kept[i].first < m.called-second && kept[i].last > m.acked+second
+}
+
+// backlogs returns what was kept for a process, each time that it was away.
+func (l *ledger) backlogs(process int32) (all []backlog) {
+	of := &l.sessions.of[process]
+	for i, t := range of.turns {
+		if _, came := slices.BinarySearch(of.connects, t); !came && i+1 < len(of.turns) {
+			all = append(all, backlog{from: t, to: of.turns[i+1], first: never})
+		}
+	}
+	for s := range l.tables.Streams {
+		i := l.route.at(process, int32(s))
+		if i < 0 || l.route.pairs[i].sent == 0 {
+			continue
+		}
+		l.sends.streams[s].messages.each(func(seq int64, m *message) bool {
+			at := sort.Search(len(all), func(k int) bool { return all[k].to >= m.acked })
+			if !m.unknown() && l.queues.got[i].has(seq) && at < len(all) && all[at].from <= m.called {
+				all[at].first, all[at].last = min(all[at].first, m.acked), max(all[at].last, m.called)
+			}
+			return true
+		})
+	}
+	return all
 }
 
 // lackedBy reports whether a broker may have had no room for a message to the member of a

@@ -29,16 +29,20 @@ func (c *loss) spans(end *closing) []Span {
 	return list
 }
 
-// missing calls f for each message that was lost to a process. It leaves out messages
-// that may still have been on their way, and messages for which the broker had no room.
+// missing calls f for each message that was lost to a process. Messages that may still
+// have been on their way are left out, as are those of sessions that may have been over.
+// So are messages for which the broker had no room.
 func (c *loss) missing(end *closing, f func(p, s int32, seq int64)) {
-	rooms := &rooms{c.ledger, map[int32][]bool{}}
+	rooms := newRooms(c.ledger)
 	c.pairs(func(p, s int32, from int64) {
 		if end.waiting[[2]int32{p, s}] != "" {
 			return
 		}
 		st := &c.ledger.sends.streams[s]
 		st.acked.each(st.since(from), c.got.got(p, s), func(seq int64) {
+			if c.ledger.sessions.of[p].doubted(c.ledger.calledAt(s, seq)) {
+				return
+			}
 			if c.forgotten(p, s, seq) || !rooms.lacked(p, s, seq) {
 				f(p, s, seq)
 			}
