@@ -250,6 +250,18 @@ func TestCheckers(t *testing.T) {
 			s.join(sub).acked(q1, 0, 3).deliver(sub, q1, 3)
 			s.granted(sub, 0)
 		}, unknown, nil, "no acknowledged message was due"},
+		{"a grant of QoS 0 of another filter excuses no duplicate", "qos2-exactly-once", func(s *story) {
+			s.tables.Processes[sub].Filters = []history.Filter{{Filter: "work/2", QoS: 2}, {Filter: "work/1b", QoS: 1}}
+			s.join(sub)
+			e := blank(history.KindSubscribe, sub)
+			e.Text = "work/1b"
+			s.ret(e, s.call(e), history.OK)
+			e.Text = "work/2"
+			c := s.call(e)
+			e.Reason = 2
+			s.ret(e, c, history.OK)
+			s.acked(q2, 0, 3).delivered(sub, q2, 0, 3).deliver(sub, q2, 1)
+		}, fail, nil, "message 1 of pub-1 on work/2 "},
 		{"a grant of QoS 0 promises nothing of its own filter alone", "qos1-no-loss", func(s *story) {
 			s.tables.Processes[sub].Filters = []history.Filter{{Filter: "work/1", QoS: 1}, {Filter: "work/1b", QoS: 1}}
 			s.join(sub)

@@ -49,7 +49,7 @@ func (l *ledger) dueTo(g int32) int64 {
 	from, filter := int64(never), l.route.groups[g].filter
 	for _, p := range l.members(g) {
 		s := &l.sessions.of[p]
-		if s.over || s.grant == 0 || !l.sessions.persistent(p) || l.asked(p, filter) == 0 {
+		if s.over || s.grantOf(filter) == 0 || !l.sessions.persistent(p) || l.asked(p, filter) == 0 {
 			return never
 		}
 		from = min(from, s.subscribedAt(filter))
@@ -65,6 +65,16 @@ func (l *ledger) asked(process int32, filter string) (qos uint8) {
 		}
 	}
 	return qos
+}
+
+// grantOf is the lowest QoS that a filter was granted, 2 before it was.
+func (p *session) grantOf(filter string) uint8 {
+	for _, u := range p.subscribed {
+		if u.filter == filter {
+			return u.grant
+		}
+	}
+	return 2
 }
 
 // subscribedAt is the time of a filter's first SUBACK, or never.

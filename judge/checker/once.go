@@ -101,7 +101,7 @@ func (c *once) settled() bool { return c.found.total > 0 }
 func (c *once) takes(b *history.Batch, d delivery) bool {
 	p, l := b.Process[d.i], c.ledger
 	return d.pair >= 0 && l.route.pairs[d.pair].due() == c.qos && l.route.pairs[d.pair].sent == c.qos && (c.blames || c.shows(p, b.Stream[d.i])) && l.plain(d) &&
-		l.sessions.of[p].grant >= c.qos
+		l.sessions.lowest(p, b.Stream[d.i]) >= c.qos
 }
 
 // shows reports whether the SDKs alone leave a second delivery to the broker.

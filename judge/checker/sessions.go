@@ -34,7 +34,7 @@ type session struct {
 	last       int64   // time of the last delivery
 	stream     int32   // of the last delivery
 	seq        int64   // likewise
-	grant      uint8   // the lowest QoS that a SUBACK granted it so far, 0 where that is not known
+	grant      uint8   // the lowest QoS that a SUBACK granted it for any filter, 0 where that is not known
 	over       bool    // its time was over, at least once, or it had none
 	lost       bool    // the broker forgot it, at least once
 	relost     int64   // until when: the time of the first SUBACK after the last time
@@ -221,6 +221,22 @@ func (s *sessions) due(process int32, topic string) int64 {
 		}
 	}
 	return from
+}
+
+// lowest returns the lowest QoS that a process was granted for a filter that takes a
+// stream, 2 before it was granted any.
+func (s *sessions) lowest(process, stream int32) uint8 {
+	qos := s.of[process].grant
+	if qos == 2 {
+		return qos
+	}
+	qos = 2
+	for _, u := range s.of[process].subscribed {
+		if _, filter, _ := history.CutShare(u.filter); history.Matches(filter, s.tables.Streams[stream].Topic) {
+			qos = min(qos, u.grant)
+		}
+	}
+	return qos
 }
 
 // takes reports whether any filter that the process ever had matches.
