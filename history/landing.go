@@ -92,7 +92,8 @@ const (
 	WantSame    Want = "same"    // control: the sample's State is what it was before
 	WantFails   Want = "fails"   // the probe succeeded before and fails during
 	WantGrows   Want = "grows"   // the counter is larger
-	WantSlower  Want = "slower"  // the value grew by at least Margin
+	WantSlower  Want = "slower"  // the value grew by at least Margin, and still has at last
+	WantSlowed  Want = "slowed"  // the value grew by at least Margin at some time
 	WantStill   Want = "still"   // control: the probe succeeds throughout, its value within Margin
 	WantBack    Want = "back"    // heal: read last, it is as if the fault had never been
 )

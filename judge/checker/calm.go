@@ -26,7 +26,7 @@ func (l *ledger) still(from, to int64) int {
 }
 
 // bereave notes when the process of a node first ended by no doing of the broker or of
-// ours: nobody starts it again.
+// ours: what it had may be nowhere else, and none of ours starts it again.
 func (l *ledger) bereave(e exit) {
 	if e.cause == byKernel || e.cause == byStranger || e.cause == byNobody {
 		l.bereft = min(l.bereft, e.at)

@@ -141,11 +141,19 @@ func TestCheckers(t *testing.T) {
 		{"a broker of which nothing is known loses one of many that wait", "qos1-no-loss", func(s *story) {
 			s.run.Cluster.Queue, s.run.Cluster.Lacks = 1000, map[string]string{history.LacksLimits: "not known"}
 			s.join(sub).disconnect(sub)
-			for seq := range int64(200) {
+			for seq := range int64(400) {
 				s.publish(q1, seq, history.OK).wait(50 * time.Millisecond)
 			}
-			s.connect(sub, true).delivered(sub, q1, 0, 99).delivered(sub, q1, 101, 199)
+			s.connect(sub, true).delivered(sub, q1, 0, 99).delivered(sub, q1, 101, 399)
 		}, fail, map[string]int64{"lost": 1, "over_limit": 0}, "message 100"},
+		{"a broker of which nothing is known loses one of many that wait, under a fault", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue, s.run.Cluster.Lacks = 1000, map[string]string{history.LacksLimits: "not known"}
+			s.join(sub).disconnect(sub).fault(time.Second)
+			for seq := range int64(400) {
+				s.publish(q1, seq, history.OK).wait(50 * time.Millisecond)
+			}
+			s.connect(sub, true).delivered(sub, q1, 0, 99).delivered(sub, q1, 101, 399)
+		}, unknown, map[string]int64{"lost": 0, "over_limit": 1}, "is not known"},
 		{"a broker of which nothing is known loses one of many, none of which waits", "qos1-no-loss", func(s *story) {
 			s.run.Cluster.Queue, s.run.Cluster.Lacks = 1000, map[string]string{history.LacksLimits: "not known"}
 			s.join(sub)

@@ -73,7 +73,7 @@ func counted(slots []int32, at int64) []int32 {
 func (l *ledger) full(process int32) []bool {
 	q := l.queues
 	came, taken := l.waited(process), q.taken[process]
-	full, began := make([]bool, max(len(came), len(taken)+2)), 0
+	full, began, filled := make([]bool, max(len(came), len(taken)+2)), 0, 0
 	var waiting, before int64 // at the end of a slot; taken in the slot before
 	for i := range full {
 		now := nth(taken, i)
@@ -83,8 +83,8 @@ func (l *ledger) full(process int32) []bool {
 		full[i] = waiting >= q.limit || q.known && waiting+now+before >= q.limit
 		before = now
 		if full[i] && !q.known {
-			for j := began; j < i; j++ {
-				full[j] = true
+			for ; filled < i; filled++ {
+				full[filled] = full[filled] || filled >= began
 			}
 		}
 	}
@@ -126,61 +126,64 @@ func (l *ledger) waited(process int32) (came []int32) {
 type rooms struct {
 	ledger *ledger
 	of     map[int32][]bool
-	away   map[int32][]backlog
+	away   map[[2]int32][]backlog // by process and stream
 }
 
-func newRooms(l *ledger) *rooms { return &rooms{l, map[int32][]bool{}, map[int32][]backlog{}} }
+func newRooms(l *ledger) *rooms { return &rooms{l, map[int32][]bool{}, map[[2]int32][]backlog{}} }
 
 // lacked reports whether a broker may have had no room for a message to a process.
 func (r *rooms) lacked(process, stream int32, seq int64) bool {
 	m := r.ledger.sends.streams[stream].messages.at(seq)
-	return !r.had(process, stream, seq) && r.full(process, m.called, m.acked) && !r.passedOver(process, m)
+	return !r.had(process, stream, seq) && r.full(process, m.called, m.acked) && !r.passedOver(process, stream, m)
 }
 
-// A backlog is the messages that a broker kept while a client was away.
+// A backlog is the messages of one stream that a broker kept while a client was away.
 type backlog struct {
 	from, to    int64
 	first, last int64 // time at which one was acknowledged first, and at which one was called last
 }
 
 // passedOver reports whether a broker whose limit is not known kept an older message and a
-// newer one for a client that was away, and not this one. No limit does that: all later
-// messages are missing too where the newest are dropped, and all earlier ones where the
-// oldest are. In a cluster two messages within a second may come in another order.
-func (r *rooms) passedOver(process int32, m *message) bool {
+// newer one of a stream for a client that was away, and not this one. No limit does that:
+// all later messages are missing too where the newest are dropped, and all earlier ones
+// where the oldest are. No fault may have disturbed the absence: messages on their way to
+// a dead connection wait in no queue, and a cluster that was cut apart changes their order.
+func (r *rooms) passedOver(process, stream int32, m *message) bool {
 	if r.ledger.queues.known {
 		return false
 	}
-	kept, known := r.away[process]
+	at := [2]int32{process, stream}
+	kept, known := r.away[at]
 	if !known {
-		kept = r.ledger.backlogs(process)
-		r.away[process] = kept
+		kept = r.ledger.backlogs(process, stream)
+		r.away[at] = kept
 	}
-	i := slices.IndexFunc(kept, func(s backlog) bool { return s.from <= m.called && m.acked <= s.to })
-	return i >= 0 && kept[i].first < m.called-second && kept[i].last > m.acked+second
+	i := sort.Search(len(kept), func(k int) bool { return kept[k].to >= m.acked })
+	return i < len(kept) && kept[i].from <= m.called && kept[i].first < m.called-second && kept[i].last > m.acked+second
 }
 
-// backlogs returns what was kept for a process, each time that it was away.
-func (l *ledger) backlogs(process int32) (all []backlog) {
-	of := &l.sessions.of[process]
+// backlogs returns what was kept of a stream for a process, each time that it was away.
+func (l *ledger) backlogs(process, stream int32) (all []backlog) {
+	of, windows := &l.sessions.of[process], l.windowsOf(process)
 	for i, t := range of.turns {
-		if _, came := slices.BinarySearch(of.connects, t); !came && i+1 < len(of.turns) {
-			all = append(all, backlog{from: t, to: of.turns[i+1], first: never})
-		}
-	}
-	for s := range l.tables.Streams {
-		i := l.route.at(process, int32(s))
-		if i < 0 || l.route.pairs[i].sent == 0 {
+		if _, came := slices.BinarySearch(of.connects, t); came || i+1 == len(of.turns) {
 			continue
 		}
-		l.sends.streams[s].messages.each(func(seq int64, m *message) bool {
-			at := sort.Search(len(all), func(k int) bool { return all[k].to >= m.acked })
-			if !m.unknown() && l.queues.got[i].has(seq) && at < len(all) && all[at].from <= m.called {
-				all[at].first, all[at].last = min(all[at].first, m.acked), max(all[at].last, m.called)
-			}
-			return true
-		})
+		b := backlog{from: t, to: of.turns[i+1] - int64(history.Settling), first: never} // it may have let the client in before
+		if !slices.ContainsFunc(windows, func(w history.Window) bool {
+			return int64(w.Start) <= b.to && b.from-int64(history.Noticing) <= int64(w.End)
+		}) {
+			all = append(all, b)
+		}
 	}
+	i := l.route.at(process, stream)
+	l.sends.streams[stream].messages.each(func(seq int64, m *message) bool {
+		at := sort.Search(len(all), func(k int) bool { return all[k].to >= m.acked })
+		if !m.unknown() && l.queues.got[i].has(seq) && at < len(all) && all[at].from <= m.called {
+			all[at].first, all[at].last = min(all[at].first, m.acked), max(all[at].last, m.called)
+		}
+		return true
+	})
 	return all
 }
 

@@ -50,11 +50,16 @@ func (l *ledger) anew(p *packet) bool {
 }
 
 // setBack reports whether a broker may have come back without the PUBREL that it had sent.
-// It may where its vendor does not promise durability, and a fault may have ended a node
-// before the connection with the second PUBLISH.
+// It may where its vendor does not promise durability, and a node may have ended since the
+// message was published and before the connection with the second PUBLISH.
 func (l *ledger) setBack(p *packet, open *exchange) bool {
-	return !l.durable && p.conn != open.conn && slices.ContainsFunc(l.landings, func(f history.Landing) bool {
-		return f.Ends && f.Times.StartNS() > 0 && f.Times.StartNS() <= p.time
+	if l.durable || p.conn == open.conn {
+		return false
+	}
+	ends := slices.DeleteFunc(slices.Clone(l.landings), func(f history.Landing) bool { return !f.Ends })
+	called := l.calledAt(p.stream, p.seq)
+	return l.bereft <= p.time || slices.ContainsFunc(history.Windows(ends), func(w history.Window) bool {
+		return int64(w.Start) <= p.time && called <= int64(w.End)
 	})
 }
 

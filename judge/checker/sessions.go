@@ -169,7 +169,7 @@ func (s *sessions) granted(b *history.Batch, i int) uint8 {
 	case process.Protocol == contract.MQ9:
 		return 2
 	case s.wire.on:
-		if g := s.wire.clients[b.Process[i]].grantedBefore(b.Index[i]); g != nil {
+		if g := s.wire.clients[b.Process[i]].grantedBefore(b.Index[i]); g != nil && g.qos <= 2 {
 			return g.qos
 		}
 	}
@@ -224,17 +224,20 @@ func (s *sessions) due(process int32, topic string) int64 {
 }
 
 // lowest returns the lowest QoS that a process was granted for a filter that takes a
-// stream, 2 before it was granted any.
+// stream. Where it has none, that is the lowest that it was granted at all.
 func (s *sessions) lowest(process, stream int32) uint8 {
-	qos := s.of[process].grant
-	if qos == 2 {
-		return qos
+	any := s.of[process].grant
+	if any == 2 {
+		return any
 	}
-	qos = 2
+	qos, found := uint8(2), false
 	for _, u := range s.of[process].subscribed {
 		if _, filter, _ := history.CutShare(u.filter); history.Matches(filter, s.tables.Streams[stream].Topic) {
-			qos = min(qos, u.grant)
+			qos, found = min(qos, u.grant), true
 		}
+	}
+	if !found {
+		return any
 	}
 	return qos
 }

@@ -160,10 +160,13 @@ func (c *willOnce) Result(*closing) verdict.Result {
 	return r
 }
 
-// early reports whether a will came before its client ended the connection, and a fault
-// may have ended the connection for the broker by then.
+// early reports whether a will came before its client ended the connection, and a fault on
+// the brokers or on the client may have ended it for the broker shortly before.
 func (c *willOnce) early(q *bequest, a arrival) bool {
-	return a.at < q.ended && c.ledger.disturbed(q.called, a.at)
+	const noticing = int64(history.Noticing)
+	return a.at < q.ended && slices.ContainsFunc(c.ledger.windowsOf(q.process), func(w history.Window) bool {
+		return int64(w.Start) <= a.at && max(q.called, a.at-noticing) <= int64(w.End)
+	})
 }
 
 // owed reports whether a process must get the will of a connection that was lost. It

@@ -166,6 +166,9 @@ func TestWillOnce(t *testing.T) {
 		{"before a DISCONNECT, as the broker had lost its client", func(s *story) *story {
 			return s.trouble("client:will-1", 20*time.Second).wait(17 * time.Second).mourned(0).wait(20 * time.Second).leaves()
 		}, false, pass, "", ""},
+		{"before a DISCONNECT, long after a fault", func(s *story) *story {
+			return s.trouble("client:will-1", 5*time.Second).wait(time.Minute).mourned(0).wait(20 * time.Second).leaves()
+		}, false, fail, verdict.Broker, "although will-1 had ended"},
 		{"before a DISCONNECT, for no reason", func(s *story) *story { return s.mourned(0).wait(20 * time.Second).leaves() }, false, fail, verdict.Broker, "although will-1 had ended"},
 		{"a subscriber whose session is lost", func(s *story) *story {
 			return s.dies().deliver(other, testament, 0).disconnect(sub).join(sub).willed(1, history.OK).leaves()

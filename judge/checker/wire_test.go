@@ -146,6 +146,12 @@ func TestWireClaims(t *testing.T) {
 			s.run.Cluster.Promises = []string{"qos2-exactly-once"}
 			resentAfterKill(s)
 		}, fail, "after its PUBREL"},
+		{"a broker publishes again after PUBREL, long after the kill", "broker-qos2-flow", func(s *story) {
+			resentAfterKill(s)
+			s.wait(time.Minute).publish(q2, 1, history.OK)
+			got(s, 2, q2, 1, 0).packet(sub, "pubrec", 2, s.of(q2, 1)).toClient(sub, "pubrel", 2, s.of(q2, 1)).connect(sub, true)
+			got(s, 2, q2, 1, dup)
+		}, fail, "message 1"},
 		{"a broker publishes again after PUBREL, on a connection that a kill does not end", "broker-qos2-flow", func(s *story) {
 			resentAfterKill(s)
 			got(s, 2, q2, 1, 0).packet(sub, "pubrec", 2, s.of(q2, 1)).toClient(sub, "pubrel", 2, s.of(q2, 1))

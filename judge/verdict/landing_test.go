@@ -73,6 +73,8 @@ func TestProofs(t *testing.T) {
 		{"stays", history.WantGrows, "3", "3 3", false},
 		{"slower", history.WantSlower, "3 4 5", "14 15 16", true},
 		{"slower once", history.WantSlower, "3 4 5", "36 4", false},
+		{"slowed once", history.WantSlowed, "3 4 5", "36 4", true},
+		{"never slowed", history.WantSlowed, "3 4 5", "13 12", false},
 		{"slower at last", history.WantSlower, "3 4 5", "4 36", true},
 		{"hardly slower", history.WantSlower, "3 4 5", "11 12 13", false},
 		{"still", history.WantStill, "5", "5 15", true},

@@ -42,7 +42,9 @@ func read(p history.ProofRecord) (reading, string) {
 	case history.WantGrows:
 		return readGrows(p, before, during)
 	case history.WantSlower:
-		return readSlower(p, before, during)
+		return readSlower(p, before, during, during[len(during)-1].Value) // what has gone again is no effect
+	case history.WantSlowed:
+		return readSlower(p, before, during, slices.Max(values(during)))
 	case history.WantStill:
 		return readStill(p, before, during)
 	}
@@ -109,11 +111,11 @@ func readGrows(p history.ProofRecord, before, during []history.Sample) (reading,
 	return refuted, text
 }
 
-func readSlower(p history.ProofRecord, before, during []history.Sample) (reading, string) {
+func readSlower(p history.ProofRecord, before, during []history.Sample, is float64) (reading, string) {
 	if s, ok := firstNotOK(before, during); ok {
 		return unreadable, fmt.Sprintf("%s: could not be read %s the fault: %s", p.Name, s.Moment, s.Error)
 	}
-	was, is := median(before), during[len(during)-1].Value // one that has gone again is no effect of the fault
+	was := median(before)
 	text := fmt.Sprintf("%s: %s before, %s during, wanted %s more", p.Name,
 		quantity(was, p.Unit), quantity(is, p.Unit), quantity(p.Margin, p.Unit))
 	if is > was && is-was >= p.Margin {
