@@ -101,6 +101,10 @@ func TestBytesThatWait(t *testing.T) {
 			if landed := s.Value >= p.Margin; !s.OK || landed != (test.want == history.Landed) {
 				t.Errorf("%s: %+v", test.name, s)
 			}
+			k.ended = true // as a broker does to clients that are too slow
+			if last := p.Read(t.Context()); !last.OK || last.Value != s.Value {
+				t.Errorf("%s, and then ended: %+v", test.name, last)
+			}
 		})
 	}
 }
@@ -108,10 +112,14 @@ func TestBytesThatWait(t *testing.T) {
 // passingBy is a node whose kernel shows other bytes at each look.
 type passingBy struct {
 	*fakeNode
-	left []int64
+	left  []int64
+	ended bool
 }
 
 func (k *passingBy) Sockets(context.Context) (map[string]int64, error) {
+	if k.ended {
+		return nil, nil
+	}
 	n := k.left[0]
 	k.left = append(k.left[1:], n)
 	return map[string]int64{"198.18.0.9:1": n}, nil

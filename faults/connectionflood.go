@@ -26,9 +26,9 @@ func (f ConnectionFlood) Plan(ctx context.Context, t Target) (*Injection, error)
 		var most history.Sample
 		return []Proof{
 			{
-				Name: "connections opened to " + n.Name(), Node: n.Name(), Role: history.RoleMechanism, Want: history.WantSlower, Margin: opened * float64(f.rule.Connections), Unit: "connections",
+				Name: "clients that came to " + n.Name() + " to connect", Node: n.Name(), Role: history.RoleMechanism, Want: history.WantSlower, Margin: mostCome * float64(f.rule.Connections), Unit: "clients",
 				Read: func(context.Context) history.Sample {
-					return history.Sample{OK: true, Value: float64(crowd.Tally(n.Name(), fault()).Opened)}
+					return history.Sample{OK: true, Value: float64(crowd.Tally(n.Name(), fault()).Tried)}
 				},
 			},
 			{
@@ -48,9 +48,9 @@ func (f ConnectionFlood) Plan(ctx context.Context, t Target) (*Injection, error)
 	})
 }
 
-// opened is the share of the connections that must have been opened. A broker may end
-// them at once: that is its answer to the flood.
-const opened = 0.8
+// mostCome is the share of the clients that must have come. A node may turn them away, end
+// their connections, or end itself: that is its answer to the flood.
+const mostCome = 0.8
 
 // spareFiles are left to this process for its own: histories, probes, journals.
 const spareFiles = 1000

@@ -95,9 +95,8 @@ func (e *Engine) Inject(ctx context.Context, r Request, target Target) (history.
 	}
 	e.sample(ctx, p, history.Before, false)
 	err = e.await(ctx, p)
-	if err := p.stillWanted(ctx); err != nil {
-		err = errors.Join(err, e.layers.remove(context.WithoutCancel(ctx), p.id(), p.plan.Traps, false))
-		return e.abandon(p, fmt.Errorf("%s was not injected: %w", p.what(), err))
+	if unwanted := p.stillWanted(ctx); unwanted != nil {
+		return e.abandon(p, fmt.Errorf("%s was not injected: %w", p.what(), e.spring(ctx, p, unwanted)))
 	}
 	if err != nil {
 		return e.miss(ctx, p, err), nil

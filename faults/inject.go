@@ -68,13 +68,19 @@ func (e *Engine) await(ctx context.Context, p *placement) error {
 		err = p.plan.Until(waiting)
 	}
 	if err != nil {
-		if stays := e.layers.remove(context.WithoutCancel(ctx), p.id(), p.plan.Traps, false); stays != nil {
-			return trapStays{fmt.Errorf("%w; and its trap was not taken out: %v", err, stays)}
-		}
-		return err
+		return e.spring(ctx, p, err)
 	}
 	p.change(func(l *history.Landing) { l.Times.TriggerNS = int64(e.opt.Clock.Now()) })
 	return nil
+}
+
+// spring takes out the trap of a fault whose moment did not come, and returns why it did
+// not.
+func (e *Engine) spring(ctx context.Context, p *placement, why error) error {
+	if stays := e.layers.remove(context.WithoutCancel(ctx), p.id(), p.plan.Traps, false); stays != nil {
+		return trapStays{fmt.Errorf("%w; and its trap was not taken out: %v", why, stays)}
+	}
+	return why
 }
 
 // dead says which process that a fault acts on is gone without any fault's

@@ -60,7 +60,7 @@ func (e *Engine) sampleWithin(ctx context.Context, patience time.Duration, p *pl
 // readings is how often a proof is read at a moment. A time before the fault is read three
 // times, since one slow write of a busy host would hide the fault: the median counts.
 func readings(proof Proof, m history.Moment) int {
-	if m == history.Before && proof.Want == history.WantSlower {
+	if m == history.Before && (proof.Want == history.WantSlower || proof.Want == history.WantSlowed) {
 		return 3
 	}
 	return 1

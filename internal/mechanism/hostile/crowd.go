@@ -54,6 +54,7 @@ const (
 // A Tally is what came of a rule at one node.
 type Tally struct {
 	Answers map[Answer]int64 `json:"answers"`
+	Tried   int64            `json:"tried,omitempty"`  // clients of a flood that came, and were let in or not
 	Opened  int64            `json:"opened,omitempty"` // connections that a flood opened, ever
 	Open    []string         `json:"-"`                // our addresses of those that are open
 
@@ -255,7 +256,7 @@ func (a *act) flood(do func(conn net.Conn, n int)) {
 	opening := make(chan struct{}, openers)
 	for n := range a.rule.Connections {
 		a.all.Go(func() {
-			for a.ctx.Err() == nil {
+			for first := true; a.ctx.Err() == nil; first = false {
 				select {
 				case <-a.ctx.Done():
 					return
@@ -263,6 +264,9 @@ func (a *act) flood(do func(conn net.Conn, n int)) {
 				}
 				conn, err := a.dial(a.ctx)
 				<-opening
+				if first {
+					a.tried()
+				}
 				if err == nil {
 					do(conn, a.rule.First+n*a.rule.Step)
 				}
@@ -273,6 +277,12 @@ func (a *act) flood(do func(conn net.Conn, n int)) {
 			}
 		})
 	}
+}
+
+func (a *act) tried() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tally.Tried++
 }
 
 // occupy holds one connection until it ends.

@@ -160,7 +160,7 @@ func TestFlood(t *testing.T) {
 			}, Login{})
 			crowd.Show("node-1", []Rule{{Fault: "f1", Do: Flood, Step: 1, Connections: 20, Handshake: handshake}})
 			for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-				if got := crowd.Tally("node-1", "f1"); len(got.Open) == 20 && got.Opened == 21 {
+				if got := crowd.Tally("node-1", "f1"); len(got.Open) == 20 && got.Opened == 21 && got.Tried == 20 {
 					break
 				} else if time.Now().After(deadline) {
 					t.Fatalf("%d are open, %d were", len(got.Open), got.Opened)
