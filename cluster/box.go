@@ -72,31 +72,24 @@ type boxed struct {
 	gone  chan struct{}
 	exit  string
 	oom   bool // the engine says that there was no memory for it
-	again bool // the engine started it again
+	again bool // its engine starts it again
 }
 
 // watch waits for the end of the container, and of its log.
 func (r *boxed) watch(followed <-chan struct{}) {
 	defer close(r.gone)
 	ctx := context.Background()
-	for {
+	for r.exit == "" {
 		err := r.c.Wait(ctx)
 		s, asked := r.c.State(ctx)
-		last := history.StateExited + "its engine has started it again"
-		for err == nil && asked == nil && s.Running && s.Started.Equal(r.began) { // it ended, and its engine will start it again
-			last, r.oom = endOf(s), s.OOMKilled
-			time.Sleep(followEvery)
-			s, asked = r.c.State(ctx)
-		}
-		if asked == nil && (!s.Running || s.Removed) {
+		switch {
+		case asked == nil && (!s.Running || s.Removed):
 			r.exit, r.oom = endOf(s), s.OOMKilled
-			break
-		}
-		if asked == nil && !s.Started.Equal(r.began) {
-			r.exit, r.again = last, true
-			break
-		}
-		if err != nil || asked != nil { // the engine itself is not there; the container may be
+		case asked == nil && !s.Started.Equal(r.began):
+			r.exit, r.again = history.StateExited+"its engine has started it again", true
+		case asked == nil && err == nil: // its engine is about to start it again
+			r.exit, r.oom, r.again = endOf(s), s.OOMKilled, true
+		default: // the engine itself is not there; the container may be
 			time.Sleep(followEvery)
 		}
 	}
@@ -109,18 +102,26 @@ func (r *boxed) watch(followed <-chan struct{}) {
 	}
 }
 
-// next is the same container, where its engine started it again by itself.
-func (r *boxed) next() instance {
-	if !r.again {
-		return nil
+// next waits for the same container, if its engine starts it again by itself. An engine
+// takes up to a minute after many ends in a row.
+func (r *boxed) next(ctx context.Context) instance {
+	for r.again {
+		s, err := r.c.State(ctx)
+		switch {
+		case err == nil && !s.Running:
+			return nil
+		case err == nil && !s.Started.Equal(r.began):
+			next := &boxed{c: r.c, began: s.Started, gone: make(chan struct{})}
+			go next.watch(nil)
+			return next
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(followEvery):
+		}
 	}
-	s, err := r.c.State(context.Background())
-	if err != nil || !s.Running {
-		return nil
-	}
-	next := &boxed{c: r.c, began: s.Started, gone: make(chan struct{})}
-	go next.watch(nil)
-	return next
+	return nil
 }
 
 // endOf says how a container ended. The engine shows an end by signal n as the

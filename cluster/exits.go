@@ -37,7 +37,7 @@ func (n *Node) Exits(ctx context.Context, tell func(Exit)) {
 		if p.exited() {
 			tell(Exit{State: p.how(), Asked: n.asked(p), OutOfMemory: p.starved()})
 			last = p
-			if next := p.next(); next != nil {
+			if next := p.next(ctx); next != nil {
 				n.take(p, next)
 			}
 		}

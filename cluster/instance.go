@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"syscall"
@@ -25,8 +26,9 @@ type instance interface {
 	// starved reports whether the kernel ended it, as there was no memory; valid
 	// after that too.
 	starved() bool
-	// next is what somebody else started in its place, nil for nothing; valid after that.
-	next() instance
+	// next waits for what somebody else starts in its place, nil for nothing; valid after
+	// that.
+	next(ctx context.Context) instance
 	// signal brings it towards another state: sigFreeze, sigThaw, sigEnd, sigKill.
 	signal(syscall.Signal) error
 }
@@ -35,10 +37,10 @@ func (p *process) identity() (string, error) {
 	return fmt.Sprintf("process %d, started at tick %d", p.pid, p.born), nil
 }
 
-func (p *process) number() int            { return p.pid }
-func (p *process) ended() <-chan struct{} { return p.gone }
-func (p *process) next() instance         { return nil }
-func (p *process) how() string            { return p.exit }
+func (p *process) number() int                   { return p.pid }
+func (p *process) ended() <-chan struct{}        { return p.gone }
+func (p *process) next(context.Context) instance { return nil }
+func (p *process) how() string                   { return p.exit }
 func (p *process) starved() bool {
 	return strings.Contains(p.exit, "signal 9") && outOfMemory(p.pid, p.born)
 }

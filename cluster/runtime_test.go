@@ -94,13 +94,13 @@ type fakeInstance struct {
 	after instance
 }
 
-func (f *fakeInstance) String() string            { return fmt.Sprintf("fake %d", f.id) }
-func (f *fakeInstance) number() int               { return 0 }
-func (f *fakeInstance) identity() (string, error) { return f.String(), nil }
-func (f *fakeInstance) ended() <-chan struct{}    { return f.gone }
-func (f *fakeInstance) starved() bool             { return false }
-func (f *fakeInstance) next() instance            { return f.after }
-func (f *fakeInstance) exited() bool              { return strings.HasPrefix(f.how(), history.StateExited) }
+func (f *fakeInstance) String() string                { return fmt.Sprintf("fake %d", f.id) }
+func (f *fakeInstance) number() int                   { return 0 }
+func (f *fakeInstance) identity() (string, error)     { return f.String(), nil }
+func (f *fakeInstance) ended() <-chan struct{}        { return f.gone }
+func (f *fakeInstance) starved() bool                 { return false }
+func (f *fakeInstance) next(context.Context) instance { return f.after }
+func (f *fakeInstance) exited() bool                  { return strings.HasPrefix(f.how(), history.StateExited) }
 
 func (f *fakeInstance) how() string {
 	f.mu.Lock()
