@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/clients"
@@ -45,7 +44,6 @@ func (l *load) liveDrivers() []*running {
 
 // clientTarget returns the clients that run now and that a target means.
 func (l *load) clientTarget(asked string) ([]faults.Client, error) {
-	name, _ := history.ClientTarget(asked)
 	rows := l.rec.Tables().Processes
 	var found []faults.Client
 	var known []string
@@ -53,7 +51,7 @@ func (l *load) clientTarget(asked string) ([]faults.Client, error) {
 		for _, c := range d.specs {
 			row := rows[c.Process]
 			known = append(known, row.Name)
-			if meant(asked, name, c.Process, row) {
+			if history.Means(asked, c.Process, row) {
 				found = append(found, faults.Client{Name: row.Name, ID: c.ClientID, Driver: d.name})
 			}
 		}
@@ -65,20 +63,6 @@ func (l *load) clientTarget(asked string) ([]faults.Client, error) {
 		return nil, fmt.Errorf("no such client runs now; those that do: %s", strings.Join(known, ", "))
 	}
 	return found, nil
-}
-
-// meant reports whether a target means a client. Clients of the harness itself
-// are nobody's target but everybody's.
-func meant(asked, name string, process int32, row history.Process) bool {
-	switch asked {
-	case history.TargetClients:
-		return true
-	case history.TargetPublishers:
-		return row.Group == history.GroupPublisher
-	case history.TargetSubscribers:
-		return row.Group != history.GroupPublisher && row.Group != history.GroupProbe && row.Group != history.GroupWill
-	}
-	return name == row.Name || name == strconv.Itoa(int(process))
 }
 
 // Driver is a driver's process, for faults on it.

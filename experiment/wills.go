@@ -48,16 +48,17 @@ func (s *session) endWills(ctx context.Context) {
 			s.end(ctx, d, fmt.Sprintf("client will-%d", i+1))
 		}
 	}
-	l, landings := s.load.live, s.load.landings()
+	l, landings, rows := s.load.live, s.load.landings(), s.load.rec.Tables().Processes
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i, d := range s.wills {
-		p := l.process(s.plan.groups[history.GroupWill][i])
+		process := s.plan.groups[history.GroupWill][i]
+		p := l.process(process)
 		if d.Shot() && p.will != history.None { // it could not say that it went
 			p.lost = append(p.lost, loss{p.will, s.load.clock.Now()})
 		}
 		for _, lost := range p.lost {
-			if !history.Unsettled(landings, fmt.Sprintf("%s-%d", history.GroupWill, i+1), lost.at) { // else nobody need hear of it
+			if !history.Unsettled(landings, process, rows[process], lost.at) { // else nobody need hear of it
 				l.stream(s.plan.wills[i].Clients[0].Will.Stream).acked.add(lost.seq)
 			}
 		}

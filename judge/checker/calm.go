@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/history"
@@ -57,11 +56,12 @@ func (l *ledger) calm(process int32, from, until int64) (longest int64) {
 // ran returns how long the host ran between two times.
 func (l *ledger) ran(from, to int64) int64 { return max(0, to-from-l.stood(from, to)) }
 
-// windowsOf returns the times of the faults that concern a process: all but those on
-// another client.
+// windowsOf returns the times of the faults that concern a process.
 func (l *ledger) windowsOf(process int32) []history.Window {
-	return history.Windows(slices.DeleteFunc(slices.Clone(l.landings), func(f history.Landing) bool {
-		name, _ := history.ClientTarget(f.Target)
-		return name != "" && name != l.process(process) && name != fmt.Sprint(process)
-	}))
+	return history.Windows(history.Concerning(l.landings, process, l.tables.Processes[process]))
+}
+
+// overlap reports whether a fault was in place at any time between two.
+func overlap(windows []history.Window, from, to int64) bool {
+	return slices.ContainsFunc(windows, func(w history.Window) bool { return int64(w.Start) <= to && from <= int64(w.End) })
 }

@@ -79,7 +79,7 @@ func (l *ledger) fault(t int64) (name string) {
 
 // disturbed reports whether a fault was in place at any time between two.
 func (l *ledger) disturbed(from, to int64) bool {
-	return slices.ContainsFunc(l.windows, func(w history.Window) bool { return int64(w.Start) <= to && from <= int64(w.End) })
+	return overlap(l.windows, from, to)
 }
 
 func (l *ledger) process(p int32) string {

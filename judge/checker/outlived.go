@@ -122,7 +122,7 @@ func (c *outlived) over(process int32, p *absence, sent int64) bool {
 
 // excused reports whether a fault between two times may explain a late broker.
 func (c *outlived) excused(process int32, from, to int64) bool {
-	return slices.ContainsFunc(c.ledger.windowsOf(process), func(w history.Window) bool { return int64(w.Start) <= to && from <= int64(w.End) })
+	return overlap(c.ledger.windowsOf(process), from, to)
 }
 
 func (c *outlived) stayed(b *history.Batch, i int, p *absence, sent int64) {

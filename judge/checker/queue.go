@@ -170,9 +170,7 @@ func (l *ledger) backlogs(process, stream int32) (all []backlog) {
 			continue
 		}
 		b := backlog{from: t, to: of.turns[i+1] - int64(history.Settling), first: never} // it may have let the client in before
-		if !slices.ContainsFunc(windows, func(w history.Window) bool {
-			return int64(w.Start) <= b.to && b.from-int64(history.Noticing) <= int64(w.End)
-		}) {
+		if !overlap(windows, b.from-int64(history.Noticing), b.to) {
 			all = append(all, b)
 		}
 	}

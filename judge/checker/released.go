@@ -58,9 +58,7 @@ func (l *ledger) setBack(p *packet, open *exchange) bool {
 	}
 	ends := slices.DeleteFunc(slices.Clone(l.landings), func(f history.Landing) bool { return !f.Ends })
 	called := l.calledAt(p.stream, p.seq)
-	return l.bereft <= p.time || slices.ContainsFunc(history.Windows(ends), func(w history.Window) bool {
-		return int64(w.Start) <= p.time && called <= int64(w.End)
-	})
+	return l.bereft <= p.time || overlap(history.Windows(ends), called, p.time)
 }
 
 // releaseTwice sends one PUBLISH again after its PUBREL.

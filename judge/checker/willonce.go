@@ -93,7 +93,7 @@ func (c *willOnce) lot(q *bequest) lot {
 		return either
 	case q.left && !l.disturbed(q.ended-int64(history.Settling), q.ended+int64(time.Second)):
 		return dead
-	case !q.left && !history.Unsettled(l.landings, l.process(q.process), time.Duration(q.ended)):
+	case !q.left && !history.Unsettled(l.landings, q.process, l.tables.Processes[q.process], time.Duration(q.ended)):
 		return due
 	}
 	return either
@@ -164,9 +164,7 @@ func (c *willOnce) Result(*closing) verdict.Result {
 // the brokers or on the client may have ended it for the broker shortly before.
 func (c *willOnce) early(q *bequest, a arrival) bool {
 	const noticing = int64(history.Noticing)
-	return a.at < q.ended && slices.ContainsFunc(c.ledger.windowsOf(q.process), func(w history.Window) bool {
-		return int64(w.Start) <= a.at && max(q.called, a.at-noticing) <= int64(w.End)
-	})
+	return a.at < q.ended && overlap(c.ledger.windowsOf(q.process), max(q.called, a.at-noticing), a.at)
 }
 
 // owed reports whether a process must get the will of a connection that was lost. It
@@ -216,9 +214,7 @@ func (c *willOnce) again(q *bequest, to passing, came []arrival) *arrival {
 // troubled reports whether a fault on the cluster was in place at any time between
 // two.
 func (c *willOnce) troubled(from, to int64) bool {
-	return slices.ContainsFunc(history.Windows(history.OnBrokers(c.ledger.landings)), func(w history.Window) bool {
-		return int64(w.Start) <= to && from <= int64(w.End)
-	})
+	return overlap(history.Windows(history.OnBrokers(c.ledger.landings)), from, to)
 }
 
 func (c *willOnce) anomaly(kind string, q *bequest, to passing, came []arrival, what string) verdict.Anomaly {
