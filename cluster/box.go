@@ -44,10 +44,8 @@ func (b *box) launch(ctx context.Context, _ *Node) (instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &boxed{c: b.c, began: s.Started, gone: make(chan struct{})}
 	if b.log == "" {
-		go r.watch(nil)
-		return r, nil
+		return begun(b.c, s, nil), nil
 	}
 	log, err := openLog(b.log, again)
 	if err != nil {
@@ -57,12 +55,11 @@ func (b *box) launch(ctx context.Context, _ *Node) (instance, error) {
 	go func() {
 		defer close(followed)
 		defer log.Close()
-		if err := r.c.Follow(context.WithoutCancel(ctx), since, log); err != nil {
+		if err := b.c.Follow(context.WithoutCancel(ctx), since, log); err != nil {
 			fmt.Fprintf(log, "rmq-mcp: %v\n", err)
 		}
 	}()
-	go r.watch(followed)
-	return r, nil
+	return begun(b.c, s, followed), nil
 }
 
 // A boxed is a container from one start to its end.
@@ -73,6 +70,13 @@ type boxed struct {
 	exit  string
 	oom   bool // the engine says that there was no memory for it
 	again bool // its engine starts it again
+}
+
+// begun watches a container that runs, by its state, until it and its log end.
+func begun(c *docker.Container, s docker.State, followed <-chan struct{}) *boxed {
+	r := &boxed{c: c, began: s.Started, gone: make(chan struct{})}
+	go r.watch(followed)
+	return r
 }
 
 // watch waits for the end of the container, and of its log.
@@ -111,9 +115,7 @@ func (r *boxed) next(ctx context.Context) instance {
 		case err == nil && !s.Running:
 			return nil
 		case err == nil && !s.Started.Equal(r.began):
-			next := &boxed{c: r.c, began: s.Started, gone: make(chan struct{})}
-			go next.watch(nil)
-			return next
+			return begun(r.c, s, nil)
 		}
 		select {
 		case <-ctx.Done():

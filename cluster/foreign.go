@@ -98,9 +98,7 @@ func (n *Node) adoptContainer(name string) error {
 	if s.Vanishes {
 		n.immortal = fmt.Sprintf("the engine removes container %s when it ends (--rm), and nobody could start it again; use pause", name)
 	}
-	r := &boxed{c: c, began: s.Started, gone: make(chan struct{})}
-	go r.watch(nil)
-	n.launcher, n.proc = &box{c: c}, r
+	n.launcher, n.proc = &box{c: c}, begun(c, s, nil)
 	n.theirs = map[string]any{"engine": engine.Host(), "container": c.ID()}
 	return nil
 }

@@ -89,6 +89,7 @@ func (s *spec) fromScenario(start keeper.Start) (err error) {
 		c.Nodes = s.scenario.Cluster.Nodes
 	}
 	s.leaveOut()
+	s.leaderless()
 	asked := s.scenario
 	s.start.NoFaults = s.start.NoFaults && len(asked.Schedule) > 0 // a scenario that has none is its own control
 	if s.start.NoFaults {
@@ -142,7 +143,12 @@ func (s *spec) leaveOut() {
 	default:
 		s.leftOut, s.scenario = out, s.scenario.OffNodes()
 	}
-	if c := s.start.Cluster; c.Foreign() && len(c.Endpoints) > 1 {
+}
+
+// leaderless has faults of a leader or a follower act on any node where several brokers
+// that somebody else runs do not say who leads.
+func (s *spec) leaderless() {
+	if c := s.start.Cluster; c.Foreign() && len(c.Endpoints) > 1 && !s.start.NoFaults {
 		s.led, s.scenario = s.scenario.Led(), s.scenario.Leaderless()
 	}
 }

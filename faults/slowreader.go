@@ -39,17 +39,20 @@ func (c crowd) pilesUp() Proof {
 	return Proof{
 		Name: "what waits in the nodes' kernels for these clients",
 		Role: history.RoleEffect, Want: history.WantSlower, Margin: piled, Unit: "bytes",
-		Read: c.untilEnded(c.waiting),
+		Read: c.waiting(),
 	}
 }
 
-// untilEnded reads what waited last in connections that have all ended. A broker may end
-// those of slow clients, and nothing waits in them any more.
-func (c crowd) untilEnded(read func(context.Context) history.Sample) func(context.Context) history.Sample {
+// waiting reads the least that waits in a while. It reads what waited last in connections
+// that have all ended: a broker may end those of slow clients, and nothing waits in them
+// any more.
+func (c crowd) waiting() func(context.Context) history.Sample {
 	var last history.Sample
 	return func(ctx context.Context) history.Sample {
-		s := read(ctx)
-		if open, _, err := c.look(ctx); err == nil && open == 0 && s.OK && last.Value > s.Value {
+		open, least, err := c.least(ctx)
+		s := sampleOf(err)
+		s.Value = float64(least)
+		if s.OK && open == 0 && last.Value > s.Value {
 			last.State = "before the node ended them all"
 			return last
 		}
@@ -62,28 +65,27 @@ func (c crowd) untilEnded(read func(context.Context) history.Sample) func(contex
 // two, waits for no reader.
 const piled = 4096
 
-// waiting is the least that waits in a while. Bytes that are only on their way are gone
-// the next moment.
-func (c crowd) waiting(ctx context.Context) history.Sample {
+// least looks for a while how much waits, and last how many connections are open. Bytes
+// that are only on their way are gone the next moment.
+func (c crowd) least(ctx context.Context) (open int, least int64, err error) {
 	const looks, apart = 5, 20 * time.Millisecond
-	least := history.Sample{}
 	for i := range looks {
-		_, unsent, err := c.look(ctx)
-		s := sampleOf(err)
-		s.Value = float64(unsent)
-		if i == 0 || s.Value < least.Value {
-			least = s
+		if i > 0 {
+			select {
+			case <-ctx.Done():
+				return open, least, nil
+			case <-time.After(apart):
+			}
 		}
-		if !s.OK {
-			return s
+		var unsent int64
+		if open, unsent, err = c.look(ctx); err != nil {
+			return 0, 0, err
 		}
-		select {
-		case <-ctx.Done():
-			return least
-		case <-time.After(apart):
+		if i == 0 || unsent < least {
+			least = unsent
 		}
 	}
-	return least
+	return open, least, nil
 }
 
 func slowReader() Kind {
