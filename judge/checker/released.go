@@ -11,14 +11,14 @@ var claimBrokerQoS2Flow = Entry{
 	Claim: verdict.Claim{Name: "broker-qos2-flow", Severity: verdict.P0, Wire: true,
 		Text:   "The sender MUST NOT re-send the PUBLISH once it has sent the corresponding PUBREL packet.",
 		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-1]; MQTT 5.0 section 4.3.3 [MQTT-4.3.3-6]"},
-	Category: Safety, Checker: "released@4", Protocols: mqtt, New: talks(releasedOnce(verdict.Broker)), canary: releaseTwice(verdict.Broker),
+	Category: Safety, Checker: "released@5", Protocols: mqtt, New: talks(releasedOnce(verdict.Broker)), canary: releaseTwice(verdict.Broker),
 }
 
 var claimSDKQoS2Flow = Entry{
 	Claim: verdict.Claim{Name: "sdk-qos2-flow", Severity: verdict.P1, Of: verdict.SDK, Wire: true,
 		Text:   "The sender MUST NOT re-send the PUBLISH once it has sent the corresponding PUBREL packet.",
 		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-1]; MQTT 5.0 section 4.3.3 [MQTT-4.3.3-6]"},
-	Category: Safety, Checker: "released@4", Protocols: mqtt, New: talks(releasedOnce(verdict.SDK)), canary: releaseTwice(verdict.SDK),
+	Category: Safety, Checker: "released@5", Protocols: mqtt, New: talks(releasedOnce(verdict.SDK)), canary: releaseTwice(verdict.SDK),
 }
 
 // releasedOnce is that no PUBLISH of QoS 2 is sent again after its PUBREL

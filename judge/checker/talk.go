@@ -44,6 +44,7 @@ type rule struct {
 type talker struct {
 	session int32
 	conn    int32        // on which it was let in last
+	clean   bool         // its last CONNECT wants to begin anew, whatever CONNACK says
 	open    [2]exchanges // by packet id: that the client began, that the broker did
 	places  int32        // PUBLISHes that it was sent on this connection
 	last    [3]int32     // by QoS: the place of the last that it answered
@@ -209,12 +210,14 @@ func (p *packet) sender() int {
 
 func (t *talker) take(p *packet, side int, open *exchange) {
 	switch p.kind {
+	case connectPacket:
+		t.clean = p.reason != 0
 	case connackPacket:
 		if !p.accepted() {
 			return
 		}
 		t.conn, t.places, t.last = p.conn, 0, [3]int32{}
-		if !p.flags.Has(history.FlagSessionPresent) {
+		if t.clean || !p.flags.Has(history.FlagSessionPresent) {
 			t.session++
 		}
 	case publishPacket:

@@ -131,6 +131,12 @@ func TestWireClaims(t *testing.T) {
 			s.connect(pub, true)
 			sent(s, 1, q2, 0, dup)
 		}, fail, "after its PUBREL"},
+		{"published again after PUBREL, in a session that the client began anew and the broker calls its old one", "sdk-qos2-flow", func(s *story) {
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0))
+			s.tables.Processes[pub].Clean = true
+			s.connect(pub, true)
+			sent(s, 1, q2, 0, 0)
+		}, pass, ""},
 		{"published again after PUBREC, which may have been lost", "sdk-qos2-flow", func(s *story) {
 			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0))
 			s.connect(pub, true)
