@@ -173,7 +173,7 @@ func (t *trial) wait(what string, n int, process int32, kind history.Kind, edge 
 func (t *trial) last(process int32) string {
 	for _, e := range slices.Backward(t.seen.Events()) {
 		switch {
-		case e.Process != process:
+		case e.Process != process, e.Kind == history.KindDriver: // which is what its process did
 		case e.Edge == history.Call:
 			return fmt.Sprintf("it called %s, which has not returned", e.Kind)
 		case e.Text != "":

@@ -150,7 +150,7 @@ func (d *Driver) start() (*os.File, error) {
 		stdout.Close()
 		return nil, err
 	}
-	d.tr.record(history.Event{Kind: history.KindDriver, Process: history.None, Text: "started " + d.opts.Command.String()})
+	d.say("started " + d.opts.Command.String())
 	return stdout, nil
 }
 

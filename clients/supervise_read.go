@@ -60,7 +60,7 @@ func (d *Driver) read(stdout *os.File) {
 		d.problem(fmt.Errorf("it ended with %s after bye", exitText(status)))
 	}
 	d.tr.end(d.Err() == nil)
-	d.tr.record(history.Event{Kind: history.KindDriver, Process: history.None, Text: "ended: " + exitText(status)})
+	d.say("ended: " + exitText(status))
 }
 
 // line records one line.
@@ -106,9 +106,19 @@ func (d *Driver) problem(err error) {
 	record := d.problems <= maxProblems
 	d.mu.Unlock()
 	if record {
-		d.tr.record(history.Event{Kind: history.KindDriver, Process: history.None, Text: err.Error()})
+		d.say(err.Error())
 	}
 	d.fail(err)
+}
+
+// say records what became of the driver, as that of its first client: it says which SDK
+// it drives.
+func (d *Driver) say(text string) {
+	process := int32(history.None)
+	if clients := d.opts.Spec.Clients; len(clients) > 0 {
+		process = clients[0].Process
+	}
+	d.tr.record(history.Event{Kind: history.KindDriver, Process: process, Text: text})
 }
 
 func (d *Driver) fail(err error) {

@@ -12,7 +12,7 @@ var claimSDKLives = Entry{
 	Claim: verdict.Claim{Name: "sdk-lives", Severity: verdict.P1, Of: verdict.SDK, Wire: true,
 		Text:   "A client library does not end its process, whatever the broker does.",
 		Source: "common expectation of a library"},
-	Category: Operational, Checker: "lives@2", Protocols: mqtt, New: newLives, canary: kill,
+	Category: Operational, Checker: "lives@3", Protocols: mqtt, New: newLives, canary: kill,
 }
 
 // lives judges that a client does not end on its own. A process killed by a fault or by
@@ -46,7 +46,7 @@ func (c *lives) fork() Checker {
 
 func (c *lives) Add(b *history.Batch) {
 	for _, i := range c.ledger.rows(b).control {
-		if b.Kind[i] != history.KindDriver {
+		if b.Kind[i] != history.KindDriver || !c.concerns(b.Process[i]) {
 			continue
 		}
 		text := b.Text(int(i))
@@ -56,12 +56,18 @@ func (c *lives) Add(b *history.Batch) {
 		if died(text) {
 			fault := c.ledger.fault(b.Time[i])
 			c.found.add(verdict.Anomaly{
-				Kind: "died", Process: history.None, Stream: history.None, Seq: history.None, TimeNS: b.Time[i], Fault: fault,
+				Kind: "died", Process: b.Process[i], Stream: history.None, Seq: history.None, TimeNS: b.Time[i], Fault: fault,
 				Events: events(b.Index[i]), Blame: verdict.SDK,
 				Text: sentence("a client's process ended at %s%s: %s", clock(b.Time[i]), under(fault), text),
 			})
 		}
 	}
+}
+
+// concerns reports whether a driver's row is of the tested SDK. The rows of old runs name
+// no process.
+func (c *lives) concerns(process int32) bool {
+	return process == history.None || c.ledger.tests(process)
 }
 
 func (c *lives) Result(*closing) verdict.Result {

@@ -421,6 +421,12 @@ func TestWireClaims(t *testing.T) {
 		{"it crashed", "sdk-lives", func(s *story) {
 			s.driver("driver broke the contract: it ended without bye (signal: segmentation fault (core dumped))")
 		}, fail, "segmentation fault"},
+		{"a client of the harness ended", "sdk-lives", func(s *story) {
+			s.run.SDK, s.tables.Processes[probe1].SDK = "go/paho.mqtt.golang@1.5.1", "go/rmq-mcp@1"
+			s.driver("driver broke the contract: it ended without bye (exit status 2)")
+			s.events[len(s.events)-1].Process = probe1
+			s.driver("ended: exit status 0")
+		}, pass, ""},
 		{"it never began", "sdk-lives", func(s *story) {
 			s.driver("driver broke the contract: it ended before hello (exit status 1)").driver("ended: exit status 1")
 		}, pass, ""},
