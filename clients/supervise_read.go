@@ -111,8 +111,7 @@ func (d *Driver) problem(err error) {
 	d.fail(err)
 }
 
-// say records what became of the driver, as that of its first client: it says which SDK
-// it drives.
+// say records what became of the driver. The row names its first client, and so its SDK.
 func (d *Driver) say(text string) {
 	process := int32(history.None)
 	if clients := d.opts.Spec.Clients; len(clients) > 0 {

@@ -1,12 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -77,26 +82,48 @@ func judgeSeries(dirs []string) (verdict.Verdict, error) {
 // sameExperiment is an error where runs are no repetitions of each other: what
 // one scenario, build or SDK does proves nothing of another.
 func sameExperiment(dirs []string) error {
-	first := ""
+	var first []aspect
 	for _, dir := range dirs {
 		d, err := reports.Open(dir)
 		if err != nil {
 			return err
 		}
-		r := d.Run
-		what := fmt.Sprintf("%s (%.8s, %s, %s tier) with %s on %d nodes of %s %s %.8s (%s)%s", r.Scenario, r.ScenarioSHA, r.Protocol,
-			r.Tier, r.SDK, r.Cluster.Nodes, r.Cluster.Flavor, r.Cluster.Version, r.Cluster.BinarySHA, r.Cluster.Profile, strings.Join(append([]string{""}, r.LeftOut...), ", without "))
-		if first == "" {
-			first = what
-		}
-		switch {
-		case len(dirs) > 1 && r.Scenario == "":
+		if len(dirs) > 1 && d.Run.Scenario == "" {
 			return fmt.Errorf("judge: %s was explored by hand and repeats nothing; judge it alone", dir)
-		case what != first:
-			return fmt.Errorf("judge: a series repeats one scenario on one build; %s is %s, and %s is %s", dirs[0], first, dir, what)
+		}
+		now := aspects(d.Run)
+		if first == nil {
+			first = now
+		}
+		if differs := differing(first, now); differs != "" {
+			return fmt.Errorf("judge: a series repeats one scenario on one broker; %s and %s differ in %s; judge each alone", dirs[0], dir, differs)
 		}
 	}
 	return nil
+}
+
+// An aspect is a part of how a run is made that its repetitions have too.
+type aspect struct{ name, value string }
+
+func aspects(r *history.Run) []aspect {
+	b := campaigns.BrokerOf(r.Cluster)
+	return []aspect{
+		{"scenario", r.Name()}, {"text of the scenario", fmt.Sprintf("%.8s", r.ScenarioSHA)}, {"faults left out", strings.Join(r.LeftOut, ", ")},
+		{"load", r.Lowered}, {"tier", r.Tier}, {"protocol", r.Protocol}, {"transport", cmp.Or(r.Transport, contract.TCP)}, {"SDK", r.SDK},
+		{"broker", b.String()}, {"endpoints", b.At}, {"build", fmt.Sprintf("%.8s", r.Cluster.BinarySHA)}, {"image", r.Cluster.Image},
+		{"nodes", strconv.Itoa(b.Nodes)}, {"profile", b.Profile}, {"runtime", b.Runtime}, {"settings", b.Differs},
+	}
+}
+
+// differing names the aspects in which two runs differ, "" for none.
+func differing(a, b []aspect) string {
+	var list []string
+	for i := range a {
+		if a[i] != b[i] {
+			list = append(list, fmt.Sprintf("%s (%s; %s)", a[i].name, cmp.Or(a[i].value, "none"), cmp.Or(b[i].value, "none")))
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 func judgeRun(dir string) (verdict.Attempt, error) {

@@ -93,7 +93,7 @@ func failedSeries(v Verdict, attempts []Attempt) Verdict {
 		v = attempts[first].Verdict
 		v.Runs, v.Tally = runs, tally
 	}
-	told := told(attempts)
+	told := told(attempts, claim)
 	switch {
 	case k >= 2:
 		v.State = FailReproducible
@@ -117,11 +117,15 @@ func failedSeries(v Verdict, attempts []Attempt) Verdict {
 	return v
 }
 
-// told returns how many attempts pass or fail: the rest say nothing about the violation
-// of another one.
-func told(attempts []Attempt) (n int) {
+// told returns how many attempts say whether a claim holds. An attempt that neither passed
+// nor failed as a whole says nothing, and one that did not judge the claim says nothing of
+// it: the packets may not have been recorded, or another violation came before.
+func told(attempts []Attempt, claim string) (n int) {
 	for _, a := range attempts {
-		if a.Verdict.State.Failed() || isPass(a.Verdict.State) {
+		v := a.Verdict
+		if (v.State.Failed() || isPass(v.State)) && slices.ContainsFunc(v.Results, func(r Result) bool {
+			return r.Claim.Name == claim && (r.Status == Fail || r.Status == Pass)
+		}) {
 			n++
 		}
 	}

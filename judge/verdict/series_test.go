@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,10 +16,17 @@ func TestSeries(t *testing.T) {
 		roots++
 		return Attempt{Seed: seed, Root: fmt.Sprint(roots), Verdict: Decide(in)}
 	}
-	green := func(seed int64) Attempt { return run(seed, func(*Input) {}) }
-	red := func(seed int64, claim string) Attempt {
-		return run(seed, func(in *Input) { in.Results = []Result{result("qos1-no-loss", Pass), result(claim, Fail)} })
+	judged := func(seed int64, status map[string]Status) Attempt {
+		return run(seed, func(in *Input) {
+			in.Results = []Result{result("qos1-no-loss", Pass)}
+			for _, claim := range []string{"recovery", "no-corruption"} {
+				in.Results = append(in.Results, result(claim, cmp.Or(status[claim], Pass)))
+			}
+		})
 	}
+	green := func(seed int64) Attempt { return judged(seed, nil) }
+	red := func(seed int64, claim string) Attempt { return judged(seed, map[string]Status{claim: Fail}) }
+	blind := func(seed int64) Attempt { return run(seed, func(*Input) {}) } // does not judge no-corruption
 	smoke := func(seed int64) Attempt { return run(seed, func(in *Input) { in.Run.Tier = "smoke" }) }
 	grey := func(seed int64) Attempt { return run(seed, func(in *Input) { in.Landings = nil }) }
 	for _, test := range []struct {
@@ -40,6 +48,10 @@ func TestSeries(t *testing.T) {
 		{"two red for different reasons", []Attempt{red(1, "recovery"), red(2, "no-corruption")}, FailNondetermin, "no-corruption failed in 1 of 2 runs"},
 		{"red beats grey", []Attempt{grey(1), red(2, "recovery"), grey(3)}, FailOnce, "recovery failed in 1 of 3 runs, 2 of which could not tell"},
 		{"one red, one green, one grey", []Attempt{green(1), red(2, "recovery"), grey(3)}, FailNondetermin, "recovery failed in 1 of 3 runs, 1 of which could not tell"},
+		{"one red, one green that did not judge it", []Attempt{red(1, "no-corruption"), blind(2)}, FailOnce, "no-corruption failed in 1 of 2 runs, 1 of which could not tell"},
+		{"one red, one red of another claim that leaves it open", []Attempt{
+			red(1, "no-corruption"), judged(2, map[string]Status{"recovery": Fail, "no-corruption": Unknown}),
+		}, FailOnce, "no-corruption failed in 1 of 2 runs, 1 of which could not tell"},
 		{"grey beats green", []Attempt{green(1), green(2), grey(3)}, InconclusiveFault, "2 of 3 attempts passed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
