@@ -318,15 +318,27 @@ func (c *client) nothing(from *client, why string) {
 // that: a PINGREQ may be answered before.
 func (c *client) ends(why string) {
 	c.send(packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Pingreq}})
-	if _, err := c.find(c.goodbye, c.x.soon()); errors.Is(err, errLate) {
+	switch _, err := c.find(c.goodbye, c.x.soon()); {
+	case err == nil:
+		c.closes(why)
+	case errors.Is(err, errLate):
 		c.stays(why)
 	}
 }
 
-// goodbye matches what ends a connection beside its close: in MQTT 5 a server
+// goodbye matches what comes before the end of a connection: in MQTT 5 a server
 // may say DISCONNECT first.
 func (c *client) goodbye(pk *packet) bool {
 	return c.x.version == V5 && pk.FixedHeader.Type == packets.Disconnect
+}
+
+// closes is that the broker closes the connection too, after it said DISCONNECT.
+func (c *client) closes(why string) {
+	if _, closed := c.closedIn(c.x.wait); closed {
+		return
+	}
+	c.x.connect("witness", c.x.to) // or the broker is stalled, and nothing is decided
+	c.x.Violates("%s: the broker said DISCONNECT with %#02x, and the connection is open %v later, while another client is served: %s", c.name, c.said.ReasonCode, c.x.wait, why)
 }
 
 // stays accuses a broker that should have ended a connection by now, unless it
@@ -335,9 +347,11 @@ func (c *client) stays(why string) {
 	c.x.connect("witness", c.x.to) // or the broker is stalled, and nothing is decided
 	c.held = slices.DeleteFunc(c.held, ofType(packets.Pingresp))
 	switch err := c.pong(c.x.soon()); {
-	case err == nil && c.said == nil:
+	case c.said != nil:
+		c.closes(why)
+	case err == nil:
 		c.x.Violates("%s: the connection is open after %v and answers PINGREQ: %s", c.name, c.x.wait, why)
-	case errors.Is(err, errLate) && c.said == nil:
+	case errors.Is(err, errLate):
 		c.x.Violates("%s: the connection is open after %v and answers nothing, while another client is served: %s", c.name, 2*c.x.wait, why)
 	}
 }

@@ -98,7 +98,10 @@ func (c *client) refuses(kind byte) {
 	case errors.Is(err, errLate):
 		c.stays("it sent what is not allowed, and was not told no")
 		return
-	case err != nil || c.goodbye(ack):
+	case err != nil:
+		return
+	case c.goodbye(ack):
+		c.closes("it sent what is not allowed")
 		return
 	}
 	code := ack.ReasonCode

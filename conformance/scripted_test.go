@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -15,7 +16,7 @@ import (
 )
 
 // A script answers a packet by its type, on a connection of a version; it closes
-// the connection where nothing is answered.
+// the connection where nothing is answered, and after a DISCONNECT.
 type script func(v Version, kind byte) []byte
 
 // scripted serves by a script.
@@ -43,12 +44,15 @@ func (answer script) serve(conn net.Conn) {
 			return
 		}
 		conn.Write(out)
+		if bytes.HasSuffix(out, goodbye) {
+			return
+		}
 	}
 }
 
 func connack(v Version, code byte) []byte { return frame(0x20, []byte{0, code}, props(v)) }
 
-var pingresp = []byte{0xd0, 0}
+var pingresp, goodbye = []byte{0xd0, 0}, frame(0xe0, []byte{0x81})
 
 // A broker that does not let us in is an error; one that does not speak a
 // version, or greets in a wrong way, has results.
@@ -124,7 +128,7 @@ func TestGreetOnlyTheirs(t *testing.T) {
 func TestRefusedLate(t *testing.T) {
 	for name, late := range map[string]func(Version) []byte{
 		"malformed/subscribe-id-0": func(v Version) []byte { return frame(0x90, u16(0), props(v), []byte{0x80}) },
-		"malformed/auth-unasked":   func(Version) []byte { return frame(0xe0, []byte{0x81}) },
+		"malformed/auth-unasked":   func(Version) []byte { return goodbye },
 	} {
 		at := scripted(t, func(v Version, kind byte) []byte {
 			switch kind {

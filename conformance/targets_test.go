@@ -81,6 +81,11 @@ func startMochi(t *testing.T, hook mochi.Hook) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if h, ok := hook.(*wrong); ok && h.closesNone {
+		open := &unclosing{Listener: l}
+		t.Cleanup(open.free)
+		l = open
+	}
 	if err := s.AddListener(listeners.NewNet("t", l)); err != nil {
 		t.Fatal(err)
 	}

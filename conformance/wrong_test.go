@@ -2,8 +2,10 @@ package conformance
 
 import (
 	"bytes"
+	"net"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	mochi "github.com/mochi-mqtt/server/v2"
@@ -13,10 +15,42 @@ import (
 // A wrong hook makes mochi-mqtt break one rule.
 type wrong struct {
 	mochi.HookBase
-	send    func(packets.Packet) packets.Packet // what a client is sent instead
-	noWills bool
-	keeps   bool // what was unsubscribed
+	send       func(packets.Packet) packets.Packet // what a client is sent instead
+	noWills    bool
+	keeps      bool // what was unsubscribed
+	closesNone bool // of the connections that it ends
 }
+
+// An unclosing listener has connections that the broker cannot close. It keeps
+// them, as a connection that nobody keeps is closed by the garbage collector.
+type unclosing struct {
+	net.Listener
+	mu   sync.Mutex
+	kept []net.Conn
+}
+
+func (l *unclosing) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kept = append(l.kept, conn)
+	return unclosed{conn}, nil
+}
+
+func (l *unclosing) free() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, conn := range l.kept {
+		conn.Close()
+	}
+}
+
+type unclosed struct{ net.Conn }
+
+func (unclosed) Close() error { return nil }
 
 func (h *wrong) ID() string { return "wrong" }
 
@@ -85,6 +119,7 @@ func TestWrongBroker(t *testing.T) {
 		{"one code for all", answered(packets.Suback, func(pk *packets.Packet) { pk.ReasonCodes = pk.ReasonCodes[:1] }), []string{"subscribe/codes-in-order", "subscribe/code-for-each"}},
 		{"no codes", answered(packets.Suback, func(pk *packets.Packet) { pk.ReasonCodes = nil }), []string{"subscribe/code-for-each", "unsubscribe/unsuback"}},
 		{"always a session", answered(packets.Connack, func(pk *packets.Packet) { pk.SessionPresent = true }), []string{"session/not-present", "connect/no-session-when-clean"}},
+		{"open connections", &wrong{closesNone: true}, []string{"take-over/closes-the-first", "refuse/second-connect", "malformed/publish-empty-topic", "malformed/publish-identifier"}},
 		{"never a session", answered(packets.Connack, func(pk *packets.Packet) { pk.SessionPresent = false }), []string{"session/present"}},
 	}
 	var names []string
