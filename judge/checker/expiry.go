@@ -79,15 +79,19 @@ func mailboxesExpire(ctx Context) Checker {
 }
 
 func newExpiry(ctx Context, of lifetime) *expiry {
-	c := &expiry{
-		ledger: ctx.ledger, of: of, slack: expirySlack(ctx),
+	return &expiry{
+		ledger: ctx.ledger, of: of, slack: expirySlack(ctx), clocked: clocked(ctx),
 		looks: newLooks(ctx.Tables, true), got: ctx.receipts, boxes: map[string]*box{},
 	}
-	for _, landing := range ctx.Landings {
-		c.clocked = c.clocked || strings.HasPrefix(landing.Type, "clock")
-	}
-	return c
 }
+
+// clocked reports whether a fault changed a clock.
+func clocked(ctx Context) bool {
+	return slices.ContainsFunc(ctx.Landings, func(l history.Landing) bool { return strings.HasPrefix(l.Type, "clock") })
+}
+
+// whyClocked is why nothing that expires is judged then.
+const whyClocked = "a clock was changed, and a broker decides by its clock when something expires"
 
 // expirySlack returns how long a message or mailbox may still be there after its end.
 func expirySlack(ctx Context) int64 { return max(int64(ctx.Run.Budget.ExpiryS*1e9), second) }
@@ -154,7 +158,7 @@ func (c *expiry) cannot(process int32) bool {
 
 func (c *expiry) Result(*closing) verdict.Result {
 	if c.clocked {
-		return unjudged("a clock was changed, and a broker decides by its clock when something expires")
+		return unjudged(whyClocked)
 	}
 	var found findings
 	for _, s := range c.late {

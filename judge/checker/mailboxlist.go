@@ -13,7 +13,7 @@ var claimMQ9MailboxList = Entry{
 	Claim: verdict.Claim{Name: ClaimMailboxList, Severity: verdict.P2, Gated: true,
 		Text:   "A node lists every registered mailbox and no expired one, at the latest expiry_s (the scenario's bound) after it was made or expired.",
 		Source: "RobustMQ docs/en/Api/MQ9.md, Mailbox List; mq9 protocol.md, Core Concepts"},
-	Category: Safety, Checker: "mailboxlist@1", Protocols: mq9, Rests: history.PromiseMailboxes, New: newMailboxList, NeedsComplete: true, Timed: true, Bounded: true, canary: hide,
+	Category: Safety, Checker: "mailboxlist@2", Protocols: mq9, Rests: history.PromiseMailboxes, New: newMailboxList, NeedsComplete: true, Timed: true, Bounded: true, canary: hide,
 }
 
 // ClaimMailboxList is the claim for which the harness lists mailboxes.
@@ -22,16 +22,18 @@ const ClaimMailboxList = "mq9-mailbox-list"
 // mailboxList judges the lists of mailboxes that nodes give. A list must have every
 // mailbox that was made, once, and none whose time is over. A node may learn of either
 // some time later. Lists read while a fault is in place, or soon after, are not judged.
+// After a clock was changed only mailboxes that last are.
 type mailboxList struct {
-	ledger *ledger
-	slack  int64
-	after  int64 // how long after a fault nothing is judged
-	births map[string]*birth
-	names  []string         // of births, in order
-	asked  map[int64]string // requests to make one, by row
-	open   map[int16]*listing
-	lists  []*listing
-	found  findings
+	ledger  *ledger
+	slack   int64
+	after   int64 // how long after a fault nothing is judged
+	clocked bool  // a fault changed a clock
+	births  map[string]*birth
+	names   []string         // of births, in order
+	asked   map[int64]string // requests to make one, by row
+	open    map[int16]*listing
+	lists   []*listing
+	found   findings
 }
 
 // A birth is when a mailbox was made.
@@ -57,7 +59,7 @@ type twin struct {
 
 func newMailboxList(ctx Context) Checker {
 	c := &mailboxList{
-		ledger: ctx.ledger, slack: expirySlack(ctx), after: int64(ctx.Run.Budget.RecoveryS * 1e9),
+		ledger: ctx.ledger, slack: expirySlack(ctx), after: int64(ctx.Run.Budget.RecoveryS * 1e9), clocked: clocked(ctx),
 		births: map[string]*birth{}, asked: map[int64]string{}, open: map[int16]*listing{},
 	}
 	for _, s := range ctx.Tables.Streams {
@@ -127,7 +129,7 @@ func (c *mailboxList) add(kind string, at *listing, name, what string, rows ...i
 }
 
 func (c *mailboxList) Result(*closing) verdict.Result {
-	judged, twice := int64(0), c.found
+	judged, twice, byClock := int64(0), c.found, false
 	for _, x := range c.births {
 		x.settle()
 	}
@@ -140,6 +142,8 @@ func (c *mailboxList) Result(*closing) verdict.Result {
 			row, there := at.has[name]
 			switch {
 			case x.made == never || x.life > 0 && !x.known:
+			case x.life > 0 && c.clocked:
+				byClock = true
 			case at.called >= x.made+c.slack && (x.life == 0 || at.returned < x.earliest()):
 				judged++
 				if !there {
@@ -157,6 +161,9 @@ func (c *mailboxList) Result(*closing) verdict.Result {
 	c.found = twice // it may be asked again
 	r := found.judged(judged, map[string]int64{"lists": int64(len(c.lists)), "mailboxes": int64(len(c.names)), "violations": found.total},
 		"no list was read when it was known what is to be in it")
+	if r.Status != verdict.Fail && byClock {
+		return unjudged(whyClocked)
+	}
 	if silent := c.silent(); r.Status == verdict.Pass && silent != "" {
 		r.Status, r.Summary = verdict.Unknown, sentence("no list of %s was read while all was well", silent)
 		r.Reasons = []string{r.Summary}

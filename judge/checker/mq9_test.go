@@ -299,6 +299,18 @@ func TestMQ9Checkers(t *testing.T) {
 			s.landings[0].Times.HealedNS = 0
 			s.wait(time.Minute).listed(0, ok)
 		}, unknown, "no list was read"},
+		{"listed by the clock of a node", "mq9-mailbox-list", func(s *story) {
+			both(s).fault(time.Second).listed(0, ok, "work/1b").listed(1, ok, "work/1b").wait(2*ttl).listed(0, ok, "work/1b", "work/1")
+			s.landings[0].Type = "clock_jump"
+		}, unknown, "a clock was changed"},
+		{"a mailbox that lasts, after a clock was changed", "mq9-mailbox-list", func(s *story) {
+			both(s).fault(time.Second).wait(2*ttl).listed(0, ok, "work/1b").listed(1, ok)
+			s.landings[0].Type = "clock_jump"
+		}, fail, "mailbox work/1b was made at"},
+		{"mailboxes that all last, after a clock was changed", "mq9-mailbox-list", func(s *story) {
+			s.connect(sub, false).making(sub, q1b, ok).fault(time.Second).wait(time.Minute).listed(0, ok, "work/1b").listed(1, ok, "work/1b")
+			s.landings[0].Type = "clock_jump"
+		}, pass, ""},
 		{"listed twice during a fault", "mq9-mailbox-list", func(s *story) {
 			both(s).fault(time.Second).listed(0, ok, "work/1", "work/1b", "work/1")
 		}, unknown, "no list was read"},
