@@ -37,7 +37,7 @@ func refusesAddress(made ...func(token string) string) func(*exam) {
 
 func validAddresses(x *exam) {
 	for _, name := range []string{"task.001", "agent.inbox", "acme.org.task.queue", "session.20260502", "0", "a.b.c.d.e.f.g"} {
-		at := x.create(name)
+		at := x.createAs(name)
 		x.send(at, name)
 		x.fetches("sent to "+at, at, earliest, name)
 	}
@@ -47,7 +47,7 @@ func allowedLengths(x *exam) {
 	if r := x.out().ask(subjectCreate, x.body("name", x.token[1:2], "ttl", 1)); r.failed() && !strings.Contains(r.text("error"), "already exists") {
 		x.Violates("an address of one character is refused: %s", r)
 	}
-	at := x.create(strings.Repeat("a", 128-len(x.address(""))))
+	at := x.createAs(strings.Repeat("a", 128-len(x.address(""))))
 	x.send(at, "m")
 	x.fetches("sent to an address of 128 characters", at, earliest, "m")
 }

@@ -158,7 +158,7 @@ func fixedTTL(x *exam) {
 }
 
 func forEver(x *exam) {
-	at := x.create("a", "ttl", 0)
+	at := x.createAs("a", "ttl", 0)
 	x.send(at, "m")
 	x.After(short * time.Second)
 	x.fetches("from a mailbox that lives for ever", at, earliest, "m")

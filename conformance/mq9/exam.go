@@ -149,36 +149,60 @@ func (c *client) refused(subject string, body []byte, headers ...string) reply {
 	return r
 }
 
-// create makes a mailbox of the check and returns when both nodes know it.
+// create makes a mailbox that the check needs, and returns when both nodes know it. That
+// they do is what send/nodes says.
 func (x *exam) create(name string, fields ...any) string {
-	address := x.address(name)
-	c := x.out()
-	r, ok := c.request(subjectCreate, x.body(append([]any{"name", address, "ttl", mailboxTTL}, fields...)...)).tryReply(x.wait)
-	switch {
-	case !ok && c.ended() == nil: // that a mailbox can be made is another statement
-		x.serves(x.from)
-		x.Undecided("no reply to %s in %v, so that there is no mailbox to look at; see create/reply", subjectCreate, x.wait)
-	case !ok:
-		c.missing(subjectCreate)
-	case r.failed():
-		x.Violates("%s is answered by %s", subjectCreate, r)
-	}
+	address := x.make(name, fields...)
 	x.known(address)
 	return address
 }
 
-// ended is why nothing more will come from the broker.
-func (c *client) ended() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.lost
+// known is that the readers' node knows a mailbox that the check needs.
+func (x *exam) known(address string) {
+	if !x.soon(x.wait, func() bool { return x.knows(address) }) {
+		x.serve()
+		x.Undecided("mailbox %s is not known where it is read, in %v; see send/nodes", address, x.wait)
+	}
 }
 
-// known is that the readers' node knows a mailbox.
-func (x *exam) known(address string) {
-	x.eventually(fmt.Sprintf("mailbox %s is not known where it is read", address), func() bool {
-		return !x.in().ask(subjectQuery+address, []byte("{}")).failed()
-	})
+// make makes a mailbox that the check needs. That one can be made is what create/reply
+// says.
+func (x *exam) make(name string, fields ...any) string {
+	address := x.address(name)
+	r, ok := x.out().request(subjectCreate, x.mailbox(address, fields...)).tryReply(x.wait)
+	switch {
+	case !ok:
+		x.serves(x.from)
+		x.Undecided("no reply to %s in %v, so that there is no mailbox to look at; see create/reply", subjectCreate, x.wait)
+	case r.failed():
+		x.Undecided("%s is answered by %s, so that there is no mailbox to look at; see create/reply", subjectCreate, r)
+	}
+	return address
+}
+
+// createAs makes a mailbox that must be made as it is asked for, where a plain one can
+// be made.
+func (x *exam) createAs(name string, fields ...any) string {
+	address := x.address(name)
+	if r := x.out().ask(subjectCreate, x.mailbox(address, fields...)); r.failed() {
+		x.create("plain")
+		x.Violates("%s is answered by %s, and a plain mailbox is made", subjectCreate, r)
+	}
+	if !x.knows(address) {
+		x.create("plain")
+		x.eventually(fmt.Sprintf("mailbox %s is not known where it is read, and a plain one is", address), func() bool { return x.knows(address) })
+	}
+	return address
+}
+
+// mailbox is the body of a request that makes one.
+func (x *exam) mailbox(address string, fields ...any) []byte {
+	return x.body(append([]any{"name", address, "ttl", mailboxTTL}, fields...)...)
+}
+
+// knows reports whether the readers' node knows a mailbox now.
+func (x *exam) knows(address string) bool {
+	return !x.in().ask(subjectQuery+address, []byte("{}")).failed()
 }
 
 // eventually is that something is so within Options.Wait.
@@ -218,16 +242,40 @@ func (x *exam) soon(wait time.Duration, try func() bool) bool {
 	return true
 }
 
-// send sends a message that must be stored, and returns its id.
+// send sends a message that the check needs, and returns its id. That a plain one is
+// stored is what send/id says.
 func (x *exam) send(address, payload string, headers ...string) int64 {
-	x.sent[payload] = true
-	return x.out().done(subjectSend+address, []byte(payload), headers...).id()
+	if len(headers) > 0 {
+		return x.sendAs(address, payload, headers...)
+	}
+	k := x.sending(x.out(), address, payload)
+	r := k.reply()
+	if r.failed() {
+		x.Undecided("%s is answered by %s, so that there is no message to look at; see send/id", k.subject, r)
+	}
+	return r.id()
+}
+
+// sendAs sends a message that must be stored as it is, where a plain one is stored, and
+// returns its id.
+func (x *exam) sendAs(address, payload string, headers ...string) int64 {
+	return x.stored(address, x.sending(x.out(), address, payload, headers...)).id()
 }
 
 // sending sends a message and does not wait.
-func (x *exam) sending(c *client, address, payload string) call {
+func (x *exam) sending(c *client, address, payload string, headers ...string) call {
 	x.sent[payload] = true
-	return c.request(subjectSend+address, []byte(payload))
+	return c.request(subjectSend+address, []byte(payload), headers...)
+}
+
+// stored is that a message was stored, where a plain one is.
+func (x *exam) stored(address string, k call) reply {
+	r := k.reply()
+	if r.failed() {
+		x.send(address, "plain")
+		x.Violates("%s is answered by %s, and a plain message is stored", k.subject, r)
+	}
+	return r
 }
 
 // sendAll sends messages one after the other.

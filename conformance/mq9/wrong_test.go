@@ -179,6 +179,44 @@ func (w *wrong) pass(conn net.Conn, m *nats.Msg, to string) bool {
 	return true
 }
 
+// A check that cannot make what it needs accuses nobody of its own statement. It names the
+// one that says so.
+func TestSetups(t *testing.T) {
+	hosttest.Long(t, "what a broker leaves out is waited for")
+	t.Parallel()
+	const no = `{"error":"the limit is reached"}`
+	at := startNodes(t, 1)[0]
+	for name, test := range map[string]struct {
+		ask      func(*nats.Msg) string
+		violated string
+	}{
+		"no mailboxes": {func(m *nats.Msg) string {
+			if m.Subject == subjectCreate && strings.Contains(string(m.Data), "name") { // it greets with one of no name
+				return no
+			}
+			return ""
+		}, "create/reply"},
+		"unknown mailboxes": {says(subjectQuery, no), "send/nodes"},
+		"no messages":       {says(subjectSend, no), "send/id"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &wrong{ask: test.ask}
+			for _, r := range examined(t, conformance.Options{
+				To: w.start(t, at), Wait: 2 * time.Second,
+				Statements: only(test.violated, "priority/order", "delete/twice", "send/text", "send/many-senders", "request/many"),
+			}) {
+				switch {
+				case r.Name == test.violated && r.Verdict == conformance.Violates:
+				case r.Name != test.violated && r.Verdict == conformance.Undecided && strings.HasSuffix(r.Why, "see "+test.violated):
+				default:
+					t.Error(told(r))
+				}
+			}
+		})
+	}
+}
+
 // asks changes the object of requests of a beginning.
 func asks(prefix string, change func(in map[string]any)) func(*nats.Msg) string {
 	return func(m *nats.Msg) string {
