@@ -44,32 +44,92 @@ func (x *exam) card(name, skill string) map[string]any {
 	}
 }
 
-func (x *exam) register(card map[string]any) {
+// register registers an agent that the check needs, and returns its registration as
+// DISCOVER has it. That an agent registers and is found is what agent/registered says.
+func (x *exam) register(name, skill string) (found string) {
+	if r := x.out().ask(subjectRegister, x.registration(name, skill)); r.failed() {
+		x.Undecided("the agent of the check is refused: %s; see agent/registered", r)
+	}
+	if !x.soon(x.wait, func() bool {
+		ours, _ := x.everyPage()
+		found = x.find(ours, name)
+		return found != ""
+	}) {
+		x.serve()
+		x.Undecided("the agent of the check is not among those that DISCOVER returns, in %v; see agent/registered", x.wait)
+	}
+	return found
+}
+
+// registration is the body of a request that registers an agent.
+func (x *exam) registration(name, skill string) []byte {
+	card := x.card(name, skill)
 	text, err := json.Marshal(card)
 	if err != nil {
 		x.Undecided("encode a card: %v", err)
 	}
 	x.agents = append(x.agents, x.body("name", card["name"], "mailbox", card["mailbox"]))
-	if r := x.out().ask(subjectRegister, text); r.failed() {
-		x.Undecided("the agent of the check is refused: %s; see agent/registered", r)
-	}
+	return text
 }
 
 // discovered are the registrations that a reply has, as texts, of this check alone.
 func (x *exam) discovered(fields ...any) []string {
 	r := x.in().ask(subjectDiscover, x.body(fields...))
-	if said := r.text("error"); said != "" && len(fields) > 0 {
+	if said := r.text("error"); said != "" {
 		x.Unsupported("the broker says %q", said)
 	}
-	// The page shows a list, the vendor's libraries read it from agents.
-	var all []json.RawMessage
-	if json.Unmarshal(r.raw, &all) != nil && (r.failed() || json.Unmarshal(r.object["agents"], &all) != nil) {
+	all, ok := r.agents()
+	if !ok {
 		x.Violates("%s is answered by %s", subjectDiscover, r)
 	}
-	var ours []string
+	return x.ours(all)
+}
+
+// registrations are those of the check that DISCOVER returns without a text.
+func (x *exam) registrations() []string {
+	ours, first := x.everyPage()
+	if _, ok := first.agents(); !ok {
+		x.Violates("%s is answered by %s", subjectDiscover, first)
+	}
+	return ours
+}
+
+// everyPage are the registrations of the check on all pages of DISCOVER without a text,
+// and the reply with the first page. A broker may return all agents, whatever page is
+// asked for.
+func (x *exam) everyPage() (ours []string, first reply) {
+	first = x.in().ask(subjectDiscover, []byte("{}"))
+	r, seen := first, map[string]bool{}
+	for page := 2; page <= maxPages; page++ {
+		all, _ := r.agents()
+		all = slices.DeleteFunc(all, func(a json.RawMessage) bool { return seen[string(a)] })
+		if len(all) == 0 {
+			return ours, first
+		}
+		for _, a := range all {
+			seen[string(a)] = true
+		}
+		ours = append(ours, x.ours(all)...)
+		r = x.in().ask(subjectDiscover, x.body("page", page))
+	}
+	x.Undecided("%s has more than %d pages; unregister agents that are not needed", subjectDiscover, maxPages)
+	return nil, first
+}
+
+// maxPages is more than the agents of others fill.
+const maxPages = 100
+
+// agents are those that a reply to DISCOVER has; ok is false where it has no list. The
+// page shows a list, the vendor's libraries read it from agents.
+func (r reply) agents() (all []json.RawMessage, ok bool) {
+	ok = json.Unmarshal(r.raw, &all) == nil || !r.failed() && json.Unmarshal(r.object["agents"], &all) == nil
+	return all, ok
+}
+
+// ours are the registrations of this check, as texts. The page shows the registration
+// itself, the vendor's libraries read it from agent_info: both are taken.
+func (x *exam) ours(all []json.RawMessage) (texts []string) {
 	for _, a := range all {
-		// The page shows the registration itself, the vendor's libraries read it from
-		// agent_info: both are taken.
 		var wrapped struct {
 			Info string `json:"agent_info"`
 		}
@@ -78,30 +138,33 @@ func (x *exam) discovered(fields ...any) []string {
 			text = wrapped.Info
 		}
 		if strings.Contains(text, x.token) {
-			ours = append(ours, text)
+			texts = append(texts, text)
 		}
 	}
-	return ours
+	return texts
+}
+
+// find returns the one of the texts that is of an agent, "" for none.
+func (x *exam) find(all []string, name string) string {
+	for _, text := range all {
+		if strings.Contains(text, x.address(name)) || strings.Contains(text, `"`+x.token+name+`"`) {
+			return text
+		}
+	}
+	return ""
 }
 
 // has reports whether one of the texts is of an agent.
-func (x *exam) has(all []string, name string) bool {
-	return slices.ContainsFunc(all, func(text string) bool {
-		return strings.Contains(text, x.address(name)) || strings.Contains(text, `"`+x.token+name+`"`)
-	})
-}
+func (x *exam) has(all []string, name string) bool { return x.find(all, name) != "" }
 
 // listedAgent is that an agent is there.
 func (x *exam) listedAgent(name string) {
-	x.eventually("an agent that registered is not among those that DISCOVER returns", func() bool { return x.has(x.discovered(), name) })
+	x.eventually("an agent that registered is not among those that DISCOVER returns", func() bool { return x.has(x.registrations(), name) })
 }
 
 func registered(x *exam) {
 	for _, name := range []string{"a", "b"} {
-		card := x.card(name, "translate")
-		text, _ := json.Marshal(card) // of texts alone
-		x.agents = append(x.agents, x.body("name", card["name"], "mailbox", card["mailbox"]))
-		x.out().done(subjectRegister, text)
+		x.out().done(subjectRegister, x.registration(name, "translate"))
 	}
 	x.listedAgent("a")
 	x.listedAgent("b")
@@ -114,42 +177,33 @@ func mailboxAlone(x *exam) {
 }
 
 func asItWas(x *exam) {
-	card := x.card("a", "translate")
-	x.register(card)
-	x.listedAgent("a")
-	var got any
-	if text := x.discovered()[0]; json.Unmarshal([]byte(text), &got) != nil {
+	text := x.register("a", "translate")
+	var got, want any
+	if json.Unmarshal([]byte(text), &got) != nil {
 		x.Violates("DISCOVER returns %s, which is no JSON", clip(text))
 	}
-	sent, _ := json.Marshal(card)
-	came, _ := json.Marshal(got)
-	var want any
-	json.Unmarshal(sent, &want)
-	if again, _ := json.Marshal(want); string(again) != string(came) {
-		x.Violates("%s was registered, DISCOVER returns %s", again, came)
+	json.Unmarshal(x.registration("a", "translate"), &want)
+	sent, _ := json.Marshal(want)
+	if came, _ := json.Marshal(got); string(sent) != string(came) {
+		x.Violates("%s was registered, DISCOVER returns %s", sent, came)
 	}
 }
 
 func registeredAgain(x *exam) {
-	x.register(x.card("a", "translate"))
-	x.listedAgent("a")
-	x.register(x.card("a", "summarize"))
+	x.register("a", "translate")
+	x.register("a", "summarize")
 	x.eventually("what an agent registered last is not there once and alone", func() bool {
-		all := x.discovered()
+		all := x.registrations()
 		return len(all) == 1 && strings.Contains(all[0], "summarize")
 	})
 }
 
 func unregistered(x *exam) {
-	x.register(x.card("a", "translate"))
-	x.register(x.card("b", "translate"))
-	x.listedAgent("a")
-	x.listedAgent("b")
+	x.register("a", "translate")
+	x.register("b", "translate")
 	x.out().done(subjectUnregister, x.body("name", x.token+"a", "mailbox", "mq9://broker/"+x.address("a")))
-	x.eventually("an agent that unregistered is still there", func() bool { return !x.has(x.discovered(), "a") })
-	if !x.has(x.discovered(), "b") {
-		x.Violates("another agent is gone too")
-	}
+	x.eventually("an agent that unregistered is still there", func() bool { return !x.has(x.registrations(), "a") })
+	x.eventually("another agent is gone too", func() bool { return x.has(x.registrations(), "b") })
 }
 
 func unknownAgent(x *exam, subject string) {
@@ -164,24 +218,20 @@ func unregisterUnknown(x *exam) { unknownAgent(x, subjectUnregister) }
 func reportUnknown(x *exam) { unknownAgent(x, subjectReport) }
 
 func reports(x *exam) {
-	x.register(x.card("a", "translate"))
-	x.listedAgent("a")
+	x.register("a", "translate")
 	x.out().done(subjectReport, x.body("name", x.token+"a", "mailbox", "mq9://broker/"+x.address("a"), "report_info", "busy"))
 }
 
 func discoverText(x *exam) {
 	word := oddWord()
-	x.register(x.card("a", "sends an invoice "+word))
-	x.listedAgent("a")
+	x.register("a", "sends an invoice "+word)
 	x.eventually("the agent that has the word is not found by it", func() bool { return x.has(x.discovered("text", word), "a") })
 }
 
 func discoverNoOthers(x *exam) {
 	word := oddWord()
-	x.register(x.card("a", "sends an invoice "+word))
-	x.register(x.card("b", "paints"))
-	x.listedAgent("a")
-	x.listedAgent("b")
+	x.register("a", "sends an invoice "+word)
+	x.register("b", "paints")
 	x.eventually("the agent that has the word is not found by it, alone", func() bool {
 		all := x.discovered("text", word)
 		return x.has(all, "a") && !x.has(all, "b")
@@ -201,10 +251,7 @@ func discoverPages(x *exam) {
 	const agents, limit = 5, 2
 	word := oddWord()
 	for i := range agents {
-		x.register(x.card(fmt.Sprintf("a%d", i), word))
-	}
-	for i := range agents {
-		x.listedAgent(fmt.Sprintf("a%d", i))
+		x.register(fmt.Sprintf("a%d", i), word)
 	}
 	x.eventually("the word does not find all agents that have it", func() bool { return len(x.discovered("text", word, "limit", 20)) == agents })
 	var all []string
@@ -222,8 +269,7 @@ func discoverPages(x *exam) {
 }
 
 func discoverMeaning(x *exam) {
-	x.register(x.card("a", "Processes payments and issues invoices"))
-	x.listedAgent("a")
+	x.register("a", "Processes payments and issues invoices")
 	x.eventually("the agent is not found by the meaning of what it does", func() bool {
 		return x.has(x.discovered("semantic", "take somebody's money and write a bill for it"), "a")
 	})

@@ -186,31 +186,92 @@ func TestSetups(t *testing.T) {
 	t.Parallel()
 	const no = `{"error":"the limit is reached"}`
 	at := startNodes(t, 1)[0]
+	mailboxes := []string{"priority/order", "delete/twice", "send/text", "send/many-senders", "request/many"}
 	for name, test := range map[string]struct {
 		ask      func(*nats.Msg) string
 		violated string
+		needing  []string // what that one says
 	}{
 		"no mailboxes": {func(m *nats.Msg) string {
 			if m.Subject == subjectCreate && strings.Contains(string(m.Data), "name") { // it greets with one of no name
 				return no
 			}
 			return ""
-		}, "create/reply"},
-		"unknown mailboxes": {says(subjectQuery, no), "send/nodes"},
-		"no messages":       {says(subjectSend, no), "send/id"},
+		}, "create/reply", mailboxes},
+		"unknown mailboxes": {says(subjectQuery, no), "send/nodes", mailboxes},
+		"no messages":       {says(subjectSend, no), "send/id", mailboxes},
+		"no agents":         {says(subjectDiscover, no), "agent/registered", []string{"agent/as-it-was", "agent/report", "agent/text"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := &wrong{ask: test.ask}
 			for _, r := range examined(t, conformance.Options{
 				To: w.start(t, at), Wait: 2 * time.Second,
-				Statements: only(test.violated, "priority/order", "delete/twice", "send/text", "send/many-senders", "request/many"),
+				Statements: only(append(test.needing, test.violated)...),
 			}) {
 				switch {
 				case r.Name == test.violated && r.Verdict == conformance.Violates:
 				case r.Name != test.violated && r.Verdict == conformance.Undecided && strings.HasSuffix(r.Why, "see "+test.violated):
 				default:
 					t.Error(told(r))
+				}
+			}
+		})
+	}
+}
+
+// A broker may return its agents page by page also without a text. Where others have many,
+// those of a check are not on the first page.
+func TestAgentsOnPages(t *testing.T) {
+	t.Parallel()
+	const others, limit = 50, 20
+	for name, test := range map[string]struct {
+		unregister string // what that is answered, if it is not carried out
+		want       conformance.Verdict
+	}{
+		"right":         {"", conformance.Conforms},
+		"never forgets": {`{"error":""}`, conformance.Violates},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &wrong{}
+			w.ask = func(m *nats.Msg) string {
+				in := struct {
+					Text string
+					Page int
+				}{Page: 1}
+				switch {
+				case m.Subject == subjectUnregister:
+					return test.unregister
+				case m.Subject != subjectDiscover || json.Unmarshal(m.Data, &in) != nil || in.Text != "":
+					return ""
+				}
+				got, err := w.upstream.RequestMsg(m, hosttest.Bound)
+				if err != nil {
+					return ""
+				}
+				var out struct{ Agents []any }
+				json.Unmarshal(got.Data, &out)
+				var all []any
+				for i := range others {
+					all = append(all, map[string]string{"name": fmt.Sprint("other", i)})
+				}
+				all = append(all, out.Agents...)
+				page := all[min((in.Page-1)*limit, len(all)):min(in.Page*limit, len(all))]
+				text, _ := json.Marshal(map[string]any{"error": "", "agents": page})
+				return string(text)
+			}
+			// Not parallel: a check's own page may change beside others.
+			for _, r := range examined(t, conformance.Options{
+				To: w.start(t, startNodes(t, 1)[0]), Wait: 2 * time.Second, Parallel: 1,
+				Statements: only("agent/registered", "agent/mailbox-alone", "agent/as-it-was", "agent/again", "agent/unregistered", "agent/report"),
+			}) {
+				want := conformance.Conforms
+				if r.Name == "agent/unregistered" {
+					want = test.want
+				}
+				if r.Verdict != want {
+					t.Errorf("expected %s: %s", want, told(r))
 				}
 			}
 		})
