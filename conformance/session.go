@@ -85,6 +85,7 @@ func cleanDiscards(x *exam) {
 	if connack.SessionPresent {
 		x.Violates("the CONNACK to a clean start has Session Present")
 	}
+	x.spread(again)
 	pub.publish(x.topic("t"), "new", 1)
 	again.nothing(pub, "its session was discarded")
 }

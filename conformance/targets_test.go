@@ -81,6 +81,9 @@ func startMochi(t *testing.T, hook mochi.Hook) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if h, ok := hook.(*farNode); ok {
+		h.topics = s.Topics
+	}
 	if h, ok := hook.(*wrong); ok && h.closesNone {
 		open := &unclosing{Listener: l}
 		t.Cleanup(open.free)

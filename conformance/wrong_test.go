@@ -165,3 +165,46 @@ func TestFiltersAfterUnsubscribing(t *testing.T) {
 		}
 	}
 }
+
+// A farNode hook makes mochi-mqtt as one of two nodes of a right broker: that a clean start
+// discarded subscriptions it learns with the next subscription of the client.
+type farNode struct {
+	mochi.HookBase
+	topics *mochi.TopicsIndex
+	mu     sync.Mutex
+	first  map[string]packets.Subscription // of each client
+}
+
+func (h *farNode) ID() string { return "far node" }
+
+func (h *farNode) Provides(b byte) bool { return b == mochi.OnSubscribed || b == mochi.OnPacketEncode }
+
+func (h *farNode) OnSubscribed(cl *mochi.Client, pk packets.Packet, _ []byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if old, again := h.first[cl.ID]; again && cl.Properties.Clean {
+		h.topics.Unsubscribe(old.Filter, cl.ID)
+	} else if !again {
+		h.first[cl.ID] = pk.Filters[0]
+	}
+}
+
+func (h *farNode) OnPacketEncode(cl *mochi.Client, pk packets.Packet) packets.Packet {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if old, again := h.first[cl.ID]; again && pk.FixedHeader.Type == packets.Connack && cl.Properties.Clean {
+		h.topics.Subscribe(cl.ID, old)
+	}
+	return pk
+}
+
+// A node may learn late that a clean start on another one discarded a session.
+func TestDiscardedApart(t *testing.T) {
+	t.Parallel()
+	at := startMochi(t, &farNode{first: map[string]packets.Subscription{}})
+	for _, r := range examined(t, Options{From: strings.Replace(at, "127.0.0.1", "localhost", 1), To: at, Statements: only("session/clean-discards")}) {
+		if r.Verdict != Conforms {
+			t.Error(told(r))
+		}
+	}
+}
