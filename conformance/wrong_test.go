@@ -17,8 +17,9 @@ type wrong struct {
 	mochi.HookBase
 	send       func(packets.Packet) packets.Packet // what a client is sent instead
 	noWills    bool
-	keeps      bool // what was unsubscribed
-	closesNone bool // of the connections that it ends
+	keeps      bool                      // what was unsubscribed
+	closesNone bool                      // of the connections that it ends
+	loses      func(packets.Packet) bool // what it takes and delivers to nobody
 }
 
 // An unclosing listener has connections that the broker cannot close. It keeps
@@ -55,7 +56,7 @@ func (unclosed) Close() error { return nil }
 func (h *wrong) ID() string { return "wrong" }
 
 func (h *wrong) Provides(b byte) bool {
-	return b == mochi.OnPacketEncode && h.send != nil || b == mochi.OnWill && h.noWills || b == mochi.OnUnsubscribe && h.keeps
+	return b == mochi.OnPacketEncode && h.send != nil || b == mochi.OnWill && h.noWills || b == mochi.OnUnsubscribe && h.keeps || b == mochi.OnPublish && h.loses != nil
 }
 
 func (h *wrong) OnPacketEncode(_ *mochi.Client, pk packets.Packet) packets.Packet { return h.send(pk) }
@@ -68,6 +69,13 @@ func (h *wrong) OnWill(_ *mochi.Client, w mochi.Will) (mochi.Will, error) {
 func (h *wrong) OnUnsubscribe(_ *mochi.Client, pk packets.Packet) packets.Packet {
 	pk.Filters = nil
 	return pk
+}
+
+func (h *wrong) OnPublish(_ *mochi.Client, pk packets.Packet) (packets.Packet, error) {
+	if h.loses(pk) {
+		return pk, packets.CodeSuccessIgnore
+	}
+	return pk, nil
 }
 
 // published changes the messages that clients are sent.
@@ -105,6 +113,11 @@ func TestWrongBroker(t *testing.T) {
 		{"always a retain flag", published(func(pk *packets.Packet) { pk.FixedHeader.Retain = true }), []string{"retained/flag-of-live", "retained/as-published"}},
 		{"DUP for nothing", published(func(pk *packets.Packet) { pk.FixedHeader.Dup = pk.FixedHeader.Qos > 0 }), []string{"publish/server-qos1", "publish/dup-is-not-passed-on"}},
 		{"no DUP", published(func(pk *packets.Packet) { pk.FixedHeader.Dup = false }), []string{"session/resend-has-dup"}},
+		{"one of QoS 0 too early", published(func(pk *packets.Packet) {
+			if pk.FixedHeader.Qos == 0 {
+				pk.Payload = bytes.Replace(pk.Payload, []byte("order 0 20"), []byte("order 0 40"), 1)
+			}
+		}), []string{"publish/in-order"}},
 		{"lower case", published(func(pk *packets.Packet) { pk.TopicName = strings.ToLower(pk.TopicName) }), []string{"filter/no-normalization"}},
 		{"text payloads", published(func(pk *packets.Packet) { pk.Payload, _, _ = bytes.Cut(pk.Payload, []byte{0}) }), []string{"publish/payload"}},
 		{"sorted user properties", published(func(pk *packets.Packet) {
@@ -148,6 +161,31 @@ func TestWrongBroker(t *testing.T) {
 					t.Log(told(r))
 				default:
 					t.Errorf("expected %s: %s", want, told(r))
+				}
+			}
+		})
+	}
+}
+
+// A broker that delivers nothing of what a check looks for has shown nothing of the statement.
+func TestNothingToLookAt(t *testing.T) {
+	t.Parallel()
+	payload := func(text string) func(packets.Packet) bool {
+		return func(pk packets.Packet) bool { return bytes.Contains(pk.Payload, []byte(text)) }
+	}
+	for _, test := range []struct {
+		name, statement string
+		hook            *wrong
+		want            Verdict
+	}{
+		{"the last of QoS 0 is lost", "publish/in-order", &wrong{loses: payload("order 0 59")}, Conforms},
+		{"all of QoS 0 are lost", "publish/in-order", &wrong{loses: payload("order 0 ")}, Undecided},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			for _, r := range examined(t, Options{To: startMochi(t, test.hook), Statements: only(test.statement)}) {
+				if r.Verdict != test.want {
+					t.Errorf("expected %s: %s", test.want, told(r))
 				}
 			}
 		})
