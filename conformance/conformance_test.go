@@ -92,6 +92,24 @@ func TestStatements(t *testing.T) {
 	}
 }
 
+// MQTT 5 forbids these to clients, and calls none of them an error that a server must end
+// the connection for.
+func TestForbiddenToClients(t *testing.T) {
+	names := []string{"malformed/server-packet", "malformed/publish-id-0", "malformed/subscribe-id-0", "malformed/publish-wildcard", "malformed/auth-unasked"}
+	found := 0
+	for _, s := range only(names...) {
+		if s.Version != V5 {
+			continue
+		}
+		if found++; s.Level != should {
+			t.Errorf("%s %s is a %s", s.Name, s.Cite(), s.Level)
+		}
+	}
+	if found != len(names) {
+		t.Errorf("%d statements, expected %d", found, len(names))
+	}
+}
+
 // A violation that is not there when the check runs alone is none, and no pass.
 func TestAgain(t *testing.T) {
 	for _, test := range []struct{ first, second, want Verdict }{
