@@ -177,16 +177,21 @@ func generated(x *exam) {
 
 func dollar(x *exam) {
 	x.needsWildcards()
-	sub := x.sub()
+	topic, sub, exact := "$rmq/"+x.token, x.sub(), x.sub()
 	sub.subscribeAll([]packets.Subscription{{Filter: "#"}, {Filter: "+/" + x.token}, {Filter: "+/#"}})
+	exact.subscribe(topic, 0)
 	// The server may refuse to take it; it goes by a connection of its own.
 	sender := x.dial("sender", x.from)
 	sender.send(x.connection(x.token + "sender"))
 	if sender.await("CONNACK", ofType(packets.Connack)).ReasonCode != 0 {
 		x.Undecided("the broker refuses a connection")
 	}
-	sender.send(publisher("$rmq/"+x.token, 0, 0, x.payload("m")))
-	sender.pong(sender.x.soon())
+	sender.send(publisher(topic, 0, 0, x.payload("m")))
+	sender.pong(x.soon())
+	if _, err := exact.find(x.labelled("m"), x.soon()); err != nil {
+		x.delivers()
+		x.Unsupported("the broker delivers nothing on the topic %q, in %v", topic, x.wait)
+	}
 	sub.nothing(x.pub(), "its topic begins with $, and every filter of the client with a wildcard")
 }
 

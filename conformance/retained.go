@@ -102,7 +102,9 @@ func retainedQoS0(x *exam) {
 // isKept looks whether a new subscription is sent a retained message.
 func isKept(x *exam, name, label string) bool {
 	look := x.sub()
-	look.trySubscribe([]packets.Subscription{{Filter: x.topic(name), Qos: 1}})
+	if code := look.trySubscribe([]packets.Subscription{{Filter: x.topic(name), Qos: 1}}).ReasonCodes[0]; code >= 0x80 {
+		x.Unsupported("the broker refused a subscription with %#02x", code)
+	}
 	helper, _ := x.connect(fmt.Sprintf("look%d", len(x.clients)), x.to)
 	all := look.rest(helper)
 	look.disconnect()

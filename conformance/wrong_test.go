@@ -20,6 +20,7 @@ type wrong struct {
 	keeps      bool                      // what was unsubscribed
 	closesNone bool                      // of the connections that it ends
 	loses      func(packets.Packet) bool // what it takes and delivers to nobody
+	refuses    string                    // subscriptions to a filter that ends so
 }
 
 // An unclosing listener has connections that the broker cannot close. It keeps
@@ -56,7 +57,7 @@ func (unclosed) Close() error { return nil }
 func (h *wrong) ID() string { return "wrong" }
 
 func (h *wrong) Provides(b byte) bool {
-	return b == mochi.OnPacketEncode && h.send != nil || b == mochi.OnWill && h.noWills || b == mochi.OnUnsubscribe && h.keeps || b == mochi.OnPublish && h.loses != nil
+	return b == mochi.OnPacketEncode && h.send != nil || b == mochi.OnWill && h.noWills || b == mochi.OnUnsubscribe && h.keeps || b == mochi.OnPublish && h.loses != nil || b == mochi.OnSubscribe && h.refuses != ""
 }
 
 func (h *wrong) OnPacketEncode(_ *mochi.Client, pk packets.Packet) packets.Packet { return h.send(pk) }
@@ -76,6 +77,15 @@ func (h *wrong) OnPublish(_ *mochi.Client, pk packets.Packet) (packets.Packet, e
 		return pk, packets.CodeSuccessIgnore
 	}
 	return pk, nil
+}
+
+func (h *wrong) OnSubscribe(_ *mochi.Client, pk packets.Packet) packets.Packet {
+	for i := range pk.Filters {
+		if strings.HasSuffix(pk.Filters[i].Filter, h.refuses) {
+			pk.Filters[i].Filter = "#/" // which nobody grants
+		}
+	}
+	return pk
 }
 
 // published changes the messages that clients are sent.
@@ -180,6 +190,10 @@ func TestNothingToLookAt(t *testing.T) {
 	}{
 		{"the last of QoS 0 is lost", "publish/in-order", &wrong{loses: payload("order 0 59")}, Conforms},
 		{"all of QoS 0 are lost", "publish/in-order", &wrong{loses: payload("order 0 ")}, Undecided},
+		{"large ones are lost", "flow/maximum-packet-size", &wrong{loses: payload("xxxxx")}, Undecided},
+		{"topics with $ are lost", "filter/dollar", &wrong{loses: func(pk packets.Packet) bool { return strings.HasPrefix(pk.TopicName, "$") }}, Unsupported},
+		{"subscriptions are refused", "retained/removed", &wrong{refuses: "/t"}, Unsupported},
+		{"subscriptions are refused", "retained/qos0-replaces", &wrong{refuses: "/t"}, Unsupported},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
