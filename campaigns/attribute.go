@@ -126,7 +126,11 @@ func (c *sdkRuns) allFail(claim string, of []*subject) reports.Attribution {
 		a.Next = append(a.Next, c.tapped(of[0])...)
 	case len(well) > 0 && len(ill) == 0:
 		a.Suspect = reports.CauseBroker
-		a.Text = fmt.Sprintf("%s fails on %s and not on the control broker; no other library was tried", a.Versions, c.group.broker)
+		others := "was tried"
+		if len(byLibrary(c.subjects)) > libraries {
+			others = "could tell"
+		}
+		a.Text = fmt.Sprintf("%s fails on %s and not on the control broker; no other library %s", a.Versions, c.group.broker, others)
 		a.Next = append(append(a.Next, c.otherSDK(of[0])), c.tapped(of[0])...)
 	case len(ill) > 0 && len(well) == 0:
 		a.Cause, a.Proof = reports.CauseHarness, proofControl

@@ -30,10 +30,11 @@ type Cell struct {
 	Wire        bool // packets were recorded
 	Earlier     bool // its SDK speaks an earlier version of the protocol
 	Verdict     verdict.Verdict
-	StarvedS    float64  // time in which the host kept the harness from running
-	Harness     []string // what the harness could not do
-	Unsupported string   // why there can be no run
-	Error       string   // why there is none, though there could be
+	Shortfalls  []verdict.Shortfall // that keep it from a better state, beside violations
+	StarvedS    float64             // time in which the host kept the harness from running
+	Harness     []string            // what the harness could not do
+	Unsupported string              // why there can be no run
+	Error       string              // why there is none, though there could be
 }
 
 // A Broker is what was under test. Runs on different ones are not compared
@@ -91,9 +92,11 @@ func (c Cell) fails(claim string) bool {
 	return c.ran() && r != nil && r.Status == verdict.Fail
 }
 
+// passes reports whether the run was seen to hold a claim: one whose faults did not land has
+// held nothing.
 func (c Cell) passes(claim string) bool {
 	r := c.result(claim)
-	return c.calm() && r != nil && r.Status == verdict.Pass
+	return c.calm() && verdict.Holds(c.Shortfalls) && r != nil && r.Status == verdict.Pass
 }
 
 // failed are the claims that fail, in the order of the results.

@@ -74,6 +74,12 @@ func unclear(c *Cell) {
 	c.Verdict = verdict.Verdict{State: verdict.InconclusiveFault, Headline: "the fault did not land", Reasons: []string{"f1 did not land"}}
 }
 
+// unlanded makes it a run whose fault did not land.
+func unlanded(c *Cell) {
+	c.Verdict.State, c.Verdict.Reasons = verdict.InconclusiveFault, []string{"f1 did not land"}
+	c.Shortfalls = []verdict.Shortfall{{Kind: verdict.FaultNotLanded, Text: "f1 did not land"}}
+}
+
 const (
 	paho13   = "go/paho.mqtt.golang@1.3.5"
 	paho14   = "go/paho.mqtt.golang@1.4.3"
@@ -185,6 +191,15 @@ func TestCompare(t *testing.T) {
 		{"all fail, and not on the control broker",
 			[]Cell{cell(paho15, fails()), cell(python2, fails()), cell(paho15, reference)},
 			[]string{"broker||control|go/paho.mqtt.golang 1.5.1; python/paho-mqtt 2.1.0"}, ""},
+		{"all fail, and the fault did not land on the control broker",
+			[]Cell{cell(paho15, fails()), cell(python2, fails()), cell(paho15, reference, unlanded)},
+			[]string{"undecided|broker||go/paho.mqtt.golang 1.5.1; python/paho-mqtt 2.1.0", "undecided|||go/paho.mqtt.golang 1.5.1"}, "no control broker that promises it"},
+		{"one library fails, and the fault did not land with the other",
+			[]Cell{cell(paho15, fails()), cell(python2, unlanded), cell(paho15, reference)},
+			[]string{"undecided|broker||go/paho.mqtt.golang 1.5.1", "undecided|||python/paho-mqtt 2.1.0"}, "no other library could tell"},
+		{"one version fails each time, and the fault did not land with the other",
+			append(twice(paho15), cell(paho14, unlanded), cell(python2)),
+			[]string{"undecided|protocol implementation||go/paho.mqtt.golang 1.5.1", "undecided|||go/paho.mqtt.golang 1.4.3"}, "f1 did not land"},
 		{"all fail, on the control broker too",
 			[]Cell{cell(paho15, fails()), cell(python2, fails()), cell(paho15, fails(), reference)},
 			[]string{"harness||control|go/paho.mqtt.golang 1.5.1; python/paho-mqtt 2.1.0"}, "suspect the scenario"},

@@ -44,6 +44,11 @@ func (d *RunDir) input(found checker.Report) verdict.Input {
 	}
 }
 
+// Shortfalls returns all that keeps a judged run from a better state, beside violations.
+func (d *RunDir) Shortfalls(found checker.Report) []verdict.Shortfall {
+	return verdict.Shortfalls(d.input(found))
+}
+
 func (d *RunDir) check() (checker.Report, error) {
 	events, err := history.Open(d.Evidence())
 	if err != nil {

@@ -60,21 +60,12 @@ func (r Run) byHand() bool { return r.Scenario == "" }
 // late is anybody's fault.
 func (r Run) starved() bool { return r.Report.Coverage.HostStarvedS > verdict.MaxStarvedS }
 
-// unproven are the shortfalls of a run that was not as its scenario has it. It may show a
-// violation, and says nothing of how often one comes. Shortfalls that a violation may bring
-// about are not among them, such as a low load.
-var unproven = []verdict.Kind{
-	verdict.NeverRun, verdict.FaultUnsupported, verdict.FaultMissing, verdict.FaultNotLanded, verdict.FaultPartial, verdict.FaultIndeterminate, verdict.FaultIdle,
-	verdict.PartGone, verdict.NodeEnded, verdict.HostStarved, verdict.HarnessError, verdict.HistoryIncomplete, verdict.EventsUnread, verdict.TooIndeterminate, verdict.BudgetMissed,
-}
-
-// told reports whether the run counts, whatever it shows: it was as its scenario has it,
-// with each fault in place, and nothing of ours was missing. Older reports have no
-// shortfalls: of these only runs that passed or failed count.
+// told reports whether the run counts, whatever it shows ([verdict.Counts]). Older reports
+// have no shortfalls: of these only runs that passed or failed count.
 func (r Run) told() bool {
 	report := r.Report
 	if len(report.Shortfalls) > 0 {
-		return !slices.ContainsFunc(report.Shortfalls, func(s verdict.Shortfall) bool { return slices.Contains(unproven, s.Kind) })
+		return verdict.Counts(report.Shortfalls)
 	}
 	if state := report.Verdict.State; !state.Failed() && state.ExitCode() != 0 {
 		return false
