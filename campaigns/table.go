@@ -18,7 +18,11 @@ func tabulate(cells []Cell, attributions []reports.Attribution) reports.Table {
 	groups := alike(cells)
 	for _, claim := range claimsOf(cells) {
 		failed, passed, _ := count(cells, claim.Name)
+		why := nobodys(cells, claim.Name)
 		switch {
+		case failed == 0 && why != "":
+			table.Unknown = append(table.Unknown, claim.Name+": "+why)
+			continue
 		case failed == 0 && passed > 0:
 			table.Passed = append(table.Passed, claim.Name)
 			continue
@@ -38,6 +42,21 @@ func whyUnknown(cells []Cell, claim string) string {
 	for _, c := range cells {
 		if r := c.result(claim); r != nil && len(r.Reasons) > 0 {
 			return ": " + r.Reasons[0]
+		}
+	}
+	return ""
+}
+
+// nobodys is the first failure of a claim that is held against nobody, "" for none: run b
+// failed it, and the host was starved for 3.0 s.
+func nobodys(cells []Cell, claim string) string {
+	for _, c := range cells {
+		switch {
+		case !c.fails(claim) || c.held(claim):
+		case c.Starved():
+			return fmt.Sprintf("run %s failed it, and the host was starved for %.1f s", c.RunID, c.StarvedS)
+		default:
+			return fmt.Sprintf("run %s failed it, and the harness could not do its job: %s", c.RunID, c.Harness[0])
 		}
 	}
 	return ""
@@ -64,11 +83,12 @@ func claimsOf(cells []Cell) (list []verdict.Claim) {
 // severityOf is the severity of a claim's violation.
 func severityOf(c verdict.Claim) string { return verdict.Severity([]verdict.Result{{Claim: c}}) }
 
-// count says in how many runs a claim failed, passed, and could not be told.
+// count says in how many runs a claim failed, passed, and could not be told: a failure that
+// is held against nobody tells no more than a pass of such a run.
 func count(cells []Cell, claim string) (failed, passed, unknown int) {
 	for _, c := range cells {
 		switch {
-		case c.fails(claim):
+		case c.held(claim):
 			failed++
 		case c.passes(claim):
 			passed++
@@ -111,6 +131,7 @@ var (
 		func(c Cell) string { return c.Broker.Profile },
 		func(c Cell) string { return c.Broker.Runtime },
 		func(c Cell) string { return c.Broker.Differs },
+		func(c Cell) string { return c.Broker.At },
 		func(c Cell) string { return fmt.Sprintf("build %.12s", c.Broker.Build) },
 		func(c Cell) string { return fmt.Sprintf("scenario %.12s", c.ScenarioSHA) },
 	}
@@ -209,10 +230,10 @@ func (c Cell) example(claim string, party verdict.Party) (text, at string) {
 
 // foundBy counts the violations of a claim that a run failed by the party that the wire
 // blames, "" where it does not tell. A failed claim about the client library is the
-// library's.
+// library's. Nothing is found where the failure is held against nobody.
 func (c Cell) foundBy(claim string) map[verdict.Party]int64 {
 	by := map[verdict.Party]int64{}
-	if !c.fails(claim) {
+	if !c.held(claim) {
 		return by
 	}
 	r := c.result(claim)

@@ -1,6 +1,7 @@
 package campaigns
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/judge/verdict"
@@ -53,6 +54,33 @@ recovery      go/x@1      robustmq   1 of 1, 2 could not tell  1         broker,
 	table = tabulate([]Cell{tableCell("a", "go/x@1", "robustmq", fails, 14), tableCell("d", "go/x@1", "mosquitto", holds), fine}, nil)
 	if a, b, c := table.Rows[0].Where, table.Rows[1].Where, table.Rows[2].Where; a != "robustmq, 0 nodes" || b != "robustmq, 1 nodes" || c != "mosquitto" {
 		t.Errorf("%q, %q, %q", a, b, c)
+	}
+	// A failure that is held against nobody counts no more than a pass of such a run.
+	late := func(id string, parties ...verdict.Party) Cell {
+		c := tableCell(id, "go/x@1", "robustmq", fails, 1)
+		c.StarvedS, c.Verdict.Results[1].Anomalies = 3, nil
+		for _, p := range parties {
+			c.Verdict.Results[1].Anomalies = append(c.Verdict.Results[1].Anomalies, verdict.Anomaly{Blame: p})
+		}
+		return c
+	}
+	want = `qos1-no-loss  go/x@1    2 of 2, 2 could not tell  1 to 14  broker, by wire
+4 runs; other claims that passed: 1; that could not be told: recovery: nothing was due; will-once: nothing was due
+`
+	unlucky := tableCell("j", "go/x@1", "robustmq", holds)
+	unlucky.StarvedS = 3
+	shown := []Cell{tableCell("a", "go/x@1", "robustmq", fails, 14), late("b", verdict.SDK), late("c", verdict.Broker), unlucky}
+	if got := tabulate(shown, nil).String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	table = tabulate([]Cell{late("b", verdict.SDK), tableCell("d", "go/x@1", "robustmq", holds)}, nil)
+	if len(table.Rows) != 0 || slices.Contains(table.Passed, "qos1-no-loss") || !slices.Contains(table.Unknown, "qos1-no-loss: run b failed it, and the host was starved for 3.0 s") {
+		t.Errorf("%+v", table)
+	}
+	here, there := tableCell("a", "go/x@1", "", fails, 1), tableCell("b", "go/x@1", "", fails, 1)
+	here.Broker.At, there.Broker.At = "198.18.0.1:1883", "198.18.0.2:1883"
+	if rows := tabulate([]Cell{here, there}, nil).Rows; len(rows) != 2 || rows[0].Where != "198.18.0.1:1883" {
+		t.Errorf("two brokers of somebody else's share a row: %+v", rows)
 	}
 	// The violations of one claim may be two parties' doing, in other runs each.
 	both, library := tableCell("g", "go/x@1", "robustmq", fails, 1), tableCell("h", "go/x@1", "robustmq", fails, 1)

@@ -12,7 +12,7 @@ type Table struct {
 	Rows    []TableRow `json:"rows"`                // by claim, the worst first
 	More    int        `json:"more_rows,omitempty"` // that were left out for want of room
 	Passed  []string   `json:"passed"`              // claims that no run failed, and one at least passed
-	Unknown []string   `json:"unknown,omitempty"`   // claims that no run could tell, each with its reason
+	Unknown []string   `json:"unknown,omitempty"`   // claims that no run could tell, or whose failure is held against nobody, each with its reason
 }
 
 // A TableRow is one claim in the runs that have everything in common: it failed in k
