@@ -39,7 +39,7 @@ func (c *sdkRuns) onWire(claim string) (list []reports.Attribution) {
 		a.Proof, a.Text = proofWire, fmt.Sprintf("the wire shows %s leaving the specification, %s%s", c.group.broker, with, howOftenBy(of, claim, verdict.Broker))
 		a.Evidence = append(evidence(of, claim, verdict.Broker), untold(of, claim)...)
 		if well := c.controls.those(func(s *subject) bool { return s.passes(claim) }); len(well) > 0 {
-			a.Evidence = append(a.Evidence, "the control broker passes: "+controlsText(well))
+			a.Evidence = append(a.Evidence, "the control broker passes: "+c.controlsText(well, claim))
 		}
 		if !repeated(of, claim) && !repeated(c.faulty.those(func(s *subject) bool { return s.blamed(claim, verdict.Broker) }), claim) {
 			a.Next = append(a.Next, c.again(of[0]))
@@ -101,9 +101,9 @@ func (c *sdkRuns) likeOthers(claim string, of, shown []*subject) reports.Attribu
 	a := c.deviation(reports.CauseUndecided, claim, of)
 	a.Text = fmt.Sprintf("fails what %s fails too, where the wire shows the broker at fault", some(shown))
 	a.Evidence = evidence(of, claim, "")
-	if !someHold && len(well) > 0 && len(ill) == 0 {
+	if !someHold && len(well) > 0 && len(ill) == 0 && c.controlsLacking(of, claim) == 0 {
 		a.Cause, a.Proof = reports.CauseBroker, proofControl
-		a.Text += fmt.Sprintf("; every SDK fails on %s%s, and not on the control broker (%s)", c.group.broker, howOften(of, claim), controlsText(well))
+		a.Text += fmt.Sprintf("; %s%s, and not on the control broker (%s)", c.fail(claim), howOften(of, claim), c.controlsText(well, claim))
 		a.Next = append(a.Next, c.tapped(of[0])...)
 		return a
 	}
@@ -121,8 +121,14 @@ func (c *sdkRuns) allFail(claim string, of []*subject) reports.Attribution {
 	a.Evidence = evidence(of, claim, "")
 	switch {
 	case len(well) > 0 && len(ill) == 0 && libraries > 1:
-		a.Cause, a.Proof = reports.CauseBroker, proofControl
-		a.Text = fmt.Sprintf("every SDK fails on %s%s, and not on the control broker (%s)", c.group.broker, howOften(of, claim), controlsText(well))
+		a.Text = fmt.Sprintf("%s%s, and not on the control broker (%s)", c.fail(claim), howOften(of, claim), c.controlsText(well, claim))
+		if a.Controls = c.controlsLacking(of, claim); a.Controls == 0 {
+			a.Cause, a.Proof = reports.CauseBroker, proofControl
+		} else {
+			a.Suspect = reports.CauseBroker
+			a.Text += fmt.Sprintf("; %s on that must hold it, too, so that this is no chance", plural(a.Controls, "run", "runs"))
+			a.Next = append(a.Next, c.control(of[0])...)
+		}
 		a.Next = append(a.Next, c.tapped(of[0])...)
 	case len(well) > 0 && len(ill) == 0:
 		a.Suspect = reports.CauseBroker
@@ -134,16 +140,16 @@ func (c *sdkRuns) allFail(claim string, of []*subject) reports.Attribution {
 		a.Next = append(append(a.Next, c.otherSDK(of[0])), c.tapped(of[0])...)
 	case len(ill) > 0 && len(well) == 0:
 		a.Cause, a.Proof = reports.CauseHarness, proofControl
-		a.Text = fmt.Sprintf("it fails on the control broker too (%s), and the wire blames nobody: suspect the scenario, its driver or this machine", controlsText(ill))
+		a.Text = fmt.Sprintf("it fails on the control broker too (%s), and the wire blames nobody: suspect the scenario, its driver or this machine", c.controlsText(ill, claim))
 		a.Next = append(append(a.Next, c.tapped(of[0])...), c.alone(of[0]))
 	case len(ill) > 0:
-		a.Text = fmt.Sprintf("every SDK fails on %s; on the control broker %s fails and %s does not", c.group.broker, some(ill), some(well))
+		a.Text = fmt.Sprintf("%s; on the control broker %s fails and %s does not", c.fail(claim), some(ill), some(well))
 		a.Next = append(append(a.Next, c.tapped(of[0])...), c.again(of[0]))
 	default:
 		if libraries > 1 {
-			a.Suspect = reports.CauseBroker
+			a.Suspect, a.Controls = reports.CauseBroker, c.controlsLacking(of, claim)
 		}
-		a.Text = fmt.Sprintf("every SDK fails on %s (%d of them), and no control broker that promises it was tried", c.group.broker, len(of))
+		a.Text = fmt.Sprintf("%s, and no control broker that promises it was tried", c.fail(claim))
 		a.Next = append(a.Next, c.control(of[0])...)
 		if libraries < 2 {
 			a.Next = append(a.Next, c.otherSDK(of[0]))
@@ -278,8 +284,31 @@ func some(list []*subject) string {
 	return text
 }
 
-// controlsText names the runs on the control broker.
-func controlsText(list []*subject) string {
-	cell := list[0].attempts()[0]
-	return fmt.Sprintf("%s with %s, run %s", cell.Broker, cell.SDK, cell.RunID)
+// controlsText names the runs on the control broker, and in what else that differs.
+func (c *sdkRuns) controlsText(list []*subject, claim string) string {
+	var told []Cell
+	for _, s := range list {
+		told = append(told, slices.DeleteFunc(slices.Clone(s.attempts()), func(of Cell) bool { return !of.held(claim) && !of.passes(claim) })...)
+	}
+	cell := told[0]
+	text := fmt.Sprintf("%s with %s, run %s", cell.Broker, cell.SDK, cell.RunID)
+	if more := len(told) - 1; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	if was, is := c.group.broker.Nodes, cell.Broker.Nodes; was != is && is > 0 {
+		text += fmt.Sprintf(", %s in place of %d", plural(is, "node", "nodes"), was)
+	}
+	if c.group.broker.Differs != "" && cell.Broker.Differs == "" {
+		text += ", without the settings"
+	}
+	return text
+}
+
+// fail says how many SDKs fail a claim that none is seen to hold.
+func (c *sdkRuns) fail(claim string) string {
+	failing := len(c.those(func(s *subject) bool { return s.fails(claim) }))
+	if failing == len(c.subjects) {
+		return fmt.Sprintf("every SDK fails on %s (%d of them)", c.group.broker, failing)
+	}
+	return fmt.Sprintf("%d of %d SDKs fail on %s, and the others could not tell", failing, len(c.subjects), c.group.broker)
 }

@@ -154,8 +154,8 @@ func (v Variation) String() string {
 // all of them show together. It ends as [JobDir.Replay] does.
 func (d *JobDir) Blame(ctx context.Context, backend Backend) (Result, error) {
 	todo := d.Job.Variations
-	soFar := func() Result { return d.soFar(len(todo)) }
-	if err := d.makeRuns(ctx, backend, todo, soFar); err != nil {
+	soFar := func() Result { return d.soFar(len(todo) + len(d.Job.Added)) }
+	if err := d.controls(ctx, backend, todo, soFar); err != nil {
 		return soFar(), err
 	}
 	r, err := d.blamed(backend)
@@ -167,6 +167,63 @@ func (d *JobDir) Blame(ctx context.Context, backend Backend) (Result, error) {
 		r.Comparison.Notes = append(r.Comparison.Notes, fmt.Sprintf("the report of run %s does not say so: %v", d.Job.RunID, err))
 	}
 	return r, d.Save(r)
+}
+
+// maxControls is the most runs on the control broker that a job makes.
+const maxControls = 6
+
+// controls makes what is left of the runs. Then it adds runs on the control broker, as many as
+// are lacking before the failure can be the broker's.
+func (d *JobDir) controls(ctx context.Context, backend Backend, todo []Variation, soFar func() Result) error {
+	for {
+		all := slices.Concat(todo, d.Job.Added)
+		if err := d.makeRuns(ctx, backend, all, soFar); err != nil {
+			return err
+		}
+		var made []Variation
+		held := false
+		for i, t := range d.Trials {
+			if all[i].Referee == RefereeControl {
+				made, held = append(made, all[i]), held || t.Answer == shrink.Passes
+			}
+		}
+		if !held || len(d.Trials) < len(all) || len(made) >= maxControls {
+			return nil
+		}
+		c, err := d.compareRuns(backend)
+		if err != nil {
+			return err
+		}
+		lacking := 0
+		for _, a := range c.Attributions {
+			lacking = max(lacking, a.Controls)
+		}
+		if lacking == 0 || len(made)+lacking > maxControls {
+			return nil
+		}
+		for i := range lacking {
+			d.Job.Added = append(d.Job.Added, made[i%len(made)])
+		}
+		if err := d.rewrite(); err != nil {
+			return err
+		}
+	}
+}
+
+// compareRuns compares the run and its variations, as far as they differ in what is asked; of a
+// series in anything.
+func (d *JobDir) compareRuns(backend Backend) (Comparison, error) {
+	cells, err := readRuns(backend, d.judgedRuns())
+	if err != nil {
+		return Comparison{}, err
+	}
+	c := Compare(cells)
+	c.Attributions = slices.DeleteFunc(c.Attributions, func(a reports.Attribution) bool {
+		asked := func(claim string) bool { return slices.Contains(d.Job.Wanted.Claims(), claim) }
+		return len(d.Job.Wanted) > 0 && !slices.ContainsFunc(a.Claims, asked)
+	})
+	c.Headline = headline(c)
+	return c, nil
 }
 
 // decision is what came of it, for the report of the run.
@@ -205,26 +262,20 @@ func (d *JobDir) shows(t Trial) string {
 	return fmt.Sprintf("it fails again in %s, not in %s", strings.Join(again, ", "), strings.Join(held, ", "))
 }
 
-// blamed compares the run and its variations, as far as they differ in what is
-// asked.
+// blamed compares the run and its variations.
 func (d *JobDir) blamed(backend Backend) (Result, error) {
 	r := d.result(false)
-	cells, err := readRuns(backend, d.judgedRuns())
+	c, err := d.compareRuns(backend)
 	if err != nil {
 		return r, err
 	}
-	c := Compare(cells)
-	c.Attributions = slices.DeleteFunc(c.Attributions, func(a reports.Attribution) bool {
-		return !slices.ContainsFunc(a.Claims, func(claim string) bool { return slices.Contains(d.Job.Wanted.Claims(), claim) })
-	})
-	c.Headline = headline(c)
 	for _, t := range d.Trials {
 		if t.Why != "" {
 			c.Notes = append(c.Notes, fmt.Sprintf("the run %s shows nothing: %s", t.Varied, t.Why))
 		}
 	}
 	r.Comparison, r.Table = &c, &c.Table
-	r.Headline = fmt.Sprintf("run %s and %d that differ in one thing: ", d.Job.RunID, len(cells)-1)
+	r.Headline = fmt.Sprintf("run %s and %d that differ in one thing: ", d.Job.RunID, len(d.JudgedTrials()))
 	for i, a := range c.Attributions {
 		if i > 0 {
 			r.Headline += "; "

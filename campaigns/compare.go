@@ -126,6 +126,7 @@ func merge(list []reports.Attribution) (out []reports.Attribution) {
 		b.Claims = union(b.Claims, a.Claims)
 		b.Runs = union(b.Runs, a.Runs)
 		b.Evidence = union(b.Evidence, a.Evidence)
+		b.Controls = max(b.Controls, a.Controls)
 		for _, step := range a.Next {
 			if !slices.Contains(b.Next, step) {
 				b.Next = append(b.Next, step)

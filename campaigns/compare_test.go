@@ -58,6 +58,14 @@ func twice(sdks ...string) (cells []Cell) {
 	return cells
 }
 
+// held are runs of an SDK on the control broker that hold the claim.
+func held(sdk string, times int) (cells []Cell) {
+	for n := range times {
+		cells = append(cells, cell(sdk, reference, id(fmt.Sprint("held-", n))))
+	}
+	return cells
+}
+
 // of makes it about another claim.
 func of(claim string) func(*Cell) {
 	return func(c *Cell) { c.Verdict.Results[0].Claim = claimOf(claim) }
@@ -66,6 +74,7 @@ func of(claim string) func(*Cell) {
 func wire(c *Cell)      { c.Wire = true }
 func earlier(c *Cell)   { c.Earlier = true }
 func reference(c *Cell) { c.Broker = onReference }
+func tuned(c *Cell)     { c.Broker.Differs = "session_expiry: 1h" }
 func starved(c *Cell)   { c.StarvedS = 3 }
 func id(id string) func(*Cell) {
 	return func(c *Cell) { c.RunID = id }
@@ -131,8 +140,11 @@ func TestCompare(t *testing.T) {
 			[]Cell{cell(paho15, fails(verdict.Broker)), cell(python2, fails())},
 			[]string{"broker||wire|go/paho.mqtt.golang 1.5.1", "undecided|protocol implementation||python/paho-mqtt 2.1.0"}, "--arm tap"},
 		{"some were tapped, the wire shows the broker at fault, all fail, and the control broker holds",
-			[]Cell{cell(paho15, fails(verdict.Broker)), cell(python2, fails()), cell(rumqttc, fails()), cell(paho15, reference)},
+			append(held(paho15, 3), cell(paho15, fails(verdict.Broker)), cell(python2, fails()), cell(rumqttc, fails())),
 			[]string{"broker||wire|go/paho.mqtt.golang 1.5.1", "broker||control|python/paho-mqtt 2.1.0; rust/rumqttc 0.24.0"}, "not on the control broker"},
+		{"some were tapped, the wire shows the broker at fault, all fail, and the control broker holds once",
+			append(held(paho15, 1), cell(paho15, fails(verdict.Broker)), cell(python2, fails()), cell(rumqttc, fails())),
+			[]string{"broker||wire|go/paho.mqtt.golang 1.5.1", "undecided|protocol implementation||python/paho-mqtt 2.1.0; rust/rumqttc 0.24.0"}, "--arm tap"},
 		{"some were tapped, the wire shows the broker at fault, and one SDK holds",
 			[]Cell{cell(paho15, fails(verdict.Broker)), cell(python2, fails()), cell(rumqttc), cell(paho15, reference)},
 			[]string{"broker||wire|go/paho.mqtt.golang 1.5.1", "undecided|protocol implementation||python/paho-mqtt 2.1.0"}, "--arm tap"},
@@ -189,7 +201,22 @@ func TestCompare(t *testing.T) {
 		{"all fail", []Cell{cell(paho15, fails()), cell(python2, fails())},
 			[]string{"undecided|broker||go/paho.mqtt.golang 1.5.1; python/paho-mqtt 2.1.0"}, "rmq-mcp run mqtt/qos-roundtrip --flavor reference --sdk go/paho.mqtt.golang@1.5.1 --protocol mqtt3 --seed 7 --tier smoke"},
 		{"all fail, and not on the control broker",
-			[]Cell{cell(paho15, fails()), cell(python2, fails()), cell(paho15, reference)},
+			append(held(paho15, 3), cell(paho15, fails()), cell(python2, fails())),
+			[]string{"broker||control|go/paho.mqtt.golang 1.5.1; python/paho-mqtt 2.1.0"}, "every SDK fails on robustmq v0.4.11 (2 of them), and not on the control broker (reference nats-server 2.15.2 with go/paho.mqtt.golang@1.5.1, run held-0-reference and 2 more)"},
+		{"all fail, and not on a control broker of one node, without the settings",
+			append(held(paho15, 2), cell(paho15, fails(), tuned), cell(python2, fails(), tuned), cell(paho15, reference, func(c *Cell) { c.Broker.Nodes = 1 })),
+			[]string{"broker||control|go/paho.mqtt.golang 1.5.1; python/paho-mqtt 2.1.0"}, ", without the settings)"},
+		{"two fail, a third could not tell, and the control broker holds",
+			append(held(paho15, 3), cell(paho15, fails()), cell(python2, fails()), cell(rumqttc, unlanded)),
+			[]string{"broker||control|go/paho.mqtt.golang 1.5.1; python/paho-mqtt 2.1.0", "undecided|||rust/rumqttc 0.24.0"}, "2 of 3 SDKs fail on robustmq v0.4.11, and the others could not tell, and not on the control broker"},
+		{"all fail, and not on the control broker, once",
+			append(held(paho15, 1), cell(paho15, fails()), cell(python2, fails())),
+			[]string{"undecided|broker||go/paho.mqtt.golang 1.5.1; python/paho-mqtt 2.1.0"}, "2 runs on that must hold it, too, so that this is no chance"},
+		{"all fail now and then, and the control broker holds less often than that takes",
+			append(held(paho15, 5), cell(paho15, fails()), cell(paho15, id("a")), cell(paho15, id("b")), cell(python2, fails()), cell(python2, id("c")), cell(python2, id("d"))),
+			[]string{"undecided|broker||go/paho.mqtt.golang 1.5.1; python/paho-mqtt 2.1.0"}, "in 2 of 6 runs, and not on the control broker"},
+		{"all fail now and then, and the control broker never does",
+			append(held(paho15, 7), cell(paho15, fails()), cell(paho15, id("a")), cell(paho15, id("b")), cell(python2, fails()), cell(python2, id("c")), cell(python2, id("d"))),
 			[]string{"broker||control|go/paho.mqtt.golang 1.5.1; python/paho-mqtt 2.1.0"}, ""},
 		{"all fail, and the fault did not land on the control broker",
 			[]Cell{cell(paho15, fails()), cell(python2, fails()), cell(paho15, reference, unlanded)},
@@ -239,7 +266,7 @@ func TestCompare(t *testing.T) {
 			[]Cell{cell(paho15), cell(python2), cell(official, earlier, fails(verdict.Broker))},
 			[]string{"SDK||protocol|python/robustmq 1.0.0"}, ""},
 		{"all fail, one of them for its protocol",
-			[]Cell{cell(paho15, fails()), cell(python2, fails()), cell(official, earlier, fails()), cell(paho15, reference)},
+			append(held(paho15, 3), cell(paho15, fails()), cell(python2, fails()), cell(official, earlier, fails())),
 			[]string{"broker||control|go/paho.mqtt.golang 1.5.1; python/paho-mqtt 2.1.0", "SDK||protocol|python/robustmq 1.0.0"}, ""},
 		{"an earlier version of the protocol is no other library to compare with",
 			[]Cell{cell(paho15, fails()), cell(official, earlier, fails()), cell(paho15, reference)},
@@ -328,7 +355,7 @@ func TestNeedsTheFaults(t *testing.T) {
 		t.Errorf("%s: %+v", c.Headline, c.Attributions)
 	}
 	// A baseline that cannot tell is no doubt about those with faults.
-	decided := []Cell{cell(paho15, fails()), cell(python2, fails()), cell(paho15, reference), cell(paho15, fails(), baseline, id("calm"))}
+	decided := append(held(paho15, 3), cell(paho15, fails()), cell(python2, fails()), cell(paho15, fails(), baseline, id("calm")))
 	if c := Compare(decided); len(c.Attributions) != 1 || c.Attributions[0].Cause != reports.CauseBroker || c.Attributions[0].Without != (reports.Times{Failed: 1, Of: 1}) || !slices.Contains(c.Attributions[0].Runs, "calm-robustmq") {
 		t.Errorf("%+v", c.Attributions)
 	}

@@ -67,7 +67,7 @@ type Job struct {
 	Blame      bool        `json:"blame,omitempty"`       // of a series: where one fails, runs that differ in one thing, too
 	For        string      `json:"for,omitempty"`         // what it is a part of, which does it once
 	UntilFails bool        `json:"until_fails,omitempty"` // of a series: no run is made once each of Wanted has failed
-	Added      []Variation `json:"added,omitempty"`       // those, once the runs that were asked for are made
+	Added      []Variation `json:"added,omitempty"`       // those, once the runs that were asked for are made; of blame: more on the control broker
 	NotTried   []string    `json:"not_tried,omitempty"`   // failures for which none were added, and why
 }
 

@@ -215,6 +215,43 @@ func TestRefereesDecideWhatDeviates(t *testing.T) {
 	}
 }
 
+// Where every library fails and the wire is silent, the control broker decides. It is run as
+// often as that takes, or once where the budget is less.
+func TestRefereesOnTheControlBroker(t *testing.T) {
+	for _, c := range []struct {
+		budget int
+		want   string
+		cause  reports.Cause
+	}{
+		{12, "control reference,control reference,control reference,tap robustmq,tap robustmq", reports.CauseBroker},
+		{2, "control reference,tap robustmq", reports.CauseUndecided},
+	} {
+		b := newBench(t, func(e Entry, _ int) (Cell, error) {
+			if e.Flavor == "robustmq" {
+				return cell("x", fails()), nil
+			}
+			return cell("x"), nil
+		})
+		p, err := NewPlan(Order{
+			Scenarios: []Scene{{Name: "mqtt/qos-roundtrip", Flavor: "robustmq", Protocols: []string{"mqtt3"}}}, SDKs: []string{paho15, python2}, Seed: 7,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := NewMatrix(b.begin(p), b.work(), Limits{Jobs: 1, Referees: c.budget}).Run(t.Context())
+		var kinds []string
+		for _, cell := range b.docs[len(b.docs)-1].Cells {
+			if cell.Referee != "" {
+				kinds = append(kinds, cell.Referee+" "+cell.Flavor)
+			}
+		}
+		slices.Sort(kinds)
+		if text := strings.Join(kinds, ","); err != nil || text != c.want || got.Attributions[0].Cause != c.cause {
+			t.Errorf("of %d: %q, %v, %+v", c.budget, text, err, got.Attributions)
+		}
+	}
+}
+
 func TestAStoppedMatrixGoesOn(t *testing.T) {
 	b := newBench(t, nil)
 	ctx, stop := context.WithCancel(t.Context())

@@ -15,7 +15,8 @@ const (
 
 // referees are runs beside the matrix that decide what deviates: with the tap
 // armed, on the control broker, and once more with the same seed. Each deviation
-// gets one of each before any gets a second, as far as the budget goes.
+// gets one of each before any gets a second, as far as the budget goes. Where the control
+// broker decides, a deviation gets as many there as that takes, and no repetition.
 func (m *Matrix) referees() (list []Entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -45,7 +46,7 @@ func has(list []Entry, e Entry) bool {
 // refereesOf returns the referees of one kind that an attribution needs. An
 // attribution decided by the wire needs no referee but a repetition.
 func (m *Matrix) refereesOf(a reports.Attribution, kind string) (list []Entry) {
-	if len(a.Claims) == 0 && a.Cause != reports.CauseUndecided || a.Proof == proofWire && kind != RefereeAgain {
+	if len(a.Claims) == 0 && a.Cause != reports.CauseUndecided || a.Proof == proofWire && kind != RefereeAgain || a.Controls > 0 && kind == RefereeAgain {
 		return nil
 	}
 	for _, e := range m.store.Plan.Entries {
@@ -79,7 +80,15 @@ func (m *Matrix) refereesOf(a reports.Attribution, kind string) (list []Entry) {
 			first = append(first, e)
 		}
 	}
-	return append(first, rest...)
+	list = append(first, rest...)
+	if kind == RefereeControl && len(list) > 0 && a.Controls <= m.limits.Referees-len(m.extra) {
+		for n := len(list); n < a.Controls; n++ {
+			e := list[n%len(first)]
+			e.Number = n / len(first)
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // deviates reports whether an entry's own run is one of those attributed.

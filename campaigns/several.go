@@ -34,7 +34,7 @@ func NewSeries(name string, start keeper.Start, sdks []string, times int, blame 
 // thing as well. It ends as [JobDir.Replay] does.
 func (d *JobDir) Series(ctx context.Context, backend Backend) (Result, error) {
 	todo := d.Job.Variations
-	soFar := func() Result { return d.soFar(len(todo)) }
+	soFar := func() Result { return d.soFar(len(todo) + len(d.Job.Added)) }
 	if err := d.makeRuns(ctx, backend, todo, soFar); err != nil {
 		return soFar(), err
 	}
@@ -44,8 +44,7 @@ func (d *JobDir) Series(ctx context.Context, backend Backend) (Result, error) {
 			return soFar(), err
 		}
 	}
-	todo = slices.Concat(todo, d.Job.Added)
-	if err := d.makeRuns(ctx, backend, todo, soFar); err != nil {
+	if err := d.controls(ctx, backend, todo, soFar); err != nil {
 		return soFar(), err
 	}
 	r, err := d.compared(backend)

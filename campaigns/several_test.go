@@ -189,7 +189,7 @@ func TestSeriesBlames(t *testing.T) {
 		{[]string{"go/x@1"}, 1, "go/x@1", []string{"go/x@1 again", "rust/z@3 sdk", "go/x@1 control"}},
 		{[]string{"go/x@1"}, 3, "go/x@1", []string{"rust/z@3 sdk", "go/x@1 control"}},
 		{[]string{"go/x@1", "python/y@2"}, 2, "python/y@2", []string{"python/y@2 control"}},
-		{[]string{"go/x@1", "python/y@2"}, 2, "go/x@1 python/y@2", []string{"go/x@1 control", "python/y@2 control"}},
+		{[]string{"go/x@1", "python/y@2"}, 2, "go/x@1 python/y@2", []string{"go/x@1 control", "python/y@2 control", "go/x@1 control"}},
 		{[]string{"go/x@1"}, 2, "nobody", nil},
 	} {
 		d := seriesDir(t, c.sdks, c.times, true)

@@ -129,7 +129,8 @@ type Attribution struct {
 	Evidence  []string `json:"evidence"` // what shows it, each naming its run
 	Issue     string   `json:"issue,omitempty"`
 	Runs      []string `json:"run_ids"`
-	Next      []Step   `json:"next"` // what would decide it, or prove it better
+	Next      []Step   `json:"next"`                       // what would decide it, or prove it better
+	Controls  int      `json:"controls_lacking,omitempty"` // runs on the control broker that must hold the claims, too, before it is the broker's
 }
 
 // Times is in how many of some runs something failed.

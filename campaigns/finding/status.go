@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/mod/semver"
 
+	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -184,7 +184,7 @@ func (s Status) on(name string, v *version, before map[Setup]reports.Times) (Sta
 			continue
 		}
 		t.Of++
-		clean, n := slices.SortedFunc(slices.Values(v.clean[line]), time.Time.Compare), needed(was)
+		clean, n := slices.SortedFunc(slices.Values(v.clean[line]), time.Time.Compare), campaigns.Needed(was)
 		ran = ran || len(clean) > 0
 		if len(clean) < n {
 			continue
@@ -214,23 +214,9 @@ func (all *sights) repeats(key Key, before map[Setup]reports.Times) (list []Repe
 	}
 	for line, t := range before {
 		if t.Failed > 0 {
-			list = append(list, Repeat{RunID: runs[line].ID, Setup: runs[line].setup(), Needed: needed(t), Times: t})
+			list = append(list, Repeat{RunID: runs[line].ID, Setup: runs[line].setup(), Needed: campaigns.Needed(t), Times: t})
 		}
 	}
 	slices.SortFunc(list, func(a, b Repeat) int { return cmp.Or(a.Setup.compare(b.Setup), cmp.Compare(a.RunID, b.RunID)) })
 	return list
-}
-
-// chance is the probability that is left that a finding is still there, as often as before.
-const chance = 0.05
-
-// leastRuns is how many runs without it a fix takes, however often it came before.
-const leastRuns = 3
-
-// needed is how many runs in a row must not show a finding that came so often before, so
-// that this is chance in one of twenty cases. The rate is estimated by Laplace's rule of
-// succession: (failed+1) of (runs+2).
-func needed(before reports.Times) int {
-	rate := float64(before.Failed+1) / float64(before.Of+2)
-	return max(leastRuns, int(math.Ceil(math.Log(chance)/math.Log(1-rate))))
 }

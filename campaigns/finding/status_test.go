@@ -9,7 +9,6 @@ import (
 
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
-	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // TestStatus has each way of a finding through the versions. A word is runs on one version:
@@ -116,14 +115,6 @@ func TestStatusOfALibrary(t *testing.T) {
 	}
 	if got := Make(runs, nil).Findings[0].Status.String(); got != "fixed in 2.0.0" {
 		t.Error(got)
-	}
-}
-
-func TestNeeded(t *testing.T) {
-	for before, want := range map[reports.Times]int{{Failed: 1, Of: 1}: 3, {Failed: 5, Of: 5}: 3, {Failed: 1, Of: 2}: 5, {Failed: 2, Of: 6}: 7, {Failed: 1, Of: 20}: 32} {
-		if got := needed(before); got != want {
-			t.Errorf("%+v: %d, want %d", before, got, want)
-		}
 	}
 }
 

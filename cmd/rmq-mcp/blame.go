@@ -20,7 +20,8 @@ func (a *app) blame() *cobra.Command {
 		Use:   "blame RUN",
 		Short: "Say who is to blame for a failure, by runs that differ in one thing",
 		Long: "Runs what a failed run's record froze once more all the same, once with the packets recorded, once without its faults, once with\n" +
-			"another client library and once on the control broker, as far as the run allows each, and each so often as --times says. It compares what they show:\n" +
+			"another client library and once on the control broker, as far as the run allows each, and each so often as --times says. Where every\n" +
+			"library fails, and the wire shows nobody at fault, the control broker is run as often as it takes to tell that from chance. It compares what they show:\n" +
 			"the protocol implementation, the broker, one client library, the harness, the environment, or what would decide it.\n" +
 			"Ctrl-C stops in order; the same command goes on where it stopped.\n" +
 			"Exit status: 1 somebody is to blame, 2 that could not be told, 3 the harness could not do its job.",
