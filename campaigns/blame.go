@@ -163,7 +163,7 @@ func (d *JobDir) Blame(ctx context.Context, backend Backend) (Result, error) {
 		return r, err
 	}
 	r.Ended = true
-	if err := backend.JoinBlame(d.Job.Dir, d.decision(r)); err != nil { // of a run of long ago, or of somebody else
+	if err := backend.JoinBlame(d.Job.Dir, d.decision(r, d.Job.RunID)); err != nil { // of a run of long ago, or of somebody else
 		r.Comparison.Notes = append(r.Comparison.Notes, fmt.Sprintf("the report of run %s does not say so: %v", d.Job.RunID, err))
 	}
 	return r, d.Save(r)
@@ -226,9 +226,9 @@ func (d *JobDir) compareRuns(backend Backend) (Comparison, error) {
 	return c, nil
 }
 
-// decision is what came of it, for the report of the run.
-func (d *JobDir) decision(r Result) reports.Blame {
-	b := reports.Blame{Headline: r.Headline, Experiments: []reports.Experiment{}, Attributions: r.Comparison.Attributions, Open: r.Comparison.Notes}
+// decision is what came of it, for the report of a run.
+func (d *JobDir) decision(r Result, run string) reports.Blame {
+	b := reports.Blame{Headline: d.whose(run, *r.Comparison), Experiments: []reports.Experiment{}, Attributions: r.Comparison.Attributions, Open: r.Comparison.Notes}
 	for _, t := range d.Trials {
 		e := reports.Experiment{What: t.Varied, RunID: t.RunID, State: t.State, Shows: "nothing: " + t.Why}
 		switch t.Answer {
@@ -240,6 +240,32 @@ func (d *JobDir) decision(r Result) reports.Blame {
 		b.Experiments = append(b.Experiments, e)
 	}
 	return b
+}
+
+// whose says whose doing the failure of a run is. Beside it stands what other runs show, with
+// their library and broker.
+func (d *JobDir) whose(run string, c Comparison) string {
+	differ := "that differ in one thing"
+	if d.Job.Kind == Series {
+		differ = "of its series"
+	}
+	var own, others []string
+	for _, a := range c.Attributions {
+		words := strings.TrimPrefix(fmt.Sprintf("%s: %s", strings.Join(a.Claims, ", "), a.Words()), ": ")
+		if slices.Contains(a.Runs, run) {
+			own = append(own, words)
+		} else {
+			others = append(others, fmt.Sprintf("%s, with %s on %s", words, a.Versions, a.Broker))
+		}
+	}
+	if len(own) == 0 {
+		own = []string{"whose doing it is could not be told"}
+	}
+	text := fmt.Sprintf("run %s and %d %s: %s", run, len(d.judgedRuns())-1, differ, strings.Join(own, "; "))
+	if len(others) > 0 {
+		text += "; of other runs: " + strings.Join(others, "; ")
+	}
+	return text
 }
 
 // shows says which of the claims that failed in the run fail in a trial again. A series
@@ -275,16 +301,7 @@ func (d *JobDir) blamed(backend Backend) (Result, error) {
 		}
 	}
 	r.Comparison, r.Table = &c, &c.Table
-	r.Headline = fmt.Sprintf("run %s and %d that differ in one thing: ", d.Job.RunID, len(d.JudgedTrials()))
-	for i, a := range c.Attributions {
-		if i > 0 {
-			r.Headline += "; "
-		}
-		r.Headline += fmt.Sprintf("%s: %s", strings.Join(a.Claims, ", "), a.Words())
-	}
-	if len(c.Attributions) == 0 {
-		r.Headline += "whose doing it is could not be told"
-	}
+	r.Headline = d.whose(d.Job.RunID, c)
 	return r, nil
 }
 

@@ -116,7 +116,9 @@ func blameLab(failing ...string) Backend {
 			case RefereeControl:
 				j = cell("go/paho.mqtt.golang@1.5.1", "reference", fails)
 			}
-			j.RunID = run
+			if j.RunID = run; run == "/original" {
+				j.RunID = "1122-1504-kill-3f2a"
+			}
 			return j, nil
 		},
 		JoinBlame: func(string, reports.Blame) error { return nil },
@@ -172,6 +174,41 @@ func TestBlame(t *testing.T) {
 				t.Errorf("on disk: %q, %v", on.Headline, err)
 			}
 		})
+	}
+}
+
+// The headline of a run's report is about its broker and its library. Others are named.
+func TestBlameOfAnotherLibrary(t *testing.T) {
+	for _, job := range []Job{{Kind: Blame}, {Kind: Series, Blame: true}} {
+		job.Variations = []Variation{{Referee: RefereeAgain}, {Referee: RefereeSDK, SDK: "python/paho-mqtt@2.1.0"}}
+		d := testJobDir(t, job)
+		backend, joined := blameLab(RefereeAgain, RefereeSDK), map[string]string{}
+		backend.Vary = func(string) ([]Variation, error) { return nil, nil }
+		backend.JoinSeries = func(string, reports.Series) error { return nil }
+		backend.JoinBlame = func(run string, b reports.Blame) error { joined[run] = b.Headline; return nil }
+		read := backend.Read
+		backend.Read = func(run string) (Judged, error) {
+			j, err := read(run)
+			if j.SDK == "python/paho-mqtt@2.1.0" {
+				j.Verdict.Results[0].Anomalies = []verdict.Anomaly{{Kind: "lost", Blame: verdict.SDK}}
+			}
+			return j, err
+		}
+		make, want := d.Blame, map[string]string{"/original": "that differ in one thing: qos1-no-loss: undecided, suspected: broker; of other runs: qos1-no-loss: SDK, by wire, with python/paho-mqtt 2.1.0 on robustmq"}
+		if job.Kind == Series {
+			make, want = d.Series, map[string]string{
+				"again-1": "of its series: qos1-no-loss: undecided, suspected: broker; of other runs: qos1-no-loss: SDK, by wire, with python/paho-mqtt 2.1.0",
+				"sdk-2":   "of its series: qos1-no-loss: SDK, by wire; of other runs: qos1-no-loss: undecided, suspected: broker, with go/paho.mqtt.golang 1.5.1",
+			}
+		}
+		if _, err := make(t.Context(), backend); err != nil {
+			t.Fatal(err)
+		}
+		for run, says := range want {
+			if !strings.Contains(joined[run], says) {
+				t.Errorf("%s says %q, want %q", run, joined[run], says)
+			}
+		}
 	}
 }
 

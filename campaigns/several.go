@@ -177,7 +177,7 @@ func (d *JobDir) compared(backend Backend) (Result, error) {
 		if len(t.Failed) == 0 {
 			continue
 		}
-		if err := backend.JoinBlame(t.RunID, d.decision(r)); err != nil {
+		if err := backend.JoinBlame(t.RunID, d.decision(r, t.RunID)); err != nil {
 			return r, fmt.Errorf("note in the report of run %s whose doing it is: %w", t.RunID, err)
 		}
 	}

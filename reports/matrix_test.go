@@ -87,7 +87,7 @@ func TestJoinBlame(t *testing.T) {
 			{What: "all the same", RunID: "1121-0110-broker-kill-9-aaaa", State: verdict.FailOnce, Shows: "it fails so again"},
 			{What: "with python/paho-mqtt@2.1.0", Shows: "nothing: no Python here"},
 		},
-		Attributions: []Attribution{{Cause: CauseBroker, Proof: "control", Claims: []string{"qos1-no-loss"}, Text: "every library loses messages", SDKs: []string{}, Evidence: []string{}, Runs: []string{},
+		Attributions: []Attribution{{Cause: CauseBroker, Proof: "control", Claims: []string{"qos1-no-loss"}, Versions: "go/x 1", Broker: "robustmq v0.4.11", Text: "every library loses messages", SDKs: []string{}, Evidence: []string{}, Runs: []string{},
 			Next: []Step{{Why: "the packets", Command: "rmq-mcp run mqtt/broker-kill-9 --arm tap"}}}},
 		Open: []string{"one SDK was not tried"},
 	}))
@@ -98,7 +98,7 @@ func TestJoinBlame(t *testing.T) {
 	report := read(t, filepath.Join(run, MarkdownFile))
 	for _, want := range []string{
 		"| Blame, by experiments | qos1-no-loss: broker, by control |", "| all the same | ❌ FAIL-once | it fails so again | `1121-0110-broker-kill-9-aaaa` |",
-		"| with python/paho-mqtt@2.1.0 |  | nothing: no Python here |  |", "(qos1-no-loss): every library loses messages.", "Open: the packets: `rmq-mcp run mqtt/broker-kill-9 --arm tap`", "- one SDK was not tried",
+		"| with python/paho-mqtt@2.1.0 |  | nothing: no Python here |  |", "(qos1-no-loss), with go/x 1 on robustmq v0.4.11: every library loses messages.", "Open: the packets: `rmq-mcp run mqtt/broker-kill-9 --arm tap`", "- one SDK was not tried",
 	} {
 		if !strings.Contains(report, want) {
 			t.Errorf("the report does not say %q:\n%s", want, report)
