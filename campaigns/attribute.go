@@ -116,7 +116,7 @@ func (c *sdkRuns) likeOthers(claim string, of, shown []*subject) reports.Attribu
 func (c *sdkRuns) allFail(claim string, of []*subject) reports.Attribution {
 	well := c.controls.those(func(s *subject) bool { return s.passes(claim) })
 	ill := c.controls.those(func(s *subject) bool { return s.silent(claim) && s.promised(claim) })
-	libraries := len(byLibrary(c.those(func(s *subject) bool { return s.fails(claim) })))
+	libraries := len(byLibrary(of)) // where the wire shows a library at fault, that tells nothing of the broker
 	a := c.deviation(reports.CauseUndecided, claim, of)
 	a.Evidence = evidence(of, claim, "")
 	switch {

@@ -194,11 +194,11 @@ func TestBlameOfAnotherLibrary(t *testing.T) {
 			}
 			return j, err
 		}
-		make, want := d.Blame, map[string]string{"/original": "that differ in one thing: qos1-no-loss: undecided, suspected: broker; of other runs: qos1-no-loss: SDK, by wire, with python/paho-mqtt 2.1.0 on robustmq"}
+		make, want := d.Blame, map[string]string{"/original": "that differ in one thing: qos1-no-loss: undecided; of other runs: qos1-no-loss: SDK, by wire, with python/paho-mqtt 2.1.0 on robustmq"}
 		if job.Kind == Series {
 			make, want = d.Series, map[string]string{
-				"again-1": "of its series: qos1-no-loss: undecided, suspected: broker; of other runs: qos1-no-loss: SDK, by wire, with python/paho-mqtt 2.1.0",
-				"sdk-2":   "of its series: qos1-no-loss: SDK, by wire; of other runs: qos1-no-loss: undecided, suspected: broker, with go/paho.mqtt.golang 1.5.1",
+				"again-1": "of its series: qos1-no-loss: undecided; of other runs: qos1-no-loss: SDK, by wire, with python/paho-mqtt 2.1.0",
+				"sdk-2":   "of its series: qos1-no-loss: SDK, by wire; of other runs: qos1-no-loss: undecided, with go/paho.mqtt.golang 1.5.1",
 			}
 		}
 		if _, err := make(t.Context(), backend); err != nil {
