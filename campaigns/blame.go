@@ -273,7 +273,7 @@ func (d *JobDir) whose(run string, c Comparison) string {
 func (d *JobDir) shows(t Trial) string {
 	var again, held []string
 	for _, f := range d.Job.Wanted {
-		if slices.Contains(t.Failed, f) {
+		if t.Failed.has(f) {
 			again = append(again, f.Claim)
 		} else {
 			held = append(held, f.Claim)

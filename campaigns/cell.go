@@ -31,6 +31,7 @@ type Cell struct {
 	Earlier     bool // its SDK speaks an earlier version of the protocol
 	Verdict     verdict.Verdict
 	Shortfalls  []verdict.Shortfall // that keep it from a better state, beside violations
+	Panics      []string            // places of its nodes' panics
 	StarvedS    float64             // time in which the host kept the harness from running
 	Harness     []string            // what the harness could not do
 	Unsupported string              // why there can be no run

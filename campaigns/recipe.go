@@ -101,7 +101,7 @@ func readRecipe(dir string, broker func(*Recipe) error) (Recipe, error) {
 	if err != nil {
 		return again(err)
 	}
-	r.Root, r.Wanted, r.Headline = cell.Root, FingerprintOf(cell.Verdict), cell.Verdict.Headline
+	r.Root, r.Wanted, r.Headline = cell.Root, cell.Failures(), cell.Verdict.Headline
 	return r, nil
 }
 

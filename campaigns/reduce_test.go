@@ -2,6 +2,7 @@ package campaigns
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -170,13 +171,15 @@ func TestReduceNeedsTheFailure(t *testing.T) {
 		says    string
 	}{
 		"another": {func(*scenarios.Scenario) Judged {
-			return judged(verdict.FailOnce, Failure{"no-panic", "panic@1"})
+			return judged(verdict.FailOnce, Failure{Claim: "no-panic", Checker: "panic@1"})
 		}, 0, "did not come again in 2 of 3"},
-		"none":   {func(*scenarios.Scenario) Judged { return judged(verdict.PassSmoke) }, 0, "did not come again in 2 of 3"},
-		"budget": {func(*scenarios.Scenario) Judged { return judged(verdict.PassSmoke) }, 1, "the budget is used up before it was known"},
+		"in another way": {func(*scenarios.Scenario) Judged { return judged(verdict.FailOnce, lostBy(verdict.SDK)) }, 0, "did not come again in 2 of 3"},
+		"none":           {func(*scenarios.Scenario) Judged { return judged(verdict.PassSmoke) }, 0, "did not come again in 2 of 3"},
+		"budget":         {func(*scenarios.Scenario) Judged { return judged(verdict.PassSmoke) }, 1, "the budget is used up before it was known"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := reduceJobDir(t, shrink.Rule{K: 2, N: 3}, c.maxRuns)
+			d.Job.Wanted = Fingerprint{lostBy(verdict.Broker)}
 			r, err := d.Reduce(t.Context(), world(t, c.run))
 			if err != nil || r.Reduction.Scenario != "" || !strings.Contains(r.Headline, c.says) {
 				t.Errorf("%s, %v", r.Headline, err)
@@ -190,7 +193,7 @@ func TestReduceNeedsTheFailure(t *testing.T) {
 
 // A run that failed in something else passes only where what is looked for held.
 func TestAnswerOfARun(t *testing.T) {
-	other := judged(verdict.FailOnce, Failure{"no-panic", "panic@1"})
+	other := judged(verdict.FailOnce, Failure{Claim: "no-panic", Checker: "panic@1"})
 	held := other
 	held.Verdict.Results = append(slices.Clone(other.Verdict.Results), verdict.Result{Claim: verdict.Claim{Name: lost.Claim}, Checker: lost.Checker, Status: verdict.Pass, Canary: verdict.Canary{Red: true}})
 	missed := held
@@ -213,6 +216,34 @@ func TestAnswerOfARun(t *testing.T) {
 		"passes, and judges another claim": {silent, shrink.Unknown},
 	} {
 		if got, why := c.run.answer(Fingerprint{lost}, Fingerprint.In); got != c.want || got == shrink.Unknown && why == "" {
+			t.Errorf("%s: %s (%s), want %s", name, got, why, c.want)
+		}
+	}
+}
+
+// A run fails as wanted where it may be the same failure: of one kind, by one party, at one place.
+func TestAnswerOfARunThatFailsInAnotherWay(t *testing.T) {
+	var old Failure
+	if err := json.Unmarshal([]byte(`{"claim":"qos1-no-loss","checker":"lost@1"}`), &old); err != nil {
+		t.Fatal(err)
+	}
+	late := Failure{Claim: lost.Claim, Checker: lost.Checker, Ways: []Way{{Kind: "late", Party: verdict.Broker}}}
+	both := Failure{Claim: lost.Claim, Checker: lost.Checker, Ways: []Way{{Kind: "late"}, {Kind: "lost", Party: verdict.Broker}}}
+	for name, c := range map[string]struct {
+		wanted, failed Failure
+		want           shrink.Answer
+	}{
+		"the same":                      {lostBy(verdict.Broker), lostBy(verdict.Broker), shrink.Fails},
+		"by nobody that is known":       {lostBy(verdict.Broker), lostBy(""), shrink.Fails},
+		"as nobody wrote down":          {old, lostBy(verdict.SDK), shrink.Fails},
+		"by another party":              {lostBy(verdict.Broker), lostBy(verdict.SDK), shrink.Unknown},
+		"of another kind":               {lostBy(verdict.Broker), late, shrink.Unknown},
+		"of another kind, beside it":    {lostBy(verdict.Broker), both, shrink.Fails},
+		"a panic at its place":          {panicAt("raft.rs"), panicAt("raft.rs"), shrink.Fails},
+		"a panic at another place":      {panicAt("raft.rs"), panicAt("mqtt/session.rs"), shrink.Unknown},
+		"a panic at a place not listed": {panicAt("raft.rs"), panicAt(""), shrink.Fails},
+	} {
+		if got, why := judged(verdict.FailOnce, c.failed).answer(Fingerprint{c.wanted}, Fingerprint.In); got != c.want {
 			t.Errorf("%s: %s (%s), want %s", name, got, why, c.want)
 		}
 	}

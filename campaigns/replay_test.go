@@ -16,18 +16,35 @@ import (
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
-var lost = Failure{"qos1-no-loss", "lost@1"}
+var lost = Failure{Claim: "qos1-no-loss", Checker: "lost@1"}
+
+// lostBy is that failure, as the packets show it, and panicAt one at a place.
+func lostBy(party verdict.Party) Failure {
+	return Failure{Claim: lost.Claim, Checker: lost.Checker, Ways: []Way{{Kind: "lost", Party: party}}}
+}
+
+func panicAt(place string) Failure {
+	return Failure{Claim: "no-panic", Checker: "panic@1", Ways: []Way{{Kind: "panic", Place: place}}}
+}
 
 // judged is a run in which some claims fail.
 func judged(state verdict.State, failed ...Failure) Judged {
 	v := verdict.Verdict{State: state, Headline: string(state)}
+	var panics []string
 	for _, f := range failed {
-		v.Results = append(v.Results, verdict.Result{Claim: verdict.Claim{Name: f.Claim}, Checker: f.Checker, Status: verdict.Fail})
+		r := verdict.Result{Claim: verdict.Claim{Name: f.Claim}, Checker: f.Checker, Status: verdict.Fail}
+		for _, w := range f.Ways {
+			r.Violations = append(r.Violations, verdict.Violations{Kind: w.Kind, Blame: w.Party, Count: 1})
+			if w.Place != "" {
+				panics = append(panics, w.Place)
+			}
+		}
+		v.Results = append(v.Results, r)
 	}
 	if state.ExitCode() == 0 { // it holds what others fail
 		v.Results = append(v.Results, verdict.Result{Claim: verdict.Claim{Name: lost.Claim}, Checker: lost.Checker, Status: verdict.Pass})
 	}
-	return Judged{Cell: Cell{Seed: 7, Verdict: v}}
+	return Judged{Cell: Cell{Seed: 7, Verdict: v, Panics: panics}}
 }
 
 // fakeLab answers runs in order, over and over.
@@ -64,11 +81,11 @@ func testJobDir(t *testing.T, job Job) *JobDir {
 }
 
 func TestReplayCountsTheSameFailure(t *testing.T) {
-	other := judged(verdict.FailOnce, Failure{"no-panic", "panic@1"})
+	other := judged(verdict.FailOnce, Failure{Claim: "no-panic", Checker: "panic@1"})
 	other.Verdict.Results = append(other.Verdict.Results, verdict.Result{Claim: verdict.Claim{Name: lost.Claim}, Checker: lost.Checker, Status: verdict.Pass, Canary: verdict.Canary{Red: true}})
 	missed := judged(verdict.InconclusiveFault)
 	missed.Landings = []history.Landing{{Type: "kill", Target: "leader"}} // no proof: it cannot have landed
-	more := judged(verdict.FailOnce, lost, Failure{"session-kept", "session@1"})
+	more := judged(verdict.FailOnce, lost, Failure{Claim: "session-kept", Checker: "session@1"})
 	backend, _ := fakeLab(more, other, missed, judged(verdict.PassSmoke), judged(verdict.FailOnce, lost))
 	d := testJobDir(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 5}})
 	r, err := d.Replay(t.Context(), backend)

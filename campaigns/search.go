@@ -136,7 +136,7 @@ func (r *Round) read(backend SearchBackend, s *scenarios.Scenario, id string) er
 	}
 	r.RunID, r.Root, r.State, r.Headline = id, run.Root, run.Verdict.State, run.Verdict.Headline
 	r.Landed, r.Missed = random.Recorded(s, run.SDK, run.Landings)
-	for _, f := range FingerprintOf(run.Verdict) {
+	for _, f := range run.Failures() {
 		if where := knownOf(run.Cell, f.Claim); where != "" {
 			r.Known = append(r.Known, fmt.Sprintf("%s of %s: %s", f.Claim, run.SDK, where))
 		} else {
@@ -197,7 +197,7 @@ func came(r Result, failed Fingerprint) (again Fingerprint) {
 		return nil
 	}
 	for _, f := range failed {
-		if slices.ContainsFunc(r.Trials, func(t Trial) bool { return slices.Contains(t.Failed, f) }) {
+		if slices.ContainsFunc(r.Trials, func(t Trial) bool { return t.Failed.has(f) }) {
 			again = append(again, f)
 		}
 	}
@@ -220,14 +220,14 @@ func (s *Search) Findings() (list []Finding) {
 		if len(r.Failed) == 0 || r.State.ExitCode() != 1 {
 			continue
 		}
-		i := slices.IndexFunc(list, func(f Finding) bool { return slices.Equal(f.Failed, r.Failed) })
+		i := slices.IndexFunc(list, func(f Finding) bool { return f.Failed.like(r.Failed) })
 		if i < 0 {
 			i, list = len(list), append(list, Finding{Failed: r.Failed, Title: r.Title, Says: r.Headline})
 		}
 		list[i].Runs = append(list[i].Runs, r.RunID)
 	}
 	for _, red := range s.Reductions {
-		if i := slices.IndexFunc(list, func(f Finding) bool { return slices.Equal(f.Failed, red.Failed) }); i >= 0 {
+		if i := slices.IndexFunc(list, func(f Finding) bool { return f.Failed.like(red.Failed) }); i >= 0 {
 			list[i].Reduced = &red
 		}
 	}

@@ -64,10 +64,28 @@ func searchLab(t *testing.T, run func(n int, s *scenarios.Scenario) Judged) (bac
 	}, reduced
 }
 
+// A panic at another place is another finding. One whose place nobody knows is that of a place.
+func TestSearchTellsPanicsApart(t *testing.T) {
+	backend, reduced := searchLab(t, func(n int, _ *scenarios.Scenario) Judged {
+		return judged(verdict.FailOnce, panicAt([]string{"raft.rs", "mqtt/session.rs", "raft.rs", ""}[n-1]))
+	})
+	s, err := NewSearch(t.TempDir(), searchPlan(t, 4), time.Now())
+	if err == nil {
+		err = s.Run(t.Context(), backend)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := s.Summary().Findings
+	if len(list) != 2 || !slices.Equal(list[0].Runs, []string{"run-1", "run-3", "run-4"}) || !slices.Equal(list[1].Runs, []string{"run-2"}) || len(*reduced) != 2 {
+		t.Errorf("%+v, reduced %q", list, *reduced)
+	}
+}
+
 // A campaign goes on after a failure: a new one is reduced, one that was seen is
 // counted, and what is known of a library is no finding.
 func TestSearch(t *testing.T) {
-	known := Failure{"sdk-honest", "honest@2"}
+	known := Failure{Claim: "sdk-honest", Checker: "honest@2"}
 	backend, reduced := searchLab(t, func(n int, _ *scenarios.Scenario) Judged {
 		switch {
 		case n == 2:
@@ -75,7 +93,7 @@ func TestSearch(t *testing.T) {
 		case n%3 == 0:
 			return judged(verdict.FailOnce, lost, known)
 		case n == 7:
-			return judged(verdict.FailOnce, lost, Failure{"no-panic", "panics@1"})
+			return judged(verdict.FailOnce, lost, Failure{Claim: "no-panic", Checker: "panics@1"})
 		}
 		return judged(verdict.PassSmoke)
 	})

@@ -58,7 +58,7 @@ func seriesDir(t *testing.T, sdks []string, times int, blame bool) *JobDir {
 
 // A series that looks for failures ends once it has seen each of them, also when it goes on.
 func TestSeriesUntilFails(t *testing.T) {
-	other := Failure{"order-per-stream", "order@1"}
+	other := Failure{Claim: "order-per-stream", Checker: "order@1"}
 	for _, c := range []struct {
 		failing string
 		wanted  Fingerprint

@@ -136,7 +136,7 @@ func (l Backend) try(ctx context.Context, scenario string, as Variation, wanted 
 		t.Why = err.Error()
 		return t, nil
 	}
-	t.Root, t.State, t.Headline, t.Failed = run.Root, run.Verdict.State, run.Verdict.Headline, FingerprintOf(run.Verdict)
+	t.Root, t.State, t.Headline, t.Failed = run.Root, run.Verdict.State, run.Verdict.Headline, run.Failures()
 	t.Answer, t.Why = run.answer(wanted, is)
 	return t, nil
 }
@@ -145,7 +145,7 @@ func (l Backend) try(ctx context.Context, scenario string, as Variation, wanted 
 // A run that does not fail passes only if it really tried the failure. Otherwise the
 // answer is unknown, with the reason.
 func (j Judged) answer(wanted Fingerprint, is match) (shrink.Answer, string) {
-	failed := FingerprintOf(j.Verdict)
+	failed := j.Failures()
 	if len(failed) > 0 && is(wanted, failed) {
 		return shrink.Fails, ""
 	}

@@ -70,7 +70,7 @@ func completed(r *reports.Report, dir string) (repeatable bool) {
 		return false
 	}
 	r.Transport, r.LeftOut, r.Lowered, r.Wire = run.Transport, run.LeftOut, run.Lowered, run.Wire
-	panicked := slices.ContainsFunc(r.Violations, func(v reports.Violations) bool { return v.Kind == kindPanic })
+	panicked := slices.ContainsFunc(r.Violations, func(v reports.Violations) bool { return v.Kind == reports.KindPanic })
 	if panicked && len(r.Panics) == 0 {
 		if panics, cut, err := reports.PanicsIn(dir, r.Nodes); err == nil {
 			r.Panics, r.PanicsCut = panics, cut
