@@ -11,7 +11,7 @@ import (
 
 // The kinds of proof that can decide an attribution.
 const (
-	proofWire     = "wire"
+	ProofWire     = "wire"
 	proofControl  = "control"
 	proofVersions = "versions" // other versions of the library, driven by the same program, do not fail, and these do each time
 	proofProtocol = "protocol" // the driver declares that its SDK speaks an earlier version of it
@@ -36,7 +36,7 @@ func (c *sdkRuns) onWire(claim string) (list []reports.Attribution) {
 			with = "whichever SDK is used"
 		}
 		a := c.deviation(cause, claim, of)
-		a.Proof, a.Text = proofWire, fmt.Sprintf("the wire shows %s leaving the specification, %s%s", c.group.broker, with, howOftenBy(of, claim, verdict.Broker))
+		a.Proof, a.Text = ProofWire, fmt.Sprintf("the wire shows %s leaving the specification, %s%s", c.group.broker, with, howOftenBy(of, claim, verdict.Broker))
 		a.Evidence = append(evidence(of, claim, verdict.Broker), untold(of, claim)...)
 		if well := c.controls.those(func(s *subject) bool { return s.passes(claim) }); len(well) > 0 {
 			a.Evidence = append(a.Evidence, "the control broker passes: "+c.controlsText(well, claim))
@@ -48,7 +48,7 @@ func (c *sdkRuns) onWire(claim string) (list []reports.Attribution) {
 	}
 	for _, of := range byLibrary(blamed(verdict.SDK)) {
 		a := c.deviation(reports.CauseSDK, claim, of)
-		a.Proof, a.Text = proofWire, fmt.Sprintf("the wire shows %s leaving the specification%s%s", a.Versions, howOftenBy(of, claim, verdict.SDK), c.elsewhere(of, claim))
+		a.Proof, a.Text = ProofWire, fmt.Sprintf("the wire shows %s leaving the specification%s%s", a.Versions, howOftenBy(of, claim, verdict.SDK), c.elsewhere(of, claim))
 		a.Evidence = append(evidence(of, claim, verdict.SDK), untold(of, claim)...)
 		known(&a)
 		list = append(list, a)
@@ -59,7 +59,7 @@ func (c *sdkRuns) onWire(claim string) (list []reports.Attribution) {
 	}{{verdict.Harness, reports.CauseHarness}, {verdict.CheckerSelf, reports.CauseHarness}, {verdict.Environment, reports.CauseEnvironment}} {
 		if of := blamed(p.party); len(of) > 0 {
 			a := c.deviation(p.cause, claim, of)
-			a.Proof, a.Text = proofWire, fmt.Sprintf("the wire shows that it is the %s's doing", p.party)
+			a.Proof, a.Text = ProofWire, fmt.Sprintf("the wire shows that it is the %s's doing", p.party)
 			a.Evidence = evidence(of, claim, p.party)
 			list = append(list, a)
 		}

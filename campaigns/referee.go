@@ -46,7 +46,7 @@ func has(list []Entry, e Entry) bool {
 // refereesOf returns the referees of one kind that an attribution needs. An
 // attribution decided by the wire needs no referee but a repetition.
 func (m *Matrix) refereesOf(a reports.Attribution, kind string) (list []Entry) {
-	if len(a.Claims) == 0 && a.Cause != reports.CauseUndecided || a.Proof == proofWire && kind != RefereeAgain || a.Controls > 0 && kind == RefereeAgain {
+	if len(a.Claims) == 0 && a.Cause != reports.CauseUndecided || a.Proof == ProofWire && kind != RefereeAgain || a.Controls > 0 && kind == RefereeAgain {
 		return nil
 	}
 	for _, e := range m.store.Plan.Entries {

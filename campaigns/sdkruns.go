@@ -229,7 +229,7 @@ func (c *sdkRuns) withoutFaults(a *reports.Attribution) {
 				a.Without.Failed++
 				a.Without.Of++
 				add(cell, fmt.Sprintf("it fails %s without any fault, too", claim))
-			case a.Proof == proofWire && cell.foundBy(claim)[""] > 0:
+			case a.Proof == ProofWire && cell.foundBy(claim)[""] > 0:
 				add(cell, fmt.Sprintf("it fails %s without any fault, too; the recorded packets do not show who is at fault", claim))
 			default:
 				a.Without.Of++
@@ -247,7 +247,7 @@ func (c *sdkRuns) withoutFaults(a *reports.Attribution) {
 // run's failure.
 func (c Cell) failsAs(claim string, a reports.Attribution) bool {
 	by := c.foundBy(claim)
-	if a.Cause == reports.CauseUndecided || by[""] > 0 && a.Proof != proofWire {
+	if a.Cause == reports.CauseUndecided || by[""] > 0 && a.Proof != ProofWire {
 		return true
 	}
 	for p := range by {

@@ -260,7 +260,7 @@ func (c Cell) foundBy(claim string) map[verdict.Party]int64 {
 func blameOf(claim string, party verdict.Party, runs []string, attributions []reports.Attribution) string {
 	for _, a := range attributions {
 		same := slices.Contains(a.Claims, claim) && slices.ContainsFunc(a.Runs, func(run string) bool { return slices.Contains(runs, run) })
-		if same && (a.Cause.Accuses(party) || party == "" && a.Proof != proofWire) {
+		if same && (a.Cause.Accuses(party) || party == "" && a.Proof != ProofWire) {
 			return a.Words()
 		}
 	}

@@ -92,7 +92,7 @@ type Finding struct {
 	History    []OnVersion  `json:"history"`   // of the versions that somebody knows, the oldest first
 	Newest     Newest       `json:"newest"`    // version that shows it
 	Repeat     []Repeat     `json:"to_repeat"` // on another version, before it counts as fixed there
-	Runs       []RunLine    `json:"runs"`      // that show it, the newest first
+	Runs       []RunLine    `json:"runs"`      // that show it, the newest first; behind the others those in which nobody is blamed
 }
 
 // An OnVersion counts what one version showed of a finding, in runs of the setups that ever
@@ -170,16 +170,17 @@ func (r Reproduction) FailsIn() string {
 
 // A RunLine is one run that shows a finding.
 type RunLine struct {
-	RunID    string    `json:"run_id"`
-	Root     string    `json:"root"` // of its seal
-	Scenario string    `json:"scenario"`
-	Broker   string    `json:"broker"`
-	SDK      string    `json:"sdk"`
-	Started  time.Time `json:"started"`
-	Count    int64     `json:"count"`              // of violations
-	AtLeast  bool      `json:"at_least,omitempty"` // the run counted no more than it listed
-	Counted  bool      `json:"counted"`            // among the runs of its setup; not by hand, nor without its faults, nor on a starved host
-	Example  string    `json:"example"`            // the first
+	RunID     string    `json:"run_id"`
+	Root      string    `json:"root"` // of its seal
+	Scenario  string    `json:"scenario"`
+	Broker    string    `json:"broker"`
+	SDK       string    `json:"sdk"`
+	Started   time.Time `json:"started"`
+	Count     int64     `json:"count"`               // of violations
+	AtLeast   bool      `json:"at_least,omitempty"`  // the run counted no more than it listed
+	Counted   bool      `json:"counted"`             // among the runs of its setup; not by hand, nor without its faults, nor on a starved host
+	Undecided bool      `json:"undecided,omitempty"` // nobody is to blame in this run, for all that is known
+	Example   string    `json:"example"`             // the first
 }
 
 // Times is how often the run violates the claim.
@@ -188,6 +189,18 @@ func (r RunLine) Times() string {
 		return fmt.Sprintf("at least %d", r.Count)
 	}
 	return fmt.Sprint(r.Count)
+}
+
+// Shows is how often, and what that is not: 3, blamed on nobody, not counted.
+func (r RunLine) Shows() string {
+	text := r.Times()
+	if r.Undecided {
+		text += ", blamed on nobody"
+	}
+	if !r.Counted {
+		text += ", not counted"
+	}
+	return text
 }
 
 // Common is what all setups of the finding have that is not as usual; "" where they differ.

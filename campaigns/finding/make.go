@@ -47,25 +47,46 @@ func distinct(runs []Run) (list []Run) {
 }
 
 func (all *sights) finding(key Key, setups map[Setup][]Run) Finding {
+	joined := func(s *sight) int {
+		if s.decided {
+			return 0
+		}
+		return 1
+	}
 	list := slices.SortedFunc(maps.Values(all.of[key]), func(a, b *sight) int {
-		return cmp.Or(b.run.Started.Compare(a.run.Started), cmp.Compare(a.run.ID, b.run.ID))
+		return cmp.Or(joined(a)-joined(b), b.run.Started.Compare(a.run.Started), cmp.Compare(a.run.ID, b.run.ID))
 	})
+	decided := slices.DeleteFunc(slices.Clone(list), func(s *sight) bool { return !s.decided })
 	claim := list[0].result.Claim
 	if e, err := checker.Find(key.Claim); err == nil && claim.Severity == "" { // of a verdict that did not say
 		claim = e.Claim
 	}
 	f := Finding{
 		ID: key.ID(), Key: key, Text: claim.Text, Source: claim.Source, Severity: verdict.Severity([]verdict.Result{{Claim: claim}}),
-		Unpromised: unpromised(key, list), First: list[len(list)-1].run.Started, Last: list[0].run.Started,
+		Unpromised: unpromised(key, list), First: list[0].run.Started, Last: list[0].run.Started,
+	}
+	if len(decided) == 0 { // as in a part of what joined: nobody is blamed in any of its runs
+		decided, f.Party = list, verdict.Undecided
 	}
 	for _, s := range list {
+		if s.run.Started.Before(f.First) {
+			f.First = s.run.Started
+		}
+		if s.run.Started.After(f.Last) {
+			f.Last = s.run.Started
+		}
 		f.Runs = append(f.Runs, RunLine{
 			RunID: s.run.ID, Root: s.run.Root, Scenario: s.run.Name(), Broker: s.run.broker(), SDK: s.run.SDK, Started: s.run.Started,
-			Count: s.count, AtLeast: s.listed, Counted: !s.run.byHand() && s.run.told(), Example: s.example,
+			Count: s.count, AtLeast: s.listed, Counted: !s.run.byHand() && s.run.told(), Undecided: !s.decided && f.Party != verdict.Undecided, Example: s.example,
 		})
 	}
 	f.Seen, f.Also = all.seen(key, setups), all.like(key)
-	f.Smallest = smallest(list, f.Seen)
+	f.Smallest = smallest(decided, f.Seen)
+	for _, s := range list[len(decided):] { // they tell nothing of how often it is the party's doing
+		if s.run.setup() == f.Smallest.Setup && all.could(key, s.run) {
+			f.Smallest.Failed, f.Smallest.Of = f.Smallest.Failed-1, f.Smallest.Of-1
+		}
+	}
 	f.Status, f.History, f.Repeat = all.status(key, setups)
 	f.Newest = newest(key, list)
 	return f

@@ -121,8 +121,11 @@ func TestFindings(t *testing.T) {
 		{"nobody can tell", []Run{storedRun("a", failing("loss", "lost", "", 3))}, []string{"robustmq: loss, lost, by unknown, smallest a 1 of 1: a 3"}},
 		{"nobody can tell, and the same broker is blamed in another run",
 			[]Run{storedRun("a", failing("loss", "lost", "", 3)), storedRun("bb", failing("loss", "lost", verdict.Broker, 2), noFault)},
-			[]string{"robustmq: loss, lost, by broker, smallest bb 2 of 2: bb 2, a 3"}},
+			[]string{"robustmq: loss, lost, by broker, smallest bb 1 of 1: bb 2, a 3"}},
 		{"some of it blamed, of one run", []Run{storedRun("a", failing("loss", "lost", "", 3), failing("loss", "lost", verdict.Broker, 2))}, []string{"robustmq: loss, lost, by broker, smallest a 1 of 1: a 5"}},
+		{"the packets show a library's doing in one of two runs", []Run{
+			storedRun("a", failing("loss", "lost", verdict.SDK, 3), blamed(reports.CauseSDK, "loss", "a", "b"), func(r *Run) { r.Report.Blame.Attributions[0].Proof = "wire" }), storedRun("b", failing("loss", "lost", "", 3)),
+		}, []string{"go/x: loss, lost, by sdk, smallest a 1 of 1: a 3", "robustmq: loss, lost, by unknown, smallest b 1 of 2: b 3"}},
 		{"its library is blamed for the same, too",
 			[]Run{storedRun("a", failing("dup", "twice", verdict.Broker, 1)), storedRun("b", failing("dup", "twice", verdict.SDK, 1)), storedRun("c", failing("dup", "twice", "", 1))},
 			[]string{"go/x: dup, twice, by sdk, smallest b 1 of 2: b 1", "robustmq: dup, twice, the broker's or the library's, by unknown, smallest c 1 of 3: c 1", "robustmq: dup, twice, by broker, smallest a 1 of 2: a 1"}},
@@ -145,10 +148,10 @@ func TestFindings(t *testing.T) {
 		})}, []string{"go/x: loss, lost, by sdk, smallest a 1 of 1: a 3"}},
 		{"two comparisons disagree on one of two runs", []Run{
 			storedRun("a", failing("loss", "lost", "", 3), blamed(reports.CauseSDK, "loss", "a")), storedRun("b", failing("loss", "lost", "", 3), blamed(reports.CauseBroker, "loss", "a", "b")),
-		}, []string{"robustmq: loss, lost, by broker, smallest a 2 of 2: a 3, b 3"}},
+		}, []string{"robustmq: loss, lost, by broker, smallest b 1 of 1: b 3, a 3"}},
 		{"the other way round", []Run{
 			storedRun("b", failing("loss", "lost", "", 3), blamed(reports.CauseBroker, "loss", "a", "b")), storedRun("a", failing("loss", "lost", "", 3), blamed(reports.CauseSDK, "loss", "a")),
-		}, []string{"robustmq: loss, lost, by broker, smallest a 2 of 2: a 3, b 3"}},
+		}, []string{"robustmq: loss, lost, by broker, smallest b 1 of 1: b 3, a 3"}},
 		{"one of two libraries is blamed for the same", []Run{
 			storedRun("a", failing("dup", "twice", verdict.Broker, 1)), storedRun("b", failing("dup", "twice", verdict.SDK, 1)), storedRun("d", sdk("python/y@2"), failing("dup", "twice", "", 1)),
 		}, []string{"go/x: dup, twice, by sdk, smallest b 1 of 2: b 1", "robustmq: dup, twice, by broker, smallest a 1 of 2: a 1, d 1"}},
@@ -171,6 +174,35 @@ func TestFindings(t *testing.T) {
 		if noted := len(all.Notes) > 0; noted != (len(c.want) == 0 && c.name != "a planted defect" || c.name == "some of it the harness's doing") {
 			t.Errorf("%s: notes %q", c.name, all.Notes)
 		}
+	}
+}
+
+// Violations that nobody is blamed for join those of the broker. A finding's first example, its
+// smallest run and its number of times are of the broker's alone.
+func TestWhatJoinsIsBlamedOnNobody(t *testing.T) {
+	runs := []Run{
+		storedRun("a", failing("loss", "lost", verdict.Broker, 1), failing("loss", "lost", "", 2)),
+		storedRun("bb", failing("loss", "lost", "", 5), func(r *Run) { r.Report.Reproduce = "rmq-mcp run mqtt/broker-kill-9 --tier a" }),
+		storedRun("ccc", failing("loss", "lost", "", 9), sdk("python/y@2"), noFault),
+	}
+	f := Make(runs, nil).Findings[0]
+	if f.Party != verdict.Broker || f.Smallest.RunID != "a" || f.Smallest.FailsIn() != "1 of 1" || len(f.Seen) != 2 || f.Seen[0].Of != 2 || f.Seen[1].Of != 1 {
+		t.Errorf("%s, %+v, %+v", f.Party, f.Smallest, f.Seen)
+	}
+	var lines []string
+	for _, r := range f.Runs {
+		lines = append(lines, fmt.Sprint(r.RunID, " ", r.Undecided))
+	}
+	if want := []string{"a false", "ccc true", "bb true"}; !slices.Equal(lines, want) || !f.Last.Equal(runs[2].Started) || !f.First.Equal(runs[0].Started) {
+		t.Errorf("%q, want %q; %s to %s", lines, want, f.First, f.Last)
+	}
+	// A part of what joined is blamed on nobody, and keeps its ID.
+	parts := []Part{{f.ID, []string{"ccc"}, "by itself"}}
+	all := Make(runs, parts).Findings
+	i := slices.IndexFunc(all, func(f Finding) bool { return f.Title == "by itself" })
+	of := f.Key
+	if of.Title = "by itself"; i < 0 || all[i].Party != verdict.Undecided || all[i].ID != of.ID() || all[i].Smallest.FailsIn() != "1 of 1" {
+		t.Errorf("%+v", all)
 	}
 }
 

@@ -161,7 +161,8 @@ func (r Run) library(claim verdict.Claim, sdk string) string {
 }
 
 // decided is the party that comparisons blame for the failure of a claim in a run. It is
-// undecided where two of them disagree.
+// undecided where two of them disagree. One by the packets is of the runs whose packets show
+// it, and their reports say so themselves.
 type decided map[decision]verdict.Party
 
 // A decision is about one claim in one run.
@@ -188,7 +189,7 @@ func decisions(runs []Run) decided {
 func (d decided) add(attributions []reports.Attribution) {
 	for _, a := range attributions {
 		party := a.Cause.Party()
-		if party == verdict.Undecided {
+		if party == verdict.Undecided || a.Proof == campaigns.ProofWire {
 			continue
 		}
 		for _, run := range a.Runs {

@@ -22,6 +22,7 @@ type sight struct {
 	result  verdict.Result
 	count   int64
 	listed  bool // and not counted
+	decided bool // the party is to blame in this run, too
 	example string
 }
 
@@ -56,7 +57,7 @@ func (all *sights) see(r Run, result verdict.Result, by decided) {
 	for _, v := range r.violations(result) {
 		key, why := r.key(result.Claim, v, by)
 		if why == "" {
-			all.add(key, sight{run: r, result: result, count: v.count, listed: v.listed, example: v.example})
+			all.add(key, sight{run: r, result: result, count: v.count, listed: v.listed, decided: key.Party != verdict.Undecided, example: v.example})
 			continue
 		}
 		if left[why] == 0 {
@@ -70,15 +71,19 @@ func (all *sights) see(r Run, result verdict.Result, by decided) {
 	}
 }
 
-// add counts more of a finding in a run.
+// add counts more of a finding in a run. Its example is of what was decided, where some was.
 func (all *sights) add(key Key, s sight) {
 	if all.of[key] == nil {
 		all.of[key] = map[string]*sight{}
 	}
-	if known := all.of[key][s.run.ID]; known != nil {
-		known.count, known.listed = known.count+s.count, known.listed || s.listed
-	} else {
+	known := all.of[key][s.run.ID]
+	if known == nil {
 		all.of[key][s.run.ID] = &s
+		return
+	}
+	known.count, known.listed = known.count+s.count, known.listed || s.listed
+	if s.decided && !known.decided {
+		known.decided, known.example = true, s.example
 	}
 }
 
@@ -134,7 +139,8 @@ func (r Run) key(claim verdict.Claim, v violation, by decided) (key Key, why str
 }
 
 // join adds violations without a party to those of the same claim and kind that are
-// blamed on the same broker. Those of a library that is blamed for such, too, stay apart.
+// blamed on the same broker. They are among its runs, and are blamed on nobody. Those of a
+// library that is blamed for such, too, stay apart.
 func (all *sights) join() {
 	for _, key := range all.keys() {
 		broker, either := key, key

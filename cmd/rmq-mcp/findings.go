@@ -129,11 +129,7 @@ func printFinding(w io.Writer, f finding.Finding) error {
 	}
 	runs := [][]string{{"RUN", "SCENARIO", "COUNT", "FOR EXAMPLE"}}
 	for _, r := range f.Runs {
-		times := r.Times()
-		if !r.Counted {
-			times += ", not counted"
-		}
-		runs = append(runs, []string{r.RunID, r.Scenario, times, strings.TrimSpace(short(r.Example))})
+		runs = append(runs, []string{r.RunID, r.Scenario, r.Shows(), strings.TrimSpace(short(r.Example))})
 	}
 	return printTable(w, runs)
 }
