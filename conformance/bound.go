@@ -110,6 +110,10 @@ func takesTopic(x *exam, topic string) {
 	}
 	x.spread(sub)
 	x.pub().publish(topic, "m", 1)
+	if x.version == V311 && !sub.comes("m") {
+		x.delivers()
+		x.Undecided("a message on a topic of %d bytes in %d levels is acknowledged, and not delivered in %v: PUBACK is also how a server of MQTT 3.1.1 refuses one", len(topic), strings.Count(topic, "/")+1, x.wait)
+	}
 	if m := sub.message("m"); m.TopicName != topic {
 		x.Violates("a topic of %d bytes came as one of %d", len(topic), len(m.TopicName))
 	}

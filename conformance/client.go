@@ -277,6 +277,15 @@ func (c *client) message(label string) *packet {
 	return c.await(fmt.Sprintf("message %q", label), c.x.labelled(label))
 }
 
+// comes reports whether the message of a label comes in time, and leaves it where it is.
+func (c *client) comes(label string) bool {
+	pk, err := c.find(c.x.labelled(label), c.x.soon())
+	if err == nil {
+		c.held = append(c.held, pk)
+	}
+	return !errors.Is(err, errLate)
+}
+
 func (x *exam) labelled(label string) func(*packet) bool {
 	return func(pk *packet) bool {
 		return pk.FixedHeader.Type == packets.Publish && bytes.Equal(pk.Payload, x.payload(label))

@@ -50,7 +50,6 @@ func knownOfReference() []Known {
 		{"filter/hash-not-last", V311, "grants a filter with # beside other characters", conversion},
 		{"filter/plus-not-alone", V311, "grants a filter with + beside other characters", conversion},
 		{"filter/other-characters", V311, "takes the levels * and > of a filter for wildcards", conversion},
-		{"bound/topic-length", V311, "acknowledges a message on a topic of 65535 bytes and delivers it to nobody", "server/filestore.go of nats-server 2.15 keeps the length of a subject in 16 bits, and the subject of a topic is longer by $MQTT.msgs."},
 		{"group/workers-at-once", MQ9, "returns a message to every member that fetches before one acknowledged it, as RobustMQ does", "internal/broker/mq9/fetch.go: fetch, \"It moves no offset\""},
 		{"send/bytes", MQ9, "puts bytes that are no text into JSON as U+FFFD", "internal/broker/mq9/read.go: messageOf, as RobustMQ does"},
 		{"apart/nats-subscriber", MQ9, "shows a client that subscribes to > every request of others", "server/sublist.go of nats-server 2.15: requests of mq9 are messages like any other there"},
