@@ -60,6 +60,44 @@ func TestFinishFindsWhatABrokerForgot(t *testing.T) {
 	}
 }
 
+// A fault of ours that changes bytes may be why messages are missing: no claim fails by
+// them, and no page, picture or table calls them lost or blames anybody.
+func TestFinishCallsNothingLostThatIsNotProven(t *testing.T) {
+	dir := runtest.Run{Lossy: true}.Record(t, t.TempDir())
+	evidence := filepath.Join(dir, EvidenceDir)
+	landings, err := history.ReadLandings(evidence)
+	must(t, err)
+	landings[0].Forges = true
+	must(t, history.WriteLandings(evidence, landings))
+	s, err := Finish(dir, runtest.Key)
+	must(t, err)
+	if s.State.Failed() {
+		t.Fatalf("%s: %s", s.State, s.Headline)
+	}
+	var r Report
+	must(t, stored.ReadJSON(filepath.Join(dir, ReportFile), &r))
+	if r.Losses.Total != 210 || r.Losses.Proven || !strings.HasPrefix(r.Losses.Why, "qos1-no-loss is unknown: f1 (kill of leader) changed bytes") {
+		t.Errorf("losses are %+v", r.Losses)
+	}
+	if v := r.Violations; len(v) != 1 || v[0].Count != 210 || v[0].Blame != "" || !strings.HasPrefix(v[0].Why, "unknown: f1 (kill of leader) changed bytes") {
+		t.Errorf("violations are %+v", v)
+	}
+	page, picture := read(t, filepath.Join(dir, MarkdownFile)), read(t, filepath.Join(dir, TimelineFile))
+	for _, part := range []string{"| not proven |", "210 acknowledged messages, counted per subscriber, are not in the record of their subscribers. That proves no loss: ", "## Seen, and held against nobody"} {
+		if !strings.Contains(page, part) {
+			t.Errorf("report.md does not say %q", part)
+		}
+	}
+	for _, part := range []string{"never delivered", "## Violations", "Blame"} {
+		if strings.Contains(page, part) {
+			t.Errorf("report.md says %q", part)
+		}
+	}
+	if !strings.Contains(picture, "210 missing") || strings.Contains(picture, "210 lost") {
+		t.Error("the picture has them lost")
+	}
+}
+
 func TestFinishPassesAHealthyBroker(t *testing.T) {
 	_, s := finished(t, runtest.Run{})
 	if s.State != verdict.PassSmoke {

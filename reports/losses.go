@@ -7,6 +7,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/checker"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // maxRanges is how many ranges of losses report.json holds; the seal's history
@@ -14,14 +15,25 @@ import (
 const maxRanges = 1000
 
 // losses names what was lost, and places it in time.
-func losses(found checker.Report, tables *history.Tables, landings []history.Landing) Losses {
-	out := Losses{Total: found.Totals.Lost, Proven: found.Complete.Closed, Ranges: []LossRange{}}
+func losses(v verdict.Verdict, found checker.Report, tables *history.Tables, landings []history.Landing) Losses {
+	out := Losses{Total: found.Totals.Lost, Ranges: []LossRange{}}
+	if out.Total > 0 {
+		out.Proven, out.Why = verdict.ProvesLoss(v.Results)
+	}
 	faults := history.Windows(landings)
 	for _, span := range found.Lost[:min(len(found.Lost), maxRanges)] {
 		out.Listed += span.Len()
 		out.Ranges = append(out.Ranges, lossRange(span, tables, faults))
 	}
 	return out
+}
+
+// word is for what is missing: it is lost only where that is proven.
+func (l Losses) word() string {
+	if l.Proven {
+		return "lost"
+	}
+	return "missing"
 }
 
 func lossRange(s checker.Span, tables *history.Tables, faults []history.Window) LossRange {

@@ -46,7 +46,7 @@ func Markdown(r *Report) ([]byte, error) {
 		"signed":     signed,
 		"trends":     func() []verdict.Trend { return trendsOf(r.Verdict) },
 		"since":      func(at time.Time) string { return fmt.Sprintf("%.2f", at.Sub(r.Started).Seconds()) },
-		"nodeTable":  func() [][]string { return nodeTable(r.NodePairs) },
+		"nodeTable":  func() [][]string { return nodeTable(r.NodePairs, r.Losses.word()) },
 		"keys":       sortedKeys[string],
 		"joined":     joined,
 		"prose":      func() string { return prose(r.Scenario.Text) },
@@ -55,8 +55,8 @@ func Markdown(r *Report) ([]byte, error) {
 		"said":       func() []Note { return r.Notes[max(0, len(r.Notes)-1):] },
 		"name":       func() string { return r.row().Name() },
 		"ranges":     func() []LossRange { return r.Losses.Ranges[:min(len(r.Losses.Ranges), maxListedRanges)] },
-		"listed":     func() []Violations { return r.Violations[:min(len(r.Violations), maxListedViolations)] },
-		"moreListed": func() int { return max(0, len(r.Violations)-maxListedViolations) },
+		"lost":       r.Losses.word,
+		"violations": r.parted,
 		"moreRange":  func() int { return max(0, len(r.Losses.Ranges)-maxListedRanges) },
 	}).ParseFS(templates, "templates/report.md.tmpl")
 	if err != nil {

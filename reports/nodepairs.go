@@ -9,7 +9,7 @@ import (
 
 // nodeTable is deliveries by publisher's node and subscriber's, the first row its head;
 // nil where there is one node.
-func nodeTable(pairs []verdict.NodePair) [][]string {
+func nodeTable(pairs []verdict.NodePair, lost string) [][]string {
 	var to []string
 	for _, p := range pairs {
 		if !slices.Contains(to, p.To) {
@@ -26,7 +26,7 @@ func nodeTable(pairs []verdict.NodePair) [][]string {
 		}
 		text := fmt.Sprintf("%s, silent %.1f s", thousands(p.Delivered), p.SilentS)
 		if p.Lost > 0 {
-			text += fmt.Sprintf(", %s lost", thousands(p.Lost))
+			text += fmt.Sprintf(", %s %s", thousands(p.Lost), lost)
 		}
 		rows[len(rows)-1][1+slices.Index(to, p.To)] = text
 	}

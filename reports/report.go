@@ -82,9 +82,10 @@ type CallRecord struct {
 
 // Losses are the messages that were acknowledged and never delivered.
 type Losses struct {
-	Total  int64       `json:"total"`  // as counted, per subscriber
-	Proven bool        `json:"proven"` // the history is complete: no missing row can explain them
-	Listed int64       `json:"listed"` // of them in Ranges
+	Total  int64       `json:"total"`         // as counted, per subscriber
+	Proven bool        `json:"proven"`        // a claim failed by them
+	Why    string      `json:"why,omitempty"` // they prove no loss
+	Listed int64       `json:"listed"`        // of them in Ranges
 	Ranges []LossRange `json:"ranges"`
 }
 

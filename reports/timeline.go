@@ -83,7 +83,7 @@ func (t *timeline) legend() {
 	t.text("small", x+19, 42, "fault in place")
 	x += 36 + charWidth*14
 	t.mark("lost", x+5, 34)
-	t.text("small", x+14, 42, "lost, when published")
+	t.text("small", x+14, 42, t.lost.word()+", when published")
 }
 
 // faults are shaded until their heal begins, each labelled in a row of its own
@@ -238,7 +238,7 @@ func (t *timeline) losses() {
 		last = max(last, to)
 	}
 	if t.lost.Total > 0 {
-		label := thousands(t.lost.Total) + " lost"
+		label := thousands(t.lost.Total) + " " + t.lost.word()
 		t.text("small lostcount", min(last+8, plotRight-charWidth*float64(len(label))), lossY+9, label)
 	}
 }

@@ -101,9 +101,9 @@ func pictureOf(t *testing.T, dir string) []byte {
 	must(t, err)
 	act, _, err := d.follow(verdict.Verdict{})
 	must(t, err)
-	_, found, err := d.judge()
+	v, found, err := d.judge()
 	must(t, err)
-	return drawTimeline("mqtt/broker-kill-9 on mosquitto 2.0.21", act, d.Landings, losses(found, act.tables, d.Landings), nil)
+	return drawTimeline("mqtt/broker-kill-9 on mosquitto 2.0.21", act, d.Landings, losses(v, found, act.tables, d.Landings), nil)
 }
 
 func TestQuantile(t *testing.T) {

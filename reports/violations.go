@@ -1,7 +1,9 @@
 package reports
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
@@ -24,7 +26,8 @@ type Violations struct {
 	Count    int64         `json:"count"`
 	FromNS   int64         `json:"from_ns"`
 	ToNS     int64         `json:"to_ns"`
-	When     string        `json:"when"` // relative to the faults
+	Why      string        `json:"why,omitempty"` // they fail no claim, so that nobody is to blame
+	When     string        `json:"when"`          // relative to the faults
 	Examples []Example     `json:"examples"`
 }
 
@@ -50,6 +53,9 @@ func violations(v verdict.Verdict, seen rows, tables *history.Tables, landings [
 				Claim: r.Claim.Name, Kind: g.Kind, Blame: g.Blame, Count: g.Count, FromNS: g.FromNS, ToNS: g.ToNS,
 				When: whenOf(time.Duration(g.FromNS), time.Duration(g.ToNS), faults), Examples: []Example{},
 			}
+			if r.Status != verdict.Fail {
+				one.Blame, one.Why = "", fmt.Sprintf("%s: %s", r.Status, strings.Join(r.Reasons, "; "))
+			}
 			if g.Process >= 0 && int(g.Process) < len(tables.Processes) {
 				p := tables.Processes[g.Process]
 				one.Client, one.Group, one.SDK = p.Name, p.Group, p.SDK
@@ -61,6 +67,25 @@ func violations(v verdict.Verdict, seen rows, tables *history.Tables, landings [
 		}
 	}
 	return out
+}
+
+// A part is the violations of failed claims, or those of the others.
+type part struct {
+	Held   bool // a claim failed by them
+	Listed []Violations
+	More   int // that there is no room for
+}
+
+// parted are the violations as the report lists them.
+func (r *Report) parted() (parts []part) {
+	for _, held := range []bool{true, false} {
+		all := slices.DeleteFunc(slices.Clone(r.Violations), func(v Violations) bool { return held != (v.Why == "") })
+		if len(all) > 0 {
+			n := min(len(all), maxListedViolations)
+			parts = append(parts, part{held, all[:n], len(all) - n})
+		}
+	}
+	return parts
 }
 
 // examples are the first violations of a group that the result lists.

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -24,12 +25,13 @@ type AnomalyView struct {
 }
 
 // An AnomalyGroup are all violations of one kind by clients of one SDK that are
-// blamed on one party.
+// blamed on one party. Nobody is blamed for those that fail no claim.
 type AnomalyGroup struct {
 	Claim   string        `json:"claim"`
 	Kind    string        `json:"kind"`
 	SDK     string        `json:"sdk,omitempty"`
 	Blame   verdict.Party `json:"blame,omitempty"`
+	Why     string        `json:"why,omitempty"` // they fail no claim: its status, and the reason
 	Count   int64         `json:"count"`
 	QoS     QoSCounts     `json:"qos,omitempty"` // of the messages of those that are listed, at most 100 of a claim
 	Clients []string      `json:"clients,omitempty"`
@@ -142,7 +144,7 @@ func violationsOf(dir string, v *verdict.Verdict, claim string) (one violations,
 
 // sameGroup reports whether violations are of one claim, kind, SDK and party.
 func sameGroup(a, b AnomalyGroup) bool {
-	return a.Claim == b.Claim && a.Kind == b.Kind && a.SDK == b.SDK && a.Blame == b.Blame
+	return a.Claim == b.Claim && a.Kind == b.Kind && a.SDK == b.SDK && a.Blame == b.Blame && (a.Why == "") == (b.Why == "")
 }
 
 // joinGroups adds the groups of a run to those of others.
@@ -179,11 +181,14 @@ func (f found) groups(v *verdict.Verdict, tables *history.Tables) (list []Anomal
 	}
 	for _, one := range f.Violations {
 		from, to := time.Duration(one.FromNS).Seconds(), time.Duration(one.ToNS).Seconds()
-		first := AnomalyGroup{Claim: one.Claim, Kind: one.Kind, SDK: sdks[one.Client], Blame: one.Blame, FromS: from, ToS: to, When: one.When}
+		first := AnomalyGroup{Claim: one.Claim, Kind: one.Kind, SDK: sdks[one.Client], Blame: one.Blame, Why: one.Why, FromS: from, ToS: to, When: one.When}
+		if k := slices.IndexFunc(v.Results, func(r verdict.Result) bool { return r.Claim.Name == one.Claim }); k >= 0 && v.Results[k].Status != verdict.Fail {
+			first.Blame, first.Why = "", cmp.Or(one.Why, string(v.Results[k].Status)) // older reports do not say it
+		}
 		i := slices.IndexFunc(list, func(g AnomalyGroup) bool { return sameGroup(g, first) })
 		if i < 0 {
 			i = len(list)
-			first.Example, first.QoS = example(v, one, tables.Processes), qosOf(v, first, tables)
+			first.Example, first.QoS = shownOf(v, first, tables)
 			list = append(list, first)
 		}
 		g := &list[i]
@@ -202,21 +207,32 @@ func (f found) groups(v *verdict.Verdict, tables *history.Tables) (list []Anomal
 	return list
 }
 
-// qosOf counts the violations of a group that a verdict lists; nil where they are of no
-// messages.
-func qosOf(v *verdict.Verdict, g AnomalyGroup, tables *history.Tables) (counts QoSCounts) {
+// shownOf returns the first violation of a group that a verdict lists, and counts them by
+// the QoS of their message; nil where there are none, or none of a message.
+func shownOf(v *verdict.Verdict, g AnomalyGroup, tables *history.Tables) (example *AnomalyLine, counts QoSCounts) {
 	for _, r := range v.Results {
 		for _, x := range r.Anomalies {
 			of := AnomalyGroup{Claim: r.Claim.Name, Kind: x.Kind, Blame: x.Blame}
+			if r.Status != verdict.Fail {
+				of.Blame, of.Why = "", string(r.Status)
+			}
 			if x.Process >= 0 && int(x.Process) < len(tables.Processes) {
 				of.SDK = tables.Processes[x.Process].SDK
 			}
-			if sameGroup(of, g) && x.Stream >= 0 && int(x.Stream) < len(tables.Streams) {
+			if !sameGroup(of, g) {
+				continue
+			}
+			if example == nil {
+				line := anomalyLine("", x, tables.Processes)
+				line.Kind = "" // the group has both
+				example = &line
+			}
+			if x.Stream >= 0 && int(x.Stream) < len(tables.Streams) {
 				counts = sum(counts, QoSCounts{fmt.Sprint(tables.Streams[x.Stream].QoS): 1})
 			}
 		}
 	}
-	return counts
+	return example, counts
 }
 
 func sum(a, b QoSCounts) QoSCounts {
@@ -230,20 +246,6 @@ func sum(a, b QoSCounts) QoSCounts {
 		return nil
 	}
 	return out
-}
-
-// example is the first violation that a verdict lists of a group.
-func example(v *verdict.Verdict, of reports.Violations, processes []history.Process) *AnomalyLine {
-	for _, r := range v.Results {
-		for _, x := range r.Anomalies {
-			if r.Claim.Name == of.Claim && x.Kind == of.Kind && x.Blame == of.Blame {
-				line := anomalyLine("", x, processes)
-				line.Kind = "" // the group has both
-				return &line
-			}
-		}
-	}
-	return nil
 }
 
 // where is what view history takes to show a violation.

@@ -26,7 +26,7 @@ func TestAnomaliesSayWhoLostWhatAndWhen(t *testing.T) {
 {"process":1,"row":{"name":"offline-1","sdk":"go/a@1"}}
 {"process":2,"row":{"name":"paused-1","sdk":"go/a@1"}}
 `,
-		"verdict.json": `{"state":"FAIL-once","headline":"FAIL-once: lost","results":[{"claim":{"name":"qos1-no-loss"},"anomalies":[` +
+		"verdict.json": `{"state":"FAIL-once","headline":"FAIL-once: lost","results":[{"claim":{"name":"qos1-no-loss"},"status":"fail","anomalies":[` +
 			strings.Join(examples, ",") + `]}]}`,
 		"report.json": `{"losses":{"total":30,"proven":true,"listed":30,"ranges":[
 			{"subscriber":"offline-1","group":"offline","topic":"a","first_seq":0,"last_seq":19,"published_from_ns":1000000000,"published_to_ns":3000000000},
@@ -81,6 +81,39 @@ func TestAnomaliesSayWhoLostWhatAndWhen(t *testing.T) {
 	}
 }
 
+// Those of an unknown claim are nobody's doing, also where an older report blames somebody.
+// Messages that prove no loss are missing, not lost. An example is of the group's library.
+func TestAnomaliesThatFailNoClaim(t *testing.T) {
+	dir := t.TempDir()
+	writeRun(t, filepath.Join(dir, "latest"), map[string]string{
+		"evidence/run.json": `{"format":1,"id":"latest","scenario":"mqtt/broker-kill-9","seed":7}`,
+		"evidence/tables.jsonl": `{"process":0,"row":{"name":"offline-1","sdk":"go/a@1"}}
+{"process":1,"row":{"name":"offline-2","sdk":"python/b@1"}}
+`,
+		"summary.json": `{"id":"latest","state":"INCONCLUSIVE-harness","totals":{"sent":100,"acked":100,"received":70,"lost":30}}`,
+		"verdict.json": `{"state":"INCONCLUSIVE-harness","headline":"INCONCLUSIVE-harness: a driver ended","results":[{"claim":{"name":"qos1-no-loss"},"status":"unknown",
+			"reasons":["the history is not complete"],"violations":[{"kind":"lost","process":0,"blame":"broker","count":10},{"kind":"lost","process":1,"blame":"broker","count":20}],"anomalies":[
+			{"kind":"lost","process":0,"stream":2,"seq":1,"blame":"broker","text":"of go"},{"kind":"lost","process":1,"stream":2,"seq":2,"blame":"broker","text":"of python"}]}]}`,
+		"report.json": `{"losses":{"total":30,"proven":false,"why":"qos1-no-loss is unknown: the history is not complete","ranges":[]},"violations":[
+			{"claim":"qos1-no-loss","kind":"lost","client":"offline-1","blame":"broker","count":10},
+			{"claim":"qos1-no-loss","kind":"lost","client":"offline-2","why":"unknown: the history is not complete","count":20}]}`,
+	})
+	c := connectTo(t, (&host{runs: dir}).server(t, Options{}))
+	got := structured(t, callTool(t, c, "get_run", map[string]any{"view": "anomalies"}))["anomalies"].(map[string]any)
+	want := "[map[claim:qos1-no-loss clients:[offline-1] count:10 example:map[at:2/1@offline-1 at_s:0 events:[] text:of go] from_s:0 kind:lost sdk:go/a@1 to_s:0 why:unknown] " +
+		"map[claim:qos1-no-loss clients:[offline-2] count:20 example:map[at:2/2@offline-2 at_s:0 events:[] text:of python] from_s:0 kind:lost sdk:python/b@1 to_s:0 why:unknown: the history is not complete]]"
+	if is := fmt.Sprint(got["groups"]); is != want {
+		t.Errorf("%s\nwant %s", is, want)
+	}
+	if why := got["losses"].(map[string]any)["why"]; why != "qos1-no-loss is unknown: the history is not complete" {
+		t.Errorf("the losses say %v", why)
+	}
+	counts := structured(t, callTool(t, c, "get_run", nil))["counts"].(map[string]any)
+	if counts["lost"] != nil || counts["missing"] != float64(30) {
+		t.Errorf("counts are %v", counts)
+	}
+}
+
 // The violations of several runs come in the groups of one: a kind, an SDK, a party.
 func TestAnomaliesOfSeveralRuns(t *testing.T) {
 	dir := t.TempDir()
@@ -91,7 +124,7 @@ func TestAnomaliesOfSeveralRuns(t *testing.T) {
 		}
 		var results, violations []string
 		for _, kind := range kinds {
-			results = append(results, fmt.Sprintf(`{"claim":{"name":"qos1-no-loss"},"anomalies":[{"kind":%q,"process":0,"stream":2,"seq":%d,"t_ns":1,"events":[1],"text":"of %s"}]}`, kind, i, run))
+			results = append(results, fmt.Sprintf(`{"claim":{"name":"qos1-no-loss"},"status":"fail","anomalies":[{"kind":%q,"process":0,"stream":2,"seq":%d,"t_ns":1,"events":[1],"text":"of %s"}]}`, kind, i, run))
 			violations = append(violations, fmt.Sprintf(`{"claim":"qos1-no-loss","kind":%q,"client":"offline-1","count":%d,"from_ns":%d000000000,"to_ns":9000000000}`, kind, i+1, i+1))
 		}
 		writeRun(t, filepath.Join(dir, run), map[string]string{

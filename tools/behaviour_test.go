@@ -203,7 +203,7 @@ func TestLostIsShownOnceJudged(t *testing.T) {
 	}
 	writeRun(t, filepath.Join(h.runs, "run-1"), map[string]string{
 		"summary.json":      `{"run_id":"run-1","duration_s":12,"totals":{"sent":9,"acked":9,"lost":4,"duplicated":2}}`,
-		"verdict.json":      `{"state":"FAIL-once"}`,
+		"verdict.json":      `{"state":"FAIL-once","results":[{"claim":{"name":"qos1-no-loss"},"status":"fail","anomalies":[{"kind":"lost"}]}]}`,
 		"evidence/run.json": `{"format":1,"id":"run-1","seed":7}`,
 	})
 	got := structured(t, callTool(t, c, "cluster_stop", map[string]any{"wait_s": 5}))

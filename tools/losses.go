@@ -15,8 +15,9 @@ import (
 // LossView is what each subscriber missed, and when it had been published.
 type LossView struct {
 	Total       int64            `json:"total"`
-	Proven      bool             `json:"proven"` // the history is complete: no missing row can explain them
-	Listed      int64            `json:"listed"` // of them below
+	Proven      bool             `json:"proven"`        // a claim failed by them
+	Why         string           `json:"why,omitempty"` // they prove no loss
+	Listed      int64            `json:"listed"`        // of them below
 	Subscribers []SubscriberLoss `json:"subscribers"`
 	Faults      []FaultMark      `json:"faults"`
 }
@@ -57,7 +58,7 @@ func (f found) losses() *LossView {
 	if l.Total == 0 {
 		return nil
 	}
-	return &LossView{Total: l.Total, Proven: l.Proven, Listed: l.Listed, Subscribers: bySubscriber(l.Ranges), Faults: faultMarks(f.Landings)}
+	return &LossView{Total: l.Total, Proven: l.Proven, Why: l.Why, Listed: l.Listed, Subscribers: bySubscriber(l.Ranges), Faults: faultMarks(f.Landings)}
 }
 
 func bySubscriber(ranges []reports.LossRange) []SubscriberLoss {

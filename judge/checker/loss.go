@@ -174,7 +174,7 @@ func (c *loss) lost(p, s int32, seq int64) (a verdict.Anomaly, forgotten bool) {
 	m := l.sends.find(s, seq)
 	forgotten = c.forgotten(p, s, seq)
 	a = verdict.Anomaly{
-		Kind: "lost", Process: p, Stream: s, Seq: seq, TimeNS: m.acked,
+		Kind: verdict.KindLost, Process: p, Stream: s, Seq: seq, TimeNS: m.acked,
 		Fault: l.fault(m.acked), Events: events(m.call.index(), m.ret.index()),
 	}
 	why := ""

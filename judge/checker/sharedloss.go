@@ -106,7 +106,7 @@ func (c *sharedLoss) lost(g, s int32, seq int64, members []int32) (a verdict.Ano
 		return session.lost && m.called < session.relost
 	})
 	a = verdict.Anomaly{
-		Kind: "lost", Process: members[0], Stream: s, Seq: seq, TimeNS: m.acked,
+		Kind: verdict.KindLost, Process: members[0], Stream: s, Seq: seq, TimeNS: m.acked,
 		Fault: l.fault(m.acked), Events: events(m.call.index(), m.ret.index()),
 	}
 	why := ""
