@@ -252,6 +252,35 @@ func TestRefereesOnTheControlBroker(t *testing.T) {
 	}
 }
 
+// A cell that failed in a later repetition alone has referees too, once.
+func TestRefereesOfALaterRepetition(t *testing.T) {
+	b := newBench(t, func(e Entry, _ int) (Cell, error) {
+		if e.Flavor == "robustmq" && e.Number > 0 && e.Referee == "" {
+			return cell("x", fails()), nil
+		}
+		return cell("x"), nil
+	})
+	p, err := NewPlan(Order{
+		Scenarios: []Scene{{Name: "mqtt/qos-roundtrip", Flavor: "robustmq", Protocols: []string{"mqtt3"}}}, SDKs: []string{paho15}, Seed: 7, Repeat: 3,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewMatrix(b.begin(p), b.work(), Limits{Jobs: 1, Referees: 12}).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, cell := range b.docs[len(b.docs)-1].Cells {
+		if cell.Referee != "" {
+			kinds = append(kinds, cell.Referee+" "+cell.Flavor)
+		}
+	}
+	slices.Sort(kinds)
+	if text := strings.Join(kinds, ","); text != "control reference,tap robustmq" {
+		t.Errorf("referees are %q", text)
+	}
+}
+
 func TestAStoppedMatrixGoesOn(t *testing.T) {
 	b := newBench(t, nil)
 	ctx, stop := context.WithCancel(t.Context())

@@ -50,7 +50,7 @@ func (m *Matrix) refereesOf(a reports.Attribution, kind string) (list []Entry) {
 		return nil
 	}
 	for _, e := range m.store.Plan.Entries {
-		if e.Number > 0 || e.NoFaults != a.NoFaults || !slices.Contains(a.SDKs, e.SDK) || e.Protocol != a.Protocol || e.Transport != a.Transport || !m.deviates(e, a) {
+		if e.NoFaults != a.NoFaults || !slices.Contains(a.SDKs, e.SDK) || e.Protocol != a.Protocol || e.Transport != a.Transport || !m.deviates(e, a) {
 			continue
 		}
 		switch kind {
@@ -68,8 +68,10 @@ func (m *Matrix) refereesOf(a reports.Attribution, kind string) (list []Entry) {
 				continue
 			}
 		}
-		e.Referee = kind
-		list = append(list, e)
+		e.Referee, e.Number = kind, 0 // whichever repetition deviates
+		if !has(list, e) {
+			list = append(list, e)
+		}
 	}
 	// One of each library comes first: what they agree on is not theirs.
 	var first, rest []Entry
