@@ -109,18 +109,38 @@ func (c *dupFlag) fork() Checker {
 	return &f
 }
 
-// unflag repeats a delivery on its connection without DUP.
+// unflag repeats a delivery on its connection without DUP. It does so at the end: until
+// then the broker may send a message once more with another packet id, which needs no DUP.
 func unflag(ctx Context) *mutation {
 	l := ctx.ledger
-	return oneRow("no delivery of QoS 1 can be judged", func(b *history.Batch, d delivery) (*history.Batch, string) {
-		i := int(d.i)
-		m := l.sends.find(b.Stream[i], b.Seq[i])
-		if b.QoS[i] != 1 || !l.plain(d) || slices.Contains(l.tables.Processes[b.Process[i]].Cannot, contract.CannotDup) ||
-			m == nil || m.outcome != history.OK || l.sentTwice(b.Stream[i], m) || l.wire.another(b.Process[i], b.Stream[i], b.Seq[i]) {
-			return nil, ""
+	const kept = 8 // of each pair
+	var first []history.Event
+	seen := make([]int8, len(l.route.pairs))
+	m := &mutation{idle: "no delivery of QoS 1 can be judged"}
+	m.apply = func(b *history.Batch) *history.Batch {
+		for _, d := range l.rows(b).delivered {
+			i := int(d.i)
+			if d.pair < 0 || seen[d.pair] == kept || b.QoS[i] != 1 || !l.plain(d) || slices.Contains(l.tables.Processes[b.Process[i]].Cannot, contract.CannotDup) {
+				continue
+			}
+			if sent := l.sends.find(b.Stream[i], b.Seq[i]); sent != nil && sent.outcome == history.OK {
+				first = append(first, b.Event(i))
+				seen[d.pair]++
+			}
 		}
-		again := b.Event(i)
-		again.Flags &^= history.FlagDup
-		return with(b, i, again), sentence("delivered %s to %s twice, without DUP", l.message(b.Stream[i], b.Seq[i]), l.process(b.Process[i]))
-	}, l)
+		return b
+	}
+	m.end = func() []history.Event {
+		for _, e := range first {
+			sent := l.sends.find(e.Stream, e.Seq)
+			if l.sentTwice(e.Stream, sent) || l.wire.another(e.Process, e.Stream, e.Seq) {
+				continue
+			}
+			e.Flags &^= history.FlagDup
+			m.did = sentence("delivered %s to %s twice, without DUP", l.message(e.Stream, e.Seq), l.process(e.Process))
+			return []history.Event{e, e} // it may have come on another connection meanwhile
+		}
+		return nil
+	}
+	return m
 }

@@ -502,3 +502,23 @@ func resentAfterKill(s *story) {
 	s.wait(time.Second).connect(sub, true).toClient(sub, "publish", 1, of, flagged2(true, history.FlagDup))
 	s.packet(sub, "pubrec", 1, of).toClient(sub, "pubrel", 1, of).packet(sub, "pubcomp", 1, of)
 }
+
+// The canary of qos1-dup-flag repeats a message that needs DUP: the first may be one that
+// the broker sends once more with another packet id.
+func TestUnflagRepeatsWhatNeedsDUP(t *testing.T) {
+	s := wired()
+	s.join(sub).connect(pub, false).acked(q1, 0, 1)
+	for id := range int64(2) {
+		s.deliver(sub, q1, 0)
+		s.toClient(sub, "publish", 100+id, s.of(q1, 0)).packet(sub, "puback", 100+id, s.of(q1, 0))
+	}
+	s.again(2).deliver(sub, q1, 1)
+	s.finish()
+	report, err := Judge(s.source(1), s.context(), []string{"qos1-dup-flag"}) // row by row: what comes later is not known
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := report.Results[0]; !r.Canary.Red {
+		t.Errorf("%s: %s; its canary: %+v", r.Status, r.Summary, r.Canary)
+	}
+}
