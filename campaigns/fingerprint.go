@@ -13,46 +13,14 @@ import (
 
 // A Failure is one claim that failed, the checker that says so, and how it failed.
 type Failure struct {
-	Claim   string `json:"claim"`
-	Checker string `json:"checker"`        // name and version: lost@1
-	Ways    []Way  `json:"ways,omitempty"` // none where an earlier version wrote it down
-}
-
-// A Way is what findings tell failures of one claim apart by.
-type Way struct {
-	Kind  string        `json:"kind"`            // of violation
-	Party verdict.Party `json:"party,omitempty"` // whom the packets blame; "" where they do not tell
-	Place string        `json:"place,omitempty"` // of a panic; "" where nobody knows
-}
-
-func (w Way) String() string {
-	text := w.Kind
-	if w.Place != "" {
-		text += " at " + w.Place
-	}
-	if w.Party != "" {
-		text += " by the " + string(w.Party)
-	}
-	return text
-}
-
-func (w Way) compare(o Way) int {
-	return cmp.Or(cmp.Compare(w.Kind, o.Kind), cmp.Compare(w.Party, o.Party), cmp.Compare(w.Place, o.Place))
-}
-
-// may reports whether two ways may be one: what is not known of one of them is no difference.
-func (w Way) may(o Way) bool {
-	same := func(a, b string) bool { return a == b || a == "" || b == "" }
-	return w.Kind == o.Kind && same(string(w.Party), string(o.Party)) && same(w.Place, o.Place)
+	Claim   string        `json:"claim"`
+	Checker string        `json:"checker"`        // name and version: lost@1
+	Ways    []verdict.Way `json:"ways,omitempty"` // none where an earlier version wrote it down
 }
 
 // is reports whether two failures may be one: of a claim, by a checker, and in one way at least.
 func (f Failure) is(o Failure) bool {
-	if f.Claim != o.Claim || f.Checker != o.Checker {
-		return false
-	}
-	shared := func(w Way) bool { return slices.ContainsFunc(o.Ways, w.may) }
-	return len(f.Ways) == 0 || len(o.Ways) == 0 || slices.ContainsFunc(f.Ways, shared)
+	return f.Claim == o.Claim && f.Checker == o.Checker && verdict.Share(f.Ways, o.Ways)
 }
 
 func (f Failure) String() string {
@@ -71,7 +39,7 @@ func (c Cell) Failures() Fingerprint {
 	f := Fingerprint{}
 	for _, r := range c.Verdict.Results {
 		if r.Status == verdict.Fail {
-			f = append(f, Failure{Claim: r.Claim.Name, Checker: r.Checker, Ways: c.ways(r)})
+			f = append(f, Failure{Claim: r.Claim.Name, Checker: r.Checker, Ways: r.Ways(c.Panics)})
 		}
 	}
 	slices.SortFunc(f, func(a, b Failure) int {
@@ -80,38 +48,10 @@ func (c Cell) Failures() Fingerprint {
 	return f
 }
 
-// ways are those in which a claim failed.
-func (c Cell) ways(r verdict.Result) (list []Way) {
-	add := func(kind string, party verdict.Party) {
-		switch {
-		case kind == reports.KindPanic && len(c.Panics) > 0:
-			for _, place := range c.Panics {
-				list = append(list, Way{Kind: kind, Place: place})
-			}
-			return
-		case r.Claim.Of == verdict.SDK:
-			party = verdict.SDK
-		case party == verdict.Undecided:
-			party = ""
-		}
-		list = append(list, Way{Kind: kind, Party: party})
-	}
-	for _, v := range r.Violations {
-		add(v.Kind, v.Blame)
-	}
-	if len(r.Violations) == 0 { // of a verdict that does not count them
-		for _, a := range r.Anomalies {
-			add(a.Kind, a.Blame)
-		}
-	}
-	slices.SortFunc(list, Way.compare)
-	return slices.Compact(list)
-}
-
-// panicPlaces are the places of a run's panics, "" for those that its report does not list.
-func panicPlaces(d *reports.RunDir, v verdict.Verdict) (places []string, err error) {
+// PanicPlaces are the places of a run's panics, "" for those that its report does not list.
+func PanicPlaces(d *reports.RunDir, v verdict.Verdict) (places []string, err error) {
 	panicked := func(r verdict.Result) bool {
-		return slices.ContainsFunc(r.Violations, func(v verdict.Violations) bool { return v.Kind == reports.KindPanic })
+		return slices.ContainsFunc(r.Violations, func(v verdict.Violations) bool { return v.Kind == verdict.KindPanic })
 	}
 	if !slices.ContainsFunc(v.Results, panicked) {
 		return nil, nil

@@ -30,7 +30,7 @@ func Read(dir string) (Cell, error) {
 	if err != nil {
 		return Cell{}, err
 	}
-	panics, err := panicPlaces(d, v)
+	panics, err := PanicPlaces(d, v)
 	if err != nil {
 		return Cell{}, err
 	}

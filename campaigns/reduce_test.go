@@ -227,8 +227,8 @@ func TestAnswerOfARunThatFailsInAnotherWay(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"claim":"qos1-no-loss","checker":"lost@1"}`), &old); err != nil {
 		t.Fatal(err)
 	}
-	late := Failure{Claim: lost.Claim, Checker: lost.Checker, Ways: []Way{{Kind: "late", Party: verdict.Broker}}}
-	both := Failure{Claim: lost.Claim, Checker: lost.Checker, Ways: []Way{{Kind: "late"}, {Kind: "lost", Party: verdict.Broker}}}
+	late := Failure{Claim: lost.Claim, Checker: lost.Checker, Ways: []verdict.Way{{Kind: "late", Party: verdict.Broker}}}
+	both := Failure{Claim: lost.Claim, Checker: lost.Checker, Ways: []verdict.Way{{Kind: "late"}, {Kind: "lost", Party: verdict.Broker}}}
 	for name, c := range map[string]struct {
 		wanted, failed Failure
 		want           shrink.Answer

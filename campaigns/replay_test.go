@@ -20,11 +20,11 @@ var lost = Failure{Claim: "qos1-no-loss", Checker: "lost@1"}
 
 // lostBy is that failure, as the packets show it, and panicAt one at a place.
 func lostBy(party verdict.Party) Failure {
-	return Failure{Claim: lost.Claim, Checker: lost.Checker, Ways: []Way{{Kind: "lost", Party: party}}}
+	return Failure{Claim: lost.Claim, Checker: lost.Checker, Ways: []verdict.Way{{Kind: "lost", Party: party}}}
 }
 
 func panicAt(place string) Failure {
-	return Failure{Claim: "no-panic", Checker: "panic@1", Ways: []Way{{Kind: "panic", Place: place}}}
+	return Failure{Claim: "no-panic", Checker: "panic@1", Ways: []verdict.Way{{Kind: "panic", Place: place}}}
 }
 
 // judged is a run in which some claims fail.

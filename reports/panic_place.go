@@ -8,9 +8,6 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/loglines"
 )
 
-// KindPanic is the kind of violation that has a place.
-const KindPanic = "panic"
-
 // values are the parts of a message that differ from panic to panic.
 var values = regexp.MustCompile(`\S*\d\S*|"[^"]*"|'[^']*'`)
 

@@ -11,6 +11,7 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/internal/stored"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -70,7 +71,7 @@ func completed(r *reports.Report, dir string) (repeatable bool) {
 		return false
 	}
 	r.Transport, r.LeftOut, r.Lowered, r.Wire = run.Transport, run.LeftOut, run.Lowered, run.Wire
-	panicked := slices.ContainsFunc(r.Violations, func(v reports.Violations) bool { return v.Kind == reports.KindPanic })
+	panicked := slices.ContainsFunc(r.Violations, func(v reports.Violations) bool { return v.Kind == verdict.KindPanic })
 	if panicked && len(r.Panics) == 0 {
 		if panics, cut, err := reports.PanicsIn(dir, r.Nodes); err == nil {
 			r.Panics, r.PanicsCut = panics, cut

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -15,7 +16,7 @@ func (r Run) panics() (list []violation) {
 		i, known := at[place]
 		if !known {
 			i, at[place] = len(list), len(list)
-			list = append(list, violation{kind: reports.KindPanic, place: place, example: panicText(p)})
+			list = append(list, violation{kind: verdict.KindPanic, place: place, example: panicText(p)})
 		}
 		list[i].count += p.Count
 	}

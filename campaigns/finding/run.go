@@ -106,7 +106,7 @@ func (r Run) violations(result verdict.Result) (list []violation) {
 	for _, v := range r.Report.Violations {
 		switch {
 		case v.Claim != result.Claim.Name:
-		case v.Kind == reports.KindPanic && len(r.Report.Panics) > 0:
+		case v.Kind == verdict.KindPanic && len(r.Report.Panics) > 0:
 			list = r.panics()
 			for i := range list {
 				list[i].listed = r.Report.PanicsCut

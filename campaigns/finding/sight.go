@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/judge/verdict"
-	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // ourLibrary is the client that is made with this program. Its faults are the harness's.
@@ -111,7 +110,7 @@ func (r Run) key(claim verdict.Claim, v violation, by decided) (key Key, why str
 	if claim.Of == verdict.SDK {
 		party = verdict.SDK
 	}
-	if v.kind == reports.KindPanic { // the node's own log says that it panicked
+	if v.kind == verdict.KindPanic { // the node's own log says that it panicked
 		party = verdict.Broker
 	}
 	if party == "" || party == verdict.Undecided {
@@ -181,7 +180,7 @@ func (all *sights) doubtful(key Key, r Run) bool {
 		}
 	}
 	result := r.result(key.Claim)
-	untold := result != nil && result.Status == verdict.Fail && len(result.Violations) == 0 || key.Kind == reports.KindPanic && r.Report.PanicsCut
+	untold := result != nil && result.Status == verdict.Fail && len(result.Violations) == 0 || key.Kind == verdict.KindPanic && r.Report.PanicsCut
 	return all.none[decision{r.ID, key.Claim}] || untold && all.of[key][r.ID] == nil
 }
 

@@ -131,11 +131,20 @@ func judgeRun(dir string) (verdict.Attempt, error) {
 	if err != nil {
 		return verdict.Attempt{}, err
 	}
+	return attemptOf(dir, v)
+}
+
+// attemptOf is a judged run as one of a series.
+func attemptOf(dir string, v verdict.Verdict) (verdict.Attempt, error) {
 	d, err := reports.Open(dir)
 	if err != nil {
 		return verdict.Attempt{}, err
 	}
-	attempt := verdict.Attempt{Seed: d.Run.Seed, Verdict: v}
+	panics, err := campaigns.PanicPlaces(d, v)
+	if err != nil {
+		return verdict.Attempt{}, err
+	}
+	attempt := verdict.Attempt{Seed: d.Run.Seed, Verdict: v, Panics: panics}
 	if seal, err := reports.ReadSeal(dir); err == nil {
 		attempt.Root = seal.Root
 	}

@@ -143,7 +143,11 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 			fmt.Fprintf(say, "it could not be repeated: %v\n", err)
 			break
 		}
-		attempts = append(attempts, verdict.Attempt{Seed: run.Seed, Root: run.Root, Verdict: run.Verdict})
+		attempt, err := attemptOf(run.Dir, run.Verdict)
+		if err != nil {
+			return err
+		}
+		attempts = append(attempts, attempt)
 		if runs = append(runs, run.Dir); stopped {
 			break
 		}

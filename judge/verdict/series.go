@@ -11,6 +11,7 @@ type Attempt struct {
 	Seed    int64
 	Root    string // root hash of its seal
 	Verdict Verdict
+	Panics  []string // places of its nodes' panics; none where nobody looked
 }
 
 // Agreeing is how many seeds must agree for a pass to count as hardening.
@@ -86,8 +87,7 @@ func rankOf(s State) int {
 // FailReproducible if the violation repeats, FailNondetermin if it does not although
 // another attempt could tell, and FailOnce if no other attempt could.
 func failedSeries(v Verdict, attempts []Attempt) Verdict {
-	claim, k := mostFailed(attempts)
-	first := slices.IndexFunc(attempts, func(a Attempt) bool { return failedOn(a.Verdict, claim) })
+	claim, k, first := mostFailed(attempts)
 	if first >= 0 {
 		runs, tally := v.Runs, v.Tally
 		v = attempts[first].Verdict
@@ -102,7 +102,19 @@ func failedSeries(v Verdict, attempts []Attempt) Verdict {
 	default:
 		v.State = FailOnce
 	}
-	count := fmt.Sprintf("%s failed in %d of %d runs", claim, k, len(attempts))
+	all := 0
+	for _, a := range attempts {
+		if failedOn(a.Verdict, claim) {
+			all++
+		}
+	}
+	count := fmt.Sprintf("%s failed in %d of %d runs", claim, all, len(attempts))
+	switch {
+	case k == 1 && all > 1:
+		count += ", each time in another way"
+	case k < all:
+		count += fmt.Sprintf(", %d of them in one way", k)
+	}
 	if silent := len(attempts) - told; silent > 0 {
 		count += fmt.Sprintf(", %d of which could not tell", silent)
 	}
@@ -165,24 +177,37 @@ func summaryOf(v Verdict, claim string) string {
 	return afterState(v.Headline)
 }
 
-// mostFailed returns the claim that failed in the most attempts, and their number.
-// Among several it takes the most severe one, then the first by name.
-func mostFailed(attempts []Attempt) (claim string, k int) {
-	counts, severity := map[string]int{}, map[string]string{}
-	for _, a := range attempts {
+// mostFailed returns the claim that failed in one way in the most attempts, their number,
+// and the place of the first of them. Among several it takes the most severe claim, then
+// the first by name.
+func mostFailed(attempts []Attempt) (claim string, k, first int) {
+	severity := ""
+	first = -1
+	for i, a := range attempts {
 		for _, r := range a.Verdict.Results {
-			if r.Status == Fail {
-				counts[r.Claim.Name]++
-				severity[r.Claim.Name] = r.Claim.severity()
+			if r.Status != Fail {
+				continue
+			}
+			n, at := alike(attempts, r.Claim.Name, r.Ways(a.Panics))
+			if k == 0 || cmp.Or(cmp.Compare(k, n), cmp.Compare(r.Claim.severity(), severity), cmp.Compare(r.Claim.Name, claim)) < 0 {
+				claim, k, first, severity = r.Claim.Name, n, min(at, i), r.Claim.severity()
 			}
 		}
 	}
-	for name, n := range counts {
-		if k == 0 || cmp.Or(cmp.Compare(k, n), cmp.Compare(severity[name], severity[claim]), cmp.Compare(name, claim)) < 0 {
-			claim, k = name, n
+	return claim, k, first
+}
+
+// alike returns how many attempts failed a claim in one of some ways, and the first of them.
+func alike(attempts []Attempt, claim string, ways []Way) (n, first int) {
+	first = len(attempts)
+	for i, a := range attempts {
+		if slices.ContainsFunc(a.Verdict.Results, func(r Result) bool {
+			return r.Claim.Name == claim && r.Status == Fail && Share(ways, r.Ways(a.Panics))
+		}) {
+			n, first = n+1, min(first, i)
 		}
 	}
-	return claim, k
+	return n, first
 }
 
 func failedOn(v Verdict, claim string) bool {

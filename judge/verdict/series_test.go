@@ -26,6 +26,16 @@ func TestSeries(t *testing.T) {
 	}
 	green := func(seed int64) Attempt { return judged(seed, nil) }
 	red := func(seed int64, claim string) Attempt { return judged(seed, map[string]Status{claim: Fail}) }
+	by := func(seed int64, party Party) Attempt {
+		a := red(seed, "recovery")
+		a.Verdict.Results[1].Violations = []Violations{{Kind: "late", Blame: party, Count: 1}}
+		return a
+	}
+	panicked := func(seed int64, places ...string) Attempt {
+		a := red(seed, "no-corruption")
+		a.Verdict.Results[2].Violations, a.Panics = []Violations{{Kind: KindPanic, Count: 1}}, places
+		return a
+	}
 	blind := func(seed int64) Attempt { return run(seed, func(*Input) {}) } // does not judge no-corruption
 	smoke := func(seed int64) Attempt { return run(seed, func(in *Input) { in.Run.Tier = "smoke" }) }
 	grey := func(seed int64) Attempt { return run(seed, func(in *Input) { in.Landings = nil }) }
@@ -52,6 +62,11 @@ func TestSeries(t *testing.T) {
 		{"one red, one red of another claim that leaves it open", []Attempt{
 			red(1, "no-corruption"), judged(2, map[string]Status{"recovery": Fail, "no-corruption": Unknown}),
 		}, FailOnce, "no-corruption failed in 1 of 2 runs, 1 of which could not tell"},
+		{"two red by two parties", []Attempt{by(1, Broker), by(2, SDK)}, FailNondetermin, "recovery failed in 2 of 2 runs, each time in another way"},
+		{"three red, two of them by one party", []Attempt{by(1, SDK), by(2, Broker), by(3, Broker)}, FailReproducible, "recovery failed in 3 of 3 runs, 2 of them in one way"},
+		{"two red, one by nobody knows whom", []Attempt{by(1, ""), by(2, Broker)}, FailReproducible, "recovery failed in 2 of 2 runs"},
+		{"two panics at two places", []Attempt{panicked(1, "raft.rs"), panicked(2, "session.rs")}, FailNondetermin, "each time in another way"},
+		{"two panics at one place", []Attempt{panicked(1, "raft.rs", "session.rs"), panicked(2, "session.rs")}, FailReproducible, "failed in 2 of 2 runs"},
 		{"grey beats green", []Attempt{green(1), green(2), grey(3)}, InconclusiveFault, "2 of 3 attempts passed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
