@@ -13,7 +13,7 @@ var claimRecovery = Entry{
 	Claim: verdict.Claim{Name: "recovery", Severity: verdict.P1,
 		Text:   "After the last fault is healed, every node takes a publish and delivers a message again within the time that the scenario bounds (recovery_s).",
 		Source: "the scenario's budget"},
-	Category: Liveness, Checker: "recovery@3", Protocols: every, Rests: history.PromiseRecovery, New: newRecovery, NeedsComplete: true, Timed: true, Bounded: true, canary: mute,
+	Category: Liveness, Checker: "recovery@4", Protocols: every, Rests: history.PromiseRecovery, New: newRecovery, NeedsComplete: true, Timed: true, Bounded: true, canary: mute,
 }
 
 // recovery judges that after the last heal, within the scenario's bound, a
@@ -214,10 +214,46 @@ func (c *recovery) missing(node int16, published, delivered int64) verdict.Anoma
 	if l, down := c.down[c.ledger.tables.Nodes[node].Name]; down {
 		what = sentence("did not come back after %s (%s of %s): it", l.Fault, l.Type, l.Target) + " " + what
 	}
-	return verdict.Anomaly{
+	a := verdict.Anomaly{
 		Kind: "not-recovered", Process: history.None, Stream: history.None, Seq: history.None, TimeNS: c.healed, Events: []int64{},
 		Text: sentence("%s %s between %s at %s and %s", c.ledger.node(node), what, c.origin(), clock(c.healed), clock(c.healed+c.bound)),
 	}
+	if delivered == never {
+		for p := range int32(len(c.node)) {
+			if c.node[p] == node && c.ledger.route.probed(p) && a.Blame == "" {
+				a.Process = p
+				c.ledger.accuse(&a, c.withheldFrom(p))
+			}
+		}
+	}
+	if a.Blame == "" {
+		a.Process = history.None
+	}
+	return a
+}
+
+// withheldFrom shows a message that a broker acknowledged in the first half of the time to
+// recover, and did not send to a probe that was delivered nothing in all of it.
+func (c *recovery) withheldFrom(process int32) shown {
+	l := c.ledger
+	for _, s := range c.acks {
+		m := l.sends.find(s.stream, s.seq)
+		if m == nil || l.route.at(process, s.stream) < 0 || m.called < max(c.healed, l.sessions.due(process, l.topic(s.stream))) || s.t > c.healed+c.bound/2 {
+			continue
+		}
+		to, by := l.wire.to(process, s.stream, s.seq), nothingShown
+		switch {
+		case to == nil:
+			by = l.wire.lostBy(process, s.stream, s.seq)
+		case to.late && to.idle:
+			by = byBroker("that it was sent late, and that the client had answered all it was sent", int64(to.first))
+		}
+		if by.by == verdict.Broker {
+			by.words = sentence("of %s, for %s, %s", l.message(s.stream, s.seq), l.process(process), by.words)
+			return by
+		}
+	}
+	return nothingShown
 }
 
 // mute drops what the probes were delivered.

@@ -417,6 +417,9 @@ func TestWireClaims(t *testing.T) {
 		}, unknown, ""},
 		{"the session is there", "sdk-resubscribes", func(s *story) { s.disconnect(sub).connect(sub, true).wait(6 * time.Second).disconnect(sub) }, pass, ""},
 
+		{"a node acknowledges and delivers nothing", "recovery", func(s *story) {
+			s.heal().join(probe1, probe2).acked(probed, 0, 0).acked(probed2, 0, 0).deliver(probe1, probed, 0).wait(11 * time.Second)
+		}, fail, "node-2 took a publish and delivered nothing between the last heal at 0.013 s and 10.013 s; the wire shows of message 0 of probe-1 on probe/1 (QoS 1), for probe-2, that the broker acknowledged it, and never sent it"},
 		{"it ended", "sdk-lives", func(s *story) { s.driver("driver broke the contract: it ended without bye (exit status 3)") }, fail, "exit status 3"},
 		{"it crashed", "sdk-lives", func(s *story) {
 			s.driver("driver broke the contract: it ended without bye (signal: segmentation fault (core dumped))")
