@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
@@ -15,7 +16,7 @@ var claimDeliveryProgress = Entry{
 	Claim: verdict.Claim{Name: ClaimDeliveryProgress, Severity: verdict.P1,
 		Text:   "A subscriber that is connected and reads gets what was acknowledged for it: while no fault is in place none waits for longer than the scenario allows the cluster to be silent and to recover (progress_s, recovery_s; without them half a minute).",
 		Source: "the scenario's budget"},
-	Category: Liveness, Checker: "stalls@1", Protocols: every, Rests: history.PromiseProgress, New: newStalls, NeedsComplete: true, Timed: true, canary: holdBack,
+	Category: Liveness, Checker: "stalls@2", Protocols: every, Rests: history.PromiseProgress, New: newStalls, NeedsComplete: true, Timed: true, canary: holdBack,
 	Excused: excused("a broker need not send again on one connection what the tap withheld", "packet_drop", "packet_delay", "packet_mutate", "packet_truncate", "half_open"),
 }
 
@@ -56,10 +57,59 @@ type stalled struct {
 	last   [flowing]int64 // times of the first deliveries before
 	next   int            // of those the oldest
 
-	// By the wire: how many messages it has not answered, and since when there are
-	// none.
-	open int
-	idle int64
+	owing owing // by the wire
+}
+
+// An owing is when a client had packets to answer on its connection: a broker may wait
+// for these. A client that answered PUBLISH by PUBREC owes nothing until it is sent
+// PUBREL.
+type owing struct {
+	conn  int64 // when it was let in
+	open  int   // packets that it has not answered
+	since int64 // when the first of them came
+	owed  int64 // the time with such packets, without that since since
+	marks []owed
+}
+
+// An owed is how much that time was, at a moment when the client owed nothing.
+type owed struct{ t, owed int64 }
+
+// markEvery is how much owed must have grown for the next mark.
+const markEvery = int64(100e6)
+
+func (o *owing) begin(t int64) { *o = owing{conn: t} }
+
+func (o *owing) ask(t int64) {
+	if o.open++; o.open == 1 {
+		o.since = t
+	}
+}
+
+func (o *owing) answer(t int64) {
+	if o.open == 0 {
+		return
+	}
+	if o.open--; o.open > 0 {
+		return
+	}
+	o.owed += t - o.since
+	if n := len(o.marks); n == 0 || o.owed-o.marks[n-1].owed >= markEvery {
+		o.marks = append(o.marks, owed{t, o.owed})
+	}
+}
+
+// free returns how long the client owed nothing between two times, at least. The second
+// is now.
+func (o *owing) free(from, now int64) int64 {
+	from = max(from, o.conn)
+	in := o.owed
+	if o.open > 0 {
+		in += now - o.since
+	}
+	if i := sort.Search(len(o.marks), func(i int) bool { return o.marks[i].t > from }); i > 0 {
+		in -= o.marks[i-1].owed
+	}
+	return now - from - in
 }
 
 // A standstill is messages that waited too long, at one and the same time.
@@ -107,9 +157,11 @@ func (c *stalls) Add(b *history.Batch) {
 			c.of[b.Process[i]].exempt = true
 		}
 	}
-	for i := range rows.packets {
-		if p := &rows.packets[i]; uint32(p.process) < uint32(len(c.of)) {
-			c.packet(p, &c.of[p.process])
+	if !c.reads {
+		for i := range rows.packets {
+			if p := &rows.packets[i]; uint32(p.process) < uint32(len(c.of)) {
+				c.packet(p, &c.of[p.process])
+			}
 		}
 	}
 	for _, d := range rows.delivered {
@@ -135,29 +187,26 @@ func (c *stalls) settled() bool {
 func (c *stalls) packet(p *packet, of *stalled) {
 	switch {
 	case p.accepted():
-		of.open, of.idle = 0, p.time
+		of.owing.begin(p.time)
 	case p.kind == publishPacket && p.toClient:
 		c.sending(p, of)
 		if p.qos > 0 && !p.flags.Has(history.FlagDup) {
-			of.open++
+			of.owing.ask(p.time)
 		}
-	case !p.toClient && (p.kind == pubackPacket || p.kind == pubcompPacket):
-		if of.open = max(0, of.open-1); of.open == 0 {
-			of.idle = p.time
-		}
+	case p.kind == pubrelPacket && p.toClient:
+		of.owing.ask(p.time)
+	case !p.toClient && (p.kind == pubackPacket || p.kind == pubrecPacket || p.kind == pubcompPacket):
+		of.owing.answer(p.time)
 	}
 }
 
 func (c *stalls) sending(p *packet, of *stalled) {
-	if c.reads {
-		return
-	}
 	m := c.ledger.sends.find(p.stream, p.seq)
 	if m == nil || m.outcome != history.OK || p.time-m.acked <= c.bound {
 		return
 	}
 	if to := c.ledger.wire.to(p.process, p.stream, p.seq); to != nil && int64(to.first) == p.row {
-		to.late, to.idle = true, of.open == 0 && p.time-of.idle > c.bound
+		to.late, to.idle = true, of.owing.free(m.acked, p.time) > c.bound
 	}
 }
 

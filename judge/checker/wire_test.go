@@ -420,6 +420,16 @@ func TestWireClaims(t *testing.T) {
 		{"a node acknowledges and delivers nothing", "recovery", func(s *story) {
 			s.heal().join(probe1, probe2).acked(probed, 0, 0).acked(probed2, 0, 0).deliver(probe1, probed, 0).wait(11 * time.Second)
 		}, fail, "node-2 took a publish and delivered nothing between the last heal at 0.013 s and 10.013 s; the wire shows of message 0 of probe-1 on probe/1 (QoS 1), for probe-2, that the broker acknowledged it, and never sent it"},
+		{"late to a client that waits for PUBREL", "delivery-progress", func(s *story) {
+			s.acked(q2, 0, 1)
+			got(s, 100, q2, 0, 0).packet(sub, "pubrec", 100, s.of(q2, 0)).wait(11*time.Second).toClient(sub, "pubrel", 100, s.of(q2, 0)).packet(sub, "pubcomp", 100, s.of(q2, 0)).deliver(sub, q2, 1)
+		}, fail, "the wire shows that the broker sent it so late, to a client that had answered all it was sent"},
+		{"late to a client that answers between", "delivery-progress", func(s *story) {
+			s.acked(q1, 0, 4)
+			for seq := range int64(5) {
+				s.wait(4*time.Second).deliver(sub, q1, seq)
+			}
+		}, fail, "to a client that had answered all it was sent"},
 		{"it ended", "sdk-lives", func(s *story) { s.driver("driver broke the contract: it ended without bye (exit status 3)") }, fail, "exit status 3"},
 		{"it crashed", "sdk-lives", func(s *story) {
 			s.driver("driver broke the contract: it ended without bye (signal: segmentation fault (core dumped))")
