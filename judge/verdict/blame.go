@@ -9,7 +9,7 @@ import (
 )
 
 // blame says whose doing a failure is: a party, a colon, and why. It is the
-// wire's word and never a guess. Where the wire shows the broker and the client
+// wire's word, or a node's own log that says it panicked, and never a guess. Where the wire shows the broker and the client
 // library at fault, each for some of it, it names the broker first and the library
 // beside it. Where the wire does not tell of all of it, blame is unknown, with what
 // would decide it.
@@ -66,6 +66,9 @@ func charges(failed []Result) map[Party]charge {
 			note(r.Claim.Of, r, r.Summary)
 		}
 		for _, a := range r.Anomalies {
+			if a.Kind == KindPanic {
+				a.Blame = Broker
+			}
 			note(cmp.Or(r.Claim.Of, a.Blame), r, a.Text)
 		}
 	}

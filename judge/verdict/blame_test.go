@@ -15,6 +15,8 @@ func TestBlame(t *testing.T) {
 		}
 		return r
 	}
+	panicked := result("no-panic", Fail)
+	panicked.Anomalies = []Anomaly{{Kind: KindPanic, Text: "node-1 panicked"}}
 	for _, c := range []struct {
 		name    string
 		results []Result
@@ -33,6 +35,9 @@ func TestBlame(t *testing.T) {
 		{"some of it undecided", []Result{failed("qos1-no-loss", "", Broker, "")}, nil, true, "unknown: the recorded packets do not show who is at fault"},
 		{"no anomaly", []Result{failed("progress", "")}, nil, true, "unknown: the recorded packets do not show who is at fault"},
 		{"the harness broke", []Result{failed("qos1-no-loss", "", Broker)}, []string{"no bye"}, true, "unknown: pending a run without harness errors"},
+		{"a panic, which the node's log tells", []Result{panicked}, nil, false, "broker: reference, by MQTT: node-1 panicked"},
+		{"a panic, and more that is the broker's", []Result{failed("qos1-no-loss", "", Broker), panicked}, nil, true, "broker: reference"},
+		{"a panic, and more that is undecided", []Result{panicked, failed("qos1-no-loss", "", "")}, nil, true, "unknown: the recorded packets do not show who is at fault"},
 		{"no wire", []Result{failed("qos1-no-loss", "", "")}, nil, false, "unknown: pending the same scenario with another SDK"},
 	} {
 		in := good()
