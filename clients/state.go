@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
+	psnet "github.com/shirou/gopsutil/v3/net"
 	psutil "github.com/shirou/gopsutil/v3/process"
 )
 
@@ -35,6 +36,27 @@ func (d *Driver) State() (string, error) {
 		return history.StateFrozen, nil
 	}
 	return history.StateRunning, nil
+}
+
+// Connections counts the TCP connections that the process has established. One that has
+// ended has none.
+func (d *Driver) Connections() (int, error) {
+	select {
+	case <-d.gone:
+		return 0, nil
+	default:
+	}
+	all, err := psnet.ConnectionsPid("tcp", int32(d.Pid()))
+	if err != nil {
+		return 0, fmt.Errorf("count the connections of driver %s: %w", d.opts.Command, err)
+	}
+	n := 0
+	for _, c := range all {
+		if c.Status == "ESTABLISHED" {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // Set brings the process into a state: running, frozen, or killed. One that is

@@ -43,6 +43,8 @@ type Driver interface {
 	// Set brings it into a state: Running, Frozen or Killed. One that was killed
 	// stays so.
 	Set(ctx context.Context, want ProcessState) error
+	// Connections counts those that it has established.
+	Connections() (int, error)
 	// Lines counts what it has reported.
 	Lines() int64
 }

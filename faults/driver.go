@@ -27,8 +27,8 @@ func (l driverLayer) Render(ctx context.Context, active []Entry) error {
 }
 
 // driverFault brings the driver processes of the target's clients into a
-// state. All clients of a process share its fate.
-func (t Target) driverFault(mechanism string, want ProcessState, expect string) (*Injection, error) {
+// state, and shows an effect on each. All clients of a process share its fate.
+func (t Target) driverFault(mechanism string, want ProcessState, expect string, effect func(Driver) Proof) (*Injection, error) {
 	if t.Site.Clients == nil {
 		return nil, fmt.Errorf("%w: this experiment has no clients of its own", ErrUnsupported)
 	}
@@ -47,7 +47,7 @@ func (t Target) driverFault(mechanism string, want ProcessState, expect string) 
 			return nil, errors.Join(fmt.Errorf("the driver %s is not running: %s", d.Name(), state), err)
 		}
 		in.Entries = append(in.Entries, Entry{Layer: "driver/" + d.Name(), Want: want})
-		in.Proofs = append(in.Proofs, driverState(d, expect), silent(d))
+		in.Proofs = append(in.Proofs, driverState(d, expect), effect(d))
 	}
 	in.Proofs = slices.Concat(in.Proofs, t.bystanders(tap.Rule{}))
 	return in, nil
@@ -85,6 +85,23 @@ func silent(d Driver) Proof {
 				return history.Sample{OK: true, State: "speaks", Value: float64(n)}
 			}
 			return history.Sample{OK: true, State: silence}
+		},
+	}
+}
+
+// unconnected is the effect of a driver's end: the kernel shows none of its connections
+// any more. A client that waits has a connection, and may say nothing for long.
+func unconnected(d Driver) Proof {
+	const none = "none"
+	return Proof{
+		Name: "connections of the process of " + d.Name(), Role: history.RoleEffect, Want: history.WantState, Expect: none,
+		Read: func(context.Context) history.Sample {
+			n, err := d.Connections()
+			s := sampleOf(err)
+			if s.Value, s.State = float64(n), "established"; n == 0 {
+				s.State = none
+			}
+			return s
 		},
 	}
 }

@@ -261,7 +261,7 @@ func (n *fakeNode) now() string {
 
 // A fakeDriver reports all the time, unless it is frozen or dead.
 type fakeDriver struct {
-	idle, deaf bool
+	idle, deaf, alone bool
 
 	mu    sync.Mutex
 	state string
@@ -290,6 +290,15 @@ func (d *fakeDriver) Set(_ context.Context, want ProcessState) error {
 		d.state = "exited: signal: killed"
 	}
 	return nil
+}
+
+func (d *fakeDriver) Connections() (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.alone || strings.HasPrefix(d.state, history.StateExited) {
+		return 0, nil
+	}
+	return 1, nil
 }
 
 func (d *fakeDriver) Lines() int64 {

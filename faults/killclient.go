@@ -18,7 +18,7 @@ func (KillClient) Name() string { return "kill_client" }
 
 // Plan plans a SIGKILL of every driver.
 func (KillClient) Plan(_ context.Context, target Target) (*Injection, error) {
-	return target.driverFault("sigkill", Killed, history.StateExited+"signal: killed")
+	return target.driverFault("sigkill", Killed, history.StateExited+"signal: killed", unconnected)
 }
 
 func killClient() Kind {

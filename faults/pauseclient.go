@@ -19,7 +19,7 @@ func (PauseClient) Plan(ctx context.Context, target Target) (*Injection, error) 
 	if missing := sigstop().missing(); missing != "" {
 		return nil, fmt.Errorf("%w: %s", ErrUnsupported, missing)
 	}
-	in, err := target.driverFault("sigstop", Frozen, Frozen)
+	in, err := target.driverFault("sigstop", Frozen, Frozen, silent)
 	if err != nil {
 		return nil, err
 	}

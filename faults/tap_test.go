@@ -133,6 +133,8 @@ func TestDriverFaults(t *testing.T) {
 	}{
 		{"lands", "pause_client", &fakeDriver{}, history.Landed},
 		{"lands", "kill_client", &fakeDriver{}, history.Landed},
+		{"waits and says nothing", "kill_client", &fakeDriver{idle: true}, history.Landed},
+		{"was not connected anyway", "kill_client", &fakeDriver{alone: true}, history.NotLanded},
 		{"was silent anyway", "pause_client", &fakeDriver{idle: true}, history.NotLanded},
 		{"hears no signal", "pause_client", &fakeDriver{deaf: true}, history.NotLanded},
 		{"hears no signal", "kill_client", &fakeDriver{deaf: true}, history.NotLanded},
