@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/reports"
@@ -57,7 +58,9 @@ func (r *Record) runs(stateDir string) (list []Run, err error) {
 		if err != nil { // its cluster is still coming up, or it is damaged: see gone
 			continue
 		}
-		run := Run{Record: record, Live: row.State == reports.Unfinished, DurationS: row.DurationS}
+		run := Run{Record: record, DurationS: row.DurationS}
+		// One without a summary that nobody keeps has ended all the same.
+		run.Live = row.State == reports.Unfinished && keeper.Kept(stateDir, row.ID)
 		if !run.Live && !record.Started.Before(r.At) && len(r.ItemsOf(record)) > 0 {
 			run.judge(row.Dir)
 		}

@@ -9,10 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
+	"github.com/robustmq/rmq-mcp/internal/testing/runtest"
 	"github.com/robustmq/rmq-mcp/judge/checker"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
@@ -327,6 +330,7 @@ func TestGone(t *testing.T) {
 		return s
 	}
 	save()
+	unlock := kept(t, dir, run.ID)
 	if err := Place(t.Context(), dir, runDir); err != nil {
 		t.Fatal(err)
 	}
@@ -335,6 +339,10 @@ func TestGone(t *testing.T) {
 	}
 	if places, err := reports.ReadPlans(runDir); err != nil || len(places) != 1 || places[0].SHA256 != r.Hash || places[0].Item != "S1" {
 		t.Errorf("places %v, %v", places, err)
+	}
+	unlock()
+	if s := look(); len(s.Items[0].Running) > 0 || len(s.Mismatches) != 1 || !strings.Contains(s.Mismatches[0], "S1: run S1-h is no attempt: ") || !strings.Contains(s.Mismatches[0], "it is not sealed") {
+		t.Errorf("when its keeper is dead: %v, %q", s.Items[0].Running, s.Mismatches)
 	}
 	run.SDK = "python/paho-mqtt@2.1.0"
 	save()
@@ -346,6 +354,52 @@ func TestGone(t *testing.T) {
 	}
 	if s := look(); len(s.Mismatches) != 1 || !strings.Contains(s.Mismatches[0], "its record is gone") {
 		t.Errorf("deleted: %q", s.Mismatches)
+	}
+}
+
+// kept has a run be one whose guard lives.
+func kept(t *testing.T, stateDir, id string) (unlock func()) {
+	t.Helper()
+	live := filepath.Join(stateDir, "live")
+	lock := flock.New(filepath.Join(live, id+".lock"))
+	if err := errors.Join(os.MkdirAll(live, 0o755), lock.Lock()); err != nil {
+		t.Fatal(err)
+	}
+	return func() { lock.Unlock() }
+}
+
+// An attempt that was sealed counts, even if somebody deletes or damages what was
+// written about it.
+func TestWithoutSummary(t *testing.T) {
+	dir := t.TempDir()
+	r := frozen(t, dir)
+	run := attempt(r, "S1", 7, "").Record
+	runDir := runtest.Run{ID: run.ID, Lossy: true}.Record(t, filepath.Join(dir, reports.RunsDir))
+	if err := history.WriteRun(filepath.Join(runDir, reports.EvidenceDir), run); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reports.Finish(runDir, runtest.Key); err != nil {
+		t.Fatal(err)
+	}
+	summary := filepath.Join(runDir, reports.SummaryFile)
+	for _, test := range []struct {
+		name   string
+		damage func() error
+	}{
+		{"whole", func() error { return nil }},
+		{"cut", func() error { return os.Truncate(summary, 20) }},
+		{"deleted", func() error { return os.Remove(summary) }},
+	} {
+		if err := test.damage(); err != nil {
+			t.Fatal(err)
+		}
+		s, err := r.Look(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if it := s.Items[0]; len(it.Attempts) != 1 || len(it.Running) > 0 || len(s.Mismatches) > 0 {
+			t.Errorf("%s: attempts %v, running %v, mismatches %q", test.name, it.Attempts, it.Running, s.Mismatches)
+		}
 	}
 }
 

@@ -137,23 +137,31 @@ func lockRun(stateDir, id string, flags int) (*flock.Flock, error) {
 	}
 }
 
+// Kept reports whether somebody takes care of a run: its guard is there, or another who
+// cleans up after it. A run of dead ones is kept by nobody.
+func Kept(stateDir, id string) bool {
+	if _, err := os.Stat(livePath(stateDir, id, ".lock")); errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	lock, _ := lockRun(stateDir, id, 0) // where it cannot be asked for, nobody is said to be dead
+	if lock != nil {                    // left by a dead one, for HealDead
+		lock.Close()
+	}
+	return lock == nil
+}
+
 // Settled waits until a run's guard has cleaned up after it and writes nothing
 // below the state directory any more, or is dead and never will. Its error is
 // that of ctx.
 func Settled(ctx context.Context, stateDir, id string) error {
-	for {
-		if _, err := os.Stat(livePath(stateDir, id, ".lock")); errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if lock, err := lockRun(stateDir, id, 0); lock != nil {
-			return errors.Join(err, lock.Close()) // left by a dead one, for HealDead
-		}
+	for Kept(stateDir, id) {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+	return nil
 }
 
 // finishRun removes a run's lock: nothing of it is left to undo.
