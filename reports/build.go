@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -109,6 +108,10 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 	if err != nil {
 		return nil, err
 	}
+	again, err := Reproduce(d.Evidence(), d.Run)
+	if err != nil {
+		return nil, err
+	}
 	panics, panicsCut, err := PanicsIn(d.Path, act.tables.Nodes)
 	if err != nil {
 		return nil, fmt.Errorf("read the panics of run %s: %w", d.Run.ID, err)
@@ -129,7 +132,7 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 			Root: seal.Root, Files: len(seal.Files), JournalHead: seal.JournalHead, JournalEntries: seal.JournalEntries,
 			PublicKey: seal.PublicKey, Sealed: seal.Time,
 		},
-		Reproduce: reproduce(run), Blame: blame, Matrix: matrix, Series: series, Plans: plans,
+		Reproduce: again.Command, NotChosen: again.NotChosen, Blame: blame, Matrix: matrix, Series: series, Plans: plans,
 	}, nil
 }
 
@@ -218,64 +221,6 @@ func logFiles(seal *Seal) []LogFile {
 		}
 	}
 	return logs
-}
-
-// endpointForm is what an endpoint may look like: it becomes part of a command.
-var endpointForm = regexp.MustCompile(`^[\w.:\[\]-]+$`)
-
-// EndpointsOf are those of brokers that somebody else runs.
-func EndpointsOf(c history.ClusterInfo) (list []string) {
-	all, _ := c.Config["endpoints"].([]any)
-	for _, e := range all {
-		if text, ok := e.(string); ok && endpointForm.MatchString(text) {
-			list = append(list, text)
-		}
-	}
-	return list
-}
-
-// reproduce is the command that does the same again.
-func reproduce(run *history.Run) string {
-	if run.Scenario == "" {
-		return ""
-	}
-	cmd := "rmq-mcp run " + run.Scenario
-	if run.Control {
-		cmd += " --no-faults"
-	}
-	endpoints := EndpointsOf(run.Cluster)
-	flavor, nodes := run.Cluster.Flavor, fmt.Sprint(run.Cluster.Nodes)
-	profile, runtime := unusual(run.Cluster.Profile, "tested"), unusual(run.Cluster.Runtime, "process")
-	if len(endpoints) > 0 { // which say both
-		flavor, nodes, profile, runtime = "", "", "", ""
-	}
-	for _, e := range endpoints {
-		cmd += " --endpoint " + e
-	}
-	arm := ""
-	if run.Wire {
-		arm = "tap"
-	}
-	for _, flag := range []struct {
-		name, value string
-	}{
-		{"flavor", flavor}, {"nodes", nodes}, {"sdk", run.SDK},
-		{"protocol", run.Protocol}, {"transport", unusual(run.Transport, "tcp")}, {"profile", profile},
-		{"runtime", runtime}, {"arm", arm}, {"seed", fmt.Sprint(run.Seed)}, {"tier", run.Tier},
-	} {
-		if flag.value != "" && flag.value != "0" {
-			cmd += " --" + flag.name + " " + flag.value
-		}
-	}
-	return cmd
-}
-
-// unusual is a value, "" for the one that a run has unless it is asked for another.
-func unusual(value, usual string) string {
-	if value == usual {
-		return ""
-	}
-	return value
 }
 
 // seconds of a time in the run, as people read it.

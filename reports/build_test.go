@@ -1,7 +1,11 @@
 package reports
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/robustmq/rmq-mcp/history"
 )
@@ -13,7 +17,39 @@ func TestReproduceExternal(t *testing.T) {
 		Flavor: "external", Nodes: 2, Config: map[string]any{"endpoints": []any{"[::1]:1883", "x; reboot"}},
 	}}
 	want := "rmq-mcp run mqtt/will --endpoint [::1]:1883 --sdk go/rmq-mcp@1 --protocol mqtt3 --seed 7 --tier smoke"
-	if got := reproduce(run); got != want {
-		t.Errorf("%s, want %s", got, want)
+	if got := reproduce(run, asked{}); got.Command != want || len(got.NotChosen) > 0 {
+		t.Errorf("%+v, want %s", got, want)
+	}
+}
+
+// The command that repeats a run has all that made it. Paths of this machine are left out,
+// and so is anything that a shell would take for more: both are said beside the command.
+func TestReproduce(t *testing.T) {
+	run := &history.Run{Scenario: "mqtt/will", SDK: "go/rmq-mcp@1", Protocol: "mqtt3", Wire: true, Seed: 7, Tier: "smoke", Cluster: history.ClusterInfo{
+		Flavor: "robustmq", Nodes: 3, Profile: "tested", Runtime: "process", BinarySHA: "45e8", Planted: "wrong-ack",
+	}}
+	const begin, end = "rmq-mcp run mqtt/will --flavor robustmq", " --seed 7 --tier smoke"
+	for _, test := range []struct {
+		start, want string
+		not         []string
+	}{
+		{``, " --nodes 3 --sdk go/rmq-mcp@1 --protocol mqtt3 --arm tap --plant wrong-ack", []string{"the broker's binary, which had the sha256 45e8"}},
+		{`{"cluster": {"version": "v0.4.11", "version_sha256": "ab", "settings": {"queue": 1000000, "mode": "fast", "names": "a b", "list": ["x"]}, "arm": ["disk", "clock"], "disk_model": "xfs"}}`,
+			" --broker-version v0.4.11 --broker-sha256 ab --nodes 3 --sdk go/rmq-mcp@1 --protocol mqtt3 --set mode=fast --set queue=1000000 --arm disk --arm clock --disk-model xfs",
+			[]string{`--set, whose value is not one word: list=["x"]`, "--set, whose value is not one word: names=a b"}},
+		{`{"cluster": {"binary": "/home/me/broker-server", "ca": "/home/me/ca.pem", "pids": [7]}, "off_nodes": true}`, " --nodes 3 --sdk go/rmq-mcp@1 --protocol mqtt3", []string{
+			"the broker's binary, which had the sha256 45e8", "the certificate that the clients trusted (--ca)", "the processes or containers of the brokers, for the faults on them", "to leave out faults on nodes, as the run did",
+		}},
+		{`{"cluster": {"image": "robustmq:mine"}}`, " --image robustmq:mine --nodes 3 --sdk go/rmq-mcp@1 --protocol mqtt3", nil},
+	} {
+		dir := t.TempDir()
+		if test.start != "" {
+			must(t, os.WriteFile(filepath.Join(dir, StartFile), []byte(test.start), 0o644))
+		}
+		got, err := Reproduce(dir, run)
+		must(t, err)
+		if diff := cmp.Diff(Repetition{begin + test.want + end, test.not}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.start, diff)
+		}
 	}
 }

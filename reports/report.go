@@ -44,7 +44,8 @@ type Report struct {
 	Notes      []Note               `json:"notes"` // the agent's own words, quoted
 	Logs       []LogFile            `json:"logs"`
 	Evidence   Evidence             `json:"evidence"`
-	Reproduce  string               `json:"reproduce"` // the command
+	Reproduce  string               `json:"reproduce"`            // the command
+	NotChosen  []string             `json:"not_chosen,omitempty"` // what the command does not choose
 	Blame      *Blame               `json:"blame,omitempty"`
 	Matrix     *Membership          `json:"matrix,omitempty"`
 	Series     *Series              `json:"series,omitempty"` // the run and its repetitions

@@ -147,13 +147,14 @@ func (s Setup) On() string {
 
 // A Reproduction is the smallest run that shows a finding, and how often its setup does.
 type Reproduction struct {
-	RunID    string `json:"run_id"`
-	Scenario string `json:"scenario"`
-	Setup    Setup  `json:"setup"`
-	Command  string `json:"command"` // "" where nobody can repeat it by a command
-	Changed  bool   `json:"changed"` // the library's scenario of this name is another one today
-	Faults   int    `json:"faults"`  // that landed
-	ByHand   bool   `json:"by_hand"` // it is an exploration
+	RunID     string   `json:"run_id"`
+	Scenario  string   `json:"scenario"`
+	Setup     Setup    `json:"setup"`
+	Command   string   `json:"command"`              // "" where nobody can repeat it by a command
+	Changed   bool     `json:"changed"`              // the library's scenario of this name is another one today
+	NotChosen []string `json:"not_chosen,omitempty"` // what the command does not choose
+	Faults    int      `json:"faults"`               // that landed
+	ByHand    bool     `json:"by_hand"`              // it is an exploration
 	reports.Times
 }
 

@@ -71,6 +71,9 @@ func completed(r *reports.Report, dir string) (repeatable bool) {
 		return false
 	}
 	r.Transport, r.LeftOut, r.Lowered, r.Wire = run.Transport, run.LeftOut, run.Lowered, run.Wire
+	if again, err := reports.Reproduce(evidence, run); err == nil {
+		r.Reproduce, r.NotChosen = again.Command, again.NotChosen
+	}
 	panicked := slices.ContainsFunc(r.Violations, func(v reports.Violations) bool { return v.Kind == verdict.KindPanic })
 	if panicked && len(r.Panics) == 0 {
 		if panics, cut, err := reports.PanicsIn(dir, r.Nodes); err == nil {
@@ -85,7 +88,7 @@ func completed(r *reports.Report, dir string) (repeatable bool) {
 func trimmed(r *reports.Report) *reports.Report {
 	out := &reports.Report{
 		ID: r.ID, Scenario: r.Scenario, SDKs: r.SDKs, Transport: r.Transport, LeftOut: r.LeftOut, Lowered: r.Lowered, Wire: r.Wire, Cluster: r.Cluster, Nodes: r.Nodes, Coverage: r.Coverage, Complete: r.Complete,
-		Verdict: r.Verdict, Shortfalls: r.Shortfalls, Landings: r.Landings, Violations: r.Violations, Panics: r.Panics, PanicsCut: r.PanicsCut, Harness: r.Harness, Reproduce: r.Reproduce, Blame: r.Blame, Matrix: r.Matrix,
+		Verdict: r.Verdict, Shortfalls: r.Shortfalls, Landings: r.Landings, Violations: r.Violations, Panics: r.Panics, PanicsCut: r.PanicsCut, Harness: r.Harness, Reproduce: r.Reproduce, NotChosen: r.NotChosen, Blame: r.Blame, Matrix: r.Matrix,
 	}
 	out.Scenario.Text = ""
 	return out

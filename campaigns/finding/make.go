@@ -149,6 +149,9 @@ func smallest(list []*sight, seen []Seen) Reproduction {
 	})
 	out := Reproduction{RunID: best.run.ID, Scenario: best.run.Name(), Setup: best.run.setup(), Faults: best.faults(), ByHand: best.run.byHand()}
 	out.Command, out.Changed = best.run.command()
+	if out.Command == best.run.Report.Reproduce { // a replay has all that the run had
+		out.NotChosen = best.run.Report.NotChosen
+	}
 	if i := slices.IndexFunc(seen, func(s Seen) bool { return s.Setup == out.Setup }); i >= 0 {
 		out.Times = seen[i].Times
 	}
@@ -181,7 +184,7 @@ func (s *sight) faults() (n int) {
 }
 
 // commandForm is what the command of a report looks like: somebody may paste it.
-var commandForm = regexp.MustCompile(`^rmq-mcp run ([\w/.-]+)(?: --[a-z-]+(?: [\w./@:\[\],+-]+)?)*$`)
+var commandForm = regexp.MustCompile(`^rmq-mcp run ([\w/.-]+)(?: --[a-z-]+(?: [\w./@:\[\],=+-]+)?)*$`)
 
 // command does the same again: by the library's scenario, or by the scenario that is
 // stored with the run. It is "" where nobody can.

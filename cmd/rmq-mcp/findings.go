@@ -117,6 +117,9 @@ func printFinding(w io.Writer, f finding.Finding) error {
 	if f.Smallest.Command != "" {
 		fmt.Fprintf(w, "  %s\n", f.Smallest.Command)
 	}
+	for _, what := range f.Smallest.NotChosen {
+		fmt.Fprintf(w, "  This command does not choose %s.\n", plain.Line(what))
+	}
 	if f.Smallest.Changed {
 		fmt.Fprintln(w, "  The library's scenario of this name has changed since that run.")
 	}
