@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // A Cell is one judged run to compare with others, or why there is none.
@@ -53,17 +55,11 @@ type Broker struct {
 }
 
 func (b Broker) String() string {
-	name := strings.TrimSpace(b.Flavor + " " + b.Version)
-	if strings.HasPrefix(b.Version, b.Flavor) {
-		name = b.Version
-	}
+	named := history.ClusterInfo{Flavor: b.Flavor, Version: b.Version, Planted: b.Plant}
 	if cluster.FlavorNamed(b.Flavor).Foreign {
-		name = b.Flavor + " broker" // whose version nobody can ask
+		named.Flavor, named.Version = b.Flavor+" broker", "" // whose version nobody can ask
 	}
-	if b.Plant != "" {
-		name += " with " + b.Plant + " planted"
-	}
-	return name
+	return reports.BrokerName(named)
 }
 
 // control reports whether a broker is one that tells a broker's fault from

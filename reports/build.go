@@ -165,12 +165,17 @@ func pictureTitle(r *Report) string {
 	return fmt.Sprintf("%s on %s: %s", name, BrokerName(r.Cluster), r.shown().State)
 }
 
-// BrokerName is a broker by its flavor and version.
+// BrokerName is a broker by its flavor and version, with the defect that rmq-mcp planted:
+// it is not the vendor's.
 func BrokerName(c history.ClusterInfo) string {
+	name := strings.TrimSpace(c.Flavor + " " + c.Version)
 	if strings.HasPrefix(c.Version, c.Flavor) {
-		return c.Version
+		name = c.Version
 	}
-	return strings.TrimSpace(c.Flavor + " " + c.Version)
+	if c.Planted != "" {
+		name += " with " + c.Planted + " planted"
+	}
+	return name
 }
 
 // scenarioTitle is the first heading of the prose.

@@ -3,11 +3,13 @@ package reports
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/testing/runtest"
 )
 
 // The command that repeats a run on a stranger's broker names its address, and nothing
@@ -51,5 +53,30 @@ func TestReproduce(t *testing.T) {
 		if diff := cmp.Diff(Repetition{begin + test.want + end, test.not}, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.start, diff)
 		}
+	}
+}
+
+// A broker with a planted defect is not called by the vendor's name alone, in a report's
+// first lines and in its picture.
+func TestPlantedIsNamed(t *testing.T) {
+	dir := runtest.Run{Lossy: true}.Record(t, t.TempDir())
+	evidence := filepath.Join(dir, EvidenceDir)
+	run, err := history.ReadRun(evidence)
+	must(t, err)
+	run.Cluster.Planted = "drop-stored/20"
+	must(t, history.WriteRun(evidence, run))
+	s, err := Finish(dir, runtest.Key)
+	must(t, err)
+	if !strings.HasSuffix(s.Headline, "; rmq-mcp planted the defect drop-stored/20") {
+		t.Errorf("headline %q", s.Headline)
+	}
+	text := read(t, filepath.Join(dir, MarkdownFile))
+	for _, want := range []string{": mqtt/broker-kill-9 on mosquitto 2.0.21 with drop-stored/20 planted\n", "| Broker | mosquitto 2.0.21 with drop-stored/20 planted, 1 node,", " --plant drop-stored/20 "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("report.md does not say %q", want)
+		}
+	}
+	if picture := read(t, filepath.Join(dir, TimelineFile)); !strings.Contains(picture, "mosquitto 2.0.21 with drop-stored/20 planted: FAIL-once") {
+		t.Error("the picture does not name the planted defect")
 	}
 }

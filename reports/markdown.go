@@ -31,7 +31,7 @@ var MarkdownFuncs = template.FuncMap{"cell": cell, "code": code, "quote": quote,
 // Markdown answers report.md: the report as it reads on GitHub.
 func Markdown(r *Report) ([]byte, error) {
 	t, err := template.New("report.md.tmpl").Funcs(MarkdownFuncs).Funcs(template.FuncMap{
-		"broker":     BrokerName,
+		"broker":     func(c history.ClusterInfo) string { return cell(BrokerName(c)) },
 		"sdks":       sdkNames,
 		"seconds":    seconds,
 		"thousands":  thousands,

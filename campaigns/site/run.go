@@ -33,10 +33,11 @@ func (r run) Class() string { return reports.Class(r.State) }
 
 // On is the broker under test, by its name and version.
 func (r run) On() string {
-	if r.Version == history.UnknownVersion {
-		return r.Broker
+	named := history.ClusterInfo{Flavor: r.Broker, Planted: r.Planted}
+	if r.Version != history.UnknownVersion {
+		named.Version = strings.TrimSpace(strings.TrimPrefix(r.Version, r.Flavor))
 	}
-	return reports.BrokerName(history.ClusterInfo{Flavor: r.Broker, Version: strings.TrimSpace(strings.TrimPrefix(r.Version, r.Flavor))})
+	return reports.BrokerName(named)
 }
 
 // Says is its headline without its state, which stands beside it.

@@ -144,6 +144,10 @@ func TestCounted(t *testing.T) {
 	if r.On() != "external 127.0.0.1:1883" {
 		t.Errorf("somebody else's broker is %q", r.On())
 	}
+	r = &run{Row: reports.Row{Flavor: "mosquitto", Version: "2.0.21", Planted: "resend"}, Broker: "mosquitto"}
+	if r.On() != "mosquitto 2.0.21 with resend planted" {
+		t.Errorf("a broker with a planted defect is %q", r.On())
+	}
 }
 
 // A published copy has the same pages of its runs as the state directory.

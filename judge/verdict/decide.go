@@ -39,11 +39,12 @@ func Decide(in Input) Verdict {
 		}
 	}
 	if in.Run != nil && in.Run.Cluster.Planted != "" {
+		v.Planted = in.Run.Cluster.Planted
 		shown := ""
 		if n := in.Coverage.PlantShown; n != nil {
 			shown = ", which showed " + plural(*n, "time", "times")
 		}
-		v.Caps = append(v.Caps, fmt.Sprintf("rmq-mcp planted the defect %s%s: this says nothing about %s", in.Run.Cluster.Planted, shown, vendor(in.Run)))
+		v.Caps = append(v.Caps, fmt.Sprintf("rmq-mcp planted the defect %s%s: this says nothing about %s", v.Planted, shown, vendor(in.Run)))
 	}
 	if in.Run != nil && in.Run.Control {
 		v.Caps = append(v.Caps, "a control, without the scenario's faults"+because([]string{in.Run.ControlWhy}))
@@ -51,7 +52,7 @@ func Decide(in Input) Verdict {
 	if in.Run != nil && in.Run.Lowered != "" {
 		v.Caps = append(v.Caps, "it published "+in.Run.Lowered)
 	}
-	v.Headline = headline(v, in)
+	v.Headline = headline(v, in) + plantedIn(v)
 	return v
 }
 

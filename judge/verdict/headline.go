@@ -49,6 +49,14 @@ func beside(unjudged []string) string {
 	return "; but " + strings.Join(unjudged, "; ")
 }
 
+// plantedIn says that a defect was planted, for a reader of the headline alone.
+func plantedIn(v Verdict) string {
+	if v.Planted == "" {
+		return ""
+	}
+	return "; rmq-mcp planted the defect " + v.Planted
+}
+
 func passed(results []Result) (n int) {
 	for _, r := range results {
 		if r.Status == Pass {

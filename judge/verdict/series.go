@@ -125,7 +125,7 @@ func failedSeries(v Verdict, attempts []Attempt) Verdict {
 		}
 	}
 	v.Reasons = reasons
-	v.Headline = fmt.Sprintf("%s: %s (%s)", v.State, summaryOf(v, claim), count)
+	v.Headline = fmt.Sprintf("%s: %s (%s)%s", v.State, summaryOf(v, claim), count, plantedIn(v))
 	return v
 }
 

@@ -105,3 +105,22 @@ func TestEveryStateHasARank(t *testing.T) {
 		t.Errorf("%d states", len(worst))
 	}
 }
+
+// A headline says that the defect was planted, of a run as of a series: it may be read
+// alone.
+func TestHeadlineOfPlanted(t *testing.T) {
+	attempt := func(root string, status Status) Attempt {
+		in := good()
+		in.Run.Cluster.Planted = "resend"
+		in.Results = []Result{result("recovery", status)}
+		return Attempt{Seed: 1, Root: root, Verdict: Decide(in)}
+	}
+	for name, v := range map[string]Verdict{
+		"one red": attempt("a", Fail).Verdict, "one grey": attempt("a", Pass).Verdict,
+		"two red": Series([]Attempt{attempt("a", Fail), attempt("b", Fail)}), "two grey": Series([]Attempt{attempt("a", Pass), attempt("b", Pass)}),
+	} {
+		if strings.Count(v.Headline, "; rmq-mcp planted the defect resend") != 1 {
+			t.Errorf("%s: %s", name, v.Headline)
+		}
+	}
+}

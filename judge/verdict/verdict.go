@@ -168,6 +168,7 @@ type Verdict struct {
 	Reasons  []string `json:"reasons"`            // the grounds of the decision
 	Severity string   `json:"severity,omitempty"` // P0 to P3, of a failure
 	Blame    string   `json:"blame,omitempty"`    // of a failure: a [Party], a colon, and why, or what would decide it
+	Planted  string   `json:"planted,omitempty"`  // a defect of rmq-mcp's own, so that nothing is said of the broker
 	Results  []Result `json:"results"`
 	Tally    []Tally  `json:"tally,omitempty"` // of a series, claim by claim
 	Runs     []string `json:"runs"`            // root hashes of the attempts, one for a single run
