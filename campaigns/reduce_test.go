@@ -197,7 +197,7 @@ func TestAnswerOfARun(t *testing.T) {
 	held := other
 	held.Verdict.Results = append(slices.Clone(other.Verdict.Results), verdict.Result{Claim: verdict.Claim{Name: lost.Claim}, Checker: lost.Checker, Status: verdict.Pass, Canary: verdict.Canary{Red: true}})
 	missed := held
-	missed.Landings = []history.Landing{{Type: "kill", Target: "any"}}
+	missed.Landings = []history.Landing{{Type: "kill", Target: "any", State: history.NotLanded}}
 	never := held
 	never.Planned = 1
 	starved := held

@@ -84,7 +84,7 @@ func TestReplayCountsTheSameFailure(t *testing.T) {
 	other := judged(verdict.FailOnce, Failure{Claim: "no-panic", Checker: "panic@1"})
 	other.Verdict.Results = append(other.Verdict.Results, verdict.Result{Claim: verdict.Claim{Name: lost.Claim}, Checker: lost.Checker, Status: verdict.Pass, Canary: verdict.Canary{Red: true}})
 	missed := judged(verdict.InconclusiveFault)
-	missed.Landings = []history.Landing{{Type: "kill", Target: "leader"}} // no proof: it cannot have landed
+	missed.Landings = []history.Landing{{Type: "kill", Target: "leader", State: history.Indeterminate}}
 	more := judged(verdict.FailOnce, lost, Failure{Claim: "session-kept", Checker: "session@1"})
 	backend, _ := fakeLab(more, other, missed, judged(verdict.PassSmoke), judged(verdict.FailOnce, lost))
 	d := testJobDir(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 5}})

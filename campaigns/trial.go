@@ -50,8 +50,8 @@ type Backend struct {
 // Judged is a run, and what became of its faults.
 type Judged struct {
 	Cell
-	Planned  int // faults that its schedule asked for
-	Landings []history.Landing
+	Planned  int               // faults that its schedule asked for
+	Landings []history.Landing // as the verdict takes them
 }
 
 // ReadJudged judges a run again.
@@ -64,7 +64,7 @@ func ReadJudged(dir string) (Judged, error) {
 	if err != nil {
 		return Judged{}, err
 	}
-	return Judged{c, len(d.Run.Faults), d.Landings}, nil
+	return Judged{c, len(d.Run.Faults), d.Decided()}, nil
 }
 
 // makeRuns makes a run of each variation that was not made before, one after another.
@@ -170,8 +170,8 @@ func (j Judged) untried(failed, wanted Fingerprint) string {
 		return fmt.Sprintf("it passes, and whether %s holds could not be told", wanted)
 	}
 	for _, l := range j.Landings {
-		if state, why, _ := verdict.DecideLanding(l); state != history.Landed {
-			return strings.Join(append([]string{fmt.Sprintf("%s of %s is %s", l.Type, l.Target, state)}, why...), ": ")
+		if l.State != history.Landed {
+			return strings.Join(append([]string{fmt.Sprintf("%s of %s is %s", l.Type, l.Target, l.State)}, l.Reasons...), ": ")
 		}
 	}
 	switch {

@@ -3,8 +3,8 @@ package reports
 import (
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -116,7 +116,7 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 	if err != nil {
 		return nil, fmt.Errorf("read the panics of run %s: %w", d.Run.ID, err)
 	}
-	run, landings := d.Run, decided(d.Landings)
+	run, landings := d.Run, d.Decided()
 	return &Report{
 		Format: reportFormat, ID: run.ID, Tool: run.Tool, Started: run.Started, DurationS: act.end.Seconds(),
 		Scenario: ScenarioInfo{Name: run.Name(), Title: scenarioTitle(d.Scenario), SHA256: run.ScenarioSHA, Text: d.Scenario},
@@ -136,15 +136,23 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 	}, nil
 }
 
-// decided answers the landings as their samples show them, which is also how
-// the verdict takes them.
-func decided(landings []history.Landing) []history.Landing {
-	out := notNil(slices.Clone(landings))
-	for i, l := range out {
-		out[i].State, out[i].Reasons, out[i].Proofs = verdict.DecideLanding(l)
-		out[i].Healed, _ = verdict.DecideHeal(l)
+// Landings answers what became of the faults of a run: as the verdict takes them once its
+// evidence is sealed, and as far as they are until then.
+func Landings(dir string) ([]history.Landing, error) {
+	if _, err := os.Lstat(filepath.Join(dir, SealFile)); err != nil {
+		return history.ReadLandings(filepath.Join(dir, EvidenceDir))
 	}
-	return out
+	d, err := Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	return d.Decided(), nil
+}
+
+// Decided answers the landings as the verdict takes them.
+func (d *RunDir) Decided() []history.Landing {
+	list, _ := verdict.DecideLandings(d.Run, d.Landings)
+	return notNil(list)
 }
 
 func (r *Report) row() Row {

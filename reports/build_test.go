@@ -80,3 +80,35 @@ func TestPlantedIsNamed(t *testing.T) {
 		t.Error("the picture does not name the planted defect")
 	}
 }
+
+// A planned fault that somebody healed early landed in part, for the page, the picture and
+// whoever asks for the landings as for the verdict.
+func TestHealedEarlyIsInPart(t *testing.T) {
+	dir := runtest.Run{}.Record(t, t.TempDir())
+	list, err := history.ReadLandings(filepath.Join(dir, EvidenceDir))
+	must(t, err)
+	list[0].Times.AskedNS = list[0].Times.AppliedNS + 3e8
+	must(t, history.WriteLandings(filepath.Join(dir, EvidenceDir), list))
+	if list, err := Landings(dir); err != nil || list[0].State != history.Landed {
+		t.Errorf("before it is sealed: %+v, %v", list, err)
+	}
+	s, err := Finish(dir, runtest.Key)
+	must(t, err)
+	const early = "somebody asked to heal it after 0.3 s of 1.0 s"
+	if !strings.Contains(s.Headline, "landed in part: "+early) {
+		t.Errorf("headline %q", s.Headline)
+	}
+	asked, err := Landings(dir)
+	must(t, err)
+	r, err := ReadReport(dir)
+	must(t, err)
+	for _, l := range []history.Landing{asked[0], r.Landings[0]} {
+		if l.State != history.Partial || len(l.Reasons) != 1 || l.Reasons[0] != early {
+			t.Errorf("%s: %v", l.State, l.Reasons)
+		}
+	}
+	text := read(t, filepath.Join(dir, MarkdownFile))
+	if !strings.Contains(text, "### f1: kill of node-1 (asked: leader): partial, heal verified\n") || strings.Count(text, early) < 2 {
+		t.Error("report.md calls it landed, or does not say why it is not")
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/plain"
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // LandingView is what proved each fault; or one fault whole, with every
@@ -63,7 +64,7 @@ func landings(dir, fault string) (*LandingView, error) {
 
 // readLandings answers none where nothing was injected yet.
 func readLandings(dir string) ([]history.Landing, error) {
-	list, err := history.ReadLandings(evidence(dir))
+	list, err := reports.Landings(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

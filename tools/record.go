@@ -45,7 +45,7 @@ func (a *agent) recorded(id string) (keeper.Status, error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return s, err
 	}
-	if landings, err := history.ReadLandings(evidence(dir)); err == nil {
+	if landings, err := reports.Landings(dir); err == nil {
 		s.Faults = faultsOf(landings)
 	}
 	if summary, err := reports.ReadSummary(dir); err == nil {

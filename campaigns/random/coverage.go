@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/history"
-	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
@@ -51,16 +50,15 @@ func planned(s *scenarios.Scenario, i int) Cell {
 	return c
 }
 
-// Recorded are the cells that a run of a scenario did cover, by its landings, and
-// those of its schedule that it missed. Whether a fault landed is decided again
-// from its samples.
+// Recorded are the cells that a run of a scenario did cover, by its landings as the
+// verdict takes them, and those of its schedule that it missed.
 func Recorded(s *scenarios.Scenario, sdk string, landings []history.Landing) (landed, missed []Cell) {
 	missed = Planned(s)
 	for i := range missed {
 		missed[i].SDK = sdk
 	}
 	for i, l := range landings {
-		if state, _, _ := verdict.DecideLanding(l); state != history.Landed {
+		if l.State != history.Landed {
 			continue
 		}
 		c := Cell{Fault: l.Type, Role: l.Target, Phase: PhaseSteady, Workload: Shape(s.Workload), SDK: sdk}

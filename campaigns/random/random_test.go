@@ -265,24 +265,11 @@ func TestRecorded(t *testing.T) {
 	if got := unnamed(Planned(s)); !slices.Equal(got, want) {
 		t.Errorf("planned %v, want %v", got, want)
 	}
-	kill := landing(t, "kill", "leader", at(1, 6))
-	late := landing(t, "delay", "follower", at(7, 8)) // after the kill was healed, not during
-	vain := history.Landing{Type: "pause", Target: "leader", Times: at(10, 11)}
+	kill := history.Landing{Type: "kill", Target: "leader", State: history.Landed, Times: at(1, 6)}
+	late := history.Landing{Type: "delay", Target: "follower", State: history.Landed, Times: at(7, 8)} // after the kill was healed, not during
+	vain := history.Landing{Type: "pause", Target: "leader", State: history.Partial, Times: at(10, 11)}
 	landed, missed := Recorded(s, "go/x@1", []history.Landing{kill, late, vain})
 	if !slices.Equal(landed, []Cell{want[0], cell("delay", "follower", PhaseRecovery)}) || !slices.Equal(missed, want[2:]) {
 		t.Errorf("landed %v, missed %v", landed, missed)
 	}
-}
-
-// landing is one with the proofs that it takes to have landed.
-func landing(t *testing.T, typ, target string, times history.LandingTimes) history.Landing {
-	t.Helper()
-	samples := func(before, during string) []history.Sample {
-		return []history.Sample{{Moment: history.Before, OK: true, State: before}, {Moment: history.During, OK: true, State: during}, {Moment: history.After, OK: true, State: before}}
-	}
-	return history.Landing{Type: typ, Target: target, Times: times, Healed: history.HealVerified, Proofs: []history.ProofRecord{
-		{Role: history.RoleMechanism, Want: history.WantState, Expect: "on", Samples: samples("off", "on")},
-		{Role: history.RoleEffect, Want: history.WantState, Expect: "on", Samples: samples("off", "on")},
-		{Role: history.RoleControl, Want: history.WantSame, Samples: samples("off", "off")},
-	}}
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
 )
@@ -42,16 +41,11 @@ type noter func(k Kind, format string, args ...any)
 // faultShortfalls returns how many faults landed. It decides the state of each landing
 // and of its heal again from the samples, and does not trust the states in the file.
 func faultShortfalls(in Input, note noter) (landed int) {
-	planned := slices.Clone(in.Run.Faults)
-	for _, l := range in.Landings {
-		rest := without(planned, l)
-		state, why, _ := DecideLanding(l)
-		if early := healedEarly(l); early != "" && len(rest) < len(planned) && state == history.Landed {
-			state, why = history.Partial, []string{early}
-		}
-		planned = rest
+	landings, never := DecideLandings(in.Run, in.Landings)
+	for _, l := range landings {
+		why := l.Reasons
 		name := fmt.Sprintf("%s (%s of %s)", l.Fault, l.Type, l.Target)
-		switch state {
+		switch l.State {
 		case history.Landed:
 			landed++
 		case history.Unsupported:
@@ -75,7 +69,7 @@ func faultShortfalls(in Input, note noter) (landed int) {
 			note(HealUnverified, "the heal of %s was not verified%s", name, because(why))
 		}
 	}
-	for _, p := range planned {
+	for _, p := range never {
 		kind := FaultMissing
 		if in.Run.Cluster.Lacks[history.LacksFaults] != "" {
 			kind = FaultUnsupported
@@ -84,36 +78,6 @@ func faultShortfalls(in Input, note noter) (landed int) {
 		note(kind, "the planned %s of %s%s was never injected", p.Type, p.Target, with(p.Params, other))
 	}
 	return landed
-}
-
-// healedEarly says how much of its time a fault had, where somebody asked to heal it
-// before that was over. A planned fault is then weaker than the plan.
-func healedEarly(l history.Landing) string {
-	t := l.Times
-	if t.AskedNS == 0 {
-		return ""
-	}
-	return fmt.Sprintf("somebody asked to heal it after %.1f s of %.1f s",
-		time.Duration(t.AskedNS-t.AppliedNS).Seconds(), time.Duration(t.DurationNS).Seconds())
-}
-
-func without(planned []history.PlannedFault, l history.Landing) []history.PlannedFault {
-	i := slices.IndexFunc(planned, func(p history.PlannedFault) bool { return p.Type == l.Type && p.Target == l.Target && asked(p, l) })
-	if i < 0 {
-		return planned
-	}
-	return slices.Delete(planned, i, i+1)
-}
-
-// asked reports whether a fault has the parameters that were planned: a weaker one
-// is another. Both were JSON, so equal values read the same.
-func asked(p history.PlannedFault, l history.Landing) bool {
-	for name, v := range p.Params {
-		if fmt.Sprint(l.Params[name]) != fmt.Sprint(v) {
-			return false
-		}
-	}
-	return true
 }
 
 // with are parameters in words, where the same fault was injected with others.

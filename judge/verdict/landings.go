@@ -1,0 +1,57 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/history"
+)
+
+// DecideLandings decides what became of each fault of a run, and of its heal, as the verdict
+// takes them. A planned fault that somebody healed early landed in part. It also returns
+// the planned faults that were never injected.
+func DecideLandings(run *history.Run, landings []history.Landing) (decided []history.Landing, never []history.PlannedFault) {
+	decided, never = slices.Clone(landings), slices.Clone(run.Faults)
+	for i := range decided {
+		l := &decided[i]
+		l.State, l.Reasons, l.Proofs = DecideLanding(*l)
+		l.Healed, _ = DecideHeal(*l)
+		rest := without(never, *l)
+		if early := healedEarly(*l); early != "" && len(rest) < len(never) && l.State == history.Landed {
+			l.State, l.Reasons = history.Partial, []string{early}
+		}
+		never = rest
+	}
+	return decided, never
+}
+
+// healedEarly says how much of its time a fault had, where somebody asked to heal it
+// before that was over. A planned fault is then weaker than the plan.
+func healedEarly(l history.Landing) string {
+	t := l.Times
+	if t.AskedNS == 0 {
+		return ""
+	}
+	return fmt.Sprintf("somebody asked to heal it after %.1f s of %.1f s",
+		time.Duration(t.AskedNS-t.AppliedNS).Seconds(), time.Duration(t.DurationNS).Seconds())
+}
+
+func without(planned []history.PlannedFault, l history.Landing) []history.PlannedFault {
+	i := slices.IndexFunc(planned, func(p history.PlannedFault) bool { return p.Type == l.Type && p.Target == l.Target && asked(p, l) })
+	if i < 0 {
+		return planned
+	}
+	return slices.Delete(planned, i, i+1)
+}
+
+// asked reports whether a fault has the parameters that were planned: a weaker one
+// is another. Both were JSON, so equal values read the same.
+func asked(p history.PlannedFault, l history.Landing) bool {
+	for name, v := range p.Params {
+		if fmt.Sprint(l.Params[name]) != fmt.Sprint(v) {
+			return false
+		}
+	}
+	return true
+}
