@@ -45,9 +45,20 @@ func (t *ticker) end() {
 	}
 }
 
+// knownVerdict is the column of violations for which the broker is known.
+const knownVerdict = "known"
+
+// column is where a row is counted.
+func (r ConformanceRow) column() string {
+	if r.Known != "" {
+		return knownVerdict
+	}
+	return r.Verdict
+}
+
 // conformanceVerdicts are the columns of the tables.
 func conformanceVerdicts() []string {
-	return []string{string(conformance.Conforms), string(conformance.Violates), "known", string(conformance.Unsupported), string(conformance.Undecided)}
+	return []string{string(conformance.Conforms), string(conformance.Violates), knownVerdict, string(conformance.Unsupported), string(conformance.Undecided)}
 }
 
 // counted counts the rows of a group, or of all where it is "", by verdict; what
@@ -58,11 +69,7 @@ func (c Conformance) counted(group string) map[string]int {
 		if g, _, _ := strings.Cut(r.Name, "/"); group != "" && g != group {
 			continue
 		}
-		verdict := r.Verdict
-		if r.Known != "" {
-			verdict = "known"
-		}
-		n[verdict]++
+		n[r.column()]++
 	}
 	return n
 }

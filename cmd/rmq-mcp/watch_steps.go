@@ -184,40 +184,44 @@ func (w watching) before(r watch.Round) *Conformance {
 	return nil
 }
 
-// compared says how many statements are violated, which of them were kept before, and how
-// many are kept again.
+// compared says what became of the statements, which of them are violated and were kept
+// before, how many are kept again, and of how many nothing is known any more.
 func (c Conformance) compared(before *Conformance) string {
-	verdicts := func(c Conformance) map[string]string {
-		all := map[string]string{}
-		for _, r := range c.Results {
-			all[r.Protocol+" "+r.Name] = r.Verdict
-		}
-		return all
-	}
-	now, violated := verdicts(c), 0
-	for _, verdict := range now {
-		if verdict == string(conformance.Violates) {
-			violated++
-		}
-	}
-	text := fmt.Sprintf("%s: %d checks, %d violations", c.Broker, len(c.Results), violated)
+	n := c.counted("")
+	text := fmt.Sprintf("%s: %d checks, %d conform, %d violate, %d known, %d unsupported, %d undecided", c.Broker, len(c.Results),
+		n[string(conformance.Conforms)], n[string(conformance.Violates)], n[knownVerdict], n[string(conformance.Unsupported)], n[string(conformance.Undecided)])
 	if before == nil {
 		return text
 	}
-	was, fresh, gone := verdicts(*before), []string{}, 0
-	for _, name := range slices.Sorted(maps.Keys(now)) {
-		switch [2]string{was[name], now[name]} {
-		case [2]string{string(conformance.Conforms), string(conformance.Violates)}:
+	verdicts := func(c Conformance) map[string]string {
+		all := map[string]string{}
+		for _, r := range c.Results {
+			all[r.Protocol+" "+r.Name] = r.column()
+		}
+		return all
+	}
+	was, now := verdicts(*before), verdicts(c)
+	fresh, gone, lost := []string{}, 0, 0
+	const conforms, violates, undecided = string(conformance.Conforms), string(conformance.Violates), string(conformance.Undecided)
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		switch then, is := was[name], now[name]; {
+		case then == conforms && is == violates:
 			fresh = append(fresh, name)
-		case [2]string{string(conformance.Violates), string(conformance.Conforms)}:
+		case (then == violates || then == knownVerdict) && is == conforms:
 			gone++
+		case then != undecided && is == undecided:
+			lost++
 		}
 	}
 	text += fmt.Sprintf("; %d that %s did not have", len(fresh), before.Broker)
 	if len(fresh) > 0 {
 		text += " (" + strings.Join(fresh, ", ") + ")"
 	}
-	return text + fmt.Sprintf(", %d fewer", gone)
+	text += fmt.Sprintf(", %d fewer", gone)
+	if lost > 0 {
+		text += fmt.Sprintf(", %d no longer decided", lost)
+	}
+	return text
 }
 
 // replay runs the findings of the broker, those that the notes of the release name first.
