@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
-	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -60,20 +59,8 @@ func (r Run) byHand() bool { return r.Scenario == "" }
 // late is anybody's fault.
 func (r Run) starved() bool { return r.Report.Coverage.HostStarvedS > verdict.MaxStarvedS }
 
-// told reports whether the run counts, whatever it shows ([verdict.Counts]). Older reports
-// have no shortfalls: of these only runs that passed or failed count.
-func (r Run) told() bool {
-	report := r.Report
-	if len(report.Shortfalls) > 0 {
-		return verdict.Counts(report.Shortfalls)
-	}
-	if state := report.Verdict.State; !state.Failed() && state.ExitCode() != 0 {
-		return false
-	}
-	missed := slices.ContainsFunc(report.Landings, func(l history.Landing) bool { return l.State != history.Landed })
-	c := report.Coverage
-	return !missed && !r.starved() && len(report.Harness) == 0 && len(c.Idle)+len(c.Gone)+len(c.Ended) == 0 && len(report.Complete.Why) == 0
-}
+// told reports whether the run counts, whatever it shows.
+func (r Run) told() bool { return r.Report.Counts() }
 
 // clean reports whether a run that counts lacks nothing but what its violations bring
 // about: without them it had passed.

@@ -39,7 +39,7 @@ func (s *site) grids(of func(broker string, runs []*run) grid) (list []grid) {
 func (s *site) writeCoverage() error {
 	return s.page("coverage.html", "grids.html", gridPage{
 		Title: "Coverage: claims and faults",
-		About: "In how many runs a claim was decided in which a fault landed, and in how many of these it failed. A run with two kinds of faults is in both columns. An empty cell: no run decided the claim there. Runs with a planted defect are not counted.",
+		About: "In how many runs a claim was decided in which a fault landed, and in how many of these it failed. A run with two kinds of faults is in both columns. An empty cell: no run decided the claim there. A claim holds only in a run that was as its scenario has it, with every fault in place. Runs with a planted defect are not counted.",
 		Grids: s.grids(coverage),
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
@@ -87,6 +88,8 @@ func (s *site) writeBadge() error {
 		b.Right, b.Class = fmt.Sprintf("%d open, worst %s", open, worst), "fail"
 	case len(s.counted) == 0:
 		b.Right, b.Class = "no run yet", "unclear"
+	case !s.decided():
+		b.Right, b.Class = "nothing decided", "unclear"
 	}
 	b.W2 = 10 + 7*len(b.Right)
 	var text bytes.Buffer
@@ -94,4 +97,9 @@ func (s *site) writeBadge() error {
 		return err
 	}
 	return s.file("badge.svg", text.Bytes())
+}
+
+// decided reports whether any counted run passes or fails.
+func (s *site) decided() bool {
+	return slices.ContainsFunc(s.Runs, func(r *run) bool { return r.counted && r.Class() != "unclear" })
 }

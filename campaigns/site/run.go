@@ -22,7 +22,7 @@ type run struct {
 	Page   bool     // there is a page about it
 	Broker string   // its flavor; somebody else's with its endpoints
 	Failed []string // claims
-	Held   []string // claims
+	Held   []string // claims, none in a run that does not count
 	Faults []string // that landed, by type
 
 	counted bool // in the tables
@@ -103,10 +103,10 @@ func (r *run) judged(report *reports.Report) {
 		r.Broker += " " + strings.Join(at, ", ")
 	}
 	for _, result := range report.Verdict.Results {
-		switch result.Status {
-		case verdict.Fail:
+		switch {
+		case result.Status == verdict.Fail:
 			r.Failed = append(r.Failed, result.Claim.Name)
-		case verdict.Pass:
+		case result.Status == verdict.Pass && report.Holds():
 			r.Held = append(r.Held, result.Claim.Name)
 		}
 	}

@@ -150,6 +150,29 @@ func TestCounted(t *testing.T) {
 	}
 }
 
+// Runs that decided nothing hold no claim, and make no badge green.
+func TestNothingDecided(t *testing.T) {
+	stateDir, out := t.TempDir(), t.TempDir()
+	dir := runtest.Run{ID: soundRun}.Record(t, filepath.Join(stateDir, reports.RunsDir))
+	must(t, reports.WriteHarness(filepath.Join(dir, reports.EvidenceDir), []string{"the disk is full"}))
+	_, err := reports.Finish(dir, runtest.Key)
+	must(t, err)
+	s := newSite(stateDir, out)
+	must(t, s.write())
+	if r := s.Runs[0]; !r.counted || r.Class() != "unclear" || len(r.Held)+len(r.Failed) > 0 {
+		t.Errorf("%s, counted %v, holds %v, fails %v", r.State, r.counted, r.Held, r.Failed)
+	}
+	if text := read(t, out, "badge.svg"); !strings.Contains(text, "nothing decided") || strings.Contains(text, "none open") {
+		t.Errorf("the badge is %s", text)
+	}
+
+	sound := &run{}
+	sound.judged(&reports.Report{Verdict: verdict.Verdict{State: verdict.PassSmoke, Results: []verdict.Result{{Claim: verdict.Claim{Name: "recovery"}, Status: verdict.Pass}}}})
+	if !slices.Equal(sound.Held, []string{"recovery"}) {
+		t.Errorf("a run that passes, of an older report, holds %v", sound.Held)
+	}
+}
+
 // A published copy has the same pages of its runs as the state directory.
 func TestSiteOfPublished(t *testing.T) {
 	stateDir, copied, out := recorded(t), filepath.Join(t.TempDir(), "copy"), t.TempDir()
