@@ -65,9 +65,6 @@ const (
 // where detail is asked.
 func anomalies(dir string, v *verdict.Verdict, claim string, detail bool, after int) (*AnomalyView, error) {
 	view := &AnomalyView{}
-	if v == nil {
-		return view, nil
-	}
 	tables := tablesOf(dir)
 	var all []AnomalyLine
 	for _, r := range v.Results {
@@ -121,9 +118,6 @@ type violations struct {
 
 // violationsOf returns those of a run, of one claim where one is named.
 func violationsOf(dir string, v *verdict.Verdict, claim string) (one violations, err error) {
-	if v == nil {
-		return one, nil
-	}
 	for _, r := range v.Results {
 		if claim == "" || r.Claim.Name == claim {
 			one.found += r.Found()

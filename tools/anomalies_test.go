@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/skills"
 )
 
@@ -58,10 +60,12 @@ func TestAnomaliesSayWhoLostWhatAndWhen(t *testing.T) {
 			t.Errorf("a view repeats the %s of the run", fact)
 		}
 	}
-	for claim, found := range map[string]float64{"qos1-no-loss": listed, "no-panic": 0} {
-		if of := structured(t, callTool(t, c, "get_run", map[string]any{"view": "anomalies", "at": claim}))["anomalies"].(map[string]any); of["found"] != found {
-			t.Errorf("of %s: %v", claim, of)
-		}
+	of := structured(t, callTool(t, c, "get_run", map[string]any{"view": "anomalies", "at": "qos1-no-loss"}))
+	if of["anomalies"].(map[string]any)["found"] != float64(listed) || of["summary"] != "FAIL-once; qos1-no-loss: fail; 60 violations" {
+		t.Errorf("of one claim: %v", of)
+	}
+	if r := callTool(t, c, "get_run", map[string]any{"view": "anomalies", "at": "3/120"}); !r.IsError || !strings.Contains(textOf(r), "give one of its claims in at: qos1-no-loss") {
+		t.Errorf("of no claim: %s", textOf(r))
 	}
 	seen, next := 0, any(0)
 	for next != nil {
@@ -147,6 +151,53 @@ func TestAnomaliesOfSeveralRuns(t *testing.T) {
 	}
 	if r := callTool(t, c, "get_run", map[string]any{"run_id": "a", "with": []any{"b"}, "view": "anomalies", "detail": true}); !r.IsError || !strings.Contains(textOf(r), "give the run_id of one: a, b") {
 		t.Error(textOf(r))
+	}
+}
+
+// A run that nobody judged shows no violation, and is not said to have none. Neither is
+// one that is undecided, where there are several.
+func TestAnomaliesOfRunsThatNobodyJudged(t *testing.T) {
+	dir := t.TempDir()
+	for run, state := range map[string]string{"held": "PASS-smoke", "starved": "INCONCLUSIVE-env", "killed": "", "going": ""} {
+		files := map[string]string{"evidence/run.json": fmt.Sprintf(`{"format":1,"id":%q}`, run), "report.json": `{}`}
+		if state != "" {
+			files["verdict.json"] = fmt.Sprintf(`{"state":%q,"results":[{"claim":{"name":"no-panic"},"status":"pass"}]}`, state)
+		}
+		writeRun(t, filepath.Join(dir, run), files)
+	}
+	d := jobDirOf(t, campaigns.Series)
+	going := newFake("going", "mqtt/kill")
+	going.status.Phase = history.PhaseFault
+	c := connectTo(t, (&host{runs: dir, live: []*fake{going}, jobDirs: map[string]*campaigns.JobDir{d.ID(): d}}).server(t, Options{}))
+	ask := func(claim, run string, with ...string) (bool, string) {
+		args := map[string]any{"run_id": run, "view": "anomalies", "with": with}
+		if claim != "" {
+			args["at"] = claim
+		}
+		r := callTool(t, c, "get_run", args)
+		if r.IsError {
+			return false, textOf(r)
+		}
+		return true, fmt.Sprint(structured(t, r)["summary"])
+	}
+	for _, x := range []struct {
+		claim, run string
+		with       []string
+		answers    bool
+		says       string
+	}{
+		{"", "held", nil, true, "PASS-smoke; 0 violations"},
+		{"", "going", nil, false, "run going is in phase fault and not judged yet; get_run with its run_id waits"},
+		{"", "killed", nil, false, "ended without a verdict; get_run with view journal"},
+		{"", "killed", []string{"going"}, false, "none of 2 runs is judged yet"},
+		{"", d.ID(), nil, false, "has no judged run yet; get_run with its run_id waits"},
+		{"", "held", []string{"starved", "going"}, true, "no violation in 2 runs, 1 of them undecided (starved), 1 more not judged (going)"},
+		{"no-panic", "held", []string{"starved"}, true, "no violation in 2 runs"},
+		{"no-panik", "held", []string{"starved"}, false, "none of 2 runs was judged by a claim \"no-panik\"; give one of their claims in at: no-panic"},
+	} {
+		if ok, is := ask(x.claim, x.run, x.with...); ok != x.answers || !strings.Contains(is, x.says) {
+			t.Errorf("%s of %s with %v: %s", x.claim, x.run, x.with, is)
+		}
 	}
 }
 

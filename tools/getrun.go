@@ -40,7 +40,7 @@ type getRunArgs struct {
 func (a *agent) getRun() Tool {
 	t := Tool{
 		Name: "get_run",
-		Description: "Waits for a run and returns its verdict; or a view of it, live or finished: anomalies (violations and losses, counted, with examples), landings (the proof of each fault), " +
+		Description: "Waits for a run and returns its verdict; or a view of it, live or finished: anomalies (once judged: violations and losses, with examples), landings (the proof of each fault), " +
 			"timeline (rates), history (rows of one message), report, journal (calls and answers).",
 		Params: []Param{
 			{Name: "run_id", Type: String, Default: "latest", Example: `"latest"`},
@@ -57,9 +57,11 @@ func (a *agent) getRun() Tool {
 	}
 	return handler(t, func(ctx context.Context, call *Call, in getRunArgs) (RunView, error) {
 		if in.View == "anomalies" {
-			if runs := append(a.runsOf(in.RunID), in.With...); len(runs) > 1 {
+			runs := append(a.runsOf(in.RunID), in.With...)
+			if len(runs) != 1 {
 				return a.anomaliesOf(in, runs)
 			}
+			in.RunID, in.With = runs[0], nil
 		} else if jobDir, ok := a.backend.Job(in.RunID); ok {
 			return a.jobView(ctx, call, jobDir, in.Wait)
 		}
@@ -124,41 +126,6 @@ func (a *agent) look(ctx context.Context, call *Call, id string, in getRunArgs) 
 	return a.recorded(id)
 }
 
-// anomaliesOf are the violations of several runs in groups.
-func (a *agent) anomaliesOf(in getRunArgs, runs []string) (RunView, error) {
-	if in.All || in.After > 0 {
-		return RunView{}, fmt.Errorf(`get_run: "detail" and "after" list the violations of one run, and this is about %d; give the run_id of one: %s`, len(runs), joined(runs))
-	}
-	id, claim := in.RunID, in.At
-	dirs, err := a.findAll(runs)
-	if err != nil {
-		return RunView{}, err
-	}
-	view := &AnomalyView{}
-	var groups []AnomalyGroup
-	for _, dir := range dirs {
-		s, err := a.recorded(runID(dir))
-		if err != nil {
-			return RunView{}, err
-		}
-		one, err := violationsOf(dir, s.Verdict, claim)
-		if err != nil {
-			return RunView{}, err
-		}
-		view.Found += one.found
-		groups = joinGroups(groups, one.groups, runID(dir))
-	}
-	for i := range groups {
-		groups[i].Runs = firstOf(groups[i].Runs, maxRowRuns)
-	}
-	view.showing(groups)
-	if len(groups) == 0 {
-		return RunView{RunID: id, Anomalies: view, Answer: answer(fmt.Sprintf("no violation in %s", plural(len(dirs), "run")))}, nil
-	}
-	return RunView{RunID: id, Anomalies: view, Answer: answer(fmt.Sprintf("%s in %s, in groups", plural(int(view.Found), "violation"), plural(len(dirs), "run")),
-		"get_run with one of run_ids, view anomalies", "get_run with the first of run_ids, view history and at of an example")}, nil
-}
-
 // standing is the state of a run, or its phase while it has none.
 func standing(s keeper.Status) string {
 	if s.Verdict != nil {
@@ -170,8 +137,11 @@ func standing(s keeper.Status) string {
 func (a *agent) view(out *RunView, s keeper.Status, dir string, in getRunArgs) (err error) {
 	switch in.View {
 	case "anomalies":
+		if err = judgedFor(s, in.At); err != nil {
+			return err
+		}
 		if out.Anomalies, err = anomalies(dir, s.Verdict, in.At, in.All, in.After); err == nil {
-			out.Answer = answer(fmt.Sprintf("%s; %s", out.Summary, plural(int(out.Anomalies.Found), "violation")), out.Anomalies.next()...)
+			out.Answer = answer(fmt.Sprintf("%s; %s", decided(s.Verdict, in.At), plural(int(out.Anomalies.Found), "violation")), out.Anomalies.next()...)
 		}
 	case "landings":
 		out.Landings, err = landings(dir, in.At)

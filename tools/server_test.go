@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -223,6 +224,7 @@ func TestExamplesWork(t *testing.T) {
 	for _, tool := range All((&host{}).backend(), envelope.Default("/state")) {
 		t.Run(tool.Name, func(t *testing.T) {
 			h := &host{runs: runsDir(t)}
+			writeRun(t, filepath.Join(h.runs, "latest"), map[string]string{"verdict.json": `{"state":"PASS-smoke","headline":"PASS-smoke"}`, "report.json": `{}`})
 			if tool.Name != "cluster_start" && tool.Name != "run_scenario" {
 				h.live = []*fake{newFake("run-1", "")}
 			}
