@@ -15,6 +15,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/shrink"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
@@ -129,16 +130,37 @@ func (a *agent) job(ctx context.Context, call *Call, id string, ask JobAsk, wait
 	return a.awaitJob(ctx, call, jobDir, wait)
 }
 
-// stopJob asks the process that works on a job to stop in order. The results so
-// far stay, and the same job can go on.
-func stopJob(jobDir *campaigns.JobDir) (RunAnswer, error) {
-	if err := jobDir.AskStop(); err != nil {
-		return RunAnswer{}, fmt.Errorf("stop %s: %w", jobDir.ID(), err)
+// stopJob asks the process that works on a job to stop in order, and waits for its end.
+// The results so far stay, and the same job can go on.
+func (a *agent) stopJob(ctx context.Context, call *Call, jobDir *campaigns.JobDir, wait float64) (RunAnswer, error) {
+	worked := jobDir.Busy()
+	if worked {
+		if err := jobDir.AskStop(); err != nil {
+			return RunAnswer{}, fmt.Errorf("stop %s: %w", jobDir.ID(), err)
+		}
 	}
-	out := RunAnswer{RunID: jobDir.ID(), RunFacts: RunFacts{Scenario: jobDir.Job.Start.Scenario, Running: jobDir.Busy(), Phase: "stopping", Dir: jobDir.Dir}}
-	tool := jobDir.Job.Kind.Tool()
-	out.Answer = answer("its run is healed, judged and sealed, and no other begun", fmt.Sprintf("%s with run_id %q goes on where it was", tool, jobDir.ID()))
+	job, err := a.awaitJob(ctx, call, jobDir, wait)
+	if err != nil {
+		return RunAnswer{}, err
+	}
+	out := RunAnswer{Answer: job.Answer, RunID: jobDir.ID(), RunFacts: RunFacts{Scenario: jobDir.Job.Start.Scenario, Running: job.Running, Phase: history.PhaseDone, Dir: jobDir.Dir}}
+	switch {
+	case !worked:
+		out.Summary = "nobody was working on it: " + job.Summary
+	case job.Running:
+		out.Phase = "stopping"
+		out.Answer = answer("asked to stop: its run is still to be healed and judged, and no other begins",
+			fmt.Sprintf("get_run with run_id %q waits for its end", jobDir.ID()), "then "+goesOn(jobDir))
+	}
 	return out, nil
+}
+
+// goesOn is the call that goes on with a job that was stopped.
+func goesOn(jobDir *campaigns.JobDir) string {
+	if jobDir.Job.Kind == campaigns.Series {
+		return "run_scenario with the same arguments goes on where it was"
+	}
+	return fmt.Sprintf("%s with run_id %q goes on where it was", jobDir.Job.Kind.Tool(), jobDir.ID())
 }
 
 // awaitJob looks at a job until nobody works on it any more or the time is over.
@@ -205,11 +227,7 @@ func (a *agent) jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 		if out.Error == "" {
 			out.Error = "its process was killed"
 		}
-		on := fmt.Sprintf("%s with run_id %q goes on where it was", tool, out.JobID)
-		if jobDir.Job.Kind == campaigns.Series {
-			on = "run_scenario with the same arguments goes on where it was"
-		}
-		out.Answer = answer(fmt.Sprintf("stopped after %d runs: %s", r.Runs, out.Error), on)
+		out.Answer = answer(fmt.Sprintf("stopped after %d runs: %s", r.Runs, out.Error), goesOn(jobDir))
 	case out.Reduced != nil && out.Reduced.Scenario != "":
 		out.Answer = answer(r.Headline, "read reduced.text: what had to stay is what the failure needs", "push_report with these runs and your analysis")
 	case r.Unknown == 0 && settled(r.Comparison):

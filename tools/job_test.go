@@ -52,9 +52,6 @@ func TestReplayRun(t *testing.T) {
 	if got["running"] != true || len(h.began) != 1 || len(h.resumed) != 0 {
 		t.Errorf("%v, began %d, resumed %v", got, len(h.began), h.resumed)
 	}
-	if got = structured(t, callTool(t, c, "stop_run", map[string]any{"run_id": d.ID()})); !d.Stopped() || got["running"] != true {
-		t.Errorf("not stopped: %v", got)
-	}
 	// One that is over answers what it showed.
 	r := d.SoFar()
 	r.Ended, r.Headline, r.Failed = true, "came again in 3 of 3 runs", 3
@@ -89,6 +86,37 @@ func TestReplayRun(t *testing.T) {
 		if r := callTool(t, c, bad.tool, bad.args); !r.IsError || !strings.Contains(textOf(r), bad.says) {
 			t.Errorf("%v: %s", bad.args, textOf(r))
 		}
+	}
+}
+
+// A job is said to have stopped once nobody works on it, and to go on by the call that
+// goes on with it.
+func TestStopRunOfAJob(t *testing.T) {
+	for kind, on := range map[campaigns.Kind]string{
+		campaigns.Replay: `replay_run with run_id "replay-run-1" goes on where it was`,
+		campaigns.Series: "run_scenario with the same arguments goes on where it was",
+	} {
+		d := jobDirOf(t, kind)
+		c := connectTo(t, (&host{runs: t.TempDir(), jobDirs: map[string]*campaigns.JobDir{d.ID(): d}}).server(t, Options{}))
+		stop := func(running bool, summary, next string) {
+			t.Helper()
+			got := structured(t, callTool(t, c, "stop_run", map[string]any{"run_id": d.ID(), "wait_s": 0}))
+			if got["running"] != running || !strings.HasPrefix(got["summary"].(string), summary) || fmt.Sprint(got["next_steps"]) != "["+next+"]" {
+				t.Errorf("%s: %v", kind, got)
+			}
+		}
+		unlock, err := d.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop(true, "asked to stop: its run is still to be healed", fmt.Sprintf("get_run with run_id %q waits for its end then %s", d.ID(), on))
+		if !d.Stopped() {
+			t.Errorf("%s: it was not asked", kind)
+		}
+		if err := unlock(); err != nil {
+			t.Fatal(err)
+		}
+		stop(false, "nobody was working on it: stopped after 0 runs", on)
 	}
 }
 

@@ -267,7 +267,7 @@ func (a *agent) stopRun() Tool {
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (RunAnswer, error) {
 		if jobDir, ok := a.backend.Job(in.RunID); ok {
-			return stopJob(jobDir)
+			return a.stopJob(ctx, call, jobDir, in.Wait)
 		}
 		dir, err := a.find(in.RunID)
 		if err != nil {
