@@ -24,6 +24,7 @@ type activity struct {
 	tables  *history.Tables
 	buckets []bucket
 	phases  []Phase
+	qos0    bool          // some publishes have QoS 0
 	end     time.Duration // of the last event
 	open    map[int64]time.Duration
 	taken   map[taker][]taking
@@ -38,7 +39,8 @@ type taking struct {
 	value float64
 }
 
-// bucket is what happened within one bucketWidth. A publish's latency counts
+// bucket is what happened within one bucketWidth. Publishes of QoS 0 are among the
+// acknowledged ones once they are written, and have no latency. A publish's latency counts
 // where the publish was called, not where it was acknowledged: a stall then
 // shows at the messages that felt it.
 type bucket struct {
@@ -77,13 +79,14 @@ func (a *activity) Add(b *history.Batch) {
 func (a *activity) returned(b *history.Batch, i int, at time.Duration) {
 	called, ok := a.open[b.Call[i]]
 	delete(a.open, b.Call[i])
-	switch {
-	case b.Outcome[i] == history.OK:
-	case b.QoS[i] == 0 && b.Outcome[i] == history.Info: // sent, and nobody acknowledges it
-	default:
+	if b.Outcome[i] != history.OK {
 		return
 	}
 	a.bucket(at).acked++
+	if b.QoS[i] == 0 { // it was written, and nobody acknowledges it
+		a.qos0 = true
+		return
+	}
 	if ok {
 		in := a.bucket(called)
 		in.latencies = append(in.latencies, float32((at-called).Microseconds())/1000)

@@ -70,9 +70,12 @@ func (t *timeline) x(seconds float64) float64 {
 }
 
 func (t *timeline) legend() {
-	x := 14.0
+	x, acked := 14.0, "acknowledged publishes/s"
+	if t.act.qos0 {
+		acked = "acknowledged and QoS 0 publishes/s"
+	}
 	for _, entry := range []struct{ class, text string }{
-		{"acked", "acknowledged publishes/s"}, {"delivered", "deliveries/s"},
+		{"acked", acked}, {"delivered", "deliveries/s"},
 		{"p50", "publish latency p50"}, {"p99", "p99"},
 	} {
 		t.line(entry.class, x, 38, x+18, 38)

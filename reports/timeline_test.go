@@ -87,6 +87,35 @@ func TestTrendsAreShown(t *testing.T) {
 	}
 }
 
+// A publish of QoS 0 is drawn once it was written, and is not said to be acknowledged. One
+// that is unknown was maybe never written.
+func TestTimelineOfQoS0(t *testing.T) {
+	publish := func(edge history.Edge, of int64, qos uint8, outcome history.Outcome) history.Event {
+		return history.Event{Time: time.Millisecond, Kind: history.KindPublish, Edge: edge, Call: of, QoS: qos, Outcome: outcome}
+	}
+	for _, c := range []struct {
+		qos       uint8
+		outcome   history.Outcome
+		acked     int
+		latencies int
+		legend    string
+	}{
+		{1, history.OK, 1, 1, ">acknowledged publishes/s<"},
+		{0, history.OK, 1, 0, ">acknowledged and QoS 0 publishes/s<"},
+		{0, history.Info, 0, 0, ">acknowledged publishes/s<"},
+	} {
+		act := newActivity(&history.Tables{Processes: []history.Process{{Name: "publisher-1"}}})
+		act.Add(history.BatchOf(nil, []history.Event{publish(history.Call, history.None, c.qos, 0), publish(history.Return, 0, c.qos, c.outcome)}))
+		act.finish()
+		if b := act.buckets[0]; b.acked != c.acked || len(b.latencies) != c.latencies {
+			t.Errorf("QoS %d, %s: %+v", c.qos, c.outcome, b)
+		}
+		if picture := drawTimeline("a run", act, nil, Losses{}, nil); !bytes.Contains(picture, []byte(c.legend)) {
+			t.Errorf("QoS %d, %s: the picture does not say %q", c.qos, c.outcome, c.legend)
+		}
+	}
+}
+
 func TestTimelineOfNothing(t *testing.T) {
 	act := newActivity(&history.Tables{})
 	act.finish()

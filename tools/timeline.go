@@ -7,8 +7,8 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// TimelineView is a run's traffic in coarse buckets, with what was done to the
-// cluster meanwhile. Times are seconds since the start of the run.
+// TimelineView is a run's traffic in coarse buckets, without our own probes, and what was
+// done to the cluster meanwhile. Times are seconds since the start of the run.
 type TimelineView struct {
 	BucketS float64     `json:"bucket_s"`
 	Columns []string    `json:"columns"`
@@ -40,11 +40,15 @@ const (
 // bucket is the traffic of one grain of time.
 type bucket struct {
 	called, acked, failed, unknown, delivered int
-	latencies                                 []float64 // of the acknowledged, milliseconds
+	latencies                                 []float64 // of the acknowledged, milliseconds; QoS 0 has none
 }
 
 func timeline(dir string) (*TimelineView, error) {
-	t := traffic{grain: fineGrain, open: map[int64]time.Duration{}}
+	tables, _, err := history.ReadTables(evidence(dir))
+	if err != nil {
+		return nil, err
+	}
+	t := traffic{tables: tables, grain: fineGrain, open: map[int64]time.Duration{}}
 	if _, err := eachBatch(dir, t.add); err != nil {
 		return nil, err
 	}
@@ -77,6 +81,7 @@ func faultMarks(landings []history.Landing) []FaultMark {
 
 // traffic folds events into buckets.
 type traffic struct {
+	tables  *history.Tables
 	grain   time.Duration
 	buckets []bucket
 	phases  []PhaseMark
@@ -89,6 +94,7 @@ func (t *traffic) add(b *history.Batch) bool {
 		switch {
 		case b.Kind[i] == history.KindPhase:
 			t.phases = append(t.phases, PhaseMark{round(at.Seconds()), b.Text(i)})
+		case t.probe(b.Process[i]):
 		case b.Kind[i] == history.KindDeliver:
 			t.at(at).delivered++
 		case b.Kind[i] == history.KindPublish && b.Edge[i] == history.Call:
@@ -101,6 +107,11 @@ func (t *traffic) add(b *history.Batch) bool {
 	return true
 }
 
+// probe reports whether a process only asks whether a node serves.
+func (t *traffic) probe(process int32) bool {
+	return process >= 0 && int(process) < len(t.tables.Processes) && t.tables.Processes[process].Group == history.GroupProbe
+}
+
 func (t *traffic) returned(b *history.Batch, i int, at time.Duration) {
 	called, known := t.open[b.Call[i]]
 	delete(t.open, b.Call[i])
@@ -108,7 +119,7 @@ func (t *traffic) returned(b *history.Batch, i int, at time.Duration) {
 	switch b.Outcome[i] {
 	case history.OK:
 		in.acked++
-		if known {
+		if known && b.QoS[i] > 0 {
 			in.latencies = append(in.latencies, float64(at-called)/float64(time.Millisecond))
 		}
 	case history.Fail:
