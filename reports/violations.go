@@ -71,9 +71,10 @@ func violations(v verdict.Verdict, seen rows, tables *history.Tables, landings [
 
 // A part is the violations of failed claims, or those of the others.
 type part struct {
-	Held   bool // a claim failed by them
-	Listed []Violations
-	More   int // that there is no room for
+	Held    bool // a claim failed by them
+	Listed  []Violations
+	More    int // that there is no room for
+	Unshown int // of those listed: without an example
 }
 
 // parted are the violations as the report lists them.
@@ -82,7 +83,13 @@ func (r *Report) parted() (parts []part) {
 		all := slices.DeleteFunc(slices.Clone(r.Violations), func(v Violations) bool { return held != (v.Why == "") })
 		if len(all) > 0 {
 			n := min(len(all), maxListedViolations)
-			parts = append(parts, part{held, all[:n], len(all) - n})
+			one := part{Held: held, Listed: all[:n], More: len(all) - n}
+			for _, v := range one.Listed {
+				if len(v.Examples) == 0 {
+					one.Unshown++
+				}
+			}
+			parts = append(parts, one)
 		}
 	}
 	return parts

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/history"
@@ -41,5 +42,26 @@ func TestExamplesSayHowAMessageCame(t *testing.T) {
 	}
 	if e := seen.example(verdict.Anomaly{Stream: 9, Seq: history.None, Events: []int64{99}}, tables); e.Topic != "" || e.Seq != nil || e.Node != "" {
 		t.Errorf("of nothing known: %+v", e)
+	}
+}
+
+// A list that has no room for all says so.
+func TestMarkdownSaysWhatIsCut(t *testing.T) {
+	const panics, examples = "There are more places: the nodes' logs have them.", "the first 100 of a claim, and of 1 line none is among them."
+	r := Report{PanicsCut: true, Panics: []Panic{{Message: "boom", Count: 1}}, Violations: []Violations{
+		{Claim: "qos1-no-loss", Client: "online-1", Count: 200, Examples: []Example{{Text: "message 1"}}}, {Claim: "qos1-no-loss", Client: "online-2", Count: 1},
+	}}
+	page, err := Markdown(&r)
+	must(t, err)
+	for _, part := range []string{panics, examples} {
+		if !strings.Contains(string(page), part) {
+			t.Errorf("report.md does not say %q", part)
+		}
+	}
+	r.PanicsCut, r.Violations = false, r.Violations[:1]
+	page, err = Markdown(&r)
+	must(t, err)
+	if !strings.Contains(string(page), "the first 100 of a claim.") || strings.Contains(string(page), panics) {
+		t.Error("report.md says that whole lists are cut")
 	}
 }

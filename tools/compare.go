@@ -32,8 +32,8 @@ type AttributionLine struct {
 	Source   string        `json:"source,omitempty"` // section of the specification
 	Text     string        `json:"text"`
 	Evidence []string      `json:"evidence"`
-	Issue    string        `json:"issue,omitempty"` // where upstream knows it
-	Runs     []string      `json:"run_ids"`
+	Issue    string        `json:"issue,omitempty"`   // where upstream knows it
+	Runs     []string      `json:"run_ids"`           // the first
 	Decides  string        `json:"decides,omitempty"` // the call that would decide it, or prove it better
 }
 
@@ -100,7 +100,7 @@ func attributionLine(a reports.Attribution) AttributionLine {
 	line := AttributionLine{
 		Cause: a.Cause, Suspect: a.Suspect, Proof: a.Proof, SDKs: plain.CutBytes(a.Versions, quoted), Where: a.Where(),
 		Claims: a.Claims, Source: a.Source, Text: plain.CutBytes(a.Text, quoted), Evidence: shortened(a.Evidence, maxQuotes), Issue: a.Issue,
-		Runs: a.Runs[:min(len(a.Runs), maxRunIDs)],
+		Runs: firstOf(a.Runs, maxRunIDs),
 	}
 	if len(a.Next) > 0 {
 		line.Decides = a.Next[0].Call
@@ -118,7 +118,7 @@ func shortTable(t *reports.Table, room int) *reports.Table {
 	out.Unknown = shortened(t.Unknown, maxNotes)
 	for i := range out.Rows {
 		row := &out.Rows[i]
-		row.Runs, row.Held = row.Runs[:min(len(row.Runs), maxRowRuns)], firstOf(row.Held, maxHeld)
+		row.Runs, row.Held = firstOf(row.Runs, maxRowRuns), firstOf(row.Held, maxHeld)
 		row.Example = plain.CutBytes(row.Example, briefly)
 		if slices.ContainsFunc(out.Rows[:i], func(r reports.TableRow) bool { return r.Claim == row.Claim && r.Blame == row.Blame }) { // which has one
 			row.Example, row.At = "", ""

@@ -21,6 +21,7 @@ func TestCompareRuns(t *testing.T) {
 			Next: []reports.Step{{Why: "the wire tells", Call: `run_scenario(scenario:"mqtt/qos-roundtrip", config:{flavor:"robustmq",arm:["tap"]}, sdks:["go/paho.mqtt.golang@1.5.1"], protocol:"mqtt3", seed:1810743008, tier:"smoke")`}},
 		})
 	}
+	many.Table.Rows = []reports.TableRow{{Claim: "qos1-no-loss", Failed: 9, Of: 9, Runs: strings.Fields(strings.Repeat("run-1 ", 9))}}
 	many.Notes = []string{long, long, long, long, long}
 	dir := t.TempDir()
 	for _, id := range []string{"run-1", "run-2"} {
@@ -36,6 +37,11 @@ func TestCompareRuns(t *testing.T) {
 	lines, _ := got["attributions"].([]any)
 	if left, _ := got["left_out"].(float64); len(lines) == 0 || len(lines)+int(left) != 40 || !strings.Contains(string(text), "make the calls in decides") {
 		t.Errorf("%s", text)
+	}
+	for _, want := range []string{"… 5 more", "… 6 more"} { // runs of an attribution, and of a row
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%q is not in %s", want, text)
+		}
 	}
 	for _, bad := range []struct {
 		runs []any

@@ -61,7 +61,7 @@ func (a *agent) listFindings() Tool {
 		for _, f := range all.Findings {
 			lines = append(lines, FindingLine{ID: f.ID, Severity: f.Severity, Party: f.Party, Way: f.Way(), Smallest: f.Smallest.Scenario, Times: f.Smallest.FailsIn(), Status: f.Status.String()})
 		}
-		out := FindingsAnswer{Findings: fitting(lines, answerBytes), Notes: all.Notes[:min(len(all.Notes), findingNotes)]}
+		out := FindingsAnswer{Findings: fitting(lines, answerBytes), Notes: firstOf(all.Notes, findingNotes)}
 		out.Left = len(lines) - len(out.Findings)
 		out.Answer = answer(plural(len(lines), "finding"), "list_findings with the id of one")
 		if len(lines) == 0 {

@@ -35,8 +35,8 @@ func TestListFindings(t *testing.T) {
 	if text := textOf(callTool(t, c, "list_findings", map[string]any{"finding": "claim"})); !strings.Contains(text, "no finding") {
 		t.Errorf("none of that name: %s", text)
 	}
-	h.found = finding.Findings{Notes: []string{"run a is left out: not readable"}}
-	if text := textOf(callTool(t, c, "list_findings", nil)); !strings.Contains(text, "no stored run shows a failure") || !strings.Contains(text, "not readable") {
+	h.found = finding.Findings{Notes: []string{"run a is left out: not readable", "b", "c", "d", "e"}}
+	if text := textOf(callTool(t, c, "list_findings", nil)); !strings.Contains(text, "no stored run shows a failure") || !strings.Contains(text, "not readable") || !strings.Contains(text, "… 2 more") {
 		t.Errorf("none at all: %s", text)
 	}
 }

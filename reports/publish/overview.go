@@ -80,6 +80,9 @@ func (p overviewPage) Shown(r reports.TableRow) []string {
 	return r.Runs[:min(len(r.Runs), maxRowRuns)]
 }
 
+// More is how many further runs of a row the page does not name.
+func (p overviewPage) More(r reports.TableRow) int { return max(0, len(r.Runs)-maxRowRuns) }
+
 const maxRowRuns = 5
 
 // Wheres reports whether the runs differ in more than the library.
