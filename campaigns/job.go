@@ -263,7 +263,12 @@ func (d *JobDir) of(sum string) (list []Trial) {
 
 // Planned is how many runs the job makes: 0 for a reduction, which cannot say. A series
 // may add runs to find the cause of a failure.
-func (d *JobDir) Planned() int { return max(d.Job.Rule.N, len(d.Job.Variations)+len(d.Job.Added)) }
+func (d *JobDir) Planned() int {
+	if d.Job.Kind == Reduce { // its rule is for each candidate
+		return 0
+	}
+	return max(d.Job.Rule.N, len(d.Job.Variations)+len(d.Job.Added))
+}
 
 // Spent are the runs made, and how long they took in seconds.
 func (d *JobDir) Spent() (runs int, seconds float64) {

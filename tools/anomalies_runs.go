@@ -3,6 +3,7 @@ package tools
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
@@ -55,8 +56,9 @@ func undecided(v *verdict.Verdict, claim string) bool {
 	return resultOf(v, claim).Status == verdict.Unknown
 }
 
-// anomaliesOf are the violations of several runs in groups.
-func (a *agent) anomaliesOf(in getRunArgs, runs []string) (RunView, error) {
+// anomaliesOf are the violations of several runs in groups. The jobs among them that have
+// not ended are in open.
+func (a *agent) anomaliesOf(in getRunArgs, runs, open []string) (RunView, error) {
 	if in.All || in.After > 0 {
 		return RunView{}, fmt.Errorf(`get_run: "detail" and "after" list the violations of one run, and this is about %d; give the run_id of one: %s`, len(runs), joined(runs))
 	}
@@ -64,7 +66,7 @@ func (a *agent) anomaliesOf(in getRunArgs, runs []string) (RunView, error) {
 	if err != nil {
 		return RunView{}, err
 	}
-	view, among := &AnomalyView{}, tally{runs: len(dirs)}
+	view, among := &AnomalyView{}, tally{runs: len(dirs), open: open}
 	var groups []AnomalyGroup
 	for _, dir := range dirs {
 		s, err := a.recorded(runID(dir))
@@ -93,7 +95,7 @@ func (a *agent) anomaliesOf(in getRunArgs, runs []string) (RunView, error) {
 		out.Answer = answer(fmt.Sprintf("no violation in %s", among), among.next()...)
 		return out, nil
 	}
-	out.Answer = answer(fmt.Sprintf("%s in %s, in groups", plural(int(view.Found), "violation"), among),
+	out.Answer = answer(fmt.Sprintf("%s, in groups, in %s", plural(int(view.Found), "violation"), among),
 		"get_run with one of run_ids, view anomalies", "get_run with the first of run_ids, view history and at of an example")
 	return out, nil
 }
@@ -101,6 +103,7 @@ func (a *agent) anomaliesOf(in getRunArgs, runs []string) (RunView, error) {
 // A tally are runs by whether they can show that something was not violated.
 type tally struct {
 	runs      int
+	open      []string // how far the jobs are that have not ended
 	undecided []string
 	unjudged  []string
 	without   []string // judged, and not by the claim
@@ -146,7 +149,7 @@ func (t tally) String() string {
 			text += fmt.Sprintf(", %d %s (%s)", len(group.runs), group.says, joined(firstOf(group.runs, maxRowRuns)))
 		}
 	}
-	return text
+	return strings.Join(append([]string{text}, t.open...), "; ")
 }
 
 // next is how to learn of the runs that show nothing.

@@ -143,7 +143,7 @@ func TestAnomaliesOfSeveralRuns(t *testing.T) {
 	got := structured(t, callTool(t, c, "get_run", map[string]any{"run_id": "a", "with": []any{"b", "c"}, "view": "anomalies"}))
 	want := "[map[claim:qos1-no-loss clients:[offline-1] count:6 example:map[at:2/0@offline-1 at_s:0 events:[1] text:of a] from_s:1 kind:lost qos:map[1:3] run_ids:[a b c] sdk:go/a@1 to_s:9] " +
 		"map[claim:qos1-no-loss clients:[offline-1] count:2 example:map[at:2/1@offline-1 at_s:0 events:[1] text:of b] from_s:2 kind:late qos:map[1:1] run_ids:[b] sdk:go/a@1 to_s:9]]"
-	if is := fmt.Sprint(got["anomalies"].(map[string]any)["groups"]); is != want || got["summary"] != "4 violations in 3 runs, in groups" {
+	if is := fmt.Sprint(got["anomalies"].(map[string]any)["groups"]); is != want || got["summary"] != "4 violations, in groups, in 3 runs" {
 		t.Errorf("%s: %s\nwant %s", got["summary"], is, want)
 	}
 	if r := callTool(t, c, "get_run", map[string]any{"run_id": "a", "with": []any{"x"}, "view": "anomalies"}); !r.IsError {

@@ -108,6 +108,7 @@ type Publication struct {
 	Runs        []string // run directories
 	Destination string
 	Words       reports.Words
+	Notes       []string // of the server, for the page over several runs
 	DryRun      bool
 }
 

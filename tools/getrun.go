@@ -58,8 +58,9 @@ func (a *agent) getRun() Tool {
 	return handler(t, func(ctx context.Context, call *Call, in getRunArgs) (RunView, error) {
 		if in.View == "anomalies" {
 			runs := append(a.runsOf(in.RunID), in.With...)
-			if len(runs) != 1 {
-				return a.anomaliesOf(in, runs)
+			open := a.notEnded(append([]string{in.RunID}, in.With...))
+			if len(runs) != 1 || len(open) > 0 {
+				return a.anomaliesOf(in, runs, open)
 			}
 			in.RunID, in.With = runs[0], nil
 		} else if jobDir, ok := a.backend.Job(in.RunID); ok {

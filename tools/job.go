@@ -221,13 +221,13 @@ func (a *agent) jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 	switch {
 	case busy:
 		out.ExpectedS = math.Round(jobDir.LeftS())
-		out.Answer = answer(strings.TrimSpace(fmt.Sprintf("running: %d runs, %.0f s. %s", r.Runs, r.DurationS, r.Headline)), fmt.Sprintf("%s with run_id %q to wait on", tool, out.JobID))
+		out.Answer = answer(strings.TrimSpace(fmt.Sprintf("running: %s so far, %.0f s. %s", madeOf(jobDir, r.Runs), r.DurationS, r.Headline)), fmt.Sprintf("%s with run_id %q to wait on", tool, out.JobID))
 	case !r.Ended:
 		out.Error = r.Error
 		if out.Error == "" {
 			out.Error = "its process was killed"
 		}
-		out.Answer = answer(fmt.Sprintf("stopped after %d runs: %s", r.Runs, out.Error), goesOn(jobDir))
+		out.Answer = answer(fmt.Sprintf("stopped after %s: %s", madeOf(jobDir, r.Runs), out.Error), goesOn(jobDir))
 	case out.Reduced != nil && out.Reduced.Scenario != "":
 		out.Answer = answer(r.Headline, "read reduced.text: what had to stay is what the failure needs", "push_report with these runs and your analysis")
 	case r.Unknown == 0 && settled(r.Comparison):
@@ -241,6 +241,29 @@ func (a *agent) jobAnswer(jobDir *campaigns.JobDir, busy bool) JobAnswer {
 	beside, _ := json.Marshal(out)
 	out.Table = shortTable(r.Table, max(answerBytes-len(beside), answerBytes/2))
 	return out
+}
+
+// madeOf is how many of the planned runs of a job are made.
+func madeOf(jobDir *campaigns.JobDir, made int) string {
+	if planned := jobDir.Planned(); planned > 0 {
+		return fmt.Sprintf("%d of %s", made, plural(planned, "run"))
+	}
+	return plural(made, "run")
+}
+
+// notEnded says how far those jobs are that have not come to their end. Their further runs
+// can change what they show.
+func (a *agent) notEnded(ids []string) (notes []string) {
+	for _, id := range ids {
+		jobDir, ok := a.backend.Job(id)
+		if !ok {
+			continue
+		}
+		if r, err := jobDir.Result(); jobDir.Busy() || err != nil || !r.Ended {
+			notes = append(notes, fmt.Sprintf("%s has not ended: %s so far", id, madeOf(jobDir, len(jobDir.Trials))))
+		}
+	}
+	return notes
 }
 
 // settled reports whether runs failed, and no run is missing to tell whose doing it is.

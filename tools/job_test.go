@@ -116,7 +116,7 @@ func TestStopRunOfAJob(t *testing.T) {
 		if err := unlock(); err != nil {
 			t.Fatal(err)
 		}
-		stop(false, "nobody was working on it: stopped after 0 runs", on)
+		stop(false, "nobody was working on it: stopped after 0 of 3 runs", on)
 	}
 }
 
@@ -125,6 +125,9 @@ func TestReduceRun(t *testing.T) {
 	writeRun(t, filepath.Join(dir, "run-1"), map[string]string{"evidence/run.json": `{"format":1,"id":"run-1"}`})
 	d := jobDirOf(t, campaigns.Reduce)
 	h := &host{runs: dir, jobDirs: map[string]*campaigns.JobDir{"new": d}}
+	if text := madeOf(d, 7); text != "7 runs" {
+		t.Errorf("of a reduction: %s", text)
+	}
 	r := d.SoFar()
 	r.Ended, r.Headline = true, "run-1 is reduced"
 	r.Reduction = &campaigns.Reduction{Scenario: d.Scenario(), Command: "rmq-mcp run kill-reduced.md", Minimal: true, Changes: []campaigns.Change{{What: "publishers", From: "3", To: "1"}}}

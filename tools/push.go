@@ -62,7 +62,10 @@ func (a *agent) pushReport() Tool {
 		if err != nil {
 			return PushAnswer{}, err
 		}
-		ask := Publication{Runs: dirs, Destination: to, DryRun: in.DryRun,
+		if len(dirs) == 0 {
+			return PushAnswer{}, fmt.Errorf("push_report: %s has no judged run yet; get_run with its id as run_id waits", joined(r.Runs))
+		}
+		ask := Publication{Runs: dirs, Destination: to, DryRun: in.DryRun, Notes: a.notEnded(r.Runs),
 			Words: reports.Words{Title: r.Title, Problem: r.Problem, Analysis: r.Analysis, CodePaths: r.CodePaths, ProposedSeverity: r.Severity}}
 		published, err := a.backend.Push(ctx, ask)
 		if err != nil {
@@ -71,11 +74,12 @@ func (a *agent) pushReport() Tool {
 		if len(dirs) > 1 {
 			published = published.overviewed()
 		}
+		what := strings.Join(append([]string{fmt.Sprintf("%s to %s", plural(len(dirs), "run"), published.Location)}, ask.Notes...), "; ")
 		if in.DryRun {
-			return PushAnswer{Answer: answer(fmt.Sprintf("would publish %s to %s", plural(len(dirs), "run"), published.Location),
+			return PushAnswer{Answer: answer("would publish "+what,
 				"push_report without dry_run"), Published: published}, nil
 		}
-		return PushAnswer{Answer: answer(fmt.Sprintf("published %s to %s", plural(len(dirs), "run"), published.Location), "tell the user where; the page has the verdicts and the roots to quote"), Published: published, Done: true}, nil
+		return PushAnswer{Answer: answer("published "+what, "tell the user where; the page has the verdicts and the roots to quote"), Published: published, Done: true}, nil
 	})
 }
 

@@ -21,7 +21,7 @@ func pushReport(ctx context.Context, ask tools.Publication) (tools.Published, er
 		out.Roots[filepath.Base(dir)] = verified.Seal.Root
 	}
 	to := publish.Destination(ask.Destination)
-	over, err := overviewOf(ask.Runs)
+	over, err := overviewOf(ask.Runs, ask.Notes)
 	if err != nil {
 		return out, err
 	}
@@ -67,11 +67,11 @@ func stateDirOf(runs []string) (string, error) {
 	return within, nil
 }
 
-// overviewOf is the page over several runs; nil for one.
-func overviewOf(runs []string) (*publish.Overview, error) {
+// overviewOf is the page over several runs, with further notes; nil for one.
+func overviewOf(runs, notes []string) (*publish.Overview, error) {
 	if len(runs) < 2 {
 		return nil, nil
 	}
 	c, err := compareRuns(runs)
-	return &publish.Overview{Headline: c.Headline, Table: c.Table, Attributions: c.Attributions, Notes: c.Notes}, err
+	return &publish.Overview{Headline: c.Headline, Table: c.Table, Attributions: c.Attributions, Notes: append(c.Notes, notes...)}, err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/testing/runtest"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/reports/publish"
 	"github.com/robustmq/rmq-mcp/tools"
 )
 
@@ -73,10 +74,15 @@ func TestPushBeside(t *testing.T) {
 			}
 		}
 	}
-	// Later the other run is published too: the way to the first stays.
-	ask.Runs = []string{filepath.Join(dir, reports.RunsDir, "1121-0108-broker-kill-9-3f2b")}
+	// Later the other run is published too, with a page over both: the way to the first stays.
+	ask.Runs, ask.Notes = append(ask.Runs, filepath.Join(dir, reports.RunsDir, "1121-0108-broker-kill-9-3f2b")), []string{"2 of 10 runs so far"}
 	if _, err := pushReport(context.Background(), ask); err != nil {
 		t.Fatal(err)
+	}
+	if over, _ := filepath.Glob(filepath.Join(to, publish.OverviewsDir, "*.md")); len(over) != 1 {
+		t.Errorf("overviews %v", over)
+	} else if text, err := os.ReadFile(over[0]); err != nil || !strings.Contains(string(text), "\n- 2 of 10 runs so far\n") {
+		t.Errorf("the page over both lacks the note: %v\n%s", err, text)
 	}
 	for _, text := range pages() {
 		for run := range roots {
