@@ -54,7 +54,7 @@ func EndpointsOf(c history.ClusterInfo) (list []string) {
 	return list
 }
 
-// Reproduce answers how a run is made again, from what its evidence says of how it was
+// Reproduce returns how a run is made again, from what its evidence says of how it was
 // made. Paths of this machine are left out: what is reported may be published.
 func Reproduce(evidence string, run *history.Run) (Repetition, error) {
 	var start asked
