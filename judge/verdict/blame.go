@@ -26,9 +26,9 @@ func blame(in Input, failed []Result) string {
 	case len(in.Harness) > 0:
 		return say(Undecided, "pending a run without harness errors")
 	case byBroker && len(whose) == 1:
-		return broker.against(Broker, vendor(in.Run))
+		return broker.against(Broker, tested(in.Run))
 	case byBroker && bySDK && !undecided:
-		return broker.against(Broker, vendor(in.Run)) + "; beside it " + sdk.against(SDK, library(in.Run))
+		return broker.against(Broker, tested(in.Run)) + "; beside it " + sdk.against(SDK, library(in.Run))
 	case in.Run != nil && in.Run.Wire:
 		return say(Undecided, "the recorded packets do not show who is at fault for all of it; pending "+elsewhere)
 	case in.Run != nil && in.Run.Protocol != contract.MQ9:
@@ -73,6 +73,15 @@ func charges(failed []Result) map[Party]charge {
 		}
 	}
 	return whose
+}
+
+// tested names the broker of a run, with the defect that rmq-mcp planted: that is not the
+// vendor's.
+func tested(run *history.Run) string {
+	if run == nil || run.Cluster.Planted == "" {
+		return vendor(run)
+	}
+	return fmt.Sprintf("%s with %s planted", vendor(run), run.Cluster.Planted)
 }
 
 // library names the client library of a run.

@@ -49,6 +49,18 @@ func TestBlame(t *testing.T) {
 	}
 }
 
+// A defect that rmq-mcp planted is not the vendor's.
+func TestBlameNamesThePlantedDefect(t *testing.T) {
+	in := good()
+	in.Run.Cluster.Planted = "ack-and-drop/25"
+	r := result("qos1-no-loss", Fail)
+	r.Anomalies = []Anomaly{{Text: "the wire shows it", Blame: Broker}}
+	in.Results = []Result{r}
+	if v := Decide(in); !strings.HasPrefix(v.Blame, "broker: reference with ack-and-drop/25 planted, by MQTT") {
+		t.Errorf("blame is %q", v.Blame)
+	}
+}
+
 // A claim on the client library names it, and is nothing that a broker's vendor
 // promises; one that could not be judged takes nothing from the run.
 func TestClaimOnLibrary(t *testing.T) {
