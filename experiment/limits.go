@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
@@ -13,21 +14,23 @@ import (
 // everything that the scenario added to it: its cluster, and every fault of its
 // schedule.
 func (s *spec) checkLimits() error {
-	limits := s.start.Envelope
-	if limits == nil {
+	if err := s.allows(s.start.Cluster); err != nil || s.start.Envelope == nil || s.scenario == nil {
+		return err
+	}
+	return s.scenario.Within(*s.start.Envelope, s.tier)
+}
+
+// allows refuses a cluster beyond the operator's envelope. It holds for a cluster as it
+// was asked for, and for the same one with all defaults: leaving something out permits
+// nothing.
+func (s *spec) allows(c cluster.Config) error {
+	if s.start.Envelope == nil {
 		return nil
 	}
-	c := s.start.Cluster
 	if c.Version != "" {
 		c.Binary = "" // downloaded and checked by us; who asks for both is refused before
 	}
-	if err := limits.Cluster(c); err != nil {
-		return err
-	}
-	if s.scenario == nil {
-		return nil
-	}
-	return s.scenario.Within(*limits, s.tier)
+	return s.start.Envelope.Cluster(c)
 }
 
 // admit refuses a fault outside the envelope, once it is known which nodes it

@@ -58,3 +58,24 @@ func TestTotalFaultTime(t *testing.T) {
 		}
 	}
 }
+
+// A start that leaves something out gets a default, which the operator has to allow too.
+func TestDefaultsAreWithinLimits(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		limit func(*envelope.Envelope)
+		want  string
+	}{
+		{"runtime", func(e *envelope.Envelope) { e.AllowedRuntimes = []string{"docker"} }, `runtime "process"`},
+		{"nodes", func(e *envelope.Envelope) { e.MaxNodes = 1 }, "3 nodes are too many"},
+		{"flavor", func(e *envelope.Envelope) { e.AllowedFlavors = []string{"robustmq"} }, `flavor "reference"`},
+		{"all that there is", func(*envelope.Envelope) {}, ""},
+	} {
+		limits := envelope.Default(t.TempDir())
+		test.limit(&limits)
+		_, err := newSpec("test", keeper.Start{Envelope: &limits})
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", test.name, err, test.want)
+		}
+	}
+}

@@ -42,7 +42,13 @@ func newSpec(version string, start keeper.Start) (*spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.start.Cluster, err = cluster.Check(s.start.Cluster); err != nil {
+	asked := s.start.Cluster
+	if s.start.Cluster, err = cluster.Check(asked); err != nil {
+		return nil, err
+	}
+	filled := s.start.Cluster
+	filled.Binary, filled.Image = asked.Binary, asked.Image // those that nobody asked for are the operator's
+	if err := s.allows(filled); err != nil {
 		return nil, err
 	}
 	s.version, s.binary, s.header = version, start.Cluster.Binary, fmt.Sprintf("%08x", rand.Uint32())

@@ -27,7 +27,7 @@ func (e Envelope) Cluster(c cluster.Config) error {
 		return e.missing(fmt.Sprintf("flavor %q (allowed: %s)", c.Flavor, strings.Join(e.AllowedFlavors, ", ")), "allowed_flavors", c.Flavor)
 	}
 	runtime := c.Runtime
-	if runtime != "" && !slices.Contains(e.AllowedRuntimes, runtime) {
+	if runtime != "" && !c.Foreign() && !slices.Contains(e.AllowedRuntimes, runtime) {
 		return e.missing(fmt.Sprintf("runtime %q (allowed: %s)", runtime, strings.Join(e.AllowedRuntimes, ", ")), "allowed_runtimes", runtime)
 	}
 	if c.Image != "" && !cluster.VendorsImage(c) && !e.allowsImage(c.Image) {
@@ -141,6 +141,9 @@ func (e Envelope) Together(total time.Duration) error {
 // Destination answers where a report may go: the one asked for if it is
 // allowed, else the first allowed one.
 func (e Envelope) Destination(asked string) (string, error) {
+	if asked = strings.TrimSpace(asked); filepath.IsAbs(asked) {
+		asked = filepath.Clean(asked) // what is published takes it without blanks too
+	}
 	if asked == "" && len(e.Push) > 0 {
 		return e.Push[0], nil
 	}

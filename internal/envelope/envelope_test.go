@@ -66,6 +66,7 @@ push: ["/var/reports"]
 		"push elsewhere":  {destination("github:a/b"), `add "github:a/b" to`},
 		"push below":      {destination("/var/reports/x"), ""},
 		"push way out":    {destination("/var/reports/../x"), "push"},
+		"push out, blank": {destination("/var/reports/.. "), "push"},
 		"container":       {e.External([]string{"prod"}, nil), "allowed_containers"},
 		"process":         {e.External(nil, []int{7}), "add 7 to `allowed_pids`"},
 		"default's line":  {e.Cluster(cluster.Config{Flavor: "kafka"}), "the default, as " + e.File + " does not set it"},
