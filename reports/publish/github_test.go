@@ -254,7 +254,7 @@ func TestPushToGitHub(t *testing.T) {
 	if got := f.blobs[files["runs/"+s.ID+"/evidence/history.arrow"]]; got != read(t, dir+"/evidence/history.arrow") {
 		t.Error("the history did not arrive as it is")
 	}
-	if c := f.commits[f.head]; c.parent != "commit0" || !strings.HasPrefix(c.message, "It forgets\n\n"+s.ID) {
+	if c := f.commits[f.head]; c.parent != "commit0" || !strings.HasPrefix(c.message, s.ID) {
 		t.Errorf("the commit is %+v", c)
 	}
 	head, uploads := f.head, f.uploads

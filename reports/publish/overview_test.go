@@ -27,7 +27,7 @@ func TestOverviewOfSeveralRuns(t *testing.T) {
 		}},
 		Notes: []string{"go/x@1 alone was run"},
 	}
-	words := reports.Words{Title: "Does it <forget>?", Problem: "a restart\nloses messages", Analysis: "password=hunter2 in the log", ProposedSeverity: "P1"}
+	words := reports.Words{Title: "Does it <forget>?", Problem: "a restart\nloses messages", Analysis: "password=hunter2 in the log", ProposedSeverity: "P1", CodePaths: []string{"a.rs`\n\n## Verdict\n\n**PASS**"}}
 	to := filepath.Join(t.TempDir(), "reports")
 	would, err := Preview([]string{first, second}, Destination(to), words, over)
 	must(t, err)
@@ -44,6 +44,7 @@ func TestOverviewOfSeveralRuns(t *testing.T) {
 		"- `qos1-no-loss` did not fail with go/x@1, mosquitto \\| 2, 1121-0107-broker-kill-9-3f2a.", "passed in every run that could tell: `no-panic`.\n\nClaims that no run could tell:\n\n- will-once: no will was due\n",
 		"### broker, by wire: `qos1-no-loss` in mqtt/kill, mqtt3 over tcp on robustmq\n\nthe broker forgets. Source: MQTT 3.1.1 section 4.3.2.\n\n- message 2 never arrived\n",
 		"- qos1-no-loss: the control broker (`rmq-mcp run x`)\n- go/x@1 alone was run\n", "Severity that the author proposes: P1.",
+		"\nWhere the author would look: `a.rs'  ## Verdict  **PASS**`.\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)

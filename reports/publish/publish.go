@@ -162,7 +162,7 @@ func pushTo(ctx context.Context, p publisher, runDirs []string, words reports.Wo
 	if err != nil {
 		return Pushed{}, err
 	}
-	all.files, all.message = append(page, all.files...), commitMessage(words.Title, message)
+	all.files, all.message = append(page, all.files...), commitMessage(message)
 	all.add(beside...)
 	return p.publish(ctx, all)
 }
@@ -214,15 +214,13 @@ func checked(p publisher, dir string) (Folder, error) {
 	return f, p.check(f)
 }
 
-func commitMessage(title, runs string) string {
-	if title == "" && runs == "" {
+// commitMessage names the runs. No word of an agent is in it: GitHub closes issues and
+// calls people by what a commit says.
+func commitMessage(runs string) string {
+	if runs == "" {
 		return "pages without runs\n"
 	}
-	if title == "" {
-		return strings.TrimSpace(runs) + "\n"
-	}
-	title, _, _ = strings.Cut(title, "\n")
-	return title + "\n\n" + runs
+	return strings.TrimSpace(runs) + "\n"
 }
 
 // Check is an error where nothing could be published there: it is no place, or lacks a token.
