@@ -97,6 +97,9 @@ func fakeDriver(mode string) {
 	case "corrupted":
 		fmt.Fprintln(os.Stderr, "driver: Paho C has corrupted its own memory (paho.mqtt.c#1459): nothing that it says now counts")
 		os.Exit(3)
+	case "own failure":
+		in.ReadString('\n')
+		os.Exit(contract.ExitOwn)
 	case "no bye":
 		in.ReadString('\n')
 		return
@@ -173,11 +176,12 @@ func TestALyingDriverIsAResult(t *testing.T) {
 
 func TestADriverThatCrashesHangsOrForgets(t *testing.T) {
 	for mode, want := range map[string]string{
-		"hang":      "no bye within",
-		"early bye": "bye without being told",
-		"crash":     "exit status 3",
-		"no bye":    "ended without bye",
-		"bad exit":  "exit status 5 after bye",
+		"hang":        "no bye within",
+		"early bye":   "bye without being told",
+		"crash":       "ended without bye (exit status 3)",
+		"own failure": "ended by a failure of its own (exit status 70)",
+		"no bye":      "ended without bye",
+		"bad exit":    "exit status 5 after bye",
 	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()

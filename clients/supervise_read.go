@@ -54,6 +54,8 @@ func (d *Driver) read(stdout *os.File) {
 		d.fail(errors.New("it was killed by a fault"))
 	case !d.tr.greeted: // it never came to be a client
 		d.problem(fmt.Errorf("it ended before hello (%s)", exitText(status)))
+	case d.tr.bye == nil && d.cmd.ProcessState.ExitCode() == contract.ExitOwn:
+		d.problem(fmt.Errorf("it ended by a failure of its own (%s)", exitText(status)))
 	case d.tr.bye == nil:
 		d.problem(fmt.Errorf("it ended without bye (%s)", exitText(status)))
 	case status != nil:

@@ -8,6 +8,10 @@ package contract
 // Version is the version of the driver contract.
 const Version = 1
 
+// ExitOwn is the exit status of a driver that ends because of itself and not of its
+// SDK: EX_SOFTWARE.
+const ExitOwn = 70
+
 // A Spec is the first line on a driver's standard input.
 type Spec struct {
 	Contract  int      `json:"contract"`

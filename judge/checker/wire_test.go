@@ -443,6 +443,9 @@ func TestWireClaims(t *testing.T) {
 		{"it never began", "sdk-lives", func(s *story) {
 			s.driver("driver broke the contract: it ended before hello (exit status 1)").driver("ended: exit status 1")
 		}, pass, ""},
+		{"its driver failed", "sdk-lives", func(s *story) {
+			s.driver("driver broke the contract: it ended by a failure of its own (exit status 70)").driver("ended: exit status 70")
+		}, pass, ""},
 		{"something killed it", "sdk-lives", func(s *story) {
 			s.driver("driver broke the contract: it ended without bye (signal: killed)").driver("ended: signal: killed")
 		}, pass, ""},
