@@ -3,6 +3,7 @@ package clients_test
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 func client(process int32, protocol string, endpoints ...string) contract.Client {
@@ -279,6 +281,67 @@ func TestAKilledDriverLeavesWholeLines(t *testing.T) {
 			t.Error("a killed driver is said to have ended in order")
 		}
 	})
+}
+
+// TestAFailureOfADriversOwn makes drivers fail in their own code, by a payload that no
+// memory holds.
+func TestAFailureOfADriversOwn(t *testing.T) {
+	tells := func(sdk clients.SDK) bool { return slices.Contains([]string{"js", "python"}, sdk.Lang) }
+	everyDriverThat(t, tells, func(t *testing.T, _ clients.SDK, program clients.Program, protocol string) {
+		pub := publisher(0, protocol, 0, 1, broker(t, protocol))
+		pub.Publish.PayloadBytes = 1 << 50
+		r := start(t, program, 2, pub)
+		r.do(t, "connect", 0)
+		select {
+		case <-r.Done():
+		case <-time.After(hosttest.Bound):
+			t.Fatal("it goes on")
+		}
+		if err := r.Err(); err == nil || !strings.Contains(err.Error(), "a failure of its own (exit status 70)") {
+			t.Errorf("Err is %v", err)
+		}
+	})
+}
+
+// TestAnErrorOfALibrary lets packages throw where nobody catches: it is not the driver's
+// own failure.
+func TestAnErrorOfALibrary(t *testing.T) {
+	tells := func(sdk clients.SDK) bool { return sdk.Package == "mqtt" || sdk.Package == "paho-mqtt" }
+	everyDriverThat(t, tells, func(t *testing.T, sdk clients.SDK, program clients.Program, protocol string) {
+		dir := t.TempDir()
+		switch sdk.Lang {
+		case "js":
+			file := library(t, dir, "node_modules/sdk/index.js", "setTimeout(() => { throw new Error('of a library') }, 1000)")
+			program.Env = append(program.Env, "NODE_OPTIONS=--require="+file)
+		case "python":
+			file := library(t, dir, "site-packages/sdk.py", "import threading, time\ndef fail(): time.sleep(1); raise ValueError('of a library')\nthreading.Thread(target=fail, daemon=True).start()")
+			main := program.Argv[len(program.Argv)-1]
+			code := "import runpy, sys; sys.path[0] = sys.argv[1]; runpy.run_path(sys.argv[2]); runpy.run_path(sys.argv[3], run_name='__main__')"
+			program.Argv = append(slices.Clone(program.Argv[:len(program.Argv)-1]), "-c", code, filepath.Dir(main), file, main)
+		}
+		r := start(t, program, 0, client(0, protocol, freeAddress(t)))
+		select {
+		case <-r.Done():
+		case <-time.After(hosttest.Bound):
+			t.Fatal("it goes on")
+		}
+		if err := r.Err(); err == nil || !strings.Contains(err.Error(), "it ended without bye (exit status ") {
+			t.Errorf("Err is %v", err)
+		}
+	})
+}
+
+// library writes a file of a package.
+func library(t *testing.T, dir, name, source string) string {
+	t.Helper()
+	file := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 func TestADriverEndsWithItsStdin(t *testing.T) {

@@ -27,9 +27,19 @@ function wrong (sdk, spec) {
   return ''
 }
 
+// ours reports whether an error came out of our own code: the first of its frames that is
+// in a file, and not in Node itself, is in no package.
+function ours (error) {
+  const frame = String(error?.stack).split('\n').find(line => /^ +at .*[/\\]/.test(line) && !line.includes('node:'))
+  return frame !== undefined && !frame.includes('node_modules')
+}
+
 // main is a driver. sdk has name, version, protocols, transports, dedupes,
 // cannot, and open(process), which makes a session.
 export function main (sdk) {
+  process.on('uncaughtExceptionMonitor', error => {
+    if (ours(error)) process.on('exit', () => { process.exitCode = 70 })
+  })
   let processes = null
   const input = createInterface({ input: process.stdin })
   input.on('line', line => {

@@ -1,11 +1,9 @@
 """For SDKs of asyncio: one event loop for all clients, in a thread of its own."""
 
 import asyncio
-import os
-import sys
 import threading
-import traceback
 
+from rmq.driver import crash
 from rmq.session import Session
 
 
@@ -17,7 +15,7 @@ class AsyncSession(Session):
     def start(self, coroutine):
         """Begins something in the loop. If it raises, the driver has died."""
         future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
-        future.add_done_callback(crash)
+        future.add_done_callback(raised)
         return future
 
     def run(self, coroutine):
@@ -40,11 +38,10 @@ class AsyncSession(Session):
             await asyncio.sleep(min(0.1, max(end - self.loop.time(), 0)))
 
 
-def crash(future):
+def raised(future):
     if not future.cancelled() and future.exception():
-        traceback.print_exception(None, future.exception(), future.exception().__traceback__)
-        sys.stderr.flush()
-        os._exit(2)
+        error = future.exception()
+        crash(type(error), error, error.__traceback__)
 
 
 threading.Thread(target=AsyncSession.loop.run_forever, daemon=True).start()

@@ -6,11 +6,13 @@ import json
 import os
 import sys
 import threading
+import traceback
 
 from rmq.lines import LINES, SHARED_CLOCK, Writer
 from rmq.process import Process
 
 CONTRACT = 1
+OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # the folder of the driver
 
 
 def read_spec(sdk):
@@ -40,15 +42,24 @@ def read_commands(processes):
         p.commands.put("abandon")
 
 
-def crash(args):
-    """A thread that died, ours or the SDK's, is a driver that died."""
-    sys.__excepthook__(args.exc_type, args.exc_value, args.exc_traceback)
+def crash(kind, error, trace):
+    """A thread that died, ours or the SDK's, is a driver that died: by a failure of
+    its own where the error came out of our code, and not out of a package's."""
+    sys.__excepthook__(kind, error, trace)
     sys.stderr.flush()
+    if kind is KeyboardInterrupt:
+        return  # a signal ends it
+    for file in reversed([frame.f_code.co_filename for frame, _ in traceback.walk_tb(trace)]):
+        if "site-packages" in file:
+            break
+        if file.startswith(OURS + os.sep):
+            os._exit(70)
     os._exit(2)
 
 
 def main(sdk):
-    threading.excepthook = crash
+    sys.excepthook = crash
+    threading.excepthook = lambda args: crash(args.exc_type, args.exc_value, args.exc_traceback)
     spec = read_spec(sdk)
     w = Writer(LINES)
     w.write("hello", p=0, contract=CONTRACT, sdk=sdk.name, version=sdk.version,
