@@ -16,6 +16,7 @@ mod stdout;
 
 use std::collections::HashMap;
 use std::io::BufRead;
+use std::path::Path;
 use std::process::ExitCode;
 use std::rc::Rc;
 
@@ -56,28 +57,35 @@ fn start(sdk: Sdk) -> Result<(), String> {
     let out = stdout::protect().map_err(|e| format!("move stdout away: {e}"))?;
     end_with_a_panic();
     let spec = read_spec(&sdk)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| format!("start tokio: {e}"))?;
     let writer = Rc::new(Writer::new(out));
     writer.write(Line {
         e: "hello", contract: CONTRACT, sdk: sdk.name, version: sdk.version,
         clock: clock::NAME, cannot: sdk.cannot, dedupes: sdk.dedupes, ..Line::default()
     });
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|e| format!("start tokio: {e}"))?;
     LocalSet::new().block_on(&runtime, run(Rc::new(sdk), Rc::new(spec), &writer));
     writer.bye();
     Ok(())
 }
 
 /// A task that panics, ours or the SDK's, is a driver that died: the runtime
-/// would go on without it.
+/// would go on without it. It is by a failure of its own where our code panics.
 fn end_with_a_panic() {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         print(info);
-        std::process::exit(101);
+        std::process::exit(if info.location().is_some_and(|at| ours(at.file())) { 70 } else { 101 });
     }));
+}
+
+/// Whether a source file is of this crate, or of the program, whose files cargo
+/// names from its folder.
+fn ours(file: &str) -> bool {
+    let file = Path::new(file);
+    file.starts_with("src") || Path::new(file!()).parent().is_some_and(|sources| file.starts_with(sources))
 }
 
 fn read_spec(sdk: &Sdk) -> Result<Spec, String> {
@@ -148,7 +156,7 @@ fn pass_on(processes: &Processes, command: &Command) {
 /// Reads commands on a thread of its own; the channel ends with stdin.
 fn read_commands() -> mpsc::UnboundedReceiver<Command> {
     let (sender, receiver) = mpsc::unbounded_channel();
-    std::thread::spawn(move || {
+    let read = move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {
             match serde_json::from_str(&line) {
                 Ok(command) => {
@@ -159,6 +167,19 @@ fn read_commands() -> mpsc::UnboundedReceiver<Command> {
                 Err(error) => eprintln!("driver: command {line:?}: {error}"),
             }
         }
-    });
+    };
+    std::thread::Builder::new().spawn(read).expect("a thread for the commands");
     receiver
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn whose_source_it_is() {
+        assert!(super::ours(file!()));
+        assert!(super::ours("src/main.rs"));
+        for other in ["/home/registry/src/index-1/rumqttc-0.25.1/src/state.rs", "library/std/src/thread/mod.rs"] {
+            assert!(!super::ours(other), "{other}");
+        }
+    }
 }

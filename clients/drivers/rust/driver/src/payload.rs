@@ -28,6 +28,7 @@ impl Header<'_> {
             clock::monotonic(), len,
         )
         .into_bytes();
+        text.try_reserve_exact(len - HEADER_LEN).expect("memory for a payload");
         let shift = self.stream as u64 + self.seq as u64;
         text.extend((HEADER_LEN..len).map(|i| b'a' + ((shift + i as u64) % 26) as u8));
         let crc = format!("{:08x}|", checksum(&text));
