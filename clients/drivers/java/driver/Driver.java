@@ -14,10 +14,13 @@ import java.util.logging.Logger;
  * bookkeeping. What an SDK adds is a {@link Session}. The contract is in clients/CONTRACT.md.
  */
 public final class Driver {
+    private static final int OWN_FAILURE = 70; // exit status
+
     private Driver() {}
 
     /** Reads a specification and commands from stdin and writes lines to stdout until all its clients have ended. */
     public static void main(Sdk sdk) {
+        Thread.setDefaultUncaughtExceptionHandler(Driver::uncaught);
         System.setOut(System.err); // SDKs print; descriptor 1 is for lines only
         Logger.getLogger("").setLevel(Level.WARNING); // mqttv5 tells of every PUBREL
         var input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -29,9 +32,32 @@ public final class Driver {
             run(sdk, Spec.read(line, sdk), input);
         } catch (Exception e) {
             System.err.println("driver: " + Ack.words(e));
-            Runtime.getRuntime().halt(1);
+            Runtime.getRuntime().halt(ours(e) ? OWN_FAILURE : 1);
         }
         Runtime.getRuntime().halt(0); // SDKs leave threads
+    }
+
+    /** A thread that died of our own code is a driver that died. One of the SDK is the SDK's. */
+    private static void uncaught(Thread thread, Throwable e) {
+        System.err.print("Exception in thread \"" + thread.getName() + "\" ");
+        e.printStackTrace();
+        if (ours(e)) {
+            Runtime.getRuntime().halt(OWN_FAILURE);
+        }
+    }
+
+    /** Whether an error began in our own code: the first of its frames that is not in the JDK is not in an SDK. */
+    private static boolean ours(Throwable e) {
+        if (e.getCause() != null) {
+            return ours(e.getCause());
+        }
+        for (var frame : e.getStackTrace()) {
+            if (frame.getModuleName() == null) {
+                var name = frame.getClassName();
+                return name.startsWith("driver.") || !name.contains("."); // an SDK's part of the driver is in no package
+            }
+        }
+        return false;
     }
 
     private static void run(Sdk sdk, Spec spec, BufferedReader input) throws Exception {
