@@ -286,7 +286,7 @@ func TestAKilledDriverLeavesWholeLines(t *testing.T) {
 // TestAFailureOfADriversOwn makes drivers fail in their own code, by a payload that no
 // memory holds.
 func TestAFailureOfADriversOwn(t *testing.T) {
-	tells := func(sdk clients.SDK) bool { return slices.Contains([]string{"java", "js", "python", "rust"}, sdk.Lang) }
+	tells := func(sdk clients.SDK) bool { return sdk.Lang != "go" } // whose runtime ends a panic itself
 	everyDriverThat(t, tells, func(t *testing.T, _ clients.SDK, program clients.Program, protocol string) {
 		pub := publisher(0, protocol, 0, 1, broker(t, protocol))
 		pub.Publish.PayloadBytes = 1 << 50

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fail.h"
 #include "json.h"
 
 // Bounds of connecting and of a SUBACK, in milliseconds.

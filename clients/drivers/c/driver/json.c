@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fail.h"
+
 enum { MAX_DEPTH = 32 };
 
 struct reader {
@@ -28,9 +30,7 @@ static bool take(struct reader *r, const char *word)
 
 static struct json *make(enum json_type type)
 {
-	struct json *v = calloc(1, sizeof *v);
-	if (v == NULL)
-		abort();
+	struct json *v = allot(1, sizeof *v);
 	v->type = type;
 	return v;
 }
@@ -95,9 +95,7 @@ static char *escape(struct reader *r, char *to)
 // string reads a string behind its quote; NULL where it does not end.
 static char *string(struct reader *r)
 {
-	char *text = malloc(strlen(r->at) + 1), *to = text; // an escape is longer than what it means
-	if (text == NULL)
-		abort();
+	char *text = allot(strlen(r->at) + 1, 1), *to = text; // an escape is longer than what it means
 	while (to != NULL && *r->at != '"') {
 		char c = *r->at;
 		if (c == 0) {

@@ -110,8 +110,7 @@ int driver_main(const struct sdk *sdk)
 	hello(sdk);
 	const struct json *clients = json_get(spec, "clients");
 	struct all all = {.count = json_count(clients)};
-	if ((all.processes = calloc((size_t)all.count + 1, sizeof *all.processes)) == NULL)
-		abort();
+	all.processes = allot((size_t)all.count + 1, sizeof *all.processes);
 	int i = 0;
 	pthread_t t;
 	for (const struct json *c = clients->first; c != NULL; c = c->next, i++) {

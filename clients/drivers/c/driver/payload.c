@@ -3,8 +3,9 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "fail.h"
 
 // The checksum and its bar.
 enum { SUM_AT = 83, SUM_LEN = 9 };
@@ -43,10 +44,8 @@ unsigned char *payload_make(const struct header *h, size_t *size)
 {
 	if (*size < HEADER)
 		*size = HEADER;
-	unsigned char *b = malloc(*size + 1);
+	unsigned char *b = allot(*size + 1, 1);
 	char head[HEADER + 64];
-	if (b == NULL)
-		abort();
 	snprintf(head, sizeof head, "RQ1|%-8.8s|%08x|%04x|%08x|%016" PRIx64 "|%d|%c|%016" PRIx64 "|%08x|", h->run,
 		 (unsigned)h->process, (unsigned)h->epoch & 0xFFFF, (unsigned)h->stream, (uint64_t)h->seq, h->qos & 3,
 		 h->kind, (uint64_t)now(), (unsigned)*size);

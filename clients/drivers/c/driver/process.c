@@ -1,5 +1,4 @@
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "driver.h"
@@ -14,9 +13,7 @@ const char *outcome_word(enum outcome o)
 struct process *process_make(const struct sdk *sdk, const struct json *spec, const struct json *c)
 {
 	const struct json *work = json_get(c, "publish"), *registers = json_get(c, "read_registers");
-	struct process *p = calloc(1, sizeof *p);
-	if (p == NULL)
-		abort();
+	struct process *p = allot(1, sizeof *p);
 	p->sdk = sdk;
 	p->spec = spec;
 	p->client = (struct client){
@@ -40,7 +37,7 @@ struct process *process_make(const struct sdk *sdk, const struct json *spec, con
 	if (p->client.window <= 0)
 		p->client.window = 20;
 	p->filters = registers != NULL ? NULL : json_get(c, "subscribe");
-	p->subscribed = calloc((size_t)json_count(p->filters) + 1, sizeof *p->subscribed);
+	p->subscribed = allot((size_t)json_count(p->filters) + 1, sizeof *p->subscribed);
 	pthread_mutex_init(&p->mutex, NULL);
 	pthread_mutex_init(&p->subscribing, NULL);
 	cond_init(&p->changed);

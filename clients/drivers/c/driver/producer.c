@@ -36,10 +36,9 @@ struct producer {
 struct producer *producer_make(struct process *p, const struct json *work)
 {
 	const struct json *streams = json_get(work, "streams");
-	struct producer *q = calloc(1, sizeof *q);
+	struct producer *q = allot(1, sizeof *q);
 	int count = json_count(streams), i = 0;
-	if (q == NULL || (q->streams = calloc((size_t)count + 1, sizeof *q->streams)) == NULL)
-		abort();
+	q->streams = allot((size_t)count + 1, sizeof *q->streams);
 	q->p = p;
 	q->count = count;
 	q->rate = json_number(work, "rate_per_s");
@@ -64,10 +63,8 @@ static void put_publish(struct fields *f, const struct publish *p)
 // before the SDK hears of it.
 static void publish(struct producer *q, struct stream *s, char kind)
 {
-	struct publish *p = calloc(1, sizeof *p);
+	struct publish *p = allot(1, sizeof *p);
 	size_t size = q->payload;
-	if (p == NULL)
-		abort();
 	*p = (struct publish){.process = q->p, .seq = s->next++, .stream = s->stream, .topic = s->topic, .qos = s->qos,
 			      .retain = s->retain, .marker = kind == 'E'};
 	struct header h = {.run = json_text(q->p->spec, "run"), .process = q->p->client.process,

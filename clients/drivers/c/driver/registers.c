@@ -1,6 +1,5 @@
 // A reader reads registers: one clean session after the other, and in each what
 // is retained on one topic after the other.
-#include <stdlib.h>
 #include <string.h>
 
 #include "driver.h"
@@ -23,9 +22,7 @@ struct reader {
 
 struct reader *reader_make(struct process *p, const struct json *work)
 {
-	struct reader *r = calloc(1, sizeof *r);
-	if (r == NULL)
-		abort();
+	struct reader *r = allot(1, sizeof *r);
 	r->p = p;
 	r->topics = json_get(work, "topics");
 	r->every_ms = (int)json_number(work, "every_ms");

@@ -56,10 +56,8 @@ static void *ready(void *arg)
 
 void session_up(struct session *s, bool present)
 {
-	struct ready *r = malloc(sizeof *r);
+	struct ready *r = allot(1, sizeof *r);
 	pthread_t t;
-	if (r == NULL)
-		abort();
 	pthread_mutex_lock(&s->mutex);
 	connect_returned(s, &(struct ack){.outcome = OK}, present);
 	s->up = true;

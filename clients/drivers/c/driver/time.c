@@ -1,5 +1,3 @@
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "driver.h"
@@ -27,9 +25,7 @@ int64_t after_ms(int64_t ms)
 
 void thread_start(pthread_t *t, void *(*run)(void *), void *arg)
 {
-	if (pthread_create(t, NULL, run, arg) != 0) {
-		fprintf(stderr, "driver: cannot start a thread\n");
-		_Exit(1);
-	}
+	if (pthread_create(t, NULL, run, arg) != 0)
+		own_failure("cannot start a thread");
 	pthread_detach(*t);
 }

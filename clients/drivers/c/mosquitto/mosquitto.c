@@ -125,8 +125,8 @@ static void check(const char *what, int rc)
 static void open_session(struct session *s)
 {
 	const struct client *c = s->client;
-	struct own *o = calloc(1, sizeof *o);
-	if (o == NULL || (o->mosq = mosquitto_new(c->id, c->clean, o)) == NULL)
+	struct own *o = allot(1, sizeof *o);
+	if ((o->mosq = mosquitto_new(c->id, c->clean, o)) == NULL)
 		abort();
 	s->own = o;
 	o->session = s;

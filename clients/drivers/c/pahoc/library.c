@@ -15,7 +15,7 @@ struct library load(const char *path)
 	int from = open(path, O_RDONLY | O_CLOEXEC), to = memfd_create("paho", MFD_CLOEXEC);
 	if (from < 0 || to < 0) {
 		perror(path);
-		exit(1);
+		own_failure("cannot copy the library");
 	}
 	while ((n = read(from, buffer, sizeof buffer)) > 0)
 		if (write(to, buffer, (size_t)n) != n)

@@ -72,12 +72,10 @@ static void set_properties(struct own *o)
 
 static void open_session(struct session *s)
 {
-	struct own *o = calloc(1, sizeof *o);
+	struct own *o = allot(1, sizeof *o);
 	const struct client *c = s->client;
 	MQTTAsync_createOptions options = MQTTAsync_createOptions_initializer;
 	char at[512];
-	if (o == NULL)
-		abort();
 	s->own = o;
 	o->session = s;
 	o->lib = load(path);

@@ -97,11 +97,9 @@ static void send_failure5(void *context, MQTTAsync_failureData5 *data)
 void publish(struct session *s, struct publish *publish, const unsigned char *payload, size_t len)
 {
 	struct own *o = s->own;
-	struct pending *p = calloc(1, sizeof *p);
+	struct pending *p = allot(1, sizeof *p);
 	MQTTAsync_message message = MQTTAsync_message_initializer;
 	MQTTAsync_responseOptions options = MQTTAsync_responseOptions_initializer;
-	if (p == NULL)
-		abort();
 	p->own = o;
 	p->publish = publish;
 	message.payload = (void *)payload;

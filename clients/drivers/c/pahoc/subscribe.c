@@ -53,10 +53,8 @@ static void subscribe_failure5(void *context, MQTTAsync_failureData5 *data)
 struct ack subscribe(struct session *s, const char *filter, int qos)
 {
 	struct own *o = s->own;
-	struct suback *a = calloc(1, sizeof *a);
+	struct suback *a = allot(1, sizeof *a);
 	MQTTAsync_responseOptions options = MQTTAsync_responseOptions_initializer;
-	if (a == NULL)
-		abort();
 	a->own = o;
 	a->holders = 2;
 	if (s->client->mqtt5) {
