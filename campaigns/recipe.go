@@ -16,6 +16,7 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // A Recipe is how a run was made, as its record keeps it: all it takes to make
@@ -32,10 +33,11 @@ type Recipe struct {
 
 // ReadRecipe reads how a run was made. It is an error, with the next step, where
 // that cannot be done again: the run was explored by hand, its record lacks
-// something, or the broker's binary is not there any more. Binary is where that
-// is now, "" for where it was.
-func ReadRecipe(dir, binary string) (Recipe, error) {
-	return readRecipe(dir, func(r *Recipe) error { return findBroker(r, binary) })
+// something, the broker's binary is not there any more, or somebody else recorded it and
+// it names things of this machine. Binary is where the broker's binary is now, "" for
+// where it was.
+func ReadRecipe(stateDir, dir, binary string) (Recipe, error) {
+	return readRecipe(stateDir, dir, binary, func(r *Recipe) error { return findBroker(r, binary) })
 }
 
 // Another is what a run is repeated on instead of what it was on: a version of the broker,
@@ -47,8 +49,8 @@ type Another struct {
 }
 
 // ReadRecipeOn reads how a run was made, to make it on something else.
-func ReadRecipeOn(dir string, on Another) (Recipe, error) {
-	return readRecipe(dir, func(r *Recipe) error {
+func ReadRecipeOn(stateDir, dir string, on Another) (Recipe, error) {
+	return readRecipe(stateDir, dir, on.Binary, func(r *Recipe) error {
 		if on.SDK != "" {
 			r.Start.SDK = on.SDK
 		}
@@ -72,7 +74,8 @@ func ReadRecipeOn(dir string, on Another) (Recipe, error) {
 	})
 }
 
-func readRecipe(dir string, broker func(*Recipe) error) (Recipe, error) {
+// readRecipe reads a recipe; given is the binary that the caller named, "" for none.
+func readRecipe(stateDir, dir, given string, broker func(*Recipe) error) (Recipe, error) {
 	d, err := reports.Open(dir)
 	if err != nil {
 		return Recipe{}, err
@@ -94,8 +97,12 @@ func readRecipe(dir string, broker func(*Recipe) error) (Recipe, error) {
 	if err := broker(&r); err != nil {
 		return again(err)
 	}
-	if _, err := reports.VerifySeal(dir); err != nil {
+	seal, err := reports.VerifySeal(dir)
+	if err != nil {
 		return again(fmt.Errorf("%w; what was changed since is not repeated, `rmq-mcp verify` says what it is", err))
+	}
+	if err := r.checkStranger(stateDir, seal, given); err != nil {
+		return again(err)
 	}
 	cell, err := Read(dir)
 	if err != nil {
@@ -117,6 +124,52 @@ func readStart(d *reports.RunDir) (start keeper.Start, err error) {
 		return start, fmt.Errorf("the password of %s is not recorded; run %s again with it", start.Cluster.Username, d.Run.Scenario)
 	}
 	return start, nil
+}
+
+// checkStranger refuses a run of another key than this state directory's if it names
+// something of this machine. Its author must not choose the things that we act on.
+func (r *Recipe) checkStranger(stateDir string, seal *reports.Seal, given string) error {
+	own, err := reports.PublicKey(stateDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if own == seal.PublicKey {
+		return nil
+	}
+	named, next, err := r.ofThisMachine(given)
+	if err != nil || named == "" {
+		return err
+	}
+	return fmt.Errorf("it names %s, and the key of %s did not seal it: somebody else chose what would be acted on here; %s", named, stateDir, next)
+}
+
+// ofThisMachine is the first thing of this machine that a recipe names, "" where it names
+// none, and how a person names it instead.
+func (r *Recipe) ofThisMachine(given string) (named, next string, err error) {
+	c := r.Start.Cluster
+	byHand := "if you want that, read its scenario and run it yourself: `rmq-mcp run " + filepath.Join(r.Dir, reports.EvidenceDir, reports.ScenarioFile)
+	switch {
+	case len(c.PIDs) > 0:
+		return fmt.Sprintf("processes %v", c.PIDs), "if you want that, name them in the operator's envelope (allowed_pids) and have run_scenario act on them", nil
+	case len(c.Containers) > 0:
+		return fmt.Sprintf("containers %q", c.Containers), "if you want that, name them in the operator's envelope (allowed_containers) and have run_scenario act on them", nil
+	case len(c.Endpoints) > 0:
+		return fmt.Sprintf("endpoints %q", c.Endpoints), byHand + " --endpoint HOST:PORT`", nil
+	case c.Image != "" && !cluster.VendorsImage(c):
+		return fmt.Sprintf("image %q", c.Image), byHand + " --runtime docker --image IMAGE`", nil
+	case c.Binary != "" && !c.Imaged() && given == "":
+		return fmt.Sprintf("binary %q", c.Binary), "name yours by --binary", nil
+	}
+	s, err := scenarios.Parse(r.Run.Scenario, []byte(r.Text))
+	if err != nil {
+		return "", "", err
+	}
+	for _, step := range s.Schedule {
+		if binary, _ := step.Params["binary"].(string); binary != "" {
+			return fmt.Sprintf("binary %q for its fault %s", binary, step.Fault), byHand + "`, with the binary that you want in it", nil
+		}
+	}
+	return "", "", nil
 }
 
 // findBroker makes sure that the same broker will be started: the binary found

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +13,9 @@ import (
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/testing/runtest"
 	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 func sumOf(text string) string {
@@ -85,8 +88,81 @@ func TestRecipeRefuses(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := ReadRecipe(dir, c.binary); err == nil || !strings.Contains(err.Error(), c.says) {
+			if _, err := ReadRecipe(t.TempDir(), dir, c.binary); err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("got %v, want one that says %q", err, c.says)
+			}
+		})
+	}
+}
+
+// A run that another key sealed cannot name things of this machine to be acted on. The same
+// run is repeated where it was sealed.
+func TestRecipeOfAStranger(t *testing.T) {
+	library, err := scenarios.Load("mqtt/broker-kill-9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(t.TempDir(), "broker")
+	if err := os.WriteFile(binary, []byte("a build"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	upgrade := strings.Replace(library.Text, "schedule:\n", "schedule:\n  - {at_s: 1, fault: upgrade, target: all, duration_s: 4, params: {binary: /evil/broker}}\n", 1)
+	external := cluster.Config{Flavor: "external", Nodes: 1, Endpoints: []string{"evil.example:1883"}}
+	for _, c := range []struct {
+		name  string
+		of    func() cluster.Config
+		text  string
+		given string
+		says  string // "": repeated
+	}{
+		{"endpoint", func() cluster.Config { return external }, library.Text, "", "evil.example:1883"},
+		{"container", func() cluster.Config { c := external; c.Containers = []string{"postgres"}; return c }, library.Text, "", "postgres"},
+		{"process", func() cluster.Config { c := external; c.PIDs = []int{4711}; return c }, library.Text, "", "4711"},
+		{"image", func() cluster.Config { return cluster.Config{Flavor: "mosquitto", Runtime: "docker", Image: "evil/x"} }, library.Text, "", "evil/x"},
+		{"binary", func() cluster.Config { return cluster.Config{Flavor: "mosquitto", Binary: binary} }, library.Text, "", binary},
+		{"binary given", func() cluster.Config { return cluster.Config{Flavor: "mosquitto", Binary: binary} }, library.Text, binary, ""},
+		{"binary of a fault", func() cluster.Config { return cluster.Config{Flavor: "reference"} }, upgrade, "", "/evil/broker"},
+		{"nothing", func() cluster.Config { return cluster.Config{Flavor: "reference"} }, library.Text, "", ""},
+		{"our own image", func() cluster.Config {
+			c, err := cluster.Check(cluster.Config{Flavor: "reference", Runtime: "docker"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}, library.Text, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			here, there := t.TempDir(), t.TempDir()
+			dir := runtest.Run{Seconds: 1}.Record(t, t.TempDir())
+			evidence := filepath.Join(dir, reports.EvidenceDir)
+			run, err := history.ReadRun(evidence)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run.ScenarioSHA, run.Cluster.BinarySHA = sumOf(c.text), ""
+			start, err := json.Marshal(keeper.Start{Scenario: run.Scenario, Cluster: c.of()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			key, err := reports.LoadKey(there)
+			err = errors.Join(err, history.WriteRun(evidence, run),
+				os.WriteFile(filepath.Join(evidence, reports.ScenarioFile), []byte(c.text), 0o644),
+				os.WriteFile(filepath.Join(evidence, reports.StartFile), start, 0o644))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := reports.Finish(dir, key); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := ReadRecipe(there, dir, c.given); err != nil {
+				t.Errorf("where it was sealed: %v", err)
+			}
+			_, err = ReadRecipe(here, dir, c.given)
+			switch {
+			case c.says == "" && err != nil:
+				t.Errorf("elsewhere: %v", err)
+			case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "somebody else chose")):
+				t.Errorf("elsewhere: got %v, want a refusal that names %s", err, c.says)
 			}
 		})
 	}

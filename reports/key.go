@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/x509"
+	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -25,6 +26,16 @@ func LoadKey(stateDir string) (ed25519.PrivateKey, error) {
 		return nil, fmt.Errorf("make the signing key %s: %w", path, err)
 	}
 	return readKey(path)
+}
+
+// PublicKey is the key of a state directory as its seals name it, in hexadecimal. It makes
+// none: where there is no key, the error is [fs.ErrNotExist].
+func PublicKey(stateDir string) (string, error) {
+	key, err := readKey(filepath.Join(stateDir, "key"))
+	if err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(key.Public().(ed25519.PublicKey)), nil
 }
 
 func readKey(path string) (ed25519.PrivateKey, error) {

@@ -25,13 +25,13 @@ func beginJob(dir string, argv []string) func(tools.JobAsk) (*campaigns.JobDir, 
 		case campaigns.Series:
 			job, scenario, err = seriesJob(ask)
 		case campaigns.Replay:
-			job, scenario, err = replayJob(ask.Run, "", ask.Times)
+			job, scenario, err = replayJob(dir, ask.Run, "", ask.Times)
 		case campaigns.Blame:
-			job, scenario, err = blameJob(ask.Run, "", "", ask.Times)
+			job, scenario, err = blameJob(dir, ask.Run, "", "", ask.Times)
 		default:
 			want := defaultReduce()
 			want.claims, want.within = ask.Claims, ask.Within
-			job, scenario, err = reduceJob(ask.Run, "", want)
+			job, scenario, err = reduceJob(dir, ask.Run, "", want)
 		}
 		if err != nil {
 			return nil, err

@@ -35,7 +35,7 @@ func (a *app) blame() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			job, text, err := blameJob(dir, ask.binary, sdk, times)
+			job, text, err := blameJob(a.dir, dir, ask.binary, sdk, times)
 			if err != nil {
 				return err
 			}
@@ -60,8 +60,8 @@ func (a *app) blame() *cobra.Command {
 
 // blameJob is a run whose failure is to be varied, each variation so many times, and its
 // scenario.
-func blameJob(dir, binary, sdk string, times int) (campaigns.Job, string, error) {
-	r, err := campaigns.ReadRecipe(dir, binary)
+func blameJob(stateDir, dir, binary, sdk string, times int) (campaigns.Job, string, error) {
+	r, err := campaigns.ReadRecipe(stateDir, dir, binary)
 	if err != nil {
 		return campaigns.Job{}, "", err
 	}

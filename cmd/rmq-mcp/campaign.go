@@ -192,7 +192,7 @@ func (ask campaignAsk) backend(dir string, argv []string, s *campaigns.Search, s
 		backend.Reduce = func(ctx context.Context, run string, claims []string, within time.Duration) (campaigns.Result, error) {
 			want := ask.small
 			want.claims, want.within = claims, min(want.within, within)
-			job, text, err := reduceJob(runDir(run), "", want)
+			job, text, err := reduceJob(dir, runDir(run), "", want)
 			if err != nil {
 				return campaigns.Result{}, err
 			}

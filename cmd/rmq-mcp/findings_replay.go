@@ -168,7 +168,7 @@ func (t shownSetup) job(dir string, on campaigns.Another, times int) (campaigns.
 	needed, all := 0, true
 	for i, shown := range t.shown {
 		needed = max(needed, shown.Needed)
-		r, err := campaigns.ReadRecipeOn(filepath.Join(dir, reports.RunsDir, shown.RunID), on)
+		r, err := campaigns.ReadRecipeOn(dir, filepath.Join(dir, reports.RunsDir, shown.RunID), on)
 		if err != nil {
 			bad, all = err, false
 			continue

@@ -91,7 +91,7 @@ func carryOut(ctx context.Context, dir string, jobDir *campaigns.JobDir, say fun
 		},
 		JoinBlame: func(run string, b reports.Blame) error { return reports.JoinBlame(runDir(run), b) },
 		Vary: func(run string) ([]campaigns.Variation, error) {
-			r, err := campaigns.ReadRecipe(runDir(run), "")
+			r, err := campaigns.ReadRecipe(dir, runDir(run), "")
 			if err != nil {
 				return nil, err
 			}

@@ -52,7 +52,7 @@ func (a *app) reduce() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			job, text, err := reduceJob(dir, ask.binary, want)
+			job, text, err := reduceJob(a.dir, dir, ask.binary, want)
 			if err != nil {
 				return err
 			}
@@ -80,8 +80,8 @@ func (a *app) reduce() *cobra.Command {
 }
 
 // reduceJob is a run to be reduced, and its scenario.
-func reduceJob(dir, binary string, want reduceAsk) (campaigns.Job, string, error) {
-	r, err := campaigns.ReadRecipe(dir, binary)
+func reduceJob(stateDir, dir, binary string, want reduceAsk) (campaigns.Job, string, error) {
+	r, err := campaigns.ReadRecipe(stateDir, dir, binary)
 	if err != nil {
 		return campaigns.Job{}, "", err
 	}

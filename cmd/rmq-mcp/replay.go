@@ -51,7 +51,7 @@ func (a *app) replay() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			job, text, err := replayJob(dir, ask.binary, times)
+			job, text, err := replayJob(a.dir, dir, ask.binary, times)
 			if err != nil {
 				return err
 			}
@@ -68,8 +68,8 @@ func (a *app) replay() *cobra.Command {
 }
 
 // replayJob is a run to be repeated, and its scenario.
-func replayJob(dir, binary string, times int) (campaigns.Job, string, error) {
-	r, err := campaigns.ReadRecipe(dir, binary)
+func replayJob(stateDir, dir, binary string, times int) (campaigns.Job, string, error) {
+	r, err := campaigns.ReadRecipe(stateDir, dir, binary)
 	if err != nil {
 		return campaigns.Job{}, "", err
 	}

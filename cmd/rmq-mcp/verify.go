@@ -1,12 +1,10 @@
 package main
 
 import (
-	"crypto/ed25519"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,14 +45,13 @@ func (a *app) verify() *cobra.Command {
 // whose says whether a seal is of this state directory. Anybody who rewrites a
 // run can seal it anew, but not with a key that they do not have.
 func (a *app) whose(public string) string {
-	if _, err := os.Stat(filepath.Join(a.dir, "key")); err != nil {
+	key, err := reports.PublicKey(a.dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return ""
-	}
-	key, err := reports.LoadKey(a.dir)
-	if err != nil {
+	case err != nil:
 		return fmt.Sprintf(" (%v)", err)
-	}
-	if hex.EncodeToString(key.Public().(ed25519.PublicKey)) == public {
+	case key == public:
 		return ", the key of " + a.dir
 	}
 	return ", which is NOT the key of " + a.dir + ": trust it only if you know whose it is"
