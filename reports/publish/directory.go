@@ -16,15 +16,23 @@ import (
 type directory string
 
 func (d directory) publish(ctx context.Context, p publication) (Pushed, error) {
-	old, err := staleIn(string(d), p)
+	if err := os.MkdirAll(string(d), 0o755); err != nil {
+		return Pushed{}, err
+	}
+	root, err := os.OpenRoot(string(d))
 	if err != nil {
 		return Pushed{}, err
 	}
-	if err := writeTree(ctx, string(d), p.files); err != nil {
+	defer root.Close()
+	old, err := staleIn(root, p)
+	if err != nil {
+		return Pushed{}, err
+	}
+	if err := writeTree(ctx, root, p.files); err != nil {
 		return Pushed{}, err
 	}
 	for _, name := range old {
-		err = errors.Join(err, os.Remove(filepath.Join(string(d), filepath.FromSlash(name))))
+		err = errors.Join(err, root.Remove(filepath.FromSlash(name)))
 	}
 	if err != nil {
 		return Pushed{}, fmt.Errorf("remove pages of before: %w", err)
@@ -33,15 +41,18 @@ func (d directory) publish(ctx context.Context, p publication) (Pushed, error) {
 }
 
 // staleIn are the files of before that go from a directory. It is an error where a folder would
-// take the place of something else.
-func staleIn(root string, p publication) (stale []string, err error) {
+// take the place of something else, or is reached through a link.
+func staleIn(root *os.Root, p publication) (stale []string, err error) {
 	for _, folder := range p.folders {
+		if err := reports.NoLink(root, filepath.FromSlash(folder.Name)); err != nil {
+			return nil, err
+		}
 		there, err := filesBelow(root, folder.Name)
 		if err != nil {
 			return nil, err
 		}
 		err = folder.takesPlace(there, func(name string, content []byte) (bool, error) {
-			is, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+			is, err := root.ReadFile(filepath.FromSlash(name))
 			return bytes.Equal(is, content), err
 		})
 		if err != nil {
@@ -53,13 +64,11 @@ func staleIn(root string, p publication) (stale []string, err error) {
 }
 
 // filesBelow are the regular files in and below a folder; none where it is not there.
-func filesBelow(root, folder string) (names []string, err error) {
-	err = filepath.WalkDir(filepath.Join(root, filepath.FromSlash(folder)), func(file string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
+func filesBelow(root *os.Root, folder string) (names []string, err error) {
+	err = fs.WalkDir(root.FS(), folder, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			names = append(names, name)
 		}
-		name, err := filepath.Rel(root, file)
-		names = append(names, filepath.ToSlash(name))
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,13 +86,21 @@ func (d directory) check(f Folder) error {
 	if terr == nil && oerr == nil && os.SameFile(there, of) {
 		return fmt.Errorf("publish %s: it is in that place already, and would be packed there; name another directory", f.Of)
 	}
-	_, err := staleIn(string(d), publication{folders: []Folder{f}})
+	root, err := os.OpenRoot(string(d))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	_, err = staleIn(root, publication{folders: []Folder{f}})
 	return err
 }
 
 func (d directory) where() string { return "file://" + filepath.ToSlash(string(d)) }
 
-func writeTree(ctx context.Context, root string, files []file) error {
+func writeTree(ctx context.Context, root *os.Root, files []file) error {
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -91,11 +108,7 @@ func writeTree(ctx context.Context, root string, files []file) error {
 		if !filepath.IsLocal(filepath.FromSlash(f.path)) {
 			return fmt.Errorf("publish %q: it leads out of the destination", f.path)
 		}
-		path := filepath.Join(root, filepath.FromSlash(f.path))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := reports.WriteFile(path, f.content); err != nil {
+		if err := reports.WriteBelow(root, filepath.FromSlash(f.path), f.content); err != nil {
 			return err
 		}
 	}

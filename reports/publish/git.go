@@ -152,11 +152,16 @@ func (r *gitRemote) defaultBranch() plumbing.ReferenceName {
 }
 
 func commitFiles(ctx context.Context, repo *git.Repository, dir string, p publication) (plumbing.Hash, error) {
-	old, err := staleIn(dir, p)
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
-	if err := writeTree(ctx, dir, p.files); err != nil {
+	defer root.Close()
+	old, err := staleIn(root, p)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	if err := writeTree(ctx, root, p.files); err != nil {
 		return plumbing.ZeroHash, err
 	}
 	tree, err := repo.Worktree()
