@@ -1,18 +1,23 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"net"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/history"
+	psnet "github.com/shirou/gopsutil/v3/net"
 	"golang.org/x/sys/unix"
 )
 
-// adoptProcess is a process that somebody else started. That it ends is
-// noticed; how is told to its parent alone.
-func adoptProcess(pid int) (*process, error) {
+// adoptProcess is a process that somebody else started, and that listens at an endpoint: a
+// number alone may be another process's by now. That it ends is noticed; how is told to its
+// parent alone.
+func adoptProcess(pid int, endpoint string) (*process, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EINVAL) { // gone, or a thread
 		return nil, fmt.Errorf("there is no process %d; see ps", pid)
@@ -29,6 +34,10 @@ func adoptProcess(pid int) (*process, error) {
 		unix.Close(fd)
 		return nil, fmt.Errorf("process %d does not run (%s, %v)", pid, state, err)
 	}
+	if err := listens(pid, endpoint); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
 	go func() {
 		defer close(p.gone)
 		defer unix.Close(fd)
@@ -41,6 +50,35 @@ func adoptProcess(pid int) (*process, error) {
 		p.exit = history.StateExited + "in a way that only its parent knows"
 	}()
 	return p, nil
+}
+
+// listens is an error if a process has no socket that listens at an endpoint. A broker
+// behind a proxy or a translation of addresses has none either.
+func listens(pid int, endpoint string) error {
+	host, service, err := net.SplitHostPort(endpoint)
+	if err != nil {
+		return err
+	}
+	port, err := net.LookupPort("tcp", service)
+	if err != nil {
+		return err
+	}
+	at, err := net.LookupIP(cmp.Or(host, "localhost"))
+	if err != nil {
+		return err
+	}
+	sockets, err := psnet.ConnectionsPid("tcp", int32(pid))
+	if err != nil {
+		return fmt.Errorf("see whether process %d listens at %s: %w; run as its user or as root", pid, endpoint, err)
+	}
+	for _, s := range sockets {
+		ip := net.ParseIP(s.Laddr.IP)
+		if s.Status == "LISTEN" && int(s.Laddr.Port) == port && (ip.IsUnspecified() || slices.ContainsFunc(at, ip.Equal)) {
+			return nil
+		}
+	}
+	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	return fmt.Errorf("process %d (%s) does not listen at %s, so it is not shown to be that broker, and would be paused by mistake; name the pid that it has now (ss -ltnp), or, of a broker behind a proxy, its container", pid, strings.TrimSpace(string(name)), endpoint)
 }
 
 // bootID tells this boot of the machine from others, in which a pid with the

@@ -4,7 +4,7 @@ package cluster
 
 import "fmt"
 
-func adoptProcess(pid int) (*process, error) {
+func adoptProcess(pid int, _ string) (*process, error) {
 	return nil, fmt.Errorf("name process %d: %w: only Linux tells a process from a later one with the same pid; name its container", pid, ErrUnsupported)
 }
 

@@ -57,7 +57,7 @@ func adopt(p *plan, c Config) error {
 		n.ready = func(ctx context.Context) error { _, err := n.Probe(ctx); return err }
 		switch {
 		case len(c.PIDs) > 0:
-			p, err := adoptProcess(c.PIDs[i])
+			p, err := adoptProcess(c.PIDs[i], n.mqtt)
 			if err != nil {
 				return fmt.Errorf("%s: %w", n.name, err)
 			}

@@ -2,7 +2,9 @@ package cluster
 
 import (
 	"errors"
+	"net"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -45,6 +47,32 @@ func TestForeignProcess(t *testing.T) {
 	}
 	if err := n.Set(ctx, "running"); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("brought back a process that is not ours: %v", err)
+	}
+}
+
+// A pid that is another process's by now is refused, and that process goes on. So is one that
+// listens elsewhere.
+func TestForeignProcessOfAnother(t *testing.T) {
+	_, c := startCluster(t, Config{Nodes: 1})
+	other := exec.Command("sleep", "60")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { other.Process.Kill(); other.Wait() })
+	elsewhere, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer elsewhere.Close()
+	for _, config := range []Config{
+		{Flavor: "external", Endpoints: c.Endpoints(""), PIDs: []int{other.Process.Pid}},
+		{Flavor: "external", Endpoints: c.Endpoints(""), PIDs: []int{os.Getpid()}},
+		{Flavor: "external", Endpoints: []string{elsewhere.Addr().String()}, PIDs: []int{c.Nodes()[0].PID()}},
+	} {
+		_, err := Start(t.Context(), Options{Config: config, Network: NewLoopback("loopback"), Dir: t.TempDir(), Self: []string{os.Args[0], "node"}})
+		if err == nil || !strings.Contains(err.Error(), "does not listen at "+config.Endpoints[0]) {
+			t.Errorf("%+v: %v", config, err)
+		}
 	}
 }
 
