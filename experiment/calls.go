@@ -75,6 +75,9 @@ func (e *Experiment) RunClient(_ context.Context, in keeper.RunClient) (keeper.C
 	if _, err := e.started(); err != nil {
 		return keeper.ClientStatus{}, fmt.Errorf("run_client: %w", err)
 	}
+	if err := e.suits(in.Envelope); err != nil {
+		return keeper.ClientStatus{}, fmt.Errorf("run_client: %w", err)
+	}
 	return e.load.runClient(in)
 }
 

@@ -14,32 +14,53 @@ import (
 // everything that the scenario added to it: its cluster, and every fault of its
 // schedule.
 func (s *spec) checkLimits() error {
-	if err := s.allows(s.start.Cluster); err != nil || s.start.Envelope == nil || s.scenario == nil {
+	if err := allows(s.start.Envelope, s.start.Cluster); err != nil || s.start.Envelope == nil || s.scenario == nil {
 		return err
 	}
 	return s.scenario.Within(*s.start.Envelope, s.tier)
 }
 
-// allows refuses a cluster beyond the operator's envelope. It holds for a cluster as it
-// was asked for, and for the same one with all defaults: leaving something out permits
-// nothing.
-func (s *spec) allows(c cluster.Config) error {
-	if s.start.Envelope == nil {
+// allows refuses a cluster beyond an operator's envelope; nil allows all. It holds for a
+// cluster as it was asked for, and for the same one with all defaults: leaving something
+// out permits nothing.
+func allows(limits *envelope.Envelope, c cluster.Config) error {
+	if limits == nil {
 		return nil
 	}
 	if c.Version != "" {
 		c.Binary = "" // downloaded and checked by us; who asks for both is refused before
 	}
-	return s.start.Envelope.Cluster(c)
+	return limits.Cluster(c)
 }
 
-// admit refuses a fault outside the envelope, once it is known which nodes it
-// would act on.
-func (n *nemesis) admit(r faults.Request, target faults.Target, all []history.Landing) error {
-	limits := n.start.Envelope
-	if limits == nil {
+// suits is an error if the cluster, with its defaults, is outside the limits of a caller.
+// That may be another one than started it.
+func (s *spec) suits(caller *envelope.Envelope) error {
+	c := s.start.Cluster
+	c.Binary, c.Image = s.binary, s.image // those that nobody asked for are the operator's
+	return allows(caller, c)
+}
+
+// admits refuses a fault outside the envelope of a caller, or of the one that started the
+// experiment, once it is known which nodes it would act on.
+func (n *nemesis) admits(caller *envelope.Envelope) func(faults.Request, faults.Target, []history.Landing) error {
+	return func(r faults.Request, target faults.Target, all []history.Landing) error {
+		if err := n.suits(caller); err != nil {
+			return err
+		}
+		for _, limits := range []*envelope.Envelope{n.start.Envelope, caller} {
+			if limits == nil {
+				continue
+			}
+			if err := n.within(*limits, r, target, all); err != nil {
+				return err
+			}
+		}
 		return nil
 	}
+}
+
+func (n *nemesis) within(limits envelope.Envelope, r faults.Request, target faults.Target, all []history.Landing) error {
 	err := limits.Fault(envelope.Fault{Type: r.Type, Targets: faults.Sides(target.Asked), Duration: r.Duration, Params: r.Params})
 	if err != nil {
 		return err

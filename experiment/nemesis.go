@@ -33,7 +33,7 @@ func newNemesis(l *load, decide Decide) *nemesis {
 	n.engine = faults.NewEngine(faults.Options{
 		Journal: n.journal, Record: n.rec.Record, Clock: n.clock,
 		Layer: n.layer, Decide: decide, Nodes: n.stage.indexOf,
-		OnChange: n.landed, Admit: n.admit, Recovery: max(time.Minute, seconds(n.tier.RecoveryS)),
+		OnChange: n.landed, Recovery: max(time.Minute, seconds(n.tier.RecoveryS)),
 	})
 	return n
 }
@@ -97,6 +97,7 @@ func (n *nemesis) inject(ctx context.Context, in keeper.Inject) (keeper.FaultSta
 		}
 		return keeper.FaultStatus{}, err
 	}
+	req.Admit = n.admits(in.Envelope)
 	req.JournalCall = n.journalled(journal.KindCall, in.Caller, nil)
 	landing, err := n.engine.Inject(context.WithoutCancel(ctx), req, target)
 	st := n.status(landing)

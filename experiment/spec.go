@@ -23,6 +23,7 @@ type spec struct {
 	version  string              // of this program
 	start    keeper.Start        // as asked, and what was left out filled in
 	binary   string              // the broker's, as the caller named it; start has it as it was found
+	image    string              // likewise
 	scenario *scenarios.Scenario // nil while exploring by hand
 	tier     scenarios.Tier
 	rate     float64  // of the scenario's publishers together
@@ -42,16 +43,13 @@ func newSpec(version string, start keeper.Start) (*spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	asked := s.start.Cluster
-	if s.start.Cluster, err = cluster.Check(asked); err != nil {
+	if s.start.Cluster, err = cluster.Check(s.start.Cluster); err != nil {
 		return nil, err
 	}
-	filled := s.start.Cluster
-	filled.Binary, filled.Image = asked.Binary, asked.Image // those that nobody asked for are the operator's
-	if err := s.allows(filled); err != nil {
+	s.version, s.binary, s.image, s.header = version, start.Cluster.Binary, start.Cluster.Image, fmt.Sprintf("%08x", rand.Uint32())
+	if err := s.suits(s.start.Envelope); err != nil {
 		return nil, err
 	}
-	s.version, s.binary, s.header = version, start.Cluster.Binary, fmt.Sprintf("%08x", rand.Uint32())
 	s.seed = cmp.Or(start.Seed, time.Now().UnixNano()&(1<<31-1))
 	return s, s.fits()
 }

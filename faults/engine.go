@@ -23,12 +23,9 @@ type Options struct {
 	Layer  func(name string) (Layer, error)
 	// Decide reads a landing's samples: the state, the reasons, and the proofs
 	// with what each of them showed. It is pure.
-	Decide func(history.Landing) (history.LandingState, []string, []history.ProofRecord)
-	Nodes  func(name string) int16 // index into the run's table of nodes
-	// Admit refuses a fault before anything is known of it but its target, from
-	// all faults so far. It must not call the engine; nil admits all.
-	Admit    func(Request, Target, []history.Landing) error
-	OnChange func(history.Landing) // after every change of a landing; called from many goroutines
+	Decide   func(history.Landing) (history.LandingState, []string, []history.ProofRecord)
+	Nodes    func(name string) int16 // index into the run's table of nodes
+	OnChange func(history.Landing)   // after every change of a landing; called from many goroutines
 
 	Settle   time.Duration // longest wait for the proofs to hold; 0: 5 s
 	Recovery time.Duration // longest wait for a healed node to serve again; 0: 60 s
@@ -55,6 +52,10 @@ type Request struct {
 	Params      map[string]any // as the landing shows them, with defaults filled in
 	Duration    time.Duration  // until it heals by itself; 0: 10 s
 	JournalCall int            // the journal's entry that asked for it
+
+	// Admit refuses the fault before anything is known of it but its target, from
+	// all faults so far. It must not call the engine; nil admits it.
+	Admit func(Request, Target, []history.Landing) error
 }
 
 // NewEngine makes an engine with nothing in place.
@@ -83,7 +84,7 @@ func NewEngine(opt Options) *Engine {
 // healed at once. A fault that cannot be done here is a landing of state
 // unsupported, and an error wrapping [ErrUnsupported].
 func (e *Engine) Inject(ctx context.Context, r Request, target Target) (history.Landing, error) {
-	p, err := e.list.open(r, target, e.opt.Clock.Now(), e.opt.Admit)
+	p, err := e.list.open(r, target, e.opt.Clock.Now())
 	if err != nil {
 		return history.Landing{}, err
 	}
@@ -118,7 +119,7 @@ func (e *Engine) Inject(ctx context.Context, r Request, target Target) (history.
 // Miss notes a fault that was asked for and could not be begun: its target was not found.
 // It returns its landing, which did not land for that reason.
 func (e *Engine) Miss(r Request, asked string, why error) history.Landing {
-	p, err := e.list.open(r, Target{Asked: asked}, e.opt.Clock.Now(), nil)
+	p, err := e.list.open(r, Target{Asked: asked}, e.opt.Clock.Now())
 	if err != nil { // nobody is asked to admit it
 		return history.Landing{}
 	}

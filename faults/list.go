@@ -22,7 +22,7 @@ type list struct {
 
 // open gives a fault its id and its landing, if it is admitted among those
 // there are.
-func (l *list) open(r Request, target Target, now time.Duration, admit func(Request, Target, []history.Landing) error) (*placement, error) {
+func (l *list) open(r Request, target Target, now time.Duration) (*placement, error) {
 	if r.Type == "" {
 		r.Type = r.Fault.Name()
 	}
@@ -34,12 +34,12 @@ func (l *list) open(r Request, target Target, now time.Duration, admit func(Requ
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if admit != nil {
+	if r.Admit != nil {
 		var all []history.Landing
 		for _, p := range l.placed {
 			all = append(all, p.snapshot())
 		}
-		if err := admit(r, target, all); err != nil {
+		if err := r.Admit(r, target, all); err != nil {
 			return nil, err
 		}
 	}

@@ -53,7 +53,7 @@ func (a *agent) runClient() Tool {
 		if err != nil {
 			return ClientAnswer{}, err
 		}
-		ask := keeper.RunClient{Scenario: in.Scenario, SDK: sdkName(in.Lang, in.Version), Protocol: in.Protocol, Transport: in.Transport, DurationS: in.Duration, Caller: call.Caller}
+		ask := keeper.RunClient{Scenario: in.Scenario, SDK: sdkName(in.Lang, in.Version), Protocol: in.Protocol, Transport: in.Transport, DurationS: in.Duration, Caller: call.Caller, Envelope: a.limits()}
 		started, err := e.RunClient(context.WithoutCancel(ctx), ask)
 		if err != nil {
 			return ClientAnswer{}, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/envelope"
 )
 
 // connections are those to the experiments this server works with. They stay
@@ -49,14 +50,19 @@ func (c *connections) find(id string) Experiment {
 
 // start starts an experiment, which outlives the call that asked for it.
 func (a *agent) start(ctx context.Context, call *Call, ask keeper.Start) (Experiment, error) {
-	limits := a.envelope
-	ask.Envelope = &limits
+	ask.Envelope = a.limits()
 	e, err := a.backend.Start(context.WithoutCancel(ctx), ask)
 	if err != nil {
 		return nil, err
 	}
 	call.touched = e
 	return a.connections.keep(e), nil
+}
+
+// limits are the operator's, for a keeper to hold.
+func (a *agent) limits() *envelope.Envelope {
+	limits := a.envelope
+	return &limits
 }
 
 // experiment reaches the live experiment of that id; "" is the only live one.

@@ -68,7 +68,7 @@ func (a *agent) injectFault() Tool {
 		}
 		params["duration_s"] = duration
 		// A caller that gives up does not leave half a fault.
-		f, err := e.Inject(context.WithoutCancel(ctx), keeper.Inject{Type: in.Type, Target: in.Target, Params: params, Caller: call.Caller})
+		f, err := e.Inject(context.WithoutCancel(ctx), keeper.Inject{Type: in.Type, Target: in.Target, Params: params, Caller: call.Caller, Envelope: a.limits()})
 		if err != nil {
 			return FaultAnswer{}, err
 		}

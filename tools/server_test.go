@@ -315,6 +315,9 @@ func TestCallsAreJournalled(t *testing.T) {
 	if diff := cmp.Diff(want, j.calls[0]); diff != "" {
 		t.Error(diff)
 	}
+	if f.injected[0].Envelope == nil {
+		t.Error("the keeper is not told the limits")
+	}
 	if diff := cmp.Diff(want, f.injected[0].Caller); diff != "" {
 		t.Error(diff)
 	}

@@ -55,3 +55,36 @@ func TestKeeperKeepsTheEnvelope(t *testing.T) {
 		t.Errorf("%d faults, %v: %+v", len(s.Faults), err, s.Faults)
 	}
 }
+
+// An agent's limits hold at an experiment that a person started, who has none.
+func TestLimitsOfTheCallerHold(t *testing.T) {
+	hosttest.Long(t, "it runs a cluster")
+	t.Parallel()
+	c := live(t, keeper.Start{GraceS: 1})
+	strict := func(bend func(*envelope.Envelope)) *envelope.Envelope {
+		limits := envelope.Default(t.TempDir())
+		bend(&limits)
+		return &limits
+	}
+	elsewhere := strict(func(e *envelope.Envelope) { e.AllowedFlavors = nil })
+	for want, limits := range map[string]*envelope.Envelope{
+		"2 of 3 nodes, a majority": strict(func(e *envelope.Envelope) { e.AllowMajority = false }),
+		"6 s of faults in one":     strict(func(e *envelope.Envelope) { e.MaxTotalFaultS = 5 }),
+		"3 nodes are too many":     strict(func(e *envelope.Envelope) { e.MaxNodes = 2 }),
+		"allowed_flavors":          elsewhere,
+	} {
+		_, err := c.Inject(t.Context(), keeper.Inject{Type: "pause", Target: "majority", Params: map[string]any{"duration_s": 6}, Envelope: limits})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("inject: %v, want %q", err, want)
+		}
+	}
+	if _, err := c.RunClient(t.Context(), keeper.RunClient{Scenario: "mqtt/qos-roundtrip", Envelope: elsewhere}); err == nil || !strings.Contains(err.Error(), "allowed_flavors") {
+		t.Errorf("run_client: %v", err)
+	}
+	if _, err := c.Inject(t.Context(), keeper.Inject{Type: "pause", Target: "node-1", Params: map[string]any{"duration_s": 1}, Envelope: strict(func(*envelope.Envelope) {})}); err != nil {
+		t.Errorf("within the limits: %v", err)
+	}
+	if _, err := c.Inject(t.Context(), keeper.Inject{Type: "pause", Target: "majority", Params: map[string]any{"duration_s": 1}}); err != nil {
+		t.Errorf("of a person: %v", err)
+	}
+}

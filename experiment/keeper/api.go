@@ -123,6 +123,9 @@ type Inject struct {
 	Target string         `json:"target"`
 	Params map[string]any `json:"params,omitempty"` // duration_s and the fault's own
 	Caller Caller         `json:"caller"`
+
+	// Envelope is the limits of the caller, beside those of the start; nil for a person.
+	Envelope *envelope.Envelope `json:"envelope,omitempty"`
 }
 
 // Heal asks to heal one fault now.
@@ -141,7 +144,8 @@ type RunClient struct {
 
 	DurationS float64 `json:"duration_s,omitempty"` // of the traffic; 0: a minute, or as long as the scenario would
 
-	Caller Caller `json:"caller"`
+	Caller   Caller             `json:"caller"`
+	Envelope *envelope.Envelope `json:"envelope,omitempty"` // as that of [Inject]
 }
 
 // Logs asks for lines of the nodes' logs.
