@@ -99,9 +99,12 @@ func TestFinishCallsNothingLostThatIsNotProven(t *testing.T) {
 }
 
 func TestFinishPassesAHealthyBroker(t *testing.T) {
-	_, s := finished(t, runtest.Run{})
+	dir, s := finished(t, runtest.Run{})
 	if s.State != verdict.PassSmoke {
 		t.Errorf("state %s: %s; %v", s.State, s.Headline, s.Verdict.Reasons)
+	}
+	if picture := read(t, filepath.Join(dir, TimelineFile)); !strings.Contains(picture, "lost, when published") || strings.Contains(picture, "missing") {
+		t.Error("the picture has something missing")
 	}
 }
 

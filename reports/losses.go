@@ -28,9 +28,9 @@ func losses(v verdict.Verdict, found checker.Report, tables *history.Tables, lan
 	return out
 }
 
-// word is for what is missing: it is lost only where that is proven.
+// word is for what is missing: it is lost only where that is proven, or is nothing.
 func (l Losses) word() string {
-	if l.Proven {
+	if l.Proven || l.Total == 0 {
 		return "lost"
 	}
 	return "missing"
