@@ -29,7 +29,7 @@ func (e *Engine) plan(ctx context.Context, f Fault, p *placement) error {
 	}
 	p.setPlan(plan)
 	p.change(func(l *history.Landing) {
-		l.Mechanism, l.Ends, l.Forges = plan.Mechanism, ends(plan.Entries), plan.Forges
+		l.Mechanism, l.Ends, l.Rolling, l.Forges = plan.Mechanism, ends(plan.Entries), plan.Rolling, plan.Forges
 		l.Proofs = append(records(plan.Proofs), checkRecords(p.checks)...)
 	})
 	err = e.append(KindPlan, Planned{

@@ -5,15 +5,16 @@ import "time"
 // A Landing is the server's own proof that an injection had effect: its intent, the
 // measurements before, during and after it, and the conclusion.
 type Landing struct {
-	Fault     string            `json:"fault"`            // f1, f2, … in order of injection
-	Type      string            `json:"type"`             // kill, pause, …
-	Target    string            `json:"target"`           // as asked: leader
-	Nodes     []string          `json:"nodes"`            // as resolved: node-2
-	Params    map[string]any    `json:"params,omitempty"` // with defaults filled in
-	Mechanism string            `json:"mechanism"`        // sigkill, freezer, nft, …
-	Ends      bool              `json:"ends,omitempty"`   // the processes of its nodes may end by it
-	Forges    bool              `json:"forges,omitempty"` // bytes may arrive changed, and nobody can notice
-	Call      int               `json:"call"`             // the journal's entry that asked for it
+	Fault     string            `json:"fault"`             // f1, f2, … in order of injection
+	Type      string            `json:"type"`              // kill, pause, …
+	Target    string            `json:"target"`            // as asked: leader
+	Nodes     []string          `json:"nodes"`             // as resolved: node-2
+	Params    map[string]any    `json:"params,omitempty"`  // with defaults filled in
+	Mechanism string            `json:"mechanism"`         // sigkill, freezer, nft, …
+	Ends      bool              `json:"ends,omitempty"`    // the processes of its nodes may end by it
+	Rolling   bool              `json:"rolling,omitempty"` // each node in turn, and so back: its heal ends the processes of nodes
+	Forges    bool              `json:"forges,omitempty"`  // bytes may arrive changed, and nobody can notice
+	Call      int               `json:"call"`              // the journal's entry that asked for it
 	Times     LandingTimes      `json:"times"`
 	Proofs    []ProofRecord     `json:"proofs"`
 	State     LandingState      `json:"state"`

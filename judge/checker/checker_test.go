@@ -533,6 +533,25 @@ func TestCheckers(t *testing.T) {
 			s.wait(11*time.Second).ret(e, c, history.OK)
 			s.join(probe1, probe2).acked(probed, 0, 0).acked(probed2, 0, 0).deliver(probe1, probed, 0).deliver(probe2, probed, 0)
 		}, fail, map[string]int64{"not_recovered": 2}, ""},
+		{"nobody asked the others during a long heal", "recovery", func(s *story) {
+			e := s.healing("node-2")
+			c := s.call(e)
+			s.wait(11*time.Second).ret(e, c, history.OK)
+			s.join(probe1, probe2).acked(probed, 0, 0).acked(probed2, 0, 0).deliver(probe1, probed, 0).deliver(probe2, probed, 0)
+		}, fail, map[string]int64{"not_recovered": 1}, "node-2 took no publish"},
+		{"one that was asked late serves nothing", "recovery", func(s *story) {
+			e := s.healing("node-2")
+			c := s.call(e)
+			s.wait(5*time.Second).ret(e, c, history.OK)
+			s.join(probe1, probe2).acked(probed2, 0, 0).deliver(probe2, probed2, 0).wait(11 * time.Second)
+		}, fail, map[string]int64{"not_recovered": 1}, "node-1 took no publish and delivered nothing between the start of the probes at 5.0"},
+		{"a rolling heal counts from its end", "recovery", func(s *story) {
+			e := s.healing("node-1", "node-2")
+			s.landings[0].Rolling = true
+			c := s.call(e)
+			s.wait(40*time.Second).ret(e, c, history.OK)
+			s.join(probe1, probe2).acked(probed, 0, 0).acked(probed2, 0, 0).deliver(probe1, probed, 0).deliver(probe2, probed, 0)
+		}, pass, map[string]int64{"nodes": 2}, ""},
 		{"an undrained subscriber hides no failed recovery", "recovery", func(s *story) {
 			s.heal().join(probe1, probe2).acked(probed, 0, 0).deliver(probe1, probed, 0).join(sub).acked(q1, 0, 1).disconnect(sub)
 		}, fail, nil, "node-2"},

@@ -13,26 +13,31 @@ var claimRecovery = Entry{
 	Claim: verdict.Claim{Name: "recovery", Severity: verdict.P1,
 		Text:   "After the last fault is healed, every node takes a publish and delivers a message again within the time that the scenario bounds (recovery_s).",
 		Source: "the scenario's budget"},
-	Category: Liveness, Checker: "recovery@4", Protocols: every, Rests: history.PromiseRecovery, New: newRecovery, NeedsComplete: true, Timed: true, Bounded: true, canary: mute,
+	Category: Liveness, Checker: "recovery@5", Protocols: every, Rests: history.PromiseRecovery, New: newRecovery, NeedsComplete: true, Timed: true, Bounded: true, canary: mute,
 }
 
 // recovery judges that after the last heal, within the scenario's bound, a
 // publish is acknowledged and a message delivered through every node. Its time
 // counts from the beginning of the heal: that a node takes long to start is
-// part of it. The probes are processes of their own, one for each node.
+// part of it. The probes are processes of their own, one for each node. They begin
+// when the heal was read back, so that the time of nodes that were not under the fault
+// counts from them: nobody asked them before.
 type recovery struct {
 	ledger  *ledger
 	bound   int64
-	healed  int64           // time at which the last heal began, or of the recovery phase where nothing was to be healed
-	byHeal  bool            // healed is a heal's
-	began   map[int64]int64 // times of heals under way
-	node    []int16         // of each process, as last connected
+	healed  int64            // time at which the last heal began, or of the recovery phase where nothing was to be healed
+	byHeal  bool             // healed is a heal's
+	last    *history.Landing // of the fault whose heal that is, if it is known
+	asked   int64            // time at which the first probe began to connect
+	began   map[int64]int64  // times of heals under way
+	node    []int16          // of each process, as last connected
 	drained bool
 	until   int64 // as far as it was watched: to the drain, or to the end of what was recorded
 	canary  bool  // a run that recovered ends early; without what shows it, it was still long enough
 	acks    []sighting
 	seen    []sighting
 	down    map[string]history.Landing // by node: what it did not come back after
+	faults  []history.Landing
 }
 
 // A sighting is one probe's success through one node.
@@ -44,7 +49,7 @@ type sighting struct {
 
 func newRecovery(ctx Context) Checker {
 	l := ctx.ledger
-	c := &recovery{ledger: l, bound: int64(ctx.Run.Budget.RecoveryS * 1e9), healed: history.None, began: map[int64]int64{}}
+	c := &recovery{ledger: l, bound: int64(ctx.Run.Budget.RecoveryS * 1e9), healed: history.None, asked: history.None, began: map[int64]int64{}, faults: ctx.Landings}
 	c.node = make([]int16, len(l.tables.Processes))
 	for i := range c.node {
 		c.node[i] = history.None
@@ -78,14 +83,7 @@ func (c *recovery) Add(b *history.Batch) {
 func (c *recovery) turn(b *history.Batch, i int) {
 	switch b.Kind[i] {
 	case history.KindHeal:
-		if b.Edge[i] == history.Call {
-			c.began[b.Index[i]] = b.Time[i]
-		} else if t, ok := c.began[b.Call[i]]; ok && b.Outcome[i] == history.OK {
-			if !c.byHeal {
-				c.healed, c.byHeal = t, true
-			}
-			c.healed = max(c.healed, t)
-		}
+		c.heal(b, i)
 	case history.KindPhase:
 		if !c.byHeal && b.Text(i) == history.PhaseRecovery {
 			c.healed = b.Time[i]
@@ -94,8 +92,39 @@ func (c *recovery) turn(b *history.Batch, i int) {
 			c.until = b.Time[i]
 		}
 	case history.KindConnect:
-		c.see(b, i)
+		if c.see(b, i); c.asked < 0 && c.ledger.route.probed(b.Process[i]) {
+			c.asked = b.Time[i]
+		}
 	}
+}
+
+// heal takes a row of a heal. A rolling one ends each node itself, one after the other, and
+// counts from its end.
+func (c *recovery) heal(b *history.Batch, i int) {
+	if b.Edge[i] == history.Call {
+		c.began[b.Index[i]] = b.Time[i]
+		return
+	}
+	t, ok := c.began[b.Call[i]]
+	if !ok || b.Outcome[i] != history.OK {
+		return
+	}
+	of := landingOf(c.faults, b.Text(i))
+	if of != nil && of.Rolling {
+		t = b.Time[i]
+	}
+	if !c.byHeal || t >= c.healed {
+		c.healed, c.byHeal, c.last = t, true, of
+	}
+}
+
+func landingOf(all []history.Landing, fault string) *history.Landing {
+	for i := range all {
+		if all[i].Fault == fault {
+			return &all[i]
+		}
+	}
+	return nil
 }
 
 func (c *recovery) see(b *history.Batch, i int) {
@@ -128,7 +157,7 @@ func (c *recovery) Result(*closing) verdict.Result {
 		return unjudged("no probe was started after the heal")
 	}
 	var found findings
-	var slowest int64
+	var slowest, until int64
 	var ended int64 // by themselves, which no slow host explains
 	for n := range l.tables.Nodes {
 		if strings.HasPrefix(c.down[l.tables.Nodes[n].Name].Down[l.tables.Nodes[n].Name], history.StateExited) {
@@ -137,16 +166,17 @@ func (c *recovery) Result(*closing) verdict.Result {
 		if _, down := c.down[l.tables.Nodes[n].Name]; !down && !c.probed() {
 			continue // nobody asked it
 		}
-		published, delivered := c.first(c.acks, int16(n)), c.first(c.seen, int16(n))
-		slowest = max(slowest, published-c.healed, delivered-c.healed)
+		from := c.from(int16(n))
+		published, delivered := c.first(c.acks, int16(n), from), c.first(c.seen, int16(n), from)
+		slowest, until = max(slowest, published-c.healed, delivered-c.healed), max(until, from+c.bound)
 		if published == never || delivered == never {
 			found.add(c.missing(int16(n), published, delivered))
 		}
 	}
 	n := int64(len(l.tables.Nodes))
 	r := found.judged(n, map[string]int64{"nodes": n, "not_recovered": found.total}, "")
-	if r.Status == verdict.Fail && !c.canary && c.until < c.healed+c.bound && len(c.down) == 0 {
-		return unjudged(sentence("the run was over at %s, before the time to recover was, at %s", clock(c.until), clock(c.healed+c.bound)))
+	if r.Status == verdict.Fail && !c.canary && c.until < until && len(c.down) == 0 {
+		return unjudged(sentence("the run was over at %s, before the time to recover was, at %s", clock(c.until), clock(until)))
 	}
 	if ended > 0 {
 		r.Counts[countEnded] = ended
@@ -165,8 +195,10 @@ func (c *recovery) origin() string {
 	if c.byHeal {
 		return "the last heal"
 	}
-	return "the start of the probes"
+	return startOfProbes
 }
+
+const startOfProbes = "the start of the probes"
 
 // downAfter are the nodes that did not serve again when a fault was taken out.
 func downAfter(all []history.Landing) map[string]history.Landing {
@@ -190,13 +222,22 @@ func (c *recovery) probed() bool {
 	return false
 }
 
+// from is when the time of a node begins: with the heal, or with the probes where the
+// heal was of other nodes and nobody asked this one before.
+func (c *recovery) from(node int16) int64 {
+	if c.last == nil || c.asked < 0 || slices.Contains(c.last.Nodes, c.ledger.tables.Nodes[node].Name) {
+		return c.healed
+	}
+	return max(c.healed, c.asked)
+}
+
 // first returns when a message called after the heal was first seen through a node, or
 // never. A time beyond the bound counts as never.
-func (c *recovery) first(list []sighting, node int16) int64 {
+func (c *recovery) first(list []sighting, node int16, from int64) int64 {
 	at := int64(never)
 	for _, s := range list {
 		m := c.ledger.sends.find(s.stream, s.seq)
-		if s.node == node && m != nil && m.called >= c.healed && s.t <= c.healed+c.bound {
+		if s.node == node && m != nil && m.called >= c.healed && s.t <= from+c.bound {
 			at = min(at, s.t)
 		}
 	}
@@ -214,22 +255,33 @@ func (c *recovery) missing(node int16, published, delivered int64) verdict.Anoma
 	if l, down := c.down[c.ledger.tables.Nodes[node].Name]; down {
 		what = sentence("did not come back after %s (%s of %s): it", l.Fault, l.Type, l.Target) + " " + what
 	}
+	from, origin := c.from(node), c.origin()
+	if from != c.healed {
+		origin = startOfProbes
+	}
 	a := verdict.Anomaly{
-		Kind: "not-recovered", Process: history.None, Stream: history.None, Seq: history.None, TimeNS: c.healed, Events: []int64{},
-		Text: sentence("%s %s between %s at %s and %s", c.ledger.node(node), what, c.origin(), clock(c.healed), clock(c.healed+c.bound)),
+		Kind: "not-recovered", Process: history.None, Stream: history.None, Seq: history.None, TimeNS: from, Events: []int64{},
+		Text: sentence("%s %s between %s at %s and %s", c.ledger.node(node), what, origin, clock(from), clock(from+c.bound)),
 	}
 	if delivered == never {
-		for p := range int32(len(c.node)) {
-			if c.node[p] == node && c.ledger.route.probed(p) && a.Blame == "" {
-				a.Process = p
-				c.ledger.accuse(&a, c.withheldFrom(p))
-			}
-		}
-	}
-	if a.Blame == "" {
-		a.Process = history.None
+		c.accuse(&a, node)
 	}
 	return a
+}
+
+// accuse names the first probe of a node from which a message was withheld, and who did.
+func (c *recovery) accuse(a *verdict.Anomaly, node int16) {
+	for p := range int32(len(c.node)) {
+		if c.node[p] != node || !c.ledger.route.probed(p) {
+			continue
+		}
+		named := *a
+		named.Process = p
+		if c.ledger.accuse(&named, c.withheldFrom(p)); named.Blame != "" {
+			*a = named
+			return
+		}
+	}
 }
 
 // withheldFrom shows a message that a broker acknowledged in the first half of the time to
@@ -238,7 +290,7 @@ func (c *recovery) withheldFrom(process int32) shown {
 	l := c.ledger
 	for _, s := range c.acks {
 		m := l.sends.find(s.stream, s.seq)
-		if m == nil || l.route.at(process, s.stream) < 0 || m.called < max(c.healed, l.sessions.due(process, l.topic(s.stream))) || s.t > c.healed+c.bound/2 {
+		if m == nil || l.route.at(process, s.stream) < 0 || m.called < max(c.healed, l.sessions.due(process, l.topic(s.stream))) || s.t > c.from(c.node[process])+c.bound/2 {
 			continue
 		}
 		to, by := l.wire.to(process, s.stream, s.seq), nothingShown

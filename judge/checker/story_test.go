@@ -322,6 +322,14 @@ func (s *story) heal() *story {
 	return s
 }
 
+// healing is a row of the heal of f1, which was on these nodes.
+func (s *story) healing(nodes ...string) history.Event {
+	s.landings = append(s.landings, history.Landing{Fault: "f1", Nodes: nodes})
+	e := blank(history.KindHeal, history.None)
+	e.Text = "f1"
+	return e
+}
+
 func (s *story) fetch(st int32, seq int64) *story {
 	e := blank(history.KindFetch, fleet)
 	e.Text = s.tables.Streams[st].Topic
