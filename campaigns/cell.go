@@ -75,6 +75,11 @@ func (c Cell) ran() bool     { return c.Unsupported == "" && c.Error == "" }
 // doing, as far as the harness can tell.
 func (c Cell) calm() bool { return c.ran() && !c.Starved() && len(c.Harness) == 0 }
 
+// Attempt is the run as one of a series.
+func (c Cell) Attempt() verdict.Attempt {
+	return verdict.Attempt{Seed: c.Seed, Root: c.Root, Verdict: c.Verdict, Panics: c.Panics}
+}
+
 // result is what the run found about a claim; nil if it did not judge it.
 func (c Cell) result(claim string) *verdict.Result {
 	i := slices.IndexFunc(c.Verdict.Results, func(r verdict.Result) bool { return r.Claim.Name == claim })

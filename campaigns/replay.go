@@ -74,7 +74,7 @@ func SeriesOf(cells []Cell) reports.Series {
 	var attempts []verdict.Attempt
 	var out reports.Series
 	for _, c := range cells {
-		attempts = append(attempts, verdict.Attempt{Seed: c.Seed, Root: c.Root, Verdict: c.Verdict, Panics: c.Panics})
+		attempts = append(attempts, c.Attempt())
 		out.Runs = append(out.Runs, c.RunID)
 	}
 	series := verdict.Series(attempts)

@@ -103,7 +103,7 @@ func (r *Record) line(it *Item, runs []Run, mismatches *[]string) (ItemLine, ver
 		}
 		*mismatches = append(*mismatches, it.rejudged(run)...)
 		v := run.Cell.Verdict
-		attempts = append(attempts, verdict.Attempt{Seed: run.Record.Seed, Root: run.Cell.Root, Verdict: v, Panics: run.Cell.Panics})
+		attempts = append(attempts, run.Cell.Attempt())
 		line.Attempts = append(line.Attempts, Attempt{run.Record.ID, run.Cell.Root, run.Record.Seed, v.State, run.DurationS})
 	}
 	v := verdict.Series(attempts)
