@@ -52,10 +52,11 @@ func written(t testing.TB, runs []*run) (dir string) {
 	t.Helper()
 	pages, err := parse()
 	must(t, err)
-	s := newSite("", t.TempDir())
+	s, err := newSite("", t.TempDir())
+	must(t, err)
 	s.pages, s.Runs = pages, runs
 	must(t, s.writeList())
-	return s.out
+	return s.out.Name()
 }
 
 var idOnPage = regexp.MustCompile(`<span class="soft">(1121-[^<]*)</span>`)
@@ -106,14 +107,15 @@ func TestListInBrowser(t *testing.T) {
 func TestLogInBrowser(t *testing.T) {
 	pages, err := parse()
 	must(t, err)
-	s := newSite("", t.TempDir())
+	s, err := newSite("", t.TempDir())
+	must(t, err)
 	s.pages = pages
 	p := logPage{log: log{Name: "node-1.log"}, Run: &run{}, Up: "../", Data: logData{AtOnce: linesAtOnce}}
 	for i := range 2000 {
 		p.Data.add(fmt.Sprintf("Line %d <b>says</b> %s", i+1, []string{"little", "Much"}[i%2]), i+1)
 	}
 	must(t, s.page("node-1.html", "log.html", p))
-	url := "file://" + filepath.ToSlash(s.out) + "/node-1.html"
+	url := "file://" + filepath.ToSlash(s.out.Name()) + "/node-1.html"
 	for fragment, want := range map[string]struct {
 		says, first, chosen string
 		lines               int

@@ -175,15 +175,17 @@ func (s *site) copy(r *run, name string) error {
 		return err
 	}
 	defer in.Close()
-	to := filepath.Join(s.out, path)
-	if same(from, to) {
+	if same(from, filepath.Join(s.out.Name(), path)) {
 		return nil
 	}
 	s.wrote(path)
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+	if err := s.remove(path); err != nil {
 		return err
 	}
-	out, err := os.Create(to)
+	if err := s.out.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	out, err := s.out.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ var templates embed.FS
 // A site is one that is being written.
 type site struct {
 	root      string // of what is stored
-	out       string
+	out       *os.Root
 	pages     *template.Template
 	Runs      []*run // the newest first
 	byID      map[string]*run
@@ -46,16 +46,25 @@ type site struct {
 }
 
 // Write writes the site of everything below root, a state directory or a copy that was
-// published. A page of before is replaced.
+// published. A page of before is replaced. A link in out is an error, because by one somebody
+// else could choose where pages are written and removed.
 func Write(root, out string) error {
-	if err := newSite(root, out).write(); err != nil {
+	s, err := newSite(root, out)
+	if err == nil {
+		err = errors.Join(s.write(), s.out.Close())
+	}
+	if err != nil {
 		return fmt.Errorf("make the site of %s: %w", root, err)
 	}
 	return nil
 }
 
-func newSite(root, out string) *site {
-	return &site{root: root, out: out, byID: map[string]*run{}, written: map[string]bool{}}
+func newSite(root, out string) (*site, error) {
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return nil, err
+	}
+	below, err := os.OpenRoot(out)
+	return &site{root: root, out: below, byID: map[string]*run{}, written: map[string]bool{}}, err
 }
 
 func (s *site) write() (err error) {
@@ -99,11 +108,7 @@ func (s *site) page(path, name string, data any) error {
 // file writes a file of the site.
 func (s *site) file(path string, content []byte) error {
 	s.wrote(path)
-	path = filepath.Join(s.out, path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return reports.WriteFile(path, content)
+	return reports.WriteBelow(s.out, path, content)
 }
 
 // wrote notes a file of the site.
@@ -153,7 +158,7 @@ type manifest struct {
 // others, which are somebody else's.
 func (s *site) clear() error {
 	var before manifest
-	err := stored.ReadJSON(filepath.Join(s.out, manifestFile), &before)
+	err := stored.ReadJSON(filepath.Join(s.out.Name(), manifestFile), &before)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -161,11 +166,26 @@ func (s *site) clear() error {
 		if s.written[path] || !filepath.IsLocal(filepath.FromSlash(path)) {
 			continue
 		}
-		if err := os.Remove(filepath.Join(s.out, filepath.FromSlash(path))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.remove(filepath.FromSlash(path)); err != nil {
 			return err
 		}
 	}
-	return reports.WriteJSON(filepath.Join(s.out, manifestFile), manifest{slices.Sorted(maps.Keys(s.written))})
+	now, err := reports.JSON(manifest{slices.Sorted(maps.Keys(s.written))})
+	if err != nil {
+		return err
+	}
+	return reports.WriteBelow(s.out, manifestFile, now)
+}
+
+// remove removes a file of the site, if it is there. It follows no link.
+func (s *site) remove(path string) error {
+	if err := reports.NoLink(s.out, filepath.Dir(path)); err != nil {
+		return err
+	}
+	if err := s.out.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // ScriptHashes are those of the scripts in the pages, as a content security policy names

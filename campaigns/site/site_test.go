@@ -134,7 +134,8 @@ func TestCounted(t *testing.T) {
 	must(t, os.CopyFS(filepath.Join(runs, twin), os.DirFS(one)))
 	summary := filepath.Join(runs, twin, reports.SummaryFile)
 	must(t, os.WriteFile(summary, []byte(strings.ReplaceAll(read(t, summary), soundRun, twin)), 0o644))
-	s := newSite(stateDir, t.TempDir())
+	s, err := newSite(stateDir, t.TempDir())
+	must(t, err)
 	must(t, s.write())
 	if n := len(s.counted["mosquitto"]); n != 1 || len(s.Runs) != 2 {
 		t.Errorf("%d of %d runs are counted, want one of a run and its copy", n, len(s.Runs))
@@ -157,7 +158,8 @@ func TestNothingDecided(t *testing.T) {
 	must(t, reports.WriteHarness(filepath.Join(dir, reports.EvidenceDir), []string{"the disk is full"}))
 	_, err := reports.Finish(dir, runtest.Key)
 	must(t, err)
-	s := newSite(stateDir, out)
+	s, err := newSite(stateDir, out)
+	must(t, err)
 	must(t, s.write())
 	if r := s.Runs[0]; !r.counted || r.Class() != "unclear" || len(r.Held)+len(r.Failed) > 0 {
 		t.Errorf("%s, counted %v, holds %v, fails %v", r.State, r.counted, r.Held, r.Failed)

@@ -128,3 +128,26 @@ func TestRunsOfStrangers(t *testing.T) {
 		return nil
 	}))
 }
+
+// A link in the folder of a site leads no page elsewhere, and removes nothing there.
+func TestLinksInTheFolderOfASite(t *testing.T) {
+	stateDir, out, elsewhere := recorded(t), t.TempDir(), t.TempDir()
+	theirs := filepath.Join(elsewhere, "node-1.log")
+	must(t, os.WriteFile(theirs, []byte("theirs"), 0o644))
+	logs := filepath.Join(out, reports.RunsDir, lossyRun, reports.EvidenceDir, reports.LogsDir)
+	must(t, os.MkdirAll(logs, 0o755))
+	must(t, os.Symlink(theirs, filepath.Join(logs, "node-1.log")))
+	must(t, Write(stateDir, out))
+	if text := read(t, theirs); text != "theirs" || read(t, logs, "node-1.log") == text {
+		t.Errorf("a log was written through a link: %s", text)
+	}
+
+	must(t, os.RemoveAll(logs))
+	must(t, os.Symlink(elsewhere, logs))
+	if err := Write(stateDir, out); err == nil || !strings.Contains(err.Error(), "is a link") {
+		t.Errorf("a folder that is a link: %v", err)
+	}
+	if text := read(t, theirs); text != "theirs" {
+		t.Errorf("a log was written through the link of its folder: %s", text)
+	}
+}
