@@ -176,8 +176,8 @@ func (f found) groups(v *verdict.Verdict, tables *history.Tables) (list []Anomal
 	for _, one := range f.Violations {
 		from, to := time.Duration(one.FromNS).Seconds(), time.Duration(one.ToNS).Seconds()
 		first := AnomalyGroup{Claim: one.Claim, Kind: one.Kind, SDK: sdks[one.Client], Blame: one.Blame, Why: one.Why, FromS: from, ToS: to, When: one.When}
-		if k := slices.IndexFunc(v.Results, func(r verdict.Result) bool { return r.Claim.Name == one.Claim }); k >= 0 && v.Results[k].Status != verdict.Fail {
-			first.Blame, first.Why = "", cmp.Or(one.Why, string(v.Results[k].Status)) // older reports do not say it
+		if r := resultOf(v, one.Claim); r != nil && r.Status != verdict.Fail {
+			first.Blame, first.Why = "", cmp.Or(one.Why, string(r.Status)) // older reports do not say it
 		}
 		i := slices.IndexFunc(list, func(g AnomalyGroup) bool { return sameGroup(g, first) })
 		if i < 0 {
