@@ -161,6 +161,17 @@ func FindJob(stateDir, id string) (*JobDir, bool) {
 	return d, err == nil
 }
 
+// BusyJobs counts the jobs below a state directory on which a process works.
+func BusyJobs(stateDir string) (n int, err error) {
+	dirs, err := filepath.Glob(filepath.Join(stateDir, JobsDir, "*"))
+	for _, dir := range dirs {
+		if (&JobDir{Dir: dir}).Busy() {
+			n++
+		}
+	}
+	return n, err
+}
+
 // Unended answers a job like this one that did not come to its end, if there is
 // one: it goes on, or can.
 func Unended(stateDir string, j Job) (*JobDir, error) {

@@ -196,10 +196,17 @@ func TestOneWorksOnAJob(t *testing.T) {
 	if !d.Busy() || d.Stopped() {
 		t.Errorf("begun: busy %v, stopped %v", d.Busy(), d.Stopped())
 	}
+	stateDir := filepath.Dir(filepath.Dir(d.Dir))
+	if n, err := BusyJobs(stateDir); n != 1 || err != nil {
+		t.Errorf("%d jobs are busy, %v", n, err)
+	}
 	if _, err := d.Begin(); err == nil || !strings.Contains(err.Error(), "another process") {
 		t.Errorf("begun twice: %v", err)
 	}
 	if err := unlock(); err != nil || d.Busy() {
 		t.Errorf("ended: %v", err)
+	}
+	if n, err := BusyJobs(stateDir); n != 0 || err != nil {
+		t.Errorf("%d jobs are busy, %v", n, err)
 	}
 }

@@ -1,6 +1,10 @@
 package tools
 
-import "github.com/robustmq/rmq-mcp/internal/envelope"
+import (
+	"sync"
+
+	"github.com/robustmq/rmq-mcp/internal/envelope"
+)
 
 // All are the tools, in the order of the list an agent reads about them. Each
 // family has a file of its own.
@@ -27,6 +31,7 @@ type agent struct {
 	envelope envelope.Envelope
 
 	connections connections
+	starting    sync.Mutex // held while an experiment is started
 }
 
 func experimentParam() Param {

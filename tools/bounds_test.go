@@ -81,3 +81,20 @@ func TestNumbersKeepTheirDigits(t *testing.T) {
 		}
 	}
 }
+
+// Experiments that are live, whoever started them, leave room for so many more.
+func TestExperimentsAtOnce(t *testing.T) {
+	limits := envelope.Default("/state")
+	limits.MaxExperiments = 2
+	h := &host{live: []*fake{newFake("run-1", "")}}
+	c := connectTo(t, h.server(t, Options{Envelope: limits}))
+	for _, refused := range []bool{false, true, true} {
+		got := callTool(t, c, "cluster_start", map[string]any{"wait_s": 0})
+		if got.IsError != refused || refused && !strings.Contains(textOf(got), "max_experiments: 2") {
+			t.Errorf("beside %d: %s", len(h.live), textOf(got))
+		}
+	}
+	if got := callTool(t, c, "run_scenario", map[string]any{"scenario": "mqtt/broker-kill-9", "wait_s": 0}); !got.IsError || len(h.started) != 1 {
+		t.Errorf("started %d: %s", len(h.started), textOf(got))
+	}
+}

@@ -51,6 +51,15 @@ func (c *connections) find(id string) Experiment {
 // start starts an experiment, which outlives the call that asked for it.
 func (a *agent) start(ctx context.Context, call *Call, ask keeper.Start) (Experiment, error) {
 	ask.Envelope = a.limits()
+	a.starting.Lock() // two calls at once would both find room for one
+	defer a.starting.Unlock()
+	live, err := a.backend.Live()
+	if err != nil {
+		return nil, fmt.Errorf("list the live experiments: %w", err)
+	}
+	if err := a.envelope.Experiment(len(live)); err != nil {
+		return nil, err
+	}
 	e, err := a.backend.Start(context.WithoutCancel(ctx), ask)
 	if err != nil {
 		return nil, err

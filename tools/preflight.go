@@ -191,7 +191,7 @@ func missing(host experiment.Preflight) []Missing {
 
 // limitsOf are the operator's limits that an agent plans by, in words.
 func limitsOf(e envelope.Envelope) string {
-	text := fmt.Sprintf("%s, %s at once of %s s each", plural(e.MaxNodes, "node"), plural(e.MaxConcurrentFaults, "fault"), number(e.MaxFaultDurationS))
+	text := fmt.Sprintf("%s at once of %s, %s at once of %s s each", plural(e.MaxExperiments, "experiment"), plural(e.MaxNodes, "node"), plural(e.MaxConcurrentFaults, "fault"), number(e.MaxFaultDurationS))
 	if e.MaxTotalFaultS > 0 {
 		text += fmt.Sprintf(" and %s s in an experiment", number(e.MaxTotalFaultS))
 	}

@@ -107,7 +107,7 @@ func TestPreflightIsShort(t *testing.T) {
 func TestLimitsInWords(t *testing.T) {
 	e := envelope.Default("/state")
 	e.AllowedFaults, e.AllowMajority, e.AllowedFlavors = []string{"kill", "pause"}, false, []string{"reference"}
-	want := "5 nodes, 8 faults at once of 300 s each and 3600 s in an experiment, never on more than half of the nodes; no fault but kill, pause; flavors: reference; runtimes: "
+	want := "8 experiments at once of 5 nodes, 8 faults at once of 300 s each and 3600 s in an experiment, never on more than half of the nodes; no fault but kill, pause; flavors: reference; runtimes: "
 	if got := limitsOf(e); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "; reports go to /state/published") {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/scenarios"
 	"github.com/robustmq/rmq-mcp/tools"
@@ -43,6 +44,9 @@ func beginJob(dir string, argv []string) func(tools.JobAsk) (*campaigns.JobDir, 
 		if jobDir, err = campaigns.Unended(dir, job); err != nil || jobDir != nil && jobDir.Busy() {
 			return jobDir, err
 		}
+		if err := roomForJob(dir, ask.Envelope); err != nil {
+			return nil, err
+		}
 		if err := cluster.Reach(context.Background(), job.Start.Cluster, job.Start.Transport); err != nil {
 			return nil, err
 		}
@@ -61,11 +65,23 @@ func resumeJob(dir string, argv []string) func(*campaigns.JobDir, tools.JobAsk) 
 		if err := by.Envelope.Cluster(start.Cluster); err != nil {
 			return fmt.Errorf("go on with %s: %w", jobDir.ID(), err)
 		}
+		if err := roomForJob(dir, by.Envelope); err != nil {
+			return fmt.Errorf("go on with %s: %w", jobDir.ID(), err)
+		}
 		if err := jobDir.Admit(start); err != nil {
 			return err
 		}
 		return spawnJob(dir, argv, jobDir)
 	}
+}
+
+// roomForJob is nil where the limits let one job more begin.
+func roomForJob(dir string, limits envelope.Envelope) error {
+	busy, err := campaigns.BusyJobs(dir)
+	if err != nil {
+		return err
+	}
+	return limits.Job(busy)
 }
 
 // seriesJob is a scenario that is to be run several times, and its text. A scenario

@@ -11,6 +11,22 @@ import (
 	"github.com/robustmq/rmq-mcp/cluster"
 )
 
+// Experiment checks that one more may be started beside those that are live.
+func (e Envelope) Experiment(live int) error {
+	if live >= e.MaxExperiments {
+		return e.over(fmt.Sprintf("one experiment more, beside %d that are live,", live), "max_experiments", e.MaxExperiments, "end one with cluster_stop or stop_run, or wait")
+	}
+	return nil
+}
+
+// Job checks that one more may begin beside those that are worked on.
+func (e Envelope) Job(busy int) error {
+	if busy >= e.MaxExperiments {
+		return e.over(fmt.Sprintf("one job more, beside %d that are worked on,", busy), "max_experiments", e.MaxExperiments, "end one with stop_run, or wait")
+	}
+	return nil
+}
+
 // Cluster checks a cluster that is asked for.
 func (e Envelope) Cluster(c cluster.Config) error {
 	if c.Nodes > e.MaxNodes {

@@ -22,6 +22,7 @@ import (
 // An Envelope is the limits. A nil list of faults or targets is all of them,
 // any other empty list is none; a total of 0 is no limit.
 type Envelope struct {
+	MaxExperiments      int      `yaml:"max_experiments" json:"max_experiments"` // live at once in one state directory; as many jobs beside them
 	MaxNodes            int      `yaml:"max_nodes" json:"max_nodes"`
 	MaxFaultDurationS   float64  `yaml:"max_fault_duration_s" json:"max_fault_duration_s"`
 	MaxConcurrentFaults int      `yaml:"max_concurrent_faults" json:"max_concurrent_faults"`
@@ -47,6 +48,7 @@ type Envelope struct {
 // allow nothing elsewhere, and reports only into a folder of the state directory.
 func Default(stateDir string) Envelope {
 	e := Envelope{
+		MaxExperiments:      8,
 		MaxNodes:            5,
 		MaxFaultDurationS:   300,
 		MaxConcurrentFaults: 8,
@@ -86,6 +88,7 @@ func Read(file, stateDir string) (Envelope, error) {
 		key string
 		bad bool
 	}{
+		{"max_experiments", e.MaxExperiments < 1},
 		{"max_nodes", e.MaxNodes < 1},
 		{"max_fault_duration_s", !(e.MaxFaultDurationS > 0)},
 		{"max_concurrent_faults", e.MaxConcurrentFaults < 1},

@@ -45,6 +45,9 @@ push: ["/var/reports"]
 		want string // "" for allowed
 	}{
 		"nodes":           {e.Cluster(cluster.Config{Nodes: 3}), "max_nodes: 2 (line 2 of"},
+		"experiments":     {e.Experiment(8), "max_experiments: 8 (the default"},
+		"room for one":    {e.Experiment(7), ""},
+		"jobs":            {e.Job(9), "max_experiments: 8"},
 		"few nodes":       {e.Cluster(cluster.Config{Nodes: 2}), ""},
 		"endpoint":        {e.Cluster(cluster.Config{Flavor: "external", Endpoints: []string{"prod:1883"}}), `allowed_endpoints does not name it (line 9 of`},
 		"named endpoint":  {e.Cluster(cluster.Config{Flavor: "external", Endpoints: []string{"broker:1883"}}), ""},
