@@ -2,9 +2,11 @@ package clients_test
 
 import (
 	"bufio"
+	"fmt"
 	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -213,17 +215,54 @@ func TestNoMQ9AcknowledgementOutOfThinAir(t *testing.T) {
 func muteNATS(t testing.TB) string {
 	t.Helper()
 	return listener(t, 60*time.Second, func(conn net.Conn) {
-		conn.Write([]byte(`INFO {"server_id":"mute","version":"2.10.0","proto":1,"headers":true,"max_payload":1048576}` + "\r\n"))
-		for lines := bufio.NewReader(conn); ; {
-			line, err := lines.ReadString('\n') // each payload ends with one
-			if err != nil {
-				return
-			}
-			if strings.HasSuffix(line, "PING\r\n") {
-				conn.Write([]byte("PONG\r\n"))
-			}
+		greet(conn, "")
+		for lines := bufio.NewReader(conn); pong(lines, conn); {
 		}
 	})
+}
+
+// Servers that a broker names are none that a driver may connect to.
+func TestOnlyTheEndpointsGivenOfMQ9(t *testing.T) {
+	everyMQ9Driver(t, func(t *testing.T, program clients.Program) {
+		var strayed atomic.Int64
+		elsewhere := listener(t, time.Second, func(net.Conn) { strayed.Add(1) })
+		leaves := listener(t, 60*time.Second, func(conn net.Conn) {
+			greet(conn, fmt.Sprintf(`,"connect_urls":[%q]`, elsewhere))
+			lines := bufio.NewReader(conn)
+			pong(lines, conn)
+			conn.SetDeadline(time.Now().Add(300 * time.Millisecond)) // in which a client is let in
+			for pong(lines, conn) {
+			}
+		})
+		r := start(t, program, 2, sender(0, 0, 1, leaves))
+		r.do(t, "connect", 0)
+		r.wait(t, "connections anew", 4, and(is(0, history.KindConnect, history.Return), ok))
+		if n := strayed.Load(); n != 0 {
+			t.Errorf("%d connections to %s, which only the broker named", n, elsewhere)
+		}
+		if err := r.Err(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// greet is what a NATS server says first, with more fields.
+func greet(conn net.Conn, more string) {
+	fmt.Fprintf(conn, `INFO {"server_id":"mute","version":"2.10.0","proto":1,"headers":true,"max_payload":1048576%s}`+"\r\n", more)
+}
+
+// pong reads up to a PING and replies to it. It reports whether there was one.
+func pong(lines *bufio.Reader, conn net.Conn) bool {
+	for {
+		line, err := lines.ReadString('\n') // each payload ends with one
+		if err != nil {
+			return false
+		}
+		if strings.HasSuffix(line, "PING\r\n") {
+			_, err := conn.Write([]byte("PONG\r\n"))
+			return err == nil
+		}
+	}
 }
 
 // A driver that says when it fetches says so before the deliveries, gives

@@ -31,7 +31,18 @@ class Transport(nats.aio.transport.TcpTransport):
             self.ours.closed("the connection is over")
 
 
-nats.aio.client.TcpTransport = Transport
+client = nats.aio.client
+client.TcpTransport = Transport
+learn = client.Client._process_info
+
+
+async def learn_no_server(self, info, *args, **kwargs):
+    """The SDK's, but that it goes to no server but those it was given: one that a
+    broker names may be anybody's."""
+    await learn(self, {k: v for k, v in info.items() if k != "connect_urls"}, *args, **kwargs)
+
+
+client.Client._process_info = learn_no_server
 current = threading.local()  # session: whose loop the thread runs
 
 
