@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,7 +38,10 @@ func (external) check(config Config) (Config, error) {
 		return config, fmt.Errorf("%d nodes but %d endpoints; leave nodes out", config.Nodes, len(config.Endpoints))
 	}
 	config.Nodes = len(config.Endpoints)
-	for _, e := range config.Endpoints {
+	for i, e := range config.Endpoints {
+		if slices.Contains(config.Endpoints[:i], e) {
+			return config, fmt.Errorf("endpoint %s is named twice; name the listener of each broker itself: behind one address nobody can tell nodes apart", e)
+		}
 		if _, port, err := net.SplitHostPort(e); err != nil || port == "" {
 			return config, fmt.Errorf("endpoint %q is not host:port, as in broker.example:1883", e)
 		}

@@ -38,6 +38,7 @@ func TestConfig(t *testing.T) {
 		{"settings of somebody else's", Config{Flavor: "external", Endpoints: []string{"h:1"}, Settings: map[string]any{"a": 1}}, "external takes no settings"},
 		{"no endpoints", Config{Flavor: "external"}, "external needs endpoints"},
 		{"endpoint", Config{Flavor: "external", Endpoints: []string{"host"}}, "not host:port"},
+		{"endpoint twice", Config{Flavor: "external", Endpoints: []string{"lb:1", "b:1", "lb:1"}}, "endpoint lb:1 is named twice"},
 		{"endpoints elsewhere", Config{Endpoints: []string{"h:1"}}, "set flavor external"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
