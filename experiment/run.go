@@ -71,12 +71,15 @@ func (e *Experiment) Run(ctx context.Context) error {
 		}
 		cancel()
 	}()
+	watched, unwatch := context.WithCancel(context.WithoutCancel(ctx))
+	defer unwatch()
 	e.journalled(journal.KindStart, e.start.Caller, nil)
 	e.announce()
 	if err := e.up(work); err != nil {
 		e.harness("start cluster: %v", err)
 	} else {
 		go e.stage.observe(work)
+		go e.watchHost(watched)
 		go e.stage.listMailboxes(work)
 		if e.scenario != nil {
 			e.execute(work, e.nemesis.Load())
@@ -86,7 +89,7 @@ func (e *Experiment) Run(ctx context.Context) error {
 		}
 	}
 	ctx = context.WithoutCancel(ctx)
-	e.end(ctx)
+	e.end(ctx, unwatch)
 	return e.judge()
 }
 
@@ -123,7 +126,9 @@ func (e *Experiment) up(ctx context.Context) error {
 func (e *Experiment) execute(ctx context.Context, n *nemesis) {
 	s := e.load.add(&session{name: e.scenario.Name, sdk: e.sdk, protocol: e.scenario.Protocol, transport: e.start.Transport, rate: e.rate})
 	e.enter(history.PhaseLoad)
-	if err := e.load.begin(ctx, s, e.scenario.Workload); errors.As(err, new(keptOut)) {
+	if err := e.load.begin(ctx, s, e.scenario.Workload); err != nil && ctx.Err() != nil {
+		e.say(fmt.Sprintf("stopped before %s had come up", s.name)) // the time was not over in which it could
+	} else if errors.As(err, new(keptOut)) {
 		e.say(err.Error())
 	} else if err != nil {
 		e.harness("%v", err)
@@ -152,7 +157,7 @@ func (e *Experiment) execute(ctx context.Context, n *nemesis) {
 func (e *Experiment) recover(ctx context.Context, s *session) {
 	e.enter(history.PhaseRecovery)
 	onwards := context.WithoutCancel(ctx)
-	if err := e.load.probes(onwards, s, max(seconds(e.tier.RecoveryS), 10*time.Second)); err != nil {
+	if err := e.load.probes(onwards, s, max(seconds(e.tier.RecoveryS), 10*time.Second)+slack); err != nil {
 		e.harness("probe the nodes after the heal: %v", err)
 	}
 	for _, n := range e.stage.cluster.Nodes() {
@@ -167,7 +172,8 @@ func (e *Experiment) recover(ctx context.Context, s *session) {
 // others, takes the cluster down, and undoes faults that did not heal. The room reserved
 // for the end of the run serves for this even if the disk is full by now. Only a little
 // of it is given back for healing, because a broker that still writes may take it.
-func (e *Experiment) end(ctx context.Context) {
+// The host is watched until all is drained, in a run that was stopped too.
+func (e *Experiment) end(ctx context.Context, unwatch func()) {
 	if err := reports.ReleaseSome(e.env.Dir); err != nil {
 		e.harness("%v", err)
 	}
@@ -180,6 +186,7 @@ func (e *Experiment) end(ctx context.Context) {
 	for _, s := range e.load.running() {
 		s.drain(ctx, explorationDrain)
 	}
+	unwatch()
 	if n != nil { // the cluster came up
 		e.stage.forget(ctx)
 	}

@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 var errFull = errors.New("no space left on device")
@@ -40,6 +42,47 @@ func open(t *testing.T, dir string, tables, events int) (*fullDisk, *fullDisk) {
 		disks[i] = &fullDisk{file, []int{tables, events}[i]}
 	}
 	return disks[0], disks[1]
+}
+
+// A slowDisk writes while its gate is open.
+type slowDisk struct {
+	*os.File
+	gate sync.RWMutex
+}
+
+func (d *slowDisk) Write(p []byte) (int, error) {
+	d.gate.RLock()
+	defer d.gate.RUnlock()
+	return d.File.Write(p)
+}
+
+// A disk that stands still stops nobody who records some dozen rows a second: the rows
+// wait in few batches.
+func TestStandingDisk(t *testing.T) {
+	dir := t.TempDir()
+	tables, file := open(t, dir, 1<<20, 0)
+	events := &slowDisk{File: file.File}
+	r := newRecorder(tables, events, Options{BatchRows: 10, FlushEvery: time.Millisecond})
+	events.gate.Lock()
+	recorded := make(chan struct{})
+	go func() {
+		defer close(recorded)
+		for range 3 * queueBatches {
+			r.Record(Event{Call: None, Process: None, Node: None, Stream: None})
+			time.Sleep(2 * time.Millisecond)
+		}
+		r.Await()
+	}()
+	select {
+	case <-recorded:
+	case <-time.After(30 * time.Second):
+		t.Error("recording waits for the disk")
+	}
+	events.gate.Unlock()
+	<-recorded
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestFullDisk(t *testing.T) {

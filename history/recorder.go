@@ -135,11 +135,22 @@ func (r *Recorder) Record(e Event) int64 {
 	return e.Index
 }
 
-// flush hands over a batch whose time has come.
+// Await returns when Record does not wait for the disk.
+func (r *Recorder) Await() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+}
+
+// flush hands over a batch whose time has come. While the disk is behind it waits for more
+// rows: a queue of small batches would soon be full.
 func (r *Recorder) flush() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.closed {
+	switch {
+	case r.closed:
+	case len(r.queue) > 0:
+		r.timer.Reset(r.opts.FlushEvery)
+	default:
 		r.handOver()
 	}
 }
