@@ -233,7 +233,7 @@ func (p *planner) register(out *plan, producer int32, qos uint8, topic string) c
 func (p *planner) client(out *plan, group string, i int, filters []contract.Filter) contract.Client {
 	name := fmt.Sprintf("%s-%d", group, i+1)
 	c := contract.Client{
-		ClientID:    fmt.Sprintf("r%s%c%c%d%d", p.run, group[0], group[1], p.number, i+1),
+		ClientID:    fmt.Sprintf("r%s%c%c%dx%d", p.run, group[0], group[1], p.number, i+1),
 		Endpoints:   rotate(p.endpoints, i),
 		Protocol:    p.protocol,
 		Transport:   p.transport,

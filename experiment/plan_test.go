@@ -68,6 +68,21 @@ func TestPlan(t *testing.T) {
 
 // Members of a shared subscription have one filter, and are owed each message
 // together.
+// No two clients of an experiment have one id, whichever call they are of.
+func TestClientIDs(t *testing.T) {
+	taken := map[string]bool{}
+	for number := range 13 {
+		p := &planner{rec: &fakeTables{}, run: "cafe0001", number: number}
+		for i := range 130 {
+			id := p.client(&plan{groups: map[string][]int32{}}, history.GroupOnline, i, nil).ClientID
+			if taken[id] || len(id) > 23 {
+				t.Fatalf("client %d of call %d has the id %q, taken or too long", i, number, id)
+			}
+			taken[id] = true
+		}
+	}
+}
+
 func TestPlanOfShared(t *testing.T) {
 	rec := &fakeTables{}
 	p := &planner{rec: rec, run: "cafe0001", protocol: "mqtt5", endpoints: []string{"a:1"}, rate: 30}
