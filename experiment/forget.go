@@ -84,18 +84,19 @@ func removeTraces(ctx context.Context, tables *history.Tables, addresses []strin
 	var mu sync.Mutex
 	var left []error
 	done := 0
+	// One address after the other: in a cluster the second connection of a client ends its first.
 	remove := func(one func(address string) error) {
-		for _, address := range addresses {
-			group.Go(func() error {
+		group.Go(func() error {
+			for _, address := range addresses {
 				err := one(address)
 				mu.Lock()
-				defer mu.Unlock()
 				if done++; err != nil {
 					left = append(left, err)
 				}
-				return nil
-			})
-		}
+				mu.Unlock()
+			}
+			return nil
+		})
 	}
 	for _, p := range tables.Processes {
 		if p.Protocol != contract.MQ9 && !p.Clean {
