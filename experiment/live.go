@@ -18,7 +18,6 @@ type live struct {
 	processes map[int32]*liveProcess
 	streams   map[int32]*liveStream
 	counts    keeper.Counts
-	stirred   int64 // deliveries, and connections made and lost
 	publishes meter
 	delivers  meter
 }
@@ -34,6 +33,7 @@ type liveProcess struct {
 	unmet      string // why the last attempt to connect failed
 	ended      bool
 	delivered  int64
+	stirred    int64          // deliveries, and connections made and lost
 	last       time.Duration  // of the last delivery
 	got        map[int32]*set // of each stream, the messages that arrived
 }
@@ -67,7 +67,7 @@ func (l *live) event(e history.Event) {
 func (l *live) take(e history.Event) {
 	p := l.process(e.Process)
 	if e.Kind == history.KindDeliver || e.Kind == history.KindDisconnect || e.Kind == history.KindConnect && e.Outcome == history.OK {
-		l.stirred++
+		p.stirred++
 	}
 	switch {
 	case e.Kind == history.KindConnect && e.Edge == history.Return:
@@ -212,6 +212,19 @@ func (l *live) served(ctx context.Context, bound time.Duration, probes, streams 
 		}
 		hold(ctx, probeAgain)
 	}
+}
+
+// unheard returns those of the processes that are connected and could not subscribe. Each
+// failure is returned once.
+func (l *live) unheard(processes []int32) (list []int32) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, i := range processes {
+		if p := l.process(i); p.connected && p.unheard {
+			list, p.unheard = append(list, i), false
+		}
+	}
+	return list
 }
 
 // all returns a condition: every process of the list meets it.

@@ -86,6 +86,60 @@ func TestSharedComplete(t *testing.T) {
 	}
 }
 
+// A subscriber whose SUBSCRIBE failed is to subscribe again, once for each failure and
+// while it is connected.
+func TestSubscribersUnheard(t *testing.T) {
+	l := newLive()
+	refused := event(history.KindSubscribe, history.Return, 1, history.None, history.None)
+	refused.Outcome = history.Fail
+	for _, p := range []int32{0, 1} {
+		l.event(event(history.KindConnect, history.Return, p, history.None, 0))
+		l.event(event(history.KindSubscribe, history.Return, p, history.None, history.None))
+	}
+	l.event(refused)
+	for _, want := range [][]int32{{1}, nil} {
+		if got := l.unheard([]int32{0, 1}); !slices.Equal(got, want) {
+			t.Errorf("%v subscribe again, want %v", got, want)
+		}
+	}
+	l.event(refused)
+	l.event(event(history.KindDisconnect, history.Point, 1, history.None, 0))
+	if got := l.unheard([]int32{0, 1}); len(got) > 0 {
+		t.Errorf("%v subscribe again, and are not connected", got)
+	}
+}
+
+// Another workload that goes on says nothing of who lacks messages.
+func TestQuietBesideOtherWorkloads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLive()
+		s := &session{load: &load{live: l}, plan: &plan{guaranteed: []int32{0}, shared: [][]int32{{1, 2}}}}
+		l.event(event(history.KindPublish, history.Return, 9, 0, 0))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		go func() {
+			for ctx.Err() == nil {
+				l.event(event(history.KindDeliver, history.Point, 7, 5, 0))
+				time.Sleep(5 * time.Millisecond)
+			}
+		}()
+		if complete, quiet := s.quiet(ctx, time.Second); complete || !quiet {
+			t.Errorf("complete %v, quiet %v beside another workload", complete, quiet)
+		}
+		cancel()
+		time.Sleep(time.Second) // until the other workload has ended
+	})
+}
+
+// A stop finds workloads whose driver was not prepared yet.
+func TestDrainOfWhatDidNotBegin(t *testing.T) {
+	s := &session{load: &load{}}
+	s.drain(t.Context(), 0)
+	if s.state != "done" {
+		t.Errorf("it is %s", s.state)
+	}
+}
+
 func TestMeter(t *testing.T) {
 	var m meter
 	for i := range 300 { // a hundred a second for three seconds

@@ -64,6 +64,7 @@ func (l *load) begin(ctx context.Context, s *session, w scenarios.Workload) erro
 		if err := s.seat(ctx); err != nil {
 			return err
 		}
+		go s.resubscribe()
 	}
 	if err := s.startWills(ctx, cmd); err != nil {
 		return err
@@ -124,6 +125,34 @@ func (s *session) seat(ctx context.Context) error {
 	return nil
 }
 
+// resubscribe has subscribers connect anew whose last SUBSCRIBE was refused, or not
+// replied to in time, as an application would: a cluster without a leader refuses one that
+// it takes a moment later. It ends with their driver.
+func (s *session) resubscribe() {
+	var staying []int32
+	for _, c := range s.plan.subscribers.Clients {
+		if !slices.ContainsFunc(leaving, func(group string) bool { return slices.Contains(s.plan.groups[group], c.Process) }) {
+			staying = append(staying, c.Process)
+		}
+	}
+	for {
+		select {
+		case <-s.subs.Done():
+			return
+		case <-time.After(subscribeAgain):
+		}
+		for _, i := range s.load.live.unheard(staying) {
+			_ = s.subs.Do(contract.Command{Do: "reconnect", Process: i}) // fails where the driver is over, which Done says
+		}
+	}
+}
+
+// leaving are the groups whose members are told when to be connected, or do not read.
+var leaving = []string{history.GroupOffline, history.GroupExpiring, history.GroupVisiting, history.GroupPaused}
+
+// subscribeAgain is the pause before a subscriber that could not subscribe tries again.
+const subscribeAgain = 2 * time.Second
+
 // keptOut is the error of clients that a broker does not let in, though it lets in
 // others: that is for the judge, and no failure of the harness.
 type keptOut struct{ error }
@@ -171,6 +200,9 @@ func (s *session) loaded(ctx context.Context) bool {
 func (s *session) drain(ctx context.Context, bound time.Duration) {
 	s.load.settle(s, "draining", nil)
 	defer s.load.settle(s, "done", nil)
+	if s.plan == nil { // its driver could not be prepared, or nobody waited for that
+		return
+	}
 	if !s.load.stage.gone.Load() {
 		s.endWills(ctx)
 	}
@@ -227,23 +259,34 @@ func (s *session) await(ctx context.Context, bound time.Duration) {
 	}
 }
 
-// quiet waits until every subscriber has what it is owed, or nothing was delivered for
-// a time. Neither means that ctx is over.
+// quiet waits until every subscriber has what it is owed, or nothing was delivered to
+// one for a time. Neither means that ctx is over. Other workloads may go on meanwhile.
 func (s *session) quiet(ctx context.Context, d time.Duration) (complete, quiet bool) {
 	l := s.load.live
 	for ctx.Err() == nil {
 		l.mu.Lock()
-		before := l.stirred
+		before := s.stirred()
 		l.mu.Unlock()
-		l.wait(ctx, d, func() bool { return s.complete() || l.stirred > before })
+		l.wait(ctx, d, func() bool { return s.complete() || s.stirred() > before })
 		l.mu.Lock()
-		complete, quiet = s.complete(), l.stirred == before
+		complete, quiet = s.complete(), s.stirred() == before
 		l.mu.Unlock()
 		if complete || quiet && ctx.Err() == nil {
 			return complete, quiet
 		}
 	}
 	return false, false
+}
+
+// stirred counts the deliveries to those who are owed messages, and their connections made
+// and lost.
+func (s *session) stirred() (n int64) {
+	for _, listener := range s.plan.listeners() {
+		for _, i := range listener {
+			n += s.load.live.process(i).stirred
+		}
+	}
+	return n
 }
 
 // anew has clients end their connections and connect again, to the sessions that they
