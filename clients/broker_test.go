@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -170,6 +171,7 @@ func (p *proxy) look(r *io.PipeReader) {
 // The types of packets that the brokers of these tests tell apart (MQTT 5.0, 2.1.2).
 const (
 	publishPacket   = 3
+	pubrelPacket    = 6
 	subscribePacket = 8
 )
 
@@ -265,6 +267,34 @@ func busy(t testing.TB, protocol, topic string, messages int) string {
 			}
 			suback := slices.Concat([]byte{0x90, byte(3 + len(properties))}, body[:2], properties, []byte{0})
 			conn.Write(slices.Concat(bytes.Repeat(publish(0), messages), publish(1), suback))
+		}
+	})
+}
+
+// forgetful is a broker of MQTT 5 that had completed a message of QoS 2 when its first
+// connection ended on PUBREL. To the next PUBREL it says that it knows no such packet
+// (MQTT 5.0, 3.7.2.1).
+func forgetful(t testing.TB) string {
+	t.Helper()
+	var connections atomic.Int32
+	return listener(t, 20*time.Second, func(conn net.Conn) {
+		packets := bufio.NewReader(conn)
+		if _, _, err := readPacket(packets); err != nil { // CONNECT
+			return
+		}
+		present := byte(min(connections.Add(1)-1, 1))
+		conn.Write([]byte{0x20, 3, present, 0, 0})
+		for {
+			kind, body, err := readPacket(packets)
+			switch {
+			case err != nil || kind == pubrelPacket && present == 0:
+				return
+			case kind == pubrelPacket:
+				conn.Write([]byte{0x70, 3, body[0], body[1], 0x92})
+			case kind == publishPacket:
+				id := body[2+binary.BigEndian.Uint16(body):]
+				conn.Write([]byte{0x50, 2, id[0], id[1]})
+			}
 		}
 	})
 }

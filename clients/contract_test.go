@@ -206,6 +206,25 @@ func TestNoAcknowledgementOutOfThinAir(t *testing.T) {
 	})
 }
 
+// A message that the broker took by PUBREC may have effect, whatever its PUBCOMP says.
+func TestAPubcompThatKnowsNoSuchPacket(t *testing.T) {
+	everyDriver(t, func(t *testing.T, _ clients.SDK, program clients.Program, protocol string) {
+		if protocol != contract.MQTT5 {
+			return
+		}
+		p := publisher(0, protocol, 0, 1, forgetful(t))
+		p.Publish.Streams, p.Publish.Count = []contract.Stream{{Topic: "t/two", QoS: 2}}, 1
+		r := start(t, program, 1, p)
+		r.do(t, "connect", 0)
+		returned := is(0, history.KindPublish, history.Return)
+		r.wait(t, "the publish to return", 1, returned)
+		if n := r.count(and(returned, func(e history.Event) bool { return e.Outcome == history.Fail })); n != 0 {
+			t.Error("the publish is said to have had no effect")
+		}
+		r.Close()
+	})
+}
+
 func TestTheNextEndpoint(t *testing.T) {
 	everyDriver(t, func(t *testing.T, _ clients.SDK, program clients.Program, protocol string) {
 		at := broker(t, protocol)

@@ -68,7 +68,8 @@ func (f *flow) answer(p *packet, session uint16) {
 		}
 	default:
 		f.state = done
-		if f.acked < 0 && !p.refused() {
+		accepted := p.kind == pubcompPacket && f.taken >= 0 // by PUBREC; PUBCOMP refuses no more than the packet id
+		if f.acked < 0 && (accepted || !p.refused()) {
 			f.acked, f.revived = int32(p.row), session != f.session
 		}
 	}

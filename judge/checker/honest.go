@@ -11,7 +11,7 @@ var claimSDKHonest = Entry{
 	Claim: verdict.Claim{Name: "sdk-honest", Severity: verdict.P1, Of: verdict.SDK, Wire: true,
 		Text:   "A client library reports a message as published only after the broker acknowledged it: the sender MUST treat the PUBLISH packet as unacknowledged until it has received the corresponding PUBACK (QoS 1) or PUBCOMP (QoS 2).",
 		Source: "MQTT 3.1.1 sections 4.3.2 [MQTT-4.3.2-1] and 4.3.3 [MQTT-4.3.3-1]"},
-	Category: Safety, Checker: "honest@4", Protocols: mqtt, New: newHonest, canary: claimUnacked,
+	Category: Safety, Checker: "honest@5", Protocols: mqtt, New: newHonest, canary: claimUnacked,
 }
 
 // honest judges a client library that says a publish is done. The broker's

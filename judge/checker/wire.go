@@ -235,6 +235,12 @@ func (w *wire) from(stream int32, seq int64) *flow {
 	return w.offered[stream].seen(seq)
 }
 
+// took reports whether a broker accepted a message by PUBREC.
+func (w *wire) took(stream int32, seq int64) bool {
+	f := w.from(stream, seq)
+	return f != nil && f.taken >= 0
+}
+
 // to returns the flow of a message on its way to a subscriber, nil for none.
 func (w *wire) to(process, stream int32, seq int64) *flow {
 	if !w.on {

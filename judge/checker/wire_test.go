@@ -87,6 +87,9 @@ func TestWireClaims(t *testing.T) {
 	got := func(s *story, id int64, st int32, seq int64, f history.Flags) *story {
 		return s.toClient(sub, "publish", id, s.of(st, seq), flagged2(true, f))
 	}
+	released := func(s *story, st int32) *story { // a message, until its PUBREL
+		return sent(s, 1, st, 0, 0).toClient(pub, "pubrec", 1, s.of(st, 0)).packet(pub, "pubrel", 1, s.of(st, 0))
+	}
 	for _, c := range []struct {
 		name, claim string
 		tell        func(s *story)
@@ -276,6 +279,36 @@ func TestWireClaims(t *testing.T) {
 			e := s.publishing(q1, 1)
 			s.ret(e, s.call(e), history.OK)
 		}, unknown, ""},
+		{"called done by a PUBCOMP that knows no such packet", "sdk-honest", func(s *story) {
+			e := s.publishing(q2, 0)
+			c := s.call(e)
+			released(s, q2).connect(pub, true).packet(pub, "pubrel", 1, s.of(q2, 0)).toClient(pub, "pubcomp", 1, s.of(q2, 0), refused)
+			s.ret(e, c, history.OK)
+		}, pass, ""},
+		{"called done by a PUBCOMP behind a PUBREC that refuses", "sdk-honest", func(s *story) {
+			e := s.publishing(q2, 0)
+			c := s.call(e)
+			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0), refused).packet(pub, "pubrel", 1, s.of(q2, 0)).toClient(pub, "pubcomp", 1, s.of(q2, 0), refused)
+			s.ret(e, c, history.OK)
+		}, fail, "no acknowledgement"},
+		{"called failed, and taken by PUBREC", "retained-register", func(s *story) {
+			s.tables.Streams[reg].QoS = 2
+			e := s.publishing(reg, 0)
+			c := s.call(e)
+			released(s, reg).connect(pub, true).packet(pub, "pubrel", 1, s.of(reg, 0)).toClient(pub, "pubcomp", 1, s.of(reg, 0), refused)
+			s.ret(e, c, history.Fail)
+			s.connect(fleet, false).wireSend(fleet, reg, 0, history.FlagRetain)
+			s.fetch(reg, 0)
+		}, pass, ""},
+		{"called failed, and refused by PUBREC", "retained-register", func(s *story) {
+			s.tables.Streams[reg].QoS = 2
+			e := s.publishing(reg, 0)
+			c := s.call(e)
+			sent(s, 1, reg, 0, 0).toClient(pub, "pubrec", 1, s.of(reg, 0), refused)
+			s.ret(e, c, history.Fail)
+			s.connect(fleet, false).wireSend(fleet, reg, 0, history.FlagRetain)
+			s.fetch(reg, 0)
+		}, fail, "that the broker sent it so"},
 		{"called done and never acknowledged", "sdk-honest", func(s *story) {
 			e := s.publishing(q1, 0)
 			c := s.call(e)

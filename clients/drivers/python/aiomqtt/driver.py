@@ -32,7 +32,7 @@ from rmq import tls
 from rmq.aio import AsyncSession
 from rmq.conn import WAIT, dialing
 from rmq.driver import main
-from rmq.session import SDK, Ack
+from rmq.session import SDK, Ack, outcome
 
 PUBLISH_WAIT = 10  # seconds, the SDK's own; for the rest it is given WAIT
 publishing = contextvars.ContextVar("publishing")  # the call whose message is handed over
@@ -214,7 +214,7 @@ class Aiomqtt(AsyncSession):
             fields = {"i": mid} if call.fields["q"] else {}
             if reason:
                 fields["r"] = reason
-            call.done("fail" if reason >= 0x80 else "ok", **fields)
+            call.done(outcome(reason), **fields)
 
 
 main(SDK(

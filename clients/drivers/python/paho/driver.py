@@ -27,7 +27,7 @@ from acks import Acks
 from rmq import tls
 from rmq.conn import WAIT, dialing
 from rmq.driver import main
-from rmq.session import SDK, Ack, Session
+from rmq.session import SDK, Ack, Session, outcome
 
 V2 = hasattr(mqtt, "CallbackAPIVersion")
 V5 = hasattr(mqtt, "MQTTv5")
@@ -198,9 +198,11 @@ class Paho(Session):
 
     def acknowledged(self, call, mid, reason):
         sent = {} if self.unsent.pop(mid, None) else {"i": mid}
-        outcome = "fail" if reason >= 0x80 else "ok"
-        call.done(outcome, **dict(sent, **({"r": reason} if reason else {})))
-        call.told(outcome, "reason %d" % reason if reason >= 0x80 else "")
+        call.done(outcome(reason), **dict(sent, **({"r": reason} if reason else {})))
+        if reason >= 0x80:
+            call.told("fail", "reason %d" % reason)
+        else:
+            call.told("ok")
 
     def message(self, m):
         """The SDK's callback. A paused process withholds acknowledgements where

@@ -7,6 +7,16 @@ import collections
 Ack = collections.namedtuple("Ack", "outcome reason text")
 Ack.__new__.__defaults__ = (0, "")
 
+
+def outcome(reason):
+    """The outcome of a publish, by the reason code of its acknowledgement. 0x92 is
+    of a PUBCOMP alone: that the broker knows no such packet says nothing of the
+    message."""
+    if reason == 0x92:
+        return "info"
+    return "fail" if reason >= 0x80 else "ok"
+
+
 # An SDK is a client library and how to use it; session is a class.
 SDK = collections.namedtuple("SDK", "name version protocols transports dedupes cannot session")
 
