@@ -56,6 +56,9 @@ func TestBlameOfAnomalies(t *testing.T) {
 			unheard(s, sub, q2, seq, 0)
 		}
 	}
+	releasedTo := func(s *story, st int32) *story { // a message to its subscriber, until its PUBREL
+		return s.toClient(sub, "publish", 90, s.of(st, 0)).packet(sub, "pubrec", 90, s.of(st, 0)).toClient(sub, "pubrel", 90, s.of(st, 0))
+	}
 	for _, c := range []struct {
 		name, claim string
 		tell        func(s *story)
@@ -88,6 +91,18 @@ func TestBlameOfAnomalies(t *testing.T) {
 			s.acked(q1, 0, 3).wireSend(sub, q1, 0, 0)
 			s.disconnect(sub).connect(sub, true).delivered(sub, q1, 1, 2).wireSend(sub, q1, 3, 0)
 			unheard(s, sub, q1, 3, 0)
+		}, nobody, ""},
+		{"released again when the session went on, and not answered", "qos2-no-loss", func(s *story) {
+			s.acked(q2, 0, 0)
+			releasedTo(s, q2).disconnect(sub).connect(sub, true).toClient(sub, "pubrel", 90, s.of(q2, 0)).marker(q2, 1, history.OK).deliver(sub, q2, 1, history.FlagEnd)
+		}, nobody, ""},
+		{"not released again when the session went on", "qos2-no-loss", func(s *story) {
+			s.acked(q2, 0, 0)
+			releasedTo(s, q2).disconnect(sub).connect(sub, true).marker(q2, 1, history.OK).deliver(sub, q2, 1, history.FlagEnd)
+		}, broker, "not again when the session went on"},
+		{"held back for a message that is released and not answered", "qos1-no-loss", func(s *story) {
+			s.acked(q2, 0, 0)
+			releasedTo(s, q2).disconnect(sub).connect(sub, true).toClient(sub, "pubrel", 90, s.of(q2, 0)).acked(q1, 0, 3)
 		}, nobody, ""},
 		{"never sent to the broker", "qos1-no-loss", func(s *story) {
 			e := s.publishing(q1, 0)

@@ -6,7 +6,7 @@ import "github.com/robustmq/rmq-mcp/history"
 type flow struct {
 	first, acked int32 // rows: of the first PUBLISH, of the first acknowledgement that ended an exchange; -1 for none
 	taken, freed int32 // rows of the first PUBREC, of the first PUBREL
-	conn         int32 // of the last PUBLISH
+	conn         int32 // of the last PUBLISH, or of a PUBREL on a later connection
 	session      uint16
 	id           uint16
 	n            uint8 // PUBLISHes
@@ -53,6 +53,7 @@ func (f *flow) release(p *packet) {
 	if f.freed < 0 {
 		f.freed = int32(p.row)
 	}
+	f.conn = max(f.conn, p.conn)
 	if f.state != done {
 		f.state = released
 	}
