@@ -13,7 +13,7 @@ const far = 1 << 20
 type bitmap struct {
 	words []uint64
 	n     int64 // numbers in it
-	top   int64 // the largest of them
+	top   int64 // the largest that was added
 }
 
 // add puts seq into the set. It reports whether it was not there before; a
@@ -31,6 +31,22 @@ func (m *bitmap) add(seq int64) (fresh bool) {
 	m.n++
 	m.top = max(m.top, seq)
 	return true
+}
+
+// remove takes seq out of the set. It reports whether it was there.
+func (m *bitmap) remove(seq int64) bool {
+	if !m.has(seq) {
+		return false
+	}
+	m.words[uint64(seq)>>6] &^= 1 << (uint64(seq) & 63)
+	m.n--
+	return true
+}
+
+// reset takes everything out of the set.
+func (m *bitmap) reset() {
+	clear(m.words)
+	m.n, m.top = 0, 0
 }
 
 func (m *bitmap) grow(w uint64) bool {

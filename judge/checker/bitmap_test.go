@@ -29,4 +29,11 @@ func TestBitmap(t *testing.T) {
 	if n := m.countFrom(64); n != 2 || m.n != 4 {
 		t.Errorf("%d from 64 on, %d in all", n, m.n)
 	}
+	if !m.remove(63) || m.remove(63) || m.has(63) || m.remove(-1) || m.n != 3 {
+		t.Errorf("63 is not removed exactly once: %d are left", m.n)
+	}
+	m.reset()
+	if m.n != 0 || m.hasFrom(0) || m.has(1000) {
+		t.Errorf("%d are left of none", m.n)
+	}
 }

@@ -152,6 +152,14 @@ func TestBlameOfAnomalies(t *testing.T) {
 			s.delivered(sub, q2, 0, 1).deliver(sub, q2, 0)
 		}, sdk, "its producer's client published it more than once"},
 
+		{"late to a client that left what was sent again unanswered", "delivery-progress", func(s *story) {
+			s.acked(q1, 0, 0).wireSend(sub, q1, 0, 0)
+			s.disconnect(sub).connect(sub, true)
+			id := s.wireSend(sub, q1, 0, dup)
+			s.acked(q1, 1, 1).wait(11*time.Second).wireTake(sub, q1, 0, id)
+			s.deliver(sub, q1, 1)
+		}, nobody, ""},
+
 		{"sent behind", "order-per-stream", func(s *story) { s.acked(q1, 0, 3).deliver(sub, q1, 1).deliver(sub, q1, 0).delivered(sub, q1, 2, 3) }, broker, "sent it behind"},
 		{"sent before", "order-per-stream", func(s *story) {
 			s.acked(q1, 0, 1)

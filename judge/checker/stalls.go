@@ -16,7 +16,7 @@ var claimDeliveryProgress = Entry{
 	Claim: verdict.Claim{Name: ClaimDeliveryProgress, Severity: verdict.P1,
 		Text:   "A subscriber that is connected and reads gets what was acknowledged for it: while no fault is in place none waits for longer than the scenario allows the cluster to be silent and to recover (progress_s, recovery_s; without them half a minute).",
 		Source: "the scenario's budget"},
-	Category: Liveness, Checker: "stalls@2", Protocols: every, Rests: history.PromiseProgress, New: newStalls, NeedsComplete: true, Timed: true, canary: holdBack,
+	Category: Liveness, Checker: "stalls@3", Protocols: every, Rests: history.PromiseProgress, New: newStalls, NeedsComplete: true, Timed: true, canary: holdBack,
 	Excused: excused("a broker need not send again on one connection what the tap withheld", "packet_drop", "packet_delay", "packet_mutate", "packet_truncate", "half_open"),
 }
 
@@ -64,10 +64,11 @@ type stalled struct {
 // for these. A client that answered PUBLISH by PUBREC owes nothing until it is sent
 // PUBREL.
 type owing struct {
-	conn  int64 // when it was let in
-	open  int   // packets that it has not answered
-	since int64 // when the first of them came
-	owed  int64 // the time with such packets, without that since since
+	conn  int32  // its connection
+	begun int64  // when it was let in there
+	open  bitmap // packet ids that it has not answered there
+	since int64  // when the first of them came
+	owed  int64  // the time with such packets, without that since since
 	marks []owed
 }
 
@@ -77,33 +78,33 @@ type owed struct{ t, owed int64 }
 // markEvery is how much owed must have grown for the next mark.
 const markEvery = int64(100e6)
 
-func (o *owing) begin(t int64) { *o = owing{conn: t} }
+func (o *owing) begin(p *packet) {
+	o.open.reset()
+	*o = owing{conn: p.conn, begun: p.time, open: o.open}
+}
 
-func (o *owing) ask(t int64) {
-	if o.open++; o.open == 1 {
-		o.since = t
+func (o *owing) ask(p *packet) {
+	if o.open.add(p.id) && o.open.n == 1 {
+		o.since = p.time
 	}
 }
 
-func (o *owing) answer(t int64) {
-	if o.open == 0 {
+func (o *owing) answer(p *packet) {
+	if !o.open.remove(p.id) || o.open.n > 0 {
 		return
 	}
-	if o.open--; o.open > 0 {
-		return
-	}
-	o.owed += t - o.since
+	o.owed += p.time - o.since
 	if n := len(o.marks); n == 0 || o.owed-o.marks[n-1].owed >= markEvery {
-		o.marks = append(o.marks, owed{t, o.owed})
+		o.marks = append(o.marks, owed{p.time, o.owed})
 	}
 }
 
 // free returns how long the client owed nothing between two times, at least. The second
 // is now.
 func (o *owing) free(from, now int64) int64 {
-	from = max(from, o.conn)
+	from = max(from, o.begun)
 	in := o.owed
-	if o.open > 0 {
+	if o.open.n > 0 {
 		in += now - o.since
 	}
 	if i := sort.Search(len(o.marks), func(i int) bool { return o.marks[i].t > from }); i > 0 {
@@ -185,18 +186,17 @@ func (c *stalls) settled() bool {
 // packet follows the packets that a client has not answered, because its broker may
 // wait for those. It also notes the messages sent to it late.
 func (c *stalls) packet(p *packet, of *stalled) {
-	switch {
+	switch o := &of.owing; {
+	case p.conn < o.conn: // written down late
 	case p.accepted():
-		of.owing.begin(p.time)
+		o.begin(p)
 	case p.kind == publishPacket && p.toClient:
 		c.sending(p, of)
-		if p.qos > 0 && !p.flags.Has(history.FlagDup) {
-			of.owing.ask(p.time)
-		}
+		o.ask(p)
 	case p.kind == pubrelPacket && p.toClient:
-		of.owing.ask(p.time)
+		o.ask(p)
 	case !p.toClient && (p.kind == pubackPacket || p.kind == pubrecPacket || p.kind == pubcompPacket):
-		of.owing.answer(p.time)
+		o.answer(p)
 	}
 }
 
