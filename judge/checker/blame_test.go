@@ -160,6 +160,38 @@ func TestBlameOfAnomalies(t *testing.T) {
 			s.deliver(sub, q1, 1)
 		}, nobody, ""},
 
+		{"sent in time", "delivery-progress", func(s *story) {
+			s.acked(q1, 0, 0).wireSend(sub, q1, 0, 0)
+			unheard(s.wait(11*time.Second), sub, q1, 0, 0)
+		}, sdk, "sent it in time"},
+		{"sent in time, and again late on the next connection", "delivery-progress", func(s *story) {
+			s.acked(q1, 0, 0).wireSend(sub, q1, 0, 0)
+			s.disconnect(sub).connect(sub, true).wait(11*time.Second).deliver(sub, q1, 0, dup).again(3)
+		}, broker, "sent it again so late"},
+		{"sent in time, and again at once on the next connection", "delivery-progress", func(s *story) {
+			s.acked(q1, 0, 0).wireSend(sub, q1, 0, 0)
+			s.wait(11*time.Second).disconnect(sub).connect(sub, true).deliver(sub, q1, 0, dup).again(3)
+		}, sdk, "sent it in time"},
+		{"sent in time, and again on the next connection but one", "delivery-progress", func(s *story) {
+			s.acked(q1, 0, 0).wireSend(sub, q1, 0, 0)
+			s.disconnect(sub).connect(sub, true).wait(11*time.Second).disconnect(sub).connect(sub, true).deliver(sub, q1, 0, dup)
+		}, nobody, ""},
+		{"acknowledged, and sent again on a later connection", "delivery-progress", func(s *story) {
+			s.acked(q1, 0, 0)
+			s.wireTake(sub, q1, 0, s.wireSend(sub, q1, 0, 0))
+			s.wait(11*time.Second).disconnect(sub).connect(sub, true).deliver(sub, q1, 0, dup)
+		}, sdk, "sent it in time"},
+		{"sent and taken in time, and released late", "delivery-progress", func(s *story) {
+			s.acked(q2, 0, 0)
+			s.toClient(sub, "publish", 90, s.of(q2, 0)).packet(sub, "pubrec", 90, s.of(q2, 0)).wait(11*time.Second).toClient(sub, "pubrel", 90, s.of(q2, 0))
+			unheard(s, sub, q2, 0, 0)
+		}, broker, "sent its PUBREL so late"},
+		{"sent in time, and taken late", "delivery-progress", func(s *story) {
+			s.acked(q2, 0, 0)
+			s.toClient(sub, "publish", 90, s.of(q2, 0)).wait(11*time.Second).packet(sub, "pubrec", 90, s.of(q2, 0)).toClient(sub, "pubrel", 90, s.of(q2, 0))
+			unheard(s, sub, q2, 0, 0)
+		}, nobody, ""},
+
 		{"sent behind", "order-per-stream", func(s *story) { s.acked(q1, 0, 3).deliver(sub, q1, 1).deliver(sub, q1, 0).delivered(sub, q1, 2, 3) }, broker, "sent it behind"},
 		{"sent before", "order-per-stream", func(s *story) {
 			s.acked(q1, 0, 1)

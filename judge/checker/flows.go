@@ -15,13 +15,13 @@ type flow struct {
 	bare         uint8 // PUBLISHes after the first, in one session, without DUP
 	qos          uint8 // of the last PUBLISH
 	state        flowState
-	again        bool // the first PUBLISH had DUP: what it repeats did not come so far
-	renamed      bool // a PUBLISH was under another topic than its stream's
-	retained     bool // a PUBLISH had RETAIN
-	late         bool // it was sent to a subscriber long after it was acknowledged (stalls notes it)
-	idle         bool // the same, and the broker had waited for nothing of the client's (stalls)
-	revived      bool // that acknowledgement was in a later session, of which the message was none
-	shared       bool // another message had its packet id at the same time (the dialogue notes it)
+	again        bool     // the first PUBLISH had DUP: what it repeats did not come so far
+	renamed      bool     // a PUBLISH was under another topic than its stream's
+	retained     bool     // a PUBLISH had RETAIN
+	late         lateness // of the broker's last step to hand it to a subscriber (stalls notes it)
+	idle         bool     // that step was late, and the broker had waited for nothing of the client's (stalls)
+	revived      bool     // that acknowledgement was in a later session, of which the message was none
+	shared       bool     // another message had its packet id at the same time (the dialogue notes it)
 }
 
 type flowState uint8
@@ -32,6 +32,20 @@ const (
 	released            // PUBREL
 	done                // PUBACK or PUBCOMP
 )
+
+// A lateness is a step that the broker took long after the message was acknowledged.
+type lateness uint8
+
+const (
+	inTime       lateness = iota
+	sentLate              // PUBLISH
+	resentLate            // PUBLISH, on a later connection
+	releasedLate          // PUBREL
+)
+
+func (l lateness) String() string {
+	return [...]string{"nothing", "it", "it again", "its PUBREL"}[l]
+}
 
 func (f *flow) publish(p *packet, session uint16) {
 	switch {

@@ -297,7 +297,7 @@ func (c *recovery) withheldFrom(process int32) shown {
 		switch {
 		case to == nil:
 			by = l.wire.lostBy(process, s.stream, s.seq)
-		case to.late && to.idle:
+		case to.idle:
 			by = byBroker("that it was sent late, and that the client had answered all it was sent", int64(to.first))
 		}
 		if by.by == verdict.Broker {

@@ -16,7 +16,7 @@ var claimDeliveryProgress = Entry{
 	Claim: verdict.Claim{Name: ClaimDeliveryProgress, Severity: verdict.P1,
 		Text:   "A subscriber that is connected and reads gets what was acknowledged for it: while no fault is in place none waits for longer than the scenario allows the cluster to be silent and to recover (progress_s, recovery_s; without them half a minute).",
 		Source: "the scenario's budget"},
-	Category: Liveness, Checker: "stalls@3", Protocols: every, Rests: history.PromiseProgress, New: newStalls, NeedsComplete: true, Timed: true, canary: holdBack,
+	Category: Liveness, Checker: "stalls@4", Protocols: every, Rests: history.PromiseProgress, New: newStalls, NeedsComplete: true, Timed: true, canary: holdBack,
 	Excused: excused("a broker need not send again on one connection what the tap withheld", "packet_drop", "packet_delay", "packet_mutate", "packet_truncate", "half_open"),
 }
 
@@ -67,6 +67,7 @@ type owing struct {
 	conn  int32  // its connection
 	begun int64  // when it was let in there
 	open  bitmap // packet ids that it has not answered there
+	left  bitmap // likewise on the connection before, when that ended
 	since int64  // when the first of them came
 	owed  int64  // the time with such packets, without that since since
 	marks []owed
@@ -79,8 +80,8 @@ type owed struct{ t, owed int64 }
 const markEvery = int64(100e6)
 
 func (o *owing) begin(p *packet) {
-	o.open.reset()
-	*o = owing{conn: p.conn, begun: p.time, open: o.open}
+	o.left.reset()
+	*o = owing{conn: p.conn, begun: p.time, open: o.left, left: o.open}
 }
 
 func (o *owing) ask(p *packet) {
@@ -158,14 +159,12 @@ func (c *stalls) Add(b *history.Batch) {
 			c.of[b.Process[i]].exempt = true
 		}
 	}
-	if !c.reads {
-		for i := range rows.packets {
-			if p := &rows.packets[i]; uint32(p.process) < uint32(len(c.of)) {
-				c.packet(p, &c.of[p.process])
-			}
-		}
+	packets := rows.packets
+	if c.reads {
+		packets = nil
 	}
 	for _, d := range rows.delivered {
+		packets = c.follow(packets, int(d.i))
 		if d.pair < 0 || !c.got[d.pair].add(d.seq) || c.of[b.Process[d.i]].exempt || !c.ledger.plain(d) {
 			continue
 		}
@@ -177,6 +176,18 @@ func (c *stalls) Add(b *history.Batch) {
 		}
 		c.late(b, d, m, steady && !c.got[d.pair].hasFrom(d.seq+1)) // not overtaken
 	}
+	c.follow(packets, b.N)
+}
+
+// follow takes the packets before a row of the batch. It returns the others.
+func (c *stalls) follow(packets []packet, until int) []packet {
+	for len(packets) > 0 && packets[0].i < until {
+		if p := &packets[0]; uint32(p.process) < uint32(len(c.of)) {
+			c.packet(p, &c.of[p.process])
+		}
+		packets = packets[1:]
+	}
+	return packets
 }
 
 func (c *stalls) settled() bool {
@@ -190,24 +201,38 @@ func (c *stalls) packet(p *packet, of *stalled) {
 	case p.conn < o.conn: // written down late
 	case p.accepted():
 		o.begin(p)
-	case p.kind == publishPacket && p.toClient:
-		c.sending(p, of)
-		o.ask(p)
-	case p.kind == pubrelPacket && p.toClient:
+	case p.toClient && (p.kind == publishPacket || p.kind == pubrelPacket):
+		if !o.open.has(p.id) { // else it is a repetition
+			c.step(p, o)
+		}
 		o.ask(p)
 	case !p.toClient && (p.kind == pubackPacket || p.kind == pubrecPacket || p.kind == pubcompPacket):
 		o.answer(p)
 	}
 }
 
-func (c *stalls) sending(p *packet, of *stalled) {
+// step notes a late step of the broker to hand over a message that its subscriber has
+// neither got nor acknowledged. It is not late to go on at once with what the connection
+// before left unanswered.
+func (c *stalls) step(p *packet, o *owing) {
 	m := c.ledger.sends.find(p.stream, p.seq)
 	if m == nil || m.outcome != history.OK || p.time-m.acked <= c.bound {
 		return
 	}
-	if to := c.ledger.wire.to(p.process, p.stream, p.seq); to != nil && int64(to.first) == p.row {
-		to.late, to.idle = true, of.owing.free(m.acked, p.time) > c.bound
+	to := c.ledger.wire.to(p.process, p.stream, p.seq)
+	if to == nil || to.idle || to.acked >= 0 && int64(to.acked) < p.row || c.got[c.ledger.route.at(p.process, p.stream)].has(p.seq) {
+		return
 	}
+	by := resentLate
+	switch {
+	case int64(to.first) == p.row:
+		by = sentLate
+	case o.left.has(p.id) && p.time-o.begun <= c.bound:
+		return
+	case p.kind == pubrelPacket:
+		by = releasedLate
+	}
+	to.late, to.idle = by, o.free(m.acked, p.time) > c.bound
 }
 
 // heldBy names the party that kept a message from its subscriber. A client that leaves
@@ -218,10 +243,10 @@ func (c *stalls) heldBy(process, stream int32, seq int64) shown {
 		return nothingShown
 	}
 	switch {
-	case !to.late:
+	case to.late == inTime:
 		return bySDK("that the broker sent it in time", int64(to.first))
 	case to.idle:
-		return byBroker("that the broker sent it so late, to a client that had answered all it was sent", int64(to.first))
+		return byBroker("that the broker sent "+to.late.String()+" so late, to a client that had answered all it was sent", int64(to.first))
 	}
 	return nothingShown
 }
