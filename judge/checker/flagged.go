@@ -9,14 +9,14 @@ var claimBrokerResendDup = Entry{
 	Claim: verdict.Claim{Name: "broker-resend-dup", Severity: verdict.P3, Wire: true,
 		Text:   "The DUP flag MUST be set to 1 by the Client or Server when it attempts to re-deliver a PUBLISH Packet.",
 		Source: "MQTT 3.1.1 section 3.3.1.1 [MQTT-3.3.1-1]"},
-	Category: Safety, Checker: "flagged@4", Protocols: mqtt, New: talks(flagged(verdict.Broker)), canary: strip(verdict.Broker),
+	Category: Safety, Checker: "flagged@5", Protocols: mqtt, New: talks(flagged(verdict.Broker)), canary: strip(verdict.Broker),
 }
 
 var claimSDKResendDup = Entry{
 	Claim: verdict.Claim{Name: "sdk-resend-dup", Severity: verdict.P3, Of: verdict.SDK, Wire: true,
 		Text:   "The DUP flag MUST be set to 1 by the Client or Server when it attempts to re-deliver a PUBLISH Packet.",
 		Source: "MQTT 3.1.1 section 3.3.1.1 [MQTT-3.3.1-1]"},
-	Category: Safety, Checker: "flagged@4", Protocols: mqtt, New: talks(flagged(verdict.SDK)), canary: strip(verdict.SDK),
+	Category: Safety, Checker: "flagged@5", Protocols: mqtt, New: talks(flagged(verdict.SDK)), canary: strip(verdict.SDK),
 }
 
 // flagged is that a PUBLISH which is sent again says so (MQTT-3.3.1-1): with
@@ -33,6 +33,9 @@ func flagged(of verdict.Party) rule {
 			}
 			if p.flags.Has(history.FlagDup) {
 				return "", true
+			}
+			if side == 1 && l.setBack(p, open) {
+				return "", false
 			}
 			return sentence("was sent again by the %s with packet id %d, without DUP", name, p.id), true
 		},

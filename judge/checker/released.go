@@ -49,7 +49,7 @@ func (l *ledger) anew(p *packet) bool {
 	return from == nil || from.begun > 1
 }
 
-// setBack reports whether a broker may have come back without the PUBREL that it had sent.
+// setBack reports whether a broker may have come back without what it had sent of a message.
 // It may where its vendor does not promise durability, and a node may have ended since the
 // message was published and before the connection with the second PUBLISH.
 func (l *ledger) setBack(p *packet, open *exchange) bool {

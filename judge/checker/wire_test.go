@@ -111,6 +111,16 @@ func TestWireClaims(t *testing.T) {
 		}, unknown, ""},
 		{"the broker sends again without DUP", "broker-resend-dup", func(s *story) { got(s, 1, q1, 0, 0); s.connect(sub, true); got(s, 1, q1, 0, 0) }, fail, "by the broker"},
 		{"the broker sends again to a session it forgot", "broker-resend-dup", func(s *story) { got(s, 1, q1, 0, 0); s.connect(sub, false); got(s, 1, q1, 0, 0) }, unknown, ""},
+		{"a broker whose node is killed sends again without DUP", "broker-resend-dup", func(s *story) { bareAfterKill(s) }, unknown, ""},
+		{"a durable broker whose node is killed sends again without DUP", "broker-resend-dup", func(s *story) {
+			s.run.Cluster.Promises = []string{"qos2-exactly-once"}
+			bareAfterKill(s)
+		}, fail, "by the broker with packet id 1, without DUP"},
+		{"a broker sends again without DUP, on a connection that a kill does not end", "broker-resend-dup", func(s *story) {
+			bareAfterKill(s)
+			got(s, 2, q1, 1, 0)
+			got(s, 2, q1, 1, 0)
+		}, fail, "message 1"},
 		{"a retained copy", "broker-resend-dup", func(s *story) { got(s, 1, q1, 0, 0); got(s, 1, q1, 0, history.FlagRetain) }, unknown, ""},
 		{"two filters, two copies", "broker-resend-dup", func(s *story) {
 			s.tables.Processes[sub].Filters = append(s.tables.Processes[sub].Filters, history.Filter{Filter: "work/1", QoS: 1})
@@ -540,6 +550,14 @@ func TestHonestCountsAPublishOnce(t *testing.T) {
 	if r := judgeStory(t, s.finish(), "sdk-honest").Results[0]; r.Judged != 1 || r.Found() != 1 || r.Counts["false_acks"] != 1 {
 		t.Errorf("%d judged, %d found, %v", r.Judged, r.Found(), r.Counts)
 	}
+}
+
+// bareAfterKill has the broker send a message that it had sent before a node was killed,
+// as if for the first time.
+func bareAfterKill(s *story) {
+	s.toClient(sub, "publish", 1, s.of(q1, 0)).fault(time.Second)
+	s.landings[len(s.landings)-1].Ends = true
+	s.wait(time.Second).connect(sub, true).toClient(sub, "publish", 1, s.of(q1, 0))
 }
 
 // resentAfterKill has the broker send a message again whose PUBREL it had sent before a
