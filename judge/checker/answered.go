@@ -9,11 +9,13 @@ var claimBrokerAcks = Entry{
 	Claim: verdict.Claim{Name: "broker-acks", Severity: verdict.P1, Wire: true,
 		Text:   "The receiver MUST respond with a PUBACK (QoS 1) or PUBREC (QoS 2) Packet containing the Packet Identifier from the incoming PUBLISH Packet.",
 		Source: "MQTT 3.1.1 sections 4.3.2 [MQTT-4.3.2-2] and 4.3.3 [MQTT-4.3.3-2]"},
-	Category: Safety, Checker: "answered@4", Protocols: mqtt, New: talks(answered), canary: misanswer,
+	Category: Safety, Checker: "answered@5", Protocols: mqtt, New: talks(answered), canary: misanswer,
 }
 
 // answered is that a broker answers with the packet id of what it was sent, and
-// as its QoS asks (MQTT-4.3.2-2, MQTT-4.3.3-2). PUBCOMP answers nothing but PUBREL.
+// as its QoS asks (MQTT-4.3.2-2, MQTT-4.3.3-2). PUBCOMP answers nothing but PUBREL. That
+// the broker knows no such packet is no error on the next connection alone (MQTT 5.0,
+// 3.7.2.1).
 var answered = rule{
 	of: verdict.Broker, side: 0, kinds: []packetKind{pubackPacket, pubrecPacket, pubcompPacket}, kind: "misanswered",
 	holds:  "%d answers of the broker had the packet id of a PUBLISH or PUBREL",
@@ -29,6 +31,8 @@ var answered = rule{
 			return sentence("was answered by a %s, and is of QoS %d", p.kind, open.qos), true
 		case p.kind == pubcompPacket && open.state < released && !open.twice:
 			return "was answered by a PUBCOMP, before the client had sent PUBREL", true
+		case p.kind == pubcompPacket && p.refused() && open.state == released && open.of(p) && !open.shared && l.wire.acceptedOn(p):
+			return sentence("was answered by a PUBCOMP with reason 0x%02x, after a PUBREC on the same connection had accepted it", p.reason), true
 		}
 		return "", true
 	},

@@ -241,6 +241,13 @@ func (w *wire) took(stream int32, seq int64) bool {
 	return f != nil && f.taken >= 0
 }
 
+// acceptedOn reports whether a broker first accepted the message of a packet by PUBREC on
+// the packet's connection.
+func (w *wire) acceptedOn(p *packet) bool {
+	g := w.clients[p.process].greetedOn(p.conn)
+	return g != nil && w.took(p.stream, p.seq) && int64(w.from(p.stream, p.seq).taken) > g.row
+}
+
 // to returns the flow of a message on its way to a subscriber, nil for none.
 func (w *wire) to(process, stream int32, seq int64) *flow {
 	if !w.on {

@@ -239,6 +239,15 @@ func TestWireClaims(t *testing.T) {
 		}, pass, ""},
 		{"PUBACK for QoS 2", "broker-acks", func(s *story) { sent(s, 1, q2, 0, 0).toClient(pub, "puback", 1, s.of(q2, 0)) }, fail, "was answered by a PUBACK, and is of QoS 2"},
 		{"PUBCOMP at once", "broker-acks", func(s *story) { sent(s, 1, q2, 0, 0).toClient(pub, "pubcomp", 1, s.of(q2, 0)) }, fail, "message 0 of pub-1 on work/2 (QoS 2) was answered by a PUBCOMP, before the client had sent PUBREL"},
+		{"PUBCOMP that knows nothing of what PUBREC accepted", "broker-acks", func(s *story) {
+			released(s, q2).toClient(pub, "pubcomp", 1, s.of(q2, 0), refused)
+		}, fail, "message 0 of pub-1 on work/2 (QoS 2) was answered by a PUBCOMP with reason 0x87, after a PUBREC on the same connection had accepted it"},
+		{"PUBCOMP that knows nothing, on the next connection", "broker-acks", func(s *story) {
+			released(s, q2).connect(pub, true).packet(pub, "pubrel", 1, s.of(q2, 0)).toClient(pub, "pubcomp", 1, s.of(q2, 0), refused)
+		}, pass, ""},
+		{"PUBCOMP that knows nothing any more, to a second PUBREL", "broker-acks", func(s *story) {
+			released(s, q2).packet(pub, "pubrel", 1, s.of(q2, 0)).toClient(pub, "pubcomp", 1, s.of(q2, 0)).toClient(pub, "pubcomp", 1, s.of(q2, 0), refused)
+		}, pass, ""},
 		{"PUBCOMP on the connection after PUBREL", "broker-acks", func(s *story) {
 			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0))
 			s.connect(pub, true).packet(pub, "pubrel", 1, s.of(q2, 0)).toClient(pub, "pubcomp", 1, s.of(q2, 0))
