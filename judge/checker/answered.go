@@ -9,7 +9,7 @@ var claimBrokerAcks = Entry{
 	Claim: verdict.Claim{Name: "broker-acks", Severity: verdict.P1, Wire: true,
 		Text:   "The receiver MUST respond with a PUBACK (QoS 1) or PUBREC (QoS 2) Packet containing the Packet Identifier from the incoming PUBLISH Packet.",
 		Source: "MQTT 3.1.1 sections 4.3.2 [MQTT-4.3.2-2] and 4.3.3 [MQTT-4.3.3-2]"},
-	Category: Safety, Checker: "answered@5", Protocols: mqtt, New: talks(answered), canary: misanswer,
+	Category: Safety, Checker: "answered@6", Protocols: mqtt, New: talks(answered), canary: misanswer,
 }
 
 // answered is that a broker answers with the packet id of what it was sent, and
@@ -24,14 +24,15 @@ var answered = rule{
 		if p.id < 0 {
 			return "", false
 		}
+		mixed := open != nil && (open.shared || open.stream < 0) // the answer may be to another message with the packet id
 		switch {
 		case open == nil:
 			return sentence("was answered by a %s of the broker, and was never used by the client", p.kind), true
-		case (p.kind == pubackPacket) != (open.qos == 1) && !open.twice:
+		case (p.kind == pubackPacket) != (open.qos == 1) && !mixed:
 			return sentence("was answered by a %s, and is of QoS %d", p.kind, open.qos), true
-		case p.kind == pubcompPacket && open.state < released && !open.twice:
+		case p.kind == pubcompPacket && open.state < released && !mixed:
 			return "was answered by a PUBCOMP, before the client had sent PUBREL", true
-		case p.kind == pubcompPacket && p.refused() && open.state == released && open.of(p) && !open.shared && l.wire.acceptedOn(p):
+		case p.kind == pubcompPacket && p.refused() && open.state == released && open.of(p) && !mixed && l.wire.acceptedOn(p):
 			return sentence("was answered by a PUBCOMP with reason 0x%02x, after a PUBREC on the same connection had accepted it", p.reason), true
 		}
 		return "", true

@@ -248,6 +248,14 @@ func TestWireClaims(t *testing.T) {
 		{"PUBCOMP that knows nothing any more, to a second PUBREL", "broker-acks", func(s *story) {
 			released(s, q2).packet(pub, "pubrel", 1, s.of(q2, 0)).toClient(pub, "pubcomp", 1, s.of(q2, 0)).toClient(pub, "pubcomp", 1, s.of(q2, 0), refused)
 		}, pass, ""},
+		{"PUBCOMP to what is sent again", "broker-acks", func(s *story) {
+			sent(s, 1, q2, 0, 0).connect(pub, true)
+			sent(s, 1, q2, 0, dup).toClient(pub, "pubcomp", 1, s.of(q2, 0))
+		}, fail, "was answered by a PUBCOMP, before the client had sent PUBREL"},
+		{"PUBACK to what is sent again with QoS 2", "broker-acks", func(s *story) {
+			sent(s, 1, q2, 0, 0).connect(pub, true)
+			sent(s, 1, q2, 0, dup).toClient(pub, "puback", 1, s.of(q2, 0))
+		}, fail, "was answered by a PUBACK, and is of QoS 2"},
 		{"PUBCOMP on the connection after PUBREL", "broker-acks", func(s *story) {
 			sent(s, 1, q2, 0, 0).toClient(pub, "pubrec", 1, s.of(q2, 0)).packet(pub, "pubrel", 1, s.of(q2, 0))
 			s.connect(pub, true).packet(pub, "pubrel", 1, s.of(q2, 0)).toClient(pub, "pubcomp", 1, s.of(q2, 0))
