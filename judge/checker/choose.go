@@ -59,15 +59,13 @@ func (c Circumstances) Beside(asked []string, not map[string]string) (claims []s
 
 // unjudged returns why nobody is judged by a claim that is not asked, or "".
 func (e Entry) unjudged(c Circumstances) string {
-	if e.Unjudged != nil {
-		if why := e.Unjudged(c); why != "" {
-			return why
-		}
-	}
 	for _, fault := range c.Faults {
 		if why := e.Excused[fault]; why != "" {
 			return why
 		}
+	}
+	if e.Unjudged != nil {
+		return e.Unjudged(c)
 	}
 	return ""
 }

@@ -74,7 +74,8 @@ type bench struct {
 	checker  Checker
 	canary   Checker // nil while nothing is mutated
 	mutation *mutation
-	settled  bool // the canary is, see settler
+	settled  bool   // the canary is, see settler
+	spoilt   string // why a violation may be our doing, "" if it may not
 
 	broken, canaryBroken breakage
 }
@@ -96,7 +97,7 @@ func newJudge(ctx Context, claims []string) (*judge, error) {
 		if err != nil {
 			return nil, fmt.Errorf("judge: %w", err)
 		}
-		j.benches = append(j.benches, &bench{entry: e, checker: e.New(ctx), mutation: e.canary(ctx)})
+		j.benches = append(j.benches, &bench{entry: e, checker: e.New(ctx), mutation: e.canary(ctx), spoilt: e.byOurs(ctx.Run, ctx.Landings)})
 	}
 	return j, nil
 }
@@ -266,6 +267,8 @@ func (b *bench) result(end *closing, coverage verdict.Coverage, forged string) v
 		unsure(&r, sentence("the host kept everything from running for %.1f s, which may be why it took so long", coverage.HostStarvedS))
 	case forged != "" && b.entry.Category != Operational && r.Status == verdict.Fail:
 		unsure(&r, forged+" changed bytes on their way unnoticed: what went wrong may be its doing")
+	case b.spoilt != "" && r.Status == verdict.Fail:
+		unsure(&r, b.spoilt)
 	case r.Status == verdict.Pass && b.canaryBroken.broke():
 		unsure(&r, "its canary broke, which is a defect of rmq-mcp and none of the broker: "+b.canaryBroken.why)
 	case r.Status == verdict.Pass && r.Canary.Skipped != "":

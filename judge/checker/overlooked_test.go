@@ -28,6 +28,57 @@ func TestFaultsSpoilWhatIsBeside(t *testing.T) {
 	}
 }
 
+// A claim that was asked is not held against the broker where a fault that somebody
+// injected by hand may explain the violation.
+func TestFaultsByHandSpoilWhatWasAsked(t *testing.T) {
+	const pass, fail, unknown = verdict.Pass, verdict.Fail, verdict.Unknown
+	panics := func(s *story) { s.observe(history.ObservePanic, history.None, 1, 7) }
+	loses := func(s *story) { s.acked(q1, 0, 9).delivered(sub, q1, 0, 8).marked(q1, 10) }
+	for _, test := range []struct {
+		name  string
+		claim string
+		fault string
+		tell  func(s *story)
+		want  verdict.Status
+		text  string
+	}{
+		{"a panic without threads", "no-panic", "pids", panics, unknown, "f1 (pids of follower) was injected by hand, and it may be its doing: a process that gets no memory or no thread may end"},
+		{"a panic under a pause", "no-panic", "pause", panics, fail, ""},
+		{"no panic without threads", "no-panic", "pids", func(*story) {}, pass, ""},
+		{"a damaged payload", "no-corruption", "bit_rot", func(s *story) {
+			s.publish(q1, 0, history.OK).deliver(sub, q1, 0, history.FlagCorrupt)
+		}, unknown, "changes what is stored"},
+		{"a loss with the one disk", "qos1-no-loss", "lost_disk", loses, unknown, "the one copy of the data"},
+		{"a loss with one disk of three", "qos1-no-loss", "lost_disk", func(s *story) { s.run.Cluster.Nodes = 3; loses(s) }, fail, ""},
+		{"a loss under a kill", "qos1-no-loss", "kill", loses, fail, ""},
+		{"a panic under the fault that the scenario plans", "no-panic", "pids", func(s *story) {
+			s.run.Faults = []history.PlannedFault{{Type: "pids"}}
+			panics(s)
+		}, fail, ""},
+		{"an inversion under a pause, which many brokers have", "order-per-stream", "pause", func(s *story) {
+			s.acked(q1, 0, 3).delivered(sub, q1, 0, 1).deliver(sub, q1, 3).deliver(sub, q1, 2)
+		}, fail, ""},
+		{"a fault that was never applied", "no-panic", "pids", func(s *story) {
+			s.landings[0].Times = history.LandingTimes{}
+			panics(s)
+		}, fail, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newStory().join(sub).wait(time.Second).fault(time.Second)
+			s.run.Claims, s.run.Cluster.Nodes = []string{test.claim}, 1
+			s.landings[0].Type, s.landings[0].Target = test.fault, "follower"
+			test.tell(s)
+			r := judgeStory(t, s.finish()).Results[0]
+			if r.Status != test.want || !strings.Contains(said(r), test.text) {
+				t.Errorf("%s, want %s: %s", r.Status, test.want, said(r))
+			}
+			if r.Status == unknown && len(r.Anomalies) == 0 {
+				t.Error("nobody is shown what happened")
+			}
+		})
+	}
+}
+
 // A claim that is judged beside the others fails like one that was asked, and where
 // there is nothing to judge nothing is said.
 func TestBesideTheClaims(t *testing.T) {
