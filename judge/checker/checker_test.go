@@ -510,6 +510,35 @@ func TestCheckers(t *testing.T) {
 		{"ends before it could be told", "progress", func(s *story) {
 			s.acked(q1, 0, 3).fault(2 * time.Second).wait(3 * time.Second).phase("drain")
 		}, unknown, nil, "could tell"},
+		{"every publisher is paused", "progress", func(s *story) {
+			s.acked(q1, 0, 3).fault(20*time.Second).struck("pause_client", "publishers").wait(20*time.Second).acked(q1, 4, 6)
+		}, pass, nil, ""},
+		{"the one publisher is paused, by its name", "progress", func(s *story) {
+			s.acked(q1, 0, 3).fault(20*time.Second).struck("pause_client", "client:pub-1").wait(20*time.Second).acked(q1, 4, 6)
+		}, pass, nil, ""},
+		{"it stands still after its publishers were paused", "progress", func(s *story) {
+			s.acked(q1, 0, 3).fault(20*time.Second).struck("pause_client", "publishers").wait(26*time.Second).acked(q1, 4, 6)
+		}, fail, map[string]int64{"silences": 1}, "around f1"},
+		{"it stands still for a moment before and after", "progress", func(s *story) {
+			s.acked(q1, 0, 3).wait(3*time.Second).fault(20*time.Second).struck("pause_client", "publishers").wait(23*time.Second).acked(q1, 4, 6)
+		}, pass, nil, ""},
+		{"it stands still while subscribers are paused", "progress", func(s *story) {
+			s.acked(q1, 0, 3).fault(20*time.Second).struck("pause_client", "subscribers").wait(20*time.Second).acked(q1, 4, 6)
+		}, fail, nil, "around f1"},
+		{"every node is paused", "progress", func(s *story) {
+			s.acked(q1, 0, 3).fault(20*time.Second).struck("pause", "all", "node-1", "node-2").wait(20*time.Second).acked(q1, 4, 6)
+		}, pass, nil, ""},
+		{"one of two nodes is paused", "progress", func(s *story) {
+			s.acked(q1, 0, 3).fault(20*time.Second).struck("pause", "leader", "node-1").wait(20*time.Second).acked(q1, 4, 6)
+		}, fail, nil, "around f1"},
+		{"every node is slow", "progress", func(s *story) {
+			s.acked(q1, 0, 3).fault(20*time.Second).struck("delay", "all", "node-1", "node-2").wait(20*time.Second).acked(q1, 4, 6)
+		}, fail, nil, "around f1"},
+		{"publishers are paused to the end", "progress", func(s *story) {
+			s.acked(q1, 0, 3).fault(0).struck("pause_client", "publishers")
+			s.landings[0].Times.HealedNS = 0
+			s.wait(20 * time.Second).phase("drain")
+		}, unknown, nil, "to the end a fault kept publishers"},
 		{"no bound", "progress", func(s *story) {
 			s.run.Budget.ProgressS = 0
 			s.acked(q1, 0, 3).fault(2*time.Second).acked(q1, 4, 5)

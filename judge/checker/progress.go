@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
@@ -11,23 +12,24 @@ var claimProgress = Entry{
 	Claim: verdict.Claim{Name: "progress", Severity: verdict.P1,
 		Text:   "While a fault is in place the cluster goes on acknowledging publishes, after a silence that the scenario bounds (progress_s).",
 		Source: "the scenario's budget"},
-	Category: Liveness, Checker: "progress@2", Protocols: every, Rests: history.PromiseProgress, New: newProgress, NeedsComplete: true, Timed: true, Bounded: true, canary: stall,
+	Category: Liveness, Checker: "progress@3", Protocols: every, Rests: history.PromiseProgress, New: newProgress, NeedsComplete: true, Timed: true, Bounded: true, canary: stall,
 	ByFault: true,
 }
 
 // progress judges that the cluster goes on: while a fault is in place, and
 // until it is overcome, publishers are not without an acknowledgement for
-// longer than the scenario allows.
+// longer than the scenario allows. Time in which we kept them from one does not count.
 type progress struct {
 	ledger *ledger
 	bound  int64
+	ours   []history.Window // in which nobody could be answered, by our doing
 	acks   timeline
 	drain  int64 // when it began, or None
 	last   int64 // publish
 }
 
 func newProgress(ctx Context) Checker {
-	return &progress{ledger: ctx.ledger, bound: int64(ctx.Run.Budget.ProgressS * 1e9), drain: history.None}
+	return &progress{ledger: ctx.ledger, bound: int64(ctx.Run.Budget.ProgressS * 1e9), ours: ctx.ledger.mute(), drain: history.None}
 }
 
 func (c *progress) Add(b *history.Batch) {
@@ -90,12 +92,22 @@ func (c *progress) settled() (is bool) {
 	return is
 }
 
-// around calls f with each silence around a fault, until publishing ends.
+// around calls f with each silence around a fault, until publishing ends. One in which
+// nobody could be answered for a time is two, before it and after it.
 func (c *progress) around(end int64, f func(s silence, fault string)) {
-	c.acks.silences(end, func(s silence) {
-		if fault := c.overlapping(s); fault != "" {
+	part := func(s silence) {
+		if fault := c.overlapping(s); s.length() > 0 && fault != "" {
 			f(s, fault)
 		}
+	}
+	c.acks.silences(end, func(s silence) {
+		for _, w := range c.ours {
+			before := s
+			before.to = min(s.to, int64(w.Start))
+			part(before)
+			s.from = max(s.from, int64(w.End))
+		}
+		part(s)
 	})
 }
 
@@ -121,8 +133,37 @@ func unjudged(why string) verdict.Result {
 	return verdict.Result{Status: verdict.Unknown, Summary: why, Reasons: []string{why}}
 }
 
-// stall lets everything after the beginning of the first fault happen later,
-// by more than publishers may have to wait.
+// holding are the types of faults whose nodes answer nobody.
+var holding = []string{
+	"kill", "kill_all", "stop", "pause", "restart", "crash_at", "partition", "unreachable",
+	"power_loss", "torn_write", "lost_rename", "lost_disk", "replace_node",
+}
+
+// mute returns the times in which no publish could be answered, by our doing: a fault had
+// every publisher, or kept every node from answering.
+func (l *ledger) mute() []history.Window {
+	return history.Windows(slices.DeleteFunc(slices.Clone(l.landings), func(f history.Landing) bool {
+		if f.OnClients() {
+			return !l.everyPublisher(f.Target)
+		}
+		return len(f.Nodes) < len(l.tables.Nodes) || !slices.Contains(holding, f.Type)
+	}))
+}
+
+// everyPublisher reports whether a target means every client that publishes what is
+// acknowledged.
+func (l *ledger) everyPublisher(target string) bool {
+	for s, row := range l.tables.Streams {
+		p := row.Producer
+		if l.works(int32(s)) && row.QoS > 0 && !row.Will && (uint32(p) >= uint32(len(l.tables.Processes)) || !history.Means(target, p, l.tables.Processes[p])) {
+			return false
+		}
+	}
+	return true
+}
+
+// stall lets everything after the beginning of the first fault happen later, by more than
+// publishers may have to wait, and by the time in which nobody could answer them.
 func stall(ctx Context) *mutation {
 	m := &mutation{idle: "no fault was in place"}
 	if len(ctx.ledger.windows) == 0 {
@@ -130,6 +171,13 @@ func stall(ctx Context) *mutation {
 	}
 	w := ctx.ledger.windows[0]
 	by := int64(ctx.Run.Budget.ProgressS*1e9) + int64(1e9)
+	for _, o := range ctx.ledger.mute() {
+		if o.End == never {
+			m.idle = "to the end a fault kept publishers from any answer"
+			return m
+		}
+		by = max(by, int64(o.End-w.Start+time.Second)+int64(ctx.Run.Budget.ProgressS*1e9))
+	}
 	var times []int64 // of the batch, which lasts until the next
 	m.apply = func(b *history.Batch) *history.Batch {
 		if slices.Max(b.Time[:b.N]) < int64(w.Start) {

@@ -308,6 +308,13 @@ func (s *story) fault(d time.Duration) *story {
 	return s
 }
 
+// struck says of which type the last fault is, and whom it hits.
+func (s *story) struck(typ, target string, nodes ...string) *story {
+	l := &s.landings[len(s.landings)-1]
+	l.Type, l.Target, l.Nodes = typ, target, nodes
+	return s
+}
+
 // down is f1, after which a node did not come back.
 func (s *story) down(node string) *story {
 	s.landings = append(s.landings, history.Landing{
