@@ -87,8 +87,11 @@ func newExpiry(ctx Context, of lifetime) *expiry {
 
 // clocked reports whether a fault changed a clock.
 func clocked(ctx Context) bool {
-	return slices.ContainsFunc(ctx.Landings, func(l history.Landing) bool { return strings.HasPrefix(l.Type, "clock") })
+	return slices.ContainsFunc(ctx.Landings, onClock)
 }
+
+// onClock reports whether a fault moves what a node believes the time of day to be.
+func onClock(f history.Landing) bool { return strings.HasPrefix(f.Type, "clock") }
 
 // whyClocked is why nothing that expires is judged then.
 const whyClocked = "a clock was changed, and a broker decides by its clock when something expires"

@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"math"
+
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
@@ -13,12 +15,14 @@ const (
 	expired promise = iota // nothing: the session's time is over
 	lasting                // the session
 	untimed                // one of both: the broker may have ended the connection before its client noticed
+	moved                  // one of both: a fault moved the clock by which the broker counts
 	untold                 // one of both: the broker may have granted less time than was asked for
 )
 
 // String says why nobody knows what was owed.
 func (p promise) String() string {
 	return [...]string{"its time was over", "its time was not over", "its time may have been over, as the broker may have ended the connection long before that was seen",
+		"its time may have been over by the clock of its node, which a fault moved",
 		"its time may have been over, as the broker may have granted it less than was asked for, in a CONNACK that was not recorded; start with arm [tap]"}[p]
 }
 
@@ -35,12 +39,14 @@ func (s *sessions) promise(process int32, p *session, back int64) promise {
 		return lasting
 	}
 	g := s.wire.greetedIn(process, p.call, p.row)
-	expiry := expiryOf(row, g)
+	expiry, left := expiryOf(row, g), s.ended(process, p, g)
 	switch {
 	case expiry == 0, expiry != never && p.left != never && back-p.left >= expiry:
 		return expired
-	case expiry != never && back-s.ended(process, p, g) >= expiry:
+	case expiry != never && back-left >= expiry:
 		return untimed
+	case expiry != never && back-left+s.ledger.clocksMoved(left, back) >= expiry:
+		return moved
 	case s.shortens && (g == nil || g.expiryS < 0):
 		return untold
 	}
@@ -84,6 +90,27 @@ func (s *sessions) ended(process int32, p *session, g *greeting) int64 {
 		}
 	}
 	return end
+}
+
+// clocksMoved returns by how much faults that were in place at any time between two moved
+// the clocks of nodes, at most. Where one is put back, it goes forward at the heal.
+func (l *ledger) clocksMoved(from, to int64) (ns int64) {
+	for _, f := range l.landings {
+		windows := history.Windows([]history.Landing{f})
+		if onClock(f) && overlap(windows, from, to) {
+			ns += int64(1e9 * clockMoved(f, min(int64(windows[0].End), to)-int64(windows[0].Start)))
+		}
+	}
+	return ns
+}
+
+// clockMoved returns by how many seconds a fault moves a clock in a time, at most.
+func clockMoved(f history.Landing, took int64) float64 {
+	if factor, ok := f.Params["factor"].(float64); ok {
+		return math.Abs(factor-1) * float64(took) / 1e9
+	}
+	by, _ := f.Params["offset_s"].(float64)
+	return math.Abs(by)
 }
 
 // doubted reports whether a message was in a session that the broker did not know any

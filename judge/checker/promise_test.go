@@ -43,6 +43,25 @@ func TestSessionTime(t *testing.T) {
 		{"without packets, an old message came shortly before", false, func(s *story) *story {
 			return s.publish(q1, 0, history.OK).wait(8*time.Second).deliver(sub, q1, 0).disconnect(sub).wait(8 * time.Second)
 		}, false, unknown, "may have been over"},
+		{"by a clock that a fault put forward", true, func(s *story) *story {
+			return cutOff(s, 0).fault(2*time.Second).moves("clock_jump", "offset_s", 8).wait(4 * time.Second)
+		}, false, unknown, "a fault moved"},
+		{"by a clock that a fault put back, and its heal forward", true, func(s *story) *story {
+			return cutOff(s.fault(4*time.Second).moves("clock_jump", "offset_s", -8).wait(2*time.Second), 0).wait(4 * time.Second)
+		}, false, unknown, "a fault moved"},
+		{"by a clock that a fault put forward by little", true, func(s *story) *story {
+			return cutOff(s, 0).fault(2*time.Second).moves("clock_jump", "offset_s", 4).wait(4 * time.Second)
+		}, false, fail, "sub-1 came back"},
+		{"by a clock that a fault had put forward before", true, func(s *story) *story {
+			s.fault(time.Second).moves("clock_jump", "offset_s", 8).wait(2*time.Second).publish(q1, 0, history.OK).deliver(sub, q1, 0)
+			return cutOff(s, 0).wait(4 * time.Second)
+		}, false, fail, "sub-1 came back"},
+		{"by a clock that ran fast", true, func(s *story) *story {
+			return cutOff(s, 0).fault(2*time.Second).moves("clock_rate", "factor", 5).wait(4 * time.Second)
+		}, false, unknown, "a fault moved"},
+		{"by a clock that ran a little fast", true, func(s *story) *story {
+			return cutOff(s, 0).fault(2*time.Second).moves("clock_rate", "factor", 2).wait(4 * time.Second)
+		}, false, fail, "sub-1 came back"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := ending()
@@ -64,6 +83,12 @@ func TestSessionTime(t *testing.T) {
 			}
 		})
 	}
+}
+
+// moves has the last fault act on the clock of a node.
+func (s *story) moves(typ, param string, by float64) *story {
+	s.struck(typ, "node-1", "node-1").landings[0].Params = map[string]any{param: by}
+	return s
 }
 
 // cutOff has the broker end sub's connection, and its client notice that later.
