@@ -71,6 +71,8 @@ func (w *wire) lostBy(process, stream int32, seq int64) shown {
 		return bySDK("that it was never sent to the broker")
 	case from.acked < 0:
 		return bySDK("that the broker never acknowledged it", int64(from.first))
+	case from.revived:
+		return nothingShown // it may have ended with its producer's session
 	}
 	rows := []int64{int64(from.first), int64(from.acked)}
 	client := &w.clients[process]

@@ -92,6 +92,14 @@ func TestBlameOfAnomalies(t *testing.T) {
 			s.disconnect(sub).connect(sub, true).delivered(sub, q1, 1, 2).wireSend(sub, q1, 3, 0)
 			unheard(s, sub, q1, 3, 0)
 		}, nobody, ""},
+		{"completed in another session than it was taken in", "qos2-no-loss", func(s *story) {
+			e := s.publishing(q2, 0)
+			c := s.call(e)
+			of := s.of(q2, 0)
+			s.packet(pub, "publish", 90, of).toClient(pub, "pubrec", 90, of).disconnect(pub).connect(pub, false).packet(pub, "pubrel", 90, of).toClient(pub, "pubcomp", 90, of)
+			s.ret(e, c, history.OK)
+			s.marker(q2, 1, history.OK).deliver(sub, q2, 1, history.FlagEnd)
+		}, nobody, ""},
 		{"released again when the session went on, and not answered", "qos2-no-loss", func(s *story) {
 			s.acked(q2, 0, 0)
 			releasedTo(s, q2).disconnect(sub).connect(sub, true).toClient(sub, "pubrel", 90, s.of(q2, 0)).marker(q2, 1, history.OK).deliver(sub, q2, 1, history.FlagEnd)

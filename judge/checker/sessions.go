@@ -205,6 +205,17 @@ func (l *ledger) renewed(stream int32, seq int64) bool {
 	})
 }
 
+// revived reports whether PUBCOMP came in another session than PUBREC: it answers PUBREL,
+// and acknowledges nothing. The message may have ended with the session of its producer.
+func (l *ledger) revived(stream int32, seq int64) bool {
+	row := l.tables.Streams[stream]
+	if row.QoS != 2 || !l.renewed(stream, seq) {
+		return false
+	}
+	f := l.wire.from(stream, seq)
+	return f == nil || f.revived || !l.wire.heard(row.Producer)
+}
+
 // persistent reports whether the process's session is to outlive connections.
 func (s *sessions) persistent(process int32) bool {
 	row := s.tables.Processes[process]

@@ -12,7 +12,7 @@ var claimSharedNoLoss = Entry{
 	Claim: verdict.Claim{Name: "shared-no-loss", Severity: verdict.P0, Gated: true,
 		Text:   "A message acknowledged at QoS 1 or 2 reaches a member of each matching shared subscription: if the member's connection ends before it acknowledged the message, the broker sends it again when that member comes back, or to another member.",
 		Source: "MQTT 5.0 section 4.8.2 [MQTT-4.8.2-5], sections 4.3.2 and 4.3.3; with MQTT 3.1.1 an extension of the broker's"},
-	Category: Durability, Checker: "sharedloss@2", Protocols: mqtt, Rests: history.PromiseHandover, New: newSharedLoss, NeedsComplete: true, canary: loseShared,
+	Category: Durability, Checker: "sharedloss@3", Protocols: mqtt, Rests: history.PromiseHandover, New: newSharedLoss, NeedsComplete: true, canary: loseShared,
 	Unjudged: oneCopy,
 }
 
@@ -50,6 +50,10 @@ func (c *sharedLoss) Result(end *closing) verdict.Result {
 		st.acked.each(lo, got, func(seq int64) {
 			if reason != "" {
 				waiting++
+				return
+			}
+			if l.revived(s, seq) {
+				due--
 				return
 			}
 			for _, p := range members {
@@ -135,6 +139,8 @@ func (w *wire) lostByGroup(members []int32, stream int32, seq int64) shown {
 		return bySDK("that it was never sent to the broker")
 	case from.acked < 0:
 		return bySDK("that the broker never acknowledged it", int64(from.first))
+	case from.revived:
+		return nothingShown // it may have ended with its producer's session
 	}
 	sent := false
 	for _, p := range members {

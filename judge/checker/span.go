@@ -30,7 +30,8 @@ func (c *loss) spans(end *closing) []Span {
 }
 
 // missing calls f for each message that was lost to a process. Messages that may still
-// have been on their way are left out, as are those of sessions that may have been over.
+// have been on their way are left out, as are those of sessions that may have been over,
+// of a subscriber or of their producer.
 // So are messages for which the broker had no room.
 func (c *loss) missing(end *closing, f func(p, s int32, seq int64)) {
 	rooms := newRooms(c.ledger)
@@ -40,7 +41,7 @@ func (c *loss) missing(end *closing, f func(p, s int32, seq int64)) {
 		}
 		st := &c.ledger.sends.streams[s]
 		st.acked.each(st.since(from), c.got.got(p, s), func(seq int64) {
-			if c.ledger.sessions.of[p].doubted(c.ledger.calledAt(s, seq)) {
+			if c.ledger.sessions.of[p].doubted(c.ledger.calledAt(s, seq)) || c.ledger.revived(s, seq) {
 				return
 			}
 			if c.forgotten(p, s, seq) || !rooms.lacked(p, s, seq) {

@@ -239,6 +239,22 @@ func TestWireClaims(t *testing.T) {
 		}, pass, ""},
 		{"PUBACK for QoS 2", "broker-acks", func(s *story) { sent(s, 1, q2, 0, 0).toClient(pub, "puback", 1, s.of(q2, 0)) }, fail, "was answered by a PUBACK, and is of QoS 2"},
 		{"PUBCOMP at once", "broker-acks", func(s *story) { sent(s, 1, q2, 0, 0).toClient(pub, "pubcomp", 1, s.of(q2, 0)) }, fail, "message 0 of pub-1 on work/2 (QoS 2) was answered by a PUBCOMP, before the client had sent PUBREL"},
+		{"completed in another session than it was taken in", "qos2-no-loss", func(s *story) {
+			s.tables.Processes[pub].Clean = true
+			e := s.publishing(q2, 0)
+			c := s.call(e)
+			released(s, q2).disconnect(pub).connect(pub, false).packet(pub, "pubrel", 1, s.of(q2, 0)).toClient(pub, "pubcomp", 1, s.of(q2, 0))
+			s.ret(e, c, history.OK)
+			s.marker(q2, 1, history.OK).deliver(sub, q2, 1, history.FlagEnd)
+		}, pass, ""},
+		{"published again in another session", "qos2-no-loss", func(s *story) {
+			s.tables.Processes[pub].Clean = true
+			e := s.publishing(q2, 0)
+			c := s.call(e)
+			released(s, q2).disconnect(pub).connect(pub, false).wirePublish(q2, 0, true)
+			s.ret(e, c, history.OK)
+			s.marker(q2, 1, history.OK).deliver(sub, q2, 1, history.FlagEnd)
+		}, fail, "that the broker acknowledged it, and never sent it"},
 		{"PUBCOMP that knows nothing of what PUBREC accepted", "broker-acks", func(s *story) {
 			released(s, q2).toClient(pub, "pubcomp", 1, s.of(q2, 0), refused)
 		}, fail, "message 0 of pub-1 on work/2 (QoS 2) was answered by a PUBCOMP with reason 0x87, after a PUBREC on the same connection had accepted it"},
