@@ -299,6 +299,45 @@ func forgetful(t testing.TB) string {
 	})
 }
 
+// losing is a broker that loses the session of its first connection, and ends the second
+// one on SUBSCRIBE. From then on it keeps the session, which has no subscription but those
+// that it is asked for then.
+func losing(t testing.TB, protocol string) (address string, filters <-chan string) {
+	t.Helper()
+	asked := make(chan string, 100)
+	var connections atomic.Int32
+	return listener(t, 20*time.Second, func(conn net.Conn) {
+		packets := bufio.NewReader(conn)
+		if _, _, err := readPacket(packets); err != nil { // CONNECT
+			return
+		}
+		n, properties := connections.Add(1)-1, []byte{}
+		if protocol == contract.MQTT5 {
+			properties = []byte{0}
+		}
+		conn.Write(slices.Concat([]byte{0x20, byte(2 + len(properties)), byte(min(n/2, 1)), 0}, properties))
+		for answered := 0; n != 0 || answered < 2; {
+			kind, body, err := readPacket(packets)
+			if err != nil || n == 1 && kind == subscribePacket {
+				return
+			}
+			if kind != subscribePacket {
+				continue
+			}
+			if n > 1 {
+				filter := body[2:]
+				if protocol == contract.MQTT5 {
+					filter = filter[1+filter[0]:] // its properties
+				}
+				asked <- string(filter[2 : len(filter)-1])
+			}
+			conn.Write(slices.Concat([]byte{0x90, byte(3 + len(properties))}, body[:2], properties, []byte{1}))
+			answered++
+		}
+		time.Sleep(100 * time.Millisecond) // until the client has read both SUBACKs
+	}), asked
+}
+
 // mute is a broker that says yes to CONNECT and nothing ever after, and closes
 // each connection once it has read a little.
 func mute(t testing.TB, protocol string) string {

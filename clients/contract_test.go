@@ -225,6 +225,27 @@ func TestAPubcompThatKnowsNoSuchPacket(t *testing.T) {
 	})
 }
 
+// No subscription of a session that is gone is taken for one of the next session, also
+// where its connection ended before SUBACK.
+func TestSubscriptionsOfALostSession(t *testing.T) {
+	everyDriver(t, func(t *testing.T, _ clients.SDK, program clients.Program, protocol string) {
+		at, filters := losing(t, protocol)
+		c := subscriber(0, protocol, at)
+		c.Subscribe = []contract.Filter{{Filter: "t/one", QoS: 1}, {Filter: "t/two", QoS: 1}}
+		r := start(t, program, 0, c)
+		missing := map[string]bool{"t/one": true, "t/two": true}
+		for len(missing) > 0 {
+			select {
+			case filter := <-filters:
+				delete(missing, filter)
+			case <-time.After(20 * time.Second):
+				t.Fatalf("the session is not asked for %v", missing)
+			}
+		}
+		r.Close()
+	})
+}
+
 func TestTheNextEndpoint(t *testing.T) {
 	everyDriver(t, func(t *testing.T, _ clients.SDK, program clients.Program, protocol string) {
 		at := broker(t, protocol)

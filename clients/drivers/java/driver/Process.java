@@ -143,16 +143,17 @@ public final class Process {
     /** Subscribes to what the session cannot have: all where the broker did not keep it, else what was never acknowledged. */
     private void subscribe(Conn conn) {
         synchronized (subscribed) {
+            if (!conn.sessionPresent()) {
+                subscribed.clear();
+            }
             for (var f : client.subscribe) {
-                if (conn.isOver() || subscribed.contains(f) && conn.sessionPresent()) {
+                if (conn.isOver() || subscribed.contains(f)) {
                     continue;
                 }
                 var call = call("subscribe", new Line("call").opt("q", f.qos).put("x", f.filter));
                 var ack = session.subscribe(f.filter, f.qos);
                 if (ack.isOk()) {
                     subscribed.add(f);
-                } else {
-                    subscribed.remove(f);
                 }
                 call.returns(ack);
             }

@@ -100,10 +100,10 @@ export class Process {
 
   // use subscribes to what the session cannot have, and begins to publish.
   async use (conn, present) {
+    if (!present) this.subscribed.clear()
     for (const { filter, qos } of this.c.subscribe || []) {
       if (conn.lost) return
-      if (present && this.subscribed.has(filter)) continue
-      this.subscribed.delete(filter)
+      if (this.subscribed.has(filter)) continue
       const call = new Call(this, 'subscribe', { q: qos, x: filter })
       const { outcome, ...fields } = await this.session.subscribe(filter, qos)
       if (outcome === 'ok') this.subscribed.add(filter)

@@ -156,8 +156,11 @@ impl Process {
     /// where the broker did not keep it, else those never acknowledged.
     async fn subscribe(&self, conn: &Conn) {
         let mut subscribed = self.subscribed.lock().await;
+        if !conn.session_present() {
+            subscribed.clear();
+        }
         for filter in &self.client.subscribe {
-            if subscribed.contains(filter) && conn.session_present() {
+            if subscribed.contains(filter) {
                 continue;
             }
             let call = self.call(Line { k: "subscribe", q: filter.qos, x: filter.filter.clone(), ..Line::default() });
