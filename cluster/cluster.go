@@ -166,6 +166,15 @@ func (c *Cluster) Info() history.ClusterInfo { return c.info }
 // Credentials are what a client logs in with; empty where none are needed.
 func (c *Cluster) Credentials() (user, password string) { return c.plan.user, c.plan.password }
 
+// RestartBound returns how long a node may take at most, once it is started again, until it
+// serves.
+func (c *Cluster) RestartBound() (longest time.Duration) {
+	for _, n := range c.plan.nodes {
+		longest = max(longest, n.restartBound)
+	}
+	return longest
+}
+
 // Endpoints are the MQTT listeners of a transport, host:port, one per node, in
 // their order. An empty transport is tcp.
 func (c *Cluster) Endpoints(transport string) []string {
