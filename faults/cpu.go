@@ -38,12 +38,12 @@ func (f CPU) quota() quota {
 const throttledShare = 10
 
 // throttled are the mechanism's counter and the effect.
-func throttled(n Node, dir string) []Proof {
+func throttled(n, witness Node, dir string) []Proof {
 	m := &meter{count: func() (int64, error) {
 		c, err := limits.Count(dir)
 		return c.Throttled, err
 	}}
-	return []Proof{m.share(n), m.slower(n)}
+	return []Proof{m.share(n), m.slower(n, witness)}
 }
 
 // share is the counter, as a part of the periods since it was first not there,

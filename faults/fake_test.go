@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,12 +131,13 @@ type fakeNode struct {
 	name string
 	tell func(string, ...any)
 
-	deaf    bool  // Set does nothing and says nothing
-	answers bool  // the probe answers whatever the state
-	mute    bool  // the probe never answers
-	slow    bool  // a probe that gets no answer waits for it as long as it may
-	refuses error // Set's answer, unless it is to run
-	broken  error // Set's answer to running
+	deaf    bool          // Set does nothing and says nothing
+	answers bool          // the probe answers whatever the state
+	mute    bool          // the probe never answers
+	takes   time.Duration // a probe; 0: a millisecond
+	slow    bool          // a probe that gets no answer waits for it as long as it may
+	refuses error         // Set's answer, unless it is to run
+	broken  error         // Set's answer to running
 	exit    string
 	foreign bool // not ours
 
@@ -216,7 +218,7 @@ func (n *fakeNode) Probe(ctx context.Context) (time.Duration, error) {
 	early := time.Now().Before(n.serves)
 	n.mu.Unlock()
 	if (n.now() == Running && !early || n.answers) && !n.mute {
-		return time.Millisecond, nil
+		return cmp.Or(n.takes, time.Millisecond), nil
 	}
 	if n.slow {
 		<-ctx.Done()

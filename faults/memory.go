@@ -43,12 +43,12 @@ func (f Memory) quota() quota {
 // pressed are the counter of how often the limit was run into, and the effect:
 // the node is slow or, as only page faults are held up and a system call that
 // needs memory is refused (mmap(2): ENOMEM), it gave up and ended.
-func pressed(n Node, dir string) []Proof {
+func pressed(n, witness Node, dir string) []Proof {
 	m := &meter{count: func() (int64, error) {
 		c, err := limits.Count(dir)
 		return c.Reclaims, err
 	}}
-	return []Proof{m.grows(n, "memory refused to", "times"), orEnded(n, m.slower(n))}
+	return []Proof{m.grows(n, "memory refused to", "times"), orEnded(n, m.slower(n, witness))}
 }
 
 // orEnded counts a process that ended by itself as one that keeps its clients
@@ -94,7 +94,7 @@ func gaveIn(state string) bool {
 
 // outOfMemory are the kernel's count of the processes that it killed, and the
 // node's own death.
-func outOfMemory(n Node, dir string) []Proof {
+func outOfMemory(n, _ Node, dir string) []Proof {
 	m := &meter{count: func() (int64, error) {
 		c, err := limits.Count(dir)
 		return c.Kills, err

@@ -88,9 +88,9 @@ func (m *meter) grows(n Node, name, unit string) Proof {
 	}
 }
 
-// slowMargin is by how much more a new client waits for a node that lacks
-// something. A host that is busy does that too, but then the witness shows it,
-// and the kernel counts nothing.
+// slowMargin is by how much more than before a new client waits for a node that lacks
+// something, beside one of the witness that comes at once after it. On a host that is busy
+// both wait.
 const slowMargin = 10 * time.Millisecond
 
 // A process that has a share of each period, such as 100 ms of processor time, serves
@@ -100,16 +100,19 @@ const (
 	clientsApart  = 37 * time.Millisecond
 )
 
-// slower is the effect: new clients wait longer, all but one of a few of them. One
-// that gives up counts with the time until it did.
-func (m *meter) slower(n Node) Proof {
+// slower is the effect: new clients wait longer than those of the witness, all but one of a
+// few of them. One that gives up counts with the time until it did.
+func (m *meter) slower(n, witness Node) Proof {
 	return Proof{
-		Name: "new clients of " + n.Name(), Node: n.Name(),
+		Name: "new clients of " + n.Name() + ", beside those of " + witness.Name(), Node: n.Name(),
 		Role: history.RoleEffect, Want: history.WantSlowed, // a node that has nothing to do any more is quick again
 		Margin: float64(slowMargin.Milliseconds()), Unit: "ms",
 		Read: func(ctx context.Context) history.Sample {
 			return allButOne(ctx, clientsProbed, func() (s history.Sample) {
 				m.probing(func() { s = readProbe(ctx, n) })
+				if s.OK {
+					s.Value -= readProbe(ctx, witness).Value
+				}
 				return s
 			})
 		},

@@ -65,7 +65,7 @@ func (f Pids) quota(tasks int) quota {
 // refused is the effect: whoever asks for one more task in the group of the
 // node gets none. Asked is as an operator would by a command beside the node,
 // unless the kernel refused the node itself, which asks only when it must.
-func refused(n Node, dir string) []Proof {
+func refused(n, _ Node, dir string) []Proof {
 	ours := int64(-1) // of what the kernel refused, with what it had before
 	return []Proof{{
 		Name: "one more task beside " + n.Name(), Node: n.Name(),

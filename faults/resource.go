@@ -53,7 +53,7 @@ type quota struct {
 	limit      string         // as [shown] reads it back: "cpu at most 20 % of a core"
 	// doomed: the node may end by it, and is started again at the heal.
 	doomed bool
-	proofs func(n Node, dir string) []Proof
+	proofs func(n, witness Node, dir string) []Proof // of a node in its group
 }
 
 // plan finds out where each node's group would be.
@@ -80,7 +80,7 @@ func (q quota) plan(ctx context.Context, target Target) (*Injection, error) {
 			in.Entries = append(in.Entries, Entry{Layer: "process/" + n.Name(), Want: Doomed})
 		}
 		in.Proofs = append(in.Proofs, q.readBack(n, place.Dir))
-		in.Proofs = append(in.Proofs, q.proofs(n, place.Dir)...)
+		in.Proofs = append(in.Proofs, q.proofs(n, target.witness(), place.Dir)...)
 		in.Healed = append(in.Healed, ungrouped(n, place.Dir))
 	}
 	in.Proofs = append(in.Proofs, untouched(target.Control)...)
