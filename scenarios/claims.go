@@ -28,7 +28,7 @@ func (c Conditions) circumstances(schedule []Step) checker.Circumstances {
 		Cannot: c.SDK.Cannot, Dedupes: c.SDK.Dedupes, ExpiryS: c.ExpiryS,
 	}
 	for _, step := range schedule {
-		out.Faults = append(out.Faults, step.Fault)
+		out.Faults = append(out.Faults, history.PlannedFault{Type: step.Fault, Target: step.Target})
 	}
 	return out
 }

@@ -211,6 +211,7 @@ func TestBeside(t *testing.T) {
 		change(&c)
 		return c
 	}
+	three := with(func(c *Conditions) { c.Cluster.Nodes = 3 })
 	for _, test := range []struct {
 		name, old, new_ string
 		on              Conditions
@@ -227,6 +228,9 @@ func TestBeside(t *testing.T) {
 		{"what the scenario does not claim", "tiers:", "not_claimed: {will-once: no reason}\ntiers:", taped, nil, []string{"will-once"}},
 		{"messages that become two", "fault: pause, target: leader", "fault: packet_duplicate, target: subscribers", taped, nil, []string{"qos1-dup-flag", "qos0-at-most-once", "order-per-stream", "retained-register"}},
 		{"the one copy of the data is gone", "fault: pause, target: leader", "fault: replace_node, target: node-1", taped, nil, []string{"session-kept", "qos2-no-loss"}},
+		{"one copy of three is gone", "fault: pause, target: leader", "fault: replace_node, target: node-1", three, []string{"session-kept", "qos2-no-loss"}, nil},
+		{"most copies are gone at once", "fault: pause, target: leader", "fault: replace_node, target: majority", three, nil, []string{"session-kept", "qos2-no-loss"}},
+		{"all copies are gone at once", "fault: pause, target: leader", "fault: lost_disk, target: all", three, nil, []string{"session-kept", "qos2-no-loss"}},
 	} {
 		s, err := Parse("test", []byte(strings.Replace(minimal, test.old, test.new_, 1)))
 		if err != nil {

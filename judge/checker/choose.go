@@ -20,7 +20,7 @@ type Circumstances struct {
 	Cannot   []string          // of the client library, as its driver declares it
 	Dedupes  bool              // the library passes one copy of a message on
 	ExpiryS  float64           // how late the end of something may come; 0: nobody says
-	Faults   []string          // types of those that are planned
+	Faults   []history.PlannedFault
 }
 
 // shows reports whether a run can show anything of a claim.
@@ -60,7 +60,7 @@ func (c Circumstances) Beside(asked []string, not map[string]string) (claims []s
 // unjudged returns why nobody is judged by a claim that is not asked, or "".
 func (e Entry) unjudged(c Circumstances) string {
 	for _, fault := range c.Faults {
-		if why := e.Excused[fault]; why != "" {
+		if why := e.Excused[fault.Type]; why != "" {
 			return why
 		}
 	}
@@ -91,13 +91,19 @@ func (c Circumstances) Explored() (claims []string) {
 	return claims
 }
 
-// oneCopy says that a loss is no failure where a fault takes the one copy of the data.
+// oneCopy says that a loss is no failure where a fault takes the one copy of the data, or
+// most of the copies at once.
 func oneCopy(c Circumstances) string {
-	takes := func(fault string) bool {
-		return slices.Contains([]string{"lost_disk", "bit_rot", "replace_node"}, fault)
+	takes := func(targets ...string) bool {
+		return slices.ContainsFunc(c.Faults, func(f history.PlannedFault) bool {
+			return slices.Contains([]string{"lost_disk", "bit_rot", "replace_node"}, f.Type) && (len(targets) == 0 || slices.Contains(targets, f.Target))
+		})
 	}
-	if c.Nodes < 3 && slices.ContainsFunc(c.Faults, takes) {
+	switch {
+	case c.Nodes < 3 && takes():
 		return "the fault takes the one copy of the data"
+	case takes("all", "majority"):
+		return "the fault takes most copies of the data at once"
 	}
 	return ""
 }

@@ -50,6 +50,16 @@ func TestFaultsByHandSpoilWhatWasAsked(t *testing.T) {
 		}, unknown, "changes what is stored"},
 		{"a loss with the one disk", "qos1-no-loss", "lost_disk", loses, unknown, "the one copy of the data"},
 		{"a loss with one disk of three", "qos1-no-loss", "lost_disk", func(s *story) { s.run.Cluster.Nodes = 3; loses(s) }, fail, ""},
+		{"a loss with every disk of three", "qos1-no-loss", "lost_disk", func(s *story) {
+			s.run.Cluster.Nodes = 3
+			s.struck("lost_disk", "all")
+			loses(s)
+		}, unknown, "most copies of the data at once"},
+		{"a loss with every disk, where the scenario takes one", "qos1-no-loss", "lost_disk", func(s *story) {
+			s.run.Cluster.Nodes, s.run.Faults = 3, []history.PlannedFault{{Type: "lost_disk", Target: "leader"}}
+			s.struck("lost_disk", "all")
+			loses(s)
+		}, unknown, "most copies of the data at once"},
 		{"a loss under a kill", "qos1-no-loss", "kill", loses, fail, ""},
 		{"a panic under the fault that the scenario plans", "no-panic", "pids", func(s *story) {
 			s.run.Faults = []history.PlannedFault{{Type: "pids"}}
