@@ -45,11 +45,13 @@ func patience(tier scenarios.Tier, restart time.Duration) time.Duration {
 	return max(time.Minute, seconds(tier.RecoveryS), restart+moment)
 }
 
-// disturb runs the schedule through, as many times as the tier asks.
+// disturb runs the schedule through, as many times as the tier asks. A stop reaches a fault
+// that waits for its moment, which else could come after it.
 func (n *nemesis) disturb(ctx context.Context) {
 	if len(n.scenario.Schedule) == 0 {
 		return
 	}
+	defer context.AfterFunc(ctx, func() { n.healAll(context.WithoutCancel(ctx)) })()
 	for range n.tier.Rounds {
 		n.enter(history.PhaseFault)
 		var steps sync.WaitGroup

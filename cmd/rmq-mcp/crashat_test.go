@@ -1,8 +1,10 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,8 +54,52 @@ func TestCrashAtFileOperation(t *testing.T) {
 	}
 }
 
+// A stop does not wait for the moment of a fault, and the fault does not come after it.
+func TestStopBeforeTheMoment(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("testdata", "kill", "one-node.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "scenario.md")
+	waits := strings.Replace(string(text), "fault: pause, target: any", "fault: crash_at, target: any, params: {trigger: log, pattern: no line says this, wait_s: 60}", 1)
+	if err := os.WriteFile(path, []byte(waits), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := spawned(t, keeper.Start{GraceS: 1, Scenario: path})
+	within := time.Now().Add(2 * time.Minute)
+	for s, err := c.Status(t.Context()); len(s.Faults) == 0; s, err = c.Status(t.Context()) {
+		if err != nil || time.Now().After(within) {
+			t.Fatalf("%s: %s, %v", s.Phase, s.Error, err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	time.Sleep(time.Second) // it waits then
+	began := time.Now()
+	if _, err := c.Stop(t.Context(), keeper.Caller{}); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("it stopped after %v", took)
+	}
+	all, err := history.ReadLandings(filepath.Join(c.Info().Dir, "evidence"))
+	if err != nil || len(all) != 1 || all[0].State == history.Landed || all[0].Times.AppliedNS > 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
 // live is an experiment of the binary's, driven by hand, that serves.
 func live(t *testing.T, start keeper.Start) *keeper.Client {
+	t.Helper()
+	c := spawned(t, start)
+	if s, err := c.Wait(t.Context(), 2*time.Minute); err != nil || s.Phase != history.PhaseReady {
+		t.Fatalf("%s: %s, %v", s.Phase, s.Error, err)
+	}
+	return c
+}
+
+// spawned is an experiment of the binary's that starts.
+func spawned(t *testing.T, start keeper.Start) *keeper.Client {
 	t.Helper()
 	dir := t.TempDir()
 	t.Cleanup(func() { // its guard cleans up behind the keeper
@@ -69,8 +115,5 @@ func live(t *testing.T, start keeper.Start) *keeper.Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	if s, err := c.Wait(t.Context(), 2*time.Minute); err != nil || s.Phase != history.PhaseReady {
-		t.Fatalf("%s: %s, %v", s.Phase, s.Error, err)
-	}
 	return c
 }
