@@ -27,10 +27,16 @@ func (c Conditions) circumstances(schedule []Step) checker.Circumstances {
 		Nodes: c.Cluster.Nodes, Promises: c.Cluster.Promises, Lacks: c.Cluster.Lacks, Reorders: cluster.FlavorNamed(c.Cluster.Flavor).Reorders,
 		Cannot: c.SDK.Cannot, Dedupes: c.SDK.Dedupes, ExpiryS: c.ExpiryS,
 	}
-	for _, step := range schedule {
-		out.Faults = append(out.Faults, history.PlannedFault{Type: step.Fault, Target: step.Target})
-	}
+	out.Faults = planned(schedule)
 	return out
+}
+
+// planned are the faults of a schedule, as claims ask for them.
+func planned(schedule []Step) (list []history.PlannedFault) {
+	for _, step := range schedule {
+		list = append(list, history.PlannedFault{Type: step.Fault, Target: step.Target})
+	}
+	return list
 }
 
 // Promised returns the claims that rest on a vendor's promises.

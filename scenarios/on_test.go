@@ -11,6 +11,7 @@ import (
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/checker"
 )
 
 // The embedded broker has no shared subscriptions, and says so before anything
@@ -153,6 +154,39 @@ func TestWithAFaultOfOnesOwn(t *testing.T) {
 	if bad, err := s.With(Step{Fault: "kill", Target: "nobody"}, "", "reference"); err == nil {
 		if _, err = bad.Markdown(); err == nil {
 			t.Error("a target that there is none of is taken")
+		}
+	}
+}
+
+// A scenario that has a fault in place of its own does not ask what the fault excuses.
+func TestWithAFaultThatExcuses(t *testing.T) {
+	s, err := Load("mqtt/qos-roundtrip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for fault, out := range map[string][]string{
+		"pids":         {"no-panic", "no-exit"},
+		"bit_rot":      {"no-corruption", "qos1-no-loss", "qos2-no-loss"},
+		"replace_node": {"qos1-no-loss", "qos2-no-loss"},
+		"pause":        nil,
+	} {
+		with, err := s.With(Step{Fault: fault, Target: "any", DurationS: 5}, "", "reference")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(with.Claims) == 0 {
+			t.Errorf("%s: nothing is asked", fault)
+		}
+		for _, claim := range s.Claims {
+			if e, err := checker.Find(claim); err != nil || !e.ByFault && slices.Contains(with.Claims, claim) == slices.Contains(out, claim) {
+				t.Errorf("%s: %s is asked: %v, %v", fault, claim, slices.Contains(with.Claims, claim), err)
+			}
+		}
+		on := Conditions{Protocol: "mqtt3", Cluster: history.ClusterInfo{Flavor: "reference", Nodes: 1}}
+		for _, claim := range out {
+			if claims, _ := with.Beside(on); slices.Contains(claims, claim) {
+				t.Errorf("%s: %s is judged beside", fault, claim)
+			}
 		}
 	}
 }

@@ -12,8 +12,9 @@ import (
 const leastAfterS = 10
 
 // With is the scenario's workload under one fault in place of its own, in the time of
-// one tier. Its name says so. The claims that are about the faults it had are left out:
-// the new one's are judged beside the others, as far as they apply.
+// one tier. Its name says so. The claims that are about the faults it had are left out, as
+// are those that the new one excuses: they are judged beside the others, as far as they
+// apply.
 func (s *Scenario) With(step Step, tier, flavor string) (*Scenario, error) {
 	alone, err := s.Alone(tier, flavor)
 	if err != nil {
@@ -25,9 +26,10 @@ func (s *Scenario) With(step Step, tier, flavor string) (*Scenario, error) {
 	t := alone.Tiers[TierName("")]
 	t.AfterS = max(t.AfterS, leastAfterS)
 	alone.Tiers[TierName("")] = t
+	under := checker.Circumstances{Faults: planned(alone.Schedule)} // of however few nodes
 	alone.Claims = slices.DeleteFunc(alone.Claims, func(claim string) bool {
 		e, err := checker.Find(claim)
-		return err == nil && e.ByFault
+		return err == nil && (e.ByFault || under.Excuses(e))
 	})
 	return alone, nil
 }

@@ -70,6 +70,13 @@ func (e Entry) unjudged(c Circumstances) string {
 	return ""
 }
 
+// Excuses reports whether it is for the faults that a claim is not judged unless it is asked.
+func (c Circumstances) Excuses(e Entry) bool {
+	whatever := c
+	whatever.Faults = []history.PlannedFault{{}}
+	return e.unjudged(c) != e.unjudged(whatever)
+}
+
 // ByHand returns those of a workload's claims that can be judged of it alone, whatever
 // faults are injected meanwhile: order across those few promise.
 func (c Circumstances) ByHand(claims []string) []string {
