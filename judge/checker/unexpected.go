@@ -12,7 +12,7 @@ var claimNoUnexpected = Entry{
 	Claim: verdict.Claim{Name: "no-unexpected", Severity: verdict.P0, Gated: true,
 		Text:   "Only published messages are delivered, under their topic, to matching subscriptions alone, and with RETAIN only if published with it.",
 		Source: "MQTT 3.1.1 sections 3.3.5, 4.7 and 3.3.1.3 [MQTT-3.3.1-9]"},
-	Category: Isolation, Checker: "unexpected@2", Protocols: every, Rests: history.PromiseProtocol, New: newUnexpected, NeedsComplete: true, canary: invent,
+	Category: Isolation, Checker: "unexpected@3", Protocols: every, Rests: history.PromiseProtocol, New: newUnexpected, NeedsComplete: true, canary: invent,
 	ByHand: true,
 	Notice: Notice{"unexpected", "unexpected deliveries", "mqtt/broker-kill-9"},
 }
@@ -20,12 +20,14 @@ var claimNoUnexpected = Entry{
 // unexpected judges that every delivery is of a message that was sent, to a process
 // with a matching subscription. A message must not come with RETAIN if it was published
 // without, and never under another topic. The topic is the one in the delivery or on
-// the wire, or for mq9 the mailbox of the fetch.
+// the wire, or for mq9 the mailbox of the fetch. On the wire no session is sent what was
+// acknowledged long before it first subscribed.
 type unexpected struct {
-	ledger   *ledger
-	looks    *looks // nil where nobody speaks mq9
-	seen     int64
-	suspects []suspect
+	ledger    *ledger
+	looks     *looks // nil where nobody speaks mq9
+	newcomers *newcomers
+	seen      int64
+	suspects  []suspect
 }
 
 // A suspect is a delivery whose publish was not recorded yet, or for which no
@@ -39,11 +41,12 @@ type suspect struct {
 	packet          bool // it is one, under another topic
 	renamed         bool // it came under another topic
 	topic           string
-	elsewhere       bool // it was in the answer of another mailbox
+	elsewhere       bool  // it was in the answer of another mailbox
+	since           int64 // it is a packet, and its session first subscribed then, later than it was acknowledged
 }
 
 func newUnexpected(ctx Context) Checker {
-	c := &unexpected{ledger: ctx.ledger}
+	c := &unexpected{ledger: ctx.ledger, newcomers: newNewcomers(ctx.ledger)}
 	if slices.ContainsFunc(ctx.Tables.Processes, func(p history.Process) bool { return p.Protocol == contract.MQ9 }) {
 		c.looks = newLooks(ctx.Tables, false)
 	}
@@ -76,8 +79,12 @@ func (c *unexpected) Add(b *history.Batch) {
 	}
 	packets := c.ledger.rows(b).packets
 	for i := range packets {
-		if p := &packets[i]; p.flags.Has(history.FlagRenamed | history.FlagToClient) {
+		p := &packets[i]
+		if p.flags.Has(history.FlagRenamed | history.FlagToClient) {
 			c.suspect(suspect{process: p.process, stream: p.stream, seq: p.seq, index: p.row, t: p.time, packet: true})
+		}
+		if since := c.newcomers.take(p); since > 0 {
+			c.suspect(suspect{process: p.process, stream: p.stream, seq: p.seq, index: p.row, t: p.time, since: since})
 		}
 	}
 }
@@ -123,7 +130,7 @@ func (q pair) takes() bool { return q.filters > 0 || q.shared > 0 }
 
 func (c *unexpected) Result(*closing) verdict.Result {
 	var found findings
-	var misrouted, foreign, retained, renamed int64
+	var misrouted, foreign, retained, renamed, early int64
 	delivered := c.renamed()
 	for _, s := range c.suspects {
 		text := ""
@@ -138,6 +145,11 @@ func (c *unexpected) Result(*closing) verdict.Result {
 		case s.elsewhere:
 			misrouted++
 			text = sentence("%s was in the answer to %s from another mailbox", c.ledger.message(s.stream, s.seq), c.ledger.process(s.process))
+		case s.since > 0 && !c.ledger.early(s.process, s.stream, s.seq, s.since):
+			continue
+		case s.since > 0:
+			early++
+			text = sentence("%s was sent to %s in a session that first subscribed at %s, and had been acknowledged at %s", c.ledger.message(s.stream, s.seq), c.ledger.process(s.process), clock(s.since), clock(c.ledger.sends.find(s.stream, s.seq).acked))
 		case s.packet:
 			renamed++
 			text = sentence("%s was sent to %s under another topic", c.ledger.message(s.stream, s.seq), c.ledger.process(s.process))
@@ -162,7 +174,7 @@ func (c *unexpected) Result(*closing) verdict.Result {
 		found.add(a)
 	}
 	r := found.judged(c.seen, map[string]int64{
-		"delivered": c.seen, "unexpected": found.total, "misrouted": misrouted, "foreign": foreign, "retained": retained, "renamed": renamed,
+		"delivered": c.seen, "unexpected": found.total, "misrouted": misrouted, "foreign": foreign, "retained": retained, "renamed": renamed, "early": early,
 	}, "nothing was delivered")
 	switch r.Status {
 	case verdict.Pass:
@@ -179,6 +191,8 @@ func (c *unexpected) shown(s suspect) shown {
 	switch {
 	case s.foreign:
 		return w.damagedBy(s.process, s.index, strangers)
+	case s.since > 0:
+		return byBroker("that PUBLISH", s.index)
 	case s.packet:
 		return w.renamedBy(s.stream, s.seq, s.index)
 	case s.renamed && called:
@@ -206,7 +220,7 @@ func invent(ctx Context) *mutation {
 
 func (c *unexpected) fork() Checker {
 	f := *c
-	f.suspects = slices.Clone(c.suspects)
+	f.suspects, f.newcomers = slices.Clone(c.suspects), &newcomers{c.ledger, slices.Clone(c.newcomers.of)}
 	if c.looks != nil {
 		f.looks = c.looks.fork()
 	}

@@ -255,6 +255,22 @@ func TestWireClaims(t *testing.T) {
 			s.ret(e, c, history.OK)
 			s.marker(q2, 1, history.OK).deliver(sub, q2, 1, history.FlagEnd)
 		}, fail, "that the broker acknowledged it, and never sent it"},
+		{"a new session is sent what was acknowledged before it subscribed", "no-unexpected", func(s *story) {
+			s.disconnect(sub).acked(q1, 0, 3).wait(31*time.Second).connect(sub, false).subscribe(sub).delivered(sub, q1, 0, 3)
+		}, fail, "message 0 of pub-1 on work/1 (QoS 1) was sent to sub-1 in a session that first subscribed at"},
+		{"a session that went on is sent the same", "no-unexpected", func(s *story) {
+			s.disconnect(sub).acked(q1, 0, 3).wait(31*time.Second).connect(sub, true).subscribe(sub).delivered(sub, q1, 0, 3)
+		}, pass, ""},
+		{"a new session is sent what may still have been on its way", "no-unexpected", func(s *story) {
+			s.disconnect(sub).acked(q1, 0, 3).wait(29*time.Second).connect(sub, false).subscribe(sub).delivered(sub, q1, 0, 3)
+		}, pass, ""},
+		{"a new session is sent what a fault may have kept", "no-unexpected", func(s *story) {
+			s.disconnect(sub).acked(q1, 0, 3).fault(time.Second).wait(31*time.Second).connect(sub, false).subscribe(sub).delivered(sub, q1, 0, 3)
+		}, pass, ""},
+		{"a new session is sent what its producer sent again", "no-unexpected", func(s *story) {
+			s.disconnect(sub).acked(q1, 0, 0).wirePublish(q1, 0, true)
+			s.wait(31*time.Second).connect(sub, false).subscribe(sub).deliver(sub, q1, 0)
+		}, pass, ""},
 		{"PUBCOMP that knows nothing of what PUBREC accepted", "broker-acks", func(s *story) {
 			released(s, q2).toClient(pub, "pubcomp", 1, s.of(q2, 0), refused)
 		}, fail, "message 0 of pub-1 on work/2 (QoS 2) was answered by a PUBCOMP with reason 0x87, after a PUBREC on the same connection had accepted it"},
