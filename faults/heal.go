@@ -50,9 +50,10 @@ func (e *Engine) heal(ctx context.Context, p *placement) {
 // takeBack takes a fault out and reads that back. After an [unserved] error the
 // fault is out completely, but a node does not come back.
 func (e *Engine) takeBack(ctx context.Context, p *placement) error {
-	clouded, err := e.takeOnce(ctx, p)
-	for unserved(err) && e.outlast(p) {
-		clouded, err = e.takeOnce(ctx, p)
+	clouded := e.list.clouded(p)
+	err := e.remove(ctx, p)
+	if err == nil {
+		clouded, err = false, e.readBack(ctx, p)
 	}
 	if !unserved(err) {
 		return err
@@ -64,29 +65,6 @@ func (e *Engine) takeBack(ctx context.Context, p *placement) error {
 		return fmt.Errorf("%v", err)
 	}
 	return e.out(ctx, p, err)
-}
-
-// takeOnce takes a fault out and reads that back. It also reports whether another fault
-// was on one of its nodes while it was taken out.
-func (e *Engine) takeOnce(ctx context.Context, p *placement) (clouded bool, err error) {
-	clouded = e.list.clouded(p)
-	if err := e.remove(ctx, p); err != nil {
-		return clouded, err
-	}
-	return false, e.readBack(ctx, p)
-}
-
-// outlast waits for the faults that leave p's nodes no majority to serve with, and reports
-// whether there were any.
-func (e *Engine) outlast(p *placement) bool {
-	others := e.list.outvoting(p)
-	if len(others) > 0 {
-		e.share(p, others)
-	}
-	for _, o := range others {
-		<-o.done
-	}
-	return len(others) > 0
 }
 
 // healNow heals a fault at once, or once more where that failed before: its

@@ -132,28 +132,6 @@ func (l *list) holding(node string, p *placement) []*placement {
 	return out
 }
 
-// outvoting are the faults in place on other nodes than p's, where these are so many that
-// the rest is no majority of the cluster; none otherwise.
-func (l *list) outvoting(p *placement) []*placement {
-	var out []*placement
-	free := len(p.target.Nodes)
-	for _, n := range p.target.Peers {
-		others := l.holding(n.Name(), p)
-		if len(others) == 0 {
-			free++
-		}
-		for _, o := range others {
-			if !slices.Contains(out, o) {
-				out = append(out, o)
-			}
-		}
-	}
-	if 2*free > len(p.target.Nodes)+len(p.target.Peers) {
-		return nil
-	}
-	return out
-}
-
 // clouded reports whether another fault is in place on a node of p, or could
 // not be healed there.
 func (l *list) clouded(p *placement) bool {

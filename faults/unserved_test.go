@@ -105,40 +105,6 @@ func TestNodeKeptDown(t *testing.T) {
 	})
 }
 
-// TestNodeWithoutMajority heals a kill while other faults hold the other nodes: what it
-// needs to serve with are those, and it does once they are back.
-func TestNodeWithoutMajority(t *testing.T) {
-	for _, test := range []struct {
-		name  string
-		holds []int
-		want  history.HealState
-	}{
-		{"both others are held", []int{2, 3}, history.HealVerified},
-		{"one of the others is held", []int{2}, history.HealDown},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(3)
-				alone := r.on(1)
-				alone.Peers = []Node{r.nodes[1], r.nodes[2]}
-				kill := r.inject(t, "kill", alone, 10)
-				pause := r.inject(t, "pause", r.on(test.holds...), 120)
-				r.nodes[0].broken = absent{errors.New("no leader")}
-				time.Sleep(60 * time.Second)
-				r.nodes[0].mu.Lock()
-				r.nodes[0].broken = nil
-				r.nodes[0].mu.Unlock()
-				if _, err := r.Wait(t.Context(), pause.Fault); err != nil {
-					t.Fatal(err)
-				}
-				if l, err := r.Wait(t.Context(), kill.Fault); err != nil || l.Healed != test.want {
-					t.Errorf("heal %s, %v, because %q", l.Healed, err, l.Reasons)
-				}
-			})
-		})
-	}
-}
-
 // TestUnserved is what counts as the broker's own.
 func TestUnserved(t *testing.T) {
 	own := fmt.Errorf("render: %w", absent{errors.New("it ended")})
