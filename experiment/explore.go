@@ -53,7 +53,7 @@ func (l *load) runClient(in keeper.RunClient) (keeper.ClientStatus, error) {
 		claims: scenario.ByHand(l.stage.conditions(sdk, protocol)), expiryS: tier.ExpiryS})
 	st := s.status(l.live.snapshot(l.clock.Now())) // before the workload changes it
 	if err := l.byHand(func() { l.explore(s, scenario, tier) }); err != nil {
-		l.settle(s, "failed", err)
+		l.settle(s, stateFailed, err)
 		return keeper.ClientStatus{}, err
 	}
 	return st, nil
@@ -85,8 +85,15 @@ func (l *load) explore(s *session, scenario *scenarios.Scenario, tier scenarios.
 }
 
 func (l *load) fail(s *session, err error) {
-	l.settle(s, "failed", err)
+	l.settle(s, stateFailed, err)
 	l.say(fmt.Sprintf("run_client %d: %v", s.number, err))
+}
+
+// isRunning reports whether the drain of a session has not begun.
+func (l *load) isRunning(s *session) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return s.state == stateRunning
 }
 
 func (l *load) settle(s *session, state string, err error) {

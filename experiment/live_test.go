@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 )
@@ -109,6 +111,41 @@ func TestSubscribersUnheard(t *testing.T) {
 	}
 }
 
+// Subscribers that are refused are connected anew until the drain begins: it waits for calm.
+func TestResubscribingEndsWithTheDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &session{load: &load{live: newLive()}, plan: &plan{groups: map[string][]int32{}}, state: stateRunning}
+		s.plan.subscribers.Clients = []contract.Client{{Process: 1}, {Process: 2}}
+		s.plan.groups[history.GroupPaused] = []int32{2}
+		refused := func() {
+			for _, p := range []int32{1, 2} {
+				s.load.live.event(event(history.KindConnect, history.Return, p, history.None, 0))
+				e := event(history.KindSubscribe, history.Return, p, history.None, history.None)
+				e.Outcome = history.Fail
+				s.load.live.event(e)
+			}
+		}
+		told := make(chan contract.Command, 100)
+		go s.resubscribe(nil, func(c contract.Command) error {
+			told <- c
+			refused()
+			return nil
+		})
+		refused()
+		time.Sleep(2*subscribeAgain + time.Second)
+		s.load.settle(s, stateDraining, nil)
+		time.Sleep(time.Minute)
+		if n := len(told); n != 2 {
+			t.Errorf("told %d times", n)
+		}
+		for range len(told) {
+			if diff := cmp.Diff(contract.Command{Do: "reconnect", Process: 1}, <-told); diff != "" {
+				t.Error(diff)
+			}
+		}
+	})
+}
+
 // Another workload that goes on says nothing of who lacks messages.
 func TestQuietBesideOtherWorkloads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -135,7 +172,7 @@ func TestQuietBesideOtherWorkloads(t *testing.T) {
 func TestDrainOfWhatDidNotBegin(t *testing.T) {
 	s := &session{load: &load{}}
 	s.drain(t.Context(), 0)
-	if s.state != "done" {
+	if s.state != stateDone {
 		t.Errorf("it is %s", s.state)
 	}
 }

@@ -28,7 +28,7 @@ type load struct {
 func (l *load) add(s *session) *session {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s.load, s.number, s.state = l, len(l.sessions), "running"
+	s.load, s.number, s.state = l, len(l.sessions), stateRunning
 	l.sessions = append(l.sessions, s)
 	if l.scenario == nil {
 		l.rec.Workload(history.Workload{Scenario: s.name, SDK: s.sdk.String(), Protocol: s.protocol, Claims: s.claims, ExpiryS: s.expiryS})
@@ -41,7 +41,7 @@ func (l *load) running() []*session {
 	defer l.mu.Unlock()
 	var out []*session
 	for _, s := range l.sessions {
-		if s.state == "running" {
+		if s.state == stateRunning {
 			out = append(out, s)
 		}
 	}

@@ -33,14 +33,14 @@ func newNemesis(l *load, decide Decide) *nemesis {
 	n.engine = faults.NewEngine(faults.Options{
 		Journal: n.journal, Record: n.rec.Record, Clock: n.clock,
 		Layer: n.layer, Decide: decide, Nodes: n.stage.indexOf,
-		OnChange: n.landed, Recovery: patience(n.tier, n.stage.cluster.RestartBound()),
+		OnChange: n.landed, Recovery: healBound(n.tier, n.stage.cluster.RestartBound()),
 	})
 	return n
 }
 
-// patience is how long a healed node is waited for: a moment longer than one of its flavor
+// healBound is how long a healed node is waited for: a moment longer than one of its flavor
 // may take until it serves. If the wait is shorter, a node that is only slow is called down.
-func patience(tier scenarios.Tier, restart time.Duration) time.Duration {
+func healBound(tier scenarios.Tier, restart time.Duration) time.Duration {
 	const moment = 5 * time.Second
 	return max(time.Minute, seconds(tier.RecoveryS), restart+moment)
 }

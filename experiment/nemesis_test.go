@@ -8,7 +8,7 @@ import (
 )
 
 // A node is not called down before the time is over that one of its flavor may take.
-func TestPatience(t *testing.T) {
+func TestHealBound(t *testing.T) {
 	for _, test := range []struct {
 		recovery float64
 		restart  time.Duration
@@ -19,7 +19,7 @@ func TestPatience(t *testing.T) {
 		{90, 120 * time.Second, 121 * time.Second},
 		{300, 120 * time.Second, 300 * time.Second},
 	} {
-		if got := patience(scenarios.Tier{RecoveryS: test.recovery}, test.restart); got < test.least {
+		if got := healBound(scenarios.Tier{RecoveryS: test.recovery}, test.restart); got < test.least {
 			t.Errorf("recovery_s %g, a restart of %v: %v, want %v or more", test.recovery, test.restart, got, test.least)
 		}
 	}

@@ -36,6 +36,14 @@ type session struct {
 	err       error
 }
 
+// States of a session, as people and agents read them. One that did not come up failed.
+const (
+	stateRunning  = "running"
+	stateDraining = "draining"
+	stateDone     = "done"
+	stateFailed   = "failed"
+)
+
 // Bounds on what a healthy cluster does in a moment.
 const (
 	connectBound = 45 * time.Second
@@ -64,7 +72,7 @@ func (l *load) begin(ctx context.Context, s *session, w scenarios.Workload) erro
 		if err := s.seat(ctx); err != nil {
 			return err
 		}
-		go s.resubscribe()
+		go s.resubscribe(s.subs.Done(), s.subs.Do)
 	}
 	if err := s.startWills(ctx, cmd); err != nil {
 		return err
@@ -127,8 +135,9 @@ func (s *session) seat(ctx context.Context) error {
 
 // resubscribe has subscribers connect anew whose last SUBSCRIBE was refused, or not
 // replied to in time, as an application would: a cluster without a leader refuses one that
-// it takes a moment later. It ends with their driver.
-func (s *session) resubscribe() {
+// it takes a moment later. It ends with the drain, which waits for calm, and with their
+// driver.
+func (s *session) resubscribe(over <-chan struct{}, tell func(contract.Command) error) {
 	var staying []int32
 	for _, c := range s.plan.subscribers.Clients {
 		if !slices.ContainsFunc(leaving, func(group string) bool { return slices.Contains(s.plan.groups[group], c.Process) }) {
@@ -137,12 +146,15 @@ func (s *session) resubscribe() {
 	}
 	for {
 		select {
-		case <-s.subs.Done():
+		case <-over:
 			return
 		case <-time.After(subscribeAgain):
 		}
+		if !s.load.isRunning(s) {
+			return
+		}
 		for _, i := range s.load.live.unheard(staying) {
-			_ = s.subs.Do(contract.Command{Do: "reconnect", Process: i}) // fails where the driver is over, which Done says
+			_ = tell(contract.Command{Do: "reconnect", Process: i}) // fails where the driver is over
 		}
 	}
 }
@@ -198,8 +210,8 @@ func (s *session) loaded(ctx context.Context) bool {
 // drain ends the publishers with a marker on each stream, brings every
 // subscriber back, waits for what is still to come, and ends the subscribers.
 func (s *session) drain(ctx context.Context, bound time.Duration) {
-	s.load.settle(s, "draining", nil)
-	defer s.load.settle(s, "done", nil)
+	s.load.settle(s, stateDraining, nil)
+	defer s.load.settle(s, stateDone, nil)
 	if s.plan == nil { // its driver could not be prepared, or nobody waited for that
 		return
 	}
