@@ -164,6 +164,10 @@ func TestWithAFaultThatExcuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if with, err := s.With(Step{Fault: "lost_disk", Target: "leader"}, "", "reference"); err != nil || !slices.Contains(with.Claims, "qos1-no-loss") {
+		t.Errorf("one disk of three is lost, and %v are asked, %v", with.Claims, err)
+	}
+	s.Cluster.Nodes = 1
 	for fault, out := range map[string][]string{
 		"pids":         {"no-panic", "no-exit"},
 		"bit_rot":      {"no-corruption", "qos1-no-loss", "qos2-no-loss"},

@@ -26,7 +26,7 @@ func (s *Scenario) With(step Step, tier, flavor string) (*Scenario, error) {
 	t := alone.Tiers[TierName("")]
 	t.AfterS = max(t.AfterS, leastAfterS)
 	alone.Tiers[TierName("")] = t
-	under := checker.Circumstances{Faults: planned(alone.Schedule)} // of however few nodes
+	under := checker.Circumstances{Nodes: alone.Cluster.Nodes, Faults: planned(alone.Schedule)}
 	alone.Claims = slices.DeleteFunc(alone.Claims, func(claim string) bool {
 		e, err := checker.Find(claim)
 		return err == nil && (e.ByFault || under.Excuses(e))
