@@ -13,7 +13,7 @@ import (
 // Options of a [Recorder]. The zero value works.
 type Options struct {
 	BatchRows  int           // rows of a record batch; 0: 4096
-	FlushEvery time.Duration // longest a row waits in memory; 0: 100 ms
+	FlushEvery time.Duration // longest a row waits for others while the disk keeps up; 0: 100 ms
 
 	// OnEvent, if not nil, is called with every event in order of recording.
 	// The recorder is locked meanwhile: it must be quick, and must not call
@@ -26,8 +26,8 @@ type Options struct {
 const queueBatches = 64
 
 // A Recorder appends events to a history on disk. Its methods may be called
-// concurrently. A recorded event is in the file after FlushEvery, or at the next Sync
-// or Close, and survives a crash of this process from then on.
+// concurrently. A recorded event is in the file after FlushEvery, if the disk keeps up, or
+// at the next Sync or Close, and survives a crash of this process from then on.
 //
 // After the first failed write nothing more is written: Err and Failed say so, and the
 // experiment must be ended.

@@ -38,11 +38,11 @@ type suspect struct {
 	seq, index, t   int64
 	foreign         bool
 	retained        bool // it came with RETAIN
-	packet          bool // it is one, under another topic
+	packet          bool // it is a packet, under another topic
 	renamed         bool // it came under another topic
 	topic           string
 	elsewhere       bool  // it was in the answer of another mailbox
-	since           int64 // it is a packet, and its session first subscribed then, later than it was acknowledged
+	since           int64 // of a packet whose message was acknowledged long before: when its session first subscribed
 }
 
 func newUnexpected(ctx Context) Checker {
