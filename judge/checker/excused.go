@@ -20,27 +20,33 @@ func besides(run *history.Run, landings []history.Landing) *history.Run {
 	}
 	out.Beside = slices.DeleteFunc(slices.Clone(run.Beside), func(claim string) bool {
 		e, err := Find(claim)
-		if _, why := e.spoilt(run, nil, landings); err == nil && why != "" {
-			out.NotClaimed[claim] = why
+		if by := e.spoilt(run, nil, landings); err == nil && by.why != "" {
+			out.NotClaimed[claim] = by.why
 		}
 		return out.NotClaimed[claim] != ""
 	})
 	return &out
 }
 
-// byOurs says which fault of ours that nobody planned may explain a violation of a claim,
-// and why; "" for none. The planned ones were known when the claim was asked.
-func (e Entry) byOurs(run *history.Run, landings []history.Landing) string {
-	fault, why := e.spoilt(run, run.Faults, landings)
-	if why == "" {
-		return ""
-	}
-	return sentence("%s was injected by hand, and it may be its doing: %s", fault, why)
+// A spoiling is a fault that may explain a violation of a claim, from a time on.
+type spoiling struct {
+	fault, why string // none where why is ""
+	from       int64
 }
 
-// spoilt returns the first fault whose type or target is why nobody is judged by a claim, and the
-// reason; "" for none. Those that are known are not looked at.
-func (e Entry) spoilt(run *history.Run, known []history.PlannedFault, landings []history.Landing) (fault, why string) {
+func (s spoiling) String() string {
+	return sentence("%s was injected by hand, and it may be its doing: %s", s.fault, s.why)
+}
+
+// byOurs returns the fault of ours that nobody planned and that may explain a violation of a
+// claim. The planned ones were known when the claim was asked.
+func (e Entry) byOurs(run *history.Run, landings []history.Landing) spoiling {
+	return e.spoilt(run, run.Faults, landings)
+}
+
+// spoilt returns the first fault whose type or target is why nobody is judged by a claim.
+// Those that are known are not looked at.
+func (e Entry) spoilt(run *history.Run, known []history.PlannedFault, landings []history.Landing) spoiling {
 	c := Circumstances{Nodes: run.Cluster.Nodes, Faults: append([]history.PlannedFault{{}}, known...)}
 	anyway := e.unjudged(c) // under whatever fault
 	for _, l := range landings {
@@ -49,8 +55,8 @@ func (e Entry) spoilt(run *history.Run, known []history.PlannedFault, landings [
 		}
 		c.Faults = append(c.Faults, history.PlannedFault{Type: l.Type, Target: l.Target})
 		if why := e.unjudged(c); why != anyway {
-			return called(l), why
+			return spoiling{called(l), why, l.Times.StartNS()}
 		}
 	}
-	return "", ""
+	return spoiling{}
 }

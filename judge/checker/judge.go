@@ -74,8 +74,8 @@ type bench struct {
 	checker  Checker
 	canary   Checker // nil while nothing is mutated
 	mutation *mutation
-	settled  bool   // the canary is, see settler
-	spoilt   string // why a violation may be our doing, "" if it may not
+	settled  bool // the canary is, see settler
+	spoilt   spoiling
 
 	broken, canaryBroken breakage
 }
@@ -230,8 +230,8 @@ func (j *judge) report(ended bool) Report {
 	return out
 }
 
-// explained reports whether the absence of a process of ours from a time on could
-// explain every violation of a failed claim. It explains messages that came late or not
+// explained reports whether the absence of a process of ours from a time on, or a fault of
+// ours, could explain every violation of a failed claim. It explains messages that came late or not
 // at all, and any violation from then on.
 func (e *Entry) explained(r verdict.Result, from int64) bool {
 	missing := e.NeedsComplete && e.Category == Durability || e.Category == Liveness || e.Category == Fairness
@@ -267,8 +267,8 @@ func (b *bench) result(end *closing, coverage verdict.Coverage, forged string) v
 		unsure(&r, sentence("the host kept everything from running for %.1f s, which may be why it took so long", coverage.HostStarvedS))
 	case forged != "" && b.entry.Category != Operational && r.Status == verdict.Fail:
 		unsure(&r, forged+" changed bytes on their way unnoticed: what went wrong may be its doing")
-	case b.spoilt != "" && r.Status == verdict.Fail:
-		unsure(&r, b.spoilt)
+	case b.spoilt.why != "" && r.Status == verdict.Fail && b.entry.explained(r, b.spoilt.from):
+		unsure(&r, b.spoilt.String())
 	case r.Status == verdict.Pass && b.canaryBroken.broke():
 		unsure(&r, "its canary broke, which is a defect of rmq-mcp and none of the broker: "+b.canaryBroken.why)
 	case r.Status == verdict.Pass && r.Canary.Skipped != "":

@@ -68,6 +68,10 @@ func TestFaultsByHandSpoilWhatWasAsked(t *testing.T) {
 		{"an inversion under a pause, which many brokers have", "order-per-stream", "pause", func(s *story) {
 			s.acked(q1, 0, 3).delivered(sub, q1, 0, 1).deliver(sub, q1, 3).deliver(sub, q1, 2)
 		}, fail, ""},
+		{"a panic long before it", "no-panic", "pids", func(s *story) {
+			panics(s)
+			s.landings[0].Times.AppliedNS, s.landings[0].Times.HealedNS = int64(s.now+10*time.Second), int64(s.now+20*time.Second)
+		}, fail, ""},
 		{"a fault that was never applied", "no-panic", "pids", func(s *story) {
 			s.landings[0].Times = history.LandingTimes{}
 			panics(s)
