@@ -528,6 +528,17 @@ func TestCheckers(t *testing.T) {
 		{"every node is paused", "progress", func(s *story) {
 			s.acked(q1, 0, 3).fault(20*time.Second).struck("pause", "all", "node-1", "node-2").wait(20*time.Second).acked(q1, 4, 6)
 		}, pass, nil, ""},
+		{"every node is cut off from the others", "progress", func(s *story) {
+			s.acked(q1, 0, 3).fault(20*time.Second).struck("partition", "all", "node-1", "node-2").wait(20*time.Second).acked(q1, 4, 6)
+		}, pass, nil, ""},
+		{"the nodes are a ring", "progress", func(s *story) {
+			s.acked(q1, 0, 3).fault(20*time.Second).struck("partition", "all", "node-1", "node-2")
+			s.landings[0].Params = map[string]any{"shape": "ring"}
+			s.wait(20*time.Second).acked(q1, 4, 6)
+		}, fail, nil, "around f1"},
+		{"one node is cut off from the others", "progress", func(s *story) {
+			s.acked(q1, 0, 3).fault(20*time.Second).struck("partition", "node-2~majority", "node-1", "node-2").wait(20*time.Second).acked(q1, 4, 6)
+		}, fail, nil, "around f1"},
 		{"one of two nodes is paused", "progress", func(s *story) {
 			s.acked(q1, 0, 3).fault(20*time.Second).struck("pause", "leader", "node-1").wait(20*time.Second).acked(q1, 4, 6)
 		}, fail, nil, "around f1"},
@@ -544,6 +555,14 @@ func TestCheckers(t *testing.T) {
 			s.acked(q1, 0, 3).fault(2*time.Second).acked(q1, 4, 5)
 		}, unknown, nil, "progress_s"},
 
+		{"acknowledged in a new session of its producer, by packets that nobody saw", "qos2-no-loss", func(s *story) {
+			s.tables.Processes[pub].Clean = true
+			s.join(sub).connect(pub, false)
+			e := s.publishing(q2, 0)
+			c := s.call(e)
+			s.disconnect(pub).connect(pub, false).ret(e, c, history.OK)
+			s.marker(q2, 1, history.OK).deliver(sub, q2, 1, history.FlagEnd)
+		}, unknown, nil, "did not know the session of a client that came back"},
 		{"both nodes serve again", "recovery", func(s *story) {
 			s.heal().join(probe1, probe2).acked(probed, 0, 0).acked(probed2, 0, 0).deliver(probe1, probed, 0).deliver(probe2, probed, 0)
 		}, pass, map[string]int64{"nodes": 2}, ""},
@@ -568,6 +587,19 @@ func TestCheckers(t *testing.T) {
 			s.wait(11*time.Second).ret(e, c, history.OK)
 			s.join(probe1, probe2).acked(probed, 0, 0).acked(probed2, 0, 0).deliver(probe1, probed, 0).deliver(probe2, probed, 0)
 		}, fail, map[string]int64{"not_recovered": 1}, "node-2 took no publish"},
+		{"one that took too long, beside a fault that was healed later", "recovery", func(s *story) {
+			e := s.healing("node-1")
+			c := s.call(e)
+			s.landings[0].Times.HealedNS = int64(s.now + 12*time.Second)
+			s.wait(time.Second)
+			s.landings = append(s.landings, history.Landing{Fault: "f2", Nodes: []string{"node-2"}, Times: history.LandingTimes{HealedNS: int64(s.now + time.Second)}})
+			e2 := e
+			e2.Text = "f2"
+			c2 := s.call(e2)
+			s.wait(time.Second).ret(e2, c2, history.OK)
+			s.wait(10*time.Second).ret(e, c, history.OK)
+			s.join(probe1, probe2).acked(probed, 0, 0).acked(probed2, 0, 0).deliver(probe1, probed, 0).deliver(probe2, probed, 0)
+		}, fail, nil, "node-1 took no publish and delivered nothing between the last heal"},
 		{"one that was asked late serves nothing", "recovery", func(s *story) {
 			e := s.healing("node-2")
 			c := s.call(e)

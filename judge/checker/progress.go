@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
@@ -12,7 +13,7 @@ var claimProgress = Entry{
 	Claim: verdict.Claim{Name: "progress", Severity: verdict.P1,
 		Text:   "While a fault is in place the cluster goes on acknowledging publishes, after a silence that the scenario bounds (progress_s).",
 		Source: "the scenario's budget"},
-	Category: Liveness, Checker: "progress@3", Protocols: every, Rests: history.PromiseProgress, New: newProgress, NeedsComplete: true, Timed: true, Bounded: true, canary: stall,
+	Category: Liveness, Checker: "progress@4", Protocols: every, Rests: history.PromiseProgress, New: newProgress, NeedsComplete: true, Timed: true, Bounded: true, canary: stall,
 	ByFault: true,
 }
 
@@ -146,8 +147,15 @@ func (l *ledger) mute() []history.Window {
 		if f.OnClients() {
 			return !l.everyPublisher(f.Target)
 		}
-		return len(f.Nodes) < len(l.tables.Nodes) || !slices.Contains(holding, f.Type)
+		return len(f.Nodes) < len(l.tables.Nodes) || !slices.Contains(holding, f.Type) || intoParts(f)
 	}))
+}
+
+// intoParts reports whether a fault cuts nodes into parts, which may serve among themselves.
+func intoParts(f history.Landing) bool {
+	shape, _ := f.Params["shape"].(string)
+	between := strings.ContainsAny(f.Target, "~>") && !strings.Contains(f.Target, "client")
+	return between || shape != "" && shape != "node" && shape != "one_way"
 }
 
 // everyPublisher reports whether a target means every client that publishes what is

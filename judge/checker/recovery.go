@@ -13,7 +13,7 @@ var claimRecovery = Entry{
 	Claim: verdict.Claim{Name: "recovery", Severity: verdict.P1,
 		Text:   "After the last fault is healed, every node takes a publish and delivers a message again within the time that the scenario bounds (recovery_s).",
 		Source: "the scenario's budget"},
-	Category: Liveness, Checker: "recovery@5", Protocols: every, Rests: history.PromiseRecovery, New: newRecovery, NeedsComplete: true, Timed: true, Bounded: true, canary: mute,
+	Category: Liveness, Checker: "recovery@6", Protocols: every, Rests: history.PromiseRecovery, New: newRecovery, NeedsComplete: true, Timed: true, Bounded: true, canary: mute,
 }
 
 // recovery judges that after the last heal, within the scenario's bound, a
@@ -25,12 +25,12 @@ var claimRecovery = Entry{
 type recovery struct {
 	ledger  *ledger
 	bound   int64
-	healed  int64            // time at which the last heal began, or of the recovery phase where nothing was to be healed
-	byHeal  bool             // healed is a heal's
-	last    *history.Landing // of the fault whose heal that is, if it is known
-	asked   int64            // time at which the first probe began to connect
-	began   map[int64]int64  // times of heals under way
-	node    []int16          // of each process, as last connected
+	healed  int64           // time at which the last heal began, or of the recovery phase where nothing was to be healed
+	byHeal  bool            // healed is a heal's
+	known   bool            // and the landing of its fault is there
+	asked   int64           // time at which the first probe began to connect
+	began   map[int64]int64 // times of heals under way
+	node    []int16         // of each process, as last connected
 	drained bool
 	until   int64 // as far as it was watched: to the drain, or to the end of what was recorded
 	canary  bool  // a run that recovered ends early; without what shows it, it was still long enough
@@ -114,7 +114,7 @@ func (c *recovery) heal(b *history.Batch, i int) {
 		t = b.Time[i]
 	}
 	if !c.byHeal || t >= c.healed {
-		c.healed, c.byHeal, c.last = t, true, of
+		c.healed, c.byHeal, c.known = t, true, of != nil
 	}
 }
 
@@ -222,13 +222,19 @@ func (c *recovery) probed() bool {
 	return false
 }
 
-// from is when the time of a node begins: with the heal, or with the probes where the
-// heal was of other nodes and nobody asked this one before.
+// from is when the time of a node begins: with the last heal, or with the probes where only
+// other nodes were waited for by then, and nobody asked this one before.
 func (c *recovery) from(node int16) int64 {
-	if c.last == nil || c.asked < 0 || slices.Contains(c.last.Nodes, c.ledger.tables.Nodes[node].Name) {
+	if !c.known || c.asked < 0 || slices.ContainsFunc(c.faults, func(f history.Landing) bool { return c.awaited(f, node) }) {
 		return c.healed
 	}
 	return max(c.healed, c.asked)
+}
+
+// awaited reports whether the heal of a fault, which waits for its nodes, was not over yet
+// when the last one began.
+func (c *recovery) awaited(f history.Landing, node int16) bool {
+	return slices.Contains(f.Nodes, c.ledger.tables.Nodes[node].Name) && (f.Times.HealedNS == 0 || f.Times.HealedNS > c.healed)
 }
 
 // first returns when a message called after the heal was first seen through a node, or

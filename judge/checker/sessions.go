@@ -207,13 +207,15 @@ func (l *ledger) renewed(stream int32, seq int64) bool {
 
 // revived reports whether PUBCOMP came in another session than PUBREC: it answers PUBREL,
 // and acknowledges nothing. The message may have ended with the session of its producer.
-func (l *ledger) revived(stream int32, seq int64) bool {
+// Without the packets nobody knows whether it came so.
+func (l *ledger) revived(stream int32, seq int64) (is, known bool) {
 	row := l.tables.Streams[stream]
 	if row.QoS != 2 || !l.renewed(stream, seq) {
-		return false
+		return false, true
 	}
 	f := l.wire.from(stream, seq)
-	return f == nil || f.revived || !l.wire.heard(row.Producer)
+	known = f != nil && l.wire.heard(row.Producer)
+	return known && f.revived, known
 }
 
 // persistent reports whether the process's session is to outlive connections.

@@ -12,7 +12,7 @@ var claimSharedNoLoss = Entry{
 	Claim: verdict.Claim{Name: "shared-no-loss", Severity: verdict.P0, Gated: true,
 		Text:   "A message acknowledged at QoS 1 or 2 reaches a member of each matching shared subscription: if the member's connection ends before it acknowledged the message, the broker sends it again when that member comes back, or to another member.",
 		Source: "MQTT 5.0 section 4.8.2 [MQTT-4.8.2-5], sections 4.3.2 and 4.3.3; with MQTT 3.1.1 an extension of the broker's"},
-	Category: Durability, Checker: "sharedloss@3", Protocols: mqtt, Rests: history.PromiseHandover, New: newSharedLoss, NeedsComplete: true, canary: loseShared,
+	Category: Durability, Checker: "sharedloss@4", Protocols: mqtt, Rests: history.PromiseHandover, New: newSharedLoss, NeedsComplete: true, canary: loseShared,
 	Unjudged: oneCopy,
 }
 
@@ -52,8 +52,12 @@ func (c *sharedLoss) Result(end *closing) verdict.Result {
 				waiting++
 				return
 			}
-			if l.revived(s, seq) {
+			switch revived, known := l.revived(s, seq); {
+			case revived:
 				due--
+				return
+			case !known:
+				unsaid, doubt = unsaid+1, max(doubt, untimed)
 				return
 			}
 			for _, p := range members {
