@@ -32,16 +32,30 @@ func besides(run *history.Run, landings []history.Landing) *history.Run {
 type spoiling struct {
 	fault, why string // none where why is ""
 	from       int64
+	planned    bool
 }
 
 func (s spoiling) String() string {
+	if s.planned {
+		return sentence("%s may have done it: %s", s.fault, s.why)
+	}
 	return sentence("%s was injected by hand, and it may be its doing: %s", s.fault, s.why)
 }
 
-// byOurs returns the fault of ours that nobody planned and that may explain a violation of a
-// claim. The planned ones were known when the claim was asked.
+// byOurs returns a fault of ours that may explain a violation of a claim. Nobody planned it,
+// or it took all copies of the data. Other planned faults were known when the claim was
+// asked.
 func (e Entry) byOurs(run *history.Run, landings []history.Landing) spoiling {
-	return e.spoilt(run, run.Faults, landings)
+	if by := e.spoilt(run, run.Faults, landings); by.why != "" || e.Unjudged == nil {
+		return by
+	}
+	for _, l := range landings {
+		c := Circumstances{Nodes: run.Cluster.Nodes, Faults: []history.PlannedFault{{Type: l.Type, Target: l.Target}}}
+		if why := oneCopy(c); why != "" && l.Times.StartNS() > 0 && e.Unjudged(c) == why {
+			return spoiling{called(l), why, l.Times.StartNS(), true}
+		}
+	}
+	return spoiling{}
 }
 
 // spoilt returns the first fault whose type or target is why nobody is judged by a claim.
@@ -55,7 +69,7 @@ func (e Entry) spoilt(run *history.Run, known []history.PlannedFault, landings [
 		}
 		c.Faults = append(c.Faults, history.PlannedFault{Type: l.Type, Target: l.Target})
 		if why := e.unjudged(c); why != anyway {
-			return spoiling{called(l), why, l.Times.StartNS()}
+			return spoiling{called(l), why, l.Times.StartNS(), false}
 		}
 	}
 	return spoiling{}

@@ -60,6 +60,14 @@ func TestFaultsByHandSpoilWhatWasAsked(t *testing.T) {
 			s.struck("lost_disk", "all")
 			loses(s)
 		}, unknown, "most copies of the data at once"},
+		{"a loss with the one disk, which the scenario plans", "qos1-no-loss", "lost_disk", func(s *story) {
+			s.run.Faults = []history.PlannedFault{{Type: "lost_disk", Target: "follower"}}
+			loses(s)
+		}, unknown, "f1 (lost_disk of follower) may have done it: the fault takes the one copy of the data"},
+		{"a loss with one disk of three, which the scenario plans", "qos1-no-loss", "lost_disk", func(s *story) {
+			s.run.Cluster.Nodes, s.run.Faults = 3, []history.PlannedFault{{Type: "lost_disk", Target: "follower"}}
+			loses(s)
+		}, fail, ""},
 		{"a loss under a kill", "qos1-no-loss", "kill", loses, fail, ""},
 		{"a panic under the fault that the scenario plans", "no-panic", "pids", func(s *story) {
 			s.run.Faults = []history.PlannedFault{{Type: "pids"}}
