@@ -174,7 +174,9 @@ func each[T any](stateDir, kind string, see func(T, time.Time) error) error {
 func All(stateDir string) (all []*Record, err error) {
 	err = each(stateDir, kindFreeze, func(e frozenEntry, at time.Time) error {
 		r, err := read(stateDir, e, at)
-		all = append(all, r)
+		if err == nil {
+			all = append(all, r)
+		}
 		return err
 	})
 	return all, err

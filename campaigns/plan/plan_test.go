@@ -154,6 +154,18 @@ func TestMismatch(t *testing.T) {
 	}
 }
 
+// A frozen plan whose file is gone is an error, and no plan.
+func TestAPlanWhoseFileIsGone(t *testing.T) {
+	dir := t.TempDir()
+	r := frozen(t, dir)
+	if err := os.Remove(filepath.Join(dir, plansDir, r.Hash+".json")); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := All(dir); err == nil || len(all) != 0 {
+		t.Errorf("%d plans, %v", len(all), err)
+	}
+}
+
 func TestFrozenFileIsWhatItsNameSays(t *testing.T) {
 	dir := t.TempDir()
 	r := frozen(t, dir)
