@@ -30,8 +30,7 @@ type spaceAsk struct {
 	envelope string // file, "" for no limits
 }
 
-// space is what can be drawn for a cluster here. Its configuration is filled in
-// with the broker that was fetched.
+// space is what can be drawn for a cluster here. A release that it names is fetched.
 func (ask *spaceAsk) space(ctx context.Context, dir string, argv []string, show *matrixDisplay) (random.Space, error) {
 	var s random.Space
 	if own := cluster.FlavorNames(cluster.Own); !slices.Contains(own, ask.cluster.Flavor) {
@@ -44,11 +43,11 @@ func (ask *spaceAsk) space(ctx context.Context, dir string, argv []string, show 
 		}
 		s.Limits = &limits
 	}
-	var err error
-	if ask.cluster, err = experiment.Fetch(ctx, dir, ask.cluster, func(line string) { show.say("%s", line) }); err != nil {
+	fetched, err := experiment.Fetch(ctx, dir, ask.cluster, func(line string) { show.say("%s", line) }) // each run fetches it again, from here
+	if err != nil {
 		return s, err
 	}
-	now, err := cluster.Check(ask.cluster)
+	now, err := cluster.Check(fetched)
 	if err != nil {
 		return s, err
 	}

@@ -36,7 +36,7 @@ func TestBrokerVersion(t *testing.T) {
 	defer site.Close()
 	dir := t.TempDir()
 	for version, want := range map[string]string{"v9.9.9": "I am v9.9.9 with --conf=", "v9.9.8": "choose another version", "newest": "not like v0.4.11"} {
-		for _, command := range [][]string{{"run", "mqtt/qos-roundtrip", "--nodes", "1"}, {"conformance", "--flavor", "robustmq"}} {
+		for _, command := range [][]string{{"run", "mqtt/qos-roundtrip", "--nodes", "1"}, {"conformance", "--flavor", "robustmq"}, {"run", "mqtt/random", "--flavor", "robustmq", "--nodes", "1", "--seed", "5"}} {
 			cmd := rmq(t, dir, append(command, "--broker-version", version)...)
 			cmd.Env = append(cmd.Environ(), "RMQ_ROBUSTMQ_RELEASES="+site.URL)
 			cmd.Stderr = nil
