@@ -75,7 +75,7 @@ var byTool = map[string]string{
 	"list":        "`list_scenarios`, `list_runs`; claims: in each scenario's text",
 	"findings":    "`list_findings`",
 	"code":        "`find_code`, where `serve --source` names the source",
-	"doctor":      "`preflight`; `doctor --faults` takes half an hour, and its cluster is nobody's subject",
+	"doctor":      "`preflight`; `doctor --faults` takes minutes, and its cluster is nobody's subject",
 	"judge":       "`get_run`, with `with` for a series: from the record, as it was judged",
 	"conformance": "no: it reports on statements and makes no run that can be published",
 	"status":      "`cluster_status`, `list_runs`",

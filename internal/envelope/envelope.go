@@ -33,7 +33,7 @@ type Envelope struct {
 	AllowedFlavors      []string `yaml:"allowed_flavors" json:"allowed_flavors"`
 	AllowedRuntimes     []string `yaml:"allowed_runtimes" json:"allowed_runtimes"`
 	AllowedBinaries     []string `yaml:"allowed_binaries" json:"allowed_binaries"`
-	AllowedImages       []string `yaml:"allowed_images" json:"allowed_images"` // beside the vendor's and our own; with a tag, or without for every tag
+	AllowedImages       []string `yaml:"allowed_images" json:"allowed_images"` // beside the vendor's released ones; with a tag, or without for every tag
 	AllowedEndpoints    []string `yaml:"allowed_endpoints" json:"allowed_endpoints"`
 	AllowedContainers   []string `yaml:"allowed_containers" json:"allowed_containers"`
 	AllowedPIDs         []int    `yaml:"allowed_pids" json:"allowed_pids"`
