@@ -143,14 +143,16 @@ func (o Order) cells(scene Scene, sdks []clients.SDK, transports []string, noFau
 	if len(flavors) == 0 {
 		flavors = []string{cmp.Or(scene.Flavor, cluster.DefaultFlavor)}
 	}
-	like := Entry{Scenario: scene.Name, NoFaults: noFaults}
-	for _, like.Flavor = range flavors {
-		like.Lacks = ""
+	for _, flavor := range flavors {
+		like := Entry{Scenario: scene.Name, Flavor: flavor, NoFaults: noFaults}
 		nodes := o.Config
-		nodes.Flavor = like.Flavor
+		nodes.Flavor = flavor
 		like.Arm = union(nodes.Armable(scene.Arms), o.Config.Arm)
-		if nodes.Untouchable() && scene.OnNodes && !noFaults {
-			like.Lacks = "nothing may be done to nodes that somebody else runs: its workload alone can be run, with --no-faults"
+		if nodes.Untouchable() && scene.OnNodes && !noFaults { // nothing may be done there: its workload alone, as a control
+			if o.Controls {
+				continue // it was in the first phase
+			}
+			like.NoFaults = true
 		}
 		for _, sdk := range sdks {
 			list = append(list, o.cellsOf(scene, like, sdk, o.asked(scene), transports)...)

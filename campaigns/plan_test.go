@@ -2,6 +2,7 @@ package campaigns
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -46,6 +47,35 @@ func TestForeignBrokersAreNotArmed(t *testing.T) {
 		}
 		if got := p.Entries[0].Arm; !slices.Equal(got, want) {
 			t.Errorf("%s: armed with %q, want %q", flavor, got, want)
+		}
+	}
+}
+
+// Brokers that somebody else runs have the workload alone of a scenario all of whose faults
+// act on nodes, and each once.
+func TestForeignBrokersHaveControls(t *testing.T) {
+	scenes := []Scene{
+		{Name: "mqtt/broker-kill-9", Protocols: []string{"mqtt3"}, Faults: true, OnNodes: true},
+		{Name: "mqtt/ack-lost", Protocols: []string{"mqtt3"}, Faults: true},
+	}
+	for _, controls := range []bool{false, true} {
+		p, err := NewPlan(Order{Scenarios: scenes, SDKs: []string{"go/rmq-mcp"}, Flavors: []string{"external"}, Controls: controls})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string][]bool{"mqtt/broker-kill-9": {true}, "mqtt/ack-lost": {false}}
+		if controls {
+			want["mqtt/ack-lost"] = []bool{true, false}
+		}
+		got := map[string][]bool{}
+		for _, e := range p.Entries {
+			got[e.Scenario] = append(got[e.Scenario], e.NoFaults)
+			if e.Lacks != "" {
+				t.Errorf("%s lacks %s", e, e.Lacks)
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("controls %v: without faults %v, want %v", controls, got, want)
 		}
 	}
 }

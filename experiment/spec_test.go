@@ -67,6 +67,9 @@ func TestFaultsOnBrokersOfSomebodyElse(t *testing.T) {
 		{"mqtt/will", theirs, nil, 5, false},
 		{"mqtt/broker-kill-9", external, nil, 0, true},
 		{"mqtt/ack-lost", external, nil, 2, false},
+		{"mqtt/connection-flood", external, nil, 1, false},
+		{"mqtt/malformed-packets", external, nil, 0, true},
+		{"mqtt/malformed-packets", theirs, nil, 1, false},
 		{"mqtt/qos-roundtrip", external, nil, 0, false},
 		{"mqtt/will", cluster.Config{Nodes: 1}, []string{"kill of node-3"}, 4, false}, // the control of such a run
 	} {
@@ -78,6 +81,36 @@ func TestFaultsOnBrokersOfSomebodyElse(t *testing.T) {
 		}
 		if !slices.Equal(s.leftOut, test.leftOut) || len(s.scenario.Schedule) != test.steps || s.start.NoFaults != test.control {
 			t.Errorf("%s: left out %q, %d steps, a control: %v", test.scenario, s.leftOut, len(s.scenario.Schedule), s.start.NoFaults)
+		}
+	}
+}
+
+// A crowd of publishers whose end markers alone are more than a broker keeps for a session
+// has no offline subscriber, and its rate. Others publish less, of which their markers are a
+// part.
+func TestSpare(t *testing.T) {
+	external := cluster.Config{Flavor: "external", Endpoints: []string{"127.0.0.1:1883"}}
+	for _, test := range []struct {
+		scenario string
+		offline  int
+		all      bool
+	}{
+		{"mqtt/many-connections", 0, true},
+		{"mqtt/mass-disconnect", 0, true},
+		{"mqtt/persistent-session", 3, false},
+	} {
+		s, err := checked(keeper.Start{Scenario: test.scenario, Cluster: external})
+		if err != nil {
+			t.Errorf("%s: %v", test.scenario, err)
+			continue
+		}
+		w, asked := s.scenario.Workload, s.scenario.Rate("external")
+		if w.Subscribers.Offline != test.offline || (s.rate == asked) != test.all || s.lowered == "" {
+			t.Errorf("%s: %d offline, %g of %g messages a second, %q", test.scenario, w.Subscribers.Offline, s.rate, asked, s.lowered)
+		}
+		waiting := float64(w.Markers()) + s.rate*s.tier.PublishS(s.scenario.Schedule)
+		if limit := cluster.QueueLimit(external); w.Subscribers.Offline > 0 && waiting > float64(limit) {
+			t.Errorf("%s: %.0f messages may wait for a subscriber, of %d", test.scenario, waiting, limit)
 		}
 	}
 }

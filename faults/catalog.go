@@ -66,11 +66,21 @@ type Kind struct {
 	// NeedsRestart says that a broker may write nothing more after it, also when it
 	// is healed, until the broker is restarted.
 	NeedsRestart bool
+	// Leaves says that it may leave sessions and retained messages at a broker under names
+	// that nobody knows, and end the broker.
+	Leaves bool
 	// New makes one from parameters that were checked and filled in.
 	New func(Params) (Fault, error)
 	// Available answers the mechanism this host would use, and what it lacks
 	// for it, "" for nothing.
 	Available func(context.Context) (mechanism, missing string)
+}
+
+// OnNode reports whether a fault of the kind acts on a node, or on what is between nodes. At
+// a broker of somebody else it needs the operator's consent, which names the process or the
+// container. The others act on clients, or are clients.
+func (k Kind) OnNode() bool {
+	return k.Leaves || !slices.Contains([]string{"client", "protocol", "hostile"}, k.Family)
 }
 
 // An Example is a fault of a kind as one would ask for it on a live cluster of

@@ -55,6 +55,16 @@ type socketed interface {
 	Sockets(ctx context.Context) (map[string]int64, error)
 }
 
+// sockets are the connections that the node's kernel shows; the error is ErrUnsupported
+// where nobody here can look into it, as of a broker on another host.
+func sockets(ctx context.Context, n Node) (map[string]int64, error) {
+	kernel, ok := n.(socketed)
+	if !ok {
+		return nil, fmt.Errorf("%w: the connections of a node cannot be read here", ErrUnsupported)
+	}
+	return kernel.Sockets(ctx)
+}
+
 // A crowd are the connections that a fault is about, as they were when it was
 // planned.
 type crowd struct {
@@ -105,11 +115,7 @@ func (c crowd) look(ctx context.Context) (open int, unsent int64, err error) {
 	}
 	for _, conn := range c.conns {
 		if by[conn.Node] == nil {
-			n, ok := c.nodes[conn.Node].(socketed)
-			if !ok {
-				return 0, 0, fmt.Errorf("the connections of %s cannot be read", conn.Node)
-			}
-			if by[conn.Node], err = n.Sockets(ctx); err != nil {
+			if by[conn.Node], err = sockets(ctx, c.nodes[conn.Node]); err != nil {
 				return 0, 0, err
 			}
 		}
@@ -141,12 +147,8 @@ func (c crowd) held(context.Context) (open int, unsent int64, err error) {
 // hidden reports whether the kernel of some node cannot be asked: it runs elsewhere.
 func (c crowd) hidden() bool {
 	return slices.ContainsFunc(c.conns, func(conn tap.Connection) bool {
-		n, ok := c.nodes[conn.Node].(socketed)
-		if !ok {
-			return true
-		}
-		_, err := n.Sockets(context.Background())
-		return errors.Is(err, errors.ErrUnsupported)
+		_, err := sockets(context.Background(), c.nodes[conn.Node])
+		return errors.Is(err, ErrUnsupported)
 	})
 }
 

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -24,6 +25,10 @@ func (f ConnectionFlood) Plan(ctx context.Context, t Target) (*Injection, error)
 	}
 	return t.hostile(ctx, f.rule, func(n Node, fault func() string) []Proof {
 		var most history.Sample
+		count, where := held, "in the kernel of "
+		if _, err := sockets(ctx, n); errors.Is(err, ErrUnsupported) {
+			count, where = open, "open to "
+		}
 		return []Proof{
 			{
 				Name: "clients that came to " + n.Name() + " to connect", Node: n.Name(), Role: history.RoleMechanism, Want: history.WantSlower, Margin: mostCome * float64(f.rule.Connections), Unit: "clients",
@@ -32,9 +37,9 @@ func (f ConnectionFlood) Plan(ctx context.Context, t Target) (*Injection, error)
 				},
 			},
 			{
-				Name: "of these, in the kernel of " + n.Name(), Node: n.Name(), Role: history.RoleEffect, Want: history.WantGrows, Unit: "connections",
+				Name: "of these, " + where + n.Name(), Node: n.Name(), Role: history.RoleEffect, Want: history.WantGrows, Unit: "connections",
 				Read: func(ctx context.Context) history.Sample {
-					s := held(ctx, n, crowd.Tally(n.Name(), fault()).Open)
+					s := count(ctx, n, crowd.Tally(n.Name(), fault()).Open)
 					if state, err := n.State(ctx); err == nil && hasEnded(state) {
 						return most // it ended of them, perhaps, and held so many
 					}
@@ -68,13 +73,14 @@ func (f ConnectionFlood) fits(nodes int) error {
 	return nil
 }
 
+// open counts our connections that the node's kernel accepted and nobody has ended.
+func open(_ context.Context, _ Node, ours []string) history.Sample {
+	return history.Sample{OK: true, Value: float64(len(ours))}
+}
+
 // held counts those of our connections that a node's kernel shows.
 func held(ctx context.Context, n Node, ours []string) history.Sample {
-	kernel, ok := n.(socketed)
-	if !ok {
-		return history.Sample{Error: fmt.Sprintf("the connections of %s cannot be read", n.Name())}
-	}
-	there, err := kernel.Sockets(ctx)
+	there, err := sockets(ctx, n)
 	if err != nil {
 		return history.Sample{Error: err.Error()}
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/history"
@@ -76,18 +77,47 @@ func TestFloodThatEndsItsNode(t *testing.T) {
 	}
 }
 
-// A node that is not ours to touch gets no hostile clients either.
-func TestHostileToSomebodyElses(t *testing.T) {
+// A broker that somebody else runs gets no malformed packets: they leave behind what nobody
+// can name.
+func TestMalformedToSomebodyElses(t *testing.T) {
 	target := newTapLab(t).clients()
 	target.Clients, target.Site.Hostile = nil, hostile.NewCrowd(nil, hostile.Login{})
 	target.Nodes = []Node{&fakeNode{name: "node-1", foreign: true}}
-	for _, k := range hostileKinds() {
-		req, err := Parse(k.Type, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := req.Fault.Plan(t.Context(), target); !errors.Is(err, ErrUnsupported) {
-			t.Errorf("%s: %v", k.Type, err)
+	req, err := Parse("malformed", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := req.Fault.Plan(t.Context(), target); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "must name its process") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A flood of a broker that somebody else runs lands by what its own clients see, and does
+// not where nobody lets them in.
+func TestFloodOfSomebodyElses(t *testing.T) {
+	t.Parallel()
+	for _, typ := range []string{"connection_flood", "publish_flood"} {
+		for _, want := range []history.LandingState{history.Landed, history.NotLanded} {
+			t.Run(typ+" is "+string(want), func(t *testing.T) {
+				t.Parallel()
+				l := newTapLab(t)
+				crowd := hostile.NewCrowd(func(ctx context.Context, _ string) (net.Conn, error) {
+					if want == history.NotLanded {
+						return nil, syscall.ECONNREFUSED
+					}
+					return new(net.Dialer).DialContext(ctx, "tcp", l.broker.address)
+				}, hostile.Login{})
+				target := l.clients()
+				target.Clients, target.Nodes, target.Peers = nil, []Node{somebodyElses{target.Peers[0]}}, nil
+				target.Site.Hostile = crowd
+				l.layer = NewHostileLayer(target.Nodes[0], crowd)
+				l.lands(typ, map[string]any{"duration_s": 1.0}, target, want)
+			})
 		}
 	}
 }
+
+// A somebodyElses is a node of which nothing is known but its address.
+type somebodyElses struct{ Node }
+
+func (n somebodyElses) State(context.Context) (string, error) { return "", ErrUnsupported }

@@ -21,6 +21,11 @@ func (Malformed) Name() string { return "malformed" }
 // Plan plans conversations with every node.
 func (f Malformed) Plan(ctx context.Context, t Target) (*Injection, error) {
 	crowd := t.Site.Hostile
+	for _, n := range t.Nodes {
+		if _, err := n.State(ctx); err != nil {
+			return nil, fmt.Errorf("%w; whoever runs it must name its process or container, as malformed packets may leave sessions and retained messages there that nobody can name, and end it", err)
+		}
+	}
 	in, err := t.hostile(ctx, f.rule, func(n Node, fault func() string) []Proof {
 		count := func(name string, role history.Role, of ...hostile.Answer) Proof {
 			return Proof{
@@ -65,6 +70,7 @@ func malformed() Kind {
 			seedParam(),
 		},
 		Targets: processTargets(),
+		Leaves:  true,
 		Example: Example{Target: "follower", Params: map[string]any{"duration_s": 4.0, "rate_per_s": 5.0}},
 		New: func(p Params) (Fault, error) {
 			first, err := p.whole("first")

@@ -45,6 +45,16 @@ func (s *Scenario) OffNodes() *Scenario {
 	return &rest
 }
 
+// Smaller is the scenario with no offline subscribers, and with so many of its publishers
+// that their end markers are no more than a number, but at least one.
+func (s *Scenario) Smaller(markers int) *Scenario {
+	rest := *s
+	w := &rest.Workload
+	w.Subscribers.Offline = 0
+	w.Publishers = max(1, min(w.Publishers, w.Publishers*markers/w.Markers()))
+	return &rest
+}
+
 // Leaderless is the scenario for brokers that do not say who leads: faults of the leader
 // or of a follower act on any node.
 func (s *Scenario) Leaderless() *Scenario {
@@ -74,7 +84,7 @@ func (step Step) led() bool { return step.Target == "leader" || step.Target == "
 // onNode reports whether a step's fault acts on a node, or on what is between nodes.
 func (step Step) onNode() bool {
 	return slices.ContainsFunc(faults.Catalog(), func(k faults.Kind) bool {
-		return k.Type == step.Fault && !slices.Contains([]string{"client", "protocol", "hostile"}, k.Family)
+		return k.Type == step.Fault && k.OnNode()
 	})
 }
 
