@@ -90,7 +90,7 @@ func (external) effective(Config) (map[string]any, error) { return nil, nil }
 func (external) plan(opts Options) (*plan, error) {
 	p := &plan{
 		version: history.UnknownVersion, user: opts.Config.Username, password: opts.Config.Password.Reveal(),
-		lacks: lacksOf(opts.Config), promises: externalPromises(), queue: usualQueue,
+		promises: externalPromises(), queue: usualQueue,
 		ca: opts.Config.CA, startBound: 15 * time.Second, leaderBound: time.Second, config: map[string]any{"endpoints": opts.Config.Endpoints},
 	}
 	for i, name := range nodeNames(len(opts.Config.Endpoints)) {

@@ -141,7 +141,6 @@ type plan struct {
 	differs        map[string]string // from the vendor's defaults
 	promises       []string          // of the vendor (history.PromiseProtocol)
 	queue          int               // [history.ClusterInfo.Queue]
-	lacks          map[string]string // of this flavor: [history.ClusterInfo.Lacks]
 	sequential     bool              // one node is started after the other serves
 	startBound     time.Duration     // of the whole cluster
 	leaderBound    time.Duration     // how long the data may be without a leader

@@ -30,7 +30,7 @@ func (c *Cluster) describe(opts Options, sum string) history.ClusterInfo {
 		Config:    c.plan.config,
 		Differs:   c.plan.differs,
 		Queue:     c.plan.queue,
-		Lacks:     c.lacks(),
+		Lacks:     lacks(opts.Config),
 		Host:      hostFacts(),
 	}
 	if ref, hash := c.runtime.image(); ref != "" {
@@ -48,16 +48,25 @@ func (c *Cluster) describe(opts Options, sum string) history.ClusterInfo {
 // Promises are what the vendor promises of a broker of this flavor.
 func (c *Cluster) Promises() []string { return c.plan.promises }
 
-// lacks is what cannot be had of this cluster, by flavor, runtime and system.
-func (c *Cluster) lacks() map[string]string {
+// Lacks returns the things that cannot be had of a cluster, by flavor and runtime, whatever
+// system it runs on.
+func (c Config) Lacks() map[string]string {
 	lacks := map[string]string{}
-	if ref, _ := c.runtime.image(); ref != "" {
+	if c.Imaged() {
 		lacks[history.LacksResources] = "the connections of a process in a container are not to be seen here"
 	}
-	if runtime.GOOS != "linux" {
+	if c.Foreign() {
+		maps.Copy(lacks, lacksOf(c))
+	}
+	return lacks
+}
+
+// lacks are the things that cannot be had of a cluster on this system.
+func lacks(c Config) map[string]string {
+	lacks := c.Lacks()
+	if runtime.GOOS != "linux" && lacks[history.LacksResources] == "" {
 		lacks[history.LacksResources] = "only Linux shows the connections of a process"
 	}
-	maps.Copy(lacks, c.plan.lacks)
 	return lacks
 }
 

@@ -64,6 +64,12 @@ func (s *Scenario) ByHand(c Conditions) []string { return c.circumstances(nil).B
 // Claimed returns those of the scenario's claims of which a run can show something.
 func (s *Scenario) Claimed(c Conditions) []string { return c.circumstances(s.Schedule).Shown(s.Claims) }
 
+// Hidden returns those of the scenario's claims of which a run can show nothing, each with
+// the reason.
+func (s *Scenario) Hidden(c Conditions) map[string]string {
+	return c.circumstances(s.Schedule).Hidden(s.Claims)
+}
+
 // Beside returns the claims that a run is judged by beside those that the scenario asks,
 // as far as there is something to judge, and the others, each with the reason.
 func (s *Scenario) Beside(c Conditions) (claims []string, not map[string]string) {

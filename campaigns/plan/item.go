@@ -26,6 +26,8 @@ type Item struct {
 	Claims   []Judge                `json:"claims"`           // all that are judged
 	Faults   []history.PlannedFault `json:"faults,omitempty"` // that have to land
 	Budget   history.Budget         `json:"budget"`           // that a run of it is judged by
+
+	hidden map[string]string // claims of the scenario that no run of the model can be judged by, each with the reason
 }
 
 // A Judge is a claim and the checker that decides it.
@@ -105,19 +107,45 @@ func (l *linter) item(where string, s Scenario) Item {
 		return it
 	}
 	it.Scenario, it.SHA, it.Text = found.Name, found.SHA, found.Text
-	for _, name := range found.Claims {
-		if e, err := checker.Find(name); err == nil {
-			it.Claims = append(it.Claims, Judge{name, e.Checker})
-		}
-	}
-	if len(l.plan.Claims) > 0 && !slices.ContainsFunc(l.plan.Claims, it.judges) {
-		l.gap(where, "one that does, or a claim of "+strings.Join(it.claimNames(), ", "), "%s judges none of the plan's claims", it.Scenario)
-	}
 	l.broker(where+": model", &it, found)
 	l.client(where+": model", &it, found)
+	it.judge(found)
+	if len(l.plan.Claims) > 0 && !slices.ContainsFunc(l.plan.Claims, it.judges) {
+		l.gap(where, "one that does, or a claim of "+strings.Join(it.claimNames(), ", "), "%s judges none of the plan's claims%s", it.Scenario, it.why(l.plan.Claims...))
+	}
 	l.attempts(where+": model", it.Model)
 	l.tier(where+": model", &it, found)
 	return it
+}
+
+// judge resolves the claims that runs of the model are judged by.
+func (it *Item) judge(s *scenarios.Scenario) {
+	m := it.Model
+	lacks := m.Cluster().Lacks()
+	if m.Cluster().Foreign() {
+		delete(lacks, history.LacksProcesses) // a run may name them
+	}
+	sdk, _ := clients.ResolveFor(m.SDK, m.Protocol) // where there is none, that is a gap already
+	it.hidden = s.Hidden(scenarios.Conditions{
+		SDK: sdk, Protocol: m.Protocol, Transport: m.Transport,
+		Cluster: history.ClusterInfo{Flavor: m.Flavor, Nodes: m.Nodes, Lacks: lacks},
+	})
+	for _, name := range s.Claims {
+		if e, err := checker.Find(name); err == nil && it.hidden[name] == "" {
+			it.Claims = append(it.Claims, Judge{name, e.Checker})
+		}
+	}
+}
+
+// why says for the first of some claims in what way the model keeps its runs from being
+// judged by it; "" where it keeps them from none.
+func (it *Item) why(claims ...string) string {
+	for _, claim := range claims {
+		if reason := it.hidden[claim]; reason != "" {
+			return fmt.Sprintf(": %s cannot be seen on %s: %s", claim, it.Model.words(), reason)
+		}
+	}
+	return ""
 }
 
 // broker resolves what the nodes are.

@@ -94,9 +94,19 @@ func (l *linter) claims() {
 			l.gap(where, "it once", "it is there twice")
 		}
 		if len(l.items) == len(l.list) && !slices.ContainsFunc(l.list, func(it Item) bool { return it.judges(name) }) {
-			l.gap(where, "a scenario that judges it"+l.judging(name)+", or leave the claim out and name it in not_covered", "no scenario of the plan judges it")
+			l.gap(where, "a scenario that judges it"+l.judging(name)+", or leave the claim out and name it in not_covered", "no scenario of the plan judges it%s", l.hidden(name))
 		}
 	}
+}
+
+// hidden says why the scenarios of the plan that have a claim do not judge it.
+func (l *linter) hidden(claim string) (text string) {
+	for i := range l.list {
+		if why := l.list[i].why(claim); why != "" {
+			return why
+		}
+	}
+	return ""
 }
 
 // judging names scenarios of the library that judge a claim.
@@ -142,7 +152,7 @@ func (l *linter) hypotheses() {
 			it := l.items[id]
 			if it != nil && len(h.Claims) > 0 && !slices.ContainsFunc(h.Claims, it.judges) {
 				l.gap(where+": scenarios: "+id, "one that does, or a claim of "+strings.Join(it.claimNames(), ", "),
-					"%s judges none of %s", it.Scenario, strings.Join(h.Claims, ", "))
+					"%s judges none of %s%s", it.Scenario, strings.Join(h.Claims, ", "), it.why(h.Claims...))
 			}
 		}
 	}
@@ -196,7 +206,7 @@ func (l *linter) adequacy() {
 			switch {
 			case it == nil:
 			case !it.judges(c.Claim):
-				l.gap(where+": scenarios: "+id, "one that does", "%s does not judge %s", it.Scenario, c.Claim)
+				l.gap(where+": scenarios: "+id, "one that does", "%s does not judge %s%s", it.Scenario, c.Claim, it.why(c.Claim))
 			case c.State == string(verdict.PassHardening) && !verdict.Hardens(it.Model.Tier):
 				l.gap(where+": state", "PASS-smoke, or tier: hardening into the model of "+id, "%s cannot reach %s at tier %s", id, c.State, it.Model.Tier)
 			}

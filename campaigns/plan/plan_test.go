@@ -91,6 +91,25 @@ func TestLint(t *testing.T) {
 	}
 }
 
+// A claim that no run of a model can be judged by is a gap, which says why.
+func TestAClaimThatCannotBeSeen(t *testing.T) {
+	for _, test := range []struct{ claim, scenario, bounds, sdk, more, want string }{
+		{"qos1-dup-flag", "mqtt/qos-roundtrip", "{recovery_s: 20, messages: 400}", "c/libmosquitto", "", "qos1-dup-flag cannot be seen on 3 × reference, c/libmosquitto@2.0.11, mqtt3: the client library does not show it"},
+		{"no-leak", "mqtt/connection-flood", "{recovery_s: 30, progress_s: 20, messages: 1500}", "go/rmq-mcp", "transport: tls, ", "no-leak cannot be seen on 3 × reference, go/rmq-mcp@1, mqtt3 over tls: it looks at connections of the plain listener alone"},
+		{"no-leak", "mqtt/connection-flood", "{recovery_s: 30, progress_s: 20, messages: 1500}", "go/rmq-mcp", "runtime: docker, ", "no-leak cannot be seen on 3 × reference, go/rmq-mcp@1, mqtt3: the connections of a process in a container"},
+		{"no-panic", "mqtt/qos-roundtrip", "{recovery_s: 20, messages: 400}", "go", "", ""},
+	} {
+		text := strings.NewReplacer(
+			"claims: [qos1-no-loss, recovery] ", "claims: ["+test.claim+", recovery] ", "claims: [qos1-no-loss]", "claims: ["+test.claim+"]", "claim: qos1-no-loss", "claim: "+test.claim,
+			"scenario: mqtt/qos-roundtrip", "scenario: "+test.scenario, "sdk: go/paho.mqtt.golang@1.5.1, tier", test.more+"sdk: "+test.sdk+", tier", "{recovery_s: 20, messages: 400}", test.bounds,
+			"state: PASS-hardening\n    scenarios: [S2]", "state: PASS-smoke\n    scenarios: [S1]").Replace(Example)
+		_, err := freezeIn(t, t.TempDir(), text, nil)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s of %s with %s: %v, want %q", test.claim, test.scenario, test.sdk, err, test.want)
+		}
+	}
+}
+
 func freezeIn(t *testing.T, stateDir, text string, limits *envelope.Envelope) (*Record, error) {
 	t.Helper()
 	return SiteOf("", limits).Freeze(t.Context(), stateDir, []byte(text), "", keeper.Caller{Via: "test"})
@@ -191,6 +210,9 @@ func attempt(r *Record, id string, seed int64, state verdict.State) Run {
 		Cluster: history.ClusterInfo{Flavor: it.Model.Flavor, Runtime: "process", Nodes: it.Model.Nodes, Profile: "tested", Config: it.Config},
 	}
 	v := verdict.Verdict{State: state, Headline: string(state) + ": words", Caps: []string{verdict.CapOneSeed}}
+	for _, j := range it.Claims {
+		v.Results = append(v.Results, verdict.Result{Claim: verdict.Claim{Name: j.Claim}, Status: verdict.Pass, Checker: j.Checker})
+	}
 	return Run{Record: run, Cell: campaigns.Cell{RunID: run.ID, Root: run.ID, Seed: seed, Tier: run.Tier, Verdict: v}}
 }
 
@@ -246,6 +268,8 @@ func TestStatus(t *testing.T) {
 			verdict.OutcomeBlocked, []verdict.State{verdict.NotRun, verdict.NotRun}, []int{1, 3}, "history.arrow was changed"},
 		{"two builds", []Run{all[1], with(all[2], func(run *Run) { run.Cell.Broker.Build = "feedbeef00" })}, nil,
 			verdict.OutcomeConcerns, []verdict.State{verdict.NotRun, verdict.PassSmoke}, []int{1, 2}, "another build than"},
+		{"a wanted claim that was not judged", append([]Run{with(all[0], func(run *Run) { run.Cell.Verdict.Results = nil })}, all[1:]...), nil,
+			verdict.OutcomeConcerns, []verdict.State{verdict.PassSmoke, verdict.PassHardening}, []int{0, 0}, ""},
 		{"another checker", []Run{with(all[0], func(run *Run) {
 			run.Cell.Verdict.Results = []verdict.Result{{Claim: verdict.Claim{Name: "qos1-no-loss"}, Status: verdict.Pass, Checker: "loss@99"}}
 		})}, nil, verdict.OutcomeConcerns, []verdict.State{verdict.PassSmoke, verdict.NotRun}, []int{0, 3}, "checker of qos1-no-loss: " + ours.Checker + " → loss@99"},
@@ -316,6 +340,12 @@ func TestCriteria(t *testing.T) {
 	}
 	if c := s.Claims[1]; !c.Enough || c.Wanted != "PASS-smoke of S1, S2" {
 		t.Errorf("%+v", c)
+	}
+	blind := attempt(r, "S1", 1, verdict.PassSmoke)
+	blind.Cell.Verdict.Results = slices.DeleteFunc(blind.Cell.Verdict.Results, func(r verdict.Result) bool { return r.Claim.Name == "recovery" })
+	s = r.Status([]Run{blind, attempt(r, "S2", 11, verdict.PassSmoke)}, nil)
+	if c := s.Claims[1]; c.Enough || len(c.Lacks) != 1 || c.Lacks[0] != "S1, as run S1-b did not judge it" || !slices.Contains(s.Concerns, "S1: run S1-b did not judge recovery") {
+		t.Errorf("%+v, concerns %q", c, s.Concerns)
 	}
 }
 

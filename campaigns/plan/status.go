@@ -61,6 +61,8 @@ type Attempt struct {
 	State verdict.State `json:"state"`
 
 	DurationS float64 `json:"duration_s"`
+
+	judged []string // claims that it was judged by
 }
 
 // A ClaimLine says whether what the plan wanted for a claim was reached.
@@ -77,18 +79,18 @@ type ClaimLine struct {
 func (r *Record) Status(runs []Run, moved []string) Status {
 	s := Status{Plan: r.Plan.Name, Title: r.Plan.Title, Hash: r.Hash, Frozen: r.At, File: r.File, Mismatches: append([]string{}, moved...), NotCovered: r.Plan.NotCovered}
 	var planned []verdict.Planned
-	series := map[string]verdict.Verdict{}
 	for i := range r.Items {
 		it := &r.Items[i]
 		line, v := r.line(it, runs, &s.Mismatches)
-		series[it.ID] = v
 		s.Items = append(s.Items, line)
 		planned = append(planned, verdict.Planned{Name: it.ID, Tier: it.Model.Tier, Missing: len(line.Missing), Verdict: v})
 	}
+	concerns := slices.Clone(s.Mismatches)
 	for _, c := range r.Plan.Adequacy {
-		s.Claims = append(s.Claims, c.line(series))
+		line, unjudged := c.line(s.Items)
+		s.Claims, concerns = append(s.Claims, line), append(concerns, unjudged...)
 	}
-	s.SessionVerdict = verdict.Session(planned, s.Mismatches)
+	s.SessionVerdict = verdict.Session(planned, concerns)
 	return s
 }
 
@@ -104,7 +106,7 @@ func (r *Record) line(it *Item, runs []Run, mismatches *[]string) (ItemLine, ver
 		*mismatches = append(*mismatches, it.rejudged(run)...)
 		v := run.Cell.Verdict
 		attempts = append(attempts, run.Cell.Attempt())
-		line.Attempts = append(line.Attempts, Attempt{run.Record.ID, run.Cell.Root, run.Record.Seed, v.State, run.DurationS})
+		line.Attempts = append(line.Attempts, Attempt{run.Record.ID, run.Cell.Root, run.Record.Seed, v.State, run.DurationS, judged(v)})
 	}
 	v := verdict.Series(attempts)
 	line.State, line.Headline, line.Severity, line.Caps = v.State, v.Headline, v.Severity, v.Caps
@@ -113,6 +115,16 @@ func (r *Record) line(it *Item, runs []Run, mismatches *[]string) (ItemLine, ver
 		line.Command, line.Call = it.Model.command(r.path(it.ID), line.Missing[0]), it.call(line.Missing[0])
 	}
 	return line, v
+}
+
+// judged are the claims that a verdict decided about.
+func judged(v verdict.Verdict) (claims []string) {
+	for _, r := range v.Results {
+		if r.Status != verdict.Unknown {
+			claims = append(claims, r.Claim.Name)
+		}
+	}
+	return claims
 }
 
 // attempts returns the runs that count for an item, or will count when they
@@ -180,16 +192,24 @@ func (it *Item) missing(attempts []Attempt) []int64 {
 	return list
 }
 
-// line decides whether a criterion is met.
-func (c Criterion) line(series map[string]verdict.Verdict) ClaimLine {
-	out := ClaimLine{Claim: c.Claim, Wanted: c.State + " of " + joined(c.Scenarios), Lacks: []string{}}
-	for _, id := range c.Scenarios {
-		v := series[id]
-		reached := v.State == verdict.PassHardening || v.State == verdict.PassSmoke && c.State == string(verdict.PassSmoke)
-		if !reached {
-			out.Lacks = append(out.Lacks, fmt.Sprintf("%s, which is %s", id, v.State))
+// line decides whether a criterion is met. A pass says nothing of a claim that the run was
+// not judged by: it is lacking, and returned as a concern, too.
+func (c Criterion) line(items []ItemLine) (out ClaimLine, unjudged []string) {
+	out = ClaimLine{Claim: c.Claim, Wanted: c.State + " of " + joined(c.Scenarios), Lacks: []string{}}
+	for _, it := range items {
+		if !slices.Contains(c.Scenarios, it.ID) {
+			continue
+		}
+		if it.State != verdict.PassHardening && (it.State != verdict.PassSmoke || c.State != string(verdict.PassSmoke)) {
+			out.Lacks = append(out.Lacks, fmt.Sprintf("%s, which is %s", it.ID, it.State))
+		}
+		for _, a := range it.Attempts {
+			if a.State.ExitCode() == 0 && !slices.Contains(a.judged, c.Claim) {
+				out.Lacks = append(out.Lacks, fmt.Sprintf("%s, as run %s did not judge it", it.ID, a.RunID))
+				unjudged = append(unjudged, fmt.Sprintf("%s: run %s did not judge %s", it.ID, a.RunID, c.Claim))
+			}
 		}
 	}
 	out.Enough = len(out.Lacks) == 0
-	return out
+	return out, unjudged
 }

@@ -24,16 +24,36 @@ type Circumstances struct {
 }
 
 // shows reports whether a run can show anything of a claim.
-func (e Entry) shows(c Circumstances) bool {
-	return (e.Sees == "" || c.Lacks[e.Sees] == "") && (!e.Plain || c.Plain) && (e.Shown == "" || !slices.Contains(c.Cannot, e.Shown))
+func (e Entry) shows(c Circumstances) bool { return e.hidden(c) == "" }
+
+// hidden returns why a run can show nothing of a claim, or "".
+func (e Entry) hidden(c Circumstances) string {
+	switch {
+	case e.Sees != "" && c.Lacks[e.Sees] != "":
+		return c.Lacks[e.Sees]
+	case e.Plain && !c.Plain:
+		return "it looks at connections of the plain listener alone"
+	case e.Shown != "" && slices.Contains(c.Cannot, e.Shown):
+		return "the client library does not show it"
+	}
+	return ""
 }
 
 // Shown returns those of the claims of which a run can show something.
 func (c Circumstances) Shown(claims []string) []string {
-	return slices.DeleteFunc(slices.Clone(claims), func(claim string) bool {
-		e, err := Find(claim)
-		return err == nil && !e.shows(c)
-	})
+	hidden := c.Hidden(claims)
+	return slices.DeleteFunc(slices.Clone(claims), func(claim string) bool { return hidden[claim] != "" })
+}
+
+// Hidden returns those of the claims of which a run can show nothing, each with the reason.
+func (c Circumstances) Hidden(claims []string) map[string]string {
+	hidden := map[string]string{}
+	for _, claim := range claims {
+		if e, err := Find(claim); err == nil && !e.shows(c) {
+			hidden[claim] = e.hidden(c)
+		}
+	}
+	return hidden
 }
 
 // Beside returns the claims that a run is judged by beside those that it asks, as far as
