@@ -61,7 +61,7 @@ type Model struct {
 	Transport  string         `yaml:"transport" json:"transport,omitempty"` // "": tcp
 	Profile    string         `yaml:"profile" json:"profile,omitempty"`     // "": tested
 	Runtime    string         `yaml:"runtime" json:"runtime,omitempty"`     // "": process
-	Version    string         `yaml:"version" json:"version,omitempty"`     // of RobustMQ, v0.4.11; "": any, but the same in all attempts
+	Version    string         `yaml:"version" json:"version,omitempty"`     // of RobustMQ, v0.4.11; "": any, but the same build in all attempts of all scenarios
 	Settings   map[string]any `yaml:"settings" json:"settings,omitempty"`   // the flavor's own keys, on top of the profile
 	Seeds      []int64        `yaml:"seeds" json:"seeds,omitempty"`         // one attempt each
 	Attempts   int            `yaml:"attempts" json:"attempts,omitempty"`   // instead of seeds: so many, each with a seed of its own

@@ -270,6 +270,10 @@ func TestStatus(t *testing.T) {
 			verdict.OutcomeConcerns, []verdict.State{verdict.NotRun, verdict.PassSmoke}, []int{1, 2}, "another build than"},
 		{"a wanted claim that was not judged", append([]Run{with(all[0], func(run *Run) { run.Cell.Verdict.Results = nil })}, all[1:]...), nil,
 			verdict.OutcomeConcerns, []verdict.State{verdict.PassSmoke, verdict.PassHardening}, []int{0, 0}, ""},
+		{"two builds of two scenarios", []Run{all[0], with(all[1], func(run *Run) { run.Cell.Broker.Build = "feedbeef00" })}, nil,
+			verdict.OutcomeConcerns, []verdict.State{verdict.PassSmoke, verdict.NotRun}, []int{0, 3}, "S2: run S2-l is no attempt: it was on another build than S1-b"},
+		{"two scenarios of one build, otherwise set up", []Run{all[0], with(all[1], func(run *Run) { run.Cell.Broker.Profile, run.Cell.Broker.Nodes = "as-shipped", 1 })}, nil,
+			verdict.OutcomeConcerns, []verdict.State{verdict.PassSmoke, verdict.PassSmoke}, []int{0, 2}, ""},
 		{"another checker", []Run{with(all[0], func(run *Run) {
 			run.Cell.Verdict.Results = []verdict.Result{{Claim: verdict.Claim{Name: "qos1-no-loss"}, Status: verdict.Pass, Checker: "loss@99"}}
 		})}, nil, verdict.OutcomeConcerns, []verdict.State{verdict.PassSmoke, verdict.NotRun}, []int{0, 3}, "checker of qos1-no-loss: " + ours.Checker + " → loss@99"},

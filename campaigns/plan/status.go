@@ -79,9 +79,10 @@ type ClaimLine struct {
 func (r *Record) Status(runs []Run, moved []string) Status {
 	s := Status{Plan: r.Plan.Name, Title: r.Plan.Title, Hash: r.Hash, Frozen: r.At, File: r.File, Mismatches: append([]string{}, moved...), NotCovered: r.Plan.NotCovered}
 	var planned []verdict.Planned
+	oldest := r.oldest(runs)
 	for i := range r.Items {
 		it := &r.Items[i]
-		line, v := r.line(it, runs, &s.Mismatches)
+		line, v := r.line(it, runs, oldest[it.Model.asks()], &s.Mismatches)
 		s.Items = append(s.Items, line)
 		planned = append(planned, verdict.Planned{Name: it.ID, Tier: it.Model.Tier, Missing: len(line.Missing), Verdict: v})
 	}
@@ -94,11 +95,11 @@ func (r *Record) Status(runs []Run, moved []string) Status {
 	return s
 }
 
-// line folds the attempts of an item.
-func (r *Record) line(it *Item, runs []Run, mismatches *[]string) (ItemLine, verdict.Verdict) {
+// line folds the attempts of an item. Oldest decides their build.
+func (r *Record) line(it *Item, runs []Run, oldest *Run, mismatches *[]string) (ItemLine, verdict.Verdict) {
 	line := ItemLine{ID: it.ID, Scenario: it.Scenario, On: it.Model.words(), Tier: it.Model.Tier, Planned: it.Model.wanted(), Attempts: []Attempt{}, Running: []string{}}
 	var attempts []verdict.Attempt
-	for _, run := range r.attempts(it, runs, mismatches) {
+	for _, run := range r.attempts(it, runs, oldest, mismatches) {
 		if run.Live {
 			line.Running = append(line.Running, run.Record.ID)
 			continue
@@ -127,11 +128,31 @@ func judged(v verdict.Verdict) (claims []string) {
 	return claims
 }
 
+// asked is the broker that a model asks for. Any build may do, but the same one in the
+// whole plan.
+type asked struct{ flavor, runtime, version string }
+
+func (m Model) asks() asked { return asked{m.Flavor, m.Runtime, m.Version} }
+
+// oldest returns, for each broker that is asked for, the first run that is an attempt of
+// a scenario on it.
+func (r *Record) oldest(runs []Run) map[asked]*Run {
+	oldest := map[asked]*Run{}
+	for i, run := range runs {
+		if run.Live || run.Broken != "" || run.Record.Started.Before(r.At) {
+			continue
+		}
+		for _, it := range r.ItemsOf(run.Record) {
+			oldest[it.Model.asks()] = cmp.Or(oldest[it.Model.asks()], &runs[i])
+		}
+	}
+	return oldest
+}
+
 // attempts returns the runs that count for an item, or will count when they
-// end. The first run that ended decides the build, because runs on two builds
-// are no series. If a run nearly counts, the reason why it does not is added to
-// mismatches.
-func (r *Record) attempts(it *Item, runs []Run, mismatches *[]string) (list []Run) {
+// end. Oldest decides the build, because runs on two builds show nothing together.
+// If a run nearly counts, the reason why it does not is added to mismatches.
+func (r *Record) attempts(it *Item, runs []Run, oldest *Run, mismatches *[]string) (list []Run) {
 	var first *Run
 	for i, run := range runs {
 		if run.Record.Started.Before(r.At) {
@@ -149,8 +170,10 @@ func (r *Record) attempts(it *Item, runs []Run, mismatches *[]string) (list []Ru
 			list = append(list, run)
 		case run.Broken != "":
 			none("%s", run.Broken)
+		case oldest.Cell.Broker.Build != run.Cell.Broker.Build || oldest.Cell.Broker.Version != run.Cell.Broker.Version:
+			none("it was on another build than %s: %s → %s", oldest.Record.ID, build(oldest.Cell.Broker), build(run.Cell.Broker))
 		case first != nil && first.Cell.Broker != run.Cell.Broker:
-			none("it was on another build than %s: %s → %s", first.Record.ID, build(first.Cell.Broker), build(run.Cell.Broker))
+			none("it was on another broker than %s: %s → %s", first.Record.ID, build(first.Cell.Broker), build(run.Cell.Broker))
 		default:
 			first = cmp.Or(first, &runs[i])
 			list = append(list, run)
