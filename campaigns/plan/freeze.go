@@ -36,6 +36,8 @@ type Record struct {
 	Hash string    // SHA-256 of its file
 	At   time.Time // runs that began before are none of its attempts
 	File string    // that it was written in; "" for one that an agent handed over
+
+	Damaged error // why its own file cannot be read: no more is known of it than its name; nil where it can
 }
 
 // Files in a state directory:
@@ -170,29 +172,35 @@ func each[T any](stateDir, kind string, see func(T, time.Time) error) error {
 	return nil
 }
 
-// All are the frozen plans of a state directory, in the order of freezing.
+// All are the frozen plans of a state directory, in the order of freezing, with those that
+// are damaged.
 func All(stateDir string) (all []*Record, err error) {
 	err = each(stateDir, kindFreeze, func(e frozenEntry, at time.Time) error {
-		r, err := read(stateDir, e, at)
-		if err == nil {
-			all = append(all, r)
+		r := &Record{Hash: e.Hash, At: at, File: e.File}
+		if err := read(stateDir, e.Hash, &r.Frozen); err != nil {
+			r.Damaged, r.Frozen = fmt.Errorf("read frozen plan %s: %w", e.Name, err), Frozen{Plan: Plan{Name: e.Name}}
 		}
-		return err
+		all = append(all, r)
+		return nil
 	})
 	return all, err
 }
 
-func read(stateDir string, e frozenEntry, at time.Time) (*Record, error) {
-	text, err := frozenText(stateDir, e.Hash)
-	if err != nil {
-		return nil, fmt.Errorf("read frozen plan %s: %w", e.Name, err)
+func read(stateDir, hash string, f *Frozen) error {
+	text, err := frozenText(stateDir, hash)
+	if err == nil {
+		err = json.Unmarshal(text, f)
 	}
-	r := &Record{Hash: e.Hash, At: at, File: e.File}
-	if err := json.Unmarshal(text, &r.Frozen); err != nil {
-		return nil, fmt.Errorf("read frozen plan %s: %w", e.Name, err)
+	if err == nil && f.Format != format {
+		err = fmt.Errorf("it has format %d and this version reads format %d; use the rmq-mcp that froze it", f.Format, format)
 	}
-	if r.Format != format {
-		return nil, fmt.Errorf("read frozen plan %s: it has format %d and this version reads format %d; use the rmq-mcp that froze it", e.Name, r.Format, format)
+	return err
+}
+
+// whole is the plan, or the reason why it cannot be read.
+func (r *Record) whole() (*Record, error) {
+	if r.Damaged != nil {
+		return nil, r.Damaged
 	}
 	return r, nil
 }
@@ -202,7 +210,7 @@ func frozenText(stateDir, hash string) ([]byte, error) {
 	path := filepath.Join(stateDir, plansDir, hash+".json")
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; restore that file, no verdict follows without it", err)
 	}
 	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != hash {
 		return nil, fmt.Errorf("%s is not what was frozen: its SHA-256 is %x; restore that file, no verdict follows from another", path, sum)
@@ -220,7 +228,7 @@ func Named(stateDir, name string) (*Record, error) {
 	if at < 0 {
 		return nil, nil
 	}
-	return all[at], nil
+	return all[at].whole()
 }
 
 // Find is the frozen plan that a person means: its hash, the beginning of that,
@@ -234,13 +242,13 @@ func Find(stateDir, ref string) (*Record, error) {
 		return nil, fmt.Errorf("no plan %q: none is frozen in %s yet; `rmq-mcp plan FILE` freezes one, freeze_plan for an agent", ref, stateDir)
 	}
 	if ref == "latest" {
-		return all[len(all)-1], nil
+		return all[len(all)-1].whole()
 	}
 	var names []string
 	var fits []*Record
 	for _, r := range all {
 		if r.Plan.Name == ref {
-			return r, nil
+			return r.whole()
 		}
 		if len(ref) >= 4 && strings.HasPrefix(r.Hash, ref) {
 			fits = append(fits, r)
@@ -248,7 +256,7 @@ func Find(stateDir, ref string) (*Record, error) {
 		names = append(names, fmt.Sprintf("%s (%.12s)", r.Plan.Name, r.Hash))
 	}
 	if len(fits) == 1 {
-		return fits[0], nil
+		return fits[0].whole()
 	}
 	return nil, fmt.Errorf("no frozen plan %q; there are %s, or latest", ref, strings.Join(names, ", "))
 }

@@ -33,8 +33,12 @@ func SiteOf(file string, limits *envelope.Envelope) Site {
 	}}
 }
 
-// Look decides what became of a plan, from the runs of the state directory.
+// Look decides what became of a plan, from the runs of the state directory. It is an error
+// if the plan is damaged.
 func (r *Record) Look(stateDir string) (Status, error) {
+	if r.Damaged != nil {
+		return Status{}, r.Damaged
+	}
 	runs, err := r.runs(stateDir)
 	if err != nil {
 		return Status{}, err

@@ -11,7 +11,7 @@ import (
 
 // Place notes in a run's directory the frozen plans that it is an attempt of,
 // by the run's own records until now. It also notes beside the plans that there
-// was such a run.
+// was such a run. No run can be told to be an attempt of a damaged plan.
 func Place(ctx context.Context, stateDir, runDir string) error {
 	run, err := history.ReadRun(filepath.Join(runDir, reports.EvidenceDir))
 	if err != nil {

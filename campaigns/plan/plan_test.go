@@ -173,15 +173,53 @@ func TestMismatch(t *testing.T) {
 	}
 }
 
-// A frozen plan whose file is gone is an error, and no plan.
-func TestAPlanWhoseFileIsGone(t *testing.T) {
-	dir := t.TempDir()
-	r := frozen(t, dir)
-	if err := os.Remove(filepath.Join(dir, plansDir, r.Hash+".json")); err != nil {
-		t.Fatal(err)
-	}
-	if all, err := All(dir); err == nil || len(all) != 0 {
-		t.Errorf("%d plans, %v", len(all), err)
+// A frozen plan whose file is gone or damaged has no status, and holds up no other plan.
+func TestAPlanThatCannotBeRead(t *testing.T) {
+	for name, damage := range map[string]func(string) error{
+		"gone": os.Remove,
+		"cut":  func(path string) error { return os.Truncate(path, 20) },
+	} {
+		dir := t.TempDir()
+		bad := frozen(t, dir)
+		whole, err := freezeIn(t, dir, strings.Replace(Example, "name: leader-crash", "name: other-crash", 1), nil)
+		if err == nil {
+			err = damage(filepath.Join(dir, plansDir, bad.Hash+".json"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := All(dir)
+		if err != nil || len(all) != 2 || all[0].Damaged == nil || all[0].Plan.Name != "leader-crash" || all[1].Damaged != nil {
+			t.Fatalf("%s: %+v, %v", name, all, err)
+		}
+		if _, err := all[0].Look(dir); err == nil {
+			t.Errorf("%s: it has a status", name)
+		}
+		for _, ref := range []string{"latest", "other-crash", whole.Hash[:8]} {
+			if r, err := Find(dir, ref); err != nil || r.Hash != whole.Hash {
+				t.Errorf("%s: find %s: %v", name, ref, err)
+			}
+		}
+		for _, ref := range []string{"leader-crash", bad.Hash[:8]} {
+			if _, err := Find(dir, ref); err == nil || !strings.Contains(err.Error(), "read frozen plan leader-crash") || !strings.Contains(err.Error(), "restore") {
+				t.Errorf("%s: find %s: %v", name, ref, err)
+			}
+		}
+		if r, err := freezeIn(t, dir, Example, nil); err == nil || !strings.Contains(err.Error(), "restore") {
+			t.Errorf("%s: frozen once more: %v, %v", name, r, err)
+		}
+		if _, err := freezeIn(t, dir, strings.Replace(Example, "name: leader-crash", "name: third-crash", 1), nil); err != nil {
+			t.Errorf("%s: a third is not frozen: %v", name, err)
+		}
+		run := attempt(whole, "S1", 7, "").Record
+		runDir := filepath.Join(dir, reports.RunsDir, run.ID)
+		evidence := filepath.Join(runDir, reports.EvidenceDir)
+		if err := errors.Join(os.MkdirAll(evidence, 0o755), history.WriteRun(evidence, run), Place(t.Context(), dir, runDir)); err != nil {
+			t.Fatal(err)
+		}
+		if places, err := reports.ReadPlans(runDir); err != nil || len(places) == 0 || places[0].SHA256 != whole.Hash {
+			t.Errorf("%s: a run is an attempt of %v, %v", name, places, err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -14,6 +15,7 @@ type planLine struct {
 	Frozen    time.Time `json:"frozen"`
 	Title     string    `json:"title"`
 	Scenarios int       `json:"scenarios"`
+	Damaged   string    `json:"damaged,omitempty"` // why it cannot be read
 }
 
 func (a *app) listPlans() (any, [][]string, error) {
@@ -25,8 +27,12 @@ func (a *app) listPlans() (any, [][]string, error) {
 	lines := []planLine{}
 	table := [][]string{{"PLAN", "SHA256", "FROZEN", "SCENARIOS", "QUESTION"}}
 	for _, r := range all {
-		lines = append(lines, planLine{r.Plan.Name, r.Hash, r.At, r.Plan.Title, len(r.Items)})
-		table = append(table, []string{r.Plan.Name, r.Hash[:12], r.At.Local().Format("01-02 15:04"), fmt.Sprint(len(r.Items)), r.Plan.Title})
+		line := planLine{Name: r.Plan.Name, SHA256: r.Hash, Frozen: r.At, Title: r.Plan.Title, Scenarios: len(r.Items)}
+		if r.Damaged != nil {
+			line.Damaged = r.Damaged.Error()
+		}
+		lines = append(lines, line)
+		table = append(table, []string{r.Plan.Name, r.Hash[:12], r.At.Local().Format("01-02 15:04"), fmt.Sprint(len(r.Items)), cmp.Or(line.Damaged, r.Plan.Title)})
 	}
 	return lines, table, err
 }
