@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -193,11 +194,21 @@ func check(config Config) (flavor, Config, error) {
 	return f, config, err
 }
 
-// checkNodes fills in the number of nodes.
-func checkNodes(config *Config, want, most int) error {
-	if config.Nodes == 0 {
-		config.Nodes = want
+// usualNodes are those of a cluster of which nobody says how many.
+const usualNodes = 3
+
+// Size returns how many nodes a cluster has. Without a number of its own that is what its
+// scenario says, 0 for nothing.
+func (c Config) Size(scenario int) int {
+	if FlavorNamed(c.Flavor).OwnSize {
+		return max(len(c.Endpoints), 1)
 	}
+	return cmp.Or(c.Nodes, scenario, usualNodes)
+}
+
+// checkNodes fills in the number of nodes.
+func checkNodes(config *Config, most int) error {
+	config.Nodes = cmp.Or(config.Nodes, usualNodes)
 	if config.Nodes < 1 || config.Nodes > most {
 		return fmt.Errorf("%s cannot have %d nodes; choose 1 to %d", config.Flavor, config.Nodes, most)
 	}

@@ -54,7 +54,7 @@ type reference struct{}
 const referenceAckWaitMS = 5000
 
 func (r reference) check(config Config) (Config, error) {
-	if err := checkNodes(&config, 3, 5); err != nil {
+	if err := checkNodes(&config, 5); err != nil {
 		return config, err
 	}
 	if config.Binary != "" {
@@ -174,7 +174,7 @@ func (reference) shared(config Config) (embedded.Config, error) {
 }
 
 func (r reference) effective(config Config) (map[string]any, error) {
-	if err := checkNodes(&config, 3, 5); err != nil {
+	if err := checkNodes(&config, 5); err != nil {
 		return nil, err
 	}
 	c, err := r.shared(config)

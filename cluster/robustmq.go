@@ -56,7 +56,7 @@ const (
 )
 
 func (r robustmq) check(config Config) (Config, error) {
-	if err := checkNodes(&config, 3, 5); err != nil {
+	if err := checkNodes(&config, 5); err != nil {
 		return config, err
 	}
 	if !config.Imaged() {
@@ -108,7 +108,7 @@ func (r robustmq) plan(opts Options) (*plan, error) {
 // effective is the vendor's cluster configuration with what the profile and
 // the settings change, by dotted key.
 func (r robustmq) effective(config Config) (map[string]any, error) {
-	if err := checkNodes(&config, 3, 5); err != nil {
+	if err := checkNodes(&config, 5); err != nil {
 		return nil, err
 	}
 	keys := r.settings().vendors()

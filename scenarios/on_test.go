@@ -132,7 +132,7 @@ func TestWithAFaultOfOnesOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	with, err := s.With(Step{Fault: "packet_drop", Target: "publishers", DurationS: 5, Params: map[string]any{"packet": "publish"}}, "", "reference")
+	with, err := s.With(Step{Fault: "packet_drop", Target: "publishers", DurationS: 5, Params: map[string]any{"packet": "publish"}}, "", cluster.Config{Flavor: "reference"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestWithAFaultOfOnesOwn(t *testing.T) {
 	if read.Workload.Publishers != s.Workload.Publishers || len(s.Schedule) != 0 {
 		t.Errorf("%+v; the scenario itself has %d steps", read.Workload, len(s.Schedule))
 	}
-	if bad, err := s.With(Step{Fault: "kill", Target: "nobody"}, "", "reference"); err == nil {
+	if bad, err := s.With(Step{Fault: "kill", Target: "nobody"}, "", cluster.Config{Flavor: "reference"}); err == nil {
 		if _, err = bad.Markdown(); err == nil {
 			t.Error("a target that there is none of is taken")
 		}
@@ -164,17 +164,16 @@ func TestWithAFaultThatExcuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if with, err := s.With(Step{Fault: "lost_disk", Target: "leader"}, "", "reference"); err != nil || !slices.Contains(with.Claims, "qos1-no-loss") {
+	if with, err := s.With(Step{Fault: "lost_disk", Target: "leader"}, "", cluster.Config{Flavor: "reference"}); err != nil || !slices.Contains(with.Claims, "qos1-no-loss") {
 		t.Errorf("one disk of three is lost, and %v are asked, %v", with.Claims, err)
 	}
-	s.Cluster.Nodes = 1
 	for fault, out := range map[string][]string{
 		"pids":         {"no-panic", "no-exit"},
 		"bit_rot":      {"no-corruption", "qos1-no-loss", "qos2-no-loss"},
 		"replace_node": {"qos1-no-loss", "qos2-no-loss"},
 		"pause":        nil,
 	} {
-		with, err := s.With(Step{Fault: fault, Target: "any", DurationS: 5}, "", "reference")
+		with, err := s.With(Step{Fault: fault, Target: "any", DurationS: 5}, "", cluster.Config{Flavor: "reference", Nodes: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -79,7 +79,7 @@ func (s *Scenario) judgedBy(claim, protocol, flavor string) bool {
 	if err != nil {
 		return false
 	}
-	beside, _ := s.Beside(Conditions{SDK: sdk, Protocol: protocol, Cluster: history.ClusterInfo{Flavor: flavor, Nodes: s.Cluster.Nodes}})
+	beside, _ := s.Beside(Conditions{SDK: sdk, Protocol: protocol, Cluster: history.ClusterInfo{Flavor: flavor, Nodes: cluster.Config{Flavor: flavor}.Size(s.Cluster.Nodes)}})
 	return slices.Contains(beside, claim)
 }
 

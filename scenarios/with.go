@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/judge/checker"
 )
 
@@ -12,16 +13,17 @@ import (
 const leastAfterS = 10
 
 // With is the scenario's workload under one fault in place of its own, in the time of
-// one tier. Its name says so. The claims that are about the faults it had are left out, as
-// are those that the new one excuses: they are judged beside the others, as far as they
-// apply.
-func (s *Scenario) With(step Step, tier, flavor string) (*Scenario, error) {
-	alone, err := s.Alone(tier, flavor)
+// one tier, on the nodes that a cluster has. Its name says so. The claims that are about
+// the faults it had are left out, as are those that the new one excuses: they are judged
+// beside the others, as far as they apply.
+func (s *Scenario) With(step Step, tier string, on cluster.Config) (*Scenario, error) {
+	alone, err := s.Alone(tier, on.Flavor)
 	if err != nil {
 		return nil, err
 	}
 	alone.Name = s.Name + "-with-" + strings.ReplaceAll(step.Fault, "_", "-")
 	alone.Kind = "fault"
+	alone.Cluster.Nodes = on.Size(s.Cluster.Nodes)
 	alone.Schedule = []Step{step}
 	t := alone.Tiers[TierName("")]
 	t.AfterS = max(t.AfterS, leastAfterS)

@@ -92,21 +92,20 @@ func seriesJob(ask tools.JobAsk) (campaigns.Job, string, error) {
 	if err != nil {
 		return campaigns.Job{}, "", err
 	}
-	flavor := cmp.Or(start.Cluster.Flavor, s.Cluster.Flavor)
+	on := start.Cluster
+	on.Flavor = cmp.Or(on.Flavor, s.Cluster.Flavor)
 	text := s.Text
 	if ask.Series.Fault != nil {
-		if s, text, err = withFault(s, *ask.Series.Fault, start.Tier, flavor); err != nil {
+		if s, text, err = withFault(s, *ask.Series.Fault, start.Tier, on); err != nil {
 			return campaigns.Job{}, "", fmt.Errorf("run %s with %s: %w", start.Scenario, ask.Series.Fault.Fault, err)
 		}
 		start.Scenario, start.Tier = s.Name, ""
 	}
-	if err := s.Speak(start.Protocol, flavor); err != nil {
+	if err := s.Speak(start.Protocol, on.Flavor); err != nil {
 		return campaigns.Job{}, "", err
 	}
-	t, err := s.Tier(start.Tier, flavor)
+	t, err := s.Tier(start.Tier, on.Flavor)
 	if err == nil && !start.NoFaults {
-		on := start.Cluster
-		on.Flavor = flavor
 		err = s.On(on).Within(ask.Envelope, t)
 	}
 	if err != nil {
@@ -118,7 +117,7 @@ func seriesJob(ask tools.JobAsk) (campaigns.Job, string, error) {
 	}
 	var found []string
 	for _, name := range sdks {
-		sdk, err := s.SDKFor(name, s.Protocol, flavor)
+		sdk, err := s.SDKFor(name, s.Protocol, on.Flavor)
 		if err != nil {
 			return campaigns.Job{}, "", err
 		}
@@ -131,8 +130,8 @@ func seriesJob(ask tools.JobAsk) (campaigns.Job, string, error) {
 	return campaigns.NewSeries(stored.Slug(s.Name), start, found, ask.Times, ask.Series.Blame), text, nil
 }
 
-func withFault(s *scenarios.Scenario, step scenarios.Step, tier, flavor string) (*scenarios.Scenario, string, error) {
-	with, err := s.With(step, tier, flavor)
+func withFault(s *scenarios.Scenario, step scenarios.Step, tier string, on cluster.Config) (*scenarios.Scenario, string, error) {
+	with, err := s.With(step, tier, on)
 	if err != nil {
 		return nil, "", err
 	}
