@@ -137,7 +137,7 @@ func (r *Round) read(backend SearchBackend, s *scenarios.Scenario, id string) er
 	r.RunID, r.Root, r.State, r.Headline = id, run.Root, run.Verdict.State, run.Verdict.Headline
 	r.Landed, r.Missed = random.Recorded(s, run.SDK, run.Landings)
 	for _, f := range run.Failures() {
-		if where := knownOf(run.Cell, f.Claim); where != "" {
+		if where := knownOf(run.Cell, f); where != "" {
 			r.Known = append(r.Known, fmt.Sprintf("%s of %s: %s", f.Claim, run.SDK, where))
 		} else {
 			r.Failed = append(r.Failed, f)
@@ -146,18 +146,21 @@ func (r *Round) read(backend SearchBackend, s *scenarios.Scenario, id string) er
 	return nil
 }
 
-// knownOf is where it is known that a run's library breaks a claim, "" for
-// nowhere.
-func knownOf(c Cell, claim string) string {
+// knownOf is where it is known that a run's library fails so, "" for nowhere. A failure of
+// which the packets show another's doing is none of the library's.
+func knownOf(c Cell, f Failure) string {
+	if slices.ContainsFunc(f.Ways, func(w verdict.Way) bool { return w.Party != "" && w.Party != verdict.SDK }) {
+		return ""
+	}
 	for _, k := range KnownDefects() {
-		if k.covers(c.SDK, c.Protocol, []string{claim}) {
+		if k.covers(c.SDK, c.Protocol, []string{f.Claim}) {
 			return k.Issue
 		}
 	}
 	sdk, err := clients.ResolveFor(c.SDK, c.Protocol)
 	cannot := func(word string) bool { return slices.Contains(sdk.Cannot, word) }
-	once := claim == "sdk-once" && (!sdk.Dedupes || cannot(contract.CannotDedupeAtOnce))
-	if err == nil && (once || claim == "sdk-qos2-flow" && cannot(contract.CannotExactlyOnce)) {
+	once := f.Claim == "sdk-once" && (!sdk.Dedupes || cannot(contract.CannotDedupeAtOnce))
+	if err == nil && (once || f.Claim == "sdk-qos2-flow" && cannot(contract.CannotExactlyOnce)) {
 		return "its own driver says so, docs/sdk-defects.md"
 	}
 	return ""

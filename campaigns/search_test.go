@@ -131,6 +131,43 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// A library's known defect is no excuse for a failure that the packets show to be the
+// broker's, nor for one that our own clients met.
+func TestSearchOfAKnownDefect(t *testing.T) {
+	fails := func(claim string, parties ...verdict.Party) Failure {
+		f := Failure{Claim: claim, Checker: claim + "@1"}
+		for _, p := range parties {
+			f.Ways = append(f.Ways, verdict.Way{Kind: "k", Party: p})
+		}
+		return f
+	}
+	for _, c := range []struct {
+		sdk   string
+		fails Failure
+		known bool
+	}{
+		{"python/paho-mqtt@2.1.0", fails("qos2-exactly-once"), true},
+		{"python/paho-mqtt@2.1.0", fails("qos2-exactly-once", ""), true},
+		{"python/paho-mqtt@2.1.0", fails("qos2-exactly-once", verdict.SDK), true},
+		{"python/paho-mqtt@2.1.0", fails("qos2-exactly-once", verdict.Broker), false},
+		{"python/paho-mqtt@2.1.0", fails("qos2-exactly-once", verdict.Broker, verdict.SDK), false},
+		{"python/paho-mqtt@2.1.0", fails("qos2-no-loss"), false},
+		{"rust/rumqttc@0.24.0", fails("progress", ""), true},
+		{"rust/rumqttc@0.24.0", fails("recovery", ""), false},
+		{"js/mqtt@5.0.0", fails("recovery"), false},
+	} {
+		run := judged(verdict.FailOnce, c.fails)
+		run.SDK, run.Protocol = c.sdk, "mqtt3"
+		var r Round
+		if err := r.read(SearchBackend{Read: func(string) (Judged, error) { return run, nil }}, &scenarios.Scenario{}, "run-1"); err != nil {
+			t.Fatal(err)
+		}
+		if known := len(r.Known) == 1 && len(r.Failed) == 0; known != c.known {
+			t.Errorf("%s with %s: known %q, failed %s", c.fails, c.sdk, r.Known, r.Failed)
+		}
+	}
+}
+
 // A campaign that was stopped goes on where it was, as if it had not been: no run
 // is made twice, and the same scenarios are drawn.
 func TestSearchGoesOn(t *testing.T) {

@@ -51,23 +51,16 @@ func (a *app) campaign() *cobra.Command {
 			"and draws the next where coverage (fault, role, phase, workload, client library) is thin. Failures are grouped by what fails;\n" +
 			"with --reduce each new one is reduced to its core. The same seed draws the same.\n" +
 			"Ctrl-C stops in order and shows what was found; the same command goes on where it stopped (docs/campaigns.md).\n" +
-			"Exit status: 0 nothing was found, 1 something was, 2 stopped before, or no run could tell, 3 the harness could not do its job.",
+			"Exit status: 0 nothing was found, 1 something was, 2 stopped before, or no run passed, 3 the harness could not do its job.",
 		Example: "  rmq-mcp campaign --for 8h --reduce\n  rmq-mcp campaign --flavor mosquitto --runs 20 --seed 7 --keep findings\n  rmq-mcp run mqtt/random --seed 1934    one of its scenarios again",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ask.cluster.Settings = settings(ask.set)
 			sum, stopped, err := a.runCampaign(cmd.Context(), cmd.OutOrStdout(), ask)
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case len(sum.Findings) > 0:
-				return exit(1)
-			case sum.Errors > 0 && len(sum.States) == 0: // no run could be made
-				return exit(exitHarness)
-			case stopped || len(sum.Known) == 0 && sum.States[verdict.PassSmoke]+sum.States[verdict.PassHardening] == 0:
-				return exit(exitUndecided)
 			}
-			return nil
+			return campaignExit(sum, stopped)
 		},
 	}
 	f := cmd.Flags()
@@ -88,6 +81,20 @@ func (a *app) campaign() *cobra.Command {
 	f.BoolVar(&ask.asJSON, "json", false, "print campaign.json on stdout, and nothing else there")
 	clusterFlags(f, &ask.cluster, &ask.set)
 	return cmd
+}
+
+// campaignExit is nil where runs passed and nothing was found. A run that only a library's
+// known defect failed shows nothing of the broker.
+func campaignExit(sum campaigns.SearchSummary, stopped bool) error {
+	switch {
+	case len(sum.Findings) > 0:
+		return exit(1)
+	case sum.Errors > 0 && len(sum.States) == 0: // no run could be made
+		return exit(exitHarness)
+	case stopped || sum.States[verdict.PassSmoke]+sum.States[verdict.PassHardening] == 0:
+		return exit(exitUndecided)
+	}
+	return nil
 }
 
 func (ask campaignAsk) check() error {

@@ -62,3 +62,32 @@ func TestCampaign(t *testing.T) {
 		t.Errorf("%v\n%s", err, page)
 	}
 }
+
+// Only a run that passes shows that nothing was found.
+func TestCampaignExits(t *testing.T) {
+	states := func(list ...verdict.State) map[verdict.State]int {
+		m := map[verdict.State]int{}
+		for _, s := range list {
+			m[s]++
+		}
+		return m
+	}
+	known := map[string]int{"sdk-once of a library": 1}
+	for name, c := range map[string]struct {
+		sum     campaigns.SearchSummary
+		stopped bool
+		want    error
+	}{
+		"passes":                    {campaigns.SearchSummary{States: states(verdict.PassSmoke, verdict.InconclusiveFault)}, false, nil},
+		"passes, and some known":    {campaigns.SearchSummary{States: states(verdict.PassSmoke, verdict.FailOnce), Known: known}, false, nil},
+		"nothing but what is known": {campaigns.SearchSummary{States: states(verdict.FailOnce, verdict.InconclusiveFault), Known: known}, false, exit(exitUndecided)},
+		"could not be told":         {campaigns.SearchSummary{States: states(verdict.InconclusiveFault)}, false, exit(exitUndecided)},
+		"stopped":                   {campaigns.SearchSummary{States: states(verdict.PassSmoke)}, true, exit(exitUndecided)},
+		"no run":                    {campaigns.SearchSummary{Errors: 1}, false, exit(exitHarness)},
+		"a finding":                 {campaigns.SearchSummary{States: states(verdict.FailOnce, verdict.PassSmoke), Findings: []campaigns.Finding{{}}}, true, exit(1)},
+	} {
+		if got := campaignExit(c.sum, c.stopped); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
