@@ -56,6 +56,7 @@ type Job struct {
 	Root    string       `json:"root"`   // of the run's seal
 	Was     string       `json:"was"`    // the run's headline
 	Broker  string       `json:"broker"` // as its run named it
+	Build   Build        `json:"build"`  // on which its run was; none of a series
 	Start   keeper.Start `json:"start"`  // of every run; its scenario is the job's own file
 	Wanted  Fingerprint  `json:"wanted"` // the failure
 	Rule    shrink.Rule  `json:"rule"`   // a replay makes N runs
@@ -73,13 +74,15 @@ type Job struct {
 
 // NewJob is what it takes to repeat a run.
 func NewJob(kind Kind, r Recipe, rule shrink.Rule) Job {
-	return Job{Format: jobFormat, Kind: kind, RunID: r.Run.ID, Dir: r.Dir, Root: r.Root, Was: r.Headline, Broker: BrokerOf(r.Run.Cluster).String(), Start: r.Start, Wanted: r.Wanted, Rule: rule}
+	on := BrokerOf(r.Run.Cluster)
+	return Job{Format: jobFormat, Kind: kind, RunID: r.Run.ID, Dir: r.Dir, Root: r.Root, Was: r.Headline, Broker: on.String(), Build: on.build(), Start: r.Start, Wanted: r.Wanted, Rule: rule}
 }
 
 // same reports whether two jobs do the same, whoever asked.
 func (j Job) same(other Job) bool {
 	plain := func(j Job) []byte {
 		j.Begun, j.Start, j.Added, j.NotTried = time.Time{}, j.Start.Frozen(), nil, nil
+		j.Build = Build{} // that of the run, which earlier versions did not write down
 		text, err := json.Marshal(j)
 		if err != nil {
 			panic(err) // of strings and numbers

@@ -200,8 +200,9 @@ func findBroker(r *Recipe, binary string) error {
 	if err != nil {
 		return fmt.Errorf("its broker cannot be started here: %w", err)
 	}
-	if was := r.Run.Cluster.BinarySHA; was != "" && sum != was {
-		return fmt.Errorf("%s is another build: sha256 %.12s, and the run was on %.12s; give --binary for that one, or `rmq-mcp run` the scenario on the new build", now.Binary, sum, was)
+	is, was := Build{SHA256: sum}, Build{SHA256: r.Run.Cluster.BinarySHA}
+	if was.other(is) {
+		return fmt.Errorf("%s is %w (%s) than that of the run (%s); give --binary for that one, or `rmq-mcp run` the scenario on the new build", now.Binary, errOtherBuild, is, was)
 	}
 	return nil
 }

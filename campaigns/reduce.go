@@ -61,8 +61,8 @@ type reducer struct {
 }
 
 // Reduce looks for the smallest scenario that fails as the run did, and writes
-// it. Runs that were made before count. When ctx ends it stops in order and
-// answers what it has beside the error of ctx.
+// it. Runs that were made before count. When ctx ends, or the broker is another
+// build by now, it stops in order and answers what it has beside the error.
 func (d *JobDir) Reduce(ctx context.Context, backend Backend) (Result, error) {
 	first, err := d.firstCandidate()
 	if err != nil {
@@ -193,7 +193,7 @@ func (r *reducer) tried(text []byte, enough func([]Trial) bool) ([]Trial, error)
 		if err != nil {
 			return nil, fmt.Errorf("write the candidate: %w", err)
 		}
-		t, err := r.backend.try(r.ctx, file, Variation{}, job.Wanted, Fingerprint.In)
+		t, err := r.jobDir.try(r.ctx, r.backend, file, Variation{}, job.Wanted, Fingerprint.In)
 		if err != nil {
 			return nil, err
 		}

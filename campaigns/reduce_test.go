@@ -150,6 +150,29 @@ func TestReduceGoesOn(t *testing.T) {
 	}
 }
 
+// Candidates that pass on another build show nothing of the one that failed: the reduction
+// stops.
+func TestReduceStopsAtAnotherBuild(t *testing.T) {
+	d := reduceJobDir(t, shrink.Rule{K: 1, N: 1}, 0)
+	d.Job.Build = Build{SHA256: "a build"}
+	made := 0
+	r, err := d.Reduce(t.Context(), world(t, func(s *scenarios.Scenario) Judged {
+		run := needs(s)
+		run.Broker.Build = "a build"
+		if made++; made > 3 {
+			run = judged(verdict.PassSmoke)
+			run.Broker.Build = "b build"
+		}
+		return run
+	}))
+	if !errors.Is(err, errOtherBuild) || r.Ended || made != 4 || len(d.Trials) != 3 || r.Reduction.Minimal || r.Reduction.Scenario != "" {
+		t.Errorf("%d made, %d kept: %s, %v", made, len(d.Trials), r.Headline, err)
+	}
+	if last, err := d.Result(); err != nil || len(last.Reduction.Steps) == 0 {
+		t.Errorf("on disk: %s, %v", last.Headline, err)
+	}
+}
+
 // When the budget is used up, what failed until then is written, and that less
 // may do.
 func TestReduceWithinItsBudget(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 )
 
 // Replay makes the runs of a replay, one after another, but for those that were
-// made before, and answers what they show. When ctx ends it stops in order and
-// answers what it has beside the error of ctx.
+// made before, and answers what they show. When ctx ends, or the broker is another build
+// by now, it stops in order and answers what it has beside the error.
 func (d *JobDir) Replay(ctx context.Context, backend Backend) (Result, error) {
 	if err := d.makeRuns(ctx, backend, make([]Variation, d.Job.Rule.N), d.replayed); err != nil {
 		return d.replayed(), err

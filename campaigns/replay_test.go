@@ -148,6 +148,29 @@ func TestReplayGoesOn(t *testing.T) {
 	}
 }
 
+// A run on another build repeats nothing: the replay stops, with what it has, and goes on once
+// the build is back.
+func TestReplayStopsAtAnotherBuild(t *testing.T) {
+	on := func(sha string) Judged {
+		run := judged(verdict.FailOnce, lost)
+		run.Broker.Build = sha
+		return run
+	}
+	d := testJobDir(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 4}, Build: Build{Version: "v1", SHA256: "a build"}})
+	backend, _ := fakeLab(on("a build"), on(""), on("b build"))
+	r, err := d.Replay(t.Context(), backend)
+	if !errors.Is(err, errOtherBuild) || !strings.Contains(err.Error(), "run 3 was on another build of the broker (sha256 b build) than that run (v1, sha256 a build)") {
+		t.Errorf("%v", err)
+	}
+	if r.Ended || r.Runs != 2 || r.Failed != 2 || len(d.Trials) != 2 {
+		t.Errorf("%d runs, ended %v: %s", r.Runs, r.Ended, r.Headline)
+	}
+	backend, _ = fakeLab(on("a build"))
+	if r, err = d.Replay(t.Context(), backend); err != nil || !r.Ended || r.Runs != 4 {
+		t.Errorf("the build is back: %d runs, ended %v, %v", r.Runs, r.Ended, err)
+	}
+}
+
 // Where no repetition could be judged, what the run itself showed is not said of
 // the replay.
 func TestReplayOfNothing(t *testing.T) {

@@ -89,7 +89,7 @@ func (d *JobDir) makeRuns(ctx context.Context, backend Backend, todo []Variation
 		if of := todo[n].Of; of > 0 {
 			wanted = d.Trials[of-1].Failed
 		}
-		t, err := backend.try(ctx, d.Scenario(), todo[n], wanted, Fingerprint.Meets)
+		t, err := d.try(ctx, backend, d.Scenario(), todo[n], wanted, Fingerprint.Meets)
 		if err != nil {
 			return err
 		}
@@ -117,12 +117,12 @@ func (d *JobDir) enough() bool {
 // A match says whether a run that failed in another fingerprint fails as wanted.
 type match func(wanted, failed Fingerprint) bool
 
-// try runs a scenario once. An error is that of ctx; a run that could not be
-// made is an unknown.
-func (l Backend) try(ctx context.Context, scenario string, as Variation, wanted Fingerprint, is match) (Trial, error) {
+// try runs a scenario once. An error is that of ctx, or of a run on another build, which is
+// no trial. A run that could not be made is an unknown.
+func (d *JobDir) try(ctx context.Context, backend Backend, scenario string, as Variation, wanted Fingerprint, is match) (Trial, error) {
 	began := time.Now()
 	t := Trial{Answer: shrink.Unknown, Failed: Fingerprint{}}
-	id, err := l.Run(ctx, scenario, as)
+	id, err := backend.Run(ctx, scenario, as)
 	if ctx.Err() != nil {
 		return t, ctx.Err()
 	}
@@ -130,11 +130,16 @@ func (l Backend) try(ctx context.Context, scenario string, as Variation, wanted 
 	var run Judged
 	if err == nil {
 		t.RunID = id
-		run, err = l.Read(id)
+		run, err = backend.Read(id)
 	}
 	if err != nil {
 		t.Why = err.Error()
 		return t, nil
+	}
+	if as.Flavor == "" {
+		if err := d.Job.repeatedBy(run.Cell); err != nil {
+			return t, err
+		}
 	}
 	t.Root, t.State, t.Headline, t.Failed = run.Root, run.Verdict.State, run.Verdict.Headline, run.Failures()
 	t.Answer, t.Why = run.answer(wanted, is)

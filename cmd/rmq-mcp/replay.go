@@ -39,6 +39,7 @@ func (a *app) replay() *cobra.Command {
 		Short: "Repeat a run, all the same, and say how often it fails again",
 		Long: "Runs what a run's record froze (scenario, workload, schedule, seed, SDK, broker) several times, one after another. Each is a\n" +
 			"run of its own; the answer is in how many of them the same claims fail by the same checkers.\n" +
+			"It stops where the broker is another build by now.\n" +
 			"Ctrl-C stops in order; the same command goes on where it stopped.\n" +
 			"Exit status: that of the run and its repetitions as a series: 0 PASS, 1 FAIL, 2 could not be told, 3 the harness could not do its job.",
 		Example: "  rmq-mcp replay latest\n  rmq-mcp replay 1121-0220-broker-kill-9-6cb9 --times 5",
@@ -99,6 +100,9 @@ func (a *app) workHere(ctx context.Context, out io.Writer, job campaigns.Job, sc
 		return r, exit(exitUndecided)
 	}
 	if err != nil {
+		if r.Runs > 0 {
+			fmt.Fprintf(say, "until now: %s\n", r.Headline)
+		}
 		return r, err
 	}
 	if ask.asJSON {
