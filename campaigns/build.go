@@ -19,6 +19,14 @@ func (b Broker) build() Build {
 	return Build{strings.TrimPrefix(b.Version, history.UnknownVersion), b.Build}
 }
 
+// BuildOf is the build of a binary; none for "".
+func BuildOf(binary string) (b Build, err error) {
+	if binary != "" {
+		b.SHA256, err = fileSum(binary)
+	}
+	return b, err
+}
+
 // other reports whether two builds differ in what is known of both.
 func (b Build) other(o Build) bool {
 	differ := func(a, b string) bool { return a != b && a != "" && b != "" }

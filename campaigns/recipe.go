@@ -196,12 +196,11 @@ func findBroker(r *Recipe, binary string) error {
 	if now.Binary == "" || c.Imaged() {
 		return nil
 	}
-	sum, err := fileSum(now.Binary)
+	is, err := BuildOf(now.Binary)
 	if err != nil {
 		return fmt.Errorf("its broker cannot be started here: %w", err)
 	}
-	is, was := Build{SHA256: sum}, Build{SHA256: r.Run.Cluster.BinarySHA}
-	if was.other(is) {
+	if was := (Build{SHA256: r.Run.Cluster.BinarySHA}); was.other(is) {
 		return fmt.Errorf("%s is %w (%s) than that of the run (%s); give --binary for that one, or `rmq-mcp run` the scenario on the new build", now.Binary, errOtherBuild, is, was)
 	}
 	return nil

@@ -2,6 +2,7 @@ package campaigns
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,6 +23,7 @@ type Round struct {
 	Title     string        `json:"title"`
 	RunID     string        `json:"run_id,omitempty"`
 	Root      string        `json:"root,omitempty"` // of the run's seal
+	Build     Build         `json:"build"`
 	State     verdict.State `json:"state,omitempty"`
 	Headline  string        `json:"headline,omitempty"`
 	Failed    Fingerprint   `json:"failed"` // what is worth reporting
@@ -69,7 +71,8 @@ const (
 
 // Run makes runs until the search's limits are reached. It stops for no
 // failure: a failure that was not seen before is reduced, and any other is
-// counted. When ctx ends, Run stops in order and returns the error of ctx.
+// counted. When ctx ends, Run stops in order and returns the error of ctx. It
+// is an error that the broker is another build by now.
 func (s *Search) Run(ctx context.Context, backend SearchBackend) error {
 	for !s.Over() {
 		if err := ctx.Err(); err != nil {
@@ -113,6 +116,9 @@ func (s *Search) round(ctx context.Context, backend SearchBackend) error {
 	if err != nil {
 		r.Error = err.Error()
 	}
+	if err := s.ofOneBuild(r); err != nil {
+		return err
+	}
 	r.DurationS = time.Since(began).Round(100 * time.Millisecond).Seconds()
 	if err := s.addRound(r); err != nil {
 		return err
@@ -127,6 +133,21 @@ func (s *Search) round(ctx context.Context, backend SearchBackend) error {
 	return nil
 }
 
+// ofOneBuild is an error where a run was on another build than those before it. The findings and
+// the coverage of one build say nothing of another.
+func (s *Search) ofOneBuild(r Round) error {
+	was := s.Plan.Build
+	for _, before := range s.Rounds {
+		if was == (Build{}) {
+			was = before.Build
+		}
+	}
+	if was.other(r.Build) {
+		return fmt.Errorf("campaign %s: run %s was on %w of the broker (%s) than those before it (%s) and is none of the campaign; bring that build back and the same goes on, or begin another campaign with --fresh", s.ID(), r.RunID, errOtherBuild, r.Build, was)
+	}
+	return nil
+}
+
 // read takes the findings from a run. Known defects of its library are set
 // apart, because they would be found in every second run.
 func (r *Round) read(backend SearchBackend, s *scenarios.Scenario, id string) error {
@@ -135,6 +156,7 @@ func (r *Round) read(backend SearchBackend, s *scenarios.Scenario, id string) er
 		return err
 	}
 	r.RunID, r.Root, r.State, r.Headline = id, run.Root, run.Verdict.State, run.Verdict.Headline
+	r.Build = run.Broker.build()
 	r.Landed, r.Missed = random.Recorded(s, run.SDK, run.Landings)
 	for _, f := range run.Failures() {
 		if where := knownOf(run.Cell, f); where != "" {
@@ -181,6 +203,9 @@ func (s *Search) reduce(ctx context.Context, backend SearchBackend, f Finding) e
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if errors.Is(err, errOtherBuild) {
+		return fmt.Errorf("campaign %s: %w", s.ID(), err)
 	}
 	red := Reduced{Failed: f.Failed, RunID: f.Runs[0], JobID: result.JobID, Headline: result.Headline, DurationS: spent}
 	if result.Reduction != nil {

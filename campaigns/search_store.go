@@ -22,6 +22,7 @@ type SearchPlan struct {
 	Seed    int64          `json:"seed"`
 	Space   random.Space   `json:"space"`
 	Cluster cluster.Config `json:"cluster"` // of every run
+	Build   Build          `json:"build"`   // of its binary, where that is a file here
 	MaxRuns int            `json:"max_runs,omitempty"`
 	MaxS    float64        `json:"max_s,omitempty"` // of all runs and reductions
 	Command string         `json:"command"`         // that asked for it

@@ -220,6 +220,61 @@ func TestSearchGoesOn(t *testing.T) {
 	}
 }
 
+// Another build is another campaign. One that finds it under way ends, and keeps nothing of it.
+func TestSearchIsOfOneBuild(t *testing.T) {
+	on := func(sha string) func(int, *scenarios.Scenario) Judged {
+		return func(n int, _ *scenarios.Scenario) Judged {
+			run := judged(verdict.FailOnce, lost)
+			if n > 2 {
+				run = judged(verdict.PassSmoke)
+			}
+			if run.Broker.Build = "a build"; n > 2 {
+				run.Broker.Build = sha
+			}
+			return run
+		}
+	}
+	dir := t.TempDir()
+	plan := searchPlan(t, 6)
+	plan.Build = Build{SHA256: "a build"}
+	s, err := NewSearch(dir, plan, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend, _ := searchLab(t, on("b build"))
+	if err := s.Run(t.Context(), backend); !errors.Is(err, errOtherBuild) || !strings.Contains(err.Error(), "--fresh") || len(s.Rounds) != 2 {
+		t.Errorf("%d runs, %v", len(s.Rounds), err)
+	}
+	if on, err := UnfinishedSearch(dir, plan); on == nil || err != nil || len(on.Rounds) != 2 || on.Rounds[0].Build != plan.Build {
+		t.Errorf("the same build: %+v, %v", on, err)
+	}
+	plan.Build.SHA256 = "b build"
+	if other, err := UnfinishedSearch(dir, plan); other != nil || err != nil {
+		t.Errorf("another build goes on with %+v, %v", other, err)
+	}
+	// So does one whose plan knows no build, as of an image.
+	s, err = NewSearch(dir, searchPlan(t, 6), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend, reduced := searchLab(t, on("b build"))
+	if err := s.Run(t.Context(), backend); !errors.Is(err, errOtherBuild) || len(s.Rounds) != 2 || len(*reduced) != 1 {
+		t.Errorf("%d runs, %v", len(s.Rounds), err)
+	}
+	// A reduction that meets it is not tried and in vain.
+	s, err = NewSearch(dir, plan, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend, _ = searchLab(t, func(int, *scenarios.Scenario) Judged { return judged(verdict.FailOnce, lost) })
+	backend.Reduce = func(context.Context, string, []string, time.Duration) (Result, error) {
+		return Result{}, fmt.Errorf("it is %w", errOtherBuild)
+	}
+	if err := s.Run(t.Context(), backend); !errors.Is(err, errOtherBuild) || len(s.Reductions) != 0 {
+		t.Errorf("%d reductions, %v", len(s.Reductions), err)
+	}
+}
+
 // Where no run can be made, it says so and ends; one that could not is passed
 // over.
 func TestSearchWithoutRuns(t *testing.T) {

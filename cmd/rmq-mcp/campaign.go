@@ -50,7 +50,8 @@ func (a *app) campaign() *cobra.Command {
 		Long: "Draws one scenario after the other from what can be done to a broker here, one to four faults of each, runs and judges it,\n" +
 			"and draws the next where coverage (fault, role, phase, workload, client library) is thin. Failures are grouped by what fails;\n" +
 			"with --reduce each new one is reduced to its core. The same seed draws the same.\n" +
-			"Ctrl-C stops in order and shows what was found; the same command goes on where it stopped (docs/campaigns.md).\n" +
+			"Ctrl-C stops in order and shows what was found; the same command goes on where it stopped (docs/campaigns.md);\n" +
+			"another build of the broker is another campaign.\n" +
 			"Exit status: 0 nothing was found, 1 something was, 2 stopped before, or no run passed, 3 the harness could not do its job.",
 		Example: "  rmq-mcp campaign --for 8h --reduce\n  rmq-mcp campaign --flavor mosquitto --runs 20 --seed 7 --keep findings\n  rmq-mcp run mqtt/random --seed 1934    one of its scenarios again",
 		Args:    cobra.NoArgs,
@@ -114,8 +115,8 @@ func (ask campaignAsk) check() error {
 	return nil
 }
 
-// runCampaign makes the runs of a campaign, prints what they show together and returns it. It
-// is no error that ctx ended before the campaign did.
+// runCampaign makes the runs of a campaign, prints what they show together and returns it, also
+// beside an error. It is no error that ctx ended before the campaign did.
 func (a *app) runCampaign(ctx context.Context, out io.Writer, ask campaignAsk) (sum campaigns.SearchSummary, stopped bool, err error) {
 	if err := ask.check(); err != nil {
 		return sum, false, err
@@ -147,19 +148,23 @@ func (a *app) runCampaign(ctx context.Context, out io.Writer, ask campaignAsk) (
 	show.say("seed %d, %d kinds of faults, %d client libraries, in %s", s.Plan.Seed, len(space.Kinds()), len(space.Clients), s.Dir)
 	err = s.Run(ctx, ask.backend(dir, argv, s, show))
 	show.close()
-	if stopped = ctx.Err() != nil; err != nil && !stopped {
-		return sum, stopped, err
+	if stopped = ctx.Err() != nil; stopped {
+		err = nil
 	}
 	sum = s.Summary()
 	if ask.asJSON {
-		return sum, stopped, writeJSON(out, sum)
+		return sum, stopped, errors.Join(err, writeJSON(out, sum))
 	}
-	return sum, stopped, printCampaign(out, s.Dir, sum, stopped)
+	return sum, stopped, errors.Join(err, printCampaign(out, s.Dir, sum, stopped))
 }
 
-// search goes on with a campaign that did not end, or begins it.
+// search goes on with a campaign on the same build that did not end, or begins it.
 func (ask campaignAsk) search(dir string, space random.Space, show *matrixDisplay) (*campaigns.Search, error) {
-	plan := campaigns.SearchPlan{Seed: ask.seed, Space: space, Cluster: ask.cluster, MaxRuns: ask.runs, MaxS: ask.within.Seconds()}
+	on, err := campaigns.BuildOf(ask.binary)
+	if err != nil {
+		return nil, fmt.Errorf("begin a campaign: %w", err)
+	}
+	plan := campaigns.SearchPlan{Seed: ask.seed, Space: space, Cluster: ask.cluster, Build: on, MaxRuns: ask.runs, MaxS: ask.within.Seconds()}
 	if !ask.fresh {
 		s, err := campaigns.UnfinishedSearch(dir, plan)
 		if err != nil {

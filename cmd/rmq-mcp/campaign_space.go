@@ -28,6 +28,7 @@ type spaceAsk struct {
 	sdks     []string
 	protocol string
 	envelope string // file, "" for no limits
+	binary   string // of the nodes, once there is a space; "" where it is no file here
 }
 
 // space is what can be drawn for a cluster here. A release that it names is fetched.
@@ -59,6 +60,9 @@ func (ask *spaceAsk) space(ctx context.Context, dir string, argv []string, show 
 	s.Flavor, s.Nodes = now.Flavor, now.Nodes
 	isolation, _ := keeper.Isolation(ctx, argv)
 	docker := now.Imaged()
+	if !docker {
+		ask.binary = now.Binary
+	}
 	told := docker || clock.Fits(cmp.Or(now.Binary, argv[0])) == nil // whether its clock can be lied about
 	s.Faults = random.Doable(isolation == keeper.IsolationNamespaces, docker, func(k faults.Kind) bool {
 		_, missing := k.Available(ctx)
