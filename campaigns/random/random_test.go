@@ -178,12 +178,32 @@ func TestCheck(t *testing.T) {
 		"no client": func(s *Space) { s.Clients = nil },
 		"no fault":  func(s *Space) { s.Faults = []string{"upgrade"} },
 		"protocol":  func(s *Space) { s.Clients = space(t, "mosquitto", 1, true).Clients },
+		"no time": func(s *Space) { // pause takes 4 s to land, cpu 5
+			e := envelope.Default("")
+			e.AllowedFaults, e.MaxTotalFaultS = []string{"pause", "cpu"}, 3
+			s.Limits = &e
+		},
 	} {
 		s := whole
 		change(&s)
 		if _, err := s.Scenario(1); err == nil {
 			t.Errorf("%s: something was drawn", name)
 		}
+	}
+}
+
+// A campaign without a fault proves nothing: a workload that no fault suits is not drawn.
+func TestEveryDrawHasAFault(t *testing.T) {
+	s := space(t, "reference", 3, true)
+	e := envelope.Default("")
+	e.AllowedFaults = []string{"slow_reader"} // of no register
+	s.Limits = &e
+	for seed := int64(1); seed <= 80; seed++ {
+		one, err := s.Scenario(seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, s, one)
 	}
 }
 

@@ -30,8 +30,8 @@ func (s Space) Check() error {
 		return fmt.Errorf("draw a scenario: a cluster of %d nodes; ask for 1 or more", s.Nodes)
 	case len(s.Clients) == 0:
 		return errors.New("draw a scenario: no client library; name one that speaks a protocol of the broker with --sdk")
-	case len(s.kinds(load{})) == 0:
-		return errors.New("draw a scenario: no fault that this host can do and the envelope allows; `rmq-mcp doctor` says what is missing")
+	case len(s.Kinds()) == 0:
+		return errors.New("draw a scenario: no fault that this host can do and the envelope allows for as long as it takes to land; `rmq-mcp doctor` says what is missing")
 	}
 	for _, c := range s.Clients {
 		if err := cluster.Speaks(s.Flavor, c.Protocol); err != nil {
@@ -48,6 +48,9 @@ func (s Space) Scenario(seed int64) (*scenarios.Scenario, error) {
 		return nil, err
 	}
 	one := s.draw(seed)
+	if len(one.Schedule) == 0 {
+		return nil, fmt.Errorf("draw the scenario of seed %d: no fault that is allowed suits a workload; allow more of them, or take another seed", seed)
+	}
 	text, err := one.Markdown()
 	if err != nil {
 		return nil, fmt.Errorf("draw the scenario of seed %d: %w", seed, err)
@@ -59,7 +62,7 @@ func (s Space) Scenario(seed int64) (*scenarios.Scenario, error) {
 func (s Space) draw(seed int64) *scenarios.Scenario {
 	d := newDice(seed)
 	client := pick(d, s.Clients...)
-	w, t := workload(d, client, s.Flavor), timesOf(s.Flavor)
+	w, t := s.workload(d, client), timesOf(s.Flavor)
 	p := s.schedule(d, w, t)
 	one := &scenarios.Scenario{
 		Name: fmt.Sprintf("mqtt/random-%d", seed), Title: title(p.steps, w), Protocol: client.Protocol, Kind: "fault",

@@ -58,7 +58,7 @@ func (s Space) kinds(w load) (list []kind) {
 			continue
 		}
 		one := kind{k, slices.DeleteFunc(k.Roles(s.setting(w)), func(role string) bool { return !s.allows(role) })}
-		if s.Limits != nil && s.Limits.Fault(envelope.Fault{Type: k.Type, Duration: one.least()}) != nil {
+		if s.Limits != nil && (s.Limits.Fault(envelope.Fault{Type: k.Type, Duration: one.least()}) != nil || s.Limits.Together(one.least()) != nil) {
 			continue
 		}
 		if len(one.roles) > 0 {

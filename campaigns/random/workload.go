@@ -13,6 +13,16 @@ import (
 // A load is a workload, and what follows from it.
 type load struct{ scenarios.Workload }
 
+// workload draws anew where no fault suits what it drew. After so many draws none ever does.
+func (s Space) workload(d dice, c Client) (w load) {
+	for range 20 {
+		if w = workload(d, c, s.Flavor); len(s.kinds(w)) > 0 {
+			break
+		}
+	}
+	return w
+}
+
 // workload draws who publishes and subscribes what, and how fast. Rates are
 // those of the library: a broker that cannot keep them up is another question.
 func workload(d dice, c Client, flavor string) load {
