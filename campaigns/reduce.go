@@ -27,7 +27,8 @@ type Reduction struct {
 	Scenario string       `json:"scenario,omitempty"` // file; "" where the failure did not come again
 	Command  string       `json:"command,omitempty"`  // that runs it
 	Failed   int          `json:"failed"`             // runs of it that failed,
-	Runs     int          `json:"runs"`               // of so many
+	Runs     int          `json:"runs"`               // of so many that could tell
+	Unknown  int          `json:"unknown"`            // beside them, that could not
 	Minimal  bool         `json:"minimal"`            // nothing that was tried in the end is smaller and fails
 	Why      string       `json:"why,omitempty"`      // it may not be minimal
 }
@@ -218,9 +219,14 @@ func (r *reducer) confirm() error {
 	r.jobDir.Job.MaxRuns, r.jobDir.Job.MaxS = 0, 0
 	trials, err := r.tried(text, func(t []Trial) bool { return len(t) >= job.Rule.N })
 	for _, t := range trials {
-		if r.out.Runs++; t.Answer == shrink.Fails {
+		switch t.Answer {
+		case shrink.Unknown:
+			r.out.Unknown++
+			continue
+		case shrink.Fails:
 			r.out.Failed++
 		}
+		r.out.Runs++
 	}
 	return err
 }
@@ -239,7 +245,7 @@ func (r *reducer) result(ended bool) Result {
 	case r.best == nil:
 		out.Headline = fmt.Sprintf("not reduced: %s did not come again in %s, after %s", wanted, r.jobDir.Job.Rule, tried)
 	default:
-		out.Headline = fmt.Sprintf("%s is reduced: what is left failed in %d of %s, after %s", wanted, r.out.Failed, plural(r.out.Runs, "run", "runs"), tried)
+		out.Headline = fmt.Sprintf("%s is reduced: what is left failed in %d of %s%s, after %s", wanted, r.out.Failed, plural(r.out.Runs, "run", "runs"), andUnknown(r.out.Unknown), tried)
 	}
 	if r.out.Why != "" && r.best != nil {
 		out.Headline += "; " + r.out.Why + ", so that less may do"

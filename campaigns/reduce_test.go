@@ -150,6 +150,29 @@ func TestReduceGoesOn(t *testing.T) {
 	}
 }
 
+// A run that could not tell is none of those of which some failed.
+func TestReduceCountsWhatCouldTell(t *testing.T) {
+	d := reduceJobDir(t, shrink.Rule{K: 2, N: 3}, 0)
+	made := map[string]int{}
+	r, err := d.Reduce(t.Context(), world(t, func(s *scenarios.Scenario) Judged {
+		if made[s.Text]++; made[s.Text] == 3 {
+			missed := judged(verdict.InconclusiveFault)
+			missed.Planned = 1
+			return missed
+		}
+		return needs(s)
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if red := r.Reduction; red.Failed != 2 || red.Runs != 2 || red.Unknown != 1 || !strings.Contains(r.Headline, "what is left failed in 2 of 2 runs; 1 could not be told, after") {
+		t.Errorf("%s: %d of %d, %d unknown", r.Headline, red.Failed, red.Runs, red.Unknown)
+	}
+	if text, err := os.ReadFile(r.Reduction.Scenario); err != nil || !strings.Contains(string(text), "It failed in 2 of 2 runs of this scenario, with seed 7; 1 could not be told:") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
 // Candidates that pass on another build show nothing of the one that failed: the reduction
 // stops.
 func TestReduceStopsAtAnotherBuild(t *testing.T) {

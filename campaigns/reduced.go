@@ -42,7 +42,7 @@ func (r *reducer) prose() string {
 	fmt.Fprintf(&b, "# %s\n\n", r.best.Title)
 	fmt.Fprintf(&b, "**Reproduces** what run `%s` of `%s` showed on %s:\n\n> %s\n\n", job.RunID, start.Scenario, job.Broker, job.Was)
 	fmt.Fprintf(&b, "Failure: %s. The root hash of that run is `%s`.\n\n", job.Wanted, job.Root)
-	fmt.Fprintf(&b, "**How often.** It failed in %d of %s of this scenario, with seed %d:\n\n", r.out.Failed, plural(r.out.Runs, "run", "runs"), start.Seed)
+	fmt.Fprintf(&b, "**How often.** It failed in %d of %s of this scenario, with seed %d%s:\n\n", r.out.Failed, plural(r.out.Runs, "run", "runs"), start.Seed, andUnknown(r.out.Unknown))
 	for _, t := range r.lastTrials() {
 		fmt.Fprintf(&b, "- `%s`, root `%.12s`: %s, %.0f s\n", t.RunID, t.Root, t.Answer, t.DurationS)
 	}

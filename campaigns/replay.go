@@ -85,11 +85,16 @@ func SeriesOf(cells []Cell) reports.Series {
 // replayed is what the runs until now show.
 func (d *JobDir) replayed() Result {
 	r := d.result(false)
-	r.Headline = d.again(r.Runs)
-	if r.Unknown > 0 {
-		r.Headline += fmt.Sprintf("; %d could not be told", r.Unknown)
-	}
+	r.Headline = d.again(r.Runs) + andUnknown(r.Unknown)
 	return r
+}
+
+// andUnknown says of how many runs nothing could be told, "" of none.
+func andUnknown(runs int) string {
+	if runs == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d could not be told", runs)
 }
 
 // again says of each claim in how many runs it failed: first of those that failed in

@@ -87,7 +87,8 @@ type ReducedView struct {
 	Last     []string           `json:"last"`               // of them
 	Changes  []campaigns.Change `json:"changes"`            // what is smaller now
 	Failed   int                `json:"failed"`             // runs of what is left that failed,
-	Runs     int                `json:"runs"`               // of so many
+	Runs     int                `json:"runs"`               // of so many that could tell
+	Unknown  int                `json:"unknown,omitempty"`  // beside them, that could not
 	Minimal  bool               `json:"minimal"`            // no candidate that is smaller in one respect failed
 	Scenario string             `json:"scenario,omitempty"` // its file
 	Text     string             `json:"text,omitempty"`
@@ -313,7 +314,7 @@ func runsBeside(trials []campaigns.Trial) (ids []string, lines []TrialLine) {
 const rootShown = 12
 
 func reducedView(r *campaigns.Reduction) *ReducedView {
-	v := &ReducedView{Tried: len(r.Steps), Changes: r.Changes, Failed: r.Failed, Runs: r.Runs, Minimal: r.Minimal, Scenario: r.Scenario, Command: r.Command}
+	v := &ReducedView{Tried: len(r.Steps), Changes: r.Changes, Failed: r.Failed, Runs: r.Runs, Unknown: r.Unknown, Minimal: r.Minimal, Scenario: r.Scenario, Command: r.Command}
 	for _, s := range r.Steps[max(0, len(r.Steps)-lastShown):] {
 		v.Last = append(v.Last, string(s.Answer)+": "+s.What)
 	}
