@@ -164,15 +164,16 @@ func FindJob(stateDir, id string) (*JobDir, bool) {
 	return d, err == nil
 }
 
-// BusyJobs counts the jobs below a state directory on which a process works.
-func BusyJobs(stateDir string) (n int, err error) {
+// BusyJobs are the directories of the jobs below a state directory on which a process
+// works. Nothing else of them is read.
+func BusyJobs(stateDir string) (busy []*JobDir, err error) {
 	dirs, err := filepath.Glob(filepath.Join(stateDir, JobsDir, "*"))
 	for _, dir := range dirs {
-		if (&JobDir{Dir: dir}).Busy() {
-			n++
+		if d := (&JobDir{Dir: dir}); d.Busy() {
+			busy = append(busy, d)
 		}
 	}
-	return n, err
+	return busy, err
 }
 
 // Unended answers a job like this one that did not come to its end, if there is

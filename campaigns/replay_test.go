@@ -220,8 +220,8 @@ func TestOneWorksOnAJob(t *testing.T) {
 		t.Errorf("begun: busy %v, stopped %v", d.Busy(), d.Stopped())
 	}
 	stateDir := filepath.Dir(filepath.Dir(d.Dir))
-	if n, err := BusyJobs(stateDir); n != 1 || err != nil {
-		t.Errorf("%d jobs are busy, %v", n, err)
+	if busy, err := BusyJobs(stateDir); len(busy) != 1 || err != nil {
+		t.Errorf("%d jobs are busy, %v", len(busy), err)
 	}
 	if _, err := d.Begin(); err == nil || !strings.Contains(err.Error(), "another process") {
 		t.Errorf("begun twice: %v", err)
@@ -229,7 +229,7 @@ func TestOneWorksOnAJob(t *testing.T) {
 	if err := unlock(); err != nil || d.Busy() {
 		t.Errorf("ended: %v", err)
 	}
-	if n, err := BusyJobs(stateDir); n != 0 || err != nil {
-		t.Errorf("%d jobs are busy, %v", n, err)
+	if busy, err := BusyJobs(stateDir); len(busy) != 0 || err != nil {
+		t.Errorf("%d jobs are busy, %v", len(busy), err)
 	}
 }

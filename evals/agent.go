@@ -22,6 +22,7 @@ type Agent []string
 const (
 	scriptEnv  = "RMQ_EVAL_SCRIPT" // file with the calls of the scripted agent
 	pastLimits = 20 * time.Minute  // that an agent has beside its time, to begin and to end by itself
+	pipeWait   = 10 * time.Second  // that a child of an agent has to let go of its output, once the agent is gone
 )
 
 // try asks an agent the question of a task, on a stage below a directory, and looks at
@@ -46,6 +47,9 @@ func (agent Agent) try(ctx context.Context, t Task, server, dir string, say io.W
 		r.Problems = append(r.Problems, err.Error())
 	}
 	if err := os.WriteFile(filepath.Join(dir, "answer.txt"), []byte(said), 0o644); err != nil {
+		return r, err
+	}
+	if err := s.settle(ctx); err != nil {
 		return r, err
 	}
 	if r.Record, err = readRecord(s); err != nil {
@@ -75,6 +79,7 @@ func (agent Agent) ask(ctx context.Context, t Task, s *Stage, mcp, script string
 	cmd.Stderr = say
 	cmd.Dir = filepath.Dir(mcp)
 	cmd.Env = append(os.Environ(), scriptEnv+"="+script)
+	cmd.WaitDelay = pipeWait
 	if err := cmd.Run(); err != nil {
 		return said.String(), fmt.Errorf("the agent ended with an error: %w", err)
 	}

@@ -3,19 +3,32 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "scripted" { // the agent that run starts
 		main()
+		return
+	}
+	if len(os.Args) == 3 && os.Args[1] == "impatient" {
+		if err := impatient(os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		return
 	}
 	os.Exit(m.Run())
@@ -58,7 +71,8 @@ func TestReadAnswer(t *testing.T) {
 		"It is so.\nANSWER: broker; qos1-no-loss, order-per-stream\n": {"broker", []string{"qos1-no-loss", "order-per-stream"}},
 		"**ANSWER: SDK; `sdk-honest`**":                               {"sdk", []string{"sdk-honest"}},
 		"ANSWER: broker; a\nNo, rather\nANSWER: nobody; none\n\nBye.": {"nobody", nil},
-		"ANSWER: undecided": {"undecided", nil},
+		"ANSWER: undecided":    {"undecided", nil},
+		"ANSWER: nobody; None": {"nobody", nil},
 	} {
 		if got, err := readAnswer(said); err != nil || !cmp.Equal(want, got) {
 			t.Errorf("%q: %+v, %v", said, got, err)
@@ -116,6 +130,52 @@ func TestScriptedAgent(t *testing.T) {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	t.Log("\n" + out.String())
+}
+
+// impatient is an agent that begins runs, and says something before the first has ended.
+func impatient(config string) error {
+	c, err := connect(context.Background(), config)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ask := mcp.CallToolRequest{}
+	ask.Params.Name, ask.Params.Arguments = "run_scenario", map[string]any{"scenario": "mqtt/qos-roundtrip", "repeats": 5, "wait_s": 0}
+	if got, err := c.CallTool(context.Background(), ask); err != nil || got.IsError {
+		return fmt.Errorf("run_scenario: %+v, %w", got, err)
+	}
+	_, err = fmt.Println("ANSWER: nobody; none")
+	return err
+}
+
+// The runs that an agent began and did not wait for end with its task.
+func TestLeftRunning(t *testing.T) {
+	hosttest.Long(t, "it runs scenarios")
+	dir := t.TempDir()
+	server, err := buildServer(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := Task{Name: "left-running", Question: "Is it?", Truth: Truth{Party: "nobody"}, Limits: Limits{Calls: 1, Characters: 1e6, Minutes: 5}}
+	if _, err := (Agent{self, "impatient", "{mcp}"}).try(t.Context(), task, server, dir, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	state := filepath.Join(dir, "state")
+	jobs, err := os.ReadDir(filepath.Join(state, campaigns.JobsDir))
+	if err != nil || len(jobs) != 1 {
+		t.Fatalf("%d jobs were begun, %v", len(jobs), err)
+	}
+	busy, err := campaigns.BusyJobs(state)
+	if err != nil || len(busy) > 0 {
+		t.Errorf("%d jobs go on, %v", len(busy), err)
+	}
+	if live, err := keeper.List(state); err != nil || len(live) > 0 {
+		t.Errorf("%d experiments go on, %v", len(live), err)
+	}
 }
 
 // An agent that says what it did not see is found out.

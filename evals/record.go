@@ -137,7 +137,7 @@ func readAnswer(said string) (a Answer, err error) {
 		party, claims, _ := strings.Cut(rest, ";")
 		a.Party = strings.ToLower(strings.Trim(party, " *`"))
 		for claim := range strings.SplitSeq(claims, ",") {
-			if claim = strings.Trim(claim, " *`."); claim != "" && claim != "none" {
+			if claim = strings.Trim(claim, " *`."); claim != "" && !strings.EqualFold(claim, "none") {
 				a.Claims = append(a.Claims, claim)
 			}
 		}

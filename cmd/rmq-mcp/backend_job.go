@@ -81,7 +81,7 @@ func roomForJob(dir string, limits envelope.Envelope) error {
 	if err != nil {
 		return err
 	}
-	return limits.Job(busy)
+	return limits.Job(len(busy))
 }
 
 // seriesJob is a scenario that is to be run several times, and its text. A scenario
