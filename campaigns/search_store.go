@@ -132,14 +132,14 @@ func (p SearchPlan) same(other SearchPlan) bool {
 		p.Seed, other.Seed = 0, 0
 	}
 	plain := func(p SearchPlan) []byte {
-		p.Format, p.Begun, p.Command = 0, time.Time{}, ""
+		p.Format, p.Begun, p.Command, p.Build = 0, time.Time{}, "", Build{}
 		text, err := json.Marshal(p)
 		if err != nil {
 			panic(err) // of strings and numbers
 		}
 		return text
 	}
-	return bytes.Equal(plain(p), plain(other))
+	return !p.Build.other(other.Build) && bytes.Equal(plain(p), plain(other))
 }
 
 // ID of the campaign.
