@@ -68,6 +68,7 @@ func TestFaultsOnBrokersOfSomebodyElse(t *testing.T) {
 		{"mqtt/broker-kill-9", external, nil, 0, true},
 		{"mqtt/ack-lost", external, nil, 2, false},
 		{"mqtt/connection-flood", external, nil, 1, false},
+		{"mqtt/bad-neighbours", external, []string{"publish_flood of any"}, 2, false},
 		{"mqtt/malformed-packets", external, nil, 0, true},
 		{"mqtt/malformed-packets", theirs, nil, 1, false},
 		{"mqtt/qos-roundtrip", external, nil, 0, false},

@@ -20,8 +20,8 @@ func (n *nemesis) target(ctx context.Context, asked string) (faults.Target, erro
 	t := faults.Target{Asked: asked, Site: n.site()}
 	nodes, err := n.resolve(ctx, &t)
 	all := n.stage.cluster.Nodes()
-	if errors.Is(err, errors.ErrUnsupported) && (len(all) == 1 || n.start.Cluster.Untouchable()) {
-		nodes, err = all[:1], nil // the only one, or the engine says that nothing can be done to it
+	if errors.Is(err, errors.ErrUnsupported) && len(all) == 1 {
+		nodes, err = all, nil
 	}
 	if errors.Is(err, errors.ErrUnsupported) {
 		return faults.Target{}, fmt.Errorf("resolve target %q: these brokers do not say who leads; name a node (%s), or any, majority, minority, all", asked, strings.Join(names(all), ", "))

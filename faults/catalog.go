@@ -66,8 +66,8 @@ type Kind struct {
 	// NeedsRestart says that a broker may write nothing more after it, also when it
 	// is healed, until the broker is restarted.
 	NeedsRestart bool
-	// Leaves says that it may leave sessions and retained messages at a broker under names
-	// that nobody knows, and end the broker.
+	// Leaves says that nobody can take back all it leaves at a broker: sessions and retained
+	// messages under unknown names, or messages in the queues of other subscribers.
 	Leaves bool
 	// New makes one from parameters that were checked and filled in.
 	New func(Params) (Fault, error)

@@ -25,8 +25,9 @@ func (f ConnectionFlood) Plan(ctx context.Context, t Target) (*Injection, error)
 	}
 	return t.hostile(ctx, f.rule, func(n Node, fault func() string) []Proof {
 		var most history.Sample
+		blind := unseen(ctx, n)
 		count, where := held, "in the kernel of "
-		if _, err := sockets(ctx, n); errors.Is(err, ErrUnsupported) {
+		if blind {
 			count, where = open, "open to "
 		}
 		return []Proof{
@@ -45,6 +46,9 @@ func (f ConnectionFlood) Plan(ctx context.Context, t Target) (*Injection, error)
 					}
 					if s.OK && s.Value >= most.Value {
 						most = s
+					}
+					if blind {
+						return most // nobody can say whether it has ended
 					}
 					return s
 				},
@@ -71,6 +75,14 @@ func (f ConnectionFlood) fits(nodes int) error {
 			f.rule.Connections, nodes, files.Soft, max(most, 0))
 	}
 	return nil
+}
+
+// unseen reports whether nobody can look into the kernel of a node, or somebody else runs it:
+// its connections may then be in another network namespace, or behind a proxy.
+func unseen(ctx context.Context, n Node) bool {
+	f, ok := n.(foreigner)
+	_, err := sockets(ctx, n)
+	return ok && f.Foreign() != nil || errors.Is(err, ErrUnsupported)
 }
 
 // open counts our connections that the node's kernel accepted and nobody has ended.

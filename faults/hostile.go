@@ -69,6 +69,9 @@ func (t Target) hostile(ctx context.Context, r hostile.Rule, proofs func(n Node,
 	in := &Injection{Mechanism: history.MechanismClients}
 	fault := in.id
 	for i, n := range t.Nodes {
+		if _, err := n.State(ctx); err != nil && r.Do != hostile.Flood {
+			return nil, fmt.Errorf("%w; whoever runs it must name its process or container, as these clients leave there what nobody can take back", err)
+		}
 		share := ofNode(r, i, len(t.Nodes))
 		if share.Do == hostile.Talk && share.First > share.Last {
 			continue

@@ -48,7 +48,8 @@ func TestHostileFaults(t *testing.T) {
 	}
 }
 
-// A node that ends of a flood has had it.
+// A node that ends of a flood has had it, also if somebody else runs it and nobody can say
+// that it ended.
 func TestFloodThatEndsItsNode(t *testing.T) {
 	l := newTapLab(t)
 	crowd := hostile.NewCrowd(func(ctx context.Context, _ string) (net.Conn, error) {
@@ -72,33 +73,50 @@ func TestFloodThatEndsItsNode(t *testing.T) {
 	if s := effect.Read(t.Context()); !s.OK || s.Value != 5 {
 		t.Errorf("%+v, want 5", s)
 	}
+	target.Nodes = []Node{somebodyElses{node}}
+	in, err = ConnectionFlood{hostile.Rule{Do: hostile.Flood, Connections: 5, Handshake: hostile.NoHandshake}}.Plan(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Entries[0].Fault = "f1"
+	theirs := in.Proofs[1]
+	l.await(func() bool { return theirs.Read(t.Context()).Value == 5 })
+	crowd.Close()
+	if s := theirs.Read(t.Context()); !s.OK || s.Value != 5 {
+		t.Errorf("somebody else's: %+v, want 5", s)
+	}
 	if _, err := (ConnectionFlood{hostile.Rule{Connections: 1 << 30}}).Plan(t.Context(), target); err == nil || !strings.Contains(err.Error(), "at most") {
 		t.Errorf("%v", err)
 	}
 }
 
-// A broker that somebody else runs gets no malformed packets: they leave behind what nobody
-// can name.
-func TestMalformedToSomebodyElses(t *testing.T) {
+// A broker that somebody else runs gets no clients that leave something behind.
+func TestHostileToSomebodyElses(t *testing.T) {
 	target := newTapLab(t).clients()
 	target.Clients, target.Site.Hostile = nil, hostile.NewCrowd(nil, hostile.Login{})
 	target.Nodes = []Node{&fakeNode{name: "node-1", foreign: true}}
-	req, err := Parse("malformed", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := req.Fault.Plan(t.Context(), target); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "must name its process") {
-		t.Errorf("%v", err)
+	for _, k := range hostileKinds() {
+		req, err := Parse(k.Type, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = req.Fault.Plan(t.Context(), target)
+		if refused := errors.Is(err, ErrUnsupported) && strings.Contains(err.Error(), "must name its process"); refused != k.Leaves || err != nil && !refused {
+			t.Errorf("%s: %v", k.Type, err)
+		}
 	}
 }
 
 // A flood of a broker that somebody else runs lands by what its own clients see, and does
-// not where nobody lets them in.
+// not where nobody lets them in. Its kernel is not asked: another one may be read.
 func TestFloodOfSomebodyElses(t *testing.T) {
 	t.Parallel()
-	for _, typ := range []string{"connection_flood", "publish_flood"} {
-		for _, want := range []history.LandingState{history.Landed, history.NotLanded} {
-			t.Run(typ+" is "+string(want), func(t *testing.T) {
+	for _, want := range []history.LandingState{history.Landed, history.NotLanded} {
+		for name, node := range map[string]func(Node) Node{
+			"not named": func(n Node) Node { return somebodyElses{n} },
+			"named":     func(n Node) Node { return elsewhereNamed{n} },
+		} {
+			t.Run(name+" is "+string(want), func(t *testing.T) {
 				t.Parallel()
 				l := newTapLab(t)
 				crowd := hostile.NewCrowd(func(ctx context.Context, _ string) (net.Conn, error) {
@@ -108,10 +126,10 @@ func TestFloodOfSomebodyElses(t *testing.T) {
 					return new(net.Dialer).DialContext(ctx, "tcp", l.broker.address)
 				}, hostile.Login{})
 				target := l.clients()
-				target.Clients, target.Nodes, target.Peers = nil, []Node{somebodyElses{target.Peers[0]}}, nil
+				target.Clients, target.Nodes, target.Peers = nil, []Node{node(target.Peers[0])}, nil
 				target.Site.Hostile = crowd
 				l.layer = NewHostileLayer(target.Nodes[0], crowd)
-				l.lands(typ, map[string]any{"duration_s": 1.0}, target, want)
+				l.lands("connection_flood", map[string]any{"duration_s": 1.0}, target, want)
 			})
 		}
 	}
@@ -121,3 +139,11 @@ func TestFloodOfSomebodyElses(t *testing.T) {
 type somebodyElses struct{ Node }
 
 func (n somebodyElses) State(context.Context) (string, error) { return "", ErrUnsupported }
+
+// An elsewhereNamed is a node of a process that the operator named. The connections that are
+// seen here are not its own.
+type elsewhereNamed struct{ Node }
+
+func (elsewhereNamed) Foreign() map[string]any { return map[string]any{"container": "theirs"} }
+
+func (elsewhereNamed) Sockets(context.Context) (map[string]int64, error) { return nil, nil }

@@ -21,11 +21,6 @@ func (Malformed) Name() string { return "malformed" }
 // Plan plans conversations with every node.
 func (f Malformed) Plan(ctx context.Context, t Target) (*Injection, error) {
 	crowd := t.Site.Hostile
-	for _, n := range t.Nodes {
-		if _, err := n.State(ctx); err != nil {
-			return nil, fmt.Errorf("%w; whoever runs it must name its process or container, as malformed packets may leave sessions and retained messages there that nobody can name, and end it", err)
-		}
-	}
 	in, err := t.hostile(ctx, f.rule, func(n Node, fault func() string) []Proof {
 		count := func(name string, role history.Role, of ...hostile.Answer) Proof {
 			return Proof{

@@ -43,6 +43,7 @@ func publishFlood() Kind {
 			seedParam(),
 		},
 		Targets: processTargets(),
+		Leaves:  true,
 		Example: Example{Target: "follower", Params: map[string]any{"duration_s": 4.0, "window": 10.0}},
 		New: func(p Params) (Fault, error) {
 			r := hostile.Rule{Do: hostile.Pour, Seed: p.seed()}
