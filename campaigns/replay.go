@@ -79,6 +79,7 @@ func SeriesOf(cells []Cell) reports.Series {
 	}
 	series := verdict.Series(attempts)
 	out.State, out.Headline = series.State, series.Headline
+	out.Claim, out.Count = verdict.Repeated(attempts)
 	return out
 }
 

@@ -14,22 +14,31 @@ const SeriesFile = "series.json"
 type Series struct {
 	State    verdict.State `json:"state"`
 	Headline string        `json:"headline"`
-	Runs     []string      `json:"run_ids"` // this one among them
+	Claim    string        `json:"claim,omitempty"` // that failed in the most of them
+	Count    string        `json:"count,omitempty"` // how often it failed, in words
+	Runs     []string      `json:"run_ids"`         // this one among them
 }
 
 // JoinSeries writes what a run and its repetitions show into the run's report.
 func JoinSeries(dir string, s Series) error { return join(dir, SeriesFile, s) }
 
-// shown returns the result for people and lists. For a failure that was
-// repeated this is the result of the series, otherwise the run's own verdict. A
-// series is not sealed: it can say how often a failure comes, and not that
-// there was none.
+// shown returns the result for people and lists. For a failure that was repeated this is
+// the result of the series, with the run's own violation, otherwise the run's own verdict. A
+// series is not sealed: it can say how often a failure comes, and not that there was none.
 func (r *Report) shown() Series {
-	if r.Series != nil && r.Verdict.State.Failed() && r.Series.State.Failed() && slices.Contains(r.Series.Runs, r.ID) {
-		return *r.Series
+	if r.Series == nil || !r.Verdict.State.Failed() || !r.Series.State.Failed() || !slices.Contains(r.Series.Runs, r.ID) {
+		return Series{State: r.Verdict.State, Headline: r.Verdict.Headline}
 	}
-	return Series{State: r.Verdict.State, Headline: r.Verdict.Headline}
+	s := *r.Series
+	if s.Count != "" {
+		s.Headline = r.Verdict.Among(s.State, s.Claim, s.Count)
+	}
+	return s
 }
+
+// Repeated says how often the failure of a run came in its repetitions, in words; "" of a
+// run that nobody repeated, or that an older version did.
+func (r *Report) Repeated() string { return r.shown().Count }
 
 // reasons are those of the verdict, as far as the series leaves them standing.
 func (r *Report) reasons() []string {

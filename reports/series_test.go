@@ -36,3 +36,18 @@ func TestJoinSeries(t *testing.T) {
 		}
 	}
 }
+
+// A page says what its own run shows, and counts its repetitions.
+func TestSeriesOnThePageOfOneOfIts(t *testing.T) {
+	run, before := finished(t, runtest.Run{Lossy: true})
+	count := "qos1-no-loss failed in 3 of 3 runs"
+	must(t, JoinSeries(run, Series{State: verdict.FailReproducible, Headline: "FAIL-reproducible: 77 of another run are lost (" + count + ")", Claim: "qos1-no-loss", Count: count, Runs: []string{"another", before.ID, "c"}}))
+	after, err := ReadSummary(run)
+	must(t, err)
+	if strings.Contains(after.Headline, "another run") || !strings.HasPrefix(after.Headline, "FAIL-reproducible: ") || !strings.Contains(after.Headline, "("+count+")") {
+		t.Errorf("its row says %s", after.Headline)
+	}
+	if report := read(t, filepath.Join(run, MarkdownFile)); strings.Contains(report, "another run") || !strings.Contains(report, "| Repeated | "+count+": `another`, `"+before.ID+"`, `c` |") {
+		t.Errorf("its report does not say so:\n%.1500s", report)
+	}
+}

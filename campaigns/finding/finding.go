@@ -155,6 +155,7 @@ type Reproduction struct {
 	NotChosen []string `json:"not_chosen,omitempty"` // what the command does not choose
 	Faults    int      `json:"faults"`               // that landed
 	ByHand    bool     `json:"by_hand"`              // it is an exploration
+	Repeated  string   `json:"repeated,omitempty"`   // how often its repetitions failed, where they are not all among the runs that are counted
 	reports.Times
 }
 

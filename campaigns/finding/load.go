@@ -88,7 +88,7 @@ func completed(r *reports.Report, dir string) (repeatable bool) {
 func trimmed(r *reports.Report) *reports.Report {
 	out := &reports.Report{
 		ID: r.ID, Scenario: r.Scenario, SDKs: r.SDKs, Transport: r.Transport, LeftOut: r.LeftOut, Lowered: r.Lowered, Wire: r.Wire, Cluster: r.Cluster, Nodes: r.Nodes, Coverage: r.Coverage, Complete: r.Complete,
-		Verdict: r.Verdict, Shortfalls: r.Shortfalls, Landings: r.Landings, Violations: r.Violations, Panics: r.Panics, PanicsCut: r.PanicsCut, Harness: r.Harness, Reproduce: r.Reproduce, NotChosen: r.NotChosen, Blame: r.Blame, Matrix: r.Matrix,
+		Verdict: r.Verdict, Shortfalls: r.Shortfalls, Landings: r.Landings, Violations: r.Violations, Panics: r.Panics, PanicsCut: r.PanicsCut, Harness: r.Harness, Reproduce: r.Reproduce, NotChosen: r.NotChosen, Blame: r.Blame, Matrix: r.Matrix, Series: r.Series,
 	}
 	out.Scenario.Text = ""
 	return out

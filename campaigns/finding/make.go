@@ -82,6 +82,7 @@ func (all *sights) finding(key Key, setups map[Setup][]Run) Finding {
 	}
 	f.Seen, f.Also = all.seen(key, setups), all.like(key)
 	f.Smallest = smallest(decided, f.Seen)
+	f.Smallest.Repeated = repeated(key.Claim, list, f.Smallest)
 	for _, s := range list[len(decided):] { // they tell nothing of how often it is the party's doing
 		if s.run.setup() == f.Smallest.Setup && all.could(key, s.run) {
 			f.Smallest.Failed, f.Smallest.Of = f.Smallest.Failed-1, f.Smallest.Of-1
@@ -156,6 +157,18 @@ func smallest(list []*sight, seen []Seen) Reproduction {
 		out.Times = seen[i].Times
 	}
 	return out
+}
+
+// repeated says how often the claim failed in the repetitions of the smallest run. They may
+// be elsewhere: of runs that repeat each other often one is published. It is "" where more
+// runs than those are counted here.
+func repeated(claim string, list []*sight, r Reproduction) string {
+	for _, s := range list {
+		if series := s.run.Report.Series; s.run.ID == r.RunID && series != nil && series.Claim == claim && len(series.Runs) > r.Of {
+			return s.run.Report.Repeated()
+		}
+	}
+	return ""
 }
 
 // lesser is how much worse a run is as a reproduction than one that counts and that a

@@ -93,31 +93,15 @@ func failedSeries(v Verdict, attempts []Attempt) Verdict {
 		v = attempts[first].Verdict
 		v.Runs, v.Tally = runs, tally
 	}
-	told := told(attempts, claim)
 	switch {
 	case k >= 2:
 		v.State = FailReproducible
-	case told > 1:
+	case told(attempts, claim) > 1:
 		v.State = FailNondetermin
 	default:
 		v.State = FailOnce
 	}
-	all := 0
-	for _, a := range attempts {
-		if failedOn(a.Verdict, claim) {
-			all++
-		}
-	}
-	count := fmt.Sprintf("%s failed in %d of %d runs", claim, all, len(attempts))
-	switch {
-	case k == 1 && all > 1:
-		count += ", each time in another way"
-	case k < all:
-		count += fmt.Sprintf(", %d of them in one way", k)
-	}
-	if silent := len(attempts) - told; silent > 0 {
-		count += fmt.Sprintf(", %d of which could not tell", silent)
-	}
+	count := count(attempts, claim, k)
 	reasons := []string{count}
 	for _, r := range v.Reasons {
 		if r != NotRepeated || v.State == FailOnce {
@@ -125,8 +109,46 @@ func failedSeries(v Verdict, attempts []Attempt) Verdict {
 		}
 	}
 	v.Reasons = reasons
-	v.Headline = fmt.Sprintf("%s: %s (%s)%s", v.State, summaryOf(v, claim), count, plantedIn(v))
+	v.Headline = v.Among(v.State, claim, count)
 	return v
+}
+
+// Among returns the headline of a failed run among its repetitions, which have a state
+// together: the run's own violation, and how often the claim fails in all of them.
+func (v Verdict) Among(series State, claim, count string) string {
+	return fmt.Sprintf("%s: %s (%s)%s", series, summaryOf(v, claim), count, plantedIn(v))
+}
+
+// Repeated returns the claim that a failed series is about and how often it failed, in
+// words. Both are "" of a series that did not fail, or is one run.
+func Repeated(attempts []Attempt) (claim, words string) {
+	attempts = distinct(attempts)
+	if len(attempts) < 2 || !attempts[worstOf(attempts)].Verdict.State.Failed() {
+		return "", ""
+	}
+	claim, k, _ := mostFailed(attempts)
+	return claim, count(attempts, claim, k)
+}
+
+// count says how often a claim failed, of which k times in one way.
+func count(attempts []Attempt, claim string, k int) string {
+	all := 0
+	for _, a := range attempts {
+		if failedOn(a.Verdict, claim) {
+			all++
+		}
+	}
+	text := fmt.Sprintf("%s failed in %d of %d runs", claim, all, len(attempts))
+	switch {
+	case k == 1 && all > 1:
+		text += ", each time in another way"
+	case k < all:
+		text += fmt.Sprintf(", %d of them in one way", k)
+	}
+	if silent := len(attempts) - told(attempts, claim); silent > 0 {
+		text += fmt.Sprintf(", %d of which could not tell", silent)
+	}
+	return text
 }
 
 // told returns how many attempts say whether a claim holds. An attempt that neither passed
@@ -167,10 +189,10 @@ func tallied(attempts []Attempt) (list []Tally) {
 	return list
 }
 
-// summaryOf returns the summary of the verdict's result on a claim.
+// summaryOf returns how a verdict's run violates a claim, or else what its headline says.
 func summaryOf(v Verdict, claim string) string {
 	for _, r := range v.Results {
-		if r.Claim.Name == claim {
+		if r.Claim.Name == claim && r.Status == Fail {
 			return r.Summary
 		}
 	}
