@@ -188,15 +188,10 @@ func (l *live) served(ctx context.Context, bound time.Duration, probes, streams 
 	defer cancel()
 	for {
 		var unheard []int32
-		done := false
+		var done bool
 		if !l.wait(ctx, bound, func() bool {
-			unheard, done = nil, true
-			for _, i := range probes {
-				p := l.process(i)
-				if done = done && p.delivered > 0; p.unheard {
-					unheard, p.unheard = append(unheard, i), false
-				}
-			}
+			unheard = l.refused(probes)
+			done = l.all(probes, func(p *liveProcess) bool { return p.delivered > 0 })()
 			for _, s := range streams {
 				done = done && l.stream(s).acked.n > 0
 			}
@@ -216,9 +211,14 @@ func (l *live) served(ctx context.Context, bound time.Duration, probes, streams 
 
 // unheard returns those of the processes that are connected and could not subscribe. Each
 // failure is returned once.
-func (l *live) unheard(processes []int32) (list []int32) {
+func (l *live) unheard(processes []int32) []int32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.refused(processes)
+}
+
+// refused is unheard under the lock.
+func (l *live) refused(processes []int32) (list []int32) {
 	for _, i := range processes {
 		if p := l.process(i); p.connected && p.unheard {
 			list, p.unheard = append(list, i), false

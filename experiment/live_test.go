@@ -200,6 +200,11 @@ func TestProbesSubscribeAgain(t *testing.T) {
 		l := newLive()
 		unanswered := event(history.KindSubscribe, history.Return, 1, history.None, history.None)
 		unanswered.Outcome = history.Info
+		for probe := range int32(2) {
+			connected := event(history.KindConnect, history.Return, probe, history.None, history.None)
+			connected.Outcome = history.OK
+			l.event(connected)
+		}
 		l.event(event(history.KindPublish, history.Return, 0, 0, 0))
 		l.event(event(history.KindPublish, history.Return, 1, 1, 0))
 		l.event(event(history.KindDeliver, history.Point, 0, 0, 0))

@@ -83,7 +83,7 @@ func (t Target) hostile(ctx context.Context, r hostile.Rule, proofs func(n Node,
 		in.Entries = append(in.Entries, Entry{Layer: "hostile/" + n.Name(), Want: r.Do, Args: args})
 		in.Proofs = append(in.Proofs, proofs(n, fault)...)
 	}
-	in.Proofs = append(in.Proofs, answers(t.Control[len(t.Control)-1]))
+	in.Proofs = append(in.Proofs, answers(t.witness()))
 	in.Healed = append(in.Healed, unnumbered("hostile clients", func(context.Context) error {
 		if t.Site.Hostile.Busy(fault()) {
 			return fmt.Errorf("the hostile clients of %s have not ended", fault())
