@@ -226,6 +226,34 @@ func TestHold(t *testing.T) {
 	}
 }
 
+// A delay ends with its rule: an operation that waits when the fault is healed goes on, and
+// one that another rule delays goes on waiting.
+func TestSlowEndsWithItsRule(t *testing.T) {
+	c, dir := started(t, never(Ext4()))
+	p := program{t, dir}
+	other := Rule{ID: "other", Ops: []Op{Fsync}, Delay: 50 * time.Millisecond}
+	p.must(c.Set(t.Context(), Faults{Rules: []Rule{{ID: "r", Ops: []Op{Write}, Delay: time.Hour}, other}}))
+	cmd := exec.Command("sh", "-c", "echo x >b")
+	cmd.Dir = dir
+	p.must(cmd.Start())
+	eventually(t, func() bool { s, err := c.Stats(t.Context()); return err == nil && s.Rules["r"].Hits == 1 })
+	p.must(c.Set(t.Context(), Faults{Rules: []Rule{other}}))
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		p.must(err)
+	case <-time.After(hosttest.Bound):
+		cmd.Process.Kill()
+		t.Fatal("it waits for the delay of a rule that is gone")
+	}
+	start := time.Now()
+	p.write("a", "x", 0, "fsync")
+	if took := time.Since(start); took < 50*time.Millisecond {
+		t.Error("took", took)
+	}
+}
+
 // A delay is one of the operations that are named, and a kill shortens it.
 func TestSlow(t *testing.T) {
 	c, dir := started(t, never(Ext4()))

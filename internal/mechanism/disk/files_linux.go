@@ -97,7 +97,7 @@ func (l *layer) powered(c call, sync func() (bool, error)) error {
 		if done || err != nil {
 			return err
 		}
-		if off := l.tree.power(); off != nil && !await(off, c) {
+		if off := l.tree.power(); off != nil && !await(off, nil, c) {
 			return unix.EIO
 		}
 	}

@@ -86,9 +86,15 @@ type operation struct {
 	forced bool // by the kernel, to write a mapping back: it cannot be held
 }
 
+// A delay is how long an operation waits, unless its rule ends before.
+type delay struct {
+	by   *armed
+	wait time.Duration
+}
+
 // A blow is what the rules do to an operation.
 type blow struct {
-	delay         time.Duration
+	delays        []delay
 	errno         string
 	failed        Failed
 	failing       *armed // whose errno it is
@@ -123,7 +129,9 @@ func (a *armed) strike(o operation, b *blow) {
 	if a.Jitter > 0 {
 		h.Delay += time.Duration(a.of(o.probe).random.Int64N(int64(a.Jitter)))
 	}
-	b.delay += h.Delay
+	if h.Delay > 0 {
+		b.delays = append(b.delays, delay{a, h.Delay})
+	}
 	if b.errno == "" && a.Errno != "" {
 		b.errno, b.failing, b.failed = a.Errno, a, a.Failed
 		if a.Failed == FailedKeeps && o.op == Fsync {

@@ -66,7 +66,7 @@ func (l *layer) do(c call, f func() error) fuse.Status {
 		o.inode = c.x.id
 	}
 	b := l.rules.strike(o)
-	l.pause(b.delay, c)
+	l.pause(b.delays, c)
 	for _, a := range b.before {
 		l.holdFor(a, c)
 	}
@@ -149,36 +149,43 @@ func (l *layer) fail(b blow, c call) {
 	go l.server.InodeNotify(c.x.id, 0, 0) // once the kernel has its answer
 }
 
-// pause delays an operation. As with a disk, no signal but the one that kills
-// shortens it.
-func (l *layer) pause(d time.Duration, c call) {
-	if d <= 0 {
-		return
+// pause delays an operation. As with a disk, no signal but the one that kills shortens
+// it. It does not outlast the rules that delay: who heals them has healed the disk.
+func (l *layer) pause(delays []delay, c call) {
+	for _, d := range delays {
+		over := make(chan struct{})
+		timer := time.AfterFunc(d.wait, func() { close(over) })
+		lives := await(over, d.by.resumed, c)
+		timer.Stop()
+		if !lives {
+			return
+		}
 	}
-	over := make(chan struct{})
-	timer := time.AfterFunc(d, func() { close(over) })
-	defer timer.Stop()
-	await(over, c)
 }
 
 // holdFor holds an operation until the rule is resumed.
 func (l *layer) holdFor(a *armed, c call) {
 	a.holding()
-	await(a.resumed, c)
+	await(a.resumed, nil, c)
 }
 
-// await waits for something, but no longer than the caller lives: a process
+// await waits for one of two things, but no longer than the caller lives: a process
 // that is being killed is gone only after its request was answered. It answers
 // whether it was worth waiting.
-func await(what <-chan struct{}, c call) bool {
+func await(what, or <-chan struct{}, c call) bool {
 	select {
 	case <-what:
+		return true
+	case <-or:
 		return true
 	case <-c.cancel:
 	}
 	for tick := time.NewTicker(10 * time.Millisecond); ; {
 		select {
 		case <-what:
+			tick.Stop()
+			return true
+		case <-or:
 			tick.Stop()
 			return true
 		case <-tick.C:

@@ -74,7 +74,7 @@ func TestSetAgain(t *testing.T) {
 	rules.set([]Rule{r})
 	rules.strike(operation{op: Write})
 	rules.set([]Rule{{ID: "other", Delay: time.Second}, r})
-	if b := rules.strike(operation{op: Write}); b.errno != "" || b.delay != time.Second {
+	if b := rules.strike(operation{op: Write}); b.errno != "" || len(b.delays) != 1 || b.delays[0].wait != time.Second {
 		t.Errorf("%+v", b)
 	}
 	r.Max = 2
