@@ -164,6 +164,11 @@ func TestFull(t *testing.T) {
 	p.must(os.WriteFile(p.path("c"), make([]byte, 4096), 0o644))
 	p.must(c.Set(t.Context(), Faults{}))
 	p.must(os.WriteFile(p.path("d"), make([]byte, 1<<20), 0o644))
+	p.must(c.Set(t.Context(), Faults{Limit: Limit{Bytes: 1}}))
+	p.must(unix.Statfs(dir, &st))
+	if st.Bavail != 0 || int64(st.Blocks)*st.Bsize != 1<<20+4096 {
+		t.Errorf("statfs of a disk that holds more than it may: %d of %d blocks of %d are free", st.Bavail, st.Blocks, st.Bsize)
+	}
 }
 
 // A probe follows the rules and is counted apart, and takes no turn of the
