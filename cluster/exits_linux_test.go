@@ -15,16 +15,26 @@ func TestKilledForMemory(t *testing.T) {
 	const log = `<6>[   12.500000] something else
 <6>[  100.250000] Memory cgroup out of memory: Killed process 42 (broker) total-vm:1kB
 [  200.750000] Out of memory: Killed process 43 (broker) total-vm:1kB
+[  300.500000] Out of memory: Killed process 45 (a-name-that-is-) total-vm:1kB
 `
 	for _, test := range []struct {
-		pid   int
-		since float64
-		want  bool
+		who  victim
+		want bool
 	}{
-		{42, 50, true}, {42, 150, false}, {43, 50, true}, {4, 0, false}, {44, 0, false},
+		{victim{42, "broker", 50, 101}, true},
+		{victim{42, "broker", 150, 201}, false},
+		{victim{43, "broker", 50, 201}, true},
+		{victim{4, "broker", 0, 101}, false},
+		{victim{44, "broker", 0, 101}, false},
+		// Its number is another in the log.
+		{victim{0, "broker", 50, 101}, true},
+		{victim{0, "broker", 50, 150}, false},
+		{victim{0, "broker", 150, 151}, false},
+		{victim{0, "brok", 50, 101}, false},
+		{victim{0, "a-name-that-is-cut-off", 50, 301}, true},
 	} {
-		if got := killedForMemory(log, test.pid, test.since); got != test.want {
-			t.Errorf("process %d since %g: %t", test.pid, test.since, got)
+		if got := killedForMemory(log, test.who); got != test.want {
+			t.Errorf("%+v: %t", test.who, got)
 		}
 	}
 }

@@ -42,5 +42,5 @@ func (p *process) ended() <-chan struct{}        { return p.gone }
 func (p *process) next(context.Context) instance { return nil }
 func (p *process) how() string                   { return p.exit }
 func (p *process) starved() bool {
-	return strings.Contains(p.exit, "signal 9") && outOfMemory(p.pid, p.born)
+	return strings.Contains(p.exit, "signal 9") && outOfMemory(p)
 }

@@ -2,4 +2,6 @@
 
 package cluster
 
-func outOfMemory(int, uint64) bool { return false }
+func outOfMemory(*process) bool { return false }
+
+func sinceBoot() float64 { return 0 }

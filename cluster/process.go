@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -18,10 +19,12 @@ var ErrUnsupported = fmt.Errorf("not possible here: %w", errors.ErrUnsupported)
 // that its number cannot be another's until it was waited for.
 type process struct {
 	pid   int
+	name  string // of its program
 	born  uint64 // start time as the kernel counts it; 0 where that is unknown
 	stdin io.Closer
 	gone  chan struct{} // closed once it was waited for
 	exit  string        // how it ended, valid after gone
+	over  float64       // when, in seconds since the boot; valid after gone
 }
 
 // startProcess starts cmd on a host. With guard its standard input is a pipe
@@ -38,11 +41,12 @@ func startProcess(host Host, cmd *exec.Cmd, guard bool) (*process, error) {
 	if err := host.Start(cmd); err != nil {
 		return nil, err
 	}
-	p.pid = cmd.Process.Pid
+	p.pid, p.name = cmd.Process.Pid, filepath.Base(cmd.Path)
 	p.born = startTime(p.pid)
 	go func() {
 		defer close(p.gone)
 		p.exit = exitOf(cmd, cmd.Wait())
+		p.over = sinceBoot()
 	}()
 	return p, nil
 }
