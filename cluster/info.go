@@ -70,8 +70,8 @@ func lacks(c Config) map[string]string {
 	return lacks
 }
 
-// hostFacts are the machine's kernel, cores and memory; what cannot be read is
-// left out.
+// hostFacts are the machine's kernel, cores and memory, and how many files a process of a
+// node may have open; what cannot be read is left out.
 func hostFacts() map[string]string {
 	facts := map[string]string{
 		"os":    runtime.GOOS + "/" + runtime.GOARCH,
@@ -82,6 +82,9 @@ func hostFacts() map[string]string {
 	}
 	if memory, err := mem.VirtualMemory(); err == nil {
 		facts["memory_mb"] = fmt.Sprint(memory.Total >> 20)
+	}
+	if files := openFiles(); files != "" {
+		facts["open_files"] = files
 	}
 	return facts
 }
