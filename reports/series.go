@@ -45,5 +45,20 @@ func (r *Report) reasons() []string {
 	if r.Series == nil {
 		return r.Verdict.Reasons
 	}
-	return slices.DeleteFunc(slices.Clone(r.Verdict.Reasons), func(why string) bool { return why == verdict.NotRepeated })
+	return repeated(r.Verdict.Reasons)
+}
+
+// Shown returns the verdict of a run for people. A repeated failure has the state
+// and the headline of its row, and is not said to be not repeated.
+func (s *Summary) Shown() verdict.Verdict {
+	v := s.Verdict
+	if v.State.Failed() && s.State.Failed() && s.Headline != v.Headline {
+		v.State, v.Headline, v.Reasons = s.State, s.Headline, repeated(v.Reasons)
+	}
+	return v
+}
+
+// repeated are the reasons for a verdict on a run that was repeated.
+func repeated(reasons []string) []string {
+	return slices.DeleteFunc(slices.Clone(reasons), func(why string) bool { return why == verdict.NotRepeated })
 }

@@ -212,6 +212,42 @@ func TestLostIsShownOnceJudged(t *testing.T) {
 	}
 }
 
+// A repeated run has the words of its report, in every view. No step is advised a second
+// time.
+func TestRunThatWasRepeated(t *testing.T) {
+	own := `"headline":"FAIL-once: not repeated: 20 of 5050 are lost","reasons":["qos1-no-loss (MQTT): 20 of 5050 are lost","not repeated","one client ended"]`
+	for _, x := range []struct{ state, headline, blame, says string }{
+		{"FAIL-once", "FAIL-once: not repeated: 20 of 5050 are lost", "", `replay_run with run_id "run-1": a failure counts once it repeats; with blame too: whose doing it is; then reduce_run`},
+		{"FAIL-reproducible", "FAIL-reproducible: 20 of 5050 are lost (qos1-no-loss failed in 4 of 4 runs)", "", `replay_run with run_id "run-1" and blame: whose doing it is; then reduce_run`},
+		{"FAIL-once", "FAIL-once: 20 of 5050 are lost (qos1-no-loss failed in 1 of 3 runs, 2 of which could not tell)", "", `a failure counts once it repeats`},
+		{"FAIL-nondeterministic", "FAIL-nondeterministic: 20 of 5050 are lost (qos1-no-loss failed in 1 of 3 runs)", "broker, by control", `reduce_run with run_id "run-1"`},
+	} {
+		dir := t.TempDir()
+		files := map[string]string{
+			"evidence/run.json": `{"format":1,"id":"run-1","scenario":"mqtt/broker-kill-9","seed":7}`,
+			"summary.json":      fmt.Sprintf(`{"run_id":"run-1","state":%q,"headline":%q}`, x.state, x.headline),
+			"verdict.json":      `{"state":"FAIL-once",` + own + `,"results":[{"claim":{"name":"qos1-no-loss"},"status":"fail"}]}`,
+		}
+		if x.blame != "" {
+			files["blame.json"] = fmt.Sprintf(`{"headline":%q}`, x.blame)
+		}
+		writeRun(t, filepath.Join(dir, "run-1"), files)
+		c := connectTo(t, (&host{runs: dir}).server(t, Options{}))
+		got := structured(t, callTool(t, c, "get_run", map[string]any{"run_id": "run-1"}))
+		line := got["verdict"].(map[string]any)
+		repeated := !strings.Contains(x.headline, "not repeated")
+		if got["summary"] != x.headline || line["state"] != x.state || strings.Contains(fmt.Sprint(line["reasons"]), "not repeated") == repeated || !strings.Contains(fmt.Sprint(line["reasons"]), "one client ended") {
+			t.Errorf("%s: %v", x.headline, got)
+		}
+		if steps := fmt.Sprint(got["next_steps"]); !strings.Contains(steps, x.says) || x.blame != "" && strings.Contains(steps, "replay_run") {
+			t.Errorf("%s: %s", x.headline, steps)
+		}
+		if view := structured(t, callTool(t, c, "get_run", map[string]any{"run_id": "run-1", "view": "landings"})); view["summary"] != x.state {
+			t.Errorf("a view of it says %v, want %s", view["summary"], x.state)
+		}
+	}
+}
+
 // writeRun makes a run directory of files.
 func writeRun(t testing.TB, dir string, files map[string]string) {
 	t.Helper()

@@ -49,7 +49,9 @@ func (a *agent) recorded(id string) (keeper.Status, error) {
 		s.Faults = faultsOf(landings)
 	}
 	if summary, err := reports.ReadSummary(dir); err == nil {
-		s.Root, s.Elapsed = summary.Root, summary.DurationS
+		shown := summary.Shown()
+		s.Root, s.Elapsed, s.Verdict = summary.Root, summary.DurationS, &shown
+		return s, nil
 	}
 	v, err := readVerdict(dir)
 	s.Verdict = v

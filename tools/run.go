@@ -36,7 +36,6 @@ type RunFacts struct {
 	Counts   Counts       `json:"counts"`
 	Faults   []FaultLine  `json:"faults"`
 	Verdict  *VerdictLine `json:"verdict,omitempty"`
-	Repeated string       `json:"series,omitempty"`               // what it and the runs that repeat it show together
 	Blamed   string       `json:"blame_by_experiments,omitempty"` // whose doing its failure is, where replay_run with blame was asked
 	Plans    []string     `json:"plans,omitempty"`                // frozen plans that it is an attempt of
 	Root     string       `json:"root,omitempty"`                 // hash of the sealed record; quote it with the verdict
@@ -98,9 +97,6 @@ func (a *agent) answerOf(s keeper.Status) RunAnswer {
 		}
 		if summary, err := reports.ReadSummary(dir); err == nil && ended(s) {
 			out.Counts, out.Elapsed = judged(summary), summary.DurationS
-			if s.Verdict != nil && summary.State != s.Verdict.State { // it was repeated since
-				out.Repeated = summary.Headline
-			}
 		}
 	}
 	for _, f := range s.Faults {
@@ -149,19 +145,32 @@ func runSummary(s keeper.Status, run RunAnswer) Answer {
 
 // afterVerdict is what is worth doing once a run is judged.
 func afterVerdict(s keeper.Status, run RunAnswer) []string {
-	again := fmt.Sprintf("replay_run with run_id %q: a failure counts once it repeats; with blame too: whose doing it is; then reduce_run", run.RunID)
-	if s.Scenario == "" {
-		again = "run_scenario of the workload's scenario: what was done by hand cannot be repeated"
-	}
 	switch {
 	case s.Verdict.State.Failed():
-		return []string{"get_run with view anomalies", again, "push_report with your analysis"}
+		return []string{"get_run with view anomalies", again(s, run), "push_report with your analysis"}
 	case s.Verdict.State == verdict.InconclusiveFault:
 		return []string{"get_run with view landings", "preflight"}
 	case s.Scenario == "" && run.Counts.Sent == 0 && s.Verdict.State == verdict.InconclusiveOracle:
 		return []string{"cluster_start, then run_client with wait_s 0: without traffic nothing can be judged"}
 	}
 	return []string{"get_run with view timeline", "run_scenario with another seed, sdk or flavor"}
+}
+
+// again is what is worth repeating of a failed run: its failure, until it came again, then
+// with one thing varied, until its cause is known.
+func again(s keeper.Status, run RunAnswer) string {
+	once := s.Verdict.State == verdict.FailOnce
+	switch {
+	case s.Scenario == "":
+		return "run_scenario of the workload's scenario: what was done by hand cannot be repeated"
+	case once && run.Blamed == "":
+		return fmt.Sprintf("replay_run with run_id %q: a failure counts once it repeats; with blame too: whose doing it is; then reduce_run", run.RunID)
+	case once:
+		return fmt.Sprintf("replay_run with run_id %q: a failure counts once it repeats; then reduce_run", run.RunID)
+	case run.Blamed == "":
+		return fmt.Sprintf("replay_run with run_id %q and blame: whose doing it is; then reduce_run", run.RunID)
+	}
+	return fmt.Sprintf("reduce_run with run_id %q: the smallest scenario that still fails", run.RunID)
 }
 
 // briefly is what an answer shows of one reason; the report has it whole.
