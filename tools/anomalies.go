@@ -13,14 +13,16 @@ import (
 )
 
 // AnomalyView are the violations of a run: all counted in groups, each with an
-// example, and all losses by client; or a page of them one by one.
+// example, and all losses by client; or a page of them one by one. Beside those that fail a
+// claim it has the others, which are held against nobody.
 type AnomalyView struct {
 	Groups []AnomalyGroup `json:"groups,omitempty"`
 	More   int            `json:"more_groups,omitempty"` // that did not fit
 	Losses *LossView      `json:"losses,omitempty"`
 	List   []AnomalyLine  `json:"list,omitempty"` // with detail
 	Listed int            `json:"listed"`         // how many detail can show: of each claim the first 100
-	Found  int64          `json:"found"`          // all there are
+	Found  int64          `json:"found"`          // all that fail a claim
+	Seen   int64          `json:"seen,omitempty"` // all others
 	Next   int            `json:"next,omitempty"`
 }
 
@@ -49,6 +51,7 @@ type QoSCounts map[string]int64
 type AnomalyLine struct {
 	Claim  string  `json:"claim,omitempty"`
 	Kind   string  `json:"kind,omitempty"`
+	Why    string  `json:"why,omitempty"` // it fails no claim: the status of its own
 	AtS    float64 `json:"at_s"`
 	Fault  string  `json:"fault_id,omitempty"` // in place at that time
 	At     string  `json:"at"`                 // for get_run view=history
@@ -65,15 +68,15 @@ const (
 // where detail is asked.
 func anomalies(dir string, v *verdict.Verdict, claim string, detail bool, after int) (*AnomalyView, error) {
 	view := &AnomalyView{}
+	view.Found, view.Seen = counted(v, claim)
 	tables := tablesOf(dir)
 	var all []AnomalyLine
 	for _, r := range v.Results {
 		if claim != "" && r.Claim.Name != claim {
 			continue
 		}
-		view.Found += r.Found()
 		for _, x := range r.Anomalies {
-			all = append(all, anomalyLine(r.Claim.Name, x, tables.Processes))
+			all = append(all, anomalyLine(r, x, tables.Processes))
 		}
 	}
 	view.Listed = len(all)
@@ -94,6 +97,30 @@ func anomalies(dir string, v *verdict.Verdict, claim string, detail bool, after 
 	return view, nil
 }
 
+// counted are the violations of a verdict, of one claim where one is named: those that fail
+// it, and the others.
+func counted(v *verdict.Verdict, claim string) (found, seen int64) {
+	for _, r := range v.Results {
+		switch {
+		case claim != "" && r.Claim.Name != claim:
+		case r.Status == verdict.Fail:
+			found += r.Found()
+		default:
+			seen += r.Found()
+		}
+	}
+	return found, seen
+}
+
+// String is how many there are.
+func (view *AnomalyView) String() string {
+	text := plural(int(view.Found), "violation")
+	if view.Seen > 0 {
+		text += "; " + plural(int(view.Seen), "observation") + " held against nobody"
+	}
+	return text
+}
+
 // showing puts as many groups into the view as an answer has room for.
 func (view *AnomalyView) showing(groups []AnomalyGroup) {
 	view.Groups = fitting(groups, answerBytes)
@@ -112,17 +139,11 @@ func tablesOf(dir string) *history.Tables {
 // violations are those of one run.
 type violations struct {
 	groups []AnomalyGroup
-	found  int64     // all there are
 	losses *LossView // nil where one claim was named
 }
 
 // violationsOf returns those of a run, of one claim where one is named.
 func violationsOf(dir string, v *verdict.Verdict, claim string) (one violations, err error) {
-	for _, r := range v.Results {
-		if claim == "" || r.Claim.Name == claim {
-			one.found += r.Found()
-		}
-	}
 	f, err := readFound(dir)
 	if err != nil {
 		return one, err
@@ -162,9 +183,13 @@ func joinGroups(all, of []AnomalyGroup, run string) []AnomalyGroup {
 	return all
 }
 
-func anomalyLine(claim string, x verdict.Anomaly, processes []history.Process) AnomalyLine {
-	return AnomalyLine{Claim: claim, Kind: x.Kind, AtS: time.Duration(x.TimeNS).Seconds(), Fault: x.Fault,
+func anomalyLine(r verdict.Result, x verdict.Anomaly, processes []history.Process) AnomalyLine {
+	line := AnomalyLine{Claim: r.Claim.Name, Kind: x.Kind, AtS: time.Duration(x.TimeNS).Seconds(), Fault: x.Fault,
 		At: where(x, processes), Events: x.Events[:min(len(x.Events), anomalyEvents)], Text: plain.CutBytes(x.Text, briefly)}
+	if r.Status != verdict.Fail {
+		line.Why = string(r.Status)
+	}
+	return line
 }
 
 // groups folds the violations of a report, which are those of one client each.
@@ -217,8 +242,8 @@ func shownOf(v *verdict.Verdict, g AnomalyGroup, tables *history.Tables) (exampl
 				continue
 			}
 			if example == nil {
-				line := anomalyLine("", x, tables.Processes)
-				line.Kind = "" // the group has both
+				line := anomalyLine(r, x, tables.Processes)
+				line.Claim, line.Kind, line.Why = "", "", "" // the group has them
 				example = &line
 			}
 			if x.Stream >= 0 && int(x.Stream) < len(tables.Streams) {

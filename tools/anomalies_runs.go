@@ -80,7 +80,8 @@ func (a *agent) anomaliesOf(in getRunArgs, runs, open []string) (RunView, error)
 		if err != nil {
 			return RunView{}, err
 		}
-		view.Found += one.found
+		found, seen := counted(s.Verdict, in.At)
+		view.Found, view.Seen = view.Found+found, view.Seen+seen
 		groups = joinGroups(groups, one.groups, s.ID)
 	}
 	if err := among.err(in); err != nil {
@@ -95,7 +96,7 @@ func (a *agent) anomaliesOf(in getRunArgs, runs, open []string) (RunView, error)
 		out.Answer = answer(fmt.Sprintf("no violation in %s", among), among.next()...)
 		return out, nil
 	}
-	out.Answer = answer(fmt.Sprintf("%s, in groups, in %s", plural(int(view.Found), "violation"), among),
+	out.Answer = answer(fmt.Sprintf("%s, in groups, in %s", view, among),
 		"get_run with one of run_ids, view anomalies", "get_run with the first of run_ids, view history and at of an example")
 	return out, nil
 }

@@ -89,21 +89,27 @@ func TestAnomaliesSayWhoLostWhatAndWhen(t *testing.T) {
 // Messages that prove no loss are missing, not lost. An example is of the group's library.
 func TestAnomaliesThatFailNoClaim(t *testing.T) {
 	dir := t.TempDir()
-	writeRun(t, filepath.Join(dir, "latest"), map[string]string{
-		"evidence/run.json": `{"format":1,"id":"latest","scenario":"mqtt/broker-kill-9","seed":7}`,
-		"evidence/tables.jsonl": `{"process":0,"row":{"name":"offline-1","sdk":"go/a@1"}}
+	for _, run := range []string{"latest", "other"} {
+		writeRun(t, filepath.Join(dir, run), map[string]string{
+			"evidence/run.json": `{"format":1,"id":"` + run + `","scenario":"mqtt/broker-kill-9","seed":7}`,
+			"evidence/tables.jsonl": `{"process":0,"row":{"name":"offline-1","sdk":"go/a@1"}}
 {"process":1,"row":{"name":"offline-2","sdk":"python/b@1"}}
 `,
-		"summary.json": `{"id":"latest","state":"INCONCLUSIVE-harness","totals":{"sent":100,"acked":100,"received":70,"lost":30}}`,
-		"verdict.json": `{"state":"INCONCLUSIVE-harness","headline":"INCONCLUSIVE-harness: a driver ended","results":[{"claim":{"name":"qos1-no-loss"},"status":"unknown",
-			"reasons":["the history is not complete"],"violations":[{"kind":"lost","process":0,"blame":"broker","count":10},{"kind":"lost","process":1,"blame":"broker","count":20}],"anomalies":[
-			{"kind":"lost","process":0,"stream":2,"seq":1,"blame":"broker","text":"of go"},{"kind":"lost","process":1,"stream":2,"seq":2,"blame":"broker","text":"of python"}]}]}`,
-		"report.json": `{"losses":{"total":30,"proven":false,"why":"qos1-no-loss is unknown: the history is not complete","ranges":[]},"violations":[
-			{"claim":"qos1-no-loss","kind":"lost","client":"offline-1","blame":"broker","count":10},
-			{"claim":"qos1-no-loss","kind":"lost","client":"offline-2","why":"unknown: the history is not complete","count":20}]}`,
-	})
+			"summary.json": `{"run_id":"` + run + `","state":"INCONCLUSIVE-harness","totals":{"sent":100,"acked":100,"received":70,"lost":30}}`,
+			"verdict.json": `{"state":"INCONCLUSIVE-harness","headline":"INCONCLUSIVE-harness: a driver ended","results":[{"claim":{"name":"qos1-no-loss"},"status":"unknown",
+				"reasons":["the history is not complete"],"violations":[{"kind":"lost","process":0,"blame":"broker","count":10},{"kind":"lost","process":1,"blame":"broker","count":20}],"anomalies":[
+				{"kind":"lost","process":0,"stream":2,"seq":1,"blame":"broker","text":"of go"},{"kind":"lost","process":1,"stream":2,"seq":2,"blame":"broker","text":"of python"}]}]}`,
+			"report.json": `{"losses":{"total":30,"proven":false,"why":"qos1-no-loss is unknown: the history is not complete","ranges":[]},"violations":[
+				{"claim":"qos1-no-loss","kind":"lost","client":"offline-1","blame":"broker","count":10},
+				{"claim":"qos1-no-loss","kind":"lost","client":"offline-2","why":"unknown: the history is not complete","count":20}]}`,
+		})
+	}
 	c := connectTo(t, (&host{runs: dir}).server(t, Options{}))
-	got := structured(t, callTool(t, c, "get_run", map[string]any{"view": "anomalies"}))["anomalies"].(map[string]any)
+	whole := structured(t, callTool(t, c, "get_run", map[string]any{"view": "anomalies"}))
+	got := whole["anomalies"].(map[string]any)
+	if whole["summary"] != "INCONCLUSIVE-harness; 0 violations; 30 observations held against nobody" || got["found"] != float64(0) || got["seen"] != float64(30) {
+		t.Errorf("%s: %v found, %v seen", whole["summary"], got["found"], got["seen"])
+	}
 	want := "[map[claim:qos1-no-loss clients:[offline-1] count:10 example:map[at:2/1@offline-1 at_s:0 events:[] text:of go] from_s:0 kind:lost sdk:go/a@1 to_s:0 why:unknown] " +
 		"map[claim:qos1-no-loss clients:[offline-2] count:20 example:map[at:2/2@offline-2 at_s:0 events:[] text:of python] from_s:0 kind:lost sdk:python/b@1 to_s:0 why:unknown: the history is not complete]]"
 	if is := fmt.Sprint(got["groups"]); is != want {
@@ -111,6 +117,15 @@ func TestAnomaliesThatFailNoClaim(t *testing.T) {
 	}
 	if why := got["losses"].(map[string]any)["why"]; why != "qos1-no-loss is unknown: the history is not complete" {
 		t.Errorf("the losses say %v", why)
+	}
+	for _, line := range structured(t, callTool(t, c, "get_run", map[string]any{"view": "anomalies", "detail": true}))["anomalies"].(map[string]any)["list"].([]any) {
+		if line.(map[string]any)["why"] != "unknown" {
+			t.Errorf("one by one: %v", line)
+		}
+	}
+	two := structured(t, callTool(t, c, "get_run", map[string]any{"view": "anomalies", "run_id": "latest", "with": []any{"other"}}))
+	if two["summary"] != "0 violations; 60 observations held against nobody, in groups, in 2 runs, 2 of them undecided (latest, other)" {
+		t.Errorf("of two runs: %s", two["summary"])
 	}
 	counts := structured(t, callTool(t, c, "get_run", nil))["counts"].(map[string]any)
 	if counts["lost"] != nil || counts["missing"] != float64(30) {

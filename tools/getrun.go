@@ -142,7 +142,7 @@ func (a *agent) view(out *RunView, s keeper.Status, dir string, in getRunArgs) (
 			return err
 		}
 		if out.Anomalies, err = anomalies(dir, s.Verdict, in.At, in.All, in.After); err == nil {
-			out.Answer = answer(fmt.Sprintf("%s; %s", decided(s.Verdict, in.At), plural(int(out.Anomalies.Found), "violation")), out.Anomalies.next()...)
+			out.Answer = answer(fmt.Sprintf("%s; %s", decided(s.Verdict, in.At), out.Anomalies), out.Anomalies.next()...)
 		}
 	case "landings":
 		out.Landings, err = landings(dir, in.At)
