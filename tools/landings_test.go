@@ -6,6 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/testing/runtest"
 )
 
 func TestLandingsAreShortUntilOneIsNamed(t *testing.T) {
@@ -34,5 +38,28 @@ func TestLandingsAreShortUntilOneIsNamed(t *testing.T) {
 	}
 	if _, err := landings(dir, "f2"); err == nil || !strings.Contains(err.Error(), "without \"at\" lists them") {
 		t.Error(err)
+	}
+}
+
+// A keeper is still there when its run has just ended, and has seen the fault land. The
+// answer has what the verdict made of it.
+func TestFaultThatWasHealedEarly(t *testing.T) {
+	runs := t.TempDir()
+	run := runtest.Run{}.Record(t, runs)
+	list, err := history.ReadLandings(evidence(run))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list[0].Times.AskedNS, list[0].Times.DurationNS = list[0].Times.AppliedNS+4e9, 20e9
+	if err := history.WriteLandings(evidence(run), list); err != nil {
+		t.Fatal(err)
+	}
+	writeRun(t, run, map[string]string{"SEAL": "{}", "summary.json": `{}`, "verdict.json": `{"state":"INCONCLUSIVE-fault-not-proven"}`})
+	f := newFake(runID(run), "mqtt/broker-kill-9")
+	f.status.Phase, f.status.Faults = history.PhaseDone, []keeper.FaultStatus{{ID: "f1", State: history.Landed, Healed: history.HealVerified}}
+	c := connectTo(t, (&host{runs: runs, live: []*fake{f}}).server(t, Options{}))
+	got := structured(t, callTool(t, c, "get_run", map[string]any{"run_id": runID(run)}))
+	if is := fmt.Sprint(got["faults"]); !strings.Contains(is, "landing:partial") || !strings.Contains(is, "somebody asked to heal it after 4.0 s of 20.0 s") {
+		t.Error(is)
 	}
 }

@@ -97,6 +97,9 @@ func (a *agent) answerOf(s keeper.Status) RunAnswer {
 		}
 		if summary, err := reports.ReadSummary(dir); err == nil && ended(s) {
 			out.Counts, out.Elapsed = judged(summary), summary.DurationS
+			if landings, err := reports.Landings(dir); err == nil {
+				s.Faults = faultsOf(landings)
+			}
 		}
 	}
 	for _, f := range s.Faults {
