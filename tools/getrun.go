@@ -56,22 +56,26 @@ func (a *agent) getRun() Tool {
 		Hints:   Hints{ReadOnly: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in getRunArgs) (RunView, error) {
-		if in.View == "anomalies" {
-			runs := append(a.runsOf(in.RunID), in.With...)
-			open := a.notEnded(append([]string{in.RunID}, in.With...))
-			if len(runs) != 1 || len(open) > 0 {
+		all := append([]string{in.RunID}, in.With...)
+		jobDir, isJob := a.backend.Job(in.RunID)
+		switch {
+		case in.View != "summary":
+			runs, open := a.runsOfAll(all), a.notEnded(all)
+			switch several := len(runs) != 1 || len(open) > 0; {
+			case several && in.View == "anomalies":
 				return a.anomaliesOf(in, runs, open)
+			case several:
+				return RunView{}, ofOne(in, runs)
 			}
-			in.RunID, in.With = runs[0], nil
-		} else if jobDir, ok := a.backend.Job(in.RunID); ok {
+			in.RunID = runs[0]
+		case len(in.With) > 0:
+			return a.series(all)
+		case isJob:
 			return a.jobView(ctx, call, jobDir, in.Wait)
 		}
 		dir, err := a.find(in.RunID)
 		if err != nil {
 			return RunView{}, err
-		}
-		if len(in.With) > 0 {
-			return a.series(dir, in.With)
 		}
 		s, err := a.look(ctx, call, runID(dir), in)
 		if err != nil {
@@ -84,6 +88,14 @@ func (a *agent) getRun() Tool {
 		err = a.view(&out, s, dir, in)
 		return out, err
 	})
+}
+
+// ofOne says that a view of several runs is none of one.
+func ofOne(in getRunArgs, runs []string) error {
+	if len(runs) == 0 {
+		return fmt.Errorf("get_run: %s has no judged run yet; get_run with its run_id waits", in.RunID)
+	}
+	return fmt.Errorf("get_run: view %s is of one run; give the run_id of one: %s", in.View, joined(firstOf(runs, maxRowRuns)))
 }
 
 // summary is a run with the claims that it did not pass, or with all of them and

@@ -99,18 +99,24 @@ func (p Published) overviewed() Published {
 // findAll are the directories of runs, each once. A job stands for its runs.
 func (a *agent) findAll(ids []string) ([]string, error) {
 	var dirs []string
-	for _, id := range ids {
-		for _, run := range a.runsOf(id) {
-			dir, err := a.find(run)
-			if err != nil {
-				return nil, err
-			}
-			if !slices.Contains(dirs, dir) {
-				dirs = append(dirs, dir)
-			}
+	for _, run := range a.runsOfAll(ids) {
+		dir, err := a.find(run)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
 		}
 	}
 	return dirs, nil
+}
+
+// runsOfAll are the runs of several ids, each as in [agent.runsOf].
+func (a *agent) runsOfAll(ids []string) (runs []string) {
+	for _, id := range ids {
+		runs = append(runs, a.runsOf(id)...)
+	}
+	return runs
 }
 
 // runsOf are the runs of a job: the one that it repeats, and those that it made. An id

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
@@ -17,15 +18,18 @@ type SeriesView struct {
 	Roots    []string       `json:"roots"` // of the runs; one that is named twice counts once
 }
 
-// series judges a run together with those that repeat it.
-func (a *agent) series(dir string, with []string) (RunView, error) {
-	dirs := []string{dir}
-	for _, id := range with {
-		d, err := a.find(id)
-		if err != nil {
-			return RunView{}, err
-		}
-		dirs = append(dirs, d)
+// series judges runs that repeat each other, those of jobs among them.
+func (a *agent) series(ids []string) (RunView, error) {
+	dirs, err := a.findAll(ids)
+	if err != nil {
+		return RunView{}, err
+	}
+	if len(dirs) == 0 {
+		return RunView{}, fmt.Errorf("get_run: %s has no judged run yet; get_run with its run_id waits", joined(ids))
+	}
+	of := ids[0]
+	if _, isJob := a.backend.Job(of); !isJob {
+		of = runID(dirs[0])
 	}
 	for _, d := range dirs {
 		if _, err := reports.ReadSummary(d); err != nil {
@@ -40,6 +44,7 @@ func (a *agent) series(dir string, with []string) (RunView, error) {
 	if err != nil {
 		return RunView{}, err
 	}
-	return RunView{Answer: answer(v.Headline, "push_report with all of these runs", "run_scenario with another seed, sdk or flavor"),
-		RunID: runID(dir), Series: &SeriesView{State: v.State, Reasons: brief(v.Reasons), Caps: brief(v.Caps), Severity: v.Severity, Table: shortTable(&together.Table, answerBytes), Roots: v.Runs}}, nil
+	said := strings.Join(append([]string{v.Headline}, a.notEnded(ids)...), "; ")
+	return RunView{Answer: answer(said, "push_report with all of these runs", "run_scenario with another seed, sdk or flavor"),
+		RunID: of, Series: &SeriesView{State: v.State, Reasons: brief(v.Reasons), Caps: brief(v.Caps), Severity: v.Severity, Table: shortTable(&together.Table, answerBytes), Roots: firstOf(v.Runs, maxJobRuns)}}, nil
 }
