@@ -26,10 +26,11 @@ type TableRow struct {
 	Unknown int      `json:"unknown,omitempty"` // runs beside them, which could not tell
 	Count   string   `json:"count,omitempty"`   // violations in each failed run: 20, or 14 to 20
 	Blame   string   `json:"blame,omitempty"`
-	Runs    []string `json:"run_ids"`           // those that failed it, or all for none
-	Example string   `json:"example,omitempty"` // a violation in the first of them
-	At      string   `json:"at,omitempty"`      // its message, as stream/seq
-	Held    []string `json:"held,omitempty"`    // after [Table.Failed]: runs in which it did not fail, by library
+	Runs    []string `json:"run_ids"`                  // those that failed it, or all for none
+	Example string   `json:"example,omitempty"`        // a violation in the first of them
+	At      string   `json:"at,omitempty"`             // its message, as stream/seq
+	Held    []string `json:"held,omitempty"`           // after [Table.Failed]: runs in which it did not fail, by library
+	Silent  []string `json:"could_not_tell,omitempty"` // after [Table.Failed]: likewise, libraries none of whose runs could tell
 }
 
 // Failed is the table without rows of runs that did not fail. The first row of each claim
@@ -50,8 +51,12 @@ func (t Table) Failed() Table {
 			}
 		}
 		for _, r := range rows[:n] {
-			if first := &t.Rows[of]; r.Failed == 0 {
-				first.Held = append(first.Held, r.held(first.Where))
+			switch first := &t.Rows[of]; {
+			case r.Failed > 0:
+			case r.Of == 0:
+				first.Silent = append(first.Silent, r.named(first.Where))
+			default:
+				first.Held = append(first.Held, r.named(first.Where))
 			}
 		}
 		rows = rows[n:]
@@ -59,16 +64,13 @@ func (t Table) Failed() Table {
 	return t
 }
 
-// held is a row of runs that did not fail, beside one of runs that did.
-func (r TableRow) held(beside string) string {
+// named is a row of runs that did not fail, beside one of runs that did.
+func (r TableRow) named(beside string) string {
 	text := r.SDK
 	if r.Where != beside && len(r.Runs) > 0 {
 		text += strings.TrimSuffix(", "+r.Where, ", ") + ", " + r.Runs[0]
 	}
-	switch {
-	case r.Of == 0:
-		return text + ": could not tell"
-	case r.Of > 1:
+	if r.Of > 1 {
 		return fmt.Sprintf("%s: %d runs", text, r.Of)
 	}
 	return text

@@ -118,7 +118,7 @@ func shortTable(t *reports.Table, room int) *reports.Table {
 	out.Unknown = shortened(t.Unknown, maxNotes)
 	for i := range out.Rows {
 		row := &out.Rows[i]
-		row.Runs, row.Held = firstOf(row.Runs, maxRowRuns), firstOf(row.Held, maxHeld)
+		row.Runs, row.Held, row.Silent = firstOf(row.Runs, maxRowRuns), firstOf(row.Held, maxHeld), firstOf(row.Silent, maxHeld)
 		row.Example = plain.CutBytes(row.Example, briefly)
 		if slices.ContainsFunc(out.Rows[:i], func(r reports.TableRow) bool { return r.Claim == row.Claim && r.Blame == row.Blame }) { // which has one
 			row.Example, row.At = "", ""
@@ -130,7 +130,7 @@ func shortTable(t *reports.Table, room int) *reports.Table {
 }
 
 // maxRowRuns and maxHeld are how many runs a row of a table names, and libraries that
-// held its claim.
+// held its claim or could not tell.
 const (
 	maxRowRuns = 3
 	maxHeld    = 6

@@ -20,6 +20,7 @@ func TestOverviewOfSeveralRuns(t *testing.T) {
 		Table: reports.Table{Runs: 2, Passed: []string{"no-panic"}, Unknown: []string{"will-once: no will was due"}, Rows: []reports.TableRow{
 			{Claim: "qos1-no-loss", SDK: "go/x@1", Where: "robustmq", Failed: 1, Of: 1, Count: "20", Blame: "broker, by wire", Runs: slices.Repeat([]string{a.ID}, 7)},
 			{Claim: "qos1-no-loss", SDK: "go/x@1", Where: "mosquitto | 2", Of: 1, Runs: []string{b.ID}},
+			{Claim: "qos1-no-loss", SDK: "python/y@2", Where: "robustmq", Unknown: 1, Runs: []string{b.ID}},
 		}},
 		Attributions: []reports.Attribution{{
 			Cause: reports.CauseBroker, Proof: "wire", Claims: []string{"qos1-no-loss"}, Text: "the broker forgets", Scenario: "mqtt/kill", Protocol: "mqtt3", Transport: "tcp", Broker: "robustmq", Source: "MQTT 3.1.1 section 4.3.2",
@@ -41,7 +42,7 @@ func TestOverviewOfSeveralRuns(t *testing.T) {
 	for _, want := range []string{
 		"# Does it &lt;forget>?\n", "**1 of 2 runs pass; 1 deviation: 1 broker**", "\n> a restart\n> loses messages\n",
 		"| `qos1-no-loss` | `go/x@1` | robustmq | 1 of 1 | 20 | broker, by wire |" + strings.Repeat(" ["+a.ID+"](../runs/"+a.ID+"/report.md)", 5) + " and 2 more |",
-		"- `qos1-no-loss` did not fail with go/x@1, mosquitto \\| 2, 1121-0107-broker-kill-9-3f2a.", "passed in every run that could tell: `no-panic`.\n\nClaims that no run could tell:\n\n- will-once: no will was due\n",
+		"- `qos1-no-loss` did not fail with go/x@1, mosquitto \\| 2, 1121-0107-broker-kill-9-3f2a.\n- `qos1-no-loss` could not be told with python/y@2.\n", "passed in every run that could tell: `no-panic`.\n\nClaims that no run could tell:\n\n- will-once: no will was due\n",
 		"### broker, by wire: `qos1-no-loss` in mqtt/kill, mqtt3 over tcp on robustmq\n\nthe broker forgets. Source: MQTT 3.1.1 section 4.3.2.\n\n- message 2 never arrived\n",
 		"- qos1-no-loss: the control broker (`rmq-mcp run x`)\n- go/x@1 alone was run\n", "Severity that the author proposes: P1.",
 		"\nWhere the author would look: `a.rs'  ## Verdict  **PASS**`.\n",
