@@ -1,9 +1,6 @@
 package driver
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // catchUp is the longest delay that the pace makes up for. After a longer stall,
 // the pace goes on from now: the missed messages are not sent in a burst.
@@ -15,20 +12,11 @@ type pace struct {
 	next     time.Time
 }
 
-// newPace is the pace of the client with a number. At less than a message a second its first
-// one is due at a moment of the interval that the number decides: a crowd of clients that
-// begin together does not publish all at once, again and again.
-func newPace(perSecond float64, client int32) *pace {
+func newPace(perSecond float64) *pace {
 	if perSecond <= 0 {
 		return &pace{}
 	}
-	p := &pace{interval: time.Duration(float64(time.Second) / perSecond)}
-	if p.interval > time.Second {
-		const golden = 0.618033988749895 // its multiples fall evenly into the interval
-		_, part := math.Modf(float64(client) * golden)
-		p.next = time.Now().Add(time.Duration(part * float64(p.interval)))
-	}
-	return p
+	return &pace{interval: time.Duration(float64(time.Second) / perSecond)}
 }
 
 // wait returns true when the next message is due, false if stop is closed
