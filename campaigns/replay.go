@@ -79,7 +79,11 @@ func SeriesOf(cells []Cell) reports.Series {
 	}
 	series := verdict.Series(attempts)
 	out.State, out.Headline = series.State, series.Headline
-	out.Claim, out.Count = verdict.Repeated(attempts)
+	var alike []int
+	out.Claim, out.Count, alike = verdict.Repeated(attempts)
+	for _, i := range alike {
+		out.Alike = append(out.Alike, out.Runs[i])
+	}
 	return out
 }
 

@@ -16,33 +16,39 @@ type Series struct {
 	Headline string        `json:"headline"`
 	Claim    string        `json:"claim,omitempty"` // that failed in the most of them
 	Count    string        `json:"count,omitempty"` // how often it failed, in words
+	Alike    []string      `json:"alike,omitempty"` // those that failed it in the way that came most often
 	Runs     []string      `json:"run_ids"`         // this one among them
 }
 
 // JoinSeries writes what a run and its repetitions show into the run's report.
 func JoinSeries(dir string, s Series) error { return join(dir, SeriesFile, s) }
 
-// shown returns the result for people and lists. For a failure that was repeated this is
-// the result of the series, with the run's own violation, otherwise the run's own verdict. A
-// series is not sealed: it can say how often a failure comes, and not that there was none.
+// shown returns the result for people and lists. A failure that came again has the state of
+// the series and the run's own violation, any other the run's own verdict. A series is not
+// sealed: it can say how often a failure comes, and not that there was none.
 func (r *Report) shown() Series {
-	if r.Series == nil || !r.Verdict.State.Failed() || !r.Series.State.Failed() || !slices.Contains(r.Series.Runs, r.ID) {
-		return Series{State: r.Verdict.State, Headline: r.Verdict.Headline}
+	own := Series{State: r.Verdict.State, Headline: r.Verdict.Headline}
+	s := r.Series
+	switch {
+	case s == nil || !r.Verdict.State.Failed() || !s.State.Failed() || !slices.Contains(s.Runs, r.ID):
+		return own
+	case s.Count == "": // of an older version
+		return *s
+	case !slices.Contains(s.Alike, r.ID):
+		return own
 	}
-	s := *r.Series
-	if s.Count != "" {
-		s.Headline = r.Verdict.Among(s.State, s.Claim, s.Count)
-	}
-	return s
+	out := *s
+	out.Headline = r.Verdict.Among(s.State, s.Claim, s.Count)
+	return out
 }
 
 // Repeated says how often the failure of a run came in its repetitions, in words; "" of a
-// run that nobody repeated, or that an older version did.
+// run that nobody repeated, or whose failure did not come again.
 func (r *Report) Repeated() string { return r.shown().Count }
 
 // reasons are those of the verdict, as far as the series leaves them standing.
 func (r *Report) reasons() []string {
-	if r.Series == nil {
+	if r.shown().Headline == r.Verdict.Headline {
 		return r.Verdict.Reasons
 	}
 	return repeated(r.Verdict.Reasons)

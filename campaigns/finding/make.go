@@ -161,10 +161,16 @@ func smallest(list []*sight, seen []Seen) Reproduction {
 
 // repeated says how often the claim failed in the repetitions of the smallest run. They may
 // be elsewhere: of runs that repeat each other often one is published. It is "" where more
-// runs than those are counted here.
+// runs than those are counted here, and where the run fails the claim in several ways: the
+// repetitions may have failed it in another one.
 func repeated(claim string, list []*sight, r Reproduction) string {
 	for _, s := range list {
-		if series := s.run.Report.Series; s.run.ID == r.RunID && series != nil && series.Claim == claim && len(series.Runs) > r.Of {
+		series := s.run.Report.Series
+		if s.run.ID != r.RunID || series == nil || series.Claim != claim || len(series.Runs) <= r.Of {
+			continue
+		}
+		ways := s.result.Ways(nil)
+		if len(s.run.Report.Panics) <= 1 && !slices.ContainsFunc(ways, func(w verdict.Way) bool { return w != ways[0] }) {
 			return s.run.Report.Repeated()
 		}
 	}

@@ -113,21 +113,43 @@ func failedSeries(v Verdict, attempts []Attempt) Verdict {
 	return v
 }
 
-// Among returns the headline of a failed run among its repetitions, which have a state
+// Among returns the headline of a run that failed as its repetitions did, which have a state
 // together: the run's own violation, and how often the claim fails in all of them.
 func (v Verdict) Among(series State, claim, count string) string {
 	return fmt.Sprintf("%s: %s (%s)%s", series, summaryOf(v, claim), count, plantedIn(v))
 }
 
-// Repeated returns the claim that a failed series is about and how often it failed, in
-// words. Both are "" of a series that did not fail, or is one run.
-func Repeated(attempts []Attempt) (claim, words string) {
-	attempts = distinct(attempts)
-	if len(attempts) < 2 || !attempts[worstOf(attempts)].Verdict.State.Failed() {
-		return "", ""
+// Repeated returns the claim that a failed series is about, how often it failed, in words,
+// and the places of the attempts that failed it in the way that came most often. They are
+// zero of a series that did not fail, or is one run.
+func Repeated(attempts []Attempt) (claim, words string, alike []int) {
+	all := attempts
+	if attempts = distinct(attempts); len(attempts) < 2 || !attempts[worstOf(attempts)].Verdict.State.Failed() {
+		return "", "", nil
 	}
-	claim, k, _ := mostFailed(attempts)
-	return claim, count(attempts, claim, k)
+	claim, k, first := mostFailed(attempts)
+	if first < 0 {
+		return "", "", nil
+	}
+	for i, a := range all {
+		if failsAlike(a, attempts[first], claim) {
+			alike = append(alike, i)
+		}
+	}
+	return claim, count(attempts, claim, k), alike
+}
+
+// failsAlike reports whether two attempts fail a claim in one way.
+func failsAlike(a, b Attempt, claim string) bool {
+	ways := func(a Attempt) (ways []Way) {
+		for _, r := range a.Verdict.Results {
+			if r.Claim.Name == claim && r.Status == Fail {
+				ways = append(ways, r.Ways(a.Panics)...)
+			}
+		}
+		return ways
+	}
+	return failedOn(a.Verdict, claim) && failedOn(b.Verdict, claim) && Share(ways(a), ways(b))
 }
 
 // count says how often a claim failed, of which k times in one way.

@@ -86,6 +86,31 @@ func TestSeries(t *testing.T) {
 }
 
 // A run that is named twice repeats nothing.
+// Runs that fail in another way than most do repeat nothing.
+func TestRepeatedAlike(t *testing.T) {
+	attempt := func(root, claim string, places ...string) Attempt {
+		in := good()
+		in.Results[0] = result(claim, Fail)
+		if len(places) > 0 {
+			in.Results[0].Violations = []Violations{{Kind: KindPanic, Count: 1}}
+		}
+		return Attempt{Seed: 1, Root: root, Verdict: Decide(in), Panics: places}
+	}
+	for _, test := range []struct {
+		attempts []Attempt
+		claim    string
+		alike    []int
+	}{
+		{[]Attempt{attempt("a", "recovery"), attempt("b", "no-corruption"), attempt("c", "recovery")}, "recovery", []int{0, 2}},
+		{[]Attempt{attempt("a", "no-panic", "raft.rs"), attempt("b", "no-panic", "session.rs"), attempt("c", "no-panic", "session.rs")}, "no-panic", []int{1, 2}},
+		{[]Attempt{attempt("a", "recovery"), attempt("a", "recovery")}, "", nil},
+	} {
+		if claim, words, alike := Repeated(test.attempts); claim != test.claim || !slices.Equal(alike, test.alike) || (words == "") != (claim == "") {
+			t.Errorf("%s, %q, alike are %v; want %s, %v", claim, words, alike, test.claim, test.alike)
+		}
+	}
+}
+
 func TestSeriesOfOneRun(t *testing.T) {
 	in := good()
 	in.Results[0] = result("recovery", Fail)
