@@ -49,10 +49,8 @@ func (agent Agent) try(ctx context.Context, t Task, server, dir string, say io.W
 	if err := os.WriteFile(filepath.Join(dir, "answer.txt"), []byte(said), 0o644); err != nil {
 		return r, err
 	}
-	if err := s.settle(ctx); err != nil {
-		return r, err
-	}
-	if r.Record, err = readRecord(s); err != nil {
+	r.Record, err = readRecord(s) // of what the agent can have seen
+	if err = errors.Join(err, s.settle(ctx)); err != nil {
 		return r, err
 	}
 	answer, err := readAnswer(said)
