@@ -16,6 +16,7 @@ func TestKilledForMemory(t *testing.T) {
 <6>[  100.250000] Memory cgroup out of memory: Killed process 42 (broker) total-vm:1kB
 [  200.750000] Out of memory: Killed process 43 (broker) total-vm:1kB
 [  300.500000] Out of memory: Killed process 45 (a-name-that-is-) total-vm:1kB
+[900100.500000] Out of memory: Killed process 46 (late) total-vm:1kB
 `
 	for _, test := range []struct {
 		who  victim
@@ -28,8 +29,13 @@ func TestKilledForMemory(t *testing.T) {
 		{victim{44, "broker", 0, 101}, false},
 		// Its number is another in the log.
 		{victim{0, "broker", 50, 101}, true},
-		{victim{0, "broker", 50, 150}, false},
-		{victim{0, "broker", 150, 151}, false},
+		{victim{0, "broker", 50, 130}, true},
+		{victim{0, "broker", 50, 500}, false},
+		{victim{0, "broker", 250, 260}, false},
+		// Ten days later the clocks are apart.
+		{victim{0, "late", 50, 900_200}, true},
+		{victim{0, "late", 50, 900_300}, false},
+		{victim{46, "late", 50, 900_000}, true},
 		{victim{0, "brok", 50, 101}, false},
 		{victim{0, "a-name-that-is-cut-off", 50, 301}, true},
 	} {

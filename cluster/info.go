@@ -33,6 +33,9 @@ func (c *Cluster) describe(opts Options, sum string) history.ClusterInfo {
 		Lacks:     lacks(opts.Config),
 		Host:      hostFacts(),
 	}
+	if files := openFiles(); files != "" && !opts.Config.Foreign() && !opts.Config.Imaged() { // which inherit it
+		info.Host["open_files"] = files
+	}
 	if ref, hash := c.runtime.image(); ref != "" {
 		info.Image, info.BinarySHA = ref, cmp.Or(sum, hash)
 	}
@@ -70,8 +73,8 @@ func lacks(c Config) map[string]string {
 	return lacks
 }
 
-// hostFacts are the machine's kernel, cores and memory, and how many files a process of a
-// node may have open; what cannot be read is left out.
+// hostFacts are the machine's kernel, cores and memory; what cannot be read is
+// left out.
 func hostFacts() map[string]string {
 	facts := map[string]string{
 		"os":    runtime.GOOS + "/" + runtime.GOARCH,
@@ -82,9 +85,6 @@ func hostFacts() map[string]string {
 	}
 	if memory, err := mem.VirtualMemory(); err == nil {
 		facts["memory_mb"] = fmt.Sprint(memory.Total >> 20)
-	}
-	if files := openFiles(); files != "" {
-		facts["open_files"] = files
 	}
 	return facts
 }

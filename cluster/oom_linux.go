@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -48,24 +49,28 @@ type victim struct {
 	born, over float64 // in seconds since the boot
 }
 
-// Bounds of how the log and a process know a process.
+// Bounds of how the log and a process know a process. Nobody corrects the log's clock, and
+// a process is waited for late where there is no memory.
 const (
-	nameBytes = 15 // TASK_COMM_LEN, and a zero
-	reaped    = 2. // seconds from the line to the end of the process
+	nameBytes = 15   // TASK_COMM_LEN, and a zero
+	waited    = 60.  // seconds from the line to the end of the process
+	drift     = 1e-4 // of the time since the boot
 )
 
 // killedForMemory looks for a line "[  12.345678] Memory cgroup out of memory: Killed
 // process 42 (name) …". It is of the process if it has its pid and is no older than it is.
-// Without a pid it must have its name and the time of its end.
+// Without a pid it must have its name, and a time near its end.
 func killedForMemory(log string, v victim) bool {
-	since, who := v.born, fmt.Sprintf("%d ", v.pid)
+	since, until, who := v.born, math.Inf(1), fmt.Sprintf("%d ", v.pid)
 	if v.pid == 0 {
-		since, who = max(v.born, v.over-reaped), fmt.Sprintf("(%s)", v.name[:min(len(v.name), nameBytes)])
+		near := waited + drift*v.over
+		since, until = max(v.born, v.over-near), v.over+near
+		who = fmt.Sprintf("(%s)", v.name[:min(len(v.name), nameBytes)])
 	}
 	for line := range strings.Lines(log) {
 		_, line, _ := strings.Cut(line, "[") // its level is before that
 		var at float64
-		if fmt.Sscanf(line, "%f]", &at); at < since || at > v.over+reaped {
+		if fmt.Sscanf(line, "%f]", &at); at < since || at > until {
 			continue
 		}
 		_, killed, ok := strings.Cut(line, "ut of memory: Killed process ")

@@ -246,7 +246,7 @@ func (l *layer) StatFs(_ <-chan struct{}, _ *fuse.InHeader, out *fuse.StatfsOut)
 	u := l.tree.usage.read()
 	if u.Limit.Bytes > 0 {
 		out.Frsize = out.Bsize
-		out.Blocks = uint64(max(u.Limit.Bytes, u.Bytes)) / unit // a disk that is full is none of no size
+		out.Blocks = (uint64(max(u.Limit.Bytes, u.Bytes)) + unit - 1) / unit // a disk that is full is none of no size
 		out.Bfree = min(out.Bfree, uint64(max(0, u.Limit.Bytes-u.Bytes))/unit)
 		out.Bavail = min(out.Bavail, out.Bfree)
 	}
