@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	mochi "github.com/mochi-mqtt/server/v2"
 	"github.com/mochi-mqtt/server/v2/packets"
@@ -171,6 +172,47 @@ func TestWrongBroker(t *testing.T) {
 					t.Log(told(r))
 				default:
 					t.Errorf("expected %s: %s", want, told(r))
+				}
+			}
+		})
+	}
+}
+
+// A retrying hook makes mochi-mqtt send again what a client does not answer.
+type retrying struct {
+	mochi.HookBase
+	kind byte // of the packet
+	qos  byte // of a PUBLISH
+}
+
+func (h *retrying) ID() string { return "retrying" }
+
+func (h *retrying) Provides(b byte) bool { return b == mochi.OnPacketSent }
+
+func (h *retrying) OnPacketSent(cl *mochi.Client, pk packets.Packet, _ []byte) {
+	if head := pk.FixedHeader; head.Type == h.kind && (head.Type == packets.Pubrel || head.Qos == h.qos) && !head.Dup {
+		time.AfterFunc(5*time.Second, func() { cl.ResendInflightMessages(true) })
+	}
+}
+
+// Brokers send again some seconds later, if they do.
+func TestSentAgain(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		hook mochi.Hook
+		want Verdict
+	}{
+		"nothing": {&wrong{}, Conforms},
+		"QoS 1":   {&retrying{kind: packets.Publish, qos: 1}, Violates},
+		"QoS 2":   {&retrying{kind: packets.Publish, qos: 2}, Violates},
+		"PUBREL":  {&retrying{kind: packets.Pubrel}, Violates},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			known := []Known{{Name: "session/no-resend-meanwhile"}}
+			for _, r := range examined(t, Options{To: startMochi(t, test.hook), Statements: only("session/no-resend-meanwhile"), Known: known}) {
+				if r.Verdict != test.want {
+					t.Errorf("expected %s: %s", test.want, told(r))
 				}
 			}
 		})
