@@ -307,3 +307,49 @@ func TestDiscardedApart(t *testing.T) {
 		}
 	}
 }
+
+// A sessionNode hook makes mochi-mqtt as two nodes with sessions that are told of late, or by
+// the node alone that made them.
+type sessionNode struct {
+	mochi.HookBase
+	late  time.Duration // 0: never
+	mu    sync.Mutex
+	taken map[string]int       // how often each client connected
+	left  map[string]time.Time // when it went
+}
+
+func (h *sessionNode) ID() string { return "session node" }
+
+func (h *sessionNode) Provides(b byte) bool {
+	return b == mochi.OnDisconnect || b == mochi.OnPacketEncode
+}
+
+func (h *sessionNode) OnDisconnect(cl *mochi.Client, _ error, _ bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.left[cl.ID] = time.Now()
+}
+
+func (h *sessionNode) OnPacketEncode(cl *mochi.Client, pk packets.Packet) packets.Packet {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if pk.FixedHeader.Type == packets.Connack {
+		h.taken[cl.ID]++
+		known := h.late > 0 && time.Since(h.left[cl.ID]) > h.late
+		pk.SessionPresent = pk.SessionPresent && (known || h.taken[cl.ID] > 2) // the second CONNECT made one
+	}
+	return pk
+}
+
+// A session that the check itself made at the other node is none that was found there.
+func TestSessionApart(t *testing.T) {
+	t.Parallel()
+	for late, want := range map[time.Duration]Verdict{0: Violates, 300 * time.Millisecond: Conforms} {
+		at := startMochi(t, &sessionNode{late: late, taken: map[string]int{}, left: map[string]time.Time{}})
+		for _, r := range examined(t, Options{From: strings.Replace(at, "127.0.0.1", "localhost", 1), To: at, Statements: only("session/present"), Parallel: 1}) {
+			if r.Verdict != want {
+				t.Errorf("expected %s: %s", want, told(r))
+			}
+		}
+	}
+}
