@@ -40,12 +40,12 @@ func kept(x *exam, name, label string, qos byte) *client {
 
 func retainedSent(x *exam) {
 	kept(x, "t", "m", 1)
-	x.sub().subscribeUntil(x.topic("t"), 1, "m")
+	x.subscribed(x.topic("t"), 1, "m")
 }
 
 func retainedFlag(x *exam) {
 	kept(x, "t", "m", 1)
-	if m := x.sub().subscribeUntil(x.topic("t"), 1, "m"); !m.FixedHeader.Retain {
+	if _, m := x.subscribed(x.topic("t"), 1, "m"); !m.FixedHeader.Retain {
 		x.Violates("it came without RETAIN")
 	}
 }
@@ -56,8 +56,7 @@ func retainedWildcard(x *exam) {
 	for _, name := range []string{"b", "a/c", "a/c/d"} {
 		pub.publish(x.topic(name), name, 1, retain)
 	}
-	sub := x.sub()
-	sub.subscribeUntil(x.topic("#"), 1, "a/c/d")
+	sub, _ := x.subscribed(x.topic("#"), 1, "a/c/d")
 	for _, name := range []string{"a", "b", "a/c"} {
 		sub.message(name)
 	}
@@ -66,8 +65,7 @@ func retainedWildcard(x *exam) {
 func retainedReplaced(x *exam) {
 	pub := kept(x, "t", "old", 1)
 	pub.publish(x.topic("t"), "new", 1, retain)
-	sub := x.sub()
-	sub.subscribeUntil(x.topic("t"), 1, "new")
+	sub, _ := x.subscribed(x.topic("t"), 1, "new")
 	if x.apart() {
 		return // the old one may have come while the new one was on its way
 	}
@@ -81,8 +79,7 @@ func retainedQoS(x *exam) {
 		}
 		name := qosLabel(qos)
 		kept(x, name, name, max(qos, 1)) // acknowledged, so that it is there
-		sub := x.sub()
-		m := sub.subscribeUntil(x.topic(name), 2, name)
+		_, m := x.subscribed(x.topic(name), 2, name)
 		if m.FixedHeader.Qos != max(qos, 1) {
 			x.Violates("a retained message of QoS %d came with QoS %d to a subscription with QoS 2", max(qos, 1), m.FixedHeader.Qos)
 		}
@@ -148,8 +145,7 @@ func retainedNot(x *exam) {
 	pub := kept(x, "t", "kept", 1)
 	pub.publish(x.topic("t"), "live", 1)
 	pub.publish(x.topic("u"), "live", 1)
-	sub := x.sub()
-	sub.subscribeUntil(x.topic("t"), 1, "kept")
+	sub, _ := x.subscribed(x.topic("t"), 1, "kept")
 	sub.subscribe(x.topic("u"), 1)
 	sub.nothing(pub, "it was sent without RETAIN, before the subscription")
 }
@@ -166,13 +162,13 @@ func retainedLive(x *exam) {
 
 func retainedOutlives(x *exam) {
 	kept(x, "t", "m", 1).disconnect()
-	x.sub().subscribeUntil(x.topic("t"), 1, "m")
+	x.subscribed(x.topic("t"), 1, "m")
 }
 
 func handling(n byte, first, second bool) func(*exam) {
 	return func(x *exam) {
 		pub := kept(x, "t", "m", 1)
-		x.sub().subscribeUntil(x.topic("t"), 1, "m") // it is there
+		x.subscribed(x.topic("t"), 1, "m") // it is there
 		c := x.sub()
 		for i, want := range []bool{first, second} {
 			c.subscribeAll([]packets.Subscription{{Filter: x.topic("t"), Qos: 1, RetainHandling: n}})

@@ -81,7 +81,10 @@ func startMochi(t *testing.T, hook mochi.Hook) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h, ok := hook.(*farNode); ok {
+	switch h := hook.(type) {
+	case *farNode:
+		h.topics = s.Topics
+	case *lateRetainer:
 		h.topics = s.Topics
 	}
 	if h, ok := hook.(*wrong); ok && h.closesNone {

@@ -90,7 +90,7 @@ func willRetain(want bool) func(*exam) {
 			x.Violates("it came with RETAIN to a subscription that was there before")
 		}
 		if want {
-			x.sub().subscribeUntil(x.topic("w"), 1, "will")
+			x.subscribed(x.topic("w"), 1, "will")
 		} else if isKept(x, "w", "will") {
 			x.Violates("it is sent to new subscriptions")
 		}

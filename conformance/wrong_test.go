@@ -353,3 +353,58 @@ func TestSessionApart(t *testing.T) {
 		}
 	}
 }
+
+// A lateRetainer hook makes mochi-mqtt send retained messages some time after SUBACK, as
+// brokers do that look for them meanwhile.
+type lateRetainer struct {
+	mochi.HookBase
+	topics *mochi.TopicsIndex
+	drops  bool // what is not sent yet when the subscription ends
+}
+
+func (h *lateRetainer) ID() string { return "late retainer" }
+
+func (h *lateRetainer) Provides(b byte) bool {
+	return b == mochi.OnSubscribe || b == mochi.OnSubscribed
+}
+
+func (h *lateRetainer) OnSubscribe(_ *mochi.Client, pk packets.Packet) packets.Packet {
+	for i := range pk.Filters {
+		pk.Filters[i].RetainHandling = 2 // mochi itself sends none
+	}
+	return pk
+}
+
+func (h *lateRetainer) OnSubscribed(cl *mochi.Client, pk packets.Packet, _ []byte) {
+	time.AfterFunc(20*time.Millisecond, func() {
+		for _, f := range pk.Filters {
+			if _, there := cl.State.Subscriptions.Get(f.Filter); h.drops && !there {
+				continue
+			}
+			for _, m := range h.topics.Messages(f.Filter) {
+				out := m.Copy(false)
+				out.FixedHeader.Retain, out.FixedHeader.Qos = true, min(m.FixedHeader.Qos, f.Qos)
+				if id, err := cl.NextPacketID(); err == nil {
+					out.PacketID = uint16(id)
+				}
+				cl.WritePacket(out)
+			}
+		}
+	})
+}
+
+// A retained message may come after the answer to a PINGREQ that was sent behind SUBSCRIBE.
+func TestRetainedLate(t *testing.T) {
+	t.Parallel()
+	for _, drops := range []bool{false, true} {
+		at := startMochi(t, &lateRetainer{drops: drops})
+		for _, r := range examined(t, Options{
+			From: strings.Replace(at, "127.0.0.1", "localhost", 1), To: at,
+			Statements: only("retained/sent", "retained/flag", "retained/every-topic", "retained/not-without-flag", "subscribe/replaced-retained", "will/retained"),
+		}) {
+			if r.Verdict != Conforms {
+				t.Errorf("drops %t: %s", drops, told(r))
+			}
+		}
+	}
+}
