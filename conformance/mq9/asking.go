@@ -159,7 +159,7 @@ func oneReply(x *exam) {
 	at := x.create("a")
 	id := x.send(at, "m")
 	x.fetches("sent", at, x.group("g"), "m")
-	x.in().done(subjectAck+at, x.body("group_name", x.own("g"), "mail_address", at, "msg_id", id))
+	x.ack(at, "g", id)
 	x.query(at)
 	x.After(4 * lookAgain)
 	for _, c := range []*client{x.out(), x.in()} {

@@ -139,6 +139,7 @@ func waiting(ms int) map[string]any { return map[string]any{"max_wait_ms": ms} }
 
 func fetchWaits(x *exam) {
 	at := x.create("a")
+	x.fetch(at, earliest...) // its node serves it
 	waits := x.in().request(subjectFetch+at, x.body("deliver", "earliest", "config", waiting(longWait)))
 	x.After(longWait / 4 * time.Millisecond)
 	x.send(at, "m")
@@ -157,6 +158,7 @@ func fetchWaits(x *exam) {
 
 // empties is how long a FETCH of an empty mailbox takes.
 func (x *exam) empties(at string, fields ...any) time.Duration {
+	x.fetch(at, earliest...) // its node serves it
 	began := time.Now()
 	r, ok := x.in().request(subjectFetch+at, x.body(fields...)).tryReply(x.wait + longWait*time.Millisecond)
 	if !ok {

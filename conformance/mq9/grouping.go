@@ -147,7 +147,7 @@ func groupNodes(x *exam) {
 	x.fetches("sent", at, earliest, "m1", "m2", "m3")
 	x.reads(at, "g", "m1", "m2")
 	x.shows("at the other node", func() []mail {
-		return x.mails(x.out().done(subjectFetch+at, x.body(x.group("g", "config", most(100))...)))
+		return x.out().fetch(at, x.group("g")...)
 	}, "m3")
 }
 
@@ -160,9 +160,9 @@ func workers(x *exam) {
 	var got []string
 	x.eventually(fmt.Sprintf("three workers take turns, and do not read all %d messages", n), func() bool {
 		for _, c := range team {
-			for _, m := range x.mails(c.done(subjectFetch+at, x.body(x.group("g", "config", most(2))...))) {
+			for _, m := range c.fetch(at, x.group("g", "config", most(2))...) {
 				got = append(got, m.Payload)
-				c.done(subjectAck+at, x.body("group_name", x.own("g"), "mail_address", at, "msg_id", m.ID))
+				c.ack(at, "g", m.ID)
 			}
 		}
 		return len(got) >= n

@@ -74,6 +74,7 @@ func Run(ctx context.Context, o conformance.Options) ([]conformance.Result, erro
 	}
 	return o.Hold(ctx, func(s conformance.Statement, n int) conformance.Result {
 		x := newExam(o, n)
+		x.statement = s.Name
 		x.Run(ctx, func() { checks[s.Name](x) }, x.clean)
 		return x.Result(s, o.Known)
 	})

@@ -169,7 +169,7 @@ func eachNode(x *exam) {
 	x.eventually("the other node does not take a message", func() bool { return !x.in().ask(subjectSend+at, []byte("last")).failed() })
 	x.fetches("sent at two nodes", at, earliest, "first", "last")
 	x.shows("sent at two nodes, read at the first", func() []mail {
-		return x.mails(x.out().done(subjectFetch+at, x.body("deliver", "earliest", "config", most(100))))
+		return x.out().fetch(at, earliest...)
 	}, "first", "last")
 }
 
@@ -179,7 +179,7 @@ func kept(x *exam) {
 	x.After(time.Second)
 	late := x.dial("late", x.to)
 	x.shows("for a reader that came later", func() []mail {
-		return x.mails(late.done(subjectFetch+at, x.body(x.group("g", "config", most(100))...)))
+		return late.fetch(at, x.group("g")...)
 	}, "m1", "m2")
 }
 

@@ -200,6 +200,8 @@ func TestSetups(t *testing.T) {
 		}, "create/reply", mailboxes},
 		"unknown mailboxes": {says(subjectQuery, no), "send/nodes", mailboxes},
 		"no messages":       {says(subjectSend, no), "send/id", mailboxes},
+		"no reading":        {says(subjectFetch, no), "fetch/earliest", []string{"priority/order", "key/latest", "delete/gone", "fetch/wait-default"}},
+		"no acknowledging":  {says(subjectAck, no), "ack/batch", []string{"group/resumes", "ack/middle", "delete/offset"}},
 		"no agents":         {says(subjectDiscover, no), "agent/registered", []string{"agent/as-it-was", "agent/report", "agent/text"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -217,6 +219,34 @@ func TestSetups(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A node may serve a mailbox some time after it knows it.
+func TestServedLate(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	began := map[string]time.Time{} // of each subject
+	w := &wrong{ask: func(m *nats.Msg) string {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, prefix := range []string{subjectFetch, subjectAck} {
+			if _, asked := began[m.Subject]; !asked && strings.HasPrefix(m.Subject, prefix) {
+				began[m.Subject] = time.Now()
+			}
+		}
+		if at, late := began[m.Subject]; late && time.Since(at) < 100*time.Millisecond {
+			return `{"error":"shard has no leader yet"}`
+		}
+		return ""
+	}}
+	for _, r := range examined(t, conformance.Options{
+		To: w.start(t, startNodes(t, 1)[0]), Wait: 4 * time.Second,
+		Statements: only("priority/order", "priority/batches", "key/latest", "delete/gone", "group/resumes", "group/workers", "ack/required", "fetch/wait-ends", "fetch/earliest"),
+	}) {
+		if r.Verdict != conformance.Conforms {
+			t.Error(told(r))
+		}
 	}
 }
 
@@ -408,6 +438,12 @@ func defects() map[string]struct {
 				in["group_name"] = g[:1]
 			}
 		})}, []string{"group/others"}},
+		"nothing from an id": {&wrong{ask: func(m *nats.Msg) string {
+			if strings.HasPrefix(m.Subject, subjectFetch) && strings.Contains(string(m.Data), `"deliver":"from_id"`) {
+				return `{"error":"not implemented"}`
+			}
+			return ""
+		}}, []string{"fetch/from-id"}},
 		"never forced":           {&wrong{ask: asks(subjectFetch, dropped("force_deliver"))}, []string{"group/force-earliest", "group/force-latest", "group/force-from-id"}},
 		"no limit":               {&wrong{ask: asks(subjectQuery, dropped("limit"))}, []string{"query/limit"}},
 		"any tag":                {&wrong{ask: asks(subjectQuery, dropped("tags"))}, []string{"query/tag", "query/none"}},
