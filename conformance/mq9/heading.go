@@ -151,7 +151,7 @@ func messageLives(x *exam) {
 		switch got := payloadsOf(x.fetch(at, earliest...)); {
 		case slices.Equal(got, []string{"m", "behind"}):
 			looked++
-		case len(got) > 0:
+		case len(got) > 0 && !slices.Equal(got, []string{"m"}): // the one behind is not there yet
 			x.Violates("a message that lives for %d s and one behind it were sent, and %s is read", ttl, list(got))
 		}
 		x.After(4 * lookAgain)

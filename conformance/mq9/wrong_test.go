@@ -250,6 +250,35 @@ func TestServedLate(t *testing.T) {
 	}
 }
 
+// A node may show a message some time after it was stored, which is no end of another one.
+func TestShownLate(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	stored := map[string]time.Time{} // the latest of each mailbox
+	w := &wrong{}
+	w.ask = func(m *nats.Msg) string {
+		mu.Lock()
+		defer mu.Unlock()
+		if at, sends := strings.CutPrefix(m.Subject, subjectSend); sends {
+			stored[at] = time.Now()
+		}
+		return ""
+	}
+	w.answer = func(subject string, out map[string]any) {
+		mu.Lock()
+		defer mu.Unlock()
+		all, _ := out["messages"].([]any)
+		if at, reads := strings.CutPrefix(subject, subjectFetch); reads && len(all) > 0 && time.Since(stored[at]) < 300*time.Millisecond {
+			out["messages"] = all[:len(all)-1]
+		}
+	}
+	for _, r := range examined(t, conformance.Options{To: w.start(t, startNodes(t, 1)[0]), Statements: only("message-ttl/until")}) {
+		if r.Verdict != conformance.Conforms {
+			t.Error(told(r))
+		}
+	}
+}
+
 // A broker may return its agents page by page also without a text. Where others have many,
 // those of a check are not on the first page.
 func TestAgentsOnPages(t *testing.T) {
@@ -444,6 +473,12 @@ func defects() map[string]struct {
 			}
 			return ""
 		}}, []string{"fetch/from-id"}},
+		"messages too short": {&wrong{ask: func(m *nats.Msg) string {
+			if m.Header.Get("mq9-ttl") == "6" {
+				m.Header.Set("mq9-ttl", "2")
+			}
+			return ""
+		}}, []string{"message-ttl/until"}},
 		"never forced":           {&wrong{ask: asks(subjectFetch, dropped("force_deliver"))}, []string{"group/force-earliest", "group/force-latest", "group/force-from-id"}},
 		"no limit":               {&wrong{ask: asks(subjectQuery, dropped("limit"))}, []string{"query/limit"}},
 		"any tag":                {&wrong{ask: asks(subjectQuery, dropped("tags"))}, []string{"query/tag", "query/none"}},
