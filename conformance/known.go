@@ -1,17 +1,36 @@
 package conformance
 
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/semver"
+)
+
 // A Known is a violation that a broker is known for.
 type Known struct {
 	Name    string  // of the statement
 	Version Version // 0: of both
 	What    string  // the broker does
 	Cite    string  // where that is said or can be read
+	Until   string  // the first release that does not; "" where none is known
 }
 
-// KnownOf are the violations that are known of a flavor of brokers, each held
-// against the standard's text again before it was written here.
-func KnownOf(flavor string) []Known {
-	return map[string][]Known{"mosquitto": knownOfMosquitto(), "reference": knownOfReference()}[flavor]
+// KnownOf are the violations that are known of a version of a flavor of brokers, such as
+// mosquitto 2.0.11, each held against the standard's text again before it was written
+// here. Without a version they are all that are known, and say before which release.
+func KnownOf(flavor, version string) []Known {
+	all := map[string][]Known{"mosquitto": knownOfMosquitto(), "reference": knownOfReference()}[flavor]
+	if version == "" {
+		for i, k := range all {
+			if k.Until != "" {
+				all[i].What += ", before " + k.Until
+			}
+		}
+		return all
+	}
+	number := "v" + version[strings.LastIndexByte(version, ' ')+1:]
+	return slices.DeleteFunc(all, func(k Known) bool { return k.Until != "" && semver.Compare(number, "v"+k.Until) >= 0 })
 }
 
 func find(known []Known, s Statement) *Known {
@@ -28,17 +47,17 @@ func find(known []Known, s Statement) *Known {
 func knownOfMosquitto() []Known {
 	const strict = "ChangeLog of 2.0.12, \"Strict protocol compliance fixes\""
 	return []Known{
-		{"take-over/says-why", V5, "closes the connection that was taken over without a DISCONNECT", "src/handle_connect.c of 2.0.11, which knows no code 0x8E; see also ChangeLog of 2.0.15, issue 2607"},
-		{"will/after-second-connect", 0, "forgets the will of a client that sends a second CONNECT", "src/handle_connect.c of 2.0.11: handle_connect_error sets context->will to NULL"},
-		{"will/delay-ends-with-session", V5, "waits for the will's delay, though the session ended", "issue 3505, fixed after 2.1.2"},
-		{"share/name", V5, "grants a shared subscription without a name", "src/topic_tok.c of 2.0.11: sub__topic_tokenise takes any name"},
-		{"share/name-characters", V5, "grants a shared subscription without a filter, or with a wildcard for a name", "src/topic_tok.c of 2.0.11: sub__topic_tokenise asks for two levels; later ones ask for three and no wildcard"},
-		{"share/no-local", V5, "takes No Local on a shared subscription", "ChangeLog of 2.1.0: returns a protocol error since"},
-		{"malformed/server-packet", 0, "takes SUBACK from a client", "src/read_handle.c of 2.0.11, where it is compiled with bridges"},
-		{"malformed/pingreq-flags", 0, "takes PINGREQ with reserved bits", "lib/handle_ping.c of 2.0.11; " + strict},
-		{"malformed/connect-authentication-data-alone", V5, "takes authentication data without a method", "src/handle_connect.c of 2.0.11; later ones answer with a protocol error"},
-		{"malformed/publish-identifier", V5, "takes a PUBLISH with a subscription identifier", "src/handle_publish.c of 2.0.11, which skips the property"},
-		{"malformed/publish-response-wildcard", V5, "takes a response topic with a wildcard", "ChangeLog of 2.0.20, \"Don't allow invalid response topic values\""},
+		{"take-over/says-why", V5, "closes the connection that was taken over without a DISCONNECT", "src/handle_connect.c of 2.0.11, which knows no code 0x8E; see also ChangeLog of 2.0.15, issue 2607", "2.0.15"},
+		{"will/after-second-connect", 0, "forgets the will of a client that sends a second CONNECT", "src/handle_connect.c of 2.0.11: handle_connect_error sets context->will to NULL", ""},
+		{"will/delay-ends-with-session", V5, "waits for the will's delay, though the session ended", "issue 3505, fixed after 2.1.2", "2.1.3"},
+		{"share/name", V5, "grants a shared subscription without a name", "src/topic_tok.c of 2.0.11: sub__topic_tokenise takes any name", ""},
+		{"share/name-characters", V5, "grants a shared subscription without a filter, or with a wildcard for a name", "src/topic_tok.c of 2.0.11: sub__topic_tokenise asks for two levels; later ones ask for three and no wildcard", ""},
+		{"share/no-local", V5, "takes No Local on a shared subscription", "ChangeLog of 2.1.0: returns a protocol error since", "2.1.0"},
+		{"malformed/server-packet", 0, "takes SUBACK from a client", "src/read_handle.c of 2.0.11, where it is compiled with bridges", ""},
+		{"malformed/pingreq-flags", 0, "takes PINGREQ with reserved bits", "lib/handle_ping.c of 2.0.11; " + strict, "2.0.12"},
+		{"malformed/connect-authentication-data-alone", V5, "takes authentication data without a method", "src/handle_connect.c of 2.0.11; later ones answer with a protocol error", ""},
+		{"malformed/publish-identifier", V5, "takes a PUBLISH with a subscription identifier", "src/handle_publish.c of 2.0.11, which skips the property", ""},
+		{"malformed/publish-response-wildcard", V5, "takes a response topic with a wildcard", "ChangeLog of 2.0.20, \"Don't allow invalid response topic values\"", "2.0.20"},
 	}
 }
 
@@ -46,12 +65,12 @@ func knownOfMosquitto() []Known {
 func knownOfReference() []Known {
 	const conversion = "server/mqtt.go of nats-server 2.15: mqttToNATSSubjectConversion, which turns # and + into NATS wildcards wherever they are, and lets * and > through"
 	return []Known{
-		{"take-over/will", V311, "forgets the will of a client that is taken over", "server/mqtt.go of nats-server 2.15: mqttProcessConnect, \"Remove will of existing client before closing\""},
-		{"filter/hash-not-last", V311, "grants a filter with # beside other characters", conversion},
-		{"filter/plus-not-alone", V311, "grants a filter with + beside other characters", conversion},
-		{"filter/other-characters", V311, "takes the levels * and > of a filter for wildcards", conversion},
-		{"group/workers-at-once", MQ9, "returns a message to every member that fetches before one acknowledged it, as RobustMQ does", "internal/broker/mq9/fetch.go: fetch, \"It moves no offset\""},
-		{"send/bytes", MQ9, "puts bytes that are no text into JSON as U+FFFD", "internal/broker/mq9/read.go: messageOf, as RobustMQ does"},
-		{"apart/nats-subscriber", MQ9, "shows a client that subscribes to > every request of others", "server/sublist.go of nats-server 2.15: requests of mq9 are messages like any other there"},
+		{"take-over/will", V311, "forgets the will of a client that is taken over", "server/mqtt.go of nats-server 2.15: mqttProcessConnect, \"Remove will of existing client before closing\"", ""},
+		{"filter/hash-not-last", V311, "grants a filter with # beside other characters", conversion, ""},
+		{"filter/plus-not-alone", V311, "grants a filter with + beside other characters", conversion, ""},
+		{"filter/other-characters", V311, "takes the levels * and > of a filter for wildcards", conversion, ""},
+		{"group/workers-at-once", MQ9, "returns a message to every member that fetches before one acknowledged it, as RobustMQ does", "internal/broker/mq9/fetch.go: fetch, \"It moves no offset\"", ""},
+		{"send/bytes", MQ9, "puts bytes that are no text into JSON as U+FFFD", "internal/broker/mq9/read.go: messageOf, as RobustMQ does", ""},
+		{"apart/nats-subscriber", MQ9, "shows a client that subscribes to > every request of others", "server/sublist.go of nats-server 2.15: requests of mq9 are messages like any other there", ""},
 	}
 }

@@ -185,7 +185,7 @@ func (a *app) examine(ctx context.Context, say io.Writer, f conforming) (report 
 	fmt.Fprintf(say, "%d checks of %s, %d nodes\n", len(statements), report.Broker, report.Nodes)
 	p := newTicker(say, len(statements))
 	results, err := hold(ctx, statements, at, conformance.Options{
-		User: at.user, Password: at.password, Seed: f.seed, Wait: f.wait, Parallel: f.atOnce(at.nodes), Known: conformance.KnownOf(flavor), Tell: p.tell,
+		User: at.user, Password: at.password, Seed: f.seed, Wait: f.wait, Parallel: f.atOnce(at.nodes), Known: conformance.KnownOf(flavor, at.version), Tell: p.tell,
 	})
 	p.end()
 	for _, r := range results {
