@@ -174,7 +174,7 @@ func oneReply(x *exam) {
 
 func unknownRequest(x *exam) {
 	for _, subject := range []string{"$mq9.AI.MAILBOX.REMOVE", "$mq9.AI.MSG.PEEK." + x.address("a"), "$mq9.AI.NOTHING"} {
-		k := x.out().request(subject, []byte("{}"))
+		k := x.dial("client", x.from).request(subject, []byte("{}")) // whose -ERR is about this one
 		r, ok := reply{}, false
 		x.eventually("neither a reply nor -ERR came to "+subject, func() bool {
 			r, ok = k.tryReply(lookAgain)

@@ -32,6 +32,7 @@ type wrong struct {
 	forgets bool   // UNSUB ends all subscriptions of a number, whoever made them
 	mute    string // the request of this beginning has no reply
 	twice   bool   // every reply comes twice
+	objects string // -ERR is all that the request of this beginning has
 	lazy    bool   // it leaves out what comes together with something else
 
 	upstream *nats.Conn
@@ -140,6 +141,10 @@ func (w *wrong) publish(conn net.Conn, r io.Reader, fields []string) bool {
 
 func (w *wrong) pass(conn net.Conn, m *nats.Msg, to string) bool {
 	asked := m.Subject
+	if w.objects != "" && strings.HasPrefix(asked, w.objects) {
+		io.WriteString(conn, "-ERR 'Permissions Violation'\r\n")
+		return true
+	}
 	if w.mute != "" && strings.HasPrefix(asked, w.mute) {
 		return true
 	}
@@ -403,17 +408,18 @@ func defects() map[string]struct {
 		broker   *wrong
 		violated []string
 	}{
-		"none":                          {&wrong{}, nil},
-		"PING before PONG":              {&wrong{pings: true}, []string{"request/pong"}},
-		"one number for all replies":    {&wrong{sid: "0"}, []string{"request/mux-inbox", "request/own-inbox"}},
-		"ends what others have":         {&wrong{forgets: true}, []string{"request/apart"}},
-		"no field error":                {&wrong{answer: answers("$", dropped("error"))}, []string{"request/error-field"}},
-		"nothing for what it knows not": {&wrong{mute: "$mq9.AI.NOTHING"}, []string{"request/unknown"}},
-		"letters of any case":           {&wrong{ask: asks(subjectCreate, renamed(strings.ToLower))}, []string{"address/upper-case"}},
-		"underscores":                   {&wrong{ask: asks(subjectCreate, renamed(func(name string) string { return strings.ReplaceAll(name, "_", ".") }))}, []string{"address/underscore"}},
-		"longer addresses":              {&wrong{ask: asks(subjectCreate, renamed(func(name string) string { return name[:min(128, len(name))] }))}, []string{"address/too-long"}},
-		"made again and again":          {&wrong{answer: answers(subjectCreate, func(out map[string]any) { out["error"] = "" })}, []string{"create/duplicate", "create/once"}},
-		"mailboxes for ever":            {&wrong{ask: asks(subjectCreate, dropped("ttl"))}, []string{"create/ttl", "create/again"}},
+		"none":                              {&wrong{}, nil},
+		"PING before PONG":                  {&wrong{pings: true}, []string{"request/pong"}},
+		"one number for all replies":        {&wrong{sid: "0"}, []string{"request/mux-inbox", "request/own-inbox"}},
+		"ends what others have":             {&wrong{forgets: true}, []string{"request/apart"}},
+		"no field error":                    {&wrong{answer: answers("$", dropped("error"))}, []string{"request/error-field"}},
+		"nothing for what it knows not":     {&wrong{mute: "$mq9.AI.NOTHING"}, []string{"request/unknown"}},
+		"-ERR for one, nothing for another": {&wrong{objects: "$mq9.AI.MAILBOX.REMOVE", mute: "$mq9.AI.NOTHING"}, []string{"request/unknown"}},
+		"letters of any case":               {&wrong{ask: asks(subjectCreate, renamed(strings.ToLower))}, []string{"address/upper-case"}},
+		"underscores":                       {&wrong{ask: asks(subjectCreate, renamed(func(name string) string { return strings.ReplaceAll(name, "_", ".") }))}, []string{"address/underscore"}},
+		"longer addresses":                  {&wrong{ask: asks(subjectCreate, renamed(func(name string) string { return name[:min(128, len(name))] }))}, []string{"address/too-long"}},
+		"made again and again":              {&wrong{answer: answers(subjectCreate, func(out map[string]any) { out["error"] = "" })}, []string{"create/duplicate", "create/once"}},
+		"mailboxes for ever":                {&wrong{ask: asks(subjectCreate, dropped("ttl"))}, []string{"create/ttl", "create/again"}},
 		"mailboxes too short": {&wrong{ask: asks(subjectCreate, func(in map[string]any) {
 			if ttl, _ := in["ttl"].(float64); ttl == 6 {
 				in["ttl"] = 2
