@@ -161,3 +161,26 @@ func TestPanicIsUndecided(t *testing.T) {
 		t.Errorf("%s: %s", x.verdict, x.why)
 	}
 }
+
+// A broker without QoS 2 may end the connection for a PUBREL.
+func TestNoProblemInfoWithoutQoS2(t *testing.T) {
+	at := scripted(t, func(v Version, kind byte) []byte {
+		switch kind {
+		case packets.Connect:
+			return frame(0x20, []byte{0, 0}, []byte{2, 0x24, 1}) // Maximum QoS 1
+		case packets.Publish:
+			return frame(0x40, u16(firstID+1))
+		case packets.Subscribe:
+			return frame(0x90, u16(firstID+2), props(v), []byte{0})
+		case packets.Unsubscribe:
+			return frame(0xb0, u16(firstID+3), props(v), []byte{0x11})
+		}
+		return goodbye
+	})
+	for _, s := range only("property/request-problem-information") {
+		results, err := Run(t.Context(), Options{To: at, Statements: []Statement{s}, Parallel: 1})
+		if err != nil || results[0].Verdict != Conforms {
+			t.Errorf("error %v, %s", err, told(results[0]))
+		}
+	}
+}
