@@ -177,19 +177,21 @@ func inboundState(x *exam) {
 }
 
 // retryTimer is for how long an answer is kept back to see whether the broker sends
-// again. Some have longer timers, but every run waits for this one.
-const retryTimer = 12 * time.Second
+// again. Some have longer timers, but every run waits for this one, three times.
+const retryTimer = 8 * time.Second
 
+// noResend leaves one message after the other without an answer: a broker may not serve
+// anybody while it waits for one.
 func noResend(x *exam) {
-	one, _ := unacknowledged(x, "one", 1)
-	silent := []*client{one}
+	silent := []func() *client{func() *client { c, _ := unacknowledged(x, "one", 1); return c }}
 	if !(x.offers.MaximumQosFlag && x.offers.MaximumQos < 2) {
-		two, _ := unacknowledged(x, "two", 2)
-		released, _ := unreleased(x, "released")
-		silent = append(silent, two, released)
+		silent = append(silent,
+			func() *client { c, _ := unacknowledged(x, "two", 2); return c },
+			func() *client { c, _ := unreleased(x, "released"); return c })
 	}
-	x.After(retryTimer)
-	for _, c := range silent {
+	for _, leave := range silent {
+		c := leave()
+		x.After(retryTimer)
 		_, closed := c.closedIn(x.grace)
 		if i := slices.IndexFunc(c.held, sentAgain); i >= 0 {
 			x.Violates("%s: %s comes again within %v: it is not answered, but the connection lasts", c.name, packets.PacketNames[c.held[i].FixedHeader.Type], retryTimer)
@@ -197,6 +199,7 @@ func noResend(x *exam) {
 		if closed { // which a server may do to a client that answers nothing
 			x.Undecided("%s: the broker closed the connection within %v", c.name, retryTimer)
 		}
+		c.drop()
 	}
 }
 
