@@ -120,8 +120,8 @@ func (v Verdict) Among(series State, claim, count string) string {
 }
 
 // Repeated returns the claim that a failed series is about, how often it failed, in words,
-// and the places of the attempts that failed it in the way that came most often. They are
-// zero of a series that did not fail, or is one run.
+// and the places of the attempts that failed it as most did. They are zero of a series that
+// did not fail, or is one run.
 func Repeated(attempts []Attempt) (claim, words string, alike []int) {
 	all := attempts
 	if attempts = distinct(attempts); len(attempts) < 2 || !attempts[worstOf(attempts)].Verdict.State.Failed() {
