@@ -51,12 +51,12 @@ func knownOfMosquitto() []Known {
 		{"will/after-second-connect", 0, "forgets the will of a client that sends a second CONNECT", "src/handle_connect.c of 2.0.11: handle_connect_error sets context->will to NULL", ""},
 		{"will/delay-ends-with-session", V5, "waits for the will's delay, though the session ended", "issue 3505, fixed after 2.1.2", "2.1.3"},
 		{"share/name", V5, "grants a shared subscription without a name", "src/topic_tok.c of 2.0.11: sub__topic_tokenise takes any name", ""},
-		{"share/name-characters", V5, "grants a shared subscription without a filter, or with a wildcard for a name", "src/topic_tok.c of 2.0.11: sub__topic_tokenise asks for two levels; later ones ask for three and no wildcard", ""},
+		{"share/name-characters", V5, "grants a shared subscription without a filter, or with a wildcard for a name", "src/topic_tok.c of 2.0.11: sub__topic_tokenise asks for two levels; later ones ask for three and no wildcard", "2.1.0"},
 		{"share/no-local", V5, "takes No Local on a shared subscription", "ChangeLog of 2.1.0: returns a protocol error since", "2.1.0"},
 		{"malformed/server-packet", 0, "takes SUBACK from a client", "src/read_handle.c of 2.0.11, where it is compiled with bridges", ""},
 		{"malformed/pingreq-flags", 0, "takes PINGREQ with reserved bits", "lib/handle_ping.c of 2.0.11; " + strict, "2.0.12"},
-		{"malformed/connect-authentication-data-alone", V5, "takes authentication data without a method", "src/handle_connect.c of 2.0.11; later ones answer with a protocol error", ""},
-		{"malformed/publish-identifier", V5, "takes a PUBLISH with a subscription identifier", "src/handle_publish.c of 2.0.11, which skips the property", ""},
+		{"malformed/connect-authentication-data-alone", V5, "takes authentication data without a method", "src/handle_connect.c of 2.0.11; later ones answer with a protocol error", "2.1.0"},
+		{"malformed/publish-identifier", V5, "takes a PUBLISH with a subscription identifier", "src/handle_publish.c of 2.0.11, which skips the property", "2.1.0"},
 		{"malformed/publish-response-wildcard", V5, "takes a response topic with a wildcard", "ChangeLog of 2.0.20, \"Don't allow invalid response topic values\"", "2.0.20"},
 	}
 }

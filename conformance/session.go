@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -183,28 +184,30 @@ const retryTimer = 8 * time.Second
 // noResend leaves one message after the other without an answer: a broker may not serve
 // anybody while it waits for one.
 func noResend(x *exam) {
-	silent := []func() *client{func() *client { c, _ := unacknowledged(x, "one", 1); return c }}
-	if !(x.offers.MaximumQosFlag && x.offers.MaximumQos < 2) {
-		silent = append(silent,
-			func() *client { c, _ := unacknowledged(x, "two", 2); return c },
-			func() *client { c, _ := unreleased(x, "released"); return c })
-	}
-	for _, leave := range silent {
-		c := leave()
+	message := x.labelled("m")
+	leave := func(c *client, again func(*packet) bool, what string) {
 		x.After(retryTimer)
-		_, closed := c.closedIn(x.grace)
-		if i := slices.IndexFunc(c.held, sentAgain); i >= 0 {
-			x.Violates("%s: %s comes again within %v: it is not answered, but the connection lasts", c.name, packets.PacketNames[c.held[i].FixedHeader.Type], retryTimer)
-		}
-		if closed { // which a server may do to a client that answers nothing
+		late := c.pong(x.soon()) // what it sent meanwhile comes before that
+		switch {
+		case slices.ContainsFunc(c.held, again):
+			x.Violates("%s: %s comes again within %v: it is not answered, but the connection lasts", c.name, what, retryTimer)
+		case errors.Is(late, errLate):
+			x.Undecided("%s: no PINGRESP in %v after %v: the broker or this machine stood still", c.name, x.wait, retryTimer)
+		case late != nil: // which a server may do to a client that answers nothing
 			x.Undecided("%s: the broker closed the connection within %v", c.name, retryTimer)
 		}
 		c.drop()
 	}
-}
-
-func sentAgain(pk *packet) bool {
-	return pk.FixedHeader.Type == packets.Publish || pk.FixedHeader.Type == packets.Pubrel
+	c, _ := unacknowledged(x, "one", 1)
+	leave(c, message, "PUBLISH")
+	if x.offers.MaximumQosFlag && x.offers.MaximumQos < 2 {
+		return
+	}
+	c, _ = unacknowledged(x, "two", 2)
+	leave(c, message, "PUBLISH")
+	c, first := unreleased(x, "released")
+	pubrel := answerTo(packets.Pubrel, first.PacketID)
+	leave(c, func(pk *packet) bool { return message(pk) || pubrel(pk) }, "PUBLISH or PUBREL")
 }
 
 // expiryBound is how long a broker may take to discard what expired: the standard

@@ -168,9 +168,18 @@ func eachNode(x *exam) {
 	x.sent["last"] = true
 	x.eventually("the other node does not take a message", func() bool { return !x.in().ask(subjectSend+at, []byte("last")).failed() })
 	x.fetches("sent at two nodes", at, earliest, "first", "last")
+	x.readable(at)
 	x.shows("sent at two nodes, read at the first", func() []mail {
-		return x.out().fetch(at, earliest...)
+		return x.mails(x.out().done(subjectFetch+at, x.body("deliver", "earliest", "config", most(100))))
 	}, "first", "last")
+}
+
+// readable is that a mailbox can be read at the senders' node, too, which serves it maybe
+// only a while later.
+func (x *exam) readable(at string) {
+	x.eventually("the other node does not let anybody read", func() bool {
+		return !x.out().ask(subjectFetch+at, x.body("deliver", "earliest", "config", most(100))).failed()
+	})
 }
 
 func kept(x *exam) {

@@ -206,8 +206,14 @@ func TestSetups(t *testing.T) {
 		"unknown mailboxes": {says(subjectQuery, no), "send/nodes", mailboxes},
 		"no messages":       {says(subjectSend, no), "send/id", mailboxes},
 		"no reading":        {says(subjectFetch, no), "fetch/earliest", []string{"priority/order", "key/latest", "delete/gone", "fetch/wait-default"}},
-		"no acknowledging":  {says(subjectAck, no), "ack/batch", []string{"group/resumes", "ack/middle", "delete/offset"}},
-		"no agents":         {says(subjectDiscover, no), "agent/registered", []string{"agent/as-it-was", "agent/report", "agent/text"}},
+		"no groups": {func(m *nats.Msg) string {
+			if strings.HasPrefix(m.Subject, subjectFetch) && strings.Contains(string(m.Data), "group_name") {
+				return no
+			}
+			return ""
+		}, "group/begins", []string{"send/kept", "ack/middle", "priority/one-by-one"}},
+		"no acknowledging": {says(subjectAck, no), "ack/batch", []string{"group/resumes", "ack/middle", "delete/offset"}},
+		"no agents":        {says(subjectDiscover, no), "agent/registered", []string{"agent/as-it-was", "agent/report", "agent/text"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -224,6 +230,30 @@ func TestSetups(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A request that is refused since the check's own mailbox is as it is violates the check's
+// statement: others are carried out.
+func TestSpoiltByItself(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	spoilt := map[string]bool{}
+	w := &wrong{ask: func(m *nats.Msg) string {
+		mu.Lock()
+		defer mu.Unlock()
+		if rest, deletes := strings.CutPrefix(m.Subject, subjectDelete); deletes {
+			spoilt[rest[:strings.LastIndex(rest, ".")]] = true
+		}
+		if at, reads := strings.CutPrefix(m.Subject, subjectFetch); reads && spoilt[at] {
+			return `{"error":"message not found"}`
+		}
+		return ""
+	}}
+	for _, r := range examined(t, conformance.Options{To: w.start(t, startNodes(t, 1)[0]), Wait: 2 * time.Second, Statements: only("delete/gone")}) {
+		if r.Verdict != conformance.Violates {
+			t.Error(told(r))
+		}
 	}
 }
 
