@@ -36,6 +36,8 @@ func TestKilledForMemory(t *testing.T) {
 		{victim{0, "late", 50, 900_200}, true},
 		{victim{0, "late", 50, 900_300}, false},
 		{victim{46, "late", 50, 900_000}, true},
+		{victim{46, "late", 900_130, 900_200}, true},
+		{victim{0, "late", 900_130, 900_200}, true},
 		{victim{0, "brok", 50, 101}, false},
 		{victim{0, "a-name-that-is-cut-off", 50, 301}, true},
 	} {

@@ -61,10 +61,10 @@ const (
 // process 42 (name) …". It is of the process if it has its pid and is no older than it is.
 // Without a pid it must have its name, and a time near its end.
 func killedForMemory(log string, v victim) bool {
-	since, until, who := v.born, math.Inf(1), fmt.Sprintf("%d ", v.pid)
+	since, until, who := v.born-drift*v.born, math.Inf(1), fmt.Sprintf("%d ", v.pid)
 	if v.pid == 0 {
 		near := waited + drift*v.over
-		since, until = max(v.born, v.over-near), v.over+near
+		since, until = max(since, v.over-near), v.over+near
 		who = fmt.Sprintf("(%s)", v.name[:min(len(v.name), nameBytes)])
 	}
 	for line := range strings.Lines(log) {
