@@ -79,10 +79,11 @@ func SeriesOf(cells []Cell) reports.Series {
 	}
 	series := verdict.Series(attempts)
 	out.State, out.Headline = series.State, series.Headline
-	var alike []int
-	out.Claim, out.Count, alike = verdict.Repeated(attempts)
-	for _, i := range alike {
-		out.Alike = append(out.Alike, out.Runs[i])
+	out.Each = map[string]verdict.Repetition{}
+	for i, a := range attempts {
+		if again := verdict.Repeated(a, attempts); again != nil {
+			out.Each[out.Runs[i]] = *again
+		}
 	}
 	return out
 }

@@ -12,39 +12,41 @@ const SeriesFile = "series.json"
 // A Series is what a run and its repetitions show together. It is decided over several
 // runs, so it is no part of the evidence of this one, whose own verdict stays.
 type Series struct {
-	State    verdict.State `json:"state"`
-	Headline string        `json:"headline"`
-	Claim    string        `json:"claim,omitempty"` // that failed in the most of them
-	Count    string        `json:"count,omitempty"` // how often it failed, in words
-	Alike    []string      `json:"alike,omitempty"` // those that failed it in the way that came most often
-	Runs     []string      `json:"run_ids"`         // this one among them
+	State    verdict.State                 `json:"state"`
+	Headline string                        `json:"headline"`
+	Each     map[string]verdict.Repetition `json:"each,omitempty"` // how often the failure of each failed run came, by its id
+	Runs     []string                      `json:"run_ids"`        // this one among them
 }
 
 // JoinSeries writes what a run and its repetitions show into the run's report.
 func JoinSeries(dir string, s Series) error { return join(dir, SeriesFile, s) }
 
-// shown returns the result for people and lists. A failure that came again has the state of
-// the series and the run's own violation, any other the run's own verdict. A series is not
-// sealed: it can say how often a failure comes, and not that there was none.
+// shown returns the result for people and lists: the run's own violation, in the state that
+// it has by its repetitions. A series is not sealed: it can say how often a failure comes,
+// and not that there was none.
 func (r *Report) shown() Series {
 	own := Series{State: r.Verdict.State, Headline: r.Verdict.Headline}
 	s := r.Series
-	switch {
-	case s == nil || !r.Verdict.State.Failed() || !s.State.Failed() || !slices.Contains(s.Runs, r.ID):
-		return own
-	case s.Count == "": // of an older version
-		return *s
-	case !slices.Contains(s.Alike, r.ID):
+	if s == nil || !r.Verdict.State.Failed() || !s.State.Failed() || !slices.Contains(s.Runs, r.ID) {
 		return own
 	}
-	out := *s
-	out.Headline = r.Verdict.Among(s.State, s.Claim, s.Count)
-	return out
+	if len(s.Each) == 0 { // of an older version
+		return *s
+	}
+	if again, ok := s.Each[r.ID]; ok {
+		own.State, own.Headline = again.State, r.Verdict.Among(again)
+	}
+	return own
 }
 
-// Repeated says how often the failure of a run came in its repetitions, in words; "" of a
-// run that nobody repeated, or whose failure did not come again.
-func (r *Report) Repeated() string { return r.shown().Count }
+// Repeated says how often the failure of the run came in its repetitions, in words; "" if
+// nobody repeated it, or an older version did.
+func (r *Report) Repeated() string {
+	if r.Series == nil {
+		return ""
+	}
+	return r.Series.Each[r.ID].Count
+}
 
 // reasons are those of the verdict, as far as the series leaves them standing.
 func (r *Report) reasons() []string {

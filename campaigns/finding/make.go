@@ -166,7 +166,7 @@ func smallest(list []*sight, seen []Seen) Reproduction {
 func repeated(claim string, list []*sight, r Reproduction) string {
 	for _, s := range list {
 		series := s.run.Report.Series
-		if s.run.ID != r.RunID || series == nil || series.Claim != claim || len(series.Runs) <= r.Of {
+		if s.run.ID != r.RunID || series == nil || series.Each[s.run.Report.ID].Claim != claim || len(series.Runs) <= r.Of {
 			continue
 		}
 		ways := s.result.Ways(nil)

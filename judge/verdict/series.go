@@ -87,21 +87,14 @@ func rankOf(s State) int {
 // FailReproducible if the violation repeats, FailNondetermin if it does not although
 // another attempt could tell, and FailOnce if no other attempt could.
 func failedSeries(v Verdict, attempts []Attempt) Verdict {
-	claim, k, first := mostFailed(attempts)
+	claim, k, first := mostFailed(attempts, attempts)
 	if first >= 0 {
 		runs, tally := v.Runs, v.Tally
 		v = attempts[first].Verdict
 		v.Runs, v.Tally = runs, tally
 	}
-	switch {
-	case k >= 2:
-		v.State = FailReproducible
-	case told(attempts, claim) > 1:
-		v.State = FailNondetermin
-	default:
-		v.State = FailOnce
-	}
-	count := count(attempts, claim, k)
+	v.State = repeated(attempts, claim, k)
+	count := count(attempts, claim, k, false)
 	reasons := []string{count}
 	for _, r := range v.Reasons {
 		if r != NotRepeated || v.State == FailOnce {
@@ -109,51 +102,50 @@ func failedSeries(v Verdict, attempts []Attempt) Verdict {
 		}
 	}
 	v.Reasons = reasons
-	v.Headline = v.Among(v.State, claim, count)
+	v.Headline = v.Among(Repetition{v.State, claim, count})
 	return v
 }
 
-// Among returns the headline of a run that failed as its repetitions did, which have a state
-// together: the run's own violation, and how often the claim fails in all of them.
-func (v Verdict) Among(series State, claim, count string) string {
-	return fmt.Sprintf("%s: %s (%s)%s", series, summaryOf(v, claim), count, plantedIn(v))
+// repeated is the state of a failure that came k times in one way.
+func repeated(attempts []Attempt, claim string, k int) State {
+	switch {
+	case k >= 2:
+		return FailReproducible
+	case told(attempts, claim) > 1:
+		return FailNondetermin
+	}
+	return FailOnce
 }
 
-// Repeated returns the claim that a failed series is about, how often it failed, in words,
-// and the places of the attempts that failed it as most did. They are zero of a series that
-// did not fail, or is one run.
-func Repeated(attempts []Attempt) (claim, words string, alike []int) {
-	all := attempts
-	if attempts = distinct(attempts); len(attempts) < 2 || !attempts[worstOf(attempts)].Verdict.State.Failed() {
-		return "", "", nil
-	}
-	claim, k, first := mostFailed(attempts)
-	if first < 0 {
-		return "", "", nil
-	}
-	for i, a := range all {
-		if failsAlike(a, attempts[first], claim) {
-			alike = append(alike, i)
-		}
-	}
-	return claim, count(attempts, claim, k), alike
+// Among returns the headline of a failed run among its repetitions: its own violation, and
+// how often the claim fails in all of them.
+func (v Verdict) Among(r Repetition) string {
+	return fmt.Sprintf("%s: %s (%s)%s", r.State, summaryOf(v, r.Claim), r.Count, plantedIn(v))
 }
 
-// failsAlike reports whether two attempts fail a claim in one way.
-func failsAlike(a, b Attempt, claim string) bool {
-	ways := func(a Attempt) (ways []Way) {
-		for _, r := range a.Verdict.Results {
-			if r.Claim.Name == claim && r.Status == Fail {
-				ways = append(ways, r.Ways(a.Panics)...)
-			}
-		}
-		return ways
-	}
-	return failedOn(a.Verdict, claim) && failedOn(b.Verdict, claim) && Share(ways(a), ways(b))
+// A Repetition is how often the failure of one run came in all that repeat each other.
+type Repetition struct {
+	State State  `json:"state"`
+	Claim string `json:"claim"` // of those that the run fails, the one that came most often in its way
+	Count string `json:"count"` // how often it failed, in words
 }
 
-// count says how often a claim failed, of which k times in one way.
-func count(attempts []Attempt, claim string, k int) string {
+// Repeated returns how often the failure of one attempt came in all of them; nil if the
+// attempt did not fail, or is the only one.
+func Repeated(one Attempt, attempts []Attempt) *Repetition {
+	if attempts = distinct(attempts); len(attempts) < 2 || !one.Verdict.State.Failed() {
+		return nil
+	}
+	claim, k, _ := mostFailed([]Attempt{one}, attempts)
+	if k == 0 {
+		return nil
+	}
+	return &Repetition{repeated(attempts, claim, k), claim, count(attempts, claim, k, true)}
+}
+
+// count says how often a claim failed, of which k times in one way: in that of one run, if
+// it is about one.
+func count(attempts []Attempt, claim string, k int, ofOne bool) string {
 	all := 0
 	for _, a := range attempts {
 		if failedOn(a.Verdict, claim) {
@@ -162,9 +154,12 @@ func count(attempts []Attempt, claim string, k int) string {
 	}
 	text := fmt.Sprintf("%s failed in %d of %d runs", claim, all, len(attempts))
 	switch {
-	case k == 1 && all > 1:
+	case k == all:
+	case ofOne:
+		text += fmt.Sprintf(", %d of them in this way", k)
+	case k == 1:
 		text += ", each time in another way"
-	case k < all:
+	default:
 		text += fmt.Sprintf(", %d of them in one way", k)
 	}
 	if silent := len(attempts) - told(attempts, claim); silent > 0 {
@@ -221,20 +216,20 @@ func summaryOf(v Verdict, claim string) string {
 	return afterState(v.Headline)
 }
 
-// mostFailed returns the claim that failed in one way in the most attempts, their number,
-// and the place of the first of them. Among several it takes the most severe claim, then
-// the first by name.
-func mostFailed(attempts []Attempt) (claim string, k, first int) {
+// mostFailed returns the claim of some attempts that failed in one way in the most of all,
+// their number, and the place of the first of them. Among several it takes the most severe
+// claim, then the first by name.
+func mostFailed(of, all []Attempt) (claim string, k, first int) {
 	severity := ""
 	first = -1
-	for i, a := range attempts {
+	for _, a := range of {
 		for _, r := range a.Verdict.Results {
 			if r.Status != Fail {
 				continue
 			}
-			n, at := alike(attempts, r.Claim.Name, r.Ways(a.Panics))
+			n, at := alike(all, r.Claim.Name, r.Ways(a.Panics))
 			if k == 0 || cmp.Or(cmp.Compare(k, n), cmp.Compare(r.Claim.severity(), severity), cmp.Compare(r.Claim.Name, claim)) < 0 {
-				claim, k, first, severity = r.Claim.Name, n, min(at, i), r.Claim.severity()
+				claim, k, first, severity = r.Claim.Name, n, at, r.Claim.severity()
 			}
 		}
 	}

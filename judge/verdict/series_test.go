@@ -86,27 +86,59 @@ func TestSeries(t *testing.T) {
 }
 
 // A run that is named twice repeats nothing.
-// Runs that fail in another way than most do repeat nothing.
-func TestRepeatedAlike(t *testing.T) {
-	attempt := func(root, claim string, places ...string) Attempt {
+// Each failed run of a series has the state of its own failure.
+func TestRepeated(t *testing.T) {
+	attempt := func(root string, failed map[string][]Violations, places ...string) Attempt {
 		in := good()
-		in.Results[0] = result(claim, Fail)
-		if len(places) > 0 {
-			in.Results[0].Violations = []Violations{{Kind: KindPanic, Count: 1}}
+		in.Results = []Result{result("qos1-no-loss", Pass)}
+		for _, claim := range []string{"no-corruption", "no-panic", "recovery"} {
+			status := Pass
+			if failed[claim] != nil {
+				status = Fail
+			}
+			r := result(claim, status)
+			r.Violations = failed[claim]
+			in.Results = append(in.Results, r)
 		}
 		return Attempt{Seed: 1, Root: root, Verdict: Decide(in), Panics: places}
 	}
-	for _, test := range []struct {
+	fails := func(claim string, kinds ...string) map[string][]Violations {
+		var list []Violations
+		for _, kind := range kinds {
+			list = append(list, Violations{Kind: kind, Count: 1})
+		}
+		return map[string][]Violations{claim: list}
+	}
+	for name, test := range map[string]struct {
 		attempts []Attempt
-		claim    string
-		alike    []int
+		want     []string
 	}{
-		{[]Attempt{attempt("a", "recovery"), attempt("b", "no-corruption"), attempt("c", "recovery")}, "recovery", []int{0, 2}},
-		{[]Attempt{attempt("a", "no-panic", "raft.rs"), attempt("b", "no-panic", "session.rs"), attempt("c", "no-panic", "session.rs")}, "no-panic", []int{1, 2}},
-		{[]Attempt{attempt("a", "recovery"), attempt("a", "recovery")}, "", nil},
+		"two claims, twice each": {
+			[]Attempt{attempt("a", fails("recovery", "late")), attempt("b", fails("no-corruption", "corrupt")), attempt("c", fails("recovery", "late")), attempt("d", fails("no-corruption", "corrupt"))},
+			[]string{"FAIL-reproducible recovery failed in 2 of 4 runs", "FAIL-reproducible no-corruption failed in 2 of 4 runs", "FAIL-reproducible recovery failed in 2 of 4 runs", "FAIL-reproducible no-corruption failed in 2 of 4 runs"},
+		},
+		"two kinds": {
+			[]Attempt{attempt("a", fails("recovery", "late")), attempt("b", fails("recovery", "late", "down")), attempt("c", fails("recovery", "down"))},
+			[]string{"FAIL-reproducible recovery failed in 3 of 3 runs, 2 of them in this way", "FAIL-reproducible recovery failed in 3 of 3 runs", "FAIL-reproducible recovery failed in 3 of 3 runs, 2 of them in this way"},
+		},
+		"two places": {
+			[]Attempt{attempt("a", fails("no-panic", KindPanic), "raft.rs"), attempt("b", fails("no-panic", KindPanic), "session.rs"), attempt("c", fails("no-panic", KindPanic), "session.rs")},
+			[]string{"FAIL-nondeterministic no-panic failed in 3 of 3 runs, 1 of them in this way", "FAIL-reproducible no-panic failed in 3 of 3 runs, 2 of them in this way", "FAIL-reproducible no-panic failed in 3 of 3 runs, 2 of them in this way"},
+		},
+		"once, and looked for": {
+			[]Attempt{attempt("a", fails("recovery", "late")), attempt("b", nil), attempt("c", nil)},
+			[]string{"FAIL-nondeterministic recovery failed in 1 of 3 runs", "", ""},
+		},
+		"a run named twice": {[]Attempt{attempt("a", fails("recovery", "late")), attempt("a", fails("recovery", "late"))}, []string{"", ""}},
 	} {
-		if claim, words, alike := Repeated(test.attempts); claim != test.claim || !slices.Equal(alike, test.alike) || (words == "") != (claim == "") {
-			t.Errorf("%s, %q, alike are %v; want %s, %v", claim, words, alike, test.claim, test.alike)
+		for i, a := range test.attempts {
+			got := ""
+			if r := Repeated(a, test.attempts); r != nil {
+				got = string(r.State) + " " + r.Count
+			}
+			if got != test.want[i] {
+				t.Errorf("%s: run %d is %q, want %q", name, i, got, test.want[i])
+			}
 		}
 	}
 }
