@@ -135,8 +135,11 @@ func (c *client) read(deadline time.Time) (*packet, error) {
 			r.err = net.ErrClosed
 		}
 		if c.lost = r.err; c.lost != nil {
-			if errors.Is(c.lost, mqttpacket.ErrMalformed) {
+			switch {
+			case errors.Is(c.lost, mqttpacket.ErrMalformed):
 				c.x.Violates("%v", c.lost)
+			case errors.Is(c.lost, mqttpacket.ErrTooLarge):
+				c.x.Undecided("%v; examine the broker while nobody publishes such messages", c.lost)
 			}
 			return nil, c.lost
 		}

@@ -56,13 +56,17 @@ func (o Options) Whole() Options {
 }
 
 // Hold makes the check of each statement, several at once and numbered from 1, and
-// those that found something once more with less beside them.
+// those that found something once more with less beside them. Where it is stopped, the
+// results are those of the checks that were made, and the others are undecided.
 func (o Options) Hold(ctx context.Context, check func(s Statement, n int) Result) ([]Result, error) {
-	results := make([]Result, len(o.Statements))
+	results := NotChecked(o.Statements, "it was stopped before")
 	var mu sync.Mutex
 	group := errgroup.Group{}
 	examine := func(i int, of func(Result) Result) {
 		group.Go(func() error {
+			if ctx.Err() != nil {
+				return nil
+			}
 			r := of(check(o.Statements[i], i+1))
 			mu.Lock()
 			defer mu.Unlock()
@@ -84,6 +88,15 @@ func (o Options) Hold(ctx context.Context, check func(s Statement, n int) Result
 	}
 	group.Wait()
 	return results, ctx.Err()
+}
+
+// NotChecked returns the results of statements whose checks were not made, and why not.
+func NotChecked(statements []Statement, why string) []Result {
+	results := make([]Result, len(statements))
+	for i, s := range statements {
+		results[i] = Result{Statement: s, Verdict: Undecided, Why: "not checked: " + why}
+	}
+	return results
 }
 
 // greet connects once with each version of the statements and returns the

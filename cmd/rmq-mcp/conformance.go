@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -45,7 +46,8 @@ func (a *app) conformance() *cobra.Command {
 			"With several nodes what is published is published to the first one, and subscribers are at the last one. A violation\n" +
 			"comes with the packets of its check. --endpoint is an MQTT port, and with --protocol mq9 a NATS port.\n" +
 			"RMQ_PASSWORD is the password of --username. Exit status: 1 where a MUST is violated and the broker is not known for\n" +
-			"it, 2 where something could not be decided, 3 where there is no broker.",
+			"it, 2 where something could not be decided, 3 where there is no broker. Ctrl-C stops in order: the checks that were\n" +
+			"made are printed, and the others are undecided.",
 		Example: "  rmq-mcp conformance --flavor mosquitto\n  rmq-mcp conformance --flavor robustmq --nodes 3 --only retained,will\n" +
 			"  rmq-mcp conformance --endpoint 127.0.0.1:1883 --protocol mqtt5\n  rmq-mcp conformance --flavor robustmq --protocol mq9",
 		Args: cobra.NoArgs,
@@ -136,13 +138,18 @@ type ConformanceRow struct {
 func (a *app) conform(ctx context.Context, out io.Writer, f conforming) error {
 	say := sayTo(out, f.asJSON || f.markdown)
 	report, err := a.examine(ctx, say, f)
-	if err != nil {
+	if len(report.Results) == 0 {
 		return err
 	}
-	return f.print(out, say, report)
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintln(say, "stopped")
+		err = nil
+	}
+	return cmp.Or(err, f.print(out, say, report))
 }
 
-// examine starts the broker and runs the checks.
+// examine starts the broker and runs the checks. The report of checks that were not all made
+// comes with the error; those that were not are undecided in it.
 func (a *app) examine(ctx context.Context, say io.Writer, f conforming) (report Conformance, err error) {
 	if f.wait < 100*time.Millisecond || f.parallel < 0 {
 		return report, fmt.Errorf("conformance: --wait is %v and --parallel %d; set --wait to 100ms or more, --parallel to 1 or more", f.wait, f.parallel)
@@ -222,9 +229,13 @@ func examineeOf(ctx context.Context, b *trialBrokers, argv []string, config clus
 	return at, nil
 }
 
-// hold makes the checks, those of MQTT before those of mq9.
+// hold makes the checks, those of MQTT before those of mq9. Where one part cannot be examined, or
+// is stopped, the results of the other are kept, and the checks that were not made are undecided.
+// Without any results there is only the error.
 func hold(ctx context.Context, statements []conformance.Statement, at examinee, o conformance.Options) ([]conformance.Result, error) {
 	var all []conformance.Result
+	var failed error
+	made := false
 	for _, part := range []struct {
 		mq9 bool
 		at  [2]string
@@ -236,12 +247,17 @@ func hold(ctx context.Context, statements []conformance.Statement, at examinee, 
 			continue
 		}
 		results, err := part.run(ctx, o)
-		if err != nil {
-			return nil, err
+		if err != nil && len(results) == 0 {
+			results = conformance.NotChecked(o.Statements, err.Error())
+		} else {
+			made = true
 		}
-		all = append(all, results...)
+		all, failed = append(all, results...), cmp.Or(failed, ctx.Err(), err)
 	}
-	return all, nil
+	if !made {
+		return nil, failed
+	}
+	return all, failed
 }
 
 // atOnce returns how many checks run at the same time. Several nodes have to

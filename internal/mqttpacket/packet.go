@@ -15,6 +15,10 @@ import (
 // ErrMalformed is what reading wraps where a server sent what is no packet.
 var ErrMalformed = errors.New("the broker sent what is no packet of this protocol")
 
+// ErrTooLarge is what reading wraps where a server sent a message above [MaxPacket]. It is no
+// violation of a protocol: a client that subscribes to everything is sent what others publish.
+var ErrTooLarge = fmt.Errorf("the broker sent a message of more than %d MiB, the most that is read", MaxPacket>>20)
+
 // Protocol levels, as they are in CONNECT.
 const (
 	v311 = 4
@@ -53,7 +57,7 @@ func Encode(level byte, pk packets.Packet) ([]byte, error) {
 }
 
 // Read reads one packet of a server. It returns an error that wraps [ErrMalformed]
-// for bytes that cannot be decoded.
+// for bytes that cannot be decoded, and [ErrTooLarge] for a message above [MaxPacket].
 func Read(r *bufio.Reader, level byte) (*Packet, error) {
 	head, err := r.ReadByte()
 	if err != nil {
@@ -75,7 +79,10 @@ func Read(r *bufio.Reader, level byte) (*Packet, error) {
 			return nil, fmt.Errorf("%w: a remaining length of more than four bytes: % x", ErrMalformed, raw)
 		}
 	}
-	if length > MaxPacket {
+	switch {
+	case length > MaxPacket && head>>4 == packets.Publish:
+		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, length)
+	case length > MaxPacket:
 		return nil, fmt.Errorf("%w: a packet of %d bytes, where nobody asks for that", ErrMalformed, length)
 	}
 	body := make([]byte, length)
