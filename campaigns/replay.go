@@ -25,7 +25,15 @@ func (d *JobDir) Replay(ctx context.Context, backend Backend) (Result, error) {
 		if err != nil {
 			return r, err
 		}
-		series, table := SeriesOf(cells), tabulate(cells, nil)
+		table := tabulate(cells, nil)
+		more, err := repeatedBefore(backend, runs[0], cells)
+		if err != nil {
+			return r, err
+		}
+		for _, c := range more {
+			runs, cells = append(runs, c.RunID), append(cells, c)
+		}
+		series := SeriesOf(cells)
 		r.State, r.Table = series.State, &table
 		for i, run := range runs {
 			if err := backend.JoinSeries(run, series); err != nil && i > 0 { // the first may be of long ago, or somebody else's
@@ -56,6 +64,26 @@ func (d *JobDir) JudgedTrials() (ids []string) {
 		}
 	}
 	return ids
+}
+
+// repeatedBefore are the earlier repetitions of the run that is repeated, the first of the
+// cells: how often it fails is counted over all of them. One that differs from it, or whose
+// evidence is gone, does not count.
+func repeatedBefore(backend Backend, run string, cells []Cell) (more []Cell, err error) {
+	first, err := backend.Read(run)
+	if err != nil || first.Before == nil {
+		return nil, err
+	}
+	for _, id := range first.Before.Runs {
+		if slices.ContainsFunc(cells, func(c Cell) bool { return c.RunID == id }) {
+			continue
+		}
+		again, err := backend.Read(id)
+		if err == nil && again.Seed == first.Seed && again.ScenarioSHA == first.ScenarioSHA && again.SDK == first.SDK && again.Broker == first.Broker {
+			more = append(more, again.Cell)
+		}
+	}
+	return more, nil
 }
 
 func readRuns(backend Backend, runs []string) (cells []Cell, err error) {

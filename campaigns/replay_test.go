@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -204,6 +205,39 @@ func TestReplayAndItsRunAreASeries(t *testing.T) {
 		if err != nil || r.State != want {
 			t.Errorf("%s, %v; want %s", r.Headline, err, want)
 		}
+	}
+}
+
+// How often a run fails is counted over all of its repetitions, also those of an earlier
+// command. One whose evidence is gone, or that had another seed, does not count.
+func TestReplaysAreOneSeries(t *testing.T) {
+	backend, _ := fakeLab(judged(verdict.FailOnce, lost), judged(verdict.FailOnce, lost), judged(verdict.PassSmoke))
+	read, known := backend.Read, &reports.Series{Runs: []string{"0", "gone", "2", "3", "other"}}
+	backend.Read = func(id string) (Judged, error) {
+		switch id {
+		case "gone":
+			return Judged{}, fs.ErrNotExist
+		case "other":
+			run, err := read("2")
+			run.RunID, run.Seed = id, 8
+			return run, err
+		}
+		run, err := read(id)
+		if id == "/original" {
+			run.RunID, run.Before = "0", known
+		}
+		return run, err
+	}
+	var joined []string
+	var series reports.Series
+	backend.JoinSeries = func(run string, s reports.Series) error { joined, series = append(joined, run), s; return nil }
+	r, err := testJobDir(t, Job{Kind: Replay, Rule: shrink.Rule{K: 1, N: 1}}).Replay(t.Context(), backend)
+	if err != nil || r.State != verdict.FailReproducible {
+		t.Fatalf("%s, %v", r.Headline, err)
+	}
+	const count = "qos1-no-loss failed in 3 of 4 runs"
+	if fmt.Sprint(joined) != "[/original 1 2 3]" || fmt.Sprint(series.Runs) != "[0 1 2 3]" || series.Each["1"].Count != count {
+		t.Errorf("joined %v: %+v; want %s", joined, series, count)
 	}
 }
 

@@ -47,11 +47,12 @@ type Backend struct {
 	Tell func(text string)
 }
 
-// Judged is a run, and what became of its faults.
+// Judged is a run, what became of its faults, and how it was repeated before.
 type Judged struct {
 	Cell
 	Planned  int               // faults that its schedule asked for
 	Landings []history.Landing // as the verdict takes them
+	Before   *reports.Series   // nil where nobody repeated it
 }
 
 // ReadJudged judges a run again.
@@ -64,7 +65,11 @@ func ReadJudged(dir string) (Judged, error) {
 	if err != nil {
 		return Judged{}, err
 	}
-	return Judged{c, len(d.Run.Faults), d.Decided()}, nil
+	before, err := reports.SeriesIn(dir)
+	if err != nil {
+		return Judged{}, fmt.Errorf("read how run %s was repeated: %w", c.RunID, err)
+	}
+	return Judged{c, len(d.Run.Faults), d.Decided(), before}, nil
 }
 
 // makeRuns makes a run of each variation that was not made before, one after another.

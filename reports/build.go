@@ -100,7 +100,7 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 	if err != nil {
 		return nil, err
 	}
-	series, err := decidedIn[Series](d.Path, SeriesFile)
+	series, err := SeriesIn(d.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,9 @@ type Series struct {
 // JoinSeries writes what a run and its repetitions show into the run's report.
 func JoinSeries(dir string, s Series) error { return join(dir, SeriesFile, s) }
 
+// SeriesIn reads what a run and its repetitions show; nil where nobody repeated it.
+func SeriesIn(dir string) (*Series, error) { return decidedIn[Series](dir, SeriesFile) }
+
 // shown returns the result for people and lists: the run's own violation, in the state that
 // it has by its repetitions. A series is not sealed: it can say how often a failure comes,
 // and not that there was none.
@@ -39,13 +42,13 @@ func (r *Report) shown() Series {
 	return own
 }
 
-// Repeated says how often the failure of the run came in its repetitions, in words; "" if
-// nobody repeated it, or an older version did.
+// Repeated says how often each failed claim of the run failed in its repetitions, in words;
+// "" if nobody repeated it, or an older version did.
 func (r *Report) Repeated() string {
 	if r.Series == nil {
 		return ""
 	}
-	return r.Series.Each[r.ID].Count
+	return r.Series.Each[r.ID].String()
 }
 
 // reasons are those of the verdict, as far as the series leaves them standing.

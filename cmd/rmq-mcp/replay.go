@@ -38,7 +38,8 @@ func (a *app) replay() *cobra.Command {
 		Use:   "replay RUN",
 		Short: "Repeat a run, all the same, and say how often it fails again",
 		Long: "Runs what a run's record froze (scenario, workload, schedule, seed, SDK, broker) several times, one after another. Each is a\n" +
-			"run of its own; the answer is in how many of them the same claims fail by the same checkers.\n" +
+			"run of its own; the answer is in how many of them the same claims fail by the same checkers. Each report says\n" +
+			"how often its failure came in all repetitions of the run, those of earlier commands among them.\n" +
 			"It stops where the broker is another build by now.\n" +
 			"Ctrl-C stops in order; the same command goes on where it stopped.\n" +
 			"Exit status: that of the run and its repetitions as a series: 0 PASS, 1 FAIL, 2 could not be told, 3 the harness could not do its job.",

@@ -3,6 +3,7 @@ package verdict
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -102,7 +103,7 @@ func failedSeries(v Verdict, attempts []Attempt) Verdict {
 		}
 	}
 	v.Reasons = reasons
-	v.Headline = v.Among(Repetition{v.State, claim, count})
+	v.Headline = v.Among(Repetition{State: v.State, Claim: claim, Count: count})
 	return v
 }
 
@@ -125,9 +126,27 @@ func (v Verdict) Among(r Repetition) string {
 
 // A Repetition is how often the failure of one run came in all that repeat each other.
 type Repetition struct {
-	State State  `json:"state"`
-	Claim string `json:"claim"` // of those that the run fails, the one that came most often in its way
-	Count string `json:"count"` // how often it failed, in words
+	State  State             `json:"state"`
+	Claim  string            `json:"claim"`            // of those that the run fails, the one that came most often in its way
+	Count  string            `json:"count"`            // how often it failed, in words
+	Others map[string]string `json:"others,omitempty"` // the same of the other claims that the run fails; absent of older versions
+}
+
+// Of says how often a claim that the run fails failed, in words; "" if nobody counted.
+func (r Repetition) Of(claim string) string {
+	if claim == r.Claim {
+		return r.Count
+	}
+	return r.Others[claim]
+}
+
+// String says how often each claim failed that the run fails, the one that came most often first.
+func (r Repetition) String() string {
+	text := r.Count
+	for _, claim := range slices.Sorted(maps.Keys(r.Others)) {
+		text += "; " + r.Others[claim]
+	}
+	return text
 }
 
 // Repeated returns how often the failure of one attempt came in all of them; nil if the
@@ -140,7 +159,14 @@ func Repeated(one Attempt, attempts []Attempt) *Repetition {
 	if k == 0 {
 		return nil
 	}
-	return &Repetition{repeated(attempts, claim, k), claim, count(attempts, claim, k, true)}
+	again := &Repetition{State: repeated(attempts, claim, k), Claim: claim, Count: count(attempts, claim, k, true), Others: map[string]string{}}
+	for _, r := range one.Verdict.Results {
+		if name := r.Claim.Name; r.Status == Fail && name != claim {
+			n, _ := alike(attempts, name, r.Ways(one.Panics))
+			again.Others[name] = count(attempts, name, n, true)
+		}
+	}
+	return again
 }
 
 // count says how often a claim failed, of which k times in one way: in that of one run, if
