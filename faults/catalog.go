@@ -125,5 +125,8 @@ func (k Kind) parse(params map[string]any) (Request, error) {
 	if err != nil {
 		return Request{}, fmt.Errorf("fault %s: %w", k.Type, err)
 	}
+	if k.Leaves {
+		f = leaving{f}
+	}
 	return Request{Fault: f, Type: k.Type, Params: filled, Duration: filled.Seconds("duration_s")}, nil
 }

@@ -23,7 +23,7 @@ func (f ConnectionFlood) Plan(ctx context.Context, t Target) (*Injection, error)
 	if err := f.fits(len(t.Nodes)); err != nil {
 		return nil, err
 	}
-	return t.hostile(ctx, f.rule, func(n Node, fault func() string) []Proof {
+	return t.hostile(f.rule, func(n Node, fault func() string) []Proof {
 		var most history.Sample
 		blind := unseen(ctx, n)
 		count, where := held, "in the kernel of "

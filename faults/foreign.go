@@ -15,6 +15,20 @@ const foreignLayer = "foreign"
 // not end with its keeper.
 type foreigner interface{ Foreign() map[string]any }
 
+// A leaving fault is one of a kind that leaves at a broker what nobody can take back. A broker
+// of somebody else gets it only if its process or container is named.
+type leaving struct{ Fault }
+
+// Plan is that of the fault, if each node may have it.
+func (f leaving) Plan(ctx context.Context, t Target) (*Injection, error) {
+	for _, n := range t.Nodes {
+		if _, err := n.State(ctx); err != nil {
+			return nil, fmt.Errorf("%w; whoever runs it must name its process or container, as this fault leaves there what nobody can take back", err)
+		}
+	}
+	return f.Fault.Plan(ctx, t)
+}
+
 // foreign are entries by which the nodes that are not ours are found when
 // their keeper is dead.
 func foreign(fault string, nodes []Node) []Entry {

@@ -19,9 +19,9 @@ type Malformed struct{ rule hostile.Rule }
 func (Malformed) Name() string { return "malformed" }
 
 // Plan plans conversations with every node.
-func (f Malformed) Plan(ctx context.Context, t Target) (*Injection, error) {
+func (f Malformed) Plan(_ context.Context, t Target) (*Injection, error) {
 	crowd := t.Site.Hostile
-	in, err := t.hostile(ctx, f.rule, func(n Node, fault func() string) []Proof {
+	in, err := t.hostile(f.rule, func(n Node, fault func() string) []Proof {
 		count := func(name string, role history.Role, of ...hostile.Answer) Proof {
 			return Proof{
 				Name: name + " " + n.Name(), Node: n.Name(), Role: role, Want: history.WantGrows, Unit: "conversations",

@@ -14,9 +14,9 @@ type PublishFlood struct{ rule hostile.Rule }
 func (PublishFlood) Name() string { return "publish_flood" }
 
 // Plan plans clients of every node.
-func (f PublishFlood) Plan(ctx context.Context, t Target) (*Injection, error) {
+func (f PublishFlood) Plan(_ context.Context, t Target) (*Injection, error) {
 	crowd := t.Site.Hostile
-	return t.hostile(ctx, f.rule, func(n Node, fault func() string) []Proof {
+	return t.hostile(f.rule, func(n Node, fault func() string) []Proof {
 		count := func(name string, role history.Role, of func(hostile.Tally) int64) Proof {
 			return Proof{
 				Name: name + " " + n.Name(), Node: n.Name(), Role: role, Want: history.WantGrows, Unit: "messages",
