@@ -81,8 +81,7 @@ func (all *sights) finding(key Key, setups map[Setup][]Run) Finding {
 		})
 	}
 	f.Seen, f.Also = all.seen(key, setups), all.like(key)
-	f.Smallest = smallest(decided, f.Seen)
-	f.Smallest.Repeated = repeated(key.Claim, list, f.Smallest)
+	f.Smallest = smallest(key.Claim, decided, f.Seen)
 	for _, s := range list[len(decided):] { // they tell nothing of how often it is the party's doing
 		if s.run.setup() == f.Smallest.Setup && all.could(key, s.run) {
 			f.Smallest.Failed, f.Smallest.Of = f.Smallest.Failed-1, f.Smallest.Of-1
@@ -139,7 +138,7 @@ func (all *sights) times(key Key, runs []Run) (t reports.Times) {
 
 // smallest is the run of a scenario with the fewest faults, then the fewest nodes and
 // messages. A run that counts and that a command repeats comes before all others.
-func smallest(list []*sight, seen []Seen) Reproduction {
+func smallest(claim string, list []*sight, seen []Seen) Reproduction {
 	lesser := map[*sight]int{}
 	for _, s := range list {
 		lesser[s] = s.lesser()
@@ -156,25 +155,22 @@ func smallest(list []*sight, seen []Seen) Reproduction {
 	if i := slices.IndexFunc(seen, func(s Seen) bool { return s.Setup == out.Setup }); i >= 0 {
 		out.Times = seen[i].Times
 	}
+	out.Repeated = best.repeated(claim, out.Of)
 	return out
 }
 
-// repeated says how often the claim failed in the repetitions of the smallest run. They may
-// be elsewhere: of runs that repeat each other often one is published. It is "" where more
-// runs than those are counted here, and where the run fails the claim in several ways: the
-// repetitions may have failed it in another one.
-func repeated(claim string, list []*sight, r Reproduction) string {
-	for _, s := range list {
-		series := s.run.Report.Series
-		if s.run.ID != r.RunID || series == nil || series.Each[s.run.Report.ID].Claim != claim || len(series.Runs) <= r.Of {
-			continue
-		}
-		ways := s.result.Ways(nil)
-		if len(s.run.Report.Panics) <= 1 && !slices.ContainsFunc(ways, func(w verdict.Way) bool { return w != ways[0] }) {
-			return s.run.Report.Repeated()
-		}
+// repeated says how often the claim failed in the repetitions of a run. They may
+// be elsewhere: of runs that repeat each other often one is published. It is "" where no
+// more repetitions than runs are counted here, and where the run fails the claim in several
+// ways: the repetitions may have failed it in another one.
+func (s *sight) repeated(claim string, counted int) string {
+	report, ways := s.run.Report, s.result.Ways(nil)
+	series := report.Series
+	if series == nil || series.Each[report.ID].Claim != claim || len(series.Runs) <= counted ||
+		len(report.Panics) > 1 || slices.ContainsFunc(ways, func(w verdict.Way) bool { return w != ways[0] }) {
+		return ""
 	}
-	return ""
+	return report.Repeated()
 }
 
 // lesser is how much worse a run is as a reproduction than one that counts and that a

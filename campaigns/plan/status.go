@@ -150,7 +150,8 @@ func (r *Record) oldest(runs []Run) map[asked]*Run {
 }
 
 // attempts returns the runs that count for an item, or will count when they
-// end. Oldest decides the build, because runs on two builds show nothing together.
+// end. Oldest decides the build, because runs on two builds show nothing together. A build
+// that nobody knows is another one here: behind it, runs on any two builds could count.
 // If a run nearly counts, the reason why it does not is added to mismatches.
 func (r *Record) attempts(it *Item, runs []Run, oldest *Run, mismatches *[]string) (list []Run) {
 	var first *Run
