@@ -73,7 +73,7 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	if err := os.MkdirAll(opts.Logs, 0o755); err != nil {
 		return nil, fmt.Errorf("make the directory of the logs: %w", err)
 	}
-	if err := shareFiles(); err != nil {
+	if _, err := shareFiles(); err != nil {
 		return nil, fmt.Errorf("start cluster: %w", err)
 	}
 	opts.Config = config

@@ -13,26 +13,18 @@ import (
 const usualFiles = 1 << 20
 
 // shareFiles has the processes that this one starts from now on inherit its limit of open
-// files. A shell gives 1024 or fewer, under which brokers do not run: whoever operates them
-// raises it first, as RobustMQ's bin/robust-server does. The Go runtime has raised it to the
-// hard limit, but hands the old one to children until somebody calls [syscall.Setrlimit].
-var shareFiles = sync.OnceValue(func() error {
+// files, and returns it; "" where there is none. A shell gives 1024 or fewer, under which
+// brokers do not run: whoever operates them raises it first, as RobustMQ's bin/robust-server
+// does. The Go runtime has raised it to the hard limit, but hands the old one to children
+// until somebody calls [syscall.Setrlimit].
+var shareFiles = sync.OnceValues(func() (string, error) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return fmt.Errorf("read the limit of open files: %w", err)
+		return "", fmt.Errorf("read the limit of open files: %w", err)
 	}
 	limit.Cur = min(limit.Cur, usualFiles)
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return fmt.Errorf("set the limit of open files to %d: %w", limit.Cur, err)
+		return "", fmt.Errorf("set the limit of open files to %d: %w", limit.Cur, err)
 	}
-	return nil
+	return fmt.Sprint(limit.Cur), nil
 })
-
-// openFiles is how many files a node may have open, "" where that is not known.
-func openFiles() string {
-	var limit syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
-		return ""
-	}
-	return fmt.Sprint(limit.Cur)
-}

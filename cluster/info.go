@@ -33,7 +33,7 @@ func (c *Cluster) describe(opts Options, sum string) history.ClusterInfo {
 		Lacks:     lacks(opts.Config),
 		Host:      hostFacts(),
 	}
-	if files := openFiles(); files != "" && !opts.Config.Foreign() && !opts.Config.Imaged() { // which inherit it
+	if files, _ := shareFiles(); files != "" && !opts.Config.Foreign() && !opts.Config.Imaged() { // which inherit it
 		info.Host["open_files"] = files
 	}
 	if ref, hash := c.runtime.image(); ref != "" {
