@@ -49,8 +49,9 @@ func (c Circumstances) Shown(claims []string) []string {
 func (c Circumstances) Hidden(claims []string) map[string]string {
 	hidden := map[string]string{}
 	for _, claim := range claims {
-		if e, err := Find(claim); err == nil && !e.shows(c) {
-			hidden[claim] = e.hidden(c)
+		e, err := Find(claim)
+		if why := e.hidden(c); err == nil && why != "" {
+			hidden[claim] = why
 		}
 	}
 	return hidden
