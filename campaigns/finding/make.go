@@ -166,11 +166,11 @@ func smallest(claim string, list []*sight, seen []Seen) Reproduction {
 func (s *sight) repeated(claim string, counted int) string {
 	report, ways := s.run.Report, s.result.Ways(nil)
 	series := report.Series
-	if series == nil || series.Each[report.ID].Claim != claim || len(series.Runs) <= counted ||
+	if series == nil || len(series.Runs) <= counted ||
 		len(report.Panics) > 1 || slices.ContainsFunc(ways, func(w verdict.Way) bool { return w != ways[0] }) {
 		return ""
 	}
-	return report.Repeated()
+	return series.Each[report.ID].Of(claim)
 }
 
 // lesser is how much worse a run is as a reproduction than one that counts and that a

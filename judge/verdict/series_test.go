@@ -85,8 +85,8 @@ func TestSeries(t *testing.T) {
 	}
 }
 
-// A run that is named twice repeats nothing.
-// Each failed run of a series has the state of its own failure.
+// Each failed run of a series has the state of its own failure, and says how often each of
+// its claims failed.
 func TestRepeated(t *testing.T) {
 	attempt := func(root string, failed map[string][]Violations, places ...string) Attempt {
 		in := good()
@@ -129,12 +129,16 @@ func TestRepeated(t *testing.T) {
 			[]Attempt{attempt("a", fails("recovery", "late")), attempt("b", nil), attempt("c", nil)},
 			[]string{"FAIL-nondeterministic recovery failed in 1 of 3 runs", "", ""},
 		},
+		"two claims in one run": {
+			[]Attempt{attempt("a", map[string][]Violations{"recovery": {{Kind: "late", Count: 1}}, "no-corruption": {{Kind: "corrupt", Count: 1}}}), attempt("b", fails("recovery", "late")), attempt("c", nil)},
+			[]string{"FAIL-reproducible recovery failed in 2 of 3 runs; no-corruption failed in 1 of 3 runs", "FAIL-reproducible recovery failed in 2 of 3 runs", ""},
+		},
 		"a run named twice": {[]Attempt{attempt("a", fails("recovery", "late")), attempt("a", fails("recovery", "late"))}, []string{"", ""}},
 	} {
 		for i, a := range test.attempts {
 			got := ""
 			if r := Repeated(a, test.attempts); r != nil {
-				got = string(r.State) + " " + r.Count
+				got = string(r.State) + " " + r.String()
 			}
 			if got != test.want[i] {
 				t.Errorf("%s: run %d is %q, want %q", name, i, got, test.want[i])
@@ -143,6 +147,7 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
+// A run that is named twice repeats nothing.
 func TestSeriesOfOneRun(t *testing.T) {
 	in := good()
 	in.Results[0] = result("recovery", Fail)
