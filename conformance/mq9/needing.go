@@ -1,6 +1,9 @@
 package mq9
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // ask makes one request.
 func (c *client) ask(subject string, body []byte, headers ...string) reply {
@@ -16,16 +19,21 @@ type plain struct {
 
 // needs makes a request that nearly every check makes. A node may carry it out only a
 // while later. Where it is refused for good, so may be a plain one of a new mailbox: then
-// that one's statement says so, and not the check's.
+// that one's statement says so, and not the check's. In a check of that statement the
+// request was a plain one itself.
 func (c *client) needs(subject string, body []byte, plains ...plain) reply {
 	var r reply
 	done := func() bool { r = c.ask(subject, body); return !r.failed() }
 	if c.x.soon(c.x.wait, done) {
 		return r
 	}
+	plains = slices.DeleteFunc(plains, func(p plain) bool { return p.see == c.x.statement })
+	if len(plains) == 0 {
+		c.x.Violates("%s is answered by %s, for %v", subject, r, c.x.wait)
+	}
 	address := c.plainMailbox()
 	for _, p := range plains {
-		if c.x.statement != p.see && !c.x.soon(c.x.wait, func() bool { return !p.ask(address).failed() }) {
+		if !c.x.soon(c.x.wait, func() bool { return !p.ask(address).failed() }) {
 			c.x.Undecided("%s is answered by %s, as is a plain one; see %s", subject, r, p.see)
 		}
 	}

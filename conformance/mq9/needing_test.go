@@ -61,6 +61,17 @@ func TestSetups(t *testing.T) {
 	}
 }
 
+// A plain request that is refused is not compared with another one.
+func TestNeedsNothingPlain(t *testing.T) {
+	t.Parallel()
+	w := &wrong{ask: says(subjectFetch, `{"error":"the limit is reached"}`)}
+	for _, r := range examined(t, conformance.Options{To: w.start(t, startNodes(t, 1)[0]), Wait: time.Second, Statements: only("fetch/earliest")}) {
+		if r.Verdict != conformance.Violates || strings.Contains(told(r), "plain") {
+			t.Error(told(r))
+		}
+	}
+}
+
 // A request that is refused since the check's own mailbox is as it is violates the check's
 // statement: others are carried out.
 func TestSpoiltByItself(t *testing.T) {
