@@ -170,7 +170,7 @@ func (s *sight) repeated(claim string, counted int) string {
 		len(report.Panics) > 1 || slices.ContainsFunc(ways, func(w verdict.Way) bool { return w != ways[0] }) {
 		return ""
 	}
-	return series.Each[report.ID].Of(claim)
+	return series.Each[report.ID].CountOf(claim)
 }
 
 // lesser is how much worse a run is as a reproduction than one that counts and that a

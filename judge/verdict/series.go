@@ -132,8 +132,8 @@ type Repetition struct {
 	Others map[string]string `json:"others,omitempty"` // the same of the other claims that the run fails; absent of older versions
 }
 
-// Of says how often a claim that the run fails failed, in words; "" if nobody counted.
-func (r Repetition) Of(claim string) string {
+// CountOf says how often a claim that the run fails failed, in words; "" if nobody counted.
+func (r Repetition) CountOf(claim string) string {
 	if claim == r.Claim {
 		return r.Count
 	}
