@@ -222,7 +222,7 @@ func (c *client) ack(address, group string, id int64) {
 		return c.x.body("group_name", c.x.own(group), "mail_address", address, "msg_id", id)
 	}
 	inGroup := c.plainGroup()
-	c.needs(subjectAck+address, body(address, group, id), c.plainFetch(), inGroup, plain{"ack/batch", func(address string) reply {
+	c.needs(subjectAck+address, body(address, group, id), c.plainFetch(), inGroup, plain{c.either("ack/batch", "group/workers"), func(address string) reply {
 		r := inGroup.ask(address)
 		if r.failed() {
 			return r

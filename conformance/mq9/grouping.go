@@ -146,10 +146,7 @@ func groupNodes(x *exam) {
 	x.sendAll(at, "m1", "m2", "m3")
 	x.fetches("sent", at, earliest, "m1", "m2", "m3")
 	x.reads(at, "g", "m1", "m2")
-	x.readable(at)
-	x.shows("at the other node", func() []mail {
-		return x.mails(x.out().done(subjectFetch+at, x.body(x.group("g", "config", most(100))...)))
-	}, "m3")
+	x.shows("at the other node", func() []mail { return x.out().fetch(at, x.group("g")...) }, "m3")
 }
 
 func workers(x *exam) {

@@ -172,14 +172,23 @@ func (x *exam) sendAll(address string, payloads ...string) (ids []int64) {
 	return ids
 }
 
+// either returns the statement that says something of the readers' node, or the one that says
+// it of the other node, whichever the client is at.
+func (c *client) either(reading, other string) string {
+	if c.address == c.x.to {
+		return reading
+	}
+	return other
+}
+
 func (c *client) plainFetch() plain {
-	return plain{"fetch/earliest", func(address string) reply {
+	return plain{c.either("fetch/earliest", "send/nodes"), func(address string) reply {
 		return c.ask(subjectFetch+address, c.x.body("config", most(100), "deliver", "earliest"))
 	}}
 }
 
 func (c *client) plainGroup() plain {
-	return plain{"group/begins", func(address string) reply {
+	return plain{c.either("group/begins", "group/nodes"), func(address string) reply {
 		return c.ask(subjectFetch+address, c.x.body(c.x.group("plain", "config", most(1))...))
 	}}
 }

@@ -1,6 +1,7 @@
 package mq9
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,14 +35,9 @@ func TestSetups(t *testing.T) {
 		"unknown mailboxes": {says(subjectQuery, no), "send/nodes", mailboxes},
 		"no messages":       {says(subjectSend, no), "send/id", mailboxes},
 		"no reading":        {says(subjectFetch, no), "fetch/earliest", []string{"priority/order", "key/latest", "delete/gone", "fetch/wait-default"}},
-		"no groups": {func(m *nats.Msg) string {
-			if strings.HasPrefix(m.Subject, subjectFetch) && strings.Contains(string(m.Data), "group_name") {
-				return no
-			}
-			return ""
-		}, "group/begins", []string{"send/kept", "ack/middle", "priority/one-by-one"}},
-		"no acknowledging": {says(subjectAck, no), "ack/batch", []string{"group/resumes", "ack/middle", "delete/offset"}},
-		"no agents":        {says(subjectDiscover, no), "agent/registered", []string{"agent/as-it-was", "agent/report", "agent/text"}},
+		"no groups":         {refusesGroups(no), "group/begins", []string{"send/kept", "ack/middle", "priority/one-by-one"}},
+		"no acknowledging":  {says(subjectAck, no), "ack/batch", []string{"group/resumes", "ack/middle", "delete/offset"}},
+		"no agents":         {says(subjectDiscover, no), "agent/registered", []string{"agent/as-it-was", "agent/report", "agent/text"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,6 +54,52 @@ func TestSetups(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// If the senders' node alone refuses a request, the statement of both nodes is violated, and
+// a check that needs the request names that statement.
+func TestSetupsAtOneNode(t *testing.T) {
+	hosttest.Long(t, "what a broker leaves out is waited for")
+	t.Parallel()
+	const no = `{"error":"the limit is reached"}`
+	at := startNodes(t, 1)[0]
+	for name, test := range map[string]struct {
+		ask      func(*nats.Msg) string
+		violated string
+		needing  []string
+		conforms []string
+	}{
+		"no reading":       {says(subjectFetch, no), "send/nodes", []string{"group/nodes", "group/workers"}, []string{"fetch/earliest"}},
+		"no groups":        {refusesGroups(no), "group/nodes", []string{"group/workers"}, []string{"group/begins", "send/nodes"}},
+		"no acknowledging": {says(subjectAck, no), "group/workers", nil, []string{"ack/batch", "group/nodes"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from, to := &wrong{ask: test.ask}, &wrong{}
+			for _, r := range examined(t, conformance.Options{
+				From: from.start(t, at), To: to.start(t, at), Wait: 2 * time.Second,
+				Statements: only(append(append(test.needing, test.conforms...), test.violated)...),
+			}) {
+				switch {
+				case r.Name == test.violated && r.Verdict == conformance.Violates:
+				case slices.Contains(test.conforms, r.Name) && r.Verdict == conformance.Conforms:
+				case slices.Contains(test.needing, r.Name) && r.Verdict == conformance.Undecided && strings.HasSuffix(r.Why, "see "+test.violated):
+				default:
+					t.Error(told(r))
+				}
+			}
+		})
+	}
+}
+
+// refusesGroups refuses FETCH with a group.
+func refusesGroups(reply string) func(*nats.Msg) string {
+	return func(m *nats.Msg) string {
+		if strings.HasPrefix(m.Subject, subjectFetch) && strings.Contains(string(m.Data), "group_name") {
+			return reply
+		}
+		return ""
 	}
 }
 
