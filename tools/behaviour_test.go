@@ -50,6 +50,8 @@ func TestBadInput(t *testing.T) {
 		{"unknown language", "run_client", map[string]any{"sdk_lang": "cobol", "scenario": "mqtt/broker-kill-9"}, []string{`"cobol"`, "go, python"}},
 		{"a path for a run", "get_run", map[string]any{"run_id": "../../etc"}, []string{"not a run_id", "latest"}},
 		{"unknown run", "get_run", map[string]any{"run_id": "r9"}, []string{"no run r9"}},
+		{"a claim for no view", "get_run", map[string]any{"at": "qos1-no-loss"}, []string{"view summary takes no \"at\"", "set view to anomalies"}},
+		{"rows for another view", "get_run", map[string]any{"view": "journal", "rows": 5}, []string{"view journal takes no \"rows\"", "history"}},
 		{"view", "get_run", map[string]any{"view": "everything"}, []string{`"everything"`, "summary, anomalies"}},
 		{"binary", "cluster_start", map[string]any{"config": map[string]any{"flavor": "robustmq", "binary": "/tmp/evil"}}, []string{"/tmp/evil", "add \"/tmp/evil\" to `allowed_binaries`", "--envelope", "Nothing was changed"}},
 		{"endpoint", "cluster_start", map[string]any{"config": map[string]any{"flavor": "external", "endpoints": []any{"prod:1883"}}}, []string{"prod:1883", "allowed_endpoints"}},

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
@@ -56,6 +57,9 @@ func (a *agent) getRun() Tool {
 		Hints:   Hints{ReadOnly: true},
 	}
 	return handler(t, func(ctx context.Context, call *Call, in getRunArgs) (RunView, error) {
+		if err := in.fits(); err != nil {
+			return RunView{}, err
+		}
 		all := append([]string{in.RunID}, in.With...)
 		jobDir, isJob := a.backend.Job(in.RunID)
 		switch {
@@ -88,6 +92,26 @@ func (a *agent) getRun() Tool {
 		err = a.view(&out, s, dir, in)
 		return out, err
 	})
+}
+
+// fits is nil if the view takes what was given: what it would ignore is an error, as an
+// agent would take the answer for that of its question.
+func (in getRunArgs) fits() error {
+	for _, p := range []struct {
+		name  string
+		given bool
+		views []string
+	}{
+		{"at", in.At != "", []string{"anomalies", "landings", "history"}},
+		{"rows", in.Rows != 0, []string{"history"}},
+		{"after", in.After != 0, []string{"anomalies", "report", "journal"}},
+		{"detail", in.All, []string{"summary", "anomalies"}},
+	} {
+		if p.given && !slices.Contains(p.views, in.View) {
+			return fmt.Errorf("get_run: view %s takes no %q; leave it out, or set view to %s", in.View, p.name, joined(p.views))
+		}
+	}
+	return nil
 }
 
 // ofOne says that a view of several runs is none of one.
