@@ -17,6 +17,8 @@ func flow() []entry {
 		{"flow/goes-on", "", "MQTT-4.9.0-2", must, "with every acknowledgement another one may be sent, until all are", receiveGoesOn},
 		{"flow/others-are-not-delayed", "", "MQTT-3.3.4-10", must, "other packets are not delayed by it", receiveOthers},
 		{"flow/qos2-counts-until-pubcomp", "", "MQTT-4.9.0-2", must, "a QoS 2 message counts until PUBCOMP, not until PUBREC", receiveQoS2},
+		{"flow/one-for-one", "", "MQTT-3.3.4-9", must, "a message that is done makes room for one more, while others wait", receiveOneForOne},
+		{"flow/in-order", "", "MQTT-4.6.0-6", must, "a message that is published while others wait for room comes after them", receiveInOrder},
 		{"flow/maximum-packet-size", "", "MQTT-3.1.2-24", must, "no packet is larger than the client's Maximum Packet Size", maximumSize},
 		{"flow/too-large-is-done", "", "MQTT-3.1.2-25", must, "a message that is too large counts as sent: those after it come", tooLarge},
 		{"flow/own-maximum-packet-size", "", "§3.2.2.3.6", must, "a packet as large as the server's own maximum is taken", ownMaximum},
@@ -88,6 +90,76 @@ func receiveQoS2(x *exam) {
 	}
 	sub.ack(packets.Pubcomp, first.PacketID)
 	sub.message("m1")
+}
+
+// receiveAll acknowledges messages that came: those of QoS 2 up to PUBREL, which is waited for.
+func (c *client) receiveAll(all []*packet) {
+	for _, m := range all {
+		switch m.FixedHeader.Qos {
+		case 1:
+			c.ack(packets.Puback, m.PacketID)
+		case 2:
+			c.ack(packets.Pubrec, m.PacketID)
+			c.await("PUBREL", answerTo(packets.Pubrel, m.PacketID))
+		}
+	}
+}
+
+func receiveOneForOne(x *exam) {
+	const takes = 3
+	sub := slow(x, takes, 3*takes, 2)
+	first := sub.soFar()
+	if len(first) == 0 {
+		x.Undecided("no message came to a client with a Receive Maximum of %d", takes)
+	}
+	sub.receiveAll(first)
+	sub.ack(packets.Pubcomp, first[0].PacketID)
+	if more := sub.soFar(); len(first)-1+len(more) > takes {
+		x.Violates("with a Receive Maximum of %d, %d messages came, one of them was done, and then %d more came", takes, len(first), len(more))
+	}
+}
+
+// receiveInOrder has messages of QoS 1 wait behind those of QoS 2, which take longer: one of
+// QoS 1 is done while older ones of QoS 2 are not, and then one more is published. The client
+// acknowledges in the order in which messages come, as it must.
+func receiveInOrder(x *exam) {
+	const takes = 5
+	x.needsQoS(2)
+	sub, pub := x.sub(receives(takes)), x.pub()
+	sub.subscribe(x.topic("t"), 2)
+	sub.manual = true
+	for i := range 2 * takes {
+		pub.publish(x.topic("t"), orderLabel(2, i), 2)
+	}
+	for i := range 2 * takes {
+		pub.publish(x.topic("t"), orderLabel(1, i), 1)
+	}
+	last := map[byte]int{1: -1, 2: -1}
+	var open []uint16 // of QoS 2, for PUBCOMP
+	take := func(done int) {
+		all := sub.soFar()
+		for _, m := range all {
+			last[m.FixedHeader.Qos] = x.later(m, last[m.FixedHeader.Qos])
+			if m.FixedHeader.Qos == 2 {
+				open = append(open, m.PacketID)
+			}
+		}
+		sub.receiveAll(all)
+		for ; done > 0 && len(open) > 0; done-- {
+			sub.ack(packets.Pubcomp, open[0])
+			open = open[1:]
+		}
+	}
+	take(1)
+	take(1)
+	take(0)
+	pub.publish(x.topic("t"), orderLabel(1, 2*takes), 1)
+	for range 6 * takes {
+		if take(takes); last[1] == 2*takes {
+			return
+		}
+	}
+	x.Undecided("the last message did not come; flow/goes-on asks for that")
 }
 
 func maximumSize(x *exam) {

@@ -45,11 +45,16 @@ func find(known []Known, s Statement) *Known {
 // knownOfMosquitto are those of mosquitto 2.0.11, which Debian 12 has. ChangeLog
 // and sources are those of github.com/eclipse-mosquitto/mosquitto.
 func knownOfMosquitto() []Known {
-	const strict = "ChangeLog of 2.0.12, \"Strict protocol compliance fixes\""
+	const (
+		strict = "ChangeLog of 2.0.12, \"Strict protocol compliance fixes\""
+		quota  = "src/database.c of 2.0.11: db__message_delete_outgoing counts the messages before the one that is done, and not all that are under way; issue 2306"
+	)
 	return []Known{
 		{"take-over/says-why", V5, "closes the connection that was taken over without a DISCONNECT", "src/handle_connect.c of 2.0.11, which knows no code 0x8E; see also ChangeLog of 2.0.15, issue 2607", "2.0.15"},
 		{"will/after-second-connect", 0, "forgets the will of a client that sends a second CONNECT", "src/handle_connect.c of 2.0.11: handle_connect_error sets context->will to NULL", ""},
 		{"will/delay-ends-with-session", V5, "waits for the will's delay, though the session ended", "issue 3505, fixed after 2.1.2", "2.1.3"},
+		{"flow/one-for-one", V5, "sends as many messages as the Receive Maximum when the first of them is done", quota, "2.0.13"},
+		{"flow/in-order", V5, "sends a message of QoS 1 before older ones that wait, when many of QoS 2 are under way", quota, "2.0.13"},
 		{"share/name", V5, "grants a shared subscription without a name", "src/topic_tok.c of 2.0.11: sub__topic_tokenise takes any name", ""},
 		{"share/name-characters", V5, "grants a shared subscription without a filter, or with a wildcard for a name", "src/topic_tok.c of 2.0.11: sub__topic_tokenise asks for two levels; later ones ask for three and no wildcard", "2.1.0"},
 		{"share/no-local", V5, "takes No Local on a shared subscription", "ChangeLog of 2.1.0: returns a protocol error since", "2.1.0"},

@@ -129,6 +129,14 @@ func TestWrongBroker(t *testing.T) {
 				pk.Payload = bytes.Replace(pk.Payload, []byte("order 0 20"), []byte("order 0 40"), 1)
 			}
 		}), []string{"publish/in-order"}},
+		{"one of QoS 1 too early", published(func(pk *packets.Packet) {
+			for from, to := range map[string]string{"order 1 9": "order 1 10", "order 1 10": "order 1 9"} {
+				if before, ok := bytes.CutSuffix(pk.Payload, []byte(from)); ok {
+					pk.Payload = append(bytes.Clone(before), to...)
+					break
+				}
+			}
+		}), []string{"publish/in-order"}},
 		{"lower case", published(func(pk *packets.Packet) { pk.TopicName = strings.ToLower(pk.TopicName) }), []string{"filter/no-normalization"}},
 		{"text payloads", published(func(pk *packets.Packet) { pk.Payload, _, _ = bytes.Cut(pk.Payload, []byte{0}) }), []string{"publish/payload"}},
 		{"sorted user properties", published(func(pk *packets.Packet) {
@@ -175,6 +183,17 @@ func TestWrongBroker(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What waits for room mochi-mqtt sends in any order; one for one, though.
+func TestWaitsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	known := []Known{{Name: "flow/in-order"}}
+	for _, r := range examined(t, Options{To: startMochi(t, &wrong{}), Statements: only("flow/in-order", "flow/one-for-one"), Known: known}) {
+		if want := map[string]Verdict{"flow/in-order": Violates, "flow/one-for-one": Conforms}[r.Name]; r.Verdict != want {
+			t.Errorf("expected %s: %s", want, told(r))
+		}
 	}
 }
 
