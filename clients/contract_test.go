@@ -121,6 +121,44 @@ func TestTheContract(t *testing.T) {
 	})
 }
 
+func TestTheFirstMessageIsPutOff(t *testing.T) {
+	everyDriver(t, func(t *testing.T, _ clients.SDK, program clients.Program, protocol string) {
+		at := broker(t, protocol)
+		putOff(t, program, publisher(0, protocol, 0, 1, at), publisher(1, protocol, 2, 1, at))
+	})
+}
+
+// putOff has one publisher put off its first message for a moment, and another for longer
+// than it lives. Each has two streams. They begin when the subscribers have subscribed.
+func putOff(t *testing.T, program clients.Program, soon, late contract.Client, subscribers ...contract.Client) {
+	const first = 300 * time.Millisecond
+	soon.Publish.FirstMS, late.Publish.FirstMS = int(first.Milliseconds()), int(time.Hour.Milliseconds())
+	r := start(t, program, 4, append(subscribers, soon, late)...)
+	for _, s := range subscribers {
+		r.wait(t, "subscriptions", len(s.Subscribe), and(is(s.Process, history.KindSubscribe, history.Return), ok))
+	}
+	r.do(t, "connect", contract.All)
+	connected := func(process int32) func(history.Event) bool {
+		return and(is(process, history.KindConnect, history.Return), ok)
+	}
+	r.wait(t, "the connection of who is early", 1, connected(soon.Process))
+	r.wait(t, "the connection of who is late", 1, connected(late.Process))
+	r.wait(t, "acknowledgements", 2, and(is(soon.Process, history.KindPublish, history.Return), ok))
+	r.finish(t)
+	moment := func(match func(history.Event) bool) time.Duration {
+		all := r.all()
+		return all[slices.IndexFunc(all, match)].Time
+	}
+	began, called := moment(connected(soon.Process)), moment(is(soon.Process, history.KindPublish, history.Call))
+	if called-began < first {
+		t.Errorf("the first message is called %s after the connect, not %s", called-began, first)
+	}
+	calls := is(late.Process, history.KindPublish, history.Call)
+	if all, markers := r.count(calls), r.count(and(calls, end)); all != 2 || markers != 2 {
+		t.Errorf("%d messages of who ended before its first, %d end markers among them; two markers are due, and no more", all, markers)
+	}
+}
+
 // checkHistory is what holds of the history of any driver: what is in it is
 // whole, of this run, and was called before.
 func checkHistory(t *testing.T, events []history.Event) {

@@ -161,6 +161,13 @@ func TestTheContractOfMQ9(t *testing.T) {
 	})
 }
 
+func TestTheFirstMessageOfMQ9IsPutOff(t *testing.T) {
+	everyMQ9Driver(t, func(t *testing.T, program clients.Program) {
+		at := mq9Broker(t)
+		putOff(t, program, sender(0, 0, 1, at), sender(1, 2, 1, at), consumer(2, at))
+	})
+}
+
 func TestMQ9AcrossLostConnections(t *testing.T) {
 	everyMQ9Driver(t, func(t *testing.T, program clients.Program) {
 		at := mq9Broker(t)

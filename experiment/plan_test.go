@@ -66,6 +66,34 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// Publishers of a crowd begin one after the other, each once in its interval. Few that
+// publish often begin at once.
+func TestPlanOfACrowd(t *testing.T) {
+	firsts := func(publishers int, rate float64) (all []int) {
+		p := &planner{rec: &fakeTables{}, run: "cafe0001", protocol: "mqtt5", endpoints: []string{"a:1"}, rate: rate}
+		w := scenarios.Workload{Publishers: publishers, Streams: 1, QoS: []uint8{1}, Brief: scenarios.Brief{Mailboxes: 2, RatePerS: 0.25, MailboxTTLS: 9}}
+		for _, c := range p.plan(w).publishers.Clients {
+			all = append(all, c.Publish.FirstMS)
+		}
+		return all
+	}
+	if diff := cmp.Diff([]int{0, 500, 1000, 1500, 0, 2000}, firsts(4, 2)); diff != "" {
+		t.Error("a message in two seconds of each of four, in four seconds of each of two:", diff)
+	}
+	if diff := cmp.Diff([]int{0, 0, 0, 0, 0, 2000}, firsts(4, 4)); diff != "" {
+		t.Error("a message a second of each of four:", diff)
+	}
+	began := map[int]int{} // by tenth of a second
+	for _, ms := range firsts(990, 300)[:990] {
+		began[ms/100]++
+	}
+	for tenth := range 33 {
+		if n := began[tenth]; n != 30 {
+			t.Errorf("%d of 990 publishers begin in tenth %d of the 33 of their interval, want 30", n, tenth)
+		}
+	}
+}
+
 // Members of a shared subscription have one filter, and are owed each message
 // together.
 // No two clients of an experiment have one id, whichever call they are of.

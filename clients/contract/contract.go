@@ -55,8 +55,9 @@ type Filter struct {
 // rate until "end" or until Count messages were called.
 type Publish struct {
 	Streams      []Stream `json:"streams"`
-	RatePerS     float64  `json:"rate_per_s"`      // all streams of this client together
-	Count        int64    `json:"count,omitempty"` // 0: until "end"
+	RatePerS     float64  `json:"rate_per_s"`         // all streams of this client together
+	FirstMS      int      `json:"first_ms,omitempty"` // how long the first message is put off; 0: it is published at once
+	Count        int64    `json:"count,omitempty"`    // 0: until "end"
 	PayloadBytes int      `json:"payload_bytes"`
 	MaxInflight  int      `json:"max_inflight"` // publishes called and not returned; at the limit the producer waits
 }

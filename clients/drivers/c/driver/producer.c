@@ -21,6 +21,7 @@ struct producer {
 	struct stream *streams;
 	int count; // of streams
 	double rate;
+	int64_t first; // how long the first message is put off, in nanoseconds
 	int64_t total; // 0: until the end
 	size_t payload;
 
@@ -42,6 +43,7 @@ struct producer *producer_make(struct process *p, const struct json *work)
 	q->p = p;
 	q->count = count;
 	q->rate = json_number(work, "rate_per_s");
+	q->first = (int64_t)(json_number(work, "first_ms") * 1e6);
 	q->total = (int64_t)json_number(work, "count");
 	q->payload = (size_t)json_number(work, "payload_bytes");
 	for (const struct json *s = streams->first; s != NULL; s = s->next)
@@ -142,7 +144,7 @@ static bool may(struct producer *q)
 static void *produce(void *arg)
 {
 	struct producer *q = arg;
-	int64_t due = 0, interval = q->rate > 0 ? (int64_t)(1e9 / q->rate) : 0;
+	int64_t due = now() + q->first, interval = q->rate > 0 ? (int64_t)(1e9 / q->rate) : 0;
 	pthread_mutex_lock(&q->mutex);
 	for (int64_t n = 0; q->total == 0 || n < q->total; n++) {
 		while (!q->stop && !may(q))

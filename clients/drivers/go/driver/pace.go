@@ -6,17 +6,20 @@ import "time"
 // the pace goes on from now: the missed messages are not sent in a burst.
 const catchUp = 100 * time.Millisecond
 
-// A pace spaces messages evenly. The zero value does not wait.
+// A pace spaces messages evenly.
 type pace struct {
 	interval time.Duration
 	next     time.Time
 }
 
-func newPace(perSecond float64) *pace {
-	if perSecond <= 0 {
-		return &pace{}
+// newPace is the pace of messages whose first is put off for a time. At a rate of 0 none
+// waits for the one before it.
+func newPace(perSecond float64, first time.Duration) *pace {
+	p := &pace{next: time.Now().Add(first)}
+	if perSecond > 0 {
+		p.interval = time.Duration(float64(time.Second) / perSecond)
 	}
-	return &pace{interval: time.Duration(float64(time.Second) / perSecond)}
+	return p
 }
 
 // wait returns true when the next message is due, false if stop is closed

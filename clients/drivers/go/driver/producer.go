@@ -36,7 +36,7 @@ func (q *producer) start() { q.started.Do(func() { go q.run() }) }
 
 func (q *producer) run() {
 	defer close(q.stopped)
-	pace := newPace(q.work.RatePerS)
+	pace := newPace(q.work.RatePerS, milliseconds(q.work.FirstMS))
 	for n := int64(0); q.work.Count == 0 || n < q.work.Count; n++ {
 		if !q.p.pause.wait(q.stop) || !q.p.online.wait(q.stop) || !pace.wait(q.stop) {
 			return

@@ -8,10 +8,11 @@ final class Pace {
     private static final long CATCH_UP = 100_000_000; // nanoseconds
 
     private final long interval; // nanoseconds; 0 does not wait
-    private long next = System.nanoTime();
+    private long next;
 
-    Pace(double perSecond) {
+    Pace(double perSecond, long firstMS) {
         interval = perSecond <= 0 ? 0 : (long) (1e9 / perSecond);
+        next = System.nanoTime() + firstMS * 1_000_000;
     }
 
     /** True when the next message is due, false if stop is true first. */

@@ -34,7 +34,7 @@ final class Producer {
     }
 
     private void run() {
-        var pace = new Pace(work.ratePerS);
+        var pace = new Pace(work.ratePerS, work.firstMS);
         BooleanSupplier stopped = () -> stop;
         for (long n = 0; work.count == 0 || n < work.count; n++) {
             if (!process.paused.await(stopped) || !process.online.await(stopped) || !pace.await(stopped)

@@ -147,6 +147,7 @@ public final class Spec {
     static final class Publish {
         final List<Stream> streams;
         final double ratePerS;
+        final int firstMS; // how long the first message is put off
         final long count;
         final int payloadBytes;
         final int maxInflight;
@@ -154,6 +155,7 @@ public final class Spec {
         private Publish(Map<String, Object> o) {
             streams = list(o, "streams", Stream::new);
             ratePerS = o.get("rate_per_s") instanceof Double ? (Double) o.get("rate_per_s") : 0;
+            firstMS = number(o, "first_ms");
             count = o.get("count") instanceof Double ? ((Double) o.get("count")).longValue() : 0;
             payloadBytes = number(o, "payload_bytes");
             maxInflight = number(o, "max_inflight");

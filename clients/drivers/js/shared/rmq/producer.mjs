@@ -15,6 +15,7 @@ export class Producer {
   }
 
   start () {
+    if (!this.started) this.due = milliseconds() + (this.work.first_ms || 0)
     this.started = true
     this.pump()
   }

@@ -27,7 +27,8 @@ class Producer:
 
     def run(self):
         rate, count = self.work.get("rate_per_s") or 0, self.work.get("count") or 0
-        interval, due, n = (1.0 / rate if rate > 0 else 0.0), 0.0, 0
+        interval, n = (1.0 / rate if rate > 0 else 0.0), 0
+        due = time.monotonic() + (self.work.get("first_ms") or 0) / 1000.0
         while count == 0 or n < count:
             if not self.p.unpaused.wait(self.stop) or not self.taken(self.stop):
                 return

@@ -50,7 +50,7 @@ impl Producer {
     }
 
     async fn run(self: Rc<Self>) {
-        let mut pace = Pace::new(self.work.rate_per_s);
+        let mut pace = Pace::new(self.work.rate_per_s, self.work.first());
         let mut sent = 0;
         while self.work.count == 0 || sent < self.work.count {
             let turn = async {
@@ -140,9 +140,9 @@ struct Pace {
 }
 
 impl Pace {
-    fn new(per_second: f64) -> Pace {
+    fn new(per_second: f64, first: Duration) -> Pace {
         let interval = if per_second > 0.0 { Duration::from_secs_f64(1.0 / per_second) } else { Duration::ZERO };
-        Pace { interval, next: Instant::now() }
+        Pace { interval, next: Instant::now() + first }
     }
 
     /// Waits until the next message is due.

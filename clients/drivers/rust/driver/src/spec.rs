@@ -75,6 +75,8 @@ pub struct Publish {
     #[serde(default)]
     pub rate_per_s: f64,
     #[serde(default)]
+    first_ms: u64,
+    #[serde(default)]
     pub count: u64,
     #[serde(default)]
     pub payload_bytes: usize,
@@ -83,6 +85,11 @@ pub struct Publish {
 }
 
 impl Publish {
+    /// How long the first message is put off.
+    pub fn first(&self) -> Duration {
+        Duration::from_millis(self.first_ms)
+    }
+
     pub fn window(&self) -> usize {
         if self.max_inflight == 0 {
             return 20;
