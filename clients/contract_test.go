@@ -159,6 +159,35 @@ func putOff(t *testing.T, program clients.Program, soon, late contract.Client, s
 	}
 }
 
+// A publisher that is paused before its first message is due calls nothing until it is
+// resumed. Another, which publishes once while that one waits and again when its message
+// would be due, tells the time.
+func TestAPublisherIsPausedWhileItWaits(t *testing.T) {
+	everyDriver(t, func(t *testing.T, _ clients.SDK, program clients.Program, protocol string) {
+		const paused, other = 0, 1
+		at := broker(t, protocol)
+		p, o := publisher(paused, protocol, 0, 1, at), publisher(other, protocol, 2, 1, at)
+		p.Publish.FirstMS, o.Publish.FirstMS, o.Publish.RatePerS = 1000, 300, 1
+		r := start(t, program, 4, p, o)
+		r.do(t, "connect", paused)
+		r.wait(t, "connection", 1, and(is(paused, history.KindConnect, history.Return), ok))
+		r.do(t, "connect", other)
+		tick := and(is(other, history.KindPublish, history.Return), ok)
+		r.wait(t, "an acknowledgement of who is not paused", 1, tick)
+		r.do(t, "pause", paused)
+		r.wait(t, "pause", 1, is(paused, history.KindPause, history.Point))
+		calls := is(paused, history.KindPublish, history.Call)
+		before := r.count(calls)
+		r.wait(t, "acknowledgements of who is not paused", 2, tick)
+		if during := r.count(calls) - before; during > 0 {
+			t.Errorf("%d messages of a publisher that is paused", during)
+		}
+		r.do(t, "resume", paused)
+		r.wait(t, "acknowledgements after the pause", 2, and(is(paused, history.KindPublish, history.Return), ok))
+		r.finish(t)
+	})
+}
+
 // checkHistory is what holds of the history of any driver: what is in it is
 // whole, of this run, and was called before.
 func checkHistory(t *testing.T, events []history.Event) {

@@ -147,17 +147,17 @@ static void *produce(void *arg)
 	int64_t due = now() + q->first, interval = q->rate > 0 ? (int64_t)(1e9 / q->rate) : 0;
 	pthread_mutex_lock(&q->mutex);
 	for (int64_t n = 0; q->total == 0 || n < q->total; n++) {
-		while (!q->stop && !may(q))
-			cond_wait_until(&q->changed, &q->mutex, after_ms(20));
-		if (now() - due > catch_up)
-			due = now();
 		while (!q->stop && now() < due)
 			cond_wait_until(&q->changed, &q->mutex, due);
-		due += interval;
+		while (!q->stop && !may(q))
+			cond_wait_until(&q->changed, &q->mutex, after_ms(20));
 		while (!q->stop && q->open >= q->p->client.window)
 			pthread_cond_wait(&q->changed, &q->mutex);
 		if (q->stop)
 			break;
+		if (now() - due > catch_up)
+			due = now();
+		due += interval;
 		q->open++;
 		pthread_mutex_unlock(&q->mutex);
 		publish(q, &q->streams[n % q->count], 'M');

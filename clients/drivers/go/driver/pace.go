@@ -25,21 +25,23 @@ func newPace(perSecond float64, first time.Duration) *pace {
 // wait returns true when the next message is due, false if stop is closed
 // first.
 func (p *pace) wait(stop <-chan struct{}) bool {
-	now := time.Now()
-	if now.Sub(p.next) > catchUp {
+	if left := time.Until(p.next); left > 0 {
+		return sleep(left, stop)
+	}
+	select {
+	case <-stop:
+		return false
+	default:
+		return true
+	}
+}
+
+// step is to be called when the message goes that was due.
+func (p *pace) step() {
+	if now := time.Now(); now.Sub(p.next) > catchUp {
 		p.next = now
 	}
-	due := p.next
 	p.next = p.next.Add(p.interval)
-	if !due.After(now) {
-		select {
-		case <-stop:
-			return false
-		default:
-			return true
-		}
-	}
-	return sleep(due.Sub(now), stop)
 }
 
 // sleep waits for a time; it is false if stop is closed first.

@@ -38,7 +38,7 @@ func (q *producer) run() {
 	defer close(q.stopped)
 	pace := newPace(q.work.RatePerS, milliseconds(q.work.FirstMS))
 	for n := int64(0); q.work.Count == 0 || n < q.work.Count; n++ {
-		if !q.p.pause.wait(q.stop) || !q.p.online.wait(q.stop) || !pace.wait(q.stop) {
+		if !pace.wait(q.stop) || !q.p.pause.wait(q.stop) || !q.p.online.wait(q.stop) {
 			return
 		}
 		select {
@@ -46,6 +46,7 @@ func (q *producer) run() {
 		case <-q.stop:
 			return
 		}
+		pace.step()
 		q.publish(int(n%int64(len(q.work.Streams))), contract.KindMessage, func(Ack) { <-q.window })
 	}
 }

@@ -17,15 +17,18 @@ final class Pace {
 
     /** True when the next message is due, false if stop is true first. */
     boolean await(BooleanSupplier stop) {
+        for (long left; (left = next - System.nanoTime()) > 0 && !stop.getAsBoolean();) {
+            Wait.sleep(Math.min(left, Wait.POLL_MS * 1_000_000));
+        }
+        return !stop.getAsBoolean();
+    }
+
+    /** Is called when the message goes that was due. */
+    void step() {
         var now = System.nanoTime();
         if (now - next > CATCH_UP) {
             next = now;
         }
-        var due = next;
         next += interval;
-        for (long left = due - now; left > 0 && !stop.getAsBoolean(); left = due - System.nanoTime()) {
-            Wait.sleep(Math.min(left, Wait.POLL_MS * 1_000_000));
-        }
-        return !stop.getAsBoolean();
     }
 }

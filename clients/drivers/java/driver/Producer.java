@@ -37,10 +37,11 @@ final class Producer {
         var pace = new Pace(work.ratePerS, work.firstMS);
         BooleanSupplier stopped = () -> stop;
         for (long n = 0; work.count == 0 || n < work.count; n++) {
-            if (!process.paused.await(stopped) || !process.online.await(stopped) || !pace.await(stopped)
+            if (!pace.await(stopped) || !process.paused.await(stopped) || !process.online.await(stopped)
                     || !acquire(stopped)) {
                 return;
             }
+            pace.step();
             publish((int) (n % next.length), 'M', ack -> free.release());
         }
     }

@@ -30,20 +30,19 @@ class Producer:
         interval, n = (1.0 / rate if rate > 0 else 0.0), 0
         due = time.monotonic() + (self.work.get("first_ms") or 0) / 1000.0
         while count == 0 or n < count:
+            left = due - time.monotonic()
+            if left > 0 and self.stop.wait(left):
+                return
             if not self.p.unpaused.wait(self.stop) or not self.taken(self.stop):
                 return
-            now = time.monotonic()
-            if now - due > CATCH_UP:
-                due = now
-            if due > now and self.stop.wait(due - now):
-                return
-            due += interval
             with self.changed:
                 while self.open >= min(self.window, self.p.session.window) and not self.stop.is_set():
                     self.changed.wait(0.1)
                 if self.stop.is_set():
                     return
                 self.open += 1
+            now = time.monotonic()
+            due = (now if now - due > CATCH_UP else due) + interval
             self.publish(n % len(self.streams), "M", lambda _outcome: self.release())
             n += 1
 

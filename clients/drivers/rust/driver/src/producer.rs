@@ -54,9 +54,9 @@ impl Producer {
         let mut sent = 0;
         while self.work.count == 0 || sent < self.work.count {
             let turn = async {
+                pace.wait().await;
                 self.process.pause.wait().await;
                 self.process.online.wait().await;
-                pace.wait().await;
                 self.window.acquire().await.expect("never closed").forget();
             };
             tokio::select! {
@@ -64,6 +64,7 @@ impl Producer {
                 _ = self.stop.wait() => return,
                 _ = turn => {}
             }
+            pace.step();
             let window = self.window.clone();
             let stream = (sent % self.work.streams.len() as u64) as usize;
             self.publish(stream, false, move |_| window.add_permits(1)).await;
@@ -146,15 +147,18 @@ impl Pace {
     }
 
     /// Waits until the next message is due.
-    async fn wait(&mut self) {
+    async fn wait(&self) {
+        if self.next > Instant::now() {
+            tokio::time::sleep_until(self.next).await;
+        }
+    }
+
+    /// Is called when the message goes that was due.
+    fn step(&mut self) {
         let now = Instant::now();
         if now.saturating_duration_since(self.next) > CATCH_UP {
             self.next = now;
         }
-        let due = self.next;
         self.next += self.interval;
-        if due > now {
-            tokio::time::sleep_until(due).await;
-        }
     }
 }
