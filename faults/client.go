@@ -144,12 +144,20 @@ func (c crowd) held(context.Context) (open int, unsent int64, err error) {
 	return open, 0, nil
 }
 
-// hidden reports whether the kernel of some node cannot be asked: it runs elsewhere.
+// hidden reports whether the kernel of some node cannot be asked: it runs elsewhere. Each
+// node is asked once, as it may have a thousand of the connections.
 func (c crowd) hidden() bool {
-	return slices.ContainsFunc(c.conns, func(conn tap.Connection) bool {
-		_, err := sockets(context.Background(), c.nodes[conn.Node])
-		return errors.Is(err, ErrUnsupported)
-	})
+	asked := map[string]bool{}
+	for _, conn := range c.conns {
+		if asked[conn.Node] {
+			continue
+		}
+		asked[conn.Node] = true
+		if _, err := sockets(context.Background(), c.nodes[conn.Node]); errors.Is(err, ErrUnsupported) {
+			return true
+		}
+	}
+	return false
 }
 
 // ended is the effect of closing connections: the nodes' kernels show none of them any

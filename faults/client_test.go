@@ -16,9 +16,26 @@ import (
 type kernel struct {
 	Node
 	shows map[string]int64
+	asked int
 }
 
-func (k *kernel) Sockets(context.Context) (map[string]int64, error) { return k.shows, nil }
+func (k *kernel) Sockets(context.Context) (map[string]int64, error) { k.asked++; return k.shows, nil }
+
+// A plan asks each kernel once, however many connections a crowd has there: a thousand looks
+// would hold up the fault.
+func TestEachKernelIsAskedOnce(t *testing.T) {
+	nodes := map[string]Node{"node-1": &kernel{}, "node-2": &kernel{}}
+	c := crowd{nodes: nodes, clients: said{}}
+	for i := range 1000 {
+		c.conns = append(c.conns, tap.Connection{Node: fmt.Sprint("node-", 1+i%2), Peer: fmt.Sprint("a:", i)})
+	}
+	c.ended()
+	for name, n := range nodes {
+		if asked := n.(*kernel).asked; asked != 1 {
+			t.Errorf("%s was asked %d times", name, asked)
+		}
+	}
+}
 
 // A connection that ended stays so, though another one has its address.
 func TestConnectionsEndOnce(t *testing.T) {
