@@ -38,14 +38,39 @@ func TestTier(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tier.FaultS != 45 || tier.AfterS != 1 || tier.Rounds != 1 || s.Rate("robustmq") != 5 {
+	if tier.FaultS != 45 || tier.AfterS != 1 || tier.Rounds != 1 || s.Rate("robustmq") != 5 || tier.Messages != 2 { // half the rate
 		t.Errorf("tier for robustmq: %+v, rate %g", tier, s.Rate("robustmq"))
+	}
+	s.Tiers["hardening"] = Tier{FaultS: 60}
+	if tier, _ := s.Tier("hardening", "robustmq"); tier.FaultS != 60 {
+		t.Errorf("a fault of 60 s is shortened to %g s", tier.FaultS)
 	}
 	if tier, _ := s.Tier("smoke", "reference"); tier.FaultS != 2 || s.Rate("reference") != 10 {
 		t.Errorf("tier for reference: %+v, rate %g", tier, s.Rate("reference"))
 	}
-	if _, err := s.Tier("nightly", ""); err == nil || !strings.Contains(err.Error(), "it has smoke") {
+	if _, err := s.Tier("nightly", ""); err == nil || !strings.Contains(err.Error(), "it has hardening, smoke") {
 		t.Errorf("an unknown tier answers %v", err)
+	}
+}
+
+// Each tier of each flavor publishes at least as many messages as it asks for.
+func TestBudgetsCanBeReached(t *testing.T) {
+	all, err := Library()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		for tier := range s.Tiers {
+			for _, flavor := range cluster.FlavorNames(cluster.Any) {
+				of, err := s.Tier(tier, flavor)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if most := int64(s.Rate(flavor) * of.PublishS(s.Schedule)); of.Messages > most {
+					t.Errorf("%s, %s on %s: %d messages are asked for and at most %d published", s.Name, tier, flavor, of.Messages, most)
+				}
+			}
+		}
 	}
 }
 

@@ -152,8 +152,8 @@ type Tier struct {
 	Growth history.Growth `yaml:"growth" json:"growth,omitzero"` // how fast what a node takes may grow in steady_s, for steady-resources
 }
 
-// An Override is what a flavor needs otherwise, in every tier; zero fields
-// change nothing.
+// An Override is what a flavor needs otherwise. Times are the least in every tier, so that
+// they shorten none. A lower rate takes fewer messages, in the same proportion.
 type Override struct {
 	FaultS    float64 `yaml:"fault_s" json:"fault_s"`
 	AfterS    float64 `yaml:"after_s" json:"after_s"`
@@ -207,9 +207,10 @@ func (s *Scenario) Tier(name, flavor string) (Tier, error) {
 		{&t.FaultS, &o.FaultS}, {&t.AfterS, &o.AfterS}, {&t.DrainS, &o.DrainS},
 		{&t.RecoveryS, &o.RecoveryS}, {&t.ProgressS, &o.ProgressS}, {&t.ExpiryS, &o.ExpiryS},
 	} {
-		if *f.from > 0 {
-			*f.to = *f.from
-		}
+		*f.to = max(*f.to, *f.from)
+	}
+	if rate := s.Rate(flavor); rate < s.Workload.RatePerS {
+		t.Messages = int64(float64(t.Messages) * rate / s.Workload.RatePerS)
 	}
 	t.Rounds = max(t.Rounds, 1)
 	return t, nil
