@@ -77,7 +77,24 @@ func (c Cell) calm() bool { return c.ran() && !c.Starved() && len(c.Harness) == 
 
 // Attempt is the run as one of a series.
 func (c Cell) Attempt() verdict.Attempt {
-	return verdict.Attempt{Seed: c.Seed, Root: c.Root, Verdict: c.Verdict, Panics: c.Panics}
+	return verdict.Attempt{Seed: c.Seed, Root: c.Root, Verdict: c.Verdict, Panics: c.Panics, Short: !c.tried()}
+}
+
+// repeats reports whether a run of another time repeats one: they have in common what a
+// replay keeps, and are on one build. Behind a build that nobody knows it may be another one.
+func (c Cell) repeats(one Cell) bool {
+	known := one.Broker.Build != "" || cluster.FlavorNamed(one.Broker.Flavor).Embedded
+	return known && c.kept() == one.kept()
+}
+
+// kept is what a replay keeps of a run, to be compared.
+func (c Cell) kept() any {
+	return struct {
+		scenario, tier, sdk, protocol, transport, leftOut string
+		seed                                              int64
+		baseline                                          bool
+		broker                                            Broker
+	}{c.ScenarioSHA, c.Tier, c.SDK, c.Protocol, c.Transport, c.LeftOut, c.Seed, c.Baseline, c.Broker}
 }
 
 // result is what the run found about a claim; nil if it did not judge it.
@@ -98,8 +115,12 @@ func (c Cell) fails(claim string) bool {
 // held nothing.
 func (c Cell) passes(claim string) bool {
 	r := c.result(claim)
-	return c.calm() && verdict.Holds(c.Shortfalls) && r != nil && r.Status == verdict.Pass
+	return c.tried() && r != nil && r.Status == verdict.Pass
 }
+
+// tried reports whether a claim that passes in the run was held: its faults landed, it was
+// under load, and nothing of ours was in the way.
+func (c Cell) tried() bool { return c.calm() && verdict.Holds(c.Shortfalls) }
 
 // failed are the claims that fail, in the order of the results.
 func (c Cell) failed() (claims []string) {

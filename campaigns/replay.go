@@ -25,18 +25,21 @@ func (d *JobDir) Replay(ctx context.Context, backend Backend) (Result, error) {
 		if err != nil {
 			return r, err
 		}
-		table := tabulate(cells, nil)
-		more, err := repeatedBefore(backend, runs[0], cells)
+		own := len(runs)
+		before, err := repeatedBefore(backend, runs[0], cells)
 		if err != nil {
 			return r, err
 		}
-		for _, c := range more {
+		for _, c := range before {
 			runs, cells = append(runs, c.RunID), append(cells, c)
 		}
-		series := SeriesOf(cells)
+		series, table := SeriesOf(cells), tabulate(cells, nil)
 		r.State, r.Table = series.State, &table
-		for i, run := range runs {
-			if err := backend.JoinSeries(run, series); err != nil && i > 0 { // the first may be of long ago, or somebody else's
+		if again, ok := series.Each[cells[0].RunID]; ok && len(before) > 0 {
+			r.Headline += fmt.Sprintf("; with its %d repetitions of before: %s", len(before), again)
+		}
+		for i, run := range runs { // the first, and those of before, may be of another version, or somebody else's
+			if err := backend.JoinSeries(run, series); err != nil && 0 < i && i < own {
 				return r, fmt.Errorf("note in the report of run %s that it was repeated: %w", run, err)
 			}
 		}
@@ -68,8 +71,8 @@ func (d *JobDir) JudgedTrials() (ids []string) {
 
 // repeatedBefore are the earlier repetitions of the run that is repeated, the first of the
 // cells: how often it fails is counted over all of them. One that differs from it, or whose
-// evidence is gone, does not count.
-func repeatedBefore(backend Backend, run string, cells []Cell) (more []Cell, err error) {
+// evidence is not whole any more, does not count.
+func repeatedBefore(backend Backend, run string, cells []Cell) (before []Cell, err error) {
 	first, err := backend.Read(run)
 	if err != nil || first.Before == nil {
 		return nil, err
@@ -78,12 +81,11 @@ func repeatedBefore(backend Backend, run string, cells []Cell) (more []Cell, err
 		if slices.ContainsFunc(cells, func(c Cell) bool { return c.RunID == id }) {
 			continue
 		}
-		again, err := backend.Read(id)
-		if err == nil && again.Seed == first.Seed && again.ScenarioSHA == first.ScenarioSHA && again.SDK == first.SDK && again.Broker == first.Broker {
-			more = append(more, again.Cell)
+		if again, err := backend.Read(id); err == nil && again.RunID == id && again.repeats(first.Cell) {
+			before = append(before, again.Cell)
 		}
 	}
-	return more, nil
+	return before, nil
 }
 
 func readRuns(backend Backend, runs []string) (cells []Cell, err error) {

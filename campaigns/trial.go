@@ -55,8 +55,11 @@ type Judged struct {
 	Before   *reports.Series   // nil where nobody repeated it
 }
 
-// ReadJudged judges a run again.
+// ReadJudged judges a run again. A run whose evidence is not what was sealed is an error.
 func ReadJudged(dir string) (Judged, error) {
+	if _, err := reports.VerifySeal(dir); err != nil {
+		return Judged{}, err
+	}
 	c, err := Read(dir)
 	if err != nil {
 		return Judged{}, err

@@ -57,12 +57,14 @@ func (o Options) Whole() Options {
 
 // Hold makes the check of each statement, several at once and numbered from 1, and
 // those that found something once more with less beside them. Where it is stopped, the
-// results are those of the checks that were made, and the others are undecided.
+// results are those of the checks that were made, and the others are undecided, as is a
+// violation that would have been looked at again.
 func (o Options) Hold(ctx context.Context, check func(s Statement, n int) Result) ([]Result, error) {
 	results := NotChecked(o.Statements, "it was stopped before")
+	sure := make([]bool, len(results)) // of a violation
 	var mu sync.Mutex
 	group := errgroup.Group{}
-	examine := func(i int, of func(Result) Result) {
+	examine := func(i int, last bool, of func(Result) Result) {
 		group.Go(func() error {
 			if ctx.Err() != nil {
 				return nil
@@ -70,24 +72,32 @@ func (o Options) Hold(ctx context.Context, check func(s Statement, n int) Result
 			r := of(check(o.Statements[i], i+1))
 			mu.Lock()
 			defer mu.Unlock()
-			results[i] = r
+			results[i], sure[i] = r, last && ctx.Err() == nil
 			o.Tell(r)
 			return nil
 		})
 	}
 	group.SetLimit(o.Parallel)
 	for i := range results {
-		examine(i, func(r Result) Result { return r })
+		examine(i, o.Parallel == 1, func(r Result) Result { return r })
 	}
 	group.Wait()
 	group.SetLimit(max(1, o.Parallel/8))
 	for i, first := range slices.Clone(results) {
 		if ctx.Err() == nil && o.Parallel > 1 && doubtful(first) {
-			examine(i, func(second Result) Result { return again(first, second) })
+			examine(i, true, func(second Result) Result { return again(first, second) })
 		}
 	}
 	group.Wait()
-	return results, ctx.Err()
+	if err := ctx.Err(); err != nil {
+		for i := range results {
+			if r := &results[i]; r.Verdict == Violates && doubtful(*r) && !sure[i] {
+				r.Verdict, r.Why = Undecided, r.Why+"; it was stopped before that was looked at again"
+			}
+		}
+		return results, err
+	}
+	return results, nil
 }
 
 // NotChecked returns the results of statements whose checks were not made, and why not.

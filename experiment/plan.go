@@ -146,12 +146,13 @@ func (p *planner) spec() contract.Spec {
 func (p *planner) publisher(out *plan, w scenarios.Workload, i int) contract.Client {
 	c := p.client(out, history.GroupPublisher, i, nil)
 	c.Start = "waiting"
-	rate := p.rate / float64(w.Publishers)
 	c.Publish = &contract.Publish{
-		RatePerS:     rate,
-		FirstMS:      firstMS(i, w.Publishers, rate),
+		RatePerS:     p.rate / float64(w.Publishers),
 		PayloadBytes: w.PayloadBytes,
 		MaxInflight:  w.MaxInflight,
+	}
+	if w.Spread {
+		c.Publish.FirstMS = int(math.Round(1000 / c.Publish.RatePerS * float64(i) / float64(w.Publishers)))
 	}
 	if w.Registers > 0 {
 		c.Publish.MaxInflight = 1 // a register's writer is sequential
@@ -176,16 +177,6 @@ func (p *planner) publisher(out *plan, w scenarios.Workload, i int) contract.Cli
 	return c
 }
 
-// firstMS is how long one of a crowd of publishers, each with the same rate, puts off its
-// first message. Those that publish less than once a second share their interval evenly:
-// all at once they would be a burst in each interval, and silence between.
-func firstMS(i, crowd int, rate float64) int {
-	if rate <= 0 || rate >= 1 {
-		return 0
-	}
-	return int(math.Round(1000 / rate * float64(i) / float64(crowd)))
-}
-
 // orNone is a list with one empty element where it has none.
 func orNone(list []string) []string {
 	if len(list) == 0 {
@@ -204,8 +195,7 @@ func (p *planner) brief(out *plan, w scenarios.Workload) (mailboxes []contract.F
 			TTLS: w.Brief.MessageTTLS, MailboxTTLS: w.Brief.MailboxTTLS,
 		})
 		c.Publish = &contract.Publish{
-			Streams: []contract.Stream{s}, RatePerS: w.Brief.RatePerS, FirstMS: firstMS(i, w.Brief.Mailboxes, w.Brief.RatePerS),
-			PayloadBytes: w.PayloadBytes, MaxInflight: w.MaxInflight,
+			Streams: []contract.Stream{s}, RatePerS: w.Brief.RatePerS, PayloadBytes: w.PayloadBytes, MaxInflight: w.MaxInflight,
 		}
 		out.publishers.Clients = append(out.publishers.Clients, c)
 		mailboxes = append(mailboxes, contract.Filter{Filter: s.Topic, QoS: 1, TTLS: w.Brief.MailboxTTLS})

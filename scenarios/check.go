@@ -13,6 +13,7 @@ import (
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
+	"github.com/robustmq/rmq-mcp/internal/mqttpacket"
 	"github.com/robustmq/rmq-mcp/judge/checker"
 )
 
@@ -116,6 +117,9 @@ func (s *Scenario) check() error {
 	return errors.Join(bad...)
 }
 
+// largestPayload leaves room for the topic and the properties of a message.
+const largestPayload = mqttpacket.MaxPacket - 1<<20
+
 func (w *Workload) check(bad *problems) {
 	for _, required := range []struct {
 		field string
@@ -138,6 +142,9 @@ func (w *Workload) check(bad *problems) {
 	}
 	if w.PayloadBytes < contract.HeaderLen {
 		bad.add("workload: payload_bytes %d: at least %d, the size of the header with the message's identity", w.PayloadBytes, contract.HeaderLen)
+	}
+	if w.PayloadBytes > largestPayload {
+		bad.add("workload: payload_bytes %d: at most %d, as clients read no message above 8 MiB", w.PayloadBytes, largestPayload)
 	}
 	sub := w.Subscribers
 	if min(w.Wills, w.Streams, w.Registers, w.SlowMS, sub.Online, sub.Offline, sub.Paused, sub.Slow, sub.Readers, sub.Overlapping, sub.Expiring, sub.Visiting, w.SessionExpiryS, sub.Shared.Groups, sub.Shared.Members) < 0 || w.VisitS < 0 {

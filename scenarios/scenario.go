@@ -55,7 +55,8 @@ type Workload struct {
 	Streams      int         `yaml:"streams" json:"streams"`         // topics of each publisher and QoS
 	Topics       []string    `yaml:"topics" json:"topics,omitempty"` // that every publisher sends to at every QoS, beside those; below load/
 	QoS          []uint8     `yaml:"qos" json:"qos"`
-	RatePerS     float64     `yaml:"rate_per_s" json:"rate_per_s"` // of all publishers together
+	RatePerS     float64     `yaml:"rate_per_s" json:"rate_per_s"`   // of all publishers together
+	Spread       bool        `yaml:"spread" json:"spread,omitempty"` // publishers begin one after the other, all within the time between two messages of one; otherwise all at once
 	PayloadBytes int         `yaml:"payload_bytes" json:"payload_bytes"`
 	MaxInflight  int         `yaml:"max_inflight" json:"max_inflight"` // of each publisher
 	Subscribers  Subscribers `yaml:"subscribers" json:"subscribers"`

@@ -126,16 +126,12 @@ func differing(a, b []aspect) string {
 	return strings.Join(list, ", ")
 }
 
+// judgeRun is a run, judged again, as one of a series.
 func judgeRun(dir string) (verdict.Attempt, error) {
-	v, _, err := reports.Judge(dir)
+	v, found, err := reports.Judge(dir)
 	if err != nil {
 		return verdict.Attempt{}, err
 	}
-	return attemptOf(dir, v)
-}
-
-// attemptOf is a judged run as one of a series.
-func attemptOf(dir string, v verdict.Verdict) (verdict.Attempt, error) {
 	d, err := reports.Open(dir)
 	if err != nil {
 		return verdict.Attempt{}, err
@@ -144,7 +140,7 @@ func attemptOf(dir string, v verdict.Verdict) (verdict.Attempt, error) {
 	if err != nil {
 		return verdict.Attempt{}, err
 	}
-	attempt := verdict.Attempt{Seed: d.Run.Seed, Verdict: v, Panics: panics}
+	attempt := verdict.Attempt{Seed: d.Run.Seed, Verdict: v, Panics: panics, Short: !verdict.Holds(d.Shortfalls(found))}
 	if seal, err := reports.ReadSeal(dir); err == nil {
 		attempt.Root = seal.Root
 	}

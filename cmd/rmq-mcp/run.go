@@ -143,7 +143,7 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 			fmt.Fprintf(say, "it could not be repeated: %v\n", err)
 			break
 		}
-		attempt, err := attemptOf(run.Dir, run.Verdict)
+		attempt, err := judgeRun(run.Dir)
 		if err != nil {
 			return err
 		}

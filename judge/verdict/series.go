@@ -13,6 +13,7 @@ type Attempt struct {
 	Root    string // root hash of its seal
 	Verdict Verdict
 	Panics  []string // places of its nodes' panics; none where nobody looked
+	Short   bool     // of what a pass takes: a fault did not land, the host was starved
 }
 
 // Agreeing is how many seeds must agree for a pass to count as hardening.
@@ -196,12 +197,13 @@ func count(attempts []Attempt, claim string, k int, ofOne bool) string {
 
 // told returns how many attempts say whether a claim holds. An attempt that neither passed
 // nor failed as a whole says nothing, and one that did not judge the claim says nothing of
-// it: the packets may not have been recorded, or another violation came before.
+// it: the packets may not have been recorded, or another violation came before. Nor does one
+// that passed it where it was not tried.
 func told(attempts []Attempt, claim string) (n int) {
 	for _, a := range attempts {
 		v := a.Verdict
 		if (v.State.Failed() || isPass(v.State)) && slices.ContainsFunc(v.Results, func(r Result) bool {
-			return r.Claim.Name == claim && (r.Status == Fail || r.Status == Pass)
+			return r.Claim.Name == claim && (r.Status == Fail || r.Status == Pass && !a.Short)
 		}) {
 			n++
 		}

@@ -133,6 +133,10 @@ func TestRepeated(t *testing.T) {
 			[]Attempt{attempt("a", map[string][]Violations{"recovery": {{Kind: "late", Count: 1}}, "no-corruption": {{Kind: "corrupt", Count: 1}}}), attempt("b", fails("recovery", "late")), attempt("c", nil)},
 			[]string{"FAIL-reproducible recovery failed in 2 of 3 runs; no-corruption failed in 1 of 3 runs", "FAIL-reproducible recovery failed in 2 of 3 runs", ""},
 		},
+		"another claim, where a fault did not land": {
+			[]Attempt{attempt("a", fails("recovery", "late")), {Seed: 1, Root: "b", Verdict: attempt("b", fails("no-corruption", "corrupt")).Verdict, Short: true}},
+			[]string{"FAIL-once recovery failed in 1 of 2 runs, 1 of which could not tell", "FAIL-nondeterministic no-corruption failed in 1 of 2 runs"},
+		},
 		"a run named twice": {[]Attempt{attempt("a", fails("recovery", "late")), attempt("a", fails("recovery", "late"))}, []string{"", ""}},
 	} {
 		for i, a := range test.attempts {

@@ -87,7 +87,7 @@ func (l *link) read(in *bufio.Reader) {
 	for {
 		pk, err := mqttpacket.Read(in, l.s.level)
 		if err != nil {
-			if errors.Is(err, mqttpacket.ErrMalformed) {
+			if errors.Is(err, mqttpacket.ErrMalformed) || errors.Is(err, mqttpacket.ErrTooLarge) {
 				l.conn.Because(err.Error())
 			}
 			l.conn.Close()

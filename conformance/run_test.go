@@ -1,0 +1,36 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"testing"
+)
+
+// A violation that was seen beside other checks counts if it is there again without them:
+// where the command is stopped in between, nothing is said.
+func TestStoppedBeforeTheSecondLook(t *testing.T) {
+	statements := only("publish/puback", "publish/qos1-again")
+	for _, parallel := range []int{1, 2} {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		violates := func(s Statement, n int) Result {
+			if n == len(statements) {
+				stop()
+			}
+			return Result{Statement: s, Verdict: Violates, Packets: []string{"one"}}
+		}
+		results, err := Options{Parallel: parallel, Statements: statements}.Whole().Hold(ctx, violates)
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		for i, r := range results {
+			want := Undecided
+			if parallel == 1 && i < len(statements)-1 { // nothing was beside it, and nobody had stopped it
+				want = Violates
+			}
+			if r.Verdict != want {
+				t.Errorf("%d at once, check %d: %s, want %s", parallel, i, r.Verdict, want)
+			}
+		}
+	}
+}
