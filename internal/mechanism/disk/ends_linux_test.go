@@ -30,7 +30,7 @@ func TestCut(t *testing.T) {
 	}
 	broker := exec.Command("dd", "of=a", "conv=fsync,notrunc", "status=none")
 	broker.Dir, broker.Stdin = dir, strings.NewReader("NEW")
-	p.must(broker.Start())
+	p.start(broker)
 	eventually(t, func() bool { s, err := c.Stats(t.Context()); return err == nil && s.Ops[Fsync] == 2 })
 	p.must(broker.Process.Kill())
 	_ = broker.Wait() // killed

@@ -3,7 +3,6 @@ package disk
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -203,9 +202,7 @@ func TestHold(t *testing.T) {
 			c, dir := started(t, never(Ext4()))
 			p := program{t, dir}
 			p.must(c.Set(t.Context(), Faults{Rules: []Rule{{ID: "r", Ops: []Op{Write}, Path: "a", Skip: 2, Max: 1, Hold: HoldAfter}}}))
-			cmd := exec.Command("sh", "-c", "for i in 1 2 3 4; do echo $i >>a; done")
-			cmd.Dir = dir
-			p.must(cmd.Start())
+			cmd := p.shell("for i in 1 2 3 4; do echo $i >>a; done")
 			hit, err := c.Wait(t.Context(), "r")
 			p.must(err)
 			if hit.Op != Write || hit.Path != "a" || hit.Offset != 4 {
@@ -238,9 +235,7 @@ func TestSlowEndsWithItsRule(t *testing.T) {
 	p := program{t, dir}
 	other := Rule{ID: "other", Ops: []Op{Fsync}, Delay: 50 * time.Millisecond}
 	p.must(c.Set(t.Context(), Faults{Rules: []Rule{{ID: "r", Ops: []Op{Write}, Delay: time.Hour}, other}}))
-	cmd := exec.Command("sh", "-c", "echo x >b")
-	cmd.Dir = dir
-	p.must(cmd.Start())
+	cmd := p.shell("echo x >b")
 	eventually(t, func() bool { s, err := c.Stats(t.Context()); return err == nil && s.Rules["r"].Hits == 1 })
 	p.must(c.Set(t.Context(), Faults{Rules: []Rule{other}}))
 	ended := make(chan error, 1)
@@ -249,7 +244,6 @@ func TestSlowEndsWithItsRule(t *testing.T) {
 	case err := <-ended:
 		p.must(err)
 	case <-time.After(hosttest.Bound):
-		cmd.Process.Kill()
 		t.Fatal("it waits for the delay of a rule that is gone")
 	}
 	start := time.Now()
@@ -270,9 +264,7 @@ func TestSlow(t *testing.T) {
 		t.Error("took", took)
 	}
 	p.must(c.Set(t.Context(), Faults{Rules: []Rule{{ID: "r", Ops: []Op{Write}, Delay: time.Hour}}}))
-	cmd := exec.Command("sh", "-c", "echo x >b")
-	cmd.Dir = dir
-	p.must(cmd.Start())
+	cmd := p.shell("echo x >b")
 	eventually(t, func() bool { s, err := c.Stats(t.Context()); return err == nil && s.Rules["r"].Hits == 1 })
 	p.must(cmd.Process.Kill())
 	ended := make(chan struct{})

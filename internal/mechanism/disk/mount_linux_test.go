@@ -2,6 +2,7 @@ package disk
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,6 +25,23 @@ func (p program) must(err error) {
 }
 
 func (p program) path(name string) string { return filepath.Join(p.dir, name) }
+
+// start starts a command. It ends with the test, also where an operation of its waits for
+// ever.
+func (p program) start(cmd *exec.Cmd) {
+	p.t.Helper()
+	p.must(cmd.Start())
+	p.t.Cleanup(func() { cmd.Process.Kill() })
+}
+
+// shell starts a script in the directory.
+func (p program) shell(script string) *exec.Cmd {
+	p.t.Helper()
+	cmd := exec.Command("sh", "-c", script)
+	cmd.Dir = p.dir
+	p.start(cmd)
+	return cmd
+}
 
 // write writes at an offset, -1 for the end, and then syncs as it is told:
 // "", fsync or fdatasync.

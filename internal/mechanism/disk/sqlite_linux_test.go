@@ -88,7 +88,7 @@ func commitUntil(t *testing.T, c *Client, n int, argv ...string) int {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	out, err := cmd.StdoutPipe()
 	p.must(err)
-	p.must(cmd.Start())
+	p.start(cmd)
 	_, err = c.Wait(t.Context(), "here")
 	p.must(err)
 	p.must(cmd.Process.Kill())
