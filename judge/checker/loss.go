@@ -75,16 +75,12 @@ func (c *loss) Result(end *closing) verdict.Result {
 				waiting++
 				return
 			}
-			switch revived, known := c.ledger.revived(s, seq); {
-			case revived:
+			switch is := c.ledger.promised(s, seq, p); {
+			case is == expired:
 				due--
 				return
-			case !known:
-				unsaid, doubt = unsaid+1, max(doubt, untimed)
-				return
-			}
-			if of := &c.ledger.sessions.of[p]; of.doubted(c.ledger.calledAt(s, seq)) {
-				unsaid, doubt = unsaid+1, of.doubt
+			case is > lasting:
+				unsaid, doubt = unsaid+1, max(doubt, is)
 				return
 			}
 			a, forgotten := c.lost(p, s, seq)

@@ -119,6 +119,24 @@ func (p *session) doubted(called int64) bool {
 	return p.lost && called < p.relost && p.doubt > lasting
 }
 
+// promised returns what is owed of an acknowledged message: [lasting] if the processes should
+// have it, [expired] if it ended with the session of its producer, and otherwise why nobody
+// knows.
+func (l *ledger) promised(stream int32, seq int64, to ...int32) promise {
+	switch revived, known := l.revived(stream, seq); {
+	case revived:
+		return expired
+	case !known:
+		return untimed
+	}
+	for _, p := range to {
+		if of := &l.sessions.of[p]; of.doubted(l.calledAt(stream, seq)) {
+			return of.doubt
+		}
+	}
+	return lasting
+}
+
 // doubtful takes into a result how many of what is missing was in such sessions.
 func doubtful(r *verdict.Result, n int64, why promise) {
 	if r.Status != verdict.Pass || n == 0 {

@@ -52,19 +52,13 @@ func (c *sharedLoss) Result(end *closing) verdict.Result {
 				waiting++
 				return
 			}
-			switch revived, known := l.revived(s, seq); {
-			case revived:
+			switch is := l.promised(s, seq, members...); {
+			case is == expired:
 				due--
 				return
-			case !known:
-				unsaid, doubt = unsaid+1, max(doubt, untimed)
+			case is > lasting:
+				unsaid, doubt = unsaid+1, max(doubt, is)
 				return
-			}
-			for _, p := range members {
-				if of := &l.sessions.of[p]; of.doubted(l.calledAt(s, seq)) {
-					unsaid, doubt = unsaid+1, of.doubt
-					return
-				}
 			}
 			a, forgotten := c.lost(g, s, seq, members)
 			if !forgotten && rooms.lackedBy(members, s, seq) {

@@ -41,7 +41,7 @@ func (c *loss) missing(end *closing, f func(p, s int32, seq int64)) {
 		}
 		st := &c.ledger.sends.streams[s]
 		st.acked.each(st.since(from), c.got.got(p, s), func(seq int64) {
-			if revived, known := c.ledger.revived(s, seq); revived || !known || c.ledger.sessions.of[p].doubted(c.ledger.calledAt(s, seq)) {
+			if c.ledger.promised(s, seq, p) != lasting {
 				return
 			}
 			if c.forgotten(p, s, seq) || !rooms.lacked(p, s, seq) {
