@@ -37,7 +37,6 @@ type recovery struct {
 	acks    []sighting
 	seen    []sighting
 	down    map[string]history.Landing // by node: what it did not come back after
-	faults  []history.Landing
 }
 
 // A sighting is one probe's success through one node.
@@ -49,7 +48,7 @@ type sighting struct {
 
 func newRecovery(ctx Context) Checker {
 	l := ctx.ledger
-	c := &recovery{ledger: l, bound: int64(ctx.Run.Budget.RecoveryS * 1e9), healed: history.None, asked: history.None, began: map[int64]int64{}, faults: ctx.Landings}
+	c := &recovery{ledger: l, bound: int64(ctx.Run.Budget.RecoveryS * 1e9), healed: history.None, asked: history.None, began: map[int64]int64{}}
 	c.node = make([]int16, len(l.tables.Processes))
 	for i := range c.node {
 		c.node[i] = history.None
@@ -109,7 +108,7 @@ func (c *recovery) heal(b *history.Batch, i int) {
 	if !ok || b.Outcome[i] != history.OK {
 		return
 	}
-	of := landingOf(c.faults, b.Text(i))
+	of := landingOf(c.ledger.landings, b.Text(i))
 	if of != nil && of.Rolling {
 		t = b.Time[i]
 	}
@@ -225,7 +224,7 @@ func (c *recovery) probed() bool {
 // from is when the time of a node begins: with the last heal, or with the probes where only
 // other nodes were waited for by then, and nobody asked this one before.
 func (c *recovery) from(node int16) int64 {
-	if !c.known || c.asked < 0 || slices.ContainsFunc(c.faults, func(f history.Landing) bool { return c.awaited(f, node) }) {
+	if !c.known || c.asked < 0 || slices.ContainsFunc(c.ledger.landings, func(f history.Landing) bool { return c.awaited(f, node) }) {
 		return c.healed
 	}
 	return max(c.healed, c.asked)
