@@ -13,18 +13,19 @@ import (
 
 // Experiment checks that one more may be started beside those that are live.
 func (e Envelope) Experiment(live int) error {
-	if live >= e.MaxExperiments {
-		return e.over(fmt.Sprintf("one experiment more, beside %d that are live,", live), "max_experiments", e.MaxExperiments, "end one with cluster_stop or stop_run, or wait")
-	}
-	return nil
+	return e.oneMore("experiment", live, "live", "end one with cluster_stop or stop_run, or wait")
 }
 
 // Job checks that one more may begin beside those that are worked on.
 func (e Envelope) Job(busy int) error {
-	if busy >= e.MaxExperiments {
-		return e.over(fmt.Sprintf("one job more, beside %d that are worked on,", busy), "max_experiments", e.MaxExperiments, "end one with stop_run, or wait")
+	return e.oneMore("job", busy, "worked on", "end one with stop_run, or wait")
+}
+
+func (e Envelope) oneMore(what string, beside int, are, next string) error {
+	if beside < e.MaxExperiments {
+		return nil
 	}
-	return nil
+	return e.over(fmt.Sprintf("one %s more, beside %d that are %s,", what, beside, are), "max_experiments", e.MaxExperiments, next)
 }
 
 // Cluster checks a cluster that is asked for.
