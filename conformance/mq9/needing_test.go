@@ -103,6 +103,37 @@ func refusesGroups(reply string) func(*nats.Msg) string {
 	}
 }
 
+// A worker that is refused does not show which messages it would have been given.
+func TestRefusedWorkers(t *testing.T) {
+	t.Parallel()
+	at := startNodes(t, 1)[0]
+	refuses := func(from int) func(*nats.Msg) string { // FETCH with a group, from that one of each mailbox on
+		var mu sync.Mutex
+		seen := map[string]int{}
+		no := refusesGroups(`{"error":"the limit is reached"}`)
+		return func(m *nats.Msg) string {
+			mu.Lock()
+			defer mu.Unlock()
+			said := no(m)
+			if said != "" {
+				seen[m.Subject]++
+			}
+			if seen[m.Subject] <= from {
+				return ""
+			}
+			return said
+		}
+	}
+	for let, want := range map[int]conformance.Verdict{0: conformance.Undecided, 1: conformance.Undecided, 2: conformance.Violates} {
+		w := &wrong{ask: refuses(let)}
+		for _, r := range examined(t, conformance.Options{To: w.start(t, at), Wait: 2 * time.Second, Statements: only("group/workers-at-once")}) {
+			if r.Verdict != want {
+				t.Errorf("%d are let through: %s", let, told(r))
+			}
+		}
+	}
+}
+
 // A plain request that is refused is not compared with another one.
 func TestNeedsNothingPlain(t *testing.T) {
 	t.Parallel()
