@@ -209,8 +209,8 @@ func TestReplayAndItsRunAreASeries(t *testing.T) {
 }
 
 // How often a run fails is counted over all of its repetitions, also those of an earlier
-// command. One whose evidence is gone, or that had another seed, does not count, and none
-// does where nobody knows which build it was on.
+// command. One whose evidence is gone, or that had another seed, does not count. On a build
+// that nobody knows none does.
 func TestReplaysAreOneSeries(t *testing.T) {
 	for _, test := range []struct {
 		build, joined, count, headline string

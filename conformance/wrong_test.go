@@ -186,7 +186,7 @@ func TestWrongBroker(t *testing.T) {
 	}
 }
 
-// What waits for room mochi-mqtt sends in any order; one for one, though.
+// mochi-mqtt keeps messages that wait for room in no order. It sends one for one, though.
 func TestWaitsInAnyOrder(t *testing.T) {
 	t.Parallel()
 	known := []Known{{Name: "flow/in-order"}}

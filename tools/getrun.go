@@ -94,8 +94,8 @@ func (a *agent) getRun() Tool {
 	})
 }
 
-// fits is nil if the view takes what was given: what it would ignore is an error, as an
-// agent would take the answer for that of its question.
+// fits is nil if the view takes all that was given. An agent would take an answer that
+// ignores a part of its question for the answer to it.
 func (in getRunArgs) fits() error {
 	for _, p := range []struct {
 		name  string
