@@ -22,7 +22,8 @@ type Cell struct {
 	ScenarioSHA string
 	Seed        int64
 	Tier        string
-	SDK         string // lang/package@version
+	Budget      history.Budget // how long and how much: what a tier is to a flavor may change from version to version
+	SDK         string         // lang/package@version
 	Protocol    string
 	NoFaults    bool   // its scenario has none, or it is a baseline
 	Baseline    bool   // the workload alone of a scenario that has faults
@@ -94,7 +95,8 @@ func (c Cell) kept() any {
 		seed                                              int64
 		baseline                                          bool
 		broker                                            Broker
-	}{c.ScenarioSHA, c.Tier, c.SDK, c.Protocol, c.Transport, c.LeftOut, c.Seed, c.Baseline, c.Broker}
+		budget                                            history.Budget
+	}{c.ScenarioSHA, c.Tier, c.SDK, c.Protocol, c.Transport, c.LeftOut, c.Seed, c.Baseline, c.Broker, c.Budget}
 }
 
 // result is what the run found about a claim; nil if it did not judge it.

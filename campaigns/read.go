@@ -35,7 +35,7 @@ func Read(dir string) (Cell, error) {
 		return Cell{}, err
 	}
 	return Cell{
-		RunID: d.Run.ID, Root: seal.Root, Scenario: d.Run.Scenario, ScenarioSHA: d.Run.ScenarioSHA, Seed: d.Run.Seed, Tier: d.Run.Tier,
+		RunID: d.Run.ID, Root: seal.Root, Scenario: d.Run.Scenario, ScenarioSHA: d.Run.ScenarioSHA, Seed: d.Run.Seed, Tier: d.Run.Tier, Budget: d.Run.Budget,
 		SDK: d.Run.SDK, Protocol: d.Run.Protocol, NoFaults: d.Run.Control || len(d.Run.Faults) == 0, Baseline: d.Run.Control, LeftOut: strings.Join(d.Run.LeftOut, ", "), Transport: cmp.Or(d.Run.Transport, "tcp"), Broker: BrokerOf(d.Run.Cluster),
 		Wire: d.Run.Wire, Earlier: earlier, Verdict: v, Shortfalls: d.Shortfalls(found), Panics: panics, StarvedS: found.Coverage.HostStarvedS, Harness: d.Harness,
 	}, nil

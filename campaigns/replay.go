@@ -36,7 +36,7 @@ func (d *JobDir) Replay(ctx context.Context, backend Backend) (Result, error) {
 		series, table := SeriesOf(cells), tabulate(cells, nil)
 		r.State, r.Table = series.State, &table
 		if again, ok := series.Each[cells[0].RunID]; ok && len(before) > 0 {
-			r.Headline += fmt.Sprintf("; with its %d repetitions of before: %s", len(before), again)
+			r.Headline += fmt.Sprintf("; with those of before: %s", again)
 		}
 		for i, run := range runs { // the first, and those of before, may be of another version, or somebody else's
 			if err := backend.JoinSeries(run, series); err != nil && 0 < i && i < own {

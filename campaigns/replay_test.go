@@ -215,7 +215,7 @@ func TestReplaysAreOneSeries(t *testing.T) {
 	for _, test := range []struct {
 		build, joined, count, headline string
 	}{
-		{"5e1f", "[/original 1 2 3]", "qos1-no-loss failed in 2 of 4 runs", "failed again in 0; with its 2 repetitions of before: qos1-no-loss failed in 2 of 4 runs"},
+		{"5e1f", "[/original 1 2 3]", "qos1-no-loss failed in 2 of 4 runs", "failed again in 0; with those of before: qos1-no-loss failed in 2 of 4 runs"},
 		{"", "[/original 1]", "qos1-no-loss failed in 1 of 2 runs", "failed again in 0"},
 	} {
 		backend, _ := fakeLab(judged(verdict.PassSmoke), judged(verdict.FailOnce, lost), judged(verdict.PassSmoke))

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,12 +47,13 @@ func slow(x *exam, takes uint16, sent int, qos byte) *client {
 	return sub
 }
 
-// soFar returns the messages that came by now. It sends no marker to a client
-// that has used up its quota: the server may hold back QoS 0 messages too.
+// soFar returns the messages that came by now, without those that were sent again. It
+// sends no marker to a client that has used up its quota: the server may hold back QoS 0
+// messages too.
 func (c *client) soFar() []*packet {
 	c.ping()
 	c.linger()
-	return c.take()
+	return slices.DeleteFunc(c.take(), func(m *packet) bool { return m.FixedHeader.Dup })
 }
 
 func receiveMaximum(x *exam) {
@@ -139,7 +141,8 @@ func receiveInOrder(x *exam) {
 	take := func(done int) {
 		all := sub.soFar()
 		for _, m := range all {
-			last[m.FixedHeader.Qos] = x.later(m, last[m.FixedHeader.Qos])
+			qos, _ := x.ordered(m)
+			last[qos] = x.later(m, last[qos])
 			if m.FixedHeader.Qos == 2 {
 				open = append(open, m.PacketID)
 			}

@@ -242,10 +242,7 @@ func inOrder(x *exam) {
 
 // later is that a message is not older than the last one, and returns its number.
 func (x *exam) later(m *packet, last int) int {
-	var qos, i int
-	if _, err := fmt.Sscanf(string(m.Payload), x.token+" order %d %d", &qos, &i); err != nil {
-		x.Undecided("a payload is %q: %v", clip(m.Payload, 60), err)
-	}
+	qos, i := x.ordered(m)
 	if m.FixedHeader.Dup {
 		return last // what is sent again may come late
 	}
@@ -253,6 +250,15 @@ func (x *exam) later(m *packet, last int) int {
 		x.Violates("message %d of QoS %d came after message %d", i, qos, last)
 	}
 	return i
+}
+
+// ordered returns with which QoS a message of [orderLabel] was published, whatever it came
+// with, and its number.
+func (x *exam) ordered(m *packet) (qos byte, i int) {
+	if _, err := fmt.Sscanf(string(m.Payload), x.token+" order %d %d", &qos, &i); err != nil {
+		x.Undecided("a payload is %q: %v", clip(m.Payload, 60), err)
+	}
+	return qos, i
 }
 
 func orderLabel(qos byte, i int) string { return fmt.Sprintf("order %d %d", qos, i) }

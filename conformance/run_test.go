@@ -4,7 +4,19 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"github.com/mochi-mqtt/server/v2/packets"
 )
+
+// The order of messages is that of the QoS with which they were published: some brokers
+// deliver with another one.
+func TestOrderOfThePublishedQoS(t *testing.T) {
+	x := &exam{token: "c1"}
+	m := &packet{Packet: packets.Packet{FixedHeader: packets.FixedHeader{Qos: 2}, Payload: x.payload(orderLabel(1, 3))}}
+	if qos, i := x.ordered(m); qos != 1 || i != 3 {
+		t.Errorf("number %d of QoS %d", i, qos)
+	}
+}
 
 // A violation that was seen beside other checks counts if it is there again without them:
 // where the command is stopped in between, nothing is said.

@@ -38,12 +38,12 @@ func TestTier(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tier.FaultS != 45 || tier.AfterS != 1 || tier.Rounds != 1 || s.Rate("robustmq") != 5 || tier.Messages != 2 { // half the rate
+	if tier.FaultS != 45 || tier.AfterS != 1 || tier.Rounds != 1 || s.Rate("robustmq") != 5 || tier.Messages != 5 {
 		t.Errorf("tier for robustmq: %+v, rate %g", tier, s.Rate("robustmq"))
 	}
-	s.Tiers["hardening"] = Tier{FaultS: 60}
-	if tier, _ := s.Tier("hardening", "robustmq"); tier.FaultS != 60 {
-		t.Errorf("a fault of 60 s is shortened to %g s", tier.FaultS)
+	s.Tiers["hardening"] = Tier{FaultS: 60, Messages: 1000}
+	if tier, _ := s.Tier("hardening", "robustmq"); tier.FaultS != 60 || tier.Messages != 500 {
+		t.Errorf("a fault of 60 s lasts %g s; of 1000 messages, %d are asked for at half the rate", tier.FaultS, tier.Messages)
 	}
 	if tier, _ := s.Tier("smoke", "reference"); tier.FaultS != 2 || s.Rate("reference") != 10 {
 		t.Errorf("tier for reference: %+v, rate %g", tier, s.Rate("reference"))

@@ -154,7 +154,8 @@ type Tier struct {
 }
 
 // An Override is what a flavor needs otherwise. Times are the least in every tier, so that
-// they shorten none. A lower rate takes fewer messages, in the same proportion.
+// they shorten none. Where its rate does not give the messages that a tier asks for, it takes
+// fewer of them, in the same proportion.
 type Override struct {
 	FaultS    float64 `yaml:"fault_s" json:"fault_s"`
 	AfterS    float64 `yaml:"after_s" json:"after_s"`
@@ -210,10 +211,10 @@ func (s *Scenario) Tier(name, flavor string) (Tier, error) {
 	} {
 		*f.to = max(*f.to, *f.from)
 	}
-	if rate := s.Rate(flavor); rate < s.Workload.RatePerS {
+	t.Rounds = max(t.Rounds, 1)
+	if rate := s.Rate(flavor); float64(t.Messages) > rate*t.PublishS(s.Schedule) {
 		t.Messages = int64(float64(t.Messages) * rate / s.Workload.RatePerS)
 	}
-	t.Rounds = max(t.Rounds, 1)
 	return t, nil
 }
 

@@ -10,8 +10,8 @@ import (
 )
 
 // Alone returns the scenario reduced to one tier and one flavor. The tier
-// becomes its smoke tier, and the flavor's overrides replace the values that
-// they override. The result shares nothing with s.
+// becomes its smoke tier, with the flavor's overrides. The result shares nothing
+// with s.
 func (s *Scenario) Alone(tier, flavor string) (*Scenario, error) {
 	t, err := s.Tier(tier, flavor)
 	if err != nil {
