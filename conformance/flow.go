@@ -127,19 +127,21 @@ func receiveOneForOne(x *exam) {
 func receiveInOrder(x *exam) {
 	const takes = 5
 	x.needsQoS(2)
-	sub, pub := x.sub(receives(takes)), x.pub()
+	sub := x.sub(receives(takes)) // which publishes, too: else a PUBLISH may be read before what it acknowledged
 	sub.subscribe(x.topic("t"), 2)
 	sub.manual = true
 	for i := range 2 * takes {
-		pub.publish(x.topic("t"), orderLabel(2, i), 2)
+		sub.publish(x.topic("t"), orderLabel(2, i), 2)
 	}
 	for i := range 2 * takes {
-		pub.publish(x.topic("t"), orderLabel(1, i), 1)
+		sub.publish(x.topic("t"), orderLabel(1, i), 1)
 	}
 	last := map[byte]int{1: -1, 2: -1}
 	var open []uint16 // of QoS 2, for PUBCOMP
+	came := 0
 	take := func(done int) {
 		all := sub.soFar()
+		came += len(all)
 		for _, m := range all {
 			qos, _ := x.ordered(m)
 			last[qos] = x.later(m, last[qos])
@@ -156,13 +158,13 @@ func receiveInOrder(x *exam) {
 	take(1)
 	take(1)
 	take(0)
-	pub.publish(x.topic("t"), orderLabel(1, 2*takes), 1)
+	sub.publish(x.topic("t"), orderLabel(1, 2*takes), 1)
 	for range 6 * takes {
-		if take(takes); last[1] == 2*takes {
+		if take(takes); came > 4*takes {
 			return
 		}
 	}
-	x.Undecided("the last message did not come; flow/goes-on asks for that")
+	x.Undecided("%d of %d messages came; flow/goes-on asks for the others", came, 4*takes+1)
 }
 
 func maximumSize(x *exam) {

@@ -10,6 +10,11 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
+// aside is how long a client with a will stays away after its DISCONNECT. A broker that is
+// asked by the next connection of a client before it has read the last words of the one before
+// ends that one itself, and is to publish its will.
+const aside = 1500 * time.Millisecond
+
 // startWills starts the clients with a will. Each leaves once, by DISCONNECT, and
 // comes back: of that will nobody is to hear.
 func (s *session) startWills(ctx context.Context, cmd clients.Program) error {
@@ -23,12 +28,31 @@ func (s *session) startWills(ctx context.Context, cmd clients.Program) error {
 	if err := s.awaitWills(ctx, 1); err != nil {
 		return err
 	}
+	if err := s.doWills("disconnect"); err != nil {
+		return err
+	}
+	l := s.load.live
+	if !l.wait(ctx, connectBound, l.all(s.plan.groups[history.GroupWill], func(p *liveProcess) bool { return !p.connected })) {
+		return fmt.Errorf("clients with a will of %s: not all had disconnected within %s; see logs/ of the run", s.name, connectBound)
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(aside):
+	}
+	if err := s.doWills("connect"); err != nil {
+		return err
+	}
+	return s.awaitWills(ctx, 2)
+}
+
+// doWills has each client with a will do something.
+func (s *session) doWills(do string) error {
 	for i, d := range s.wills {
-		if err := d.Do(contract.Command{Do: "reconnect", Process: s.plan.groups[history.GroupWill][i]}); err != nil {
+		if err := d.Do(contract.Command{Do: do, Process: s.plan.groups[history.GroupWill][i]}); err != nil {
 			return err
 		}
 	}
-	return s.awaitWills(ctx, 2)
+	return nil
 }
 
 // awaitWills waits until each client with a will has connected so many times.

@@ -115,16 +115,19 @@ func (r *Record) ItemsOf(run *history.Run) (list []*Item) {
 	return list
 }
 
-// moved returns the changes since a plan was frozen, in its file and in the
-// scenarios that it names. A file that is gone is no change.
+// moved returns the changes since a plan was frozen, in its file, in the scenarios
+// that it names, and in what a text means to this version. A file that is gone is no
+// change.
 func (r *Record) moved() (list []string) {
 	site := SiteOf(r.File, nil)
 	for i, it := range r.Items {
 		now, err := site.Load(r.Plan.Scenarios[i].Scenario)
-		if err != nil || now.SHA == it.SHA {
+		if err != nil {
 			continue
 		}
-		list = append(list, fmt.Sprintf("%s: text of %s: %s → %s", it.ID, it.Scenario, short(it.SHA), short(now.SHA)))
+		if now.SHA != it.SHA {
+			list = append(list, fmt.Sprintf("%s: text of %s: %s → %s", it.ID, it.Scenario, short(it.SHA), short(now.SHA)))
+		}
 		if tier, err := now.Tier(it.Model.Tier, it.Model.Flavor); err == nil {
 			for _, c := range changed(it.Budget, now.Budget(tier)) {
 				list = append(list, it.ID+": "+c.String())

@@ -510,6 +510,12 @@ func TestMoved(t *testing.T) {
 	if err != nil || len(r.moved()) > 0 {
 		t.Fatalf("%v, %v", r, err)
 	}
+	older := *r // of a version that asked for more messages by the same text
+	older.Items = slices.Clone(r.Items)
+	older.Items[0].Budget.Messages++
+	if moved := strings.Join(older.moved(), "\n"); !strings.HasPrefix(moved, "S1: messages: ") {
+		t.Errorf("the same text with another budget: %q", moved)
+	}
 	save("mine.md", strings.Replace(library.Text, "recovery_s: 20", "recovery_s: 200", 1))
 	save("plan.md", strings.Replace(text, "runs: 6", "runs: 60", 1))
 	moved := strings.Join(r.moved(), "\n")

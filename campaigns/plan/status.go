@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
@@ -55,10 +56,11 @@ type ItemLine struct {
 
 // An Attempt is a run that counts.
 type Attempt struct {
-	RunID string        `json:"run_id"`
-	Root  string        `json:"root"`
-	Seed  int64         `json:"seed"`
-	State verdict.State `json:"state"`
+	RunID  string        `json:"run_id"`
+	Root   string        `json:"root"`
+	Seed   int64         `json:"seed"`
+	Broker string        `json:"broker"` // with its build
+	State  verdict.State `json:"state"`
 
 	DurationS float64 `json:"duration_s"`
 
@@ -107,7 +109,7 @@ func (r *Record) line(it *Item, runs []Run, oldest *Run, mismatches *[]string) (
 		*mismatches = append(*mismatches, it.rejudged(run)...)
 		v := run.Cell.Verdict
 		attempts = append(attempts, run.Cell.Attempt())
-		line.Attempts = append(line.Attempts, Attempt{run.Record.ID, run.Cell.Root, run.Record.Seed, v.State, run.DurationS, judged(v)})
+		line.Attempts = append(line.Attempts, Attempt{run.Record.ID, run.Cell.Root, run.Record.Seed, build(run.Cell.Broker), v.State, run.DurationS, judged(v)})
 	}
 	v := verdict.Series(attempts)
 	line.State, line.Headline, line.Severity, line.Caps = v.State, v.Headline, v.Severity, v.Caps
@@ -194,8 +196,9 @@ func (it *Item) rejudged(run Run) (list []string) {
 	return list
 }
 
+// build is a broker with what its build is known by.
 func build(b campaigns.Broker) string {
-	return fmt.Sprintf("%s %.8s %s", b, b.Build, b.Differs)
+	return strings.Join(strings.Fields(fmt.Sprintf("%s %.8s %s", b, b.Build, b.Differs)), " ")
 }
 
 // missing are the seeds of the attempts that were not made.

@@ -13,7 +13,7 @@ var claimWillOnce = Entry{
 	Claim: verdict.Claim{Name: "will-once", Severity: verdict.P1, Gated: true,
 		Text:   "The Will Message MUST be published when the Network Connection is closed, unless it has been deleted by the Server on receipt of a DISCONNECT Packet: at QoS 1 it reaches every session that subscribed before, and it is published once. A server that fails in that moment may do it later, or again.",
 		Source: "MQTT 3.1.1 sections 3.1.2.5 [MQTT-3.1.2-8], [MQTT-3.1.2-10] and 3.14.4 [MQTT-3.14.4-3]; MQTT 5.0 sections 3.1.2.5 [MQTT-3.1.2-8], [MQTT-3.1.2-10] and 3.14.4 [MQTT-3.14.4-3]"},
-	Category: Safety, Checker: "willonce@2", Protocols: mqtt, Rests: history.PromiseProtocol, New: newWillOnce, NeedsComplete: true, canary: publishUndue,
+	Category: Safety, Checker: "willonce@3", Protocols: mqtt, Rests: history.PromiseProtocol, New: newWillOnce, NeedsComplete: true, canary: publishUndue,
 	ByFault: true, Unjudged: oneCopy,
 }
 
@@ -23,11 +23,16 @@ var claimWillOnce = Entry{
 // while a fault on the cluster began or ended. It may not have been let in. A fault may
 // have kept its DISCONNECT from the broker. Its end is not known, or the client and the
 // wire disagree on it. A broker may notice the end of a connection before its client
-// does, and publish the will then.
+// does, and publish the will then. It may also read the next CONNECT of a client that comes
+// back at once before the DISCONNECT, as they are on two connections: then it ends the old one
+// itself, and its will is due (MQTT 3.1.1 section 3.1.4 [MQTT-3.1.4-2]).
 type willOnce struct {
 	ledger *ledger
 	came   map[passing][]arrival
 }
+
+// backAtOnce is within which time of its DISCONNECT a client comes back at once.
+const backAtOnce = int64(time.Second)
 
 // A passing is a will on its way to a subscriber.
 type passing struct {
@@ -106,7 +111,7 @@ func (c *willOnce) Result(*closing) verdict.Result {
 	l, rooms := c.ledger, newRooms(c.ledger)
 	for i := range l.wills.all {
 		q := &l.wills.all[i]
-		lot := c.lot(q)
+		lot, back := c.lot(q), l.wills.next(i)
 		switch lot {
 		case due:
 			lost++
@@ -119,7 +124,7 @@ func (c *willOnce) Result(*closing) verdict.Result {
 			switch {
 			case lot == dead && l.route.get(p, q.stream).takes():
 				judged++
-				if i := slices.IndexFunc(came, func(a arrival) bool { return !c.early(q, a) }); i >= 0 {
+				if i := slices.IndexFunc(came, func(a arrival) bool { return !c.early(q, a) && !(back-q.ended < backAtOnce && a.at > back) }); i >= 0 {
 					undue++
 					found.add(c.anomaly("will-undue", q, to, came[i:], sentence("was published at %s, although %s had ended that connection by DISCONNECT at %s", clock(came[i].at), l.process(q.process), clock(q.ended))))
 				}

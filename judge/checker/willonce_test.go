@@ -104,6 +104,19 @@ func TestWillOnce(t *testing.T) {
 			return s
 		}, false, pass, "", ""},
 		{"after DISCONNECT", func(s *story) *story { return s.leaves().deliver(sub, testament, 0) }, false, fail, verdict.Broker, "although will-1 had ended that connection by DISCONNECT"},
+		{"when its client is back at once", func(s *story) *story {
+			s.disconnect(mortal)
+			s.events[len(s.events)-1].Outcome = history.OK
+			return s.wait(time.Millisecond).willed(1, history.OK).mourned(0).leaves()
+		}, false, pass, "", ""},
+		{"before its client is back at once", func(s *story) *story {
+			s.disconnect(mortal)
+			s.events[len(s.events)-1].Outcome = history.OK
+			return s.mourned(0).wait(time.Millisecond).willed(1, history.OK).leaves()
+		}, false, fail, verdict.Broker, "although will-1 had ended"},
+		{"when its client is back after a while", func(s *story) *story {
+			return s.leaves().willed(1, history.OK).mourned(0).leaves()
+		}, false, fail, verdict.Broker, "although will-1 had ended"},
 		{"after a DISCONNECT that the wire has when its client is back", func(s *story) *story {
 			s.wireConnect(mortal, false) // its next connection
 			s.packet(mortal, "disconnect", 0, func(e *history.Event) { e.Conn = 0 })

@@ -90,3 +90,14 @@ func (w *wills) open(process int32) *bequest {
 	}
 	return nil
 }
+
+// next returns when the client of a will connected again after that connection; never where
+// it did not.
+func (w *wills) next(i int) int64 {
+	for _, q := range w.all[i+1:] {
+		if q.process == w.all[i].process {
+			return q.called
+		}
+	}
+	return never
+}

@@ -155,8 +155,9 @@ static void *produce(void *arg)
 			pthread_cond_wait(&q->changed, &q->mutex);
 		if (q->stop)
 			break;
-		if (now() - due > catch_up)
-			due = now();
+		int64_t late = now() - due;
+		if (late > catch_up && interval > 0)
+			due += late - late % interval;
 		due += interval;
 		q->open++;
 		pthread_mutex_unlock(&q->mutex);

@@ -2,8 +2,9 @@ package driver
 
 import "time"
 
-// catchUp is the longest delay that the pace makes up for. After a longer stall,
-// the pace goes on from now: the missed messages are not sent in a burst.
+// catchUp is the longest delay that the pace makes up for. After a longer stall
+// the missed messages are left out and not sent in a burst. The next one is due when
+// it was due before: a crowd that is spread stays so.
 const catchUp = 100 * time.Millisecond
 
 // A pace spaces messages evenly.
@@ -38,8 +39,8 @@ func (p *pace) wait(stop <-chan struct{}) bool {
 
 // step is to be called when the message goes that was due.
 func (p *pace) step() {
-	if now := time.Now(); now.Sub(p.next) > catchUp {
-		p.next = now
+	if late := time.Since(p.next); late > catchUp && p.interval > 0 {
+		p.next = p.next.Add(late.Truncate(p.interval))
 	}
 	p.next = p.next.Add(p.interval)
 }

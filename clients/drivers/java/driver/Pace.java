@@ -25,9 +25,9 @@ final class Pace {
 
     /** Is called when the message goes that was due. */
     void step() {
-        var now = System.nanoTime();
-        if (now - next > CATCH_UP) {
-            next = now;
+        var late = System.nanoTime() - next;
+        if (late > CATCH_UP && interval > 0) {
+            next += late - late % interval;
         }
         next += interval;
     }

@@ -32,7 +32,8 @@ export class Producer {
     for (let i = 0; ; i++) {
       if (this.p.paused || !this.takes() || this.open >= this.window || (this.work.count && this.n >= this.work.count)) return
       const now = milliseconds()
-      if (now - this.due > CATCH_UP) this.due = now
+      const late = now - this.due
+      if (late > CATCH_UP && this.interval > 0) this.due += late - late % this.interval
       if (this.due > now || i === BURST) {
         const again = () => { this.timer = null; this.pump() }
         this.timer = i === BURST ? setImmediate(again) : setTimeout(again, this.due - now)

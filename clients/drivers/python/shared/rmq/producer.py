@@ -41,8 +41,10 @@ class Producer:
                 if self.stop.is_set():
                     return
                 self.open += 1
-            now = time.monotonic()
-            due = (now if now - due > CATCH_UP else due) + interval
+            late = time.monotonic() - due
+            if late > CATCH_UP and interval > 0:
+                due += late - late % interval
+            due += interval
             self.publish(n % len(self.streams), "M", lambda _outcome: self.release())
             n += 1
 

@@ -155,9 +155,9 @@ impl Pace {
 
     /// Is called when the message goes that was due.
     fn step(&mut self) {
-        let now = Instant::now();
-        if now.saturating_duration_since(self.next) > CATCH_UP {
-            self.next = now;
+        let late = Instant::now().saturating_duration_since(self.next);
+        if late > CATCH_UP && !self.interval.is_zero() {
+            self.next += late - Duration::from_nanos((late.as_nanos() % self.interval.as_nanos()) as u64);
         }
         self.next += self.interval;
     }
