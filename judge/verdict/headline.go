@@ -15,13 +15,22 @@ func headline(v Verdict, in Input) string {
 	case len(failed) > 0: // of one run: whether it comes again nobody knows
 		return fmt.Sprintf("%s: %s: %s%s%s%s", v.State, NotRepeated, whose(in.Run, failed[0]), failed[0].Summary, others(failed), softly(in.Run, failed[0]))
 	case isPass(v.State):
-		return fmt.Sprintf("%s: %s over %d acknowledged messages, %s%s", v.State,
-			plural(int64(passed(in.Results)), "claim holds", "claims hold"), in.Coverage.Acked, faultsIn(in.Run, in.Landings), beside(in.Coverage.Unjudged))
+		return fmt.Sprintf("%s: %s over %s, %s%s", v.State,
+			plural(int64(passed(in.Results)), "claim holds", "claims hold"), acknowledged(in.Coverage.Acked), faultsIn(in.Run, in.Landings), beside(in.Coverage.Unjudged))
 	case len(v.Reasons) > 0:
 		first, _, _ := strings.Cut(v.Reasons[0], "\n") // an error may show the end of a log below
 		return fmt.Sprintf("%s: %s", v.State, first)
 	}
 	return string(v.State)
+}
+
+// acknowledged is over how many messages claims hold. A run that passes without any had
+// messages of QoS 0 alone.
+func acknowledged(n int64) string {
+	if n == 0 {
+		return "messages of QoS 0"
+	}
+	return fmt.Sprintf("%d acknowledged messages", n)
 }
 
 func others(failed []Result) string {
