@@ -53,7 +53,7 @@ func TestTier(t *testing.T) {
 	}
 }
 
-// Each tier of each flavor publishes at least as many messages as it asks for.
+// Each tier of each flavor publishes more messages than it asks for: faults keep some back.
 func TestBudgetsCanBeReached(t *testing.T) {
 	all, err := Library()
 	if err != nil {
@@ -66,7 +66,7 @@ func TestBudgetsCanBeReached(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if most := int64(s.Rate(flavor) * of.PublishS(s.Schedule)); of.Messages > most {
+				if most := int64(0.85 * s.Rate(flavor) * of.PublishS(s.Schedule)); of.Messages > most {
 					t.Errorf("%s, %s on %s: %d messages are asked for and at most %d published", s.Name, tier, flavor, of.Messages, most)
 				}
 			}

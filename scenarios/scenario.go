@@ -212,11 +212,15 @@ func (s *Scenario) Tier(name, flavor string) (Tier, error) {
 		*f.to = max(*f.to, *f.from)
 	}
 	t.Rounds = max(t.Rounds, 1)
-	if rate := s.Rate(flavor); float64(t.Messages) > rate*t.PublishS(s.Schedule) {
+	if rate := s.Rate(flavor); rate < s.Workload.RatePerS && float64(t.Messages) > reachable*rate*t.PublishS(s.Schedule) {
 		t.Messages = int64(float64(t.Messages) * rate / s.Workload.RatePerS)
 	}
 	return t, nil
 }
+
+// reachable is the share of what is published that a healthy broker acknowledges under
+// faults.
+const reachable = 0.8
 
 // TierName returns the name of the tier that a caller means; "" is smoke.
 func TierName(name string) string {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
@@ -129,7 +130,7 @@ func (r *Record) moved() (list []string) {
 			list = append(list, fmt.Sprintf("%s: text of %s: %s → %s", it.ID, it.Scenario, short(it.SHA), short(now.SHA)))
 		}
 		if tier, err := now.Tier(it.Model.Tier, it.Model.Flavor); err == nil {
-			for _, c := range changed(it.Budget, now.Budget(tier)) {
+			for _, c := range changed(it.Budget, now.On(cluster.Config{Flavor: it.Model.Flavor}).Budget(tier)) {
 				list = append(list, it.ID+": "+c.String())
 			}
 		}
