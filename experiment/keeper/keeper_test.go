@@ -84,9 +84,10 @@ func TestExperiment(t *testing.T) {
 		t.Errorf("watched (-want +got):\n%s", diff)
 	}
 	<-c.Gone()
-	if _, err := c.Status(ctx); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), c.Info().Dir) {
-		t.Errorf("Status afterwards = %v, want ErrGone and where the run is", err)
-	}
+	eventually(t, hosttest.Bound, "gone, and where the run is", func() bool { // its process ends a moment after its last word
+		_, err := c.Status(ctx)
+		return errors.Is(err, ErrGone) && strings.Contains(err.Error(), c.Info().Dir)
+	})
 	if err := Settled(ctx, dir, c.Info().ID); err != nil {
 		t.Errorf("Settled = %v", err)
 	}
