@@ -32,7 +32,7 @@ type external struct{}
 
 func (external) check(config Config) (Config, error) {
 	if len(config.Endpoints) == 0 {
-		return config, errors.New("external needs endpoints, host:port of each broker's MQTT listener")
+		return config, errors.New("external needs endpoints, host:port of each broker's MQTT listener: give --endpoint, or endpoints of the config")
 	}
 	if config.Nodes != 0 && config.Nodes != len(config.Endpoints) {
 		return config, fmt.Errorf("%d nodes but %d endpoints; leave nodes out", config.Nodes, len(config.Endpoints))

@@ -114,7 +114,7 @@ func (s *spec) fromScenario(start keeper.Start) (err error) {
 	if s.start.NoFaults {
 		_, s.tier = asked.Control(s.tier)
 	}
-	s.spare()
+	s.scenario, s.tier, s.rate, s.lowered = s.scenario.Spared(*c, s.tier)
 	s.sdk, err = s.scenario.SDKFor(start.SDK, s.scenario.Protocol, c.Flavor)
 	return err
 }
@@ -145,7 +145,8 @@ func (s *spec) leaveOut() {
 	case s.scenario.OnNodes():
 		s.start.OffNodes, s.start.NoFaults = false, true
 	default:
-		s.leftOut, s.scenario = out, s.scenario.OffNodes()
+		s.leftOut = out
+		s.scenario, _ = s.scenario.OffNodes(scenarios.Tier{})
 	}
 }
 

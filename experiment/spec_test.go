@@ -6,6 +6,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // Several brokers that somebody else runs do not say who leads: the plan says so, and
@@ -82,6 +83,22 @@ func TestFaultsOnBrokersOfSomebodyElse(t *testing.T) {
 		}
 		if !slices.Equal(s.leftOut, test.leftOut) || len(s.scenario.Schedule) != test.steps || s.start.NoFaults != test.control {
 			t.Errorf("%s: left out %q, %d steps, a control: %v", test.scenario, s.leftOut, len(s.scenario.Schedule), s.start.NoFaults)
+		}
+		if off {
+			continue
+		}
+		whole, err := scenarios.Load(test.scenario)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tier, err := whole.Tier("", test.cluster.Flavor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		on, tier := whole.On(test.cluster, tier)
+		on, tier, _, _ = on.Spared(test.cluster, tier)
+		if on.Budget(tier) != s.scenario.Budget(s.tier) || !slices.Equal(on.Claims, s.scenario.Claims) { // as plans freeze it
+			t.Errorf("%s: runs with %+v and %v, frozen with %+v and %v", test.scenario, s.scenario.Budget(s.tier), s.scenario.Claims, on.Budget(tier), on.Claims)
 		}
 	}
 }

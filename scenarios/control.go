@@ -26,33 +26,26 @@ func (s *Scenario) Control(t Tier) (*Scenario, Tier) {
 // OnNodes reports whether all faults of the schedule act on nodes, or on what is between
 // nodes. It is false where there are none.
 func (s *Scenario) OnNodes() bool {
-	return len(s.Schedule) > 0 && len(s.OffNodes().Schedule) == 0
+	return len(s.Schedule) > 0 && !slices.ContainsFunc(s.Schedule, func(step Step) bool { return !step.onNode() })
 }
 
-// On is the scenario as it can run on a cluster.
-func (s *Scenario) On(c cluster.Config) *Scenario {
+// On is the scenario, and a tier of it, as they run on a cluster.
+func (s *Scenario) On(c cluster.Config, t Tier) (*Scenario, Tier) {
 	if c.Untouchable() {
-		return s.OffNodes()
+		return s.OffNodes(t)
 	}
-	return s
+	return s, t
 }
 
-// OffNodes is the scenario with the faults alone that act on clients, or on what passes
-// the tap.
-func (s *Scenario) OffNodes() *Scenario {
+// OffNodes is the scenario, and a tier of it, with the faults alone that act on clients, or
+// on what passes the tap. It is a control if there are no such faults.
+func (s *Scenario) OffNodes(t Tier) (*Scenario, Tier) {
+	if s.OnNodes() {
+		return s.Control(t)
+	}
 	rest := *s
 	rest.Schedule = slices.DeleteFunc(slices.Clone(s.Schedule), Step.onNode)
-	return &rest
-}
-
-// Smaller is the scenario with no offline subscribers, and with so many of its publishers
-// that their end markers are no more than a number, but at least one.
-func (s *Scenario) Smaller(markers int) *Scenario {
-	rest := *s
-	w := &rest.Workload
-	w.Subscribers.Offline = 0
-	w.Publishers = max(1, min(w.Publishers, w.Publishers*markers/w.Markers()))
-	return &rest
+	return &rest, t
 }
 
 // Leaderless is the scenario for brokers that do not say who leads: faults of the leader

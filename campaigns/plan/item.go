@@ -18,7 +18,8 @@ import (
 // an attempt of it and how that is judged.
 type Item struct {
 	ID       string                 `json:"id"`
-	Scenario string                 `json:"scenario"` // its name
+	Scenario string                 `json:"scenario"`          // its name
+	Control  bool                   `json:"control,omitempty"` // no fault of the scenario can be done on the broker: its runs are controls
 	SHA      string                 `json:"scenario_sha256"`
 	Text     string                 `json:"scenario_text"`
 	Model    Model                  `json:"model"`            // nothing left to default
@@ -47,11 +48,22 @@ func (it *Item) expectedS() float64 {
 	if err != nil {
 		return 0
 	}
-	tier, err := s.Tier(it.Model.Tier, it.Model.Flavor)
+	run, tier, err := it.runs(s)
 	if err != nil {
 		return 0
 	}
-	return s.ExpectedS(tier)
+	return run.ExpectedS(tier)
+}
+
+// runs is a scenario and the tier of it, as runs of the model have them.
+func (it *Item) runs(s *scenarios.Scenario) (*scenarios.Scenario, scenarios.Tier, error) {
+	tier, err := s.Tier(it.Model.Tier, it.Model.Flavor)
+	if err != nil {
+		return nil, tier, err
+	}
+	s, tier = s.On(it.Model.Cluster(), tier)
+	s, tier, _, _ = s.Spared(it.Model.Cluster(), tier)
+	return s, tier, nil
 }
 
 func (it *Item) claimNames() (names []string) {
@@ -109,18 +121,26 @@ func (l *linter) item(where string, s Scenario) Item {
 	it.Scenario, it.SHA, it.Text = found.Name, found.SHA, found.Text
 	l.broker(where+": model", &it, found)
 	l.client(where+": model", &it, found)
+	l.tier(where+": model", &it, found)
 	it.judge(found)
 	if len(l.plan.Claims) > 0 && !slices.ContainsFunc(l.plan.Claims, it.judges) {
 		l.gap(where, "one that does, or a claim of "+strings.Join(it.claimNames(), ", "), "%s judges none of the plan's claims%s", it.Scenario, it.why(l.plan.Claims...))
 	}
 	l.attempts(where+": model", it.Model)
-	l.tier(where+": model", &it, found)
 	return it
+}
+
+// name is that of the item's runs.
+func (it *Item) name() string {
+	return (&history.Run{Scenario: it.Scenario, Control: it.Control}).Name()
 }
 
 // judge resolves the claims that runs of the model are judged by.
 func (it *Item) judge(s *scenarios.Scenario) {
-	m := it.Model
+	m, asked := it.Model, s.Claims
+	if run, _, err := it.runs(s); err == nil {
+		s = run
+	}
 	lacks := m.Cluster().Lacks()
 	if m.Cluster().Foreign() {
 		delete(lacks, history.LacksProcesses) // a run may name them
@@ -130,6 +150,11 @@ func (it *Item) judge(s *scenarios.Scenario) {
 		SDK: sdk, Protocol: m.Protocol, Transport: m.Transport,
 		Cluster: history.ClusterInfo{Flavor: m.Flavor, Nodes: m.Nodes, Lacks: lacks},
 	})
+	for _, name := range asked {
+		if !slices.Contains(s.Claims, name) {
+			it.hidden[name] = "only a fault can violate it, and no fault of the scenario can be done there"
+		}
+	}
 	for _, name := range s.Claims {
 		if e, err := checker.Find(name); err == nil && it.hidden[name] == "" {
 			it.Claims = append(it.Claims, Judge{name, e.Checker})
@@ -228,13 +253,13 @@ func (l *linter) tier(where string, it *Item, s *scenarios.Scenario) {
 		tiers = append(tiers, name)
 	}
 	slices.Sort(tiers)
-	tier, err := s.Tier(m.Tier, m.Flavor)
+	run, tier, err := it.runs(s)
 	if m.Tier == "" || err != nil {
 		l.gap(where+".tier", strings.Join(tiers, " or "), "%s has no tier %q", s.Name, m.Tier)
 		return
 	}
-	s = s.On(cluster.Config{Flavor: m.Flavor})
-	it.Budget, it.Faults = s.Budget(tier), s.Planned(tier)
+	it.Budget, it.Faults = run.Budget(tier), run.Planned(tier)
+	it.Control = len(s.Schedule) > 0 && len(run.Schedule) == 0
 	if has := thresholdsOf(it.Budget); m.Thresholds != has {
 		l.gap(where+".thresholds", has.String()+", or the name of a scenario file of your own that has others",
 			"%s, but runs of %s at tier %s on %s are judged by others", m.Thresholds, s.Name, m.Tier, m.Flavor)
@@ -242,7 +267,7 @@ func (l *linter) tier(where string, it *Item, s *scenarios.Scenario) {
 	if l.site.Envelope == nil {
 		return
 	}
-	if err := s.Within(*l.site.Envelope, tier); err != nil {
+	if err := run.Within(*l.site.Envelope, tier); err != nil {
 		l.gap(where, "a scenario without that fault", "%v", err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
-	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
@@ -129,8 +128,8 @@ func (r *Record) moved() (list []string) {
 		if now.SHA != it.SHA {
 			list = append(list, fmt.Sprintf("%s: text of %s: %s → %s", it.ID, it.Scenario, short(it.SHA), short(now.SHA)))
 		}
-		if tier, err := now.Tier(it.Model.Tier, it.Model.Flavor); err == nil {
-			for _, c := range changed(it.Budget, now.On(cluster.Config{Flavor: it.Model.Flavor}).Budget(tier)) {
+		if run, tier, err := it.runs(now); err == nil {
+			for _, c := range changed(it.Budget, run.Budget(tier)) {
 				list = append(list, it.ID+": "+c.String())
 			}
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
-	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
@@ -510,22 +509,6 @@ func TestMoved(t *testing.T) {
 	r, err := SiteOf(file, nil).Freeze(t.Context(), dir, []byte(text), file, keeper.Caller{Via: "test"})
 	if err != nil || len(r.moved()) > 0 {
 		t.Fatalf("%v, %v", r, err)
-	}
-	will, err := scenarios.Load("mqtt/will")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tier, err := will.Tier("smoke", "external")
-	if err != nil {
-		t.Fatal(err)
-	}
-	foreign := *r // whose nodes nobody may touch
-	foreign.Items, foreign.Plan.Scenarios = slices.Clone(r.Items), slices.Clone(r.Plan.Scenarios)
-	foreign.Plan.Scenarios[0].Scenario = "mqtt/will"
-	it := &foreign.Items[0]
-	it.SHA, it.Model.Flavor, it.Model.Tier, it.Budget = will.SHA, "external", "smoke", will.On(cluster.Config{Flavor: "external"}).Budget(tier)
-	if moved := strings.Join(foreign.moved(), "\n"); strings.Contains(moved, "S1: faults") || strings.Contains(moved, "S1: duration_s") {
-		t.Errorf("the same text without faults of nodes: %q", moved)
 	}
 	older := *r // of a version that asked for more messages by the same text
 	older.Items = slices.Clone(r.Items)

@@ -32,10 +32,21 @@ func (m Model) command(scenario string, seed int64) string {
 			text += fmt.Sprintf(" --%s %s", flag.name, flag.value)
 		}
 	}
+	for _, at := range m.endpoints() {
+		text += " --endpoint " + at
+	}
 	for _, key := range slices.Sorted(maps.Keys(m.Settings)) {
 		text += fmt.Sprintf(" --set %s=%v", key, m.Settings[key])
 	}
 	return text
+}
+
+// endpoints stand for those of somebody else's brokers, which a plan does not name.
+func (m Model) endpoints() []string {
+	if !m.Cluster().Foreign() {
+		return nil
+	}
+	return slices.Repeat([]string{"HOST:PORT"}, m.Nodes)
 }
 
 // path is a scenario as `rmq-mcp run` takes it: its name, or its file, beside the
@@ -54,6 +65,7 @@ func (it *Item) call(seed int64) string {
 	m := it.Model
 	config := m.Cluster()
 	config.Nodes = 0 // a parameter of its own
+	config.Endpoints = m.endpoints()
 	if m.Profile == "tested" {
 		config.Profile = ""
 	}

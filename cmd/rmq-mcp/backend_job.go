@@ -106,7 +106,8 @@ func seriesJob(ask tools.JobAsk) (campaigns.Job, string, error) {
 	}
 	t, err := s.Tier(start.Tier, on.Flavor)
 	if err == nil && !start.NoFaults {
-		err = s.On(on).Within(ask.Envelope, t)
+		runs, tier := s.On(on, t)
+		err = runs.Within(ask.Envelope, tier)
 	}
 	if err != nil {
 		return campaigns.Job{}, "", err
