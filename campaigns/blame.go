@@ -213,7 +213,7 @@ func (d *JobDir) controls(ctx context.Context, backend Backend, todo []Variation
 // compareRuns compares the run and its variations, as far as they differ in what is asked; of a
 // series in anything.
 func (d *JobDir) compareRuns(backend Backend) (Comparison, error) {
-	cells, err := readRuns(backend, d.judgedRuns())
+	cells, _, err := readRuns(backend, d.judgedRuns())
 	if err != nil {
 		return Comparison{}, err
 	}

@@ -2,7 +2,9 @@ package campaigns
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -12,8 +14,18 @@ import (
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
-// Read judges a run again, from what was recorded, and answers it as a cell.
+// Read judges a run again, from what was recorded, and returns it as a cell. It is an error
+// if the run has not ended.
 func Read(dir string) (Cell, error) {
+	c, err := ReadUnsealed(dir)
+	if err == nil && c.Root == "" {
+		return Cell{}, fmt.Errorf("run %s is not sealed yet; wait until it has ended", c.RunID)
+	}
+	return c, err
+}
+
+// ReadUnsealed is [Read], but that a run may have no seal; its cell then has no root.
+func ReadUnsealed(dir string) (Cell, error) {
 	d, err := reports.Open(dir)
 	if err != nil {
 		return Cell{}, err
@@ -23,8 +35,8 @@ func Read(dir string) (Cell, error) {
 		return Cell{}, err
 	}
 	seal, err := reports.ReadSeal(dir)
-	if err != nil {
-		return Cell{}, fmt.Errorf("run %s is not sealed yet; wait until it has ended: %w", d.Run.ID, err)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Cell{}, err
 	}
 	earlier, err := speaksEarlier(d.Evidence(), d.Run.SDK)
 	if err != nil {
@@ -34,8 +46,12 @@ func Read(dir string) (Cell, error) {
 	if err != nil {
 		return Cell{}, err
 	}
+	root := ""
+	if seal != nil {
+		root = seal.Root
+	}
 	return Cell{
-		RunID: d.Run.ID, Root: seal.Root, Scenario: d.Run.Scenario, ScenarioSHA: d.Run.ScenarioSHA, Seed: d.Run.Seed, Tier: d.Run.Tier, Budget: d.Run.Budget,
+		RunID: d.Run.ID, Root: root, Scenario: d.Run.Scenario, ScenarioSHA: d.Run.ScenarioSHA, Seed: d.Run.Seed, Tier: d.Run.Tier, Budget: d.Run.Budget,
 		SDK: d.Run.SDK, Protocol: d.Run.Protocol, NoFaults: d.Run.Control || len(d.Run.Faults) == 0, Baseline: d.Run.Control, LeftOut: strings.Join(d.Run.LeftOut, ", "), Transport: cmp.Or(d.Run.Transport, "tcp"), Broker: BrokerOf(d.Run.Cluster),
 		Wire: d.Run.Wire, Earlier: earlier, Verdict: v, Shortfalls: d.Shortfalls(found), Panics: panics, StarvedS: found.Coverage.HostStarvedS, Harness: d.Harness,
 	}, nil

@@ -21,15 +21,11 @@ func (d *JobDir) Replay(ctx context.Context, backend Backend) (Result, error) {
 	r := d.replayed()
 	runs := d.judgedRuns()
 	if r.State = verdict.NotRun; len(runs) > 1 {
-		cells, err := readRuns(backend, runs)
+		cells, earlier, err := readRuns(backend, runs)
 		if err != nil {
 			return r, err
 		}
-		own := len(runs)
-		before, err := repeatedBefore(backend, runs[0], cells)
-		if err != nil {
-			return r, err
-		}
+		own, before := len(runs), repeatedBefore(backend, earlier, cells)
 		for _, c := range before {
 			runs, cells = append(runs, c.RunID), append(cells, c)
 		}
@@ -69,34 +65,36 @@ func (d *JobDir) JudgedTrials() (ids []string) {
 	return ids
 }
 
-// repeatedBefore are the earlier repetitions of the run that is repeated, the first of the
-// cells: how often it fails is counted over all of them. One that differs from it, or whose
-// evidence is not whole any more, does not count.
-func repeatedBefore(backend Backend, run string, cells []Cell) (before []Cell, err error) {
-	first, err := backend.Read(run)
-	if err != nil || first.Before == nil {
-		return nil, err
+// repeatedBefore are the runs of an earlier series that repeat one of the cells: how often a
+// run fails is counted over all of its repetitions. One whose evidence is not whole any more
+// does not count.
+func repeatedBefore(backend Backend, earlier *reports.Series, cells []Cell) (before []Cell) {
+	if earlier == nil {
+		return nil
 	}
-	for _, id := range first.Before.Runs {
+	for _, id := range earlier.Runs {
 		if slices.ContainsFunc(cells, func(c Cell) bool { return c.RunID == id }) {
 			continue
 		}
-		if again, err := backend.Read(id); err == nil && again.RunID == id && again.repeats(first.Cell) {
+		if again, err := backend.Read(id); err == nil && again.RunID == id && slices.ContainsFunc(cells, again.repeats) {
 			before = append(before, again.Cell)
 		}
 	}
-	return before, nil
+	return before
 }
 
-func readRuns(backend Backend, runs []string) (cells []Cell, err error) {
-	for _, id := range runs {
+// readRuns judges runs again. Earlier is how the first of them was repeated, nil if it was not.
+func readRuns(backend Backend, runs []string) (cells []Cell, earlier *reports.Series, err error) {
+	for i, id := range runs {
 		run, err := backend.Read(id)
 		if err != nil {
-			return nil, fmt.Errorf("judge run %s again: %w", id, err)
+			return nil, nil, fmt.Errorf("judge run %s again: %w", id, err)
 		}
-		cells = append(cells, run.Cell)
+		if cells = append(cells, run.Cell); i == 0 {
+			earlier = run.Before
+		}
 	}
-	return cells, nil
+	return cells, earlier, nil
 }
 
 // SeriesOf decides over runs that repeat each other.

@@ -210,13 +210,17 @@ func TestReplayAndItsRunAreASeries(t *testing.T) {
 
 // How often a run fails is counted over all of its repetitions, also those of an earlier
 // command. One whose evidence is gone, or that had another seed, does not count. On a build
-// that nobody knows none does.
+// that nobody knows none does. If this version asks for more than the run was judged by, its
+// repetitions have that in common.
 func TestReplaysAreOneSeries(t *testing.T) {
 	for _, test := range []struct {
-		build, joined, count, headline string
+		build                   string
+		messages                int64 // that the repetitions have, and the run has not
+		joined, count, headline string
 	}{
-		{"5e1f", "[/original 1 2 3]", "qos1-no-loss failed in 2 of 4 runs", "failed again in 0; with those of before: qos1-no-loss failed in 2 of 4 runs"},
-		{"", "[/original 1]", "qos1-no-loss failed in 1 of 2 runs", "failed again in 0"},
+		{"5e1f", 0, "[/original 1 2 3]", "qos1-no-loss failed in 2 of 4 runs", "failed again in 0; with those of before: qos1-no-loss failed in 2 of 4 runs"},
+		{"5e1f", 5000, "[/original 1 2 3]", "qos1-no-loss failed in 2 of 4 runs", "failed again in 0; with those of before: qos1-no-loss failed in 2 of 4 runs"},
+		{"", 0, "[/original 1]", "qos1-no-loss failed in 1 of 2 runs", "failed again in 0"},
 	} {
 		backend, _ := fakeLab(judged(verdict.PassSmoke), judged(verdict.FailOnce, lost), judged(verdict.PassSmoke))
 		read, known := backend.Read, &reports.Series{Runs: []string{"0", "gone", "2", "3", "other"}}
@@ -232,6 +236,8 @@ func TestReplaysAreOneSeries(t *testing.T) {
 			run, err := read(id)
 			if run.Broker = (Broker{Flavor: "robustmq", Build: test.build}); id == "/original" {
 				run.RunID, run.Before = "0", known
+			} else {
+				run.Budget.Messages = test.messages
 			}
 			return run, err
 		}

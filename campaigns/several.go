@@ -144,7 +144,7 @@ func (d *JobDir) seriesState(cells []Cell) verdict.State {
 // those that repeat it, and of a failed one whose doing the failure is.
 func (d *JobDir) compared(backend Backend) (Result, error) {
 	r := d.result(false)
-	cells, err := readRuns(backend, d.judgedRuns())
+	cells, _, err := readRuns(backend, d.judgedRuns())
 	if err != nil {
 		return r, err
 	}

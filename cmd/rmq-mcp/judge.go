@@ -61,11 +61,11 @@ func (a *app) judgeAll(refs []string) ([]verdict.Attempt, error) {
 func judgeDirs(dirs []string) ([]verdict.Attempt, error) {
 	var attempts []verdict.Attempt
 	for _, dir := range dirs {
-		attempt, err := judgeRun(dir)
+		run, err := campaigns.ReadUnsealed(dir)
 		if err != nil {
 			return nil, err
 		}
-		attempts = append(attempts, attempt)
+		attempts = append(attempts, run.Attempt())
 	}
 	return attempts, sameExperiment(dirs)
 }
@@ -124,27 +124,6 @@ func differing(a, b []aspect) string {
 		}
 	}
 	return strings.Join(list, ", ")
-}
-
-// judgeRun is a run, judged again, as one of a series.
-func judgeRun(dir string) (verdict.Attempt, error) {
-	v, found, err := reports.Judge(dir)
-	if err != nil {
-		return verdict.Attempt{}, err
-	}
-	d, err := reports.Open(dir)
-	if err != nil {
-		return verdict.Attempt{}, err
-	}
-	panics, err := campaigns.PanicPlaces(d, v)
-	if err != nil {
-		return verdict.Attempt{}, err
-	}
-	attempt := verdict.Attempt{Seed: d.Run.Seed, Verdict: v, Panics: panics, Short: !verdict.Holds(d.Shortfalls(found))}
-	if seal, err := reports.ReadSeal(dir); err == nil {
-		attempt.Root = seal.Root
-	}
-	return attempt, nil
 }
 
 // exitFor is nil for a pass.

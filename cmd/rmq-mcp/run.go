@@ -129,8 +129,9 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 	if err := cluster.Reach(ctx, r.cluster, r.transport); err != nil {
 		return err
 	}
-	var attempts []verdict.Attempt
 	var runs []string
+	var cells []campaigns.Cell
+	var attempts []verdict.Attempt
 	for n := r.repeat; len(runs) < n; {
 		if n > 1 {
 			fmt.Fprintf(say, "attempt %d of %d\n", len(runs)+1, n)
@@ -143,11 +144,11 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 			fmt.Fprintf(say, "it could not be repeated: %v\n", err)
 			break
 		}
-		attempt, err := judgeRun(run.Dir)
+		cell, err := campaigns.ReadUnsealed(run.Dir)
 		if err != nil {
 			return err
 		}
-		attempts = append(attempts, attempt)
+		cells, attempts = append(cells, cell), append(attempts, cell.Attempt())
 		if runs = append(runs, run.Dir); stopped {
 			break
 		}
@@ -160,7 +161,7 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 	if len(runs) > 1 {
 		fmt.Fprintf(say, "\nseries of %d: ", len(runs))
 		printVerdict(paintTo(say), say, series)
-		if err := together(say, runs); err != nil { // what was found stands
+		if err := together(say, runs, cells); err != nil { // what was found stands
 			fmt.Fprintf(say, "%v\n", err)
 		}
 	}
@@ -174,11 +175,7 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 
 // together prints the table of runs that repeat each other, and tells the report of
 // each of the others.
-func together(say io.Writer, runs []string) error {
-	cells, err := campaigns.ReadAll(runs)
-	if err != nil {
-		return err
-	}
+func together(say io.Writer, runs []string, cells []campaigns.Cell) error {
 	if table := campaigns.Compare(cells).Table.String(); table != "" {
 		fmt.Fprintf(say, "\n%s", table)
 	}
