@@ -36,7 +36,7 @@ func publishIDs(x *exam) {
 	pub := x.pub()
 	for _, id := range []uint16{1, 65535} {
 		for qos := byte(1); qos <= 2; qos++ {
-			if x.offers.MaximumQosFlag && qos > x.offers.MaximumQos {
+			if !x.offersQoS(qos) {
 				continue
 			}
 			pk := publisher(x.topic("t"), qos, id, x.payload("m"))

@@ -175,6 +175,12 @@ func (c *client) ack(kind byte, id uint16) {
 	c.send(packets.Packet{FixedHeader: packets.FixedHeader{Type: kind}, PacketID: id})
 }
 
+// received answers a message of QoS 2 with PUBREC, and waits for its PUBREL.
+func (c *client) received(m *packet) {
+	c.ack(packets.Pubrec, m.PacketID)
+	c.await("PUBREL", answerTo(packets.Pubrel, m.PacketID))
+}
+
 // find is the first packet that matches, among those held and those to come.
 func (c *client) find(match func(*packet) bool, deadline time.Time) (*packet, error) {
 	if i := slices.IndexFunc(c.held, match); i >= 0 {

@@ -85,8 +85,7 @@ func receiveOthers(x *exam) {
 func receiveQoS2(x *exam) {
 	sub := slow(x, 1, 3, 2)
 	first := sub.message("m0")
-	sub.ack(packets.Pubrec, first.PacketID)
-	sub.await("PUBREL", answerTo(packets.Pubrel, first.PacketID))
+	sub.received(first)
 	if n := len(sub.soFar()); n > 0 {
 		x.Violates("the quota is 1, PUBCOMP was not sent, and %d more messages came", n)
 	}
@@ -101,8 +100,7 @@ func (c *client) receiveAll(all []*packet) {
 		case 1:
 			c.ack(packets.Puback, m.PacketID)
 		case 2:
-			c.ack(packets.Pubrec, m.PacketID)
-			c.await("PUBREL", answerTo(packets.Pubrel, m.PacketID))
+			c.received(m)
 		}
 	}
 }
@@ -256,8 +254,7 @@ func sentNotExpired(x *exam) {
 	x.pub().publish(x.topic("t"), "m", 2, expiresIn(1))
 	m := sub.message("m")
 	x.After(2500 * time.Millisecond)
-	sub.ack(packets.Pubrec, m.PacketID)
-	sub.await("PUBREL", answerTo(packets.Pubrel, m.PacketID))
+	sub.received(m)
 }
 
 // aliasing is topic aliases: of MQTT 5.

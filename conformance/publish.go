@@ -134,8 +134,7 @@ func serverQoS2(x *exam) {
 	if m.FixedHeader.Qos != 2 {
 		x.Violates("it came with QoS %d", m.FixedHeader.Qos)
 	}
-	sub.ack(packets.Pubrec, m.PacketID)
-	sub.await("PUBREL", answerTo(packets.Pubrel, m.PacketID))
+	sub.received(m)
 	sub.ack(packets.Pubcomp, m.PacketID)
 	sub.nothing(pub, "the message was released and completed")
 }
@@ -192,7 +191,7 @@ func dupNotPassed(x *exam) {
 func answeredByQoS(x *exam) {
 	pub := x.pub()
 	for qos := range byte(3) {
-		if x.offers.MaximumQosFlag && qos > x.offers.MaximumQos {
+		if !x.offersQoS(qos) {
 			continue
 		}
 		pub.publish(x.topic("t"), "m", qos)
@@ -211,7 +210,7 @@ func inOrder(x *exam) {
 	sub, pub := x.sub(), x.pub()
 	sub.subscribeAny([]packets.Subscription{{Filter: x.topic("t"), Qos: 2}})
 	for qos := range byte(3) {
-		if x.offers.MaximumQosFlag && qos > x.offers.MaximumQos {
+		if !x.offersQoS(qos) {
 			continue
 		}
 		var sent []packets.Packet
@@ -290,7 +289,7 @@ func publishCodes(x *exam) {
 	}
 	pub.publishing(x.topic("nobody"), "m", 1)
 	check(pub.await("PUBACK", ofType(packets.Puback)))
-	if x.offers.MaximumQosFlag && x.offers.MaximumQos < 2 {
+	if !x.offersQoS(2) {
 		return
 	}
 	pk := pub.publishing(x.topic("nobody"), "m", 2)

@@ -74,7 +74,7 @@ func retainedReplaced(x *exam) {
 
 func retainedQoS(x *exam) {
 	for qos := range byte(3) {
-		if x.offers.MaximumQosFlag && qos > x.offers.MaximumQos {
+		if !x.offersQoS(qos) {
 			continue
 		}
 		name := qosLabel(qos)

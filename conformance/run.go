@@ -244,8 +244,10 @@ func (x *exam) needsIdentifiers() {
 	x.offer(!(x.offers.SubIDAvailableFlag && x.offers.SubIDAvailable == 0), "subscription identifiers")
 }
 
-func (x *exam) needsQoS(qos byte) {
-	x.offer(!(x.offers.MaximumQosFlag && x.offers.MaximumQos < qos), fmt.Sprintf("QoS %d", qos))
+func (x *exam) needsQoS(qos byte) { x.offer(x.offersQoS(qos), fmt.Sprintf("QoS %d", qos)) }
+
+func (x *exam) offersQoS(qos byte) bool {
+	return !x.offers.MaximumQosFlag || qos <= x.offers.MaximumQos
 }
 
 // needsSize refuses a check that sends a packet of so many bytes to a broker that

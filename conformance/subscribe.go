@@ -177,7 +177,7 @@ func lowerQoS(x *exam) {
 		topic := x.topic(qosLabel(granted))
 		got := sub.subscribeAny([]packets.Subscription{{Filter: topic, Qos: granted}}).ReasonCodes[0]
 		for sent := range byte(3) {
-			if x.offers.MaximumQosFlag && sent > x.offers.MaximumQos {
+			if !x.offersQoS(sent) {
 				continue
 			}
 			label := "sent" + qosLabel(sent) + "granted" + qosLabel(granted)
@@ -299,8 +299,7 @@ func unsubscribeCompletes(x *exam) {
 	x.pub().publish(x.topic("t"), "m", 2)
 	m := sub.message("m")
 	sub.unsubscribe(x.topic("t"))
-	sub.ack(packets.Pubrec, m.PacketID)
-	sub.await("PUBREL", answerTo(packets.Pubrel, m.PacketID))
+	sub.received(m)
 	sub.ack(packets.Pubcomp, m.PacketID)
 	sub.ping()
 }

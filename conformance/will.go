@@ -42,7 +42,7 @@ func willPublished(x *exam) {
 
 func willFields(x *exam) {
 	for qos := range byte(3) {
-		if x.offers.MaximumQosFlag && qos > x.offers.MaximumQos {
+		if !x.offersQoS(qos) {
 			continue
 		}
 		watcher := x.sub()
