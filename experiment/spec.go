@@ -102,11 +102,9 @@ func (s *spec) fromScenario(start keeper.Start) (err error) {
 	if err := s.scenario.Speak(start.Protocol, c.Flavor); err != nil {
 		return err
 	}
-	if c.Arm == nil {
-		c.Arm = asked.ArmsOn(*c) // of a control too: it is to be the same but for the faults
-		if s.grantsUnsaid() && !slices.Contains(c.Arm, cluster.ArmTap) {
-			c.Arm = append(c.Arm, cluster.ArmTap)
-		}
+	c.Arm = asked.ArmsOn(*c) // of a control too: it is to be the same but for the faults
+	if s.grantsUnsaid() && !slices.Contains(c.Arm, cluster.ArmTap) {
+		c.Arm = append(c.Arm, cluster.ArmTap)
 	}
 	if s.tier, err = s.scenario.Tier(start.Tier, c.Flavor); err != nil {
 		return err

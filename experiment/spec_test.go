@@ -39,7 +39,6 @@ func TestPacketsOfBrokersOfSomebodyElse(t *testing.T) {
 		{keeper.Start{Protocol: "mqtt5"}, true},
 		{keeper.Start{Protocol: "mqtt3"}, false},
 		{keeper.Start{Protocol: "mqtt5", Transport: "ws"}, false},
-		{keeper.Start{Protocol: "mqtt5", Cluster: cluster.Config{Arm: []string{}}}, false},
 	} {
 		test.start.Scenario, test.start.Cluster.Flavor, test.start.Cluster.Endpoints = "mqtt/persistent-session", "external", []string{"127.0.0.1:1883"}
 		s, err := checked(test.start)

@@ -144,8 +144,15 @@ func TestArmsOnBrokersOfSomebodyElse(t *testing.T) {
 		if got := fmt.Sprint(s.ArmsOn(cluster.Config{Flavor: "external"})); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
+		if got := s.ArmsOn(cluster.Config{Flavor: "external", Arm: []string{"tap"}}); !slices.Equal(got, []string{"tap"}) {
+			t.Errorf("%s, with packets recorded: %q", name, got)
+		}
 		if ours, all := s.ArmsOn(cluster.Config{Flavor: "reference"}), s.Arms(); !slices.Equal(ours, all) {
 			t.Errorf("%s on nodes of ours: %q, want %q", name, ours, all)
+		}
+		with := s.ArmsOn(cluster.Config{Flavor: "reference", Arm: []string{"tap"}})
+		if slices.Sort(with); !slices.Equal(with, slices.Compact(slices.Sorted(slices.Values(append(s.Arms(), "tap"))))) {
+			t.Errorf("%s on nodes of ours, with packets recorded: %q", name, with)
 		}
 	}
 }

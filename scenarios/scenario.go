@@ -324,8 +324,16 @@ func (s *Scenario) Arms() []string {
 	return out
 }
 
-// ArmsOn are those that can be armed before a cluster.
-func (s *Scenario) ArmsOn(c cluster.Config) []string { return c.Armable(s.Arms()) }
+// ArmsOn are those that can be armed before a cluster, and what is armed there anyway.
+func (s *Scenario) ArmsOn(c cluster.Config) []string {
+	arms := c.Armable(s.Arms())
+	for _, arm := range c.Arm {
+		if !slices.Contains(arms, arm) {
+			arms = append(arms, arm)
+		}
+	}
+	return arms
+}
 
 // Rate is the publish rate for a flavor, of all publishers together.
 func (s *Scenario) Rate(flavor string) float64 {

@@ -6,8 +6,8 @@ import (
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
-// Brokers that somebody else runs have no faults on nodes, neither in what is frozen nor in
-// what is run. A scenario with no others is a control there, and the claims that only a fault
+// Brokers that somebody else runs have no faults on nodes, and a plan freezes none for
+// them. A scenario with no others is a control there, and the claims that only a fault
 // can violate are not its.
 func TestBrokersOfSomebodyElse(t *testing.T) {
 	for _, test := range []struct {

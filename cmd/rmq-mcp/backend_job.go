@@ -140,13 +140,10 @@ func withFault(s *scenarios.Scenario, step scenarios.Step, tier string, on clust
 	return with, string(text), err
 }
 
-// seriesArms are the things asked for, else those that the scenario's faults need, and the
-// tap: the wire decides who is to blame for a failure.
+// seriesArms are the things asked for, those that the scenario's faults need, and the tap:
+// the wire decides who is to blame for a failure.
 func seriesArms(s *scenarios.Scenario, start keeper.Start) []string {
-	arm := slices.Clone(start.Cluster.Arm)
-	if len(arm) == 0 && !start.NoFaults {
-		arm = s.ArmsOn(start.Cluster)
-	}
+	arm := s.ArmsOn(start.Cluster)
 	plain := start.Transport == "" || start.Transport == "tcp"
 	if s.Protocol != contract.MQ9 && plain && !slices.Contains(arm, cluster.ArmTap) {
 		arm = append(arm, cluster.ArmTap)

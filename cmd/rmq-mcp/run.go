@@ -81,7 +81,7 @@ func clusterFlags(f *pflag.FlagSet, c *cluster.Config, set *map[string]string) {
 	f.StringArrayVar(&c.Endpoints, "endpoint", nil, "`host:port` of a broker that somebody else runs; repeat it for each")
 	f.StringVar(&c.Binary, "binary", "", "`path` of the broker (default: RMQ_ROBUSTMQ_BIN, or mosquitto in PATH)")
 	f.StringVar(&c.Profile, "profile", "", "tested, or as-shipped: the vendor's own defaults")
-	f.StringSliceVar(&c.Arm, "arm", nil, "what faults need in place before the nodes start: disk, clock, tap (default: what the scenario's faults need)")
+	f.StringSliceVar(&c.Arm, "arm", nil, "disk, clock, tap: put in place before the nodes start, beside what the scenario's faults need")
 	f.StringToStringVar(set, "set", nil, "`key=value` of the broker's own configuration, on top of the profile; repeat it for more")
 	f.StringVar(&c.DiskModel, "disk-model", "", "what an armed disk takes for durable: ext4 (default), xfs, strict")
 	f.IntVar(&c.Nodes, "nodes", 0, "how many nodes, 1 to 5 (default: the scenario's)")
