@@ -116,7 +116,7 @@ func (v Variation) Apply(start keeper.Start) keeper.Start {
 }
 
 // ControlCluster is the cluster of a control broker: it has nothing of the
-// other's configuration but its size and what is armed.
+// other's configuration but its size and what was asked to be armed.
 func ControlCluster(of cluster.Config, flavor string) cluster.Config {
 	c := cluster.Config{Flavor: flavor, Arm: of.Arm}
 	if !cluster.FlavorNamed(flavor).OwnSize {

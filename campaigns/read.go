@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,14 +18,15 @@ import (
 // Read judges a run again, from what was recorded, and returns it as a cell. It is an error
 // if the run has not ended.
 func Read(dir string) (Cell, error) {
-	c, err := ReadUnsealed(dir)
-	if err == nil && c.Root == "" {
-		return Cell{}, fmt.Errorf("run %s is not sealed yet; wait until it has ended", c.RunID)
+	if _, err := reports.ReadSeal(dir); errors.Is(err, fs.ErrNotExist) {
+		return Cell{}, fmt.Errorf("run %s is not sealed yet; wait until it has ended: %w", filepath.Base(dir), err)
+	} else if err != nil {
+		return Cell{}, err
 	}
-	return c, err
+	return ReadUnsealed(dir)
 }
 
-// ReadUnsealed is [Read], but that a run may have no seal; its cell then has no root.
+// ReadUnsealed is [Read], except that the run need not be sealed; its cell then has no root.
 func ReadUnsealed(dir string) (Cell, error) {
 	d, err := reports.Open(dir)
 	if err != nil {
@@ -32,10 +34,6 @@ func ReadUnsealed(dir string) (Cell, error) {
 	}
 	v, found, err := reports.Judge(dir)
 	if err != nil {
-		return Cell{}, err
-	}
-	seal, err := reports.ReadSeal(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Cell{}, err
 	}
 	earlier, err := speaksEarlier(d.Evidence(), d.Run.SDK)
@@ -47,7 +45,7 @@ func ReadUnsealed(dir string) (Cell, error) {
 		return Cell{}, err
 	}
 	root := ""
-	if seal != nil {
+	if seal, err := reports.ReadSeal(dir); err == nil {
 		root = seal.Root
 	}
 	return Cell{

@@ -95,26 +95,32 @@ func (s *spec) fromScenario(start keeper.Start) (err error) {
 	s.leaveOut()
 	s.leaderless()
 	asked := s.scenario
+	if s.tier, err = asked.Tier(start.Tier, c.Flavor); err != nil {
+		return err
+	}
 	s.start.NoFaults = s.start.NoFaults && len(asked.Schedule) > 0 // a scenario that has none is its own control
 	if s.start.NoFaults {
-		s.scenario, _ = asked.Control(scenarios.Tier{})
+		s.scenario, s.tier = asked.Control(s.tier)
 	}
 	if err := s.scenario.Speak(start.Protocol, c.Flavor); err != nil {
 		return err
 	}
-	c.Arm = asked.ArmsOn(*c) // of a control too: it is to be the same but for the faults
+	c.Arm = s.arms(asked)
 	if s.grantsUnsaid() && !slices.Contains(c.Arm, cluster.ArmTap) {
 		c.Arm = append(c.Arm, cluster.ArmTap)
-	}
-	if s.tier, err = s.scenario.Tier(start.Tier, c.Flavor); err != nil {
-		return err
-	}
-	if s.start.NoFaults {
-		_, s.tier = asked.Control(s.tier)
 	}
 	s.scenario, s.tier, s.rate, s.lowered = s.scenario.Spared(*c, s.tier)
 	s.sdk, err = s.scenario.SDKFor(start.SDK, s.scenario.Protocol, c.Flavor)
 	return err
+}
+
+// arms is what is put in place before the nodes start. A control has it too, so that it is
+// the same but for the faults, unless these cannot be done there.
+func (s *spec) arms(asked *scenarios.Scenario) []string {
+	c := s.start.Cluster
+	return slices.DeleteFunc(asked.ArmsOn(c), func(arm string) bool {
+		return s.start.NoFaults && c.Imaged() && arm != cluster.ArmTap && !slices.Contains(c.Arm, arm)
+	})
 }
 
 // grantsUnsaid reports whether the packets alone can tell how long the broker keeps a
@@ -143,8 +149,7 @@ func (s *spec) leaveOut() {
 	case s.scenario.OnNodes():
 		s.start.OffNodes, s.start.NoFaults = false, true
 	default:
-		s.leftOut = out
-		s.scenario, _ = s.scenario.OffNodes(scenarios.Tier{})
+		s.leftOut, s.scenario = out, s.scenario.OffNodes()
 	}
 }
 

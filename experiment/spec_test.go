@@ -1,7 +1,10 @@
 package experiment
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/cluster"
@@ -83,22 +86,63 @@ func TestFaultsOnBrokersOfSomebodyElse(t *testing.T) {
 		if !slices.Equal(s.leftOut, test.leftOut) || len(s.scenario.Schedule) != test.steps || s.start.NoFaults != test.control {
 			t.Errorf("%s: left out %q, %d steps, a control: %v", test.scenario, s.leftOut, len(s.scenario.Schedule), s.start.NoFaults)
 		}
-		if off {
-			continue
+	}
+}
+
+// A run has what a plan froze of its scenario, on any broker.
+func TestAsPlanned(t *testing.T) {
+	external := cluster.Config{Flavor: "external", Endpoints: []string{"127.0.0.1:1883"}}
+	for _, c := range []cluster.Config{external, {Flavor: "mosquitto", Profile: "as-shipped"}, {Flavor: "robustmq"}, {Flavor: "reference"}} {
+		for _, name := range []string{"mqtt/will", "mqtt/persistent-session", "mqtt/bad-neighbours", "mqtt/mass-disconnect"} {
+			run, err := checked(keeper.Start{Scenario: name, Cluster: c})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := scenarios.Load(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			planned := s.On(c)
+			tier, err := planned.Tier("", c.Flavor)
+			if err != nil {
+				t.Fatal(err)
+			}
+			planned, tier, _, _ = planned.Spared(c, tier)
+			if is := run.scenario.Budget(run.tier); is != planned.Budget(tier) {
+				t.Errorf("%s on %s: %+v, planned is %+v", name, c.Flavor, is, planned.Budget(tier))
+			}
 		}
-		whole, err := scenarios.Load(test.scenario)
+	}
+}
+
+// A control, and a run that leaves faults out, publish as much as they are asked for.
+func TestBudgetsWithoutFaults(t *testing.T) {
+	s, err := scenarios.Load("mqtt/bad-neighbours")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "slower.md")
+	text := strings.Replace(s.Text, "flavors:\n", "flavors:\n  external: {rate_per_s: 24}\n", 1)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	of := func(flavor string, noFaults bool) (int64, float64) {
+		config := cluster.Config{Flavor: flavor}
+		if flavor == "external" {
+			config.Endpoints = []string{"127.0.0.1:1883"}
+		}
+		s, err := checked(keeper.Start{Scenario: file, Cluster: config, NoFaults: noFaults})
 		if err != nil {
 			t.Fatal(err)
 		}
-		tier, err := whole.Tier("", test.cluster.Flavor)
-		if err != nil {
-			t.Fatal(err)
-		}
-		on, tier := whole.On(test.cluster, tier)
-		on, tier, _, _ = on.Spared(test.cluster, tier)
-		if on.Budget(tier) != s.scenario.Budget(s.tier) || !slices.Equal(on.Claims, s.scenario.Claims) { // as plans freeze it
-			t.Errorf("%s: runs with %+v and %v, frozen with %+v and %v", test.scenario, s.scenario.Budget(s.tier), s.scenario.Claims, on.Budget(tier), on.Claims)
-		}
+		return s.tier.Messages, s.rate * s.tier.PublishS(s.scenario.Schedule)
+	}
+	with, published := of("robustmq", false)
+	if without, also := of("robustmq", true); without != with || also != published {
+		t.Errorf("with its faults a run is asked for %d of %g messages, its control for %d of %g", with, published, without, also)
+	}
+	if asked, published := of("external", false); float64(asked) > 0.9*published {
+		t.Errorf("without faults of nodes %d of %g messages are asked for", asked, published)
 	}
 }
 

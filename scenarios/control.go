@@ -26,26 +26,23 @@ func (s *Scenario) Control(t Tier) (*Scenario, Tier) {
 // OnNodes reports whether all faults of the schedule act on nodes, or on what is between
 // nodes. It is false where there are none.
 func (s *Scenario) OnNodes() bool {
-	return len(s.Schedule) > 0 && !slices.ContainsFunc(s.Schedule, func(step Step) bool { return !step.onNode() })
+	return len(s.Schedule) > 0 && len(s.OffNodes().Schedule) == 0
 }
 
-// On is the scenario, and a tier of it, as they run on a cluster.
-func (s *Scenario) On(c cluster.Config, t Tier) (*Scenario, Tier) {
+// On is the scenario as it can run on a cluster.
+func (s *Scenario) On(c cluster.Config) *Scenario {
 	if c.Untouchable() {
-		return s.OffNodes(t)
+		return s.OffNodes()
 	}
-	return s, t
+	return s
 }
 
-// OffNodes is the scenario, and a tier of it, with the faults alone that act on clients, or
-// on what passes the tap. It is a control if there are no such faults.
-func (s *Scenario) OffNodes(t Tier) (*Scenario, Tier) {
-	if s.OnNodes() {
-		return s.Control(t)
-	}
+// OffNodes is the scenario with the faults alone that act on clients, or on what passes
+// the tap.
+func (s *Scenario) OffNodes() *Scenario {
 	rest := *s
 	rest.Schedule = slices.DeleteFunc(slices.Clone(s.Schedule), Step.onNode)
-	return &rest, t
+	return &rest
 }
 
 // Leaderless is the scenario for brokers that do not say who leads: faults of the leader

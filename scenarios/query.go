@@ -61,11 +61,7 @@ func (q Query) allows(s *Scenario) bool {
 		return true
 	}
 	t, err := s.Tier("smoke", s.Cluster.Flavor)
-	if err != nil {
-		return false
-	}
-	s, t = s.On(cluster.Config{Flavor: q.Flavor}, t)
-	return s.Within(*q.Limits, t) == nil
+	return err == nil && s.On(cluster.Config{Flavor: q.Flavor}).Within(*q.Limits, t) == nil
 }
 
 // judgedBy reports whether the scenario asks a claim, or has messages of the QoS that the
@@ -91,8 +87,7 @@ func (s *Scenario) judgedBy(claim, protocol, flavor string) bool {
 // Brokers that somebody else runs have the faults on clients alone, and those on packets.
 func (s *Scenario) servedBy(flavor, protocol string) bool {
 	f := cluster.FlavorNamed(flavor)
-	on, _ := s.On(cluster.Config{Flavor: flavor}, Tier{})
-	if f.Foreign && s.OnNodes() || f.OwnSize && on.Fits(1) != nil {
+	if f.Foreign && s.OnNodes() || f.OwnSize && s.On(cluster.Config{Flavor: flavor}).Fits(1) != nil {
 		return false
 	}
 	return s.RunsOn(flavor, protocol) == nil

@@ -324,7 +324,7 @@ func (s *Scenario) Arms() []string {
 	return out
 }
 
-// ArmsOn are those that can be armed before a cluster, and what is armed there anyway.
+// ArmsOn are the scenario's arms that a cluster can have, and those that it is asked for.
 func (s *Scenario) ArmsOn(c cluster.Config) []string {
 	arms := c.Armable(s.Arms())
 	for _, arm := range c.Arm {

@@ -18,8 +18,7 @@ import (
 // an attempt of it and how that is judged.
 type Item struct {
 	ID       string                 `json:"id"`
-	Scenario string                 `json:"scenario"`          // its name
-	Control  bool                   `json:"control,omitempty"` // no fault of the scenario can be done on the broker: its runs are controls
+	Scenario string                 `json:"scenario"` // its name
 	SHA      string                 `json:"scenario_sha256"`
 	Text     string                 `json:"scenario_text"`
 	Model    Model                  `json:"model"`            // nothing left to default
@@ -48,22 +47,29 @@ func (it *Item) expectedS() float64 {
 	if err != nil {
 		return 0
 	}
-	run, tier, err := it.runs(s)
+	run, tier, _, err := it.runs(s)
 	if err != nil {
 		return 0
 	}
 	return run.ExpectedS(tier)
 }
 
-// runs is a scenario and the tier of it, as runs of the model have them.
-func (it *Item) runs(s *scenarios.Scenario) (*scenarios.Scenario, scenarios.Tier, error) {
-	tier, err := s.Tier(it.Model.Tier, it.Model.Flavor)
-	if err != nil {
-		return nil, tier, err
+// runs is a scenario and the tier of it, as runs of the model have them, and in words what
+// keeps these from a pass without caps, "" for nothing.
+func (it *Item) runs(s *scenarios.Scenario) (run *scenarios.Scenario, t scenarios.Tier, capped string, err error) {
+	c := it.Model.Cluster()
+	run = s.On(c)
+	if t, err = run.Tier(it.Model.Tier, it.Model.Flavor); err != nil {
+		return nil, t, "", err
 	}
-	s, tier = s.On(it.Model.Cluster(), tier)
-	s, tier, _, _ = s.Spared(it.Model.Cluster(), tier)
-	return s, tier, nil
+	if len(run.Schedule) < len(s.Schedule) {
+		capped = "they are without its " + strings.Join(s.LeftOut(), ", ")
+	}
+	run, t, _, lowered := run.Spared(c, t)
+	if lowered != "" && capped == "" {
+		capped = "they publish " + lowered
+	}
+	return run, t, capped, nil
 }
 
 func (it *Item) claimNames() (names []string) {
@@ -121,26 +127,18 @@ func (l *linter) item(where string, s Scenario) Item {
 	it.Scenario, it.SHA, it.Text = found.Name, found.SHA, found.Text
 	l.broker(where+": model", &it, found)
 	l.client(where+": model", &it, found)
-	l.tier(where+": model", &it, found)
 	it.judge(found)
 	if len(l.plan.Claims) > 0 && !slices.ContainsFunc(l.plan.Claims, it.judges) {
 		l.gap(where, "one that does, or a claim of "+strings.Join(it.claimNames(), ", "), "%s judges none of the plan's claims%s", it.Scenario, it.why(l.plan.Claims...))
 	}
 	l.attempts(where+": model", it.Model)
+	l.tier(where+": model", &it, found)
 	return it
-}
-
-// name is that of the item's runs.
-func (it *Item) name() string {
-	return (&history.Run{Scenario: it.Scenario, Control: it.Control}).Name()
 }
 
 // judge resolves the claims that runs of the model are judged by.
 func (it *Item) judge(s *scenarios.Scenario) {
-	m, asked := it.Model, s.Claims
-	if run, _, err := it.runs(s); err == nil {
-		s = run
-	}
+	m := it.Model
 	lacks := m.Cluster().Lacks()
 	if m.Cluster().Foreign() {
 		delete(lacks, history.LacksProcesses) // a run may name them
@@ -150,11 +148,6 @@ func (it *Item) judge(s *scenarios.Scenario) {
 		SDK: sdk, Protocol: m.Protocol, Transport: m.Transport,
 		Cluster: history.ClusterInfo{Flavor: m.Flavor, Nodes: m.Nodes, Lacks: lacks},
 	})
-	for _, name := range asked {
-		if !slices.Contains(s.Claims, name) {
-			it.hidden[name] = "only a fault can violate it, and no fault of the scenario can be done there"
-		}
-	}
 	for _, name := range s.Claims {
 		if e, err := checker.Find(name); err == nil && it.hidden[name] == "" {
 			it.Claims = append(it.Claims, Judge{name, e.Checker})
@@ -182,7 +175,7 @@ func (l *linter) broker(where string, it *Item, s *scenarios.Scenario) {
 		l.gap(where+".flavor", fmt.Sprintf("what the nodes are, such as flavor: %s", cmp.Or(s.Cluster.Flavor, cluster.DefaultFlavor)), "it is empty")
 		return
 	}
-	if m.Nodes == 0 {
+	if m.Nodes < 1 {
 		l.gap(where+".nodes", fmt.Sprintf("nodes: %d, or how many are meant", max(s.Cluster.Nodes, 1)), "the size of the cluster is missing")
 		return
 	}
@@ -253,13 +246,18 @@ func (l *linter) tier(where string, it *Item, s *scenarios.Scenario) {
 		tiers = append(tiers, name)
 	}
 	slices.Sort(tiers)
-	run, tier, err := it.runs(s)
+	run, tier, capped, err := it.runs(s)
 	if m.Tier == "" || err != nil {
 		l.gap(where+".tier", strings.Join(tiers, " or "), "%s has no tier %q", s.Name, m.Tier)
 		return
 	}
 	it.Budget, it.Faults = run.Budget(tier), run.Planned(tier)
-	it.Control = len(s.Schedule) > 0 && len(run.Schedule) == 0
+	switch {
+	case len(s.Schedule) > 0 && len(run.Schedule) == 0:
+		l.gap(where+".flavor", "a flavor whose nodes are ours, or a scenario without faults of nodes", "no fault of %s can be done on %s", s.Name, m.Flavor)
+	case verdict.Hardens(m.Tier) && capped != "":
+		l.gap(where+".tier", "tier: smoke, or a scenario file of your own to which that does not happen", "runs of %s on %s cannot become PASS-hardening: %s", s.Name, m.Flavor, capped)
+	}
 	if has := thresholdsOf(it.Budget); m.Thresholds != has {
 		l.gap(where+".thresholds", has.String()+", or the name of a scenario file of your own that has others",
 			"%s, but runs of %s at tier %s on %s are judged by others", m.Thresholds, s.Name, m.Tier, m.Flavor)

@@ -1,42 +1,57 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
-// Brokers that somebody else runs have no faults on nodes, and a plan freezes none for
-// them. A scenario with no others is a control there, and the claims that only a fault
-// can violate are not its.
-func TestBrokersOfSomebodyElse(t *testing.T) {
+// A plan freezes what runs of its model have: on somebody else's broker no faults of nodes,
+// and no more messages than a broker keeps. Runs that cannot do what is asked for are a gap.
+func TestItem(t *testing.T) {
+	shipped := Model{Flavor: "mosquitto", Nodes: 1, Profile: "as-shipped", Tier: "smoke"}
+	external := Model{Flavor: "external", Nodes: 1, Tier: "smoke"}
+	hardening := func(m Model) Model { m.Tier = "hardening"; return m }
+	none := external
+	none.Nodes = -1
 	for _, test := range []struct {
 		scenario string
+		model    Model
 		faults   int
-		without  string // a claim of the scenario that its runs are not judged by
+		less     bool // messages than the scenario asks for
+		gap      string
 	}{
-		{"mqtt/will", 4, ""},
-		{"mqtt/broker-kill-9", 0, "progress"},
+		{"mqtt/will", external, 4, false, ""},
+		{"mqtt/persistent-session", external, 0, true, ""},
+		{"mqtt/persistent-session", shipped, 0, true, ""},
+		{"mqtt/will", hardening(external), 4, false, "runs of mqtt/will on external cannot become PASS-hardening: they are without its kill of node-3"},
+		{"mqtt/persistent-session", hardening(shipped), 0, true, "cannot become PASS-hardening: they publish "},
+		{"mqtt/broker-kill-9", external, 0, true, "no fault of mqtt/broker-kill-9 can be done on external; write a flavor whose nodes are ours"},
+		{"mqtt/will", none, 4, false, "the size of the cluster is missing"},
 	} {
 		s, err := scenarios.Load(test.scenario)
 		if err != nil {
 			t.Fatal(err)
 		}
-		tier, err := s.Tier("smoke", "external")
+		tier, err := s.Tier(test.model.Tier, test.model.Flavor)
 		if err != nil {
 			t.Fatal(err)
 		}
+		test.model.SDK, test.model.Attempts = s.SDK, 3
 		l := linter{site: SiteOf("", nil), plan: &Plan{}}
-		it := l.item("S1", Scenario{ID: "S1", Scenario: s.Name, Model: Model{Flavor: "external", Nodes: 1, SDK: s.SDK, Tier: "smoke", Attempts: 1}})
-		if whole := s.Budget(tier); it.Budget.Faults != test.faults || len(it.Faults) != test.faults || (it.Budget.DurationS == whole.DurationS) != (test.faults == 0) {
-			t.Errorf("%s: frozen are %+v, %d faults; with all its faults it has %+v", s.Name, it.Budget, len(it.Faults), whole)
+		it := l.item("S1", Scenario{ID: "S1", Scenario: s.Name, Model: test.model})
+		if rounds := max(tier.Rounds, 1); it.Budget.Faults != rounds*test.faults || len(it.Faults) != rounds*test.faults || (it.Budget.Messages < tier.Messages) != test.less {
+			t.Errorf("%s on %s: frozen are %+v, %d faults; the tier asks for %d messages", s.Name, test.model.words(), it.Budget, len(it.Faults), tier.Messages)
 		}
-		if test.without != "" && (it.judges(test.without) || it.why(test.without) == "") {
-			t.Errorf("%s: judged by %v; %s%s", s.Name, it.claimNames(), test.without, it.why(test.without))
+		others := 0 // than that of the thresholds, which this model leaves out
+		for _, gap := range l.gaps {
+			if !strings.HasSuffix(gap.Where, ".thresholds") {
+				others++
+			}
 		}
-		r := Record{Frozen: Frozen{Items: []Item{it}, Plan: Plan{Scenarios: []Scenario{{Scenario: s.Name}}}}}
-		if moved := r.moved(); len(moved) > 0 {
-			t.Errorf("%s, just frozen, has moved: %q", s.Name, moved)
+		if said := l.gaps.Error(); !strings.Contains(said, test.gap) || (others == 0) != (test.gap == "") {
+			t.Errorf("%s on %s: %s\nwant %q", s.Name, test.model.words(), said, test.gap)
 		}
 	}
 }

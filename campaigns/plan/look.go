@@ -128,7 +128,7 @@ func (r *Record) moved() (list []string) {
 		if now.SHA != it.SHA {
 			list = append(list, fmt.Sprintf("%s: text of %s: %s → %s", it.ID, it.Scenario, short(it.SHA), short(now.SHA)))
 		}
-		if run, tier, err := it.runs(now); err == nil {
+		if run, tier, _, err := it.runs(now); err == nil {
 			for _, c := range changed(it.Budget, run.Budget(tier)) {
 				list = append(list, it.ID+": "+c.String())
 			}

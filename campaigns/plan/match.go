@@ -19,7 +19,7 @@ func (it *Item) differs(run *history.Run) (list []Change) {
 		where    string
 		old, new any
 	}{
-		{"scenario", it.name(), run.Name()},
+		{"scenario", it.Scenario, run.Name()},
 		{"scenario text", short(it.SHA), short(run.ScenarioSHA)},
 		{"recovery_s", it.Budget.RecoveryS, run.Budget.RecoveryS},
 		{"progress_s", it.Budget.ProgressS, run.Budget.ProgressS},

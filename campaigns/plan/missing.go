@@ -17,7 +17,7 @@ type Missing struct {
 }
 
 func (m Missing) String() string {
-	text := fmt.Sprintf("%s %s on %s, tier %s", m.Item.ID, m.Item.name(), m.Item.Model.words(), m.Item.Model.Tier)
+	text := fmt.Sprintf("%s %s on %s, tier %s", m.Item.ID, m.Item.Scenario, m.Item.Model.words(), m.Item.Model.Tier)
 	if m.Seed != 0 {
 		text += fmt.Sprintf(", seed %d", m.Seed)
 	}

@@ -99,7 +99,7 @@ func (r *Record) Status(runs []Run, moved []string) Status {
 
 // line folds the attempts of an item. Oldest decides their build.
 func (r *Record) line(it *Item, runs []Run, oldest *Run, mismatches *[]string) (ItemLine, verdict.Verdict) {
-	line := ItemLine{ID: it.ID, Scenario: it.name(), On: it.Model.words(), Tier: it.Model.Tier, Planned: it.Model.wanted(), Attempts: []Attempt{}, Running: []string{}}
+	line := ItemLine{ID: it.ID, Scenario: it.Scenario, On: it.Model.words(), Tier: it.Model.Tier, Planned: it.Model.wanted(), Attempts: []Attempt{}, Running: []string{}}
 	var attempts []verdict.Attempt
 	for _, run := range r.attempts(it, runs, oldest, mismatches) {
 		if run.Live {

@@ -41,7 +41,7 @@ func (m Model) command(scenario string, seed int64) string {
 	return text
 }
 
-// endpoints stand for those of somebody else's brokers, which a plan does not name.
+// endpoints are placeholders for those of somebody else's brokers: a plan names none.
 func (m Model) endpoints() []string {
 	if !m.Cluster().Foreign() {
 		return nil

@@ -106,8 +106,7 @@ func seriesJob(ask tools.JobAsk) (campaigns.Job, string, error) {
 	}
 	t, err := s.Tier(start.Tier, on.Flavor)
 	if err == nil && !start.NoFaults {
-		runs, tier := s.On(on, t)
-		err = runs.Within(ask.Envelope, tier)
+		err = s.On(on).Within(ask.Envelope, t)
 	}
 	if err != nil {
 		return campaigns.Job{}, "", err
@@ -140,10 +139,10 @@ func withFault(s *scenarios.Scenario, step scenarios.Step, tier string, on clust
 	return with, string(text), err
 }
 
-// seriesArms are the things asked for, those that the scenario's faults need, and the tap:
-// the wire decides who is to blame for a failure.
+// seriesArms are the things asked for and the tap: the wire decides who is to blame for a
+// failure.
 func seriesArms(s *scenarios.Scenario, start keeper.Start) []string {
-	arm := s.ArmsOn(start.Cluster)
+	arm := slices.Clone(start.Cluster.Arm)
 	plain := start.Transport == "" || start.Transport == "tcp"
 	if s.Protocol != contract.MQ9 && plain && !slices.Contains(arm, cluster.ArmTap) {
 		arm = append(arm, cluster.ArmTap)

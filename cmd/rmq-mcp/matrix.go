@@ -191,10 +191,7 @@ func planMatrix(ctx context.Context, out io.Writer, dir string, names []string, 
 			Name: absolute(name), SHA: s.SHA, Flavor: s.Cluster.Flavor, Protocols: s.Protocols(), Arms: s.Arms(), Shares: s.Shares(),
 			Crashes: s.Crashes(), Faults: len(s.Schedule) > 0, OnNodes: s.OnNodes(),
 			Default: func(protocol, flavor string) (clients.SDK, error) { return s.SDKFor("", protocol, flavor) },
-			Fits: func(c cluster.Config) error {
-				on, _ := s.On(c, scenarios.Tier{})
-				return on.Fits(c.Nodes)
-			},
+			Fits:    func(c cluster.Config) error { return s.On(c).Fits(c.Nodes) },
 			Lacks: func(sdk clients.SDK, tier string) error {
 				_, err := s.Tier(tier, "")
 				return cmp.Or(err, s.Suits(sdk))

@@ -14,6 +14,7 @@ import (
 
 func (a *app) planRun() *cobra.Command {
 	most := 0
+	var endpoints []string
 	cmd := &cobra.Command{
 		Use:   "run [PLAN]",
 		Short: "Run what is NOT-RUN of a frozen plan, one attempt after the other",
@@ -21,14 +22,15 @@ func (a *app) planRun() *cobra.Command {
 			"plan's budget is used. Ctrl-C stops in order; the same command goes on where it stopped.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runPlan(cmd.Context(), cmd.OutOrStdout(), args, most)
+			return a.runPlan(cmd.Context(), cmd.OutOrStdout(), args, most, endpoints)
 		},
 	}
 	cmd.Flags().IntVar(&most, "most", 0, "so many attempts now and no more (default: all)")
+	cmd.Flags().StringArrayVar(&endpoints, "endpoint", nil, "host:port of somebody else's broker, once for each of its nodes: for flavor external")
 	return cmd
 }
 
-func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most int) error {
+func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most int, endpoints []string) error {
 	if most < 0 {
 		return fmt.Errorf("plan run: --most is %d, expected 1 or more", most)
 	}
@@ -60,8 +62,12 @@ func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most in
 			break
 		}
 		fmt.Fprintf(out, "%s, %d of %d\n", m, i+1, len(missing))
+		if m.Item.Model.Cluster().Foreign() && len(endpoints) == 0 {
+			fmt.Fprintf(out, "  it is on somebody else's broker: give --endpoint HOST:PORT\n\n")
+			continue
+		}
 		began := time.Now()
-		stopped, err := a.runAttempt(ctx, out, dir, r, m)
+		stopped, err := a.runAttempt(ctx, out, dir, r, m, endpoints)
 		if err != nil {
 			var code exit
 			if errors.As(err, &code) {
@@ -83,13 +89,17 @@ func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most in
 }
 
 // runAttempt makes one attempt, and says whether a person stopped it.
-func (a *app) runAttempt(ctx context.Context, out io.Writer, dir string, r *plan.Record, m plan.Missing) (stopped bool, err error) {
+func (a *app) runAttempt(ctx context.Context, out io.Writer, dir string, r *plan.Record, m plan.Missing, endpoints []string) (stopped bool, err error) {
 	scenario, err := r.Scenario(dir, m.Item)
 	if err != nil {
 		return false, err
 	}
+	config := m.Item.Model.Cluster()
+	if config.Foreign() {
+		config.Endpoints = endpoints
+	}
 	_, stopped, err = a.attempt(ctx, out, dir, scenario, running{
-		cluster: m.Item.Model.Cluster(), sdk: m.Item.Model.SDK, protocol: m.Item.Model.Protocol, transport: m.Item.Model.Transport,
+		cluster: config, sdk: m.Item.Model.SDK, protocol: m.Item.Model.Protocol, transport: m.Item.Model.Transport,
 		seed: m.Seed, tier: m.Item.Model.Tier,
 	})
 	return stopped, err
