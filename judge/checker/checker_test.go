@@ -451,6 +451,12 @@ func TestCheckers(t *testing.T) {
 		{"stored before, delivered behind", "mq9-fifo", func(s *story) {
 			s.mailboxes().join(sub).under(q1, 0, 2).stored(sub, q1, 0, 10).stored(sub, q1, 1, 30).stored(sub, q1, 2, 20)
 		}, fail, map[string]int64{"nonmonotonic": 1}, "after number 1"},
+		{"an id that was given again tells no order", "mq9-fifo", func(s *story) {
+			s.mailboxes().join(sub).acked(q1, 0, 1).stored(sub, q1, 0, 10).stored(sub, q1, 1, 30).under(q1, 2, 3).stored(sub, q1, 2, 10).stored(sub, q1, 3, 20)
+		}, pass, map[string]int64{"nonmonotonic": 0, "unplaced": 2}, ""},
+		{"one that was sent again later tells it by its answers", "mq9-fifo", func(s *story) {
+			s.mailboxes().join(sub).acked(q1, 0, 2).stored(sub, q1, 1, 30).acked(q1, 3, 3).stored(sub, q1, 3, 10).deliver(sub, q1, 0)
+		}, fail, map[string]int64{"nonmonotonic": 1}, "message 0 of "},
 		{"answered before the next was sent, delivered behind", "mq9-fifo", func(s *story) {
 			s.mailboxes().join(sub).acked(q1, 0, 2).delivered(sub, q1, 1, 2).deliver(sub, q1, 0)
 		}, fail, map[string]int64{"nonmonotonic": 1}, "after number 2"},

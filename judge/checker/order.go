@@ -31,7 +31,7 @@ var claimMQ9Fifo = Entry{
 	Claim: verdict.Claim{Name: "mq9-fifo", Severity: verdict.P2, Gated: true,
 		Text:   "Within one priority messages are delivered in the order in which they were stored.",
 		Source: "mq9 protocol.md, priorities"},
-	Category: Ordering, Checker: "order@4", Protocols: mq9, Rests: history.PromiseMailboxes, New: newOrder, canary: swap,
+	Category: Ordering, Checker: "order@5", Protocols: mq9, Rests: history.PromiseMailboxes, New: newOrder, canary: swap,
 	Notice: Notice{"nonmonotonic", "deliveries out of order", "mq9/concurrent-writers"},
 }
 
@@ -68,7 +68,7 @@ type lateRow struct {
 	seq, after      int64
 	stored          bool  // by the broker's own ids it was to come first
 	index, behind   int64 // rows
-	time            int64
+	time, since     int64 // when it came, and the one with the higher number
 	dup             bool
 }
 
@@ -86,7 +86,7 @@ type line struct {
 	index int64 // of its row
 
 	// For requests: the message with the highest id so far.
-	id, idSeq, idIndex int64
+	id, idSeq, idIndex, idTime int64
 }
 
 func newOrder(ctx Context) Checker {
@@ -118,9 +118,9 @@ func (c *order) Add(b *history.Batch) {
 		}
 		if id := b.ID[d.i]; id > 0 && l.requests(late.stream) {
 			if id < line.id {
-				late.stored, late.after, late.behind = true, line.idSeq, line.idIndex
+				late.stored, late.after, late.behind, late.since = true, line.idSeq, line.idIndex, line.idTime
 			} else {
-				line.id, line.idSeq, line.idIndex = id, seq, late.index
+				line.id, line.idSeq, line.idIndex, line.idTime = id, seq, late.index, late.time
 			}
 		}
 		if !inTurn || late.stored {
@@ -158,9 +158,10 @@ func (l *ledger) ordered(d delivery) bool {
 // acknowledgement reaches the producer.
 func (c *order) placed() *findings {
 	l, found := c.ledger, &findings{}
+	again := c.givenAgain()
 	for _, r := range c.late {
 		m, later := l.sends.find(r.stream, r.seq), l.sends.find(r.stream, r.after)
-		if m == nil || later == nil || !l.placedBefore(r, m, later) {
+		if m == nil || later == nil || !l.placedBefore(r, m, later, again[r.stream]) {
 			continue
 		}
 		if r.dup && l.sessions.cameBack(r.process, m.called, r.time) || l.wire.repeatedInOrder(r.process, r.stream, r.seq, r.after) {
@@ -185,12 +186,28 @@ func (c *order) placed() *findings {
 
 // placedBefore reports whether the broker had the late message m before the later one.
 // Sends of mq9 are requests, which a broker may serve side by side. Then the first is
-// the message with the lower id, or the one answered before the other was called.
-func (l *ledger) placedBefore(r lateRow, m, later *message) bool {
+// the message that was answered before the other was called, or the one with the lower id,
+// unless ids of the stream were given again.
+func (l *ledger) placedBefore(r lateRow, m, later *message, again bool) bool {
 	if !l.requests(r.stream) {
 		return l.before(r.stream, m, later)
 	}
-	return r.stored || m.outcome == history.OK && m.acked < later.called
+	return m.outcome == history.OK && m.acked < later.called || r.stored && !again
+}
+
+// givenAgain are the streams in which a message has a lower id than one that was answered
+// or delivered before it was sent: a broker that lost messages may give their ids again,
+// and ids then tell no order.
+func (c *order) givenAgain() map[int32]bool {
+	again := map[int32]bool{}
+	for _, r := range c.late {
+		if !r.stored || again[r.stream] {
+			continue
+		}
+		m, later := c.ledger.sends.find(r.stream, r.seq), c.ledger.sends.find(r.stream, r.after)
+		again[r.stream] = m != nil && later != nil && (r.since <= m.called || later.outcome == history.OK && later.acked <= m.called)
+	}
+	return again
 }
 
 // requests reports whether a stream's messages are sent as requests.
