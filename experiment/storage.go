@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/history"
 )
@@ -17,9 +16,6 @@ const storageBound = time.Minute
 // of which somebody lacks one: fewer than were acknowledged were not all stored. A
 // flavor that does not say is asked once.
 func (s *session) askStorage(ctx context.Context) {
-	if s.protocol == contract.MQ9 {
-		return
-	}
 	ctx, cancel := context.WithTimeout(ctx, storageBound)
 	defer cancel()
 	for _, stream := range s.missed() {

@@ -12,6 +12,10 @@ check shows something wrong.
             does it take a message and give it back, within 20 s?
     expiry  a mailbox with 15 s to live, which each node is asked for every 10 s:
             when is it gone?
+    leader  six mailboxes with 50 messages each, which their replicas get 3 s to take. Then
+            stop a node, and press Enter when it is down: once the others lead, what do
+            they have by number, by priority, and for a new group? Each is sent one message
+            more. At a second Enter, for when the node is back and leads again: the same.
 """
 import json
 import socket
@@ -156,7 +160,59 @@ def expiry(nodes):
     return seen > 90
 
 
-CHECKS = {"ack": ack, "create": create, "expiry": expiry}
+def numbers(answer):
+    """The first and the last number of the messages of an answer, and how many they are."""
+    got = [m["msg_id"] for m in answer.get("messages", [])]
+    return "%d to %d, %d" % (min(got), max(got), len(got)) if got else answer.get("error") or "none"
+
+
+def asked(nodes, request):
+    """What a node answers that does, within a minute."""
+    end = time.time() + 60
+    while True:
+        for node in nodes:
+            try:
+                answer = request(Client(node))
+                if not answer.get("error"):
+                    return answer
+            except (OSError, SystemExit) as e:
+                answer = {"error": str(e)}
+        if time.time() > end:
+            return answer
+        time.sleep(1)
+
+
+def leader(nodes):
+    boxes = []
+    while len(boxes) < 6:
+        client, box = Client(nodes[len(boxes) % len(nodes)]), name()
+        try:
+            client.create(box, 3600)
+            if not any(client.send(box, "message %d" % i).get("error") for i in range(50)):
+                boxes.append(box)
+        except TimeoutError:
+            print("%s is of no use" % box, flush=True)
+    print("50 messages in each of %d mailboxes are acknowledged; 3 s for their replicas" % len(boxes), flush=True)
+    time.sleep(3)
+    missing = False
+    for turn, held in ("before", 50), ("a node is down", 50), ("it is back", 51):
+        if turn != "before":
+            print("Enter, when %s" % turn, flush=True)
+            sys.stdin.readline()
+        for box in boxes:
+            group = "check-" + turn.replace(" ", "-")
+            query = lambda body: numbers(asked(nodes, lambda c: c.request("$mq9.AI.MSG.QUERY." + box, body)))
+            fetched = numbers(asked(nodes, lambda c: c.request("$mq9.AI.MSG.FETCH." + box, json.dumps({
+                "group_name": group, "deliver": "earliest", "config": {"num_msgs": 100, "max_wait_ms": 500}}))))
+            missing |= not fetched.endswith(", %d" % held)
+            print("%-16s %s  by number: %-14s by priority: %-14s a new group: %s" % (
+                turn, box, query('{"since":0,"limit":100}'), query('{"limit":100}'), fetched), flush=True)
+            if turn == "a node is down":
+                asked(nodes, lambda c: c.send(box, "message 50"))
+    return missing
+
+
+CHECKS = {"ack": ack, "create": create, "expiry": expiry, "leader": leader}
 
 if __name__ == "__main__":
     if len(sys.argv) < 3 or sys.argv[1] not in CHECKS:
