@@ -195,9 +195,9 @@ func (l *ledger) placedBefore(r lateRow, m, later *message, again bool) bool {
 	return m.outcome == history.OK && m.acked < later.called || r.stored && !again
 }
 
-// givenAgain are the streams in which a message has a lower id than one that was answered
-// or delivered before it was sent: a broker that lost messages may give their ids again,
-// and ids then tell no order.
+// givenAgain are the streams whose ids tell no order, because the broker gave some again, as
+// one that lost messages may. There a message has a lower id than another, and was sent when
+// that one had been answered or delivered.
 func (c *order) givenAgain() map[int32]bool {
 	again := map[int32]bool{}
 	for _, r := range c.late {
