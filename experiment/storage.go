@@ -19,6 +19,9 @@ func (s *session) askStorage(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, storageBound)
 	defer cancel()
 	for _, stream := range s.missed() {
+		if ctx.Err() != nil {
+			return
+		}
 		for i, n := range s.load.stage.cluster.Nodes() { // each asks the leader: the first that can is enough
 			err := s.stored(ctx, i, n, stream)
 			if errors.Is(err, cluster.ErrUnsupported) {

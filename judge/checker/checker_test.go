@@ -58,11 +58,14 @@ func TestCheckers(t *testing.T) {
 			s.join(sub).fault(time.Second).acked(q1, 0, 3).delivered(sub, q1, 0, 1).deliver(sub, q1, 3)
 		}, fail, map[string]int64{"due": 4, "lost": 1, "lost_message": 1}, "message 2 of pub-1 on work/1 (QoS 1) never reached sub-1"},
 		{"two are lost, and the broker has not stored as many as it acknowledged", "qos1-no-loss", func(s *story) {
-			s.join(sub).acked(q1, 0, 3).delivered(sub, q1, 0, 1).holds(q1, history.OK, 3)
+			s.join(sub).acked(q1, 0, 3).delivered(sub, q1, 0, 1).holds(q1, history.OK, 4) // the marker among them
 		}, fail, map[string]int64{"lost": 2, "not_stored": 1}, "message 2 of pub-1"},
 		{"two are lost, and the broker has stored as many", "qos1-no-loss", func(s *story) {
-			s.join(sub).acked(q1, 0, 3).delivered(sub, q1, 0, 1).holds(q1, history.Fail, 0).holds(q1, history.OK, 4)
+			s.join(sub).acked(q1, 0, 3).delivered(sub, q1, 0, 1).holds(q1, history.Fail, 0).holds(q1, history.OK, 5)
 		}, fail, map[string]int64{"lost": 2, "not_stored": 0}, "message 2 of pub-1"},
+		{"one is lost, and two of unknown outcome were delivered in place of others in storage", "qos1-no-loss", func(s *story) {
+			s.join(sub).acked(q1, 0, 3).publish(q1, 4, history.Info).publish(q1, 5, history.Info).delivered(sub, q1, 0, 2).delivered(sub, q1, 4, 5).holds(q1, history.OK, 6)
+		}, fail, map[string]int64{"lost": 1, "not_stored": 1}, "message 3 of pub-1"},
 		{"nothing is lost, and another topic was asked about", "qos1-no-loss", func(s *story) {
 			s.join(sub).acked(q1, 0, 3).delivered(sub, q1, 0, 3).holds(q1b, history.OK, 0)
 		}, pass, map[string]int64{"lost": 0}, ""},
@@ -457,6 +460,9 @@ func TestCheckers(t *testing.T) {
 		{"one that was sent again later tells it by its answers", "mq9-fifo", func(s *story) {
 			s.mailboxes().join(sub).acked(q1, 0, 2).stored(sub, q1, 1, 30).acked(q1, 3, 3).stored(sub, q1, 3, 10).deliver(sub, q1, 0)
 		}, fail, map[string]int64{"nonmonotonic": 1}, "message 0 of "},
+		{"among ids that were given again the answers tell it", "mq9-fifo", func(s *story) {
+			s.mailboxes().join(sub).acked(q1, 0, 1).stored(sub, q1, 0, 10).stored(sub, q1, 1, 30).acked(q1, 2, 3).stored(sub, q1, 3, 21).stored(sub, q1, 2, 20)
+		}, fail, map[string]int64{"nonmonotonic": 1}, "after number 3"},
 		{"answered before the next was sent, delivered behind", "mq9-fifo", func(s *story) {
 			s.mailboxes().join(sub).acked(q1, 0, 2).delivered(sub, q1, 1, 2).deliver(sub, q1, 0)
 		}, fail, map[string]int64{"nonmonotonic": 1}, "after number 2"},

@@ -116,19 +116,31 @@ func (c *loss) Result(end *closing) verdict.Result {
 	return r
 }
 
-// stored says how many of the acknowledged messages the broker cannot have stored,
-// where it was asked.
+// stored says how many of the messages that the broker had it cannot have stored, where it
+// was asked.
 func (c *loss) stored(r *verdict.Result) {
-	missing, topics := c.ledger.storage.missing()
+	missing, others, topics := c.ledger.storage.missing(c.had)
 	if topics == 0 {
 		return
 	}
 	r.Counts["not_stored"] = missing
 	if missing > 0 {
-		r.Summary += sentence(". The broker's own storage has too few messages of the %d topics that it was asked about: at least %d that were acknowledged are not in it", topics, missing)
+		r.Summary += sentence(". The broker's own storage has too few messages of the %d topics that it was asked about: at least %d that it acknowledged or delivered are not in it", topics, missing)
 		return
 	}
-	r.Summary += sentence(". The broker's own storage has as many messages as were acknowledged of the %d topics that it was asked about", topics)
+	r.Summary += sentence(". The broker's own storage has no fewer messages than it acknowledged or delivered of the %d topics that it was asked about", topics)
+	if others > 0 {
+		r.Summary += sentence("; up to %d that it did neither with may be there in their place", others)
+	}
+}
+
+// had counts the messages of a stream that the broker acknowledged, or delivered to anybody.
+func (c *loss) had(stream int32) int64 {
+	all := c.ledger.sends.streams[stream].acked.fork()
+	for p := range c.ledger.tables.Processes {
+		c.got.got(int32(p), stream).each(0, &bitmap{}, func(seq int64) { all.add(seq) })
+	}
+	return all.n
 }
 
 // pairs calls f for each process and stream to judge, with the time from which messages

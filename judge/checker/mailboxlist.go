@@ -111,7 +111,7 @@ func (c *mailboxList) list(b *history.Batch, i int) {
 			at.twice = append(at.twice, twin{name, had, b.Index[i]})
 		}
 		at.has[name] = b.Index[i]
-	case b.Edge[i] == history.Return:
+	case b.Edge[i] == history.Return && b.Call[i] == at.index: // and not of another question to the node
 		delete(c.open, node)
 		if at.returned = b.Time[i]; b.Outcome[i] == history.OK && !c.ledger.disturbed(at.called-c.after, at.returned) {
 			c.lists = append(c.lists, at)

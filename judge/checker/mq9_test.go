@@ -74,9 +74,15 @@ func (s *story) refuse(st int32, seq int64) *story {
 
 // listed is a look of the harness at a node's list of mailboxes.
 func (s *story) listed(node int16, o history.Outcome, names ...string) *story {
+	return s.listing(node, o, func() {}, names...)
+}
+
+// listing is a list that is answered after what happens meanwhile.
+func (s *story) listing(node int16, o history.Outcome, meanwhile func(), names ...string) *story {
 	e := blank(history.KindFetch, history.None)
 	e.Node, e.Text = node, history.FetchMailboxes
 	c := s.call(e)
+	meanwhile()
 	for _, name := range names {
 		e.Text = name
 		s.add(e)
@@ -283,6 +289,9 @@ func TestMQ9Checkers(t *testing.T) {
 		{"listed twice", "mq9-mailbox-list", func(s *story) {
 			both(s).listed(0, ok, "work/1", "work/1b", "work/1")
 		}, fail, "mailbox work/1 is listed twice by node-1"},
+		{"a list while the node says what it has stored", "mq9-mailbox-list", func(s *story) {
+			both(s).listing(0, ok, func() { s.holds(q1, ok, 3) }, "work/1", "work/1b").listed(1, ok, "work/1", "work/1b")
+		}, pass, ""},
 		{"a list that failed", "mq9-mailbox-list", func(s *story) { both(s).listed(0, no) }, unknown, "no list was read"},
 		{"a list during a fault", "mq9-mailbox-list", func(s *story) {
 			both(s).fault(time.Second).listed(0, ok)

@@ -65,12 +65,19 @@ const maxCopied = 1 << 16
 // A lateRow is a first delivery behind one with a higher number.
 type lateRow struct {
 	process, stream int32
-	seq, after      int64
-	stored          bool  // by the broker's own ids it was to come first
-	index, behind   int64 // rows
-	time, since     int64 // when it came, and the one with the higher number
+	seq             int64
+	behind          rank // the one with the highest number so far, if that is higher
+	above           rank // for requests: the one with the highest id so far, if that is higher
+	index, time     int64
 	dup             bool
 }
+
+// A rank is a delivery that another one came after.
+type rank struct {
+	seq, index, time int64 // seq is negative for none
+}
+
+var noRank = rank{seq: history.None}
 
 // copies are the deliveries of one pair that come with one QoS.
 type copies struct {
@@ -85,8 +92,9 @@ type line struct {
 	last  int64 // highest number so far, plus one
 	index int64 // of its row
 
-	// For requests: the message with the highest id so far.
-	id, idSeq, idIndex, idTime int64
+	// For requests: the highest id so far, and its message.
+	id    int64
+	above rank
 }
 
 func newOrder(ctx Context) Checker {
@@ -108,22 +116,22 @@ func (c *order) Add(b *history.Batch) {
 		}
 		c.seen++
 		late := lateRow{
-			process: b.Process[d.i], stream: b.Stream[d.i], seq: seq, after: line.last - 1,
-			index: b.Index[d.i], behind: line.index, time: b.Time[d.i],
-			dup: d.flags.Has(history.FlagDup),
+			process: b.Process[d.i], stream: b.Stream[d.i], seq: seq, behind: noRank, above: noRank,
+			index: b.Index[d.i], time: b.Time[d.i], dup: d.flags.Has(history.FlagDup),
 		}
-		inTurn := seq >= line.last
-		if inTurn {
+		if seq < line.last {
+			late.behind = rank{seq: line.last - 1, index: line.index}
+		} else {
 			line.last, line.index = seq+1, late.index
 		}
 		if id := b.ID[d.i]; id > 0 && l.requests(late.stream) {
 			if id < line.id {
-				late.stored, late.after, late.behind, late.since = true, line.idSeq, line.idIndex, line.idTime
+				late.above = line.above
 			} else {
-				line.id, line.idSeq, line.idIndex, line.idTime = id, seq, late.index, late.time
+				line.id, line.above = id, rank{seq, late.index, late.time}
 			}
 		}
-		if !inTurn || late.stored {
+		if late.behind != noRank || late.above != noRank {
 			c.late = append(c.late, late)
 		}
 	}
@@ -160,52 +168,58 @@ func (c *order) placed() *findings {
 	l, found := c.ledger, &findings{}
 	again := c.givenAgain()
 	for _, r := range c.late {
-		m, later := l.sends.find(r.stream, r.seq), l.sends.find(r.stream, r.after)
-		if m == nil || later == nil || !l.placedBefore(r, m, later, again[r.stream]) {
+		m := l.sends.find(r.stream, r.seq)
+		if m == nil {
 			continue
 		}
-		if r.dup && l.sessions.cameBack(r.process, m.called, r.time) || l.wire.repeatedInOrder(r.process, r.stream, r.seq, r.after) {
+		over, ok := c.overtaker(r, m, again[l.topic(r.stream)])
+		if !ok || r.dup && l.sessions.cameBack(r.process, m.called, r.time) || l.wire.repeatedInOrder(r.process, r.stream, r.seq, over.seq) {
 			continue
 		}
 		a := verdict.Anomaly{
 			Kind: "nonmonotonic", Process: r.process, Stream: r.stream, Seq: r.seq, TimeNS: r.time,
-			Fault: l.fault(r.time), Events: events(r.behind, r.index),
+			Fault: l.fault(r.time), Events: events(over.index, r.index),
 		}
 		twice := ""
-		if _, ok := c.again[copied{r.process, r.stream, r.after}]; ok { // whose copy may have overtaken it
+		if _, ok := c.again[copied{r.process, r.stream, over.seq}]; ok { // whose copy may have overtaken it
 			twice = ", which it got more than once"
 		}
-		a.Text = sentence("%s first reached %s at %s, after number %d%s%s", l.message(r.stream, r.seq), l.process(r.process), clock(r.time), r.after, twice, under(a.Fault))
+		a.Text = sentence("%s first reached %s at %s, after number %d%s%s", l.message(r.stream, r.seq), l.process(r.process), clock(r.time), over.seq, twice, under(a.Fault))
 		if l.single(r.process, r.stream) {
-			l.accuse(&a, l.wire.disorderedBy(r.process, r.stream, r.seq, r.after, l.disturbed(m.called, r.time)))
+			l.accuse(&a, l.wire.disorderedBy(r.process, r.stream, r.seq, over.seq, l.disturbed(m.called, r.time)))
 		}
 		found.add(a)
 	}
 	return found
 }
 
-// placedBefore reports whether the broker had the late message m before the later one.
-// Sends of mq9 are requests, which a broker may serve side by side. Then the first is
+// overtaker returns the delivery that the late message m was to come before, if there is
+// one. Sends of mq9 are requests, which a broker may serve side by side. Then the first is
 // the message that was answered before the other was called, or the one with the lower id,
-// unless ids of the stream were given again.
-func (l *ledger) placedBefore(r lateRow, m, later *message, again bool) bool {
-	if !l.requests(r.stream) {
-		return l.before(r.stream, m, later)
+// unless ids of the mailbox were given again.
+func (c *order) overtaker(r lateRow, m *message, again bool) (over rank, ok bool) {
+	l := c.ledger
+	behind, above := l.sends.find(r.stream, r.behind.seq), l.sends.find(r.stream, r.above.seq)
+	answered := func(later *message) bool { return later != nil && m.outcome == history.OK && m.acked < later.called }
+	switch {
+	case !l.requests(r.stream):
+		return r.behind, behind != nil && l.before(r.stream, m, behind)
+	case above != nil && !again || answered(above):
+		return r.above, true
 	}
-	return m.outcome == history.OK && m.acked < later.called || r.stored && !again
+	return r.behind, answered(behind)
 }
 
-// givenAgain are the streams whose ids tell no order, because the broker gave some again, as
+// givenAgain are the mailboxes whose ids tell no order, because the broker gave some again, as
 // one that lost messages may. There a message has a lower id than another, and was sent when
 // that one had been answered or delivered.
-func (c *order) givenAgain() map[int32]bool {
-	again := map[int32]bool{}
+func (c *order) givenAgain() map[string]bool {
+	l, again := c.ledger, map[string]bool{}
 	for _, r := range c.late {
-		if !r.stored || again[r.stream] {
-			continue
+		m, above := l.sends.find(r.stream, r.seq), l.sends.find(r.stream, r.above.seq)
+		if m != nil && above != nil && (r.above.time <= m.called || above.outcome == history.OK && above.acked <= m.called) {
+			again[l.topic(r.stream)] = true
 		}
-		m, later := c.ledger.sends.find(r.stream, r.seq), c.ledger.sends.find(r.stream, r.after)
-		again[r.stream] = m != nil && later != nil && (r.since <= m.called || later.outcome == history.OK && later.acked <= m.called)
 	}
 	return again
 }

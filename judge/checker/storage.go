@@ -30,17 +30,21 @@ func (s *storage) add(b *history.Batch, control []int32) {
 	}
 }
 
-// missing returns how many acknowledged messages of QoS 1 and 2 the storage cannot
-// have, because it holds fewer, and how many topics it was asked about.
-func (s *storage) missing() (messages int64, topics int) {
-	acked := map[string]int64{}
-	for i := range s.ledger.sends.streams {
-		if row := s.ledger.tables.Streams[i]; row.QoS > 0 {
-			acked[row.Topic] += s.ledger.sends.streams[i].acked.n
+// missing returns how many messages the storage cannot have, because it holds fewer than the
+// broker had of a topic, and how many topics it was asked about. Had counts the messages of
+// a stream that the broker acknowledged or delivered. Others is how many more were
+// published to these topics: they may be there in place of some.
+func (s *storage) missing(had func(stream int32) int64) (messages, others int64, topics int) {
+	of := map[string]int64{}
+	for i, row := range s.ledger.tables.Streams {
+		if _, asked := s.has[row.Topic]; asked && row.QoS > 0 {
+			n := had(int32(i))
+			of[row.Topic] += n
+			others += s.ledger.sends.streams[i].calls - n
 		}
 	}
 	for topic, has := range s.has {
-		messages += max(0, acked[topic]-has)
+		messages += max(0, of[topic]-has)
 	}
-	return messages, len(s.has)
+	return messages, max(0, others), len(s.has)
 }

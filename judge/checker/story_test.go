@@ -132,7 +132,7 @@ func (s *story) letIn(node int16, said string, o history.Outcome) *story {
 // holds has the harness ask how many messages the broker has stored of a stream's topic.
 func (s *story) holds(stream int32, o history.Outcome, count int64) *story {
 	e := blank(history.KindFetch, history.None)
-	e.Stream, e.Text = stream, history.FetchStored
+	e.Node, e.Stream, e.Text = 0, stream, history.FetchStored
 	c := s.call(e)
 	e.Text, e.ID = "", count
 	s.ret(e, c, o)
