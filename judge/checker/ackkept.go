@@ -12,7 +12,7 @@ var claimMQ9AckKept = Entry{
 	Claim: verdict.Claim{Name: "mq9-ack-kept", Severity: verdict.P2, Gated: true,
 		Text:   "The broker records a group's offset, ACK advances it, and the next FETCH resumes from there: what was acknowledged is not delivered to that group again.",
 		Source: "mq9 website/docs/faq.md, FETCH and QUERY; protocol.md, Core Concepts"},
-	Category: Safety, Checker: "ackkept@1", Protocols: mq9, Rests: history.PromiseMailboxes, New: newAckKept, canary: unacknowledge,
+	Category: Safety, Checker: "ackkept@2", Protocols: mq9, Rests: history.PromiseMailboxes, New: newAckKept, canary: unacknowledge,
 	Notice: Notice{"repeated", "messages that a group had acknowledged, and was delivered again", "mq9/broker-kill-9"},
 }
 
@@ -31,7 +31,8 @@ type offsets struct {
 	looks  *looks
 	answer [][]mail           // by process: the answer that it reads
 	upTo   map[ladder]confirm // how far it has acknowledged
-	got    []bitmap           // by pair
+	open   map[ladder][]mail  // delivered, and not acknowledged
+	done   []bitmap           // by pair: acknowledged
 }
 
 // A mail is a message of an answer.
@@ -47,7 +48,8 @@ type ladder struct {
 	rank    int
 }
 
-// A confirm is an acknowledgement: of this id and all below it.
+// A confirm is an acknowledgement: of this id and all below it that were delivered before. A
+// broker that lost messages may give these ids again, to messages that nobody acknowledged.
 type confirm struct {
 	id, time, row int64
 }
@@ -55,7 +57,7 @@ type confirm struct {
 func newOffsets(ctx Context) *offsets {
 	return &offsets{
 		ledger: ctx.ledger, looks: newLooks(ctx.Tables, false), answer: make([][]mail, len(ctx.Tables.Processes)),
-		upTo: map[ladder]confirm{}, got: make([]bitmap, len(ctx.ledger.route.pairs)),
+		upTo: map[ladder]confirm{}, open: map[ladder][]mail{}, done: make([]bitmap, len(ctx.ledger.route.pairs)),
 	}
 }
 
@@ -87,12 +89,13 @@ func (c *offsets) deliver(b *history.Batch, i int, at *look) (before *confirm, j
 	if pair < 0 || !c.numbered(b, i) || c.ledger.topic(s) != at.mailbox {
 		return nil, false
 	}
-	c.answer[p] = append(c.answer[p], mail{s, b.Seq[i], b.ID[i]})
-	fresh := c.got[pair].add(b.Seq[i])
-	done, ok := c.upTo[ladder{p, at.mailbox, c.ledger.rank(s)}]
-	if ok = ok && done.time < at.called; ok && !fresh && b.ID[i] <= done.id {
+	one, on := mail{s, b.Seq[i], b.ID[i]}, ladder{p, at.mailbox, c.ledger.rank(s)}
+	c.answer[p] = append(c.answer[p], one)
+	done, ok := c.upTo[on]
+	if ok = ok && done.time < at.called; ok && one.id <= done.id && c.done[pair].has(one.seq) {
 		return &done, true
 	}
+	c.open[on] = append(c.open[on], one)
 	return nil, ok
 }
 
@@ -113,6 +116,13 @@ func (c *offsets) confirm(b *history.Batch, i int) {
 		if c.upTo[on].row == 0 || c.upTo[on].id < m.id {
 			c.upTo[on] = confirm{m.id, b.Time[i], b.Index[i]}
 		}
+		c.open[on] = slices.DeleteFunc(c.open[on], func(o mail) bool {
+			acked := o.id <= m.id
+			if acked {
+				c.done[c.ledger.route.at(p, o.stream)].add(o.seq)
+			}
+			return acked
+		})
 	}
 }
 
@@ -153,9 +163,13 @@ func (c *ackKept) Result(*closing) verdict.Result {
 
 func (c *ackKept) fork() Checker {
 	f := *c
+	open := maps.Clone(c.open)
+	for on, mails := range open {
+		open[on] = slices.Clone(mails)
+	}
 	f.offsets = &offsets{
 		ledger: c.ledger, looks: c.looks.fork(), answer: forks(c.answer, func(a []mail) []mail { return slices.Clone(a) }),
-		upTo: maps.Clone(c.upTo), got: forks(c.got, bitmap.fork),
+		upTo: maps.Clone(c.upTo), open: open, done: forks(c.done, bitmap.fork),
 	}
 	f.found = c.found.fork()
 	return &f

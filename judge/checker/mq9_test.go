@@ -138,6 +138,9 @@ func TestMQ9Checkers(t *testing.T) {
 		{"a message that was sent twice", "mq9-ack-kept", func(s *story) {
 			priorities(s).numbered(sub, q1, 0, 0, 1).confirm(sub, 1).numbered(sub, q1, 7, 1, 2)
 		}, pass, ""},
+		{"an id that was given again, of a message that was not acknowledged", "mq9-ack-kept", func(s *story) {
+			priorities(s).numbered(sub, q1, 5, 0).confirm(sub, 5).numbered(sub, q1, 2, 1).numbered(sub, q1, 2, 1)
+		}, pass, ""},
 		{"another priority's acknowledgement", "mq9-ack-kept", func(s *story) {
 			priorities(s).numbered(sub, q1, 0, 0, 1).numbered(sub, q1b, 7, 0, 1).confirm(sub, 8).numbered(sub, q1, 0, 0, 1).confirm(sub, 1).numbered(sub, q1b, 7, 2)
 		}, pass, ""},
