@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,8 +17,12 @@ import (
 // Read judges a run again, from what was recorded, and returns it as a cell. It is an error
 // if the run has not ended.
 func Read(dir string) (Cell, error) {
+	d, err := reports.Open(dir)
+	if err != nil {
+		return Cell{}, err
+	}
 	if _, err := reports.ReadSeal(dir); errors.Is(err, fs.ErrNotExist) {
-		return Cell{}, fmt.Errorf("run %s is not sealed yet; wait until it has ended: %w", filepath.Base(dir), err)
+		return Cell{}, fmt.Errorf("run %s is not sealed yet; wait until it has ended: %w", d.Run.ID, err)
 	} else if err != nil {
 		return Cell{}, err
 	}

@@ -62,14 +62,31 @@ func (it *Item) runs(s *scenarios.Scenario) (run *scenarios.Scenario, t scenario
 	if t, err = run.Tier(it.Model.Tier, it.Model.Flavor); err != nil {
 		return nil, t, "", err
 	}
-	if len(run.Schedule) < len(s.Schedule) {
-		capped = "they are without its " + strings.Join(s.LeftOut(), ", ")
+	if out := it.leftOut(s); out != "" {
+		capped = "they are without its " + out
 	}
 	run, t, _, lowered := run.Spared(c, t)
 	if lowered != "" && capped == "" {
 		capped = "they publish " + lowered
 	}
 	return run, t, capped, nil
+}
+
+// leftOut are the faults of a scenario that no run of the model has, in words.
+func (it *Item) leftOut(s *scenarios.Scenario) string {
+	if !it.Model.Cluster().Untouchable() {
+		return ""
+	}
+	return strings.Join(s.LeftOut(), ", ")
+}
+
+// without are the faults of the item's scenario that its runs are without, in words.
+func (it *Item) without() string {
+	s, err := scenarios.Parse(it.Scenario, []byte(it.Text))
+	if err != nil {
+		return ""
+	}
+	return it.leftOut(s)
 }
 
 func (it *Item) claimNames() (names []string) {
@@ -254,7 +271,7 @@ func (l *linter) tier(where string, it *Item, s *scenarios.Scenario) {
 	it.Budget, it.Faults = run.Budget(tier), run.Planned(tier)
 	switch {
 	case len(s.Schedule) > 0 && len(run.Schedule) == 0:
-		l.gap(where+".flavor", "a flavor whose nodes are ours, or a scenario without faults of nodes", "no fault of %s can be done on %s", s.Name, m.Flavor)
+		l.gap(where+".flavor", "a flavor whose nodes are ours, or a scenario without faults of nodes", "a plan names no pids or containers, and without them no fault of %s can be done on %s", s.Name, m.Flavor)
 	case verdict.Hardens(m.Tier) && capped != "":
 		l.gap(where+".tier", "tier: smoke, or a scenario file of your own to which that does not happen", "runs of %s on %s cannot become PASS-hardening: %s", s.Name, m.Flavor, capped)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
@@ -19,8 +20,8 @@ func TestItem(t *testing.T) {
 		scenario string
 		model    Model
 		faults   int
-		less     bool // messages than the scenario asks for
-		gap      string
+		less     bool   // messages than the scenario asks for
+		gap      string // "" for none but that of the thresholds
 	}{
 		{"mqtt/will", external, 4, false, ""},
 		{"mqtt/persistent-session", external, 0, true, ""},
@@ -52,6 +53,20 @@ func TestItem(t *testing.T) {
 		}
 		if said := l.gaps.Error(); !strings.Contains(said, test.gap) || (others == 0) != (test.gap == "") {
 			t.Errorf("%s on %s: %s\nwant %q", s.Name, test.model.words(), said, test.gap)
+		}
+	}
+}
+
+// A pass without some of the scenario's faults is a pass with a concern.
+func TestWithoutSomeFaults(t *testing.T) {
+	for scenario, want := range map[string]verdict.Outcome{"mqtt/will": verdict.OutcomeConcerns, "mqtt/persistent-session": verdict.OutcomeDone} {
+		l := linter{site: SiteOf("", nil), plan: &Plan{}}
+		it := l.item("S1", Scenario{ID: "S1", Scenario: scenario, Model: Model{Flavor: "external", Nodes: 1, SDK: "go/rmq-mcp@1", Tier: "smoke", Attempts: 1}})
+		r := &Record{Frozen: Frozen{Items: []Item{it}, Plan: Plan{Scenarios: []Scenario{{ID: "S1", Scenario: scenario}}}}}
+		if s := r.Status([]Run{attempt(r, "S1", 1, verdict.PassSmoke)}, nil); s.Outcome != want {
+			t.Errorf("%s: %s, want %s", scenario, s.Headline, want)
+		} else if on := s.Items[0].On; strings.HasSuffix(on, ", without its kill of node-3") != (want == verdict.OutcomeConcerns) {
+			t.Errorf("%s is on %s", scenario, on)
 		}
 	}
 }

@@ -81,14 +81,19 @@ type ClaimLine struct {
 func (r *Record) Status(runs []Run, moved []string) Status {
 	s := Status{Plan: r.Plan.Name, Title: r.Plan.Title, Hash: r.Hash, Frozen: r.At, File: r.File, Mismatches: append([]string{}, moved...), NotCovered: r.Plan.NotCovered}
 	var planned []verdict.Planned
+	var without []string
 	oldest := r.oldest(runs)
 	for i := range r.Items {
 		it := &r.Items[i]
 		line, v := r.line(it, runs, oldest[it.Model.asks()], &s.Mismatches)
+		if out := it.without(); out != "" {
+			line.On += ", without its " + out
+			without = append(without, it.ID+" is run without its "+out)
+		}
 		s.Items = append(s.Items, line)
 		planned = append(planned, verdict.Planned{Name: it.ID, Tier: it.Model.Tier, Missing: len(line.Missing), Verdict: v})
 	}
-	concerns := slices.Clone(s.Mismatches)
+	concerns := slices.Concat(s.Mismatches, without)
 	for _, c := range r.Plan.Adequacy {
 		line, unjudged := c.line(s.Items)
 		s.Claims, concerns = append(s.Claims, line), append(concerns, unjudged...)

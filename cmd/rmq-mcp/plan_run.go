@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
+	"github.com/robustmq/rmq-mcp/cluster"
 )
 
 func (a *app) planRun() *cobra.Command {
@@ -51,7 +53,16 @@ func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most in
 	if err != nil {
 		return err
 	}
-	missing := r.Missing(s)
+	missing, foreign := r.Missing(s), func(m plan.Missing) bool { return m.Item.Model.Cluster().Foreign() }
+	if all := len(missing); len(endpoints) == 0 {
+		if missing = slices.DeleteFunc(missing, foreign); len(missing) < all {
+			fmt.Fprintf(out, "%d of %d attempts are on somebody else's broker, which --endpoint names\n", all-len(missing), all)
+		}
+	} else if i := slices.IndexFunc(missing, foreign); i < 0 {
+		return fmt.Errorf("plan run: no attempt that is missing is on somebody else's broker; leave --endpoint out")
+	} else if err := cluster.Reach(ctx, clusterOf(missing[i], endpoints), missing[i].Item.Model.Transport); err != nil {
+		return err
+	}
 	if most > 0 && most < len(missing) {
 		missing = missing[:most]
 	}
@@ -62,10 +73,6 @@ func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most in
 			break
 		}
 		fmt.Fprintf(out, "%s, %d of %d\n", m, i+1, len(missing))
-		if m.Item.Model.Cluster().Foreign() && len(endpoints) == 0 {
-			fmt.Fprintf(out, "  it is on somebody else's broker: give --endpoint HOST:PORT\n\n")
-			continue
-		}
 		began := time.Now()
 		stopped, err := a.runAttempt(ctx, out, dir, r, m, endpoints)
 		if err != nil {
@@ -94,13 +101,18 @@ func (a *app) runAttempt(ctx context.Context, out io.Writer, dir string, r *plan
 	if err != nil {
 		return false, err
 	}
+	_, stopped, err = a.attempt(ctx, out, dir, scenario, running{
+		cluster: clusterOf(m, endpoints), sdk: m.Item.Model.SDK, protocol: m.Item.Model.Protocol, transport: m.Item.Model.Transport,
+		seed: m.Seed, tier: m.Item.Model.Tier,
+	})
+	return stopped, err
+}
+
+// clusterOf is the cluster of an attempt; that of somebody else is at some endpoints.
+func clusterOf(m plan.Missing, endpoints []string) cluster.Config {
 	config := m.Item.Model.Cluster()
 	if config.Foreign() {
 		config.Endpoints = endpoints
 	}
-	_, stopped, err = a.attempt(ctx, out, dir, scenario, running{
-		cluster: config, sdk: m.Item.Model.SDK, protocol: m.Item.Model.Protocol, transport: m.Item.Model.Transport,
-		seed: m.Seed, tier: m.Item.Model.Tier,
-	})
-	return stopped, err
+	return config
 }
