@@ -58,8 +58,8 @@ const (
 // whose messages are missing waits for them most of its time, and takes no processor.
 const selftestWaits = 5
 
-// selftestTries is how often a row is run, at most, while the host is starved:
-// such a run tells nothing of the judge.
+// selftestTries is how often a row is run, at most, while the host is starved or does not
+// keep up the load: such a run tells nothing of the judge.
 const selftestTries = 4
 
 // selftesting are the flags of selftest.
@@ -83,7 +83,7 @@ func (a *app) selftest() *cobra.Command {
 			"broker, or a broker that is configured to keep less than it acknowledges and whose node dies, and looks whether\n" +
 			"the verdict blames the right one of them, and nobody where all is well.\n" +
 			"With --sdk, --protocol or --endpoint it tries the defects of brokers alone: with other clients, before another broker.\n" +
-			"A run in which the host was starved tells nothing and is made again, up to four times.\n" +
+			"A run in which the host was starved, or too busy to keep up the load, tells nothing and is made again, up to four times.\n" +
 			"Exit status: 1 where any is wrong.",
 		Example: "  rmq-mcp selftest\n  rmq-mcp selftest --only early --only wrong-ack\n" +
 			"  rmq-mcp selftest --endpoint 127.0.0.1:1883 --sdk go,python --protocol mqtt3,mqtt5 --only drop-delivery,corrupt --every 200",
@@ -324,24 +324,24 @@ func tryRow(ctx context.Context, dir string, argv []string, row *SelftestRow, id
 		return err
 	}
 	row.Shown = found.Coverage.PlantShown
-	row.starved = found.Coverage.HostStarvedS > verdict.MaxStarvedS
-	return row.landed(summary.Dir)
+	d, err := reports.Open(summary.Dir)
+	if err != nil {
+		return err
+	}
+	row.starved = found.Coverage.HostStarvedS > verdict.MaxStarvedS || !row.Right && slices.ContainsFunc(d.Shortfalls(found), func(s verdict.Shortfall) bool { return s.Kind == verdict.Underload })
+	row.landed(d)
+	return nil
 }
 
 // landed looks whether the faults of a run were there at all: a row may be right
 // about what it found without them.
-func (row *SelftestRow) landed(dir string) error {
-	d, err := reports.Open(dir)
-	if err != nil {
-		return err
-	}
+func (row *SelftestRow) landed(d *reports.RunDir) {
 	for _, l := range d.Landings {
 		if state, why, _ := verdict.DecideLanding(l); state == history.NotLanded {
 			row.Right = false
 			row.Wrong += fmt.Sprintf("; %s (%s) did not land: %s", l.Fault, l.Type, strings.Join(why, "; "))
 		}
 	}
-	return nil
 }
 
 // take checks whether a run blamed the right party, for the whole failure and

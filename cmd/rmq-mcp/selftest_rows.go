@@ -50,7 +50,7 @@ type SelftestRow struct {
 
 	endpoints []string
 	always    bool // it shows whenever it can
-	starved   bool // the host was, so that nobody is blamed
+	starved   bool // the host was, or did not keep up the load, so that nobody is blamed
 }
 
 // selftestRows are what there is to try, each defect at each rate: once in so
