@@ -21,11 +21,12 @@ type Item struct {
 	Scenario string                 `json:"scenario"` // its name
 	SHA      string                 `json:"scenario_sha256"`
 	Text     string                 `json:"scenario_text"`
-	Model    Model                  `json:"model"`            // nothing left to default
-	Config   map[string]any         `json:"config,omitempty"` // the broker's, as nodes get it; none where it is somebody else's
-	Claims   []Judge                `json:"claims"`           // all that are judged
-	Faults   []history.PlannedFault `json:"faults,omitempty"` // that have to land
-	Budget   history.Budget         `json:"budget"`           // that a run of it is judged by
+	Model    Model                  `json:"model"`             // nothing left to default
+	Config   map[string]any         `json:"config,omitempty"`  // the broker's, as nodes get it; none where it is somebody else's
+	Claims   []Judge                `json:"claims"`            // all that are judged
+	Faults   []history.PlannedFault `json:"faults,omitempty"`  // that have to land
+	Budget   history.Budget         `json:"budget"`            // that a run of it is judged by
+	Without  string                 `json:"without,omitempty"` // faults of the scenario that cannot be done on the broker, in words
 
 	hidden map[string]string // claims of the scenario that no run of the model can be judged by, each with the reason
 }
@@ -62,31 +63,14 @@ func (it *Item) runs(s *scenarios.Scenario) (run *scenarios.Scenario, t scenario
 	if t, err = run.Tier(it.Model.Tier, it.Model.Flavor); err != nil {
 		return nil, t, "", err
 	}
-	if out := it.leftOut(s); out != "" {
-		capped = "they are without its " + out
+	if len(run.Schedule) < len(s.Schedule) {
+		capped = "they are without its " + strings.Join(s.LeftOut(), ", ")
 	}
 	run, t, _, lowered := run.Spared(c, t)
 	if lowered != "" && capped == "" {
 		capped = "they publish " + lowered
 	}
 	return run, t, capped, nil
-}
-
-// leftOut are the faults of a scenario that no run of the model has, in words.
-func (it *Item) leftOut(s *scenarios.Scenario) string {
-	if !it.Model.Cluster().Untouchable() {
-		return ""
-	}
-	return strings.Join(s.LeftOut(), ", ")
-}
-
-// without are the faults of the item's scenario that its runs are without, in words.
-func (it *Item) without() string {
-	s, err := scenarios.Parse(it.Scenario, []byte(it.Text))
-	if err != nil {
-		return ""
-	}
-	return it.leftOut(s)
 }
 
 func (it *Item) claimNames() (names []string) {
@@ -269,6 +253,9 @@ func (l *linter) tier(where string, it *Item, s *scenarios.Scenario) {
 		return
 	}
 	it.Budget, it.Faults = run.Budget(tier), run.Planned(tier)
+	if len(run.Schedule) < len(s.Schedule) {
+		it.Without = strings.Join(s.LeftOut(), ", ")
+	}
 	switch {
 	case len(s.Schedule) > 0 && len(run.Schedule) == 0:
 		l.gap(where+".flavor", "a flavor whose nodes are ours, or a scenario without faults of nodes", "a plan names no pids or containers, and without them no fault of %s can be done on %s", s.Name, m.Flavor)

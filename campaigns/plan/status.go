@@ -86,9 +86,9 @@ func (r *Record) Status(runs []Run, moved []string) Status {
 	for i := range r.Items {
 		it := &r.Items[i]
 		line, v := r.line(it, runs, oldest[it.Model.asks()], &s.Mismatches)
-		if out := it.without(); out != "" {
-			line.On += ", without its " + out
-			without = append(without, it.ID+" is run without its "+out)
+		if it.Without != "" {
+			line.On += ", without its " + it.Without
+			without = append(without, it.ID+" is run without its "+it.Without)
 		}
 		s.Items = append(s.Items, line)
 		planned = append(planned, verdict.Planned{Name: it.ID, Tier: it.Model.Tier, Missing: len(line.Missing), Verdict: v})

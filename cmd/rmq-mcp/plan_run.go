@@ -53,18 +53,26 @@ func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most in
 	if err != nil {
 		return err
 	}
-	missing, foreign := r.Missing(s), func(m plan.Missing) bool { return m.Item.Model.Cluster().Foreign() }
-	if all := len(missing); len(endpoints) == 0 {
-		if missing = slices.DeleteFunc(missing, foreign); len(missing) < all {
-			fmt.Fprintf(out, "%d of %d attempts are on somebody else's broker, which --endpoint names\n", all-len(missing), all)
-		}
-	} else if i := slices.IndexFunc(missing, foreign); i < 0 {
-		return fmt.Errorf("plan run: no attempt that is missing is on somebody else's broker; leave --endpoint out")
-	} else if err := cluster.Reach(ctx, clusterOf(missing[i], endpoints), missing[i].Item.Model.Transport); err != nil {
-		return err
+	if len(endpoints) > 0 && !slices.ContainsFunc(r.Items, func(it plan.Item) bool { return it.Model.Cluster().Foreign() }) {
+		return fmt.Errorf("plan run: no scenario of %s is on somebody else's broker; leave --endpoint out", r.Plan.Name)
 	}
+	missing := slices.DeleteFunc(r.Missing(s), func(m plan.Missing) bool {
+		nodes := m.Item.Model.Nodes
+		elsewhere := m.Item.Model.Cluster().Foreign() && nodes != len(endpoints)
+		if elsewhere {
+			fmt.Fprintf(out, "%s is left out: its broker is somebody else's; give --endpoint HOST:PORT for each of its nodes (%d)\n", m, nodes)
+		}
+		return elsewhere
+	})
 	if most > 0 && most < len(missing) {
 		missing = missing[:most]
+	}
+	for _, m := range missing {
+		if config := clusterOf(m, endpoints); config.Foreign() {
+			if err := cluster.Reach(ctx, config, m.Item.Model.Transport); err != nil {
+				return err
+			}
+		}
 	}
 	used := r.Used(s)
 	for i, m := range missing {
