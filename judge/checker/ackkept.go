@@ -29,10 +29,10 @@ type ackKept struct {
 type offsets struct {
 	ledger *ledger
 	looks  *looks
-	answer [][]mail           // by process: the answer that it reads
-	upTo   map[ladder]confirm // how far it has acknowledged
-	open   map[ladder][]mail  // delivered, and not acknowledged
-	done   []bitmap           // by pair: acknowledged
+	answer [][]mail             // by process: the answer that it reads
+	upTo   map[ladder][]confirm // how far it has acknowledged; a later one has a lower id
+	open   map[ladder][]mail    // delivered, and not acknowledged
+	done   []bitmap             // by pair: acknowledged
 }
 
 // A mail is a message of an answer.
@@ -57,7 +57,7 @@ type confirm struct {
 func newOffsets(ctx Context) *offsets {
 	return &offsets{
 		ledger: ctx.ledger, looks: newLooks(ctx.Tables, false), answer: make([][]mail, len(ctx.Tables.Processes)),
-		upTo: map[ladder]confirm{}, open: map[ladder][]mail{}, done: make([]bitmap, len(ctx.ledger.route.pairs)),
+		upTo: map[ladder][]confirm{}, open: map[ladder][]mail{}, done: make([]bitmap, len(ctx.ledger.route.pairs)),
 	}
 }
 
@@ -91,12 +91,18 @@ func (c *offsets) deliver(b *history.Batch, i int, at *look) (before *confirm, j
 	}
 	one, on := mail{s, b.Seq[i], b.ID[i]}, ladder{p, at.mailbox, c.ledger.rank(s)}
 	c.answer[p] = append(c.answer[p], one)
-	done, ok := c.upTo[on]
-	if ok = ok && done.time < at.called; ok && one.id <= done.id && c.done[pair].has(one.seq) {
-		return &done, true
+	for _, done := range c.upTo[on] {
+		if done.time >= at.called {
+			break
+		}
+		if judged = true; one.id <= done.id && c.done[pair].has(one.seq) {
+			before = &done
+		}
 	}
-	c.open[on] = append(c.open[on], one)
-	return nil, ok
+	if before == nil {
+		c.open[on] = append(c.open[on], one)
+	}
+	return before, judged
 }
 
 // numbered reports whether a delivery has the broker's number, by which acknowledgements
@@ -113,8 +119,12 @@ func (c *offsets) confirm(b *history.Batch, i int) {
 			continue
 		}
 		on := ladder{p, c.ledger.topic(m.stream), c.ledger.rank(m.stream)}
-		if c.upTo[on].row == 0 || c.upTo[on].id < m.id {
-			c.upTo[on] = confirm{m.id, b.Time[i], b.Index[i]}
+		upTo := c.upTo[on]
+		for len(upTo) > 0 && upTo[len(upTo)-1].id < m.id {
+			upTo = upTo[:len(upTo)-1]
+		}
+		if len(upTo) == 0 || m.id < upTo[len(upTo)-1].id {
+			c.upTo[on] = append(upTo, confirm{m.id, b.Time[i], b.Index[i]})
 		}
 		c.open[on] = slices.DeleteFunc(c.open[on], func(o mail) bool {
 			acked := o.id <= m.id
@@ -163,13 +173,16 @@ func (c *ackKept) Result(*closing) verdict.Result {
 
 func (c *ackKept) fork() Checker {
 	f := *c
-	open := maps.Clone(c.open)
-	for on, mails := range open {
-		open[on] = slices.Clone(mails)
+	upTo, open := maps.Clone(c.upTo), maps.Clone(c.open)
+	for on := range upTo {
+		upTo[on] = slices.Clone(upTo[on])
+	}
+	for on := range open {
+		open[on] = slices.Clone(open[on])
 	}
 	f.offsets = &offsets{
 		ledger: c.ledger, looks: c.looks.fork(), answer: forks(c.answer, func(a []mail) []mail { return slices.Clone(a) }),
-		upTo: maps.Clone(c.upTo), open: open, done: forks(c.done, bitmap.fork),
+		upTo: upTo, open: open, done: forks(c.done, bitmap.fork),
 	}
 	f.found = c.found.fork()
 	return &f
@@ -191,7 +204,7 @@ func unacknowledge(ctx Context) *mutation {
 				continue
 			}
 			on := ladder{b.Process[i], l.topic(b.Stream[i]), l.rank(b.Stream[i])}
-			if old, ok := had[on]; ok && judged && old.id <= c.upTo[on].id {
+			if old, ok := had[on]; ok && judged && c.done[l.route.at(on.process, old.stream)].has(old.seq) {
 				m.did = sentence("delivered %s, which was acknowledged, to %s again", l.message(old.stream, old.seq), l.process(b.Process[i]))
 				e := b.Event(i)
 				e.Stream, e.Seq, e.ID, e.Flags = old.stream, old.seq, old.id, 0

@@ -66,6 +66,9 @@ func TestCheckers(t *testing.T) {
 		{"one is lost, and two of unknown outcome were delivered in place of others in storage", "qos1-no-loss", func(s *story) {
 			s.join(sub).acked(q1, 0, 3).publish(q1, 4, history.Info).publish(q1, 5, history.Info).delivered(sub, q1, 0, 2).delivered(sub, q1, 4, 5).holds(q1, history.OK, 6)
 		}, fail, map[string]int64{"lost": 1, "not_stored": 1}, "message 3 of pub-1"},
+		{"one is lost, and others may be in storage in its place", "qos1-no-loss", func(s *story) {
+			s.join(sub).acked(q1, 0, 3).publish(q1, 4, history.Info).publish(q1, 5, history.Fail).delivered(sub, q1, 0, 2).holds(q1, history.OK, 5)
+		}, fail, map[string]int64{"lost": 1, "not_stored": 0}, "message 3 of pub-1"},
 		{"nothing is lost, and another topic was asked about", "qos1-no-loss", func(s *story) {
 			s.join(sub).acked(q1, 0, 3).delivered(sub, q1, 0, 3).holds(q1b, history.OK, 0)
 		}, pass, map[string]int64{"lost": 0}, ""},

@@ -141,6 +141,9 @@ func TestMQ9Checkers(t *testing.T) {
 		{"an id that was given again, of a message that was not acknowledged", "mq9-ack-kept", func(s *story) {
 			priorities(s).numbered(sub, q1, 5, 0).confirm(sub, 5).numbered(sub, q1, 2, 1).numbered(sub, q1, 2, 1)
 		}, pass, ""},
+		{"an id that was given again, of a message that was acknowledged", "mq9-ack-kept", func(s *story) {
+			priorities(s).numbered(sub, q1, 5, 0).confirm(sub, 5).numbered(sub, q1, 2, 1).confirm(sub, 3).numbered(sub, q1, 2, 1)
+		}, fail, "which had acknowledged id 3"},
 		{"another priority's acknowledgement", "mq9-ack-kept", func(s *story) {
 			priorities(s).numbered(sub, q1, 0, 0, 1).numbered(sub, q1b, 7, 0, 1).confirm(sub, 8).numbered(sub, q1, 0, 0, 1).confirm(sub, 1).numbered(sub, q1b, 7, 2)
 		}, pass, ""},

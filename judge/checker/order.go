@@ -31,7 +31,7 @@ var claimMQ9Fifo = Entry{
 	Claim: verdict.Claim{Name: "mq9-fifo", Severity: verdict.P2, Gated: true,
 		Text:   "Within one priority messages are delivered in the order in which they were stored.",
 		Source: "mq9 protocol.md, priorities"},
-	Category: Ordering, Checker: "order@5", Protocols: mq9, Rests: history.PromiseMailboxes, New: newOrder, canary: swap,
+	Category: Ordering, Checker: "order@6", Protocols: mq9, Rests: history.PromiseMailboxes, New: newOrder, canary: swap,
 	Notice: Notice{"nonmonotonic", "deliveries out of order", "mq9/concurrent-writers"},
 }
 

@@ -32,19 +32,26 @@ func (s *storage) add(b *history.Batch, control []int32) {
 
 // missing returns how many messages the storage cannot have, because it holds fewer than the
 // broker had of a topic, and how many topics it was asked about. Had counts the messages of
-// a stream that the broker acknowledged or delivered. Others is how many more were
-// published to these topics: they may be there in place of some.
+// a stream that the broker acknowledged or delivered. Others is how many more may be there in
+// place of some: those of unknown outcome, and of QoS 0.
 func (s *storage) missing(had func(stream int32) int64) (messages, others int64, topics int) {
 	of := map[string]int64{}
 	for i, row := range s.ledger.tables.Streams {
-		if _, asked := s.has[row.Topic]; asked && row.QoS > 0 {
-			n := had(int32(i))
-			of[row.Topic] += n
-			others += s.ledger.sends.streams[i].calls - n
+		if _, asked := s.has[row.Topic]; !asked {
+			continue
 		}
+		st := &s.ledger.sends.streams[i]
+		if row.QoS == 0 {
+			others += st.calls
+			continue
+		}
+		n := had(int32(i))
+		of[row.Topic] += n
+		delivered := n - st.acked.n // of those that were not acknowledged
+		others += max(0, st.calls-st.outcomes[history.OK]-st.outcomes[history.Fail]-delivered)
 	}
 	for topic, has := range s.has {
 		messages += max(0, of[topic]-has)
 	}
-	return messages, max(0, others), len(s.has)
+	return messages, others, len(s.has)
 }
