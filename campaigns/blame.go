@@ -110,7 +110,7 @@ func (v Variation) Apply(start keeper.Start) keeper.Start {
 	start.NoFaults, start.OffNodes = start.NoFaults || v.NoFaults, start.OffNodes || v.OffNodes
 	start.Seed += v.Round
 	if v.Tap {
-		start.Cluster.Arm = append(slices.Clone(start.Cluster.Arm), cluster.ArmTap)
+		start.Cluster.Arm = cluster.WithArms(start.Cluster.Arm, cluster.ArmTap)
 	}
 	return start
 }

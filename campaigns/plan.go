@@ -147,7 +147,7 @@ func (o Order) cells(scene Scene, sdks []clients.SDK, transports []string, noFau
 		like := Entry{Scenario: scene.Name, Flavor: flavor, NoFaults: noFaults}
 		nodes := o.Config
 		nodes.Flavor = flavor
-		like.Arm = union(nodes.Armable(scene.Arms), o.Config.Arm)
+		like.Arm = cluster.WithArms(nodes.Armable(scene.Arms), o.Config.Arm...)
 		if nodes.Untouchable() && scene.OnNodes && !noFaults { // nothing may be done there: its workload alone, as a control
 			if o.Controls {
 				continue // it was in the first phase

@@ -21,12 +21,13 @@ func Read(dir string) (Cell, error) {
 	if err != nil {
 		return Cell{}, err
 	}
-	if _, err := reports.ReadSeal(dir); errors.Is(err, fs.ErrNotExist) {
+	seal, err := reports.ReadSeal(dir)
+	if errors.Is(err, fs.ErrNotExist) {
 		return Cell{}, fmt.Errorf("run %s is not sealed yet; wait until it has ended: %w", d.Run.ID, err)
 	} else if err != nil {
 		return Cell{}, err
 	}
-	return ReadUnsealed(dir)
+	return read(d, seal.Root)
 }
 
 // ReadUnsealed is [Read], except that the run need not be sealed; its cell then has no root.
@@ -35,7 +36,16 @@ func ReadUnsealed(dir string) (Cell, error) {
 	if err != nil {
 		return Cell{}, err
 	}
-	v, found, err := reports.Judge(dir)
+	root := ""
+	if seal, err := reports.ReadSeal(dir); err == nil {
+		root = seal.Root
+	}
+	return read(d, root)
+}
+
+// read judges a run whose seal has a root, "" for none.
+func read(d *reports.RunDir, root string) (Cell, error) {
+	v, found, err := d.Judge()
 	if err != nil {
 		return Cell{}, err
 	}
@@ -46,10 +56,6 @@ func ReadUnsealed(dir string) (Cell, error) {
 	panics, err := PanicPlaces(d, v)
 	if err != nil {
 		return Cell{}, err
-	}
-	root := ""
-	if seal, err := reports.ReadSeal(dir); err == nil {
-		root = seal.Root
 	}
 	return Cell{
 		RunID: d.Run.ID, Root: root, Scenario: d.Run.Scenario, ScenarioSHA: d.Run.ScenarioSHA, Seed: d.Run.Seed, Tier: d.Run.Tier, Budget: d.Run.Budget,

@@ -3,6 +3,7 @@ package campaigns
 import (
 	"slices"
 
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -55,10 +56,10 @@ func (m *Matrix) refereesOf(a reports.Attribution, kind string) (list []Entry) {
 		}
 		switch kind {
 		case RefereeTap:
-			if slices.Contains(e.Arm, "tap") {
+			if slices.Contains(e.Arm, cluster.ArmTap) {
 				continue
 			}
-			e.Arm = append(slices.Clone(e.Arm), "tap")
+			e.Arm = cluster.WithArms(e.Arm, cluster.ArmTap)
 		case RefereeControl:
 			if e.Flavor = ControlFlavor(e.Flavor, e.Protocol, !e.NoFaults && m.crashes(e.Scenario)); e.Flavor == "" {
 				continue

@@ -19,6 +19,18 @@ const (
 // Arms are the names of what can be armed.
 func Arms() []string { return []string{ArmDisk, ArmClock, ArmTap} }
 
+// WithArms are some arms, and after them those of more that are not among them. It changes
+// neither list.
+func WithArms(arms []string, more ...string) []string {
+	all := slices.Clone(arms)
+	for _, arm := range more {
+		if !slices.Contains(all, arm) {
+			all = append(all, arm)
+		}
+	}
+	return all
+}
+
 // An armament is one of them, for one node. Arm is called after the node's
 // configuration is written and before it starts for the first time; disarm
 // after its process is gone for good, also where arm did not succeed.

@@ -10,8 +10,9 @@ type storer interface {
 	stored(ctx context.Context, n *Node, topic string) (int64, error)
 }
 
-// Stored is how many messages the cluster's storage has of a topic of MQTT, or a
-// mailbox of mq9, or one more for each of its partitions, by a node's own page: never fewer than there are.
+// Stored is how many messages the cluster's storage has of a topic of MQTT, or of a mailbox of
+// mq9, by a node's own page. It is never fewer than there are, and at most one more for each
+// partition.
 // ErrUnsupported is that the flavor has no such page.
 func (c *Cluster) Stored(ctx context.Context, n *Node, topic string) (int64, error) {
 	s, ok := c.flavor.(storer)

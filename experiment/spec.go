@@ -106,8 +106,8 @@ func (s *spec) fromScenario(start keeper.Start) (err error) {
 		return err
 	}
 	c.Arm = s.arms(asked)
-	if s.grantsUnsaid() && !slices.Contains(c.Arm, cluster.ArmTap) {
-		c.Arm = append(c.Arm, cluster.ArmTap)
+	if s.grantsUnsaid() {
+		c.Arm = cluster.WithArms(c.Arm, cluster.ArmTap)
 	}
 	s.scenario, s.tier, s.rate, s.lowered = s.scenario.Spared(*c, s.tier)
 	s.sdk, err = s.scenario.SDKFor(start.SDK, s.scenario.Protocol, c.Flavor)

@@ -37,7 +37,7 @@ func finish(dir string) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, found, err := d.judge()
+	v, found, err := d.Judge()
 	if err != nil {
 		return nil, err
 	}

@@ -10,15 +10,7 @@ import (
 
 // Judge decides a run from its evidence and from nothing else: the same
 // evidence gives the same verdict, anywhere, at any time. It writes nothing.
-func Judge(dir string) (verdict.Verdict, checker.Report, error) {
-	d, err := Open(dir)
-	if err != nil {
-		return verdict.Verdict{}, checker.Report{}, err
-	}
-	return d.judge()
-}
-
-func (d *RunDir) judge() (verdict.Verdict, checker.Report, error) {
+func (d *RunDir) Judge() (verdict.Verdict, checker.Report, error) {
 	files, err := sumEvidence(d.Path)
 	if err != nil {
 		return verdict.Verdict{}, checker.Report{}, err

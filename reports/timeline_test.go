@@ -130,7 +130,7 @@ func pictureOf(t *testing.T, dir string) []byte {
 	must(t, err)
 	act, _, err := d.follow(verdict.Verdict{})
 	must(t, err)
-	v, found, err := d.judge()
+	v, found, err := d.Judge()
 	must(t, err)
 	return drawTimeline("mqtt/broker-kill-9 on mosquitto 2.0.21", act, d.Landings, losses(v, found, act.tables, d.Landings), nil)
 }

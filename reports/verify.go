@@ -179,7 +179,7 @@ func (d *RunDir) rejudge() (verdict.Verdict, checker.Report, error) {
 	if err != nil {
 		return verdict.Verdict{}, checker.Report{}, err
 	}
-	v, found, err := d.judge()
+	v, found, err := d.Judge()
 	if err != nil {
 		return v, found, err
 	}

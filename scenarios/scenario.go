@@ -326,13 +326,7 @@ func (s *Scenario) Arms() []string {
 
 // ArmsOn are the scenario's arms that a cluster can have, and those that it is asked for.
 func (s *Scenario) ArmsOn(c cluster.Config) []string {
-	arms := c.Armable(s.Arms())
-	for _, arm := range c.Arm {
-		if !slices.Contains(arms, arm) {
-			arms = append(arms, arm)
-		}
-	}
-	return arms
+	return cluster.WithArms(c.Armable(s.Arms()), c.Arm...)
 }
 
 // Rate is the publish rate for a flavor, of all publishers together.

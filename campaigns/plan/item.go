@@ -55,22 +55,16 @@ func (it *Item) expectedS() float64 {
 	return run.ExpectedS(tier)
 }
 
-// runs is a scenario and the tier of it, as runs of the model have them, and in words what
-// keeps these from a pass without caps, "" for nothing.
-func (it *Item) runs(s *scenarios.Scenario) (run *scenarios.Scenario, t scenarios.Tier, capped string, err error) {
+// runs is a scenario and the tier of it, as runs of the model have them, and in words how
+// their load is lowered, "" where it is not.
+func (it *Item) runs(s *scenarios.Scenario) (run *scenarios.Scenario, t scenarios.Tier, lowered string, err error) {
 	c := it.Model.Cluster()
 	run = s.On(c)
 	if t, err = run.Tier(it.Model.Tier, it.Model.Flavor); err != nil {
 		return nil, t, "", err
 	}
-	if len(run.Schedule) < len(s.Schedule) {
-		capped = "they are without its " + strings.Join(s.LeftOut(), ", ")
-	}
-	run, t, _, lowered := run.Spared(c, t)
-	if lowered != "" && capped == "" {
-		capped = "they publish " + lowered
-	}
-	return run, t, capped, nil
+	run, t, _, lowered = run.Spared(c, t)
+	return run, t, lowered, nil
 }
 
 func (it *Item) claimNames() (names []string) {
@@ -247,14 +241,19 @@ func (l *linter) tier(where string, it *Item, s *scenarios.Scenario) {
 		tiers = append(tiers, name)
 	}
 	slices.Sort(tiers)
-	run, tier, capped, err := it.runs(s)
+	run, tier, lowered, err := it.runs(s)
 	if m.Tier == "" || err != nil {
 		l.gap(where+".tier", strings.Join(tiers, " or "), "%s has no tier %q", s.Name, m.Tier)
 		return
 	}
 	it.Budget, it.Faults = run.Budget(tier), run.Planned(tier)
+	capped := "" // why no run of it can pass without a cap
+	if lowered != "" {
+		capped = "they publish " + lowered
+	}
 	if len(run.Schedule) < len(s.Schedule) {
 		it.Without = strings.Join(s.LeftOut(), ", ")
+		capped = "they are without its " + it.Without
 	}
 	switch {
 	case len(s.Schedule) > 0 && len(run.Schedule) == 0:

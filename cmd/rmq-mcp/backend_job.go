@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/clients/contract"
@@ -142,10 +141,9 @@ func withFault(s *scenarios.Scenario, step scenarios.Step, tier string, on clust
 // seriesArms are the things asked for and the tap: the wire decides who is to blame for a
 // failure.
 func seriesArms(s *scenarios.Scenario, start keeper.Start) []string {
-	arm := slices.Clone(start.Cluster.Arm)
 	plain := start.Transport == "" || start.Transport == "tcp"
-	if s.Protocol != contract.MQ9 && plain && !slices.Contains(arm, cluster.ArmTap) {
-		arm = append(arm, cluster.ArmTap)
+	if s.Protocol == contract.MQ9 || !plain {
+		return start.Cluster.Arm
 	}
-	return arm
+	return cluster.WithArms(start.Cluster.Arm, cluster.ArmTap)
 }

@@ -67,12 +67,16 @@ func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most in
 	if most > 0 && most < len(missing) {
 		missing = missing[:most]
 	}
+	reached := map[string]bool{} // by transport; the endpoints are the same for all
 	for _, m := range missing {
-		if config := clusterOf(m, endpoints); config.Foreign() {
-			if err := cluster.Reach(ctx, config, m.Item.Model.Transport); err != nil {
-				return err
-			}
+		config, transport := clusterOf(m, endpoints), m.Item.Model.Transport
+		if !config.Foreign() || reached[transport] {
+			continue
 		}
+		if err := cluster.Reach(ctx, config, transport); err != nil {
+			return err
+		}
+		reached[transport] = true
 	}
 	used := r.Used(s)
 	for i, m := range missing {

@@ -297,7 +297,7 @@ func tryRow(ctx context.Context, dir string, argv []string, row *SelftestRow, id
 		start.SDK, start.Cluster.Arm = "", nil
 	}
 	start.Cluster.Flavor, start.Cluster.Settings, start.Cluster.Endpoints = row.flavor, row.settings, row.endpoints
-	start.Cluster.Arm = append(start.Cluster.Arm, row.arm...)
+	start.Cluster.Arm = cluster.WithArms(start.Cluster.Arm, row.arm...)
 	if row.Every > 0 {
 		start.Cluster.Plant = row.name()
 	}
@@ -319,15 +319,15 @@ func tryRow(ctx context.Context, dir string, argv []string, row *SelftestRow, id
 		return err
 	}
 	row.take(summary)
-	_, found, err := reports.Judge(summary.Dir)
-	if err != nil {
-		return err
-	}
-	row.Shown = found.Coverage.PlantShown
 	d, err := reports.Open(summary.Dir)
 	if err != nil {
 		return err
 	}
+	_, found, err := d.Judge()
+	if err != nil {
+		return err
+	}
+	row.Shown = found.Coverage.PlantShown
 	row.starved = found.Coverage.HostStarvedS > verdict.MaxStarvedS || !row.Right && slices.ContainsFunc(d.Shortfalls(found), func(s verdict.Shortfall) bool { return s.Kind == verdict.Underload })
 	row.landed(d)
 	return nil

@@ -143,7 +143,11 @@ func TestTrackRecordIsIntact(t *testing.T) {
 		if err := stored.ReadJSON(filepath.Join(row.Dir, reports.VerdictFile), &was); err != nil {
 			t.Fatal(err)
 		}
-		now, _, err := reports.Judge(row.Dir)
+		d, err := reports.Open(row.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, _, err := d.Judge()
 		if err != nil {
 			t.Fatal(err)
 		}
