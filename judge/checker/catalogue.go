@@ -23,13 +23,14 @@ type Entry struct {
 	Notice        Notice // of its violation, in a run that does not claim it; none where that says nothing
 	canary        func(Context) *mutation
 
-	Sees     string                     // the part of the cluster that it needs to see: history.LacksLogs, …; "" for none
-	Plain    bool                       // it looks at connections of the plain listener alone
-	Shown    string                     // the thing that a driver must be able to show: contract.CannotDup, …; "" for none
-	ByFault  bool                       // only a fault may bring about a violation
-	ByHand   bool                       // it is judged of every cluster that is explored by hand
-	Excused  map[string]string          // by type of fault: why it is not judged under one, unless it is asked
-	Unjudged func(Circumstances) string // why it is not judged in a run, unless it is asked; "" if it is; nil: it always is
+	Sees      string                     // the part of the cluster that it needs to see: history.LacksLogs, …; "" for none
+	Plain     bool                       // it looks at connections of the plain listener alone
+	Shown     string                     // the thing that a driver must be able to show: contract.CannotDup, …; "" for none
+	ByPackets string                     // why a violation may be none where packets are not recorded; "" where they need not be
+	ByFault   bool                       // only a fault may bring about a violation
+	ByHand    bool                       // it is judged of every cluster that is explored by hand
+	Excused   map[string]string          // by type of fault: why it is not judged under one, unless it is asked
+	Unjudged  func(Circumstances) string // why it is not judged in a run, unless it is asked; "" if it is; nil: it always is
 }
 
 // A Category is the kind of a promise.

@@ -85,6 +85,9 @@ func (e Entry) unjudged(c Circumstances) string {
 			return why
 		}
 	}
+	if e.ByPackets != "" && !c.Wire {
+		return e.ByPackets
+	}
 	if e.Unjudged != nil {
 		return e.Unjudged(c)
 	}

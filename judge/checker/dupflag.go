@@ -12,14 +12,10 @@ var claimQoS1DupFlag = Entry{
 	Claim: verdict.Claim{Name: "qos1-dup-flag", Severity: verdict.P3,
 		Text:   "The DUP flag MUST be set to 1 by the Client or Server when it attempts to re-deliver a PUBLISH Packet.",
 		Source: "MQTT 3.1.1 section 3.3.1.1 [MQTT-3.3.1-1]"},
-	Category: Safety, Checker: "dup@1", Protocols: mqtt, Rests: history.PromiseDup, New: newDupFlag, canary: unflag,
+	Category: Safety, Checker: "dup@2", Protocols: mqtt, Rests: history.PromiseDup, New: newDupFlag, canary: unflag,
 	Shown: contract.CannotDup, Excused: excused("packet_duplicate makes one message two to the broker", "packet_duplicate"),
-	Unjudged: func(c Circumstances) string {
-		if !c.Wire {
-			return "packets are not recorded, and a message under another packet id needs no DUP"
-		}
-		return ""
-	},
+	ByPackets: "packets are not recorded, and a message under another packet id needs no DUP",
+	Notice:    Notice{"unflagged", "messages of QoS 1 that came again on one connection without DUP", "mqtt/qos-roundtrip"},
 }
 
 // dupFlag judges that a message which is delivered again on one connection

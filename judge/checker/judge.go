@@ -76,6 +76,8 @@ type bench struct {
 	mutation *mutation
 	settled  bool // the canary is, see settler
 	spoilt   spoiling
+	unseen   string // why a violation may be none, as packets are not recorded
+	idle     bool   // there was nothing to judge, or nothing to mutate
 
 	broken, canaryBroken breakage
 }
@@ -97,7 +99,11 @@ func newJudge(ctx Context, claims []string) (*judge, error) {
 		if err != nil {
 			return nil, fmt.Errorf("judge: %w", err)
 		}
-		j.benches = append(j.benches, &bench{entry: e, checker: e.New(ctx), mutation: e.canary(ctx), spoilt: e.byOurs(ctx.Run, ctx.Landings)})
+		b := &bench{entry: e, checker: e.New(ctx), mutation: e.canary(ctx), spoilt: e.byOurs(ctx.Run, ctx.Landings)}
+		if !ctx.Run.Wire {
+			b.unseen = e.ByPackets
+		}
+		j.benches = append(j.benches, b)
 	}
 	return j, nil
 }
@@ -220,7 +226,7 @@ func (j *judge) report(ended bool) Report {
 		if len(out.Coverage.Gone) > 0 && r.Status == verdict.Fail && b.entry.explained(r, j.coverage.goneAt) {
 			unsure(&r, "which may be the reason: "+out.Coverage.Gone[0])
 		}
-		if r.Status == verdict.Unknown && slices.Contains(j.ctx.Run.Beside, r.Claim.Name) && len(r.Violations) == 0 && !b.broken.broke() {
+		if b.idle && slices.Contains(j.ctx.Run.Beside, r.Claim.Name) {
 			continue // nobody asked, and there is nothing to say
 		}
 		r.Consumed = j.events
@@ -255,6 +261,7 @@ func (b *bench) result(end *closing, coverage verdict.Coverage, forged string) v
 	b.broken.guard(func() { r = b.checker.Result(end) })
 	b.canaryBroken.guard(func() { r.Canary = b.flight(end) })
 	r.Claim, r.Checker = b.entry.Claim, b.entry.Checker
+	b.idle = !b.broken.broke() && (r.Judged == 0 && r.Status == verdict.Unknown || r.Status == verdict.Pass && r.Canary.Skipped != "")
 	switch {
 	case b.broken.broke():
 		r.Summary = "not judged"
@@ -265,6 +272,8 @@ func (b *bench) result(end *closing, coverage verdict.Coverage, forged string) v
 		unsure(&r, "which may be the reason: "+coverage.Ended[0])
 	case b.entry.Timed && coverage.HostStarvedS > verdict.MaxStarvedS && r.Status == verdict.Fail && r.Counts[countEnded] == 0:
 		unsure(&r, sentence("the host kept everything from running for %.1f s, which may be why it took so long", coverage.HostStarvedS))
+	case b.unseen != "" && r.Status == verdict.Fail:
+		unsure(&r, b.unseen+"; arm the tap, which records them")
 	case forged != "" && b.entry.Category != Operational && r.Status == verdict.Fail:
 		unsure(&r, forged+" changed bytes on their way unnoticed: what went wrong may be its doing")
 	case b.spoilt.why != "" && r.Status == verdict.Fail && b.entry.explained(r, b.spoilt.from):

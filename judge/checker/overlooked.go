@@ -60,11 +60,15 @@ func (c *overlooked) result(end *closing) (seen []string) {
 		if r.Status != verdict.Fail || bench.entry.NeedsComplete && !end.complete.Closed {
 			continue
 		}
+		scenario := n.Scenario
+		if bench.entry.ByPackets != "" {
+			scenario += " with the tap armed"
+		}
 		if why := c.why[bench.entry.Claim.Name]; why != "" {
-			seen = append(seen, sentence("seen and not claimed here: %d %s, because %s; %s claims %s", r.Counts[n.Count], n.What, why, n.Scenario, bench.entry.Claim.Name))
+			seen = append(seen, sentence("seen and not claimed here: %d %s, because %s; %s claims %s", r.Counts[n.Count], n.What, why, scenario, bench.entry.Claim.Name))
 			continue
 		}
-		seen = append(seen, sentence("seen and not judged here: %d %s; %s claims %s", r.Counts[n.Count], n.What, n.Scenario, bench.entry.Claim.Name))
+		seen = append(seen, sentence("seen and not judged here: %d %s; %s claims %s", r.Counts[n.Count], n.What, scenario, bench.entry.Claim.Name))
 	}
 	if n := c.ledger.wire.anew(); n > 0 && !c.faults {
 		seen = append(seen, sentence("seen and judged by no claim: %d messages of QoS 1 that the broker sent again under another packet id and without DUP, on connections that were never lost: MQTT allows it, and a healthy broker has no reason for it", n))

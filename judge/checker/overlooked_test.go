@@ -136,6 +136,32 @@ func TestBesideTheClaims(t *testing.T) {
 	}
 }
 
+// A claim beside that had something to judge and could not be judged keeps a run from
+// passing: one without a word would be a pass that was not earned.
+func TestBesideTheClaimsAndUnknown(t *testing.T) {
+	s := newStory().join(sub).acked(q1, 0, 9).delivered(sub, q1, 0, 8).disconnect(sub) // before it had all
+	s.run.Claims, s.run.Beside = []string{"no-panic"}, []string{"qos1-no-loss", "qos2-no-loss"}
+	report := judgeStory(t, s.finish())
+	if len(report.Results) != 2 || report.Results[1].Claim.Name != "qos1-no-loss" || report.Results[1].Status != verdict.Unknown {
+		t.Errorf("%+v", report.Results)
+	}
+	s = newStory().join(sub).acked(q1, 0, 9).delivered(sub, q1, 0, 9)
+	s.marked(q1, 10)
+	s.run.Claims, s.run.Beside = []string{"no-panic"}, []string{"qos1-no-loss"}
+	j, err := newJudge(s.finish().context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range j.benches {
+		b.mutation = &mutation{apply: func(b *history.Batch) *history.Batch { return b }, did: "changed nothing"}
+		b.canary = b.checker.fork()
+	}
+	j.add(batchOf(s.events))
+	if r := j.report(true).Results; len(r) != 2 || r[1].Status != verdict.Unknown || !strings.Contains(r[1].Reasons[0], "canary stayed green") {
+		t.Errorf("with a canary that stays green: %+v", r)
+	}
+}
+
 // A violation that a run does not claim is reported, with its count, and is no failure.
 func TestOverlooked(t *testing.T) {
 	whole := func(s *story, st int32) {
@@ -157,6 +183,11 @@ func TestOverlooked(t *testing.T) {
 			whole(s, q1)
 			s.deliver(sub, q1, 3, history.FlagDup)
 		}, nil, false},
+		{"one without DUP, and no packets", func(s *story) {
+			s.connect(pub, false)
+			whole(s, q1)
+			s.deliver(sub, q1, 3)
+		}, []string{"seen and not judged here: 1 messages of QoS 1 that came again on one connection without DUP; mqtt/qos-roundtrip with the tap armed claims qos1-dup-flag"}, false},
 		{"a loss", func(s *story) {
 			s.acked(q1, 0, 9).delivered(sub, q1, 0, 8)
 			s.marked(q1, 10)

@@ -199,6 +199,7 @@ func TestPlantedDefectsAreFound(t *testing.T) {
 				i := places[rand.New(rand.NewPCG(seed, 2)).IntN(len(places))]
 				at := s.events[i]
 				d.plant(s, i)
+				s.run.Wire = d.claim == "qos1-dup-flag" // without packets nobody is accused of it
 				r := judgeStory(t, s, d.claim).Results[0]
 				if r.Status != verdict.Fail || r.Anomalies[0].Kind != d.kind {
 					t.Fatalf("seed %d: planted at %+v, got %s: %s %v", seed, at, r.Status, r.Summary, r.Reasons)
