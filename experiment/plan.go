@@ -45,6 +45,7 @@ type plan struct {
 	groups      map[string][]int32 // processes by group
 	streams     []int32
 	guaranteed  []int32   // those of QoS 1 and 2
+	clients     int       // of all groups; each begins at the node after that of the one before
 	shared      [][]int32 // the members of each shared subscription
 
 	matched map[int32][]int32 // of whose filters match some topics only: those of QoS 1 and 2
@@ -238,7 +239,7 @@ func (p *planner) client(out *plan, group string, i int, filters []contract.Filt
 	name := fmt.Sprintf("%s-%d", group, i+1)
 	c := contract.Client{
 		ClientID:    fmt.Sprintf("r%s%c%c%dx%d", p.run, group[0], group[1], p.number, i+1),
-		Endpoints:   rotate(p.endpoints, i),
+		Endpoints:   rotate(p.endpoints, out.clients),
 		Protocol:    p.protocol,
 		Transport:   p.transport,
 		CA:          p.ca,
@@ -267,6 +268,7 @@ func (p *planner) client(out *plan, group string, i int, filters []contract.Filt
 	}
 	c.Clean = row.Clean
 	c.Process = p.rec.Process(row)
+	out.clients++
 	out.groups[group] = append(out.groups[group], c.Process)
 	return c
 }

@@ -52,8 +52,8 @@ func TestPlan(t *testing.T) {
 			t.Errorf("%s does not keep its session: %+v", row.Name, c)
 		}
 	}
-	if diff := cmp.Diff([]string{"b:1", "c:1", "a:1"}, subs["online-2"].Endpoints); diff != "" {
-		t.Errorf("online-2 does not begin at the second node: %s", diff)
+	if diff := cmp.Diff([]string{"c:1", "a:1", "b:1"}, subs["online-1"].Endpoints); diff != "" {
+		t.Errorf("online-1, behind two publishers, does not begin at the third node: %s", diff)
 	}
 	if subs["slow-1"].DelayMS != 7 || subs["online-1"].DelayMS != 0 {
 		t.Error("only the slow one is slow")
@@ -282,5 +282,33 @@ func TestPlanOfMQ9(t *testing.T) {
 	}
 	if len(rec.Streams) != 10 || len(plan.guaranteed) != 8 {
 		t.Errorf("%d streams, %d owed; want 2 publishers x 2 streams x 2 priorities, and 2 that do not last", len(rec.Streams), len(plan.guaranteed))
+	}
+}
+
+// Each client begins at the node after that of the one before, so that no node is without
+// clients, or without subscribers where there are as many.
+func TestClientsAreSpread(t *testing.T) {
+	library, err := scenarios.Library()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range library {
+		rec := &fakeTables{}
+		p := &planner{rec: rec, run: "cafe0001", protocol: s.Protocol, endpoints: []string{"a:1", "b:1", "c:1"}, rate: 30}
+		plan := p.plan(s.Workload)
+		all, listen := map[string]bool{}, map[string]bool{}
+		subscribers := plan.subscribers.Clients
+		for _, w := range plan.wills {
+			subscribers = append(subscribers, w.Clients...)
+		}
+		for _, c := range subscribers {
+			all[c.Endpoints[0]], listen[c.Endpoints[0]] = true, true
+		}
+		for _, c := range plan.publishers.Clients {
+			all[c.Endpoints[0]] = true
+		}
+		if len(listen) < min(3, len(subscribers)) || len(all) < min(3, len(rec.Processes)) {
+			t.Errorf("%s: of three nodes %d have a subscriber and %d a client", s.Name, len(listen), len(all))
+		}
 	}
 }
