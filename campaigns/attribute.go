@@ -107,7 +107,7 @@ func (c *sdkRuns) likeOthers(claim string, of, shown []*subject) reports.Attribu
 		a.Next = append(a.Next, c.tapped(of[0])...)
 		return a
 	}
-	a.Suspect = reports.CauseProtocol
+	a.Suspect = reports.CauseBroker
 	a.Next = c.toDecide(of[0], claim, true)
 	return a
 }

@@ -31,7 +31,7 @@ import (
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
-//go:embed selftest.md selftest_killed.md selftest_power.md selftest_mq9.md selftest_mq9_mailbox.md selftest_rare.md selftest_reconnect.md selftest_register.md selftest_register_rare.md selftest_shared.md selftest_expiry.md selftest_stall.md selftest_will.md
+//go:embed selftest.md selftest_killed.md selftest_power.md selftest_mq9.md selftest_mq9_mailbox.md selftest_rare.md selftest_reconnect.md selftest_register.md selftest_register_rare.md selftest_shared.md selftest_expiry.md selftest_stall.md selftest_wait.md selftest_will.md
 var selftestScenarios embed.FS
 
 // Scenarios of the self-test: without any disturbance, with one loss of all
@@ -49,6 +49,7 @@ const (
 	selftestShared       = "selftest_shared.md"
 	selftestExpiry       = "selftest_expiry.md"
 	selftestStall        = "selftest_stall.md"
+	selftestWait         = "selftest_wait.md"
 	selftestWill         = "selftest_will.md"
 	selftestMQ9          = "selftest_mq9.md"
 	selftestMQ9Mailbox   = "selftest_mq9_mailbox.md"
@@ -366,11 +367,16 @@ func (row *SelftestRow) take(s *reports.Summary) {
 		}
 	}
 	party, _, _ := strings.Cut(v.Blame, ":")
-	switch {
-	case row.Claim != "":
-		if !slices.Contains(row.Failed, row.Claim) {
-			row.Wrong = fmt.Sprintf("; %s is to fail", row.Claim)
+	missed := ""
+	for _, claim := range row.Claims {
+		if !slices.Contains(row.Failed, claim) {
+			missed = claim
 		}
+	}
+	switch {
+	case missed != "":
+		row.Wrong = fmt.Sprintf("; %s is to fail", missed)
+	case row.Want == "" && len(row.Claims) > 0: // no wire tells whom to blame
 	case verdict.Party(party) != row.Want:
 		row.Wrong = fmt.Sprintf("; to blame is %s", orNobody(row.Want))
 	case row.Want == "" && v.State.ExitCode() != 0:

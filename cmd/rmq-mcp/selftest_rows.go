@@ -26,9 +26,9 @@ type SelftestRow struct {
 	Who    string        `json:"who"` // client, broker, configuration, mq9
 	Name   string        `json:"name"`
 	What   string        `json:"what"`
-	Every  int64         `json:"every,omitempty"` // of a broker: once in so many packets
-	Want   verdict.Party `json:"want,omitempty"`  // whom to blame; "" is nobody
-	Claim  string        `json:"claim,omitempty"` // that is to fail, where no wire tells whom to blame
+	Every  int64         `json:"every,omitempty"`  // of a broker: once in so many packets
+	Want   verdict.Party `json:"want,omitempty"`   // whom to blame; "" is nobody
+	Claims []string      `json:"claims,omitempty"` // that are to fail, where the party to blame does not say it all
 	State  verdict.State `json:"state"`
 	Failed []string      `json:"failed,omitempty"` // claims
 	Blame  string        `json:"blame,omitempty"`
@@ -82,7 +82,7 @@ func selftestRows(rates []int64) (rows []SelftestRow) {
 	rows = append(rows, SelftestRow{Who: "broker", Name: "none", What: "nothing: it is as it should be, beside a client that is dead", scenario: selftestStall})
 	rows = append(rows, SelftestRow{Who: "broker", Name: "none", What: "nothing: it is as it should be, with wills", scenario: selftestWill})
 	for _, p := range mq9.Plants() {
-		row := SelftestRow{Who: contract.MQ9, Name: p.Name, What: p.What, Every: plant.Every, Claim: p.Claim, scenario: selftestMQ9}
+		row := SelftestRow{Who: contract.MQ9, Name: p.Name, What: p.What, Every: plant.Every, Claims: []string{p.Claim}, scenario: selftestMQ9}
 		switch p.Claim {
 		case "mq9-mailbox-ttl":
 			row.scenario = selftestMQ9Mailbox
@@ -201,7 +201,9 @@ func plantRow(p tap.Plant, every int64) SelftestRow {
 	case p.Shows == tap.InEnds:
 		row.scenario, row.flavor = selftestExpiry, "mosquitto" // the embedded broker speaks no MQTT 5
 	case p.Shows == tap.InStalls:
-		row.scenario, row.Claim = selftestStall, "fair"
+		row.scenario, row.Want, row.Claims = selftestStall, "", []string{"fair"}
+	case p.Shows == tap.InWaits:
+		row.scenario, row.Claims = selftestWait, []string{"qos1-no-loss", "delivery-progress"}
 	case p.Shows == tap.InWills:
 		row.scenario = selftestWill
 	case p.Shows == tap.InShares:

@@ -831,3 +831,20 @@ func said(r verdict.Result) string {
 	}
 	return strings.Join(list, "; ")
 }
+
+// A stall and a loss at once are counted apart: what came late is no loss, and what never
+// came no stall.
+func TestStallAndLossAtOnce(t *testing.T) {
+	s := newStory()
+	s.join(sub, other).acked(q1, 0, 9).delivered(other, q1, 0, 9).wait(11*time.Second).delivered(sub, q1, 0, 4).delivered(sub, q1, 6, 9)
+	s.marked(q1, 10)
+	report := judgeStory(t, s.finish(), "qos1-no-loss", "delivery-progress")
+	for i, want := range []map[string]int64{{"lost": 1, "due": 20}, {"stalls": 1, "stalled": 9}} {
+		r := report.Results[i]
+		for name, n := range want {
+			if r.Status != verdict.Fail || r.Counts[name] != n {
+				t.Errorf("%s: %s, %d %s, want %d: %s", r.Claim.Name, r.Status, r.Counts[name], name, n, r.Summary)
+			}
+		}
+	}
+}

@@ -183,6 +183,14 @@ func TestOverlooked(t *testing.T) {
 			whole(s, q1)
 			s.deliver(sub, q1, 3, history.FlagDup)
 		}, nil, false},
+		{"a panic under a fault that may bring it about", func(s *story) {
+			s.run.NotClaimed = map[string]string{"no-panic": "a process that gets no memory or no thread may end"}
+			s.run.Claims = []string{"qos1-no-loss"}
+			whole(s, q1)
+			e := blank(history.KindObserve, history.None)
+			e.Node, e.Text = 0, history.ObservePanic
+			s.add(e)
+		}, []string{"seen and not claimed here: 1 panics in the logs, because a process that gets no memory or no thread may end; mqtt/broker-kill-9 claims no-panic"}, false},
 		{"one without DUP, and no packets", func(s *story) {
 			s.connect(pub, false)
 			whole(s, q1)
@@ -216,7 +224,7 @@ func TestOverlooked(t *testing.T) {
 			s.run.Wire = test.wire
 			s.join(sub)
 			test.tell(s)
-			r := judgeStory(t, s.finish(), "no-panic")
+			r := judgeStory(t, s.finish(), "no-exit")
 			if got := r.Coverage.Unjudged; !slices.Equal(got, test.want) {
 				t.Errorf("%q, %v", got, r.Complete)
 			}

@@ -41,6 +41,7 @@ const (
 	InWills   Show = "wills"     // clients that leave one, some of which are lost
 	InShares  Show = "shares"    // shared subscriptions, one of whose members comes back
 	InStalls  Show = "stalls"    // a client that does not acknowledge, beside others
+	InWaits   Show = "waits"     // subscribers that are to get messages within a few seconds
 )
 
 // FindPlant answers the plant of a name. NAME/N is the same defect once in N.
@@ -180,6 +181,7 @@ type planted struct {
 	again []late            // packets that are sent once more, later
 	came  bool              // its session was resumed
 	share string            // the shared subscription that its client asked for
+	stood bool              // its client was kept waiting once
 }
 
 // late is a packet that is sent after others.

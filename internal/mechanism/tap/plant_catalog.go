@@ -82,6 +82,9 @@ func Plants() []Plant {
 		// Neighbours.
 		{Name: "stall-all", What: "sends nobody a QoS 1 message while one client does not acknowledge its own", Shows: InStalls, Always: true, do: stallAll},
 
+		// Late, and lost.
+		{Name: "stall-and-drop", What: "forgets a QoS 1 message, and keeps its client waiting for the others for eight seconds", Shows: InWaits, Always: true, do: stallAndDrop},
+
 		// Wills.
 		{Name: "will-missing", What: "publishes no will", Shows: InWills, Always: true, do: willMissing},
 		{Name: "will-twice", What: "publishes every will twice", Shows: InWills, Always: true, do: willTwice},

@@ -10,6 +10,28 @@ const (
 	stallLook = 20 * time.Millisecond
 )
 
+// standing is how long stall-and-drop keeps a client waiting.
+const standing = 8 * time.Second
+
+// stallAndDrop forgets a message, and then sends the client nothing for a while, once. It
+// counts that message, which it acknowledges first: the node would send it again.
+func stallAndDrop(c *planted, p packet, b []byte, way Direction) error {
+	if way != ToClient || c.stood || !message(p, b, 1) || !c.shows() {
+		return c.on(way, b)
+	}
+	c.stood = true
+	if err := c.accept(p, way); err != nil {
+		return err
+	}
+	c.mu.Unlock() // its own packets go on
+	select {
+	case <-time.After(standing):
+	case <-c.liar.ctx.Done():
+	}
+	c.mu.Lock()
+	return nil
+}
+
 // stallAll sends a message to nobody while another client owes an
 // acknowledgement.
 func stallAll(c *planted, p packet, b []byte, way Direction) error {
