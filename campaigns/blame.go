@@ -74,7 +74,7 @@ func VariationsOf(r Recipe, sdk string, crashes bool) ([]Variation, error) {
 	list = append(list, Variation{Referee: RefereeSDK, SDK: found.String()})
 	if flavor := ControlFlavor(r.Run.Cluster.Flavor, protocol, crashes); flavor != "" {
 		v := Variation{Referee: RefereeControl, Flavor: flavor, Also: besides(r, flavor)}
-		v.NoFaults, v.OffNodes = r.Start.NoFaults, r.Start.OffNodes // it has no more faults than the run had
+		v.NoFaults, v.OffNodes = r.Start.NoFaults, len(r.Run.LeftOut) > 0 // it has no more faults than the run had
 		list = append(list, v)
 	}
 	return list, nil

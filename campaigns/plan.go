@@ -29,20 +29,21 @@ type Plan struct {
 type Scene struct {
 	Name      string   `json:"name"` // or the path of a file
 	SHA       string   `json:"sha256"`
-	Flavor    string   `json:"flavor"`             // where none is asked for
-	Protocols []string `json:"protocols"`          // that it can be run with
-	Crashes   bool     `json:"crashes"`            // its faults stop nodes
-	Arms      []string `json:"arms"`               // what its faults need armed
-	Shares    bool     `json:"shares,omitempty"`   // it has shared subscriptions
-	Faults    bool     `json:"faults,omitempty"`   // it has some
-	OnNodes   bool     `json:"on_nodes,omitempty"` // all of them act on nodes
+	Flavor    string   `json:"flavor"`           // where none is asked for
+	Protocols []string `json:"protocols"`        // that it can be run with
+	Crashes   bool     `json:"crashes"`          // its faults stop nodes
+	Arms      []string `json:"arms"`             // what its faults need armed
+	Shares    bool     `json:"shares,omitempty"` // it has shared subscriptions
+	Faults    bool     `json:"faults,omitempty"` // it has some
 
 	// Default returns the SDK that clients have by default, and Lacks an error where an
 	// SDK cannot do what the workload needs, or there is no such tier.
 	Default func(protocol, flavor string) (clients.SDK, error) `json:"-"`
 	Lacks   func(sdk clients.SDK, tier string) error           `json:"-"`
-	// Fits returns an error where a cluster has not the nodes of the schedule.
-	Fits func(cluster.Config) error `json:"-"`
+	// Fits returns an error where a cluster has not the nodes of the schedule, and Withheld
+	// whether none of its faults can be had there.
+	Fits     func(cluster.Config) error `json:"-"`
+	Withheld func(cluster.Config) bool  `json:"-"`
 }
 
 // DefaultSDK stands for the SDK that a scenario has by default.
@@ -148,7 +149,7 @@ func (o Order) cells(scene Scene, sdks []clients.SDK, transports []string, noFau
 		nodes := o.Config
 		nodes.Flavor = flavor
 		like.Arm = cluster.WithArms(nodes.Armable(scene.Arms), o.Config.Arm...)
-		if nodes.Untouchable() && scene.OnNodes && !noFaults { // nothing may be done there: its workload alone, as a control
+		if !noFaults && scene.Withheld != nil && scene.Withheld(nodes) { // its workload alone, as a control
 			if o.Controls {
 				continue // it was in the first phase
 			}

@@ -14,7 +14,7 @@ import (
 // A schedule for three nodes has nothing to do at a broker of one; its control
 // does, as it has no schedule.
 func TestAScheduleNeedsItsNodes(t *testing.T) {
-	scene := Scene{Name: "mqtt/crash-in-turn", Protocols: []string{"mqtt3"}, Faults: true, OnNodes: true, Fits: func(c cluster.Config) error {
+	scene := Scene{Name: "mqtt/crash-in-turn", Protocols: []string{"mqtt3"}, Faults: true, Fits: func(c cluster.Config) error {
 		if c.Nodes < 3 {
 			return fmt.Errorf("the schedule needs node 3 of %d", c.Nodes)
 		}
@@ -39,7 +39,7 @@ func TestAScheduleNeedsItsNodes(t *testing.T) {
 
 // The disks of brokers that somebody else runs are not ours to arm, the tap before them is.
 func TestForeignBrokersAreNotArmed(t *testing.T) {
-	scene := Scene{Name: "mqtt/power-loss", Protocols: []string{"mqtt3"}, Arms: []string{cluster.ArmDisk, cluster.ArmTap}, Faults: true, OnNodes: true}
+	scene := Scene{Name: "mqtt/power-loss", Protocols: []string{"mqtt3"}, Arms: []string{cluster.ArmDisk, cluster.ArmTap}, Faults: true}
 	for flavor, want := range map[string][]string{"external": {cluster.ArmTap}, "embedded": {cluster.ArmDisk, cluster.ArmTap}} {
 		p, err := NewPlan(Order{Scenarios: []Scene{scene}, SDKs: []string{"go/rmq-mcp"}, Flavors: []string{flavor}, NoFaults: true})
 		if err != nil || len(p.Entries) != 1 {
@@ -55,7 +55,7 @@ func TestForeignBrokersAreNotArmed(t *testing.T) {
 // act on nodes, and each once.
 func TestForeignBrokersHaveControls(t *testing.T) {
 	scenes := []Scene{
-		{Name: "mqtt/broker-kill-9", Protocols: []string{"mqtt3"}, Faults: true, OnNodes: true},
+		{Name: "mqtt/broker-kill-9", Protocols: []string{"mqtt3"}, Faults: true, Withheld: cluster.Config.Untouchable},
 		{Name: "mqtt/ack-lost", Protocols: []string{"mqtt3"}, Faults: true},
 	}
 	for _, controls := range []bool{false, true} {

@@ -132,24 +132,25 @@ func (s *spec) grantsUnsaid() bool {
 	return c.Foreign() && s.scenario.Protocol == contract.MQTT5 && len(c.Transports) == 0 && cmp.Or(s.start.Transport, contract.TCP) == contract.TCP
 }
 
-// leaveOut leaves out the scenario's faults on nodes, where nothing may be done to these
-// or somebody asked for that. It makes a scenario without others a control.
+// leaveOut leaves out the scenario's faults that cannot be had on its cluster, and all on
+// nodes if somebody asked for that. It makes a scenario without others a control.
 func (s *spec) leaveOut() {
-	out := s.scenario.LeftOut()
-	if s.start.NoFaults || len(out) == 0 {
+	if s.start.NoFaults {
 		s.start.OffNodes = false
 		return
 	}
-	if s.start.Cluster.Untouchable() {
-		s.start.OffNodes = true
-		s.notice = "nothing may be done to nodes that somebody else runs; name their pids or containers to have the faults"
+	rest := s.scenario.On(s.start.Cluster)
+	s.leftOut, s.notice = s.scenario.LeftOut(s.start.Cluster)
+	if s.start.OffNodes {
+		rest, s.leftOut = s.scenario.OffNodes()
 	}
 	switch {
-	case !s.start.OffNodes:
-	case s.scenario.OnNodes():
-		s.start.OffNodes, s.start.NoFaults = false, true
+	case len(s.leftOut) == 0:
+		s.start.OffNodes = false
+	case len(rest.Schedule) == 0:
+		s.leftOut, s.start.OffNodes, s.start.NoFaults = nil, false, true
 	default:
-		s.leftOut, s.scenario = out, s.scenario.OffNodes()
+		s.scenario = rest
 	}
 }
 

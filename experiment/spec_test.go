@@ -22,7 +22,7 @@ func TestLeaderOfBrokersOfSomebodyElse(t *testing.T) {
 		{[]string{"127.0.0.1:1883"}, "leader"},
 		{[]string{"127.0.0.1:1883", "127.0.0.1:1884", "127.0.0.1:1885"}, "any"},
 	} {
-		c := cluster.Config{Flavor: "external", Endpoints: test.endpoints, PIDs: []int{4711, 4712, 4713}[:len(test.endpoints)]}
+		c := cluster.Config{Flavor: "external", Endpoints: test.endpoints, Containers: []string{"one", "two", "three"}[:len(test.endpoints)]}
 		s, err := checked(keeper.Start{Scenario: "mqtt/broker-kill-9", Cluster: c})
 		if err != nil {
 			t.Fatal(err)
@@ -54,11 +54,15 @@ func TestPacketsOfBrokersOfSomebodyElse(t *testing.T) {
 	}
 }
 
-// Brokers that somebody else runs get the faults alone that act on clients.
+// Brokers of somebody else get no faults but those on clients, and those for which their
+// process or container is enough.
 func TestFaultsOnBrokersOfSomebodyElse(t *testing.T) {
 	external := cluster.Config{Flavor: "external", Endpoints: []string{"127.0.0.1:1883"}}
 	theirs := external
 	theirs.PIDs = []int{4711}
+	boxed := external
+	boxed.Containers = []string{"broker"}
+	paused := rewritten(t, "mqtt/broker-kill-9", "fault: kill", "fault: pause")
 	for _, test := range []struct {
 		scenario string
 		cluster  cluster.Config
@@ -67,8 +71,20 @@ func TestFaultsOnBrokersOfSomebodyElse(t *testing.T) {
 		control  bool
 	}{
 		{"mqtt/will", external, []string{"kill of node-3"}, 4, false},
-		{"mqtt/will", theirs, nil, 5, false},
+		{"mqtt/will", theirs, []string{"kill of node-3"}, 4, false},
+		{"mqtt/will", boxed, nil, 5, false},
 		{"mqtt/broker-kill-9", external, nil, 0, true},
+		{"mqtt/broker-kill-9", theirs, nil, 0, true},
+		{"mqtt/broker-kill-9", boxed, nil, 1, false},
+		{paused, external, nil, 0, true},
+		{paused, theirs, nil, 1, false},
+		{paused, boxed, nil, 1, false},
+		{"mqtt/power-loss", theirs, nil, 0, true},
+		{"mqtt/power-loss", boxed, nil, 0, true},
+		{"mqtt/clock-jump", boxed, nil, 0, true},
+		{"mqtt/leader-isolated", boxed, nil, 0, true},
+		{"mqtt/broker-starved", boxed, nil, 0, true},
+		{"mqtt/degraded-quorum", boxed, []string{"delay of follower", "slow of follower"}, 1, false},
 		{"mqtt/ack-lost", external, nil, 2, false},
 		{"mqtt/connection-flood", external, nil, 1, false},
 		{"mqtt/bad-neighbours", external, []string{"publish_flood of any"}, 2, false},
@@ -84,9 +100,27 @@ func TestFaultsOnBrokersOfSomebodyElse(t *testing.T) {
 			continue
 		}
 		if !slices.Equal(s.leftOut, test.leftOut) || len(s.scenario.Schedule) != test.steps || s.start.NoFaults != test.control {
-			t.Errorf("%s: left out %q, %d steps, a control: %v", test.scenario, s.leftOut, len(s.scenario.Schedule), s.start.NoFaults)
+			t.Errorf("%s on %+v: left out %q, %d steps, a control: %v", test.scenario, test.cluster, s.leftOut, len(s.scenario.Schedule), s.start.NoFaults)
+		}
+		if without := test.control || len(test.leftOut) > 0; (s.notice != "") != (without && !off) {
+			t.Errorf("%s on %+v: says %q", test.scenario, test.cluster, s.notice)
 		}
 	}
+}
+
+// rewritten is the path of a file with a scenario of the library in which something is
+// replaced.
+func rewritten(t *testing.T, name, old, with string) string {
+	t.Helper()
+	s, err := scenarios.Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "mine.md")
+	if err := os.WriteFile(file, []byte(strings.Replace(s.Text, old, with, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // A run has what a plan froze of its scenario, on any broker.
@@ -117,15 +151,7 @@ func TestAsPlanned(t *testing.T) {
 
 // A control, and a run that leaves faults out, publish as much as they are asked for.
 func TestBudgetsWithoutFaults(t *testing.T) {
-	s, err := scenarios.Load("mqtt/bad-neighbours")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "slower.md")
-	text := strings.Replace(s.Text, "flavors:\n", "flavors:\n  external: {rate_per_s: 24}\n", 1)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := rewritten(t, "mqtt/bad-neighbours", "flavors:\n", "flavors:\n  external: {rate_per_s: 24}\n")
 	of := func(flavor string, noFaults bool) (int64, float64) {
 		config := cluster.Config{Flavor: flavor}
 		if flavor == "external" {

@@ -69,6 +69,12 @@ type Kind struct {
 	// Leaves says that nobody can take back all it leaves at a broker: sessions and retained
 	// messages under unknown names, or messages in the queues of other subscribers.
 	Leaves bool
+	// Ends says that the process of a node ends by it, or may, and is started again.
+	Ends bool
+	// ByPID says that it finds the process of a node by its number. A container has none.
+	ByPID bool
+	// Ours says that it needs the data of a node, or starts it otherwise than it was.
+	Ours bool
 	// New makes one from parameters that were checked and filled in.
 	New func(Params) (Fault, error)
 	// Available answers the mechanism this host would use, and what it lacks

@@ -95,3 +95,28 @@ func TestCatalog(t *testing.T) {
 		}
 	}
 }
+
+// A broker of somebody else has no fault that needs more than its process, or than its
+// container. docs/faults.md has the same table.
+func TestWithheld(t *testing.T) {
+	had := map[bool][]string{
+		false: {"pause", "cpu", "malformed", "publish_flood"},
+		true:  {"kill", "stop", "restart", "pause", "kill_all", "malformed", "publish_flood", "rolling_restart"},
+	}
+	for _, container := range []bool{false, true} {
+		var got []string
+		for _, k := range Catalog() {
+			if _, missing := k.Available(t.Context()); k.OnNode() && (missing != "" && slices.Contains(had[container], k.Type) || k.Withheld(nil, container) == "") {
+				got = append(got, k.Type)
+			}
+		}
+		if !slices.Equal(got, had[container]) {
+			t.Errorf("a container %v: %q, want %q", container, got, had[container])
+		}
+		for trigger, want := range map[string]bool{triggerMetric: container, triggerLog: false, triggerRole: false, triggerFile: false} {
+			if why := crashAt().Withheld(map[string]any{"trigger": trigger}, container); (why == "") != want {
+				t.Errorf("crash_at a %s, a container %v: %q", trigger, container, why)
+			}
+		}
+	}
+}

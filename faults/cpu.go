@@ -74,6 +74,7 @@ func (m *meter) share(n Node) Proof {
 func cpu() Kind {
 	return Kind{
 		Type:    "cpu",
+		ByPID:   true,
 		Draw:    Draw{Params: func(d Dice, _ Setting, p map[string]any) { p["percent"] = whole(d, 2, 4) }},
 		Summary: "the process gets part of one core and waits for the rest of every 100 ms",
 		Params: []Param{{

@@ -90,6 +90,7 @@ func (f CrashAt) describe() string {
 func crashAt() Kind {
 	return Kind{
 		Type:    "crash_at",
+		Ends:    true,
 		Summary: "SIGKILL within milliseconds of a log line, a metric's threshold, a role or a file operation, which is held until then; a trigger that never comes is not_landed",
 		Params: []Param{
 			{Name: "trigger", Doc: "what to wait for", Default: triggerLog, OneOf: triggers()},

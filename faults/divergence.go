@@ -30,6 +30,7 @@ func (f ConfigDivergence) Plan(ctx context.Context, target Target) (*Injection, 
 func configDivergence() Kind {
 	return Kind{
 		Type:    "config_divergence",
+		Ours:    true,
 		Draw:    Draw{Never: "nobody can guess a setting"},
 		Summary: "the node is restarted with one setting that differs from the others'; healing restarts it as it was",
 		Params: []Param{

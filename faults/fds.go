@@ -117,8 +117,8 @@ func raised(n Node, limit uint64) Check {
 func fds() Kind {
 	return Kind{
 		Type:         "fds",
-		NeedsRestart: true,
-		Summary:      "the process can open no more files and connections than it has and a few to spare, whatever it closes; the next fails with EMFILE",
+		NeedsRestart: true, Ends: true, ByPID: true,
+		Summary: "the process can open no more files and connections than it has and a few to spare, whatever it closes; the next fails with EMFILE",
 		Params: []Param{{
 			Name: "spare", Doc: "files and connections it may still open", Default: 0.0, Min: 0, Max: 100000,
 		}},

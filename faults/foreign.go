@@ -29,6 +29,32 @@ func (f leaving) Plan(ctx context.Context, t Target) (*Injection, error) {
 	return f.Fault.Plan(ctx, t)
 }
 
+// Withheld says why somebody else's node, named by its process or by its container, cannot
+// have a fault of the kind; "" where it can.
+func (k Kind) Withheld(params map[string]any, container bool) string {
+	switch {
+	case !k.OnNode():
+		return ""
+	case k.Family == "network":
+		return "the network of nodes that somebody else runs is not ours"
+	case k.Arms != "":
+		return "nothing of ours can be put between nodes that somebody else runs and their " + k.Arms
+	case k.Ours:
+		return "the data and the settings of nodes that somebody else runs are not ours"
+	case k.Ends && k.ByPID:
+		return "a node that somebody else runs gets no limit at which its process may end"
+	case k.Ends && !container:
+		return "a process that somebody else started cannot be started again; name its container to have the faults"
+	case k.ByPID && container:
+		return "a container has no process of this host; name its pid to have the faults"
+	}
+	if at, ok := params["trigger"]; k.Type == "crash_at" && (!ok || at != triggerMetric) {
+		return "the log, the role and the files of nodes that somebody else runs are not ours to watch"
+	}
+	_, missing := k.Available(context.Background())
+	return missing
+}
+
 // foreign are entries by which the nodes that are not ours are found when
 // their keeper is dead.
 func foreign(fault string, nodes []Node) []Entry {

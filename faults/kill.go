@@ -25,6 +25,7 @@ func sigkill() signal {
 func kill() Kind {
 	return Kind{
 		Type:      "kill",
+		Ends:      true,
 		Draw:      Draw{Majority: true},
 		Summary:   "SIGKILL: the process is gone between two instructions; healing starts it again on its data",
 		Targets:   processTargets(),

@@ -23,6 +23,7 @@ func (KillAll) Plan(ctx context.Context, target Target) (*Injection, error) {
 func killAll() Kind {
 	return Kind{
 		Type:      "kill_all",
+		Ends:      true,
 		Draw:      Draw{Several: true, Roles: allNodes},
 		Summary:   "SIGKILL to every node in one instant, as when a site loses its power; healing starts them again on their data",
 		Targets:   []string{"all"},

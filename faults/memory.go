@@ -114,7 +114,8 @@ func outOfMemory(n, _ Node, dir string) []Proof {
 
 func memory() Kind {
 	return Kind{
-		Type:    "memory",
+		Type: "memory",
+		Ends: true, ByPID: true,
 		Draw:    Draw{Takes: true},
 		Summary: "the process can take only so much more memory; then the kernel kills it (oom) or holds it up (pressure)",
 		Params: []Param{

@@ -97,7 +97,8 @@ func refused(n, _ Node, dir string) []Proof {
 
 func pids() Kind {
 	return Kind{
-		Type:    "pids",
+		Type: "pids",
+		Ends: true, ByPID: true,
 		Summary: "the process gets no more threads than it has and a few to spare; asking for one fails with EAGAIN",
 		Params: []Param{{
 			Name: "spare", Doc: "threads it may still make", Default: 0.0, Min: 0, Max: 100000,

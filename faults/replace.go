@@ -57,6 +57,7 @@ func wiped(m Member) Proof {
 func replaceNode() Kind {
 	return Kind{
 		Type:      "replace_node",
+		Ours:      true,
 		Draw:      Draw{OneCopy: true, NoImage: true},
 		Summary:   "SIGKILL, all its data removed, started again empty as the same member; over when it serves",
 		Targets:   processTargets(),

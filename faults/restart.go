@@ -36,6 +36,7 @@ func relaunched(target Target, mechanism string, entry Entry) (*Injection, error
 func restart() Kind {
 	return Kind{
 		Type:    "restart",
+		Ends:    true,
 		Draw:    Draw{Params: func(d Dice, _ Setting, p map[string]any) { p["signal"] = oneOf(d, "SIGTERM", "SIGKILL") }},
 		Summary: "the process is ended and started again at once, on its data; over as soon as it serves",
 		Params:  []Param{signalParam(sigTerm)},

@@ -37,6 +37,7 @@ func graceful(state string) string {
 func stop() Kind {
 	return Kind{
 		Type:      "stop",
+		Ends:      true,
 		Draw:      Draw{Majority: true},
 		Summary:   "SIGTERM: the node shuts itself down; healing starts it again",
 		Targets:   processTargets(),

@@ -28,6 +28,7 @@ func (f Upgrade) Plan(ctx context.Context, target Target) (*Injection, error) {
 func upgrade() Kind {
 	return Kind{
 		Type:    "upgrade",
+		Ours:    true,
 		Draw:    Draw{Never: "nobody can guess another build"},
 		Summary: "every node is started from another binary, one after the other; healing goes back the same way",
 		Params: []Param{{

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
@@ -23,26 +24,66 @@ func (s *Scenario) Control(t Tier) (*Scenario, Tier) {
 	return &control, t
 }
 
-// OnNodes reports whether all faults of the schedule act on nodes, or on what is between
-// nodes. It is false where there are none.
-func (s *Scenario) OnNodes() bool {
-	return len(s.Schedule) > 0 && len(s.OffNodes().Schedule) == 0
+// On is the scenario as it can run on a cluster: with the faults that can be had there.
+func (s *Scenario) On(c cluster.Config) *Scenario {
+	rest, _ := s.without(func(step Step) bool { return step.withheld(c) != "" })
+	return rest
 }
 
-// On is the scenario as it can run on a cluster.
-func (s *Scenario) On(c cluster.Config) *Scenario {
-	if c.Untouchable() {
-		return s.OffNodes()
-	}
-	return s
+// LeftOut are the faults that cannot be had on a cluster, in words, and why: kill of node-3.
+func (s *Scenario) LeftOut(c cluster.Config) (words []string, why string) {
+	var reasons []string
+	_, words = s.without(func(step Step) bool {
+		reason := step.withheld(c)
+		if reason != "" && !slices.Contains(reasons, reason) {
+			reasons = append(reasons, reason)
+		}
+		return reason != ""
+	})
+	return words, strings.Join(reasons, "; ")
 }
 
 // OffNodes is the scenario with the faults alone that act on clients, or on what passes
-// the tap.
-func (s *Scenario) OffNodes() *Scenario {
-	rest := *s
-	rest.Schedule = slices.DeleteFunc(slices.Clone(s.Schedule), Step.onNode)
-	return &rest
+// the tap. The others come with it, in words.
+func (s *Scenario) OffNodes() (rest *Scenario, words []string) {
+	return s.without(func(step Step) bool { k, ok := step.kind(); return ok && k.OnNode() })
+}
+
+// without is the scenario without some of its faults, and those in words.
+func (s *Scenario) without(out func(Step) bool) (rest *Scenario, words []string) {
+	of := *s
+	of.Schedule = nil
+	for _, step := range s.Schedule {
+		if out(step) {
+			words = append(words, step.Fault+" of "+step.Target)
+		} else {
+			of.Schedule = append(of.Schedule, step)
+		}
+	}
+	return &of, words
+}
+
+// withheld says why a step's fault cannot be had on a cluster, "" where it can. On one of
+// ours that is for the fault to say.
+func (step Step) withheld(c cluster.Config) string {
+	k, ok := step.kind()
+	switch {
+	case !ok || !c.Foreign() || !k.OnNode():
+		return ""
+	case c.Untouchable():
+		return "nothing may be done to nodes that somebody else runs; name their pids or containers to have the faults"
+	}
+	return k.Withheld(step.Params, len(c.Containers) > 0)
+}
+
+// kind is that of a step's fault.
+func (step Step) kind() (faults.Kind, bool) {
+	all := faults.Catalog()
+	i := slices.IndexFunc(all, func(k faults.Kind) bool { return k.Type == step.Fault })
+	if i < 0 {
+		return faults.Kind{}, false
+	}
+	return all[i], true
 }
 
 // Leaderless is the scenario for brokers that do not say who leads: faults of the leader
@@ -70,20 +111,3 @@ func (s *Scenario) Led() (words []string) {
 
 // led reports whether a step's target is found by asking who leads.
 func (step Step) led() bool { return step.Target == "leader" || step.Target == "follower" }
-
-// onNode reports whether a step's fault acts on a node, or on what is between nodes.
-func (step Step) onNode() bool {
-	return slices.ContainsFunc(faults.Catalog(), func(k faults.Kind) bool {
-		return k.Type == step.Fault && k.OnNode()
-	})
-}
-
-// LeftOut are the faults that act on nodes, in words: kill of node-3.
-func (s *Scenario) LeftOut() (words []string) {
-	for _, step := range s.Schedule {
-		if step.onNode() {
-			words = append(words, step.Fault+" of "+step.Target)
-		}
-	}
-	return words
-}

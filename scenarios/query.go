@@ -86,8 +86,8 @@ func (s *Scenario) judgedBy(claim, protocol, flavor string) bool {
 // servedBy reports whether a flavor has all that the scenario needs, in a protocol.
 // Brokers that somebody else runs have the faults on clients alone, and those on packets.
 func (s *Scenario) servedBy(flavor, protocol string) bool {
-	f := cluster.FlavorNamed(flavor)
-	if f.Foreign && s.OnNodes() || f.OwnSize && s.On(cluster.Config{Flavor: flavor}).Fits(1) != nil {
+	on := s.On(cluster.Config{Flavor: flavor})
+	if len(on.Schedule) == 0 && len(s.Schedule) > 0 || cluster.FlavorNamed(flavor).OwnSize && on.Fits(1) != nil {
 		return false
 	}
 	return s.RunsOn(flavor, protocol) == nil

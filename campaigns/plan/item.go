@@ -251,8 +251,8 @@ func (l *linter) tier(where string, it *Item, s *scenarios.Scenario) {
 	if lowered != "" {
 		capped = "they publish " + lowered
 	}
-	if len(run.Schedule) < len(s.Schedule) {
-		it.Without = strings.Join(s.LeftOut(), ", ")
+	if without, _ := s.LeftOut(m.Cluster()); len(without) > 0 {
+		it.Without = strings.Join(without, ", ")
 		capped = "they are without its " + it.Without
 	}
 	switch {

@@ -189,9 +189,10 @@ func planMatrix(ctx context.Context, out io.Writer, dir string, names []string, 
 		}
 		o.Scenarios = append(o.Scenarios, campaigns.Scene{
 			Name: absolute(name), SHA: s.SHA, Flavor: s.Cluster.Flavor, Protocols: s.Protocols(), Arms: s.Arms(), Shares: s.Shares(),
-			Crashes: s.Crashes(), Faults: len(s.Schedule) > 0, OnNodes: s.OnNodes(),
-			Default: func(protocol, flavor string) (clients.SDK, error) { return s.SDKFor("", protocol, flavor) },
-			Fits:    func(c cluster.Config) error { return s.On(c).Fits(c.Nodes) },
+			Crashes: s.Crashes(), Faults: len(s.Schedule) > 0,
+			Default:  func(protocol, flavor string) (clients.SDK, error) { return s.SDKFor("", protocol, flavor) },
+			Fits:     func(c cluster.Config) error { return s.On(c).Fits(c.Nodes) },
+			Withheld: func(c cluster.Config) bool { return len(s.Schedule) > 0 && len(s.On(c).Schedule) == 0 },
 			Lacks: func(sdk clients.SDK, tier string) error {
 				_, err := s.Tier(tier, "")
 				return cmp.Or(err, s.Suits(sdk))
