@@ -14,11 +14,11 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// externalFlavor is brokers of which nothing is known: every protocol and shared
-// subscriptions are tried, and they are taken to keep as many messages as many do.
+// externalFlavor is brokers of which nothing is known but an MQTT listener: both versions
+// and shared subscriptions are tried, and they are taken to keep as many messages as many do.
 func externalFlavor() Flavor {
 	return Flavor{
-		Name: "external", Title: "external", Protocols: contract.Protocols(),
+		Name: "external", Title: "external", Protocols: []string{contract.MQTT3, contract.MQTT5},
 		About:   "brokers that somebody else runs; faults on those whose container or pid the envelope allows",
 		Queue:   func(Config) int { return usualQueue },
 		Foreign: true, OwnSize: true,

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/scenarios"
@@ -25,10 +24,8 @@ func (l *load) runClient(in keeper.RunClient) (keeper.ClientStatus, error) {
 		return keeper.ClientStatus{}, err
 	}
 	protocol := cmp.Or(in.Protocol, scenario.Protocol)
-	if scenario.Shares() {
-		if err := cluster.Shares(l.start.Cluster.Flavor); err != nil {
-			return keeper.ClientStatus{}, fmt.Errorf("run_client: %s: %w", scenario.Name, err)
-		}
+	if err := scenario.RunsOn(l.start.Cluster.Flavor, protocol); err != nil {
+		return keeper.ClientStatus{}, fmt.Errorf("run_client: %s: %w", scenario.Name, err)
 	}
 	sdk, err := scenario.SDKFor(in.SDK, protocol, l.start.Cluster.Flavor)
 	if err != nil {

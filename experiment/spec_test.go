@@ -123,6 +123,15 @@ func rewritten(t *testing.T, name, old, with string) string {
 	return file
 }
 
+// Clients of mq9 cannot reach a broker of somebody else. That is said before anything is
+// started, with what can be done.
+func TestMailboxesOfSomebodyElse(t *testing.T) {
+	_, err := checked(keeper.Start{Scenario: "mq9/mailbox-roundtrip", Cluster: cluster.Config{Flavor: "external", Endpoints: []string{"127.0.0.1:4222"}}})
+	if err == nil || !strings.Contains(err.Error(), "conformance --protocol mq9 --endpoint") || !strings.HasSuffix(err.Error(), "--flavor reference or robustmq") {
+		t.Errorf("answers %v", err)
+	}
+}
+
 // A run has what a plan froze of its scenario, on any broker.
 func TestAsPlanned(t *testing.T) {
 	external := cluster.Config{Flavor: "external", Endpoints: []string{"127.0.0.1:1883"}}

@@ -26,7 +26,7 @@ func TestQuery(t *testing.T) {
 			func(s *Scenario) bool { return slices.Contains(s.Workload.QoS, 2) && len(s.Schedule) == 0 }},
 		{"a claim that few ask", Query{Claim: "will-once"}, []string{"mqtt/will"}, []string{"mqtt/qos-roundtrip"}, nil},
 		{"faults that need nothing of a node", Query{Flavor: "external", Faults: &yes},
-			[]string{"mqtt/ack-lost"}, []string{"mqtt/broker-kill-9"}, func(s *Scenario) bool { rest, _ := s.OffNodes(); return len(rest.Schedule) > 0 }},
+			[]string{"mqtt/ack-lost"}, []string{"mqtt/broker-kill-9", "mq9/mailbox-roundtrip"}, func(s *Scenario) bool { rest, _ := s.OffNodes(); return len(rest.Schedule) > 0 }},
 		{"a broker of one node", Query{Flavor: "mosquitto"}, []string{"mqtt/session-expiry"}, []string{"mqtt/crash-in-turn"}, func(s *Scenario) bool { return s.Protocol != contract.MQ9 }},
 		{"a broker without MQTT 5", Query{Flavor: "reference", Protocol: contract.MQTT5}, nil, everything, nil},
 		{"the end of sessions needs MQTT 5", Query{Protocol: contract.MQTT3}, []string{"mqtt/will"}, []string{"mqtt/session-expiry"}, nil},
