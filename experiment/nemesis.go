@@ -195,7 +195,7 @@ func (n *nemesis) inPlace() []string {
 func (n *nemesis) status(l history.Landing) keeper.FaultStatus {
 	st := keeper.FaultStatus{
 		ID: l.Fault, Type: l.Type, Target: l.Target, Nodes: l.Nodes,
-		State: l.State, Healed: l.Healed, Reasons: l.Reasons,
+		State: l.State, Healed: l.Heal(), Reasons: l.Reasons,
 	}
 	if l.Healed == history.HealPending && l.Times.AppliedNS > 0 {
 		left := l.Times.AppliedNS + l.Times.DurationNS - n.clock.Now().Nanoseconds()

@@ -49,6 +49,14 @@ func (t LandingTimes) StartNS() int64 {
 	return t.AppliedNS
 }
 
+// Heal is the result of its heal: "" for a fault that was never in place, which has none.
+func (l Landing) Heal() HealState {
+	if l.Healed == HealVerified && l.Times.StartNS() == 0 {
+		return ""
+	}
+	return l.Healed
+}
+
 // LandingState is the result of the proofs of an injection.
 type LandingState string
 

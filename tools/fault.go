@@ -94,20 +94,31 @@ func faultSummary(f keeper.FaultStatus) Answer {
 	if len(f.Nodes) > 0 {
 		where = fmt.Sprintf("%s (%s)", f.Target, joined(f.Nodes))
 	}
-	summary := fmt.Sprintf("%s: %s on %s: %s, heal %s", f.ID, f.Type, where, f.State, f.Healed)
-	if f.State == history.NotLanded && f.Healed == history.HealVerified {
-		summary = fmt.Sprintf("%s: %s on %s: %s, nothing of it is left", f.ID, f.Type, where, f.State)
-	}
+	summary := fmt.Sprintf("%s: %s on %s: %s, %s", f.ID, f.Type, where, f.State, healOf(f))
 	if f.HealsIn > 0 {
 		summary += fmt.Sprintf(", heals itself in %.0f s", f.HealsIn)
 	}
 	if f.State == history.Unsupported {
 		return answer(summary, "preflight to see what is missing", "another fault type")
 	}
+	if f.Healed == "" {
+		return answer(summary, "cluster_status to see what there is to act on", "inject_fault on another target", "cluster_stop to judge what happened")
+	}
 	if f.Healed == history.HealVerified {
 		return answer(summary, "cluster_status to see the cluster recovered", "get_logs around the fault", "cluster_stop to judge what happened")
 	}
 	return answer(summary, "cluster_status to see roles move", "get_logs around the fault", "heal_fault to heal now")
+}
+
+// healOf is the heal of a fault in words.
+func healOf(f keeper.FaultStatus) string {
+	switch {
+	case f.Healed == "":
+		return "never in place"
+	case f.State == history.NotLanded && f.Healed == history.HealVerified:
+		return "nothing of it is left"
+	}
+	return "heal " + string(f.Healed)
 }
 
 func (a *agent) healFault() Tool {
@@ -141,7 +152,7 @@ func (a *agent) healFault() Tool {
 func faultIDs(list []keeper.FaultStatus) string {
 	ids := make([]string, len(list))
 	for i, f := range list {
-		ids[i] = fmt.Sprintf("%s (%s %s, heal %s)", f.ID, f.Type, f.Target, f.Healed)
+		ids[i] = fmt.Sprintf("%s (%s %s, %s)", f.ID, f.Type, f.Target, healOf(f))
 	}
 	return joined(ids)
 }

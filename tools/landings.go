@@ -52,6 +52,7 @@ func landings(dir, fault string) (*LandingView, error) {
 	view := &LandingView{List: []LandingLine{}}
 	for i, l := range list {
 		if l.Fault == fault {
+			list[i].Healed = l.Heal()
 			return &LandingView{List: []LandingLine{}, One: &list[i]}, nil
 		}
 		view.List = append(view.List, landingLine(l))
@@ -73,7 +74,7 @@ func readLandings(dir string) ([]history.Landing, error) {
 
 func landingLine(l history.Landing) LandingLine {
 	line := LandingLine{
-		FaultLine: FaultLine{l.Fault, l.Type, l.Target, l.Nodes, l.State, l.Healed, brief(l.Reasons)},
+		FaultLine: FaultLine{l.Fault, l.Type, l.Target, l.Nodes, l.State, l.Heal(), brief(l.Reasons)},
 		Mechanism: l.Mechanism, Params: l.Params,
 		AppliedS: float64(l.Times.StartNS()) / 1e9, HealedS: float64(l.Times.HealedNS) / 1e9,
 	}

@@ -63,3 +63,33 @@ func TestFaultThatWasHealedEarly(t *testing.T) {
 		t.Error(is)
 	}
 }
+
+// A fault that was never in place has nothing to heal, and no answer says that it was
+// healed. One that was in place and did not land was taken out.
+func TestNothingToHeal(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run-1")
+	writeRun(t, dir, map[string]string{
+		"evidence/run.json": `{"format":1,"id":"run-1"}`,
+		"evidence/landings.json": `{"format":1,"landings":[` +
+			`{"fault":"f1","type":"kill","target":"node-9","state":"not_landed","healed":"verified","reasons":["no node-9"]},` +
+			`{"fault":"f2","type":"delay","target":"node-1","state":"not_landed","healed":"verified","times":{"apply_ns":1,"applied_ns":2,"healed_ns":3}}]}`,
+	})
+	all, err := landings(dir, "")
+	if err != nil || all.List[0].Healed != "" || all.List[1].Healed != history.HealVerified {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if one, err := landings(dir, "f1"); err != nil || one.One.Healed != "" {
+		t.Errorf("%+v, %v", one, err)
+	}
+	list, err := readLandings(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults := faultsOf(list)
+	if said, want := faultIDs(faults), "f1 (kill node-9, never in place), f2 (delay node-1, nothing of it is left)"; said != want {
+		t.Errorf("%q, want %q", said, want)
+	}
+	if said := faultSummary(faults[0]).Summary; said != "f1: kill on node-9: not_landed, never in place" {
+		t.Error(said)
+	}
+}

@@ -74,7 +74,7 @@ func readVerdict(dir string) (*verdict.Verdict, error) {
 func faultsOf(landings []history.Landing) []keeper.FaultStatus {
 	list := make([]keeper.FaultStatus, len(landings))
 	for i, l := range landings {
-		list[i] = keeper.FaultStatus{ID: l.Fault, Type: l.Type, Target: l.Target, Nodes: l.Nodes, State: l.State, Healed: l.Healed, Reasons: l.Reasons}
+		list[i] = keeper.FaultStatus{ID: l.Fault, Type: l.Type, Target: l.Target, Nodes: l.Nodes, State: l.State, Healed: l.Heal(), Reasons: l.Reasons}
 	}
 	return list
 }

@@ -75,7 +75,7 @@ type FaultLine struct {
 	Target  string               `json:"target"`
 	Nodes   []string             `json:"nodes"`
 	Landing history.LandingState `json:"landing"`
-	Healed  history.HealState    `json:"healed"`
+	Healed  history.HealState    `json:"healed"` // [history.Landing.Heal]
 	Reasons []string             `json:"reasons,omitempty"`
 }
 

@@ -127,7 +127,7 @@ func checkMiss(t *testing.T, c *keeper.Client, m miss) {
 			continue
 		}
 		lacks := f.State == history.Unsupported && !hosttest.Required()
-		if f.State != m.want && !lacks || f.Healed != history.HealVerified {
+		if f.State != m.want && !lacks || f.Healed != history.HealVerified && f.Healed != "" {
 			t.Errorf("%s %s %v: %s, want %s, healed %s: %q, %v", m.typ, m.target, m.params, f.State, m.want, f.Healed, f.Reasons, refused)
 		}
 		return

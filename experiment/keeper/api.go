@@ -89,7 +89,7 @@ type FaultStatus struct {
 	Target  string               `json:"target"`
 	Nodes   []string             `json:"nodes"`
 	State   history.LandingState `json:"landing"`
-	Healed  history.HealState    `json:"healed"`
+	Healed  history.HealState    `json:"healed"` // [history.Landing.Heal]
 	HealsIn float64              `json:"heals_in_s,omitempty"`
 	Reasons []string             `json:"reasons,omitempty"`
 }
