@@ -511,59 +511,87 @@ func TestCheckers(t *testing.T) {
 			s.acked(q1, 0, 3).fault(2*time.Second).wait(2*time.Second).acked(q1, 4, 6)
 		}, pass, nil, ""},
 		{"stands still", "progress", func(s *story) {
-			s.acked(q1, 0, 3).fault(2*time.Second).wait(6*time.Second).acked(q1, 4, 6)
+			s.acked(q1, 0, 3).fault(2*time.Second).late(q1, 4, 6*time.Second).acked(q1, 5, 6)
 		}, fail, map[string]int64{"silences": 1}, "around f1"},
 		{"probes and QoS 0 are no progress", "progress", func(s *story) {
-			s.acked(q1, 0, 3).fault(2*time.Second).wait(3*time.Second).publish(q0, 0, history.OK).acked(probed, 0, 0).wait(3*time.Second).acked(q1, 4, 6)
+			s.acked(q1, 0, 3).fault(2 * time.Second)
+			s.during(q1, 4, func() {
+				s.wait(3*time.Second).publish(q0, 0, history.OK).acked(probed, 0, 0).wait(3 * time.Second)
+			}).acked(q1, 5, 6)
 		}, fail, map[string]int64{"silences": 1}, "around f1"},
 		{"a host that stands still explains it", "progress", func(s *story) {
-			s.acked(q1, 0, 3).fault(2*time.Second).wait(6*time.Second).observe(history.ObserveStarved, history.None, history.None, 5).acked(q1, 4, 6)
+			s.acked(q1, 0, 3).fault(2*time.Second).late(q1, 4, 6*time.Second).observe(history.ObserveStarved, history.None, history.None, 5).acked(q1, 5, 6)
 		}, unknown, nil, "the host kept everything"},
 		{"stands still for good", "progress", func(s *story) {
-			s.acked(q1, 0, 3).fault(2 * time.Second).wait(6 * time.Second).phase("drain")
+			s.acked(q1, 0, 3).fault(2*time.Second).unanswered(q1, 4).wait(6 * time.Second).phase("drain")
 		}, fail, nil, "around f1"},
 		{"ends before it could be told", "progress", func(s *story) {
-			s.acked(q1, 0, 3).fault(2 * time.Second).wait(3 * time.Second).phase("drain")
+			s.acked(q1, 0, 3).fault(2*time.Second).unanswered(q1, 4).wait(3 * time.Second).phase("drain")
 		}, unknown, nil, "could tell"},
 		{"every publisher is paused", "progress", func(s *story) {
-			s.acked(q1, 0, 3).fault(20*time.Second).struck("pause_client", "publishers").wait(20*time.Second).acked(q1, 4, 6)
+			s.acked(q1, 0, 3).fault(20*time.Second).struck("pause_client", "publishers").late(q1, 4, 20*time.Second).acked(q1, 5, 6)
 		}, pass, nil, ""},
 		{"the one publisher is paused, by its name", "progress", func(s *story) {
-			s.acked(q1, 0, 3).fault(20*time.Second).struck("pause_client", "client:pub-1").wait(20*time.Second).acked(q1, 4, 6)
+			s.acked(q1, 0, 3).fault(20*time.Second).struck("pause_client", "client:pub-1").late(q1, 4, 20*time.Second).acked(q1, 5, 6)
 		}, pass, nil, ""},
 		{"it stands still after its publishers were paused", "progress", func(s *story) {
-			s.acked(q1, 0, 3).fault(20*time.Second).struck("pause_client", "publishers").wait(26*time.Second).acked(q1, 4, 6)
+			s.acked(q1, 0, 3).fault(20*time.Second).struck("pause_client", "publishers").late(q1, 4, 26*time.Second).acked(q1, 5, 6)
 		}, fail, map[string]int64{"silences": 1}, "around f1"},
 		{"it stands still for a moment before and after", "progress", func(s *story) {
-			s.acked(q1, 0, 3).wait(3*time.Second).fault(20*time.Second).struck("pause_client", "publishers").wait(23*time.Second).acked(q1, 4, 6)
+			s.acked(q1, 0, 3).wait(3*time.Second).fault(20*time.Second).struck("pause_client", "publishers").late(q1, 4, 23*time.Second).acked(q1, 5, 6)
 		}, pass, nil, ""},
 		{"it stands still while subscribers are paused", "progress", func(s *story) {
-			s.acked(q1, 0, 3).fault(20*time.Second).struck("pause_client", "subscribers").wait(20*time.Second).acked(q1, 4, 6)
+			s.acked(q1, 0, 3).fault(20*time.Second).struck("pause_client", "subscribers").late(q1, 4, 20*time.Second).acked(q1, 5, 6)
 		}, fail, nil, "around f1"},
 		{"every node is paused", "progress", func(s *story) {
-			s.acked(q1, 0, 3).fault(20*time.Second).struck("pause", "all", "node-1", "node-2").wait(20*time.Second).acked(q1, 4, 6)
+			s.acked(q1, 0, 3).fault(20*time.Second).struck("pause", "all", "node-1", "node-2").late(q1, 4, 20*time.Second).acked(q1, 5, 6)
 		}, pass, nil, ""},
 		{"every node is cut off from the others", "progress", func(s *story) {
-			s.acked(q1, 0, 3).fault(20*time.Second).struck("partition", "all", "node-1", "node-2").wait(20*time.Second).acked(q1, 4, 6)
+			s.acked(q1, 0, 3).fault(20*time.Second).struck("partition", "all", "node-1", "node-2").late(q1, 4, 20*time.Second).acked(q1, 5, 6)
 		}, pass, nil, ""},
 		{"the nodes are a ring", "progress", func(s *story) {
 			s.acked(q1, 0, 3).fault(20*time.Second).struck("partition", "all", "node-1", "node-2")
 			s.landings[0].Params = map[string]any{"shape": "ring"}
-			s.wait(20*time.Second).acked(q1, 4, 6)
+			s.late(q1, 4, 20*time.Second).acked(q1, 5, 6)
 		}, fail, nil, "around f1"},
 		{"one node is cut off from the others", "progress", func(s *story) {
-			s.acked(q1, 0, 3).fault(20*time.Second).struck("partition", "node-2~majority", "node-1", "node-2").wait(20*time.Second).acked(q1, 4, 6)
+			s.acked(q1, 0, 3).fault(20*time.Second).struck("partition", "node-2~majority", "node-1", "node-2").late(q1, 4, 20*time.Second).acked(q1, 5, 6)
 		}, fail, nil, "around f1"},
 		{"one of two nodes is paused", "progress", func(s *story) {
-			s.acked(q1, 0, 3).fault(20*time.Second).struck("pause", "leader", "node-1").wait(20*time.Second).acked(q1, 4, 6)
+			s.acked(q1, 0, 3).fault(20*time.Second).struck("pause", "leader", "node-1").late(q1, 4, 20*time.Second).acked(q1, 5, 6)
 		}, fail, nil, "around f1"},
 		{"every node is slow", "progress", func(s *story) {
-			s.acked(q1, 0, 3).fault(20*time.Second).struck("delay", "all", "node-1", "node-2").wait(20*time.Second).acked(q1, 4, 6)
+			s.acked(q1, 0, 3).fault(20*time.Second).struck("delay", "all", "node-1", "node-2").late(q1, 4, 20*time.Second).acked(q1, 5, 6)
 		}, fail, nil, "around f1"},
+		{"nobody asks", "progress", func(s *story) {
+			s.connect(pub, false).acked(q1, 0, 3).fault(2*time.Second).wait(6*time.Second).acked(q1, 4, 6)
+		}, pass, map[string]int64{"silences": 0}, ""},
+		{"nobody asks to the end", "progress", func(s *story) {
+			s.connect(pub, false).acked(q1, 0, 3).fault(2 * time.Second).wait(6 * time.Second).phase("drain")
+		}, unknown, nil, "no publish was acknowledged after a fault"},
+		{"nobody asks at first", "progress", func(s *story) {
+			s.connect(pub, false).acked(q1, 0, 3).fault(2*time.Second).wait(4*time.Second).late(q1, 4, 4*time.Second).acked(q1, 5, 6)
+		}, pass, nil, ""},
+		{"nobody asks at first, and it stands still then", "progress", func(s *story) {
+			s.connect(pub, false).acked(q1, 0, 3).fault(2*time.Second).wait(4*time.Second).late(q1, 4, 6*time.Second).acked(q1, 5, 6)
+		}, fail, nil, "acknowledged from 4.0"},
+		{"one publish of long ago is never answered", "progress", func(s *story) {
+			s.connect(pub, false).unanswered(q1b, 0).acked(q1, 0, 3).fault(2*time.Second).wait(6*time.Second).acked(q1, 4, 6)
+		}, fail, map[string]int64{"silences": 1}, "around f1"},
+		{"it refuses everything", "progress", func(s *story) {
+			s.connect(pub, false).acked(q1, 0, 3).fault(2 * time.Second)
+			for seq := range int64(8) {
+				s.publish(q1, 4+seq, history.Fail).wait(time.Second)
+			}
+			s.acked(q1, 12, 13)
+		}, fail, map[string]int64{"silences": 1}, "around f1"},
+		{"the publisher is not let in", "progress", func(s *story) {
+			s.connect(pub, false).acked(q1, 0, 3).fault(2*time.Second).disconnect(pub).wait(6*time.Second).connect(pub, true).acked(q1, 4, 6)
+		}, fail, map[string]int64{"silences": 1}, "around f1"},
 		{"publishers are paused to the end", "progress", func(s *story) {
 			s.acked(q1, 0, 3).fault(0).struck("pause_client", "publishers")
 			s.landings[0].Times.HealedNS = 0
-			s.wait(20 * time.Second).phase("drain")
+			s.unanswered(q1, 4).wait(20 * time.Second).phase("drain")
 		}, unknown, nil, "to the end a fault kept publishers"},
 		{"no bound", "progress", func(s *story) {
 			s.run.Budget.ProgressS = 0

@@ -71,7 +71,7 @@ func TestExits(t *testing.T) {
 func TestTheLossOfTheWitnessExplains(t *testing.T) {
 	s := newStory()
 	s.join(sub).connect(pub, false).phase("steady").acked(q1, 0, 0).deliver(sub, q1, 0).fault(9*time.Second).observe(history.ObserveWitnessGone, history.None, history.None, 0)
-	s.wait(20*time.Second).acked(q1, 1, 3).delivered(sub, q1, 2, 3)
+	s.late(q1, 1, 20*time.Second).acked(q1, 2, 3).delivered(sub, q1, 2, 3)
 	s.marker(q1, 4, history.OK).deliver(sub, q1, 4, history.FlagEnd)
 	results := judgeStory(t, s.finish(), "progress", "qos1-no-loss").Results
 	if r := results[0]; r.Status != verdict.Unknown || !strings.Contains(strings.Join(r.Reasons, " "), "the witness") {

@@ -13,13 +13,14 @@ var claimProgress = Entry{
 	Claim: verdict.Claim{Name: "progress", Severity: verdict.P1,
 		Text:   "While a fault is in place the cluster goes on acknowledging publishes, after a silence that the scenario bounds (progress_s).",
 		Source: "the scenario's budget"},
-	Category: Liveness, Checker: "progress@4", Protocols: every, Rests: history.PromiseProgress, New: newProgress, NeedsComplete: true, Timed: true, Bounded: true, canary: stall,
+	Category: Liveness, Checker: "progress@5", Protocols: every, Rests: history.PromiseProgress, New: newProgress, NeedsComplete: true, Timed: true, Bounded: true, canary: stall,
 	ByFault: true,
 }
 
 // progress judges that the cluster goes on: while a fault is in place, and
 // until it is overcome, publishers are not without an acknowledgement for
-// longer than the scenario allows. Time in which we kept them from one does not count.
+// longer than the scenario allows. Time in which we kept them from one does not count, nor
+// does time in which none asked for one.
 type progress struct {
 	ledger *ledger
 	bound  int64
@@ -94,10 +95,18 @@ func (c *progress) settled() (is bool) {
 }
 
 // around calls f with each silence around a fault, until publishing ends. One in which
-// nobody could be answered for a time is two, before it and after it.
+// nobody could be answered for a time is two, before it and after it. One that decides
+// begins when somebody asks.
 func (c *progress) around(end int64, f func(s silence, fault string)) {
 	part := func(s silence) {
-		if fault := c.overlapping(s); s.length() > 0 && fault != "" {
+		fault := c.overlapping(s)
+		if fault == "" {
+			return
+		}
+		if s.length() > c.bound || s.after == history.None {
+			s.from = c.ledger.unanswered(s.from, s.to)
+		}
+		if s.length() > 0 {
 			f(s, fault)
 		}
 	}
@@ -163,43 +172,51 @@ func intoParts(f history.Landing) bool {
 func (l *ledger) everyPublisher(target string) bool {
 	for s, row := range l.tables.Streams {
 		p := row.Producer
-		if l.works(int32(s)) && row.QoS > 0 && !row.Will && (uint32(p) >= uint32(len(l.tables.Processes)) || !history.Means(target, p, l.tables.Processes[p])) {
+		if l.answers(int32(s)) && (uint32(p) >= uint32(len(l.tables.Processes)) || !history.Means(target, p, l.tables.Processes[p])) {
 			return false
 		}
 	}
 	return true
 }
 
-// stall lets everything after the beginning of the first fault happen later, by more than
-// publishers may have to wait, and by the time in which nobody could answer them.
+// stall lets every acknowledgement after the beginning of the first fault come later, by
+// more than publishers may have to wait, and by the time in which nobody could answer them.
 func stall(ctx Context) *mutation {
 	m := &mutation{idle: "no fault was in place"}
-	if len(ctx.ledger.windows) == 0 {
+	l := ctx.ledger
+	if len(l.windows) == 0 {
 		return m
 	}
-	w := ctx.ledger.windows[0]
+	w := l.windows[0]
 	by := int64(ctx.Run.Budget.ProgressS*1e9) + int64(1e9)
-	for _, o := range ctx.ledger.mute() {
+	for _, o := range l.mute() {
 		if o.End == never {
 			m.idle = "to the end a fault kept publishers from any answer"
 			return m
 		}
 		by = max(by, int64(o.End-w.Start+time.Second)+int64(ctx.Run.Budget.ProgressS*1e9))
 	}
-	var times []int64 // of the batch, which lasts until the next
+	m.idle = "no publish was acknowledged after a fault was in place"
+	from := (int64(w.Start)/bucket + 1) * bucket // where the silence after an earlier one begins
+	var times []int64                            // of the batch, which lasts until the next
 	m.apply = func(b *history.Batch) *history.Batch {
-		if slices.Max(b.Time[:b.N]) < int64(w.Start) {
+		if slices.Max(b.Time[:b.N]) < from {
 			return b
 		}
-		c := *b
 		times = append(times[:0], b.Time[:b.N]...)
-		c.Time = times
-		for i, t := range c.Time {
-			if t >= int64(w.Start) {
-				c.Time[i] += by
+		held := false
+		for _, i := range l.rows(b).published {
+			if acknowledged(b, int(i)) && b.Time[i] >= from {
+				times[i] += by
+				held = true
 			}
 		}
+		if !held {
+			return b
+		}
 		m.did = sentence("stood still for %s from %s on, in %s", clock(by), clock(int64(w.Start)), w.Fault)
+		c := *b
+		c.Time = times
 		return &c
 	}
 	return m

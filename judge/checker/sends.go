@@ -146,6 +146,34 @@ func (l *ledger) before(stream int32, m, later *message) bool {
 	return m.called >= l.sessions.of[p].connects[m.conn]+resuming
 }
 
+// answers reports whether the messages of a stream are published by the workload, for an
+// acknowledgement each.
+func (l *ledger) answers(s int32) bool {
+	row := l.tables.Streams[s]
+	return l.works(s) && row.QoS > 0 && !row.Will
+}
+
+// unanswered returns the first time between two at which somebody had asked the cluster for an
+// acknowledgement, or the second. A publish asks from its call to its return, and a
+// publisher while it is not connected.
+func (l *ledger) unanswered(from, to int64) int64 {
+	for s, row := range l.tables.Streams {
+		if !l.answers(int32(s)) {
+			continue
+		}
+		l.sends.streams[s].messages.each(func(_ int64, m *message) bool {
+			if m.call != 0 && m.called < to && (m.ret == 0 || m.acked >= from) {
+				to = max(from, m.called)
+			}
+			return m.called < to
+		})
+		if uint32(row.Producer) < uint32(len(l.sessions.of)) {
+			to = l.sessions.of[row.Producer].away(from, to)
+		}
+	}
+	return to
+}
+
 // since is the first number of the stream that was called at t or later: a
 // producer calls the messages of one stream in order.
 func (st *stream) since(t int64) int64 {

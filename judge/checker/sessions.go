@@ -196,6 +196,23 @@ func (p *session) stays(from, to int64) bool {
 	return connected
 }
 
+// away returns the first time between two at which a process that is to be connected was
+// not, or the second.
+func (p *session) away(from, to int64) int64 {
+	i := sort.Search(len(p.turns), func(i int) bool { return p.turns[i] >= from })
+	connected := false
+	if i > 0 {
+		_, connected = slices.BinarySearch(p.connects, p.turns[i-1])
+	}
+	switch {
+	case !connected && p.tried:
+		return from
+	case i < len(p.turns):
+		return min(p.turns[i], to)
+	}
+	return to
+}
+
 // renewed reports whether a message was on its way to the broker when its producer got a
 // new session. To the broker it is another message there (MQTT 3.1.1 section 4.4).
 func (l *ledger) renewed(stream int32, seq int64) bool {

@@ -177,6 +177,26 @@ func (s *story) publish(st int32, seq int64, o history.Outcome) *story {
 	return s
 }
 
+// during publishes a number, which is acknowledged after what happens meanwhile.
+func (s *story) during(st int32, seq int64, meanwhile func()) *story {
+	e := s.publishing(st, seq)
+	c := s.call(e)
+	meanwhile()
+	s.ret(e, c, history.OK)
+	return s
+}
+
+// late publishes a number, which is acknowledged a time later.
+func (s *story) late(st int32, seq int64, d time.Duration) *story {
+	return s.during(st, seq, func() { s.wait(d) })
+}
+
+// unanswered publishes a number, and nothing comes of it.
+func (s *story) unanswered(st int32, seq int64) *story {
+	s.call(s.publishing(st, seq))
+	return s
+}
+
 // resent publishes a number on one connection, and sees it acknowledged on the
 // next, after what happens meanwhile.
 func (s *story) resent(st int32, seq int64, meanwhile func()) *story {
