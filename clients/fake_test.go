@@ -67,6 +67,8 @@ func fakeDriver(mode string) {
 	case "secret before hello":
 		fmt.Fprintln(os.Stderr, "connect with password=hunter2: refused")
 		os.Exit(7)
+	case "last words":
+		fmt.Fprint(os.Stderr, "using epoll\nno memory is left\n")
 	case "corrupted":
 		hello = strings.Replace(hello, "fake", "paho.mqtt.c", 1)
 	case "other contract":

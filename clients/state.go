@@ -82,16 +82,28 @@ func (d *Driver) Set(ctx context.Context, want string) error {
 		case <-time.After(setBound):
 			return fmt.Errorf("kill driver %s: it is there %s after SIGKILL", d.opts.Command, setBound)
 		}
-	case history.StateRunning, history.StateFrozen:
-		if want == state {
-			return nil
+	case history.StateFrozen:
+		d.held.Store(true) // before anybody sees it stopped
+		return d.turn(ctx, state, want)
+	case history.StateRunning:
+		if err := d.turn(ctx, state, want); err != nil {
+			return err
 		}
-		if err := freeze(d.cmd.Process, want == history.StateFrozen); err != nil {
-			return fmt.Errorf("set driver %s %s: %w", d.opts.Command, want, err)
-		}
-		return d.reach(ctx, want)
+		d.held.Store(false)
+		return nil
 	}
 	return fmt.Errorf("set driver %s %q: no such state; choose running, frozen or killed", d.opts.Command, want)
+}
+
+// turn stops the process or lets it go on.
+func (d *Driver) turn(ctx context.Context, state, want string) error {
+	if want == state {
+		return nil
+	}
+	if err := freeze(d.cmd.Process, want == history.StateFrozen); err != nil {
+		return fmt.Errorf("set driver %s %s: %w", d.opts.Command, want, err)
+	}
+	return d.reach(ctx, want)
 }
 
 func (d *Driver) reach(ctx context.Context, want string) error {

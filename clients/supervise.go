@@ -65,9 +65,12 @@ type Driver struct {
 	greeted chan struct{} // closed when hello was read
 	failed  chan struct{} // closed when Err is not nil any more
 	gone    chan struct{} // closed when the process is gone, exit says how
+	watched chan struct{} // closed when all times are recorded for which it was stopped
 	done    chan struct{} // closed when it is gone and all it said is recorded
 	exit    string
 	shot    atomic.Bool
+	held    atomic.Bool // stopped by Set
+	closed  atomic.Bool // killed by Close
 	lines   atomic.Int64
 
 	writing sync.Mutex // of a line to stdin
@@ -95,6 +98,7 @@ func Start(ctx context.Context, opts Options) (*Driver, error) {
 		greeted: make(chan struct{}),
 		failed:  make(chan struct{}),
 		gone:    make(chan struct{}),
+		watched: make(chan struct{}),
 		done:    make(chan struct{}),
 		ended:   map[int32]bool{},
 	}
@@ -109,6 +113,7 @@ func Start(ctx context.Context, opts Options) (*Driver, error) {
 		return nil, fmt.Errorf("start driver %s: %w", opts.Command, err)
 	}
 	go d.read(stdout)
+	go d.watch()
 	if err := d.handshake(ctx); err != nil {
 		d.Close()
 		<-d.done
@@ -281,6 +286,12 @@ func (d *Driver) Pid() int { return d.cmd.Process.Pid }
 // Close kills the driver if it still runs. The lines that it had written are
 // recorded before Done is closed.
 func (d *Driver) Close() error {
+	select {
+	case <-d.gone:
+		return nil
+	default:
+	}
+	d.closed.Store(true)
 	err := d.cmd.Process.Kill()
 	if errors.Is(err, os.ErrProcessDone) {
 		return nil

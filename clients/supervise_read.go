@@ -42,6 +42,7 @@ func (d *Driver) read(stdout *os.File) {
 		break
 	}
 	status := <-exit
+	<-d.watched
 	stdout.Close()
 	d.mu.Lock()
 	if d.bound != nil {
@@ -55,7 +56,9 @@ func (d *Driver) read(stdout *os.File) {
 	case !d.tr.greeted: // it never came to be a client
 		d.problem(fmt.Errorf("it ended before hello (%s)", exitText(status)))
 	case d.tr.bye == nil && d.cmd.ProcessState.ExitCode() == contract.ExitOwn:
-		d.problem(fmt.Errorf("it ended by a failure of its own (%s)", exitText(status)))
+		d.lost(fmt.Errorf("it ended by a failure of its own (%s)%s", exitText(status), d.tail.words()))
+	case d.tr.bye == nil && history.EndedByOthers(exitText(status)) && !d.closed.Load():
+		d.lost(fmt.Errorf("it ended without bye (%s)%s", exitText(status), d.tail.words()))
 	case d.tr.bye == nil:
 		d.problem(fmt.Errorf("it ended without bye (%s)", exitText(status)))
 	case status != nil:
@@ -101,25 +104,36 @@ func (d *Driver) line(data []byte) {
 }
 
 // problem records that the driver broke the contract.
-func (d *Driver) problem(err error) {
+func (d *Driver) problem(err error) { d.broke(err, history.OutcomeNone) }
+
+// lost records that the driver ended by no doing of the SDK or of ours.
+func (d *Driver) lost(err error) { d.broke(err, history.Fail) }
+
+func (d *Driver) broke(err error, o history.Outcome) {
 	err = errors.New(d.tr.scrub.Text("driver broke the contract: " + err.Error())) // it quotes the driver
 	d.mu.Lock()
 	d.problems++
 	record := d.problems <= maxProblems
 	d.mu.Unlock()
 	if record {
-		d.say(err.Error())
+		d.record(history.Event{Kind: history.KindDriver, Outcome: o, Text: err.Error()})
 	}
 	d.fail(err)
 }
 
-// say records what became of the driver. The row names its first client, and so its SDK.
+// say records what became of the driver.
 func (d *Driver) say(text string) {
-	process := int32(history.None)
+	d.record(history.Event{Kind: history.KindDriver, Text: text})
+}
+
+// record records what concerns the whole driver. The row names its first client, and so
+// its SDK.
+func (d *Driver) record(e history.Event) {
+	e.Process = history.None
 	if clients := d.opts.Spec.Clients; len(clients) > 0 {
-		process = clients[0].Process
+		e.Process = clients[0].Process
 	}
-	d.tr.record(history.Event{Kind: history.KindDriver, Process: process, Text: text})
+	d.tr.record(e)
 }
 
 func (d *Driver) fail(err error) {

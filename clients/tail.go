@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/robustmq/rmq-mcp/internal/secret"
@@ -37,6 +38,22 @@ func (t *tail) Write(b []byte) (int, error) {
 	}
 	return t.next.Write(b)
 }
+
+// words is what to add to the end of a driver: nothing, or the last line that was
+// printed, without secrets.
+func (t *tail) words() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(string(t.last)), "\n")
+	last := lines[len(lines)-1]
+	if last == "" {
+		return ""
+	}
+	return fmt.Sprintf(", and printed last: %s", secret.New(t.secrets...).End([]byte(last), maxWords, false))
+}
+
+// maxWords bounds the last words of a driver, in bytes.
+const maxWords = 200
 
 // String is what to add to an error: nothing, or the last that was printed,
 // without secrets.

@@ -26,7 +26,7 @@ type Event struct {
 	Kind    Kind
 	Edge    Edge
 	Via     Source
-	Outcome Outcome // on a return; OK on a disconnect that the client announced by DISCONNECT, where it had a will
+	Outcome Outcome // on a return; OK on a disconnect that the client announced by DISCONNECT, where it had a will; Fail on a driver's end that others brought about
 	Reason  uint8   // MQTT reason code, where one was seen
 	QoS     uint8   // of the PUBLISH as sent or delivered
 	Flags   Flags

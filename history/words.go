@@ -1,5 +1,7 @@
 package history
 
+import "strings"
+
 // Words that one side of a run writes and another reads. Both sides use the constants:
 // a word changed on one side only would make a claim hold for ever.
 
@@ -25,6 +27,10 @@ const (
 	// The witness ended or was stopped without being asked: a fault that waits for it
 	// is healed late.
 	ObserveWitnessGone = "witness_gone"
+
+	// A driver's process was stopped for a time, by no fault of ours: Value is the seconds
+	// for which it may have stood still by then, and the process is its first client.
+	ObserveDriverStill = "driver_stood_still"
 
 	// Observed of each node every second, from its process and its kernel.
 	ObserveMemory      = "process_memory_bytes"         // resident
@@ -85,6 +91,17 @@ const (
 	PacketClosed = "closed" // none: the connection has ended
 	PacketUnread = "unread" // none: what follows on the connection cannot be read
 )
+
+// EndedByOthers reports whether an end of a driver, as the text of a [KindDriver] has it, is
+// one that only others bring about: a signal by which nothing ends itself.
+func EndedByOthers(how string) bool {
+	for _, signal := range []string{"killed", "terminated", "interrupt", "hangup"} {
+		if strings.HasPrefix(how, "signal: "+signal) {
+			return true
+		}
+	}
+	return false
+}
 
 // FetchMailboxes is the text of a [KindFetch] that the harness makes of a node's
 // list of mailboxes. Between its call and its return is a point for each mailbox.

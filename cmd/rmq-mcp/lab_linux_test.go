@@ -131,6 +131,13 @@ func (l *lab) run(t *testing.T, phase string, args ...string) (cmd *exec.Cmd, pr
 		text, _ := os.ReadFile(out.Name())
 		return string(text)
 	}
+	awaitPhase(t, phase, printed)
+	return cmd, printed
+}
+
+// awaitPhase waits until a phase of a run has begun.
+func awaitPhase(t *testing.T, phase string, printed func() string) {
+	t.Helper()
 	if err := await(endBound, func() string {
 		if !strings.Contains(printed(), " s "+phase+" ") {
 			return "phase " + phase + " has not begun: " + printed()
@@ -139,7 +146,6 @@ func (l *lab) run(t *testing.T, phase string, args ...string) (cmd *exec.Cmd, pr
 	}); err != nil {
 		t.Fatal(err)
 	}
-	return cmd, printed
 }
 
 // processes are those of the lab, in these roles or all. The dead are not
@@ -215,11 +221,14 @@ func (l *lab) kill(all []proc) {
 
 // stop stops processes of the lab, all at once. They are killed with it at the
 // end, or by whoever misses them.
-func (l *lab) stop(all []proc) {
+func (l *lab) stop(all []proc) { l.signal(all, syscall.SIGSTOP) }
+
+// signal sends a signal to processes of the lab.
+func (l *lab) signal(all []proc, signal syscall.Signal) {
 	for _, p := range all {
 		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
 		if strings.Contains(string(environ), l.mark) {
-			syscall.Kill(p.pid, syscall.SIGSTOP)
+			syscall.Kill(p.pid, signal)
 		}
 	}
 }

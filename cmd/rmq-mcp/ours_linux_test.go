@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/history"
@@ -23,11 +24,13 @@ func TestOursIsNotTheBrokers(t *testing.T) {
 	type end struct {
 		role, phase string
 		stop        bool
+		until       string // the phase in which it goes on; "" for never
 	}
 	says := map[string]string{"disk": "the disk layer of node-1", "witness": "the witness", "driver": "signal: killed"}
 	ends := []end{
-		{"disk", history.PhaseFault, false}, {"disk", history.PhaseSteady, true}, {"disk", history.PhaseDrain, false},
-		{"witness", history.PhaseSteady, true}, {"driver", history.PhaseSteady, false},
+		{"disk", history.PhaseFault, false, ""}, {"disk", history.PhaseSteady, true, ""}, {"disk", history.PhaseDrain, false, ""},
+		{"witness", history.PhaseSteady, true, ""}, {"driver", history.PhaseSteady, false, ""},
+		{"driver", history.PhaseFault, true, history.PhaseDrain},
 	}
 	if killsPerKind() > defaultRounds {
 		ends = nil
@@ -36,7 +39,10 @@ func TestOursIsNotTheBrokers(t *testing.T) {
 				if role == "driver" && phase == history.PhaseDrain {
 					continue // it has ended by then
 				}
-				ends = append(ends, end{role, phase, false}, end{role, phase, true})
+				ends = append(ends, end{role, phase, false, ""}, end{role, phase, true, ""})
+				if role == "driver" {
+					ends = append(ends, end{role, phase, true, history.PhaseDrain})
+				}
 			}
 		}
 	}
@@ -44,6 +50,9 @@ func TestOursIsNotTheBrokers(t *testing.T) {
 		how := "killed"
 		if c.stop {
 			how = "stopped"
+		}
+		if c.until != "" {
+			how = "stopped until " + c.until
 		}
 		t.Run(fmt.Sprintf("%s %s in %s", c.role, how, c.phase), func(t *testing.T) {
 			t.Parallel()
@@ -54,9 +63,14 @@ func TestOursIsNotTheBrokers(t *testing.T) {
 			if len(ours) == 0 {
 				t.Fatalf("no process is the %s among %v", c.role, l.processes())
 			}
-			if c.stop {
+			switch {
+			case c.until != "": // all, so that nobody publishes meanwhile
+				l.stop(ours)
+				awaitPhase(t, c.until, printed)
+				l.signal(ours, syscall.SIGCONT)
+			case c.stop:
 				l.stop(ours[:1])
-			} else {
+			default:
 				l.kill(ours[:1])
 			}
 			err := cmd.Wait()
@@ -74,8 +88,13 @@ func TestOursIsNotTheBrokers(t *testing.T) {
 				t.Errorf("%s, exit %d: %q\n%s", v.State, code, v.Reasons, printed())
 			}
 			reason := says[c.role]
-			if c.role == "driver" && c.stop { // which is seen when it is to end
-				reason = "bye"
+			if c.role == "driver" {
+				if c.stop {
+					reason = "stood still from"
+				}
+				if !strings.Contains(v.Headline, reason) {
+					t.Errorf("the headline does not say %q: %q", reason, v.Headline)
+				}
 			}
 			if !slices.ContainsFunc(v.Reasons, func(why string) bool { return strings.Contains(why, reason) }) {
 				t.Errorf("no reason says %q: %q", reason, v.Reasons)

@@ -6,20 +6,48 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// A still is a time in which the host kept everything from running.
-type still struct{ from, to int64 }
+// A still is a time in which the host kept everything from running, or others kept a
+// driver from it.
+type still struct {
+	from, to int64
+	driver   string // of which client; "" for all that is on the host
+}
 
-// stand notes when the host stood still.
+// String says what happened.
+func (s still) String() string {
+	if s.driver == "" {
+		return sentence("the host kept everything from running for %s at %s", clock(s.to-s.from), clock(s.from))
+	}
+	return sentence("the driver of %s, a process of rmq-mcp, stood still from %s to %s, by no doing of the broker", s.driver, clock(s.from), clock(s.to))
+}
+
+// stand notes when the host or a driver stood still.
 func (l *ledger) stand(b *history.Batch, control []int32) {
 	for _, i := range control {
-		if b.Kind[i] == history.KindObserve && b.Process[i] == history.None && b.Node[i] == history.None && b.Text(int(i)) == history.ObserveStarved {
-			l.stills = append(l.stills, still{b.Time[i] - int64(b.Value[i]*1e9), b.Time[i]})
+		if s := l.stillOf(b, int(i)); s.to > 0 {
+			l.stills = append(l.stills, s)
 		}
 	}
 }
 
-// still returns the place of the first time in which the host stood still at any time
-// between two, -1 for none.
+// stillOf returns the time that a row says was one, none where it says none.
+func (l *ledger) stillOf(b *history.Batch, i int) still {
+	if b.Kind[i] != history.KindObserve || b.Node[i] != history.None {
+		return still{}
+	}
+	s := still{from: b.Time[i] - int64(b.Value[i]*1e9), to: b.Time[i]}
+	switch text := b.Text(i); {
+	case text == history.ObserveStarved && b.Process[i] == history.None:
+		return s
+	case text == history.ObserveDriverStill:
+		s.driver = l.process(b.Process[i])
+		return s
+	}
+	return still{}
+}
+
+// still returns the place of the first time in which the host or a driver stood still at
+// any time between two, -1 for none.
 func (l *ledger) still(from, to int64) int {
 	return slices.IndexFunc(l.stills, func(s still) bool { return s.from < to && from <= s.to })
 }
@@ -32,7 +60,7 @@ func (l *ledger) bereave(e exit) {
 	}
 }
 
-// stood returns how long the host stood still between two times.
+// stood returns how long the host or a driver stood still between two times.
 func (l *ledger) stood(from, to int64) (ns int64) {
 	for _, s := range l.stills {
 		ns += max(0, min(s.to, to)-max(s.from, from))

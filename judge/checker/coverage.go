@@ -19,7 +19,7 @@ type coverage struct {
 	exits   exitLog
 	ended   []string
 	gone    []string
-	goneAt  int64  // when the first of ours was gone; never
+	goneAt  int64  // when the first of ours under a node was gone; never
 	planted *int64 // how often a planted defect showed
 }
 
@@ -65,6 +65,10 @@ func (c *coverage) add(b *history.Batch) {
 			w.to = max(w.to, b.Time[i])
 		case history.KindPhase:
 			c.phases = append(c.phases, phase{b.Text(int(i)), b.Time[i]})
+		case history.KindDriver:
+			if b.Outcome[i] == history.Fail {
+				c.gone = append(c.gone, sentence("the driver of %s, a process of rmq-mcp, was gone at %s, by no doing of the broker: %s", c.ledger.process(b.Process[i]), clock(b.Time[i]), b.Text(int(i))))
+			}
 		case history.KindObserve:
 			if b.Process[i] == history.None && b.Node[i] == history.None && b.Text(int(i)) == history.ObserveStarved {
 				c.starved += b.Value[i]
@@ -72,6 +76,8 @@ func (c *coverage) add(b *history.Batch) {
 			switch b.Text(int(i)) {
 			case history.ObserveDiskGone:
 				c.diskGone(b, int(i))
+			case history.ObserveDriverStill:
+				c.gone = append(c.gone, c.ledger.stillOf(b, int(i)).String())
 			case history.ObserveWitnessGone:
 				c.ended = append(c.ended, sentence("the witness, a process of rmq-mcp, was gone at %s: the time that faults took from then on is not the broker's doing", clock(b.Time[i])))
 			case history.ObservePlanted:

@@ -141,3 +141,64 @@ func TestAKillExplainsWhatTookTooLong(t *testing.T) {
 		}
 	}
 }
+
+// A driver that stood still asked for nothing and read nothing: nothing that came late is
+// held against anybody, and what did not is judged.
+func TestAStoppedDriverExplains(t *testing.T) {
+	stood := func(s *story, d time.Duration) *story {
+		return s.wait(d).observe(history.ObserveDriverStill, pub, history.None, d.Seconds())
+	}
+	for _, test := range []struct {
+		name, claim string
+		tell        func(*story)
+		want        verdict.Status
+	}{
+		{"a publish that was on its way", "progress", func(s *story) {
+			s.acked(q1, 0, 3).fault(time.Second).during(q1, 4, func() { stood(s, 20*time.Second) }).acked(q1, 5, 6)
+		}, verdict.Unknown},
+		{"a subscriber that gets everything late", "delivery-progress", func(s *story) {
+			s.acked(q1, 0, 3)
+			stood(s, time.Minute).delivered(sub, q1, 0, 3)
+		}, verdict.Unknown},
+		{"a node that serves late", "recovery", func(s *story) {
+			stood(s.heal().join(probe1, probe2).acked(probed, 0, 0), time.Minute).deliver(probe1, probed, 0)
+		}, verdict.Unknown},
+		{"a message that comes twice", "qos2-exactly-once", func(s *story) {
+			stood(s.acked(q2, 0, 0), time.Minute).deliver(sub, q2, 0).deliver(sub, q2, 0)
+		}, verdict.Fail},
+		{"a node that ends", "no-exit", func(s *story) { stood(s, time.Minute).exited(2, 0, false) }, verdict.Fail},
+		{"nothing at all", "progress", func(s *story) {
+			stood(s.acked(q1, 0, 3).fault(time.Second).acked(q1, 4, 5), time.Minute).acked(q1, 6, 7)
+		}, verdict.Pass},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newStory()
+			s.join(sub).connect(pub, false)
+			test.tell(s)
+			report := judgeStory(t, s.finish(), test.claim)
+			r := report.Results[0]
+			if r.Status != test.want || r.Status == verdict.Unknown && !strings.Contains(said(r), "the driver of pub-1, a process of rmq-mcp, stood still from") {
+				t.Errorf("%s: %s %q", r.Status, r.Summary, r.Reasons)
+			}
+			if len(report.Coverage.Gone) != 1 {
+				t.Errorf("gone: %q", report.Coverage.Gone)
+			}
+		})
+	}
+}
+
+// A driver that others ended is a part of ours that is gone; one that ended in another way
+// is not.
+func TestADriverThatOthersEnded(t *testing.T) {
+	for outcome, want := range map[history.Outcome]string{history.Fail: "the driver of pub-1, a process of rmq-mcp, was gone", history.OutcomeNone: ""} {
+		s := newStory()
+		e := blank(history.KindDriver, pub)
+		e.Outcome, e.Text = outcome, "driver broke the contract: it ended without bye (signal: killed)"
+		s.join(sub).connect(pub, false).acked(q1, 0, 3)
+		s.add(e)
+		gone := strings.Join(judgeStory(t, s, "no-exit").Coverage.Gone, "; ")
+		if !strings.HasPrefix(gone, want) || (gone == "") != (want == "") || want != "" && !strings.Contains(gone, "signal: killed") {
+			t.Errorf("outcome %d: %q", outcome, gone)
+		}
+	}
+}

@@ -270,6 +270,8 @@ func (b *bench) result(end *closing, coverage verdict.Coverage, forged string) v
 		unsure(&r, "the history is not complete: what is missing could explain or hide it", end.complete.Why...)
 	case b.entry.Timed && r.Status == verdict.Fail && len(coverage.Ended) > 0:
 		unsure(&r, "which may be the reason: "+coverage.Ended[0])
+	case b.entry.Timed && r.Status == verdict.Fail && len(coverage.Gone) > 0:
+		unsure(&r, "which may be the reason: "+coverage.Gone[0])
 	case b.entry.Timed && coverage.HostStarvedS > verdict.MaxStarvedS && r.Status == verdict.Fail && r.Counts[countEnded] == 0:
 		unsure(&r, sentence("the host kept everything from running for %.1f s, which may be why it took so long", coverage.HostStarvedS))
 	case b.unseen != "" && r.Status == verdict.Fail:

@@ -22,7 +22,7 @@ type ledger struct {
 	wills    *wills
 	queues   *queues
 	storage  *storage
-	stills   []still // of the host
+	stills   []still // of the host and of drivers
 	exits    exitLog
 	bereft   int64 // when others first ended the process of a node; never
 	durable  bool  // the broker's vendor promises that what was acknowledged outlives a node

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/history"
@@ -26,14 +25,11 @@ type lives struct {
 // diedText is in the row of a driver that ended without having been told to.
 const diedText = "it ended without bye ("
 
-// killed are the ends of a process that others brought about.
-var killed = []string{"signal: killed", "signal: terminated", "signal: interrupt", "signal: hangup"}
-
 // died reports whether a driver's row says that it ended on its own: by a crash
 // of any kind.
 func died(text string) bool {
 	_, how, ended := strings.Cut(text, diedText)
-	return ended && !slices.ContainsFunc(killed, func(k string) bool { return strings.HasPrefix(how, k) })
+	return ended && !history.EndedByOthers(how)
 }
 
 func newLives(ctx Context) Checker { return &lives{ledger: ctx.ledger} }

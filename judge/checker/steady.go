@@ -271,8 +271,7 @@ func (c *steady) excuse(group []verdict.Trend, from, to int64) {
 		case t.Status != verdict.Fail:
 			continue
 		case stood >= 0:
-			s := c.ledger.stills[stood]
-			why = sentence("the host kept everything from running for %s at %s", clock(s.to-s.from), clock(s.from))
+			why = c.ledger.stills[stood].String()
 		case !slices.ContainsFunc(group, func(o verdict.Trend) bool { return len(o.Levels) > 0 && t.Low-o.High > t.Budget }):
 			why = "no other node is seen to have grown less by more than the budget, and all share the host and the load"
 		default:
