@@ -142,8 +142,8 @@ func TestAKillExplainsWhatTookTooLong(t *testing.T) {
 	}
 }
 
-// A driver that stood still asked for nothing and read nothing: nothing that came late is
-// held against anybody, and what did not is judged.
+// Nobody is charged for anything late that a driver may explain by standing still. The rest is
+// judged.
 func TestAStoppedDriverExplains(t *testing.T) {
 	stood := func(s *story, d time.Duration) *story {
 		return s.wait(d).observe(history.ObserveDriverStill, pub, history.None, d.Seconds())
@@ -187,8 +187,7 @@ func TestAStoppedDriverExplains(t *testing.T) {
 	}
 }
 
-// A driver that others ended is a part of ours that is gone; one that ended in another way
-// is not.
+// Only a driver ended by others is a part of ours that is gone.
 func TestADriverThatOthersEnded(t *testing.T) {
 	for outcome, want := range map[history.Outcome]string{history.Fail: "the driver of pub-1, a process of rmq-mcp, was gone", history.OutcomeNone: ""} {
 		s := newStory()
