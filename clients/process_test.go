@@ -62,7 +62,7 @@ func TestAnErrorOfALibrary(t *testing.T) {
 			file := library(t, dir, "node_modules/sdk/index.js", "setTimeout(() => { throw new Error('of a library') }, 1000)")
 			program.Env = append(program.Env, "NODE_OPTIONS=--require="+file)
 		case "python":
-			file := library(t, dir, "site-packages/sdk.py", "import threading, time\ndef fail(): time.sleep(1); raise ValueError('of a library')\nthreading.Thread(target=fail, daemon=True).start()")
+			file := library(t, dir, "site-packages/sdk.py", "import threading, time\ndef fail():\n while threading.excepthook is threading.__excepthook__: time.sleep(0.01) # until the driver is there\n raise ValueError('of a library')\nthreading.Thread(target=fail, daemon=True).start()")
 			main := program.Argv[len(program.Argv)-1]
 			code := "import runpy, sys; sys.path[0] = sys.argv[1]; runpy.run_path(sys.argv[2]); runpy.run_path(sys.argv[3], run_name='__main__')"
 			program.Argv = append(slices.Clone(program.Argv[:len(program.Argv)-1]), "-c", code, filepath.Dir(main), file, main)

@@ -139,7 +139,8 @@ type fakeNode struct {
 	refuses error         // Set's answer, unless it is to run
 	broken  error         // Set's answer to running
 	exit    string
-	foreign bool // not ours
+	foreign bool           // not ours
+	theirs  map[string]any // how to find it, of somebody else's that is named
 
 	word     map[string]string // what Ask adds
 	log      string            // path
@@ -183,6 +184,8 @@ func (n *fakeNode) Launch(binary string, settings map[string]any) error {
 	n.binary, n.settings = binary, settings
 	return nil
 }
+
+func (n *fakeNode) Foreign() map[string]any { return n.theirs }
 
 func (n *fakeNode) Launchable(string, map[string]any) error { return nil }
 

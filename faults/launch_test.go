@@ -50,6 +50,10 @@ func TestRelaunching(t *testing.T) {
 			did: []string{"set node-1 killed", "wipe node-1", "set node-1 running", "set node-1 running"},
 		},
 		{
+			name: "the data are somebody else's", fault: "replace_node", nodes: []int{1}, want: history.Unsupported, reason: "nothing of them is removed",
+			bend: func(r *rig) { r.nodes[0].theirs = map[string]any{"container": "broker"} },
+		},
+		{
 			name: "upgraded and back", fault: "upgrade", params: map[string]any{"binary": "/b"}, nodes: []int{1, 2}, want: history.Landed,
 			did: []string{
 				"set node-1 stopped", "launch node-1 /b map[]", "set node-1 running", "set node-2 stopped", "launch node-2 /b map[]", "set node-2 running",

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/history"
@@ -18,6 +19,11 @@ func (ReplaceNode) Name() string { return "replace_node" }
 // Plan plans to replace every node. Beside the new process, its data must have
 // gone, and the others must still count it among their members.
 func (ReplaceNode) Plan(ctx context.Context, target Target) (*Injection, error) {
+	for _, n := range target.Nodes {
+		if f, ok := n.(foreigner); ok && f.Foreign() != nil {
+			return nil, fmt.Errorf("%w: the data of %s are those of somebody else, and nothing of them is removed", ErrUnsupported, n.Name())
+		}
+	}
 	in, err := relaunched(target, "kill, wipe, start", Entry{Want: Replaced})
 	if err != nil {
 		return nil, err

@@ -1,6 +1,10 @@
 package faults
 
-import "context"
+import (
+	"context"
+
+	"github.com/robustmq/rmq-mcp/history"
+)
 
 // Restart ends the target's processes and starts them again at once. It heals
 // itself as soon as they serve.
@@ -25,6 +29,9 @@ func relaunched(target Target, mechanism string, entry Entry) (*Injection, error
 	away := newOutages(target.Nodes)
 	in := &Injection{Mechanism: mechanism, Brief: true, Watch: away.watch}
 	for _, m := range nodes {
+		if err := can(m, history.EndKilled); err != nil {
+			return nil, err
+		}
 		entry.Layer = processLayerOf(m)
 		in.Entries = append(in.Entries, entry)
 		in.Proofs = append(in.Proofs, anotherProcess(m), away.proof(m))

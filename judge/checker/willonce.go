@@ -165,11 +165,13 @@ func (c *willOnce) Result(*closing) verdict.Result {
 	return r
 }
 
-// early reports whether a will came before its client ended the connection, and a fault on
-// the brokers or on the client may have ended it for the broker shortly before.
+// early reports whether a will came before its client ended the connection, and something
+// may have ended it for the broker shortly before: a fault on the brokers or on the client, or
+// a time in which the host or a driver stood still.
 func (c *willOnce) early(q *bequest, a arrival) bool {
 	const noticing = int64(history.Noticing)
-	return a.at < q.ended && overlap(c.ledger.windowsOf(q.process), max(q.called, a.at-noticing), a.at)
+	from := max(q.called, a.at-noticing)
+	return a.at < q.ended && (overlap(c.ledger.windowsOf(q.process), from, a.at) || c.ledger.still(from, a.at) >= 0)
 }
 
 // owed reports whether a process must get the will of a connection that was lost. It

@@ -179,6 +179,9 @@ func TestWillOnce(t *testing.T) {
 		{"before a DISCONNECT, as the broker had lost its client", func(s *story) *story {
 			return s.trouble("client:will-1", 20*time.Second).wait(17 * time.Second).mourned(0).wait(20 * time.Second).leaves()
 		}, false, pass, "", ""},
+		{"before a DISCONNECT, as its client's driver stood still", func(s *story) *story {
+			return s.wait(17*time.Second).observe(history.ObserveDriverStill, mortal, history.None, 17).mourned(0).wait(20 * time.Second).leaves()
+		}, false, pass, "", ""},
 		{"before a DISCONNECT, long after a fault", func(s *story) *story {
 			return s.trouble("client:will-1", 5*time.Second).wait(time.Minute).mourned(0).wait(20 * time.Second).leaves()
 		}, false, fail, verdict.Broker, "although will-1 had ended"},
