@@ -447,6 +447,9 @@ func TestCheckers(t *testing.T) {
 			s.connect(pub, false).join(sub).acked(q1, 0, 1).disconnect(pub).connect(pub, true).resent(q1, 2, func() {}).wait(2*time.Second).under(q1, 3, 4)
 			s.delivered(sub, q1, 0, 2).deliver(sub, q1, 4).deliver(sub, q1, 3)
 		}, fail, map[string]int64{"nonmonotonic": 1}, ""},
+		{"under another topic it has no place in the order", "order-per-stream", func(s *story) {
+			s.join(sub).acked(q1, 0, 3).deliver(sub, q1, 0).deliver(sub, q1, 3, history.FlagRenamed).deliver(sub, q1, 1).deliver(sub, q1, 2)
+		}, pass, map[string]int64{"nonmonotonic": 0}, ""},
 		{"streams are not ordered among each other", "order-per-stream", func(s *story) {
 			s.join(sub).acked(q1, 0, 1).acked(q1b, 0, 1).delivered(sub, q1b, 0, 1).delivered(sub, q1, 0, 1)
 		}, pass, nil, ""},

@@ -1,6 +1,11 @@
 package checker
 
-import "github.com/robustmq/rmq-mcp/history"
+import (
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/history"
+)
 
 // A look is one fetch of a process from a mailbox.
 type look struct {
@@ -26,6 +31,11 @@ func (k look) whole() bool {
 type looks struct {
 	of  [][]look // by process
 	all bool     // else only the last of each is kept
+}
+
+// fetches reports whether anybody in a history fetches from mailboxes.
+func fetches(t *history.Tables) bool {
+	return slices.ContainsFunc(t.Processes, func(p history.Process) bool { return p.Protocol == contract.MQ9 })
 }
 
 func newLooks(t *history.Tables, all bool) *looks {
@@ -58,6 +68,17 @@ func (k *looks) row(b *history.Batch, i int) *look {
 		return last
 	}
 	return nil
+}
+
+// strays returns the rows of a batch that deliver a message in the answer of another mailbox.
+func (k *looks) strays(l *ledger, b *history.Batch) (rows []int32) {
+	for i := range b.N {
+		at, s := k.row(b, i), b.Stream[i]
+		if at != nil && at.took <= at.size && l.works(s) && l.requests(s) && l.topic(s) != at.mailbox {
+			rows = append(rows, int32(i))
+		}
+	}
+	return rows
 }
 
 func (k *looks) fork() *looks {

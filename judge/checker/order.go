@@ -13,7 +13,7 @@ var claimOrderPerStream = Entry{
 	Claim: verdict.Claim{Name: "order-per-stream", Severity: verdict.P2, Gated: true,
 		Text:   "A Server MUST by default treat each Topic as an Ordered Topic: PUBLISH packets of a client, a topic and a QoS are sent to consumers in the order in which they were received.",
 		Source: "MQTT 3.1.1 section 4.6 [MQTT-4.6.0-5], [MQTT-4.6.0-6]; MQTT 5.0 section 4.6 [MQTT-4.6.0-5]"},
-	Category: Ordering, Checker: "order@4", Protocols: mqtt, Rests: history.PromiseOrder, New: newOrder, canary: swap,
+	Category: Ordering, Checker: "order@5", Protocols: mqtt, Rests: history.PromiseOrder, New: newOrder, canary: swap,
 	Excused: map[string]string{"packet_duplicate": "packet_duplicate makes one message two to the broker", "packet_drop": "a message that never came is sent again later"},
 	Unjudged: func(c Circumstances) string {
 		switch {
@@ -31,7 +31,7 @@ var claimMQ9Fifo = Entry{
 	Claim: verdict.Claim{Name: "mq9-fifo", Severity: verdict.P2, Gated: true,
 		Text:   "Within one priority messages are delivered in the order in which they were stored.",
 		Source: "mq9 protocol.md, priorities"},
-	Category: Ordering, Checker: "order@6", Protocols: mq9, Rests: history.PromiseMailboxes, New: newOrder, canary: swap,
+	Category: Ordering, Checker: "order@7", Protocols: mq9, Rests: history.PromiseMailboxes, New: newOrder, canary: swap,
 	Notice: Notice{"nonmonotonic", "deliveries out of order", "mq9/concurrent-writers"},
 }
 
@@ -43,9 +43,11 @@ var claimMQ9Fifo = Entry{
 // order, may have ended with the connection. Repetitions may come at any time: 1 2 3 2
 // 3 4 is in order. A gap that is never filled is only counted; no-loss judges it.
 // Messages of one QoS alone have an order: with several filters a client may get the
-// copies of one stream with several.
+// copies of one stream with several. Those of another topic or mailbox than their own have none:
+// no-unexpected judges them.
 type order struct {
 	ledger *ledger
+	looks  *looks           // nil where nobody speaks mq9
 	lines  []line           // by pair, of the QoS that came first
 	others map[copies]*line // of every other QoS
 	seen   int64
@@ -98,13 +100,24 @@ type line struct {
 }
 
 func newOrder(ctx Context) Checker {
-	return &order{ledger: ctx.ledger, lines: make([]line, len(ctx.ledger.route.pairs)), others: map[copies]*line{}, again: map[copied]struct{}{}}
+	c := &order{ledger: ctx.ledger, lines: make([]line, len(ctx.ledger.route.pairs)), others: map[copies]*line{}, again: map[copied]struct{}{}}
+	if fetches(ctx.Tables) {
+		c.looks = newLooks(ctx.Tables, false)
+	}
+	return c
 }
 
 func (c *order) Add(b *history.Batch) {
 	l := c.ledger
+	var strays []int32
+	if c.looks != nil {
+		strays = c.looks.strays(l, b)
+	}
 	for _, d := range l.rows(b).delivered {
-		if !l.ordered(d) {
+		for len(strays) > 0 && strays[0] < d.i {
+			strays = strays[1:]
+		}
+		if !l.ordered(d) || len(strays) > 0 && strays[0] == d.i {
 			continue
 		}
 		line, seq := c.line(d.pair, b.QoS[d.i]), d.seq
@@ -155,9 +168,9 @@ func (c *order) line(pair int32, qos uint8) *line {
 }
 
 // ordered reports whether a delivery has a place in an order: not a retained
-// copy, not one of a shared subscription, not a register's.
+// copy, not one under another topic, not one of a shared subscription, not a register's.
 func (l *ledger) ordered(d delivery) bool {
-	return d.pair >= 0 && d.flags&(history.FlagRetain|history.FlagCorrupt) == 0 &&
+	return d.pair >= 0 && d.flags&(history.FlagRetain|history.FlagCorrupt|history.FlagRenamed) == 0 &&
 		l.route.pairs[d.pair].shared == 0 && !l.route.pairs[d.pair].register
 }
 
@@ -295,6 +308,9 @@ func (c *order) fork() Checker {
 	for at, o := range c.others {
 		forked := o.fork()
 		f.others[at] = &forked
+	}
+	if c.looks != nil {
+		f.looks = c.looks.fork()
 	}
 	f.lines, f.late, f.again = forks(c.lines, line.fork), slices.Clone(c.late), maps.Clone(c.again)
 	return &f

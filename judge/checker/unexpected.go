@@ -3,7 +3,6 @@ package checker
 import (
 	"slices"
 
-	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -11,7 +10,7 @@ import (
 var claimNoUnexpected = Entry{
 	Claim: verdict.Claim{Name: "no-unexpected", Severity: verdict.P0, Gated: true,
 		Text:   "Only published messages are delivered, under their topic, to matching subscriptions alone, and with RETAIN only if published with it.",
-		Source: "MQTT 3.1.1 sections 3.3.5, 4.7 and 3.3.1.3 [MQTT-3.3.1-9]"},
+		Source: "MQTT 3.1.1 sections 3.3.5, 4.7 and 3.3.1.3 [MQTT-3.3.1-9]; mq9 protocol.md, MSG.FETCH"},
 	Category: Isolation, Checker: "unexpected@3", Protocols: every, Rests: history.PromiseProtocol, New: newUnexpected, NeedsComplete: true, canary: invent,
 	ByHand: true,
 	Notice: Notice{"unexpected", "unexpected deliveries", "mqtt/broker-kill-9"},
@@ -47,7 +46,7 @@ type suspect struct {
 
 func newUnexpected(ctx Context) Checker {
 	c := &unexpected{ledger: ctx.ledger, newcomers: newNewcomers(ctx.ledger)}
-	if slices.ContainsFunc(ctx.Tables.Processes, func(p history.Process) bool { return p.Protocol == contract.MQ9 }) {
+	if fetches(ctx.Tables) {
 		c.looks = newLooks(ctx.Tables, false)
 	}
 	return c
@@ -112,11 +111,8 @@ func (c *unexpected) mailboxes(b *history.Batch) {
 	if c.looks == nil {
 		return
 	}
-	for i := range b.N {
-		at, s := c.looks.row(b, i), b.Stream[i]
-		if at != nil && at.took <= at.size && c.ledger.works(s) && c.ledger.requests(s) && c.ledger.topic(s) != at.mailbox {
-			c.suspect(suspect{process: b.Process[i], stream: s, seq: b.Seq[i], index: b.Index[i], t: b.Time[i], elsewhere: true})
-		}
+	for _, i := range c.looks.strays(c.ledger, b) {
+		c.suspect(suspect{process: b.Process[i], stream: b.Stream[i], seq: b.Seq[i], index: b.Index[i], t: b.Time[i], elsewhere: true})
 	}
 }
 
