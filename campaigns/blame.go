@@ -13,6 +13,7 @@ import (
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/judge/checker"
 	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // Referees of a run alone. The others are those of a matrix, too.
@@ -72,12 +73,26 @@ func VariationsOf(r Recipe, sdk string, crashes bool) ([]Variation, error) {
 		return nil, fmt.Errorf("vary the client library of run %s: %s is the one that it used; name another, `rmq-mcp sdks list` shows them", r.Run.ID, library(found.String()))
 	}
 	list = append(list, Variation{Referee: RefereeSDK, SDK: found.String()})
-	if flavor := ControlFlavor(r.Run.Cluster.Flavor, protocol, crashes); flavor != "" {
+	if flavor := ControlFlavor(r.Run.Cluster.Flavor, protocol, crashes); flavor != "" && offNodes(r) {
 		v := Variation{Referee: RefereeControl, Flavor: flavor, Also: besides(r, flavor)}
 		v.NoFaults, v.OffNodes = r.Start.NoFaults, len(r.Run.LeftOut) > 0 // it has no more faults than the run had
 		list = append(list, v)
 	}
 	return list, nil
+}
+
+// offNodes reports whether a run was without faults of its scenario exactly as one that leaves
+// out all on nodes, if it was without any: a control can be no other.
+func offNodes(r Recipe) bool {
+	if len(r.Run.LeftOut) == 0 {
+		return true
+	}
+	s, err := scenarios.Parse(r.Run.Scenario, []byte(r.Text))
+	if err != nil {
+		return false
+	}
+	_, words := s.OffNodes()
+	return slices.Equal(words, r.Run.LeftOut)
 }
 
 // judgedWithoutFaults reports whether a claim can fail in a run without faults.

@@ -13,6 +13,7 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 func recipeOf(protocol, flavor, sdk string, arm ...string) Recipe {
@@ -57,6 +58,19 @@ func TestVariations(t *testing.T) {
 	list, _ := VariationsOf(of, "", false)
 	if i := slices.IndexFunc(list, func(v Variation) bool { return v.NoFaults }); i < 0 || !list[i].Tap || list[i].String() != "without the faults (the packets recorded)" {
 		t.Errorf("%v", list)
+	}
+	// A control that leaves out more faults than the run did is compared with nothing.
+	some, err := scenarios.Load("mqtt/degraded-quorum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	of.Text = some.Text
+	for leftOut, want := range map[string]bool{"delay of follower, slow of follower": false, "delay of follower, slow of follower, kill of leader": true} {
+		of.Run.Scenario, of.Run.LeftOut = "mqtt/degraded-quorum", strings.Split(leftOut, ", ")
+		list, _ := VariationsOf(of, "", false)
+		if slices.ContainsFunc(list, func(v Variation) bool { return v.OffNodes }) != want {
+			t.Errorf("without %s: %+v", leftOut, list)
+		}
 	}
 	for _, sdk := range []string{"go/paho.mqtt.golang@1.3.5", "cobol/mqtt"} {
 		if _, err := VariationsOf(recipeOf("mqtt3", "robustmq", "go/paho.mqtt.golang@1.5.1"), sdk, false); err == nil {

@@ -28,6 +28,7 @@ type Cell struct {
 	NoFaults    bool   // its scenario has none, or it is a baseline
 	Baseline    bool   // the workload alone of a scenario that has faults
 	LeftOut     string // faults of its scenario that it was without, beside others
+	Spread      int    // as in [history.Run]
 	Transport   string // tcp, tls, ws, wss
 	Broker      Broker
 	Wire        bool // packets were recorded
@@ -93,10 +94,11 @@ func (c Cell) kept() any {
 	return struct {
 		scenario, tier, sdk, protocol, transport, leftOut string
 		seed                                              int64
+		spread                                            int
 		baseline                                          bool
 		broker                                            Broker
 		budget                                            history.Budget
-	}{c.ScenarioSHA, c.Tier, c.SDK, c.Protocol, c.Transport, c.LeftOut, c.Seed, c.Baseline, c.Broker, c.Budget}
+	}{c.ScenarioSHA, c.Tier, c.SDK, c.Protocol, c.Transport, c.LeftOut, c.Seed, c.Spread, c.Baseline, c.Broker, c.Budget}
 }
 
 // result is what the run found about a claim; nil if it did not judge it.

@@ -59,7 +59,7 @@ func read(d *reports.RunDir, root string) (Cell, error) {
 	}
 	return Cell{
 		RunID: d.Run.ID, Root: root, Scenario: d.Run.Scenario, ScenarioSHA: d.Run.ScenarioSHA, Seed: d.Run.Seed, Tier: d.Run.Tier, Budget: d.Run.Budget,
-		SDK: d.Run.SDK, Protocol: d.Run.Protocol, NoFaults: d.Run.Control || len(d.Run.Faults) == 0, Baseline: d.Run.Control, LeftOut: strings.Join(d.Run.LeftOut, ", "), Transport: cmp.Or(d.Run.Transport, "tcp"), Broker: BrokerOf(d.Run.Cluster),
+		SDK: d.Run.SDK, Protocol: d.Run.Protocol, NoFaults: d.Run.Control || len(d.Run.Faults) == 0, Baseline: d.Run.Control, LeftOut: strings.Join(d.Run.LeftOut, ", "), Spread: d.Run.Spread, Transport: cmp.Or(d.Run.Transport, "tcp"), Broker: BrokerOf(d.Run.Cluster),
 		Wire: d.Run.Wire, Earlier: earlier, Verdict: v, Shortfalls: d.Shortfalls(found), Panics: panics, StarvedS: found.Coverage.HostStarvedS, Harness: d.Harness,
 	}, nil
 }

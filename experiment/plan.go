@@ -45,7 +45,6 @@ type plan struct {
 	groups      map[string][]int32 // processes by group
 	streams     []int32
 	guaranteed  []int32   // those of QoS 1 and 2
-	clients     int       // of all groups; each begins at the node after that of the one before
 	shared      [][]int32 // the members of each shared subscription
 
 	matched map[int32][]int32 // of whose filters match some topics only: those of QoS 1 and 2
@@ -239,7 +238,7 @@ func (p *planner) client(out *plan, group string, i int, filters []contract.Filt
 	name := fmt.Sprintf("%s-%d", group, i+1)
 	c := contract.Client{
 		ClientID:    fmt.Sprintf("r%s%c%c%dx%d", p.run, group[0], group[1], p.number, i+1),
-		Endpoints:   rotate(p.endpoints, out.clients),
+		Endpoints:   rotate(p.endpoints, firstNode[group]+i),
 		Protocol:    p.protocol,
 		Transport:   p.transport,
 		CA:          p.ca,
@@ -268,9 +267,19 @@ func (p *planner) client(out *plan, group string, i int, filters []contract.Filt
 	}
 	c.Clean = row.Clean
 	c.Process = p.rec.Process(row)
-	out.clients++
 	out.groups[group] = append(out.groups[group], c.Process)
 	return c
+}
+
+// spread is the number of the rule by which clients begin at nodes; run.json has it. The
+// clients of a group begin at one node after the other.
+const spread = 1
+
+// firstNode is the node of a group's first client, 0 where it is not here. So no node is
+// without clients where groups are small, and no client moves when another group grows.
+var firstNode = map[string]int{
+	history.GroupOffline: 2, history.GroupPaused: 1, history.GroupSlow: 1,
+	history.GroupShared: 1, history.GroupOverlapping: 1, history.GroupFiltered: 1,
 }
 
 // keepsNothing reports whether a client of a group asks for no session. Every

@@ -112,7 +112,7 @@ func (s *stage) freeze() error {
 	doc := s.scenario
 	if doc != nil {
 		run.Scenario, run.ScenarioSHA, run.Tier, run.Control = doc.Name, doc.SHA, scenarios.TierName(s.start.Tier), s.start.NoFaults
-		run.ControlWhy, run.Lowered, run.LeftOut = s.notice, s.lowered, s.leftOut
+		run.ControlWhy, run.Lowered, run.LeftOut, run.Spread = s.notice, s.lowered, s.leftOut, spread
 		run.Protocol, run.SDK = doc.Protocol, s.sdk.String()
 		run.Faults, run.Budget = doc.Planned(s.tier), doc.Budget(s.tier)
 	}

@@ -108,7 +108,7 @@ type aspect struct{ name, value string }
 func aspects(r *history.Run) []aspect {
 	b := campaigns.BrokerOf(r.Cluster)
 	return []aspect{
-		{"scenario", r.Name()}, {"text of the scenario", fmt.Sprintf("%.8s", r.ScenarioSHA)}, {"faults left out", strings.Join(r.LeftOut, ", ")},
+		{"scenario", r.Name()}, {"text of the scenario", fmt.Sprintf("%.8s", r.ScenarioSHA)}, {"faults left out", strings.Join(r.LeftOut, ", ")}, {"spread of clients over nodes", fmt.Sprint(r.Spread)},
 		{"load", r.Lowered}, {"tier", r.Tier}, {"budget", fmt.Sprintf("%+v", r.Budget)}, {"protocol", r.Protocol}, {"transport", cmp.Or(r.Transport, contract.TCP)}, {"SDK", r.SDK},
 		{"broker", b.String()}, {"endpoints", b.At}, {"build", fmt.Sprintf("%.8s", r.Cluster.BinarySHA)}, {"image", r.Cluster.Image},
 		{"nodes", strconv.Itoa(b.Nodes)}, {"profile", b.Profile}, {"runtime", b.Runtime}, {"settings", b.Differs},

@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"slices"
+
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -19,7 +21,9 @@ type coverage struct {
 	exits   exitLog
 	ended   []string
 	gone    []string
-	goneAt  int64  // when the first of ours under a node was gone; never
+	goneAt  int64 // when the first of ours under a node was gone; never
+	stood   []string
+	stoodAt int64  // when the first driver stood still; never
 	planted *int64 // how often a planted defect showed
 }
 
@@ -33,7 +37,7 @@ type phase struct {
 }
 
 func newCoverage(l *ledger) *coverage {
-	c := &coverage{ledger: l, probe: make([]bool, len(l.tables.Streams)), first: never, goneAt: never, works: map[int]*work{}}
+	c := &coverage{ledger: l, probe: make([]bool, len(l.tables.Streams)), first: never, goneAt: never, stoodAt: never, works: map[int]*work{}}
 	for i, s := range l.tables.Streams {
 		c.probe[i] = uint32(s.Producer) < uint32(len(l.tables.Processes)) && l.tables.Processes[s.Producer].Group == history.GroupProbe
 	}
@@ -77,7 +81,8 @@ func (c *coverage) add(b *history.Batch) {
 			case history.ObserveDiskGone:
 				c.diskGone(b, int(i))
 			case history.ObserveDriverStill:
-				c.gone = append(c.gone, c.ledger.stillOf(b, int(i)).String())
+				s := c.ledger.stillOf(b, int(i))
+				c.stoodAt, c.stood = min(c.stoodAt, s.from), append(c.stood, s.String())
 			case history.ObserveWitnessGone:
 				c.ended = append(c.ended, sentence("the witness, a process of rmq-mcp, was gone at %s: the time that faults took from then on is not the broker's doing", clock(b.Time[i])))
 			case history.ObservePlanted:
@@ -135,7 +140,7 @@ func (c *coverage) idle() (faults []string) {
 
 func (c *coverage) result() verdict.Coverage {
 	end := c.drained()
-	out := verdict.Coverage{HostStarvedS: c.starved, Recorded: c.events, FaultPerS: c.rate(history.PhaseFault, 0, end), Idle: c.idle(), Ended: c.ended, Gone: c.gone, PlantShown: c.planted}
+	out := verdict.Coverage{HostStarvedS: c.starved, Recorded: c.events, FaultPerS: c.rate(history.PhaseFault, 0, end), Idle: c.idle(), Ended: c.ended, Gone: slices.Concat(c.gone, c.stood), PlantShown: c.planted}
 	out.SteadyPerS = c.rate(history.PhaseSteady, 0, end)
 	out.BeforePerS = c.rate(history.PhaseSteady, 0.5, end)
 	out.AfterPerS = c.rate(history.PhaseRecovery, 0.5, end)

@@ -167,6 +167,11 @@ func TestAStoppedDriverExplains(t *testing.T) {
 			stood(s.acked(q2, 0, 0), time.Minute).deliver(sub, q2, 0).deliver(sub, q2, 0)
 		}, verdict.Fail},
 		{"a node that ends", "no-exit", func(s *story) { stood(s, time.Minute).exited(2, 0, false) }, verdict.Fail},
+		{"a message that never comes", "qos1-no-loss", func(s *story) {
+			stood(s, time.Minute).acked(q1, 0, 9).delivered(sub, q1, 0, 8)
+			s.marked(q1, 10)
+			s.wait(30 * time.Second)
+		}, verdict.Fail},
 		{"nothing at all", "progress", func(s *story) {
 			stood(s.acked(q1, 0, 3).fault(time.Second).acked(q1, 4, 5), time.Minute).acked(q1, 6, 7)
 		}, verdict.Pass},

@@ -223,8 +223,12 @@ func (j *judge) report(ended bool) Report {
 			b.broken = j.broken
 		}
 		r := b.result(end, out.Coverage, forged)
-		if len(out.Coverage.Gone) > 0 && r.Status == verdict.Fail && b.entry.explained(r, j.coverage.goneAt) {
-			unsure(&r, "which may be the reason: "+out.Coverage.Gone[0])
+		switch c := j.coverage; {
+		case r.Status != verdict.Fail:
+		case len(c.gone) > 0 && b.entry.explained(r, c.goneAt):
+			unsure(&r, "which may be the reason: "+c.gone[0])
+		case len(c.stood) > 0 && b.entry.Timed && b.entry.explained(r, c.stoodAt): // what is missing in the end was not late
+			unsure(&r, "which may be the reason: "+c.stood[0])
 		}
 		if b.idle && slices.Contains(j.ctx.Run.Beside, r.Claim.Name) {
 			continue // nobody asked, and there is nothing to say
@@ -270,8 +274,6 @@ func (b *bench) result(end *closing, coverage verdict.Coverage, forged string) v
 		unsure(&r, "the history is not complete: what is missing could explain or hide it", end.complete.Why...)
 	case b.entry.Timed && r.Status == verdict.Fail && len(coverage.Ended) > 0:
 		unsure(&r, "which may be the reason: "+coverage.Ended[0])
-	case b.entry.Timed && r.Status == verdict.Fail && len(coverage.Gone) > 0:
-		unsure(&r, "which may be the reason: "+coverage.Gone[0])
 	case b.entry.Timed && coverage.HostStarvedS > verdict.MaxStarvedS && r.Status == verdict.Fail && r.Counts[countEnded] == 0:
 		unsure(&r, sentence("the host kept everything from running for %.1f s, which may be why it took so long", coverage.HostStarvedS))
 	case b.unseen != "" && r.Status == verdict.Fail:

@@ -57,7 +57,7 @@ func (c *overlooked) result(end *closing) (seen []string) {
 		var r verdict.Result
 		bench.broken.guard(func() { r = bench.checker.Result(end) })
 		n := bench.entry.Notice
-		if r.Status != verdict.Fail || bench.entry.NeedsComplete && !end.complete.Closed {
+		if r.Status != verdict.Fail || bench.entry.NeedsComplete && !end.complete.Closed || bench.entry.ByPackets != "" && c.faults {
 			continue
 		}
 		scenario := n.Scenario

@@ -183,6 +183,11 @@ func TestOverlooked(t *testing.T) {
 			whole(s, q1)
 			s.deliver(sub, q1, 3, history.FlagDup)
 		}, nil, false},
+		{"one without DUP, no packets, and a fault that may be the reason", func(s *story) {
+			s.connect(pub, false)
+			whole(s.fault(time.Second), q1)
+			s.deliver(sub, q1, 3)
+		}, nil, false},
 		{"a panic under a fault that may bring it about", func(s *story) {
 			s.run.NotClaimed = map[string]string{"no-panic": "a process that gets no memory or no thread may end"}
 			s.run.Claims = []string{"qos1-no-loss"}
