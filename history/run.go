@@ -17,7 +17,7 @@ type Run struct {
 	Control     bool        `json:"control,omitempty"`     // without the scenario's faults
 	ControlWhy  string      `json:"control_why,omitempty"` // why it is without faults, or without some, where nobody asked for that
 	LeftOut     []string    `json:"left_out,omitempty"`    // faults of the scenario that it was without, beside others: kill of node-3
-	Spread      int         `json:"spread,omitempty"`      // by which rule clients begin at nodes; 0 in older runs: each group at the first
+	Spread      int         `json:"spread,omitempty"`      // by which rule clients begin at nodes; 0 in older runs, which had others
 	Lowered     string      `json:"lowered,omitempty"`     // how much less was published than the scenario asks for, and why
 	ScenarioSHA string      `json:"scenario_sha256"`       // of its text, which is kept beside this file
 	Seed        int64       `json:"seed"`

@@ -231,7 +231,7 @@ func TestFair(t *testing.T) {
 				}
 				s.served(seq, other)
 			}, func(s *story) { s.delivered(other, q1, firstBad, firstGood-1) })
-		}, unknown, "the host kept everything"},
+		}, unknown, "the host or a process of rmq-mcp stood still"},
 		{"the host stood still for a moment, which does not explain it", func() *story {
 			return neighbours(func(s *story, seq int64) {
 				if seq == firstGood-1 {

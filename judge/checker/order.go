@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -47,7 +48,7 @@ var claimMQ9Fifo = Entry{
 // no-unexpected judges them.
 type order struct {
 	ledger *ledger
-	looks  *looks           // nil where nobody speaks mq9
+	places *places
 	lines  []line           // by pair, of the QoS that came first
 	others map[copies]*line // of every other QoS
 	seen   int64
@@ -100,26 +101,12 @@ type line struct {
 }
 
 func newOrder(ctx Context) Checker {
-	c := &order{ledger: ctx.ledger, lines: make([]line, len(ctx.ledger.route.pairs)), others: map[copies]*line{}, again: map[copied]struct{}{}}
-	if fetches(ctx.Tables) {
-		c.looks = newLooks(ctx.Tables, false)
-	}
-	return c
+	return &order{ledger: ctx.ledger, places: newPlaces(ctx), lines: make([]line, len(ctx.ledger.route.pairs)), others: map[copies]*line{}, again: map[copied]struct{}{}}
 }
 
 func (c *order) Add(b *history.Batch) {
 	l := c.ledger
-	var strays []int32
-	if c.looks != nil {
-		strays = c.looks.strays(l, b)
-	}
-	for _, d := range l.rows(b).delivered {
-		for len(strays) > 0 && strays[0] < d.i {
-			strays = strays[1:]
-		}
-		if !l.ordered(d) || len(strays) > 0 && strays[0] == d.i {
-			continue
-		}
+	for d := range c.places.of(b) {
 		line, seq := c.line(d.pair, b.QoS[d.i]), d.seq
 		if !line.got.add(seq) {
 			if len(c.again) < maxCopied {
@@ -165,6 +152,47 @@ func (c *order) line(pair int32, qos uint8) *line {
 		c.others[copies{pair, qos}] = other
 	}
 	return other
+}
+
+// places tell which deliveries have a place in an order. One in the answer of another mailbox has
+// none.
+type places struct {
+	ledger *ledger
+	looks  *looks // nil where nobody speaks mq9
+}
+
+func newPlaces(ctx Context) *places {
+	p := &places{ledger: ctx.ledger}
+	if fetches(ctx.Tables) {
+		p.looks = newLooks(ctx.Tables, false)
+	}
+	return p
+}
+
+// of goes through those of a batch.
+func (p *places) of(b *history.Batch) iter.Seq[delivery] {
+	var strays []int32
+	if p.looks != nil {
+		strays = p.looks.strays(p.ledger, b)
+	}
+	return func(yield func(delivery) bool) {
+		for _, d := range p.ledger.rows(b).delivered {
+			for len(strays) > 0 && strays[0] < d.i {
+				strays = strays[1:]
+			}
+			if stray := len(strays) > 0 && strays[0] == d.i; !stray && p.ledger.ordered(d) && !yield(d) {
+				return
+			}
+		}
+	}
+}
+
+func (p *places) fork() *places {
+	f := *p
+	if p.looks != nil {
+		f.looks = p.looks.fork()
+	}
+	return &f
 }
 
 // ordered reports whether a delivery has a place in an order: not a retained
@@ -274,11 +302,12 @@ func swap(ctx Context) *mutation {
 	m := &mutation{idle: "no two messages of one stream reached one subscriber shortly after one another"}
 	high := make([]int64, len(l.route.pairs))
 	done := make([]bool, len(l.route.pairs))
+	placed := newPlaces(ctx)
 	m.apply = func(b *history.Batch) *history.Batch {
 		out, last := b, map[int32]int{} // row of the last first delivery in this batch, by pair
-		for _, d := range l.rows(b).delivered {
+		for d := range placed.of(b) {
 			i := int(d.i)
-			if !l.ordered(d) || done[d.pair] || d.seq < high[d.pair] {
+			if done[d.pair] || d.seq < high[d.pair] {
 				continue
 			}
 			high[d.pair] = d.seq + 1
@@ -309,9 +338,7 @@ func (c *order) fork() Checker {
 		forked := o.fork()
 		f.others[at] = &forked
 	}
-	if c.looks != nil {
-		f.looks = c.looks.fork()
-	}
+	f.places = c.places.fork()
 	f.lines, f.late, f.again = forks(c.lines, line.fork), slices.Clone(c.late), maps.Clone(c.again)
 	return &f
 }
