@@ -45,7 +45,7 @@ func (p *planner) filtered(out *plan, w scenarios.Workload, i int, patterns []st
 	return c
 }
 
-// share adds the members of one shared subscription.
+// share adds the members of one shared subscription; of mq9, the workers of one group.
 func (p *planner) share(out *plan, members, group int) {
 	filters := slices.Clone(p.loads)
 	for i := range filters {

@@ -57,8 +57,8 @@ func (s *Scenario) check() error {
 	if visits := s.Workload.Subscribers.Visiting > 0; visits != (s.Workload.VisitS > 0) {
 		bad.add("workload: visiting subscribers need visit_s, which needs them")
 	}
-	if sub := s.Workload.Subscribers; s.Protocol == contract.MQ9 && (s.Shares() || sub.Overlapping > 0 || len(sub.Filtered) > 0 || len(s.Workload.Topics) > 0) {
-		bad.add("workload: mq9 has no filters, and so no topics, no shared subscriptions and no overlapping ones; leave topics, shared, overlapping and filtered out")
+	if sub := s.Workload.Subscribers; s.Protocol == contract.MQ9 && (sub.Overlapping > 0 || len(sub.Filtered) > 0 || len(s.Workload.Topics) > 0) {
+		bad.add("workload: mq9 has no filters, and so no topics and no overlapping subscriptions; leave topics, overlapping and filtered out")
 	}
 	if s.Protocol == contract.MQ9 && s.Workload.Wills > 0 {
 		bad.add("workload: mq9 has no wills; leave wills out")

@@ -120,8 +120,9 @@ type Subscribers struct {
 	Shared Shared `yaml:"shared" json:"shared,omitzero"`
 }
 
-// Shared are shared subscriptions, whose members are connected throughout: each
-// of the groups gets every message, and one of its members each.
+// Shared are shared subscriptions, or of mq9 groups of workers that read with one
+// group_name. Members are connected throughout: each of the groups gets every message, and
+// one of its members each.
 type Shared struct {
 	Groups  int `yaml:"groups" json:"groups"`
 	Members int `yaml:"members" json:"members"` // of each group
@@ -305,8 +306,11 @@ func (s *Scenario) Suits(sdk clients.SDK) error {
 	return nil
 }
 
-// Shares reports whether the workload has shared subscriptions.
-func (s *Scenario) Shares() bool { return s.Workload.Subscribers.Shared != Shared{} }
+// Shares reports whether the workload has shared subscriptions, which a broker of MQTT need
+// not know. Groups of workers are part of mq9.
+func (s *Scenario) Shares() bool {
+	return s.Protocol != contract.MQ9 && s.Workload.Subscribers.Shared != Shared{}
+}
 
 // Arms are what the faults of the schedule need armed, as far as this host has
 // it: what it has not is for the fault to say.

@@ -5,6 +5,8 @@
 // library only, so that a driver in Go is a small module of its own.
 package contract
 
+import "strings"
+
 // Version is the version of the driver contract.
 const Version = 1
 
@@ -49,6 +51,17 @@ type Filter struct {
 	Filter string `json:"filter"`
 	QoS    uint8  `json:"qos"`
 	TTLS   int    `json:"ttl_s,omitempty"` // mq9: time to live of the mailbox where this makes it; 0 is not said
+}
+
+// CutGroup returns the group as which a client of mq9 reads by a filter, and the mailbox:
+// $share/GROUP/MAILBOX is read as GROUP by several clients, and any other filter by the
+// client alone, as own.
+func CutGroup(filter, own string) (group, mailbox string) {
+	if rest, shared := strings.CutPrefix(filter, "$share/"); shared {
+		group, mailbox, _ = strings.Cut(rest, "/")
+		return group, mailbox
+	}
+	return own, filter
 }
 
 // Publish is a producer's work: round robin over its streams, open loop at the

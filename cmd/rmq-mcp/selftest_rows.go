@@ -82,8 +82,8 @@ func selftestRows(rates []int64) (rows []SelftestRow) {
 	rows = append(rows, SelftestRow{Who: "broker", Name: "none", What: "nothing: it is as it should be, beside a client that is dead", scenario: selftestStall})
 	rows = append(rows, SelftestRow{Who: "broker", Name: "none", What: "nothing: it is as it should be, with wills", scenario: selftestWill})
 	for _, p := range mq9.Plants() {
-		row := SelftestRow{Who: contract.MQ9, Name: p.Name, What: p.What, Every: plant.Every, Claims: []string{p.Claim}, scenario: selftestMQ9}
-		switch p.Claim {
+		row := SelftestRow{Who: contract.MQ9, Name: p.Name, What: p.What, Every: plant.Every, Claims: p.Claims, scenario: selftestMQ9}
+		switch p.Claims[0] {
 		case "mq9-mailbox-ttl":
 			row.scenario = selftestMQ9Mailbox
 		case "mq9-message-ttl", "mq9-priority": // of few messages, and answers

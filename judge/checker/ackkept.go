@@ -63,13 +63,19 @@ func newOffsets(ctx Context) *offsets {
 
 func newAckKept(ctx Context) Checker { return &ackKept{offsets: newOffsets(ctx)} }
 
-// row takes a row. If the row delivers a message again that the process had
-// acknowledged before this fetch, it returns the acknowledgement. judged is whether the
-// process had acknowledged any message of that mailbox and priority before.
-func (c *offsets) row(b *history.Batch, i int) (before *confirm, judged bool) {
+// A fetched is a delivery in the answer to a fetch.
+type fetched struct {
+	mail
+	ladder
+	called int64 // when the fetch was
+}
+
+// row takes a row. Where the row delivers a message whose place among the
+// acknowledgements can be told, row returns it.
+func (c *offsets) row(b *history.Batch, i int) (d fetched, ok bool) {
 	p := b.Process[i]
 	if uint32(p) >= uint32(len(c.answer)) {
-		return nil, false
+		return d, false
 	}
 	at := c.looks.row(b, i)
 	switch {
@@ -80,27 +86,34 @@ func (c *offsets) row(b *history.Batch, i int) (before *confirm, judged bool) {
 	case at != nil:
 		return c.deliver(b, i, at)
 	}
-	return nil, false
+	return d, false
 }
 
-func (c *offsets) deliver(b *history.Batch, i int, at *look) (before *confirm, judged bool) {
+func (c *offsets) deliver(b *history.Batch, i int, at *look) (d fetched, ok bool) {
 	p, s := b.Process[i], b.Stream[i]
-	pair := c.ledger.route.at(p, s)
-	if pair < 0 || !c.numbered(b, i) || c.ledger.topic(s) != at.mailbox {
-		return nil, false
+	if c.ledger.route.at(p, s) < 0 || !c.numbered(b, i) || c.ledger.topic(s) != at.mailbox {
+		return d, false
 	}
-	one, on := mail{s, b.Seq[i], b.ID[i]}, ladder{p, at.mailbox, c.ledger.rank(s)}
-	c.answer[p] = append(c.answer[p], one)
+	d = fetched{mail{s, b.Seq[i], b.ID[i]}, ladder{p, at.mailbox, c.ledger.rank(s)}, at.called}
+	c.answer[p] = append(c.answer[p], d.mail)
+	if before, _ := c.acknowledged(d, p); before == nil {
+		c.open[d.ladder] = append(c.open[d.ladder], d.mail)
+	}
+	return d, true
+}
+
+// acknowledged returns the acknowledgement by which a process had confirmed the message
+// of a delivery, its own or another's, before the fetch was called. judged is whether the
+// process had acknowledged any message of that mailbox and priority before.
+func (c *offsets) acknowledged(d fetched, process int32) (before *confirm, judged bool) {
+	on := ladder{process, d.mailbox, d.rank}
 	for _, done := range c.upTo[on] {
-		if done.time >= at.called {
+		if done.time >= d.called {
 			break
 		}
-		if judged = true; one.id <= done.id && c.done[pair].has(one.seq) {
+		if judged = true; d.id <= done.id && c.done[c.ledger.route.at(process, d.stream)].has(d.seq) {
 			before = &done
 		}
-	}
-	if before == nil {
-		c.open[on] = append(c.open[on], one)
 	}
 	return before, judged
 }
@@ -138,7 +151,11 @@ func (c *offsets) confirm(b *history.Batch, i int) {
 
 func (c *ackKept) Add(b *history.Batch) {
 	for i := range b.N {
-		before, judged := c.row(b, i)
+		d, ok := c.row(b, i)
+		if !ok {
+			continue
+		}
+		before, judged := c.acknowledged(d, d.process)
 		if judged {
 			c.judged++
 		}
@@ -173,6 +190,11 @@ func (c *ackKept) Result(*closing) verdict.Result {
 
 func (c *ackKept) fork() Checker {
 	f := *c
+	f.offsets, f.found = c.offsets.fork(), c.found.fork()
+	return &f
+}
+
+func (c *offsets) fork() *offsets {
 	upTo, open := maps.Clone(c.upTo), maps.Clone(c.open)
 	for on := range upTo {
 		upTo[on] = slices.Clone(upTo[on])
@@ -180,12 +202,17 @@ func (c *ackKept) fork() Checker {
 	for on := range open {
 		open[on] = slices.Clone(open[on])
 	}
-	f.offsets = &offsets{
+	return &offsets{
 		ledger: c.ledger, looks: c.looks.fork(), answer: forks(c.answer, func(a []mail) []mail { return slices.Clone(a) }),
 		upTo: upTo, open: open, done: forks(c.done, bitmap.fork),
 	}
-	f.found = c.found.fork()
-	return &f
+}
+
+// again is the event of a delivery, of another message.
+func again(b *history.Batch, i int, old mail) history.Event {
+	e := b.Event(i)
+	e.Stream, e.Seq, e.ID, e.Flags = old.stream, old.seq, old.id, 0
+	return e
 }
 
 // unacknowledge delivers a message again in the answer behind the one whose
@@ -199,19 +226,18 @@ func unacknowledge(ctx Context) *mutation {
 			if m.did != "" {
 				return b
 			}
-			_, judged := c.row(b, i)
-			if b.Kind[i] != history.KindDeliver || b.Stream[i] < 0 || uint32(b.Process[i]) >= uint32(len(c.answer)) || c.ledger.route.at(b.Process[i], b.Stream[i]) < 0 {
+			d, ok := c.row(b, i)
+			if !ok {
 				continue
 			}
-			on := ladder{b.Process[i], l.topic(b.Stream[i]), l.rank(b.Stream[i])}
-			if old, ok := had[on]; ok && judged && c.done[l.route.at(on.process, old.stream)].has(old.seq) {
-				m.did = sentence("delivered %s, which was acknowledged, to %s again", l.message(old.stream, old.seq), l.process(b.Process[i]))
-				e := b.Event(i)
-				e.Stream, e.Seq, e.ID, e.Flags = old.stream, old.seq, old.id, 0
-				return with(b, i, e)
+			old, ok := had[d.ladder]
+			if !ok {
+				had[d.ladder] = d.mail
+				continue
 			}
-			if _, ok := had[on]; !ok && c.numbered(b, i) {
-				had[on] = mail{b.Stream[i], b.Seq[i], b.ID[i]}
+			if before, _ := c.acknowledged(fetched{old, d.ladder, d.called}, d.process); before != nil {
+				m.did = sentence("delivered %s, which was acknowledged, to %s again", l.message(old.stream, old.seq), l.process(d.process))
+				return with(b, i, again(b, i, old))
 			}
 		}
 		return b

@@ -75,6 +75,8 @@ var All = [...]Entry{
 	claimMQ9Fifo,
 	claimMQ9Priority,
 	claimMQ9AckKept,
+	claimMQ9OneWorker,
+	claimMQ9WorkersNoLoss,
 	claimMQ9MessageTTL,
 	claimMQ9MailboxTTL,
 	claimMQ9MailboxList,

@@ -57,7 +57,7 @@ func healthyOn(s *story) *story {
 // shared subscriptions, without wills and without MQTT 5.
 func names() (list []string) {
 	for _, e := range All {
-		if !e.Claim.Wire && !slices.Contains([]string{"mq9-priority", "mq9-ack-kept", "mq9-message-ttl", "mq9-mailbox-ttl", ClaimMailboxList, "session-expiry", "steady-resources", "shared-no-loss", "shared-one-member", "fair", "will-once"}, e.Claim.Name) {
+		if !e.Claim.Wire && !slices.Contains([]string{"mq9-priority", "mq9-ack-kept", "mq9-one-worker", "mq9-workers-no-loss", "mq9-message-ttl", "mq9-mailbox-ttl", ClaimMailboxList, "session-expiry", "steady-resources", "shared-no-loss", "shared-one-member", "fair", "will-once"}, e.Claim.Name) {
 			list = append(list, e.Claim.Name)
 		}
 	}

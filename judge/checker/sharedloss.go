@@ -16,6 +16,15 @@ var claimSharedNoLoss = Entry{
 	Unjudged: oneCopy,
 }
 
+var claimMQ9WorkersNoLoss = Entry{
+	Claim: verdict.Claim{Name: "mq9-workers-no-loss", Severity: verdict.P0, Gated: true,
+		Text:   "Messages persist until they are fetched or their time is over: one that was answered with its id is picked up by a worker of each group, whichever workers join or leave.",
+		Source: "mq9 protocol.md, MSG.SEND and MSG.FETCH; website/docs/faq.md, How do multiple workers compete to consume the same mailbox?"},
+	Category: Durability, Checker: "sharedloss@4", Protocols: mq9, Rests: history.PromiseMailboxes, New: newSharedLoss, NeedsComplete: true, canary: loseShared,
+	Unjudged: oneCopy,
+	Notice:   Notice{"lost", "acknowledged messages that reached no worker of a group", "mq9/workers"},
+}
+
 // sharedLoss judges that acknowledged messages reach a member of each shared
 // subscription. It judges every message of QoS 1 and 2 that the broker acknowledged, if
 // it was called after a member's subscription was acknowledged. The message may wait in
@@ -73,7 +82,7 @@ func (c *sharedLoss) Result(end *closing) verdict.Result {
 	})
 	r := found.judged(due, map[string]int64{
 		"due": due, "lost": found.total, "lost_session": session, "lost_message": found.total - session, "waiting": waiting,
-	}, "no acknowledged message was due to a shared subscription whose members all keep their sessions")
+	}, "no acknowledged message was due to a group of subscribers that all keep their sessions")
 	switch r.Status {
 	case verdict.Pass:
 		r.Summary = sentence("each of %d acknowledged messages reached a member of its group", due)
@@ -96,7 +105,7 @@ func (c *sharedLoss) Result(end *closing) verdict.Result {
 // MQTT that has none.
 func (l *ledger) older() bool {
 	return slices.ContainsFunc(l.route.groups, func(g group) bool {
-		return slices.ContainsFunc(g.members, func(p int32) bool { return l.tables.Processes[p].Protocol != contract.MQTT5 })
+		return slices.ContainsFunc(g.members, func(p int32) bool { return l.tables.Processes[p].Protocol == contract.MQTT3 })
 	})
 }
 
@@ -165,7 +174,7 @@ func (w *wire) lostByGroup(members []int32, stream int32, seq int64) shown {
 // a group.
 func loseShared(ctx Context) *mutation {
 	l := ctx.ledger
-	m := &mutation{idle: "no acknowledged message was delivered to a shared subscription whose members all keep their sessions"}
+	m := &mutation{idle: "no acknowledged message was delivered to a group of subscribers that all keep their sessions"}
 	high := map[[2]int32]int64{} // by group and stream: the numbers seen so far are below it
 	var group, stream int32
 	var seq int64

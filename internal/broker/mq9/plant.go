@@ -16,10 +16,10 @@ const PlantPrefix = "mq9-"
 // A Plant is a defect that a node shows on purpose, so that it is seen whether
 // the judge finds it.
 type Plant struct {
-	Name  string
-	What  string
-	Claim string // that finds it
-	Every int64  // it shows once in so many messages that it could show in
+	Name   string
+	What   string
+	Claims []string // that find it
+	Every  int64    // it shows once in so many messages that it could show in
 
 	// send changes a message before it is stored. With drop a message is answered but
 	// not stored. fetch changes the answer to a fetch.
@@ -32,16 +32,16 @@ type Plant struct {
 // Plants are all of them.
 func Plants() []Plant {
 	return []Plant{
-		{Name: "mq9-forget", Claim: "mq9-no-loss", What: "answers a send with an id and forgets the message", drop: true},
-		{Name: "mq9-skip", Claim: "mq9-no-loss", What: "never shows a group one of its messages", fetch: skip},
-		{Name: "mq9-reorder", Claim: "mq9-fifo", What: "answers a fetch with two messages of one priority in each other's place", fetch: disorder},
-		{Name: "mq9-invert", Claim: "mq9-priority", What: "answers a fetch with the lowest priority first", fetch: invert},
-		{Name: "mq9-repeat", Claim: "mq9-ack-kept", What: "answers a fetch with a message that its group has acknowledged", fetch: repeat},
-		{Name: "mq9-corrupt", Claim: "no-corruption", What: "answers a fetch with a byte of a payload changed", fetch: damage},
-		{Name: "mq9-misroute", Claim: "no-unexpected", What: "answers a fetch with a message of another mailbox", fetch: misroute},
-		{Name: "mq9-message-late", Claim: "mq9-message-ttl", What: "keeps a message whose time is over", send: keep},
-		{Name: "mq9-message-early", Claim: "mq9-message-ttl", What: "ends a message's time at once", send: shorten},
-		{Name: "mq9-mailbox-late", Claim: "mq9-mailbox-ttl", What: "keeps every mailbox whose time is over", make: func(in map[string]any) { delete(in, "ttl") }},
+		{Name: "mq9-forget", Claims: []string{"mq9-no-loss", "mq9-workers-no-loss"}, What: "answers a send with an id and forgets the message", drop: true},
+		{Name: "mq9-skip", Claims: []string{"mq9-no-loss"}, What: "never shows a group one of its messages", fetch: skip},
+		{Name: "mq9-reorder", Claims: []string{"mq9-fifo"}, What: "answers a fetch with two messages of one priority in each other's place", fetch: disorder},
+		{Name: "mq9-invert", Claims: []string{"mq9-priority"}, What: "answers a fetch with the lowest priority first", fetch: invert},
+		{Name: "mq9-repeat", Claims: []string{"mq9-ack-kept", "mq9-one-worker"}, What: "answers a fetch with a message that its group has acknowledged", fetch: repeat},
+		{Name: "mq9-corrupt", Claims: []string{"no-corruption"}, What: "answers a fetch with a byte of a payload changed", fetch: damage},
+		{Name: "mq9-misroute", Claims: []string{"no-unexpected"}, What: "answers a fetch with a message of another mailbox", fetch: misroute},
+		{Name: "mq9-message-late", Claims: []string{"mq9-message-ttl"}, What: "keeps a message whose time is over", send: keep},
+		{Name: "mq9-message-early", Claims: []string{"mq9-message-ttl"}, What: "ends a message's time at once", send: shorten},
+		{Name: "mq9-mailbox-late", Claims: []string{"mq9-mailbox-ttl"}, What: "keeps every mailbox whose time is over", make: func(in map[string]any) { delete(in, "ttl") }},
 	}
 }
 

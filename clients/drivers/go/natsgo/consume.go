@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/driver"
 )
 
@@ -23,10 +24,10 @@ type message struct {
 func (s *session) consume(ctx context.Context) {
 	for at := 0; ctx.Err() == nil; at++ {
 		s.mu.Lock()
-		mailboxes := s.mailboxes
+		filters := s.filters
 		s.mu.Unlock()
 		conn := s.current()
-		if len(mailboxes) == 0 || conn == nil {
+		if len(filters) == 0 || conn == nil {
 			sleep(ctx, idle)
 			continue
 		}
@@ -34,16 +35,16 @@ func (s *session) consume(ctx context.Context) {
 			sleep(ctx, idle) // the connection is gone; the SDK makes another
 			continue
 		}
-		if err := s.fetch(ctx, conn, mailboxes[at%len(mailboxes)]); err != nil && ctx.Err() == nil {
+		if err := s.fetch(ctx, conn, filters[at%len(filters)]); err != nil && ctx.Err() == nil {
 			s.p.Log("fetch: " + err.Error())
 			sleep(ctx, idle)
 		}
 	}
 }
 
-// fetch reads what the mailbox has for this client's group, and acknowledges it.
-func (s *session) fetch(ctx context.Context, conn *driver.Conn, mailbox string) error {
-	group := s.p.Client().ClientID
+// fetch reads what the mailbox of a filter has for this client's group, and acknowledges it.
+func (s *session) fetch(ctx context.Context, conn *driver.Conn, filter string) error {
+	group, mailbox := contract.CutGroup(filter, s.p.Client().ClientID)
 	var out struct {
 		Error    string    `json:"error"`
 		Messages []message `json:"messages"`

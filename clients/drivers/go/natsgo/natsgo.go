@@ -14,6 +14,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -66,13 +67,13 @@ func greeting(read []byte) (driver.Ack, bool) {
 type session struct {
 	p *driver.Process
 
-	mu        sync.Mutex
-	nc        *nats.Conn
-	conn      *driver.Conn // the last one
-	inboxes   *inboxes
-	mailboxes []string // that it fetches from
-	stop      context.CancelFunc
-	tasks     sync.WaitGroup
+	mu      sync.Mutex
+	nc      *nats.Conn
+	conn    *driver.Conn // the last one
+	inboxes *inboxes
+	filters []string // of the mailboxes that it fetches from
+	stop    context.CancelFunc
+	tasks   sync.WaitGroup
 }
 
 func open(p *driver.Process) driver.Session { return &session{p: p} }
@@ -165,7 +166,8 @@ func (s *session) Subscribe(f contract.Filter) driver.Ack {
 		Error string `json:"error"`
 	}
 	var err error
-	in := map[string]any{"name": f.Filter}
+	_, mailbox := contract.CutGroup(f.Filter, "")
+	in := map[string]any{"name": mailbox}
 	if f.TTLS > 0 {
 		in["ttl"] = f.TTLS
 	}
@@ -182,11 +184,8 @@ func (s *session) Subscribe(f contract.Filter) driver.Ack {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, m := range s.mailboxes {
-		if m == f.Filter {
-			return driver.Ack{Outcome: driver.OK}
-		}
+	if !slices.Contains(s.filters, f.Filter) {
+		s.filters = append(s.filters, f.Filter)
 	}
-	s.mailboxes = append(s.mailboxes, f.Filter)
 	return driver.Ack{Outcome: driver.OK}
 }

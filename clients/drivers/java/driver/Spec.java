@@ -120,8 +120,14 @@ public final class Spec {
         }
 
         /** How many seconds a mailbox of mq9 is to live; 0 where that is not said. */
-        public int ttlS(String mailbox) {
-            return subscribe.stream().filter(f -> f.filter.equals(mailbox)).mapToInt(f -> f.ttlS).findFirst().orElse(0);
+        public int ttlS(String filter) {
+            return subscribe.stream().filter(f -> f.filter.equals(filter)).mapToInt(f -> f.ttlS).findFirst().orElse(0);
+        }
+
+        /** What this client of mq9 reads by a filter: a mailbox alone, or $share/GROUP/MAILBOX together with others. */
+        public Reading reading(String filter) {
+            var parts = filter.split("/", 3);
+            return parts[0].equals("$share") ? new Reading(parts[1], parts[2]) : new Reading(clientID, filter);
         }
 
         /** How many publishes may be called and not returned. */
@@ -140,6 +146,17 @@ public final class Spec {
             filter = string(o, "filter");
             qos = number(o, "qos");
             ttlS = number(o, "ttl_s");
+        }
+    }
+
+    /** A mailbox of mq9, and the group as which it is read. */
+    public static final class Reading {
+        public final String group;
+        public final String mailbox;
+
+        private Reading(String group, String mailbox) {
+            this.group = group;
+            this.mailbox = mailbox;
         }
     }
 

@@ -2,6 +2,7 @@ import driver.Ack;
 import driver.Conn;
 import driver.Message;
 import driver.Process;
+import driver.Spec;
 import driver.Wait;
 import io.nats.client.support.JsonValue;
 import io.nats.client.support.JsonValueUtils;
@@ -19,24 +20,24 @@ final class Consumer implements Runnable {
 
     private final Process process;
     private final Link link;
-    private final List<String> mailboxes;
+    private final List<String> filters;
 
-    Consumer(Process process, Link link, List<String> mailboxes) {
+    Consumer(Process process, Link link, List<String> filters) {
         this.process = process;
         this.link = link;
-        this.mailboxes = mailboxes;
+        this.filters = filters;
     }
 
     @Override
     public void run() {
         for (int turn = 0; !link.isClosed(); turn++) {
             var conn = link.conn();
-            if (mailboxes.isEmpty() || conn == null || !conn.isUp() || !process.hold(conn::isOver)) {
+            if (filters.isEmpty() || conn == null || !conn.isUp() || !process.hold(conn::isOver)) {
                 Wait.until(IDLE_MS, link::isClosed);
                 continue;
             }
             try {
-                fetch(mailboxes.get(turn % mailboxes.size()), conn);
+                fetch(process.client().reading(filters.get(turn % filters.size())), conn);
             } catch (InterruptedException e) {
                 return;
             } catch (Exception e) {
@@ -47,11 +48,12 @@ final class Consumer implements Runnable {
     }
 
     /** Reads what the mailbox has for this client's group, and acknowledges it. */
-    private void fetch(String mailbox, Conn conn) throws Exception {
+    private void fetch(Spec.Reading of, Conn conn) throws Exception {
+        var mailbox = of.mailbox;
         var call = process.fetching(mailbox);
         JsonValue reply;
         try {
-            reply = link.ask("MSG.FETCH." + mailbox, request().put("deliver", "earliest").put("config", JsonValueUtils.mapBuilder()
+            reply = link.ask("MSG.FETCH." + mailbox, request(of).put("deliver", "earliest").put("config", JsonValueUtils.mapBuilder()
                     .put("num_msgs", FETCH_MESSAGES).put("max_wait_ms", FETCH_WAIT_MS).toJsonValue()));
         } catch (Exception e) {
             call.returns(Ack.unknown(Ack.words(e)));
@@ -76,14 +78,14 @@ final class Consumer implements Runnable {
         for (var priority : PRIORITIES) {
             var id = last.get(priority);
             if (id != null) {
-                ask("MSG.ACK." + mailbox, request().put("mail_address", mailbox).put("msg_id", id));
+                ask("MSG.ACK." + mailbox, request(of).put("mail_address", mailbox).put("msg_id", id));
                 process.acknowledged(id);
             }
         }
     }
 
-    private JsonValueUtils.MapBuilder request() {
-        return JsonValueUtils.mapBuilder().put("group_name", process.client().clientID);
+    private JsonValueUtils.MapBuilder request(Spec.Reading of) {
+        return JsonValueUtils.mapBuilder().put("group_name", of.group);
     }
 
     private JsonValue ask(String subject, JsonValueUtils.MapBuilder fields) throws Exception {

@@ -28,10 +28,10 @@ final class Link implements ConnectionListener {
     private volatile Connection nats; // null until it is connected for the first time
     private volatile Inboxes inboxes; // likewise; set after it
 
-    Link(Process process, List<String> mailboxes) {
+    Link(Process process, List<String> filters) {
         this.process = process;
         opening = new Thread(this::connect, "connect " + process.client().clientID);
-        consuming = new Thread(new Consumer(process, this, mailboxes), "consume " + process.client().clientID);
+        consuming = new Thread(new Consumer(process, this, filters), "consume " + process.client().clientID);
     }
 
     void open() {

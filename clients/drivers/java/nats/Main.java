@@ -55,7 +55,7 @@ public final class Main implements Session {
     }
 
     private final Process process;
-    private final List<String> mailboxes = new CopyOnWriteArrayList<>(); // that it fetches from
+    private final List<String> filters = new CopyOnWriteArrayList<>(); // of the mailboxes that it fetches from
     private volatile Link link; // the last one
 
     private Main(Process process) {
@@ -68,7 +68,7 @@ public final class Main implements Session {
 
     @Override
     public void connect() {
-        link = new Link(process, mailboxes);
+        link = new Link(process, filters);
         link.open();
     }
 
@@ -79,11 +79,11 @@ public final class Main implements Session {
 
     /** Makes the mailbox, unless it is there, and goes on to fetch from it. */
     @Override
-    public Ack subscribe(String mailbox, int qos) {
+    public Ack subscribe(String filter, int qos) {
         var error = "";
-        var fields = JsonValueUtils.mapBuilder().put("name", mailbox);
-        if (process.client().ttlS(mailbox) > 0) {
-            fields.put("ttl", process.client().ttlS(mailbox));
+        var fields = JsonValueUtils.mapBuilder().put("name", process.client().reading(filter).mailbox);
+        if (process.client().ttlS(filter) > 0) {
+            fields.put("ttl", process.client().ttlS(filter));
         }
         for (var attempt = 1; ; attempt++) {
             try {
@@ -98,8 +98,8 @@ public final class Main implements Session {
         if (!error.isEmpty() && !error.contains("already exists")) {
             return Ack.failed(error);
         }
-        if (!mailboxes.contains(mailbox)) {
-            mailboxes.add(mailbox);
+        if (!filters.contains(filter)) {
+            filters.add(filter);
         }
         return Ack.ok(0, 0);
     }

@@ -45,7 +45,7 @@ NodeTransport.prototype.connect = async function (server, options) {
 
 class Session {
   constructor (p) {
-    Object.assign(this, { p, nc: null, conn: null, stop: null, inboxes: null, mailboxes: [] })
+    Object.assign(this, { p, nc: null, conn: null, stop: null, inboxes: null, filters: [] })
   }
 
   // queues: not before the SDK has been connected for the first time.
@@ -120,8 +120,9 @@ class Session {
   }
 
   // subscribe makes the mailbox, unless it is there, and goes on to fetch from it.
-  async subscribe (name) {
-    const ttl = this.p.c.subscribe.find(f => f.filter === name)?.ttl_s || undefined
+  async subscribe (filter) {
+    const ttl = this.p.c.subscribe.find(f => f.filter === filter)?.ttl_s || undefined
+    const [, name] = this.cut(filter)
     for (let attempt = 1; ; attempt++) {
       try {
         const { error } = await this.ask('MAILBOX.CREATE', { name, ttl })
@@ -131,8 +132,14 @@ class Session {
         if (attempt === ATTEMPTS) return { outcome: 'info', x: e.message }
       }
     }
-    if (!this.mailboxes.includes(name)) this.mailboxes.push(name)
+    if (!this.filters.includes(filter)) this.filters.push(filter)
     return { outcome: 'ok' }
+  }
+
+  // cut returns the group as which this client reads by a filter, and the mailbox.
+  cut (filter) {
+    const [, group, mailbox] = /^\$share\/([^/]*)\/(.*)$/.exec(filter) ?? [filter, this.p.c.client_id, filter]
+    return [group, mailbox]
   }
 
   // publish sends a message. The reply says under which id it is kept.
@@ -154,10 +161,10 @@ class Session {
   // consume fetches from one mailbox after the other until it is to stop.
   async consume (stop) {
     for (let turn = 0; ; turn++) {
-      await this.p.until(() => stop.aborted || (this.mailboxes.length > 0 && this.p.connected && !this.p.paused))
+      await this.p.until(() => stop.aborted || (this.filters.length > 0 && this.p.connected && !this.p.paused))
       if (stop.aborted) return
       try {
-        await this.fetch(this.mailboxes[turn % this.mailboxes.length], stop)
+        await this.fetch(this.filters[turn % this.filters.length], stop)
       } catch (e) {
         if (stop.aborted) return
         write('log', { p: this.p.id, x: `fetch: ${e.message}` })
@@ -166,10 +173,10 @@ class Session {
     }
   }
 
-  // fetch reads what the mailbox has for this client's group, and acknowledges it.
-  async fetch (mailbox, stop) {
+  // fetch reads what the mailbox of a filter has for this client's group, and acknowledges it.
+  async fetch (filter, stop) {
     const conn = this.conn
-    const group = this.p.c.client_id
+    const [group, mailbox] = this.cut(filter)
     const call = new Call(this.p, 'fetch', { x: mailbox })
     const request = this.ask(`MSG.FETCH.${mailbox}`, { group_name: group, deliver: 'earliest', config: FETCH })
     const reply = await request.catch(e => {

@@ -43,7 +43,7 @@ class Box:
 class Nats(NatsSession):
     def __init__(self, p):
         super().__init__(p)
-        self.nc, self.boxes, self.mailboxes = None, [], []
+        self.nc, self.boxes, self.filters = None, [], []
         self.stop, self.consumer = threading.Event(), None
 
     def connect(self):
@@ -96,9 +96,10 @@ class Nats(NatsSession):
 
     def subscribe(self, topic, qos):
         lives = {"ttl": f["ttl_s"] for f in self.p.c["subscribe"] if f["filter"] == topic and f.get("ttl_s")}
+        _, mailbox = self.cut(topic)
         for attempt in range(ATTEMPTS):
             try:
-                error = self.request("MAILBOX.CREATE", name=topic, **lives).get("error")
+                error = self.request("MAILBOX.CREATE", name=mailbox, **lives).get("error")
                 break
             except Exception as e:
                 unknown = Ack("info", 0, str(e) or "no reply")
@@ -106,9 +107,15 @@ class Nats(NatsSession):
             return unknown
         if error and "already exists" not in error:
             return Ack("fail", 0, error)
-        if topic not in self.mailboxes:
-            self.mailboxes.append(topic)
+        if topic not in self.filters:
+            self.filters.append(topic)
         return Ack("ok")
+
+    def cut(self, topic):
+        """The group as which this client reads by a filter, and the mailbox."""
+        if topic.startswith("$share/"):
+            return topic.split("/", 2)[1:]
+        return self.p.c["client_id"], topic
 
     def publish(self, call, stream, payload):
         headers = {}
@@ -135,18 +142,18 @@ class Nats(NatsSession):
     def consume(self, stop):
         turn = 0
         while not stop.is_set():
-            if not self.mailboxes or not self.p.connected.is_open() or not self.p.unpaused.is_open():
+            if not self.filters or not self.p.connected.is_open() or not self.p.unpaused.is_open():
                 stop.wait(IDLE)
                 continue
             turn += 1
             try:
-                self.fetch(self.mailboxes[turn % len(self.mailboxes)], stop)
+                self.fetch(self.filters[turn % len(self.filters)], stop)
             except Exception as e:
                 self.p.w.write("log", p=self.p.id, x="fetch: %s" % (str(e) or type(e).__name__))
                 stop.wait(IDLE)
 
-    def fetch(self, mailbox, stop):
-        group = self.p.c["client_id"]
+    def fetch(self, topic, stop):
+        group, mailbox = self.cut(topic)
         call = Call(self.p, "fetch", x=mailbox)
         try:
             reply = self.request("MSG.FETCH." + mailbox, group_name=group, deliver="earliest", config=FETCH)

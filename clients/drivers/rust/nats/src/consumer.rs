@@ -9,7 +9,7 @@ use driver::{Ack, Conn, Message};
 
 use crate::link::Link;
 use crate::requests::{ask, json, Acknowledge, Fetch, FetchConfig};
-use crate::session::Nats;
+use crate::session::{Nats, Reading};
 
 const PRIORITIES: [&str; 3] = ["normal", "urgent", "critical"]; // the lowest first
 const IDLE: Duration = Duration::from_millis(20); // where there is nothing to do, or the broker does not answer
@@ -19,8 +19,8 @@ pub async fn consume(session: Rc<Nats>, link: Rc<Link>) {
     let mut turn = 0;
     while !link.closed.is_open() {
         turn += 1;
-        let (mailbox, conn, client) = (session.mailbox(turn), link.conn(), link.client());
-        let (Some(mailbox), Some(conn), Some(client)) = (mailbox, conn, client) else {
+        let (of, conn, client) = (session.reading(turn), link.conn(), link.client());
+        let (Some(of), Some(conn), Some(client)) = (of, conn, client) else {
             link.closed.wait_for(IDLE).await;
             continue;
         };
@@ -28,7 +28,7 @@ pub async fn consume(session: Rc<Nats>, link: Rc<Link>) {
             biased;
             _ = link.closed.wait() => return,
             _ = conn.over().wait() => continue,
-            fetched = fetch(&session, &conn, &client, &mailbox) => fetched,
+            fetched = fetch(&session, &conn, &client, &of) => fetched,
         };
         if let Err(why) = fetched {
             session.process.log(&format!("fetch: {}", why.text));
@@ -38,12 +38,12 @@ pub async fn consume(session: Rc<Nats>, link: Rc<Link>) {
 }
 
 /// Reads what the mailbox has for this client's group, and acknowledges it.
-async fn fetch(session: &Nats, conn: &Conn, client: &Client, mailbox: &str) -> Result<(), Ack> {
+async fn fetch(session: &Nats, conn: &Conn, client: &Client, of: &Reading) -> Result<(), Ack> {
     let process = &session.process;
     if !unpaused(session, conn).await {
         return Ok(());
     }
-    let group_name = process.client.client_id.as_str();
+    let (group_name, mailbox) = (of.group.as_str(), of.mailbox.as_str());
     let config = FetchConfig { num_msgs: 50, max_wait_ms: 200 };
     let request = json(Fetch { group_name, deliver: "earliest", config });
     let call = process.fetching(mailbox);

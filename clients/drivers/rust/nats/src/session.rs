@@ -18,7 +18,14 @@ pub struct Nats {
     pub process: Rc<Process>,
     link: RefCell<Option<Rc<Link>>>,
     consumer: RefCell<Option<JoinHandle<()>>>,
-    mailboxes: RefCell<Vec<String>>,
+    reads: RefCell<Vec<Reading>>,
+}
+
+/// A mailbox, and the group as which it is read.
+#[derive(Clone, PartialEq)]
+pub struct Reading {
+    pub group: String,
+    pub mailbox: String,
 }
 
 impl Nats {
@@ -27,15 +34,22 @@ impl Nats {
             process: process.clone(),
             link: RefCell::new(None),
             consumer: RefCell::new(None),
-            mailboxes: RefCell::new(Vec::new()),
+            reads: RefCell::new(Vec::new()),
         })
     }
 
-    /// The mailbox whose turn it is.
-    pub fn mailbox(&self, turn: usize) -> Option<String> {
-        let mailboxes = self.mailboxes.borrow();
-        let count = mailboxes.len();
-        (count > 0).then(|| mailboxes[turn % count].clone())
+    /// What is read next.
+    pub fn reading(&self, turn: usize) -> Option<Reading> {
+        let reads = self.reads.borrow();
+        let count = reads.len();
+        (count > 0).then(|| reads[turn % count].clone())
+    }
+
+    /// What a filter reads: a mailbox for this client alone, or $share/GROUP/MAILBOX together with others.
+    fn cut(&self, filter: &str) -> Reading {
+        let shared = filter.strip_prefix("$share/").and_then(|rest| rest.split_once('/'));
+        let (group, mailbox) = shared.unwrap_or((&self.process.client.client_id, filter));
+        Reading { group: group.to_string(), mailbox: mailbox.to_string() }
     }
 
     fn client(&self) -> Option<async_nats::Client> {
@@ -67,9 +81,10 @@ impl Session for Nats {
         Box::pin(async move {
             let Some(client) = self.client() else { return Ack::failed("closed by the client") };
             let ttl = (filter.ttl_s > 0).then_some(filter.ttl_s);
+            let of = self.cut(&filter.filter);
             let mut made = Ok(());
             for _ in 0..ATTEMPTS {
-                made = ask(&client, "MAILBOX.CREATE", json(Create { name: &filter.filter, ttl })).await.map(|_| ());
+                made = ask(&client, "MAILBOX.CREATE", json(Create { name: &of.mailbox, ttl })).await.map(|_| ());
                 if !matches!(&made, Err(why) if why.outcome == INFO) {
                     break;
                 }
@@ -78,9 +93,9 @@ impl Session for Nats {
                 Err(why) if !why.text.contains("already exists") => return why,
                 _ => {}
             }
-            let mut mailboxes = self.mailboxes.borrow_mut();
-            if !mailboxes.contains(&filter.filter) {
-                mailboxes.push(filter.filter.clone());
+            let mut reads = self.reads.borrow_mut();
+            if !reads.contains(&of) {
+                reads.push(of);
             }
             Ack::ok()
         })
