@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/diskprobe"
 )
@@ -148,7 +149,11 @@ func (c *Cluster) startOne(ctx context.Context, n *Node, progress func(string)) 
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", verb(n), n.name, err)
 	}
-	progress(fmt.Sprintf("%s serves MQTT at %s after %.1f s", n.name, n.mqtt, time.Since(began).Seconds()))
+	serves := "MQTT"
+	if n.mqtt == "" {
+		serves = contract.MQ9
+	}
+	progress(fmt.Sprintf("%s serves %s at %s after %.1f s", n.name, serves, n.listener(), time.Since(began).Seconds()))
 	return nil
 }
 

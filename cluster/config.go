@@ -15,6 +15,7 @@ type Config struct {
 	Nodes         int            `json:"nodes,omitempty"`          // 1 to 5
 	Binary        string         `json:"binary,omitempty"`         // path; else RMQ_ROBUSTMQ_BIN for robustmq, PATH for mosquitto. In docker: in the image
 	Endpoints     []string       `json:"endpoints,omitempty"`      // external: host:port of each broker
+	Protocol      string         `json:"protocol,omitempty"`       // external: mq9, where the endpoints are NATS listeners; else they are of MQTT
 	Transports    []string       `json:"transports,omitempty"`     // tls, ws, wss: what nodes listen on besides tcp. External: the one way that its endpoints are spoken to
 	CA            string         `json:"ca,omitempty"`             // external: file of the certificate that clients trust, PEM
 	Containers    []string       `json:"containers,omitempty"`     // external: the container of each, on this machine's docker engine

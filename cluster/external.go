@@ -14,13 +14,15 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// externalFlavor is brokers of which nothing is known but an MQTT listener: both versions
-// and shared subscriptions are tried, and they are taken to keep as many messages as many do.
+// externalFlavor is brokers of which nothing is known but a listener, of MQTT or of mq9: both
+// versions of MQTT and shared subscriptions are tried, and they are taken to keep as many
+// messages of a session as many do. The default library for mq9 is one that RobustMQ lets in.
 func externalFlavor() Flavor {
 	return Flavor{
-		Name: "external", Title: "external", Protocols: []string{contract.MQTT3, contract.MQTT5},
+		Name: "external", Title: "external", Protocols: []string{contract.MQTT3, contract.MQTT5, contract.MQ9},
+		SDKs:    map[string]string{contract.MQ9: "rust/async-nats"},
 		About:   "brokers that somebody else runs; faults on those whose container or pid the envelope allows",
-		Queue:   func(Config) int { return usualQueue },
+		Queue:   queueOf,
 		Foreign: true, OwnSize: true,
 		broker: external{},
 	}
@@ -32,7 +34,7 @@ type external struct{}
 
 func (external) check(config Config) (Config, error) {
 	if len(config.Endpoints) == 0 {
-		return config, errors.New("external needs endpoints, host:port of each broker's MQTT listener: give --endpoint, or endpoints of the config")
+		return config, errors.New("external needs endpoints, host:port of each broker's listener: give --endpoint, or endpoints of the config")
 	}
 	if config.Nodes != 0 && config.Nodes != len(config.Endpoints) {
 		return config, fmt.Errorf("%d nodes but %d endpoints; leave nodes out", config.Nodes, len(config.Endpoints))
@@ -49,10 +51,34 @@ func (external) check(config Config) (Config, error) {
 	if config.Binary != "" {
 		return config, errors.New("external starts nothing; leave binary out")
 	}
-	return config, nil
+	return config, checkProtocol(config)
 }
 
-// Reach connects to brokers that somebody else runs, as a new MQTT client over a
+// checkProtocol checks what endpoints of mq9 go without: nothing but NATS over TCP is
+// spoken there, and nothing of ours reads that.
+func checkProtocol(c Config) error {
+	switch {
+	case c.Protocol == "":
+		return nil
+	case c.Protocol != contract.MQ9:
+		return fmt.Errorf("protocol %q: valid is %s, where the endpoints are NATS listeners; leave it out for MQTT", c.Protocol, contract.MQ9)
+	case len(c.Transports) > 0:
+		return fmt.Errorf("transports %s: clients of %s use NATS over TCP; leave them out", strings.Join(c.Transports, ", "), c.Protocol)
+	case slices.Contains(c.Arm, ArmTap):
+		return fmt.Errorf("arm %s: it reads MQTT, and these endpoints speak %s; leave it out", ArmTap, c.Protocol)
+	}
+	return nil
+}
+
+// queueOf is how many messages the brokers are taken to keep for a session: mq9 has none.
+func queueOf(c Config) int {
+	if c.Protocol == contract.MQ9 {
+		return 0
+	}
+	return usualQueue
+}
+
+// Reach connects to brokers that somebody else runs, as a new client, of MQTT over a
 // transport, that of the configuration where it is "". The error names the first endpoint
 // where no client is accepted within three seconds, in which a broker may still come up.
 // There is none for brokers that are still to be started.
@@ -66,7 +92,7 @@ func Reach(ctx context.Context, config Config, transport string) error {
 	}
 	transport = cmp.Or(transport, strings.Join(config.Transports, ""))
 	for _, endpoint := range config.Endpoints {
-		n := &Node{name: endpoint, mqtt: endpoint, spoken: transport, user: config.Username, pass: config.Password.Reveal()}
+		n := outside(config, endpoint, endpoint, transport)
 		if err := n.admits(ctx); ctx.Err() != nil {
 			return ctx.Err()
 		} else if err != nil {
@@ -74,6 +100,17 @@ func Reach(ctx context.Context, config Config, transport string) error {
 		}
 	}
 	return nil
+}
+
+// outside is a node that somebody else runs.
+func outside(c Config, name, endpoint, transport string) *Node {
+	n := &Node{name: name, spoken: transport, user: c.Username, pass: c.Password.Reveal()}
+	if c.Protocol == contract.MQ9 {
+		n.nats = endpoint
+	} else {
+		n.mqtt = endpoint
+	}
+	return n
 }
 
 // admits waits until a node accepts a client.
@@ -90,11 +127,11 @@ func (external) effective(Config) (map[string]any, error) { return nil, nil }
 func (external) plan(opts Options) (*plan, error) {
 	p := &plan{
 		version: history.UnknownVersion, user: opts.Config.Username, password: opts.Config.Password.Reveal(),
-		promises: externalPromises(), queue: usualQueue,
+		promises: externalPromises(opts.Config.Protocol), queue: queueOf(opts.Config),
 		ca: opts.Config.CA, startBound: 15 * time.Second, leaderBound: time.Second, config: map[string]any{"endpoints": opts.Config.Endpoints},
 	}
 	for i, name := range nodeNames(len(opts.Config.Endpoints)) {
-		p.nodes = append(p.nodes, &Node{name: name, mqtt: opts.Config.Endpoints[i], spoken: strings.Join(opts.Config.Transports, ""), user: p.user, pass: p.password})
+		p.nodes = append(p.nodes, outside(opts.Config, name, opts.Config.Endpoints[i], strings.Join(opts.Config.Transports, "")))
 	}
 	return p, adopt(p, opts.Config)
 }
@@ -104,6 +141,9 @@ func lacksOf(c Config) map[string]string {
 	lacks := history.LacksOfExternal()
 	if len(c.PIDs)+len(c.Containers) > 0 {
 		delete(lacks, history.LacksProcesses)
+	}
+	if c.Protocol == contract.MQ9 {
+		delete(lacks, history.LacksLimits)
 	}
 	return lacks
 }

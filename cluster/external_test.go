@@ -3,9 +3,12 @@ package cluster
 import (
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
@@ -33,6 +36,36 @@ func TestExternal(t *testing.T) {
 	}
 	if !serves(ctx, n) {
 		t.Error("stopping an external cluster stopped what is not ours")
+	}
+}
+
+// The endpoints of brokers that somebody else runs may be their NATS listeners.
+func TestExternalMQ9(t *testing.T) {
+	_, c := startCluster(t, Config{Nodes: 1})
+	at := c.Nodes()[0].NATS()
+	ctx, outside := startCluster(t, Config{Flavor: "external", Endpoints: []string{at}, Protocol: contract.MQ9})
+	n := outside.Nodes()[0]
+	if n.NATS() != at || n.MQTT() != "" || outside.Endpoints("")[0] != "" {
+		t.Errorf("it serves mq9 at %q and MQTT at %q, expected mq9 alone, at %s", n.NATS(), n.MQTT(), at)
+	}
+	if _, err := n.Probe(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := Reach(ctx, Config{Flavor: "external", Endpoints: c.Endpoints(""), Protocol: contract.MQ9}, ""); err == nil {
+		t.Error("an MQTT listener was taken for one of mq9")
+	}
+	if lacks := outside.Info().Lacks; !slices.Contains(outside.Promises(), history.PromiseMailboxes) || lacks[history.LacksLimits] != "" {
+		t.Errorf("it promises %v and lacks %v", outside.Promises(), lacks)
+	}
+	for _, wrong := range []Config{
+		{Flavor: "external", Endpoints: []string{at}, Protocol: "mqtt4"},
+		{Flavor: "external", Endpoints: []string{at}, Protocol: contract.MQ9, Arm: []string{ArmTap}},
+		{Flavor: "external", Endpoints: []string{at}, Protocol: contract.MQ9, Transports: []string{"ws"}},
+		{Flavor: "reference", Protocol: contract.MQ9},
+	} {
+		if _, err := Check(wrong); err == nil {
+			t.Errorf("%+v was accepted", wrong)
+		}
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 // their endpoints and in their order.
 func checkForeign(c Config) error {
 	switch {
+	case c.Protocol != "" && !c.Foreign():
+		return fmt.Errorf("protocol is of brokers that somebody else runs; nodes of %s listen for all that it speaks; leave protocol out", c.Flavor)
 	case len(c.Containers) == 0 && len(c.PIDs) == 0:
 		return nil
 	case !c.Foreign():
@@ -57,7 +59,7 @@ func adopt(p *plan, c Config) error {
 		n.ready = func(ctx context.Context) error { _, err := n.Probe(ctx); return err }
 		switch {
 		case len(c.PIDs) > 0:
-			p, err := adoptProcess(c.PIDs[i], n.mqtt)
+			p, err := adoptProcess(c.PIDs[i], n.listener())
 			if err != nil {
 				return fmt.Errorf("%s: %w", n.name, err)
 			}

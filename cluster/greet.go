@@ -4,19 +4,22 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
 )
 
-// Limits until a NATS server lets a client in: bytes of a line, and messages of both
-// sides together.
+// Limits until a NATS server lets a client in: bytes of a line, messages of both sides
+// together, and how long a PING may go unanswered before there is another one.
 const (
-	maxInfo = 64 << 10
-	maxSaid = 20
+	maxInfo  = 64 << 10
+	maxSaid  = 20
+	askAgain = 500 * time.Millisecond
 )
 
 // Greet connects to an address as the smallest client of a protocol (mqtt3, mqtt5,
@@ -44,7 +47,8 @@ func levelOf(protocol string) byte {
 }
 
 // greetNATS goes through the beginning of a NATS connection: INFO, CONNECT and PING,
-// PONG. It answers the PINGs of the server, which may come at any time.
+// PONG. It answers the PINGs of the server, which may come at any time. RobustMQ 0.4.11
+// leaves some PINGs that come with CONNECT unanswered: there is another one then.
 func greetNATS(ctx context.Context, address, user, password string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeBound)
 	defer cancel()
@@ -61,13 +65,26 @@ func greetNATS(ctx context.Context, address, user, password string) (string, err
 		return "", err
 	}
 	var said []string
-	in := bufio.NewReaderSize(conn, maxInfo)
-	for len(said) < maxSaid {
-		line, err := in.ReadSlice('\n')
+	line, in := "", bufio.NewReader(conn)
+	for len(said) < maxSaid && len(line) < maxInfo {
+		conn.SetReadDeadline(time.Now().Add(askAgain))
+		part, err := in.ReadString('\n')
+		line += part
+		if errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() == nil {
+			if len(said) == 0 {
+				continue
+			}
+			said = append(said, "client: PING")
+			_, err = conn.Write([]byte("PING\r\n"))
+			if err == nil {
+				continue
+			}
+		}
 		if err != nil {
 			return "", fmt.Errorf("after %q: %w", strings.Join(said, "; "), err)
 		}
-		verb, rest, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
+		verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		line = ""
 		said = append(said, "broker: "+verb)
 		answer := ""
 		switch strings.ToUpper(verb) {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,8 @@ import (
 type Node struct {
 	name   string
 	host   Host
-	mqtt   string         // host:port
+	mqtt   string         // host:port; "" where somebody else's serves mq9 alone
+	nats   string         // external: host:port where it serves mq9
 	spoken string         // external: the transport by which it is spoken to; "" is tcp
 	http   string         // host:port of the broker's own pages; "" where it has none
 	ports  map[string]int // all it listens on, by service
@@ -62,9 +64,12 @@ func (n *Node) Name() string { return n.name }
 
 // Address is the host of its listeners.
 func (n *Node) Address() string {
-	host, _, _ := net.SplitHostPort(n.mqtt)
+	host, _, _ := net.SplitHostPort(n.listener())
 	return host
 }
+
+// listener is where it is known, host:port.
+func (n *Node) listener() string { return cmp.Or(n.mqtt, n.nats) }
 
 // MQTT is its MQTT listener, host:port.
 func (n *Node) MQTT() string { return n.mqtt }
@@ -73,7 +78,7 @@ func (n *Node) MQTT() string { return n.mqtt }
 func (n *Node) NATS() string {
 	port, ok := n.ports["nats"]
 	if !ok {
-		return ""
+		return n.nats
 	}
 	return net.JoinHostPort(n.host.Address(), strconv.Itoa(port))
 }
@@ -116,20 +121,25 @@ func (n *Node) State(context.Context) (string, error) {
 	return p.state()
 }
 
-// Probe connects as a new MQTT client with an identifier of its own, waits for
-// the broker to accept it, and says how long that took. It is bounded by three
-// seconds.
-func (n *Node) Probe(ctx context.Context) (time.Duration, error) {
-	took, err := probe(ctx, level3, n.spoken, n.mqtt, n.user, n.pass)
+// Probe connects as a new client, of MQTT with an identifier of its own, waits for the
+// broker to accept it, and says how long that took. It is bounded by three seconds.
+func (n *Node) Probe(ctx context.Context) (took time.Duration, err error) {
+	if n.mqtt != "" {
+		took, err = probe(ctx, level3, n.spoken, n.mqtt, n.user, n.pass)
+	} else {
+		began := time.Now()
+		_, err = greetNATS(ctx, n.nats, n.user, n.pass)
+		took = time.Since(began)
+	}
 	if err != nil {
 		return took, fmt.Errorf("connect to %s: %w", n.name, err)
 	}
 	return took, nil
 }
 
-// Dial opens a connection to it as an MQTT client would, and says nothing.
+// Dial opens a connection to it as a client would, and says nothing.
 func (n *Node) Dial(ctx context.Context) (net.Conn, error) {
-	return dial(ctx, n.spoken, n.mqtt)
+	return dial(ctx, n.spoken, n.listener())
 }
 
 func (n *Node) process() instance {

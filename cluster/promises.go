@@ -1,6 +1,9 @@
 package cluster
 
-import "github.com/robustmq/rmq-mcp/history"
+import (
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/history"
+)
 
 // A claim that is broken without having been promised is still found; the report
 // then says that nobody promised it.
@@ -17,8 +20,13 @@ func referencePromises() []string {
 	}
 }
 
-// externalPromises are those that any broker makes by speaking the protocol.
-func externalPromises() []string { return []string{history.PromiseProtocol} }
+// externalPromises are those that any broker makes by speaking a protocol.
+func externalPromises(protocol string) []string {
+	if protocol == contract.MQ9 {
+		return []string{history.PromiseProtocol, history.PromiseMailboxes}
+	}
+	return []string{history.PromiseProtocol}
+}
 
 // mosquittoPromises leave out all that a crash takes: persistence is a
 // snapshot, every half hour and at an orderly end (mosquitto.conf(5)). Shared

@@ -44,7 +44,7 @@ func (n *Node) sockets(states ...string) ([]map[string]int64, error) {
 	if p.exited() {
 		return nil, fmt.Errorf("it is gone: %s", p.how())
 	}
-	at, err := netip.ParseAddrPort(n.mqtt)
+	at, err := netip.ParseAddrPort(n.listener())
 	if err != nil {
 		return nil, err
 	}

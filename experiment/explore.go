@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/scenarios"
@@ -36,7 +37,7 @@ func (l *load) runClient(in keeper.RunClient) (keeper.ClientStatus, error) {
 		return keeper.ClientStatus{}, err
 	}
 	if slices.Contains(l.stage.reach(protocol, transport), "") {
-		return keeper.ClientStatus{}, fmt.Errorf("run_client: the nodes do not listen on %s; start a cluster whose config has transports [%q]", transport, transport)
+		return keeper.ClientStatus{}, l.unheard(protocol, transport)
 	}
 	tier, err := scenario.Tier("smoke", l.start.Cluster.Flavor)
 	if err != nil {
@@ -54,6 +55,14 @@ func (l *load) runClient(in keeper.RunClient) (keeper.ClientStatus, error) {
 		return keeper.ClientStatus{}, err
 	}
 	return st, nil
+}
+
+// unheard says that no client of a protocol reaches the nodes over a transport.
+func (l *load) unheard(protocol, transport string) error {
+	if c := l.start.Cluster; c.Foreign() && (protocol == contract.MQ9) != (c.Protocol == contract.MQ9) {
+		return fmt.Errorf("run_client: the endpoints of this cluster are no listeners of %s; start another one with endpoints that are, and with protocol %q in its config where they speak mq9", protocol, contract.MQ9)
+	}
+	return fmt.Errorf("run_client: the nodes do not listen on %s; start a cluster whose config has transports [%q]", transport, transport)
 }
 
 // explore runs the workload until its time is over or the experiment ends.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -73,9 +75,9 @@ func ForgetAfter(ctx context.Context, dir string) error {
 	return errors.Join(err, j.Close())
 }
 
-// removeTraces removes the sessions of a run's clients and their retained
-// messages from brokers. It returns a note with their number, "" if there are
-// none. On all other brokers the data end with the run.
+// removeTraces removes the sessions of a run's clients and their retained messages from
+// brokers. It returns a note with their number, and with that of the mailboxes, which end by
+// themselves; "" if there are none. On all other brokers the data end with the run.
 func removeTraces(ctx context.Context, tables *history.Tables, addresses []string, as cluster.Login) string {
 	ctx, cancel := context.WithTimeout(ctx, forgetBound)
 	defer cancel()
@@ -112,11 +114,29 @@ func removeTraces(ctx context.Context, tables *history.Tables, addresses []strin
 		}
 	}
 	group.Wait()
+	var notes []string
 	switch {
-	case done == 0:
-		return ""
 	case len(left) > 0:
-		return fmt.Sprintf("%d of %d sessions and retained messages of this run remain at the broker: %v", len(left), done, errors.Join(left[:min(len(left), maxLeft)]...))
+		notes = append(notes, fmt.Sprintf("%d of %d sessions and retained messages of this run remain at the broker: %v", len(left), done, errors.Join(left[:min(len(left), maxLeft)]...)))
+	case done > 0:
+		notes = append(notes, fmt.Sprintf("%d sessions and retained messages of this run were removed from the broker", done))
 	}
-	return fmt.Sprintf("%d sessions and retained messages of this run were removed from the broker", done)
+	if boxes := mailboxesIn(tables); len(boxes) > 0 {
+		notes = append(notes, fmt.Sprintf("%d mailboxes of this run remain at the broker until they expire, within %d hours of its start: %s", len(boxes), foreignMailboxS/3600, strings.Join(boxes[:min(len(boxes), maxLeft)], ", ")))
+	}
+	return strings.Join(notes, "; ")
+}
+
+// mailboxesIn lists the mailboxes that the clients of a run made, in alphabetical order.
+func mailboxesIn(tables *history.Tables) (list []string) {
+	for _, p := range tables.Processes {
+		for _, f := range p.Filters {
+			if p.Protocol == contract.MQ9 {
+				_, mailbox := contract.CutGroup(f.Filter, "")
+				list = append(list, mailbox)
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }

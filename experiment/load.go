@@ -81,10 +81,14 @@ func (l *load) status(counts keeper.Counts) []keeper.ClientStatus {
 
 func (l *load) planner(s *session) *planner {
 	user, password := l.stage.cluster.Credentials()
+	mailboxS := 0
+	if l.start.Cluster.Foreign() {
+		mailboxS = foreignMailboxS
+	}
 	return &planner{
 		rec: l.rec, run: l.header, number: s.number, sdk: s.sdk.String(), protocol: s.protocol,
 		transport: s.transport, ca: l.stage.cluster.CA(),
 		dedupes: s.sdk.Dedupes, cannot: s.sdk.Cannot,
-		endpoints: l.stage.reach(s.protocol, s.transport), user: user, password: password, rate: s.rate,
+		endpoints: l.stage.reach(s.protocol, s.transport), user: user, password: password, rate: s.rate, mailboxS: mailboxS,
 	}
 }

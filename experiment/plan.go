@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -29,6 +30,7 @@ type planner struct {
 	password  string
 	rate      float64
 	expiryS   int               // of the sessions of expiring subscribers
+	mailboxS  int               // mq9: how long the mailboxes live that clients make; 0 is for good
 	loads     []contract.Filter // by which subscribers get what publishers publish
 }
 
@@ -83,6 +85,9 @@ const (
 	readEveryMS = 100
 	readWaitMS  = 2000
 	willQoS     = 1
+
+	// No run lasts as long. mq9 has no request that removes a mailbox.
+	foreignMailboxS = 6 * 3600
 )
 
 func (p *planner) plan(w scenarios.Workload) *plan {
@@ -198,7 +203,7 @@ func (p *planner) brief(out *plan, w scenarios.Workload) (mailboxes []contract.F
 			Streams: []contract.Stream{s}, RatePerS: w.Brief.RatePerS, PayloadBytes: w.PayloadBytes, MaxInflight: w.MaxInflight,
 		}
 		out.publishers.Clients = append(out.publishers.Clients, c)
-		mailboxes = append(mailboxes, contract.Filter{Filter: s.Topic, QoS: 1, TTLS: w.Brief.MailboxTTLS})
+		mailboxes = append(mailboxes, contract.Filter{Filter: s.Topic, QoS: 1, TTLS: cmp.Or(w.Brief.MailboxTTLS, p.mailboxS)})
 	}
 	return mailboxes
 }

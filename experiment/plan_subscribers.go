@@ -100,7 +100,7 @@ func (p *planner) filters(pattern string, qos uint8, streams []contract.Stream) 
 		return []contract.Filter{{Filter: p.topic(pattern), QoS: qos}}
 	}
 	for _, s := range streams {
-		if f := (contract.Filter{Filter: s.Topic, QoS: qos}); !slices.Contains(all, f) {
+		if f := (contract.Filter{Filter: s.Topic, QoS: qos, TTLS: p.mailboxS}); !slices.Contains(all, f) {
 			all = append(all, f)
 		}
 	}

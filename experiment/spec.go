@@ -105,6 +105,7 @@ func (s *spec) fromScenario(start keeper.Start) (err error) {
 	if err := s.scenario.Speak(start.Protocol, c.Flavor); err != nil {
 		return err
 	}
+	*c = s.scenario.At(*c)
 	c.Arm = s.arms(asked)
 	if s.grantsUnsaid() {
 		c.Arm = cluster.WithArms(c.Arm, cluster.ArmTap)

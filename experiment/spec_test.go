@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/scenarios"
@@ -123,12 +124,16 @@ func rewritten(t *testing.T, name, old, with string) string {
 	return file
 }
 
-// Clients of mq9 cannot reach a broker of somebody else. That is said before anything is
-// started, with what can be done.
+// Endpoints of somebody else's brokers are listeners of the scenario's protocol.
 func TestMailboxesOfSomebodyElse(t *testing.T) {
-	_, err := checked(keeper.Start{Scenario: "mq9/mailbox-roundtrip", Cluster: cluster.Config{Flavor: "external", Endpoints: []string{"127.0.0.1:4222"}}})
-	if err == nil || !strings.Contains(err.Error(), "conformance --protocol mq9 --endpoint") || !strings.HasSuffix(err.Error(), "--flavor reference or robustmq") {
-		t.Errorf("answers %v", err)
+	for name, want := range map[string]string{"mq9/mailbox-roundtrip": contract.MQ9, "mqtt/qos-roundtrip": ""} {
+		s, err := checked(keeper.Start{Scenario: name, Cluster: cluster.Config{Flavor: "external", Endpoints: []string{"127.0.0.1:4222"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.start.Cluster.Protocol; got != want || (want != "" && s.sdk.Package != "async-nats") {
+			t.Errorf("%s: the endpoints speak %q, by %s; expected %q", name, got, s.sdk, want)
+		}
 	}
 }
 

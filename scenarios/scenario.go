@@ -284,6 +284,18 @@ func (s *Scenario) Speak(protocol, flavor string) error {
 	return s.RunsOn(flavor, s.Protocol)
 }
 
+// At returns a configuration of brokers that somebody else runs with endpoints that are
+// listeners of the scenario's protocol; any other is returned as it is.
+func (s *Scenario) At(c cluster.Config) cluster.Config {
+	if c.Foreign() {
+		c.Protocol = ""
+		if s.Protocol == contract.MQ9 {
+			c.Protocol = contract.MQ9
+		}
+	}
+	return c
+}
+
 // RunsOn is nil where a flavor has what the scenario needs of a broker, in a
 // protocol.
 func (s *Scenario) RunsOn(flavor, protocol string) error {

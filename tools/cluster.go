@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
@@ -39,6 +40,7 @@ func configParam() Param {
 		{Name: "version_sha256", Type: String, Unlisted: true},
 		{Name: "endpoints", Type: Array, Items: String, Address: true, About: "external: host:port of each; with containers or pids of each, username, password", Example: `["broker:1883"]`},
 		{Name: "containers", Type: Array, Items: String, Unlisted: true},
+		{Name: "protocol", Type: String, Enum: []string{contract.MQ9}, About: "external: endpoints are NATS listeners", Unlisted: true},
 		{Name: "pids", Type: Array, Items: Integer, Unlisted: true},
 		{Name: "username", Type: String, Unlisted: true}, {Name: "password", Type: String, Secret: true, Unlisted: true},
 		{Name: "profile", Type: String, Enum: []string{"tested", "as-shipped"}, About: "as-shipped: the vendor's defaults"},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/checker"
@@ -84,7 +85,11 @@ func (it *Item) overlaps(other *Item) bool {
 
 // Cluster is what the nodes of an item are.
 func (m Model) Cluster() cluster.Config {
-	return cluster.Config{Flavor: m.Flavor, Nodes: m.Nodes, Profile: m.Profile, Runtime: m.Runtime, Version: m.Version, Settings: m.Settings}
+	c := cluster.Config{Flavor: m.Flavor, Nodes: m.Nodes, Profile: m.Profile, Runtime: m.Runtime, Version: m.Version, Settings: m.Settings}
+	if c.Foreign() && m.Protocol == contract.MQ9 {
+		c.Protocol = m.Protocol
+	}
+	return c
 }
 
 func (l *linter) scenarios() {

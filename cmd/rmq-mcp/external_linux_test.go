@@ -17,6 +17,7 @@ import (
 	"github.com/mochi-mqtt/server/v2/packets"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/mqttpacket"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
@@ -88,6 +89,41 @@ func TestExternalControl(t *testing.T) {
 	}
 	if report.Verdict.State != "PASS-smoke" || report.Scenario.Name != "mqtt/broker-kill-9 (control)" || len(report.Landings) > 0 || !strings.Contains(report.Command, "--no-faults") {
 		t.Errorf("%s of %s: %s; again: %s", report.Verdict.State, report.Scenario.Name, report.Verdict.Headline, report.Command)
+	}
+}
+
+// TestExternalMQ9 runs a scenario of mq9 at the NATS listener of somebody else's broker, and
+// lists the mailboxes that it leaves there, which expire.
+func TestExternalMQ9(t *testing.T) {
+	hosttest.Long(t, "it runs a broker")
+	t.Parallel()
+	theirs := &trialBrokers{dir: t.TempDir()}
+	t.Cleanup(theirs.close)
+	c, err := theirs.start(t.Context(), []string{binary()}, cluster.Config{Flavor: "reference"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	report, err := runExternal(t, dir, "mq9/workers-kill-9", c.Nodes()[0].NATS(), "--sdk", "go/nats.go")
+	if err != nil {
+		t.Fatalf("%v: %s", err, report.Verdict.Headline)
+	}
+	if report.Verdict.State != "PASS-smoke" || report.Scenario.Name != "mq9/workers-kill-9 (control)" {
+		t.Errorf("%s of %s: %s", report.Verdict.State, report.Scenario.Name, report.Verdict.Headline)
+	}
+	journals, err := filepath.Glob(filepath.Join(dir, "runs", "*", "evidence", "journal.jsonl"))
+	if err != nil || len(journals) != 1 {
+		t.Fatalf("%v, %v", journals, err)
+	}
+	text, err := os.ReadFile(journals[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "2 mailboxes of this run remain at the broker until they expire, within 6 hours of its start: rmq.") {
+		t.Errorf("the journal does not say which mailboxes remain: %s", text)
+	}
+	if out, err := rmq(t, t.TempDir(), "run", "mqtt/qos-roundtrip", "--endpoint", c.Nodes()[0].NATS()).Output(); err == nil {
+		t.Errorf("a scenario of MQTT at a NATS listener: %s", out)
 	}
 }
 
@@ -287,9 +323,10 @@ type externalRun struct {
 }
 
 // runExternal runs a scenario on somebody else's broker. An error is the status.
-func runExternal(t *testing.T, dir, scenario, endpoint string) (report externalRun, err error) {
+func runExternal(t *testing.T, dir, scenario, endpoint string, flags ...string) (report externalRun, err error) {
 	t.Helper()
-	out, err := rmq(t, dir, "run", scenario, "--endpoint", endpoint, "--no-repeat", "--json").Output()
+	args := append([]string{"run", scenario, "--endpoint", endpoint, "--no-repeat", "--json"}, flags...)
+	out, err := rmq(t, dir, args...).Output()
 	if parse := json.Unmarshal(out, &report); parse != nil {
 		t.Fatalf("%v: %v: %s", parse, err, stderrOf(err))
 	}

@@ -67,16 +67,17 @@ func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most in
 	if most > 0 && most < len(missing) {
 		missing = missing[:most]
 	}
-	reached := map[string]bool{} // by transport; the endpoints are the same for all
+	reached := map[[2]string]bool{} // by protocol and transport; the endpoints are the same for all
 	for _, m := range missing {
 		config, transport := clusterOf(m, endpoints), m.Item.Model.Transport
-		if !config.Foreign() || reached[transport] {
+		by := [2]string{config.Protocol, transport}
+		if !config.Foreign() || reached[by] {
 			continue
 		}
 		if err := cluster.Reach(ctx, config, transport); err != nil {
 			return err
 		}
-		reached[transport] = true
+		reached[by] = true
 	}
 	used := r.Used(s)
 	for i, m := range missing {

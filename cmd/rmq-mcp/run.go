@@ -24,6 +24,7 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // running are the flags of run.
@@ -126,7 +127,7 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 			return err
 		}
 	}
-	if err := cluster.Reach(ctx, r.cluster, r.transport); err != nil {
+	if err := reach(ctx, keeper.Start{Scenario: scenario, Cluster: r.cluster, Transport: r.transport}); err != nil {
 		return err
 	}
 	var runs []string
@@ -171,6 +172,21 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 		}
 	}
 	return exitFor(series.State)
+}
+
+// reach connects to the broker of a start where somebody else runs it, as the smallest
+// client of its scenario's protocol does. A scenario or a broker that is not there is an
+// error.
+func reach(ctx context.Context, start keeper.Start) error {
+	config := start.Cluster
+	if start.Scenario != "" {
+		s, err := scenarios.Load(start.Scenario)
+		if err != nil {
+			return err
+		}
+		config = s.At(config)
+	}
+	return cluster.Reach(ctx, config, start.Transport)
 }
 
 // together prints the table of runs that repeat each other, and tells the report of
