@@ -13,7 +13,7 @@ var claimMQ9AckKept = Entry{
 		Text:   "The broker records a group's offset, ACK advances it, and the next FETCH resumes from there: what was acknowledged is not delivered to that group again.",
 		Source: "mq9 website/docs/faq.md, FETCH and QUERY; protocol.md, Core Concepts"},
 	Category: Safety, Checker: "ackkept@2", Protocols: mq9, Rests: history.PromiseMailboxes, New: newAckKept, canary: unacknowledge,
-	Notice: Notice{"repeated", "messages that a group had acknowledged, and was delivered again", "mq9/broker-kill-9"},
+	Notice: Notice{"messages that a group had acknowledged, and was delivered again", "mq9/broker-kill-9"},
 }
 
 // ackKept judges that a group gets nothing again that it has acknowledged. The broker

@@ -11,7 +11,7 @@ var claimNoCorruption = Entry{
 		Source: "MQTT 3.1.1 section 3.3.3"},
 	Category: Safety, Checker: "corruption@1", Protocols: every, Rests: history.PromiseProtocol, New: newCorruption, canary: corrupt,
 	ByHand: true, Excused: excused("the fault changes what is stored", "bit_rot"),
-	Notice: Notice{"corrupted", "corrupted deliveries", "mqtt/broker-kill-9"},
+	Notice: Notice{"corrupted deliveries", "mqtt/broker-kill-9"},
 }
 
 // corruption judges that payloads arrive as they were sent.

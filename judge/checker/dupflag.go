@@ -15,7 +15,7 @@ var claimQoS1DupFlag = Entry{
 	Category: Safety, Checker: "dup@2", Protocols: mqtt, Rests: history.PromiseDup, New: newDupFlag, canary: unflag,
 	Shown: contract.CannotDup, Excused: excused("packet_duplicate makes one message two to the broker", "packet_duplicate"),
 	ByPackets: "packets are not recorded, and a message under another packet id needs no DUP",
-	Notice:    Notice{"unflagged", "messages of QoS 1 that came again on one connection without DUP", "mqtt/qos-roundtrip"},
+	Notice:    Notice{"messages of QoS 1 that came again on one connection without DUP", "mqtt/qos-roundtrip"},
 }
 
 // dupFlag judges that a message which is delivered again on one connection

@@ -14,7 +14,7 @@ var claimSessionKept = Entry{
 		Source: "MQTT 3.1.1 sections 3.1.2.4 [MQTT-3.1.2-4] and 3.2.2.2 [MQTT-3.2.2-2]; MQTT 5.0 section 3.1.2.11.2"},
 	Category: Durability, Checker: "session@2", Protocols: mqtt, Rests: history.PromiseSessions, New: newKept, canary: forget,
 	ByFault: true, Unjudged: firstOf(oneCopy, unseen),
-	Notice: Notice{"session_lost", "lost sessions", "mqtt/persistent-session"},
+	Notice: Notice{"lost sessions", "mqtt/persistent-session"},
 }
 
 // kept judges that the broker still knows a session when its client comes back

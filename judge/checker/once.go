@@ -19,7 +19,7 @@ var claimQoS2ExactlyOnce = Entry{
 		}
 		return ""
 	},
-	Notice: Notice{"duplicated", "duplicates of QoS 2", "mqtt/publish-crash-reconnect"},
+	Notice: Notice{"duplicates of QoS 2", "mqtt/publish-crash-reconnect"},
 }
 
 var claimQoS0AtMostOnce = Entry{
@@ -28,7 +28,7 @@ var claimQoS0AtMostOnce = Entry{
 		Source: "MQTT 3.1.1 section 4.3.1"},
 	Category: Idempotency, Checker: "once@5", Protocols: mqtt, Rests: history.PromiseProtocol, New: atMostOnce, canary: repeat(0, anyone),
 	Excused: excused("packet_duplicate makes one message two to the broker", "packet_duplicate"),
-	Notice:  Notice{"duplicated", "duplicates of QoS 0", "mqtt/qos-roundtrip"},
+	Notice:  Notice{"duplicates of QoS 0", "mqtt/qos-roundtrip"},
 }
 
 var claimSDKOnce = Entry{

@@ -10,7 +10,7 @@ var claimMQ9OneWorker = Entry{
 		Text:   "Workers of one group each fetch, process the message and acknowledge it, after which the broker advances the group's offset, so that no other worker receives the same message.",
 		Source: "mq9 website/docs/faq.md, How do multiple workers compete to consume the same mailbox?"},
 	Category: Idempotency, Checker: "oneworker@1", Protocols: mq9, Rests: history.PromiseMailboxes, New: newOneWorker, canary: employ,
-	Notice: Notice{"repeated", "messages that a worker had acknowledged, and another one of its group was delivered", "mq9/workers"},
+	Notice: Notice{"messages that a worker had acknowledged, and another one of its group was delivered", "mq9/workers"},
 }
 
 // oneWorker judges that no worker of a group gets what another one had acknowledged

@@ -25,7 +25,7 @@ var claimOrderPerStream = Entry{
 		}
 		return ""
 	},
-	Notice: Notice{"nonmonotonic", "deliveries out of order", "mqtt/order-across-failover"},
+	Notice: Notice{"deliveries out of order", "mqtt/order-across-failover"},
 }
 
 var claimMQ9Fifo = Entry{
@@ -33,7 +33,7 @@ var claimMQ9Fifo = Entry{
 		Text:   "Within one priority messages are delivered in the order in which they were stored.",
 		Source: "mq9 protocol.md, priorities"},
 	Category: Ordering, Checker: "order@7", Protocols: mq9, Rests: history.PromiseMailboxes, New: newOrder, canary: swap,
-	Notice: Notice{"nonmonotonic", "deliveries out of order", "mq9/concurrent-writers"},
+	Notice: Notice{"deliveries out of order", "mq9/concurrent-writers"},
 }
 
 // order judges that the messages of one stream first arrive in the order in which the

@@ -8,11 +8,10 @@ import (
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
-// A Notice says how to count a violation in a run without its claim. The verdict then
-// reports it as not judged.
+// A Notice says what the violations of a claim are called in a run without it. The verdict
+// then reports them as not judged.
 type Notice struct {
-	Count    string // of the result's counts
-	What     string // is counted: messages that came twice
+	What     string // messages that came twice
 	Scenario string // one that judges it
 }
 
@@ -31,7 +30,7 @@ func newOverlooked(ctx Context, claims []string) *overlooked {
 	c := &overlooked{ledger: ctx.ledger, why: ctx.Run.NotClaimed, faults: len(ctx.Landings) > 0, got: ctx.receipts, frozen: len(ctx.Run.Beside) > 0}
 	for _, e := range All {
 		made := slices.ContainsFunc(ctx.Tables.Processes, func(p history.Process) bool { return slices.Contains(e.Protocols, p.Protocol) })
-		if e.Notice.Count != "" && made && !slices.Contains(claims, e.Claim.Name) {
+		if e.Notice.What != "" && made && !slices.Contains(claims, e.Claim.Name) {
 			c.benches = append(c.benches, &bench{entry: e, checker: e.New(ctx)})
 		}
 	}
@@ -65,10 +64,10 @@ func (c *overlooked) result(end *closing) (seen []string) {
 			scenario += " with the tap armed"
 		}
 		if why := c.why[bench.entry.Claim.Name]; why != "" {
-			seen = append(seen, sentence("seen and not claimed here: %d %s, because %s; %s claims %s", r.Counts[n.Count], n.What, why, scenario, bench.entry.Claim.Name))
+			seen = append(seen, sentence("seen and not claimed here: %d %s, because %s; %s claims %s", r.Found(), n.What, why, scenario, bench.entry.Claim.Name))
 			continue
 		}
-		seen = append(seen, sentence("seen and not judged here: %d %s; %s claims %s", r.Counts[n.Count], n.What, scenario, bench.entry.Claim.Name))
+		seen = append(seen, sentence("seen and not judged here: %d %s; %s claims %s", r.Found(), n.What, scenario, bench.entry.Claim.Name))
 	}
 	if n := c.ledger.wire.anew(); n > 0 && !c.faults {
 		seen = append(seen, sentence("seen and judged by no claim: %d messages of QoS 1 that the broker sent again under another packet id and without DUP, on connections that were never lost: MQTT allows it, and a healthy broker has no reason for it", n))

@@ -259,3 +259,18 @@ func TestIdleMember(t *testing.T) {
 		}
 	}
 }
+
+// A claim that is not judged under a fault is not silent when it is violated.
+func TestNotices(t *testing.T) {
+	silent := map[string]string{
+		ClaimDeliveryProgress: "where it is excused, our own fault makes subscribers wait",
+		"mq9-message-ttl":     "without a bound nothing is late", "mq9-mailbox-ttl": "likewise", "session-expiry": "likewise",
+		"session-fresh": "where it is not judged, the library shows nothing of it",
+	}
+	for _, e := range All {
+		name := e.Claim.Name
+		if excused := len(e.Excused) > 0 || e.Unjudged != nil; excused && e.Notice.What == "" && silent[name] == "" {
+			t.Errorf("%s is not judged in some runs, and has no notice there", name)
+		}
+	}
+}

@@ -11,7 +11,7 @@ var claimNoPanic = Entry{
 		Source: "common expectation of a server"},
 	Category: Operational, Checker: "panics@1", Protocols: every, Rests: history.PromiseProtocol, New: newPanics, canary: crash,
 	Sees: history.LacksLogs, ByHand: true, Excused: excused("a process that gets no memory or no thread may end", "memory", "pids"),
-	Notice: Notice{"panics", "panics in the logs", "mqtt/broker-kill-9"},
+	Notice: Notice{"panics in the logs", "mqtt/broker-kill-9"},
 }
 
 // panics judges that no node's log shows a panic.

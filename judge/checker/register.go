@@ -18,6 +18,7 @@ var claimRetainedRegister = Entry{
 		Source: "MQTT 3.1.1 section 3.3.1.3 [MQTT-3.3.1-5], [MQTT-3.3.1-6]"},
 	Category: Safety, Checker: "register@5", Protocols: mqtt, Rests: history.PromiseRetained, New: newRegister, NeedsComplete: true, canary: stale,
 	Excused: map[string]string{"packet_duplicate": "packet_duplicate makes one message two to the broker", "packet_drop": "a message that never came is sent again later"}, Unjudged: oneCopy,
+	Notice: Notice{"registers whose reads no order of their writes explains", "mqtt/retained-register"},
 }
 
 // register judges that the retained message of a topic is a register: every

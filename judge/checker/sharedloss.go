@@ -14,6 +14,7 @@ var claimSharedNoLoss = Entry{
 		Source: "MQTT 5.0 section 4.8.2 [MQTT-4.8.2-5], sections 4.3.2 and 4.3.3; with MQTT 3.1.1 an extension of the broker's"},
 	Category: Durability, Checker: "sharedloss@4", Protocols: mqtt, Rests: history.PromiseHandover, New: newSharedLoss, NeedsComplete: true, canary: loseShared,
 	Unjudged: oneCopy,
+	Notice:   Notice{"acknowledged messages that reached no member of a shared subscription", "mqtt/shared-subscription"},
 }
 
 var claimMQ9WorkersNoLoss = Entry{
@@ -22,7 +23,7 @@ var claimMQ9WorkersNoLoss = Entry{
 		Source: "mq9 protocol.md, MSG.SEND and MSG.FETCH; website/docs/faq.md, How do multiple workers compete to consume the same mailbox?"},
 	Category: Durability, Checker: "sharedloss@4", Protocols: mq9, Rests: history.PromiseMailboxes, New: newSharedLoss, NeedsComplete: true, canary: loseShared,
 	Unjudged: oneCopy,
-	Notice:   Notice{"lost", "acknowledged messages that reached no worker of a group", "mq9/workers"},
+	Notice:   Notice{"acknowledged messages that reached no worker of a group", "mq9/workers"},
 }
 
 // sharedLoss judges that acknowledged messages reach a member of each shared

@@ -13,7 +13,7 @@ var claimNoUnexpected = Entry{
 		Source: "MQTT 3.1.1 sections 3.3.5, 4.7 and 3.3.1.3 [MQTT-3.3.1-9]; mq9 protocol.md, MSG.FETCH"},
 	Category: Isolation, Checker: "unexpected@3", Protocols: every, Rests: history.PromiseProtocol, New: newUnexpected, NeedsComplete: true, canary: invent,
 	ByHand: true,
-	Notice: Notice{"unexpected", "unexpected deliveries", "mqtt/broker-kill-9"},
+	Notice: Notice{"unexpected deliveries", "mqtt/broker-kill-9"},
 }
 
 // unexpected judges that every delivery is of a message that was sent, to a process

@@ -15,6 +15,7 @@ var claimWillOnce = Entry{
 		Source: "MQTT 3.1.1 sections 3.1.2.5 [MQTT-3.1.2-8], [MQTT-3.1.2-10] and 3.14.4 [MQTT-3.14.4-3]; MQTT 5.0 sections 3.1.2.5 [MQTT-3.1.2-8], [MQTT-3.1.2-10] and 3.14.4 [MQTT-3.14.4-3]"},
 	Category: Safety, Checker: "willonce@3", Protocols: mqtt, Rests: history.PromiseProtocol, New: newWillOnce, NeedsComplete: true, canary: publishUndue,
 	ByFault: true, Unjudged: oneCopy,
+	Notice: Notice{"wills that never came, came again or were undue", "mqtt/will"},
 }
 
 // willOnce judges that the will of a lost connection is published once, and that the
