@@ -19,6 +19,7 @@ type Config struct {
 	Transports    []string       `json:"transports,omitempty"`     // tls, ws, wss: what nodes listen on besides tcp. External: the one way that its endpoints are spoken to
 	CA            string         `json:"ca,omitempty"`             // external: file of the certificate that clients trust, PEM
 	Containers    []string       `json:"containers,omitempty"`     // external: the container of each, on this machine's docker engine
+	Vanishing     string         `json:"-"`                        // external: one of the containers that is removed when it ends; see [Vanishing]
 	PIDs          []int          `json:"pids,omitempty"`           // external: the process of each, on this machine
 	Username      string         `json:"username,omitempty"`       // external
 	Password      secret.Text    `json:"password,omitzero"`        // external; never recorded

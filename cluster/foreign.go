@@ -50,6 +50,28 @@ func checkForeign(c Config) error {
 	return nil
 }
 
+// Vanishing returns the first of the containers of a configuration that its engine removes
+// when it ends (--rm), "" where none is. A container that is not there is for the start to report.
+func Vanishing(ctx context.Context, c Config) string {
+	ctx, cancel := context.WithTimeout(ctx, probeBound)
+	defer cancel()
+	if len(c.Containers) == 0 {
+		return ""
+	}
+	engine, err := docker.Open(ctx, "")
+	if err != nil {
+		return ""
+	}
+	for _, name := range c.Containers {
+		if c, err := engine.Find(ctx, name); err == nil {
+			if s, err := c.State(ctx); err == nil && s.Vanishes {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
 // adopt gives the nodes of brokers that somebody else runs what faults can
 // act on. It changes nothing about them.
 func adopt(p *plan, c Config) error {

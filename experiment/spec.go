@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -39,6 +40,7 @@ type spec struct {
 
 // newSpec returns what a start asks for. An error is bad input and says what is valid.
 func newSpec(version string, start keeper.Start) (*spec, error) {
+	start.Cluster.Vanishing = cluster.Vanishing(context.Background(), start.Cluster)
 	s, err := checked(start)
 	if err != nil {
 		return nil, err

@@ -63,6 +63,8 @@ func TestFaultsOnBrokersOfSomebodyElse(t *testing.T) {
 	theirs.PIDs = []int{4711}
 	boxed := external
 	boxed.Containers = []string{"broker"}
+	vanishing := boxed
+	vanishing.Vanishing = "broker"
 	paused := rewritten(t, "mqtt/broker-kill-9", "fault: kill", "fault: pause")
 	for _, test := range []struct {
 		scenario string
@@ -77,6 +79,9 @@ func TestFaultsOnBrokersOfSomebodyElse(t *testing.T) {
 		{"mqtt/broker-kill-9", external, nil, 0, true},
 		{"mqtt/broker-kill-9", theirs, nil, 0, true},
 		{"mqtt/broker-kill-9", boxed, nil, 1, false},
+		{"mqtt/broker-kill-9", vanishing, nil, 0, true},
+		{"mqtt/will", vanishing, []string{"kill of node-3"}, 4, false},
+		{paused, vanishing, nil, 1, false},
 		{paused, external, nil, 0, true},
 		{paused, theirs, nil, 1, false},
 		{paused, boxed, nil, 1, false},

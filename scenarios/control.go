@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -43,6 +44,11 @@ func (s *Scenario) LeftOut(c cluster.Config) (words []string, why string) {
 	return words, strings.Join(reasons, "; ")
 }
 
+// Withheld reports whether the scenario has faults, and a cluster can have none of them.
+func (s *Scenario) Withheld(c cluster.Config) bool {
+	return len(s.Schedule) > 0 && len(s.On(c).Schedule) == 0
+}
+
 // OffNodes is the scenario with the faults alone that act on clients, or on what passes
 // the tap. The others come with it, in words.
 func (s *Scenario) OffNodes() (rest *Scenario, words []string) {
@@ -66,12 +72,17 @@ func (s *Scenario) without(out func(Step) bool) (rest *Scenario, words []string)
 // withheld says why a step's fault cannot be had on a cluster, "" where it can. On one of
 // ours that is for the fault to say.
 func (step Step) withheld(c cluster.Config) string {
+	if !c.Foreign() {
+		return ""
+	}
 	k, ok := step.kind()
 	switch {
-	case !ok || !c.Foreign() || !k.OnNode():
+	case !ok || !k.OnNode():
 		return ""
 	case c.Untouchable():
 		return "nothing may be done to nodes that somebody else runs; name their pids or containers to have the faults"
+	case k.Ends && c.Vanishing != "":
+		return fmt.Sprintf("container %s is removed when it ends (--rm), and nobody could start it again; run it without --rm to have the faults", c.Vanishing)
 	}
 	return k.Withheld(step.Params, len(c.Containers) > 0)
 }

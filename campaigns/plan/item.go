@@ -261,7 +261,7 @@ func (l *linter) tier(where string, it *Item, s *scenarios.Scenario) {
 		capped = "they are without its " + it.Without
 	}
 	switch {
-	case len(s.Schedule) > 0 && len(run.Schedule) == 0:
+	case s.Withheld(m.Cluster()):
 		l.gap(where+".flavor", "a flavor whose nodes are ours, or a scenario without faults of nodes", "a plan names no pids or containers, and without them no fault of %s can be done on %s", s.Name, m.Flavor)
 	case verdict.Hardens(m.Tier) && capped != "":
 		l.gap(where+".tier", "tier: smoke, or a scenario file of your own to which that does not happen", "runs of %s on %s cannot become PASS-hardening: %s", s.Name, m.Flavor, capped)

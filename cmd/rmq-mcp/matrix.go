@@ -192,7 +192,7 @@ func planMatrix(ctx context.Context, out io.Writer, dir string, names []string, 
 			Crashes: s.Crashes(), Faults: len(s.Schedule) > 0,
 			Default:  func(protocol, flavor string) (clients.SDK, error) { return s.SDKFor("", protocol, flavor) },
 			Fits:     func(c cluster.Config) error { return s.On(c).Fits(c.Nodes) },
-			Withheld: func(c cluster.Config) bool { return len(s.Schedule) > 0 && len(s.On(c).Schedule) == 0 },
+			Withheld: s.Withheld,
 			Lacks: func(sdk clients.SDK, tier string) error {
 				_, err := s.Tier(tier, "")
 				return cmp.Or(err, s.Suits(sdk))
