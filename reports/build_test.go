@@ -39,8 +39,9 @@ func TestReproduce(t *testing.T) {
 		{`{"cluster": {"version": "v0.4.11", "version_sha256": "ab", "settings": {"queue": 1000000, "mode": "fast", "names": "a b", "list": ["x"]}, "arm": ["disk", "clock"], "disk_model": "xfs"}}`,
 			" --broker-version v0.4.11 --broker-sha256 ab --nodes 3 --sdk go/rmq-mcp@1 --protocol mqtt3 --set mode=fast --set queue=1000000 --arm disk --arm clock --disk-model xfs",
 			[]string{`--set, whose value is not one word: list=["x"]`, "--set, whose value is not one word: names=a b"}},
-		{`{"cluster": {"binary": "/home/me/broker-server", "ca": "/home/me/ca.pem", "pids": [7]}, "off_nodes": true}`, " --nodes 3 --sdk go/rmq-mcp@1 --protocol mqtt3", []string{
-			"the broker's binary, which had the sha256 45e8", "the certificate that the clients trusted (--ca)", "the processes or containers of the brokers, for the faults on them", "to leave out faults on nodes, as the run did",
+		{`{"cluster": {"binary": "/home/me/broker-server", "ca": "/home/me/ca.pem", "username": "me", "pids": [7]}, "off_nodes": true}`, " --nodes 3 --sdk go/rmq-mcp@1 --protocol mqtt3", []string{
+			"the broker's binary, which had the sha256 45e8", "the certificate that the clients trusted (--ca)", "the login of the clients (--username, and its password in RMQ_PASSWORD)",
+			"the processes or containers of the brokers, for the faults on them (--pid, --container)", "to leave out faults on nodes, as the run did",
 		}},
 		{`{"cluster": {"image": "robustmq:mine"}}`, " --image robustmq:mine --nodes 3 --sdk go/rmq-mcp@1 --protocol mqtt3", nil},
 	} {

@@ -26,6 +26,7 @@ type asked struct {
 		Version       string                     `json:"version"`
 		VersionSHA256 string                     `json:"version_sha256"`
 		CA            string                     `json:"ca"`
+		Username      string                     `json:"username"`
 		Containers    []string                   `json:"containers"`
 		PIDs          []int                      `json:"pids"`
 		Settings      map[string]json.RawMessage `json:"settings"`
@@ -118,8 +119,11 @@ func reproduce(run *history.Run, start asked) (again Repetition) {
 	if c.CA != "" {
 		again.without("the certificate that the clients trusted (--ca)")
 	}
+	if c.Username != "" {
+		again.without("the login of the clients (--username, and its password in RMQ_PASSWORD)")
+	}
 	if len(c.Containers)+len(c.PIDs) > 0 {
-		again.without("the processes or containers of the brokers, for the faults on them")
+		again.without("the processes or containers of the brokers, for the faults on them (--pid, --container)")
 	}
 	if start.OffNodes && len(endpoints) == 0 { // of somebody else's brokers they are left out anyway
 		again.without("to leave out faults on nodes, as the run did")

@@ -16,7 +16,7 @@ import (
 
 func (a *app) planRun() *cobra.Command {
 	most := 0
-	var endpoints []string
+	var theirs cluster.Config
 	cmd := &cobra.Command{
 		Use:   "run [PLAN]",
 		Short: "Run what is NOT-RUN of a frozen plan, one attempt after the other",
@@ -24,15 +24,15 @@ func (a *app) planRun() *cobra.Command {
 			"plan's budget is used. Ctrl-C stops in order; the same command goes on where it stopped.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runPlan(cmd.Context(), cmd.OutOrStdout(), args, most, endpoints)
+			return a.runPlan(cmd.Context(), cmd.OutOrStdout(), args, most, theirs)
 		},
 	}
 	cmd.Flags().IntVar(&most, "most", 0, "so many attempts now and no more (default: all)")
-	cmd.Flags().StringArrayVar(&endpoints, "endpoint", nil, "host:port of somebody else's broker, once for each of its nodes: for flavor external")
+	foreignFlags(cmd.Flags(), &theirs)
 	return cmd
 }
 
-func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most int, endpoints []string) error {
+func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most int, theirs cluster.Config) error {
 	if most < 0 {
 		return fmt.Errorf("plan run: --most is %d, expected 1 or more", most)
 	}
@@ -53,12 +53,12 @@ func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most in
 	if err != nil {
 		return err
 	}
-	if len(endpoints) > 0 && !slices.ContainsFunc(r.Items, func(it plan.Item) bool { return it.Model.Cluster().Foreign() }) {
+	if len(theirs.Endpoints) > 0 && !slices.ContainsFunc(r.Items, func(it plan.Item) bool { return it.Model.Cluster().Foreign() }) {
 		return fmt.Errorf("plan run: no scenario of %s is on somebody else's broker; leave --endpoint out", r.Plan.Name)
 	}
 	missing := slices.DeleteFunc(r.Missing(s), func(m plan.Missing) bool {
 		nodes := m.Item.Model.Nodes
-		elsewhere := m.Item.Model.Cluster().Foreign() && nodes != len(endpoints)
+		elsewhere := m.Item.Model.Cluster().Foreign() && nodes != len(theirs.Endpoints)
 		if elsewhere {
 			fmt.Fprintf(out, "%s is left out: its broker is somebody else's; give --endpoint HOST:PORT for each of its nodes (%d)\n", m, nodes)
 		}
@@ -69,12 +69,12 @@ func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most in
 	}
 	reached := map[[2]string]bool{} // by protocol and transport; the endpoints are the same for all
 	for _, m := range missing {
-		config, transport := clusterOf(m, endpoints), m.Item.Model.Transport
+		config, transport := clusterOf(m, theirs), m.Item.Model.Transport
 		by := [2]string{config.Protocol, transport}
 		if !config.Foreign() || reached[by] {
 			continue
 		}
-		if err := cluster.Reach(ctx, config, transport); err != nil {
+		if err := cluster.Reach(ctx, login(config), transport); err != nil {
 			return err
 		}
 		reached[by] = true
@@ -87,7 +87,7 @@ func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most in
 		}
 		fmt.Fprintf(out, "%s, %d of %d\n", m, i+1, len(missing))
 		began := time.Now()
-		stopped, err := a.runAttempt(ctx, out, dir, r, m, endpoints)
+		stopped, err := a.runAttempt(ctx, out, dir, r, m, theirs)
 		if err != nil {
 			var code exit
 			if errors.As(err, &code) {
@@ -109,23 +109,23 @@ func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most in
 }
 
 // runAttempt makes one attempt, and says whether a person stopped it.
-func (a *app) runAttempt(ctx context.Context, out io.Writer, dir string, r *plan.Record, m plan.Missing, endpoints []string) (stopped bool, err error) {
+func (a *app) runAttempt(ctx context.Context, out io.Writer, dir string, r *plan.Record, m plan.Missing, theirs cluster.Config) (stopped bool, err error) {
 	scenario, err := r.Scenario(dir, m.Item)
 	if err != nil {
 		return false, err
 	}
 	_, stopped, err = a.attempt(ctx, out, dir, scenario, running{
-		cluster: clusterOf(m, endpoints), sdk: m.Item.Model.SDK, protocol: m.Item.Model.Protocol, transport: m.Item.Model.Transport,
+		cluster: clusterOf(m, theirs), sdk: m.Item.Model.SDK, protocol: m.Item.Model.Protocol, transport: m.Item.Model.Transport,
 		seed: m.Seed, tier: m.Item.Model.Tier,
 	})
 	return stopped, err
 }
 
-// clusterOf is the cluster of an attempt; that of somebody else is at some endpoints.
-func clusterOf(m plan.Missing, endpoints []string) cluster.Config {
+// clusterOf is the cluster of an attempt; that of somebody else is reached as theirs says.
+func clusterOf(m plan.Missing, theirs cluster.Config) cluster.Config {
 	config := m.Item.Model.Cluster()
 	if config.Foreign() {
-		config.Endpoints = endpoints
+		config.Endpoints, config.Username, config.CA = theirs.Endpoints, theirs.Username, theirs.CA
 	}
 	return config
 }

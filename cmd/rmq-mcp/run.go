@@ -63,7 +63,6 @@ func (a *app) runScenario() *cobra.Command {
 	f.StringVar(&r.sdk, "sdk", "", "`LANG@VERSION` of the client library (default: the scenario's)")
 	f.StringVar(&r.protocol, "protocol", "", "mqtt3 or mqtt5 (default: the scenario's)")
 	f.StringVar(&r.transport, "transport", "", "how clients speak to nodes: tcp, tls, ws, wss (default tcp)")
-	f.StringVar(&r.cluster.CA, "ca", "", "`file` of the certificate that clients trust, for --endpoint with tls or wss")
 	f.Int64Var(&r.seed, "seed", 0, "repeat the schedule of an earlier run")
 	f.IntVar(&r.repeat, "repeat", 1, "attempts, one after the other; the verdict is the series'")
 	f.BoolVar(&r.noRepeat, "no-repeat", false, "leave a failure at FAIL-once: a run that fails is repeated twice with its seed")
@@ -79,7 +78,9 @@ func clusterFlags(f *pflag.FlagSet, c *cluster.Config, set *map[string]string) {
 	f.StringVar(&c.Image, "image", "", "docker: what the containers are made of (default: this program, or the vendor's image of --broker-version)")
 	f.StringVar(&c.Version, "broker-version", "", "of RobustMQ, such as v0.4.11, to be downloaded")
 	f.StringVar(&c.VersionSHA256, "broker-sha256", "", "of the archive of --broker-version (default: what is published with it)")
-	f.StringArrayVar(&c.Endpoints, "endpoint", nil, "`host:port` of a broker that somebody else runs; repeat it for each")
+	foreignFlags(f, c)
+	f.IntSliceVar(&c.PIDs, "pid", nil, "of each --endpoint: the `number` of its process on this machine, for faults of nodes")
+	f.StringSliceVar(&c.Containers, "container", nil, "of each --endpoint: the `name` of its container on this machine, for faults of nodes")
 	f.StringVar(&c.Binary, "binary", "", "`path` of the broker (default: RMQ_ROBUSTMQ_BIN, or mosquitto in PATH)")
 	f.StringVar(&c.Profile, "profile", "", "tested, or as-shipped: the vendor's own defaults")
 	f.StringSliceVar(&c.Arm, "arm", nil, "disk, clock, tap: put in place before the nodes start, beside what the scenario's faults need")
@@ -87,6 +88,13 @@ func clusterFlags(f *pflag.FlagSet, c *cluster.Config, set *map[string]string) {
 	f.StringVar(&c.DiskModel, "disk-model", "", "what an armed disk takes for durable: ext4 (default), xfs, strict")
 	f.IntVar(&c.Nodes, "nodes", 0, "how many nodes, 1 to 5 (default: the scenario's)")
 	f.StringVar(&c.Plant, "plant", "", "`defect` of rmq-mcp's own before the nodes, or in the embedded broker, to see what a client library or the judge makes of it; an unknown one is answered with those that there are")
+}
+
+// foreignFlags are how clients reach brokers that somebody else runs.
+func foreignFlags(f *pflag.FlagSet, c *cluster.Config) {
+	f.StringArrayVar(&c.Endpoints, "endpoint", nil, "`host:port` of a broker that somebody else runs; repeat it for each of its nodes")
+	f.StringVar(&c.Username, "username", "", "with --endpoint: who the clients log in as; the password is in "+passwordEnv)
+	f.StringVar(&c.CA, "ca", "", "`file` of the certificate that clients trust, for --endpoint with tls or wss")
 }
 
 // settings are words as the values they stand for: 1 is a number, true a
@@ -186,7 +194,7 @@ func reach(ctx context.Context, start keeper.Start) error {
 		}
 		config = s.At(config)
 	}
-	return cluster.Reach(ctx, config, start.Transport)
+	return cluster.Reach(ctx, login(config), start.Transport)
 }
 
 // together prints the table of runs that repeat each other, and tells the report of
