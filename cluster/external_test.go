@@ -51,6 +51,9 @@ func TestExternalMQ9(t *testing.T) {
 	if _, err := n.Probe(ctx); err != nil {
 		t.Error(err)
 	}
+	if _, err := n.Dial(ctx); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("a client of MQTT: %v, want unsupported", err)
+	}
 	if err := Reach(ctx, Config{Flavor: "external", Endpoints: c.Endpoints(""), Protocol: contract.MQ9}, ""); err == nil {
 		t.Error("an MQTT listener was taken for one of mq9")
 	}

@@ -137,9 +137,12 @@ func (n *Node) Probe(ctx context.Context) (took time.Duration, err error) {
 	return took, nil
 }
 
-// Dial opens a connection to it as a client would, and says nothing.
+// Dial opens a connection to it as an MQTT client would, and says nothing.
 func (n *Node) Dial(ctx context.Context) (net.Conn, error) {
-	return dial(ctx, n.spoken, n.listener())
+	if n.mqtt == "" {
+		return nil, fmt.Errorf("connect to %s: %s is no listener of MQTT: %w", n.name, n.nats, ErrUnsupported)
+	}
+	return dial(ctx, n.spoken, n.mqtt)
 }
 
 func (n *Node) process() instance {

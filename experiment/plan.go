@@ -86,8 +86,8 @@ const (
 	readWaitMS  = 2000
 	willQoS     = 1
 
-	// No run lasts as long. mq9 has no request that removes a mailbox.
-	foreignMailboxS = 6 * 3600
+	// Runs of the library last eight hours at most. mq9 has no request that removes a mailbox.
+	foreignMailboxS = 24 * 3600
 )
 
 func (p *planner) plan(w scenarios.Workload) *plan {

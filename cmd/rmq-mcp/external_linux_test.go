@@ -119,7 +119,7 @@ func TestExternalMQ9(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(text), "2 mailboxes of this run remain at the broker until they expire, within 6 hours of its start: rmq.") {
+	if !strings.Contains(string(text), "2 mailboxes of this run remain at the broker until they expire, within 24 hours of its start: rmq.") {
 		t.Errorf("the journal does not say which mailboxes remain: %s", text)
 	}
 	if out, err := rmq(t, t.TempDir(), "run", "mqtt/qos-roundtrip", "--endpoint", c.Nodes()[0].NATS()).Output(); err == nil {

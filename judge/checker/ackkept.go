@@ -12,7 +12,7 @@ var claimMQ9AckKept = Entry{
 	Claim: verdict.Claim{Name: "mq9-ack-kept", Severity: verdict.P2, Gated: true,
 		Text:   "The broker records a group's offset, ACK advances it, and the next FETCH resumes from there: what was acknowledged is not delivered to that group again.",
 		Source: "mq9 website/docs/faq.md, FETCH and QUERY; protocol.md, Core Concepts"},
-	Category: Safety, Checker: "ackkept@2", Protocols: mq9, Rests: history.PromiseMailboxes, New: newAckKept, canary: unacknowledge,
+	Category: Safety, Checker: "ackkept@3", Protocols: mq9, Rests: history.PromiseMailboxes, New: newAckKept, canary: unacknowledge,
 	Notice: Notice{"messages that a group had acknowledged, and was delivered again", "mq9/broker-kill-9"},
 }
 
@@ -29,10 +29,11 @@ type ackKept struct {
 type offsets struct {
 	ledger *ledger
 	looks  *looks
-	answer [][]mail             // by process: the answer that it reads
-	upTo   map[ladder][]confirm // how far it has acknowledged; a later one has a lower id
-	open   map[ladder][]mail    // delivered, and not acknowledged
-	done   []bitmap             // by pair: acknowledged
+	answer [][]mail          // by process: the answer that it reads
+	since  map[ladder]int64  // when it first acknowledged anything
+	open   map[ladder][]mail // delivered, and not acknowledged
+	acks   []confirm
+	by     []marks // by pair: the acknowledgement of each message, that of the highest id where it was sent twice
 }
 
 // A mail is a message of an answer.
@@ -48,8 +49,9 @@ type ladder struct {
 	rank    int
 }
 
-// A confirm is an acknowledgement: of this id and all below it that were delivered before. A
-// broker that lost messages may give these ids again, to messages that nobody acknowledged.
+// A confirm is an acknowledgement: of this id and all below it that its process had been
+// delivered before. A broker that lost messages may give these ids again, to messages that
+// nobody acknowledged.
 type confirm struct {
 	id, time, row int64
 }
@@ -57,7 +59,7 @@ type confirm struct {
 func newOffsets(ctx Context) *offsets {
 	return &offsets{
 		ledger: ctx.ledger, looks: newLooks(ctx.Tables, false), answer: make([][]mail, len(ctx.Tables.Processes)),
-		upTo: map[ladder][]confirm{}, open: map[ladder][]mail{}, done: make([]bitmap, len(ctx.ledger.route.pairs)),
+		since: map[ladder]int64{}, open: map[ladder][]mail{}, by: make([]marks, len(ctx.ledger.route.pairs)),
 	}
 }
 
@@ -106,13 +108,11 @@ func (c *offsets) deliver(b *history.Batch, i int, at *look) (d fetched, ok bool
 // of a delivery, its own or another's, before the fetch was called. judged is whether the
 // process had acknowledged any message of that mailbox and priority before.
 func (c *offsets) acknowledged(d fetched, process int32) (before *confirm, judged bool) {
-	on := ladder{process, d.mailbox, d.rank}
-	for _, done := range c.upTo[on] {
-		if done.time >= d.called {
-			break
-		}
-		if judged = true; d.id <= done.id && c.done[c.ledger.route.at(process, d.stream)].has(d.seq) {
-			before = &done
+	first, any := c.since[ladder{process, d.mailbox, d.rank}]
+	judged = any && first < d.called
+	if n := c.by[c.ledger.route.at(process, d.stream)].get(d.seq); n >= 0 {
+		if done := &c.acks[n]; done.time < d.called && d.id <= done.id {
+			before = done
 		}
 	}
 	return before, judged
@@ -132,19 +132,20 @@ func (c *offsets) confirm(b *history.Batch, i int) {
 			continue
 		}
 		on := ladder{p, c.ledger.topic(m.stream), c.ledger.rank(m.stream)}
-		upTo := c.upTo[on]
-		for len(upTo) > 0 && upTo[len(upTo)-1].id < m.id {
-			upTo = upTo[:len(upTo)-1]
+		if _, any := c.since[on]; !any {
+			c.since[on] = b.Time[i]
 		}
-		if len(upTo) == 0 || m.id < upTo[len(upTo)-1].id {
-			c.upTo[on] = append(upTo, confirm{m.id, b.Time[i], b.Index[i]})
-		}
+		n := int64(len(c.acks))
+		c.acks = append(c.acks, confirm{m.id, b.Time[i], b.Index[i]})
 		c.open[on] = slices.DeleteFunc(c.open[on], func(o mail) bool {
-			acked := o.id <= m.id
-			if acked {
-				c.done[c.ledger.route.at(p, o.stream)].add(o.seq)
+			if o.id > m.id {
+				return false
 			}
-			return acked
+			by := &c.by[c.ledger.route.at(p, o.stream)]
+			if had := by.swap(o.seq, n, false); had >= 0 && c.acks[had].id < m.id {
+				by.swap(o.seq, n, true)
+			}
+			return true
 		})
 	}
 }
@@ -195,16 +196,13 @@ func (c *ackKept) fork() Checker {
 }
 
 func (c *offsets) fork() *offsets {
-	upTo, open := maps.Clone(c.upTo), maps.Clone(c.open)
-	for on := range upTo {
-		upTo[on] = slices.Clone(upTo[on])
-	}
+	open := maps.Clone(c.open)
 	for on := range open {
 		open[on] = slices.Clone(open[on])
 	}
 	return &offsets{
 		ledger: c.ledger, looks: c.looks.fork(), answer: forks(c.answer, func(a []mail) []mail { return slices.Clone(a) }),
-		upTo: upTo, open: open, done: forks(c.done, bitmap.fork),
+		since: maps.Clone(c.since), open: open, acks: slices.Clone(c.acks), by: forks(c.by, marks.fork),
 	}
 }
 

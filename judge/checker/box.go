@@ -19,6 +19,12 @@ func newBox(life int64) box {
 	return box{life: life, first: never, made: never, again: never, calls: map[int64]int64{}}
 }
 
+// mailboxOf is the mailbox that a filter names, whoever reads it.
+func mailboxOf(filter string) string {
+	_, mailbox, _ := history.CutShare(filter)
+	return mailbox
+}
+
 // earliest is when it may be over; until then it is the first of its name.
 func (x *box) earliest() int64 {
 	if x.life == 0 {

@@ -112,8 +112,8 @@ func (c *expiry) Add(b *history.Batch) {
 			for _, x := range c.boxes {
 				x.answer(b, i)
 			}
-		case c.boxes[b.Text(i)] != nil:
-			c.boxes[b.Text(i)].ask(b, i)
+		case c.boxes[mailboxOf(b.Text(i))] != nil:
+			c.boxes[mailboxOf(b.Text(i))].ask(b, i)
 		}
 		at := c.looks.row(b, i)
 		if at != nil && b.Stream[i] >= 0 && c.mayBeLate(b, i, at) {

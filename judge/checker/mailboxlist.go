@@ -74,7 +74,7 @@ func newMailboxList(ctx Context) Checker {
 // unsaid reports whether the maker of a mailbox may not have said how long it lives.
 func (c *mailboxList) unsaid(mailbox string) bool {
 	return slices.ContainsFunc(c.ledger.tables.Processes, func(p history.Process) bool {
-		return slices.Contains(p.Cannot, contract.CannotFetch) && slices.ContainsFunc(p.Filters, func(f history.Filter) bool { return f.Filter == mailbox })
+		return slices.Contains(p.Cannot, contract.CannotFetch) && slices.ContainsFunc(p.Filters, func(f history.Filter) bool { return mailboxOf(f.Filter) == mailbox })
 	})
 }
 
@@ -83,9 +83,10 @@ func (c *mailboxList) Add(b *history.Batch) {
 		i := int(i)
 		switch {
 		case b.Kind[i] == history.KindSubscribe && b.Edge[i] == history.Call:
-			if x := c.births[b.Text(i)]; x != nil {
+			mailbox := mailboxOf(b.Text(i))
+			if x := c.births[mailbox]; x != nil {
 				x.ask(b, i)
-				c.asked[b.Index[i]] = b.Text(i)
+				c.asked[b.Index[i]] = mailbox
 			}
 		case b.Kind[i] == history.KindSubscribe:
 			if x := c.births[c.asked[b.Call[i]]]; x != nil {

@@ -21,6 +21,14 @@ func (m *marks) swap(seq, value int64, replace bool) int64 {
 	return had
 }
 
+// get returns the number that seq has, or -1.
+func (m *marks) get(seq int64) int64 {
+	if uint64(seq) >= uint64(len(m.list)) {
+		return -1
+	}
+	return int64(m.list[seq]) - 1
+}
+
 func (m *marks) grow(seq int64) bool {
 	if uint64(seq) >= uint64(len(m.list))+far {
 		return false

@@ -3,6 +3,7 @@ package checker
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
@@ -18,9 +19,8 @@ func crew() *story {
 	return s.connect(pub, false).join(sub, other).acked(q1, 0, 3)
 }
 
-// meanwhile is a fetch of messages from the mailbox of a stream, before whose answer
-// something else happens.
-func (s *story) meanwhile(p, st int32, something func(), seqs ...int64) *story {
+// meanwhile fetches as numbered does; before the answer something else happens.
+func (s *story) meanwhile(p, st int32, something func(), more int64, seqs ...int64) *story {
 	e := blank(history.KindFetch, p)
 	e.Text = s.tables.Streams[st].Topic
 	c := s.call(e)
@@ -29,7 +29,7 @@ func (s *story) meanwhile(p, st int32, something func(), seqs ...int64) *story {
 	s.ret(e, c, history.OK)
 	for _, seq := range seqs {
 		d := blank(history.KindDeliver, p)
-		d.Stream, d.Seq, d.ID, d.QoS = st, seq, seq, 1
+		d.Stream, d.Seq, d.ID, d.QoS = st, seq, seq+more, 1
 		s.add(d)
 	}
 	return s
@@ -55,7 +55,7 @@ func TestWorkers(t *testing.T) {
 			"message 1 of pub-1 on work/1 (QoS 1) (id 1) reached sub-2 at 0.026 s; sub-1 of its group had received it and acknowledged id 1 at 0.023 s, before the fetch"},
 		{"both fetched before either acknowledged", one, func() *story {
 			s := crew()
-			s.meanwhile(other, q1, func() { s.numbered(sub, q1, 0, 0, 1).confirm(sub, 1) }, 0, 1)
+			s.meanwhile(other, q1, func() { s.numbered(sub, q1, 0, 0, 1).confirm(sub, 1) }, 0, 0, 1)
 			return s.confirm(other, 1).numbered(sub, q1, 0, 2)
 		}, pass, map[string]int64{"deliveries": 1, "several": 2}, ""},
 		{"one gets what another was given and did not acknowledge", one, func() *story {
@@ -69,9 +69,19 @@ func TestWorkers(t *testing.T) {
 		}, pass, nil, ""},
 		{"an acknowledgement of less, later, moves nothing back", one, func() *story {
 			s := crew()
-			s.meanwhile(other, q1, func() { s.numbered(sub, q1, 0, 0, 1, 2).confirm(sub, 2) }, 0)
+			s.meanwhile(other, q1, func() { s.numbered(sub, q1, 0, 0, 1, 2).confirm(sub, 2) }, 0, 0)
 			return s.confirm(other, 0).numbered(other, q1, 0, 1)
 		}, fail, map[string]int64{"repeated": 1}, "message 1"},
+		{"both fetched before either acknowledged an id that was given again", one, func() *story {
+			s := crew().numbered(sub, q1, 5, 0).confirm(sub, 5)
+			s.meanwhile(other, q1, func() { s.numbered(sub, q1, 2, 1).confirm(sub, 3) }, 2, 1)
+			return s.confirm(other, 3).numbered(sub, q1, 2, 2)
+		}, pass, map[string]int64{"deliveries": 2}, ""},
+		{"one gets what another acknowledged, also where that acknowledged more later", one, func() *story {
+			s := crew().numbered(sub, q1, 0, 0).confirm(sub, 0)
+			s.meanwhile(other, q1, func() { s.numbered(sub, q1, 0, 1, 2).confirm(sub, 2) }, 0, 0, 1)
+			return s
+		}, fail, map[string]int64{"repeated": 1}, "message 0"},
 		{"readers of groups of their own", one, func() *story {
 			s := crew()
 			s.tables.Processes[other].Filters[0].Filter = "work/1"
@@ -110,5 +120,18 @@ func TestWorkers(t *testing.T) {
 				t.Errorf("%q, want %q", said, test.text)
 			}
 		})
+	}
+}
+
+// A mailbox that a worker makes is made, as one that its only reader makes.
+func TestMailboxMadeByAWorker(t *testing.T) {
+	s := newStory().mailboxes()
+	s.tables.Processes[sub].Filters = []history.Filter{{Filter: "work/1", QoS: 1}}
+	s.tables.Processes[other].Filters = []history.Filter{{Filter: "$share/g1/work/1", QoS: 1}}
+	s.tables.Streams[q1].MailboxTTLS = 10
+	s.connect(pub, false).join(sub).acked(q1, 0, 0).look(sub, q1, history.OK, msg{q1, 0})
+	s.wait(20*time.Second).refuse(q1, 1).join(other).acked(q1, 2, 2).look(sub, q1, history.OK, msg{q1, 2}).finish()
+	if r := judgeStory(t, s, "mq9-mailbox-ttl").Results[0]; r.Status != verdict.Pass {
+		t.Errorf("%s: %s %q", r.Status, r.Summary, r.Reasons)
 	}
 }
