@@ -22,7 +22,7 @@ type FaultRow struct {
 	Mechanism string               `json:"mechanism"`
 	Signals   map[string][]string  `json:"signals"` // what the proofs of each role showed
 	Landing   history.LandingState `json:"landing"`
-	Healed    history.HealState    `json:"healed"`
+	Healed    history.HealState    `json:"healed"`              // [history.Landing.Heal]
 	EffectMS  float64              `json:"effect_ms,omitempty"` // from the start of applying it to the first reading in which all proofs held
 	Reasons   []string             `json:"reasons,omitempty"`
 	Disturbed [][]string           `json:"disturbed,omitempty"` // why nothing could be said of earlier injections of it, each
@@ -97,7 +97,7 @@ func proved(rows []FaultRow, typ string) bool {
 
 // take takes a landing into the row.
 func (r *FaultRow) take(l history.Landing) {
-	r.Nodes, r.Mechanism, r.Landing, r.Healed = l.Nodes, l.Mechanism, l.State, l.Healed
+	r.Nodes, r.Mechanism, r.Landing, r.Healed = l.Nodes, l.Mechanism, l.State, l.Heal()
 	r.Reasons = l.Reasons
 	r.Signals = map[string][]string{}
 	for _, p := range l.Proofs {

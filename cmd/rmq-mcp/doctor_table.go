@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -18,7 +19,7 @@ func printFault(p paint, w io.Writer, r FaultRow) {
 		state = p.good(fmt.Sprintf("%-12s", r.Landing))
 	}
 	fmt.Fprintf(w, "%s %s %-16s %s heal %-9s %s\n", mark(p, r.OK && r.Landing == history.Landed),
-		p.bold(fmt.Sprintf("%-18s", r.Type)), r.Mechanism, state, r.Healed, effect(r))
+		p.bold(fmt.Sprintf("%-18s", r.Type)), r.Mechanism, state, cmp.Or(string(r.Healed), "–"), effect(r))
 	for _, role := range []history.Role{history.RoleMechanism, history.RoleEffect, history.RoleControl, history.RoleHeal} {
 		for _, why := range r.Signals[string(role)] {
 			fmt.Fprintf(w, "    %s %s\n", p.faint(fmt.Sprintf("%-9s", role)), p.faint(short(why)))
@@ -60,7 +61,7 @@ func writeFaultTable(w io.Writer, rows []FaultRow) {
 		cells := []string{
 			r.Family, "`" + r.Type + "`", fmt.Sprintf("%s, %s", r.Flavor, r.Target), r.Mechanism,
 			firstOf(r, history.RoleMechanism), firstOf(r, history.RoleEffect), lastOf(r, history.RoleControl),
-			landing, string(r.Healed), took,
+			landing, cmp.Or(string(r.Healed), "–"), took,
 		}
 		for i := range cells {
 			cells[i] = strings.NewReplacer("|", "\\|", "\n", " ").Replace(short(cells[i]))
