@@ -65,11 +65,11 @@ func greetNATS(ctx context.Context, address, user, password string) (string, err
 		return "", err
 	}
 	var said []string
-	line, in := "", bufio.NewReader(conn)
+	line, in := "", bufio.NewReaderSize(conn, maxInfo)
 	for len(said) < maxSaid && len(line) < maxInfo {
 		conn.SetReadDeadline(time.Now().Add(askAgain))
-		part, err := in.ReadString('\n')
-		line += part
+		part, err := in.ReadSlice('\n')
+		line += string(part)
 		if errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() == nil {
 			if len(said) == 0 {
 				continue

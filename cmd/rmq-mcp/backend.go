@@ -27,7 +27,7 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 	}
 	b := tools.Backend{
 		Start: func(ctx context.Context, ask keeper.Start) (tools.Experiment, error) {
-			if err := reach(ctx, ask); err != nil {
+			if err := reach(ctx, ask, ""); err != nil {
 				return nil, err
 			}
 			ask.GraceS = int(grace.Seconds())

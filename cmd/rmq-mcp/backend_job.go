@@ -46,7 +46,7 @@ func beginJob(dir string, argv []string) func(tools.JobAsk) (*campaigns.JobDir, 
 		if err := roomForJob(dir, ask.Envelope); err != nil {
 			return nil, err
 		}
-		if err := reach(context.Background(), job.Start); err != nil {
+		if err := reach(context.Background(), job.Start, scenario); err != nil {
 			return nil, err
 		}
 		if jobDir, err = openJobDir(dir, job, scenario, false); err != nil || jobDir.Busy() {

@@ -135,7 +135,7 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 			return err
 		}
 	}
-	if err := reach(ctx, keeper.Start{Scenario: scenario, Cluster: r.cluster, Transport: r.transport}); err != nil {
+	if err := reach(ctx, keeper.Start{Scenario: scenario, Cluster: r.cluster, Transport: r.transport}, ""); err != nil {
 		return err
 	}
 	var runs []string
@@ -183,12 +183,20 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 }
 
 // reach connects to the broker of a start where somebody else runs it, as the smallest
-// client of its scenario's protocol does. A scenario or a broker that is not there is an
-// error.
-func reach(ctx context.Context, start keeper.Start) error {
+// client of its scenario's protocol does. The scenario is text, or that of the start's name
+// where there is none. A scenario or a broker that is not there is an error.
+func reach(ctx context.Context, start keeper.Start, text string) (err error) {
 	config := start.Cluster
+	if !config.Foreign() {
+		return nil
+	}
 	if start.Scenario != "" {
-		s, err := scenarios.Load(start.Scenario)
+		var s *scenarios.Scenario
+		if text != "" {
+			s, err = scenarios.Parse(start.Scenario, []byte(text))
+		} else {
+			s, err = scenarios.Load(start.Scenario)
+		}
 		if err != nil {
 			return err
 		}
