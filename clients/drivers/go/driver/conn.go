@@ -141,9 +141,15 @@ func (c *Conn) look(b []byte) {
 	c.call.Return(ack)
 }
 
+// connackPacket is the first byte of a CONNACK.
+const connackPacket = 0x20
+
 // connack reads the first packet of any MQTT connection: 0x20, length, flags,
-// reason code.
+// reason code. Another one there is the broker's mistake [MQTT-3.2.0-1].
 func connack(read []byte) (Ack, bool) {
+	if len(read) > 0 && read[0] != connackPacket {
+		return Ack{Outcome: Fail, Text: fmt.Sprintf("the broker sent a packet of type %d before CONNACK", read[0]>>4)}, true
+	}
 	flags := 2 // offset, behind a length of one byte
 	for flags-1 < len(read) && read[flags-1]&0x80 != 0 {
 		flags++
