@@ -5,7 +5,7 @@
 
 They repeat by hand what a run showed, without any SDK: what they print is what
 was on the wire. CHECK is one of first, moved, stranger, stall, keepalive, qos,
-newcomer, large, deaf, handlers, will. Leave two minutes, or a new cluster, between those of sessions.
+newcomer, large, deaf, handlers, will, elsewhere, retained. Leave two minutes, or a new cluster, between those of sessions.
 """
 import socket
 import struct
@@ -309,7 +309,48 @@ def will(run):
         say("at %7.2f it got" % at, payload)
 
 
-CHECKS = {f.__name__: f for f in (first, moved, stranger, stall, keepalive, qos, newcomer, large, handlers, deaf, will)}
+def elsewhere(run):
+    """Three messages to a client of node 1, whose topic is older than its subscription, and one to another client at node 2."""
+    for v5 in (False, True):
+        name = "MQTT 5" if v5 else "MQTT 3.1.1"
+        speaks = Client(f"e{run}s{v5:d}", 3, v5=v5)
+        for i, topic in enumerate("abab"):  # the first one of a new topic may be lost: see the check first
+            speaks.publish(f"elsewhere/{run}/{v5:d}/{topic}", "old", 1 + i)
+            time.sleep(1)
+        idle = [Client(f"e{run}i{v5:d}{i}", 1, v5=v5) for i in range(60)]  # so that no client at node 2 has the number of the next one
+        there = Client(f"e{run}t{v5:d}", 2, v5=v5)
+        there.subscribe(f"elsewhere/{run}/{v5:d}/b", 1)
+        here = Client(f"e{run}h{v5:d}", 1, v5=v5)
+        here.subscribe(f"elsewhere/{run}/{v5:d}/a", 1)
+        for i in range(3):
+            speaks.publish(f"elsewhere/{run}/{v5:d}/a", f"a{i}", 10 + i)
+        time.sleep(1)
+        sent = time.time() - START
+        speaks.publish(f"elsewhere/{run}/{v5:d}/b", "b", 20)
+        while "b" not in there.payloads() and time.time() - START < sent + 120:
+            time.sleep(0.1)
+        late = ["%.1f s" % (at - sent) for at, payload, _ in there.got if payload == "b"]
+        say(name, "at node 1:", here.payloads(), "at node 2, after it was sent:", late)
+        for c in idle:
+            c.close()
+
+
+def retained(run):
+    """A SUBSCRIBE to a topic with a retained message: how long does SUBACK take?"""
+    for v5 in (False, True):
+        name, topic = "MQTT 5" if v5 else "MQTT 3.1.1", f"retained/{run}/{v5:d}"
+        speaks = Client(f"r{run}s{v5:d}", 1, v5=v5)
+        for i in range(2):
+            speaks.send(0x33, text(topic) + struct.pack(">H", 1 + i) + (b"\0" if v5 else b"") + b"kept")
+            time.sleep(1)
+        reads = Client(f"r{run}r{v5:d}", 1, v5=v5)
+        asked = time.time()
+        reads.send(0x82, b"\0\1" + (b"\0" if v5 else b"") + text(topic) + b"\1")
+        said = reads.subscribed.wait(60)
+        say(name, "SUBACK", "after %.1f s" % (time.time() - asked) if said else "never", "and", len(reads.got), "PUBLISHes")
+
+
+CHECKS = {f.__name__: f for f in (first, moved, stranger, stall, keepalive, qos, newcomer, large, handlers, deaf, will, elsewhere, retained)}
 
 if __name__ == "__main__":
     if len(sys.argv) not in (5, 7) or sys.argv[1] not in CHECKS:
