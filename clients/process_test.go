@@ -51,23 +51,37 @@ func TestAFailureOfADriversOwn(t *testing.T) {
 	})
 }
 
-// TestAnErrorOfALibrary lets packages throw where nobody catches: it is not the driver's
-// own failure.
+// TestAnErrorOfALibrary lets packages throw where nobody catches, once their client
+// connects: it is not the driver's own failure.
 func TestAnErrorOfALibrary(t *testing.T) {
 	tells := func(sdk clients.SDK) bool { return sdk.Package == "mqtt" || sdk.Package == "paho-mqtt" }
 	everyDriverThat(t, tells, func(t *testing.T, sdk clients.SDK, program clients.Program, protocol string) {
 		dir := t.TempDir()
 		switch sdk.Lang {
 		case "js":
-			file := library(t, dir, "node_modules/sdk/index.js", "setTimeout(() => { throw new Error('of a library') }, 1000)")
+			file := library(t, dir, "node_modules/sdk/index.js", `
+const { Socket } = require('net'), connect = Socket.prototype.connect
+Socket.prototype.connect = function (...args) {
+  setImmediate(() => { throw new Error('of a library') })
+  return connect.apply(this, args)
+}`)
 			program.Env = append(program.Env, "NODE_OPTIONS=--require="+file)
 		case "python":
-			file := library(t, dir, "site-packages/sdk.py", "import threading, time\ndef fail():\n while threading.excepthook is threading.__excepthook__: time.sleep(0.01) # until the driver is there\n raise ValueError('of a library')\nthreading.Thread(target=fail, daemon=True).start()")
+			file := library(t, dir, "site-packages/sdk.py", `
+import socket, threading
+connect = socket.create_connection
+def fail():
+    raise ValueError('of a library')
+def create_connection(*args, **named):
+    threading.Thread(target=fail).start()
+    return connect(*args, **named)
+socket.create_connection = create_connection`)
 			main := program.Argv[len(program.Argv)-1]
 			code := "import runpy, sys; sys.path[0] = sys.argv[1]; runpy.run_path(sys.argv[2]); runpy.run_path(sys.argv[3], run_name='__main__')"
 			program.Argv = append(slices.Clone(program.Argv[:len(program.Argv)-1]), "-c", code, filepath.Dir(main), file, main)
 		}
 		r := start(t, program, 0, client(0, protocol, freeAddress(t)))
+		r.do(t, "connect", 0)
 		select {
 		case <-r.Done():
 		case <-time.After(hosttest.Bound):
