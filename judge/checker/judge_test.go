@@ -17,6 +17,7 @@ func judgeStory(t *testing.T, s *story, claims ...string) Report {
 	if err != nil {
 		t.Fatal(err)
 	}
+	heldToDoc(t, r.Results)
 	return r
 }
 

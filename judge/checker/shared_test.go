@@ -238,54 +238,6 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestSharedBlame checks the party that the wire blames.
-func TestSharedBlame(t *testing.T) {
-	wiredShare := func() *story {
-		s := wired().share()
-		return s.connect(pub, false).join(sub, other).settled()
-	}
-	for _, test := range []struct {
-		name, claim string
-		tell        func() *story
-		want        verdict.Party
-	}{
-		{"never sent to a member", "shared-no-loss", func() *story {
-			return wiredShare().dealt(q1, 0, 3).publish(q1, 4, history.OK).over(q1, 5)
-		}, verdict.Broker},
-		{"a client acknowledged it and kept it", "shared-no-loss", func() *story {
-			s := wiredShare().dealt(q1, 0, 3).publish(q1, 4, history.OK)
-			s.wireTake(sub, q1, 4, s.wireSend(sub, q1, 4, 0))
-			return s.over(q1, 5)
-		}, verdict.SDK},
-		{"it was on its way to a client that did not answer", "shared-no-loss", func() *story {
-			s := wiredShare().dealt(q1, 0, 3).publish(q1, 4, history.OK)
-			s.wireSend(sub, q1, 4, 0)
-			return s.over(q1, 5)
-		}, ""},
-		{"its producer's client never sent it", "shared-no-loss", func() *story {
-			s := wiredShare().dealt(q1, 0, 3)
-			e := s.publishing(q1, 4)
-			s.ret(e, s.call(e), history.OK)
-			return s.over(q1, 5)
-		}, verdict.SDK},
-		{"the broker sent it to both", "shared-one-member", func() *story {
-			return wiredShare().dealt(q1, 0, 3).deliver(sub, q1, 3).settled()
-		}, verdict.Broker},
-		{"its producer's client published it twice", "shared-one-member", func() *story {
-			s := wiredShare().dealt(q1, 0, 3)
-			s.wirePublish(q1, 3, true)
-			return s.deliver(sub, q1, 3).settled()
-		}, verdict.SDK},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			r := judgeStory(t, test.tell().finish(), test.claim).Results[0]
-			if r.Status != verdict.Fail || r.Anomalies[0].Blame != test.want {
-				t.Errorf("%s, blame %q, want %q: %s %v", r.Status, r.Anomalies[0].Blame, test.want, said(r), r.Reasons)
-			}
-		})
-	}
-}
-
 // A producer's client that wrongly sends a message again on the same connection may
 // make two of it.
 func TestSharedAndResent(t *testing.T) {

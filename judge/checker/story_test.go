@@ -392,12 +392,17 @@ func (s *story) finish() *story {
 	}
 	for p := range int32(numProc) {
 		if spoke[p] && !slices.Contains(s.hung, p) {
-			s.disconnect(p).observe(history.ObserveDriverLines, p, history.None, 7)
-			e := blank(history.KindEnd, p)
-			e.Value = 7
-			s.add(e)
+			s.disconnect(p).ended(p)
 		}
 	}
+	return s
+}
+
+// ended ends the driver of a process.
+func (s *story) ended(p int32) *story {
+	e := blank(history.KindEnd, p)
+	e.Value = 7
+	s.observe(history.ObserveDriverLines, p, history.None, 7).add(e)
 	return s
 }
 

@@ -54,11 +54,10 @@ func (s *story) mourned(seq int64) *story {
 
 // buried ends mortal's driver, and the others; killed is by a fault.
 func (s *story) buried(killed bool) *story {
-	s.observe(history.ObserveDriverLines, mortal, history.None, 7)
-	if !killed {
-		e := blank(history.KindEnd, mortal)
-		e.Value = 7
-		s.add(e)
+	if killed {
+		s.observe(history.ObserveDriverLines, mortal, history.None, 7)
+	} else {
+		s.ended(mortal)
 	}
 	return s.finish()
 }

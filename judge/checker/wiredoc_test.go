@@ -2,21 +2,114 @@ package checker
 
 import (
 	"os"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
-// docs/wire.md says of every claim which evidence is whose.
-func TestWireDocNamesEveryClaim(t *testing.T) {
+// A wireRow is a row of the table in docs/wire.md: its claims, and the evidence by the
+// party that it blames. Evidence that needs no packet begins with "always".
+type wireRow struct {
+	claims   []string
+	evidence map[verdict.Party][]string
+}
+
+// wireTable returns the table's rows.
+var wireTable = sync.OnceValues(func() (rows []wireRow, err error) {
 	text, err := os.ReadFile("../../docs/wire.md")
+	_, table, _ := strings.Cut(string(text), "\n|---|---|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	aside := regexp.MustCompile(` \([^)]*\)`)
+	for line := range strings.Lines(table) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		row := wireRow{evidence: map[verdict.Party][]string{}}
+		for claim := range strings.SplitSeq(cells[0], ",") {
+			row.claims = append(row.claims, strings.Trim(claim, " `"))
+		}
+		for i, party := range []verdict.Party{verdict.SDK, verdict.Broker, ""} {
+			for one := range strings.SplitSeq(aside.ReplaceAllString(cells[i+1], ""), ";") {
+				if one = strings.TrimPrefix(strings.TrimSpace(one), "that "); one != "" {
+					row.evidence[party] = append(row.evidence[party], one)
+				}
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows, err
+})
+
+// wireRowOf returns the row of a claim.
+func wireRowOf(t *testing.T, claim string) wireRow {
+	t.Helper()
+	rows, err := wireTable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(text), "| Claim | It is the client library's")
-	table, _, _ = strings.Cut(table, "\n\n")
+	i := slices.IndexFunc(rows, func(r wireRow) bool { return slices.Contains(r.claims, claim) })
+	if i < 0 {
+		t.Fatalf("docs/wire.md lacks %s", claim)
+	}
+	return rows[i]
+}
+
+func (r wireRow) always(party verdict.Party) bool {
+	return len(r.evidence[party]) == 1 && strings.HasPrefix(r.evidence[party][0], "always")
+}
+
+// wireWords are the words in which an anomaly says what the wire shows.
+func wireWords(text string) string {
+	_, words, _ := strings.Cut(text, "; the wire shows ")
+	if strings.HasPrefix(words, "of message ") {
+		_, words, _ = strings.Cut(words, ", that ")
+	}
+	return strings.TrimPrefix(words, "that ")
+}
+
+// heldToDoc checks that the judge blames nobody but for what docs/wire.md has.
+func heldToDoc(t *testing.T, results []verdict.Result) {
+	t.Helper()
+	for _, r := range results {
+		for _, a := range r.Anomalies {
+			if row := wireRowOf(t, r.Claim.Name); a.Blame != "" && !row.always(a.Blame) && !slices.Contains(row.evidence[a.Blame], wireWords(a.Text)) {
+				t.Errorf("docs/wire.md has nothing of %s for %q by %q", r.Claim.Name, a.Blame, wireWords(a.Text))
+			}
+		}
+	}
+}
+
+// docs/wire.md has every claim once, and a story for all evidence.
+func TestWireDoc(t *testing.T) {
+	rows, _ := wireTable()
+	var claims, all []string
+	for _, row := range rows {
+		claims = append(claims, row.claims...)
+	}
 	for _, e := range All {
-		if n := strings.Count(table, "`"+e.Claim.Name+"`"); n != 1 {
-			t.Errorf("docs/wire.md has %s in %d rows of the table, want one", e.Claim.Name, n)
+		all = append(all, e.Claim.Name)
+	}
+	slices.Sort(claims)
+	slices.Sort(all)
+	if !slices.Equal(claims, all) {
+		t.Errorf("docs/wire.md has the claims %v, want %v", claims, all)
+	}
+	for _, c := range blameStories() {
+		if row := wireRowOf(t, c.claim); !slices.Contains(row.evidence[c.want], c.text) {
+			t.Errorf("%s: docs/wire.md does not have %q of %s for %q", c.name, c.text, c.claim, c.want)
+		}
+	}
+	for _, row := range rows {
+		for party, list := range row.evidence {
+			for _, one := range list {
+				if !row.always(party) && !slices.ContainsFunc(blameStories(), func(c blameStory) bool {
+					return c.want == party && c.text == one && slices.Contains(row.claims, c.claim)
+				}) {
+					t.Errorf("no story of %s ends in %q for %q", row.claims, one, party)
+				}
+			}
 		}
 	}
 }
