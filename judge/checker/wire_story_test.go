@@ -128,3 +128,14 @@ func (s *story) wireTake(p, st int32, seq, id int64) {
 		s.packet(p, "pubrec", id, of).toClient(p, "pubrel", id, of).packet(p, "pubcomp", id, of)
 	}
 }
+
+// unheard is a delivery that the wire has nothing of.
+func (s *story) unheard(p, st int32, seq int64, f history.Flags) *story {
+	e := blank(history.KindDeliver, p)
+	e.Stream, e.Seq, e.Flags = st, seq, f
+	if st >= 0 {
+		e.QoS = s.tables.Streams[st].QoS
+	}
+	s.add(e)
+	return s
+}
