@@ -94,6 +94,7 @@ var All = [...]Entry{
 	claimBrokerQoS2Flow,
 	claimBrokerResendDup,
 	claimBrokerPacketID,
+	claimBrokerConnackFirst,
 	claimSDKHonest,
 	claimSDKDelivers,
 	claimSDKOnce,

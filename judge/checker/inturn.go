@@ -21,7 +21,7 @@ var inTurn = rule{
 	holds:  "%d PUBACKs and PUBRECs came in the order of their PUBLISHes",
 	nobody: "no client answered a PUBLISH",
 	look: func(l *ledger, t *talker, p *packet, open *exchange) (string, bool) {
-		if open == nil || open.twice || open.conn != p.conn || open.qos > 2 || open.state != published {
+		if open == nil || open.place == 0 || open.twice || open.conn != p.conn || open.qos > 2 || open.state != published {
 			return "", false
 		}
 		last := &t.last[open.qos]

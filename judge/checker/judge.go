@@ -157,7 +157,7 @@ func WireClaims(protocol string) (names []string) {
 // firstWireClaims returns the claims on packets for a run recorded before runs listed
 // theirs.
 func firstWireClaims(protocol string) []string {
-	later := []string{"broker-packet-id", "sdk-packet-id"}
+	later := []string{"broker-packet-id", "sdk-packet-id", "broker-connack-first"}
 	return slices.DeleteFunc(WireClaims(protocol), func(name string) bool { return slices.Contains(later, name) })
 }
 

@@ -56,7 +56,7 @@ type exchange struct {
 	stream  int32
 	session int32
 	conn    int32
-	place   int32
+	place   int32 // among the PUBLISHes of the connection, 0 before CONNACK
 	row     int32 // of its PUBLISH
 	state   flowState
 	qos     uint8
@@ -224,8 +224,12 @@ func (t *talker) take(p *packet, side int, open *exchange) {
 		if p.id < 0 {
 			return
 		}
-		t.places++
-		e := exchange{stream: p.stream, seq: p.seq, session: t.session, conn: p.conn, place: t.places, row: int32(p.row), qos: p.qos}
+		place := int32(0)
+		if p.conn == t.conn {
+			t.places++
+			place = t.places
+		}
+		e := exchange{stream: p.stream, seq: p.seq, session: t.session, conn: p.conn, place: place, row: int32(p.row), qos: p.qos}
 		if open != nil && open.conn == p.conn {
 			e.owed = open.owed
 		}

@@ -66,7 +66,7 @@ func TestWireClaimsAreFrozen(t *testing.T) {
 	for _, c := range []struct {
 		frozen []string
 		want   int
-	}{{nil, len(WireClaims("")) - 2}, {[]string{"broker-acks", "sdk-packet-id"}, 2}, {WireClaims(""), len(WireClaims(""))}} {
+	}{{nil, len(WireClaims("")) - 3}, {[]string{"broker-acks", "sdk-packet-id"}, 2}, {WireClaims(""), len(WireClaims(""))}} {
 		run := &history.Run{Wire: true, Protocol: "mqtt3", WireClaims: c.frozen}
 		if got := withWire(run, nil); len(got) != c.want {
 			t.Errorf("frozen %v: judged by %v", c.frozen, got)
@@ -522,6 +522,35 @@ func TestWireClaims(t *testing.T) {
 				s.wait(4*time.Second).deliver(sub, q1, seq)
 			}
 		}, fail, "to a client that had answered all it was sent"},
+		{"a PUBLISH before CONNACK", "broker-connack-first", func(s *story) {
+			s.packet(sub, "connect", 0, onConn(1)).toClient(sub, "publish", 5, s.of(q1, 0), onConn(1)).toClient(sub, "connack", 0, onConn(1))
+		}, fail, "the wire shows that the broker sent message 0 of pub-1 on work/1 (QoS 1) to sub-1 before CONNACK"},
+		{"a SUBACK before CONNACK", "broker-connack-first", func(s *story) {
+			s.packet(sub, "connect", 0, onConn(1)).packet(sub, "subscribe", 1, onConn(1)).toClient(sub, "suback", 1, onConn(1)).toClient(sub, "connack", 0, onConn(1))
+		}, fail, "the broker sent a packet to sub-1 before CONNACK"},
+		{"sent on the connection before", "broker-connack-first", func(s *story) {
+			s.packet(sub, "connect", 0, onConn(1)).toClient(sub, "publish", 5, s.of(q1, 0), onConn(0)).toClient(sub, "connack", 0, onConn(1))
+		}, pass, ""},
+		{"a CONNACK that a fault may have taken", "broker-connack-first", func(s *story) {
+			s.fault(time.Second)
+			s.landings[0].Type = "packet_drop"
+			s.packet(sub, "connect", 0, onConn(1)).toClient(sub, "publish", 5, s.of(q1, 0), onConn(1))
+		}, pass, ""},
+		{"a PUBLISH before CONNACK, during a fault that takes no packet", "broker-connack-first", func(s *story) {
+			s.fault(time.Second)
+			s.packet(sub, "connect", 0, onConn(1)).toClient(sub, "publish", 5, s.of(q1, 0), onConn(1))
+		}, fail, "before CONNACK"},
+		{"ended without an answer", "broker-connack-first", func(s *story) {
+			s.packet(sub, "connect", 0, onConn(1)).toClient(sub, "closed", 0, onConn(1))
+		}, pass, ""},
+		{"one that came before CONNACK", "sdk-ack-order", func(s *story) {
+			got(s, 1, q1, 0, 0).packet(sub, "puback", 1, s.of(q1, 0))
+			got(s, 2, q1, 1, 0).packet(sub, "puback", 2, s.of(q1, 1)).disconnect(sub)
+			s.packet(sub, "connect", 0, onConn(1)).toClient(sub, "publish", 3, s.of(q1, 2), onConn(1))
+			s.wire(sub).conns++
+			s.toClient(sub, "connack", 0, flagged2(true, history.FlagSessionPresent)).packet(sub, "puback", 3, s.of(q1, 2))
+			got(s, 4, q1, 3, 0).packet(sub, "puback", 4, s.of(q1, 3))
+		}, pass, ""},
 		{"it ended", "sdk-lives", func(s *story) { s.driver("driver broke the contract: it ended without bye (exit status 3)") }, fail, "exit status 3"},
 		{"it crashed", "sdk-lives", func(s *story) {
 			s.driver("driver broke the contract: it ended without bye (signal: segmentation fault (core dumped))")

@@ -71,6 +71,7 @@ func Plants() []Plant {
 		resume("forget-queue", "sends nobody the first three QoS 1 messages after a session is resumed", forgetQueue),
 		resume("forget-subscriptions", "sends nobody any QoS 1 message after a session is resumed", forgetSubscriptions),
 		resume("forget-order", "sends the first QoS 1 message after a session is resumed behind the next five of its topic", forgetOrder),
+		resume("publish-first", "sends the first QoS 1 message of a resumed session before CONNACK", publishFirst),
 		resume("feign-session", "says that it has the session, and has none", feignSession),
 
 		{Name: "outlive-session", What: "says that it has a session whose time is over", Shows: InEnds, Always: true, do: outliveSession},

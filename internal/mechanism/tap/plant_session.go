@@ -1,6 +1,9 @@
 package tap
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // present reports whether a packet is CONNACK with session present.
 func present(p packet, b []byte) bool {
@@ -51,13 +54,53 @@ func feignSession(c *planted, p packet, b []byte, way Direction) error {
 	return c.on(way, b)
 }
 
-// before reports whether a client has connected before.
+// greetBound is how long CONNACK waits for a message that is to come before it.
+const greetBound = 300 * time.Millisecond
+
+// publishFirst sends the first message of a resumed session before its CONNACK.
+func publishFirst(c *planted, p packet, b []byte, way Direction) error {
+	switch held := c.held; {
+	case p.kind == Connect:
+		c.of, _ = clientOf(b)
+	case p.kind == Subscribe:
+		c.liar.before(c.of)
+	case present(p, b) && c.liar.knows(c.of): // a subscriber
+		c.held = slices.Clone(b)
+		time.AfterFunc(greetBound, c.release)
+		return nil
+	case way == ToClient && held != nil:
+		c.held = nil
+		if message(p, b, 1) && c.shows() {
+			return c.on(way, b, held)
+		}
+		return c.on(way, held, b)
+	}
+	return c.on(way, b)
+}
+
+// release sends what is held back.
+func (c *planted) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if held := c.held; held != nil {
+		c.held = nil
+		_ = c.on(ToClient, held) // where the connection is gone nobody waits for it
+	}
+}
+
+// before reports whether a client has been here before.
 func (l *Liar) before(client string) bool {
+	was := l.knows(client)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	was := l.clients[client]
 	l.clients[client] = true
 	return was
+}
+
+func (l *Liar) knows(client string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.clients[client]
 }
 
 // forgetOrder is reorder, once a connection.
