@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
@@ -112,12 +114,18 @@ func carryOut(ctx context.Context, dir string, jobDir *campaigns.JobDir, say fun
 }
 
 // jobMain is the hidden command job: it carries a job out for a server, whose end
-// it outlives. Its first line is how that began.
+// it outlives. Its standard input is the password of somebody else's broker, its first
+// line how it began.
 func jobMain(ctx context.Context, args []string) error {
 	if len(args) != 2 {
 		return errors.New("job: this command is rmq-mcp's own; run `rmq-mcp replay`, `rmq-mcp blame` or `rmq-mcp reduce` instead")
 	}
 	dir, id := args[0], args[1]
+	password, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		return fmt.Errorf("read the password for %s: %w", id, err)
+	}
+	os.Setenv(passwordEnv, string(password))
 	jobDir, err := campaigns.OpenJobDir(filepath.Join(dir, campaigns.JobsDir, id))
 	if err == nil {
 		begun := func() { fmt.Println(jobBegun) }
@@ -131,7 +139,8 @@ func jobMain(ctx context.Context, args []string) error {
 
 const jobBegun = "begun"
 
-// spawnJob has a process of its own work on a job, and returns once it does.
+// spawnJob has a process of its own work on a job, and returns once it does. Its
+// environment has no secrets, so the password goes by standard input.
 func spawnJob(dir string, argv []string, jobDir *campaigns.JobDir) error {
 	log, err := os.OpenFile(filepath.Join(jobDir.Dir, campaigns.JobLog), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -140,6 +149,7 @@ func spawnJob(dir string, argv []string, jobDir *campaigns.JobDir) error {
 	defer log.Close()
 	cmd := exec.Command(argv[0], append(slices.Clone(argv[1:]), "job", dir, jobDir.ID())...)
 	cmd.Stderr = log
+	cmd.Stdin = strings.NewReader(cmp.Or(jobDir.Job.Start.Cluster.Password.Reveal(), os.Getenv(passwordEnv)))
 	cmd.Env = environ.Own()
 	keeper.Detach(cmd)
 	heard, err := cmd.StdoutPipe()

@@ -2,9 +2,14 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"net"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
@@ -25,5 +30,19 @@ func TestLogin(t *testing.T) {
 	}
 	if got := <-seen; !bytes.HasSuffix(got, []byte("\x00\x03joe\x00\x06secret")) {
 		t.Errorf("a client logs in by %q", got)
+	}
+}
+
+// A job's process has the password, and not in its environment.
+func TestLoginOfAJob(t *testing.T) {
+	t.Setenv(passwordEnv, "secret")
+	job := &campaigns.JobDir{Dir: t.TempDir()}
+	if err := spawnJob("state", []string{"/bin/sh", "-c", `cat > "$0.heard" && env > "$0.env" && echo begun`, filepath.Join(job.Dir, "job")}, job); err != nil {
+		t.Fatal(err)
+	}
+	heard, err := os.ReadFile(filepath.Join(job.Dir, "job.heard"))
+	env, err2 := os.ReadFile(filepath.Join(job.Dir, "job.env"))
+	if err := errors.Join(err, err2); err != nil || string(heard) != "secret" || strings.Contains(string(env), "secret") {
+		t.Errorf("%v: a job hears %q, and its environment is %s", err, heard, env)
 	}
 }

@@ -86,7 +86,7 @@ func lossStories() []blameStory {
 		{"the client answers nothing, and the broker may wait for it", "qos1-no-loss", func(s *story) {
 			s.acked(q1, 0, 3).wireSend(sub, q1, 0, 0)
 			s.unheard(sub, q1, 0, 0)
-		}, nobody, "it was sent and not acknowledged, and its session did not go on"},
+		}, nobody, "the client leaves another message unanswered to the end"},
 		{"damaged, and so never sent", "qos1-no-loss", func(s *story) {
 			s.acked(q1, 0, 3).deliver(sub, -1, -1, history.FlagCorrupt).delivered(sub, q1, 1, 3)
 		}, broker, "the broker acknowledged it, and never sent it to the subscriber undamaged"},
@@ -105,7 +105,7 @@ func lossStories() []blameStory {
 		{"released again when the session went on, and not answered", "qos2-no-loss", func(s *story) {
 			s.acked(q2, 0, 0)
 			releasedTo(s, q2).disconnect(sub).connect(sub, true).toClient(sub, "pubrel", 90, s.of(q2, 0)).marker(q2, 1, history.OK).deliver(sub, q2, 1, history.FlagEnd)
-		}, nobody, "it was sent and not acknowledged, and its session did not go on"},
+		}, nobody, "the session went on, the broker sent it or its PUBREL again, and it was not acknowledged"},
 		{"not released again when the session went on", "qos2-no-loss", func(s *story) {
 			s.acked(q2, 0, 0)
 			releasedTo(s, q2).disconnect(sub).connect(sub, true).marker(q2, 1, history.OK).deliver(sub, q2, 1, history.FlagEnd)
@@ -198,7 +198,7 @@ func repetitionStories() []blameStory {
 			s.acked(q0, 0, 0).wirePublish(q0, 0, true)
 			s.deliver(sub, q0, 0).deliver(sub, q0, 0)
 		}, sdk, "its producer's client sent it more than once"},
-		{"twice by its producer, and the packets of the subscriber have none", "qos0-at-most-once", func(s *story) {
+		{"QoS 0 twice, and the packets have none", "qos0-at-most-once", func(s *story) {
 			s.acked(q0, 0, 0).unheard(sub, q0, 0, 0).unheard(sub, q0, 0, 0)
 		}, nobody, "its PUBLISH is not there"},
 

@@ -15,9 +15,9 @@ var claimBrokerConnackFirst = Entry{
 	Category: Safety, Checker: "connackfirst@1", Protocols: mqtt, New: newConnackFirst, canary: publishFirst,
 }
 
-// connackFirst judges that a broker says nothing on a connection before CONNACK. A
-// connection is not judged if the tap withheld packets between its CONNECT and the packet:
-// CONNACK may be one of them.
+// connackFirst judges that a broker says nothing on a connection before CONNACK. A packet
+// is not judged if a fault on packets was in place since CONNECT: it may have taken CONNACK.
+// Nor is DISCONNECT, by which a broker may refuse.
 type connackFirst struct {
 	ledger   *ledger
 	of       []opening // by process
@@ -64,7 +64,9 @@ func (c *connackFirst) Add(b *history.Batch) {
 		case p.kind == connackPacket:
 			g.waits = false
 			c.judged++
-		case p.kind != closedPacket && p.kind != unreadPacket:
+		case p.kind == disconnectPacket || p.kind == closedPacket || p.kind == unreadPacket: // it ends
+			g.waits = false
+		default:
 			g.waits = false
 			c.early(p, g)
 		}
@@ -78,16 +80,13 @@ func (c *connackFirst) early(p *packet, g *opening) {
 		return
 	}
 	c.judged++
-	what := "a packet"
-	switch {
-	case p.kind == publishPacket && p.stream >= 0 && p.seq >= 0:
+	what, fault := "a "+p.kind.String(), l.fault(p.time)
+	if p.kind == publishPacket && p.stream >= 0 && p.seq >= 0 {
 		what = l.message(p.stream, p.seq)
-	case p.kind == publishPacket:
-		what = "a PUBLISH"
 	}
 	c.found.add(verdict.Anomaly{
-		Kind: "before-connack", Process: p.process, Stream: p.stream, Seq: p.seq, TimeNS: p.time, Events: events(g.row, p.row), Blame: verdict.Broker,
-		Text: sentence("the wire shows that the broker sent %s to %s before CONNACK, at %s", what, l.process(p.process), clock(p.time)),
+		Kind: "before-connack", Process: p.process, Stream: p.stream, Seq: p.seq, TimeNS: p.time, Fault: fault, Events: events(g.row, p.row), Blame: verdict.Broker,
+		Text: sentence("the wire shows that the broker sent %s to %s before CONNACK, at %s%s", what, l.process(p.process), clock(p.time), under(fault)),
 	})
 }
 

@@ -54,11 +54,12 @@ func disorder(ctx Context) *mutation {
 	})
 }
 
-// bothSent reports whether both messages that are answered had been sent before
-// the first answer, once each: only then have the answers an order.
+// bothSent reports whether both messages that are answered had been sent after CONNACK
+// and before the first answer, once each: only then have the answers an order.
 func (l *ledger) bothSent(first, second *packet) bool {
+	greeted := l.wire.clients[first.process].greetedOn(first.conn)
 	for _, p := range []*packet{first, second} {
-		if f := l.wire.to(p.process, p.stream, p.seq); f == nil || f.n != 1 || f.conn != p.conn || int64(f.first) > first.row {
+		if f := l.wire.to(p.process, p.stream, p.seq); f == nil || greeted == nil || int64(f.first) < greeted.row || f.n != 1 || f.conn != p.conn || int64(f.first) > first.row {
 			return false
 		}
 	}

@@ -73,7 +73,11 @@ type exchange struct {
 func (e *exchange) of(p *packet) bool { return e != nil && e.stream == p.stream && e.seq == p.seq }
 
 func newDialogue(l *ledger) *dialogue {
-	return &dialogue{ledger: l, of: make([]talker, len(l.tables.Processes))}
+	t := &dialogue{ledger: l, of: make([]talker, len(l.tables.Processes))}
+	for i := range t.of {
+		t.of[i].conn = history.None // until its first CONNACK
+	}
+	return t
 }
 
 func newTalk(ctx Context, r rule) Checker {

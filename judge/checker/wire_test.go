@@ -527,7 +527,7 @@ func TestWireClaims(t *testing.T) {
 		}, fail, "the wire shows that the broker sent message 0 of pub-1 on work/1 (QoS 1) to sub-1 before CONNACK"},
 		{"a SUBACK before CONNACK", "broker-connack-first", func(s *story) {
 			s.packet(sub, "connect", 0, onConn(1)).packet(sub, "subscribe", 1, onConn(1)).toClient(sub, "suback", 1, onConn(1)).toClient(sub, "connack", 0, onConn(1))
-		}, fail, "the broker sent a packet to sub-1 before CONNACK"},
+		}, fail, "the broker sent a SUBACK to sub-1 before CONNACK"},
 		{"sent on the connection before", "broker-connack-first", func(s *story) {
 			s.packet(sub, "connect", 0, onConn(1)).toClient(sub, "publish", 5, s.of(q1, 0), onConn(0)).toClient(sub, "connack", 0, onConn(1))
 		}, pass, ""},
@@ -540,6 +540,9 @@ func TestWireClaims(t *testing.T) {
 			s.fault(time.Second)
 			s.packet(sub, "connect", 0, onConn(1)).toClient(sub, "publish", 5, s.of(q1, 0), onConn(1))
 		}, fail, "before CONNACK"},
+		{"refused by DISCONNECT", "broker-connack-first", func(s *story) {
+			s.packet(sub, "connect", 0, onConn(1)).toClient(sub, "disconnect", 0, onConn(1)).toClient(sub, "closed", 0, onConn(1))
+		}, pass, ""},
 		{"ended without an answer", "broker-connack-first", func(s *story) {
 			s.packet(sub, "connect", 0, onConn(1)).toClient(sub, "closed", 0, onConn(1))
 		}, pass, ""},
@@ -550,6 +553,13 @@ func TestWireClaims(t *testing.T) {
 			s.wire(sub).conns++
 			s.toClient(sub, "connack", 0, flagged2(true, history.FlagSessionPresent)).packet(sub, "puback", 3, s.of(q1, 2))
 			got(s, 4, q1, 3, 0).packet(sub, "puback", 4, s.of(q1, 3))
+		}, pass, ""},
+		{"ones that came before the first CONNACK", "sdk-ack-order", func(s *story) {
+			s.packet(other, "connect", 0).toClient(other, "publish", 3, s.of(q1, 2)).toClient(other, "publish", 4, s.of(q1, 3))
+			s.wire(other).conns++
+			s.toClient(other, "connack", 0, flagged2(true, history.FlagSessionPresent)).packet(other, "puback", 3, s.of(q1, 2)).packet(other, "puback", 4, s.of(q1, 3))
+			s.toClient(other, "publish", 5, s.of(q1, 4)).packet(other, "puback", 5, s.of(q1, 4))
+			got(s, 1, q1, 0, 0).packet(sub, "puback", 1, s.of(q1, 0))
 		}, pass, ""},
 		{"it ended", "sdk-lives", func(s *story) { s.driver("driver broke the contract: it ended without bye (exit status 3)") }, fail, "exit status 3"},
 		{"it crashed", "sdk-lives", func(s *story) {
