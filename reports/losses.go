@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -39,7 +40,7 @@ func (l Losses) word() string {
 func lossRange(s checker.Span, tables *history.Tables, faults []history.Window) LossRange {
 	subscriber, stream := tables.Processes[s.Process], tables.Streams[s.Stream]
 	return LossRange{
-		Subscriber: subscriber.Name, Group: subscriber.Group, Topic: stream.Topic, QoS: stream.QoS,
+		Subscriber: cmp.Or(s.Share, subscriber.Name), Group: subscriber.Group, Topic: stream.Topic, QoS: stream.QoS,
 		First: s.First, Last: s.Last, FromNS: s.FromNS, ToNS: s.ToNS,
 		When: whenOf(time.Duration(s.FromNS), time.Duration(s.ToNS), faults),
 	}

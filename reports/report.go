@@ -83,16 +83,17 @@ type CallRecord struct {
 
 // Losses are the messages that were acknowledged and never delivered.
 type Losses struct {
-	Total  int64       `json:"total"`         // as counted, per subscriber
+	Total  int64       `json:"total"`         // as counted, per subscriber, and per group whose members share them
 	Proven bool        `json:"proven"`        // a claim failed by them
 	Why    string      `json:"why,omitempty"` // they prove no loss
 	Listed int64       `json:"listed"`        // of them in Ranges
 	Ranges []LossRange `json:"ranges"`
 }
 
-// A LossRange is consecutive messages of one stream that one subscriber missed.
+// A LossRange is consecutive messages of one stream that one subscriber, or all members of a
+// shared subscription, missed.
 type LossRange struct {
-	Subscriber string `json:"subscriber"`
+	Subscriber string `json:"subscriber"` // or $share/NAME/FILTER
 	Group      string `json:"group"`
 	Topic      string `json:"topic"`
 	QoS        uint8  `json:"qos"`

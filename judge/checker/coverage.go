@@ -199,7 +199,7 @@ func (c *coverage) rate(name string, skip float64, end int64) float64 {
 }
 
 // totals reconciles the whole run.
-func totals(l *ledger, c *loss, end *closing) verdict.Totals {
+func totals(l *ledger, all *losses, end *closing) verdict.Totals {
 	var t verdict.Totals
 	for s := range l.sends.streams {
 		if l.tables.Streams[s].Will { // nobody sent them
@@ -210,8 +210,8 @@ func totals(l *ledger, c *loss, end *closing) verdict.Totals {
 		t.Acked += st.outcomes[history.OK]
 		t.Unknown += st.calls - st.outcomes[history.OK] - st.outcomes[history.Fail]
 	}
-	counts := c.Result(end).Counts
-	t.Received, t.Duplicated = counts["delivered"], counts["duplicated"]
-	t.Lost, t.Recovered = counts["lost"], counts["recovered"]
+	counts := all.subscribers.Result(end).Counts
+	t.Received, t.Duplicated, t.Recovered = counts["delivered"], counts["duplicated"], counts["recovered"]
+	all.each(end, func(miss) { t.Lost++ })
 	return t
 }

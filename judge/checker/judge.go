@@ -60,7 +60,7 @@ type judge struct {
 	overlooked *overlooked
 	nodePairs  *nodePairs
 	members    *members
-	all        *loss // over both QoS, for the totals
+	all        *losses // for the totals
 	events     int64
 	broken     breakage // in what all claims share
 
@@ -91,7 +91,7 @@ func newJudge(ctx Context, claims []string) (*judge, error) {
 	ctx.ledger = newLedger(ctx)
 	ctx.receipts, ctx.dialogue = newReceipts(ctx.ledger), newDialogue(ctx.ledger)
 	j := &judge{
-		ctx: ctx, ledger: ctx.ledger, all: newLoss(ctx, 0, 2),
+		ctx: ctx, ledger: ctx.ledger, all: newLosses(ctx),
 		complete: newCompleteness(ctx), coverage: newCoverage(ctx.ledger), overlooked: newOverlooked(ctx, claims), nodePairs: newNodePairs(ctx.ledger), members: newMembers(ctx.ledger),
 	}
 	for _, name := range claims {

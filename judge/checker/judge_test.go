@@ -247,23 +247,36 @@ func TestPromised(t *testing.T) {
 	}
 }
 
+// The totals count what they list, that of groups too, and nothing that no claim counts.
 func TestLostSpans(t *testing.T) {
-	s := newStory().join(sub, other).acked(q1, 0, 9)
-	s.delivered(sub, q1, 0, 2).delivered(sub, q1, 6, 8).delivered(other, q1, 1, 9).marked(q1, 10)
-	s.finish()
 	type span struct {
 		process     int32
+		share       string
 		first, last int64
 	}
-	var got []span
-	var n int64
-	report := judgeStory(t, s, "qos1-no-loss")
-	for _, l := range report.Lost {
-		got = append(got, span{l.Process, l.First, l.Last})
-		n += l.Len()
-	}
-	if want := []span{{sub, 3, 5}, {sub, 9, 9}, {other, 0, 0}}; !slices.Equal(got, want) || n != report.Totals.Lost {
-		t.Errorf("%v, %d of %d", got, n, report.Totals.Lost)
+	subscribers := newStory().join(sub, other).acked(q1, 0, 9).delivered(sub, q1, 0, 2).delivered(sub, q1, 6, 8).delivered(other, q1, 1, 9)
+	subscribers.marked(q1, 10)
+	group := shared().acked(q1, 0, 9).delivered(sub, q1, 0, 2).delivered(other, q1, 4, 6).over(q1, 10)
+	for name, test := range map[string]struct {
+		claim string
+		tell  *story
+		want  []span
+	}{
+		"subscribers":                  {"qos1-no-loss", subscribers, []span{{sub, "", 3, 5}, {sub, "", 9, 9}, {other, "", 0, 0}}},
+		"a group":                      {"shared-no-loss", group, []span{{sub, sharedFilter, 3, 3}, {sub, sharedFilter, 7, 9}}},
+		"a group that has not drained": {"shared-no-loss", shared().acked(q1, 0, 9).delivered(sub, q1, 0, 2), nil},
+	} {
+		test.tell.finish()
+		var got []span
+		var n int64
+		report := judgeStory(t, test.tell, test.claim)
+		for _, l := range report.Lost {
+			got = append(got, span{l.Process, l.Share, l.First, l.Last})
+			n += l.Len()
+		}
+		if counted := report.Results[0].Counts["lost"]; !slices.Equal(got, test.want) || n != report.Totals.Lost || n != counted {
+			t.Errorf("%s: %v, %d, of %d in the totals and %d of the claim", name, got, n, report.Totals.Lost, counted)
+		}
 	}
 }
 

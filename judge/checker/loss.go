@@ -58,47 +58,29 @@ func (c *loss) Add(b *history.Batch) { c.got.addOwn(b) }
 
 func (c *loss) Result(end *closing) verdict.Result {
 	var found findings
-	var due, session, recovered, waiting, over, unsaid int64
+	var missed toll
+	var due, recovered int64
 	var why []string
-	var doubt promise
-	rooms := newRooms(c.ledger)
 	c.pairs(func(p, s int32, from int64) {
 		st := &c.ledger.sends.streams[s]
-		got, lo := c.got.got(p, s), st.since(from)
-		due += st.acked.countFrom(lo)
-		reason := end.waiting[[2]int32{p, s}]
-		if reason != "" {
+		due += st.acked.countFrom(st.since(from))
+		recovered += st.recovered(c.got.got(p, s))
+		if reason := end.waiting[[2]int32{p, s}]; reason != "" {
 			why = append(why, reason)
 		}
-		st.acked.each(lo, got, func(seq int64) {
-			if reason != "" {
-				waiting++
-				return
-			}
-			switch is := c.ledger.promised(s, seq, p); {
-			case is == expired:
-				due--
-				return
-			case is > lasting:
-				unsaid, doubt = unsaid+1, max(doubt, is)
-				return
-			}
-			a, forgotten := c.lost(p, s, seq)
-			if !forgotten && rooms.lacked(p, s, seq) {
-				over++
-				return
-			}
-			if forgotten {
-				session++
-			}
-			found.add(a)
-		})
-		recovered += st.recovered(got)
 	})
+	c.misses(end, func(m miss) {
+		missed.add(m)
+		if m.fate.gone() {
+			found.add(c.lost(m))
+		}
+	})
+	due -= missed.of[unowed]
+	session, waiting := missed.of[forgotten], missed.of[inFlight]
 	came := c.got.tally(c.min, c.max)
 	r := found.judged(due, map[string]int64{
 		"due": due, "delivered": came.seen, "lost": found.total, "lost_session": session,
-		"lost_message": found.total - session, "duplicated": came.again, "duplicated_flagged": came.dup, "recovered": recovered, "waiting": waiting,
+		"lost_message": missed.of[lost], "duplicated": came.again, "duplicated_flagged": came.dup, "recovered": recovered, "waiting": waiting,
 	}, "no acknowledged message was due to any persistent subscriber")
 	switch r.Status {
 	case verdict.Pass:
@@ -107,8 +89,8 @@ func (c *loss) Result(end *closing) verdict.Result {
 		r.Summary = sentence("%d of %d acknowledged deliveries never arrived (%d with their session), the first: %s", found.total, due, session, r.Anomalies[0].Text)
 		c.stored(&r)
 	}
-	c.ledger.queues.excuse(&r, over)
-	doubtful(&r, unsaid, doubt)
+	c.ledger.queues.excuse(&r, missed.of[overLimit])
+	doubtful(&r, missed.of[doubted], missed.doubt)
 	if r.Status == verdict.Pass && len(why) > 0 {
 		r.Summary = sentence("%d of %d acknowledged deliveries had not arrived when the run ended", waiting, due)
 		unsure(&r, "a subscriber had not drained when the run ended: its missing messages may still have been in flight and are not counted as lost", some(why)...)
@@ -141,6 +123,17 @@ func (c *loss) had(stream int32) int64 {
 		c.got.got(int32(p), stream).each(0, &bitmap{}, func(seq int64) { all.add(seq) })
 	}
 	return all.n
+}
+
+// misses calls f for each acknowledged message that a process did not get.
+func (c *loss) misses(end *closing, f func(miss)) {
+	rooms := newRooms(c.ledger)
+	c.pairs(func(p, s int32, from int64) {
+		st, to, waits := &c.ledger.sends.streams[s], []int32{p}, end.waiting[[2]int32{p, s}] != ""
+		st.acked.each(st.since(from), c.got.got(p, s), func(seq int64) {
+			f(rooms.missOf(to, history.None, s, seq, waits))
+		})
+	})
 }
 
 // pairs calls f for each process and stream to judge, with the time from which messages
@@ -179,27 +172,20 @@ func (l *ledger) refusals(producer int32) bool {
 // lossy reports whether the subscription is at QoS 0, which promises nothing.
 func (q pair) lossy() bool { return q.filters > 0 && q.qos == 0 }
 
-// forgotten reports whether a message was lost with the session that it was in.
-func (c *loss) forgotten(p, s int32, seq int64) bool {
-	session := &c.ledger.sessions.of[p]
-	return session.lost && c.ledger.sends.find(s, seq).called < session.relost
-}
-
-func (c *loss) lost(p, s int32, seq int64) (a verdict.Anomaly, forgotten bool) {
-	l := c.ledger
+func (c *loss) lost(is miss) verdict.Anomaly {
+	l, p, s, seq := c.ledger, is.members[0], is.stream, is.seq
 	m := l.sends.find(s, seq)
-	forgotten = c.forgotten(p, s, seq)
-	a = verdict.Anomaly{
+	a := verdict.Anomaly{
 		Kind: verdict.KindLost, Process: p, Stream: s, Seq: seq, TimeNS: m.acked,
 		Fault: l.fault(m.acked), Events: events(m.call.index(), m.ret.index()),
 	}
 	why := ""
-	if forgotten {
+	if is.fate == forgotten {
 		why = "; its session was lost"
 	}
 	a.Text = sentence("%s never reached %s: acknowledged at %s%s%s", l.message(s, seq), l.process(p), clock(m.acked), under(a.Fault), why)
 	l.accuse(&a, l.wire.lostBy(p, s, seq))
-	return a, forgotten
+	return a
 }
 
 // recovered returns how many messages of unknown outcome were delivered all the same.

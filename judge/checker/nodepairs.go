@@ -174,12 +174,13 @@ func (c *nodePairs) published(b *history.Batch, i int) {
 }
 
 // result lists every pair of nodes with a publish at the one and a subscriber at the
-// other. Lost messages count at the last node of their subscriber.
-func (c *nodePairs) result(all *loss, end *closing) (list []verdict.NodePair) {
-	lost := make([]int64, len(c.of))
-	all.missing(end, func(p, s int32, seq int64) {
-		if m := c.ledger.sends.find(s, seq); m != nil && c.pair(m.node, c.where[p].node) != nil {
-			lost[int(m.node)*c.nodes+int(c.where[p].node)]++
+// other. Lost messages count at the last node of their subscriber, those of a group at none.
+func (c *nodePairs) result(all *losses, end *closing) (list []verdict.NodePair) {
+	gone := make([]int64, len(c.of))
+	all.each(end, func(is miss) {
+		m, at := c.ledger.sends.find(is.stream, is.seq), c.where[is.members[0]].node
+		if is.group == history.None && m != nil && c.pair(m.node, at) != nil {
+			gone[int(m.node)*c.nodes+int(at)]++
 		}
 	})
 	for from := range int16(c.nodes) {
@@ -190,7 +191,7 @@ func (c *nodePairs) result(all *loss, end *closing) (list []verdict.NodePair) {
 			p := *c.pair(from, to)
 			p.rest(c.last)
 			list = append(list, verdict.NodePair{
-				From: c.ledger.node(from), To: c.ledger.node(to), Delivered: p.delivered, Lost: lost[int(from)*c.nodes+int(to)], SilentS: float64(p.silent) / 1e9,
+				From: c.ledger.node(from), To: c.ledger.node(to), Delivered: p.delivered, Lost: gone[int(from)*c.nodes+int(to)], SilentS: float64(p.silent) / 1e9,
 			})
 		}
 	}

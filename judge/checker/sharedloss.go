@@ -44,45 +44,28 @@ func (c *sharedLoss) Add(b *history.Batch) { c.got.addOwn(b) }
 
 func (c *sharedLoss) Result(end *closing) verdict.Result {
 	var found findings
-	var due, waiting, session, over, unsaid int64
+	var missed toll
+	var due int64
 	var why []string
-	var doubt promise
-	l, reached, rooms := c.ledger, false, newRooms(c.ledger)
+	l, reached := c.ledger, false
 	l.shares(func(g, s int32, from int64) {
-		st, members := &l.sends.streams[s], l.members(g)
-		got, lo := c.got.union(members, s), st.since(from)
-		due += st.acked.countFrom(lo)
-		reached = reached || len(got.words) > 0
-		reason := end.unshared[[2]int32{g, s}]
-		if reason != "" {
+		st := &l.sends.streams[s]
+		due += st.acked.countFrom(st.since(from))
+		reached = reached || len(c.got.union(l.members(g), s).words) > 0
+		if reason := end.unshared[[2]int32{g, s}]; reason != "" {
 			why = append(why, reason)
 		}
-		st.acked.each(lo, got, func(seq int64) {
-			if reason != "" {
-				waiting++
-				return
-			}
-			switch is := l.promised(s, seq, members...); {
-			case is == expired:
-				due--
-				return
-			case is > lasting:
-				unsaid, doubt = unsaid+1, max(doubt, is)
-				return
-			}
-			a, forgotten := c.lost(g, s, seq, members)
-			if !forgotten && rooms.lackedBy(members, s, seq) {
-				over++
-				return
-			}
-			if forgotten {
-				session++
-			}
-			found.add(a)
-		})
 	})
+	c.misses(end, func(m miss) {
+		missed.add(m)
+		if m.fate.gone() {
+			found.add(c.lost(m))
+		}
+	})
+	due -= missed.of[unowed]
+	session, waiting := missed.of[forgotten], missed.of[inFlight]
 	r := found.judged(due, map[string]int64{
-		"due": due, "lost": found.total, "lost_session": session, "lost_message": found.total - session, "waiting": waiting,
+		"due": due, "lost": found.total, "lost_session": session, "lost_message": missed.of[lost], "waiting": waiting,
 	}, "no acknowledged message was due to a group of subscribers that all keep their sessions")
 	switch r.Status {
 	case verdict.Pass:
@@ -90,8 +73,8 @@ func (c *sharedLoss) Result(end *closing) verdict.Result {
 	case verdict.Fail:
 		r.Summary = sentence("%d of %d acknowledged messages reached no member of a group (%d with a session), the first: %s", found.total, due, session, r.Anomalies[0].Text)
 	}
-	l.queues.excuse(&r, over)
-	doubtful(&r, unsaid, doubt)
+	l.queues.excuse(&r, missed.of[overLimit])
+	doubtful(&r, missed.of[doubted], missed.doubt)
 	switch {
 	case r.Status == verdict.Pass && len(why) > 0:
 		r.Summary = sentence("%d of %d acknowledged messages had not arrived when the run ended", waiting, due)
@@ -102,6 +85,17 @@ func (c *sharedLoss) Result(end *closing) verdict.Result {
 	return r
 }
 
+// misses calls f for each acknowledged message that no member of a group got.
+func (c *sharedLoss) misses(end *closing, f func(miss)) {
+	l, rooms := c.ledger, newRooms(c.ledger)
+	l.shares(func(g, s int32, from int64) {
+		st, members, waits := &l.sends.streams[s], l.members(g), end.unshared[[2]int32{g, s}] != ""
+		st.acked.each(st.since(from), c.got.union(members, s), func(seq int64) {
+			f(rooms.missOf(members, g, s, seq, waits))
+		})
+	})
+}
+
 // older reports whether any member of a shared subscription speaks a version of
 // MQTT that has none.
 func (l *ledger) older() bool {
@@ -110,26 +104,22 @@ func (l *ledger) older() bool {
 	})
 }
 
-func (c *sharedLoss) lost(g, s int32, seq int64, members []int32) (a verdict.Anomaly, forgotten bool) {
-	l := c.ledger
+func (c *sharedLoss) lost(is miss) verdict.Anomaly {
+	l, members, s, seq := c.ledger, is.members, is.stream, is.seq
 	m := l.sends.find(s, seq)
-	forgotten = slices.ContainsFunc(members, func(p int32) bool {
-		session := &l.sessions.of[p]
-		return session.lost && m.called < session.relost
-	})
-	a = verdict.Anomaly{
+	a := verdict.Anomaly{
 		Kind: verdict.KindLost, Process: members[0], Stream: s, Seq: seq, TimeNS: m.acked,
 		Fault: l.fault(m.acked), Events: events(m.call.index(), m.ret.index()),
 	}
 	why := ""
-	if forgotten {
+	if is.fate == forgotten {
 		why = "; a member's session was lost"
 	}
-	a.Text = sentence("%s reached no member of %s: acknowledged at %s%s%s", l.message(s, seq), l.route.groups[g].filter, clock(m.acked), under(a.Fault), why)
+	a.Text = sentence("%s reached no member of %s: acknowledged at %s%s%s", l.message(s, seq), l.route.groups[is.group].filter, clock(m.acked), under(a.Fault), why)
 	if l.heard(members) {
 		l.accuse(&a, l.wire.lostByGroup(members, s, seq))
 	}
-	return a, forgotten
+	return a
 }
 
 // heard reports whether the packets of all these processes were recorded.

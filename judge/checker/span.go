@@ -1,11 +1,16 @@
 package checker
 
-// A Span is consecutive messages of one stream that one subscriber never got,
-// all of them acknowledged.
+import "github.com/robustmq/rmq-mcp/history"
+
+// A Span is consecutive messages of one stream that one subscriber, or no member of a
+// group, ever got, all of them acknowledged.
 type Span struct {
-	Process, Stream int32
-	First, Last     int64 // sequence numbers
-	FromNS, ToNS    int64 // when the first and the last were published
+	Process     int32  // the subscriber, or the group's first member
+	Share       string `json:",omitempty"` // the group's filter, $share/NAME/FILTER; "" for a subscriber
+	Stream      int32
+	First, Last int64 // sequence numbers
+	FromNS      int64 // when the first was published
+	ToNS        int64 // when the last was published
 }
 
 // Len returns the number of messages in the span.
@@ -14,43 +19,29 @@ func (s Span) Len() int64 { return s.Last - s.First + 1 }
 // maxSpans bounds how many are listed. The counts have the totals.
 const maxSpans = 10_000
 
-// spans lists what was lost, the first maxSpans of it, by subscriber, by
-// stream and in order.
-func (c *loss) spans(end *closing) []Span {
+// spans lists what was lost, the first maxSpans of it, by subscribers and then by groups,
+// by stream and in order.
+func (c *losses) spans(end *closing) []Span {
+	l := c.subscribers.ledger
 	var list []Span
-	c.missing(end, func(p, s int32, seq int64) {
-		at := c.ledger.sends.streams[s].messages.at(seq).called
-		if n := len(list); n > 0 && list[n-1].takes(p, s, seq) {
-			list[n-1].Last, list[n-1].ToNS = seq, at
+	c.each(end, func(m miss) {
+		s := Span{Process: m.members[0], Stream: m.stream, First: m.seq, Last: m.seq}
+		s.FromNS = l.calledAt(m.stream, m.seq)
+		s.ToNS = s.FromNS
+		if m.group != history.None {
+			s.Share = l.route.groups[m.group].filter
+		}
+		if n := len(list); n > 0 && list[n-1].extendedBy(s) {
+			list[n-1].Last, list[n-1].ToNS = s.Last, s.ToNS
 		} else if n < maxSpans {
-			list = append(list, Span{Process: p, Stream: s, First: seq, Last: seq, FromNS: at, ToNS: at})
+			list = append(list, s)
 		}
 	})
 	return list
 }
 
-// missing calls f for each message that was lost to a process. Messages that may still
-// have been on their way are left out, as are those of sessions that may have been over,
-// of a subscriber or of their producer.
-// So are messages for which the broker had no room.
-func (c *loss) missing(end *closing, f func(p, s int32, seq int64)) {
-	rooms := newRooms(c.ledger)
-	c.pairs(func(p, s int32, from int64) {
-		if end.waiting[[2]int32{p, s}] != "" {
-			return
-		}
-		st := &c.ledger.sends.streams[s]
-		st.acked.each(st.since(from), c.got.got(p, s), func(seq int64) {
-			if c.ledger.promised(s, seq, p) != lasting {
-				return
-			}
-			if c.forgotten(p, s, seq) || !rooms.lacked(p, s, seq) {
-				f(p, s, seq)
-			}
-		})
-	})
-}
-
-func (s Span) takes(process, stream int32, seq int64) bool {
-	return s.Process == process && s.Stream == stream && s.Last+1 == seq
+// extendedBy reports whether another span is the next message of the same stream, for the
+// same subscriber or group.
+func (s Span) extendedBy(next Span) bool {
+	return s.Process == next.Process && s.Share == next.Share && s.Stream == next.Stream && s.Last+1 == next.First
 }

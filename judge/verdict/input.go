@@ -49,7 +49,7 @@ type Totals struct {
 	Acked      int64 `json:"acked"`      // the broker acknowledged
 	Unknown    int64 `json:"unknown"`    // outcome unknown
 	Received   int64 `json:"received"`   // deliveries, over all subscribers
-	Lost       int64 `json:"lost"`       // acknowledged, due and never delivered, per subscriber
+	Lost       int64 `json:"lost"`       // acknowledged, due and never delivered: per subscriber, and per group whose members share them
 	Duplicated int64 `json:"duplicated"` // further deliveries of a message to the same subscriber
 	Recovered  int64 `json:"recovered"`  // outcome unknown, yet delivered: allowed
 }
@@ -60,7 +60,7 @@ type NodePair struct {
 	From      string  `json:"from"`
 	To        string  `json:"to"`
 	Delivered int64   `json:"delivered"`
-	Lost      int64   `json:"lost"`     // of Totals.Lost, by the node that the subscriber was at last
+	Lost      int64   `json:"lost"`     // of Totals.Lost, by the node that the subscriber was at last; those of groups count at none
 	SilentS   float64 `json:"silent_s"` // the longest time without a delivery behind a publish, while a publisher and a subscriber of it were connected
 }
 

@@ -120,9 +120,22 @@ func repeated(attempts []Attempt, claim string, k int) State {
 }
 
 // Among returns the headline of a failed run among its repetitions: its own violation, and
-// how often the claim fails in all of them.
+// how often the claim fails in all of them. A claim that fails more rarely and is more
+// severe stands beside it.
 func (v Verdict) Among(r Repetition) string {
-	return fmt.Sprintf("%s: %s (%s)%s", r.State, summaryOf(v, r.Claim), r.Count, plantedIn(v))
+	return fmt.Sprintf("%s: %s (%s%s)%s", r.State, summaryOf(v, r.Claim), r.Count, moreSevere(v, r), plantedIn(v))
+}
+
+// moreSevere says how often the most severe claim failed that the run fails, "" if a
+// repetition is about one as severe.
+func moreSevere(v Verdict, r Repetition) string {
+	failed := failures(v.Results)
+	i := slices.IndexFunc(failed, func(f Result) bool { return f.Claim.Name == r.Claim })
+	if i < 0 || failed[0].Claim.severity() == failed[i].Claim.severity() {
+		return ""
+	}
+	name := failed[0].Claim.Name
+	return fmt.Sprintf("; more severe, %s: %s", failed[0].Claim.severity(), cmp.Or(r.CountOf(name), name+" failed"))
 }
 
 // A Repetition is how often the failure of one run came in all that repeat each other.

@@ -85,6 +85,28 @@ func TestSeries(t *testing.T) {
 	}
 }
 
+// A headline is of the violation that comes again. A more severe one beside it is in it, too.
+func TestAmong(t *testing.T) {
+	in := good()
+	in.Results = []Result{result("recovery", Fail), result("no-corruption", Fail), result("no-panic", Fail)}
+	v := Decide(in)
+	for _, test := range []struct {
+		of   Repetition
+		want string
+	}{
+		{Repetition{FailReproducible, "recovery", "recovery failed in 2 of 2 runs", map[string]string{"no-corruption": "no-corruption failed in 1 of 2 runs"}},
+			"FAIL-reproducible: recovery is a fail (recovery failed in 2 of 2 runs; more severe, P0: no-corruption failed in 1 of 2 runs)"},
+		{Repetition{State: FailReproducible, Claim: "recovery", Count: "recovery failed in 2 of 2 runs"}, // of an older version
+			"FAIL-reproducible: recovery is a fail (recovery failed in 2 of 2 runs; more severe, P0: no-corruption failed)"},
+		{Repetition{State: FailReproducible, Claim: "no-corruption", Count: "no-corruption failed in 2 of 2 runs"},
+			"FAIL-reproducible: no-corruption is a fail (no-corruption failed in 2 of 2 runs)"},
+	} {
+		if got := v.Among(test.of); got != test.want {
+			t.Errorf("%s\nwant %s", got, test.want)
+		}
+	}
+}
+
 // Each failed run of a series has the state of its own failure, and says how often each of
 // its claims failed.
 func TestRepeated(t *testing.T) {

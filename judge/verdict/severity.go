@@ -24,6 +24,21 @@ func Severity(failed []Result) string {
 	return worst
 }
 
+// Severest returns the names of the failed claims that are as severe as the verdict, nil
+// where no other claim failed.
+func (v Verdict) Severest() (names []string) {
+	failed := failures(v.Results)
+	if len(failed) < 2 {
+		return nil
+	}
+	for _, r := range failed {
+		if r.Claim.severity() == failed[0].Claim.severity() {
+			names = append(names, r.Claim.Name)
+		}
+	}
+	return names
+}
+
 // severity is the claim's. Verdicts that were written before claims had one do not
 // say it.
 func (c Claim) severity() string { return cmp.Or(c.Severity, P2) }
