@@ -167,6 +167,10 @@ func firstOf(reasons ...func(Circumstances) string) func(Circumstances) string {
 	}
 }
 
+// withholding are the faults that keep a packet from its receiver although its connection
+// goes on.
+var withholding = []string{"packet_drop", "packet_delay", "packet_mutate", "packet_truncate", "half_open"}
+
 // excused is one reason under several types of faults.
 func excused(why string, faults ...string) map[string]string {
 	out := map[string]string{}

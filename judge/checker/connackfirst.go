@@ -2,7 +2,6 @@ package checker
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
@@ -12,12 +11,12 @@ var claimBrokerConnackFirst = Entry{
 	Claim: verdict.Claim{Name: "broker-connack-first", Severity: verdict.P1, Wire: true,
 		Text:   "The first packet sent from the Server to the Client MUST be a CONNACK Packet.",
 		Source: "MQTT 3.1.1 section 3.2 [MQTT-3.2.0-1]; MQTT 5.0 section 3.2 [MQTT-3.2.0-1]: any packet other than AUTH"},
-	Category: Safety, Checker: "connackfirst@1", Protocols: mqtt, New: newConnackFirst, canary: publishFirst,
+	Category: Safety, Checker: "connackfirst@2", Protocols: mqtt, New: newConnackFirst, canary: publishFirst,
 }
 
 // connackFirst judges that a broker says nothing on a connection before CONNACK. A packet
-// is not judged if a fault on packets was in place since CONNECT: it may have taken CONNACK.
-// Nor is DISCONNECT, by which a broker may refuse.
+// is not judged if a fault that withholds packets was in place since CONNECT: it may have
+// taken CONNACK. Nor is DISCONNECT, by which a broker may refuse.
 type connackFirst struct {
 	ledger   *ledger
 	of       []opening // by process
@@ -39,7 +38,7 @@ func newConnackFirst(ctx Context) Checker {
 
 // withheld returns the times in which the tap may have withheld packets.
 func withheld(ctx Context) []history.Window {
-	return history.Windows(slices.DeleteFunc(slices.Clone(ctx.Landings), func(l history.Landing) bool { return !strings.HasPrefix(l.Type, "packet_") }))
+	return history.Windows(slices.DeleteFunc(slices.Clone(ctx.Landings), func(l history.Landing) bool { return !slices.Contains(withholding, l.Type) }))
 }
 
 func (c *connackFirst) fork() Checker {

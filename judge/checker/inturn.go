@@ -59,7 +59,11 @@ func disorder(ctx Context) *mutation {
 func (l *ledger) bothSent(first, second *packet) bool {
 	greeted := l.wire.clients[first.process].greetedOn(first.conn)
 	for _, p := range []*packet{first, second} {
-		if f := l.wire.to(p.process, p.stream, p.seq); f == nil || greeted == nil || int64(f.first) < greeted.row || f.n != 1 || f.conn != p.conn || int64(f.first) > first.row {
+		sent := l.wire.to(p.process, p.stream, p.seq)
+		if greeted == nil || sent == nil || sent.n != 1 || sent.conn != p.conn {
+			return false
+		}
+		if at := int64(sent.first); at < greeted.row || at > first.row {
 			return false
 		}
 	}

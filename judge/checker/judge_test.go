@@ -247,7 +247,7 @@ func TestPromised(t *testing.T) {
 	}
 }
 
-// The totals count what they list, that of groups too, and nothing that no claim counts.
+// The totals count the losses of subscribers and of groups, as the claims do, and list each.
 func TestLostSpans(t *testing.T) {
 	type span struct {
 		process     int32

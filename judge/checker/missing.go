@@ -71,9 +71,6 @@ func (t *toll) add(m miss) {
 	t.doubt = max(t.doubt, m.doubt)
 }
 
-// gone returns how many messages are lost.
-func (t *toll) gone() int64 { return t.of[lost] + t.of[forgotten] }
-
 // losses finds what is lost of every QoS, by subscribers and by groups.
 type losses struct {
 	subscribers *loss

@@ -17,7 +17,7 @@ var claimDeliveryProgress = Entry{
 		Text:   "A subscriber that is connected and reads gets what was acknowledged for it: while no fault is in place none waits for longer than the scenario allows the cluster to be silent and to recover (progress_s, recovery_s; without them half a minute).",
 		Source: "the scenario's budget"},
 	Category: Liveness, Checker: "stalls@4", Protocols: every, Rests: history.PromiseProgress, New: newStalls, NeedsComplete: true, Timed: true, canary: holdBack,
-	Excused: excused("a broker need not send again on one connection what the tap withheld", "packet_drop", "packet_delay", "packet_mutate", "packet_truncate", "half_open"),
+	Excused: excused("a broker need not send again on one connection what the tap withheld", withholding...),
 }
 
 // stalls judges that subscribers are not left waiting. A message waits while it is

@@ -66,7 +66,7 @@ type Liar struct {
 	mu        sync.Mutex
 	listeners []net.Listener
 	open      map[string]string   // connections: the address that the node sees, by the client's
-	clients   map[string]bool     // ids that have connected
+	met       map[string]bool     // ids of clients that have connected, or subscribed, by the plant
 	losing    map[string]int      // how many writes to a topic are still to be lost
 	retained  map[string][][]byte // payloads written to a topic with RETAIN, the last two
 	loans     map[string][]loan   // by shared subscription
@@ -76,7 +76,7 @@ type Liar struct {
 
 // NewLiar makes a proxy without listeners.
 func NewLiar(p Plant, opt Options) *Liar {
-	l := &Liar{opt: New(opt).opt, plant: p, rate: rateOf(p), open: map[string]string{}, clients: map[string]bool{}, losing: map[string]int{}, retained: map[string][][]byte{}, loans: map[string][]loan{}, owed: map[*planted]map[uint16]time.Time{}}
+	l := &Liar{opt: New(opt).opt, plant: p, rate: rateOf(p), open: map[string]string{}, met: map[string]bool{}, losing: map[string]int{}, retained: map[string][][]byte{}, loans: map[string][]loan{}, owed: map[*planted]map[uint16]time.Time{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }

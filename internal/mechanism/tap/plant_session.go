@@ -43,7 +43,7 @@ func feignSession(c *planted, p packet, b []byte, way Direction) error {
 	if p.kind == Connect {
 		id, ok := clientOf(b)
 		at := p.head + 7 // after the name and level of MQTT 3.1.1
-		if ok && len(b) > at && b[at]&2 == 0 && c.liar.before(id) {
+		if ok && len(b) > at && b[at]&2 == 0 && c.liar.meet(id) {
 			b[at] |= 2
 			c.came = true
 		}
@@ -63,7 +63,7 @@ func publishFirst(c *planted, p packet, b []byte, way Direction) error {
 	case p.kind == Connect:
 		c.of, _ = clientOf(b)
 	case p.kind == Subscribe:
-		c.liar.before(c.of)
+		c.liar.meet(c.of)
 	case present(p, b) && c.liar.knows(c.of): // a subscriber
 		c.held = slices.Clone(b)
 		time.AfterFunc(greetBound, c.release)
@@ -88,19 +88,19 @@ func (c *planted) release() {
 	}
 }
 
-// before reports whether a client has been here before.
-func (l *Liar) before(client string) bool {
-	was := l.knows(client)
+// meet notes a client, and reports whether it was known before.
+func (l *Liar) meet(client string) (before bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.clients[client] = true
-	return was
+	before = l.met[client]
+	l.met[client] = true
+	return before
 }
 
 func (l *Liar) knows(client string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.clients[client]
+	return l.met[client]
 }
 
 // forgetOrder is reorder, once a connection.
@@ -135,7 +135,7 @@ func (c *planted) holds(id uint16) bool {
 // session.
 func outliveSession(c *planted, p packet, b []byte, way Direction) error {
 	if id, ok := clientOf(b); way == ToBroker && p.kind == Connect && ok {
-		c.came = c.liar.before(id)
+		c.came = c.liar.meet(id)
 	}
 	if p.kind == Connack && c.came && len(b) > p.head+1 && b[p.head] == 0 && b[p.head+1] == 0 && c.shows() {
 		b[p.head] = 1
