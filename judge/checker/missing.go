@@ -81,7 +81,8 @@ func newLosses(ctx Context) *losses {
 	return &losses{newLoss(ctx, 0, 2), &sharedLoss{ctx.ledger, ctx.receipts}}
 }
 
-// each calls f for each message that is lost.
+// each calls f for each message that is lost. Groups of a broker that may know none have no
+// messages to lose.
 func (c *losses) each(end *closing, f func(miss)) {
 	ifGone := func(m miss) {
 		if m.fate.gone() {
@@ -89,5 +90,7 @@ func (c *losses) each(end *closing, f func(miss)) {
 		}
 	}
 	c.subscribers.misses(end, ifGone)
-	c.groups.misses(end, ifGone)
+	if !c.groups.strange() {
+		c.groups.misses(end, ifGone)
+	}
 }

@@ -140,7 +140,10 @@ func employ(ctx Context) *mutation {
 			}
 			for _, other := range c.others(d) {
 				old, ok := had[ladder{other, d.mailbox, d.rank}]
-				if before, _ := c.acknowledged(fetched{old, d.ladder, d.called}, other); ok && before != nil {
+				if !ok {
+					continue
+				}
+				if before, _ := c.acknowledged(fetched{old, d.ladder, d.called}, other); before != nil {
 					m.did = sentence("delivered %s, which %s had acknowledged, to %s", l.message(old.stream, old.seq), l.process(other), l.process(d.process))
 					return with(b, i, again(b, i, old))
 				}

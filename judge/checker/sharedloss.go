@@ -47,11 +47,10 @@ func (c *sharedLoss) Result(end *closing) verdict.Result {
 	var missed toll
 	var due int64
 	var why []string
-	l, reached := c.ledger, false
+	l := c.ledger
 	l.shares(func(g, s int32, from int64) {
 		st := &l.sends.streams[s]
 		due += st.acked.countFrom(st.since(from))
-		reached = reached || len(c.got.union(l.members(g), s).words) > 0
 		if reason := end.unshared[[2]int32{g, s}]; reason != "" {
 			why = append(why, reason)
 		}
@@ -79,10 +78,18 @@ func (c *sharedLoss) Result(end *closing) verdict.Result {
 	case r.Status == verdict.Pass && len(why) > 0:
 		r.Summary = sentence("%d of %d acknowledged messages had not arrived when the run ended", waiting, due)
 		unsure(&r, "a member had not drained when the run ended: the missing messages of its group may still have been in flight and are not counted as lost", some(why)...)
-	case r.Status == verdict.Fail && !reached && l.older():
+	case r.Status == verdict.Fail && c.strange():
 		unsure(&r, "nothing at all was delivered through a shared subscription: MQTT 3.1.1 knows none, and a broker without them takes $share for a topic like any other; run it with mqtt5")
 	}
 	return r
+}
+
+// strange reports whether the broker may have no shared subscriptions: nothing came through
+// any, and a member speaks a version of MQTT that has none.
+func (c *sharedLoss) strange() bool {
+	reached := false
+	c.ledger.shares(func(g, s int32, _ int64) { reached = reached || len(c.got.union(c.ledger.members(g), s).words) > 0 })
+	return !reached && c.ledger.older()
 }
 
 // misses calls f for each acknowledged message that no member of a group got.
