@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
@@ -109,8 +112,8 @@ func (a *app) runMatrix(ctx context.Context, out io.Writer, names []string, ask 
 	if err != nil {
 		return c, err
 	}
-	if ask.limits.Jobs == 0 {
-		ask.limits.Jobs = idleJobs(ctx)
+	if ask.limits.Jobs, err = jobsOf(ctx, store.Plan, ask.limits.Jobs); err != nil {
+		return c, err
 	}
 	show := newMatrixDisplay(out)
 	show.many = len(store.Plan.Scenarios) > 1
@@ -199,6 +202,9 @@ func planMatrix(ctx context.Context, out io.Writer, dir string, names []string, 
 			},
 		})
 	}
+	if len(o.Flavors) == 0 && o.Config.Foreign() {
+		o.Flavors = cluster.FlavorNames(func(f cluster.Flavor) bool { return f.Foreign })
+	}
 	for _, flavor := range o.Flavors {
 		config := o.Config
 		config.Flavor = flavor
@@ -209,28 +215,41 @@ func planMatrix(ctx context.Context, out io.Writer, dir string, names []string, 
 		if _, err := cluster.Check(config); err != nil { // what one cell would be refused for, all would
 			return campaigns.Plan{}, err
 		}
+		if err := reachOne(ctx, config, o); err != nil {
+			return campaigns.Plan{}, err
+		}
 	}
 	p, err := campaigns.NewPlan(o)
 	p.Command = commandOf(names, o)
 	return p, err
 }
 
-// commandOf is the command that asks for the same again.
+// reachOne is an error if a broker that somebody else runs lets no client of any scenario in.
+func reachOne(ctx context.Context, config cluster.Config, o campaigns.Order) (err error) {
+	for _, s := range o.Scenarios {
+		if err = reach(ctx, keeper.Start{Scenario: s.Name, Cluster: config, Transport: first(o.Transports)}, ""); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// commandOf is the command that asks for the same again. Paths of this machine and who logs
+// in are left out: it may be published.
 func commandOf(names []string, o campaigns.Order) string {
 	command := "rmq-mcp matrix"
 	for _, name := range names {
-		if strings.ContainsAny(name, "*?[") {
-			name = "'" + name + "'"
-		}
-		command += " " + name
+		command += " " + quoted(name)
 	}
 	for _, flag := range []struct{ name, value string }{
 		{"sdk", strings.Join(o.SDKs, ",")}, {"flavor", strings.Join(o.Flavors, ",")}, {"protocol", strings.Join(o.Protocols, ",")},
 		{"transport", strings.Join(o.Transports, ",")}, {"arm", strings.Join(o.Config.Arm, ",")}, {"broker-version", o.Config.Version},
 		{"profile", o.Config.Profile}, {"runtime", o.Config.Runtime}, {"tier", o.Tier},
+		{"broker-sha256", o.Config.VersionSHA256}, {"image", o.Config.Image}, {"disk-model", o.Config.DiskModel}, {"plant", o.Config.Plant},
+		{"pid", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(o.Config.PIDs)), ","), "[]")}, {"container", strings.Join(o.Config.Containers, ",")},
 	} {
 		if flag.value != "" {
-			command += " --" + flag.name + " " + flag.value
+			command += " --" + flag.name + " " + quoted(flag.value)
 		}
 	}
 	if o.NoFaults {
@@ -246,9 +265,20 @@ func commandOf(names []string, o campaigns.Order) string {
 		command += fmt.Sprintf(" --repeat %d", o.Repeat)
 	}
 	for _, e := range o.Config.Endpoints {
-		command += " --endpoint " + e
+		command += " --endpoint " + quoted(e)
+	}
+	for _, key := range slices.Sorted(maps.Keys(o.Config.Settings)) {
+		command += " --set " + quoted(fmt.Sprintf("%s=%v", key, o.Config.Settings[key]))
 	}
 	return command
+}
+
+// quoted is a word as a shell takes it.
+func quoted(word string) string {
+	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,@=+") == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // titleOf names the scenarios of a plan, or says how many there are.
@@ -296,6 +326,23 @@ func joinMatrix(dir string, store *campaigns.Store) error {
 		}
 	}
 	return nil
+}
+
+// jobsOf returns how many runs of a plan are made at the same time, where so many were asked
+// for; 0 leaves it to the machine. Brokers that somebody else runs are the same for all runs:
+// a fault of one would be held against the broker by another. They have one at a time, and
+// more only if nothing is done to their processes.
+func jobsOf(ctx context.Context, p campaigns.Plan, asked int) (int, error) {
+	same := slices.ContainsFunc(p.Entries, func(e campaigns.Entry) bool { return cluster.FlavorNamed(e.Flavor).Foreign })
+	switch touched := len(p.Config.PIDs)+len(p.Config.Containers) > 0; {
+	case same && touched && asked > 1:
+		return 0, fmt.Errorf("matrix: --jobs %d has faults of several runs at once in the processes of one broker, that of --pid or --container; leave it out", asked)
+	case asked > 0:
+		return asked, nil
+	case same:
+		return 1, nil
+	}
+	return idleJobs(ctx), nil
 }
 
 // idleJobs is how many runs this machine can make at the same time without

@@ -36,6 +36,9 @@ func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most in
 	if most < 0 {
 		return fmt.Errorf("plan run: --most is %d, expected 1 or more", most)
 	}
+	if theirs.Username+theirs.CA != "" && len(theirs.Endpoints) == 0 {
+		return errors.New("plan run: --username and --ca are for brokers that somebody else runs; give --endpoint HOST:PORT for each of their nodes")
+	}
 	dir, err := a.state()
 	if err != nil {
 		return err
