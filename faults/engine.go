@@ -94,7 +94,7 @@ func (e *Engine) Inject(ctx context.Context, r Request, target Target) (history.
 		}
 		return e.abandon(p, err)
 	}
-	e.sample(ctx, p, history.Before, false)
+	e.baseline(ctx, p)
 	err = e.await(ctx, p)
 	if unwanted := p.stillWanted(ctx); unwanted != nil {
 		return e.abandon(p, fmt.Errorf("%s was not injected: %w", p.what(), e.spring(ctx, p, unwanted)))

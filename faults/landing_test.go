@@ -1,9 +1,11 @@
 package faults
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
 )
@@ -99,4 +101,43 @@ func TestControlUnderAnotherFault(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A fault waits for what it is to break to work, for a bounded time, and not while another
+// one is in place.
+func TestBaseline(t *testing.T) {
+	for name, test := range map[string]struct {
+		returns time.Duration // of the node's service
+		beside  bool          // another fault is in place
+		want    history.LandingState
+		within  time.Duration
+	}{
+		"it serves":                        {1, false, history.Landed, time.Second},
+		"it serves soon":                   {6 * time.Second, false, history.Landed, 8 * time.Second},
+		"it does not serve":                {time.Minute, false, history.Indeterminate, 12 * time.Second},
+		"it does not, under another fault": {time.Minute, true, history.Indeterminate, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(3)
+				if test.beside {
+					r.inject(t, "pause", r.on(2), 60)
+				}
+				r.nodes[0].serves = time.Now().Add(test.returns)
+				began := r.Now()
+				l := r.inject(t, "kill", r.on(1), 5)
+				if took := time.Duration(l.Times.ApplyNS) - began; l.State != test.want || took > test.within {
+					t.Errorf("%s after %s: %q", l.State, took, l.Reasons)
+				}
+				for _, p := range l.Proofs {
+					if n := len(slices.DeleteFunc(slices.Clone(p.Samples), func(s history.Sample) bool { return s.Moment != history.Before })); p.Role == history.RoleEffect && n != 1 {
+						t.Errorf("%s was read %d times before the fault", p.Name, n)
+					}
+				}
+				if err := r.HealAll(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }

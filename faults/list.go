@@ -132,6 +132,11 @@ func (l *list) holding(node string, p *placement) []*placement {
 	return out
 }
 
+// busy reports whether any other fault is in place.
+func (l *list) busy(p *placement) bool {
+	return slices.ContainsFunc(l.all(), func(o *placement) bool { return o != p && o.isIn() })
+}
+
 // clouded reports whether another fault is in place on a node of p, or could
 // not be healed there.
 func (l *list) clouded(p *placement) bool {

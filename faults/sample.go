@@ -36,6 +36,43 @@ func (e *Engine) sample(ctx context.Context, p *placement, m history.Moment, rep
 	e.sampleWithin(ctx, sampleBound, p, m, replace)
 }
 
+// baselineBound is how long a fault waits for what it is to break to work.
+const baselineBound = 10 * time.Second
+
+// baseline reads the moment before the fault. A client that the fault is to keep out must be
+// let in then, or the fault could show no effect. It is awaited for a bounded time: a cluster
+// whose leader was paused or killed keeps new clients of all its nodes waiting for seconds
+// after the heal. Nothing is awaited while another fault is in place.
+func (e *Engine) baseline(ctx context.Context, p *placement) {
+	e.sample(ctx, p, history.Before, false)
+	waiting, cancel := p.untilAsked(ctx)
+	defer cancel()
+	bound := time.NewTimer(baselineBound)
+	defer bound.Stop()
+	for p.unanswered() && !e.list.busy(p) {
+		select {
+		case <-bound.C:
+			return
+		case <-waiting.Done():
+			return
+		case <-time.After(e.opt.Poll):
+		}
+		p.change(func(l *history.Landing) {
+			for i := range l.Proofs {
+				l.Proofs[i].Samples = []history.Sample{}
+			}
+		})
+		e.sample(ctx, p, history.Before, false)
+	}
+}
+
+// unanswered reports whether a probe that is to fail during the fault failed already.
+func (p *placement) unanswered() bool {
+	return slices.ContainsFunc(p.snapshot().Proofs, func(r history.ProofRecord) bool {
+		return r.Want == history.WantFails && slices.ContainsFunc(r.Samples, func(s history.Sample) bool { return !s.OK })
+	})
+}
+
 func (e *Engine) sampleWithin(ctx context.Context, patience time.Duration, p *placement, m history.Moment, replace bool) {
 	bound, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
