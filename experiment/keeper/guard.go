@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,6 +28,9 @@ const (
 	silence  = 5
 	patience = 30
 )
+
+// brokersBound is how long a run waits for brokers that another run holds.
+const brokersBound = 5 * time.Second
 
 // A level is one way to start a keeper, from the most isolated down.
 type level struct {
@@ -74,6 +78,14 @@ func (g *guard) main() error {
 	if g.Guard, err = thisProcess(); err != nil {
 		return err
 	}
+	waiting, cancel := context.WithTimeout(context.Background(), brokersBound)
+	defer cancel()
+	release, err := holdBrokers(waiting, g.StateDir, g.Start)
+	if err != nil {
+		finishRun(lock) // nothing was begun
+		return err
+	}
+	defer release()
 	kept := g.keep()
 	if err := g.cleanUp(); err != nil {
 		return errors.Join(kept, fmt.Errorf("heal %s: %w", g.ID, err))

@@ -173,8 +173,11 @@ func TestConnectErrors(t *testing.T) {
 
 func TestOpenState(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
-	for range 2 {
+	for range 2 { // and again where somebody deleted all runs
 		if err := OpenState(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(dir, "runs")); err != nil {
 			t.Fatal(err)
 		}
 	}

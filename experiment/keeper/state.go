@@ -20,15 +20,19 @@ const stateVersion = "1"
 //	runs/     a directory for each run
 //	live/     how to reach running keepers, and what dead ones left undone
 //	cache/    downloads and builds
+//	brokers/  a lock for each broker of somebody else
 func OpenState(dir string) error {
 	made, err := CheckState(dir)
-	if err != nil || made {
+	if err != nil {
 		return err
 	}
 	for _, sub := range stateDirs() {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return fmt.Errorf("make state directory: %w; give another with --dir", err)
 		}
+	}
+	if made {
+		return nil
 	}
 	// Several may do this at once, each with a file of its own.
 	path := filepath.Join(dir, stateFile)
@@ -38,7 +42,7 @@ func OpenState(dir string) error {
 // stateFile has the version of a state directory, by which one is known.
 const stateFile = "version"
 
-func stateDirs() []string { return []string{"runs", "live", "cache"} }
+func stateDirs() []string { return []string{"runs", "live", "cache", "brokers"} }
 
 // CheckState looks whether a directory is a state directory that this rmq-mcp can
 // use, and changes nothing. Made is false where there is none yet and one can be

@@ -1,0 +1,82 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/robustmq/rmq-mcp/cluster"
+)
+
+// holdBrokers keeps runs of a state directory apart that use the same brokers of somebody
+// else. One with faults on their processes or containers has them alone, since another run
+// would hold those faults against the broker. Runs that only connect share them. Brokers that
+// another run holds are awaited until ctx is done: that run may heal them and end.
+func holdBrokers(ctx context.Context, stateDir string, s Start) (release func(), err error) {
+	var held []*flock.Flock
+	release = func() {
+		for _, lock := range held {
+			lock.Close()
+		}
+	}
+	for _, broker := range brokersOf(s.Cluster) {
+		lock, err := holdBroker(ctx, stateDir, broker, s.breaksBrokers())
+		if err != nil {
+			release()
+			return nil, fmt.Errorf("use broker %s: %w", broker, err)
+		}
+		held = append(held, lock)
+	}
+	return release, nil
+}
+
+func holdBroker(ctx context.Context, stateDir, broker string, alone bool) (*flock.Flock, error) {
+	lock := flock.New(filepath.Join(stateDir, "brokers", url.QueryEscape(broker)+".lock"), flock.SetPermissions(0o600))
+	take := lock.TryRLockContext
+	if alone {
+		take = lock.TryLockContext
+	}
+	_, err := take(ctx, 50*time.Millisecond)
+	if err == nil {
+		return lock, nil
+	}
+	lock.Close()
+	if ctx.Err() == nil {
+		return nil, err
+	}
+	return nil, errors.New("another run uses it, and one of the two may have faults on its process or container: the other would hold them against the broker; wait until that run has ended, or stop it")
+}
+
+// breaksBrokers reports whether the start has faults on brokers of somebody else. A run by
+// hand may have them at any time.
+func (s Start) breaksBrokers() bool {
+	return len(s.Cluster.PIDs)+len(s.Cluster.Containers) > 0 && !s.NoFaults && !s.OffNodes
+}
+
+// brokersOf names the brokers of somebody else by all that a run may know them by: a broker
+// can have several listeners.
+func brokersOf(c cluster.Config) (names []string) {
+	for _, e := range c.Endpoints {
+		if host, port, err := net.SplitHostPort(e); err == nil {
+			if ip := net.ParseIP(host); host == "" || host == "localhost" || ip.Equal(net.IPv6loopback) {
+				e = net.JoinHostPort("127.0.0.1", port)
+			}
+		}
+		names = append(names, e)
+	}
+	for _, pid := range c.PIDs {
+		names = append(names, fmt.Sprintf("with pid %d", pid))
+	}
+	for _, name := range c.Containers {
+		names = append(names, "in container "+name)
+	}
+	slices.Sort(names) // two runs take them in one order
+	return slices.Compact(names)
+}
