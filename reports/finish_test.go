@@ -35,6 +35,9 @@ func TestFinishFindsWhatABrokerForgot(t *testing.T) {
 	if r.Losses.Total != want || r.Losses.Listed != want || len(r.Losses.Ranges) != 2 || !r.Losses.Proven {
 		t.Errorf("losses are %+v, want %d in two ranges", r.Losses, want)
 	}
+	if a, b := r.Losses.Ranges[0].Publisher, r.Losses.Ranges[1].Publisher; a != "publisher-1" || b != "publisher-2" {
+		t.Errorf("they are of %q and %q", a, b)
+	}
 	if len(r.Violations) != 1 || len(r.Violations[0].Examples) != maxExamples {
 		t.Fatalf("violations are %+v", r.Violations)
 	}

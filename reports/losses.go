@@ -19,7 +19,7 @@ const maxRanges = 1000
 func losses(v verdict.Verdict, found checker.Report, tables *history.Tables, landings []history.Landing) Losses {
 	out := Losses{Total: found.Totals.Lost, Ranges: []LossRange{}}
 	if out.Total > 0 {
-		out.Proven, out.Why = verdict.ProvesLoss(v.Results)
+		out.Proven, out.Why = verdict.ProvesLoss(v.Results, out.Total)
 	}
 	faults := history.Windows(landings)
 	for _, span := range found.Lost[:min(len(found.Lost), maxRanges)] {
@@ -39,11 +39,15 @@ func (l Losses) word() string {
 
 func lossRange(s checker.Span, tables *history.Tables, faults []history.Window) LossRange {
 	subscriber, stream := tables.Processes[s.Process], tables.Streams[s.Stream]
-	return LossRange{
+	r := LossRange{
 		Subscriber: cmp.Or(s.Share, subscriber.Name), Group: subscriber.Group, Topic: stream.Topic, QoS: stream.QoS,
 		First: s.First, Last: s.Last, FromNS: s.FromNS, ToNS: s.ToNS,
 		When: whenOf(time.Duration(s.FromNS), time.Duration(s.ToNS), faults),
 	}
+	if p := stream.Producer; uint32(p) < uint32(len(tables.Processes)) {
+		r.Publisher = tables.Processes[p].Name
+	}
+	return r
 }
 
 // whenOf places a span of time among the faults, in words.

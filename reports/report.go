@@ -85,7 +85,7 @@ type CallRecord struct {
 type Losses struct {
 	Total  int64       `json:"total"`         // as counted, per subscriber, and per group whose members share them
 	Proven bool        `json:"proven"`        // a claim failed by them
-	Why    string      `json:"why,omitempty"` // they prove no loss
+	Why    string      `json:"why,omitempty"` // they, or some of them, prove no loss
 	Listed int64       `json:"listed"`        // of them in Ranges
 	Ranges []LossRange `json:"ranges"`
 }
@@ -95,6 +95,7 @@ type Losses struct {
 type LossRange struct {
 	Subscriber string `json:"subscriber"` // or $share/NAME/FILTER
 	Group      string `json:"group"`
+	Publisher  string `json:"publisher,omitempty"` // older reports have none
 	Topic      string `json:"topic"`
 	QoS        uint8  `json:"qos"`
 	First      int64  `json:"first_seq"`

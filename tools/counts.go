@@ -30,7 +30,7 @@ func soFar(c keeper.Counts) Counts {
 func judged(s *reports.Summary) Counts {
 	t := s.Totals
 	c := Counts{Sent: t.Sent, Acked: t.Acked, Unknown: t.Unknown, Received: t.Received, Duplicated: &t.Duplicated}
-	if proven, _ := verdict.ProvesLoss(s.Verdict.Results); proven || t.Lost == 0 {
+	if proven, _ := verdict.ProvesLoss(s.Verdict.Results, t.Lost); proven || t.Lost == 0 {
 		c.Lost = &t.Lost
 	} else {
 		c.Missing = &t.Lost

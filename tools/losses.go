@@ -16,7 +16,7 @@ import (
 type LossView struct {
 	Total       int64            `json:"total"`
 	Proven      bool             `json:"proven"`        // a claim failed by them
-	Why         string           `json:"why,omitempty"` // they prove no loss
+	Why         string           `json:"why,omitempty"` // they, or some of them, prove no loss
 	Listed      int64            `json:"listed"`        // of them below
 	Subscribers []SubscriberLoss `json:"subscribers"`
 	Faults      []FaultMark      `json:"faults"`
