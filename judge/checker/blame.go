@@ -9,27 +9,53 @@ import (
 )
 
 // shown names the party that the wire blames for an anomaly. Its words follow "the wire
-// shows", and its rows are the evidence. The wire does not tell where by is "".
+// shows", and its rows are the evidence. Where by is "" the words say why it blames nobody.
 type shown struct {
 	by    verdict.Party
 	words string
 	rows  []int64
 }
 
+// nothingShown is where the wire has nothing to tell.
 var nothingShown = shown{}
 
 // accuse writes into an anomaly what the wire shows of it.
 func (l *ledger) accuse(a *verdict.Anomaly, s shown) {
-	if s.by == "" || !l.wire.heard(a.Process) || l.works(a.Stream) && !l.wire.heard(l.tables.Streams[a.Stream].Producer) {
+	if s.words == "" || !l.wire.heard(a.Process) || l.works(a.Stream) && !l.wire.heard(l.tables.Streams[a.Stream].Producer) {
 		return
 	}
 	a.Blame = s.by
-	a.Text += "; the wire shows " + s.words
+	if s.by == "" {
+		a.Text += "; the wire blames nobody: " + s.words
+	} else {
+		a.Text += "; the wire shows " + s.words
+	}
 	a.Events = events(append(slices.Clone(a.Events), s.rows...)...)
 }
 
-func bySDK(words string, rows ...int64) shown    { return shown{verdict.SDK, words, rows} }
-func byBroker(words string, rows ...int64) shown { return shown{verdict.Broker, words, rows} }
+func bySDK(words string, rows ...int64) shown     { return shown{verdict.SDK, words, rows} }
+func byBroker(words string, rows ...int64) shown  { return shown{verdict.Broker, words, rows} }
+func undecided(words string, rows ...int64) shown { return shown{"", words, rows} }
+
+// Reasons to blame nobody that several claims share.
+const (
+	sameID     = "another PUBLISH had its packet id at the same time"
+	noPublish  = "its PUBLISH is not there"
+	noConnack  = "its CONNACK is not there"
+	unanswered = "by its packets the client leaves another message unanswered to the end"     // the broker may wait for it
+	revived    = "it was acknowledged in another session of its producer than it was sent in" // with which the message may have ended
+)
+
+// unclear says why flows do not tell who is to blame, "" where they may.
+func unclear(flows ...*flow) string {
+	switch {
+	case slices.Contains(flows, nil):
+		return noPublish
+	case slices.ContainsFunc(flows, func(f *flow) bool { return f.shared }):
+		return sameID
+	}
+	return ""
+}
 
 // keptOutBy says how the attempts of a client that was never let in ended. A broker
 // that refuses a CONNECT, or ends the connection without a word, may have its reasons.
@@ -41,11 +67,11 @@ func (w *wire) keptOutBy(process int32) shown {
 	case len(c.greeted) > 0:
 		return bySDK("a CONNACK that lets it in", c.greeted[0].asked, c.greeted[0].row)
 	case c.refused.reason > 0:
-		return shown{words: sentence("a CONNACK that refuses it (reason 0x%02x)", c.refused.reason), rows: []int64{c.refused.asked, c.refused.row}}
+		return undecided(sentence("a CONNACK that refuses it (reason 0x%02x)", c.refused.reason), c.refused.asked, c.refused.row)
 	case c.asked == history.None: // it may go around the tap
 		return nothingShown
 	default:
-		return shown{words: "its CONNECT, and no CONNACK", rows: []int64{c.asked}}
+		return undecided("its CONNECT, and no CONNACK", c.asked)
 	}
 }
 
@@ -66,13 +92,13 @@ func (w *wire) lostBy(process, stream int32, seq int64) shown {
 	from := w.from(stream, seq)
 	switch {
 	case w.shared(process, stream, seq):
-		return nothingShown
+		return undecided(sameID)
 	case from == nil:
 		return bySDK("that it was never sent to the broker")
 	case from.acked < 0:
 		return bySDK("that the broker never acknowledged it", int64(from.first))
 	case from.revived:
-		return nothingShown // it may have ended with its producer's session
+		return undecided(revived, int64(from.first), int64(from.acked))
 	}
 	rows := []int64{int64(from.first), int64(from.acked)}
 	client := &w.clients[process]
@@ -85,14 +111,14 @@ func (w *wire) lostBy(process, stream int32, seq int64) shown {
 		case client.wentOn(to) && !w.mute(process):
 			return byBroker("that the broker sent it on a connection that ended, and not again when the session went on", append(rows, int64(to.first))...)
 		}
-		return nothingShown // it may have ended with its connection, and the broker with it
+		return undecided(client.unansweredIn(to), append(rows, int64(to.first))...)
 	}
 	subscribed, gaveUp := client.subscribed(int64(from.acked))
 	switch {
 	case subscribed && client.cleanAfter(int64(from.acked)):
 		return bySDK("that the subscriber's client then asked for a clean session", rows...)
 	case subscribed && w.mute(process):
-		return nothingShown // the broker may have waited for the client
+		return undecided(unanswered, rows...)
 	case subscribed && len(client.damaged.spoiled) > 0:
 		return byBroker("that the broker acknowledged it, and never sent it to the subscriber undamaged", rows...)
 	case subscribed:
@@ -108,8 +134,8 @@ func (w *wire) lostBy(process, stream int32, seq int64) shown {
 // repeatedBy says who made one message of a QoS reach a process twice.
 func (w *wire) repeatedBy(process, stream int32, seq int64, qos uint8) shown {
 	from, to := w.from(stream, seq), w.to(process, stream, seq)
-	if from == nil || to == nil || from.shared || to.shared {
-		return nothingShown
+	if why := unclear(from, to); why != "" {
+		return undecided(why)
 	}
 	rows := []int64{int64(from.first), int64(to.first)}
 	if qos == 0 {
@@ -124,12 +150,12 @@ func (w *wire) repeatedBy(process, stream int32, seq int64, qos uint8) shown {
 	switch {
 	case from.anew() > 1:
 		return bySDK("that its producer's client published it more than once", rows...)
-	case from.renewed > 0:
-		return nothingShown // sent again in a new session, as it may be
+	case from.renewed > 0: // as it may be
+		return undecided("it was sent again in a new session", rows...)
 	case to.anew() > 1:
 		return byBroker("that its producer's client published it once, and the broker sent it to the subscriber more than once", rows...)
 	case to.renewed > 0:
-		return nothingShown
+		return undecided("it was sent again in a new session", rows...)
 	}
 	return bySDK("that the broker sent it in one exchange, which the library passed on more than once", rows...)
 }
@@ -137,13 +163,14 @@ func (w *wire) repeatedBy(process, stream int32, seq int64, qos uint8) shown {
 // unflaggedBy says why a repetition of a message reached a process without DUP.
 func (w *wire) unflaggedBy(process, stream int32, seq int64) shown {
 	from, to := w.from(stream, seq), w.to(process, stream, seq)
+	if why := unclear(from, to); why != "" {
+		return undecided(why)
+	}
 	switch {
-	case from == nil || to == nil || from.shared || to.shared:
-		return nothingShown
 	case from.anew() > 1:
 		return bySDK("that its producer's client published it more than once", int64(from.first))
 	case from.n > 1 || to.renewed > 0:
-		return nothingShown
+		return undecided("its producer sent it again, or it was sent in a new session", int64(from.first), int64(to.first))
 	case to.n == 1:
 		return bySDK("that the broker sent it once", int64(to.first))
 	case to.bare == 0:
@@ -164,25 +191,28 @@ func (w *wire) another(process, stream int32, seq int64) bool {
 func (w *wire) disorderedBy(process, stream int32, seq, after int64, disturbed bool) shown {
 	from, fromAfter := w.from(stream, seq), w.from(stream, after)
 	to, toAfter := w.to(process, stream, seq), w.to(process, stream, after)
-	if from == nil || fromAfter == nil || to == nil || toAfter == nil || w.shared(process, stream, seq) || w.shared(process, stream, after) {
-		return nothingShown
+	switch unclear(from, fromAfter, to, toAfter) {
+	case noPublish:
+		return undecided("the PUBLISH of one of the two is not there")
+	case sameID:
+		return undecided("another PUBLISH had the packet id of one of the two at the same time")
 	}
 	rows := []int64{int64(to.first), int64(toAfter.first)}
 	switch {
 	case from.first > fromAfter.first:
 		return bySDK("that its producer's client sent it behind", int64(from.first), int64(fromAfter.first))
 	case to.again:
-		return nothingShown // its first copy ended on its way
+		return undecided("its first PUBLISH had DUP, and an earlier copy may not have come", rows...)
 	case to.first > toAfter.first && from.releasedBehind(fromAfter) && !from.takenBehind(fromAfter):
-		return nothingShown // to a broker that waits for it, PUBREL may be what makes a message
+		return undecided("its producer released it behind the other, or never", rows...) // PUBREL may be what makes a message
 	case to.first > toAfter.first:
 		return byBroker("that the broker had it before, and sent it behind", rows...)
 	case to.releasedBehind(toAfter) && !disturbed && to.overtaken(toAfter) && w.clients[process].greetedIn(int64(to.first), int64(to.freed)) == nil:
 		return byBroker("that the broker had PUBREC for it before, and sent its PUBREL behind", int64(to.taken), int64(toAfter.taken), int64(toAfter.freed), int64(to.freed))
-	case to.releasedBehind(toAfter):
-		return nothingShown // the client waited for its PUBREL
+	case to.releasedBehind(toAfter): // for which the client waited
+		return undecided("its PUBREL came behind the other's or never, and its PUBREC, a repetition, a fault or a new connection may be why", rows...)
 	case to.repeatedAfter(toAfter) && w.clients[process].greetedIn(int64(to.first), never) != nil:
-		return nothingShown // the copy in order may have ended with its connection
+		return undecided("its first copy may have ended with its connection", rows...)
 	}
 	return bySDK("that the broker sent it before", rows...)
 }
@@ -239,7 +269,7 @@ func (w *wire) damagedBy(process int32, row int64, of func(damage) []int64) show
 	case len(came) <= len(sent):
 		return bySDK("such a payload on its way to the broker", sent[len(sent)-1])
 	}
-	return nothingShown // some are the producers', and some may be the broker's
+	return undecided("producers sent some of the kind, but fewer than came", came[len(came)-1])
 }
 
 func spoiled(d damage) []int64   { return d.spoiled }
@@ -273,7 +303,7 @@ func (w *wire) renamedBy(stream int32, seq, row int64) shown {
 func (w *wire) namedBy(process, stream int32, seq int64) shown {
 	switch to := w.to(process, stream, seq); {
 	case to == nil:
-		return nothingShown
+		return undecided(noPublish)
 	case to.renamed:
 		return w.renamedBy(stream, seq, int64(to.first))
 	}
@@ -284,7 +314,7 @@ func (w *wire) namedBy(process, stream int32, seq int64) shown {
 func (w *wire) retainedBy(process, stream int32, seq int64) shown {
 	switch to := w.to(process, stream, seq); {
 	case to == nil:
-		return nothingShown
+		return undecided(noPublish)
 	case to.retained:
 		return byBroker("that the broker sent it with RETAIN", int64(to.first))
 	}
@@ -324,7 +354,10 @@ func (w *wire) readBy(r read, its func(stream int32) bool) shown {
 	case r.value > nothing && len(sent) > 0:
 		return bySDK("that the broker sent another one", sent[len(sent)-1].row)
 	}
-	return nothingShown // it may have come too late
+	if r.value == nothing {
+		return undecided("it may have come too late")
+	}
+	return undecided("no retained PUBLISH of it was recorded for this read")
 }
 
 // forgottenBy names the party that ended a session, by the CONNACK between the rows of
@@ -336,7 +369,7 @@ func (w *wire) forgottenBy(process int32, call, row int64) shown {
 	g := w.clients[process].greetedIn(call, row)
 	switch {
 	case g == nil:
-		return nothingShown
+		return undecided(noConnack)
 	case g.present:
 		return bySDK("that the broker had the session", g.row)
 	case g.clean:
@@ -345,11 +378,23 @@ func (w *wire) forgottenBy(process int32, call, row int64) shown {
 	return byBroker("a CONNACK without session present, to a client that asked for its session", g.asked, g.row)
 }
 
+// feignedBy names the party that told of a session which was over, by the CONNACK of the
+// connection.
+func feignedBy(g *greeting) shown {
+	switch {
+	case g == nil:
+		return undecided(noConnack)
+	case g.present:
+		return byBroker("a CONNACK with session present", g.row)
+	}
+	return bySDK("a CONNACK without session present", g.row)
+}
+
 // raisedBy says who made a delivery's QoS another than was granted.
 func (w *wire) raisedBy(process, stream int32, seq, row int64, granted, came uint8) shown {
 	to := w.to(process, stream, seq)
 	if to == nil {
-		return nothingShown
+		return undecided(noPublish)
 	}
 	g := w.clients[process].grantOf(granted, row)
 	switch {

@@ -129,11 +129,14 @@ func registerStories() []blameStory {
 			s.acked(reg, 0, 1).connect(fleet, false)
 			read(s, -1, func() { s.wireSend(fleet, reg, 1, history.FlagRetain) })
 		}, nobody, "it may have come too late"},
+		{"an old value read, and none sent", "retained-register", func(s *story) {
+			read(s.acked(reg, 0, 1).connect(fleet, false), 0, func() {})
+		}, nobody, "no retained PUBLISH of it was recorded for this read"},
 		{"a write that was never acknowledged", "retained-register", func(s *story) {
 			s.acked(reg, 0, 0).connect(fleet, false)
 			s.ret(s.publishing(reg, 1), s.call(s.publishing(reg, 1)), history.OK)
 			read(s, 0, func() { s.wireSend(fleet, reg, 0, history.FlagRetain) })
-		}, nobody, "a write that was called published was never acknowledged"},
+		}, nobody, "the packets have no acknowledgement of a write before it was called published"},
 	}
 }
 
@@ -154,11 +157,15 @@ func sharedStories() []blameStory {
 			*s = *dealing().publish(q1, 4, history.OK)
 			s.wireSend(sub, q1, 4, 0)
 			s.over(q1, 5)
-		}, nobody, "it was sent to a member and not acknowledged"},
+		}, nobody, "it was sent to a member, which did not acknowledge it in that session"},
 		{"a member unsubscribed", "shared-no-loss", func(s *story) {
 			*s = *dealing()
 			s.packet(sub, "unsubscribe", 7).publish(q1, 4, history.OK).over(q1, 5)
-		}, nobody, "a member was not subscribed, asked for a clean session or leaves one unanswered"},
+		}, nobody, "a member was not subscribed, asked for a clean session or leaves a message unanswered"},
+		{"another message has its packet id for a member", "shared-no-loss", func(s *story) {
+			*s = *dealing().publish(q1, 4, history.OK)
+			s.twins(q1, 4, 3).over(q1, 5)
+		}, nobody, "another PUBLISH had its packet id at the same time"},
 		{"never sent for the members", "shared-no-loss", func(s *story) {
 			*s = *dealing()
 			e := s.publishing(q1, 4)
@@ -181,7 +188,7 @@ func sharedStories() []blameStory {
 			s.packet(pub, "publish", 90, of).toClient(pub, "pubrec", 90, of).disconnect(pub).connect(pub, false).packet(pub, "pubrel", 90, of).toClient(pub, "pubcomp", 90, of)
 			s.ret(e, c, history.OK)
 			s.over(q2, 1).over(q1, 4)
-		}, nobody, "PUBCOMP came in another session of its producer than PUBREC"},
+		}, nobody, "it was acknowledged in another session of its producer than it was sent in"},
 
 		{"the broker sent it to both members", "shared-one-member", func(s *story) { *s = *dealing().deliver(sub, q1, 3).settled() }, broker, "its producer's client published it once, and the broker sent it to both"},
 		{"the broker sent it to one member, and two have it", "shared-one-member", func(s *story) {
@@ -194,7 +201,7 @@ func sharedStories() []blameStory {
 			e := s.publishing(q1, 4)
 			s.ret(e, s.call(e), history.OK)
 			s.deliver(sub, q1, 4).deliver(other, q1, 4).settled()
-		}, nobody, "its producer's packets are not there"},
+		}, nobody, "its PUBLISH is not there"},
 		{"published twice, and dealt to both members", "shared-one-member", func(s *story) {
 			*s = *dealing()
 			s.wirePublish(q1, 3, true)
@@ -247,6 +254,8 @@ func sessionStories() []blameStory {
 			s.ret(e, c, history.OK)
 		}, sdk, "a CONNACK without session present"},
 		{"no CONNACK on the wire for a session that was there", "session-fresh", func(s *story) {
+			s.tables.Processes[away].Clean = true
+			s.connect(away, false).disconnect(away)
 			e := blank(history.KindConnect, away)
 			c := s.call(e)
 			e.Flags = history.FlagSessionPresent

@@ -23,7 +23,7 @@ func lossStories() []blameStory {
 		{"sent, and not acknowledged", "qos1-no-loss", func(s *story) {
 			s.acked(q1, 0, 3).wireSend(sub, q1, 0, 0)
 			s.delivered(sub, q1, 1, 3)
-		}, nobody, "it was sent and not acknowledged, and its session did not go on"},
+		}, nobody, "it or its PUBREL was sent on the client's last connection, and not acknowledged there"},
 		{"sent, and not again when the session went on", "qos1-no-loss", func(s *story) {
 			s.acked(q1, 0, 3).wireSend(sub, q1, 0, 0)
 			s.disconnect(sub).connect(sub, true).delivered(sub, q1, 1, 3)
@@ -31,7 +31,12 @@ func lossStories() []blameStory {
 		{"sent, and then the session was gone", "qos1-no-loss", func(s *story) {
 			s.acked(q1, 0, 3).wireSend(sub, q1, 0, 0)
 			s.disconnect(sub).connect(sub, false).subscribe(sub).delivered(sub, q1, 1, 3)
-		}, nobody, "it was sent and not acknowledged, and its session did not go on"},
+		}, nobody, "it was sent and not acknowledged, and the client was not in that session at the end"},
+		{"acknowledged in the session after it was sent", "qos1-no-loss", func(s *story) {
+			id := s.acked(q1, 0, 3).wireSend(sub, q1, 0, 0)
+			s.disconnect(sub).connect(sub, false).subscribe(sub).wireTake(sub, q1, 0, id)
+			s.delivered(sub, q1, 1, 3)
+		}, nobody, "it was acknowledged in another session than it was sent in"},
 		{"sent, and then the client gave its session up", "qos1-no-loss", func(s *story) {
 			s.acked(q1, 0, 3).wireSend(sub, q1, 0, 0)
 			s.disconnect(sub).clean(sub).subscribe(sub).delivered(sub, q1, 1, 3)
@@ -40,11 +45,11 @@ func lossStories() []blameStory {
 			s.acked(q1, 0, 3).wireSend(sub, q1, 0, 0)
 			s.disconnect(sub).connect(sub, true).delivered(sub, q1, 1, 2).wireSend(sub, q1, 3, 0)
 			s.unheard(sub, q1, 3, 0)
-		}, nobody, "the client leaves another message unanswered to the end"},
+		}, nobody, "by its packets the client leaves another message unanswered to the end"},
 		{"held back for a message that is released and not answered", "qos1-no-loss", func(s *story) {
 			s.acked(q2, 0, 0)
 			releasedTo(s, q2).disconnect(sub).connect(sub, true).toClient(sub, "pubrel", 90, s.of(q2, 0)).acked(q1, 0, 3)
-		}, nobody, "the client leaves another message unanswered to the end"},
+		}, nobody, "by its packets the client leaves another message unanswered to the end"},
 		{"never sent to the broker", "qos1-no-loss", func(s *story) {
 			e := s.publishing(q1, 0)
 			s.ret(e, s.call(e), history.OK)
@@ -86,13 +91,17 @@ func lossStories() []blameStory {
 		{"the client answers nothing, and the broker may wait for it", "qos1-no-loss", func(s *story) {
 			s.acked(q1, 0, 3).wireSend(sub, q1, 0, 0)
 			s.unheard(sub, q1, 0, 0)
-		}, nobody, "the client leaves another message unanswered to the end"},
+		}, nobody, "by its packets the client leaves another message unanswered to the end"},
 		{"damaged, and so never sent", "qos1-no-loss", func(s *story) {
 			s.acked(q1, 0, 3).deliver(sub, -1, -1, history.FlagCorrupt).delivered(sub, q1, 1, 3)
 		}, broker, "the broker acknowledged it, and never sent it to the subscriber undamaged"},
 		{"the broker forgot a session that its client did not subscribe in again", "qos1-no-loss", func(s *story) {
 			s.disconnect(sub).connect(sub, false).acked(q1, 0, 3)
 		}, broker, "the broker had forgotten the subscriber's session"},
+		{"another message has its packet id", "qos1-no-loss", func(s *story) {
+			s.acked(q1, 0, 3)
+			s.twins(q1, 0, 1).unheard(sub, q1, 1, 0).delivered(sub, q1, 2, 3)
+		}, nobody, "another PUBLISH had its packet id at the same time"},
 
 		{"completed in another session than it was taken in", "qos2-no-loss", func(s *story) {
 			e := s.publishing(q2, 0)
@@ -101,11 +110,11 @@ func lossStories() []blameStory {
 			s.packet(pub, "publish", 90, of).toClient(pub, "pubrec", 90, of).disconnect(pub).connect(pub, false).packet(pub, "pubrel", 90, of).toClient(pub, "pubcomp", 90, of)
 			s.ret(e, c, history.OK)
 			s.marker(q2, 1, history.OK).deliver(sub, q2, 1, history.FlagEnd)
-		}, nobody, "PUBCOMP came in another session of its producer than PUBREC"},
+		}, nobody, "it was acknowledged in another session of its producer than it was sent in"},
 		{"released again when the session went on, and not answered", "qos2-no-loss", func(s *story) {
 			s.acked(q2, 0, 0)
 			releasedTo(s, q2).disconnect(sub).connect(sub, true).toClient(sub, "pubrel", 90, s.of(q2, 0)).marker(q2, 1, history.OK).deliver(sub, q2, 1, history.FlagEnd)
-		}, nobody, "the session went on, the broker sent it or its PUBREL again, and it was not acknowledged"},
+		}, nobody, "it or its PUBREL was sent on the client's last connection, and not acknowledged there"},
 		{"not released again when the session went on", "qos2-no-loss", func(s *story) {
 			s.acked(q2, 0, 0)
 			releasedTo(s, q2).disconnect(sub).connect(sub, true).marker(q2, 1, history.OK).deliver(sub, q2, 1, history.FlagEnd)
@@ -119,7 +128,7 @@ func lossStories() []blameStory {
 		}, broker, "it was sent late, and that the client had answered all it was sent"},
 		{"a node takes no publish", "recovery", func(s *story) {
 			s.heal().join(probe1, probe2).acked(probed, 0, 0).deliver(probe1, probed, 0).deliver(probe2, probed, 0).wait(11 * time.Second)
-		}, nobody, "the node took no publish"},
+		}, nobody, ""},
 		{"a node delivers nothing to a probe that answers nothing", "recovery", func(s *story) {
 			s.heal().join(probe1, probe2).acked(probed, 0, 0).acked(probed2, 0, 0).deliver(probe1, probed, 0).wireSend(probe2, probed, 0, 0)
 			s.wait(11 * time.Second)
@@ -137,7 +146,7 @@ func delayStories() []blameStory {
 			id := s.wireSend(sub, q1, 0, dup)
 			s.acked(q1, 1, 1).wait(11*time.Second).wireTake(sub, q1, 0, id)
 			s.deliver(sub, q1, 1)
-		}, nobody, "the client had left something unanswered, or had just connected"},
+		}, nobody, "the client had left something unanswered, or had connected in the meantime"},
 		{"sent in time", "delivery-progress", func(s *story) {
 			s.acked(q1, 0, 0).wireSend(sub, q1, 0, 0)
 			s.wait(11*time.Second).unheard(sub, q1, 0, 0)
@@ -153,7 +162,7 @@ func delayStories() []blameStory {
 		{"sent in time, and again on the next connection but one", "delivery-progress", func(s *story) {
 			s.acked(q1, 0, 0).wireSend(sub, q1, 0, 0)
 			s.disconnect(sub).connect(sub, true).wait(11*time.Second).disconnect(sub).connect(sub, true).deliver(sub, q1, 0, dup)
-		}, nobody, "the client had left something unanswered, or had just connected"},
+		}, nobody, "the client had left something unanswered, or had connected in the meantime"},
 		{"acknowledged, and sent again on a later connection", "delivery-progress", func(s *story) {
 			s.acked(q1, 0, 0)
 			s.wireTake(sub, q1, 0, s.wireSend(sub, q1, 0, 0))
@@ -168,7 +177,10 @@ func delayStories() []blameStory {
 			s.acked(q2, 0, 0)
 			s.toClient(sub, "publish", 90, s.of(q2, 0)).wait(11*time.Second).packet(sub, "pubrec", 90, s.of(q2, 0)).toClient(sub, "pubrel", 90, s.of(q2, 0))
 			s.unheard(sub, q2, 0, 0)
-		}, nobody, "the client had left something unanswered, or had just connected"},
+		}, nobody, "the client had left something unanswered, or had connected in the meantime"},
+		{"late, and the packets have none", "delivery-progress", func(s *story) {
+			s.acked(q1, 0, 0).wait(11*time.Second).unheard(sub, q1, 0, 0)
+		}, nobody, "its PUBLISH is not there"},
 		{"sent late", "delivery-progress", func(s *story) { s.acked(q1, 0, 0).wait(11*time.Second).deliver(sub, q1, 0) }, broker, "the broker sent it so late, to a client that had answered all it was sent"},
 	}
 }
@@ -191,6 +203,14 @@ func repetitionStories() []blameStory {
 			s.acked(q2, 0, 1).deliver(sub, q2, 0)
 			s.disconnect(sub).connect(sub, false).subscribe(sub).deliver(sub, q2, 0)
 		}, nobody, "it was sent again in a new session"},
+
+		{"twice, and the packets have none", "qos2-exactly-once", func(s *story) {
+			s.acked(q2, 0, 0).unheard(sub, q2, 0, 0).unheard(sub, q2, 0, 0)
+		}, nobody, "its PUBLISH is not there"},
+		{"twice, and another message has its packet id", "qos2-exactly-once", func(s *story) {
+			s.acked(q2, 0, 1)
+			s.twins(q2, 0, 1).unheard(sub, q2, 0, 0).unheard(sub, q2, 0, 0)
+		}, nobody, "another PUBLISH had its packet id at the same time"},
 
 		{"QoS 0 twice by the broker", "qos0-at-most-once", func(s *story) { s.acked(q0, 0, 0).deliver(sub, q0, 0).deliver(sub, q0, 0) }, broker, "its producer's client sent it once, and the broker more than once"},
 		{"QoS 0 twice by the library", "qos0-at-most-once", func(s *story) { s.acked(q0, 0, 0).deliver(sub, q0, 0).unheard(sub, q0, 0, 0) }, sdk, "the broker sent it once"},
@@ -231,6 +251,13 @@ func repetitionStories() []blameStory {
 			s.toClient(sub, "publish", id, s.of(q1, 0))
 			s.unheard(sub, q1, 0, 0)
 		}, nobody, "its producer sent it again, or it was sent in a new session"},
+		{"again, and the packets have none", "qos1-dup-flag", func(s *story) {
+			s.acked(q1, 0, 0).unheard(sub, q1, 0, 0).unheard(sub, q1, 0, 0)
+		}, nobody, "its PUBLISH is not there"},
+		{"again, and another message has its packet id", "qos1-dup-flag", func(s *story) {
+			s.acked(q1, 0, 1)
+			s.twins(q1, 0, 1).unheard(sub, q1, 0, 0).unheard(sub, q1, 0, 0)
+		}, nobody, "another PUBLISH had its packet id at the same time"},
 	}
 }
 
@@ -269,11 +296,11 @@ func orderStories() []blameStory {
 			s.unheard(sub, q1, 0, 0)
 		}, sdk, "the broker sent it before"},
 		{"sent before, and released behind", "order-per-stream", func(s *story) { releasing(s, 0, 1) }, broker, "the broker had PUBREC for it before, and sent its PUBREL behind"},
-		{"sent before, and taken and released behind", "order-per-stream", func(s *story) { releasing(s, 1, 0) }, nobody, "its PUBREL came behind a later one's, as its PUBREC did or during a fault"},
+		{"sent before, and taken and released behind", "order-per-stream", func(s *story) { releasing(s, 1, 0) }, nobody, "its PUBREL came behind the other's or never, and its PUBREC, a repetition, a fault or a new connection may be why"},
 		{"sent before, and released behind during a fault", "order-per-stream", func(s *story) {
 			s.fault(time.Hour)
 			releasing(s, 0, 1)
-		}, nobody, "its PUBREL came behind a later one's, as its PUBREC did or during a fault"},
+		}, nobody, "its PUBREL came behind the other's or never, and its PUBREC, a repetition, a fault or a new connection may be why"},
 		{"taken for another message, by its packet id", "order-per-stream", func(s *story) {
 			s.acked(q2, 0, 1)
 			for seq := range int64(2) {
@@ -283,7 +310,7 @@ func orderStories() []blameStory {
 				s.packet(sub, "pubrec", 1, s.of(q2, seq)).toClient(sub, "pubrel", 1, s.of(q2, seq))
 				s.unheard(sub, q2, seq, 0)
 			}
-		}, nobody, "it shared a packet id with the other"},
+		}, nobody, "another PUBLISH had the packet id of one of the two at the same time"},
 		{"QoS 2 sent behind", "order-per-stream", func(s *story) { s.acked(q2, 0, 1).deliver(sub, q2, 1).deliver(sub, q2, 0) }, broker, "the broker had it before, and sent it behind"},
 		{"QoS 2 taken and sent behind", "order-per-stream", func(s *story) {
 			c, d := s.call(s.publishing(q2, 0)), s.call(s.publishing(q2, 1))
@@ -304,7 +331,7 @@ func orderStories() []blameStory {
 			s.ret(s.publishing(q2, 1), d, history.OK)
 			s.ret(s.publishing(q2, 0), c, history.OK)
 			s.deliver(sub, q2, 1).deliver(sub, q2, 0)
-		}, nobody, "its producer released it behind the other"},
+		}, nobody, "its producer released it behind the other, or never"},
 		{"sent before and again, on one connection", "order-per-stream", func(s *story) {
 			s.acked(q1, 0, 1)
 			id := s.wireSend(sub, q1, 0, 0)
@@ -317,13 +344,16 @@ func orderStories() []blameStory {
 			s.wireSend(sub, q1, 0, 0)
 			s.wireSend(sub, q1, 1, 0)
 			s.disconnect(sub).connect(sub, true).deliver(sub, q1, 1).deliver(sub, q1, 0)
-		}, nobody, "its first copy ended with its connection"},
+		}, nobody, "its first copy may have ended with its connection"},
 		{"what comes behind is a repetition", "order-per-stream", func(s *story) {
 			s.acked(q1, 0, 1).wireSend(sub, q1, 1, 0)
 			s.unheard(sub, q1, 1, 0)
 			s.toClient(sub, "publish", 90, s.of(q1, 0), flagged2(true, dup))
 			s.unheard(sub, q1, 0, 0)
-		}, nobody, "its first copy ended with its connection"},
+		}, nobody, "its first PUBLISH had DUP, and an earlier copy may not have come"},
+		{"behind, and the packets have neither", "order-per-stream", func(s *story) {
+			s.acked(q1, 0, 1).unheard(sub, q1, 1, 0).unheard(sub, q1, 0, 0)
+		}, nobody, "the PUBLISH of one of the two is not there"},
 		{"sent behind by its producer", "order-per-stream", func(s *story) {
 			c, d := s.call(s.publishing(q1, 0)), s.call(s.publishing(q1, 1))
 			s.wirePublish(q1, 1, true)

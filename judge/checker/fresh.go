@@ -96,12 +96,7 @@ func (c *fresh) Result(*closing) verdict.Result {
 			Fault: fault, Events: events(s.call, s.row),
 			Text: sentence("%s %s, and was told at %s that its session was there%s", l.process(s.process), why, clock(s.t), under(fault)),
 		}
-		switch {
-		case g != nil && g.present:
-			l.accuse(&a, byBroker("a CONNACK with session present", g.row))
-		case g != nil:
-			l.accuse(&a, bySDK("a CONNACK without session present", g.row))
-		}
+		l.accuse(&a, feignedBy(g))
 		found.add(a)
 	}
 	r := found.judged(c.judged, map[string]int64{"connections": c.judged, "feigned": found.total}, "no client connected for the first time or asked for a clean session")

@@ -126,7 +126,9 @@ func (c *once) again(b *history.Batch, i int, earlier int64) {
 			return
 		}
 	}
-	l.accuse(&a, l.wire.repeatedBy(p, s, seq, c.qos))
+	if by := l.wire.repeatedBy(p, s, seq, c.qos); by.by != "" || !c.taker { // which blames the library in any case
+		l.accuse(&a, by)
+	}
 	if a.Blame != "" || c.shows(p, s) && (c.taker || !l.renewed(s, seq)) {
 		c.found.add(a)
 	}

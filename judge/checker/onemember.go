@@ -147,7 +147,7 @@ func (w *wire) bothBy(r rival) shown {
 	from, one, other := w.from(r.stream, r.seq), w.to(r.one, r.stream, r.seq), w.to(r.other, r.stream, r.seq)
 	switch {
 	case from == nil:
-		return nothingShown
+		return undecided(noPublish)
 	case from.anew() > 1:
 		return bySDK("that its producer's client published it more than once", int64(from.first))
 	case one == nil || other == nil:

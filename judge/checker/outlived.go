@@ -131,11 +131,7 @@ func (c *outlived) stayed(b *history.Batch, i int, p *absence, sent int64) {
 		Kind: "session-outlived", Process: process, Stream: history.None, Seq: history.None, TimeNS: b.Time[i], Events: events(b.Call[i], b.Index[i]),
 		Text: sentence("%s came back at %s, %s after it had left, and the broker still had its session, which had expired", l.process(process), clock(b.Time[i]), clock(sent-p.left)),
 	}
-	if g := l.wire.clients[process].greetedIn(b.Call[i], b.Index[i]); g != nil && g.present {
-		l.accuse(&a, byBroker("a CONNACK with session present", g.row))
-	} else if g != nil {
-		l.accuse(&a, bySDK("a CONNACK without session present", g.row))
-	}
+	l.accuse(&a, feignedBy(l.wire.clients[process].greetedIn(b.Call[i], b.Index[i])))
 	c.found.add(a)
 }
 

@@ -274,8 +274,10 @@ func (c *recovery) missing(node int16, published, delivered int64) verdict.Anoma
 	return a
 }
 
-// accuse names the first probe of a node from which a message was withheld, and who did.
+// accuse names the first probe of a node from which a message was withheld, and who did. If
+// nobody is blamed it says why.
 func (c *recovery) accuse(a *verdict.Anomaly, node int16) {
+	text := a.Text
 	for p := range int32(len(c.node)) {
 		if c.node[p] != node || !c.ledger.route.probed(p) {
 			continue
@@ -286,13 +288,17 @@ func (c *recovery) accuse(a *verdict.Anomaly, node int16) {
 			*a = named
 			return
 		}
+		if text == a.Text {
+			text = named.Text
+		}
 	}
+	a.Text = text
 }
 
 // withheldFrom shows a message that a broker acknowledged in the first half of the time to
 // recover, and did not send to a probe that was delivered nothing in all of it.
 func (c *recovery) withheldFrom(process int32) shown {
-	l := c.ledger
+	l, left := c.ledger, false
 	for _, s := range c.acks {
 		m := l.sends.find(s.stream, s.seq)
 		if m == nil || l.route.at(process, s.stream) < 0 || m.called < max(c.healed, l.sessions.due(process, l.topic(s.stream))) || s.t > c.from(c.node[process])+c.bound/2 {
@@ -309,6 +315,10 @@ func (c *recovery) withheldFrom(process int32) shown {
 			by.words = sentence("of %s, for %s, %s", l.message(s.stream, s.seq), l.process(process), by.words)
 			return by
 		}
+		left = left || by.words == unanswered
+	}
+	if left {
+		return undecided("the probe left something unanswered")
 	}
 	return nothingShown
 }

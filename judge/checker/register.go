@@ -346,10 +346,11 @@ func (c *register) illegal(topic int) verdict.Anomaly {
 		Kind: "not-linearizable", Process: r.process, Stream: stream, Seq: seq, TimeNS: r.to, Fault: fault, Events: events(r.call, r.ret),
 		Text: sentence("the read of %s at %s from %s to %s saw %s, which no order of the writes explains%s%s", c.names[topic], c.ledger.node(r.node), clock(r.from), clock(r.to), saw, c.stale(topic, r), under(fault)),
 	}
-	if c.honest(topic) {
-		its := func(stream int32) bool { return c.ledger.topic(stream) == c.names[topic] }
-		c.ledger.accuse(&a, c.ledger.wire.readBy(r, its))
+	honest, by := c.honest(topic)
+	if honest {
+		by = c.ledger.wire.readBy(r, func(stream int32) bool { return c.ledger.topic(stream) == c.names[topic] })
 	}
+	c.ledger.accuse(&a, by)
 	return a
 }
 
@@ -375,9 +376,9 @@ func (c *register) stale(topic int, r read) string {
 	return sentence(": %s was acknowledged at %s %.3f ms before the read began", c.ledger.message(stream, number), c.ledger.node(last.node), float64(r.from-last.acked)/1e6)
 }
 
-// honest reports whether the wire shows an acknowledgement of each write that
-// its client calls published, before it did.
-func (c *register) honest(topic int) bool {
+// honest reports whether the wire shows an acknowledgement of each write that its client
+// calls published, before it did. If not, nobody is to blame, and it says why.
+func (c *register) honest(topic int) (bool, shown) {
 	l := c.ledger
 	for s, row := range l.tables.Streams {
 		if !row.Register || c.topics[row.Topic] != topic {
@@ -385,11 +386,14 @@ func (c *register) honest(topic int) bool {
 		}
 		for seq, m := range l.sends.streams[s].messages.each {
 			if from := l.wire.from(int32(s), seq); m.outcome == history.OK && (from == nil || from.acked < 0 || int64(from.acked) > m.ret.index()) {
-				return false
+				if !l.wire.heard(row.Producer) {
+					return false, nothingShown
+				}
+				return false, undecided("the packets have no acknowledgement of a write before it was called published")
 			}
 		}
 	}
-	return true
+	return true, nothingShown
 }
 
 // stale lets the reads of registers, after an acknowledged write, see nothing.

@@ -139,13 +139,13 @@ func (w *wire) lostByGroup(members []int32, stream int32, seq int64) shown {
 	from := w.from(stream, seq)
 	switch {
 	case slices.ContainsFunc(members, func(p int32) bool { return w.shared(p, stream, seq) }):
-		return nothingShown
+		return undecided(sameID)
 	case from == nil:
 		return bySDK("that it was never sent to the broker")
 	case from.acked < 0:
 		return bySDK("that the broker never acknowledged it", int64(from.first))
 	case from.revived:
-		return nothingShown // it may have ended with its producer's session
+		return undecided(revived, int64(from.first), int64(from.acked))
 	}
 	sent := false
 	for _, p := range members {
@@ -162,8 +162,11 @@ func (w *wire) lostByGroup(members []int32, stream int32, seq int64) shown {
 		subscribed, _ := client.subscribed(int64(from.acked))
 		return !subscribed || client.cleanAfter(int64(from.acked)) || w.mute(p)
 	})
-	if sent || unable {
-		return nothingShown // it may have ended with a connection, or waited for a client
+	switch {
+	case sent: // and may have ended with the connection
+		return undecided("it was sent to a member, which did not acknowledge it in that session", rows...)
+	case unable: // and the broker may wait for that client
+		return undecided("a member was not subscribed, asked for a clean session or leaves a message unanswered", rows...)
 	}
 	return byBroker("that the broker acknowledged it, and never sent it to any member", rows...)
 }

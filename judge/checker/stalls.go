@@ -239,16 +239,15 @@ func (c *stalls) step(p *packet, o *owing) {
 // packets unanswered may keep its broker from sending more.
 func (c *stalls) heldBy(process, stream int32, seq int64) shown {
 	to := c.ledger.wire.to(process, stream, seq)
-	if to == nil {
-		return nothingShown
-	}
 	switch {
+	case to == nil:
+		return undecided(noPublish)
 	case to.late == inTime:
 		return bySDK("that the broker sent it in time", int64(to.first))
 	case to.idle:
 		return byBroker("that the broker sent "+to.late.String()+" so late, to a client that had answered all it was sent", int64(to.first))
 	}
-	return nothingShown
+	return undecided("the client had left something unanswered, or had connected in the meantime", int64(to.first))
 }
 
 // late takes a message that came long after it was acknowledged. In a flow it may have

@@ -272,7 +272,7 @@ func (w *wire) willBy(kind string, q *bequest, at passing) shown {
 	case to != nil && to.acked >= 0:
 		return bySDK("that the broker sent it, and that the client acknowledged it", int64(to.first), int64(to.acked))
 	case to != nil || w.mute(at.process):
-		return nothingShown
+		return undecided("it was sent and not acknowledged, or the subscriber leaves another message unanswered", g.row)
 	}
 	if subscribed, gaveUp := w.clients[at.process].subscribed(q.leave); !subscribed && gaveUp != "" {
 		return bySDK("that the subscriber's client " + gaveUp)

@@ -331,6 +331,20 @@ func (c *wireClient) wentOn(f *flow) bool {
 	return f.conn < c.conn && f.session == uint16(c.session) && n > 0 && c.greeted[n-1].asked == c.asked
 }
 
+// unansweredIn says why nobody is to blame for a message that was sent to the client and not
+// acknowledged: it may have ended with its connection, and the broker with it.
+func (c *wireClient) unansweredIn(f *flow) string {
+	switch {
+	case f.acked >= 0:
+		return "it was acknowledged in another session than it was sent in"
+	case f.conn == c.conn && f.session == uint16(c.session):
+		return "it or its PUBREL was sent on the client's last connection, and not acknowledged there"
+	case c.wentOn(f):
+		return unanswered
+	}
+	return "it was sent and not acknowledged, and the client was not in that session at the end"
+}
+
 // mute reports whether a client left a message of its last connection unanswered: the
 // broker may then wait for the answer, and send no more. It is asked for at the end.
 func (w *wire) mute(process int32) bool {
