@@ -89,6 +89,10 @@ func (k Kind) OnNode() bool {
 	return k.Leaves || !slices.Contains([]string{"client", "protocol", "hostile"}, k.Family)
 }
 
+// Felt reports whether clients that are not of the run feel a fault of the kind: it acts on a
+// node, or its clients take what others need.
+func (k Kind) Felt() bool { return k.OnNode() || k.Family == "hostile" }
+
 // An Example is a fault of a kind as one would ask for it on a live cluster of
 // three nodes with clients, such that it lands. `rmq-mcp doctor --faults`
 // injects it for real.

@@ -49,6 +49,11 @@ func (s *Scenario) Withheld(c cluster.Config) bool {
 	return len(s.Schedule) > 0 && len(s.On(c).Schedule) == 0
 }
 
+// Felt reports whether clients that are not of the run feel one of its faults.
+func (s *Scenario) Felt() bool {
+	return slices.ContainsFunc(s.Schedule, func(step Step) bool { k, ok := step.kind(); return ok && k.Felt() })
+}
+
 // OffNodes is the scenario with the faults alone that act on clients, or on what passes
 // the tap. The others come with it, in words.
 func (s *Scenario) OffNodes() (rest *Scenario, words []string) {

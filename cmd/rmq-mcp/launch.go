@@ -37,5 +37,9 @@ func launch(ctx context.Context, dir string, argv []string, start keeper.Start, 
 	if start.Cluster, err = experiment.Fetch(ctx, dir, start.Cluster, tell); err != nil {
 		return nil, err
 	}
-	return keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: start})
+	alone, err := experiment.Alone(start)
+	if err != nil {
+		return nil, err
+	}
+	return keeper.Spawn(ctx, keeper.SpawnOptions{StateDir: dir, Self: argv, Start: start, Alone: alone})
 }

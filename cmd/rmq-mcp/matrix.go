@@ -329,14 +329,17 @@ func joinMatrix(dir string, store *campaigns.Store) error {
 }
 
 // jobsOf returns how many runs of a plan are made at the same time, where so many were asked
-// for; 0 leaves it to the machine. Brokers that somebody else runs are the same for all runs:
-// a fault of one would be held against the broker by another. They have one at a time, and
-// more only if nothing is done to their processes.
+// for; 0 leaves it to the machine. Brokers that somebody else runs are the same for all runs.
+// They have one at a time, and more only if no run has faults that another would feel.
 func jobsOf(ctx context.Context, p campaigns.Plan, asked int) (int, error) {
 	same := slices.ContainsFunc(p.Entries, func(e campaigns.Entry) bool { return cluster.FlavorNamed(e.Flavor).Foreign })
-	switch touched := len(p.Config.PIDs)+len(p.Config.Containers) > 0; {
-	case same && touched && asked > 1:
-		return 0, fmt.Errorf("matrix: --jobs %d has faults of several runs at once in the processes of one broker, that of --pid or --container; leave it out", asked)
+	felt := func(e campaigns.Entry) bool {
+		alone, err := experiment.Alone(cellStart(p, e))
+		return err == nil && alone // a cell that cannot be run says so later
+	}
+	switch {
+	case same && asked > 1 && slices.ContainsFunc(p.Entries, felt):
+		return 0, fmt.Errorf("matrix: --jobs %d has runs at one broker at the same time, and faults of one that another would feel; leave it out", asked)
 	case asked > 0:
 		return asked, nil
 	case same:

@@ -12,20 +12,26 @@ import (
 // A fault in a broker that several runs share is no fault that its other runs know of.
 func TestJobsOfAMatrix(t *testing.T) {
 	for name, test := range map[string]struct {
-		flavor string
-		pids   []int
-		asked  int
-		want   int // 0: as many as the machine has room for, -1: refused
+		flavor, scenario string
+		pids             []int
+		asked            int
+		want             int // 0: as many as the machine has room for, -1: refused
 	}{
-		"ours":                            {"reference", nil, 0, 0},
-		"ours, three asked for":           {"reference", nil, 3, 3},
-		"somebody else's":                 {"external", nil, 0, 1},
-		"somebody else's, three":          {"external", nil, 3, 3},
-		"somebody else's process":         {"external", []int{7}, 0, 1},
-		"somebody else's process, three":  {"external", []int{7}, 3, -1},
-		"somebody else's process, as one": {"external", []int{7}, 1, 1},
+		"ours":                            {"reference", "mqtt/broker-kill-9", nil, 0, 0},
+		"ours, three asked for":           {"reference", "mqtt/broker-kill-9", nil, 3, 3},
+		"somebody else's":                 {"external", "mqtt/broker-kill-9", nil, 0, 1},
+		"somebody else's, three":          {"external", "mqtt/broker-kill-9", nil, 3, 3},
+		"a flood at somebody else's":      {"external", "mqtt/connection-flood", nil, 3, -1},
+		"somebody else's process":         {"external", "mqtt/malformed-packets", []int{7}, 0, 1},
+		"somebody else's process, three":  {"external", "mqtt/malformed-packets", []int{7}, 3, -1},
+		"somebody else's process, as one": {"external", "mqtt/malformed-packets", []int{7}, 1, 1},
+		"no faults, three":                {"external", "mqtt/qos-roundtrip", []int{7}, 3, 3},
 	} {
-		p := campaigns.Plan{Config: cluster.Config{PIDs: test.pids}, Entries: []campaigns.Entry{{Flavor: test.flavor}}}
+		config := cluster.Config{PIDs: test.pids}
+		if test.flavor == "external" {
+			config.Endpoints = []string{"127.0.0.1:1883"}
+		}
+		p := campaigns.Plan{Config: config, Entries: []campaigns.Entry{{Scenario: test.scenario, Flavor: test.flavor}}}
 		jobs, err := jobsOf(t.Context(), p, test.asked)
 		if refused := err != nil; refused != (test.want < 0) || !refused && test.want > 0 && jobs != test.want || !refused && jobs < 1 {
 			t.Errorf("%s: %d, %v", name, jobs, err)

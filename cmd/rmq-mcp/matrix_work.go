@@ -50,10 +50,16 @@ func cellConfig(p campaigns.Plan, e campaigns.Entry) cluster.Config {
 
 // runCell is one ordinary run of a matrix.
 func runCell(ctx context.Context, dir string, argv []string, p campaigns.Plan, e campaigns.Entry) (string, error) {
-	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "matrix", Args: map[string]any{"scenario": e.Scenario, "sdk": e.SDK}}
-	return runOnce(ctx, dir, argv, keeper.Start{
-		Scenario: e.Scenario, Cluster: cellConfig(p, e), SDK: e.SDK, Protocol: e.Protocol, Transport: e.Transport, Seed: p.Seed, Tier: p.Tier, NoFaults: e.NoFaults, Caller: caller,
-	}, nil)
+	start := cellStart(p, e)
+	start.Caller = keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "matrix", Args: map[string]any{"scenario": e.Scenario, "sdk": e.SDK}}
+	return runOnce(ctx, dir, argv, start, nil)
+}
+
+func cellStart(p campaigns.Plan, e campaigns.Entry) keeper.Start {
+	return keeper.Start{
+		Scenario: e.Scenario, Cluster: cellConfig(p, e), SDK: e.SDK, Protocol: e.Protocol, Transport: e.Transport,
+		Seed: p.Seed, Tier: p.Tier, NoFaults: e.NoFaults,
+	}
 }
 
 // runOnce is one ordinary run, from start to verdict, without a display. When
@@ -75,7 +81,9 @@ func runOnce(ctx context.Context, dir string, argv []string, start keeper.Start,
 	if _, err := judged(run); err != nil {
 		return "", fmt.Errorf("the run was not judged: %w; see %s", err, run)
 	}
-	return client.Info().ID, nil
+	id := client.Info().ID
+	settled(ctx, dir, id) // the next run may use the same brokers, and is refused if they are not free
+	return id, nil
 }
 
 // endInOrder stops a run and waits until it is sealed, because the next run beside it would

@@ -270,9 +270,14 @@ func (a *app) attempt(ctx context.Context, say io.Writer, dir, scenario string, 
 		return nil, false, err
 	}
 	run, err = conclude(say, client.Info().Dir, stopped)
-	settling, cancel := context.WithTimeout(ctx, sealBound)
+	return run, stopped, errors.Join(err, settled(ctx, dir, client.Info().ID))
+}
+
+// settled waits, for a bounded time, until nothing of a run is left to undo.
+func settled(ctx context.Context, dir, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, sealBound)
 	defer cancel()
-	return run, stopped, errors.Join(err, keeper.Settled(settling, dir, client.Info().ID))
+	return keeper.Settled(ctx, dir, id)
 }
 
 // absolute keeps a file of one's own findable for the keeper; names of the

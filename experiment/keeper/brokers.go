@@ -16,18 +16,18 @@ import (
 )
 
 // holdBrokers keeps runs of a state directory apart that use the same brokers of somebody
-// else. One with faults on their processes or containers has them alone, since another run
-// would hold those faults against the broker. Runs that only connect share them. Brokers that
-// another run holds are awaited until ctx is done: that run may heal them and end.
-func holdBrokers(ctx context.Context, stateDir string, s Start) (release func(), err error) {
+// else. One with faults that other runs would feel has them alone, since another run would
+// hold those faults against the broker. The others share them. Brokers that another run holds
+// are awaited until ctx is done: that run may heal them and end.
+func holdBrokers(ctx context.Context, stateDir string, c cluster.Config, alone bool) (release func(), err error) {
 	var held []*flock.Flock
 	release = func() {
 		for _, lock := range held {
 			lock.Close()
 		}
 	}
-	for _, broker := range brokersOf(s.Cluster) {
-		lock, err := holdBroker(ctx, stateDir, broker, s.breaksBrokers())
+	for _, broker := range brokersOf(c) {
+		lock, err := holdBroker(ctx, stateDir, broker, alone)
 		if err != nil {
 			release()
 			return nil, fmt.Errorf("use broker %s: %w", broker, err)
@@ -51,13 +51,7 @@ func holdBroker(ctx context.Context, stateDir, broker string, alone bool) (*floc
 	if ctx.Err() == nil {
 		return nil, err
 	}
-	return nil, errors.New("another run uses it, and one of the two may have faults on its process or container: the other would hold them against the broker; wait until that run has ended, or stop it")
-}
-
-// breaksBrokers reports whether the start has faults on brokers of somebody else. A run by
-// hand may have them at any time.
-func (s Start) breaksBrokers() bool {
-	return len(s.Cluster.PIDs)+len(s.Cluster.Containers) > 0 && !s.NoFaults && !s.OffNodes
+	return nil, errors.New("another run uses it, and one of the two has faults that the other would hold against the broker; wait until that run has ended, or stop it")
 }
 
 // brokersOf names the brokers of somebody else by all that a run may know them by: a broker

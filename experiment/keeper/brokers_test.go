@@ -12,57 +12,54 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
-// A run with faults on somebody else's broker has it alone, by whatever name another run
-// knows it. Runs that only connect share it.
+// A run that is to have somebody else's broker alone has it alone, by whatever name another
+// run knows it. The others share it.
 func TestHoldBrokers(t *testing.T) {
 	const one, other = "127.0.0.1:1883", "127.0.0.1:1884"
-	theirs := func(endpoint string, edit func(*Start)) Start {
-		s := Start{Cluster: cluster.Config{Endpoints: []string{endpoint}}}
-		if edit != nil {
-			edit(&s)
-		}
-		return s
+	at := func(endpoints ...string) cluster.Config { return cluster.Config{Endpoints: endpoints} }
+	process := func(endpoints ...string) cluster.Config {
+		return cluster.Config{Endpoints: endpoints, PIDs: []int{4242, 4243}[:len(endpoints)]}
 	}
-	pid := func(s *Start) { s.Cluster.PIDs = []int{4242} }
-	box := func(s *Start) { s.Cluster.Containers = []string{"broker"} }
+	box := func(endpoint string) cluster.Config {
+		return cluster.Config{Endpoints: []string{endpoint}, Containers: []string{"broker"}}
+	}
 	for _, c := range []struct {
-		name          string
-		first, second Start
-		shared        bool
+		name                    string
+		first, second           cluster.Config
+		firstAlone, secondAlone bool
+		shared                  bool
 	}{
-		{"both connect", theirs(one, nil), theirs(one, nil), true},
-		{"the first has a pid", theirs(one, pid), theirs(one, nil), false},
-		{"the second has a container", theirs(one, nil), theirs(one, box), false},
-		{"both have a pid", theirs(one, pid), theirs(one, pid), false},
-		{"another listener of one process", theirs(one, pid), theirs(other, pid), false},
-		{"another listener of one container", theirs(one, box), theirs(other, box), false},
-		{"localhost", theirs(one, pid), theirs("localhost:1883", nil), false},
-		{"IPv6", theirs(one, pid), theirs("[::1]:1883", nil), false},
-		{"another broker", theirs(one, pid), theirs(other, nil), true},
-		{"a pid, and no faults", theirs(one, func(s *Start) { pid(s); s.NoFaults = true }), theirs(one, nil), true},
-		{"a pid, and no faults on nodes", theirs(one, func(s *Start) { pid(s); s.OffNodes = true }), theirs(one, nil), true},
-		{"one broker by two names", Start{Cluster: cluster.Config{Endpoints: []string{one, "localhost:1883"}, PIDs: []int{4, 5}}}, theirs(one, nil), false},
-		{"brokers of our own", Start{}, Start{}, true},
+		{"both share", at(one), at(one), false, false, true},
+		{"the first is alone", process(one), at(one), true, false, false},
+		{"the second is alone", at(one), box(one), false, true, false},
+		{"both are alone", process(one), process(one), true, true, false},
+		{"another listener of one process", process(one), process(other), true, false, false},
+		{"another listener of one container", box(one), box(other), true, false, false},
+		{"localhost", at(one), at("localhost:1883"), true, false, false},
+		{"IPv6", at(one), at("[::1]:1883"), true, false, false},
+		{"one broker by two names", process(one, "localhost:1883"), at(one), true, false, false},
+		{"another broker", process(one), at(other), true, true, true},
+		{"brokers of our own", cluster.Config{}, cluster.Config{}, false, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := stateDir(t)
 			if err := OpenState(dir); err != nil {
 				t.Fatal(err)
 			}
-			release, err := holdBrokers(t.Context(), dir, c.first)
+			release, err := holdBrokers(t.Context(), dir, c.first, c.firstAlone)
 			if err != nil {
 				t.Fatal(err)
 			}
+			defer release()
 			if !c.shared {
 				soon, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 				defer cancel()
-				if _, err := holdBrokers(soon, dir, c.second); err == nil || !strings.Contains(err.Error(), "another run uses it") {
+				if _, err := holdBrokers(soon, dir, c.second, c.secondAlone); err == nil || !strings.Contains(err.Error(), "another run uses it") {
 					t.Errorf("beside the first: %v", err)
 				}
 				release()
 			}
-			defer release()
-			again, err := holdBrokers(t.Context(), dir, c.second)
+			again, err := holdBrokers(t.Context(), dir, c.second, c.secondAlone)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,9 +73,7 @@ func TestBrokerOfAnotherRun(t *testing.T) {
 	hosttest.Long(t, "the second run waits for the first")
 	dir := stateDir(t)
 	theirs := cluster.Config{Flavor: "external", Endpoints: []string{"127.0.0.1:1883"}}
-	broken := theirs
-	broken.PIDs = []int{4242}
-	first := spawn(t, SpawnOptions{StateDir: dir, Start: Start{Cluster: broken}})
+	first := spawn(t, SpawnOptions{StateDir: dir, Start: Start{Cluster: theirs}, Alone: true})
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -80,7 +80,7 @@ func (g *guard) main() error {
 	}
 	waiting, cancel := context.WithTimeout(context.Background(), brokersBound)
 	defer cancel()
-	release, err := holdBrokers(waiting, g.StateDir, g.Start)
+	release, err := holdBrokers(waiting, g.StateDir, g.Start.Cluster, g.Alone)
 	if err != nil {
 		finishRun(lock) // nothing was begun
 		return err

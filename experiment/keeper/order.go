@@ -21,6 +21,7 @@ type order struct {
 	Self      []string `json:"self"`
 	Isolation string   `json:"isolation"` // to the guard "": the best there is
 	Contained bool     `json:"contained"` // the keeper is process 1 of a pid namespace
+	Alone     bool     `json:"alone"`     // as of [SpawnOptions]
 	Guard     Process  `json:"guard"`
 	Start     Start    `json:"start"`
 	Password  string   `json:"password,omitempty"` // of Start's cluster, which would not tell it

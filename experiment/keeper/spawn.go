@@ -22,6 +22,7 @@ type SpawnOptions struct {
 	Self      []string // argv that executes this binary; it must have the hidden commands guard and keeper
 	Start     Start
 	Isolation string // "": namespaces where the host allows them, host for external brokers, else loopback
+	Alone     bool   // no other run may use its external brokers meanwhile
 }
 
 // spawnBound is how long a keeper may take until its socket answers. The
@@ -44,7 +45,7 @@ func Spawn(ctx context.Context, o SpawnOptions) (*Client, error) {
 		return nil, err
 	}
 	ask := newOrder(o.Start)
-	ask.ID, ask.StateDir, ask.Self, ask.Isolation = id, stateDir, o.Self, isolationFor(o)
+	ask.ID, ask.StateDir, ask.Self, ask.Isolation, ask.Alone = id, stateDir, o.Self, isolationFor(o), o.Alone
 	err = startGuard(ctx, ask)
 	if err != nil {
 		removeEmptyRun(runDir(stateDir, id))

@@ -1,0 +1,21 @@
+package experiment
+
+import "github.com/robustmq/rmq-mcp/experiment/keeper"
+
+// Alone reports whether a start has faults that other runs at the same brokers would feel,
+// and hold against them. Only brokers that somebody else runs have other runs. One by hand
+// may have such faults at any time if it was given their processes or containers.
+func Alone(start keeper.Start) (bool, error) {
+	c := start.Cluster
+	if len(c.Endpoints) == 0 {
+		return false, nil
+	}
+	if start.Scenario == "" {
+		return len(c.PIDs)+len(c.Containers) > 0, nil
+	}
+	s, err := checked(start)
+	if err != nil {
+		return false, err
+	}
+	return s.scenario.Felt(), nil
+}
