@@ -19,7 +19,7 @@ func ProvesLoss(results []Result, missing int64) (proven bool, why string) {
 		case !r.lacks():
 		case r.Status == Fail:
 			proven = true
-			missing -= r.lost()
+			missing = max(0, missing-r.lost()) // two old results would overflow
 		default:
 			why = cmp.Or(why, fmt.Sprintf("%s is %s: %s", r.Claim.Name, r.Status, strings.Join(r.Reasons, "; ")))
 		}

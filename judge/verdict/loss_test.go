@@ -22,6 +22,7 @@ func TestProvesLoss(t *testing.T) {
 		{"a failed claim", []Result{failed}, 5, true, ""},
 		{"a failed claim misses some of them", []Result{failed}, 6, true, "no claim that this run is held to"},
 		{"a failed claim of an old run", []Result{old}, 6, true, ""},
+		{"two failed claims of an old run", []Result{old, old}, 6, true, ""},
 		{"an unknown one", []Result{unknown}, 3, false, "shared-no-loss is unknown: a fault changed bytes"},
 		{"both", []Result{failed, unknown}, 8, true, "shared-no-loss is unknown: a fault changed bytes"},
 		{"both, the other way round", []Result{unknown, failed}, 8, true, "shared-no-loss is unknown: a fault changed bytes"},
