@@ -103,9 +103,12 @@ func (w *wire) lostBy(process, stream int32, seq int64) shown {
 	rows := []int64{int64(from.first), int64(from.acked)}
 	client := &w.clients[process]
 	if to := w.to(process, stream, seq); to != nil {
+		gone := client.forgotten(to)
 		switch {
 		case to.acked >= 0 && !to.revived:
 			return bySDK("that the broker sent it, and that the client acknowledged it", int64(to.first), int64(to.acked))
+		case gone != nil && to.acked < 0 && to.taken < 0 && to.state == published: // what a client took, it may have kept in its session
+			return byBroker("that the broker sent it, and later had no session when the client asked for it", append(rows, int64(to.first), gone.asked, gone.row)...)
 		case client.cleanAfter(int64(to.first)):
 			return bySDK("that the broker sent it, and that the subscriber's client asked for a clean session before it acknowledged it", append(rows, int64(to.first))...)
 		case client.wentOn(to) && !w.mute(process):

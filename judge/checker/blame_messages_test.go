@@ -31,6 +31,43 @@ func lossStories() []blameStory {
 		{"sent, and then the session was gone", "qos1-no-loss", func(s *story) {
 			s.acked(q1, 0, 3).wireSend(sub, q1, 0, 0)
 			s.disconnect(sub).connect(sub, false).subscribe(sub).delivered(sub, q1, 1, 3)
+		}, broker, "the broker sent it, and later had no session when the client asked for it"},
+		{"sent, and then the session was gone, before the client gave it up", "qos1-no-loss", func(s *story) {
+			s.acked(q1, 0, 3).wireSend(sub, q1, 0, 0)
+			s.disconnect(sub).connect(sub, false).disconnect(sub).clean(sub).subscribe(sub).delivered(sub, q1, 1, 3)
+		}, broker, "the broker sent it, and later had no session when the client asked for it"},
+		{"sent in a session that its client ended with the connection", "qos1-no-loss", func(s *story) {
+			s.disconnect(sub).clean(sub).subscribe(sub).acked(q1, 0, 3).wireSend(sub, q1, 0, 0)
+			s.disconnect(sub).connect(sub, false).subscribe(sub).delivered(sub, q1, 1, 3)
+		}, nobody, "it was sent and not acknowledged, and the client was not in that session at the end"},
+		{"taken, and then the session was gone with what the client may keep in it", "qos2-no-loss", func(s *story) {
+			s.acked(q2, 0, 0)
+			s.toClient(sub, "publish", 90, s.of(q2, 0)).packet(sub, "pubrec", 90, s.of(q2, 0))
+			s.disconnect(sub).connect(sub, false).subscribe(sub).acked(q2, 1, 1).delivered(sub, q2, 1, 1)
+			s.marker(q2, 2, history.OK).deliver(sub, q2, 2, history.FlagEnd)
+		}, nobody, "it was sent and not acknowledged, and the client was not in that session at the end"},
+		{"sent, and the client gave its session up without being let in", "qos1-no-loss", func(s *story) {
+			s.acked(q1, 0, 3).wireSend(sub, q1, 0, 0)
+			s.disconnect(sub)
+			s.wire(sub).conns++
+			s.packet(sub, "connect", 0, func(e *history.Event) { e.Reason = 1 })
+			s.connect(sub, false).subscribe(sub).delivered(sub, q1, 1, 3)
+		}, nobody, "it was sent and not acknowledged, and the client was not in that session at the end"},
+		{"refused by the client, and then the session was gone", "qos1-no-loss", func(s *story) {
+			s.acked(q1, 0, 3)
+			s.packet(sub, "puback", s.wireSend(sub, q1, 0, 0), s.of(q1, 0), refused)
+			s.disconnect(sub).connect(sub, false).subscribe(sub).delivered(sub, q1, 1, 3)
+		}, nobody, "the client refused it"},
+		{"refused by the client, whose session went on", "qos1-no-loss", func(s *story) {
+			s.acked(q1, 0, 3)
+			s.packet(sub, "puback", s.wireSend(sub, q1, 0, 0), s.of(q1, 0), refused)
+			s.disconnect(sub).connect(sub, true).delivered(sub, q1, 1, 3)
+		}, nobody, "the client refused it"},
+		{"sent, and the client was not let in again", "qos1-no-loss", func(s *story) {
+			s.acked(q1, 0, 3).wireSend(sub, q1, 0, 0)
+			s.disconnect(sub).connect(sub, true).delivered(sub, q1, 1, 3)
+			s.wire(sub).conns++
+			s.packet(sub, "connect", 0)
 		}, nobody, "it was sent and not acknowledged, and the client was not in that session at the end"},
 		{"acknowledged in the session after it was sent", "qos1-no-loss", func(s *story) {
 			id := s.acked(q1, 0, 3).wireSend(sub, q1, 0, 0)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 )
 
@@ -23,16 +24,19 @@ type wire struct {
 
 // A wireClient is one client's connections.
 type wireClient struct {
-	conn    int32
-	session int32 // number of it: one more whenever the broker had none, or the client ended it
-	asked   int64 // row of the last CONNECT; None for none
-	clean   bool  // which asked for a new session
-	greeted []greeting
-	refused refusal // the first
-	granted []grant
-	unread  bool   // it, or what it was sent, could not be read any more
-	damaged damage // what it was sent
-	shown   []shownRetained
+	protocol string
+	conn     int32
+	session  int32   // number of it: one more whenever the broker had none, or the client ended it
+	asked    int64   // row of the last CONNECT; None for none
+	begun    int64   // its time
+	clean    bool    // which asked for a new session
+	ended    []int32 // connections with a CONNECT that ends the session before, or its own with the connection
+	greeted  []greeting
+	refused  refusal // the first
+	granted  []grant
+	unread   bool   // it, or what it was sent, could not be read any more
+	damaged  damage // what it was sent
+	shown    []shownRetained
 }
 
 // A damage is rows of PUBLISHes: with a damaged payload, and with one that is not
@@ -66,6 +70,7 @@ type greeting struct {
 	present    bool
 	expiryS    float64 // after which the session is to end; negative where the recording does not say
 	conn       int32
+	begun, at  int64 // times: of CONNECT, of CONNACK
 	left       int64 // row of the client's DISCONNECT; None for none
 	alive      int64 // time of the last packet to the client
 	closed     int64 // time of the connection's end; 0 for none
@@ -89,7 +94,9 @@ const unsubscribed = 0xFF
 func newWire(ctx Context, r *route) *wire {
 	w := &wire{on: ctx.Run.Wire, route: r}
 	if w.on {
-		w.clients = slices.Repeat([]wireClient{{asked: history.None}}, len(ctx.Tables.Processes))
+		for _, p := range ctx.Tables.Processes {
+			w.clients = append(w.clients, wireClient{protocol: p.Protocol, asked: history.None})
+		}
 		w.offered = make([]flows, len(ctx.Tables.Streams))
 		w.handed = make([]flows, len(r.pairs))
 	}
@@ -128,25 +135,26 @@ func (w *wire) add(b *history.Batch, packets []packet) {
 
 func (c *wireClient) control(p *packet, value float64) {
 	if p.kind == disconnectPacket && !p.toClient {
-		c.leave(p)
+		c.leave(p, value)
 	}
 	switch {
 	case p.kind == connectPacket:
-		c.conn, c.asked, c.clean = p.conn, p.row, p.reason != 0
+		c.conn, c.asked, c.begun, c.clean = p.conn, p.row, p.time, p.reason != 0
+		if c.clean || c.protocol == contract.MQTT5 && value == 0 {
+			c.ended = append(c.ended, p.conn)
+		}
 	case p.accepted() && p.conn == c.conn: // else it comes late, on a connection that the client has replaced
 		present := p.flags.Has(history.FlagSessionPresent)
 		if !present || c.clean {
 			c.session++
 		}
-		c.greeted = append(c.greeted, greeting{c.asked, p.row, c.clean, present, value - 1, p.conn, history.None, p.time, 0})
+		c.greeted = append(c.greeted, greeting{c.asked, p.row, c.clean, present, value - 1, p.conn, c.begun, p.time, history.None, p.time, 0})
 	case p.kind == connackPacket && !p.accepted() && c.refused.reason == 0:
 		c.refused = refusal{c.asked, p.row, p.reason}
 	case p.kind == subackPacket:
 		c.granted = append(c.granted, grant{p.row, p.reason})
 	case p.kind == unsubscribePacket:
 		c.granted = append(c.granted, grant{p.row, unsubscribed})
-	case p.kind == disconnectPacket && !p.toClient && p.conn == c.conn && len(c.greeted) > 0:
-		c.greeted[len(c.greeted)-1].expiryS = value - 1
 	case p.kind == closedPacket:
 		if g := c.greetedOn(p.conn); g != nil {
 			g.closed = p.time
@@ -157,9 +165,9 @@ func (c *wireClient) control(p *packet, value float64) {
 }
 
 // leave notes a DISCONNECT, which may be written down when the client is back.
-func (c *wireClient) leave(p *packet) {
+func (c *wireClient) leave(p *packet, value float64) {
 	if g := c.greetedOn(p.conn); g != nil {
-		g.left = p.row
+		g.left, g.expiryS = p.row, value-1
 	}
 }
 
@@ -328,13 +336,15 @@ func (c *wireClient) subscribed(row int64) (yes bool, gaveUp string) {
 // section 4.4 [MQTT-4.4.0-1]).
 func (c *wireClient) wentOn(f *flow) bool {
 	n := len(c.greeted)
-	return f.conn < c.conn && f.session == uint16(c.session) && n > 0 && c.greeted[n-1].asked == c.asked
+	return f.conn < c.conn && f.session == uint16(c.session) && f.state != done && n > 0 && c.greeted[n-1].asked == c.asked
 }
 
 // unansweredIn says why nobody is to blame for a message that was sent to the client and not
 // acknowledged: it may have ended with its connection, and the broker with it.
 func (c *wireClient) unansweredIn(f *flow) string {
 	switch {
+	case f.state == done && f.acked < 0:
+		return "the client refused it"
 	case f.acked >= 0:
 		return "it was acknowledged in another session than it was sent in"
 	case f.conn == c.conn && f.session == uint16(c.session):
@@ -377,6 +387,38 @@ func (w *wire) anew() (n int64) {
 		})
 	}
 	return n
+}
+
+// forgotten returns the CONNACK by which the broker had lost the session in which it last
+// sent a message, nil for none: it had no session when the client asked for it again, and
+// neither a connection nor an attempt of the client until then had ended it.
+func (c *wireClient) forgotten(f *flow) *greeting {
+	at := slices.IndexFunc(c.greeted, func(g greeting) bool { return g.conn == f.conn })
+	for ; at >= 0 && at+1 < len(c.greeted); at++ {
+		g, next := &c.greeted[at], &c.greeted[at+1]
+		switch {
+		case next.conn == g.conn: // a second CONNACK
+		case slices.ContainsFunc(c.ended, func(conn int32) bool { return g.conn < conn && conn <= next.conn }), !g.lastsUntil(next, c.protocol):
+			return nil
+		case !next.present:
+			return next
+		}
+	}
+	return nil
+}
+
+// lastsUntil reports whether a session was to last until the client's next connection
+// (MQTT 3.1.1 section 3.1.2.4, MQTT 5.0 section 3.1.2.11.2). It is false where the
+// recording does not say. The broker may have counted from the first moment of the
+// connection on: nobody knows when it ended there.
+func (g *greeting) lastsUntil(next *greeting, protocol string) bool {
+	switch {
+	case protocol != contract.MQTT5:
+		return !g.clean
+	case g.expiryS >= noExpiry:
+		return true
+	}
+	return float64(next.at-g.begun) < g.expiryS*1e9
 }
 
 // cleanAfter reports whether a client asked for a clean session after a row.

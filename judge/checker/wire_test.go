@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -675,5 +676,30 @@ func TestUnflagRepeatsWhatNeedsDUP(t *testing.T) {
 	}
 	if r := report.Results[0]; !r.Canary.Red {
 		t.Errorf("%s: %s; its canary: %+v", r.Status, r.Summary, r.Canary)
+	}
+}
+
+// A session outlives its connection in MQTT 3.1.1 unless the client asked for a clean one,
+// and in MQTT 5 for as long as CONNACK or DISCONNECT says.
+func TestASessionLastsUntil(t *testing.T) {
+	const at = 100 * second
+	for _, c := range []struct {
+		name     string
+		protocol string
+		of       greeting
+		want     bool
+	}{
+		{"kept", contract.MQTT3, greeting{}, true},
+		{"clean", contract.MQTT3, greeting{clean: true}, false},
+		{"without an end", contract.MQTT5, greeting{expiryS: noExpiry}, true},
+		{"clean, and then kept", contract.MQTT5, greeting{clean: true, expiryS: noExpiry}, true},
+		{"over with its connection", contract.MQTT5, greeting{}, false},
+		{"without a word", contract.MQTT5, greeting{expiryS: -1}, false},
+		{"back in time", contract.MQTT5, greeting{expiryS: 60, begun: at - 59*second}, true},
+		{"back too late", contract.MQTT5, greeting{expiryS: 60, begun: at - 61*second}, false},
+	} {
+		if got := c.of.lastsUntil(&greeting{at: at}, c.protocol); got != c.want {
+			t.Errorf("%s, %s: %v", c.protocol, c.name, got)
+		}
 	}
 }
