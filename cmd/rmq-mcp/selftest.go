@@ -136,16 +136,16 @@ func (a *app) testJudge(ctx context.Context, out io.Writer, t selftesting) error
 	if err != nil {
 		return err
 	}
+	say := sayTo(out, t.asJSON || t.markdown)
 	if !t.keep {
 		if dir, err = os.MkdirTemp("", "rmq-st-"); err != nil {
 			return fmt.Errorf("make a directory for the runs: %w", err)
 		}
-		defer os.RemoveAll(dir)
+		defer func() { keepWrong(say, dir, rows) }()
 		if err := keeper.OpenState(dir); err != nil {
 			return err
 		}
 	}
-	say := sayTo(out, t.asJSON || t.markdown)
 	argv, err := self()
 	if err != nil {
 		return err
@@ -177,6 +177,24 @@ func (a *app) testJudge(ctx context.Context, out io.Writer, t selftesting) error
 		return exit(1)
 	}
 	return err
+}
+
+// keepWrong removes the runs of a directory but those of rows that are wrong, and says
+// where these are.
+func keepWrong(say io.Writer, dir string, rows []SelftestRow) {
+	wrong := false
+	for _, row := range rows {
+		if row.Dir == "" || row.Right {
+			os.RemoveAll(row.Dir)
+			continue
+		}
+		wrong = true
+	}
+	if !wrong {
+		os.RemoveAll(dir)
+		return
+	}
+	fmt.Fprintf(say, "The runs of the rows that are WRONG are kept in %s; look at them with rmq-mcp list --dir %[1]s\n", dir)
 }
 
 // prepare makes the drivers of all rows ready, in the cache of the state directory, which
@@ -352,7 +370,7 @@ func (row *SelftestRow) landed(d *reports.RunDir) {
 func (row *SelftestRow) take(s *reports.Summary) {
 	v := s.Verdict
 	row.State, row.Blame, row.Dir, row.Failed, row.Violations, row.Wrong = v.State, v.Blame, s.Dir, nil, map[string]int64{}, ""
-	accused := map[verdict.Party]int{}
+	accused, other := map[verdict.Party]int{}, ""
 	for _, r := range v.Results {
 		if r.Status != verdict.Fail {
 			continue
@@ -364,6 +382,9 @@ func (row *SelftestRow) take(s *reports.Summary) {
 		}
 		for _, a := range r.Anomalies {
 			accused[a.Blame]++
+			if a.Blame != row.Want && other == "" {
+				other = "; not blamed on it: " + a.Text
+			}
 		}
 	}
 	party, _, _ := strings.Cut(v.Blame, ":")
@@ -378,11 +399,11 @@ func (row *SelftestRow) take(s *reports.Summary) {
 		row.Wrong = fmt.Sprintf("; %s is to fail", missed)
 	case row.Want == "" && len(row.Claims) > 0: // no wire tells whom to blame
 	case verdict.Party(party) != row.Want:
-		row.Wrong = fmt.Sprintf("; to blame is %s", orNobody(row.Want))
+		row.Wrong = fmt.Sprintf("; to blame is %s%s", orNobody(row.Want), other)
 	case row.Want == "" && v.State.ExitCode() != 0:
 		row.Wrong = "; it should have passed: " + v.Headline
 	case accused[row.Want] != sum(accused):
-		row.Wrong = fmt.Sprintf("; of %d violations %d are blamed on it", sum(accused), accused[row.Want])
+		row.Wrong = fmt.Sprintf("; of %d violations %d are blamed on it%s", sum(accused), accused[row.Want], other)
 	}
 	row.Right = row.Wrong == ""
 }

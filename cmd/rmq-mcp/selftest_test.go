@@ -2,7 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -65,5 +68,32 @@ func TestSelftestSpread(t *testing.T) {
 	}
 	if _, err := (selftesting{sdks: []string{"cobol"}}).spread(rows); err == nil || !strings.Contains(err.Error(), "cobol") {
 		t.Errorf("an SDK that there is none of: %v", err)
+	}
+}
+
+// Where a row is wrong its run is kept, and it alone.
+func TestSelftestKeepsWhatIsWrong(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		right bool
+		want  []string
+	}{{"all is right", true, nil}, {"a row is wrong", false, []string{"second"}}} {
+		dir := filepath.Join(t.TempDir(), "runs")
+		rows := []SelftestRow{{Dir: filepath.Join(dir, "first"), Right: true}, {Dir: filepath.Join(dir, "second"), Right: c.right}, {Lacks: "a host"}}
+		for _, r := range rows[:2] {
+			if err := os.MkdirAll(r.Dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var said strings.Builder
+		keepWrong(&said, dir, rows)
+		var kept []string
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			kept = append(kept, e.Name())
+		}
+		if !slices.Equal(kept, c.want) || strings.Contains(said.String(), dir) == c.right {
+			t.Errorf("%s: %v are kept, and said: %s", c.name, kept, said.String())
+		}
 	}
 }
