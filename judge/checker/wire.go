@@ -134,9 +134,6 @@ func (w *wire) add(b *history.Batch, packets []packet) {
 }
 
 func (c *wireClient) control(p *packet, value float64) {
-	if p.kind == disconnectPacket && !p.toClient {
-		c.leave(p, value)
-	}
 	switch {
 	case p.kind == connectPacket:
 		c.conn, c.asked, c.begun, c.clean = p.conn, p.row, p.time, p.reason != 0
@@ -155,6 +152,8 @@ func (c *wireClient) control(p *packet, value float64) {
 		c.granted = append(c.granted, grant{p.row, p.reason})
 	case p.kind == unsubscribePacket:
 		c.granted = append(c.granted, grant{p.row, unsubscribed})
+	case p.kind == disconnectPacket && !p.toClient:
+		c.leave(p, value)
 	case p.kind == closedPacket:
 		if g := c.greetedOn(p.conn); g != nil {
 			g.closed = p.time
