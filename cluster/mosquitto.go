@@ -65,13 +65,13 @@ func (m mosquitto) check(config Config) (Config, error) {
 	if config.Nodes == 0 {
 		config.Nodes = 1
 	}
-	if !config.Imaged() {
-		if err := findBinary(&config, "", "mosquitto", "/usr/sbin/mosquitto"); err != nil {
-			return config, fmt.Errorf("%w; install Debian's package mosquitto, or set binary", err)
-		}
+	if _, err := m.effective(config); err != nil || config.Imaged() {
+		return config, err
 	}
-	_, err := m.effective(config)
-	return config, err
+	if err := findBinary(&config, "", "mosquitto", "/usr/sbin/mosquitto"); err != nil {
+		return config, fmt.Errorf("%w; install Debian's package mosquitto, or set binary", err)
+	}
+	return config, nil
 }
 
 // effective is the vendor's configuration with what the profile and the settings

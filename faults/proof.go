@@ -100,13 +100,13 @@ func readProbe(ctx context.Context, n Node) history.Sample {
 	return s
 }
 
-// quickest reads how long something takes a few times, as long as that is no
-// time at all, and answers the least: what else the machine does only adds.
+// quickest reads how long something takes up to five times within a bound, and returns the
+// least: other work of the machine only adds to it.
 func quickest(read func() history.Sample) history.Sample {
-	const times, noTime = 5, 100 * time.Millisecond
+	const times, bound = 5, 300 * time.Millisecond
 	began := time.Now()
 	best := read()
-	for i := 1; i < times && best.OK && time.Since(began) < noTime; i++ {
+	for i := 1; i < times && best.OK && time.Since(began) < bound; i++ {
 		if s := read(); !s.OK || s.Value < best.Value {
 			best = s
 		}

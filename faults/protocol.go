@@ -116,7 +116,7 @@ func packetRule(do tap.Action, p Params) (tap.Rule, error) {
 type packetFault struct {
 	typ  string
 	rule tap.Rule
-	want string // of a probe's packet; "" where it is late instead
+	want string // of a probe's packet
 }
 
 func (f packetFault) plan(target Target) (*Injection, error) {
@@ -161,24 +161,33 @@ func (t Target) bystanders(rule tap.Rule) []Proof {
 // effect is a packet of our own on its way through the tap, as its receiver
 // sees it: not what the tap says that it did.
 func (f packetFault) effect(t Tap, fault func() string) Proof {
-	p := Proof{
+	return Proof{
 		Name: fmt.Sprintf("%s of ours through the tap", f.rule.Packet), Role: history.RoleEffect, Want: history.WantState, Expect: f.want,
-		Read: func(ctx context.Context) history.Sample { return exchanged(ctx, t, fault(), f.rule) },
+		Read: func(ctx context.Context) history.Sample { return f.probe(ctx, t, fault()) },
 	}
-	if f.want == "" {
-		p.Want, p.Unit = history.WantSlower, "ms"
-		p.Margin = min(0.9*f.rule.DelayMS, longestDelay)
-		once := p.Read
-		p.Read = func(ctx context.Context) history.Sample {
-			return quickest(func() history.Sample { return once(ctx) })
-		}
-	}
-	return p
 }
 
-// longestDelay is how late a probe's packet may be at most, in milliseconds,
-// for the probe to see the whole of it; it gives up after 2 s.
-const longestDelay = 1800
+// late is the state of a probe's packet that was delayed. A probe gives up after 2 s, so it
+// does not see the whole of a delay above longestDelay, in milliseconds.
+const (
+	late         = "it arrives late"
+	longestDelay = 1800
+)
+
+// probe sends a packet of ours through the tap. A delayed packet arrives no earlier than
+// its delay, and a busy host makes packets slower but never faster. So the packet is late
+// only if the quickest of several took as long as the delay.
+func (f packetFault) probe(ctx context.Context, t Tap, fault string) history.Sample {
+	once := func() history.Sample { return exchanged(ctx, t, fault, f.rule) }
+	if f.want != late {
+		return once()
+	}
+	s := quickest(once)
+	if s.OK && s.Value >= min(f.rule.DelayMS, longestDelay) {
+		s.State = late
+	}
+	return s
+}
 
 func exchanged(ctx context.Context, t Tap, fault string, r tap.Rule) history.Sample {
 	out, err := t.Exchange(ctx, fault, r.Packet, r.Direction)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
@@ -35,6 +36,9 @@ func BenchmarkServeToToolsList(b *testing.B) {
 // its id and as the latest.
 func BenchmarkGetRunOf1000(b *testing.B) {
 	dir := b.TempDir()
+	if err := keeper.OpenState(dir); err != nil {
+		b.Fatal(err)
+	}
 	for i := range 1000 {
 		storeRun(b, dir, i)
 	}
