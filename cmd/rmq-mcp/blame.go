@@ -18,7 +18,7 @@ func (a *app) blame() *cobra.Command {
 	var times int
 	cmd := &cobra.Command{
 		Use:   "blame RUN",
-		Short: "Say who is to blame for a failure, by runs that differ in one thing",
+		Short: "Attribute a failure, by runs that differ in one thing",
 		Long: "Runs what a failed run's record froze once more all the same, once with the packets recorded, once without its faults, once with\n" +
 			"another client library and once on the control broker, as far as the run allows each, and each so often as --times says. Where every\n" +
 			"library fails, and the wire shows nobody at fault, the control broker is run as often as it takes to tell that from chance. It compares what they show:\n" +

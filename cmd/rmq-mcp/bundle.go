@@ -14,7 +14,7 @@ func bundle() *cobra.Command {
 	var program, out string
 	cmd := &cobra.Command{
 		Use:   "bundle --out FILE.mcpb",
-		Short: "Write an MCP bundle, which Claude Desktop installs when it is opened",
+		Short: "Write an MCP bundle for Claude Desktop",
 		Long: "Writes an MCP bundle of this program, or of another that was built from it for another system.\n" +
 			"Claude Desktop installs it when it is opened.",
 		Example: "  rmq-mcp bundle --out rmq-mcp.mcpb",

@@ -46,7 +46,7 @@ func (a *app) campaign() *cobra.Command {
 	ask := defaultCampaign()
 	cmd := &cobra.Command{
 		Use:   "campaign",
-		Short: "Random faults on random workloads for hours, where least was tried",
+		Short: "Run random faults and workloads for hours, where least was tried",
 		Long: "Draws one scenario after the other from what can be done to a broker here, one to four faults of each, runs and judges it,\n" +
 			"and draws the next where coverage (fault, role, phase, workload, client library) is thin. Failures are grouped by what fails;\n" +
 			"with --reduce each new one is reduced to its core. The same seed draws the same.\n" +

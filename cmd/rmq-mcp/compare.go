@@ -15,7 +15,7 @@ func (a *app) compare() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "compare RUN RUN...",
-		Short: "Compare runs, and say what their differences come from",
+		Short: "Compare runs and attribute their differences",
 		Long: "Judges each run again and attributes each deviation: to the protocol implementation, one version of an SDK, the broker,\n" +
 			"the harness or the environment; or says what would decide it.\n" +
 			"Exit status: 0 nothing deviates, 1 something is broken, 2 that could not be told.",

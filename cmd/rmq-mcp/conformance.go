@@ -39,7 +39,7 @@ func (a *app) conformance() *cobra.Command {
 	var f conforming
 	cmd := &cobra.Command{
 		Use:   "conformance",
-		Short: "Holds a healthy broker against the statements of MQTT 3.1.1, MQTT 5 and mq9, by their numbers",
+		Short: "Check a healthy broker against the statements of MQTT 3.1.1, MQTT 5 and mq9",
 		Long: "Starts a broker on this machine's loopback, or uses the ones named by --endpoint and no other, and makes one small\n" +
 			"check for each normative statement of the standards, and of the vendor's pages of mq9, that a client can observe.\n" +
 			"With several nodes what is published is published to the first one, and subscribers are at the last one. A violation\n" +

@@ -21,7 +21,7 @@ func (a *app) dashboard() *cobra.Command {
 	var hosts []string
 	cmd := &cobra.Command{
 		Use:   "dashboard",
-		Short: "The static site of all runs",
+		Short: "Write a static site of all runs, or serve it",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			open := a.reading

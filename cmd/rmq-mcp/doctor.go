@@ -18,7 +18,7 @@ func (a *app) doctor() *cobra.Command {
 	var check faultCheck
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Show this host's abilities, and how each fault would be done",
+		Short: "Show what this host can do, and how each fault would be injected",
 		Long: "Looks at the host, and changes nothing. With --faults it starts a cluster with clients, injects every\n" +
 			"type of fault there is, one after the other, and shows what proved that it landed and was healed.\n" +
 			"Exit status: 1 where one that this host has did not land, or was not healed.",

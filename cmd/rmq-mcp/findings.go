@@ -20,7 +20,7 @@ func (a *app) findings() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "findings [ID]",
-		Short: "List what was found, each violation with one cause once",
+		Short: "List the findings of all runs, each violation with one cause once",
 		Long: "Makes findings of all stored runs: a violated claim with one cause, on which versions it was seen and on which not, the runs\n" +
 			"that show it, and the smallest scenario that does. With an ID, or the beginning of one, everything about that one.\n" +
 			"Two that were taken for one are parted by a line in findings.parts in the state directory: ID RUN [RUN …]: TITLE (docs/findings.md).",

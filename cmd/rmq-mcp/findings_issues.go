@@ -44,7 +44,7 @@ func (a *app) findingsIssues() *cobra.Command {
 	var ask issueAsk
 	cmd := &cobra.Command{
 		Use:   "issues OWNER/REPO|--out DIRECTORY [ID...]",
-		Short: "Keep an issue on GitHub for each finding, or write its text",
+		Short: "Keep a GitHub issue for each finding, or write its text",
 		Long: "Makes an issue of each finding that has none, and brings the others up to date: new runs, severity and status as labels, a\n" +
 			"comment where the status moved. Without an ID, of the findings of one broker that are blamed on it, in runs that count. The words\n" +
 			"of people stay: titles, other labels, all text outside the part that rmq-mcp writes; an issue that somebody closed as done counts\n" +

@@ -23,7 +23,7 @@ func (a *app) findingsReplay() *cobra.Command {
 	var times int
 	cmd := &cobra.Command{
 		Use:   "replay [ID...]",
-		Short: "Run findings that are not fixed on another version, as often as it takes to tell",
+		Short: "Replay open findings on another version",
 		Long: "Runs the setups that showed each finding on another version of the broker, or with another version of the library that is to\n" +
 			"blame: without an ID, of all that are not fixed. A finding that came in each run takes three runs, a rarer one more, so that its\n" +
 			"absence is chance in one of twenty cases (docs/findings.md). A setup is not run again once it violates the claim there. Each\n" +

@@ -22,7 +22,7 @@ func (a *app) forward() *cobra.Command {
 	var experiment, listen string
 	cmd := &cobra.Command{
 		Use:     "forward NODE:PORT",
-		Short:   "A node's port on this machine's loopback",
+		Short:   "Forward a node's port to this machine's loopback",
 		Example: "  rmq-mcp forward node-1:1883",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

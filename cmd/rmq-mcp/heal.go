@@ -12,7 +12,7 @@ import (
 func (a *app) heal() *cobra.Command {
 	return &cobra.Command{
 		Use:   "heal",
-		Short: "Undo whatever a dead experiment left behind",
+		Short: "Undo what a dead experiment left behind",
 		Long:  "Ends the processes of experiments whose keeper is dead, undoes their faults, and seals and judges what they recorded.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

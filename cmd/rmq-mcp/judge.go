@@ -20,7 +20,7 @@ func (a *app) judge() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "judge RUN...",
-		Short: "Judge again, from what was recorded; several runs are a series",
+		Short: "Judge stored runs again, from their records",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, refs []string) error {
 			attempts, err := a.judgeAll(refs)

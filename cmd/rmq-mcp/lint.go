@@ -13,11 +13,11 @@ import (
 )
 
 func (a *app) lint() *cobra.Command {
-	cmd := &cobra.Command{Use: "lint", Short: "Looks for what a text that agents read has wrong", Args: unknown,
+	cmd := &cobra.Command{Use: "lint", Short: "Check texts that agents read", Args: unknown,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	skill := &cobra.Command{
 		Use:   "skill [PATH...]",
-		Short: "A skill's folder; without one, the skills in this program",
+		Short: "Check a skill's folder; without one, the skills in this program",
 		Long: "Holds a skill against the Agent Skills specification, and its words against this program: what is between backticks has to be\n" +
 			"a tool, a parameter, a field of an answer, a scenario, a fault, a claim, a state, or a command line that works.\n" +
 			"Exit status: 1 where something is wrong.",
@@ -26,7 +26,6 @@ func (a *app) lint() *cobra.Command {
 			return lintSkills(cmd.OutOrStdout(), args)
 		},
 	}
-	skill.Args = called(skill.Args)
 	cmd.AddCommand(skill)
 	return cmd
 }

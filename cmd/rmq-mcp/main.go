@@ -51,26 +51,44 @@ func newRoot() *cobra.Command {
 	a := &app{}
 	root := &cobra.Command{
 		Use:           "rmq-mcp",
-		Short:         "Chaos-tests a message broker, and proves what it cost",
+		Short:         "rmq-mcp breaks a message broker on purpose, accounts for every message, and proves what was lost and by whom.",
 		Args:          unknown,
+		Version:       versionLine(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.PersistentFlags().StringVar(&a.dir, "dir", defaultDir(), "state directory")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; `%s --help` lists the flags", err, cmd.CommandPath())
 	})
-	root.AddCommand(
-		a.serve(), a.runScenario(), a.compare(), a.matrix(), a.campaign(), a.replay(), a.blame(), a.reduce(), a.plan(), a.list(), a.status(), a.findings(), a.watch(), a.code(), a.judge(), a.verify(), a.heal(),
-		a.doctor(), a.conformance(), a.selftest(), a.dashboard(), a.forward(), a.install(), a.uninstall(), bundle(), version(),
-	)
-	for _, cmd := range root.Commands() {
-		cmd.Args = called(cmd.Args)
+	for _, g := range a.groups() {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
+		for _, cmd := range g.commands {
+			cmd.GroupID = g.title
+			called(cmd)
+			root.AddCommand(cmd)
+		}
 	}
-	root.AddCommand(a.sdks(), a.lint())
 	root.AddCommand(a.hidden()...)
 	return root
+}
+
+// group is a heading of the list of commands.
+type group struct {
+	title    string
+	commands []*cobra.Command
+}
+
+func (a *app) groups() []group {
+	return []group{
+		{"Run experiments", []*cobra.Command{a.runScenario(), a.matrix(), a.campaign(), a.plan(), a.conformance(), a.watch()}},
+		{"Look at runs", []*cobra.Command{a.list(), a.status(), a.findings(), a.compare(), a.judge(), a.verify(), a.dashboard(), a.forward()}},
+		{"Explain a failure", []*cobra.Command{a.blame(), a.replay(), a.reduce(), a.code()}},
+		{"Serve agents", []*cobra.Command{a.serve(), a.install(), a.uninstall(), bundle(), a.lint()}},
+		{"Maintain", []*cobra.Command{a.doctor(), a.heal(), a.sdks(), a.selftest(), version()}},
+	}
 }
 
 // unknown refuses what is no command, and says what there is near to it.
@@ -86,9 +104,16 @@ func unknown(parent *cobra.Command, args []string) error {
 	return fmt.Errorf("no command %q%s; `%s --help` lists all", args[0], near, parent.CommandPath())
 }
 
-// called says how a command is called where its arguments are wrong.
-func called(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
+// called has a command and those below it say how they are called when their arguments are wrong.
+func called(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		called(sub)
+	}
+	check := cmd.Args
+	if check == nil || cmd.Use == cmd.Name() && cmd.HasSubCommands() {
+		return // it takes any, or none of its own, and unknown suggests a command
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
 			return fmt.Errorf("%s: arguments are %q, expected: %s", cmd.Name(), args, cmd.UseLine())
 		}

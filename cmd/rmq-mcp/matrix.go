@@ -44,7 +44,7 @@ func (a *app) matrix() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "matrix [SCENARIO...]",
 		Args:  cobra.ArbitraryArgs,
-		Short: "Scenarios with every version of every client library, or with one",
+		Short: "Run scenarios with several client libraries, and attribute the differences",
 		Long: "Runs scenarios with every SDK that shares a protocol with them and the broker, all with one seed, and says what each\n" +
 			"deviation comes from. Deviations are run again with the tap armed, on a control broker and with the same seed.\n" +
 			"SCENARIO is a name, a pattern like 'mqtt/*', or all.\n" +

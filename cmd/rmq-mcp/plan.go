@@ -21,7 +21,7 @@ func (a *app) plan() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "plan FILE",
-		Short: "Freeze a test plan; what it says and nobody ran is NOT-RUN",
+		Short: "Freeze a test plan, run it and show its result",
 		Long: "Lints a test plan and freezes it under its hash: every gap is named, with what to write instead. Runs made afterwards count\n" +
 			"as its attempts by what they recorded. A later change of the plan or of a scenario is a mismatch; the frozen one counts.\n" +
 			"PLAN is its name, the beginning of its hash, its file, or latest.\n" +
@@ -35,15 +35,12 @@ func (a *app) plan() *cobra.Command {
 	cmd.Flags().StringVar(&limits, "envelope", "", "YAML `file` with the limits that the plan has to keep within")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.AddCommand(a.planStatus(), a.planHeadline(), a.planRun(), &cobra.Command{
-		Use: "example", Short: "A plan with a word on every field", Args: cobra.NoArgs,
+		Use: "example", Short: "Print an example plan that explains every field", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := io.WriteString(cmd.OutOrStdout(), plan.Example)
 			return err
 		},
 	})
-	for _, sub := range cmd.Commands() {
-		sub.Args = called(sub.Args)
-	}
 	return cmd
 }
 
@@ -88,7 +85,7 @@ func (a *app) planStatus() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "status [PLAN]",
-		Short: "Show how far each scenario of a frozen plan is",
+		Short: "Show the result of each scenario of a frozen plan",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.lookAtPlan(args)
@@ -113,7 +110,7 @@ func (a *app) planStatus() *cobra.Command {
 func (a *app) planHeadline() *cobra.Command {
 	return &cobra.Command{
 		Use:   "headline [PLAN]",
-		Short: "Say in one sentence what a frozen plan showed",
+		Short: "Print the result of a frozen plan in one sentence",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.lookAtPlan(args)

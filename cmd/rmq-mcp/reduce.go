@@ -32,7 +32,7 @@ func (a *app) reduce() *cobra.Command {
 	want := defaultReduce()
 	cmd := &cobra.Command{
 		Use:   "reduce RUN",
-		Short: "The smallest scenario that fails as a run did",
+		Short: "Find the smallest scenario that fails as a run did",
 		Long: "Leaves out faults, rounds, durations, what faults do and to whom, subscribers, publishers, streams, QoS, rate, payload and\n" +
 			"nodes of what a run's record froze, for as long as the same claims still fail by the same checkers, and writes the scenario\n" +
 			"that is left.\n" +

@@ -36,7 +36,7 @@ func (a *app) replay() *cobra.Command {
 	var times int
 	cmd := &cobra.Command{
 		Use:   "replay RUN",
-		Short: "Repeat a run, all the same, and say how often it fails again",
+		Short: "Repeat a run, and count how often it fails again",
 		Long: "Runs what a run's record froze (scenario, workload, schedule, seed, SDK, broker) several times, one after another. Each is a\n" +
 			"run of its own; the answer is in how many of them the same claims fail by the same checkers. Each report says\n" +
 			"how often its failure came in all repetitions of the run, those of earlier commands among them.\n" +

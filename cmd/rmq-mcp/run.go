@@ -46,7 +46,7 @@ func (a *app) runScenario() *cobra.Command {
 	var r running
 	cmd := &cobra.Command{
 		Use:   "run SCENARIO",
-		Short: "One experiment, from cluster to verdict",
+		Short: "Run one experiment, from cluster to verdict",
 		Long: "Runs a scenario of the library, a .md file of one's own, or mqtt/random, which --seed draws, and prints the verdict.\n" +
 			"Ctrl-C heals, ends and judges what happened until then; a second one leaves the run to its keeper.\n" +
 			"Exit status: 0 PASS, 1 FAIL, 2 could not be told, 3 the harness could not do its job.",

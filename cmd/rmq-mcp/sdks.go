@@ -15,7 +15,7 @@ import (
 func (a *app) sdks() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sdks",
-		Short: "The client SDKs: what there is, installed ahead, tried, measured, removed",
+		Short: "List, install, check, measure and remove client libraries",
 		Long: "Every SDK of the catalogue has a driver, a small program in its own language. It is built below the state\n" +
 			"directory when it is first used, from packages with known hashes; `sdks install` does that ahead. SDK is\n" +
 			"a language, a library, or one version: python, python/paho-mqtt, python/paho-mqtt@1.6.1, python@1.x, js@latest.",
@@ -23,9 +23,6 @@ func (a *app) sdks() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.sdksList(), a.sdksInstall(), a.sdksCheck(), a.sdksBench(), a.sdksPrune(), a.sdksLock())
-	for _, sub := range cmd.Commands() {
-		sub.Args = called(sub.Args)
-	}
 	return cmd
 }
 
@@ -66,7 +63,7 @@ func (a *app) sdksList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [SDK…]",
 		Args:  cobra.ArbitraryArgs,
-		Short: "List the SDKs, and whether this machine has them",
+		Short: "List client libraries, and whether this machine has them",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			sdks, err := sdksNamed(args)
 			if err != nil {

@@ -34,7 +34,7 @@ func (a *app) sdksBench() *cobra.Command {
 	var runFor time.Duration
 	cmd := &cobra.Command{
 		Use:   "bench [SDK…]",
-		Short: "How fast each installed driver publishes, and what the wire tap costs it",
+		Short: "Measure how fast each installed driver publishes, and what the tap costs",
 		Long: fmt.Sprintf("Measures drivers one after the other, on brokers on this machine's loopback: publishes acknowledged per second\n"+
 			"(QoS 1, %d bytes, %d outstanding), and how long that takes from the call of a publish to its acknowledgement, then\n"+
 			"that once more at half of the rate. Each time the driver has a client that is connected directly and one through\n"+

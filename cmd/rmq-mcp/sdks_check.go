@@ -36,7 +36,7 @@ func (a *app) sdksCheck() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check [SDK…]",
-		Short: "Use every installed driver for real, against a broker of our own",
+		Short: "Run every installed driver against a broker of our own",
 		Long: "Starts brokers on this machine's loopback, and with each driver connects, subscribes, publishes a few messages\n" +
 			"at each QoS, receives them and ends. Exit status: 1 where one failed, or one that was named is not installed;\n" +
 			"2 where one could not be tried, because the broker for its protocol is not here.",

@@ -16,7 +16,7 @@ func (a *app) sdksInstall() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "install SDK… | --all",
-		Short: "Build the drivers of SDKs ahead; from then on they need no network",
+		Short: "Build drivers ahead, so that runs need no network",
 		Long: "Builds the drivers of SDKs, and goes on where one fails. Exit status: 1 where one failed, or one that was\n" +
 			"named is not supported on this machine; with --all that is said, and fails nothing.",
 		Args: cobra.ArbitraryArgs,

@@ -12,7 +12,7 @@ func (a *app) sdksLock() *cobra.Command {
 	var source string
 	cmd := &cobra.Command{
 		Use:   "lock SDK…",
-		Short: "For whoever adds a version: write down which packages it takes, with their hashes",
+		Short: "Write the lock of a new version: its packages and their hashes",
 		Long: "Asks the package index which packages an SDK of the catalogue takes, and writes them with their hashes into\n" +
 			"the source tree of rmq-mcp, clients/drivers/…/locks/VERSION. clients/README.md has the other steps.",
 		Args: cobra.MinimumNArgs(1),

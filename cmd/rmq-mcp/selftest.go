@@ -79,7 +79,7 @@ func (a *app) selftest() *cobra.Command {
 	t := selftesting{}
 	cmd := &cobra.Command{
 		Use:   "selftest",
-		Short: "Test the judge: clients that lie, defects planted in a broker, weak configurations",
+		Short: "Test the judge with lying clients, planted defects and weak configurations",
 		Long: "Runs a short scenario, each time with one lie of a client library, one defect planted before the embedded\n" +
 			"broker, or a broker that is configured to keep less than it acknowledges and whose node dies, and looks whether\n" +
 			"the verdict blames the right one of them, and nobody where all is well.\n" +

@@ -33,7 +33,7 @@ func (a *app) serve() *cobra.Command {
 	var s serving
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "The MCP server: stdio, or streamable HTTP",
+		Short: "Serve MCP over stdio or HTTP",
 		Long: "The MCP server. Over stdio it ends when its input does; experiments go on in processes of their own.\n" +
 			"Over HTTP it wants a bearer token: from --token-file, RMQ_MCP_TOKEN, or one that it makes and prints.",
 		Args: cobra.NoArgs,

@@ -29,7 +29,7 @@ func (a *app) status() *cobra.Command {
 	var ask statusAsk
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show what goes on now, and how the runs since a time ended",
+		Short: "Show live experiments, and how the runs since a time ended",
 		Long: "Lists the experiments that run, their faults in place and the series that go on, and with --since the runs begun since then. It is\n" +
 			"the end of a session without a person (docs/headless.md): the words of an agent count for nothing in it.\n" +
 			"Exit status: 0 nothing goes on, and every run since then passes; 1 one fails; 2 one could not be told, or there is none;\n" +

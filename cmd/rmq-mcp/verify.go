@@ -15,7 +15,7 @@ import (
 func (a *app) verify() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify RUN",
-		Short: "Is the seal intact, is the verdict the same",
+		Short: "Check that a run's seal is intact and its verdict the same",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			run, err := a.find(args[0])

@@ -44,7 +44,7 @@ func (a *app) watch() *cobra.Command {
 	var ask watchAsk
 	cmd := &cobra.Command{
 		Use:   "watch [OWNER/REPO | DIRECTORY]",
-		Short: "Take each new release of a broker through everything, without a person",
+		Short: "Test each new release of a broker",
 		Long: "Looks for new releases on GitHub, or in a directory of programs and archives, and takes each through a round of steps, within a\n" +
 			"budget of time: " + strings.Join(stepNames(), ", ") + ". At the first look the newest release has a round.\n" +
 			"Each decision is a line of watch/NAME/journal.jsonl in the state directory. There is one watch of a state directory at a time; one that\n" +
