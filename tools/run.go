@@ -164,6 +164,8 @@ func afterVerdict(s keeper.Status, run RunAnswer) []string {
 func again(s keeper.Status, run RunAnswer) string {
 	once := s.Verdict.State == verdict.FailOnce
 	switch {
+	case s.Verdict.Severity == verdict.Expected:
+		return "get_run with view anomalies: the vendor does not promise what failed, so no further run is needed; run_scenario with other settings may hold it"
 	case s.Scenario == "":
 		return "run_scenario of the workload's scenario: what was done by hand cannot be repeated"
 	case once && run.Blamed == "":

@@ -80,7 +80,7 @@ type Finding struct {
 	ID string `json:"id"`
 	Key
 	Severity   string       `json:"severity"`             // P0 to P3, by the claim
-	Unpromised string       `json:"unpromised,omitempty"` // why nobody is known to promise the claim
+	Unpromised string       `json:"unpromised,omitempty"` // that the vendor does not promise the claim
 	Text       string       `json:"text"`                 // of the claim
 	Source     string       `json:"source"`               // of the claim: section of the specification
 	First      time.Time    `json:"first_seen"`

@@ -62,7 +62,7 @@ func (all *sights) finding(key Key, setups map[Setup][]Run) Finding {
 		claim = e.Claim
 	}
 	f := Finding{
-		ID: key.ID(), Key: key, Text: claim.Text, Source: claim.Source, Severity: verdict.Severity([]verdict.Result{{Claim: claim}}),
+		ID: key.ID(), Key: key, Text: claim.Text, Source: claim.Source, Severity: severity(claim, list),
 		Unpromised: unpromised(key, list), First: list[0].run.Started, Last: list[0].run.Started,
 	}
 	if len(decided) == 0 { // as in a part of what joined: nobody is blamed in any of its runs
@@ -92,14 +92,25 @@ func (all *sights) finding(key Key, setups map[Setup][]Run) Finding {
 	return f
 }
 
-// unpromised is why nobody is known to promise the claim; "" where somebody does. A
-// library needs no promise: the specification binds it.
+// severity is the claim's, or expected if every violation was to be expected.
+func severity(claim verdict.Claim, list []*sight) string {
+	worst := []verdict.Result{}
+	for _, s := range list {
+		worst = append(worst, verdict.Result{Claim: claim, Expected: s.result.Expected})
+	}
+	return verdict.Severity(worst)
+}
+
+// unpromised says that the broker's vendor does not promise the claim; "" if it does, or if its
+// promises are not known. Packets and libraries need no promise: the specification binds them.
 func unpromised(key Key, list []*sight) string {
-	if key.Party == verdict.SDK || slices.ContainsFunc(list, func(s *sight) bool { return s.result.Promised || s.result.Claim.Of == verdict.SDK }) {
+	if key.Party == verdict.SDK || slices.ContainsFunc(list, func(s *sight) bool {
+		return s.result.Promised || s.result.Claim.Wire || s.result.Claim.Of == verdict.SDK
+	}) {
 		return ""
 	}
-	if why := list[0].run.Report.Cluster.Lacks[history.LacksPromises]; why != "" {
-		return why
+	if list[0].run.Report.Cluster.Lacks[history.LacksPromises] != "" {
+		return ""
 	}
 	return list[0].run.Flavor + " does not promise it in this configuration"
 }

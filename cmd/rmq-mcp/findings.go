@@ -106,7 +106,7 @@ func printFindings(w io.Writer, all finding.Findings) error {
 func printFinding(w io.Writer, f finding.Finding) error {
 	promised := ""
 	if f.Unpromised != "" {
-		promised = "; nobody is known to promise it: " + plain.Line(f.Unpromised)
+		promised = "; " + plain.Line(f.Unpromised)
 	}
 	fmt.Fprintf(w, "%s  %s  %s\n%s (%s%s)\n\n", f.ID, plain.Line(f.Severity), plain.Line(f.String()), plain.Line(f.Text), plain.Line(f.Source), promised)
 	fmt.Fprintf(w, "Blamed on: %s. Seen first %s, last %s. Status: %s.\n", f.Party, f.First.Local().Format("2006-01-02"), f.Last.Local().Format("2006-01-02"), f.Status)

@@ -205,7 +205,7 @@ func toReport(all finding.Findings, ids []string, flavor string, memory issues.M
 	}
 	for _, f := range all.Findings {
 		_, has := memory.Number(f.ID)
-		if len(ids) == 0 && !foreign(f) && (has || f.Party == verdict.Broker && f.Subject == flavor && f.Smallest.Of > 0) {
+		if len(ids) == 0 && !foreign(f) && (has || f.Party == verdict.Broker && f.Subject == flavor && f.Severity != verdict.Expected && f.Smallest.Of > 0) {
 			chosen = append(chosen, issues.Report{Finding: f})
 		}
 	}

@@ -45,12 +45,12 @@ func (p paint) state(s verdict.State, text string) string {
 	return p.doubt(text)
 }
 
-func (p paint) status(s verdict.Status) string {
-	text := fmt.Sprintf("%-7s", s)
-	switch s {
-	case verdict.Pass:
+func (p paint) status(r verdict.Result) string {
+	text := fmt.Sprintf("%-7s", r.Status)
+	switch {
+	case r.Status == verdict.Pass:
 		return p.good(text)
-	case verdict.Fail:
+	case r.Status == verdict.Fail && r.Expected == "":
 		return p.bad(text)
 	}
 	return p.doubt(text)
@@ -59,9 +59,13 @@ func (p paint) status(s verdict.Status) string {
 // printVerdict prints a verdict for people: the headline, each claim, why it
 // is not better.
 func printVerdict(p paint, w io.Writer, v verdict.Verdict) {
-	fmt.Fprintln(w, p.state(v.State, p.bold(v.Headline)))
+	headline := p.state(v.State, p.bold(v.Headline))
+	if v.Severity == verdict.Expected {
+		headline = p.doubt(p.bold(v.Headline))
+	}
+	fmt.Fprintln(w, headline)
 	for _, r := range v.Results {
-		fmt.Fprintf(w, "  %s %-24s %s\n", p.status(r.Status), r.Claim.Name, short(r.Summary))
+		fmt.Fprintf(w, "  %s %-24s %s\n", p.status(r), r.Claim.Name, short(r.Summary))
 	}
 	for _, t := range v.Tally {
 		if t.Failed > 0 {

@@ -49,7 +49,7 @@ func (a *app) runScenario() *cobra.Command {
 		Short: "Run one experiment, from cluster to verdict",
 		Long: "Runs a scenario of the library, a .md file of one's own, or mqtt/random, which --seed draws, and prints the verdict.\n" +
 			"Ctrl-C heals, ends and judges what happened until then; a second one leaves the run to its keeper.\n" +
-			"Exit status: 0 PASS, 1 FAIL, 2 could not be told, 3 the harness could not do its job.",
+			"Exit status: 0 PASS, 1 FAIL (an expected one, too), 2 could not be told, 3 the harness could not do its job.",
 		Example: "  rmq-mcp run mqtt/broker-kill-9\n  rmq-mcp run mqtt/broker-kill-9 --flavor mosquitto --repeat 3",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -65,7 +65,7 @@ func (a *app) runScenario() *cobra.Command {
 	f.StringVar(&r.transport, "transport", "", "how clients speak to nodes: tcp, tls, ws, wss (default tcp)")
 	f.Int64Var(&r.seed, "seed", 0, "repeat the schedule of an earlier run")
 	f.IntVar(&r.repeat, "repeat", 1, "attempts, one after the other; the verdict is the series'")
-	f.BoolVar(&r.noRepeat, "no-repeat", false, "leave a failure at FAIL-once: a run that fails is repeated twice with its seed")
+	f.BoolVar(&r.noRepeat, "no-repeat", false, "do not repeat a failure; without it a run that fails is repeated twice with its seed, unless that was to be expected")
 	f.BoolVar(&r.noFaults, "no-faults", false, "the scenario's workload alone, as a control for what its faults show")
 	f.StringVar(&r.tier, "tier", "", "smoke or hardening, and release where a scenario has it (default smoke)")
 	f.BoolVar(&r.asJSON, "json", false, "print one JSON on stdout and nothing else there: report.json, or of a series its verdict and the report of each run")
@@ -161,7 +161,7 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 		if runs = append(runs, run.Dir); stopped {
 			break
 		}
-		if n == 1 && run.Verdict.State.Failed() && !r.noRepeat {
+		if n == 1 && run.Verdict.State.Failed() && run.Verdict.Severity != verdict.Expected && !r.noRepeat {
 			n, r.seed = 1+repetitions, run.Seed
 			fmt.Fprintf(say, "\nit is repeated %d times with seed %d, to see whether it fails again; Ctrl-C, or --no-repeat, leaves it at that\n", repetitions, run.Seed)
 		}

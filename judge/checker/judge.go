@@ -238,6 +238,7 @@ func (j *judge) report(ended bool) Report {
 		}
 		r.Consumed = j.events
 		r.Promised = slices.Contains(j.ctx.Run.Cluster.Promises, r.Claim.Name)
+		r.Expected = b.entry.expected(r, j.ctx.Run)
 		out.Results = append(out.Results, r)
 	}
 	return out

@@ -21,15 +21,16 @@ var claimSessionKept = Entry{
 // within its time.
 type kept struct {
 	ledger *ledger
-	judged []bool // by process
-	back   int64  // connections that resumed a session, or should have
+	judged []bool  // by process
+	since  []int64 // by process: the time of its last connect
+	back   int64   // connections that resumed a session, or should have
 	doubts []string
 	found  findings
 }
 
 func newKept(ctx Context) Checker {
 	l := ctx.ledger
-	c := &kept{ledger: l, judged: make([]bool, len(l.tables.Processes))}
+	c := &kept{ledger: l, judged: make([]bool, len(l.tables.Processes)), since: make([]int64, len(l.tables.Processes))}
 	for i, p := range l.tables.Processes {
 		c.judged[i] = !slices.Contains(p.Cannot, contract.CannotSessionPresent)
 	}
@@ -53,6 +54,9 @@ func (c *kept) Add(b *history.Batch) {
 			c.back++
 			c.lost(b, i)
 		}
+		if b.Outcome[i] == history.OK {
+			c.since[b.Process[i]] = b.Time[i]
+		}
 	}
 }
 
@@ -62,7 +66,7 @@ func (c *kept) lost(b *history.Batch, i int) {
 	a := verdict.Anomaly{
 		Kind: "session-lost", Process: p, Stream: history.None, Seq: history.None, TimeNS: b.Time[i],
 		Fault: fault, Events: events(b.Call[i], b.Index[i]),
-		Text: sentence("%s came back at %s within its session's time, and the broker did not know it%s", l.process(p), clock(b.Time[i]), under(fault)),
+		Text: sentence("%s came back at %s within its session's time, and the broker did not know it%s", l.process(p), clock(b.Time[i]), under(fault)), Expected: l.kills.took(c.since[p], b.Time[i]),
 	}
 	l.accuse(&a, l.wire.forgottenBy(p, b.Call[i], b.Index[i]))
 	c.found.add(a)
@@ -101,6 +105,6 @@ func forget(ctx Context) *mutation {
 
 func (c *kept) fork() Checker {
 	f := *c
-	f.doubts, f.found = slices.Clone(c.doubts), c.found.fork()
+	f.since, f.doubts, f.found = slices.Clone(c.since), slices.Clone(c.doubts), c.found.fork()
 	return &f
 }

@@ -25,7 +25,8 @@ type ledger struct {
 	stills   []still // of the host and of drivers
 	exits    exitLog
 	bereft   int64 // when others first ended the process of a node; never
-	durable  bool  // the broker's vendor promises that what was acknowledged outlives a node
+	kills    kills
+	durable  bool // the broker's vendor promises that what was acknowledged outlives a node
 
 	current, mutated *history.Batch // that was taken last, and a canary's that was sorted last
 	sorted, resorted rows
@@ -47,6 +48,7 @@ func newLedger(ctx Context) *ledger {
 		bereft:   never,
 		durable:  slices.Contains(ctx.Run.Cluster.Promises, claimQoS2ExactlyOnce.Claim.Name),
 	}
+	l.kills.forgets = !l.durable && ctx.Run.Cluster.Flavor != "" && ctx.Run.Cluster.Lacks[history.LacksPromises] == ""
 	l.sessions, l.storage = newSessions(l, ctx.Run.Cluster.Lacks[history.LacksLimits] != ""), newStorage(l)
 	return l
 }
@@ -55,7 +57,10 @@ func (l *ledger) add(b *history.Batch) {
 	l.current = b
 	l.sorted.sort(b, l.route)
 	l.stand(b, l.sorted.control)
-	l.exits.add(l, b, l.bereave)
+	l.exits.add(l, b, func(e exit) {
+		l.bereave(e)
+		l.kills.add(e)
+	})
 	l.sends.add(b, l.sorted.published)
 	l.wills.add(b, l.sorted.control, l.sends)
 	l.wire.add(b, l.sorted.packets)

@@ -184,6 +184,10 @@ func (c *loss) lost(is miss) verdict.Anomaly {
 		why = "; its session was lost"
 	}
 	a.Text = sentence("%s never reached %s: acknowledged at %s%s%s", l.message(s, seq), l.process(p), clock(m.acked), under(a.Fault), why)
+	a.Expected = l.kills.took(m.acked, never)
+	if is.fate == forgotten {
+		a.Expected = l.kills.took(0, l.sessions.of[p].relost)
+	}
 	l.accuse(&a, l.wire.lostBy(p, s, seq))
 	return a
 }

@@ -118,7 +118,7 @@ func (c *once) again(b *history.Batch, i int, earlier int64) {
 	l, p, s, seq := c.ledger, b.Process[i], b.Stream[i], b.Seq[i]
 	a := verdict.Anomaly{
 		Kind: "duplicated", Process: p, Stream: s, Seq: seq, TimeNS: b.Time[i],
-		Fault: l.fault(b.Time[i]), Events: events(earlier, b.Index[i]),
+		Fault: l.fault(b.Time[i]), Events: events(earlier, b.Index[i]), Expected: c.qos == 2 && l.kills.took(l.calledAt(s, seq), b.Time[i]),
 	}
 	a.Text = sentence("%s reached %s again at %s%s", l.message(s, seq), l.process(p), clock(b.Time[i]), under(a.Fault))
 	if c.taker {

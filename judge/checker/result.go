@@ -20,11 +20,12 @@ type findings struct {
 }
 
 // A kindAt is the key by which violations are counted: the kind, the process that met
-// it and the party to blame.
+// it, the party to blame, and whether they were to be expected.
 type kindAt struct {
-	kind    string
-	process int32
-	blame   verdict.Party
+	kind     string
+	process  int32
+	blame    verdict.Party
+	expected bool
 }
 
 // add keeps an anomaly. To bound memory it drops all but the first now and then, and
@@ -39,10 +40,10 @@ func (f *findings) add(a verdict.Anomaly) {
 }
 
 func (f *findings) count(a verdict.Anomaly) {
-	k := kindAt{a.Kind, a.Process, a.Blame}
+	k := kindAt{a.Kind, a.Process, a.Blame, a.Expected}
 	v, known := f.groups[k]
 	if !known {
-		v = verdict.Violations{Kind: a.Kind, Process: a.Process, Blame: a.Blame, FromNS: a.TimeNS, ToNS: a.TimeNS}
+		v = verdict.Violations{Kind: a.Kind, Process: a.Process, Blame: a.Blame, Expected: a.Expected, FromNS: a.TimeNS, ToNS: a.TimeNS}
 	}
 	v.Count, v.FromNS, v.ToNS = v.Count+1, min(v.FromNS, a.TimeNS), max(v.ToNS, a.TimeNS)
 	if f.groups == nil {
@@ -54,8 +55,15 @@ func (f *findings) count(a verdict.Anomaly) {
 // counted are all violations, those of one process together.
 func (f *findings) counted() []verdict.Violations {
 	return slices.SortedFunc(maps.Values(f.groups), func(a, b verdict.Violations) int {
-		return cmp.Or(cmp.Compare(a.Process, b.Process), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Blame, b.Blame))
+		return cmp.Or(cmp.Compare(a.Process, b.Process), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Blame, b.Blame), cmp.Compare(bit(a.Expected), bit(b.Expected)))
 	})
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func (f *findings) trim() {

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/robustmq/rmq-mcp/history"
 )
@@ -25,7 +26,9 @@ func Decide(in Input) Verdict {
 		v.State = FailOnce
 		v.Reasons = append(failReasons(in.Run, failed), NotRepeated)
 		v.Severity = Severity(failed)
-		v.Blame = blame(in, failed)
+		if v.Blame = blame(in, failed); v.Severity == Expected && strings.HasPrefix(v.Blame, string(Undecided)) {
+			v.Blame = "" // more runs would not say more
+		}
 	} else if len(short) > 0 {
 		v.State = short[0].State()
 	} else {
@@ -75,14 +78,12 @@ func failReasons(run *history.Run, failed []Result) (list []string) {
 	return list
 }
 
-// notPromised says that nobody is known to have promised the failed claim, "" where
-// somebody did. A client library needs no promise: the specification binds it.
+// notPromised says that the broker's vendor does not promise the failed claim, "" if it does,
+// or if its promises are not known. Packets and client libraries need no promise: the specification
+// binds them.
 func notPromised(run *history.Run, r Result) string {
-	if r.Promised || r.Claim.Of == SDK {
-		return ""
-	}
-	if run != nil && run.Cluster.Lacks[history.LacksPromises] != "" {
-		return fmt.Sprintf("%s: %s is what %s asks", run.Cluster.Lacks[history.LacksPromises], r.Claim.Name, r.Claim.Source)
+	if r.Promised || r.Expected != "" || r.Claim.Wire || r.Claim.Of == SDK || run != nil && run.Cluster.Lacks[history.LacksPromises] != "" {
+		return r.Expected
 	}
 	return fmt.Sprintf("%s does not promise %s in this configuration", vendor(run), r.Claim.Name)
 }

@@ -12,7 +12,9 @@ import (
 func headline(v Verdict, in Input) string {
 	failed := failures(in.Results)
 	switch {
-	case len(failed) > 0: // of one run: whether it comes again nobody knows
+	case v.Severity == Expected:
+		return fmt.Sprintf("%s: %s%s", v.State, failed[0].told(), others(failed))
+	case len(failed) > 0:
 		return fmt.Sprintf("%s: %s: %s%s%s%s", v.State, NotRepeated, whose(in.Run, failed[0]), failed[0].Summary, others(failed), softly(in.Run, failed[0]))
 	case isPass(v.State):
 		return fmt.Sprintf("%s: %s over %s, %s%s", v.State,
@@ -31,6 +33,14 @@ func acknowledged(n int64) string {
 		return "messages of QoS 0"
 	}
 	return fmt.Sprintf("%d acknowledged messages", n)
+}
+
+// told is the summary of a result, behind the reason why it was to be expected.
+func (r Result) told() string {
+	if r.Expected == "" {
+		return r.Summary
+	}
+	return fmt.Sprintf("expected: %s: %s", r.Expected, r.Summary)
 }
 
 func others(failed []Result) string {

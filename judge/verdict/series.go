@@ -131,11 +131,11 @@ func (v Verdict) Among(r Repetition) string {
 func moreSevere(v Verdict, r Repetition) string {
 	failed := failures(v.Results)
 	i := slices.IndexFunc(failed, func(f Result) bool { return f.Claim.Name == r.Claim })
-	if i < 0 || failed[0].Claim.severity() == failed[i].Claim.severity() {
+	if i < 0 || failed[0].severity() == failed[i].severity() {
 		return ""
 	}
 	name := failed[0].Claim.Name
-	return fmt.Sprintf("; more severe, %s: %s", failed[0].Claim.severity(), cmp.Or(r.CountOf(name), name+" failed"))
+	return fmt.Sprintf("; more severe, %s: %s", failed[0].severity(), cmp.Or(r.CountOf(name), name+" failed"))
 }
 
 // A Repetition is how often the failure of one run came in all that repeat each other.
@@ -251,7 +251,7 @@ func tallied(attempts []Attempt) (list []Tally) {
 func summaryOf(v Verdict, claim string) string {
 	for _, r := range v.Results {
 		if r.Claim.Name == claim && r.Status == Fail {
-			return r.Summary
+			return r.told()
 		}
 	}
 	return afterState(v.Headline)
@@ -269,8 +269,8 @@ func mostFailed(of, all []Attempt) (claim string, k, first int) {
 				continue
 			}
 			n, at := alike(all, r.Claim.Name, r.Ways(a.Panics))
-			if k == 0 || cmp.Or(cmp.Compare(k, n), cmp.Compare(r.Claim.severity(), severity), cmp.Compare(r.Claim.Name, claim)) < 0 {
-				claim, k, first, severity = r.Claim.Name, n, at, r.Claim.severity()
+			if k == 0 || cmp.Or(cmp.Compare(k, n), cmp.Compare(r.severity(), severity), cmp.Compare(r.Claim.Name, claim)) < 0 {
+				claim, k, first, severity = r.Claim.Name, n, at, r.severity()
 			}
 		}
 	}

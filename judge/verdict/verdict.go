@@ -65,6 +65,7 @@ type Result struct {
 	Summary    string           `json:"summary"`              // one line
 	Reasons    []string         `json:"reasons,omitempty"`    // why it is unknown
 	Promised   bool             `json:"promised"`             // the broker's vendor makes this claim for this configuration
+	Expected   string           `json:"expected,omitempty"`   // why every violation was to be expected; "" if one was not
 	Checker    string           `json:"checker"`              // name and version: lost@1
 	Consumed   int64            `json:"consumed"`             // events it looked at
 	Judged     int64            `json:"judged"`               // things it decided about: messages, sessions, …
@@ -120,12 +121,13 @@ type Trend struct {
 
 // Violations counts the violations of one kind at one process with one party to blame.
 type Violations struct {
-	Kind    string `json:"kind"` // as of [Anomaly]
-	Process int32  `json:"process"`
-	Blame   Party  `json:"blame,omitempty"`
-	Count   int64  `json:"count"`
-	FromNS  int64  `json:"from_ns"` // of the first
-	ToNS    int64  `json:"to_ns"`   // of the last
+	Kind     string `json:"kind"` // as of [Anomaly]
+	Process  int32  `json:"process"`
+	Blame    Party  `json:"blame,omitempty"`
+	Expected bool   `json:"expected,omitempty"` // as of [Anomaly]
+	Count    int64  `json:"count"`
+	FromNS   int64  `json:"from_ns"` // of the first
+	ToNS     int64  `json:"to_ns"`   // of the last
 }
 
 // Found returns the number of violations; [Result.Anomalies] has the first.
@@ -148,6 +150,9 @@ type Anomaly struct {
 	Events  []int64 `json:"events"`          // Index of the offending rows
 	Text    string  `json:"text"`
 	Blame   Party   `json:"blame,omitempty"` // the party that the wire shows; "" where the wire was not recorded or does not tell
+
+	// A killed node lost what it had not saved, which the vendor does not promise to keep.
+	Expected bool `json:"expected,omitempty"`
 }
 
 // A Canary is the same checker over a mutated copy of the same history. It
@@ -166,7 +171,7 @@ type Verdict struct {
 	Headline string   `json:"headline"`           // one sentence a person can quote
 	Caps     []string `json:"caps"`               // why it is not better
 	Reasons  []string `json:"reasons"`            // the grounds of the decision
-	Severity string   `json:"severity,omitempty"` // P0 to P3, of a failure
+	Severity string   `json:"severity,omitempty"` // of a failure: P0 to P3, or expected
 	Blame    string   `json:"blame,omitempty"`    // of a failure: a [Party], a colon, and why, or what would decide it
 	Planted  string   `json:"planted,omitempty"`  // a defect of rmq-mcp's own, so that nothing is said of the broker
 	Results  []Result `json:"results"`
