@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/internal/near"
 )
 
 // An SDK is one version of a client library that we have a driver for.
@@ -117,31 +118,36 @@ func languageOf(library string) (lang string) {
 	return lang
 }
 
-// unknownSDK names those that there are: of the language, where there is such.
+// unknownSDK names the libraries of the language with their versions. If there is no such
+// language, it suggests a library, or names them all.
 func unknownSDK(name, protocol string) error {
+	speaking := ""
+	if protocol != "" {
+		speaking = " that speaks " + protocol
+	}
 	lang, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(name)), "@")
 	lang, _, _ = strings.Cut(lang, "/")
-	all := Libraries()
-	if ofLang := slices.DeleteFunc(slices.Clone(all), func(l Library) bool { return l.Lang != lang }); len(ofLang) > 0 {
-		all = ofLang
-	}
-	var there []string
-	for _, l := range all {
+	var known, there, libraries []string
+	for _, l := range Libraries() {
+		library := l.Lang + "/" + l.Package
+		libraries, known = append(libraries, library), append(known, l.Lang, library)
+		if l.Lang != lang {
+			continue
+		}
 		var versions []string
 		for _, v := range l.Versions {
 			versions = append(versions, v.Version)
 		}
-		text := l.Lang + "/" + l.Package + "@" + strings.Join(versions, "|")
+		text := library + "@" + strings.Join(versions, "|")
 		if protocol != "" && !slices.Contains(l.Protocols, protocol) {
 			text += " (" + strings.Join(l.Protocols, ", ") + " only)"
 		}
 		there = append(there, text)
 	}
-	speaking := ""
-	if protocol != "" {
-		speaking = " that speaks " + protocol
+	if len(there) > 0 {
+		return fmt.Errorf("no SDK %q%s; there are %s", name, speaking, strings.Join(there, ", "))
 	}
-	return fmt.Errorf("no SDK %q%s; there are %s", name, speaking, strings.Join(there, ", "))
+	return fmt.Errorf("no SDK %q%s%s; `rmq-mcp list sdks`, or preflight, has their versions", name, speaking, near.Hint(name, known, "; there are "+strings.Join(libraries, ", ")))
 }
 
 // matches reports whether a version is the one asked for: itself, a prefix

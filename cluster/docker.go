@@ -24,6 +24,15 @@ type Ledger interface {
 	Gone(engine, run string) error
 }
 
+// checkEngine reports whether an engine answers.
+func checkEngine(ctx context.Context) error {
+	e, err := docker.Open(ctx, "")
+	if err != nil {
+		return err
+	}
+	return e.Close()
+}
+
 // checkRuntime fills in the runtime and refuses what it cannot do.
 func checkRuntime(c *Config) error {
 	r, err := RuntimeNamed(c.Runtime)
@@ -31,6 +40,9 @@ func checkRuntime(c *Config) error {
 		return err
 	}
 	c.Runtime = r.Name
+	if versionForm.MatchString("v" + c.Version) {
+		c.Version = "v" + c.Version
+	}
 	switch {
 	case c.Foreign() && r.Images:
 		return errors.New("runtime docker starts containers, and brokers of flavor external run already; leave runtime out, and name theirs in containers")

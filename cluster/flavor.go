@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/internal/near"
 )
 
 // versionForm is what a version may look like: it becomes part of addresses
@@ -154,7 +155,7 @@ func named(config Config) (flavor, Config, error) {
 	config.Flavor = known.Name
 	f := known.broker
 	if f == nil {
-		return nil, config, fmt.Errorf("no flavor %q; choose %s", config.Flavor, strings.Join(FlavorNames(Any), ", "))
+		return nil, config, fmt.Errorf("no flavor %q%s; choose %s", config.Flavor, near.Hint(config.Flavor, FlavorNames(Any), ""), strings.Join(FlavorNames(Any), ", "))
 	}
 	if config.Profile == "" {
 		config.Profile = ProfileTested

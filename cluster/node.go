@@ -42,6 +42,7 @@ type Node struct {
 	launcher     launcher                                         // the runtime's
 	provoke      func(context.Context) error                      // has it write a line to its log; nil: a new client does
 	clock        *nodeClock                                       // what stands between it and its clock; nil: nothing was armed
+	program      string                                           // that argv should start; "" if that is not asked
 	foreign      bool                                             // somebody else's: faults act on it, nothing else does
 	theirs       map[string]any                                   // see Foreign
 	immortal     string                                           // why it cannot be killed
@@ -215,7 +216,7 @@ func (n *Node) await(ctx context.Context, ready func(context.Context) error) err
 		select {
 		case <-gone:
 			state, _ := n.process().state()
-			return unserved{fmt.Errorf("it ended before it served (%s)%s", state, n.lastWords())}
+			return unserved{fmt.Errorf("it ended before it served (%s)%s%s", state, n.doubt(), n.lastWords())}
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.Canceled) {
 				return ctx.Err()
@@ -229,6 +230,14 @@ func (n *Node) await(ctx context.Context, ready func(context.Context) error) err
 
 // lastWords is the end of a node's log on lines of its own; "" where the log is
 // somebody else's.
+// doubt asks whether the program is the broker that it is taken for, as long as it never served.
+func (n *Node) doubt() string {
+	if n.program == "" || n.Version() != "" {
+		return ""
+	}
+	return fmt.Sprintf("; is %s %s?", n.argv[0], n.program)
+}
+
 func (n *Node) lastWords() string {
 	if n.log == "" {
 		return ""

@@ -134,6 +134,7 @@ func (robustmq) place(opts Options, name string) (*Node, error) {
 		return nil, err
 	}
 	n.user, n.pass = "admin", "robustmq"
+	n.program = "a broker-server of RobustMQ v0.4.10 or later"
 	n.data = filepath.Join(n.dir, "data")
 	n.provoke = func(ctx context.Context) error { return robustmqProvoke(ctx, n) }
 	n.argv = []string{opts.Config.Binary, "--conf=" + filepath.Join(n.dir, "server.toml")}

@@ -19,6 +19,8 @@ type Runtime struct {
 	// Images: nodes are made of an image. Then a binary is a path in it, and nothing of
 	// this host can be put beside a broker.
 	Images bool
+	// Check says what keeps nodes from running there now; nil if nothing does.
+	Check func(context.Context) error
 
 	open func(context.Context, Options) (nodeRuntime, error)
 }
@@ -26,8 +28,8 @@ type Runtime struct {
 // Runtimes are all that there are, the default first.
 func Runtimes() []Runtime {
 	return []Runtime{
-		{Name: RuntimeProcess, open: openProcesses},
-		{Name: RuntimeDocker, Images: true, open: openDock},
+		{Name: RuntimeProcess, Check: func(context.Context) error { return nil }, open: openProcesses},
+		{Name: RuntimeDocker, Images: true, Check: checkEngine, open: openDock},
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/near"
 )
 
 // maxDuration bounds every fault; an operator's envelope may lower it.
@@ -123,7 +125,7 @@ func parse(catalog []Kind, typ string, params map[string]any) (Request, error) {
 		}
 		types = append(types, k.Type)
 	}
-	return Request{}, fmt.Errorf("no fault %q; valid: %s", typ, strings.Join(types, ", "))
+	return Request{}, fmt.Errorf("no fault %q%s", typ, near.Hint(typ, types, "; valid: "+strings.Join(types, ", ")))
 }
 
 func (k Kind) parse(params map[string]any) (Request, error) {

@@ -1,14 +1,17 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/near"
 )
+
+// latestRun is the run that was made last.
+const latestRun = "latest"
 
 // Find answers the directory of the run that a person means: its id, the
 // beginning of one that fits no other, latest, or the path of its directory.
@@ -32,7 +35,7 @@ func FindID(stateDir, ref string) (dir string, err error) {
 	if len(ids) == 0 {
 		return "", fmt.Errorf("no run %q: there is none in %s yet; rmq-mcp run SCENARIO makes one", ref, stateDir)
 	}
-	if ref == "latest" {
+	if ref == latestRun {
 		return latest(runs, ids), nil
 	}
 	var fits []string
@@ -47,7 +50,10 @@ func FindID(stateDir, ref string) (dir string, err error) {
 	if len(fits) == 1 {
 		return filepath.Join(runs, fits[0]), nil
 	}
-	return "", fmt.Errorf("no run %q; near to it: %s; `rmq-mcp list runs` shows all, `latest` means the newest", ref, strings.Join(nearest(ids, fits, ref), ", "))
+	if len(fits) > 1 {
+		return "", fmt.Errorf("%d runs begin with %q: %s; give more of the id", len(fits), ref, strings.Join(fits[:min(len(fits), 5)], ", "))
+	}
+	return "", fmt.Errorf("no run %q%s; `rmq-mcp list runs`, or list_runs, has all of them", ref, near.Hint(ref, append(ids, latestRun), ""))
 }
 
 func isRunDir(path string) bool {
@@ -66,36 +72,6 @@ func latest(runs string, ids []string) string {
 		}
 	}
 	return newest
-}
-
-// nearest is up to five ids to suggest: those that fit, else those that share
-// the most with ref, the newest first.
-func nearest(ids, fits []string, ref string) []string {
-	if len(fits) == 0 {
-		fits = slices.Clone(ids)
-		slices.SortStableFunc(fits, func(a, b string) int { return cmp.Compare(distance(a, ref), distance(b, ref)) })
-	}
-	return fits[:min(5, len(fits))]
-}
-
-// distance is the number of single-character edits between two names.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }
 
 // started is when a run began, as far as it says.

@@ -81,8 +81,8 @@ func TestFind(t *testing.T) {
 		{"1121-0002-broker-kill-9-0002", last, ""},
 		{"1121-0002", last, ""},
 		{last, last, ""},
-		{"1121-000", "", "near to it: 1121-0002-broker-kill-9-0002, 1121-0001"},
-		{"1121-0001-broker-kill-9-0009", "", "near to it: 1121-0001-broker-kill-9-0001"},
+		{"1121-000", "", "3 runs begin with"},
+		{"1121-0001-broker-kill-9-0009", "", "did you mean 1121-0001-broker-kill-9-0001"},
 		{"", "", "no run"},
 	} {
 		got, err := Find(stateDir, c.ref)

@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/robustmq/rmq-mcp/internal/near"
 )
 
 //go:embed library
@@ -50,7 +52,7 @@ func Load(nameOrPath string) (*Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nil, fmt.Errorf("no scenario %q; there are %s, or give the path of a .md file", nameOrPath, strings.Join(names, ", "))
+	return nil, fmt.Errorf("no scenario %q%s; `rmq-mcp list scenarios`, or list_scenarios, has the %d of the library; a file of your own ends with .md", nameOrPath, near.Hint(nameOrPath, names, ""), len(names))
 }
 
 // Names answers the names of the built-in scenarios, sorted.

@@ -162,7 +162,7 @@ func TestParse(t *testing.T) {
 		{"a link that is paused", "target: leader", "target: leader~clients", "pause acts on nodes"},
 		{"a link with nobody", "fault: pause, target: leader", "fault: loss, target: leader~boss", "A~B (both ways)"},
 		{"a link with the witness", "fault: pause, target: leader", "fault: loss, target: leader~witness", "the witness is the control"},
-		{"unknown claim", "[qos1-no-loss]", "[qos1-no-lost]", `no claim "qos1-no-lost"; the claims are`},
+		{"unknown claim", "[qos1-no-loss]", "[qos1-no-lost]", `no claim "qos1-no-lost" (did you mean qos1-no-loss`},
 		{"not claimed", "tiers:", "not_claimed: {order-per-stream: it is asked elsewhere}\ntiers:", ""},
 		{"not claimed, and unknown", "tiers:", "not_claimed: {order: it is asked elsewhere}\ntiers:", `no claim "order"`},
 		{"not claimed, and nobody knows why", "tiers:", "not_claimed: {order-per-stream: ' '}\ntiers:", "say why order-per-stream is not"},

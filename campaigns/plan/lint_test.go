@@ -22,7 +22,7 @@ func TestLint(t *testing.T) {
 		{"unknown claim", "claims: [qos1-no-loss, recovery] ", "claims: [qos1-no-loss, recovery, faster-than-light] ", []string{"claims: faster-than-light: there is no such claim", "one of qos1-no-loss"}, nil},
 		{"a claim twice", "claims: [qos1-no-loss, recovery] ", "claims: [recovery, qos1-no-loss, recovery] ", []string{"recovery: it is there twice"}, nil},
 		{"a claim that nothing judges", "claims: [qos1-no-loss, recovery] ", "claims: [qos1-no-loss, recovery, retained-register] ", []string{"claims: retained-register: no scenario of the plan judges it", "mqtt/retained-register", "nothing says what would be enough for retained-register", "no hypothesis says how"}, nil},
-		{"unknown scenario", "scenario: mqtt/qos-roundtrip", "scenario: mqtt/nope", []string{`scenarios S1: scenario: no scenario "mqtt/nope"`, "mqtt/broker-kill-9"}, nil},
+		{"unknown scenario", "scenario: mqtt/qos-roundtrip", "scenario: mqtt/nope", []string{`scenarios S1: scenario: no scenario "mqtt/nope"`, "list_scenarios"}, nil},
 		{"a file where there are none", "scenario: mqtt/qos-roundtrip", "scenario: /etc/passwd.md", []string{"those of the library"}, nil},
 		{"judges none of the claims", "claims: [qos1-no-loss, recovery] ", "claims: [retained-register] ", []string{"scenarios S1: mqtt/qos-roundtrip judges none of the plan's claims; write one that does, or a claim of qos0-at-most-once"}, nil},
 		{"unknown SDK", "sdk: go/paho.mqtt.golang@1.5.1, tier", "sdk: cobol@1, tier", []string{"scenarios S1: model.sdk", "cobol", "sdk: go/rmq-mcp@1"}, nil},

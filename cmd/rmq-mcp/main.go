@@ -8,13 +8,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	_ "golang.org/x/crypto/x509roots/fallback" // the image of a release has no certificates
 
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/internal/near"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -61,7 +62,7 @@ func newRoot() *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.PersistentFlags().StringVar(&a.dir, "dir", defaultDir(), "state directory")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w; `%s --help` lists the flags", err, cmd.CommandPath())
+		return flagError(cmd, err)
 	})
 	for _, g := range a.groups() {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
@@ -96,12 +97,36 @@ func unknown(parent *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	near := ""
-	parent.SuggestionsMinimumDistance = 2 // letters
-	if names := parent.SuggestionsFor(args[0]); len(names) > 0 {
-		near = "; near to it: " + strings.Join(names, ", ")
+	var known []string
+	for _, cmd := range parent.Commands() {
+		if !cmd.Hidden {
+			known = append(known, cmd.Name())
+		}
 	}
-	return fmt.Errorf("no command %q%s; `%s --help` lists all", args[0], near, parent.CommandPath())
+	return fmt.Errorf("no command %q%s; `%s --help` lists all", args[0], near.Hint(args[0], known, ""), parent.CommandPath())
+}
+
+// flagError says which flag was perhaps meant, or which value a flag takes.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
+		err = fmt.Errorf("no flag --%s%s", unknown.GetSpecifiedName(), near.Hint("--"+unknown.GetSpecifiedName(), known, ""))
+	case errors.As(err, &invalid):
+		if wants, known := flagValues[invalid.GetFlag().Value.Type()]; known {
+			err = fmt.Errorf("--%s is %q, expected %s", invalid.GetFlag().Name, invalid.GetValue(), wants)
+		}
+	}
+	return fmt.Errorf("%w; `%s --help` lists the flags", err, cmd.CommandPath())
+}
+
+// flagValues are the values that flags of a type take.
+var flagValues = map[string]string{
+	"int": "a whole number", "int64": "a whole number", "intSlice": "whole numbers, with commas", "bool": "true or false",
+	"duration": "a time, such as 90s or 8h", "stringToString": "key=value",
 }
 
 // called has a command and those below it say how they are called when their arguments are wrong.

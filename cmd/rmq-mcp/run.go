@@ -182,13 +182,17 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 	return exitFor(series.State)
 }
 
-// reach connects to the broker of a start where somebody else runs it, as the smallest
-// client of its scenario's protocol does. The scenario is text, or that of the start's name
-// where there is none. A scenario or a broker that is not there is an error.
+// reach checks before a run that nodes can run in its runtime. To a broker that somebody else
+// runs it connects as the smallest client of the scenario's protocol. The scenario is text, or
+// that of the start's name if there is none. A scenario or a broker that does not exist is an error.
 func reach(ctx context.Context, start keeper.Start, text string) (err error) {
 	config := start.Cluster
 	if !config.Foreign() {
-		return nil
+		runtime, err := cluster.RuntimeNamed(config.Runtime)
+		if err != nil {
+			return err
+		}
+		return runtime.Check(ctx)
 	}
 	if start.Scenario != "" {
 		var s *scenarios.Scenario

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/internal/near"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
@@ -126,5 +127,5 @@ func Find(claim string) (Entry, error) {
 		}
 		names = append(names, e.Claim.Name)
 	}
-	return Entry{}, fmt.Errorf("no claim %q; the claims are %s", claim, strings.Join(names, ", "))
+	return Entry{}, fmt.Errorf("no claim %q%s", claim, near.Hint(claim, names, "; the claims are "+strings.Join(names, ", ")))
 }

@@ -6,7 +6,9 @@ package docker
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"time"
@@ -49,7 +51,10 @@ func Open(ctx context.Context, host string) (*Engine, error) {
 	defer cancel()
 	if _, err := api.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
 		api.Close()
-		return nil, unsupported("reach the docker engine at %s: %v; start dockerd, or set DOCKER_HOST to where it listens", host, err)
+		if dial := (*net.OpError)(nil); errors.As(err, &dial) {
+			err = dial.Err // the client's words around it name the address three times
+		}
+		return nil, unsupported("no docker engine answers at %s: %v; start dockerd, or set DOCKER_HOST to where it listens", host, err)
 	}
 	return &Engine{api: api, host: host}, nil
 }

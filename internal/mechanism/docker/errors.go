@@ -9,8 +9,14 @@ import (
 
 // unsupported is an error of what this machine cannot do.
 func unsupported(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", errors.ErrUnsupported, fmt.Errorf(format, args...))
+	return unsupportedError{fmt.Errorf(format, args...)}
 }
+
+// An unsupportedError is an [errors.ErrUnsupported] that says no more than its cause.
+type unsupportedError struct{ error }
+
+func (unsupportedError) Is(target error) bool { return target == errors.ErrUnsupported }
+func (e unsupportedError) Unwrap() error      { return e.error }
 
 // gone reports whether the engine does not have what was asked for.
 func gone(err error) bool { return errdefs.IsNotFound(err) }

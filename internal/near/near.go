@@ -1,0 +1,51 @@
+// Package near suggests what was meant by a name that does not exist.
+package near
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+)
+
+// most is how many names are suggested.
+const most = 3
+
+// Names are the known names that are like a word, the likeliest first, at most three: they
+// contain it, or few edits make one of the other. A word may lack the part of a name before its
+// last slash.
+func Names(word string, known []string) (names []string) {
+	word = strings.ToLower(word)
+	edits := min(3, len(base(word))/2)
+	distance := map[string]int{}
+	for _, name := range known {
+		full := strings.ToLower(name)
+		d := min(levenshtein.ComputeDistance(word, full), levenshtein.ComputeDistance(word, base(full)))
+		if len(word) > 2 && strings.Contains(full, word) {
+			d = 1
+		}
+		if _, twice := distance[name]; !twice && d <= edits {
+			distance[name] = d
+			names = append(names, name)
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(distance[a], distance[b]) })
+	return names[:min(most, len(names))]
+}
+
+func base(name string) string { return name[strings.LastIndex(name, "/")+1:] }
+
+// Hint is the rest of an error about a name that does not exist: " (did you mean kill or
+// kill_all?)", or otherwise if no known name is like the word.
+func Hint(word string, known []string, otherwise string) string {
+	names := Names(word, known)
+	if len(names) == 0 {
+		return otherwise
+	}
+	text := names[len(names)-1]
+	if rest := names[:len(names)-1]; len(rest) > 0 {
+		text = strings.Join(rest, ", ") + " or " + text
+	}
+	return " (did you mean " + text + "?)"
+}
