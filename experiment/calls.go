@@ -156,6 +156,7 @@ func (e *Experiment) complete(p *keeper.Progress) {
 	if n := e.nemesis.Load(); n != nil {
 		p.Faults = n.inPlace()
 	}
+	p.Waits = e.load.waits()
 	if expected := e.expected(); expected > 0 {
 		p.Share = min(1, p.At/expected)
 	}

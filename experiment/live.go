@@ -3,6 +3,7 @@ package experiment
 import (
 	"cmp"
 	"context"
+	"math/bits"
 	"sync"
 	"time"
 
@@ -296,17 +297,15 @@ func (s *set) add(i int64) {
 	}
 }
 
-// within reports whether every number of s is in any of the others.
-func (s *set) within(others ...*set) bool {
+// missing counts the numbers of s that are in none of the others.
+func (s *set) missing(others ...*set) (n int) {
 	for i, word := range s.bits {
 		for _, other := range others {
 			if i < len(other.bits) {
 				word &^= other.bits[i]
 			}
 		}
-		if word != 0 {
-			return false
-		}
+		n += bits.OnesCount64(word)
 	}
-	return true
+	return n
 }

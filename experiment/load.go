@@ -2,6 +2,8 @@ package experiment
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
@@ -34,6 +36,20 @@ func (l *load) add(s *session) *session {
 		l.rec.Workload(history.Workload{Scenario: s.name, SDK: s.sdk.String(), Protocol: s.protocol, Claims: s.claims, ExpiryS: s.expiryS})
 	}
 	return s
+}
+
+// waits says for what drains wait, "" if none does.
+func (l *load) waits() string {
+	l.mu.Lock()
+	sessions := slices.Clone(l.sessions)
+	l.mu.Unlock()
+	var list []string
+	for _, s := range sessions {
+		if text := s.waits(); text != "" {
+			list = append(list, text)
+		}
+	}
+	return strings.Join(list, "; ")
 }
 
 func (l *load) running() []*session {

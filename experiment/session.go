@@ -32,6 +32,7 @@ type session struct {
 	pubs      *clients.Driver
 	subs      *clients.Driver
 	wills     []*clients.Driver // of clients with a will, one each
+	until     time.Time         // when its drain gives up if nothing is delivered; of live.mu
 	state     string
 	err       error
 }
@@ -252,22 +253,21 @@ func (s *session) drain(ctx context.Context, bound time.Duration) {
 // unacknowledged messages. The bound limits how long deliveries may go on. The
 // last deliveries get their time.
 func (s *session) await(ctx context.Context, bound time.Duration) {
-	// A stall that goes on for so long is one that the judge sees.
-	stallFor := max(quietFor, seconds(max(s.load.tier.ProgressS, s.load.tier.RecoveryS))) + slack
+	stallFor := stallBound(s.load.tier)
 	ctx, cancel := context.WithTimeout(ctx, bound+stallFor+quietFor)
 	defer cancel()
 	complete, quiet := s.quiet(ctx, stallFor)
 	if lacking := s.lacking(); quiet && !complete && len(lacking) > 0 {
-		s.load.say(fmt.Sprintf("drain: %d subscribers lack acknowledged messages, and nothing is delivered: they connect anew", len(lacking)))
+		s.load.say(fmt.Sprintf("%d subscribers lack acknowledged messages, and nothing is delivered: they reconnect", len(lacking)))
 		s.anew(ctx, lacking)
 		complete, quiet = s.quiet(ctx, quietFor)
 	}
 	switch {
 	case complete:
 	case quiet:
-		s.load.say(fmt.Sprintf("drain: acknowledged messages are missing, and nothing was delivered for %s", quietFor))
+		s.load.say(fmt.Sprintf("acknowledged messages are missing, and nothing was delivered for %s", quietFor))
 	default:
-		s.load.say(fmt.Sprintf("drain: acknowledged messages are missing after %s", bound))
+		s.load.say(fmt.Sprintf("acknowledged messages are missing after %s", bound))
 	}
 }
 
@@ -275,9 +275,15 @@ func (s *session) await(ctx context.Context, bound time.Duration) {
 // one for a time. Neither means that ctx is over. Other workloads may go on meanwhile.
 func (s *session) quiet(ctx context.Context, d time.Duration) (complete, quiet bool) {
 	l := s.load.live
+	defer func() {
+		l.mu.Lock()
+		s.until = time.Time{}
+		l.mu.Unlock()
+	}()
 	for ctx.Err() == nil {
 		l.mu.Lock()
 		before := s.stirred()
+		s.until = time.Now().Add(d)
 		l.mu.Unlock()
 		l.wait(ctx, d, func() bool { return s.complete() || s.stirred() > before })
 		l.mu.Lock()
@@ -326,8 +332,32 @@ func (s *session) complete() bool {
 // lacks reports whether a listener has not all that it is owed.
 func (s *session) lacks(listener []int32) bool {
 	return slices.ContainsFunc(s.plan.owed(listener), func(stream int32) bool {
-		return !s.load.live.stream(stream).acked.within(s.had(listener, stream)...)
+		return s.load.live.stream(stream).acked.missing(s.had(listener, stream)...) > 0
 	})
+}
+
+// waits says for what the drain waits, and when it gives up; "" if it waits for nothing.
+func (s *session) waits() string {
+	l := s.load.live
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.until.IsZero() {
+		return ""
+	}
+	subscribers, missing := 0, 0
+	for _, listener := range s.plan.listeners() {
+		lacks := 0
+		for _, stream := range s.plan.owed(listener) {
+			lacks += l.stream(stream).acked.missing(s.had(listener, stream)...)
+		}
+		if lacks > 0 {
+			subscribers, missing = subscribers+1, missing+lacks
+		}
+	}
+	if missing == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d subscribers lack %d deliveries; if none comes it gives up in %.0f s", subscribers, missing, max(0, time.Until(s.until).Seconds()))
 }
 
 // had is what each process of a listener has of a stream.

@@ -207,6 +207,19 @@ func (s *spec) keep(evidence string) error {
 	return nil
 }
 
+// Lasts returns about how long a run of a scenario takes that passes, and how long one that
+// fails may take: its drain waits for the missing messages twice.
+func Lasts(s *scenarios.Scenario, t scenarios.Tier) (passes, fails time.Duration) {
+	passes = seconds(s.ExpectedS(t))
+	return passes, passes + stallBound(t) + quietFor
+}
+
+// stallBound is how long a drain waits for the first time while nothing is delivered: a stall that
+// lasts as long is one that the judge sees.
+func stallBound(t scenarios.Tier) time.Duration {
+	return max(quietFor, seconds(max(t.ProgressS, t.RecoveryS))) + slack
+}
+
 // expected is how long the run takes, in seconds; 0 where nobody knows.
 func (s *spec) expected() float64 {
 	if s.scenario == nil {

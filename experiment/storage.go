@@ -44,7 +44,7 @@ func (s *session) missed() (streams []int32) {
 	topics, of := map[string]bool{}, s.load.rec.Tables().Streams
 	for _, listener := range s.plan.listeners() {
 		for _, stream := range s.plan.owed(listener) {
-			if topic := of[stream].Topic; !of[stream].Register && !topics[topic] && !l.stream(stream).acked.within(s.had(listener, stream)...) {
+			if topic := of[stream].Topic; !of[stream].Register && !topics[topic] && l.stream(stream).acked.missing(s.had(listener, stream)...) > 0 {
 				topics[topic] = true
 				streams = append(streams, stream)
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -66,7 +67,7 @@ func (d *display) progress(p keeper.Progress) {
 	case p.Text != "":
 		fmt.Fprintf(d.w, "%s %-9s %s\n", at(p), p.Phase, p.Text)
 	case newPhase || time.Since(d.printed) >= quietEvery:
-		fmt.Fprintf(d.w, "%s %-9s %s\n", at(p), p.Phase, rates(p))
+		fmt.Fprintf(d.w, "%s %-9s %s\n", at(p), p.Phase, cmp.Or(p.Waits, rates(p)))
 	default:
 		return
 	}
@@ -104,6 +105,9 @@ func (d *display) draw() {
 	lines := []string{
 		fmt.Sprintf("%s %s %s", d.bar(p.Share), d.paint.bold(p.Phase), d.paint.faint(at(p))),
 		d.clip(rates(p), 0),
+	}
+	if p.Waits != "" {
+		lines = append(lines, d.paint.doubt("… ")+d.clip(p.Waits, 2))
 	}
 	for _, f := range p.Faults {
 		lines = append(lines, d.paint.bad("● ")+d.clip(f, 2))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,7 @@ import (
 )
 
 func (a *app) doctor() *cobra.Command {
-	var asJSON, live bool
+	var asJSON, live, missing bool
 	var check faultCheck
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -36,12 +37,13 @@ func (a *app) doctor() *cobra.Command {
 			if asJSON {
 				return writeJSON(cmd.OutOrStdout(), host)
 			}
-			printHost(paintFor(os.Stdout), cmd.OutOrStdout(), host)
+			printHost(paintFor(os.Stdout), cmd.OutOrStdout(), host, missing)
 			return nil
 		},
 	}
 	f := cmd.Flags()
 	f.BoolVar(&asJSON, "json", false, "print JSON")
+	f.BoolVar(&missing, "missing", false, "show only what is missing, and how to get it")
 	f.BoolVar(&live, "faults", false, "inject every fault for real, on a live cluster")
 	f.StringSliceVar(&check.flavors, "flavor", []string{cluster.DefaultFlavor}, "with --faults: the flavor of the nodes; after a comma, the next one to try for faults that have not landed")
 	f.StringSliceVar(&check.only, "only", nil, "with --faults: `types` or families, separated by commas")
@@ -71,35 +73,50 @@ func (a *app) doctorFaults(ctx context.Context, out io.Writer, check faultCheck)
 	return nil
 }
 
-func printHost(p paint, w io.Writer, host experiment.Preflight) {
+// printHost prints the abilities of a host, or only the missing ones, and how to get them.
+func printHost(p paint, w io.Writer, host experiment.Preflight, missing bool) {
+	type row struct {
+		ok   bool
+		text string
+	}
+	abilities := func(list []experiment.Ability) (rows []row) {
+		for _, a := range list {
+			text := fmt.Sprintf("%-28s %s", a.Name, a.Detail)
+			if !a.OK && a.Install != "" {
+				text += "\n      " + p.doubt("to get it:") + " " + strings.TrimSpace(a.Install)
+			}
+			rows = append(rows, row{a.OK, text})
+		}
+		return rows
+	}
+	var faults []row
+	for _, f := range host.Faults {
+		text := fmt.Sprintf("%-28s by %s", f.Type, f.Mechanism)
+		if f.Missing != "" {
+			text += "; " + p.doubt(f.Missing)
+		}
+		faults = append(faults, row{f.OK, text})
+	}
 	fmt.Fprintf(w, "experiments run in: %s\n", p.bold(host.Isolation))
+	var sums []string
 	for _, part := range []struct {
 		title string
-		list  []experiment.Ability
-	}{{"This host", host.Abilities}, {"Brokers", host.Flavors}, {"Client SDKs", host.SDKs}} {
-		fmt.Fprintf(w, "\n%s\n", p.bold(part.title))
-		for _, ability := range part.list {
-			printAbility(p, w, ability)
+		rows  []row
+	}{{"Abilities", abilities(host.Abilities)}, {"Brokers", abilities(host.Flavors)}, {"Client libraries", abilities(host.SDKs)}, {"Faults", faults}} {
+		all := len(part.rows)
+		lacks := slices.DeleteFunc(slices.Clone(part.rows), func(r row) bool { return r.ok })
+		sums = append(sums, fmt.Sprintf("%d of %d %s", all-len(lacks), all, strings.ToLower(part.title)))
+		if missing {
+			part.rows = lacks
+		}
+		if len(part.rows) > 0 {
+			fmt.Fprintf(w, "\n%s\n", p.bold(part.title))
+		}
+		for _, r := range part.rows {
+			fmt.Fprintf(w, "  %s %s\n", mark(p, r.ok), r.text)
 		}
 	}
-	fmt.Fprintf(w, "\n%s\n", p.bold("Faults"))
-	for _, f := range host.Faults {
-		fmt.Fprintf(w, "  %s %-28s by %s", mark(p, f.OK), f.Type, f.Mechanism)
-		if f.Missing != "" {
-			fmt.Fprintf(w, "; %s", p.doubt(f.Missing))
-		}
-		fmt.Fprintln(w)
-		if f.Params != "" {
-			fmt.Fprintf(w, "      %s\n", p.faint(f.Params))
-		}
-	}
-}
-
-func printAbility(p paint, w io.Writer, a experiment.Ability) {
-	fmt.Fprintf(w, "  %s %-28s %s\n", mark(p, a.OK), a.Name, a.Detail)
-	if !a.OK && a.Install != "" {
-		fmt.Fprintf(w, "      %s %s\n", p.doubt("to get it:"), strings.TrimSpace(a.Install))
-	}
+	fmt.Fprintf(w, "\n%s; `rmq-mcp doctor --missing` shows the others, and how to get them\n", strings.Join(sums, ", "))
 }
 
 func mark(p paint, ok bool) string {

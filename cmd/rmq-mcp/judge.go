@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -36,7 +35,7 @@ func (a *app) judge() *cobra.Command {
 					return err
 				}
 			} else {
-				printVerdict(paintFor(os.Stdout), cmd.OutOrStdout(), v)
+				sheetFor(cmd.OutOrStdout()).whole(v)
 			}
 			return exitFor(v.State)
 		},

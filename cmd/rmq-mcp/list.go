@@ -113,11 +113,11 @@ type claimLine struct {
 
 func listClaims() (any, [][]string, error) {
 	lines := []claimLine{}
-	table := [][]string{{"CLAIM", "CATEGORY", "WHOSE", "PROTOCOLS", "CHECKER", "SOURCE", "WORDING"}}
+	table := [][]string{{"CLAIM", "WHOSE", "PROTOCOLS", "PROMISE"}}
 	for _, e := range checker.All {
 		lines = append(lines, claimLine{Claim: e.Claim, Category: e.Category, Checker: e.Checker, Protocols: e.Protocols})
 		whose := cmp.Or(e.Claim.Of, verdict.Broker)
-		table = append(table, []string{e.Claim.Name, string(e.Category), string(whose), strings.Join(e.Protocols, ", "), e.Checker, e.Claim.Source, e.Claim.Text})
+		table = append(table, []string{e.Claim.Name, string(whose), strings.Join(e.Protocols, ", "), fmt.Sprintf("%s (%s)", e.Claim.Text, e.Claim.Source)})
 	}
 	return lines, table, nil
 }
@@ -158,13 +158,32 @@ func listFaults() (any, [][]string, error) {
 	return lines, table, nil
 }
 
+// printTable prints lines in columns. A terminal that is narrower gets the last column wrapped.
 func printTable(w io.Writer, lines [][]string) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	s, left := sheetFor(w), 0
+	for column := range len(lines[0]) - 1 {
+		width := 0
+		for _, line := range lines {
+			width = max(width, len([]rune(plain.Line(line[column]))))
+		}
+		left += width + gap
+	}
+	table := tabwriter.NewWriter(w, 0, 0, gap, ' ', 0)
 	for _, line := range lines {
 		for i, cell := range line {
 			line[i] = plain.Line(cell)
 		}
-		fmt.Fprintln(table, strings.Join(line, "\t"))
+		last := len(line) - 1
+		for i, text := range wrap(line[last], s.width-left) {
+			if i == 0 {
+				fmt.Fprintln(table, strings.Join(append(line[:last:last], text), "\t"))
+			} else {
+				fmt.Fprintln(table, strings.Repeat("\t", last)+text)
+			}
+		}
 	}
 	return table.Flush()
 }
+
+// gap is the number of characters between two columns.
+const gap = 2

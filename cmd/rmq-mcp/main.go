@@ -59,6 +59,7 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	groupFlags(root)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.PersistentFlags().StringVar(&a.dir, "dir", defaultDir(), "state directory")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 
@@ -43,50 +42,6 @@ func (p paint) state(s verdict.State, text string) string {
 		return p.bad(text)
 	}
 	return p.doubt(text)
-}
-
-func (p paint) status(r verdict.Result) string {
-	text := fmt.Sprintf("%-7s", r.Status)
-	switch {
-	case r.Status == verdict.Pass:
-		return p.good(text)
-	case r.Status == verdict.Fail && r.Expected == "":
-		return p.bad(text)
-	}
-	return p.doubt(text)
-}
-
-// printVerdict prints a verdict for people: the headline, each claim, why it
-// is not better.
-func printVerdict(p paint, w io.Writer, v verdict.Verdict) {
-	headline := p.state(v.State, p.bold(v.Headline))
-	if v.Severity == verdict.Expected {
-		headline = p.doubt(p.bold(v.Headline))
-	}
-	fmt.Fprintln(w, headline)
-	for _, r := range v.Results {
-		fmt.Fprintf(w, "  %s %-24s %s\n", p.status(r), r.Claim.Name, short(r.Summary))
-	}
-	for _, t := range v.Tally {
-		if t.Failed > 0 {
-			fmt.Fprintf(w, "  %s  %s failed in %d of %d runs, passed in %d\n", p.faint("series"), t.Claim, t.Failed, t.Of, t.Passed)
-		}
-	}
-	for _, reason := range v.Reasons {
-		fmt.Fprintf(w, "  %s %s\n", p.faint("because"), short(reason))
-	}
-	for _, limit := range v.Caps {
-		fmt.Fprintf(w, "  %s  %s\n", p.faint("capped"), limit)
-	}
-	if v.Blame != "" {
-		fmt.Fprintf(w, "  %s   %s\n", p.faint("blame"), v.Blame)
-	}
-	if v.Severity != "" {
-		fmt.Fprintf(w, "  %s  %s\n", p.faint("severe"), v.Severity)
-	}
-	for _, root := range v.Runs {
-		fmt.Fprintf(w, "  %s    %s\n", p.faint("root"), root)
-	}
 }
 
 // sayTo is where what is not the answer goes: beside it, where that is for a

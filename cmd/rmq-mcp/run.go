@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/build"
@@ -36,6 +38,7 @@ type running struct {
 	seed      int64
 	repeat    int
 	noRepeat  bool
+	verbose   bool
 	noFaults  bool
 	tier      string
 	asJSON    bool
@@ -66,6 +69,7 @@ func (a *app) runScenario() *cobra.Command {
 	f.Int64Var(&r.seed, "seed", 0, "repeat the schedule of an earlier run")
 	f.IntVar(&r.repeat, "repeat", 1, "attempts, one after the other; the verdict is the series'")
 	f.BoolVar(&r.noRepeat, "no-repeat", false, "do not repeat a failure; without it a run that fails is repeated twice with its seed, unless that was to be expected")
+	f.BoolVarP(&r.verbose, "verbose", "v", false, "print every claim and every reason")
 	f.BoolVar(&r.noFaults, "no-faults", false, "the scenario's workload alone, as a control for what its faults show")
 	f.StringVar(&r.tier, "tier", "", "smoke or hardening, and release where a scenario has it (default smoke)")
 	f.BoolVar(&r.asJSON, "json", false, "print one JSON on stdout and nothing else there: report.json, or of a series its verdict and the report of each run")
@@ -81,6 +85,7 @@ func clusterFlags(f *pflag.FlagSet, c *cluster.Config, set *map[string]string) {
 	foreignFlags(f, c)
 	f.IntSliceVar(&c.PIDs, "pid", nil, "of each --endpoint: the `number` of its process on this machine, for faults of nodes")
 	f.StringSliceVar(&c.Containers, "container", nil, "of each --endpoint: the `name` of its container on this machine, for faults of nodes")
+	setGroup(f, foreignGroup, "pid", "container")
 	f.StringVar(&c.Binary, "binary", "", "`path` of the broker (default: RMQ_ROBUSTMQ_BIN, or mosquitto in PATH)")
 	f.StringVar(&c.Profile, "profile", "", "tested, or as-shipped: the vendor's own defaults")
 	f.StringSliceVar(&c.Arm, "arm", nil, "disk, clock, tap: put in place before the nodes start, beside what the scenario's faults need")
@@ -95,7 +100,11 @@ func foreignFlags(f *pflag.FlagSet, c *cluster.Config) {
 	f.StringArrayVar(&c.Endpoints, "endpoint", nil, "`host:port` of a broker that somebody else runs; repeat it for each of its nodes")
 	f.StringVar(&c.Username, "username", "", "with --endpoint: who the clients log in as; the password is in "+passwordEnv)
 	f.StringVar(&c.CA, "ca", "", "`file` of the certificate that clients trust, for --endpoint with tls or wss")
+	setGroup(f, foreignGroup, "endpoint", "username", "ca")
 }
+
+// foreignGroup is the heading of the flags about a broker that somebody else runs.
+const foreignGroup = "Flags for a broker that is already running"
 
 // settings are words as the values they stand for: 1 is a number, true a
 // boolean, and what is neither stays a word.
@@ -138,6 +147,11 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 	if err := reach(ctx, keeper.Start{Scenario: scenario, Cluster: r.cluster, Transport: r.transport}, ""); err != nil {
 		return err
 	}
+	lasts, err := r.lasts(scenario)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(say, lasts)
 	var runs []string
 	var cells []campaigns.Cell
 	var attempts []verdict.Attempt
@@ -168,11 +182,18 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 	}
 	series := verdict.Series(attempts)
 	if len(runs) > 1 {
-		fmt.Fprintf(say, "\nseries of %d: ", len(runs))
-		printVerdict(paintTo(say), say, series)
+		fmt.Fprintf(say, "\nseries of %d\n", len(runs))
+		if s := sheetFor(say); r.verbose {
+			s.whole(series)
+		} else {
+			s.brief(series, nil)
+		}
 		if err := together(say, runs, cells); err != nil { // what was found stands
 			fmt.Fprintf(say, "%v\n", err)
 		}
+	}
+	if len(runs) > 0 {
+		a.next(say, series, runs[0])
 	}
 	if r.asJSON {
 		if err := printReports(out, runs, series); err != nil {
@@ -180,6 +201,33 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 		}
 	}
 	return exitFor(series.State)
+}
+
+// lasts says how long a run takes: if it passes, and if it fails, is drained to the end and repeated.
+func (r running) lasts(scenario string) (string, error) {
+	s, err := scenarios.Load(scenario)
+	if err != nil {
+		return "", err
+	}
+	tier, err := s.Tier(r.tier, cmp.Or(r.cluster.Flavor, s.Cluster.Flavor))
+	if err != nil {
+		return "", err
+	}
+	passes, fails := experiment.Lasts(s, tier)
+	if r.repeat > 1 {
+		passes, fails = passes*time.Duration(r.repeat), fails*time.Duration(r.repeat)
+	} else if !r.noRepeat {
+		fails *= 1 + repetitions
+	}
+	return fmt.Sprintf("%s takes about %s, up to %s if it fails", s.Name, about(passes), about(fails)), nil
+}
+
+// about is a duration in seconds, or in minutes if it has two.
+func about(d time.Duration) string {
+	if d < 2*time.Minute {
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	}
+	return fmt.Sprintf("%.0f min", d.Minutes())
 }
 
 // reach checks before a run that nodes can run in its runtime. To a broker that somebody else
@@ -273,7 +321,7 @@ func (a *app) attempt(ctx context.Context, say io.Writer, dir, scenario string, 
 	if err != nil {
 		return nil, false, err
 	}
-	run, err = conclude(say, client.Info().Dir, stopped)
+	run, err = conclude(say, client.Info().Dir, stopped, r.verbose)
 	return run, stopped, errors.Join(err, settled(ctx, dir, client.Info().ID))
 }
 
@@ -362,23 +410,68 @@ func judged(run string) (*reports.Summary, error) {
 // conclude prints the findings of a run from disk. A run that the harness
 // spoiled says nothing about the broker and is an error. A run that a person
 // stopped is merely undecided.
-func conclude(say io.Writer, run string, stopped bool) (*reports.Summary, error) {
+func conclude(say io.Writer, run string, stopped, verbose bool) (*reports.Summary, error) {
 	summary, err := judged(run)
 	if err != nil {
 		return nil, fmt.Errorf("the run was not judged: %w; `rmq-mcp heal` seals and judges what it recorded in %s", err, run)
 	}
 	v := summary.Verdict
 	v.Runs = []string{summary.Root}
-	printVerdict(paintTo(say), say, v)
-	fmt.Fprintf(say, "  report  %s\n", filepath.Join(run, reports.MarkdownFile))
 	d, err := reports.Open(run)
 	if err != nil {
 		return nil, err
 	}
+	s := sheetFor(say)
+	if verbose {
+		s.whole(v)
+	} else {
+		s.brief(v, processes(d))
+	}
+	s.row(s.faint, labels, "report", filepath.Join(run, reports.MarkdownFile))
 	if !stopped && len(d.Harness) > 0 && v.State.ExitCode() == exitUndecided {
 		return nil, fmt.Errorf("%s; logs and record are in %s", strings.Join(d.Harness, "; "), run)
 	}
 	return summary, nil
+}
+
+// processes are the names of a run's clients; none if nothing was recorded.
+func processes(d *reports.RunDir) (names []string) {
+	tables, _, err := history.ReadTables(d.Evidence())
+	if err != nil {
+		return nil
+	}
+	for _, p := range tables.Processes {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// next names the commands that lead on from runs, the newest last.
+func (a *app) next(say io.Writer, v verdict.Verdict, run string) {
+	program := "rmq-mcp "
+	if a.dir != defaultDir() {
+		program += "--dir " + a.dir + " "
+	}
+	id := filepath.Base(run)
+	commands := [][2]string{{"judge " + id, "every claim, with its reasons"}}
+	switch {
+	case v.State.Failed() && v.Severity != verdict.Expected:
+		commands = append(commands, [2]string{"blame " + id, "broker or client library?"}, [2]string{"reduce " + id, "the smallest scenario that still fails"})
+	case v.State.ExitCode() == 0:
+		commands = append(commands, [2]string{"dashboard --serve 127.0.0.1:8090", "all runs in a browser"})
+	}
+	width := 0
+	for _, c := range commands {
+		width = max(width, len(c[0]))
+	}
+	s := sheetFor(say)
+	for i, c := range commands {
+		label := ""
+		if i == 0 {
+			label = "next"
+		}
+		s.row(s.faint, labels, label, fmt.Sprintf("%s%-*s  %s", program, width, c[0], c[1]))
+	}
 }
 
 // paintTo colours what goes to a terminal.

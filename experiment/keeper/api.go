@@ -201,5 +201,6 @@ type Progress struct {
 	Text   string   `json:"text"` // an event worth a line; "" for a tick
 	Counts Counts   `json:"counts"`
 	Faults []string `json:"faults,omitempty"` // in place now: "kill node-2, heals in 4 s"
+	Waits  string   `json:"waits,omitempty"`  // what a drain waits for, and until when
 	Share  float64  `json:"share"`            // of the expected time, 0 to 1
 }

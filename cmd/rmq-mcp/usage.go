@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// groupOf is the annotation of a flag that has a heading of its own in the help.
+const groupOf = "rmq-mcp group"
+
+// setGroup puts flags under a heading of the help.
+func setGroup(f *pflag.FlagSet, heading string, names ...string) {
+	for _, name := range names {
+		if err := f.SetAnnotation(name, groupOf, []string{heading}); err != nil {
+			panic(err) // a flag that was not defined
+		}
+	}
+}
+
+// groupFlags has the help of root and of all commands below show flags by their headings.
+func groupFlags(root *cobra.Command) {
+	cobra.AddTemplateFunc("flagGroups", flagGroups)
+	template := root.UsageTemplate()
+	const all = "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}"
+	if !strings.Contains(template, all) {
+		panic("the usage template of cobra has changed")
+	}
+	root.SetUsageTemplate(strings.Replace(template, all, "{{flagGroups .LocalFlags}}", 1))
+}
+
+func flagGroups(flags *pflag.FlagSet) string {
+	var headings []string
+	groups := map[string]*pflag.FlagSet{}
+	flags.VisitAll(func(f *pflag.Flag) {
+		heading := strings.Join(f.Annotations[groupOf], "")
+		if groups[heading] == nil {
+			headings, groups[heading] = append(headings, heading), pflag.NewFlagSet("", pflag.ContinueOnError)
+		}
+		groups[heading].AddFlag(f)
+	})
+	var text strings.Builder
+	if own := groups[""]; own != nil {
+		fmt.Fprintf(&text, "Flags:\n%s", own.FlagUsages())
+	}
+	for _, heading := range headings {
+		if heading != "" {
+			fmt.Fprintf(&text, "\n%s:\n%s", heading, groups[heading].FlagUsages())
+		}
+	}
+	return strings.TrimRight(text.String(), "\n")
+}
