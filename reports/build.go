@@ -32,11 +32,14 @@ func (d *RunDir) render(v verdict.Verdict, found checker.Report) (*Summary, erro
 // evidence, the verdict and the notes alone. The summary comes last: where it
 // is written, there is all the rest.
 func (d *RunDir) rendered(v verdict.Verdict, found checker.Report) ([]file, Row, error) {
-	act, seen, err := d.follow(v)
+	act, seen, story, err := d.follow(v)
 	if err != nil {
 		return nil, Row{}, err
 	}
 	r, err := d.report(v, found, act, seen)
+	if err == nil {
+		r.Story = story.end(r.Landings, act.end)
+	}
 	if err != nil {
 		return nil, Row{}, err
 	}
@@ -57,25 +60,26 @@ func (d *RunDir) rendered(v verdict.Verdict, found checker.Report) ([]file, Row,
 }
 
 // follow folds the events into the traffic over time, and keeps the rows that
-// show the violations.
-func (d *RunDir) follow(v verdict.Verdict) (*activity, rows, error) {
+// show the violations, and those of the story of one message.
+func (d *RunDir) follow(v verdict.Verdict) (*activity, rows, *storyteller, error) {
 	events, err := history.Open(d.Evidence())
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	defer events.Close()
-	act, seen := newActivity(events.Tables()), rowsOf(v)
+	act, seen, story := newActivity(events.Tables()), rowsOf(v), tell(v, events.Tables())
 	for {
 		batch, err := events.Next()
 		if err == io.EOF {
 			act.finish()
-			return act, seen, nil
+			return act, seen, story, nil
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		act.Add(batch)
 		seen.Add(batch)
+		story.Add(batch)
 	}
 }
 

@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,37 @@ func lossRange(s checker.Span, tables *history.Tables, faults []history.Window) 
 		r.Publisher = tables.Processes[p].Name
 	}
 	return r
+}
+
+// A subscriberLoss is all that one subscriber, or a shared subscription, lost.
+type subscriberLoss struct {
+	Subscriber, Group string
+	Count             int64
+	Topics            int
+	FromNS, ToNS      int64 // of their publishes
+	When              string
+}
+
+// lostBy are the listed losses by subscriber, in the order of the listing.
+func (r *Report) lostBy() (list []subscriberLoss) {
+	topics := map[string]map[string]bool{}
+	for _, l := range r.Losses.Ranges {
+		i := slices.IndexFunc(list, func(s subscriberLoss) bool { return s.Subscriber == l.Subscriber })
+		if i < 0 {
+			i = len(list)
+			list = append(list, subscriberLoss{Subscriber: l.Subscriber, Group: l.Group, FromNS: l.FromNS, ToNS: l.ToNS})
+			topics[l.Subscriber] = map[string]bool{}
+		}
+		topics[l.Subscriber][l.Topic] = true
+		s := &list[i]
+		s.Count, s.Topics = s.Count+l.Last-l.First+1, len(topics[l.Subscriber])
+		s.FromNS, s.ToNS = min(s.FromNS, l.FromNS), max(s.ToNS, l.ToNS)
+	}
+	faults := history.Windows(r.Landings)
+	for i := range list {
+		list[i].When = whenOf(time.Duration(list[i].FromNS), time.Duration(list[i].ToNS), faults)
+	}
+	return list
 }
 
 // whenOf places a span of time among the faults, in words.

@@ -52,10 +52,12 @@ func Markdown(r *Report) ([]byte, error) {
 		"prose":      func() string { return prose(r.Scenario.Text) },
 		"shown":      r.shown,
 		"reasons":    r.reasons,
+		"whyPass":    r.whyPass,
 		"said":       func() []Note { return r.Notes[max(0, len(r.Notes)-1):] },
 		"name":       func() string { return r.row().Name() },
 		"ranges":     func() []LossRange { return r.Losses.Ranges[:min(len(r.Losses.Ranges), maxListedRanges)] },
 		"lost":       r.Losses.word,
+		"lostBy":     r.lostBy,
 		"violations": r.parted,
 		"moreRange":  func() int { return max(0, len(r.Losses.Ranges)-maxListedRanges) },
 	}).ParseFS(templates, "templates/report.md.tmpl")

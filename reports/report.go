@@ -38,6 +38,7 @@ type Report struct {
 	Landings   []history.Landing    `json:"landings"`
 	Losses     Losses               `json:"losses"`
 	Violations []Violations         `json:"violations"` // what the claims found, counted
+	Story      *Story               `json:"story,omitempty"`
 	Panics     []Panic              `json:"panics,omitempty"`
 	PanicsCut  bool                 `json:"panics_cut,omitempty"` // there are more places of panics
 	Harness    []string             `json:"harness_errors"`

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/judge/verdict"
@@ -57,6 +58,28 @@ func (r *Report) reasons() []string {
 		return r.Verdict.Reasons
 	}
 	return repeated(r.Verdict.Reasons)
+}
+
+// whyPass are the grounds of a pass; none of another verdict.
+func (r *Report) whyPass() (why []string) {
+	if r.Verdict.State.ExitCode() != 0 {
+		return nil
+	}
+	for _, l := range r.Landings {
+		why = append(why, fmt.Sprintf("%s, %s of %s, landed and was healed", l.Fault, l.Type, joined(l.Nodes, ", ")))
+	}
+	passed, red := 0, 0
+	for _, result := range r.Verdict.Results {
+		if result.Status == verdict.Pass {
+			passed++
+			if result.Canary.Red {
+				red++
+			}
+		}
+	}
+	return append(why,
+		fmt.Sprintf("%d claims were judged and hold over %s acknowledged messages and %s deliveries", passed, thousands(r.Totals.Acked), thousands(r.Totals.Received)),
+		fmt.Sprintf("%d of their checkers failed, as they must, on a copy of the record with a planted violation", red))
 }
 
 // Shown returns the verdict of a run for people. A repeated failure has the state

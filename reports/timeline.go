@@ -24,6 +24,7 @@ const (
 	phaseTop, phaseHeight    = 366, 16
 	axisY                    = 398
 	maxColumns               = 438 // one every two pixels
+	tailWidth                = 28  // of a tail that is compressed
 	charWidth                = 6.2 // of the small text, about
 	quietLatency, topLatency = 0.1, 1e6
 )
@@ -41,6 +42,7 @@ type timeline struct {
 	columns  []bucket
 	width    time.Duration // of a column
 	end      float64       // seconds
+	tail     float64       // seconds: from then on nothing happens, and the axis is compressed; end if not
 }
 
 // drawTimeline answers the picture of a run. The same run gives the same bytes.
@@ -49,6 +51,7 @@ func drawTimeline(title string, act *activity, landings []history.Landing, lost 
 	height := t.height()
 	t.columns, t.width = act.merged(maxColumns)
 	t.end = max(1, act.end.Seconds())
+	t.tail = t.quiet()
 	fmt.Fprintf(t, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img">`+"\n", svgWidth, height, svgWidth, height)
 	fmt.Fprintf(t, "<style>%s</style>\n", timelineStyle)
 	t.rect("paper", 0, 0, svgWidth, float64(height))
@@ -65,8 +68,38 @@ func drawTimeline(title string, act *activity, landings []history.Landing, lost 
 	return []byte(t.String())
 }
 
+// quiet is when the last thing of a run happened, in seconds, or the end of the run if the rest is
+// short. A drain that waits for what is lost would take half of the picture.
+func (t *timeline) quiet() float64 {
+	last := 0.0
+	for i, c := range t.columns {
+		if c.called+c.acked+c.delivered > 0 {
+			last = float64(i+1) * t.width.Seconds()
+		}
+	}
+	for _, l := range t.landings {
+		last = max(last, float64(l.Times.HealNS)/1e9, float64(l.Times.HealedNS)/1e9)
+	}
+	const margin, least = 1.03, 0.15 // behind the last thing; of the whole, to be worth it
+	if last *= margin; last == 0 || len(t.trends) > 0 || t.end-last < least*t.end {
+		return t.end
+	}
+	return last
+}
+
+// right is where the axis ends that is not compressed.
+func (t *timeline) right() float64 {
+	if t.tail < t.end {
+		return plotRight - tailWidth
+	}
+	return plotRight
+}
+
 func (t *timeline) x(seconds float64) float64 {
-	return plotLeft + min(max(seconds/t.end, 0), 1)*(plotRight-plotLeft)
+	if seconds > t.tail {
+		return t.right() + min((seconds-t.tail)/(t.end-t.tail), 1)*(plotRight-t.right())
+	}
+	return plotLeft + max(seconds/t.tail, 0)*(t.right()-plotLeft)
 }
 
 func (t *timeline) legend() {
@@ -242,13 +275,13 @@ func (t *timeline) losses() {
 	}
 	if t.lost.Total > 0 {
 		label := thousands(t.lost.Total) + " " + t.lost.word()
-		t.text("small lostcount", min(last+8, plotRight-charWidth*float64(len(label))), lossY+9, label)
+		t.text("small lostcount", min(last+8, t.right()-charWidth*float64(len(label))), lossY+9, label)
 	}
 }
 
 // published reports whether anything was published around x.
 func (t *timeline) published(x float64) bool {
-	column := int((x - plotLeft) / (plotRight - plotLeft) * t.end / t.width.Seconds())
+	column := int((x - plotLeft) / (t.right() - plotLeft) * t.tail / t.width.Seconds())
 	return column < len(t.columns) && t.columns[column].called > 0
 }
 
@@ -264,11 +297,15 @@ func (t *timeline) phases() {
 }
 
 func (t *timeline) timeAxis() {
-	step := niceStep(t.end, 18)
-	for i := 0; float64(i)*step <= t.end; i++ {
+	step := niceStep(t.tail, 18)
+	for i := 0; float64(i)*step <= t.tail; i++ {
 		v := float64(i) * step
 		t.line("axis", t.x(v), phaseTop+phaseHeight, t.x(v), phaseTop+phaseHeight+4)
 		t.text("small middle", t.x(v), axisY, fmt.Sprintf("%g", v))
+	}
+	if t.tail < t.end {
+		t.rect("phase", t.right(), ratesTop, plotRight-t.right(), phaseTop+phaseHeight-ratesTop)
+		t.vertical("small middle", plotRight-tailWidth/2+4, (delayTop+delayBottom)/2, fmt.Sprintf("nothing for %.0f s", t.end-t.tail))
 	}
 	t.text("small middle", (plotLeft+plotRight)/2, axisY+15, "time since the start of the run (s)")
 }

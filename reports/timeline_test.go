@@ -116,6 +116,24 @@ func TestTimelineOfQoS0(t *testing.T) {
 	}
 }
 
+// The axis of a tail in which nothing happens is compressed; a short one is left as it is.
+func TestTimelineOfALongDrain(t *testing.T) {
+	for _, c := range []struct {
+		end  time.Duration
+		says bool
+	}{{100 * time.Second, true}, {41 * time.Second, false}} {
+		act := newActivity(&history.Tables{Processes: []history.Process{{Name: "online-1"}}})
+		act.Add(history.BatchOf(nil, []history.Event{
+			{Time: 40 * time.Second, Kind: history.KindDeliver, Call: history.None},
+			{Time: c.end, Kind: history.KindPhase, Text: "judge", Process: history.None},
+		}))
+		act.finish()
+		if got := bytes.Contains(drawTimeline("a run", act, nil, Losses{}, nil), []byte("nothing for ")); got != c.says {
+			t.Errorf("a run of %s: compressed %v, want %v", c.end, got, c.says)
+		}
+	}
+}
+
 func TestTimelineOfNothing(t *testing.T) {
 	act := newActivity(&history.Tables{})
 	act.finish()
@@ -128,7 +146,7 @@ func pictureOf(t *testing.T, dir string) []byte {
 	t.Helper()
 	d, err := Open(dir)
 	must(t, err)
-	act, _, err := d.follow(verdict.Verdict{})
+	act, _, _, err := d.follow(verdict.Verdict{})
 	must(t, err)
 	v, found, err := d.Judge()
 	must(t, err)

@@ -94,7 +94,7 @@ func (s *site) writeRun(row reports.Row) (*run, error) {
 		return r, err
 	}
 	r.Page = true
-	return r, s.page(r.Path(), "run.html", map[string]any{"Run": r, "Body": body, "Logs": logs, "Panics": panicsIn(logs, report.Panics), "Findings": s.Shows[r.ID]})
+	return r, s.page(r.Path(), "run.html", map[string]any{"Run": r, "Body": body, "Sections": sectionsOf(body), "Logs": logs, "Panics": panicsIn(logs, report.Panics), "Findings": s.Shows[r.ID]})
 }
 
 // judged takes what its report says of its broker, of claims and of faults.

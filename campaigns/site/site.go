@@ -14,11 +14,13 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
 
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
 	"github.com/robustmq/rmq-mcp/internal/stored"
@@ -133,16 +135,32 @@ func (s *site) markdown(path string, p markdownPage, text []byte) (err error) {
 
 func toHTML(markdown []byte) (template.HTML, error) {
 	var out bytes.Buffer
-	if err := goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert(markdown, &out); err != nil {
+	if err := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID())).Convert(markdown, &out); err != nil {
 		return "", err
 	}
 	return template.HTML(marks.Replace(out.String())), nil
 }
 
+// A section is a heading of a page, for its navigation.
+type section struct {
+	ID    string
+	Title template.HTML
+}
+
+var headingForm = regexp.MustCompile(`<h2 id="([^"]*)">(.*)</h2>`)
+
+// sectionsOf are the sections of a page made by toHTML.
+func sectionsOf(page template.HTML) (list []section) {
+	for _, m := range headingForm.FindAllStringSubmatch(string(page), -1) {
+		list = append(list, section{m[1], template.HTML(m[2])})
+	}
+	return list
+}
+
 // marks are the same on every machine: it needs no font of pictures, and colours come from
 // the style. Text of others holds no tag.
 var marks = strings.NewReplacer(
-	"<td>✅", `<td class="pass">✓`, "<td>❌", `<td class="fail">✗`, "<td>❔", `<td class="unclear">?`,
+	"<td>⚠️", `<td class="expected">!`, "⚠️", "!", "<td>✅", `<td class="pass">✓`, "<td>❌", `<td class="fail">✗`, "<td>❔", `<td class="unclear">?`,
 	"<h1>✅", `<h1><span class="pass">✓</span>`, "<h1>❌", `<h1><span class="fail">✗</span>`, "<h1>❔", `<h1><span class="unclear">?</span>`,
 	"✅", "✓", "❌", "✗", "❔", "?",
 )
