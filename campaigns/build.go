@@ -51,7 +51,7 @@ var errOtherBuild = errors.New("another build")
 // repeatedBy is an error where a run was on another build than the one that the job repeats.
 func (j Job) repeatedBy(run Cell) error {
 	if is := run.Broker.build(); j.Build.other(is) {
-		return fmt.Errorf("%s of %s: run %s was on %w of the broker (%s) than that run (%s) and repeats nothing; bring that build back and the same goes on, give --binary for where it is now, or `rmq-mcp run` the scenario on the new build", j.Kind, j.RunID, run.RunID, errOtherBuild, is, j.Build)
+		return fmt.Errorf("%s of %s: run %s was on %w of the broker (%s) than that run (%s) and repeats nothing; restore that build to resume, give --binary for where it is now, or `rmq-mcp run` the scenario on the new build", j.Kind, j.RunID, run.RunID, errOtherBuild, is, j.Build)
 	}
 	return nil
 }

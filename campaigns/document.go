@@ -77,7 +77,7 @@ func (m *Matrix) shown(e Entry, o Outcome, done bool) reports.MatrixCell {
 	cell.Failed = append(cell.Failed, c.failed()...)
 	cell.Severity, cell.Blame = c.Verdict.Severity, c.Verdict.Blame
 	if c.Starved() {
-		cell.Line = "the host was starved, which is nobody's failure: " + cell.Line
+		cell.Line = "the host was starved, which says nothing about the broker: " + cell.Line
 		cell.State = reports.CellStarved
 	}
 	if cell.State == "" {

@@ -37,7 +37,7 @@ func TestAScheduleNeedsItsNodes(t *testing.T) {
 	}
 }
 
-// The disks of brokers that somebody else runs are not ours to arm, the tap before them is.
+// The disks of external brokers are not ours to arm, the tap before them is.
 func TestForeignBrokersAreNotArmed(t *testing.T) {
 	scene := Scene{Name: "mqtt/power-loss", Protocols: []string{"mqtt3"}, Arms: []string{cluster.ArmDisk, cluster.ArmTap}, Faults: true}
 	for flavor, want := range map[string][]string{"external": {cluster.ArmTap}, "embedded": {cluster.ArmDisk, cluster.ArmTap}} {

@@ -59,7 +59,7 @@ func ReadRecipeOn(stateDir, dir string, on Another) (Recipe, error) {
 		case on.Version == "" && on.Binary == "":
 			return findBroker(r, "")
 		case c.Foreign():
-			return fmt.Errorf("its broker is somebody else's: install the version there, and run %s on it", r.Run.Scenario)
+			return fmt.Errorf("its broker is external: install the version there, and run %s on it", r.Run.Scenario)
 		}
 		c.Version, c.VersionSHA256, c.Binary, c.Image = on.Version, "", "", ""
 		if on.Binary == "" {

@@ -143,7 +143,7 @@ func (s *Search) ofOneBuild(r Round) error {
 		}
 	}
 	if was.other(r.Build) {
-		return fmt.Errorf("campaign %s: run %s was on %w of the broker (%s) than those before it (%s) and is none of the campaign; bring that build back and the same goes on, or begin another campaign with --fresh", s.ID(), r.RunID, errOtherBuild, r.Build, was)
+		return fmt.Errorf("campaign %s: run %s was on %w of the broker (%s) than those before it (%s) and does not count; restore that build to resume, or start a new campaign with --fresh", s.ID(), r.RunID, errOtherBuild, r.Build, was)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func (p Program) take(ctx context.Context) (release func() error, err error) {
 	}
 	lock, err := lockFile(ctx, p.hold, (*flock.Flock).TryRLockContext)
 	if err != nil {
-		return nil, fmt.Errorf("wait until nobody makes or removes it: %w", err)
+		return nil, fmt.Errorf("wait until no process makes or removes it: %w", err)
 	}
 	if dir := strings.TrimSuffix(p.hold, lockSuffix); !exists(dir) {
 		return nil, errors.Join(fmt.Errorf("%s was removed meanwhile; `rmq-mcp sdks install` makes it", dir), lock.Unlock())

@@ -55,7 +55,7 @@ func checkArms(config Config) error {
 	}
 	ours := func(name string) bool { return name != ArmTap }
 	if config.Foreign() && slices.ContainsFunc(config.Arm, ours) {
-		return errors.New("arm: brokers that somebody else runs take the tap alone, which is between clients and them")
+		return errors.New("arm: external brokers take the tap alone, which is between clients and them")
 	}
 	return checkDiskModel(config, slices.Contains(config.Arm, ArmDisk))
 }

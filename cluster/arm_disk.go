@@ -29,7 +29,7 @@ type armDisk struct{ opts Options }
 
 func (a armDisk) arm(ctx context.Context, n *Node) error {
 	if n.data == "" {
-		return fmt.Errorf("nobody knows where it keeps its data: %w", ErrUnsupported)
+		return fmt.Errorf("its data directory is not known: %w", ErrUnsupported)
 	}
 	if err := n.launcher.beside(diskLayer); err != nil {
 		return err

@@ -179,7 +179,7 @@ func (r *boxed) state() (string, error) {
 	case <-r.gone:
 		return r.exit, nil
 	case <-time.After(changeBound):
-		return "", fmt.Errorf("%s does not run, and nobody was told how it ended", r)
+		return "", fmt.Errorf("%s does not run, and its exit status is not known", r)
 	}
 }
 

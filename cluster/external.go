@@ -21,14 +21,14 @@ func externalFlavor() Flavor {
 	return Flavor{
 		Name: "external", Title: "external", Protocols: []string{contract.MQTT3, contract.MQTT5, contract.MQ9},
 		SDKs:    map[string]string{contract.MQ9: "rust/async-nats"},
-		About:   "brokers that somebody else runs; faults on those whose container or pid the envelope allows",
+		About:   "external brokers; faults on those whose container or pid the envelope allows",
 		Queue:   queueOf,
 		Foreign: true, OwnSize: true,
 		broker: external{},
 	}
 }
 
-// external is brokers that somebody else runs: clients can use them, and faults
+// external is external brokers: clients can use them, and faults
 // reach those whose container or process is named.
 type external struct{}
 
@@ -42,7 +42,7 @@ func (external) check(config Config) (Config, error) {
 	config.Nodes = len(config.Endpoints)
 	for i, e := range config.Endpoints {
 		if slices.Contains(config.Endpoints[:i], e) {
-			return config, fmt.Errorf("endpoint %s is named twice; name the listener of each broker itself: behind one address nobody can tell nodes apart", e)
+			return config, fmt.Errorf("endpoint %s is named twice; name the listener of each broker itself: behind one address nodes cannot be told apart", e)
 		}
 		if _, port, err := net.SplitHostPort(e); err != nil || port == "" {
 			return config, fmt.Errorf("endpoint %q is not host:port, as in broker.example:1883", e)
@@ -61,7 +61,7 @@ func checkProtocol(c Config) error {
 	case c.Protocol == "":
 		return nil
 	case c.Protocol != contract.MQ9:
-		return fmt.Errorf("protocol %q: valid is %s, where the endpoints are NATS listeners; leave it out for MQTT", c.Protocol, contract.MQ9)
+		return fmt.Errorf("protocol %q: valid is %s, if the endpoints are NATS listeners; leave it out for MQTT", c.Protocol, contract.MQ9)
 	case len(c.Transports) > 0:
 		return fmt.Errorf("transports %s: clients of %s use NATS over TCP; leave them out", strings.Join(c.Transports, ", "), c.Protocol)
 	case slices.Contains(c.Arm, ArmTap):
@@ -78,7 +78,7 @@ func queueOf(c Config) int {
 	return usualQueue
 }
 
-// Reach connects to brokers that somebody else runs, as a new client, of MQTT over a
+// Reach connects to external brokers, as a new client, of MQTT over a
 // transport, that of the configuration where it is "". The error names the first endpoint
 // where no client is accepted within three seconds, in which a broker may still come up.
 // There is none for brokers that are still to be started.
@@ -102,7 +102,7 @@ func Reach(ctx context.Context, config Config, transport string) error {
 	return nil
 }
 
-// outside is a node that somebody else runs.
+// outside is an external node.
 func outside(c Config, name, endpoint, transport string) *Node {
 	n := &Node{name: name, spoken: transport, user: c.Username, pass: c.Password.Reveal()}
 	if c.Protocol == contract.MQ9 {

@@ -39,7 +39,7 @@ func TestExternal(t *testing.T) {
 	}
 }
 
-// The endpoints of brokers that somebody else runs may be their NATS listeners.
+// The endpoints of external brokers may be their NATS listeners.
 func TestExternalMQ9(t *testing.T) {
 	_, c := startCluster(t, Config{Nodes: 1})
 	at := c.Nodes()[0].NATS()

@@ -10,16 +10,16 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
 )
 
-// checkForeign checks how brokers that somebody else runs are named, beside
+// checkForeign checks how external brokers are named, beside
 // their endpoints and in their order.
 func checkForeign(c Config) error {
 	switch {
 	case c.Protocol != "" && !c.Foreign():
-		return fmt.Errorf("protocol is of brokers that somebody else runs; nodes of %s listen for all that it speaks; leave protocol out", c.Flavor)
+		return fmt.Errorf("protocol is of external brokers; nodes of %s listen for all that it speaks; leave protocol out", c.Flavor)
 	case len(c.Containers) == 0 && len(c.PIDs) == 0:
 		return nil
 	case !c.Foreign():
-		return fmt.Errorf("containers and pids are of brokers that somebody else runs; %s starts its own; set flavor external, or leave them out", c.Flavor)
+		return fmt.Errorf("containers and pids are of external brokers; %s starts its own; set flavor external, or leave them out", c.Flavor)
 	case len(c.Containers) > 0 && len(c.PIDs) > 0:
 		return errors.New("external: name containers or pids, not both")
 	case len(c.Containers) > 0 && len(c.Containers) != len(c.Endpoints):
@@ -72,7 +72,7 @@ func Vanishing(ctx context.Context, c Config) string {
 	return ""
 }
 
-// adopt gives the nodes of brokers that somebody else runs what faults can
+// adopt gives the nodes of external brokers what faults can
 // act on. It changes nothing about them.
 func adopt(p *plan, c Config) error {
 	for i, n := range p.nodes {
@@ -120,7 +120,7 @@ func (n *Node) adoptContainer(name string) error {
 		return fmt.Errorf("container %s does not run; start it, or unpause it", name)
 	}
 	if s.Vanishes {
-		n.immortal = fmt.Sprintf("the engine removes container %s when it ends (--rm), and nobody could start it again; use pause", name)
+		n.immortal = fmt.Sprintf("the engine removes container %s when it ends (--rm), and it could not be started again; use pause", name)
 	}
 	n.launcher, n.proc = &box{c: c}, begun(c, s, nil)
 	n.theirs = map[string]any{"engine": engine.Host(), "container": c.ID()}

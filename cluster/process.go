@@ -87,6 +87,6 @@ func (p *process) state() (string, error) {
 	case <-p.gone:
 		return p.exit, nil
 	case <-time.After(changeBound):
-		return "", fmt.Errorf("process %d is not to be seen, and nobody was told how it ended", p.pid)
+		return "", fmt.Errorf("process %d is not to be seen, and its exit status is not known", p.pid)
 	}
 }

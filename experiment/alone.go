@@ -3,7 +3,7 @@ package experiment
 import "github.com/robustmq/rmq-mcp/experiment/keeper"
 
 // Alone reports whether a start has faults that other runs at the same brokers would feel,
-// and hold against them. Only brokers that somebody else runs have other runs. One by hand
+// and hold against them. Only external brokers have other runs. One by hand
 // may have such faults at any time if it was given their processes or containers.
 func Alone(start keeper.Start) (bool, error) {
 	c := start.Cluster

@@ -28,7 +28,7 @@ const (
 	maxLeft     = 20 // that are named
 )
 
-// forget removes what the run's clients made at brokers that somebody else runs. The
+// forget removes what the run's clients made at external brokers. The
 // outcome is reported and noted in the journal.
 func (s *stage) forget(ctx context.Context) {
 	if !s.start.Cluster.Foreign() {

@@ -113,7 +113,7 @@ func namespaces(isolation, why string) Ability {
 	}
 	a.Detail = "nodes listen on loopback: " + why
 	if runtime.GOOS == "linux" {
-		a.Install = "run as root, or allow user namespaces: sysctl -w user.max_user_namespaces=15000 (and kernel.unprivileged_userns_clone=1 where it exists)"
+		a.Install = "run as root, or allow user namespaces: sysctl -w user.max_user_namespaces=15000 (and kernel.unprivileged_userns_clone=1 if it exists)"
 	} else {
 		a.Install = "namespaces exist on Linux only: run in a Linux machine or container for them"
 	}

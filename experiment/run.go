@@ -99,7 +99,7 @@ func (e *Experiment) announce() {
 		e.say(fmt.Sprintf("%s publishes %s", e.scenario.Name, e.lowered))
 	}
 	if len(e.led) > 0 {
-		e.say(fmt.Sprintf("brokers that somebody else runs do not say who leads: %s acts on any node", strings.Join(e.led, ", ")))
+		e.say(fmt.Sprintf("external brokers do not say who leads: %s acts on any node", strings.Join(e.led, ", ")))
 	}
 	switch {
 	case e.notice == "":

@@ -13,7 +13,7 @@ import (
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
-// Several brokers that somebody else runs do not say who leads: the plan says so, and
+// Several external brokers do not say who leads: the plan says so, and
 // takes any of them.
 func TestLeaderOfBrokersOfSomebodyElse(t *testing.T) {
 	for _, test := range []struct {
@@ -34,7 +34,7 @@ func TestLeaderOfBrokersOfSomebodyElse(t *testing.T) {
 	}
 }
 
-// Packets alone show how long a broker that somebody else runs keeps a session of MQTT 5.
+// Packets alone show how long an external broker keeps a session of MQTT 5.
 func TestPacketsOfBrokersOfSomebodyElse(t *testing.T) {
 	for _, test := range []struct {
 		start keeper.Start

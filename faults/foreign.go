@@ -36,20 +36,20 @@ func (k Kind) Withheld(params map[string]any, container bool) string {
 	case !k.OnNode():
 		return ""
 	case k.Family == "network":
-		return "the network of nodes that somebody else runs is not ours"
+		return "the network of external nodes is not ours"
 	case k.Arms != "":
-		return "nothing of ours can be put between nodes that somebody else runs and their " + k.Arms
+		return "nothing of ours can be put between external nodes and their " + k.Arms
 	case k.Ours:
-		return "the data and the settings of nodes that somebody else runs are not ours"
+		return "the data and the settings of external nodes are not ours"
 	case k.Ends && k.ByPID:
-		return "a node that somebody else runs gets no limit at which its process may end"
+		return "an external node gets no limit at which its process may end"
 	case k.Ends && !container:
-		return "a process that somebody else started cannot be started again; name its container to have the faults"
+		return "the process of an external broker cannot be started again; name its container to have the faults"
 	case k.ByPID && container:
 		return "a container has no process of this host; name its pid to have the faults"
 	}
 	if at, ok := params["trigger"]; k.Type == "crash_at" && (!ok || at != triggerMetric) {
-		return "the log, the role and the files of nodes that somebody else runs are not ours to watch"
+		return "the log, the role and the files of external nodes are not ours to watch"
 	}
 	_, missing := k.Available(context.Background())
 	return missing

@@ -99,7 +99,7 @@ func TestRetireForeign(t *testing.T) {
 	awaitState(t, cmd.Process.Pid, "S")
 }
 
-// A fault that may end a process is refused where nobody could start it again.
+// A fault that may end a process is refused where it could not be started again.
 func TestForeignMayNotEnd(t *testing.T) {
 	for _, typ := range []string{"fds", "pids", "memory"} {
 		needs(t, typ)

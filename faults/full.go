@@ -32,7 +32,7 @@ func full() Kind {
 		Example:      Example{Target: "follower", Params: map[string]any{"duration_s": 3.0}},
 		Params: []Param{{
 			Name: "free_kib", Default: 0.0, Min: 0, Max: 1 << 30,
-			Doc: "how much more fits, in KiB, in blocks of 4; 0: nothing, also where something is removed",
+			Doc: "how much more fits, in KiB, in blocks of 4; 0: nothing, even if something is removed",
 		}},
 		New: func(p Params) (Fault, error) {
 			return Full{FreeBytes: int64(p.number("free_kib") * 1024)}, nil

@@ -107,7 +107,7 @@ func TestHostileToSomebodyElses(t *testing.T) {
 	}
 }
 
-// A flood of a broker that somebody else runs lands by what its own clients see, and does
+// A flood of an external broker lands by what its own clients see, and does
 // not where nobody lets them in. Its kernel is not asked: another one may be read.
 func TestFloodOfSomebodyElses(t *testing.T) {
 	t.Parallel()

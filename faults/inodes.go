@@ -31,7 +31,7 @@ func inodes() Kind {
 		Summary:      "the disk takes no more files: making one gets ENOSPC, while those that are there can grow",
 		Example:      Example{Target: "follower", Params: map[string]any{"duration_s": 12.0}},
 		Params: []Param{{
-			Name: "spare", Doc: "files and directories that still fit; 0: none, also where some are removed", Default: 0.0, Min: 0, Max: 1e6,
+			Name: "spare", Doc: "files and directories that still fit; 0: none, even if some are removed", Default: 0.0, Min: 0, Max: 1e6,
 		}},
 		New: func(p Params) (Fault, error) {
 			spare, err := p.whole("spare")

@@ -87,7 +87,7 @@ func (s Side) hosts() []string {
 func withParam(preset string) Param {
 	return Param{
 		Name: "with", Default: preset, OneOf: []string{"nodes", "clients", "all"},
-		Doc: "the links to whom, where the target is not a link itself: the other nodes, the clients, or both",
+		Doc: "the other end of the links, if the target is no link itself: the other nodes, the clients, or both",
 	}
 }
 

@@ -61,7 +61,7 @@ func malformed() Kind {
 			{Name: "rate_per_s", Default: 20.0, Min: 0.1, Max: 1000, Doc: "conversations with each node"},
 			{Name: "kind", Default: "any", OneOf: slices.Concat([]string{"any"}, hostile.Kinds()), Doc: "of the conversations"},
 			{Name: "first", Default: 0.0, Min: 0, Max: 1e9, UpTo: "last", Doc: "number of the first conversation; a number and the seed make it the same again"},
-			{Name: "last", Default: 1e9, Min: 0, Max: 1e9, Doc: "number of the last, where there is time for so many; each is said to one of the nodes"},
+			{Name: "last", Default: 1e9, Min: 0, Max: 1e9, Doc: "number of the last, if there is time for so many; each is held with one of the nodes"},
 			seedParam(),
 		},
 		Targets: processTargets(),

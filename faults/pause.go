@@ -23,7 +23,7 @@ func pause() Kind {
 	return Kind{
 		Type:      "pause",
 		Draw:      Draw{Majority: true},
-		Summary:   "SIGSTOP: the process is frozen and answers nobody; healing thaws it, with all it believed before",
+		Summary:   "SIGSTOP: the process is frozen and answers no client; healing thaws it, with all it believed before",
 		Targets:   processTargets(),
 		Example:   Example{Target: "follower", Params: map[string]any{"duration_s": 4.0}},
 		New:       func(Params) (Fault, error) { return Pause{}, nil },

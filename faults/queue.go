@@ -97,7 +97,7 @@ func (t Target) treat(how netqueue.Treatment, links []router.Link) (*treated, er
 		return nil, err
 	}
 	if t.Site.Queues == nil {
-		return nil, fmt.Errorf("%w: packets are treated one by one where the nodes run in network namespaces, and these do not", ErrUnsupported)
+		return nil, fmt.Errorf("%w: packets are treated one by one only if the nodes run in network namespaces, and these do not", ErrUnsupported)
 	}
 	if err := how.Check(); err != nil {
 		return nil, err

@@ -62,7 +62,7 @@ func (l shapeLayer) Render(_ context.Context, active []Entry) error {
 // shaper answers what there is, if it can do a discipline.
 func (t Target) shaper(kind string) (Shaper, error) {
 	if t.Site.Shaper == nil {
-		return nil, fmt.Errorf("%w: links are shaped where the nodes run in network namespaces, and these do not", ErrUnsupported)
+		return nil, fmt.Errorf("%w: links are shaped only if the nodes run in network namespaces, and these do not", ErrUnsupported)
 	}
 	if missing := t.Site.Shaper.Missing(kind); missing != "" {
 		return nil, fmt.Errorf("%w: %s", ErrUnsupported, missing)

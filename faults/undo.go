@@ -105,7 +105,7 @@ func Recover(ctx context.Context, pending []Entry, undoers map[string]Undo) ([]H
 		undo, ok := undoers[kind]
 		if !ok {
 			undo = func(context.Context, string, []Entry) (string, error) {
-				return "", fmt.Errorf("nobody knows how to undo a layer of kind %q; a newer rmq-mcp may", kind)
+				return "", fmt.Errorf("the layer of kind %q cannot be undone by this version; a newer rmq-mcp may", kind)
 			}
 		}
 		text, err := undo(ctx, layer, of(layer, pending))

@@ -1,6 +1,6 @@
 package history
 
-// UnknownVersion is the version of brokers that somebody else runs.
+// UnknownVersion is the version of external brokers.
 const UnknownVersion = "unknown"
 
 // LacksOfExternal returns the things that a broker run by somebody else lacks.
@@ -9,7 +9,7 @@ func LacksOfExternal() map[string]string {
 		LacksLogs:      "the logs of an external broker are not ours to read",
 		LacksResources: "what an external broker takes is not ours to see",
 		LacksProcesses: "the processes of an external broker are not ours to watch",
-		LacksFaults:    "an external broker is somebody else's",
+		LacksFaults:    "an external broker is not ours to break",
 		LacksPromises:  "what this broker promises beside its protocol is not known here",
 		LacksLimits:    "how many messages this broker keeps for a session is not known here",
 	}

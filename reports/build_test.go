@@ -95,7 +95,7 @@ func TestHealedEarlyIsInPart(t *testing.T) {
 	}
 	s, err := Finish(dir, runtest.Key)
 	must(t, err)
-	const early = "somebody asked to heal it after 0.3 s of 1.0 s"
+	const early = "it was healed on request after 0.3 s of 1.0 s"
 	if !strings.Contains(s.Headline, "landed in part: "+early) {
 		t.Errorf("headline %q", s.Headline)
 	}

@@ -44,7 +44,7 @@ var wordForm = regexp.MustCompile(`^[\w./:@=+-]+$`)
 // endpointForm is what an endpoint may look like: it becomes part of a command.
 var endpointForm = regexp.MustCompile(`^[\w.:\[\]-]+$`)
 
-// EndpointsOf are those of brokers that somebody else runs.
+// EndpointsOf are those of external brokers.
 func EndpointsOf(c history.ClusterInfo) (list []string) {
 	all, _ := c.Config["endpoints"].([]any)
 	for _, e := range all {

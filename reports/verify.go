@@ -174,7 +174,7 @@ func (s *Seal) signed() bool {
 func (d *RunDir) rejudge() (verdict.Verdict, checker.Report, error) {
 	written, err := stored.ReadFile(filepath.Join(d.Path, VerdictFile), stored.MostJSON)
 	if errors.Is(err, fs.ErrNotExist) {
-		return verdict.Verdict{}, checker.Report{}, &BrokenSeal{d.Path, []string{VerdictFile + " is missing; rmq-mcp judge decides it anew"}}
+		return verdict.Verdict{}, checker.Report{}, &BrokenSeal{d.Path, []string{VerdictFile + " is missing; rmq-mcp judge decides it again"}}
 	}
 	if err != nil {
 		return verdict.Verdict{}, checker.Report{}, err

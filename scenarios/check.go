@@ -138,7 +138,7 @@ func (w *Workload) check(bad *problems) {
 		}
 	}
 	if w.Registers > 0 && slices.Contains(w.QoS, 0) {
-		bad.add("workload: registers with qos 0: nobody is told when such a write took effect, so no read of it can be judged; write qos: [1] or [2], or leave registers out")
+		bad.add("workload: registers with qos 0: a client is not told when such a write took effect, so no read of it can be judged; write qos: [1] or [2], or leave registers out")
 	}
 	if w.PayloadBytes < contract.HeaderLen {
 		bad.add("workload: payload_bytes %d: at least %d, the size of the header with the message's identity", w.PayloadBytes, contract.HeaderLen)

@@ -85,9 +85,9 @@ func (step Step) withheld(c cluster.Config) string {
 	case !ok || !k.OnNode():
 		return ""
 	case c.Untouchable():
-		return "nothing may be done to nodes that somebody else runs; name their pids or containers to have the faults"
+		return "nothing may be done to external nodes; name their pids or containers to have the faults"
 	case k.Ends && c.Vanishing != "":
-		return fmt.Sprintf("container %s is removed when it ends (--rm), and nobody could start it again; run it without --rm to have the faults", c.Vanishing)
+		return fmt.Sprintf("container %s is removed when it ends (--rm), and it could not be started again; run it without --rm to have the faults", c.Vanishing)
 	}
 	return k.Withheld(step.Params, len(c.Containers) > 0)
 }

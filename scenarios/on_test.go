@@ -134,7 +134,7 @@ func TestClaimsThatARunCanShow(t *testing.T) {
 	}
 }
 
-// Before brokers that somebody else runs nothing is armed but the tap.
+// Before external brokers nothing is armed but the tap.
 func TestArmsOnBrokersOfSomebodyElse(t *testing.T) {
 	for name, want := range map[string]string{"mqtt/power-loss": "[]", "mqtt/ack-lost": "[tap]"} {
 		s, err := Load(name)

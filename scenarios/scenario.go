@@ -284,7 +284,7 @@ func (s *Scenario) Speak(protocol, flavor string) error {
 	return s.RunsOn(flavor, s.Protocol)
 }
 
-// At returns a configuration of brokers that somebody else runs with endpoints that are
+// At returns a configuration of external brokers with endpoints that are
 // listeners of the scenario's protocol; any other is returned as it is.
 func (s *Scenario) At(c cluster.Config) cluster.Config {
 	if c.Foreign() {

@@ -33,7 +33,7 @@ func (a *agent) runClient() Tool {
 	t := Tool{
 		Name: "run_client",
 		Description: "Runs a scenario's workload with one SDK on the live cluster and counts what was sent, acknowledged and received. " +
-			"With wait_s 0 traffic goes on for duration_s while you inject_fault.",
+			"With wait_s 0 traffic lasts for duration_s while you inject_fault.",
 		Params: []Param{
 			{Name: "protocol", Type: String, Enum: contract.Protocols()},
 			{Name: "transport", Type: String, Enum: cluster.Transports(), Long: true},

@@ -32,7 +32,7 @@ func clusterAnswer(s keeper.Status, a Answer) ClusterAnswer {
 
 func configParam() Param {
 	return Param{Name: "config", Type: Object, Example: `{"flavor":"reference"}`, Fields: []Param{
-		{Name: "flavor", Type: String, About: "reference is embedded; external is somebody else's", Enum: cluster.FlavorNames(cluster.Any)},
+		{Name: "flavor", Type: String, About: "reference is embedded; external is one that runs already", Enum: cluster.FlavorNames(cluster.Any)},
 		{Name: "binary", Type: String, About: "path"},
 		{Name: "runtime", Type: String, Enum: cluster.RuntimeNames(), About: "default process"},
 		{Name: "image", Type: String, About: "docker"},

@@ -147,7 +147,7 @@ func (a *agent) stopJob(ctx context.Context, call *Call, jobDir *campaigns.JobDi
 	out := RunAnswer{Answer: job.Answer, RunID: jobDir.ID(), RunFacts: RunFacts{Scenario: jobDir.Job.Start.Scenario, Running: job.Running, Phase: history.PhaseDone, Dir: jobDir.Dir}}
 	switch {
 	case !worked:
-		out.Summary = "nobody was working on it: " + job.Summary
+		out.Summary = "no process was working on it: " + job.Summary
 	case job.Running:
 		out.Phase = "stopping"
 		out.Answer = answer("asked to stop: its run is still to be healed and judged, and no other begins",
@@ -159,9 +159,9 @@ func (a *agent) stopJob(ctx context.Context, call *Call, jobDir *campaigns.JobDi
 // goesOn is the call that goes on with a job that was stopped.
 func goesOn(jobDir *campaigns.JobDir) string {
 	if jobDir.Job.Kind == campaigns.Series {
-		return "run_scenario with the same arguments goes on where it was"
+		return "run_scenario with the same arguments resumes it"
 	}
-	return fmt.Sprintf("%s with run_id %q goes on where it was", jobDir.Job.Kind.Tool(), jobDir.ID())
+	return fmt.Sprintf("%s with run_id %q resumes it", jobDir.Job.Kind.Tool(), jobDir.ID())
 }
 
 // awaitJob looks at a job until nobody works on it any more or the time is over.

@@ -93,8 +93,8 @@ func TestReplayRun(t *testing.T) {
 // goes on with it.
 func TestStopRunOfAJob(t *testing.T) {
 	for kind, on := range map[campaigns.Kind]string{
-		campaigns.Replay: `replay_run with run_id "replay-run-1" goes on where it was`,
-		campaigns.Series: "run_scenario with the same arguments goes on where it was",
+		campaigns.Replay: `replay_run with run_id "replay-run-1" resumes it`,
+		campaigns.Series: "run_scenario with the same arguments resumes it",
 	} {
 		d := jobDirOf(t, kind)
 		c := connectTo(t, (&host{runs: t.TempDir(), jobDirs: map[string]*campaigns.JobDir{d.ID(): d}}).server(t, Options{}))
@@ -116,7 +116,7 @@ func TestStopRunOfAJob(t *testing.T) {
 		if err := unlock(); err != nil {
 			t.Fatal(err)
 		}
-		stop(false, "nobody was working on it: stopped after 0 of 3 runs", on)
+		stop(false, "no process was working on it: stopped after 0 of 3 runs", on)
 	}
 }
 

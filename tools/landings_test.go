@@ -59,7 +59,7 @@ func TestFaultThatWasHealedEarly(t *testing.T) {
 	f.status.Phase, f.status.Faults = history.PhaseDone, []keeper.FaultStatus{{ID: "f1", State: history.Landed, Healed: history.HealVerified}}
 	c := connectTo(t, (&host{runs: runs, live: []*fake{f}}).server(t, Options{}))
 	got := structured(t, callTool(t, c, "get_run", map[string]any{"run_id": runID(run)}))
-	if is := fmt.Sprint(got["faults"]); !strings.Contains(is, "landing:partial") || !strings.Contains(is, "somebody asked to heal it after 4.0 s of 20.0 s") {
+	if is := fmt.Sprint(got["faults"]); !strings.Contains(is, "landing:partial") || !strings.Contains(is, "it was healed on request after 4.0 s of 20.0 s") {
 		t.Error(is)
 	}
 }

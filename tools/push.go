@@ -79,7 +79,7 @@ func (a *agent) pushReport() Tool {
 			return PushAnswer{Answer: answer("would publish "+what,
 				"push_report without dry_run"), Published: published}, nil
 		}
-		return PushAnswer{Answer: answer("published "+what, "tell the user where; the page has the verdicts and the roots to quote"), Published: published, Done: true}, nil
+		return PushAnswer{Answer: answer("published "+what, "tell the user the location; the page has the verdicts and the roots to quote"), Published: published, Done: true}, nil
 	})
 }
 

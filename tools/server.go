@@ -170,7 +170,7 @@ func (s *Server) handle(t Tool) server.ToolHandlerFunc {
 		c := &Call{Args: args, Caller: caller, Patience: s.patience(ctx, caller.Client), Progress: p.report}
 		result, err := t.run(ctx, c)
 		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-			err = fmt.Errorf("%s: you stopped waiting, and what it had begun goes on; cluster_status or get_run shows it", t.Name)
+			err = fmt.Errorf("%s: you stopped waiting, and what it had begun is still running; cluster_status or get_run shows it", t.Name)
 		}
 		answered := s.conclude(entry, result, err)
 		noteAnswer(ctx, c, answered)

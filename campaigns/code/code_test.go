@@ -172,7 +172,7 @@ func TestReadTree(t *testing.T) {
 		}
 	}
 	plain := placed(t, source)
-	if tree, err := ReadTree(ctx, plain, "robustmq 0.4.11"); err != nil || len(tree.Notes) != 1 || !strings.Contains(tree.Notes[0], "nobody checked that it is the source of robustmq 0.4.11") {
+	if tree, err := ReadTree(ctx, plain, "robustmq 0.4.11"); err != nil || len(tree.Notes) != 1 || !strings.Contains(tree.Notes[0], "whether it is the source of robustmq 0.4.11 was not checked") {
 		t.Errorf("a directory: %v, %v", tree, err)
 	}
 	for where, want := range map[string]string{filepath.Join(plain, "README.md"): "is no directory", filepath.Join(plain, "none"): "no such file", t.TempDir(): "has no file with one of the extensions"} {

@@ -59,14 +59,14 @@ func ReadTree(ctx context.Context, dir, version string) (*Tree, error) {
 	}
 	if version == "" {
 		t, err := readDir(dir)
-		return t.noting(err, "nobody knows the version of the run's broker; %s was read as it is", dir)
+		return t.noting(err, "the version of the run's broker is not known; %s was read as it is", dir)
 	}
 	if _, err := git(ctx, dir, nil, "rev-parse", "--git-dir"); err != nil {
 		if !strings.Contains(err.Error(), "not a git repository") {
 			return nil, fmt.Errorf("read the source: %w", err)
 		}
 		t, err := readDir(dir)
-		return t.noting(err, "%s is no git repository; nobody checked that it is the source of %s", dir, version)
+		return t.noting(err, "%s is no git repository; whether it is the source of %s was not checked", dir, version)
 	}
 	ref, err := reference(ctx, dir, version)
 	if err != nil {

@@ -193,11 +193,11 @@ func (r RunLine) Times() string {
 	return fmt.Sprint(r.Count)
 }
 
-// Shows is how often, and what that is not: 3, blamed on nobody, not counted.
+// Shows is how often, and what that is not: 3, blame not decided, not counted.
 func (r RunLine) Shows() string {
 	text := r.Times()
 	if r.Undecided {
-		text += ", blamed on nobody"
+		text += ", blame not decided"
 	}
 	if !r.Counted {
 		text += ", not counted"

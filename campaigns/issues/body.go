@@ -141,7 +141,7 @@ func sumOf(text string) string {
 }
 
 // errEdited says that a person edited our part of a text, or took it out.
-var errEdited = errors.New("somebody edited it")
+var errEdited = errors.New("it was edited by hand")
 
 // ours finds our part of a text: its begin and end, and the status that it tells.
 func ours(body, id string) (from, to int, status string, err error) {

@@ -233,7 +233,7 @@ func (g GitHub) repeat(ctx context.Context, request func() error, harmless func(
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case limited && (wait > publish.MostWait || n+1 == attempts):
-			return Fatal{fmt.Errorf("%w; %s; the same command goes on", err, publish.Passes(told))}
+			return Fatal{fmt.Errorf("%w; %s; the same command resumes", err, publish.Passes(told))}
 		case n+1 == attempts || !limited && !harmless(err):
 			return advised(err)
 		}
@@ -249,7 +249,7 @@ func (g GitHub) repeat(ctx context.Context, request func() error, harmless func(
 func advised(err error) error {
 	var answer *github.ErrorResponse
 	if !errors.As(err, &answer) {
-		return Fatal{fmt.Errorf("%w; the same command goes on", err)}
+		return Fatal{fmt.Errorf("%w; the same command resumes", err)}
 	}
 	switch status := answer.Response.StatusCode; {
 	case status == http.StatusUnauthorized:
@@ -259,7 +259,7 @@ func advised(err error) error {
 	case status == http.StatusGone:
 		return Fatal{fmt.Errorf("%w; the repository has no issues: name another one", err)}
 	case status >= http.StatusInternalServerError:
-		return Fatal{fmt.Errorf("%w; the same command goes on", err)}
+		return Fatal{fmt.Errorf("%w; the same command resumes", err)}
 	}
 	return err
 }

@@ -43,7 +43,7 @@ func TestGitHubThatRefuses(t *testing.T) {
 		}}, "", 1},
 		{"creation not valid", []refusal{nil, nil, say(422, "Validation Failed")}, "Validation Failed", 0},
 		{"creation in conflict", []refusal{nil, nil, say(409, "Conflict")}, "Conflict", 0},
-		{"creation of which nobody knows", []refusal{nil, nil, say(502, "x")}, "the same command goes on", 0},
+		{"creation of which nobody knows", []refusal{nil, nil, say(502, "x")}, "the same command resumes", 0},
 		{"creation that a limit refused", []refusal{nil, nil, say(429, "x")}, "", 1},
 	} {
 		f, to := newGitHub(t)

@@ -83,7 +83,7 @@ const (
 	created   = "created"
 	updated   = "updated"
 	unchanged = "unchanged"
-	edited    = "left alone: somebody edited the part that rmq-mcp writes"
+	edited    = "left alone: the part that rmq-mcp writes was edited by hand"
 	foreign   = "none made: an issue without the label rmq-mcp has the finding's ID in it; give it the label, or take the ID out"
 	reopened  = "reopened and updated"
 	needless  = "none made: it is fixed"

@@ -30,7 +30,7 @@ func (m *Mismatch) Error() string {
 	for _, c := range m.Changes {
 		lines = append(lines, "- "+c.String())
 	}
-	return strings.Join(append(lines, "what was frozen counts, and nothing was changed; give the plan another name to plan anew"), "\n")
+	return strings.Join(append(lines, "what was frozen counts, and nothing was changed; give the plan another name to plan again"), "\n")
 }
 
 // Compare answers a [*Mismatch] where a plan is not the frozen one of its name.

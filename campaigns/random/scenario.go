@@ -94,7 +94,7 @@ func title(steps []scenarios.Step, w load) string {
 func prose(s *scenarios.Scenario, seed int64, space Space) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", s.Title)
-	b.WriteString("**Question.** Does what the broker acknowledged survive this? Nobody chose these faults:\n")
+	b.WriteString("**Question.** Does what the broker acknowledged survive this? These faults were drawn at random:\n")
 	fmt.Fprintf(&b, "they were drawn by seed %d for %s of %s, from what can be done to it.\n\n", seed, space.Flavor, nodes(space.Nodes))
 	for i, step := range s.Schedule {
 		fmt.Fprintf(&b, "%d. From %g s to %g s: `%s` of %s.", i+1, step.AtS, step.AtS+step.DurationS, step.Fault, step.Target)

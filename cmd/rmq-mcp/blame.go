@@ -23,8 +23,8 @@ func (a *app) blame() *cobra.Command {
 			"another client library and once on the control broker, as far as the run allows each, and each so often as --times says. Where every\n" +
 			"library fails, and the wire shows nobody at fault, the control broker is run as often as it takes to tell that from chance. It compares what they show:\n" +
 			"the protocol implementation, the broker, one client library, the harness, the environment, or what would decide it.\n" +
-			"Ctrl-C stops in order; the same command goes on where it stopped.\n" +
-			"Exit status: 1 somebody is to blame, 2 that could not be told, 3 the harness could not do its job.",
+			"Ctrl-C stops in order; the same command resumes.\n" +
+			"Exit status: 1 a party is to blame, 2 the blame could not be decided, 3 the harness could not do its job.",
 		Example: "  rmq-mcp blame latest\n  rmq-mcp blame 1121-0220-broker-kill-9-6cb9 --sdk rust/rumqttc@latest",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -67,7 +67,7 @@ func blameJob(stateDir, dir, binary, sdk string, times int) (campaigns.Job, stri
 	}
 	job := campaigns.NewJob(campaigns.Blame, r, shrink.Rule{K: 1, N: 1})
 	if len(r.Wanted) == 0 {
-		return job, "", fmt.Errorf("blame: run %s did not fail, so there is nobody to blame: %s; `rmq-mcp list runs` shows those that did", job.RunID, short(r.Headline))
+		return job, "", fmt.Errorf("blame: run %s did not fail, so there is nothing to attribute: %s; `rmq-mcp list runs` shows those that did", job.RunID, short(r.Headline))
 	}
 	variations, err := variationsOf(r, sdk)
 	job.Variations = slices.Repeat(variations, times)

@@ -46,11 +46,11 @@ func (a *app) campaign() *cobra.Command {
 	ask := defaultCampaign()
 	cmd := &cobra.Command{
 		Use:   "campaign",
-		Short: "Run random faults and workloads for hours, where least was tried",
+		Short: "Run random faults and workloads for hours, favouring what was tried least",
 		Long: "Draws one scenario after the other from what can be done to a broker here, one to four faults of each, runs and judges it,\n" +
 			"and draws the next where coverage (fault, role, phase, workload, client library) is thin. Failures are grouped by what fails;\n" +
 			"with --reduce each new one is reduced to its core. The same seed draws the same.\n" +
-			"Ctrl-C stops in order and shows what was found; the same command goes on where it stopped (docs/campaigns.md);\n" +
+			"Ctrl-C stops in order and shows what was found; the same command resumes (docs/campaigns.md);\n" +
 			"another build of the broker is another campaign.\n" +
 			"Exit status: 0 nothing was found, 1 something was, 2 stopped before, or no run passed, 3 the harness could not do its job.",
 		Example: "  rmq-mcp campaign --for 8h --reduce\n  rmq-mcp campaign --flavor mosquitto --runs 20 --seed 7 --keep findings\n  rmq-mcp run mqtt/random --seed 1934    one of its scenarios again",
@@ -65,7 +65,7 @@ func (a *app) campaign() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.DurationVar(&ask.within, "for", 30*time.Minute, "so long, of all runs and reductions; 0: until --runs")
+	f.DurationVar(&ask.within, "for", 30*time.Minute, "time for all runs and reductions; 0: until --runs")
 	f.IntVar(&ask.runs, "runs", 0, "at most so many runs, without those of reductions; 0: no limit")
 	f.Int64Var(&ask.seed, "seed", 0, "of all that is drawn (default: of the clock)")
 	f.StringVar(&ask.cluster.Flavor, "flavor", cluster.DefaultFlavor, "what the nodes are: "+strings.Join(cluster.FlavorNames(cluster.Own), ", "))
@@ -78,7 +78,7 @@ func (a *app) campaign() *cobra.Command {
 	f.IntVar(&ask.small.rule.N, "of", ask.small.rule.N, "of a reduction: runs of a candidate, at most")
 	f.IntVar(&ask.small.runs, "reduce-runs", ask.small.runs, "of each reduction: at most so many runs; 0: no limit")
 	f.DurationVar(&ask.small.within, "reduce-for", ask.small.within, "of each reduction: at most so long, and never longer than --for leaves")
-	f.BoolVar(&ask.fresh, "fresh", false, "begin anew, also where the same campaign did not end")
+	f.BoolVar(&ask.fresh, "fresh", false, "start over, even if the same campaign did not end")
 	f.BoolVar(&ask.asJSON, "json", false, "print campaign.json on stdout, and nothing else there")
 	clusterFlags(f, &ask.cluster, &ask.set)
 	return cmd
@@ -171,7 +171,7 @@ func (ask campaignAsk) search(dir string, space random.Space, show *matrixDispla
 			return nil, err
 		}
 		if s != nil {
-			show.say("going on with %s after %d runs; --fresh begins anew", s.ID(), len(s.Rounds))
+			show.say("resuming %s after %d runs; --fresh starts over", s.ID(), len(s.Rounds))
 			return s, nil
 		}
 	}

@@ -48,7 +48,7 @@ func printCampaign(out io.Writer, dir string, sum campaigns.SearchSummary, stopp
 	}
 	fmt.Fprintf(out, "\n%s\n", p.bold(sum.Headline))
 	if stopped {
-		fmt.Fprintln(out, "stopped; the same command goes on")
+		fmt.Fprintln(out, "stopped; the same command resumes")
 	}
 	_, err := fmt.Fprintf(out, "report %s\n", filepath.Join(dir, campaigns.SearchMarkdown))
 	return err

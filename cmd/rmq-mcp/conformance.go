@@ -44,8 +44,8 @@ func (a *app) conformance() *cobra.Command {
 			"check for each normative statement of the standards, and of the vendor's pages of mq9, that a client can observe.\n" +
 			"With several nodes what is published is published to the first one, and subscribers are at the last one. A violation\n" +
 			"comes with the packets of its check. --endpoint is an MQTT port, and with --protocol mq9 a NATS port.\n" +
-			"Exit status: 1 where a MUST is violated and the broker is not known for\n" +
-			"it, 2 where something could not be decided, 3 where there is no broker. Ctrl-C stops in order: the checks that were\n" +
+			"Exit status: 1 if a MUST is violated and the broker is not known for\n" +
+			"it, 2 if something could not be decided, 3 if there is no broker. Ctrl-C stops in order: the checks that were\n" +
 			"made are printed, and the others are undecided.",
 		Example: "  rmq-mcp conformance --flavor mosquitto\n  rmq-mcp conformance --flavor robustmq --nodes 3 --only retained,will\n" +
 			"  rmq-mcp conformance --endpoint 127.0.0.1:1883 --protocol mqtt5\n  rmq-mcp conformance --flavor robustmq --protocol mq9",
@@ -64,7 +64,7 @@ func (a *app) conformance() *cobra.Command {
 	flags.StringVar(&f.cluster.VersionSHA256, "broker-sha256", "", "of the archive of --broker-version (default: what is published with it)")
 	flags.StringVar(&f.cluster.Profile, "profile", "", "tested, or as-shipped: the vendor's own defaults")
 	flags.StringToStringVar(&f.set, "set", nil, "`key=value` of the broker's own configuration; repeat it for more")
-	flags.StringArrayVar(&f.cluster.Endpoints, "endpoint", nil, "`host:port` of a broker that somebody else runs; repeat it for each node")
+	flags.StringArrayVar(&f.cluster.Endpoints, "endpoint", nil, "`host:port` of an external broker; repeat it for each node")
 	flags.StringVar(&f.cluster.Username, "username", "", "with --endpoint: who the clients log in as; the password is in "+passwordEnv)
 	flags.StringSliceVar(&f.only, "only", nil, "groups or `names` of checks, or numbers of statements, separated by commas")
 	flags.StringVar(&f.protocol, "protocol", "", "mqtt3, mqtt5 or mq9 (default: all that the flavor may speak, and of --endpoint MQTT)")

@@ -21,8 +21,8 @@ func (a *app) doctor() *cobra.Command {
 		Use:   "doctor",
 		Short: "Show what this host can do, and how each fault would be injected",
 		Long: "Looks at the host, and changes nothing. With --faults it starts a cluster with clients, injects every\n" +
-			"type of fault there is, one after the other, and shows what proved that it landed and was healed.\n" +
-			"Exit status: 1 where one that this host has did not land, or was not healed.",
+			"type of fault, one after the other, and shows the proof that it landed and was healed.\n" +
+			"Exit status: 1 if one that this host has did not land, or was not healed.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if live {

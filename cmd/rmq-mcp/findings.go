@@ -21,7 +21,7 @@ func (a *app) findings() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "findings [ID]",
 		Short: "List the findings of all runs, each violation with one cause once",
-		Long: "Makes findings of all stored runs: a violated claim with one cause, on which versions it was seen and on which not, the runs\n" +
+		Long: "Makes findings of all stored runs: a violated claim with one cause, the versions with and without it, the runs\n" +
 			"that show it, and the smallest scenario that does. With an ID, or the beginning of one, everything about that one.\n" +
 			"Two that were taken for one are parted by a line in findings.parts in the state directory: ID RUN [RUN …]: TITLE (docs/findings.md).",
 		Example: "  rmq-mcp findings\n  rmq-mcp findings robustmq-qos1-no-loss\n  rmq-mcp findings --out findings",

@@ -46,8 +46,8 @@ func (a *app) findingsIssues() *cobra.Command {
 		Use:   "issues OWNER/REPO|--out DIRECTORY [ID...]",
 		Short: "Keep a GitHub issue for each finding, or write its text",
 		Long: "Makes an issue of each finding that has none, and brings the others up to date: new runs, severity and status as labels, a\n" +
-			"comment where the status moved. Without an ID, of the findings of one broker that are blamed on it, in runs that count. The words\n" +
-			"of people stay: titles, other labels, all text outside the part that rmq-mcp writes; an issue that somebody closed as done counts\n" +
+			"comment if the status moved. Without an ID, of the findings of one broker that are blamed on it, in runs that count. The words\n" +
+			"of people stay: titles, other labels, all text outside the part that rmq-mcp writes; an issue that was closed as done counts\n" +
 			"as a claimed fix. The token is RMQ_GITHUB_TOKEN or GITHUB_TOKEN. --dry-run asks GitHub, changes nothing, and prints the texts.\n" +
 			"With --out there is no GitHub: the texts are written as files, for people who file them by hand.",
 		Example: "  rmq-mcp findings issues robustmq/robustmq --dry-run\n  rmq-mcp findings issues me/broker robustmq-no-panic --source ~/robustmq\n  rmq-mcp findings issues --out issues",
@@ -64,8 +64,8 @@ func (a *app) findingsIssues() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVar(&ask.dry, "dry-run", false, "say what would be done, and do nothing")
-	f.StringVar(&ask.out, "out", "", "write the texts into this `directory`, and ask nobody")
-	f.StringVar(&ask.flavor, "flavor", "robustmq", "the `broker` whose findings are kept there, where no ID is given")
+	f.StringVar(&ask.out, "out", "", "write the texts into this `directory`, without GitHub")
+	f.StringVar(&ask.flavor, "flavor", "robustmq", "the `broker` whose findings are kept there, if no ID is given")
 	f.StringVar(&ask.source, "source", "", "git `directory` of the broker's source, for places in the code")
 	f.StringVar(&ask.links, "links", "", "`address` of the published runs")
 	return cmd
@@ -199,7 +199,7 @@ func toReport(all finding.Findings, ids []string, flavor string, memory issues.M
 			return nil, err
 		}
 		if foreign(f) {
-			return nil, fmt.Errorf("finding %s is of somebody else's broker at %s: write that issue by hand", f.ID, f.Subject)
+			return nil, fmt.Errorf("finding %s is of an external broker at %s: write that issue by hand", f.ID, f.Subject)
 		}
 		chosen = append(chosen, issues.Report{Finding: f})
 	}
@@ -212,7 +212,7 @@ func toReport(all finding.Findings, ids []string, flavor string, memory issues.M
 	return chosen, nil
 }
 
-// foreign reports whether a finding is of a broker that somebody else runs, whose addresses it
+// foreign reports whether a finding is of an external broker, whose addresses it
 // has in its name.
 func foreign(f finding.Finding) bool {
 	return f.Party != verdict.SDK && foreignBroker(f.Subject)
@@ -251,7 +251,7 @@ func complete(ctx context.Context, out io.Writer, dir string, r *issues.Report, 
 		return nil
 	}
 	if !found.Checked {
-		fmt.Fprintf(out, "%s: no places in the code, for nobody knows that %s is the source of that run's broker\n", r.Finding.ID, found.Tree)
+		fmt.Fprintf(out, "%s: no places in the code: %s is not known to be the source of that run's broker\n", r.Finding.ID, found.Tree)
 		return nil
 	}
 	r.Places, r.Tree = sure(found.Places, r.Finding), found.Tree

@@ -27,7 +27,7 @@ func (a *app) findingsReplay() *cobra.Command {
 		Long: "Runs the setups that showed each finding on another version of the broker, or with another version of the library that is to\n" +
 			"blame: without an ID, of all that are not fixed. A finding that came in each run takes three runs, a rarer one more, so that its\n" +
 			"absence is chance in one of twenty cases (docs/findings.md). A setup is not run again once it violates the claim there. Each\n" +
-			"run has a seed of its own. Ctrl-C stops in order; the same command goes on where it stopped.",
+			"run has a seed of its own. Ctrl-C stops in order; the same command resumes.",
 		Example: "  rmq-mcp findings replay --broker-version v0.4.12\n  rmq-mcp findings replay robustmq-qos1-no-loss --binary ./broker-server\n" +
 			"  rmq-mcp findings replay paho-mqtt-golang-sdk-honest --sdk go/paho.mqtt.golang@1.5.2",
 		RunE: func(cmd *cobra.Command, ids []string) error {
@@ -206,7 +206,7 @@ func toReplay(all finding.Findings, ids []string, on campaigns.Another) (chosen 
 		}
 	}
 	if len(chosen) == 0 {
-		return nil, errors.New("findings replay: there is no finding that is not fixed and that this version concerns; rmq-mcp findings lists them")
+		return nil, errors.New("findings replay: there is no open finding that concerns this version; rmq-mcp findings lists them")
 	}
 	return chosen, nil
 }

@@ -40,7 +40,7 @@ func (a *app) forward() *cobra.Command {
 			return forward(ctx, cmd.OutOrStdout(), client, node, port, listen)
 		},
 	}
-	cmd.Flags().StringVar(&experiment, "experiment", "", "`run` whose node it is, where several are live")
+	cmd.Flags().StringVar(&experiment, "experiment", "", "the `run` of the node, if several are live")
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`address` to listen on")
 	return cmd
 }

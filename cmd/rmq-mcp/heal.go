@@ -13,7 +13,7 @@ func (a *app) heal() *cobra.Command {
 	return &cobra.Command{
 		Use:   "heal",
 		Short: "Undo what a dead experiment left behind",
-		Long:  "Ends the processes of experiments whose keeper is dead, undoes their faults, and seals and judges what they recorded.",
+		Long:  "Ends the processes of dead experiments, undoes their faults, and seals and judges their records.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := a.absolute()

@@ -29,7 +29,7 @@ func (a *app) install() *cobra.Command {
 		Short: "Put this server into the configuration of an MCP host",
 		Long: "Puts this server, as this very program by its absolute path, into the configuration of an MCP host.\n" +
 			"Other servers, settings and comments stay as they are; beside a file that is changed it is kept as it was.\n" +
-			"--dir and --envelope go into the entry where they are given. HOST is one of " + strings.Join(hostNames(), ", ") + ".",
+			"--dir and --envelope go into the entry if they are given. HOST is one of " + strings.Join(hostNames(), ", ") + ".",
 		Example: "  rmq-mcp install claude-code\n" +
 			"  rmq-mcp install vscode --scope project --dry-run\n" +
 			"  rmq-mcp install mcp.json --file path/to/mcp.json",
@@ -105,7 +105,7 @@ func (a *app) uninstall() *cobra.Command {
 func (in *hosting) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&in.scope, "scope", string(hosts.User), "for whom: `user`, in all projects, or project, in this directory")
-	f.StringVar(&in.file, "file", "", "the host's `file`, where it is not in its usual place")
+	f.StringVar(&in.file, "file", "", "the host's `file`, if it is not in its usual place")
 	f.BoolVar(&in.dryRun, "dry-run", false, "show what would change, and change nothing")
 }
 

@@ -45,7 +45,7 @@ func workOn(ctx context.Context, dir string, jobDir *campaigns.JobDir, begun fun
 	if err != nil {
 		r.Error = err.Error()
 		if ctx.Err() != nil {
-			err, r.Error = context.Canceled, "it was stopped; the same again goes on"
+			err, r.Error = context.Canceled, "it was stopped; the same call resumes it"
 		}
 		err = errors.Join(err, jobDir.Save(r))
 	}

@@ -13,7 +13,7 @@ import (
 // passwordEnv is the password of a user name that was given for brokers of somebody else.
 const passwordEnv = "RMQ_PASSWORD"
 
-// login adds the password to brokers that somebody else runs, where a user name was given
+// login adds the password to external brokers, where a user name was given
 // and nothing else.
 func login(c cluster.Config) cluster.Config {
 	if c.Foreign() && c.Username != "" && c.Password.IsZero() {

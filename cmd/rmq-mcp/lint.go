@@ -20,7 +20,7 @@ func (a *app) lint() *cobra.Command {
 		Short: "Check a skill's folder; without one, the skills in this program",
 		Long: "Holds a skill against the Agent Skills specification, and its words against this program: what is between backticks has to be\n" +
 			"a tool, a parameter, a field of an answer, a scenario, a fault, a claim, a state, or a command line that works.\n" +
-			"Exit status: 1 where something is wrong.",
+			"Exit status: 1 if something is wrong.",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return lintSkills(cmd.OutOrStdout(), args)

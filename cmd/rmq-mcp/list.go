@@ -52,7 +52,7 @@ func (a *app) list() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().StringVar(&q.Claim, "claim", "", "scenarios judged by this claim")
 	cmd.Flags().StringVar(&q.Protocol, "protocol", "", "scenarios that can be run with this protocol: "+strings.Join(contract.Protocols(), ", "))
-	cmd.Flags().StringVar(&q.Flavor, "flavor", "", "scenarios for which this broker has what they need: "+strings.Join(cluster.FlavorNames(cluster.Any), ", "))
+	cmd.Flags().StringVar(&q.Flavor, "flavor", "", "scenarios that this broker supports: "+strings.Join(cluster.FlavorNames(cluster.Any), ", "))
 	cmd.Flags().BoolVar(&noFaults, "no-faults", false, "scenarios that inject nothing")
 	return cmd
 }

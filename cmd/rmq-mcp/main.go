@@ -52,7 +52,7 @@ func newRoot() *cobra.Command {
 	a := &app{}
 	root := &cobra.Command{
 		Use:           "rmq-mcp",
-		Short:         "rmq-mcp breaks a message broker on purpose, accounts for every message, and proves what was lost and by whom.",
+		Short:         "rmq-mcp breaks a message broker on purpose, accounts for every message, and proves the loss.",
 		Args:          unknown,
 		Version:       versionLine(),
 		SilenceErrors: true,

@@ -48,7 +48,7 @@ func (a *app) matrix() *cobra.Command {
 		Long: "Runs scenarios with every SDK that shares a protocol with them and the broker, all with one seed, and says what each\n" +
 			"deviation comes from. Deviations are run again with the tap armed, on a control broker and with the same seed.\n" +
 			"SCENARIO is a name, a pattern like 'mqtt/*', or all.\n" +
-			"Ctrl-C stops in order; the same command goes on where it stopped.\n" +
+			"Ctrl-C stops in order; the same command resumes.\n" +
 			"Exit status: 0 nothing deviates, 1 something is broken, 2 that could not be told, 3 the harness could not do its job.",
 		Example: "  rmq-mcp matrix mqtt/qos-roundtrip\n  rmq-mcp matrix mqtt/broker-kill-9 --flavor robustmq --sdk go,python@2.x --arm tap\n" +
 			"  rmq-mcp matrix all --sdk default --controls --flavor robustmq\n  rmq-mcp matrix --resume",
@@ -69,15 +69,15 @@ func (a *app) matrix() *cobra.Command {
 	f.StringSliceVar(&o.Flavors, "flavor", nil, "what the nodes are: "+strings.Join(cluster.FlavorNames(cluster.Any), ", ")+" (default: the scenario's)")
 	f.StringSliceVar(&o.Protocols, "protocol", nil, "mqtt3, mqtt5, mq9 (default: all that the SDK and the scenario share)")
 	f.StringSliceVar(&o.Transports, "transport", nil, "tcp, tls, ws, wss (default tcp)")
-	f.StringVar(&o.Tier, "tier", "", "smoke or hardening, and release where a scenario has it (default smoke)")
+	f.StringVar(&o.Tier, "tier", "", "smoke or hardening, and release if a scenario has it (default smoke)")
 	f.Int64Var(&o.Seed, "seed", 0, "of every cell (default: of the clock)")
 	f.IntVar(&o.Repeat, "repeat", 1, "runs of each cell")
 	f.BoolVar(&o.NoFaults, "no-faults", false, "the scenarios' workloads alone")
-	f.BoolVar(&o.Controls, "controls", false, "each scenario without its faults as well, and all of that first: what fails there needs no fault")
+	f.BoolVar(&o.Controls, "controls", false, "each scenario without its faults as well, before all others: a failure there needs no fault")
 	f.IntVar(&ask.limits.Jobs, "jobs", 0, "runs at the same time (default: what the processors are idle for)")
 	f.IntVar(&ask.limits.Referees, "referees", matrixReferees, "how many runs more may be made to decide what deviates")
 	f.BoolVar(&ask.resume, "resume", false, "go on with the newest matrix that did not end")
-	f.BoolVar(&ask.fresh, "fresh", false, "begin anew, also where the same matrix did not end")
+	f.BoolVar(&ask.fresh, "fresh", false, "start over, even if the same matrix did not end")
 	f.StringVar(&ask.out, "out", "", "`directory` for matrix.json, matrix.md and matrix.html as well")
 	clusterFlags(f, &o.Config, &ask.set)
 	return cmd
@@ -124,7 +124,7 @@ func (a *app) runMatrix(ctx context.Context, out io.Writer, names []string, ask 
 	c, err = campaigns.NewMatrix(store, a.matrixWork(dir, argv, store, ask.out, show), ask.limits).Run(ctx)
 	show.close()
 	if ctx.Err() != nil {
-		fmt.Fprintf(out, "stopped; `rmq-mcp matrix --resume` goes on\n")
+		fmt.Fprintf(out, "stopped; `rmq-mcp matrix --resume` resumes it\n")
 		return c, exit(exitUndecided)
 	}
 	if err != nil {
@@ -158,7 +158,7 @@ func (a *app) matrixStore(ctx context.Context, out io.Writer, dir string, names 
 			return nil, err
 		}
 		if s != nil {
-			fmt.Fprintf(out, "going on with %s, begun %s; --fresh begins anew\n", s.ID(), s.Started.Local().Format("01-02 15:04"))
+			fmt.Fprintf(out, "resuming %s, begun %s; --fresh starts over\n", s.ID(), s.Started.Local().Format("01-02 15:04"))
 			return s, nil
 		}
 		return newMatrix(dir, plan)
@@ -224,7 +224,7 @@ func planMatrix(ctx context.Context, out io.Writer, dir string, names []string, 
 	return p, err
 }
 
-// reachOne is an error if a broker that somebody else runs lets no client of any scenario in.
+// reachOne is an error if an external broker lets no client of any scenario in.
 func reachOne(ctx context.Context, config cluster.Config, o campaigns.Order) (err error) {
 	for _, s := range o.Scenarios {
 		if err = reach(ctx, keeper.Start{Scenario: s.Name, Cluster: config, Transport: first(o.Transports)}, ""); err == nil {

@@ -43,11 +43,11 @@ func TestPlanRunElsewhere(t *testing.T) {
 		code   int
 		said   string
 	}{
-		{"external", nil, 2, "S1 mqtt/persistent-session on 1 × external, go/rmq-mcp@1, mqtt3, tier smoke is left out: its broker is somebody else's; give --endpoint HOST:PORT for each of its nodes (1)"},
+		{"external", nil, 2, "S1 mqtt/persistent-session on 1 × external, go/rmq-mcp@1, mqtt3, tier smoke is left out: its broker is external; give --endpoint HOST:PORT for each of its nodes (1)"},
 		{"external", []string{"--endpoint", nobody, "--endpoint", nobody}, 2, "is left out"},
 		{"external", []string{"--endpoint", nobody}, exitHarness, nobody},
-		{"reference", []string{"--endpoint", nobody}, exitHarness, "no scenario of elsewhere is on somebody else's broker; leave --endpoint out"},
-		{"reference", []string{"--username", "somebody"}, exitHarness, "--username and --ca are for brokers that somebody else runs"},
+		{"reference", []string{"--endpoint", nobody}, exitHarness, "no scenario of elsewhere is on an external broker; leave --endpoint out"},
+		{"reference", []string{"--username", "somebody"}, exitHarness, "--username and --ca are for external brokers"},
 	} {
 		dir, file := t.TempDir(), filepath.Join(t.TempDir(), "plan.md")
 		text := strings.Replace(elsewhere, "FLAVOR", test.flavor, 1)

@@ -21,7 +21,7 @@ func (a *app) planRun() *cobra.Command {
 		Use:   "run [PLAN]",
 		Short: "Run what is NOT-RUN of a frozen plan, one attempt after the other",
 		Long: "Makes the attempts that are missing, each as an ordinary run, with the scenario as it was frozen, until all are made or the\n" +
-			"plan's budget is used. Ctrl-C stops in order; the same command goes on where it stopped.",
+			"plan's budget is used. Ctrl-C stops in order; the same command resumes.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runPlan(cmd.Context(), cmd.OutOrStdout(), args, most, theirs)
@@ -37,7 +37,7 @@ func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most in
 		return fmt.Errorf("plan run: --most is %d, expected 1 or more", most)
 	}
 	if theirs.Username+theirs.CA != "" && len(theirs.Endpoints) == 0 {
-		return errors.New("plan run: --username and --ca are for brokers that somebody else runs; give --endpoint HOST:PORT for each of their nodes")
+		return errors.New("plan run: --username and --ca are for external brokers; give --endpoint HOST:PORT for each of their nodes")
 	}
 	dir, err := a.state()
 	if err != nil {
@@ -57,13 +57,13 @@ func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most in
 		return err
 	}
 	if len(theirs.Endpoints) > 0 && !slices.ContainsFunc(r.Items, func(it plan.Item) bool { return it.Model.Cluster().Foreign() }) {
-		return fmt.Errorf("plan run: no scenario of %s is on somebody else's broker; leave --endpoint out", r.Plan.Name)
+		return fmt.Errorf("plan run: no scenario of %s is on an external broker; leave --endpoint out", r.Plan.Name)
 	}
 	missing := slices.DeleteFunc(r.Missing(s), func(m plan.Missing) bool {
 		nodes := m.Item.Model.Nodes
 		elsewhere := m.Item.Model.Cluster().Foreign() && nodes != len(theirs.Endpoints)
 		if elsewhere {
-			fmt.Fprintf(out, "%s is left out: its broker is somebody else's; give --endpoint HOST:PORT for each of its nodes (%d)\n", m, nodes)
+			fmt.Fprintf(out, "%s is left out: its broker is external; give --endpoint HOST:PORT for each of its nodes (%d)\n", m, nodes)
 		}
 		return elsewhere
 	})

@@ -98,7 +98,7 @@ func (b *beside) addFindings() error {
 	shown := b.shown(all)
 	for _, f := range all.Findings {
 		if b.shows(f) && named(f) {
-			b.leftOut = append(b.leftOut, fmt.Sprintf("finding %s: its page would have the addresses of somebody else's broker", f.ID))
+			b.leftOut = append(b.leftOut, fmt.Sprintf("finding %s: its page would have the addresses of an external broker", f.ID))
 		}
 	}
 	pages, err := all.Only(shown).Files(b.pageOf("../"))
@@ -173,7 +173,7 @@ func (b *beside) addMatrices() error {
 func (b *beside) publishable(m reports.Matrix) error {
 	for _, c := range m.Cells {
 		if foreignBroker(c.Flavor) {
-			return errors.New("it names the addresses of somebody else's broker")
+			return errors.New("it names the addresses of an external broker")
 		}
 		if c.RunID == "" || c.State == reports.CellStarved {
 			continue
@@ -213,7 +213,7 @@ func (b *beside) addCampaigns() error {
 			continue
 		}
 		if foreignBroker(s.Plan.Cluster.Flavor) {
-			b.leftOut = append(b.leftOut, fmt.Sprintf("campaign %s: it names the addresses of somebody else's broker", s.ID()))
+			b.leftOut = append(b.leftOut, fmt.Sprintf("campaign %s: it names the addresses of an external broker", s.ID()))
 			continue
 		}
 		summary := s.Summary()
@@ -263,7 +263,7 @@ func (b *beside) addPlan(r *plan.Record, pages map[string][]byte) error {
 	}
 	for _, it := range r.Items {
 		if foreignBroker(it.Model.Flavor) {
-			return errors.New("it is about somebody else's broker")
+			return errors.New("it is about an external broker")
 		}
 	}
 	status, err := r.Look(b.dir)

@@ -37,7 +37,7 @@ func (a *app) reduce() *cobra.Command {
 			"nodes of what a run's record froze, for as long as the same claims still fail by the same checkers, and writes the scenario\n" +
 			"that is left.\n" +
 			"A candidate counts as failing when --fails of --of runs fail; one whose fault did not land is unknown, and never passes.\n" +
-			"Ctrl-C stops in order; the same command goes on where it stopped. The time and runs spent until then count.\n" +
+			"Ctrl-C stops in order; the same command resumes. The time and runs spent until then count.\n" +
 			"Exit status: 0 the failure is reduced, 2 it did not come again, 3 the harness could not do its job.",
 		Example: "  rmq-mcp reduce latest\n  rmq-mcp reduce 1121-0220-broker-kill-9-6cb9 --claim qos1-no-loss --fails 1 --of 1 --for 30m",
 		Args:    cobra.ExactArgs(1),
@@ -74,7 +74,7 @@ func (a *app) reduce() *cobra.Command {
 	f.IntVar(&want.rule.K, "fails", want.rule.K, "runs of a candidate that must fail")
 	f.IntVar(&want.rule.N, "of", want.rule.N, "runs of a candidate, at most")
 	f.IntVar(&want.runs, "runs", want.runs, "at most so many runs of all candidates; 0: no limit")
-	f.DurationVar(&want.within, "for", want.within, "at most so long, of all runs; 0: no limit")
+	f.DurationVar(&want.within, "for", want.within, "time for all runs; 0: no limit")
 	ask.flags(cmd)
 	return cmd
 }

@@ -27,7 +27,7 @@ type jobAsk struct {
 func (ask *jobAsk) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&ask.binary, "binary", "", "`path` where the run's broker is now, if it was moved; another build is refused")
-	f.BoolVar(&ask.fresh, "fresh", false, "begin anew, also where the same did not end")
+	f.BoolVar(&ask.fresh, "fresh", false, "start over, even if the same job did not end")
 	f.BoolVar(&ask.asJSON, "json", false, "print result.json on stdout, and nothing else there")
 }
 
@@ -40,8 +40,8 @@ func (a *app) replay() *cobra.Command {
 		Long: "Runs what a run's record froze (scenario, workload, schedule, seed, SDK, broker) several times, one after another. Each is a\n" +
 			"run of its own; the answer is in how many of them the same claims fail by the same checkers. Each report says\n" +
 			"how often its failure came in all repetitions of the run, those of earlier commands among them.\n" +
-			"It stops where the broker is another build by now.\n" +
-			"Ctrl-C stops in order; the same command goes on where it stopped.\n" +
+			"It stops if the broker is another build by now.\n" +
+			"Ctrl-C stops in order; the same command resumes.\n" +
 			"Exit status: that of the run and its repetitions as a series: 0 PASS, 1 FAIL, 2 could not be told, 3 the harness could not do its job.",
 		Example: "  rmq-mcp replay latest\n  rmq-mcp replay 1121-0220-broker-kill-9-6cb9 --times 5",
 		Args:    cobra.ExactArgs(1),
@@ -93,11 +93,11 @@ func (a *app) workHere(ctx context.Context, out io.Writer, job campaigns.Job, sc
 	}
 	fmt.Fprintf(say, "%s\n%s\n", short(job.Was), jobDir.Dir)
 	if n := len(jobDir.Trials); n > 0 {
-		fmt.Fprintf(say, "going on after %d runs; --fresh begins anew\n", n)
+		fmt.Fprintf(say, "resuming after %d runs; --fresh starts over\n", n)
 	}
 	r, err := workOn(ctx, dir, jobDir, func() {}, func(line string) { fmt.Fprintln(say, line) })
 	if errors.Is(err, context.Canceled) {
-		fmt.Fprintf(say, "stopped; the same command goes on\n")
+		fmt.Fprintf(say, "stopped; the same command resumes\n")
 		return r, exit(exitUndecided)
 	}
 	if err != nil {

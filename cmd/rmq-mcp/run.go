@@ -68,10 +68,10 @@ func (a *app) runScenario() *cobra.Command {
 	f.StringVar(&r.transport, "transport", "", "how clients speak to nodes: tcp, tls, ws, wss (default tcp)")
 	f.Int64Var(&r.seed, "seed", 0, "repeat the schedule of an earlier run")
 	f.IntVar(&r.repeat, "repeat", 1, "attempts, one after the other; the verdict is the series'")
-	f.BoolVar(&r.noRepeat, "no-repeat", false, "do not repeat a failure; without it a run that fails is repeated twice with its seed, unless that was to be expected")
+	f.BoolVar(&r.noRepeat, "no-repeat", false, "do not repeat a failure; by default a failure is repeated twice with its seed, unless it was expected")
 	f.BoolVarP(&r.verbose, "verbose", "v", false, "print every claim and every reason")
 	f.BoolVar(&r.noFaults, "no-faults", false, "the scenario's workload alone, as a control for what its faults show")
-	f.StringVar(&r.tier, "tier", "", "smoke or hardening, and release where a scenario has it (default smoke)")
+	f.StringVar(&r.tier, "tier", "", "smoke or hardening, and release if a scenario has it (default smoke)")
 	f.BoolVar(&r.asJSON, "json", false, "print one JSON on stdout and nothing else there: report.json, or of a series its verdict and the report of each run")
 	return cmd
 }
@@ -92,18 +92,18 @@ func clusterFlags(f *pflag.FlagSet, c *cluster.Config, set *map[string]string) {
 	f.StringToStringVar(set, "set", nil, "`key=value` of the broker's own configuration, on top of the profile; repeat it for more")
 	f.StringVar(&c.DiskModel, "disk-model", "", "what an armed disk takes for durable: ext4 (default), xfs, strict")
 	f.IntVar(&c.Nodes, "nodes", 0, "how many nodes, 1 to 5 (default: the scenario's)")
-	f.StringVar(&c.Plant, "plant", "", "`defect` of rmq-mcp's own before the nodes, or in the embedded broker, to see what a client library or the judge makes of it; an unknown one is answered with those that there are")
+	f.StringVar(&c.Plant, "plant", "", "plant a `defect` before the nodes, or in the embedded broker, to test a client library or the judge; an unknown name lists them all")
 }
 
-// foreignFlags are how clients reach brokers that somebody else runs.
+// foreignFlags are how clients reach external brokers.
 func foreignFlags(f *pflag.FlagSet, c *cluster.Config) {
-	f.StringArrayVar(&c.Endpoints, "endpoint", nil, "`host:port` of a broker that somebody else runs; repeat it for each of its nodes")
+	f.StringArrayVar(&c.Endpoints, "endpoint", nil, "`host:port` of an external broker; repeat it for each of its nodes")
 	f.StringVar(&c.Username, "username", "", "with --endpoint: who the clients log in as; the password is in "+passwordEnv)
 	f.StringVar(&c.CA, "ca", "", "`file` of the certificate that clients trust, for --endpoint with tls or wss")
 	setGroup(f, foreignGroup, "endpoint", "username", "ca")
 }
 
-// foreignGroup is the heading of the flags about a broker that somebody else runs.
+// foreignGroup is the heading of the flags about an external broker.
 const foreignGroup = "Flags for a broker that is already running"
 
 // settings are words as the values they stand for: 1 is a number, true a
@@ -372,7 +372,7 @@ func follow(ctx context.Context, client *keeper.Client, show *display, caller ke
 
 // left explains a run that goes on without us.
 func left(client *keeper.Client) error {
-	fmt.Fprintf(os.Stderr, "rmq-mcp: run %s goes on; see it with: rmq-mcp list runs\n", client.Info().ID)
+	fmt.Fprintf(os.Stderr, "rmq-mcp: run %s continues; see it with: rmq-mcp status\n", client.Info().ID)
 	return exit(exitUndecided)
 }
 

@@ -39,7 +39,7 @@ func (a *app) sdksBench() *cobra.Command {
 			"(QoS 1, %d bytes, %d outstanding), and how long that takes from the call of a publish to its acknowledgement, then\n"+
 			"that once more at half of the rate. Each time the driver has a client that is connected directly and one through\n"+
 			"the wire tap, with every packet recorded as in an experiment, and they publish in turns of %s. The broker is\n"+
-			"mosquitto for MQTT where it is installed, the embedded one for MQTT 3.1.1 where it is not, and for mq9, which the\n"+
+			"mosquitto for MQTT if it is installed, otherwise the embedded one for MQTT 3.1.1, and for mq9, which the\n"+
 			"tap does not read. Figures are those of the machine too: let it do nothing else. Exit status: as of check.",
 			clients.BenchPayload, clients.BenchWindow, clients.BenchTurn),
 		Args: cobra.ArbitraryArgs,

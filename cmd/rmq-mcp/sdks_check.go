@@ -38,8 +38,8 @@ func (a *app) sdksCheck() *cobra.Command {
 		Use:   "check [SDK…]",
 		Short: "Run every installed driver against a broker of our own",
 		Long: "Starts brokers on this machine's loopback, and with each driver connects, subscribes, publishes a few messages\n" +
-			"at each QoS, receives them and ends. Exit status: 1 where one failed, or one that was named is not installed;\n" +
-			"2 where one could not be tried, because the broker for its protocol is not here.",
+			"at each QoS, receives them and ends. Exit status: 1 if one failed, or one that was named is not installed;\n" +
+			"2 if one could not be tried, because the broker for its protocol is not here.",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := cmd.OutOrStdout()

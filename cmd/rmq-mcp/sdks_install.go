@@ -17,7 +17,7 @@ func (a *app) sdksInstall() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install SDK… | --all",
 		Short: "Build drivers ahead, so that runs need no network",
-		Long: "Builds the drivers of SDKs, and goes on where one fails. Exit status: 1 where one failed, or one that was\n" +
+		Long: "Builds the drivers of SDKs, and continues if one fails. Exit status: 1 if one failed, or one that was\n" +
 			"named is not supported on this machine; with --all that is said, and fails nothing.",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

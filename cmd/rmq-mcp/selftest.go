@@ -82,10 +82,10 @@ func (a *app) selftest() *cobra.Command {
 		Short: "Test the judge with lying clients, planted defects and weak configurations",
 		Long: "Runs a short scenario, each time with one lie of a client library, one defect planted before the embedded\n" +
 			"broker, or a broker that is configured to keep less than it acknowledges and whose node dies, and looks whether\n" +
-			"the verdict blames the right one of them, and nobody where all is well.\n" +
+			"the verdict blames the right one of them, and no party if all is well.\n" +
 			"With --sdk, --protocol or --endpoint it tries the defects of brokers alone: with other clients, before another broker.\n" +
 			"A run in which the host was starved, or too busy to keep up the load, tells nothing and is made again, up to four times.\n" +
-			"Exit status: 1 where any is wrong.",
+			"Exit status: 1 if any is wrong.",
 		Example: "  rmq-mcp selftest\n  rmq-mcp selftest --only early --only wrong-ack\n" +
 			"  rmq-mcp selftest --endpoint 127.0.0.1:1883 --sdk go,python --protocol mqtt3,mqtt5 --only drop-delivery,corrupt --every 200",
 		Args: cobra.NoArgs,
@@ -100,7 +100,7 @@ func (a *app) selftest() *cobra.Command {
 	f.Int64SliceVar(&t.every, "every", []int64{plant.Every}, "`N`: a planted defect shows once in N packets that it can show in; repeat it for more")
 	f.StringSliceVar(&t.sdks, "sdk", nil, "client libraries in place of the scenario's: go, python@2.x, rust")
 	f.StringSliceVar(&t.protocols, "protocol", nil, "mqtt3, mqtt5 in place of the scenario's")
-	f.StringArrayVar(&t.endpoints, "endpoint", nil, "`host:port` of a broker that somebody else runs, to plant the defects before; repeat it for each")
+	f.StringArrayVar(&t.endpoints, "endpoint", nil, "`host:port` of an external broker, to plant the defects before; repeat it for each")
 	f.BoolVar(&t.asJSON, "json", false, "print JSON")
 	f.BoolVar(&t.markdown, "markdown", false, "print a table in Markdown")
 	f.BoolVar(&t.keep, "keep", false, "keep the runs in the state directory")

@@ -45,9 +45,9 @@ func (a *app) serve() *cobra.Command {
 	f.StringVar(&s.source, "source", "", "`directory` of the broker's source, or its git repository, for find_code to read")
 	f.BoolVar(&s.readOnly, "read-only", false, "offer only tools that change nothing")
 	f.DurationVar(&s.grace, "grace", time.Minute, "how long a cluster explored by hand outlives the last server or terminal that uses it")
-	f.DurationVar(&s.maxWait, "max-wait", 0, "the longest that a call may wait for a run, where its host is known to bear that (default: 45s; over stdio in Claude Code 5m)")
+	f.DurationVar(&s.maxWait, "max-wait", 0, "the longest wait of a call for a run, if its host allows that (default: 45s; over stdio in Claude Code 5m)")
 	f.StringVar(&s.tokenFile, "token-file", "", "`file` with the bearer token")
-	f.BoolVar(&s.noToken, "no-token", false, "let anybody in who reaches the address")
+	f.BoolVar(&s.noToken, "no-token", false, "accept every client that reaches the address")
 	f.StringArrayVar(&s.origins, "origin", nil, "an `origin` of web pages to allow, beside those of this machine")
 	f.StringArrayVar(&s.hosts, "host", nil, "a `name` under which this server is reached, beside localhost")
 	return cmd

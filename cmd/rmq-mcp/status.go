@@ -30,10 +30,10 @@ func (a *app) status() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show live experiments, and how the runs since a time ended",
-		Long: "Lists the experiments that run, their faults in place and the series that go on, and with --since the runs begun since then. It is\n" +
+		Long: "Lists live experiments, their faults in place and live series, and with --since the runs begun since then. It is\n" +
 			"the end of a session without a person (docs/headless.md): the words of an agent count for nothing in it.\n" +
-			"Exit status: 0 nothing goes on, and every run since then passes; 1 one fails; 2 one could not be told, or there is none;\n" +
-			"3 something goes on, a series did not end, or a run was not judged.",
+			"Exit status: 0 nothing is live, and every run since then passes; 1 a run fails; 2 a run is undecided, or there is none;\n" +
+			"3 an experiment or series is live, a series did not end, or a run was not judged.",
 		Example: "  rmq-mcp status\n  rmq-mcp status --since 2026-11-26T18:00:00Z",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -64,7 +64,7 @@ func (a *app) status() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&ask.since, "since", "", "`time` since when runs count, such as 2026-11-26T18:00:00Z")
-	f.BoolVar(&ask.hook, "hook", false, "be a Stop hook of Claude Code: read the session from the input, and print a reason to go on while something of it goes on")
+	f.BoolVar(&ask.hook, "hook", false, "be a Stop hook of Claude Code: read the session from the input, and print a reason to continue while an experiment of it is live")
 	f.BoolVar(&ask.asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -251,7 +251,7 @@ func (s Status) exitCode() int {
 func (s Status) print(out io.Writer) error {
 	lines := s.goesOn()
 	if len(lines) == 0 {
-		lines = []string{"nothing goes on"}
+		lines = []string{"nothing is live"}
 	}
 	for _, line := range lines {
 		fmt.Fprintln(out, plain.Line(line))
@@ -265,7 +265,7 @@ func (s Status) print(out io.Writer) error {
 	}
 	for _, j := range s.Jobs {
 		if !j.Ended && !j.Working {
-			fmt.Fprintf(out, "%s has not ended, and nobody works on it\n", j.ID)
+			fmt.Fprintf(out, "%s has not ended, and no process works on it\n", j.ID)
 		}
 		if j.Unmade > 0 {
 			fmt.Fprintf(out, "%s: %d runs could not be made\n", j.ID, j.Unmade)

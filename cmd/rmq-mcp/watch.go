@@ -48,7 +48,7 @@ func (a *app) watch() *cobra.Command {
 		Long: "Looks for new releases on GitHub, or in a directory of programs and archives, and takes each through a round of steps, within a\n" +
 			"budget of time: " + strings.Join(stepNames(), ", ") + ". At the first look the newest release has a round.\n" +
 			"Each decision is a line of watch/NAME/journal.jsonl in the state directory. There is one watch of a state directory at a time; one that\n" +
-			"was stopped or killed goes on where it was when it is started again (docs/watch.md).\n" +
+			"was stopped or killed resumes when it is started again (docs/watch.md).\n" +
 			"Exit status of --once: 0 all steps are done or left out, 2 some are left for the next look, 3 one was given up, or there was no look.",
 		Example: "  rmq-mcp watch --issues robustmq/robustmq --publish github:me/reports\n  rmq-mcp watch --once --for 2h ./builds --flavor mosquitto\n  rmq-mcp watch --status",
 		Args:    cobra.MaximumNArgs(1),
@@ -93,7 +93,7 @@ func (ask watchAsk) check() error {
 	case ask.asJSON:
 		return errors.New("watch: --json is for --status")
 	case cluster.FlavorNamed(ask.cluster.Flavor).Foreign:
-		return errors.New("watch: it starts the brokers itself; those of somebody else have no releases to start")
+		return errors.New("watch: it starts the brokers itself; external brokers have no releases to start")
 	}
 	for _, step := range ask.skip {
 		if !slices.Contains(stepNames(), step) {
@@ -186,7 +186,7 @@ func (a *app) runWatch(ctx context.Context, out io.Writer, from string, ask watc
 		}
 	}
 	if ctx.Err() != nil {
-		fmt.Fprintln(out, "stopped; the same command goes on")
+		fmt.Fprintln(out, "stopped; the same command resumes")
 		return exit(exitUndecided)
 	}
 	return err

@@ -45,7 +45,7 @@ type Runner func(ctx context.Context, env Env, start Start) (Experiment, error)
 const (
 	IsolationNamespaces = "namespaces" // process 1 of pid, network and mount namespaces
 	IsolationLoopback   = "loopback"   // nodes listen on the host's loopback
-	IsolationHost       = "host"       // the host's network, for brokers that somebody else runs
+	IsolationHost       = "host"       // the host's network, for external brokers
 )
 
 // Env is where an experiment runs.

@@ -52,7 +52,7 @@ func (d drafted) commit() error {
 		return err
 	}
 	if now.path != d.File || !bytes.Equal(now.bytes, d.found.bytes) {
-		return fmt.Errorf("%s was changed by somebody else meanwhile; run this again. Nothing was changed", d.File)
+		return fmt.Errorf("%s was changed by another program meanwhile; run this again. Nothing was changed", d.File)
 	}
 	if d.backup != "" {
 		if err := os.Rename(d.backup, d.Backup); err != nil {

@@ -26,7 +26,7 @@ func (l *ledger) accuse(a *verdict.Anomaly, s shown) {
 	}
 	a.Blame = s.by
 	if s.by == "" {
-		a.Text += "; the wire blames nobody: " + s.words
+		a.Text += "; the packets show no party at fault: " + s.words
 	} else {
 		a.Text += "; the wire shows " + s.words
 	}

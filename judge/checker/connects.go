@@ -99,7 +99,7 @@ func (c *connects) Result(*closing) verdict.Result {
 			}
 		}
 	}
-	r := found.judged(in+found.total, map[string]int64{"clients": in + found.total, "kept_out": found.total}, "no client was let in, and none of which it is known that it should have been")
+	r := found.judged(in+found.total, map[string]int64{"clients": in + found.total, "kept_out": found.total}, "no client connected, and for none is it certain that it should have")
 	switch r.Status {
 	case verdict.Pass:
 		r.Summary = sentence("all of %d clients were let in", in)

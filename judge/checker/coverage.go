@@ -100,7 +100,7 @@ func (c *coverage) end(e exit) {
 	case byKernel:
 		c.ended = append(c.ended, sentence("at %s the kernel ended the process of %s, as there was no memory for it", at, node))
 	case byStranger:
-		c.ended = append(c.ended, sentence("at %s the process of %s ended (%s) by no fault of this run: somebody else ended it", at, node, e.how()))
+		c.ended = append(c.ended, sentence("at %s the process of %s ended (%s) by no fault of this run: another process ended it", at, node, e.how()))
 	case byNobody:
 		c.ended = append(c.ended, sentence("at %s the process of %s ended by no fault of this run, and only its parent knows how", at, node))
 	}

@@ -173,7 +173,7 @@ func (c *expiry) Result(*closing) verdict.Result {
 	looked := c.groups(&found)
 	refused := c.sends(&found)
 	r := found.judged(looked+refused, map[string]int64{"over": looked, "refused": refused, "violations": found.total},
-		"nobody asked for anything that had expired")
+		"no client asked for anything that had expired")
 	switch r.Status {
 	case verdict.Pass:
 		r.Summary = sentence("%d messages and %d sends that came too late found nothing, and none was gone too early", looked, refused)

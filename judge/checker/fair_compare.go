@@ -89,7 +89,7 @@ func (c *fair) compare(of string, group []int32, took []served, k int) (out verd
 		return out, sentence("too few messages: %s of %s, %d in %s, of %d that it takes; raise rate_per_s or fault_s", of, out.Name, out.During.Messages, out.Fault, least)
 	}
 	if out.Slowed = slow || few; out.Slowed && c.explained(out, k) {
-		return out, sentence("the host or a process of rmq-mcp stood still for %.1f s from the beginning of %s on, which may be why %s of %s took so long; run it again with less beside it", c.stood(c.times[k].from, c.end), out.Fault, of, out.Name)
+		return out, sentence("the host or a process of rmq-mcp stood still for %.1f s from the beginning of %s on, which may be why %s of %s took so long; run it again on a less busy machine", c.stood(c.times[k].from, c.end), out.Fault, of, out.Name)
 	}
 	return out, ""
 }

@@ -89,7 +89,7 @@ func (c *kept) Result(*closing) verdict.Result {
 
 // forget lets the broker know no session of a client that comes back.
 func forget(ctx Context) *mutation {
-	m := &mutation{idle: "no session was resumed of which it is known that its time was not over"}
+	m := &mutation{idle: "no session was resumed before its time was certainly over"}
 	m.apply = func(b *history.Batch) *history.Batch {
 		out := b
 		for _, i := range ctx.ledger.rows(b).control {

@@ -232,7 +232,7 @@ func TestMQ9Checkers(t *testing.T) {
 		}, pass, ""},
 		{"nobody looks when it is over", "mq9-message-ttl", func(s *story) {
 			brief(s).acked(q1, 0, 1).look(sub, q1, ok, msg{q1, 0}, msg{q1, 1})
-		}, unknown, "nobody asked"},
+		}, unknown, "no client asked"},
 		{"a clock was changed", "mq9-message-ttl", func(s *story) {
 			brief(s).acked(q1, 0, 1).wait(2*ttl).look(sub, q1, ok, msg{q1, 1}).fault(time.Second)
 			s.landings[0].Type = "clock_jump"
@@ -240,7 +240,7 @@ func TestMQ9Checkers(t *testing.T) {
 		{"a driver that gives no time to live", "mq9-message-ttl", func(s *story) {
 			s.tables.Processes[pub].Cannot = []string{"fetch"}
 			brief(s).acked(q1, 0, 1).wait(2*ttl).look(sub, q1, ok, msg{q1, 1})
-		}, unknown, "nobody asked"},
+		}, unknown, "no client asked"},
 		{"what is over is not lost", "mq9-no-loss", func(s *story) {
 			brief(s).acked(q1, 0, 1).wait(2*ttl).look(sub, q1, ok)
 		}, unknown, "no acknowledged message was due"},

@@ -102,7 +102,7 @@ func (c *oneMember) Result(*closing) verdict.Result {
 		found.add(a)
 	}
 	r := found.judged(judged, map[string]int64{"judged": judged, "duplicated": found.total, "excused": excused},
-		"no message was delivered to a shared subscription while nobody came or went and no fault was in place")
+		"no message was delivered to a shared subscription while its members stayed and no fault was in place")
 	switch r.Status {
 	case verdict.Pass:
 		r.Summary = sentence("each of %d messages that were sent in quiet times reached one member of its group alone; %d others reached more", judged, excused)

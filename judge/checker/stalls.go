@@ -342,7 +342,7 @@ func (c *stalls) stall(process int32, s standstill) verdict.Anomaly {
 	m := c.ledger.sends.find(s.stream, s.seq)
 	end := "got them on the same connection"
 	if s.freed {
-		end = "got them when it connected anew"
+		end = "got them when it reconnected"
 	}
 	a := verdict.Anomaly{
 		Kind: "stalled", Process: process, Stream: s.stream, Seq: s.seq, TimeNS: s.from, Events: events(m.call.index(), m.ret.index(), s.row),

@@ -67,7 +67,7 @@ var aside = regexp.MustCompile(` \([^)]*\)`)
 func wireWords(text string) string {
 	_, words, blames := strings.Cut(text, "; the wire shows ")
 	if !blames {
-		_, words, _ = strings.Cut(text, "; the wire blames nobody: ")
+		_, words, _ = strings.Cut(text, "; the packets show no party at fault: ")
 	}
 	if strings.HasPrefix(words, "of message ") {
 		_, words, _ = strings.Cut(words, ", that ")

@@ -56,7 +56,7 @@ func faultShortfalls(in Input, note noter) (landed int) {
 		case history.Partial:
 			note(FaultPartial, "%s landed in part%s", name, because(why))
 		default:
-			note(FaultIndeterminate, "whether %s landed cannot be told%s", name, because(why))
+			note(FaultIndeterminate, "it is not known whether %s landed%s", name, because(why))
 		}
 		if slices.Contains(in.Coverage.Idle, l.Fault) {
 			note(FaultIdle, "no message was on its way while %s was in place; inject it while a workload runs", name)

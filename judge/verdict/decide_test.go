@@ -169,7 +169,7 @@ func TestDecide(t *testing.T) {
 		{"a landing's own word is not believed", func(in *Input) {
 			in.Landings[0].State = history.Landed
 			in.Landings[0].Proofs = nil
-		}, InconclusiveFault, "cannot be told"},
+		}, InconclusiveFault, "it is not known whether"},
 		{"a fault by hand must land too", func(in *Input) {
 			in.Run.Faults = nil
 			in.Landings[0].Proofs = []history.ProofRecord{alive, refused, still}

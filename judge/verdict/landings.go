@@ -33,7 +33,7 @@ func healedEarly(l history.Landing) string {
 	if t.AskedNS == 0 {
 		return ""
 	}
-	return fmt.Sprintf("somebody asked to heal it after %.1f s of %.1f s",
+	return fmt.Sprintf("it was healed on request after %.1f s of %.1f s",
 		time.Duration(t.AskedNS-t.AppliedNS).Seconds(), time.Duration(t.DurationNS).Seconds())
 }
 

@@ -48,7 +48,7 @@ func read(p history.ProofRecord) (reading, string) {
 	case history.WantStill:
 		return readStill(p, before, during)
 	}
-	return unreadable, fmt.Sprintf("%s: nobody knows how to want %q", p.Name, p.Want)
+	return unreadable, fmt.Sprintf("%s: the wanted value %q is not known", p.Name, p.Want)
 }
 
 func readState(p history.ProofRecord, before, during []history.Sample) (reading, string) {

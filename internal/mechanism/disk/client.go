@@ -191,7 +191,7 @@ func (c *Client) receive(ctx context.Context, n uint64, from chan answer, result
 	case a := <-from: // its last words
 		return a.decode(result)
 	default:
-		return fmt.Errorf("its process %d is gone (%v); stop the cluster and start it anew", c.info.PID, c.err)
+		return fmt.Errorf("its process %d is gone (%v); stop the cluster and start it again", c.info.PID, c.err)
 	}
 }
 

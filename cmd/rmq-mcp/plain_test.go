@@ -1,0 +1,179 @@
+package main
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// measures are what makes a sentence hard to read. Documentation of nats.go and tailscale has
+// hardly any of them.
+var measures = []struct {
+	name string
+	hard func(sentence string) bool
+}{
+	{"two relative words", func(s string) bool { return len(relatives.FindAllString(s, -1)) > 1 }},
+	{"where", regexp.MustCompile(`(?i)\bwhere\b`).MatchString},
+	{"begins with a pronoun", regexp.MustCompile(`^(One|Those|That|Nobody|Nothing)\b`).MatchString},
+	{"nobody", regexp.MustCompile(`(?i)\b(nobody|somebody|anybody)\b`).MatchString},
+	{"unidiomatic", regexp.MustCompile(`(?i)of which it is|cannot be told|so long, of all|beside it\b|\banew\b|\bgoes on\b|cannot be had|\bis had\b`).MatchString},
+}
+
+const plainFile = "testdata/plain.json"
+
+// TestPlain counts sentences that are hard to read, in each page of documentation and in each
+// package's comments and messages. A count may not grow: -update writes lower ones.
+func TestPlain(t *testing.T) {
+	sentences := map[string][]string{}
+	ofPages(t, sentences)
+	ofPackages(t, sentences)
+	var most map[string]map[string]int
+	text, err := os.ReadFile(plainFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &most); err != nil {
+		t.Fatal(err)
+	}
+	counts, totals := map[string]map[string]int{}, map[string]int{}
+	for place, list := range sentences {
+		totals["sentences"] += len(list)
+		for _, m := range measures {
+			var hard []string
+			for _, s := range list {
+				if m.hard(s) {
+					hard = append(hard, s)
+				}
+			}
+			totals[m.name] += len(hard)
+			if len(hard) == 0 {
+				continue
+			}
+			if counts[place] == nil {
+				counts[place] = map[string]int{}
+			}
+			counts[place][m.name] = len(hard)
+			if allowed := most[place][m.name]; len(hard) > allowed && !*update {
+				t.Errorf("%s has %d sentences with %q, at most %d; they are:\n  %s", place, len(hard), m.name, allowed, strings.Join(hard, "\n  "))
+			}
+		}
+	}
+	t.Logf("%v", totals)
+	if *update {
+		text, err := json.MarshalIndent(counts, "", "  ")
+		if err == nil {
+			err = os.WriteFile(plainFile, append(text, '\n'), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var (
+	codeSpan  = regexp.MustCompile("`[^`]*`")
+	linkForm  = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	listPoint = regexp.MustCompile(`^\s*([-*]|\d+\.)\s+`)
+)
+
+// ofPages adds the sentences of the documentation by page, without code, of tables each cell.
+func ofPages(t *testing.T, sentences map[string][]string) {
+	t.Helper()
+	for _, form := range []string{"*.md", "docs/*.md", "clients/*.md", "skills/*/*.md", "skills/*/references/*.md", ".github/*.md"} {
+		files, err := filepath.Glob(filepath.Join("../..", form))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			place, _ := filepath.Rel("../..", file)
+			sentences[filepath.ToSlash(place)] = prose(string(text))
+		}
+	}
+}
+
+func prose(page string) (sentences []string) {
+	var paragraph []string
+	end := func() {
+		for _, s := range stops.Split(strings.Join(paragraph, " "), -1) {
+			if strings.Contains(s, " ") {
+				sentences = append(sentences, s)
+			}
+		}
+		paragraph = nil
+	}
+	fenced := false
+	for line := range strings.Lines(page) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case strings.HasPrefix(strings.TrimSpace(line), "```"):
+			fenced = !fenced
+			end()
+		case fenced || strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "<!--"):
+		case strings.HasPrefix(line, "|"):
+			end()
+			for cell := range strings.SplitSeq(line, "|") {
+				paragraph = []string{plainText(cell)}
+				end()
+			}
+		case strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") || listPoint.MatchString(line):
+			end()
+			paragraph = append(paragraph, plainText(listPoint.ReplaceAllString(strings.TrimLeft(line, "# "), "")))
+		default:
+			paragraph = append(paragraph, plainText(line))
+		}
+	}
+	end()
+	return sentences
+}
+
+func plainText(s string) string {
+	s = linkForm.ReplaceAllString(codeSpan.ReplaceAllString(s, "X"), "$1")
+	return strings.TrimSpace(strings.NewReplacer("*", "", "\\", "").Replace(s))
+}
+
+// ofPackages adds the sentences of comments and messages by package.
+func ofPackages(t *testing.T, sentences map[string][]string) {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains([]string{"testdata", "node_modules", ".git"}, d.Name()):
+			return filepath.SkipDir
+		case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		place, _ := filepath.Rel(root, filepath.Dir(path))
+		comments, messages := filepath.ToSlash(place)+" comments", filepath.ToSlash(place)+" messages"
+		for _, c := range file.Comments {
+			sentences[comments] = append(sentences[comments], stops.Split(strings.Join(strings.Fields(c.Text()), " "), -1)...)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && strings.HasPrefix(lit.Value, `"`) && strings.Count(lit.Value, " ") >= wordsOfMessage {
+				sentences[messages] = append(sentences[messages], stops.Split(strings.Trim(lit.Value, `"`), -1)...)
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
