@@ -49,14 +49,14 @@ func TestResources(t *testing.T) {
 		}
 	}
 	for uri, want := range map[string]string{
-		"scenario://mqtt/nothing":     "there are: mqtt/broker-kill-9",
-		"scenario:///etc/passwd":      "no scenario",
-		"report://../../etc":          "not a run_id",
-		"report://none":               "no run none",
-		"fault://meteor":              "there are kill, pause, stop",
-		"fault://pause":               "nothing is known",
-		"sdk://go":                    "not found",
-		"skill://rmq-chaos/../SECRET": "not found",
+		"scenario://mqtt/nothing":   "there are: mqtt/broker-kill-9",
+		"scenario:///etc/passwd":    "no scenario",
+		"report://../../etc":        "not a run_id",
+		"report://none":             "no run none",
+		"fault://meteor":            "there are kill, pause, stop",
+		"fault://pause":             "nothing is known",
+		"sdk://go":                  "not found",
+		"skill://rmq-mcp/../SECRET": "not found",
 	} {
 		if _, err := readResource(t, c, uri); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", uri, err)
@@ -75,12 +75,12 @@ func TestCompletion(t *testing.T) {
 		want                []string
 		total               int
 	}{
-		{"rmq-chaos", "scenario", "qos", []string{"mqtt/qos-roundtrip"}, 1},
-		{"rmq-chaos", "sdk", "PA", []string{"go/paho.mqtt.golang@1.5.1", "python/paho-mqtt@2.1.0"}, 2},
-		{"rmq-chaos", "sdk", "python/", []string{"python/aiomqtt@2.4.0", "python/paho-mqtt@2.1.0"}, 2},
-		{"rmq-chaos", "fault", "s", []string{"stop", "pause"}, 2}, // that which begins with it first
-		{"rmq-chaos", "run", "1126-00", nil, 10},
-		{"rmq-chaos", "question", "why", []string{}, 0},
+		{"rmq-mcp", "scenario", "qos", []string{"mqtt/qos-roundtrip"}, 1},
+		{"rmq-mcp", "sdk", "PA", []string{"go/paho.mqtt.golang@1.5.1", "python/paho-mqtt@2.1.0"}, 2},
+		{"rmq-mcp", "sdk", "python/", []string{"python/aiomqtt@2.4.0", "python/paho-mqtt@2.1.0"}, 2},
+		{"rmq-mcp", "fault", "s", []string{"stop", "pause"}, 2}, // that which begins with it first
+		{"rmq-mcp", "run", "1126-00", nil, 10},
+		{"rmq-mcp", "question", "why", []string{}, 0},
 		{"scenario://{+name}", "name", "mqtt/b", []string{"mqtt/broker-kill-9"}, 1},
 		{"report://{+name}", "name", "", nil, 120},
 		{"fault://{+name}", "name", "kil", []string{"kill"}, 1},

@@ -12,7 +12,7 @@ import (
 func TestSkillPrompts(t *testing.T) {
 	c := connectTo(t, (&host{}).server(t, Options{ReadOnly: true}))
 	ask := mcp.GetPromptRequest{}
-	ask.Params.Name = "rmq-chaos"
+	ask.Params.Name = "rmq-mcp"
 	got, err := c.GetPrompt(t.Context(), ask)
 	if err != nil {
 		t.Fatal(err)

@@ -162,7 +162,7 @@ func TestHeadless(t *testing.T) {
 	state, published := t.TempDir(), filepath.Join(t.TempDir(), "published")
 	envelope := filepath.Join(t.TempDir(), "envelope.yaml")
 	config := filepath.Join(t.TempDir(), "mcp.json")
-	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"rmq-chaos": map[string]any{
+	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"rmq-mcp": map[string]any{
 		"type": "stdio", "command": binary(), "args": []string{"serve", "--dir", state, "--envelope", envelope},
 	}}})
 	if err == nil {
@@ -175,7 +175,7 @@ func TestHeadless(t *testing.T) {
 		t.Fatal(err)
 	}
 	call := func(tool string, input map[string]any) func(string) modeltest.Turn {
-		return func(string) modeltest.Turn { return modeltest.Turn{Tool: "mcp__rmq-chaos__" + tool, Input: input} }
+		return func(string) modeltest.Turn { return modeltest.Turn{Tool: "mcp__rmq-mcp__" + tool, Input: input} }
 	}
 	runs := func(conversation string) (ids []string) {
 		for _, id := range runID.FindAllString(conversation, -1) {
@@ -204,11 +204,11 @@ func TestHeadless(t *testing.T) {
 		func(string) modeltest.Turn { return modeltest.Turn{Say: "Everything is lost. FAIL."} },
 	)
 	began := time.Now().UTC().Truncate(time.Second)
-	got := claude(t, m, nil, "--mcp-config", config, "--strict-mcp-config", "--allowedTools", "mcp__rmq-chaos__*")
-	if foreign := slices.DeleteFunc(slices.Clone(got.tools), func(n string) bool { return strings.HasPrefix(n, "mcp__rmq-chaos__") }); len(foreign) > 0 || len(got.tools) < 15 {
+	got := claude(t, m, nil, "--mcp-config", config, "--strict-mcp-config", "--allowedTools", "mcp__rmq-mcp__*")
+	if foreign := slices.DeleteFunc(slices.Clone(got.tools), func(n string) bool { return strings.HasPrefix(n, "mcp__rmq-mcp__") }); len(foreign) > 0 || len(got.tools) < 15 {
 		t.Errorf("the agent has %q", got.tools)
 	}
-	if got.denied > 0 || got.failed || !slices.Equal(got.servers, []string{"rmq-chaos connected"}) {
+	if got.denied > 0 || got.failed || !slices.Equal(got.servers, []string{"rmq-mcp connected"}) {
 		t.Errorf("%+v", got)
 	}
 	for _, text := range failedCalls(t, m.Seen()[len(m.Seen())-1]) {
@@ -241,14 +241,14 @@ func TestStopHook(t *testing.T) {
 	state := t.TempDir()
 	call := func(tool string, input map[string]any) func(string) modeltest.Turn {
 		return func(string) modeltest.Turn {
-			return modeltest.Turn{Tool: "mcp__plugin_rmq-mcp_rmq-chaos__" + tool, Input: input}
+			return modeltest.Turn{Tool: "mcp__plugin_rmq-mcp_rmq-mcp__" + tool, Input: input}
 		}
 	}
 	say := func(text string) func(string) modeltest.Turn {
 		return func(string) modeltest.Turn { return modeltest.Turn{Say: text} }
 	}
 	m := modeltest.New(t, call("cluster_start", map[string]any{"nodes": 1}), say("I am done."), call("cluster_stop", nil), say("Now I am."))
-	got := claude(t, m, []string{"XDG_STATE_HOME=" + state}, "--plugin-dir", root, "--allowedTools", "mcp__plugin_rmq-mcp_rmq-chaos__*")
+	got := claude(t, m, []string{"XDG_STATE_HOME=" + state}, "--plugin-dir", root, "--allowedTools", "mcp__plugin_rmq-mcp_rmq-mcp__*")
 	if got.words != "Now I am." || got.denied > 0 {
 		t.Errorf("%+v", got)
 	}

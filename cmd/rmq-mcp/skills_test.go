@@ -40,7 +40,7 @@ func TestSkillsForOtherHosts(t *testing.T) {
 	if len(prompts.Prompts) != len(all) || len(resources.Resources) != files {
 		t.Errorf("%d prompts of %d skills, %d resources of %d files", len(prompts.Prompts), len(all), len(resources.Resources), files)
 	}
-	if _, err := a.session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "skill://rmq-chaos/none.md"}); err == nil {
+	if _, err := a.session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "skill://rmq-mcp/none.md"}); err == nil {
 		t.Error("a resource that there is not was read")
 	}
 }

@@ -13,14 +13,14 @@ func TestDiff(t *testing.T) {
 		"minified":         `{"TABLE":{"a":{"command":"a","env":{"TOKEN":"secret"}}}}`,
 		"last in one line": "{\n  \"TABLE\": {\n    \"a\": {\"env\": {\"TOKEN\": \"secret\"}}\n  }\n}\n",
 		"in lines":         "{\n  \"TABLE\": {\n    \"a\": {\n      \"env\": {\"TOKEN\": \"secret\"}\n    }\n  }\n}\n",
-		"ours with a key":  `{"TABLE": {"rmq-chaos": {"command": "/old", "args": ["serve"], "env": {"KEY": "secret"}}, "z": {}}}`,
-		"ours in lines":    "{\n  \"TABLE\": {\n    \"rmq-chaos\": {\n      \"command\": \"/old\",\n      \"env\": {\"KEY\": \"secret\"}\n    }\n  }\n}\n",
+		"ours with a key":  `{"TABLE": {"rmq-mcp": {"command": "/old", "args": ["serve"], "env": {"KEY": "secret"}}, "z": {}}}`,
+		"ours in lines":    "{\n  \"TABLE\": {\n    \"rmq-mcp\": {\n      \"command\": \"/old\",\n      \"env\": {\"KEY\": \"secret\"}\n    }\n  }\n}\n",
 	}
 	tomls := map[string]string{
 		"no last line":    "[mcp_servers.a.env]\nTOKEN = \"secret\"",
 		"lines":           "[mcp_servers.a.env]\nTOKEN = \"secret\"\n",
-		"ours with a key": "[mcp_servers.rmq-chaos]\ncommand = '/old'\nargs = ['serve']\nenv = { KEY = 'secret' }\n",
-		"ours, no last":   "[mcp_servers.rmq-chaos]\ncommand = '/old'\nargs = ['serve']\n[mcp_servers.rmq-chaos.env]\nKEY = 'secret'",
+		"ours with a key": "[mcp_servers.rmq-mcp]\ncommand = '/old'\nargs = ['serve']\nenv = { KEY = 'secret' }\n",
+		"ours, no last":   "[mcp_servers.rmq-mcp]\ncommand = '/old'\nargs = ['serve']\n[mcp_servers.rmq-mcp.env]\nKEY = 'secret'",
 	}
 	everywhere(t, func(t *testing.T, target Target) {
 		cases := jsons
@@ -35,11 +35,11 @@ func TestDiff(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			diff := c.Diff()
-			if !strings.HasPrefix(diff, c.File+"\n") || !strings.Contains(diff, `+ rmq-chaos: command "/opt/rmq-mcp", args ["serve"]`) || strings.Contains(diff, "secret") {
+			if !strings.HasPrefix(diff, c.File+"\n") || !strings.Contains(diff, `+ rmq-mcp: command "/opt/rmq-mcp", args ["serve"]`) || strings.Contains(diff, "secret") {
 				t.Errorf("%s, install:\n%s", name, diff)
 			}
 			ours := strings.HasPrefix(name, "ours")
-			if ours != strings.Contains(diff, `- rmq-chaos: command "/old", args [`) || ours != strings.Contains(diff, `"env"`) {
+			if ours != strings.Contains(diff, `- rmq-mcp: command "/old", args [`) || ours != strings.Contains(diff, `"env"`) {
 				t.Errorf("%s, what is there is not what goes:\n%s", name, diff)
 			}
 			if content(t, target.Path) != before {
@@ -52,7 +52,7 @@ func TestDiff(t *testing.T) {
 			if c, err = target.Uninstall(); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if diff := c.Diff(); !strings.Contains(diff, "- rmq-chaos: command ") || strings.Contains(diff, "secret") || strings.Contains(diff, "\n+") {
+			if diff := c.Diff(); !strings.Contains(diff, "- rmq-mcp: command ") || strings.Contains(diff, "secret") || strings.Contains(diff, "\n+") {
 				t.Errorf("%s, uninstall:\n%s", name, diff)
 			}
 			if content(t, target.Path) != before {

@@ -14,12 +14,12 @@ func FuzzEdit(f *testing.F) {
 			f.Add([]byte(strings.ReplaceAll(text, `"{}"`, `"mcpServers"`)))
 		}
 	}
-	f.Add([]byte("{\"mcpServers\": {\"a\": 1 // x\n, \"rmq-chaos\": {} }}"))
-	f.Add([]byte("{\"mcpServers\": {\"rmq-chaos\": {}, /* b */ \"a\": 1 // x\n}}"))
-	f.Add([]byte("{\"mcpServers\": { // x\n\"rmq-chaos\": {} /* y */ ,}}"))
+	f.Add([]byte("{\"mcpServers\": {\"a\": 1 // x\n, \"rmq-mcp\": {} }}"))
+	f.Add([]byte("{\"mcpServers\": {\"rmq-mcp\": {}, /* b */ \"a\": 1 // x\n}}"))
+	f.Add([]byte("{\"mcpServers\": { // x\n\"rmq-mcp\": {} /* y */ ,}}"))
 	f.Add([]byte("{\"//\":0}"))
-	f.Add([]byte("{\"mcpServers\": {\"a\": {\"url\": \"https://a\"}, \"rmq-chaos\": {} }}"))
-	f.Add([]byte("{\"mcpServers\": { /* // */ \"rmq-chaos\": {} /* y */ ,}}"))
+	f.Add([]byte("{\"mcpServers\": {\"a\": {\"url\": \"https://a\"}, \"rmq-mcp\": {} }}"))
+	f.Add([]byte("{\"mcpServers\": { /* // */ \"rmq-mcp\": {} /* y */ ,}}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, s := range []syntax{jsonText{}, jsonText{plain: true}, tomlText{}} {
 			was, err := s.decode(text)

@@ -19,25 +19,25 @@ func TestRefused(t *testing.T) {
 			"[]":                                   {"line 1", "object", "mend it"},
 			"{\n  \"TABLE\": []\n}":                {"line 2", "TABLE", "by hand"},
 			"{\"TABLE\": {},\n \"TABLE\": {}}":     {"line 2", "second time", "by hand"},
-			"{\"TABLE\": {\"rmq-chaos\": {\"url\": \"http://x/\"}}}":   {"not started by a command", "uninstall"},
-			"{\"TABLE\": {\n \"rmq-chaos\": \"x\"}}":                   {"line 2", "by hand"},
+			"{\"TABLE\": {\"rmq-mcp\": {\"url\": \"http://x/\"}}}":     {"not started by a command", "uninstall"},
+			"{\"TABLE\": {\n \"rmq-mcp\": \"x\"}}":                     {"line 2", "by hand"},
 			"\xff\xfe{\x00}\x00":                                       {"not UTF-8", "save it"},
 			"{\n  // a comment that Claude cannot read\n  \"a\": 1\n}": {"line 2, column 3", "no comments", "mend it"},
 			"{\"TABLE\": {\n  \"a\": 1,\n}}":                           {"line 3, column 1", "no comma", "mend it"},
 		}
 		if target.Host.Name == "codex" {
 			broken = map[string][]string{
-				"a = 1\n[mcp_servers\n":                            {"line 2", "mend it"},
-				"a = 1\na = 2\n":                                   {"line 2", "mend it"},
-				"\nmcp_servers = { a = { command = \"a\" } }\n":    {"line 2", "inline", "by hand", "[mcp_servers.rmq-chaos]"},
-				"[mcp_servers]\nrmq-chaos = { command = \"a\" }\n": {"line 2", "inline", "by hand"},
-				"[mcp_servers.rmq-chaos]\nurl = \"http://x/\"\n":   {"not started by a command", "uninstall"},
-				"mcp_servers = 3\n":                                {"line 1", "by hand"},
-				"mcp_servers.rmq-chaos.command = \"a\"\n":          {"not written as a table", "by hand"},
-				"[mcp_servers.a]\n[[mcp_servers.rmq-chaos]]\n":     {"line 2", "by hand"},
-				"mcp_servers = {\nrmq-chaos = 3 }\n":               {"line 1", "by hand"},
-				"[mcp_servers]\nrmq-chaos = \"x\"\n":               {"line 2", "by hand"},
-				"\xff\xfea\x00":                                    {"not UTF-8", "save it"},
+				"a = 1\n[mcp_servers\n":                          {"line 2", "mend it"},
+				"a = 1\na = 2\n":                                 {"line 2", "mend it"},
+				"\nmcp_servers = { a = { command = \"a\" } }\n":  {"line 2", "inline", "by hand", "[mcp_servers.rmq-mcp]"},
+				"[mcp_servers]\nrmq-mcp = { command = \"a\" }\n": {"line 2", "inline", "by hand"},
+				"[mcp_servers.rmq-mcp]\nurl = \"http://x/\"\n":   {"not started by a command", "uninstall"},
+				"mcp_servers = 3\n":                              {"line 1", "by hand"},
+				"mcp_servers.rmq-mcp.command = \"a\"\n":          {"not written as a table", "by hand"},
+				"[mcp_servers.a]\n[[mcp_servers.rmq-mcp]]\n":     {"line 2", "by hand"},
+				"mcp_servers = {\nrmq-mcp = 3 }\n":               {"line 1", "by hand"},
+				"[mcp_servers]\nrmq-mcp = \"x\"\n":               {"line 2", "by hand"},
+				"\xff\xfea\x00":                                  {"not UTF-8", "save it"},
 			}
 		}
 		for text, says := range broken {
@@ -67,9 +67,9 @@ func TestRefused(t *testing.T) {
 // not taken for nothing.
 func TestNoTable(t *testing.T) {
 	everywhere(t, func(t *testing.T, target Target) {
-		texts := []string{"{\"TABLE\": {\n \"rmq-chaos\": \"x\"}}", "{\"TABLE\": {\"a\": {},\n \"rmq-chaos\": null}}", "{\n\"TABLE\": {\"rmq-chaos\": []}}"}
+		texts := []string{"{\"TABLE\": {\n \"rmq-mcp\": \"x\"}}", "{\"TABLE\": {\"a\": {},\n \"rmq-mcp\": null}}", "{\n\"TABLE\": {\"rmq-mcp\": []}}"}
 		if target.Host.Name == "codex" {
-			texts = []string{"[mcp_servers]\nrmq-chaos = 'x'\n", "\n[[mcp_servers.rmq-chaos]]\ncommand = 'x'\n", "\nmcp_servers = { rmq-chaos = 1 }\n"}
+			texts = []string{"[mcp_servers]\nrmq-mcp = 'x'\n", "\n[[mcp_servers.rmq-mcp]]\ncommand = 'x'\n", "\nmcp_servers = { rmq-mcp = 1 }\n"}
 		}
 		for _, text := range texts {
 			save(t, target.Path, strings.ReplaceAll(text, "TABLE", target.Host.table))
@@ -77,7 +77,7 @@ func TestNoTable(t *testing.T) {
 			_, gone := target.Uninstall()
 			_, _, read := target.Installed()
 			for _, err := range []error{err, gone, read} {
-				if err == nil || !strings.Contains(err.Error(), "line 2: rmq-chaos") || !strings.Contains(err.Error(), "by hand") {
+				if err == nil || !strings.Contains(err.Error(), "line 2: rmq-mcp") || !strings.Contains(err.Error(), "by hand") {
 					t.Errorf("%q: %v", text, err)
 				}
 			}

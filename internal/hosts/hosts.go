@@ -12,7 +12,7 @@ import (
 )
 
 // Name is the server's name in every host.
-const Name = "rmq-chaos"
+const Name = "rmq-mcp"
 
 // A Host is a program that starts MCP servers named in a file.
 type Host struct {

@@ -137,10 +137,10 @@ func everywhere(t *testing.T, test func(t *testing.T, target Target)) {
 // TestFresh installs where there is no file, twice, and takes it out again.
 func TestFresh(t *testing.T) {
 	want := map[string]string{
-		"claude-code":    "{\n  \"mcpServers\": {\n    \"rmq-chaos\": {\n      \"type\": \"stdio\",\n      \"command\": \"/opt/rmq-mcp\",\n      \"args\": [\"serve\"]\n    }\n  }\n}\n",
-		"claude-desktop": "{\n  \"mcpServers\": {\n    \"rmq-chaos\": {\n      \"command\": \"/opt/rmq-mcp\",\n      \"args\": [\"serve\"]\n    }\n  }\n}\n",
-		"vscode":         "{\n  \"servers\": {\n    \"rmq-chaos\": {\n      \"type\": \"stdio\",\n      \"command\": \"/opt/rmq-mcp\",\n      \"args\": [\"serve\"]\n    }\n  }\n}\n",
-		"codex":          "[mcp_servers.rmq-chaos]\ncommand = \"/opt/rmq-mcp\"\nargs = [\"serve\"]\n",
+		"claude-code":    "{\n  \"mcpServers\": {\n    \"rmq-mcp\": {\n      \"type\": \"stdio\",\n      \"command\": \"/opt/rmq-mcp\",\n      \"args\": [\"serve\"]\n    }\n  }\n}\n",
+		"claude-desktop": "{\n  \"mcpServers\": {\n    \"rmq-mcp\": {\n      \"command\": \"/opt/rmq-mcp\",\n      \"args\": [\"serve\"]\n    }\n  }\n}\n",
+		"vscode":         "{\n  \"servers\": {\n    \"rmq-mcp\": {\n      \"type\": \"stdio\",\n      \"command\": \"/opt/rmq-mcp\",\n      \"args\": [\"serve\"]\n    }\n  }\n}\n",
+		"codex":          "[mcp_servers.rmq-mcp]\ncommand = \"/opt/rmq-mcp\"\nargs = [\"serve\"]\n",
 	}
 	want["cursor"], want["gemini"], want["mcp.json"] = want["claude-code"], want["claude-desktop"], want["claude-desktop"]
 	everywhere(t, func(t *testing.T, target Target) {
@@ -190,7 +190,7 @@ var texts = map[string]string{
 	"* trailing commas": "{\n  \"{}\": {\n    \"a\": {\"command\": \"a\",},\n    \"b\": {}, // note\n  },\n}\n",
 	"* only comments":   "{\n  // nothing yet\n}\n",
 	"* comment in line": "{\"{}\": {\"a\": {} /* b */ } // c\n}\n",
-	"* commented out":   "{\n  \"{}\": {\n    // \"rmq-chaos\": {}\n  }\n}\n",
+	"* commented out":   "{\n  \"{}\": {\n    // \"rmq-mcp\": {}\n  }\n}\n",
 }
 
 // tomls are the same for TOML.
@@ -202,7 +202,7 @@ var tomls = map[string]string{
 	"a parent":         "[mcp_servers]\n\n[mcp_servers.a]\ncommand = 'a'\n# end",
 	"lines of windows": "model = \"m\"\r\n\r\n[mcp_servers.a]\r\ncommand = \"a\"\r\n",
 	"byte order mark":  "\xef\xbb\xbfmodel = \"m\"\r\n",
-	"commented out":    "# [mcp_servers.rmq-chaos]\n# command = \"x\"\n",
+	"commented out":    "# [mcp_servers.rmq-mcp]\n# command = \"x\"\n",
 	"lists of tables":  "[[hooks]]\nname = \"a\"\n\n[[hooks]]\nname = \"b\"\n",
 }
 
@@ -321,13 +321,13 @@ func TestLater(t *testing.T) {
 // changes, what a user added stays.
 func TestOurs(t *testing.T) {
 	everywhere(t, func(t *testing.T, target Target) {
-		before := `{"TABLE": {"rmq-chaos": {"args": ["old"], /* by hand */ "command": "/old", "env": {"RMQ_ROBUSTMQ_BIN": "/b"}}, "z": {}}}`
+		before := `{"TABLE": {"rmq-mcp": {"args": ["old"], /* by hand */ "command": "/old", "env": {"RMQ_ROBUSTMQ_BIN": "/b"}}, "z": {}}}`
 		if target.Host.syntax == (jsonText{plain: true}) {
 			before = strings.ReplaceAll(before, "/* by hand */ ", "")
 		}
 		before = strings.ReplaceAll(before, "TABLE", target.Host.table)
 		if target.Host.Name == "codex" {
-			before = "[mcp_servers.rmq-chaos] # ours\nargs = [\n  'old',\n] # by hand\ncommand = '/old'\nstartup_timeout_sec = 20\n[mcp_servers.rmq-chaos.env]\nRMQ_ROBUSTMQ_BIN = '/b'\n# of z\n[mcp_servers.z]\n"
+			before = "[mcp_servers.rmq-mcp] # ours\nargs = [\n  'old',\n] # by hand\ncommand = '/old'\nstartup_timeout_sec = 20\n[mcp_servers.rmq-mcp.env]\nRMQ_ROBUSTMQ_BIN = '/b'\n# of z\n[mcp_servers.z]\n"
 		}
 		save(t, target.Path, before)
 		c := install(t, target, entry)
