@@ -13,6 +13,7 @@ import (
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/figures"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
@@ -357,7 +358,7 @@ func (s *session) waits() string {
 	if missing == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d subscribers lack %d deliveries; if none comes it gives up in %.0f s", subscribers, missing, max(0, time.Until(s.until).Seconds()))
+	return figures.Sprintf("%d subscribers lack %d deliveries; if none comes it gives up in %.0f s", subscribers, missing, max(0, time.Until(s.until).Seconds()))
 }
 
 // had is what each process of a listener has of a stream.

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"html"
 	"math"
-	"strconv"
 	"strings"
+
+	"github.com/robustmq/rmq-mcp/internal/figures"
 )
 
 // svg writes a picture's elements. Coordinates have one decimal, so that the
@@ -70,10 +71,4 @@ func niceStep(span float64, n int) float64 {
 }
 
 // thousands writes 12345 as 12,345.
-func thousands(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func thousands(n int64) string { return figures.Sprintf("%d", n) }

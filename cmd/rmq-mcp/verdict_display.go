@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/robustmq/rmq-mcp/internal/figures"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -171,13 +172,13 @@ func counted(r verdict.Result, processes []string) string {
 	}
 	var kinds []string
 	for kind, n := range byKind {
-		text := fmt.Sprintf("%d %s", n, kind)
+		text := figures.Sprintf("%d %s", n, kind)
 		clients := byClient[kind]
 		slices.SortFunc(clients, func(a, b of) int { return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.name, b.name)) })
 		const most = 4
 		var list []string
 		for _, c := range clients[:min(most, len(clients))] {
-			list = append(list, fmt.Sprintf("%s %d", c.name, c.count))
+			list = append(list, figures.Sprintf("%s %d", c.name, c.count))
 		}
 		if more := len(clients) - most; more > 0 {
 			list = append(list, plural(more, "more client"))

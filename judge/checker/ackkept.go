@@ -182,9 +182,9 @@ func (c *ackKept) Result(*closing) verdict.Result {
 		"no group that had acknowledged something was delivered anything")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("none of %d deliveries was of a message that its group had acknowledged", c.judged)
+		r.Summary = summary("none of %d deliveries was of a message that its group had acknowledged", c.judged)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d deliveries were of messages that their group had acknowledged, the first: %s", c.found.total, c.judged, r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d deliveries were of messages that their group had acknowledged, the first: %s", c.found.total, c.judged, r.Anomalies[0].Text)
 	}
 	return r
 }

@@ -93,9 +93,9 @@ func (c *connackFirst) Result(*closing) verdict.Result {
 	r := c.found.judged(c.judged, map[string]int64{"connections": c.judged, "before_connack": c.found.total}, "the broker answered no CONNECT")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("on each of %d connections CONNACK was the broker's first packet", c.judged)
+		r.Summary = summary("on each of %d connections CONNACK was the broker's first packet", c.judged)
 	case verdict.Fail:
-		r.Summary = sentence("on %d of %d connections the broker sent another packet before CONNACK, the first: %s", c.found.total, c.judged, r.Anomalies[0].Text)
+		r.Summary = summary("on %d of %d connections the broker sent another packet before CONNACK, the first: %s", c.found.total, c.judged, r.Anomalies[0].Text)
 	}
 	return r
 }

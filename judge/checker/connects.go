@@ -102,9 +102,9 @@ func (c *connects) Result(*closing) verdict.Result {
 	r := found.judged(in+found.total, map[string]int64{"clients": in + found.total, "kept_out": found.total}, "no client connected, and for none is it certain that it should have")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("all of %d clients were let in", in)
+		r.Summary = summary("all of %d clients were let in", in)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d clients were never let in, the first: %s", found.total, in+found.total, r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d clients were never let in, the first: %s", found.total, in+found.total, r.Anomalies[0].Text)
 	}
 	return r
 }

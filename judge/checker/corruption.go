@@ -51,9 +51,9 @@ func (c *corruption) Result(*closing) verdict.Result {
 	r := c.found.judged(c.seen, map[string]int64{"delivered": c.seen, "corrupted": c.found.total}, "nothing was delivered")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("the checksums of %d deliveries match", c.seen)
+		r.Summary = summary("the checksums of %d deliveries match", c.seen)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d deliveries are corrupted, the first: %s", c.found.total, c.seen, r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d deliveries are corrupted, the first: %s", c.found.total, c.seen, r.Anomalies[0].Text)
 	}
 	return r
 }

@@ -66,9 +66,9 @@ func (c *delivers) Result(*closing) verdict.Result {
 	r := found.judged(judged, map[string]int64{"acknowledged": judged, "undelivered": found.total}, "no client acknowledged a message")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("all of %d messages that clients acknowledged reached their application", judged)
+		r.Summary = summary("all of %d messages that clients acknowledged reached their application", judged)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d messages that clients acknowledged never reached their application, the first: %s", found.total, judged, r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d messages that clients acknowledged never reached their application, the first: %s", found.total, judged, r.Anomalies[0].Text)
 	}
 	return r
 }

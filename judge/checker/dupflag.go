@@ -82,9 +82,9 @@ func (c *dupFlag) Result(*closing) verdict.Result {
 		"no delivery of QoS 1 to an SDK that shows DUP")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("%d of %d deliveries of QoS 1 were repetitions on the same connection, none of them without DUP", c.judged, c.seen)
+		r.Summary = summary("%d of %d deliveries of QoS 1 were repetitions on the same connection, none of them without DUP", c.judged, c.seen)
 	case verdict.Fail:
-		r.Summary = sentence("%d deliveries of QoS 1 were repeated without DUP, the first: %s", found.total, r.Anomalies[0].Text)
+		r.Summary = summary("%d deliveries of QoS 1 were repeated without DUP, the first: %s", found.total, r.Anomalies[0].Text)
 	}
 	return r
 }

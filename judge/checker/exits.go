@@ -51,9 +51,9 @@ func (c *exits) Result(*closing) verdict.Result {
 	r := c.found.judged(n, map[string]int64{"nodes": n, "exits": c.found.total}, "no node is known")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("none of %d nodes ended by itself", n)
+		r.Summary = summary("none of %d nodes ended by itself", n)
 	case verdict.Fail:
-		r.Summary = sentence("%d exits, the first: %s", c.found.total, r.Anomalies[0].Text)
+		r.Summary = summary("%d exits, the first: %s", c.found.total, r.Anomalies[0].Text)
 	}
 	return r
 }

@@ -176,9 +176,9 @@ func (c *expiry) Result(*closing) verdict.Result {
 		"no client asked for anything that had expired")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("%d messages and %d sends that came too late found nothing, and none was gone too early", looked, refused)
+		r.Summary = summary("%d messages and %d sends that came too late found nothing, and none was gone too early", looked, refused)
 	case verdict.Fail:
-		r.Summary = sentence("%d times something lived on, or not as long as it was to, the first: %s", found.total, r.Anomalies[0].Text)
+		r.Summary = summary("%d times something lived on, or not as long as it was to, the first: %s", found.total, r.Anomalies[0].Text)
 	}
 	return r
 }

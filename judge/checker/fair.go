@@ -323,12 +323,12 @@ func (c *fair) Result(*closing) verdict.Result {
 	r.Groups = groups
 	switch {
 	case r.Status == verdict.Fail:
-		r.Summary = sentence("%d of %d times a group was served worse while another client misbehaved, the first: %s", found.total, judged, r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d times a group was served worse while another client misbehaved, the first: %s", found.total, judged, r.Anomalies[0].Text)
 	case len(thin) > 0:
 		r.Status, r.Summary, r.Reasons = verdict.Unknown, thin[0], some(thin)
 	case r.Status == verdict.Pass:
 		slowest := slices.MaxFunc(groups, func(a, b verdict.Group) int { return cmp.Compare(a.During.P99MS, b.During.P99MS) })
-		r.Summary = sentence("%d times a group was served as before while another client misbehaved; the slowest was %s of %s in %s, 99%% within %s", judged, slowest.Of, slowest.Name, slowest.Fault, millis(slowest.During.P99MS))
+		r.Summary = summary("%d times a group was served as before while another client misbehaved; the slowest was %s of %s in %s, 99%% within %s", judged, slowest.Of, slowest.Name, slowest.Fault, millis(slowest.During.P99MS))
 	}
 	return r
 }

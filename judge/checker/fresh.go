@@ -102,9 +102,9 @@ func (c *fresh) Result(*closing) verdict.Result {
 	r := found.judged(c.judged, map[string]int64{"connections": c.judged, "feigned": found.total}, "no client connected for the first time or asked for a clean session")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("%d connections that could have no session were told of none", c.judged)
+		r.Summary = summary("%d connections that could have no session were told of none", c.judged)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d connections that could have no session were told of one, the first: %s", found.total, c.judged, r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d connections that could have no session were told of one, the first: %s", found.total, c.judged, r.Anomalies[0].Text)
 	}
 	return r
 }

@@ -221,9 +221,9 @@ func (c *granted) Result(*closing) verdict.Result {
 	r := found.judged(c.seen, map[string]int64{"delivered": c.seen, "wrong_qos": wrong}, "nothing was delivered on a subscription that was granted a QoS")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("all of %d deliveries came with the lower of the published and the granted QoS", c.seen)
+		r.Summary = summary("all of %d deliveries came with the lower of the published and the granted QoS", c.seen)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d deliveries came with a wrong QoS, the first: %s", wrong, c.seen, r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d deliveries came with a wrong QoS, the first: %s", wrong, c.seen, r.Anomalies[0].Text)
 	}
 	return r
 }

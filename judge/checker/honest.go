@@ -138,9 +138,9 @@ func (c *honest) Result(*closing) verdict.Result {
 	r := c.found.judged(c.judged, map[string]int64{"judged": c.judged, "false_acks": c.found.total}, "no publish was said to be done")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("all of %d publishes that were said to be done had been acknowledged on the wire before", c.judged)
+		r.Summary = summary("all of %d publishes that were said to be done had been acknowledged on the wire before", c.judged)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d publishes were said to be done before the broker had acknowledged them, the first: %s", c.found.total, c.judged, r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d publishes were said to be done before the broker had acknowledged them, the first: %s", c.found.total, c.judged, r.Anomalies[0].Text)
 	}
 	return r
 }

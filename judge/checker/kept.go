@@ -77,9 +77,9 @@ func (c *kept) Result(*closing) verdict.Result {
 		"no client with a persistent session came back")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("%d reconnections found their session", c.back)
+		r.Summary = summary("%d reconnections found their session", c.back)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d reconnections found no session, the first: %s", c.found.total, c.back, r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d reconnections found no session, the first: %s", c.found.total, c.back, r.Anomalies[0].Text)
 	}
 	if r.Status != verdict.Fail && len(c.doubts) > 0 {
 		unsure(&r, c.doubts[0], some(c.doubts[1:])...)

@@ -69,7 +69,7 @@ func (c *leaks) Result(*closing) verdict.Result {
 	}
 	r := found.judged(read, map[string]int64{"nodes": read, "leaking": found.total}, "no node's connections were read later than ten seconds after the last fault")
 	if r.Status == verdict.Pass {
-		r.Summary = sentence("%d nodes have closed every connection that its client closed", read)
+		r.Summary = summary("%d nodes have closed every connection that its client closed", read)
 	}
 	if r.Status == verdict.Fail {
 		r.Summary = r.Anomalies[0].Text

@@ -70,9 +70,9 @@ func (c *lives) Result(*closing) verdict.Result {
 	r := c.found.judged(c.ended, map[string]int64{"processes": c.ended, "died": c.found.total}, "no client's process ended")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("none of %d processes of clients ended on its own", c.ended)
+		r.Summary = summary("none of %d processes of clients ended on its own", c.ended)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d processes of clients ended on their own, the first: %s", c.found.total, c.ended, r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d processes of clients ended on their own, the first: %s", c.found.total, c.ended, r.Anomalies[0].Text)
 	}
 	return r
 }

@@ -84,18 +84,29 @@ func (c *loss) Result(end *closing) verdict.Result {
 	}, "no acknowledged message was due to any persistent subscriber")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("none of %d acknowledged deliveries is missing", due)
+		r.Summary = summary("all of %d due deliveries arrived", due)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d acknowledged deliveries never arrived (%d with their session), the first: %s", found.total, due, session, r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d due deliveries were lost%s; first: %s", found.total, due, withSessions(session, found.total), r.Anomalies[0].Text)
 		c.stored(&r)
 	}
 	c.ledger.queues.excuse(&r, missed.of[overLimit])
 	doubtful(&r, missed.of[doubted], missed.doubt)
 	if r.Status == verdict.Pass && len(why) > 0 {
-		r.Summary = sentence("%d of %d acknowledged deliveries had not arrived when the run ended", waiting, due)
+		r.Summary = summary("%d of %d due deliveries had not arrived when the run ended", waiting, due)
 		unsure(&r, "a subscriber had not drained when the run ended: its missing messages may still have been in flight and are not counted as lost", some(why)...)
 	}
 	return r
+}
+
+// withSessions says how many of the losses the loss of a session explains.
+func withSessions(n, of int64) string {
+	switch n {
+	case 0:
+		return ""
+	case of:
+		return ", all because the broker forgot the session"
+	}
+	return summary(", %d of them because the broker forgot the session", n)
 }
 
 // stored says how many of the messages that the broker had it cannot have stored, where it
@@ -107,12 +118,12 @@ func (c *loss) stored(r *verdict.Result) {
 	}
 	r.Counts["not_stored"] = missing
 	if missing > 0 {
-		r.Summary += sentence(". The broker's own storage has too few messages of the %d topics that it was asked about: at least %d that it acknowledged or delivered are not in it", topics, missing)
+		r.Summary += summary(". The broker's own storage has too few messages of the %d topics that it was asked about: at least %d that it acknowledged or delivered are not in it", topics, missing)
 		return
 	}
-	r.Summary += sentence(". The broker's own storage has no fewer messages than it acknowledged or delivered of the %d topics that it was asked about", topics)
+	r.Summary += summary(". The broker's own storage has no fewer messages than it acknowledged or delivered of the %d topics that it was asked about", topics)
 	if others > 0 {
-		r.Summary += sentence("; up to %d of unknown outcome or of QoS 0 may be there in their place", others)
+		r.Summary += summary("; up to %d of unknown outcome or of QoS 0 may be there in their place", others)
 	}
 }
 

@@ -172,9 +172,9 @@ func (c *mailboxList) Result(*closing) verdict.Result {
 	}
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("%d lists had every mailbox that was to be there, and none that had expired", len(c.lists))
+		r.Summary = summary("%d lists had every mailbox that was to be there, and none that had expired", len(c.lists))
 	case verdict.Fail:
-		r.Summary = sentence("%d entries of %d lists were wrong, the first: %s", found.total, len(c.lists), r.Anomalies[0].Text)
+		r.Summary = summary("%d entries of %d lists were wrong, the first: %s", found.total, len(c.lists), r.Anomalies[0].Text)
 	}
 	return r
 }

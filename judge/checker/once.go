@@ -139,9 +139,9 @@ func (c *once) Result(*closing) verdict.Result {
 		sentence("no delivery of QoS %d could be judged%s", c.qos, c.whyNot()))
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("none of %d deliveries of QoS %d came twice", c.seen, c.qos)
+		r.Summary = summary("none of %d deliveries of QoS %d came twice", c.seen, c.qos)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d deliveries of QoS %d came again, the first: %s", c.found.total, c.seen, c.qos, r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d deliveries of QoS %d came again, the first: %s", c.found.total, c.seen, c.qos, r.Anomalies[0].Text)
 	}
 	return r
 }

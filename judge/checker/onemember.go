@@ -105,9 +105,9 @@ func (c *oneMember) Result(*closing) verdict.Result {
 		"no message was delivered to a shared subscription while its members stayed and no fault was in place")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("each of %d messages that were sent in quiet times reached one member of its group alone; %d others reached more", judged, excused)
+		r.Summary = summary("each of %d messages that were sent in quiet times reached one member of its group alone; %d others reached more", judged, excused)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d messages that were sent in quiet times reached two members of a group, the first: %s", found.total, judged, r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d messages that were sent in quiet times reached two members of a group, the first: %s", found.total, judged, r.Anomalies[0].Text)
 	}
 	return r
 }

@@ -92,12 +92,12 @@ func (c *oneWorker) Result(*closing) verdict.Result {
 		"no worker was delivered anything after another one of its group had acknowledged something")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("none of %d deliveries to workers was of a message that another one of the group had acknowledged before the fetch", c.judged)
+		r.Summary = summary("none of %d deliveries to workers was of a message that another one of the group had acknowledged before the fetch", c.judged)
 		if several > 0 {
-			r.Summary += sentence("; %d messages reached more than one worker, by fetches that no acknowledgement came before", several)
+			r.Summary += summary("; %d messages reached more than one worker, by fetches that no acknowledgement came before", several)
 		}
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d deliveries to workers were of messages that another one of the group had acknowledged before the fetch, the first: %s", c.found.total, c.judged, r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d deliveries to workers were of messages that another one of the group had acknowledged before the fetch, the first: %s", c.found.total, c.judged, r.Anomalies[0].Text)
 	}
 	return r
 }

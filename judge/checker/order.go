@@ -288,9 +288,9 @@ func (c *order) Result(*closing) verdict.Result {
 	}, "nothing was delivered that has an order")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("%d first deliveries came in order, over %d pairs of stream and subscriber", c.seen, pairs)
+		r.Summary = summary("%d first deliveries came in order, over %d pairs of stream and subscriber", c.seen, pairs)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d first deliveries came out of order, the first: %s", found.total, c.seen, r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d first deliveries came out of order, the first: %s", found.total, c.seen, r.Anomalies[0].Text)
 	}
 	return r
 }

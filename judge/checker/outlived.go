@@ -143,9 +143,9 @@ func (c *outlived) Result(*closing) verdict.Result {
 	r := c.found.judged(c.back, map[string]int64{"reconnects": c.back, "session_outlived": c.found.total}, nobody)
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("%d reconnections after the end of a session found none", c.back)
+		r.Summary = summary("%d reconnections after the end of a session found none", c.back)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d reconnections found a session that had expired, the first: %s", c.found.total, c.back, r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d reconnections found a session that had expired, the first: %s", c.found.total, c.back, r.Anomalies[0].Text)
 	}
 	return r
 }

@@ -50,9 +50,9 @@ func (c *panics) Result(*closing) verdict.Result {
 	r := c.found.judged(n, map[string]int64{"nodes": n, "panics": c.found.total}, "no node is known")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("the logs of %d nodes show no panic", n)
+		r.Summary = summary("the logs of %d nodes show no panic", n)
 	case verdict.Fail:
-		r.Summary = sentence("%d panics in the logs, the first: %s", c.found.total, r.Anomalies[0].Text)
+		r.Summary = summary("%d panics in the logs, the first: %s", c.found.total, r.Anomalies[0].Text)
 	}
 	return r
 }

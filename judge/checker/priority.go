@@ -81,9 +81,9 @@ func (c *priority) Result(*closing) verdict.Result {
 		"no answer that was seen had messages of several priorities")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("%d answers with messages of several priorities had the higher before the lower", c.mixed)
+		r.Summary = summary("%d answers with messages of several priorities had the higher before the lower", c.mixed)
 	case verdict.Fail:
-		r.Summary = sentence("%d messages stood behind one of a lower priority in the same answer, the first: %s", c.found.total, r.Anomalies[0].Text)
+		r.Summary = summary("%d messages stood behind one of a lower priority in the same answer, the first: %s", c.found.total, r.Anomalies[0].Text)
 	}
 	return r
 }

@@ -76,13 +76,13 @@ func (c *progress) Result(*closing) verdict.Result {
 	r := found.judged(int64(len(c.ledger.windows)), map[string]int64{"faults": int64(len(c.ledger.windows)), "silences": found.total, "longest_ms": longest / 1e6}, "")
 	switch {
 	case r.Status == verdict.Fail:
-		r.Summary = sentence("publishers went unanswered for up to %s, allowed are %s: %s", clock(longest), clock(c.bound), r.Anomalies[0].Text)
+		r.Summary = summary("publishers went unanswered for up to %s, allowed are %s: %s", clock(longest), clock(c.bound), r.Anomalies[0].Text)
 	case open > int64(1e9):
 		r.Status = verdict.Unknown
-		r.Summary = sentence("publishing ended %s after the last acknowledgement", clock(open))
+		r.Summary = summary("publishing ended %s after the last acknowledgement", clock(open))
 		r.Reasons = []string{r.Summary + ", before the bound of " + clock(c.bound) + " could tell"}
 	default:
-		r.Summary = sentence("the longest silence around a fault was %s, allowed are %s", clock(longest), clock(c.bound))
+		r.Summary = summary("the longest silence around a fault was %s, allowed are %s", clock(longest), clock(c.bound))
 	}
 	return r
 }

@@ -142,6 +142,6 @@ func doubtful(r *verdict.Result, n int64, why promise) {
 	if r.Status != verdict.Pass || n == 0 {
 		return
 	}
-	r.Summary += sentence(", but %d in sessions that may have been over", n)
+	r.Summary += summary(", but %d in sessions that may have been over", n)
 	unsure(r, sentence("the broker did not know the session of a client that came back: %s", why))
 }

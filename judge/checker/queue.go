@@ -230,9 +230,9 @@ func (q *queues) excuse(r *verdict.Result, over int64) {
 	switch {
 	case r.Status != verdict.Pass || over == 0:
 	case q.known:
-		r.Summary += sentence(", but %d, for which there was no room: the broker keeps %d messages for a session, by its documentation", over, q.limit)
+		r.Summary += summary(", but %d, for which there was no room: the broker keeps %d messages for a session, by its documentation", over, q.limit)
 	default:
-		r.Summary += sentence(", but %d, of subscribers for whom %d messages or more may have waited", over, q.limit)
+		r.Summary += summary(", but %d, of subscribers for whom %d messages or more may have waited", over, q.limit)
 		unsure(r, sentence("how many messages this broker keeps for a session is not known, and some keep no more than %d: run it at a lower rate, or with a broker whose limit is known", q.limit))
 	}
 }

@@ -181,11 +181,11 @@ func (c *recovery) Result(*closing) verdict.Result {
 		r.Counts[countEnded] = ended
 	}
 	if r.Status == verdict.Fail {
-		r.Summary = sentence("%d of %d nodes did not serve within %s of %s, the first: %s", found.total, n, clock(c.bound), c.origin(), r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d nodes did not serve within %s of %s, the first: %s", found.total, n, clock(c.bound), c.origin(), r.Anomalies[0].Text)
 		return r
 	}
 	r.Counts["slowest_ms"] = slowest / 1e6
-	r.Summary = sentence("all of %d nodes took a publish and delivered a message within %s of %s", n, clock(slowest), c.origin())
+	r.Summary = summary("all of %d nodes took a publish and delivered a message within %s of %s", n, clock(slowest), c.origin())
 	return r
 }
 

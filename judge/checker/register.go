@@ -143,12 +143,12 @@ func (c *register) Result(*closing) verdict.Result {
 		"no retained message was read")
 	switch {
 	case r.Status == verdict.Fail:
-		r.Summary = sentence("%d of %d registers are not linearizable, the first: %s", found.total, len(c.names), r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d registers are not linearizable, the first: %s", found.total, len(c.names), r.Anomalies[0].Text)
 	case unknown > 0:
 		r.Status, r.Reasons = verdict.Unknown, reasons
 		r.Summary = reasons[0]
 	case r.Status == verdict.Pass:
-		r.Summary = sentence("%d reads of %d registers are linearizable", reads, len(c.names))
+		r.Summary = summary("%d reads of %d registers are linearizable", reads, len(c.names))
 	}
 	return r
 }

@@ -131,9 +131,9 @@ func (c *resubscribes) Result(*closing) verdict.Result {
 	r := c.found.judged(c.judged, map[string]int64{"judged": c.judged, "unsubscribed": c.found.total}, "no subscriber connected without a session")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("subscribers subscribed after each of %d connects without a session", c.judged)
+		r.Summary = summary("subscribers subscribed after each of %d connects without a session", c.judged)
 	case verdict.Fail:
-		r.Summary = sentence("subscribers did not subscribe after %d of %d connects without a session, the first: %s", c.found.total, c.judged, r.Anomalies[0].Text)
+		r.Summary = summary("subscribers did not subscribe after %d of %d connects without a session, the first: %s", c.found.total, c.judged, r.Anomalies[0].Text)
 	}
 	return r
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/robustmq/rmq-mcp/internal/figures"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
@@ -109,6 +110,9 @@ func events(indices ...int64) []int64 {
 	slices.Sort(list)
 	return slices.Compact(list)
 }
+
+// summary is a sentence about a whole result, with separators in its numbers.
+func summary(format string, args ...any) string { return figures.Sprintf(format, args...) }
 
 func sentence(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 

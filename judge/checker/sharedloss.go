@@ -68,15 +68,15 @@ func (c *sharedLoss) Result(end *closing) verdict.Result {
 	}, "no acknowledged message was due to a group of subscribers that all keep their sessions")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("each of %d acknowledged messages reached a member of its group", due)
+		r.Summary = summary("each of %d acknowledged messages reached a member of its group", due)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d acknowledged messages reached no member of a group (%d with a session), the first: %s", found.total, due, session, r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d acknowledged messages reached no member of a group (%d with a session), the first: %s", found.total, due, session, r.Anomalies[0].Text)
 	}
 	l.queues.excuse(&r, missed.of[overLimit])
 	doubtful(&r, missed.of[doubted], missed.doubt)
 	switch {
 	case r.Status == verdict.Pass && len(why) > 0:
-		r.Summary = sentence("%d of %d acknowledged messages had not arrived when the run ended", waiting, due)
+		r.Summary = summary("%d of %d acknowledged messages had not arrived when the run ended", waiting, due)
 		unsure(&r, "a member had not drained when the run ended: the missing messages of its group may still have been in flight and are not counted as lost", some(why)...)
 	case r.Status == verdict.Fail && c.strange():
 		unsure(&r, "nothing at all was delivered through a shared subscription: MQTT 3.1.1 knows none, and a broker without them takes $share for a topic like any other; run it with mqtt5")

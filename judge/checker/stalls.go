@@ -331,9 +331,9 @@ func (c *stalls) Result(*closing) verdict.Result {
 	r := found.judged(c.judged, map[string]int64{"delivered": c.judged, "stalls": found.total, "stalled": messages, "longest_ms": longest / 1e6}, "nothing was delivered")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("none of %d deliveries kept its subscriber waiting for more than %s", c.judged, clock(c.bound))
+		r.Summary = summary("none of %d deliveries kept its subscriber waiting for more than %s", c.judged, clock(c.bound))
 	case verdict.Fail:
-		r.Summary = sentence("%d deliveries kept their subscribers waiting for up to %s, allowed are %s: %s", messages, clock(longest), clock(c.bound), r.Anomalies[0].Text)
+		r.Summary = summary("%d deliveries kept their subscribers waiting for up to %s, allowed are %s: %s", messages, clock(longest), clock(c.bound), r.Anomalies[0].Text)
 	}
 	return r
 }

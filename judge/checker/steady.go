@@ -182,12 +182,12 @@ func (c *steady) Result(*closing) verdict.Result {
 	r.Trends = trends
 	switch {
 	case r.Status == verdict.Fail:
-		r.Summary = sentence("%d of %d trends grow faster than their budget, the first: %s", found.total, all, r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d trends grow faster than their budget, the first: %s", found.total, all, r.Anomalies[0].Text)
 	case len(unsure) > 0:
 		r.Status, r.Reasons = verdict.Unknown, unsure
-		r.Summary = sentence("of %d trends %d are undecided, the first: %s", all, len(unsure), unsure[0])
+		r.Summary = summary("of %d trends %d are undecided, the first: %s", all, len(unsure), unsure[0])
 	default:
-		r.Summary = sentence("nothing grew faster than its budget from %s to %s at %d nodes; %s", clock(from), clock(to), nodes, c.seen(trends))
+		r.Summary = summary("nothing grew faster than its budget from %s to %s at %d nodes; %s", clock(from), clock(to), nodes, c.seen(trends))
 	}
 	return r
 }

@@ -340,9 +340,9 @@ func (c *talk) Result(*closing) verdict.Result {
 	r := c.found.judged(c.judged, map[string]int64{"judged": c.judged, c.rule.kind: c.found.total}, c.rule.nobody)
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence(c.rule.holds, c.judged)
+		r.Summary = summary(c.rule.holds, c.judged)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d packets violated the rule, the first: %s", c.found.total, c.judged, r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d packets violated the rule, the first: %s", c.found.total, c.judged, r.Anomalies[0].Text)
 	}
 	return r
 }

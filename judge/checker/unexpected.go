@@ -174,9 +174,9 @@ func (c *unexpected) Result(*closing) verdict.Result {
 	}, "nothing was delivered")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("all of %d deliveries had been sent, to a subscriber", c.seen)
+		r.Summary = summary("all of %d deliveries had been sent, to a subscriber", c.seen)
 	case verdict.Fail:
-		r.Summary = sentence("%d of %d deliveries were unexpected, the first: %s", found.total, c.seen, r.Anomalies[0].Text)
+		r.Summary = summary("%d of %d deliveries were unexpected, the first: %s", found.total, c.seen, r.Anomalies[0].Text)
 	}
 	return r
 }

@@ -155,9 +155,9 @@ func (c *willOnce) Result(*closing) verdict.Result {
 	}, "no client with a will left or was lost")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = sentence("the wills of %d connections that ended by DISCONNECT were not published, those of %d that were lost were, once", left, lost)
+		r.Summary = summary("the wills of %d connections that ended by DISCONNECT were not published, those of %d that were lost were, once", left, lost)
 	case verdict.Fail:
-		r.Summary = sentence("%d wills were missing, %d came twice, %d after DISCONNECT, the first: %s", missing, twice, undue, r.Anomalies[0].Text)
+		r.Summary = summary("%d wills were missing, %d came twice, %d after DISCONNECT, the first: %s", missing, twice, undue, r.Anomalies[0].Text)
 	}
 	l.queues.excuse(&r, over)
 	if r.Status == verdict.Pass && len(waiting) > 0 {

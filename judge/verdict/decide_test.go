@@ -148,7 +148,7 @@ func TestDecide(t *testing.T) {
 		want  State
 		says  string // in the headline, a cap or a reason
 	}{
-		{"good", func(*Input) {}, PassSmoke, "2 claims hold over 3000 acknowledged messages, with kill of node-2"},
+		{"good", func(*Input) {}, PassSmoke, "2 claims hold over 3,000 acknowledged messages, with kill of node-2"},
 		{"nothing that is acknowledged", func(in *Input) { in.Coverage.Acked, in.Run.Budget.Messages = 0, 0 }, PassSmoke, "2 claims hold over messages of QoS 0, with kill of node-2"},
 		{"one seed caps", func(*Input) {}, PassSmoke, CapOneSeed},
 		{"not promised is said", func(in *Input) {

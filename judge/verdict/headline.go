@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/figures"
 )
 
 // headline is one sentence that can be quoted alone.
@@ -32,7 +33,7 @@ func acknowledged(n int64) string {
 	if n == 0 {
 		return "messages of QoS 0"
 	}
-	return fmt.Sprintf("%d acknowledged messages", n)
+	return figures.Sprintf("%d acknowledged messages", n)
 }
 
 // told is the summary of a result, behind the reason why it was to be expected.
@@ -119,7 +120,7 @@ func plural(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	return figures.Sprintf("%d %s", n, many)
 }
 
 // afterState is a headline without the state it begins with.
