@@ -47,7 +47,7 @@ func TestDiskLanding(t *testing.T) {
 		{name: "slow, and nothing is done", fault: "slow", bend: idle, want: history.NotLanded, reason: "operations hit on node-2"},
 		{name: "an error that nothing meets", fault: "io_error", bend: idle, want: history.NotLanded, reason: "operations hit on node-2"},
 		{name: "a limit that no probe feels", fault: "full", bend: numb, want: history.NotLanded, reason: "wanted ENOSPC"},
-		{name: "a delay that no probe feels", fault: "slow", bend: numb, want: history.NotLanded, reason: "wanted 90 ms more"},
+		{name: "a delay that no probe feels", fault: "slow", bend: numb, want: history.NotLanded, reason: "wanted at least 100 ms"},
 		{name: "an error that no probe gets", fault: "io_error", bend: numb, want: history.NotLanded, reason: "wanted EIO"},
 		{name: "nothing is pending", fault: "power_loss", bend: clean, want: history.NotLanded, reason: "lost on the disk of node-2"},
 		{name: "nothing is pending on one of two", fault: "power_loss", nodes: []int{1, 2}, bend: clean, want: history.Partial, reason: "node-2"},

@@ -27,7 +27,7 @@ func packetDelay() Kind {
 			Name: "delay_ms", Default: 200.0, Min: 1, Max: 60_000, Less: true, Doc: "how much later each of them arrives",
 		}),
 		func(p Params) (Fault, error) {
-			f, err := newPacketFault("packet_delay", tap.Delay, late, p, func(r *tap.Rule) { r.DelayMS = p.number("delay_ms") })
+			f, err := newPacketFault("packet_delay", tap.Delay, tap.Arrives, p, func(r *tap.Rule) { r.DelayMS = p.number("delay_ms") })
 			return PacketDelay{f}, err
 		}).drawn(Draw{Params: func(d Dice, s Setting, p map[string]any) {
 		p["packet"], p["direction"] = drawExchange(d, s, false)

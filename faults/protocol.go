@@ -159,35 +159,26 @@ func (t Target) bystanders(rule tap.Rule) []Proof {
 }
 
 // effect is a packet of our own on its way through the tap, as its receiver
-// sees it: not what the tap says that it did.
+// sees it: not what the tap says that it did. A delayed packet takes as long as its delay,
+// and a busy host makes packets slower but never faster, so the quickest of several counts.
 func (f packetFault) effect(t Tap, fault func() string) Proof {
-	return Proof{
+	proof := Proof{
 		Name: fmt.Sprintf("%s of ours through the tap", f.rule.Packet), Role: history.RoleEffect, Want: history.WantState, Expect: f.want,
-		Read: func(ctx context.Context) history.Sample { return f.probe(ctx, t, fault()) },
+		Read: func(ctx context.Context) history.Sample { return exchanged(ctx, t, fault(), f.rule) },
 	}
+	if f.rule.Do == tap.Delay {
+		once := proof.Read
+		proof.Want, proof.Expect, proof.Unit, proof.Margin = history.WantReaches, "", "ms", min(f.rule.DelayMS, longestDelay)
+		proof.Read = func(ctx context.Context) history.Sample {
+			return quickest(func() history.Sample { return once(ctx) })
+		}
+	}
+	return proof
 }
 
-// late is the state of a probe's packet that was delayed. A probe gives up after 2 s, so it
-// does not see the whole of a delay above longestDelay, in milliseconds.
-const (
-	late         = "it arrives late"
-	longestDelay = 1800
-)
-
-// probe sends a packet of ours through the tap. A delayed packet arrives no earlier than
-// its delay, and a busy host makes packets slower but never faster. So the packet is late
-// only if the quickest of several took as long as the delay.
-func (f packetFault) probe(ctx context.Context, t Tap, fault string) history.Sample {
-	once := func() history.Sample { return exchanged(ctx, t, fault, f.rule) }
-	if f.want != late {
-		return once()
-	}
-	s := quickest(once)
-	if s.OK && s.Value >= min(f.rule.DelayMS, longestDelay) {
-		s.State = late
-	}
-	return s
-}
+// longestDelay is the longest delay that a probe sees in full, in milliseconds: it gives up
+// after 2 s.
+const longestDelay = 1800
 
 func exchanged(ctx context.Context, t Tap, fault string, r tap.Rule) history.Sample {
 	out, err := t.Exchange(ctx, fault, r.Packet, r.Direction)

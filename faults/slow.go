@@ -21,22 +21,17 @@ func (s Slow) Plan(ctx context.Context, target Target) (*Injection, error) {
 	return planRule(ctx, target, s.Rule, func(n Node, d Disk) Proof { return slower(n, d, s.Rule) })
 }
 
-// longestWait is the largest delay that a probe waits for in full. feltShare is
-// the share of a delay by which the probe has to be slower. It is below 1
-// because the probe also took some time before the fault.
-const (
-	longestWait = 2 * time.Second
-	feltShare   = 0.9
-)
+// longestWait is the largest delay that a probe waits for in full.
+const longestWait = 2 * time.Second
 
-// slower is the effect: an operation takes longer by the delay. One that was
+// slower is the effect: an operation takes as long as the delay. One that was
 // not done within a sample's time took at least as long as that.
 func slower(n Node, d Disk, rule disk.Rule) Proof {
 	op := operation(rule.Ops)
 	return Proof{
 		Name: fmt.Sprintf("%s on the disk of %s", op, n.Name()), Node: n.Name(),
-		Role: history.RoleEffect, Want: history.WantSlower, Unit: "ms",
-		Margin: feltShare * milliseconds(min(rule.Delay, longestWait)),
+		Role: history.RoleEffect, Want: history.WantReaches, Unit: "ms",
+		Margin: milliseconds(min(rule.Delay, longestWait)),
 		Read: func(ctx context.Context) history.Sample {
 			return quickest(func() history.Sample { return timed(ctx, d, op) })
 		},

@@ -103,6 +103,7 @@ const (
 	WantGrows   Want = "grows"   // the counter is larger
 	WantSlower  Want = "slower"  // the value grew by at least Margin, and still has at last
 	WantSlowed  Want = "slowed"  // the value grew by at least Margin at some time
+	WantReaches Want = "reaches" // the value is at least Margin, and was less before
 	WantStill   Want = "still"   // control: the probe succeeds throughout, its value within Margin
 	WantBack    Want = "back"    // heal: read last, it is as if the fault had never been
 )

@@ -45,6 +45,8 @@ func read(p history.ProofRecord) (reading, string) {
 		return readSlower(p, before, during, during[len(during)-1].Value) // what has gone again is no effect
 	case history.WantSlowed:
 		return readSlower(p, before, during, slices.Max(values(during)))
+	case history.WantReaches:
+		return readReaches(p, before, during)
 	case history.WantStill:
 		return readStill(p, before, during)
 	}
@@ -119,6 +121,24 @@ func readSlower(p history.ProofRecord, before, during []history.Sample, is float
 	text := fmt.Sprintf("%s: %s before, %s during, wanted %s more", p.Name,
 		quantity(was, p.Unit), quantity(is, p.Unit), quantity(p.Margin, p.Unit))
 	if is > was && is-was >= p.Margin {
+		return held, text
+	}
+	return refuted, text
+}
+
+// readReaches takes the least of the values: a busy host makes an operation slower, and never
+// quicker than its delay. A host on which it took as long before the fault shows nothing.
+func readReaches(p history.ProofRecord, before, during []history.Sample) (reading, string) {
+	if s, ok := firstNotOK(before, during); ok {
+		return unreadable, fmt.Sprintf("%s: could not be read %s the fault: %s", p.Name, s.Moment, s.Error)
+	}
+	was, is := slices.Min(values(before)), slices.Min(values(during))
+	text := fmt.Sprintf("%s: %s before, %s during, wanted at least %s", p.Name,
+		quantity(was, p.Unit), quantity(is, p.Unit), quantity(p.Margin, p.Unit))
+	switch {
+	case was >= p.Margin:
+		return unreadable, text
+	case is >= p.Margin:
 		return held, text
 	}
 	return refuted, text
