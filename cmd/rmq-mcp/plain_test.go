@@ -129,7 +129,9 @@ func prose(page string) (sentences []string) {
 			}
 		case strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") || listPoint.MatchString(line):
 			end()
-			paragraph = append(paragraph, plainText(listPoint.ReplaceAllString(strings.TrimLeft(line, "# "), "")))
+			if text := plainText(listPoint.ReplaceAllString(strings.TrimLeft(line, "# "), "")); text != "" {
+				paragraph = append(paragraph, text)
+			}
 		default:
 			paragraph = append(paragraph, plainText(line))
 		}

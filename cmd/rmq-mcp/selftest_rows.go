@@ -168,8 +168,8 @@ func weakRows() []SelftestRow {
 	keeps.Want = ""
 	return []SelftestRow{
 		weak("not-kept", "mosquitto without persistence, whose node is killed", selftestKilled, "mosquitto", map[string]any{"persistence": false}),
-		weak("kept-late", "mosquitto that saves every half an hour, whose node is killed", selftestKilled, "mosquitto", map[string]any{"autosave_interval": 1800}),
-		weak("synced-late", "nats-server that syncs every two minutes, whose node loses its power", selftestPower, "", map[string]any{"sync_always": false}, cluster.ArmDisk),
+		weak("kept-late", "mosquitto saving every half an hour, whose node is killed", selftestKilled, "mosquitto", map[string]any{"autosave_interval": 1800}),
+		weak("synced-late", "nats-server syncing every two minutes, whose node loses its power", selftestPower, "", map[string]any{"sync_always": false}, cluster.ArmDisk),
 		keeps,
 	}
 }

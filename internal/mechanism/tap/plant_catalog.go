@@ -12,10 +12,10 @@ func Plants() []Plant {
 		// Lost.
 		load("ack-and-drop", "acknowledges a QoS 1 message and forgets it", acceptOnly(ToBroker, 1)),
 		load("complete-and-drop", "completes the exchange of a QoS 2 message and forgets it", acceptOnly(ToBroker, 2)),
-		load("drop-delivery", "sends a QoS 1 message to nobody", acceptOnly(ToClient, 1)),
-		load("drop-delivery-qos2", "sends a QoS 2 message to nobody", acceptOnly(ToClient, 2)),
-		load("drop-several", "sends ten QoS 1 messages in a row to nobody", dropSeveral),
-		{Name: "drop-last", What: "sends the last QoS 1 message of a topic to nobody", Shows: InLoad, Always: true, do: dropLast},
+		load("drop-delivery", "does not deliver a QoS 1 message", acceptOnly(ToClient, 1)),
+		load("drop-delivery-qos2", "does not deliver a QoS 2 message", acceptOnly(ToClient, 2)),
+		load("drop-several", "does not deliver ten QoS 1 messages in a row", dropSeveral),
+		{Name: "drop-last", What: "does not deliver the last QoS 1 message of a topic", Shows: InLoad, Always: true, do: dropLast},
 		load("store-elsewhere", "stores a QoS 1 message under another topic", storeElsewhere),
 		load("overwrite", "sends a QoS 1 message with the content of the one before", overwrite),
 
@@ -48,7 +48,7 @@ func Plants() []Plant {
 		load("store-damaged", "stores a payload with a byte changed", storeDamaged),
 
 		// Not for them, and never sent.
-		load("invent", "sends a message that nobody sent", damage(invented)),
+		load("invent", "sends a message that was never published", damage(invented)),
 		load("other-run", "sends a message of another time", damage(ofAnotherRun)),
 		load("rename", "sends a message under another topic", rename),
 		load("retain-live", "sends a message with RETAIN to a subscription that was there before", retainLive),
@@ -64,24 +64,24 @@ func Plants() []Plant {
 		load("ack-as-qos2", "answers the first QoS 1 messages with PUBREC", ackAsQoS2),
 		load("ack-as-qos1", "answers the first QoS 2 messages with PUBACK", ackAsQoS1),
 
-		load("ack-unasked", "acknowledges a packet id that nobody used", ackUnasked),
+		load("ack-unasked", "acknowledges an unused packet id", ackUnasked),
 
 		// Sessions.
-		resume("forget-session", "says that it has no session, whatever it has", forgetSession),
-		resume("forget-queue", "sends nobody the first three QoS 1 messages after a session is resumed", forgetQueue),
-		resume("forget-subscriptions", "sends nobody any QoS 1 message after a session is resumed", forgetSubscriptions),
+		resume("forget-session", "says that it has no session, even if it has one", forgetSession),
+		resume("forget-queue", "does not deliver the first three QoS 1 messages after a session is resumed", forgetQueue),
+		resume("forget-subscriptions", "delivers no QoS 1 message after a session is resumed", forgetSubscriptions),
 		resume("forget-order", "sends the first QoS 1 message after a session is resumed behind the next five of its topic", forgetOrder),
 		resume("publish-first", "sends the first QoS 1 message of a resumed session before CONNACK", publishFirst),
 		resume("feign-session", "says that it has the session, and has none", feignSession),
 
-		{Name: "outlive-session", What: "says that it has a session whose time is over", Shows: InEnds, Always: true, do: outliveSession},
+		{Name: "outlive-session", What: "reports an expired session as present", Shows: InEnds, Always: true, do: outliveSession},
 
 		// Shared subscriptions.
 		{Name: "share-twice", What: "sends a QoS 1 message of a shared subscription to a second member too", Shows: InShares, do: shareTwice},
 		{Name: "share-forget", What: "forgets three QoS 1 messages of a member of a shared subscription that was away", Shows: InShares, Always: true, do: shareForget},
 
 		// Neighbours.
-		{Name: "stall-all", What: "sends nobody a QoS 1 message while one client does not acknowledge its own", Shows: InStalls, Always: true, do: stallAll},
+		{Name: "stall-all", What: "delivers no QoS 1 message while one client does not acknowledge its own", Shows: InStalls, Always: true, do: stallAll},
 
 		// Late, and lost.
 		{Name: "stall-and-drop", What: "forgets a QoS 1 message, and keeps its client waiting for the others for eight seconds", Shows: InWaits, Always: true, do: stallAndDrop},
