@@ -65,8 +65,18 @@ func Verify(dir string) (*Verified, error) {
 	return &Verified{Seal: seal, State: v.State, Unlike: unlike, Tool: d.Run.Tool}, nil
 }
 
-// ours reports whether this version recorded the run.
-func (d *RunDir) ours() bool { return d.Run.Tool == build.Version() }
+// ours reports whether this version recorded and judged the run. Two builds without a version
+// are the same if they have the same checkers.
+func (d *RunDir) ours(now verdict.Verdict) bool {
+	if d.Run.Tool != build.Version() || d.Run.Tool != build.Unversioned {
+		return d.Run.Tool == build.Version()
+	}
+	var was verdict.Verdict
+	if err := stored.ReadJSON(filepath.Join(d.Path, VerdictFile), &was); err != nil {
+		return true // what cannot be read is refused
+	}
+	return slices.EqualFunc(was.Results, now.Results, func(a, b verdict.Result) bool { return a.Checker == b.Checker })
+}
 
 // compareRendered refuses files for people that are missing or differ from the
 // evidence and the notes. If another version recorded the run, differing files
@@ -85,7 +95,7 @@ func (d *RunDir) compareRendered(v verdict.Verdict, found checker.Report) (unlik
 		case err != nil:
 			return nil, err
 		case bytes.Equal(written, f.content):
-		case d.ours():
+		case d.ours(v):
 			problems = append(problems, f.path+" is not what this version of rmq-mcp writes of the evidence and the notes")
 		default:
 			unlike = append(unlike, f.path)
@@ -184,7 +194,7 @@ func (d *RunDir) rejudge() (verdict.Verdict, checker.Report, error) {
 		return v, found, err
 	}
 	decided, err := JSON(v)
-	if err == nil && !bytes.Equal(written, decided) && (d.ours() || !sameVerdict(written, v)) {
+	if err == nil && !bytes.Equal(written, decided) && (d.ours(v) || !sameVerdict(written, v)) {
 		err = &BrokenSeal{d.Path, []string{fmt.Sprintf("%s is not what this version of rmq-mcp decides from the evidence: %s", VerdictFile, v.Headline)}}
 	}
 	return v, found, err

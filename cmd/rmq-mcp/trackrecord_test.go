@@ -5,14 +5,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"text/template"
 
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
-	"github.com/robustmq/rmq-mcp/internal/stored"
-	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -123,7 +120,8 @@ func trackReadme(track string, all finding.Findings) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Runs of the track record that have their evidence are intact, and judged as they were.
+// Runs of the track record that have their evidence verify as its page says: they are intact, and
+// judged as they were.
 func TestTrackRecordIsIntact(t *testing.T) {
 	track := filepath.Join("..", "..", "docs", "track-record")
 	rows, err := reports.List(track, reports.Filter{})
@@ -136,36 +134,11 @@ func TestTrackRecordIsIntact(t *testing.T) {
 			continue
 		}
 		whole++
-		if _, err := reports.VerifySeal(row.Dir); err != nil {
-			t.Error(err)
-		}
-		var was verdict.Verdict
-		if err := stored.ReadJSON(filepath.Join(row.Dir, reports.VerdictFile), &was); err != nil {
-			t.Fatal(err)
-		}
-		d, err := reports.Open(row.Dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		now, _, err := d.Judge()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if was.State != now.State || !slices.Equal(failedOf(was), failedOf(now)) {
-			t.Errorf("%s was %s, and is now %s", row.ID, was.Headline, now.Headline)
+		if _, err := reports.Verify(row.Dir); err != nil {
+			t.Errorf("%v; a checker whose results change needs another version", err)
 		}
 	}
 	if whole < 3 {
 		t.Errorf("%d runs have their evidence", whole)
 	}
-}
-
-// failedOf are the claims that a verdict has as failed.
-func failedOf(v verdict.Verdict) (claims []string) {
-	for _, r := range v.Results {
-		if r.Status == verdict.Fail {
-			claims = append(claims, r.Claim.Name)
-		}
-	}
-	return claims
 }

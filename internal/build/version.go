@@ -8,6 +8,10 @@ import "runtime/debug"
 // variable; nothing else writes it.
 var release string
 
+// Unversioned is the version of a build about which the toolchain noted nothing. Two such builds
+// may differ.
+const Unversioned = "devel"
+
 // Version is what the linker was told, or what the Go toolchain noted: the
 // module's version, or the commit; devel where it noted neither.
 func Version() string {
@@ -21,7 +25,7 @@ func Version() string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v
 	}
-	revision, dirty := "devel", ""
+	revision, dirty := Unversioned, ""
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "vcs.revision":

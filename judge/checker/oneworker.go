@@ -9,7 +9,7 @@ var claimMQ9OneWorker = Entry{
 	Claim: verdict.Claim{Name: "mq9-one-worker", Severity: verdict.P2, Gated: true,
 		Text:   "Workers of one group each fetch, process the message and acknowledge it, after which the broker advances the group's offset, so that no other worker receives the same message.",
 		Source: "mq9 website/docs/faq.md, How do multiple workers compete to consume the same mailbox?"},
-	Category: Idempotency, Checker: "oneworker@1", Protocols: mq9, Rests: history.PromiseMailboxes, New: newOneWorker, canary: employ,
+	Category: Idempotency, Checker: "oneworker@2", Protocols: mq9, Rests: history.PromiseMailboxes, New: newOneWorker, canary: employ,
 	Notice: Notice{"messages that a worker had acknowledged, and another one of its group was delivered", "mq9/workers"},
 }
 
