@@ -116,7 +116,10 @@ func printHost(p paint, w io.Writer, host experiment.Preflight, missing bool) {
 			fmt.Fprintf(w, "  %s %s\n", mark(p, r.ok), r.text)
 		}
 	}
-	fmt.Fprintf(w, "\n%s; `rmq-mcp doctor --missing` shows the others, and how to get them\n", strings.Join(sums, ", "))
+	fmt.Fprintf(w, "\n%s\n", strings.Join(sums, ", "))
+	if !missing {
+		fmt.Fprintln(w, "`rmq-mcp doctor --missing` shows the others, and how to get them")
+	}
 }
 
 func mark(p paint, ok bool) string {

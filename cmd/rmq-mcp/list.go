@@ -27,7 +27,7 @@ func (a *app) list() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:       "list scenarios|claims|runs|plans|sdks|faults",
-		Short:     "List scenarios, claims, runs and plans",
+		Short:     "List scenarios, claims, runs, plans, client libraries and faults",
 		ValidArgs: []string{"scenarios", "claims", "runs", "plans", "sdks", "faults"},
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
