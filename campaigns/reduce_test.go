@@ -112,7 +112,7 @@ func TestReduce(t *testing.T) {
 	}
 }
 
-// A reduction that was stopped resumes it: no run is made twice.
+// A reduction that was stopped resumes: no run is made twice.
 func TestReduceGoesOn(t *testing.T) {
 	whole := reduceJobDir(t, shrink.Rule{K: 1, N: 1}, 0)
 	want, err := whole.Reduce(t.Context(), world(t, needs))

@@ -168,7 +168,7 @@ func TestSearchOfAKnownDefect(t *testing.T) {
 	}
 }
 
-// A campaign that was stopped resumes it, as if it had not been: no run
+// A campaign that was stopped resumes, as if it had not been: no run
 // is made twice, and the same scenarios are drawn.
 func TestSearchGoesOn(t *testing.T) {
 	titles := func(s *Search) (list []string) {

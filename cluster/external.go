@@ -28,7 +28,7 @@ func externalFlavor() Flavor {
 	}
 }
 
-// external is external brokers: clients can use them, and faults
+// external is the flavor of running brokers: clients can use them, and faults
 // reach those whose container or process is named.
 type external struct{}
 

@@ -44,8 +44,8 @@ type Step struct {
 	First  bool // without it no other is done
 	Rest   bool // it takes all the time that is left, and so waits for steps that failed
 	Always bool // it is done, too, where the round's time is over, and again after a later step
-	// Do returns the outcome in words. It has until the end of ctx and resumes it
-	// stopped. An error is one of the harness: a broker that fails is an outcome.
+	// Do returns the outcome in words. It has until the end of ctx, and resumes its own work if it
+	// was stopped before. An error is one of the harness: a broker that fails is an outcome.
 	Do func(ctx context.Context, r Round) (outcome string, err error)
 }
 

@@ -277,7 +277,7 @@ func TestBudget(t *testing.T) {
 	})
 }
 
-// A watch that was stopped or killed resumes it, and the time until then counts.
+// A watch that was stopped or killed resumes its round, and the time until then counts.
 func TestGoesOn(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("killed %v", killed), func(t *testing.T) {

@@ -2,14 +2,10 @@ package main
 
 import (
 	"encoding/json"
-	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -148,34 +144,16 @@ func plainText(s string) string {
 // ofPackages adds the sentences of comments and messages by package.
 func ofPackages(t *testing.T, sentences map[string][]string) {
 	t.Helper()
-	root := filepath.Join("..", "..")
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && slices.Contains([]string{"testdata", "node_modules", ".git"}, d.Name()):
-			return filepath.SkipDir
-		case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
-			return nil
+	spoken(t, func(at token.Position, message bool, sentence string) {
+		if strings.HasSuffix(at.Filename, "_test.go") {
+			return
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
-		if err != nil {
-			return err
+		place, _ := filepath.Rel(filepath.Join("..", ".."), filepath.Dir(at.Filename))
+		kind := " comments"
+		if message {
+			kind = " messages"
 		}
-		place, _ := filepath.Rel(root, filepath.Dir(path))
-		comments, messages := filepath.ToSlash(place)+" comments", filepath.ToSlash(place)+" messages"
-		for _, c := range file.Comments {
-			sentences[comments] = append(sentences[comments], stops.Split(strings.Join(strings.Fields(c.Text()), " "), -1)...)
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && strings.HasPrefix(lit.Value, `"`) && strings.Count(lit.Value, " ") >= wordsOfMessage {
-				sentences[messages] = append(sentences[messages], stops.Split(strings.Trim(lit.Value, `"`), -1)...)
-			}
-			return true
-		})
-		return nil
+		place = filepath.ToSlash(place) + kind
+		sentences[place] = append(sentences[place], sentence)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }

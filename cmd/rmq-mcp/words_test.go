@@ -28,8 +28,17 @@ const wordsOfMessage = 4 // a literal with more is one
 
 // TestWords fails for a sentence that a reader has to read twice.
 func TestWords(t *testing.T) {
-	root := filepath.Join("..", "..")
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	spoken(t, func(at token.Position, _ bool, sentence string) {
+		if heads.MatchString(sentence) || len(relatives.FindAllString(sentence, -1)) > 2 {
+			t.Errorf("%s: %s", at, sentence)
+		}
+	})
+}
+
+// spoken calls see for each sentence of the code's comments and messages.
+func spoken(t *testing.T, see func(at token.Position, message bool, sentence string)) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -43,19 +52,17 @@ func TestWords(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		check := func(at token.Pos, text string) {
+		each := func(at token.Pos, message bool, text string) {
 			for _, s := range stops.Split(text, -1) {
-				if heads.MatchString(s) || len(relatives.FindAllString(s, -1)) > 2 {
-					t.Errorf("%s: %s", files.Position(at), s)
-				}
+				see(files.Position(at), message, s)
 			}
 		}
 		for _, c := range file.Comments {
-			check(c.Pos(), strings.Join(strings.Fields(c.Text()), " "))
+			each(c.Pos(), false, strings.Join(strings.Fields(c.Text()), " "))
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && strings.HasPrefix(lit.Value, `"`) && strings.Count(lit.Value, " ") >= wordsOfMessage {
-				check(lit.Pos(), strings.Trim(lit.Value, `"`))
+				each(lit.Pos(), true, strings.Trim(lit.Value, `"`))
 			}
 			return true
 		})
