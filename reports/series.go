@@ -78,7 +78,7 @@ func (r *Report) whyPass() (why []string) {
 		}
 	}
 	return append(why,
-		fmt.Sprintf("%d claims were judged and hold over %s acknowledged messages and %s deliveries", passed, thousands(r.Totals.Acked), thousands(r.Totals.Received)),
+		fmt.Sprintf("%d claims were judged and hold over %s acknowledged messages and %s deliveries", passed, thousands(r.Coverage.Acked), thousands(r.Totals.Received)),
 		fmt.Sprintf("%d of their checkers failed, as they must, on a copy of the record with a planted violation", red))
 }
 
