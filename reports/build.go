@@ -38,7 +38,7 @@ func (d *RunDir) rendered(v verdict.Verdict, found checker.Report) ([]file, Row,
 	}
 	r, err := d.report(v, found, act, seen)
 	if err == nil {
-		r.Story = story.end(r.Landings, act.end)
+		r.Story = story.end(r, act.end)
 	}
 	if err != nil {
 		return nil, Row{}, err
@@ -116,11 +116,11 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 	if err != nil {
 		return nil, err
 	}
-	panics, panicsCut, err := PanicsIn(d.Path, act.tables.Nodes)
-	if err != nil {
-		return nil, fmt.Errorf("read the panics of run %s: %w", d.Run.ID, err)
-	}
 	run, landings := d.Run, d.Decided()
+	panics, around := panicked{at: map[panicPlace]int{}}, newFaultLogs(run, landings)
+	if err := readLogs(d.Path, act.tables.Nodes, panics.of, around.of); err != nil {
+		return nil, fmt.Errorf("read the logs of run %s: %w", d.Run.ID, err)
+	}
 	return &Report{
 		Format: reportFormat, ID: run.ID, Tool: run.Tool, Started: run.Started, DurationS: act.end.Seconds(),
 		Scenario: ScenarioInfo{Name: run.Name(), Title: scenarioTitle(d.Scenario), SHA256: run.ScenarioSHA, Text: d.Scenario},
@@ -129,9 +129,8 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 		Totals: found.Totals, NodePairs: found.NodePairs, Members: found.Members, Coverage: found.Coverage, Complete: found.Complete,
 		Verdict: v, Shortfalls: d.Shortfalls(found), Landings: landings, Losses: losses(v, found, act.tables, landings),
 		Violations: violations(v, seen, act.tables, landings),
-		Panics:     panics,
-		PanicsCut:  panicsCut,
-		Harness:    notNil(d.Harness), Notes: notes, Logs: logFiles(seal),
+		Panics:     panics.sorted(), PanicsCut: panics.cut, FaultLogs: around.list,
+		Harness: notNil(d.Harness), Notes: notes, Logs: logFiles(seal),
 		Evidence: Evidence{
 			Root: seal.Root, Files: len(seal.Files), JournalHead: seal.JournalHead, JournalEntries: seal.JournalEntries,
 			PublicKey: seal.PublicKey, Sealed: seal.Time,

@@ -58,6 +58,8 @@ func Markdown(r *Report) ([]byte, error) {
 		"ranges":     func() []LossRange { return r.Losses.Ranges[:min(len(r.Losses.Ranges), maxListedRanges)] },
 		"lost":       r.Losses.word,
 		"lostBy":     r.lostBy,
+		"around":     r.around,
+		"indented":   indented,
 		"violations": r.parted,
 		"moreRange":  func() int { return max(0, len(r.Losses.Ranges)-maxListedRanges) },
 	}).ParseFS(templates, "templates/report.md.tmpl")
@@ -92,6 +94,9 @@ func quote(text string) string {
 	text = strings.NewReplacer("\r", "", "<", "&lt;").Replace(strings.TrimSpace(text))
 	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
 }
+
+// indented is a line of a code block, which ends for no text.
+func indented(text string) string { return "    " + plain.Line(text) }
 
 // prose is what a scenario says to people: its text without the front matter
 // and the title.

@@ -2,15 +2,11 @@ package reports
 
 import (
 	"cmp"
-	"errors"
-	"io/fs"
-	"path/filepath"
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/loglines"
 	"github.com/robustmq/rmq-mcp/internal/plain"
-	"github.com/robustmq/rmq-mcp/internal/stored"
 )
 
 // A Panic is the panics of nodes at one place of their source, or, where the log names no
@@ -25,28 +21,15 @@ type Panic struct {
 	LogLine int      `json:"log_line"` // of the first, counted from 1
 }
 
-// Bounds of what a broker can write into a report.
-const (
-	mostLogLine     = 64 << 10 // bytes of a line that are looked at
-	mostPanicPlaces = 100
-)
+// mostPanicPlaces bounds what a broker can write into a report.
+const mostPanicPlaces = 100
 
 // PanicsIn returns the panics in the nodes' logs of a run directory, the most frequent
 // first. Cut says that there are more places than it lists.
 func PanicsIn(dir string, nodes []history.Node) (list []Panic, cut bool, err error) {
 	p := panicked{at: map[panicPlace]int{}}
-	for _, node := range nodes {
-		if !stored.IsID(node.Name) { // it becomes part of a path
-			continue
-		}
-		log := filepath.ToSlash(filepath.Join(EvidenceDir, LogsDir, node.Name+".log"))
-		err := panicsOf(filepath.Join(dir, log), func(one loglines.Panic) { p.add(node.Name, log, one) })
-		if err != nil {
-			return nil, false, err
-		}
-	}
-	slices.SortStableFunc(p.list, func(a, b Panic) int { return cmp.Compare(b.Count, a.Count) })
-	return p.list, p.cut, nil
+	err = readLogs(dir, nodes, p.of)
+	return p.sorted(), p.cut, err
 }
 
 // panicked are panics by place.
@@ -80,22 +63,23 @@ func (p *panicked) add(node, log string, one loglines.Panic) {
 	}
 }
 
-// panicsOf reads the panics in one log. A node that never ran has none.
-func panicsOf(path string, take func(loglines.Panic)) error {
+// of takes the lines of a node's log.
+func (p *panicked) of(node, log string) (line func(n int, text string), end func()) {
 	var r loglines.PanicReader
 	all := func(list []loglines.Panic) {
-		for _, p := range list {
-			take(p)
+		for _, one := range list {
+			p.add(node, log, one)
 		}
 	}
-	err := stored.Lines(path, mostLogLine, func(line string) {
-		if r.Take(plain.Text(line)) {
+	line = func(_ int, text string) {
+		if r.Take(text) {
 			all(r.Drain())
 		}
-	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
 	}
-	all(r.Rest())
-	return err
+	return line, func() { all(r.Rest()) }
+}
+
+func (p *panicked) sorted() []Panic {
+	slices.SortStableFunc(p.list, func(a, b Panic) int { return cmp.Compare(b.Count, a.Count) })
+	return p.list
 }

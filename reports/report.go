@@ -36,6 +36,7 @@ type Report struct {
 	Verdict    verdict.Verdict      `json:"verdict"`              // with a result per claim
 	Shortfalls []verdict.Shortfall  `json:"shortfalls,omitempty"` // that keep it from a better state, beside violations
 	Landings   []history.Landing    `json:"landings"`
+	FaultLogs  []FaultLog           `json:"fault_logs,omitempty"`
 	Losses     Losses               `json:"losses"`
 	Violations []Violations         `json:"violations"` // what the claims found, counted
 	Story      *Story               `json:"story,omitempty"`

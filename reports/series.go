@@ -77,8 +77,12 @@ func (r *Report) whyPass() (why []string) {
 			}
 		}
 	}
+	duplicates := ""
+	if n := r.Totals.Duplicated; n > 0 {
+		duplicates = fmt.Sprintf(", %s of them duplicates that break no claim", thousands(n))
+	}
 	return append(why,
-		fmt.Sprintf("%d claims were judged and hold over %s acknowledged messages and %s deliveries", passed, thousands(r.Coverage.Acked), thousands(r.Totals.Received)),
+		fmt.Sprintf("%d claims were judged and hold over %s acknowledged messages and %s deliveries%s", passed, thousands(r.Coverage.Acked), thousands(r.Totals.Received), duplicates),
 		fmt.Sprintf("%d of their checkers failed, as they must, on a copy of the record with a planted violation", red))
 }
 

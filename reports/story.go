@@ -8,11 +8,15 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // mostMoments is how many moments of a story the report tells.
 const mostMoments = 40
+
+// mostLogged is how many lines of a node around a fault a story has.
+const mostLogged = 2
 
 // A Story is what was recorded of one message that breaks a claim, in order of time, among the
 // connections of its publisher and its subscriber, the faults, and the ends of nodes.
@@ -154,18 +158,24 @@ func (t *storyteller) step(at time.Duration, format string, args ...any) {
 	t.story.Moments = append(t.story.Moments, Moment{int64(at), fmt.Sprintf(format, args...)})
 }
 
-// end ends the story with the faults, and for a lost message with the end of the run.
-func (t *storyteller) end(landings []history.Landing, end time.Duration) *Story {
+// end ends the story with the faults and what nodes logged around them, and for a lost message
+// with the end of the run.
+func (t *storyteller) end(r *Report, end time.Duration) *Story {
 	if t == nil || !t.published {
 		return nil
 	}
-	for _, l := range landings {
+	for _, l := range r.Landings {
 		if l.Times.AppliedNS == 0 {
 			continue
 		}
 		t.step(time.Duration(l.Times.StartNS()), "**%s begins: %s of %s**", l.Fault, l.Type, joined(l.Nodes, ", "))
 		if l.Times.HealNS > 0 {
 			t.step(time.Duration(l.Times.HealNS), "**%s is healed**", l.Fault)
+		}
+	}
+	for _, l := range r.FaultLogs {
+		for _, line := range l.Lines[:min(len(l.Lines), mostLogged)] {
+			t.step(time.Duration(line.AtNS), "%s logs: %s", l.Node, plain.Cut(line.Text, maxValue))
 		}
 	}
 	slices.SortStableFunc(t.story.Moments, func(a, b Moment) int { return int(min(max(a.AtNS-b.AtNS, -1), 1)) })

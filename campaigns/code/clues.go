@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -92,7 +91,7 @@ func (c *clues) read(node, path string) error {
 		if n == 1 {
 			c.logs++
 		}
-		if at, ok := stampOf(line); ok {
+		if at, ok := loglines.Time(line); ok {
 			now = c.failure.has(at)
 		}
 		if panics.Take(line) {
@@ -193,24 +192,4 @@ func (s span) has(at time.Time) When {
 		return Elsewhen
 	}
 	return During
-}
-
-// The forms of times that say their zone: RFC 3339, and seconds since 1970 as mosquitto
-// writes them.
-var (
-	stampForm  = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
-	secondForm = regexp.MustCompile(`^(\d{10}): `)
-)
-
-const mostHeader = 80 // bytes of a line in which its time is looked for
-
-// stampOf is the time at which a line says that it was written.
-func stampOf(line string) (time.Time, bool) {
-	line = line[:min(len(line), mostHeader)]
-	if m := secondForm.FindStringSubmatch(line); m != nil {
-		s, err := strconv.ParseInt(m[1], 10, 64)
-		return time.Unix(s, 0), err == nil
-	}
-	at, err := time.Parse(time.RFC3339Nano, stampForm.FindString(line))
-	return at, err == nil
 }

@@ -22,7 +22,11 @@ func (a *app) judge() *cobra.Command {
 		Short: "Judge stored runs again, from their records",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, refs []string) error {
-			attempts, err := a.judgeAll(refs)
+			dirs, err := a.findAll(refs)
+			if err != nil {
+				return err
+			}
+			attempts, err := judgeDirs(dirs)
 			if err != nil {
 				return err
 			}
@@ -35,7 +39,11 @@ func (a *app) judge() *cobra.Command {
 					return err
 				}
 			} else {
-				sheetFor(cmd.OutOrStdout()).whole(v)
+				s := sheetFor(cmd.OutOrStdout())
+				s.whole(v)
+				if err := s.repetitions(dirs); err != nil {
+					return err
+				}
 			}
 			return exitFor(v.State)
 		},
@@ -44,9 +52,8 @@ func (a *app) judge() *cobra.Command {
 	return cmd
 }
 
-// judgeAll judges each run by its evidence alone; nothing is written.
-func (a *app) judgeAll(refs []string) ([]verdict.Attempt, error) {
-	var dirs []string
+// findAll returns the directories of runs.
+func (a *app) findAll(refs []string) (dirs []string, err error) {
 	for _, ref := range refs {
 		dir, err := a.find(ref)
 		if err != nil {
@@ -54,9 +61,23 @@ func (a *app) judgeAll(refs []string) ([]verdict.Attempt, error) {
 		}
 		dirs = append(dirs, dir)
 	}
-	return judgeDirs(dirs)
+	return dirs, nil
 }
 
+// repetitions says what one run shows together with its repetitions.
+func (s sheet) repetitions(dirs []string) error {
+	if len(dirs) > 1 {
+		return nil
+	}
+	series, err := reports.SeriesIn(dirs[0])
+	if err != nil || series == nil || len(series.Runs) < 2 {
+		return err
+	}
+	s.row(s.faint, labels, "series", fmt.Sprintf("this is the run alone; with its repetitions it is %s: rmq-mcp judge %s", series.State, strings.Join(series.Runs, " ")))
+	return nil
+}
+
+// judgeDirs judges each run by its evidence alone; nothing is written.
 func judgeDirs(dirs []string) ([]verdict.Attempt, error) {
 	var attempts []verdict.Attempt
 	for _, dir := range dirs {

@@ -39,9 +39,14 @@ func TestPlain(t *testing.T) {
 	if err := json.Unmarshal(text, &most); err != nil {
 		t.Fatal(err)
 	}
-	counts, totals := map[string]map[string]int{}, map[string]int{}
+	counts := map[string]map[string]int{}
+	totals := map[string]map[string]int{"pages": {}, "messages": {}, "comments": {}}
 	for place, list := range sentences {
-		totals["sentences"] += len(list)
+		total := totals["pages"]
+		if _, kind, ok := strings.Cut(place, " "); ok {
+			total = totals[kind]
+		}
+		total["sentences"] += len(list)
 		for _, m := range measures {
 			var hard []string
 			for _, s := range list {
@@ -49,7 +54,7 @@ func TestPlain(t *testing.T) {
 					hard = append(hard, s)
 				}
 			}
-			totals[m.name] += len(hard)
+			total[m.name] += len(hard)
 			if len(hard) == 0 {
 				continue
 			}
@@ -62,7 +67,11 @@ func TestPlain(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%v", totals)
+	for kind, total := range totals {
+		for _, m := range measures {
+			t.Logf("%s: %d of %d sentences with %q", kind, total[m.name], total["sentences"], m.name)
+		}
+	}
 	if *update {
 		text, err := json.MarshalIndent(counts, "", "  ")
 		if err == nil {

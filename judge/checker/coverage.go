@@ -198,15 +198,18 @@ func (c *coverage) rate(name string, skip float64, end int64) float64 {
 	return count / time
 }
 
-// totals reconciles the whole run.
-func totals(l *ledger, all *losses, end *closing) verdict.Totals {
+// totals reconciles the whole run, without probes. The broker acknowledges no QoS 0.
+func (c *coverage) totals(all *losses, end *closing) verdict.Totals {
 	var t verdict.Totals
-	for s := range l.sends.streams {
-		if l.tables.Streams[s].Will { // nobody sent them
+	for s := range c.ledger.sends.streams {
+		row, st := c.ledger.tables.Streams[s], &c.ledger.sends.streams[s]
+		if row.Will || c.probe[s] { // no client published it
 			continue
 		}
-		st := &l.sends.streams[s]
 		t.Sent += st.calls
+		if row.QoS == 0 {
+			continue
+		}
 		t.Acked += st.outcomes[history.OK]
 		t.Unknown += st.calls - st.outcomes[history.OK] - st.outcomes[history.Fail]
 	}

@@ -212,7 +212,7 @@ func (j *judge) report(ended bool) Report {
 	end := &closing{}
 	j.broken.guard(func() {
 		end = j.complete.close(ended)
-		out = Report{Complete: end.complete, Coverage: j.coverage.result(), Totals: totals(j.ledger, j.all, end), Lost: j.all.spans(end)}
+		out = Report{Complete: end.complete, Coverage: j.coverage.result(), Totals: j.coverage.totals(j.all, end), Lost: j.all.spans(end)}
 		out.Coverage.Unjudged = j.overlooked.result(end)
 	})
 	j.pairsBroken.guard(func() { out.NodePairs = j.nodePairs.result(j.all, end) })

@@ -13,7 +13,7 @@ var claimProgress = Entry{
 	Claim: verdict.Claim{Name: "progress", Severity: verdict.P1,
 		Text:   "While a fault is in place the cluster goes on acknowledging publishes, after a silence that the scenario bounds (progress_s).",
 		Source: "the scenario's budget"},
-	Category: Liveness, Checker: "progress@5", Protocols: every, Rests: history.PromiseProgress, New: newProgress, NeedsComplete: true, Timed: true, Bounded: true, canary: stall,
+	Category: Liveness, Checker: "progress@6", Protocols: every, Rests: history.PromiseProgress, New: newProgress, NeedsComplete: true, Timed: true, Bounded: true, canary: stall,
 	ByFault: true,
 }
 
@@ -83,6 +83,9 @@ func (c *progress) Result(*closing) verdict.Result {
 		r.Reasons = []string{r.Summary + ", before the bound of " + clock(c.bound) + " could tell"}
 	default:
 		r.Summary = summary("the longest silence around a fault was %s, allowed are %s", clock(longest), clock(c.bound))
+		if len(c.ours) > 0 {
+			r.Summary += " (the time in which a fault kept every node from answering is not counted)"
+		}
 	}
 	return r
 }

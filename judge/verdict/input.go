@@ -46,8 +46,8 @@ type Coverage struct {
 // Totals reconcile what was sent with what arrived, over the whole run.
 type Totals struct {
 	Sent       int64 `json:"sent"`       // publishes called
-	Acked      int64 `json:"acked"`      // the broker acknowledged
-	Unknown    int64 `json:"unknown"`    // outcome unknown
+	Acked      int64 `json:"acked"`      // of QoS 1 and 2: the broker acknowledged them
+	Unknown    int64 `json:"unknown"`    // of QoS 1 and 2: whether it did is unknown
 	Received   int64 `json:"received"`   // deliveries, over all subscribers
 	Lost       int64 `json:"lost"`       // acknowledged, due and never delivered: per subscriber, and per group whose members share them
 	Duplicated int64 `json:"duplicated"` // further deliveries of a message to the same subscriber

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// logger writes the broker's lines the way nats-server does, to any writer.
+// logger writes the broker's lines as nats-server does, but with a time that names its zone.
 type logger struct {
 	mu  sync.Mutex
 	out io.Writer
@@ -18,7 +18,7 @@ type logger struct {
 func (l *logger) line(level, format string, v []any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at := time.Now().UTC().Format("2006/01/02 15:04:05.000000")
+	at := time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")
 	fmt.Fprintf(l.out, "[%d] %s [%s] %s\n", l.pid, at, level, fmt.Sprintf(format, v...))
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
+	"time"
 
 	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
@@ -30,6 +32,14 @@ type table struct {
 	native   bool            // this kernel has the queue expression of nft
 }
 
+// mostAnswers is room for the kernel's answers to one transaction, in bytes. The kernel answers
+// each of its messages before any answer is read: the default of 208 KiB is too little for the
+// rules of ten faults.
+const mostAnswers = 8 << 20
+
+// answerWithin bounds the wait for the kernel's answers, which are lost without enough room.
+const answerWithin = 10 * time.Second
+
 func openTable() (*table, error) {
 	t := &table{
 		nft:      &nftables.Table{Name: tableName, Family: nftables.TableFamilyIPv4},
@@ -38,7 +48,7 @@ func openTable() (*table, error) {
 	var err error
 	t.conn, err = nftables.New(nftables.AsLasting(), nftables.WithSockOptions(func(sock *netlink.Conn) error {
 		t.sock = sock
-		return nil
+		return sock.SetReadBuffer(mostAnswers)
 	}))
 	if err != nil {
 		return nil, fmt.Errorf("open nftables: %w", err)
@@ -87,11 +97,23 @@ func (t *table) drop() error {
 		return nil
 	}
 	t.conn.DelTable(t.nft)
-	if err := t.conn.Flush(); err != nil {
+	if err := t.flush(); err != nil {
 		return fmt.Errorf("remove nftables table %s: %w", tableName, err)
 	}
 	t.there, t.chains, t.counters = false, nil, map[string]bool{}
 	return nil
+}
+
+// flush sends the queued transaction.
+func (t *table) flush() error {
+	if err := t.sock.SetDeadline(time.Now().Add(answerWithin)); err != nil {
+		return err
+	}
+	err := t.conn.Flush()
+	if errors.Is(err, unix.ENOBUFS) || errors.Is(err, os.ErrDeadlineExceeded) {
+		err = fmt.Errorf("%w; too many faults are in place at once for this host: remove some, or raise net.core.rmem_max to %d", err, mostAnswers)
+	}
+	return errors.Join(err, t.sock.SetDeadline(time.Time{}))
 }
 
 // show renders rules from scratch in one transaction. Counters stay as they
@@ -105,7 +127,7 @@ func (t *table) show(rules []shown) error {
 		return err
 	}
 	chains, counters := t.render(rules)
-	if err := t.conn.Flush(); err != nil {
+	if err := t.flush(); err != nil {
 		err = fmt.Errorf("render %d rules in nftables table %s: %w", len(rules), tableName, err)
 		if fresh {
 			err = errors.Join(err, t.drop())

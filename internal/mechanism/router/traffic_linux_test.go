@@ -198,6 +198,22 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
+// Twelve faults are in place at once, as many as an ordinary user of most hosts can have: the kernel's answers to all of
+// their rules are read.
+func TestManyFaults(t *testing.T) {
+	t.Parallel()
+	if !hosttest.Inside(t) {
+		return
+	}
+	s := newStar(t, 3)
+	var all []Rule
+	for i := range 12 {
+		all = append(all, Rule{Fault: "f" + strconv.Itoa(i+1), Do: Drop, Links: both("node-1", "node-3")})
+	}
+	s.render(t, all...)
+	s.render(t, all[1:]...)
+}
+
 // Rules about clients are about those that come later too, and about neither
 // nodes nor the witness.
 func TestClients(t *testing.T) {
