@@ -230,10 +230,7 @@ func (t Target) connectionFault(r tap.Rule, effect func(crowd) Proof) (*Injectio
 	if err != nil {
 		return nil, err
 	}
-	in.Proofs = slices.Concat([]Proof{{
-		Name: "connections that the tap acted on", Role: history.RoleMechanism, Want: history.WantGrows, Unit: "connections",
-		Read: func(context.Context) history.Sample { return countSample(t.Site.Tap.Count(in.Entries[0].Fault)) },
-	}, effect(t.crowd(r))}, t.bystanders(r))
+	in.Proofs = slices.Concat(t.acted("connections that the tap acted on", "connections", in.id), []Proof{effect(t.crowd(r))}, t.bystanders(r))
 	return in, nil
 }
 

@@ -31,12 +31,7 @@ func (f ConnectionFlood) Plan(ctx context.Context, t Target) (*Injection, error)
 			count, where = open, "open to "
 		}
 		return []Proof{
-			{
-				Name: "clients that came to " + n.Name() + " to connect", Node: n.Name(), Role: history.RoleMechanism, Want: history.WantSlower, Margin: mostCome * float64(f.rule.Connections), Unit: "clients",
-				Read: func(context.Context) history.Sample {
-					return history.Sample{OK: true, Value: float64(crowd.Tally(n.Name(), fault()).Tried)}
-				},
-			},
+			came(crowd, n, f.rule.Connections, fault),
 			{
 				Name: "of these, " + where + n.Name(), Node: n.Name(), Role: history.RoleEffect, Want: history.WantGrows, Unit: "connections",
 				Read: func(ctx context.Context) history.Sample {
@@ -55,6 +50,16 @@ func (f ConnectionFlood) Plan(ctx context.Context, t Target) (*Injection, error)
 			},
 		}
 	})
+}
+
+// came is the proof that most of the clients of a flood came to a node.
+func came(crowd Hostile, n Node, clients int, fault func() string) Proof {
+	return Proof{
+		Name: "clients that came to " + n.Name() + " to connect", Node: n.Name(), Role: history.RoleMechanism, Want: history.WantSlower, Margin: mostCome * float64(clients), Unit: "clients",
+		Read: func(context.Context) history.Sample {
+			return history.Sample{OK: true, Value: float64(crowd.Tally(n.Name(), fault()).Tried)}
+		},
+	}
 }
 
 // mostCome is the share of the clients that must have come. A node may turn them away, end

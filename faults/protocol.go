@@ -126,14 +126,31 @@ func (f packetFault) plan(target Target) (*Injection, error) {
 		return nil, err
 	}
 	id := func() string { return in.Entries[0].Fault }
-	in.Proofs = slices.Concat([]Proof{
-		{
-			Name: fmt.Sprintf("%s packets that met %s", rule.Packet, f.typ), Role: history.RoleMechanism, Want: history.WantGrows, Unit: "packets",
-			Read: func(context.Context) history.Sample { return countSample(target.Site.Tap.Count(id())) },
-		},
-		f.effect(target.Site.Tap, id),
-	}, target.bystanders(rule))
+	in.Proofs = slices.Concat(
+		target.acted(fmt.Sprintf("%s packets that met %s", rule.Packet, f.typ), "packets", id),
+		[]Proof{f.effect(target.Site.Tap, id)}, target.bystanders(rule))
 	return in, nil
+}
+
+// acted are proofs that a fault's rule in the tap acted: at each of the target's nodes, or
+// on the target's clients, wherever they are connected.
+func (t Target) acted(name, unit string, fault func() string) (list []Proof) {
+	proof := func(name, node string, of func(tap.Count) int64) Proof {
+		return Proof{
+			Name: name, Node: node, Role: history.RoleMechanism, Want: history.WantGrows, Unit: unit,
+			Read: func(context.Context) history.Sample {
+				c := t.Site.Tap.Count(fault())
+				return history.Sample{OK: true, Value: float64(of(c)), State: strings.Join(c.Last, ", ")}
+			},
+		}
+	}
+	if t.Clients != nil {
+		return []Proof{proof(name, "", func(c tap.Count) int64 { return c.Acted })}
+	}
+	for _, node := range names(t.Nodes) {
+		list = append(list, proof(name+", of "+node, node, func(c tap.Count) int64 { return c.At[node] }))
+	}
+	return list
 }
 
 // bystanders are the controls of a fault on clients or their packets: a packet
@@ -186,10 +203,6 @@ func exchanged(ctx context.Context, t Tap, fault string, r tap.Rule) history.Sam
 		return history.Sample{Error: err.Error()}
 	}
 	return history.Sample{OK: true, State: out.What, Value: out.Took.Seconds() * 1e3}
-}
-
-func countSample(c tap.Count) history.Sample {
-	return history.Sample{OK: true, Value: float64(c.Acted), State: strings.Join(c.Last, ", ")}
 }
 
 // tapped begins an injection of one rule in the tap, about the target's

@@ -26,6 +26,7 @@ func (f PublishFlood) Plan(_ context.Context, t Target) (*Injection, error) {
 			}
 		}
 		return []Proof{
+			came(crowd, n, f.rule.Connections, fault),
 			count("messages published to", history.RoleMechanism, func(t hostile.Tally) int64 { return t.Published }),
 			count("of these were acknowledged by", history.RoleEffect, func(t hostile.Tally) int64 { return t.Acked }),
 		}

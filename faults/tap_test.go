@@ -53,6 +53,25 @@ func TestProtocolFaultOnNode(t *testing.T) {
 	l.lands("packet_delay", map[string]any{"duration_s": 0.5}, target, history.NotLanded)
 }
 
+// A fault on two nodes, one of which no client is connected to, lands on the other alone.
+func TestProtocolFaultOnIdleNode(t *testing.T) {
+	t.Parallel()
+	for _, typ := range []string{"packet_drop", "reconnect_storm"} {
+		t.Run(typ, func(t *testing.T) {
+			t.Parallel()
+			l := newTapLab(t)
+			if _, err := l.tap.Listen("node-2", "127.0.0.1:0", l.broker.address); err != nil {
+				t.Fatal(err)
+			}
+			l.publish("pub-1")
+			target := l.clients()
+			idle := &tapNode{fakeNode{name: "node-2", state: Running}, l.broker}
+			target.Asked, target.Nodes, target.Clients, target.Peers = "all", []Node{target.Peers[0], idle}, nil, nil
+			l.lands(typ, map[string]any{"duration_s": 0.6}, target, history.Partial)
+		})
+	}
+}
+
 func TestConnectionFaults(t *testing.T) {
 	t.Parallel()
 	for _, k := range clientKinds() {

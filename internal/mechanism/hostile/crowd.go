@@ -3,10 +3,12 @@ package hostile
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"maps"
 	"net"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -256,7 +258,7 @@ func (a *act) flood(do func(conn net.Conn, n int)) {
 	opening := make(chan struct{}, openers)
 	for n := range a.rule.Connections {
 		a.all.Go(func() {
-			for first := true; a.ctx.Err() == nil; first = false {
+			for came := false; a.ctx.Err() == nil; {
 				select {
 				case <-a.ctx.Done():
 					return
@@ -264,7 +266,8 @@ func (a *act) flood(do func(conn net.Conn, n int)) {
 				}
 				conn, err := a.dial(a.ctx)
 				<-opening
-				if first {
+				if !came && !ours(err) {
+					came = true
 					a.tried()
 				}
 				if err == nil {
@@ -277,6 +280,12 @@ func (a *act) flood(do func(conn net.Conn, n int)) {
 			}
 		})
 	}
+}
+
+// ours reports whether a connection failed for want of something on this host: the node never
+// saw the client.
+func ours(err error) bool {
+	return slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS, syscall.ENOMEM}, func(e error) bool { return errors.Is(err, e) })
 }
 
 func (a *act) tried() {

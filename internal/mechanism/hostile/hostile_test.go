@@ -6,8 +6,10 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"reflect"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -169,6 +171,32 @@ func TestFlood(t *testing.T) {
 			crowd.Close()
 			if got := crowd.Tally("node-1", "f1"); len(got.Open) != 0 {
 				t.Errorf("closed, %d are open", len(got.Open))
+			}
+		})
+	}
+}
+
+// Connections that this host cannot open never came to the node; those that a node refuses did.
+func TestFloodThatIsNotOpened(t *testing.T) {
+	for name, test := range map[string]struct {
+		err  error
+		came int64
+	}{"no more files": {syscall.EMFILE, 1}, "no more ports": {syscall.EADDRNOTAVAIL, 1}, "refused": {syscall.ECONNREFUSED, 20}} {
+		t.Run(name, func(t *testing.T) {
+			var dials atomic.Int64
+			silent := hosttest.Serve(t, func(c net.Conn) { io.Copy(io.Discard, c) })
+			crowd := NewCrowd(func(context.Context, string) (net.Conn, error) {
+				if dials.Add(1) > 1 {
+					return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", test.err)}
+				}
+				return net.Dial("tcp", silent)
+			}, Login{})
+			crowd.Show("node-1", []Rule{{Fault: "f1", Do: Flood, Connections: 20, Handshake: NoHandshake}})
+			t.Cleanup(func() { crowd.Show("node-1", nil) })
+			for end := time.Now().Add(hosttest.Bound); dials.Load() < 30 || crowd.Tally("node-1", "f1").Tried != test.came; time.Sleep(time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatalf("%d dials, %d came, want %d", dials.Load(), crowd.Tally("node-1", "f1").Tried, test.came)
+				}
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package tap
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -28,7 +29,7 @@ func (a *active) count() Count {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c := a.counted
-	c.Last = slices.Clone(c.Last)
+	c.Last, c.At = slices.Clone(c.Last), maps.Clone(c.At)
 	return c
 }
 
@@ -48,7 +49,7 @@ func (a *active) hits(c *conn, way Direction, p packet) bool {
 	if !a.strikes(a.counted.Chosen) {
 		return false
 	}
-	a.acted(fmt.Sprintf("%s of %s", p, id))
+	a.acted(c.node, fmt.Sprintf("%s of %s", p, id))
 	if a.Do == Drop || a.Do == Mutate {
 		a.marked[c] = true
 	}
@@ -56,8 +57,12 @@ func (a *active) hits(c *conn, way Direction, p packet) bool {
 }
 
 // acted counts one more; mu is held.
-func (a *active) acted(what string) {
+func (a *active) acted(node, what string) {
 	a.counted.Acted++
+	if a.counted.At == nil {
+		a.counted.At = map[string]int64{}
+	}
+	a.counted.At[node]++
 	a.counted.Last = append(a.counted.Last, what)
 	if len(a.counted.Last) > maxLast {
 		a.counted.Last = a.counted.Last[1:]
@@ -68,7 +73,7 @@ func (a *active) acted(what string) {
 func (a *active) note(c *conn) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.acted("connection of " + c.id)
+	a.acted(c.node, "connection of "+c.id)
 }
 
 // begin does what a rule does to the connections that are there.

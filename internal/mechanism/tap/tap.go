@@ -215,9 +215,10 @@ func (t *Tap) Set(rules []Rule) {
 // A Count is what a fault's rule did to what clients and nodes sent. Probes
 // are not in it.
 type Count struct {
-	Chosen int64    // packets that it is about
-	Acted  int64    // packets, or connections, that it acted on
-	Last   []string // of those, the last few: puback 17 of a client
+	Chosen int64            // packets that it is about
+	Acted  int64            // packets, or connections, that it acted on
+	At     map[string]int64 // likewise, by the node of the connection
+	Last   []string         // of those, the last few: puback 17 of a client
 }
 
 // Count answers a fault's count, zero where it has no rule.
