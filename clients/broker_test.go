@@ -299,6 +299,36 @@ func forgetful(t testing.TB) string {
 	})
 }
 
+// garbling is a broker that sends a subscriber a topic with invalid UTF-8, and then a valid one.
+func garbling(t testing.TB, protocol string) string {
+	t.Helper()
+	properties := []byte{}
+	if protocol == contract.MQTT5 {
+		properties = []byte{0}
+	}
+	publish := func(topic string) []byte {
+		body := slices.Concat([]byte{0, byte(len(topic))}, []byte(topic), properties, []byte("foreign"))
+		return slices.Concat([]byte{0x30, byte(len(body))}, body)
+	}
+	return listener(t, 20*time.Second, func(conn net.Conn) {
+		packets := bufio.NewReader(conn)
+		if _, _, err := readPacket(packets); err != nil { // CONNECT
+			return
+		}
+		conn.Write(slices.Concat([]byte{0x20, byte(2 + len(properties)), 0, 0}, properties))
+		for {
+			kind, body, err := readPacket(packets)
+			if err != nil {
+				return
+			}
+			if kind == subscribePacket {
+				conn.Write(slices.Concat([]byte{0x90, byte(3 + len(properties))}, body[:2], properties, []byte{1}))
+				conn.Write(slices.Concat(publish("t/\xff\xfe"), publish("t/one")))
+			}
+		}
+	})
+}
+
 // losing is a broker that loses the session of its first connection, and ends the second
 // one on SUBSCRIBE. From then on it keeps the session, which has no subscription but those
 // that it is asked for then.

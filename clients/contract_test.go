@@ -221,6 +221,19 @@ func TestAPubcompThatKnowsNoSuchPacket(t *testing.T) {
 	})
 }
 
+// A topic that is no UTF-8 [MQTT-3.3.2-1] is delivered, or ends the connection, as the library has
+// it. It ends no driver.
+func TestATopicThatIsNoUTF8(t *testing.T) {
+	everyDriver(t, func(t *testing.T, _ clients.SDK, program clients.Program, protocol string) {
+		r := start(t, program, 0, subscriber(0, protocol, garbling(t, protocol)))
+		delivers, ends := is(0, history.KindDeliver, history.Point), is(0, history.KindDisconnect, history.Point)
+		r.wait(t, "a delivery, or the end of the connection", 1, func(e history.Event) bool { return ends(e) || delivers(e) })
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // No subscription of a session that is gone is taken for one of the next session, also
 // where its connection ended before SUBACK.
 func TestSubscriptionsOfALostSession(t *testing.T) {

@@ -159,6 +159,8 @@ func (w *wire) repeatedBy(process, stream int32, seq int64, qos uint8) shown {
 		return byBroker("that its producer's client published it once, and the broker sent it to the subscriber more than once", rows...)
 	case to.renewed > 0:
 		return undecided("it was sent again in a new session", rows...)
+	case to.requalified():
+		return byBroker("that the broker sent it again with another QoS, as another message", rows...)
 	}
 	return bySDK("that the broker sent it in one exchange, which the library passed on more than once", rows...)
 }
@@ -403,7 +405,7 @@ func (w *wire) raisedBy(process, stream int32, seq, row int64, granted, came uin
 	switch {
 	case g == nil:
 		return bySDK("another QoS granted than the client said")
-	case to.qos != came:
+	case !to.sentWith(came):
 		return bySDK("that the broker sent it with another QoS", int64(to.first))
 	}
 	return byBroker("that SUBACK, and that PUBLISH", g.row, int64(to.first))

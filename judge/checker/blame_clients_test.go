@@ -82,6 +82,13 @@ func contentStories() []blameStory {
 			e.Stream, e.Seq = q1, 0
 			s.add(e)
 		}, sdk, "the broker sent it with another QoS"},
+		{"sent with the QoS that was granted, and with another", "qos-granted", func(s *story) {
+			s.acked(q2, 0, 0).toClient(sub, "publish", 0, s.of(q2, 0), func(e *history.Event) { e.QoS = 0 })
+			e := blank(history.KindDeliver, sub)
+			e.Stream, e.Seq = q2, 0
+			s.add(e)
+			s.wireSend(sub, q2, 0, 0)
+		}, broker, "SUBACK, and that PUBLISH"},
 		{"granted as it was asked, and the client said less", "qos-granted", func(s *story) {
 			s.granted(sub, 0)
 			s.acked(q1, 0, 0).deliver(sub, q1, 0)

@@ -14,6 +14,7 @@ type flow struct {
 	renewed      uint8 // of them, begun in another session than the one before
 	bare         uint8 // PUBLISHes after the first, in one session, without DUP
 	qos          uint8 // of the last PUBLISH
+	sentAs       uint8 // each QoS that a PUBLISH had, as a bit
 	state        flowState
 	again        bool     // the first PUBLISH had DUP: what it repeats did not come so far
 	renamed      bool     // a PUBLISH was under another topic than its stream's
@@ -61,7 +62,14 @@ func (f *flow) publish(p *packet, session uint16) {
 	}
 	f.renamed, f.retained = f.renamed || p.flags.Has(history.FlagRenamed), f.retained || p.flags.Has(history.FlagRetain)
 	f.n, f.session, f.conn, f.id, f.qos = more(f.n), session, p.conn, uint16(p.id), p.qos
+	f.sentAs |= 1 << p.qos
 }
+
+// sentWith reports whether any PUBLISH of the message had a QoS.
+func (f *flow) sentWith(qos uint8) bool { return f.sentAs&(1<<qos) != 0 }
+
+// requalified reports whether the message was sent with several QoS.
+func (f *flow) requalified() bool { return f.sentAs&(f.sentAs-1) != 0 }
 
 func (f *flow) release(p *packet) {
 	if f.freed < 0 {

@@ -104,7 +104,7 @@ func claimShortfalls(in Input, note noter) {
 	for _, r := range in.Results {
 		switch {
 		case r.Status == Fail:
-		case r.Status == Unknown && r.Claim.Wire: // it is beside what the run asked
+		case r.Status == Unknown && r.Claim.Wire: // it is beside what the run asked; see [overlooked]
 		case r.Status != Pass:
 			note(CheckerUnknown, "%s is unknown%s", r.Claim.Name, because(r.Reasons))
 		case !r.Canary.Red:
@@ -164,7 +164,7 @@ func budgetShortfalls(in Input, landed int, note noter) {
 	if out := withoutSome(in.Run); out != "" {
 		note(BudgetShort, "%s%s", out, because([]string{in.Run.ControlWhy}))
 	}
-	for _, seen := range c.Unjudged {
+	for _, seen := range overlooked(in) {
 		note(Unjudged, "%s", seen)
 	}
 	if landed == 0 && len(in.Run.Faults) == 0 && len(in.Landings) == 0 {
@@ -174,6 +174,18 @@ func budgetShortfalls(in Input, landed int, note noter) {
 		note(SmokeTier, "the smoke tier: run it with --tier hardening for more")
 	}
 	note(OneSeed, CapOneSeed)
+}
+
+// overlooked are the observations that no claim of the run judges, and the undecided violations
+// of claims about packets.
+func overlooked(in Input) []string {
+	list := slices.Clone(in.Coverage.Unjudged)
+	for _, r := range in.Results {
+		if r.Status == Unknown && r.Claim.Wire && len(r.Anomalies) > 0 {
+			list = append(list, fmt.Sprintf("seen and not decided: %s: %s%s", r.Claim.Name, r.Anomalies[0].Text, because(r.Reasons)))
+		}
+	}
+	return list
 }
 
 // Hardens reports whether a tier asks for enough to become PASS-hardening: that of

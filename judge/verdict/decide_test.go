@@ -199,6 +199,12 @@ func TestDecide(t *testing.T) {
 		{"what nobody judged is in the headline", func(in *Input) {
 			in.Coverage.Unjudged = []string{"seen and not claimed here: 9 duplicates of QoS 2, because of this"}
 		}, PassSmoke, "with kill of node-2; but seen and not claimed here: 9 duplicates of QoS 2, because of this"},
+		{"what packets show and nothing decides is in the headline", func(in *Input) {
+			in.Results = append(in.Results, Result{
+				Claim: Claim{Name: "broker-resend-dup", Wire: true}, Status: Unknown, Consumed: in.Coverage.Recorded,
+				Anomalies: []Anomaly{{Text: "message 7 came again without DUP"}}, Reasons: []string{"a fault changed bytes"},
+			})
+		}, PassSmoke, "with kill of node-2; but seen and not decided: broker-resend-dup: message 7 came again without DUP: a fault changed bytes"},
 		{"faults that a stranger's broker cannot have", func(in *Input) { in.Run.LeftOut = []string{"pause of leader"} },
 			PassSmoke, "with kill of node-2, without the scenario's pause of leader"},
 		{"no plan", func(in *Input) { in.Run = nil }, NotRun, "no frozen plan"},

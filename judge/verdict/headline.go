@@ -19,7 +19,7 @@ func headline(v Verdict, in Input) string {
 		return fmt.Sprintf("%s: %s: %s%s%s%s", v.State, NotRepeated, whose(in.Run, failed[0]), failed[0].Summary, others(failed), softly(in.Run, failed[0]))
 	case isPass(v.State):
 		return fmt.Sprintf("%s: %s over %s, %s%s", v.State,
-			plural(int64(passed(in.Results)), "claim holds", "claims hold"), acknowledged(in.Coverage.Acked), faultsIn(in.Run, in.Landings), beside(in.Coverage.Unjudged))
+			plural(int64(passed(in.Results)), "claim holds", "claims hold"), acknowledged(in.Coverage.Acked), faultsIn(in.Run, in.Landings), beside(overlooked(in)))
 	case len(v.Reasons) > 0:
 		first, _, _ := strings.Cut(v.Reasons[0], "\n") // an error may show the end of a log below
 		return fmt.Sprintf("%s: %s", v.State, first)

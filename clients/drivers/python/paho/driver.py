@@ -243,9 +243,18 @@ class Paho(Session):
                     self.inbox.popleft()
 
     def deliver(self, m, conn):
-        self.p.deliver(m.topic, m.payload, qos=m.qos, retain=m.retain, dup=m.dup, mid=m.mid)
+        self.p.deliver(topic_of(m), m.payload, qos=m.qos, retain=m.retain, dup=m.dup, mid=m.mid)
         if self.p.delay:
             conn.lost.wait(self.p.delay)
+
+
+def topic_of(m):
+    """The topic of a message. The SDK raises where a broker sends bytes that
+    are no UTF-8 [MQTT-3.3.2-1]; they are shown as U+FFFD."""
+    try:
+        return m.topic
+    except UnicodeDecodeError:
+        return m._topic.decode("utf-8", "replace")
 
 
 def unless_replaced(send, *args):
