@@ -78,11 +78,11 @@ func queueOf(c Config) int {
 	return usualQueue
 }
 
-// Reach connects to external brokers, as a new client, of MQTT over a
-// transport, that of the configuration where it is "". The error names the first endpoint
-// where no client is accepted within three seconds, in which a broker may still come up.
+// Reach connects to external brokers, as a new client, of MQTT over a transport; "" is that of
+// the configuration. An MQTT client also sends itself a message of so many bytes. The error names
+// the first endpoint that accepts no client within three seconds, or does not deliver the message.
 // There is none for brokers that are still to be started.
-func Reach(ctx context.Context, config Config, transport string) error {
+func Reach(ctx context.Context, config Config, transport string, bytes int) error {
 	if !config.Foreign() {
 		return nil
 	}
@@ -97,6 +97,12 @@ func Reach(ctx context.Context, config Config, transport string) error {
 			return ctx.Err()
 		} else if err != nil {
 			return fmt.Errorf("reach the broker: %w; see that it runs, listens there and admits this login, then ask again", err)
+		}
+		if n.mqtt == "" {
+			continue
+		}
+		if err := n.echo(ctx, bytes); err != nil {
+			return fmt.Errorf("try a message: %w", err)
 		}
 	}
 	return nil

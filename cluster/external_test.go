@@ -15,7 +15,7 @@ import (
 func TestExternal(t *testing.T) {
 	ctx, c := startCluster(t, Config{Nodes: 1})
 	_, outside := startCluster(t, Config{Flavor: "external", Endpoints: c.Endpoints("")})
-	if err := Reach(ctx, Config{Flavor: "external", Endpoints: c.Endpoints("")}, ""); err != nil {
+	if err := Reach(ctx, Config{Flavor: "external", Endpoints: c.Endpoints("")}, "", 100); err != nil {
 		t.Error(err)
 	}
 	n := outside.Nodes()[0]
@@ -54,7 +54,7 @@ func TestExternalMQ9(t *testing.T) {
 	if _, err := n.Dial(ctx); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("a client of MQTT: %v, want unsupported", err)
 	}
-	if err := Reach(ctx, Config{Flavor: "external", Endpoints: c.Endpoints(""), Protocol: contract.MQ9}, ""); err == nil {
+	if err := Reach(ctx, Config{Flavor: "external", Endpoints: c.Endpoints(""), Protocol: contract.MQ9}, "", 100); err == nil {
 		t.Error("an MQTT listener was taken for one of mq9")
 	}
 	if lacks := outside.Info().Lacks; !slices.Contains(outside.Promises(), history.PromiseMailboxes) || lacks[history.LacksLimits] != "" {
@@ -75,11 +75,11 @@ func TestExternalMQ9(t *testing.T) {
 // A broker that accepts no client is known before a run is made.
 func TestReach(t *testing.T) {
 	silent := hosttest.Serve(t, func(net.Conn) {})
-	err := Reach(t.Context(), Config{Flavor: "external", Endpoints: []string{silent}}, "")
+	err := Reach(t.Context(), Config{Flavor: "external", Endpoints: []string{silent}}, "", 100)
 	if err == nil || !strings.HasPrefix(err.Error(), "reach the broker: it does not serve after 3 s: connect to "+silent+": ") || !strings.Contains(err.Error(), "see that it runs") {
 		t.Errorf("%v", err)
 	}
-	if err := Reach(t.Context(), Config{Flavor: "reference"}, ""); err != nil {
+	if err := Reach(t.Context(), Config{Flavor: "reference"}, "", 100); err != nil {
 		t.Errorf("a broker that is still to be started: %v", err)
 	}
 }

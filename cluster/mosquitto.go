@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/certificate"
 	"github.com/robustmq/rmq-mcp/internal/environ"
 )
@@ -132,8 +133,12 @@ func (m mosquitto) plan(opts Options) (*plan, error) {
 
 // mosquittoQueue is how many messages of QoS 1 and 2 it keeps for a session that is
 // away (mosquitto.conf(5), max_queued_messages); 0: no limit. For one that is there it
-// keeps as many beside those in flight.
+// keeps as many beside those in flight. A limit in bytes (max_queued_bytes) is reached by
+// any number of messages.
 func mosquittoQueue(config map[string]any) int {
+	if bytes, _ := config["max_queued_bytes"].(int); bytes > 0 {
+		return history.UnknownQueue
+	}
 	queued, _ := config["max_queued_messages"].(int)
 	return queued
 }

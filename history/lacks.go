@@ -3,6 +3,10 @@ package history
 // UnknownVersion is the version of external brokers.
 const UnknownVersion = "unknown"
 
+// UnknownQueue is the queue limit of a node that limits something else than the number of
+// messages, such as their bytes.
+const UnknownQueue = -1
+
 // LacksOfExternal returns the things that a broker run by somebody else lacks.
 func LacksOfExternal() map[string]string {
 	return map[string]string{

@@ -65,7 +65,7 @@ type ClusterInfo struct {
 	Config    map[string]any    `json:"config"`                // effective configuration
 	Differs   map[string]string `json:"differs_from_vendor"`   // key → "vendor's → ours"
 	Promises  []string          `json:"promises"`              // claims the vendor makes for this flavor and configuration
-	Queue     int               `json:"queue_limit,omitempty"` // messages of QoS 1 and 2 that a node keeps for a session; 0: no limit; with lacks.limits what many brokers keep
+	Queue     int               `json:"queue_limit,omitempty"` // messages of QoS 1 and 2 that a node keeps for a session; 0: no limit; [UnknownQueue]; with lacks.limits what many brokers keep
 	Lacks     map[string]string `json:"lacks,omitempty"`       // the things it lacks (words.go), and why
 	Host      map[string]string `json:"host"`                  // kernel, cores, memory
 }

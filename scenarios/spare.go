@@ -23,7 +23,7 @@ func (s *Scenario) Spared(c cluster.Config, t Tier) (less *Scenario, tier Tier, 
 	)
 	rate = s.Rate(c.Flavor)
 	limit := float64(cluster.QueueLimit(c))
-	if limit == 0 || s.Protocol == contract.MQ9 {
+	if limit <= 0 || s.Protocol == contract.MQ9 {
 		return s, t, rate, ""
 	}
 	var changes []string

@@ -12,6 +12,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 )
 
 func (a *app) planRun() *cobra.Command {
@@ -70,14 +71,14 @@ func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most in
 	if most > 0 && most < len(missing) {
 		missing = missing[:most]
 	}
-	reached := map[[2]string]bool{} // by protocol and transport; the endpoints are the same for all
+	reached := map[[2]string]bool{} // by scenario and transport; the endpoints are the same for all
 	for _, m := range missing {
 		config, transport := clusterOf(m, theirs), m.Item.Model.Transport
-		by := [2]string{config.Protocol, transport}
+		by := [2]string{m.Item.Scenario, transport}
 		if !config.Foreign() || reached[by] {
 			continue
 		}
-		if err := cluster.Reach(ctx, login(config), transport); err != nil {
+		if err := reach(ctx, keeper.Start{Scenario: m.Item.Scenario, Cluster: config, Transport: transport}, ""); err != nil {
 			return err
 		}
 		reached[by] = true

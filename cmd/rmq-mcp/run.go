@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
@@ -230,9 +231,10 @@ func about(d time.Duration) string {
 	return fmt.Sprintf("%.0f min", d.Minutes())
 }
 
-// reach checks before a run that nodes can run in its runtime. To a broker that somebody else
-// runs it connects as the smallest client of the scenario's protocol. The scenario is text, or
-// that of the start's name if there is none. A scenario or a broker that does not exist is an error.
+// reach checks before a run that nodes can run in its runtime. To an external broker it connects
+// as the smallest client of the scenario's protocol, and sends itself a message of the scenario's
+// size. The scenario is text, or that of the start's name if there is none. A scenario or a broker
+// that does not exist is an error.
 func reach(ctx context.Context, start keeper.Start, text string) (err error) {
 	config := start.Cluster
 	if !config.Foreign() {
@@ -242,6 +244,7 @@ func reach(ctx context.Context, start keeper.Start, text string) (err error) {
 		}
 		return runtime.Check(ctx)
 	}
+	bytes := contract.HeaderLen
 	if start.Scenario != "" {
 		var s *scenarios.Scenario
 		if text != "" {
@@ -252,9 +255,9 @@ func reach(ctx context.Context, start keeper.Start, text string) (err error) {
 		if err != nil {
 			return err
 		}
-		config = s.At(config)
+		config, bytes = s.At(config), s.Workload.PayloadBytes
 	}
-	return cluster.Reach(ctx, login(config), start.Transport)
+	return cluster.Reach(ctx, login(config), start.Transport, bytes)
 }
 
 // together prints the table of runs that repeat each other, and tells the report of

@@ -169,14 +169,27 @@ func TestCheckers(t *testing.T) {
 				}
 			}
 		}, fail, map[string]int64{"lost": 1, "over_limit": 0}, "message 200"},
-		{"a broker of which nothing is known loses some of few", "qos1-no-loss", func(s *story) {
+		{"a broker of which nothing is known keeps few of few, as one that limits bytes", "qos1-no-loss", func(s *story) {
 			s.run.Cluster.Queue, s.run.Cluster.Lacks = 1000, map[string]string{history.LacksLimits: "not known"}
-			s.join(sub).disconnect(sub).acked(q1, 0, 9).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 8)
-		}, fail, map[string]int64{"lost": 1, "over_limit": 0}, "message 9"},
+			s.join(sub).disconnect(sub).acked(q1, 0, 9).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 3)
+		}, unknown, map[string]int64{"lost": 0, "over_limit": 6}, "how much this broker keeps"},
+		{"a broker of ours limits bytes", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue = history.UnknownQueue
+			s.join(sub).disconnect(sub).acked(q1, 0, 9).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 3)
+		}, unknown, map[string]int64{"lost": 0, "over_limit": 6}, "how much this broker keeps"},
+		{"a broker of which nothing is known keeps nothing for a client that is away", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue, s.run.Cluster.Lacks = 1000, map[string]string{history.LacksLimits: "not known"}
+			s.join(sub).disconnect(sub).acked(q1, 0, 9).wait(2*time.Second).connect(sub, true).acked(q1, 10, 19).delivered(sub, q1, 10, 19)
+		}, fail, map[string]int64{"lost": 10, "over_limit": 0}, "message 0"},
+		{"a broker of which nothing is known kept more for another client", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue, s.run.Cluster.Lacks = 1000, map[string]string{history.LacksLimits: "not known"}
+			s.join(sub, other).disconnect(sub).disconnect(other).acked(q1, 0, 9).wait(2 * time.Second)
+			s.connect(sub, true).connect(other, true).delivered(sub, q1, 0, 3).delivered(other, q1, 0, 9)
+		}, fail, map[string]int64{"lost": 6, "over_limit": 0}, "message 4"},
 		{"more waited than many brokers keep", "qos1-no-loss", func(s *story) {
 			s.run.Cluster.Queue, s.run.Cluster.Lacks = 5, map[string]string{history.LacksLimits: "not known"}
 			s.join(sub).disconnect(sub).acked(q1, 0, 9).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 4)
-		}, unknown, map[string]int64{"over_limit": 5}, "how many messages this broker keeps"},
+		}, unknown, map[string]int64{"over_limit": 5}, "how much this broker keeps"},
 		{"nobody waits long", "delivery-progress", func(s *story) {
 			s.join(sub).acked(q1, 0, 3).wait(9*time.Second).delivered(sub, q1, 0, 3)
 		}, pass, map[string]int64{"delivered": 4, "stalls": 0}, ""},
@@ -852,6 +865,32 @@ func (s *story) marked(st int32, seq int64) {
 		if p == sub || p == other {
 			s.deliver(p, st, seq, history.FlagEnd, history.FlagRetain)
 		}
+	}
+}
+
+// A broker whose limits are not known may forbid a client to publish, or take no message of its
+// size, and acknowledge it all the same: it delivers nothing at all then.
+func TestBarred(t *testing.T) {
+	external := map[string]string{history.LacksLimits: "not known"}
+	for _, test := range []struct {
+		name  string
+		lacks map[string]string
+		tell  func(s *story)
+		want  verdict.Status
+	}{
+		{"an external broker delivers nothing", external, func(*story) {}, verdict.Unknown},
+		{"an external broker delivers nothing to one of two", external, func(s *story) { s.delivered(other, q1, 0, 10) }, verdict.Fail},
+		{"a broker of ours delivers nothing", nil, func(*story) {}, verdict.Fail},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newStory().join(sub, other).acked(q1, 0, 9).marker(q1, 10, history.OK)
+			s.run.Cluster.Lacks = test.lacks
+			test.tell(s)
+			r := judgeStory(t, s.finish(), "qos1-no-loss").Results[0]
+			if r.Status != test.want || strings.Contains(said(r), "may forbid the login to publish") != (test.want == verdict.Unknown) {
+				t.Errorf("%s, want %s: %s", r.Status, test.want, said(r))
+			}
+		})
 	}
 }
 

@@ -232,6 +232,8 @@ func (j *judge) report(ended bool) Report {
 			unsure(&r, "which may be the reason: "+c.gone[0])
 		case len(c.stood) > 0 && b.entry.Timed && b.entry.explained(r, c.stoodAt): // what is missing in the end was not late
 			unsure(&r, "which may be the reason: "+c.stood[0])
+		case b.entry.NeedsComplete && r.Claim.Of != verdict.SDK && j.barred():
+			unsure(&r, "nothing that the workload published came to any client: this broker may forbid the login to publish, or limit the size of a message, and acknowledge it all the same [MQTT-3.3.5-2]")
 		}
 		if b.idle && slices.Contains(j.ctx.Run.Beside, r.Claim.Name) {
 			continue // nobody asked, and there is nothing to say
@@ -242,6 +244,22 @@ func (j *judge) report(ended bool) Report {
 		out.Results = append(out.Results, r)
 	}
 	return out
+}
+
+// barred reports whether an external broker delivered none of the workload's messages. Its rights
+// and limits are not known.
+func (j *judge) barred() bool {
+	if j.ctx.Run.Cluster.Lacks[history.LacksLimits] == "" {
+		return false
+	}
+	for s := range j.ctx.Tables.Streams {
+		for p := range j.ctx.Tables.Processes {
+			if j.ctx.ledger.works(int32(s)) && j.ctx.receipts.got(int32(p), int32(s)).n > 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // explained reports whether the absence of a process of ours from a time on, or a fault of

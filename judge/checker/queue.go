@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"cmp"
 	"slices"
 	"sort"
 
@@ -29,9 +28,9 @@ const slot = int64(100e6)
 
 func newQueues(ctx Context, r *route) *queues {
 	c := ctx.Run.Cluster
-	q := &queues{limit: int64(c.Queue), known: c.Lacks[history.LacksLimits] == ""}
-	if !q.known {
-		q.limit = min(cmp.Or(q.limit, fewestKept), fewestKept)
+	q := &queues{limit: int64(c.Queue), known: c.Lacks[history.LacksLimits] == "" && c.Queue != history.UnknownQueue}
+	if !q.known && (q.limit <= 0 || q.limit > fewestKept) {
+		q.limit = fewestKept
 	}
 	if q.limit > 0 {
 		q.got, q.taken = make([]bitmap, len(r.pairs)), make([][]int32, len(ctx.Tables.Processes))
@@ -124,17 +123,97 @@ func (l *ledger) waited(process int32) (came []int32) {
 
 // rooms remember when the queues of processes were full, and what was kept in them.
 type rooms struct {
-	ledger *ledger
-	of     map[int32][]bool
-	away   map[[2]int32][]backlog // by process and stream
+	ledger  *ledger
+	of      map[int32][]bool
+	away    map[[2]int32][]backlog // by process and stream
+	offline map[int32][]offline
+	most    map[string]int64 // by group
 }
 
-func newRooms(l *ledger) *rooms { return &rooms{l, map[int32][]bool{}, map[[2]int32][]backlog{}} }
+func newRooms(l *ledger) *rooms {
+	return &rooms{l, map[int32][]bool{}, map[[2]int32][]backlog{}, map[int32][]offline{}, map[string]int64{}}
+}
 
 // lacked reports whether a broker may have had no room for a message to a process.
 func (r *rooms) lacked(process, stream int32, seq int64) bool {
 	m := r.ledger.sends.streams[stream].messages.at(seq)
-	return !r.had(process, stream, seq) && r.full(process, m.called, m.acked) && !r.passedOver(process, stream, m)
+	return !r.had(process, stream, seq) && (r.full(process, m.called, m.acked) || r.filled(process, m)) && !r.passedOver(process, stream, m)
+}
+
+// An offline is a time without a connection of a client, and the number of messages kept for it.
+type offline struct {
+	from, to  int64
+	disturbed bool // by a fault: messages may have waited on a dead connection, and not in the queue
+	kept      int64
+}
+
+// filled reports whether a message came for a client that was away, and the messages kept for it
+// may have filled its queue: a limit in bytes may be reached by any number of messages. A broker
+// that kept none at all had room. So had a broker with many more for another client of the group,
+// as its subscriptions are the same.
+func (r *rooms) filled(process int32, m *message) bool {
+	l := r.ledger
+	if l.queues.known || l.queues.limit == 0 || l.tables.Processes[process].Protocol == contract.MQ9 {
+		return false
+	}
+	all := r.offlineOf(process)
+	i := sort.Search(len(all), func(k int) bool { return all[k].to >= m.acked })
+	if i == len(all) || all[i].from > m.called || all[i].kept == 0 {
+		return false
+	}
+	return 5*all[i].kept >= 4*r.mostOf(l.tables.Processes[process].Group)
+}
+
+// mostOf returns how many messages were kept at most for a client of a group that was away.
+func (r *rooms) mostOf(group string) (most int64) {
+	if most, known := r.most[group]; known {
+		return most
+	}
+	for p, row := range r.ledger.tables.Processes {
+		if row.Group != group {
+			continue
+		}
+		for _, a := range r.offlineOf(int32(p)) {
+			if !a.disturbed {
+				most = max(most, a.kept)
+			}
+		}
+	}
+	r.most[group] = most
+	return most
+}
+
+// offlineOf returns each time that a process was away, in order.
+func (r *rooms) offlineOf(process int32) []offline {
+	all, known := r.offline[process]
+	if known {
+		return all
+	}
+	l := r.ledger
+	of, windows := &l.sessions.of[process], l.windowsOf(process)
+	for i, t := range of.turns {
+		if _, came := slices.BinarySearch(of.connects, t); came || i+1 == len(of.turns) {
+			continue
+		}
+		a := offline{from: t, to: of.turns[i+1]}
+		a.disturbed = overlap(windows, a.from-int64(history.Noticing), a.to)
+		all = append(all, a)
+	}
+	for s, st := range l.sends.streams {
+		i := l.route.at(process, int32(s))
+		if i < 0 || l.route.pairs[i].sent == 0 || len(all) == 0 {
+			continue
+		}
+		st.messages.each(func(seq int64, m *message) bool {
+			at := sort.Search(len(all), func(k int) bool { return all[k].to >= m.acked })
+			if !m.unknown() && l.queues.got[i].has(seq) && at < len(all) && all[at].from <= m.called {
+				all[at].kept++
+			}
+			return true
+		})
+	}
+	r.offline[process] = all
+	return all
 }
 
 // A backlog is the messages of one stream that a broker kept while a client was away.
@@ -230,9 +309,9 @@ func (q *queues) excuse(r *verdict.Result, over int64) {
 	switch {
 	case r.Status != verdict.Pass || over == 0:
 	case q.known:
-		r.Summary += summary(", but %d, for which there was no room: the broker keeps %d messages for a session, by its documentation", over, q.limit)
+		r.Summary += summary(", except %d for which there was no room: the broker keeps %d messages for a session, by its documentation", over, q.limit)
 	default:
-		r.Summary += summary(", but %d, of subscribers for whom %d messages or more may have waited", over, q.limit)
-		unsure(r, sentence("how many messages this broker keeps for a session is not known, and some keep no more than %d: run it at a lower rate, or with a broker whose limit is known", q.limit))
+		r.Summary += summary(", except %d of subscribers whose queue may have been full", over)
+		unsure(r, "how much this broker keeps for a session is not known: let it keep more, in messages and in bytes, or run at a lower rate")
 	}
 }

@@ -192,7 +192,7 @@ func TestWillOnce(t *testing.T) {
 			s.run.Cluster.Queue = 5
 			s.disconnect(other).acked(q1, 0, 4).marker(q1, 5, history.OK).delivered(sub, q1, 0, 4).deliver(sub, q1, 5, history.FlagEnd).dies().deliver(sub, testament, 0)
 			return s.wait(time.Second).connect(other, true).delivered(other, q1, 0, 4).willed(1, history.OK).leaves()
-		}, false, pass, "", "those of 1 that were lost were, once, but 1, for which there was no room"},
+		}, false, pass, "", "those of 1 that were lost were, once, except 1 for which there was no room"},
 		{"missing where wills filled what a broker of which nothing is known may keep", func(s *story) *story {
 			s.run.Cluster.Queue, s.run.Cluster.Lacks = 1000, map[string]string{history.LacksLimits: "not known"}
 			s.disconnect(other)
