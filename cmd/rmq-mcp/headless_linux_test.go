@@ -255,7 +255,7 @@ func TestStopHook(t *testing.T) {
 	if seen := m.Seen(); len(seen) != 4 || !strings.Contains(seen[2], "a cluster explored by hand") || !strings.Contains(seen[2], "cluster_stop") {
 		t.Errorf("asked %d times:\n%s", len(seen), seen[len(seen)-1])
 	}
-	if out, err := rmq(t, filepath.Join(state, "rmq-mcp"), "status").Output(); err != nil || string(out) != "nothing goes on\n" {
+	if out, err := rmq(t, filepath.Join(state, "rmq-mcp"), "status").Output(); err != nil || string(out) != "nothing is live\n" {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
