@@ -138,7 +138,7 @@ func (r *rot) seen() Proof {
 			for _, b := range r.bits()[:min(len(r.bits()), looked)] {
 				now, err := r.disk.Byte(ctx, b.Path, b.Offset)
 				if err != nil {
-					return history.Sample{Error: err.Error()}
+					return failed(err)
 				}
 				if now == b.To && b.To != b.From {
 					n++

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/hostile"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
 
@@ -219,9 +220,14 @@ const allEnded = "ended"
 
 func sampleOf(err error) history.Sample {
 	if err != nil {
-		return history.Sample{Error: err.Error()}
+		return failed(err)
 	}
 	return history.Sample{OK: true}
+}
+
+// failed is the sample of a probe that failed.
+func failed(err error) history.Sample {
+	return history.Sample{Error: err.Error(), Ours: hostile.Ours(err)}
 }
 
 // connectionFault is what the faults on connections have in common.

@@ -92,7 +92,7 @@ func armedClock(ctx context.Context, n Node) (clocked, string, error) {
 // reading makes a sample of a number of seconds.
 func reading(value float64, err error) history.Sample {
 	if err != nil {
-		return history.Sample{Error: err.Error()}
+		return failed(err)
 	}
 	return history.Sample{OK: true, Value: value, State: fmt.Sprintf("%+.1f s", value)}
 }

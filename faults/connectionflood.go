@@ -99,7 +99,7 @@ func open(_ context.Context, _ Node, ours []string) history.Sample {
 func held(ctx context.Context, n Node, ours []string) history.Sample {
 	there, err := sockets(ctx, n)
 	if err != nil {
-		return history.Sample{Error: err.Error()}
+		return failed(err)
 	}
 	s := history.Sample{OK: true}
 	for _, address := range ours {

@@ -62,7 +62,7 @@ func (m *meter) share(n Node) Proof {
 			}
 			v, err := m.read()
 			if err != nil {
-				return history.Sample{Error: err.Error()}
+				return failed(err)
 			}
 			own := time.Since(began) - (m.probingTime() - before)
 			periods := max(float64(own/period), few)

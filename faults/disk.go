@@ -159,7 +159,7 @@ func steady(name, node string, touch func(context.Context) (Touched, error)) Pro
 		Read: func(ctx context.Context) history.Sample {
 			got, err := touch(ctx)
 			if err := got.failed(err); err != nil {
-				return history.Sample{Error: err.Error()}
+				return failed(err)
 			}
 			return history.Sample{OK: true, Value: milliseconds(got.Took)}
 		},

@@ -59,7 +59,7 @@ func (l diskLimit) refused(n Node, d Disk, bound int64) Proof {
 		Read: func(ctx context.Context) history.Sample {
 			s, err := d.Stats(ctx)
 			if err != nil {
-				return history.Sample{Error: err.Error()}
+				return failed(err)
 			}
 			if *l.of(&s.Faults.Limit) != bound {
 				return history.Sample{OK: true}

@@ -102,7 +102,7 @@ func met(in *Injection, n Node, d Disk) Proof {
 		Read: func(ctx context.Context) history.Sample {
 			s, err := d.Stats(ctx)
 			if err != nil {
-				return history.Sample{Error: err.Error()}
+				return failed(err)
 			}
 			return hitsSample(s.Rules[in.Entries[0].Fault])
 		},
@@ -159,7 +159,7 @@ func answersErrno(n Node, d Disk, op disk.Op, times int, errno string) Proof {
 		Read: func(ctx context.Context) history.Sample {
 			got, err := d.Touch(ctx, op, times)
 			if err != nil {
-				return history.Sample{Error: err.Error()}
+				return failed(err)
 			}
 			if got.Errno == "" {
 				got.Errno = "done"

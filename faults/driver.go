@@ -79,7 +79,7 @@ func silent(d Driver) Proof {
 			select {
 			case <-time.After(silenceIs):
 			case <-ctx.Done():
-				return history.Sample{Error: ctx.Err().Error()}
+				return failed(ctx.Err())
 			}
 			if n := d.Lines() - before; n > 0 {
 				return history.Sample{OK: true, State: "speaks", Value: float64(n)}

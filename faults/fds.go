@@ -84,11 +84,11 @@ func softLimit(n Node, limit uint64) Proof {
 				return last // the process ended with it
 			}
 			if err != nil {
-				return history.Sample{Error: err.Error()}
+				return failed(err)
 			}
 			open, err := limits.OpenFiles(number)
 			if err != nil {
-				return history.Sample{Error: err.Error()}
+				return failed(err)
 			}
 			last = history.Sample{OK: true, State: fmt.Sprint(open.Soft), Value: float64(open.Open)}
 			if open.Soft <= limit {

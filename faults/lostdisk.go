@@ -78,7 +78,7 @@ func (e *erased) empty() Proof {
 		Read: func(ctx context.Context) history.Sample {
 			n, err := e.disk.Count(ctx)
 			if err != nil {
-				return history.Sample{Error: err.Error()}
+				return failed(err)
 			}
 			if n == 0 {
 				return history.Sample{OK: true, State: emptyDisk}

@@ -81,7 +81,7 @@ func (m *meter) grows(n Node, name, unit string) Proof {
 		Read: func(context.Context) history.Sample {
 			v, err := m.read()
 			if err != nil {
-				return history.Sample{Error: err.Error()}
+				return failed(err)
 			}
 			return history.Sample{OK: true, Value: v}
 		},

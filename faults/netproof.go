@@ -122,7 +122,7 @@ func passing(ctx context.Context, net Net, p pair, wait time.Duration) history.S
 		}
 	}
 	if err != nil {
-		return history.Sample{Error: err.Error()}
+		return failed(err)
 	}
 	slices.Sort(got.There)
 	return history.Sample{OK: true, Value: got.There[len(got.There)/2].Seconds() * 1e3}
@@ -187,7 +187,7 @@ func onLink(net Net, in *Injection, p pair, what, unit string, read func(context
 // value is a sample of a number, unless reading it failed.
 func value(v float64, err error) history.Sample {
 	if err != nil {
-		return history.Sample{Error: err.Error()}
+		return failed(err)
 	}
 	return history.Sample{OK: true, Value: v}
 }

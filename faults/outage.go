@@ -67,7 +67,7 @@ func anotherProcess(m Member) Proof {
 		Read: func(context.Context) history.Sample {
 			which, err := m.Process()
 			if err != nil {
-				return history.Sample{Error: err.Error()}
+				return failed(err)
 			}
 			return history.Sample{OK: true, State: which}
 		},
@@ -81,7 +81,7 @@ func says(m Member, key string, role history.Role, want history.Want) Proof {
 		Read: func(ctx context.Context) history.Sample {
 			word, err := m.Ask(ctx)
 			if err != nil {
-				return history.Sample{Error: err.Error()}
+				return failed(err)
 			}
 			return history.Sample{OK: true, State: word[key]}
 		},

@@ -73,7 +73,7 @@ func refused(n, _ Node, dir string) []Proof {
 		Read: func(ctx context.Context) history.Sample {
 			c, err := limits.Count(dir)
 			if err != nil {
-				return history.Sample{Error: err.Error()}
+				return failed(err)
 			}
 			if ours < 0 {
 				ours = c.Refused
@@ -85,7 +85,7 @@ func refused(n, _ Node, dir string) []Proof {
 			err = limits.TryTask(ctx, dir)
 			if errors.Is(err, limits.ErrRefused) {
 				ours++
-				return history.Sample{Error: err.Error()}
+				return failed(err)
 			}
 			if err != nil { // no effect that anybody saw
 				return history.Sample{OK: true, State: err.Error()}

@@ -86,7 +86,7 @@ func runs(n Node) Proof {
 func readState(ctx context.Context, n Node) history.Sample {
 	state, err := n.State(ctx)
 	if err != nil {
-		return history.Sample{Error: err.Error()}
+		return failed(err)
 	}
 	return history.Sample{OK: true, State: state}
 }

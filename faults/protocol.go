@@ -200,7 +200,7 @@ const longestDelay = 1800
 func exchanged(ctx context.Context, t Tap, fault string, r tap.Rule) history.Sample {
 	out, err := t.Exchange(ctx, fault, r.Packet, r.Direction)
 	if err != nil {
-		return history.Sample{Error: err.Error()}
+		return failed(err)
 	}
 	return history.Sample{OK: true, State: out.What, Value: out.Took.Seconds() * 1e3}
 }

@@ -107,7 +107,7 @@ func (q quota) readBack(n Node, dir string) Proof {
 		Read: func(ctx context.Context) history.Sample {
 			l, err := limits.Shown(dir)
 			if err != nil {
-				return history.Sample{Error: err.Error()}
+				return failed(err)
 			}
 			state := shown(l, q.controller)
 			if state != noLimit && outside(ctx, n, dir) {

@@ -48,7 +48,7 @@ func timed(ctx context.Context, d Disk, op disk.Op) history.Sample {
 	case errors.Is(err, context.DeadlineExceeded) && waited >= longestWait:
 		return history.Sample{OK: true, Value: milliseconds(waited), State: fmt.Sprintf("not done after %.0f ms", milliseconds(waited))}
 	case err != nil:
-		return history.Sample{Error: err.Error()}
+		return failed(err)
 	case got.Errno != "":
 		return history.Sample{Error: got.Errno}
 	}

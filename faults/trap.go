@@ -47,7 +47,7 @@ func (f CrashAt) setTrap(ctx context.Context, in *Injection, target Target) erro
 		Read: func(ctx context.Context) history.Sample {
 			s, err := d.Stats(ctx)
 			if err != nil {
-				return history.Sample{Error: err.Error()}
+				return failed(err)
 			}
 			return hitsSample(s.Rules[in.Traps[0].Fault])
 		},

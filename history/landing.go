@@ -140,6 +140,7 @@ type Sample struct {
 	Value  float64 `json:"value,omitempty"` // in the proof's unit
 	State  string  `json:"state,omitempty"`
 	Error  string  `json:"error,omitempty"`
+	Ours   bool    `json:"ours,omitempty"` // the probe failed for want of something on the host of rmq-mcp
 }
 
 // Window is the time a fault was in place.

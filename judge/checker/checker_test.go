@@ -177,6 +177,12 @@ func TestCheckers(t *testing.T) {
 			s.run.Cluster.Queue = history.UnknownQueue
 			s.join(sub).disconnect(sub).acked(q1, 0, 9).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 3)
 		}, unknown, map[string]int64{"lost": 0, "over_limit": 6}, "how much this broker keeps"},
+		{"one is lost after QoS 1 was granted in place of QoS 0", "qos1-no-loss", func(s *story) {
+			s.join(sub).regrant(sub, 0).acked(q1, 0, 1).regrant(sub, 1).acked(q1, 2, 4).delivered(sub, q1, 2, 3)
+		}, fail, map[string]int64{"lost": 1, "due": 3}, "message 4"},
+		{"none is owed while QoS 0 is granted", "qos1-no-loss", func(s *story) {
+			s.join(sub, other).regrant(sub, 0).acked(q1, 0, 3).delivered(other, q1, 0, 3)
+		}, pass, map[string]int64{"lost": 0, "due": 4}, ""},
 		{"a broker of which nothing is known keeps nothing for a client that is away", "qos1-no-loss", func(s *story) {
 			s.run.Cluster.Queue, s.run.Cluster.Lacks = 1000, map[string]string{history.LacksLimits: "not known"}
 			s.join(sub).disconnect(sub).acked(q1, 0, 9).wait(2*time.Second).connect(sub, true).acked(q1, 10, 19).delivered(sub, q1, 10, 19)
@@ -387,6 +393,10 @@ func TestCheckers(t *testing.T) {
 		{"intact", "no-corruption", func(s *story) {
 			s.join(sub).acked(q1, 0, 1).delivered(sub, q1, 0, 1)
 		}, pass, nil, ""},
+		{"a damaged retained message is read", "no-corruption", func(s *story) {
+			s.join(sub).acked(q1, 0, 0).deliver(sub, q1, 0).publish(reg, 0, history.OK).fetch(reg, 0)
+			s.events[len(s.events)-1].Flags |= history.FlagCorrupt
+		}, fail, map[string]int64{"corrupted": 1, "read": 1}, "message 0 of"},
 		{"corrupt", "no-corruption", func(s *story) {
 			s.join(sub).acked(q1, 0, 1).deliver(sub, history.None, history.None, history.FlagCorrupt)
 		}, fail, map[string]int64{"corrupted": 1}, "checksum"},

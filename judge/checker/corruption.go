@@ -9,25 +9,38 @@ var claimNoCorruption = Entry{
 	Claim: verdict.Claim{Name: "no-corruption", Severity: verdict.P0, Gated: true,
 		Text:   "The payload is application data: its content is the application's, and arrives as it was sent.",
 		Source: "MQTT 3.1.1 section 3.3.3"},
-	Category: Safety, Checker: "corruption@1", Protocols: every, Rests: history.PromiseProtocol, New: newCorruption, canary: corrupt,
+	Category: Safety, Checker: "corruption@2", Protocols: every, Rests: history.PromiseProtocol, New: newCorruption, canary: corrupt,
 	ByHand: true, Excused: excused("the fault changes what is stored", "bit_rot"),
 	Notice: Notice{"corrupted deliveries", "mqtt/broker-kill-9"},
 }
 
-// corruption judges that payloads arrive as they were sent.
+// corruption judges that payloads arrive as they were sent, in deliveries and in reads of retained
+// messages.
 type corruption struct {
 	ledger *ledger
-	seen   int64
+	seen   int64 // deliveries
+	read   int64 // reads with a message
 	found  findings
 }
 
 func newCorruption(ctx Context) Checker { return &corruption{ledger: ctx.ledger} }
 
 func (c *corruption) Add(b *history.Batch) {
-	for _, d := range c.ledger.rows(b).delivered {
+	rows := c.ledger.rows(b)
+	for _, d := range rows.delivered {
 		c.seen++
 		if d.flags.Has(history.FlagCorrupt) {
 			c.corrupt(b, int(d.i))
+		}
+	}
+	for _, i := range rows.control {
+		damaged := b.Flags[i].Has(history.FlagCorrupt)
+		if b.Kind[i] != history.KindFetch || b.Edge[i] != history.Return || b.Seq[i] < 0 && !damaged {
+			continue
+		}
+		c.read++
+		if damaged {
+			c.corrupt(b, int(i))
 		}
 	}
 }
@@ -48,12 +61,16 @@ func (c *corruption) corrupt(b *history.Batch, i int) {
 }
 
 func (c *corruption) Result(*closing) verdict.Result {
-	r := c.found.judged(c.seen, map[string]int64{"delivered": c.seen, "corrupted": c.found.total}, "nothing was delivered")
+	came, counts := summary("%d deliveries", c.seen), map[string]int64{"delivered": c.seen, "corrupted": c.found.total}
+	if c.read > 0 {
+		came, counts["read"] = came+summary(" and %d reads", c.read), c.read
+	}
+	r := c.found.judged(c.seen+c.read, counts, "nothing was delivered")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = summary("the checksums of %d deliveries match", c.seen)
+		r.Summary = summary("the checksums of %s match", came)
 	case verdict.Fail:
-		r.Summary = summary("%d of %d deliveries are corrupted, the first: %s", c.found.total, c.seen, r.Anomalies[0].Text)
+		r.Summary = summary("%d of %s are corrupted, the first: %s", c.found.total, came, r.Anomalies[0].Text)
 	}
 	return r
 }

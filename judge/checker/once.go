@@ -12,7 +12,7 @@ var claimQoS2ExactlyOnce = Entry{
 	Claim: verdict.Claim{Name: "qos2-exactly-once", Severity: verdict.P0, Gated: true,
 		Text:   "QoS 2, exactly once delivery: neither loss nor duplication of messages are acceptable.",
 		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-1], [MQTT-4.3.3-2]"},
-	Category: Idempotency, Checker: "once@5", Protocols: mqtt, Rests: history.PromiseDurability, New: exactlyOnce, canary: repeat(2, dedupes),
+	Category: Idempotency, Checker: "once@6", Protocols: mqtt, Rests: history.PromiseDurability, New: exactlyOnce, canary: repeat(2, dedupes),
 	Unjudged: func(c Circumstances) string {
 		if !c.Wire && (!c.Dedupes || slices.Contains(c.Cannot, contract.CannotExactlyOnce)) {
 			return "the client library passes every copy on, and packets are not recorded"
@@ -26,7 +26,7 @@ var claimQoS0AtMostOnce = Entry{
 	Claim: verdict.Claim{Name: "qos0-at-most-once", Severity: verdict.P2, Gated: true,
 		Text:   "QoS 0, at most once delivery: the message arrives at the receiver either once or not at all.",
 		Source: "MQTT 3.1.1 section 4.3.1"},
-	Category: Idempotency, Checker: "once@5", Protocols: mqtt, Rests: history.PromiseProtocol, New: atMostOnce, canary: repeat(0, anyone),
+	Category: Idempotency, Checker: "once@6", Protocols: mqtt, Rests: history.PromiseProtocol, New: atMostOnce, canary: repeat(0, anyone),
 	Excused: excused("packet_duplicate makes one message two to the broker", "packet_duplicate"),
 	Notice:  Notice{"duplicates of QoS 0", "mqtt/qos-roundtrip"},
 }
@@ -35,7 +35,7 @@ var claimSDKOnce = Entry{
 	Claim: verdict.Claim{Name: "sdk-once", Severity: verdict.P1, Of: verdict.SDK, Wire: true,
 		Text:   "Until it has received the corresponding PUBREL packet, the receiver MUST acknowledge any subsequent PUBLISH packet with the same Packet Identifier by sending a PUBREC. It MUST NOT cause duplicate messages to be delivered to any onward recipients in this case.",
 		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-2]"},
-	Category: Idempotency, Checker: "once@5", Protocols: mqtt, New: takenOnce, canary: repeat(2, dedupes),
+	Category: Idempotency, Checker: "once@6", Protocols: mqtt, New: takenOnce, canary: repeat(2, dedupes),
 }
 
 // once judges that a message of its QoS reaches an application at most once. A message

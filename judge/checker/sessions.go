@@ -49,6 +49,7 @@ type renewal struct{ left, back int64 } // times: of the end of the last connect
 type subscription struct {
 	filter string
 	from   int64 // SUBACK, the first
+	owed   int64 // the first SUBACK with a QoS above 0 after the last with QoS 0; never
 	grant  uint8 // the lowest QoS that a SUBACK granted it
 }
 
@@ -152,10 +153,17 @@ func (s *sessions) subscribe(b *history.Batch, i int, p *session) {
 	}
 	grant := s.granted(b, i)
 	p.grant = min(p.grant, grant)
-	if at := slices.IndexFunc(p.subscribed, func(u subscription) bool { return u.filter == filter }); at >= 0 {
-		p.subscribed[at].grant = min(p.subscribed[at].grant, grant)
-	} else {
-		p.subscribed = append(p.subscribed, subscription{filter, b.Time[i], grant})
+	at := slices.IndexFunc(p.subscribed, func(u subscription) bool { return u.filter == filter })
+	if at < 0 {
+		at, p.subscribed = len(p.subscribed), append(p.subscribed, subscription{filter, b.Time[i], never, grant})
+	}
+	u := &p.subscribed[at]
+	u.grant = min(u.grant, grant)
+	switch {
+	case grant == 0:
+		u.owed = never
+	case u.owed == never:
+		u.owed = b.Time[i]
 	}
 }
 
@@ -242,12 +250,12 @@ func (s *sessions) persistent(process int32) bool {
 }
 
 // due is the time from which on acknowledged messages on a topic must reach
-// the process, or never. A server promises nothing for a filter that it granted QoS 0.
+// the process, or never. A server promises nothing for a filter while it is granted QoS 0.
 func (s *sessions) due(process int32, topic string) int64 {
 	from := int64(never)
 	for _, u := range s.of[process].subscribed {
-		if _, _, shared := history.CutShare(u.filter); !shared && u.grant > 0 && history.Matches(u.filter, topic) {
-			from = min(from, u.from)
+		if _, _, shared := history.CutShare(u.filter); !shared && history.Matches(u.filter, topic) {
+			from = min(from, u.owed)
 		}
 	}
 	return from

@@ -7,8 +7,8 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// A proof of two samples before and two during, written as what each showed:
-// "ok", "no" (the probe failed), "=exited" (a state) or a number.
+// A proof of two samples before and two during, written as what each showed: "ok", "no" (the
+// probe failed), "ours" (it failed for want of something here), "=exited" (a state) or a number.
 func proof(role history.Role, want history.Want, before, during string) history.ProofRecord {
 	p := history.ProofRecord{Name: string(role), Role: role, Want: want, Expect: "exited", Margin: 10, Unit: "ms"}
 	for _, half := range []struct {
@@ -25,6 +25,8 @@ func proof(role history.Role, want history.Want, before, during string) history.
 func sample(m history.Moment, word string) history.Sample {
 	s := history.Sample{Moment: m, OK: true}
 	switch {
+	case word == "ours":
+		s.OK, s.Ours, s.Error = false, true, "too many open files"
 	case word == "no":
 		s.OK, s.Error = false, "refused"
 	case strings.HasPrefix(word, "="):
@@ -42,6 +44,7 @@ var (
 	alive      = proof(history.RoleMechanism, history.WantState, "=running", "=running =running")
 	unread     = proof(history.RoleMechanism, history.WantState, "=running", "no")
 	refused    = proof(history.RoleEffect, history.WantFails, "ok ok", "no no")
+	starved    = proof(history.RoleEffect, history.WantFails, "ok ok", "ours ours")
 	deafBefore = proof(history.RoleEffect, history.WantFails, "no", "no")
 	serving    = proof(history.RoleEffect, history.WantFails, "ok ok", "ok ok")
 	still      = proof(history.RoleControl, history.WantStill, "5 6", "5 9")
@@ -107,6 +110,7 @@ func TestDecideLanding(t *testing.T) {
 	}{
 		{"both signals, control still", []history.ProofRecord{killed, refused, still}, history.Landed, ""},
 		{"mechanism refuted", []history.ProofRecord{alive, refused, still}, history.NotLanded, "running"},
+		{"a probe that this host could not make", []history.ProofRecord{killed, starved, still}, history.Indeterminate, "this host could not probe"},
 		{"effect refuted", []history.ProofRecord{killed, serving, still}, history.NotLanded, "0 of 2 failed"},
 		{"no effect proof", []history.ProofRecord{killed, still}, history.Indeterminate, "no effect proof"},
 		{"no mechanism proof", []history.ProofRecord{refused, still}, history.Indeterminate, "no mechanism proof"},

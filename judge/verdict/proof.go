@@ -93,6 +93,9 @@ func readFails(p history.ProofRecord, before, during []history.Sample) (reading,
 	if s, ok := firstNotOK(before); ok {
 		return unreadable, fmt.Sprintf("%s: failed before the fault too: %s", p.Name, s.Error)
 	}
+	if i := slices.IndexFunc(during, func(s history.Sample) bool { return s.Ours }); i >= 0 {
+		return unreadable, fmt.Sprintf("%s: this host could not probe during the fault: %s", p.Name, during[i].Error)
+	}
 	failing := countNotOK(during)
 	text := fmt.Sprintf("%s: answered before, %d of %d failed during", p.Name, failing, len(during))
 	if failing == len(during) {

@@ -266,7 +266,7 @@ func (a *act) flood(do func(conn net.Conn, n int)) {
 				}
 				conn, err := a.dial(a.ctx)
 				<-opening
-				if !came && !ours(err) {
+				if !came && !Ours(err) {
 					came = true
 					a.tried()
 				}
@@ -282,9 +282,9 @@ func (a *act) flood(do func(conn net.Conn, n int)) {
 	}
 }
 
-// ours reports whether a connection failed for want of something on this host: the node never
-// saw the client.
-func ours(err error) bool {
+// Ours reports whether a connection failed for want of something on this host, such as files or
+// ports: the node never saw the client.
+func Ours(err error) bool {
 	return slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS, syscall.ENOMEM}, func(e error) bool { return errors.Is(err, e) })
 }
 
