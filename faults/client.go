@@ -104,10 +104,11 @@ func (c crowd) ids() (out []string) {
 	return out
 }
 
-// look asks the kernel of every node which of the connections are established
-// there, and how much waits in them for the client to take it.
-func (c crowd) look(ctx context.Context) (open int, unsent int64, err error) {
+// look asks the kernel of every node which of the connections are established there, and how
+// many bytes wait in each for the client to take them.
+func (c crowd) look(ctx context.Context) (waits map[tap.Connection]int64, err error) {
 	by := map[string]map[string]int64{}
+	waits = map[tap.Connection]int64{}
 	c.over.mu.Lock()
 	defer c.over.mu.Unlock()
 	held := map[tap.Connection]bool{}
@@ -117,32 +118,31 @@ func (c crowd) look(ctx context.Context) (open int, unsent int64, err error) {
 	for _, conn := range c.conns {
 		if by[conn.Node] == nil {
 			if by[conn.Node], err = sockets(ctx, c.nodes[conn.Node]); err != nil {
-				return 0, 0, err
+				return nil, err
 			}
 		}
 		waiting, there := by[conn.Node][conn.Peer]
 		c.over.has[conn] = c.over.has[conn] || !there && !held[conn]
 		if there && !c.over.has[conn] {
-			open++
-			unsent += waiting
+			waits[conn] = waiting
 		}
 	}
-	return open, unsent, nil
+	return waits, nil
 }
 
-// held counts those of the connections whose end to the node the tap still holds. It
-// cannot tell how much waits in them.
-func (c crowd) held(context.Context) (open int, unsent int64, err error) {
+// held are the connections with an end to the node in the tap. The bytes in them are not known.
+func (c crowd) held(context.Context) (waits map[tap.Connection]int64, err error) {
+	waits = map[tap.Connection]int64{}
 	now := map[tap.Connection]bool{}
 	for _, conn := range slices.Concat(c.open(), c.halves()) {
 		now[conn] = true
 	}
 	for _, conn := range c.conns {
 		if now[conn] {
-			open++
+			waits[conn] = 0
 		}
 	}
-	return open, 0, nil
+	return waits, nil
 }
 
 // hidden reports whether the kernel of some node cannot be asked: it runs elsewhere. Each
@@ -171,9 +171,9 @@ func (c crowd) ended() Proof {
 		Name: fmt.Sprintf("the %d connections, as the nodes' kernels show them", len(c.conns)),
 		Role: history.RoleEffect, Want: history.WantState, Expect: allEnded,
 		Read: func(ctx context.Context) history.Sample {
-			open, _, err := c.look(ctx)
+			waits, err := c.look(ctx)
 			s := sampleOf(err)
-			switch total := len(c.conns); {
+			switch total, open := len(c.conns), len(waits); {
 			case total == 0:
 				s.State = "there are none"
 			case open == 0:
@@ -231,12 +231,17 @@ func failed(err error) history.Sample {
 }
 
 // connectionFault is what the faults on connections have in common.
-func (t Target) connectionFault(r tap.Rule, effect func(crowd) Proof) (*Injection, error) {
+func (t Target) connectionFault(r tap.Rule, effects ...func(crowd) Proof) (*Injection, error) {
 	in, err := t.tapped(&r)
 	if err != nil {
 		return nil, err
 	}
-	in.Proofs = slices.Concat(t.acted("connections that the tap acted on", "connections", in.id), []Proof{effect(t.crowd(r))}, t.bystanders(r))
+	in.Proofs = t.acted("connections that the tap acted on", "connections", in.id)
+	crowd := t.crowd(r)
+	for _, effect := range effects {
+		in.Proofs = append(in.Proofs, effect(crowd))
+	}
+	in.Proofs = append(in.Proofs, t.bystanders(r)...)
 	return in, nil
 }
 

@@ -126,6 +126,35 @@ func TestBytesThatWait(t *testing.T) {
 	}
 }
 
+// A crowd is read slowly if bytes have waited in most of its connections.
+func TestBytesThatWaitInMost(t *testing.T) {
+	all := []tap.Connection{{Node: "node-1", Client: "a", Peer: "1"}, {Node: "node-1", Client: "b", Peer: "2"}, {Node: "node-1", Client: "c", Peer: "3"}}
+	for _, test := range []struct {
+		waits map[string]int64
+		want  bool
+	}{
+		{map[string]int64{"1": 90000, "2": 0, "3": 0}, false},
+		{map[string]int64{"1": 90000, "2": 300, "3": 300}, false},
+		{map[string]int64{"1": 90000, "2": 2000, "3": 0}, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := crowd{nodes: map[string]Node{"node-1": waitingNode{waits: test.waits}}, conns: all,
+				open: func() []tap.Connection { return all }, over: &endings{has: map[tap.Connection]bool{}}}
+			if p := c.pileUpInMost(); (p.Read(t.Context()).Value >= p.Margin) != test.want {
+				t.Errorf("%v: margin %v", test.waits, p.Margin)
+			}
+		})
+	}
+}
+
+// A waitingNode is a node whose kernel shows how much waits, by the client's address.
+type waitingNode struct {
+	*fakeNode
+	waits map[string]int64
+}
+
+func (n waitingNode) Sockets(context.Context) (map[string]int64, error) { return n.waits, nil }
+
 // passingBy is a node whose kernel shows other bytes at each look.
 type passingBy struct {
 	*fakeNode

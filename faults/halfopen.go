@@ -37,8 +37,8 @@ func (c crowd) halfOpen(clients Clients) Proof {
 		Name: fmt.Sprintf("the %d connections, %s and as the clients say", len(c.conns), shown),
 		Role: history.RoleEffect, Want: history.WantState, Expect: atNode,
 		Read: func(ctx context.Context) history.Sample {
-			open, _, err := look(ctx)
-			s, total := sampleOf(err), len(c.conns)
+			waits, err := look(ctx)
+			s, open, total := sampleOf(err), len(waits), len(c.conns)
 			connected := clients.Connected(c.ids())
 			switch {
 			case total == 0:

@@ -2,6 +2,8 @@ package faults
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
@@ -17,7 +19,7 @@ func (SlowReader) Name() string { return "slow_reader" }
 
 // Plan plans a rule in the tap.
 func (f SlowReader) Plan(_ context.Context, target Target) (*Injection, error) {
-	return target.connectionFault(tap.Rule{Do: tap.Slow, BytesPerS: f.BytesPerS}, crowd.pilesUp)
+	return target.connectionFault(tap.Rule{Do: tap.Slow, BytesPerS: f.BytesPerS}, crowd.pilesUp, crowd.pileUpInMost)
 }
 
 // pilesUp is the effect of reading slowly: the nodes' kernels hold what the clients do
@@ -49,10 +51,12 @@ func (c crowd) pilesUp() Proof {
 func (c crowd) waiting() func(context.Context) history.Sample {
 	var last history.Sample
 	return func(ctx context.Context) history.Sample {
-		open, least, err := c.least(ctx)
+		waits, err := c.least(ctx)
 		s := sampleOf(err)
-		s.Value = float64(least)
-		if s.OK && open == 0 && last.Value > s.Value {
+		for _, bytes := range waits {
+			s.Value += float64(bytes)
+		}
+		if s.OK && len(waits) == 0 && last.Value > s.Value {
 			last.State = "before the node ended them all"
 			return last
 		}
@@ -61,31 +65,67 @@ func (c crowd) waiting() func(context.Context) history.Sample {
 	}
 }
 
-// piled is how many bytes must wait at least: what a client takes at once, a message or
-// two, waits for no reader.
-const piled = 4096
+// pileUpInMost is the effect on a crowd: bytes have waited in most of its connections. A client
+// that is sent little, or nothing, is not read slowly.
+func (c crowd) pileUpInMost() Proof {
+	most := math.Ceil(mostSlowed * float64(len(c.conns)))
+	if c.hidden() {
+		p := c.pilesUp()
+		p.Name, p.Want, p.Margin = "most of the "+p.Name, history.WantSlower, most
+		return p
+	}
+	waited := map[tap.Connection]bool{}
+	return Proof{
+		Name: fmt.Sprintf("of %d connections, those in which bytes waited", len(c.conns)),
+		Role: history.RoleEffect, Want: history.WantSlower, Margin: most, Unit: "connections",
+		Read: func(ctx context.Context) history.Sample {
+			waits, err := c.least(ctx)
+			for conn, bytes := range waits {
+				if bytes >= inTransit {
+					waited[conn] = true
+				}
+			}
+			s := sampleOf(err)
+			s.Value = float64(len(waited))
+			return s
+		},
+	}
+}
 
-// least looks for a while how much waits, and last how many connections are open. Bytes
-// that are only on their way are gone the next moment.
-func (c crowd) least(ctx context.Context) (open int, least int64, err error) {
+const (
+	piled      = 4096 // bytes that must wait in all: less may be a message on its way
+	inTransit  = 1024 // bytes in one connection that may be on their way
+	mostSlowed = 0.5  // share of the connections
+)
+
+// least returns the least that waits for a while in each connection, while it stays open. Bytes
+// on their way are gone the next moment.
+func (c crowd) least(ctx context.Context) (least map[tap.Connection]int64, err error) {
 	const looks, apart = 5, 20 * time.Millisecond
 	for i := range looks {
 		if i > 0 {
 			select {
 			case <-ctx.Done():
-				return open, least, nil
+				return least, nil
 			case <-time.After(apart):
 			}
 		}
-		var unsent int64
-		if open, unsent, err = c.look(ctx); err != nil {
-			return 0, 0, err
+		waits, err := c.look(ctx)
+		if err != nil {
+			return nil, err
 		}
-		if i == 0 || unsent < least {
-			least = unsent
+		if i == 0 {
+			least = waits
+		}
+		for conn, was := range least {
+			if is, open := waits[conn]; open {
+				least[conn] = min(was, is)
+			} else {
+				delete(least, conn)
+			}
 		}
 	}
-	return open, least, nil
+	return least, nil
 }
 
 func slowReader() Kind {

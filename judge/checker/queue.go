@@ -134,10 +134,11 @@ func newRooms(l *ledger) *rooms {
 	return &rooms{l, map[int32][]bool{}, map[[2]int32][]backlog{}, map[int32][]offline{}, map[string]int64{}}
 }
 
-// lacked reports whether a broker may have had no room for a message to a process.
-func (r *rooms) lacked(process, stream int32, seq int64) bool {
+// lacked reports whether a broker may have had no room for a message to a process, which alone
+// was to have it.
+func (r *rooms) lacked(process, stream int32, seq int64, alone bool) bool {
 	m := r.ledger.sends.streams[stream].messages.at(seq)
-	return !r.had(process, stream, seq) && (r.full(process, m.called, m.acked) || r.filled(process, m)) && !r.passedOver(process, stream, m)
+	return !r.had(process, stream, seq) && (r.full(process, m.called, m.acked) || alone && r.filled(process, m)) && !r.passedOver(process, stream, m)
 }
 
 // An offline is a time without a connection of a client, and the number of messages kept for it.
@@ -265,10 +266,10 @@ func (l *ledger) backlogs(process, stream int32) (all []backlog) {
 }
 
 // lackedBy reports whether a broker may have had no room for a message to the member of a
-// group that it chose.
+// group that it chose. It could choose a member that is there.
 func (r *rooms) lackedBy(members []int32, stream int32, seq int64) bool {
 	return !slices.ContainsFunc(members, func(p int32) bool { return r.had(p, stream, seq) }) &&
-		slices.ContainsFunc(members, func(p int32) bool { return r.lacked(p, stream, seq) })
+		slices.ContainsFunc(members, func(p int32) bool { return r.lacked(p, stream, seq, len(members) == 1) })
 }
 
 // lackedWill reports whether a broker may have had no room for a will to a process. It
