@@ -878,6 +878,16 @@ func (s *story) marked(st int32, seq int64) {
 	}
 }
 
+// Retained messages are read and not delivered: that nothing was delivered says nothing of them.
+func TestRegistersAreNotBarred(t *testing.T) {
+	s := newStory()
+	s.run.Cluster.Lacks = map[string]string{history.LacksLimits: "not known"}
+	s.publish(reg, 0, history.OK).publish(reg, 1, history.OK).wait(10*time.Second).fetch(reg, 0)
+	if r := judgeStory(t, s.finish(), "retained-register").Results[0]; r.Status != verdict.Fail {
+		t.Errorf("%s: %s", r.Status, said(r))
+	}
+}
+
 // A broker whose limits are not known may forbid a client to publish, or take no message of its
 // size, and acknowledge it all the same: it delivers nothing at all then.
 func TestBarred(t *testing.T) {

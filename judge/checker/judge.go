@@ -252,14 +252,19 @@ func (j *judge) barred() bool {
 	if j.ctx.Run.Cluster.Lacks[history.LacksLimits] == "" {
 		return false
 	}
-	for s := range j.ctx.Tables.Streams {
+	subscribed := false
+	for s, row := range j.ctx.Tables.Streams {
+		if row.Register || row.Will || !j.ctx.ledger.works(int32(s)) {
+			continue
+		}
 		for p := range j.ctx.Tables.Processes {
-			if j.ctx.ledger.works(int32(s)) && j.ctx.receipts.got(int32(p), int32(s)).n > 0 {
+			if j.ctx.receipts.got(int32(p), int32(s)).n > 0 {
 				return false
 			}
+			subscribed = subscribed || j.ctx.ledger.sessions.due(int32(p), row.Topic) != never
 		}
 	}
-	return true
+	return subscribed
 }
 
 // explained reports whether the absence of a process of ours from a time on, or a fault of
