@@ -58,7 +58,7 @@ func (mosquitto) settings() flavorSettings {
 		"max_inflight_messages": count(20, 0, math.MaxUint16), "max_inflight_bytes": count(0, 0, math.MaxInt32),
 		"queue_qos0_messages": flag(false), "retain_available": flag(true),
 		"max_keepalive": count(65535, 0, math.MaxUint16), "sys_interval": count(10, 0, math.MaxUint16),
-		"set_tcp_nodelay": flag(false), "upgrade_outgoing_qos": flag(false), "persistence": flag(true),
+		"set_tcp_nodelay": flag(false), "upgrade_outgoing_qos": flag(false), "persistence": flag(false),
 	}
 }
 
@@ -82,6 +82,7 @@ func (m mosquitto) effective(config Config) (map[string]any, error) {
 		return nil, fmt.Errorf("mosquitto has no clusters; leave nodes out or set it to 1, not %d", config.Nodes)
 	}
 	keys := m.settings().vendors()
+	keys["persistence"] = true // as the configuration of Debian's package has it
 	if config.Profile == ProfileTested {
 		keys["max_queued_messages"] = 0 // no limit: the vendor's drops what it acknowledged, silently
 	}

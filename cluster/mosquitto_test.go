@@ -17,7 +17,7 @@ func TestMosquitto(t *testing.T) {
 	ctx, c := startCluster(t, config)
 	n := c.Nodes()[0]
 	info := c.Info()
-	if info.Differs["max_queued_messages"] != "1000 → 0" || len(info.Differs) != 1 {
+	if info.Differs["max_queued_messages"] != "1000 → 0" || info.Differs["persistence"] != "false → true" || len(info.Differs) != 2 {
 		t.Errorf("differs from the vendor's in %v", info.Differs)
 	}
 	if slices.Contains(c.Promises(), history.PromiseDurability) {

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -66,7 +67,7 @@ func (r *Report) whyPass() (why []string) {
 		return nil
 	}
 	for _, l := range r.Landings {
-		why = append(why, fmt.Sprintf("%s, %s of %s, landed and was healed", l.Fault, l.Type, joined(l.Nodes, ", ")))
+		why = append(why, fmt.Sprintf("%s, %s of %s, landed and was healed", l.Fault, l.Type, cmp.Or(joined(l.Nodes, ", "), l.Target)))
 	}
 	passed, red := 0, 0
 	for _, result := range r.Verdict.Results {

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -168,7 +169,7 @@ func (t *storyteller) end(r *Report, end time.Duration) *Story {
 		if l.Times.AppliedNS == 0 {
 			continue
 		}
-		t.step(time.Duration(l.Times.StartNS()), "**%s begins: %s of %s**", l.Fault, l.Type, joined(l.Nodes, ", "))
+		t.step(time.Duration(l.Times.StartNS()), "**%s begins: %s of %s**", l.Fault, l.Type, cmp.Or(joined(l.Nodes, ", "), l.Target))
 		if l.Times.HealNS > 0 {
 			t.step(time.Duration(l.Times.HealNS), "**%s is healed**", l.Fault)
 		}

@@ -12,7 +12,7 @@ var claimQoS1DupFlag = Entry{
 	Claim: verdict.Claim{Name: "qos1-dup-flag", Severity: verdict.P3,
 		Text:   "The DUP flag MUST be set to 1 by the Client or Server when it attempts to re-deliver a PUBLISH Packet.",
 		Source: "MQTT 3.1.1 section 3.3.1.1 [MQTT-3.3.1-1]"},
-	Category: Safety, Checker: "dup@2", Protocols: mqtt, Rests: history.PromiseDup, New: newDupFlag, canary: unflag,
+	Category: Safety, Checker: "dup@3", Protocols: mqtt, Rests: history.PromiseDup, New: newDupFlag, canary: unflag,
 	Shown: contract.CannotDup, Excused: excused("packet_duplicate makes one message two to the broker", "packet_duplicate"),
 	ByPackets: "packets are not recorded, and a message under another packet id needs no DUP",
 	Notice:    Notice{"messages of QoS 1 that came again on one connection without DUP", "mqtt/qos-roundtrip"},
@@ -82,7 +82,7 @@ func (c *dupFlag) Result(*closing) verdict.Result {
 		"no delivery of QoS 1 to an SDK that shows DUP")
 	switch r.Status {
 	case verdict.Pass:
-		r.Summary = summary("%d of %d deliveries of QoS 1 were repetitions on the same connection, none of them without DUP", c.judged, c.seen)
+		r.Summary = summary("%d of %d deliveries of QoS 1 were repetitions on the same connection, each of them with DUP or published again", c.judged, c.seen)
 	case verdict.Fail:
 		r.Summary = summary("%d deliveries of QoS 1 were repeated without DUP, the first: %s", found.total, r.Anomalies[0].Text)
 	}

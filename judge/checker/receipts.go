@@ -65,7 +65,7 @@ func (r *receipts) got(process, stream int32) *bitmap {
 // tally adds up the receipts of streams of a QoS.
 func (r *receipts) tally(minQoS, maxQoS uint8) (sum receipt) {
 	for i, q := range r.ledger.route.pairs {
-		if q.sent >= minQoS && q.sent <= maxQoS {
+		if q.sent >= minQoS && q.sent <= maxQoS && r.ledger.works(int32(i%r.ledger.route.streams)) {
 			sum.seen += r.of[i].seen
 			sum.again += r.of[i].again
 			sum.dup += r.of[i].dup
