@@ -50,10 +50,12 @@ func (n *Node) echo(ctx context.Context, bytes int) error {
 		if err := send(conn, message); err != nil {
 			return fmt.Errorf("publish at %s: %w", n.name, err)
 		}
-		switch back, err := returned(conn, r, topic); {
+		switch back, err := returned(ctx, conn, r, topic); {
 		case back:
 			conn.Write(disconnectPacket)
 			return nil
+		case ctx.Err() != nil:
+			return fmt.Errorf("wait for a message of our own at %s: %w", n.name, ctx.Err())
 		case err != nil:
 			return fmt.Errorf("publish a message of %d bytes to %s at %s: the connection ended: %w; let this login publish to rmq/#, with messages of that size", bytes, topic, n.name, err)
 		}
@@ -63,8 +65,11 @@ func (n *Node) echo(ctx context.Context, bytes int) error {
 
 // returned reports whether a message of a topic comes in time. The error is that of the
 // connection.
-func returned(conn net.Conn, r *bufio.Reader, topic string) (bool, error) {
+func returned(ctx context.Context, conn net.Conn, r *bufio.Reader, topic string) (bool, error) {
 	conn.SetReadDeadline(time.Now().Add(echoBound))
+	if ctx.Err() != nil { // its end set a deadline before, which this one has replaced
+		return false, ctx.Err()
+	}
 	for {
 		pk, err := mqttpacket.Read(r, level3)
 		var late net.Error

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/robustmq/rmq-mcp/history"
-	"github.com/robustmq/rmq-mcp/internal/mechanism/hostile"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
 
@@ -223,11 +222,6 @@ func sampleOf(err error) history.Sample {
 		return failed(err)
 	}
 	return history.Sample{OK: true}
-}
-
-// failed is the sample of a probe that failed.
-func failed(err error) history.Sample {
-	return history.Sample{Error: err.Error(), Ours: hostile.Ours(err)}
 }
 
 // connectionFault is what the faults on connections have in common.

@@ -125,10 +125,9 @@ func (f packetFault) plan(target Target) (*Injection, error) {
 	if err != nil {
 		return nil, err
 	}
-	id := func() string { return in.Entries[0].Fault }
 	in.Proofs = slices.Concat(
-		target.acted(fmt.Sprintf("%s packets that met %s", rule.Packet, f.typ), "packets", id),
-		[]Proof{f.effect(target.Site.Tap, id)}, target.bystanders(rule))
+		target.acted(fmt.Sprintf("%s packets that met %s", rule.Packet, f.typ), "packets", in.id),
+		[]Proof{f.effect(target.Site.Tap, in.id)}, target.bystanders(rule))
 	return in, nil
 }
 
@@ -145,7 +144,7 @@ func (t Target) acted(name, unit string, fault func() string) (list []Proof) {
 		}
 	}
 	if t.Clients != nil {
-		return []Proof{proof(name, "", func(c tap.Count) int64 { return c.Acted })}
+		return []Proof{proof(name, "", tap.Count.Acted)}
 	}
 	for _, node := range names(t.Nodes) {
 		list = append(list, proof(name+", of "+node, node, func(c tap.Count) int64 { return c.At[node] }))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/hostile"
 )
 
 // The longest that one reading of one proof may take, and the last one when
@@ -108,6 +109,11 @@ func readings(proof Proof, m history.Moment) int {
 func (e *Engine) disturbed(proof Proof, p *placement) bool {
 	return proof.Role == history.RoleControl &&
 		(len(e.list.holding(proof.Node, p)) > 0 || len(e.list.holding(proof.Peer, p)) > 0)
+}
+
+// failed is the sample of a probe that failed.
+func failed(err error) history.Sample {
+	return history.Sample{Error: err.Error(), Ours: hostile.Ours(err)}
 }
 
 func put(r *history.ProofRecord, s history.Sample, replace bool) {

@@ -1,6 +1,9 @@
 package history
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // A Landing is the server's own proof that an injection had effect: its intent, the
 // measurements before, during and after it, and the conclusion.
@@ -48,6 +51,9 @@ func (t LandingTimes) StartNS() int64 {
 	}
 	return t.AppliedNS
 }
+
+// MovesClock reports whether the fault changes the time of day that nodes see.
+func (l Landing) MovesClock() bool { return strings.HasPrefix(l.Type, "clock") }
 
 // Heal is the result of its heal: "" for a fault that was never in place, which has none.
 func (l Landing) Heal() HealState {

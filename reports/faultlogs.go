@@ -2,7 +2,6 @@ package reports
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
@@ -49,7 +48,7 @@ type faultLogs struct {
 func newFaultLogs(run *history.Run, landings []history.Landing) *faultLogs {
 	f := &faultLogs{started: run.Started, scrub: secret.New()}
 	for _, l := range landings {
-		if strings.HasPrefix(l.Type, "clock") {
+		if l.MovesClock() {
 			return &faultLogs{}
 		}
 		if l.Times.AppliedNS > 0 && len(f.faults) < mostFaultLogs {

@@ -32,6 +32,7 @@ var MarkdownFuncs = template.FuncMap{"cell": cell, "code": code, "quote": quote,
 func Markdown(r *Report) ([]byte, error) {
 	t, err := template.New("report.md.tmpl").Funcs(MarkdownFuncs).Funcs(template.FuncMap{
 		"broker":     func(c history.ClusterInfo) string { return cell(BrokerName(c)) },
+		"promisedBy": func(v verdict.Result) string { return verdict.PromisedBy(r.Cluster, v) },
 		"sdks":       sdkNames,
 		"seconds":    seconds,
 		"thousands":  thousands,
@@ -150,10 +151,10 @@ func countsText(r verdict.Result) string {
 	var parts []string
 	for _, name := range sortedKeys(r.Counts) {
 		if n := r.Counts[name]; n != 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", thousands(n), strings.ReplaceAll(name, "_", " ")))
+			parts = append(parts, strings.ReplaceAll(name, "_", " ")+": "+thousands(n))
 		}
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(parts, "; ")
 }
 
 // samplesText is what a proof read at one moment, what repeats once.

@@ -167,7 +167,6 @@ const before = 5 * time.Second
 
 // failureOf is the time from the first violation of a claim to the last; of any claim for "".
 func failureOf(r *reports.Report, claim string) (s span) {
-	changed := func(l history.Landing) bool { return strings.HasPrefix(l.Type, "clock") }
 	for _, v := range r.Violations {
 		if claim != "" && v.Claim != claim {
 			continue
@@ -180,7 +179,7 @@ func failureOf(r *reports.Report, claim string) (s span) {
 			s.to = to
 		}
 	}
-	s.unknown = s.from.IsZero() || slices.ContainsFunc(r.Landings, changed)
+	s.unknown = s.from.IsZero() || slices.ContainsFunc(r.Landings, history.Landing.MovesClock)
 	return s
 }
 

@@ -102,14 +102,11 @@ func severity(claim verdict.Claim, list []*sight) string {
 }
 
 // unpromised says that the broker's vendor does not promise the claim; "" if it does, or if its
-// promises are not known. Packets and libraries need no promise: the specification binds them.
+// promises are not known.
 func unpromised(key Key, list []*sight) string {
 	if key.Party == verdict.SDK || slices.ContainsFunc(list, func(s *sight) bool {
-		return s.result.Promised || s.result.Claim.Wire || s.result.Claim.Of == verdict.SDK
+		return verdict.PromisedBy(s.run.Report.Cluster, s.result) != verdict.Unpromised
 	}) {
-		return ""
-	}
-	if list[0].run.Report.Cluster.Lacks[history.LacksPromises] != "" {
 		return ""
 	}
 	return list[0].run.Flavor + " does not promise it in this configuration"

@@ -92,7 +92,7 @@ func (s sheet) whole(v verdict.Verdict) {
 		}
 		text := r.Summary
 		if r.Status == verdict.Fail {
-			text += ". Promised by " + r.Claim.Source
+			text += ". Source: " + r.Claim.Source
 			said[fmt.Sprintf("%s (%s): %s", r.Claim.Name, r.Claim.Source, r.Summary)] = true
 		}
 		s.line(none, labels+column+6, fmt.Sprintf("  %s  %-*s  ", colour(fmt.Sprintf("%-*s", labels, r.Status)), column, r.Claim.Name), text)

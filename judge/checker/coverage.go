@@ -148,20 +148,32 @@ func (c *coverage) result() verdict.Coverage {
 	if end > c.first {
 		out.DurationS = float64(end-c.first) / 1e9
 	}
-	var called, unknown int64
-	for i := range c.ledger.sends.streams {
-		st := &c.ledger.sends.streams[i]
-		if row := c.ledger.tables.Streams[i]; row.QoS == 0 || row.Will || c.probe[i] {
-			continue
-		}
-		called += st.calls
-		out.Acked += st.outcomes[history.OK]
-		unknown += st.calls - st.outcomes[history.OK] - st.outcomes[history.Fail]
-	}
-	if called > 0 {
-		out.Indeterminate = float64(unknown) / float64(called)
+	load := c.load()
+	out.Acked = load.acked
+	if load.called > 0 {
+		out.Indeterminate = float64(load.unknown) / float64(load.called)
 	}
 	return out
+}
+
+// A tally counts publishes of clients. The broker acknowledges no QoS 0.
+type tally struct{ sent, called, acked, unknown int64 }
+
+// load counts what the workload published: no probes, and no wills, which no client published.
+func (c *coverage) load() (n tally) {
+	for i := range c.ledger.sends.streams {
+		row, st := c.ledger.tables.Streams[i], &c.ledger.sends.streams[i]
+		if row.Will || c.probe[i] {
+			continue
+		}
+		n.sent += st.calls
+		if row.QoS > 0 {
+			n.called += st.calls
+			n.acked += st.outcomes[history.OK]
+			n.unknown += st.calls - st.outcomes[history.OK] - st.outcomes[history.Fail]
+		}
+	}
+	return n
 }
 
 // drained returns when publishing ended: the beginning of the drain, or else the last
@@ -198,21 +210,10 @@ func (c *coverage) rate(name string, skip float64, end int64) float64 {
 	return count / time
 }
 
-// totals reconciles the whole run, without probes. The broker acknowledges no QoS 0.
+// totals reconciles the whole run.
 func (c *coverage) totals(all *losses, end *closing) verdict.Totals {
-	var t verdict.Totals
-	for s := range c.ledger.sends.streams {
-		row, st := c.ledger.tables.Streams[s], &c.ledger.sends.streams[s]
-		if row.Will || c.probe[s] { // no client published it
-			continue
-		}
-		t.Sent += st.calls
-		if row.QoS == 0 {
-			continue
-		}
-		t.Acked += st.outcomes[history.OK]
-		t.Unknown += st.calls - st.outcomes[history.OK] - st.outcomes[history.Fail]
-	}
+	load := c.load()
+	t := verdict.Totals{Sent: load.sent, Acked: load.acked, Unknown: load.unknown}
 	counts := all.subscribers.Result(end).Counts
 	t.Received, t.Duplicated, t.Recovered = counts["delivered"], counts["duplicated"], counts["recovered"]
 	all.each(end, func(miss) { t.Lost++ })

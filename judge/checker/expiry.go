@@ -87,11 +87,8 @@ func newExpiry(ctx Context, of lifetime) *expiry {
 
 // clocked reports whether a fault changed a clock.
 func clocked(ctx Context) bool {
-	return slices.ContainsFunc(ctx.Landings, onClock)
+	return slices.ContainsFunc(ctx.Landings, history.Landing.MovesClock)
 }
-
-// onClock reports whether a fault moves what a node believes the time of day to be.
-func onClock(f history.Landing) bool { return strings.HasPrefix(f.Type, "clock") }
 
 // whyClocked is why nothing that expires is judged then.
 const whyClocked = "a clock was changed, and a broker decides by its clock when something expires"

@@ -261,7 +261,7 @@ func (j *judge) barred() bool {
 			if j.ctx.receipts.got(int32(p), int32(s)).n > 0 {
 				return false
 			}
-			subscribed = subscribed || j.ctx.ledger.sessions.due(int32(p), row.Topic) != never
+			subscribed = subscribed || j.ctx.ledger.sessions.owes(int32(p), row.Topic)
 		}
 	}
 	return subscribed

@@ -97,7 +97,7 @@ func (s *sessions) ended(process int32, p *session, g *greeting) int64 {
 func (l *ledger) clocksMoved(from, to int64) (ns int64) {
 	for _, f := range l.landings {
 		windows := history.Windows([]history.Landing{f})
-		if onClock(f) && overlap(windows, from, to) {
+		if f.MovesClock() && overlap(windows, from, to) {
 			ns += int64(1e9 * clockMoved(f, min(int64(windows[0].End), to)-int64(windows[0].Start)))
 		}
 	}

@@ -125,13 +125,13 @@ func (l *ledger) waited(process int32) (came []int32) {
 type rooms struct {
 	ledger  *ledger
 	of      map[int32][]bool
-	away    map[[2]int32][]backlog // by process and stream
-	offline map[int32][]offline
+	away    map[[2]int32]backlog // by process and stream
+	offline map[int32]offline
 	most    map[string]int64 // by group
 }
 
 func newRooms(l *ledger) *rooms {
-	return &rooms{l, map[int32][]bool{}, map[[2]int32][]backlog{}, map[int32][]offline{}, map[string]int64{}}
+	return &rooms{l, map[int32][]bool{}, map[[2]int32]backlog{}, map[int32]offline{}, map[string]int64{}}
 }
 
 // lacked reports whether a broker may have had no room for a message to a process, which alone
@@ -141,11 +141,57 @@ func (r *rooms) lacked(process, stream int32, seq int64, alone bool) bool {
 	return !r.had(process, stream, seq) && (r.full(process, m.called, m.acked) || alone && r.filled(process, m)) && !r.passedOver(process, stream, m)
 }
 
-// An offline is a time without a connection of a client, and the number of messages kept for it.
-type offline struct {
+// A leave is a time without a connection of a client.
+type leave struct {
 	from, to  int64
 	disturbed bool // by a fault: messages may have waited on a dead connection, and not in the queue
-	kept      int64
+}
+
+// leaves returns each time that a process was away, in order. Each ends early by a time in
+// which the broker may have let the client in already.
+func (l *ledger) leaves(process int32, early int64) (all []leave) {
+	of, windows := &l.sessions.of[process], l.windowsOf(process)
+	for i, t := range of.turns {
+		if _, came := slices.BinarySearch(of.connects, t); came || i+1 == len(of.turns) {
+			continue
+		}
+		a := leave{from: t, to: of.turns[i+1] - early}
+		a.disturbed = overlap(windows, a.from-int64(history.Noticing), a.to)
+		all = append(all, a)
+	}
+	return all
+}
+
+// during returns the index of the leave in which a message was published, -1 for none.
+func during(all []leave, m *message) int {
+	i := sort.Search(len(all), func(k int) bool { return all[k].to >= m.acked })
+	if i == len(all) || all[i].from > m.called {
+		return -1
+	}
+	return i
+}
+
+// kept visits the acknowledged messages of a stream that came to a process after it was away.
+func (l *ledger) kept(process, stream int32, all []leave, visit func(leave int, m *message)) {
+	i := l.route.at(process, stream)
+	if len(all) == 0 || i < 0 || l.route.pairs[i].sent == 0 {
+		return
+	}
+	l.sends.streams[stream].messages.each(func(seq int64, m *message) bool {
+		if m.unknown() || !l.queues.got[i].has(seq) {
+			return true
+		}
+		if at := during(all, m); at >= 0 {
+			visit(at, m)
+		}
+		return true
+	})
+}
+
+// An offline is the leaves of a client, and the number of messages kept in each.
+type offline struct {
+	leaves []leave
+	kept   []int64
 }
 
 // filled reports whether a message came for a client that was away, and the messages kept for it
@@ -154,15 +200,12 @@ type offline struct {
 // as its subscriptions are the same.
 func (r *rooms) filled(process int32, m *message) bool {
 	l := r.ledger
-	if l.queues.known || l.queues.limit == 0 || l.tables.Processes[process].Protocol == contract.MQ9 {
+	if l.queues.known || l.tables.Processes[process].Protocol == contract.MQ9 {
 		return false
 	}
-	all := r.offlineOf(process)
-	i := sort.Search(len(all), func(k int) bool { return all[k].to >= m.acked })
-	if i == len(all) || all[i].from > m.called || all[i].kept == 0 {
-		return false
-	}
-	return 5*all[i].kept >= 4*r.mostOf(l.tables.Processes[process].Group)
+	away := r.offlineOf(process)
+	i := during(away.leaves, m)
+	return i >= 0 && away.kept[i] > 0 && 5*away.kept[i] >= 4*r.mostOf(l.tables.Processes[process].Group)
 }
 
 // mostOf returns how many messages were kept at most for a client of a group that was away.
@@ -174,9 +217,10 @@ func (r *rooms) mostOf(group string) (most int64) {
 		if row.Group != group {
 			continue
 		}
-		for _, a := range r.offlineOf(int32(p)) {
+		away := r.offlineOf(int32(p))
+		for i, a := range away.leaves {
 			if !a.disturbed {
-				most = max(most, a.kept)
+				most = max(most, away.kept[i])
 			}
 		}
 	}
@@ -184,43 +228,25 @@ func (r *rooms) mostOf(group string) (most int64) {
 	return most
 }
 
-// offlineOf returns each time that a process was away, in order.
-func (r *rooms) offlineOf(process int32) []offline {
-	all, known := r.offline[process]
+// offlineOf returns what was kept for a process.
+func (r *rooms) offlineOf(process int32) offline {
+	away, known := r.offline[process]
 	if known {
-		return all
+		return away
 	}
-	l := r.ledger
-	of, windows := &l.sessions.of[process], l.windowsOf(process)
-	for i, t := range of.turns {
-		if _, came := slices.BinarySearch(of.connects, t); came || i+1 == len(of.turns) {
-			continue
-		}
-		a := offline{from: t, to: of.turns[i+1]}
-		a.disturbed = overlap(windows, a.from-int64(history.Noticing), a.to)
-		all = append(all, a)
+	away.leaves = r.ledger.leaves(process, 0)
+	away.kept = make([]int64, len(away.leaves))
+	for s := range r.ledger.sends.streams {
+		r.ledger.kept(process, int32(s), away.leaves, func(i int, _ *message) { away.kept[i]++ })
 	}
-	for s, st := range l.sends.streams {
-		i := l.route.at(process, int32(s))
-		if i < 0 || l.route.pairs[i].sent == 0 || len(all) == 0 {
-			continue
-		}
-		st.messages.each(func(seq int64, m *message) bool {
-			at := sort.Search(len(all), func(k int) bool { return all[k].to >= m.acked })
-			if !m.unknown() && l.queues.got[i].has(seq) && at < len(all) && all[at].from <= m.called {
-				all[at].kept++
-			}
-			return true
-		})
-	}
-	r.offline[process] = all
-	return all
+	r.offline[process] = away
+	return away
 }
 
 // A backlog is the messages of one stream that a broker kept while a client was away.
 type backlog struct {
-	from, to    int64
-	first, last int64 // time at which one was acknowledged first, and at which one was called last
+	leaves      []leave
+	first, last []int64 // by leave: when one was acknowledged first, and when one was called last
 }
 
 // passedOver reports whether a broker whose limit is not known kept an older message and a
@@ -235,34 +261,22 @@ func (r *rooms) passedOver(process, stream int32, m *message) bool {
 	at := [2]int32{process, stream}
 	kept, known := r.away[at]
 	if !known {
-		kept = r.ledger.backlogs(process, stream)
+		kept = r.ledger.backlogOf(process, stream)
 		r.away[at] = kept
 	}
-	i := sort.Search(len(kept), func(k int) bool { return kept[k].to >= m.acked })
-	return i < len(kept) && kept[i].from <= m.called && kept[i].first < m.called-second && kept[i].last > m.acked+second
+	i := during(kept.leaves, m)
+	return i >= 0 && kept.first[i] < m.called-second && kept.last[i] > m.acked+second
 }
 
-// backlogs returns what was kept of a stream for a process, each time that it was away.
-func (l *ledger) backlogs(process, stream int32) (all []backlog) {
-	of, windows := &l.sessions.of[process], l.windowsOf(process)
-	for i, t := range of.turns {
-		if _, came := slices.BinarySearch(of.connects, t); came || i+1 == len(of.turns) {
-			continue
-		}
-		b := backlog{from: t, to: of.turns[i+1] - int64(history.Settling), first: never} // it may have let the client in before
-		if !overlap(windows, b.from-int64(history.Noticing), b.to) {
-			all = append(all, b)
-		}
-	}
-	i := l.route.at(process, stream)
-	l.sends.streams[stream].messages.each(func(seq int64, m *message) bool {
-		at := sort.Search(len(all), func(k int) bool { return all[k].to >= m.acked })
-		if !m.unknown() && l.queues.got[i].has(seq) && at < len(all) && all[at].from <= m.called {
-			all[at].first, all[at].last = min(all[at].first, m.acked), max(all[at].last, m.called)
-		}
-		return true
+// backlogOf returns what was kept of a stream for a process in each absence that no fault
+// disturbed.
+func (l *ledger) backlogOf(process, stream int32) (b backlog) {
+	b.leaves = slices.DeleteFunc(l.leaves(process, int64(history.Settling)), func(a leave) bool { return a.disturbed })
+	b.first, b.last = slices.Repeat([]int64{never}, len(b.leaves)), make([]int64, len(b.leaves))
+	l.kept(process, stream, b.leaves, func(i int, m *message) {
+		b.first[i], b.last[i] = min(b.first[i], m.acked), max(b.last[i], m.called)
 	})
-	return all
+	return b
 }
 
 // lackedBy reports whether a broker may have had no room for a message to the member of a

@@ -261,6 +261,15 @@ func (s *sessions) due(process int32, topic string) int64 {
 	return from
 }
 
+// owes reports whether a process was granted a filter for a topic with a QoS above 0, alone or in
+// a shared group.
+func (s *sessions) owes(process int32, topic string) bool {
+	return slices.ContainsFunc(s.of[process].subscribed, func(u subscription) bool {
+		_, filter, _ := history.CutShare(u.filter)
+		return u.owed != never && history.Matches(filter, topic)
+	})
+}
+
 // lowest returns the lowest QoS that a process was granted for a filter that takes a
 // stream. Where it has none, that is the lowest that it was granted at all.
 func (s *sessions) lowest(process, stream int32) uint8 {

@@ -78,11 +78,36 @@ func failReasons(run *history.Run, failed []Result) (list []string) {
 	return list
 }
 
+// Unpromised is the answer of [PromisedBy] for a claim that the broker's vendor does not make.
+const Unpromised = "not promised"
+
+// PromisedBy says who makes a result's claim. Packets and client libraries need no promise of the
+// vendor: the specification binds them.
+func PromisedBy(c history.ClusterInfo, r Result) string {
+	unknown := c.Lacks[history.LacksPromises] != ""
+	switch {
+	case strings.HasPrefix(r.Claim.Source, "common expectation"):
+		return "common expectation"
+	case r.Claim.Wire || r.Claim.Of == SDK || r.Promised && unknown:
+		return "specification"
+	case unknown:
+		return "not known"
+	case r.Promised && r.Claim.Source == "the scenario's budget":
+		return "vendor, within the scenario's bound"
+	case r.Promised:
+		return "vendor"
+	}
+	return Unpromised
+}
+
 // notPromised says that the broker's vendor does not promise the failed claim, "" if it does,
-// or if its promises are not known. Packets and client libraries need no promise: the specification
-// binds them.
+// or if its promises are not known.
 func notPromised(run *history.Run, r Result) string {
-	if r.Promised || r.Expected != "" || r.Claim.Wire || r.Claim.Of == SDK || run != nil && run.Cluster.Lacks[history.LacksPromises] != "" {
+	var c history.ClusterInfo
+	if run != nil {
+		c = run.Cluster
+	}
+	if r.Expected != "" || PromisedBy(c, r) != Unpromised {
 		return r.Expected
 	}
 	return fmt.Sprintf("%s does not promise %s in this configuration", vendor(run), r.Claim.Name)

@@ -58,7 +58,6 @@ func (a *active) hits(c *conn, way Direction, p packet) bool {
 
 // acted counts one more; mu is held.
 func (a *active) acted(node, what string) {
-	a.counted.Acted++
 	if a.counted.At == nil {
 		a.counted.At = map[string]int64{}
 	}

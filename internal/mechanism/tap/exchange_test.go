@@ -31,7 +31,7 @@ func TestExchange(t *testing.T) {
 				tap.Set(nil)
 				tap.Set([]Rule{r})
 				exchanged(t, tap, name+" of no fault", Rule{Packet: kind, Direction: way}, Arrives, 0)
-				if c := tap.Count("f1"); c.Chosen != 0 || c.Acted != 0 {
+				if c := tap.Count("f1"); c.Chosen != 0 || c.Acted() != 0 {
 					t.Errorf("%s: %+v", name, c)
 				}
 				tap.Set(nil)

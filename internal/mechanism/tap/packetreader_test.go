@@ -257,7 +257,7 @@ func TestWitnessIsAtTheClientsSide(t *testing.T) {
 		p.client.Write(publishOf(id+1, "t", "x"))
 	}
 	p.gets(p.node, slices.Concat(publishOf(1, "t", "x"), publishOf(2, "t", "x")))
-	await(t, func() bool { return tap.Count("f2").Acted == 1 }) // the other direction passes on by itself
+	await(t, func() bool { return tap.Count("f2").Acted() == 1 }) // the other direction passes on by itself
 	p.node.Write(slices.Concat(ackOf(Puback, 1), ackOf(Puback, 2)))
 	p.gets(p.client, ackOf(Puback, 1))
 	await(t, func() bool { return tap.Count("f1").Chosen == 2 })

@@ -216,9 +216,16 @@ func (t *Tap) Set(rules []Rule) {
 // are not in it.
 type Count struct {
 	Chosen int64            // packets that it is about
-	Acted  int64            // packets, or connections, that it acted on
-	At     map[string]int64 // likewise, by the node of the connection
+	At     map[string]int64 // packets, or connections, that it acted on, by the node of the connection
 	Last   []string         // of those, the last few: puback 17 of a client
+}
+
+// Acted is the packets, or connections, that it acted on at all nodes.
+func (c Count) Acted() (n int64) {
+	for _, at := range c.At {
+		n += at
+	}
+	return n
 }
 
 // Count answers a fault's count, zero where it has no rule.

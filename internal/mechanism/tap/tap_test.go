@@ -34,7 +34,7 @@ func TestDropsEveryThird(t *testing.T) {
 	p.gets(p.client, left)
 	await(t, func() bool { return tap.Count("f1").Chosen == 9 }) // the last one is dropped, and nobody gets it
 	c := tap.Count("f1")
-	if c.Chosen != 9 || c.Acted != 3 || !slices.Equal(c.Last, []string{"puback 3 of sub-1", "puback 6 of sub-1", "puback 9 of sub-1"}) {
+	if c.Chosen != 9 || c.Acted() != 3 || !slices.Equal(c.Last, []string{"puback 3 of sub-1", "puback 6 of sub-1", "puback 9 of sub-1"}) {
 		t.Errorf("%+v", c)
 	}
 	other := newPair(t, tap, at, nodes, "other")
@@ -65,7 +65,7 @@ func TestDelayKeepsOrderAndIsReleased(t *testing.T) {
 	}
 	tap.Set([]Rule{{Fault: "f2", Do: Delay, Packet: Publish, DelayMS: 60_000}})
 	p.client.Write(publishOf(21, "t", "held"))
-	await(t, func() bool { return tap.Count("f2").Acted == 1 })
+	await(t, func() bool { return tap.Count("f2").Acted() == 1 })
 	tap.Set(nil)
 	p.gets(p.node, publishOf(21, "t", "held"))
 	p.client.Write(publishOf(22, "t", "x")) // and the line is out of the way
@@ -159,7 +159,7 @@ func TestOverlap(t *testing.T) {
 	tap.Set([]Rule{twice, lost})
 	p.client.Write(one)
 	p.gets(p.node, slices.Concat(one, dup))
-	if c := tap.Count("f3"); c.Chosen != 3 || c.Acted != 1 {
+	if c := tap.Count("f3"); c.Chosen != 3 || c.Acted() != 1 {
 		t.Errorf("a rule that stays keeps its count: %+v", c)
 	}
 	tap.Set([]Rule{twice})
@@ -223,7 +223,7 @@ func TestRefuseAndClose(t *testing.T) {
 	other.ends(other.client)
 	again := newPair(t, tap, at, nodes, "sub-1") // it is let in, and closed again
 	again.ends(again.client)
-	if c := tap.Count("f2"); c.Acted < 2 {
+	if c := tap.Count("f2"); c.Acted() < 2 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -285,7 +285,7 @@ func TestSlowReaderPushesBack(t *testing.T) {
 	if n, err := p.node.Write(b); !isTimeout(err) {
 		t.Fatalf("%d of %d bytes, %v; want to be kept waiting", n, len(b), err)
 	}
-	if c := tap.Count("f1"); c.Acted != 1 {
+	if c := tap.Count("f1"); c.Acted() != 1 {
 		t.Errorf("%+v", c)
 	}
 	if n, err := tap.Shut(slow); n != 1 && !errors.Is(err, errors.ErrUnsupported) {
@@ -324,7 +324,7 @@ func TestThousand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if c := tap.Count("f1"); c.Acted < 5000 {
+	if c := tap.Count("f1"); c.Acted() < 5000 {
 		t.Errorf("%+v", c)
 	}
 	await(t, func() bool { return len(tap.Connections(Rule{})) == 0 })
