@@ -25,7 +25,7 @@ func (a *app) blame() *cobra.Command {
 			"the protocol implementation, the broker, one client library, the harness, the environment, or what would decide it.\n" +
 			"Ctrl-C stops in order; the same command resumes.\n" +
 			"Exit status: 1 a party is to blame, 2 the blame could not be decided, 3 the harness could not do its job.",
-		Example: "  rmq-mcp blame latest\n  rmq-mcp blame 1121-0220-broker-kill-9-6cb9 --sdk rust/rumqttc@latest",
+		Example: "  rmq-mcp blame latest\n  rmq-mcp blame 1129-0931-broker-kill-9-1d26 --sdk rust/rumqttc@latest",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if times < 1 || times > maxReplays {

@@ -39,7 +39,7 @@ func (a *app) reduce() *cobra.Command {
 			"A candidate counts as failing when --fails of --of runs fail; one whose fault did not land is unknown, and never passes.\n" +
 			"Ctrl-C stops in order; the same command resumes. The time and runs spent until then count.\n" +
 			"Exit status: 0 the failure is reduced, 2 it did not come again, 3 the harness could not do its job.",
-		Example: "  rmq-mcp reduce latest\n  rmq-mcp reduce 1121-0220-broker-kill-9-6cb9 --claim qos1-no-loss --fails 1 --of 1 --for 30m",
+		Example: "  rmq-mcp reduce latest\n  rmq-mcp reduce 1129-0931-broker-kill-9-1d26 --claim qos1-no-loss --fails 1 --of 1 --for 30m",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := want.rule.Check(); err != nil {

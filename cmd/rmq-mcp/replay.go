@@ -43,7 +43,7 @@ func (a *app) replay() *cobra.Command {
 			"It stops if the broker is another build by now.\n" +
 			"Ctrl-C stops in order; the same command resumes.\n" +
 			"Exit status: that of the run and its repetitions as a series: 0 PASS, 1 FAIL, 2 could not be told, 3 the harness could not do its job.",
-		Example: "  rmq-mcp replay latest\n  rmq-mcp replay 1121-0220-broker-kill-9-6cb9 --times 5",
+		Example: "  rmq-mcp replay latest\n  rmq-mcp replay 1129-0931-broker-kill-9-1d26 --times 5",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if times < 1 || times > maxReplays {
