@@ -85,7 +85,7 @@ func adopt(p *plan, c Config) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", n.name, err)
 			}
-			n.proc, n.theirs = p, map[string]any{"pid": p.pid, "start": p.born, "boot": bootID()}
+			n.proc, n.theirs = p, map[string]any{"pid": float64(p.pid), "start": float64(p.born), "boot": bootID()} // as the journal reads them
 		case len(c.Containers) > 0:
 			if err := n.adoptContainer(c.Containers[i]); err != nil {
 				return fmt.Errorf("%s: %w", n.name, err)

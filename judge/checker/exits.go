@@ -12,7 +12,7 @@ var claimNoExit = Entry{
 	Claim: verdict.Claim{Name: "no-exit", Severity: verdict.P1,
 		Text:   "Unless it is made to, a broker does not end: whatever its clients and its network do, its process goes on.",
 		Source: "common expectation of a server"},
-	Category: Operational, Checker: "exits@1", Protocols: every, Rests: history.PromiseProtocol, New: newExits, canary: endNode,
+	Category: Operational, Checker: "exits@2", Protocols: every, Rests: history.PromiseProtocol, New: newExits, canary: endNode,
 	Sees: history.LacksProcesses, ByHand: true, Excused: excused("a process that gets no memory or no thread may end", "memory", "pids"),
 	Notice: Notice{"ends of nodes that nobody had asked for", "mqtt/broker-kill-9"},
 }
@@ -23,6 +23,7 @@ type exits struct {
 	lacks  string // why nobody sees how they end
 	seen   exitLog
 	found  findings
+	untold *exit // the first without a known cause
 }
 
 func newExits(ctx Context) Checker {
@@ -31,12 +32,15 @@ func newExits(ctx Context) Checker {
 
 func (c *exits) Add(b *history.Batch) {
 	c.seen.add(c.ledger, b, func(e exit) {
+		if e.cause == byNobody && c.untold == nil {
+			c.untold = &e
+		}
 		if e.cause != byItself {
 			return
 		}
 		fault := c.ledger.fault(e.at)
 		c.found.add(verdict.Anomaly{
-			Kind: "exit", Process: history.None, Stream: history.None, Seq: history.None, TimeNS: e.at,
+			Kind: verdict.KindExit, Process: history.None, Stream: history.None, Seq: history.None, TimeNS: e.at,
 			Fault: fault, Events: events(e.row),
 			Text: sentence("%s ended by itself (%s), at %s%s", c.ledger.node(e.node), e.how(), clock(e.at), under(fault)),
 		})
@@ -52,6 +56,10 @@ func (c *exits) Result(*closing) verdict.Result {
 	switch r.Status {
 	case verdict.Pass:
 		r.Summary = summary("none of %d nodes ended by itself", n)
+		if c.untold != nil {
+			r.Summary = summary("the process of %s ended at %s by no fault of this run", c.ledger.node(c.untold.node), clock(c.untold.at))
+			unsure(&r, "only its parent knows whether it ended by itself")
+		}
 	case verdict.Fail:
 		r.Summary = summary("%d exits, the first: %s", c.found.total, r.Anomalies[0].Text)
 	}
@@ -81,8 +89,11 @@ const (
 
 // how says it as people do.
 func (e exit) how() string {
-	if e.signal > 0 {
+	switch {
+	case e.signal > 0:
 		return sentence("signal %d", e.signal)
+	case e.status < 0:
+		return "only its parent knows the status"
 	}
 	return sentence("status %.0f", e.status)
 }
@@ -121,6 +132,8 @@ func (l *ledger) endedBy(e exit, asked, starved bool) cause {
 		return byUs
 	case starved:
 		return byKernel
+	case e.signal == 0 && e.status < 0 && l.maltreated(e.node, e.at):
+		return byItself
 	case e.signal == 0 && e.status < 0:
 		return byNobody
 	case slices.Contains([]uint8{hangUp, interrupt, endNode, kill, term}, e.signal):
@@ -135,6 +148,15 @@ func (l *ledger) mayEnd(node int16, at int64) bool {
 	return slices.ContainsFunc(l.landings, func(f history.Landing) bool {
 		t := f.Times
 		return f.Ends && t.StartNS() > 0 && t.StartNS() <= at && (t.HealedNS == 0 || at <= t.HealedNS) &&
+			slices.Contains(f.Nodes, l.node(node))
+	})
+}
+
+// maltreated reports whether a node met malformed packets shortly before.
+func (l *ledger) maltreated(node int16, at int64) bool {
+	return slices.ContainsFunc(l.landings, func(f history.Landing) bool {
+		t := f.Times
+		return f.Type == "malformed" && t.StartNS() > 0 && t.StartNS() <= at && (t.HealedNS == 0 || at <= t.HealedNS+int64(history.Noticing)) &&
 			slices.Contains(f.Nodes, l.node(node))
 	})
 }

@@ -31,6 +31,12 @@ func (s *story) acts(node string, ends bool, d time.Duration) *story {
 	return s
 }
 
+// malformed has the last fault send malformed packets.
+func (s *story) malformed() *story {
+	s.landings[len(s.landings)-1].Type = "malformed"
+	return s
+}
+
 func TestExits(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -50,7 +56,15 @@ func TestExits(t *testing.T) {
 		{"that fault is yet to come", func(s *story) { s.exited(-1, 6, false).wait(time.Second).acts("node-2", true, time.Hour) }, verdict.Fail, "signal 6", ""},
 		{"somebody kills it", func(s *story) { s.exited(-1, 9, false) }, verdict.Pass, "", "node-2 ended (signal 9) by no fault of this run"},
 		{"the kernel kills it", func(s *story) { s.starved().exited(-1, 9, false) }, verdict.Pass, "", "the kernel ended the process of node-2"},
-		{"only its parent knows", func(s *story) { s.exited(-1, 0, false) }, verdict.Pass, "", "only its parent knows"},
+		{"only its parent knows", func(s *story) { s.exited(-1, 0, false) }, verdict.Unknown, "node-2 ended at", "only its parent knows"},
+		{"only its parent knows, under malformed packets", func(s *story) { s.acts("node-2", false, time.Hour).malformed().exited(-1, 0, false) }, verdict.Fail, "during f1", ""},
+		{"only its parent knows, after malformed packets", func(s *story) {
+			s.acts("node-2", false, time.Second).malformed().wait(2*time.Second).exited(-1, 0, false)
+		}, verdict.Fail, "only its parent knows the status", ""},
+		{"only its parent knows, long after malformed packets", func(s *story) {
+			s.acts("node-2", false, time.Second).malformed().wait(time.Minute).exited(-1, 0, false)
+		}, verdict.Unknown, "", "only its parent knows"},
+		{"only its parent knows, under malformed packets to another node", func(s *story) { s.acts("node-1", false, time.Hour).malformed().exited(-1, 0, false) }, verdict.Unknown, "", "only its parent knows"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newStory()

@@ -15,7 +15,7 @@ import (
 var claimFair = Entry{
 	Claim: verdict.Claim{Name: "fair", Severity: verdict.P2,
 		Text:   "While a client stalls, is dead or floods, the others are served as before: of each group at each node the acknowledgements and deliveries take no longer, and are no fewer, than the scenario bounds against that group before (fair).",
-		Source: "the scenario's budget"},
+		Source: verdict.Budget},
 	Category: Fairness, Checker: "fair@2", Protocols: mqtt, New: newFair, NeedsComplete: true, Bounded: true, canary: slowNeighbours,
 	ByFault: true,
 }

@@ -12,7 +12,7 @@ import (
 var claimProgress = Entry{
 	Claim: verdict.Claim{Name: "progress", Severity: verdict.P1,
 		Text:   "While a fault is in place the cluster goes on acknowledging publishes, after a silence that the scenario bounds (progress_s).",
-		Source: "the scenario's budget"},
+		Source: verdict.Budget},
 	Category: Liveness, Checker: "progress@6", Protocols: every, Rests: history.PromiseProgress, New: newProgress, NeedsComplete: true, Timed: true, Bounded: true, canary: stall,
 	ByFault: true,
 }

@@ -147,8 +147,8 @@ type leave struct {
 	disturbed bool // by a fault: messages may have waited on a dead connection, and not in the queue
 }
 
-// leaves returns each time that a process was away, in order. Each ends early by a time in
-// which the broker may have let the client in already.
+// leaves returns the leaves of a process, in order. Each ends early by some time: the broker may
+// have let the client in already.
 func (l *ledger) leaves(process int32, early int64) (all []leave) {
 	of, windows := &l.sessions.of[process], l.windowsOf(process)
 	for i, t := range of.turns {

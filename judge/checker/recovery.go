@@ -12,7 +12,7 @@ import (
 var claimRecovery = Entry{
 	Claim: verdict.Claim{Name: "recovery", Severity: verdict.P1,
 		Text:   "After the last fault is healed, every node takes a publish and delivers a message again within the time that the scenario bounds (recovery_s).",
-		Source: "the scenario's budget"},
+		Source: verdict.Budget},
 	Category: Liveness, Checker: "recovery@6", Protocols: every, Rests: history.PromiseRecovery, New: newRecovery, NeedsComplete: true, Timed: true, Bounded: true, canary: mute,
 }
 

@@ -13,7 +13,7 @@ import (
 var claimSteadyResources = Entry{
 	Claim: verdict.Claim{Name: "steady-resources", Severity: verdict.P2,
 		Text:   "Under a load that stays the same no node takes more and more: memory, open descriptors, connections of clients and the time until it acknowledges grow no faster than the scenario bounds (growth).",
-		Source: "the scenario's budget"},
+		Source: verdict.Budget},
 	Category: Operational, Checker: "steady@2", Protocols: mqtt, New: newSteady, Bounded: true, canary: growMemory,
 	Sees: history.LacksResources, Plain: true,
 }

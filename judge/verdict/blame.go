@@ -3,6 +3,8 @@ package verdict
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
@@ -51,9 +53,11 @@ func (c charge) against(p Party, name string) string {
 }
 
 // charges returns the first charge against each party that the wire blames for a
-// failure. A failed claim on the client library is always the library's doing. Any
-// other violation is nobody's where no anomaly names a party.
+// failure. A failed claim on the client library is always the library's doing. The outage after an exit
+// of a node is the doing of the broker. Any other violation is nobody's where no anomaly
+// names a party.
 func charges(failed []Result) map[Party]charge {
+	ended := firstExit(failed)
 	whose := map[Party]charge{}
 	note := func(p Party, r Result, text string) {
 		p = cmp.Or(p, Undecided)
@@ -66,13 +70,26 @@ func charges(failed []Result) map[Party]charge {
 			note(r.Claim.Of, r, r.Summary)
 		}
 		for _, a := range r.Anomalies {
-			if a.Kind == KindPanic {
+			if a.Kind == KindPanic || a.Kind == KindExit || a.Blame == "" && r.Claim.Source == Budget && a.TimeNS >= ended-int64(time.Second) {
 				a.Blame = Broker
 			}
 			note(cmp.Or(r.Claim.Of, a.Blame), r, a.Text)
 		}
 	}
 	return whose
+}
+
+// firstExit returns when a node first ended by itself.
+func firstExit(failed []Result) int64 {
+	first := int64(math.MaxInt64)
+	for _, r := range failed {
+		for _, a := range r.Anomalies {
+			if a.Kind == KindExit {
+				first = min(first, a.TimeNS)
+			}
+		}
+	}
+	return first
 }
 
 // tested names the broker of a run, with the defect that rmq-mcp planted: that is not the

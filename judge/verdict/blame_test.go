@@ -17,6 +17,11 @@ func TestBlame(t *testing.T) {
 	}
 	panicked := result("no-panic", Fail)
 	panicked.Anomalies = []Anomaly{{Kind: KindPanic, Text: "node-1 panicked"}}
+	exited, silent := result("no-exit", Fail), result("progress", Fail)
+	exited.Anomalies = []Anomaly{{Kind: KindExit, TimeNS: 9e9, Text: "node-1 ended by itself"}}
+	silent.Claim.Source, silent.Anomalies = Budget, []Anomaly{{Kind: "no-progress", TimeNS: 8.9e9, Text: "no publish was acknowledged"}}
+	early := silent
+	early.Anomalies = []Anomaly{{Kind: "no-progress", TimeNS: 5e9, Text: "no publish was acknowledged"}}
 	for _, c := range []struct {
 		name    string
 		results []Result
@@ -38,6 +43,9 @@ func TestBlame(t *testing.T) {
 		{"a panic, which the node's log tells", []Result{panicked}, nil, false, "broker: reference, by MQTT: node-1 panicked"},
 		{"a panic, and more that is the broker's", []Result{failed("qos1-no-loss", "", Broker), panicked}, nil, true, "broker: reference"},
 		{"a panic, and more that is undecided", []Result{panicked, failed("qos1-no-loss", "", "")}, nil, true, "unknown: the recorded packets do not show who is at fault"},
+		{"an exit, and the outage that follows", []Result{exited, silent}, nil, false, "broker: reference, by MQTT: node-1 ended by itself"},
+		{"an exit, and an outage before it", []Result{exited, early}, nil, false, "unknown: pending the same scenario"},
+		{"an outage", []Result{silent}, nil, false, "unknown: pending the same scenario"},
 		{"no wire", []Result{failed("qos1-no-loss", "", "")}, nil, false, "unknown: pending the same scenario with another SDK"},
 	} {
 		in := good()

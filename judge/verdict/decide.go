@@ -92,7 +92,7 @@ func PromisedBy(c history.ClusterInfo, r Result) string {
 		return "specification"
 	case unknown:
 		return "not known"
-	case r.Promised && r.Claim.Source == "the scenario's budget":
+	case r.Promised && r.Claim.Source == Budget:
 		return "vendor, within the scenario's bound"
 	case r.Promised:
 		return "vendor"

@@ -28,6 +28,9 @@ const (
 // A Party is the one to blame for a failure. A verdict's Blame begins with one.
 type Party string
 
+// Budget is the source of claims whose bound is the scenario's.
+const Budget = "the scenario's budget"
+
 // The parties.
 const (
 	Broker      Party = "broker"

@@ -8,6 +8,9 @@ import (
 // KindPanic is the kind of violation that has a place.
 const KindPanic = "panic"
 
+// KindExit is the kind of a violation by a node that ended by itself.
+const KindExit = "exit"
+
 // A Way is how a claim failed: what tells failures of one claim apart.
 type Way struct {
 	Kind  string `json:"kind"`            // of violation

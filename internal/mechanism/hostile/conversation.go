@@ -34,7 +34,9 @@ type Conversation struct {
 }
 
 // Kinds are the kinds of conversations.
-func Kinds() []string { return []string{"truncated", "mutated", "length", "turn", "big", "edge"} }
+func Kinds() []string {
+	return []string{"truncated", "mutated", "length", "turn", "big", "edge", "short"}
+}
 
 // Converse returns the conversation of that number. It is of the given kind, or of
 // any kind if kind is "".
@@ -61,6 +63,8 @@ func Converse(seed uint64, number int, kind string, login Login) Conversation {
 		c.Packets = s.outOfTurn()
 	case "big":
 		c.Packets = s.big()
+	case "short":
+		c.Packets = s.short()
 	default:
 		c.Packets = s.edges()
 	}
@@ -129,6 +133,18 @@ func (s *speaker) lie(b []byte) []byte {
 	at := 2 + s.IntN(len(b)-3)
 	b[at], b[at+1] = sharp[s.IntN(len(sharp))], sharp[s.IntN(len(sharp))]
 	return b
+}
+
+// short is a conversation with a PUBLISH that is shorter than its topic, by its own length. The
+// topic comes whole all the same: a careless reader has a payload of negative length.
+func (s *speaker) short() [][]byte {
+	publish := packets.Packet{
+		FixedHeader: packets.FixedHeader{Type: packets.Publish, Qos: byte(s.IntN(3))}, PacketID: s.id(),
+		TopicName: s.topic() + strings.Repeat("/level", s.IntN(12)), Payload: []byte("payload"),
+	}
+	b := s.encode(publish)
+	b[1] = byte(s.IntN(2 + len(publish.TopicName))) // a packet of one byte of length: it has less than 128
+	return [][]byte{s.encode(s.connect()), b}
 }
 
 // outOfTurn are whole packets in an order that no client sends them in: without
