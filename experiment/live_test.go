@@ -71,7 +71,7 @@ func TestComplete(t *testing.T) {
 }
 
 // A message that reached one member of a shared subscription need not reach the
-// others.
+// others. If it reached none, all are to reconnect: any may have it in its session.
 func TestSharedComplete(t *testing.T) {
 	l := newLive()
 	s := &session{load: &load{live: l}, plan: &plan{guaranteed: []int32{0}, shared: [][]int32{{1, 2}}}}
@@ -82,9 +82,15 @@ func TestSharedComplete(t *testing.T) {
 			t.Errorf("message %d: complete is %v", seq, !want)
 		}
 	}
+	if got := s.lacking(); !slices.Equal(got, []int32{1, 2}) {
+		t.Errorf("%v lack a message, want both members", got)
+	}
 	l.event(event(history.KindDeliver, history.Point, 2, 0, 1))
 	if !s.complete() {
 		t.Error("each message reached a member, and something is missing")
+	}
+	if got := s.lacking(); len(got) > 0 {
+		t.Errorf("each message reached a member, and %v lack one", got)
 	}
 }
 

@@ -369,17 +369,18 @@ func (s *session) had(listener []int32, stream int32) (had []*set) {
 	return had
 }
 
-// lacking are the processes that have not all that they are owed. Those of shared
-// subscriptions are left out: what one lacks may be another's to get.
+// lacking are the processes that lack what they are owed. A message that no member of a shared
+// subscription has may be in the session of any.
 func (s *session) lacking() (processes []int32) {
 	s.load.live.mu.Lock()
 	defer s.load.live.mu.Unlock()
 	for _, listener := range s.plan.listeners() {
-		if len(listener) == 1 && s.lacks(listener) {
-			processes = append(processes, listener[0])
+		if s.lacks(listener) {
+			processes = append(processes, listener...)
 		}
 	}
-	return processes
+	slices.Sort(processes)
+	return slices.Compact(processes)
 }
 
 // end tells a driver to end and waits for its last line. One that does not is

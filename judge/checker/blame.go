@@ -84,6 +84,15 @@ func (w *wire) neverAsked(process int32) bool {
 	return slices.ContainsFunc(w.clients, func(c wireClient) bool { return len(c.greeted) > 0 })
 }
 
+// fullFor names the reason of a broker that had no room for a client, "" for none.
+func (w *wire) fullFor(process int32) string {
+	if !w.on || uint32(process) >= uint32(len(w.clients)) {
+		return ""
+	}
+	c := &w.clients[process]
+	return c.refused.full(c.protocol)
+}
+
 // lostBy says who lost an acknowledged message that never reached a process.
 func (w *wire) lostBy(process, stream int32, seq int64) shown {
 	if !w.on {

@@ -334,6 +334,12 @@ func TestCheckers(t *testing.T) {
 		{"twice", "qos2-exactly-once", func(s *story) {
 			s.join(sub).acked(q2, 0, 1).delivered(sub, q2, 0, 1).deliver(sub, q2, 0, history.FlagDup)
 		}, fail, map[string]int64{"duplicated": 1}, "again"},
+		{"once in each of two sessions of its subscriber", "qos2-exactly-once", func(s *story) {
+			s.join(fleet).publish(q2, 0, history.OK).deliver(fleet, q2, 0).disconnect(fleet).join(fleet).deliver(fleet, q2, 0)
+		}, pass, map[string]int64{"duplicated": 0}, ""},
+		{"twice in the second session of its subscriber", "qos2-exactly-once", func(s *story) {
+			s.join(fleet).disconnect(fleet).join(fleet).publish(q2, 0, history.OK).deliver(fleet, q2, 0).deliver(fleet, q2, 0)
+		}, fail, map[string]int64{"duplicated": 1}, ""},
 		{"twice, where QoS 1 was granted", "qos2-exactly-once", func(s *story) {
 			s.join(sub).acked(q2, 0, 1).delivered(sub, q2, 0, 1).deliver(sub, q2, 0, history.FlagDup)
 			s.granted(sub, 1)

@@ -12,7 +12,7 @@ var claimClientsConnect = Entry{
 	Claim: verdict.Claim{Name: "clients-connect", Severity: verdict.P0, Gated: true,
 		Text:   "A broker lets in whoever speaks its protocol: a CONNECT in which nothing is wrong is answered by a CONNACK of success, and mq9 is for any NATS client, without a library of its own.",
 		Source: "MQTT 3.1.1 section 3.1.4 [MQTT-3.1.4-4]; MQTT 5.0 section 3.1.4 [MQTT-3.1.4-5]; mq9: website/docs/faq.md"},
-	Category: Liveness, Checker: "connects@1", Protocols: every, Rests: history.PromiseProtocol, New: newConnects, Timed: true, canary: lockOut,
+	Category: Liveness, Checker: "connects@2", Protocols: every, Rests: history.PromiseProtocol, New: newConnects, Timed: true, canary: lockOut,
 	ByHand: true,
 }
 
@@ -26,9 +26,10 @@ const connectBound = int64(10e9)
 // driver did not end in order, or the packets that were recorded of others have no
 // CONNECT of it.
 type connects struct {
-	ledger *ledger
-	of     []connecting // by process
-	ours   []admission
+	ledger  *ledger
+	bounded bool         // the broker may have limits that are not known
+	of      []connecting // by process
+	ours    []admission
 }
 
 // A connecting is one client's attempts.
@@ -49,7 +50,7 @@ type admission struct {
 }
 
 func newConnects(ctx Context) Checker {
-	c := &connects{ledger: ctx.ledger, of: make([]connecting, len(ctx.Tables.Processes))}
+	c := &connects{ledger: ctx.ledger, bounded: ctx.Run.Cluster.Lacks[history.LacksLimits] != "", of: make([]connecting, len(ctx.Tables.Processes))}
 	for i := range c.of {
 		c.of[i].first = never
 	}
@@ -86,6 +87,7 @@ func (c *connects) attempt(b *history.Batch, i int, p *connecting) {
 func (c *connects) Result(*closing) verdict.Result {
 	var found findings
 	var in int64
+	var full string
 	inOrder := slices.ContainsFunc(c.of, func(p connecting) bool { return p.ended }) // else the record was cut off, and shows no end
 	for i := range c.of {
 		p := &c.of[i]
@@ -94,7 +96,11 @@ func (c *connects) Result(*closing) verdict.Result {
 		case p.in:
 			in++
 		case p.first != never && (p.ended || !inOrder) && !c.ledger.wire.neverAsked(int32(i)):
-			if ours := c.letIn(p); ours != nil {
+			ours, why := c.letIn(p), c.ledger.wire.fullFor(int32(i))
+			switch {
+			case ours != nil && c.bounded && why != "":
+				full = sentence("the broker refused %s with %q: it may be full", c.ledger.process(int32(i)), why)
+			case ours != nil:
 				found.add(c.keptOut(int32(i), p, ours))
 			}
 		}
@@ -103,6 +109,10 @@ func (c *connects) Result(*closing) verdict.Result {
 	switch r.Status {
 	case verdict.Pass:
 		r.Summary = summary("all of %d clients were let in", in)
+		if full != "" {
+			r.Summary = summary("%d clients were let in", in)
+			unsure(&r, full+"; let it take more clients, or run with fewer")
+		}
 	case verdict.Fail:
 		r.Summary = summary("%d of %d clients were never let in, the first: %s", found.total, in+found.total, r.Anomalies[0].Text)
 	}

@@ -12,7 +12,7 @@ var claimQoS2ExactlyOnce = Entry{
 	Claim: verdict.Claim{Name: "qos2-exactly-once", Severity: verdict.P0, Gated: true,
 		Text:   "QoS 2, exactly once delivery: neither loss nor duplication of messages are acceptable.",
 		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-1], [MQTT-4.3.3-2]"},
-	Category: Idempotency, Checker: "once@6", Protocols: mqtt, Rests: history.PromiseDurability, New: exactlyOnce, canary: repeat(2, dedupes),
+	Category: Idempotency, Checker: "once@7", Protocols: mqtt, Rests: history.PromiseDurability, New: exactlyOnce, canary: repeat(2, dedupes),
 	Unjudged: func(c Circumstances) string {
 		if !c.Wire && (!c.Dedupes || slices.Contains(c.Cannot, contract.CannotExactlyOnce)) {
 			return "the client library passes every copy on, and packets are not recorded"
@@ -26,7 +26,7 @@ var claimQoS0AtMostOnce = Entry{
 	Claim: verdict.Claim{Name: "qos0-at-most-once", Severity: verdict.P2, Gated: true,
 		Text:   "QoS 0, at most once delivery: the message arrives at the receiver either once or not at all.",
 		Source: "MQTT 3.1.1 section 4.3.1"},
-	Category: Idempotency, Checker: "once@6", Protocols: mqtt, Rests: history.PromiseProtocol, New: atMostOnce, canary: repeat(0, anyone),
+	Category: Idempotency, Checker: "once@7", Protocols: mqtt, Rests: history.PromiseProtocol, New: atMostOnce, canary: repeat(0, anyone),
 	Excused: excused("packet_duplicate makes one message two to the broker", "packet_duplicate"),
 	Notice:  Notice{"duplicates of QoS 0", "mqtt/qos-roundtrip"},
 }
@@ -35,11 +35,12 @@ var claimSDKOnce = Entry{
 	Claim: verdict.Claim{Name: "sdk-once", Severity: verdict.P1, Of: verdict.SDK, Wire: true,
 		Text:   "Until it has received the corresponding PUBREL packet, the receiver MUST acknowledge any subsequent PUBLISH packet with the same Packet Identifier by sending a PUBREC. It MUST NOT cause duplicate messages to be delivered to any onward recipients in this case.",
 		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-2]"},
-	Category: Idempotency, Checker: "once@6", Protocols: mqtt, New: takenOnce, canary: repeat(2, dedupes),
+	Category: Idempotency, Checker: "once@7", Protocols: mqtt, New: takenOnce, canary: repeat(2, dedupes),
 }
 
 // once judges that a message of its QoS reaches an application at most once. A message
-// that its producer sends again in a new session may come again.
+// that its producer sends again in a new session may come again, and one copy may come in each of
+// two sessions of a subscriber.
 type once struct {
 	ledger *ledger
 	qos    uint8
@@ -120,6 +121,9 @@ func (c *once) again(b *history.Batch, i int, earlier int64) {
 		Kind: "duplicated", Process: p, Stream: s, Seq: seq, TimeNS: b.Time[i],
 		Fault: l.fault(b.Time[i]), Events: events(earlier, b.Index[i]), Expected: c.qos == 2 && l.kills.took(l.calledAt(s, seq), b.Time[i]),
 	}
+	if l.twoSessions(p, s, seq, b.Time[i]) {
+		return
+	}
 	a.Text = sentence("%s reached %s again at %s%s", l.message(s, seq), l.process(p), clock(b.Time[i]), under(a.Fault))
 	if c.taker {
 		if to := l.wire.to(p, s, seq); to == nil || to.begun > 1 || to.shared {
@@ -132,6 +136,15 @@ func (c *once) again(b *history.Batch, i int, earlier int64) {
 	if a.Blame != "" || c.shows(p, s) && (c.taker || !l.renewed(s, seq)) {
 		c.found.add(a)
 	}
+}
+
+// twoSessions reports whether a process began a new session between the call of a message and a
+// time, and no packets show two copies in one session.
+func (l *ledger) twoSessions(process, stream int32, seq, at int64) bool {
+	called, to := l.calledAt(stream, seq), l.wire.to(process, stream, seq)
+	return (to == nil || to.anew() <= 1) && slices.ContainsFunc(l.sessions.of[process].renewals, func(r renewal) bool {
+		return called <= r.back && r.back <= at
+	})
 }
 
 func (c *once) Result(*closing) verdict.Result {

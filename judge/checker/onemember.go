@@ -12,7 +12,7 @@ var claimSharedOneMember = Entry{
 	Claim: verdict.Claim{Name: "shared-one-member", Severity: verdict.P2, Gated: true,
 		Text:   "Each message that matches a shared subscription is sent to one of its members only.",
 		Source: "MQTT 5.0 section 4.8.2; with MQTT 3.1.1 an extension of the broker's"},
-	Category: Idempotency, Checker: "onemember@1", Protocols: mqtt, Rests: history.PromiseSharing, New: newOneMember, canary: giveAll,
+	Category: Idempotency, Checker: "onemember@2", Protocols: mqtt, Rests: history.PromiseSharing, New: newOneMember, canary: giveAll,
 }
 
 // oneMember judges that a message goes to one member of each shared
@@ -114,8 +114,8 @@ func (c *oneMember) Result(*closing) verdict.Result {
 
 // quietFor reports whether nothing excuses that a message goes to two members of
 // a group: from when it was called until a time all members were subscribed and
-// connected, and did not part shortly after; no fault was in place; and its
-// producer sent it on one connection.
+// connected, and did not part shortly after; no fault was in place; neither the host nor a driver
+// stood still; and its producer sent it on one connection.
 func (l *ledger) quietFor(g, stream int32, m *message, until int64) bool {
 	producer := l.tables.Streams[stream].Producer
 	if m.outcome != history.OK || m.flags&msgMove != 0 || uint32(producer) >= uint32(len(l.sessions.of)) {
@@ -123,7 +123,7 @@ func (l *ledger) quietFor(g, stream int32, m *message, until int64) bool {
 	}
 	until = max(until, m.acked)
 	members := l.members(g)
-	return len(l.only(g, stream)) > 1 && l.sessions.of[producer].stays(m.called, m.acked) && !l.disturbed(m.called, until) &&
+	return len(l.only(g, stream)) > 1 && l.sessions.of[producer].stays(m.called, m.acked) && !l.disturbed(m.called, until) && l.still(m.called, until) < 0 &&
 		!slices.ContainsFunc(members, func(p int32) bool {
 			session := &l.sessions.of[p]
 			return session.subscribedAt(l.route.groups[g].filter) > m.called || !session.stays(m.called, until+parting)

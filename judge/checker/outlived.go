@@ -13,16 +13,16 @@ var claimSessionExpiry = Entry{
 	Claim: verdict.Claim{Name: "session-expiry", Severity: verdict.P2, Gated: true,
 		Text:   "The Server MUST discard the Session State when the Network Connection is closed and the Session Expiry Interval has passed, within the time that the scenario bounds (expiry_s).",
 		Source: "MQTT 5.0 sections 4.1.0 [MQTT-4.1.0-2], 3.1.2.11.2 and 3.2.2.3.2"},
-	Category: Safety, Checker: "outlived@1", Protocols: []string{contract.MQTT5}, Rests: history.PromiseExpiry, New: newOutlived, Timed: true, canary: keepSession,
+	Category: Safety, Checker: "outlived@2", Protocols: []string{contract.MQTT5}, Rests: history.PromiseExpiry, New: newOutlived, Timed: true, canary: keepSession,
 	ByFault: true, Unjudged: unbounded,
 }
 
 // outlived judges that a session is gone when its client comes back after the session's
 // expiry and the time that the scenario allows (expiry_s). The expiry is the one in the
 // client's DISCONNECT, else in the broker's CONNACK, else in the client's CONNECT, so
-// only clients with recorded packets are judged. A broker is excused by a fault on
-// anything but another client: it may not have known the time, or that the client was
-// gone. An attempt to connect that may have succeeded starts the time anew. The claim
+// only clients with recorded packets are judged. A fault on anything but another client starts the
+// time again at its end: the broker may not have known the time, or that the client was gone. So does
+// an attempt to connect that may have succeeded. The claim
 // session-kept judges that the session is there before.
 type outlived struct {
 	ledger *ledger
@@ -117,12 +117,23 @@ func (c *outlived) over(process int32, p *absence, sent int64) bool {
 		return false
 	}
 	g := c.ledger.wire.clients[process].greetedIn(p.call, p.row)
-	return g != nil && g.expiryS >= 0 && g.expiryS < noExpiry && sent-p.left > int64(g.expiryS*1e9)+c.slack && !c.excused(process, p.left, sent)
+	if g == nil || g.expiryS < 0 || g.expiryS >= noExpiry {
+		return false
+	}
+	return c.ledger.calm(process, p.left, sent) > int64(g.expiryS*1e9)+c.slack+c.late(process, p.left, sent)
 }
 
-// excused reports whether a fault between two times may explain a late broker.
-func (c *outlived) excused(process int32, from, to int64) bool {
-	return overlap(c.ledger.windowsOf(process), from, to)
+// late returns how much later a broker may end a session for the faults between two times: a clock
+// may have moved. A broker that did not end with the fault may notice after it that the client is
+// gone.
+func (c *outlived) late(process int32, left, sent int64) int64 {
+	late := c.ledger.clocksMoved(left, sent)
+	for _, f := range history.Concerning(c.ledger.landings, process, c.ledger.tables.Processes[process]) {
+		if !f.Ends && !f.Rolling && overlap(history.Windows([]history.Landing{f}), left, sent) {
+			return late + int64(history.Noticing)
+		}
+	}
+	return late
 }
 
 func (c *outlived) stayed(b *history.Batch, i int, p *absence, sent int64) {

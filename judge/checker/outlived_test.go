@@ -76,6 +76,32 @@ func TestSessionExpiry(t *testing.T) {
 		{"its clock may have stood still", func() *story {
 			return ending().disconnect(sub).fault(time.Second).wait(13*time.Second).connect(sub, true)
 		}, unknown, "", ""},
+		{"a restart, and the whole time once more", func() *story {
+			s := ending().disconnect(sub).fault(time.Second)
+			s.landings[0].Ends = true
+			return s.wait(14*time.Second).connect(sub, true)
+		}, fail, verdict.Broker, "sub-1 came back at"},
+		{"a restart, and less than the whole time once more", func() *story {
+			s := ending().disconnect(sub).wait(8 * time.Second).fault(time.Second)
+			s.landings[0].Ends = true
+			return s.wait(12*time.Second).connect(sub, true)
+		}, unknown, "", ""},
+		{"its whole time, and then a restart", func() *story {
+			s := ending().disconnect(sub).wait(13 * time.Second).fault(time.Second)
+			s.landings[0].Ends = true
+			return s.wait(2*time.Second).connect(sub, true)
+		}, fail, verdict.Broker, ""},
+		{"a partition, and the whole time once more", func() *story {
+			return ending().disconnect(sub).fault(time.Second).wait(30*time.Second).connect(sub, true)
+		}, unknown, "", ""},
+		{"a partition, and the time to notice too", func() *story {
+			return ending().disconnect(sub).fault(time.Second).wait(35*time.Second).connect(sub, true)
+		}, fail, verdict.Broker, ""},
+		{"a clock that was moved", func() *story {
+			s := ending().disconnect(sub).fault(time.Second).struck("clock_jump", "node-1", "node-1")
+			s.landings[0].Params = map[string]any{"offset_s": -3600.0}
+			return s.wait(50*time.Second).connect(sub, true)
+		}, unknown, "", ""},
 		{"a fault on another client", func() *story {
 			s := ending().disconnect(sub).fault(time.Second)
 			s.landings[0].Target = "client:sub-2"
@@ -88,7 +114,7 @@ func TestSessionExpiry(t *testing.T) {
 		}, unknown, "", ""},
 		{"the host stood still", func() *story {
 			return ending().disconnect(sub).wait(13*time.Second).connect(sub, true).observe(history.ObserveStarved, history.None, history.None, 5)
-		}, unknown, verdict.Broker, "the host kept everything"},
+		}, unknown, "", "no client came back"},
 		{"no packets were recorded", func() *story {
 			s := ending().disconnect(sub).wait(13*time.Second).connect(sub, true)
 			s.run.Wire = false

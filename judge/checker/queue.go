@@ -292,8 +292,8 @@ func (r *rooms) lackedWill(process int32, q *bequest) bool {
 	return !r.had(process, q.stream, q.seq) && r.full(process, q.ended, never)
 }
 
-// had reports whether a message came, for which there was room then: a canary that drops
-// it must turn red.
+// had reports whether a message came. There was room for it then, so a canary that drops it
+// must turn red.
 func (r *rooms) had(process, stream int32, seq int64) bool {
 	i := r.ledger.route.at(process, stream)
 	return i < 0 || r.ledger.queues.limit > 0 && r.ledger.queues.got[i].has(seq)

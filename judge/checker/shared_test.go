@@ -168,6 +168,10 @@ func TestShared(t *testing.T) {
 		{"both, of QoS 0", "shared-one-member", func() *story {
 			return shared().settled().dealt(q0, 0, 3).deliver(sub, q0, 3).settled()
 		}, fail, map[string]int64{"duplicated": 1}, ""},
+		{"both, on a host that stood still", "shared-one-member", func() *story {
+			s := shared().settled().dealt(q1, 0, 2).settled().publish(q1, 3, history.OK).deliver(sub, q1, 3)
+			return s.wait(2*time.Second).observe(history.ObserveStarved, history.None, history.None, 1.5).deliver(other, q1, 3).settled()
+		}, pass, map[string]int64{"duplicated": 0, "excused": 1}, ""},
 		{"one of them twice", "shared-one-member", func() *story {
 			return shared().settled().dealt(q1, 0, 3).deliver(other, q1, 3, history.FlagDup).settled()
 		}, pass, map[string]int64{"duplicated": 0}, ""},

@@ -13,7 +13,7 @@ var claimWillOnce = Entry{
 	Claim: verdict.Claim{Name: "will-once", Severity: verdict.P1, Gated: true,
 		Text:   "The Will Message MUST be published when the Network Connection is closed, unless it has been deleted by the Server on receipt of a DISCONNECT Packet: at QoS 1 it reaches every session that subscribed before, and it is published once. A server that fails in that moment may do it later, or again.",
 		Source: "MQTT 3.1.1 sections 3.1.2.5 [MQTT-3.1.2-8], [MQTT-3.1.2-10] and 3.14.4 [MQTT-3.14.4-3]; MQTT 5.0 sections 3.1.2.5 [MQTT-3.1.2-8], [MQTT-3.1.2-10] and 3.14.4 [MQTT-3.14.4-3]"},
-	Category: Safety, Checker: "willonce@4", Protocols: mqtt, Rests: history.PromiseProtocol, New: newWillOnce, NeedsComplete: true, canary: publishUndue,
+	Category: Safety, Checker: "willonce@5", Protocols: mqtt, Rests: history.PromiseProtocol, New: newWillOnce, NeedsComplete: true, canary: publishUndue,
 	ByFault: true, Unjudged: oneCopy,
 	Notice: Notice{"wills that never came, came again or were undue", "mqtt/will"},
 }
@@ -125,7 +125,7 @@ func (c *willOnce) Result(*closing) verdict.Result {
 			switch {
 			case lot == dead && l.route.get(p, q.stream).takes():
 				judged++
-				if i := slices.IndexFunc(came, func(a arrival) bool { return !c.early(q, a) && !(back-q.ended < backAtOnce && a.at > back) }); i >= 0 {
+				if i := slices.IndexFunc(came, func(a arrival) bool { return !c.early(q, a) && !(l.ran(q.ended, back) < backAtOnce && a.at > back) }); i >= 0 {
 					undue++
 					found.add(c.anomaly("will-undue", q, to, came[i:], sentence("was published at %s, although %s had ended that connection by DISCONNECT at %s", clock(came[i].at), l.process(q.process), clock(q.ended))))
 				}
@@ -208,6 +208,9 @@ func (c *willOnce) again(q *bequest, to passing, came []arrival) *arrival {
 	l := c.ledger
 	if len(came) < 2 || slices.Contains(l.tables.Processes[to.process].Cannot, contract.CannotDup) {
 		return nil
+	}
+	if f := l.wire.to(to.process, to.stream, to.seq); f != nil && f.n > 1 && f.begun == 1 && l.wire.heard(to.process) {
+		return nil // one PUBLISH, sent again before it was answered
 	}
 	for i := range came[1:] {
 		a := &came[i+1]

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +108,12 @@ func TestWillOnce(t *testing.T) {
 			s.disconnect(mortal)
 			s.events[len(s.events)-1].Outcome = history.OK
 			return s.wait(time.Millisecond).willed(1, history.OK).mourned(0).leaves()
+		}, false, pass, "", ""},
+		{"when its client is back at once, on a host that stood still", func(s *story) *story {
+			s.disconnect(mortal)
+			s.events[len(s.events)-1].Outcome = history.OK
+			s.wait(1500*time.Millisecond).observe(history.ObserveStarved, history.None, history.None, 1.4)
+			return s.willed(1, history.OK).mourned(0).leaves()
 		}, false, pass, "", ""},
 		{"before its client is back at once", func(s *story) *story {
 			s.disconnect(mortal)
@@ -241,6 +248,25 @@ func TestWillOnce(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A will that is sent again before it was answered is published once: only its DUP flag is missing.
+func TestAWillSentAgainIsPublishedOnce(t *testing.T) {
+	s := willing().dies().deliver(other, testament, 0)
+	id := s.wireSend(sub, testament, 0, 0)
+	s.toClient(sub, "publish", id, s.of(testament, 0), func(e *history.Event) { e.QoS = 1 })
+	s.packet(sub, "puback", id, s.of(testament, 0))
+	s.run.Wire = false // the packets of what follows are told
+	s.deliver(sub, testament, 0).deliver(sub, testament, 0)
+	s.run.Wire = true
+	report := judgeStory(t, s.willed(1, history.OK).leaves().buried(false), "will-once")
+	if r := report.Results[0]; r.Status != verdict.Pass {
+		t.Errorf("%s: %s", r.Status, said(r))
+	}
+	i := slices.IndexFunc(report.Results, func(r verdict.Result) bool { return r.Claim.Name == "broker-resend-dup" })
+	if i < 0 || report.Results[i].Status != verdict.Fail {
+		t.Error("the missing DUP is not found")
 	}
 }
 

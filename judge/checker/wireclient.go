@@ -12,11 +12,12 @@ import (
 type wireClient struct {
 	protocol string
 	conn     int32
-	session  int32   // number of it: one more whenever the broker had none, or the client ended it
-	asked    int64   // row of the last CONNECT; None for none
-	begun    int64   // its time
-	clean    bool    // which asked for a new session
-	ended    []int32 // connections with a CONNECT that ends the session before, or its own with the connection
+	session  int32    // number of it: one more whenever the broker had none, or the client ended it
+	asked    int64    // row of the last CONNECT; None for none
+	begun    int64    // its time
+	clean    bool     // which asked for a new session
+	lasting  [2]int64 // rows of the first two CONNECTs for a session that outlives the connection; 0 for none
+	ended    []int32  // connections with a CONNECT that ends the session before, or its own with the connection
 	greeted  []greeting
 	refused  refusal // the first
 	granted  []grant
@@ -68,6 +69,15 @@ type refusal struct {
 	reason     uint8
 }
 
+// full names the reason of a broker that has no room for the client, "" for other refusals
+// (MQTT 3.1.1 section 3.2.2.3; MQTT 5.0 section 3.2.2.2).
+func (r refusal) full(protocol string) string {
+	if protocol != contract.MQTT5 {
+		return map[uint8]string{3: "server unavailable"}[r.reason]
+	}
+	return map[uint8]string{0x88: "server unavailable", 0x89: "server busy", 0x97: "quota exceeded", 0x9F: "connection rate exceeded"}[r.reason]
+}
+
 // A grant is a SUBACK, or an UNSUBSCRIBE.
 type grant struct {
 	row int64
@@ -81,8 +91,13 @@ func (c *wireClient) control(p *packet, value float64) {
 	switch {
 	case p.kind == connectPacket:
 		c.conn, c.asked, c.begun, c.clean = p.conn, p.row, p.time, p.reason != 0
-		if c.clean || c.protocol == contract.MQTT5 && value == 0 {
+		switch {
+		case c.clean || c.protocol == contract.MQTT5 && value == 0:
 			c.ended = append(c.ended, p.conn)
+		case c.lasting[0] == 0:
+			c.lasting[0] = p.row
+		case c.lasting[1] == 0:
+			c.lasting[1] = p.row
 		}
 	case p.accepted() && p.conn == c.conn: // else it comes late, on a connection that the client has replaced
 		present := p.flags.Has(history.FlagSessionPresent)
