@@ -126,7 +126,7 @@ func (c *sdkRuns) allFail(claim string, of []*subject) reports.Attribution {
 			a.Cause, a.Proof = reports.CauseBroker, proofControl
 		} else {
 			a.Suspect = reports.CauseBroker
-			a.Text += fmt.Sprintf("; %s on that must hold it, too, so that this is no chance", plural(a.Controls, "run", "runs"))
+			a.Text += fmt.Sprintf("; %s must hold it, too, to rule out chance", plural(a.Controls, "run", "runs"))
 			a.Next = append(a.Next, c.control(of[0])...)
 		}
 		a.Next = append(a.Next, c.tapped(of[0])...)
@@ -140,7 +140,7 @@ func (c *sdkRuns) allFail(claim string, of []*subject) reports.Attribution {
 		a.Next = append(append(a.Next, c.otherSDK(of[0])), c.tapped(of[0])...)
 	case len(ill) > 0 && len(well) == 0:
 		a.Cause, a.Proof = reports.CauseHarness, proofControl
-		a.Text = fmt.Sprintf("it fails on the control broker too (%s), and the wire blames nobody: suspect the scenario, its driver or this machine", c.controlsText(ill, claim))
+		a.Text = fmt.Sprintf("it fails on the control broker too (%s), and the wire does not show who is at fault: suspect the scenario, its driver or this machine", c.controlsText(ill, claim))
 		a.Next = append(append(a.Next, c.tapped(of[0])...), c.alone(of[0]))
 	case len(ill) > 0:
 		a.Text = fmt.Sprintf("%s; on the control broker %s fails and %s does not", c.fail(claim), some(ill), some(well))
@@ -197,7 +197,7 @@ func (c *sdkRuns) someFail(claim string, of []*subject) reports.Attribution {
 		a.Text = fmt.Sprintf("%s fails, and versions before, between or after do not: %s", a.Versions, some(well))
 	case len(illThere) > 0 && slices.ContainsFunc(slices.Concat(of, illThere), func(s *subject) bool { return s.tapped(claim) }):
 		a.Cause, a.Proof = reports.CauseHarness, proofControl
-		a.Text = fmt.Sprintf("%s fails on the control broker too, and the wire, which was recorded, blames nobody: suspect its driver", a.Versions)
+		a.Text = fmt.Sprintf("%s fails on the control broker too, and the recorded wire does not show who is at fault: suspect its driver", a.Versions)
 	case len(illThere) > 0:
 		a.Suspect = reports.CauseSDK
 		a.Text = fmt.Sprintf("%s fails%s, on the control broker too: it is the library or its driver", a.Versions, rest)

@@ -115,7 +115,7 @@ func readRecipe(stateDir, dir, given string, broker func(*Recipe) error) (Recipe
 func readStart(d *reports.RunDir) (start keeper.Start, err error) {
 	err = stored.ReadJSON(filepath.Join(d.Evidence(), reports.StartFile), &start)
 	if errors.Is(err, fs.ErrNotExist) {
-		return start, fmt.Errorf("it was recorded by rmq-mcp %s, which did not keep how it was started; `rmq-mcp run %s --seed %d` with the same flags makes one that can be repeated", d.Run.Tool, d.Run.Scenario, d.Run.Seed)
+		return start, fmt.Errorf("rmq-mcp %s recorded it, and did not keep how it was started; for a run that can be repeated: `rmq-mcp run %s --seed %d` with the same flags", d.Run.Tool, d.Run.Scenario, d.Run.Seed)
 	}
 	if err != nil {
 		return start, err
@@ -140,7 +140,7 @@ func (r *Recipe) checkStranger(stateDir string, seal *reports.Seal, given string
 	if err != nil || named == "" {
 		return err
 	}
-	return fmt.Errorf("it names %s, and the key of %s did not seal it: somebody else chose what would be acted on here; %s", named, stateDir, next)
+	return fmt.Errorf("it names %s, and the key of %s did not seal it, so another installation chose what it acts on; %s", named, stateDir, next)
 }
 
 // ofThisMachine is the first thing of this machine that a recipe names, "" where it names
@@ -201,7 +201,7 @@ func findBroker(r *Recipe, binary string) error {
 		return fmt.Errorf("its broker cannot be started here: %w", err)
 	}
 	if was := (Build{SHA256: r.Run.Cluster.BinarySHA}); was.other(is) {
-		return fmt.Errorf("%s is %w (%s) than that of the run (%s); give --binary for that one, or `rmq-mcp run` the scenario on the new build", now.Binary, errOtherBuild, is, was)
+		return fmt.Errorf("%s is %w (%s) than that of the run (%s); give --binary for the build of the run, or `rmq-mcp run` the scenario on the new one", now.Binary, errOtherBuild, is, was)
 	}
 	return nil
 }

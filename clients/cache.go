@@ -93,7 +93,7 @@ func (c cache) removeLeftovers(name string) error {
 	}
 	for _, dir := range left {
 		if err := removeAll(dir); err != nil {
-			return fmt.Errorf("remove what a build left that died: %w", err)
+			return fmt.Errorf("remove the rest of a build that died: %w", err)
 		}
 	}
 	return nil

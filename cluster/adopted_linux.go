@@ -78,7 +78,7 @@ func listens(pid int, endpoint string) error {
 		}
 	}
 	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	return fmt.Errorf("process %d (%s) does not listen at %s, so it is not shown to be that broker, and would be paused by mistake; name the pid that it has now (ss -ltnp), or, of a broker behind a proxy, its container", pid, strings.TrimSpace(string(name)), endpoint)
+	return fmt.Errorf("process %d (%s) does not listen at %s, so it may be another program; name the pid of the broker (ss -ltnp), or the container of a broker behind a proxy", pid, strings.TrimSpace(string(name)), endpoint)
 }
 
 // bootID tells this boot of the machine from others, in which a pid with the

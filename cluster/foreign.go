@@ -138,7 +138,7 @@ func (n *Node) Can(want string) error {
 		return fmt.Errorf("%w: %s", ErrUnsupported, n.immortal)
 	}
 	if _, ok := n.process().(*process); ok && n.foreign && (want == history.EndKilled || want == history.EndStopped) {
-		return fmt.Errorf("%w: %s of %s was started by somebody else, who alone knows how to start it again; use pause, or let it run in a container and name that", ErrUnsupported, n.process(), n.name)
+		return fmt.Errorf("%w: %s of %s was not started by rmq-mcp, which cannot start it again; use pause, or run it in a container and name the container", ErrUnsupported, n.process(), n.name)
 	}
 	return nil
 }

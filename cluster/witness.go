@@ -79,7 +79,7 @@ func (w *Witness) watch(gone func(how string)) {
 			return
 		case <-tick.C:
 			if w.stopped() {
-				gone("was stopped by somebody else")
+				gone("was stopped by another process")
 				return
 			}
 		}
@@ -166,7 +166,7 @@ func (w *Witness) Close() error {
 		w.cmd.Process.Kill()
 		<-w.done
 		if stopped {
-			return errors.New("it had been stopped before, by somebody else")
+			return errors.New("it had been stopped before, by another process")
 		}
 		return nil
 	}

@@ -139,7 +139,7 @@ func (c *client) read(deadline time.Time) (*packet, error) {
 			case errors.Is(c.lost, mqttpacket.ErrMalformed):
 				c.x.Violates("%v", c.lost)
 			case errors.Is(c.lost, mqttpacket.ErrTooLarge):
-				c.x.Undecided("%v; examine the broker while nobody publishes such messages", c.lost)
+				c.x.Undecided("%v; examine the broker without other publishers of such messages", c.lost)
 			}
 			return nil, c.lost
 		}

@@ -196,7 +196,7 @@ func (x *exam) delivers() {
 			return
 		}
 		if time.Now().After(deadline) {
-			x.Undecided("a plain message does not come to a new subscriber either, in %v: the broker delivers to nobody", x.wait)
+			x.Undecided("a plain message does not come to a new subscriber either, in %v: the broker delivers to no client", x.wait)
 		}
 	}
 }

@@ -132,7 +132,7 @@ func (o Options) greet(ctx context.Context) (map[Version]*exam, error) {
 		answered = answered || x.verdict == Violates // also by what is no packet
 	}
 	if len(greeted) > 0 && !answered {
-		return nil, fmt.Errorf("examine the broker at %s: %s, whatever its version; make sure that this is an MQTT port without TLS, and check the user name and the password", o.To, why)
+		return nil, fmt.Errorf("examine the broker at %s: %s, whatever its version; check the port (MQTT without TLS), the user name and the password", o.To, why)
 	}
 	return greeted, nil
 }
@@ -156,7 +156,7 @@ func (x *exam) greet(address string, answered *bool) packets.Properties {
 	case code == 1 || code == 0x84:
 		x.Unsupported("it refused the first connection with %#02x", code)
 	case code != 0:
-		x.Undecided("it refused the first connection with %#02x; make sure that the user name and the password are right, and that the broker lets such clients in", code)
+		x.Undecided("it refused the first connection with %#02x; check the user name, the password and the rights of such clients", code)
 	}
 	return connack.Properties
 }

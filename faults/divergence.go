@@ -31,7 +31,7 @@ func configDivergence() Kind {
 	return Kind{
 		Type:    "config_divergence",
 		Ours:    true,
-		Draw:    Draw{Never: "nobody can guess a setting"},
+		Draw:    Draw{Never: "the setting must be named"},
 		Summary: "the node is restarted with one setting that differs from the others'; healing restarts it as it was",
 		Params: []Param{
 			{Name: "setting", Doc: "one of the flavor's settings, as in cluster_start", Default: "", Required: true},

@@ -23,7 +23,7 @@ type leaving struct{ Fault }
 func (f leaving) Plan(ctx context.Context, t Target) (*Injection, error) {
 	for _, n := range t.Nodes {
 		if _, err := n.State(ctx); err != nil {
-			return nil, fmt.Errorf("%w; whoever runs it must name its process or container, as this fault leaves there what nobody can take back", err)
+			return nil, fmt.Errorf("%w; it leaves things at the broker that cannot be undone: the operator must name the process or container", err)
 		}
 	}
 	return f.Fault.Plan(ctx, t)

@@ -64,7 +64,7 @@ func undoHostile(context.Context, string, []Entry) (string, error) {
 // is the witness alone.
 func (t Target) hostile(r hostile.Rule, proofs func(n Node, fault func() string) []Proof) (*Injection, error) {
 	if t.Site.Hostile == nil {
-		return nil, fmt.Errorf("%w: there is nobody to be hostile", ErrUnsupported)
+		return nil, fmt.Errorf("%w: no client is there to be hostile", ErrUnsupported)
 	}
 	in := &Injection{Mechanism: history.MechanismClients}
 	fault := in.id

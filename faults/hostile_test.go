@@ -101,7 +101,7 @@ func TestHostileToSomebodyElses(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = req.Fault.Plan(t.Context(), target)
-		if refused := errors.Is(err, ErrUnsupported) && strings.Contains(err.Error(), "must name its process"); refused != k.Leaves || err != nil && !refused {
+		if refused := errors.Is(err, ErrUnsupported) && strings.Contains(err.Error(), "must name the process"); refused != k.Leaves || err != nil && !refused {
 			t.Errorf("%s: %v", k.Type, err)
 		}
 	}

@@ -25,7 +25,7 @@ func killClient() Kind {
 	return Kind{
 		Type:      "kill_client",
 		Draw:      Draw{Never: "no loss can be proven after it"},
-		Summary:   "SIGKILL to the driver process of the client, and with it to all clients of that process; it stays dead, so no loss can be proven in that run",
+		Summary:   "SIGKILL to the driver process of the client and of all others in it; it stays dead, so the run cannot prove a loss",
 		Targets:   clientTargets(),
 		Example:   Example{Target: history.TargetSubscribers, Params: map[string]any{"duration_s": 2.0}},
 		New:       func(Params) (Fault, error) { return KillClient{}, nil },

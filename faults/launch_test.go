@@ -50,7 +50,7 @@ func TestRelaunching(t *testing.T) {
 			did: []string{"set node-1 killed", "wipe node-1", "set node-1 running", "set node-1 running"},
 		},
 		{
-			name: "the data are somebody else's", fault: "replace_node", nodes: []int{1}, want: history.Unsupported, reason: "nothing of them is removed",
+			name: "the data are somebody else's", fault: "replace_node", nodes: []int{1}, want: history.Unsupported, reason: "none of them are removed",
 			bend: func(r *rig) { r.nodes[0].theirs = map[string]any{"container": "broker"} },
 		},
 		{

@@ -45,7 +45,7 @@ func pauseClient() Kind {
 	return Kind{
 		Type:      "pause_client",
 		Draw:      Draw{Silences: true},
-		Summary:   "SIGSTOP to the driver process that runs the client, and with it to all clients of that process; healing lets it go on",
+		Summary:   "SIGSTOP to the driver process of the client and of all others in it; healing continues it",
 		Targets:   clientTargets(),
 		Example:   Example{Target: history.TargetSubscribers, Params: map[string]any{"duration_s": 3.0}},
 		New:       func(Params) (Fault, error) { return PauseClient{}, nil },

@@ -40,7 +40,7 @@ func powerLoss() Kind {
 		Draw: Draw{Takes: true, Params: func(d Dice, _ Setting, p map[string]any) {
 			p["keep"] = oneOf(d, "nothing", "prefix", "subset", "entries")
 		}},
-		Summary: "the node is killed and loses what it wrote and did not sync; healing starts it on what is left",
+		Summary: "the node is killed and loses its unsynced writes; healing starts it on the rest",
 		Example: Example{Target: "follower", Params: map[string]any{"duration_s": 2.0}},
 		Params: []Param{
 			{

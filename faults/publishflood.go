@@ -36,7 +36,7 @@ func (f PublishFlood) Plan(_ context.Context, t Target) (*Injection, error) {
 func publishFlood() Kind {
 	return Kind{
 		Type:    "publish_flood",
-		Summary: "clients of ours publish with QoS 1 as fast as the broker acknowledges, to topics that nobody subscribes to",
+		Summary: "clients of ours publish with QoS 1 as fast as the broker acknowledges, to topics without subscribers",
 		Params: []Param{
 			{Name: "clients", Default: 1.0, Min: 1, Max: 100, Less: true, Doc: "of each node"},
 			{Name: "window", Default: 100.0, Min: 1, Max: 1000, Less: true, Doc: "messages of each on their way at a time"},

@@ -21,7 +21,7 @@ func (ReplaceNode) Name() string { return "replace_node" }
 func (ReplaceNode) Plan(ctx context.Context, target Target) (*Injection, error) {
 	for _, n := range target.Nodes {
 		if f, ok := n.(foreigner); ok && f.Foreign() != nil {
-			return nil, fmt.Errorf("%w: the data of %s are those of somebody else, and nothing of them is removed", ErrUnsupported, n.Name())
+			return nil, fmt.Errorf("%w: the data of %s are not ours, and none of them are removed", ErrUnsupported, n.Name())
 		}
 	}
 	in, err := relaunched(target, "kill, wipe, start", Entry{Want: Replaced})

@@ -83,7 +83,7 @@ func (f CrashAt) waiter(in *Injection, target Target) (func(context.Context) err
 		}), nil
 	case triggerRole:
 		if site.Roles == nil {
-			return nil, fmt.Errorf("%w: nobody knows the roles of %s", ErrUnsupported, n.Name())
+			return nil, fmt.Errorf("%w: the roles of %s are not known", ErrUnsupported, n.Name())
 		}
 		return f.becomes(func(ctx context.Context) bool {
 			return slices.Contains(site.Roles(ctx)[n.Name()], f.Pattern)

@@ -165,7 +165,7 @@ func unreachableKind() Kind {
 	return Kind{
 		Type:      "unreachable",
 		Draw:      Draw{Takes: true, Params: func(d Dice, s Setting, p map[string]any) { p["with"] = linksOf(d, s) }},
-		Summary:   "the target's own routes to the others are gone: what it sends fails at once, what is sent to it arrives",
+		Summary:   "the target's own routes to the others are gone: its packets fail at once, packets to it arrive",
 		Params:    []Param{withParam("nodes")},
 		Targets:   networkTargets(),
 		Example:   Example{Target: "leader", Params: map[string]any{"duration_s": 4.0}},

@@ -29,7 +29,7 @@ func upgrade() Kind {
 	return Kind{
 		Type:    "upgrade",
 		Ours:    true,
-		Draw:    Draw{Never: "nobody can guess another build"},
+		Draw:    Draw{Never: "another build must be named"},
 		Summary: "every node is started from another binary, one after the other; healing goes back the same way",
 		Params: []Param{{
 			Name: "binary", Doc: "path of the other binary; the operator's envelope must name it", Default: "", Required: true,

@@ -194,7 +194,7 @@ func (t *storyteller) client(process int32) string {
 	if process >= 0 && int(process) < len(t.tables.Processes) {
 		return t.tables.Processes[process].Name
 	}
-	return "nobody"
+	return "an unknown client"
 }
 
 func (t *storyteller) at(node int16) string {

@@ -116,7 +116,7 @@ func counted(v *verdict.Verdict, claim string) (found, seen int64) {
 func (view *AnomalyView) String() string {
 	text := plural(int(view.Found), "violation")
 	if view.Seen > 0 {
-		text += "; " + plural(int(view.Seen), "observation") + " held against nobody"
+		text += "; " + plural(int(view.Seen), "observation") + " without a party to blame"
 	}
 	return text
 }

@@ -107,7 +107,7 @@ func TestAnomaliesThatFailNoClaim(t *testing.T) {
 	c := connectTo(t, (&host{runs: dir}).server(t, Options{}))
 	whole := structured(t, callTool(t, c, "get_run", map[string]any{"view": "anomalies"}))
 	got := whole["anomalies"].(map[string]any)
-	if whole["summary"] != "INCONCLUSIVE-harness; 0 violations; 30 observations held against nobody" || got["found"] != float64(0) || got["seen"] != float64(30) {
+	if whole["summary"] != "INCONCLUSIVE-harness; 0 violations; 30 observations without a party to blame" || got["found"] != float64(0) || got["seen"] != float64(30) {
 		t.Errorf("%s: %v found, %v seen", whole["summary"], got["found"], got["seen"])
 	}
 	want := "[map[claim:qos1-no-loss clients:[offline-1] count:10 example:map[at:2/1@offline-1 at_s:0 events:[] text:of go] from_s:0 kind:lost sdk:go/a@1 to_s:0 why:unknown] " +
@@ -124,7 +124,7 @@ func TestAnomaliesThatFailNoClaim(t *testing.T) {
 		}
 	}
 	two := structured(t, callTool(t, c, "get_run", map[string]any{"view": "anomalies", "run_id": "latest", "with": []any{"other"}}))
-	if two["summary"] != "0 violations; 60 observations held against nobody, in groups, in 2 runs, 2 of them undecided (latest, other)" {
+	if two["summary"] != "0 violations; 60 observations without a party to blame, in groups, in 2 runs, 2 of them undecided (latest, other)" {
 		t.Errorf("of two runs: %s", two["summary"])
 	}
 	counts := structured(t, callTool(t, c, "get_run", nil))["counts"].(map[string]any)

@@ -21,7 +21,7 @@ func (a *app) blame() *cobra.Command {
 		Short: "Attribute a failure, by runs that differ in one thing",
 		Long: "Runs what a failed run's record froze once more all the same, once with the packets recorded, once without its faults, once with\n" +
 			"another client library and once on the control broker, as far as the run allows each, and each so often as --times says. Where every\n" +
-			"library fails, and the wire shows nobody at fault, the control broker is run as often as it takes to tell that from chance. It compares what they show:\n" +
+			"library fails, and the wire does not show who is at fault, the control broker is run as often as it takes to tell that from chance. It compares what they show:\n" +
 			"the protocol implementation, the broker, one client library, the harness, the environment, or what would decide it.\n" +
 			"Ctrl-C stops in order; the same command resumes.\n" +
 			"Exit status: 1 a party is to blame, 2 the blame could not be decided, 3 the harness could not do its job.",

@@ -98,7 +98,7 @@ func serveHTTP(ctx context.Context, server *tools.Server, s serving) error {
 		return err
 	}
 	if token.IsZero() && !onLoopback(s.http) {
-		return fmt.Errorf("serve HTTP on %s without a token: whoever reaches that address could start brokers on this machine; leave --no-token out, or serve on 127.0.0.1", s.http)
+		return fmt.Errorf("serve HTTP on %s without a token: any client that reaches it could start brokers on this machine; leave --no-token out, or serve on 127.0.0.1", s.http)
 	}
 	listener, err := net.Listen("tcp", loopbackByDefault(s.http))
 	if err != nil {

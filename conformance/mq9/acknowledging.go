@@ -14,7 +14,7 @@ func acknowledging() []entry {
 		{"ack/middle", "protocol.md#mq9aimsgackmail_address", must, "a group goes on behind the message that it acknowledged, also one in the middle", ackMiddle},
 		{"ack/backwards", "protocol.md#mq9aimsgackmail_address", should, "acknowledging advances: an older message, acknowledged late, brings nothing back", ackBackwards},
 		{"ack/required", citeAck, should, "a request without group_name, mail_address or msg_id is refused", ackRequired},
-		{"ack/no-mailbox", citeAgentError, must, "a mailbox that nobody made is an error", ackNobody},
+		{"ack/no-mailbox", citeAgentError, must, "an unknown mailbox is an error", ackNobody},
 		{"ack/keeps", citeConcepts, must, "what one group acknowledged is there for others, and for QUERY", ackKeeps},
 	}
 }

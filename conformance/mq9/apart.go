@@ -63,8 +63,8 @@ func publisherAddsNothing(x *exam) {
 	x.out().publish(at, "", []byte("intruder"))
 	x.out().publish("$mq9.AI.MSG."+at, "", []byte("intruder"))
 	x.send(at, "m2") // behind what was published, on the same connection
-	x.fetches("beside what somebody published to a subject of the same spelling", at, earliest, "m1", "m2")
-	x.queries("beside what somebody published", at, nil, "m1", "m2")
+	x.fetches("besides what was published to a subject of the same spelling", at, earliest, "m1", "m2")
+	x.queries("besides what was published", at, nil, "m1", "m2")
 }
 
 func wildcardsMeanNothing(x *exam) {
@@ -83,7 +83,7 @@ func wildcardsMeanNothing(x *exam) {
 			x.Violates("%s is answered by %s", k.subject, r)
 		}
 	}
-	x.fetches("nobody sent anything to this address", at, earliest, "m")
+	x.fetches("nothing was sent to this address", at, earliest, "m")
 }
 
 func spellingsMeanNothing(x *exam) {
@@ -95,5 +95,5 @@ func spellingsMeanNothing(x *exam) {
 		x.in().refused(subjectQuery+other, []byte("{}"))
 		x.in().refused(subjectSend+other, []byte("intruder"))
 	}
-	x.fetches("nobody sent anything to this address", at, earliest, "m")
+	x.fetches("nothing was sent to this address", at, earliest, "m")
 }

@@ -18,7 +18,7 @@ func asking() []entry {
 		{"request/pong", citeAnySDK, must, "the first PING of a NATS client is followed by PONG, and by no PING", pongFirst},
 		{"request/mux-inbox", citeAnySDK, must, "replies come by a subscription to all subjects below an inbox, under the number that the client gave it, as nats.go, nats-py, nats.js and jnats ask", muxInbox},
 		{"request/own-inbox", citeAnySDK, must, "replies come by a subscription to one inbox, under the number that the client gave it", ownInbox},
-		{"request/apart", citeAnySDK, must, "a client that ends its subscription ends nobody else's of the same number", endsItsOwn},
+		{"request/apart", citeAnySDK, must, "a client that ends its subscription does not end that of another client with the same number", endsItsOwn},
 		{"request/together", citeAnySDK, must, "requests that come in one piece are all carried out, also where nothing comes behind them", together},
 		{"request/many", citeOverview, must, "of many requests that wait at once, each has its own reply", many},
 		{"request/in-turn", "protocol.md#core-concepts", should, "messages that one connection sends without waiting are read in the order in which they were sent", inTurn},

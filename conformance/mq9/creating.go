@@ -21,7 +21,7 @@ func creating() []entry {
 		{"create/reply", citeCreateReply, must, "the reply has the address that was asked for", createReply},
 		{"create/generated", citeCreateRequest, must, "without a name the broker makes an address, of the form that addresses have, and another one each time", generated},
 		{"create/duplicate", citeConcepts, must, "a name that is there is refused with \"mailbox NAME already exists\" and an empty address", duplicate},
-		{"create/duplicate-keeps", citeConcepts, must, "a mailbox that somebody else tries to make keeps its messages", duplicateKeeps},
+		{"create/duplicate-keeps", citeConcepts, must, "a mailbox keeps its messages when another client tries to make it", duplicateKeeps},
 		{"create/once", citeConcepts, must, "of many who make one mailbox at the same time, exactly one is told that it did", once},
 		{"create/ttl", citeConcepts, must, "a mailbox whose time is over is gone, with its messages", expires},
 		{"create/ttl-until", citeCreateRequest, must, "a mailbox is there until its time is over", livesUntil},
@@ -81,7 +81,7 @@ func duplicateKeeps(x *exam) {
 	x.send(at, "m")
 	exists(x, x.out(), at)
 	exists(x, x.in(), at)
-	x.fetches("after somebody tried to make the mailbox again", at, earliest, "m")
+	x.fetches("after another attempt to make the mailbox", at, earliest, "m")
 }
 
 func once(x *exam) {
@@ -147,7 +147,7 @@ func livesUntil(x *exam) {
 		x.After(10 * lookAgain)
 	}
 	if looked == 0 {
-		x.Undecided("nobody looked in time: the broker or this machine is slow")
+		x.Undecided("it was not looked for in time: the broker or this machine is slow")
 	}
 }
 

@@ -11,10 +11,10 @@ const citeDelete = "protocol.md#mq9aimsgdeletemail_addressmsg_id"
 func deleting() []entry {
 	return []entry{
 		{"delete/reply", citeDelete, must, "the reply has \"deleted\": true", deleteReply},
-		{"delete/gone", citeDelete, must, "a deleted message is read by nobody, and others stay", deleteGone},
+		{"delete/gone", citeDelete, must, "a deleted message cannot be read, and others stay", deleteGone},
 		{"delete/unknown", citeErrors, must, "an id that no message has is refused with \"message not found\"", deleteUnknown},
 		{"delete/twice", citeErrors, must, "so is one that was deleted before", deleteTwice},
-		{"delete/no-mailbox", citeErrors, must, "a mailbox that nobody made is an error", deleteNobody},
+		{"delete/no-mailbox", citeErrors, must, "an unknown mailbox is an error", deleteNobody},
 		{"delete/no-number", citeDelete, should, "an id that is no number is an error", deleteNoNumber},
 		{"delete/other-mailbox", citeConcepts, must, "who knows the address of one mailbox deletes nothing of another one", deleteElsewhere},
 		{"delete/offset", citeOffset, must, "a group goes on behind what it acknowledged, also where that was deleted", deleteAcknowledged},

@@ -124,7 +124,7 @@ func (x *exam) body(fields ...any) []byte {
 func (x *exam) serves(address string) {
 	c := x.dial("witness", address)
 	if _, ok := c.request(subjectCreate, x.body("name", x.address(fmt.Sprintf("witness%d", len(x.clients))), "ttl", mailboxTTL)).tryReply(x.wait); !ok {
-		x.Undecided("a new connection has no reply to a request either, in %v: the broker serves nobody", x.wait)
+		x.Undecided("a new connection has no reply to a request either, in %v: the broker serves no client", x.wait)
 	}
 }
 

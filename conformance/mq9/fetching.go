@@ -29,7 +29,7 @@ func fetching() []entry {
 		{"fetch/waits", citeConfig, should, "a call that waits for max_wait_ms, because there is nothing, returns a message that comes meanwhile", fetchWaits},
 		{"fetch/wait-ends", citeConfig, must, "a call that nothing comes for returns an empty list when max_wait_ms is over, and at once where it is 0", waitEnds},
 		{"fetch/wait-default", citeConfig, must, "without max_wait_ms a call that nothing comes for waits for half a second", waitsHalfASecond},
-		{"fetch/no-mailbox", citeFetchReply, must, "a mailbox that nobody made is an error", fetchNobody},
+		{"fetch/no-mailbox", citeFetchReply, must, "an unknown mailbox is an error", fetchNobody},
 		{"fetch/deliver-wrong", citeDeliver, should, "a deliver that the page does not know is an error", deliverWrong},
 	}
 }

@@ -189,7 +189,7 @@ func workersAtOnce(x *exam) {
 	}
 	slices.Sort(got)
 	if len(slices.Compact(slices.Clone(got))) < len(got) {
-		x.Violates("three workers fetched two messages each, and nobody had acknowledged any: together they have %s", list(got))
+		x.Violates("three workers fetched two messages each, and none was acknowledged: together they have %s", list(got))
 	}
 	if len(refused) > 0 {
 		x.Undecided("%s is answered by %s to %d of three workers, which might have been given the same messages", refused[0].subject, refused[0], len(refused))

@@ -89,7 +89,7 @@ func delayHidden(x *exam) {
 		x.After(4 * lookAgain)
 	}
 	if looked == 0 {
-		x.Undecided("nobody looked before it was due: the broker or this machine is slow")
+		x.Undecided("it was due before it was looked for: the broker or this machine is slow")
 	}
 }
 
@@ -99,7 +99,7 @@ func delayDue(x *exam) {
 	x.After(due * time.Second)
 	got := x.fetches("which is due", at, x.group("g"), "late")
 	if got[0].ID < 0 {
-		x.Violates("it has the id %d, by which nobody can acknowledge it", got[0].ID)
+		x.Violates("it has the id %d, by which it cannot be acknowledged", got[0].ID)
 	}
 	x.ack(at, "g", got[0].ID)
 	for range 8 {

@@ -22,7 +22,7 @@ func querying() []entry {
 		{"query/tag-mailboxes", citeHeaders, must, "messages of another mailbox that have the tag are not among them", tagMailboxes},
 		{"query/limit", "protocol.md#query-example", must, "limit is the most that it returns: the most recent ones", queryLimit},
 		{"query/since", citeQueryRequest, must, "with since it returns what came after that time", querySince},
-		{"query/no-mailbox", citeErrors, must, "a mailbox that nobody made is an error, so that its absence is seen", queryNobody},
+		{"query/no-mailbox", citeErrors, must, "an unknown mailbox is an error, and not an empty answer", queryNobody},
 		{"query/none", citeQueryRequest, should, "a key and a tag that no message has are no error, and an empty list", queryNone},
 	}
 }

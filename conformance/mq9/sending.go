@@ -23,7 +23,7 @@ func sending() []entry {
 		{"send/bytes", citeSend, must, "bytes that are no text come as they were sent", someBytes},
 		{"send/empty", citeSend, should, "a message without a payload is refused, or read", emptyPayload},
 		{"send/large", citeSize, must, "a message half as large as the broker's INFO allows is stored and read whole", large},
-		{"send/no-mailbox", citeErrors, must, "a message to a mailbox that nobody made is refused, and the error says so", sendToNobody},
+		{"send/no-mailbox", citeErrors, must, "a message to an unknown mailbox is refused, and the error says so", sendToNobody},
 		{"send/many-senders", "faq.md#can-multiple-agents-write-to-the-same-mailbox", must, "many may send to one mailbox, and every message is there once", manySenders},
 		{"send/nodes", "faq.md#can-multiple-agents-write-to-the-same-mailbox", must, "a message may be sent at each node, and is read at each", eachNode},
 		{"send/kept", "faq.md#what-happens-if-the-recipient-is-offline-when-i-send-a-message", must, "messages wait for a reader that comes later, on a connection that is made later", kept},
@@ -177,7 +177,7 @@ func eachNode(x *exam) {
 // readable is that a mailbox can be read at the senders' node, too, which serves it maybe
 // only a while later.
 func (x *exam) readable(at string) {
-	x.eventually("the other node does not let anybody read", func() bool {
+	x.eventually("the other node lets no client read", func() bool {
 		return !x.out().ask(subjectFetch+at, x.body("deliver", "earliest", "config", most(100))).failed()
 	})
 }

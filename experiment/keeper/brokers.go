@@ -51,7 +51,7 @@ func holdBroker(ctx context.Context, stateDir, broker string, alone bool) (*floc
 	if ctx.Err() == nil {
 		return nil, err
 	}
-	return nil, errors.New("another run uses it, and one of the two has faults that the other would hold against the broker; wait until that run has ended, or stop it")
+	return nil, errors.New("another run uses it, and the faults of one would fail the other; wait until the other run has ended, or stop it")
 }
 
 // brokersOf names the brokers of somebody else by all that a run may know them by: a broker

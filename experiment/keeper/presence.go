@@ -91,7 +91,7 @@ func (p *presence) act() (done func()) {
 func (p *presence) heal() {
 	ctx, cancel := context.WithTimeout(context.Background(), healBound)
 	defer cancel()
-	p.log.Info("nobody is here, healing every fault")
+	p.log.Info("every client has gone: healing all faults")
 	for {
 		acting := p.acting()
 		if err := p.exp.HealAll(ctx); err != nil {
@@ -115,7 +115,7 @@ func (p *presence) stop() {
 	if !p.deserted() {
 		return // somebody came as the timer fired
 	}
-	p.log.Info("nobody came back, stopping", "grace", p.grace)
+	p.log.Info("no client came back: stopping", "grace", p.grace)
 	if _, err := p.exp.Stop(context.Background(), Caller{Via: "keeper", Tool: "grace"}); err != nil {
 		p.log.Error("stop", "error", err)
 	}

@@ -36,7 +36,7 @@ func read(path string) (file, error) {
 	if linked {
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil {
-			return file{}, fmt.Errorf("read %s, which is a link: %w; make what it points to, or remove it", path, err)
+			return file{}, fmt.Errorf("read %s: the link points nowhere: %w; create its target, or remove it", path, err)
 		}
 		path = real
 	}

@@ -16,6 +16,6 @@ func geminiCLI() Host {
 		Traces:  func(m Machine) []string { return []string{dir(m)} },
 		syntax:  jsonText{},
 		table:   "mcpServers",
-		After:   "start Gemini CLI again; `gemini mcp list` says whether it is connected, which it is only in folders that you trust",
+		After:   "start Gemini CLI again; `gemini mcp list` says whether it is connected; it connects only in folders that you trust",
 	}
 }

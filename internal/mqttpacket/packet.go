@@ -83,7 +83,7 @@ func Read(r *bufio.Reader, level byte) (*Packet, error) {
 	case length > MaxPacket && head>>4 == packets.Publish:
 		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, length)
 	case length > MaxPacket:
-		return nil, fmt.Errorf("%w: a packet of %d bytes, where nobody asks for that", ErrMalformed, length)
+		return nil, fmt.Errorf("%w: a packet of %d bytes is larger than any that a test needs", ErrMalformed, length)
 	}
 	body := make([]byte, length)
 	if _, err := io.ReadFull(r, body); err != nil {

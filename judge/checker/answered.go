@@ -53,6 +53,6 @@ func misanswer(ctx Context) *mutation {
 		for e.ID = 1; used[e.ID]; e.ID++ {
 		}
 		e.Stream, e.Seq = history.None, history.None
-		return with(b, p.i, e), sentence("had the broker answer packet id %d, which nobody used", e.ID)
+		return with(b, p.i, e), sentence("had the broker answer packet id %d, which was not in use", e.ID)
 	})
 }

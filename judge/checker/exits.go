@@ -14,7 +14,7 @@ var claimNoExit = Entry{
 		Source: "common expectation of a server"},
 	Category: Operational, Checker: "exits@2", Protocols: every, Rests: history.PromiseProtocol, New: newExits, canary: endNode,
 	Sees: history.LacksProcesses, ByHand: true, Excused: excused("a process that gets no memory or no thread may end", "memory", "pids"),
-	Notice: Notice{"ends of nodes that nobody had asked for", "mqtt/broker-kill-9"},
+	Notice: Notice{"ends of nodes that no fault explains", "mqtt/broker-kill-9"},
 }
 
 // exits judges that no node's process ends by itself.

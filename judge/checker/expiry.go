@@ -305,7 +305,7 @@ func expireLate(of lifetime) func(Context) *mutation {
 	return func(ctx Context) *mutation {
 		l := ctx.ledger
 		var last, index int64
-		m := &mutation{idle: "no acknowledged message with a time to live was due to anybody"}
+		m := &mutation{idle: "no acknowledged message with a time to live was due"}
 		m.apply = func(b *history.Batch) *history.Batch {
 			last, index = max(last, slices.Max(b.Time[:b.N])), b.Index[b.N-1]
 			return b

@@ -338,7 +338,7 @@ func (c *fair) Result(*closing) verdict.Result {
 func slowNeighbours(ctx Context) *mutation {
 	l, c := ctx.ledger, newFair(ctx).(*fair)
 	by := int64((c.bound.Times*3600 + c.bound.FloorS) * 1e9)
-	m := &mutation{idle: "nobody else was delivered anything while a client misbehaved"}
+	m := &mutation{idle: "no other client was delivered anything while one misbehaved"}
 	m.apply = func(b *history.Batch) *history.Batch {
 		if !c.judges() {
 			return b

@@ -163,7 +163,7 @@ func (c *outlived) Result(*closing) verdict.Result {
 
 // keepSession lets the broker have the session of every client that comes back.
 func keepSession(ctx Context) *mutation {
-	m := &mutation{idle: "nobody came back without a session"}
+	m := &mutation{idle: "no client came back without a session"}
 	m.apply = func(b *history.Batch) *history.Batch {
 		out := b
 		for _, i := range ctx.ledger.rows(b).control {

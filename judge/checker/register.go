@@ -336,7 +336,7 @@ func (c *register) illegal(topic int) verdict.Anomaly {
 	stream, seq := int32(history.None), int64(history.None)
 	switch {
 	case r.value == unwritten:
-		saw = "what nobody wrote"
+		saw = "a value that was never written"
 	case r.value != nothing:
 		stream, seq = int32((r.value-1)>>40), (r.value-1)&(1<<40-1)
 		saw = c.ledger.message(stream, seq)

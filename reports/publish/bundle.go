@@ -35,7 +35,7 @@ var later = []string{reports.NotesFile, reports.BlameFile, reports.MatrixFile, r
 // another folder.
 func bundle(dir, id string) (Folder, error) {
 	if !stored.IsID(id) || id != filepath.Base(dir) {
-		return Folder{}, fmt.Errorf("its record says that it is run %q, and its directory is %s; give the directory that name", id, filepath.Base(dir))
+		return Folder{}, fmt.Errorf("its record names run %q, and its directory is %s; rename the directory", id, filepath.Base(dir))
 	}
 	f := Folder{Name: path.Join(reports.RunsDir, id), Pages: map[string][]byte{}, Whole: true, Of: dir}
 	if err := f.readPages(); err != nil {

@@ -121,7 +121,7 @@ func TestPushTakesNoOthersPlace(t *testing.T) {
 	}
 	for _, id := range []string{"..", "", "../findings", "a/b", "another"} {
 		dir, _ := finished(t, runtest.Run{Seconds: 1})
-		if _, err := bundle(dir, id); err == nil || !strings.Contains(err.Error(), "give the directory that name") {
+		if _, err := bundle(dir, id); err == nil || !strings.Contains(err.Error(), "rename the directory") {
 			t.Errorf("a run that says it is %q: %v", id, err)
 		}
 	}

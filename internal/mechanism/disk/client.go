@@ -222,7 +222,7 @@ func (c *Client) Info() Info { return c.info }
 // Ended is how the layer's process ended, once Gone is closed.
 func (c *Client) Ended() string {
 	if c.cmd.ProcessState == nil {
-		return "nobody knows how"
+		return "the reason is not known"
 	}
 	return c.cmd.ProcessState.String()
 }

@@ -178,7 +178,7 @@ func (s *Shaper) clear(index int, wanted bool) error {
 				return fmt.Errorf("take off %s: %w", q.Type(), err)
 			}
 		case wanted && q.Type() != "noqueue":
-			return fmt.Errorf("%s %x: is somebody else's; take it off", q.Type(), a.Handle>>16)
+			return fmt.Errorf("%s %x: it is not from rmq-mcp; remove it", q.Type(), a.Handle>>16)
 		}
 	}
 	return nil

@@ -103,7 +103,7 @@ func TestSomebodyElses(t *testing.T) {
 	}
 	r := l.to(t, "node-2", "node-1")
 	r.RateBytes = 1000
-	if err := l.shaper.Render([]Rule{r}); err == nil || !strings.Contains(err.Error(), "somebody else") {
+	if err := l.shaper.Render([]Rule{r}); err == nil || !strings.Contains(err.Error(), "not from rmq-mcp") {
 		t.Errorf("%v, want it refused", err)
 	}
 	if out, err := exec.Command("tc", "qdisc", "show", "dev", name).CombinedOutput(); err != nil || !strings.Contains(string(out), "tbf 9:") {
