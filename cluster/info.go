@@ -30,6 +30,7 @@ func (c *Cluster) describe(opts Options, sum string) history.ClusterInfo {
 		Config:    c.plan.config,
 		Differs:   c.plan.differs,
 		Queue:     c.plan.queue,
+		LapseS:    c.plan.lapse.Seconds(),
 		Lacks:     lacks(opts.Config),
 		Host:      hostFacts(),
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/certificate"
 )
@@ -73,6 +74,26 @@ func robustmqTested(nodes int) map[string]any {
 		"mqtt_runtime.protocol.max_session_expiry_interval":     86400,
 		"mqtt_runtime.protocol.max_message_expiry_interval":     86400,
 	}
+}
+
+// robustmqKeeps returns how many messages wait for a client that is away, 0 for no limit, and for
+// how long: until its session ends, or the message (MQTT 3.1.1 sessions have the default time).
+func robustmqKeeps(config map[string]any) (messages int, lapse time.Duration) {
+	at := func(key string) int {
+		n, _ := config["mqtt_runtime."+key].(int)
+		return n
+	}
+	times := []time.Duration{
+		time.Duration(at("protocol.default_session_expiry_interval")) * time.Second,
+		time.Duration(at("protocol.max_message_expiry_interval")) * time.Second,
+		time.Duration(at("offline_message.expire_ms")) * time.Millisecond,
+	}
+	for _, t := range times {
+		if t > 0 && (lapse == 0 || t < lapse) {
+			lapse = t
+		}
+	}
+	return at("offline_message.max_messages_num"), lapse
 }
 
 // writeRobustmq writes server.toml and logger.toml of a node. All paths in

@@ -33,7 +33,8 @@ type session struct {
 	pubs      *clients.Driver
 	subs      *clients.Driver
 	wills     []*clients.Driver // of clients with a will, one each
-	until     time.Time         // when its drain gives up if nothing is delivered; of live.mu
+	until     time.Time         // when the wait of its drain is over if nothing is delivered; of live.mu
+	then      string            // what follows; of live.mu
 	state     string
 	err       error
 }
@@ -257,10 +258,12 @@ func (s *session) await(ctx context.Context, bound time.Duration) {
 	stallFor := stallBound(s.load.tier)
 	ctx, cancel := context.WithTimeout(ctx, bound+stallFor+quietFor)
 	defer cancel()
+	s.follows("they reconnect")
 	complete, quiet := s.quiet(ctx, stallFor)
 	if lacking := s.lacking(); quiet && !complete && len(lacking) > 0 {
 		s.load.say(fmt.Sprintf("%d subscribers lack acknowledged messages, and nothing is delivered: they reconnect", len(lacking)))
 		s.anew(ctx, lacking)
+		s.follows("it gives up")
 		complete, quiet = s.quiet(ctx, quietFor)
 	}
 	switch {
@@ -270,6 +273,13 @@ func (s *session) await(ctx context.Context, bound time.Duration) {
 	default:
 		s.load.say(fmt.Sprintf("acknowledged messages are missing after %s", bound))
 	}
+}
+
+// follows says what a drain does when its wait is over.
+func (s *session) follows(then string) {
+	s.load.live.mu.Lock()
+	defer s.load.live.mu.Unlock()
+	s.then = then
 }
 
 // quiet waits until every subscriber has what it is owed, or nothing was delivered to
@@ -358,7 +368,7 @@ func (s *session) waits() string {
 	if missing == 0 {
 		return ""
 	}
-	return figures.Sprintf("%d subscribers lack %d deliveries; if none comes it gives up in %.0f s", subscribers, missing, max(0, time.Until(s.until).Seconds()))
+	return figures.Sprintf("%d subscribers lack %d deliveries; if none comes %s in %.0f s", subscribers, missing, s.then, max(0, time.Until(s.until).Seconds()))
 }
 
 // had is what each process of a listener has of a stream.

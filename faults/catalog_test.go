@@ -46,7 +46,7 @@ func TestParseSaysWhatIsValid(t *testing.T) {
 		{"all of them", "shape", map[string]any{"duration_s": 60, "delay_ms": 1.5, "mode": "reset", "peer": "node-2", "both": true}, ""},
 		{"unknown type", "shade", nil, `no fault "shade" (did you mean shape?)`},
 		{"unlike any", "meteor", nil, `no fault "meteor"; valid: shape`},
-		{"unknown parameter", "shape", map[string]any{"delay": 5}, `no parameter "delay", did you mean delay_ms? A name ends with its unit; valid: duration_s, delay_ms, mode, peer, both`},
+		{"unknown parameter", "shape", map[string]any{"delay": 5}, `no parameter "delay" (did you mean delay_ms? A name ends with its unit); valid: duration_s, delay_ms, mode, peer, both`},
 		{"text for a number", "shape", map[string]any{"duration_s": "10s"}, `parameter duration_s: got "10s"; valid: a number from 0.1 to 60`},
 		{"nothing for a number", "shape", map[string]any{"delay_ms": nil}, "parameter delay_ms: got <nil>; valid: a number from 1 to 100"},
 		{"too large", "shape", map[string]any{"duration_s": 61}, "valid: a number from 0.1 to 60"},

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/near"
 )
 
 // A Param is one parameter of a kind of fault. Its name ends with its unit. Its
@@ -84,7 +86,7 @@ func fill(known []Param, given map[string]any) (Params, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if _, ok := out[name]; !ok {
-			errs = append(errs, fmt.Errorf("no parameter %q%s; valid: %s", name, nearTo(name, known), paramNames(known)))
+			errs = append(errs, fmt.Errorf("no parameter %q%s; valid: %s", name, nearTo(name, known), strings.Join(paramNames(known), ", ")))
 		}
 	}
 	return out, errors.Join(errs...)
@@ -148,22 +150,15 @@ func show(v any) string {
 func nearTo(name string, known []Param) string {
 	for _, p := range known {
 		if strings.HasPrefix(p.Name, name+"_") {
-			return fmt.Sprintf(", did you mean %s? A name ends with its unit", p.Name)
+			return fmt.Sprintf(" (did you mean %s? A name ends with its unit)", p.Name)
 		}
 	}
-	word, _, _ := strings.Cut(name, "_")
-	for _, p := range known {
-		if first, _, _ := strings.Cut(p.Name, "_"); first == word || len(word) > 3 && strings.HasPrefix(p.Name, word[:len(word)-1]) {
-			return fmt.Sprintf(", did you mean %s?", p.Name)
-		}
-	}
-	return ""
+	return near.Hint(name, paramNames(known), "")
 }
 
-func paramNames(known []Param) string {
-	var out []string
+func paramNames(known []Param) (names []string) {
 	for _, p := range known {
-		out = append(out, p.Name)
+		names = append(names, p.Name)
 	}
-	return strings.Join(out, ", ")
+	return names
 }

@@ -24,4 +24,10 @@ func (c *ClusterInfo) fill() {
 	if c.Lacks == nil && c.Flavor == "external" {
 		c.Lacks = LacksOfExternal()
 	}
+	if c.LapseS == 0 && c.Flavor == "robustmq" {
+		c.LapseS = 1800
+		if c.Profile == "as-shipped" {
+			c.LapseS = 30
+		}
+	}
 }

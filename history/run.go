@@ -66,6 +66,7 @@ type ClusterInfo struct {
 	Differs   map[string]string `json:"differs_from_vendor"`   // key → "vendor's → ours"
 	Promises  []string          `json:"promises"`              // claims the vendor makes for this flavor and configuration
 	Queue     int               `json:"queue_limit,omitempty"` // messages of QoS 1 and 2 that a node keeps for a session; 0: no limit; [UnknownQueue]; with lacks.limits what many brokers keep
+	LapseS    float64           `json:"lapse_s,omitempty"`     // for how long a node keeps things for an absent MQTT client, by its settings; 0: no limit; with lacks.limits not known
 	Lacks     map[string]string `json:"lacks,omitempty"`       // the things it lacks (words.go), and why
 	Host      map[string]string `json:"host"`                  // kernel, cores, memory
 }

@@ -180,13 +180,24 @@ func pictureTitle(r *Report) string {
 // it is not the vendor's.
 func BrokerName(c history.ClusterInfo) string {
 	name := strings.TrimSpace(c.Flavor + " " + c.Version)
-	if strings.HasPrefix(c.Version, c.Flavor) {
+	switch {
+	case c.Version == history.UnknownVersion:
+		name = c.Flavor + " broker"
+	case strings.HasPrefix(c.Version, c.Flavor):
 		name = c.Version
 	}
 	if c.Planted != "" {
 		name += " with " + c.Planted + " planted"
 	}
 	return name
+}
+
+// profileOf is the profile of a broker's settings, "" if they are not ours.
+func profileOf(c history.ClusterInfo) string {
+	if c.Lacks[history.LacksFaults] != "" {
+		return ""
+	}
+	return c.Profile
 }
 
 // scenarioTitle is the first heading of the prose.

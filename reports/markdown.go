@@ -32,6 +32,7 @@ var MarkdownFuncs = template.FuncMap{"cell": cell, "code": code, "quote": quote,
 func Markdown(r *Report) ([]byte, error) {
 	t, err := template.New("report.md.tmpl").Funcs(MarkdownFuncs).Funcs(template.FuncMap{
 		"broker":     func(c history.ClusterInfo) string { return cell(BrokerName(c)) },
+		"profile":    profileOf,
 		"promisedBy": func(v verdict.Result) string { return verdict.PromisedBy(r.Cluster, v) },
 		"sdks":       sdkNames,
 		"seconds":    seconds,

@@ -19,6 +19,7 @@ import (
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/near"
 	"github.com/robustmq/rmq-mcp/internal/yamlfile"
 )
 
@@ -203,7 +204,7 @@ func (s *Scenario) Tier(name, flavor string) (Tier, error) {
 	name = TierName(name)
 	t, ok := s.Tiers[name]
 	if !ok {
-		return Tier{}, fmt.Errorf("scenario %s has no tier %q; it has %s", s.Name, name, strings.Join(sortedKeys(s.Tiers), ", "))
+		return Tier{}, fmt.Errorf("scenario %s has no tier %q%s; it has %s", s.Name, name, near.Hint(name, sortedKeys(s.Tiers), ""), strings.Join(sortedKeys(s.Tiers), ", "))
 	}
 	o := s.Flavors[flavor]
 	for _, f := range []struct{ to, from *float64 }{

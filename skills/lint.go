@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/robustmq/rmq-mcp/internal/near"
 )
 
 // bodyTokens is what the body of a SKILL.md may cost: hosts keep that much of
@@ -150,7 +152,7 @@ func (l *linter) span(file string, line int, text string) {
 		for _, name := range named.FindAllString(text, -1) {
 			if !l.known(name) {
 				l.say(file, line, "`%s` is no tool, parameter, scenario, fault, claim or other name of rmq-mcp%s; what is not ours goes without backticks",
-					name, l.near(name))
+					name, near.Hint(name, slices.Sorted(keysOf(l.vocabulary.Names)), ""))
 			}
 		}
 	}
@@ -164,16 +166,6 @@ func (l *linter) known(name string) bool {
 	}
 	parts := strings.Split(name, ".")
 	return len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool { return !l.known(part) })
-}
-
-// near names one that was perhaps meant.
-func (l *linter) near(name string) string {
-	for _, known := range slices.Sorted(keysOf(l.vocabulary.Names)) {
-		if len(name) > 3 && (strings.HasPrefix(known, name) || strings.HasPrefix(name, known+"s")) {
-			return "; near to it: " + known
-		}
-	}
-	return ""
 }
 
 func line(text string, at int) int { return 1 + strings.Count(text[:at], "\n") }

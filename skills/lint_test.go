@@ -92,7 +92,7 @@ func TestBadSkills(t *testing.T) {
 		"an unread reference":    {more: map[string]string{"references/secret.md": "# Secret\n"}, want: "does not mention references/secret.md"},
 		"a deep reference":       {more: map[string]string{"references/a/deep.md": "# Deep\n"}, want: "move it to references/deep.md"},
 		"an unknown tool":        {old: "`get_run`", new: "`get_runs`", want: "SKILL.md:10: `get_runs` is no tool"},
-		"what was meant":         {old: "`get_run`", new: "`get_runs`", want: "near to it: get_run;"},
+		"what was meant":         {old: "`get_run`", new: "`get_runs`", want: "did you mean get_run"},
 		"an unknown fault":       {old: "fault: kill", new: "fault: meteor", want: "`meteor` is no"},
 		"an unknown field":       {old: "`get_run`", new: "`fault.meteor`", want: "`fault.meteor` is no"},
 		"an unknown command":     {old: "`rmq-mcp list claims`", new: "`rmq-mcp guess`", want: "`rmq-mcp guess`: no such command"},

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/internal/near"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
@@ -109,6 +110,9 @@ func (c *checker) value(p Param, value any, path string) any {
 	return got
 }
 
+// manyValues is the number from which on likely values are named instead of all.
+const manyValues = 12
+
 // wrong says what is wrong with a value of the right type, "" for nothing.
 func (p Param) wrong(got any) string {
 	switch v := got.(type) {
@@ -120,7 +124,11 @@ func (p Param) wrong(got any) string {
 			return "expected " + p.expects()
 		}
 		if p.Enum != nil && !contains(p.Enum, v) {
-			return "valid values: " + strings.Join(p.Enum, ", ")
+			valid := "valid values: " + strings.Join(p.Enum, ", ")
+			if len(p.Enum) > manyValues {
+				return strings.Trim(near.Hint(v, p.Enum, valid), " ()")
+			}
+			return valid
 		}
 	case float64:
 		if p.Max > p.Min && (v < p.Min || v > p.Max) {

@@ -131,13 +131,17 @@ func (s sheet) brief(v verdict.Verdict, processes []string) {
 	s.headline(v)
 	passed, unknown := 0, []string{}
 	for _, r := range v.Results {
-		switch r.Status {
-		case verdict.Pass:
+		switch {
+		case r.Status == verdict.Pass:
 			passed++
-		case verdict.Fail:
+		case r.Status == verdict.Fail:
 			s.row(s.faint, labels, "failed", r.Claim.Name+counted(r, processes))
-		default:
-			unknown = append(unknown, r.Claim.Name)
+		case !r.Claim.Wire || len(r.Anomalies) > 0: // packets that no client sent show nothing
+			name := r.Claim.Name
+			if v.State.ExitCode() == 0 && len(r.Reasons) > 0 { // the reasons of other states are told below
+				name += " (" + r.Reasons[0] + ")"
+			}
+			unknown = append(unknown, name)
 		}
 	}
 	if v.State.ExitCode() == exitUndecided && len(v.Reasons) > 1 {

@@ -37,6 +37,7 @@ func TestBrief(t *testing.T) {
 			}},
 			{Claim: verdict.Claim{Name: "no-panic"}, Status: verdict.Pass},
 			{Claim: verdict.Claim{Name: "no-leak"}, Status: verdict.Unknown},
+			{Claim: verdict.Claim{Name: "sdk-once", Wire: true}, Status: verdict.Unknown},
 		},
 	}
 	var out bytes.Buffer

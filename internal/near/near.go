@@ -21,7 +21,7 @@ func Names(word string, known []string) (names []string) {
 	distance := map[string]int{}
 	for _, name := range known {
 		full := strings.ToLower(name)
-		d := min(levenshtein.ComputeDistance(word, full), levenshtein.ComputeDistance(word, base(full)))
+		d := min(distanceOf(word, full), distanceOf(word, base(full)))
 		if len(word) > 2 && strings.Contains(full, word) {
 			d = 1
 		}
@@ -32,6 +32,17 @@ func Names(word string, known []string) (names []string) {
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(distance[a], distance[b]) })
 	return names[:min(most, len(names))]
+}
+
+// distanceOf counts the edits that make one word of another; two letters in each other's place
+// are one.
+func distanceOf(word, name string) int {
+	least := levenshtein.ComputeDistance(word, name)
+	for i := range len(word) - 1 {
+		swapped := word[:i] + word[i+1:i+2] + word[i:i+1] + word[i+2:]
+		least = min(least, 1+levenshtein.ComputeDistance(swapped, name))
+	}
+	return least
 }
 
 func base(name string) string { return name[strings.LastIndex(name, "/")+1:] }

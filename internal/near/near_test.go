@@ -14,6 +14,7 @@ func TestHint(t *testing.T) {
 		"Soak":            " (did you mean mqtt/soak?)",
 		"kil":             " (did you mean mqtt/broker-kill-9, mq9/broker-kill-9 or kill?)",
 		"wil":             " (did you mean mqtt/will?)",
+		"klil":            " (did you mean kill or mqtt/will?)",
 		"mqtt/nope":       "; none",
 		"entirely-else":   "; none",
 		"":                "; none",

@@ -415,7 +415,7 @@ func (w *wire) raisedBy(process, stream int32, seq, row int64, granted, came uin
 	case g == nil:
 		return bySDK("another QoS granted than the client said")
 	case !to.sentWith(came):
-		return bySDK("that the broker sent it with another QoS", int64(to.first))
+		return bySDK("that the broker never sent it with this QoS", int64(to.first))
 	}
 	return byBroker("that SUBACK, and that PUBLISH", g.row, int64(to.first))
 }

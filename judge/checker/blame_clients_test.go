@@ -81,7 +81,7 @@ func contentStories() []blameStory {
 			e := blank(history.KindDeliver, sub)
 			e.Stream, e.Seq = q1, 0
 			s.add(e)
-		}, sdk, "the broker sent it with another QoS"},
+		}, sdk, "the broker never sent it with this QoS"},
 		{"sent with the QoS that was granted, and with another", "qos-granted", func(s *story) {
 			s.acked(q2, 0, 0).toClient(sub, "publish", 0, s.of(q2, 0), func(e *history.Event) { e.QoS = 0 })
 			e := blank(history.KindDeliver, sub)

@@ -13,7 +13,7 @@ var claimQoSGranted = Entry{
 	Claim: verdict.Claim{Name: "qos-granted", Severity: verdict.P2,
 		Text:   "The QoS of Payload Messages sent in response to a Subscription MUST be the minimum of the QoS of the originally published message and the maximum QoS granted by the Server.",
 		Source: "MQTT 3.1.1 section 3.8.4 [MQTT-3.8.4-6]; MQTT 5.0 section 3.8.4 [MQTT-3.8.4-8]"},
-	Category: Safety, Checker: "granted@3", Protocols: mqtt, Rests: history.PromiseProtocol, New: newGranted, canary: raise,
+	Category: Safety, Checker: "granted@4", Protocols: mqtt, Rests: history.PromiseProtocol, New: newGranted, canary: raise,
 }
 
 // granted judges the QoS that deliveries come with, against what SUBACK had granted for

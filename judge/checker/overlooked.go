@@ -72,11 +72,36 @@ func (c *overlooked) result(end *closing) (seen []string) {
 	if n := c.ledger.wire.anew(); n > 0 && !c.faults {
 		seen = append(seen, sentence("seen and judged by no claim: %d messages of QoS 1 that the broker sent again under another packet id and without DUP, on connections that were never lost: MQTT allows it, and a healthy broker has no reason for it", n))
 	}
+	if lost, clients := c.lostConnections(); lost > manyLost*clients && !c.faults {
+		seen = append(seen, sentence("seen and judged by no claim: clients (%d) lost their connections %d times without a fault: the log of the broker may have the reason", clients, lost))
+	}
 	seen = append(seen, c.idleMembers()...)
 	if c.refused > 0 {
 		seen = append(seen, sentence("seen and judged by no claim: %d refused subscriptions", c.refused))
 	}
 	return seen
+}
+
+// manyLost is the number of lost connections of a client from which on they are remarkable.
+const manyLost = 2
+
+// lostConnections returns how many connections ended without DISCONNECT, of clients that
+// connected again, and how many clients connected.
+func (c *overlooked) lostConnections() (lost, clients int64) {
+	w := c.ledger.wire
+	for p := range w.clients {
+		greeted := w.clients[p].greeted
+		if len(greeted) == 0 || c.ledger.route.probed(int32(p)) {
+			continue
+		}
+		clients++
+		for _, g := range greeted[:len(greeted)-1] {
+			if g.left == history.None {
+				lost++
+			}
+		}
+	}
+	return lost, clients
 }
 
 // fairPart is the number of messages per member of a group from which on a member

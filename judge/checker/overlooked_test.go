@@ -219,6 +219,16 @@ func TestOverlooked(t *testing.T) {
 			s.deliver(sub, q1, 5, history.FlagDup) // as it should be
 			s.marked(q1, 10)
 		}, []string{"seen and judged by no claim: 2 messages of QoS 1 that the broker sent again under another packet id and without DUP, on connections that were never lost: MQTT allows it, and a healthy broker has no reason for it"}, true},
+		{"connections that are lost again and again", func(s *story) {
+			for range 3 {
+				s.packet(sub, "closed", 0).wireConnect(sub, true)
+			}
+		}, []string{"seen and judged by no claim: clients (1) lost their connections 3 times without a fault: the log of the broker may have the reason"}, true},
+		{"connections that are lost now and then", func(s *story) {
+			for range 2 {
+				s.packet(sub, "closed", 0).wireConnect(sub, true)
+			}
+		}, nil, true},
 		{"a refused subscription", func(s *story) {
 			e := blank(history.KindSubscribe, away)
 			s.ret(e, s.call(e), history.Fail)

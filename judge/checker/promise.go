@@ -2,6 +2,7 @@ package checker
 
 import (
 	"math"
+	"slices"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
@@ -17,13 +18,29 @@ const (
 	untimed                // one of both: the broker may have ended the connection before its client noticed
 	moved                  // one of both: a fault moved the clock by which the broker counts
 	untold                 // one of both: the broker may have granted less time than was asked for
+	aged                   // one of both: a message may have been too old by a clock that a fault moved
 )
 
 // String says why nobody knows what was owed.
 func (p promise) String() string {
 	return [...]string{"its time was over", "its time was not over", "its time may have been over, as the broker may have ended the connection long before that was seen",
 		"its time may have been over by the clock of its node, which a fault moved",
-		"its time may have been over, as the broker may have granted it less than was asked for, in a CONNACK that was not recorded; start with arm [tap]"}[p]
+		"its time may have been over, as the broker may have granted it less than was asked for, in a CONNACK that was not recorded; start with arm [tap]",
+		"the messages may have been too old by the clock of a node, which a fault moved"}[p]
+}
+
+// unknownLapse is the lapse of a broker whose settings are not known.
+const unknownLapse = -1
+
+// lapseOf returns for how long a broker keeps things for an absent client, by its settings.
+func lapseOf(c history.ClusterInfo) int64 {
+	switch {
+	case c.Lacks[history.LacksLimits] != "":
+		return unknownLapse
+	case c.LapseS == 0:
+		return never
+	}
+	return int64(c.LapseS * 1e9)
 }
 
 // noExpiry is the expiry of a session that has none.
@@ -32,22 +49,23 @@ const noExpiry = 0xFFFFFFFF
 // promise returns what a broker owes a client whose CONNECT returned at a time.
 func (s *sessions) promise(process int32, p *session, back int64) promise {
 	row := s.tables.Processes[process]
-	switch {
-	case row.Clean:
+	if row.Clean {
 		return expired
-	case row.Protocol != contract.MQTT5:
-		return lasting
 	}
 	g := s.wire.greetedIn(process, p.call, p.row)
-	expiry, left := expiryOf(row, g), s.ended(process, p, g)
+	expiry, left := s.expiryOf(row, g), s.ended(process, p, g)
 	switch {
+	case expiry == unknownLapse && s.ledger.clocksMoved(left, back) > 0:
+		return moved
+	case expiry == unknownLapse:
+		return lasting
 	case expiry == 0, expiry != never && p.left != never && back-p.left >= expiry:
 		return expired
 	case expiry != never && back-left >= expiry:
 		return untimed
 	case expiry != never && back-left+s.ledger.clocksMoved(left, back) >= expiry:
 		return moved
-	case s.shortens && (g == nil || g.expiryS < 0):
+	case s.shortens && row.Protocol == contract.MQTT5 && (g == nil || g.expiryS < 0):
 		return untold
 	}
 	return lasting
@@ -55,16 +73,20 @@ func (s *sessions) promise(process int32, p *session, back int64) promise {
 
 // expiryOf returns how long a process's session outlives a connection: for as long as it
 // asked, or less where the broker granted less. MQTT 5 allows that to a broker that says
-// so in CONNACK (section 3.2.2.3.2).
-func expiryOf(row history.Process, g *greeting) int64 {
-	s := float64(row.ExpiryS)
-	if g != nil && g.expiryS >= 0 {
-		s = min(s, g.expiryS)
+// so in CONNACK (section 3.2.2.3.2). A session of MQTT 3.1.1 lasts as long as the settings of the
+// broker say.
+func (s *sessions) expiryOf(row history.Process, g *greeting) int64 {
+	if row.Protocol != contract.MQTT5 {
+		return s.ledger.lapse
 	}
-	if s >= noExpiry {
+	asked := float64(row.ExpiryS)
+	if g != nil && g.expiryS >= 0 {
+		asked = min(asked, g.expiryS)
+	}
+	if asked >= noExpiry {
 		return never
 	}
-	return int64(s * 1e9)
+	return int64(asked * 1e9)
 }
 
 // ended returns when a broker may have ended a client's last connection at the earliest:
@@ -134,12 +156,44 @@ func (l *ledger) promised(stream int32, seq int64, to ...int32) promise {
 			return of.doubt
 		}
 	}
+	if slices.ContainsFunc(to, func(p int32) bool { return l.aged(p, l.calledAt(stream, seq)) }) {
+		return aged
+	}
 	return lasting
+}
+
+// aged reports whether a message may have been too old when its process came back: a fault moved a
+// clock since its call. No message waits for a process that stays connected.
+func (l *ledger) aged(process int32, called int64) bool {
+	return l.mayAge(called) && l.tables.Processes[process].Protocol != contract.MQ9 && !l.sessions.of[process].stays(called, l.clocksBack())
+}
+
+// mayAge reports whether faults moved clocks since a time by so much that a message may be too old.
+func (l *ledger) mayAge(called int64) bool {
+	by := l.clocksMoved(called, never)
+	return by > 0 && by >= l.lapse
+}
+
+// clocksBack returns when the last fault on a clock was healed.
+func (l *ledger) clocksBack() (at int64) {
+	for _, f := range l.landings {
+		if f.MovesClock() {
+			for _, w := range history.Windows([]history.Landing{f}) {
+				at = max(at, int64(w.End))
+			}
+		}
+	}
+	return at
 }
 
 // doubtful takes into a result how many of what is missing was in such sessions.
 func doubtful(r *verdict.Result, n int64, why promise) {
 	if r.Status != verdict.Pass || n == 0 {
+		return
+	}
+	if why == aged {
+		r.Summary += summary(", but %d that may have expired", n)
+		unsure(r, sentence("%s", why))
 		return
 	}
 	r.Summary += summary(", but %d in sessions that may have been over", n)

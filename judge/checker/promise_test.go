@@ -170,3 +170,52 @@ func TestSentAgainInANewSession(t *testing.T) {
 		}
 	}
 }
+
+// A broker drops by its settings what is too old. A clock that a fault moves makes it old at once.
+func TestLapse(t *testing.T) {
+	external := map[string]string{history.LacksLimits: "not known"}
+	const pass, fail, unknown = verdict.Pass, verdict.Fail, verdict.Unknown
+	for _, test := range []struct {
+		name       string
+		lapse      float64
+		lacks      map[string]string
+		offset     float64
+		away       bool
+		present    bool // the broker has the session
+		kept, lost verdict.Status
+	}{
+		{"the session lapsed", 1800, nil, 3600, true, false, unknown, unknown},
+		{"the message lapsed", 1800, nil, 3600, true, true, unknown, unknown},
+		{"the jump is shorter", 7200, nil, 3600, true, true, pass, fail},
+		{"nothing lapses", 0, nil, 3600, true, false, fail, fail},
+		{"its settings are not known", 0, external, 3600, true, true, unknown, unknown},
+		{"its subscriber was there", 1800, nil, 3600, false, true, unknown, fail},
+		{"its session was away for too long", 2, nil, 0, true, false, unknown, pass},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := wired()
+			s.run.Cluster.LapseS, s.run.Cluster.Lacks = test.lapse, test.lacks
+			s.connect(pub, false).join(sub, other)
+			if test.away {
+				s.disconnect(sub)
+			}
+			s.acked(q1, 0, 1).delivered(other, q1, 0, 1)
+			if test.offset > 0 {
+				s.fault(2*time.Second).moves("clock_jump", "offset_s", test.offset).wait(time.Second)
+			}
+			s.wait(3 * time.Second)
+			if test.away {
+				s.connect(sub, test.present)
+				s.subscribe(sub)
+			}
+			s.deliver(sub, q1, 1).marked(q1, 2)
+			report := judgeStory(t, s.finish(), "session-kept", "qos1-no-loss")
+			if kept := report.Results[0]; kept.Status != test.kept {
+				t.Errorf("session %s, want %s: %s", kept.Status, test.kept, said(kept))
+			}
+			if lost := report.Results[1]; lost.Status != test.lost {
+				t.Errorf("messages: %s, want %s: %s; %s", lost.Status, test.lost, lost.Summary, said(lost))
+			}
+		})
+	}
+}

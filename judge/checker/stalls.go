@@ -16,7 +16,7 @@ var claimDeliveryProgress = Entry{
 	Claim: verdict.Claim{Name: ClaimDeliveryProgress, Severity: verdict.P1,
 		Text:   "A subscriber that is connected and reads gets what was acknowledged for it: while no fault is in place none waits for longer than the scenario allows the cluster to be silent and to recover (progress_s, recovery_s; without them half a minute).",
 		Source: verdict.Budget},
-	Category: Liveness, Checker: "stalls@4", Protocols: every, Rests: history.PromiseProgress, New: newStalls, NeedsComplete: true, Timed: true, canary: holdBack,
+	Category: Liveness, Checker: "stalls@5", Protocols: every, Rests: history.PromiseProgress, New: newStalls, NeedsComplete: true, Timed: true, canary: holdBack,
 	Excused: excused("a broker need not send again on one connection what the tap withheld", withholding...),
 }
 

@@ -196,6 +196,9 @@ func TestDecide(t *testing.T) {
 		{"smoke that misses its own budget is no pass", func(in *Input) {
 			in.Run.Tier, in.Coverage.Acked = "smoke", 999
 		}, InconclusiveOracle, "999 messages were acknowledged of the 1000"},
+		{"an outage is in the headline", func(in *Input) {
+			in.Coverage.LongestGapS, in.Coverage.SteadyPerS = 10.26, 100
+		}, PassSmoke, "; no publish was acknowledged for 10.3 s"},
 		{"what nobody judged is in the headline", func(in *Input) {
 			in.Coverage.Unjudged = []string{"seen and not claimed here: 9 duplicates of QoS 2, because of this"}
 		}, PassSmoke, "with kill of node-2; but seen and not claimed here: 9 duplicates of QoS 2, because of this"},

@@ -18,13 +18,28 @@ func headline(v Verdict, in Input) string {
 	case len(failed) > 0:
 		return fmt.Sprintf("%s: %s: %s%s%s%s", v.State, NotRepeated, whose(in.Run, failed[0]), failed[0].Summary, others(failed), softly(in.Run, failed[0]))
 	case isPass(v.State):
-		return fmt.Sprintf("%s: %s over %s, %s%s", v.State,
-			plural(int64(passed(in.Results)), "claim holds", "claims hold"), acknowledged(in.Coverage.Acked), faultsIn(in.Run, in.Landings), beside(overlooked(in)))
+		return fmt.Sprintf("%s: %s over %s, %s%s%s", v.State,
+			plural(int64(passed(in.Results)), "claim holds", "claims hold"), acknowledged(in.Coverage.Acked), faultsIn(in.Run, in.Landings), outage(in.Coverage), beside(overlooked(in)))
 	case len(v.Reasons) > 0:
 		first, _, _ := strings.Cut(v.Reasons[0], "\n") // an error may show the end of a log below
 		return fmt.Sprintf("%s: %s", v.State, first)
 	}
 	return string(v.State)
+}
+
+// Bounds of the outages that a headline tells of.
+const (
+	longOutage = 2  // seconds
+	fewMissing = 20 // publishes at the steady rate: a workload that publishes seldom has pauses
+)
+
+// outage says how long no publish was acknowledged, for a reader of the headline alone: claims
+// bound an outage, and do not forbid it.
+func outage(c Coverage) string {
+	if c.LongestGapS < longOutage || c.LongestGapS*c.SteadyPerS < fewMissing {
+		return ""
+	}
+	return fmt.Sprintf("; no publish was acknowledged for %.1f s", c.LongestGapS)
 }
 
 // acknowledged is over how many messages claims hold. A run that passes without any had
