@@ -126,7 +126,7 @@ func (c *sdkRuns) allFail(claim string, of []*subject) reports.Attribution {
 			a.Cause, a.Proof = reports.CauseBroker, proofControl
 		} else {
 			a.Suspect = reports.CauseBroker
-			a.Text += fmt.Sprintf("; %s must hold it, too, to rule out chance", plural(a.Controls, "run", "runs"))
+			a.Text += fmt.Sprintf("; it must hold in %s more to rule out chance", plural(a.Controls, "run", "runs"))
 			a.Next = append(a.Next, c.control(of[0])...)
 		}
 		a.Next = append(a.Next, c.tapped(of[0])...)

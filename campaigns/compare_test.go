@@ -214,7 +214,7 @@ func TestCompare(t *testing.T) {
 			[]string{"SDK||wire|python/paho-mqtt 2.1.0", "undecided|broker||go/paho.mqtt.golang 1.5.1"}, "no other library could tell"},
 		{"all fail, and not on the control broker, once",
 			append(held(paho15, 1), cell(paho15, fails()), cell(python2, fails())),
-			[]string{"undecided|broker||go/paho.mqtt.golang 1.5.1; python/paho-mqtt 2.1.0"}, "2 runs must hold it, too, to rule out chance"},
+			[]string{"undecided|broker||go/paho.mqtt.golang 1.5.1; python/paho-mqtt 2.1.0"}, "it must hold in 2 runs more to rule out chance"},
 		{"all fail now and then, and the control broker holds less often than that takes",
 			append(held(paho15, 5), cell(paho15, fails()), cell(paho15, id("a")), cell(paho15, id("b")), cell(python2, fails()), cell(python2, id("c")), cell(python2, id("d"))),
 			[]string{"undecided|broker||go/paho.mqtt.golang 1.5.1; python/paho-mqtt 2.1.0"}, "in 2 of 6 runs, and not on the control broker"},

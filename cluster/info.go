@@ -30,7 +30,8 @@ func (c *Cluster) describe(opts Options, sum string) history.ClusterInfo {
 		Config:    c.plan.config,
 		Differs:   c.plan.differs,
 		Queue:     c.plan.queue,
-		LapseS:    c.plan.lapse.Seconds(),
+		SessionS:  c.plan.session.Seconds(),
+		WaitS:     c.plan.wait.Seconds(),
 		Lacks:     lacks(opts.Config),
 		Host:      hostFacts(),
 	}

@@ -80,7 +80,7 @@ func (r robustmq) plan(opts Options) (*plan, error) {
 		leaderBound: robustmqLeader, config: config, differs: map[string]string{}, promises: robustmqPromises(),
 	}
 	differs(p.differs, p.config, r.settings().vendors())
-	p.queue, p.lapse = robustmqKeeps(p.config)
+	p.queue, p.session, p.wait = robustmqKeeps(p.config)
 	peers := map[string]any{}
 	for i, name := range nodeNames(count) {
 		n, err := r.place(opts, name)

@@ -76,24 +76,19 @@ func robustmqTested(nodes int) map[string]any {
 	}
 }
 
-// robustmqKeeps returns how many messages wait for a client that is away, 0 for no limit, and for
-// how long: until its session ends, or the message (MQTT 3.1.1 sessions have the default time).
-func robustmqKeeps(config map[string]any) (messages int, lapse time.Duration) {
+// robustmqKeeps returns how many messages wait for an absent client, 0 for no limit, for how long
+// the session of an MQTT 3.1.1 client is kept, and for how long a message waits; 0 for ever.
+func robustmqKeeps(config map[string]any) (messages int, session, wait time.Duration) {
 	at := func(key string) int {
 		n, _ := config["mqtt_runtime."+key].(int)
 		return n
 	}
-	times := []time.Duration{
-		time.Duration(at("protocol.default_session_expiry_interval")) * time.Second,
-		time.Duration(at("protocol.max_message_expiry_interval")) * time.Second,
-		time.Duration(at("offline_message.expire_ms")) * time.Millisecond,
+	session = time.Duration(at("protocol.default_session_expiry_interval")) * time.Second
+	wait = time.Duration(at("offline_message.expire_ms")) * time.Millisecond
+	if most := time.Duration(at("protocol.max_message_expiry_interval")) * time.Second; most > 0 && (wait == 0 || most < wait) {
+		wait = most
 	}
-	for _, t := range times {
-		if t > 0 && (lapse == 0 || t < lapse) {
-			lapse = t
-		}
-	}
-	return at("offline_message.max_messages_num"), lapse
+	return at("offline_message.max_messages_num"), session, wait
 }
 
 // writeRobustmq writes server.toml and logger.toml of a node. All paths in

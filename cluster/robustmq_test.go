@@ -155,3 +155,23 @@ func TestRobustMQComplete(t *testing.T) {
 		}
 	}
 }
+
+// The settings say how many messages wait for an absent client, and for how long.
+func TestRobustmqKeeps(t *testing.T) {
+	for _, test := range []struct {
+		config        map[string]any
+		messages      int
+		session, wait time.Duration
+	}{
+		{map[string]any{}, 0, 0, 0},
+		{map[string]any{
+			"mqtt_runtime.protocol.default_session_expiry_interval": 30, "mqtt_runtime.offline_message.expire_ms": 3600000,
+			"mqtt_runtime.protocol.max_message_expiry_interval": 86400, "mqtt_runtime.offline_message.max_messages_num": 100,
+		}, 100, 30 * time.Second, time.Hour},
+		{map[string]any{"mqtt_runtime.protocol.max_message_expiry_interval": 60}, 0, 0, time.Minute},
+	} {
+		if messages, session, wait := robustmqKeeps(test.config); messages != test.messages || session != test.session || wait != test.wait {
+			t.Errorf("%v: %d messages, sessions %s, messages for %s", test.config, messages, session, wait)
+		}
+	}
+}

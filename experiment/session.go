@@ -347,7 +347,7 @@ func (s *session) lacks(listener []int32) bool {
 	})
 }
 
-// waits says for what the drain waits, and when it gives up; "" if it waits for nothing.
+// waits names the deliveries that a drain waits for, and the next step; "" for none.
 func (s *session) waits() string {
 	l := s.load.live
 	l.mu.Lock()
@@ -368,7 +368,7 @@ func (s *session) waits() string {
 	if missing == 0 {
 		return ""
 	}
-	return figures.Sprintf("%d subscribers lack %d deliveries; if none comes %s in %.0f s", subscribers, missing, s.then, max(0, time.Until(s.until).Seconds()))
+	return figures.Sprintf("%d subscribers lack %d deliveries; if none arrives, %s in %.0f s", subscribers, missing, s.then, max(0, time.Until(s.until).Seconds()))
 }
 
 // had is what each process of a listener has of a stream.

@@ -24,10 +24,14 @@ func (c *ClusterInfo) fill() {
 	if c.Lacks == nil && c.Flavor == "external" {
 		c.Lacks = LacksOfExternal()
 	}
-	if c.LapseS == 0 && c.Flavor == "robustmq" {
-		c.LapseS = 1800
-		if c.Profile == "as-shipped" {
-			c.LapseS = 30
-		}
+	if c.SessionS == 0 && c.Flavor == "robustmq" {
+		c.SessionS = seconds(c.Config, "mqtt_runtime.protocol.default_session_expiry_interval", 1)
+		c.WaitS = seconds(c.Config, "mqtt_runtime.offline_message.expire_ms", 1e-3)
 	}
+}
+
+// seconds is a time among the settings of a broker, in seconds; 0 for none.
+func seconds(config map[string]any, key string, unit float64) float64 {
+	n, _ := config[key].(float64)
+	return n * unit
 }

@@ -110,7 +110,7 @@ func (c *checker) value(p Param, value any, path string) any {
 	return got
 }
 
-// manyValues is the number from which on likely values are named instead of all.
+// manyValues is the number of values above which only likely ones are named.
 const manyValues = 12
 
 // wrong says what is wrong with a value of the right type, "" for nothing.

@@ -110,7 +110,7 @@ func (r Run) key(claim verdict.Claim, v violation, by decided) (key Key, why str
 	if claim.Of == verdict.SDK {
 		party = verdict.SDK
 	}
-	if v.kind == verdict.KindPanic || v.kind == verdict.KindExit { // the node's own log, or its exit status, says so
+	if v.kind == verdict.KindPanic || v.kind == verdict.KindExit { // the node's log or its end says so
 		party = verdict.Broker
 	}
 	if party == "" || party == verdict.Undecided {

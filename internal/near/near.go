@@ -34,8 +34,7 @@ func Names(word string, known []string) (names []string) {
 	return names[:min(most, len(names))]
 }
 
-// distanceOf counts the edits that make one word of another; two letters in each other's place
-// are one.
+// distanceOf counts the edits that make one word of another. Swapped letters count as one.
 func distanceOf(word, name string) int {
 	least := levenshtein.ComputeDistance(word, name)
 	for i := range len(word) - 1 {

@@ -337,6 +337,9 @@ func TestCheckers(t *testing.T) {
 		{"once in each of two sessions of its subscriber", "qos2-exactly-once", func(s *story) {
 			s.join(fleet).publish(q2, 0, history.OK).deliver(fleet, q2, 0).disconnect(fleet).join(fleet).deliver(fleet, q2, 0)
 		}, pass, map[string]int64{"duplicated": 0}, ""},
+		{"again in a session long after it", "qos2-exactly-once", func(s *story) {
+			s.join(fleet).publish(q2, 0, history.OK).deliver(fleet, q2, 0).wait(time.Minute).disconnect(fleet).join(fleet).deliver(fleet, q2, 0)
+		}, fail, map[string]int64{"duplicated": 1}, ""},
 		{"twice in the second session of its subscriber", "qos2-exactly-once", func(s *story) {
 			s.join(fleet).disconnect(fleet).join(fleet).publish(q2, 0, history.OK).deliver(fleet, q2, 0).deliver(fleet, q2, 0)
 		}, fail, map[string]int64{"duplicated": 1}, ""},

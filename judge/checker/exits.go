@@ -156,7 +156,7 @@ func (l *ledger) mayEnd(node int16, at int64) bool {
 func (l *ledger) maltreated(node int16, at int64) bool {
 	return slices.ContainsFunc(l.landings, func(f history.Landing) bool {
 		t := f.Times
-		return f.Type == "malformed" && t.StartNS() > 0 && t.StartNS() <= at && (t.HealedNS == 0 || at <= t.HealedNS+int64(history.Noticing)) &&
+		return f.Type == "malformed" && t.StartNS() > 0 && t.StartNS() <= at && (t.HealedNS == 0 || at <= t.HealedNS+int64(history.Settling)) &&
 			slices.Contains(f.Nodes, l.node(node))
 	})
 }

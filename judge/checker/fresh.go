@@ -88,7 +88,7 @@ func (c *fresh) Result(*closing) verdict.Result {
 		if g != nil && !g.clean && !s.first { // it did not ask for one
 			continue
 		}
-		if s.first && l.wire.on {
+		if s.first && l.wire.on && (g == nil || !g.clean) {
 			if second := l.wire.clients[s.process].lasting[1]; second > 0 && second < s.row {
 				c.judged--
 				continue

@@ -27,7 +27,8 @@ type ledger struct {
 	bereft   int64 // when others first ended the process of a node; never
 	kills    kills
 	durable  bool  // the broker's vendor promises that what was acknowledged outlives a node
-	lapse    int64 // time for which a broker keeps things for an absent client of MQTT 3.1.1; never; unknownLapse
+	session  int64 // for how long a broker keeps the session of an absent client of MQTT 3.1.1; never; unknownTime
+	wait     int64 // for how long a message waits for an absent client; likewise
 
 	current, mutated *history.Batch // that was taken last, and a canary's that was sorted last
 	sorted, resorted rows
@@ -50,7 +51,7 @@ func newLedger(ctx Context) *ledger {
 		durable:  slices.Contains(ctx.Run.Cluster.Promises, claimQoS2ExactlyOnce.Claim.Name),
 	}
 	l.kills.forgets = !l.durable && ctx.Run.Cluster.Flavor != "" && ctx.Run.Cluster.Lacks[history.LacksPromises] == ""
-	l.lapse = lapseOf(ctx.Run.Cluster)
+	l.session, l.wait = settingOf(ctx.Run.Cluster, ctx.Run.Cluster.SessionS), settingOf(ctx.Run.Cluster, ctx.Run.Cluster.WaitS)
 	l.sessions, l.storage = newSessions(l, ctx.Run.Cluster.Lacks[history.LacksLimits] != ""), newStorage(l)
 	return l
 }

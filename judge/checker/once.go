@@ -121,7 +121,7 @@ func (c *once) again(b *history.Batch, i int, earlier int64) {
 		Kind: "duplicated", Process: p, Stream: s, Seq: seq, TimeNS: b.Time[i],
 		Fault: l.fault(b.Time[i]), Events: events(earlier, b.Index[i]), Expected: c.qos == 2 && l.kills.took(l.calledAt(s, seq), b.Time[i]),
 	}
-	if l.twoSessions(p, s, seq, b.Time[i]) {
+	if c.qos == 2 && l.twoSessions(p, s, seq, b.Time[i]) {
 		return
 	}
 	a.Text = sentence("%s reached %s again at %s%s", l.message(s, seq), l.process(p), clock(b.Time[i]), under(a.Fault))
@@ -138,12 +138,16 @@ func (c *once) again(b *history.Batch, i int, earlier int64) {
 	}
 }
 
-// twoSessions reports whether a process began a new session between the call of a message and a
-// time, and no packets show two copies in one session.
+// twoSessions reports whether the copies of a message may be one in each of two sessions of a
+// process, of which the second began until a time, and soon after the message. Packets that were
+// recorded show it.
 func (l *ledger) twoSessions(process, stream int32, seq, at int64) bool {
-	called, to := l.calledAt(stream, seq), l.wire.to(process, stream, seq)
-	return (to == nil || to.anew() <= 1) && slices.ContainsFunc(l.sessions.of[process].renewals, func(r renewal) bool {
-		return called <= r.back && r.back <= at
+	m := l.sends.find(stream, seq)
+	if to := l.wire.to(process, stream, seq); m == nil || l.wire.heard(process) && (to == nil || to.renewed == 0 || to.anew() > 1) {
+		return false
+	}
+	return slices.ContainsFunc(l.sessions.of[process].renewals, func(r renewal) bool {
+		return m.called <= r.back && r.back <= at && (m.unknown() || r.back <= m.acked+longAgo)
 	})
 }
 

@@ -74,7 +74,7 @@ func TestSessionExpiry(t *testing.T) {
 			return s.wait(8*time.Second).connect(sub, true)
 		}, unknown, "", ""},
 		{"its clock may have stood still", func() *story {
-			return ending().disconnect(sub).fault(time.Second).wait(13*time.Second).connect(sub, true)
+			return ending().disconnect(sub).fault(time.Second).wait(25*time.Second).connect(sub, true)
 		}, unknown, "", ""},
 		{"a restart, and the whole time once more", func() *story {
 			s := ending().disconnect(sub).fault(time.Second)
@@ -110,7 +110,7 @@ func TestSessionExpiry(t *testing.T) {
 		{"a fault on this one", func() *story {
 			s := ending().disconnect(sub).fault(time.Second)
 			s.landings[0].Target = "client:sub-1"
-			return s.wait(13*time.Second).connect(sub, true)
+			return s.wait(25*time.Second).connect(sub, true)
 		}, unknown, "", ""},
 		{"the host stood still", func() *story {
 			return ending().disconnect(sub).wait(13*time.Second).connect(sub, true).observe(history.ObserveStarved, history.None, history.None, 5)

@@ -73,7 +73,7 @@ func (c *overlooked) result(end *closing) (seen []string) {
 		seen = append(seen, sentence("seen and judged by no claim: %d messages of QoS 1 that the broker sent again under another packet id and without DUP, on connections that were never lost: MQTT allows it, and a healthy broker has no reason for it", n))
 	}
 	if lost, clients := c.lostConnections(); lost > manyLost*clients && !c.faults {
-		seen = append(seen, sentence("seen and judged by no claim: clients (%d) lost their connections %d times without a fault: the log of the broker may have the reason", clients, lost))
+		seen = append(seen, sentence("seen and judged by no claim: %d connections were lost without a fault, of clients: %d; the log of the broker may have the reason", lost, clients))
 	}
 	seen = append(seen, c.idleMembers()...)
 	if c.refused > 0 {
@@ -82,7 +82,7 @@ func (c *overlooked) result(end *closing) (seen []string) {
 	return seen
 }
 
-// manyLost is the number of lost connections of a client from which on they are remarkable.
+// manyLost is the number of lost connections of a client above which they are remarkable.
 const manyLost = 2
 
 // lostConnections returns how many connections ended without DISCONNECT, of clients that

@@ -223,7 +223,7 @@ func TestOverlooked(t *testing.T) {
 			for range 3 {
 				s.packet(sub, "closed", 0).wireConnect(sub, true)
 			}
-		}, []string{"seen and judged by no claim: clients (1) lost their connections 3 times without a fault: the log of the broker may have the reason"}, true},
+		}, []string{"seen and judged by no claim: 3 connections were lost without a fault, of clients: 1; the log of the broker may have the reason"}, true},
 		{"connections that are lost now and then", func(s *story) {
 			for range 2 {
 				s.packet(sub, "closed", 0).wireConnect(sub, true)

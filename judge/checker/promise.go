@@ -29,18 +29,18 @@ func (p promise) String() string {
 		"the messages may have been too old by the clock of a node, which a fault moved"}[p]
 }
 
-// unknownLapse is the lapse of a broker whose settings are not known.
-const unknownLapse = -1
+// unknownTime is a time among the settings of a broker that are not known.
+const unknownTime = -1
 
-// lapseOf returns for how long a broker keeps things for an absent client, by its settings.
-func lapseOf(c history.ClusterInfo) int64 {
+// settingOf returns a time among the settings of a broker, in nanoseconds.
+func settingOf(c history.ClusterInfo, seconds float64) int64 {
 	switch {
 	case c.Lacks[history.LacksLimits] != "":
-		return unknownLapse
-	case c.LapseS == 0:
+		return unknownTime
+	case seconds == 0:
 		return never
 	}
-	return int64(c.LapseS * 1e9)
+	return int64(seconds * 1e9)
 }
 
 // noExpiry is the expiry of a session that has none.
@@ -55,9 +55,9 @@ func (s *sessions) promise(process int32, p *session, back int64) promise {
 	g := s.wire.greetedIn(process, p.call, p.row)
 	expiry, left := s.expiryOf(row, g), s.ended(process, p, g)
 	switch {
-	case expiry == unknownLapse && s.ledger.clocksMoved(left, back) > 0:
+	case expiry == unknownTime && s.ledger.clocksMoved(left, back) > 0:
 		return moved
-	case expiry == unknownLapse:
+	case expiry == unknownTime:
 		return lasting
 	case expiry == 0, expiry != never && p.left != never && back-p.left >= expiry:
 		return expired
@@ -77,7 +77,7 @@ func (s *sessions) promise(process int32, p *session, back int64) promise {
 // broker say.
 func (s *sessions) expiryOf(row history.Process, g *greeting) int64 {
 	if row.Protocol != contract.MQTT5 {
-		return s.ledger.lapse
+		return s.ledger.session
 	}
 	asked := float64(row.ExpiryS)
 	if g != nil && g.expiryS >= 0 {
@@ -120,7 +120,7 @@ func (l *ledger) clocksMoved(from, to int64) (ns int64) {
 	for _, f := range l.landings {
 		windows := history.Windows([]history.Landing{f})
 		if f.MovesClock() && overlap(windows, from, to) {
-			ns += int64(1e9 * clockMoved(f, min(int64(windows[0].End), to)-int64(windows[0].Start)))
+			ns += int64(min(1e9*clockMoved(f, min(int64(windows[0].End), to)-int64(windows[0].Start)), 1e18))
 		}
 	}
 	return ns
@@ -162,16 +162,28 @@ func (l *ledger) promised(stream int32, seq int64, to ...int32) promise {
 	return lasting
 }
 
-// aged reports whether a message may have been too old when its process came back: a fault moved a
-// clock since its call. No message waits for a process that stays connected.
+// aged reports whether a message may have been too old when its process came back, in time or by a
+// clock that a fault moved. A process that stays connected is there to take it.
 func (l *ledger) aged(process int32, called int64) bool {
-	return l.mayAge(called) && l.tables.Processes[process].Protocol != contract.MQ9 && !l.sessions.of[process].stays(called, l.clocksBack())
+	p := &l.sessions.of[process]
+	if l.wait == never || l.tables.Processes[process].Protocol == contract.MQ9 || p.stays(called, l.clocksBack()) {
+		return false
+	}
+	back := int64(never)
+	if i, _ := slices.BinarySearch(p.connects, called); i < len(p.connects) {
+		back = p.connects[i]
+	}
+	by := l.clocksMoved(called, back)
+	if l.wait == unknownTime {
+		return by > 0
+	}
+	return back-called >= l.wait-by
 }
 
 // mayAge reports whether faults moved clocks since a time by so much that a message may be too old.
 func (l *ledger) mayAge(called int64) bool {
 	by := l.clocksMoved(called, never)
-	return by > 0 && by >= l.lapse
+	return by > 0 && by >= l.wait
 }
 
 // clocksBack returns when the last fault on a clock was healed.

@@ -177,24 +177,27 @@ func TestLapse(t *testing.T) {
 	const pass, fail, unknown = verdict.Pass, verdict.Fail, verdict.Unknown
 	for _, test := range []struct {
 		name       string
-		lapse      float64
+		session    float64
+		wait       float64
 		lacks      map[string]string
 		offset     float64
 		away       bool
 		present    bool // the broker has the session
 		kept, lost verdict.Status
 	}{
-		{"the session lapsed", 1800, nil, 3600, true, false, unknown, unknown},
-		{"the message lapsed", 1800, nil, 3600, true, true, unknown, unknown},
-		{"the jump is shorter", 7200, nil, 3600, true, true, pass, fail},
-		{"nothing lapses", 0, nil, 3600, true, false, fail, fail},
-		{"its settings are not known", 0, external, 3600, true, true, unknown, unknown},
-		{"its subscriber was there", 1800, nil, 3600, false, true, unknown, fail},
-		{"its session was away for too long", 2, nil, 0, true, false, unknown, pass},
+		{"the session lapsed", 1800, 0, nil, 3600, true, false, unknown, unknown},
+		{"the message lapsed", 0, 3600, nil, 3600, true, true, pass, unknown},
+		{"the message lapsed without a fault", 0, 2, nil, 0, true, true, pass, unknown},
+		{"the jump is shorter", 7200, 7200, nil, 3600, true, true, pass, fail},
+		{"only sessions lapse, and it is there", 1800, 7200, nil, 3600, true, true, unknown, fail},
+		{"nothing lapses", 0, 0, nil, 3600, true, false, fail, fail},
+		{"its settings are not known", 0, 0, external, 3600, true, true, unknown, unknown},
+		{"its subscriber was there", 1800, 1800, nil, 3600, false, true, unknown, fail},
+		{"its session was away for too long", 2, 0, nil, 0, true, false, unknown, pass},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := wired()
-			s.run.Cluster.LapseS, s.run.Cluster.Lacks = test.lapse, test.lacks
+			s.run.Cluster.SessionS, s.run.Cluster.WaitS, s.run.Cluster.Lacks = test.session, test.wait, test.lacks
 			s.connect(pub, false).join(sub, other)
 			if test.away {
 				s.disconnect(sub)

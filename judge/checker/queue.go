@@ -171,7 +171,7 @@ func during(all []leave, m *message) int {
 	return i
 }
 
-// kept visits the acknowledged messages of a stream that came to a process after it was away.
+// kept visits the messages of a stream that were acknowledged while a process was away, and came.
 func (l *ledger) kept(process, stream int32, all []leave, visit func(leave int, m *message)) {
 	i := l.route.at(process, stream)
 	if len(all) == 0 || i < 0 || l.route.pairs[i].sent == 0 {

@@ -181,7 +181,7 @@ func (c *willOnce) early(q *bequest, a arrival) bool {
 func (c *willOnce) owed(p int32, q *bequest) bool {
 	l := c.ledger
 	session := &l.sessions.of[p]
-	return l.sessions.persistent(p) && !l.route.get(p, q.stream).lossy() && l.sessions.due(p, l.topic(q.stream)) < q.called &&
+	return l.sessions.persistent(p) && !l.route.get(p, q.stream).lossy() && l.sessions.due(p, l.topic(q.stream)) < q.called && !l.aged(p, q.ended) &&
 		(!session.lost || q.ended >= session.relost) // with its session it is session-kept's
 }
 
@@ -209,7 +209,7 @@ func (c *willOnce) again(q *bequest, to passing, came []arrival) *arrival {
 	if len(came) < 2 || slices.Contains(l.tables.Processes[to.process].Cannot, contract.CannotDup) {
 		return nil
 	}
-	if f := l.wire.to(to.process, to.stream, to.seq); f != nil && f.n > 1 && f.begun == 1 && l.wire.heard(to.process) {
+	if f := l.wire.to(to.process, to.stream, to.seq); f != nil && f.qos > 0 && f.n > 1 && f.begun == 1 && l.wire.heard(to.process) {
 		return nil // one PUBLISH, sent again before it was answered
 	}
 	for i := range came[1:] {

@@ -19,7 +19,7 @@ type wireClient struct {
 	lasting  [2]int64 // rows of the first two CONNECTs for a session that outlives the connection; 0 for none
 	ended    []int32  // connections with a CONNECT that ends the session before, or its own with the connection
 	greeted  []greeting
-	refused  refusal // the first
+	refused  refusal // the last
 	granted  []grant
 	unread   bool   // it, or what it was sent, could not be read any more
 	damaged  damage // what it was sent
@@ -91,12 +91,13 @@ func (c *wireClient) control(p *packet, value float64) {
 	switch {
 	case p.kind == connectPacket:
 		c.conn, c.asked, c.begun, c.clean = p.conn, p.row, p.time, p.reason != 0
-		switch {
-		case c.clean || c.protocol == contract.MQTT5 && value == 0:
+		if c.clean || c.protocol == contract.MQTT5 && value == 0 {
 			c.ended = append(c.ended, p.conn)
-		case c.lasting[0] == 0:
+		}
+		switch lasts := !c.clean && c.protocol != contract.MQTT5 || c.protocol == contract.MQTT5 && value != 0; {
+		case lasts && c.lasting[0] == 0:
 			c.lasting[0] = p.row
-		case c.lasting[1] == 0:
+		case lasts && c.lasting[1] == 0:
 			c.lasting[1] = p.row
 		}
 	case p.accepted() && p.conn == c.conn: // else it comes late, on a connection that the client has replaced
@@ -105,7 +106,7 @@ func (c *wireClient) control(p *packet, value float64) {
 			c.session++
 		}
 		c.greeted = append(c.greeted, greeting{c.asked, p.row, c.clean, present, value - 1, p.conn, c.begun, p.time, history.None, p.time, 0})
-	case p.kind == connackPacket && !p.accepted() && c.refused.reason == 0:
+	case p.kind == connackPacket && !p.accepted():
 		c.refused = refusal{c.asked, p.row, p.reason}
 	case p.kind == subackPacket:
 		c.granted = append(c.granted, grant{p.row, p.reason})

@@ -11,7 +11,7 @@ import (
 )
 
 // blame says whose doing a failure is: a party, a colon, and why. It is the
-// wire's word, or a node's own log that says it panicked, and never a guess. Where the wire shows the broker and the client
+// wire's word, a node's own log that says it panicked, or its end, and never a guess. Where the wire shows the broker and the client
 // library at fault, each for some of it, it names the broker first and the library
 // beside it. Where the wire does not tell of all of it, blame is unknown, with what
 // would decide it.

@@ -254,3 +254,17 @@ func TestPour(t *testing.T) {
 		}
 	}
 }
+
+// A short packet ends, by its own length, inside its topic.
+func TestShort(t *testing.T) {
+	for number := range 200 {
+		c := Converse(1, number, "short", Login{})
+		b := c.Packets[len(c.Packets)-1]
+		if topic := int(b[2])<<8 | int(b[3]); int(b[1]) >= 2+topic || len(b) < 4+topic {
+			t.Errorf("conversation %d: a packet of %d bytes says %d, and has a topic of %d", number, len(b), b[1], topic)
+		}
+		if drawn := Converse(1, number, "", Login{}).Kind; (drawn == "short") != (number%8 == 7) {
+			t.Errorf("conversation %d is of kind %s", number, drawn)
+		}
+	}
+}
