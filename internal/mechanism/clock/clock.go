@@ -72,7 +72,7 @@ func Fits(program string) error {
 		return unsupported("%s is linked statically and looks at the clock itself; time faults need a dynamically linked broker", program)
 	}
 	if _, err := buildinfo.ReadFile(program); err == nil {
-		return unsupported("%s is a Go program and reads the clock without the C library; time faults need a broker that uses it", program)
+		return unsupported("%s is a Go program and looks at the clock itself; time faults need a broker that uses the C library", program)
 	}
 	return nil
 }
