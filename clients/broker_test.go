@@ -299,6 +299,26 @@ func forgetful(t testing.TB) string {
 	})
 }
 
+// brusque is a broker that closes its first connection right after CONNACK.
+func brusque(t testing.TB, protocol string) string {
+	t.Helper()
+	connack := []byte{0x20, 2, 0, 0}
+	if protocol == contract.MQTT5 {
+		connack = []byte{0x20, 3, 0, 0, 0}
+	}
+	var connections atomic.Int32
+	return listener(t, 20*time.Second, func(conn net.Conn) {
+		packets := bufio.NewReader(conn)
+		if _, _, err := readPacket(packets); err != nil { // CONNECT
+			return
+		}
+		conn.Write(connack)
+		if connections.Add(1) > 1 {
+			io.Copy(io.Discard, packets)
+		}
+	})
+}
+
 // garbling is a broker that sends a subscriber a topic with invalid UTF-8, and then a valid one.
 func garbling(t testing.TB, protocol string) string {
 	t.Helper()

@@ -221,6 +221,19 @@ func TestAPubcompThatKnowsNoSuchPacket(t *testing.T) {
 	})
 }
 
+// A client whose connection ends right after CONNACK notices it, and comes back.
+func TestAConnectionThatEndsAtOnce(t *testing.T) {
+	everyDriver(t, func(t *testing.T, _ clients.SDK, program clients.Program, protocol string) {
+		r := start(t, program, 0, publisher(0, protocol, 0, 0, brusque(t, protocol)))
+		r.do(t, "connect", 0)
+		returned := is(0, history.KindConnect, history.Return)
+		r.wait(t, "the first connect to return", 1, returned) // a library may have read CONNACK or not
+		first := r.all()[slices.IndexFunc(r.all(), returned)].Index
+		r.wait(t, "a connection after that", 1, and(returned, and(ok, func(e history.Event) bool { return e.Index > first })))
+		r.Close()
+	})
+}
+
 // A topic that is no UTF-8 [MQTT-3.3.2-1] is delivered, or ends the connection, as the library has
 // it. It ends no driver.
 func TestATopicThatIsNoUTF8(t *testing.T) {

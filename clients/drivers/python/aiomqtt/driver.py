@@ -14,6 +14,9 @@ is entered before its CONNACK is there, and a refusal is not raised. Where it wa
 writing when the connection was lost, the next one's descriptor may fail to be
 watched (add_reader: FileNotFoundError), and nothing is ever read from it: after
 5 s without CONNACK the driver gives up that client, with what it has in flight.
+Entering a client forgets the end of a connection that came before it returned
+(__aenter__ replaces _disconnected), and the client then waits for ever: the
+driver asks paho whether it is connected, and leaves it.
 
 A message is acknowledged before the application has it: it waits in a queue.
 """
@@ -133,8 +136,9 @@ class Aiomqtt(AsyncSession):
                 await asyncio.sleep(max(self.p.c.get("reconnect_ms") or 1, 1) / 1000.0)
 
     async def left(self, conn):
-        """Ends when the connection is to be left, or no CONNACK came."""
-        while not self.leave.is_set() and not conn.lost.is_set() and not conn.broken:
+        """Ends when the connection is to be left or is over, or no CONNACK came."""
+        paho = self.client._client
+        while not self.leave.is_set() and not conn.lost.is_set() and not conn.broken and (paho.is_connected() or not conn.up):
             await asyncio.sleep(0.02)
 
     async def read(self, conn):
