@@ -640,7 +640,7 @@ func TestCheckers(t *testing.T) {
 			c := s.call(e)
 			s.disconnect(pub).connect(pub, false).ret(e, c, history.OK)
 			s.marker(q2, 1, history.OK).deliver(sub, q2, 1, history.FlagEnd)
-		}, unknown, nil, "did not know the session of a client that came back"},
+		}, unknown, nil, "may have ended before PUBCOMP"},
 		{"both nodes serve again", "recovery", func(s *story) {
 			s.heal().join(probe1, probe2).acked(probed, 0, 0).acked(probed2, 0, 0).deliver(probe1, probed, 0).deliver(probe2, probed, 0)
 		}, pass, map[string]int64{"nodes": 2}, ""},

@@ -112,7 +112,7 @@ func (c *completeness) undrained(end *closing) (why []string) {
 	l := c.ledger
 	for s := range l.tables.Streams {
 		st, row := &l.sends.streams[s], l.tables.Streams[s]
-		if row.Register || brief(row) || row.QoS == 0 || st.messages.n == 0 {
+		if brief(row) || st.messages.n == 0 {
 			continue
 		}
 		for p := range l.tables.Processes {
@@ -159,8 +159,8 @@ func (c *completeness) unshared(g, s int32, from int64) string {
 // those again later.
 func (c *completeness) waiting(p, s int32, topic string) string {
 	l := c.ledger
-	from := l.sessions.due(p, topic)
-	if !l.sessions.persistent(p) || l.route.get(p, s).lossy() || from == never {
+	from := l.owed(p, s)
+	if from == never {
 		return ""
 	}
 	st := &l.sends.streams[s]

@@ -194,11 +194,11 @@ func (c *expiry) anomaly(kind string, s occurrence, m *message, what string) ver
 func (c *expiry) groups(found *findings) (looked int64) {
 	l := c.ledger
 	for p := range int32(len(l.tables.Processes)) {
-		if !l.sessions.persistent(p) || c.cannot(p) {
+		if c.cannot(p) {
 			continue
 		}
 		for s, row := range l.tables.Streams {
-			from := l.sessions.due(p, row.Topic)
+			from := l.owed(p, int32(s))
 			if c.life(row) == 0 || from == never {
 				continue
 			}
@@ -335,8 +335,8 @@ func (st *stream) took(t int64) (before bool) {
 
 // first is the first acknowledged message of a stream that is due to a process.
 func (l *ledger) first(stream, process int32) (first int64, ok bool) {
-	from := l.sessions.due(process, l.tables.Streams[stream].Topic)
-	if !l.sessions.persistent(process) || from == never {
+	from := l.owed(process, stream)
+	if from == never {
 		return 0, false
 	}
 	st := &l.sends.streams[stream]

@@ -266,8 +266,8 @@ func (c *fair) delivered() []served {
 		st := &c.ledger.sends.streams[i]
 		for p := range c.bad {
 			process, stream := int32(p), int32(i)
-			from := c.ledger.sessions.due(process, row.Topic)
-			if from == never || !c.owes(process, stream) || !c.ledger.sessions.persistent(process) || c.ledger.refusals(row.Producer) {
+			from := c.ledger.owed(process, stream)
+			if from == never || !c.owes(process, stream) || c.ledger.refusals(row.Producer) {
 				continue
 			}
 			st.acked.each(st.since(from), &c.got[c.ledger.route.at(process, stream)], func(seq int64) {

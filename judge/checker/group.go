@@ -93,7 +93,7 @@ func (l *ledger) shares(f func(group, stream int32, from int64)) {
 	for g := range l.route.groups {
 		from := l.dueTo(int32(g))
 		for s, row := range l.tables.Streams {
-			if from != never && !row.Register && !brief(row) && row.QoS > 0 && !l.refusals(row.Producer) && history.Matches(l.route.groups[g].filter, row.Topic) {
+			if from != never && l.lasts(int32(s)) && history.Matches(l.route.groups[g].filter, row.Topic) {
 				f(int32(g), int32(s), from)
 			}
 		}

@@ -43,13 +43,13 @@ func (c *kept) Add(b *history.Batch) {
 		if b.Kind[i] != history.KindConnect || b.Edge[i] != history.Return || uint32(b.Process[i]) >= uint32(len(c.judged)) || !c.judged[b.Process[i]] {
 			continue
 		}
-		promise := c.ledger.sessions.promises[b.Index[i]]
+		why, back := c.ledger.sessions.promises[b.Index[i]]
 		switch {
-		case promise == expired:
+		case !back || excuses[why].session == unowed:
 		case b.Flags[i].Has(history.FlagSessionPresent):
 			c.back++
-		case promise != lasting:
-			c.doubts = append(c.doubts, sentence("%s came back at %s, and the broker did not know its session: %s", c.ledger.process(b.Process[i]), clock(b.Time[i]), promise))
+		case excuses[why].session == unknown:
+			c.doubts = append(c.doubts, sentence("%s came back at %s, and the broker did not know its session: %s", c.ledger.process(b.Process[i]), clock(b.Time[i]), why))
 		default:
 			c.back++
 			c.lost(b, i)
@@ -93,7 +93,8 @@ func forget(ctx Context) *mutation {
 	m.apply = func(b *history.Batch) *history.Batch {
 		out := b
 		for _, i := range ctx.ledger.rows(b).control {
-			if b.Kind[i] == history.KindConnect && b.Edge[i] == history.Return && b.Flags[i].Has(history.FlagSessionPresent) && ctx.ledger.sessions.promises[b.Index[i]] == lasting {
+			why, back := ctx.ledger.sessions.promises[b.Index[i]]
+			if back && why == none && b.Flags[i].Has(history.FlagSessionPresent) {
 				out = reflagged(out, int(i), out.Flags[i]&^history.FlagSessionPresent)
 				m.did = "took the session from every client that came back"
 			}

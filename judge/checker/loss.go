@@ -1,9 +1,6 @@
 package checker
 
 import (
-	"slices"
-
-	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -12,7 +9,7 @@ var claimQoS1NoLoss = Entry{
 	Claim: verdict.Claim{Name: "qos1-no-loss", Severity: verdict.P0, Gated: true,
 		Text:   "QoS 1 ensures that the message arrives at the receiver at least once; once the broker sent PUBACK for a message, it must deliver it to every session that subscribed before.",
 		Source: "MQTT 3.1.1 section 4.3.2 [MQTT-4.3.2-2]; sessions: section 4.1 [MQTT-4.1.0-1]"},
-	Category: Durability, Checker: "loss@11", Protocols: mqtt, Rests: history.PromiseDurability, New: qos1Loss, NeedsComplete: true, canary: lose(1),
+	Category: Durability, Checker: "loss@12", Protocols: mqtt, Rests: history.PromiseDurability, New: qos1Loss, NeedsComplete: true, canary: lose(1),
 	Unjudged: oneCopy,
 	Notice:   Notice{"acknowledged deliveries of QoS 1 that never came", "mqtt/broker-kill-9"},
 }
@@ -21,7 +18,7 @@ var claimQoS2NoLoss = Entry{
 	Claim: verdict.Claim{Name: "qos2-no-loss", Severity: verdict.P0, Gated: true,
 		Text:   "QoS 2 is for use when neither loss nor duplication of messages are acceptable; a message whose PUBCOMP was sent is the broker's to deliver to every session that subscribed before.",
 		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-2]; sessions: section 4.1 [MQTT-4.1.0-1]"},
-	Category: Durability, Checker: "loss@11", Protocols: mqtt, Rests: history.PromiseDurability, New: qos2Loss, NeedsComplete: true, canary: lose(2),
+	Category: Durability, Checker: "loss@12", Protocols: mqtt, Rests: history.PromiseDurability, New: qos2Loss, NeedsComplete: true, canary: lose(2),
 	Unjudged: oneCopy,
 	Notice:   Notice{"acknowledged deliveries of QoS 2 that never came", "mqtt/publish-crash-reconnect"},
 }
@@ -30,7 +27,7 @@ var claimMQ9NoLoss = Entry{
 	Claim: verdict.Claim{Name: "mq9-no-loss", Severity: verdict.P0, Gated: true,
 		Text:   "Messages persist until they are fetched or their time is over: one that was answered with its id reaches every group, and is never lost because its recipient is offline.",
 		Source: "mq9 protocol.md, MSG.SEND and MSG.FETCH; website/docs/faq.md"},
-	Category: Durability, Checker: "loss@11", Protocols: mq9, Rests: history.PromiseMailboxes, New: qos1Loss, NeedsComplete: true, canary: lose(1),
+	Category: Durability, Checker: "loss@12", Protocols: mq9, Rests: history.PromiseMailboxes, New: qos1Loss, NeedsComplete: true, canary: lose(1),
 	Unjudged: oneCopy,
 	Notice:   Notice{"acknowledged messages that never came", "mq9/mailbox-roundtrip"},
 }
@@ -58,7 +55,7 @@ func (c *loss) Add(b *history.Batch) { c.got.addOwn(b) }
 
 func (c *loss) Result(end *closing) verdict.Result {
 	var found findings
-	var missed toll
+	var excused toll
 	var due, recovered int64
 	var why []string
 	c.pairs(func(p, s int32, from int64) {
@@ -70,17 +67,17 @@ func (c *loss) Result(end *closing) verdict.Result {
 		}
 	})
 	c.misses(end, func(m miss) {
-		missed.add(m)
-		if m.fate.gone() {
+		excused[m.why]++
+		if m.lost() {
 			found.add(c.lost(m))
 		}
 	})
-	due -= missed.of[unowed]
-	session, waiting := missed.of[forgotten], missed.of[inFlight]
+	due -= excused.weighing(unowed, ofLosses)
+	session, waiting := excused[forgotten], excused[inFlight]
 	came := c.got.tally(c.min, c.max)
 	r := found.judged(due, map[string]int64{
 		"due": due, "delivered": came.seen, "lost": found.total, "lost_session": session,
-		"lost_message": missed.of[lost], "duplicated": came.again, "duplicated_flagged": came.dup, "recovered": recovered, "waiting": waiting,
+		"lost_message": excused[none], "duplicated": came.again, "duplicated_flagged": came.dup, "recovered": recovered, "waiting": waiting,
 	}, "no acknowledged message was due to any persistent subscriber")
 	switch r.Status {
 	case verdict.Pass:
@@ -89,11 +86,10 @@ func (c *loss) Result(end *closing) verdict.Result {
 		r.Summary = summary("%d of %d due deliveries were lost%s; first: %s", found.total, due, withSessions(session, found.total), r.Anomalies[0].Text)
 		c.stored(&r)
 	}
-	c.ledger.queues.excuse(&r, missed.of[overLimit])
-	doubtful(&r, missed.of[doubted], missed.doubt)
+	excused.excuse(&r, ofLosses, c.ledger.queues)
 	if r.Status == verdict.Pass && len(why) > 0 {
 		r.Summary = summary("%d of %d due deliveries had not arrived when the run ended", waiting, due)
-		unsure(&r, "a subscriber had not drained when the run ended: its missing messages may still have been in flight and are not counted as lost", some(why)...)
+		unsure(&r, excuses[inFlight].why, some(why)...)
 	}
 	return r
 }
@@ -142,7 +138,7 @@ func (c *loss) misses(end *closing, f func(miss)) {
 	c.pairs(func(p, s int32, from int64) {
 		st, to, waits := &c.ledger.sends.streams[s], []int32{p}, end.waiting[[2]int32{p, s}] != ""
 		st.acked.each(st.since(from), c.got.got(p, s), func(seq int64) {
-			f(rooms.missOf(to, history.None, s, seq, waits))
+			f(miss{to, history.None, s, seq, rooms.why(s, seq, waits, to...)})
 		})
 	})
 }
@@ -152,36 +148,16 @@ func (c *loss) misses(end *closing, f func(miss)) {
 func (c *loss) pairs(f func(process, stream int32, from int64)) {
 	l := c.ledger
 	for p := range l.tables.Processes {
-		if !l.sessions.persistent(int32(p)) {
-			continue
-		}
 		for s, row := range l.tables.Streams {
-			if row.Register || brief(row) || row.QoS == 0 || row.QoS < c.min || row.QoS > c.max || l.route.get(int32(p), int32(s)).lossy() || l.refusals(row.Producer) {
+			if row.QoS < c.min || row.QoS > c.max || !l.lasts(int32(s)) {
 				continue
 			}
-			if from := l.sessions.due(int32(p), row.Topic); from != never {
+			if from := l.owed(int32(p), int32(s)); from != never {
 				f(int32(p), int32(s), from)
 			}
 		}
 	}
 }
-
-// brief reports whether a stream's messages or their mailbox have a time to live, or
-// whether they are wills. Other claims judge the loss of those.
-func brief(s history.Stream) bool { return s.TTLS > 0 || s.MailboxTTLS > 0 || s.Will }
-
-// refusals reports whether a producer's SDK hides the broker's refusals: a message that
-// it calls acknowledged may have been refused.
-func (l *ledger) refusals(producer int32) bool {
-	if uint32(producer) >= uint32(len(l.tables.Processes)) {
-		return false
-	}
-	p := l.tables.Processes[producer]
-	return p.Protocol == contract.MQTT5 && slices.Contains(p.Cannot, contract.CannotPublishReason)
-}
-
-// lossy reports whether the subscription is at QoS 0, which promises nothing.
-func (q pair) lossy() bool { return q.filters > 0 && q.qos == 0 }
 
 func (c *loss) lost(is miss) verdict.Anomaly {
 	l, p, s, seq := c.ledger, is.members[0], is.stream, is.seq
@@ -191,12 +167,12 @@ func (c *loss) lost(is miss) verdict.Anomaly {
 		Fault: l.fault(m.acked), Events: events(m.call.index(), m.ret.index()),
 	}
 	why := ""
-	if is.fate == forgotten {
+	if is.why == forgotten {
 		why = "; its session was lost"
 	}
 	a.Text = sentence("%s never reached %s: acknowledged at %s%s%s", l.message(s, seq), l.process(p), clock(m.acked), under(a.Fault), why)
 	a.Expected = l.kills.took(m.acked, never)
-	if is.fate == forgotten {
+	if is.why == forgotten {
 		a.Expected = l.kills.took(0, l.sessions.of[p].relost)
 	}
 	l.accuse(&a, l.wire.lostBy(p, s, seq))
@@ -229,7 +205,7 @@ func lose(qos uint8) func(Context) *mutation {
 				first := d.seq >= high[d.pair]
 				high[d.pair] = max(high[d.pair], d.seq+1)
 				process, stream := b.Process[d.i], b.Stream[d.i]
-				if first && l.route.pairs[d.pair].sent == qos && l.owed(process, stream, d.seq) {
+				if first && l.route.pairs[d.pair].sent == qos && l.certain(stream, d.seq, l.owed(process, stream)) {
 					pair, seq = d.pair, d.seq
 					m.did = sentence("dropped every delivery of %s to %s", l.message(stream, seq), l.process(process))
 					return
@@ -247,16 +223,6 @@ func lose(qos uint8) func(Context) *mutation {
 		}
 		return m
 	}
-}
-
-// owed reports whether it is known already that a message must reach a process.
-func (l *ledger) owed(process, stream int32, seq int64) bool {
-	row := l.tables.Streams[stream]
-	if row.Register || brief(row) || !l.sessions.persistent(process) || l.route.get(process, stream).lossy() || l.refusals(row.Producer) {
-		return false
-	}
-	m := l.sends.find(stream, seq)
-	return m != nil && m.outcome == history.OK && m.called >= l.sessions.due(process, row.Topic) && !l.mayAge(m.called)
 }
 
 func (c *loss) fork() Checker {

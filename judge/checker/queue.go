@@ -6,7 +6,6 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
-	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // queues tells when a broker had no room for a message: a broker keeps a limited number
@@ -314,19 +313,10 @@ func (r *rooms) full(process int32, from, to int64) bool {
 	return from >= 0 && slices.Contains(full[min(from/slot, last):min(to/slot, last)+1], true)
 }
 
-// excuse takes into a result how many of what is missing a broker may have had no room
-// for. They make no failure; where the limit is not known they make no pass either.
-func (q *queues) excuse(r *verdict.Result, over int64) {
-	if q.limit == 0 {
-		return
+// reason returns why a message did not come for which the broker may have had no room.
+func (q *queues) reason() reason {
+	if q.known {
+		return full
 	}
-	r.Counts["over_limit"] = over
-	switch {
-	case r.Status != verdict.Pass || over == 0:
-	case q.known:
-		r.Summary += summary(", except %d for which there was no room: the broker keeps %d messages for a session, by its documentation", over, q.limit)
-	default:
-		r.Summary += summary(", except %d of subscribers whose queue may have been full", over)
-		unsure(r, "how much this broker keeps for a session is not known: let it keep more, in messages and in bytes, or run at a lower rate")
-	}
+	return maybeFull
 }

@@ -16,9 +16,9 @@ type sessions struct {
 	tables   *history.Tables
 	wire     *wire
 	of       []session
-	calls    map[int64]string  // filters of SUBSCRIBEs under way
-	shortens bool              // the broker may grant less time than is asked for
-	promises map[int64]promise // of clients that came back, by the row of CONNECT's return
+	calls    map[int64]string // filters of SUBSCRIBEs under way
+	shortens bool             // the broker may grant less time than is asked for
+	promises map[int64]reason // of clients that came back, by the row of CONNECT's return
 }
 
 type session struct {
@@ -38,7 +38,7 @@ type session struct {
 	over       bool    // its time was over, at least once, or it had none
 	lost       bool    // the broker forgot it, at least once
 	relost     int64   // until when: the time of the first SUBACK after the last time
-	doubt      promise // kept where the broker forgot it, and where it may have been over
+	doubt      reason  // kept where the broker forgot it, and where it may have been over
 	renewals   []renewal
 }
 
@@ -56,7 +56,7 @@ type subscription struct {
 const never = math.MaxInt64
 
 func newSessions(l *ledger, shortens bool) *sessions {
-	s := &sessions{ledger: l, tables: l.tables, wire: l.wire, shortens: shortens, of: make([]session, len(l.tables.Processes)), calls: map[int64]string{}, promises: map[int64]promise{}}
+	s := &sessions{ledger: l, tables: l.tables, wire: l.wire, shortens: shortens, of: make([]session, len(l.tables.Processes)), calls: map[int64]string{}, promises: map[int64]reason{}}
 	for i := range s.of {
 		s.of[i].left, s.of[i].grant, s.of[i].stream = never, 2, history.None
 	}
@@ -119,7 +119,7 @@ func (s *sessions) connect(b *history.Batch, i int, p *session) {
 		s.promises[b.Index[i]] = promise
 		if !b.Flags[i].Has(history.FlagSessionPresent) {
 			p.forget(promise)
-			if g := s.wire.greetedIn(process, b.Call[i], b.Index[i]); promise != lasting || g != nil && g.clean {
+			if g := s.wire.greetedIn(process, b.Call[i], b.Index[i]); promise != none || g != nil && g.clean {
 				p.renewals = append(p.renewals, renewal{max(p.at, min(p.left, b.Time[i])), b.Time[i]})
 			}
 		}
@@ -130,7 +130,7 @@ func (s *sessions) connect(b *history.Batch, i int, p *session) {
 
 // forget notes that the broker has no session any more: against its promise,
 // or because the session was over, or nobody knows.
-func (p *session) forget(by promise) {
+func (p *session) forget(by reason) {
 	if by == expired {
 		p.subscribed, p.lost, p.doubt, p.over = nil, false, 0, true
 		return

@@ -12,7 +12,7 @@ var claimSharedNoLoss = Entry{
 	Claim: verdict.Claim{Name: "shared-no-loss", Severity: verdict.P0, Gated: true,
 		Text:   "A message acknowledged at QoS 1 or 2 reaches a member of each matching shared subscription: if the member's connection ends before it acknowledged the message, the broker sends it again when that member comes back, or to another member.",
 		Source: "MQTT 5.0 section 4.8.2 [MQTT-4.8.2-5], sections 4.3.2 and 4.3.3; with MQTT 3.1.1 an extension of the broker's"},
-	Category: Durability, Checker: "sharedloss@9", Protocols: mqtt, Rests: history.PromiseHandover, New: newSharedLoss, NeedsComplete: true, canary: loseShared,
+	Category: Durability, Checker: "sharedloss@10", Protocols: mqtt, Rests: history.PromiseHandover, New: newSharedLoss, NeedsComplete: true, canary: loseShared,
 	Unjudged: oneCopy,
 	Notice:   Notice{"acknowledged messages that reached no member of a shared subscription", "mqtt/shared-subscription"},
 }
@@ -21,7 +21,7 @@ var claimMQ9WorkersNoLoss = Entry{
 	Claim: verdict.Claim{Name: "mq9-workers-no-loss", Severity: verdict.P0, Gated: true,
 		Text:   "Messages persist until they are fetched or their time is over: one that was answered with its id is picked up by a worker of each group, whichever workers join or leave.",
 		Source: "mq9 protocol.md, MSG.SEND and MSG.FETCH; website/docs/faq.md, How do multiple workers compete to consume the same mailbox?"},
-	Category: Durability, Checker: "sharedloss@9", Protocols: mq9, Rests: history.PromiseMailboxes, New: newSharedLoss, NeedsComplete: true, canary: loseShared,
+	Category: Durability, Checker: "sharedloss@10", Protocols: mq9, Rests: history.PromiseMailboxes, New: newSharedLoss, NeedsComplete: true, canary: loseShared,
 	Unjudged: oneCopy,
 	Notice:   Notice{"acknowledged messages that reached no worker of a group", "mq9/workers"},
 }
@@ -44,7 +44,7 @@ func (c *sharedLoss) Add(b *history.Batch) { c.got.addOwn(b) }
 
 func (c *sharedLoss) Result(end *closing) verdict.Result {
 	var found findings
-	var missed toll
+	var excused toll
 	var due int64
 	var why []string
 	l := c.ledger
@@ -56,15 +56,15 @@ func (c *sharedLoss) Result(end *closing) verdict.Result {
 		}
 	})
 	c.misses(end, func(m miss) {
-		missed.add(m)
-		if m.fate.gone() {
+		excused[m.why]++
+		if m.lost() {
 			found.add(c.lost(m))
 		}
 	})
-	due -= missed.of[unowed]
-	session, waiting := missed.of[forgotten], missed.of[inFlight]
+	due -= excused.weighing(unowed, ofLosses)
+	session, waiting := excused[forgotten], excused[inFlight]
 	r := found.judged(due, map[string]int64{
-		"due": due, "lost": found.total, "lost_session": session, "lost_message": missed.of[lost], "waiting": waiting,
+		"due": due, "lost": found.total, "lost_session": session, "lost_message": excused[none], "waiting": waiting,
 	}, "no acknowledged message was due to a group of subscribers that all keep their sessions")
 	switch r.Status {
 	case verdict.Pass:
@@ -72,8 +72,7 @@ func (c *sharedLoss) Result(end *closing) verdict.Result {
 	case verdict.Fail:
 		r.Summary = summary("%d of %d acknowledged messages reached no member of a group (%d with a session), the first: %s", found.total, due, session, r.Anomalies[0].Text)
 	}
-	l.queues.excuse(&r, missed.of[overLimit])
-	doubtful(&r, missed.of[doubted], missed.doubt)
+	excused.excuse(&r, ofLosses, l.queues)
 	switch {
 	case r.Status == verdict.Pass && len(why) > 0:
 		r.Summary = summary("%d of %d acknowledged messages had not arrived when the run ended", waiting, due)
@@ -98,7 +97,7 @@ func (c *sharedLoss) misses(end *closing, f func(miss)) {
 	l.shares(func(g, s int32, from int64) {
 		st, members, waits := &l.sends.streams[s], l.members(g), end.unshared[[2]int32{g, s}] != ""
 		st.acked.each(st.since(from), c.got.union(members, s), func(seq int64) {
-			f(rooms.missOf(members, g, s, seq, waits))
+			f(miss{members, g, s, seq, rooms.why(s, seq, waits, members...)})
 		})
 	})
 }
@@ -119,7 +118,7 @@ func (c *sharedLoss) lost(is miss) verdict.Anomaly {
 		Fault: l.fault(m.acked), Events: events(m.call.index(), m.ret.index()),
 	}
 	why := ""
-	if is.fate == forgotten {
+	if is.why == forgotten {
 		why = "; a member's session was lost"
 	}
 	a.Text = sentence("%s reached no member of %s: acknowledged at %s%s%s", l.message(s, seq), l.route.groups[is.group].filter, clock(m.acked), under(a.Fault), why)
@@ -187,7 +186,7 @@ func loseShared(ctx Context) *mutation {
 			g, s := l.route.pairs[d.pair].group, b.Stream[d.i]
 			first := d.seq >= high[[2]int32{g, s}]
 			high[[2]int32{g, s}] = max(high[[2]int32{g, s}], d.seq+1)
-			if first && l.owedTo(g, s, d.seq) {
+			if first && l.certain(s, d.seq, l.dueTo(g)) {
 				group, stream, seq = g, s, d.seq
 				m.did = sentence("dropped every delivery of %s to members of %s", l.message(s, seq), l.route.groups[g].filter)
 				return
@@ -206,14 +205,4 @@ func loseShared(ctx Context) *mutation {
 		})
 	}
 	return m
-}
-
-// owedTo reports whether it is known already that a message must reach a group.
-func (l *ledger) owedTo(g, stream int32, seq int64) bool {
-	row := l.tables.Streams[stream]
-	if row.Register || brief(row) || row.QoS == 0 || l.refusals(row.Producer) {
-		return false
-	}
-	m, from := l.sends.find(stream, seq), l.dueTo(g)
-	return m != nil && m.outcome == history.OK && from != never && m.called >= from && !l.mayAge(m.called)
 }

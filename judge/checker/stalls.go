@@ -367,7 +367,7 @@ func holdBack(ctx Context) *mutation {
 	judge := newStalls(ctx).(*stalls)
 	return oneRow("no acknowledged message was delivered to a subscriber that waits", func(b *history.Batch, d delivery) (*history.Batch, string) {
 		process, stream := b.Process[d.i], b.Stream[d.i]
-		if b.QoS[d.i] == 0 || judge.of[process].exempt || !l.plain(d) || !l.owed(process, stream, d.seq) || uint32(b.Conn[d.i]) >= uint32(len(l.sessions.of[process].connects)) {
+		if b.QoS[d.i] == 0 || judge.of[process].exempt || !l.plain(d) || !l.certain(stream, d.seq, l.owed(process, stream)) || uint32(b.Conn[d.i]) >= uint32(len(l.sessions.of[process].connects)) {
 			return nil, ""
 		}
 		c := *b

@@ -13,7 +13,7 @@ var claimWillOnce = Entry{
 	Claim: verdict.Claim{Name: "will-once", Severity: verdict.P1, Gated: true,
 		Text:   "The Will Message MUST be published when the Network Connection is closed, unless it has been deleted by the Server on receipt of a DISCONNECT Packet: at QoS 1 it reaches every session that subscribed before, and it is published once. A server that fails in that moment may do it later, or again.",
 		Source: "MQTT 3.1.1 sections 3.1.2.5 [MQTT-3.1.2-8], [MQTT-3.1.2-10] and 3.14.4 [MQTT-3.14.4-3]; MQTT 5.0 sections 3.1.2.5 [MQTT-3.1.2-8], [MQTT-3.1.2-10] and 3.14.4 [MQTT-3.14.4-3]"},
-	Category: Safety, Checker: "willonce@5", Protocols: mqtt, Rests: history.PromiseProtocol, New: newWillOnce, NeedsComplete: true, canary: publishUndue,
+	Category: Safety, Checker: "willonce@6", Protocols: mqtt, Rests: history.PromiseProtocol, New: newWillOnce, NeedsComplete: true, canary: publishUndue,
 	ByFault: true, Unjudged: oneCopy,
 	Notice: Notice{"wills that never came, came again or were undue", "mqtt/will"},
 }
@@ -107,7 +107,8 @@ func (c *willOnce) lot(q *bequest) lot {
 
 func (c *willOnce) Result(*closing) verdict.Result {
 	var found findings
-	var lost, left, judged, missing, twice, undue, over int64
+	var lost, left, judged, missing, twice, undue int64
+	var excused toll
 	var waiting []string
 	l, rooms := c.ledger, newRooms(c.ledger)
 	for i := range l.wills.all {
@@ -129,14 +130,15 @@ func (c *willOnce) Result(*closing) verdict.Result {
 					undue++
 					found.add(c.anomaly("will-undue", q, to, came[i:], sentence("was published at %s, although %s had ended that connection by DISCONNECT at %s", clock(came[i].at), l.process(q.process), clock(q.ended))))
 				}
-			case lot == due && len(came) == 0 && c.owed(p, q):
-				judged++
-				if reason := c.waits(p, q); reason != "" {
-					waiting = append(waiting, reason)
-					continue
+			case lot == due && len(came) == 0 && l.owed(p, q.stream) < q.called: // when the broker noticed the end is not known
+				why, waits := c.why(rooms, p, q)
+				if excused[why]++; excuses[why].will != unowed {
+					judged++
 				}
-				if rooms.lackedWill(p, q) {
-					over++
+				if why == inFlight {
+					waiting = append(waiting, waits)
+				}
+				if excuses[why].will != violation {
 					continue
 				}
 				missing++
@@ -159,7 +161,7 @@ func (c *willOnce) Result(*closing) verdict.Result {
 	case verdict.Fail:
 		r.Summary = summary("%d wills were missing, %d came twice, %d after DISCONNECT, the first: %s", missing, twice, undue, r.Anomalies[0].Text)
 	}
-	l.queues.excuse(&r, over)
+	excused.excuse(&r, ofWills, l.queues)
 	if r.Status == verdict.Pass && len(waiting) > 0 {
 		unsure(&r, "a subscriber had not drained when the run ended: its missing wills may still have been in flight and are not counted as missing", some(waiting)...)
 	}
@@ -175,14 +177,23 @@ func (c *willOnce) early(q *bequest, a arrival) bool {
 	return a.at < q.ended && (overlap(c.ledger.windowsOf(q.process), from, a.at) || c.ledger.still(from, a.at) >= 0)
 }
 
-// owed reports whether a process must get the will of a connection that was lost. It
-// must if it had subscribed before the connection: when the broker noticed the end is
-// not known.
-func (c *willOnce) owed(p int32, q *bequest) bool {
-	l := c.ledger
-	session := &l.sessions.of[p]
-	return l.sessions.persistent(p) && !l.route.get(p, q.stream).lossy() && l.sessions.due(p, l.topic(q.stream)) < q.called && !l.aged(p, q.ended) &&
-		(!session.lost || q.ended >= session.relost) // with its session it is session-kept's
+// why returns why a process may lack the will of a connection that was lost, and what it still
+// waits for.
+func (c *willOnce) why(r *rooms, p int32, q *bequest) (why reason, waits string) {
+	session := &c.ledger.sessions.of[p]
+	if why := c.ledger.aged(p, q.ended); why != none {
+		return why, ""
+	}
+	if session.lost && q.ended < session.relost {
+		return forgotten, ""
+	}
+	if waits := c.waits(p, q); waits != "" {
+		return inFlight, waits
+	}
+	if r.lackedWill(p, q) {
+		return c.ledger.queues.reason(), ""
+	}
+	return none, ""
 }
 
 // waits says why a process that lacks a will may still have had it to get, "" where
