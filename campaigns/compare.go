@@ -115,7 +115,7 @@ func merge(list []reports.Attribution) (out []reports.Attribution) {
 		same := func(b reports.Attribution) bool {
 			return a.Cause == b.Cause && a.Suspect == b.Suspect && a.Proof == b.Proof && a.Versions == b.Versions && a.Scenario == b.Scenario && a.NoFaults == b.NoFaults && a.Without == b.Without &&
 				a.Protocol == b.Protocol && a.Transport == b.Transport && a.Issue == b.Issue &&
-				a.Broker == b.Broker
+				a.Broker == b.Broker && a.Text == b.Text
 		}
 		i := slices.IndexFunc(out, same)
 		if i < 0 {

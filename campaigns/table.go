@@ -23,6 +23,9 @@ func tabulate(cells []Cell, attributions []reports.Attribution) reports.Table {
 		case failed == 0 && why != "":
 			table.Unknown = append(table.Unknown, claim.Name+": "+why)
 			continue
+		case failed == 0 && passed > 0 && controlAlone(cells, claim.Name):
+			table.Unknown = append(table.Unknown, claim.Name+": only the control broker was seen to hold it")
+			continue
 		case failed == 0 && passed > 0:
 			table.Passed = append(table.Passed, claim.Name)
 			continue
@@ -35,6 +38,14 @@ func tabulate(cells []Cell, attributions []reports.Attribution) reports.Table {
 		}
 	}
 	return table
+}
+
+// controlAlone reports whether only control brokers were seen to hold a claim, and other brokers
+// were under test.
+func controlAlone(cells []Cell, claim string) bool {
+	tested := slices.DeleteFunc(slices.Clone(cells), func(c Cell) bool { return c.Broker.control() })
+	_, passed, _ := count(tested, claim)
+	return len(tested) > 0 && passed == 0
 }
 
 // whyUnknown is why the first run that judged a claim could not tell: ": no will was due".

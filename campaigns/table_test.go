@@ -77,6 +77,13 @@ recovery      go/x@1      robustmq   1 of 1, 2 could not tell  1         broker,
 	if len(table.Rows) != 0 || slices.Contains(table.Passed, "qos1-no-loss") || !slices.Contains(table.Unknown, "qos1-no-loss: run b failed it, and the host was starved for 3.0 s") {
 		t.Errorf("%+v", table)
 	}
+	// What the control broker alone holds says nothing of the broker under test.
+	silent := tableCell("a", "go/x@1", "external", holds)
+	silent.Verdict.Results = silent.Verdict.Results[1:]
+	table = tabulate([]Cell{silent, tableCell("d", "go/x@1", "mosquitto", holds)}, nil)
+	if first := tableCell("d", "go/x@1", "mosquitto", holds).Verdict.Results[0].Claim.Name; slices.Contains(table.Passed, first) || !slices.Contains(table.Unknown, first+": only the control broker was seen to hold it") {
+		t.Errorf("%+v", table)
+	}
 	here, there := tableCell("a", "go/x@1", "", fails, 1), tableCell("b", "go/x@1", "", fails, 1)
 	here.Broker.At, there.Broker.At = "198.18.0.1:1883", "198.18.0.2:1883"
 	if rows := tabulate([]Cell{here, there}, nil).Rows; len(rows) != 2 || rows[0].Where != "198.18.0.1:1883" {
