@@ -9,6 +9,7 @@ import (
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/internal/near"
 )
 
 // ClientAnswer is one client run as it is now.
@@ -75,7 +76,7 @@ func (a *agent) known(scenario string) error {
 	if slices.Contains(a.backend.Library, scenario) {
 		return nil
 	}
-	return fmt.Errorf("no scenario %q; there are: %s. Call list_scenarios for what each does. Nothing was changed", scenario, joined(a.backend.Library))
+	return fmt.Errorf("no scenario %q%s. Call list_scenarios for what each does. Nothing was changed", scenario, near.Hint(scenario, a.backend.Library, "; there are: "+joined(a.backend.Library)))
 }
 
 // sdkName is an SDK as people write it. The version may be as preflight prints it, with

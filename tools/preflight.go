@@ -10,6 +10,7 @@ import (
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
+	"github.com/robustmq/rmq-mcp/internal/near"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
@@ -93,7 +94,7 @@ func (a *agent) knownFault(kind string) error {
 	if contains(a.backend.Faults, kind) {
 		return nil
 	}
-	return fmt.Errorf("no fault %q; there are %s. Nothing was changed", kind, joined(a.backend.Faults))
+	return fmt.Errorf("no fault %q%s. Nothing was changed", kind, near.Hint(kind, a.backend.Faults, "; there are "+joined(a.backend.Faults)))
 }
 
 // able are the names of those that this host has.

@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/robustmq/rmq-mcp/internal/envelope"
+	"github.com/robustmq/rmq-mcp/internal/near"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
@@ -104,7 +105,8 @@ func (s *Server) checkRequest(_ context.Context, _, request any) error {
 		return fmt.Errorf("%s of the message is of the type %s, which is not taken there. Nothing was changed", cmp.Or(unlike.Field, "a part"), plain.CutBytes(unlike.Value, 60))
 	}
 	if name, ok := m.Params["name"].(string); ok && m.Method == mcp.MethodToolsCall && s.mcp.GetTool(name) == nil {
-		return fmt.Errorf("no tool %q; there are %s. Nothing was changed", plain.CutBytes(name, 60), joined(sortedKeys(s.mcp.ListTools())))
+		known := sortedKeys(s.mcp.ListTools())
+		return fmt.Errorf("no tool %q%s. Nothing was changed", plain.CutBytes(name, 60), near.Hint(name, known, "; there are "+joined(known)))
 	}
 	return nil
 }

@@ -9,13 +9,18 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// most is how many names are suggested.
-const most = 3
+const (
+	most    = 3  // names that are suggested
+	longest = 80 // word that is compared: the time for it grows with the cube of its length
+)
 
 // Names are the known names that are like a word, the likeliest first, at most three: they
 // contain it, or few edits make one of the other. A word may lack the part of a name before its
 // last slash.
 func Names(word string, known []string) (names []string) {
+	if len(word) > longest {
+		return nil
+	}
 	word = strings.ToLower(word)
 	edits := min(3, len(base(word))/2)
 	distance := map[string]int{}

@@ -1,6 +1,7 @@
 package near_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/internal/near"
@@ -19,6 +20,8 @@ func TestHint(t *testing.T) {
 		"entirely-else":   "; none",
 		"":                "; none",
 		"k":               "; none",
+
+		strings.Repeat("kill", 1<<18): "; none",
 	} {
 		if got := near.Hint(word, known, "; none"); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
