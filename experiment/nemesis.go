@@ -97,7 +97,7 @@ func (n *nemesis) inject(ctx context.Context, in keeper.Inject) (keeper.FaultSta
 	if err := faults.CheckTarget(in.Type, in.Target); err != nil {
 		return keeper.FaultStatus{}, err
 	}
-	req.Target = in.Target
+	req.Target, req.ByHand = in.Target, in.Caller.Via != viaScenario
 	target, err := n.target(ctx, in.Target)
 	if err != nil {
 		if ctx.Err() == nil && in.Caller.Via == viaScenario { // an agent reads the error and asks again

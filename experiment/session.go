@@ -57,7 +57,9 @@ const (
 	// RobustMQ sends four times, 5 s apart, before it gives up a message, and
 	// nothing to other clients meanwhile.
 	quietFor = 30 * time.Second
-	slack    = 5 * time.Second
+	// releasedFor is for how long a drain waits for PUBREL: longer than the judge's pubrelBound.
+	releasedFor = 45 * time.Second
+	slack       = 5 * time.Second
 )
 
 // begin provisions the SDK, starts the subscribers, brings each group into
@@ -243,6 +245,7 @@ func (s *session) drain(ctx context.Context, bound time.Duration) {
 		s.load.say(fmt.Sprintf("drain: not everybody whose session is over had connected within %s", connectBound))
 	}
 	s.await(ctx, bound)
+	s.awaitReleases(ctx)
 	s.end(ctx, s.subs, "subscribers")
 	s.askStorage(ctx)
 }
@@ -272,6 +275,28 @@ func (s *session) await(ctx context.Context, bound time.Duration) {
 		s.load.say(fmt.Sprintf("acknowledged messages are missing, and nothing was delivered for %s", quietFor))
 	default:
 		s.load.say(fmt.Sprintf("acknowledged messages are missing after %s", bound))
+	}
+}
+
+// awaitReleases waits until the broker has released every message of QoS 2 that a client answered
+// by PUBREC before it came back. The client's application may have the message already, so that
+// nothing else waits for PUBREL.
+func (s *session) awaitReleases(ctx context.Context) {
+	t := s.load.stage.tap
+	if t == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, releasedFor)
+	defer cancel()
+	for said := false; ctx.Err() == nil; hold(ctx, 100*time.Millisecond) {
+		n := t.wire.unreleased()
+		if n == 0 {
+			return
+		}
+		if !said {
+			s.load.say(fmt.Sprintf("drain: clients answered %d messages of QoS 2 by PUBREC before they came back, and wait for PUBREL", n))
+			said = true
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ const plantPort = 2883
 // defect of our own.
 type tapping struct {
 	*tap.Tap
+	wire      *wire
 	liar      *tap.Liar        // nil where no defect is planted
 	endpoints []string         // the tap's, one for each node
 	nodes     map[string]int16 // by endpoint
@@ -42,8 +43,8 @@ func (s *stage) openTap() error {
 		return fmt.Errorf("make a host for the tap: %w", err)
 	}
 	opt := onHost(host)
-	opt.Observe = Observe(s.rec, s.clock, s.header, names(s.cluster.Nodes())...)
-	t := &tapping{nodes: map[string]int16{}}
+	t := &tapping{wire: newWire(s.rec, s.clock, s.header, names(s.cluster.Nodes())), nodes: map[string]int16{}}
+	opt.Observe = t.wire.connect
 	if t.liar, err = s.plant(opt); err != nil {
 		return err
 	}

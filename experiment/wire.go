@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -33,6 +34,9 @@ type wireSession struct {
 	mu    sync.Mutex
 	conns int32
 	ids   [2]messageIDs // sent by the client, by the broker
+	begun int32         // the connection with which its session began
+	at    int32         // the connection on which it was let in last
+	up    bool          // that connection has not ended
 }
 
 // A wireConn is one connection of a client.
@@ -50,11 +54,40 @@ type wireConn struct {
 // of rec's tables and to messages that have run in their payload. nodes are
 // those of the tables, in order.
 func Observe(rec *history.Recorder, clock history.Clock, run string, nodes ...string) func(tap.Hello) tap.Witness {
+	return newWire(rec, clock, run, nodes).connect
+}
+
+func newWire(rec *history.Recorder, clock history.Clock, run string, nodes []string) *wire {
 	w := &wire{rec: rec, clock: clock, run: run, node: map[string]int16{}, sessions: map[string]*wireSession{}}
 	for i, n := range nodes {
 		w.node[n] = int16(i)
 	}
-	return w.connect
+	return w
+}
+
+// unreleased counts the messages of QoS 2 that clients answered by PUBREC on an earlier connection
+// of their session, and for which they had no PUBREL since. Clients that are away do not count.
+func (w *wire) unreleased() (n int) {
+	w.mu.Lock()
+	sessions := slices.Collect(maps.Values(w.sessions))
+	w.mu.Unlock()
+	for _, s := range sessions {
+		n += s.unreleased()
+	}
+	return n
+}
+
+func (s *wireSession) unreleased() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, list := range s.ids[1].taken {
+		for _, t := range list {
+			if s.up && !t.freed && s.begun <= t.conn && t.conn < s.at {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // connect writes down a CONNECT and follows its connection.
@@ -152,6 +185,9 @@ func (c *wireConn) Packet(p *tap.Packet) {
 	defer s.mu.Unlock()
 	switch p.Kind {
 	case tap.Connack, tap.Disconnect: // how long the session is to outlast the connection
+		if p.Kind == tap.Connack && p.Reason == 0 {
+			s.greet(c.conn, p.Present)
+		}
 		if p.Expires {
 			c.expiryS = p.ExpiryS
 		}
@@ -171,6 +207,17 @@ func (c *wireConn) Packet(p *tap.Packet) {
 	c.wire.rec.Record(e)
 }
 
+// greet takes a CONNACK that lets the client in.
+func (s *wireSession) greet(conn int32, present bool) {
+	if conn < s.at {
+		return // its client has replaced that connection
+	}
+	s.at, s.up = conn, true
+	if !present {
+		s.begun = conn
+	}
+}
+
 // Unread is written down as a packet that there is none of in MQTT, as End is.
 func (c *wireConn) Unread(way tap.Direction) {
 	e := c.event(history.PacketUnread)
@@ -183,6 +230,9 @@ func (c *wireConn) Unread(way tap.Direction) {
 // End says whose end of the connection came first.
 func (c *wireConn) End(by tap.Direction) {
 	e := c.event(history.PacketClosed)
+	c.session.mu.Lock()
+	c.session.up = c.session.up && c.session.at != c.conn
+	c.session.mu.Unlock()
 	switch by {
 	case tap.ToClient:
 		e.Flags = history.FlagToClient

@@ -106,3 +106,38 @@ func TestAPacketCostsNoAllocation(t *testing.T) {
 		t.Errorf("an exchange of QoS 2 costs %v allocations", n)
 	}
 }
+
+// A drain waits for PUBREL of what a client answered before it came back to its session, and for
+// nothing else.
+func TestWhatWaitsForPubrel(t *testing.T) {
+	for name, test := range map[string]struct {
+		then func(s *wireSession)
+		want int
+	}{
+		"still there":    {func(*wireSession) {}, 0},
+		"away":           {func(s *wireSession) { s.up = false }, 0},
+		"back":           {func(s *wireSession) { s.greet(1, true) }, 1},
+		"back, anew":     {func(s *wireSession) { s.greet(1, false) }, 0},
+		"back, replaced": {func(s *wireSession) { s.greet(2, true); s.greet(1, false) }, 1},
+		"back, released": {func(s *wireSession) { s.greet(1, true); s.ids[1].about(&tap.Packet{Kind: tap.Pubrel, ID: 7}, 1) }, 0},
+		"back, completed": {func(s *wireSession) {
+			s.ids[1].about(&tap.Packet{Kind: tap.Pubrel, ID: 7}, 0)
+			s.ids[1].about(&tap.Packet{Kind: tap.Pubcomp, ID: 7}, 0)
+			s.greet(1, true)
+		}, 0},
+		"back, sent again": {func(s *wireSession) {
+			s.greet(1, true)
+			s.ids[1].set(7, message{stream: 3, conn: 1, seq: 1})
+			s.ids[1].about(&tap.Packet{Kind: tap.Pubrec, ID: 7}, 1)
+		}, 0},
+	} {
+		s := &wireSession{}
+		s.greet(0, false)
+		s.ids[1].set(7, message{stream: 3, seq: 1})
+		s.ids[1].about(&tap.Packet{Kind: tap.Pubrec, ID: 7}, 0)
+		test.then(s)
+		if n := (&wire{sessions: map[string]*wireSession{"sub-1": s}}).unreleased(); n != test.want {
+			t.Errorf("%s: %d messages wait for PUBREL, want %d", name, n, test.want)
+		}
+	}
+}

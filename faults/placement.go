@@ -55,6 +55,7 @@ func newPlacement(id string, target Target, r Request, now time.Duration) *place
 		Nodes:  names(target.Nodes),
 		Params: r.Params,
 		Call:   r.JournalCall,
+		ByHand: r.ByHand,
 		Times:  history.LandingTimes{PlannedNS: int64(now), DurationNS: int64(r.Duration)},
 		Proofs: []history.ProofRecord{},
 		State:  history.Indeterminate,

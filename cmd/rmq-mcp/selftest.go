@@ -31,16 +31,17 @@ import (
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
-//go:embed selftest.md selftest_killed.md selftest_power.md selftest_mq9.md selftest_mq9_mailbox.md selftest_rare.md selftest_reconnect.md selftest_register.md selftest_register_rare.md selftest_shared.md selftest_expiry.md selftest_stall.md selftest_wait.md selftest_will.md
+//go:embed selftest*.md
 var selftestScenarios embed.FS
 
 // Scenarios of the self-test: without any disturbance, with one loss of all
-// connections, and with retained messages; with the death of a node; with many
+// connections, with and without QoS 2, and with retained messages; with the death of a node; with many
 // messages, for rare defects; with shared subscriptions, sessions that end, a
 // stalled subscriber, and wills; and those of mq9.
 const (
 	selftestSteady       = "selftest.md"
 	selftestReconnect    = "selftest_reconnect.md"
+	selftestRelease      = "selftest_release.md"
 	selftestRegister     = "selftest_register.md"
 	selftestKilled       = "selftest_killed.md"
 	selftestPower        = "selftest_power.md"

@@ -198,6 +198,8 @@ func plantRow(p tap.Plant, every int64) SelftestRow {
 	switch {
 	case p.Shows == tap.InResume:
 		row.scenario = selftestReconnect
+	case p.Shows == tap.InRelease:
+		row.scenario = selftestRelease
 	case p.Shows == tap.InEnds:
 		row.scenario, row.flavor = selftestExpiry, "mosquitto" // the embedded broker speaks no MQTT 5
 	case p.Shows == tap.InStalls:

@@ -152,6 +152,10 @@ func lossStories() []blameStory {
 			s.acked(q2, 0, 0)
 			releasedTo(s, q2).disconnect(sub).connect(sub, true).toClient(sub, "pubrel", 90, s.of(q2, 0)).marker(q2, 1, history.OK).deliver(sub, q2, 1, history.FlagEnd)
 		}, nobody, "it or its PUBREL was sent on the client's last connection, and not acknowledged there"},
+		{"never released", "qos2-no-loss", func(s *story) {
+			s.acked(q2, 0, 0)
+			s.toClient(sub, "publish", 90, s.of(q2, 0)).packet(sub, "pubrec", 90, s.of(q2, 0)).disconnect(sub).connect(sub, true).marker(q2, 1, history.OK).deliver(sub, q2, 1, history.FlagEnd)
+		}, broker, "the client answered PUBREC, and that the broker sent no PUBREL in that session"},
 		{"not released again when the session went on", "qos2-no-loss", func(s *story) {
 			s.acked(q2, 0, 0)
 			releasedTo(s, q2).disconnect(sub).connect(sub, true).marker(q2, 1, history.OK).deliver(sub, q2, 1, history.FlagEnd)

@@ -93,6 +93,7 @@ var All = [...]Entry{
 	claimRetainedRegister,
 	claimBrokerAcks,
 	claimBrokerQoS2Flow,
+	claimBrokerPubrel,
 	claimBrokerResendDup,
 	claimBrokerPacketID,
 	claimBrokerConnackFirst,

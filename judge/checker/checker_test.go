@@ -131,6 +131,14 @@ func TestCheckers(t *testing.T) {
 			s.run.Cluster.Queue, s.run.Cluster.Lacks = 1000, map[string]string{history.LacksLimits: "not known"}
 			s.join(sub).disconnect(sub).acked(q1, 0, 199).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 99)
 		}, unknown, map[string]int64{"over_limit": 100}, "is not known"},
+		{"more waited than an operator says that a broker keeps", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue, s.run.Cluster.QueueTold, s.run.Cluster.Lacks = 100, true, map[string]string{history.LacksLimits: "not known"}
+			s.join(sub).disconnect(sub).acked(q1, 0, 199).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 99)
+		}, pass, map[string]int64{"over_limit": 100}, ""},
+		{"fewer waited than an operator says that a broker keeps", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue, s.run.Cluster.QueueTold, s.run.Cluster.Lacks = 1000, true, map[string]string{history.LacksLimits: "not known"}
+			s.join(sub).disconnect(sub).acked(q1, 0, 199).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 99)
+		}, fail, map[string]int64{"lost": 100, "over_limit": 0}, "message 100"},
 		{"a broker of which nothing is known drops the oldest", "qos1-no-loss", func(s *story) {
 			s.run.Cluster.Queue, s.run.Cluster.Lacks = 1000, map[string]string{history.LacksLimits: "not known"}
 			s.join(sub).disconnect(sub)
@@ -776,6 +784,12 @@ func TestCheckers(t *testing.T) {
 			s.torn = true
 			s.publish(reg, 0, history.OK).fetch(reg, 1)
 		}, unknown, nil, "cut off"},
+		{"a write refused for no reason that is told", "retained-register", func(s *story) {
+			s.publish(reg, 0, history.OK).declined(reg, 1, 0x80).fetch(reg, 1)
+		}, pass, nil, ""},
+		{"a write refused for lack of rights", "retained-register", func(s *story) {
+			s.publish(reg, 0, history.OK).declined(reg, 1, 0x87).fetch(reg, 1)
+		}, fail, nil, "message 1"},
 		{"a failed write never was", "retained-register", func(s *story) {
 			s.publish(reg, 0, history.OK).publish(reg, 1, history.Fail).fetch(reg, 1)
 		}, fail, nil, "message 1"},

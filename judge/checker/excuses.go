@@ -58,8 +58,8 @@ var excuses = [reasons]excuse{
 	outwaited:       {"the messages waited longer than the broker keeps one for a client that is away, by its settings", tooOld, unknown, unowed, apart},
 	forgotten:       {"the broker lost the session that it was in", "", violation, unowed, apart},
 	full: {"the queue of a session may have been full, by the limit of the broker's settings",
-		", except %[1]d for which there was no room: the broker keeps %[2]d messages for a session, by its documentation", allowed, allowed, apart},
-	maybeFull: {"how much this broker keeps for a session is not known: let it keep more, in messages and in bytes, or run at a lower rate",
+		", except %[1]d for which there was no room: the broker keeps %[2]d messages for a session", allowed, allowed, apart},
+	maybeFull: {"how much this broker keeps for a session is not known: let it keep more, in messages and in bytes, run at a lower rate, or give --queue-limit for an external broker",
 		", except %[1]d of subscribers whose queue may have been full", unknown, unknown, apart},
 	inFlight: {"a subscriber had not drained when the run ended: its missing messages may still have been in flight and are not counted as lost", "", unknown, unknown, apart},
 }

@@ -27,7 +27,7 @@ const slot = int64(100e6)
 
 func newQueues(ctx Context, r *route) *queues {
 	c := ctx.Run.Cluster
-	q := &queues{limit: int64(c.Queue), known: c.Lacks[history.LacksLimits] == "" && c.Queue != history.UnknownQueue}
+	q := &queues{limit: int64(c.Queue), known: c.QueueTold || c.Lacks[history.LacksLimits] == "" && c.Queue != history.UnknownQueue}
 	if !q.known && (q.limit <= 0 || q.limit > fewestKept) {
 		q.limit = fewestKept
 	}

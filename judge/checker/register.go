@@ -16,7 +16,7 @@ var claimRetainedRegister = Entry{
 	Claim: verdict.Claim{Name: "retained-register", Severity: verdict.P1, Gated: true,
 		Text:   "A new subscription is sent the last retained message of its topic: the topic is a register.",
 		Source: "MQTT 3.1.1 section 3.3.1.3 [MQTT-3.3.1-5], [MQTT-3.3.1-6]"},
-	Category: Safety, Checker: "register@5", Protocols: mqtt, Rests: history.PromiseRetained, New: newRegister, NeedsComplete: true, canary: stale,
+	Category: Safety, Checker: "register@6", Protocols: mqtt, Rests: history.PromiseRetained, New: newRegister, NeedsComplete: true, canary: stale,
 	Excused: map[string]string{"packet_duplicate": "packet_duplicate makes one message two to the broker", "packet_drop": "a message that never came is sent again later"}, Unjudged: oneCopy,
 	Notice: Notice{"registers whose reads no order of their writes explains", "mqtt/retained-register"},
 }
@@ -229,11 +229,11 @@ func search(ops []porcupine.Operation) porcupine.CheckResult {
 }
 
 // operations are the writes and reads of a topic until a time. A write that
-// failed never was, unless the wire shows that the broker took it: then its outcome is
-// unknown. One of unknown outcome may end at any time, which makes a
-// search long, and need not: where nobody read it, it can be the last or never
-// have been, and is left out; else it had ended when the first read that saw
-// it did. A further copy of a write matters to the reads alone that saw it, of which
+// failed never was, unless the wire shows that the broker took it, or the broker did not say
+// why it failed: then its outcome is unknown, as a cluster may store what its leader could not
+// confirm. A write of unknown outcome may end at any time, which makes a search long, and need
+// not. A write without a read can be the last or never have been, and is left out. Any other
+// had ended when the first read that saw it did. A further copy of a write matters to the reads alone that saw it, of which
 // the write itself explains one.
 func (c *register) operations(topic int, until int64) (ops []porcupine.Operation) {
 	seen := map[int64]sight{}
@@ -251,7 +251,7 @@ func (c *register) operations(topic int, until int64) (ops []porcupine.Operation
 		for seq, m := range c.ledger.sends.streams[s].messages.each {
 			value := valueOf(int32(s), seq)
 			read := seen[value]
-			open := m.unknown() || m.outcome == history.Fail && c.ledger.wire.took(int32(s), seq)
+			open := m.unknown() || m.outcome == history.Fail && (m.flags&msgVague != 0 || c.ledger.wire.took(int32(s), seq))
 			if m.call == 0 || m.called > until || m.outcome == history.Fail && !open || open && read.n == 0 {
 				continue
 			}

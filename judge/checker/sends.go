@@ -31,9 +31,10 @@ func (m *message) unknown() bool {
 }
 
 const (
-	msgEnd  = 1    // flag: the stream's end marker
-	msgMove = 2    // flag: its call and its return were on two connections, so it may have been sent again
-	maxHole = 4096 // numbers that a stream may leave out at once
+	msgEnd   = 1    // flag: the stream's end marker
+	msgMove  = 2    // flag: its call and its return were on two connections, so it may have been sent again
+	msgVague = 4    // flag: it was refused with an unspecified or implementation specific error (0x80, 0x83)
+	maxHole  = 4096 // numbers that a stream may leave out at once
 )
 
 // sends holds the published messages: per stream, by sequence number.
@@ -94,6 +95,9 @@ func (st *stream) ret(b *history.Batch, i int, seq int64) {
 	m.ret, m.acked, m.outcome = refer(b.Index[i]), b.Time[i], b.Outcome[i]
 	if b.Conn[i] != m.conn {
 		m.flags |= msgMove
+	}
+	if m.outcome == history.Fail && (b.Reason[i] == 0x80 || b.Reason[i] == 0x83) {
+		m.flags |= msgVague
 	}
 	st.outcomes[m.outcome&3]++
 	if m.outcome == history.OK {

@@ -169,6 +169,13 @@ func (s *story) publishing(st int32, seq int64) history.Event {
 	return e
 }
 
+// declined is a publish that the broker refused for a reason.
+func (s *story) declined(st int32, seq int64, reason uint8) *story {
+	s.publish(st, seq, history.Fail)
+	s.events[len(s.events)-1].Reason = reason
+	return s
+}
+
 func (s *story) publish(st int32, seq int64, o history.Outcome) *story {
 	e := s.publishing(st, seq)
 	c := s.call(e)

@@ -29,17 +29,11 @@ var claimWillOnce = Entry{
 // itself, and its will is due (MQTT 3.1.1 section 3.1.4 [MQTT-3.1.4-2]).
 type willOnce struct {
 	ledger *ledger
-	came   map[passing][]arrival
+	came   map[handed][]arrival
 }
 
 // backAtOnce is within which time of its DISCONNECT a client comes back at once.
 const backAtOnce = int64(time.Second)
-
-// A passing is a will on its way to a subscriber.
-type passing struct {
-	process, stream int32
-	seq             int64
-}
 
 // An arrival is a delivery of a will.
 type arrival struct {
@@ -53,11 +47,11 @@ type arrival struct {
 const maxArrivals = 8
 
 func newWillOnce(ctx Context) Checker {
-	return &willOnce{ledger: ctx.ledger, came: map[passing][]arrival{}}
+	return &willOnce{ledger: ctx.ledger, came: map[handed][]arrival{}}
 }
 
 func (c *willOnce) fork() Checker {
-	f := &willOnce{ledger: c.ledger, came: map[passing][]arrival{}}
+	f := &willOnce{ledger: c.ledger, came: map[handed][]arrival{}}
 	for to, list := range c.came {
 		f.came[to] = slices.Clone(list)
 	}
@@ -73,7 +67,7 @@ func (c *willOnce) Add(b *history.Batch) {
 		if d.pair < 0 || !l.tables.Streams[b.Stream[d.i]].Will || !l.plain(d) {
 			continue
 		}
-		to := passing{b.Process[d.i], b.Stream[d.i], d.seq}
+		to := handed{b.Process[d.i], b.Stream[d.i], d.seq}
 		if list := c.came[to]; len(list) < maxArrivals {
 			c.came[to] = append(list, arrival{b.Index[d.i], b.Time[d.i], b.Conn[d.i], d.flags.Has(history.FlagDup)})
 		}
@@ -121,7 +115,7 @@ func (c *willOnce) Result(*closing) verdict.Result {
 			left++
 		}
 		for p := range int32(len(l.tables.Processes)) {
-			to := passing{p, q.stream, q.seq}
+			to := handed{p, q.stream, q.seq}
 			came := c.came[to]
 			switch {
 			case lot == dead && l.route.get(p, q.stream).takes():
@@ -215,7 +209,7 @@ func (c *willOnce) waits(p int32, q *bequest) string {
 // again returns the first arrival that repeats one on the same connection without DUP,
 // nil for none. It excuses a repetition if a fault was on the cluster since the loss:
 // the broker may then have published the will anew.
-func (c *willOnce) again(q *bequest, to passing, came []arrival) *arrival {
+func (c *willOnce) again(q *bequest, to handed, came []arrival) *arrival {
 	l := c.ledger
 	if len(came) < 2 || slices.Contains(l.tables.Processes[to.process].Cannot, contract.CannotDup) {
 		return nil
@@ -239,7 +233,7 @@ func (c *willOnce) troubled(from, to int64) bool {
 	return overlap(history.Windows(history.OnBrokers(c.ledger.landings)), from, to)
 }
 
-func (c *willOnce) anomaly(kind string, q *bequest, to passing, came []arrival, what string) verdict.Anomaly {
+func (c *willOnce) anomaly(kind string, q *bequest, to handed, came []arrival, what string) verdict.Anomaly {
 	l := c.ledger
 	rows := []int64{q.call, q.ret, q.leave}
 	for _, a := range came {
@@ -265,7 +259,7 @@ func (w *wire) agrees(q *bequest) bool {
 }
 
 // willBy names the party to blame for a missing, repeated or undue will.
-func (w *wire) willBy(kind string, q *bequest, at passing) shown {
+func (w *wire) willBy(kind string, q *bequest, at handed) shown {
 	if !w.heard(q.process) {
 		return nothingShown
 	}

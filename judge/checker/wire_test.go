@@ -35,7 +35,13 @@ func TestHealthyWire(t *testing.T) {
 		plain.Seq = seq
 		s.packet(sub, "puback", 90+seq, s.of(q1, seq)).add(plain)
 	}
-	s.acked(q2, 0, 9).delivered(sub, q2, 0, 9).marker(q1, 3, history.OK).deliver(sub, q1, 3, history.FlagEnd).marker(q2, 10, history.OK).deliver(sub, q2, 10, history.FlagEnd)
+	s.acked(q2, 0, 9).delivered(sub, q2, 0, 9)
+	// A message that is answered on one connection, and released on the next.
+	s.publish(q2, 10, history.OK).toClient(sub, "publish", 300, s.of(q2, 10)).packet(sub, "pubrec", 300, s.of(q2, 10))
+	plain.Stream, plain.Seq, plain.QoS = q2, 10, 2
+	s.add(plain)
+	s.wait(11*time.Second).disconnect(sub).connect(sub, true).toClient(sub, "pubrel", 300, s.of(q2, 10)).packet(sub, "pubcomp", 300, s.of(q2, 10))
+	s.marker(q1, 3, history.OK).deliver(sub, q1, 3, history.FlagEnd).marker(q2, 11, history.OK).deliver(sub, q2, 11, history.FlagEnd).wait(41 * time.Second)
 	ended := blank(history.KindDriver, history.None)
 	ended.Text = "ended: exit status 0"
 	s.add(ended)
@@ -67,7 +73,7 @@ func TestWireClaimsAreFrozen(t *testing.T) {
 	for _, c := range []struct {
 		frozen []string
 		want   int
-	}{{nil, len(WireClaims("")) - 3}, {[]string{"broker-acks", "sdk-packet-id"}, 2}, {WireClaims(""), len(WireClaims(""))}} {
+	}{{nil, len(WireClaims("")) - 4}, {[]string{"broker-acks", "sdk-packet-id"}, 2}, {WireClaims(""), len(WireClaims(""))}} {
 		run := &history.Run{Wire: true, Protocol: "mqtt3", WireClaims: c.frozen}
 		if got := withWire(run, nil); len(got) != c.want {
 			t.Errorf("frozen %v: judged by %v", c.frozen, got)
@@ -87,6 +93,9 @@ func TestWireClaims(t *testing.T) {
 	}
 	got := func(s *story, id int64, st int32, seq int64, f history.Flags) *story {
 		return s.toClient(sub, "publish", id, s.of(st, seq), flagged2(true, f))
+	}
+	answered := func(s *story, seq int64) *story {
+		return got(s.acked(q2, seq, seq), 100+seq, q2, seq, 0).packet(sub, "pubrec", 100+seq, s.of(q2, seq))
 	}
 	released := func(s *story, st int32) *story { // a message, until its PUBREL
 		return sent(s, 1, st, 0, 0).toClient(pub, "pubrec", 1, s.of(st, 0)).packet(pub, "pubrel", 1, s.of(st, 0))
@@ -523,6 +532,28 @@ func TestWireClaims(t *testing.T) {
 				s.wait(4*time.Second).deliver(sub, q1, seq)
 			}
 		}, fail, "to a client that had answered all it was sent"},
+		{"no PUBREL for a client that came back", "broker-pubrel", func(s *story) {
+			answered(s, 0).disconnect(sub).connect(sub, true).wait(41 * time.Second).disconnect(sub)
+		}, fail, "the wire shows that sub-1 answered message 0 of pub-1 on work/2 (QoS 2) by PUBREC at 0.020 s, and that the broker sent neither PUBREL nor the message"},
+		{"PUBREL for one of two", "broker-pubrel", func(s *story) {
+			answered(answered(s, 0), 1).disconnect(sub).connect(sub, true).toClient(sub, "pubrel", 100, s.of(q2, 0)).packet(sub, "pubcomp", 100, s.of(q2, 0)).wait(41 * time.Second).disconnect(sub)
+		}, fail, "answered message 1 of pub-1"},
+		{"PUBREL for a client that came back", "broker-pubrel", func(s *story) {
+			answered(s, 0).disconnect(sub).connect(sub, true).toClient(sub, "pubrel", 100, s.of(q2, 0)).packet(sub, "pubcomp", 100, s.of(q2, 0)).wait(41 * time.Second).disconnect(sub)
+		}, pass, ""},
+		{"sent again to a client that came back", "broker-pubrel", func(s *story) {
+			answered(s, 0).disconnect(sub).connect(sub, true)
+			got(s, 100, q2, 0, history.FlagDup).packet(sub, "pubrec", 100, s.of(q2, 0)).toClient(sub, "pubrel", 100, s.of(q2, 0)).wait(41 * time.Second).disconnect(sub)
+		}, pass, ""},
+		{"no PUBREL in a new session", "broker-pubrel", func(s *story) {
+			answered(s, 0).disconnect(sub).connect(sub, false).wait(41 * time.Second).disconnect(sub)
+		}, unknown, "no client"},
+		{"no PUBREL for a client that left soon", "broker-pubrel", func(s *story) {
+			answered(s, 0).disconnect(sub).connect(sub, true).wait(2 * time.Second).disconnect(sub)
+		}, unknown, "no client"},
+		{"no PUBREL while a fault is in place", "broker-pubrel", func(s *story) {
+			answered(s, 0).disconnect(sub).connect(sub, true).fault(20 * time.Second).wait(41 * time.Second).disconnect(sub)
+		}, unknown, "no client"},
 		{"a PUBLISH before CONNACK", "broker-connack-first", func(s *story) {
 			s.packet(sub, "connect", 0, onConn(1)).toClient(sub, "publish", 5, s.of(q1, 0), onConn(1)).toClient(sub, "connack", 0, onConn(1))
 		}, fail, "the wire shows that the broker sent message 0 of pub-1 on work/1 (QoS 1) to sub-1 before CONNACK"},

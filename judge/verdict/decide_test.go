@@ -177,6 +177,9 @@ func TestDecide(t *testing.T) {
 		{"each planned fault needs its own landing", func(in *Input) {
 			in.Run.Faults = append(in.Run.Faults, in.Run.Faults[0])
 		}, InconclusiveFault, "never injected"},
+		{"one by hand is none of the plan", func(in *Input) {
+			in.Landings[0].ByHand = true
+		}, InconclusiveFault, "never injected"},
 		{"one as it was planned", func(in *Input) {
 			in.Run.Faults[0].Params = map[string]any{"duration_s": 5.0, "hard": true}
 			in.Landings[0].Params = map[string]any{"duration_s": 5.0, "hard": true, "default": "x"}

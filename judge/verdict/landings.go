@@ -37,8 +37,11 @@ func healedEarly(l history.Landing) string {
 		time.Duration(t.AskedNS-t.AppliedNS).Seconds(), time.Duration(t.DurationNS).Seconds())
 }
 
+// without leaves out the planned fault that a landing is of. A fault by hand is none of the plan.
 func without(planned []history.PlannedFault, l history.Landing) []history.PlannedFault {
-	i := slices.IndexFunc(planned, func(p history.PlannedFault) bool { return p.Type == l.Type && p.Target == l.Target && asked(p, l) })
+	i := slices.IndexFunc(planned, func(p history.PlannedFault) bool {
+		return !l.ByHand && p.Type == l.Type && p.Target == l.Target && asked(p, l)
+	})
 	if i < 0 {
 		return planned
 	}

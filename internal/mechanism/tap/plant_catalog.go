@@ -74,6 +74,7 @@ func Plants() []Plant {
 		resume("publish-first", "sends the first QoS 1 message of a resumed session before CONNACK", publishFirst),
 		resume("feign-session", "says that it has the session, and has none", feignSession),
 
+		{Name: "forget-release", What: "releases no QoS 2 message that its client answered before the session was resumed", Shows: InRelease, Always: true, do: forgetRelease},
 		{Name: "outlive-session", What: "reports an expired session as present", Shows: InEnds, Always: true, do: outliveSession},
 
 		// Shared subscriptions.

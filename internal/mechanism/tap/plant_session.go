@@ -29,6 +29,26 @@ func forgetQueue(c *planted, p packet, b []byte, way Direction) error {
 	return c.on(way, b)
 }
 
+// forgetRelease keeps back the first three PUBRELs of a connection, so that there are exchanges to
+// forget when the session is resumed.
+func forgetRelease(c *planted, p packet, b []byte, way Direction) error {
+	if way == ToClient && p.kind == Publish && p.qos() == 2 {
+		c.kept[p.id] = nil
+	}
+	if way != ToClient || p.kind != Pubrel {
+		return c.on(way, b)
+	}
+	_, begun := c.kept[p.id] // on this connection
+	switch {
+	case !begun && c.shows():
+		return c.on(ToBroker, answerTo(Pubcomp, 0, p.id))
+	case begun && c.over < 3:
+		c.over++
+		return nil
+	}
+	return c.on(way, b)
+}
+
 func forgetSubscriptions(c *planted, p packet, b []byte, way Direction) error {
 	c.came = c.came || present(p, b)
 	if way == ToClient && message(p, b, 1) && c.came {
