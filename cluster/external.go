@@ -75,7 +75,7 @@ func queueOf(c Config) int {
 	if c.Protocol == contract.MQ9 {
 		return 0
 	}
-	return usualQueue
+	return cmp.Or(c.QueueLimit, usualQueue)
 }
 
 // Reach connects to external brokers, as a new client, of MQTT over a transport; "" is that of

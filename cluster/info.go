@@ -30,6 +30,7 @@ func (c *Cluster) describe(opts Options, sum string) history.ClusterInfo {
 		Config:    c.plan.config,
 		Differs:   c.plan.differs,
 		Queue:     c.plan.queue,
+		QueueTold: opts.Config.QueueLimit > 0,
 		SessionS:  c.plan.session.Seconds(),
 		WaitS:     c.plan.wait.Seconds(),
 		Lacks:     lacks(opts.Config),

@@ -261,6 +261,9 @@ func commandOf(names []string, o campaigns.Order) string {
 	if o.Config.Nodes > 0 {
 		command += fmt.Sprintf(" --nodes %d", o.Config.Nodes)
 	}
+	if o.Config.QueueLimit > 0 {
+		command += fmt.Sprintf(" --queue-limit %d", o.Config.QueueLimit)
+	}
 	if o.Repeat > 1 {
 		command += fmt.Sprintf(" --repeat %d", o.Repeat)
 	}

@@ -101,7 +101,8 @@ func foreignFlags(f *pflag.FlagSet, c *cluster.Config) {
 	f.StringArrayVar(&c.Endpoints, "endpoint", nil, "`host:port` of an external broker; repeat it for each of its nodes")
 	f.StringVar(&c.Username, "username", "", "with --endpoint: who the clients log in as; the password is in "+passwordEnv)
 	f.StringVar(&c.CA, "ca", "", "`file` of the certificate that clients trust, for --endpoint with tls or wss")
-	setGroup(f, foreignGroup, "endpoint", "username", "ca")
+	f.IntVar(&c.QueueLimit, "queue-limit", 0, "with --endpoint: the `number` of messages that the broker keeps for a session, by its settings (default: not known)")
+	setGroup(f, foreignGroup, "endpoint", "username", "ca", "queue-limit")
 }
 
 // foreignGroup is the heading of the flags about an external broker.
