@@ -138,6 +138,9 @@ func commandFor(start keeper.Start, file string, arms []string) string {
 	for _, e := range c.Endpoints {
 		flag("endpoint", e)
 	}
+	if c.QueueLimit > 0 {
+		flag("queue-limit", fmt.Sprint(c.QueueLimit))
+	}
 	if !slices.Equal(slices.Sorted(slices.Values(c.Arm)), slices.Sorted(slices.Values(arms))) {
 		flag("arm", strings.Join(c.Arm, ","))
 	}

@@ -77,7 +77,7 @@ recovery      go/x@1      robustmq   1 of 1, 2 could not tell  1         broker,
 	if len(table.Rows) != 0 || slices.Contains(table.Passed, "qos1-no-loss") || !slices.Contains(table.Unknown, "qos1-no-loss: run b failed it, and the host was starved for 3.0 s") {
 		t.Errorf("%+v", table)
 	}
-	// What the control broker alone holds says nothing of the broker under test.
+	// Claims held by the control broker alone say nothing of the broker under test.
 	silent := tableCell("a", "go/x@1", "external", holds)
 	silent.Verdict.Results = silent.Verdict.Results[1:]
 	table = tabulate([]Cell{silent, tableCell("d", "go/x@1", "mosquitto", holds)}, nil)

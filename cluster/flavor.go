@@ -178,7 +178,7 @@ func check(config Config) (flavor, Config, error) {
 		return nil, config, fmt.Errorf("endpoints are for the flavor external, not %s; leave them out or set flavor external", config.Flavor)
 	}
 	if !config.Foreign() && config.QueueLimit != 0 || config.QueueLimit < 0 {
-		return nil, config, fmt.Errorf("queue limit %d: it is the number of messages that an external broker keeps for a session, at least 1; of %s it is known, leave it out", config.QueueLimit, config.Flavor)
+		return nil, config, fmt.Errorf("queue limit %d: it is the number of messages that an external broker keeps for a session, at least 1; leave it out for %s", config.QueueLimit, config.Flavor)
 	}
 	if err := checkLogin(config); err != nil {
 		return nil, config, err

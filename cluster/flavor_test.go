@@ -38,7 +38,7 @@ func TestConfig(t *testing.T) {
 		{"settings of somebody else's", Config{Flavor: "external", Endpoints: []string{"h:1"}, Settings: map[string]any{"a": 1}}, "external takes no settings"},
 		{"no endpoints", Config{Flavor: "external"}, "external needs endpoints"},
 		{"endpoint", Config{Flavor: "external", Endpoints: []string{"host"}}, "not host:port"},
-		{"queue limit of a broker of ours", Config{Flavor: "mosquitto", QueueLimit: 5}, "of mosquitto it is known"},
+		{"queue limit of a broker of ours", Config{Flavor: "mosquitto", QueueLimit: 5}, "leave it out for mosquitto"},
 		{"queue limit below 1", Config{Flavor: "external", Endpoints: []string{"a:1"}, QueueLimit: -1}, "at least 1"},
 		{"endpoint twice", Config{Flavor: "external", Endpoints: []string{"lb:1", "b:1", "lb:1"}}, "endpoint lb:1 is named twice"},
 		{"endpoints elsewhere", Config{Endpoints: []string{"h:1"}}, "set flavor external"},

@@ -57,8 +57,8 @@ const (
 	// RobustMQ sends four times, 5 s apart, before it gives up a message, and
 	// nothing to other clients meanwhile.
 	quietFor = 30 * time.Second
-	// releasedFor is for how long a drain waits for PUBREL: longer than the judge's pubrelBound.
-	releasedFor = 45 * time.Second
+	// releaseSlack has a drain wait for PUBREL longer than the judge allows a broker.
+	releaseSlack = 10 * time.Second
 	slack       = 5 * time.Second
 )
 
@@ -213,7 +213,7 @@ func (s *session) loaded(ctx context.Context) bool {
 }
 
 // drain ends the publishers with a marker on each stream, brings every
-// subscriber back, waits for what is still to come, and ends the subscribers.
+// subscriber back, waits for what is still to come, PUBRELs included, and ends the subscribers.
 func (s *session) drain(ctx context.Context, bound time.Duration) {
 	s.load.settle(s, stateDraining, nil)
 	defer s.load.settle(s, stateDone, nil)
@@ -282,14 +282,14 @@ func (s *session) await(ctx context.Context, bound time.Duration) {
 // by PUBREC before it came back. The client's application may have the message already, so that
 // nothing else waits for PUBREL.
 func (s *session) awaitReleases(ctx context.Context) {
-	t := s.load.stage.tap
+	t, processes := s.load.stage.tap, slices.Concat(s.plan.listeners()...)
 	if t == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, releasedFor)
+	ctx, cancel := context.WithTimeout(ctx, stallBound(s.load.tier)+releaseSlack)
 	defer cancel()
 	for said := false; ctx.Err() == nil; hold(ctx, 100*time.Millisecond) {
-		n := t.wire.unreleased()
+		n := t.wire.unreleased(processes)
 		if n == 0 {
 			return
 		}

@@ -65,14 +65,17 @@ func newWire(rec *history.Recorder, clock history.Clock, run string, nodes []str
 	return w
 }
 
-// unreleased counts the messages of QoS 2 that clients answered by PUBREC on an earlier connection
-// of their session, and for which they had no PUBREL since. Clients that are away do not count.
-func (w *wire) unreleased() (n int) {
+// unreleased counts messages of QoS 2 that processes answered by PUBREC on an earlier connection of
+// their session. The broker has neither released nor resent them. Clients that are away do not
+// count.
+func (w *wire) unreleased(processes []int32) (n int) {
 	w.mu.Lock()
 	sessions := slices.Collect(maps.Values(w.sessions))
 	w.mu.Unlock()
 	for _, s := range sessions {
-		n += s.unreleased()
+		if slices.Contains(processes, s.process) {
+			n += s.unreleased()
+		}
 	}
 	return n
 }
@@ -82,12 +85,23 @@ func (s *wireSession) unreleased() (n int) {
 	defer s.mu.Unlock()
 	for _, list := range s.ids[1].taken {
 		for _, t := range list {
-			if s.up && !t.freed && s.begun <= t.conn && t.conn < s.at {
+			if s.up && !t.freed && s.begun <= t.conn && t.conn < s.at && !s.ids[1].sentAgain(t.message) {
 				n++
 			}
 		}
 	}
 	return n
+}
+
+// sentAgain reports whether a message was sent once more on a later connection, with whatever
+// packet id.
+func (m *messageIDs) sentAgain(of message) bool {
+	for _, page := range m.pages {
+		if page != nil && slices.ContainsFunc(page[:], func(o message) bool { return o.stream == of.stream && o.seq == of.seq && o.conn > of.conn }) {
+			return true
+		}
+	}
+	return false
 }
 
 // connect writes down a CONNECT and follows its connection.
@@ -348,11 +362,14 @@ func (m *messageIDs) take(id uint16, of message, conn int32, accepted bool) {
 		m.taken = map[uint16][]takenMessage{}
 	}
 	of.conn = conn
+	freed := false
 	list := slices.DeleteFunc(m.taken[id], func(t takenMessage) bool {
-		return t.conn < conn || t.stream == of.stream && t.seq == of.seq
+		same := t.stream == of.stream && t.seq == of.seq
+		freed = freed || same && t.freed && t.conn == conn
+		return t.conn < conn || same
 	})
 	if accepted {
-		list = append(list, takenMessage{message: of})
+		list = append(list, takenMessage{of, freed})
 	}
 	m.taken[id] = list[max(0, len(list)-maxTaken):]
 }

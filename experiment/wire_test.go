@@ -114,10 +114,20 @@ func TestWhatWaitsForPubrel(t *testing.T) {
 		then func(s *wireSession)
 		want int
 	}{
-		"still there":    {func(*wireSession) {}, 0},
-		"away":           {func(s *wireSession) { s.up = false }, 0},
-		"back":           {func(s *wireSession) { s.greet(1, true) }, 1},
-		"back, anew":     {func(s *wireSession) { s.greet(1, false) }, 0},
+		"still there": {func(*wireSession) {}, 0},
+		"away":        {func(s *wireSession) { s.up = false }, 0},
+		"back":        {func(s *wireSession) { s.greet(1, true) }, 1},
+		"back, anew":  {func(s *wireSession) { s.greet(1, false) }, 0},
+		"back, sent again with another id": {func(s *wireSession) {
+			s.greet(1, true)
+			s.ids[1].set(8, message{stream: 3, conn: 1, seq: 1})
+		}, 0},
+		"back, answered twice and completed": {func(s *wireSession) {
+			for _, kind := range []tap.Type{tap.Pubrel, tap.Pubrec, tap.Pubcomp} {
+				s.ids[1].about(&tap.Packet{Kind: kind, ID: 7}, 0)
+			}
+			s.greet(1, true)
+		}, 0},
 		"back, replaced": {func(s *wireSession) { s.greet(2, true); s.greet(1, false) }, 1},
 		"back, released": {func(s *wireSession) { s.greet(1, true); s.ids[1].about(&tap.Packet{Kind: tap.Pubrel, ID: 7}, 1) }, 0},
 		"back, completed": {func(s *wireSession) {
@@ -136,7 +146,8 @@ func TestWhatWaitsForPubrel(t *testing.T) {
 		s.ids[1].set(7, message{stream: 3, seq: 1})
 		s.ids[1].about(&tap.Packet{Kind: tap.Pubrec, ID: 7}, 0)
 		test.then(s)
-		if n := (&wire{sessions: map[string]*wireSession{"sub-1": s}}).unreleased(); n != test.want {
+		w := &wire{sessions: map[string]*wireSession{"sub-1": s, "other": {process: 1}}}
+		if n := w.unreleased([]int32{0}); n != test.want {
 			t.Errorf("%s: %d messages wait for PUBREL, want %d", name, n, test.want)
 		}
 	}

@@ -52,7 +52,7 @@ type Request struct {
 	Params      map[string]any // as the landing shows them, with defaults filled in
 	Duration    time.Duration  // until it heals by itself; 0: 10 s
 	JournalCall int            // the journal's entry that asked for it
-	ByHand      bool           // somebody asked for it, and not the scenario
+	ByHand      bool           // a person or an agent asked for it, and not the scenario
 
 	// Admit refuses the fault before anything is known of it but its target, from
 	// all faults so far. It must not call the engine; nil admits it.

@@ -18,7 +18,7 @@ type Landing struct {
 	Rolling   bool              `json:"rolling,omitempty"` // each node in turn, and so back: its heal ends the processes of nodes
 	Forges    bool              `json:"forges,omitempty"`  // bytes may arrive changed, and nobody can notice
 	Call      int               `json:"call"`              // the journal's entry that asked for it
-	ByHand    bool              `json:"by_hand,omitempty"` // somebody asked for it, and not the scenario
+	ByHand    bool              `json:"by_hand,omitempty"` // a person or an agent asked for it, and not the scenario
 	Times     LandingTimes      `json:"times"`
 	Proofs    []ProofRecord     `json:"proofs"`
 	State     LandingState      `json:"state"`

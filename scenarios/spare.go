@@ -41,7 +41,7 @@ func (s *Scenario) Spared(c cluster.Config, t Tier) (less *Scenario, tier Tier, 
 		return s, t, rate, ""
 	}
 	whose := "as this broker keeps %.0f for a session"
-	if c.Foreign() {
+	if c.Foreign() && c.QueueLimit == 0 {
 		whose = "as many brokers keep %.0f for a session and no more"
 	}
 	return s, t, rate, strings.Join(append(changes, fmt.Sprintf(whose, limit)), ", ")

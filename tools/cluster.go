@@ -42,6 +42,7 @@ func configParam() Param {
 		{Name: "containers", Type: Array, Items: String, Unlisted: true},
 		{Name: "protocol", Type: String, Enum: []string{contract.MQ9}, About: "external: endpoints are NATS listeners", Unlisted: true},
 		{Name: "pids", Type: Array, Items: Integer, Unlisted: true},
+		{Name: "queue_limit", Type: Integer, Unlisted: true},
 		{Name: "username", Type: String, Unlisted: true}, {Name: "password", Type: String, Secret: true, Unlisted: true},
 		{Name: "profile", Type: String, Enum: []string{"tested", "as-shipped"}, About: "as-shipped: the vendor's defaults"},
 		{Name: "settings", Type: Object, About: "the flavor's own keys"},

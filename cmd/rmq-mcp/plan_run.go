@@ -37,8 +37,8 @@ func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most in
 	if most < 0 {
 		return fmt.Errorf("plan run: --most is %d, expected 1 or more", most)
 	}
-	if theirs.Username+theirs.CA != "" && len(theirs.Endpoints) == 0 {
-		return errors.New("plan run: --username and --ca are for external brokers; give --endpoint HOST:PORT for each of their nodes")
+	if (theirs.Username+theirs.CA != "" || theirs.QueueLimit != 0) && len(theirs.Endpoints) == 0 {
+		return errors.New("plan run: --username, --ca and --queue-limit are for external brokers; give --endpoint HOST:PORT for each of their nodes")
 	}
 	dir, err := a.state()
 	if err != nil {
@@ -129,7 +129,7 @@ func (a *app) runAttempt(ctx context.Context, out io.Writer, dir string, r *plan
 func clusterOf(m plan.Missing, theirs cluster.Config) cluster.Config {
 	config := m.Item.Model.Cluster()
 	if config.Foreign() {
-		config.Endpoints, config.Username, config.CA = theirs.Endpoints, theirs.Username, theirs.CA
+		config.Endpoints, config.Username, config.CA, config.QueueLimit = theirs.Endpoints, theirs.Username, theirs.CA, theirs.QueueLimit
 	}
 	return config
 }

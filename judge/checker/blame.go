@@ -120,8 +120,8 @@ func (w *wire) lostBy(process, stream int32, seq int64) shown {
 			return byBroker("that the broker sent it, and later had no session when the client asked for it", append(rows, int64(to.first), gone.asked, gone.row)...)
 		case client.cleanAfter(int64(to.first)):
 			return bySDK("that the broker sent it, and that the subscriber's client asked for a clean session before it acknowledged it", append(rows, int64(to.first))...)
-		case client.wentOn(to) && !w.mute(process) && to.taken >= 0 && to.freed < 0:
-			return byBroker("that the client answered PUBREC, and that the broker sent no PUBREL in that session", append(rows, int64(to.first), int64(to.taken))...)
+		case client.wentOn(to) && !w.mute(process) && to.state == received:
+			return byBroker("that the broker never answered the PUBREC of the client by PUBREL", append(rows, int64(to.first), int64(to.taken))...)
 		case client.wentOn(to) && !w.mute(process):
 			return byBroker("that the broker sent it on a connection that ended, and not again when the session went on", append(rows, int64(to.first))...)
 		}

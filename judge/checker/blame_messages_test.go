@@ -155,7 +155,7 @@ func lossStories() []blameStory {
 		{"never released", "qos2-no-loss", func(s *story) {
 			s.acked(q2, 0, 0)
 			s.toClient(sub, "publish", 90, s.of(q2, 0)).packet(sub, "pubrec", 90, s.of(q2, 0)).disconnect(sub).connect(sub, true).marker(q2, 1, history.OK).deliver(sub, q2, 1, history.FlagEnd)
-		}, broker, "the client answered PUBREC, and that the broker sent no PUBREL in that session"},
+		}, broker, "the broker never answered the PUBREC of the client by PUBREL"},
 		{"not released again when the session went on", "qos2-no-loss", func(s *story) {
 			s.acked(q2, 0, 0)
 			releasedTo(s, q2).disconnect(sub).connect(sub, true).marker(q2, 1, history.OK).deliver(sub, q2, 1, history.FlagEnd)

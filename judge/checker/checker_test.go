@@ -135,6 +135,14 @@ func TestCheckers(t *testing.T) {
 			s.run.Cluster.Queue, s.run.Cluster.QueueTold, s.run.Cluster.Lacks = 100, true, map[string]string{history.LacksLimits: "not known"}
 			s.join(sub).disconnect(sub).acked(q1, 0, 199).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 99)
 		}, pass, map[string]int64{"over_limit": 100}, ""},
+		{"a broker drops the oldest of what an operator says that it keeps", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue, s.run.Cluster.QueueTold, s.run.Cluster.Lacks = 100, true, map[string]string{history.LacksLimits: "not known"}
+			s.join(sub).disconnect(sub)
+			for seq := range int64(20) {
+				s.acked(q1, 10*seq, 10*seq+9).wait(time.Second)
+			}
+			s.connect(sub, true).delivered(sub, q1, 100, 199)
+		}, pass, map[string]int64{"over_limit": 100}, ""},
 		{"fewer waited than an operator says that a broker keeps", "qos1-no-loss", func(s *story) {
 			s.run.Cluster.Queue, s.run.Cluster.QueueTold, s.run.Cluster.Lacks = 1000, true, map[string]string{history.LacksLimits: "not known"}
 			s.join(sub).disconnect(sub).acked(q1, 0, 199).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 99)

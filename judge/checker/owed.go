@@ -152,7 +152,7 @@ func (t *toll) excuse(r *verdict.Result, of func(excuse) weight, q *queues) {
 	said := ""
 	for why, n := range t {
 		e := excuses[why]
-		if n == 0 || e.but == "" {
+		if n == 0 || e.but == "" || of(e) != allowed && of(e) != unknown {
 			continue
 		}
 		if e.but != said {

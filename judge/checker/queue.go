@@ -12,10 +12,11 @@ import (
 // of messages of QoS 1 and 2 for a client that is away or slow. Only messages that came
 // in the end have waited in a queue; a lost one was in none.
 type queues struct {
-	limit int64     // messages of one session; 0: none. Where it is not known, as few as it may be.
-	known bool      // it is this broker's, and not what some have
-	got   []bitmap  // by pair
-	taken [][]int32 // first deliveries of QoS 1 and 2, by process and slot
+	limit  int64     // messages of one session; 0: none. Where it is not known, as few as it may be.
+	known  bool      // it is this broker's, and not what some have
+	newest bool      // the broker drops the newest message; otherwise it may drop the oldest
+	got    []bitmap  // by pair
+	taken  [][]int32 // first deliveries of QoS 1 and 2, by process and slot
 }
 
 // fewestKept is how many messages a broker of which nothing is known may keep for a
@@ -27,7 +28,8 @@ const slot = int64(100e6)
 
 func newQueues(ctx Context, r *route) *queues {
 	c := ctx.Run.Cluster
-	q := &queues{limit: int64(c.Queue), known: c.QueueTold || c.Lacks[history.LacksLimits] == "" && c.Queue != history.UnknownQueue}
+	ours := c.Lacks[history.LacksLimits] == "" && c.Queue != history.UnknownQueue
+	q := &queues{limit: int64(c.Queue), known: ours || c.QueueTold, newest: ours}
 	if !q.known && (q.limit <= 0 || q.limit > fewestKept) {
 		q.limit = fewestKept
 	}
@@ -63,8 +65,8 @@ func counted(slots []int32, at int64) []int32 {
 
 // full returns for each slot whether a process's queue may have been at the limit; from
 // the last on nothing changes. A message counts from its call on, and until the end of
-// the slot after its delivery: its acknowledgement makes room. A broker whose limit is
-// not known may drop the oldest message in place of the newest. For such a broker a full
+// the slot after its delivery: its acknowledgement makes room. A broker of somebody else
+// may drop the oldest message in place of the newest. For such a broker a full
 // slot makes the slots before it count as full too, back to the last empty queue. There
 // what came and went within a slot does not count: at a high rate it would excuse every
 // loss.
@@ -80,7 +82,7 @@ func (l *ledger) full(process int32) []bool {
 		}
 		full[i] = waiting >= q.limit || q.known && waiting+now+before >= q.limit
 		before = now
-		if full[i] && !q.known {
+		if full[i] && !q.newest {
 			for ; filled < i; filled++ {
 				full[filled] = full[filled] || filled >= began
 			}
@@ -248,13 +250,13 @@ type backlog struct {
 	first, last []int64 // by leave: when one was acknowledged first, and when one was called last
 }
 
-// passedOver reports whether a broker whose limit is not known kept an older message and a
+// passedOver reports whether a broker of somebody else kept an older message and a
 // newer one of a stream for a client that was away, and not this one. No limit does that:
 // all later messages are missing too where the newest are dropped, and all earlier ones
 // where the oldest are. No fault may have disturbed the absence: messages on their way to
 // a dead connection wait in no queue, and a cluster that was cut apart changes their order.
 func (r *rooms) passedOver(process, stream int32, m *message) bool {
-	if r.ledger.queues.known {
+	if r.ledger.queues.newest {
 		return false
 	}
 	at := [2]int32{process, stream}

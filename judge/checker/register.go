@@ -228,12 +228,11 @@ func search(ops []porcupine.Operation) porcupine.CheckResult {
 	return porcupine.Illegal
 }
 
-// operations are the writes and reads of a topic until a time. A write that
-// failed never was, unless the wire shows that the broker took it, or the broker did not say
-// why it failed: then its outcome is unknown, as a cluster may store what its leader could not
-// confirm. A write of unknown outcome may end at any time, which makes a search long, and need
-// not. A write without a read can be the last or never have been, and is left out. Any other
-// had ended when the first read that saw it did. A further copy of a write matters to the reads alone that saw it, of which
+// operations are the writes and reads of a topic until a time. A failed write never was, with two
+// exceptions, whose outcome is unknown: the broker took it on the wire, or the broker gave no
+// reason, as a cluster may store a write without confirming it. Such a write may end at any time,
+// and that makes a search long. Without a read it is left out: it can be the last, or never have
+// been. Otherwise it ended at the end of the first read that saw it. A further copy of a write matters to the reads alone that saw it, of which
 // the write itself explains one.
 func (c *register) operations(topic int, until int64) (ops []porcupine.Operation) {
 	seen := map[int64]sight{}

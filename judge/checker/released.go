@@ -49,16 +49,18 @@ func (l *ledger) anew(p *packet) bool {
 	return from == nil || from.begun > 1
 }
 
-// setBack reports whether a broker may have come back without what it had sent of a message.
-// It may where its vendor does not promise durability, and a node may have ended since the
-// message was published and before the connection with the second PUBLISH.
+// setBack reports whether a broker may have come back without what it had sent of a message,
+// before the connection with the second PUBLISH.
 func (l *ledger) setBack(p *packet, open *exchange) bool {
-	if l.durable || p.conn == open.conn {
-		return false
-	}
+	return p.conn != open.conn && l.mayForget(p.stream, p.seq, p.time)
+}
+
+// mayForget reports whether a broker may have forgotten until a time what it had sent of a
+// message. It may if its vendor does not promise durability, and a node may have ended since the
+// message was published.
+func (l *ledger) mayForget(stream int32, seq, until int64) bool {
 	ends := slices.DeleteFunc(slices.Clone(l.landings), func(f history.Landing) bool { return !f.Ends })
-	called := l.calledAt(p.stream, p.seq)
-	return l.bereft <= p.time || overlap(history.Windows(ends), called, p.time)
+	return !l.durable && (l.bereft <= until || overlap(history.Windows(ends), l.calledAt(stream, seq), until))
 }
 
 // releaseTwice sends one PUBLISH again after its PUBREL.

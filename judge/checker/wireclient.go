@@ -115,7 +115,7 @@ func (c *wireClient) control(p *packet, value float64) {
 	case p.kind == disconnectPacket && !p.toClient:
 		c.leave(p, value)
 	case p.kind == closedPacket:
-		if g := c.greetedOn(p.conn); g != nil {
+		if g := c.greetedOn(p.conn); g != nil && g.closed == 0 {
 			g.closed = p.time
 		}
 	case p.kind == unreadPacket:
