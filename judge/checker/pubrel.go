@@ -20,9 +20,9 @@ var claimBrokerPubrel = Entry{
 }
 
 // pubrels judges that a broker continues an exchange of QoS 2 when its client comes back. PUBREL, or
-// the message again, follows a PUBREC of an earlier connection. It judges clients whose last connection lasted for long enough without a fault.
-// Libraries that hand a message to the application on PUBLISH do not notice. Libraries that wait
-// for PUBREL never hand it over.
+// the message again, follows a PUBREC of an earlier connection. It judges clients whose last
+// connection lasted for long enough without a fault. Libraries that hand a message to the
+// application on PUBLISH do not notice. Libraries that wait for PUBREL never hand it over.
 type pubrels struct {
 	ledger *ledger
 	bound  int64        // nanoseconds that a broker may take
