@@ -126,7 +126,12 @@ func unreleased(x *exam, topic string) (*client, *packet) {
 	return c, first
 }
 
+// sendsAgain has a check wait for what a broker sends again after a reconnect. MQTT does not say how
+// soon: nats-server does by default after 30 s.
+func (x *exam) sendsAgain() { x.wait *= 4 }
+
 func resendsPublish(x *exam) {
+	x.sendsAgain()
 	for _, qos := range []byte{1, 2} {
 		c, first := unacknowledged(x, "t", qos)
 		c.drop()
@@ -138,6 +143,7 @@ func resendsPublish(x *exam) {
 }
 
 func resendHasDup(x *exam) {
+	x.sendsAgain()
 	for _, qos := range []byte{1, 2} {
 		c, _ := unacknowledged(x, "t", qos)
 		c.drop()
@@ -149,6 +155,7 @@ func resendHasDup(x *exam) {
 }
 
 func resendsPubrel(x *exam) {
+	x.sendsAgain()
 	c, first := unreleased(x, "t")
 	c.drop()
 	again, _ := x.connect("again", x.to, named(c.id), lasting)
