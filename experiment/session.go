@@ -59,7 +59,7 @@ const (
 	quietFor = 30 * time.Second
 	// releaseSlack has a drain wait for PUBREL longer than the judge allows a broker.
 	releaseSlack = 10 * time.Second
-	slack       = 5 * time.Second
+	slack        = 5 * time.Second
 )
 
 // begin provisions the SDK, starts the subscribers, brings each group into
