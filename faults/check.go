@@ -21,7 +21,7 @@ type Check struct {
 
 // errShared is what a check answers that cannot tell: another fault acts on the
 // same thing, and its own heal will be read back.
-var errShared = errors.New("not read: another fault acts there")
+var errShared = errors.New(history.UnreadLink)
 
 // unnumbered is a check that answers no number.
 func unnumbered(name string, read func(context.Context) error) Check {

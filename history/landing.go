@@ -130,6 +130,9 @@ type ProofRecord struct {
 	Why     string   `json:"why,omitempty"`
 }
 
+// UnreadLink is the state of a check of a heal that could not look at its link.
+const UnreadLink = "not read: another fault acts there"
+
 // Moment is the part of an injection in which a sample was taken.
 type Moment string
 

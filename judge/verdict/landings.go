@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
@@ -23,7 +24,48 @@ func DecideLandings(run *history.Run, landings []history.Landing) (decided []his
 		}
 		never = rest
 	}
+	for i := range decided {
+		l := &decided[i]
+		if link := unreadLink(decided, i); link != "" && l.Healed == history.HealVerified {
+			l.Healed, l.Reasons = history.HealPending, append(l.Reasons, link+": another fault acted there, and no later heal looked at it")
+		}
+	}
 	return decided, never
+}
+
+// unreadLink returns the check of a link that the heal of a landing could not read, and that no
+// heal of another fault has read since; "" for none.
+func unreadLink(all []history.Landing, of int) string {
+	for _, p := range all[of].Proofs {
+		last := lastAfter(p)
+		if last.State != history.UnreadLink {
+			continue
+		}
+		read := slices.ContainsFunc(all, func(l history.Landing) bool {
+			return slices.ContainsFunc(l.Proofs, func(o history.ProofRecord) bool {
+				s := lastAfter(o)
+				return linkOf(o) == linkOf(p) && s.OK && s.State != history.UnreadLink && s.TimeNS >= last.TimeNS
+			})
+		})
+		if !read {
+			return p.Name
+		}
+	}
+	return ""
+}
+
+// lastAfter returns the last sample of a check after its heal; none of any other proof.
+func lastAfter(p history.ProofRecord) (last history.Sample) {
+	if after := at(p, history.After); p.Role == history.RoleHeal && len(after) > 0 {
+		last = after[len(after)-1]
+	}
+	return last
+}
+
+// linkOf returns the link that a check is about: the end of its name.
+func linkOf(p history.ProofRecord) string {
+	_, link, _ := strings.Cut(p.Name, " from ")
+	return link
 }
 
 // healedEarly says how much of its time a fault had, where somebody asked to heal it
