@@ -47,7 +47,7 @@ func TestPlanRunElsewhere(t *testing.T) {
 		{"external", []string{"--endpoint", nobody, "--endpoint", nobody}, 2, "is left out"},
 		{"external", []string{"--endpoint", nobody}, exitHarness, nobody},
 		{"reference", []string{"--endpoint", nobody}, exitHarness, "no scenario of elsewhere is on an external broker; leave --endpoint out"},
-		{"reference", []string{"--username", "somebody"}, exitHarness, "--username and --ca are for external brokers"},
+		{"reference", []string{"--username", "somebody"}, exitHarness, "--username, --ca and --queue-limit are for external brokers"},
 	} {
 		dir, file := t.TempDir(), filepath.Join(t.TempDir(), "plan.md")
 		text := strings.Replace(elsewhere, "FLAVOR", test.flavor, 1)

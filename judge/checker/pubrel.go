@@ -15,8 +15,6 @@ var claimBrokerPubrel = Entry{
 		Text:   "When a Client reconnects with CleanSession set to 0, both the Client and Server MUST re-send any unacknowledged PUBLISH Packets and PUBREL Packets using their original Packet Identifiers.",
 		Source: "MQTT 3.1.1 section 4.4 [MQTT-4.4.0-1]; MQTT 5.0 section 4.4 [MQTT-4.4.0-1]"},
 	Category: Durability, Checker: "pubrel@1", Protocols: mqtt, New: newPubrels, NeedsComplete: true, Timed: true, canary: forgetPubrel,
-	Unjudged: oneCopy,
-	Notice:   Notice{"messages of QoS 2 that were not released after their client came back", "mqtt/publish-crash-reconnect"},
 }
 
 // pubrels judges that a broker continues an exchange of QoS 2 when its client comes back. PUBREL, or
@@ -26,6 +24,7 @@ var claimBrokerPubrel = Entry{
 type pubrels struct {
 	ledger *ledger
 	bound  int64        // nanoseconds that a broker may take
+	spoilt string       // why the broker may have lost what it had of its exchanges; "" for none
 	of     []resumption // by process
 	judged int64        // exchanges continued on a later connection
 }
@@ -47,7 +46,13 @@ type resumption struct {
 }
 
 func newPubrels(ctx Context) Checker {
-	return &pubrels{ledger: ctx.ledger, bound: max(pubrelBound, stallBound(ctx.Run.Budget)), of: make([]resumption, len(ctx.Tables.Processes))}
+	c := &pubrels{ledger: ctx.ledger, bound: max(pubrelBound, stallBound(ctx.Run.Budget)), of: make([]resumption, len(ctx.Tables.Processes))}
+	run := Circumstances{Nodes: ctx.Run.Cluster.Nodes}
+	for _, l := range ctx.Landings {
+		run.Faults = append(run.Faults, history.PlannedFault{Type: l.Type, Target: l.Target})
+	}
+	c.spoilt = oneCopy(run)
+	return c
 }
 
 func (c *pubrels) fork() Checker {
@@ -106,6 +111,9 @@ func (c *pubrels) continues(p *packet, last packet) {
 }
 
 func (c *pubrels) Result(*closing) verdict.Result {
+	if c.spoilt != "" {
+		return unjudged(c.spoilt)
+	}
 	var found findings
 	l, unseen := c.ledger, int64(0)
 	for process := range c.of {

@@ -33,8 +33,8 @@ func DecideLandings(run *history.Run, landings []history.Landing) (decided []his
 	return decided, never
 }
 
-// unreadLink returns the check of a link that the heal of a landing could not read, and that no
-// heal of another fault has read since; "" for none.
+// unreadLink returns a check that the heal of a landing could not read. No heal of another fault
+// has looked at its link since. "" stands for none.
 func unreadLink(all []history.Landing, of int) string {
 	for _, p := range all[of].Proofs {
 		last := lastAfter(p)
