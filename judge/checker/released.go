@@ -59,8 +59,13 @@ func (l *ledger) setBack(p *packet, open *exchange) bool {
 // message. It may if its vendor does not promise durability, and a node may have ended since the
 // message was published.
 func (l *ledger) mayForget(stream int32, seq, until int64) bool {
+	return !l.durable && l.mayHaveEnded(l.calledAt(stream, seq), until)
+}
+
+// mayHaveEnded reports whether the process of a node may have ended between two times.
+func (l *ledger) mayHaveEnded(from, until int64) bool {
 	ends := slices.DeleteFunc(slices.Clone(l.landings), func(f history.Landing) bool { return !f.Ends })
-	return !l.durable && (l.bereft <= until || overlap(history.Windows(ends), l.calledAt(stream, seq), until))
+	return l.bereft <= until || overlap(history.Windows(ends), from, until)
 }
 
 // releaseTwice sends one PUBLISH again after its PUBREL.

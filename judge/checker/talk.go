@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"slices"
+
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -292,6 +294,19 @@ func (x *exchanges) at(id int64) *exchange {
 		}
 	}
 	return nil
+}
+
+// find returns the packet id of the first exchange that fits, or None.
+func (x *exchanges) find(fits func(*exchange) bool) int64 {
+	for i, page := range x.pages {
+		if page == nil {
+			continue
+		}
+		if at := slices.IndexFunc(page[:], func(e exchange) bool { return e.known && fits(&e) }); at >= 0 {
+			return int64(i<<6 + at)
+		}
+	}
+	return history.None
 }
 
 func (x *exchanges) set(id int64, e exchange) *exchange {

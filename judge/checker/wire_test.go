@@ -131,6 +131,38 @@ func TestWireClaims(t *testing.T) {
 			got(s, 2, q1, 1, 0)
 			got(s, 2, q1, 1, 0)
 		}, fail, "message 1"},
+		{"another packet id for a client that came back", "broker-resend-dup", func(s *story) {
+			got(s.acked(q1, 0, 0), 1, q1, 0, 0)
+			got(s.disconnect(sub).connect(sub, true), 2, q1, 0, 0)
+		}, fail, "with packet id 2, without DUP; it had packet id 1 before its client came back"},
+		{"another packet id with DUP", "broker-resend-dup", func(s *story) {
+			got(s.acked(q1, 0, 0), 1, q1, 0, 0)
+			got(s.disconnect(sub).connect(sub, true), 2, q1, 0, history.FlagDup)
+		}, unknown, ""},
+		{"another packet id on one connection", "broker-resend-dup", func(s *story) {
+			got(got(s.acked(q1, 0, 0), 1, q1, 0, 0), 2, q1, 0, 0)
+		}, unknown, ""},
+		{"another packet id in a new session", "broker-resend-dup", func(s *story) {
+			got(s.acked(q1, 0, 0), 1, q1, 0, 0)
+			got(s.disconnect(sub).connect(sub, false), 2, q1, 0, 0)
+		}, unknown, ""},
+		{"another packet id after an answer", "broker-resend-dup", func(s *story) {
+			got(s.acked(q1, 0, 0), 1, q1, 0, 0).packet(sub, "puback", 1, s.of(q1, 0))
+			got(s.disconnect(sub).connect(sub, true), 2, q1, 0, 0)
+		}, unknown, ""},
+		{"another packet id of a message that was published twice", "broker-resend-dup", func(s *story) {
+			e := s.publishing(q1, 0)
+			c := s.call(e)
+			sent(sent(s, 1, q1, 0, 0), 1, q1, 0, history.FlagDup).toClient(pub, "puback", 1, s.of(q1, 0))
+			s.ret(e, c, history.OK)
+			got(s, 1, q1, 0, 0)
+			got(s.disconnect(sub).connect(sub, true), 2, q1, 0, 0)
+		}, unknown, ""},
+		{"another packet id after the end of a node", "broker-resend-dup", func(s *story) {
+			got(s.acked(q1, 0, 0), 1, q1, 0, 0).fault(time.Second)
+			s.landings[len(s.landings)-1].Ends = true
+			got(s.wait(2*time.Second).disconnect(sub).connect(sub, true), 2, q1, 0, 0)
+		}, unknown, ""},
 		{"a retained copy", "broker-resend-dup", func(s *story) { got(s, 1, q1, 0, 0); got(s, 1, q1, 0, history.FlagRetain) }, unknown, ""},
 		{"two filters, two copies", "broker-resend-dup", func(s *story) {
 			s.tables.Processes[sub].Filters = append(s.tables.Processes[sub].Filters, history.Filter{Filter: "work/1", QoS: 1})
