@@ -34,8 +34,8 @@ type pubrels struct {
 // does by default after 30 s. The drain of a run waits for it.
 const pubrelBound = int64(40 * time.Second)
 
-// A resumption is the last connection of a client, and the exchanges of QoS 2 in its session
-// that wait for PUBREC or PUBREL: their last packet.
+// A resumption is the last connection of a client, and the PUBRECs of its session that wait for
+// PUBREL.
 type resumption struct {
 	conn  int32
 	row   int64 // of its CONNACK
@@ -67,8 +67,12 @@ func (c *pubrels) fork() Checker {
 func (c *pubrels) Add(b *history.Batch) {
 	packets := c.ledger.rows(b).packets
 	for i := range packets {
-		if p := &packets[i]; uint32(p.process) < uint32(len(c.of)) {
-			c.take(p, &c.of[p.process])
+		p := &packets[i]
+		if uint32(p.process) >= uint32(len(c.of)) {
+			continue
+		}
+		if r := &c.of[p.process]; len(r.waits) > 0 || p.kind == pubrecPacket || p.kind == connectPacket || p.kind == connackPacket {
+			c.take(p, r)
 		}
 	}
 }
@@ -85,29 +89,28 @@ func (c *pubrels) take(p *packet, r *resumption) {
 		}
 		r.conn, r.row, r.since = p.conn, p.row, p.time
 	case p.stream < 0 || p.sender() != 1 || p.conn < r.begun:
-	case p.kind == publishPacket && p.qos == 2:
-		if r.waits == nil {
-			r.waits = map[handed]packet{}
-		}
-		c.continues(p, r.waits[message])
-		r.waits[message] = *p
 	case p.kind == pubrecPacket && !p.refused():
-		if _, open := r.waits[message]; open {
+		if c.open(p) {
+			if r.waits == nil {
+				r.waits = map[handed]packet{}
+			}
 			r.waits[message] = *p
 		}
-	case p.kind == pubrelPacket:
-		c.continues(p, r.waits[message])
+	case p.kind == publishPacket, p.kind == pubrelPacket:
+		if before, waits := r.waits[message]; waits && before.conn < p.conn {
+			c.judged++
+		}
 		delete(r.waits, message)
 	case p.kind == pubrecPacket, p.kind == pubcompPacket:
 		delete(r.waits, message)
 	}
 }
 
-// continues counts an exchange with a PUBREC on an earlier connection.
-func (c *pubrels) continues(p *packet, last packet) {
-	if last.kind == pubrecPacket && last.conn < p.conn {
-		c.judged++
-	}
+// open reports whether a PUBREC begins to wait. One behind its PUBREL does not. Nor does one with a
+// PUBREL on the same connection that is known already, as the ledger is ahead: that is most of them.
+func (c *pubrels) open(p *packet) bool {
+	f := c.ledger.wire.to(p.process, p.stream, p.seq)
+	return f == nil || f.freed < 0 || int64(f.freed) > p.row && f.conn != p.conn
 }
 
 func (c *pubrels) Result(*closing) verdict.Result {
@@ -120,7 +123,7 @@ func (c *pubrels) Result(*closing) verdict.Result {
 		r := &c.of[process]
 		stayed := l.stayed(int32(process), r)
 		for _, p := range slices.SortedFunc(maps.Values(r.waits), func(a, b packet) int { return cmp.Compare(a.row, b.row) }) {
-			if p.kind != pubrecPacket || p.conn >= r.conn {
+			if p.conn >= r.conn {
 				continue
 			}
 			if stayed < c.bound || l.mayLack(&p, r.since) {
@@ -176,42 +179,43 @@ func (l *ledger) mayLack(p *packet, back int64) bool {
 		l.wire.mute(p.process) || l.route.get(p.process, p.stream).shared > 0 || l.wire.shared(p.process, p.stream, p.seq)
 }
 
-// forgetPubrel has a client answer a message by PUBREC on the connection before its last.
+// forgetPubrel has a client answer a message of its last connection on the one before.
 func forgetPubrel(ctx Context) *mutation {
 	l := ctx.ledger
-	c := newPubrels(ctx).(*pubrels)
-	last := make([]packet, len(c.of)) // by process: the last PUBREC
+	bound := newPubrels(ctx).(*pubrels).bound
 	m := &mutation{idle: "no client of QoS 2 came back to its session and stayed"}
-	m.apply = func(b *history.Batch) *history.Batch {
-		packets := l.rows(b).packets
-		for i := range packets {
-			p := &packets[i]
-			if uint32(p.process) >= uint32(len(c.of)) {
+	m.end = func() []history.Event {
+		for i := range l.wire.handed {
+			p := packet{process: int32(i / l.route.streams), stream: int32(i % l.route.streams), seq: history.None}
+			r := l.wire.clients[p.process].resumed()
+			if r.conn <= r.begun || l.stayed(p.process, &r) < bound {
 				continue
 			}
-			c.take(p, &c.of[p.process])
-			if p.kind == pubrecPacket && p.sender() == 1 && p.stream >= 0 && !p.refused() {
-				last[p.process] = *p
-			}
-		}
-		return b
-	}
-	m.end = func() []history.Event {
-		for process, p := range last {
-			r := &c.of[process]
-			if p.row == 0 || r.conn <= r.begun || l.stayed(int32(process), r) < c.bound || l.mayLack(&p, r.since) {
+			l.wire.handed[i].each(func(seq int64, f *flow) {
+				if p.seq < 0 && f.qos == 2 && f.taken >= 0 && f.freed >= 0 && f.conn == r.conn && !f.shared {
+					p.seq, p.row = seq, int64(f.taken)
+				}
+			})
+			if p.seq < 0 || l.mayLack(&p, r.since) {
 				continue
 			}
 			m.did = sentence("had %s answer %s by PUBREC on the connection before its last", l.process(p.process), l.message(p.stream, p.seq))
-			row := func(text string, flags history.Flags) history.Event {
-				return history.Event{
-					Index: p.row, Call: history.None, Time: time.Duration(r.since), Process: p.process, Conn: r.conn - 1, Kind: history.KindPacket, Via: history.ViaTap,
-					Text: text, Node: history.None, Stream: p.stream, Seq: p.seq, ID: p.id, QoS: 2, Flags: flags,
-				}
-			}
-			return []history.Event{row(history.PacketPublish, history.FlagToClient), row(history.PacketPubrec, 0)}
+			return []history.Event{{
+				Index: p.row, Call: history.None, Time: time.Duration(r.since), Process: p.process, Conn: r.conn - 1, Kind: history.KindPacket, Via: history.ViaTap,
+				Text: history.PacketPubrec, Node: history.None, Stream: p.stream, Seq: p.seq, ID: history.None,
+			}}
 		}
 		return nil
 	}
 	return m
+}
+
+// resumed returns the last connection of the client.
+func (c *wireClient) resumed() (r resumption) {
+	for _, g := range c.greeted {
+		if r.conn, r.row, r.since = g.conn, g.row, g.at; g.clean || !g.present {
+			r.begun = g.conn
+		}
+	}
+	return r
 }
