@@ -95,6 +95,7 @@ var All = [...]Entry{
 	claimBrokerQoS2Flow,
 	claimBrokerPubrel,
 	claimBrokerResendDup,
+	claimBrokerResendID,
 	claimBrokerPacketID,
 	claimBrokerConnackFirst,
 	claimSDKHonest,

@@ -9,19 +9,18 @@ var claimBrokerResendDup = Entry{
 	Claim: verdict.Claim{Name: "broker-resend-dup", Severity: verdict.P3, Wire: true,
 		Text:   "The DUP flag MUST be set to 1 by the Client or Server when it attempts to re-deliver a PUBLISH Packet.",
 		Source: "MQTT 3.1.1 section 3.3.1.1 [MQTT-3.3.1-1]"},
-	Category: Safety, Checker: "flagged@6", Protocols: mqtt, New: talks(flagged(verdict.Broker)), canary: strip(verdict.Broker),
+	Category: Safety, Checker: "flagged@5", Protocols: mqtt, New: talks(flagged(verdict.Broker)), canary: strip(verdict.Broker),
 }
 
 var claimSDKResendDup = Entry{
 	Claim: verdict.Claim{Name: "sdk-resend-dup", Severity: verdict.P3, Of: verdict.SDK, Wire: true,
 		Text:   "The DUP flag MUST be set to 1 by the Client or Server when it attempts to re-deliver a PUBLISH Packet.",
 		Source: "MQTT 3.1.1 section 3.3.1.1 [MQTT-3.3.1-1]"},
-	Category: Safety, Checker: "flagged@6", Protocols: mqtt, New: talks(flagged(verdict.SDK)), canary: strip(verdict.SDK),
+	Category: Safety, Checker: "flagged@5", Protocols: mqtt, New: talks(flagged(verdict.SDK)), canary: strip(verdict.SDK),
 }
 
 // flagged is that a PUBLISH which is sent again says so (MQTT-3.3.1-1): with
-// the packet id of the first, in one session, not answered yet. A broker that gives the message
-// another packet id when its client comes back sends it again, too (MQTT-4.4.0-1).
+// the packet id of the first, in one session, not answered yet.
 func flagged(of verdict.Party) rule {
 	side, name := who(of)
 	return rule{
@@ -29,11 +28,6 @@ func flagged(of verdict.Party) rule {
 		holds:  "%d PUBLISHes were sent again by the " + name + ", all of them with DUP",
 		nobody: "the " + name + " sent no PUBLISH again",
 		look: func(l *ledger, t *talker, p *packet, open *exchange) (string, bool) {
-			if side == 1 && !open.of(p) {
-				if before := l.renumbered(t, p); before >= 0 {
-					return sentence("was sent again by the broker with packet id %d, without DUP; it had packet id %d before its client came back", p.id, before), true
-				}
-			}
 			if !repeats(l, t, p, open) || open.state >= released || open.shared {
 				return "", false
 			}
@@ -46,22 +40,6 @@ func flagged(of verdict.Party) rule {
 			return sentence("was sent again by the %s with packet id %d, without DUP", name, p.id), true
 		},
 	}
-}
-
-// renumbered returns the packet id that a message had on an earlier connection of the session, if a
-// PUBLISH without DUP has another one and the client never answered the first; -1 for none. A
-// producer that sent the message again made it two. A node that ended may have forgotten the first.
-func (l *ledger) renumbered(t *talker, p *packet) int64 {
-	to := l.wire.to(p.process, p.stream, p.seq)
-	if to == nil || to.n < 2 || p.qos == 0 || p.flags&(history.FlagDup|history.FlagRetain) != 0 || !l.single(p.process, p.stream) {
-		return history.None
-	}
-	if from := l.wire.from(p.stream, p.seq); from == nil || from.n > 1 || l.mayHaveEnded(l.calledAt(p.stream, p.seq), p.time) {
-		return history.None
-	}
-	return t.open[1].find(func(e *exchange) bool {
-		return e.of(p) && e.session == t.session && e.conn < p.conn && e.state == published
-	})
 }
 
 // strip sends one PUBLISH again, without DUP.

@@ -40,8 +40,12 @@ func TestHealthyWire(t *testing.T) {
 	s.publish(q2, 10, history.OK).toClient(sub, "publish", 300, s.of(q2, 10)).packet(sub, "pubrec", 300, s.of(q2, 10))
 	plain.Stream, plain.Seq, plain.QoS = q2, 10, 2
 	s.add(plain)
+	s.publish(q1, 3, history.OK).toClient(sub, "publish", 301, s.of(q1, 3))
 	s.wait(11*time.Second).disconnect(sub).connect(sub, true).toClient(sub, "pubrel", 300, s.of(q2, 10)).packet(sub, "pubcomp", 300, s.of(q2, 10))
-	s.marker(q1, 3, history.OK).deliver(sub, q1, 3, history.FlagEnd).marker(q2, 11, history.OK).deliver(sub, q2, 11, history.FlagEnd).wait(41 * time.Second)
+	s.toClient(sub, "publish", 301, s.of(q1, 3), flagged2(true, history.FlagDup)).packet(sub, "puback", 301, s.of(q1, 3))
+	plain.Stream, plain.Seq, plain.QoS, plain.Flags = q1, 3, 1, history.FlagDup
+	s.add(plain)
+	s.marker(q1, 4, history.OK).deliver(sub, q1, 4, history.FlagEnd).marker(q2, 11, history.OK).deliver(sub, q2, 11, history.FlagEnd).wait(41 * time.Second)
 	ended := blank(history.KindDriver, history.None)
 	ended.Text = "ended: exit status 0"
 	s.add(ended)
@@ -73,7 +77,7 @@ func TestWireClaimsAreFrozen(t *testing.T) {
 	for _, c := range []struct {
 		frozen []string
 		want   int
-	}{{nil, len(WireClaims("")) - 4}, {[]string{"broker-acks", "sdk-packet-id"}, 2}, {WireClaims(""), len(WireClaims(""))}} {
+	}{{nil, len(WireClaims("")) - 5}, {[]string{"broker-acks", "sdk-packet-id"}, 2}, {WireClaims(""), len(WireClaims(""))}} {
 		run := &history.Run{Wire: true, Protocol: "mqtt3", WireClaims: c.frozen}
 		if got := withWire(run, nil); len(got) != c.want {
 			t.Errorf("frozen %v: judged by %v", c.frozen, got)
@@ -131,26 +135,26 @@ func TestWireClaims(t *testing.T) {
 			got(s, 2, q1, 1, 0)
 			got(s, 2, q1, 1, 0)
 		}, fail, "message 1"},
-		{"another packet id for a client that came back", "broker-resend-dup", func(s *story) {
+		{"another packet id for a client that came back", "broker-resend-id", func(s *story) {
 			got(s.acked(q1, 0, 0), 1, q1, 0, 0)
 			got(s.disconnect(sub).connect(sub, true), 2, q1, 0, 0)
 		}, fail, "with packet id 2, without DUP; it had packet id 1 before its client came back"},
-		{"another packet id with DUP", "broker-resend-dup", func(s *story) {
+		{"another packet id with DUP", "broker-resend-id", func(s *story) {
 			got(s.acked(q1, 0, 0), 1, q1, 0, 0)
 			got(s.disconnect(sub).connect(sub, true), 2, q1, 0, history.FlagDup)
 		}, unknown, ""},
-		{"another packet id on one connection", "broker-resend-dup", func(s *story) {
+		{"another packet id on one connection", "broker-resend-id", func(s *story) {
 			got(got(s.acked(q1, 0, 0), 1, q1, 0, 0), 2, q1, 0, 0)
 		}, unknown, ""},
-		{"another packet id in a new session", "broker-resend-dup", func(s *story) {
+		{"another packet id in a new session", "broker-resend-id", func(s *story) {
 			got(s.acked(q1, 0, 0), 1, q1, 0, 0)
 			got(s.disconnect(sub).connect(sub, false), 2, q1, 0, 0)
 		}, unknown, ""},
-		{"another packet id after an answer", "broker-resend-dup", func(s *story) {
+		{"another packet id after an answer", "broker-resend-id", func(s *story) {
 			got(s.acked(q1, 0, 0), 1, q1, 0, 0).packet(sub, "puback", 1, s.of(q1, 0))
 			got(s.disconnect(sub).connect(sub, true), 2, q1, 0, 0)
 		}, unknown, ""},
-		{"another packet id of a message that was published twice", "broker-resend-dup", func(s *story) {
+		{"another packet id of a message that was published twice", "broker-resend-id", func(s *story) {
 			e := s.publishing(q1, 0)
 			c := s.call(e)
 			sent(sent(s, 1, q1, 0, 0), 1, q1, 0, history.FlagDup).toClient(pub, "puback", 1, s.of(q1, 0))
@@ -158,7 +162,7 @@ func TestWireClaims(t *testing.T) {
 			got(s, 1, q1, 0, 0)
 			got(s.disconnect(sub).connect(sub, true), 2, q1, 0, 0)
 		}, unknown, ""},
-		{"another packet id after the end of a node", "broker-resend-dup", func(s *story) {
+		{"another packet id after the end of a node", "broker-resend-id", func(s *story) {
 			got(s.acked(q1, 0, 0), 1, q1, 0, 0).fault(time.Second)
 			s.landings[len(s.landings)-1].Ends = true
 			got(s.wait(2*time.Second).disconnect(sub).connect(sub, true), 2, q1, 0, 0)
