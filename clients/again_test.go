@@ -18,10 +18,7 @@ import (
 // ends a connection after its packets where another is to follow.
 func repeater(t *testing.T, protocol string, connections ...[]byte) string {
 	t.Helper()
-	connack := []byte{0x20, 2, 1, 0}
-	if protocol == contract.MQTT5 {
-		connack = []byte{0x20, 3, 1, 0, 0}
-	}
+	connack := greeting(protocol, 1)
 	var number atomic.Int32
 	return listener(t, 20*time.Second, func(conn net.Conn) {
 		packets := bufio.NewReader(conn)

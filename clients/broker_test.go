@@ -299,13 +299,18 @@ func forgetful(t testing.TB) string {
 	})
 }
 
+// greeting is a CONNACK that lets a client in; present is 1 if it has a session.
+func greeting(protocol string, present byte) []byte {
+	if protocol == contract.MQTT5 {
+		return []byte{0x20, 3, present, 0, 0}
+	}
+	return []byte{0x20, 2, present, 0}
+}
+
 // brusque is a broker that closes its first connection right after CONNACK.
 func brusque(t testing.TB, protocol string) string {
 	t.Helper()
-	connack := []byte{0x20, 2, 0, 0}
-	if protocol == contract.MQTT5 {
-		connack = []byte{0x20, 3, 0, 0, 0}
-	}
+	connack := greeting(protocol, 0)
 	var connections atomic.Int32
 	return listener(t, 20*time.Second, func(conn net.Conn) {
 		packets := bufio.NewReader(conn)
@@ -392,10 +397,7 @@ func losing(t testing.TB, protocol string) (address string, filters <-chan strin
 // each connection once it has read a little.
 func mute(t testing.TB, protocol string) string {
 	t.Helper()
-	connack := []byte{0x20, 2, 1, 0} // session present
-	if protocol == contract.MQTT5 {
-		connack = []byte{0x20, 3, 1, 0, 0}
-	}
+	connack := greeting(protocol, 1)
 	return listener(t, 10*time.Second, func(conn net.Conn) {
 		packets := bufio.NewReader(conn)
 		if _, _, err := readPacket(packets); err != nil { // CONNECT

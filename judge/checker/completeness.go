@@ -178,10 +178,7 @@ func (c *completeness) waiting(p, s int32, topic string) string {
 func (c *completeness) undrainedOf(p, s int32, topic string) string {
 	l := c.ledger
 	session, st := &l.sessions.of[p], &l.sends.streams[s]
-	until, drained := session.left, int64(0)
-	if session.connected {
-		until = max(session.ended, session.last)
-	}
+	until, drained := session.until(), int64(0)
 	if m := st.messages.at(st.end()); m != nil {
 		drained = m.called
 	}

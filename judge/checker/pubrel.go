@@ -156,11 +156,7 @@ func (c *pubrels) Result(*closing) verdict.Result {
 // is that of the connection: a library may not notice it. Clients whose packets are not all
 // recorded were not there.
 func (l *ledger) stayed(process int32, r *resumption) int64 {
-	s := &l.sessions.of[process]
-	until := s.left
-	if s.connected {
-		until = max(s.ended, s.last)
-	}
+	until := l.sessions.of[process].until()
 	if r.since == 0 || until == never || !l.wire.heard(process) {
 		return 0
 	}

@@ -35,14 +35,9 @@ func resentAsIs() rule {
 }
 
 // renumbered returns the packet id that a message had on an earlier connection of the session, if a
-// PUBLISH without DUP has another one and the client never answered the first; None otherwise. A
-// producer that sent the message again made it two. A node that ended may have forgotten the first.
+// PUBLISH without DUP has another one and the client never answered the first; None otherwise.
 func (l *ledger) renumbered(t *talker, p *packet) int64 {
-	to := l.wire.to(p.process, p.stream, p.seq)
-	if to == nil || to.n < 2 || p.qos == 0 || p.flags&(history.FlagDup|history.FlagRetain) != 0 || !l.single(p.process, p.stream) {
-		return history.None
-	}
-	if from := l.wire.from(p.stream, p.seq); from == nil || from.n > 1 || l.mayHaveEnded(l.calledAt(p.stream, p.seq), p.time) {
+	if p.qos == 0 || p.flags.Has(history.FlagDup) || !l.sentAgain(p) {
 		return history.None
 	}
 	return t.open[1].find(func(e *exchange) bool {
@@ -50,16 +45,28 @@ func (l *ledger) renumbered(t *talker, p *packet) int64 {
 	})
 }
 
+// sentAgain reports whether the message of a PUBLISH was one to the broker, which sent it to the
+// client more than once. A producer that sent the message again made it two. A node that ended may
+// have forgotten the first.
+func (l *ledger) sentAgain(p *packet) bool {
+	to := l.wire.to(p.process, p.stream, p.seq)
+	if to == nil || to.n < 2 || p.flags.Has(history.FlagRetain) || !l.single(p.process, p.stream) {
+		return false
+	}
+	from := l.wire.from(p.stream, p.seq)
+	return from != nil && from.n <= 1 && !l.mayHaveEnded(l.calledAt(p.stream, p.seq), p.time)
+}
+
 // renumber gives a PUBLISH that the broker sends again another packet id, and takes its DUP.
 func renumber(ctx Context) *mutation {
 	l := ctx.ledger
 	first := map[handed]int32{} // the connection on which a message was sent first
 	return onePacket(l, "the broker sent no PUBLISH again after a session was resumed", func(b *history.Batch, p *packet) (*history.Batch, string) {
-		if p.kind != publishPacket || p.sender() != 1 || p.stream < 0 || p.id < 0 || p.flags.Has(history.FlagRetain) || !l.canJudge(verdict.Broker, p) || !l.single(p.process, p.stream) {
+		if p.kind != publishPacket || p.sender() != 1 || p.stream < 0 || p.id < 0 || !l.canJudge(verdict.Broker, p) || !l.sentAgain(p) {
 			return nil, ""
 		}
-		to, from := l.wire.to(p.process, p.stream, p.seq), l.wire.from(p.stream, p.seq)
-		if to == nil || to.n < 2 || to.renewed > 0 || from == nil || from.n > 1 || l.mayHaveEnded(l.calledAt(p.stream, p.seq), p.time) {
+		to := l.wire.to(p.process, p.stream, p.seq)
+		if to.renewed > 0 {
 			return nil, ""
 		}
 		message := handed{p.process, p.stream, p.seq}

@@ -204,6 +204,14 @@ func (p *session) stays(from, to int64) bool {
 	return connected
 }
 
+// until returns when a process was there last: when it left, or ended; never if it was never there.
+func (p *session) until() int64 {
+	if p.connected {
+		return max(p.ended, p.last)
+	}
+	return p.left
+}
+
 // away returns the first time between two at which a process that is to be connected was
 // not, or the second.
 func (p *session) away(from, to int64) int64 {

@@ -195,10 +195,7 @@ func (c *willOnce) why(r *rooms, p int32, q *bequest) (why reason, waits string)
 func (c *willOnce) waits(p int32, q *bequest) string {
 	l := c.ledger
 	session := &l.sessions.of[p]
-	until := session.left
-	if session.connected {
-		until = max(session.ended, session.last)
-	}
+	until := session.until()
 	if until == never || l.calm(p, max(session.last, session.at, q.ended), until) < quiet {
 		return sentence("%s lacks the will of %s, whose connection was lost at %s, and was not connected for %s without a delivery and without a fault after that",
 			l.process(p), l.process(q.process), clock(q.ended), clock(quiet))
