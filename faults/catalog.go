@@ -96,11 +96,14 @@ func (k Kind) OnNode() bool {
 func (k Kind) Felt() bool { return k.OnNode() || k.Family == "hostile" }
 
 // An Example is a fault of a kind as one would ask for it on a live cluster of
-// three nodes with clients, such that it lands. `rmq-mcp doctor --faults`
+// three nodes with clients, such that it lands, or may. `rmq-mcp doctor --faults`
 // injects it for real.
 type Example struct {
 	Target string
 	Params map[string]any // duration_s is required, short, and long enough for the proofs
+	// Unsure says that the fault takes what a broker may not ask for in this time. Then it
+	// has not landed.
+	Unsure bool
 }
 
 // Parameters are the kind's own and duration_s, which all kinds take.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -45,6 +47,27 @@ func TestHostileFaults(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Malformed packets have not landed when this host lacks the files for every other conversation.
+func TestMalformedThatIsNotSaid(t *testing.T) {
+	t.Parallel()
+	l := newTapLab(t)
+	var dials atomic.Int64
+	crowd := hostile.NewCrowd(func(ctx context.Context, _ string) (net.Conn, error) {
+		if dials.Add(1)%2 == 0 {
+			return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
+		}
+		return new(net.Dialer).DialContext(ctx, "tcp", l.broker.address)
+	}, hostile.Login{})
+	target := l.clients()
+	target.Clients, target.Nodes, target.Peers = nil, target.Peers, nil
+	target.Site.Hostile = crowd
+	l.layer = NewHostileLayer(target.Nodes[0], crowd)
+	l.lands("malformed", map[string]any{"duration_s": 1.0}, target, history.NotLanded)
+	if n := crowd.Tally(target.Nodes[0].Name(), "f1"); len(n.Suspects) > 0 {
+		t.Errorf("the node was never gone, and is said to be after %v", n.Suspects)
 	}
 }
 

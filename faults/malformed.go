@@ -22,23 +22,27 @@ func (Malformed) Name() string { return "malformed" }
 func (f Malformed) Plan(_ context.Context, t Target) (*Injection, error) {
 	crowd := t.Site.Hostile
 	in, err := t.hostile(f.rule, func(n Node, fault func() string) []Proof {
-		count := func(name string, role history.Role, of ...hostile.Answer) Proof {
-			return Proof{
-				Name: name + " " + n.Name(), Node: n.Name(), Role: role, Want: history.WantGrows, Unit: "conversations",
-				Read: func(context.Context) history.Sample {
-					answers := crowd.Tally(n.Name(), fault()).Answers
-					s := history.Sample{OK: true}
-					for _, a := range of {
-						s.Value += float64(answers[a])
-					}
-					return s
-				},
+		count := func(of ...hostile.Answer) (sum float64) {
+			answers := crowd.Tally(n.Name(), fault()).Answers
+			for _, a := range of {
+				sum += float64(answers[a])
 			}
+			return sum
 		}
-		return []Proof{
-			count("malformed conversations held with", history.RoleMechanism, hostile.Refused, hostile.Tolerated, hostile.Deaf, hostile.Silent),
-			count("of these were answered by", history.RoleEffect, hostile.Refused, hostile.Tolerated, hostile.Deaf),
-		}
+		return []Proof{{
+			Name: "share of malformed conversations that came to " + n.Name(), Node: n.Name(),
+			Role: history.RoleMechanism, Want: history.WantSlower, Margin: 100 * mostCome, Unit: "%",
+			Read: func(context.Context) history.Sample {
+				came := count(hostile.Refused, hostile.Tolerated, hostile.Deaf, hostile.Silent, hostile.Unheard)
+				return history.Sample{OK: true, Value: 100 * came / max(came+count(hostile.Unsaid), 1)}
+			},
+		}, {
+			Name: "malformed conversations answered by " + n.Name(), Node: n.Name(),
+			Role: history.RoleEffect, Want: history.WantGrows, Unit: "conversations",
+			Read: func(context.Context) history.Sample {
+				return history.Sample{OK: true, Value: count(hostile.Refused, hostile.Tolerated, hostile.Deaf)}
+			},
+		}}
 	})
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/robustmq/rmq-mcp/history"
@@ -10,8 +9,8 @@ import (
 )
 
 // Pids bounds the threads and processes of the target's nodes to those they
-// have and some to spare; as long as there are some, the fault did not land. A
-// node that cannot bear it ends, and is started again at the heal.
+// have and some to spare. The fault lands on a node that asks for more of them
+// and is refused. A node that ends by it is started again at the heal.
 type Pids struct{ Spare int }
 
 // Name is pids.
@@ -62,49 +61,27 @@ func (f Pids) quota(tasks int) quota {
 	}
 }
 
-// refused is the effect: whoever asks for one more task in the group of the
-// node gets none. Asked is as an operator would by a command beside the node,
-// unless the kernel refused the node itself, which asks only when it must.
+// refused is the effect: the kernel refused the node a thread or a process that it asked for.
 func refused(n, _ Node, dir string) []Proof {
-	ours := int64(-1) // of what the kernel refused, with what it had before
-	return []Proof{{
-		Name: "one more task beside " + n.Name(), Node: n.Name(),
-		Role: history.RoleEffect, Want: history.WantFails,
-		Read: func(ctx context.Context) history.Sample {
-			c, err := limits.Count(dir)
-			if err != nil {
-				return failed(err)
-			}
-			if ours < 0 {
-				ours = c.Refused
-			}
-			// It may be about to end of it, which makes room.
-			if c.Refused > ours {
-				return history.Sample{Error: fmt.Sprintf("the node itself was refused %d", c.Refused-ours)}
-			}
-			err = limits.TryTask(ctx, dir)
-			if errors.Is(err, limits.ErrRefused) {
-				ours++
-				return failed(err)
-			}
-			if err != nil { // no effect that anybody saw
-				return history.Sample{OK: true, State: err.Error()}
-			}
-			return history.Sample{OK: true}
-		},
+	m := &meter{count: func() (int64, error) {
+		c, err := limits.Count(dir)
+		return c.Refused, err
 	}}
+	p := m.grows(n, "threads refused to", "threads")
+	p.Role = history.RoleEffect
+	return []Proof{p}
 }
 
 func pids() Kind {
 	return Kind{
 		Type: "pids",
 		Ends: true, ByPID: true,
-		Summary: "the process gets no more threads than it has and a few to spare; asking for one fails with EAGAIN",
+		Summary: "the process gets no more threads than it has and a few to spare; asking for one fails with EAGAIN, and until it asks the fault has not landed",
 		Params: []Param{{
 			Name: "spare", Doc: "threads it may still make", Default: 0.0, Min: 0, Max: 100000,
 		}},
 		Targets: processTargets(),
-		Example: Example{Target: "follower", Params: map[string]any{"duration_s": 6.0}},
+		Example: Example{Target: "leader", Params: map[string]any{"duration_s": 20.0}, Unsure: true},
 		New: func(p Params) (Fault, error) {
 			spare, err := p.whole("spare")
 			return Pids{Spare: spare}, err

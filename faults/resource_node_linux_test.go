@@ -88,7 +88,7 @@ func (c *realCluster) hit(t *testing.T, fault string) error {
 	enough := map[string]bool{
 		"cpu":    n.Throttled >= 15, // a good part of the periods
 		"memory": hasEnded(state) || n.Reclaims > 0 && c.nodes[1].stuck(t),
-		"pids":   true,
+		"pids":   n.Refused > 0,
 		"fds":    true,
 	}
 	if !enough[fault] {

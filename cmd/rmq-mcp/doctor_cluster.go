@@ -225,7 +225,7 @@ func (c *liveCluster) inject(ctx context.Context, k faults.Kind) (FaultRow, erro
 			return row, err
 		}
 		if len(all) > len(before) {
-			row.take(all[len(before)])
+			row.take(k, all[len(before)])
 		}
 		if row.Landing == history.Landed && row.Healed == history.HealPending && !healing {
 			healing = true

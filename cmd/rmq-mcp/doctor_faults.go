@@ -26,7 +26,7 @@ type FaultRow struct {
 	EffectMS  float64              `json:"effect_ms,omitempty"` // from the start of applying it to the first reading in which all proofs held
 	Reasons   []string             `json:"reasons,omitempty"`
 	Disturbed [][]string           `json:"disturbed,omitempty"` // why nothing could be said of earlier injections of it, each
-	OK        bool                 `json:"ok"`                  // landed and healed, or cannot be done here
+	OK        bool                 `json:"ok"`                  // landed and healed, cannot be done here, or took what the broker did not ask for
 }
 
 // faultCheck are the flags of `doctor --faults`.
@@ -95,8 +95,8 @@ func proved(rows []FaultRow, typ string) bool {
 	return slices.ContainsFunc(rows, func(r FaultRow) bool { return r.Type == typ && r.Landing == history.Landed && r.OK })
 }
 
-// take takes a landing into the row.
-func (r *FaultRow) take(l history.Landing) {
+// take takes the landing of an injection of a kind into the row.
+func (r *FaultRow) take(k faults.Kind, l history.Landing) {
 	r.Nodes, r.Mechanism, r.Landing, r.Healed = l.Nodes, l.Mechanism, l.State, l.Heal()
 	r.Reasons = l.Reasons
 	r.Signals = map[string][]string{}
@@ -106,7 +106,8 @@ func (r *FaultRow) take(l history.Landing) {
 	if t := l.Times; t.EffectNS > t.ApplyNS {
 		r.EffectMS = float64(t.EffectNS-t.ApplyNS) / 1e6
 	}
-	r.OK = l.Healed == history.HealVerified && (l.State == history.Landed || l.State == history.Unsupported)
+	expected := l.State == history.Landed || l.State == history.Unsupported || l.State == history.NotLanded && k.Example.Unsure
+	r.OK = l.Healed == history.HealVerified && expected
 }
 
 // failedFaults are the types that this host has and that did not land, or
@@ -124,12 +125,14 @@ func failedFaults(rows []FaultRow) []string {
 // summaryOf is the last line: how many landed, and what did not.
 func summaryOf(rows []FaultRow) string {
 	landed := 0
-	var cannot []string
+	var cannot, unasked []string
 	for _, r := range rows {
 		if proved(rows, r.Type) {
 			if r.Landing == history.Landed {
 				landed++
 			}
+		} else if r.OK && r.Landing == history.NotLanded {
+			unasked = append(unasked, r.Type)
 		} else if r.OK {
 			cannot = append(cannot, r.Type)
 		}
@@ -140,6 +143,9 @@ func summaryOf(rows []FaultRow) string {
 	}
 	if len(cannot) > 0 {
 		text += "; cannot be done here: " + strings.Join(cannot, ", ")
+	}
+	if len(unasked) > 0 {
+		text += "; not landed, as the broker did not ask for what they take: " + strings.Join(unasked, ", ")
 	}
 	if failed := failedFaults(rows); len(failed) > 0 {
 		text += "; failed: " + strings.Join(failed, ", ")

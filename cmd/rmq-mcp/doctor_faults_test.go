@@ -27,7 +27,9 @@ func TestEveryFaultLands(t *testing.T) {
 	hosttest.Long(t, "it injects every fault, one after the other")
 	rows := injectForReal(t, "--flavor", "reference,mosquitto", "--upgrade-to", anotherBuild(t))
 	for _, k := range faults.Catalog() {
-		wantProved(t, rows, k.Type)
+		if !k.Example.Unsure {
+			wantProved(t, rows, k.Type)
+		}
 	}
 }
 

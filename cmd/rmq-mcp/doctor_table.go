@@ -13,7 +13,7 @@ import (
 func printFault(p paint, w io.Writer, r FaultRow) {
 	state := p.bad(fmt.Sprintf("%-12s", r.Landing))
 	switch {
-	case r.Landing == history.Unsupported:
+	case r.OK && r.Landing != history.Landed:
 		state = p.doubt(fmt.Sprintf("%-12s", r.Landing))
 	case r.OK:
 		state = p.good(fmt.Sprintf("%-12s", r.Landing))

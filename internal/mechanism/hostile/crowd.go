@@ -211,8 +211,11 @@ func (a *act) talk() {
 		a.all.Go(func() {
 			defer func() { <-free }()
 			began, answer := time.Now(), Unheard
-			if conn, err := a.dial(a.ctx); err == nil {
+			switch conn, err := a.dial(a.ctx); {
+			case err == nil:
 				answer = Converse(a.rule.Seed, n, a.rule.Kind, a.login).Hold(a.ctx, conn, talkBound)
+			case Ours(err):
+				answer = Unsaid
 			}
 			a.note(n, began, answer)
 		})
@@ -227,6 +230,9 @@ func (a *act) note(n int, began time.Time, answer Answer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.tally.Answers[answer]++
+	if answer == Unsaid {
+		return
+	}
 	if answer == Unheard && a.gone.IsZero() {
 		a.gone = began
 	}

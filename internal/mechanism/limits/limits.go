@@ -22,9 +22,6 @@ const (
 	Pids   Controller = "pids"
 )
 
-// ErrRefused is that a group is full.
-var ErrRefused = errors.New("the kernel refused one more task")
-
 // prefix begins the name of every group of ours, and of nobody else's.
 const prefix = "rmq-mcp-"
 

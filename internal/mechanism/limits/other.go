@@ -2,10 +2,7 @@
 
 package limits
 
-import (
-	"context"
-	"runtime"
-)
+import "runtime"
 
 func elsewhere() error {
 	return unsupported("limits of a single process exist on Linux only, not on %s", runtime.GOOS)
@@ -31,9 +28,6 @@ func Count(string) (Counters, error) { return Counters{}, elsewhere() }
 
 // Shown is Linux only.
 func Shown(string) (Limits, error) { return Limits{}, elsewhere() }
-
-// TryTask is Linux only.
-func TryTask(context.Context, string) error { return elsewhere() }
 
 // OpenFiles is Linux only.
 func OpenFiles(int) (Files, error) { return Files{}, elsewhere() }
