@@ -123,7 +123,7 @@ func (s *stage) freeze() error {
 	} else {
 		run.Claims, run.Beside = c.Explored()
 	}
-	run.WireClaims = c.WireClaims()
+	run.WireClaims, run.Reaches = c.WireClaims(), c.Reaches(doc, run.Control || len(run.LeftOut) > 0)
 	return history.WriteRun(s.evidence(), run)
 }
 

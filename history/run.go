@@ -33,6 +33,7 @@ type Run struct {
 	Beside     []string          `json:"beside,omitempty"`
 	NotClaimed map[string]string `json:"not_claimed,omitempty"`
 	WireClaims []string          `json:"wire_claims,omitempty"` // that packets are judged by; frozen likewise
+	Reaches    map[string]int64  `json:"reaches,omitempty"`     // situations that are counted, and how often the scenario asks for each; frozen likewise
 	Faults     []PlannedFault    `json:"faults"`                // the faults that must land
 	Budget     Budget            `json:"budget"`                // the demands of the tier
 	RunBits    string            `json:"run_header"`            // the eight characters by which payloads name this run

@@ -148,12 +148,20 @@ func compact(v any) string {
 	return plain.Cut(string(b), maxValue)
 }
 
+// countsText returns the counts of a claim, and of the situations in which it may break.
 func countsText(r verdict.Result) string {
 	var parts []string
 	for _, name := range sortedKeys(r.Counts) {
 		if n := r.Counts[name]; n != 0 {
 			parts = append(parts, strings.ReplaceAll(name, "_", " ")+": "+thousands(n))
 		}
+	}
+	var reached []string
+	for _, name := range sortedKeys(r.Reached) {
+		reached = append(reached, strings.ReplaceAll(name, "_", " ")+" "+thousands(r.Reached[name]))
+	}
+	if len(reached) > 0 {
+		parts = append(parts, "reached: "+strings.Join(reached, ", "))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 	"github.com/robustmq/rmq-mcp/internal/mqttpacket"
+	"github.com/robustmq/rmq-mcp/internal/near"
 	"github.com/robustmq/rmq-mcp/judge/checker"
 )
 
@@ -85,6 +86,14 @@ func (s *Scenario) check() error {
 			bad.add("not_claimed: %s is among the claims; leave one of them out", claim)
 		} else if strings.TrimSpace(s.NotClaimed[claim]) == "" {
 			bad.add("not_claimed: say why %s is not, as a person is to read it", claim)
+		}
+	}
+	for _, name := range sortedKeys(s.Reaches) {
+		valid := checker.Reachable(s.Protocol, true)
+		if !slices.Contains(valid, name) {
+			bad.add("reaches: no situation %q%s", name, near.Hint(name, valid, "; valid: "+strings.Join(valid, ", ")))
+		} else if s.Reaches[name] < 1 {
+			bad.add("reaches: %s: %d; valid: a number from 1", name, s.Reaches[name])
 		}
 	}
 	repeats := slices.ContainsFunc(s.Schedule, func(step Step) bool { return step.Fault == "packet_duplicate" })

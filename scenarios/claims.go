@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/clients"
@@ -49,6 +50,19 @@ func (c Conditions) WireClaims() []string {
 		return nil
 	}
 	return checker.WireClaims(c.Protocol)
+}
+
+// Reaches returns the situations that a run counts, and how often the scenario asks for each.
+// A nil scenario, and a run without some of its faults, ask for none.
+func (c Conditions) Reaches(s *Scenario, without bool) map[string]int64 {
+	counts := map[string]int64{}
+	for _, name := range checker.Reachable(c.Protocol, c.Wire) {
+		counts[name] = 0
+	}
+	if s != nil && !without {
+		maps.Copy(counts, s.Reaches)
+	}
+	return counts
 }
 
 // Explored returns the claims of a cluster that is explored by hand, and those that are

@@ -35,9 +35,11 @@ type Scenario struct {
 	Schedule []Step   `yaml:"schedule" json:"schedule"`
 	Claims   []string `yaml:"claims" json:"claims"` // that it asks; others are judged beside them
 	// Claims that nobody is judged by here, and why, by name.
-	NotClaimed map[string]string   `yaml:"not_claimed" json:"not_claimed,omitempty"`
-	Tiers      map[string]Tier     `yaml:"tiers" json:"tiers"`     // smoke, hardening, release
-	Flavors    map[string]Override `yaml:"flavors" json:"flavors"` // what a flavor needs otherwise
+	NotClaimed map[string]string `yaml:"not_claimed" json:"not_claimed,omitempty"`
+	// Reaches are situations, by name, and how often a run must come into each to be a pass.
+	Reaches map[string]int64    `yaml:"reaches" json:"reaches,omitempty"`
+	Tiers   map[string]Tier     `yaml:"tiers" json:"tiers"`     // smoke, hardening, release
+	Flavors map[string]Override `yaml:"flavors" json:"flavors"` // what a flavor needs otherwise
 
 	Prose string `yaml:"-" json:"-"`
 	Text  string `yaml:"-" json:"-"` // the whole file

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -24,7 +25,7 @@ func (s *Scenario) Alone(tier, flavor string) (*Scenario, error) {
 	alone.Flavors = nil
 	alone.Workload.QoS = slices.Clone(s.Workload.QoS)
 	alone.Schedule = slices.Clone(s.Schedule)
-	alone.Claims = slices.Clone(s.Claims)
+	alone.Claims, alone.Reaches = slices.Clone(s.Claims), maps.Clone(s.Reaches)
 	return &alone, nil
 }
 

@@ -232,8 +232,13 @@ func nonzero(counts map[string]int64) map[string]int64 {
 }
 
 func claimLine(r verdict.Result) ClaimLine {
+	counts := nonzero(r.Counts)
+	if counts == nil && len(r.Reached) > 0 {
+		counts = map[string]int64{}
+	}
+	maps.Copy(counts, r.Reached)
 	return ClaimLine{Claim: r.Claim.Name, Status: r.Status, Summary: plain.CutBytes(r.Summary, briefly), Source: r.Claim.Source,
-		Promised: r.Promised, Judged: r.Judged, Counts: nonzero(r.Counts), Reasons: brief(r.Reasons), Found: r.Found()}
+		Promised: r.Promised, Judged: r.Judged, Counts: counts, Reasons: brief(r.Reasons), Found: r.Found()}
 }
 
 // finish waits for an experiment's end, or for the caller's patience. When its

@@ -11,6 +11,7 @@ import (
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
+	"github.com/robustmq/rmq-mcp/judge/checker"
 	"github.com/robustmq/rmq-mcp/scenarios"
 	"github.com/robustmq/rmq-mcp/tools"
 )
@@ -27,7 +28,7 @@ func TestReferenceTables(t *testing.T) {
 	}
 	got, want := string(text), string(text)
 	for name, table := range map[string]string{
-		"tools": toolTable(), "commands": commandTable(t), "faults": faultTable(), "sdks": sdkTable(), "scenarios": scenarioTable(t),
+		"tools": toolTable(), "commands": commandTable(t), "faults": faultTable(), "sdks": sdkTable(), "scenarios": scenarioTable(t), "situations": situationTable(),
 	} {
 		begin, end := fmt.Sprintf("<!-- table of %s -->\n", name), fmt.Sprintf("\n<!-- end of %s -->", name)
 		before, rest, found := strings.Cut(want, begin)
@@ -153,6 +154,18 @@ func scenarioTable(t *testing.T) string {
 	rows := [][]string{{"Scenario", "What happens"}}
 	for _, s := range all {
 		rows = append(rows, []string{"`" + s.Name + "`", s.Title})
+	}
+	return markdown(rows)
+}
+
+func situationTable() string {
+	rows := [][]string{{"Situation", "Counts", "Claims", "Needs"}}
+	for _, s := range checker.Situations {
+		needs := ""
+		if s.Wire {
+			needs = "packets"
+		}
+		rows = append(rows, []string{"`" + s.Name + "`", s.Text, "`" + strings.Join(s.Claims, "` `") + "`", needs})
 	}
 	return markdown(rows)
 }

@@ -57,6 +57,7 @@ type judge struct {
 	benches    []*bench
 	complete   *completeness
 	coverage   *coverage
+	reached    *reached // nil if the run counts no situation
 	overlooked *overlooked
 	nodePairs  *nodePairs
 	members    *members
@@ -90,8 +91,9 @@ func newJudge(ctx Context, claims []string) (*judge, error) {
 	claims = withWire(ctx.Run, claims)
 	ctx.ledger = newLedger(ctx)
 	ctx.receipts, ctx.dialogue = newReceipts(ctx.ledger), newDialogue(ctx.ledger)
+	ctx.dialogue.ends = newReached(ctx.ledger, ctx.Run)
 	j := &judge{
-		ctx: ctx, ledger: ctx.ledger, all: newLosses(ctx),
+		ctx: ctx, ledger: ctx.ledger, all: newLosses(ctx), reached: ctx.dialogue.ends,
 		complete: newCompleteness(ctx), coverage: newCoverage(ctx.ledger), overlooked: newOverlooked(ctx, claims), nodePairs: newNodePairs(ctx.ledger), members: newMembers(ctx.ledger),
 	}
 	for _, name := range claims {
@@ -173,6 +175,7 @@ func (j *judge) add(b *history.Batch) {
 		j.ledger.add(b)
 		j.complete.add(b)
 		j.coverage.add(b)
+		j.reached.add(b)
 	})
 	for _, bench := range j.benches {
 		// Before any checker sees the batch: a canary forks it as it was.
@@ -213,7 +216,7 @@ func (j *judge) report(ended bool) Report {
 	j.broken.guard(func() {
 		end = j.complete.close(ended)
 		out = Report{Complete: end.complete, Coverage: j.coverage.result(), Totals: j.coverage.totals(j.all, end), Lost: j.all.spans(end)}
-		out.Coverage.Unjudged = j.overlooked.result(end)
+		out.Coverage.Unjudged, out.Coverage.Reached = j.overlooked.result(end), j.reached.result(&j.coverage.acks)
 	})
 	j.pairsBroken.guard(func() { out.NodePairs = j.nodePairs.result(j.all, end) })
 	j.membersBroken.guard(func() { out.Members = j.members.result() })
@@ -238,7 +241,7 @@ func (j *judge) report(ended bool) Report {
 		if b.idle && slices.Contains(j.ctx.Run.Beside, r.Claim.Name) {
 			continue // nobody asked, and there is nothing to say
 		}
-		r.Consumed = j.events
+		r.Consumed, r.Reached = j.events, reachedBy(r.Claim.Name, out.Coverage.Reached)
 		r.Promised = slices.Contains(j.ctx.Run.Cluster.Promises, r.Claim.Name)
 		r.Expected = b.entry.expected(r, j.ctx.Run)
 		out.Results = append(out.Results, r)

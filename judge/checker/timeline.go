@@ -35,15 +35,18 @@ func (t *timeline) add(at, index int64) {
 
 // perSecond is the rate from one time to another.
 func (t *timeline) perSecond(from, to int64) float64 {
-	a, b := max(0, from/bucket), min(to/bucket, int64(len(t.count)))
 	if to-from < bucket {
 		return 0
 	}
-	var n int64
-	for i := a; i < b; i++ {
+	return float64(t.between(from, to)) / (float64(to-from) / 1e9)
+}
+
+// between counts from one time to another, in whole buckets.
+func (t *timeline) between(from, to int64) (n int64) {
+	for i := max(0, from/bucket); i < min(to/bucket, int64(len(t.count))); i++ {
 		n += int64(t.count[i])
 	}
-	return float64(n) / (float64(to-from) / 1e9)
+	return n
 }
 
 // A silence is a time without acknowledged publishes, and the rows around it.

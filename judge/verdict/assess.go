@@ -30,6 +30,7 @@ func shortfalls(in Input) []Shortfall {
 		}
 	}
 	landed := faultShortfalls(in, note)
+	reachShortfalls(in, note)
 	claimShortfalls(in, note)
 	loadShortfalls(in, landed, note)
 	budgetShortfalls(in, landed, note)
@@ -78,6 +79,21 @@ func faultShortfalls(in Input, note noter) (landed int) {
 		note(kind, "the planned %s of %s%s was never injected", p.Type, p.Target, with(p.Params, other))
 	}
 	return landed
+}
+
+// reachShortfalls notes the situations that the scenario asks for and the run did not reach
+// as often.
+func reachShortfalls(in Input, note noter) {
+	for _, name := range slices.Sorted(maps.Keys(in.Run.Reaches)) {
+		got, counted := in.Coverage.Reached[name]
+		switch asked := in.Run.Reaches[name]; {
+		case asked == 0:
+		case !counted:
+			note(NotReached, "not reached: %s cannot be counted, as no packets were recorded; arm the tap", name)
+		case got < asked:
+			note(NotReached, "not reached: %s came %d times, and the scenario asks for %d", name, got, asked)
+		}
+	}
 }
 
 // with are parameters in words, where the same fault was injected with others.

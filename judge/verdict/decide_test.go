@@ -43,26 +43,29 @@ var shortOf = map[Kind]func(in *Input){
 	FaultPartial:       func(in *Input) { in.Landings[0].Proofs = []history.ProofRecord{killed, alive, refused, still} },
 	FaultIndeterminate: func(in *Input) { in.Landings[0].Proofs = []history.ProofRecord{killed, refused, shaken} },
 	FaultIdle:          func(in *Input) { in.Coverage.Idle = []string{"f1"} },
-	HealUnverified:     func(in *Input) { in.Landings[0].Healed = history.HealFailed },
-	NodeDown:           func(in *Input) { in.Landings[0].Healed = history.HealDown },
-	CheckerMissing:     func(in *Input) { in.Results = in.Results[:1] },
-	NoClaims:           func(in *Input) { in.Run.Claims, in.Results = nil, nil },
-	HistoryIncomplete:  func(in *Input) { in.Complete = Completeness{Why: []string{"cut off"}} },
-	CheckerUnknown:     func(in *Input) { in.Results[1].Status = Unknown },
-	CanaryGreen:        func(in *Input) { in.Results[1].Canary.Red = false },
-	HostStarved:        func(in *Input) { in.Coverage.HostStarvedS = 3 },
-	HarnessError:       func(in *Input) { in.Harness = []string{"a driver broke the contract"} },
-	PartGone:           func(in *Input) { in.Coverage.Gone = []string{"the disk layer of node-2 is gone"} },
-	NodeEnded:          func(in *Input) { in.Coverage.Ended = []string{"somebody ended node-2"} },
-	Underload:          func(in *Input) { in.Coverage.AfterPerS = 10 },
-	TooIndeterminate:   func(in *Input) { in.Coverage.Indeterminate = 0.2 },
-	EventsUnread:       func(in *Input) { in.Results[0].Consumed = 8999 },
-	BudgetMissed:       func(in *Input) { in.Coverage.DurationS = 3 },
-	BudgetShort:        func(in *Input) { in.Coverage.DurationS = 15 },
-	Unjudged:           func(in *Input) { in.Coverage.Unjudged = []string{"57 duplicates of QoS 2 seen"} },
-	NoFault:            func(in *Input) { in.Landings, in.Run.Faults, in.Run.Budget.Faults = nil, nil, 0 },
-	SmokeTier:          func(in *Input) { in.Run.Tier = "smoke" },
-	OneSeed:            func(*Input) {},
+	NotReached: func(in *Input) {
+		in.Run.Reaches, in.Coverage.Reached = map[string]int64{"wills_due": 3}, map[string]int64{"wills_due": 2}
+	},
+	HealUnverified:    func(in *Input) { in.Landings[0].Healed = history.HealFailed },
+	NodeDown:          func(in *Input) { in.Landings[0].Healed = history.HealDown },
+	CheckerMissing:    func(in *Input) { in.Results = in.Results[:1] },
+	NoClaims:          func(in *Input) { in.Run.Claims, in.Results = nil, nil },
+	HistoryIncomplete: func(in *Input) { in.Complete = Completeness{Why: []string{"cut off"}} },
+	CheckerUnknown:    func(in *Input) { in.Results[1].Status = Unknown },
+	CanaryGreen:       func(in *Input) { in.Results[1].Canary.Red = false },
+	HostStarved:       func(in *Input) { in.Coverage.HostStarvedS = 3 },
+	HarnessError:      func(in *Input) { in.Harness = []string{"a driver broke the contract"} },
+	PartGone:          func(in *Input) { in.Coverage.Gone = []string{"the disk layer of node-2 is gone"} },
+	NodeEnded:         func(in *Input) { in.Coverage.Ended = []string{"somebody ended node-2"} },
+	Underload:         func(in *Input) { in.Coverage.AfterPerS = 10 },
+	TooIndeterminate:  func(in *Input) { in.Coverage.Indeterminate = 0.2 },
+	EventsUnread:      func(in *Input) { in.Results[0].Consumed = 8999 },
+	BudgetMissed:      func(in *Input) { in.Coverage.DurationS = 3 },
+	BudgetShort:       func(in *Input) { in.Coverage.DurationS = 15 },
+	Unjudged:          func(in *Input) { in.Coverage.Unjudged = []string{"57 duplicates of QoS 2 seen"} },
+	NoFault:           func(in *Input) { in.Landings, in.Run.Faults, in.Run.Budget.Faults = nil, nil, 0 },
+	SmokeTier:         func(in *Input) { in.Run.Tier = "smoke" },
+	OneSeed:           func(*Input) {},
 }
 
 // A planned fault that somebody healed early is weaker than the plan; one that was
@@ -82,6 +85,27 @@ func TestHealedEarly(t *testing.T) {
 	early(&in)
 	if list := Shortfalls(in); slices.ContainsFunc(list, func(s Shortfall) bool { return s.Kind == FaultPartial }) {
 		t.Errorf("by hand: %+v", list)
+	}
+}
+
+// A situation that a scenario asks for must be counted, and reached as often.
+func TestReached(t *testing.T) {
+	for _, test := range []struct {
+		asked, reached map[string]int64
+		want           string
+	}{
+		{map[string]int64{"wills_due": 3}, map[string]int64{"wills_due": 3}, ""},
+		{map[string]int64{"wills_due": 0}, map[string]int64{"wills_due": 0}, ""},
+		{map[string]int64{"wills_due": 3}, map[string]int64{"wills_due": 2}, "wills_due came 2 times, and the scenario asks for 3"},
+		{map[string]int64{"wills_due": 1}, nil, "arm the tap"},
+	} {
+		in := good()
+		in.Run.Reaches, in.Coverage.Reached = test.asked, test.reached
+		list := Shortfalls(in)
+		i := slices.IndexFunc(list, func(s Shortfall) bool { return s.Kind == NotReached })
+		if (i >= 0) != (test.want != "") || i >= 0 && !strings.Contains(list[i].Text, test.want) {
+			t.Errorf("asked %v, reached %v: %+v, want %q", test.asked, test.reached, list, test.want)
+		}
 	}
 }
 

@@ -26,21 +26,22 @@ type Completeness struct {
 // per second; before and after are the later halves of the steady and of the
 // recovery phase, when clients had time to settle.
 type Coverage struct {
-	SteadyPerS    float64  `json:"steady_per_s"`
-	BeforePerS    float64  `json:"before_per_s"`
-	FaultPerS     float64  `json:"fault_per_s"`
-	AfterPerS     float64  `json:"after_per_s"`
-	LongestGapS   float64  `json:"longest_gap_s"` // longest silence of acknowledged publishes while publishing
-	DurationS     float64  `json:"duration_s"`    // of the publishing phase
-	Acked         int64    `json:"acked"`
-	Indeterminate float64  `json:"indeterminate"`         // share of publishes whose outcome is unknown, 0 to 1
-	HostStarvedS  float64  `json:"host_starved_s"`        // time in which the host kept the harness from running
-	Recorded      int64    `json:"recorded"`              // events in the history
-	Idle          []string `json:"idle,omitempty"`        // faults in whose time no message was on its way
-	Ended         []string `json:"ended,omitempty"`       // nodes, and the witness, that ended by nothing of the run's doing, nor of their own; in words
-	Gone          []string `json:"gone,omitempty"`        // processes of ours that ended or stood still without being asked; in words
-	Unjudged      []string `json:"unjudged,omitempty"`    // observations that no claim of the run judges; in words
-	PlantShown    *int64   `json:"plant_shown,omitempty"` // how often the defect that rmq-mcp planted before the nodes showed
+	SteadyPerS    float64          `json:"steady_per_s"`
+	BeforePerS    float64          `json:"before_per_s"`
+	FaultPerS     float64          `json:"fault_per_s"`
+	AfterPerS     float64          `json:"after_per_s"`
+	LongestGapS   float64          `json:"longest_gap_s"` // longest silence of acknowledged publishes while publishing
+	DurationS     float64          `json:"duration_s"`    // of the publishing phase
+	Acked         int64            `json:"acked"`
+	Indeterminate float64          `json:"indeterminate"`         // share of publishes whose outcome is unknown, 0 to 1
+	HostStarvedS  float64          `json:"host_starved_s"`        // time in which the host kept the harness from running
+	Recorded      int64            `json:"recorded"`              // events in the history
+	Idle          []string         `json:"idle,omitempty"`        // faults in whose time no message was on its way
+	Ended         []string         `json:"ended,omitempty"`       // nodes, and the witness, that ended by nothing of the run's doing, nor of their own; in words
+	Gone          []string         `json:"gone,omitempty"`        // processes of ours that ended or stood still without being asked; in words
+	Unjudged      []string         `json:"unjudged,omitempty"`    // observations that no claim of the run judges; in words
+	Reached       map[string]int64 `json:"reached,omitempty"`     // how often the run came into each situation that it counts, by name
+	PlantShown    *int64           `json:"plant_shown,omitempty"` // how often the defect that rmq-mcp planted before the nodes showed
 }
 
 // Totals reconcile what was sent with what arrived, over the whole run.

@@ -15,6 +15,7 @@ const (
 	FaultPartial       Kind = "fault-partial"
 	FaultIndeterminate Kind = "fault-indeterminate"
 	FaultIdle          Kind = "fault-idle"
+	NotReached         Kind = "not-reached"
 	HealUnverified     Kind = "heal-unverified"
 	NodeDown           Kind = "node-down"
 	CheckerMissing     Kind = "checker-missing"
@@ -52,6 +53,7 @@ var States = [...]struct {
 	{FaultPartial, InconclusiveFault},
 	{FaultIndeterminate, InconclusiveFault},
 	{FaultIdle, InconclusiveFault},
+	{NotReached, InconclusiveFault},
 	{HealUnverified, InconclusiveFault},
 	// A node that stays down is the broker's doing, and recovery judges it. This keeps
 	// a run without that claim from passing.

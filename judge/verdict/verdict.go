@@ -73,6 +73,7 @@ type Result struct {
 	Consumed   int64            `json:"consumed"`             // events it looked at
 	Judged     int64            `json:"judged"`               // things it decided about: messages, sessions, …
 	Counts     map[string]int64 `json:"counts,omitempty"`     // acked, delivered, lost, duplicated, …
+	Reached    map[string]int64 `json:"reached,omitempty"`    // how often the run came into each situation in which the claim may break, by name
 	Anomalies  []Anomaly        `json:"anomalies,omitempty"`  // the first ones, complete; Counts has the totals
 	Violations []Violations     `json:"violations,omitempty"` // all of them, counted
 	Groups     []Group          `json:"groups,omitempty"`     // the groups of clients that were compared, if any
