@@ -48,7 +48,7 @@ func TestRealResources(t *testing.T) {
 		{fault: "fds", want: history.Landed},
 		{fault: "fds", params: map[string]any{"spare": 500}, want: history.NotLanded},
 		{fault: "pids", order: orderSpawn, times: 20, want: history.Landed},
-		{fault: "pids", want: history.NotLanded}, // it asks for none
+		{fault: "pids", params: map[string]any{"spare": 20}, want: history.NotLanded}, // a Go program asks for one now and then, and not for so many
 		{fault: "pids", params: map[string]any{"spare": 500}, order: orderSpawn, times: 20, want: history.NotLanded},
 	}
 	for _, test := range tests {
