@@ -31,7 +31,7 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 				return nil, err
 			}
 			ask.GraceS = int(grace.Seconds())
-			return connected(dir, argv)(launch(ctx, dir, argv, ask, nil))
+			return connected(dir, argv)(runner(dir, argv, nil).Start(ctx, ask))
 		},
 		Connect:   func(id string) (tools.Experiment, error) { return connected(dir, argv)(keeper.Connect(dir, id)) },
 		Live:      func() ([]keeper.Info, error) { return keeper.List(dir) },

@@ -188,7 +188,7 @@ func (ask campaignAsk) backend(dir string, argv []string, s *campaigns.Search, s
 	runDir := func(run string) string { return filepath.Join(dir, reports.RunsDir, run) }
 	backend := campaigns.SearchBackend{
 		Run: func(ctx context.Context, file string, seed int64) (string, error) {
-			return runOnce(ctx, dir, argv, keeper.Start{Scenario: file, Cluster: s.Plan.Cluster, Seed: seed, Caller: caller, Envelope: s.Plan.Space.Limits}, nil)
+			return runner(dir, argv, nil).Run(ctx, keeper.Start{Scenario: file, Cluster: s.Plan.Cluster, Seed: seed, Caller: caller, Envelope: s.Plan.Space.Limits})
 		},
 		Read: func(run string) (campaigns.Judged, error) { return campaigns.ReadJudged(runDir(run)) },
 		Begins: func(n int, title string) {

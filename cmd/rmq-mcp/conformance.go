@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/robustmq/rmq-mcp/campaigns/attempt"
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/conformance"
@@ -65,7 +66,7 @@ func (a *app) conformance() *cobra.Command {
 	flags.StringVar(&f.cluster.Profile, "profile", "", "tested, or as-shipped: the vendor's own defaults")
 	flags.StringToStringVar(&f.set, "set", nil, "`key=value` of the broker's own configuration; repeat it for more")
 	flags.StringArrayVar(&f.cluster.Endpoints, "endpoint", nil, "`host:port` of an external broker; repeat it for each node")
-	flags.StringVar(&f.cluster.Username, "username", "", "with --endpoint: who the clients log in as; the password is in "+passwordEnv)
+	flags.StringVar(&f.cluster.Username, "username", "", "with --endpoint: who the clients log in as; the password is in "+attempt.PasswordEnv)
 	flags.StringSliceVar(&f.only, "only", nil, "groups or `names` of checks, or numbers of statements, separated by commas")
 	flags.StringVar(&f.protocol, "protocol", "", "mqtt3, mqtt5 or mq9 (default: all that the flavor may speak, and of --endpoint MQTT)")
 	flags.Uint64Var(&f.seed, "seed", 1, "of generated topics and filters")
@@ -161,7 +162,7 @@ func (a *app) examine(ctx context.Context, say io.Writer, f conforming) (report 
 	config.Settings = settings(f.set)
 	if len(config.Endpoints) > 0 {
 		config.Flavor, config.Nodes = cmp.Or(config.Flavor, "external"), len(config.Endpoints)
-		config = login(config)
+		config = attempt.Login(config)
 	}
 	if config.Version != "" {
 		dir, err := a.state()

@@ -61,9 +61,9 @@ func startLive(ctx context.Context, dir, flavor string, kinds []faults.Kind) (*l
 	if err := experiment.Provision(ctx, dir, argv, keeper.Start{Scenario: c.traffic, Cluster: cluster.Config{Flavor: flavor}}, nil); err != nil {
 		return nil, err
 	}
-	c.client, err = launch(ctx, dir, argv, keeper.Start{
+	c.client, err = runner(dir, argv, nil).Start(ctx, keeper.Start{
 		Cluster: cluster.Config{Flavor: flavor, Arm: armsOf(ctx, kinds)}, GraceS: 1, Caller: c.caller,
-	}, nil)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/robustmq/rmq-mcp/campaigns/attempt"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 )
 
@@ -23,7 +24,7 @@ func (a *app) heal() *cobra.Command {
 			if _, err := keeper.CheckState(dir); err != nil {
 				return err
 			}
-			healed, err := keeper.HealDead(dir, recoverRun)
+			healed, err := keeper.HealDead(dir, attempt.Recover)
 			if len(healed) > 0 {
 				fmt.Fprintf(cmd.OutOrStdout(), "healed %s\n", strings.Join(healed, ", "))
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/robustmq/rmq-mcp/campaigns/attempt"
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/builtin"
 	"github.com/robustmq/rmq-mcp/cluster"
@@ -27,7 +28,7 @@ func (a *app) hidden() []*cobra.Command {
 			RunE: func(cmd *cobra.Command, args []string) error { return main(cmd.Context(), args) }}
 	}
 	return []*cobra.Command{
-		command("guard", func(_ context.Context, args []string) error { return keeper.GuardMain(args, recoverRun) }),
+		command("guard", func(_ context.Context, args []string) error { return keeper.GuardMain(args, attempt.Recover) }),
 		command("keeper", func(_ context.Context, args []string) error { return keeper.KeeperMain(args, newExperiment) }),
 		command("job", jobMain),
 		command("isolate", func(context.Context, []string) error { return keeper.IsolateMain() }),

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/attempt"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/environ"
@@ -86,7 +87,7 @@ func carryOut(ctx context.Context, dir string, jobDir *campaigns.JobDir, say fun
 			if jobDir.Job.Kind == campaigns.Reduce { // a candidate says itself what it is
 				start.Cluster.Nodes, start.Tier = 0, ""
 			}
-			return runOnce(ctx, dir, argv, start, say)
+			return runner(dir, argv, say).Run(ctx, start)
 		},
 		Read: func(run string) (campaigns.Judged, error) {
 			return campaigns.ReadJudged(runDir(run))
@@ -125,7 +126,7 @@ func jobMain(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("read the password for %s: %w", id, err)
 	}
-	os.Setenv(passwordEnv, string(password))
+	os.Setenv(attempt.PasswordEnv, string(password))
 	jobDir, err := campaigns.OpenJobDir(filepath.Join(dir, campaigns.JobsDir, id))
 	if err == nil {
 		begun := func() { fmt.Println(jobBegun) }
@@ -149,7 +150,7 @@ func spawnJob(dir string, argv []string, jobDir *campaigns.JobDir) error {
 	defer log.Close()
 	cmd := exec.Command(argv[0], append(slices.Clone(argv[1:]), "job", dir, jobDir.ID())...)
 	cmd.Stderr = log
-	cmd.Stdin = strings.NewReader(cmp.Or(jobDir.Job.Start.Cluster.Password.Reveal(), os.Getenv(passwordEnv)))
+	cmd.Stdin = strings.NewReader(cmp.Or(jobDir.Job.Start.Cluster.Password.Reveal(), os.Getenv(attempt.PasswordEnv)))
 	cmd.Env = environ.Own()
 	keeper.Detach(cmd)
 	heard, err := cmd.StdoutPipe()

@@ -25,7 +25,7 @@ func TestFromFailureToFinding(t *testing.T) {
 	dir := t.TempDir()
 	t.Cleanup(func() { stopAll(t, dir) })
 	t.Cleanup(func() { stopJobs(t, dir) })
-	out := mustFail(t, rmq(t, dir, "run", "selftest.md", "--plant", "deliver-twice", "--arm", "tap", "--json"))
+	out := mustFail(t, rmq(t, dir, "run", "../../campaigns/selftest/scenarios/steady.md", "--plant", "deliver-twice", "--arm", "tap", "--json"))
 	var series SeriesReport
 	if err := json.Unmarshal(out, &series); err != nil {
 		t.Fatalf("%v: %s", err, out)

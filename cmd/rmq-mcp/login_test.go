@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/attempt"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
@@ -24,7 +25,7 @@ func TestLogin(t *testing.T) {
 		seen <- connect[:n]
 		c.Write([]byte{0x20, 2, 0, 5}) // not authorized
 	})
-	t.Setenv(passwordEnv, "secret")
+	t.Setenv(attempt.PasswordEnv, "secret")
 	if err := rmq(t, t.TempDir(), "run", "mqtt/qos-roundtrip", "--endpoint", broker, "--username", "joe").Run(); err == nil {
 		t.Error("a broker that admits nobody is no error")
 	}
@@ -35,7 +36,7 @@ func TestLogin(t *testing.T) {
 
 // A job's process has the password, and not in its environment.
 func TestLoginOfAJob(t *testing.T) {
-	t.Setenv(passwordEnv, "secret")
+	t.Setenv(attempt.PasswordEnv, "secret")
 	job := &campaigns.JobDir{Dir: t.TempDir()}
 	if err := spawnJob("state", []string{"/bin/sh", "-c", `cat > "$0.heard" && env > "$0.env" && echo begun`, filepath.Join(job.Dir, "job")}, job); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	_ "golang.org/x/crypto/x509roots/fallback" // the image of a release has no certificates
 
+	"github.com/robustmq/rmq-mcp/campaigns/attempt"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/near"
 	"github.com/robustmq/rmq-mcp/reports"
@@ -209,7 +210,7 @@ func (a *app) find(run string) (string, error) {
 // guard. It is what every command does first; what it cannot do is said, and
 // holds up nothing.
 func healDead(dir string) {
-	if _, err := keeper.HealDead(dir, recoverRun); err != nil {
+	if _, err := keeper.HealDead(dir, attempt.Recover); err != nil {
 		fmt.Fprintf(os.Stderr, "rmq-mcp: %v; `rmq-mcp heal` tries again\n", err)
 	}
 }

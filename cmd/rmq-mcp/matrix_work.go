@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/attempt"
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
@@ -52,7 +53,7 @@ func cellConfig(p campaigns.Plan, e campaigns.Entry) cluster.Config {
 func runCell(ctx context.Context, dir string, argv []string, p campaigns.Plan, e campaigns.Entry) (string, error) {
 	start := cellStart(p, e)
 	start.Caller = keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "matrix", Args: map[string]any{"scenario": e.Scenario, "sdk": e.SDK}}
-	return runOnce(ctx, dir, argv, start, nil)
+	return runner(dir, argv, nil).Run(ctx, start)
 }
 
 func cellStart(p campaigns.Plan, e campaigns.Entry) keeper.Start {
@@ -62,28 +63,9 @@ func cellStart(p campaigns.Plan, e campaigns.Entry) keeper.Start {
 	}
 }
 
-// runOnce is one ordinary run, from start to verdict, without a display. When
-// ctx ends it is stopped in order, which seals it. Tell gets the progress before it, and
-// may be nil.
-func runOnce(ctx context.Context, dir string, argv []string, start keeper.Start, tell func(string)) (string, error) {
-	client, err := launch(ctx, dir, argv, start, tell)
-	if err != nil {
-		return "", err
-	}
-	defer client.Close()
-	run := client.Info().Dir
-	if err := untilOver(ctx, client); err != nil && ctx.Err() == nil {
-		return "", err
-	}
-	if ctx.Err() != nil {
-		return "", errors.Join(ctx.Err(), endInOrder(ctx, client, start.Caller))
-	}
-	if _, err := judged(run); err != nil {
-		return "", fmt.Errorf("the run was not judged: %w; see %s", err, run)
-	}
-	id := client.Info().ID
-	settled(ctx, dir, id) // the next run may use the same brokers, and is refused if they are not free
-	return id, nil
+// runner makes runs, which an interrupt ends in order. Tell may be nil.
+func runner(dir string, argv []string, tell func(string)) attempt.Runner {
+	return attempt.Runner{Dir: dir, Self: argv, Tell: tell, Stop: endInOrder}
 }
 
 // endInOrder stops a run and waits until it is sealed, because the next run beside it would

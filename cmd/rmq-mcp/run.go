@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/attempt"
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
@@ -99,7 +100,7 @@ func clusterFlags(f *pflag.FlagSet, c *cluster.Config, set *map[string]string) {
 // foreignFlags are how clients reach external brokers.
 func foreignFlags(f *pflag.FlagSet, c *cluster.Config) {
 	f.StringArrayVar(&c.Endpoints, "endpoint", nil, "`host:port` of an external broker; repeat it for each of its nodes")
-	f.StringVar(&c.Username, "username", "", "with --endpoint: who the clients log in as; the password is in "+passwordEnv)
+	f.StringVar(&c.Username, "username", "", "with --endpoint: who the clients log in as; the password is in "+attempt.PasswordEnv)
 	f.StringVar(&c.CA, "ca", "", "`file` of the certificate that clients trust, for --endpoint with tls or wss")
 	f.IntVar(&c.QueueLimit, "queue-limit", 0, "with --endpoint: the `number` of messages that the broker keeps for a session, by its settings (default: not known)")
 	setGroup(f, foreignGroup, "endpoint", "username", "ca", "queue-limit")
@@ -258,7 +259,7 @@ func reach(ctx context.Context, start keeper.Start, text string) (err error) {
 		}
 		config, bytes = s.At(config), s.Workload.PayloadBytes
 	}
-	return cluster.Reach(ctx, login(config), start.Transport, bytes)
+	return cluster.Reach(ctx, attempt.Login(config), start.Transport, bytes)
 }
 
 // together prints the table of runs that repeat each other, and tells the report of
@@ -314,7 +315,7 @@ func (a *app) attempt(ctx context.Context, say io.Writer, dir, scenario string, 
 		Scenario: absolute(scenario), Cluster: r.cluster, SDK: r.sdk, Protocol: r.protocol, Transport: r.transport, Seed: r.seed, Tier: r.tier, NoFaults: r.noFaults, Caller: caller,
 	}
 	tell := func(line string) { fmt.Fprintln(say, line) }
-	client, err := launch(ctx, dir, argv, start, tell)
+	client, err := runner(dir, argv, tell).Start(ctx, start)
 	if err != nil {
 		return nil, false, err
 	}
@@ -326,14 +327,7 @@ func (a *app) attempt(ctx context.Context, say io.Writer, dir, scenario string, 
 		return nil, false, err
 	}
 	run, err = conclude(say, client.Info().Dir, stopped, r.verbose)
-	return run, stopped, errors.Join(err, settled(ctx, dir, client.Info().ID))
-}
-
-// settled waits, for a bounded time, until nothing of a run is left to undo.
-func settled(ctx context.Context, dir, id string) error {
-	ctx, cancel := context.WithTimeout(ctx, sealBound)
-	defer cancel()
-	return keeper.Settled(ctx, dir, id)
+	return run, stopped, errors.Join(err, attempt.Settled(ctx, dir, client.Info().ID))
 }
 
 // absolute keeps a file of one's own findable for the keeper; names of the
@@ -358,7 +352,7 @@ func follow(ctx context.Context, client *keeper.Client, show *display, caller ke
 	defer cancel()
 	go client.Watch(ctx, show.progress) // a run that cannot be watched is still waited for
 	over := make(chan error, 1)
-	go func() { over <- untilOver(ctx, client) }()
+	go func() { over <- attempt.Wait(ctx, client) }()
 	for {
 		select {
 		case err := <-over:
@@ -380,42 +374,11 @@ func left(client *keeper.Client) error {
 	return exit(exitUndecided)
 }
 
-// untilOver waits for the end. A keeper that is gone left a run directory.
-func untilOver(ctx context.Context, client *keeper.Client) error {
-	for {
-		s, err := client.Wait(ctx, 30*time.Second)
-		if errors.Is(err, keeper.ErrGone) {
-			return nil
-		}
-		if err != nil || s.Phase == history.PhaseDone {
-			return err
-		}
-	}
-}
-
-// sealBound is how long sealing and judging may take after a keeper died: its
-// guard does it then, or, if that died too, this process.
-const sealBound = 30 * time.Second
-
-// judged waits until a run's summary is there.
-func judged(run string) (*reports.Summary, error) {
-	for deadline := time.Now().Add(sealBound); ; time.Sleep(100 * time.Millisecond) {
-		summary, err := reports.ReadSummary(run)
-		if err == nil {
-			return summary, nil
-		}
-		_, unhealed := keeper.HealDead(filepath.Dir(filepath.Dir(run)), recoverRun)
-		if time.Now().After(deadline) {
-			return nil, errors.Join(err, unhealed)
-		}
-	}
-}
-
 // conclude prints the findings of a run from disk. A run that the harness
 // spoiled says nothing about the broker and is an error. A run that a person
 // stopped is merely undecided.
 func conclude(say io.Writer, run string, stopped, verbose bool) (*reports.Summary, error) {
-	summary, err := judged(run)
+	summary, err := attempt.Summary(run)
 	if err != nil {
 		return nil, fmt.Errorf("the run was not judged: %w; `rmq-mcp heal` seals and judges what it recorded in %s", err, run)
 	}

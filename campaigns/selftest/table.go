@@ -1,4 +1,4 @@
-package main
+package selftest
 
 import (
 	"fmt"
@@ -23,17 +23,17 @@ func blamed(blame string) string {
 	return "blame " + plain.Cut(blame, 120)
 }
 
-// table is the rows as Markdown.
-func (t selftesting) table(rows []SelftestRow) string {
+// Table is the rows as Markdown.
+func Table(rows []Row) string {
 	if len(rows) > 0 && rows[0].SDK != "" {
-		return selftestCells(rows)
+		return cells(rows)
 	}
-	return selftestTable(rows)
+	return lines(rows)
 }
 
-// selftestCells is the rows as Markdown, a line for each defect and a column for each
+// cells is the rows as Markdown, a line for each defect and a column for each
 // client: by rate, how many violations were found, and how often the defect showed.
-func selftestCells(rows []SelftestRow) string {
+func cells(rows []Row) string {
 	var columns, names []string
 	what, claims, cells := map[string]string{}, map[string][]string{}, map[[2]string][]string{}
 	for _, r := range rows {
@@ -65,10 +65,9 @@ func selftestCells(rows []SelftestRow) string {
 	return b.String()
 }
 
-// cell is how many violations the claim has that counts most exactly what the defect did
-// (a damaged message is lost as well, and a repeated one out of order), and how often
-// the defect showed.
-func (row *SelftestRow) cell() string {
+// cell is the number of violations, and how often the defect showed. The violations are those of the
+// claim closest to the defect: a damaged message is lost as well, and a repeated one out of order.
+func (row *Row) cell() string {
 	switch {
 	case row.Lacks != "" || !row.Right:
 		return row.found()
@@ -87,8 +86,8 @@ func (row *SelftestRow) cell() string {
 	return fmt.Sprintf("%d of %d", found, *row.Shown)
 }
 
-// selftestTable is the rows as Markdown, one line for all rates of a defect.
-func selftestTable(rows []SelftestRow) string {
+// lines is the rows as Markdown, one line for all rates of a defect.
+func lines(rows []Row) string {
 	var b strings.Builder
 	b.WriteString("| Whose | | What it does | Claims that fail | Blame | Found |\n|---|---|---|---|---|---|\n")
 	for len(rows) > 0 {
@@ -114,7 +113,7 @@ func selftestTable(rows []SelftestRow) string {
 }
 
 // found is the cell of one row.
-func (row *SelftestRow) found() string {
+func (row *Row) found() string {
 	switch {
 	case row.Lacks != "":
 		return "not tried"

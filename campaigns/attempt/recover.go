@@ -1,4 +1,4 @@
-package main
+package attempt
 
 import (
 	"context"
@@ -20,10 +20,9 @@ import (
 // undoBound is how long undoing one experiment's faults may take.
 const undoBound = time.Minute
 
-// recoverRun ends a run whose keeper is dead: its faults are undone, and what
-// it recorded is sealed and judged. One that was refused before it began has
-// nothing to judge.
-func recoverRun(runDir string) error {
+// Recover ends a run whose keeper is dead: it undoes the faults, and seals and judges the record. A run
+// without a record was refused before it began.
+func Recover(runDir string) error {
 	if _, err := os.Stat(filepath.Join(runDir, reports.EvidenceDir)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
