@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/robustmq/rmq-mcp/campaigns/doctor"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
 )
 
 func (a *app) doctor() *cobra.Command {
-	var asJSON, live, missing bool
-	var check faultCheck
+	var asJSON, markdown, live, missing bool
+	var o doctor.Options
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Show what this host can do, and how each fault would be injected",
@@ -26,8 +27,7 @@ func (a *app) doctor() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if live {
-				check.asJSON = asJSON
-				return a.doctorFaults(cmd.Context(), cmd.OutOrStdout(), check)
+				return a.injectFaults(cmd.Context(), cmd.OutOrStdout(), o, asJSON, markdown)
 			}
 			argv, err := self()
 			if err != nil {
@@ -45,29 +45,37 @@ func (a *app) doctor() *cobra.Command {
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.BoolVar(&missing, "missing", false, "show only what is missing, and how to get it")
 	f.BoolVar(&live, "faults", false, "inject every fault for real, on a live cluster")
-	f.StringSliceVar(&check.flavors, "flavor", []string{cluster.DefaultFlavor}, "with --faults: the flavor of the nodes; after a comma, the next one to try for faults that have not landed")
-	f.StringSliceVar(&check.only, "only", nil, "with --faults: `types` or families, separated by commas")
-	f.StringVar(&check.upgradeTo, "upgrade-to", "", "with --faults: `path` of another build of the broker, for upgrade")
-	f.BoolVar(&check.markdown, "markdown", false, "with --faults: print a table of Markdown")
+	f.StringSliceVar(&o.Flavors, "flavor", []string{cluster.DefaultFlavor}, "with --faults: the flavor of the nodes; after a comma, the next one to try for faults that have not landed")
+	f.StringSliceVar(&o.Only, "only", nil, "with --faults: `types` or families, separated by commas")
+	f.StringVar(&o.UpgradeTo, "upgrade-to", "", "with --faults: `path` of another build of the broker, for upgrade")
+	f.BoolVar(&markdown, "markdown", false, "with --faults: print a table of Markdown")
 	return cmd
 }
 
-// doctorFaults injects every fault and prints what that showed, as it goes.
-func (a *app) doctorFaults(ctx context.Context, out io.Writer, check faultCheck) error {
-	say := sayTo(out, check.asJSON || check.markdown)
-	rows, err := a.checkFaults(ctx, check, func(r FaultRow) { printFault(paintTo(say), say, r) })
-	switch {
-	case err != nil:
-	case check.asJSON:
-		err = writeJSON(out, rows)
-	case check.markdown:
-		writeFaultTable(out, rows)
-	}
-	fmt.Fprintf(say, "\n%s\n", summaryOf(rows))
+// injectFaults injects every fault and prints what that showed, as it happens.
+func (a *app) injectFaults(ctx context.Context, out io.Writer, o doctor.Options, asJSON, markdown bool) error {
+	dir, err := a.state()
 	if err != nil {
 		return err
 	}
-	if len(failedFaults(rows)) > 0 {
+	argv, err := self()
+	if err != nil {
+		return err
+	}
+	say := sayTo(out, asJSON || markdown)
+	rows, err := o.Inject(ctx, runner(dir, argv, nil), func(r doctor.Row) { printFault(paintTo(say), say, r) })
+	switch {
+	case err != nil:
+	case asJSON:
+		err = writeJSON(out, rows)
+	case markdown:
+		writeFaultTable(out, rows)
+	}
+	fmt.Fprintf(say, "\n%s\n", doctor.Summary(rows))
+	if err != nil {
+		return err
+	}
+	if len(doctor.Failed(rows)) > 0 {
 		return exit(1)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/robustmq/rmq-mcp/campaigns/doctor"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
@@ -34,15 +35,15 @@ func TestEveryFaultLands(t *testing.T) {
 }
 
 // injectForReal are the rows of `doctor --faults`, none of which may fail.
-func injectForReal(t *testing.T, args ...string) []FaultRow {
+func injectForReal(t *testing.T, args ...string) []doctor.Row {
 	t.Helper()
 	out, err := rmq(t, t.TempDir(), append([]string{"doctor", "--faults", "--json"}, args...)...).Output()
-	var rows []FaultRow
+	var rows []doctor.Row
 	if jsonErr := json.Unmarshal(out, &rows); jsonErr != nil {
 		t.Fatalf("doctor: %v, %v: %s", err, jsonErr, out)
 	}
 	if err != nil {
-		t.Errorf("doctor: %v: %s", err, summaryOf(rows))
+		t.Errorf("doctor: %v: %s", err, doctor.Summary(rows))
 	}
 	for _, r := range rows {
 		if !r.OK {
@@ -53,10 +54,10 @@ func injectForReal(t *testing.T, args ...string) []FaultRow {
 }
 
 // wantProved wants a type to have landed, where this host must have all.
-func wantProved(t *testing.T, rows []FaultRow, typ string) {
+func wantProved(t *testing.T, rows []doctor.Row, typ string) {
 	t.Helper()
 	switch {
-	case proved(rows, typ):
+	case doctor.Proved(rows, typ):
 	case hosttest.Required():
 		t.Errorf("%s did not land", typ)
 	default:

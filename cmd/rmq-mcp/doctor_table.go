@@ -6,11 +6,12 @@ import (
 	"io"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/campaigns/doctor"
 	"github.com/robustmq/rmq-mcp/history"
 )
 
 // printFault prints one row for people: what happened, then what showed it.
-func printFault(p paint, w io.Writer, r FaultRow) {
+func printFault(p paint, w io.Writer, r doctor.Row) {
 	state := p.bad(fmt.Sprintf("%-12s", r.Landing))
 	switch {
 	case r.OK && r.Landing != history.Landed:
@@ -35,7 +36,7 @@ func printFault(p paint, w io.Writer, r FaultRow) {
 	}
 }
 
-func effect(r FaultRow) string {
+func effect(r doctor.Row) string {
 	if r.EffectMS == 0 {
 		return ""
 	}
@@ -43,11 +44,11 @@ func effect(r FaultRow) string {
 }
 
 // writeFaultTable writes the rows as a table of Markdown.
-func writeFaultTable(w io.Writer, rows []FaultRow) {
+func writeFaultTable(w io.Writer, rows []doctor.Row) {
 	fmt.Fprintln(w, "| Family | Fault | On | Mechanism | Its own word | Effect | Control | Landing | Heal | Apply to effect |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|")
 	for _, r := range rows {
-		if r.Landing == history.Unsupported && proved(rows, r.Type) {
+		if r.Landing == history.Unsupported && doctor.Proved(rows, r.Type) {
 			continue // another flavor shows it
 		}
 		took := "–"
@@ -70,7 +71,7 @@ func writeFaultTable(w io.Writer, rows []FaultRow) {
 	}
 }
 
-func firstOf(r FaultRow, role history.Role) string {
+func firstOf(r doctor.Row, role history.Role) string {
 	if list := r.Signals[string(role)]; len(list) > 0 {
 		return list[0]
 	}
@@ -78,7 +79,7 @@ func firstOf(r FaultRow, role history.Role) string {
 }
 
 // lastOf is the witness, for controls.
-func lastOf(r FaultRow, role history.Role) string {
+func lastOf(r doctor.Row, role history.Role) string {
 	if list := r.Signals[string(role)]; len(list) > 0 {
 		return list[len(list)-1]
 	}

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/campaigns/attempt"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
@@ -26,13 +27,13 @@ const (
 	flowBound  = 2 * time.Minute
 	outBound   = 90 * time.Second // after a fault's own time
 	trafficS   = 1800.0
-	faultTries = 3 // of one whose control was disturbed: that says nothing of the fault
+	faultTries = 3 // of a fault whose control was disturbed
 )
 
-// doctorTraffic is the scenario whose workload flows meanwhile.
+// traffic is the scenario with the workload of the cluster.
 //
-//go:embed doctor_faults.md
-var doctorTraffic []byte
+//go:embed traffic.md
+var traffic []byte
 
 // A liveCluster is an experiment of doctor's own, with traffic.
 type liveCluster struct {
@@ -46,22 +47,18 @@ type liveCluster struct {
 	upgradeTo string
 }
 
-// startLive starts a cluster in which everything is armed that the kinds need
-// and this host has, and puts a workload on it.
-func startLive(ctx context.Context, dir, flavor string, kinds []faults.Kind) (*liveCluster, error) {
-	argv, err := self()
-	if err != nil {
-		return nil, err
-	}
-	c := &liveCluster{flavor: flavor, stateDir: dir, caller: keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "doctor"}}
-	c.traffic = filepath.Join(dir, "doctor_faults.md")
-	if err := os.WriteFile(c.traffic, doctorTraffic, 0o644); err != nil {
+// startLive starts a cluster with a workload. It arms everything that the kinds need, as far as this
+// host has it.
+func startLive(ctx context.Context, runner attempt.Runner, flavor string, kinds []faults.Kind) (c *liveCluster, err error) {
+	c = &liveCluster{flavor: flavor, stateDir: runner.Dir, caller: keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "doctor"}}
+	c.traffic = filepath.Join(runner.Dir, "doctor_traffic.md")
+	if err := os.WriteFile(c.traffic, traffic, 0o644); err != nil {
 		return nil, fmt.Errorf("write the workload: %w", err)
 	}
-	if err := experiment.Provision(ctx, dir, argv, keeper.Start{Scenario: c.traffic, Cluster: cluster.Config{Flavor: flavor}}, nil); err != nil {
+	if err := experiment.Provision(ctx, runner.Dir, runner.Self, keeper.Start{Scenario: c.traffic, Cluster: cluster.Config{Flavor: flavor}}, nil); err != nil {
 		return nil, err
 	}
-	c.client, err = runner(dir, argv, nil).Start(ctx, keeper.Start{
+	c.client, err = runner.Start(ctx, keeper.Start{
 		Cluster: cluster.Config{Flavor: flavor, Arm: armsOf(ctx, kinds)}, GraceS: 1, Caller: c.caller,
 	})
 	if err != nil {
@@ -101,8 +98,8 @@ func (c *liveCluster) load(ctx context.Context) error {
 	return c.flows(ctx)
 }
 
-// renew restarts the nodes of a fault that needs it: the next one would find a
-// broker that writes nothing, and have no effect.
+// renew restarts the nodes of a fault that needs it. Otherwise the broker might write nothing more, and
+// the next fault have no effect.
 func (c *liveCluster) renew(ctx context.Context, k faults.Kind, nodes []string) error {
 	if !k.NeedsRestart {
 		return nil
@@ -119,8 +116,8 @@ func (c *liveCluster) renew(ctx context.Context, k faults.Kind, nodes []string) 
 	return nil
 }
 
-// flows waits until every node runs and answers new clients, somebody leads,
-// and publishes are acknowledged.
+// flows waits until every node runs and answers new clients, a node leads, and publishes are
+// acknowledged.
 func (c *liveCluster) flows(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, flowBound)
 	defer cancel()
@@ -154,11 +151,10 @@ func (c *liveCluster) flows(ctx context.Context) error {
 	}
 }
 
-// check injects one kind after the other. One of which nothing can be said,
-// since something else happened at the same time, is injected again, and its row
-// keeps why.
-func (c *liveCluster) check(ctx context.Context, kinds []faults.Kind, tell func(FaultRow)) ([]FaultRow, error) {
-	var rows []FaultRow
+// check injects one kind after the other. If a control was disturbed, the kind is injected again, and
+// its row keeps the reason.
+func (c *liveCluster) check(ctx context.Context, kinds []faults.Kind, tell func(Row)) ([]Row, error) {
+	var rows []Row
 	for _, k := range kinds {
 		var disturbed [][]string
 		for {
@@ -179,7 +175,7 @@ func (c *liveCluster) check(ctx context.Context, kinds []faults.Kind, tell func(
 }
 
 // injectAndRenew injects a kind, and leaves a cluster that serves.
-func (c *liveCluster) injectAndRenew(ctx context.Context, k faults.Kind) (FaultRow, error) {
+func (c *liveCluster) injectAndRenew(ctx context.Context, k faults.Kind) (Row, error) {
 	row, err := c.inject(ctx, k)
 	if err != nil {
 		return row, err
@@ -195,8 +191,8 @@ func (c *liveCluster) injectAndRenew(ctx context.Context, k faults.Kind) (FaultR
 
 // inject injects a kind as its example says, heals it once it has landed, and
 // waits until that is done. A fault that does not land stays for its time.
-func (c *liveCluster) inject(ctx context.Context, k faults.Kind) (FaultRow, error) {
-	row := FaultRow{Type: k.Type, Family: k.Family, Flavor: c.flavor, Target: k.Example.Target, Params: k.Example.Params, Healed: history.HealPending}
+func (c *liveCluster) inject(ctx context.Context, k faults.Kind) (Row, error) {
+	row := Row{Type: k.Type, Family: k.Family, Flavor: c.flavor, Target: k.Example.Target, Params: k.Example.Params, Healed: history.HealPending}
 	if c.nodes == 1 {
 		row.Target = "node-1"
 	}
@@ -267,7 +263,7 @@ func (c *liveCluster) stop(ctx context.Context) error {
 	return keeper.Settled(ctx, c.stateDir, c.client.Info().ID)
 }
 
-// pause goes on after a time, and reports whether nobody left meanwhile.
+// pause waits for a time, and reports whether the context lasted.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():

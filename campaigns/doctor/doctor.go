@@ -1,4 +1,5 @@
-package main
+// Package doctor injects faults for real, on a live cluster with clients, and shows their proofs.
+package doctor
 
 import (
 	"context"
@@ -7,12 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/campaigns/attempt"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// A FaultRow is what injecting one type of fault for real showed.
-type FaultRow struct {
+// A Row is what injecting one type of fault for real showed.
+type Row struct {
 	Type      string               `json:"type"`
 	Family    string               `json:"family"`
 	Flavor    string               `json:"flavor"`
@@ -29,22 +31,21 @@ type FaultRow struct {
 	OK        bool                 `json:"ok"`                  // landed and healed, cannot be done here, or took what the broker did not ask for
 }
 
-// faultCheck are the flags of `doctor --faults`.
-type faultCheck struct {
-	flavors          []string
-	only             []string
-	upgradeTo        string // another build of the broker
-	asJSON, markdown bool
+// Options say what is injected.
+type Options struct {
+	Flavors   []string // of clusters; each but the first is for faults that have not landed before
+	Only      []string // types and families of faults; nil for all
+	UpgradeTo string   // another build of the broker, for upgrades; "" for none
 }
 
 // kinds are the types asked for.
-func (f faultCheck) kinds() ([]faults.Kind, error) {
+func (o Options) kinds() ([]faults.Kind, error) {
 	all := faults.Catalog()
-	if len(f.only) == 0 {
+	if len(o.Only) == 0 {
 		return all, nil
 	}
 	var chosen []faults.Kind
-	for _, name := range f.only {
+	for _, name := range o.Only {
 		i := slices.IndexFunc(all, func(k faults.Kind) bool { return k.Type == name || k.Family == name })
 		if i < 0 {
 			_, err := faults.Parse(name, nil)
@@ -59,29 +60,24 @@ func (f faultCheck) kinds() ([]faults.Kind, error) {
 	return chosen, nil
 }
 
-// checkFaults injects every kind on a live cluster of each flavor, and tells
-// each row as soon as it is known. A kind that landed and healed on one flavor
-// is not tried on the next one.
-func (a *app) checkFaults(ctx context.Context, f faultCheck, tell func(FaultRow)) ([]FaultRow, error) {
-	dir, err := a.state()
+// Inject injects every kind on a live cluster of each flavor. Tell gets each row as soon as it is
+// known. A kind that landed and healed on one flavor is not tried on the next one.
+func (o Options) Inject(ctx context.Context, runner attempt.Runner, tell func(Row)) ([]Row, error) {
+	kinds, err := o.kinds()
 	if err != nil {
 		return nil, err
 	}
-	kinds, err := f.kinds()
-	if err != nil {
-		return nil, err
-	}
-	var rows []FaultRow
-	for _, flavor := range f.flavors {
-		open := slices.DeleteFunc(slices.Clone(kinds), func(k faults.Kind) bool { return proved(rows, k.Type) })
+	var rows []Row
+	for _, flavor := range o.Flavors {
+		open := slices.DeleteFunc(slices.Clone(kinds), func(k faults.Kind) bool { return Proved(rows, k.Type) })
 		if len(open) == 0 {
 			break
 		}
-		live, err := startLive(ctx, dir, flavor, open)
+		live, err := startLive(ctx, runner, flavor, open)
 		if err != nil {
 			return rows, err
 		}
-		live.upgradeTo = f.upgradeTo
+		live.upgradeTo = o.UpgradeTo
 		more, err := live.check(ctx, open, tell)
 		rows = append(rows, more...)
 		if err := errors.Join(err, live.stop(ctx)); err != nil {
@@ -91,12 +87,13 @@ func (a *app) checkFaults(ctx context.Context, f faultCheck, tell func(FaultRow)
 	return rows, nil
 }
 
-func proved(rows []FaultRow, typ string) bool {
-	return slices.ContainsFunc(rows, func(r FaultRow) bool { return r.Type == typ && r.Landing == history.Landed && r.OK })
+// Proved reports whether a type landed and was healed.
+func Proved(rows []Row, typ string) bool {
+	return slices.ContainsFunc(rows, func(r Row) bool { return r.Type == typ && r.Landing == history.Landed && r.OK })
 }
 
 // take takes the landing of an injection of a kind into the row.
-func (r *FaultRow) take(k faults.Kind, l history.Landing) {
+func (r *Row) take(k faults.Kind, l history.Landing) {
 	r.Nodes, r.Mechanism, r.Landing, r.Healed = l.Nodes, l.Mechanism, l.State, l.Heal()
 	r.Reasons = l.Reasons
 	r.Signals = map[string][]string{}
@@ -110,9 +107,9 @@ func (r *FaultRow) take(k faults.Kind, l history.Landing) {
 	r.OK = l.Healed == history.HealVerified && expected
 }
 
-// failedFaults are the types that this host has and that did not land, or
-// were not healed.
-func failedFaults(rows []FaultRow) []string {
+// Failed returns the types that did not land or were not healed. Types that this host cannot have are
+// not among them.
+func Failed(rows []Row) []string {
 	var failed []string
 	for _, r := range rows {
 		if !r.OK && !slices.Contains(failed, r.Type) {
@@ -122,12 +119,12 @@ func failedFaults(rows []FaultRow) []string {
 	return failed
 }
 
-// summaryOf is the last line: how many landed, and what did not.
-func summaryOf(rows []FaultRow) string {
+// Summary is the last line: how many landed, and what did not.
+func Summary(rows []Row) string {
 	landed := 0
 	var cannot, unasked []string
 	for _, r := range rows {
-		if proved(rows, r.Type) {
+		if Proved(rows, r.Type) {
 			if r.Landing == history.Landed {
 				landed++
 			}
@@ -147,7 +144,7 @@ func summaryOf(rows []FaultRow) string {
 	if len(unasked) > 0 {
 		text += "; not landed, as the broker did not ask for what they take: " + strings.Join(unasked, ", ")
 	}
-	if failed := failedFaults(rows); len(failed) > 0 {
+	if failed := Failed(rows); len(failed) > 0 {
 		text += "; failed: " + strings.Join(failed, ", ")
 	}
 	return text

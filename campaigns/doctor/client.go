@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 // answerBound is how long a node may take to answer a new client.
 const answerBound = 2 * time.Second
 
-// answers connects to a node as a new client does, and is nil if it may. A
-// cluster that elects turns them away, and its old clients do not show that.
+// answers connects to a node as a new client does, and is nil if the node lets it in. During an
+// election a cluster turns new clients away, and keeps its old ones.
 func (c *liveCluster) answers(ctx context.Context, n keeper.NodeStatus) error {
 	ctx, cancel := context.WithTimeout(ctx, answerBound)
 	defer cancel()
