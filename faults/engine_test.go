@@ -291,6 +291,19 @@ func TestStep(t *testing.T) {
 	})
 }
 
+// A fault that cannot be planned has not landed, for that reason alone.
+func TestUnplanned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(2)
+		why := errors.New("node-1 has no link with other nodes")
+		_, err := r.Inject(t.Context(), Request{Fault: planned(func(context.Context, Target) (*Injection, error) { return nil, why })}, r.on(1))
+		l := r.Landings()[0]
+		if !errors.Is(err, why) || l.State != history.NotLanded || len(l.Reasons) != 1 || !strings.Contains(l.Reasons[0], why.Error()) {
+			t.Errorf("%v; %s %q", err, l.State, l.Reasons)
+		}
+	})
+}
+
 // planned is a fault made of its plan.
 type planned func(context.Context, Target) (*Injection, error)
 

@@ -211,6 +211,11 @@ func (e *Engine) takeOut(ctx context.Context, p *placement, err error) (history.
 // abandon ends a fault of which nothing was done. It has nothing to heal, unless its trap
 // could not be taken out.
 func (e *Engine) abandon(p *placement, err error) (history.Landing, error) {
+	p.change(func(l *history.Landing) {
+		if len(l.Proofs) == 0 { // it has no plan, and so it was not begun
+			l.State = history.NotLanded
+		}
+	})
 	p.wrong(err)
 	healed := history.HealVerified
 	switch stays := (trapStays{}); {
