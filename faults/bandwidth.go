@@ -26,7 +26,8 @@ type Bandwidth struct {
 // Name is bandwidth.
 func (Bandwidth) Name() string { return "bandwidth" }
 
-// Plan plans a class of htb at the end of every link.
+// Plan plans a class of htb at the end of every link, and a rule that counts the packets of each node:
+// the nodes share the classes of the hosts that they send to.
 func (b Bandwidth) Plan(_ context.Context, target Target) (*Injection, error) {
 	net, err := target.network()
 	if err != nil {
@@ -45,15 +46,15 @@ func (b Bandwidth) Plan(_ context.Context, target Target) (*Injection, error) {
 		Entries: []Entry{{
 			Layer: layerShape, Want: "bandwidth",
 			Args: map[string]any{"links": links, "rate_bytes": uint64(b.KBit * 1000 / 8)},
-		}},
+		}, netEntry(router.Rule{Do: router.Pass, Links: links})},
 	}
-	in.Proofs = append(in.Proofs, reached(shaper, in))
+	in.Proofs = append(in.Proofs, reached(shaper, in, target.counted(net, hit, "share of the rate that the system's packets take", "%", in.hits(net)))...)
 	measured := unharmed(net, hit)
 	for _, p := range measured {
 		in.Proofs = append(in.Proofs, b.slow(net, p, sharing(measured, p.to)))
 	}
 	in.Proofs = append(in.Proofs, target.others(net, 0)...)
-	in.Healed = append(in.Healed, unshaped(shaper, in))
+	in.Healed = append(in.Healed, unshaped(shaper, in), unruled(net, in))
 	for _, p := range hit {
 		in.Healed = append(in.Healed, b.over(net, in, p))
 	}
@@ -68,40 +69,52 @@ const (
 	reachedWindow = 300 * time.Millisecond
 )
 
-// reached is the mechanism's proof: the largest share of the rate that the system's
-// own packets took to one host. A packet that was dropped for want of room is all of
-// it. Probes have a class of their own.
-func reached(s Shaper, in *Injection) Proof {
+// reached are the mechanism's proofs: the largest share of the rate that the system's own packets took
+// to one host, for each node with packets on the links, as the counted proofs show them. A packet that
+// was dropped for want of room is all of it. Probes have a class of their own.
+func reached(s Shaper, in *Injection, counted []Proof) []Proof {
+	share := shareOf(s, in)
+	for i := range counted {
+		packets := counted[i].Read
+		counted[i].Want, counted[i].Margin = history.WantSlower, reachedShare
+		counted[i].Read = func(ctx context.Context) history.Sample {
+			if s := packets(ctx); !s.OK || s.Value == 0 {
+				return s
+			}
+			return share(ctx)
+		}
+	}
+	return counted
+}
+
+// shareOf reads that share, until it is large enough.
+func shareOf(s Shaper, in *Injection) func(context.Context) history.Sample {
 	var mu sync.Mutex
 	var peak float64
-	return Proof{
-		Name: "share of the rate that the system's packets take",
-		Role: history.RoleMechanism, Want: history.WantSlower, Margin: reachedShare, Unit: "%",
-		Read: func(ctx context.Context) history.Sample {
-			mu.Lock()
-			defer mu.Unlock()
-			was, err := s.Stats(in.id())
-			if err != nil || len(was) == 0 {
-				return value(peak, err)
-			}
-			began := time.Now()
-			select {
-			case <-ctx.Done(): // one packet in a moment is more than any rate
-				return value(peak, ctx.Err())
-			case <-time.After(reachedWindow):
-			}
-			is, err := s.Stats(in.id())
-			for _, st := range is {
-				i := slices.IndexFunc(was, func(w shaper.Stats) bool { return w.Interface == st.Interface })
-				if st.Dropped > 0 {
-					peak = 100
-				} else if i >= 0 && st.Bytes > was[i].Bytes {
-					could := float64(st.RateBytes) * time.Since(began).Seconds()
-					peak = min(100, max(peak, 100*float64(st.Bytes-was[i].Bytes)/could))
-				}
-			}
+	return func(ctx context.Context) history.Sample {
+		mu.Lock()
+		defer mu.Unlock()
+		was, err := s.Stats(in.id())
+		if err != nil || len(was) == 0 || peak >= reachedShare {
 			return value(peak, err)
-		},
+		}
+		began := time.Now()
+		select {
+		case <-ctx.Done(): // one packet in a moment is more than any rate
+			return value(peak, ctx.Err())
+		case <-time.After(reachedWindow):
+		}
+		is, err := s.Stats(in.id())
+		for _, st := range is {
+			i := slices.IndexFunc(was, func(w shaper.Stats) bool { return w.Interface == st.Interface })
+			if st.Dropped > 0 {
+				peak = 100
+			} else if i >= 0 && st.Bytes > was[i].Bytes {
+				could := float64(st.RateBytes) * time.Since(began).Seconds()
+				peak = min(100, max(peak, 100*float64(st.Bytes-was[i].Bytes)/could))
+			}
+		}
+		return value(peak, err)
 	}
 }
 

@@ -36,14 +36,19 @@ func (in *Injection) id() string {
 // system itself that it hit, of every node that the fault is about. Probes are
 // counted apart, so a node to and from which nothing was sent shows none.
 func hits(net Net, t Target, hit []pair, in *Injection) []Proof {
-	return t.counted(net, hit, "packets of the system that the rule hit", "packets", func() (uint64, map[netip.Addr]uint64, error) {
+	return t.counted(net, hit, "packets of the system that the rule hit", "packets", in.hits(net))
+}
+
+// hits counts the packets that the rule of an injection hit, and those of each address.
+func (in *Injection) hits(net Net) func() (uint64, map[netip.Addr]uint64, error) {
+	return func() (uint64, map[netip.Addr]uint64, error) {
 		h, err := net.Hits(in.id())
 		ends := map[netip.Addr]uint64{}
 		for a, c := range h.Servers {
 			ends[a] = c.Packets
 		}
 		return h.Hit.Packets, ends, err
-	})
+	}
 }
 
 // counted are proofs that a count grows: one for each of the target's nodes that is at

@@ -100,6 +100,20 @@ func TestBandwidthOfLittleTraffic(t *testing.T) {
 	}
 }
 
+// A rate that one target alone needs lands in part.
+func TestBandwidthOfOneNode(t *testing.T) {
+	t.Parallel()
+	if !hosttest.Inside(t) {
+		return
+	}
+	l := newNetLab(t, 3)
+	l.traffic(t, "node-1", client)
+	landing := l.heldFor(t, "bandwidth", map[string]any{"rate_kbit": 100, "with": "clients"}, l.on(1, 2), func() {})
+	if landing.State != history.Partial || !strings.Contains(strings.Join(landing.Reasons, "; "), "node-2") {
+		t.Errorf("%s %q, want partial", landing.State, landing.Reasons)
+	}
+}
+
 // Faults on one link add up, and are healed in either order.
 func TestTreatedOverlap(t *testing.T) {
 	t.Parallel()

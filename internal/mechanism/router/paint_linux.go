@@ -110,6 +110,8 @@ func (p *painter) do(in *nftables.Chain, rule shown, counter string) {
 		for _, e := range rejections() {
 			p.add(in, e...)
 		}
+	case Pass:
+		p.add(in, counted)
 	case Queue:
 		p.add(in, counted, p.toQueue(rule.Queue))
 	}

@@ -56,8 +56,8 @@ func (rule Rule) check() error {
 	switch {
 	case rule.Fault == "":
 		return fmt.Errorf("rule %s: it belongs to no fault", rule.Do)
-	case !slices.Contains([]Action{Drop, Reject, Lose, Queue}, rule.Do):
-		return fmt.Errorf("rule of %s: no action %q; valid: drop, reject, lose, queue", rule.Fault, rule.Do)
+	case !slices.Contains([]Action{Drop, Reject, Lose, Pass, Queue}, rule.Do):
+		return fmt.Errorf("rule of %s: no action %q; valid: drop, reject, lose, pass, queue", rule.Fault, rule.Do)
 	case rule.Do == Lose && !(rule.Percent > 0 && rule.Percent <= 100):
 		return fmt.Errorf("rule of %s: lose %g percent; valid: above 0, up to 100", rule.Fault, rule.Percent)
 	}

@@ -123,7 +123,7 @@ func (r *Router) Disturbed(from, to, fault string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(r.rules, func(rule Rule) bool {
-		return rule.Fault != fault && slices.ContainsFunc(rule.Links, func(l Link) bool {
+		return rule.Fault != fault && rule.Do != Pass && slices.ContainsFunc(rule.Links, func(l Link) bool {
 			return r.among(l.From, from) && r.among(l.To, to)
 		})
 	})

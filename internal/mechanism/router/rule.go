@@ -26,6 +26,7 @@ const (
 	Drop   Action = "drop"   // silently
 	Reject Action = "reject" // TCP is reset, all else is answered by ICMP "administratively prohibited"
 	Lose   Action = "lose"   // drop Percent of them, each by a chance of its own
+	Pass   Action = "pass"   // let it pass, counted
 	Queue  Action = "queue"  // hand it to the NFQUEUE of that number; where nobody listens to it the packet passes
 )
 
@@ -54,7 +55,7 @@ type Count struct{ Packets, Bytes uint64 }
 // Hits are what a fault's rules met.
 type Hits struct {
 	Matched Count                // on its links, without probes
-	Hit     Count                // of those, dropped, rejected or queued
+	Hit     Count                // of those, dropped, rejected, queued or let pass
 	Probes  Count                // probes hit
 	Servers map[netip.Addr]Count // of Hit, by the node or the witness at either end
 }
