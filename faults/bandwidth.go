@@ -70,8 +70,8 @@ const (
 )
 
 // reached are the mechanism's proofs: the largest share of the rate that the system's own packets took
-// to one host, for each node with packets on the links, as the counted proofs show them. A packet that
-// was dropped for want of room is all of it. Probes have a class of their own.
+// to one host, for each node with packets on the links. A packet dropped for want of room is all of it.
+// Probes have a class of their own.
 func reached(s Shaper, in *Injection, counted []Proof) []Proof {
 	share := shareOf(s, in)
 	for i := range counted {
