@@ -101,8 +101,8 @@ func (k Kind) Felt() bool { return k.OnNode() || k.Family == "hostile" }
 type Example struct {
 	Target string
 	Params map[string]any // duration_s is required, short, and long enough for the proofs
-	// Unsure says that the fault takes what a broker may not ask for in this time. Then it
-	// has not landed.
+	// Unsure marks faults of resources that a broker may not need in this time. Then they have
+	// not landed.
 	Unsure bool
 }
 
