@@ -34,7 +34,7 @@ func (f Malformed) Plan(_ context.Context, t Target) (*Injection, error) {
 			Role: history.RoleMechanism, Want: history.WantSlower, Margin: 100 * mostCome, Unit: "%",
 			Read: func(context.Context) history.Sample {
 				came := count(hostile.Refused, hostile.Tolerated, hostile.Deaf, hostile.Silent, hostile.Unheard)
-				return history.Sample{OK: true, Value: 100 * came / max(came+count(hostile.Unsaid), 1)}
+				return history.Sample{OK: true, Value: 100 * came / max(came+count(hostile.Unreached, hostile.Unsaid), 1)}
 			},
 		}, {
 			Name: "malformed conversations answered by " + n.Name(), Node: n.Name(),

@@ -21,6 +21,7 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/near"
 	"github.com/robustmq/rmq-mcp/internal/yamlfile"
+	"github.com/robustmq/rmq-mcp/judge/checker"
 )
 
 // A Scenario is one experiment, as written down.
@@ -328,9 +329,15 @@ func (s *Scenario) Shares() bool {
 }
 
 // Arms are what the faults of the schedule need armed, as far as this host has
-// it: what it has not is for the fault to say.
+// it: what it has not is for the fault to say. Situations that packets alone show need the tap.
 func (s *Scenario) Arms() []string {
 	var out []string
+	if len(s.Reaches) > 0 {
+		without := checker.Reachable(s.Protocol, false)
+		if slices.ContainsFunc(sortedKeys(s.Reaches), func(name string) bool { return !slices.Contains(without, name) }) {
+			out = append(out, cluster.ArmTap)
+		}
+	}
 	for _, k := range faults.Catalog() {
 		used := slices.ContainsFunc(s.Schedule, func(step Step) bool { return step.Fault == k.Type })
 		if !used || k.Arms == "" || slices.Contains(out, k.Arms) {

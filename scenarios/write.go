@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
 )
 
 // Alone returns the scenario reduced to one tier and one flavor. The tier
-// becomes its smoke tier, with the flavor's overrides. The result shares nothing
-// with s.
+// becomes its smoke tier, with the flavor's overrides. It asks for no situation: its
+// callers take faults and load out. The result shares nothing with s.
 func (s *Scenario) Alone(tier, flavor string) (*Scenario, error) {
 	t, err := s.Tier(tier, flavor)
 	if err != nil {
@@ -25,7 +24,7 @@ func (s *Scenario) Alone(tier, flavor string) (*Scenario, error) {
 	alone.Flavors = nil
 	alone.Workload.QoS = slices.Clone(s.Workload.QoS)
 	alone.Schedule = slices.Clone(s.Schedule)
-	alone.Claims, alone.Reaches = slices.Clone(s.Claims), maps.Clone(s.Reaches)
+	alone.Claims, alone.Reaches = slices.Clone(s.Claims), nil
 	return &alone, nil
 }
 

@@ -74,7 +74,7 @@ func (r Runner) Run(ctx context.Context, start keeper.Start) (id string, err err
 		return "", errors.Join(ctx.Err(), r.Stop(ctx, client, start.Caller))
 	}
 	run := client.Info().Dir
-	if _, err := Summary(run); err != nil {
+	if _, err := AwaitSummary(run); err != nil {
 		return "", fmt.Errorf("the run was not judged: %w; see %s", err, run)
 	}
 	id = client.Info().ID
@@ -99,8 +99,8 @@ func Wait(ctx context.Context, client *keeper.Client) error {
 // or this process if the guard died too.
 const sealBound = 30 * time.Second
 
-// Summary waits until the summary of a run is there. Run is its directory.
-func Summary(run string) (*reports.Summary, error) {
+// AwaitSummary waits until the summary of a run is there. Run is its directory.
+func AwaitSummary(run string) (*reports.Summary, error) {
 	for deadline := time.Now().Add(sealBound); ; time.Sleep(100 * time.Millisecond) {
 		summary, err := reports.ReadSummary(run)
 		if err == nil {

@@ -103,7 +103,9 @@ func (r *Row) take(k faults.Kind, l history.Landing) {
 	if t := l.Times; t.EffectNS > t.ApplyNS {
 		r.EffectMS = float64(t.EffectNS-t.ApplyNS) / 1e6
 	}
-	expected := l.State == history.Landed || l.State == history.Unsupported || l.State == history.NotLanded && k.Example.Unsure
+	unmet := slices.ContainsFunc(l.Proofs, func(p history.ProofRecord) bool { return p.Role == history.RoleMechanism && !p.Holds })
+	unasked := l.State == history.NotLanded && k.Example.Unsure && !unmet
+	expected := l.State == history.Landed || l.State == history.Unsupported || unasked
 	r.OK = l.Healed == history.HealVerified && expected
 }
 
@@ -142,7 +144,7 @@ func Summary(rows []Row) string {
 		text += "; cannot be done here: " + strings.Join(cannot, ", ")
 	}
 	if len(unasked) > 0 {
-		text += "; not landed, as the broker did not ask for what they take: " + strings.Join(unasked, ", ")
+		text += "; not landed, as the broker did not ask for what they take: " + strings.Join(slices.Compact(unasked), ", ")
 	}
 	if failed := Failed(rows); len(failed) > 0 {
 		text += "; failed: " + strings.Join(failed, ", ")

@@ -285,7 +285,7 @@ func tryRow(ctx context.Context, runner attempt.Runner, row *Row, idle func()) e
 	if err := client.Watch(ctx, waiting); err != nil && !errors.Is(err, keeper.ErrGone) {
 		return err
 	}
-	summary, err := attempt.Summary(client.Info().Dir)
+	summary, err := attempt.AwaitSummary(client.Info().Dir)
 	if err != nil {
 		return err
 	}

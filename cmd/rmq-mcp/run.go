@@ -378,7 +378,7 @@ func left(client *keeper.Client) error {
 // spoiled says nothing about the broker and is an error. A run that a person
 // stopped is merely undecided.
 func conclude(say io.Writer, run string, stopped, verbose bool) (*reports.Summary, error) {
-	summary, err := attempt.Summary(run)
+	summary, err := attempt.AwaitSummary(run)
 	if err != nil {
 		return nil, fmt.Errorf("the run was not judged: %w; `rmq-mcp heal` seals and judges what it recorded in %s", err, run)
 	}

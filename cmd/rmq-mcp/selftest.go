@@ -28,6 +28,8 @@ func (a *app) selftest() *cobra.Command {
 			"  rmq-mcp selftest --endpoint 127.0.0.1:1883 --sdk go,python --protocol mqtt3,mqtt5 --only drop-delivery,corrupt --every 200",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := interrupted(cmd.Context())
+			defer stop()
 			rows, err := o.Rows()
 			if err != nil {
 				return err
@@ -40,8 +42,6 @@ func (a *app) selftest() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ctx, stop := interrupted(cmd.Context())
-			defer stop()
 			out := cmd.OutOrStdout()
 			if err := o.Try(ctx, runner(dir, argv, nil), sayTo(out, asJSON || markdown), rows); err != nil {
 				return err

@@ -91,9 +91,9 @@ func newJudge(ctx Context, claims []string) (*judge, error) {
 	claims = withWire(ctx.Run, claims)
 	ctx.ledger = newLedger(ctx)
 	ctx.receipts, ctx.dialogue = newReceipts(ctx.ledger), newDialogue(ctx.ledger)
-	ctx.dialogue.ends = newReached(ctx.ledger, ctx.Run)
+	ctx.dialogue.counts = newReached(ctx.ledger, ctx.Run)
 	j := &judge{
-		ctx: ctx, ledger: ctx.ledger, all: newLosses(ctx), reached: ctx.dialogue.ends,
+		ctx: ctx, ledger: ctx.ledger, all: newLosses(ctx), reached: ctx.dialogue.counts,
 		complete: newCompleteness(ctx), coverage: newCoverage(ctx.ledger), overlooked: newOverlooked(ctx, claims), nodePairs: newNodePairs(ctx.ledger), members: newMembers(ctx.ledger),
 	}
 	for _, name := range claims {
@@ -216,7 +216,7 @@ func (j *judge) report(ended bool) Report {
 	j.broken.guard(func() {
 		end = j.complete.close(ended)
 		out = Report{Complete: end.complete, Coverage: j.coverage.result(), Totals: j.coverage.totals(j.all, end), Lost: j.all.spans(end)}
-		out.Coverage.Unjudged, out.Coverage.Reached = j.overlooked.result(end), j.reached.result(&j.coverage.acks)
+		out.Coverage.Unjudged, out.Coverage.Reached = j.overlooked.result(end), j.reached.result(j.ctx.Run.Wire && !j.ctx.dialogue.broken.broke())
 	})
 	j.pairsBroken.guard(func() { out.NodePairs = j.nodePairs.result(j.all, end) })
 	j.membersBroken.guard(func() { out.Members = j.members.result() })

@@ -15,36 +15,36 @@ type Situation struct {
 	Wire   bool     // packets alone show it
 }
 
-// Situations are all that a run counts. A message in flight counts once for each connection that its
-// client replaced by another.
+// Situations are all that a run counts. A message counts once for each connection that its client
+// replaced by another.
 var Situations = [...]Situation{
-	publishedBeforeAnswer: {"published_before_answer", "messages whose publisher lost its connection before their PUBACK or PUBREC",
+	publishedBeforeAnswer: {"published_before_answer", "messages whose publisher reconnected before their PUBACK or PUBREC",
 		[]string{"qos1-no-loss", "qos2-exactly-once", "sdk-resend-dup", "sdk-honest"}, true},
-	publishedBeforePubrel: {"published_between_pubrec_and_pubrel", "messages whose publisher lost its connection between PUBREC and PUBREL",
+	publishedBeforePubrel: {"published_between_pubrec_and_pubrel", "messages whose publisher reconnected between PUBREC and PUBREL",
 		[]string{"qos2-exactly-once", "qos2-no-loss", "sdk-qos2-flow"}, true},
-	publishedBeforePubcomp: {"published_between_pubrel_and_pubcomp", "messages whose publisher lost its connection between PUBREL and PUBCOMP",
+	publishedBeforePubcomp: {"published_between_pubrel_and_pubcomp", "messages whose publisher reconnected between PUBREL and PUBCOMP",
 		[]string{"qos2-exactly-once", "broker-qos2-flow", "sdk-qos2-flow"}, true},
-	deliveredBeforeAnswer: {"delivered_before_answer", "deliveries whose subscriber lost its connection before it answered by PUBACK or PUBREC",
+	deliveredBeforeAnswer: {"delivered_before_answer", "deliveries whose subscriber reconnected before it answered by PUBACK or PUBREC",
 		[]string{"qos1-no-loss", "qos2-no-loss", "broker-resend-dup", "broker-resend-id", "session-kept"}, true},
-	deliveredBeforePubrel: {"delivered_between_pubrec_and_pubrel", "deliveries whose subscriber lost its connection between PUBREC and PUBREL",
+	deliveredBeforePubrel: {"delivered_between_pubrec_and_pubrel", "deliveries whose subscriber reconnected between PUBREC and PUBREL",
 		[]string{"qos2-exactly-once", "broker-pubrel", "broker-qos2-flow"}, true},
-	deliveredBeforePubcomp: {"delivered_between_pubrel_and_pubcomp", "deliveries whose subscriber lost its connection between PUBREL and PUBCOMP",
+	deliveredBeforePubcomp: {"delivered_between_pubrel_and_pubcomp", "deliveries whose subscriber reconnected between PUBREL and PUBCOMP",
 		[]string{"qos2-exactly-once", "broker-qos2-flow", "sdk-once"}, true},
-	takenOver: {"taken_over_in_flight", "connections that were replaced with messages in flight, before they ended",
+	takenOver: {"taken_over", "connections that their client replaced by another before they had ended",
 		[]string{"session-kept", "qos2-exactly-once", "broker-resend-dup"}, true},
 	ackedBeforeKill: {"acknowledged_before_kill", "messages acknowledged in the tenth of a second before a fault killed a node",
 		[]string{"qos1-no-loss", "qos2-no-loss", "qos2-exactly-once", "retained-register"}, false},
-	deliveredFromQueue: {"delivered_from_queue", "deliveries of messages published before their subscriber was back",
+	deliveredFromQueue: {"delivered_from_queue", "deliveries of messages published while their subscriber was away",
 		[]string{"qos1-no-loss", "qos2-no-loss", "session-kept", "order-per-stream"}, false},
 	sessionsResumed: {"sessions_resumed", "connections to a session that the broker had kept",
 		[]string{"session-kept", "session-fresh", "session-expiry"}, false},
-	readsDuringWrites: {"reads_during_writes", "reads of retained messages beside a write of the same one",
+	readsDuringWrites: {"reads_during_writes", "reads of a retained message during a write of it",
 		[]string{"retained-register"}, false},
 	willsDue: {"wills_due", "connections with a will that ended without DISCONNECT",
 		[]string{"will-once"}, false},
 }
 
-// The places in [Situations]. Messages in flight have three each, in the order of an exchange's states.
+// The places in [Situations]. Messages in flight come first, in the order of an exchange's states.
 const (
 	publishedBeforeAnswer = iota
 	publishedBeforePubrel
@@ -99,22 +99,27 @@ type reached struct {
 	ledger *ledger
 	n      [len(Situations)]int64
 	asked  map[string]int64       // those that the run counts
+	acks   timeline               // of QoS 1 and 2
 	topics map[string][]int32     // streams of each register
-	reads  map[int64]registerRead // those under way, by row
+	open   map[int64]registerRead // reads under way, by row
+	reads  []registerRead
 }
 
-// A registerRead is under way.
+// A registerRead is a read of a retained message, in a time.
 type registerRead struct {
-	topic string
-	from  int64
+	topic    string
+	from, to int64
 }
+
+// A flight counts the messages in flight of one client, in the order of [Situations].
+type flight [takenOver]int64
 
 // newReached returns nil for a run that counts none.
 func newReached(l *ledger, run *history.Run) *reached {
 	if len(run.Reaches) == 0 {
 		return nil
 	}
-	c := &reached{ledger: l, asked: run.Reaches, topics: map[string][]int32{}, reads: map[int64]registerRead{}}
+	c := &reached{ledger: l, asked: run.Reaches, topics: map[string][]int32{}, open: map[int64]registerRead{}}
 	for i, s := range l.tables.Streams {
 		if s.Register {
 			c.topics[s.Topic] = append(c.topics[s.Topic], int32(i))
@@ -128,104 +133,137 @@ func (c *reached) add(b *history.Batch) {
 		return
 	}
 	rows := c.ledger.rows(b)
+	for _, i := range rows.published {
+		if s := b.Stream[i]; c.ledger.works(s) && c.ledger.tables.Streams[s].QoS > 0 && acknowledged(b, int(i)) {
+			c.acks.add(b.Time[i], b.Index[i])
+		}
+	}
 	for _, d := range rows.delivered {
 		if d.pair >= 0 && !d.flags.Has(history.FlagRetain) && c.queued(b, d) {
 			c.n[deliveredFromQueue]++
 		}
 	}
 	for _, i := range rows.control {
-		i := int(i)
-		switch {
-		case b.Kind[i] == history.KindConnect && acknowledged(b, i) && b.Flags[i].Has(history.FlagSessionPresent) && !c.ledger.route.probed(b.Process[i]):
-			c.n[sessionsResumed]++
-		case b.Kind[i] == history.KindFetch && b.Edge[i] == history.Call:
-			r := registerRead{b.Text(i), b.Time[i]}
-			if b.Stream[i] >= 0 {
-				r.topic = c.ledger.topic(b.Stream[i])
+		switch b.Kind[i] {
+		case history.KindConnect:
+			if acknowledged(b, int(i)) && b.Flags[i].Has(history.FlagSessionPresent) && !c.ledger.route.probed(b.Process[i]) {
+				c.n[sessionsResumed]++
 			}
-			c.reads[b.Index[i]] = r
-		case b.Kind[i] == history.KindFetch && b.Edge[i] == history.Return:
-			if r, known := c.reads[b.Call[i]]; known && c.written(r, b.Time[i]) {
-				c.n[readsDuringWrites]++
-			}
-			delete(c.reads, b.Call[i])
+		case history.KindFetch:
+			c.fetch(b, int(i))
 		}
 	}
 }
 
 // queued reports whether a message was published while its subscriber was away.
 func (c *reached) queued(b *history.Batch, d delivery) bool {
-	p, s := b.Process[d.i], b.Stream[d.i]
-	if of := &c.ledger.sessions.of[p]; len(of.connects) > 1 && c.ledger.works(s) {
-		called := c.ledger.calledAt(s, d.seq)
-		return of.connects[0] < called && called < of.at
+	s := b.Stream[d.i]
+	of := &c.ledger.sessions.of[b.Process[d.i]]
+	if len(of.connects) < 2 || !c.ledger.works(s) || c.ledger.tables.Streams[s].Will {
+		return false
 	}
-	return false
+	called := c.ledger.calledAt(s, d.seq)
+	return called > of.connects[0] && of.away(called, called+1) == called
 }
 
-// written reports whether a write of its topic was under way while a read was, until a time.
-func (c *reached) written(r registerRead, to int64) bool {
+func (c *reached) fetch(b *history.Batch, i int) {
+	if b.Edge[i] == history.Call {
+		r := registerRead{topic: b.Text(i), from: b.Time[i]}
+		if b.Stream[i] >= 0 {
+			r.topic = c.ledger.topic(b.Stream[i])
+		}
+		c.open[b.Index[i]] = r
+		return
+	}
+	if r, known := c.open[b.Call[i]]; known && len(c.topics[r.topic]) > 0 && acknowledged(b, i) {
+		r.to = b.Time[i]
+		c.reads = append(c.reads, r)
+	}
+	delete(c.open, b.Call[i])
+}
+
+// written reports whether a write of its topic was under way during a read. A write without an
+// answer may never have been.
+func (c *reached) written(r registerRead) bool {
 	for _, s := range c.topics[r.topic] {
-		writes := &c.ledger.sends.streams[s].messages
-		for seq := writes.n - 1; seq >= 0; seq-- {
-			m := writes.at(seq)
-			if m == nil || m.ret != 0 && m.acked < r.from {
-				break
-			}
-			if m.called < to {
-				return true
-			}
+		found := false
+		c.ledger.sends.streams[s].messages.each(func(_ int64, m *message) bool {
+			found = m.ret != 0 && m.called < r.to && m.acked > r.from
+			return !found && m.called < r.to
+		})
+		if found {
+			return true
 		}
 	}
 	return false
 }
 
-// end counts what a client's connection left open when the client is back. The connection may end
-// after that, and its end may be written down late.
-func (c *reached) end(t *talker, p *packet) {
+// connection counts the messages that a client had in flight when it sent CONNECT again, once it is let
+// in.
+func (c *reached) connection(t *talker, p *packet) {
 	switch {
-	case p.accepted() && p.conn > t.conn:
-		t.left, t.over, t.back = c.open(t) && t.closed != t.conn, t.conn, p.time
-	case p.kind == closedPacket && p.conn == t.conn:
-		t.closed = p.conn
-	case p.kind == closedPacket && p.conn == t.over && t.left && p.time > t.back:
-		c.n[takenOver]++
-		t.left = false
+	case p.conn <= t.conn:
+	case p.kind == connectPacket:
+		t.flight = c.inFlight(t)
+	case p.accepted():
+		for i, n := range t.flight {
+			c.n[i] += n
+		}
+		t.flight = flight{}
 	}
 }
 
-// open counts the messages that the connection of a client has in flight, and reports whether there are any.
-func (c *reached) open(t *talker) (open bool) {
+func (c *reached) inFlight(t *talker) (n flight) {
 	for side, first := range [2]int{publishedBeforeAnswer, deliveredBeforeAnswer} {
 		t.open[side].each(func(e *exchange) {
 			if e.conn == t.conn && e.session == t.session && e.state != done && e.stream >= 0 && c.ledger.works(e.stream) {
-				c.n[first+int(e.state)]++
-				open = true
+				n[first+int(e.state)]++
 			}
 		})
 	}
-	return open
+	return n
 }
 
-// result returns the counts of the situations that the run counts, by name. Without packets some
-// cannot be counted.
-func (c *reached) result(acks *timeline) map[string]int64 {
+// result returns the counts of the situations that the run counts, by name. Without packets, or if
+// reading them broke, some cannot be counted.
+func (c *reached) result(packets bool) map[string]int64 {
 	if c == nil {
 		return nil
 	}
-	for _, at := range c.ledger.kills.at {
-		c.n[ackedBeforeKill] += acks.between(at-beforeKill, at)
+	c.end()
+	counts := map[string]int64{}
+	for i, s := range Situations {
+		if _, asked := c.asked[s.Name]; asked && (packets || !s.Wire) {
+			counts[s.Name] = c.n[i]
+		}
+	}
+	return counts
+}
+
+// end counts what only the whole record shows.
+func (c *reached) end() {
+	last := int64(0)
+	for _, at := range slices.Sorted(slices.Values(c.ledger.kills.at)) {
+		to := at + bucket // that of the kill, too
+		c.n[ackedBeforeKill] += c.acks.between(max(at-beforeKill, last), to)
+		last = to
+	}
+	for _, r := range c.reads {
+		if c.written(r) {
+			c.n[readsDuringWrites]++
+		}
 	}
 	for i := range c.ledger.wills.all {
 		if q := &c.ledger.wills.all[i]; q.accepted && !q.left && q.leave != history.None {
 			c.n[willsDue]++
 		}
 	}
-	counts := map[string]int64{}
-	for i, s := range Situations {
-		if _, asked := c.asked[s.Name]; asked && (c.ledger.wire.on || !s.Wire) {
-			counts[s.Name] = c.n[i]
+	for p := range c.ledger.wire.clients {
+		greeted := c.ledger.wire.clients[p].greeted
+		for i := 1; i < len(greeted) && !c.ledger.route.probed(int32(p)); i++ {
+			if before, next := &greeted[i-1], &greeted[i]; before.conn < next.conn && before.closed > next.begun {
+				c.n[takenOver]++
+			}
 		}
 	}
-	return counts
 }

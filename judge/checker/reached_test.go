@@ -39,14 +39,24 @@ func TestSituations(t *testing.T) {
 		"taken over": {func(s *story) {
 			s.toClient(sub, "publish", 1, s.of(q1, 0)).connect(sub, true)
 			s.packet(sub, "closed", 0, func(e *history.Event) { e.Conn = 0 })
-		}, map[string]int64{"delivered_before_answer": 1, "taken_over_in_flight": 1, "sessions_resumed": 1}},
+		}, map[string]int64{"delivered_before_answer": 1, "taken_over": 1, "sessions_resumed": 1}},
 		"taken over with nothing in flight": {func(s *story) {
 			s.connect(sub, true).packet(sub, "closed", 0, func(e *history.Event) { e.Conn = 0 })
-		}, map[string]int64{"sessions_resumed": 1}},
+		}, map[string]int64{"taken_over": 1, "sessions_resumed": 1}},
+		"not taken over": {func(s *story) { back(s, sub) }, map[string]int64{"sessions_resumed": 1}},
+		"a packet before CONNACK": {func(s *story) {
+			s.packet(pub, "publish", 1, s.of(q1, 0)).disconnect(pub)
+			s.wire(pub).conns++
+			s.packet(pub, "connect", 0).packet(pub, "publish", 1, s.of(q1, 0), flagged2(true, history.FlagDup))
+			s.toClient(pub, "connack", 0, flagged2(true, history.FlagSessionPresent))
+		}, map[string]int64{"published_before_answer": 1}},
 		"from the queue": {func(s *story) {
 			s.disconnect(sub).publish(q1, 0, history.OK).connect(sub, true).deliver(sub, q1, 0)
 			s.publish(q1, 1, history.OK).deliver(sub, q1, 1)
-		}, map[string]int64{"delivered_from_queue": 1, "sessions_resumed": 1}},
+			s.publish(q1, 2, history.OK).deliver(sub, q1, 2)
+			back(s, sub)
+			s.deliver(sub, q1, 2)
+		}, map[string]int64{"delivered_from_queue": 1, "sessions_resumed": 2}},
 		"a kill": {func(s *story) {
 			s.publish(q1, 0, history.OK).wait(time.Second).publish(q1, 1, history.OK).acts("node-2", true, time.Second).exited(-1, 9, true)
 		}, nil},
@@ -54,7 +64,7 @@ func TestSituations(t *testing.T) {
 			s.publish(q1, 0, history.OK).wait(time.Second).publish(q1, 1, history.OK).wait(50*time.Millisecond).exited(-1, 9, true)
 		}, map[string]int64{"acknowledged_before_kill": 1}},
 		"read during a write": {func(s *story) {
-			s.during(reg, 0, func() { s.fetch(reg, 0) }).fetch(reg, 0)
+			s.during(reg, 0, func() { s.fetch(reg, 0) }).fetch(reg, 0).unanswered(reg, 1).fetch(reg, 0)
 		}, map[string]int64{"reads_during_writes": 1}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,7 @@ type dialogue struct {
 	of     []talker                // by process
 	rules  [2][packetKinds][]*talk // by the sender of the message that a packet is about, and by its kind
 	own    bool                    // a canary's
-	ends   *reached                // counts what connections leave open; nil for none
+	counts *reached                // the messages in flight when clients reconnect; nil for none
 	ruled  bool                    // there is a rule
 	broken breakage
 }
@@ -51,11 +51,7 @@ type talker struct {
 	open    [2]exchanges // by packet id: that the client began, that the broker did
 	places  int32        // PUBLISHes that it was sent on this connection
 	last    [3]int32     // by QoS: the place of the last that it answered
-
-	closed int32 // the last connection that had ended when the client was back
-	over   int32 // the connection before this one
-	left   bool  // it had messages in flight, and its end was not written down
-	back   int64 // time of this one's CONNACK
+	flight  flight       // when it sent its last CONNECT
 }
 
 // An exchange is what is known about a packet id.
@@ -83,7 +79,7 @@ func (e *exchange) of(p *packet) bool { return e != nil && e.stream == p.stream 
 func newDialogue(l *ledger) *dialogue {
 	t := &dialogue{ledger: l, of: make([]talker, len(l.tables.Processes))}
 	for i := range t.of {
-		t.of[i].conn, t.of[i].over, t.of[i].closed = history.None, history.None, history.None // until its first CONNACK
+		t.of[i].conn = history.None // until its first CONNACK
 	}
 	return t
 }
@@ -155,8 +151,8 @@ func (t *dialogue) take(p *packet) {
 	if !t.own && p.conn >= who.conn {
 		t.share(p, side, who, open)
 	}
-	if t.ends != nil && (p.kind == closedPacket || p.kind == connackPacket) {
-		t.ends.end(who, p)
+	if t.counts != nil && (p.kind == connectPacket || p.kind == connackPacket) && t.ledger.wire.heard(p.process) {
+		t.counts.connection(who, p)
 	}
 	if p.conn >= who.conn || open == nil {
 		who.take(p, side, open)

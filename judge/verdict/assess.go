@@ -89,7 +89,7 @@ func reachShortfalls(in Input, note noter) {
 		switch asked := in.Run.Reaches[name]; {
 		case asked == 0:
 		case !counted:
-			note(NotReached, "not reached: %s cannot be counted, as no packets were recorded; arm the tap", name)
+			note(NotReached, "not reached: %s cannot be counted, as packets were not recorded: arm the tap, and speak MQTT over TCP", name)
 		case got < asked:
 			note(NotReached, "not reached: %s came %d times, and the scenario asks for %d", name, got, asked)
 		}

@@ -97,7 +97,7 @@ func TestReached(t *testing.T) {
 		{map[string]int64{"wills_due": 3}, map[string]int64{"wills_due": 3}, ""},
 		{map[string]int64{"wills_due": 0}, map[string]int64{"wills_due": 0}, ""},
 		{map[string]int64{"wills_due": 3}, map[string]int64{"wills_due": 2}, "wills_due came 2 times, and the scenario asks for 3"},
-		{map[string]int64{"wills_due": 1}, nil, "arm the tap"},
+		{map[string]int64{"wills_due": 1}, nil, "packets were not recorded"},
 	} {
 		in := good()
 		in.Run.Reaches, in.Coverage.Reached = test.asked, test.reached

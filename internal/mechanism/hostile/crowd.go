@@ -210,12 +210,14 @@ func (a *act) talk() {
 		}
 		a.all.Go(func() {
 			defer func() { <-free }()
-			began, answer := time.Now(), Unheard
+			began, answer := time.Now(), Unreached
 			switch conn, err := a.dial(a.ctx); {
 			case err == nil:
 				answer = Converse(a.rule.Seed, n, a.rule.Kind, a.login).Hold(a.ctx, conn, talkBound)
 			case Ours(err):
 				answer = Unsaid
+			case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET):
+				answer = Unheard
 			}
 			a.note(n, began, answer)
 		})
@@ -233,10 +235,11 @@ func (a *act) note(n int, began time.Time, answer Answer) {
 	if answer == Unsaid {
 		return
 	}
-	if answer == Unheard && a.gone.IsZero() {
+	unheard := answer == Unheard || answer == Unreached
+	if unheard && a.gone.IsZero() {
 		a.gone = began
 	}
-	if answer == Unheard || !a.gone.IsZero() && began.After(a.gone) {
+	if unheard || !a.gone.IsZero() && began.After(a.gone) {
 		return
 	}
 	c := Converse(a.rule.Seed, n, a.rule.Kind, a.login.hidden())

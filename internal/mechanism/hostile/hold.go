@@ -24,7 +24,8 @@ const (
 	Tolerated Answer = "tolerated" // it answers PINGREQ afterwards
 	Deaf      Answer = "deaf"      // it answered at first, and then neither, in the time that it had
 	Silent    Answer = "silent"    // not a word
-	Unheard   Answer = "unheard"   // the node took no connection
+	Unheard   Answer = "unheard"   // the node refused the connection
+	Unreached Answer = "unreached" // the node did not answer to the connection
 	Unsaid    Answer = "unsaid"    // this host had no file or port for a connection
 )
 

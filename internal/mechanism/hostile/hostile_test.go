@@ -3,7 +3,6 @@ package hostile
 import (
 	"bufio"
 	"context"
-	"errors"
 	"io"
 	"net"
 	"os"
@@ -109,7 +108,7 @@ func TestSuspects(t *testing.T) {
 	var down atomic.Bool
 	crowd := NewCrowd(func(ctx context.Context, node string) (net.Conn, error) {
 		if down.Load() {
-			return nil, errors.New("connection refused")
+			return nil, syscall.ECONNREFUSED
 		}
 		ours, theirs := net.Pipe()
 		go func() {
