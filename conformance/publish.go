@@ -2,7 +2,9 @@ package conformance
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/mochi-mqtt/server/v2/packets"
 )
@@ -25,6 +27,7 @@ func publishing() []entry {
 		{"publish/dup-is-not-passed-on", "MQTT-3.3.1-3", "MQTT-3.3.1-3", must, "DUP of what a client sends says nothing to who receives it", dupNotPassed},
 		{"publish/answered-by-qos", "MQTT-3.3.4-1", "MQTT-3.3.4-1", must, "the answer to a PUBLISH is the one of its QoS", answeredByQoS},
 		{"publish/in-order", "MQTT-4.6.0-6", "MQTT-4.6.0-6", must, "messages of one topic, QoS and client come in order", inOrder},
+		{"publish/many-open", "MQTT-4.3.2-2", "", must, "a message is delivered if it is acknowledged, however many exchanges of QoS 2 its client has open", manyOpen},
 		{"publish/payload", "§3.3.3", "§3.3.3", must, "a payload is passed on as it is: empty, and of any bytes", payloads},
 		{"publish/known-codes", "", "MQTT-3.4.2-1", must, "the codes of PUBACK, PUBREC and PUBCOMP are those of the standard", publishCodes},
 	}
@@ -45,6 +48,27 @@ func puback(x *exam) {
 	pub.send(pk)
 	if ack := pub.await("PUBACK", ofType(packets.Puback)); ack.PacketID != 4711 {
 		x.Violates("the PUBACK to packet id 4711 has %d", ack.PacketID)
+	}
+}
+
+// manyOpen opens one exchange of QoS 2 after the other, which MQTT 3.1.1 does not limit, and publishes a
+// message of QoS 1 beside each. A server that does not want more may close the connection.
+func manyOpen(x *exam) {
+	const most = 64
+	x.needsQoS(2)
+	sub, pub := x.sub(), x.pub()
+	sub.subscribe(x.topic("t"), 1)
+	for i := range most {
+		open := pub.publishing(x.topic("u"), fmt.Sprint("open", i), 2)
+		beside := pub.publishing(x.topic("t"), fmt.Sprint("m", i), 1)
+		for _, answer := range []func(*packet) bool{answerTo(packets.Pubrec, open.PacketID), answerTo(packets.Puback, beside.PacketID)} {
+			if _, err := pub.find(answer, time.Now().Add(x.wait)); errors.Is(err, errLate) {
+				pub.missing("answer to a message", answer)
+			} else if err != nil {
+				return
+			}
+		}
+		sub.message(fmt.Sprint("m", i))
 	}
 }
 

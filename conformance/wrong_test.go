@@ -263,6 +263,7 @@ func TestNothingToLookAt(t *testing.T) {
 		{"large ones are lost", "flow/maximum-packet-size", &wrong{loses: payload("xxxxx")}, Undecided},
 		{"deep topics are lost", "bound/topic-levels", &wrong{loses: func(pk packets.Packet) bool { return strings.Contains(pk.TopicName, "/a/a/") }}, Undecided},
 		{"topics with $ are lost", "filter/dollar", &wrong{loses: func(pk packets.Packet) bool { return strings.HasPrefix(pk.TopicName, "$") }}, Unsupported},
+		{"one beside many exchanges is lost", "publish/many-open", &wrong{loses: payload("m50")}, Violates},
 		{"subscriptions are refused", "retained/removed", &wrong{refuses: "/t"}, Unsupported},
 		{"subscriptions are refused", "retained/qos0-replaces", &wrong{refuses: "/t"}, Unsupported},
 	} {
