@@ -10,6 +10,15 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
+// allReached counts every situation, as runs do.
+func allReached() map[string]int64 {
+	all := map[string]int64{}
+	for _, name := range Reachable("", true) {
+		all[name] = 0
+	}
+	return all
+}
+
 // TestSituations tells how a run came into each situation, and what is none.
 func TestSituations(t *testing.T) {
 	back := func(s *story, p int32) { s.disconnect(p).connect(p, true) }
@@ -69,10 +78,7 @@ func TestSituations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := wired()
-			s.run.Reaches = map[string]int64{}
-			for _, name := range Reachable("", true) {
-				s.run.Reaches[name] = 0
-			}
+			s.run.Reaches = allReached()
 			s.connect(pub, false).join(sub)
 			test.tell(s)
 			got := judgeStory(t, s, "qos1-no-loss").Coverage.Reached
