@@ -156,12 +156,20 @@ func countsText(r verdict.Result) string {
 			parts = append(parts, strings.ReplaceAll(name, "_", " ")+": "+thousands(n))
 		}
 	}
-	var reached []string
+	var reached, never []string
 	for _, name := range sortedKeys(r.Reached) {
-		reached = append(reached, strings.ReplaceAll(name, "_", " ")+" "+thousands(r.Reached[name]))
+		words := strings.ReplaceAll(name, "_", " ")
+		if n := r.Reached[name]; n > 0 {
+			reached = append(reached, words+" "+thousands(n))
+		} else {
+			never = append(never, words)
+		}
 	}
 	if len(reached) > 0 {
 		parts = append(parts, "reached: "+strings.Join(reached, ", "))
+	}
+	if len(never) > 0 {
+		parts = append(parts, "never reached: "+strings.Join(never, ", "))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -3,6 +3,8 @@ package reports
 import (
 	"strings"
 	"testing"
+
+	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // A report says which places in the code the server found, apart from the agent's own words.
@@ -18,5 +20,13 @@ func TestChecksInAReport(t *testing.T) {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("%q is not in\n%s", want, page)
 		}
+	}
+}
+
+// A claim's row says into which situations the run came, and into which it did not.
+func TestReachedInAReport(t *testing.T) {
+	r := verdict.Result{Counts: map[string]int64{"due": 7, "lost": 0}, Reached: map[string]int64{"taken_over": 0, "wills_due": 1200, "sessions_resumed": 3}}
+	if got, want := countsText(r), "due: 7; reached: sessions resumed 3, wills due 1,200; never reached: taken over"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
