@@ -332,11 +332,8 @@ func (s *Scenario) Shares() bool {
 // it: what it has not is for the fault to say. Situations that packets alone show need the tap.
 func (s *Scenario) Arms() []string {
 	var out []string
-	if len(s.Reaches) > 0 {
-		without := checker.Reachable(s.Protocol, false)
-		if slices.ContainsFunc(sortedKeys(s.Reaches), func(name string) bool { return !slices.Contains(without, name) }) {
-			out = append(out, cluster.ArmTap)
-		}
+	if slices.ContainsFunc(checker.Situations[:], func(at checker.Situation) bool { return at.Wire && s.Reaches[at.Name] > 0 }) {
+		out = append(out, cluster.ArmTap)
 	}
 	for _, k := range faults.Catalog() {
 		used := slices.ContainsFunc(s.Schedule, func(step Step) bool { return step.Fault == k.Type })

@@ -54,16 +54,12 @@ func (a *app) doctor() *cobra.Command {
 
 // injectFaults injects every fault and prints what that showed, as it happens.
 func (a *app) injectFaults(ctx context.Context, out io.Writer, o doctor.Options, asJSON, markdown bool) error {
-	dir, err := a.state()
-	if err != nil {
-		return err
-	}
-	argv, err := self()
+	runs, err := a.runner()
 	if err != nil {
 		return err
 	}
 	say := sayTo(out, asJSON || markdown)
-	rows, err := o.Inject(ctx, runner(dir, argv, nil), func(r doctor.Row) { printFault(paintTo(say), say, r) })
+	rows, err := o.Inject(ctx, runs, func(r doctor.Row) { printFault(paintTo(say), say, r) })
 	switch {
 	case err != nil:
 	case asJSON:

@@ -63,6 +63,16 @@ func cellStart(p campaigns.Plan, e campaigns.Entry) keeper.Start {
 	}
 }
 
+// runner makes runs in the state directory.
+func (a *app) runner() (attempt.Runner, error) {
+	dir, err := a.state()
+	if err != nil {
+		return attempt.Runner{}, err
+	}
+	argv, err := self()
+	return runner(dir, argv, nil), err
+}
+
 // runner makes runs, which an interrupt ends in order. Tell may be nil.
 func runner(dir string, argv []string, tell func(string)) attempt.Runner {
 	return attempt.Runner{Dir: dir, Self: argv, Tell: tell, Stop: endInOrder}

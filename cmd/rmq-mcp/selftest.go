@@ -34,16 +34,12 @@ func (a *app) selftest() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			dir, err := a.state()
-			if err != nil {
-				return err
-			}
-			argv, err := self()
+			runs, err := a.runner()
 			if err != nil {
 				return err
 			}
 			out := cmd.OutOrStdout()
-			if err := o.Try(ctx, runner(dir, argv, nil), sayTo(out, asJSON || markdown), rows); err != nil {
+			if err := o.Try(ctx, runs, sayTo(out, asJSON || markdown), rows); err != nil {
 				return err
 			}
 			switch {

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/robustmq/rmq-mcp/history"
 )
@@ -168,11 +169,7 @@ func (c *reached) queued(b *history.Batch, d delivery) bool {
 
 func (c *reached) fetch(b *history.Batch, i int) {
 	if b.Edge[i] == history.Call {
-		r := registerRead{topic: b.Text(i), from: b.Time[i]}
-		if b.Stream[i] >= 0 {
-			r.topic = c.ledger.topic(b.Stream[i])
-		}
-		c.open[b.Index[i]] = r
+		c.open[b.Index[i]] = registerRead{topic: c.ledger.fetched(b, i), from: b.Time[i]}
 		return
 	}
 	if r, known := c.open[b.Call[i]]; known && len(c.topics[r.topic]) > 0 && acknowledged(b, i) {
@@ -182,20 +179,18 @@ func (c *reached) fetch(b *history.Batch, i int) {
 	delete(c.open, b.Call[i])
 }
 
-// written reports whether a write of its topic was under way during a read. A write without an
-// answer may never have been.
+// written reports whether a write of its topic was under way during a read. A stream has one write at
+// a time. A write without an answer may never have been.
 func (c *reached) written(r registerRead) bool {
-	for _, s := range c.topics[r.topic] {
-		found := false
-		c.ledger.sends.streams[s].messages.each(func(_ int64, m *message) bool {
-			found = m.ret != 0 && m.called < r.to && m.acked > r.from
-			return !found && m.called < r.to
-		})
-		if found {
-			return true
+	return slices.ContainsFunc(c.topics[r.topic], func(s int32) bool {
+		writes := &c.ledger.sends.streams[s].messages
+		for n := sort.Search(int(writes.n), func(n int) bool { return writes.at(int64(n)).called >= r.to }); n > 0; n-- {
+			if m := writes.at(int64(n - 1)); m.ret != 0 {
+				return m.acked > r.from
+			}
 		}
-	}
-	return false
+		return false
+	})
 }
 
 // connection counts the messages that a client had in flight when it sent CONNECT again, once it is let

@@ -78,12 +78,16 @@ func (c *register) Add(b *history.Batch) {
 	}
 }
 
-func (c *register) call(b *history.Batch, i int) {
-	topic := b.Text(i)
+// fetched returns the topic of the call of a fetch.
+func (l *ledger) fetched(b *history.Batch, i int) string {
 	if b.Stream[i] >= 0 {
-		topic = c.ledger.topic(b.Stream[i])
+		return l.topic(b.Stream[i])
 	}
-	at, ok := c.topics[topic]
+	return b.Text(i)
+}
+
+func (c *register) call(b *history.Batch, i int) {
+	at, ok := c.topics[c.ledger.fetched(b, i)]
 	if !ok {
 		return
 	}
