@@ -143,6 +143,7 @@ type plan struct {
 	differs        map[string]string // from the vendor's defaults
 	promises       []string          // of the vendor (history.PromiseProtocol)
 	queue          int               // [history.ClusterInfo.Queue]
+	inFlight       int               // [history.ClusterInfo.InFlight]
 	session, wait  time.Duration     // [history.ClusterInfo.SessionS], [history.ClusterInfo.WaitS]
 	sequential     bool              // one node is started after the other serves
 	startBound     time.Duration     // of the whole cluster

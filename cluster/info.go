@@ -31,6 +31,7 @@ func (c *Cluster) describe(opts Options, sum string) history.ClusterInfo {
 		Differs:   c.plan.differs,
 		Queue:     c.plan.queue,
 		QueueTold: opts.Config.QueueLimit > 0,
+		InFlight:  c.plan.inFlight,
 		SessionS:  c.plan.session.Seconds(),
 		WaitS:     c.plan.wait.Seconds(),
 		Lacks:     lacks(opts.Config),

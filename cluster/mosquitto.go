@@ -127,6 +127,7 @@ func (m mosquitto) plan(opts Options) (*plan, error) {
 		}
 	}
 	p.queue = mosquittoQueue(config)
+	p.inFlight, _ = config["max_inflight_messages"].(int)
 	differs(p.differs, p.config, m.settings().vendors())
 	n.setup = func(settings map[string]any) error { return m.write(conf, n, certs, merged(p.config, settings)) }
 	return p, n.setup(nil)

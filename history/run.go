@@ -68,6 +68,7 @@ type ClusterInfo struct {
 	Promises  []string          `json:"promises"`              // claims the vendor makes for this flavor and configuration
 	Queue     int               `json:"queue_limit,omitempty"` // messages of QoS 1 and 2 that a node keeps for a session; 0: no limit; [UnknownQueue]; with lacks.limits what many brokers keep
 	QueueTold bool              `json:"queue_told,omitempty"`  // its operator said so of an external broker
+	InFlight  int               `json:"in_flight,omitempty"`   // messages of QoS 1 and 2 that a node has on their way to a client at most, by its settings; 0: not known
 	SessionS  float64           `json:"session_s,omitempty"`   // how long a node keeps the session of an absent MQTT 3.1.1 client, by its settings; 0: for ever; with lacks.limits not known
 	WaitS     float64           `json:"wait_s,omitempty"`      // how long a message waits for an absent MQTT client, by the settings; likewise
 	Lacks     map[string]string `json:"lacks,omitempty"`       // the things it lacks (words.go), and why

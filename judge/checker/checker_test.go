@@ -127,6 +127,22 @@ func TestCheckers(t *testing.T) {
 				s.wait(time.Second / 5)
 			}
 		}, fail, map[string]int64{"lost": 1, "over_limit": 0}, "message 12"},
+		{"one of many is lost, none of which waited, in a time in which more came than the broker keeps", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue, s.run.Cluster.InFlight = 50, 20
+			s.join(sub).quickly(sub, q1, 0, 199).publish(q1, 200, history.OK).quickly(sub, q1, 201, 400)
+		}, fail, map[string]int64{"lost": 1, "over_limit": 0}, "message 200"},
+		{"the same, if it is not known what the limit counts", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue, s.run.Cluster.QueueTold, s.run.Cluster.Lacks = 50, true, map[string]string{history.LacksLimits: "not known"}
+			s.join(sub).quickly(sub, q1, 0, 199).publish(q1, 200, history.OK).quickly(sub, q1, 201, 400)
+		}, unknown, map[string]int64{"lost": 0, "over_limit": 1}, "not yet acknowledged"},
+		{"the broker kept what a client had not acknowledged when it left, and less of what came then", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue, s.run.Cluster.InFlight = 100, 20
+			s.join(sub).quickly(sub, q1, 0, 19).disconnect(sub).acked(q1, 20, 199).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 20, 99)
+		}, pass, map[string]int64{"lost": 0, "over_limit": 100}, ""},
+		{"it kept less than that", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue, s.run.Cluster.InFlight = 100, 20
+			s.join(sub).quickly(sub, q1, 0, 19).disconnect(sub).acked(q1, 20, 199).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 20, 98)
+		}, fail, map[string]int64{"lost": 101, "over_limit": 0}, "message 99"},
 		{"more waited than a broker of which nothing is known may keep", "qos1-no-loss", func(s *story) {
 			s.run.Cluster.Queue, s.run.Cluster.Lacks = 1000, map[string]string{history.LacksLimits: "not known"}
 			s.join(sub).disconnect(sub).acked(q1, 0, 199).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 99)

@@ -16,6 +16,7 @@ const (
 	outwaited                     // it waited longer than the broker keeps one
 	forgotten                     // it is lost with the session that it was in
 	full                          // the broker had no room for it, by a limit that is known
+	unconfirmed                   // there was none, if the limit counts what the client had not acknowledged
 	maybeFull                     // the broker may have had no room for it
 	inFlight                      // it may have been on its way when the run ended
 	reasons                       // how many there are
@@ -59,6 +60,8 @@ var excuses = [reasons]excuse{
 	forgotten:       {"the broker lost the session that it was in", "", violation, unowed, apart},
 	full: {"the queue of a session may have been full, by the limit of the broker's settings",
 		", except %[1]d for which there was no room: the broker keeps %[2]d messages for a session", allowed, allowed, apart},
+	unconfirmed: {"the queue of a session may have been full, if its limit counts messages that were delivered and not yet acknowledged: let it keep more, or run at a lower rate",
+		", except %[1]d of subscribers whose queue may have been full", unknown, unknown, apart},
 	maybeFull: {"how much this broker keeps for a session is not known: let it keep more, in messages and in bytes, run at a lower rate, or give --queue-limit for an external broker",
 		", except %[1]d of subscribers whose queue may have been full", unknown, unknown, apart},
 	inFlight: {"a subscriber had not drained when the run ended: its missing messages may still have been in flight and are not counted as lost", "", unknown, unknown, apart},

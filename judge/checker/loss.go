@@ -9,7 +9,7 @@ var claimQoS1NoLoss = Entry{
 	Claim: verdict.Claim{Name: "qos1-no-loss", Severity: verdict.P0, Gated: true,
 		Text:   "QoS 1 ensures that the message arrives at the receiver at least once; once the broker sent PUBACK for a message, it must deliver it to every session that subscribed before.",
 		Source: "MQTT 3.1.1 section 4.3.2 [MQTT-4.3.2-2]; sessions: section 4.1 [MQTT-4.1.0-1]"},
-	Category: Durability, Checker: "loss@13", Protocols: mqtt, Rests: history.PromiseDurability, New: qos1Loss, NeedsComplete: true, canary: lose(1),
+	Category: Durability, Checker: "loss@14", Protocols: mqtt, Rests: history.PromiseDurability, New: qos1Loss, NeedsComplete: true, canary: lose(1),
 	Unjudged: oneCopy,
 	Notice:   Notice{"acknowledged deliveries of QoS 1 that never came", "mqtt/broker-kill-9"},
 }
@@ -18,7 +18,7 @@ var claimQoS2NoLoss = Entry{
 	Claim: verdict.Claim{Name: "qos2-no-loss", Severity: verdict.P0, Gated: true,
 		Text:   "QoS 2 is for use when neither loss nor duplication of messages are acceptable; a message whose PUBCOMP was sent is the broker's to deliver to every session that subscribed before.",
 		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-2]; sessions: section 4.1 [MQTT-4.1.0-1]"},
-	Category: Durability, Checker: "loss@13", Protocols: mqtt, Rests: history.PromiseDurability, New: qos2Loss, NeedsComplete: true, canary: lose(2),
+	Category: Durability, Checker: "loss@14", Protocols: mqtt, Rests: history.PromiseDurability, New: qos2Loss, NeedsComplete: true, canary: lose(2),
 	Unjudged: oneCopy,
 	Notice:   Notice{"acknowledged deliveries of QoS 2 that never came", "mqtt/publish-crash-reconnect"},
 }
@@ -27,7 +27,7 @@ var claimMQ9NoLoss = Entry{
 	Claim: verdict.Claim{Name: "mq9-no-loss", Severity: verdict.P0, Gated: true,
 		Text:   "Messages persist until they are fetched or their time is over: one that was answered with its id reaches every group, and is never lost because its recipient is offline.",
 		Source: "mq9 protocol.md, MSG.SEND and MSG.FETCH; website/docs/faq.md"},
-	Category: Durability, Checker: "loss@13", Protocols: mq9, Rests: history.PromiseMailboxes, New: qos1Loss, NeedsComplete: true, canary: lose(1),
+	Category: Durability, Checker: "loss@14", Protocols: mq9, Rests: history.PromiseMailboxes, New: qos1Loss, NeedsComplete: true, canary: lose(1),
 	Unjudged: oneCopy,
 	Notice:   Notice{"acknowledged messages that never came", "mq9/mailbox-roundtrip"},
 }

@@ -92,8 +92,8 @@ func (r *rooms) why(stream int32, seq int64, waits bool, to ...int32) reason {
 			return why
 		}
 	}
-	if lost != forgotten && r.lackedBy(to, stream, seq) {
-		return r.ledger.queues.reason()
+	if lost == none {
+		return r.lackedBy(to, stream, seq)
 	}
 	return lost
 }
@@ -144,7 +144,7 @@ func (t *toll) weighing(w weight, of func(excuse) weight) (n int64) {
 // nobody knows.
 func (t *toll) excuse(r *verdict.Result, of func(excuse) weight, q *queues) {
 	if q.limit > 0 {
-		r.Counts["over_limit"] = t[full] + t[maybeFull]
+		r.Counts["over_limit"] = t[full] + t[unconfirmed] + t[maybeFull]
 	}
 	if r.Status != verdict.Pass {
 		return

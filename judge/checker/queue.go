@@ -13,28 +13,35 @@ import (
 // in the end have waited in a queue; a lost one was in none.
 type queues struct {
 	limit  int64     // messages of one session; 0: none. Where it is not known, as few as it may be.
-	known  bool      // it is this broker's, and not what some have
+	window int64     // messages on their way to a client that the limit may count; never: not known
+	known  bool      // the limit is this broker's, and not what some have
 	newest bool      // the broker drops the newest message; otherwise it may drop the oldest
 	got    []bitmap  // by pair
-	taken  [][]int32 // first deliveries of QoS 1 and 2, by process and slot
+	taken  [][]int64 // times of first deliveries of QoS 1 and 2, by process
 }
 
 // fewestKept is how many messages a broker of which nothing is known may keep for a
 // session. Many keep 1000, mosquitto 1 kept 100, and Azure IoT Hub keeps 50.
 const fewestKept = 50
 
-// slot is the time in which a queue may fill and empty unseen.
+// slot is the step of time in which queues are looked at.
 const slot = int64(100e6)
+
+// answering is the time in which a client's acknowledgement reaches the broker.
+const answering = 2 * slot
 
 func newQueues(ctx Context, r *route) *queues {
 	c := ctx.Run.Cluster
 	ours := c.Lacks[history.LacksLimits] == "" && c.Queue != history.UnknownQueue
-	q := &queues{limit: int64(c.Queue), known: ours || c.QueueTold, newest: ours}
+	q := &queues{limit: int64(c.Queue), window: never, known: ours || c.QueueTold, newest: ours}
+	if c.InFlight > 0 {
+		q.window = int64(c.InFlight)
+	}
 	if !q.known && (q.limit <= 0 || q.limit > fewestKept) {
 		q.limit = fewestKept
 	}
 	if q.limit > 0 {
-		q.got, q.taken = make([]bitmap, len(r.pairs)), make([][]int32, len(ctx.Tables.Processes))
+		q.got, q.taken = make([]bitmap, len(r.pairs)), make([][]int64, len(ctx.Tables.Processes))
 	}
 	return q
 }
@@ -45,63 +52,115 @@ func (q *queues) add(b *history.Batch, r *route, delivered []delivery) {
 	}
 	for _, d := range delivered {
 		if d.pair >= 0 && r.pairs[d.pair].sent > 0 && q.got[d.pair].add(d.seq) {
-			q.taken[b.Process[d.i]] = counted(q.taken[b.Process[d.i]], b.Time[d.i])
+			q.taken[b.Process[d.i]] = append(q.taken[b.Process[d.i]], b.Time[d.i])
 		}
 	}
 }
 
-// counted counts something in the slot in which it happened.
-func counted(slots []int32, at int64) []int32 {
-	i := at / slot
-	if at < 0 || i >= maxBuckets*bucket/slot {
-		return slots
-	}
-	if missing := int(i) + 1 - len(slots); missing > 0 {
-		slots = append(slots, make([]int32, missing)...)
-	}
-	slots[i]++
-	return slots
+// A filling is what waits in the queue of a process as time passes.
+type filling struct {
+	came, taken []int64 // times at which messages came to the queue, and to the client
+	away        []leave
+	// How many came and were taken, and of how many the broker has the acknowledgement; leaves that
+	// are over.
+	c, t, answered, gone int
 }
 
-// full returns for each slot whether a process's queue may have been at the limit; from
-// the last on nothing changes. A message counts from its call on, and until the end of
-// the slot after its delivery: its acknowledgement makes room. A broker of somebody else
-// may drop the oldest message in place of the newest. For such a broker a full
-// slot makes the slots before it count as full too, back to the last empty queue. There
-// what came and went within a slot does not count: at a high rate it would excuse every
-// loss.
-func (l *ledger) full(process int32) []bool {
-	q := l.queues
-	came, taken := l.waited(process), q.taken[process]
-	full, began, filled := make([]bool, max(len(came), len(taken)+2)), 0, 0
-	var waiting, before int64 // at the end of a slot; taken in the slot before
-	for i := range full {
-		now := nth(taken, i)
-		if waiting = max(0, waiting+nth(came, i)-now); waiting == 0 && now > 0 {
+func (l *ledger) filling(process int32) *filling {
+	taken := slices.Clone(l.queues.taken[process])
+	slices.Sort(taken)
+	return &filling{came: l.waited(process), taken: taken, away: l.leaves(process, 0)}
+}
+
+// at moves on to a time. It returns how many messages have not come to the client, and how many of
+// the others it may not have acknowledged. A client that is away acknowledges nothing.
+func (f *filling) at(now int64) (waiting, unanswered int64) {
+	heard := now
+	for ; f.gone < len(f.away) && f.away[f.gone].to+answering <= now; f.gone++ {
+	}
+	if f.gone < len(f.away) {
+		heard = min(now, f.away[f.gone].from)
+	}
+	f.c, f.t, f.answered = passed(f.came, f.c, now+1), passed(f.taken, f.t, now), passed(f.taken, f.answered, heard-answering)
+	return int64(f.c - f.t), int64(f.t - f.answered)
+}
+
+// passed moves an index of times on to the first that is not before a time.
+func passed(times []int64, i int, before int64) int {
+	for i < len(times) && times[i] < before {
+		i++
+	}
+	return i
+}
+
+// slots is the number of slots after which nothing changes.
+func (f *filling) slots() int64 {
+	last := int64(0)
+	for _, times := range [][]int64{f.came, f.taken} {
+		if n := len(times); n > 0 {
+			last = max(last, times[n-1])
+		}
+	}
+	return min(last+answering, maxBuckets*bucket)/slot + 2
+}
+
+// room returns why a queue has no room: full, unconfirmed, maybeFull, or none.
+func (q *queues) room(waiting, sent int64) reason {
+	switch {
+	case !q.known && waiting >= q.limit:
+		return maybeFull
+	case !q.known || waiting+min(sent, q.window) < q.limit:
+		return none
+	case waiting >= q.limit, q.window != never:
+		return full
+	}
+	return unconfirmed
+}
+
+// lacks returns for each slot why a process's queue may have had no room; from the last on nothing
+// changes. A message waits from its call to its delivery. Brokers may count it until its
+// acknowledgement, but no more such messages than their window has. A broker of somebody else may
+// drop the oldest message in place of the newest. For such a broker a full slot makes the slots
+// before it count as full too, back to the last empty queue. If its limit is not known, what came
+// and went within a slot does not count: at a high rate it would excuse every loss.
+func (l *ledger) lacks(process int32) []reason {
+	q, f := l.queues, l.filling(process)
+	all, now, began, filled := make([]reason, f.slots()), none, 0, 0
+	for i := range all {
+		end, taken := int64(i+1)*slot, f.t
+		if q.known {
+			all[i] = now
+			for f.c < len(f.came) && f.came[f.c] < end {
+				all[i] = surest(all[i], q.room(f.at(f.came[f.c])))
+			}
+		}
+		waiting, sent := f.at(end)
+		if now = q.room(waiting, sent); waiting <= 0 && f.t > taken {
 			began = i
 		}
-		full[i] = waiting >= q.limit || q.known && waiting+now+before >= q.limit
-		before = now
-		if full[i] && !q.newest {
+		all[i] = surest(all[i], now)
+		if all[i] != none && !q.newest {
 			for ; filled < i; filled++ {
-				full[filled] = full[filled] || filled >= began
+				if filled >= began {
+					all[filled] = surest(all[filled], all[i])
+				}
 			}
 		}
 	}
-	return full
+	return all
 }
 
-// nth is what was counted in a slot.
-func nth(slots []int32, i int) int64 {
-	if i < len(slots) {
-		return int64(slots[i])
+// surest returns the reason of two that leaves less unknown.
+func surest(a, b reason) reason {
+	if a == none || b == none {
+		return max(a, b)
 	}
-	return 0
+	return min(a, b)
 }
 
-// waited counts the messages that came to a process, in the slots in which a broker may
-// have had them first.
-func (l *ledger) waited(process int32) (came []int32) {
+// waited returns the times at which a broker may have had the messages first that came to a
+// process, in order.
+func (l *ledger) waited(process int32) (came []int64) {
 	for s := range l.tables.Streams {
 		i := l.route.at(process, int32(s))
 		if i < 0 || l.route.pairs[i].sent == 0 || l.tables.Streams[s].Will {
@@ -109,37 +168,44 @@ func (l *ledger) waited(process int32) (came []int32) {
 		}
 		l.sends.streams[s].messages.each(func(seq int64, m *message) bool {
 			if l.queues.got[i].has(seq) {
-				came = counted(came, m.called)
+				came = append(came, m.called)
 			}
 			return true
 		})
 	}
 	for _, q := range l.wills.all {
 		if i := l.route.at(process, q.stream); i >= 0 && l.route.pairs[i].sent > 0 && q.leave != history.None && l.queues.got[i].has(q.seq) {
-			came = counted(came, q.ended)
+			came = append(came, q.ended)
 		}
 	}
+	slices.Sort(came)
 	return came
 }
 
-// rooms remember when the queues of processes were full, and what was kept in them.
+// rooms remember when the queues of processes had no room, and what was kept in them.
 type rooms struct {
 	ledger  *ledger
-	of      map[int32][]bool
+	of      map[int32][]reason   // by process and slot
 	away    map[[2]int32]backlog // by process and stream
 	offline map[int32]offline
 	most    map[string]int64 // by group
 }
 
 func newRooms(l *ledger) *rooms {
-	return &rooms{l, map[int32][]bool{}, map[[2]int32]backlog{}, map[int32]offline{}, map[string]int64{}}
+	return &rooms{l, map[int32][]reason{}, map[[2]int32]backlog{}, map[int32]offline{}, map[string]int64{}}
 }
 
-// lacked reports whether a broker may have had no room for a message to a process, which alone
-// was to have it.
-func (r *rooms) lacked(process, stream int32, seq int64, alone bool) bool {
+// lacked returns why a broker may have had no room for a message to a process, which alone was to
+// have it.
+func (r *rooms) lacked(process, stream int32, seq int64, alone bool) reason {
 	m := r.ledger.sends.streams[stream].messages.at(seq)
-	return !r.had(process, stream, seq) && (r.full(process, m.called, m.acked) || alone && r.filled(process, m)) && !r.passedOver(process, stream, m)
+	if r.had(process, stream, seq) || r.passedOver(process, stream, m) {
+		return none
+	}
+	if why := r.lacks(process, m.called, m.acked); why != none || !alone || !r.filled(process, m) {
+		return why
+	}
+	return maybeFull
 }
 
 // A leave is a time without a connection of a client.
@@ -280,17 +346,25 @@ func (l *ledger) backlogOf(process, stream int32) (b backlog) {
 	return b
 }
 
-// lackedBy reports whether a broker may have had no room for a message to the member of a
-// group that it chose. It could choose a member that is there.
-func (r *rooms) lackedBy(members []int32, stream int32, seq int64) bool {
-	return !slices.ContainsFunc(members, func(p int32) bool { return r.had(p, stream, seq) }) &&
-		slices.ContainsFunc(members, func(p int32) bool { return r.lacked(p, stream, seq, len(members) == 1) })
+// lackedBy returns why a broker may have had no room for a message to the member of a group that
+// it chose. It could choose a member that is there.
+func (r *rooms) lackedBy(members []int32, stream int32, seq int64) (why reason) {
+	if slices.ContainsFunc(members, func(p int32) bool { return r.had(p, stream, seq) }) {
+		return none
+	}
+	for _, p := range members {
+		why = surest(why, r.lacked(p, stream, seq, len(members) == 1))
+	}
+	return why
 }
 
-// lackedWill reports whether a broker may have had no room for a will to a process. It
-// may publish it long after the connection's end, which it has to notice first.
-func (r *rooms) lackedWill(process int32, q *bequest) bool {
-	return !r.had(process, q.stream, q.seq) && r.full(process, q.ended, never)
+// lackedWill returns why a broker may have had no room for a will to a process. It may publish it
+// long after the connection's end, which it has to notice first.
+func (r *rooms) lackedWill(process int32, q *bequest) reason {
+	if r.had(process, q.stream, q.seq) {
+		return none
+	}
+	return r.lacks(process, q.ended, never)
 }
 
 // had reports whether a message came. There was room for it then, so a canary that drops it
@@ -300,25 +374,20 @@ func (r *rooms) had(process, stream int32, seq int64) bool {
 	return i < 0 || r.ledger.queues.limit > 0 && r.ledger.queues.got[i].has(seq)
 }
 
-// full reports whether a process's queue may have been full at any time between two.
-func (r *rooms) full(process int32, from, to int64) bool {
+// lacks returns why a process's queue may have had no room at any time between two.
+func (r *rooms) lacks(process int32, from, to int64) (why reason) {
 	l := r.ledger
-	if l.queues.limit == 0 || l.tables.Processes[process].Protocol == contract.MQ9 {
-		return false
+	if l.queues.limit == 0 || l.tables.Processes[process].Protocol == contract.MQ9 || from < 0 {
+		return none
 	}
-	full, known := r.of[process]
+	all, known := r.of[process]
 	if !known {
-		full = l.full(process)
-		r.of[process] = full
+		all = l.lacks(process)
+		r.of[process] = all
 	}
-	last := int64(len(full) - 1)
-	return from >= 0 && slices.Contains(full[min(from/slot, last):min(to/slot, last)+1], true)
-}
-
-// reason returns why a message did not come for which the broker may have had no room.
-func (q *queues) reason() reason {
-	if q.known {
-		return full
+	last := int64(len(all) - 1)
+	for _, at := range all[min(from/slot, last) : min(to/slot, last)+1] {
+		why = surest(why, at)
 	}
-	return maybeFull
+	return why
 }

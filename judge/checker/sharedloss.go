@@ -12,7 +12,7 @@ var claimSharedNoLoss = Entry{
 	Claim: verdict.Claim{Name: "shared-no-loss", Severity: verdict.P0, Gated: true,
 		Text:   "A message acknowledged at QoS 1 or 2 reaches a member of each matching shared subscription: if the member's connection ends before it acknowledged the message, the broker sends it again when that member comes back, or to another member.",
 		Source: "MQTT 5.0 section 4.8.2 [MQTT-4.8.2-5], sections 4.3.2 and 4.3.3; with MQTT 3.1.1 an extension of the broker's"},
-	Category: Durability, Checker: "sharedloss@10", Protocols: mqtt, Rests: history.PromiseHandover, New: newSharedLoss, NeedsComplete: true, canary: loseShared,
+	Category: Durability, Checker: "sharedloss@11", Protocols: mqtt, Rests: history.PromiseHandover, New: newSharedLoss, NeedsComplete: true, canary: loseShared,
 	Unjudged: oneCopy,
 	Notice:   Notice{"acknowledged messages that reached no member of a shared subscription", "mqtt/shared-subscription"},
 }
@@ -21,7 +21,7 @@ var claimMQ9WorkersNoLoss = Entry{
 	Claim: verdict.Claim{Name: "mq9-workers-no-loss", Severity: verdict.P0, Gated: true,
 		Text:   "Messages persist until they are fetched or their time is over: one that was answered with its id is picked up by a worker of each group, whichever workers join or leave.",
 		Source: "mq9 protocol.md, MSG.SEND and MSG.FETCH; website/docs/faq.md, How do multiple workers compete to consume the same mailbox?"},
-	Category: Durability, Checker: "sharedloss@10", Protocols: mq9, Rests: history.PromiseMailboxes, New: newSharedLoss, NeedsComplete: true, canary: loseShared,
+	Category: Durability, Checker: "sharedloss@11", Protocols: mq9, Rests: history.PromiseMailboxes, New: newSharedLoss, NeedsComplete: true, canary: loseShared,
 	Unjudged: oneCopy,
 	Notice:   Notice{"acknowledged messages that reached no worker of a group", "mq9/workers"},
 }

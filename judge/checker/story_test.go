@@ -263,6 +263,14 @@ func (s *story) acked(st int32, from, to int64) *story {
 	return s
 }
 
+// quickly delivers each message before the next is published.
+func (s *story) quickly(p, st int32, from, to int64) *story {
+	for seq := from; seq <= to; seq++ {
+		s.publish(st, seq, history.OK).deliver(p, st, seq)
+	}
+	return s
+}
+
 // marker publishes the stream's end marker.
 func (s *story) marker(st int32, seq int64, o history.Outcome) *story {
 	e := s.publishing(st, seq)

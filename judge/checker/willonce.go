@@ -13,7 +13,7 @@ var claimWillOnce = Entry{
 	Claim: verdict.Claim{Name: "will-once", Severity: verdict.P1, Gated: true,
 		Text:   "The Will Message MUST be published when the Network Connection is closed, unless it has been deleted by the Server on receipt of a DISCONNECT Packet: at QoS 1 it reaches every session that subscribed before, and it is published once. A server that fails in that moment may do it later, or again.",
 		Source: "MQTT 3.1.1 sections 3.1.2.5 [MQTT-3.1.2-8], [MQTT-3.1.2-10] and 3.14.4 [MQTT-3.14.4-3]; MQTT 5.0 sections 3.1.2.5 [MQTT-3.1.2-8], [MQTT-3.1.2-10] and 3.14.4 [MQTT-3.14.4-3]"},
-	Category: Safety, Checker: "willonce@6", Protocols: mqtt, Rests: history.PromiseProtocol, New: newWillOnce, NeedsComplete: true, canary: publishUndue,
+	Category: Safety, Checker: "willonce@7", Protocols: mqtt, Rests: history.PromiseProtocol, New: newWillOnce, NeedsComplete: true, canary: publishUndue,
 	ByFault: true, Unjudged: oneCopy,
 	Notice: Notice{"wills that never came, came again or were undue", "mqtt/will"},
 }
@@ -184,10 +184,7 @@ func (c *willOnce) why(r *rooms, p int32, q *bequest) (why reason, waits string)
 	if waits := c.waits(p, q); waits != "" {
 		return inFlight, waits
 	}
-	if r.lackedWill(p, q) {
-		return c.ledger.queues.reason(), ""
-	}
-	return none, ""
+	return r.lackedWill(p, q), ""
 }
 
 // waits says why a process that lacks a will may still have had it to get, "" where
