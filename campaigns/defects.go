@@ -26,7 +26,7 @@ func KnownDefects() []Known {
 			Issue:   "https://github.com/eclipse-paho/paho.mqtt.python/pull/698",
 		},
 		{
-			Library: "rust/rumqttc", Claims: []string{"qos2-no-loss", "sdk-qos2-flow", "sdk-lives", "progress"},
+			Library: "rust/rumqttc", Claims: []string{"qos2-no-loss", "sdk-qos2-flow", "sdk-pubcomp", "sdk-lives", "progress"},
 			Symptom: "a PUBREL that the broker resumes is unsolicited to it: it disconnects and reconnects for ever",
 			Issue:   "https://github.com/bytebeamio/rumqtt/issues/664",
 		},

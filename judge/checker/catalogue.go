@@ -104,6 +104,7 @@ var All = [...]Entry{
 	claimSDKResendDup,
 	claimSDKPacketID,
 	claimSDKQoS2Flow,
+	claimSDKPubcomp,
 	claimSDKAckOrder,
 	claimSDKResubscribes,
 	claimSDKLives,

@@ -16,7 +16,7 @@ var claimRetainedRegister = Entry{
 	Claim: verdict.Claim{Name: "retained-register", Severity: verdict.P1, Gated: true,
 		Text:   "A new subscription is sent the last retained message of its topic: the topic is a register.",
 		Source: "MQTT 3.1.1 section 3.3.1.3 [MQTT-3.3.1-5], [MQTT-3.3.1-6]"},
-	Category: Safety, Checker: "register@6", Protocols: mqtt, Rests: history.PromiseRetained, New: newRegister, NeedsComplete: true, canary: stale,
+	Category: Safety, Checker: "register@7", Protocols: mqtt, Rests: history.PromiseRetained, New: newRegister, NeedsComplete: true, canary: stale,
 	Excused: map[string]string{"packet_duplicate": "packet_duplicate makes one message two to the broker", "packet_drop": "a message that never came is sent again later"}, Unjudged: oneCopy,
 	Notice: Notice{"registers whose reads no order of their writes explains", "mqtt/retained-register"},
 }
@@ -236,8 +236,9 @@ func search(ops []porcupine.Operation) porcupine.CheckResult {
 // exceptions, whose outcome is unknown: the broker took it on the wire, or the broker gave no
 // reason, as a cluster may store a write without confirming it. Such a write may end at any time,
 // and that makes a search long. Without a read it is left out: it can be the last, or never have
-// been. Otherwise it ended at the end of the first read that saw it. A further copy of a write matters to the reads alone that saw it, of which
-// the write itself explains one.
+// been. Otherwise it ended at the end of the first read that saw it. A further copy of a write matters
+// to the reads alone that saw it, of which the write itself explains one. A copy on a connection that
+// was taken over has no acknowledgement of its own: until its end the broker may read it late.
 func (c *register) operations(topic int, until int64) (ops []porcupine.Operation) {
 	seen := map[int64]sight{}
 	for _, r := range c.reads[topic] {
@@ -258,7 +259,7 @@ func (c *register) operations(topic int, until int64) (ops []porcupine.Operation
 			if m.call == 0 || m.called > until || m.outcome == history.Fail && !open || open && read.n == 0 {
 				continue
 			}
-			end, again := m.acked, min(m.acked, read.last)
+			end, again := m.acked, min(m.acked+int64(history.Settling), read.last)
 			if open {
 				end, again = max(m.called, read.first), read.last
 			}

@@ -77,7 +77,7 @@ func TestWireClaimsAreFrozen(t *testing.T) {
 	for _, c := range []struct {
 		frozen []string
 		want   int
-	}{{nil, len(WireClaims("")) - 5}, {[]string{"broker-acks", "sdk-packet-id"}, 2}, {WireClaims(""), len(WireClaims(""))}} {
+	}{{nil, len(WireClaims("")) - 6}, {[]string{"broker-acks", "sdk-packet-id"}, 2}, {WireClaims(""), len(WireClaims(""))}} {
 		run := &history.Run{Wire: true, Protocol: "mqtt3", WireClaims: c.frozen}
 		if got := withWire(run, nil); len(got) != c.want {
 			t.Errorf("frozen %v: judged by %v", c.frozen, got)
@@ -608,6 +608,37 @@ func TestWireClaims(t *testing.T) {
 		}, unknown, "no client"},
 		{"no PUBREL while a fault is in place", "broker-pubrel", func(s *story) {
 			answered(s, 0).disconnect(sub).connect(sub, true).fault(20 * time.Second).wait(41 * time.Second).disconnect(sub)
+		}, unknown, "no client"},
+		{"each connection ends on PUBREL", "sdk-pubcomp", func(s *story) {
+			for range 3 {
+				s.toClient(sub, "pubrel", 100).packet(sub, "closed", 0).add(blank(history.KindDisconnect, sub))
+				s.connect(sub, true)
+			}
+		}, fail, "the wire shows that sub-1 ended 3 connections on PUBREL with packet id 100, and sent no PUBCOMP"},
+		{"two end on PUBREL, and the third answers", "sdk-pubcomp", func(s *story) {
+			for range 2 {
+				s.toClient(sub, "pubrel", 100).packet(sub, "closed", 0).add(blank(history.KindDisconnect, sub))
+				s.connect(sub, true)
+			}
+			s.toClient(sub, "pubrel", 100).packet(sub, "pubcomp", 100).packet(sub, "closed", 0)
+		}, pass, ""},
+		{"the broker ends each connection after PUBREL", "sdk-pubcomp", func(s *story) {
+			for range 3 {
+				s.toClient(sub, "pubrel", 100).toClient(sub, "closed", 0).add(blank(history.KindDisconnect, sub))
+				s.connect(sub, true)
+			}
+		}, unknown, "no client"},
+		{"each connection ends in order", "sdk-pubcomp", func(s *story) {
+			for range 3 {
+				s.toClient(sub, "pubrel", 100).disconnect(sub).connect(sub, true)
+			}
+		}, unknown, "no client"},
+		{"each connection ends on PUBREL, under a fault", "sdk-pubcomp", func(s *story) {
+			s.fault(20 * time.Second)
+			for range 3 {
+				s.toClient(sub, "pubrel", 100).packet(sub, "closed", 0).add(blank(history.KindDisconnect, sub))
+				s.connect(sub, true)
+			}
 		}, unknown, "no client"},
 		{"a PUBLISH before CONNACK", "broker-connack-first", func(s *story) {
 			s.packet(sub, "connect", 0, onConn(1)).toClient(sub, "publish", 5, s.of(q1, 0), onConn(1)).toClient(sub, "connack", 0, onConn(1))
