@@ -97,9 +97,12 @@ func TestExternalControl(t *testing.T) {
 func TestExternalMQ9(t *testing.T) {
 	hosttest.Long(t, "it runs a broker")
 	t.Parallel()
-	theirs := &trialBrokers{dir: t.TempDir()}
-	t.Cleanup(theirs.close)
-	c, err := theirs.start(t.Context(), []string{binary()}, cluster.Config{Flavor: "reference"})
+	theirs, err := cluster.NewLocal([]string{binary()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(theirs.Close)
+	c, err := theirs.Start(t.Context(), cluster.Config{Flavor: "reference"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,7 +79,7 @@ func (a *app) benchSDKs(ctx context.Context, names []string, runFor time.Duratio
 	if err != nil {
 		return nil, err
 	}
-	defer t.brokers.close()
+	defer t.brokers.Close()
 	if b := t.brokers; b.missing[contract.MQTT5] == "" { // one for both, so that rows compare
 		b.targets[contract.MQTT3], b.names[contract.MQTT3] = b.targets[contract.MQTT5], b.names[contract.MQTT5]
 	}

@@ -3,10 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-	"time"
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
@@ -42,23 +38,21 @@ func (a *app) openTrial(ctx context.Context, names []string, settings map[string
 // trialBrokers are the brokers that drivers are tried on: the embedded one,
 // and mosquitto for MQTT 5, which the embedded one does not speak.
 type trialBrokers struct {
-	dir      string
-	networks []cluster.Network
-	clusters []*cluster.Cluster
-	targets  map[string]clients.Target // by protocol
-	names    map[string]string         // by protocol: what the target is
-	missing  map[string]string         // by protocol: why there is none
+	*cluster.Local
+	targets map[string]clients.Target // by protocol
+	names   map[string]string         // by protocol: what the target is
+	missing map[string]string         // by protocol: why there is none
 }
 
 func startTrialBrokers(ctx context.Context, argv []string, settings map[string]any) (*trialBrokers, error) {
-	var err error
-	b := &trialBrokers{targets: map[string]clients.Target{}, names: map[string]string{}, missing: map[string]string{}}
-	if b.dir, err = os.MkdirTemp("", "rmq-mcp-try-*"); err != nil {
+	local, err := cluster.NewLocal(argv)
+	if err != nil {
 		return nil, err
 	}
-	reference, err := b.start(ctx, argv, cluster.Config{Flavor: "reference"})
+	b := &trialBrokers{local, map[string]clients.Target{}, map[string]string{}, map[string]string{}}
+	reference, err := b.Start(ctx, cluster.Config{Flavor: "reference"})
 	if err != nil {
-		b.close()
+		b.Close()
 		return nil, fmt.Errorf("start the embedded broker: %w", err)
 	}
 	node := reference.Nodes()[0]
@@ -69,9 +63,9 @@ func startTrialBrokers(ctx context.Context, argv []string, settings map[string]a
 		b.missing[contract.MQTT5] = err.Error()
 		return b, nil
 	}
-	mosquitto, err := b.start(ctx, argv, config)
+	mosquitto, err := b.Start(ctx, config)
 	if err != nil {
-		b.close()
+		b.Close()
 		return nil, err
 	}
 	node = mosquitto.Nodes()[0]
@@ -82,31 +76,4 @@ func startTrialBrokers(ctx context.Context, argv []string, settings map[string]a
 // add adds a node as the target of a protocol.
 func (b *trialBrokers) add(n *cluster.Node, protocol, endpoint string) {
 	b.targets[protocol], b.names[protocol] = clients.Target{Endpoint: endpoint}, n.Version()
-}
-
-// start starts one node, or as many as are asked for, with ports of their own.
-func (b *trialBrokers) start(ctx context.Context, argv []string, config cluster.Config) (*cluster.Cluster, error) {
-	config.Nodes = max(config.Nodes, 1)
-	network := cluster.NewLoopback("host")
-	b.networks = append(b.networks, network)
-	c, err := cluster.Start(ctx, cluster.Options{
-		Config: config, Network: network, Dir: filepath.Join(b.dir, config.Flavor),
-		Self: slices.Concat(argv, []string{"node"}), Program: argv,
-	})
-	if err == nil {
-		b.clusters = append(b.clusters, c)
-	}
-	return c, err
-}
-
-func (b *trialBrokers) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	for _, c := range b.clusters {
-		c.Stop(ctx)
-	}
-	for _, n := range b.networks {
-		n.Close()
-	}
-	os.RemoveAll(b.dir)
 }

@@ -83,7 +83,7 @@ func (a *app) checkSDKs(ctx context.Context, names []string, tell func(CheckRow)
 	if err != nil {
 		return nil, err
 	}
-	defer t.brokers.close()
+	defer t.brokers.Close()
 
 	var mu sync.Mutex
 	var rows []CheckRow

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/campaigns/exam"
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
 	"github.com/robustmq/rmq-mcp/campaigns/watch"
 	"github.com/robustmq/rmq-mcp/internal/stored"
@@ -84,10 +85,10 @@ func (w watching) rounds() (map[string][]byte, error) {
 			return nil, err
 		}
 		text := bytes.NewBufferString(placeless(string(page), w.dir))
-		var c Conformance
+		var c exam.Report
 		if stored.ReadJSON(filepath.Join(w.journal.Dir(), r.ID, conformanceFile), &c) == nil {
 			fmt.Fprint(text, "\n## Conformance\n\n")
-			writeConformance(text, c)
+			c.Markdown(text)
 		}
 		pages[r.ID+".md"] = text.Bytes()
 	}

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,10 +14,10 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/exam"
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
 	"github.com/robustmq/rmq-mcp/campaigns/watch"
 	"github.com/robustmq/rmq-mcp/cluster"
-	"github.com/robustmq/rmq-mcp/conformance"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/internal/broker/release"
 	"github.com/robustmq/rmq-mcp/internal/stored"
@@ -131,13 +129,13 @@ func (w watching) broker(ctx context.Context, r watch.Round) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	b := &trialBrokers{}
-	if b.dir, err = os.MkdirTemp("", "rmq-mcp-watch-*"); err != nil {
-		return "", fmt.Errorf("make a directory for the broker: %w", err)
+	brokers, err := cluster.NewLocal(argv)
+	if err != nil {
+		return "", err
 	}
-	defer b.close()
+	defer brokers.Close()
 	c.Settings = settings(w.ask.set)
-	node, err := b.start(ctx, argv, c)
+	node, err := brokers.Start(ctx, c)
 	if err != nil {
 		return "", err
 	}
@@ -160,68 +158,33 @@ func (w watching) conformance(ctx context.Context, r watch.Round) (string, error
 	if err != nil {
 		return "", err
 	}
-	report, err := w.app.examine(ctx, io.Discard, conforming{cluster: c, set: w.ask.set, seed: 1, wait: conformanceWait})
+	argv, err := self()
+	if err != nil {
+		return "", err
+	}
+	c.Settings = settings(w.ask.set)
+	report, err := exam.Run(ctx, exam.Options{Self: argv, Cluster: c, Seed: 1, Wait: exam.Wait, Say: func(string) {}})
 	if err == nil { // else the next round would be compared with what was not checked
 		err = reports.WriteJSON(filepath.Join(dir, conformanceFile), report)
 	}
 	if err != nil {
 		return "", err
 	}
-	return report.compared(w.before(r)), nil
+	return report.Compared(w.before(r)), nil
 }
 
 const conformanceFile = "conformance.json"
 
 // before is the newest conformance of a round before this one; nil where there is none.
-func (w watching) before(r watch.Round) *Conformance {
+func (w watching) before(r watch.Round) *exam.Report {
 	at := slices.IndexFunc(w.journal.Rounds, func(p *watch.Progress) bool { return p.ID == r.ID })
 	for _, older := range slices.Backward(w.journal.Rounds[:max(0, at)]) {
-		var c Conformance
+		var c exam.Report
 		if stored.ReadJSON(filepath.Join(w.journal.Dir(), older.ID, conformanceFile), &c) == nil {
 			return &c
 		}
 	}
 	return nil
-}
-
-// compared says what became of the statements, which of them are violated and were kept
-// before, how many are kept again, and of how many nothing is known any more.
-func (c Conformance) compared(before *Conformance) string {
-	n := c.counted("")
-	text := fmt.Sprintf("%s: %d checks, %d conform, %d violate, %d known, %d unsupported, %d undecided", c.Broker, len(c.Results),
-		n[string(conformance.Conforms)], n[string(conformance.Violates)], n[knownVerdict], n[string(conformance.Unsupported)], n[string(conformance.Undecided)])
-	if before == nil {
-		return text
-	}
-	verdicts := func(c Conformance) map[string]string {
-		all := map[string]string{}
-		for _, r := range c.Results {
-			all[r.Protocol+" "+r.Name] = r.column()
-		}
-		return all
-	}
-	was, now := verdicts(*before), verdicts(c)
-	fresh, gone, lost := []string{}, 0, 0
-	const conforms, violates, undecided = string(conformance.Conforms), string(conformance.Violates), string(conformance.Undecided)
-	for _, name := range slices.Sorted(maps.Keys(was)) {
-		switch then, is := was[name], now[name]; {
-		case then == conforms && is == violates:
-			fresh = append(fresh, name)
-		case (then == violates || then == knownVerdict) && is == conforms:
-			gone++
-		case then != undecided && is == undecided:
-			lost++
-		}
-	}
-	text += fmt.Sprintf("; %d that %s did not have", len(fresh), before.Broker)
-	if len(fresh) > 0 {
-		text += " (" + strings.Join(fresh, ", ") + ")"
-	}
-	text += fmt.Sprintf(", %d fewer", gone)
-	if lost > 0 {
-		text += fmt.Sprintf(", %d no longer decided", lost)
-	}
-	return text
 }
 
 // replay runs the findings of the broker, those that the notes of the release name first.

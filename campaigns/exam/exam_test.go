@@ -1,4 +1,4 @@
-package main
+package exam
 
 import (
 	"io"
@@ -34,7 +34,7 @@ func TestHoldKeepsWhatIsDone(t *testing.T) {
 		}
 	}
 	t.Cleanup(func() { broker.Close() })
-	at := examinee{nodes: 1, mqtt: [2]string{listener.Address(), listener.Address()}, nats: [2]string{nobody, nobody}}
+	at := candidate{nodes: 1, mqtt: [2]string{listener.Address(), listener.Address()}, nats: [2]string{nobody, nobody}}
 	o := conformance.Options{Seed: 1, Wait: 500 * time.Millisecond}
 	statements := slices.DeleteFunc(conformance.Statements(), func(s conformance.Statement) bool {
 		return s.Group() != "unsubscribe"

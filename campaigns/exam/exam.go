@@ -1,0 +1,191 @@
+// Package exam holds a healthy broker against the statements of MQTT and of mq9, from its start to
+// a report. Package conformance makes the checks.
+package exam
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/campaigns/attempt"
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/conformance"
+	"github.com/robustmq/rmq-mcp/conformance/mq9"
+	"github.com/robustmq/rmq-mcp/experiment"
+)
+
+// Wait is how long a check waits for a packet by default.
+const Wait = 10 * time.Second
+
+// Options are the broker and the statements. Errors name the flags of rmq-mcp conformance.
+type Options struct {
+	Dir      string   // the state directory, for a broker that is downloaded
+	Self     []string // the command line of rmq-mcp
+	Cluster  cluster.Config
+	Only     []string // groups or names of checks, or numbers of statements; none: all
+	Protocol string   // of the contract; "": all that the flavor may speak
+	Seed     uint64
+	Parallel int // checks at once; 0: the default
+	Wait     time.Duration
+	Say      func(line string)
+	Tell     func(done, all int, r conformance.Result) // of each check as it ends; may be nil
+}
+
+// Run starts the broker, or uses the one that is there, and makes the checks. If some were not made,
+// the report comes with the error: they are undecided in it.
+func Run(ctx context.Context, o Options) (report Report, err error) {
+	if o.Wait < 100*time.Millisecond || o.Parallel < 0 {
+		return report, fmt.Errorf("conformance: --wait is %v and --parallel %d; set --wait to 100ms or more, --parallel to 1 or more", o.Wait, o.Parallel)
+	}
+	statements, err := o.statements()
+	if err != nil {
+		return report, err
+	}
+	config := o.Cluster
+	if len(config.Endpoints) > 0 {
+		config.Flavor, config.Nodes = cmp.Or(config.Flavor, "external"), len(config.Endpoints)
+		config = attempt.Login(config)
+	}
+	if config.Version != "" {
+		if config, err = experiment.Fetch(ctx, o.Dir, config, o.Say); err != nil {
+			return report, err
+		}
+		config.Version = "" // it is there now, as a program
+	}
+	brokers, err := cluster.NewLocal(o.Self)
+	if err != nil {
+		return report, err
+	}
+	defer brokers.Close()
+	at, err := candidateOf(ctx, brokers, config, o.Protocol)
+	if err != nil {
+		return report, err
+	}
+	flavor := cmp.Or(config.Flavor, cluster.DefaultFlavor)
+	report = Report{Broker: cmp.Or(at.version, strings.Join(config.Endpoints, ", ")), Flavor: flavor, Nodes: at.nodes, Seed: o.Seed}
+	o.Say(fmt.Sprintf("%d checks of %s, %d nodes", len(statements), report.Broker, report.Nodes))
+	results, err := hold(ctx, statements, at, conformance.Options{
+		User: at.user, Password: at.password, Seed: o.Seed, Wait: o.Wait, Parallel: o.atOnce(at.nodes), Known: conformance.KnownOf(flavor, at.version), Tell: o.counting(len(statements)),
+	})
+	for _, r := range results {
+		report.Results = append(report.Results, rowOf(r))
+	}
+	return report, err
+}
+
+// counting counts the checks that ended.
+func (o Options) counting(all int) func(conformance.Result) {
+	if o.Tell == nil {
+		return nil
+	}
+	done := 0
+	return func(r conformance.Result) {
+		done++
+		o.Tell(min(done, all), all, r)
+	}
+}
+
+// statements are those asked for.
+func (o Options) statements() ([]conformance.Statement, error) {
+	version := map[string]conformance.Version{contract.MQTT3: conformance.V311, contract.MQTT5: conformance.V5, contract.MQ9: conformance.MQ9}[o.Protocol]
+	if version == 0 && o.Protocol != "" {
+		return nil, fmt.Errorf("conformance: --protocol is %q, expected %s, %s or %s", o.Protocol, contract.MQTT3, contract.MQTT5, contract.MQ9)
+	}
+	all := slices.DeleteFunc(slices.Concat(conformance.Statements(), mq9.Statements()), func(s conformance.Statement) bool {
+		if version == 0 {
+			return s.Version == conformance.MQ9 && (len(o.Cluster.Endpoints) > 0 || cluster.Speaks(o.Cluster.Flavor, contract.MQ9) != nil)
+		}
+		return s.Version != version
+	})
+	used := map[string]bool{}
+	var chosen []conformance.Statement
+	for _, s := range all {
+		asked := len(o.Only) == 0
+		for _, w := range o.Only {
+			if w == s.Name || w == s.Group() || strings.EqualFold(w, s.Number) {
+				asked, used[w] = true, true
+			}
+		}
+		if asked {
+			chosen = append(chosen, s)
+		}
+	}
+	for _, w := range o.Only {
+		if !used[w] {
+			return nil, fmt.Errorf("conformance: --only: no group, check or statement %q; groups are %s", w, strings.Join(conformance.Groups(all), ", "))
+		}
+	}
+	return chosen, nil
+}
+
+// atOnce returns how many checks run at the same time. Several nodes have to agree and take longer,
+// so fewer checks run on them by default.
+func (o Options) atOnce(nodes int) int {
+	if o.Parallel == 0 && nodes > 1 {
+		return 2
+	}
+	return o.Parallel
+}
+
+// A candidate is the broker that is examined.
+type candidate struct {
+	version        string
+	nodes          int
+	mqtt, nats     [2]string // addresses of the first node and of the last one
+	user, password string
+}
+
+// candidateOf starts the broker, or takes the one whose endpoints are given. They are NATS ports if
+// mq9 alone is asked about.
+func candidateOf(ctx context.Context, brokers *cluster.Local, config cluster.Config, protocol string) (candidate, error) {
+	if n := len(config.Endpoints); n > 0 && protocol == contract.MQ9 {
+		return candidate{nodes: n, nats: [2]string{config.Endpoints[0], config.Endpoints[n-1]}, user: config.Username, password: config.Password.Reveal()}, nil
+	}
+	c, err := brokers.Start(ctx, config)
+	if err != nil {
+		return candidate{}, err
+	}
+	nodes := c.Nodes()
+	first, last := nodes[0], nodes[len(nodes)-1]
+	at := candidate{
+		version: first.Version(), nodes: len(nodes),
+		mqtt: [2]string{first.Endpoint(""), last.Endpoint("")}, nats: [2]string{first.NATS(), last.NATS()},
+	}
+	at.user, at.password = c.Credentials()
+	return at, nil
+}
+
+// hold makes the checks, those of MQTT before those of mq9. If one part cannot be examined, or is
+// stopped, the results of the other are kept, and its own checks are undecided. Without any results
+// there is only the error.
+func hold(ctx context.Context, statements []conformance.Statement, at candidate, o conformance.Options) ([]conformance.Result, error) {
+	var all []conformance.Result
+	var failed error
+	made := false
+	for _, part := range []struct {
+		mq9 bool
+		at  [2]string
+		run func(context.Context, conformance.Options) ([]conformance.Result, error)
+	}{{false, at.mqtt, conformance.Run}, {true, at.nats, mq9.Run}} {
+		o.From, o.To = part.at[0], part.at[1]
+		o.Statements = slices.DeleteFunc(slices.Clone(statements), func(s conformance.Statement) bool { return (s.Version == conformance.MQ9) != part.mq9 })
+		if len(o.Statements) == 0 {
+			continue
+		}
+		results, err := part.run(ctx, o)
+		if err != nil && len(results) == 0 {
+			results = conformance.NotChecked(o.Statements, err.Error())
+		} else {
+			made = true
+		}
+		all, failed = append(all, results...), cmp.Or(failed, ctx.Err(), err)
+	}
+	if !made {
+		return nil, failed
+	}
+	return all, failed
+}
