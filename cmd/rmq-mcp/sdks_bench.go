@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,19 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/robustmq/rmq-mcp/campaigns/trials"
 	"github.com/robustmq/rmq-mcp/clients"
-	"github.com/robustmq/rmq-mcp/clients/contract"
-	"github.com/robustmq/rmq-mcp/experiment"
-	"github.com/robustmq/rmq-mcp/history"
-	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
 )
-
-// A BenchRow is how fast one SDK publishes on one protocol.
-type BenchRow struct {
-	CheckRow
-	Broker string `json:"broker,omitempty"`
-	*clients.Performance
-}
 
 // benchLeast is as short as a measurement may be.
 const benchLeast = 100 * time.Millisecond
@@ -47,15 +36,23 @@ func (a *app) sdksBench() *cobra.Command {
 			if runFor < benchLeast || runFor > time.Minute {
 				return fmt.Errorf("--for %s: give %s to 1m", runFor, benchLeast)
 			}
+			o, err := a.triedWith(args)
+			if err != nil {
+				return err
+			}
 			ctx, stop := interrupted(cmd.Context())
 			defer stop()
 			d := newMatrixDisplay(os.Stderr)
-			rows, err := a.benchSDKs(ctx, args, runFor, d)
+			rows, err := trials.Bench(ctx, o, runFor, d.building, func(s trials.Speed) {
+				var line strings.Builder
+				printCheck(d.paint, &line, s.Row)
+				d.say("%s", strings.TrimSuffix(line.String(), "\n"))
+			})
 			d.close()
 			if len(rows) > 0 {
 				show := printBench
 				if asJSON {
-					show = func(w io.Writer, rows []BenchRow) error { return writeJSON(w, rows) }
+					show = func(w io.Writer, rows []trials.Speed) error { return writeJSON(w, rows) }
 				}
 				err = errors.Join(err, show(cmd.OutOrStdout(), rows))
 			}
@@ -71,78 +68,20 @@ func (a *app) sdksBench() *cobra.Command {
 	return cmd
 }
 
-// benchSDKs measures the drivers of SDKs, one after the other. If it is
-// interrupted, it returns the rows measured so far with the error.
-func (a *app) benchSDKs(ctx context.Context, names []string, runFor time.Duration, d *matrixDisplay) (rows []BenchRow, err error) {
-	// By default it takes 20 messages at once.
-	t, err := a.openTrial(ctx, names, map[string]any{"max_inflight_messages": 0, "set_tcp_nodelay": true})
-	if err != nil {
-		return nil, err
-	}
-	defer t.brokers.Close()
-	if b := t.brokers; b.missing[contract.MQTT5] == "" { // one for both, so that rows compare
-		b.targets[contract.MQTT3], b.names[contract.MQTT3] = b.targets[contract.MQTT5], b.names[contract.MQTT5]
-	}
-	add := func(r BenchRow) {
-		rows = append(rows, r)
-		var line strings.Builder
-		printCheck(d.paint, &line, r.CheckRow)
-		d.say("%s", strings.TrimSuffix(line.String(), "\n"))
-	}
-	for i, s := range t.drivers {
-		switch {
-		case !s.Ready():
-			add(BenchRow{CheckRow: CheckRow{SDK: s.String(), State: s.State, Reason: s.Missing}})
-			continue
-		case slices.Contains(s.Cannot, contract.CannotProtocol):
-			add(BenchRow{CheckRow: CheckRow{SDK: s.String(), State: clients.StateUnsupported, Reason: "it speaks an earlier version of its protocol, which brokers refuse"}})
-			continue
-		}
-		for _, protocol := range s.Protocols {
-			row := t.bench(ctx, s.SDK, protocol, runFor, func(text string) {
-				d.building(fmt.Sprintf("%d of %d, %s %s: %s", i+1, len(t.drivers), s.SDK, protocol, text))
-			})
-			if ctx.Err() != nil {
-				return rows, ctx.Err()
-			}
-			add(row)
-		}
-	}
-	return rows, nil
-}
-
-// bench measures one driver on one protocol.
-func (t *trial) bench(ctx context.Context, sdk clients.SDK, protocol string, runFor time.Duration, say func(string)) BenchRow {
-	row := BenchRow{Broker: t.brokers.names[protocol]}
-	row.CheckRow = t.with(ctx, sdk, protocol, func(try clients.Trial) error {
-		p, err := clients.Bench(ctx, clients.Benchmark{Trial: try, For: runFor, Progress: say, Observe: witness})
-		if p.Full.Direct.PerS > 0 {
-			row.Performance = &p
-		}
-		return err
-	})
-	return row
-}
-
-// witness writes down what passes the tap, as in an experiment.
-func witness(rec *history.Recorder, clock history.Clock, run string) func(tap.Hello) tap.Witness {
-	return experiment.Observe(rec, clock, run)
-}
-
-func checksOf(rows []BenchRow) (all []CheckRow) {
+func checksOf(rows []trials.Speed) (all []trials.Row) {
 	for _, r := range rows {
-		all = append(all, r.CheckRow)
+		all = append(all, r.Row)
 	}
 	return all
 }
 
 // printBench prints a table of what was measured, what its columns are, and
 // below it why the rest was not.
-func printBench(w io.Writer, rows []BenchRow) error {
+func printBench(w io.Writer, rows []trials.Speed) error {
 	table := [][]string{{"SDK", "PROTOCOL", "PUBLISHES/S", "TAPPED", "MS P50/P99", "TAPPED", "HALF: MS P50/P99", "TAPPED"}}
 	var brokers []string
 	for _, r := range rows {
-		if r.State != checkOK {
+		if r.State != trials.OK {
 			continue
 		}
 		brokers = append(brokers, r.Broker)
@@ -165,8 +104,8 @@ func printBench(w io.Writer, rows []BenchRow) error {
 			clients.BenchPayload, clients.BenchWindow, strings.Join(slices.Compact(brokers), " and "))
 	}
 	for _, r := range rows {
-		if r.State != checkOK {
-			printCheck(paintTo(w), w, r.CheckRow)
+		if r.State != trials.OK {
+			printCheck(paintTo(w), w, r.Row)
 		}
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n", countChecks(checksOf(rows)))

@@ -1,35 +1,15 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/robustmq/rmq-mcp/campaigns/trials"
 	"github.com/robustmq/rmq-mcp/clients"
-)
-
-// A CheckRow is what became of one SDK on one protocol.
-type CheckRow struct {
-	SDK      string  `json:"sdk"`
-	Protocol string  `json:"protocol,omitempty"`
-	State    string  `json:"state"` // ok, FAILED, not checked, or why it is not there: not installed, unsupported
-	Reason   string  `json:"reason,omitempty"`
-	TookS    float64 `json:"took_s"`
-}
-
-// States of a CheckRow, beside those of a clients.Status.
-const (
-	checkOK     = "ok"
-	checkFailed = "FAILED"
-	checkNot    = "not checked"
 )
 
 func (a *app) sdksCheck() *cobra.Command {
@@ -46,7 +26,11 @@ func (a *app) sdksCheck() *cobra.Command {
 			say := sayTo(out, asJSON)
 			ctx, stop := interrupted(cmd.Context())
 			defer stop()
-			rows, err := a.checkSDKs(ctx, args, func(r CheckRow) { printCheck(paintTo(say), say, r) })
+			o, err := a.triedWith(args)
+			if err != nil {
+				return err
+			}
+			rows, err := trials.Check(ctx, o, func(r trials.Row) { printCheck(paintTo(say), say, r) })
 			if err != nil {
 				return err
 			}
@@ -63,85 +47,37 @@ func (a *app) sdksCheck() *cobra.Command {
 	return cmd
 }
 
-func exitOfChecks(rows []CheckRow, named bool) error {
+func exitOfChecks(rows []trials.Row, named bool) error {
 	count := func(states ...string) bool {
-		return slices.ContainsFunc(rows, func(r CheckRow) bool { return slices.Contains(states, r.State) })
+		return slices.ContainsFunc(rows, func(r trials.Row) bool { return slices.Contains(states, r.State) })
 	}
 	switch {
-	case count(checkFailed), named && count(clients.StateNotInstalled, clients.StateUnsupported):
+	case count(trials.Failed), named && count(clients.StateNotInstalled, clients.StateUnsupported):
 		return exit(1)
-	case count(checkNot):
+	case count(trials.NotChecked):
 		return exit(exitUndecided)
 	}
 	return nil
 }
 
-// checkSDKs tries the drivers of SDKs, as many at a time as there are
-// processors, and tells each row as it is known.
-func (a *app) checkSDKs(ctx context.Context, names []string, tell func(CheckRow)) ([]CheckRow, error) {
-	t, err := a.openTrial(ctx, names, nil)
-	if err != nil {
-		return nil, err
+// triedWith are the SDKs of these names, for trials.
+func (a *app) triedWith(names []string) (o trials.Options, err error) {
+	if o.SDKs, err = sdksNamed(names); err != nil {
+		return o, err
 	}
-	defer t.brokers.Close()
-
-	var mu sync.Mutex
-	var rows []CheckRow
-	add := func(r CheckRow) {
-		mu.Lock()
-		defer mu.Unlock()
-		rows = append(rows, r)
-		tell(r)
+	if o.Cache, err = a.cache(); err != nil {
+		return o, err
 	}
-	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for _, s := range t.drivers {
-		if !s.Ready() {
-			add(CheckRow{SDK: s.String(), State: s.State, Reason: s.Missing})
-			continue
-		}
-		for _, protocol := range s.Protocols {
-			g.Go(func() error {
-				add(t.check(ctx, s.SDK, protocol))
-				return nil
-			})
-		}
-	}
-	g.Wait()
-	return rows, ctx.Err()
+	o.Self, err = self()
+	return o, err
 }
 
-// check tries one driver on one protocol.
-func (t *trial) check(ctx context.Context, sdk clients.SDK, protocol string) CheckRow {
-	return t.with(ctx, sdk, protocol, func(try clients.Trial) error { return clients.Check(ctx, try) })
-}
-
-// with uses one driver on one protocol, and answers what became of it.
-func (t *trial) with(ctx context.Context, sdk clients.SDK, protocol string, use func(clients.Trial) error) CheckRow {
-	row := CheckRow{SDK: sdk.String(), Protocol: protocol, State: checkOK}
-	at, ok := t.brokers.targets[protocol]
-	if !ok {
-		row.State, row.Reason = checkNot, t.brokers.missing[protocol]
-		return row
-	}
-	began := time.Now()
-	program, err := clients.Provision(ctx, t.cache, t.argv, sdk, nil)
-	if err == nil {
-		err = use(clients.Trial{Program: program, SDK: sdk, Protocol: protocol, Target: at})
-	}
-	row.TookS = time.Since(began).Seconds()
-	if err != nil {
-		row.State, row.Reason = checkFailed, err.Error()
-	}
-	return row
-}
-
-func printCheck(p paint, w io.Writer, r CheckRow) {
+func printCheck(p paint, w io.Writer, r trials.Row) {
 	state := p.doubt(r.State)
 	switch r.State {
-	case checkOK:
+	case trials.OK:
 		state = p.good(r.State)
-	case checkFailed:
+	case trials.Failed:
 		state = p.bad(r.State)
 	}
 	fmt.Fprintf(w, "%-44s %-6s %s", r.SDK, r.Protocol, state)
@@ -155,9 +91,9 @@ func printCheck(p paint, w io.Writer, r CheckRow) {
 }
 
 // countChecks counts the rows of each state.
-func countChecks(rows []CheckRow) string {
+func countChecks(rows []trials.Row) string {
 	var parts []string
-	for _, state := range []string{checkOK, checkFailed, checkNot, clients.StateNotInstalled, clients.StateUnsupported} {
+	for _, state := range []string{trials.OK, trials.Failed, trials.NotChecked, clients.StateNotInstalled, clients.StateUnsupported} {
 		n := 0
 		for _, r := range rows {
 			if r.State == state {
