@@ -81,6 +81,12 @@ func FlavorNamed(name string) Flavor {
 	return Flavor{Name: name, Title: name, Protocols: contract.Protocols()}
 }
 
+// ForeignBroker reports whether a broker is external. Its flavor is the first word.
+func ForeignBroker(broker string) bool {
+	flavor, _, _ := strings.Cut(broker, " ")
+	return FlavorNamed(flavor).Foreign
+}
+
 // FlavorNames are the names of flavors that a condition holds for, in their order.
 func FlavorNames(holds func(Flavor) bool) (names []string) {
 	for _, f := range Flavors() {

@@ -215,13 +215,7 @@ func toReport(all finding.Findings, ids []string, flavor string, memory issues.M
 // foreign reports whether a finding is of an external broker, whose addresses it
 // has in its name.
 func foreign(f finding.Finding) bool {
-	return f.Party != verdict.SDK && foreignBroker(f.Subject)
-}
-
-// foreignBroker reports whether a broker, named by its flavor first, is somebody else's.
-func foreignBroker(name string) bool {
-	flavor, _, _ := strings.Cut(name, " ")
-	return cluster.FlavorNamed(flavor).Foreign
+	return f.Party != verdict.SDK && cluster.ForeignBroker(f.Subject)
 }
 
 // complete adds to the report of a finding its scenario, the places in the code, and where
@@ -240,7 +234,7 @@ func complete(ctx context.Context, out io.Writer, dir string, r *issues.Report, 
 		return ask.published == nil || slices.Contains(ask.published, filepath.Join(dir, reports.RunsDir, id))
 	}
 	for i := range r.Finding.Runs {
-		r.Finding.Runs[i].Example = placeless(r.Finding.Runs[i].Example, dir)
+		r.Finding.Runs[i].Example = plain.Placeless(r.Finding.Runs[i].Example, dir)
 	}
 	if ask.source == "" || r.Finding.Party == verdict.SDK {
 		return nil
@@ -256,7 +250,7 @@ func complete(ctx context.Context, out io.Writer, dir string, r *issues.Report, 
 	}
 	r.Places, r.Tree = sure(found.Places, r.Finding), found.Tree
 	for i := range r.Places {
-		r.Places[i].Clue = placeless(r.Places[i].Clue, dir)
+		r.Places[i].Clue = plain.Placeless(r.Places[i].Clue, dir)
 	}
 	return nil
 }

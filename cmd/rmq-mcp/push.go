@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/robustmq/rmq-mcp/campaigns/publication"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/reports/publish"
 	"github.com/robustmq/rmq-mcp/tools"
@@ -29,17 +30,17 @@ func pushReport(ctx context.Context, ask tools.Publication) (tools.Published, er
 	if err != nil {
 		return out, err
 	}
-	beside, err := newBeside(state, ask.Runs, to)
+	pages, leftOut, err := publication.Pages(state, ask.Runs, to)
 	if err != nil {
 		return out, fmt.Errorf("make the pages beside the runs of %s: %w", state, err)
 	}
-	out.LeftOut = beside.leftOut
+	out.LeftOut = leftOut
 	push := func() (publish.Pushed, error) {
-		return publish.Push(ctx, ask.Runs, to, ask.Words, over, beside.folders...)
+		return publish.Push(ctx, ask.Runs, to, ask.Words, over, pages...)
 	}
 	if ask.DryRun {
 		push = func() (publish.Pushed, error) {
-			return publish.Preview(ask.Runs, to, ask.Words, over, beside.folders...)
+			return publish.Preview(ask.Runs, to, ask.Words, over, pages...)
 		}
 	}
 	pushed, err := push()

@@ -13,6 +13,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns/exam"
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
 	"github.com/robustmq/rmq-mcp/campaigns/watch"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/reports/publish"
@@ -38,7 +39,7 @@ func (w watching) publish(ctx context.Context, r watch.Round) (string, error) {
 		return "", err
 	}
 	for name, page := range findings {
-		findings[name] = []byte(placeless(string(page), w.dir))
+		findings[name] = []byte(plain.Placeless(string(page), w.dir))
 	}
 	rounds, err := w.rounds()
 	if err != nil {
@@ -84,7 +85,7 @@ func (w watching) rounds() (map[string][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		text := bytes.NewBufferString(placeless(string(page), w.dir))
+		text := bytes.NewBufferString(plain.Placeless(string(page), w.dir))
 		var c exam.Report
 		if stored.ReadJSON(filepath.Join(w.journal.Dir(), r.ID, conformanceFile), &c) == nil {
 			fmt.Fprint(text, "\n## Conformance\n\n")

@@ -1,4 +1,4 @@
-package main
+package plain
 
 import (
 	"encoding/json"
@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// placeless is a text without the paths of this machine: the state directory, the one that the
+// Placeless is a text without the paths of this machine: the state directory, the one that the
 // process works in, and the home.
-func placeless(text, dir string) string {
+func Placeless(text, dir string) string {
 	work, _ := os.Getwd()
 	home, _ := os.UserHomeDir()
 	for _, place := range []struct{ path, name string }{{dir, "STATE"}, {work, "."}, {home, "HOME"}} {
@@ -17,7 +17,7 @@ func placeless(text, dir string) string {
 			continue
 		}
 		text = replacePath(text, place.path, place.name)
-		if quoted, err := json.Marshal(place.path); err == nil { // as a document has it, where a path has backslashes
+		if quoted, err := json.Marshal(place.path); err == nil { // a document escapes the backslashes of a path
 			text = replacePath(text, strings.Trim(string(quoted), `"`), place.name)
 		}
 	}
@@ -46,7 +46,7 @@ func endsInName(before string) bool {
 	return before != "" && (inName(before[len(before)-1]) || strings.ContainsRune("./\\", rune(before[len(before)-1])))
 }
 
-// beginsWithName takes a full stop for the end of a sentence where nothing follows.
+// beginsWithName takes a full stop for the end of a sentence if nothing follows.
 func beginsWithName(after string) bool {
 	after = strings.TrimLeft(after, ".")
 	return after != "" && inName(after[0])

@@ -1,4 +1,4 @@
-package main
+package plain
 
 import (
 	"path/filepath"
@@ -18,11 +18,11 @@ func TestPlaceless(t *testing.T) {
 		"--binary=" + home + "/bin/broker":  "--binary=HOME/bin/broker",
 		"src/me/a.rs":                       "src/me/a.rs",
 	} {
-		if got := placeless(in, "/var/lib/state"); got != want {
+		if got := Placeless(in, "/var/lib/state"); got != want {
 			t.Errorf("%q is %q, want %q", in, got, want)
 		}
 	}
-	if got := placeless("a/b of / and //", "/"); got != "a/b of / and //" {
+	if got := Placeless("a/b of / and //", "/"); got != "a/b of / and //" {
 		t.Errorf("without the root it is %q", got)
 	}
 	if got := replacePath(`{"dir":"C:\\me\\x"}`, `C:\\me`, "HOME"); got != `{"dir":"HOME\\x"}` {

@@ -1,4 +1,5 @@
-package main
+// Package publication makes the pages that are published with runs.
+package publication
 
 import (
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
@@ -17,48 +19,49 @@ import (
 	"github.com/robustmq/rmq-mcp/reports/publish"
 )
 
-// A beside is the pages that belong to runs of one state directory: their findings, matrices,
-// campaigns and plans. A page leads to no run but these and those that were published
-// there before.
-type beside struct {
+// pages are the pages that belong to runs of one state directory: their findings, matrices, campaigns
+// and plans. A page leads to no run but these and those that were published there before.
+type pages struct {
 	dir     string
-	runs    string          // where the runs are
+	runs    string          // the directory of the runs
 	pushed  map[string]bool // runs
 	there   map[string]bool // runs of before
 	folders []publish.Folder
 	leftOut []string // why a page is not there
 }
 
-func newBeside(dir string, runs []string, to publish.Destination) (*beside, error) {
-	b := &beside{dir: dir, runs: filepath.Dir(runs[0]), pushed: map[string]bool{}}
+// Pages makes the pages of the findings, matrices, campaigns and plans that runs of one state directory
+// belong to. They name no path of this machine, and no address of an external broker. LeftOut says which
+// are missing, and why.
+func Pages(dir string, runs []string, to publish.Destination) (folders []publish.Folder, leftOut []string, err error) {
+	b := &pages{dir: dir, runs: filepath.Dir(runs[0]), pushed: map[string]bool{}}
 	for _, run := range runs {
 		b.pushed[filepath.Base(run)] = true
 	}
-	var err error
 	if b.there, err = publish.Remembered(dir, to); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, add := range []func() error{b.addFindings, b.addMatrices, b.addCampaigns, b.addPlans} {
 		if err := add(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return b, nil
+	return b.folders, b.leftOut, nil
 }
 
 // run is the directory of a run.
-func (b *beside) run(id string) string { return filepath.Join(b.runs, id) }
+func (b *pages) run(id string) string { return filepath.Join(b.runs, id) }
 
 // add adds a folder, without the paths of this machine.
-func (b *beside) add(f publish.Folder) {
+func (b *pages) add(f publish.Folder) {
 	for name, page := range f.Pages {
-		f.Pages[name] = []byte(placeless(string(page), b.dir))
+		f.Pages[name] = []byte(plain.Placeless(string(page), b.dir))
 	}
 	b.folders = append(b.folders, f)
 }
 
 // pageOf is the way from a page beside the runs to the page of one that is published.
-func (b *beside) pageOf(up string) func(id string) string {
+func (b *pages) pageOf(up string) func(id string) string {
 	return func(id string) string {
 		if !b.there[id] && !b.pushed[id] {
 			return ""
@@ -72,7 +75,7 @@ const mostVerified = 40
 
 // addFindings adds the findings that some runs show, as all runs of the directory have them.
 // A run that does not verify shows none, as far as it was looked at.
-func (b *beside) addFindings() error {
+func (b *pages) addFindings() error {
 	all, err := finding.Load(b.dir)
 	if err != nil {
 		return err
@@ -111,9 +114,9 @@ func (b *beside) addFindings() error {
 	return err
 }
 
-// shown are the findings that the runs show. One whose pages name a broker of somebody else,
-// with its addresses, is not: nobody asked to publish those.
-func (b *beside) shown(all finding.Findings) (list []finding.Finding) {
+// shown are the findings that the runs show, except those of external brokers: their pages would have
+// the addresses.
+func (b *pages) shown(all finding.Findings) (list []finding.Finding) {
 	for _, f := range all.Findings {
 		if b.shows(f) && !named(f) {
 			list = append(list, f)
@@ -123,21 +126,21 @@ func (b *beside) shown(all finding.Findings) (list []finding.Finding) {
 }
 
 // shows reports whether one of the runs shows a finding.
-func (b *beside) shows(f finding.Finding) bool {
+func (b *pages) shows(f finding.Finding) bool {
 	return slices.ContainsFunc(f.Runs, func(r finding.RunLine) bool { return b.pushed[r.RunID] })
 }
 
-// named reports whether the pages of a finding name a broker of somebody else.
+// named reports whether the pages of a finding name an external broker.
 func named(f finding.Finding) bool {
-	return slices.ContainsFunc(f.Runs, func(r finding.RunLine) bool { return foreignBroker(r.Broker) }) ||
-		slices.ContainsFunc(f.Seen, func(s finding.Seen) bool { return foreignBroker(s.Broker) })
+	return slices.ContainsFunc(f.Runs, func(r finding.RunLine) bool { return cluster.ForeignBroker(r.Broker) }) ||
+		slices.ContainsFunc(f.Seen, func(s finding.Seen) bool { return cluster.ForeignBroker(s.Broker) })
 }
 
-// unsealed says of a page that nobody can verify it.
-const unsealed = "\n---\n\nNo seal covers this page, which was made of runs on the machine that published it. The runs published beside it are sealed: `rmq-mcp verify` in a copy.\n"
+// unsealed says on a page that no seal covers it.
+const unsealed = "\n---\n\nNo seal covers this page. The machine that published it made it of its runs. The runs published with it are sealed: `rmq-mcp verify` in a copy.\n"
 
 // addMatrices adds the matrices that some runs are of.
-func (b *beside) addMatrices() error {
+func (b *pages) addMatrices() error {
 	f := publish.Folder{Name: reports.MatricesDir, Pages: map[string][]byte{}}
 	dirs, err := reports.Matrices(b.dir)
 	if err != nil {
@@ -168,11 +171,11 @@ func (b *beside) addMatrices() error {
 	return nil
 }
 
-// publishable is an error for a matrix with the addresses of somebody else's broker, and for one
-// that contradicts its runs.
-func (b *beside) publishable(m reports.Matrix) error {
+// publishable returns an error for a matrix with the addresses of an external broker, or with other
+// results than its runs.
+func (b *pages) publishable(m reports.Matrix) error {
 	for _, c := range m.Cells {
-		if foreignBroker(c.Flavor) {
+		if cluster.ForeignBroker(c.Flavor) {
 			return errors.New("it names the addresses of an external broker")
 		}
 		if c.RunID == "" || c.State == reports.CellStarved {
@@ -197,7 +200,7 @@ func (b *beside) publishable(m reports.Matrix) error {
 }
 
 // addCampaigns adds the campaigns that some runs are of.
-func (b *beside) addCampaigns() error {
+func (b *pages) addCampaigns() error {
 	f := publish.Folder{Name: campaigns.SearchesDir, Pages: map[string][]byte{}}
 	dirs, err := filepath.Glob(filepath.Join(b.dir, campaigns.SearchesDir, "*"))
 	if err != nil {
@@ -212,7 +215,7 @@ func (b *beside) addCampaigns() error {
 		if !slices.ContainsFunc(s.Rounds, func(r campaigns.Round) bool { return b.pushed[r.RunID] }) {
 			continue
 		}
-		if foreignBroker(s.Plan.Cluster.Flavor) {
+		if cluster.ForeignBroker(s.Plan.Cluster.Flavor) {
 			b.leftOut = append(b.leftOut, fmt.Sprintf("campaign %s: it names the addresses of an external broker", s.ID()))
 			continue
 		}
@@ -226,8 +229,8 @@ func (b *beside) addCampaigns() error {
 	return nil
 }
 
-// addPlans adds the frozen plans that some runs are attempts of, with what became of them.
-func (b *beside) addPlans() error {
+// addPlans adds the frozen plans of the runs, with their results.
+func (b *pages) addPlans() error {
 	f := publish.Folder{Name: plan.Folder, Pages: map[string][]byte{}}
 	all, err := plan.All(b.dir)
 	if err != nil {
@@ -247,7 +250,7 @@ func (b *beside) addPlans() error {
 }
 
 // attempted reports whether some runs are attempts of a plan.
-func (b *beside) attempted(r *plan.Record) bool {
+func (b *pages) attempted(r *plan.Record) bool {
 	for run := range b.pushed {
 		places, err := reports.ReadPlans(b.run(run))
 		if err == nil && slices.ContainsFunc(places, func(p reports.PlanPlace) bool { return p.SHA256 == r.Hash }) {
@@ -257,12 +260,12 @@ func (b *beside) attempted(r *plan.Record) bool {
 	return false
 }
 
-func (b *beside) addPlan(r *plan.Record, pages map[string][]byte) error {
+func (b *pages) addPlan(r *plan.Record, pages map[string][]byte) error {
 	if !stored.IsID(r.Plan.Name) {
 		return errors.New("its name is no name of a file")
 	}
 	for _, it := range r.Items {
-		if foreignBroker(it.Model.Flavor) {
+		if cluster.ForeignBroker(it.Model.Flavor) {
 			return errors.New("it is about an external broker")
 		}
 	}
@@ -275,7 +278,7 @@ func (b *beside) addPlan(r *plan.Record, pages map[string][]byte) error {
 		return err
 	}
 	way := ""
-	if placeless(string(document), b.dir) == string(document) { // else its hash would be another one
+	if plain.Placeless(string(document), b.dir) == string(document) { // else its hash would be another one
 		way = r.Hash + ".json"
 		pages[way] = document
 	}
