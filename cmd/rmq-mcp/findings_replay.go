@@ -1,21 +1,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
-	"github.com/robustmq/rmq-mcp/judge/verdict"
-	"github.com/robustmq/rmq-mcp/reports"
 )
 
 func (a *app) findingsReplay() *cobra.Command {
@@ -58,7 +53,7 @@ func (a *app) replayFindings(ctx context.Context, out io.Writer, ids []string, o
 	if err != nil {
 		return err
 	}
-	chosen, err := toReplay(all, ids, on)
+	chosen, err := all.ToReplay(ids, on)
 	if err != nil {
 		return err
 	}
@@ -80,19 +75,19 @@ func (a *app) replayFindings(ctx context.Context, out io.Writer, ids []string, o
 // named by whole each setup is run once, however often that is begun.
 func (a *app) replayAll(ctx context.Context, out io.Writer, dir string, chosen []finding.Finding, on campaigns.Another, times int, whole string) (now []finding.Finding, err error) {
 	made := map[string]bool{}
-	for _, t := range setupsOf(chosen, on) {
-		fmt.Fprintf(out, "%s on %s: %s\n", t.shown[0].Setup.Scenario, t.shown[0].Setup.On(), strings.Join(t.ids(), ", "))
-		job, text, err := t.job(dir, on, times)
+	for _, t := range finding.Replays(chosen, on) {
+		fmt.Fprintf(out, "%s on %s: %s\n", t.Shown().Scenario, t.Shown().On(), strings.Join(t.IDs(), ", "))
+		job, text, err := t.Job(dir, on, times)
 		if err != nil {
 			fmt.Fprintf(out, "  it is not repeated: %v\n", err)
 			continue
 		}
 		if whole != "" {
-			job.For = fmt.Sprintf("%s: %+v", whole, t.key)
+			job.For = fmt.Sprintf("%s: %+v", whole, t.Setup)
 		}
 		r, err := a.workHere(ctx, out, job, text, jobAsk{})
 		for _, trial := range r.Trials {
-			for _, id := range t.ids() {
+			for _, id := range t.IDs() {
 				made[id] = made[id] || trial.State != ""
 			}
 		}
@@ -120,93 +115,4 @@ func (a *app) replayAll(ctx context.Context, out io.Writer, dir string, chosen [
 		}
 	}
 	return now, ctx.Err()
-}
-
-// A shownSetup is a setup to be run on another version, for all findings that it shows.
-type shownSetup struct {
-	key   finding.Setup    // without the version that showed it
-	shown []finding.Repeat // by each of the findings
-	of    []finding.Finding
-}
-
-// setupsOf are the setups of findings, each once, in the order in which the findings have
-// them.
-func setupsOf(chosen []finding.Finding, on campaigns.Another) (list []*shownSetup) {
-	known := map[finding.Setup]*shownSetup{}
-	for _, f := range chosen {
-		for _, r := range f.Repeat {
-			same := r.Setup
-			if on.SDK == "" { // each is run on the same other version of the broker
-				flavor, _, _ := strings.Cut(same.Broker, " ")
-				same.Broker, same.Build = flavor, ""
-			}
-			if known[same] == nil {
-				known[same] = &shownSetup{key: same}
-				list = append(list, known[same])
-			}
-			known[same].shown, known[same].of = append(known[same].shown, r), append(known[same].of, f)
-		}
-	}
-	return list
-}
-
-func (t shownSetup) ids() (list []string) {
-	for _, f := range t.of {
-		if !slices.Contains(list, f.ID) {
-			list = append(list, f.ID)
-		}
-	}
-	return list
-}
-
-// job is the setup as a series of as many runs as the rarest finding takes. It ends once each
-// finding's claim was violated.
-func (t shownSetup) job(dir string, on campaigns.Another, times int) (campaigns.Job, string, error) {
-	var first campaigns.Recipe
-	var wanted campaigns.Fingerprint
-	var bad error
-	needed, all := 0, true
-	for i, shown := range t.shown {
-		needed = max(needed, shown.Needed)
-		r, err := campaigns.ReadRecipeOn(dir, filepath.Join(dir, reports.RunsDir, shown.RunID), on)
-		if err != nil {
-			bad, all = err, false
-			continue
-		}
-		if first.Run == nil {
-			first = r
-		}
-		failed := r.Wanted.Only([]string{t.of[i].Claim})
-		wanted, all = append(wanted, failed...), all && len(failed) > 0
-	}
-	if first.Run == nil {
-		return campaigns.Job{}, "", bad
-	}
-	first.Start.Seed = 0
-	job := campaigns.NewSeries(first.Run.ID, first.Start, nil, cmp.Or(times, needed), false)
-	job.Was, job.Wanted, job.UntilFails = strings.Join(t.ids(), ", "), wanted, times == 0 && all
-	return job, first.Text, nil
-}
-
-// toReplay are the findings with some IDs. Without an ID they are all that are not fixed and
-// of the broker, or of the library of which another version is given.
-func toReplay(all finding.Findings, ids []string, on campaigns.Another) (chosen []finding.Finding, err error) {
-	for _, id := range ids {
-		f, err := all.Find(id)
-		if err != nil {
-			return nil, err
-		}
-		chosen = append(chosen, f)
-	}
-	for _, f := range all.Findings {
-		library, _, _ := strings.Cut(on.SDK, "@")
-		concerned := f.Party == verdict.SDK && f.Subject == library || f.Party != verdict.SDK && on.SDK == ""
-		if len(ids) == 0 && f.Status.State != finding.Fixed && concerned {
-			chosen = append(chosen, f)
-		}
-	}
-	if len(chosen) == 0 {
-		return nil, errors.New("findings replay: there is no open finding that concerns this version; rmq-mcp findings lists them")
-	}
-	return chosen, nil
 }
