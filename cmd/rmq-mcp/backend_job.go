@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/jobs"
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
@@ -25,13 +26,13 @@ func beginJob(dir string, argv []string) func(tools.JobAsk) (*campaigns.JobDir, 
 		case campaigns.Series:
 			job, scenario, err = seriesJob(ask)
 		case campaigns.Replay:
-			job, scenario, err = replayJob(dir, ask.Run, "", ask.Times)
+			job, scenario, err = jobs.Replay(dir, ask.Run, "", ask.Times)
 		case campaigns.Blame:
-			job, scenario, err = blameJob(dir, ask.Run, "", "", ask.Times)
+			job, scenario, err = jobs.Blame(dir, ask.Run, "", "", ask.Times)
 		default:
-			want := defaultReduce()
-			want.claims, want.within = ask.Claims, ask.Within
-			job, scenario, err = reduceJob(dir, ask.Run, "", want)
+			want := jobs.DefaultReduction()
+			want.Claims, want.Within = ask.Claims, ask.Within
+			job, scenario, err = jobs.Reduce(dir, ask.Run, "", want)
 		}
 		if err != nil {
 			return nil, err
@@ -49,10 +50,10 @@ func beginJob(dir string, argv []string) func(tools.JobAsk) (*campaigns.JobDir, 
 		if err := reach(context.Background(), job.Start, scenario); err != nil {
 			return nil, err
 		}
-		if jobDir, err = openJobDir(dir, job, scenario, false); err != nil || jobDir.Busy() {
+		if jobDir, err = jobs.Open(dir, job, scenario, false); err != nil || jobDir.Busy() {
 			return jobDir, err
 		}
-		return jobDir, spawnJob(dir, argv, jobDir)
+		return jobDir, jobs.Spawn(dir, argv, jobDir)
 	}
 }
 
@@ -70,7 +71,7 @@ func resumeJob(dir string, argv []string) func(*campaigns.JobDir, tools.JobAsk) 
 		if err := jobDir.Admit(start); err != nil {
 			return err
 		}
-		return spawnJob(dir, argv, jobDir)
+		return jobs.Spawn(dir, argv, jobDir)
 	}
 }
 

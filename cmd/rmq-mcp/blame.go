@@ -3,13 +3,10 @@ package main
 import (
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/robustmq/rmq-mcp/campaigns"
-	"github.com/robustmq/rmq-mcp/campaigns/shrink"
-	"github.com/robustmq/rmq-mcp/scenarios"
+	"github.com/robustmq/rmq-mcp/campaigns/jobs"
 )
 
 func (a *app) blame() *cobra.Command {
@@ -35,7 +32,7 @@ func (a *app) blame() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			job, text, err := blameJob(a.dir, dir, ask.binary, sdk, times)
+			job, text, err := jobs.Blame(a.dir, dir, ask.binary, sdk, times)
 			if err != nil {
 				return err
 			}
@@ -56,29 +53,4 @@ func (a *app) blame() *cobra.Command {
 	cmd.Flags().IntVar(&times, "times", 1, "runs of each variation")
 	ask.flags(cmd)
 	return cmd
-}
-
-// blameJob is a run whose failure is to be varied, each variation so many times, and its
-// scenario.
-func blameJob(stateDir, dir, binary, sdk string, times int) (campaigns.Job, string, error) {
-	r, err := campaigns.ReadRecipe(stateDir, dir, binary)
-	if err != nil {
-		return campaigns.Job{}, "", err
-	}
-	job := campaigns.NewJob(campaigns.Blame, r, shrink.Rule{K: 1, N: 1})
-	if len(r.Wanted) == 0 {
-		return job, "", fmt.Errorf("blame: run %s did not fail, so there is nothing to attribute: %s; `rmq-mcp list runs` shows those that did", job.RunID, short(r.Headline))
-	}
-	variations, err := variationsOf(r, sdk)
-	job.Variations = slices.Repeat(variations, times)
-	return job, r.Text, err
-}
-
-// variationsOf are what the failure of a run is varied in.
-func variationsOf(r campaigns.Recipe, sdk string) ([]campaigns.Variation, error) {
-	s, err := scenarios.Parse(r.Run.Scenario, []byte(r.Text))
-	if err != nil {
-		return nil, err
-	}
-	return campaigns.VariationsOf(r, sdk, s.Crashes())
 }

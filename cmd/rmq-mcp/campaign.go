@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/jobs"
 	"github.com/robustmq/rmq-mcp/campaigns/random"
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
@@ -32,14 +33,14 @@ type campaignAsk struct {
 	runs   int
 	keep   string
 	reduce bool
-	small  reduceAsk
+	small  jobs.Reduction
 	fresh  bool
 	asJSON bool
 }
 
 // defaultCampaign keeps everything, and reduces each failure for half an hour at most.
 func defaultCampaign() campaignAsk {
-	return campaignAsk{keep: "all", small: reduceAsk{rule: defaultReduce().rule, runs: 60, within: 30 * time.Minute}}
+	return campaignAsk{keep: "all", small: jobs.Reduction{Rule: jobs.DefaultReduction().Rule, Runs: 60, Within: 30 * time.Minute}}
 }
 
 func (a *app) campaign() *cobra.Command {
@@ -74,10 +75,10 @@ func (a *app) campaign() *cobra.Command {
 	f.StringVar(&ask.envelope, "envelope", "", "`file` with limits that no scenario may leave, as of serve")
 	f.StringVar(&ask.keep, "keep", ask.keep, "all; or findings: of a run that passes, the history and the logs are removed")
 	f.BoolVar(&ask.reduce, "reduce", false, "reduce each failure that was not seen before")
-	f.IntVar(&ask.small.rule.K, "fails", ask.small.rule.K, "of a reduction: runs of a candidate that must fail")
-	f.IntVar(&ask.small.rule.N, "of", ask.small.rule.N, "of a reduction: runs of a candidate, at most")
-	f.IntVar(&ask.small.runs, "reduce-runs", ask.small.runs, "of each reduction: at most so many runs; 0: no limit")
-	f.DurationVar(&ask.small.within, "reduce-for", ask.small.within, "of each reduction: at most so long, and never longer than --for leaves")
+	f.IntVar(&ask.small.Rule.K, "fails", ask.small.Rule.K, "of a reduction: runs of a candidate that must fail")
+	f.IntVar(&ask.small.Rule.N, "of", ask.small.Rule.N, "of a reduction: runs of a candidate, at most")
+	f.IntVar(&ask.small.Runs, "reduce-runs", ask.small.Runs, "of each reduction: at most so many runs; 0: no limit")
+	f.DurationVar(&ask.small.Within, "reduce-for", ask.small.Within, "of each reduction: at most so long, and never longer than --for leaves")
 	f.BoolVar(&ask.fresh, "fresh", false, "start over, even if the same campaign did not end")
 	f.BoolVar(&ask.asJSON, "json", false, "print campaign.json on stdout, and nothing else there")
 	clusterFlags(f, &ask.cluster, &ask.set)
@@ -100,7 +101,7 @@ func campaignExit(sum campaigns.SearchSummary, stopped bool) error {
 
 func (ask campaignAsk) check() error {
 	switch {
-	case ask.within < 0 || ask.runs < 0 || ask.small.runs < 0 || ask.small.within <= 0:
+	case ask.within < 0 || ask.runs < 0 || ask.small.Runs < 0 || ask.small.Within <= 0:
 		return errors.New("campaign: --for, --runs and --reduce-runs are 0 or more, --reduce-for is more than 0")
 	case ask.within == 0 && ask.runs == 0:
 		return errors.New("campaign: it would never end; give --for or --runs")
@@ -109,7 +110,7 @@ func (ask campaignAsk) check() error {
 	case ask.keep != "all" && ask.keep != "findings":
 		return fmt.Errorf("campaign: --keep is %q, expected all or findings", ask.keep)
 	}
-	if err := ask.small.rule.Check(); err != nil {
+	if err := ask.small.Rule.Check(); err != nil {
 		return fmt.Errorf("campaign: --fails and --of: %w", err)
 	}
 	return nil
@@ -203,17 +204,17 @@ func (ask campaignAsk) backend(dir string, argv []string, s *campaigns.Search, s
 	if ask.reduce {
 		backend.Reduce = func(ctx context.Context, run string, claims []string, within time.Duration) (campaigns.Result, error) {
 			want := ask.small
-			want.claims, want.within = claims, min(want.within, within)
-			job, text, err := reduceJob(dir, runDir(run), "", want)
+			want.Claims, want.Within = claims, min(want.Within, within)
+			job, text, err := jobs.Reduce(dir, runDir(run), "", want)
 			if err != nil {
 				return campaigns.Result{}, err
 			}
 			job.Start.Caller, job.Start.Envelope = caller, s.Plan.Space.Limits
-			jobDir, err := openJobDir(dir, job, text, false)
+			jobDir, err := jobs.Open(dir, job, text, false)
 			if err != nil {
 				return campaigns.Result{}, err
 			}
-			return workOn(ctx, dir, jobDir, func() {}, func(line string) { show.say("     %s", line) })
+			return jobs.Work(ctx, runner(dir, argv, func(line string) { show.say("     %s", line) }), jobDir, func() {})
 		}
 	}
 	return backend

@@ -175,8 +175,8 @@ func (ask campaignAsk) command(seed int64) string {
 		flag("keep", ask.keep)
 	}
 	if ask.reduce {
-		words = append(words, "--reduce", "--fails", fmt.Sprint(ask.small.rule.K), "--of", fmt.Sprint(ask.small.rule.N),
-			"--reduce-runs", fmt.Sprint(ask.small.runs), "--reduce-for", ask.small.within.String())
+		words = append(words, "--reduce", "--fails", fmt.Sprint(ask.small.Rule.K), "--of", fmt.Sprint(ask.small.Rule.N),
+			"--reduce-runs", fmt.Sprint(ask.small.Runs), "--reduce-for", ask.small.Within.String())
 	}
 	return strings.Join(words, " ")
 }

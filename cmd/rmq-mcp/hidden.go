@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/robustmq/rmq-mcp/campaigns/attempt"
+	"github.com/robustmq/rmq-mcp/campaigns/jobs"
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
 	"github.com/robustmq/rmq-mcp/clients/drivers/go/builtin"
 	"github.com/robustmq/rmq-mcp/cluster"
@@ -41,6 +43,20 @@ func (a *app) hidden() []*cobra.Command {
 		command("diskprobe", func(_ context.Context, args []string) error { return diskprobe.Main(args, os.Stdin, os.Stdout) }),
 		command("witness", func(_ context.Context, args []string) error { return cluster.ServeWitness(first(args), os.Stdin) }),
 	}
+}
+
+// jobMain is the process of a job: the state directory, and the job's ID.
+func jobMain(ctx context.Context, args []string) error {
+	if len(args) != 2 {
+		return errors.New("job: this command is rmq-mcp's own; run `rmq-mcp replay`, `rmq-mcp blame` or `rmq-mcp reduce` instead")
+	}
+	argv, err := self()
+	if err != nil {
+		return err
+	}
+	ctx, stop := interrupted(ctx)
+	defer stop()
+	return jobs.Main(ctx, runner(args[0], argv, nil), args[1])
 }
 
 // newExperiment is the keeper's Runner.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/attempt"
+	"github.com/robustmq/rmq-mcp/campaigns/jobs"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
@@ -38,7 +39,7 @@ func TestLogin(t *testing.T) {
 func TestLoginOfAJob(t *testing.T) {
 	t.Setenv(attempt.PasswordEnv, "secret")
 	job := &campaigns.JobDir{Dir: t.TempDir()}
-	if err := spawnJob("state", []string{"/bin/sh", "-c", `cat > "$0.heard" && env > "$0.env" && echo begun`, filepath.Join(job.Dir, "job")}, job); err != nil {
+	if err := jobs.Spawn("state", []string{"/bin/sh", "-c", `cat > "$0.heard" && env > "$0.env" && echo begun`, filepath.Join(job.Dir, "job")}, job); err != nil {
 		t.Fatal(err)
 	}
 	heard, err := os.ReadFile(filepath.Join(job.Dir, "job.heard"))

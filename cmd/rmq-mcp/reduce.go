@@ -3,33 +3,15 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/robustmq/rmq-mcp/campaigns"
-	"github.com/robustmq/rmq-mcp/campaigns/shrink"
+	"github.com/robustmq/rmq-mcp/campaigns/jobs"
 )
-
-// A reduceAsk is what one may ask of a reduction.
-type reduceAsk struct {
-	claims []string
-	rule   shrink.Rule
-	runs   int
-	within time.Duration
-}
-
-// defaultReduce takes a failure that was seen twice in three runs for one that
-// comes again.
-func defaultReduce() reduceAsk {
-	return reduceAsk{rule: shrink.Rule{K: 2, N: 3}, runs: 120, within: 2 * time.Hour}
-}
 
 func (a *app) reduce() *cobra.Command {
 	var ask jobAsk
-	want := defaultReduce()
+	want := jobs.DefaultReduction()
 	cmd := &cobra.Command{
 		Use:   "reduce RUN",
 		Short: "Find the smallest scenario that fails as a run did",
@@ -42,17 +24,17 @@ func (a *app) reduce() *cobra.Command {
 		Example: "  rmq-mcp reduce latest\n  rmq-mcp reduce 1129-0931-broker-kill-9-1d26 --claim qos1-no-loss --fails 1 --of 1 --for 30m",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := want.rule.Check(); err != nil {
+			if err := want.Rule.Check(); err != nil {
 				return fmt.Errorf("reduce: --fails and --of: %w", err)
 			}
-			if want.runs < 0 || want.within < 0 {
+			if want.Runs < 0 || want.Within < 0 {
 				return errors.New("reduce: --runs and --for are 0 or more")
 			}
 			dir, err := a.find(args[0])
 			if err != nil {
 				return err
 			}
-			job, text, err := reduceJob(a.dir, dir, ask.binary, want)
+			job, text, err := jobs.Reduce(a.dir, dir, ask.binary, want)
 			if err != nil {
 				return err
 			}
@@ -70,31 +52,11 @@ func (a *app) reduce() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&want.claims, "claim", nil, "`name` of a claim that must fail; repeat it for more (default: all that failed)")
-	f.IntVar(&want.rule.K, "fails", want.rule.K, "runs of a candidate that must fail")
-	f.IntVar(&want.rule.N, "of", want.rule.N, "runs of a candidate, at most")
-	f.IntVar(&want.runs, "runs", want.runs, "at most so many runs of all candidates; 0: no limit")
-	f.DurationVar(&want.within, "for", want.within, "time for all runs; 0: no limit")
+	f.StringSliceVar(&want.Claims, "claim", nil, "`name` of a claim that must fail; repeat it for more (default: all that failed)")
+	f.IntVar(&want.Rule.K, "fails", want.Rule.K, "runs of a candidate that must fail")
+	f.IntVar(&want.Rule.N, "of", want.Rule.N, "runs of a candidate, at most")
+	f.IntVar(&want.Runs, "runs", want.Runs, "at most so many runs of all candidates; 0: no limit")
+	f.DurationVar(&want.Within, "for", want.Within, "time for all runs; 0: no limit")
 	ask.flags(cmd)
 	return cmd
-}
-
-// reduceJob is a run to be reduced, and its scenario.
-func reduceJob(stateDir, dir, binary string, want reduceAsk) (campaigns.Job, string, error) {
-	r, err := campaigns.ReadRecipe(stateDir, dir, binary)
-	if err != nil {
-		return campaigns.Job{}, "", err
-	}
-	job := campaigns.NewJob(campaigns.Reduce, r, want.rule)
-	job.MaxRuns, job.MaxS = want.runs, want.within.Seconds()
-	if len(r.Wanted) == 0 {
-		return job, "", fmt.Errorf("reduce: run %s did not fail, so there is nothing to reduce: %s; `rmq-mcp list runs` shows those that did", job.RunID, short(r.Headline))
-	}
-	for _, c := range want.claims {
-		if !slices.Contains(r.Wanted.Claims(), c) {
-			return job, "", fmt.Errorf("reduce: %s did not fail in run %s; there failed %s", c, job.RunID, strings.Join(r.Wanted.Claims(), ", "))
-		}
-	}
-	job.Wanted = r.Wanted.Only(want.claims)
-	return job, r.Text, nil
 }

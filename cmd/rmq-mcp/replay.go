@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
-	"github.com/robustmq/rmq-mcp/campaigns/shrink"
+	"github.com/robustmq/rmq-mcp/campaigns/jobs"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/build"
 )
@@ -53,7 +52,7 @@ func (a *app) replay() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			job, text, err := replayJob(a.dir, dir, ask.binary, times)
+			job, text, err := jobs.Replay(a.dir, dir, ask.binary, times)
 			if err != nil {
 				return err
 			}
@@ -69,15 +68,6 @@ func (a *app) replay() *cobra.Command {
 	return cmd
 }
 
-// replayJob is a run to be repeated, and its scenario.
-func replayJob(stateDir, dir, binary string, times int) (campaigns.Job, string, error) {
-	r, err := campaigns.ReadRecipe(stateDir, dir, binary)
-	if err != nil {
-		return campaigns.Job{}, "", err
-	}
-	return campaigns.NewJob(campaigns.Replay, r, shrink.Rule{K: 1, N: times}), r.Text, nil
-}
-
 // workHere carries a job out in this process, or goes on with the same one, and
 // prints what came of it.
 func (a *app) workHere(ctx context.Context, out io.Writer, job campaigns.Job, scenario string, ask jobAsk) (campaigns.Result, error) {
@@ -87,7 +77,7 @@ func (a *app) workHere(ctx context.Context, out io.Writer, job campaigns.Job, sc
 	}
 	say := sayTo(out, ask.asJSON)
 	job.Start.Caller = keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: string(job.Kind), Args: map[string]any{"run": job.RunID}}
-	jobDir, err := openJobDir(dir, job, scenario, ask.fresh)
+	jobDir, err := jobs.Open(dir, job, scenario, ask.fresh)
 	if err != nil {
 		return campaigns.Result{}, err
 	}
@@ -95,7 +85,13 @@ func (a *app) workHere(ctx context.Context, out io.Writer, job campaigns.Job, sc
 	if n := len(jobDir.Trials); n > 0 {
 		fmt.Fprintf(say, "resuming after %d runs; --fresh starts over\n", n)
 	}
-	r, err := workOn(ctx, dir, jobDir, func() {}, func(line string) { fmt.Fprintln(say, line) })
+	argv, err := self()
+	if err != nil {
+		return campaigns.Result{}, err
+	}
+	ctx, stop := interrupted(ctx)
+	defer stop()
+	r, err := jobs.Work(ctx, runner(dir, argv, func(line string) { fmt.Fprintln(say, line) }), jobDir, func() {})
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintf(say, "stopped; the same command resumes\n")
 		return r, exit(exitUndecided)
@@ -114,26 +110,4 @@ func (a *app) workHere(ctx context.Context, out io.Writer, job campaigns.Job, sc
 		_, err = fmt.Fprintf(out, "\n%s", r.Table)
 	}
 	return r, err
-}
-
-// openJobDir goes on with a job that did not end, or begins it. One that is a part of
-// something is begun once.
-func openJobDir(dir string, job campaigns.Job, scenario string, fresh bool) (*campaigns.JobDir, error) {
-	if !fresh {
-		find := campaigns.Unended
-		if job.For != "" {
-			find = campaigns.PartOf
-		}
-		jobDir, err := find(dir, job)
-		if err != nil {
-			return nil, err
-		}
-		if jobDir != nil && !jobDir.Busy() {
-			err = jobDir.Admit(job.Start)
-		}
-		if jobDir != nil {
-			return jobDir, err
-		}
-	}
-	return campaigns.NewJobDir(dir, job, scenario, time.Now())
 }
