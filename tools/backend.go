@@ -8,6 +8,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/code"
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
+	"github.com/robustmq/rmq-mcp/campaigns/jobs"
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
@@ -70,9 +71,9 @@ type Backend struct {
 	// BeginJob begins a replay or a reduction in a process of its own, or joins the
 	// same one that did not end. Job finds one by its id; ResumeJob goes on with one
 	// on which nobody works.
-	BeginJob  func(ask JobAsk) (*campaigns.JobDir, error)
+	BeginJob  func(ask jobs.Ask) (*campaigns.JobDir, error)
 	Job       func(id string) (*campaigns.JobDir, bool)
-	ResumeJob func(jobDir *campaigns.JobDir, by JobAsk) error
+	ResumeJob func(jobDir *campaigns.JobDir, by jobs.Ask) error
 	// Push publishes runs with the agent's words beside them.
 	Push func(ctx context.Context, ask Publication) (Published, error)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/code"
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
+	"github.com/robustmq/rmq-mcp/campaigns/jobs"
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
@@ -145,7 +146,7 @@ type host struct {
 	compared  campaigns.Comparison
 	planned   plan.Status
 	jobDirs   map[string]*campaigns.JobDir // jobs
-	began     []JobAsk
+	began     []jobs.Ask
 	rows      []reports.Row
 	found     finding.Findings
 	filtered  reports.Filter
@@ -232,12 +233,12 @@ func (h *host) backend() Backend {
 			return h.planned, nil
 		},
 		Runs: func(f reports.Filter) ([]reports.Row, error) { h.filtered = f; return h.rows, nil },
-		BeginJob: func(ask JobAsk) (*campaigns.JobDir, error) {
+		BeginJob: func(ask jobs.Ask) (*campaigns.JobDir, error) {
 			h.began = append(h.began, ask)
 			return h.jobDirs["new"], nil
 		},
 		Job:       func(id string) (*campaigns.JobDir, bool) { d, ok := h.jobDirs[id]; return d, ok && id != "new" },
-		ResumeJob: func(d *campaigns.JobDir, _ JobAsk) error { h.resumed = append(h.resumed, d.ID()); return nil },
+		ResumeJob: func(d *campaigns.JobDir, _ jobs.Ask) error { h.resumed = append(h.resumed, d.ID()); return nil },
 		Push: func(_ context.Context, ask Publication) (Published, error) {
 			h.pushed = append(h.pushed, ask)
 			return Published{Location: ask.Destination}, nil

@@ -13,35 +13,13 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/jobs"
 	"github.com/robustmq/rmq-mcp/campaigns/shrink"
-	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
-	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
-	"github.com/robustmq/rmq-mcp/scenarios"
 )
-
-// A JobAsk asks for a run to be repeated, or reduced.
-type JobAsk struct {
-	Kind     campaigns.Kind
-	Run      string        // directory
-	Times    int           // runs of a replay
-	Claims   []string      // of a reduction: that must fail; none: all that did
-	Within   time.Duration // of a reduction
-	Series   *SeriesAsk    // in place of a run
-	Envelope envelope.Envelope
-	Caller   keeper.Caller
-}
-
-// A SeriesAsk asks for a scenario to be run several times.
-type SeriesAsk struct {
-	Start keeper.Start // of every run
-	SDKs  []string     // none: the scenario's
-	Fault *scenarios.Step
-	Blame bool
-}
 
 // JobAnswer is a replay or a reduction: how far it is, or what it showed.
 type JobAnswer struct {
@@ -106,7 +84,7 @@ const lastShown = 3
 
 // job begins a job or joins it, and waits for it. A run_id that is a job's goes
 // on with that one.
-func (a *agent) job(ctx context.Context, call *Call, id string, ask JobAsk, wait float64) (JobAnswer, error) {
+func (a *agent) job(ctx context.Context, call *Call, id string, ask jobs.Ask, wait float64) (JobAnswer, error) {
 	ask.Caller, ask.Envelope = call.Caller, a.envelope
 	jobDir, ok := a.backend.Job(id)
 	switch {
@@ -326,7 +304,7 @@ func reducedView(r *campaigns.Reduction) *ReducedView {
 
 // several begins to run a scenario several times, or joins the same that did not end, and
 // waits for it.
-func (a *agent) several(ctx context.Context, call *Call, ask JobAsk, wait float64) (RunView, error) {
+func (a *agent) several(ctx context.Context, call *Call, ask jobs.Ask, wait float64) (RunView, error) {
 	ask.Kind, ask.Caller, ask.Envelope = campaigns.Series, call.Caller, a.envelope
 	jobDir, err := a.backend.BeginJob(ask)
 	if err != nil {
@@ -363,7 +341,7 @@ func (a *agent) replayRun() Tool {
 		Example: `{"run_id":"latest","times":3}`,
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (JobAnswer, error) {
-		ask := JobAsk{Kind: campaigns.Replay, Times: cmp.Or(in.Times, 3)}
+		ask := jobs.Ask{Kind: campaigns.Replay, Times: cmp.Or(in.Times, 3)}
 		if in.Blame {
 			ask.Kind, ask.Times = campaigns.Blame, cmp.Or(in.Times, 1)
 		}
@@ -390,7 +368,7 @@ func (a *agent) reduceRun() Tool {
 		Example: `{"run_id":"latest"}`,
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (JobAnswer, error) {
-		ask := JobAsk{Kind: campaigns.Reduce, Claims: in.Claims, Within: time.Duration(in.Within * float64(time.Minute))}
+		ask := jobs.Ask{Kind: campaigns.Reduce, Claims: in.Claims, Within: time.Duration(in.Within * float64(time.Minute))}
 		return a.job(ctx, call, in.RunID, ask, in.Wait)
 	})
 }

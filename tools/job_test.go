@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/jobs"
 	"github.com/robustmq/rmq-mcp/campaigns/shrink"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
@@ -179,11 +180,11 @@ func TestReplayRunForBlame(t *testing.T) {
 // waits on it.
 func TestRunScenarioSeveralTimes(t *testing.T) {
 	d := jobDirOf(t, campaigns.Series)
-	for args, want := range map[string]JobAsk{
-		`{"sdks":["go","python/paho-mqtt@2.1.0"],"repeats":3}`: {Times: 3, Series: &SeriesAsk{SDKs: []string{"go", "python/paho-mqtt@2.1.0"}}},
-		`{"blame":true,"seed":7}`:                              {Times: 1, Series: &SeriesAsk{Blame: true, Start: keeper.Start{Seed: 7}}},
-		`{"fault":"kill","target":"leader","duration_s":20}`:   {Times: 1, Series: &SeriesAsk{Fault: &scenarios.Step{Fault: "kill", Target: "leader", DurationS: 20}}},
-		`{"repeats":2,"faults":false}`:                         {Times: 2, Series: &SeriesAsk{Start: keeper.Start{NoFaults: true}}},
+	for args, want := range map[string]jobs.Ask{
+		`{"sdks":["go","python/paho-mqtt@2.1.0"],"repeats":3}`: {Times: 3, Series: &jobs.SeriesAsk{SDKs: []string{"go", "python/paho-mqtt@2.1.0"}}},
+		`{"blame":true,"seed":7}`:                              {Times: 1, Series: &jobs.SeriesAsk{Blame: true, Start: keeper.Start{Seed: 7}}},
+		`{"fault":"kill","target":"leader","duration_s":20}`:   {Times: 1, Series: &jobs.SeriesAsk{Fault: &scenarios.Step{Fault: "kill", Target: "leader", DurationS: 20}}},
+		`{"repeats":2,"faults":false}`:                         {Times: 2, Series: &jobs.SeriesAsk{Start: keeper.Start{NoFaults: true}}},
 	} {
 		h := &host{runs: runsDir(t), jobDirs: map[string]*campaigns.JobDir{"new": d, d.ID(): d}}
 		c := connectTo(t, h.server(t, Options{}))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/robustmq/rmq-mcp/campaigns/jobs"
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
@@ -147,7 +148,7 @@ func (a *agent) runScenario() Tool {
 		}
 		ask := keeper.Start{Scenario: in.Scenario, Cluster: in.Config, Protocol: in.Protocol, Transport: in.Transport, Seed: in.Seed, Tier: in.Tier, NoFaults: in.Faults != nil && !*in.Faults, Caller: call.Caller}
 		if len(in.SDKs) > 1 || in.Repeats > 1 || in.Blame || step != nil {
-			return a.several(ctx, call, JobAsk{Times: in.Repeats, Series: &SeriesAsk{Start: ask, SDKs: in.SDKs, Fault: step, Blame: in.Blame}}, in.Wait)
+			return a.several(ctx, call, jobs.Ask{Times: in.Repeats, Series: &jobs.SeriesAsk{Start: ask, SDKs: in.SDKs, Fault: step, Blame: in.Blame}}, in.Wait)
 		}
 		if len(in.SDKs) > 0 {
 			ask.SDK = in.SDKs[0]

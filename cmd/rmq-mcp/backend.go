@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/attempt"
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
+	"github.com/robustmq/rmq-mcp/campaigns/jobs"
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
@@ -27,7 +29,7 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 	}
 	b := tools.Backend{
 		Start: func(ctx context.Context, ask keeper.Start) (tools.Experiment, error) {
-			if err := reach(ctx, ask, ""); err != nil {
+			if err := attempt.Reach(ctx, ask, ""); err != nil {
 				return nil, err
 			}
 			ask.GraceS = int(grace.Seconds())
@@ -48,9 +50,9 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 			return looked(dir)(plan.SiteOf("", &limits).Freeze(ctx, dir, []byte(text), "", by))
 		},
 		Plan:      func(ref string) (plan.Status, error) { return looked(dir)(plan.Find(dir, ref)) },
-		BeginJob:  beginJob(dir, argv),
+		BeginJob:  func(ask jobs.Ask) (*campaigns.JobDir, error) { return jobs.Begin(dir, argv, ask) },
 		Job:       func(id string) (*campaigns.JobDir, bool) { return campaigns.FindJob(dir, id) },
-		ResumeJob: resumeJob(dir, argv),
+		ResumeJob: func(d *campaigns.JobDir, by jobs.Ask) error { return jobs.Resume(dir, argv, d, by) },
 	}
 	if b.Library, err = scenarios.Names(); err != nil {
 		return tools.Backend{}, err

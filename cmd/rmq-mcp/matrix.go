@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/attempt"
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
@@ -227,7 +228,7 @@ func planMatrix(ctx context.Context, out io.Writer, dir string, names []string, 
 // reachOne is an error if an external broker lets no client of any scenario in.
 func reachOne(ctx context.Context, config cluster.Config, o campaigns.Order) (err error) {
 	for _, s := range o.Scenarios {
-		if err = reach(ctx, keeper.Start{Scenario: s.Name, Cluster: config, Transport: first(o.Transports)}, ""); err == nil {
+		if err = attempt.Reach(ctx, keeper.Start{Scenario: s.Name, Cluster: config, Transport: first(o.Transports)}, ""); err == nil {
 			return nil
 		}
 	}

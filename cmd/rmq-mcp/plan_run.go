@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/robustmq/rmq-mcp/campaigns/attempt"
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
@@ -78,7 +79,7 @@ func (a *app) runPlan(ctx context.Context, out io.Writer, args []string, most in
 		if !config.Foreign() || reached[by] {
 			continue
 		}
-		if err := reach(ctx, keeper.Start{Scenario: m.Item.Scenario, Cluster: config, Transport: transport}, ""); err != nil {
+		if err := attempt.Reach(ctx, keeper.Start{Scenario: m.Item.Scenario, Cluster: config, Transport: transport}, ""); err != nil {
 			return err
 		}
 		reached[by] = true

@@ -19,7 +19,6 @@ import (
 
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/attempt"
-	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
@@ -147,7 +146,7 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 			return err
 		}
 	}
-	if err := reach(ctx, keeper.Start{Scenario: scenario, Cluster: r.cluster, Transport: r.transport}, ""); err != nil {
+	if err := attempt.Reach(ctx, keeper.Start{Scenario: scenario, Cluster: r.cluster, Transport: r.transport}, ""); err != nil {
 		return err
 	}
 	lasts, err := r.lasts(scenario)
@@ -231,35 +230,6 @@ func about(d time.Duration) string {
 		return fmt.Sprintf("%.0f s", d.Seconds())
 	}
 	return fmt.Sprintf("%.0f min", d.Minutes())
-}
-
-// reach checks before a run that nodes can run in its runtime. To an external broker it connects
-// as the smallest client of the scenario's protocol, and sends itself a message of the scenario's
-// size. The scenario is text, or that of the start's name if there is none. A scenario or a broker
-// that does not exist is an error.
-func reach(ctx context.Context, start keeper.Start, text string) (err error) {
-	config := start.Cluster
-	if !config.Foreign() {
-		runtime, err := cluster.RuntimeNamed(config.Runtime)
-		if err != nil {
-			return err
-		}
-		return runtime.Check(ctx)
-	}
-	bytes := contract.HeaderLen
-	if start.Scenario != "" {
-		var s *scenarios.Scenario
-		if text != "" {
-			s, err = scenarios.Parse(start.Scenario, []byte(text))
-		} else {
-			s, err = scenarios.Load(start.Scenario)
-		}
-		if err != nil {
-			return err
-		}
-		config, bytes = s.At(config), s.Workload.PayloadBytes
-	}
-	return cluster.Reach(ctx, attempt.Login(config), start.Transport, bytes)
 }
 
 // together prints the table of runs that repeat each other, and tells the report of
