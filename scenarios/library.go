@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,6 +31,17 @@ func Library() ([]*Scenario, error) {
 		return err
 	})
 	return all, err
+}
+
+// Absolute makes the path of a scenario's file absolute. Names of the library stay as they are.
+func Absolute(nameOrPath string) string {
+	if filepath.Ext(nameOrPath) != ".md" {
+		return nameOrPath
+	}
+	if path, err := filepath.Abs(nameOrPath); err == nil {
+		return path
+	}
+	return nameOrPath
 }
 
 // Load answers a scenario of the library by its name, or one that a person

@@ -282,7 +282,7 @@ func (a *app) attempt(ctx context.Context, say io.Writer, dir, scenario string, 
 	}
 	caller := keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "run", Args: map[string]any{"scenario": scenario}}
 	start := keeper.Start{
-		Scenario: absolute(scenario), Cluster: r.cluster, SDK: r.sdk, Protocol: r.protocol, Transport: r.transport, Seed: r.seed, Tier: r.tier, NoFaults: r.noFaults, Caller: caller,
+		Scenario: scenarios.Absolute(scenario), Cluster: r.cluster, SDK: r.sdk, Protocol: r.protocol, Transport: r.transport, Seed: r.seed, Tier: r.tier, NoFaults: r.noFaults, Caller: caller,
 	}
 	tell := func(line string) { fmt.Fprintln(say, line) }
 	client, err := runner(dir, argv, tell).Start(ctx, start)
@@ -298,18 +298,6 @@ func (a *app) attempt(ctx context.Context, say io.Writer, dir, scenario string, 
 	}
 	run, err = conclude(say, client.Info().Dir, stopped, r.verbose)
 	return run, stopped, errors.Join(err, attempt.Settled(ctx, dir, client.Info().ID))
-}
-
-// absolute keeps a file of one's own findable for the keeper; names of the
-// library stay what they are.
-func absolute(scenario string) string {
-	if filepath.Ext(scenario) != ".md" {
-		return scenario
-	}
-	if path, err := filepath.Abs(scenario); err == nil {
-		return path
-	}
-	return scenario
 }
 
 // follow shows a run until it is over, and says whether it was stopped. The

@@ -16,6 +16,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/exam"
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
+	"github.com/robustmq/rmq-mcp/campaigns/matrices"
 	"github.com/robustmq/rmq-mcp/campaigns/watch"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
@@ -274,7 +275,7 @@ func (w watching) runs(ctx context.Context, r watch.Round, scenarios []string, o
 		return "", err
 	}
 	o.Flavors, o.Protocols, o.Seed, o.Repeat, o.Config = []string{c.Flavor}, w.ask.protocols, r.Seed, 1, c
-	result, err := w.app.runMatrix(ctx, w.out, scenarios, matrixAsk{order: o, limits: campaigns.Limits{Referees: matrixReferees}, once: true})
+	result, err := w.app.runMatrix(ctx, w.out, matrices.Ask{Names: scenarios, Order: o, Limits: campaigns.Limits{Referees: matrices.Referees}, Once: true})
 	if err = decided(err); err == nil && ctx.Err() == nil && result.Runs == 0 {
 		err = errors.New("no run could be made: " + result.Headline)
 	}

@@ -1,11 +1,11 @@
-package main
+package matrices
 
 import (
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/attempt"
 	"github.com/robustmq/rmq-mcp/cluster"
 )
 
@@ -32,7 +32,7 @@ func TestJobsOfAMatrix(t *testing.T) {
 			config.Endpoints = []string{"127.0.0.1:1883"}
 		}
 		p := campaigns.Plan{Config: config, Entries: []campaigns.Entry{{Scenario: test.scenario, Flavor: test.flavor}}}
-		jobs, err := jobsOf(t.Context(), p, test.asked)
+		jobs, err := Jobs(t.Context(), p, test.asked)
 		if refused := err != nil; refused != (test.want < 0) || !refused && test.want > 0 && jobs != test.want || !refused && jobs < 1 {
 			t.Errorf("%s: %d, %v", name, jobs, err)
 		}
@@ -43,7 +43,7 @@ func TestJobsOfAMatrix(t *testing.T) {
 // first run.
 func TestMatrixOfEndpoints(t *testing.T) {
 	order := campaigns.Order{SDKs: []string{"default"}, Config: cluster.Config{Endpoints: []string{"127.0.0.1:1"}}}
-	_, err := planMatrix(t.Context(), io.Discard, t.TempDir(), []string{"mqtt/qos-roundtrip"}, order)
+	_, err := planOf(t.Context(), attempt.Runner{Dir: t.TempDir()}, []string{"mqtt/qos-roundtrip"}, order)
 	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") || strings.Contains(err.Error(), "set flavor external") {
 		t.Errorf("it says %v", err)
 	}
