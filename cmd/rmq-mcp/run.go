@@ -142,7 +142,11 @@ func (a *app) runAll(ctx context.Context, out io.Writer, scenario string, r runn
 	// answer.
 	say := sayTo(out, r.asJSON)
 	if scenario == randomScenario {
-		if scenario, err = r.draw(ctx, dir, newMatrixDisplay(say)); err != nil {
+		runner, err := a.runner()
+		if err == nil {
+			scenario, err = r.draw(ctx, runner, newMatrixDisplay(say))
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns/exam"
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
 	"github.com/robustmq/rmq-mcp/campaigns/matrices"
+	"github.com/robustmq/rmq-mcp/campaigns/searches"
 	"github.com/robustmq/rmq-mcp/campaigns/watch"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
@@ -288,9 +289,9 @@ func (w watching) campaign(ctx context.Context, r watch.Round) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	ask := defaultCampaign()
-	ask.cluster, ask.seed, ask.within, ask.reduce = c, r.Seed, w.ask.within, true // the end of the round's time is that of ctx
-	sum, _, err := w.app.runCampaign(ctx, w.out, ask)
+	ask := searches.Default()
+	ask.Cluster, ask.Seed, ask.Within, ask.Reduce = c, r.Seed, w.ask.within, true // the end of the round's time is that of ctx
+	sum, _, err := w.app.runCampaign(ctx, w.out, campaignAsk{Ask: ask})
 	if err = decided(err); err == nil && sum.Errors > 0 && len(sum.States) == 0 {
 		err = errors.New("no run could be made: " + sum.Headline)
 	}
