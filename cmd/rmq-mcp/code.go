@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,30 +56,14 @@ func (a *app) code() *cobra.Command {
 	return cmd
 }
 
-// codeOf finds code in the source in a directory for what is stored in another.
-func codeOf(dir, source string, find finder) func(context.Context, tools.CodeAsk) (code.Places, error) {
+// codeOf finds code in a source for what is stored in a state directory.
+func codeOf(dir, source string, find finding.Finder) func(context.Context, tools.CodeAsk) (code.Places, error) {
 	return func(ctx context.Context, ask tools.CodeAsk) (code.Places, error) {
-		run, err := runOrFinding(dir, ask.ID, find)
+		run, err := finding.RunOf(dir, ask.ID, find)
 		if err != nil {
 			return code.Places{}, err
 		}
-		report, err := reports.ReadReport(run)
-		if err != nil {
-			return code.Places{}, fmt.Errorf("find code of run %s: %w", ask.ID, err)
-		}
-		version, own := ask.Version, code.VersionOf(report)
-		if version == "" {
-			version = own
-		}
-		tree, err := code.ReadTree(ctx, source, version)
-		if err != nil {
-			return code.Places{}, err
-		}
-		if version != own {
-			tree.Checked = false
-			tree.Notes = append(tree.Notes, fmt.Sprintf("this is the source of %s, and the run was on %q: lines may have moved", version, own))
-		}
-		return code.Find(ctx, tree, code.Request{Dir: run, Claim: ask.Claim, Texts: ask.Texts, Most: ask.Most})
+		return code.InRun(ctx, source, ask.Version, code.Request{Dir: run, Claim: ask.Claim, Texts: ask.Texts, Most: ask.Most})
 	}
 }
 
@@ -90,7 +73,7 @@ func codeOf(dir, source string, find finder) func(context.Context, tools.CodeAsk
 func pushChecked(source string) func(context.Context, tools.Publication) (tools.Published, error) {
 	return func(ctx context.Context, ask tools.Publication) (tools.Published, error) {
 		if len(ask.Words.CodePaths) > 0 && len(ask.Runs) > 0 {
-			checks, err := checked(ctx, source, ask.Runs[0], ask.Words.CodePaths)
+			checks, err := code.CheckForRun(ctx, source, ask.Runs[0], ask.Words.CodePaths)
 			if err != nil {
 				return tools.Published{}, err
 			}
@@ -100,42 +83,6 @@ func pushChecked(source string) func(context.Context, tools.Publication) (tools.
 		out.Checks = ask.Words.Checks
 		return out, err
 	}
-}
-
-func checked(ctx context.Context, source, run string, places []string) ([]reports.CodeCheck, error) {
-	report, err := reports.ReadReport(run)
-	if err != nil {
-		return nil, fmt.Errorf("check the places in the code for run %s: %w", filepath.Base(run), err)
-	}
-	tree, err := code.ReadTree(ctx, source, code.VersionOf(report))
-	if err == nil && tree.Checked {
-		return code.Check(tree, places), nil
-	}
-	var list []reports.CodeCheck
-	for _, p := range places {
-		list = append(list, reports.CodeCheck{Place: p, Tree: filepath.Base(source), Found: reports.CodeNotChecked, Why: fmt.Sprintf("the server has no source of %q", report.Cluster.Version)})
-	}
-	return list, nil
-}
-
-// A finder is [reports.Find] for a person, and [reports.FindID] for an agent.
-type finder func(stateDir, ref string) (string, error)
-
-// runOrFinding is the directory of a run, or of the newest run that shows a finding.
-func runOrFinding(dir, id string, find finder) (string, error) {
-	run, noRun := find(dir, id)
-	if noRun == nil {
-		return run, nil
-	}
-	all, err := finding.Load(dir)
-	if err != nil {
-		return "", err
-	}
-	f, err := all.Find(id)
-	if err != nil {
-		return "", fmt.Errorf("%w; %w", noRun, err)
-	}
-	return find(dir, f.Runs[0].RunID)
 }
 
 // printCode prints places with the line of source at each, for people.

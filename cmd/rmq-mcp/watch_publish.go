@@ -12,6 +12,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/campaigns/exam"
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
+	"github.com/robustmq/rmq-mcp/campaigns/issues"
 	"github.com/robustmq/rmq-mcp/campaigns/watch"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/internal/stored"
@@ -107,18 +108,18 @@ func (w watching) keepClaims(ctx context.Context, _ watch.Round) (string, error)
 }
 
 func (w watching) issues(ctx context.Context, claimed bool) (string, error) {
-	ask := issueAsk{flavor: w.ask.cluster.Flavor, source: w.ask.source, links: w.ask.links, claimed: claimed}
+	ask := issues.Ask{Flavor: w.ask.cluster.Flavor, Source: w.ask.source, Links: w.ask.links, Claimed: claimed}
 	if w.ask.publish != "" { // links lead to what is there
 		there, err := publish.Remembered(w.dir, publish.Destination(w.ask.publish))
 		if err != nil {
 			return "", err
 		}
-		ask.published = []string{}
+		ask.Published = []string{}
 		for id := range there {
-			ask.published = append(ask.published, filepath.Join(w.dir, reports.RunsDir, id))
+			ask.Published = append(ask.Published, filepath.Join(w.dir, reports.RunsDir, id))
 		}
 	}
-	changes, err := w.app.keepIssues(ctx, w.out, w.ask.issues, nil, ask)
+	changes, err := w.app.keepIssues(ctx, w.ask.issues, ask, w.say)
 	if err != nil {
 		return "", err
 	}

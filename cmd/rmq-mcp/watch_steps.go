@@ -16,6 +16,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/exam"
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
+	"github.com/robustmq/rmq-mcp/campaigns/issues"
 	"github.com/robustmq/rmq-mcp/campaigns/matrices"
 	"github.com/robustmq/rmq-mcp/campaigns/searches"
 	"github.com/robustmq/rmq-mcp/campaigns/watch"
@@ -200,7 +201,7 @@ func (w watching) replay(ctx context.Context, r watch.Round) (string, error) {
 	if len(chosen) == 0 {
 		return "there is no finding yet", nil
 	}
-	claims, err := claimsOf(w.dir, w.ask.issues, chosen)
+	claims, err := issues.Claims(w.dir, w.ask.issues, chosen)
 	if err != nil {
 		return "", err
 	}
