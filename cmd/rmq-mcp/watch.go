@@ -14,14 +14,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/campaigns/finding"
+	"github.com/robustmq/rmq-mcp/campaigns/issues"
+	"github.com/robustmq/rmq-mcp/campaigns/matrices"
+	"github.com/robustmq/rmq-mcp/campaigns/rounds"
+	"github.com/robustmq/rmq-mcp/campaigns/searches"
 	"github.com/robustmq/rmq-mcp/campaigns/watch"
-	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/broker/release"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/reports/publish"
-	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // watchFrom is where releases are by default.
@@ -29,15 +33,10 @@ const watchFrom = "robustmq/robustmq"
 
 // A watchAsk are the flags of watch.
 type watchAsk struct {
-	cluster                cluster.Config
-	set                    map[string]string
-	every, within, again   time.Duration
-	once, status, asJSON   bool
-	skip                   []string
-	library, matrix, sdks  []string
-	protocols              []string
-	issues, publish, links string
-	source                 string
+	rounds.Ask
+	set                  map[string]string
+	every, again         time.Duration
+	once, status, asJSON bool
 }
 
 func (a *app) watch() *cobra.Command {
@@ -46,14 +45,14 @@ func (a *app) watch() *cobra.Command {
 		Use:   "watch [OWNER/REPO | DIRECTORY]",
 		Short: "Test each new release of a broker",
 		Long: "Looks for new releases on GitHub, or in a directory of programs and archives, and takes each through a round of steps, within a\n" +
-			"budget of time: " + strings.Join(stepNames(), ", ") + ". At the first look the newest release has a round.\n" +
+			"budget of time: " + strings.Join(rounds.Steps(), ", ") + ". At the first look the newest release has a round.\n" +
 			"Each decision is a line of watch/NAME/journal.jsonl in the state directory. There is one watch of a state directory at a time; one that\n" +
 			"was stopped or killed resumes when it is started again (docs/watch.md).\n" +
 			"Exit status of --once: 0 all steps are done or left out, 2 some are left for the next look, 3 one was given up, or there was no look.",
 		Example: "  rmq-mcp watch --issues robustmq/robustmq --publish github:me/reports\n  rmq-mcp watch --once --for 2h ./builds --flavor mosquitto\n  rmq-mcp watch --status",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ask.cluster.Settings = settings(ask.set)
+			ask.Cluster.Settings = settings(ask.set)
 			if ask.status {
 				return a.watchStatus(cmd.OutOrStdout(), ask.asJSON)
 			}
@@ -63,20 +62,20 @@ func (a *app) watch() *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&ask.once, "once", false, "look once, end the rounds there are, and return: for cron and CI")
 	f.DurationVar(&ask.every, "every", time.Hour, "how long it waits between two looks")
-	f.DurationVar(&ask.within, "for", 8*time.Hour, "how long the steps of a round may take together; what publishes is done after it, too")
+	f.DurationVar(&ask.Within, "for", 8*time.Hour, "how long the steps of a round may take together; what publishes is done after it, too")
 	f.DurationVar(&ask.again, "again", 0, "after so long the newest release has another round (default: never)")
-	f.StringSliceVar(&ask.skip, "skip", nil, "`steps` to leave out")
-	f.StringSliceVar(&ask.library, "library", []string{"all"}, "`scenarios` of the step library, without and with their faults")
-	f.StringSliceVar(&ask.matrix, "matrix", []string{"mqtt/qos-roundtrip"}, "`scenarios` of the step matrix, with each client library")
-	f.StringSliceVar(&ask.sdks, "sdk", nil, "client `libraries` of the step matrix (default: all)")
-	f.StringSliceVar(&ask.protocols, "protocol", nil, "mqtt3, mqtt5, mq9, of the steps library and matrix (default: all that SDK and scenario share)")
-	f.StringVar(&ask.issues, "issues", "", "`OWNER/REPO` in which each finding has an issue")
-	f.StringVar(&ask.publish, "publish", "", "`destination` of the runs that show findings: github:OWNER/REPO, a git remote or a directory")
-	f.StringVar(&ask.links, "links", "", "`address` of the published runs, for issues")
-	f.StringVar(&ask.source, "source", "", "git `directory` of the broker's source, for the places in the code of issues")
-	f.StringVar(&ask.cluster.Flavor, "flavor", "robustmq", "the `broker` that the releases are of")
-	f.IntVar(&ask.cluster.Nodes, "nodes", 0, "how many nodes, 1 to 5 (default: the scenario's)")
-	f.StringVar(&ask.cluster.Profile, "profile", "", "tested, or as-shipped: the vendor's own defaults")
+	f.StringSliceVar(&ask.Skip, "skip", nil, "`steps` to leave out")
+	f.StringSliceVar(&ask.Library, "library", []string{"all"}, "`scenarios` of the step library, without and with their faults")
+	f.StringSliceVar(&ask.Matrix, "matrix", []string{"mqtt/qos-roundtrip"}, "`scenarios` of the step matrix, with each client library")
+	f.StringSliceVar(&ask.SDKs, "sdk", nil, "client `libraries` of the step matrix (default: all)")
+	f.StringSliceVar(&ask.Protocols, "protocol", nil, "mqtt3, mqtt5, mq9, of the steps library and matrix (default: all that SDK and scenario share)")
+	f.StringVar(&ask.Issues, "issues", "", "`OWNER/REPO` in which each finding has an issue")
+	f.StringVar(&ask.Publish, "publish", "", "`destination` of the runs that show findings: github:OWNER/REPO, a git remote or a directory")
+	f.StringVar(&ask.Links, "links", "", "`address` of the published runs, for issues")
+	f.StringVar(&ask.Source, "source", "", "git `directory` of the broker's source, for the places in the code of issues")
+	f.StringVar(&ask.Cluster.Flavor, "flavor", "robustmq", "the `broker` that the releases are of")
+	f.IntVar(&ask.Cluster.Nodes, "nodes", 0, "how many nodes, 1 to 5 (default: the scenario's)")
+	f.StringVar(&ask.Cluster.Profile, "profile", "", "tested, or as-shipped: the vendor's own defaults")
 	f.StringToStringVar(&ask.set, "set", nil, "`key=value` of the broker's own configuration, on top of the profile; repeat it for more")
 	f.BoolVar(&ask.status, "status", false, "show the rounds so far, and watch nothing")
 	f.BoolVar(&ask.asJSON, "json", false, "with --status: print JSON")
@@ -88,43 +87,12 @@ func (ask watchAsk) check() error {
 	switch {
 	case ask.every < time.Minute:
 		return fmt.Errorf("watch: --every is %s, expected 1m or more", ask.every)
-	case ask.within <= 0 || ask.again < 0:
-		return fmt.Errorf("watch: --for is %s and --again %s, expected more than 0, and 0 or more", ask.within, ask.again)
+	case ask.Within <= 0 || ask.again < 0:
+		return fmt.Errorf("watch: --for is %s and --again %s, expected more than 0, and 0 or more", ask.Within, ask.again)
 	case ask.asJSON:
 		return errors.New("watch: --json is for --status")
-	case cluster.FlavorNamed(ask.cluster.Flavor).Foreign:
-		return errors.New("watch: it starts the brokers itself; external brokers have no releases to start")
 	}
-	for _, step := range ask.skip {
-		if !slices.Contains(stepNames(), step) {
-			return fmt.Errorf("watch: --skip: no step %q; steps are %s", step, strings.Join(stepNames(), ", "))
-		}
-	}
-	for _, names := range [][]string{ask.library, ask.matrix} {
-		if _, err := scenarios.Match(names); err != nil {
-			return fmt.Errorf("watch: %w", err)
-		}
-	}
-	for _, sdk := range ask.sdks {
-		if _, err := clients.ResolveAll(sdk); err != nil {
-			return fmt.Errorf("watch: --sdk: %w", err)
-		}
-	}
-	if ask.issues != "" {
-		r, err := publish.GitHub(ask.issues)
-		if err == nil {
-			err = r.Writable()
-		}
-		if err != nil {
-			return fmt.Errorf("watch: --issues: %w", err)
-		}
-	}
-	if ask.publish != "" {
-		if err := publish.Destination(ask.publish).Check(); err != nil {
-			return fmt.Errorf("watch: --publish: %w", err)
-		}
-	}
-	return nil
+	return ask.Check()
 }
 
 // releases is where the releases are, and its name.
@@ -133,9 +101,9 @@ func (ask watchAsk) releases(from string) (source watch.Source, name string, err
 		if from, err = filepath.Abs(from); err != nil {
 			return nil, "", fmt.Errorf("watch: find %s: %w", from, err)
 		}
-		return watch.Directory(from), watch.NameOf(ask.cluster.Flavor, from), nil
+		return watch.Directory(from), watch.NameOf(ask.Cluster.Flavor, from), nil
 	}
-	if f := cluster.FlavorNamed(ask.cluster.Flavor); !f.Versions {
+	if f := cluster.FlavorNamed(ask.Cluster.Flavor); !f.Versions {
 		return nil, "", fmt.Errorf("watch: %q is no directory, and releases of %s cannot be downloaded; name a directory that has each in an entry named by its version", from, f.Title)
 	}
 	r, err := publish.GitHub(from)
@@ -146,7 +114,7 @@ func (ask watchAsk) releases(from string) (source watch.Source, name string, err
 	if from != watchFrom && os.Getenv(release.BaseEnv) == "" { // a fork's are its own
 		archives = "https://github.com/" + from + "/releases/download"
 	}
-	return watch.GitHub{Client: r.Client, Owner: r.Owner, Repo: r.Name, Archives: archives}, watch.NameOf(ask.cluster.Flavor, from), nil
+	return watch.GitHub{Client: r.Client, Owner: r.Owner, Repo: r.Name, Archives: archives}, watch.NameOf(ask.Cluster.Flavor, from), nil
 }
 
 func (a *app) runWatch(ctx context.Context, out io.Writer, from string, ask watchAsk) error {
@@ -166,11 +134,16 @@ func (a *app) runWatch(ctx context.Context, out io.Writer, from string, ask watc
 		return err
 	}
 	defer journal.Close()
+	argv, err := self()
+	if err != nil {
+		return err
+	}
 	ctx, stop := interrupted(ctx)
 	defer stop()
 	p := paintTo(out)
+	say := func(line string) { fmt.Fprintln(out, line) }
 	w := &watch.Watch{
-		Source: source, Steps: a.watchSteps(dir, out, journal, ask), Journal: journal, Budget: ask.within, Again: ask.again,
+		Source: source, Steps: rounds.New(dir, argv, journal, ask.Ask, a.roundCommands(dir, out), say), Journal: journal, Budget: ask.Within, Again: ask.again,
 		Tell: func(line string) {
 			fmt.Fprintf(out, "%s %s\n", p.faint(time.Now().Format("01-02 15:04")), p.bold(plain.Line(line)))
 		},
@@ -188,6 +161,34 @@ func (a *app) runWatch(ctx context.Context, out io.Writer, from string, ask watc
 	if ctx.Err() != nil {
 		fmt.Fprintln(out, "stopped; the same command resumes")
 		return exit(exitUndecided)
+	}
+	return err
+}
+
+// roundCommands are the commands that steps of a round consist of.
+func (a *app) roundCommands(dir string, out io.Writer) rounds.Commands {
+	return rounds.Commands{
+		Replay: func(ctx context.Context, chosen []finding.Finding, on campaigns.Another, round string) ([]finding.Finding, error) {
+			return a.replayAll(ctx, out, dir, chosen, on, 0, round)
+		},
+		Matrix: func(ctx context.Context, ask matrices.Ask) (campaigns.Comparison, error) {
+			c, err := a.runMatrix(ctx, out, ask)
+			return c, decided(err)
+		},
+		Campaign: func(ctx context.Context, ask searches.Ask) (campaigns.SearchSummary, error) {
+			sum, _, err := a.runCampaign(ctx, out, campaignAsk{Ask: ask})
+			return sum, decided(err)
+		},
+		Issues: func(ctx context.Context, repo string, ask issues.Ask) ([]issues.Change, error) {
+			return a.keepIssues(ctx, repo, ask, func(line string) { fmt.Fprintln(out, line) })
+		},
+	}
+}
+
+// decided is nil for an error that says what a command found.
+func decided(err error) error {
+	if code := exit(0); errors.As(err, &code) && int(code) != exitHarness {
+		return nil
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package main
+package rounds
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ func (w watching) publish(ctx context.Context, r watch.Round) (string, error) {
 		return "", err
 	}
 	all = all.Only(w.findings(all))
-	all.Of, all.Notes = w.ask.cluster.Flavor, []string{} // notes are of whichever broker, and with paths of this machine
+	all.Of, all.Notes = w.ask.Cluster.Flavor, []string{} // notes are of whichever broker, and with paths of this machine
 	runs, roots, bad := shownRuns(w.dir, all)
 	findings, err := all.Files(func(id string) string {
 		if !slices.Contains(runs, filepath.Join(w.dir, reports.RunsDir, id)) {
@@ -47,16 +47,16 @@ func (w watching) publish(ctx context.Context, r watch.Round) (string, error) {
 		return "", err
 	}
 	name := w.journal.Name()
-	pushed, err := publish.Push(ctx, runs, publish.Destination(w.ask.publish), reports.Words{}, nil,
+	pushed, err := publish.Push(ctx, runs, publish.Destination(w.ask.Publish), reports.Words{}, nil,
 		publish.Folder{Name: finding.Folder + "/" + name, Pages: findings, Whole: true}, publish.Folder{Name: "rounds/" + name, Pages: rounds, Whole: true})
 	if err == nil {
-		err = publish.Remember(w.dir, publish.Destination(w.ask.publish), runs, roots)
+		err = publish.Remember(w.dir, publish.Destination(w.ask.Publish), runs, roots)
 	}
 	return fmt.Sprintf("%d findings, %d runs, %d files, at %s%s", len(all.Findings), len(runs), len(pushed.Paths), pushed.URL, bad), err
 }
 
-// shownRuns are the runs that pages of findings lead to: of each finding the smallest and the
-// newest. One that does not verify any more is left out, and named.
+// shownRuns are the smallest and the newest run of each finding. Bad names the runs that do not verify
+// any more.
 func shownRuns(dir string, all finding.Findings) (runs []string, roots map[string]string, bad string) {
 	seen := map[string]bool{}
 	roots = map[string]string{}
@@ -108,9 +108,9 @@ func (w watching) keepClaims(ctx context.Context, _ watch.Round) (string, error)
 }
 
 func (w watching) issues(ctx context.Context, claimed bool) (string, error) {
-	ask := issues.Ask{Flavor: w.ask.cluster.Flavor, Source: w.ask.source, Links: w.ask.links, Claimed: claimed}
-	if w.ask.publish != "" { // links lead to what is there
-		there, err := publish.Remembered(w.dir, publish.Destination(w.ask.publish))
+	ask := issues.Ask{Flavor: w.ask.Cluster.Flavor, Source: w.ask.Source, Links: w.ask.Links, Claimed: claimed}
+	if w.ask.Publish != "" { // links lead to what is there
+		there, err := publish.Remembered(w.dir, publish.Destination(w.ask.Publish))
 		if err != nil {
 			return "", err
 		}
@@ -119,7 +119,7 @@ func (w watching) issues(ctx context.Context, claimed bool) (string, error) {
 			ask.Published = append(ask.Published, filepath.Join(w.dir, reports.RunsDir, id))
 		}
 	}
-	changes, err := w.app.keepIssues(ctx, w.ask.issues, ask, w.say)
+	changes, err := w.Issues(ctx, w.ask.Issues, ask)
 	if err != nil {
 		return "", err
 	}

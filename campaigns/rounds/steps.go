@@ -1,15 +1,16 @@
-package main
+// Package rounds has the steps that a watch takes each release of a broker through.
+package rounds
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/mod/semver"
 
@@ -20,12 +21,15 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns/matrices"
 	"github.com/robustmq/rmq-mcp/campaigns/searches"
 	"github.com/robustmq/rmq-mcp/campaigns/watch"
+	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/internal/broker/release"
 	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
+	"github.com/robustmq/rmq-mcp/reports/publish"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // The steps of a round.
@@ -41,23 +45,86 @@ const (
 	stepIssues      = "issues"
 )
 
-func stepNames() []string {
+// Steps are the names of the steps, in their order.
+func Steps() []string {
 	return []string{stepBroker, stepClaims, stepConformance, stepReplay, stepLibrary, stepMatrix, stepCampaign, stepPublish, stepIssues}
+}
+
+// An Ask is the broker of a watch, and what its steps do.
+type Ask struct {
+	Cluster         cluster.Config
+	Within          time.Duration // for the steps of a round together
+	Skip            []string      // steps
+	Library, Matrix []string      // scenarios, or patterns of them
+	SDKs            []string      // of the matrix; none: all
+	Protocols       []string      // of library and matrix; none: all that SDK and scenario share
+	Issues          string        // OWNER/REPO; "" for none
+	Publish         string        // destination; "" for none
+	Links           string        // address of the published runs
+	Source          string        // git directory of the broker's source
+}
+
+// Check returns an error for an ask that no round can carry out.
+func (ask Ask) Check() error {
+	if cluster.FlavorNamed(ask.Cluster.Flavor).Foreign {
+		return errors.New("watch: it starts the brokers itself; external brokers have no releases to start")
+	}
+	for _, step := range ask.Skip {
+		if !slices.Contains(Steps(), step) {
+			return fmt.Errorf("watch: --skip: no step %q; steps are %s", step, strings.Join(Steps(), ", "))
+		}
+	}
+	for _, names := range [][]string{ask.Library, ask.Matrix} {
+		if _, err := scenarios.Match(names); err != nil {
+			return fmt.Errorf("watch: %w", err)
+		}
+	}
+	for _, sdk := range ask.SDKs {
+		if _, err := clients.ResolveAll(sdk); err != nil {
+			return fmt.Errorf("watch: --sdk: %w", err)
+		}
+	}
+	if ask.Issues != "" {
+		r, err := publish.GitHub(ask.Issues)
+		if err == nil {
+			err = r.Writable()
+		}
+		if err != nil {
+			return fmt.Errorf("watch: --issues: %w", err)
+		}
+	}
+	if ask.Publish != "" {
+		if err := publish.Destination(ask.Publish).Check(); err != nil {
+			return fmt.Errorf("watch: --publish: %w", err)
+		}
+	}
+	return nil
+}
+
+// Commands are larger parts of steps.
+type Commands struct {
+	// Replay runs the setups of findings on another version, each once for a round, and returns the
+	// findings with a run as they are then.
+	Replay   func(ctx context.Context, chosen []finding.Finding, on campaigns.Another, round string) ([]finding.Finding, error)
+	Matrix   func(context.Context, matrices.Ask) (campaigns.Comparison, error)
+	Campaign func(context.Context, searches.Ask) (campaigns.SearchSummary, error)
+	Issues   func(ctx context.Context, repo string, ask issues.Ask) ([]issues.Change, error)
 }
 
 // A watching takes releases through steps.
 type watching struct {
-	app     *app
-	ask     watchAsk
-	dir     string // the state directory
-	out     io.Writer
+	Commands
+	ask     Ask
+	dir     string   // the state directory
+	self    []string // the command line of rmq-mcp
+	say     func(line string)
 	journal *watch.Journal
 }
 
-// watchSteps are the steps of a round that are asked for. Findings come before what may make
-// new ones: people wait for their status.
-func (a *app) watchSteps(dir string, out io.Writer, journal *watch.Journal, ask watchAsk) []watch.Step {
-	w := watching{a, ask, dir, out, journal}
+// New returns the steps of a round. Findings come before the runs that may make new ones: people wait for
+// their status. Dir is the state directory, self the command line of rmq-mcp.
+func New(dir string, self []string, journal *watch.Journal, ask Ask, do Commands, say func(line string)) []watch.Step {
+	w := watching{do, ask, dir, self, say, journal}
 	all := []watch.Step{
 		{Name: stepBroker, First: true, Do: w.broker},
 		{Name: stepClaims, Always: true, Do: w.keepClaims},
@@ -70,25 +137,25 @@ func (a *app) watchSteps(dir string, out io.Writer, journal *watch.Journal, ask 
 		{Name: stepIssues, Always: true, Do: w.keepIssues},
 	}
 	return slices.DeleteFunc(all, func(s watch.Step) bool {
-		skipped := func(name string) bool { return slices.Contains(ask.skip, name) }
+		skipped := func(name string) bool { return slices.Contains(ask.Skip, name) }
 		switch s.Name {
 		case stepBroker:
 			return false
 		case stepClaims:
-			return ask.issues == "" || skipped(s.Name) || skipped(stepIssues)
+			return ask.Issues == "" || skipped(s.Name) || skipped(stepIssues)
 		case stepIssues:
-			return ask.issues == "" || skipped(s.Name)
+			return ask.Issues == "" || skipped(s.Name)
 		case stepPublish:
-			return ask.publish == "" || skipped(s.Name)
+			return ask.Publish == "" || skipped(s.Name)
 		}
 		return skipped(s.Name)
 	})
 }
 
-// clusterOf is a cluster of a release. One of the vendor is named by its version, so that
-// anybody can repeat the run.
+// clusterOf returns the cluster of a release. A release of the vendor is named by its version, so that
+// others can repeat the run.
 func (w watching) clusterOf(ctx context.Context, r watch.Release) (cluster.Config, error) {
-	c := w.ask.cluster
+	c := w.ask.Cluster
 	switch {
 	case r.Binary != "":
 		c.Binary = r.Binary
@@ -119,25 +186,18 @@ func (w watching) single(ctx context.Context, r watch.Release) (cluster.Config, 
 	return c, err
 }
 
-func (w watching) say(line string) { fmt.Fprintln(w.out, line) }
-
-// broker starts one node. The release must be the version that it is called: statuses go by
-// what the broker says of itself.
+// broker starts one node. The release must have the version of its name, as statuses use the version
+// that the broker reports.
 func (w watching) broker(ctx context.Context, r watch.Round) (string, error) {
 	c, err := w.single(ctx, r.Release)
 	if err != nil {
 		return "", err
 	}
-	argv, err := self()
-	if err != nil {
-		return "", err
-	}
-	brokers, err := cluster.NewLocal(argv)
+	brokers, err := cluster.NewLocal(w.self)
 	if err != nil {
 		return "", err
 	}
 	defer brokers.Close()
-	c.Settings = settings(w.ask.set)
 	node, err := brokers.Start(ctx, c)
 	if err != nil {
 		return "", err
@@ -161,12 +221,7 @@ func (w watching) conformance(ctx context.Context, r watch.Round) (string, error
 	if err != nil {
 		return "", err
 	}
-	argv, err := self()
-	if err != nil {
-		return "", err
-	}
-	c.Settings = settings(w.ask.set)
-	report, err := exam.Run(ctx, exam.Options{Self: argv, Cluster: c, Seed: 1, Wait: exam.Wait, Say: func(string) {}})
+	report, err := exam.Run(ctx, exam.Options{Self: w.self, Cluster: c, Seed: 1, Wait: exam.Wait, Say: func(string) {}})
 	if err == nil { // else the next round would be compared with what was not checked
 		err = reports.WriteJSON(filepath.Join(dir, conformanceFile), report)
 	}
@@ -178,7 +233,7 @@ func (w watching) conformance(ctx context.Context, r watch.Round) (string, error
 
 const conformanceFile = "conformance.json"
 
-// before is the newest conformance of a round before this one; nil where there is none.
+// before is the newest conformance of a round before this one, nil for none.
 func (w watching) before(r watch.Round) *exam.Report {
 	at := slices.IndexFunc(w.journal.Rounds, func(p *watch.Progress) bool { return p.ID == r.ID })
 	for _, older := range slices.Backward(w.journal.Rounds[:max(0, at)]) {
@@ -190,8 +245,8 @@ func (w watching) before(r watch.Round) *exam.Report {
 	return nil
 }
 
-// replay runs the findings of the broker, those that the notes of the release name first.
-// Those that are fixed are run, too: they may be back.
+// replay runs the findings of the broker, those that the notes of the release name first. It runs fixed
+// findings, too: they may be back.
 func (w watching) replay(ctx context.Context, r watch.Round) (string, error) {
 	all, err := finding.Load(w.dir)
 	if err != nil {
@@ -201,7 +256,7 @@ func (w watching) replay(ctx context.Context, r watch.Round) (string, error) {
 	if len(chosen) == 0 {
 		return "there is no finding yet", nil
 	}
-	claims, err := issues.Claims(w.dir, w.ask.issues, chosen)
+	claims, err := issues.Claims(w.dir, w.ask.Issues, chosen)
 	if err != nil {
 		return "", err
 	}
@@ -217,7 +272,7 @@ func (w watching) replay(ctx context.Context, r watch.Round) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	now, err := w.app.replayAll(ctx, w.out, w.dir, chosen, campaigns.Another{Version: c.Version, Binary: c.Binary}, 0, w.journal.Name()+" "+r.ID)
+	now, err := w.Replay(ctx, chosen, campaigns.Another{Version: c.Version, Binary: c.Binary}, w.journal.Name()+" "+r.ID)
 	if err == nil && len(now) == 0 {
 		err = errors.New("no run of a finding could be made")
 	}
@@ -243,7 +298,7 @@ func (w watching) statuses(r watch.Round, all []finding.Finding) (map[string]str
 // findings are those of the broker.
 func (w watching) findings(all finding.Findings) (list []finding.Finding) {
 	for _, f := range all.Findings {
-		if f.Party != verdict.SDK && f.Subject == w.ask.cluster.Flavor {
+		if f.Party != verdict.SDK && f.Subject == w.ask.Cluster.Flavor {
 			list = append(list, f)
 		}
 	}
@@ -263,12 +318,12 @@ func moved(before map[string]string, now []finding.Finding) string {
 
 // library runs scenarios without their faults and with them.
 func (w watching) library(ctx context.Context, r watch.Round) (string, error) {
-	return w.runs(ctx, r, w.ask.library, campaigns.Order{SDKs: []string{"default"}, Controls: true})
+	return w.runs(ctx, r, w.ask.Library, campaigns.Order{SDKs: []string{"default"}, Controls: true})
 }
 
 // matrix runs scenarios with each client library.
 func (w watching) matrix(ctx context.Context, r watch.Round) (string, error) {
-	return w.runs(ctx, r, w.ask.matrix, campaigns.Order{SDKs: w.ask.sdks})
+	return w.runs(ctx, r, w.ask.Matrix, campaigns.Order{SDKs: w.ask.SDKs})
 }
 
 func (w watching) runs(ctx context.Context, r watch.Round, scenarios []string, o campaigns.Order) (string, error) {
@@ -276,9 +331,9 @@ func (w watching) runs(ctx context.Context, r watch.Round, scenarios []string, o
 	if err != nil {
 		return "", err
 	}
-	o.Flavors, o.Protocols, o.Seed, o.Repeat, o.Config = []string{c.Flavor}, w.ask.protocols, r.Seed, 1, c
-	result, err := w.app.runMatrix(ctx, w.out, matrices.Ask{Names: scenarios, Order: o, Limits: campaigns.Limits{Referees: matrices.Referees}, Once: true})
-	if err = decided(err); err == nil && ctx.Err() == nil && result.Runs == 0 {
+	o.Flavors, o.Protocols, o.Seed, o.Repeat, o.Config = []string{c.Flavor}, w.ask.Protocols, r.Seed, 1, c
+	result, err := w.Matrix(ctx, matrices.Ask{Names: scenarios, Order: o, Limits: campaigns.Limits{Referees: matrices.Referees}, Once: true})
+	if err == nil && ctx.Err() == nil && result.Runs == 0 {
 		err = errors.New("no run could be made: " + result.Headline)
 	}
 	return result.Headline, err
@@ -291,18 +346,10 @@ func (w watching) campaign(ctx context.Context, r watch.Round) (string, error) {
 		return "", err
 	}
 	ask := searches.Default()
-	ask.Cluster, ask.Seed, ask.Within, ask.Reduce = c, r.Seed, w.ask.within, true // the end of the round's time is that of ctx
-	sum, _, err := w.app.runCampaign(ctx, w.out, campaignAsk{Ask: ask})
-	if err = decided(err); err == nil && sum.Errors > 0 && len(sum.States) == 0 {
+	ask.Cluster, ask.Seed, ask.Within, ask.Reduce = c, r.Seed, w.ask.Within, true // the end of the round's time is that of ctx
+	sum, err := w.Campaign(ctx, ask)
+	if err == nil && sum.Errors > 0 && len(sum.States) == 0 {
 		err = errors.New("no run could be made: " + sum.Headline)
 	}
 	return sum.Headline, err
-}
-
-// decided is nil for an error that says what a command found.
-func decided(err error) error {
-	if code := exit(0); errors.As(err, &code) && int(code) != exitHarness {
-		return nil
-	}
-	return err
 }
