@@ -23,7 +23,7 @@ func TestCrashAtFileOperation(t *testing.T) {
 	if err := disk.Available(); err != nil {
 		hosttest.Skip(t, err.Error())
 	}
-	c := live(t, keeper.Start{GraceS: 1, Cluster: cluster.Config{Arm: []string{"disk"}}})
+	c := explored(t, keeper.Start{GraceS: 1, Cluster: cluster.Config{Arm: []string{"disk"}}})
 	if _, err := c.RunClient(t.Context(), keeper.RunClient{Scenario: "mqtt/broker-kill-9", DurationS: 60}); err != nil {
 		t.Fatal(err)
 	}
@@ -88,8 +88,8 @@ func TestStopBeforeTheMoment(t *testing.T) {
 	}
 }
 
-// live is an experiment of the binary's, driven by hand, that serves.
-func live(t *testing.T, start keeper.Start) *keeper.Client {
+// explored is an experiment of the binary's, driven by hand, that serves.
+func explored(t *testing.T, start keeper.Start) *keeper.Client {
 	t.Helper()
 	c := spawned(t, start)
 	if s, err := c.Wait(t.Context(), 2*time.Minute); err != nil || s.Phase != history.PhaseReady {

@@ -16,7 +16,7 @@ func TestKeeperKeepsTheEnvelope(t *testing.T) {
 	t.Parallel()
 	limits := envelope.Default(t.TempDir())
 	limits.AllowMajority, limits.MaxConcurrentFaults, limits.MaxTotalFaultS = false, 2, 250
-	c := live(t, keeper.Start{GraceS: 1, Envelope: &limits})
+	c := explored(t, keeper.Start{GraceS: 1, Envelope: &limits})
 	steps := []struct {
 		fault, target string
 		seconds       float64
@@ -60,7 +60,7 @@ func TestKeeperKeepsTheEnvelope(t *testing.T) {
 func TestLimitsOfTheCallerHold(t *testing.T) {
 	hosttest.Long(t, "it runs a cluster")
 	t.Parallel()
-	c := live(t, keeper.Start{GraceS: 1})
+	c := explored(t, keeper.Start{GraceS: 1})
 	strict := func(bend func(*envelope.Envelope)) *envelope.Envelope {
 		limits := envelope.Default(t.TempDir())
 		bend(&limits)

@@ -64,7 +64,7 @@ func misses() []miss {
 func TestMissesAreNotLanded(t *testing.T) {
 	hosttest.Long(t, "it runs a cluster")
 	t.Parallel()
-	c := live(t, keeper.Start{GraceS: 1, Cluster: cluster.Config{Flavor: "reference", Nodes: 1, Arm: armed(t, misses())}})
+	c := explored(t, keeper.Start{GraceS: 1, Cluster: cluster.Config{Flavor: "reference", Nodes: 1, Arm: armed(t, misses())}})
 	for _, m := range misses() {
 		checkMiss(t, c, m)
 	}
@@ -83,7 +83,7 @@ func TestPowerLossOfNothing(t *testing.T) {
 	if len(arm) == 0 {
 		hosttest.Skip(t, "this host cannot arm a disk")
 	}
-	c := live(t, keeper.Start{GraceS: 1, Cluster: cluster.Config{Flavor: "mosquitto", Nodes: 1, Arm: arm}})
+	c := explored(t, keeper.Start{GraceS: 1, Cluster: cluster.Config{Flavor: "mosquitto", Nodes: 1, Arm: arm}})
 	for _, m := range all {
 		checkMiss(t, c, m)
 	}
