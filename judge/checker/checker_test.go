@@ -139,6 +139,18 @@ func TestCheckers(t *testing.T) {
 			s.run.Cluster.Queue, s.run.Cluster.InFlight = 100, 20
 			s.join(sub).quickly(sub, q1, 0, 19).disconnect(sub).acked(q1, 20, 199).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 20, 99)
 		}, pass, map[string]int64{"lost": 0, "over_limit": 100}, ""},
+		{"the same, if the broker may have had no acknowledgement of them", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue, s.run.Cluster.InFlight = 100, 20
+			s.join(sub).quickly(sub, q1, 0, 19).wait(2*time.Second).disconnect(sub).acked(q1, 20, 199).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 20, 99)
+		}, unknown, map[string]int64{"lost": 0, "over_limit": 100}, "not yet acknowledged"},
+		{"a broker of somebody else drops the oldest, after more than its limit were on their way", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue, s.run.Cluster.QueueTold, s.run.Cluster.Lacks = 100, true, map[string]string{history.LacksLimits: "not known"}
+			s.join(sub).quickly(sub, q1, 0, 19).disconnect(sub)
+			for seq := range int64(20) {
+				s.acked(q1, 20+10*seq, 29+10*seq).wait(time.Second)
+			}
+			s.connect(sub, true).delivered(sub, q1, 120, 219)
+		}, pass, map[string]int64{"over_limit": 100}, ""},
 		{"it kept less than that", "qos1-no-loss", func(s *story) {
 			s.run.Cluster.Queue, s.run.Cluster.InFlight = 100, 20
 			s.join(sub).quickly(sub, q1, 0, 19).disconnect(sub).acked(q1, 20, 199).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 20, 98)

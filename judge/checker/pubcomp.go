@@ -13,7 +13,7 @@ var claimSDKPubcomp = Entry{
 	Claim: verdict.Claim{Name: "sdk-pubcomp", Severity: verdict.P1, Of: verdict.SDK, Wire: true,
 		Text:   "The receiver MUST respond to a PUBREL packet by sending a PUBCOMP packet containing the same Packet Identifier as the PUBREL.",
 		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-2]; MQTT 5.0 section 4.3.3 [MQTT-4.3.3-11]"},
-	Category: Liveness, Checker: "pubcomp@1", Protocols: mqtt, New: newPubcomps, canary: refusePubrel,
+	Category: Liveness, Checker: "pubcomp@2", Protocols: mqtt, New: newPubcomps, canary: refusePubrel,
 }
 
 // refusedPubrels is how many connections a client ends on a PUBREL before it is accused: once it may
@@ -21,12 +21,21 @@ var claimSDKPubcomp = Entry{
 const refusedPubrels = 3
 
 // pubcomps judges that a client answers PUBREL by PUBCOMP, for unknown packet ids too. A client that
-// ends its connection instead is sent the PUBREL again on the next one, and connects for ever.
+// ends its connection instead is sent the PUBREL again on the next one, and connects for ever. The
+// client may have another reason to end a connection after any other packet, and before CONNACK. Such
+// connections do not count.
 type pubcomps struct {
 	ledger *ledger
-	of     []map[int64]releasing // by process and packet id
+	of     []completing // by process
 	judged int64
 	found  findings
+}
+
+// A completing is a client's PUBRELs without an answer.
+type completing struct {
+	conn int32 // the last one with a CONNACK
+	last bool  // the last packet to the client there was a PUBREL
+	open map[int64]releasing
 }
 
 // A releasing is a PUBREL without an answer.
@@ -37,12 +46,16 @@ type releasing struct {
 }
 
 func newPubcomps(ctx Context) Checker {
-	return &pubcomps{ledger: ctx.ledger, of: make([]map[int64]releasing, len(ctx.Tables.Processes))}
+	return &pubcomps{ledger: ctx.ledger, of: make([]completing, len(ctx.Tables.Processes))}
 }
 
 func (c *pubcomps) fork() Checker {
 	f := *c
-	f.of, f.found = forks(c.of, maps.Clone[map[int64]releasing]), c.found.fork()
+	f.found = c.found.fork()
+	f.of = forks(c.of, func(r completing) completing {
+		r.open = maps.Clone(r.open)
+		return r
+	})
 	return &f
 }
 
@@ -50,37 +63,38 @@ func (c *pubcomps) Add(b *history.Batch) {
 	packets := c.ledger.rows(b).packets
 	for i := range packets {
 		p := &packets[i]
-		switch p.kind {
-		case pubrelPacket, pubcompPacket, disconnectPacket, closedPacket:
-		default: // most packets
-			continue
-		}
 		if uint32(p.process) < uint32(len(c.of)) && c.ledger.canJudge(verdict.SDK, p) {
-			c.take(p)
+			c.take(p, &c.of[p.process])
 		}
 	}
 }
 
 func (c *pubcomps) settled() bool { return c.found.total > 0 }
 
-func (c *pubcomps) take(p *packet) {
-	open := c.of[p.process]
+func (c *pubcomps) take(p *packet, r *completing) {
 	switch {
 	case p.kind == closedPacket:
-		if first := !p.toClient && p.reason == 0; first && !c.ledger.disturbed(p.time, p.time) {
-			c.ended(p, open)
+		if first := !p.toClient && p.reason == 0; first && p.conn == r.conn && r.last && !c.ledger.disturbed(p.time, p.time) {
+			c.ended(p, r.open)
 		}
-	case p.kind == disconnectPacket && !p.toClient && !p.refused(): // it leaves in order
-		maps.DeleteFunc(open, func(_ int64, r releasing) bool { return r.conn == p.conn })
-	case p.kind == pubrelPacket && p.toClient:
-		if open == nil {
-			open = map[int64]releasing{}
-			c.of[p.process] = open
+	case p.accepted():
+		if !p.flags.Has(history.FlagSessionPresent) {
+			clear(r.open)
 		}
-		open[p.id] = releasing{p.conn, p.row, open[p.id].n}
-	case p.kind == pubcompPacket && !p.toClient:
+		r.conn, r.last = p.conn, false
+	case p.conn != r.conn:
+	case p.kind == pubrelPacket && p.toClient && p.id > 0:
+		if r.open == nil {
+			r.open = map[int64]releasing{}
+		}
+		r.open[p.id], r.last = releasing{p.conn, p.row, r.open[p.id].n}, true
+	case p.toClient:
+		r.last = false
+	case p.kind == pubcompPacket:
 		c.judged++
-		delete(open, p.id)
+		delete(r.open, p.id)
+	case p.kind == disconnectPacket && !p.refused(): // it leaves in order
+		r.last = false
 	}
 }
 
@@ -105,7 +119,7 @@ func (c *pubcomps) ended(p *packet, open map[int64]releasing) {
 }
 
 func (c *pubcomps) Result(*closing) verdict.Result {
-	r := c.found.judged(c.judged, map[string]int64{"judged": c.judged, "uncompleted": c.found.total}, "no client was sent a PUBREL")
+	r := c.found.judged(c.judged, map[string]int64{"judged": c.judged, "uncompleted": c.found.total}, "no client answered a PUBREL, or ended three connections on one")
 	switch r.Status {
 	case verdict.Pass:
 		r.Summary = summary("clients answered %d PUBRELs by PUBCOMP", c.judged)
@@ -123,7 +137,7 @@ func refusePubrel(ctx Context) *mutation {
 	m.apply = func(b *history.Batch) *history.Batch {
 		packets := l.rows(b).packets
 		for i := range packets {
-			if p := &packets[i]; last.kind == otherPacket && p.kind == pubrelPacket && p.toClient && l.canJudge(verdict.SDK, p) && !l.disturbed(p.time, p.time) {
+			if p := &packets[i]; last.kind == otherPacket && p.kind == pubrelPacket && p.toClient && p.id > 0 && l.canJudge(verdict.SDK, p) && !l.disturbed(p.time, p.time) {
 				last = *p
 			}
 		}
@@ -135,13 +149,15 @@ func refusePubrel(ctx Context) *mutation {
 		}
 		m.did = sentence("had %s end %d connections on PUBREL", l.process(last.process), refusedPubrels)
 		for n := range int32(refusedPubrels) {
-			e := history.Event{
-				Index: last.row, Call: history.None, Time: time.Duration(last.time), Process: last.process, Conn: 1<<20 + n, Kind: history.KindPacket, Via: history.ViaTap,
-				Text: history.PacketPubrel, Node: history.None, Stream: history.None, Seq: history.None, ID: last.id, Flags: history.FlagToClient,
+			for _, e := range []history.Event{
+				{Text: history.PacketConnack, ID: history.None, Flags: history.FlagToClient | history.FlagSessionPresent},
+				{Text: history.PacketPubrel, ID: last.id, Flags: history.FlagToClient},
+				{Text: history.PacketClosed, ID: history.None},
+			} {
+				e.Index, e.Call, e.Time, e.Kind, e.Via = last.row, history.None, time.Duration(last.time), history.KindPacket, history.ViaTap
+				e.Process, e.Conn, e.Node, e.Stream, e.Seq = last.process, 1<<20+n, history.None, history.None, history.None
+				events = append(events, e)
 			}
-			events = append(events, e)
-			e.Text, e.Flags, e.ID = history.PacketClosed, 0, history.None
-			events = append(events, e)
 		}
 		return events
 	}

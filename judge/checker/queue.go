@@ -12,12 +12,12 @@ import (
 // of messages of QoS 1 and 2 for a client that is away or slow. Only messages that came
 // in the end have waited in a queue; a lost one was in none.
 type queues struct {
-	limit  int64     // messages of one session; 0: none. Where it is not known, as few as it may be.
-	window int64     // messages on their way to a client that the limit may count; never: not known
-	known  bool      // the limit is this broker's, and not what some have
-	newest bool      // the broker drops the newest message; otherwise it may drop the oldest
-	got    []bitmap  // by pair
-	taken  [][]int64 // times of first deliveries of QoS 1 and 2, by process
+	limit  int64      // messages of one session; 0: none. Where it is not known, as few as it may be.
+	window int64      // messages on their way to a client that the limit may count; never: not known
+	known  bool       // the limit is this broker's, and not what some have
+	newest bool       // the broker drops the newest message; otherwise it may drop the oldest
+	got    []bitmap   // by pair
+	taken  [][]uint32 // milliseconds of first deliveries of QoS 1 and 2, by process
 }
 
 // fewestKept is how many messages a broker of which nothing is known may keep for a
@@ -26,6 +26,9 @@ const fewestKept = 50
 
 // slot is the step of time in which queues are looked at.
 const slot = int64(100e6)
+
+// millisecond is one in nanoseconds.
+const millisecond = int64(1e6)
 
 // answering is the time in which a client's acknowledgement reaches the broker.
 const answering = 2 * slot
@@ -41,7 +44,7 @@ func newQueues(ctx Context, r *route) *queues {
 		q.limit = fewestKept
 	}
 	if q.limit > 0 {
-		q.got, q.taken = make([]bitmap, len(r.pairs)), make([][]int64, len(ctx.Tables.Processes))
+		q.got, q.taken = make([]bitmap, len(r.pairs)), make([][]uint32, len(ctx.Tables.Processes))
 	}
 	return q
 }
@@ -52,34 +55,44 @@ func (q *queues) add(b *history.Batch, r *route, delivered []delivery) {
 	}
 	for _, d := range delivered {
 		if d.pair >= 0 && r.pairs[d.pair].sent > 0 && q.got[d.pair].add(d.seq) {
-			q.taken[b.Process[d.i]] = append(q.taken[b.Process[d.i]], b.Time[d.i])
+			q.taken[b.Process[d.i]] = append(q.taken[b.Process[d.i]], uint32(b.Time[d.i]/millisecond+1))
 		}
 	}
 }
 
 // A filling is what waits in the queue of a process as time passes.
 type filling struct {
-	came, taken []int64 // times at which messages came to the queue, and to the client
-	away        []leave
+	came, taken []int64          // times at which messages came to the queue, and to the client
+	away        []leave          // of the client
+	faults      []history.Window // that may keep its acknowledgements from the broker
 	// How many came and were taken, and of how many the broker has the acknowledgement; leaves that
 	// are over.
 	c, t, answered, gone int
 }
 
 func (l *ledger) filling(process int32) *filling {
-	taken := slices.Clone(l.queues.taken[process])
-	slices.Sort(taken)
-	return &filling{came: l.waited(process), taken: taken, away: l.leaves(process, 0)}
+	f := &filling{came: l.waited(process), away: l.leaves(process, 0), faults: l.windowsOf(process)}
+	for _, ms := range l.queues.taken[process] {
+		f.taken = append(f.taken, int64(ms)*millisecond)
+	}
+	slices.Sort(f.taken)
+	return f
 }
 
 // at moves on to a time. It returns how many messages have not come to the client, and how many of
-// the others it may not have acknowledged. A client that is away acknowledges nothing.
+// the others it may not have acknowledged. An absent client acknowledges nothing. A fault may keep an
+// acknowledgement from the broker.
 func (f *filling) at(now int64) (waiting, unanswered int64) {
 	heard := now
 	for ; f.gone < len(f.away) && f.away[f.gone].to+answering <= now; f.gone++ {
 	}
 	if f.gone < len(f.away) {
 		heard = min(now, f.away[f.gone].from)
+	}
+	for _, w := range f.faults {
+		if int64(w.Start) <= heard && now < int64(w.End)+answering {
+			heard = int64(w.Start)
+		}
 	}
 	f.c, f.t, f.answered = passed(f.came, f.c, now+1), passed(f.taken, f.t, now), passed(f.taken, f.answered, heard-answering)
 	return int64(f.c - f.t), int64(f.t - f.answered)
@@ -105,13 +118,18 @@ func (f *filling) slots() int64 {
 }
 
 // room returns why a queue has no room: full, unconfirmed, maybeFull, or none.
-func (q *queues) room(waiting, sent int64) reason {
+func (q *queues) room(f *filling, now int64) reason {
+	waiting, unanswered := f.at(now)
+	most := unanswered // counted by the limit, besides those that wait
+	if q.window != never {
+		unanswered, most = min(unanswered, q.window), min(int64(f.t), q.window)
+	}
 	switch {
 	case !q.known && waiting >= q.limit:
 		return maybeFull
-	case !q.known || waiting+min(sent, q.window) < q.limit:
+	case !q.known || waiting+most < q.limit:
 		return none
-	case waiting >= q.limit, q.window != never:
+	case waiting >= q.limit, q.window != never && waiting+unanswered >= q.limit:
 		return full
 	}
 	return unconfirmed
@@ -125,26 +143,26 @@ func (q *queues) room(waiting, sent int64) reason {
 // and went within a slot does not count: at a high rate it would excuse every loss.
 func (l *ledger) lacks(process int32) []reason {
 	q, f := l.queues, l.filling(process)
-	all, now, began, filled := make([]reason, f.slots()), none, 0, 0
+	all, now, began, filled, as := make([]reason, f.slots()), none, 0, 0, none
 	for i := range all {
 		end, taken := int64(i+1)*slot, f.t
 		if q.known {
 			all[i] = now
 			for f.c < len(f.came) && f.came[f.c] < end {
-				all[i] = surest(all[i], q.room(f.at(f.came[f.c])))
+				all[i] = surest(all[i], q.room(f, f.came[f.c]))
 			}
 		}
-		waiting, sent := f.at(end)
-		if now = q.room(waiting, sent); waiting <= 0 && f.t > taken {
-			began = i
+		if now = q.room(f, end); f.c <= f.t && f.t > taken {
+			began, as = i, none
 		}
-		all[i] = surest(all[i], now)
-		if all[i] != none && !q.newest {
-			for ; filled < i; filled++ {
-				if filled >= began {
-					all[filled] = surest(all[filled], all[i])
-				}
-			}
+		if all[i] = surest(all[i], now); all[i] == none || q.newest {
+			continue
+		}
+		if surest(as, all[i]) != as {
+			filled, as = began, all[i]
+		}
+		for filled = max(filled, began); filled < i; filled++ {
+			all[filled] = surest(all[filled], as)
 		}
 	}
 	return all

@@ -633,6 +633,23 @@ func TestWireClaims(t *testing.T) {
 				s.toClient(sub, "pubrel", 100).disconnect(sub).connect(sub, true)
 			}
 		}, unknown, "no client"},
+		{"each connection ends behind another packet", "sdk-pubcomp", func(s *story) {
+			for range 3 {
+				s.toClient(sub, "pubrel", 100).toClient(sub, "disconnect", 0).packet(sub, "closed", 0).add(blank(history.KindDisconnect, sub))
+				s.connect(sub, true)
+			}
+		}, unknown, "no client"},
+		{"PUBREL comes before CONNACK each time", "sdk-pubcomp", func(s *story) {
+			for n := range int32(3) {
+				s.packet(sub, "connect", 0, onConn(n+1)).toClient(sub, "pubrel", 100, onConn(n+1)).packet(sub, "closed", 0, onConn(n+1))
+			}
+		}, unknown, "no client"},
+		{"each connection ends on PUBREL, in a session of its own", "sdk-pubcomp", func(s *story) {
+			for range 3 {
+				s.toClient(sub, "pubrel", 100).packet(sub, "closed", 0).add(blank(history.KindDisconnect, sub))
+				s.connect(sub, false)
+			}
+		}, unknown, "no client"},
 		{"each connection ends on PUBREL, under a fault", "sdk-pubcomp", func(s *story) {
 			s.fault(20 * time.Second)
 			for range 3 {
