@@ -221,7 +221,7 @@ func (d *JobDir) Admit(by keeper.Start) error {
 // rewrite writes what the job is once more.
 func (d *JobDir) rewrite() error {
 	if err := reports.WriteJSON(filepath.Join(d.Dir, jobFile), d.Job); err != nil {
-		return fmt.Errorf("go on with %s: %w", d.ID(), err)
+		return fmt.Errorf("resume %s: %w", d.ID(), err)
 	}
 	return nil
 }
@@ -260,7 +260,7 @@ func (d *JobDir) forgetUnmade() error {
 		text.Write(append(line, '\n'))
 	}
 	if err := reports.WriteFile(filepath.Join(d.Dir, trialsFile), text.Bytes()); err != nil {
-		return fmt.Errorf("go on with %s: %w", d.ID(), err)
+		return fmt.Errorf("resume %s: %w", d.ID(), err)
 	}
 	d.Trials = made
 	return nil

@@ -68,9 +68,8 @@ type Backend struct {
 	// became of a frozen one, by its name, its hash or latest.
 	FreezePlan func(ctx context.Context, text string, limits envelope.Envelope, by keeper.Caller) (plan.Status, error)
 	Plan       func(ref string) (plan.Status, error)
-	// BeginJob begins a replay or a reduction in a process of its own, or joins the
-	// same one that did not end. Job finds one by its id; ResumeJob goes on with one
-	// on which nobody works.
+	// BeginJob begins a job in a process of its own, or joins the same one that did not
+	// end. Job finds a job by its id; ResumeJob resumes a job without a process.
 	BeginJob  func(ask jobs.Ask) (*campaigns.JobDir, error)
 	Job       func(id string) (*campaigns.JobDir, bool)
 	ResumeJob func(jobDir *campaigns.JobDir, by jobs.Ask) error

@@ -39,6 +39,13 @@ type Runner struct {
 	Stop func(ctx context.Context, client *keeper.Client, caller keeper.Caller) error
 }
 
+// Say tells progress, if it is wanted.
+func (r Runner) Say(line string) {
+	if r.Tell != nil {
+		r.Tell(line)
+	}
+}
+
 // Start refuses parts that do not fit together, fetches and builds the driver and the broker, and
 // starts the experiment.
 func (r Runner) Start(ctx context.Context, start keeper.Start) (client *keeper.Client, err error) {

@@ -31,16 +31,13 @@ type Options struct {
 	Seed     uint64
 	Parallel int // checks at once; 0: the default
 	Wait     time.Duration
-	Say      func(line string)
+	Say      func(line string)                         // gets progress
 	Tell     func(done, all int, r conformance.Result) // of each check as it ends; may be nil
 }
 
 // Run starts the broker, or uses the one that is there, and makes the checks. If some were not made,
 // the report comes with the error: they are undecided in it.
 func Run(ctx context.Context, o Options) (report Report, err error) {
-	if o.Wait < 100*time.Millisecond || o.Parallel < 0 {
-		return report, fmt.Errorf("conformance: --wait is %v and --parallel %d; set --wait to 100ms or more, --parallel to 1 or more", o.Wait, o.Parallel)
-	}
 	statements, err := o.statements()
 	if err != nil {
 		return report, err
@@ -89,8 +86,17 @@ func (o Options) counting(all int) func(conformance.Result) {
 	}
 }
 
+// Check returns an error for options that cannot be.
+func (o Options) Check() error {
+	_, err := o.statements()
+	return err
+}
+
 // statements are those asked for.
 func (o Options) statements() ([]conformance.Statement, error) {
+	if o.Wait < 100*time.Millisecond || o.Parallel < 0 {
+		return nil, fmt.Errorf("conformance: --wait is %v and --parallel %d; set --wait to 100ms or more, --parallel to 1 or more", o.Wait, o.Parallel)
+	}
 	version := map[string]conformance.Version{contract.MQTT3: conformance.V311, contract.MQTT5: conformance.V5, contract.MQ9: conformance.MQ9}[o.Protocol]
 	if version == 0 && o.Protocol != "" {
 		return nil, fmt.Errorf("conformance: --protocol is %q, expected %s, %s or %s", o.Protocol, contract.MQTT3, contract.MQTT5, contract.MQ9)

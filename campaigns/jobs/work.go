@@ -111,7 +111,7 @@ func carryOut(ctx context.Context, r attempt.Runner, jobDir *campaigns.JobDir) (
 			return variationsOf(recipe, "")
 		},
 		JoinSeries: func(run string, s reports.Series) error { return reports.JoinSeries(runDir(run), s) },
-		Tell:       r.Tell,
+		Tell:       r.Say,
 	}
 	switch jobDir.Job.Kind {
 	case campaigns.Reduce:

@@ -3,6 +3,7 @@
 package matrices
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,7 +83,7 @@ func Open(ctx context.Context, r attempt.Runner, ask Ask) (*campaigns.Store, err
 		return nil, err
 	}
 	if s != nil {
-		r.Tell(fmt.Sprintf("resuming %s, begun %s; --fresh starts over", s.ID(), s.Started.Local().Format("01-02 15:04")))
+		r.Say(fmt.Sprintf("resuming %s, begun %s; --fresh starts over", s.ID(), s.Started.Local().Format("01-02 15:04")))
 		return s, nil
 	}
 	return create(r.Dir, plan)
@@ -98,10 +99,11 @@ func create(dir string, plan campaigns.Plan) (*campaigns.Store, error) {
 }
 
 // Run makes the runs of a matrix that is locked, and notes it in their reports. Limits are those of the
-// ask, with the jobs that the plan allows. If ctx ends, the matrix can be resumed.
+// ask, with the jobs that the plan allows. If ctx ends before the matrix, the error is that of ctx, and
+// the matrix can be resumed.
 func Run(ctx context.Context, r attempt.Runner, store *campaigns.Store, ask Ask, show Show) (campaigns.Comparison, error) {
 	c, err := campaigns.NewMatrix(store, workOf(r, store, ask.Out, show), ask.Limits).Run(ctx)
-	if err != nil || ctx.Err() != nil {
+	if err := cmp.Or(ctx.Err(), err); err != nil {
 		return c, err
 	}
 	return c, join(r.Dir, store)

@@ -137,7 +137,7 @@ func named(f finding.Finding) bool {
 }
 
 // unsealed says on a page that no seal covers it.
-const unsealed = "\n---\n\nNo seal covers this page. The machine that published it made it of its runs. The runs published with it are sealed: `rmq-mcp verify` in a copy.\n"
+const unsealed = "\n---\n\nNo seal covers this page. It was made of runs, on the machine that published it. The runs published with it are sealed: `rmq-mcp verify` in a copy.\n"
 
 // addMatrices adds the matrices that some runs are of.
 func (b *pages) addMatrices() error {

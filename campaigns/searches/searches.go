@@ -19,6 +19,7 @@ import (
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/build"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -101,6 +102,9 @@ func Open(ctx context.Context, r attempt.Runner, ask Ask, show Show) (*campaigns
 	return campaigns.NewSearch(r.Dir, plan, time.Now())
 }
 
+// longestDetail is how much of a reason one line shows.
+const longestDetail = 240
+
 // Run makes the runs of a campaign that is locked, and its reductions.
 func Run(ctx context.Context, r attempt.Runner, s *campaigns.Search, ask Ask, show Show) error {
 	return s.Run(ctx, ask.backend(r, s, show))
@@ -119,7 +123,7 @@ func (ask Ask) backend(r attempt.Runner, s *campaigns.Search, show Show) campaig
 			show.Building(fmt.Sprintf("run %d, %.0f min so far: %s", n, s.SpentS()/60, title))
 		},
 		Ends: show.Ends,
-		Tell: show.Detail,
+		Tell: func(text string) { show.Detail(plain.Cut(plain.Line(text), longestDetail)) },
 	}
 	if ask.Keep == KeepFindings {
 		backend.Passed = func(run string) error { return campaigns.Slim(runDir(run)) }

@@ -122,7 +122,7 @@ func (a *app) runCampaign(ctx context.Context, out io.Writer, ask campaignAsk) (
 func (d *matrixDisplay) search() searches.Show {
 	return searches.Show{
 		Say:       func(line string) { d.say("%s", line) },
-		Detail:    func(line string) { d.say("     %s", short(line)) },
+		Detail:    func(line string) { d.say("     %s", line) },
 		Building:  d.building,
 		Installed: d.installed,
 		Ends:      func(r campaigns.Round) { d.say("%s", roundLine(d.paint, r)) },

@@ -66,8 +66,8 @@ func (a *app) conformance() *cobra.Command {
 // conform starts the broker, runs the checks and prints what they say.
 func (a *app) conform(ctx context.Context, out io.Writer, f conforming) error {
 	say := sayTo(out, f.asJSON || f.markdown)
-	var err error
-	if f.Cluster.Version != "" {
+	err := f.Check()
+	if err == nil && f.Cluster.Version != "" {
 		f.Dir, err = a.state()
 	}
 	if err == nil {

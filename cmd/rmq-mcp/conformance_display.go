@@ -17,6 +17,7 @@ import (
 type ticker struct {
 	w        io.Writer
 	terminal bool
+	drawn    bool
 	bad      int
 }
 
@@ -30,6 +31,7 @@ func (t *ticker) tell(done, all int, r conformance.Result) {
 		t.bad++
 	}
 	if t.terminal {
+		t.drawn = true
 		fmt.Fprintf(t.w, "\r\x1b[K%d of %d, %d violations: %s", done, all, t.bad, r.Name)
 	} else if r.Verdict == conformance.Violates || r.Verdict == conformance.Undecided {
 		fmt.Fprintf(t.w, "%s %s %s %s: %s\n", r.Verdict, r.Name, r.Version.Protocol(), r.Cite(), short(r.Why))
@@ -37,7 +39,7 @@ func (t *ticker) tell(done, all int, r conformance.Result) {
 }
 
 func (t *ticker) end() {
-	if t.terminal {
+	if t.drawn {
 		fmt.Fprint(t.w, "\r\x1b[K")
 	}
 }

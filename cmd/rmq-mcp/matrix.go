@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -98,7 +99,7 @@ func (a *app) runMatrix(ctx context.Context, out io.Writer, ask matrices.Ask) (c
 	r.Tell = nil
 	c, err = matrices.Run(ctx, r, store, ask, matrices.Show{Building: show.building, Installed: show.installed, Tell: show.tell})
 	show.close()
-	if ctx.Err() != nil {
+	if err != nil && errors.Is(err, ctx.Err()) {
 		fmt.Fprintf(out, "stopped; `rmq-mcp matrix --resume` resumes it\n")
 		return c, exit(exitUndecided)
 	}
