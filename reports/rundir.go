@@ -50,6 +50,18 @@ func Open(dir string) (*RunDir, error) {
 // Evidence is the directory of what was recorded.
 func (d *RunDir) Evidence() string { return filepath.Join(d.Path, EvidenceDir) }
 
+// Processes are the names of the run's clients; none if nothing was recorded.
+func (d *RunDir) Processes() (names []string) {
+	tables, _, err := history.ReadTables(d.Evidence())
+	if err != nil {
+		return nil
+	}
+	for _, p := range tables.Processes {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
 func checkRunDir(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/attempt"
+	"github.com/robustmq/rmq-mcp/campaigns/catalog"
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
 	"github.com/robustmq/rmq-mcp/campaigns/jobs"
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
@@ -13,7 +14,6 @@ import (
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
-	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
@@ -44,7 +44,7 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 		Scenario:  scenarioText,
 		Preflight: func(ctx context.Context) (experiment.Preflight, error) { return experiment.Look(ctx, argv), nil },
 		Push:      pushReport,
-		Series:    judgeSeries,
+		Series:    campaigns.JudgeSeries,
 		Compare:   compareRuns,
 		FreezePlan: func(ctx context.Context, text string, limits envelope.Envelope, by keeper.Caller) (plan.Status, error) {
 			return looked(dir)(plan.SiteOf("", &limits).Freeze(ctx, dir, []byte(text), "", by))
@@ -57,8 +57,8 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 	if b.Library, err = scenarios.Names(); err != nil {
 		return tools.Backend{}, err
 	}
-	for _, k := range faults.Catalog() {
-		b.Faults = append(b.Faults, k.Type)
+	for _, f := range catalog.Faults() {
+		b.Faults = append(b.Faults, f.Type)
 	}
 	for _, sdk := range clients.SDKs() {
 		b.SDKs = append(b.SDKs, sdk.String())

@@ -65,7 +65,7 @@ func (a *app) injectFaults(ctx context.Context, out io.Writer, o doctor.Options,
 	case asJSON:
 		err = writeJSON(out, rows)
 	case markdown:
-		writeFaultTable(out, rows)
+		doctor.Markdown(out, rows)
 	}
 	fmt.Fprintf(say, "\n%s\n", doctor.Summary(rows))
 	if err != nil {

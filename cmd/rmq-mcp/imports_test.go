@@ -81,6 +81,9 @@ func TestImports(t *testing.T) {
 		{[]string{"judge"}, "context", nil},
 		{[]string{"faults", "cluster", "clients", "experiment"}, module + "judge/checker", nil}, // the half that acts does not ask the half that judges
 		{[]string{"faults", "cluster", "clients", "experiment", "scenarios"}, module + "judge/verdict", []string{"experiment/keeper"}}, // that returns what was decided
+		{[]string{"cmd/rmq-mcp"}, module + "history", nil}, // a command asks the packages that know
+		{[]string{"cmd/rmq-mcp"}, module + "faults", nil},
+		{[]string{"cmd/rmq-mcp"}, module + "judge/checker", nil},
 		{[]string{"clients/contract"}, "github.com", nil},                                         // a Go driver is built from it and from little else
 		{[]string{"clients/drivers"}, module + "internal", []string{"clients/drivers/go/native"}}, // that is made with this binary alone
 	}

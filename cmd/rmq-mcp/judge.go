@@ -1,16 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
-	"github.com/robustmq/rmq-mcp/clients/contract"
-	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -26,7 +22,7 @@ func (a *app) judge() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			attempts, err := judgeDirs(dirs)
+			attempts, err := campaigns.Attempts(dirs)
 			if err != nil {
 				return err
 			}
@@ -75,75 +71,6 @@ func (s sheet) repetitions(dirs []string) error {
 	}
 	s.row(s.faint, labels, "series", fmt.Sprintf("this is the run alone; with its repetitions it is %s: rmq-mcp judge %s", series.State, strings.Join(series.Runs, " ")))
 	return nil
-}
-
-// judgeDirs judges each run by its evidence alone; nothing is written.
-func judgeDirs(dirs []string) ([]verdict.Attempt, error) {
-	var attempts []verdict.Attempt
-	for _, dir := range dirs {
-		run, err := campaigns.ReadUnsealed(dir)
-		if err != nil {
-			return nil, err
-		}
-		attempts = append(attempts, run.Attempt())
-	}
-	return attempts, sameExperiment(dirs)
-}
-
-// judgeSeries judges runs as repetitions of one experiment.
-func judgeSeries(dirs []string) (verdict.Verdict, error) {
-	attempts, err := judgeDirs(dirs)
-	if err != nil {
-		return verdict.Verdict{}, err
-	}
-	return verdict.Series(attempts), nil
-}
-
-// sameExperiment is an error where runs are no repetitions of each other: what
-// one scenario, build or SDK does proves nothing of another.
-func sameExperiment(dirs []string) error {
-	var first []aspect
-	for _, dir := range dirs {
-		d, err := reports.Open(dir)
-		if err != nil {
-			return err
-		}
-		if len(dirs) > 1 && d.Run.Scenario == "" {
-			return fmt.Errorf("judge: %s was explored by hand and repeats nothing; judge it alone", dir)
-		}
-		now := aspects(d.Run)
-		if first == nil {
-			first = now
-		}
-		if differs := differing(first, now); differs != "" {
-			return fmt.Errorf("judge: a series repeats one scenario on one broker; %s and %s differ in %s; judge each alone", dirs[0], dir, differs)
-		}
-	}
-	return nil
-}
-
-// An aspect is a part of how a run is made that its repetitions have too.
-type aspect struct{ name, value string }
-
-func aspects(r *history.Run) []aspect {
-	b := campaigns.BrokerOf(r.Cluster)
-	return []aspect{
-		{"scenario", r.Name()}, {"text of the scenario", fmt.Sprintf("%.8s", r.ScenarioSHA)}, {"faults left out", strings.Join(r.LeftOut, ", ")}, {"spread of clients over nodes", fmt.Sprint(r.Spread)},
-		{"load", r.Lowered}, {"tier", r.Tier}, {"budget", fmt.Sprintf("%+v", r.Budget)}, {"protocol", r.Protocol}, {"transport", cmp.Or(r.Transport, contract.TCP)}, {"SDK", r.SDK},
-		{"broker", b.String()}, {"endpoints", b.At}, {"build", fmt.Sprintf("%.8s", r.Cluster.BinarySHA)}, {"image", r.Cluster.Image},
-		{"nodes", strconv.Itoa(b.Nodes)}, {"profile", b.Profile}, {"runtime", b.Runtime}, {"settings", b.Differs},
-	}
-}
-
-// differing names the aspects in which two runs differ, "" for none.
-func differing(a, b []aspect) string {
-	var list []string
-	for i := range a {
-		if a[i] != b[i] {
-			list = append(list, fmt.Sprintf("%s (%s; %s)", a[i].name, cmp.Or(a[i].value, "none"), cmp.Or(b[i].value, "none")))
-		}
-	}
-	return strings.Join(list, ", ")
 }
 
 // exitFor is nil for a pass.

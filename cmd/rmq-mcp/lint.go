@@ -6,10 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/robustmq/rmq-mcp/skills"
+	"github.com/robustmq/rmq-mcp/tools"
 )
 
 func (a *app) lint() *cobra.Command {
@@ -36,7 +38,7 @@ func lintSkills(out io.Writer, paths []string) error {
 	if err != nil {
 		return err
 	}
-	words, err := vocabulary()
+	words, err := tools.Vocabulary(isCommand)
 	if err != nil {
 		return err
 	}
@@ -85,4 +87,24 @@ func skillFolders(paths []string) (folders []skillFolder, err error) {
 		folders = append(folders, skillFolder{s.Name, sub})
 	}
 	return folders, err
+}
+
+// isCommand says what is wrong with a command line. Its arguments are looked at
+// where there are any.
+func isCommand(line string) error {
+	cmd, rest, err := newRoot().Find(strings.Fields(line)[1:])
+	if err != nil {
+		return err
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		return fmt.Errorf("%w; `%s --help` lists the flags", err, cmd.CommandPath())
+	}
+	args := cmd.Flags().Args()
+	if len(args) == 0 {
+		return nil
+	}
+	if cmd.HasSubCommands() && args[0] == strings.ToLower(args[0]) && !strings.Contains(args[0], ".") {
+		return fmt.Errorf("no command %q; `%s --help` lists all", args[0], cmd.CommandPath())
+	}
+	return cmd.ValidateArgs(args)
 }

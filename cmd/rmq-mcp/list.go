@@ -9,12 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/robustmq/rmq-mcp/campaigns/catalog"
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
-	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/plain"
-	"github.com/robustmq/rmq-mcp/judge/checker"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
@@ -103,23 +102,13 @@ func (a *app) listRuns() (any, [][]string, error) {
 	return rows, table, err
 }
 
-// A claimLine is one claim in a list.
-type claimLine struct {
-	verdict.Claim
-	Category  checker.Category `json:"category"`
-	Checker   string           `json:"checker"`
-	Protocols []string         `json:"protocols"`
-}
-
 func listClaims() (any, [][]string, error) {
-	lines := []claimLine{}
+	claims := catalog.Claims()
 	table := [][]string{{"CLAIM", "WHOSE", "PROTOCOLS", "PROMISE"}}
-	for _, e := range checker.All {
-		lines = append(lines, claimLine{Claim: e.Claim, Category: e.Category, Checker: e.Checker, Protocols: e.Protocols})
-		whose := cmp.Or(e.Claim.Of, verdict.Broker)
-		table = append(table, []string{e.Claim.Name, string(whose), strings.Join(e.Protocols, ", "), fmt.Sprintf("%s (%s)", e.Claim.Text, e.Claim.Source)})
+	for _, c := range claims {
+		table = append(table, []string{c.Name, string(cmp.Or(c.Of, verdict.Broker)), strings.Join(c.Protocols, ", "), fmt.Sprintf("%s (%s)", c.Text, c.Source)})
 	}
-	return lines, table, nil
+	return claims, table, nil
 }
 
 func listSDKs() (any, [][]string, error) {
@@ -135,27 +124,13 @@ func listSDKs() (any, [][]string, error) {
 	return sdks, table, nil
 }
 
-// A faultLine is one type of fault in a list.
-type faultLine struct {
-	Type    string   `json:"type"`
-	Family  string   `json:"family"`
-	Summary string   `json:"summary"`
-	Targets []string `json:"targets"`
-	Params  []string `json:"params"`
-}
-
 func listFaults() (any, [][]string, error) {
-	lines := []faultLine{}
+	all := catalog.Faults()
 	table := [][]string{{"FAULT", "TARGETS", "WHAT"}}
-	for _, k := range faults.Catalog() {
-		line := faultLine{Type: k.Type, Family: k.Family, Summary: k.Summary, Targets: k.Targets, Params: []string{}}
-		for _, p := range k.Parameters() {
-			line.Params = append(line.Params, fmt.Sprintf("%s (default %v): %s", p.Name, p.Default, p.Doc))
-		}
-		lines = append(lines, line)
-		table = append(table, []string{k.Type, strings.Join(k.Targets, ", "), k.Summary})
+	for _, f := range all {
+		table = append(table, []string{f.Type, strings.Join(f.Targets, ", "), f.Summary})
 	}
-	return lines, table, nil
+	return all, table, nil
 }
 
 // printTable prints lines in columns. A terminal that is narrower gets the last column wrapped.

@@ -22,7 +22,6 @@ import (
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
-	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
@@ -354,25 +353,13 @@ func conclude(say io.Writer, run string, stopped, verbose bool) (*reports.Summar
 	if verbose {
 		s.whole(v)
 	} else {
-		s.brief(v, processes(d))
+		s.brief(v, d.Processes())
 	}
 	s.row(s.faint, labels, "report", filepath.Join(run, reports.MarkdownFile))
 	if !stopped && len(d.Harness) > 0 && v.State.ExitCode() == exitUndecided {
 		return nil, fmt.Errorf("%s; logs and record are in %s", strings.Join(d.Harness, "; "), run)
 	}
 	return summary, nil
-}
-
-// processes are the names of a run's clients; none if nothing was recorded.
-func processes(d *reports.RunDir) (names []string) {
-	tables, _, err := history.ReadTables(d.Evidence())
-	if err != nil {
-		return nil
-	}
-	for _, p := range tables.Processes {
-		names = append(names, p.Name)
-	}
-	return names
 }
 
 // next names the commands that lead on from runs, the newest last.

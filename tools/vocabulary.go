@@ -1,26 +1,25 @@
-package main
+package tools
 
 import (
-	"fmt"
 	"reflect"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/campaigns/catalog"
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
-	"github.com/robustmq/rmq-mcp/judge/checker"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/scenarios"
 	"github.com/robustmq/rmq-mcp/skills"
-	"github.com/robustmq/rmq-mcp/tools"
 )
 
-// vocabulary is what this program calls things.
-func vocabulary() (skills.Vocabulary, error) {
+// Vocabulary is the names of this program, for texts that agents read. Command says what is wrong with
+// a command line.
+func Vocabulary(command func(line string) error) (skills.Vocabulary, error) {
 	words := []string{"true", "false", "disk", "clock", "tap", "example", "latest"} // values that no schema lists
-	for _, t := range tools.All(tools.Backend{}, envelope.Envelope{}) {
+	for _, t := range All(Backend{}, envelope.Envelope{}) {
 		more, err := t.Words()
 		if err != nil {
 			return skills.Vocabulary{}, err
@@ -45,7 +44,7 @@ func vocabulary() (skills.Vocabulary, error) {
 	words = append(words, fields(reflect.TypeFor[plan.Plan]())...)
 	words = append(words, fields(reflect.TypeFor[scenarios.Scenario]())...)
 	words = append(words, fields(reflect.TypeFor[scenarios.Tier]())...)
-	v := skills.Vocabulary{Names: map[string]bool{}, Command: isCommand}
+	v := skills.Vocabulary{Names: map[string]bool{}, Command: command}
 	for _, w := range words {
 		v.Names[w] = true
 	}
@@ -65,8 +64,8 @@ func faultWords() (words []string) {
 
 // judgeWords are the claims and all that a judge may answer.
 func judgeWords() (words []string) {
-	for _, e := range checker.All {
-		words = append(words, e.Claim.Name, string(e.Category), e.Checker)
+	for _, c := range catalog.Claims() {
+		words = append(words, c.Name, string(c.Category), c.Checker)
 	}
 	for _, row := range verdict.States {
 		words = append(words, string(row.State))
@@ -100,24 +99,4 @@ func fields(t reflect.Type) (names []string) {
 		}
 	}
 	return names
-}
-
-// isCommand says what is wrong with a command line. Its arguments are looked at
-// where there are any.
-func isCommand(line string) error {
-	cmd, rest, err := newRoot().Find(strings.Fields(line)[1:])
-	if err != nil {
-		return err
-	}
-	if err := cmd.ParseFlags(rest); err != nil {
-		return fmt.Errorf("%w; `%s --help` lists the flags", err, cmd.CommandPath())
-	}
-	args := cmd.Flags().Args()
-	if len(args) == 0 {
-		return nil
-	}
-	if cmd.HasSubCommands() && args[0] == strings.ToLower(args[0]) && !strings.Contains(args[0], ".") {
-		return fmt.Errorf("no command %q; `%s --help` lists all", args[0], cmd.CommandPath())
-	}
-	return cmd.ValidateArgs(args)
 }
