@@ -21,13 +21,9 @@ func (a *app) compare() *cobra.Command {
 			"Exit status: 0 nothing deviates, 1 something is broken, 2 that could not be told.",
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, refs []string) error {
-			var dirs []string
-			for _, ref := range refs {
-				dir, err := a.find(ref)
-				if err != nil {
-					return err
-				}
-				dirs = append(dirs, dir)
+			dirs, err := a.findAll(refs)
+			if err != nil {
+				return err
 			}
 			c, err := compareRuns(dirs)
 			if err != nil {

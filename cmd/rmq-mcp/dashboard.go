@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,7 +62,7 @@ func serveDashboard(cmd *cobra.Command, dir, address string, hosts []string) err
 	if err := site.Write(dir, pages); err != nil {
 		return err
 	}
-	handler, err := siteHandler(pages, hosts)
+	handler, err := site.Handler(pages, hosts)
 	if err != nil {
 		return err
 	}
@@ -81,67 +79,4 @@ func serveDashboard(cmd *cobra.Command, dir, address string, hosts []string) err
 		return fmt.Errorf("serve the dashboard: %w", err)
 	}
 	return nil
-}
-
-// siteHandler serves the site's files. Their types are fixed, whatever the
-// host's table says, and a browser runs no script but those of the pages' own
-// templates. A request for a foreign host name is refused, because a page on
-// another site may have pointed that name at this machine.
-func siteHandler(pages string, hosts []string) (http.Handler, error) {
-	scripts, err := site.ScriptHashes()
-	if err != nil {
-		return nil, err
-	}
-	files := http.FileServer(http.Dir(pages))
-	policy := "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; script-src " + strings.Join(scripts, " ") +
-		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !siteHost(r.Host, hosts) {
-			http.Error(w, fmt.Sprintf("host %q is not served here; start the dashboard with --host to allow it", r.Host), http.StatusForbidden)
-			return
-		}
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			w.Header().Set("Allow", "GET, HEAD")
-			http.Error(w, "this site is only read", http.StatusMethodNotAllowed)
-			return
-		}
-		h := w.Header()
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Content-Security-Policy", policy)
-		h.Set("Referrer-Policy", "no-referrer")
-		if kind := siteType(r.URL.Path); kind != "" {
-			h.Set("Content-Type", kind)
-		}
-		files.ServeHTTP(w, r)
-	}), nil
-}
-
-// siteType is the type of a file by its name; "" for a directory.
-func siteType(path string) string {
-	switch filepath.Ext(path) {
-	case ".html":
-		return "text/html; charset=utf-8"
-	case ".svg":
-		return "image/svg+xml"
-	case ".json":
-		return "application/json"
-	case ".xml":
-		return "application/atom+xml"
-	case ".zst":
-		return "application/zstd"
-	}
-	if strings.HasSuffix(path, "/") {
-		return ""
-	}
-	return "text/plain; charset=utf-8"
-}
-
-// siteHost takes addresses, which nobody else's name can stand for, this machine's
-// own name for itself, and what the operator named.
-func siteHost(host string, more []string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	}
-	return net.ParseIP(strings.Trim(name, "[]")) != nil || strings.EqualFold(name, "localhost") || slices.Contains(more, name)
 }

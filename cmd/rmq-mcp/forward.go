@@ -2,15 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"os/signal"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -37,7 +33,7 @@ func (a *app) forward() *cobra.Command {
 			defer client.Close()
 			ctx, stop := interrupted(cmd.Context())
 			defer stop()
-			return forward(ctx, cmd.OutOrStdout(), client, node, port, listen)
+			return keeper.Listen(ctx, cmd.OutOrStdout(), client, node, port, listen)
 		},
 	}
 	cmd.Flags().StringVar(&experiment, "experiment", "", "the `run` of the node, if several are live")
@@ -52,63 +48,6 @@ func nodePort(arg string) (node string, port int, err error) {
 		return "", 0, fmt.Errorf("forward: %q is not NODE:PORT, such as node-1:1883", arg)
 	}
 	return node, port, nil
-}
-
-// A dialer reaches ports inside an experiment.
-type dialer interface {
-	Forward(ctx context.Context, node string, port int) (net.Conn, error)
-}
-
-// forward listens until ctx ends, and pipes every connection to the node.
-func forward(ctx context.Context, out io.Writer, d dialer, node string, port int, address string) error {
-	// Dialled once first, so that a wrong node or port is an error now and not
-	// a connection that closes later.
-	probe, err := d.Forward(ctx, node, port)
-	if err != nil {
-		return fmt.Errorf("forward %s:%d: %w", node, port, err)
-	}
-	probe.Close()
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return fmt.Errorf("forward %s:%d: %w; choose another with --listen", node, port, err)
-	}
-	fmt.Fprintf(out, "%s -> %s:%d, until interrupted\n", listener.Addr(), node, port)
-	stop := context.AfterFunc(ctx, func() { listener.Close() })
-	defer stop()
-	for {
-		conn, err := listener.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("forward %s:%d: %w", node, port, err)
-		}
-		go pipe(ctx, conn, d, node, port)
-	}
-}
-
-func pipe(ctx context.Context, near net.Conn, d dialer, node string, port int) {
-	defer near.Close()
-	far, err := d.Forward(ctx, node, port)
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "rmq-mcp: forward %s:%d: %v\n", node, port, err)
-		return
-	}
-	defer far.Close()
-	var both sync.WaitGroup
-	both.Go(func() { copyHalf(far, near) })
-	both.Go(func() { copyHalf(near, far) })
-	both.Wait()
-}
-
-// copyHalf passes one direction on, its end included.
-func copyHalf(to, from net.Conn) {
-	_, err := io.Copy(to, from)
-	if half, ok := to.(interface{ CloseWrite() error }); ok && err == nil {
-		half.CloseWrite()
-		return
-	}
-	to.Close()
 }
 
 // live connects to an experiment that is running; "" is the only one.

@@ -1,4 +1,4 @@
-package main
+package keeper
 
 import (
 	"bufio"
@@ -27,12 +27,12 @@ func echo(t *testing.T) echoes {
 	return echoes{hosttest.Serve(t, func(conn net.Conn) { io.Copy(conn, conn) })}
 }
 
-func TestForward(t *testing.T) {
+func TestListen(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	said, say := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- forward(ctx, say, echo(t), "node-1", 1883, "127.0.0.1:0") }()
+	go func() { ended <- Listen(ctx, say, echo(t), "node-1", 1883, "127.0.0.1:0") }()
 	line, err := bufio.NewReader(said).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
@@ -59,8 +59,8 @@ func TestForward(t *testing.T) {
 	}
 }
 
-func TestForwardToNobody(t *testing.T) {
-	err := forward(t.Context(), io.Discard, echo(t), "node-9", 1883, "127.0.0.1:0")
+func TestListenToNoNode(t *testing.T) {
+	err := Listen(t.Context(), io.Discard, echo(t), "node-9", 1883, "127.0.0.1:0")
 	if err == nil || !strings.Contains(err.Error(), "node-9") {
 		t.Errorf("%v", err)
 	}

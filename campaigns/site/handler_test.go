@@ -1,4 +1,4 @@
-package main
+package site
 
 import (
 	"io"
@@ -8,13 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/robustmq/rmq-mcp/campaigns/site"
 )
 
-func TestSite(t *testing.T) {
+func TestHandler(t *testing.T) {
 	pages := t.TempDir()
-	if err := site.Write(t.TempDir(), pages); err != nil {
+	if err := Write(t.TempDir(), pages); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"n.log": "<script>alert(1)</script>", "SEAL": "{}", "t.svg": "<svg/>", "r.json": "{}", "x.log.zst": "x"} {
@@ -22,7 +20,7 @@ func TestSite(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	handler, err := siteHandler(pages, []string{"lab"})
+	handler, err := Handler(pages, []string{"lab"})
 	if err != nil {
 		t.Fatal(err)
 	}
