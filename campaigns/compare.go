@@ -19,6 +19,12 @@ type Comparison struct {
 	Passed       int                   `json:"passed"` // runs that pass
 }
 
+// CompareRuns judges runs again and compares them.
+func CompareRuns(dirs []string) (Comparison, error) {
+	cells, err := ReadAll(dirs)
+	return Compare(cells), err
+}
+
 // Compare finds the causes of the differences between runs. Runs of one
 // scenario, tier and broker are compared with each other. Runs on another
 // broker are their control. The order of the cells makes no difference.

@@ -10,6 +10,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
 	"github.com/robustmq/rmq-mcp/campaigns/jobs"
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
+	"github.com/robustmq/rmq-mcp/campaigns/publication"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
@@ -74,7 +75,7 @@ type Backend struct {
 	Job       func(id string) (*campaigns.JobDir, bool)
 	ResumeJob func(jobDir *campaigns.JobDir, by jobs.Ask) error
 	// Push publishes runs with the agent's words beside them.
-	Push func(ctx context.Context, ask Publication) (Published, error)
+	Push func(ctx context.Context, ask publication.Ask) (publication.Published, error)
 }
 
 // languages are those of the SDKs, in their order.
@@ -100,26 +101,4 @@ type ScenarioLine struct {
 type ScenarioText struct {
 	ScenarioLine
 	Text string `json:"text"` // as written: what is executed, and the prose to read
-}
-
-// A Publication is what push_report asks for: which runs, where, and the
-// agent's own words. Nothing in it decides anything.
-type Publication struct {
-	Runs        []string // run directories
-	Destination string
-	Words       reports.Words
-	Notes       []string // of the server, for the page over several runs
-	DryRun      bool
-}
-
-// Published is where a publication went, or would go.
-type Published struct {
-	Location string              `json:"location"`
-	Commit   string              `json:"commit,omitempty"`
-	Pages    []string            `json:"pages"` // in it, to read first: the overview of several runs, else the run's
-	Files    int                 `json:"files"`
-	Bytes    int64               `json:"bytes"`
-	Checks   []reports.CodeCheck `json:"code_checks,omitempty"` // whether the broker's source has the places that were named
-	Roots    map[string]string   `json:"roots,omitempty"`       // root hash of each run, by its id; of several the beginning, of many on the page alone
-	LeftOut  []string            `json:"left_out,omitempty"`    // why a page beside the runs is not there
 }

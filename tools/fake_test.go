@@ -15,6 +15,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
 	"github.com/robustmq/rmq-mcp/campaigns/jobs"
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
+	"github.com/robustmq/rmq-mcp/campaigns/publication"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
@@ -138,7 +139,7 @@ func (f *fake) Gone() <-chan struct{} { return f.gone }
 type host struct {
 	live    []*fake
 	started []keeper.Start
-	pushed  []Publication
+	pushed  []publication.Ask
 	runs    string // directory of run directories
 
 	preflight experiment.Preflight
@@ -239,9 +240,9 @@ func (h *host) backend() Backend {
 		},
 		Job:       func(id string) (*campaigns.JobDir, bool) { d, ok := h.jobDirs[id]; return d, ok && id != "new" },
 		ResumeJob: func(d *campaigns.JobDir, _ jobs.Ask) error { h.resumed = append(h.resumed, d.ID()); return nil },
-		Push: func(_ context.Context, ask Publication) (Published, error) {
+		Push: func(_ context.Context, ask publication.Ask) (publication.Published, error) {
 			h.pushed = append(h.pushed, ask)
-			return Published{Location: ask.Destination}, nil
+			return publication.Published{Location: ask.Destination}, nil
 		},
 	}
 }

@@ -7,13 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/campaigns/publication"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // PushAnswer is where a report went, or would go.
 type PushAnswer struct {
 	Answer
-	Published
+	publication.Published
 	Done bool `json:"published"` // false for a dry run
 }
 
@@ -65,14 +66,14 @@ func (a *agent) pushReport() Tool {
 		if len(dirs) == 0 {
 			return PushAnswer{}, fmt.Errorf("push_report: %s has no judged run yet; get_run with its id as run_id waits", joined(r.Runs))
 		}
-		ask := Publication{Runs: dirs, Destination: to, DryRun: in.DryRun, Notes: a.notEnded(r.Runs),
+		ask := publication.Ask{Runs: dirs, Destination: to, DryRun: in.DryRun, Notes: a.notEnded(r.Runs),
 			Words: reports.Words{Title: r.Title, Problem: r.Problem, Analysis: r.Analysis, CodePaths: r.CodePaths, ProposedSeverity: r.Severity}}
 		published, err := a.backend.Push(ctx, ask)
 		if err != nil {
 			return PushAnswer{}, fmt.Errorf("publish to %s: %w", to, err)
 		}
 		if len(dirs) > 1 {
-			published = published.overviewed()
+			published = overviewed(published)
 		}
 		what := strings.Join(append([]string{fmt.Sprintf("%s to %s", plural(len(dirs), "run"), published.Location)}, ask.Notes...), "; ")
 		if in.DryRun {
@@ -84,7 +85,7 @@ func (a *agent) pushReport() Tool {
 }
 
 // overviewed is a publication of several runs by its overview, which names all the others.
-func (p Published) overviewed() Published {
+func overviewed(p publication.Published) publication.Published {
 	p.Pages = slices.DeleteFunc(slices.Clone(p.Pages), func(page string) bool { return strings.HasPrefix(page, reports.RunsDir+"/") })
 	roots := map[string]string{}
 	for run, root := range p.Roots {

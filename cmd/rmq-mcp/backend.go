@@ -10,6 +10,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns/finding"
 	"github.com/robustmq/rmq-mcp/campaigns/jobs"
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
+	"github.com/robustmq/rmq-mcp/campaigns/publication"
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
@@ -43,9 +44,9 @@ func backendOf(dir string, grace time.Duration) (tools.Backend, error) {
 		Scenarios: scenarioLines,
 		Scenario:  scenarioText,
 		Preflight: func(ctx context.Context) (experiment.Preflight, error) { return experiment.Look(ctx, argv), nil },
-		Push:      pushReport,
+		Push:      publication.Push,
 		Series:    campaigns.JudgeSeries,
-		Compare:   compareRuns,
+		Compare:   campaigns.CompareRuns,
 		FreezePlan: func(ctx context.Context, text string, limits envelope.Envelope, by keeper.Caller) (plan.Status, error) {
 			return looked(dir)(plan.SiteOf("", &limits).Freeze(ctx, dir, []byte(text), "", by))
 		},

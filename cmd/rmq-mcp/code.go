@@ -67,24 +67,6 @@ func codeOf(dir, source string, find finding.Finder) func(context.Context, tools
 	}
 }
 
-// pushChecked publishes as pushReport does, with the places in the code that an agent names
-// checked in the source of the first run's broker. A source that does not have its version
-// checks nothing, and says why of each place.
-func pushChecked(source string) func(context.Context, tools.Publication) (tools.Published, error) {
-	return func(ctx context.Context, ask tools.Publication) (tools.Published, error) {
-		if len(ask.Words.CodePaths) > 0 && len(ask.Runs) > 0 {
-			checks, err := code.CheckForRun(ctx, source, ask.Runs[0], ask.Words.CodePaths)
-			if err != nil {
-				return tools.Published{}, err
-			}
-			ask.Words.Checks = checks
-		}
-		out, err := pushReport(ctx, ask)
-		out.Checks = ask.Words.Checks
-		return out, err
-	}
-}
-
 // printCode prints places with the line of source at each, for people.
 func printCode(w io.Writer, found code.Places) error {
 	for _, p := range found.Places {

@@ -25,7 +25,7 @@ func (a *app) compare() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			c, err := compareRuns(dirs)
+			c, err := campaigns.CompareRuns(dirs)
 			if err != nil {
 				return err
 			}
@@ -42,11 +42,6 @@ func (a *app) compare() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the comparison as JSON")
 	return cmd
-}
-
-func compareRuns(dirs []string) (campaigns.Comparison, error) {
-	cells, err := campaigns.ReadAll(dirs)
-	return campaigns.Compare(cells), err
 }
 
 // printComparison prints what runs show together, for people.

@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
+	"github.com/robustmq/rmq-mcp/campaigns/publication"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
-	"github.com/robustmq/rmq-mcp/tools"
 )
 
 // said is what a command says on both of its outputs, and its exit code.
@@ -98,7 +98,7 @@ func TestPlanHalfRun(t *testing.T) {
 	}
 
 	to := t.TempDir()
-	published, err := pushReport(t.Context(), tools.Publication{Runs: []string{filepath.Join(dir, "runs", ran.Attempts[0].RunID)}, Destination: to})
+	published, err := publication.Push(t.Context(), publication.Ask{Runs: []string{filepath.Join(dir, "runs", ran.Attempts[0].RunID)}, Destination: to})
 	if err != nil || len(published.LeftOut) > 0 {
 		t.Fatalf("publish: %q, %v", published.LeftOut, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/robustmq/rmq-mcp/campaigns/publication"
 	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/internal/secret"
@@ -73,7 +74,7 @@ func (a *app) serveMCP(ctx context.Context, s serving) error {
 		return err
 	}
 	if s.source != "" {
-		backend.Code, backend.Push = codeOf(dir, s.source, reports.FindID), pushChecked(s.source)
+		backend.Code, backend.Push = codeOf(dir, s.source, reports.FindID), publication.PushChecked(s.source)
 	}
 	journal, err := tools.OpenJournal(dir)
 	if err != nil {

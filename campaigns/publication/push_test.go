@@ -1,4 +1,4 @@
-package main
+package publication
 
 import (
 	"context"
@@ -15,12 +15,11 @@ import (
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/reports/publish"
-	"github.com/robustmq/rmq-mcp/tools"
 )
 
 // A run is published with its findings and its matrix, as all runs have them. They lead to
 // no run that is not there.
-func TestPushBeside(t *testing.T) {
+func TestPush(t *testing.T) {
 	dir, to := t.TempDir(), t.TempDir()
 	roots := map[string]string{}
 	for _, id := range []string{"1121-0107-broker-kill-9-3f2a", "1121-0108-broker-kill-9-3f2b"} {
@@ -38,8 +37,8 @@ func TestPushBeside(t *testing.T) {
 	if err := reports.WriteMatrix(filepath.Join(dir, reports.MatricesDir, m.ID), "../../runs", m); err != nil {
 		t.Fatal(err)
 	}
-	ask := tools.Publication{Runs: []string{filepath.Join(dir, reports.RunsDir, "1121-0107-broker-kill-9-3f2a")}, Destination: to, DryRun: true}
-	would, err := pushReport(context.Background(), ask)
+	ask := Ask{Runs: []string{filepath.Join(dir, reports.RunsDir, "1121-0107-broker-kill-9-3f2a")}, Destination: to, DryRun: true}
+	would, err := Push(context.Background(), ask)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +46,7 @@ func TestPushBeside(t *testing.T) {
 		t.Fatalf("a dry run wrote %v", left)
 	}
 	ask.DryRun = false
-	if did, err := pushReport(context.Background(), ask); err != nil || did.Files != would.Files {
+	if did, err := Push(context.Background(), ask); err != nil || did.Files != would.Files {
 		t.Fatalf("%d files, and %d in the dry run: %v", did.Files, would.Files, err)
 	}
 	pages := func() (pages []string) {
@@ -75,7 +74,7 @@ func TestPushBeside(t *testing.T) {
 	}
 	// Later the other run is published too, with a page over both: the way to the first stays.
 	ask.Runs, ask.Notes = append(ask.Runs, filepath.Join(dir, reports.RunsDir, "1121-0108-broker-kill-9-3f2b")), []string{"2 of 10 runs so far"}
-	if _, err := pushReport(context.Background(), ask); err != nil {
+	if _, err := Push(context.Background(), ask); err != nil {
 		t.Fatal(err)
 	}
 	if over, _ := filepath.Glob(filepath.Join(to, publish.OverviewsDir, "*.md")); len(over) != 1 {
@@ -93,7 +92,7 @@ func TestPushBeside(t *testing.T) {
 }
 
 // A campaign is published with its runs, and the site of the copy has its page.
-func TestPushBesideOfACampaign(t *testing.T) {
+func TestPushOfACampaign(t *testing.T) {
 	dir, to, out := t.TempDir(), t.TempDir(), t.TempDir()
 	const run = "1121-0107-broker-kill-9-3f2a"
 	if _, err := reports.Finish(runtest.Run{ID: run, Seconds: 1}.Record(t, filepath.Join(dir, reports.RunsDir)), runtest.Key); err != nil {
@@ -106,7 +105,7 @@ func TestPushBesideOfACampaign(t *testing.T) {
 	if err := stored.AppendJSON(filepath.Join(search.Dir, "runs.jsonl"), campaigns.Round{N: 1, RunID: run, State: verdict.PassSmoke}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pushReport(context.Background(), tools.Publication{Runs: []string{filepath.Join(dir, reports.RunsDir, run)}, Destination: to}); err != nil {
+	if _, err := Push(context.Background(), Ask{Runs: []string{filepath.Join(dir, reports.RunsDir, run)}, Destination: to}); err != nil {
 		t.Fatal(err)
 	}
 	if err := site.Write(to, out); err != nil {
@@ -119,7 +118,7 @@ func TestPushBesideOfACampaign(t *testing.T) {
 }
 
 // A finding counts no run that was changed, and a matrix says nothing else than its runs.
-func TestPushBesideOfChangedRuns(t *testing.T) {
+func TestPushOfChangedRuns(t *testing.T) {
 	dir, to := t.TempDir(), t.TempDir()
 	const good, changed = "1121-0107-broker-kill-9-3f2a", "1121-0108-broker-kill-9-3f2b"
 	roots := map[string]string{}
@@ -138,7 +137,7 @@ func TestPushBesideOfChangedRuns(t *testing.T) {
 	if err := reports.WriteMatrix(filepath.Join(dir, reports.MatricesDir, m.ID), "../../runs", m); err != nil {
 		t.Fatal(err)
 	}
-	did, err := pushReport(context.Background(), tools.Publication{Runs: []string{filepath.Join(dir, reports.RunsDir, good)}, Destination: to})
+	did, err := Push(context.Background(), Ask{Runs: []string{filepath.Join(dir, reports.RunsDir, good)}, Destination: to})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +159,7 @@ func TestPushBesideOfChangedRuns(t *testing.T) {
 }
 
 // A stored matrix that names itself by a path is published nowhere.
-func TestPushBesideOfStrangers(t *testing.T) {
+func TestPushOfStrangers(t *testing.T) {
 	dir := t.TempDir()
 	const run = "1121-0107-broker-kill-9-3f2a"
 	if _, err := reports.Finish(runtest.Run{ID: run, Lossy: true, Seconds: 12}.Record(t, filepath.Join(dir, reports.RunsDir)), runtest.Key); err != nil {
@@ -171,7 +170,7 @@ func TestPushBesideOfStrangers(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := filepath.Join(t.TempDir(), "to")
-	did, err := pushReport(context.Background(), tools.Publication{Runs: []string{filepath.Join(dir, reports.RunsDir, run)}, Destination: to})
+	did, err := Push(context.Background(), Ask{Runs: []string{filepath.Join(dir, reports.RunsDir, run)}, Destination: to})
 	if err != nil || len(did.LeftOut) != 1 || !strings.Contains(did.LeftOut[0], `it is of matrix "../../out"`) {
 		t.Errorf("a matrix that leads out: %q, %v", did.LeftOut, err)
 	}
