@@ -10,9 +10,6 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
-// longestCell is how much of a text a cell of the table has.
-const longestCell = 240
-
 // Landed reports whether the fault landed.
 func (r Row) Landed() bool { return r.Landing == history.Landed }
 
@@ -43,7 +40,7 @@ func Markdown(w io.Writer, rows []Row) {
 			landing, cmp.Or(string(r.Healed), "–"), took,
 		}
 		for i := range cells {
-			cells[i] = strings.NewReplacer("|", "\\|", "\n", " ").Replace(plain.Cut(plain.Line(cells[i]), longestCell))
+			cells[i] = plain.Cell(plain.Short(cells[i]))
 		}
 		fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/conformance"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
 // A Report is what the checks said of one broker.
@@ -147,7 +148,7 @@ func (r Report) Markdown(w io.Writer) {
 		}
 		cells := []string{"`" + r.Name + "`", r.Cite(), r.Level, verdict, r.Text + ". " + r.Why}
 		for i := range cells {
-			cells[i] = strings.NewReplacer("|", "\\|", "\n", " ").Replace(cells[i])
+			cells[i] = plain.Cell(cells[i])
 		}
 		fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
 	}

@@ -12,9 +12,6 @@ import (
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
-// longestHeadline is how much of a headline an error has.
-const longestHeadline = 240
-
 // Replay returns the job that repeats a run, and its scenario. Run is the directory of the run, binary
 // its broker if that was moved.
 func Replay(stateDir, run, binary string, times int) (campaigns.Job, string, error) {
@@ -46,7 +43,7 @@ func Blame(stateDir, run, binary, sdk string, times int) (campaigns.Job, string,
 	}
 	job := campaigns.NewJob(campaigns.Blame, r, shrink.Rule{K: 1, N: 1})
 	if len(r.Wanted) == 0 {
-		return job, "", fmt.Errorf("blame: run %s did not fail, so there is nothing to attribute: %s; `rmq-mcp list runs` shows those that did", job.RunID, plain.Cut(plain.Line(r.Headline), longestHeadline))
+		return job, "", fmt.Errorf("blame: run %s did not fail, so there is nothing to attribute: %s; `rmq-mcp list runs` shows those that did", job.RunID, plain.Short(r.Headline))
 	}
 	variations, err := variationsOf(r, sdk)
 	job.Variations = slices.Repeat(variations, times)
@@ -71,7 +68,7 @@ func Reduce(stateDir, run, binary string, want Reduction) (campaigns.Job, string
 	job := campaigns.NewJob(campaigns.Reduce, r, want.Rule)
 	job.MaxRuns, job.MaxS = want.Runs, want.Within.Seconds()
 	if len(r.Wanted) == 0 {
-		return job, "", fmt.Errorf("reduce: run %s did not fail, so there is nothing to reduce: %s; `rmq-mcp list runs` shows those that did", job.RunID, plain.Cut(plain.Line(r.Headline), longestHeadline))
+		return job, "", fmt.Errorf("reduce: run %s did not fail, so there is nothing to reduce: %s; `rmq-mcp list runs` shows those that did", job.RunID, plain.Short(r.Headline))
 	}
 	for _, c := range want.Claims {
 		if !slices.Contains(r.Wanted.Claims(), c) {

@@ -102,9 +102,6 @@ func Open(ctx context.Context, r attempt.Runner, ask Ask, show Show) (*campaigns
 	return campaigns.NewSearch(r.Dir, plan, time.Now())
 }
 
-// longestDetail is how much of a reason one line shows.
-const longestDetail = 240
-
 // Run makes the runs of a campaign that is locked, and its reductions.
 func Run(ctx context.Context, r attempt.Runner, s *campaigns.Search, ask Ask, show Show) error {
 	return s.Run(ctx, ask.backend(r, s, show))
@@ -123,7 +120,7 @@ func (ask Ask) backend(r attempt.Runner, s *campaigns.Search, show Show) campaig
 			show.Building(fmt.Sprintf("run %d, %.0f min so far: %s", n, s.SpentS()/60, title))
 		},
 		Ends: show.Ends,
-		Tell: func(text string) { show.Detail(plain.Cut(plain.Line(text), longestDetail)) },
+		Tell: func(text string) { show.Detail(plain.Short(text)) },
 	}
 	if ask.Keep == KeepFindings {
 		backend.Passed = func(run string) error { return campaigns.Slim(runDir(run)) }

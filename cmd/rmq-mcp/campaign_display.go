@@ -14,7 +14,7 @@ import (
 // roundLine is a run of a campaign as one line.
 func roundLine(p paint, r campaigns.Round) string {
 	if r.Error != "" {
-		return fmt.Sprintf("%4d %s %s: %s", r.N, p.doubt("!"), r.Title, short(r.Error))
+		return fmt.Sprintf("%4d %s %s: %s", r.N, p.doubt("!"), r.Title, plain.Short(r.Error))
 	}
 	sign, text := "?", string(r.State)
 	switch r.State.ExitCode() {
@@ -27,7 +27,7 @@ func roundLine(p paint, r campaigns.Round) string {
 		}
 	}
 	landed := fmt.Sprintf("%d of %d landed", len(r.Landed), len(r.Landed)+len(r.Missed))
-	return fmt.Sprintf("%4d %s %3.0f s  %s; %s\n         %s", r.N, p.state(r.State, sign), r.DurationS, r.Title, landed, p.state(r.State, plain.Cut(text, shortLine)))
+	return fmt.Sprintf("%4d %s %3.0f s  %s; %s\n         %s", r.N, p.state(r.State, sign), r.DurationS, r.Title, landed, p.state(r.State, plain.Cut(text, plain.ShortLine)))
 }
 
 // printCampaign prints what a campaign shows, for people.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -59,9 +60,9 @@ func printComparison(p paint, w io.Writer, c campaigns.Comparison) {
 			}
 			fmt.Fprintf(w, "  %s    %s%s\n", p.faint("fails"), claim, source)
 		}
-		fmt.Fprintf(w, "  %s\n", short(a.Text))
+		fmt.Fprintf(w, "  %s\n", plain.Short(a.Text))
 		for _, line := range a.Evidence {
-			fmt.Fprintf(w, "  %s %s\n", p.faint("evidence"), short(line))
+			fmt.Fprintf(w, "  %s %s\n", p.faint("evidence"), plain.Short(line))
 		}
 		if a.Issue != "" {
 			fmt.Fprintf(w, "  %s %s\n", p.faint("upstream"), a.Issue)

@@ -34,7 +34,7 @@ func (t *ticker) tell(done, all int, r conformance.Result) {
 		t.drawn = true
 		fmt.Fprintf(t.w, "\r\x1b[K%d of %d, %d violations: %s", done, all, t.bad, r.Name)
 	} else if r.Verdict == conformance.Violates || r.Verdict == conformance.Undecided {
-		fmt.Fprintf(t.w, "%s %s %s %s: %s\n", r.Verdict, r.Name, r.Version.Protocol(), r.Cite(), short(r.Why))
+		fmt.Fprintf(t.w, "%s %s %s %s: %s\n", r.Verdict, r.Name, r.Version.Protocol(), r.Cite(), plain.Short(r.Why))
 	}
 }
 
@@ -81,7 +81,7 @@ func printConformance(p paint, w io.Writer, report exam.Report) {
 			continue
 		}
 		for _, line := range r.Packets {
-			fmt.Fprintf(w, "    %s\n", p.faint(plain.Cut(line, shortLine)))
+			fmt.Fprintf(w, "    %s\n", p.faint(plain.Cut(line, plain.ShortLine)))
 		}
 	}
 }

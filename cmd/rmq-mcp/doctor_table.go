@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/campaigns/doctor"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
 // printFault prints one row for people: what happened, then what showed it.
@@ -22,15 +23,15 @@ func printFault(p paint, w io.Writer, r doctor.Row) {
 		p.bold(fmt.Sprintf("%-18s", r.Type)), r.Mechanism, state, cmp.Or(string(r.Healed), "–"), effect(r))
 	for _, role := range doctor.Roles() {
 		for _, why := range r.Signals[role] {
-			fmt.Fprintf(w, "    %s %s\n", p.faint(fmt.Sprintf("%-9s", role)), p.faint(short(why)))
+			fmt.Fprintf(w, "    %s %s\n", p.faint(fmt.Sprintf("%-9s", role)), p.faint(plain.Short(why)))
 		}
 	}
 	for _, reasons := range r.Disturbed {
-		fmt.Fprintf(w, "    %s %s\n", p.doubt("again for"), short(strings.Join(reasons, "; ")))
+		fmt.Fprintf(w, "    %s %s\n", p.doubt("again for"), plain.Short(strings.Join(reasons, "; ")))
 	}
 	if !r.OK || !r.Landed() {
 		for _, reason := range r.Reasons {
-			fmt.Fprintf(w, "    %s %s\n", p.doubt("because  "), short(reason))
+			fmt.Fprintf(w, "    %s %s\n", p.doubt("because  "), plain.Short(reason))
 		}
 	}
 }

@@ -132,7 +132,7 @@ func printFinding(w io.Writer, f finding.Finding) error {
 	}
 	runs := [][]string{{"RUN", "SCENARIO", "COUNT", "FOR EXAMPLE"}}
 	for _, r := range f.Runs {
-		runs = append(runs, []string{r.RunID, r.Scenario, r.Shows(), strings.TrimSpace(short(r.Example))})
+		runs = append(runs, []string{r.RunID, r.Scenario, r.Shows(), strings.TrimSpace(plain.Short(r.Example))})
 	}
 	return printTable(w, runs)
 }
@@ -140,7 +140,7 @@ func printFinding(w io.Writer, f finding.Finding) error {
 func seenTable(f finding.Finding) [][]string {
 	table := [][]string{{"SCENARIO", "BROKER", "NODES", "SDK", "PROTOCOL", "TIER", "SEEN IN", "ELSE"}}
 	for _, s := range f.Seen {
-		table = append(table, []string{s.Scenario, s.On(), fmt.Sprint(s.Nodes), s.SDK, s.Protocol, s.Tier, fmt.Sprintf("%d of %d", s.Failed, s.Of), short(s.Else)})
+		table = append(table, []string{s.Scenario, s.On(), fmt.Sprint(s.Nodes), s.SDK, s.Protocol, s.Tier, fmt.Sprintf("%d of %d", s.Failed, s.Of), plain.Short(s.Else)})
 	}
 	return table
 }

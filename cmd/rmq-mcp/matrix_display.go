@@ -67,7 +67,7 @@ func (d *matrixDisplay) installed(i clients.Installation) {
 	d.text = ""
 	switch {
 	case i.Err != nil:
-		d.line(fmt.Sprintf("%s %s: %s", d.paint.doubt("–"), i.SDK, plain.Cut(i.Err.Error(), shortLine)))
+		d.line(fmt.Sprintf("%s %s: %s", d.paint.doubt("–"), i.SDK, plain.Cut(i.Err.Error(), plain.ShortLine)))
 	case i.Took > time.Second:
 		d.line(d.paint.faint(fmt.Sprintf("  %s is ready, %s", i.SDK, i.Took.Round(time.Second))))
 	}
@@ -128,9 +128,9 @@ func (d *matrixDisplay) cell(e campaigns.Event) string {
 	count := d.paint.faint(fmt.Sprintf("%3d/%d", e.Done, e.Of))
 	switch {
 	case o.Unsupported != "":
-		return fmt.Sprintf("%s %s %s %s", count, d.paint.faint("–"), what, d.paint.faint("unsupported: "+short(o.Unsupported)))
+		return fmt.Sprintf("%s %s %s %s", count, d.paint.faint("–"), what, d.paint.faint("unsupported: "+plain.Short(o.Unsupported)))
 	case o.Error != "":
-		return fmt.Sprintf("%s %s %s %s", count, d.paint.doubt("!"), what, "could not be run: "+short(o.Error))
+		return fmt.Sprintf("%s %s %s %s", count, d.paint.doubt("!"), what, "could not be run: "+plain.Short(o.Error))
 	}
 	state, headline := e.Cell.Verdict.State, e.Cell.Verdict.Headline
 	sign := map[int]string{0: "✓", 1: "✗"}[state.ExitCode()]
@@ -142,7 +142,7 @@ func (d *matrixDisplay) cell(e campaigns.Event) string {
 	}
 	text := string(state)
 	if state.ExitCode() != 0 {
-		text = plain.Cut(headline, shortLine)
+		text = plain.Cut(headline, plain.ShortLine)
 	}
 	return fmt.Sprintf("%s %s %s %4.0f s  %s", count, d.paint.state(state, sign), what, o.DurationS, d.paint.state(state, text))
 }

@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
@@ -58,8 +57,3 @@ func writeJSON(w io.Writer, v any) error {
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(v)
 }
-
-// shortLine is what a terminal shows of one reason; the report has it whole.
-const shortLine = 240
-
-func short(text string) string { return plain.Cut(plain.Line(text), shortLine) }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
@@ -22,7 +23,7 @@ func printPlan(p paint, w io.Writer, s plan.Status) {
 		fmt.Fprintf(w, "%s %s %s %s\n", p.bold(name), p.state(it.State, fmt.Sprintf("%-28s", it.State)),
 			fmt.Sprintf("%d of %d", it.Planned-len(it.Missing), it.Planned), p.faint(it.Tier+", "+it.On))
 		if it.State.ExitCode() != 0 && it.State != verdict.NotRun {
-			fmt.Fprintf(w, "  %s\n", short(strings.TrimPrefix(it.Headline, string(it.State)+": ")))
+			fmt.Fprintf(w, "  %s\n", plain.Short(strings.TrimPrefix(it.Headline, string(it.State)+": ")))
 		}
 		for _, a := range it.Attempts {
 			fmt.Fprintf(w, "  %s %s  %s\n", p.faint("attempt"), p.state(a.State, string(a.State)), p.faint(fmt.Sprintf("seed %d, run %s, root %.12s", a.Seed, a.RunID, a.Root)))

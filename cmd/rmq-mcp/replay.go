@@ -12,6 +12,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns/jobs"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/build"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
 const maxReplays = 1000
@@ -81,7 +82,7 @@ func (a *app) workHere(ctx context.Context, out io.Writer, job campaigns.Job, sc
 	if err != nil {
 		return campaigns.Result{}, err
 	}
-	fmt.Fprintf(say, "%s\n%s\n", short(job.Was), jobDir.Dir)
+	fmt.Fprintf(say, "%s\n%s\n", plain.Short(job.Was), jobDir.Dir)
 	if n := len(jobDir.Trials); n > 0 {
 		fmt.Fprintf(say, "resuming after %d runs; --fresh starts over\n", n)
 	}

@@ -56,6 +56,17 @@ func Cut(s string, most int) string {
 	return s
 }
 
+// ShortLine is how many characters of a reason one line shows. The report has it whole.
+const ShortLine = 240
+
+// Short is the beginning of a text, as one line of at most [ShortLine] characters.
+func Short(s string) string { return Cut(Line(s), ShortLine) }
+
+// Cell makes a text fit into a cell of a Markdown table.
+func Cell(s string) string { return cells.Replace(s) }
+
+var cells = strings.NewReplacer("|", "\\|", "\n", " ")
+
 // CutBytes is the beginning of a text: at most so many bytes, and then … where the text goes
 // on. No character is cut in two.
 func CutBytes(s string, most int) string {

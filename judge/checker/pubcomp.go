@@ -63,8 +63,19 @@ func (c *pubcomps) Add(b *history.Batch) {
 	packets := c.ledger.rows(b).packets
 	for i := range packets {
 		p := &packets[i]
-		if uint32(p.process) < uint32(len(c.of)) && c.ledger.canJudge(verdict.SDK, p) {
-			c.take(p, &c.of[p.process])
+		if uint32(p.process) >= uint32(len(c.of)) {
+			continue
+		}
+		r := &c.of[p.process]
+		switch p.kind {
+		case connackPacket, pubrelPacket, pubcompPacket, disconnectPacket, closedPacket:
+		default: // most packets
+			if !p.toClient || !r.last {
+				continue
+			}
+		}
+		if c.ledger.canJudge(verdict.SDK, p) {
+			c.take(p, r)
 		}
 	}
 }
