@@ -70,7 +70,7 @@ func (c *Client) Files(ctx context.Context) ([]File, error) {
 	return files, c.ask(ctx, doFiles, nil, &files)
 }
 
-// Rot flips one bit of a file that nobody has open: the broker must be down.
+// Rot flips one bit of a file. The broker must be down: a file that stays open is an error.
 // The spoiled file is durable.
 func (c *Client) Rot(ctx context.Context, rot Rot) (Rotten, error) {
 	var r Rotten

@@ -120,12 +120,7 @@ func TestRotAndErase(t *testing.T) {
 	if _, err := c.Rot(t.Context(), Rot{Path: "d/a", Offset: 3}); err == nil {
 		t.Error("a byte beyond the end was flipped")
 	}
-	var rotten Rotten
-	eventually(t, func() (ok bool) { // the kernel closes files in its own time
-		var err error
-		rotten, err = c.Rot(t.Context(), Rot{Path: "d/a", Offset: 1, Bit: 0})
-		return err == nil
-	})
+	rotten := rotWhenReleased(t, c, p.path("d/a"), Rot{Path: "d/a", Offset: 1, Bit: 0})
 	if got := contents(t, dir); got != "d/a=acc keep=k" || rotten.Before.SHA256 == rotten.After.SHA256 || rotten.From != 'b' || rotten.To != 'c' {
 		t.Errorf("%q, %+v", got, rotten)
 	}
@@ -138,6 +133,29 @@ func TestRotAndErase(t *testing.T) {
 	if err != nil || len(files) != 1 || files[0].Path != "keep" {
 		t.Errorf("%+v, %v", files, err)
 	}
+}
+
+// rotWhenReleased flips a bit of an open file: the layer refuses until the file is closed.
+func rotWhenReleased(t *testing.T, c *Client, path string, r Rot) Rotten {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := c.Rot(t.Context(), r); err == nil || !strings.Contains(err.Error(), "is open") {
+		t.Errorf("a bit of an open file was flipped: %v", err)
+	}
+	done := make(chan Rotten)
+	go func() {
+		rotten, err := c.Rot(t.Context(), r)
+		if err != nil {
+			t.Error(err)
+		}
+		done <- rotten
+	}()
+	f.Close()
+	return <-done
 }
 
 // Files from before the mount are there through the mount, and after it.

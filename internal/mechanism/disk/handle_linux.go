@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // handle answers one request.
@@ -44,7 +45,7 @@ func (s *service) handle(ctx context.Context, r request) (any, error) {
 	case doFiles:
 		return t.files(), nil
 	case doRot:
-		return with(r, s.rot)
+		return with(r, func(rot Rot) (any, error) { return s.rot(ctx, rot) })
 	case doErase:
 		return with(r, s.erase)
 	}
@@ -88,10 +89,26 @@ func (s *service) crash(c Crash) (any, error) {
 	return outcome, err
 }
 
-func (s *service) rot(r Rot) (any, error) {
-	rotten, gone, err := s.layer.tree.rot(r)
-	s.layer.invalidate(gone)
-	return rotten, err
+// releaseBound bounds the wait for the releases of files that a killed process had open.
+const releaseBound = 2 * time.Second
+
+// rot flips a bit. The kernel sends FUSE_RELEASE in the background: a file of a process
+// that has just ended may be open for a moment.
+func (s *service) rot(ctx context.Context, r Rot) (any, error) {
+	ctx, cancel := context.WithTimeout(ctx, releaseBound)
+	defer cancel()
+	for {
+		rotten, gone, err := s.layer.tree.rot(r)
+		s.layer.invalidate(gone)
+		if !errors.Is(err, errOpen) {
+			return rotten, err
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return rotten, err
+		}
+	}
 }
 
 func (s *service) erase(keep []string) (any, error) {

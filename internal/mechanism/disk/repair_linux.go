@@ -38,6 +38,9 @@ func (t *tree) files() []File {
 	return list
 }
 
+// errOpen is the error of a repair to a file that is in use.
+var errOpen = errors.New("is open; stop the broker first")
+
 // rot flips a bit. Pending changes become durable first, as if the machine had been
 // shut down in order.
 func (t *tree) rot(r Rot) (Rotten, stale, error) {
@@ -56,7 +59,7 @@ func (t *tree) rot(r Rot) (Rotten, stale, error) {
 	case !x.isReg():
 		return Rotten{}, stale{}, fmt.Errorf("%s is no file", r.Path)
 	case x.opens > 0:
-		return Rotten{}, stale{}, fmt.Errorf("%s is open; stop the broker first", r.Path)
+		return Rotten{}, stale{}, fmt.Errorf("%s %w", r.Path, errOpen)
 	case r.Bit < 0 || r.Bit > 7 || r.Offset < 0 || r.Offset >= x.size:
 		return Rotten{}, stale{}, fmt.Errorf("no bit %d of byte %d: %s has %d bytes of 8 bits", r.Bit, r.Offset, r.Path, x.size)
 	}
