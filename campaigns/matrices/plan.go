@@ -14,6 +14,7 @@ import (
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
@@ -81,7 +82,7 @@ func reachOne(ctx context.Context, config cluster.Config, o campaigns.Order) (er
 func commandOf(names []string, o campaigns.Order) string {
 	command := "rmq-mcp matrix"
 	for _, name := range names {
-		command += " " + quoted(name)
+		command += " " + plain.ShellWord(name)
 	}
 	for _, flag := range []struct{ name, value string }{
 		{"sdk", strings.Join(o.SDKs, ",")}, {"flavor", strings.Join(o.Flavors, ",")}, {"protocol", strings.Join(o.Protocols, ",")},
@@ -91,7 +92,7 @@ func commandOf(names []string, o campaigns.Order) string {
 		{"pid", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(o.Config.PIDs)), ","), "[]")}, {"container", strings.Join(o.Config.Containers, ",")},
 	} {
 		if flag.value != "" {
-			command += " --" + flag.name + " " + quoted(flag.value)
+			command += " --" + flag.name + " " + plain.ShellWord(flag.value)
 		}
 	}
 	if o.NoFaults {
@@ -110,18 +111,10 @@ func commandOf(names []string, o campaigns.Order) string {
 		command += fmt.Sprintf(" --repeat %d", o.Repeat)
 	}
 	for _, e := range o.Config.Endpoints {
-		command += " --endpoint " + quoted(e)
+		command += " --endpoint " + plain.ShellWord(e)
 	}
 	for _, key := range slices.Sorted(maps.Keys(o.Config.Settings)) {
-		command += " --set " + quoted(fmt.Sprintf("%s=%v", key, o.Config.Settings[key]))
+		command += " --set " + plain.ShellWord(fmt.Sprintf("%s=%v", key, o.Config.Settings[key]))
 	}
 	return command
-}
-
-// quoted quotes a word for a shell.
-func quoted(word string) string {
-	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,@=+") == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -3,11 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,58 +16,49 @@ import (
 
 // hosting are the flags of install and uninstall.
 type hosting struct {
-	scope, file, envelope string
-	dryRun, list, asJSON  bool
+	scope  string
+	dryRun bool
 }
 
 func (a *app) install() *cobra.Command {
 	var in hosting
+	var limits string
 	cmd := &cobra.Command{
-		Use:   "install HOST | --list",
-		Short: "Put this server into the configuration of an MCP host",
-		Long: "Puts this server, as this very program by its absolute path, into the configuration of an MCP host.\n" +
-			"Other servers, settings and comments stay as they are; beside a file that is changed it is kept as it was.\n" +
-			"--dir and --envelope go into the entry if they are given. HOST is one of " + strings.Join(hostNames(), ", ") + ".",
+		Use:   "install HOST",
+		Short: "Add this server to an MCP host",
+		Long: "Adds this server, as this very program by its absolute path, to an MCP host with the host's own command.\n" +
+			"For a host without one, the command prints the text for the host's file.\n" +
+			"--dir and --envelope go into the entry if they are given. HOST is one of " + strings.Join(hosts.Names(), ", ") + ".",
 		Example: "  rmq-mcp install claude-code\n" +
-			"  rmq-mcp install vscode --scope project --dry-run\n" +
-			"  rmq-mcp install mcp.json --file path/to/mcp.json",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if in.list {
-				return cobra.NoArgs(cmd, args)
-			}
-			return cobra.ExactArgs(1)(cmd, args)
-		},
+			"  rmq-mcp install gemini --scope project --dry-run\n" +
+			"  rmq-mcp install claude-desktop",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if in.list {
-				m, err := machine()
-				if err != nil {
-					return err
-				}
-				return listHosts(cmd.OutOrStdout(), m, in.asJSON)
-			}
-			target, seen, err := in.target(args[0])
+			h, err := in.host(args[0])
 			if err != nil {
 				return err
 			}
-			entry, err := a.entry(cmd.Flags().Changed("dir"), in.envelope)
+			e, err := a.entry(cmd.Flags().Changed("dir"), limits)
 			if err != nil {
 				return err
 			}
-			change, err := target.Install(entry)
+			if h.Add == nil {
+				fmt.Fprintf(cmd.OutOrStdout(), "put this into %s:\n\n%s\n\nnext: %s\n", h.File, h.Snippet(e), h.After)
+				return nil
+			}
+			err = in.run(cmd, h, h.Add(hosts.Scope(in.scope), e))
+			if _, refused := errors.AsType[*exec.ExitError](err); refused {
+				return fmt.Errorf("%w; if %s is there already, run rmq-mcp uninstall %s first", err, hosts.Name, h.Name)
+			}
 			if err != nil {
 				return err
 			}
-			next := "to do: " + target.Host.After
-			if !seen {
-				next = "there is no trace of " + target.Host.Title + " on this machine yet\n" + next
-			}
-			return in.carryOut(cmd.OutOrStdout(), target.Host, change, "is in "+change.File, next)
+			fmt.Fprintln(cmd.OutOrStdout(), "next:", h.After)
+			return nil
 		},
 	}
 	in.flags(cmd)
-	cmd.Flags().StringVar(&in.envelope, "envelope", "", "YAML `file` with the limits that the server serves under")
-	cmd.Flags().BoolVar(&in.list, "list", false, "show the hosts, whether each was used here, and what is installed")
-	cmd.Flags().BoolVar(&in.asJSON, "json", false, "with --list: print JSON")
+	cmd.Flags().StringVar(&limits, "envelope", "", "YAML `file` with the limits that the server serves under")
 	return cmd
 }
 
@@ -77,25 +66,21 @@ func (a *app) uninstall() *cobra.Command {
 	var in hosting
 	cmd := &cobra.Command{
 		Use:   "uninstall HOST",
-		Short: "Take this server out of the configuration of an MCP host",
-		Long: "Takes this server out of the configuration of an MCP host. A file in which nothing else was done since\n" +
-			"becomes what it was before, to the byte. HOST is one of " + strings.Join(hostNames(), ", ") + ".",
+		Short: "Remove this server from an MCP host",
+		Long: "Removes this server from an MCP host with the host's own command.\n" +
+			"HOST is one of " + strings.Join(hosts.Names(), ", ") + ".",
 		Example: "  rmq-mcp uninstall claude-code",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			target, _, err := in.target(args[0])
+			h, err := in.host(args[0])
 			if err != nil {
 				return err
 			}
-			change, err := target.Uninstall()
-			if err != nil {
-				return err
+			if h.Remove == nil {
+				fmt.Fprintf(cmd.OutOrStdout(), "remove %s from %s in %s\nnext: %s\n", hosts.Name, h.Table, h.File, h.After)
+				return nil
 			}
-			done := "is not in " + change.File
-			if change.Removed() {
-				done = "was all there was in " + change.File + ", which is gone"
-			}
-			return in.carryOut(cmd.OutOrStdout(), target.Host, change, done, "")
+			return in.run(cmd, h, h.Remove(hosts.Scope(in.scope)))
 		},
 	}
 	in.flags(cmd)
@@ -105,59 +90,25 @@ func (a *app) uninstall() *cobra.Command {
 func (in *hosting) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&in.scope, "scope", string(hosts.User), "for whom: `user`, in all projects, or project, in this directory")
-	f.StringVar(&in.file, "file", "", "the host's `file`, if it is not in its usual place")
-	f.BoolVar(&in.dryRun, "dry-run", false, "show what would change, and change nothing")
+	f.BoolVar(&in.dryRun, "dry-run", false, "show the host's command, and do not run it")
 }
 
-// target is the file that is meant. That of --file is there for a host, seen on
-// this machine or not.
-func (in *hosting) target(host string) (t hosts.Target, seen bool, err error) {
-	h, err := hosts.Find(host)
+// host is the host that is meant, which has the scope.
+func (in *hosting) host(name string) (hosts.Host, error) {
+	h, err := hosts.Find(name)
 	if err != nil {
-		return t, false, err
+		return h, err
 	}
-	if in.file != "" {
-		path, err := filepath.Abs(in.file)
-		if err != nil {
-			return t, false, fmt.Errorf("find %s: %w", in.file, err)
-		}
-		return h.At(path), true, nil
-	}
-	m, err := machine()
-	if err != nil {
-		return t, false, err
-	}
-	t, err = h.In(hosts.Scope(in.scope), m)
-	return t, h.Seen(m), err
+	return h, h.Has(hosts.Scope(in.scope))
 }
 
-// carryOut does what was planned, or shows it.
-func (in *hosting) carryOut(out io.Writer, h hosts.Host, c hosts.Change, done, next string) error {
-	switch {
-	case c.Empty():
-		fmt.Fprintf(out, "%s: %s %s. Nothing was changed.\n", h.Title, hosts.Name, done)
-		return nil
-	case in.dryRun:
-		fmt.Fprint(out, c.Diff())
+// run runs a command of the host, or shows it.
+func (in *hosting) run(cmd *cobra.Command, h hosts.Host, command []string) error {
+	if in.dryRun {
+		fmt.Fprintln(cmd.OutOrStdout(), hosts.Line(command))
 		return nil
 	}
-	if err := c.Apply(); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "%s: %s %s\n", h.Title, hosts.Name, done)
-	if c.Backup != "" {
-		fmt.Fprintf(out, "as it was: %s\n", c.Backup)
-	}
-	if c.Before != "" {
-		fmt.Fprintf(out, "as it was before %s: %s\n", hosts.Name, c.Before)
-	}
-	if in.file == "" && in.scope == string(hosts.Project) && c.Backup+c.Before != "" {
-		fmt.Fprintln(out, "that one is not for git: remove it, or have git ignore it, before you commit")
-	}
-	if next != "" {
-		fmt.Fprintln(out, next)
-	}
-	return nil
+	return h.Run(cmd.Context(), command, cmd.OutOrStdout())
 }
 
 // goRun is a path of a program that `go run` made: below a directory of
@@ -191,25 +142,4 @@ func (a *app) entry(withDir bool, limits string) (hosts.Entry, error) {
 		e.Args = append(e.Args, "--envelope", limits)
 	}
 	return e, nil
-}
-
-// machine is this one.
-func machine() (hosts.Machine, error) {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return hosts.Machine{}, fmt.Errorf("find the home directory: %w; set it, or name the host's file with --file", err)
-	}
-	project, err := os.Getwd()
-	if err != nil {
-		return hosts.Machine{}, fmt.Errorf("find the project's directory: %w", err)
-	}
-	return hosts.Machine{GOOS: runtime.GOOS, Home: home, Project: project, Env: os.Getenv}, nil
-}
-
-func hostNames() []string {
-	names := []string{}
-	for _, h := range hosts.All() {
-		names = append(names, h.Name)
-	}
-	return names
 }

@@ -13,6 +13,16 @@ import (
 	"testing"
 )
 
+func save(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // build makes a program of this module's name, for it takes a while to build
 // the server.
 func build(t *testing.T, dir, command string) string {

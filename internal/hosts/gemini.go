@@ -1,21 +1,16 @@
 package hosts
 
-import "path/filepath"
-
-// geminiCLI is the Gemini CLI: ~/.gemini/settings.json, under $GEMINI_CLI_HOME
-// where that is set, or .gemini/settings.json of a project, comments allowed:
-// https://geminicli.com/docs/tools/mcp-server,
-// https://geminicli.com/docs/cli/configuration.
+// geminiCLI is the Gemini CLI: https://geminicli.com/docs/tools/mcp-server. It takes flags
+// after -- only as arguments of the server.
 func geminiCLI() Host {
-	dir := func(m Machine) string { return filepath.Join(m.env("GEMINI_CLI_HOME", m.Home), ".gemini") }
 	return Host{
-		Name:    "gemini",
-		Title:   "Gemini CLI",
-		User:    func(m Machine) (string, error) { return filepath.Join(dir(m), "settings.json"), nil },
-		Project: inProject(".gemini", "settings.json"),
-		Traces:  func(m Machine) []string { return []string{dir(m)} },
-		syntax:  jsonText{},
-		table:   "mcpServers",
-		After:   "start Gemini CLI again; `gemini mcp list` says whether it is connected; it connects only in folders that you trust",
+		Name:   "gemini",
+		Title:  "Gemini CLI",
+		Scopes: []Scope{User, Project},
+		Add: func(s Scope, e Entry) []string {
+			return append([]string{"gemini", "mcp", "add", "--scope", string(s), Name, e.Command, "--"}, e.Args...)
+		},
+		Remove: func(s Scope) []string { return []string{"gemini", "mcp", "remove", "--scope", string(s), Name} },
+		After:  "start Gemini CLI again; `gemini mcp list` says whether it is connected. It connects only in folders that you trust",
 	}
 }

@@ -1,91 +1,37 @@
-// Package hosts puts this server into the configuration of the programs that
-// start MCP servers, and takes it out again. It edits text: what is not ours
-// keeps its bytes, comments included.
+// Package hosts adds this server to the programs that start MCP servers, by their own
+// command lines, and removes it. A host without a command line gets a snippet for its file.
 package hosts
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"io"
+	"os/exec"
+	"slices"
 	"strings"
+
+	"github.com/robustmq/rmq-mcp/internal/plain"
 )
 
 // Name is the server's name in every host.
 const Name = "rmq-mcp"
 
-// A Host is a program that starts MCP servers named in a file.
+// A Host is a program that starts MCP servers.
 type Host struct {
-	Name  string // how the command line calls it
-	Title string // how people call it
+	Name  string // on the command line
+	Title string // in messages
 
-	// User and Project answer the file of a scope; nil where the host has no
-	// such scope. The user's may be more than one, which is an error.
-	User    func(Machine) (string, error)
-	Project func(Machine) string
-	// Traces are what there is where the host was used before: files or
-	// directories.
-	Traces func(Machine) []string
+	// Scopes are the scopes that Add and Remove know, which are the host's own command
+	// lines. They are empty if a person edits File.
+	Scopes []Scope
+	Add    func(Scope, Entry) []string
+	Remove func(Scope) []string
 
-	syntax syntax
-	table  string  // the key under which the file lists servers
-	kind   []field // what an entry says beside command and arguments
-	After  string  // what is left to do for a person
-}
-
-// All is every host, in the order in which they are shown.
-func All() []Host {
-	return []Host{claudeCode(), claudeDesktop(), vsCode(), cursor(), codex(), geminiCLI(), generic()}
-}
-
-// Find answers the host of that name.
-func Find(name string) (Host, error) {
-	names := []string{}
-	for _, h := range All() {
-		if h.Name == name {
-			return h, nil
-		}
-		names = append(names, h.Name)
-	}
-	return Host{}, fmt.Errorf("no host %q; there are %s; any other that reads \"mcpServers\" from a file is mcp.json with --file", name, strings.Join(names, ", "))
-}
-
-// A Machine is what decides where hosts keep their files.
-type Machine struct {
-	GOOS    string              // as runtime.GOOS
-	Home    string              // the user's home directory
-	Project string              // the directory of the project
-	Env     func(string) string // as os.Getenv
-}
-
-// env is the directory that a variable names, or another.
-func (m Machine) env(variable, otherwise string) string {
-	if dir := m.Env(variable); dir != "" {
-		return dir
-	}
-	return otherwise
-}
-
-// appData is where desktop programs keep their settings; Electron calls it so:
-// https://www.electronjs.org/docs/latest/api/app#appgetpathname.
-func (m Machine) appData() string {
-	switch m.GOOS {
-	case "windows":
-		return m.env("APPDATA", filepath.Join(m.Home, "AppData", "Roaming"))
-	case "darwin":
-		return filepath.Join(m.Home, "Library", "Application Support")
-	}
-	return m.env("XDG_CONFIG_HOME", filepath.Join(m.Home, ".config"))
-}
-
-// inHome is a file of the user's.
-func inHome(path ...string) func(Machine) (string, error) {
-	return func(m Machine) (string, error) { return filepath.Join(append([]string{m.Home}, path...)...), nil }
-}
-
-// inProject is a file of the project's.
-func inProject(path ...string) func(Machine) string {
-	return func(m Machine) string { return filepath.Join(append([]string{m.Project}, path...)...) }
+	File  string // the file that lists servers, or how to open it
+	Table string // the key of the list in File
+	Typed bool   // an entry in File names its transport
+	After string // what is left to do for a person
 }
 
 // A Scope says for whom a server is installed.
@@ -94,49 +40,82 @@ type Scope string
 // The scopes.
 const (
 	User    Scope = "user"    // in every project of this user
-	Project Scope = "project" // for whoever works in one directory
+	Project Scope = "project" // for everybody who works in one directory
 )
 
-// A Target is one host's file.
-type Target struct {
-	Host Host
-	Path string // as found; links are followed where it is read
-	mode fs.FileMode
+// An Entry is how a host starts the server.
+type Entry struct {
+	Type    string   `json:"type,omitempty"`
+	Command string   `json:"command"` // an absolute path: hosts have a search path of their own
+	Args    []string `json:"args"`
 }
 
-// Has says whether the host has a file of a scope.
-func (h Host) Has(scope Scope) bool {
-	return scope == User && h.User != nil || scope == Project && h.Project != nil
+// All is every host, in the order in which they are shown.
+func All() []Host {
+	return []Host{claudeCode(), claudeDesktop(), vsCode(), cursor(), codex(), geminiCLI()}
 }
 
-// In answers the host's file of a scope.
-func (h Host) In(scope Scope, m Machine) (Target, error) {
-	switch {
-	case scope == User && h.User != nil:
-		path, err := h.User(m)
-		return Target{h, path, 0o600}, err // hosts keep secrets beside servers
-	case scope == Project && h.Project != nil:
-		return Target{h, h.Project(m), 0o644}, nil
-	case scope != User && scope != Project:
-		return Target{}, fmt.Errorf("no scope %q; there are %s and %s", scope, User, Project)
-	case h.User == nil && h.Project == nil:
-		return Target{}, fmt.Errorf("%s is no place of its own; name the file with --file", h.Title)
+// Names are the names of all hosts.
+func Names() (names []string) {
+	for _, h := range All() {
+		names = append(names, h.Name)
 	}
-	return Target{}, fmt.Errorf("%s has no scope %q; name its file with --file", h.Title, scope)
+	return names
 }
 
-// At is the host's file where somebody keeps it elsewhere.
-func (h Host) At(path string) Target { return Target{h, path, 0o600} }
-
-// Seen says whether there are traces of the host on the machine.
-func (h Host) Seen(m Machine) bool {
-	if h.Traces == nil {
-		return false
-	}
-	for _, path := range h.Traces(m) {
-		if _, err := os.Stat(path); err == nil {
-			return true
+// Find returns the host of that name.
+func Find(name string) (Host, error) {
+	for _, h := range All() {
+		if h.Name == name {
+			return h, nil
 		}
 	}
-	return false
+	return Host{}, fmt.Errorf("no host %q; there are %s. Any other host starts `rmq-mcp serve`", name, strings.Join(Names(), ", "))
+}
+
+// Has returns an error if the host's command line does not know the scope.
+func (h Host) Has(scope Scope) error {
+	if h.Add == nil || slices.Contains(h.Scopes, scope) {
+		return nil
+	}
+	known := make([]string, len(h.Scopes))
+	for i, s := range h.Scopes {
+		known[i] = string(s)
+	}
+	return fmt.Errorf("%s has no scope %q; it has %s", h.Title, scope, strings.Join(known, ", "))
+}
+
+// Snippet is the text for the host's file.
+func (h Host) Snippet(e Entry) string {
+	if h.Typed {
+		e.Type = "stdio"
+	}
+	text, err := json.MarshalIndent(map[string]map[string]Entry{h.Table: {Name: e}}, "", "  ")
+	if err != nil {
+		panic(err) // strings have a JSON form
+	}
+	return string(text)
+}
+
+// Line is a command line as a person types it into a shell.
+func Line(command []string) string {
+	words := make([]string, len(command))
+	for i, word := range command {
+		words[i] = plain.ShellWord(word)
+	}
+	return strings.Join(words, " ")
+}
+
+// Run runs a command line of the host, whose output goes to out.
+func (h Host) Run(ctx context.Context, command []string, out io.Writer) error {
+	if _, err := exec.LookPath(command[0]); err != nil {
+		return fmt.Errorf("%s: %s is not on the PATH; install it, or run this on the machine that has it: %s", h.Title, command[0], Line(command))
+	}
+	fmt.Fprintln(out, "$", Line(command))
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %s: %w", h.Title, Line(command), err)
+	}
+	return nil
 }
