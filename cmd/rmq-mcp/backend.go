@@ -12,7 +12,6 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns/plan"
 	"github.com/robustmq/rmq-mcp/campaigns/publication"
 	"github.com/robustmq/rmq-mcp/clients"
-	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
@@ -78,7 +77,8 @@ type provisioned struct {
 
 // RunClient provisions the SDK, then asks the keeper.
 func (e *provisioned) RunClient(ctx context.Context, ask keeper.RunClient) (keeper.ClientStatus, error) {
-	start := keeper.Start{Scenario: ask.Scenario, Cluster: cluster.Config{Flavor: e.Info().Flavor}, SDK: ask.SDK, Protocol: ask.Protocol}
+	start := keeper.Start{Scenario: ask.Scenario, SDK: ask.SDK, Protocol: ask.Protocol}
+	start.Cluster.Flavor = e.Info().Flavor
 	if err := experiment.Provision(ctx, e.dir, e.argv, start, nil); err != nil {
 		return keeper.ClientStatus{}, err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,15 +13,15 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/attempt"
 	"github.com/robustmq/rmq-mcp/campaigns/searches"
+	"github.com/robustmq/rmq-mcp/campaigns/subject"
 	"github.com/robustmq/rmq-mcp/clients"
-	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
 // A campaignAsk are the flags of campaign.
 type campaignAsk struct {
 	searches.Ask
-	set    map[string]string
 	asJSON bool
 }
 
@@ -40,7 +39,6 @@ func (a *app) campaign() *cobra.Command {
 		Example: "  rmq-mcp campaign --for 8h --reduce\n  rmq-mcp campaign --flavor mosquitto --runs 20 --seed 7 --keep findings\n  rmq-mcp run mqtt/random --seed 1934    one of its scenarios again",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ask.Cluster.Settings = settings(ask.set)
 			sum, stopped, err := a.runCampaign(cmd.Context(), cmd.OutOrStdout(), ask)
 			if err != nil {
 				return err
@@ -52,7 +50,7 @@ func (a *app) campaign() *cobra.Command {
 	f.DurationVar(&ask.Within, "for", 30*time.Minute, "time for all runs and reductions; 0: until --runs")
 	f.IntVar(&ask.Runs, "runs", 0, "at most so many runs, without those of reductions; 0: no limit")
 	f.Int64Var(&ask.Seed, "seed", 0, "of all that is drawn (default: of the clock)")
-	f.StringVar(&ask.Cluster.Flavor, "flavor", cluster.DefaultFlavor, "what the nodes are: "+strings.Join(cluster.FlavorNames(cluster.Own), ", "))
+	f.StringVar(&ask.Cluster.Flavor, "flavor", subject.DefaultFlavor, "what the nodes are: "+subject.OwnFlavors())
 	f.StringSliceVar(&ask.SDKs, "sdk", nil, "client libraries to draw from: go, python@2.x, js/mqtt@latest (default: those in this program)")
 	f.StringVar(&ask.Protocol, "protocol", "", "mqtt3 or mqtt5 alone (default: both, as far as they are spoken)")
 	f.StringVar(&ask.Envelope, "envelope", "", "`file` with limits that no scenario may leave, as of serve")
@@ -64,7 +62,7 @@ func (a *app) campaign() *cobra.Command {
 	f.DurationVar(&ask.Small.Within, "reduce-for", ask.Small.Within, "of each reduction: at most so long, and never longer than --for leaves")
 	f.BoolVar(&ask.Fresh, "fresh", false, "start over, even if the same campaign did not end")
 	f.BoolVar(&ask.asJSON, "json", false, "print campaign.json on stdout, and nothing else there")
-	clusterFlags(f, &ask.Cluster, &ask.set)
+	subject.Flags(f, &ask.Cluster)
 	return cmd
 }
 
@@ -132,24 +130,24 @@ func (d *matrixDisplay) search() searches.Show {
 // randomScenario is the name under which run draws a scenario by its seed.
 const randomScenario = "mqtt/random"
 
-// draw writes the scenario of a run's seed into the state directory, and answers its file. Without a
+// draw writes the scenario of a run's seed into the state directory, and has the run use it. Without a
 // seed it takes one.
-func (r *running) draw(ctx context.Context, runner attempt.Runner, d *matrixDisplay) (string, error) {
-	r.cluster.Flavor = cmp.Or(r.cluster.Flavor, cluster.DefaultFlavor)
-	r.seed = cmp.Or(r.seed, 1+rand.Int64N(1<<31-1))
-	target := searches.Target{Cluster: r.cluster, Protocol: r.protocol}
-	if r.sdk != "" {
-		sdk, err := clients.ResolveFor(r.sdk, r.protocol)
+func draw(ctx context.Context, runner attempt.Runner, start *keeper.Start, d *matrixDisplay) error {
+	start.Cluster.Flavor = cmp.Or(start.Cluster.Flavor, subject.DefaultFlavor)
+	start.Seed = cmp.Or(start.Seed, 1+rand.Int64N(1<<31-1))
+	target := searches.Target{Cluster: start.Cluster, Protocol: start.Protocol}
+	if start.SDK != "" {
+		sdk, err := clients.ResolveFor(start.SDK, start.Protocol)
 		if err != nil {
-			return "", err
+			return err
 		}
 		target.SDKs = []string{sdk.String()}
 	}
-	file, title, err := searches.Draw(ctx, runner, target, r.seed, d.search())
+	file, title, err := searches.Draw(ctx, runner, target, start.Seed, d.search())
 	if err != nil {
-		return "", err
+		return err
 	}
-	d.say("seed %d draws: %s", r.seed, title)
-	r.sdk, r.protocol = "", "" // the scenario says them
-	return file, nil
+	d.say("seed %d draws: %s", start.Seed, title)
+	start.Scenario, start.SDK, start.Protocol = file, "", "" // the scenario says the others
+	return nil
 }

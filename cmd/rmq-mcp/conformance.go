@@ -6,19 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/robustmq/rmq-mcp/campaigns/attempt"
 	"github.com/robustmq/rmq-mcp/campaigns/exam"
-	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/campaigns/subject"
 )
 
 // conforming are the flags of conformance.
 type conforming struct {
 	exam.Options
-	set              map[string]string
 	asJSON, markdown bool
 }
 
@@ -44,15 +41,10 @@ func (a *app) conformance() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.Cluster.Flavor, "flavor", "", "what the nodes are: "+strings.Join(cluster.FlavorNames(cluster.Own), ", ")+" (default "+cluster.DefaultFlavor+")")
+	flags.StringVar(&f.Cluster.Flavor, "flavor", "", "what the nodes are: "+subject.OwnFlavors()+" (default "+subject.DefaultFlavor+")")
 	flags.IntVar(&f.Cluster.Nodes, "nodes", 1, "how many nodes, 1 to 5")
-	flags.StringVar(&f.Cluster.Binary, "binary", "", "`path` of the broker (default: RMQ_ROBUSTMQ_BIN, or mosquitto in PATH)")
-	flags.StringVar(&f.Cluster.Version, "broker-version", "", "of RobustMQ, such as v0.4.11, to be downloaded")
-	flags.StringVar(&f.Cluster.VersionSHA256, "broker-sha256", "", "of the archive of --broker-version (default: what is published with it)")
-	flags.StringVar(&f.Cluster.Profile, "profile", "", "tested, or as-shipped: the vendor's own defaults")
-	flags.StringToStringVar(&f.set, "set", nil, "`key=value` of the broker's own configuration; repeat it for more")
-	flags.StringArrayVar(&f.Cluster.Endpoints, "endpoint", nil, "`host:port` of an external broker; repeat it for each node")
-	flags.StringVar(&f.Cluster.Username, "username", "", "with --endpoint: who the clients log in as; the password is in "+attempt.PasswordEnv)
+	subject.Build(flags, &f.Cluster)
+	subject.Endpoints(flags, &f.Cluster)
 	flags.StringSliceVar(&f.Only, "only", nil, "groups or `names` of checks, or numbers of statements, separated by commas")
 	flags.StringVar(&f.Protocol, "protocol", "", "mqtt3, mqtt5 or mq9 (default: all that the flavor may speak, and of --endpoint MQTT)")
 	flags.Uint64Var(&f.Seed, "seed", 1, "of generated topics and filters")
@@ -77,7 +69,7 @@ func (a *app) conform(ctx context.Context, out io.Writer, f conforming) error {
 		return err
 	}
 	t := newTicker(say)
-	f.Cluster.Settings, f.Say, f.Tell = settings(f.set), func(line string) { fmt.Fprintln(say, line) }, t.tell
+	f.Say, f.Tell = func(line string) { fmt.Fprintln(say, line) }, t.tell
 	report, err := exam.Run(ctx, f.Options)
 	t.end()
 	if len(report.Results) == 0 {

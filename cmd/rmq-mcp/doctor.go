@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/robustmq/rmq-mcp/campaigns/doctor"
-	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/campaigns/subject"
 	"github.com/robustmq/rmq-mcp/experiment"
 )
 
@@ -45,7 +45,7 @@ func (a *app) doctor() *cobra.Command {
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.BoolVar(&missing, "missing", false, "show only what is missing, and how to get it")
 	f.BoolVar(&live, "faults", false, "inject every fault for real, on a live cluster")
-	f.StringSliceVar(&o.Flavors, "flavor", []string{cluster.DefaultFlavor}, "with --faults: the flavor of the nodes; after a comma, the next one to try for faults that have not landed")
+	f.StringSliceVar(&o.Flavors, "flavor", []string{subject.DefaultFlavor}, "with --faults: the flavor of the nodes; after a comma, the next one to try for faults that have not landed")
 	f.StringSliceVar(&o.Only, "only", nil, "with --faults: `types` or families, separated by commas")
 	f.StringVar(&o.UpgradeTo, "upgrade-to", "", "with --faults: `path` of another build of the broker, for upgrade")
 	f.BoolVar(&markdown, "markdown", false, "with --faults: print a table of Markdown")

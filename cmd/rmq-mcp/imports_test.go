@@ -83,6 +83,7 @@ func TestImports(t *testing.T) {
 		{[]string{"faults", "cluster", "clients", "experiment", "scenarios"}, module + "judge/verdict", []string{"experiment/keeper"}}, // that returns what was decided
 		{[]string{"cmd/rmq-mcp"}, module + "history", nil}, // a command asks the packages that know
 		{[]string{"cmd/rmq-mcp"}, module + "faults", nil},
+		{[]string{"cmd/rmq-mcp"}, module + "cluster", nil},
 		{[]string{"cmd/rmq-mcp"}, module + "judge/checker", nil},
 		{[]string{"clients/contract"}, "github.com", nil},                                         // a Go driver is built from it and from little else
 		{[]string{"clients/drivers"}, module + "internal", []string{"clients/drivers/go/native"}}, // that is made with this binary alone

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/robustmq/rmq-mcp/campaigns/catalog"
+	"github.com/robustmq/rmq-mcp/campaigns/subject"
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
-	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
@@ -51,7 +51,7 @@ func (a *app) list() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().StringVar(&q.Claim, "claim", "", "scenarios judged by this claim")
 	cmd.Flags().StringVar(&q.Protocol, "protocol", "", "scenarios that can be run with this protocol: "+strings.Join(contract.Protocols(), ", "))
-	cmd.Flags().StringVar(&q.Flavor, "flavor", "", "scenarios that this broker supports: "+strings.Join(cluster.FlavorNames(cluster.Any), ", "))
+	cmd.Flags().StringVar(&q.Flavor, "flavor", "", "scenarios that this broker supports: "+subject.Flavors())
 	cmd.Flags().BoolVar(&noFaults, "no-faults", false, "scenarios that inject nothing")
 	return cmd
 }

@@ -6,25 +6,18 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/robustmq/rmq-mcp/campaigns"
 	"github.com/robustmq/rmq-mcp/campaigns/matrices"
-	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/campaigns/subject"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
-// A matrixAsk are the flags of matrix.
-type matrixAsk struct {
-	matrices.Ask
-	set map[string]string
-}
-
 func (a *app) matrix() *cobra.Command {
-	var ask matrixAsk
+	var ask matrices.Ask
 	cmd := &cobra.Command{
 		Use:   "matrix [SCENARIO...]",
 		Args:  cobra.ArbitraryArgs,
@@ -37,9 +30,8 @@ func (a *app) matrix() *cobra.Command {
 		Example: "  rmq-mcp matrix mqtt/qos-roundtrip\n  rmq-mcp matrix mqtt/broker-kill-9 --flavor robustmq --sdk go,python@2.x --arm tap\n" +
 			"  rmq-mcp matrix all --sdk default --controls --flavor robustmq\n  rmq-mcp matrix --resume",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ask.Order.Config.Settings = settings(ask.set)
 			ask.Names = args
-			c, err := a.runMatrix(cmd.Context(), cmd.OutOrStdout(), ask.Ask)
+			c, err := a.runMatrix(cmd.Context(), cmd.OutOrStdout(), ask)
 			if err != nil {
 				return err
 			}
@@ -51,7 +43,7 @@ func (a *app) matrix() *cobra.Command {
 	}
 	f, o := cmd.Flags(), &ask.Order
 	f.StringSliceVar(&o.SDKs, "sdk", nil, "client libraries: go, python@2.x, js/mqtt@latest; default is the scenario's (default: all)")
-	f.StringSliceVar(&o.Flavors, "flavor", nil, "what the nodes are: "+strings.Join(cluster.FlavorNames(cluster.Any), ", ")+" (default: the scenario's)")
+	f.StringSliceVar(&o.Flavors, "flavor", nil, "what the nodes are: "+subject.Flavors()+" (default: the scenario's)")
 	f.StringSliceVar(&o.Protocols, "protocol", nil, "mqtt3, mqtt5, mq9 (default: all that the SDK and the scenario share)")
 	f.StringSliceVar(&o.Transports, "transport", nil, "tcp, tls, ws, wss (default tcp)")
 	f.StringVar(&o.Tier, "tier", "", "smoke or hardening, and release if a scenario has it (default smoke)")
@@ -64,7 +56,7 @@ func (a *app) matrix() *cobra.Command {
 	f.BoolVar(&ask.Resume, "resume", false, "go on with the newest matrix that did not end")
 	f.BoolVar(&ask.Fresh, "fresh", false, "start over, even if the same matrix did not end")
 	f.StringVar(&ask.Out, "out", "", "`directory` for matrix.json, matrix.md and matrix.html as well")
-	clusterFlags(f, &o.Config, &ask.set)
+	subject.Flags(f, &o.Config)
 	return cmd
 }
 

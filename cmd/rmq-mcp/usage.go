@@ -6,19 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/robustmq/rmq-mcp/campaigns/subject"
 )
-
-// groupOf is the annotation of a flag that has a heading of its own in the help.
-const groupOf = "rmq-mcp group"
-
-// setGroup puts flags under a heading of the help.
-func setGroup(f *pflag.FlagSet, heading string, names ...string) {
-	for _, name := range names {
-		if err := f.SetAnnotation(name, groupOf, []string{heading}); err != nil {
-			panic(err) // a flag that was not defined
-		}
-	}
-}
 
 // groupFlags has the help of root and of all commands below show flags by their headings.
 func groupFlags(root *cobra.Command) {
@@ -35,7 +25,7 @@ func flagGroups(flags *pflag.FlagSet) string {
 	var headings []string
 	groups := map[string]*pflag.FlagSet{}
 	flags.VisitAll(func(f *pflag.Flag) {
-		heading := strings.Join(f.Annotations[groupOf], "")
+		heading := strings.Join(f.Annotations[subject.Group], "")
 		if groups[heading] == nil {
 			headings, groups[heading] = append(headings, heading), pflag.NewFlagSet("", pflag.ContinueOnError)
 		}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -20,21 +18,15 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns/matrices"
 	"github.com/robustmq/rmq-mcp/campaigns/rounds"
 	"github.com/robustmq/rmq-mcp/campaigns/searches"
+	"github.com/robustmq/rmq-mcp/campaigns/subject"
 	"github.com/robustmq/rmq-mcp/campaigns/watch"
-	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
-	"github.com/robustmq/rmq-mcp/internal/broker/release"
 	"github.com/robustmq/rmq-mcp/internal/plain"
-	"github.com/robustmq/rmq-mcp/reports/publish"
 )
-
-// watchFrom is where releases are by default.
-const watchFrom = "robustmq/robustmq"
 
 // A watchAsk are the flags of watch.
 type watchAsk struct {
 	rounds.Ask
-	set                  map[string]string
 	every, again         time.Duration
 	once, status, asJSON bool
 }
@@ -52,11 +44,10 @@ func (a *app) watch() *cobra.Command {
 		Example: "  rmq-mcp watch --issues robustmq/robustmq --publish github:me/reports\n  rmq-mcp watch --once --for 2h ./builds --flavor mosquitto\n  rmq-mcp watch --status",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ask.Cluster.Settings = settings(ask.set)
 			if ask.status {
 				return a.watchStatus(cmd.OutOrStdout(), ask.asJSON)
 			}
-			return a.runWatch(cmd.Context(), cmd.OutOrStdout(), slices.Concat(args, []string{watchFrom})[0], ask)
+			return a.runWatch(cmd.Context(), cmd.OutOrStdout(), slices.Concat(args, []string{rounds.From})[0], ask)
 		},
 	}
 	f := cmd.Flags()
@@ -75,8 +66,7 @@ func (a *app) watch() *cobra.Command {
 	f.StringVar(&ask.Source, "source", "", "git `directory` of the broker's source, for the places in the code of issues")
 	f.StringVar(&ask.Cluster.Flavor, "flavor", "robustmq", "the `broker` that the releases are of")
 	f.IntVar(&ask.Cluster.Nodes, "nodes", 0, "how many nodes, 1 to 5 (default: the scenario's)")
-	f.StringVar(&ask.Cluster.Profile, "profile", "", "tested, or as-shipped: the vendor's own defaults")
-	f.StringToStringVar(&ask.set, "set", nil, "`key=value` of the broker's own configuration, on top of the profile; repeat it for more")
+	subject.Settings(f, &ask.Cluster)
 	f.BoolVar(&ask.status, "status", false, "show the rounds so far, and watch nothing")
 	f.BoolVar(&ask.asJSON, "json", false, "with --status: print JSON")
 	return cmd
@@ -95,33 +85,11 @@ func (ask watchAsk) check() error {
 	return ask.Check()
 }
 
-// releases is where the releases are, and its name.
-func (ask watchAsk) releases(from string) (source watch.Source, name string, err error) {
-	if info, err := os.Stat(from); err == nil && info.IsDir() {
-		if from, err = filepath.Abs(from); err != nil {
-			return nil, "", fmt.Errorf("watch: find %s: %w", from, err)
-		}
-		return watch.Directory(from), watch.NameOf(ask.Cluster.Flavor, from), nil
-	}
-	if f := cluster.FlavorNamed(ask.Cluster.Flavor); !f.Versions {
-		return nil, "", fmt.Errorf("watch: %q is no directory, and releases of %s cannot be downloaded; name a directory that has each in an entry named by its version", from, f.Title)
-	}
-	r, err := publish.GitHub(from)
-	if err != nil {
-		return nil, "", fmt.Errorf("watch: %q is no directory, and %w", from, err)
-	}
-	archives := ""
-	if from != watchFrom && os.Getenv(release.BaseEnv) == "" { // a fork's are its own
-		archives = "https://github.com/" + from + "/releases/download"
-	}
-	return watch.GitHub{Client: r.Client, Owner: r.Owner, Repo: r.Name, Archives: archives}, watch.NameOf(ask.Cluster.Flavor, from), nil
-}
-
 func (a *app) runWatch(ctx context.Context, out io.Writer, from string, ask watchAsk) error {
 	if err := ask.check(); err != nil {
 		return err
 	}
-	source, name, err := ask.releases(from)
+	source, name, err := ask.Releases(from)
 	if err != nil {
 		return err
 	}
