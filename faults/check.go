@@ -74,7 +74,7 @@ func checkRecords(checks []Check) []history.ProofRecord {
 // check reads the checks of a heal from one on, up to the first that fails,
 // which is its error.
 func (e *Engine) check(ctx context.Context, p *placement, from int) error {
-	for i := from; i < len(p.checks); i++ {
+	for i := from; i < len(p.plan.Healed); i++ {
 		if err := e.checkOne(ctx, p, i); err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (e *Engine) check(ctx context.Context, p *placement, from int) error {
 // checkOne keeps what the check reads in the landing, in place of what it read
 // before.
 func (e *Engine) checkOne(ctx context.Context, p *placement, i int) error {
-	v, err := p.checks[i].Read(ctx)
+	v, err := p.plan.Healed[i].Read(ctx)
 	s := history.Sample{Moment: history.After, TimeNS: int64(e.opt.Clock.Now()), OK: err == nil, Value: v}
 	switch {
 	case errors.Is(err, errShared):

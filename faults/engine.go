@@ -89,32 +89,8 @@ func (e *Engine) Inject(ctx context.Context, r Request, target Target) (history.
 	if err != nil {
 		return history.Landing{}, err
 	}
-	if err := e.plan(ctx, r.Fault, p); err != nil {
-		if errors.Is(err, ErrInPlace) {
-			e.list.drop(p)
-		}
-		return e.abandon(p, err)
-	}
-	e.baseline(ctx, p)
-	err = e.await(ctx, p)
-	if unwanted := p.stillWanted(ctx); unwanted != nil {
-		return e.abandon(p, fmt.Errorf("%s was not injected: %w", p.what(), e.spring(ctx, p, unwanted)))
-	}
-	if err != nil {
-		return e.miss(ctx, p, err), nil
-	}
-	defer p.watch(ctx)()
-	if err := e.apply(ctx, p); err != nil {
-		return e.takeOut(ctx, p, err)
-	}
-	e.settle(ctx, p)
-	go e.hold(context.WithoutCancel(ctx), p)
-	if err := ctx.Err(); err != nil {
-		p.heal()
-		p.awaitHeal()
-		return p.snapshot(), fmt.Errorf("%s was healed early: %w", p.what(), err)
-	}
-	return p.snapshot(), nil
+	err = e.live(ctx, r.Fault, p)
+	return p.snapshot(), err
 }
 
 // Miss notes a fault that was asked for and could not be begun: its target was not found.
@@ -127,7 +103,7 @@ func (e *Engine) Miss(r Request, asked string, why error) history.Landing {
 	p.problem(why.Error())
 	p.change(func(l *history.Landing) { l.State = history.NotLanded })
 	e.decide(p, func(l *history.Landing) { l.Healed = history.HealVerified })
-	p.finish()
+	p.enter(over)
 	return p.snapshot()
 }
 
@@ -155,7 +131,7 @@ func (e *Engine) HealAll(ctx context.Context) error {
 			if p.snapshot().Healed != history.HealDown {
 				e.healNow(ctx, p)
 			}
-			<-p.done
+			<-p.begun[over]
 			errs[i] = p.healError()
 		})
 	}
@@ -170,9 +146,25 @@ func (e *Engine) Wait(ctx context.Context, id string) (history.Landing, error) {
 		return history.Landing{}, err
 	}
 	select {
-	case <-p.done:
+	case <-p.begun[over]:
 		return p.snapshot(), nil
 	case <-ctx.Done():
 		return p.snapshot(), fmt.Errorf("wait for the heal of %s: %w", p.what(), ctx.Err())
 	}
+}
+
+// Retire undoes, once its cluster is gone, what could not be healed on it, and
+// writes that down. The landings stay as they are: nobody read back anything.
+func (e *Engine) Retire(ctx context.Context) error {
+	var left []Entry
+	for _, p := range e.list.all() {
+		if p.healError() != nil {
+			left = append(left, p.journalled()...)
+		}
+	}
+	undone, err := Recover(ctx, left, Undoers())
+	for _, h := range undone {
+		err = errors.Join(err, e.append(KindHealed, h))
+	}
+	return err
 }

@@ -275,7 +275,7 @@ func TestActiveSaysWhenItHeals(t *testing.T) {
 func TestStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(2)
-		f := r.inject2(t, planned(func(context.Context, Target) (*Injection, error) {
+		f := r.inject2(t, planner(func(context.Context, Target) (*Injection, error) {
 			return &Injection{
 				Entries: []Entry{{Layer: "process/node-1", Want: Frozen}},
 				Step:    func(context.Context) error { r.note("step"); return nil },
@@ -296,7 +296,7 @@ func TestUnplanned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(2)
 		why := errors.New("node-1 has no link with other nodes")
-		_, err := r.Inject(t.Context(), Request{Fault: planned(func(context.Context, Target) (*Injection, error) { return nil, why })}, r.on(1))
+		_, err := r.Inject(t.Context(), Request{Fault: planner(func(context.Context, Target) (*Injection, error) { return nil, why })}, r.on(1))
 		l := r.Landings()[0]
 		if !errors.Is(err, why) || l.State != history.NotLanded || len(l.Reasons) != 1 || !strings.Contains(l.Reasons[0], why.Error()) {
 			t.Errorf("%v; %s %q", err, l.State, l.Reasons)
@@ -304,12 +304,12 @@ func TestUnplanned(t *testing.T) {
 	})
 }
 
-// planned is a fault made of its plan.
-type planned func(context.Context, Target) (*Injection, error)
+// planner is a fault made of its plan.
+type planner func(context.Context, Target) (*Injection, error)
 
-func (planned) Name() string { return "planned" }
+func (planner) Name() string { return "planned" }
 
-func (p planned) Plan(ctx context.Context, t Target) (*Injection, error) { return p(ctx, t) }
+func (p planner) Plan(ctx context.Context, t Target) (*Injection, error) { return p(ctx, t) }
 
 func (r *rig) inject2(t *testing.T, f Fault) history.Landing {
 	t.Helper()

@@ -125,7 +125,7 @@ func (l *list) sharing(p *placement) []*placement {
 func (l *list) holding(node string, p *placement) []*placement {
 	var out []*placement
 	for _, o := range l.all() {
-		if o != p && o.isIn() && slices.Contains(o.landing.Nodes, node) {
+		if o != p && o.in() && slices.Contains(o.landing.Nodes, node) {
 			out = append(out, o)
 		}
 	}
@@ -134,7 +134,7 @@ func (l *list) holding(node string, p *placement) []*placement {
 
 // busy reports whether any other fault is in place.
 func (l *list) busy(p *placement) bool {
-	return slices.ContainsFunc(l.all(), func(o *placement) bool { return o != p && o.isIn() })
+	return slices.ContainsFunc(l.all(), func(o *placement) bool { return o != p && o.in() })
 }
 
 // clouded reports whether another fault is in place on a node of p, or could
@@ -170,7 +170,7 @@ func (e *Engine) Active() []ActiveFault {
 	var out []ActiveFault
 	for _, p := range e.list.all() {
 		l := p.snapshot()
-		if !p.isIn() && p.healError() == nil {
+		if !p.in() && p.healError() == nil {
 			continue
 		}
 		left := time.Duration(l.Times.AppliedNS+l.Times.DurationNS) - now

@@ -13,41 +13,42 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// A placement is one fault on its way from asked to healed.
+// A phase is how far a fault is in its life, which life.go tells. It never goes back.
+type phase int
+
+const (
+	asked   phase = iota // it has an id
+	planned              // its undo is on disk
+	applied              // its entries are in their layers, or on their way there
+	healing              // its entries are on their way out
+	out                  // its entries are in no layer
+	shared               // as out, and another fault holds a node of it: nothing can be read back
+	over                 // it is read back, or was never applied
+)
+
+// A placement is one fault. A single goroutine takes it through its life: the caller of
+// Inject, then hold, then callers of Heal if the heal failed.
 type placement struct {
-	target   Target
-	duration time.Duration
-	plan     *Injection
-	checks   []Check // of its heal, those of its nodes first
+	target Target
+	asked  context.Context // ends when the fault is to be healed
+	heal   func()          // ends asked; any number of times
+	mend   sync.Mutex      // one heal at a time
 
-	heal   func()        // asks to heal now; any number of times
-	asked  chan struct{} // closed: heal now
-	shared chan struct{} // closed: taken out, while another fault still holds a node of it
-	done   chan struct{} // closed: healed and read back, or never injected
-	share  func()
-	finish func()
-	mend   sync.Mutex // one heal at a time
-
-	mu       sync.Mutex    // guards what follows
-	in       bool          // its entries are, or are about to be, in their layers
-	sampling time.Duration // that reading all proofs took
-	landing  history.Landing
-	problems []string // what went wrong beside the proofs
-	failure  string   // why the last heal failed
+	mu       sync.Mutex // guards what follows
+	phase    phase
+	begun    [over + 1]chan struct{} // each closed when its phase, or a later one, begins
+	plan     *Injection              // its checks begin with those of its nodes
+	landing  history.Landing         // Fault, Type, Nodes and Times.DurationNS do not change
+	problems []string                // what went wrong beside the proofs
+	failure  error                   // of the last heal
 }
 
 func newPlacement(id string, target Target, r Request, now time.Duration) *placement {
-	p := &placement{
-		target:   target,
-		duration: r.Duration,
-		plan:     &Injection{},
-		asked:    make(chan struct{}),
-		shared:   make(chan struct{}),
-		done:     make(chan struct{}),
+	p := &placement{target: target, plan: &Injection{}}
+	p.asked, p.heal = context.WithCancel(context.Background())
+	for i := range p.begun {
+		p.begun[i] = make(chan struct{})
 	}
-	p.heal = sync.OnceFunc(func() { close(p.asked) })
-	p.share = sync.OnceFunc(func() { close(p.shared) })
-	p.finish = sync.OnceFunc(func() { close(p.done) })
 	p.landing = history.Landing{
 		Fault:  id,
 		Type:   r.Type,
@@ -64,7 +65,6 @@ func newPlacement(id string, target Target, r Request, now time.Duration) *place
 	return p
 }
 
-// id needs no lock, nor does what: both are set once.
 func (p *placement) id() string { return p.landing.Fault }
 
 // what names it in an error: f1 (pause node-2).
@@ -72,11 +72,36 @@ func (p *placement) what() string {
 	return fmt.Sprintf("%s (%s %s)", p.landing.Fault, p.landing.Type, strings.Join(p.landing.Nodes, ", "))
 }
 
+func (p *placement) duration() time.Duration { return time.Duration(p.landing.Times.DurationNS) }
+
+// enter begins a phase, unless it is past it.
+func (p *placement) enter(next phase) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for ; p.phase < next; p.phase++ {
+		close(p.begun[p.phase+1])
+	}
+}
+
+// in reports whether its entries are, or may be, in their layers.
+func (p *placement) in() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.phase == applied || p.phase == healing
+}
+
 // change changes the landing.
 func (p *placement) change(f func(*history.Landing)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f(&p.landing)
+}
+
+// snapshot copies the landing as far as it still changes.
+func (p *placement) snapshot() history.Landing {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return clone(p.landing)
 }
 
 // problem notes what went wrong beside the proofs.
@@ -97,116 +122,51 @@ func (p *placement) wrong(err error) {
 	}
 }
 
+// unhealed keeps why the last heal failed; nil if it did not.
+func (p *placement) unhealed(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failure = err
+}
+
+func (p *placement) healError() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failure == nil {
+		return nil
+	}
+	return fmt.Errorf("heal %s: %v; heal it again, or stop the cluster", p.what(), p.failure)
+}
+
 // stillWanted is nil unless the caller is gone or asked to heal already.
 func (p *placement) stillWanted(ctx context.Context) error {
-	select {
-	case <-p.asked:
+	if p.asked.Err() != nil {
 		return errors.New("it was healed before it was in place")
-	default:
-		return ctx.Err()
 	}
+	return ctx.Err()
 }
 
-// untilAsked is a context that also ends when somebody asks to heal.
+// untilAsked is a context that also ends when the fault is to be healed.
 func (p *placement) untilAsked(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		select {
-		case <-p.asked:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
+	stop := context.AfterFunc(p.asked, cancel)
+	return ctx, func() { stop(); cancel() }
 }
 
-// awaitHeal waits until the fault is healed, or until all that is missing is
-// another fault's end.
-func (p *placement) awaitHeal() {
-	select {
-	case <-p.done:
-	case <-p.shared:
-	}
-}
-
-// setPlan notes what is to be done.
-func (p *placement) setPlan(plan *Injection) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.plan, p.checks = plan, slices.Concat(serving(p.target.Nodes), plan.Healed)
-}
-
-// does reports whether p is a fault of that type, not healed yet, with an entry
+// does reports whether p is a fault of that type that is not to be healed yet, with an entry
 // that equals e in everything but its fault.
 func (p *placement) does(typ string, e Entry) bool {
-	for _, over := range []chan struct{}{p.asked, p.done} {
-		select {
-		case <-over:
-			return false
-		default:
-		}
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.landing.Type == typ && p.landing.Times.HealNS == 0 && slices.ContainsFunc(p.plan.Entries, func(o Entry) bool {
+	return p.asked.Err() == nil && p.phase <= applied && p.landing.Type == typ && slices.ContainsFunc(p.plan.Entries, func(o Entry) bool {
 		return o.Layer == e.Layer && o.Want == e.Want && reflect.DeepEqual(o.Args, e.Args)
 	})
-}
-
-// watch starts what looks on while the fault is applied.
-func (p *placement) watch(ctx context.Context) (stop func()) {
-	if p.plan.Watch == nil {
-		return func() {}
-	}
-	return p.plan.Watch(context.WithoutCancel(ctx))
 }
 
 // journalled are the entries that are on disk before anything is done: what undoes the
 // fault without its keeper, or without its cluster.
 func (p *placement) journalled() []Entry {
 	return slices.Concat(p.plan.Traps, p.plan.Entries, foreign(p.id(), p.target.Nodes))
-}
-
-// setSampling notes how long reading all proofs takes.
-func (p *placement) setSampling(d time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.sampling = d
-}
-
-// remaining is how long to hold the fault before the last sample.
-func (p *placement) remaining(now time.Duration) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return time.Duration(p.landing.Times.AppliedNS) + p.duration - p.sampling - now
-}
-
-func (p *placement) setIn(in bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.in = in
-}
-
-func (p *placement) isIn() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.in
-}
-
-// snapshot copies the landing as far as it still changes.
-func (p *placement) snapshot() history.Landing {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return clone(p.landing)
-}
-
-func (p *placement) healError() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.failure == "" {
-		return nil
-	}
-	return fmt.Errorf("heal %s: %s; heal it again, or stop the cluster", p.what(), p.failure)
 }
 
 func clone(l history.Landing) history.Landing {
