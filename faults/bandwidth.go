@@ -45,7 +45,7 @@ func (b Bandwidth) Plan(_ context.Context, target Target) (*Injection, error) {
 		Mechanism: "htb",
 		Entries: []Entry{{
 			Layer: layerShape, Want: "bandwidth",
-			Args: map[string]any{"links": links, "rate_bytes": uint64(b.KBit * 1000 / 8)},
+			Args: shape{Links: links, RateBytes: uint64(b.KBit * 1000 / 8)},
 		}, netEntry(router.Rule{Do: router.Pass, Links: links})},
 	}
 	in.Proofs = append(in.Proofs, reached(shaper, in, target.counted(net, hit, "share of the rate that the system's packets take", "%", in.hits(net)))...)

@@ -35,7 +35,7 @@ type rot struct {
 // Plan plans the end of every node, and the bytes' after it.
 func (f BitRot) Plan(ctx context.Context, target Target) (*Injection, error) {
 	var all []*rot
-	in, err := target.onDisksOfKilled(ctx, nil, func(n Node, d Disk) []Proof {
+	in, err := target.onDisksOfKilled(ctx, diskArgs{}, func(n Node, d Disk) []Proof {
 		r := &rot{BitRot: f, node: n, disk: d}
 		all = append(all, r)
 		return []Proof{r.flipped(), r.seen()}

@@ -40,7 +40,7 @@ const offExact = 1500 * time.Millisecond
 // process's own idea of the time.
 type shift struct {
 	want   string // of the entry: jump, rate, strobe
-	args   map[string]any
+	args   clockArgs
 	file   func(n clocked, control string) Proof
 	effect func(n clocked, node Node) Proof
 }

@@ -19,7 +19,7 @@ func (ClockJump) Name() string { return "clock_jump" }
 // Plan plans the jump of every node.
 func (f ClockJump) Plan(ctx context.Context, target Target) (*Injection, error) {
 	return shift{
-		want: "jump", args: map[string]any{"offset_s": f.Offset.Seconds()},
+		want: "jump", args: clockArgs{OffsetS: f.Offset.Seconds()},
 		file: func(_ clocked, control string) Proof {
 			return Proof{Margin: f.Offset.Abs().Seconds() - 0.001, Read: func(context.Context) history.Sample {
 				ahead, err := clock.Ahead(control)

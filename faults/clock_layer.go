@@ -9,6 +9,13 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/clock"
 )
 
+// clockArgs are what an entry makes of the time.
+type clockArgs struct {
+	OffsetS  float64 `json:"offset_s,omitempty"`  // of jump and strobe
+	Factor   float64 `json:"factor,omitempty"`    // of rate
+	PeriodMS float64 `json:"period_ms,omitempty"` // of strobe
+}
+
 // clockLayer is what a node's process believes the time to be. Jumps add up,
 // and so does what rates gain; with no entries it is our time.
 type clockLayer struct {
@@ -39,6 +46,9 @@ func (l *clockLayer) Render(ctx context.Context, active []Entry) error {
 	}
 	now := time.Now()
 	for _, e := range active {
+		if _, err := argsOf[clockArgs](e); err != nil {
+			return err
+		}
 		if _, known := l.since[e.Fault]; !known {
 			l.since[e.Fault] = now
 		}
@@ -71,15 +81,16 @@ func (l *clockLayer) Render(ctx context.Context, active []Entry) error {
 // ahead is what the entries make of a moment.
 func (l *clockLayer) ahead(active []Entry, now time.Time) (sum time.Duration) {
 	for _, e := range active {
-		by := time.Duration(numberArg(e, "offset_s") * float64(time.Second))
+		args, _ := argsOf[clockArgs](e) // Render has read them
+		by := time.Duration(args.OffsetS * float64(time.Second))
 		since := now.Sub(l.since[e.Fault])
 		switch e.Want {
 		case "jump":
 			sum += by
 		case "rate":
-			sum += time.Duration((numberArg(e, "factor") - 1) * float64(since))
+			sum += time.Duration((args.Factor - 1) * float64(since))
 		case "strobe":
-			if half := since / (period(e) / 2); half%2 == 0 {
+			if half := since / (args.period() / 2); half%2 == 0 {
 				sum += by
 			}
 		}
@@ -88,14 +99,15 @@ func (l *clockLayer) ahead(active []Entry, now time.Time) (sum time.Duration) {
 }
 
 // period of a strobe, which is never so short that halves of it are nothing.
-func period(e Entry) time.Duration {
-	return max(time.Duration(numberArg(e, "period_ms")*float64(time.Millisecond)), 2*time.Millisecond)
+func (a clockArgs) period() time.Duration {
+	return max(time.Duration(a.PeriodMS*float64(time.Millisecond)), 2*time.Millisecond)
 }
 
 // step is how often the clock has to be set, 0 where once is enough.
 func step(active []Entry) (out time.Duration) {
 	for _, e := range active {
-		every := map[string]time.Duration{"rate": rateStep, "strobe": period(e) / 10}[e.Want]
+		args, _ := argsOf[clockArgs](e)
+		every := map[string]time.Duration{"rate": rateStep, "strobe": args.period() / 10}[e.Want]
 		if every > 0 && (out == 0 || every < out) {
 			out = every
 		}

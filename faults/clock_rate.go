@@ -29,7 +29,7 @@ func (ClockRate) Name() string { return "clock_rate" }
 func (f ClockRate) Plan(ctx context.Context, target Target) (*Injection, error) {
 	direction := f.Factor - 1
 	return shift{
-		want: "rate", args: map[string]any{"factor": f.Factor},
+		want: "rate", args: clockArgs{Factor: f.Factor},
 		file: func(_ clocked, control string) Proof {
 			return Proof{Margin: math.Abs(direction) / 2, Read: func(context.Context) history.Sample {
 				rate, err := measuredRate(control)

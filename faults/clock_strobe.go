@@ -20,7 +20,7 @@ func (ClockStrobe) Name() string { return "clock_strobe" }
 // Plan plans the jumps of every node.
 func (f ClockStrobe) Plan(ctx context.Context, target Target) (*Injection, error) {
 	return shift{
-		want: "strobe", args: map[string]any{"offset_s": f.Offset.Seconds(), "period_ms": float64(f.Period.Milliseconds())},
+		want: "strobe", args: clockArgs{OffsetS: f.Offset.Seconds(), PeriodMS: float64(f.Period.Milliseconds())},
 		file: func(_ clocked, control string) Proof {
 			margin := f.Offset.Abs() - time.Millisecond
 			return f.span(margin, func(context.Context) (time.Duration, error) {

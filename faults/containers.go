@@ -11,12 +11,18 @@ import (
 // containersLayer begins the name of what stands for the containers of a run.
 const containersLayer = "containers"
 
+// containersArgs are an engine's address, and the run that its containers are of.
+type containersArgs struct {
+	Engine string `json:"engine"`
+	Run    string `json:"run"`
+}
+
 // MadeContainers is what is noted before the first container of a run is made
 // on the engine at that address, under [KindMade].
 func MadeContainers(engine, run string) Planned {
 	return Planned{Fault: containersLayer, Type: containersLayer, Entries: []Entry{{
 		Fault: containersLayer, Layer: containersLayer + "/" + run, Want: "none left",
-		Args: map[string]any{"engine": engine, "run": run},
+		Args: containersArgs{engine, run},
 	}}}
 }
 
@@ -25,13 +31,15 @@ func MadeContainers(engine, run string) Planned {
 func undoContainers(ctx context.Context, layer string, entries []Entry) (string, error) {
 	removed := 0
 	for _, e := range entries {
-		host, _ := e.Args["engine"].(string)
-		run, _ := e.Args["run"].(string)
-		engine, err := docker.Open(ctx, host)
+		args, err := argsOf[containersArgs](e)
 		if err != nil {
-			return "", fmt.Errorf("remove the containers of run %s: %w; then call rmq-mcp heal", run, err)
+			return "", err
 		}
-		n, err := removeRun(ctx, engine, run)
+		engine, err := docker.Open(ctx, args.Engine)
+		if err != nil {
+			return "", fmt.Errorf("remove the containers of run %s: %w; then call rmq-mcp heal", args.Run, err)
+		}
+		n, err := removeRun(ctx, engine, args.Run)
 		engine.Close()
 		if err != nil {
 			return "", err

@@ -26,7 +26,7 @@ func (f CPU) Plan(ctx context.Context, target Target) (*Injection, error) {
 func (f CPU) quota() quota {
 	return quota{
 		controller: limits.CPU,
-		args:       map[string]any{"percent": f.Percent},
+		args:       limitArgs{Percent: f.Percent},
 		limit:      percentOfCore(f.Percent),
 		proofs:     throttled,
 	}

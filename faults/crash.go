@@ -40,7 +40,7 @@ type lossDetail struct {
 
 func (c crash) plan(ctx context.Context, target Target) (*Injection, error) {
 	var all []*blackout
-	in, err := target.onDisksOfKilled(ctx, map[string]any{"crash": c.ask}, func(n Node, d Disk) []Proof {
+	in, err := target.onDisksOfKilled(ctx, diskArgs{Crash: &c.ask}, func(n Node, d Disk) []Proof {
 		l := &blackout{node: n, disk: d}
 		all = append(all, l)
 		return []Proof{c.lost(l)}

@@ -114,7 +114,7 @@ func (t Target) onDisks(ctx context.Context, plan func(*Injection, Node, Disk) e
 
 // onDisksOfKilled plans what is done to the disks while the nodes are down. Args
 // are the disk entry's.
-func (t Target) onDisksOfKilled(ctx context.Context, args map[string]any, proofs func(Node, Disk) []Proof) (*Injection, error) {
+func (t Target) onDisksOfKilled(ctx context.Context, args diskArgs, proofs func(Node, Disk) []Proof) (*Injection, error) {
 	return t.onDisks(ctx, func(in *Injection, n Node, d Disk) error {
 		if _, err := n.State(ctx); err != nil {
 			return fmt.Errorf("read the state of %s: %w", n.Name(), err)
@@ -169,15 +169,11 @@ func steady(name, node string, touch func(context.Context) (Touched, error)) Pro
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // diskEntry returns a fault's part of the layer under a node's data directory.
-// Beside the fault's own arguments, its Args hold the mount and the connection,
-// which are needed to undo it.
-func diskEntry(n Node, d Disk, want string, args map[string]any) Entry {
+// Its arguments get the mount and the connection, which are needed to undo it.
+func diskEntry(n Node, d Disk, want string, args diskArgs) Entry {
 	info := d.Info()
-	all := map[string]any{"mount": info.Mount, "connection": info.Connection}
-	for key, value := range args {
-		all[key] = value
-	}
-	return Entry{Layer: "disk/" + n.Name(), Want: want, Args: all}
+	args.Mount, args.Connection = info.Mount, info.Connection
+	return Entry{Layer: "disk/" + n.Name(), Want: want, Args: args}
 }
 
 // diskKind fills in what all disk faults share.

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -11,10 +10,19 @@ import (
 
 // Values of Want in entries of the layer under a data directory.
 const (
-	wantRule  = "rule"  // Args: rule, a [disk.Rule]
-	wantLimit = "limit" // Args: limit, a [disk.Limit]
-	wantLoss  = "loss"  // the power is lost, or the disk: nothing is to be shown
+	wantRule  = "rule"
+	wantLimit = "limit"
+	wantLoss  = "loss" // the power is lost, or the disk: nothing is to be shown
 )
+
+// diskArgs are what an entry wants of a disk, and what is needed to undo it.
+type diskArgs struct {
+	Mount      string      `json:"mount"`
+	Connection uint32      `json:"connection"`
+	Rule       disk.Rule   `json:"rule,omitzero"`
+	Limit      disk.Limit  `json:"limit,omitzero"`
+	Crash      *disk.Crash `json:"crash,omitempty"`
+}
 
 // diskLayer is the disk under a node's data directory. It shows every rule of
 // its entries, and the smallest of their limits.
@@ -43,21 +51,17 @@ func (l diskLayer) Render(ctx context.Context, active []Entry) error {
 func diskFaults(active []Entry) (disk.Faults, error) {
 	var f disk.Faults
 	for _, e := range active {
+		args, err := argsOf[diskArgs](e)
+		if err != nil {
+			return f, err
+		}
 		switch e.Want {
 		case wantRule:
-			var r disk.Rule
-			if err := argument(e, "rule", &r); err != nil {
-				return f, err
-			}
-			r.ID = e.Fault
-			f.Rules = append(f.Rules, r)
+			args.Rule.ID = e.Fault
+			f.Rules = append(f.Rules, args.Rule)
 		case wantLimit:
-			var l disk.Limit
-			if err := argument(e, "limit", &l); err != nil {
-				return f, err
-			}
-			f.Limit.Bytes = smaller(f.Limit.Bytes, l.Bytes)
-			f.Limit.Inodes = smaller(f.Limit.Inodes, l.Inodes)
+			f.Limit.Bytes = smaller(f.Limit.Bytes, args.Limit.Bytes)
+			f.Limit.Inodes = smaller(f.Limit.Inodes, args.Limit.Inodes)
 		case wantLoss:
 		default:
 			return f, fmt.Errorf("%s wants %q of a disk; valid: %s, %s, %s", e.Fault, e.Want, wantRule, wantLimit, wantLoss)
@@ -72,17 +76,4 @@ func smaller(a, b int64) int64 {
 		return b
 	}
 	return a
-}
-
-// argument reads one of an entry's arguments, which may have been in a journal
-// since it was written.
-func argument(e Entry, name string, into any) error {
-	raw, err := json.Marshal(e.Args[name])
-	if err == nil {
-		err = json.Unmarshal(raw, into)
-	}
-	if err != nil {
-		return fmt.Errorf("read %s of %s in %s: %w", name, e.Fault, e.Layer, err)
-	}
-	return nil
 }

@@ -266,7 +266,7 @@ func TestDiskThatIsGone(t *testing.T) {
 // Faults on one disk overlap: all rules, the smallest limit.
 func TestDiskLayer(t *testing.T) {
 	rule := func(fault string, r disk.Rule) Entry {
-		return Entry{Fault: fault, Want: wantRule, Args: map[string]any{"rule": r}}
+		return Entry{Fault: fault, Want: wantRule, Args: diskArgs{Rule: r}}
 	}
 	limit := func(fault string, bytes int64) Entry {
 		return Entry{Fault: fault, Want: wantLimit, Args: map[string]any{"limit": map[string]any{"bytes": bytes}}} // as read from a journal

@@ -16,12 +16,15 @@ func undoDisk(_ context.Context, layer string, entries []Entry) (string, error) 
 	var errs []error
 	seen := map[string]bool{}
 	for _, e := range entries {
-		mount, _ := e.Args["mount"].(string)
-		if mount == "" || seen[mount] {
+		args, err := argsOf[diskArgs](e)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if args.Mount == "" || seen[args.Mount] {
 			continue
 		}
-		seen[mount] = true
-		n, err := disk.Release(mount)
+		seen[args.Mount] = true
+		n, err := disk.Release(args.Mount)
 		let += n
 		errs = append(errs, err)
 	}

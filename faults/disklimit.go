@@ -31,7 +31,7 @@ func (l diskLimit) plan(ctx context.Context, target Target) (*Injection, error) 
 		}
 		var limit disk.Limit
 		*l.of(&limit) = bound
-		in.Entries = append(in.Entries, diskEntry(n, d, wantLimit, map[string]any{"limit": limit}))
+		in.Entries = append(in.Entries, diskEntry(n, d, wantLimit, diskArgs{Limit: limit}))
 		in.Proofs = append(in.Proofs, l.refused(n, d, bound), answersErrno(n, d, l.op, 1, "ENOSPC"))
 		in.Healed = append(in.Healed, l.lifted(n, d, bound))
 		return nil

@@ -85,7 +85,7 @@ func checkRule(r disk.Rule) error {
 // that it is to be felt on a disk.
 func planRule(ctx context.Context, target Target, rule disk.Rule, effect func(Node, Disk) Proof) (*Injection, error) {
 	in, err := target.onDisks(ctx, func(in *Injection, n Node, d Disk) error {
-		in.Entries = append(in.Entries, diskEntry(n, d, wantRule, map[string]any{"rule": rule}))
+		in.Entries = append(in.Entries, diskEntry(n, d, wantRule, diskArgs{Rule: rule}))
 		in.Proofs = append(in.Proofs, met(in, n, d), effect(n, d))
 		in.Healed = append(in.Healed, unheld(n, d, in.id))
 		return nil

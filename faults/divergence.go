@@ -22,7 +22,7 @@ func (f ConfigDivergence) Plan(ctx context.Context, target Target) (*Injection, 
 	settings := map[string]any{f.Setting: f.Value}
 	return otherwise(ctx, target, otherLaunch{
 		mechanism: "restart with a setting", key: "setting." + f.Setting,
-		args:  map[string]any{"settings": settings},
+		args:  launchArgs{Settings: settings},
 		check: func(m Member) error { return m.Launchable("", settings) },
 	})
 }

@@ -93,10 +93,10 @@ type Layer interface {
 // An Entry is one fault's part of a layer, as data: it is in the undo journal,
 // on disk, before it is rendered.
 type Entry struct {
-	Fault string         `json:"fault"` // f1
-	Layer string         `json:"layer"` // process/node-2
-	Want  string         `json:"want"`  // killed
-	Args  map[string]any `json:"args,omitempty"`
+	Fault string `json:"fault"`          // f1
+	Layer string `json:"layer"`          // process/node-2
+	Want  string `json:"want"`           // killed
+	Args  any    `json:"args,omitempty"` // of the layer's type; see argsOf
 }
 
 // An Injection is one fault, planned or in place.

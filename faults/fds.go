@@ -39,8 +39,8 @@ func (f FDs) Plan(ctx context.Context, target Target) (*Injection, error) {
 		if limit >= open.Soft {
 			return nil, fmt.Errorf("limit the open files of %s: it has %d open and may have %d, which leaves no more than %d; ask for a smaller spare", n.Name(), open.Open, open.Soft, f.Spare)
 		}
-		in.Entries = append(in.Entries, Entry{Layer: "files/" + n.Name(), Want: "fds", Args: map[string]any{
-			"limit": float64(limit), "had": float64(open.Soft), "process": float64(number), "spare": float64(f.Spare),
+		in.Entries = append(in.Entries, Entry{Layer: "files/" + n.Name(), Want: "fds", Args: filesArgs{
+			Limit: limit, Had: open.Soft, Process: number, Spare: f.Spare,
 		}})
 		in.Entries = append(in.Entries, Entry{Layer: "process/" + n.Name(), Want: Doomed})
 		in.Proofs = append(in.Proofs, softLimit(n, limit), unreachable(n))

@@ -1,11 +1,20 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/internal/mechanism/limits"
 )
+
+// filesArgs are the soft limit that an entry wants.
+type filesArgs struct {
+	Limit   uint64 `json:"limit"`
+	Had     uint64 `json:"had"`     // before
+	Process int    `json:"process"` // the node's at the time
+	Spare   int    `json:"spare"`   // files that it may open beyond those it has
+}
 
 // filesLayer is the soft limit of open files of a node's process. It shows the
 // lowest that its entries want, and else what the process had.
@@ -25,12 +34,16 @@ func (l *filesLayer) Render(ctx context.Context, active []Entry) error {
 	if len(active) == 0 {
 		return l.restore(ctx)
 	}
-	var wanted []uint64
+	var wanted []filesArgs
 	for _, e := range active {
-		wanted = append(wanted, uint64(numberArg(e, "limit")))
+		args, err := argsOf[filesArgs](e)
+		if err != nil {
+			return err
+		}
+		wanted = append(wanted, args)
 	}
-	limit := slices.Min(wanted)
-	l.follower.meanwhile = func(number int) { tighten(number, active) }
+	limit := slices.MinFunc(wanted, func(a, b filesArgs) int { return cmp.Compare(a.Limit, b.Limit) }).Limit
+	l.follower.meanwhile = func(number int) { tighten(number, wanted) }
 	return l.follower.follow(ctx, l.node, func(number int) error {
 		if _, known := l.had[number]; !known {
 			open, err := limits.OpenFiles(number)
@@ -42,7 +55,7 @@ func (l *filesLayer) Render(ctx context.Context, active []Entry) error {
 		if err := limits.SetSoftFiles(number, limit); err != nil {
 			return err
 		}
-		tighten(number, active)
+		tighten(number, wanted)
 		return nil
 	})
 }
@@ -50,15 +63,15 @@ func (l *filesLayer) Render(ctx context.Context, active []Entry) error {
 // tighten takes from a process the files that it closed, but for those it may
 // have to spare. A process that was started meanwhile has nothing open yet: it may
 // open as many as its limit allows.
-func tighten(number int, active []Entry) {
+func tighten(number int, wanted []filesArgs) {
 	open, err := limits.OpenFiles(number)
 	if err != nil {
 		return // it ends
 	}
 	limit := open.Soft
-	for _, e := range active {
-		if int(numberArg(e, "process")) == number {
-			limit = min(limit, open.Hold(int(numberArg(e, "spare"))))
+	for _, w := range wanted {
+		if w.Process == number {
+			limit = min(limit, open.Hold(w.Spare))
 		}
 	}
 	if limit < open.Soft {

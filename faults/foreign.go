@@ -70,7 +70,10 @@ func foreign(fault string, nodes []Node) []Entry {
 // undoForeign thaws a process, and starts or unpauses a container, that the
 // operator allowed and a fault was in place on.
 func undoForeign(ctx context.Context, layer string, entries []Entry) (string, error) {
-	args := entries[0].Args // all the same: one node
+	args, err := argsOf[map[string]any](entries[0]) // all are the same: one node
+	if err != nil {
+		return "", err
+	}
 	if id, ok := args["container"].(string); ok {
 		host, _ := args["engine"].(string)
 		return wake(ctx, layer, host, id)

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/robustmq/rmq-mcp/history"
@@ -39,13 +38,9 @@ func NewHostileLayer(node Node, crowd Hostile) Layer { return hostileLayer{node.
 func (l hostileLayer) Render(_ context.Context, active []Entry) error {
 	var rules []hostile.Rule
 	for _, e := range active {
-		var r hostile.Rule
-		text, err := json.Marshal(e.Args)
-		if err == nil {
-			err = json.Unmarshal(text, &r)
-		}
+		r, err := argsOf[hostile.Rule](e)
 		if err != nil {
-			return fmt.Errorf("read what hostile clients do: %w", err)
+			return err
 		}
 		r.Fault = e.Fault
 		rules = append(rules, r)
@@ -73,11 +68,7 @@ func (t Target) hostile(r hostile.Rule, proofs func(n Node, fault func() string)
 		if share.Do == hostile.Talk && share.First > share.Last {
 			continue
 		}
-		args, err := arguments(share)
-		if err != nil {
-			return nil, err
-		}
-		in.Entries = append(in.Entries, Entry{Layer: "hostile/" + n.Name(), Want: r.Do, Args: args})
+		in.Entries = append(in.Entries, Entry{Layer: "hostile/" + n.Name(), Want: r.Do, Args: share})
 		in.Proofs = append(in.Proofs, proofs(n, fault)...)
 	}
 	in.Proofs = append(in.Proofs, answers(t.witness()))
@@ -95,15 +86,6 @@ func (t Target) hostile(r hostile.Rule, proofs func(n Node, fault func() string)
 func ofNode(r hostile.Rule, i, n int) hostile.Rule {
 	r.First, r.Step = r.First+((i-r.First)%n+n)%n, n
 	return r
-}
-
-// arguments are a rule, as those of an entry.
-func arguments(r hostile.Rule) (args map[string]any, err error) {
-	text, err := json.Marshal(r)
-	if err == nil {
-		err = json.Unmarshal(text, &args)
-	}
-	return args, err
 }
 
 func hostileAvailable(context.Context) (mechanism, missing string) {

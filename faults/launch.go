@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -17,6 +18,14 @@ const (
 	Replaced  = "replaced"  // killed, its data removed, and started again
 	Launched  = "launched"  // started from Args binary, or with Args settings
 )
+
+// launchArgs are how an entry of a process layer wants the process ended and started.
+type launchArgs struct {
+	Signal   string         `json:"signal,omitempty"`   // of Restarted
+	Binary   string         `json:"binary,omitempty"`   // of Launched
+	Settings map[string]any `json:"settings,omitempty"` // of Launched
+	Member   string         `json:"member,omitempty"`   // of Replaced
+}
 
 // A Member is a node whose process can be started otherwise than planned, and
 // which can be asked about itself.
@@ -82,7 +91,10 @@ func (e notBackError) Unwrap() error { return e.error }
 // relaunch ends the process where entries want it started again, or otherwise
 // than it was, and prepares that. It reports whether it did.
 func (l *processLayer) relaunch(ctx context.Context, active []Entry) (bool, error) {
-	wanted, todo := l.wanted(active)
+	wanted, todo, err := l.wanted(active)
+	if err != nil {
+		return false, err
+	}
 	other := wanted.binary != l.binary || len(wanted.settings)+len(l.settings) > 0 && !reflect.DeepEqual(wanted.settings, l.settings)
 	if len(todo) == 0 && !other {
 		l.launch = wanted
@@ -114,21 +126,20 @@ func (l *processLayer) relaunch(ctx context.Context, active []Entry) (bool, erro
 
 // wanted is how the process should be started by these entries, the last one
 // deciding, and which of them are still to be done once.
-func (l *processLayer) wanted(active []Entry) (launch, []Entry) {
-	w := launch{done: map[string]bool{}}
-	var todo []Entry
+func (l *processLayer) wanted(active []Entry) (w launch, todo []Entry, err error) {
+	w.done = map[string]bool{}
 	for _, e := range active {
+		args, err := argsOf[launchArgs](e)
+		if err != nil {
+			return w, nil, err
+		}
 		switch e.Want {
 		case Launched:
-			if binary, _ := e.Args["binary"].(string); binary != "" {
-				w.binary = binary
+			w.binary = cmp.Or(args.Binary, w.binary)
+			if args.Settings != nil && w.settings == nil {
+				w.settings = map[string]any{}
 			}
-			if settings, _ := e.Args["settings"].(map[string]any); settings != nil {
-				if w.settings == nil {
-					w.settings = map[string]any{}
-				}
-				maps.Copy(w.settings, settings)
-			}
+			maps.Copy(w.settings, args.Settings)
 		case Restarted, Replaced:
 			w.done[e.Fault] = true
 			if !l.done[e.Fault] {
@@ -136,14 +147,15 @@ func (l *processLayer) wanted(active []Entry) (launch, []Entry) {
 			}
 		}
 	}
-	return w, todo
+	return w, todo, nil
 }
 
 // ending is how the process is ended: as an operator does, unless one of the
 // entries asks for the kill.
 func ending(todo []Entry) ProcessState {
 	for _, e := range todo {
-		if e.Want == Replaced || e.Args["signal"] == sigKill {
+		args, _ := argsOf[launchArgs](e) // wanted has read them
+		if e.Want == Replaced || args.Signal == sigKill {
 			return Killed
 		}
 	}

@@ -13,6 +13,17 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/limits"
 )
 
+// limitArgs are the limits that an entry wants of one controller, in a group.
+type limitArgs struct {
+	Dir  string `json:"dir"`  // the group's
+	Back string `json:"back"` // the group that its processes come from
+
+	Percent     float64 `json:"percent,omitempty"`
+	HeadroomMiB float64 `json:"headroom_mib,omitempty"`
+	OOM         bool    `json:"oom,omitempty"`
+	Tasks       int     `json:"tasks,omitempty"`
+}
+
 // limitsLayer is the control groups around a node's process: one, or in
 // version 1 one for each controller. Each shows the strictest limit that its
 // entries want, and is there only while there are some.
@@ -45,8 +56,11 @@ func (l *limitsLayer) Render(ctx context.Context, active []Entry) error {
 		delete(l.made, dir)
 	}
 	for _, e := range active {
-		dir := textArg(e, "dir")
-		l.made[dir] = cmp.Or(l.made[dir], textArg(e, "back"))
+		args, err := argsOf[limitArgs](e)
+		if err != nil {
+			return err
+		}
+		l.made[args.Dir] = cmp.Or(l.made[args.Dir], args.Back)
 	}
 	put := func(number int) error {
 		for _, dir := range slices.Sorted(maps.Keys(groups)) {
@@ -68,37 +82,35 @@ func grouped(active []Entry) (map[string]limits.Limits, error) {
 	groups := map[string]limits.Limits{}
 	by := map[string]string{}
 	for _, e := range active {
-		dir := textArg(e, "dir")
-		if other, ok := by[e.Want]; ok && other != dir {
-			return nil, fmt.Errorf("%s wants a %s limit in %s, while there is one in %s; heal that one first", e.Fault, e.Want, dir, other)
-		}
-		by[e.Want] = dir
-		l, err := stricter(groups[dir], e)
+		args, err := argsOf[limitArgs](e)
 		if err != nil {
 			return nil, err
 		}
-		groups[dir] = l
+		if other, ok := by[e.Want]; ok && other != args.Dir {
+			return nil, fmt.Errorf("%s wants a %s limit in %s, while there is one in %s; heal that one first", e.Fault, e.Want, args.Dir, other)
+		}
+		by[e.Want] = args.Dir
+		if groups[args.Dir], err = stricter(groups[args.Dir], e, args); err != nil {
+			return nil, err
+		}
 	}
 	return groups, nil
 }
 
 // stricter adds what an entry wants.
-func stricter(l limits.Limits, e Entry) (limits.Limits, error) {
+func stricter(l limits.Limits, e Entry, args limitArgs) (limits.Limits, error) {
 	switch limits.Controller(e.Want) {
 	case limits.CPU:
-		p := numberArg(e, "percent")
-		if l.CPUPercent == nil || p < *l.CPUPercent {
+		if p := args.Percent; l.CPUPercent == nil || p < *l.CPUPercent {
 			l.CPUPercent = &p
 		}
 	case limits.Memory:
-		oom, _ := e.Args["oom"].(bool)
-		m := limits.MemoryLimit{Bytes: int64(numberArg(e, "headroom_mib") * mebibyte), Stall: !oom}
+		m := limits.MemoryLimit{Bytes: int64(args.HeadroomMiB * mebibyte), Stall: !args.OOM}
 		if l.Memory == nil || m.Bytes < l.Memory.Bytes {
 			l.Memory = &m
 		}
 	case limits.Pids:
-		n := int(numberArg(e, "tasks"))
-		if l.Tasks == nil || n < *l.Tasks {
+		if n := args.Tasks; l.Tasks == nil || n < *l.Tasks {
 			l.Tasks = &n
 		}
 	default:
@@ -170,22 +182,15 @@ func (f *follower) stop() {
 func undoLimits(_ context.Context, layer string, entries []Entry) (string, error) {
 	backs := map[string]string{}
 	for _, e := range entries {
-		dir := textArg(e, "dir")
-		backs[dir] = cmp.Or(backs[dir], textArg(e, "back"))
+		args, err := argsOf[limitArgs](e)
+		if err != nil {
+			return "", err
+		}
+		backs[args.Dir] = cmp.Or(backs[args.Dir], args.Back)
 	}
 	var errs []error
 	for _, dir := range slices.Sorted(maps.Keys(backs)) {
 		errs = append(errs, limits.Take(dir, backs[dir]))
 	}
 	return "removed the control groups of " + layer, errors.Join(errs...)
-}
-
-func textArg(e Entry, name string) string {
-	s, _ := e.Args[name].(string)
-	return s
-}
-
-func numberArg(e Entry, name string) float64 {
-	f, _ := e.Args[name].(float64)
-	return f
 }

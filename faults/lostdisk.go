@@ -26,7 +26,7 @@ type erased struct {
 // Plan plans the end of every node and of its data.
 func (LostDisk) Plan(ctx context.Context, target Target) (*Injection, error) {
 	var all []*erased
-	in, err := target.onDisksOfKilled(ctx, nil, func(n Node, d Disk) []Proof {
+	in, err := target.onDisksOfKilled(ctx, diskArgs{}, func(n Node, d Disk) []Proof {
 		e := &erased{node: n, disk: d}
 		all = append(all, e)
 		return []Proof{e.mechanism(), e.empty()}

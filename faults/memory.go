@@ -29,7 +29,7 @@ func (f Memory) Plan(ctx context.Context, target Target) (*Injection, error) {
 func (f Memory) quota() quota {
 	q := quota{
 		controller: limits.Memory,
-		args:       map[string]any{"headroom_mib": f.HeadroomMiB, "oom": f.OOM},
+		args:       limitArgs{HeadroomMiB: f.HeadroomMiB, OOM: f.OOM},
 		limit:      mebibytesMore(f.HeadroomMiB, !f.OOM),
 		doomed:     true, // also where it is held up: its own watchdog may end it
 		proofs:     pressed,

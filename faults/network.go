@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/netip"
 	"runtime"
@@ -73,36 +72,12 @@ type Net interface {
 }
 
 // layerNet is the layer of rules in the router. A fault has at most one entry
-// in it for each thing it does: Want is a [router.Action], Args the JSON fields
-// of a [router.Rule].
+// in it for each thing it does: Want is a [router.Action], Args a
+// [router.Rule].
 const layerNet = "net"
 
 func netEntry(rule router.Rule) Entry {
-	args := map[string]any{"links": rule.Links}
-	if len(rule.Ports) > 0 {
-		args["ports"] = rule.Ports
-	}
-	if rule.Do == router.Lose {
-		args["percent"] = rule.Percent
-	}
-	if rule.Do == router.Queue {
-		args["queue"] = rule.Queue
-	}
-	return Entry{Layer: layerNet, Want: string(rule.Do), Args: args}
-}
-
-// netRule is the rule of an entry.
-func netRule(e Entry) (router.Rule, error) {
-	rule := router.Rule{}
-	text, err := json.Marshal(e.Args)
-	if err == nil {
-		err = json.Unmarshal(text, &rule)
-	}
-	if err != nil {
-		return rule, fmt.Errorf("read the rule of %s: %w", e.Fault, err)
-	}
-	rule.Fault, rule.Do = e.Fault, router.Action(e.Want)
-	return rule, nil
+	return Entry{Layer: layerNet, Want: string(rule.Do), Args: rule}
 }
 
 // netLayer is the router's rules.
@@ -114,10 +89,11 @@ func NewNetLayer(net Net) Layer { return netLayer{net} }
 func (l netLayer) Render(ctx context.Context, active []Entry) error {
 	rules := make([]router.Rule, 0, len(active))
 	for _, e := range active {
-		rule, err := netRule(e)
+		rule, err := argsOf[router.Rule](e)
 		if err != nil {
 			return err
 		}
+		rule.Fault, rule.Do = e.Fault, router.Action(e.Want)
 		rules = append(rules, rule)
 	}
 	return l.net.Render(ctx, rules)

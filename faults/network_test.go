@@ -252,14 +252,3 @@ func TestCheckTarget(t *testing.T) {
 		}
 	}
 }
-
-// A rule survives the way through the journal.
-func TestNetEntry(t *testing.T) {
-	want := router.Rule{Fault: "f1", Do: router.Lose, Percent: 12.5, Ports: []uint16{1883}, Links: []router.Link{{From: []string{"node-1"}, To: []string{router.Clients}}}}
-	e := netEntry(want)
-	e.Fault = "f1"
-	got, err := netRule(e)
-	if err != nil || got.Percent != want.Percent || got.Do != want.Do || got.Fault != "f1" || !slices.Equal(got.Ports, want.Ports) || got.Links[0].To[0] != router.Clients {
-		t.Errorf("%+v, %v; want %+v", got, err, want)
-	}
-}

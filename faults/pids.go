@@ -54,7 +54,7 @@ func join(a, b *Injection) *Injection {
 func (f Pids) quota(tasks int) quota {
 	return quota{
 		controller: limits.Pids,
-		args:       map[string]any{"tasks": float64(tasks)},
+		args:       limitArgs{Tasks: tasks},
 		limit:      atMostTasks(tasks),
 		doomed:     true,
 		proofs:     refused,

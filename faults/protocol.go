@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -45,7 +44,7 @@ type Tap interface {
 }
 
 // layerTap is the layer of rules in the tap. A fault has one entry in it: Want
-// is a [tap.Action], Args the JSON fields of a [tap.Rule].
+// is a [tap.Action], Args a [tap.Rule].
 const layerTap = "tap"
 
 type tapLayer struct{ tap Tap }
@@ -56,29 +55,18 @@ func NewTapLayer(t Tap) Layer { return tapLayer{t} }
 func (l tapLayer) Render(_ context.Context, active []Entry) error {
 	rules := make([]tap.Rule, len(active))
 	for i, e := range active {
-		text, err := json.Marshal(e.Args)
-		if err == nil {
-			err = json.Unmarshal(text, &rules[i])
-		}
+		rule, err := argsOf[tap.Rule](e)
 		if err != nil {
-			return fmt.Errorf("read the rule of %s: %w", e.Fault, err)
+			return err
 		}
-		rules[i].Fault, rules[i].Do = e.Fault, tap.Action(e.Want)
+		rule.Fault, rule.Do = e.Fault, tap.Action(e.Want)
+		rules[i] = rule
 	}
 	l.tap.Set(rules)
 	return nil
 }
 
-func tapEntry(r tap.Rule) (Entry, error) {
-	var args map[string]any
-	text, err := json.Marshal(r)
-	if err == nil {
-		err = json.Unmarshal(text, &args)
-	}
-	delete(args, "fault")
-	delete(args, "do")
-	return Entry{Layer: layerTap, Want: string(r.Do), Args: args}, err
-}
+func tapEntry(r tap.Rule) Entry { return Entry{Layer: layerTap, Want: string(r.Do), Args: r} }
 
 // packetParams are how packets are chosen, and what else a fault takes.
 func packetParams(more ...Param) []Param {
@@ -216,11 +204,7 @@ func (t Target) tapped(r *tap.Rule) (*Injection, error) {
 	if err := t.narrow(r); err != nil {
 		return nil, err
 	}
-	entry, err := tapEntry(*r)
-	if err != nil {
-		return nil, err
-	}
-	in := &Injection{Mechanism: "tap", Entries: []Entry{entry}}
+	in := &Injection{Mechanism: "tap", Entries: []Entry{tapEntry(*r)}}
 	in.Healed = append(in.Healed, unnumbered("rule in the tap", func(context.Context) error {
 		if t.Site.Tap.Has(in.id()) {
 			return fmt.Errorf("the tap still has a rule of %s", in.id())

@@ -2,10 +2,8 @@ package faults
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
 	"strconv"
 
@@ -26,26 +24,13 @@ type Queues interface {
 }
 
 // layerQueue is what treats the packets of one queue: queue/7. Its entries'
-// Want is a [netqueue.Action], Args the JSON fields of a [netqueue.Treatment].
+// Want is a [netqueue.Action], Args a [netqueue.Treatment].
 // It is opened before the rule that queues is there, and while it is not, the
 // rule lets pass.
 const layerQueue = "queue"
 
-func queueEntry(n uint16, t netqueue.Treatment) (Entry, error) {
-	e := Entry{Layer: fmt.Sprintf("%s/%d", layerQueue, n), Want: string(t.Do), Args: map[string]any{}}
-	text, err := json.Marshal(t)
-	if err != nil {
-		return e, err
-	}
-	// A seed has more digits than JSON's numbers keep.
-	fields := map[string]json.RawMessage{}
-	if err := json.Unmarshal(text, &fields); err != nil {
-		return e, err
-	}
-	for name, raw := range maps.All(fields) {
-		e.Args[name] = raw
-	}
-	return e, nil
+func queueEntry(n uint16, t netqueue.Treatment) Entry {
+	return Entry{Layer: fmt.Sprintf("%s/%d", layerQueue, n), Want: string(t.Do), Args: t}
 }
 
 type queueLayer struct {
@@ -69,13 +54,9 @@ func (l queueLayer) Render(_ context.Context, active []Entry) error {
 		return l.queues.Release(l.number)
 	}
 	e := active[len(active)-1]
-	t := netqueue.Treatment{}
-	text, err := json.Marshal(e.Args)
-	if err == nil {
-		err = json.Unmarshal(text, &t)
-	}
+	t, err := argsOf[netqueue.Treatment](e)
 	if err != nil {
-		return fmt.Errorf("read the treatment of %s: %w", e.Fault, err)
+		return err
 	}
 	t.Do = netqueue.Action(e.Want)
 	return l.queues.Treat(l.number, t)
@@ -109,11 +90,7 @@ func (t Target) treat(how netqueue.Treatment, links []router.Link) (*treated, er
 	if out.number, err = net.Queue(); err != nil {
 		return nil, err
 	}
-	entry, err := queueEntry(out.number, how)
-	if err != nil {
-		return nil, err
-	}
-	out.Entries = []Entry{netEntry(router.Rule{Do: router.Queue, Links: links, Queue: out.number}), entry}
+	out.Entries = []Entry{netEntry(router.Rule{Do: router.Queue, Links: links, Queue: out.number}), queueEntry(out.number, how)}
 	out.First = func(context.Context) error { return out.queues.Treat(out.number, how) }
 	out.Proofs = out.hits(t, how.Do)
 	return out, nil

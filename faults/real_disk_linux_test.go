@@ -290,7 +290,7 @@ func (r *realDisks) inject(t *testing.T, fault string, params map[string]any, no
 func TestUndoDisk(t *testing.T) {
 	r := startRealDisks(t)
 	d := r.disks["node-2"]
-	entry := diskEntry(r.nodes[1], d, wantLimit, nil)
+	entry := diskEntry(r.nodes[1], d, wantLimit, diskArgs{})
 	entry.Fault = "f1"
 	stopProcess(t, d.Info().PID)
 	for i := range 2 {

@@ -33,7 +33,7 @@ func (ReplaceNode) Plan(ctx context.Context, target Target) (*Injection, error) 
 		if err != nil {
 			return nil, err
 		}
-		in.Entries[i].Args = map[string]any{"member": m.Name()}
+		in.Entries[i].Args = launchArgs{Member: m.Name()}
 		in.Proofs = append(in.Proofs, wiped(m))
 	}
 	for _, n := range target.Peers {

@@ -49,8 +49,8 @@ func pid(ctx context.Context, n Node) (int, error) {
 // their effect.
 type quota struct {
 	controller limits.Controller
-	args       map[string]any // of the entry, beside the place of its group
-	limit      string         // as [shown] reads it back: "cpu at most 20 % of a core"
+	args       limitArgs
+	limit      string // as [shown] reads it back: "cpu at most 20 % of a core"
 	// doomed: the node may end by it, and is started again at the heal.
 	doomed bool
 	proofs func(n, witness Node, dir string) []Proof // of a node in its group
@@ -71,10 +71,8 @@ func (q quota) plan(ctx context.Context, target Target) (*Injection, error) {
 		if err != nil {
 			return nil, fmt.Errorf("limit the %s of %s: %w", q.controller, n.Name(), err)
 		}
-		args := map[string]any{"dir": place.Dir, "back": place.Back}
-		for k, v := range q.args {
-			args[k] = v
-		}
+		args := q.args
+		args.Dir, args.Back = place.Dir, place.Back
 		in.Entries = append(in.Entries, Entry{Layer: "limits/" + n.Name(), Want: string(q.controller), Args: args})
 		if q.doomed {
 			in.Entries = append(in.Entries, Entry{Layer: "process/" + n.Name(), Want: Doomed})

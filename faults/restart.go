@@ -15,7 +15,7 @@ func (Restart) Name() string { return "restart" }
 
 // Plan plans to restart every node, all at the same time.
 func (f Restart) Plan(_ context.Context, target Target) (*Injection, error) {
-	return relaunched(target, "restart by "+f.Signal, Entry{Want: Restarted, Args: map[string]any{"signal": f.Signal}})
+	return relaunched(target, "restart by "+f.Signal, Entry{Want: Restarted, Args: launchArgs{Signal: f.Signal}})
 }
 
 // relaunched plans to start every node's process again, as the entry says.

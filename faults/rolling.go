@@ -11,7 +11,7 @@ func (RollingRestart) Name() string { return "rolling_restart" }
 
 // Plan plans to restart every node.
 func (f RollingRestart) Plan(_ context.Context, target Target) (*Injection, error) {
-	in, err := relaunched(target, "restart by "+f.Signal+", one by one", Entry{Want: Restarted, Args: map[string]any{"signal": f.Signal}})
+	in, err := relaunched(target, "restart by "+f.Signal+", one by one", Entry{Want: Restarted, Args: launchArgs{Signal: f.Signal}})
 	if err != nil {
 		return nil, err
 	}

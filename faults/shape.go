@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -40,13 +39,9 @@ func NewShapeLayer(net Net, s Shaper) Layer { return shapeLayer{net, s} }
 func (l shapeLayer) Render(_ context.Context, active []Entry) error {
 	var rules []shaper.Rule
 	for _, e := range active {
-		var s shape
-		text, err := json.Marshal(e.Args)
-		if err == nil {
-			err = json.Unmarshal(text, &s)
-		}
+		s, err := argsOf[shape](e)
 		if err != nil {
-			return fmt.Errorf("read the shape of %s: %w", e.Fault, err)
+			return err
 		}
 		ends, err := l.net.Ends(s.Links)
 		if err != nil {

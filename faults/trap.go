@@ -40,7 +40,7 @@ func (f CrashAt) setTrap(ctx context.Context, in *Injection, target Target) erro
 	if err != nil {
 		return err
 	}
-	in.Traps = []Entry{diskEntry(n, d, wantRule, map[string]any{"rule": rule})}
+	in.Traps = []Entry{diskEntry(n, d, wantRule, diskArgs{Rule: rule})}
 	in.Proofs = append([]Proof{{
 		Name: "operations held on " + n.Name(), Node: n.Name(),
 		Role: history.RoleMechanism, Want: history.WantGrows, Unit: "operations",

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -35,7 +34,7 @@ func (u Unreachable) Plan(_ context.Context, target Target) (*Injection, error) 
 	in := &Injection{Mechanism: "route"}
 	for _, n := range l.Near.Nodes {
 		in.Entries = append(in.Entries, Entry{
-			Layer: layerRoute + "/" + n.Name(), Want: "unreachable", Args: map[string]any{"peers": l.Far.hosts()},
+			Layer: layerRoute + "/" + n.Name(), Want: "unreachable", Args: routeArgs{l.Far.hosts()},
 		})
 		in.Proofs = append(in.Proofs, noRoute(net, n.Name()))
 	}
@@ -136,21 +135,20 @@ type routeLayer struct {
 	node string
 }
 
+// routeArgs are the hosts without a route.
+type routeArgs struct {
+	Peers []string `json:"peers"`
+}
+
 // NewRouteLayer is the layer route/<name of the node>.
 func NewRouteLayer(net Net, node string) Layer { return routeLayer{net, node} }
 
 func (l routeLayer) Render(ctx context.Context, active []Entry) error {
 	var peers []string
 	for _, e := range active {
-		var args struct {
-			Peers []string `json:"peers"`
-		}
-		text, err := json.Marshal(e.Args)
-		if err == nil {
-			err = json.Unmarshal(text, &args)
-		}
-		if err != nil || e.Want != "unreachable" {
-			return fmt.Errorf("%s wants %q of the routes of %s: %w", e.Fault, e.Want, l.node, err)
+		args, err := argsOf[routeArgs](e)
+		if err != nil {
+			return err
 		}
 		for _, p := range args.Peers {
 			if !slices.Contains(peers, p) {

@@ -20,7 +20,7 @@ func (Upgrade) Name() string { return "upgrade" }
 func (f Upgrade) Plan(ctx context.Context, target Target) (*Injection, error) {
 	return otherwise(ctx, target, otherLaunch{
 		mechanism: "restart from " + filepath.Base(f.Binary), key: "version", rolling: true,
-		args:  map[string]any{"binary": f.Binary},
+		args:  launchArgs{Binary: f.Binary},
 		check: func(m Member) error { return m.Launchable(f.Binary, nil) },
 	})
 }
@@ -56,7 +56,7 @@ const ExampleBinary = "/another/build/of/the/broker"
 type otherLaunch struct {
 	mechanism string
 	key       string // of [Member.Ask]
-	args      map[string]any
+	args      launchArgs
 	rolling   bool
 	check     func(Member) error
 }

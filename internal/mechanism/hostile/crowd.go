@@ -28,7 +28,7 @@ const (
 
 // A Rule is what clients do to a node.
 type Rule struct {
-	Fault       string  `json:"fault"`
+	Fault       string  `json:"-"`
 	Do          string  `json:"do"`
 	Seed        uint64  `json:"seed"`
 	First       int     `json:"first,omitempty"` // number of the first conversation, or client of a flood

@@ -93,8 +93,8 @@ func (c Change) fits(p packet) bool {
 // A Rule is one fault's part in the tap: what it acts on, and what it does. A
 // zero field chooses everything.
 type Rule struct {
-	Fault   string   `json:"fault"` // one rule for each
-	Do      Action   `json:"do"`
+	Fault   string   `json:"-"` // one rule for each
+	Do      Action   `json:"-"`
 	Nodes   []string `json:"nodes,omitempty"`   // names of nodes
 	Clients []string `json:"clients,omitempty"` // patterns of client ids: *, ?, [a-z]
 
