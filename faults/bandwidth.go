@@ -164,7 +164,7 @@ func (b Bandwidth) slow(net Net, p pair, sharing int) Proof {
 // rate is the bits of a burst over the time that it took, in thousands per
 // second. The first one passes at once. How long the last one was on its way says
 // less: on some hosts sending takes a good part of the time.
-func (b Bandwidth) rate(ctx context.Context, net Net, p pair, n int) (float64, error) {
+func (b Bandwidth) rate(ctx context.Context, net Prober, p pair, n int) (float64, error) {
 	got, err := net.Ping(ctx, router.Ping{From: p.from, To: p.to, Count: n, Size: bandwidthProbe, Interval: 10 * time.Microsecond, Wait: 2 * time.Second})
 	if err == nil && len(got.There) < 2 {
 		err = errors.New("probes did not arrive from " + p.String() + " " + got.Error)

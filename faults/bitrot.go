@@ -22,6 +22,13 @@ type BitRot struct {
 // Name is bit_rot.
 func (BitRot) Name() string { return "bit_rot" }
 
+// DiskFiles are the files of a disk whose broker is down.
+type DiskFiles interface {
+	Files(ctx context.Context) ([]disk.File, error)
+	Rot(ctx context.Context, rot disk.Rot) (disk.Rotten, error)
+	Erase(ctx context.Context, keep ...string) (disk.Loss, error)
+}
+
 // A rot is one node's part of it.
 type rot struct {
 	BitRot

@@ -68,7 +68,7 @@ func receivers(all []pair) []string {
 }
 
 // checksumErrors is the effect on the kernel of a host: it sees what is wrong.
-func checksumErrors(net Net, host string) Proof {
+func checksumErrors(net Prober, host string) Proof {
 	return Proof{
 		Name: "segments and datagrams with a wrong checksum at " + host,
 		Role: history.RoleEffect, Want: history.WantGrows, Unit: "packets",

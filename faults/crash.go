@@ -21,6 +21,14 @@ type crash struct {
 	took func(disk.Outcome) (n int, unit string)
 }
 
+// DiskPower is the power of a disk. Cut is the moment of a power loss. Restore takes it back as
+// long as there was no Crash; without a Cut it does nothing.
+type DiskPower interface {
+	Cut(ctx context.Context) (disk.Pending, error)
+	Restore(ctx context.Context) error
+	Crash(ctx context.Context, crash disk.Crash) (disk.Outcome, error)
+}
+
 // A blackout is one node's part of a crash.
 type blackout struct {
 	node Node

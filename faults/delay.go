@@ -87,14 +87,14 @@ func (d Delay) slower(net Net, in *Injection, p pair) Proof {
 }
 
 // placed reports whether a fault's rule is in the router.
-func placed(net Net, in *Injection) bool {
+func placed(net Filter, in *Injection) bool {
 	return slices.ContainsFunc(net.Rules(), func(r router.Rule) bool { return r.Fault == in.id() })
 }
 
 // probe is how long probes take one way, within the time that one sample may take: the
 // fastest of them where all are held alike, which a busy machine makes slow last, and
 // with a jitter the median.
-func (d Delay) probe(ctx context.Context, net Net, p pair) (time.Duration, error) {
+func (d Delay) probe(ctx context.Context, net Prober, p pair) (time.Duration, error) {
 	wait := min(d.By+3*d.Jitter, 2*time.Second) + 500*time.Millisecond
 	got, err := net.Ping(ctx, router.Ping{From: p.from, To: p.to, Count: delayProbes, Wait: wait})
 	if err == nil && got.Arrived == 0 {

@@ -37,24 +37,27 @@ type Disks interface {
 // A Disk is the layer under one node's data directory.
 type Disk interface {
 	Info() disk.Info
+	DiskRules
+	DiskPower
+	DiskFiles
+	DiskProbe
+}
+
+// DiskRules are what a disk does to its operations.
+type DiskRules interface {
 	// Set makes it disturb by exactly these faults.
 	Set(ctx context.Context, faults disk.Faults) error
 	Stats(ctx context.Context) (disk.Stats, error)
-	// Cut is the moment of a power loss, Restore takes it back as long as
-	// there was no Crash; without a Cut it does nothing.
-	Cut(ctx context.Context) (disk.Pending, error)
-	Restore(ctx context.Context) error
-	Crash(ctx context.Context, crash disk.Crash) (disk.Outcome, error)
-	Files(ctx context.Context) ([]disk.File, error)
-	Rot(ctx context.Context, rot disk.Rot) (disk.Rotten, error)
-	Erase(ctx context.Context, keep ...string) (disk.Loss, error)
-	// Touch does an operation in the data directory as the broker would,
-	// through the mount, until it fails, at most a number of times. It never
-	// hangs longer than ctx, whatever the mount does.
+}
+
+// DiskProbe looks at a disk through its mount, as the broker does. It never hangs longer than
+// ctx, whatever the mount does.
+type DiskProbe interface {
+	// Touch does an operation in the data directory until it fails, at most a number of times.
 	Touch(ctx context.Context, op disk.Op, times int) (Touched, error)
-	// Byte reads one byte of a file through the mount.
+	// Byte reads one byte of a file.
 	Byte(ctx context.Context, path string, offset int64) (byte, error)
-	// Count is how many regular files there are, seen through the mount.
+	// Count is how many regular files there are.
 	Count(ctx context.Context) (int, error)
 }
 

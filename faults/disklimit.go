@@ -52,7 +52,7 @@ func (l diskLimit) lifted(n Node, d Disk, bound int64) Check {
 // refused counts the broker's operations that the limit answered with ENOSPC.
 // It counts nothing while another fault's limit is lower: operations refused
 // by that limit belong to the other fault.
-func (l diskLimit) refused(n Node, d Disk, bound int64) Proof {
+func (l diskLimit) refused(n Node, d DiskRules, bound int64) Proof {
 	return Proof{
 		Name: "operations refused on " + n.Name(), Node: n.Name(),
 		Role: history.RoleMechanism, Want: history.WantGrows, Unit: "operations",

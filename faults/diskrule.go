@@ -95,7 +95,7 @@ func planRule(ctx context.Context, target Target, rule disk.Rule, effect func(No
 
 // met is the mechanism's counter: operations of the broker that the fault's
 // rule hit. Operations of probes are counted apart.
-func met(in *Injection, n Node, d Disk) Proof {
+func met(in *Injection, n Node, d DiskRules) Proof {
 	return Proof{
 		Name: "operations hit on " + n.Name(), Node: n.Name(),
 		Role: history.RoleMechanism, Want: history.WantGrows, Unit: "operations",
@@ -140,7 +140,7 @@ func hitText(h disk.Hit) string {
 }
 
 // unheld reads back that a disk does not know a fault's rule any more.
-func unheld(n Node, d Disk, fault func() string) Check {
+func unheld(n Node, d DiskRules, fault func() string) Check {
 	return unnumbered("rule on the disk of "+n.Name(), func(ctx context.Context) error {
 		s, err := d.Stats(ctx)
 		if err == nil && slices.ContainsFunc(s.Faults.Rules, func(r disk.Rule) bool { return r.ID == fault() }) {
@@ -152,7 +152,7 @@ func unheld(n Node, d Disk, fault func() string) Check {
 
 // answersErrno is the effect of a disk that refuses: a probe's operation fails
 // with that error, and did not before.
-func answersErrno(n Node, d Disk, op disk.Op, times int, errno string) Proof {
+func answersErrno(n Node, d DiskProbe, op disk.Op, times int, errno string) Proof {
 	return Proof{
 		Name: fmt.Sprintf("%s on the disk of %s", op, n.Name()), Node: n.Name(),
 		Role: history.RoleEffect, Want: history.WantState, Expect: errno,

@@ -167,7 +167,7 @@ func (t Target) crossed(net Net, with, direction string) ([]router.Link, []pair,
 
 // pairs are the directions between hosts that links are about, each once, with
 // one client for all of them.
-func pairs(net Net, links []router.Link) ([]pair, error) {
+func pairs(net Prober, links []router.Link) ([]pair, error) {
 	client, err := net.Client()
 	if err != nil {
 		return nil, err

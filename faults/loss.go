@@ -121,7 +121,7 @@ func lossProbesOf(percent, count float64) (int, float64) {
 }
 
 // lostPercent sends probes one way and answers how many did not arrive.
-func lostPercent(ctx context.Context, net Net, p pair, count int) (float64, error) {
+func lostPercent(ctx context.Context, net Prober, p pair, count int) (float64, error) {
 	got, err := net.Ping(ctx, router.Ping{From: p.from, To: p.to, Count: count, Interval: 500 * time.Microsecond})
 	if err != nil {
 		return 0, err

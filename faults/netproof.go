@@ -13,6 +13,24 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 )
 
+// Prober measures links and counts at hosts. Its probes are counted apart from the packets of
+// the system.
+type Prober interface {
+	// Address is that of a host.
+	Address(host string) (netip.Addr, error)
+	// Client is a host that rules for [router.Clients] are about: a driver's, or
+	// one of our own if there is none.
+	Client() (string, error)
+	// Ping measures a link.
+	Ping(ctx context.Context, p router.Ping) (router.Pings, error)
+	// Dial connects from one host to a TCP port of another, and answers how long
+	// that took.
+	Dial(ctx context.Context, from, to string, port int) (time.Duration, error)
+	// ChecksumErrors counts the segments and datagrams that a host threw away
+	// because their checksum was wrong.
+	ChecksumErrors(host string) (uint64, error)
+}
+
 // Probes count as lost after this long, at most: links that another fault makes
 // slow take their time. Where it is known how long they took before, ten times
 // that and a pause that a busy host may make are enough.
@@ -40,7 +58,7 @@ func hits(net Net, t Target, hit []pair, in *Injection) []Proof {
 }
 
 // hits counts the packets that the rule of an injection hit, and those of each address.
-func (in *Injection) hits(net Net) func() (uint64, map[netip.Addr]uint64, error) {
+func (in *Injection) hits(net Filter) func() (uint64, map[netip.Addr]uint64, error) {
 	return func() (uint64, map[netip.Addr]uint64, error) {
 		h, err := net.Hits(in.id())
 		ends := map[netip.Addr]uint64{}
@@ -54,7 +72,7 @@ func (in *Injection) hits(net Net) func() (uint64, map[netip.Addr]uint64, error)
 // counted are proofs that a count grows: one for each of the target's nodes that is at
 // an end of these ways, or one of all where none is, as around a bridge. Count returns
 // the whole of it, and its parts by the address at either end.
-func (t Target) counted(net Net, hit []pair, name, unit string, count func() (uint64, map[netip.Addr]uint64, error)) []Proof {
+func (t Target) counted(net Prober, hit []pair, name, unit string, count func() (uint64, map[netip.Addr]uint64, error)) []Proof {
 	proof := func(name, node string, of func(all uint64, ends map[netip.Addr]uint64) (uint64, error)) Proof {
 		return Proof{
 			Name: name, Node: node, Role: history.RoleMechanism, Want: history.WantGrows, Unit: unit,
@@ -84,7 +102,7 @@ func (t Target) counted(net Net, hit []pair, name, unit string, count func() (ui
 }
 
 // blocked is the effect of a cut: probes do not arrive.
-func blocked(net Net, p pair) Proof {
+func blocked(net Prober, p pair) Proof {
 	var wait atomic.Int64
 	wait.Store(int64(probeWait))
 	return Proof{
@@ -103,7 +121,7 @@ func blocked(net Net, p pair) Proof {
 // passes is a control: probes arrive as before, at most a margin slower, 0 for
 // any. No fault acts on a link with the witness, so that is one whatever else is
 // done to the node at its other end.
-func passes(net Net, p pair, margin time.Duration) Proof {
+func passes(net Prober, p pair, margin time.Duration) Proof {
 	node, peer := p.from, p.to
 	if node == witnessName {
 		node, peer = "", ""
@@ -118,7 +136,7 @@ func passes(net Net, p pair, margin time.Duration) Proof {
 
 // passing reads whether probes arrive, and the median of how long they take,
 // one way.
-func passing(ctx context.Context, net Net, p pair, wait time.Duration) history.Sample {
+func passing(ctx context.Context, net Prober, p pair, wait time.Duration) history.Sample {
 	got, err := net.Ping(ctx, router.Ping{From: p.from, To: p.to, Wait: wait})
 	if err == nil && got.Arrived == 0 {
 		err = fmt.Errorf("none of %d arrived", got.Sent)
@@ -145,7 +163,7 @@ func (t Target) others(net Net, margin time.Duration) []Proof {
 
 // unharmed leaves out what rules of other faults are about already, where
 // anything else is left: nothing can be seen there.
-func unharmed(net Net, all []pair) []pair {
+func unharmed(net Filter, all []pair) []pair {
 	free := slices.DeleteFunc(slices.Clone(all), func(p pair) bool { return net.Disturbed(p.from, p.to, "") })
 	if len(free) == 0 {
 		return all
@@ -154,7 +172,7 @@ func unharmed(net Net, all []pair) []pair {
 }
 
 // unruled reads back that the router shows nothing of a fault any more.
-func unruled(net Net, in *Injection) Check {
+func unruled(net Filter, in *Injection) Check {
 	return unnumbered("rule in the router", func(context.Context) error {
 		if slices.ContainsFunc(net.Rules(), func(r router.Rule) bool { return r.Fault == in.id() }) {
 			return errors.New("its rule is still in the router")
@@ -180,7 +198,7 @@ func passAgain(net Net, in *Injection, all []pair) []Check {
 
 // onLink is a check of one direction of a link, which says nothing as long as a
 // rule of another fault is there.
-func onLink(net Net, in *Injection, p pair, what, unit string, read func(context.Context) (float64, error)) Check {
+func onLink(net Filter, in *Injection, p pair, what, unit string, read func(context.Context) (float64, error)) Check {
 	return Check{Name: what + " from " + p.String(), Unit: unit, Read: func(ctx context.Context) (float64, error) {
 		if net.Disturbed(p.from, p.to, in.id()) {
 			return 0, errShared

@@ -3,9 +3,7 @@ package faults
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"runtime"
-	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 )
@@ -28,47 +26,28 @@ func networkKinds() []Kind {
 // Net is the router between all hosts, as far as network faults need it.
 // Hosts are named: node-1, witness, and what drivers run on.
 type Net interface {
+	Filter
+	Prober
+	Routes
+	Cables
+	Connections
+}
+
+// Filter is the rules of the router.
+type Filter interface {
 	// Missing says what this kernel lacks for an action, "" for nothing.
 	Missing(router.Action) string
 	// Render shows exactly these rules.
 	Render(ctx context.Context, rules []router.Rule) error
 	// Rules are the rules that are there now.
 	Rules() []router.Rule
-	// Hits are what a fault's rules met; zero where it has none.
+	// Hits are what a fault's rules met; zero if it has none.
 	Hits(fault string) (router.Hits, error)
-	// Address is that of a host.
-	Address(host string) (netip.Addr, error)
 	// Disturbed reports whether a rule of any other fault than this one is about
 	// what one host sends to another.
 	Disturbed(from, to, fault string) bool
 	// Queue answers a queue number that was not used before.
 	Queue() (uint16, error)
-	// Interface is the router's end of the cable to a host: all to and from it
-	// passes there.
-	Interface(host string) (string, error)
-	// Client is a host that rules for [router.Clients] are about: a driver's, or
-	// one of our own where there is none.
-	Client() (string, error)
-	// Ping measures a link.
-	Ping(ctx context.Context, p router.Ping) (router.Pings, error)
-	// Dial connects from one host to a TCP port of another, and answers how long
-	// that took. It is a probe like a ping: counted apart.
-	Dial(ctx context.Context, from, to string, port int) (time.Duration, error)
-	// Unroute shows exactly these peers as unreachable in a host's own routing.
-	Unroute(ctx context.Context, host string, peers []string) error
-	// Route is how a host reaches another: reachable, or unreachable.
-	Route(host, peer string) (string, error)
-	// NoRoute counts the packets of a host's connections that met no route.
-	NoRoute(host string) (uint64, error)
-	// ChecksumErrors counts the segments and datagrams that a host threw away
-	// because their checksum was wrong.
-	ChecksumErrors(host string) (uint64, error)
-	// Ends are where the packets of links leave the router.
-	Ends(links []router.Link) ([]router.End, error)
-	// Sockets are the ends of established TCP connections at the From of links.
-	Sockets(links []router.Link) ([]router.Socket, error)
-	// Reset ends connections and returns one end of each that it ended.
-	Reset(sockets []router.Socket) ([]router.Socket, error)
 }
 
 // layerNet is the layer of rules in the router. A fault has at most one entry
@@ -81,10 +60,10 @@ func netEntry(rule router.Rule) Entry {
 }
 
 // netLayer is the router's rules.
-type netLayer struct{ net Net }
+type netLayer struct{ net Filter }
 
 // NewNetLayer is the layer net.
-func NewNetLayer(net Net) Layer { return netLayer{net} }
+func NewNetLayer(net Filter) Layer { return netLayer{net} }
 
 func (l netLayer) Render(ctx context.Context, active []Entry) error {
 	rules := make([]router.Rule, 0, len(active))

@@ -53,7 +53,7 @@ func (p Partition) Plan(_ context.Context, target Target) (*Injection, error) {
 }
 
 // spared are directions between two other nodes that must stay, at most two.
-func spared(net Net, t Target, cut []pair) []pair {
+func spared(net Filter, t Target, cut []pair) []pair {
 	var out []pair
 	others := names(t.Control)
 	for _, from := range others {

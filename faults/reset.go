@@ -46,6 +46,14 @@ func (r Reset) Plan(_ context.Context, target Target) (*Injection, error) {
 	return in, nil
 }
 
+// Connections are the established TCP connections of hosts.
+type Connections interface {
+	// Sockets are the ends of connections at the From of links.
+	Sockets(links []router.Link) ([]router.Socket, error)
+	// Reset ends connections and returns one end of each that it ended.
+	Reset(sockets []router.Socket) ([]router.Socket, error)
+}
+
 // connections are those that one reset is about.
 type connections struct {
 	net   Net

@@ -19,6 +19,12 @@ type Shaper interface {
 	Stats(fault string) ([]shaper.Stats, error)
 }
 
+// Cables are the router's ends of the cables to hosts.
+type Cables interface {
+	// Ends are where the packets of links leave the router.
+	Ends(links []router.Link) ([]router.End, error)
+}
+
 // layerShape is the layer of disciplines. A fault has at most one entry in it.
 const layerShape = "shape"
 
@@ -29,12 +35,12 @@ type shape struct {
 }
 
 type shapeLayer struct {
-	net    Net
+	net    Cables
 	shaper Shaper
 }
 
 // NewShapeLayer is the layer shape.
-func NewShapeLayer(net Net, s Shaper) Layer { return shapeLayer{net, s} }
+func NewShapeLayer(net Cables, s Shaper) Layer { return shapeLayer{net, s} }
 
 func (l shapeLayer) Render(_ context.Context, active []Entry) error {
 	var rules []shaper.Rule

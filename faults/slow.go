@@ -26,7 +26,7 @@ const longestWait = 2 * time.Second
 
 // slower is the effect: an operation takes as long as the delay. One that was
 // not done within a sample's time took at least as long as that.
-func slower(n Node, d Disk, rule disk.Rule) Proof {
+func slower(n Node, d DiskProbe, rule disk.Rule) Proof {
 	op := operation(rule.Ops)
 	return Proof{
 		Name: fmt.Sprintf("%s on the disk of %s", op, n.Name()), Node: n.Name(),
@@ -39,7 +39,7 @@ func slower(n Node, d Disk, rule disk.Rule) Proof {
 }
 
 // timed is how long an operation of ours took, in milliseconds.
-func timed(ctx context.Context, d Disk, op disk.Op) history.Sample {
+func timed(ctx context.Context, d DiskProbe, op disk.Op) history.Sample {
 	ctx, cancel := context.WithTimeout(ctx, longestWait+longestWait/4)
 	defer cancel()
 	began := time.Now()

@@ -79,7 +79,7 @@ func (u Unreachable) alone(net Net, t Target, nodes []Node) error {
 
 // noRoute is the mechanism's proof: packets of the node's own connections that
 // met no route.
-func noRoute(net Net, node string) Proof {
+func noRoute(net Routes, node string) Proof {
 	return Proof{
 		Name: "packets of " + node + " without a route", Node: node,
 		Role: history.RoleMechanism, Want: history.WantGrows, Unit: "packets",
@@ -91,7 +91,7 @@ func noRoute(net Net, node string) Proof {
 }
 
 // routed is the effect as the node's own kernel says it.
-func routed(net Net, p pair) Proof {
+func routed(net Routes, p pair) Proof {
 	return Proof{
 		Name: "route from " + p.String(), Node: p.from,
 		Role: history.RoleEffect, Want: history.WantState, Expect: "unreachable",
@@ -105,7 +105,7 @@ func routed(net Net, p pair) Proof {
 }
 
 // connects is the effect as a process on the node would see it.
-func connects(net Net, p pair) Proof {
+func connects(net Prober, p pair) Proof {
 	return Proof{
 		Name: "connect from " + p.String(), Node: p.from,
 		Role: history.RoleEffect, Want: history.WantFails, Unit: "ms",
@@ -117,7 +117,7 @@ func connects(net Net, p pair) Proof {
 }
 
 // reachable reads back that there is a route again.
-func reachable(net Net, p pair) Check {
+func reachable(net Routes, p pair) Check {
 	return Check{Name: "route from " + p.String(), Node: p.from, Read: func(context.Context) (float64, error) {
 		state, err := net.Route(p.from, p.to)
 		if err == nil && state != "reachable" {
@@ -131,8 +131,18 @@ func reachable(net Net, p pair) Check {
 const layerRoute = "route"
 
 type routeLayer struct {
-	net  Net
+	net  Routes
 	node string
+}
+
+// Routes are the hosts' own routes.
+type Routes interface {
+	// Unroute shows exactly these peers as unreachable in a host's own routing.
+	Unroute(ctx context.Context, host string, peers []string) error
+	// Route is how a host reaches another: reachable, or unreachable.
+	Route(host, peer string) (string, error)
+	// NoRoute counts the packets of a host's connections that met no route.
+	NoRoute(host string) (uint64, error)
 }
 
 // routeArgs are the hosts without a route.
@@ -141,7 +151,7 @@ type routeArgs struct {
 }
 
 // NewRouteLayer is the layer route/<name of the node>.
-func NewRouteLayer(net Net, node string) Layer { return routeLayer{net, node} }
+func NewRouteLayer(net Routes, node string) Layer { return routeLayer{net, node} }
 
 func (l routeLayer) Render(ctx context.Context, active []Entry) error {
 	var peers []string
