@@ -37,8 +37,8 @@ func (c *sdkRuns) earlier() (list []reports.Attribution) {
 func (c Cell) outdated() bool { return c.Earlier && c.ran() && !c.Starved() }
 
 // speaksEarlier reports what the driver of a run's SDK declared of its protocol.
-func speaksEarlier(evidence, sdk string) (bool, error) {
-	events, err := history.Open(evidence)
+func speaksEarlier(dir reports.Dir, sdk string) (bool, error) {
+	events, err := dir.Events()
 	if err != nil {
 		return false, err
 	}

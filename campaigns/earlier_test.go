@@ -1,14 +1,19 @@
 package campaigns
 
 import (
+	"os"
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 func TestWhatTheDriverDeclaredOfItsProtocol(t *testing.T) {
-	dir := t.TempDir()
-	r, err := history.Create(dir, history.Options{})
+	dir := reports.Dir(t.TempDir())
+	if err := os.Mkdir(dir.Evidence(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r, err := history.Create(dir.Evidence(), history.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

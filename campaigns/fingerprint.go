@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -56,12 +55,12 @@ func PanicPlaces(d *reports.RunDir, v verdict.Verdict) (places []string, err err
 	if !slices.ContainsFunc(v.Results, panicked) {
 		return nil, nil
 	}
-	events, err := history.Open(d.Evidence())
+	events, err := d.Events()
 	if err != nil {
 		return nil, err
 	}
 	defer events.Close()
-	panics, cut, err := reports.PanicsIn(d.Path, events.Tables().Nodes)
+	panics, cut, err := d.Panics(events.Tables().Nodes)
 	if err != nil {
 		return nil, fmt.Errorf("read the panics of run %s: %w", d.Run.ID, err)
 	}

@@ -21,7 +21,7 @@ func Read(dir string) (Cell, error) {
 	if err != nil {
 		return Cell{}, err
 	}
-	seal, err := reports.ReadSeal(dir)
+	seal, err := reports.Dir(dir).Seal()
 	if errors.Is(err, fs.ErrNotExist) {
 		return Cell{}, fmt.Errorf("run %s is not sealed yet; wait until it has ended: %w", d.Run.ID, err)
 	} else if err != nil {
@@ -37,7 +37,7 @@ func ReadUnsealed(dir string) (Cell, error) {
 		return Cell{}, err
 	}
 	root := ""
-	if seal, err := reports.ReadSeal(dir); err == nil {
+	if seal, err := reports.Dir(dir).Seal(); err == nil {
 		root = seal.Root
 	}
 	return read(d, root)
@@ -49,7 +49,7 @@ func read(d *reports.RunDir, root string) (Cell, error) {
 	if err != nil {
 		return Cell{}, err
 	}
-	earlier, err := speaksEarlier(d.Evidence(), d.Run.SDK)
+	earlier, err := speaksEarlier(d.Dir, d.Run.SDK)
 	if err != nil {
 		return Cell{}, err
 	}

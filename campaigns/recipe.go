@@ -147,7 +147,7 @@ func (r *Recipe) checkStranger(stateDir string, seal *reports.Seal, given string
 // none, and how a person names it instead.
 func (r *Recipe) ofThisMachine(given string) (named, next string, err error) {
 	c := r.Start.Cluster
-	byHand := "if you want that, read its scenario and run it yourself: `rmq-mcp run " + filepath.Join(r.Dir, reports.EvidenceDir, reports.ScenarioFile)
+	byHand := "if you want that, read its scenario and run it yourself: `rmq-mcp run " + reports.Dir(r.Dir).File(reports.EvidenceDir, reports.ScenarioFile)
 	switch {
 	case len(c.PIDs) > 0:
 		return fmt.Sprintf("processes %v", c.PIDs), "if you want that, name them in the operator's envelope (allowed_pids) and have run_scenario act on them", nil

@@ -55,7 +55,7 @@ func TestRecipeRefuses(t *testing.T) {
 			if c.spoil != nil {
 				c.spoil(&run, &start)
 			}
-			evidence := filepath.Join(dir, reports.EvidenceDir)
+			evidence := reports.Dir(dir).Evidence()
 			if err := os.MkdirAll(evidence, 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +134,7 @@ func TestRecipeOfAStranger(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			here, there := t.TempDir(), t.TempDir()
 			dir := runtest.Run{Seconds: 1}.Record(t, t.TempDir())
-			evidence := filepath.Join(dir, reports.EvidenceDir)
+			evidence := reports.Dir(dir).Evidence()
 			run, err := history.ReadRun(evidence)
 			if err != nil {
 				t.Fatal(err)

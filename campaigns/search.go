@@ -13,6 +13,7 @@ import (
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
@@ -309,7 +310,7 @@ func (s *Search) SpentS() (seconds float64) {
 // names the hash of what is gone, stay.
 func Slim(dir string) error {
 	for _, name := range []string{"history.arrow", "logs"} {
-		if err := os.RemoveAll(filepath.Join(dir, "evidence", name)); err != nil {
+		if err := os.RemoveAll(reports.Dir(dir).File(reports.EvidenceDir, name)); err != nil {
 			return fmt.Errorf("make run %s smaller: %w", filepath.Base(dir), err)
 		}
 	}

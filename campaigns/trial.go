@@ -68,7 +68,7 @@ func ReadJudged(dir string) (Judged, error) {
 	if err != nil {
 		return Judged{}, err
 	}
-	before, err := reports.SeriesIn(dir)
+	before, err := reports.Dir(dir).Series()
 	if err != nil {
 		return Judged{}, fmt.Errorf("read how run %s was repeated: %w", c.RunID, err)
 	}

@@ -88,7 +88,7 @@ func (r *Record) readRuns(state string) error {
 	var dirs []string
 	for _, folder := range folders {
 		dir := filepath.Join(state, reports.RunsDir, folder.Name())
-		if _, err := reports.ReadSummary(dir); err == nil {
+		if _, err := reports.Dir(dir).Summary(); err == nil {
 			dirs = append(dirs, dir)
 		}
 	}

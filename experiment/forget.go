@@ -47,16 +47,16 @@ func (s *stage) forget(ctx context.Context) {
 // must not be sealed yet. A password is not recorded: where the broker asks for one, all
 // remains and is noted. Errors are of the record.
 func ForgetAfter(ctx context.Context, dir string) error {
-	evidence := filepath.Join(dir, reports.EvidenceDir)
+	run := reports.Dir(dir)
 	var start keeper.Start
-	err := stored.ReadJSON(filepath.Join(evidence, reports.StartFile), &start)
+	err := stored.ReadJSON(run.File(reports.EvidenceDir, reports.StartFile), &start)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !start.Cluster.Foreign() {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("read how %s was started: %w", filepath.Base(dir), err)
 	}
-	tables, _, err := history.ReadTables(evidence)
+	tables, _, err := run.Tables()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -67,7 +67,7 @@ func ForgetAfter(ctx context.Context, dir string) error {
 	if note == "" {
 		return nil
 	}
-	j, err := journal.Open(filepath.Join(evidence, reports.JournalFile))
+	j, err := journal.Open(run.File(reports.EvidenceDir, reports.JournalFile))
 	if err != nil {
 		return fmt.Errorf("write down what was removed from the broker: %w", err)
 	}

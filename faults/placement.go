@@ -153,8 +153,8 @@ func (p *placement) untilAsked(ctx context.Context) (context.Context, context.Ca
 	return ctx, func() { stop(); cancel() }
 }
 
-// does reports whether p is a fault of that type that is not to be healed yet, with an entry
-// that equals e in everything but its fault.
+// does reports whether p is a fault of that type before its heal, with an entry
+// that equals e but for its fault.
 func (p *placement) does(typ string, e Entry) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -26,5 +26,5 @@ type Experiment struct {
 // JoinBlame writes whose doing a failure is into the report of its run.
 func JoinBlame(dir string, b Blame) error { return join(dir, BlameFile, b) }
 
-// ReadBlame answers nil where nobody asked.
-func ReadBlame(dir string) (*Blame, error) { return decidedIn[Blame](dir, BlameFile) }
+// Blame is the blame by experiments of a run; nil if none was asked for.
+func (d Dir) Blame() (*Blame, error) { return decidedIn[Blame](d, BlameFile) }

@@ -3,8 +3,6 @@ package reports
 import (
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -20,11 +18,11 @@ func (d *RunDir) render(v verdict.Verdict, found checker.Report) (*Summary, erro
 		return nil, err
 	}
 	for _, f := range files {
-		if err := WriteFile(filepath.Join(d.Path, f.path), f.content); err != nil {
+		if err := WriteFile(d.File(f.path), f.content); err != nil {
 			return nil, err
 		}
 	}
-	row.Dir = d.Path
+	row.Dir = string(d.Dir)
 	return &Summary{Row: row, Verdict: v}, nil
 }
 
@@ -62,7 +60,7 @@ func (d *RunDir) rendered(v verdict.Verdict, found checker.Report) ([]file, Row,
 // follow folds the events into the traffic over time, and keeps the rows that
 // show the violations, and those of the story of one message.
 func (d *RunDir) follow(v verdict.Verdict) (*activity, rows, *storyteller, error) {
-	events, err := history.Open(d.Evidence())
+	events, err := d.Events()
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -84,7 +82,7 @@ func (d *RunDir) follow(v verdict.Verdict) (*activity, rows, *storyteller, error
 }
 
 func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, seen rows) (*Report, error) {
-	seal, err := ReadSeal(d.Path)
+	seal, err := d.Dir.Seal()
 	if err != nil {
 		return nil, err
 	}
@@ -92,33 +90,33 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 	if err != nil {
 		return nil, err
 	}
-	notes, err := readNotes(d.Path)
+	notes, err := readNotes(string(d.Dir))
 	if err != nil {
 		return nil, err
 	}
-	matrix, err := decidedIn[Membership](d.Path, MatrixFile)
+	matrix, err := decidedIn[Membership](d.Dir, MatrixFile)
 	if err != nil {
 		return nil, err
 	}
-	blame, err := ReadBlame(d.Path)
+	blame, err := d.Dir.Blame()
 	if err != nil {
 		return nil, err
 	}
-	series, err := SeriesIn(d.Path)
+	series, err := d.Dir.Series()
 	if err != nil {
 		return nil, err
 	}
-	plans, err := ReadPlans(d.Path)
+	plans, err := d.Dir.Plans()
 	if err != nil {
 		return nil, err
 	}
-	again, err := Reproduce(d.Evidence(), d.Run)
+	again, err := d.Reproduce(d.Run)
 	if err != nil {
 		return nil, err
 	}
 	run, landings := d.Run, d.Decided()
 	panics, around := panicked{at: map[panicPlace]int{}}, newFaultLogs(run, landings)
-	if err := readLogs(d.Path, act.tables.Nodes, panics.of, around.of); err != nil {
+	if err := readLogs(string(d.Dir), act.tables.Nodes, panics.of, around.of); err != nil {
 		return nil, fmt.Errorf("read the logs of run %s: %w", d.Run.ID, err)
 	}
 	return &Report{
@@ -137,19 +135,6 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 		},
 		Reproduce: again.Command, NotChosen: again.NotChosen, Blame: blame, Matrix: matrix, Series: series, Plans: plans,
 	}, nil
-}
-
-// Landings answers what became of the faults of a run: as the verdict takes them once its
-// evidence is sealed, and as far as they are until then.
-func Landings(dir string) ([]history.Landing, error) {
-	if _, err := os.Lstat(filepath.Join(dir, SealFile)); err != nil {
-		return history.ReadLandings(filepath.Join(dir, EvidenceDir))
-	}
-	d, err := Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	return d.Decided(), nil
 }
 
 // Decided answers the landings as the verdict takes them.

@@ -45,11 +45,12 @@ func TestReproduce(t *testing.T) {
 		}},
 		{`{"cluster": {"image": "robustmq:mine"}}`, " --image robustmq:mine --nodes 3 --sdk go/rmq-mcp@1 --protocol mqtt3", nil},
 	} {
-		dir := t.TempDir()
+		dir := Dir(t.TempDir())
+		must(t, os.Mkdir(dir.Evidence(), 0o755))
 		if test.start != "" {
-			must(t, os.WriteFile(filepath.Join(dir, StartFile), []byte(test.start), 0o644))
+			must(t, os.WriteFile(dir.File(EvidenceDir, StartFile), []byte(test.start), 0o644))
 		}
-		got, err := Reproduce(dir, run)
+		got, err := dir.Reproduce(run)
 		must(t, err)
 		if diff := cmp.Diff(Repetition{begin + test.want + end, test.not}, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.start, diff)
@@ -90,7 +91,7 @@ func TestHealedEarlyIsInPart(t *testing.T) {
 	must(t, err)
 	list[0].Times.AskedNS = list[0].Times.AppliedNS + 3e8
 	must(t, history.WriteLandings(filepath.Join(dir, EvidenceDir), list))
-	if list, err := Landings(dir); err != nil || list[0].State != history.Landed {
+	if list, err := Dir(dir).Landings(); err != nil || list[0].State != history.Landed {
 		t.Errorf("before it is sealed: %+v, %v", list, err)
 	}
 	s, err := Finish(dir, runtest.Key)
@@ -99,9 +100,9 @@ func TestHealedEarlyIsInPart(t *testing.T) {
 	if !strings.Contains(s.Headline, "landed in part: "+early) {
 		t.Errorf("headline %q", s.Headline)
 	}
-	asked, err := Landings(dir)
+	asked, err := Dir(dir).Landings()
 	must(t, err)
-	r, err := ReadReport(dir)
+	r, err := Dir(dir).Report()
 	must(t, err)
 	for _, l := range []history.Landing{asked[0], r.Landings[0]} {
 		if l.State != history.Partial || len(l.Reasons) != 1 || l.Reasons[0] != early {

@@ -2,12 +2,10 @@ package reports
 
 import (
 	"crypto/ed25519"
-	"fmt"
 	"path/filepath"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/secret"
-	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
@@ -45,28 +43,4 @@ func finish(dir string) (*Summary, error) {
 		return nil, err
 	}
 	return d.render(v, found)
-}
-
-// ReadReport reads the report of a finished run. One that is not finished returns an error
-// that is [fs.ErrNotExist].
-func ReadReport(dir string) (*Report, error) {
-	r := &Report{}
-	if err := stored.ReadJSON(filepath.Join(dir, ReportFile), r); err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
-// ReadSummary reads the summary of a finished run. One that is not finished
-// answers an error that is [fs.ErrNotExist].
-func ReadSummary(dir string) (*Summary, error) {
-	s := &Summary{}
-	if err := stored.ReadJSON(filepath.Join(dir, SummaryFile), &s.Row); err != nil {
-		return nil, err
-	}
-	if err := stored.ReadJSON(filepath.Join(dir, VerdictFile), &s.Verdict); err != nil {
-		return nil, fmt.Errorf("read the verdict beside %s: %w", SummaryFile, err)
-	}
-	s.Dir = dir
-	return s, nil
 }

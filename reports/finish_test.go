@@ -141,7 +141,7 @@ func TestFinishScrubsBeforeSealing(t *testing.T) {
 // seal covers, in turn.
 func TestVerifyRefusesEveryChangedByte(t *testing.T) {
 	dir, _ := finished(t, runtest.Run{Lossy: true, Seconds: 1})
-	seal, err := ReadSeal(dir)
+	seal, err := Dir(dir).Seal()
 	must(t, err)
 	covered := append(sortedKeys(seal.Files), VerdictFile, ReportFile, MarkdownFile, TimelineFile, SummaryFile)
 	for _, want := range []string{"evidence/history.arrow", "evidence/landings.json", "evidence/journal.jsonl", "evidence/logs/node-1.log"} {
@@ -189,7 +189,7 @@ func TestVerifyRefusesAForgedSeal(t *testing.T) {
 	dir, _ := finished(t, runtest.Run{Seconds: 1})
 	path := filepath.Join(dir, EvidenceDir, LogsDir, "node-1.log")
 	must(t, os.WriteFile(path, []byte("all is well"), 0o644))
-	seal, err := ReadSeal(dir)
+	seal, err := Dir(dir).Seal()
 	must(t, err)
 	seal.Files, err = sumEvidence(dir)
 	must(t, err)

@@ -3,7 +3,6 @@ package reports
 import (
 	"fmt"
 
-	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/checker"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
@@ -11,13 +10,13 @@ import (
 // Judge decides a run from its evidence and from nothing else: the same
 // evidence gives the same verdict, anywhere, at any time. It writes nothing.
 func (d *RunDir) Judge() (verdict.Verdict, checker.Report, error) {
-	files, err := sumEvidence(d.Path)
+	files, err := sumEvidence(string(d.Dir))
 	if err != nil {
 		return verdict.Verdict{}, checker.Report{}, err
 	}
 	found, err := d.check()
 	if err != nil {
-		return verdict.Verdict{}, checker.Report{}, fmt.Errorf("judge %s: %w", d.Path, err)
+		return verdict.Verdict{}, checker.Report{}, fmt.Errorf("judge %s: %w", d.Dir, err)
 	}
 	in := d.input(found)
 	in.Root = Root(files)
@@ -42,7 +41,7 @@ func (d *RunDir) Shortfalls(found checker.Report) []verdict.Shortfall {
 }
 
 func (d *RunDir) check() (checker.Report, error) {
-	events, err := history.Open(d.Evidence())
+	events, err := d.Events()
 	if err != nil {
 		return checker.Report{}, err
 	}

@@ -171,7 +171,7 @@ func readRow(dir string) (Row, error) {
 	if errors.Is(noEvidence, fs.ErrNotExist) {
 		return row, errNotBegun
 	}
-	run, err := history.ReadRun(filepath.Join(dir, EvidenceDir))
+	run, err := Dir(dir).Record()
 	if err != nil {
 		return Unreadable(dir, err), nil
 	}

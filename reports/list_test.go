@@ -112,7 +112,7 @@ func BenchmarkFindOf1000(b *testing.B) {
 	for b.Loop() {
 		dir, err := Find(stateDir, "1121-0500-broker-kill-9-01f4")
 		must(b, err)
-		_, err = ReadSummary(dir)
+		_, err = Dir(dir).Summary()
 		must(b, err)
 	}
 }

@@ -71,9 +71,9 @@ func join(dir, file string, decided any) error {
 }
 
 // decidedIn reads what [join] wrote, nil where nothing was.
-func decidedIn[T any](dir, file string) (*T, error) {
+func decidedIn[T any](d Dir, file string) (*T, error) {
 	var decided T
-	err := stored.ReadJSON(filepath.Join(dir, file), &decided)
+	err := stored.ReadJSON(d.File(file), &decided)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

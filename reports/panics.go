@@ -24,11 +24,11 @@ type Panic struct {
 // mostPanicPlaces bounds what a broker can write into a report.
 const mostPanicPlaces = 100
 
-// PanicsIn returns the panics in the nodes' logs of a run directory, the most frequent
-// first. Cut says that there are more places than it lists.
-func PanicsIn(dir string, nodes []history.Node) (list []Panic, cut bool, err error) {
+// Panics are the panics in the nodes' logs, the most frequent first. Cut says that there are
+// more places than it lists.
+func (d Dir) Panics(nodes []history.Node) (list []Panic, cut bool, err error) {
 	p := panicked{at: map[panicPlace]int{}}
-	err = readLogs(dir, nodes, p.of)
+	err = readLogs(string(d), nodes, p.of)
 	return p.sorted(), p.cut, err
 }
 

@@ -24,7 +24,7 @@ func TestPanicsIn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, cut, err := PanicsIn(dir, []history.Node{{Name: "node-1"}, {Name: "node-2"}, {Name: "node-3"}, {Name: "../logs/node-1"}})
+	got, cut, err := Dir(dir).Panics([]history.Node{{Name: "node-1"}, {Name: "node-2"}, {Name: "node-3"}, {Name: "../logs/node-1"}})
 	want := []Panic{
 		{File: "src/often.rs", Line: 4, Message: "key 1", Count: 2, Nodes: []string{"node-1", "node-2"}, Log: "evidence/logs/node-1.log", LogLine: 4},
 		{File: "src/once.rs", Line: 3, Message: "no", Count: 1, Nodes: []string{"node-1"}, Log: "evidence/logs/node-1.log", LogLine: 2},

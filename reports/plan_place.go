@@ -27,9 +27,9 @@ func WritePlans(dir string, places []PlanPlace) error {
 	return WriteJSON(filepath.Join(dir, PlansFile), places)
 }
 
-// ReadPlans answers nil where a run is in no plan.
-func ReadPlans(dir string) (places []PlanPlace, err error) {
-	err = stored.ReadJSON(filepath.Join(dir, PlansFile), &places)
+// Plans are the places of a run in plans; nil if it is in none.
+func (d Dir) Plans() (places []PlanPlace, err error) {
+	err = stored.ReadJSON(d.File(PlansFile), &places)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -30,7 +30,7 @@ func Recover(dir string, key ed25519.PrivateKey) (*Summary, error) {
 	if err := checkRunDir(dir); err != nil {
 		return nil, err
 	}
-	if summary, err := ReadSummary(dir); err == nil {
+	if summary, err := Dir(dir).Summary(); err == nil {
 		return summary, nil
 	}
 	lock := flock.New(filepath.Join(dir, recoverLock))
@@ -38,13 +38,13 @@ func Recover(dir string, key ed25519.PrivateKey) (*Summary, error) {
 		return nil, fmt.Errorf("recover %s: %w", dir, err)
 	}
 	defer lock.Unlock()
-	if summary, err := ReadSummary(dir); err == nil {
+	if summary, err := Dir(dir).Summary(); err == nil {
 		return summary, nil // somebody else was quicker
 	}
 	if err := removeHalves(dir); err != nil {
 		return nil, fmt.Errorf("recover %s: %w", dir, err)
 	}
-	if _, err := ReadSeal(dir); err == nil {
+	if _, err := Dir(dir).Seal(); err == nil {
 		return finish(dir)
 	}
 	if err := mend(dir); err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"regexp"
 
 	"github.com/robustmq/rmq-mcp/history"
@@ -57,9 +56,9 @@ func EndpointsOf(c history.ClusterInfo) (list []string) {
 
 // Reproduce returns how a run is made again, from what its evidence says of how it was
 // made. Paths of this machine are left out: what is reported may be published.
-func Reproduce(evidence string, run *history.Run) (Repetition, error) {
+func (d Dir) Reproduce(run *history.Run) (Repetition, error) {
 	var start asked
-	err := stored.ReadJSON(filepath.Join(evidence, StartFile), &start)
+	err := stored.ReadJSON(d.File(EvidenceDir, StartFile), &start)
 	if errors.Is(err, fs.ErrNotExist) {
 		start.Cluster.Plant = run.Cluster.Planted
 		if run.Wire {

@@ -14,7 +14,7 @@ import (
 // A RunDir is an opened run directory: what the run was, and what was recorded
 // beside its events.
 type RunDir struct {
-	Path     string
+	Dir
 	Run      *history.Run
 	Landings []history.Landing
 	Harness  []string // what the harness could not do
@@ -28,38 +28,21 @@ func Open(dir string) (*RunDir, error) {
 	if err := checkRunDir(dir); err != nil {
 		return nil, err
 	}
-	d := &RunDir{Path: dir}
+	d := &RunDir{Dir: Dir(dir)}
 	var err error
-	if d.Run, err = history.ReadRun(d.Evidence()); err != nil {
+	if d.Run, err = d.Record(); err != nil {
 		return nil, err
 	}
-	if d.Landings, err = history.ReadLandings(d.Evidence()); err != nil {
+	if d.Landings, err = d.Recorded(); err != nil {
 		return nil, unfinished(dir, err)
 	}
 	if d.Harness, err = readHarness(d.Evidence()); err != nil {
 		return nil, unfinished(dir, err)
 	}
-	text, err := stored.ReadFile(filepath.Join(d.Evidence(), ScenarioFile), stored.MostText)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if d.Scenario, err = d.Dir.Scenario(); err != nil {
 		return nil, err
 	}
-	d.Scenario = string(text)
 	return d, nil
-}
-
-// Evidence is the directory of what was recorded.
-func (d *RunDir) Evidence() string { return filepath.Join(d.Path, EvidenceDir) }
-
-// Processes are the names of the run's clients; none if nothing was recorded.
-func (d *RunDir) Processes() (names []string) {
-	tables, _, err := history.ReadTables(d.Evidence())
-	if err != nil {
-		return nil
-	}
-	for _, p := range tables.Processes {
-		names = append(names, p.Name)
-	}
-	return names
 }
 
 func checkRunDir(dir string) error {

@@ -77,16 +77,15 @@ func sealEvidence(dir string, key ed25519.PrivateKey, now time.Time) (*Seal, err
 	return s, WriteJSON(filepath.Join(dir, SealFile), s)
 }
 
-// ReadSeal reads the seal of a run directory. A run that is not sealed yet
-// answers an error that is [fs.ErrNotExist].
-func ReadSeal(dir string) (*Seal, error) {
+// Seal is the seal of a run, in a format that this program knows.
+func (d Dir) Seal() (*Seal, error) {
 	var s Seal
-	if err := stored.ReadJSON(filepath.Join(dir, SealFile), &s); err != nil {
+	if err := stored.ReadJSON(d.File(SealFile), &s); err != nil {
 		return nil, err
 	}
 	if s.Format != sealFormat {
 		return nil, fmt.Errorf("read %s: seal of format %d, this program knows %d; use the rmq-mcp that wrote it",
-			filepath.Join(dir, SealFile), s.Format, sealFormat)
+			d.File(SealFile), s.Format, sealFormat)
 	}
 	return &s, nil
 }

@@ -23,8 +23,8 @@ type Series struct {
 // JoinSeries writes what a run and its repetitions show into the run's report.
 func JoinSeries(dir string, s Series) error { return join(dir, SeriesFile, s) }
 
-// SeriesIn reads what a run and its repetitions show; nil where nobody repeated it.
-func SeriesIn(dir string) (*Series, error) { return decidedIn[Series](dir, SeriesFile) }
+// Series is what a run and its repetitions show; nil if it was not repeated.
+func (d Dir) Series() (*Series, error) { return decidedIn[Series](d, SeriesFile) }
 
 // shown returns the result for people and lists: the run's own violation, in the state that
 // it has by its repetitions. A series is not sealed: it can say how often a failure comes,

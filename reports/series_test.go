@@ -21,7 +21,7 @@ func TestJoinSeries(t *testing.T) {
 			t.Errorf("a run that was repeated does not hold any more: %v", err)
 		}
 		validate(t, filepath.Join(run, ReportFile))
-		after, err := ReadSummary(run)
+		after, err := Dir(run).Summary()
 		must(t, err)
 		want := Series{State: before.State, Headline: before.Headline}
 		if x.Lossy {
@@ -43,7 +43,7 @@ func TestSeriesOnThePageOfOneOfIts(t *testing.T) {
 	count := "qos1-no-loss failed in 3 of 3 runs"
 	must(t, JoinSeries(run, Series{State: verdict.FailReproducible, Headline: "FAIL-reproducible: 77 of another run are lost (" + count + ")", Runs: []string{"another", before.ID, "c"},
 		Each: map[string]verdict.Repetition{before.ID: {State: verdict.FailReproducible, Claim: "qos1-no-loss", Count: count}, "another": {State: verdict.FailNondetermin, Claim: "recovery", Count: "recovery failed in 1 of 3 runs"}}}))
-	after, err := ReadSummary(run)
+	after, err := Dir(run).Summary()
 	must(t, err)
 	if strings.Contains(after.Headline, "another run") || !strings.HasPrefix(after.Headline, "FAIL-reproducible: ") || !strings.Contains(after.Headline, "("+count+")") {
 		t.Errorf("its row says %s", after.Headline)

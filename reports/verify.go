@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -72,7 +71,7 @@ func (d *RunDir) ours(now verdict.Verdict) bool {
 		return d.Run.Tool == build.Version()
 	}
 	var was verdict.Verdict
-	if err := stored.ReadJSON(filepath.Join(d.Path, VerdictFile), &was); err != nil {
+	if err := stored.ReadJSON(d.File(VerdictFile), &was); err != nil {
 		return true // what cannot be read is refused
 	}
 	return slices.EqualFunc(was.Results, now.Results, func(a, b verdict.Result) bool { return a.Checker == b.Checker })
@@ -88,7 +87,7 @@ func (d *RunDir) compareRendered(v verdict.Verdict, found checker.Report) (unlik
 	}
 	var problems []string
 	for _, f := range files {
-		written, err := stored.ReadFile(filepath.Join(d.Path, f.path), stored.MostJSON)
+		written, err := stored.ReadFile(d.File(f.path), stored.MostJSON)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			problems = append(problems, f.path+" is missing")
@@ -101,7 +100,7 @@ func (d *RunDir) compareRendered(v verdict.Verdict, found checker.Report) (unlik
 			unlike = append(unlike, f.path)
 		}
 	}
-	others, err := falseExcerpts(d.Path)
+	others, err := falseExcerpts(string(d.Dir))
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +108,7 @@ func (d *RunDir) compareRendered(v verdict.Verdict, found checker.Report) (unlik
 		problems = append(problems, name+" is not the beginning and the end of the log of its name")
 	}
 	if len(problems) > 0 {
-		return nil, &BrokenSeal{d.Path, problems}
+		return nil, &BrokenSeal{string(d.Dir), problems}
 	}
 	return unlike, nil
 }
@@ -120,7 +119,7 @@ func VerifySeal(dir string) (*Seal, error) {
 	if err := checkRunDir(dir); err != nil {
 		return nil, err
 	}
-	seal, err := ReadSeal(dir)
+	seal, err := Dir(dir).Seal()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("verify %s: it is not sealed; wait until the run has ended, or end it with `rmq-mcp heal`: %w", dir, err)
 	}
@@ -182,9 +181,9 @@ func (s *Seal) signed() bool {
 
 // rejudge decides anew and refuses a verdict.json that says anything else.
 func (d *RunDir) rejudge() (verdict.Verdict, checker.Report, error) {
-	written, err := stored.ReadFile(filepath.Join(d.Path, VerdictFile), stored.MostJSON)
+	written, err := stored.ReadFile(d.File(VerdictFile), stored.MostJSON)
 	if errors.Is(err, fs.ErrNotExist) {
-		return verdict.Verdict{}, checker.Report{}, &BrokenSeal{d.Path, []string{VerdictFile + " is missing; rmq-mcp judge decides it again"}}
+		return verdict.Verdict{}, checker.Report{}, &BrokenSeal{string(d.Dir), []string{VerdictFile + " is missing; rmq-mcp judge decides it again"}}
 	}
 	if err != nil {
 		return verdict.Verdict{}, checker.Report{}, err
@@ -195,7 +194,7 @@ func (d *RunDir) rejudge() (verdict.Verdict, checker.Report, error) {
 	}
 	decided, err := JSON(v)
 	if err == nil && !bytes.Equal(written, decided) && (d.ours(v) || !sameVerdict(written, v)) {
-		err = &BrokenSeal{d.Path, []string{fmt.Sprintf("%s is not what this version of rmq-mcp decides from the evidence: %s", VerdictFile, v.Headline)}}
+		err = &BrokenSeal{string(d.Dir), []string{fmt.Sprintf("%s is not what this version of rmq-mcp decides from the evidence: %s", VerdictFile, v.Headline)}}
 	}
 	return v, found, err
 }

@@ -76,7 +76,7 @@ func AddWords(dir string, words Words) (*Summary, error) {
 // said reports whether the newest note has these words: what was published in vain is published
 // again.
 func (d *RunDir) said(words Words) bool {
-	notes, err := readNotes(d.Path)
+	notes, err := readNotes(string(d.Dir))
 	if err != nil || len(notes) == 0 {
 		return false
 	}

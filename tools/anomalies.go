@@ -129,7 +129,7 @@ func (view *AnomalyView) showing(groups []AnomalyGroup) {
 
 // tablesOf are those of a run; empty where they cannot be read.
 func tablesOf(dir string) *history.Tables {
-	t, _, err := history.ReadTables(evidence(dir))
+	t, _, err := reports.Dir(dir).Tables()
 	if err != nil {
 		return &history.Tables{}
 	}

@@ -65,7 +65,7 @@ func landings(dir, fault string) (*LandingView, error) {
 
 // readLandings answers none where nothing was injected yet.
 func readLandings(dir string) ([]history.Landing, error) {
-	list, err := reports.Landings(dir)
+	list, err := reports.Dir(dir).Landings()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/testing/runtest"
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 func TestLandingsAreShortUntilOneIsNamed(t *testing.T) {
@@ -46,12 +47,12 @@ func TestLandingsAreShortUntilOneIsNamed(t *testing.T) {
 func TestFaultThatWasHealedEarly(t *testing.T) {
 	runs := t.TempDir()
 	run := runtest.Run{}.Record(t, runs)
-	list, err := history.ReadLandings(evidence(run))
+	list, err := reports.Dir(run).Recorded()
 	if err != nil {
 		t.Fatal(err)
 	}
 	list[0].Times.AskedNS, list[0].Times.DurationNS = list[0].Times.AppliedNS+4e9, 20e9
-	if err := history.WriteLandings(evidence(run), list); err != nil {
+	if err := history.WriteLandings(reports.Dir(run).Evidence(), list); err != nil {
 		t.Fatal(err)
 	}
 	writeRun(t, run, map[string]string{"SEAL": "{}", "summary.json": `{}`, "verdict.json": `{"state":"INCONCLUSIVE-fault-not-proven"}`})

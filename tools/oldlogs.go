@@ -12,6 +12,7 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/internal/secret"
 	"github.com/robustmq/rmq-mcp/internal/stored"
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // recordedLogs answers from the log files that a finished run left.
@@ -61,7 +62,7 @@ func takeFile(page *loglines.Page, node, path string) error {
 
 // logFiles are a run's logs by node, those of its clients' drivers among them.
 func logFiles(dir string) (map[string]string, error) {
-	entries, err := os.ReadDir(filepath.Join(evidence(dir), "logs"))
+	entries, err := os.ReadDir(filepath.Join(reports.Dir(dir).Evidence(), "logs"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("run %s left no logs; get_run with view journal shows how far it came", runID(dir))
 	}
@@ -72,7 +73,7 @@ func logFiles(dir string) (map[string]string, error) {
 	for _, e := range entries {
 		file, _ := stored.Unpacked(e.Name())
 		if name, isLog := strings.CutSuffix(file, ".log"); isLog && e.Type().IsRegular() && stored.IsID(name) {
-			files[name] = filepath.Join(evidence(dir), "logs", file)
+			files[name] = filepath.Join(reports.Dir(dir).Evidence(), "logs", file)
 		}
 	}
 	return files, nil

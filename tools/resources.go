@@ -4,14 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/robustmq/rmq-mcp/experiment"
-	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -63,7 +61,7 @@ func (a *agent) reportText(_ context.Context, id string) (text, mime string, err
 	if err != nil {
 		return "", "", err
 	}
-	report, err := stored.ReadFile(filepath.Join(dir, reports.MarkdownFile), stored.MostText)
+	report, err := reports.Dir(dir).Markdown()
 	if err != nil {
 		return "", "", fmt.Errorf("%w; a report is written once the run is judged, and get_run waits for it", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // HistoryView are recorded rows of one message or around one row.
@@ -99,7 +100,7 @@ func around(dir, at string, n int) (*HistoryView, error) {
 	if err != nil {
 		return nil, err
 	}
-	tables, _, err := history.ReadTables(evidence(dir))
+	tables, _, err := reports.Dir(dir).Tables()
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func around(dir, at string, n int) (*HistoryView, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := readVerdict(dir)
+	v, err := reports.Dir(dir).Verdict()
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func around(dir, at string, n int) (*HistoryView, error) {
 	var before, events []history.Event
 	calls, matched := map[int64]bool{}, map[int64]bool{}
 	follow := 0
-	_, err = eachBatch(dir, func(b *history.Batch) bool {
+	_, err = reports.Dir(dir).EachBatch(func(b *history.Batch) bool {
 		for i := range b.N {
 			isMatch := s.is(b, i, of, producer) || pointed[b.Index[i]] || calls[b.Call[i]] && b.Call[i] != history.None
 			if isMatch {

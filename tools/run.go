@@ -85,19 +85,19 @@ func (a *agent) answerOf(s keeper.Status) RunAnswer {
 	out := RunAnswer{RunID: s.ID, RunFacts: RunFacts{Scenario: s.Scenario, Running: !ended(s), Phase: s.Phase, Elapsed: s.Elapsed, Expected: s.Expected,
 		Counts: soFar(s.Counts), Root: s.Root, Dir: s.Dir, Harness: s.Error, Verdict: verdictLine(s.Verdict)}}
 	if dir, err := a.find(s.ID); err == nil {
-		if run, err := history.ReadRun(evidence(dir)); err == nil {
+		if run, err := reports.Dir(dir).Record(); err == nil {
 			out.Seed, out.SDK, out.Tier, out.Broker = run.Seed, run.SDK, run.Tier, brokerLine(run.Cluster)
 		}
-		places, _ := reports.ReadPlans(dir) // verify reads them, too, and says what is wrong with them
-		if blame, err := reports.ReadBlame(dir); err == nil && blame != nil {
+		places, _ := reports.Dir(dir).Plans() // verify reads them, too, and says what is wrong with them
+		if blame, err := reports.Dir(dir).Blame(); err == nil && blame != nil {
 			out.Blamed = blame.Headline
 		}
 		for _, p := range places {
 			out.Plans = append(out.Plans, fmt.Sprintf("%s of plan %s (%.12s)", p.Item, p.Plan, p.SHA256))
 		}
-		if summary, err := reports.ReadSummary(dir); err == nil && ended(s) {
+		if summary, err := reports.Dir(dir).Summary(); err == nil && ended(s) {
 			out.Counts, out.Elapsed = judged(summary), summary.DurationS
-			if landings, err := reports.Landings(dir); err == nil {
+			if landings, err := reports.Dir(dir).Landings(); err == nil {
 				s.Faults = faultsOf(landings)
 			}
 		}

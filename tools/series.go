@@ -32,7 +32,7 @@ func (a *agent) series(ids []string) (RunView, error) {
 		of = runID(dirs[0])
 	}
 	for _, d := range dirs {
-		if _, err := reports.ReadSummary(d); err != nil {
+		if _, err := reports.Dir(d).Summary(); err != nil {
 			return RunView{}, fmt.Errorf("run %s is not judged yet; get_run with its run_id waits for it", runID(d))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // TimelineView is a run's traffic in coarse buckets, without our own probes, and what was
@@ -44,12 +45,12 @@ type bucket struct {
 }
 
 func timeline(dir string) (*TimelineView, error) {
-	tables, _, err := history.ReadTables(evidence(dir))
+	tables, _, err := reports.Dir(dir).Tables()
 	if err != nil {
 		return nil, err
 	}
 	t := traffic{tables: tables, grain: fineGrain, open: map[int64]time.Duration{}}
-	if _, err := eachBatch(dir, t.add); err != nil {
+	if _, err := reports.Dir(dir).EachBatch(t.add); err != nil {
 		return nil, err
 	}
 	view := &TimelineView{BucketS: t.grain.Seconds(), Phases: t.phases,

@@ -63,7 +63,7 @@ const (
 )
 
 func journalOf(dir string, after int) (*JournalView, error) {
-	text, err := stored.ReadFile(filepath.Join(evidence(dir), reports.JournalFile), stored.MostJSON)
+	text, err := stored.ReadFile(filepath.Join(reports.Dir(dir).Evidence(), reports.JournalFile), stored.MostJSON)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &JournalView{}, nil
 	}

@@ -109,7 +109,7 @@ const sealBound = 30 * time.Second
 // AwaitSummary waits until the summary of a run is there. Run is its directory.
 func AwaitSummary(run string) (*reports.Summary, error) {
 	for deadline := time.Now().Add(sealBound); ; time.Sleep(100 * time.Millisecond) {
-		summary, err := reports.ReadSummary(run)
+		summary, err := reports.Dir(run).Summary()
 		if err == nil {
 			return summary, nil
 		}

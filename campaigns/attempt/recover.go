@@ -23,7 +23,7 @@ const undoBound = time.Minute
 // Recover ends a run whose keeper is dead: it undoes the faults, and seals and judges the record. A run
 // without a record was refused before it began.
 func Recover(runDir string) error {
-	if _, err := os.Stat(filepath.Join(runDir, reports.EvidenceDir)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(reports.Dir(runDir).Evidence()); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	// Armed mechanisms are not in the journal, and are mostly gone with the
@@ -34,7 +34,7 @@ func Recover(runDir string) error {
 	if err := undo(runDir); err != nil {
 		return err
 	}
-	if _, err := reports.ReadSeal(runDir); err != nil { // else it was done, and nothing can be noted any more
+	if _, err := reports.Dir(runDir).Seal(); err != nil { // else it was done, and nothing can be noted any more
 		if err := experiment.ForgetAfter(context.Background(), runDir); err != nil {
 			fmt.Fprintf(os.Stderr, "rmq-mcp: remove what %s left at its broker: %v\n", filepath.Base(runDir), err)
 		}
@@ -54,7 +54,7 @@ func Recover(runDir string) error {
 // undo replays the undo journal, and writes down what is undone unless the
 // record is sealed already.
 func undo(runDir string) error {
-	path := filepath.Join(runDir, reports.EvidenceDir, reports.JournalFile)
+	path := reports.Dir(runDir).File(reports.EvidenceDir, reports.JournalFile)
 	entries, err := journal.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -77,7 +77,7 @@ func undo(runDir string) error {
 }
 
 func note(runDir, path string, healed []faults.Healed) error {
-	if _, err := reports.ReadSeal(runDir); err == nil {
+	if _, err := reports.Dir(runDir).Seal(); err == nil {
 		return nil
 	}
 	j, err := journal.Open(path)

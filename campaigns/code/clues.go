@@ -62,7 +62,7 @@ func cluesOf(dir string, r *reports.Report, claim string) (*clues, error) {
 		if !stored.IsID(node.Name) { // it becomes part of a path
 			continue
 		}
-		if err := c.read(node.Name, filepath.Join(dir, reports.EvidenceDir, reports.LogsDir, node.Name+".log")); err != nil {
+		if err := c.read(node.Name, reports.Dir(dir).Log(node.Name)); err != nil {
 			return nil, err
 		}
 	}

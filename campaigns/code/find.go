@@ -75,7 +75,7 @@ func Find(ctx context.Context, tree *Tree, in Request) (Places, error) {
 	if in.Most < 1 {
 		return out, fmt.Errorf("find code: %d places are asked for, expected at least one", in.Most)
 	}
-	report, err := reports.ReadReport(in.Dir)
+	report, err := reports.Dir(in.Dir).Report()
 	if err != nil {
 		return out, fmt.Errorf("find code of run %s: %w", filepath.Base(in.Dir), err)
 	}

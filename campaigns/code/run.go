@@ -11,7 +11,7 @@ import (
 // InRun finds code for a run, whose directory is the request's. Source is a directory, or a git
 // repository of which a version is read; "" is the version of the run's broker.
 func InRun(ctx context.Context, source, version string, r Request) (Places, error) {
-	report, err := reports.ReadReport(r.Dir)
+	report, err := reports.Dir(r.Dir).Report()
 	if err != nil {
 		return Places{}, fmt.Errorf("find code of run %s: %w", filepath.Base(r.Dir), err)
 	}
@@ -33,7 +33,7 @@ func InRun(ctx context.Context, source, version string, r Request) (Places, erro
 // CheckForRun checks places in the source of a run's broker. If the source does not have its version,
 // nothing is checked, and each place says so.
 func CheckForRun(ctx context.Context, source, run string, places []string) ([]reports.CodeCheck, error) {
-	report, err := reports.ReadReport(run)
+	report, err := reports.Dir(run).Report()
 	if err != nil {
 		return nil, fmt.Errorf("check the places in the code for run %s: %w", filepath.Base(run), err)
 	}

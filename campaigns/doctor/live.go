@@ -19,6 +19,7 @@ import (
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/build"
+	"github.com/robustmq/rmq-mcp/reports"
 )
 
 // Bounds of `doctor --faults`.
@@ -244,7 +245,7 @@ func number(v any) float64 {
 
 // landings are the experiment's own record of its faults.
 func (c *liveCluster) landings() ([]history.Landing, error) {
-	all, err := history.ReadLandings(filepath.Join(c.client.Info().Dir, "evidence"))
+	all, err := reports.Dir(c.client.Info().Dir).Recorded()
 	if errors.Is(err, fs.ErrNotExist) { // until the first
 		return nil, nil
 	}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/internal/stored"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
@@ -49,13 +48,13 @@ func LoadOf(root string, some func(id string) bool) (Findings, error) {
 		if !needed(row) {
 			continue
 		}
-		report, err := reports.ReadReport(row.Dir)
+		report, err := reports.Dir(row.Dir).Report()
 		if err != nil {
 			notes = append(notes, plain.Line(fmt.Sprintf("run %s is left out: %v", row.ID, err)))
 			continue
 		}
 		runs[i].Report = trimmed(report)
-		runs[i].Repeatable = completed(runs[i].Report, row.Dir)
+		runs[i].Repeatable = completed(runs[i].Report, reports.Dir(row.Dir))
 	}
 	out := Make(runs, parts)
 	out.Notes = append(notes, out.Notes...)
@@ -64,23 +63,22 @@ func LoadOf(root string, some func(id string) bool) (Findings, error) {
 
 // completed adds to a report what older ones do not say of how the run was made, from its
 // evidence. It reports whether a replay finds all that it needs there.
-func completed(r *reports.Report, dir string) (repeatable bool) {
-	evidence := filepath.Join(dir, reports.EvidenceDir)
-	run, err := history.ReadRun(evidence)
+func completed(r *reports.Report, dir reports.Dir) (repeatable bool) {
+	run, err := dir.Record()
 	if err != nil { // a published copy has none
 		return false
 	}
 	r.Transport, r.LeftOut, r.Lowered, r.Wire = run.Transport, run.LeftOut, run.Lowered, run.Wire
-	if again, err := reports.Reproduce(evidence, run); err == nil {
+	if again, err := dir.Reproduce(run); err == nil {
 		r.Reproduce, r.NotChosen = again.Command, again.NotChosen
 	}
 	panicked := slices.ContainsFunc(r.Violations, func(v reports.Violations) bool { return v.Kind == verdict.KindPanic })
 	if panicked && len(r.Panics) == 0 {
-		if panics, cut, err := reports.PanicsIn(dir, r.Nodes); err == nil {
+		if panics, cut, err := dir.Panics(r.Nodes); err == nil {
 			r.Panics, r.PanicsCut = panics, cut
 		}
 	}
-	_, err = os.Lstat(filepath.Join(evidence, reports.StartFile))
+	_, err = os.Lstat(dir.File(reports.EvidenceDir, reports.StartFile))
 	return err == nil
 }
 

@@ -170,7 +170,7 @@ func (ask Ask) complete(ctx context.Context, dir string, r *Report, say func(lin
 	if err != nil {
 		return err
 	}
-	report, err := reports.ReadReport(run)
+	report, err := reports.Dir(run).Report()
 	if err != nil {
 		return fmt.Errorf("read the scenario of run %s: %w", filepath.Base(run), err)
 	}

@@ -116,11 +116,11 @@ func TestAPlanThatCannotBeRead(t *testing.T) {
 		}
 		run := attempt(whole, "S1", 7, "").Record
 		runDir := filepath.Join(dir, reports.RunsDir, run.ID)
-		evidence := filepath.Join(runDir, reports.EvidenceDir)
+		evidence := reports.Dir(runDir).Evidence()
 		if err := errors.Join(os.MkdirAll(evidence, 0o755), history.WriteRun(evidence, run), Place(t.Context(), dir, runDir)); err != nil {
 			t.Fatal(err)
 		}
-		if places, err := reports.ReadPlans(runDir); err != nil || len(places) == 0 || places[0].SHA256 != whole.Hash {
+		if places, err := reports.Dir(runDir).Plans(); err != nil || len(places) == 0 || places[0].SHA256 != whole.Hash {
 			t.Errorf("%s: a run is an attempt of %v, %v", name, places, err)
 		}
 	}

@@ -58,7 +58,7 @@ func (r *Record) runs(stateDir string) (list []Run, err error) {
 		return nil, err
 	}
 	for _, row := range slices.Backward(rows) {
-		record, err := history.ReadRun(filepath.Join(row.Dir, reports.EvidenceDir))
+		record, err := reports.Dir(row.Dir).Record()
 		if err != nil { // its cluster is still coming up, or it is damaged: see gone
 			continue
 		}

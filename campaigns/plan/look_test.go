@@ -26,7 +26,7 @@ func TestGone(t *testing.T) {
 	runDir := filepath.Join(dir, reports.RunsDir, run.ID)
 	save := func() {
 		t.Helper()
-		evidence := filepath.Join(runDir, reports.EvidenceDir)
+		evidence := reports.Dir(runDir).Evidence()
 		if err := errors.Join(os.MkdirAll(evidence, 0o755), history.WriteRun(evidence, run)); err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestGone(t *testing.T) {
 	if s := look(); len(s.Items[0].Running) != 1 || len(s.Mismatches) > 0 {
 		t.Errorf("while it lasts: %+v", s)
 	}
-	if places, err := reports.ReadPlans(runDir); err != nil || len(places) != 1 || places[0].SHA256 != r.Hash || places[0].Item != "S1" {
+	if places, err := reports.Dir(runDir).Plans(); err != nil || len(places) != 1 || places[0].SHA256 != r.Hash || places[0].Item != "S1" {
 		t.Errorf("places %v, %v", places, err)
 	}
 	unlock()
@@ -85,7 +85,7 @@ func TestWithoutSummary(t *testing.T) {
 	r := frozen(t, dir)
 	run := attempt(r, "S1", 7, "").Record
 	runDir := runtest.Run{ID: run.ID, Lossy: true}.Record(t, filepath.Join(dir, reports.RunsDir))
-	if err := history.WriteRun(filepath.Join(runDir, reports.EvidenceDir), run); err != nil {
+	if err := history.WriteRun(reports.Dir(runDir).Evidence(), run); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := reports.Finish(runDir, runtest.Key); err != nil {

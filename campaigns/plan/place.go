@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/reports"
 )
 
@@ -13,7 +12,7 @@ import (
 // by the run's own records until now. It also notes beside the plans that there
 // was such a run. No run can be told to be an attempt of a damaged plan.
 func Place(ctx context.Context, stateDir, runDir string) error {
-	run, err := history.ReadRun(filepath.Join(runDir, reports.EvidenceDir))
+	run, err := reports.Dir(runDir).Record()
 	if err != nil {
 		return err
 	}

@@ -181,7 +181,7 @@ func (b *pages) publishable(m reports.Matrix) error {
 		if c.RunID == "" || c.State == reports.CellStarved {
 			continue
 		}
-		seal, err := reports.ReadSeal(b.run(c.RunID))
+		seal, err := reports.Dir(b.run(c.RunID)).Seal()
 		var v verdict.Verdict
 		if err == nil {
 			err = stored.ReadJSON(filepath.Join(b.run(c.RunID), reports.VerdictFile), &v)
@@ -252,7 +252,7 @@ func (b *pages) addPlans() error {
 // attempted reports whether some runs are attempts of a plan.
 func (b *pages) attempted(r *plan.Record) bool {
 	for run := range b.pushed {
-		places, err := reports.ReadPlans(b.run(run))
+		places, err := reports.Dir(b.run(run)).Plans()
 		if err == nil && slices.ContainsFunc(places, func(p reports.PlanPlace) bool { return p.SHA256 == r.Hash }) {
 			return true
 		}

@@ -21,7 +21,7 @@ func stored(t *testing.T) *reports.Summary {
 		t.Fatal(err)
 	}
 	for _, dir := range runs {
-		s, err := reports.ReadSummary(dir)
+		s, err := reports.Dir(dir).Summary()
 		if err == nil && s.Verdict.State.Failed() && s.Verdict.Severity != verdict.Expected {
 			s.Dir = dir
 			return s

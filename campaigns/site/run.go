@@ -72,11 +72,11 @@ func (s *site) writeRun(row reports.Row) (*run, error) {
 	if row.State == reports.Unfinished {
 		return r, nil // there is nothing to show yet, or nothing to rely on
 	}
-	text, err := stored.ReadFile(filepath.Join(row.Dir, reports.MarkdownFile), stored.MostText)
+	text, err := reports.Dir(row.Dir).Markdown()
 	if err != nil {
 		return r, err
 	}
-	report, err := reports.ReadReport(row.Dir)
+	report, err := reports.Dir(row.Dir).Report()
 	if err != nil {
 		return r, err
 	}

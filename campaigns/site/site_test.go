@@ -155,7 +155,7 @@ func TestCounted(t *testing.T) {
 func TestNothingDecided(t *testing.T) {
 	stateDir, out := t.TempDir(), t.TempDir()
 	dir := runtest.Run{ID: soundRun}.Record(t, filepath.Join(stateDir, reports.RunsDir))
-	must(t, reports.WriteHarness(filepath.Join(dir, reports.EvidenceDir), []string{"the disk is full"}))
+	must(t, reports.WriteHarness(reports.Dir(dir).Evidence(), []string{"the disk is full"}))
 	_, err := reports.Finish(dir, runtest.Key)
 	must(t, err)
 	s, err := newSite(stateDir, out)

@@ -65,7 +65,7 @@ func runName(i int) string { return fmt.Sprintf("1121-%04d-broker-kill-9-%04x", 
 func storeRun(b *testing.B, stateDir string, i int) {
 	b.Helper()
 	dir := filepath.Join(stateDir, reports.RunsDir, runName(i))
-	evidence := filepath.Join(dir, reports.EvidenceDir)
+	evidence := reports.Dir(dir).Evidence()
 	started := time.Date(2026, 11, 21, 0, i, 0, 0, time.UTC)
 	v := verdict.Verdict{State: verdict.PassSmoke, Headline: strings.Repeat("what was found ", 10)}
 	for range 8 {

@@ -65,7 +65,7 @@ func (s sheet) repetitions(dirs []string) error {
 	if len(dirs) > 1 {
 		return nil
 	}
-	series, err := reports.SeriesIn(dirs[0])
+	series, err := reports.Dir(dirs[0]).Series()
 	if err != nil || series == nil || len(series.Runs) < 2 {
 		return err
 	}

@@ -24,7 +24,7 @@ import (
 // check reads a run as a person would, and answers its state.
 func (r *round) check(l *lab, id string) (state string, err error) {
 	dir := filepath.Join(l.dir, "runs", id)
-	if _, err := os.Stat(filepath.Join(dir, reports.EvidenceDir)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(reports.Dir(dir).Evidence()); errors.Is(err, fs.ErrNotExist) {
 		return "never began", notListed(l, id)
 	}
 	var judged struct{ State string }
@@ -84,7 +84,7 @@ func (r *round) honest(dir, state string) error {
 
 // ended says whether a run came to its end in order.
 func ended(dir string) (bool, error) {
-	entries, err := journal.Read(filepath.Join(dir, reports.EvidenceDir, reports.JournalFile))
+	entries, err := journal.Read(reports.Dir(dir).File(reports.EvidenceDir, reports.JournalFile))
 	if err != nil {
 		return false, err
 	}
@@ -93,7 +93,7 @@ func ended(dir string) (bool, error) {
 
 // healed says whether any fault of a run is still to be undone.
 func healed(dir string) error {
-	entries, err := journal.Read(filepath.Join(dir, reports.EvidenceDir, reports.JournalFile))
+	entries, err := journal.Read(reports.Dir(dir).File(reports.EvidenceDir, reports.JournalFile))
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func TestOursIsNotTheBrokers(t *testing.T) {
 			if err != nil || len(rows) != 1 {
 				t.Fatalf("%d runs are listed: %v\n%s", len(rows), err, printed())
 			}
-			summary, err := reports.ReadSummary(filepath.Join(l.dir, "runs", rows[0].ID))
+			summary, err := reports.Dir(filepath.Join(l.dir, "runs", rows[0].ID)).Summary()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, printed())
 			}

@@ -89,7 +89,7 @@ func TestPlanHalfRun(t *testing.T) {
 		t.Errorf("%s, want %s; mismatches %q", s.Headline, want, s.Mismatches)
 	}
 
-	placed, err := reports.ReadPlans(filepath.Join(dir, "runs", ran.Attempts[0].RunID))
+	placed, err := reports.Dir(filepath.Join(dir, "runs", ran.Attempts[0].RunID)).Plans()
 	if err != nil || len(placed) != 1 || placed[0] != (reports.PlanPlace{Plan: s.Plan, SHA256: s.Hash, Item: "S1"}) {
 		t.Errorf("the run says that it is an attempt of %v, %v", placed, err)
 	}

@@ -108,7 +108,7 @@ func trackReadme(track string, all finding.Findings) ([]byte, error) {
 		"files": files,
 		"shows": func(run string) []finding.Finding { return shows[run] },
 		"whole": func(r reports.Row) bool {
-			_, err := os.Stat(filepath.Join(r.Dir, reports.EvidenceDir))
+			_, err := os.Stat(reports.Dir(r.Dir).Evidence())
 			return err == nil
 		},
 	}).ParseFiles(filepath.Join("testdata", "trackrecord.md.tmpl"))
@@ -130,7 +130,7 @@ func TestTrackRecordIsIntact(t *testing.T) {
 	}
 	whole := 0
 	for _, row := range rows {
-		if _, err := os.Stat(filepath.Join(row.Dir, reports.EvidenceDir)); err != nil {
+		if _, err := os.Stat(reports.Dir(row.Dir).Evidence()); err != nil {
 			continue
 		}
 		whole++

@@ -71,7 +71,7 @@ func Remembered(stateDir string, to Destination) (map[string]bool, error) {
 	}
 	same := map[string]bool{}
 	for id, root := range roots {
-		if seal, err := reports.ReadSeal(filepath.Join(stateDir, reports.RunsDir, id)); err == nil && seal.Root == root {
+		if seal, err := reports.Dir(filepath.Join(stateDir, reports.RunsDir, id)).Seal(); err == nil && seal.Root == root {
 			same[id] = true
 		}
 	}

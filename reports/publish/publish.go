@@ -183,7 +183,7 @@ func Preview(runDirs []string, to Destination, words reports.Words, over *Overvi
 		if err != nil {
 			return Pushed{}, err
 		}
-		summary, err := reports.ReadSummary(dir)
+		summary, err := reports.Dir(dir).Summary()
 		if err != nil {
 			return Pushed{}, fmt.Errorf("push %s: %w", dir, err)
 		}
@@ -203,7 +203,7 @@ func checked(p publisher, dir string) (Folder, error) {
 	if _, err := reports.VerifySeal(dir); err != nil {
 		return Folder{}, fmt.Errorf("push %s: %w", dir, err)
 	}
-	summary, err := reports.ReadSummary(dir)
+	summary, err := reports.Dir(dir).Summary()
 	if err != nil {
 		return Folder{}, fmt.Errorf("push %s: %w", dir, err)
 	}
