@@ -34,7 +34,7 @@ type liveProcess struct {
 	unmet      string // why the last attempt to connect failed
 	ended      bool
 	delivered  int64
-	stirred    int64          // deliveries, and connections made and lost
+	activity   int64          // deliveries, and connections made and lost
 	last       time.Duration  // of the last delivery
 	got        map[int32]*set // of each stream, the messages that arrived
 }
@@ -68,7 +68,7 @@ func (l *live) event(e history.Event) {
 func (l *live) take(e history.Event) {
 	p := l.process(e.Process)
 	if e.Kind == history.KindDeliver || e.Kind == history.KindDisconnect || e.Kind == history.KindConnect && e.Outcome == history.OK {
-		p.stirred++
+		p.activity++
 	}
 	switch {
 	case e.Kind == history.KindConnect && e.Edge == history.Return:

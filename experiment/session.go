@@ -74,7 +74,7 @@ func (l *load) begin(ctx context.Context, s *session, w scenarios.Workload) erro
 		if s.subs, err = l.drive(ctx, fmt.Sprintf("subscribers-%d", s.number), cmd, s.plan.subscribers); err != nil {
 			return err
 		}
-		if err := s.seat(ctx); err != nil {
+		if err := s.subscribe(ctx); err != nil {
 			return err
 		}
 		go s.resubscribe(s.subs.Done(), s.subs.Do)
@@ -88,9 +88,9 @@ func (l *load) begin(ctx context.Context, s *session, w scenarios.Workload) erro
 	return s.pubs.Do(contract.Command{Do: "connect", Process: contract.All})
 }
 
-// seat waits until every subscriber has subscribed, then sends the offline
+// subscribe waits until every subscriber has subscribed, then sends the offline
 // ones away and pauses the paused ones.
-func (s *session) seat(ctx context.Context) error {
+func (s *session) subscribe(ctx context.Context) error {
 	l := s.load.live
 	everyone := s.plan.subscribers.Clients
 	bound := connectBound
@@ -318,12 +318,12 @@ func (s *session) quiet(ctx context.Context, d time.Duration) (complete, quiet b
 	}()
 	for ctx.Err() == nil {
 		l.mu.Lock()
-		before := s.stirred()
+		before := s.activity()
 		s.until = time.Now().Add(d)
 		l.mu.Unlock()
-		l.wait(ctx, d, func() bool { return s.complete() || s.stirred() > before })
+		l.wait(ctx, d, func() bool { return s.complete() || s.activity() > before })
 		l.mu.Lock()
-		complete, quiet = s.complete(), s.stirred() == before
+		complete, quiet = s.complete(), s.activity() == before
 		l.mu.Unlock()
 		if complete || quiet && ctx.Err() == nil {
 			return complete, quiet
@@ -332,12 +332,12 @@ func (s *session) quiet(ctx context.Context, d time.Duration) (complete, quiet b
 	return false, false
 }
 
-// stirred counts the deliveries to those who are owed messages, and their connections made
+// activity counts the deliveries to those who are owed messages, and their connections made
 // and lost.
-func (s *session) stirred() (n int64) {
+func (s *session) activity() (n int64) {
 	for _, listener := range s.plan.listeners() {
 		for _, i := range listener {
-			n += s.load.live.process(i).stirred
+			n += s.load.live.process(i).activity
 		}
 	}
 	return n

@@ -121,7 +121,7 @@ func (c *offsets) acknowledged(d fetched, process int32) (before *confirm, judge
 // numbered reports whether a delivery has the broker's number, by which acknowledgements
 // name messages. Drivers do not tell number 0, with which some brokers begin.
 func (c *offsets) numbered(b *history.Batch, i int) bool {
-	return b.ID[i] >= 0 && !brief(c.ledger.tables.Streams[b.Stream[i]])
+	return b.ID[i] >= 0 && !ephemeral(c.ledger.tables.Streams[b.Stream[i]])
 }
 
 // confirm finds which message of the answer is acknowledged.

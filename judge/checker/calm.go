@@ -21,8 +21,8 @@ func (s still) String() string {
 	return sentence("the driver of %s, a process of rmq-mcp, stood still from %s to %s, by no doing of the broker", s.driver, clock(s.from), clock(s.to))
 }
 
-// stand notes when the host or a driver stood still.
-func (l *ledger) stand(b *history.Batch, control []int32) {
+// noteStills notes when the host or a driver stood still.
+func (l *ledger) noteStills(b *history.Batch, control []int32) {
 	for _, i := range control {
 		if s := l.stillOf(b, int(i)); s.to > 0 {
 			l.stills = append(l.stills, s)
@@ -52,11 +52,11 @@ func (l *ledger) still(from, to int64) int {
 	return slices.IndexFunc(l.stills, func(s still) bool { return s.from < to && from <= s.to })
 }
 
-// bereave notes when the process of a node first ended by no doing of the broker or of
+// noteExit notes when the process of a node first ended by no doing of the broker or of
 // ours: what it had may be nowhere else, and none of ours starts it again.
-func (l *ledger) bereave(e exit) {
+func (l *ledger) noteExit(e exit) {
 	if e.cause == byKernel || e.cause == byStranger || e.cause == byNobody {
-		l.bereft = min(l.bereft, e.at)
+		l.firstExit = min(l.firstExit, e.at)
 	}
 }
 
@@ -73,7 +73,7 @@ func (l *ledger) stood(from, to int64) (ns int64) {
 // process was ended by others. A broker that a fault disturbed may need all its time again
 // after the heal.
 func (l *ledger) calm(process int32, from, until int64) (longest int64) {
-	until = min(until, l.bereft)
+	until = min(until, l.firstExit)
 	for _, w := range l.windowsOf(process) {
 		longest = max(longest, l.ran(from, min(until, int64(w.Start))))
 		from = max(from, int64(w.End))

@@ -112,7 +112,7 @@ func (c *completeness) undrained(end *closing) (why []string) {
 	l := c.ledger
 	for s := range l.tables.Streams {
 		st, row := &l.sends.streams[s], l.tables.Streams[s]
-		if brief(row) || st.messages.n == 0 {
+		if ephemeral(row) || st.messages.n == 0 {
 			continue
 		}
 		for p := range l.tables.Processes {

@@ -20,7 +20,7 @@ func besides(run *history.Run, landings []history.Landing) *history.Run {
 	}
 	out.Beside = slices.DeleteFunc(slices.Clone(run.Beside), func(claim string) bool {
 		e, err := Find(claim)
-		if by := e.spoilt(run, nil, landings); err == nil && by.why != "" {
+		if by := e.disturbedBy(run, nil, landings); err == nil && by.why != "" {
 			out.NotClaimed[claim] = by.why
 		}
 		return out.NotClaimed[claim] != ""
@@ -28,14 +28,14 @@ func besides(run *history.Run, landings []history.Landing) *history.Run {
 	return &out
 }
 
-// A spoiling is a fault that may explain a violation of a claim, from a time on.
-type spoiling struct {
+// A disturbance is a fault that may explain a violation of a claim, from a time on.
+type disturbance struct {
 	fault, why string // none where why is ""
 	from       int64
 	planned    bool
 }
 
-func (s spoiling) String() string {
+func (s disturbance) String() string {
 	if s.planned {
 		return sentence("%s may have done it: %s", s.fault, s.why)
 	}
@@ -45,22 +45,22 @@ func (s spoiling) String() string {
 // byOurs returns a fault of ours that may explain a violation of a claim. Nobody planned it,
 // or it took all copies of the data. Other planned faults were known when the claim was
 // asked.
-func (e Entry) byOurs(run *history.Run, landings []history.Landing) spoiling {
-	if by := e.spoilt(run, run.Faults, landings); by.why != "" || e.Unjudged == nil {
+func (e Entry) byOurs(run *history.Run, landings []history.Landing) disturbance {
+	if by := e.disturbedBy(run, run.Faults, landings); by.why != "" || e.Unjudged == nil {
 		return by
 	}
 	for _, l := range landings {
 		c := Circumstances{Nodes: run.Cluster.Nodes, Faults: []history.PlannedFault{{Type: l.Type, Target: l.Target}}}
 		if why := oneCopy(c); why != "" && l.Times.StartNS() > 0 && e.Unjudged(c) == why {
-			return spoiling{called(l), why, l.Times.StartNS(), true}
+			return disturbance{called(l), why, l.Times.StartNS(), true}
 		}
 	}
-	return spoiling{}
+	return disturbance{}
 }
 
-// spoilt returns the first fault whose type or target is why nobody is judged by a claim.
+// disturbedBy returns the first fault whose type or target keeps a claim from being judged.
 // Those that are known are not looked at.
-func (e Entry) spoilt(run *history.Run, known []history.PlannedFault, landings []history.Landing) spoiling {
+func (e Entry) disturbedBy(run *history.Run, known []history.PlannedFault, landings []history.Landing) disturbance {
 	c := Circumstances{Nodes: run.Cluster.Nodes, Faults: append([]history.PlannedFault{{}}, known...)}
 	anyway := e.unjudged(c) // under whatever fault
 	for _, l := range landings {
@@ -69,8 +69,8 @@ func (e Entry) spoilt(run *history.Run, known []history.PlannedFault, landings [
 		}
 		c.Faults = append(c.Faults, history.PlannedFault{Type: l.Type, Target: l.Target})
 		if why := e.unjudged(c); why != anyway {
-			return spoiling{called(l), why, l.Times.StartNS(), false}
+			return disturbance{called(l), why, l.Times.StartNS(), false}
 		}
 	}
-	return spoiling{}
+	return disturbance{}
 }

@@ -208,7 +208,7 @@ func (c *fair) owes(process, stream int32) bool {
 	row := c.ledger.tables.Streams[stream]
 	group := c.ledger.tables.Processes[process].Group
 	return (group == history.GroupOnline || group == history.GroupOverlapping) && c.neighbour(process) && c.neighbour(row.Producer) &&
-		row.QoS > 0 && !row.Register && !brief(row) && !c.ledger.route.get(process, stream).lossy() && c.ledger.route.get(process, stream).filters > 0
+		row.QoS > 0 && !row.Register && !ephemeral(row) && !c.ledger.route.get(process, stream).lossy() && c.ledger.route.get(process, stream).filters > 0
 }
 
 // of goes through the entries of a process in a table for a time: one in every stretch

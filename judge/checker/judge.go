@@ -71,14 +71,14 @@ type judge struct {
 // A bench is one claim's checker and its canary. Up to the first row that is
 // mutated the two would see the same: there the canary is forked.
 type bench struct {
-	entry    Entry
-	checker  Checker
-	canary   Checker // nil while nothing is mutated
-	mutation *mutation
-	settled  bool // the canary is, see settler
-	spoilt   spoiling
-	unseen   string // why a violation may be none, as packets are not recorded
-	idle     bool   // there was nothing to judge, or nothing to mutate
+	entry     Entry
+	checker   Checker
+	canary    Checker // nil while nothing is mutated
+	mutation  *mutation
+	settled   bool // the canary is, see settler
+	disturber disturbance
+	unseen    string // why a violation may be none, as packets are not recorded
+	idle      bool   // there was nothing to judge, or nothing to mutate
 
 	broken, canaryBroken breakage
 }
@@ -101,7 +101,7 @@ func newJudge(ctx Context, claims []string) (*judge, error) {
 		if err != nil {
 			return nil, fmt.Errorf("judge: %w", err)
 		}
-		b := &bench{entry: e, checker: e.New(ctx), mutation: e.canary(ctx), spoilt: e.byOurs(ctx.Run, ctx.Landings)}
+		b := &bench{entry: e, checker: e.New(ctx), mutation: e.canary(ctx), disturber: e.byOurs(ctx.Run, ctx.Landings)}
 		if !ctx.Run.Wire {
 			b.unseen = e.ByPackets
 		}
@@ -310,8 +310,8 @@ func (b *bench) result(end *closing, coverage verdict.Coverage, forged string) v
 		unsure(&r, b.unseen+"; arm the tap, which records them")
 	case forged != "" && b.entry.Category != Operational && r.Status == verdict.Fail:
 		unsure(&r, forged+" changed bytes on their way unnoticed: what went wrong may be its doing")
-	case b.spoilt.why != "" && r.Status == verdict.Fail && b.entry.explained(r, b.spoilt.from):
-		unsure(&r, b.spoilt.String())
+	case b.disturber.why != "" && r.Status == verdict.Fail && b.entry.explained(r, b.disturber.from):
+		unsure(&r, b.disturber.String())
 	case r.Status == verdict.Pass && b.canaryBroken.broke():
 		unsure(&r, "its canary broke, which is a defect of rmq-mcp and none of the broker: "+b.canaryBroken.why)
 	case r.Status == verdict.Pass && r.Canary.Skipped != "":

@@ -11,24 +11,24 @@ import (
 // subscriptions of every process. It is ahead of the checkers by the batch they are
 // about to see. Canaries share it too: they mutate only the batches.
 type ledger struct {
-	tables   *history.Tables
-	tested   []bool // whether a process is of the SDK that the run is about
-	windows  []history.Window
-	landings []history.Landing
-	sends    *sends
-	sessions *sessions
-	route    *route
-	wire     *wire
-	wills    *wills
-	queues   *queues
-	storage  *storage
-	stills   []still // of the host and of drivers
-	exits    exitLog
-	bereft   int64 // when others first ended the process of a node; never
-	kills    kills
-	durable  bool  // the broker's vendor promises that what was acknowledged outlives a node
-	session  int64 // for how long a broker keeps the session of an absent client of MQTT 3.1.1; never; unknownTime
-	wait     int64 // for how long a message waits for an absent client; likewise
+	tables    *history.Tables
+	tested    []bool // whether a process is of the SDK that the run is about
+	windows   []history.Window
+	landings  []history.Landing
+	sends     *sends
+	sessions  *sessions
+	route     *route
+	wire      *wire
+	wills     *wills
+	queues    *queues
+	storage   *storage
+	stills    []still // of the host and of drivers
+	exits     exitLog
+	firstExit int64 // when others first ended the process of a node; never
+	kills     kills
+	durable   bool  // the broker's vendor promises that what was acknowledged outlives a node
+	session   int64 // for how long a broker keeps the session of an absent client of MQTT 3.1.1; never; unknownTime
+	wait      int64 // for how long a message waits for an absent client; likewise
 
 	current, mutated *history.Batch // that was taken last, and a canary's that was sorted last
 	sorted, resorted rows
@@ -38,17 +38,17 @@ func newLedger(ctx Context) *ledger {
 	route := newRoute(ctx.Tables)
 	wire := newWire(ctx, route)
 	l := &ledger{
-		tables:   ctx.Tables,
-		tested:   testedBy(ctx),
-		windows:  history.Windows(ctx.Landings),
-		landings: ctx.Landings,
-		sends:    newSends(ctx.Tables),
-		route:    route,
-		wire:     wire,
-		wills:    newWills(ctx.Tables),
-		queues:   newQueues(ctx, route),
-		bereft:   never,
-		durable:  slices.Contains(ctx.Run.Cluster.Promises, claimQoS2ExactlyOnce.Claim.Name),
+		tables:    ctx.Tables,
+		tested:    testedBy(ctx),
+		windows:   history.Windows(ctx.Landings),
+		landings:  ctx.Landings,
+		sends:     newSends(ctx.Tables),
+		route:     route,
+		wire:      wire,
+		wills:     newWills(ctx.Tables),
+		queues:    newQueues(ctx, route),
+		firstExit: never,
+		durable:   slices.Contains(ctx.Run.Cluster.Promises, claimQoS2ExactlyOnce.Claim.Name),
 	}
 	l.kills.forgets = !l.durable && ctx.Run.Cluster.Flavor != "" && ctx.Run.Cluster.Lacks[history.LacksPromises] == ""
 	l.session, l.wait = settingOf(ctx.Run.Cluster, ctx.Run.Cluster.SessionS), settingOf(ctx.Run.Cluster, ctx.Run.Cluster.WaitS)
@@ -59,9 +59,9 @@ func newLedger(ctx Context) *ledger {
 func (l *ledger) add(b *history.Batch) {
 	l.current = b
 	l.sorted.sort(b, l.route)
-	l.stand(b, l.sorted.control)
+	l.noteStills(b, l.sorted.control)
 	l.exits.add(l, b, func(e exit) {
-		l.bereave(e)
+		l.noteExit(e)
 		l.kills.add(e)
 	})
 	l.sends.add(b, l.sorted.published)

@@ -55,7 +55,7 @@ func (c *loss) Add(b *history.Batch) { c.got.addOwn(b) }
 
 func (c *loss) Result(end *closing) verdict.Result {
 	var found findings
-	var excused toll
+	var excused missCounts
 	var due, recovered int64
 	var why []string
 	c.pairs(func(p, s int32, from int64) {
@@ -134,11 +134,11 @@ func (c *loss) had(stream int32) int64 {
 
 // misses calls f for each acknowledged message that a process did not get.
 func (c *loss) misses(end *closing, f func(miss)) {
-	rooms := newRooms(c.ledger)
+	capacity := newCapacity(c.ledger)
 	c.pairs(func(p, s int32, from int64) {
 		st, to, waits := &c.ledger.sends.streams[s], []int32{p}, end.waiting[[2]int32{p, s}] != ""
 		st.acked.each(st.since(from), c.got.got(p, s), func(seq int64) {
-			f(miss{to, history.None, s, seq, rooms.why(s, seq, waits, to...)})
+			f(miss{to, history.None, s, seq, capacity.why(s, seq, waits, to...)})
 		})
 	})
 }

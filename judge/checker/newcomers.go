@@ -58,6 +58,6 @@ func (c *newcomers) take(p *packet) (since int64) {
 // acknowledged on the wire, and neither a fault nor a host that stood still kept it.
 func (l *ledger) early(process, stream int32, seq, since int64) bool {
 	row, pair, m, from := l.tables.Streams[stream], l.route.get(process, stream), l.sends.find(stream, seq), l.wire.from(stream, seq)
-	return row.QoS > 0 && !row.Retain && !row.Register && !brief(row) && pair.filters > 0 && pair.shared == 0 &&
+	return row.QoS > 0 && !row.Retain && !row.Register && !ephemeral(row) && pair.filters > 0 && pair.shared == 0 &&
 		from != nil && from.n == 1 && from.acked >= 0 && int64(from.acked) < m.ret.index() && !l.hasty(m.acked, since) && l.still(m.acked, since) < 0
 }

@@ -26,12 +26,12 @@ func (q pair) lossy() bool { return q.filters > 0 && q.qos == 0 }
 // other claims judge those.
 func (l *ledger) lasts(stream int32) bool {
 	row := l.tables.Streams[stream]
-	return !row.Register && !brief(row) && row.QoS > 0 && !l.refusals(row.Producer)
+	return !row.Register && !ephemeral(row) && row.QoS > 0 && !l.refusals(row.Producer)
 }
 
-// brief reports whether a stream's messages or their mailbox have a time to live, or
+// ephemeral reports whether a stream's messages or their mailbox have a time to live, or
 // whether they are wills.
-func brief(s history.Stream) bool { return s.TTLS > 0 || s.MailboxTTLS > 0 || s.Will }
+func ephemeral(s history.Stream) bool { return s.TTLS > 0 || s.MailboxTTLS > 0 || s.Will }
 
 // refusals reports whether a producer's SDK hides the broker's refusals: a message that
 // it calls acknowledged may have been refused.
@@ -65,7 +65,7 @@ func (m miss) lost() bool { return excuses[m.why].loss == violation }
 
 // why returns why an acknowledged message may not have come to any of the processes to which it
 // was due. Waits says that they had not drained when the run ended.
-func (r *rooms) why(stream int32, seq int64, waits bool, to ...int32) reason {
+func (r *capacity) why(stream int32, seq int64, waits bool, to ...int32) reason {
 	if waits {
 		return inFlight
 	}
@@ -127,11 +127,11 @@ func (l *ledger) mayAge(called int64) bool {
 	return by > 0 && by >= l.wait
 }
 
-// A toll counts what did not come, by the reason.
-type toll [reasons]int64
+// missCounts count what did not come, by the reason.
+type missCounts [reasons]int64
 
 // weighing counts what has a weight.
-func (t *toll) weighing(w weight, of func(excuse) weight) (n int64) {
+func (t *missCounts) weighing(w weight, of func(excuse) weight) (n int64) {
 	for why, k := range t {
 		if of(excuses[why]) == w {
 			n += k
@@ -142,7 +142,7 @@ func (t *toll) weighing(w weight, of func(excuse) weight) (n int64) {
 
 // excuse takes the reasons into a result: what they excuse is no failure, and no pass if
 // nobody knows.
-func (t *toll) excuse(r *verdict.Result, of func(excuse) weight, q *queues) {
+func (t *missCounts) excuse(r *verdict.Result, of func(excuse) weight, q *queues) {
 	if q.limit > 0 {
 		r.Counts["over_limit"] = t[full] + t[unconfirmed] + t[maybeFull]
 	}
@@ -168,7 +168,7 @@ func (t *toll) excuse(r *verdict.Result, of func(excuse) weight, q *queues) {
 }
 
 // sharing counts what a summary says the same of.
-func (t *toll) sharing(but string) (n int64) {
+func (t *missCounts) sharing(but string) (n int64) {
 	for why, of := range t {
 		if excuses[why].but == but {
 			n += of
@@ -196,7 +196,7 @@ func (c *losses) each(end *closing, f func(miss)) {
 		}
 	}
 	c.subscribers.misses(end, ifLost)
-	if !c.groups.strange() {
+	if !c.groups.unsupported() {
 		c.groups.misses(end, ifLost)
 	}
 }

@@ -24,7 +24,7 @@ var claimBrokerPubrel = Entry{
 type pubrels struct {
 	ledger *ledger
 	bound  int64        // nanoseconds that a broker may take
-	spoilt string       // why the broker may have lost what it had of its exchanges; "" for none
+	excuse string       // why the broker may have lost what it had of its exchanges; "" for none
 	of     []resumption // by process
 	judged int64        // exchanges continued on a later connection
 }
@@ -51,7 +51,7 @@ func newPubrels(ctx Context) Checker {
 	for _, l := range ctx.Landings {
 		run.Faults = append(run.Faults, history.PlannedFault{Type: l.Type, Target: l.Target})
 	}
-	c.spoilt = oneCopy(run)
+	c.excuse = oneCopy(run)
 	return c
 }
 
@@ -114,8 +114,8 @@ func (c *pubrels) open(p *packet) bool {
 }
 
 func (c *pubrels) Result(*closing) verdict.Result {
-	if c.spoilt != "" {
-		return unjudged(c.spoilt)
+	if c.excuse != "" {
+		return unjudged(c.excuse)
 	}
 	var found findings
 	l, unseen := c.ledger, int64(0)

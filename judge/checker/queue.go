@@ -200,8 +200,8 @@ func (l *ledger) waited(process int32) (came []int64) {
 	return came
 }
 
-// rooms remember when the queues of processes had no room, and what was kept in them.
-type rooms struct {
+// capacity remembers when the queues of processes had no room, and what was kept in them.
+type capacity struct {
 	ledger  *ledger
 	of      map[int32][]reason   // by process and slot
 	away    map[[2]int32]backlog // by process and stream
@@ -209,13 +209,13 @@ type rooms struct {
 	most    map[string]int64 // by group
 }
 
-func newRooms(l *ledger) *rooms {
-	return &rooms{l, map[int32][]reason{}, map[[2]int32]backlog{}, map[int32]offline{}, map[string]int64{}}
+func newCapacity(l *ledger) *capacity {
+	return &capacity{l, map[int32][]reason{}, map[[2]int32]backlog{}, map[int32]offline{}, map[string]int64{}}
 }
 
 // lacked returns why a broker may have had no room for a message to a process, which alone was to
 // have it.
-func (r *rooms) lacked(process, stream int32, seq int64, alone bool) reason {
+func (r *capacity) lacked(process, stream int32, seq int64, alone bool) reason {
 	m := r.ledger.sends.streams[stream].messages.at(seq)
 	if r.had(process, stream, seq) || r.passedOver(process, stream, m) {
 		return none
@@ -283,7 +283,7 @@ type offline struct {
 // may have filled its queue: a limit in bytes may be reached by any number of messages. A broker
 // that kept none at all had room. So had a broker with many more for another client of the group,
 // as its subscriptions are the same.
-func (r *rooms) filled(process int32, m *message) bool {
+func (r *capacity) filled(process int32, m *message) bool {
 	l := r.ledger
 	if l.queues.known || l.tables.Processes[process].Protocol == contract.MQ9 {
 		return false
@@ -294,7 +294,7 @@ func (r *rooms) filled(process int32, m *message) bool {
 }
 
 // mostOf returns how many messages were kept at most for a client of a group that was away.
-func (r *rooms) mostOf(group string) (most int64) {
+func (r *capacity) mostOf(group string) (most int64) {
 	if most, known := r.most[group]; known {
 		return most
 	}
@@ -314,7 +314,7 @@ func (r *rooms) mostOf(group string) (most int64) {
 }
 
 // offlineOf returns what was kept for a process.
-func (r *rooms) offlineOf(process int32) offline {
+func (r *capacity) offlineOf(process int32) offline {
 	away, known := r.offline[process]
 	if known {
 		return away
@@ -339,7 +339,7 @@ type backlog struct {
 // all later messages are missing too where the newest are dropped, and all earlier ones
 // where the oldest are. No fault may have disturbed the absence: messages on their way to
 // a dead connection wait in no queue, and a cluster that was cut apart changes their order.
-func (r *rooms) passedOver(process, stream int32, m *message) bool {
+func (r *capacity) passedOver(process, stream int32, m *message) bool {
 	if r.ledger.queues.newest {
 		return false
 	}
@@ -366,7 +366,7 @@ func (l *ledger) backlogOf(process, stream int32) (b backlog) {
 
 // lackedBy returns why a broker may have had no room for a message to the member of a group that
 // it chose. It could choose a member that is there.
-func (r *rooms) lackedBy(members []int32, stream int32, seq int64) (why reason) {
+func (r *capacity) lackedBy(members []int32, stream int32, seq int64) (why reason) {
 	if slices.ContainsFunc(members, func(p int32) bool { return r.had(p, stream, seq) }) {
 		return none
 	}
@@ -378,7 +378,7 @@ func (r *rooms) lackedBy(members []int32, stream int32, seq int64) (why reason) 
 
 // lackedWill returns why a broker may have had no room for a will to a process. It may publish it
 // long after the connection's end, which it has to notice first.
-func (r *rooms) lackedWill(process int32, q *bequest) reason {
+func (r *capacity) lackedWill(process int32, q *bequest) reason {
 	if r.had(process, q.stream, q.seq) {
 		return none
 	}
@@ -387,13 +387,13 @@ func (r *rooms) lackedWill(process int32, q *bequest) reason {
 
 // had reports whether a message came. There was room for it then, so a canary that drops it
 // must turn red.
-func (r *rooms) had(process, stream int32, seq int64) bool {
+func (r *capacity) had(process, stream int32, seq int64) bool {
 	i := r.ledger.route.at(process, stream)
 	return i < 0 || r.ledger.queues.limit > 0 && r.ledger.queues.got[i].has(seq)
 }
 
 // lacks returns why a process's queue may have had no room at any time between two.
-func (r *rooms) lacks(process int32, from, to int64) (why reason) {
+func (r *capacity) lacks(process int32, from, to int64) (why reason) {
 	l := r.ledger
 	if l.queues.limit == 0 || l.tables.Processes[process].Protocol == contract.MQ9 || from < 0 {
 		return none

@@ -65,7 +65,7 @@ func (l *ledger) mayForget(stream int32, seq, until int64) bool {
 // mayHaveEnded reports whether the process of a node may have ended between two times.
 func (l *ledger) mayHaveEnded(from, until int64) bool {
 	ends := slices.DeleteFunc(slices.Clone(l.landings), func(f history.Landing) bool { return !f.Ends })
-	return l.bereft <= until || overlap(history.Windows(ends), from, until)
+	return l.firstExit <= until || overlap(history.Windows(ends), from, until)
 }
 
 // releaseTwice sends one PUBLISH again after its PUBREL.

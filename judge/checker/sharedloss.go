@@ -44,7 +44,7 @@ func (c *sharedLoss) Add(b *history.Batch) { c.got.addOwn(b) }
 
 func (c *sharedLoss) Result(end *closing) verdict.Result {
 	var found findings
-	var excused toll
+	var excused missCounts
 	var due int64
 	var why []string
 	l := c.ledger
@@ -77,15 +77,15 @@ func (c *sharedLoss) Result(end *closing) verdict.Result {
 	case r.Status == verdict.Pass && len(why) > 0:
 		r.Summary = summary("%d of %d acknowledged messages had not arrived when the run ended", waiting, due)
 		unsure(&r, "a member had not drained when the run ended: the missing messages of its group may still have been in flight and are not counted as lost", some(why)...)
-	case r.Status == verdict.Fail && c.strange():
+	case r.Status == verdict.Fail && c.unsupported():
 		unsure(&r, "nothing at all was delivered through a shared subscription: MQTT 3.1.1 knows none, and a broker without them takes $share for a topic like any other; run it with mqtt5")
 	}
 	return r
 }
 
-// strange reports whether the broker may have no shared subscriptions: nothing came through
+// unsupported reports whether the broker may have no shared subscriptions: nothing came through
 // any, and a member speaks a version of MQTT that has none.
-func (c *sharedLoss) strange() bool {
+func (c *sharedLoss) unsupported() bool {
 	reached := false
 	c.ledger.shares(func(g, s int32, _ int64) { reached = reached || len(c.got.union(c.ledger.members(g), s).words) > 0 })
 	return !reached && c.ledger.older()
@@ -93,11 +93,11 @@ func (c *sharedLoss) strange() bool {
 
 // misses calls f for each acknowledged message that no member of a group got.
 func (c *sharedLoss) misses(end *closing, f func(miss)) {
-	l, rooms := c.ledger, newRooms(c.ledger)
+	l, capacity := c.ledger, newCapacity(c.ledger)
 	l.shares(func(g, s int32, from int64) {
 		st, members, waits := &l.sends.streams[s], l.members(g), end.unshared[[2]int32{g, s}] != ""
 		st.acked.each(st.since(from), c.got.union(members, s), func(seq int64) {
-			f(miss{members, g, s, seq, rooms.why(s, seq, waits, members...)})
+			f(miss{members, g, s, seq, capacity.why(s, seq, waits, members...)})
 		})
 	})
 }

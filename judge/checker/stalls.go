@@ -255,7 +255,7 @@ func (c *stalls) heldBy(process, stream int32, seq int64) shown {
 func (c *stalls) late(b *history.Batch, d delivery, m *message, flow bool) {
 	l, p, s := c.ledger, b.Process[d.i], b.Stream[d.i]
 	row := l.tables.Streams[s]
-	if row.Register || brief(row) || row.QoS == 0 || m.called < l.sessions.due(p, row.Topic) {
+	if row.Register || ephemeral(row) || row.QoS == 0 || m.called < l.sessions.due(p, row.Topic) {
 		return
 	}
 	list := &c.of[p].list

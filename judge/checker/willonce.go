@@ -102,9 +102,9 @@ func (c *willOnce) lot(q *bequest) lot {
 func (c *willOnce) Result(*closing) verdict.Result {
 	var found findings
 	var lost, left, judged, missing, twice, undue int64
-	var excused toll
+	var excused missCounts
 	var waiting []string
-	l, rooms := c.ledger, newRooms(c.ledger)
+	l, capacity := c.ledger, newCapacity(c.ledger)
 	for i := range l.wills.all {
 		q := &l.wills.all[i]
 		lot, back := c.lot(q), l.wills.next(i)
@@ -125,7 +125,7 @@ func (c *willOnce) Result(*closing) verdict.Result {
 					found.add(c.anomaly("will-undue", q, to, came[i:], sentence("was published at %s, although %s had ended that connection by DISCONNECT at %s", clock(came[i].at), l.process(q.process), clock(q.ended))))
 				}
 			case lot == due && len(came) == 0 && l.owed(p, q.stream) < q.called: // when the broker noticed the end is not known
-				why, waits := c.why(rooms, p, q)
+				why, waits := c.why(capacity, p, q)
 				if excused[why]++; excuses[why].will != unowed {
 					judged++
 				}
@@ -173,7 +173,7 @@ func (c *willOnce) early(q *bequest, a arrival) bool {
 
 // why returns why a process may lack the will of a connection that was lost, and what it still
 // waits for.
-func (c *willOnce) why(r *rooms, p int32, q *bequest) (why reason, waits string) {
+func (c *willOnce) why(r *capacity, p int32, q *bequest) (why reason, waits string) {
 	session := &c.ledger.sessions.of[p]
 	if why := c.ledger.aged(p, q.ended); why != none {
 		return why, ""

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A fate is what survives a power loss.
-type fate struct {
+// survivors are what survives a power loss.
+type survivors struct {
 	files   map[*inode]int    // how many of its operations
 	entries map[*entryOp]bool // which of the log
 	torn    *inode            // whose operation after those survives in part
@@ -19,7 +19,7 @@ type fate struct {
 // crash takes back everything that does not survive, and the rest is durable. It also
 // returns the files and names that the kernel must not believe any more. Hold ns.
 func (t *tree) crash(c Crash) (Outcome, stale, error) {
-	f, err := t.fate(c)
+	f, err := t.survivors(c)
 	if err != nil {
 		return Outcome{}, stale{}, err
 	}
@@ -37,8 +37,8 @@ func (t *tree) crash(c Crash) (Outcome, stale, error) {
 	return o, gone, nil
 }
 
-func (t *tree) fate(c Crash) (fate, error) {
-	f := fate{files: map[*inode]int{}, entries: map[*entryOp]bool{}}
+func (t *tree) survivors(c Crash) (survivors, error) {
+	f := survivors{files: map[*inode]int{}, entries: map[*entryOp]bool{}}
 	random := rand.New(rand.NewPCG(c.Seed, 0))
 	files := t.pendingFiles()
 	switch c.Policy {
@@ -82,7 +82,7 @@ func (t *tree) order(files []*inode) []uint64 {
 }
 
 // until lets survive what was done until a moment.
-func (f *fate) until(t *tree, files []*inode, seq uint64) {
+func (f *survivors) until(t *tree, files []*inode, seq uint64) {
 	f.entries = closure(t.log, func(op *entryOp) bool { return op.seq <= seq })
 	for _, x := range files {
 		f.files[x] = countUntil(x.ops, seq)
@@ -99,7 +99,7 @@ func countUntil(ops []dataOp, seq uint64) int {
 
 // subset lets survive of each file the operations until a moment of its own,
 // and of the log what the model's order allows.
-func (t *tree) subset(f *fate, files []*inode, random *rand.Rand) {
+func (t *tree) subset(f *survivors, files []*inode, random *rand.Rand) {
 	for _, x := range files {
 		f.files[x] = random.IntN(len(x.ops) + 1)
 	}
@@ -119,7 +119,7 @@ func (t *tree) subset(f *fate, files []*inode, random *rand.Rand) {
 
 // dropLast drops the last operation where everything would survive: a power
 // loss that takes nothing is none.
-func (t *tree) dropLast(f *fate, files []*inode) {
+func (t *tree) dropLast(f *survivors, files []*inode) {
 	all := t.order(files)
 	kept := len(f.entries)
 	for _, n := range f.files {
@@ -142,7 +142,7 @@ func (t *tree) dropLast(f *fate, files []*inode) {
 // tear chooses a write that goes over a sector's end, and lets survive what
 // was before it and its part until one such end. Without such a write nothing
 // survives that is not durable.
-func (t *tree) tear(f *fate, c Crash, files []*inode, random *rand.Rand) {
+func (t *tree) tear(f *survivors, c Crash, files []*inode, random *rand.Rand) {
 	sector := c.Sector
 	if sector == 0 {
 		sector = []int64{512, 4096}[random.IntN(2)]
@@ -177,7 +177,7 @@ func (t *tree) tear(f *fate, c Crash, files []*inode, random *rand.Rand) {
 func ends(op dataOp, sector int64) int64 { return (op.off+op.n-1)/sector - op.off/sector }
 
 // takeBack makes the tree what survives.
-func (t *tree) takeBack(f fate) error {
+func (t *tree) takeBack(f survivors) error {
 	for _, x := range t.pendingFiles() {
 		x.mu.Lock()
 		err := t.takeBackFile(x, f)
@@ -200,7 +200,7 @@ func (t *tree) takeBack(f fate) error {
 	return nil
 }
 
-func (t *tree) takeBackFile(x *inode, f fate) error {
+func (t *tree) takeBackFile(x *inode, f survivors) error {
 	keep := f.files[x]
 	if x == f.torn {
 		if err := t.undo(x, keep+1); err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// losses are what a fate takes from what the broker sees.
+// losses are what a crash takes from the view of the broker.
 type losses struct {
 	own, probes, kept Loss
 	data              []Change
@@ -36,7 +36,7 @@ type staleName struct {
 
 // loss compares what the broker sees with what would be left. A file that was made
 // and removed again, and never durable, is no loss. Hold ns.
-func (t *tree) loss(f fate) losses {
+func (t *tree) loss(f survivors) losses {
 	budget := int64(hashBudget)
 	l := losses{budget: &budget}
 	for _, x := range t.pendingFiles() {
@@ -52,7 +52,7 @@ func (t *tree) loss(f fate) losses {
 	return l
 }
 
-func (l *losses) addFile(t *tree, x *inode, f fate) {
+func (l *losses) addFile(t *tree, x *inode, f survivors) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	keep := f.files[x]
@@ -168,7 +168,7 @@ func (t *tree) stale(l losses) stale {
 
 // report is what a power loss would take now. Hold ns.
 func (t *tree) report() Pending {
-	l := t.loss(fate{})
+	l := t.loss(survivors{})
 	p := Pending{Loss: l.own, Probes: l.probes}
 	p.List, p.Omitted = t.list(l)
 	oldest := t.clock()

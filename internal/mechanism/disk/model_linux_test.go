@@ -197,7 +197,7 @@ func (m *refModel) needs(i, j int) bool {
 }
 
 // after is what is left if these operations survive beside the durable ones.
-func (m *refModel) after(f fate) (map[*inode]string, map[slot]*inode) {
+func (m *refModel) after(f survivors) (map[*inode]string, map[slot]*inode) {
 	contents, names := maps.Clone(m.contents), maps.Clone(m.names)
 	entries := map[uint64]bool{}
 	for op := range f.entries {

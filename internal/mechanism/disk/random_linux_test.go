@@ -105,7 +105,7 @@ func (h *randomHistory) crash() {
 	h.say("crash %s", c.Policy)
 	t.ns.Lock()
 	defer t.ns.Unlock()
-	f, err := t.fate(c)
+	f, err := t.survivors(c)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -167,9 +167,9 @@ func (h *randomHistory) sound() {
 	}
 }
 
-// everything is a fate that loses nothing.
-func everything(t *tree) fate {
-	f := fate{files: map[*inode]int{}, entries: closure(t.log, func(*entryOp) bool { return true })}
+// everything is a survivors that loses nothing.
+func everything(t *tree) survivors {
+	f := survivors{files: map[*inode]int{}, entries: closure(t.log, func(*entryOp) bool { return true })}
 	for _, x := range t.pendingFiles() {
 		f.files[x] = len(x.ops)
 	}

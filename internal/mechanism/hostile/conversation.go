@@ -58,11 +58,11 @@ func Converse(seed uint64, number int, kind string, login Login) Conversation {
 	c := Conversation{Number: number, Kind: kind}
 	switch kind {
 	case "truncated":
-		c.Packets, c.Cut = s.spoilt(s.cut), true
+		c.Packets, c.Cut = s.badEnd(s.cut), true
 	case "mutated":
-		c.Packets = s.spoilt(s.mutate)
+		c.Packets = s.badEnd(s.mutate)
 	case "length":
-		c.Packets = s.spoilt(s.lie)
+		c.Packets = s.badEnd(s.lie)
 	case "turn":
 		c.Packets = s.outOfTurn()
 	case "big":
@@ -84,9 +84,9 @@ type speaker struct {
 	level byte
 }
 
-// spoilt is a conversation that begins well and whose last packet is spoilt: it
+// badEnd is a conversation that begins well and whose last packet is bad: it
 // may be the first one too.
-func (s *speaker) spoilt(spoil func([]byte) []byte) [][]byte {
+func (s *speaker) badEnd(spoil func([]byte) []byte) [][]byte {
 	if s.IntN(3) == 0 {
 		return [][]byte{spoil(s.encode(s.connect()))}
 	}

@@ -146,7 +146,7 @@ func (s *speaker) big() [][]byte {
 }
 
 // Topics and filters that are wrong, or seldom right.
-var strange = []string{
+var oddNames = []string{
 	"", "/", "//", "#", "+", "#/a", "a#", "a/#/b", "+a", "a/+b", "$SYS/a", "$SYS/#", "$share", "$share/", "$share//a", "$share/g",
 	"$share/g/", "$share/+/a", "$share/#/a", "$queue/a", "$delayed/1/a", "$delayed/-1/a", "$delayed/99999999999999999999/a", "$delayed//",
 	"a\x00b", "\xff\xfe", "\xed\xa0\x80", "\xc0\xaf", "\U0001F600", "..", "../../etc/passwd", "%s%n", "'; DROP TABLE a; --", "${a}",
@@ -158,7 +158,7 @@ func (s *speaker) edges() [][]byte {
 	connect := s.connect()
 	numbers := []uint32{0, 1, 127, 128, 65535, 1<<31 - 1, 1 << 31, 1<<32 - 1}
 	number := func() uint32 { return numbers[s.IntN(len(numbers))] }
-	name := func() string { return strange[s.IntN(len(strange))] }
+	name := func() string { return oddNames[s.IntN(len(oddNames))] }
 	pk := packets.Packet{PacketID: uint16(number())}
 	switch s.IntN(6) {
 	case 0:
