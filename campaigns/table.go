@@ -265,18 +265,3 @@ func (c Cell) foundBy(claim string) map[verdict.Party]int64 {
 	}
 	return by
 }
-
-// blameOf returns whose doing the violations of a claim are: as they were attributed,
-// else as the wire shows it.
-func blameOf(claim string, party verdict.Party, runs []string, attributions []reports.Attribution) string {
-	for _, a := range attributions {
-		same := slices.Contains(a.Claims, claim) && slices.ContainsFunc(a.Runs, func(run string) bool { return slices.Contains(runs, run) })
-		if same && (a.Cause.Accuses(party) || party == "" && a.Proof != ProofWire) {
-			return a.Words()
-		}
-	}
-	if party == "" {
-		return ""
-	}
-	return string(party) + ", by wire"
-}

@@ -16,7 +16,9 @@ import (
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
-// A nemesis injects and heals the faults of a run, of its schedule or by hand.
+// A nemesis injects and heals the faults of a run, of its schedule or by hand. The tool
+// inject_fault comes to it through the keeper (tools/fault.go, calls.go), and it has the engine
+// of package faults do the work (faults/engine_life.go).
 type nemesis struct {
 	*spec
 	*record

@@ -13,7 +13,7 @@ import (
 	"github.com/robustmq/rmq-mcp/history"
 )
 
-// A phase is how far a fault is in its life, which life.go tells. It never goes back.
+// A phase is how far a fault is in its life, which engine_life.go tells. It never goes back.
 type phase int
 
 const (

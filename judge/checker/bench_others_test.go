@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/anishathalye/porcupine"
+
 	"github.com/robustmq/rmq-mcp/history"
 )
 

@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/robustmq/rmq-mcp/history"
 	"github.com/shirou/gopsutil/v3/process"
+
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // The claims of a fault scenario, as the benchmarks judge them.

@@ -1,5 +1,12 @@
 package checker
 
+import (
+	"slices"
+
+	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
 // A reason is why a message that did not come, or a session that was not there, may be no
 // violation.
 type reason uint8
@@ -69,6 +76,133 @@ var excuses = [reasons]excuse{
 
 // String says why, for people.
 func (r reason) String() string { return excuses[r].why }
+
+// A miss is an acknowledged message that did not come to the subscriber to which it was
+// due, or to any member of the group.
+type miss struct {
+	members []int32 // of the group, or the subscriber alone
+	group   int32   // None: it was due to a subscriber
+	stream  int32
+	seq     int64
+	why     reason
+}
+
+// lost reports whether nothing excuses it.
+func (m miss) lost() bool { return excuses[m.why].loss == violation }
+
+// why returns why an acknowledged message may not have come to any of the processes to which it
+// was due. Waits says that they had not drained when the run ended.
+func (r *capacity) why(stream int32, seq int64, waits bool, to ...int32) reason {
+	if waits {
+		return inFlight
+	}
+	l := r.ledger
+	switch revived, known := l.revived(stream, seq); {
+	case revived:
+		return unreleased
+	case !known:
+		return maybeUnreleased
+	}
+	called, lost := l.calledAt(stream, seq), none
+	for _, p := range to {
+		s := &l.sessions.of[p]
+		switch {
+		case !s.lost || called >= s.relost:
+		case s.doubt != none:
+			return s.doubt
+		default:
+			lost = forgotten
+		}
+	}
+	for _, p := range to {
+		if why := l.aged(p, called); why != none {
+			return why
+		}
+	}
+	if lost == none {
+		return r.lackedBy(to, stream, seq)
+	}
+	return lost
+}
+
+// aged returns why a message may have been too old when its process came back: in time, or by a
+// clock that a fault moved. A process that stays connected is there to take it.
+func (l *ledger) aged(process int32, called int64) reason {
+	p := &l.sessions.of[process]
+	if l.wait == never || l.tables.Processes[process].Protocol == contract.MQ9 || p.stays(called, l.clocksBack()) {
+		return none
+	}
+	back := int64(never)
+	if i, _ := slices.BinarySearch(p.connects, called); i < len(p.connects) {
+		back = p.connects[i]
+	}
+	by := l.clocksMoved(called, back)
+	switch {
+	case l.wait == unknownTime && by == 0:
+		return none
+	case l.wait != unknownTime && back-called >= l.wait:
+		return outwaited
+	case l.wait == unknownTime, back-called >= l.wait-by:
+		return aged
+	}
+	return none
+}
+
+// mayAge reports whether faults moved clocks since a time by so much that a message may be too old.
+func (l *ledger) mayAge(called int64) bool {
+	by := l.clocksMoved(called, never)
+	return by > 0 && by >= l.wait
+}
+
+// missCounts count what did not come, by the reason.
+type missCounts [reasons]int64
+
+// weighing counts what has a weight.
+func (t *missCounts) weighing(w weight, of func(excuse) weight) (n int64) {
+	for why, k := range t {
+		if of(excuses[why]) == w {
+			n += k
+		}
+	}
+	return n
+}
+
+// excuse takes the reasons into a result: what they excuse is no failure, and no pass if
+// nobody knows.
+func (t *missCounts) excuse(r *verdict.Result, of func(excuse) weight, q *queues) {
+	if q.limit > 0 {
+		r.Counts["over_limit"] = t[full] + t[unconfirmed] + t[maybeFull]
+	}
+	if r.Status != verdict.Pass {
+		return
+	}
+	said := ""
+	for why, n := range t {
+		e := excuses[why]
+		if n == 0 || e.but == "" || of(e) != allowed && of(e) != unknown {
+			continue
+		}
+		if e.but != said {
+			r.Summary += summary(e.but, t.sharing(e.but), q.limit)
+		}
+		if said = e.but; of(e) == unknown {
+			if e.session == unknown {
+				e.why = "the broker did not know the session of a client that came back: " + e.why
+			}
+			unsure(r, e.why)
+		}
+	}
+}
+
+// sharing counts what a summary says the same of.
+func (t *missCounts) sharing(but string) (n int64) {
+	for why, of := range t {
+		if excuses[why].but == but {
+			n += of
+		}
+	}
+	return n
+}
 
 // Claims whose violations have excuses.
 func ofLosses(e excuse) weight { return e.loss }

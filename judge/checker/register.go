@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/anishathalye/porcupine"
+
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"

@@ -146,7 +146,7 @@ func (t *table) render(rules []shown) ([]*nftables.Chain, map[string]bool) {
 	for _, c := range t.chains {
 		t.conn.DelChain(c)
 	}
-	p := &painter{table: t, counters: map[string]bool{}}
+	p := &ruleWriter{table: t, counters: map[string]bool{}}
 	for _, rule := range rules {
 		p.count(rule)
 	}
@@ -155,7 +155,7 @@ func (t *table) render(rules []shown) ([]*nftables.Chain, map[string]bool) {
 			t.conn.DeleteObject(t.counter(name))
 		}
 	}
-	p.paint(rules)
+	p.write(rules)
 	return p.chains, p.counters
 }
 

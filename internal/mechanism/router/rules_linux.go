@@ -16,7 +16,7 @@ func serverCounter(fault string, a netip.Addr) string {
 	return fault + "." + a.String()
 }
 
-// A painter puts rules into the transaction of a table:
+// A ruleWriter puts rules into the transaction of a table:
 //
 //	chain forward          for each direction: jump to the rule's own chain
 //	chain f1-0             probes to f1-0-probes; the rest, or only its ports, to f1-0-rest
@@ -28,14 +28,14 @@ func serverCounter(fault string, a netip.Addr) string {
 // A verdict of a queue's owner ends the hook it was asked in. So every rule that
 // queues hangs on a hook of its own, after the rules that drop. Links that are both
 // cut and slow are cut, and two kinds of slowness both apply.
-type painter struct {
+type ruleWriter struct {
 	*table
 	chains   []*nftables.Chain
 	counters map[string]bool
 }
 
 // count makes sure of the counters of a rule's fault.
-func (p *painter) count(rule shown) {
+func (p *ruleWriter) count(rule shown) {
 	names := []string{matchedCounter(rule.Fault), hitCounter(rule.Fault), probeCounter(rule.Fault)}
 	for _, a := range rule.servers {
 		names = append(names, serverCounter(rule.Fault, a))
@@ -48,7 +48,7 @@ func (p *painter) count(rule shown) {
 	}
 }
 
-func (p *painter) paint(rules []shown) {
+func (p *ruleWriter) write(rules []shown) {
 	forward := p.hook("forward", 0)
 	for i, rule := range rules {
 		from := forward
@@ -64,7 +64,7 @@ func (p *painter) paint(rules []shown) {
 }
 
 // rule makes the chains of one rule, and answers the one to jump to.
-func (p *painter) rule(name string, rule shown) *nftables.Chain {
+func (p *ruleWriter) rule(name string, rule shown) *nftables.Chain {
 	own, rest, probes, hit := p.chain(name), p.chain(name+"-rest"), p.chain(name+"-probes"), p.chain(name+"-hit")
 	for _, end := range []uint32{sourcePort, destinationPort} {
 		p.add(own, append(port(end, ProbePort), goTo(probes.Name))...)
@@ -100,7 +100,7 @@ func decide(rule shown) []expr.Any {
 }
 
 // do makes the rules that count a packet and do it.
-func (p *painter) do(in *nftables.Chain, rule shown, counter string) {
+func (p *ruleWriter) do(in *nftables.Chain, rule shown, counter string) {
 	counted := count(counter)
 	switch rule.Do {
 	case Drop, Lose:
@@ -118,14 +118,14 @@ func (p *painter) do(in *nftables.Chain, rule shown, counter string) {
 }
 
 // toQueue is the expression that hands a packet to a queue.
-func (p *painter) toQueue(n uint16) expr.Any {
+func (p *ruleWriter) toQueue(n uint16) expr.Any {
 	if p.native {
 		return nativeQueue(n)
 	}
 	return targetQueue(n)
 }
 
-func (p *painter) hook(name string, priority nftables.ChainPriority) *nftables.Chain {
+func (p *ruleWriter) hook(name string, priority nftables.ChainPriority) *nftables.Chain {
 	accept := nftables.ChainPolicyAccept
 	return p.made(&nftables.Chain{
 		Table: p.nft, Name: name, Type: nftables.ChainTypeFilter,
@@ -133,17 +133,17 @@ func (p *painter) hook(name string, priority nftables.ChainPriority) *nftables.C
 	})
 }
 
-func (p *painter) chain(name string) *nftables.Chain {
+func (p *ruleWriter) chain(name string) *nftables.Chain {
 	return p.made(&nftables.Chain{Table: p.nft, Name: name})
 }
 
-func (p *painter) made(c *nftables.Chain) *nftables.Chain {
+func (p *ruleWriter) made(c *nftables.Chain) *nftables.Chain {
 	p.conn.AddChain(c)
 	p.chains = append(p.chains, c)
 	return c
 }
 
-func (p *painter) add(to *nftables.Chain, exprs ...expr.Any) {
+func (p *ruleWriter) add(to *nftables.Chain, exprs ...expr.Any) {
 	p.conn.AddRule(&nftables.Rule{Table: p.nft, Chain: to, Exprs: exprs})
 }
 
