@@ -140,6 +140,10 @@ func (n *nemesis) healAll(ctx context.Context) {
 	n.harness("heal: %v", err)
 }
 
+func (n *nemesis) acted() bool { return len(n.engine.Landings()) > 0 }
+
+func (n *nemesis) retire(ctx context.Context) error { return n.engine.Retire(ctx) }
+
 // landed writes each change of an injection down, so that a keeper's death
 // leaves what was proved until then, and tells people.
 func (n *nemesis) landed(l history.Landing) {

@@ -60,36 +60,17 @@ func New(version string, env keeper.Env, start keeper.Start, decide Decide) (*Ex
 // order, when ctx ends or Stop is called.
 func (e *Experiment) Run(ctx context.Context) error {
 	defer close(e.over)
-	work, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-e.rec.Failed(): // a full disk: what goes on is not recorded
-			e.harness("record what happens: %v", e.rec.Err())
-		case <-e.halted:
-		case <-work.Done():
-		}
-		cancel()
-	}()
-	watched, unwatch := context.WithCancel(context.WithoutCancel(ctx))
-	defer unwatch()
 	e.journalled(journal.KindStart, e.start.Caller, nil)
 	e.announce()
-	if err := e.up(work); err != nil {
-		e.harness("start cluster: %v", err)
-	} else {
-		go e.stage.observe(work)
-		go e.watchHost(watched)
-		go e.stage.listMailboxes(work)
-		if e.scenario != nil {
-			e.execute(work, e.nemesis.Load())
-		} else {
-			e.enter(history.PhaseReady)
-			<-work.Done()
-		}
+	p := &parts{Experiment: e}
+	run := phases{
+		notes: e.record, place: p, load: p, nemesis: p.disturber, room: p,
+		after: seconds(e.tier.AfterS), halt: e.halt, halted: e.halted, failed: e.rec.Failed(), why: e.rec.Err,
 	}
-	ctx = context.WithoutCancel(ctx)
-	e.end(ctx, unwatch)
+	if e.scenario != nil {
+		run.name = e.scenario.Name
+	}
+	run.run(ctx)
 	return e.judge()
 }
 
@@ -107,97 +88,6 @@ func (e *Experiment) announce() {
 		e.say(fmt.Sprintf("%s runs without its %s: %s", e.scenario.Name, strings.Join(e.leftOut, ", "), e.notice))
 	default:
 		e.say(fmt.Sprintf("%s runs without its faults, as a control: %s", e.scenario.Name, e.notice))
-	}
-}
-
-// up starts the cluster and all around it, freezes the run, and is ready for faults. A
-// run whose cluster does not come up is frozen as well, since it is judged too.
-func (e *Experiment) up(ctx context.Context) error {
-	err := e.stage.up(ctx)
-	if err = errors.Join(err, e.stage.freeze()); err == nil {
-		e.nemesis.Store(newNemesis(e.load, e.decide))
-	}
-	return err
-}
-
-// execute runs the scenario: load, steady, fault (once a round, by the nemesis),
-// recovery, drain. After a load that did not come up only the drain follows: the
-// phases in the record show it. Failures of the harness are noted.
-func (e *Experiment) execute(ctx context.Context, n *nemesis) {
-	s := e.load.add(&session{name: e.scenario.Name, sdk: e.sdk, protocol: e.scenario.Protocol, transport: e.start.Transport, rate: e.rate})
-	e.enter(history.PhaseLoad)
-	if err := e.load.begin(ctx, s, e.scenario.Workload); err != nil && ctx.Err() != nil {
-		e.say(fmt.Sprintf("stopped before %s had come up", s.name)) // the time was not over in which it could
-	} else if errors.As(err, new(keptOut)) {
-		e.say(err.Error())
-	} else if err != nil {
-		e.harness("%v", err)
-	} else if !s.loaded(ctx) {
-		e.say(fmt.Sprintf("load gate: fewer than %.0f of the %.0f publishes a second were acknowledged within %s", gateOpens*s.rate, s.rate, loadBound))
-	} else {
-		e.enter(history.PhaseSteady)
-		s.steady(ctx, seconds(e.tier.SteadyS), seconds(e.scenario.Workload.VisitS))
-		n.disturb(ctx)
-		if ctx.Err() != nil { // stopped: what is in place must not outlast that, nor hold up the drain
-			n.healAll(context.WithoutCancel(ctx))
-		}
-		if !e.stage.gone.Load() && (ctx.Err() == nil || len(n.engine.Landings()) > 0) {
-			e.recover(ctx, s)
-		}
-	}
-	e.enter(history.PhaseDrain)
-	s.drain(context.WithoutCancel(ctx), seconds(e.tier.DrainS))
-}
-
-// recover publishes and receives through every node, until each has served or
-// the bound has passed, and goes on with the workload for a while. No node is
-// waited for before the others are asked: one that stays away says nothing of
-// them. A run that was stopped after a fault recovers too: what a cluster
-// delivers late is not lost.
-func (e *Experiment) recover(ctx context.Context, s *session) {
-	e.enter(history.PhaseRecovery)
-	onwards := context.WithoutCancel(ctx)
-	if err := e.load.probes(onwards, s, max(seconds(e.tier.RecoveryS), 10*time.Second)+slack); err != nil {
-		e.harness("probe the nodes after the heal: %v", err)
-	}
-	for _, n := range e.stage.cluster.Nodes() {
-		if _, err := n.Probe(onwards); err != nil {
-			e.say(fmt.Sprintf("recovery: %s does not answer: %v", n.Name(), err))
-		}
-	}
-	hold(ctx, seconds(e.tier.AfterS))
-}
-
-// end heals, drains workloads that run by hand, removes the run's traces at brokers of
-// others, takes the cluster down, and undoes faults that did not heal. The room reserved
-// for the end of the run serves for this even if the disk is full by now. Only a little
-// of it is given back for healing, because a broker that still writes may take it.
-// The host is watched until all is drained, in a run that was stopped too.
-func (e *Experiment) end(ctx context.Context, unwatch func()) {
-	if err := reports.ReleaseSome(e.env.Dir); err != nil {
-		e.harness("%v", err)
-	}
-	n := e.nemesis.Load()
-	if n != nil {
-		n.healAll(ctx)
-	}
-	e.halt() // observers end, and whoever explores by hand stops, or drains to its end
-	e.load.close()
-	for _, s := range e.load.running() {
-		s.drain(ctx, explorationDrain)
-	}
-	unwatch()
-	if n != nil { // the cluster came up
-		e.stage.forget(ctx)
-	}
-	e.stage.down(ctx)
-	if err := reports.Release(e.env.Dir); err != nil {
-		e.harness("%v", err)
-	}
-	if n != nil {
-		if err := n.engine.Retire(ctx); err != nil {
-			e.harness("undo what was not healed: %v", err)
-		}
 	}
 }
 
