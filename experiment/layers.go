@@ -10,37 +10,49 @@ import (
 
 // layers are what faults act on, by what the name of a layer begins with. The
 // rest of the name, after a slash, says which one: process/node-2.
-func (n *nemesis) layers() map[string]func(of string) (faults.Layer, error) {
+func (s *stage) layers() map[string]func(of string) (faults.Layer, error) {
 	return map[string]func(string) (faults.Layer, error){
-		"process": n.nodeLayer(faults.NewProcessLayer),
-		"net":     n.routed(func(r *routing, _ string) (faults.Layer, error) { return faults.NewNetLayer(r.Router), nil }),
-		"tap":     n.tapLayer,
-		"driver":  n.driverLayer,
-		"route":   n.routed(func(r *routing, node string) (faults.Layer, error) { return faults.NewRouteLayer(r.Router, node), nil }),
-		"queue":   n.routed(func(r *routing, number string) (faults.Layer, error) { return faults.NewQueueLayer(r.queues, number) }),
-		"shape":   n.routed(func(r *routing, _ string) (faults.Layer, error) { return faults.NewShapeLayer(r.Router, r.shaper), nil }),
-		"limits":  n.nodeLayer(faults.NewLimitsLayer),
-		"files":   n.nodeLayer(faults.NewFilesLayer),
-		"disk":    n.diskLayer,
-		"clock":   n.nodeLayer(faults.NewClockLayer),
-		"hostile": n.nodeLayer(func(node faults.Node) faults.Layer { return faults.NewHostileLayer(node, n.stage.hostile) }),
+		"process": s.nodeLayer(faults.NewProcessLayer),
+		"net":     s.routed(func(r *routing, _ string) (faults.Layer, error) { return faults.NewNetLayer(r.Router), nil }),
+		"tap":     s.tapLayer,
+		"route":   s.routed(func(r *routing, node string) (faults.Layer, error) { return faults.NewRouteLayer(r.Router, node), nil }),
+		"queue":   s.routed(func(r *routing, number string) (faults.Layer, error) { return faults.NewQueueLayer(r.queues, number) }),
+		"shape":   s.routed(func(r *routing, _ string) (faults.Layer, error) { return faults.NewShapeLayer(r.Router, r.shaper), nil }),
+		"limits":  s.nodeLayer(faults.NewLimitsLayer),
+		"files":   s.nodeLayer(faults.NewFilesLayer),
+		"disk":    s.diskLayer,
+		"clock":   s.nodeLayer(faults.NewClockLayer),
+		"hostile": s.nodeLayer(func(node faults.Node) faults.Layer { return faults.NewHostileLayer(node, s.hostile) }),
 	}
 }
 
 // layer returns what a fault's entries of that name act on.
-func (n *nemesis) layer(name string) (faults.Layer, error) {
+func (s *stage) layer(name string) (faults.Layer, error) {
 	kind, of, _ := strings.Cut(name, "/")
-	open, ok := n.layers()[kind]
+	open, ok := s.layers()[kind]
 	if !ok {
 		return nil, fmt.Errorf("no layer %q", name)
 	}
 	return open(of)
 }
 
+// layer returns what a fault's entries of that name act on: of the brokers, or a driver.
+func (n *nemesis) layer(name string) (faults.Layer, error) {
+	driver, ok := strings.CutPrefix(name, "driver/")
+	if !ok {
+		return n.ground.layer(name)
+	}
+	d, err := n.crowd.Driver(driver)
+	if err != nil {
+		return nil, err
+	}
+	return faults.NewDriverLayer(d), nil
+}
+
 // nodeLayer opens a layer that belongs to one node.
-func (n *nemesis) nodeLayer(open func(faults.Node) faults.Layer) func(of string) (faults.Layer, error) {
+func (s *stage) nodeLayer(open func(faults.Node) faults.Layer) func(of string) (faults.Layer, error) {
 	return func(of string) (faults.Layer, error) {
-		node, err := n.stage.node(of)
+		node, err := s.node(of)
 		if err != nil {
 			return nil, err
 		}
@@ -49,35 +61,27 @@ func (n *nemesis) nodeLayer(open func(faults.Node) faults.Layer) func(of string)
 }
 
 // routed opens a layer that lies between the hosts of a star.
-func (n *nemesis) routed(open func(r *routing, of string) (faults.Layer, error)) func(of string) (faults.Layer, error) {
+func (s *stage) routed(open func(r *routing, of string) (faults.Layer, error)) func(of string) (faults.Layer, error) {
 	return func(of string) (faults.Layer, error) {
-		if n.stage.routing == nil {
+		if s.routing == nil {
 			return nil, errors.New("there is no router between the nodes; network faults need namespaces")
 		}
-		return open(n.stage.routing, of)
+		return open(s.routing, of)
 	}
 }
 
-func (n *nemesis) tapLayer(string) (faults.Layer, error) {
-	if n.stage.tap == nil {
+func (s *stage) tapLayer(string) (faults.Layer, error) {
+	if s.tap == nil {
 		return nil, errors.New("the tap was not armed")
 	}
-	if !n.stage.recordsWire() {
-		return nil, fmt.Errorf("the tap cannot read MQTT over %s; start with transport tcp", n.start.Transport)
+	if !s.recordsWire() {
+		return nil, fmt.Errorf("the tap cannot read MQTT over %s; start with transport tcp", s.start.Transport)
 	}
-	return faults.NewTapLayer(n.stage.tap.Tap), nil
+	return faults.NewTapLayer(s.tap.Tap), nil
 }
 
-func (n *nemesis) driverLayer(name string) (faults.Layer, error) {
-	d, err := n.load.Driver(name)
-	if err != nil {
-		return nil, err
-	}
-	return faults.NewDriverLayer(d), nil
-}
-
-func (n *nemesis) diskLayer(node string) (faults.Layer, error) {
-	d, err := disks{n.stage}.Disk(node)
+func (s *stage) diskLayer(node string) (faults.Layer, error) {
+	d, err := disks{s}.Disk(node)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func (n *nemesis) within(limits envelope.Envelope, r faults.Request, target faul
 	if err != nil {
 		return err
 	}
-	load := envelope.Load{Concurrent: 1, Total: r.Duration, Nodes: len(n.stage.cluster.Nodes())}
+	load := envelope.Load{Concurrent: 1, Total: r.Duration, Nodes: len(n.ground.nodes())}
 	for _, node := range target.Nodes {
 		load.Under = append(load.Under, node.Name())
 	}

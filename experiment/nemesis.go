@@ -22,20 +22,39 @@ import (
 type nemesis struct {
 	*spec
 	*record
-	stage  *stage
-	load   *load
+	ground ground
+	crowd  crowd
 	engine *faults.Engine
 
 	mu   sync.Mutex        // of news
 	news map[string]string // last told of each fault
 }
 
-func newNemesis(l *load, decide Decide) *nemesis {
-	n := &nemesis{spec: l.spec, record: l.record, stage: l.stage, load: l, news: map[string]string{}}
+// A ground is the brokers that faults act on, with all around them.
+type ground interface {
+	nodes() []faults.Node
+	// resolve returns the nodes of a role, by asking the brokers. The topic is one whose leader
+	// is meant.
+	resolve(ctx context.Context, role, topic string) ([]faults.Node, error)
+	control() faults.Node // the witness, which no fault acts on
+	site() faults.Site    // without the run's clients
+	layer(name string) (faults.Layer, error)
+	indexOf(node string) int16
+	restartBound() time.Duration
+}
+
+// A crowd is the clients of a run, and their drivers.
+type crowd interface {
+	faults.Clients
+	clientTarget(asked string) ([]faults.Client, error)
+}
+
+func newNemesis(s *spec, r *record, on ground, of crowd, decide Decide) *nemesis {
+	n := &nemesis{spec: s, record: r, ground: on, crowd: of, news: map[string]string{}}
 	n.engine = faults.NewEngine(faults.Options{
 		Journal: n.journal, Record: n.rec.Record, Clock: n.clock,
-		Layer: n.layer, Decide: decide, Nodes: n.stage.indexOf,
-		OnChange: n.landed, Recovery: healBound(n.tier, n.stage.cluster.RestartBound()),
+		Layer: n.layer, Decide: decide, Nodes: on.indexOf,
+		OnChange: n.landed, Recovery: healBound(n.tier, on.restartBound()),
 	})
 	return n
 }

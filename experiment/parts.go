@@ -20,7 +20,7 @@ type parts struct {
 func (p *parts) up(ctx context.Context) error {
 	err := p.stage.up(ctx)
 	if err = errors.Join(err, p.stage.freeze()); err == nil {
-		p.nemesis.Store(newNemesis(p.load, p.decide))
+		p.nemesis.Store(newNemesis(p.spec, p.record, p.stage, p.load, p.decide))
 	}
 	return err
 }

@@ -163,8 +163,8 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// Whatever fails and whenever a run is stopped: it is healed, closed and taken down once, in this
-// order.
+// A run is healed, closed and taken down once, in this order, for any failures of its steps and
+// any moment of a stop.
 func TestPhasesAlwaysEnd(t *testing.T) {
 	steps := []string{"up", "begin", "loaded", "probes", "some", "all", "retire"}
 	for failing := range 1 << len(steps) {

@@ -164,7 +164,7 @@ func (s *stage) nodeOf(endpoint string) int16 {
 	return history.None
 }
 
-func names(nodes []*cluster.Node) []string {
+func names[N interface{ Name() string }](nodes []N) []string {
 	out := make([]string, 0, len(nodes))
 	for _, n := range nodes {
 		out = append(out, n.Name())

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
@@ -17,9 +16,10 @@ import (
 // is every node that is neither in the target nor under a fault already, and
 // the witness.
 func (n *nemesis) target(ctx context.Context, asked string) (faults.Target, error) {
-	t := faults.Target{Asked: asked, Site: n.site()}
+	t := faults.Target{Asked: asked, Site: n.ground.site()}
+	t.Site.Clients = n.crowd
 	nodes, err := n.resolve(ctx, &t)
-	all := n.stage.cluster.Nodes()
+	all := n.ground.nodes()
 	if errors.Is(err, errors.ErrUnsupported) && len(all) == 1 {
 		nodes, err = all, nil
 	}
@@ -29,11 +29,9 @@ func (n *nemesis) target(ctx context.Context, asked string) (faults.Target, erro
 	if err != nil {
 		return faults.Target{}, fmt.Errorf("resolve target %q: %w", asked, err)
 	}
-	for _, node := range nodes {
-		t.Nodes = append(t.Nodes, node)
-	}
+	t.Nodes = nodes
 	disturbed := n.disturbed()
-	for _, node := range n.stage.cluster.Nodes() {
+	for _, node := range all {
 		if slices.Contains(nodes, node) {
 			continue
 		}
@@ -42,21 +40,21 @@ func (n *nemesis) target(ctx context.Context, asked string) (faults.Target, erro
 			t.Control = append(t.Control, node)
 		}
 	}
-	t.Control = append(t.Control, n.stage.witness)
+	t.Control = append(t.Control, n.ground.control())
 	return t, nil
 }
 
 // resolve returns the nodes of a target, of both sides where it is a link;
 // none where it is clients.
-func (n *nemesis) resolve(ctx context.Context, t *faults.Target) ([]*cluster.Node, error) {
+func (n *nemesis) resolve(ctx context.Context, t *faults.Target) ([]faults.Node, error) {
 	if _, ok := history.ClientTarget(t.Asked); ok {
 		var err error
-		t.Clients, err = n.load.clientTarget(t.Asked)
+		t.Clients, err = n.crowd.clientTarget(t.Asked)
 		return nil, err
 	}
 	near, far, oneWay, link := faults.SplitLink(t.Asked)
 	if !link {
-		return n.stage.cluster.Resolve(ctx, t.Asked, n.topic())
+		return n.ground.resolve(ctx, t.Asked, n.topic())
 	}
 	l := &faults.Link{OneWay: oneWay}
 	a, err := n.side(ctx, near, &l.Near)
@@ -77,31 +75,17 @@ func (n *nemesis) resolve(ctx context.Context, t *faults.Target) ([]*cluster.Nod
 }
 
 // side resolves one side of a link.
-func (n *nemesis) side(ctx context.Context, role string, to *faults.Side) ([]*cluster.Node, error) {
+func (n *nemesis) side(ctx context.Context, role string, to *faults.Side) ([]faults.Node, error) {
 	if role == router.Clients {
 		to.Clients = true
 		return nil, nil
 	}
-	nodes, err := n.stage.cluster.Resolve(ctx, role, n.topic())
+	nodes, err := n.ground.resolve(ctx, role, n.topic())
 	if err != nil {
 		return nil, fmt.Errorf("%w; or clients", err)
 	}
-	for _, node := range nodes {
-		to.Nodes = append(to.Nodes, node)
-	}
+	to.Nodes = nodes
 	return nodes, nil
-}
-
-// site is what there is beside the nodes.
-func (n *nemesis) site() faults.Site {
-	s := faults.Site{Run: n.env.ID, Roles: n.stage.cluster.Views, Clients: n.load, Disks: disks{n.stage}, Hostile: n.stage.hostile}
-	if t := n.stage.tap; t != nil {
-		s.Tap = t.Tap
-	}
-	if r := n.stage.routing; r != nil {
-		s.Net, s.Queues, s.Shaper = r.Router, r.queues, r.shaper
-	}
-	return s
 }
 
 // topic is one of the workload's, for asking who leads its data.
