@@ -51,7 +51,7 @@ func golden(t *testing.T, name string, v any) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")); diff != "" {
-		t.Errorf("(-stored +now)\n%s", diff)
+		t.Errorf("(-stored +now); `go test ./judge/checker -update` stores a change that is meant\n%s", diff)
 	}
 }
 
