@@ -16,7 +16,7 @@ func TestConfig(t *testing.T) {
 		config Config
 		want   string
 	}{
-		{"flavor", Config{Flavor: "rabbit"}, "choose reference, robustmq, mosquitto, external"},
+		{"flavor", Config{Flavor: "rabbit"}, "choose " + strings.Join(FlavorNames(Any), ", ")},
 		{"profile", Config{Profile: "fast"}, "choose tested or as-shipped"},
 		{"too many nodes", Config{Nodes: 6}, "choose 1 to 5"},
 		{"negative nodes", Config{Flavor: "robustmq", Nodes: -1}, "choose 1 to 5"},

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/cluster"
 )
 
 func TestQuery(t *testing.T) {
@@ -59,9 +60,9 @@ func TestQuery(t *testing.T) {
 
 func TestQueryOfNothing(t *testing.T) {
 	for says, q := range map[string]Query{
-		`no claim "qos3"; the claims are qos1-no-loss`:                          {Claim: "qos3"},
-		`no protocol "mqtt4"; there are mqtt3, mqtt5, mq9`:                      {Protocol: "mqtt4"},
-		`no flavor "kafka"; there are reference, robustmq, mosquitto, external`: {Flavor: "kafka"},
+		`no claim "qos3"; the claims are qos1-no-loss`:                                         {Claim: "qos3"},
+		`no protocol "mqtt4"; there are mqtt3, mqtt5, mq9`:                                     {Protocol: "mqtt4"},
+		`no flavor "kafka"; there are ` + strings.Join(cluster.FlavorNames(cluster.Any), ", "): {Flavor: "kafka"},
 	} {
 		if _, err := q.Find(); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)

@@ -1,0 +1,21 @@
+package experiment
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/robustmq/rmq-mcp/faults"
+)
+
+// Each layer has an undo for a keeper that dies, and each undo has a layer. Containers and foreign
+// nodes are journalled and never rendered.
+func TestLayersHaveUndos(t *testing.T) {
+	layers := append(slices.Collect(maps.Keys((&stage{}).layers())), "driver", "containers", "foreign")
+	undos := slices.Collect(maps.Keys(faults.Undoers()))
+	slices.Sort(layers)
+	slices.Sort(undos)
+	if !slices.Equal(layers, undos) {
+		t.Errorf("layers %q, undos %q", layers, undos)
+	}
+}
