@@ -162,3 +162,11 @@ func (external) ready(ctx context.Context, _ *plan, n *Node, _ bool) error {
 func (external) leader(context.Context, *plan, string) (string, error) {
 	return "", fmt.Errorf("ask an external broker: %w", ErrUnsupported)
 }
+
+// externalPromises are those that any broker makes by speaking a protocol.
+func externalPromises(protocol string) []string {
+	if protocol == contract.MQ9 {
+		return []string{history.PromiseProtocol, history.PromiseMailboxes}
+	}
+	return []string{history.PromiseProtocol}
+}

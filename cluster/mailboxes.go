@@ -36,12 +36,3 @@ func (c *Cluster) Mailboxes(ctx context.Context, n *Node, match string) ([]strin
 	}
 	return names, nil
 }
-
-func (robustmq) mailboxes(ctx context.Context, n *Node, page string, into any) error {
-	return robustmqAsk(ctx, n, page, nil, into)
-}
-
-// The embedded broker's page is as RobustMQ documents its own.
-func (reference) mailboxes(ctx context.Context, n *Node, page string, into any) error {
-	return robustmqCall(ctx, n.http, page, "", nil, into)
-}

@@ -223,3 +223,10 @@ func mosquittoNamed(text []byte) string {
 	}
 	return "mosquitto " + string(match[1])
 }
+
+// mosquittoPromises leave out all that a crash takes: persistence is a
+// snapshot, every half hour and at an orderly end (mosquitto.conf(5)). Shared
+// subscriptions it has for every version of MQTT.
+func mosquittoPromises() []string {
+	return []string{history.PromiseProtocol, history.PromiseRecovery, history.PromiseOrder, history.PromiseExpiry, history.PromiseSharing}
+}

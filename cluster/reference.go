@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/broker/mq9"
 	embedded "github.com/robustmq/rmq-mcp/internal/broker/reference"
 	"github.com/robustmq/rmq-mcp/internal/certificate"
@@ -294,4 +295,21 @@ func writeJSON(path string, v any) error {
 		return fmt.Errorf("write node configuration: %w", err)
 	}
 	return nil
+}
+
+// referencePromises are those of NATS with JetStream replicated: messages of
+// QoS 1 and 2 and sessions outlive a node. That redelivery keeps the order it
+// does not promise (server/README-MQTT.md, known issues). Neither does it promise that
+// retained messages are registers across nodes: each node learns of them from a consumer
+// of its own, behind the acknowledgement (the same, Retained messages).
+func referencePromises() []string {
+	return []string{
+		history.PromiseProtocol, history.PromiseDurability, history.PromiseSessions,
+		history.PromiseProgress, history.PromiseRecovery, history.PromiseMailboxes,
+	}
+}
+
+// The embedded broker's page is as RobustMQ documents its own.
+func (reference) mailboxes(ctx context.Context, n *Node, page string, into any) error {
+	return robustmqCall(ctx, n.http, page, "", nil, into)
 }

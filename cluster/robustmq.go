@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // robustmqFlavor is RobustMQ. It sends a NATS client PING before the PONG that nats.go
@@ -193,4 +194,22 @@ func (r robustmq) leader(ctx context.Context, p *plan, topic string) (string, er
 		return "", errors.Join(append(errs, errors.New("no node names a leader of the data"))...)
 	}
 	return "node-" + strconv.Itoa(best), nil
+}
+
+// robustmqPromises returns the promises of RobustMQ's documentation.
+//
+// For MQTT (docs/en/RobustMQ-MQTT, docs/en/Architect): the protocol in full, QoS 1 at
+// least once, QoS 2 exactly once, sessions and offline messages restored after a
+// restart, leader failover without loss, and order in a partition. A message of a
+// shared subscription goes to one member, and a member's queue goes to another member
+// when its session ends.
+//
+// For mq9 (protocol.md): messages persist, they are delivered in order of priorities
+// and in order within one priority, and messages and mailboxes expire.
+func robustmqPromises() []string {
+	return []string{
+		history.PromiseProtocol, history.PromiseDurability, history.PromiseSessions, history.PromiseRetained,
+		history.PromiseProgress, history.PromiseRecovery, history.PromiseMailboxes,
+		history.PromiseOrder, history.PromiseExpiry, history.PromiseSharing, history.PromiseHandover, history.PromiseDup,
+	}
 }
