@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/history"
@@ -14,7 +13,7 @@ import (
 
 // A running is one driver process and the clients in it.
 type running struct {
-	*clients.Driver
+	driver
 	name  string
 	specs []contract.Client
 }
@@ -22,7 +21,7 @@ type running struct {
 // Name is publishers-0, subscribers-0, …
 func (r *running) Name() string { return r.name }
 
-func (l *load) drives(name string, d *clients.Driver, spec contract.Spec) {
+func (l *load) drives(name string, d driver, spec contract.Spec) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.drivers = append(l.drivers, &running{d, name, spec.Clients})

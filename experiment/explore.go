@@ -36,7 +36,7 @@ func (l *load) runClient(in keeper.RunClient) (keeper.ClientStatus, error) {
 	if err := sdk.Carry(transport); err != nil {
 		return keeper.ClientStatus{}, err
 	}
-	if slices.Contains(l.stage.reach(protocol, transport), "") {
+	if slices.Contains(l.system.reach(protocol, transport), "") {
 		return keeper.ClientStatus{}, l.unheard(protocol, transport)
 	}
 	tier, err := scenario.Tier("smoke", l.start.Cluster.Flavor)
@@ -48,7 +48,7 @@ func (l *load) runClient(in keeper.RunClient) (keeper.ClientStatus, error) {
 		lasts = max(clientLasts, seconds(tier.PublishS(scenario.Schedule)))
 	}
 	s := l.add(&session{name: scenario.Name, sdk: sdk, protocol: protocol, transport: transport, rate: scenario.Rate(l.start.Cluster.Flavor), lasts: lasts,
-		claims: scenario.ByHand(l.stage.conditions(sdk, protocol)), expiryS: tier.ExpiryS})
+		claims: scenario.ByHand(l.system.conditions(sdk, protocol)), expiryS: tier.ExpiryS})
 	st := s.status(l.live.snapshot(l.clock.Now())) // before the workload changes it
 	if err := l.byHand(func() { l.explore(s, scenario, tier) }); err != nil {
 		l.settle(s, stateFailed, err)

@@ -1,13 +1,17 @@
 package experiment
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // A load is the clients of a run: sessions of workloads, each with its drivers, and
@@ -15,7 +19,7 @@ import (
 type load struct {
 	*spec
 	*record
-	stage     *stage
+	system    system
 	live      *live
 	halted    <-chan struct{}
 	landings  func() []history.Landing // of all faults so far
@@ -25,6 +29,40 @@ type load struct {
 	closed   bool       // no workload by hand begins any more
 	sessions []*session
 	drivers  []*running
+}
+
+// A system is the brokers as clients know them.
+type system interface {
+	reach(protocol, transport string) []string // the endpoint of each node; "" for none
+	credentials() (user, password string)
+	ca() string // file of the certificate to trust; "" without TLS
+	conditions(sdk clients.SDK, protocol string) scenarios.Conditions
+	// drive starts a driver on a host of its own.
+	drive(ctx context.Context, name string, cmd clients.Program, spec contract.Spec) (driver, error)
+	// greet connects to a node as a client does, and returns the node's answer.
+	greet(ctx context.Context, protocol, transport, address string) (said string, err error)
+	lost() bool // what follows says nothing of the broker
+	// unreleased counts the messages of QoS 2 that processes answered by PUBREC, and that the
+	// broker has not released; 0 if no packets are recorded.
+	unreleased(processes []int32) int
+	// stored asks a node how many messages of a topic are stored. [cluster.ErrUnsupported]: no
+	// node of this flavor says.
+	stored(ctx context.Context, node int, topic string) (int64, error)
+	width() int // nodes
+}
+
+// A driver is a process of clients. Faults act on it as well.
+type driver interface {
+	Do(contract.Command) error
+	Done() <-chan struct{}
+	Err() error // valid when it is done
+	Close() error
+	Shot() bool // a fault killed it
+
+	State() (string, error)
+	Set(ctx context.Context, want string) error
+	Connections() (int, error)
+	Lines() int64
 }
 
 func (l *load) add(s *session) *session {
@@ -96,15 +134,15 @@ func (l *load) status(counts keeper.Counts) []keeper.ClientStatus {
 }
 
 func (l *load) planner(s *session) *planner {
-	user, password := l.stage.cluster.Credentials()
+	user, password := l.system.credentials()
 	mailboxS := 0
 	if l.start.Cluster.Foreign() {
 		mailboxS = foreignMailboxS
 	}
 	return &planner{
 		rec: l.rec, run: l.header, number: s.number, sdk: s.sdk.String(), protocol: s.protocol,
-		transport: s.transport, ca: l.stage.cluster.CA(),
+		transport: s.transport, ca: l.system.ca(),
 		dedupes: s.sdk.Dedupes, cannot: s.sdk.Cannot,
-		endpoints: l.stage.reach(s.protocol, s.transport), user: user, password: password, rate: s.rate, mailboxS: mailboxS,
+		endpoints: l.system.reach(s.protocol, s.transport), user: user, password: password, rate: s.rate, mailboxS: mailboxS,
 	}
 }

@@ -38,16 +38,19 @@ func schedule(t *testing.T, nodes int, steps []scenarios.Step, test func(t *test
 			t.Fatal(err)
 		}
 		e.record.fill = func(*keeper.Progress) {}
+		e.record.clock = bubbleClock{time.Now()}
 		e.scenario.Schedule = steps
 		g := newFakeGround(nodes)
 		for _, n := range g.all {
 			e.rec.Node(history.Node{Name: n.name})
 		}
 		r := rig{newNemesis(e.spec, e.record, g, fakeCrowd{}, verdict.DecideLanding), g, reports.Dir(dir)}
+		t.Cleanup(func() { // also after a failure: the bubble ends with all its goroutines
+			if err := errors.Join(r.rec.Close(), r.journal.Close()); err != nil {
+				t.Error(err)
+			}
+		})
 		test(t, r)
-		if err := errors.Join(r.rec.Close(), r.journal.Close()); err != nil {
-			t.Error(err)
-		}
 	})
 }
 

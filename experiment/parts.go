@@ -39,7 +39,7 @@ func (p *parts) answers(ctx context.Context) {
 	}
 }
 
-func (p *parts) lost() bool                 { return p.stage.gone.Load() }
+func (p *parts) lost() bool                 { return p.stage.lost() }
 func (p *parts) forget(ctx context.Context) { p.stage.forget(ctx) }
 func (p *parts) down(ctx context.Context)   { p.stage.down(ctx) }
 func (p *parts) some() error                { return reports.ReleaseSome(p.env.Dir) }

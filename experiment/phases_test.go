@@ -155,6 +155,11 @@ func TestPhases(t *testing.T) {
 				if got := strings.Join(s.steps, " "); got != test.want {
 					t.Errorf("\n%s, want\n%s", got, test.want)
 				}
+				select {
+				case <-p.halted:
+				default:
+					t.Error("workloads by hand were not told to stop")
+				}
 				if got := strings.Join(s.broken, "; "); !strings.Contains(got, test.broken) || (got == "") != (test.broken == "") {
 					t.Errorf("the harness notes %q, want %q", got, test.broken)
 				}

@@ -20,7 +20,8 @@ import (
 type record struct {
 	env     keeper.Env
 	began   time.Time
-	clock   history.Clock
+	clock   interface{ Now() time.Duration } // since the run began
+	shared  history.Clock                    // the same, for processes that read it themselves
 	rec     *history.Recorder
 	journal *journal.Journal
 	logs    *logs                  // of the nodes, from when they are up
@@ -61,7 +62,8 @@ func (r *record) open(s *spec, watch func(history.Event), fill func(*keeper.Prog
 		return err
 	}
 	r.phase, r.watchers, r.fill = history.PhaseStarting, map[chan keeper.Progress]bool{}, fill
-	r.began, r.clock = time.Now().UTC(), history.NewClock()
+	r.began, r.shared = time.Now().UTC(), history.NewClock()
+	r.clock = r.shared
 	r.rec, err = history.Create(r.evidence(), history.Options{OnEvent: watch})
 	return err
 }

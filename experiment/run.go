@@ -52,7 +52,7 @@ func New(version string, env keeper.Env, start keeper.Start, decide Decide) (*Ex
 	e := &Experiment{spec: s, record: &record{env: env}, decide: decide, halted: make(chan struct{}), over: make(chan struct{})}
 	e.halt = sync.OnceFunc(func() { close(e.halted) })
 	e.stage = &stage{spec: s, record: e.record, halt: e.halt}
-	e.load = &load{spec: s, record: e.record, stage: e.stage, live: newLive(), halted: e.halted, landings: e.landings}
+	e.load = &load{spec: s, record: e.record, system: e.stage, live: newLive(), halted: e.halted, landings: e.landings}
 	return e, e.record.open(s, e.load.live.event, e.complete)
 }
 

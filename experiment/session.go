@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -30,11 +28,11 @@ type session struct {
 	claims    []string      // likewise: of the scenario, those that can be judged
 	expiryS   float64       // likewise, of its tier
 	plan      *plan
-	pubs      *clients.Driver
-	subs      *clients.Driver
-	wills     []*clients.Driver // of clients with a will, one each
-	until     time.Time         // when the wait of its drain is over if nothing is delivered; of live.mu
-	then      string            // what follows; of live.mu
+	pubs      driver
+	subs      driver
+	wills     []driver  // of clients with a will, one each
+	until     time.Time // when the wait of its drain is over if nothing is delivered; of live.mu
+	then      string    // what follows; of live.mu
 	state     string
 	err       error
 }
@@ -178,14 +176,14 @@ type keptOut struct{ error }
 // do, and reports whether any let it in. The nodes' answers are recorded.
 func (s *session) greeted(ctx context.Context) (let bool) {
 	l := s.load
-	for i, address := range l.stage.reach(s.protocol, s.transport) {
+	for i, address := range l.system.reach(s.protocol, s.transport) {
 		if ctx.Err() != nil || address == "" {
 			continue
 		}
 		ev := harnessEvent(l.clock.Now(), history.KindConnect, "")
 		ev.Edge, ev.Node = history.Call, int16(i)
 		call := l.rec.Record(ev)
-		said, err := l.stage.cluster.Greet(ctx, s.protocol, s.transport, address)
+		said, err := l.system.greet(ctx, s.protocol, s.transport, address)
 		ev.Time, ev.Edge, ev.Call, ev.Outcome, ev.Text = l.clock.Now(), history.Return, call, history.OK, said
 		if err != nil {
 			ev.Outcome, ev.Text = history.Fail, err.Error()
@@ -220,7 +218,7 @@ func (s *session) drain(ctx context.Context, bound time.Duration) {
 	if s.plan == nil { // its driver could not be prepared, or nobody waited for that
 		return
 	}
-	if !s.load.stage.gone.Load() {
+	if !s.load.system.lost() {
 		s.endWills(ctx)
 	}
 	if s.pubs != nil {
@@ -229,7 +227,7 @@ func (s *session) drain(ctx context.Context, bound time.Duration) {
 	if s.subs == nil || s.subs.Shot() { // by a fault: nobody is left to wait for
 		return
 	}
-	if s.load.rec.Err() != nil || s.load.stage.gone.Load() { // what arrives is not recorded any more, or tells nothing
+	if s.load.rec.Err() != nil || s.load.system.lost() { // what arrives is not recorded any more, or tells nothing
 		s.end(ctx, s.subs, "subscribers")
 		return
 	}
@@ -282,14 +280,11 @@ func (s *session) await(ctx context.Context, bound time.Duration) {
 // by PUBREC before it came back. The client's application may have the message already, so that
 // nothing else waits for PUBREL.
 func (s *session) awaitReleases(ctx context.Context) {
-	t, processes := s.load.stage.tap, slices.Concat(s.plan.listeners()...)
-	if t == nil {
-		return
-	}
+	processes := slices.Concat(s.plan.listeners()...)
 	ctx, cancel := context.WithTimeout(ctx, stallBound(s.load.tier)+releaseSlack)
 	defer cancel()
 	for said := false; ctx.Err() == nil; hold(ctx, 100*time.Millisecond) {
-		n := t.wire.unreleased(processes)
+		n := s.load.system.unreleased(processes)
 		if n == 0 {
 			return
 		}
@@ -420,7 +415,7 @@ func (s *session) lacking() (processes []int32) {
 
 // end tells a driver to end and waits for its last line. One that does not is
 // killed, and its own error says so in the record.
-func (s *session) end(ctx context.Context, d *clients.Driver, who string) {
+func (s *session) end(ctx context.Context, d driver, who string) {
 	if err := d.Do(contract.Command{Do: "end", Process: contract.All}); err != nil {
 		s.load.say(fmt.Sprintf("end %s: %v", who, err))
 	}
@@ -438,7 +433,7 @@ func (s *session) end(ctx context.Context, d *clients.Driver, who string) {
 // abandon ends the drivers of a workload that did not come up. When it returns,
 // everything that they said before is recorded, and nothing is recorded after.
 func (s *session) abandon() {
-	for _, d := range append([]*clients.Driver{s.subs, s.pubs}, s.wills...) {
+	for _, d := range append([]driver{s.subs, s.pubs}, s.wills...) {
 		if d != nil {
 			d.Close()
 			<-d.Done()
@@ -446,30 +441,13 @@ func (s *session) abandon() {
 	}
 }
 
-// drive starts one driver on a host of its own.
-func (l *load) drive(ctx context.Context, name string, cmd clients.Program, spec contract.Spec) (*clients.Driver, error) {
-	host, err := l.stage.network.Host(name)
-	if err != nil {
-		return nil, fmt.Errorf("make a host for %s: %w", name, err)
+// drive starts one driver of the load.
+func (l *load) drive(ctx context.Context, name string, cmd clients.Program, spec contract.Spec) (driver, error) {
+	d, err := l.system.drive(ctx, name, cmd, spec)
+	if err == nil {
+		l.drives(name, d, spec)
 	}
-	log, err := os.Create(filepath.Join(l.logDir(), "driver-"+name+".log"))
-	if err != nil {
-		return nil, err
-	}
-	d, err := clients.Start(context.WithoutCancel(ctx), clients.Options{ // a stopped run still drains
-		Host: host, Command: cmd, Spec: spec, Recorder: l.rec, Clock: l.clock,
-		Node: l.stage.nodeOf, Stderr: log,
-	})
-	if err != nil {
-		log.Close()
-		return nil, err
-	}
-	l.drives(name, d, spec)
-	go func() {
-		<-d.Done()
-		log.Close()
-	}()
-	return d, nil
+	return d, err
 }
 
 // probes publishes and receives through every node, on fresh connections, and

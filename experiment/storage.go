@@ -22,8 +22,8 @@ func (s *session) askStorage(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		for i, n := range s.load.stage.cluster.Nodes() { // each asks the leader: the first that can is enough
-			err := s.stored(ctx, i, n, stream)
+		for i := range s.load.system.width() { // each asks the leader: the first that can is enough
+			err := s.stored(ctx, i, stream)
 			if errors.Is(err, cluster.ErrUnsupported) {
 				return
 			}
@@ -54,10 +54,10 @@ func (s *session) missed() (streams []int32) {
 }
 
 // stored asks one node about the topic of a stream.
-func (s *session) stored(ctx context.Context, node int, n *cluster.Node, stream int32) error {
+func (s *session) stored(ctx context.Context, node int, stream int32) error {
 	l := s.load
 	began := l.clock.Now()
-	count, err := l.stage.cluster.Stored(ctx, n, l.rec.Tables().Streams[stream].Topic)
+	count, err := l.system.stored(ctx, node, l.rec.Tables().Streams[stream].Topic)
 	if errors.Is(err, cluster.ErrUnsupported) {
 		return err
 	}

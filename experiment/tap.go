@@ -43,7 +43,7 @@ func (s *stage) openTap() error {
 		return fmt.Errorf("make a host for the tap: %w", err)
 	}
 	opt := onHost(host)
-	t := &tapping{wire: newWire(s.rec, s.clock, s.header, names(s.cluster.Nodes())), nodes: map[string]int16{}}
+	t := &tapping{wire: newWire(s.rec, s.shared, s.header, names(s.cluster.Nodes())), nodes: map[string]int16{}}
 	opt.Observe = t.wire.connect
 	if t.liar, err = s.plant(opt); err != nil {
 		return err
