@@ -17,11 +17,16 @@ const (
 
 // diskArgs are what an entry wants of a disk, and what is needed to undo it.
 type diskArgs struct {
-	Mount      string      `json:"mount"`
-	Connection uint32      `json:"connection"`
-	Rule       disk.Rule   `json:"rule,omitzero"`
-	Limit      disk.Limit  `json:"limit,omitzero"`
-	Crash      *disk.Crash `json:"crash,omitempty"`
+	mounted
+	Rule  disk.Rule   `json:"rule,omitzero"`
+	Limit disk.Limit  `json:"limit,omitzero"`
+	Crash *disk.Crash `json:"crash,omitempty"`
+}
+
+// mounted is a disk's mount, and its connection to the kernel. It is all that an undo needs.
+type mounted struct {
+	Mount      string `json:"mount"`
+	Connection uint32 `json:"connection"`
 }
 
 // diskLayer is the disk under a node's data directory. It shows every rule of

@@ -16,7 +16,7 @@ func undoDisk(_ context.Context, layer string, entries []Entry) (string, error) 
 	var errs []error
 	seen := map[string]bool{}
 	for _, e := range entries {
-		args, err := argsOf[diskArgs](e)
+		args, err := argsOf[mounted](e)
 		if err != nil {
 			errs = append(errs, err)
 		}

@@ -116,7 +116,7 @@ func (e *Engine) Heal(ctx context.Context, id string) (history.Landing, error) {
 	if err != nil {
 		return history.Landing{}, err
 	}
-	e.healNow(ctx, p)
+	e.healNow(ctx, p, history.HealFailed, history.HealDown)
 	return p.snapshot(), p.healError()
 }
 
@@ -128,9 +128,7 @@ func (e *Engine) HealAll(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for i, p := range all {
 		wg.Go(func() {
-			if p.snapshot().Healed != history.HealDown {
-				e.healNow(ctx, p)
-			}
+			e.healNow(ctx, p, history.HealFailed)
 			<-p.begun[over]
 			errs[i] = p.healError()
 		})

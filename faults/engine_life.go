@@ -21,7 +21,7 @@ import (
 func (e *Engine) live(ctx context.Context, f Fault, p *placement) error {
 	if err := e.plan(ctx, f, p); err != nil {
 		if errors.Is(err, ErrInPlace) {
-			e.list.drop(p)
+			return e.refuse(p, err)
 		}
 		return e.abandon(p, err)
 	}
@@ -249,16 +249,19 @@ func (e *Engine) heal(ctx context.Context, p *placement) {
 	defer p.enter(over)
 	p.enter(healing)
 	call := e.call(history.KindHeal, p)
-	p.change(func(l *history.Landing) { l.Times.HealNS = int64(e.opt.Clock.Now()) })
+	p.change(func(l *history.Landing) {
+		if l.Healed != history.HealDown { // else the first heal counts, which took the fault out
+			l.Times.HealNS = int64(e.opt.Clock.Now())
+		}
+	})
 	err := e.takeBack(ctx, p)
 	e.sample(ctx, p, history.After, true)
+	var down map[string]string
 	if err != nil {
 		p.problem("heal: " + err.Error())
 	}
-	p.unhealed(err)
 	if unserved(err) {
-		down := e.missing(ctx, p)
-		p.change(func(l *history.Landing) { l.Down = down })
+		down = e.missing(ctx, p)
 	}
 	outcome := history.OK // also where a node is down: from then on it could have served
 	if err != nil && !unserved(err) {
@@ -267,6 +270,10 @@ func (e *Engine) heal(ctx context.Context, p *placement) {
 	ended := int64(e.opt.Clock.Now())
 	e.returned(history.KindHeal, p, call, outcome)
 	e.decide(p, func(l *history.Landing) {
+		p.failure = err // with the state of the heal: who asks for one has the other
+		if down != nil {
+			l.Down = down
+		}
 		if p.plan.Detail != nil {
 			l.Detail = p.plan.Detail()
 		}
@@ -363,15 +370,25 @@ func (e *Engine) share(p *placement, others []*placement) {
 	e.opt.OnChange(p.snapshot())
 }
 
-// healNow heals a fault at once, or once more if that failed before: its
+// healNow heals a fault at once, or once more if its heal has one of these states: its
 // layers then render again what they should show.
-func (e *Engine) healNow(ctx context.Context, p *placement) {
-	if p.healError() != nil {
+func (e *Engine) healNow(ctx context.Context, p *placement, again ...history.HealState) {
+	if ended, state := p.ended(); ended && slices.Contains(again, state) {
 		e.heal(context.WithoutCancel(ctx), p)
 		return
 	}
 	p.heal()
 	<-p.begun[shared]
+}
+
+// refuse ends a fault that never was one: nothing is decided of it, and nothing is told.
+func (e *Engine) refuse(p *placement, err error) error {
+	e.list.drop(p)
+	p.change(func(l *history.Landing) {
+		l.State, l.Healed, l.Reasons = history.NotLanded, history.HealVerified, []string{err.Error()}
+	})
+	p.enter(over)
+	return err
 }
 
 // abandon ends a fault of which nothing was done. It has nothing to heal, unless its trap
@@ -383,11 +400,10 @@ func (e *Engine) abandon(p *placement, err error) error {
 		}
 	})
 	p.wrong(err)
-	healed := history.HealVerified
+	healed, failure := history.HealVerified, error(nil)
 	switch stays := (trapStays{}); {
 	case errors.As(err, &stays):
-		healed = history.HealFailed
-		p.unhealed(err)
+		healed, failure = history.HealFailed, err
 	default:
 		if len(p.plan.Entries) > 0 {
 			// Its plan may be on disk. If this line cannot be written, recovery
@@ -396,7 +412,7 @@ func (e *Engine) abandon(p *placement, err error) error {
 		}
 		p.change(func(l *history.Landing) { l.Proofs = l.Proofs[:len(p.plan.Proofs)] })
 	}
-	e.decide(p, func(l *history.Landing) { l.Healed = healed })
+	e.decide(p, func(l *history.Landing) { l.Healed, p.failure = healed, failure })
 	p.enter(over)
 	return err
 }

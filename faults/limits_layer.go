@@ -15,13 +15,17 @@ import (
 
 // limitArgs are the limits that an entry wants of one controller, in a group.
 type limitArgs struct {
-	Dir  string `json:"dir"`  // the group's
-	Back string `json:"back"` // the group that its processes come from
-
+	group
 	Percent     float64 `json:"percent,omitempty"`
 	HeadroomMiB float64 `json:"headroom_mib,omitempty"`
 	OOM         bool    `json:"oom,omitempty"`
 	Tasks       int     `json:"tasks,omitempty"`
+}
+
+// A group is a control group. It is all that an undo needs.
+type group struct {
+	Dir  string `json:"dir"`
+	Back string `json:"back"` // the group that its processes come from
 }
 
 // limitsLayer is the control groups around a node's process: one, or in
@@ -181,14 +185,14 @@ func (f *follower) stop() {
 // with it the node. Where the processes outlived it they are moved back.
 func undoLimits(_ context.Context, layer string, entries []Entry) (string, error) {
 	backs := map[string]string{}
-	for _, e := range entries {
-		args, err := argsOf[limitArgs](e)
-		if err != nil {
-			return "", err
-		}
-		backs[args.Dir] = cmp.Or(backs[args.Dir], args.Back)
-	}
 	var errs []error
+	for _, e := range entries {
+		args, err := argsOf[group](e)
+		errs = append(errs, err)
+		if args.Dir != "" {
+			backs[args.Dir] = cmp.Or(backs[args.Dir], args.Back)
+		}
+	}
 	for _, dir := range slices.Sorted(maps.Keys(backs)) {
 		errs = append(errs, limits.Take(dir, backs[dir]))
 	}

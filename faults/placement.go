@@ -122,11 +122,11 @@ func (p *placement) wrong(err error) {
 	}
 }
 
-// unhealed keeps why the last heal failed; nil if it did not.
-func (p *placement) unhealed(err error) {
+// ended returns how the last heal ended, once one has.
+func (p *placement) ended() (bool, history.HealState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.failure = err
+	return p.phase == over, p.landing.Healed
 }
 
 func (p *placement) healError() error {

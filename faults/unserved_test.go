@@ -3,6 +3,7 @@ package faults
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -69,11 +70,38 @@ func TestNodeDownForGood(t *testing.T) {
 			t.Errorf("all healed: %v, after %q", err, r.seen()[starts:])
 		}
 		r.nodes[0].broken = nil
-		if l, err := r.Heal(t.Context(), l.Fault); err != nil || l.Healed != history.HealDown {
-			t.Errorf("once more: %s, %v", l.Healed, err)
+		if l, err := r.Heal(t.Context(), l.Fault); err != nil || l.Healed != history.HealDown || l.Times.HealedNS < l.Times.HealNS {
+			t.Errorf("once more: %s, %v, from %d to %d", l.Healed, err, l.Times.HealNS, l.Times.HealedNS)
 		}
 		if len(r.Active()) != 0 {
 			t.Errorf("active: %v", r.Active())
+		}
+	})
+}
+
+// TestNodeDownMeanwhile heals all while it is still being seen that such a node stays away: it is
+// not started again for that.
+func TestNodeDownMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newDiskRig(2)
+		l := r.inject(t, "kill", r.on(1), 5)
+		r.nodes[0].broken, r.nodes[0].slow = absent{errors.New("it ended")}, true
+		go r.Heal(t.Context(), l.Fault)
+		for !slices.Contains(r.seen(), "set node-1 running") {
+			time.Sleep(10 * time.Millisecond)
+		}
+		synctest.Wait() // it has failed, and looks at the node
+		starts := len(r.seen())
+		if err := r.HealAll(t.Context()); err == nil {
+			t.Error("all healed")
+		}
+		for _, line := range r.seen()[starts:] {
+			if strings.Contains(line, "heal call") || strings.Contains(line, Running) {
+				t.Errorf("after the heal: %q", r.seen()[starts:])
+			}
+		}
+		if l := r.Landings()[0]; l.Healed != history.HealDown || l.Times.HealedNS < l.Times.HealNS {
+			t.Errorf("healed %s, from %d to %d", l.Healed, l.Times.HealNS, l.Times.HealedNS)
 		}
 	})
 }
