@@ -111,7 +111,7 @@ func (a PlanAsk) attempt(ctx context.Context, dir string, r *plan.Record, m plan
 	}
 	start.Caller = caller(start.Scenario)
 	start.Scenario = scenarios.Absolute(start.Scenario)
-	_, stopped, err = one(ctx, start)
+	_, stopped, err = one(ctx, start, false)
 	return stopped, err
 }
 

@@ -18,8 +18,8 @@ import (
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
-// A Runner makes one run, and reports if a person stopped it.
-type Runner func(ctx context.Context, start keeper.Start) (run *reports.Summary, stopped bool, err error)
+// A Runner makes one run, and reports if a person stopped it. The run is one of several, or alone.
+type Runner func(ctx context.Context, start keeper.Start, several bool) (run *reports.Summary, stopped bool, err error)
 
 // Say prints a line.
 type Say func(format string, args ...any)
@@ -99,7 +99,7 @@ func (a Ask) Make(ctx context.Context, one Runner, say Say) (made Made, err erro
 		if n > 1 {
 			say("attempt %d of %d", len(made.Dirs)+1, n)
 		}
-		run, stopped, err := one(ctx, a.Start)
+		run, stopped, err := one(ctx, a.Start, n > 1)
 		if err != nil && len(made.Dirs) < a.Repeat {
 			return made, err
 		}

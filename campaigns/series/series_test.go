@@ -54,7 +54,10 @@ func TestMake(t *testing.T) {
 		var said strings.Builder
 		test.ask.Start = keeper.Start{Scenario: "mqtt/qos-roundtrip"}
 		attempts := 0
-		made, err := test.ask.Make(t.Context(), func(_ context.Context, start keeper.Start) (*reports.Summary, bool, error) {
+		made, err := test.ask.Make(t.Context(), func(_ context.Context, start keeper.Start, several bool) (*reports.Summary, bool, error) {
+			if several != (attempts > 0 || test.ask.Repeat > 1) {
+				t.Errorf("%s: attempt %d is one of several: %v", test.name, attempts+1, several)
+			}
 			if attempts++; attempts == test.breaksAt {
 				return nil, false, errors.New("no room")
 			}

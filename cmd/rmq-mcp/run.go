@@ -141,7 +141,7 @@ func printReports(out io.Writer, runs []string, series verdict.Verdict) error {
 // one makes a run, from start to printed verdict.
 func one(runs attempt.Runner, say io.Writer, verbose bool) series.Runner {
 	runs.Tell = func(line string) { fmt.Fprintln(say, line) }
-	return func(ctx context.Context, start keeper.Start) (run *reports.Summary, stopped bool, err error) {
+	return func(ctx context.Context, start keeper.Start, several bool) (run *reports.Summary, stopped bool, err error) {
 		client, err := runs.Start(ctx, start)
 		if err != nil {
 			return nil, false, err
@@ -153,7 +153,7 @@ func one(runs attempt.Runner, say io.Writer, verbose bool) series.Runner {
 		if err != nil {
 			return nil, false, err
 		}
-		run, err = conclude(say, client.Info().Dir, stopped, verbose)
+		run, err = conclude(say, client.Info().Dir, stopped, verbose, several)
 		return run, stopped, errors.Join(err, attempt.Settled(ctx, runs.Dir, client.Info().ID))
 	}
 }
@@ -193,13 +193,16 @@ func left(client *keeper.Client) error {
 // conclude prints the findings of a run from disk. A run that the harness
 // spoiled says nothing about the broker and is an error. A run that a person
 // stopped is merely undecided.
-func conclude(say io.Writer, run string, stopped, verbose bool) (*reports.Summary, error) {
+func conclude(say io.Writer, run string, stopped, verbose, several bool) (*reports.Summary, error) {
 	summary, err := attempt.AwaitSummary(run)
 	if err != nil {
 		return nil, fmt.Errorf("the run was not judged: %w; `rmq-mcp heal` seals and judges what it recorded in %s", err, run)
 	}
 	v := summary.Verdict
 	v.Runs = []string{summary.Root}
+	if several { // the series says how often
+		v.Headline = strings.Replace(v.Headline, verdict.NotRepeated+": ", "", 1)
+	}
 	d, err := reports.Open(run)
 	if err != nil {
 		return nil, err
