@@ -59,12 +59,17 @@ func New(version string, env keeper.Env, start keeper.Start, decide Decide) (*Ex
 // Run is the whole experiment, from start to sealed. It ends early, but in
 // order, when ctx ends or Stop is called.
 func (e *Experiment) Run(ctx context.Context) error {
+	p := &parts{Experiment: e}
+	return e.run(ctx, p, p)
+}
+
+// run is the run in a place, to its sealed verdict.
+func (e *Experiment) run(ctx context.Context, in place, p *parts) error {
 	defer close(e.over)
 	e.journalled(journal.KindStart, e.start.Caller, nil)
 	e.announce()
-	p := &parts{Experiment: e}
 	run := phases{
-		notes: e.record, place: p, load: p, nemesis: p.disturber, room: p,
+		notes: e.record, place: in, load: p, nemesis: p.disturber, room: p,
 		after: seconds(e.tier.AfterS), halt: e.halt, halted: e.halted, failed: e.rec.Failed(), why: e.rec.Err,
 	}
 	if e.scenario != nil {

@@ -32,7 +32,9 @@ func inBed(t *testing.T, test func(t *testing.T, b bed)) {
 			t.Fatal(err)
 		}
 		e.record.fill = func(*keeper.Progress) {}
-		e.rec.Node(history.Node{Name: "node-1"})
+		for _, node := range []string{"node-1", "node-2", "node-3"} {
+			e.rec.Node(history.Node{Name: node})
+		}
 		e.record.clock = bubbleClock{time.Now()}
 		f := newFakeSystem(e.record)
 		e.load.system = f

@@ -47,11 +47,14 @@ func newFakeSystem(r *record) *fakeSystem {
 	return &fakeSystem{record: r, clients: map[int32]*fakeClient{}, began: time.Now()}
 }
 
-func (f *fakeSystem) reach(string, string) []string        { return []string{"198.18.0.1:1883"} }
+func (f *fakeSystem) reach(string, string) []string {
+	return []string{"198.18.0.1:1883", "198.18.0.2:1883", "198.18.0.3:1883"}
+}
+
 func (f *fakeSystem) credentials() (user, password string) { return "", "" }
 func (f *fakeSystem) ca() string                           { return "" }
 func (f *fakeSystem) lost() bool                           { return f.gone }
-func (f *fakeSystem) width() int                           { return 1 }
+func (f *fakeSystem) width() int                           { return 3 }
 
 func (f *fakeSystem) conditions(clients.SDK, string) scenarios.Conditions {
 	return scenarios.Conditions{}
@@ -87,39 +90,61 @@ func (f *fakeSystem) drive(_ context.Context, name string, _ clients.Program, sp
 			f.connect(c.Process)
 		}
 	}
+	if strings.HasPrefix(name, "probe") {
+		go d.pour()
+	}
 	return d, nil
 }
 
 // happens records a call and its return.
-func (f *fakeSystem) happens(kind history.Kind, process int32, o history.Outcome, text string) {
-	ev := history.Event{Time: f.clock.Now(), Kind: kind, Edge: history.Call, Via: history.ViaDriver, Process: process,
-		Call: history.None, Conn: history.None, Node: history.None, Stream: history.None, Seq: history.None, ID: history.None}
+func (f *fakeSystem) happens(kind history.Kind, process int32, of contract.Filter, o history.Outcome, text string) {
+	ev := f.event(kind, process)
+	ev.Text, ev.QoS = of.Filter, of.QoS
 	ev.Call = f.rec.Record(ev)
-	ev.Edge, ev.Outcome, ev.Text = history.Return, o, text
+	ev.Edge, ev.Outcome, ev.Text, ev.Reason = history.Return, o, text, of.QoS
+	if c := f.clients[process]; kind == history.KindConnect && o == history.OK && c.came > 1 && !c.Clean {
+		ev.Flags |= history.FlagSessionPresent
+	}
 	f.rec.Record(ev)
+}
+
+// event is one of a client's.
+func (f *fakeSystem) event(kind history.Kind, process int32) history.Event {
+	c := f.clients[process]
+	return history.Event{
+		Time: f.clock.Now(), Kind: kind, Edge: history.Call, Via: history.ViaDriver, Process: process, Conn: int32(max(c.came-1, 0)),
+		Call: history.None, Node: f.nodeOf(process), Stream: history.None, Seq: history.None, ID: history.None,
+	}
+}
+
+// nodeOf is the node that a client begins at.
+func (f *fakeSystem) nodeOf(process int32) int16 {
+	return int16(slices.Index(f.reach("", ""), f.clients[process].Endpoints[0]))
 }
 
 func (f *fakeSystem) connect(process int32) {
 	c := f.clients[process]
 	if f.shut != "" {
-		f.happens(history.KindConnect, process, history.Fail, f.shut)
+		f.happens(history.KindConnect, process, contract.Filter{}, history.Fail, f.shut)
 		return
 	}
-	f.happens(history.KindConnect, process, history.OK, "")
 	c.connected, c.came = true, c.came+1
-	for range c.Subscribe {
-		if f.refuses != "" {
-			f.happens(history.KindSubscribe, process, history.Fail, f.refuses)
-			continue
+	f.happens(history.KindConnect, process, contract.Filter{}, history.OK, "")
+	for _, by := range c.Subscribe {
+		switch {
+		case c.came > 1 && !c.Clean: // its session has the subscription
+		case f.refuses != "":
+			f.happens(history.KindSubscribe, process, by, history.Fail, f.refuses)
+		default:
+			f.happens(history.KindSubscribe, process, by, history.OK, "")
 		}
-		f.happens(history.KindSubscribe, process, history.OK, "")
 	}
 	f.flush(c)
 }
 
 func (f *fakeSystem) disconnect(process int32) {
-	ev := harnessEvent(f.clock.Now(), history.KindDisconnect, "")
-	ev.Via, ev.Process, ev.Outcome = history.ViaDriver, process, history.OK
+	ev := f.event(history.KindDisconnect, process)
+	ev.Edge, ev.Outcome = history.Point, history.OK
 	f.rec.Record(ev)
 	f.clients[process].connected = false
 }
@@ -136,24 +161,27 @@ func (f *fakeSystem) flush(c *fakeClient) {
 			c.queue = append(c.queue, ev)
 			continue
 		}
-		ev.Time = f.clock.Now()
+		ev.Time, ev.Conn = f.clock.Now(), int32(c.came-1)
 		f.rec.Record(ev)
 	}
 }
 
 // publish acknowledges a message and delivers it to every subscriber.
-func (f *fakeSystem) publish(process int32, s contract.Stream, seq int64) {
+func (f *fakeSystem) publish(process int32, s contract.Stream, seq int64, flags history.Flags) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	ev := history.Event{Time: f.clock.Now(), Kind: history.KindPublish, Edge: history.Call, Via: history.ViaDriver, Process: process,
-		Call: history.None, Conn: history.None, Node: history.None, Stream: s.Stream, Seq: seq, ID: history.None}
+	ev := f.event(history.KindPublish, process)
+	ev.Stream, ev.Seq, ev.QoS, ev.Flags = s.Stream, seq, s.QoS, flags
 	ev.Call = f.rec.Record(ev)
 	ev.Edge, ev.Outcome = history.Return, history.OK
 	f.rec.Record(ev)
 	for _, i := range f.subscribers() {
 		c := f.clients[i]
-		deliver := ev
-		deliver.Kind, deliver.Edge, deliver.Call, deliver.Process, deliver.Outcome = history.KindDeliver, history.Point, history.None, i, history.OutcomeNone
+		if !slices.ContainsFunc(c.Subscribe, func(by contract.Filter) bool { return history.Matches(by.Filter, s.Topic) }) {
+			continue
+		}
+		deliver := f.event(history.KindDeliver, i)
+		deliver.Edge, deliver.Stream, deliver.Seq, deliver.QoS, deliver.Flags = history.Point, s.Stream, seq, s.QoS, flags
 		c.queue = append(c.queue, deliver)
 		f.flush(c)
 	}
@@ -193,8 +221,8 @@ func (d *fakeDriver) Do(c contract.Command) error {
 			return errors.New("it has ended")
 		}
 		close(d.stop)
-		if !strings.HasPrefix(d.name, "publishers") {
-			close(d.done)
+		if !strings.HasPrefix(d.name, "publishers") && !strings.HasPrefix(d.name, "probe") {
+			d.ends()
 		}
 	case c.Do == "connect" && c.Process == contract.All:
 		go d.pour()
@@ -214,22 +242,44 @@ func (d *fakeDriver) Do(c contract.Command) error {
 	return nil
 }
 
+// ends has every client disconnect and end.
+func (d *fakeDriver) ends() {
+	for _, c := range d.spec.Clients {
+		d.system.disconnect(c.Process)
+		for _, kind := range []history.Kind{history.KindObserve, history.KindEnd} {
+			ev := d.system.event(kind, c.Process)
+			ev.Edge, ev.Node, ev.Conn, ev.Value = history.Point, history.None, 0, 1
+			if kind == history.KindObserve {
+				ev.Text = history.ObserveDriverLines
+			}
+			d.system.rec.Record(ev)
+		}
+	}
+	close(d.done)
+}
+
 // pour publishes on each stream at the rate of its client, and an end marker when it is told to
 // end.
 func (d *fakeDriver) pour() {
 	f := d.system
-	defer close(d.done)
+	defer func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		d.ends()
+	}()
 	f.mu.Lock()
 	for _, c := range d.spec.Clients {
-		f.happens(history.KindConnect, c.Process, history.OK, "")
+		if c.Start != "connected" {
+			f.connect(c.Process)
+		}
 	}
 	f.mu.Unlock()
-	var all []func(seq int64)
+	var all []func(seq int64, flags history.Flags)
 	rate := 0.0
 	for _, c := range d.spec.Clients {
 		rate += c.Publish.RatePerS
 		for _, s := range c.Publish.Streams {
-			all = append(all, func(seq int64) { f.publish(c.Process, s, seq) })
+			all = append(all, func(seq int64, flags history.Flags) { f.publish(c.Process, s, seq, flags) })
 		}
 	}
 	if f.slow > 0 {
@@ -238,12 +288,12 @@ func (d *fakeDriver) pour() {
 	for n := 0; ; n++ {
 		select {
 		case <-d.stop:
-			for _, publish := range all {
-				publish(int64(n/len(all) + 1))
+			for i, publish := range all {
+				publish(int64((n+len(all)-1-i)/len(all)), history.FlagEnd)
 			}
 			return
 		case <-time.After(time.Duration(float64(time.Second) / rate)):
-			all[n%len(all)](int64(n / len(all)))
+			all[n%len(all)](int64(n/len(all)), 0)
 		}
 	}
 }

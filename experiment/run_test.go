@@ -1,0 +1,59 @@
+package experiment
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+	"github.com/robustmq/rmq-mcp/reports"
+)
+
+// A fakePlace has a ground of nodes that are nothing but their states.
+type fakePlace struct {
+	bed
+	ground *fakeGround
+}
+
+func (p fakePlace) up(context.Context) error {
+	p.stage.info = history.ClusterInfo{Flavor: "reference", Nodes: len(p.ground.all)}
+	p.nemesis.Store(newNemesis(p.spec, p.record, p.ground, fakeCrowd{}, p.decide))
+	return p.stage.freeze()
+}
+
+func (p fakePlace) observe(_, _ context.Context) {}
+func (p fakePlace) answers(context.Context)      {}
+func (p fakePlace) lost() bool                   { return false }
+func (p fakePlace) forget(context.Context)       {}
+func (p fakePlace) down(context.Context)         {}
+
+// A whole run of fakes, from its start to its sealed verdict. A broker that keeps its promises
+// passes. A lost message is a failure. A fault that cannot be done is no pass.
+func TestRunOfFakes(t *testing.T) {
+	for name, test := range map[string]struct {
+		bend func(*fakeSystem, *fakeGround)
+		want verdict.State
+		says string
+	}{
+		"keeps its promises":      {func(*fakeSystem, *fakeGround) {}, verdict.PassSmoke, "with kill of node-1"},
+		"loses a message":         {func(f *fakeSystem, _ *fakeGround) { f.loses = 40 }, verdict.FailOnce, "due deliveries were lost; first: message 40"},
+		"delivers to no new node": {func(_ *fakeSystem, g *fakeGround) { g.all[0].dead = true }, verdict.FailOnce, "node-1"},
+		"cannot be killed":        {func(_ *fakeSystem, g *fakeGround) { g.leads = "node-9" }, verdict.InconclusiveFault, "node-9"},
+	} {
+		inBed(t, func(t *testing.T, b bed) {
+			g := newFakeGround(3)
+			test.bend(b.system, g)
+			if err := b.run(t.Context(), fakePlace{b, g}, b.parts); err != nil {
+				t.Fatal(err)
+			}
+			s, err := reports.Dir(b.env.Dir).Summary()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v := s.Verdict; v.State != test.want || !strings.Contains(v.Headline, test.says) || s.Root == "" {
+				t.Errorf("%s: %s, %q", name, v.Headline, v.Reasons)
+			}
+		})
+	}
+}
