@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
@@ -53,6 +54,32 @@ func TestRunOfFakes(t *testing.T) {
 			}
 			if v := s.Verdict; v.State != test.want || !strings.Contains(v.Headline, test.says) || s.Root == "" {
 				t.Errorf("%s: %s, %q", name, v.Headline, v.Reasons)
+			}
+		})
+	}
+}
+
+// A run of a healthy broker that is stopped, at any moment, is sealed and healed, and
+// fails nothing.
+func TestRunOfFakesStopped(t *testing.T) {
+	for stop := time.Duration(0); stop < 50*time.Second; stop += 1700 * time.Millisecond {
+		inBed(t, func(t *testing.T, b bed) {
+			g := newFakeGround(3)
+			defer time.AfterFunc(stop, b.halt).Stop()
+			if err := b.run(t.Context(), fakePlace{b, g}, b.parts); err != nil {
+				t.Fatal(err)
+			}
+			s, err := reports.Dir(b.env.Dir).Summary()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Verdict.State.Failed() || s.Root == "" || len(b.noted()) > 0 {
+				t.Errorf("stopped after %s: %s; the harness notes %q", stop, s.Verdict.Headline, b.noted())
+			}
+			for _, n := range g.all {
+				if n.state != history.StateRunning {
+					t.Errorf("stopped after %s: %s is %s", stop, n.name, n.state)
+				}
 			}
 		})
 	}
