@@ -26,9 +26,32 @@ func TestJudgedTheSameForEver(t *testing.T) {
 		"misfortune": misfortune(), "torn": torn(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, name, judgedFromDisk(t, s))
+			claims := names()
+			if name != "misfortune" { // a new claim changes one golden; others tell of the old ones
+				claims = storedClaims(t, name)
+			}
+			golden(t, name, judgedFromDisk(t, s, claims...))
 		})
 	}
+}
+
+// storedClaims are the claims that a golden has results of.
+func storedClaims(t *testing.T, name string) (claims []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name+".golden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored struct {
+		Results []struct{ Claim struct{ Name string } }
+	}
+	if err := json.Unmarshal(text, &stored); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range stored.Results {
+		claims = append(claims, r.Claim.Name)
+	}
+	return claims
 }
 
 func golden(t *testing.T, name string, v any) {
