@@ -4,13 +4,16 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
+	"github.com/robustmq/rmq-mcp/internal/hosts"
 	"github.com/robustmq/rmq-mcp/judge/checker"
 	"github.com/robustmq/rmq-mcp/scenarios"
 	"github.com/robustmq/rmq-mcp/tools"
@@ -46,6 +49,38 @@ func TestReferenceTables(t *testing.T) {
 	}
 	if got != want {
 		t.Error("the tables of docs/reference.md differ from the catalogues; `go test ./cmd/rmq-mcp -run ReferenceTables -update` writes them")
+	}
+}
+
+// TestPagesName fails if a page that people write by hand lacks a flavor, a fault or a host.
+func TestPagesName(t *testing.T) {
+	var types []string
+	for _, k := range faults.Catalog() {
+		types = append(types, k.Type)
+	}
+	for page, names := range map[string][]string{
+		"docs/reference.md": cluster.FlavorNames(cluster.Any),
+		"docs/glossary.md":  cluster.FlavorNames(cluster.Any),
+		"docs/faults.md":    types,
+	} {
+		text, err := os.ReadFile(filepath.Join("..", "..", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if !strings.Contains(string(text), "`"+name+"`") {
+				t.Errorf("%s does not name %s", page, name)
+			}
+		}
+	}
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range hosts.Names() {
+		if !strings.Contains(string(readme), name) {
+			t.Errorf("README.md does not name the host %s", name)
+		}
 	}
 }
 
