@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 // HealDead undoes what dead keepers left. For every run that did not end in
@@ -58,15 +60,36 @@ func removeStillborn(stateDir string) error {
 	return nil
 }
 
+// dying bounds the wait for a process that was killed. Its locks go with the last of its threads,
+// and a keeper follows its guard.
+const dying = 5 * time.Second
+
+// lockDead takes the lock of a run whose guard is dead, as soon as the kernel has taken it from the
+// guard. Nil means that the guard lives, or that another process cleans up.
+func lockDead(stateDir, id string) (*flock.Flock, error) {
+	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		lock, err := lockRun(stateDir, id, 0)
+		if lock != nil || err != nil {
+			return lock, err
+		}
+		info, err := readInfo(stateDir, id)
+		if err != nil || info.Guard.alive() || time.Since(began) > dying {
+			return nil, nil
+		}
+	}
+}
+
 func healDead(stateDir, id string, recover func(runDir string) error) (bool, error) {
-	lock, err := lockRun(stateDir, id, 0)
+	lock, err := lockDead(stateDir, id)
 	if lock == nil {
 		return false, err
 	}
 	defer lock.Close()
 	info, err := readInfo(stateDir, id)
-	if err == nil && info.Keeper.alive() {
-		return false, nil // its guard was killed a moment ago, and it follows
+	for began := time.Now(); err == nil && info.Keeper.alive(); time.Sleep(50 * time.Millisecond) {
+		if time.Since(began) > dying {
+			return false, nil
+		}
 	}
 	if err := killAnnounced(livePath(stateDir, id, ".children")); err != nil {
 		return false, err
