@@ -262,7 +262,7 @@ func tryRow(ctx context.Context, runner attempt.Runner, row *Row, idle func()) e
 		start.SDK, start.Protocol = row.SDK, row.Protocol
 	case row.Who == "client":
 		start.SDK = "go/liar@" + row.Name
-	case row.scenario == expiry: // which the liar does not speak
+	case row.scenario == expiry, row.scenario == release: // the liar's library has no MQTT 5, and forgets messages that it answered by PUBREC
 		start.SDK = ""
 	case row.Who == contract.MQ9:
 		start.SDK, start.Cluster.Arm = "", nil

@@ -15,7 +15,7 @@ var claimMQ9MessageTTL = Entry{
 	Claim: verdict.Claim{Name: "mq9-message-ttl", Severity: verdict.P2, Gated: true,
 		Text:   "A message expires at send_time + ttl, independent of the mailbox: until then FETCH returns it, and from then on, within the time that the scenario bounds (expiry_s), no more.",
 		Source: "mq9 protocol.md, MSG.SEND, mq9-ttl; website/docs/faq.md"},
-	Category: Safety, Checker: "expiry@2", Protocols: mq9, Rests: history.PromiseMailboxes, New: messagesExpire, NeedsComplete: true, Timed: true, canary: expireLate(ofMessages),
+	Category: Safety, Checker: "expiry@3", Protocols: mq9, Rests: history.PromiseMailboxes, New: messagesExpire, NeedsComplete: true, Timed: true, canary: expireLate(ofMessages),
 	Unjudged: unbounded,
 }
 
@@ -23,7 +23,7 @@ var claimMQ9MailboxTTL = Entry{
 	Claim: verdict.Claim{Name: "mq9-mailbox-ttl", Severity: verdict.P2, Gated: true,
 		Text:   "A mailbox is destroyed when it expires, and its messages with it, within the time that the scenario bounds (expiry_s): it takes and gives no more. Until then it is there.",
 		Source: "mq9 protocol.md, Core Concepts and MAILBOX.CREATE; website/docs/faq.md, What happens when a mailbox expires?"},
-	Category: Safety, Checker: "expiry@2", Protocols: mq9, Rests: history.PromiseMailboxes, New: mailboxesExpire, NeedsComplete: true, Timed: true, canary: expireLate(ofMailboxes),
+	Category: Safety, Checker: "expiry@3", Protocols: mq9, Rests: history.PromiseMailboxes, New: mailboxesExpire, NeedsComplete: true, Timed: true, canary: expireLate(ofMailboxes),
 	Unjudged: unbounded,
 }
 
@@ -300,21 +300,31 @@ func (c *expiry) fork() Checker {
 	return &f
 }
 
-// expireLate delivers a message of a lifetime again when it is long over.
+// expireLate delivers a message of a lifetime again when it is long over. A message that came to
+// a mailbox after its time may have been over is not judged, and is of no use.
 func expireLate(of lifetime) func(Context) *mutation {
 	return func(ctx Context) *mutation {
 		l := ctx.ledger
 		var last, index int64
+		asked := map[string]int64{} // of each mailbox, when it was first asked for
 		m := &mutation{idle: "no acknowledged message with a time to live was due"}
 		m.apply = func(b *history.Batch) *history.Batch {
 			last, index = max(last, slices.Max(b.Time[:b.N])), b.Index[b.N-1]
+			for i := range b.N {
+				if b.Kind[i] != history.KindSubscribe || b.Edge[i] != history.Call {
+					continue
+				}
+				if name := mailboxOf(b.Text(i)); asked[name] == 0 {
+					asked[name] = b.Time[i]
+				}
+			}
 			return b
 		}
 		m.end = func() []history.Event {
 			for s, row := range l.tables.Streams {
 				for p := range int32(len(l.tables.Processes)) {
 					seq, ok := l.first(int32(s), p)
-					if of(row) == 0 || !ok {
+					if of(row) == 0 || !ok || row.MailboxTTLS > 0 && l.sends.find(int32(s), seq).acked >= asked[row.Topic]+int64(row.MailboxTTLS-1)*second {
 						continue
 					}
 					m.did = sentence("delivered %s to %s long after it had expired", l.message(int32(s), seq), l.process(p))
