@@ -60,12 +60,12 @@ func removeStillborn(stateDir string) error {
 	return nil
 }
 
-// dying bounds the wait for a process that was killed. Its locks go with the last of its threads,
+// dying bounds the wait for a killed process. Its locks go with the last of its threads,
 // and a keeper follows its guard.
 const dying = 5 * time.Second
 
-// lockDead takes the lock of a run whose guard is dead, as soon as the kernel has taken it from the
-// guard. Nil means that the guard lives, or that another process cleans up.
+// lockDead takes the lock of a run with a dead guard, as soon as the kernel has taken it from the
+// guard. It is nil if the guard lives, or if another process cleans up.
 func lockDead(stateDir, id string) (*flock.Flock, error) {
 	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 		lock, err := lockRun(stateDir, id, 0)

@@ -10,7 +10,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// A guard that was killed holds its lock until the last of its threads is gone. The run is healed
+// A killed guard holds its lock until the last of its threads is gone. The run is healed
 // then, and not called healthy.
 func TestHealOfADyingGuard(t *testing.T) {
 	state := t.TempDir()
