@@ -197,6 +197,8 @@ func plantRow(p tap.Plant, every int64) Row {
 	switch {
 	case p.Shows == tap.InResume:
 		row.scenario = reconnect
+	case p.Shows == tap.InConnack: // a second storm might find no connection
+		row.scenario = reconnectOnce
 	case p.Shows == tap.InRelease:
 		row.scenario = release
 	case p.Shows == tap.InEnds:

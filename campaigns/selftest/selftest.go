@@ -40,21 +40,22 @@ var documents embed.FS
 // messages, for rare defects; with shared subscriptions, sessions that end, a
 // stalled subscriber, and wills; and those of mq9.
 const (
-	steady       = "scenarios/steady.md"
-	reconnect    = "scenarios/reconnect.md"
-	release      = "scenarios/release.md"
-	register     = "scenarios/register.md"
-	killed       = "scenarios/killed.md"
-	power        = "scenarios/power.md"
-	rare         = "scenarios/rare.md"
-	registerRare = "scenarios/register_rare.md"
-	shared       = "scenarios/shared.md"
-	expiry       = "scenarios/expiry.md"
-	stall        = "scenarios/stall.md"
-	wait         = "scenarios/wait.md"
-	will         = "scenarios/will.md"
-	mq9Steady    = "scenarios/mq9.md"
-	mq9Mailbox   = "scenarios/mq9_mailbox.md"
+	steady        = "scenarios/steady.md"
+	reconnect     = "scenarios/reconnect.md"
+	reconnectOnce = "scenarios/reconnect_once.md"
+	release       = "scenarios/release.md"
+	register      = "scenarios/register.md"
+	killed        = "scenarios/killed.md"
+	power         = "scenarios/power.md"
+	rare          = "scenarios/rare.md"
+	registerRare  = "scenarios/register_rare.md"
+	shared        = "scenarios/shared.md"
+	expiry        = "scenarios/expiry.md"
+	stall         = "scenarios/stall.md"
+	wait          = "scenarios/wait.md"
+	will          = "scenarios/will.md"
+	mq9Steady     = "scenarios/mq9.md"
+	mq9Mailbox    = "scenarios/mq9_mailbox.md"
 )
 
 // waits is the number of runs at a time for each busy one. A run whose messages are missing waits for

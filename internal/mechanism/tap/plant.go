@@ -36,6 +36,7 @@ type Show string
 const (
 	InLoad    Show = "load"      // messages that flow
 	InResume  Show = "resume"    // sessions that are resumed
+	InConnack Show = "connack"   // resumed sessions, of clients that leave at once for it
 	InRelease Show = "release"   // sessions that are resumed between PUBREC and PUBREL
 	InRetains Show = "registers" // retained messages that are written and read
 	InEnds    Show = "ends"      // sessions whose time is over when their clients come back
