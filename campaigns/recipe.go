@@ -155,6 +155,8 @@ func (r *Recipe) ofThisMachine(given string) (named, next string, err error) {
 		return fmt.Sprintf("containers %q", c.Containers), "if you want that, name them in the operator's envelope (allowed_containers) and have run_scenario act on them", nil
 	case len(c.Endpoints) > 0:
 		return fmt.Sprintf("endpoints %q", c.Endpoints), byHand + " --endpoint HOST:PORT`", nil
+	case c.Beyond():
+		return "the runtime " + c.Runtime, byHand + " --runtime " + c.Runtime + "`", nil
 	case c.Image != "" && !cluster.VendorsImage(c):
 		return fmt.Sprintf("image %q", c.Image), byHand + " --runtime docker --image IMAGE`", nil
 	case c.Binary != "" && !c.Imaged() && given == "":

@@ -119,6 +119,7 @@ func TestRecipeOfAStranger(t *testing.T) {
 		{"container", func() cluster.Config { c := external; c.Containers = []string{"postgres"}; return c }, library.Text, "", "postgres"},
 		{"process", func() cluster.Config { c := external; c.PIDs = []int{4711}; return c }, library.Text, "", "4711"},
 		{"image", func() cluster.Config { return cluster.Config{Flavor: "mosquitto", Runtime: "docker", Image: "evil/x"} }, library.Text, "", "evil/x"},
+		{"pods", func() cluster.Config { return cluster.Config{Flavor: "reference", Runtime: "kubernetes"} }, library.Text, "", "the runtime kubernetes"},
 		{"binary", func() cluster.Config { return cluster.Config{Flavor: "mosquitto", Binary: binary} }, library.Text, "", binary},
 		{"binary given", func() cluster.Config { return cluster.Config{Flavor: "mosquitto", Binary: binary} }, library.Text, binary, ""},
 		{"binary of a fault", func() cluster.Config { return cluster.Config{Flavor: "reference"} }, upgrade, "", "/evil/broker"},

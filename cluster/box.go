@@ -126,17 +126,21 @@ func (r *boxed) next(ctx context.Context) instance {
 	return nil
 }
 
-// endOf says how a container ended. The engine shows an end by signal n as the
-// status 128+n.
+// endOf says how a container ended.
 func endOf(s docker.State) string {
-	switch {
-	case s.Removed:
+	if s.Removed {
 		return history.StateExited + "removed from the engine"
-	case s.Exit > 128 && s.Exit < 128+32:
-		n := syscall.Signal(s.Exit - 128)
+	}
+	return exitStatus(s.Exit)
+}
+
+// exitStatus is an end by its status, which is 128+n for an end by signal n.
+func exitStatus(status int) string {
+	if status > 128 && status < 128+32 {
+		n := syscall.Signal(status - 128)
 		return fmt.Sprintf("%ssignal %d (%s)", history.StateExited, n, n)
 	}
-	return fmt.Sprintf("%sstatus %d", history.StateExited, s.Exit)
+	return fmt.Sprintf("%sstatus %d", history.StateExited, status)
 }
 
 func (r *boxed) String() string { return "container " + r.c.Name() }

@@ -30,8 +30,8 @@ type Options struct {
 	Seed     int64        // of the choice that the roles any, follower, majority and minority make
 	Progress func(string) // told what happens, one line each; may be nil
 	DiskGone DiskGone     // told of layers under the nodes' data; may be nil
-	Run      string       // the run's name, which its containers carry; runtime docker
-	Ledger   Ledger       // of its containers; runtime docker
+	Run      string       // the run's name, which its containers or pods carry
+	Ledger   Ledger       // of these
 }
 
 // DiskGone is told that the layer under a node's data is gone without having been
@@ -86,6 +86,7 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	opts.Network = r.network(opts.Network)
 	c, err := startPlanned(ctx, f, opts, r)
 	if err != nil {
 		err = errors.Join(err, r.close())

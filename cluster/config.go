@@ -9,7 +9,7 @@ import "github.com/robustmq/rmq-mcp/internal/secret"
 type Config struct {
 	Flavor        string         `json:"flavor,omitempty"`         // a name of [Flavors]
 	Runtime       string         `json:"runtime,omitempty"`        // a name of [Runtimes]; process by default
-	Image         string         `json:"image,omitempty"`          // docker: what the containers are made of
+	Image         string         `json:"image,omitempty"`          // docker, kubernetes: what the nodes are made of
 	Version       string         `json:"version,omitempty"`        // robustmq: v0.4.11; downloaded, or the tag of the vendor's image
 	VersionSHA256 string         `json:"version_sha256,omitempty"` // of its archive; else what is published with it
 	Nodes         int            `json:"nodes,omitempty"`          // 1 to 5

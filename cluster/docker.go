@@ -15,15 +15,6 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
 )
 
-// A Ledger notes containers on disk before it returns, because nothing ends them
-// when this process is killed. A process that is left removes them by it.
-type Ledger interface {
-	// Making says that containers of a run are about to be made.
-	Making(engine, run string) error
-	// Gone says that none of them is left.
-	Gone(engine, run string) error
-}
-
 // checkEngine reports whether an engine answers.
 func checkEngine(ctx context.Context) error {
 	e, err := docker.Open(ctx, "")
@@ -45,9 +36,9 @@ func checkRuntime(c *Config) error {
 	}
 	switch {
 	case c.Foreign() && r.Images:
-		return errors.New("runtime docker starts containers, and brokers of flavor external run already; leave runtime out, and name theirs in containers")
+		return fmt.Errorf("runtime %s starts brokers, and those of flavor external run already; leave runtime out, and name their containers in containers", r.Name)
 	case !r.Images && c.Image != "":
-		return fmt.Errorf("image %s is for runtime docker; set runtime, or leave image out", c.Image)
+		return fmt.Errorf("image %s is for the runtimes docker and kubernetes; set runtime, or leave image out", c.Image)
 	case c.Version != "" && !FlavorNamed(c.Flavor).Versions:
 		return fmt.Errorf("version is for the flavor %s; %s has no versions to choose from", strings.Join(FlavorNames(Versioned), " or "), c.Flavor)
 	case c.Version != "" && !versionForm.MatchString(c.Version):
@@ -62,14 +53,14 @@ func checkRuntime(c *Config) error {
 func checkImage(c *Config) error {
 	for _, arm := range c.Arm {
 		if arm != ArmTap {
-			return fmt.Errorf("arm %s: %w: what is mounted or loaded beside a broker does not exist for the docker engine; use runtime process", arm, ErrUnsupported)
+			return fmt.Errorf("arm %s: %w: nothing is mounted or loaded beside a broker that an image is made of; use runtime process", arm, ErrUnsupported)
 		}
 	}
 	if fill := FlavorNamed(c.Flavor).image; fill != nil {
 		return fill(c)
 	}
 	if c.Image == "" {
-		return fmt.Errorf("%s in docker needs an image; set image", c.Flavor)
+		return fmt.Errorf("%s needs an image in runtime %s; set image", c.Flavor, c.Runtime)
 	}
 	c.Binary = cmp.Or(c.Binary, c.Flavor)
 	return nil
@@ -126,7 +117,7 @@ func openDock(ctx context.Context, opts Options) (_ nodeRuntime, err error) {
 			return nil, err
 		}
 	}
-	if err := opts.Ledger.Making(d.engine.Host(), opts.Run); err != nil {
+	if err := opts.Ledger.Making(docker.Layer, opts.Run, docker.Made{Engine: d.engine.Host(), Run: opts.Run}); err != nil {
 		return nil, err
 	}
 	return d, d.hosts(ctx, star, self)
@@ -157,6 +148,9 @@ func (d *dock) hosts(ctx context.Context, star adopter, self docker.Image) error
 	}
 	return nil
 }
+
+// network is the star, which has the nodes' hosts already.
+func (d *dock) network(n Network) Network { return n }
 
 func (d *dock) name(node string) string { return "rmq-" + d.opts.Run + "-" + node }
 
@@ -207,7 +201,7 @@ func (d *dock) close() error {
 		}
 	}
 	if err == nil {
-		err = d.opts.Ledger.Gone(d.engine.Host(), d.opts.Run)
+		err = d.opts.Ledger.Gone(docker.Layer, d.opts.Run)
 	}
 	return errors.Join(err, d.engine.Close())
 }

@@ -85,8 +85,8 @@ func TestForeignRefused(t *testing.T) {
 		"no broker's pid":              {Flavor: "external", Endpoints: one, PIDs: []int{1}},
 		"set flavor external":          {PIDs: []int{2}},
 		"leave runtime out":            {Flavor: "external", Endpoints: one, Runtime: "docker"},
-		`no runtime "kubernetes"`:      {Runtime: "kubernetes"},
-		"image x is for runtime":       {Image: "x"},
+		`no runtime "nomad"`:           {Runtime: "nomad"},
+		"image x is for the runtimes":  {Image: "x"},
 		"for the flavor robustmq":      {Version: "v1.2.3"},
 		"there is no process":          {Flavor: "external", Endpoints: one, PIDs: []int{1<<22 + 1}},
 	} {

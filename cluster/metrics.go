@@ -50,17 +50,29 @@ func (n *Node) processMetrics(ctx context.Context, into map[string]float64) erro
 	if p := n.process(); p.exited() {
 		return errors.New(p.how())
 	}
-	if b, ok := n.process().(*boxed); ok {
-		return b.metrics(ctx, into)
+	if m, ok := n.process().(interface {
+		metrics(context.Context, map[string]float64) error
+	}); ok {
+		return m.metrics(ctx, into)
 	}
 	p, err := psutil.NewProcessWithContext(ctx, int32(n.PID()))
 	if err != nil {
 		return fmt.Errorf("look at process %d: %w", n.PID(), err)
 	}
+	measure(ctx, p, into)
+	if open, deserted, err := n.connections(); err == nil {
+		into[history.ObserveConnections] = float64(open)
+		into[history.ObserveDeserted] = float64(deserted)
+	}
+	return nil
+}
+
+// measure reads a process's memory, descriptors, threads and time.
+func measure(ctx context.Context, p *psutil.Process, into map[string]float64) {
 	if memory, err := p.MemoryInfoWithContext(ctx); err == nil {
 		into[history.ObserveMemory] = float64(memory.RSS)
 	}
-	if anonymous, err := anonymousMemory(n.PID()); err == nil {
+	if anonymous, err := anonymousMemory(int(p.Pid)); err == nil {
 		into[history.ObserveAnonymous] = anonymous
 	}
 	if fds, err := p.NumFDsWithContext(ctx); err == nil {
@@ -72,11 +84,6 @@ func (n *Node) processMetrics(ctx context.Context, into map[string]float64) erro
 	if cpu, err := p.TimesWithContext(ctx); err == nil {
 		into["process_cpu_s"] = cpu.User + cpu.System
 	}
-	if open, deserted, err := n.connections(); err == nil {
-		into[history.ObserveConnections] = float64(open)
-		into[history.ObserveDeserted] = float64(deserted)
-	}
-	return nil
 }
 
 // anonymousMemory is how many bytes of a process are resident and of no file:

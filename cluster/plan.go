@@ -29,6 +29,14 @@ func newNode(opts Options, host Host, ports map[string]int) (*Node, error) {
 	return n, nil
 }
 
+// bind is the address at which the listeners of a host are, as its own processes name it.
+func bind(host Host) string {
+	if h, ok := host.(interface{ Bind() string }); ok {
+		return h.Bind()
+	}
+	return host.Address()
+}
+
 // portsOf asks a host for its ports, in the order of the services' names.
 func portsOf(host Host, want map[string]int) (map[string]int, error) {
 	var services []string

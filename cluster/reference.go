@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -87,7 +88,7 @@ func (r reference) plan(opts Options) (*plan, error) {
 			return nil, err
 		}
 		p.nodes, configs[i] = append(p.nodes, n), c
-		routes = append(routes, net.JoinHostPort(c.Host, strconv.Itoa(c.ClusterPort)))
+		routes = append(routes, net.JoinHostPort(n.Address(), strconv.Itoa(c.ClusterPort)))
 	}
 	var certs certificate.Files
 	if opts.Config.secure() {
@@ -209,10 +210,10 @@ func (reference) place(opts Options, name string, c embedded.Config) (*Node, emb
 		return nil, c, err
 	}
 	n.data = filepath.Join(n.dir, "data")
-	c.Name, c.Host, c.Dir = name, host.Address(), n.data
+	c.Name, c.Host, c.Dir = name, bind(host), n.data
 	c.TLSPort, c.WSPort, c.WSSPort = ports["mqtts"], ports["ws"], ports["wss"]
 	c.MQTTPort, c.NATSPort, c.ClusterPort, c.HTTPPort = ports["mqtt"], ports["nats"], ports["cluster"], ports["http"]
-	c.StdinGuard = opts.Network.Isolation() != "namespaces"
+	c.StdinGuard = !slices.Contains([]string{"namespaces", "pods"}, opts.Network.Isolation())
 	n.guarded = c.StdinGuard
 	n.version = "nats-server " + embedded.Version
 	n.argv = append(append(n.argv, opts.Self...), "-config", filepath.Join(n.dir, "node.json"))

@@ -27,7 +27,7 @@ func robustmqFlavor() Flavor {
 		Images:  "ghcr.io/robustmq/robustmq",
 		image: func(c *Config) error {
 			if c.Image == "" && c.Version == "" {
-				return errors.New("robustmq in docker needs a version, such as v0.4.11, or an image")
+				return errors.New("robustmq needs a version, such as v0.4.11, or an image; set one")
 			}
 			c.Image = cmp.Or(c.Image, FlavorNamed(c.Flavor).Images+":"+c.Version)
 			c.Binary = cmp.Or(c.Binary, "/robustmq/libs/broker-server")

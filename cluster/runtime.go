@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -11,6 +10,7 @@ import (
 const (
 	RuntimeProcess = "process" // of this system
 	RuntimeDocker  = "docker"  // containers
+	RuntimePods    = "kubernetes"
 )
 
 // A Runtime is a way to run the nodes of a cluster.
@@ -19,6 +19,9 @@ type Runtime struct {
 	// Images: nodes are made of an image. Then a binary is a path in it, and nothing of
 	// this host can be put beside a broker.
 	Images bool
+	// Beyond: nodes run on machines that are not the user's alone. An agent needs leave for
+	// it, and the clients of a run stay in the network of this machine.
+	Beyond bool
 	// Check says what keeps nodes from running there now; nil if nothing does.
 	Check func(context.Context) error
 
@@ -30,6 +33,7 @@ func Runtimes() []Runtime {
 	return []Runtime{
 		{Name: RuntimeProcess, Check: func(context.Context) error { return nil }, open: openProcesses},
 		{Name: RuntimeDocker, Images: true, Check: checkEngine, open: openDock},
+		{Name: RuntimePods, Images: true, Beyond: true, Check: checkPods, open: openPods},
 	}
 }
 
@@ -52,13 +56,39 @@ func RuntimeNames() (names []string) {
 	return names
 }
 
-// Imaged reports whether the nodes of a configuration are made of an image.
-func (c Config) Imaged() bool {
-	return slices.ContainsFunc(Runtimes(), func(r Runtime) bool { return r.Name == c.Runtime && r.Images })
+// RuntimesHere are the names of those that use this machine alone.
+func RuntimesHere() (names []string) {
+	for _, r := range Runtimes() {
+		if !r.Beyond {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
+// Imaged reports whether the nodes of a configuration are made of an image, and Beyond whether
+// they run on machines that are not the user's alone.
+func (c Config) Imaged() bool { return c.runtime().Images }
+func (c Config) Beyond() bool { return c.runtime().Beyond }
+
+func (c Config) runtime() Runtime {
+	r, _ := RuntimeNamed(c.Runtime)
+	return r
+}
+
+// A Ledger notes on disk, before it returns, what outlives this process when it is killed:
+// containers, or a namespace of pods. A process that is left removes them by it.
+type Ledger interface {
+	// Making notes a layer of a run that is about to be made, and how to find it.
+	Making(layer, run string, found any) error
+	// Gone says that nothing of it is left.
+	Gone(layer, run string) error
 }
 
 // A nodeRuntime is a runtime that was opened for one cluster.
 type nodeRuntime interface {
+	// network has the hosts of the nodes, beside those of an experiment.
+	network(Network) Network
 	// put gives every node of a plan its launcher; without it one is a process.
 	put(*plan)
 	// image is the image of the nodes and its hash; "" where there is none.
@@ -91,6 +121,7 @@ func openProcesses(context.Context, Options) (nodeRuntime, error) { return proce
 // processes run every node as a process of this system.
 type processes struct{}
 
+func (processes) network(n Network) Network                             { return n }
 func (processes) put(*plan)                                             {}
 func (processes) image() (ref, sum string)                              { return "", "" }
 func (processes) close() error                                          { return nil }

@@ -8,10 +8,10 @@ import (
 	"github.com/robustmq/rmq-mcp/faults"
 )
 
-// Each layer has an undo for a keeper that dies, and each undo has a layer. Containers and foreign
+// Each layer has an undo for a keeper that dies, and each undo has a layer. Containers, pods and foreign
 // nodes are journalled and never rendered.
 func TestLayersHaveUndos(t *testing.T) {
-	layers := append(slices.Collect(maps.Keys((&stage{}).layers())), "driver", "containers", "foreign")
+	layers := append(slices.Collect(maps.Keys((&stage{}).layers())), "driver", "containers", "pods", "foreign")
 	undos := slices.Collect(maps.Keys(faults.Undoers()))
 	slices.Sort(layers)
 	slices.Sort(undos)

@@ -8,12 +8,14 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/kube"
 )
 
 // A Preflight is what this host can do.
@@ -48,9 +50,10 @@ type FaultMeans struct {
 func Look(ctx context.Context, self []string) Preflight {
 	var g sync.WaitGroup
 	var sdks []clients.Status
-	var dockerd Ability
+	var dockerd, pods Ability
 	g.Go(func() { sdks = clients.Look(ctx, "", clients.SDKs()) })
 	g.Go(func() { dockerd = engine(ctx) })
+	g.Go(func() { pods = apiServer(ctx) })
 	isolation, why := keeper.Isolation(ctx, self)
 	g.Wait()
 	p := Preflight{Isolation: isolation, Abilities: []Ability{namespaces(isolation, why)}}
@@ -61,7 +64,7 @@ func Look(ctx context.Context, self []string) Preflight {
 			p.Abilities = append(p.Abilities, a)
 		}
 	}
-	p.Abilities = append(p.Abilities, program("python3", "apt-get install python3 python3-venv, or brew install python"), dockerd)
+	p.Abilities = append(p.Abilities, program("python3", "apt-get install python3 python3-venv, or brew install python"), dockerd, pods)
 	for _, k := range faults.Catalog() {
 		m := means(ctx, k)
 		if k.Family == "network" && isolation != keeper.IsolationNamespaces {
@@ -90,6 +93,22 @@ func engine(ctx context.Context) Ability {
 		return Ability{Name: "docker", Detail: err.Error(), Install: install}
 	}
 	return Ability{Name: "docker", OK: true, Detail: "engine " + version + " at " + e.Host()}
+}
+
+// apiServer is the Kubernetes cluster that runtime kubernetes would use.
+func apiServer(ctx context.Context) Ability {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	a := Ability{Name: "kubernetes", Install: "see docs/kubernetes.md; without it nodes run as processes, which is the default"}
+	api, err := kube.Open(ctx, kube.Target{})
+	if err == nil {
+		a.Detail, err = api.Version(ctx)
+	}
+	if err != nil {
+		a.Detail = err.Error()
+		return a
+	}
+	return Ability{Name: a.Name, OK: true, Detail: a.Detail + " at " + api.String()}
 }
 
 func means(ctx context.Context, k faults.Kind) FaultMeans {

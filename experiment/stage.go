@@ -49,7 +49,7 @@ func (s *stage) up(ctx context.Context) (err error) {
 		return err
 	}
 	s.info = s.cluster.Info()
-	s.info.Isolation, s.info.Planted, s.info.Promises = s.network.Isolation(), s.planted, scenarios.Promised(s.cluster.Promises())
+	s.info.Planted, s.info.Promises = s.planted, scenarios.Promised(s.cluster.Promises())
 	for _, n := range s.cluster.Nodes() {
 		s.rec.Node(history.Node{Name: n.Name(), Address: n.Address(), Version: n.Version()})
 	}

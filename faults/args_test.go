@@ -8,7 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/hostile"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/kube"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/tap"
@@ -30,7 +32,8 @@ func TestArgs(t *testing.T) {
 	journalled(t, filesArgs{Limit: 20, Had: seed, Process: 7, Spare: 3})
 	journalled(t, clockArgs{OffsetS: -3, PeriodMS: 200})
 	journalled(t, launchArgs{Settings: map[string]any{"a": "b"}})
-	journalled(t, containersArgs{Engine: "unix:///d", Run: "r1"})
+	journalled(t, docker.Made{Engine: "unix:///d", Run: "r1"})
+	journalled(t, kube.Made{Target: kube.Target{Files: []string{"/k"}, Context: "c"}, Run: "r1"})
 	// An undo reads the entries of other versions by what it needs alone.
 	older := Entry{Args: map[string]any{"dir": "/sys/fs/cgroup/x", "back": "/", "tasks": "many"}}
 	if g, err := argsOf[group](older); err != nil || g != (group{"/sys/fs/cgroup/x", "/"}) {

@@ -8,22 +8,10 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
 )
 
-// containersLayer begins the name of what stands for the containers of a run.
-const containersLayer = "containers"
-
-// containersArgs are an engine's address, and the run that its containers are of.
-type containersArgs struct {
-	Engine string `json:"engine"`
-	Run    string `json:"run"`
-}
-
-// MadeContainers is what is noted before the first container of a run is made
-// on the engine at that address, under [KindMade].
-func MadeContainers(engine, run string) Planned {
-	return Planned{Fault: containersLayer, Type: containersLayer, Entries: []Entry{{
-		Fault: containersLayer, Layer: containersLayer + "/" + run, Want: "none left",
-		Args: containersArgs{engine, run},
-	}}}
+// Made is the note of a layer that outlives its keeper, written under [KindMade] before the layer
+// is made, and how to find it.
+func Made(layer, run string, found any) Planned {
+	return Planned{Fault: layer, Type: layer, Entries: []Entry{{Fault: layer, Layer: layer + "/" + run, Want: "none left", Args: found}}}
 }
 
 // undoContainers removes the containers that carry the run's label, and no
@@ -31,7 +19,7 @@ func MadeContainers(engine, run string) Planned {
 func undoContainers(ctx context.Context, layer string, entries []Entry) (string, error) {
 	removed := 0
 	for _, e := range entries {
-		args, err := argsOf[containersArgs](e)
+		args, err := argsOf[docker.Made](e)
 		if err != nil {
 			return "", err
 		}

@@ -141,7 +141,7 @@ func TestPartitionAnswers(t *testing.T) {
 		{name: "the witness is silent", net: &fakeNet{}, bend: func(r *rig) { r.witness.state = Frozen }, want: history.Indeterminate, healed: history.HealVerified, reason: "witness"},
 		{name: "the rule stays", net: &fakeNet{sticky: true}, want: history.Landed, healed: history.HealFailed, reason: "still in the router"},
 		{name: "the kernel cannot", net: &fakeNet{missing: "nftables of this kernel cannot drop"}, want: history.Unsupported, healed: history.HealVerified, reason: "nftables of this kernel cannot drop"},
-		{name: "no namespaces", want: history.Unsupported, healed: history.HealVerified, reason: "see what doctor says"},
+		{name: "no namespaces", want: history.Unsupported, healed: history.HealVerified, reason: "(rmq-mcp doctor)"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

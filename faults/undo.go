@@ -8,6 +8,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/kube"
 )
 
 // A Line is one line of a run's journal, as far as undoing needs it.
@@ -52,20 +55,21 @@ type Undo func(ctx context.Context, layer string, entries []Entry) (did string, 
 // what the layer's name begins with.
 func Undoers() map[string]Undo {
 	return map[string]Undo{
-		"process":       undoProcess,
-		"limits":        undoLimits,
-		"files":         undoFiles,
-		"clock":         undoClock,
-		"net":           undoNamespace,
-		"queue":         undoNamespace,
-		"shape":         undoNamespace,
-		"route":         undoNamespace,
-		containersLayer: undoContainers,
-		"driver":        undoProcess,
-		"tap":           undoTap,
-		"disk":          undoDisk,
-		foreignLayer:    undoForeign,
-		"hostile":       undoHostile,
+		"process":    undoProcess,
+		"limits":     undoLimits,
+		"files":      undoFiles,
+		"clock":      undoClock,
+		"net":        undoNamespace,
+		"queue":      undoNamespace,
+		"shape":      undoNamespace,
+		"route":      undoNamespace,
+		docker.Layer: undoContainers,
+		kube.Layer:   undoPods,
+		"driver":     undoProcess,
+		"tap":        undoTap,
+		"disk":       undoDisk,
+		foreignLayer: undoForeign,
+		"hostile":    undoHostile,
 	}
 }
 

@@ -31,14 +31,14 @@ type Client struct {
 
 // Doable are the types of faults that can be drawn for nodes of a runtime on a
 // network of a kind, of those that a host can do. Network faults need namespaces,
-// and containers have nothing armed beside them (docs/faults.md).
-func Doable(namespaces, docker bool, can func(faults.Kind) bool) (types []string) {
+// and nodes made of an image have nothing armed beside them (docs/faults.md).
+func Doable(namespaces, image bool, can func(faults.Kind) bool) (types []string) {
 	for _, k := range faults.Catalog() {
 		beside := slices.Contains([]string{"disk", "time", "resource"}, k.Family) || k.Arms == "disk"
 		switch {
 		case k.Draw.Never != "" || !can(k):
 		case k.Family == "network" && !namespaces:
-		case docker && (beside || k.Draw.NoImage):
+		case image && (beside || k.Draw.NoImage):
 		default:
 			types = append(types, k.Type)
 		}

@@ -58,12 +58,12 @@ func (t Target) space(ctx context.Context, r attempt.Runner, show Show) (s rando
 	}
 	s.Flavor, s.Nodes = now.Flavor, now.Nodes
 	isolation, _ := keeper.Isolation(ctx, r.Self)
-	docker := now.Imaged()
-	if !docker {
+	image := now.Imaged()
+	if !image {
 		binary = now.Binary
 	}
-	told := docker || clock.Fits(cmp.Or(now.Binary, r.Self[0])) == nil // its clock can be moved
-	s.Faults = random.Doable(isolation == keeper.IsolationNamespaces, docker, func(k faults.Kind) bool {
+	told := image || clock.Fits(cmp.Or(now.Binary, r.Self[0])) == nil // its clock can be moved
+	s.Faults = random.Doable(isolation == keeper.IsolationNamespaces && !now.Beyond(), image, func(k faults.Kind) bool {
 		_, missing := k.Available(ctx)
 		return missing == "" && (k.Family != "time" || told)
 	})

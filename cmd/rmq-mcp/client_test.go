@@ -72,6 +72,16 @@ func connectAgent(t *testing.T, transport mcp.Transport) *agent {
 	return &agent{t, session}
 }
 
+// refused calls a tool that refuses, and returns why.
+func (a *agent) refused(tool string, args map[string]any) string {
+	a.t.Helper()
+	result, err := a.session.CallTool(a.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil || !result.IsError {
+		a.t.Fatalf("%s of %v is not refused: %v", tool, args, err)
+	}
+	return result.Content[0].(*mcp.TextContent).Text
+}
+
 // call answers what a host would show its model.
 func (a *agent) call(tool string, args map[string]any) map[string]any {
 	a.t.Helper()

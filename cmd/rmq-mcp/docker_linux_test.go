@@ -130,8 +130,8 @@ func (h *harbour) up(a *agent) (run string) {
 }
 
 // inject injects a fault for two seconds, and answers what became of it.
-func (h *harbour) inject(a *agent, kind, target string) map[string]any {
-	h.t.Helper()
+func (a *agent) inject(kind, target string) map[string]any {
+	a.t.Helper()
 	put := a.call("inject_fault", map[string]any{"type": kind, "target": target, "params": map[string]any{"duration_s": 2}})
 	id := put["fault"].(map[string]any)["fault_id"]
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
@@ -142,7 +142,7 @@ func (h *harbour) inject(a *agent, kind, target string) map[string]any {
 			}
 		}
 		if time.Now().After(deadline) {
-			h.t.Fatalf("%s of %s is not healed: %v", kind, target, a.call("cluster_status", nil)["faults"])
+			a.t.Fatalf("%s of %s is not healed: %v", kind, target, a.call("cluster_status", nil)["faults"])
 		}
 	}
 }
@@ -151,7 +151,7 @@ func (h *harbour) explored(t *testing.T) {
 	a := h.serve()
 	run := h.up(a)
 	for _, fault := range []struct{ kind, target string }{{"pause", "node-2"}, {"kill", "node-3"}, {"stop", "node-1"}, {"partition", "node-2"}} {
-		if got := h.inject(a, fault.kind, fault.target); got["landing"] != "landed" {
+		if got := a.inject(fault.kind, fault.target); got["landing"] != "landed" {
 			t.Errorf("%s: %v", fault.kind, got)
 		}
 	}
@@ -162,17 +162,23 @@ func (h *harbour) explored(t *testing.T) {
 	if !strings.Contains(metrics, "process_memory_bytes") {
 		t.Errorf("metrics of a container: %s", metrics)
 	}
+	a.stop(run)
+	if left := h.containers(run); left != "" {
+		t.Errorf("cluster_stop left %s", left)
+	}
+	h.nothingLeft(run)
+}
+
+// stop stops the cluster of a run that finds nothing.
+func (a *agent) stop(run string) {
+	a.t.Helper()
 	stopped := a.call("cluster_stop", map[string]any{"wait_s": 45})
 	for stopped["running"] == true {
 		stopped = a.call("get_run", map[string]any{"run_id": run, "wait_s": 45})
 	}
 	if verdict, _ := stopped["verdict"].(map[string]any); verdict == nil || strings.HasPrefix(fmt.Sprint(verdict["state"]), "FAIL") {
-		t.Errorf("verdict %v", stopped["verdict"])
+		a.t.Errorf("verdict %v", stopped["verdict"])
 	}
-	if left := h.containers(run); left != "" {
-		t.Errorf("cluster_stop left %s", left)
-	}
-	h.nothingLeft(run)
 }
 
 // nothingLeft waits until all of a run is gone and healed.
@@ -341,7 +347,7 @@ func (h *harbour) external(t *testing.T) {
 	start := map[string]any{"config": map[string]any{"flavor": "external", "endpoints": []string{endpoint}, "containers": []string{"operators-broker"}}, "wait_s": 45}
 	a.call("cluster_start", start)
 	for _, kind := range []string{"pause", "kill", "stop"} {
-		if got := h.inject(a, kind, "node-1"); got["landing"] != "landed" {
+		if got := a.inject(kind, "node-1"); got["landing"] != "landed" {
 			t.Errorf("%s: %v", kind, got)
 		}
 	}

@@ -55,7 +55,7 @@ func TestExternalProcess(t *testing.T) {
 	if got := a.call("run_client", map[string]any{"sdk_lang": "go", "scenario": "mqtt/qos-roundtrip", "wait_s": 0, "duration_s": 5}); got["client"] == nil {
 		t.Errorf("run_client: %v", got)
 	}
-	if got := h.inject(a, "pause", "node-1"); got["landing"] != "landed" {
+	if got := a.inject("pause", "node-1"); got["landing"] != "landed" {
 		t.Errorf("pause: %v", got)
 	}
 	refused("inject_fault", map[string]any{"type": "kill", "target": "node-1", "params": map[string]any{"duration_s": 2}}, "use pause")

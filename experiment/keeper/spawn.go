@@ -54,14 +54,14 @@ func Spawn(ctx context.Context, o SpawnOptions) (*Client, error) {
 	return Connect(stateDir, id)
 }
 
-// isolationFor keeps the clients of external brokers in the host's network:
+// isolationFor keeps the clients of external brokers, and of pods, in the host's network:
 // the star has no uplink. Processes of the host can only be signalled from
 // outside a pid namespace.
 func isolationFor(o SpawnOptions) string {
 	if o.Isolation == "" && len(o.Start.Cluster.PIDs) > 0 {
 		return IsolationLoopback
 	}
-	if o.Isolation == "" && (o.Start.Cluster.Foreign() || len(o.Start.Cluster.Endpoints) > 0) {
+	if c := o.Start.Cluster; o.Isolation == "" && (c.Foreign() || c.Beyond() || len(c.Endpoints) > 0) {
 		return IsolationHost
 	}
 	return o.Isolation

@@ -55,7 +55,7 @@ func Default(stateDir string) Envelope {
 		MaxTotalFaultS:      3600,
 		AllowMajority:       true,
 		AllowedFlavors:      cluster.FlavorNames(cluster.Own),
-		AllowedRuntimes:     cluster.RuntimeNames(),
+		AllowedRuntimes:     cluster.RuntimesHere(),
 		Push:                []string{filepath.Join(stateDir, "published")},
 	}
 	for _, f := range cluster.Flavors() {

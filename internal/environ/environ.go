@@ -41,7 +41,9 @@ func building() []string {
 	}
 }
 
-func own() []string { return []string{"RMQ_*", "DOCKER_*", "NO_COLOR"} }
+func own() []string {
+	return []string{"RMQ_*", "DOCKER_*", "KUBECONFIG", "KUBERNETES_SERVICE_*", "NO_COLOR"}
+}
 
 // listed returns the variables of an environment that match a pattern, without those
 // whose name suggests a secret. A pattern may end with a star. Case is ignored: it

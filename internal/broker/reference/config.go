@@ -50,6 +50,7 @@ func ReadConfig(path string) (Config, error) {
 	if err := json.Unmarshal(b, &c); err != nil {
 		return c, fmt.Errorf("read node configuration %s: %w", path, err)
 	}
+	c.Host = os.ExpandEnv(c.Host) // a pod learns its address when it starts
 	return c, nil
 }
 

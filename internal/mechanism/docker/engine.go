@@ -25,6 +25,15 @@ const (
 	LabelVersion = "org.robustmq.rmq-mcp.version" // the broker's, as far as it is known before it runs
 )
 
+// Layer begins the name of what stands for the containers of a run.
+const Layer = "containers"
+
+// A Made finds the containers of a run after the death of its keeper.
+type Made struct {
+	Engine string `json:"engine"` // its address
+	Run    string `json:"run"`
+}
+
 // callBound is how long an engine may take for what is no download.
 const callBound = time.Minute
 

@@ -1,0 +1,224 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/kube"
+)
+
+// PodsImageEnv names the variable of the environment that has the image of this program, as a
+// Kubernetes cluster can pull it.
+const PodsImageEnv = "RMQ_MCP_IMAGE"
+
+// volumeBytes is the size of the volume that a node gets for its data.
+const volumeBytes = 1 << 30
+
+// checkPods reports whether an API server answers.
+func checkPods(ctx context.Context) error {
+	_, err := kube.Open(ctx, kube.Target{})
+	return err
+}
+
+// pods are a Kubernetes cluster as the runtime of one cluster of brokers: a namespace, with a
+// pod, a service and a volume for each node. The service's address and the volume's data
+// outlive the pod.
+type pods struct {
+	opts    Options
+	space   *kube.Namespace
+	target  kube.Target
+	self    string // image of this program
+	address map[string]string
+}
+
+// openPods makes the namespace and the nodes' services.
+func openPods(ctx context.Context, opts Options) (_ nodeRuntime, err error) {
+	p := &pods{opts: opts, self: os.Getenv(PodsImageEnv), address: map[string]string{}}
+	if p.self == "" {
+		return nil, fmt.Errorf("runtime kubernetes: %s is not set; set it to an image of this program that the cluster can pull, as docs/kubernetes.md says", PodsImageEnv)
+	}
+	if opts.Run == "" || opts.Ledger == nil {
+		return nil, errors.New("runtime kubernetes: no run is named that its pods would belong to")
+	}
+	api, err := kube.Open(ctx, kube.Target{})
+	if err != nil {
+		return nil, fmt.Errorf("runtime kubernetes: %w", err)
+	}
+	p.target = api.Target()
+	if err := opts.Ledger.Making(kube.Layer, opts.Run, p.made()); err != nil {
+		return nil, err
+	}
+	if p.space, err = api.Make(ctx, opts.Run); err != nil {
+		return nil, fmt.Errorf("runtime kubernetes: %w", err)
+	}
+	opts.Progress(fmt.Sprintf("the nodes are pods of namespace %s in %s", p.space.Name(), api))
+	for _, name := range nodeNames(opts.Config.Nodes) {
+		if p.address[name], err = p.space.Service(ctx, name); err != nil {
+			return nil, errors.Join(fmt.Errorf("runtime kubernetes: %w", err), p.close())
+		}
+	}
+	return p, nil
+}
+
+// network has the nodes at the addresses of their services, and all other hosts as before.
+func (p *pods) network(of Network) Network { return podNetwork{of, p.address} }
+
+// put gives every node its pod, which is made at each start.
+func (p *pods) put(plan *plan) {
+	for _, n := range plan.nodes {
+		argv := n.argv
+		if FlavorNamed(p.opts.Config.Flavor).Embedded {
+			argv = append([]string{kube.Self}, argv[1:]...)
+		}
+		n.launcher = &podLauncher{pods: p, spec: kube.Spec{
+			Node: n.name, Image: cmp.Or(p.opts.Config.Image, p.self), Self: p.self,
+			Command: argv, Dir: n.dir, Data: n.data, Grace: n.stopBound,
+		}}
+		n.data = "" // nothing of it is on this machine
+	}
+	plan.binary = ""
+}
+
+// image is that of the nodes. Its hash is known to the machines that pulled it.
+func (p *pods) image() (ref, sum string) { return cmp.Or(p.opts.Config.Image, p.self), "" }
+
+// close removes the namespace with all that is in it.
+func (p *pods) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	if err := p.space.Remove(ctx); err != nil {
+		return err
+	}
+	return p.opts.Ledger.Gone(kube.Layer, p.opts.Run)
+}
+
+func (p *pods) made() kube.Made { return kube.Made{Target: p.target, Run: p.opts.Run} }
+
+// files are those that a node reads, by the keys of its secret, and the keys by their paths.
+// Directories of other nodes and of logs are not among them.
+func (p *pods) files(node string) (contents map[string][]byte, keys map[string]string, err error) {
+	root, err := filepath.Abs(p.opts.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	others := slices.DeleteFunc(append(nodeNames(p.opts.Config.Nodes), "logs"), func(name string) bool { return name == node })
+	contents, keys = map[string][]byte{}, map[string]string{}
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(root, path)
+		if d.IsDir() {
+			if slices.Contains(others, name) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		key := strings.ReplaceAll(filepath.ToSlash(name), "/", "_")
+		keys[path] = key
+		contents[key], err = os.ReadFile(path)
+		return err
+	})
+	return contents, keys, err
+}
+
+// A podNetwork is a network whose nodes are pods: their addresses are those of their
+// services.
+type podNetwork struct {
+	Network
+	address map[string]string
+}
+
+func (podNetwork) Isolation() string { return "pods" }
+
+func (n podNetwork) Host(name string) (Host, error) {
+	if address, ok := n.address[name]; ok {
+		return podHost{name, address}, nil
+	}
+	return n.Network.Host(name)
+}
+
+// A podHost is the host of one node, for its pod alone.
+type podHost struct{ name, address string }
+
+func (h podHost) Name() string                         { return h.name }
+func (h podHost) Address() string                      { return h.address }
+func (h podHost) Bind() string                         { return "$POD_IP" }
+func (h podHost) Port(_ string, want int) (int, error) { return want, nil }
+func (h podHost) Start(cmd *exec.Cmd) error {
+	return fmt.Errorf("start %s in the pod of %s: %w", cmd.Path, h.name, ErrUnsupported)
+}
+
+// A podLauncher makes the pods of one node, one after the other.
+type podLauncher struct {
+	pods *pods
+	spec kube.Spec
+
+	mu  sync.Mutex
+	pod *kube.Pod // the last; nil before the first
+}
+
+// launch removes the pod that has ended, makes another with the same data, and follows its
+// log.
+func (l *podLauncher) launch(ctx context.Context, n *Node) (instance, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	space, again := l.pods.space, l.pod != nil
+	contents, keys, err := l.pods.files(n.name)
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration of %s: %w", n.name, err)
+	}
+	if again {
+		err = l.pod.Delete(ctx)
+	} else if err = space.Listen(ctx, n.name, n.ports); err == nil {
+		err = space.Volume(ctx, n.name, volumeBytes)
+	}
+	if err == nil {
+		err = space.Secret(ctx, n.name, contents)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.spec.Files = keys
+	if l.pod, err = space.Pod(ctx, l.spec); err != nil {
+		return nil, err
+	}
+	s, err := l.pod.Await(ctx)
+	if err != nil {
+		return nil, err
+	}
+	log, err := openLog(n.log, again)
+	if err != nil {
+		return nil, err
+	}
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		defer log.Close()
+		l.pod.Follow(context.WithoutCancel(ctx), log)
+	}()
+	p := watchPod(l.pod, s, followed)
+	if _, err := p.look(ctx); err != nil && !p.exited() { // faults and states need it
+		return nil, fmt.Errorf("look at %s: %w", n.name, err)
+	}
+	return p, nil
+}
+
+func (*podLauncher) mechanism(state string) string {
+	return map[string]string{history.EndKilled: "SIGKILL in its pod", history.EndStopped: "SIGTERM in its pod", history.StateFrozen: "SIGSTOP in its pod"}[state]
+}
+
+func (*podLauncher) beside(thing) error {
+	return fmt.Errorf("nothing of this machine reaches a pod: %w; use runtime process", ErrUnsupported)
+}

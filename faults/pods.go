@@ -1,0 +1,26 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/robustmq/rmq-mcp/internal/mechanism/kube"
+)
+
+// undoPods removes the namespace that carries the run's label, and no other.
+func undoPods(ctx context.Context, layer string, entries []Entry) (string, error) {
+	for _, e := range entries {
+		made, err := argsOf[kube.Made](e)
+		if err != nil {
+			return "", err
+		}
+		api, err := kube.Open(ctx, made.Target)
+		if err == nil {
+			err = api.Of(made.Run).Remove(ctx)
+		}
+		if err != nil {
+			return "", fmt.Errorf("remove the pods of run %s: %w; then call rmq-mcp heal", made.Run, err)
+		}
+	}
+	return layer + ": removed its namespace", nil
+}

@@ -1,0 +1,298 @@
+package kubetest
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/gorilla/websocket"
+	psutil "github.com/shirou/gopsutil/v3/process"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/robustmq/rmq-mcp/internal/mechanism/kube"
+)
+
+func uid(n int64) types.UID { return types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", n)) }
+
+// A process is that of a pod.
+type process struct {
+	cmd   *exec.Cmd
+	ended chan struct{}
+	mu    sync.Mutex
+	lines []string // that it wrote, each with its time
+}
+
+func (p *process) kill() {
+	p.cmd.Process.Signal(syscall.SIGKILL)
+	<-p.ended
+}
+
+func (s *Server) processes() (all []*process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.pods {
+		all = append(all, p)
+	}
+	return all
+}
+
+// begin starts a pod's process. The caller holds the lock.
+func (s *Server) begin(k key, made *unstructured.Unstructured) {
+	var pod corev1.Pod
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(made.Object, &pod); err != nil {
+		s.t.Errorf("pod %s: %v", k.name, err)
+		return
+	}
+	broker := pod.Spec.Containers[0]
+	status := corev1.ContainerStatus{Name: broker.Name}
+	defer func() { s.report(made, status) }()
+	if broker.Image == Missing {
+		status.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}
+		return
+	}
+	if err := s.lay(k.space, pod); err != nil {
+		status.State.Waiting = &corev1.ContainerStateWaiting{Reason: "CreateContainerConfigError", Message: err.Error()}
+		return
+	}
+	p := &process{ended: make(chan struct{})}
+	argv := broker.Command
+	if argv[0] == kube.Self {
+		argv = append(slices.Clone(s.Self), argv[1:]...)
+	}
+	p.cmd = exec.Command(argv[0], argv[1:]...)
+	p.cmd.Dir = broker.WorkingDir
+	p.cmd.Env = append(os.Environ(), "POD_IP="+s.addressOf(k.space, pod.Labels))
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	read, write, err := os.Pipe()
+	if err == nil {
+		p.cmd.Stdout, p.cmd.Stderr = write, write
+		err = p.cmd.Start()
+		write.Close()
+	}
+	if err != nil {
+		status.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: 127, Message: err.Error()}
+		return
+	}
+	s.pods[string(made.GetUID())] = p
+	started := metav1.Now()
+	status.State.Running = &corev1.ContainerStateRunning{StartedAt: started}
+	told := make(chan struct{})
+	go func() { defer close(told); p.read(read) }()
+	go func() {
+		p.cmd.Wait()
+		<-told
+		close(p.ended)
+		code := p.cmd.ProcessState.ExitCode()
+		if how := p.cmd.ProcessState.Sys().(syscall.WaitStatus); how.Signaled() {
+			code = 128 + int(how.Signal())
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.objects[k] != made {
+			return // removed meanwhile
+		}
+		s.report(made, corev1.ContainerStatus{Name: broker.Name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			ExitCode: int32(code), StartedAt: started, FinishedAt: metav1.Now(),
+		}}})
+		s.publish("MODIFIED", k, made)
+	}()
+}
+
+// report sets the status of a pod's container.
+func (s *Server) report(made *unstructured.Unstructured, c corev1.ContainerStatus) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{c}})
+	if err != nil {
+		s.t.Errorf("pod %s: %v", made.GetName(), err)
+	}
+	made.Object["status"] = fields
+}
+
+// lay puts the files of a pod's secret at their paths, and makes the directory of its volume.
+func (s *Server) lay(space string, pod corev1.Pod) error {
+	for _, v := range pod.Spec.Volumes {
+		if c := v.PersistentVolumeClaim; c != nil && s.objects[key{"persistentvolumeclaims", space, c.ClaimName}] == nil {
+			return fmt.Errorf("persistentvolumeclaim %q not found", c.ClaimName)
+		}
+	}
+	secret := s.objects[key{"secrets", space, pod.Name}]
+	if secret == nil {
+		return fmt.Errorf("secret %q not found", pod.Name)
+	}
+	for _, m := range pod.Spec.Containers[0].VolumeMounts {
+		switch m.Name {
+		case "data":
+			if err := os.MkdirAll(m.MountPath, 0o755); err != nil {
+				return err
+			}
+		case "files":
+			text, ok, _ := unstructured.NestedString(secret.Object, "data", m.SubPath)
+			content, err := base64.StdEncoding.DecodeString(text)
+			if !ok || err != nil {
+				return fmt.Errorf("references non-existent secret key: %s", m.SubPath)
+			}
+			if err := os.MkdirAll(filepath.Dir(m.MountPath), 0o755); err != nil {
+				return err
+			}
+			if err := os.WriteFile(m.MountPath, content, 0o600); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addressOf is the address of the service that selects a pod.
+func (s *Server) addressOf(space string, labels map[string]string) string {
+	for k, o := range s.objects {
+		if k.kind != "services" || k.space != space {
+			continue
+		}
+		selector, _, _ := unstructured.NestedStringMap(o.Object, "spec", "selector")
+		if selector[kube.LabelNode] == labels[kube.LabelNode] {
+			address, _, _ := unstructured.NestedString(o.Object, "spec", "clusterIP")
+			return address
+		}
+	}
+	return "127.0.0.1"
+}
+
+// read keeps the lines that a process writes.
+func (p *process) read(from *os.File) {
+	defer from.Close()
+	for lines := bufio.NewScanner(from); lines.Scan(); {
+		p.mu.Lock()
+		p.lines = append(p.lines, time.Now().UTC().Format(time.RFC3339Nano)+" "+lines.Text()+"\n")
+		p.mu.Unlock()
+	}
+}
+
+func (p *process) since(n int) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.lines[min(n, len(p.lines)):])
+}
+
+// podOf is the process of a pod that exists.
+func (s *Server) podOf(k key) (*process, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.objects[k]
+	if found == nil {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, k.name)
+	}
+	p := s.pods[string(found.GetUID())]
+	if p == nil {
+		return nil, apierrors.NewBadRequest("container is waiting to start")
+	}
+	return p, nil
+}
+
+// log streams what a pod wrote, from a second on, until it has ended.
+func (s *Server) log(w http.ResponseWriter, r *http.Request, k key) {
+	p, err := s.podOf(k)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	since, _ := time.Parse(time.RFC3339, r.URL.Query().Get("sinceTime"))
+	w.WriteHeader(http.StatusOK)
+	for n, over := 0, false; ; {
+		select {
+		case <-p.ended:
+			over = true
+		default:
+		}
+		lines := p.since(n)
+		n += len(lines)
+		for _, line := range lines {
+			stamp, _, _ := strings.Cut(line, " ")
+			if at, _ := time.Parse(time.RFC3339Nano, stamp); at.Before(since) {
+				continue
+			}
+			if _, err := w.Write([]byte(line)); err != nil {
+				return
+			}
+		}
+		w.(http.Flusher).Flush()
+		if over && len(lines) == 0 {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// exec answers the commands of rmq-mcp in a pod, by the protocol v5.channel.k8s.io: the first
+// byte of a message is its channel, 1 for output and 3 for how the command ended.
+func (s *Server) exec(w http.ResponseWriter, r *http.Request, k key) {
+	p, err := s.podOf(k)
+	if err == nil {
+		select {
+		case <-p.ended:
+			err = apierrors.NewInternalError(errors.New("container not found (\"broker\")"))
+		default:
+		}
+	}
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	upgrade := websocket.Upgrader{Subprotocols: []string{"v5.channel.k8s.io"}}
+	conn, err := upgrade.Upgrade(w, r, nil)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	out, err := p.command(r.URL.Query()["command"])
+	status := metav1.Status{Status: metav1.StatusSuccess}
+	if err != nil {
+		status = metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}
+	}
+	conn.WriteMessage(websocket.BinaryMessage, append([]byte{1}, out...))
+	text, _ := json.Marshal(status)
+	conn.WriteMessage(websocket.BinaryMessage, append([]byte{3}, text...))
+	conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second))
+}
+
+func (p *process) command(argv []string) ([]byte, error) {
+	switch {
+	case slices.Equal(argv, []string{kube.Self, "inside", "look"}):
+		state := "running"
+		seen, err := psutil.NewProcess(int32(p.cmd.Process.Pid))
+		if err != nil {
+			return nil, err
+		}
+		if status, err := seen.Status(); err != nil || slices.Contains(status, psutil.Stop) {
+			state = "frozen"
+		}
+		return json.Marshal(map[string]any{"state": state, "pid": p.cmd.Process.Pid, "metrics": map[string]float64{"process_threads": 1}})
+	case len(argv) == 4 && slices.Equal(argv[:3], []string{kube.Self, "inside", "signal"}):
+		number, err := strconv.Atoi(argv[3])
+		if err != nil {
+			return nil, err
+		}
+		return nil, p.cmd.Process.Signal(syscall.Signal(number))
+	}
+	return nil, fmt.Errorf("exec: %q: not found", argv)
+}
