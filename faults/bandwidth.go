@@ -127,8 +127,17 @@ const (
 )
 
 func (b Bandwidth) probes(sharing int) int {
-	each := float64(bandwidthProbe + bandwidthHeaders)
-	return min(max(int(b.KBit*1000/8*bandwidthWindow.Seconds()/each)/sharing, 12), 500)
+	least := 12
+	if sharing > 2 {
+		least = 6 // the others fill the queue
+	}
+	return min(max(int(bandwidthWindow.Seconds()/b.takes(1).Seconds())/sharing, least), 500)
+}
+
+// takes is how long so many probes need at the rate.
+func (b Bandwidth) takes(probes int) time.Duration {
+	const bits = (bandwidthProbe + bandwidthHeaders) * 8
+	return time.Duration(float64(probes) * bits / (b.KBit * 1000) * float64(time.Second))
 }
 
 // sharing is how many bursts may come to a host at the same time and share its
@@ -150,7 +159,7 @@ func (b Bandwidth) slow(net Net, p pair, sharing int) Proof {
 		Name: fmt.Sprintf("rate of %d probes from %s, allowed is %.0f to %.0f kbit/s", count, p, least, most),
 		Role: history.RoleEffect, Want: history.WantState, Expect: asAsked, Unit: "kbit/s",
 		Read: func(ctx context.Context) history.Sample {
-			rate, err := b.rate(ctx, net, p, count)
+			rate, err := b.rate(ctx, net, p, count, sharing)
 			s := value(rate, err)
 			s.State = fmt.Sprintf("%.0f kbit/s", rate)
 			if rate >= least && rate <= most {
@@ -163,9 +172,11 @@ func (b Bandwidth) slow(net Net, p pair, sharing int) Proof {
 
 // rate is the bits of a burst over the time that it took, in thousands per
 // second. The first one passes at once. How long the last one was on its way says
-// less: on some hosts sending takes a good part of the time.
-func (b Bandwidth) rate(ctx context.Context, net Prober, p pair, n int) (float64, error) {
-	got, err := net.Ping(ctx, router.Ping{From: p.from, To: p.to, Count: n, Size: bandwidthProbe, Interval: 10 * time.Microsecond, Wait: 2 * time.Second})
+// less: on some hosts sending takes a good part of the time. A burst may come last of those
+// that share the rate.
+func (b Bandwidth) rate(ctx context.Context, net Prober, p pair, n, sharing int) (float64, error) {
+	wait := max(2*time.Second, 2*b.takes(n*sharing))
+	got, err := net.Ping(ctx, router.Ping{From: p.from, To: p.to, Count: n, Size: bandwidthProbe, Interval: 10 * time.Microsecond, Wait: wait})
 	if err == nil && len(got.There) < 2 {
 		err = errors.New("probes did not arrive from " + p.String() + " " + got.Error)
 	}
@@ -179,7 +190,7 @@ func (b Bandwidth) rate(ctx context.Context, net Prober, p pair, n int) (float64
 // over reads back that probes are faster than the rate again.
 func (b Bandwidth) over(net Net, in *Injection, p pair) Check {
 	return onLink(net, in, p, fmt.Sprintf("rate of %d probes", b.probes(1)), "kbit/s", func(ctx context.Context) (float64, error) {
-		rate, err := b.rate(ctx, net, p, b.probes(1))
+		rate, err := b.rate(ctx, net, p, b.probes(1), 1)
 		if err == nil && rate <= 1.5*b.KBit {
 			err = fmt.Errorf("probes from %s still pass at %.0f kbit/s", p, rate)
 		}
