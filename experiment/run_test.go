@@ -2,11 +2,16 @@ package experiment
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/history/journal"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 	"github.com/robustmq/rmq-mcp/reports"
 )
@@ -83,4 +88,74 @@ func TestRunOfFakesStopped(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A keeper that dies, at any moment, leaves a journal with every fault that is in place, and a
+// record that is recovered as neither a pass nor a failure.
+func TestRunOfFakesKilled(t *testing.T) {
+	inPlace := 0
+	for death := time.Second; death < 50*time.Second; death += 1700 * time.Millisecond {
+		inBed(t, func(t *testing.T, b bed) {
+			g := newFakeGround(3)
+			left := filepath.Join(t.TempDir(), filepath.Base(b.env.Dir))
+			down, died := []string{}, false
+			defer time.AfterFunc(death, func() {
+				for _, n := range g.all {
+					if state, _ := n.State(context.Background()); state != faults.Running {
+						down = append(down, "process/"+n.name)
+					}
+				}
+				_, err := reports.Dir(b.env.Dir).Summary()
+				died = err != nil // else the run was over
+				if err := os.CopyFS(left, os.DirFS(b.env.Dir)); err != nil {
+					t.Error(err)
+				}
+			}).Stop()
+			if err := b.run(t.Context(), fakePlace{b, g}, b.parts); err != nil {
+				t.Fatal(err)
+			}
+			if !died {
+				return
+			}
+			pending := pendingOf(t, left)
+			inPlace += len(down)
+			for _, layer := range down {
+				if !slices.ContainsFunc(pending, func(e faults.Entry) bool { return e.Layer == layer }) {
+					t.Errorf("killed after %s: %s is down, and the journal has %v", death, layer, pending)
+				}
+			}
+			key, err := reports.LoadKey(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := reports.Recover(left, key)
+			if err != nil {
+				t.Fatalf("killed after %s: %v", death, err)
+			}
+			if state := s.Verdict.State; state.Failed() || state.ExitCode() == 0 {
+				t.Errorf("killed after %s: %s", death, s.Verdict.Headline)
+			}
+		})
+	}
+	if inPlace < 2 {
+		t.Errorf("at %d moments a fault was in place: this test shows little", inPlace)
+	}
+}
+
+// pendingOf are the entries of a run's journal that may still be in place.
+func pendingOf(t *testing.T, run string) []faults.Entry {
+	t.Helper()
+	entries, err := journal.Read(reports.Dir(run).File(reports.EvidenceDir, reports.JournalFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := make([]faults.Line, len(entries))
+	for i, e := range entries {
+		lines[i] = faults.Line{Kind: e.Kind, Data: e.Data}
+	}
+	pending, err := faults.Pending(lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pending
 }
