@@ -75,7 +75,7 @@ func New(t testing.TB, self ...string) *Server {
 
 // Forbidden is how a server refuses a call that the user has no right for.
 func Forbidden(verb, kind, name string) error {
-	return apierrors.NewForbidden(schema.GroupResource{Resource: kind}, name, fmt.Errorf("User \"test\" cannot %s resource %q in API group \"\"", verb, kind))
+	return apierrors.NewForbidden(schema.GroupResource{Resource: kind}, name, fmt.Errorf("the user \"test\" cannot %s resource %q in API group \"\"", verb, kind))
 }
 
 // Break ends every open stream and watch, as an API server that restarts does.
