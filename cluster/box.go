@@ -166,7 +166,7 @@ func (r *boxed) exited() bool {
 	}
 }
 
-func (r *boxed) state() (string, error) {
+func (r *boxed) state(context.Context) (string, error) {
 	if r.exited() {
 		return r.exit, nil
 	}

@@ -7,69 +7,103 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"syscall"
 
+	"github.com/robustmq/rmq-mcp/internal/build"
 	psutil "github.com/shirou/gopsutil/v3/process"
 )
 
 // Inside is what a command in a node's pod sees of the broker.
 type Inside struct {
 	State   string             `json:"state"` // running or frozen
-	PID     int32              `json:"pid"`   // in the pod
+	PID     int                `json:"pid"`   // in the pod
+	Born    uint64             `json:"born"`  // start time as the kernel counts it
+	Build   string             `json:"build"` // of the program that looks
 	Metrics map[string]float64 `json:"metrics"`
 }
 
 // InsideMain is a command in the pod of a node: copy FILE puts this program there, look
-// prints an [Inside], signal NUMBER sends the broker a signal.
+// [PID BORN] prints an [Inside], signal NUMBER PID BORN sends the broker a signal.
 func InsideMain(ctx context.Context, args []string, out io.Writer) error {
-	if len(args) == 2 && args[0] == "copy" {
-		return copySelf(args[1])
-	}
-	broker, err := firstProcess(ctx)
-	if err != nil {
-		return err
-	}
 	switch {
+	case len(args) == 2 && args[0] == "copy":
+		return copySelf(args[1])
 	case len(args) == 1 && args[0] == "look":
-		seen := Inside{PID: broker.Pid, Metrics: map[string]float64{}}
-		if seen.State, err = osState(int(broker.Pid)); err != nil {
+		pid, err := theBroker()
+		if err != nil {
 			return err
 		}
-		measure(ctx, broker, seen.Metrics)
-		return json.NewEncoder(out).Encode(seen)
-	case len(args) == 2 && args[0] == "signal":
+		return look(ctx, pid, out)
+	case len(args) == 3 && args[0] == "look":
+		pid, err := sameProcess(args[1], args[2])
+		if err != nil {
+			return err
+		}
+		return look(ctx, pid, out)
+	case len(args) == 4 && args[0] == "signal":
 		number, err := strconv.Atoi(args[1])
 		if err != nil {
 			return fmt.Errorf("signal %q is no number", args[1])
 		}
-		return broker.SendSignalWithContext(ctx, syscall.Signal(number))
+		pid, err := sameProcess(args[2], args[3])
+		if err != nil {
+			return err
+		}
+		return (&process{pid: pid, born: startTime(pid)}).signal(syscall.Signal(number))
 	}
 	return errors.New("inside: this command is rmq-mcp's own, for the pods of a run")
 }
 
-// firstProcess is the broker in the process namespace of its pod: the oldest process without a
-// parent there, but for process 1, which is the pod's own. The commands of exec are younger.
-func firstProcess(ctx context.Context) (first *psutil.Process, err error) {
-	all, err := psutil.ProcessesWithContext(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list the processes of the pod: %w", err)
+// look prints what is to be seen of a process.
+func look(ctx context.Context, pid int, out io.Writer) (err error) {
+	seen := Inside{PID: pid, Born: startTime(pid), Build: build.Version(), Metrics: map[string]float64{}}
+	if seen.State, err = osState(pid); err != nil {
+		return err
 	}
-	var born int64
-	for _, p := range all {
-		parent, err := p.PpidWithContext(ctx)
-		at, err2 := p.CreateTimeWithContext(ctx)
-		if err != nil || err2 != nil || parent != 0 || p.Pid == 1 || int(p.Pid) == os.Getpid() {
+	if p, err := psutil.NewProcessWithContext(ctx, int32(pid)); err == nil {
+		measure(ctx, p, seen.Metrics)
+	}
+	return json.NewEncoder(out).Encode(seen)
+}
+
+// sameProcess is a process by its number, if it is the one that was started then.
+func sameProcess(number, born string) (pid int, err error) {
+	if pid, err = strconv.Atoi(number); err != nil {
+		return 0, fmt.Errorf("process %q is no number", number)
+	}
+	if now := startTime(pid); now == 0 || strconv.FormatUint(now, 10) != born {
+		return 0, fmt.Errorf("the broker, process %d, is gone", pid)
+	}
+	return pid, nil
+}
+
+// theBroker is the oldest process in the pod that sees the same files as this one. Other
+// containers have other files.
+func theBroker() (broker int, err error) {
+	own, err := os.Readlink("/proc/self/ns/mnt")
+	if err != nil {
+		return 0, fmt.Errorf("look at the processes of the pod: %w", err)
+	}
+	all, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return 0, err
+	}
+	for _, dir := range all {
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		files, err := os.Readlink(filepath.Join(dir, "ns/mnt"))
+		if err != nil || files != own || pid == os.Getpid() || startTime(pid) == 0 {
 			continue
 		}
-		if first == nil || at < born {
-			first, born = p, at
+		if broker == 0 || startTime(pid) < startTime(broker) || startTime(pid) == startTime(broker) && pid < broker {
+			broker = pid
 		}
 	}
-	if first == nil {
-		return nil, errors.New("the pod has no process of a broker")
+	if broker == 0 {
+		return 0, errors.New("the pod has no process of a broker")
 	}
-	return first, nil
+	return broker, nil
 }
 
 // copySelf writes this program to a file, to be run there.

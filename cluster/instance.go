@@ -17,7 +17,7 @@ type instance interface {
 	// node too.
 	identity() (string, error)
 	// state is running, frozen, or how it ended.
-	state() (string, error)
+	state(context.Context) (string, error)
 	exited() bool
 	// ended is closed once it is gone and how is known.
 	ended() <-chan struct{}

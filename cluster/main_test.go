@@ -26,6 +26,8 @@ func TestMain(m *testing.M) {
 		err = disk.Main(context.Background(), os.Args[2:], os.Stdin, os.Stdout)
 	case "diskprobe":
 		err = diskprobe.Main(os.Args[2:], os.Stdin, os.Stdout)
+	case "inside":
+		err = InsideMain(context.Background(), os.Args[2:], os.Stdout)
 	case "keeper":
 		err = keeperMain(os.Args[2])
 	default:

@@ -114,12 +114,12 @@ func (n *Node) PID() int {
 
 // State is what the operating system says of its process: running, frozen, or
 // how it ended, as in "exited: status 0" or "exited: signal 9 (killed)".
-func (n *Node) State(context.Context) (string, error) {
+func (n *Node) State(ctx context.Context) (string, error) {
 	p := n.process()
 	if p == nil {
 		return "", fmt.Errorf("read the state of %s: %w", n.name, ErrUnsupported)
 	}
-	return p.state()
+	return p.state(ctx)
 }
 
 // Probe connects as a new client, of MQTT with an identifier of its own, waits for the
@@ -215,7 +215,7 @@ func (n *Node) await(ctx context.Context, ready func(context.Context) error) err
 		}
 		select {
 		case <-gone:
-			state, _ := n.process().state()
+			state, _ := n.process().state(context.WithoutCancel(ctx))
 			return unserved{fmt.Errorf("it ended before it served (%s)%s%s", state, n.doubt(), n.lastWords())}
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.Canceled) {

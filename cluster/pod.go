@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -10,43 +11,52 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/kube"
 )
 
 // A podded is a node in its pod, from one start to its end. Commands of this program in the
 // pod signal it and look at it.
 type podded struct {
-	pod   *kube.Pod
-	began time.Time
-	gone  chan struct{}
-	exit  string
-	oom   bool // its machine says that there was no memory for it
+	pod      *kube.Pod
+	began    time.Time
+	broker   [2]string // process in the pod: its number, and its start as the kernel counts it
+	followed <-chan struct{}
+	gone     chan struct{}
+	exit     string
+	oom      bool // its machine says that there was no memory for it
 }
 
 // watchPod watches a pod that runs until it and its log end.
 func watchPod(pod *kube.Pod, s kube.State, followed <-chan struct{}) *podded {
-	p := &podded{pod: pod, began: s.Started, gone: make(chan struct{})}
+	p := &podded{pod: pod, began: s.Started, followed: followed, gone: make(chan struct{})}
 	go func() {
 		defer close(p.gone)
 		s, _ := pod.Wait(context.Background())
 		p.exit, p.oom = endOfPod(s), s.OOMKilled
-		select {
-		case <-followed:
-		case <-time.After(lastLines):
-		}
+		p.readToEnd(lastLines)
 	}()
 	return p
 }
 
-// endOfPod says how a pod's broker ended.
+// readToEnd waits for the end of the log.
+func (p *podded) readToEnd(bound time.Duration) {
+	select {
+	case <-p.followed:
+	case <-time.After(bound):
+	}
+}
+
+// endOfPod says how a pod's broker ended. An end by the cluster's doing, or one whose status is
+// not known, is not by signal or status.
 func endOfPod(s kube.State) string {
 	switch {
-	case s.Removed:
-		return history.StateExited + "removed from the cluster"
-	case s.Waiting != "":
-		return history.StateExited + s.Waiting
+	case s.Why != "":
+		return history.StateExited + s.Why
+	case s.Ended:
+		return exitStatus(s.Exit)
 	}
-	return exitStatus(s.Exit)
+	return history.StateExited + "removed from the cluster"
 }
 
 func (p *podded) String() string { return "pod " + p.pod.Name() }
@@ -70,44 +80,75 @@ func (p *podded) exited() bool {
 	}
 }
 
-func (p *podded) state() (string, error) {
+func (p *podded) state(ctx context.Context) (string, error) {
 	if p.exited() {
 		return p.exit, nil
 	}
-	seen, err := p.look(context.Background())
+	seen, err := p.look(ctx)
 	if err == nil && seen.State != "" {
 		return seen.State, nil
 	}
 	// A command in a pod fails when its broker has ended, which the API server learns later.
-	s, asked := p.pod.State(context.Background())
-	if asked == nil && s.Running && err != nil {
-		select {
-		case <-p.gone:
-			return p.exit, nil
-		case <-time.After(3 * time.Second):
-			return "", err
-		}
+	bound := changeBound
+	if s, asked := p.pod.State(ctx); asked != nil || s.Running {
+		bound = learnBound
 	}
 	select {
 	case <-p.gone:
 		return p.exit, nil
-	case <-time.After(changeBound):
-		return "", fmt.Errorf("%s does not run, and its exit status is not known", p)
+	case <-ctx.Done():
+		return "", errors.Join(ctx.Err(), err)
+	case <-time.After(bound):
+		return "", errors.Join(fmt.Errorf("%s does not answer, and its end is not known", p), err)
 	}
+}
+
+// learnBound is how long an API server may take to learn of an end.
+const learnBound = 3 * time.Second
+
+// meet notes which process is the broker. A broker that has ended already is none.
+func (p *podded) meet(ctx context.Context) error {
+	seen, err := p.look(ctx)
+	switch {
+	case err != nil:
+		_, err = p.state(ctx)
+		return err
+	case seen.Build != build.Version():
+		return fmt.Errorf("start %s: the image in %s is rmq-mcp %s, and this is %s; use the image of this version", p, PodsImageEnv, seen.Build, build.Version())
+	}
+	p.broker = [2]string{strconv.Itoa(seen.PID), strconv.FormatUint(seen.Born, 10)}
+	return nil
 }
 
 // look runs a command in the pod that looks at the broker.
 func (p *podded) look(ctx context.Context) (seen Inside, err error) {
-	text, err := p.pod.Exec(ctx, kube.Self, "inside", "look")
+	text, err := p.run(ctx, "look")
 	if err == nil {
 		err = json.Unmarshal(text, &seen)
 	}
 	return seen, err
 }
 
+// run runs a command of this program on the broker's process.
+func (p *podded) run(ctx context.Context, command ...string) ([]byte, error) {
+	if p.broker[0] != "" {
+		command = append(command, p.broker[:]...)
+	}
+	return p.pod.Exec(ctx, append([]string{kube.Self, "inside"}, command...)...)
+}
+
+// signal sends it. The command may end with the broker, whose container it is in.
 func (p *podded) signal(sig syscall.Signal) error {
-	_, err := p.pod.Exec(context.Background(), kube.Self, "inside", "signal", strconv.Itoa(int(sig)))
-	return err
+	_, err := p.run(context.Background(), "signal", strconv.Itoa(int(sig)))
+	if err == nil || sig != sigKill {
+		return err
+	}
+	select {
+	case <-p.gone:
+		return nil
+	case <-time.After(learnBound):
+		return err
+	}
 }
 
 // metrics are those of a process, as its machine counts them.

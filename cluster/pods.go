@@ -25,6 +25,13 @@ const PodsImageEnv = "RMQ_MCP_IMAGE"
 // volumeBytes is the size of the volume that a node gets for its data.
 const volumeBytes = 1 << 30
 
+// podBound is how long a cluster may take to find a machine for a pod, pull its images and
+// start it, before the broker's own time begins.
+const podBound = 2 * time.Minute
+
+// logBound is how long the last lines of a pod may take to come.
+const logBound = 5 * time.Second
+
 // checkPods reports whether an API server answers.
 func checkPods(ctx context.Context) error {
 	_, err := kube.Open(ctx, kube.Target{})
@@ -40,6 +47,9 @@ type pods struct {
 	target  kube.Target
 	self    string // image of this program
 	address map[string]string
+
+	mu  sync.Mutex
+	sum string // of the nodes' image, once a machine has told it
 }
 
 // openPods makes the namespace and the nodes' services.
@@ -86,18 +96,30 @@ func (p *pods) put(plan *plan) {
 			Command: argv, Dir: n.dir, Data: n.data, Grace: n.stopBound,
 		}}
 		n.data = "" // nothing of it is on this machine
+		n.restartBound += podBound
 	}
+	plan.startBound += podBound
 	plan.binary = ""
 }
 
-// image is that of the nodes. Its hash is known to the machines that pulled it.
-func (p *pods) image() (ref, sum string) { return cmp.Or(p.opts.Config.Image, p.self), "" }
+// image is that of the nodes. Its hash is as the machine of the last start told it.
+func (p *pods) image() (ref, sum string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return cmp.Or(p.opts.Config.Image, p.self), p.sum
+}
+
+func (p *pods) setImage(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, sum, ok := strings.Cut(id, "sha256:"); ok {
+		p.sum = sum
+	}
+}
 
 // close removes the namespace with all that is in it.
 func (p *pods) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	if err := p.space.Remove(ctx); err != nil {
+	if _, err := p.space.Remove(context.Background()); err != nil { // it is bounded by itself
 		return err
 	}
 	return p.opts.Ledger.Gone(kube.Layer, p.opts.Run)
@@ -165,40 +187,65 @@ type podLauncher struct {
 	pods *pods
 	spec kube.Spec
 
-	mu  sync.Mutex
-	pod *kube.Pod // the last; nil before the first
+	mu       sync.Mutex
+	tried    int  // pods so far, those that failed too
+	prepared bool // the service and the volume are there
+	last     *podded
 }
 
-// launch removes the pod that has ended, makes another with the same data, and follows its
-// log.
+// launch removes the pod that has ended, and makes another with the same data.
 func (l *podLauncher) launch(ctx context.Context, n *Node) (instance, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	space, again := l.pods.space, l.pod != nil
+	if err := l.prepare(ctx, n); err != nil {
+		return nil, err
+	}
+	l.tried++
+	l.spec.Name = fmt.Sprintf("%s-%d", n.name, l.tried)
+	p, err := l.start(ctx, n)
+	if err != nil { // the pod may be there, although its making failed
+		return nil, errors.Join(err, l.pods.space.DeletePod(context.WithoutCancel(ctx), l.spec.Name))
+	}
+	l.last = p
+	return p, nil
+}
+
+// prepare makes all that a pod of the node needs, and removes the one before it.
+func (l *podLauncher) prepare(ctx context.Context, n *Node) error {
+	space := l.pods.space
+	if !l.prepared {
+		if err := errors.Join(space.Listen(ctx, n.name, n.ports), space.Volume(ctx, n.name, volumeBytes)); err != nil {
+			return err
+		}
+		l.prepared = true
+	}
 	contents, keys, err := l.pods.files(n.name)
 	if err != nil {
-		return nil, fmt.Errorf("read the configuration of %s: %w", n.name, err)
-	}
-	if again {
-		err = l.pod.Delete(ctx)
-	} else if err = space.Listen(ctx, n.name, n.ports); err == nil {
-		err = space.Volume(ctx, n.name, volumeBytes)
-	}
-	if err == nil {
-		err = space.Secret(ctx, n.name, contents)
-	}
-	if err != nil {
-		return nil, err
+		return fmt.Errorf("read the configuration of %s: %w", n.name, err)
 	}
 	l.spec.Files = keys
-	if l.pod, err = space.Pod(ctx, l.spec); err != nil {
-		return nil, err
+	if l.last != nil {
+		l.last.readToEnd(logBound)
+		if err := l.last.pod.Delete(ctx); err != nil {
+			return err
+		}
 	}
-	s, err := l.pod.Await(ctx)
+	return space.Secret(ctx, n.name, contents)
+}
+
+// start makes the pod and follows its log.
+func (l *podLauncher) start(ctx context.Context, n *Node) (*podded, error) {
+	pod, err := l.pods.space.Pod(ctx, l.spec)
 	if err != nil {
 		return nil, err
 	}
-	log, err := openLog(n.log, again)
+	s, err := pod.Await(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.spec.Machine = s.Machine
+	l.pods.setImage(s.Image)
+	log, err := openLog(n.log, l.last != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -206,13 +253,12 @@ func (l *podLauncher) launch(ctx context.Context, n *Node) (instance, error) {
 	go func() {
 		defer close(followed)
 		defer log.Close()
-		l.pod.Follow(context.WithoutCancel(ctx), log)
+		if err := pod.Follow(context.WithoutCancel(ctx), log); err != nil {
+			fmt.Fprintf(log, "rmq-mcp: %v\n", err)
+		}
 	}()
-	p := watchPod(l.pod, s, followed)
-	if _, err := p.look(ctx); err != nil && !p.exited() { // faults and states need it
-		return nil, fmt.Errorf("look at %s: %w", n.name, err)
-	}
-	return p, nil
+	p := watchPod(pod, s, followed)
+	return p, p.meet(ctx)
 }
 
 func (*podLauncher) mechanism(state string) string {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -75,7 +76,7 @@ func (p *process) exited() bool {
 }
 
 // state is running, frozen, or how it ended.
-func (p *process) state() (string, error) {
+func (p *process) state(context.Context) (string, error) {
 	if p.exited() {
 		return p.exit, nil
 	}

@@ -43,7 +43,7 @@ func inContainer(t *testing.T, n *Node) {
 
 // inPod has the node be a pod of a cluster that is in memory.
 func inPod(t *testing.T, n *Node) {
-	api, err := kube.Open(t.Context(), kube.Target{Files: []string{kubetest.New(t).Kubeconfig}})
+	api, err := kube.Open(t.Context(), kube.Target{Files: []string{kubetest.New(t, os.Args[0]).Kubeconfig}})
 	if err != nil {
 		t.Fatal(err)
 	}

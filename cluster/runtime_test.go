@@ -131,7 +131,7 @@ func (f *fakeInstance) how() string {
 	return f.now
 }
 
-func (f *fakeInstance) state() (string, error) { return f.how(), nil }
+func (f *fakeInstance) state(context.Context) (string, error) { return f.how(), nil }
 
 func (f *fakeInstance) signal(sig syscall.Signal) error {
 	f.mu.Lock()

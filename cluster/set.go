@@ -91,7 +91,7 @@ func (n *Node) reach(ctx context.Context, want string) error {
 	ctx, cancel := context.WithTimeout(ctx, changeBound)
 	defer cancel()
 	for {
-		state, err := n.process().state()
+		state, err := n.process().state(ctx)
 		if err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (n *Node) terminate(ctx context.Context) error {
 	if p.exited() {
 		return nil
 	}
-	if state, err := p.state(); err == nil && state == history.StateFrozen {
+	if state, err := p.state(ctx); err == nil && state == history.StateFrozen {
 		if err := n.thaw(ctx); err != nil {
 			return err
 		}

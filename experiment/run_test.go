@@ -90,8 +90,8 @@ func TestRunOfFakesStopped(t *testing.T) {
 	}
 }
 
-// A keeper that dies, at any moment, leaves a journal with every fault that is in place, and a
-// record that is recovered as neither a pass nor a failure.
+// The death of a keeper, at any moment, leaves a journal with every fault in place. Its record is
+// recovered as neither a pass nor a failure.
 func TestRunOfFakesKilled(t *testing.T) {
 	inPlace := 0
 	for death := time.Second; death < 50*time.Second; death += 1700 * time.Millisecond {

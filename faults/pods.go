@@ -15,11 +15,15 @@ func undoPods(ctx context.Context, layer string, entries []Entry) (string, error
 			return "", err
 		}
 		api, err := kube.Open(ctx, made.Target)
+		was := false
 		if err == nil {
-			err = api.Of(made.Run).Remove(ctx)
+			was, err = api.Of(made.Run).Remove(ctx)
 		}
 		if err != nil {
 			return "", fmt.Errorf("remove the pods of run %s: %w; then call rmq-mcp heal", made.Run, err)
+		}
+		if !was {
+			return layer + ": its namespace was gone", nil
 		}
 	}
 	return layer + ": removed its namespace", nil

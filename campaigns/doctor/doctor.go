@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/robustmq/rmq-mcp/campaigns/attempt"
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/history"
 )
@@ -34,6 +35,7 @@ type Row struct {
 // Options say what is injected.
 type Options struct {
 	Flavors   []string // of clusters; each but the first is for faults that have not landed before
+	Runtime   string   // of their nodes; "" for processes
 	Only      []string // types and families of faults; nil for all
 	UpgradeTo string   // another build of the broker, for upgrades; "" for none
 }
@@ -73,7 +75,7 @@ func (o Options) Inject(ctx context.Context, runner attempt.Runner, tell func(Ro
 		if len(open) == 0 {
 			break
 		}
-		live, err := startLive(ctx, runner, flavor, open)
+		live, err := startLive(ctx, runner, cluster.Config{Flavor: flavor, Runtime: o.Runtime}, open)
 		if err != nil {
 			return rows, err
 		}

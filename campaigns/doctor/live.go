@@ -50,18 +50,17 @@ type liveCluster struct {
 
 // startLive starts a cluster with a workload. It arms everything that the kinds need, as far as this
 // host has it.
-func startLive(ctx context.Context, runner attempt.Runner, flavor string, kinds []faults.Kind) (c *liveCluster, err error) {
-	c = &liveCluster{flavor: flavor, stateDir: runner.Dir, caller: keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "doctor"}}
+func startLive(ctx context.Context, runner attempt.Runner, config cluster.Config, kinds []faults.Kind) (c *liveCluster, err error) {
+	c = &liveCluster{flavor: config.Flavor, stateDir: runner.Dir, caller: keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "doctor"}}
 	c.traffic = filepath.Join(runner.Dir, "doctor_traffic.md")
 	if err := os.WriteFile(c.traffic, traffic, 0o644); err != nil {
 		return nil, fmt.Errorf("write the workload: %w", err)
 	}
-	if err := experiment.Provision(ctx, runner.Dir, runner.Self, keeper.Start{Scenario: c.traffic, Cluster: cluster.Config{Flavor: flavor}}, nil); err != nil {
+	if err := experiment.Provision(ctx, runner.Dir, runner.Self, keeper.Start{Scenario: c.traffic, Cluster: config}, nil); err != nil {
 		return nil, err
 	}
-	c.client, err = runner.Start(ctx, keeper.Start{
-		Cluster: cluster.Config{Flavor: flavor, Arm: armsOf(ctx, kinds)}, GraceS: 1, Caller: c.caller,
-	})
+	config.Arm = armsOf(ctx, config, kinds)
+	c.client, err = runner.Start(ctx, keeper.Start{Cluster: config, GraceS: 1, Caller: c.caller})
 	if err != nil {
 		return nil, err
 	}
@@ -71,10 +70,13 @@ func startLive(ctx context.Context, runner attempt.Runner, flavor string, kinds 
 	return c, nil
 }
 
-// armsOf are what the kinds need armed, as far as this host can.
-func armsOf(ctx context.Context, kinds []faults.Kind) []string {
+// armsOf are what the kinds need armed, as far as this host and the runtime can.
+func armsOf(ctx context.Context, config cluster.Config, kinds []faults.Kind) []string {
 	arms := []string{}
 	for _, k := range kinds {
+		if config.Imaged() && k.Arms != cluster.ArmTap {
+			continue
+		}
 		if _, missing := k.Available(ctx); k.Arms != "" && missing == "" && !slices.Contains(arms, k.Arms) {
 			arms = append(arms, k.Arms)
 		}

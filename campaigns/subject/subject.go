@@ -19,10 +19,15 @@ func Flavors() string { return strings.Join(cluster.FlavorNames(cluster.Any), ",
 // OwnFlavors are the names of the flavors that rmq-mcp starts, for a usage text.
 func OwnFlavors() string { return strings.Join(cluster.FlavorNames(cluster.Own), ", ") }
 
+// Runtimes are the names of all runtimes, for a usage text.
+func Runtimes() string {
+	return strings.Join(cluster.RuntimeNames(), ", ") + " (default " + cluster.RuntimeProcess + ")"
+}
+
 // Flags adds all flags but the flavor.
 func Flags(f *pflag.FlagSet, c *cluster.Config) {
-	f.StringVar(&c.Runtime, "runtime", "", "what the nodes run in: "+strings.Join(cluster.RuntimeNames(), ", ")+" (default "+cluster.RuntimeProcess+")")
-	f.StringVar(&c.Image, "image", "", "docker: what the containers are made of (default: this program, or the vendor's image of --broker-version)")
+	f.StringVar(&c.Runtime, "runtime", "", "what the nodes run in: "+Runtimes())
+	f.StringVar(&c.Image, "image", "", "docker, kubernetes: what the nodes are made of (default: this program, or the vendor's image of --broker-version)")
 	Build(f, c)
 	Foreign(f, c)
 	f.IntSliceVar(&c.PIDs, "pid", nil, "of each --endpoint: the `number` of its process on this machine, for faults of nodes")

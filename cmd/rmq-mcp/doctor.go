@@ -47,6 +47,7 @@ func (a *app) doctor() *cobra.Command {
 	f.BoolVar(&live, "faults", false, "inject every fault for real, on a live cluster")
 	f.StringSliceVar(&o.Flavors, "flavor", []string{subject.DefaultFlavor}, "with --faults: the flavor of the nodes; after a comma, the next one to try for faults that have not landed")
 	f.StringSliceVar(&o.Only, "only", nil, "with --faults: `types` or families, separated by commas")
+	f.StringVar(&o.Runtime, "runtime", "", "with --faults: what the nodes run in: "+subject.Runtimes())
 	f.StringVar(&o.UpgradeTo, "upgrade-to", "", "with --faults: `path` of another build of the broker, for upgrade")
 	f.BoolVar(&markdown, "markdown", false, "with --faults: print a table of Markdown")
 	return cmd

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/robustmq/rmq-mcp/campaigns/doctor"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/testing/kubetest"
@@ -37,6 +39,7 @@ func TestKubernetes(t *testing.T) {
 	}{
 		{"scenario", (*quay).scenario},
 		{"explored by hand", (*quay).explored},
+		{"faults", (*quay).faults},
 		{"keeper killed", (*quay).keeperKilled},
 		{"keeper and guard killed", (*quay).bothKilled},
 		{"bad input", (*quay).badInput},
@@ -138,6 +141,20 @@ func (q *quay) explored(t *testing.T) {
 		t.Errorf("metrics of a pod: %s", metrics)
 	}
 	a.stop(run)
+}
+
+// faults injects two as doctor does. Pods have no layer under their disks.
+func (q *quay) faults(t *testing.T) {
+	out, err := q.command("doctor", "--faults", "--runtime", "kubernetes", "--only", "kill_all,slow", "--json").Output()
+	var rows []doctor.Row
+	if jsonErr := json.Unmarshal(out, &rows); err != nil || jsonErr != nil {
+		t.Fatalf("doctor: %v, %v: %s", err, jsonErr, out)
+	}
+	for _, r := range rows {
+		if r.Landed() == (r.Type == "slow") || !r.OK {
+			t.Errorf("%s: %s, heal %s: %q", r.Type, r.Landing, r.Healed, r.Reasons)
+		}
+	}
 }
 
 // keeperKilled leaves it to the guard to remove the pods.

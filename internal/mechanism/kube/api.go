@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,6 +34,7 @@ const callBound = 30 * time.Second
 type Target struct {
 	Files   []string `json:"files,omitempty"` // of the configuration; the first that sets a value wins
 	Context string   `json:"context,omitempty"`
+	Server  string   `json:"server,omitempty"` // address; "": any
 }
 
 // An API is the API server of a cluster, as one user of it.
@@ -44,7 +47,7 @@ type API struct {
 
 // Open connects to a cluster. The zero Target is kubectl's: the files of KUBECONFIG, or the one
 // in the home directory, and their current context. The error wraps [errors.ErrUnsupported] if
-// no cluster answers.
+// no cluster answers, and it is refused if a context is of another server by now.
 func Open(ctx context.Context, at Target) (*API, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	if len(at.Files) > 0 {
@@ -63,8 +66,19 @@ func Open(ctx context.Context, at Target) (*API, error) {
 		at.Context = raw.CurrentContext
 	}
 	if len(raw.Clusters) > 0 {
-		at.Files = rules.GetLoadingPrecedence()
+		at.Files = nil
+		for _, file := range rules.GetLoadingPrecedence() {
+			file, err := filepath.Abs(file) // it is opened from another directory later
+			if err != nil {
+				return nil, fmt.Errorf("find the configuration of kubectl: %w", err)
+			}
+			at.Files = append(at.Files, file)
+		}
 	}
+	if at.Server != "" && at.Server != config.Host {
+		return nil, fmt.Errorf("context %s of %s is of the server %s by now, and was of %s; give KUBECONFIG as it was then", at.Context, strings.Join(at.Files, ", "), config.Host, at.Server)
+	}
+	at.Server = config.Host
 	a, err := connect(at, config)
 	if err != nil {
 		return nil, fmt.Errorf("use the Kubernetes cluster at %s: %w", config.Host, err)
@@ -131,7 +145,7 @@ func failed(err error, format string, args ...any) error {
 		return nil
 	}
 	hint := ""
-	if apierrors.IsForbidden(err) {
+	if apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot ") { // quotas and pod security refuse too
 		hint = "; docs/kubernetes.md lists the rights that a run needs"
 	}
 	return fmt.Errorf(format+": %w%s", append(args, err, hint)...)

@@ -3,7 +3,9 @@ package kube_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,14 +15,26 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/kube"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/testing/kubetest"
 )
 
+// TestMain makes the test binary the program in the pods, when it is started as one.
+func TestMain(m *testing.M) {
+	if len(os.Args) < 2 || os.Args[1] != "inside" {
+		os.Exit(m.Run())
+	}
+	if err := cluster.InsideMain(context.Background(), os.Args[2:], os.Stdout); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+}
+
 func open(t *testing.T) (*kubetest.Server, *kube.API) {
 	t.Helper()
-	s := kubetest.New(t)
+	s := kubetest.New(t, os.Args[0])
 	api, err := kube.Open(t.Context(), kube.Target{Files: []string{s.Kubeconfig}})
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +64,7 @@ func made(t *testing.T, api *kube.API) *kube.Namespace {
 func spec(t *testing.T, script string) kube.Spec {
 	dir := t.TempDir()
 	return kube.Spec{
-		Node: "node-1", Image: "broker:1", Self: "rmq-mcp:1", Command: []string{"sh", "-c", script}, Dir: dir,
+		Name: "node-1-1", Node: "node-1", Image: "broker:1", Self: "rmq-mcp:1", Command: []string{"sh", "-c", script}, Dir: dir,
 		Data: filepath.Join(dir, "data"), Files: map[string]string{filepath.Join(dir, "conf"): "conf"}, Grace: time.Second,
 	}
 }
@@ -97,13 +111,21 @@ func TestPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the log has two", func() bool { return strings.Contains(log.String(), "two") })
-	if out, err := pod.Exec(t.Context(), kube.Self, "inside", "look"); err != nil || !strings.Contains(string(out), `"running"`) {
+	var seen cluster.Inside
+	out, err := pod.Exec(t.Context(), kube.Self, "inside", "look")
+	if err == nil {
+		err = json.Unmarshal(out, &seen)
+	}
+	if err != nil || seen.State != "running" || seen.Metrics["process_threads"] != 1 {
 		t.Errorf("look: %s, %v", out, err)
 	}
 	if _, err := pod.Exec(t.Context(), "ps"); err == nil || !strings.Contains(err.Error(), "not found") {
 		t.Errorf("a command that the pod has not: %v", err)
 	}
-	if _, err := pod.Exec(t.Context(), kube.Self, "inside", "signal", "9"); err != nil {
+	if _, err := pod.Exec(t.Context(), kube.Self, "inside", "signal", "9", fmt.Sprint(seen.PID), fmt.Sprint(seen.Born+1)); err == nil || !strings.Contains(err.Error(), "is gone") {
+		t.Errorf("a signal to a process that has the number of the broker: %v", err)
+	}
+	if _, err := pod.Exec(t.Context(), kube.Self, "inside", "signal", "9", fmt.Sprint(seen.PID), fmt.Sprint(seen.Born)); err != nil {
 		t.Fatal(err)
 	}
 	if state := <-ended; !state.Ended || state.Exit != 137 || state.Removed {
@@ -131,15 +153,34 @@ func TestPod(t *testing.T) {
 	if state, err := again.State(t.Context()); err != nil || !state.Running {
 		t.Errorf("the second ended with the first: %+v, %v", state, err)
 	}
-	for range 2 {
-		if err := n.Remove(t.Context()); err != nil {
-			t.Fatal(err)
+	for _, there := range []bool{true, false} {
+		if was, err := n.Remove(t.Context()); err != nil || was != there {
+			t.Fatalf("%t, %v", was, err)
 		}
 	}
 	for _, kind := range []string{"namespaces", "pods", "services", "secrets", "persistentvolumeclaims"} {
 		if left := s.Names(kind); len(left) > 0 {
 			t.Errorf("%s are left: %s", kind, left)
 		}
+	}
+}
+
+// An end that the cluster asked for is not the broker's own, whatever its status.
+func TestEvictedPod(t *testing.T) {
+	s, api := open(t)
+	n := made(t, api)
+	pod, err := n.Pod(t.Context(), spec(t, "trap 'exit 0' TERM; while :; do sleep 0.02; done"))
+	if err == nil {
+		_, err = pod.Await(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan kube.State, 1)
+	go func() { s, _ := pod.Wait(t.Context()); ended <- s }()
+	s.Evict(n.Name(), pod.Name())
+	if state := <-ended; !state.Ended && !state.Removed || state.Why != "somebody deleted its pod" {
+		t.Errorf("%+v", state)
 	}
 }
 
@@ -153,7 +194,7 @@ func TestRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pod.Await(t.Context()); err == nil || !strings.Contains(err.Error(), "ImagePullBackOff: no such image") {
+	if _, err := pod.Await(t.Context()); err == nil || !strings.Contains(err.Error(), "ErrImageNeverPull: no such image") {
 		t.Errorf("an image that no registry has: %v", err)
 	}
 	if _, err := n.Pod(t.Context(), missing); !apierrors.IsAlreadyExists(err) {
@@ -176,8 +217,8 @@ func TestRemoveLeavesOthers(t *testing.T) {
 	s, api := open(t)
 	made(t, api)
 	for _, run := range []string{"1129-1011-mqtt-broker-kill-9-cd34", "nothing"} {
-		if err := api.Of(run).Remove(t.Context()); err != nil {
-			t.Error(err)
+		if was, err := api.Of(run).Remove(t.Context()); err != nil || was {
+			t.Error(was, err)
 		}
 	}
 	if names := s.Names("namespaces"); len(names) != 1 {

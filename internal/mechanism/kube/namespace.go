@@ -23,7 +23,7 @@ import (
 )
 
 // removeBound is how long a namespace may take to go.
-const removeBound = time.Minute
+const removeBound = 3 * time.Minute
 
 // Layer begins the name of what stands for the namespace of a run.
 const Layer = "pods"
@@ -132,13 +132,15 @@ func (n *Namespace) Secret(ctx context.Context, name string, files map[string][]
 	return err
 }
 
-// Volume claims a volume of the default storage class.
+// Volume claims a volume of the default storage class, unless it was claimed before.
 func (n *Namespace) Volume(ctx context.Context, name string, bytes int64) error {
-	_, err := n.create(ctx, claims, &corev1.PersistentVolumeClaim{ObjectMeta: n.meta(name, name), Spec: corev1.PersistentVolumeClaimSpec{
+	if _, err := n.create(ctx, claims, &corev1.PersistentVolumeClaim{ObjectMeta: n.meta(name, name), Spec: corev1.PersistentVolumeClaimSpec{
 		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 		Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: *resource.NewQuantity(bytes, resource.BinarySI)}},
-	}})
-	return err
+	}}); !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	return nil
 }
 
 // patch changes fields of an object.
@@ -153,38 +155,41 @@ func (n *Namespace) patch(ctx context.Context, kind schema.GroupVersionResource,
 }
 
 // Remove ends the pods at once, removes the namespace with its contents, and waits until it is
-// gone. An absent namespace is no error. A namespace without the run's label is left.
-func (n *Namespace) Remove(ctx context.Context) error {
+// gone. It reports whether there was one. A namespace without the run's label is left.
+func (n *Namespace) Remove(ctx context.Context) (was bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, removeBound)
 	defer cancel()
 	found, err := n.of(namespaces).Get(ctx, n.Name(), metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil
+		return false, nil
 	case err != nil:
-		return failed(err, "read namespace %s", n.Name())
+		return false, failed(err, "read namespace %s", n.Name())
 	case found.GetLabels()[LabelRun] != n.Name():
-		return fmt.Errorf("namespace %s is left, because rmq-mcp did not make it: it has no label %s=%s", n.Name(), LabelRun, n.Name())
+		return false, fmt.Errorf("namespace %s is left, because rmq-mcp did not make it: it has no label %s=%s", n.Name(), LabelRun, n.Name())
 	}
 	now := int64(0)
 	err = n.of(pods).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})
 	if err == nil {
 		err = n.of(namespaces).Delete(ctx, n.Name(), metav1.DeleteOptions{})
 	}
-	for err == nil {
-		if found, err = n.of(namespaces).Get(ctx, n.Name(), metav1.GetOptions{}); err != nil {
-			break
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return true, failed(err, "remove namespace %s", n.Name())
+	}
+	for {
+		now, err := n.of(namespaces).Get(ctx, n.Name(), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return true, nil
+		}
+		if err == nil {
+			found = now
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("remove namespace %s: it is still there%s; see kubectl get namespace %s -o yaml", n.Name(), remains(found), n.Name())
+			return true, fmt.Errorf("remove namespace %s: it is still there%s; see kubectl get namespace %s -o yaml", n.Name(), remains(found), n.Name())
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return failed(err, "remove namespace %s", n.Name())
 }
 
 // remains is why a namespace is not gone, by its own conditions.

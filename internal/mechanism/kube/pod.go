@@ -2,9 +2,11 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,7 +31,9 @@ const (
 
 // A Spec is a pod to be made.
 type Spec struct {
-	Node    string // the pod's name, and its label
+	Name    string // of the pod, that no other pod of the run has
+	Node    string // its label
+	Machine string // that it must be on; "" for any
 	Image   string
 	Command []string
 	Dir     string            // working directory
@@ -55,13 +59,13 @@ func (n *Namespace) Pod(ctx context.Context, s Spec) (*Pod, error) {
 		mounts = append(mounts, corev1.VolumeMount{Name: "files", MountPath: file, SubPath: s.Files[file], ReadOnly: true})
 	}
 	none, yes, grace := false, true, int64(s.Grace.Seconds())
-	made, err := n.create(ctx, pods, &corev1.Pod{ObjectMeta: n.meta(s.Node, s.Node), Spec: corev1.PodSpec{
+	made, err := n.create(ctx, pods, &corev1.Pod{ObjectMeta: n.meta(s.Name, s.Node), Spec: corev1.PodSpec{
 		RestartPolicy:                 corev1.RestartPolicyNever,
 		ShareProcessNamespace:         &yes, // the kernel drops a SIGKILL that the first process of a namespace gets from within
 		AutomountServiceAccountToken:  &none,
 		EnableServiceLinks:            &none,
 		TerminationGracePeriodSeconds: &grace,
-		Affinity:                      n.apart(),
+		Affinity:                      n.place(s.Machine),
 		InitContainers: []corev1.Container{{
 			Name: "rmq-mcp", Image: s.Self, Command: []string{SelfPath, "inside", "copy", Self}, VolumeMounts: []corev1.VolumeMount{self},
 		}},
@@ -78,48 +82,51 @@ func (n *Namespace) Pod(ctx context.Context, s Spec) (*Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pod{space: n, name: s.Node, uid: made.GetUID()}, nil
+	return &Pod{space: n, name: s.Name, uid: made.GetUID()}, nil
 }
 
-// apart has the scheduler put the pods of a run on machines of their own, as far as it can.
-func (n *Namespace) apart() *corev1.Affinity {
-	return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{
+// place has the scheduler put the pods of a run on machines of their own, as far as it can, and
+// the next pod of a node on the machine of the first, which has its image and its volume.
+func (n *Namespace) place(machine string) *corev1.Affinity {
+	a := &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{
 		Weight: 100,
 		PodAffinityTerm: corev1.PodAffinityTerm{
 			TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{LabelRun: n.Name()}},
 		},
 	}}}}
+	if machine != "" {
+		a.NodeAffinity = &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+			MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{machine}}},
+		}}}}
+	}
+	return a
 }
 
 // A State is what the API server says of a pod's broker.
 type State struct {
-	UID       types.UID
 	Machine   string // that it is on
+	Image     string // as its machine identifies it
 	Running   bool
 	Started   time.Time
 	Ended     bool
 	Exit      int // status, valid once it has ended; 128+n for signal n
 	OOMKilled bool
-	Removed   bool   // the pod is gone, or another has its name
-	Waiting   string // why it does not run yet
-	Hopeless  bool   // and will not run by itself
+	Removed   bool   // the pod is gone
+	Why       string // why it does not run, of all but the broker's own doing; "" for that
+	Failing   bool   // its machine tries again, as when it pulls an image
+	Hopeless  bool   // it will not run by itself
 }
 
 // stateOf reads a pod.
 func (p *Pod) stateOf(found *unstructured.Unstructured) (State, error) {
 	if found.GetUID() != p.uid {
-		return State{UID: p.uid, Removed: true}, nil
+		return State{Removed: true}, nil
 	}
 	var pod corev1.Pod
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Object, &pod); err != nil {
 		return State{}, fmt.Errorf("read the state of pod %s: %w", p.name, err)
 	}
-	s := State{UID: p.uid, Machine: pod.Spec.NodeName}
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			s.Waiting = fmt.Sprintf("no machine takes it: %s", c.Message)
-		}
-	}
+	s := State{Machine: pod.Spec.NodeName}
 	for _, c := range pod.Status.InitContainerStatuses {
 		s.wait(c, "its init container ")
 	}
@@ -129,8 +136,8 @@ func (p *Pod) stateOf(found *unstructured.Unstructured) (State, error) {
 			s.read(c)
 		}
 	}
-	if pod.Status.Phase == corev1.PodFailed && !s.Ended { // it was evicted before it ran, or its machine is gone
-		s.Ended, s.Exit, s.Waiting = true, 0, fmt.Sprintf("%s: %s", pod.Status.Reason, pod.Status.Message)
+	if !s.Running {
+		s.disrupted(pod)
 	}
 	return s, nil
 }
@@ -138,22 +145,55 @@ func (p *Pod) stateOf(found *unstructured.Unstructured) (State, error) {
 // wait notes why a container does not run.
 func (s *State) wait(c corev1.ContainerStatus, which string) {
 	if t := c.State.Terminated; t != nil && which != "" && t.ExitCode != 0 {
-		s.Waiting, s.Hopeless = fmt.Sprintf("%sfailed with status %d: %s", which, t.ExitCode, t.Message), true
+		s.Why, s.Hopeless = fmt.Sprintf("%sfailed with status %d: %s", which, t.ExitCode, t.Message), true
 	}
 	w := c.State.Waiting
-	if w == nil || w.Reason == "PodInitializing" || w.Reason == "ContainerCreating" {
+	if w == nil || w.Reason == "PodInitializing" {
 		return
 	}
-	s.Waiting = fmt.Sprintf("%swaits: %s: %s", which, w.Reason, w.Message)
-	s.Hopeless = slices.Contains([]string{"ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "CreateContainerConfigError", "CreateContainerError"}, w.Reason)
+	s.Why = strings.TrimSuffix(fmt.Sprintf("%swaits: %s: %s", which, w.Reason, w.Message), ": ")
+	s.Failing = slices.Contains([]string{"ImagePullBackOff", "CreateContainerError"}, w.Reason)
+	s.Hopeless = slices.Contains([]string{"ErrImageNeverPull", "InvalidImageName", "CreateContainerConfigError"}, w.Reason)
 }
 
+// unknown are the reasons of an end with a status that is not the broker's: it never ran, or
+// its machine lost sight of it.
+var unknown = []string{"ContainerStatusUnknown", "StartError", "ContainerCannotRun", "Unknown"}
+
 func (s *State) read(c corev1.ContainerStatus) {
+	s.Image = c.ImageID
 	if r := c.State.Running; r != nil {
 		s.Running, s.Started = true, r.StartedAt.Time
 	}
 	if t := c.State.Terminated; t != nil {
 		s.Ended, s.Exit, s.OOMKilled, s.Started = true, int(t.ExitCode), t.Reason == "OOMKilled", t.StartedAt.Time
+		if slices.Contains(unknown, t.Reason) {
+			s.Why = strings.TrimSuffix(t.Reason+": "+t.Message, ": ")
+		}
+	}
+}
+
+// disrupted notes why the cluster ended a pod, or never let it run.
+func (s *State) disrupted(pod corev1.Pod) {
+	for _, c := range pod.Status.Conditions {
+		switch {
+		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse:
+			s.Why = "no machine takes it: " + c.Message
+		case c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue:
+			s.Why = c.Reason + ": " + c.Message
+		}
+	}
+	if reason := pod.Status.Reason; reason != "" {
+		s.Why = strings.TrimSuffix(reason+": "+pod.Status.Message, ": ")
+	}
+	if pod.DeletionTimestamp != nil && s.Why == "" {
+		s.Why = "somebody deleted its pod"
+	}
+	if pod.Status.Phase == corev1.PodFailed && !s.Ended {
+		s.Ended = true
+		if s.Why == "" {
+			s.Why = "its pod failed before it ran"
+		}
 	}
 }
 
@@ -169,7 +209,7 @@ func (p *Pod) look(ctx context.Context) (State, string, error) {
 	defer cancel()
 	found, err := p.space.of(pods).Get(ctx, p.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return State{UID: p.uid, Removed: true}, "", nil
+		return State{Removed: true}, "", nil
 	}
 	if err != nil {
 		return State{}, "", failed(err, "read the state of pod %s", p.name)
@@ -178,18 +218,26 @@ func (p *Pod) look(ctx context.Context) (State, string, error) {
 	return s, found.GetResourceVersion(), err
 }
 
-// Await waits until the broker runs or has ended. The error says why it does not run.
+// failingBound is how long a machine may fail to start a pod, as when a registry is away.
+const failingBound = 15 * time.Second
+
+// Await waits until the broker runs or has ended. The error says why it did not run.
 func (p *Pod) Await(ctx context.Context) (State, error) {
-	s, err := p.until(ctx, func(s State) bool { return s.Running || s.Ended || s.Removed || s.Hopeless })
+	bound, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, err := p.until(bound, func(s State) bool {
+		if s.Failing {
+			time.AfterFunc(failingBound, cancel)
+		}
+		return s.Running || s.Ended || s.Removed || s.Hopeless
+	})
 	switch {
-	case err != nil && s.Waiting != "":
-		return s, fmt.Errorf("start pod %s: it does not run: %s", p.name, s.Waiting)
+	case s.Why != "" && !s.Running:
+		return s, fmt.Errorf("start pod %s: %s", p.name, s.Why)
 	case err != nil:
 		return s, fmt.Errorf("start pod %s: %w", p.name, err)
 	case s.Removed:
 		return s, fmt.Errorf("start pod %s: it was removed", p.name)
-	case s.Hopeless:
-		return s, fmt.Errorf("start pod %s: %s", p.name, s.Waiting)
 	}
 	return s, nil
 }
@@ -211,12 +259,12 @@ func (p *Pod) until(ctx context.Context, holds func(State) bool) (State, error) 
 			}
 			s, err = p.watch(ctx, version, holds)
 		}
-		if err == nil {
-			return s, nil
+		if err == nil || apierrors.IsForbidden(err) {
+			return s, err
 		}
 		select {
 		case <-ctx.Done():
-			return last, ctx.Err()
+			return last, errors.Join(ctx.Err(), err)
 		case <-time.After(200 * time.Millisecond): // the server closes watches, and may be away
 		}
 	}
@@ -226,7 +274,7 @@ func (p *Pod) until(ctx context.Context, holds func(State) bool) (State, error) 
 func (p *Pod) watch(ctx context.Context, version string, holds func(State) bool) (State, error) {
 	w, err := p.space.of(pods).Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + p.name, ResourceVersion: version})
 	if err != nil {
-		return State{}, err
+		return State{}, failed(err, "watch pod %s", p.name)
 	}
 	defer w.Stop()
 	for event := range w.ResultChan() {
@@ -235,7 +283,7 @@ func (p *Pod) watch(ctx context.Context, version string, holds func(State) bool)
 			break // 410: the version is too old
 		}
 		s, err := p.stateOf(found)
-		if event.Type == watch.Deleted && found.GetUID() == p.uid && !s.Ended {
+		if event.Type == watch.Deleted {
 			s.Removed, s.Running = true, false
 		}
 		if err == nil && holds(s) {
@@ -261,7 +309,19 @@ func (p *Pod) Delete(ctx context.Context) error {
 	return failed(err, "remove pod %s", p.name)
 }
 
-// Name is the node's.
+// DeletePod is [Pod.Delete] of a pod by its name.
+func (n *Namespace) DeletePod(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, callBound)
+	defer cancel()
+	now := int64(0)
+	err := n.of(pods).Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &now})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return failed(err, "remove pod %s", name)
+}
+
+// Name is the pod's own.
 func (p *Pod) Name() string { return p.name }
 
 // UID tells it from other pods of its name.

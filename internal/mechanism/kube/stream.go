@@ -18,18 +18,22 @@ import (
 	"k8s.io/client-go/util/exec"
 )
 
-// Follow copies the lines of the broker's standard output and error until the pod has ended.
-// A stream that breaks is continued after its last line: lines carry the time of their machine.
+// Follow copies the lines of the broker's standard output and error until it has ended. A
+// stream that breaks is continued after its last line: lines carry the time of their machine.
 func (p *Pod) Follow(ctx context.Context, to io.Writer) error {
-	var last string // time of the last line that was copied
+	var read reading
 	for {
-		ended := false
-		if s, err := p.State(ctx); err == nil {
-			ended = s.Ended || s.Removed
-		}
-		err := p.copyLog(ctx, to, &last)
-		if ended && err == nil || apierrors.IsNotFound(err) || ctx.Err() != nil {
+		s, err := p.State(ctx)
+		if err == nil && s.Removed {
 			return nil
+		}
+		over := err == nil && s.Ended
+		err = p.copyLog(ctx, to, &read, over)
+		switch {
+		case ctx.Err() != nil || over && err == nil:
+			return nil
+		case apierrors.IsForbidden(err):
+			return failed(err, "follow the log of pod %s", p.name)
 		}
 		select {
 		case <-ctx.Done():
@@ -39,41 +43,53 @@ func (p *Pod) Follow(ctx context.Context, to io.Writer) error {
 	}
 }
 
-// copyLog copies what came after a line, until the stream ends.
-func (p *Pod) copyLog(ctx context.Context, to io.Writer, last *string) error {
+// A reading is how far a log was copied: the time of the last line, and how many lines of that
+// time were.
+type reading struct {
+	last  time.Time
+	lines int
+}
+
+// copyLog copies what comes after a reading, until the stream ends. The last
+// line of a broker that has ended may be without an end. A line without a time is the kubelet's.
+func (p *Pod) copyLog(ctx context.Context, to io.Writer, read *reading, over bool) error {
 	ask := p.ask("GET", "log").Param("follow", "true").Param("timestamps", "true")
-	if at, err := time.Parse(time.RFC3339Nano, *last); err == nil {
-		ask = ask.Param("sinceTime", at.UTC().Format(time.RFC3339))
+	if !read.last.IsZero() {
+		ask = ask.Param("sinceTime", read.last.UTC().Format(time.RFC3339))
 	}
 	stream, err := ask.Stream(ctx)
 	if err != nil {
 		return err
 	}
 	defer stream.Close()
+	known, resuming := *read, !read.last.IsZero()
 	lines := bufio.NewReader(stream)
 	for {
-		line, err := lines.ReadString('\n')
-		at, text, ok := strings.Cut(line, " ")
-		if ok && (*last == "" || later(at, *last)) {
-			*last = at
-			if _, err := io.WriteString(to, text); err != nil {
-				return err
+		line, failed := lines.ReadString('\n')
+		stamp, text, _ := strings.Cut(line, " ")
+		at, err := time.Parse(time.RFC3339Nano, stamp)
+		whole := strings.HasSuffix(line, "\n") || over && errors.Is(failed, io.EOF)
+		if err == nil && whole {
+			if resuming && at.Equal(known.last) && known.lines > 0 {
+				known.lines--
+			} else if !resuming || !at.Before(known.last) {
+				resuming = false
+				if _, err := io.WriteString(to, strings.TrimSuffix(text, "\n")+"\n"); err != nil {
+					return err
+				}
+				if !at.Equal(read.last) {
+					*read = reading{last: at}
+				}
+				read.lines++
 			}
 		}
-		if errors.Is(err, io.EOF) {
+		if errors.Is(failed, io.EOF) {
 			return nil
 		}
-		if err != nil {
-			return err
+		if failed != nil {
+			return failed
 		}
 	}
-}
-
-// later compares two times as a kubelet writes them. They may have any number of digits.
-func later(a, b string) bool {
-	x, errX := time.Parse(time.RFC3339Nano, a)
-	y, errY := time.Parse(time.RFC3339Nano, b)
-	return errX != nil || errY != nil || x.After(y)
 }
 
 // Exec runs a command beside the broker, in its container, and returns its standard output.

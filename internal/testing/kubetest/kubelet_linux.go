@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
-	psutil "github.com/shirou/gopsutil/v3/process"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,7 +64,7 @@ func (s *Server) begin(k key, made *unstructured.Unstructured) {
 	status := corev1.ContainerStatus{Name: broker.Name}
 	defer func() { s.report(made, status) }()
 	if broker.Image == Missing {
-		status.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}
+		status.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ErrImageNeverPull", Message: "no such image"}
 		return
 	}
 	if err := s.lay(k.space, pod); err != nil {
@@ -132,9 +131,10 @@ func (s *Server) lay(space string, pod corev1.Pod) error {
 			return fmt.Errorf("persistentvolumeclaim %q not found", c.ClaimName)
 		}
 	}
-	secret := s.objects[key{"secrets", space, pod.Name}]
+	name := pod.Labels[kube.LabelNode]
+	secret := s.objects[key{"secrets", space, name}]
 	if secret == nil {
-		return fmt.Errorf("secret %q not found", pod.Name)
+		return fmt.Errorf("secret %q not found", name)
 	}
 	for _, m := range pod.Spec.Containers[0].VolumeMounts {
 		switch m.Name {
@@ -174,12 +174,45 @@ func (s *Server) addressOf(space string, labels map[string]string) string {
 	return "127.0.0.1"
 }
 
-// read keeps the lines that a process writes.
+// Evict asks a pod to end, as a drain of its machine does, and removes it once it has ended.
+func (s *Server) Evict(space, name string) {
+	k := key{"pods", space, name}
+	s.mu.Lock()
+	found := s.objects[k]
+	now := metav1.Now()
+	found.SetDeletionTimestamp(&now)
+	s.publish("MODIFIED", k, found)
+	p := s.pods[string(found.GetUID())]
+	s.mu.Unlock()
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	<-p.ended
+	for reported := false; !reported; time.Sleep(time.Millisecond) {
+		s.mu.Lock()
+		reported, _, _ = hasEnded(found)
+		s.mu.Unlock()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remove(k)
+}
+
+// hasEnded reports whether the status of a pod says so.
+func hasEnded(pod *unstructured.Unstructured) (ended, found bool, err error) {
+	statuses, found, err := unstructured.NestedSlice(pod.Object, "status", "containerStatuses")
+	if err != nil || len(statuses) == 0 {
+		return false, found, err
+	}
+	_, ended, err = unstructured.NestedMap(statuses[0].(map[string]any), "state", "terminated")
+	return ended, true, err
+}
+
+// read keeps the lines that a process writes. Lines of the same tenth of a second have the same
+// time.
 func (p *process) read(from *os.File) {
 	defer from.Close()
 	for lines := bufio.NewScanner(from); lines.Scan(); {
 		p.mu.Lock()
-		p.lines = append(p.lines, time.Now().UTC().Format(time.RFC3339Nano)+" "+lines.Text()+"\n")
+		p.lines = append(p.lines, time.Now().UTC().Truncate(100*time.Millisecond).Format(time.RFC3339Nano)+" "+lines.Text()+"\n")
 		p.mu.Unlock()
 	}
 }
@@ -233,6 +266,7 @@ func (s *Server) log(w http.ResponseWriter, r *http.Request, k key) {
 		}
 		w.(http.Flusher).Flush()
 		if over && len(lines) == 0 {
+			w.Write([]byte("failed to create fsnotify watcher: too many open files\n")) // as a kubelet does
 			return
 		}
 		select {
@@ -264,7 +298,7 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request, k key) {
 		return
 	}
 	defer conn.Close()
-	out, err := p.command(r.URL.Query()["command"])
+	out, err := s.command(p, r.URL.Query()["command"])
 	status := metav1.Status{Status: metav1.StatusSuccess}
 	if err != nil {
 		status = metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}
@@ -275,24 +309,28 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request, k key) {
 	conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second))
 }
 
-func (p *process) command(argv []string) ([]byte, error) {
-	switch {
-	case slices.Equal(argv, []string{kube.Self, "inside", "look"}):
-		state := "running"
-		seen, err := psutil.NewProcess(int32(p.cmd.Process.Pid))
-		if err != nil {
-			return nil, err
-		}
-		if status, err := seen.Status(); err != nil || slices.Contains(status, psutil.Stop) {
-			state = "frozen"
-		}
-		return json.Marshal(map[string]any{"state": state, "pid": p.cmd.Process.Pid, "metrics": map[string]float64{"process_threads": 1}})
-	case len(argv) == 4 && slices.Equal(argv[:3], []string{kube.Self, "inside", "signal"}):
-		number, err := strconv.Atoi(argv[3])
-		if err != nil {
-			return nil, err
-		}
-		return nil, p.cmd.Process.Signal(syscall.Signal(number))
+// command is one of this program's own. The fake has no process namespaces, so the broker is
+// named to a look for it; without a program it answers itself.
+func (s *Server) command(p *process, argv []string) ([]byte, error) {
+	if len(argv) < 3 || !slices.Equal(argv[:2], []string{kube.Self, "inside"}) {
+		return nil, fmt.Errorf("exec: %q: not found", argv)
 	}
-	return nil, fmt.Errorf("exec: %q: not found", argv)
+	ask, pid := argv[2:], p.cmd.Process.Pid
+	if len(ask) == 1 {
+		ask = append(ask, strconv.Itoa(pid), p.born())
+	}
+	out, err := exec.Command(s.Self[0], append(slices.Clone(s.Self[1:]), append([]string{"inside"}, ask...)...)...).CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("%v: %s", err, out)
+	}
+	return out, nil
+}
+
+// born is the start of the process as the kernel counts it.
+func (p *process) born() string {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return ""
+	}
+	return strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))[19]
 }
