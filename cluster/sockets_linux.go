@@ -44,6 +44,9 @@ func (n *Node) sockets(states ...string) ([]map[string]int64, error) {
 	if p.exited() {
 		return nil, fmt.Errorf("it is gone: %s", p.how())
 	}
+	if _, ok := n.host.(podHost); ok {
+		return nil, fmt.Errorf("its machine is not this one: %w", ErrUnsupported)
+	}
 	at, err := netip.ParseAddrPort(n.listener())
 	if err != nil {
 		return nil, err

@@ -143,9 +143,9 @@ func (q *quay) explored(t *testing.T) {
 	a.stop(run)
 }
 
-// faults injects two as doctor does. Pods have no layer under their disks.
+// faults injects some as doctor does. Pods have no layer under their disks.
 func (q *quay) faults(t *testing.T) {
-	out, err := q.command("doctor", "--faults", "--runtime", "kubernetes", "--only", "kill_all,slow", "--json").Output()
+	out, err := q.command("doctor", "--faults", "--runtime", "kubernetes", "--only", "kill_all,disconnect_all,connection_flood,slow", "--json").Output()
 	var rows []doctor.Row
 	if jsonErr := json.Unmarshal(out, &rows); err != nil || jsonErr != nil {
 		t.Fatalf("doctor: %v, %v: %s", err, jsonErr, out)
