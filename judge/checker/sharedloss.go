@@ -135,16 +135,9 @@ func (l *ledger) heard(processes []int32) bool {
 
 // lostByGroup says who lost an acknowledged message that reached no member.
 func (w *wire) lostByGroup(members []int32, stream int32, seq int64) shown {
-	from := w.from(stream, seq)
-	switch {
-	case slices.ContainsFunc(members, func(p int32) bool { return w.shared(p, stream, seq) }):
-		return undecided(sameID)
-	case from == nil:
-		return bySDK("that it was never sent to the broker")
-	case from.acked < 0:
-		return bySDK("that the broker never acknowledged it", int64(from.first))
-	case from.revived:
-		return undecided(revived, int64(from.first), int64(from.acked))
+	from, why := w.owedTo(members, stream, seq)
+	if from == nil {
+		return why
 	}
 	sent := false
 	for _, p := range members {

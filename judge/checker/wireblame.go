@@ -93,21 +93,31 @@ func (w *wire) fullFor(process int32) string {
 	return c.refused.full(c.protocol)
 }
 
+// owedTo returns how a message came to the broker, which then owed it to these processes. Without
+// an acknowledgement that counts there is none, and the answer is final.
+func (w *wire) owedTo(processes []int32, stream int32, seq int64) (*flow, shown) {
+	from := w.from(stream, seq)
+	switch {
+	case slices.ContainsFunc(processes, func(p int32) bool { return w.shared(p, stream, seq) }):
+		return nil, undecided(sameID)
+	case from == nil:
+		return nil, bySDK("that it was never sent to the broker")
+	case from.acked < 0:
+		return nil, bySDK("that the broker never acknowledged it", int64(from.first))
+	case from.revived:
+		return nil, undecided(revived, int64(from.first), int64(from.acked))
+	}
+	return from, nothingShown
+}
+
 // lostBy says who lost an acknowledged message that never reached a process.
 func (w *wire) lostBy(process, stream int32, seq int64) shown {
 	if !w.on {
 		return nothingShown
 	}
-	from := w.from(stream, seq)
-	switch {
-	case w.shared(process, stream, seq):
-		return undecided(sameID)
-	case from == nil:
-		return bySDK("that it was never sent to the broker")
-	case from.acked < 0:
-		return bySDK("that the broker never acknowledged it", int64(from.first))
-	case from.revived:
-		return undecided(revived, int64(from.first), int64(from.acked))
+	from, why := w.owedTo([]int32{process}, stream, seq)
+	if from == nil {
+		return why
 	}
 	rows := []int64{int64(from.first), int64(from.acked)}
 	client := &w.clients[process]
