@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/robustmq/rmq-mcp/internal/build"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/kube"
 	psutil "github.com/shirou/gopsutil/v3/process"
 )
 
@@ -24,12 +25,19 @@ type Inside struct {
 	Metrics map[string]float64 `json:"metrics"`
 }
 
-// InsideMain is a command in the pod of a node: copy FILE puts this program there, look
-// [PID BORN] prints an [Inside], signal NUMBER PID BORN sends the broker a signal.
+// InsideMain is a command in a pod of a run: copy FILE puts this program there, look [PID BORN]
+// prints an [Inside], signal NUMBER PID BORN sends the broker a signal, watch RUN is the
+// watchdog of the run's namespace.
 func InsideMain(ctx context.Context, args []string, out io.Writer) error {
 	switch {
 	case len(args) == 2 && args[0] == "copy":
 		return copySelf(args[1])
+	case len(args) == 2 && args[0] == "watch":
+		api, err := kube.Open(ctx, kube.Target{})
+		if err != nil {
+			return err
+		}
+		return api.Of(args[1]).Watch(ctx)
 	case len(args) == 1 && args[0] == "look":
 		pid, err := theBroker()
 		if err != nil {

@@ -47,6 +47,7 @@ type pods struct {
 	target  kube.Target
 	self    string // image of this program
 	address map[string]string
+	release context.CancelFunc // ends the renewal of the lease
 
 	mu  sync.Mutex
 	sum string // of the nodes' image, once a machine has told it
@@ -54,7 +55,7 @@ type pods struct {
 
 // openPods makes the namespace and the nodes' services.
 func openPods(ctx context.Context, opts Options) (_ nodeRuntime, err error) {
-	p := &pods{opts: opts, self: os.Getenv(PodsImageEnv), address: map[string]string{}}
+	p := &pods{opts: opts, self: os.Getenv(PodsImageEnv), address: map[string]string{}, release: func() {}}
 	if p.self == "" {
 		return nil, fmt.Errorf("runtime kubernetes: %s is not set; set it to an image of this program that the cluster can pull, as docs/kubernetes.md says", PodsImageEnv)
 	}
@@ -73,12 +74,29 @@ func openPods(ctx context.Context, opts Options) (_ nodeRuntime, err error) {
 		return nil, fmt.Errorf("runtime kubernetes: %w", err)
 	}
 	opts.Progress(fmt.Sprintf("the nodes are pods of namespace %s in %s", p.space.Name(), api))
+	err = p.guard(ctx)
 	for _, name := range nodeNames(opts.Config.Nodes) {
-		if p.address[name], err = p.space.Service(ctx, name); err != nil {
-			return nil, errors.Join(fmt.Errorf("runtime kubernetes: %w", err), p.close())
+		if err == nil {
+			p.address[name], err = p.space.Service(ctx, name)
 		}
 	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("runtime kubernetes: %w", err), p.close())
+	}
 	return p, nil
+}
+
+// guard has the namespace removed if this machine is gone.
+func (p *pods) guard(ctx context.Context) error {
+	host, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("name this machine: %w", err)
+	}
+	renewed, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	p.release = cancel
+	return p.space.Guard(renewed, p.self, host+", run "+p.opts.Run, func(err error) {
+		p.opts.Progress(fmt.Sprintf("the namespace of the nodes is gone, and rmq-mcp did not remove it: %v", err))
+	})
 }
 
 // network has the nodes at the addresses of their services, and all other hosts as before.
@@ -119,6 +137,7 @@ func (p *pods) setImage(id string) {
 
 // close removes the namespace with all that is in it.
 func (p *pods) close() error {
+	p.release()
 	if _, err := p.space.Remove(context.Background()); err != nil { // it is bounded by itself
 		return err
 	}

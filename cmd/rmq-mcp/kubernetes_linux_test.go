@@ -14,6 +14,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/campaigns/doctor"
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/kube"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/testing/kubetest"
 )
@@ -42,6 +43,7 @@ func TestKubernetes(t *testing.T) {
 		{"faults", (*quay).faults},
 		{"keeper killed", (*quay).keeperKilled},
 		{"keeper and guard killed", (*quay).bothKilled},
+		{"watchdog", (*quay).watchdog},
 		{"bad input", (*quay).badInput},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -106,8 +108,8 @@ func (q *quay) up(a *agent) (run string) {
 	if info["runtime"] != "kubernetes" || info["isolation"] != "pods" || info["image"] != "rmq-mcp:1" {
 		q.t.Errorf("what runs is described as %v", info)
 	}
-	if pods := q.Names("pods"); len(pods) != 3 {
-		q.t.Fatalf("pods %v, expected three", pods)
+	if pods := q.Names("pods"); len(pods) != 4 {
+		q.t.Fatalf("pods %v, expected three and the watchdog", pods)
 	}
 	a.call("run_client", map[string]any{"sdk_lang": "go", "scenario": "mqtt/qos-roundtrip", "duration_s": 120, "wait_s": 0})
 	a.untilTrafficFlows()
@@ -119,6 +121,10 @@ func (q *quay) scenario(t *testing.T) {
 	out, err := q.command("run", "mqtt/broker-kill-9", "--runtime", "kubernetes").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "PASS-smoke") || !strings.Contains(string(out), "the nodes are pods of namespace rmq-") {
 		t.Errorf("run: %v\n%s", err, out)
+	}
+	// A cluster may have thousands of pods: a run asks for its own by their names.
+	if lists := q.Calls("list pods") + q.Calls("list namespaces"); lists > 0 {
+		t.Errorf("it listed objects %d times", lists)
 	}
 }
 
@@ -178,6 +184,32 @@ func (q *quay) bothKilled(t *testing.T) {
 	}
 	q.env = append(q.env, "KUBECONFIG="+kubetest.New(t).Kubeconfig)
 	if out, err := q.command("heal").CombinedOutput(); err != nil || !strings.Contains(string(out), run) {
+		t.Errorf("heal: %v\n%s", err, out)
+	}
+}
+
+// watchdog leaves it to the watchdog. Another namespace stays.
+func (q *quay) watchdog(t *testing.T) {
+	api, err := kube.Open(t.Context(), kube.Target{Files: []string{q.Kubeconfig}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := api.Make(t.Context(), "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.up(q.serve())
+	q.kill(append(q.processes("guard"), q.processes("serve", "keeper")...))
+	if err := await(goneBound, func() string { return strings.Join(q.Names("pods"), " ") }); err != nil {
+		t.Errorf("%v after nothing renewed the lease: %v", goneBound, err)
+	}
+	if names := q.Names("namespaces"); len(names) != 1 || names[0] != other.Name() {
+		t.Errorf("there are the namespaces %v", names)
+	}
+	if _, err := other.Remove(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if out, err := q.command("heal").CombinedOutput(); err != nil {
 		t.Errorf("heal: %v\n%s", err, out)
 	}
 }

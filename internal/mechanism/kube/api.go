@@ -137,6 +137,11 @@ var (
 	secrets    = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 	claims     = schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
 	pods       = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	accounts   = schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
+	jobs       = schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
+	leases     = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+	roles      = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"}
+	bindings   = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"}
 )
 
 // failed says what could not be done. A missing right comes with the page that lists them.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,9 +89,18 @@ func (l *text) String() string {
 }
 
 // A pod runs, is looked at and signalled, ends, and is made again with its files. Its log is
-// whole although the server breaks the stream, and its end is seen although it breaks the watch.
+// whole and its end is seen although the server is away for a time in which lines are written.
 func TestPod(t *testing.T) {
 	s, api := open(t)
+	var away atomic.Bool
+	var refused atomic.Int64
+	s.Refuse = func(string, string, string) error {
+		if !away.Load() {
+			return nil
+		}
+		refused.Add(1)
+		return apierrors.NewServiceUnavailable("the server is starting")
+	}
 	n := made(t, api)
 	one := spec(t, "cat conf; echo; echo one; while ! test -e data/more; do sleep 0.02; done; echo two; exec sleep 600")
 	pod, err := n.Pod(t.Context(), one)
@@ -106,10 +116,13 @@ func TestPod(t *testing.T) {
 	until(t, "the log has one", func() bool { return strings.Contains(log.String(), "one") })
 	ended := make(chan kube.State, 1)
 	go func() { s, _ := pod.Wait(t.Context()); ended <- s }()
+	away.Store(true)
 	s.Break()
 	if err := os.WriteFile(filepath.Join(one.Data, "more"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	until(t, "some calls are refused", func() bool { return refused.Load() > 5 })
+	away.Store(false)
 	until(t, "the log has two", func() bool { return strings.Contains(log.String(), "two") })
 	var seen cluster.Inside
 	out, err := pod.Exec(t.Context(), kube.Self, "inside", "look")

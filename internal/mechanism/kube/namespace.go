@@ -44,11 +44,17 @@ type Namespace struct {
 func (a *API) Make(ctx context.Context, run string) (*Namespace, error) {
 	n := a.Of(run)
 	_, err := n.create(ctx, namespaces, &corev1.Namespace{ObjectMeta: n.meta(n.Name(), "")})
+	if err == nil { // the default one comes some time later, and pods are refused until then
+		_, err = n.create(ctx, accounts, &corev1.ServiceAccount{ObjectMeta: n.meta(account, "")})
+	}
 	return n, err
 }
 
 // The namespace of a run may exist or not.
 func (a *API) Of(run string) *Namespace { return &Namespace{api: a, run: run} }
+
+// account is the service account of the nodes' pods. It has no rights.
+const account = "nodes"
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
@@ -154,8 +160,7 @@ func (n *Namespace) patch(ctx context.Context, kind schema.GroupVersionResource,
 	return failed(err, "change %s %s", strings.TrimSuffix(kind.Resource, "s"), name)
 }
 
-// Remove ends the pods at once, removes the namespace with its contents, and waits until it is
-// gone. It reports whether there was one. A namespace without the run's label is left.
+// Remove removes the namespace, ends its pods at once, and waits until all is gone. It reports whether there was one. A namespace without the run's label is left.
 func (n *Namespace) Remove(ctx context.Context) (was bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, removeBound)
 	defer cancel()
@@ -169,9 +174,9 @@ func (n *Namespace) Remove(ctx context.Context) (was bool, err error) {
 		return false, fmt.Errorf("namespace %s is left, because rmq-mcp did not make it: it has no label %s=%s", n.Name(), LabelRun, n.Name())
 	}
 	now := int64(0)
-	err = n.of(pods).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})
-	if err == nil {
-		err = n.of(namespaces).Delete(ctx, n.Name(), metav1.DeleteOptions{})
+	err = n.of(namespaces).Delete(ctx, n.Name(), metav1.DeleteOptions{})
+	if err == nil { // the watchdog ends with the others
+		err = n.of(pods).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})
 	}
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return true, failed(err, "remove namespace %s", n.Name())

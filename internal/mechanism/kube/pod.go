@@ -62,6 +62,7 @@ func (n *Namespace) Pod(ctx context.Context, s Spec) (*Pod, error) {
 	made, err := n.create(ctx, pods, &corev1.Pod{ObjectMeta: n.meta(s.Name, s.Node), Spec: corev1.PodSpec{
 		RestartPolicy:                 corev1.RestartPolicyNever,
 		ShareProcessNamespace:         &yes, // the kernel drops a SIGKILL that the first process of a namespace gets from within
+		ServiceAccountName:            account,
 		AutomountServiceAccountToken:  &none,
 		EnableServiceLinks:            &none,
 		TerminationGracePeriodSeconds: &grace,

@@ -73,12 +73,12 @@ func (s *Server) begin(k key, made *unstructured.Unstructured) {
 	}
 	p := &process{ended: make(chan struct{})}
 	argv := broker.Command
-	if argv[0] == kube.Self {
+	if argv[0] == kube.Self || argv[0] == kube.SelfPath {
 		argv = append(slices.Clone(s.Self), argv[1:]...)
 	}
 	p.cmd = exec.Command(argv[0], argv[1:]...)
 	p.cmd.Dir = broker.WorkingDir
-	p.cmd.Env = append(os.Environ(), "POD_IP="+s.addressOf(k.space, pod.Labels))
+	p.cmd.Env = append(os.Environ(), "POD_IP="+s.addressOf(k.space, pod.Labels), "KUBECONFIG="+s.Kubeconfig)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	read, write, err := os.Pipe()
 	if err == nil {
@@ -115,6 +115,17 @@ func (s *Server) begin(k key, made *unstructured.Unstructured) {
 	}()
 }
 
+// work makes the pod of a job. The caller holds the lock.
+func (s *Server) work(k key, job *unstructured.Unstructured) {
+	template, _, err := unstructured.NestedMap(job.Object, "spec", "template")
+	if err != nil {
+		s.t.Errorf("job %s: %v", k.name, err)
+	}
+	pod := &unstructured.Unstructured{Object: template}
+	pod.SetName(k.name + "-1")
+	s.make(key{"pods", k.space, pod.GetName()}, pod)
+}
+
 // report sets the status of a pod's container.
 func (s *Server) report(made *unstructured.Unstructured, c corev1.ContainerStatus) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{c}})
@@ -130,6 +141,9 @@ func (s *Server) lay(space string, pod corev1.Pod) error {
 		if c := v.PersistentVolumeClaim; c != nil && s.objects[key{"persistentvolumeclaims", space, c.ClaimName}] == nil {
 			return fmt.Errorf("persistentvolumeclaim %q not found", c.ClaimName)
 		}
+	}
+	if len(pod.Spec.Volumes) == 0 {
+		return nil
 	}
 	name := pod.Labels[kube.LabelNode]
 	secret := s.objects[key{"secrets", space, name}]

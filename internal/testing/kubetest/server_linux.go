@@ -108,8 +108,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		answer(w, map[string]any{"gitVersion": "v1.35.4"})
 		return
 	}
-	path, ok := strings.CutPrefix(r.URL.Path, "/api/v1/namespaces")
-	if !ok {
+	group, path, ok := strings.Cut(r.URL.Path, "/namespaces")
+	if !ok || !strings.HasPrefix(group, "/api") {
 		refuse(w, apierrors.NewNotFound(schema.GroupResource{}, r.URL.Path))
 		return
 	}
@@ -180,6 +180,10 @@ func (s *Server) do(r *http.Request, verb string, k key) (map[string]any, error)
 		if _, ok := s.objects[key{"namespaces", "", k.space}]; !ok && k.kind != "namespaces" {
 			return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, k.space)
 		}
+		account, _, _ := unstructured.NestedString(made.Object, "spec", "serviceAccountName")
+		if _, ok := s.objects[key{"serviceaccounts", k.space, account}]; !ok && k.kind == "pods" {
+			return nil, apierrors.NewForbidden(group, k.name, fmt.Errorf("error looking up service account %s/%s", k.space, account))
+		}
 		return s.make(k, made), nil
 	}
 	if verb == "deletecollection" {
@@ -224,6 +228,8 @@ func (s *Server) make(k key, made *unstructured.Unstructured) map[string]any {
 		unstructured.SetNestedField(made.Object, fmt.Sprintf("127.18.%d.%d", os.Getpid()%250+1, s.version%250+1), "spec", "clusterIP")
 	case "pods":
 		s.begin(k, made)
+	case "jobs":
+		s.work(k, made)
 	}
 	s.publish("ADDED", k, made)
 	return made.DeepCopy().Object
