@@ -153,6 +153,8 @@ func (r *Recipe) ofThisMachine(given string) (named, next string, err error) {
 		return fmt.Sprintf("processes %v", c.PIDs), "if you want that, name them in the operator's envelope (allowed_pids) and have run_scenario act on them", nil
 	case len(c.Containers) > 0:
 		return fmt.Sprintf("containers %q", c.Containers), "if you want that, name them in the operator's envelope (allowed_containers) and have run_scenario act on them", nil
+	case len(c.Pods) > 0:
+		return fmt.Sprintf("pods %q", c.Pods), "if you want that, name them in the operator's envelope (allowed_pods) and have run_scenario act on them", nil
 	case len(c.Endpoints) > 0:
 		return fmt.Sprintf("endpoints %q", c.Endpoints), byHand + " --endpoint HOST:PORT`", nil
 	case c.Beyond():

@@ -117,6 +117,7 @@ func TestRecipeOfAStranger(t *testing.T) {
 	}{
 		{"endpoint", func() cluster.Config { return external }, library.Text, "", "evil.example:1883"},
 		{"container", func() cluster.Config { c := external; c.Containers = []string{"postgres"}; return c }, library.Text, "", "postgres"},
+		{"pod", func() cluster.Config { c := external; c.Pods = []string{"prod/broker-0"}; return c }, library.Text, "", "prod/broker-0"},
 		{"process", func() cluster.Config { c := external; c.PIDs = []int{4711}; return c }, library.Text, "", "4711"},
 		{"image", func() cluster.Config { return cluster.Config{Flavor: "mosquitto", Runtime: "docker", Image: "evil/x"} }, library.Text, "", "evil/x"},
 		{"pods", func() cluster.Config { return cluster.Config{Flavor: "reference", Runtime: "kubernetes"} }, library.Text, "", "the runtime kubernetes"},

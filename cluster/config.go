@@ -21,6 +21,7 @@ type Config struct {
 	Containers    []string       `json:"containers,omitempty"`     // external: the container of each, on this machine's docker engine
 	Vanishing     string         `json:"-"`                        // external: one of the containers that is removed when it ends; see [Vanishing]
 	PIDs          []int          `json:"pids,omitempty"`           // external: the process of each, on this machine
+	Pods          []string       `json:"pods,omitempty"`           // external: the pod of each, namespace/name, in the cluster of kubectl
 	QueueLimit    int            `json:"queue_limit,omitempty"`    // external: messages of QoS 1 and 2 that a broker keeps for a session; 0: not known
 	Username      string         `json:"username,omitempty"`       // external
 	Password      secret.Text    `json:"password,omitzero"`        // external; never recorded

@@ -145,7 +145,7 @@ func (external) plan(opts Options) (*plan, error) {
 // lacksOf leaves out what can be had of those that are named.
 func lacksOf(c Config) map[string]string {
 	lacks := history.LacksOfExternal()
-	if len(c.PIDs)+len(c.Containers) > 0 {
+	if kind, _ := c.Theirs(); kind != "" {
 		delete(lacks, history.LacksProcesses)
 	}
 	if c.Protocol == contract.MQ9 {

@@ -108,8 +108,11 @@ func (c Config) Foreign() bool {
 }
 
 // Untouchable reports whether nothing may be done to the nodes: somebody else runs
-// them, and neither their processes nor their containers are named.
-func (c Config) Untouchable() bool { return c.Foreign() && len(c.PIDs)+len(c.Containers) == 0 }
+// them, and their processes, containers or pods are not named.
+func (c Config) Untouchable() bool {
+	kind, _ := c.Theirs()
+	return c.Foreign() && kind == ""
+}
 
 // Armable are those of arms that can be armed: nothing but the tap before nodes of
 // somebody else.

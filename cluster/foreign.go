@@ -4,45 +4,58 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
 )
 
+// Theirs is how external nodes are named for faults to act on them, one for each endpoint, in
+// their order. The kind is "" if they are not.
+func (c Config) Theirs() (kind string, names []string) {
+	for _, pid := range c.PIDs {
+		kind, names = history.AsProcess, append(names, strconv.Itoa(pid))
+	}
+	if len(c.Containers) > 0 {
+		kind, names = history.AsContainer, c.Containers
+	}
+	if len(c.Pods) > 0 {
+		kind, names = history.AsPod, c.Pods
+	}
+	return kind, names
+}
+
 // checkForeign checks how external brokers are named, beside
 // their endpoints and in their order.
 func checkForeign(c Config) error {
+	kind, names := c.Theirs()
 	switch {
 	case c.Protocol != "" && !c.Foreign():
 		return fmt.Errorf("protocol is of external brokers; nodes of %s listen for all that it speaks; leave protocol out", c.Flavor)
-	case len(c.Containers) == 0 && len(c.PIDs) == 0:
+	case kind == "":
 		return nil
 	case !c.Foreign():
-		return fmt.Errorf("containers and pids are of external brokers; %s starts its own; set flavor external, or leave them out", c.Flavor)
-	case len(c.Containers) > 0 && len(c.PIDs) > 0:
-		return errors.New("external: name containers or pids, not both")
-	case len(c.Containers) > 0 && len(c.Containers) != len(c.Endpoints):
-		return fmt.Errorf("external: %d containers for %d endpoints; name one for each, in their order", len(c.Containers), len(c.Endpoints))
-	case len(c.PIDs) > 0 && len(c.PIDs) != len(c.Endpoints):
-		return fmt.Errorf("external: %d pids for %d endpoints; name one for each, in their order", len(c.PIDs), len(c.Endpoints))
+		return fmt.Errorf("containers, pids and pods are of external brokers; %s starts its own; set flavor external, or leave them out", c.Flavor)
+	case len(names) != len(c.Containers)+len(c.PIDs)+len(c.Pods):
+		return errors.New("external: name containers, pids or pods, not two of them")
+	case len(names) != len(c.Endpoints):
+		return fmt.Errorf("external: %d %ss for %d endpoints; name one for each, in their order", len(names), kind, len(c.Endpoints))
 	}
-	for i, name := range c.Containers {
-		for _, other := range c.Containers[:i] {
-			if name == other {
-				return fmt.Errorf("external: container %s is named twice", name)
-			}
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return fmt.Errorf("external: %s %s is named twice", kind, name)
 		}
 		if name == "" {
-			return errors.New("external: a container without a name")
+			return fmt.Errorf("external: a %s without a name", kind)
+		}
+		if _, _, ok := strings.Cut(name, "/"); kind == history.AsPod && !ok {
+			return fmt.Errorf("external: pod %q is not namespace/name", name)
 		}
 	}
-	for i, pid := range c.PIDs {
-		for _, other := range c.PIDs[:i] {
-			if pid == other {
-				return fmt.Errorf("external: pid %d is named twice", pid)
-			}
-		}
+	for _, pid := range c.PIDs {
 		if pid < 2 {
 			return fmt.Errorf("external: %d is no broker's pid", pid)
 		}
@@ -90,6 +103,10 @@ func adopt(p *plan, c Config) error {
 			if err := n.adoptContainer(c.Containers[i]); err != nil {
 				return fmt.Errorf("%s: %w", n.name, err)
 			}
+		case len(c.Pods) > 0:
+			if err := n.adoptPod(c.Pods[i]); err != nil {
+				return fmt.Errorf("%s: %w", n.name, err)
+			}
 		}
 	}
 	return nil
@@ -132,12 +149,17 @@ func (n *Node) adoptContainer(name string) error {
 // with us. It is nil for a node of ours.
 func (n *Node) Foreign() map[string]any { return n.theirs }
 
-// Can is nil if the node can be brought into the state and back again.
+// Can is nil if the node can be brought into the state and back again. Beside states it takes
+// [history.EndRestarted].
 func (n *Node) Can(want string) error {
-	if n.immortal != "" && (want == history.EndKilled || want == history.EndStopped) {
+	if p, ok := n.process().(*managed); ok {
+		return p.can(want)
+	}
+	ends := want == history.EndKilled || want == history.EndStopped || want == history.EndRestarted
+	if n.immortal != "" && ends {
 		return fmt.Errorf("%w: %s", ErrUnsupported, n.immortal)
 	}
-	if _, ok := n.process().(*process); ok && n.foreign && (want == history.EndKilled || want == history.EndStopped) {
+	if _, ok := n.process().(*process); ok && n.foreign && ends {
 		return fmt.Errorf("%w: %s of %s was not started by rmq-mcp, which cannot start it again; use pause, or run it in a container and name the container", ErrUnsupported, n.process(), n.name)
 	}
 	return nil

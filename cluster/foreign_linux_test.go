@@ -79,7 +79,7 @@ func TestForeignProcessOfAnother(t *testing.T) {
 func TestForeignRefused(t *testing.T) {
 	one := []string{"127.0.0.1:1883"}
 	for want, config := range map[string]Config{
-		"not both":                     {Flavor: "external", Endpoints: one, PIDs: []int{2}, Containers: []string{"a"}},
+		"not two of them":              {Flavor: "external", Endpoints: one, PIDs: []int{2}, Containers: []string{"a"}},
 		"2 containers for 1 endpoints": {Flavor: "external", Endpoints: one, Containers: []string{"a", "b"}},
 		"2 pids for 1 endpoints":       {Flavor: "external", Endpoints: one, PIDs: []int{2, 3}},
 		"no broker's pid":              {Flavor: "external", Endpoints: one, PIDs: []int{1}},

@@ -26,7 +26,11 @@ func (n *Node) Set(ctx context.Context, want string) error {
 	if n.process() == nil {
 		return fmt.Errorf("set %s %s: it was not started by us: %w", n.name, want, ErrUnsupported)
 	}
-	if err := n.Can(want); err != nil {
+	need := want
+	if want == history.EndStopped { // whether it stays down is for the caller to know
+		need = history.EndRestarted
+	}
+	if err := n.Can(need); err != nil {
 		return fmt.Errorf("set %s %s: %w", n.name, want, err)
 	}
 	n.setting.Lock()

@@ -4,14 +4,14 @@ import "github.com/robustmq/rmq-mcp/experiment/keeper"
 
 // Alone reports whether a start has faults that other runs at the same brokers would feel,
 // and hold against them. Only external brokers have other runs. One by hand
-// may have such faults at any time if it was given their processes or containers.
+// may have such faults at any time if it was given their processes, containers or pods.
 func Alone(start keeper.Start) (bool, error) {
 	c := start.Cluster
 	if len(c.Endpoints) == 0 {
 		return false, nil
 	}
 	if start.Scenario == "" {
-		return len(c.PIDs)+len(c.Containers) > 0, nil
+		return !c.Untouchable(), nil
 	}
 	s, err := checked(start)
 	if err != nil {

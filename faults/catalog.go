@@ -73,6 +73,8 @@ type Kind struct {
 	Leaves bool
 	// Ends says that the process of a node ends by it, or may, and is started again.
 	Ends bool
+	// Again marks a fault that starts a node again at once.
+	Again bool
 	// ByPID says that it finds the process of a node by its number. A container has none.
 	ByPID bool
 	// Ours says that it needs the data of a node, or starts it otherwise than it was.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 func TestParse(t *testing.T) {
@@ -100,23 +102,24 @@ func TestCatalog(t *testing.T) {
 // A broker of somebody else has no fault that needs more than its process, or than its
 // container. docs/faults.md has the same table.
 func TestWithheld(t *testing.T) {
-	had := map[bool][]string{
-		false: {"pause", "cpu", "malformed", "publish_flood"},
-		true:  {"kill", "stop", "restart", "pause", "kill_all", "malformed", "publish_flood", "rolling_restart"},
+	had := map[string][]string{
+		history.AsProcess:   {"pause", "cpu", "malformed", "publish_flood"},
+		history.AsContainer: {"kill", "stop", "restart", "pause", "kill_all", "malformed", "publish_flood", "rolling_restart"},
+		history.AsPod:       {"restart", "malformed", "publish_flood", "rolling_restart"},
 	}
-	for _, container := range []bool{false, true} {
+	for as := range had {
 		var got []string
 		for _, k := range Catalog() {
-			if _, missing := k.Available(t.Context()); k.OnNode() && (missing != "" && slices.Contains(had[container], k.Type) || k.Withheld(nil, container) == "") {
+			if _, missing := k.Available(t.Context()); k.OnNode() && (missing != "" && slices.Contains(had[as], k.Type) || k.Withheld(nil, as) == "") {
 				got = append(got, k.Type)
 			}
 		}
-		if !slices.Equal(got, had[container]) {
-			t.Errorf("a container %v: %q, want %q", container, got, had[container])
+		if !slices.Equal(got, had[as]) {
+			t.Errorf("a %s: %q, want %q", as, got, had[as])
 		}
-		for trigger, want := range map[string]bool{triggerMetric: container, triggerLog: false, triggerRole: false, triggerFile: false} {
-			if why := crashAt().Withheld(map[string]any{"trigger": trigger}, container); (why == "") != want {
-				t.Errorf("crash_at a %s, a container %v: %q", trigger, container, why)
+		for trigger, want := range map[string]bool{triggerMetric: as == history.AsContainer, triggerLog: false, triggerRole: false, triggerFile: false} {
+			if why := crashAt().Withheld(map[string]any{"trigger": trigger}, as); (why == "") != want {
+				t.Errorf("crash_at a %s, a %s: %q", trigger, as, why)
 			}
 		}
 	}

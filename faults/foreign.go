@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
 )
 
@@ -29,9 +30,10 @@ func (f leaving) Plan(ctx context.Context, t Target) (*Injection, error) {
 	return f.Fault.Plan(ctx, t)
 }
 
-// Withheld says why somebody else's node, named by its process or by its container, cannot
+// Withheld says why somebody else's node, named as a process, a container or a pod, cannot
 // have a fault of the kind; "" where it can.
-func (k Kind) Withheld(params map[string]any, container bool) string {
+func (k Kind) Withheld(params map[string]any, as string) string {
+	pod, process := as == history.AsPod, as == history.AsProcess
 	switch {
 	case !k.OnNode():
 		return ""
@@ -43,9 +45,11 @@ func (k Kind) Withheld(params map[string]any, container bool) string {
 		return "the data and the settings of external nodes are not ours"
 	case k.Ends && k.ByPID:
 		return "an external node gets no limit at which its process may end"
-	case k.Ends && !container:
+	case pod && !k.Again && !k.Leaves:
+		return "the controller of a pod starts it again at once; use restart or rolling_restart"
+	case k.Ends && process:
 		return "the process of an external broker cannot be started again; name its container to have the faults"
-	case k.ByPID && container:
+	case k.ByPID && !process:
 		return "a container has no process of this host; name its pid to have the faults"
 	}
 	if at, ok := params["trigger"]; k.Type == "crash_at" && (!ok || at != triggerMetric) {
@@ -68,7 +72,7 @@ func foreign(fault string, nodes []Node) []Entry {
 }
 
 // undoForeign thaws a process, and starts or unpauses a container, that the
-// operator allowed and a fault was in place on.
+// operator allowed and a fault was in place on. A pod is its controller's to start.
 func undoForeign(ctx context.Context, layer string, entries []Entry) (string, error) {
 	args, err := argsOf[map[string]any](entries[0]) // all are the same: one node
 	if err != nil {
@@ -77,6 +81,9 @@ func undoForeign(ctx context.Context, layer string, entries []Entry) (string, er
 	if id, ok := args["container"].(string); ok {
 		host, _ := args["engine"].(string)
 		return wake(ctx, layer, host, id)
+	}
+	if name, ok := args["pod"].(string); ok {
+		return layer + ": the controller of pod " + name + " starts it", nil
 	}
 	pid, _ := args["pid"].(float64)
 	start, _ := args["start"].(float64)

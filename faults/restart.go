@@ -29,7 +29,7 @@ func relaunched(target Target, mechanism string, entry Entry) (*Injection, error
 	away := newOutages(target.Nodes)
 	in := &Injection{Mechanism: mechanism, Brief: true, Watch: away.watch}
 	for _, m := range nodes {
-		if err := can(m, history.EndKilled); err != nil {
+		if err := can(m, entry.end()); err != nil {
 			return nil, err
 		}
 		entry.Layer = processLayerOf(m)
@@ -40,10 +40,19 @@ func relaunched(target Target, mechanism string, entry Entry) (*Injection, error
 	return in, nil
 }
 
+// end is what a node must bear for an entry that ends it.
+func (e Entry) end() string {
+	if args, err := argsOf[launchArgs](e); err == nil && args.Signal == sigTerm {
+		return history.EndRestarted
+	}
+	return history.EndKilled
+}
+
 func restart() Kind {
 	return Kind{
 		Type:    "restart",
 		Ends:    true,
+		Again:   true,
 		Draw:    Draw{Params: func(d Dice, _ Setting, p map[string]any) { p["signal"] = oneOf(d, "SIGTERM", "SIGKILL") }},
 		Summary: "the process is ended and started again at once, on its data; over as soon as it serves",
 		Params:  []Param{signalParam(sigTerm)},

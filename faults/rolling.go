@@ -23,6 +23,7 @@ func rollingRestart() Kind {
 	return Kind{
 		Type:    "rolling_restart",
 		Ends:    true,
+		Again:   true,
 		Draw:    Draw{Several: true, Roles: allNodes, Params: func(d Dice, _ Setting, p map[string]any) { p["signal"] = oneOf(d, "SIGTERM", "SIGKILL") }},
 		Summary: "every node is restarted, one after the other, each once the one before it serves; over when the last one does",
 		Params:  []Param{signalParam(sigTerm)},

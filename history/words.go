@@ -67,6 +67,8 @@ const (
 const (
 	EndKilled  = "killed"
 	EndStopped = "stopped"
+	// EndRestarted is an end by SIGTERM with a start at once.
+	EndRestarted = "restarted"
 )
 
 // Packets are texts of a [KindPacket]: a control packet's type (MQTT 5.0, 2.1.2),
@@ -153,4 +155,11 @@ const (
 	GroupVisiting    = "visiting"    // come and go
 	GroupWill        = "will"        // leave a will
 	GroupProbe       = "probe"       // of the harness, for one node each
+)
+
+// Kinds of things that the nodes of external brokers are named as.
+const (
+	AsProcess   = "pid"
+	AsContainer = "container"
+	AsPod       = "pod"
 )

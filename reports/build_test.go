@@ -41,7 +41,7 @@ func TestReproduce(t *testing.T) {
 			[]string{`--set, whose value is not one word: list=["x"]`, "--set, whose value is not one word: names=a b"}},
 		{`{"cluster": {"binary": "/home/me/broker-server", "ca": "/home/me/ca.pem", "username": "me", "pids": [7]}, "off_nodes": true}`, " --nodes 3 --sdk go/rmq-mcp@1 --protocol mqtt3", []string{
 			"the broker's binary, which had the sha256 45e8", "the certificate that the clients trusted (--ca)", "the login of the clients (--username, and its password in RMQ_PASSWORD)",
-			"the processes or containers of the brokers, for the faults on them (--pid, --container)", "to leave out faults on nodes, as the run did",
+			"the processes, containers or pods of the brokers, for the faults on them (--pid, --container, --pod)", "to leave out faults on nodes, as the run did",
 		}},
 		{`{"cluster": {"image": "robustmq:mine"}}`, " --image robustmq:mine --nodes 3 --sdk go/rmq-mcp@1 --protocol mqtt3", nil},
 	} {

@@ -28,6 +28,7 @@ type asked struct {
 		Username      string                     `json:"username"`
 		Containers    []string                   `json:"containers"`
 		PIDs          []int                      `json:"pids"`
+		Pods          []string                   `json:"pods"`
 		Settings      map[string]json.RawMessage `json:"settings"`
 		Arm           []string                   `json:"arm"`
 		Plant         string                     `json:"plant"`
@@ -121,8 +122,8 @@ func reproduce(run *history.Run, start asked) (again Repetition) {
 	if c.Username != "" {
 		again.without("the login of the clients (--username, and its password in RMQ_PASSWORD)")
 	}
-	if len(c.Containers)+len(c.PIDs) > 0 {
-		again.without("the processes or containers of the brokers, for the faults on them (--pid, --container)")
+	if len(c.Containers)+len(c.PIDs)+len(c.Pods) > 0 {
+		again.without("the processes, containers or pods of the brokers, for the faults on them (--pid, --container, --pod)")
 	}
 	if start.OffNodes && len(endpoints) == 0 { // of somebody else's brokers they are left out anyway
 		again.without("to leave out faults on nodes, as the run did")

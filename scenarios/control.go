@@ -85,11 +85,12 @@ func (step Step) withheld(c cluster.Config) string {
 	case !ok || !k.OnNode():
 		return ""
 	case c.Untouchable():
-		return "nothing may be done to external nodes; name their pids or containers to have the faults"
+		return "nothing may be done to external nodes; name their pids, containers or pods to have the faults"
 	case k.Ends && c.Vanishing != "":
 		return fmt.Sprintf("container %s is removed when it ends (--rm), and it could not be started again; run it without --rm to have the faults", c.Vanishing)
 	}
-	return k.Withheld(step.Params, len(c.Containers) > 0)
+	kind, _ := c.Theirs()
+	return k.Withheld(step.Params, kind)
 }
 
 // kind is that of a step's fault.

@@ -89,7 +89,7 @@ func commandOf(names []string, o campaigns.Order) string {
 		{"transport", strings.Join(o.Transports, ",")}, {"arm", strings.Join(o.Config.Arm, ",")}, {"broker-version", o.Config.Version},
 		{"profile", o.Config.Profile}, {"runtime", o.Config.Runtime}, {"tier", o.Tier},
 		{"broker-sha256", o.Config.VersionSHA256}, {"image", o.Config.Image}, {"disk-model", o.Config.DiskModel}, {"plant", o.Config.Plant},
-		{"pid", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(o.Config.PIDs)), ","), "[]")}, {"container", strings.Join(o.Config.Containers, ",")},
+		{"pid", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(o.Config.PIDs)), ","), "[]")}, {"container", strings.Join(o.Config.Containers, ",")}, {"pod", strings.Join(o.Config.Pods, ",")},
 	} {
 		if flag.value != "" {
 			command += " --" + flag.name + " " + plain.ShellWord(flag.value)

@@ -65,11 +65,9 @@ func brokersOf(c cluster.Config) (names []string) {
 		}
 		names = append(names, e)
 	}
-	for _, pid := range c.PIDs {
-		names = append(names, fmt.Sprintf("with pid %d", pid))
-	}
-	for _, name := range c.Containers {
-		names = append(names, "in container "+name)
+	kind, theirs := c.Theirs()
+	for _, name := range theirs {
+		names = append(names, "of "+kind+" "+name)
 	}
 	slices.Sort(names) // two runs take them in one order
 	return slices.Compact(names)

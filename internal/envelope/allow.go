@@ -50,7 +50,7 @@ func (e Envelope) Cluster(c cluster.Config) error {
 	if c.Image != "" && !cluster.VendorsImage(c) && !e.allowsImage(c.Image) {
 		return e.missing("image "+c.Image, "allowed_images", c.Image)
 	}
-	if err := e.External(c.Containers, c.PIDs); err != nil {
+	if err := e.External(c.Containers, c.PIDs, c.Pods); err != nil {
 		return err
 	}
 	if c.Binary != "" && !c.Imaged() {
@@ -81,8 +81,13 @@ func (e Envelope) Binary(path string) error {
 	return nil
 }
 
-// External checks processes and containers of somebody else.
-func (e Envelope) External(containers []string, pids []int) error {
+// External checks processes, containers and pods of somebody else.
+func (e Envelope) External(containers []string, pids []int, pods []string) error {
+	for _, name := range pods {
+		if !slices.Contains(e.AllowedPods, name) {
+			return e.missing("pod "+name, "allowed_pods", name)
+		}
+	}
 	for _, name := range containers {
 		if !slices.Contains(e.AllowedContainers, name) {
 			return e.missing("container "+name, "allowed_containers", name)

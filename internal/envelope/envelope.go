@@ -37,7 +37,8 @@ type Envelope struct {
 	AllowedEndpoints    []string `yaml:"allowed_endpoints" json:"allowed_endpoints"`
 	AllowedContainers   []string `yaml:"allowed_containers" json:"allowed_containers"`
 	AllowedPIDs         []int    `yaml:"allowed_pids" json:"allowed_pids"`
-	Push                []string `yaml:"push" json:"push"` // directories, git remotes, github:owner/repo
+	AllowedPods         []string `yaml:"allowed_pods" json:"allowed_pods"` // namespace/name
+	Push                []string `yaml:"push" json:"push"`                 // directories, git remotes, github:owner/repo
 
 	File  string         `yaml:"-" json:"file,omitempty"`  // that it was read from
 	Lines map[string]int `yaml:"-" json:"lines,omitempty"` // of the keys in it

@@ -70,12 +70,13 @@ push: ["/var/reports"]
 		"push below":      {destination("/var/reports/x"), ""},
 		"push way out":    {destination("/var/reports/../x"), "push"},
 		"push out, blank": {destination("/var/reports/.. "), "push"},
-		"container":       {e.External([]string{"prod"}, nil), "allowed_containers"},
-		"process":         {e.External(nil, []int{7}), "add 7 to `allowed_pids`"},
+		"container":       {e.External([]string{"prod"}, nil, nil), "allowed_containers"},
+		"pod":             {e.External(nil, nil, []string{"prod/broker-0"}), "add \"prod/broker-0\" to `allowed_pods`"},
+		"process":         {e.External(nil, []int{7}, nil), "add 7 to `allowed_pids`"},
 		"default's line":  {e.Cluster(cluster.Config{Flavor: "kafka"}), "the default, as " + e.File + " does not set it"},
 		"without a file":  {Default("/state").Cluster(cluster.Config{Nodes: 6}), "--envelope FILE"},
 		"default is all":  {Default("/state").Fault(Fault{Type: "anything", Targets: []string{"majority"}, Duration: time.Minute}), ""},
-		"default is ours": {Default("/state").External([]string{"prod"}, nil), "allowed_containers"},
+		"default is ours": {Default("/state").External([]string{"prod"}, nil, nil), "allowed_containers"},
 	}
 	for name, test := range tests {
 		switch {
@@ -127,7 +128,7 @@ func TestExample(t *testing.T) {
 		}
 	}
 	e.File, e.Lines = "", nil
-	e.AllowedImages, e.AllowedEndpoints, e.AllowedContainers, e.AllowedPIDs = nil, nil, nil, nil
+	e.AllowedImages, e.AllowedEndpoints, e.AllowedContainers, e.AllowedPIDs, e.AllowedPods = nil, nil, nil, nil, nil
 	if want := Default("/state"); !reflect.DeepEqual(e, want) {
 		t.Errorf("docs/envelope.yaml is %+v, and the default %+v", e, want)
 	}

@@ -36,8 +36,9 @@ type Made struct {
 
 // A Namespace holds all that a run makes.
 type Namespace struct {
-	api *API
-	run string
+	api  *API
+	run  string
+	name string // of one that is no run's
 }
 
 // Make makes the namespace of a run.
@@ -50,6 +51,9 @@ func (a *API) Make(ctx context.Context, run string) (*Namespace, error) {
 	return n, err
 }
 
+// In is a namespace that is no run's.
+func (a *API) In(name string) *Namespace { return &Namespace{api: a, name: name} }
+
 // The namespace of a run may exist or not.
 func (a *API) Of(run string) *Namespace { return &Namespace{api: a, run: run} }
 
@@ -60,6 +64,9 @@ var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
 // Name is the namespace's own: rmq- and the run.
 func (n *Namespace) Name() string {
+	if n.name != "" {
+		return n.name
+	}
 	name := "rmq-" + strings.Trim(notInNames.ReplaceAllString(strings.ToLower(n.run), "-"), "-")
 	if len(name) > 63 { // of a DNS label; the end of a run's name tells it from others
 		name = name[:40] + "-" + strings.TrimLeft(name[len(name)-20:], "-")

@@ -46,9 +46,11 @@ type Spec struct {
 // A Pod is one that was made, running or not. A name may be another pod's later; its UID is
 // not.
 type Pod struct {
-	space *Namespace
-	name  string
-	uid   types.UID
+	space     *Namespace
+	name      string
+	uid       types.UID
+	container string        // of its broker
+	grace     time.Duration // from SIGTERM to SIGKILL
 }
 
 // Pod makes a pod that nothing starts again: its broker runs once, and its end is kept.
@@ -83,7 +85,7 @@ func (n *Namespace) Pod(ctx context.Context, s Spec) (*Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pod{space: n, name: s.Name, uid: made.GetUID()}, nil
+	return &Pod{space: n, name: s.Name, uid: made.GetUID(), container: container, grace: s.Grace}, nil
 }
 
 // place has the scheduler put the pods of a run on machines of their own, as far as it can, and
@@ -114,6 +116,7 @@ type State struct {
 	OOMKilled bool
 	Removed   bool   // the pod is gone
 	Why       string // why it does not run, of all but the broker's own doing; "" for that
+	Deleted   bool   // that is why, and nothing more is known
 	Failing   bool   // its machine tries again, as when it pulls an image
 	Hopeless  bool   // it will not run by itself
 }
@@ -132,7 +135,7 @@ func (p *Pod) stateOf(found *unstructured.Unstructured) (State, error) {
 		s.wait(c, "its init container ")
 	}
 	for _, c := range pod.Status.ContainerStatuses {
-		if c.Name == container {
+		if c.Name == p.container {
 			s.wait(c, "")
 			s.read(c)
 		}
@@ -188,7 +191,7 @@ func (s *State) disrupted(pod corev1.Pod) {
 		s.Why = strings.TrimSuffix(reason+": "+pod.Status.Message, ": ")
 	}
 	if pod.DeletionTimestamp != nil && s.Why == "" {
-		s.Why = "somebody deleted its pod"
+		s.Why, s.Deleted = "somebody deleted its pod", true
 	}
 	if pod.Status.Phase == corev1.PodFailed && !s.Ended {
 		s.Ended = true
@@ -309,6 +312,51 @@ func (p *Pod) Delete(ctx context.Context) error {
 	}
 	return failed(err, "remove pod %s", p.name)
 }
+
+// Find finds a pod that was made elsewhere. Its first container is taken for the broker's.
+func (n *Namespace) Find(ctx context.Context, name string) (*Pod, error) {
+	ctx, cancel := context.WithTimeout(ctx, callBound)
+	defer cancel()
+	found, err := n.of(pods).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, failed(err, "find pod %s of namespace %s", name, n.Name())
+	}
+	var pod corev1.Pod
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Object, &pod); err != nil {
+		return nil, fmt.Errorf("read pod %s: %w", name, err)
+	}
+	p := &Pod{space: n, name: name, uid: pod.UID, container: pod.Spec.Containers[0].Name}
+	if s := pod.Spec.TerminationGracePeriodSeconds; s != nil {
+		p.grace = time.Duration(*s) * time.Second
+	}
+	return p, nil
+}
+
+// Next waits for the pod of the same name that is made once this one is gone.
+func (p *Pod) Next(ctx context.Context) (*Pod, error) {
+	for {
+		next, err := p.space.Find(ctx, p.name)
+		if err == nil && next.uid != p.uid {
+			return next, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// End has the pod deleted in order: its broker gets SIGTERM, and SIGKILL after [Pod.Grace].
+func (p *Pod) End(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callBound)
+	defer cancel()
+	err := p.space.of(pods).Delete(ctx, p.name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.uid}})
+	return failed(err, "delete pod %s", p.name)
+}
+
+// Grace is the time between SIGTERM and SIGKILL.
+func (p *Pod) Grace() time.Duration { return p.grace }
 
 // DeletePod is [Pod.Delete] of a pod by its name.
 func (n *Namespace) DeletePod(ctx context.Context, name string) error {

@@ -135,5 +135,5 @@ func (p *Pod) executor(at *url.URL) (remotecommand.Executor, error) {
 
 // ask begins a request for a stream of the broker's container.
 func (p *Pod) ask(verb, stream string) *rest.Request {
-	return p.space.api.streams.Verb(verb).Namespace(p.space.Name()).Resource("pods").Name(p.name).SubResource(stream).Param("container", container)
+	return p.space.api.streams.Verb(verb).Namespace(p.space.Name()).Resource("pods").Name(p.name).SubResource(stream).Param("container", p.container)
 }

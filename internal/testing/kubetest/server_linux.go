@@ -35,6 +35,7 @@ type Server struct {
 	objects    map[key]*unstructured.Unstructured
 	watches    map[*watch]bool
 	pods       map[string]*process // by UID
+	kept       map[key]bool        // pods that are made again when they are gone
 	calls      map[string]int      // of the API, by verb and kind
 }
 
@@ -53,7 +54,7 @@ type event struct {
 // New starts a cluster that ends with the test. Self is the argv that runs this program.
 func New(t testing.TB, self ...string) *Server {
 	t.Helper()
-	s := &Server{t: t, Self: self, objects: map[key]*unstructured.Unstructured{}, watches: map[*watch]bool{}, pods: map[string]*process{}, calls: map[string]int{}}
+	s := &Server{t: t, Self: self, objects: map[key]*unstructured.Unstructured{}, watches: map[*watch]bool{}, pods: map[string]*process{}, kept: map[key]bool{}, calls: map[string]int{}}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.Kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
 	text := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "test",
@@ -207,12 +208,19 @@ func (s *Server) do(r *http.Request, verb string, k key) (map[string]any, error)
 		merge(found.Object, fields)
 		s.publish("MODIFIED", k, found)
 	case "delete":
-		var how struct{ Preconditions struct{ UID string } }
+		var how struct {
+			GracePeriodSeconds *int64
+			Preconditions      struct{ UID string }
+		}
 		json.NewDecoder(r.Body).Decode(&how)
 		if uid := how.Preconditions.UID; uid != "" && uid != string(found.GetUID()) {
 			return nil, apierrors.NewConflict(group, k.name, fmt.Errorf("its UID is %s", found.GetUID()))
 		}
-		s.remove(k)
+		if k.kind == "pods" && how.GracePeriodSeconds == nil {
+			go s.Evict(k.space, k.name)
+		} else {
+			s.remove(k)
+		}
 	}
 	return found.Object, nil
 }
@@ -243,11 +251,34 @@ func (s *Server) remove(k key) {
 		p.kill()
 	}
 	s.publish("DELETED", k, found)
+	if _, ok := s.objects[key{"namespaces", "", k.space}]; ok && s.kept[k] {
+		time.AfterFunc(50*time.Millisecond, func() { s.again(k, found) })
+	}
 	for other := range s.objects {
 		if k.kind == "namespaces" && other.space == k.name {
 			s.remove(other)
 		}
 	}
+}
+
+// Keep makes a pod again whenever it is gone, as the controller of a StatefulSet does.
+func (s *Server) Keep(space, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept[key{"pods", space, name}] = true
+}
+
+// again makes a pod of the same name and spec.
+func (s *Server) again(k key, gone *unstructured.Unstructured) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.objects[key{"namespaces", "", k.space}]; !ok {
+		return
+	}
+	next := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": gone.Object["spec"]}}
+	next.SetName(k.name)
+	next.SetLabels(gone.GetLabels())
+	s.make(k, next)
 }
 
 // publish tells those who watch. The caller holds the lock.

@@ -1,0 +1,155 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/kube"
+)
+
+// A managed is a node in a pod that we did not make, from one start to its end. A controller,
+// such as a StatefulSet, makes a pod of the same name when it is gone.
+type managed struct {
+	pod   *kube.Pod
+	began time.Time
+	gone  chan struct{}
+	last  kube.State  // valid after gone
+	asked atomic.Bool // we had it deleted
+}
+
+// adoptPod finds the pod of a node, namespace/name.
+func (n *Node) adoptPod(name string) error {
+	ctx := context.Background() // each call is bounded by itself
+	api, err := kube.Open(ctx, kube.Target{})
+	if err != nil {
+		return err
+	}
+	space, pod, _ := strings.Cut(name, "/")
+	found, err := api.In(space).Find(ctx, pod)
+	if err != nil {
+		return err
+	}
+	s, err := found.State(ctx)
+	if err != nil {
+		return err
+	}
+	if !s.Running {
+		return fmt.Errorf("pod %s does not run: %s", name, s.Why)
+	}
+	p := manage(found, s)
+	n.launcher, n.proc = managedLauncher{}, p
+	n.stopBound += found.Grace()
+	n.theirs = map[string]any{"pod": name, "context": api.String()}
+	return nil
+}
+
+func manage(pod *kube.Pod, s kube.State) *managed {
+	p := &managed{pod: pod, began: s.Started, gone: make(chan struct{})}
+	go func() {
+		defer close(p.gone)
+		p.last, _ = pod.Wait(context.Background())
+	}()
+	return p
+}
+
+func (p *managed) String() string { return "pod " + p.pod.Name() }
+
+func (p *managed) identity() (string, error) {
+	return fmt.Sprintf("pod %s, started at %s", p.pod.UID(), p.began.Format(time.RFC3339)), nil
+}
+
+func (p *managed) number() int            { return 0 }
+func (p *managed) ended() <-chan struct{} { return p.gone }
+func (p *managed) starved() bool          { return p.last.OOMKilled }
+
+// how it ended is its status, unless the cluster ended it. We may have asked for that.
+func (p *managed) how() string {
+	if p.last.Ended && p.last.Deleted && p.asked.Load() {
+		return exitStatus(p.last.Exit)
+	}
+	return endOfPod(p.last)
+}
+
+func (p *managed) exited() bool {
+	select {
+	case <-p.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+func (p *managed) state(ctx context.Context) (string, error) {
+	if p.exited() {
+		return p.how(), nil
+	}
+	s, err := p.pod.State(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case s.Running:
+		return history.StateRunning, nil
+	}
+	select {
+	case <-p.gone:
+		return p.how(), nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// can is nil for a restart alone: a pod that is gone comes back at once, and no signal reaches
+// the first process of its namespace from there.
+func (p *managed) can(want string) error {
+	if want == history.EndRestarted || want == history.StateRunning {
+		return nil
+	}
+	return fmt.Errorf("%w: the controller of %s starts it again at once; use restart or rolling_restart, by SIGTERM", ErrUnsupported, p)
+}
+
+// signal deletes the pod for SIGTERM.
+func (p *managed) signal(sig syscall.Signal) error {
+	if sig != sigEnd {
+		return fmt.Errorf("send signal %d to %s: its deletion sends SIGTERM, and nothing else reaches it: %w", sig, p, ErrUnsupported)
+	}
+	p.asked.Store(true)
+	return p.pod.End(context.Background())
+}
+
+// next waits for the pod that the controller makes in its place.
+func (p *managed) next(ctx context.Context) instance {
+	pod, err := p.pod.Next(ctx)
+	if err != nil {
+		return nil
+	}
+	s, err := pod.Await(ctx)
+	if err != nil {
+		return nil
+	}
+	return manage(pod, s)
+}
+
+// A managedLauncher leaves it to the controller.
+type managedLauncher struct{}
+
+func (managedLauncher) launch(ctx context.Context, n *Node) (instance, error) {
+	p := n.process().(*managed)
+	if next := p.next(ctx); next != nil {
+		return next, nil
+	}
+	return nil, errors.Join(fmt.Errorf("start %s: its controller made no other pod", p), ctx.Err())
+}
+
+func (managedLauncher) mechanism(state string) string {
+	return map[string]string{history.EndStopped: "deletion of its pod"}[state]
+}
+
+func (managedLauncher) beside(thing) error {
+	return fmt.Errorf("nothing of this machine reaches a pod: %w", ErrUnsupported)
+}

@@ -1,0 +1,95 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
+	"github.com/robustmq/rmq-mcp/internal/testing/kubetest"
+)
+
+// noLedger is of a test that ends all it makes.
+type noLedger struct{}
+
+func (noLedger) Making(string, string, any) error { return nil }
+func (noLedger) Gone(string, string) error        { return nil }
+
+// A pod that somebody else made is restarted by its controller, and nothing else is done to it.
+// An end that somebody else asked for is not the broker's.
+func TestForeignPod(t *testing.T) {
+	s := kubetest.New(t, os.Args[0])
+	t.Setenv("KUBECONFIG", s.Kubeconfig)
+	t.Setenv(PodsImageEnv, "rmq-mcp:1")
+	ctx, cancel := context.WithTimeout(t.Context(), hosttest.Bound)
+	defer cancel()
+	theirs, err := Start(ctx, Options{
+		Config: Config{Nodes: 1, Runtime: RuntimePods}, Network: NewLoopback("host"), Dir: t.TempDir(), Self: self(t), Run: "theirs", Ledger: noLedger{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { theirs.Stop(context.Background()) })
+	s.Keep("rmq-theirs", "node-1-1")
+	start := func(pod string) (*Cluster, error) {
+		return Start(ctx, Options{
+			Config:  Config{Flavor: "external", Endpoints: theirs.Endpoints(""), Pods: []string{pod}},
+			Network: NewLoopback("host"), Dir: t.TempDir(), Self: self(t),
+		})
+	}
+	if _, err := start("rmq-theirs/node-9"); err == nil || !strings.Contains(err.Error(), "find pod node-9 of namespace rmq-theirs") {
+		t.Errorf("a pod that does not exist: %v", err)
+	}
+	c, err := start("rmq-theirs/node-1-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := c.Nodes()[0]
+	exits := make(chan Exit, 9)
+	watched, unwatch := context.WithCancel(ctx)
+	defer unwatch()
+	go n.Exits(watched, func(e Exit) { exits <- e })
+	for _, want := range []string{history.EndKilled, history.StateFrozen, history.EndStopped} {
+		if err := n.Can(want); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "rolling_restart") {
+			t.Errorf("it can be %s: %v", want, err)
+		}
+	}
+	if err := n.Can(history.EndRestarted); err != nil {
+		t.Errorf("it cannot be restarted: %v", err)
+	}
+	before, err := n.Process()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Set(ctx, history.EndStopped); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Set(ctx, history.StateRunning); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := n.Process(); err != nil || after == before {
+		t.Errorf("%s before and %s after its restart, %v", before, after, err)
+	}
+	if e := <-exits; !e.Asked || !strings.HasPrefix(e.State, history.StateExited+"status") {
+		t.Errorf("the end that we asked for: %+v", e)
+	}
+	s.Evict("rmq-theirs", "node-1-1")
+	if e := <-exits; e.Asked || e.State != history.StateExited+"somebody deleted its pod" {
+		t.Errorf("the end that somebody else asked for: %+v", e)
+	}
+	for state := ""; state != history.StateRunning; time.Sleep(5 * time.Millisecond) {
+		if state, err = n.State(ctx); ctx.Err() != nil {
+			t.Fatalf("it is %q, %v", state, err)
+		}
+	}
+	if err := c.Stop(ctx); err != nil {
+		t.Error(err)
+	}
+	if state, err := n.State(ctx); err != nil || state != history.StateRunning {
+		t.Errorf("after the stop of what is not ours it is %s, %v", state, err)
+	}
+}
