@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/kube"
@@ -16,10 +15,7 @@ import (
 // A managed is a node in a pod that we did not make, from one start to its end. A controller,
 // such as a StatefulSet, makes a pod of the same name when it is gone.
 type managed struct {
-	pod   *kube.Pod
-	began time.Time
-	gone  chan struct{}
-	last  kube.State  // valid after gone
+	*podInstance
 	asked atomic.Bool // we had it deleted
 }
 
@@ -50,39 +46,15 @@ func (n *Node) adoptPod(name string) error {
 }
 
 func manage(pod *kube.Pod, s kube.State) *managed {
-	p := &managed{pod: pod, began: s.Started, gone: make(chan struct{})}
-	go func() {
-		defer close(p.gone)
-		p.last, _ = pod.Wait(context.Background())
-	}()
-	return p
+	return &managed{podInstance: watchPod(pod, s, func() {})}
 }
-
-func (p *managed) String() string { return "pod " + p.pod.Name() }
-
-func (p *managed) identity() (string, error) {
-	return fmt.Sprintf("pod %s, started at %s", p.pod.UID(), p.began.Format(time.RFC3339)), nil
-}
-
-func (p *managed) number() int            { return 0 }
-func (p *managed) ended() <-chan struct{} { return p.gone }
-func (p *managed) starved() bool          { return p.last.OOMKilled }
 
 // how it ended is its status, unless the cluster ended it. We may have asked for that.
 func (p *managed) how() string {
 	if p.last.Ended && p.last.Deleted && p.asked.Load() {
 		return exitStatus(p.last.Exit)
 	}
-	return endOfPod(p.last)
-}
-
-func (p *managed) exited() bool {
-	select {
-	case <-p.gone:
-		return true
-	default:
-		return false
-	}
+	return p.podInstance.how()
 }
 
 func (p *managed) state(ctx context.Context) (string, error) {

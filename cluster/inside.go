@@ -11,9 +11,10 @@ import (
 	"strconv"
 	"syscall"
 
+	psutil "github.com/shirou/gopsutil/v3/process"
+
 	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/kube"
-	psutil "github.com/shirou/gopsutil/v3/process"
 )
 
 // Inside is what a command in a node's pod sees of the broker.

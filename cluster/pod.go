@@ -15,27 +15,55 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/kube"
 )
 
-// A podded is a node in its pod, from one start to its end. Commands of this program in the
-// pod signal it and look at it.
-type podded struct {
-	pod      *kube.Pod
-	began    time.Time
-	broker   [2]string // process in the pod: its number, and its start as the kernel counts it
-	followed <-chan struct{}
-	gone     chan struct{}
-	exit     string
-	oom      bool // its machine says that there was no memory for it
+// A podInstance is a node in a pod, from one start to its end, of any maker.
+type podInstance struct {
+	pod   *kube.Pod
+	began time.Time
+	gone  chan struct{}
+	last  kube.State // valid after gone
 }
 
-// watchPod watches a pod that runs until it and its log end.
-func watchPod(pod *kube.Pod, s kube.State, followed <-chan struct{}) *podded {
-	p := &podded{pod: pod, began: s.Started, followed: followed, gone: make(chan struct{})}
+// watchPod watches a running pod to its end, and calls after.
+func watchPod(pod *kube.Pod, s kube.State, after func()) *podInstance {
+	p := &podInstance{pod: pod, began: s.Started, gone: make(chan struct{})}
 	go func() {
 		defer close(p.gone)
-		s, _ := pod.Wait(context.Background())
-		p.exit, p.oom = endOfPod(s), s.OOMKilled
-		p.readToEnd(lastLines)
+		p.last, _ = pod.Wait(context.Background())
+		after()
 	}()
+	return p
+}
+
+func (p *podInstance) String() string { return "pod " + p.pod.Name() }
+
+func (p *podInstance) identity() (string, error) {
+	return fmt.Sprintf("pod %s, started at %s", p.pod.UID(), p.began.Format(time.RFC3339)), nil
+}
+
+func (p *podInstance) number() int            { return 0 }
+func (p *podInstance) ended() <-chan struct{} { return p.gone }
+func (p *podInstance) how() string            { return endOfPod(p.last) }
+func (p *podInstance) starved() bool          { return p.last.OOMKilled }
+
+func (p *podInstance) exited() bool {
+	select {
+	case <-p.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// A podded is a node in its pod. Commands of this program in the pod signal it and look at it.
+type podded struct {
+	*podInstance
+	broker   [2]string // process in the pod: its number, and its start as the kernel counts it
+	followed <-chan struct{}
+}
+
+func newPodded(pod *kube.Pod, s kube.State, followed <-chan struct{}) *podded {
+	p := &podded{followed: followed}
+	p.podInstance = watchPod(pod, s, func() { p.readToEnd(lastLines) })
 	return p
 }
 
@@ -59,30 +87,11 @@ func endOfPod(s kube.State) string {
 	return history.StateExited + "removed from the cluster"
 }
 
-func (p *podded) String() string { return "pod " + p.pod.Name() }
-
-func (p *podded) identity() (string, error) {
-	return fmt.Sprintf("pod %s, started at %s", p.pod.UID(), p.began.Format(time.RFC3339)), nil
-}
-
-func (p *podded) number() int                   { return 0 }
-func (p *podded) ended() <-chan struct{}        { return p.gone }
-func (p *podded) how() string                   { return p.exit }
-func (p *podded) starved() bool                 { return p.oom }
 func (p *podded) next(context.Context) instance { return nil }
-
-func (p *podded) exited() bool {
-	select {
-	case <-p.gone:
-		return true
-	default:
-		return false
-	}
-}
 
 func (p *podded) state(ctx context.Context) (string, error) {
 	if p.exited() {
-		return p.exit, nil
+		return p.how(), nil
 	}
 	seen, err := p.look(ctx)
 	if err == nil && seen.State != "" {
@@ -95,7 +104,7 @@ func (p *podded) state(ctx context.Context) (string, error) {
 	}
 	select {
 	case <-p.gone:
-		return p.exit, nil
+		return p.how(), nil
 	case <-ctx.Done():
 		return "", errors.Join(ctx.Err(), err)
 	case <-time.After(bound):

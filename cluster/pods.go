@@ -44,7 +44,6 @@ func checkPods(ctx context.Context) error {
 type pods struct {
 	opts    Options
 	space   *kube.Namespace
-	target  kube.Target
 	self    string // image of this program
 	address map[string]string
 	release context.CancelFunc // ends the renewal of the lease
@@ -66,8 +65,7 @@ func openPods(ctx context.Context, opts Options) (_ nodeRuntime, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("runtime kubernetes: %w", err)
 	}
-	p.target = api.Target()
-	if err := opts.Ledger.Making(kube.Layer, opts.Run, p.made()); err != nil {
+	if err := opts.Ledger.Making(kube.Layer, opts.Run, kube.Made{Target: api.Target(), Run: opts.Run}); err != nil {
 		return nil, err
 	}
 	if p.space, err = api.Make(ctx, opts.Run); err != nil {
@@ -143,8 +141,6 @@ func (p *pods) close() error {
 	}
 	return p.opts.Ledger.Gone(kube.Layer, p.opts.Run)
 }
-
-func (p *pods) made() kube.Made { return kube.Made{Target: p.target, Run: p.opts.Run} }
 
 // files are those that a node reads, by the keys of its secret, and the keys by their paths.
 // Directories of other nodes and of logs are not among them.
@@ -276,7 +272,7 @@ func (l *podLauncher) start(ctx context.Context, n *Node) (*podded, error) {
 			fmt.Fprintf(log, "rmq-mcp: %v\n", err)
 		}
 	}()
-	p := watchPod(pod, s, followed)
+	p := newPodded(pod, s, followed)
 	return p, p.meet(ctx)
 }
 

@@ -26,10 +26,14 @@ func relaunched(target Target, mechanism string, entry Entry) (*Injection, error
 	if err != nil {
 		return nil, err
 	}
+	need := history.EndRestarted
+	if ending([]Entry{entry}) == Killed {
+		need = history.EndKilled
+	}
 	away := newOutages(target.Nodes)
 	in := &Injection{Mechanism: mechanism, Brief: true, Watch: away.watch}
 	for _, m := range nodes {
-		if err := can(m, entry.end()); err != nil {
+		if err := can(m, need); err != nil {
 			return nil, err
 		}
 		entry.Layer = processLayerOf(m)
@@ -38,14 +42,6 @@ func relaunched(target Target, mechanism string, entry Entry) (*Injection, error
 	}
 	in.Proofs = append(in.Proofs, untouched(target.Control)...)
 	return in, nil
-}
-
-// end is what a node must bear for an entry that ends it.
-func (e Entry) end() string {
-	if args, err := argsOf[launchArgs](e); err == nil && args.Signal == sigTerm {
-		return history.EndRestarted
-	}
-	return history.EndKilled
 }
 
 func restart() Kind {

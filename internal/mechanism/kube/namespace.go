@@ -167,7 +167,8 @@ func (n *Namespace) patch(ctx context.Context, kind schema.GroupVersionResource,
 	return failed(err, "change %s %s", strings.TrimSuffix(kind.Resource, "s"), name)
 }
 
-// Remove removes the namespace, ends its pods at once, and waits until all is gone. It reports whether there was one. A namespace without the run's label is left.
+// Remove removes the namespace, ends its pods at once, and waits until all is gone. It reports
+// whether there was one. A namespace without the run's label is left.
 func (n *Namespace) Remove(ctx context.Context) (was bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, removeBound)
 	defer cancel()
