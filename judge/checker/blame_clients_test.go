@@ -241,6 +241,14 @@ func sessionStories() []blameStory {
 			s.ret(e, c, history.OK)
 		}, broker, "a CONNACK without session present, to a client that asked for its session"},
 		{"the broker has no session", "session-kept", func(s *story) { s.disconnect(sub).connect(sub, false) }, broker, "a CONNACK without session present, to a client that asked for its session"},
+		{"no session, for a client whose driver is read late", "session-kept", func(s *story) {
+			began := s.disconnect(sub).now
+			s.wait(time.Millisecond).wireConnect(sub, false)
+			e := blank(history.KindConnect, sub)
+			c := s.call(e)
+			s.events[len(s.events)-1].Time = began
+			s.ret(e, c, history.OK)
+		}, broker, "a CONNACK without session present, to a client that asked for its session"},
 		{"the client asks for none", "session-kept", func(s *story) { s.disconnect(sub).clean(sub) }, sdk, "the client asked for a clean session"},
 		{"the client knows nothing of its session", "session-kept", func(s *story) {
 			s.disconnect(sub).connect(sub, true)

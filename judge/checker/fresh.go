@@ -13,7 +13,7 @@ var claimSessionFresh = Entry{
 	Claim: verdict.Claim{Name: "session-fresh", Severity: verdict.P2, Gated: true,
 		Text:   "If the Server accepts a connection with CleanSession set to 1, the Server MUST set Session Present to 0; likewise if it has no stored Session state, as of a Client Identifier that nobody has used.",
 		Source: "MQTT 3.1.1 section 3.2.2.2 [MQTT-3.2.2-1], [MQTT-3.2.2-3]; MQTT 5.0 section 3.2.2.1.1 [MQTT-3.2.2-2], [MQTT-3.2.2-3]"},
-	Category: Isolation, Checker: "fresh@2", Protocols: mqtt, Rests: history.PromiseProtocol, New: newFresh, canary: keepSession,
+	Category: Isolation, Checker: "fresh@3", Protocols: mqtt, Rests: history.PromiseProtocol, New: newFresh, canary: keepSession,
 	ByFault: true, Unjudged: unseen,
 }
 

@@ -12,7 +12,7 @@ var claimSessionKept = Entry{
 	Claim: verdict.Claim{Name: "session-kept", Severity: verdict.P2, Gated: true,
 		Text:   "If the Server accepts a connection with CleanSession set to 0 and has stored Session state, it MUST set Session Present to 1; the session lasts as long as was asked for.",
 		Source: "MQTT 3.1.1 sections 3.1.2.4 [MQTT-3.1.2-4] and 3.2.2.2 [MQTT-3.2.2-2]; MQTT 5.0 section 3.1.2.11.2"},
-	Category: Durability, Checker: "session@3", Protocols: mqtt, Rests: history.PromiseSessions, New: newKept, canary: forget,
+	Category: Durability, Checker: "session@4", Protocols: mqtt, Rests: history.PromiseSessions, New: newKept, canary: forget,
 	ByFault: true, Unjudged: firstOf(oneCopy, unseen),
 	Notice: Notice{"lost sessions", "mqtt/persistent-session"},
 }

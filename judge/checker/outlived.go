@@ -13,7 +13,7 @@ var claimSessionExpiry = Entry{
 	Claim: verdict.Claim{Name: "session-expiry", Severity: verdict.P2, Gated: true,
 		Text:   "The Server MUST discard the Session State when the Network Connection is closed and the Session Expiry Interval has passed, within the time that the scenario bounds (expiry_s).",
 		Source: "MQTT 5.0 sections 4.1.0 [MQTT-4.1.0-2], 3.1.2.11.2 and 3.2.2.3.2"},
-	Category: Safety, Checker: "outlived@2", Protocols: []string{contract.MQTT5}, Rests: history.PromiseExpiry, New: newOutlived, Timed: true, canary: keepSession,
+	Category: Safety, Checker: "outlived@3", Protocols: []string{contract.MQTT5}, Rests: history.PromiseExpiry, New: newOutlived, Timed: true, canary: keepSession,
 	ByFault: true, Unjudged: unbounded,
 }
 

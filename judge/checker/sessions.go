@@ -108,6 +108,7 @@ func (s *sessions) hear(b *history.Batch, d delivery) {
 func (s *sessions) connect(b *history.Batch, i int, p *session) {
 	if b.Edge[i] == history.Call {
 		p.tried = true
+		s.wire.called(b.Process[i], b.Index[i], b.Time[i])
 		return
 	}
 	if b.Edge[i] != history.Return || b.Outcome[i] != history.OK {

@@ -13,7 +13,7 @@ var claimWillOnce = Entry{
 	Claim: verdict.Claim{Name: "will-once", Severity: verdict.P1, Gated: true,
 		Text:   "The Will Message MUST be published when the Network Connection is closed, unless it has been deleted by the Server on receipt of a DISCONNECT Packet: at QoS 1 it reaches every session that subscribed before, and it is published once. A server that fails in that moment may do it later, or again.",
 		Source: "MQTT 3.1.1 sections 3.1.2.5 [MQTT-3.1.2-8], [MQTT-3.1.2-10] and 3.14.4 [MQTT-3.14.4-3]; MQTT 5.0 sections 3.1.2.5 [MQTT-3.1.2-8], [MQTT-3.1.2-10] and 3.14.4 [MQTT-3.14.4-3]"},
-	Category: Safety, Checker: "willonce@7", Protocols: mqtt, Rests: history.PromiseProtocol, New: newWillOnce, NeedsComplete: true, canary: publishUndue,
+	Category: Safety, Checker: "willonce@8", Protocols: mqtt, Rests: history.PromiseProtocol, New: newWillOnce, NeedsComplete: true, canary: publishUndue,
 	ByFault: true, Unjudged: oneCopy,
 	Notice: Notice{"wills that never came, came again or were undue", "mqtt/will"},
 }

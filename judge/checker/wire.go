@@ -146,6 +146,14 @@ func (w *wire) to(process, stream int32, seq int64) *flow {
 	return nil
 }
 
+// called notes a connect that a client began.
+func (w *wire) called(process int32, row, at int64) {
+	if w.on {
+		c := &w.clients[process]
+		c.calls = append(c.calls, connectCall{row, at})
+	}
+}
+
 // greetedIn returns the CONNACK of a connect, nil where it was not recorded.
 func (w *wire) greetedIn(process int32, from, to int64) *greeting {
 	if !w.on {

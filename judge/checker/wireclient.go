@@ -12,12 +12,13 @@ import (
 type wireClient struct {
 	protocol string
 	conn     int32
-	session  int32    // number of it: one more whenever the broker had none, or the client ended it
-	asked    int64    // row of the last CONNECT; None for none
-	begun    int64    // its time
-	clean    bool     // which asked for a new session
-	lasting  [2]int64 // rows of the first two CONNECTs for a session that outlives the connection; 0 for none
-	ended    []int32  // connections with a CONNECT that ends the session before, or its own with the connection
+	session  int32         // number of it: one more whenever the broker had none, or the client ended it
+	asked    int64         // row of the last CONNECT; None for none
+	begun    int64         // its time
+	clean    bool          // which asked for a new session
+	lasting  [2]int64      // rows of the first two CONNECTs for a session that outlives the connection; 0 for none
+	calls    []connectCall // connects that it began
+	ended    []int32       // connections with a CONNECT that ends the session before, or its own with the connection
 	greeted  []greeting
 	refused  refusal // the last
 	granted  []grant
@@ -62,6 +63,10 @@ type greeting struct {
 	alive      int64 // time of the last packet to the client
 	closed     int64 // time of the connection's end; 0 for none
 }
+
+// A connectCall is a connect that a client began: its row and its time. A line of a driver is
+// recorded when it is read, so the row may be behind the packets of the connection.
+type connectCall struct{ row, at int64 }
 
 // A refusal is a CONNACK that did not let the client in; its reason is 0 for none.
 type refusal struct {
@@ -142,10 +147,15 @@ func (c *wireClient) greetedOn(conn int32) *greeting {
 
 // greetedIn returns the CONNACK of a connect. Between the two rows it prefers the last
 // one without a session, because a client that gave up an attempt may have got the
-// session with the next. Else it is the last one, nil for none.
+// session with the next. Else it is the last one, nil for none. If from is the row of a
+// connect that began, a CONNACK after its time counts too.
 func (c *wireClient) greetedIn(from, to int64) (g *greeting) {
+	since := int64(never)
+	if i, found := slices.BinarySearchFunc(c.calls, from, func(c connectCall, row int64) int { return cmp.Compare(c.row, row) }); found {
+		since = c.calls[i].at
+	}
 	for i := range c.greeted {
-		if at := &c.greeted[i]; at.row > from && at.row < to && (g == nil || g.present || !at.present) {
+		if at := &c.greeted[i]; (at.row > from || at.at > since) && at.row < to && (g == nil || g.present || !at.present) {
 			g = at
 		}
 	}
