@@ -177,7 +177,7 @@ type planted struct {
 	given map[uint16]bool   // exchanges of QoS 2 that the node began, and we answer
 	sent  map[uint16]bool   // exchanges that we began with the node
 	kept  map[uint16][]byte // PUBLISHes of QoS 2 to the client, by packet id
-	held  []byte            // a packet that is sent behind others of its topic
+	held  []byte            // packets that are sent behind others
 	of    string            // its topic
 	over  int               // others that are to pass it
 	again []late            // packets that are sent once more, later

@@ -77,7 +77,8 @@ func feignSession(c *planted, p packet, b []byte, way Direction) error {
 // greetBound is how long CONNACK waits for a message that is to come before it.
 const greetBound = 300 * time.Millisecond
 
-// publishFirst sends the first message of a resumed session before its CONNACK.
+// publishFirst sends the first QoS 1 message of a resumed session before its CONNACK, and all
+// others behind that.
 func publishFirst(c *planted, p packet, b []byte, way Direction) error {
 	switch held := c.held; {
 	case p.kind == Connect:
@@ -88,9 +89,12 @@ func publishFirst(c *planted, p packet, b []byte, way Direction) error {
 		c.held = slices.Clone(b)
 		time.AfterFunc(greetBound, c.release)
 		return nil
+	case way == ToClient && held != nil && !message(p, b, 1):
+		c.held = append(held, b...)
+		return nil
 	case way == ToClient && held != nil:
 		c.held = nil
-		if message(p, b, 1) && c.shows() {
+		if c.shows() {
 			return c.on(way, b, held)
 		}
 		return c.on(way, held, b)
