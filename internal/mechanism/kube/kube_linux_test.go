@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -276,4 +278,75 @@ func until(t *testing.T, what string, holds func() bool) {
 			t.Fatalf("it does not come about that %s", what)
 		}
 	}
+}
+
+// Keepers that die at a hundred random moments leave nothing. The watchdog removes the
+// namespace of each, and no other. Before there is a watchdog the ledger has the name.
+func TestKeepersKilled(t *testing.T) {
+	hosttest.Long(t, "a lease lasts half a minute")
+	const keepers, bound = 100, time.Minute
+	s, api := open(t)
+	bystander := made(t, api)
+	dice := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
+	var group sync.WaitGroup
+	var unguarded atomic.Int32
+	for i := range keepers {
+		life, run, pod := time.Duration(dice.Int64N(int64(12*time.Second))), fmt.Sprintf("run-%d", i), spec(t, "exec sleep 1000")
+		group.Go(func() {
+			api, err := kube.Open(t.Context(), kube.Target{Files: []string{s.Kubeconfig}}) // calls of one client are throttled
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), life)
+			defer cancel()
+			guarded := keep(ctx, api, run, pod)
+			<-ctx.Done()
+			n := api.Of(run)
+			if !guarded {
+				unguarded.Add(1)
+				if _, err := n.Remove(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+			died := time.Now()
+			for slices.Contains(s.Names("namespaces"), n.Name()) {
+				if time.Since(died) > bound {
+					t.Errorf("%s is there %v after its keeper, which lived %v", n.Name(), bound, life)
+					return
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+		})
+	}
+	group.Wait()
+	t.Logf("%d of %d keepers died before they had a watchdog", unguarded.Load(), keepers)
+	if names := s.Names("namespaces"); !slices.Equal(names, []string{bystander.Name()}) {
+		t.Errorf("namespaces %v are left, want %s alone", names, bystander.Name())
+	}
+	if names := s.Names("pods"); len(names) > 0 {
+		t.Errorf("pods %v are left", names)
+	}
+}
+
+// keep makes what a keeper makes until ctx ends, and reports whether a watchdog was among it.
+func keep(ctx context.Context, api *kube.API, run string, pod kube.Spec) (guarded bool) {
+	n, err := api.Make(ctx, run)
+	if err == nil {
+		err = n.Guard(ctx, "rmq-mcp:1", "test", func(error) {})
+		guarded = err == nil
+	}
+	if err == nil {
+		_, err = n.Service(ctx, pod.Node)
+	}
+	if err == nil {
+		err = n.Volume(ctx, pod.Node, 1<<20)
+	}
+	if err == nil {
+		err = n.Secret(ctx, pod.Node, map[string][]byte{"conf": []byte("x")})
+	}
+	if err == nil {
+		n.Pod(ctx, pod)
+	}
+	return guarded
 }
